@@ -95,7 +95,7 @@ fuzz: oracle ## every fuzz target in turn, each for EXECS inputs
 	EXECS=$(EXECS) test/fuzz.sh
 
 .PHONY: bench
-bench: deps build bed oracle ## the figures: apply beside the real Ignition, the move into br-ex beside configure-ovs.sh's order, fleets that join with tickets, what the service costs, the Go benchmarks
+bench: deps build bed oracle ## the figures: apply beside the real Ignition, the move into br-ex beside configure-ovs.sh's order, fleets that enroll with join tokens, what the service costs, the Go benchmarks
 	go run ./test/differential/bench bin/hcp-node-agent
 	go run ./test/vm/cmd/gap
 	go run ./test/fleet bin/hcp-node-agent

@@ -12,10 +12,10 @@ import (
 
 type applyDocument struct {
 	bootstrap.ApplyDocument
-	result
+	Result
 }
 
-func newApplyCommand(p *printer) *cobra.Command {
+func newApplyCommand(p *Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "apply",
 		Short: "Write an Ignition config to a directory tree, for an image",
@@ -34,9 +34,9 @@ func newApplyCommand(p *printer) *cobra.Command {
 		if options.Config == "" || options.Root == "" {
 			return report.Fail(report.Usage, "hcp-node-agent apply --help", "apply needs --config and --root")
 		}
-		options.Stdin, options.Sink = p.in, p.sink
+		options.Stdin, options.Sink = p.In, p.Sink
 		applied, err := bootstrap.Apply(c.Context(), options)
-		return p.finish(err, applyDocument{applied, resultOf(err)}, func(w io.Writer) {
+		return p.Finish(err, applyDocument{applied, ResultOf(err)}, func(w io.Writer) {
 			if applied.Changes == 0 {
 				fmt.Fprintf(w, "%s has the config already (entries: %d); nothing was changed\n",
 					applied.Root, applied.Entries)

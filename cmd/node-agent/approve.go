@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
 // approveOptions are the flags of approve.
@@ -26,29 +26,29 @@ type approveOptions struct {
 	timeout                                         time.Duration
 }
 
-func newApproveCommand(p *printer) *cobra.Command {
+func newApproveCommand(p *Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "approve",
-		Short: "Approve CSRs of nodes by their claims, or of one node",
+		Short: "Approve CSRs of nodes by their enrollments, or of one node",
 		Long: `Approve runs where the hosted cluster is administered, not on a node: the right
 to approve is the right to become any node.
 
-With --claims it approves every CSR that proves the ticket of a claim in DIR,
+With --enrollments it approves every CSR that proves the join token of an enrollment in DIR,
 and no other; with --watch it does so until it is stopped. With --node and
 --fingerprint it approves one client CSR, by the key that join prints on the
 node; with --address also the node's serving CSR when it is created.
 
-Nothing is ever denied. A ticket is valid for one key, which is recorded in a
+Nothing is ever denied. A join token is valid for one key, which is recorded in a
 ConfigMap of the hosted cluster (deploy/approver-rbac.yaml creates it, and the
 rights that approve needs).`,
-		Example: `  hcp-node-agent approve --claims DIR --watch --kubeconfig FILE
-  hcp-node-agent approve --node NAME --fingerprint SHA256:HEX --kubeconfig FILE`,
+		Example: `  hcp-node-admin approve --enrollments DIR --watch --kubeconfig FILE
+  hcp-node-admin approve --node NAME --fingerprint SHA256:HEX --kubeconfig FILE`,
 		Args: cobra.NoArgs,
 	}
 	var o approveOptions
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&o.enrollmentDir, "claims", "", "`DIR` with NAME.claim files; it is read again when it changes")
+	flags.StringVar(&o.enrollmentDir, "enrollments", "", "`DIR` with NAME.enrollment files; it is read again when it changes")
 	flags.BoolVar(&o.watch, "watch", false, "approve new CSRs until stopped")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the hosted cluster, or - for standard input")
 	flags.StringVar(&o.node, "node", "", "`NAME` of the one node to approve")
@@ -59,14 +59,14 @@ rights that approve needs).`,
 	flags.DurationVar(&o.timeout, "timeout", 10*time.Minute,
 		"how long to wait for the one node's CSRs, as a `DURATION`; 0 waits forever")
 	flags.StringVar(&o.namespace, "namespace", approver.DefaultNamespace,
-		"`NAMESPACE` of the ConfigMap that records used tickets")
+		"`NAMESPACE` of the ConfigMap that records used join tokens")
 	flags.StringVar(&o.configMap, "configmap", approver.DefaultConfigMap, "`NAME` of that ConfigMap")
 	c.RunE = func(c *cobra.Command, _ []string) error { return o.run(c.Context(), p) }
 	return c
 }
 
 func approveUsageError(format string, args ...any) error {
-	return report.Fail(report.Usage, "hcp-node-agent approve --help", format, args...)
+	return report.Fail(report.Usage, "hcp-node-admin approve --help", format, args...)
 }
 
 func (o approveOptions) check() error {
@@ -74,11 +74,11 @@ func (o approveOptions) check() error {
 	case o.kubeconfig == "":
 		return approveUsageError("approve needs --kubeconfig of the hosted cluster")
 	case (o.enrollmentDir == "") == (o.node == ""):
-		return approveUsageError("give one of --claims DIR and --node NAME")
+		return approveUsageError("give one of --enrollments DIR and --node NAME")
 	case o.enrollmentDir != "" && (o.fingerprint != "" || len(o.addresses) > 0):
-		return approveUsageError("--fingerprint and --address are for --node; a claim has its own")
+		return approveUsageError("--fingerprint and --address are for --node; an enrollment has its own")
 	case o.node != "" && o.watch:
-		return approveUsageError("--watch is for --claims")
+		return approveUsageError("--watch is for --enrollments")
 	case o.node != "" && o.fingerprint == "" && len(o.addresses) == 0:
 		return approveUsageError("--node needs --fingerprint, --address or both")
 	}
@@ -86,15 +86,15 @@ func (o approveOptions) check() error {
 		return nil
 	}
 	if info, err := os.Stat(o.enrollmentDir); err != nil {
-		return approveUsageError("reading --claims: %w", err)
+		return approveUsageError("reading --enrollments: %w", err)
 	} else if !info.IsDir() {
-		return approveUsageError("--claims %s is not a directory", o.enrollmentDir)
+		return approveUsageError("--enrollments %s is not a directory", o.enrollmentDir)
 	}
 	return nil
 }
 
-func (o approveOptions) run(ctx context.Context, p *printer) error {
-	p.printed = true // every decision is printed as a line of its own
+func (o approveOptions) run(ctx context.Context, p *Printer) error {
+	p.Printed = true // every decision is printed as a line of its own
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (o approveOptions) run(ctx context.Context, p *printer) error {
 	if err != nil {
 		return approveUsageError("--address: %w", err)
 	}
-	kubeconfig, err := o.readKubeconfig(p.in)
+	kubeconfig, err := o.readKubeconfig(p.In)
 	if err != nil {
 		return approveUsageError("reading --kubeconfig: %w", err)
 	}
@@ -133,7 +133,7 @@ func (o approveOptions) run(ctx context.Context, p *printer) error {
 		NodeName:    o.node,
 		Fingerprint: o.fingerprint,
 		Addresses:   addresses,
-		Log:         report.Log{Sink: p.sink, Step: "approve"},
+		Log:         report.Log{Sink: p.Sink, Step: "approve"},
 	})
 }
 
@@ -150,15 +150,15 @@ type eventDocument struct {
 }
 
 // printEvent prints one line for each event.
-func printEvent(p *printer, told approver.Event) {
-	if p.json {
+func printEvent(p *Printer, told approver.Event) {
+	if p.JSON {
 		line, err := json.Marshal(eventDocument{report.Meta("ApproverEvent"), told})
 		if err == nil {
-			fmt.Fprintf(p.out, "%s\n", line)
+			fmt.Fprintf(p.Out, "%s\n", line)
 		}
 		return
 	}
-	fmt.Fprintln(p.out, eventText(told))
+	fmt.Fprintln(p.Out, eventText(told))
 }
 
 func eventText(told approver.Event) string {
@@ -169,7 +169,7 @@ func eventText(told approver.Event) string {
 			kind = "serving"
 		}
 		node := told.Node
-		if ticket.CheckNodeName(node) != nil {
+		if enrollment.CheckNodeName(node) != nil {
 			node = strconv.Quote(node) // chosen by the requestor
 		}
 		words = append(words, fmt.Sprintf("%-12s %s CSR %s", node, kind, approver.DisplayName(told.CSR)))

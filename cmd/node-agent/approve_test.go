@@ -26,21 +26,21 @@ func TestApproveRejectsInvalidFlags(t *testing.T) {
 	fingerprint := "SHA256:" + strings.Repeat("0", 64)
 	for line, want := range map[string]string{
 		"":                       "approve needs --kubeconfig",
-		"--kubeconfig " + config: "give one of --claims DIR and --node NAME",
-		"--claims " + dir + " --node a --kubeconfig " + config:                                                     "give one of --claims DIR and --node NAME",
-		"--claims /gone --kubeconfig " + config:                                                                    "reading --claims: stat /gone",
-		"--claims " + config + " --kubeconfig " + config:                                                           "is not a directory",
-		"--claims " + dir + " --fingerprint x --kubeconfig " + config:                                              "are for --node",
-		"--claims " + dir + " --kubeconfig /gone":                                                                  "reading --kubeconfig: open /gone",
-		"--claims " + dir + " --kubeconfig -":                                                                      "reading the approver's kubeconfig",
-		"--claims " + dir + " --kubeconfig " + config:                                                              "runs a program to get its credential",
+		"--kubeconfig " + config: "give one of --enrollments DIR and --node NAME",
+		"--enrollments " + dir + " --node a --kubeconfig " + config:                                                "give one of --enrollments DIR and --node NAME",
+		"--enrollments /gone --kubeconfig " + config:                                                               "reading --enrollments: stat /gone",
+		"--enrollments " + config + " --kubeconfig " + config:                                                      "is not a directory",
+		"--enrollments " + dir + " --fingerprint x --kubeconfig " + config:                                         "are for --node",
+		"--enrollments " + dir + " --kubeconfig /gone":                                                             "reading --kubeconfig: open /gone",
+		"--enrollments " + dir + " --kubeconfig -":                                                                 "reading the approver's kubeconfig",
+		"--enrollments " + dir + " --kubeconfig " + config:                                                         "runs a program to get its credential",
 		"--node a --kubeconfig " + config:                                                                          "needs --fingerprint, --address or both",
-		"--node a --watch --fingerprint x --kubeconfig " + config:                                                  "--watch is for --claims",
+		"--node a --watch --fingerprint x --kubeconfig " + config:                                                  "--watch is for --enrollments",
 		"--node a --address x --kubeconfig " + config:                                                              "\"x\" is not an IP address",
 		"--node a --fingerprint " + fingerprint + " --kubeconfig " + writeTestFile(t, dir, "noca", kubeconfig("")): "kubeconfig",
 	} {
 		got := runCommandLine(t, "", append([]string{"approve"}, strings.Fields(line)...)...)
-		if got.code != report.Usage || got.out != "" || !strings.HasPrefix(got.err, "hcp-node-agent approve: ") || !strings.Contains(got.err, want) {
+		if got.code != report.Usage || got.out != "" || !strings.HasPrefix(got.err, "hcp-node-admin approve: ") || !strings.Contains(got.err, want) {
 			t.Errorf("%s: code %d, %s%s, want %q", line, got.code, got.out, got.err, want)
 		}
 	}
@@ -67,16 +67,16 @@ func TestApproveEscapesRequestorText(t *testing.T) {
 		"-o":                       `serving CSR "-o": with`,
 	} {
 		var out, errOut bytes.Buffer
-		p := &printer{ioStreams: ioStreams{out: &out, err: &errOut}}
-		p.bindFlags(&cobra.Command{})
-		p.open()
+		p := &Printer{Streams: Streams{Out: &out, Err: &errOut}}
+		p.BindFlags(&cobra.Command{})
+		p.Open()
 		printEvent(p, approver.Event{
 			Outcome: approver.Ignored, Node: "worker-1", CSR: name, Signer: "kubernetes.io/kubelet-serving", Reason: "with ESC\x1b[2J and \u202e",
 		})
 		if got := out.String(); !strings.Contains(got, want) || strings.ContainsAny(got, "\x1b\r\u202e") {
 			t.Errorf("%q, want %q", got, want)
 		}
-		p.failure("hcp-node-agent approve", report.Fail(report.Failed, "see \x1b[2J", "the CSR %s", name))
+		p.Failure("hcp-node-admin approve", report.Fail(report.Failed, "see \x1b[2J", "the CSR %s", name))
 		if got := errOut.String(); strings.ContainsAny(got, "\x1b\r") {
 			t.Errorf("the failure is %q", got)
 		}
@@ -90,7 +90,7 @@ func parseApproveFlags(t *testing.T, args []string) *pflag.FlagSet {
 	if err != nil || c.Name() != "approve" {
 		t.Fatalf("%q: %v", args, err)
 	}
-	for _, needed := range []string{"claims", "watch", "kubeconfig"} {
+	for _, needed := range []string{"enrollments", "watch", "kubeconfig"} {
 		if !c.Flags().Changed(needed) {
 			t.Errorf("%q lacks --%s", args, needed)
 		}
@@ -99,7 +99,7 @@ func parseApproveFlags(t *testing.T, args []string) *pflag.FlagSet {
 }
 
 func TestApproverUnit(t *testing.T) {
-	content, err := os.ReadFile("../../systemd/hcp-node-agent-approver.service")
+	content, err := os.ReadFile("../../systemd/hcp-node-admin-approver.service")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,9 +116,9 @@ func TestApproverUnit(t *testing.T) {
 	}
 	// Only root can read the directory that the package creates, and the unit does not run as
 	// root.
-	claims, _ := flags.GetString("claims")
-	if setting("BindReadOnlyPaths") != setting("AssertPathIsDirectory")+":"+claims || strings.HasPrefix(claims, "/etc/hcp-node-agent") {
-		t.Errorf("the claims are read at %s, shown are %s", claims, setting("BindReadOnlyPaths"))
+	enrollments, _ := flags.GetString("enrollments")
+	if setting("BindReadOnlyPaths") != setting("AssertPathIsDirectory")+":"+enrollments || strings.HasPrefix(enrollments, "/etc/hcp-node-agent") {
+		t.Errorf("the enrollments are read at %s, shown are %s", enrollments, setting("BindReadOnlyPaths"))
 	}
 	for _, code := range []report.Code{report.Usage, report.CredentialRefused} {
 		if !slices.Contains(strings.Fields(setting("RestartPreventExitStatus")), strconv.Itoa(int(code))) {
@@ -152,10 +152,10 @@ func TestApproverDeployment(t *testing.T) {
 		}
 		mounts = append(mounts, mount.MountPath)
 	}
-	claims, _ := flags.GetString("claims")
+	enrollments, _ := flags.GetString("enrollments")
 	path, _ := flags.GetString("kubeconfig")
-	if !slices.Equal(mounts, []string{claims, strings.TrimSuffix(path, "/kubeconfig")}) || len(pod.Volumes) != 2 {
-		t.Errorf("mounted are %q, used %s and %s", mounts, claims, path)
+	if !slices.Equal(mounts, []string{enrollments, strings.TrimSuffix(path, "/kubeconfig")}) || len(pod.Volumes) != 2 {
+		t.Errorf("mounted are %q, used %s and %s", mounts, enrollments, path)
 	}
 	security := container.SecurityContext
 	if !*pod.SecurityContext.RunAsNonRoot || *pod.AutomountServiceAccountToken || !*security.ReadOnlyRootFilesystem || *security.AllowPrivilegeEscalation || security.Capabilities.Drop[0] != "ALL" {

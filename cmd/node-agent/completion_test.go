@@ -17,39 +17,39 @@ import (
 // expectedCompletions returns the expected completions for each beginning of a command line.
 func expectedCompletions() map[string][]string {
 	return map[string][]string{
-		"":                                 firstWords(),
-		"jo":                               {"join"},
-		"node":                             {},
-		"help tick":                        {"ticket"},
-		"ticket ":                          {"create", "show"},
-		"ticket c":                         {"create"},
-		"join --un":                        {"--until"},
-		"join --until ":                    {"identity", "kubelet", "ready", "schedulable"},
-		"join --until k":                   {"kubelet"},
-		"join --user-data st":              {"stub.ign"},
-		"join --user-data stub.ign --onl":  {"--only"},
-		"join --output json --only ":       {"network"},
-		"join --only n":                    {"network"},
-		"join --skip preflight,pa":         {"preflight,packages"},
-		"-o json ticket c":                 {"create"},
-		"join --skip nothing-like-this":    {},
-		"plan -o ":                         {"json", "text"},
-		"plan --output=j":                  {"--output=json"},
-		"join --bridge-interface l":        {"lo"},
-		"plan --di":                        {"--diff"},
-		"version --di":                     {},
-		"ticket show st":                   {"stub.ign"},
-		"ticket create --output-dir claim": {"claims"},
-		"approve --claims ":                {"claims"},
-		"approve --wa":                     {"--watch"},
-		"completion ":                      {"bash", "fish", "powershell", "zsh"},
-		"leave --no-drain --ou":            {"--output"},
+		"":                                     firstWords(),
+		"jo":                                   {"join"},
+		"node":                                 {},
+		"help tick":                            {"token"},
+		"join token ":                          {"create", "show"},
+		"join token c":                         {"create"},
+		"join --un":                            {"--until"},
+		"join --until ":                        {"identity", "kubelet", "ready", "schedulable"},
+		"join --until k":                       {"kubelet"},
+		"join --user-data st":                  {"stub.ign"},
+		"join --user-data stub.ign --onl":      {"--only"},
+		"join --output json --only ":           {"network"},
+		"join --only n":                        {"network"},
+		"join --skip preflight,pa":             {"preflight,packages"},
+		"-o json join token c":                 {"create"},
+		"join --skip nothing-like-this":        {},
+		"plan -o ":                             {"json", "text"},
+		"plan --output=j":                      {"--output=json"},
+		"join --bridge-interface l":            {"lo"},
+		"plan --di":                            {"--diff"},
+		"version --di":                         {},
+		"token show st":                        {"stub.ign"},
+		"token create --output-dir enrollment": {"enrollments"},
+		"approve --enrollments ":               {"enrollments"},
+		"approve --wa":                         {"--watch"},
+		"completion ":                          {"bash", "fish", "powershell", "zsh"},
+		"leave --no-drain --ou":                {"--output"},
 	}
 }
 
 func firstWords() []string {
 	words := []string{"help"}
-	for _, c := range newRootCommand(&printer{}).Commands() {
+	for _, c := range newRootCommand(&Printer{}).Commands() {
 		if c.IsAvailableCommand() {
 			words = append(words, c.Name())
 		}
@@ -66,7 +66,7 @@ func newWorkDir(t *testing.T, shell string) (dir, script string, environment []s
 		t.Fatalf("%v; make deps installs what tests need", err)
 	}
 	dir = t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "claims"), 0o700); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, "enrollments"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for name, content := range map[string]string{"stub.ign": "", "script": runCommandLine(t, "", "completion", shell).out} {
@@ -141,7 +141,7 @@ func TestCompletionInZsh(t *testing.T) {
 func TestCompletionInFish(t *testing.T) {
 	dir, script, environment := newWorkDir(t, "fish")
 	lines := expectedCompletions()
-	lines["approve --claims "] = []string{"claims", "script", "stub.ign"} // cobra's script for fish also completes files
+	lines["approve --enrollments "] = []string{"enrollments", "script", "stub.ign"} // cobra's script for fish also completes files
 	for line, want := range lines {
 		command := exec.CommandContext(t.Context(), "fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]", script, "hcp-node-agent "+line)
 		command.Dir, command.Env = dir, environment

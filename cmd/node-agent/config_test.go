@@ -12,8 +12,8 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
 const configHead = "apiVersion: " + report.APIVersion + "\nkind: " + config.Kind + "\n"
@@ -35,7 +35,7 @@ func writeTempFiles(t *testing.T, files map[string]string) string {
 }
 
 func TestConfigShow(t *testing.T) {
-	made, _, err := ticket.New(ticket.Options{NodeName: "worker-7", ClusterCA: certtest.NewCA(t, "ca").PEM, Labels: []string{"zone=b", "rack=4"}}, time.Now())
+	made, _, err := enrollment.New(enrollment.Options{NodeName: "worker-7", ClusterCA: certtest.NewCA(t, "ca").PEM, Labels: []string{"zone=b", "rack=4"}}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,20 +45,20 @@ func TestConfigShow(t *testing.T) {
 	}
 	dir := writeTempFiles(t, map[string]string{
 		"config.yaml": configHead + "endpoint: https://me:hunter2@ignition.example.com\n", "config.d/10-site.yaml": configHead + "# this rack\nnodeLabels: [zone=a]\n",
-		"node.ticket": string(content),
+		"node.token": string(content),
 	})
 	file := filepath.Join(dir, "config.yaml")
-	got := runCommandLine(t, "", "config", "show", "--config", file, "--ticket", filepath.Join(dir, "node.ticket"), "--until", "ready")
+	got := runCommandLine(t, "", "config", "show", "--config", file, "--join-token", filepath.Join(dir, "node.token"), "--until", "ready")
 	want := `DIR/config.yaml
 DIR/config.d/10-site.yaml
 
   endpoint  https://***@ignition.example.com  DIR/config.yaml:3
   networkTimeout  1m30s  default
   nodeLabels  ["zone=a"]  DIR/config.d/10-site.yaml:4
-  ticket  DIR/node.ticket  --ticket
+  join token  DIR/node.token  --join-token
   until  ready  --until
   timeout  1h0m0s  default
-  nodeLabels  ["rack=4"]  ticket DIR/node.ticket
+  nodeLabels  ["rack=4"]  join token DIR/node.token
 `
 	columns := regexp.MustCompile("  +").ReplaceAllString(strings.ReplaceAll(got.out, dir, "DIR"), "  ")
 	if diff := cmp.Diff(want, columns); diff != "" || got.code != report.Success || got.err != "" {

@@ -20,9 +20,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// newDocsCommand returns the command with which packages and docs/ are built.
-func newDocsCommand(p *printer) *cobra.Command {
-	c := newParentCommand("docs", "Generate the documentation", &cobra.Command{
+// NewDocsCommand returns the command with which packages and docs/ are built.
+func NewDocsCommand(p *Printer) *cobra.Command {
+	c := NewParentCommand("docs", "Generate the documentation", &cobra.Command{
 		Use:   "man DIRECTORY",
 		Short: "Write the man pages, with the date of SOURCE_DATE_EPOCH",
 		Args:  cobra.ExactArgs(1),
@@ -37,7 +37,7 @@ func newDocsCommand(p *printer) *cobra.Command {
 		Use:   "markdown",
 		Short: "Print the reference in Markdown",
 		Args:  cobra.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return writeReference(p.out, c.Root()) },
+		RunE:  func(c *cobra.Command, _ []string) error { return writeReference(p.Out, c.Root()) },
 	}, &cobra.Command{
 		Use:   "schema DIRECTORY",
 		Short: "Write the JSON Schemas of the documents and the configuration",
@@ -67,12 +67,12 @@ func writeFiles(dir string, files map[string]string) error {
 	return nil
 }
 
-// availableCommands returns c and the commands below it that are not hidden.
-func availableCommands(c *cobra.Command) []*cobra.Command {
+// AvailableCommands returns c and the commands below it that are not hidden.
+func AvailableCommands(c *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{c}
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() {
-			all = append(all, availableCommands(sub)...)
+			all = append(all, AvailableCommands(sub)...)
 		}
 	}
 	return all
@@ -89,12 +89,12 @@ func manPages(root *cobra.Command) (map[string]string, error) {
 	source := programName + " " + version
 	common := bytes.NewBufferString("% program 8\n")
 	for _, s := range manSections() {
-		fmt.Fprintf(common, "# %s\n%s\n", strings.ToUpper(s.title), s.definitions())
+		fmt.Fprintf(common, "# %s\n%s\n", strings.ToUpper(s.Title), s.definitions())
 	}
 	_, rendered, _ := strings.Cut(string(md2man.Render(common.Bytes())), heading) // without the page header
 	pages := map[string]string{}
 	var date string
-	for _, c := range availableCommands(root) {
+	for _, c := range AvailableCommands(root) {
 		c.NonInheritedFlags().VisitAll(func(flag *pflag.Flag) { flag.Usage = manUsage(c, flag) })
 		var page bytes.Buffer
 		header := &doc.GenManHeader{Section: "8", Source: source, Manual: "System Administration"}
@@ -147,13 +147,13 @@ func writeReference(w io.Writer, root *cobra.Command) error {
 	link := func(file string) string {
 		return "#" + strings.ReplaceAll(strings.TrimSuffix(file, ".md"), "_", "-")
 	}
-	for _, c := range availableCommands(root) {
+	for _, c := range AvailableCommands(root) {
 		if err := doc.GenMarkdownCustom(c, w, link); err != nil {
 			return fmt.Errorf("generating the reference of %s: %w", c.CommandPath(), err)
 		}
 	}
-	for _, s := range append([]section{settingsSection()}, manSections()...) {
-		fmt.Fprintf(w, "## %s\n\n%s\n", s.title, s.table())
+	for _, s := range append([]Section{settingsSection()}, manSections()...) {
+		fmt.Fprintf(w, "## %s\n\n%s\n", s.Title, s.table())
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func TestManPages(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	pages, err := filepath.Glob(filepath.Join(dir, "*.[58]"))
-	if all := availableCommands(newRootCommand(&printer{})); err != nil || len(pages) != len(all)+1 { // plus the page of the configuration file
+	if all := AvailableCommands(newRootCommand(&Printer{})); err != nil || len(pages) != len(all)+1 { // plus the page of the configuration file
 		t.Fatalf("there are %d pages of %d commands, %v", len(pages), len(all), err)
 	}
 	for _, checker := range [][]string{{"groff", "-ww", "-mandoc", "-Tutf8", "-z"}, {"mandoc", "-T", "lint", "-W", "warning"}} {
@@ -72,7 +72,7 @@ func TestManPageOfTheConfiguration(t *testing.T) {
 func formatManPage(t *testing.T, name string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "groff", "-mandoc", "-Tascii", "-P-c", "-rLL=200n")
-	pages, err := manPages(newRootCommand(&printer{}))
+	pages, err := manPages(newRootCommand(&Printer{}))
 	if err != nil {
 		t.Fatal(err)
 	}

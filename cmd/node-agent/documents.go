@@ -11,15 +11,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
-// documentKind is a kind of JSON document that a command prints.
-type documentKind struct {
+// DocumentKind is a kind of JSON document that a command prints.
+type DocumentKind struct {
 	kind, command string
 	parts         []any // the structs whose fields it has
 }
 
 // documentKinds returns all kinds of documents.
-func documentKinds() []documentKind {
-	return []documentKind{
+func documentKinds() []DocumentKind {
+	return []DocumentKind{
 		{"JoinResult", "join", []any{joinDocument{}}},
 		{"Plan", "plan", documentWithResult[bootstrap.PlanDocument]{}.parts()},
 		{"Preflight", "preflight", documentWithResult[bootstrap.PreflightDocument]{}.parts()},
@@ -27,15 +27,15 @@ func documentKinds() []documentKind {
 		{"DoctorReport", "doctor", []any{doctorDocument{}}},
 		{"ApplyResult", "apply", []any{applyDocument{}}},
 		{"LeaveResult", "leave", []any{leaveDocument{}}},
-		{"Tickets", "ticket create", []any{tokensDocument{}}},
-		{"TicketShown", "ticket show", []any{tokenDocument{}}},
+		{"JoinTokens", "token create", []any{tokensDocument{}}},
+		{"JoinTokenSummary", "token show", []any{tokenDocument{}}},
 		{"ApproverEvent", "approve", []any{eventDocument{}}},
 		{"NodeIPResult", "node-ip", []any{nodeIPDocument{}}},
 		{"UplinkNameResult", "uplink-name", []any{uplinkNameDocument{}}},
 		{"Config", "config show", []any{configDocument{}}},
 		{"ConfigCheck", "config validate", []any{configDocument{}}},
-		{"Failure", "COMMAND", []any{failureDocument{}}},
-		{"Version", "version", []any{versionDocument{}}},
+		{"Failure", "COMMAND", []any{FailureDocument{}}},
+		{"Version", "version", []any{VersionDocument{}}},
 	}
 }
 
@@ -61,10 +61,10 @@ func schemas() map[string]schema.Schema {
 // documentWithResult combines a document with the result of its command.
 type documentWithResult[D any] struct {
 	document D
-	result
+	Result
 }
 
-func (e documentWithResult[D]) parts() []any { return []any{e.document, e.result} }
+func (e documentWithResult[D]) parts() []any { return []any{e.document, e.Result} }
 
 // MarshalJSON encodes the document and the result as one object.
 func (e documentWithResult[D]) MarshalJSON() ([]byte, error) {

@@ -55,7 +55,7 @@ func TestDocumentedCommands(t *testing.T) {
 
 // parseLine parses a command line without running its command.
 func parseLine(args []string) (*cobra.Command, error) {
-	c, rest, err := newRootCommand(&printer{}).Find(args)
+	c, rest, err := newRootCommand(&Printer{}).Find(args)
 	if err != nil {
 		return nil, err
 	}

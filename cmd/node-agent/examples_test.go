@@ -148,7 +148,7 @@ func TestUnitConditionsNameTheFirstBootFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, file := range []string{"stub.ign", "node.ticket"} {
+		for _, file := range []string{"stub.ign", "node.token"} {
 			if !strings.Contains(string(content), "\n"+key+bootstrap.AutoJoinDir+"/"+file+"\n") {
 				t.Errorf("%s does not look for %s", unit, file)
 			}

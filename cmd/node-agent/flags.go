@@ -31,12 +31,12 @@ func (e enum) Set(value string) error {
 	return nil
 }
 
-// enumFlag binds a flag of c and its subcommands that has one of a few values,
+// EnumFlag binds a flag of c and its subcommands that has one of a few values,
 // the first by default.
-func enumFlag(c *cobra.Command, name, shorthand, usage string, values ...string) *string {
+func EnumFlag(c *cobra.Command, name, shorthand, usage string, values ...string) *string {
 	value := values[0]
 	c.PersistentFlags().VarP(enum{value: &value, values: values}, name, shorthand, usage)
-	completeFlag(c, name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	CompleteFlag(c, name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	return &value
 }
 
@@ -46,8 +46,8 @@ func settingFlags(c *cobra.Command) *string {
 	c.Flags().SortFlags = false
 	defaults := config.Defaults()
 	config.Flags(c.Flags(), &defaults)
-	completeFlag(c, "until", cobra.FixedCompletions(config.UntilStates(), cobra.ShellCompDirectiveNoFileComp))
-	completeFlag(c, "skip", completeList(stepNames(func(s bootstrap.Step) bool { return !s.Required })))
+	CompleteFlag(c, "until", cobra.FixedCompletions(config.UntilStates(), cobra.ShellCompDirectiveNoFileComp))
+	CompleteFlag(c, "skip", CompleteList(stepNames(func(s bootstrap.Step) bool { return !s.Required })))
 	return c.Flags().String("config", config.DefaultFile, "configuration `FILE`; drop-ins are in config.d beside it")
 }
 
@@ -62,16 +62,16 @@ func stepNames(isSelected func(bootstrap.Step) bool) []string {
 	return names
 }
 
-// completeFlag registers the completion of a flag. It fails only for a flag that
+// CompleteFlag registers the completion of a flag. It fails only for a flag that
 // does not exist, or that has a completion.
-func completeFlag(c *cobra.Command, name string, complete cobra.CompletionFunc) {
+func CompleteFlag(c *cobra.Command, name string, complete cobra.CompletionFunc) {
 	if err := c.RegisterFlagCompletionFunc(name, complete); err != nil {
 		panic(err)
 	}
 }
 
-// completeList completes a comma-separated list of values, each at most once.
-func completeList(values []string) cobra.CompletionFunc {
+// CompleteList completes a comma-separated list of values, each at most once.
+func CompleteList(values []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, text string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		done := text[:strings.LastIndex(text, ",")+1]
 		var completions []cobra.Completion
@@ -84,8 +84,8 @@ func completeList(values []string) cobra.CompletionFunc {
 	}
 }
 
-// completeFiles returns a function that completes file names.
-func completeFiles() cobra.CompletionFunc {
+// CompleteFiles returns a function that completes file names.
+func CompleteFiles() cobra.CompletionFunc {
 	return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 }
 
@@ -103,13 +103,13 @@ func completeInterfaces(*cobra.Command, []string, string) ([]cobra.Completion, c
 func registerCompletions(c *cobra.Command) {
 	directories := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 	functions := map[string]cobra.CompletionFunc{
-		"FILE": completeFiles(), "KUBECONFIG": completeFiles(), "DIR": directories, "DIRECTORY": directories,
+		"FILE": CompleteFiles(), "KUBECONFIG": CompleteFiles(), "DIR": directories, "DIRECTORY": directories,
 		"INTERFACE": completeInterfaces,
 	}
 	c.LocalFlags().VisitAll(func(flag *pflag.Flag) {
 		value, _ := pflag.UnquoteUsage(flag)
 		if complete := functions[value]; complete != nil {
-			completeFlag(c, flag.Name, complete)
+			CompleteFlag(c, flag.Name, complete)
 		}
 	})
 	for _, sub := range c.Commands() {

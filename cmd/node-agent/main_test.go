@@ -40,7 +40,7 @@ func runCommandLine(t *testing.T, stdin string, args ...string) commandResult {
 		}
 	}
 	var out, err bytes.Buffer
-	code := run(t.Context(), args, ioStreams{in: strings.NewReader(stdin), out: &out, err: &err})
+	code := run(t.Context(), args, Streams{In: strings.NewReader(stdin), Out: &out, Err: &err})
 	s := commandResult{code, out.String(), err.String()}
 	for _, trace := range []string{"goroutine ", "panic:", ".go:"} {
 		if strings.Contains(s.out+s.err, trace) {
@@ -52,11 +52,11 @@ func runCommandLine(t *testing.T, stdin string, args ...string) commandResult {
 
 func TestInvalidCommandLines(t *testing.T) {
 	for line, want := range map[string]string{
-		"ticket":                    "hcp-node-agent ticket: a subcommand is required\nsee: hcp-node-agent ticket --help\n",
-		"ticket mint":               "hcp-node-agent ticket: unknown command \"mint\"\nsee: hcp-node-agent ticket --help\n",
-		"ticket sow":                "hcp-node-agent ticket: unknown command \"sow\"; did you mean show?\nsee: hcp-node-agent ticket --help\n",
-		"ticket show":               "hcp-node-agent ticket show: accepts 1 arg(s), received 0\nsee: hcp-node-agent ticket show --help\n",
-		"ticket show a b":           "hcp-node-agent ticket show: accepts 1 arg(s), received 2\nsee: hcp-node-agent ticket show --help\n",
+		"token":                     "hcp-node-agent join token: a subcommand is required\nsee: hcp-node-agent join token --help\n",
+		"join token mint":           "hcp-node-agent join token: unknown command \"mint\"\nsee: hcp-node-agent join token --help\n",
+		"join token sow":            "hcp-node-agent join token: unknown command \"sow\"; did you mean show?\nsee: hcp-node-agent join token --help\n",
+		"token show":                "hcp-node-admin token show: accepts 1 arg(s), received 0\nsee: hcp-node-admin token show --help\n",
+		"token show a b":            "hcp-node-admin token show: accepts 1 arg(s), received 2\nsee: hcp-node-admin token show --help\n",
 		"jion":                      "hcp-node-agent: unknown command \"jion\"; did you mean join?\nsee: hcp-node-agent --help\n",
 		"help jion":                 "hcp-node-agent help: unknown command \"jion\"; did you mean join?\nsee: hcp-node-agent help --help\n",
 		"help join now":             "hcp-node-agent help: unknown command \"now\"\nsee: hcp-node-agent help --help\n",
@@ -103,18 +103,18 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%s (-help +got):\n%s", word, diff)
 		}
 	}
-	for _, c := range newRootCommand(&printer{}).Commands() {
+	for _, c := range newRootCommand(&Printer{}).Commands() {
 		if listed := strings.Contains(help.out, fmt.Sprintf("\n  %-11s %s\n", c.Name(), c.Short)); listed == c.Hidden {
 			t.Errorf("help lists %s: %t", c.Name(), listed)
 		}
 	}
-	if diff := cmp.Diff(runCommandLine(t, "", "ticket", "create", "--help"), runCommandLine(t, "", "help", "ticket", "create"), cmp.AllowUnexported(commandResult{})); diff != "" {
+	if diff := cmp.Diff(runCommandLine(t, "", "token", "create", "--help"), runCommandLine(t, "", "help", "token", "create"), cmp.AllowUnexported(commandResult{})); diff != "" {
 		t.Errorf("help of a subcommand (-flag +command):\n%s", diff)
 	}
 }
 
 func TestHelpOfEveryCommand(t *testing.T) {
-	for _, c := range allCommands(newRootCommand(&printer{})) {
+	for _, c := range allCommands(newRootCommand(&Printer{})) {
 		t.Run(c.CommandPath(), func(t *testing.T) {
 			got := runCommandLine(t, "", append(strings.Fields(c.CommandPath())[1:], "--help")...)
 			about := stdcmp.Or(c.Long, c.Short)
@@ -134,8 +134,8 @@ func TestHelpOfEveryCommand(t *testing.T) {
 			}
 			generated := c.HasParent() && c.Parent().Name() == "completion"
 			for line := range strings.Lines(got.out) {
-				if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > helpWidth && !generated {
-					t.Errorf("more than %d columns: %s", helpWidth, line)
+				if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > HelpWidth && !generated {
+					t.Errorf("more than %d columns: %s", HelpWidth, line)
 				}
 			}
 		})

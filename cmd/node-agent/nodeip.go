@@ -13,10 +13,10 @@ import (
 
 type nodeIPDocument struct {
 	bootstrap.NodeIPDocument
-	result
+	Result
 }
 
-func newNodeIPCommand(p *printer) *cobra.Command {
+func newNodeIPCommand(p *Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "node-ip",
 		Short: "Update the node's address of kubelet and CRI-O, as a unit does at boot",
@@ -27,10 +27,10 @@ the address at their next start.`,
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			options := bootstrap.Options{StateDir: bootstrap.StateDir, Sink: p.sink}
+			options := bootstrap.Options{StateDir: bootstrap.StateDir, Sink: p.Sink}
 			update, err := bootstrap.RefreshNodeIP(c.Context(), options)
-			document := nodeIPDocument{update, resultOf(err)}
-			return p.finish(err, document, func(w io.Writer) { printNodeIP(w, update) })
+			document := nodeIPDocument{update, ResultOf(err)}
+			return p.Finish(err, document, func(w io.Writer) { printNodeIP(w, update) })
 		},
 	}
 }

@@ -30,17 +30,17 @@ func unreachableUserData(t *testing.T) string {
 }
 
 // runSubcommand runs one command with a configuration file that sets nothing.
-func runSubcommand(t *testing.T, create func(*printer) *cobra.Command, args ...string) commandResult {
+func runSubcommand(t *testing.T, create func(*Printer) *cobra.Command, args ...string) commandResult {
 	t.Helper()
 	dir := writeTempFiles(t, map[string]string{"config.yaml": configHead, "user-data.ign": unreachableUserData(t)})
 	var out, errs bytes.Buffer
-	p := &printer{ioStreams: ioStreams{in: strings.NewReader(""), out: &out, err: &errs}}
+	p := &Printer{Streams: Streams{In: strings.NewReader(""), Out: &out, Err: &errs}}
 	root := &cobra.Command{Use: programName, SilenceErrors: true, SilenceUsage: true}
-	p.bindFlags(root)
+	p.BindFlags(root)
 	c := create(p)
 	root.AddCommand(c)
 	args = append([]string{c.Name(), "--config", filepath.Join(dir, "config.yaml"), "--user-data", filepath.Join(dir, "user-data.ign")}, args...)
-	code := execute(t.Context(), root, p, args)
+	code := Execute(t.Context(), root, p, args)
 	return commandResult{code, out.String(), errs.String()}
 }
 
@@ -80,7 +80,7 @@ var digestPattern = regexp.MustCompile(`sha256 [0-9a-f]+`)
 
 func TestStatusListsDriftAndExitsWithItsCode(t *testing.T) {
 	stateDir, changed := newDriftedState(t)
-	create := func(p *printer) *cobra.Command {
+	create := func(p *Printer) *cobra.Command {
 		return newReportCommand(p, "status", "", func(ctx context.Context, options bootstrap.Options) (bootstrap.StatusDocument, error) {
 			options.StateDir = stateDir
 			return bootstrap.Status(ctx, options)

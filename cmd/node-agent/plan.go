@@ -13,7 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-func newPlanCommand(p *printer) *cobra.Command {
+func newPlanCommand(p *Printer) *cobra.Command {
 	var diff *bool
 	c := newReportCommand(p, "plan", "Print what a join would change, without changing anything",
 		func(ctx context.Context, options bootstrap.Options) (bootstrap.PlanDocument, error) {

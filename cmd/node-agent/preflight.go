@@ -9,7 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 )
 
-func newPreflightCommand(p *printer) *cobra.Command {
+func newPreflightCommand(p *Printer) *cobra.Command {
 	return newReportCommand(p, "preflight", "Check whether this host can join, without changing anything",
 		bootstrap.Preflight, printPreflight)
 }

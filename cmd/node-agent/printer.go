@@ -15,52 +15,52 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// printer writes the output of one command: text, or one JSON document on standard
+// Printer writes the output of one command: text, or one JSON document on standard
 // output with the progress as text on standard error.
-type printer struct {
-	ioStreams
+type Printer struct {
+	Streams
 	output, logFormat *string // flags
 	verbose           *bool   // flag
 
-	json         bool
-	sink         report.Sink  // nil until the command line is parsed
+	JSON         bool
+	Sink         report.Sink  // nil until the command line is parsed
 	text         *report.Text // nil if progress goes to a log
-	recorder     *report.Recorder
-	stepReported bool // the failure was already printed for a step
-	printed      bool // the JSON document was printed
+	Recorder     *report.Recorder
+	StepReported bool // the failure was already printed for a step
+	Printed      bool // the JSON document was printed
 }
 
-// bindFlags binds the flags that all commands have.
-func (p *printer) bindFlags(root *cobra.Command) {
-	p.output = enumFlag(root, "output", "o", "output `FORMAT`: text or json", "text", "json")
-	p.logFormat = enumFlag(root, "log-format", "", "`FORMAT` of the progress: text, json, or journal for the systemd "+
+// BindFlags binds the flags that all commands have.
+func (p *Printer) BindFlags(root *cobra.Command) {
+	p.output = EnumFlag(root, "output", "o", "output `FORMAT`: text or json", "text", "json")
+	p.logFormat = EnumFlag(root, "log-format", "", "`FORMAT` of the progress: text, json, or journal for the systemd "+
 		"journal with fields; auto is journal for a service, else text", "auto", "text", "json", "journal")
 	p.verbose = root.PersistentFlags().BoolP("verbose", "v", false, "also print every change to the host")
-	root.PersistentPreRun = func(*cobra.Command, []string) { p.open() }
+	root.PersistentPreRun = func(*cobra.Command, []string) { p.Open() }
 }
 
-// open prepares the printer for the formats that were requested.
-func (p *printer) open() {
-	p.json, p.recorder = *p.output == "json", &report.Recorder{}
+// Open prepares the printer for the formats that were requested.
+func (p *Printer) Open() {
+	p.JSON, p.Recorder = *p.output == "json", &report.Recorder{}
 	progress := p.log()
 	if progress == nil {
-		stream := p.out
-		if p.json {
-			stream = p.err
+		stream := p.Out
+		if p.JSON {
+			stream = p.Err
 		}
 		p.text = newText(stream)
 		p.text.Verbose = *p.verbose
 		progress = p.text
 	}
-	p.err = report.EscapeWriter{W: p.err}
-	if !p.json {
-		p.out = report.EscapeWriter{W: p.out}
+	p.Err = report.EscapeWriter{W: p.Err}
+	if !p.JSON {
+		p.Out = report.EscapeWriter{W: p.Out}
 	}
-	p.sink = report.Sinks{progress, p.recorder, report.SystemdNotifier{}}
+	p.Sink = report.Sinks{progress, p.Recorder, report.SystemdNotifier{}}
 }
 
 // log returns the log that progress goes to; nil if progress is printed as text.
-func (p *printer) log() report.Sink {
+func (p *Printer) log() report.Sink {
 	level := slog.LevelInfo
 	if *p.verbose {
 		level = slog.LevelDebug
@@ -71,7 +71,7 @@ func (p *printer) log() report.Sink {
 	}
 	switch format {
 	case "json":
-		return &report.Slog{Handler: slog.NewJSONHandler(p.err, &slog.HandlerOptions{Level: level})}
+		return &report.Slog{Handler: slog.NewJSONHandler(p.Err, &slog.HandlerOptions{Level: level})}
 	case "journal":
 		return &report.Slog{Handler: report.Journal{Level: level, Send: journal.Send}}
 	}
@@ -103,71 +103,71 @@ func newText(stream io.Writer) *report.Text {
 }
 
 // stopRewriting ends the line that is updated in place on a terminal.
-func (p *printer) stopRewriting() {
+func (p *Printer) stopRewriting() {
 	if p.text != nil {
 		p.text.Stop()
 	}
 }
 
-// document prints a JSON document, or its text with print.
-func (p *printer) document(document any, print func(io.Writer)) error {
+// Document prints a JSON document, or its text with print.
+func (p *Printer) Document(document any, print func(io.Writer)) error {
 	p.stopRewriting()
-	if p.json {
-		p.printed = true
-		return report.WriteJSON(p.out, document)
+	if p.JSON {
+		p.Printed = true
+		return report.WriteJSON(p.Out, document)
 	}
-	print(p.out)
+	print(p.Out)
 	return nil
 }
 
-// finish prints the document of a command that ended with err. Text is printed only if err is
+// Finish prints the document of a command that ended with err. Text is printed only if err is
 // nil. finish returns err, or the error of printing.
-func (p *printer) finish(err error, document any, print func(io.Writer)) error {
-	if err != nil && !p.json {
+func (p *Printer) Finish(err error, document any, print func(io.Writer)) error {
+	if err != nil && !p.JSON {
 		return err
 	}
-	if writeErr := p.document(document, print); err == nil {
+	if writeErr := p.Document(document, print); err == nil {
 		return writeErr
 	}
 	return err
 }
 
-// failureDocument is printed if a command fails without another document.
-type failureDocument struct {
+// FailureDocument is printed if a command fails without another document.
+type FailureDocument struct {
 	report.TypeMeta
-	result
+	Result
 }
 
-// failure prints the error of a command unless it was already printed.
-func (p *printer) failure(path string, err error) {
-	if err != nil && p.json && !p.printed {
+// Failure prints the error of a command unless it was already printed.
+func (p *Printer) Failure(path string, err error) {
+	if err != nil && p.JSON && !p.Printed {
 		// The error is also printed below.
-		_ = p.document(failureDocument{TypeMeta: report.Meta("Failure"), result: resultOf(err)}, nil)
+		_ = p.Document(FailureDocument{TypeMeta: report.Meta("Failure"), Result: ResultOf(err)}, nil)
 	}
 	p.stopRewriting()
-	if err == nil || p.stepReported {
+	if err == nil || p.StepReported {
 		return
 	}
 	if p.text == nil {
 		message := strings.TrimPrefix(path, programName+" ") + ": " + err.Error()
-		p.sink.Emit(report.Event{Time: time.Now(), Kind: report.CommandFailed, Message: message, Remedy: report.RemedyOf(err)})
+		p.Sink.Emit(report.Event{Time: time.Now(), Kind: report.CommandFailed, Message: message, Remedy: report.RemedyOf(err)})
 		return
 	}
-	fmt.Fprintf(p.err, "%s: %v\n", path, err)
+	fmt.Fprintf(p.Err, "%s: %v\n", path, err)
 	for _, line := range report.Remedy(report.RemedyOf(err)).Lines() {
-		fmt.Fprintln(p.err, line)
+		fmt.Fprintln(p.Err, line)
 	}
 }
 
-// result contains the last fields of every document.
-type result struct {
+// Result contains the last fields of every document.
+type Result struct {
 	ExitCode report.Code   `json:"exitCode"`
 	Error    string        `json:"error,omitempty"`
 	Remedy   report.Remedy `json:"remedy,omitempty"`
 }
 
-func resultOf(err error) result {
-	r := result{ExitCode: report.CodeOf(err), Remedy: report.Remedy(report.RemedyOf(err))}
+func ResultOf(err error) Result {
+	r := Result{ExitCode: report.CodeOf(err), Remedy: report.Remedy(report.RemedyOf(err))}
 	if err != nil {
 		r.Error = err.Error()
 	}

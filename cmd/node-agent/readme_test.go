@@ -43,7 +43,7 @@ func readmeTable(t *testing.T, heading string) [][2]string {
 
 func TestReadmeListsTheCommands(t *testing.T) {
 	var want, got []string
-	for _, c := range availableCommands(newRootCommand(&printer{})) {
+	for _, c := range AvailableCommands(newRootCommand(&Printer{})) {
 		path := strings.TrimPrefix(c.CommandPath(), programName)
 		if len(c.Commands()) == 0 && !strings.HasPrefix(path, " completion") {
 			want = append(want, strings.TrimSpace(path))

@@ -20,7 +20,7 @@ const (
 )
 
 // newRootCommand returns the root command with all subcommands. Their output goes through p.
-func newRootCommand(p *printer) *cobra.Command {
+func newRootCommand(p *Printer) *cobra.Command {
 	cobra.EnableCommandSorting = false // keeps the order of use in the help
 	root := &cobra.Command{
 		Use:   programName + " COMMAND",
@@ -42,19 +42,19 @@ reverts them all.`,
 		&cobra.Group{ID: clusterGroup, Title: "Cluster commands:"},
 		&cobra.Group{ID: otherGroup, Title: "Other commands:"},
 	)
-	root.AddCommand(inGroup(
+	root.AddCommand(InGroup(
 		nodeGroup, newJoinCommand(p), newPlanCommand(p), newPreflightCommand(p), newStatusCommand(p), newDoctorCommand(p),
 		newLeaveCommand(p), newRunCommand(p), newNodeIPCommand(p), newUplinkNameCommand(p))...)
-	root.AddCommand(inGroup(imageGroup, newApplyCommand(p))...)
-	root.AddCommand(inGroup(
-		clusterGroup, newParentCommand("ticket", "Create and print tickets", newTokenCreateCommand(p), newTokenShowCommand(p)),
+	root.AddCommand(InGroup(imageGroup, newApplyCommand(p))...)
+	root.AddCommand(InGroup(
+		clusterGroup, NewParentCommand("token", "Create and print join tokens", newTokenCreateCommand(p), newTokenShowCommand(p)),
 		newApproveCommand(p))...)
-	root.AddCommand(inGroup(
-		otherGroup, newParentCommand("config", "Print and validate the configuration", newConfigShowCommand(p), newConfigValidateCommand(p)),
-		newVersionCommand(p), newDocsCommand(p))...)
+	root.AddCommand(InGroup(
+		otherGroup, NewParentCommand("config", "Print and validate the configuration", newConfigShowCommand(p), newConfigValidateCommand(p)),
+		NewVersionCommand(p), NewDocsCommand(p))...)
 
-	root.SetOut(p.out)
-	root.SetErr(p.err)
+	root.SetOut(p.Out)
+	root.SetErr(p.Err)
 	root.SetUsageFunc(printUsage)
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.SetHelpCommandGroupID(otherGroup)
@@ -62,13 +62,13 @@ reverts them all.`,
 	root.SetCompletionCommandGroupID(otherGroup)
 	root.InitDefaultCompletionCmd()
 	root.PersistentFlags().BoolP("help", "h", false, "print help")
-	p.bindFlags(root)
+	p.BindFlags(root)
 
 	printVersion := root.Flags().Bool("version", false, "print the version")
-	requireSubcommand(root)
+	RequireSubcommand(root)
 	root.RunE = func(c *cobra.Command, _ []string) error {
 		if *printVersion {
-			return p.version()
+			return p.PrintVersion()
 		}
 		return c.Help()
 	}
@@ -83,31 +83,31 @@ reverts them all.`,
 				return unknownCommand(found, rest[0])
 			}
 		case "completion":
-			requireSubcommand(c)
+			RequireSubcommand(c)
 		}
 	}
 	registerCompletions(root)
 	return root
 }
 
-func inGroup(group string, commands ...*cobra.Command) []*cobra.Command {
+func InGroup(group string, commands ...*cobra.Command) []*cobra.Command {
 	for _, c := range commands {
 		c.GroupID = group
 	}
 	return commands
 }
 
-// newParentCommand returns a command that only has subcommands.
-func newParentCommand(name, short string, subcommands ...*cobra.Command) *cobra.Command {
+// NewParentCommand returns a command that only has subcommands.
+func NewParentCommand(name, short string, subcommands ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: name + " COMMAND", Short: short, DisableFlagsInUseLine: true}
 	c.AddCommand(subcommands...)
-	requireSubcommand(c)
+	RequireSubcommand(c)
 	return c
 }
 
-// requireSubcommand makes a command line without a known subcommand of c a usage
+// RequireSubcommand makes a command line without a known subcommand of c a usage
 // error. Without a Run function cobra would print help and report success.
-func requireSubcommand(c *cobra.Command) {
+func RequireSubcommand(c *cobra.Command) {
 	c.SuggestionsMinimumDistance = 2
 	c.Run = func(*cobra.Command, []string) {}
 	c.Args = func(c *cobra.Command, args []string) error {

@@ -178,11 +178,11 @@ func TestSchemasAcceptPrintedDocuments(t *testing.T) {
 		{"doctor", "--config", in("typo.yaml")},
 		{"apply", "--config", in("a.ign"), "--root", in("root")},
 		{"apply", "--config", in("none"), "--root", in("root")},
-		{"ticket", "create", "--node", "worker-7", "--ca", in("ca.pem"), "--output-dir", dir, "--address", "192.0.2.7"},
-		{"ticket", "create", "--node", "worker-7", "--ca", in("ca.pem"), "--output-dir", dir},
-		{"ticket", "show", in("worker-7.ticket")},
-		{"ticket", "show", in("worker-7.claim")},
-		{"ticket", "show", in("none")},
+		{"token", "create", "--node", "worker-7", "--ca", in("ca.pem"), "--output-dir", dir, "--address", "192.0.2.7"},
+		{"token", "create", "--node", "worker-7", "--ca", in("ca.pem"), "--output-dir", dir},
+		{"token", "show", in("worker-7.token")},
+		{"token", "show", in("worker-7.enrollment")},
+		{"token", "show", in("none")},
 		{"join", "--config", in("none.yaml")},
 	} {
 		got := runCommandLine(t, "", append(args, "--output", "json")...)

@@ -27,12 +27,12 @@ func TestMain(m *testing.M) {
 	if os.Getenv("SCREEN") == "" {
 		os.Exit(m.Run())
 	}
-	p := &printer{ioStreams: ioStreams{in: os.Stdin, out: os.Stdout, err: os.Stderr}}
-	p.bindFlags(&cobra.Command{})
-	p.open()
+	p := &Printer{Streams: Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}}
+	p.BindFlags(&cobra.Command{})
+	p.Open()
 	lines := bufio.NewScanner(os.Stdin)
 	for _, event := range replayedEvents() {
-		p.sink.Emit(event)
+		p.Sink.Emit(event)
 		lines.Scan()
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-func newStatusCommand(p *printer) *cobra.Command {
+func newStatusCommand(p *Printer) *cobra.Command {
 	return newReportCommand(p, "status", "Print the state of the node and its drift since the join",
 		bootstrap.Status, printStatus)
 }

@@ -11,10 +11,10 @@ import (
 
 type uplinkNameDocument struct {
 	bootstrap.UplinkNameDocument
-	result
+	Result
 }
 
-func newUplinkNameCommand(p *printer) *cobra.Command {
+func newUplinkNameCommand(p *Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "uplink-name",
 		Short: "Update the uplink's name in the profiles of br-ex, as a unit does at boot",
@@ -25,8 +25,8 @@ them.`,
 		Args:   cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			names, err := bootstrap.FollowUplink(c.Context())
-			document := uplinkNameDocument{names, resultOf(err)}
-			return p.finish(err, document, func(w io.Writer) { printUplinkName(w, names) })
+			document := uplinkNameDocument{names, ResultOf(err)}
+			return p.Finish(err, document, func(w io.Writer) { printUplinkName(w, names) })
 		},
 	}
 }

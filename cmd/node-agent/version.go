@@ -14,7 +14,7 @@ import (
 // version is set by the build.
 var version = "devel" //nolint:gochecknoglobals // the linker can set nothing else
 
-type versionDocument struct {
+type VersionDocument struct {
 	report.TypeMeta
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`
@@ -22,24 +22,24 @@ type versionDocument struct {
 	Platform string `json:"platform"`
 }
 
-func newVersionCommand(p *printer) *cobra.Command {
+func NewVersionCommand(p *Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return p.version() },
+		RunE:  func(*cobra.Command, []string) error { return p.PrintVersion() },
 	}
 }
 
-func (p *printer) version() error {
-	document := versionDocument{
+func (p *Printer) PrintVersion() error {
+	document := VersionDocument{
 		TypeMeta: report.Meta("Version"),
 		Version:  version,
 		Commit:   commit(),
 		Go:       runtime.Version(),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
-	return p.document(document, func(w io.Writer) {
+	return p.Document(document, func(w io.Writer) {
 		fmt.Fprintf(w, "%s %s (%s, %s)\n", programName, document.Version, document.Go, document.Platform)
 	})
 }

@@ -117,7 +117,7 @@ func (h cutHost) prepare(t *testing.T) {
 	noError(t, writeState(h.stateDir(), state))
 	noError(t, saveFile(h.stateDir(), userDataFile, stubOf(t, "a.example.com", "clusters/one", "11")))
 	noError(t, saveFile(h.stateDir(), payloadFile, []byte("secret")))
-	noError(t, saveFile(h.stateDir(), joinTokenFile, ticketOf(t, certtest.NewCA(t, "ca").PEM, nil, 0)))
+	noError(t, saveFile(h.stateDir(), joinTokenFile, tokenOf(t, certtest.NewCA(t, "ca").PEM, nil, 0)))
 	j := h.open(t)
 	_, err := j.ledger.TrackExternal(t.Context(), "files", ledger.Change{
 		Kind: ledger.Contents, Target: "/etc/kubernetes/cni", Reason: "plugins write there", Desired: ledger.State{Present: true},

@@ -24,7 +24,7 @@ const (
 	userDataFile  = "stub.ign"    // while a join is unfinished, so that the unit can resume it
 	payloadFile   = "payload.ign" // so that a restart never needs the token again
 	keyDir        = "keys"
-	joinTokenFile = "ticket" // while a join is unfinished
+	joinTokenFile = "token" // while a join is unfinished
 
 	bridgeRecordFile = "bridge.json" // record of the last migration of the uplink to br-ex, with its interruption
 

@@ -76,7 +76,7 @@ func TestRequestsMatchTypedClientset(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "csr-1", ResourceVersion: "5"},
 		Spec:       certificatesv1.CertificateSigningRequestSpec{Request: []byte("request")},
 	}
-	tickets := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "tickets", ResourceVersion: "5"}}
+	tokens := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "tokens", ResourceVersion: "5"}}
 	event := &corev1.Event{ObjectMeta: metav1.ObjectMeta{GenerateName: "worker-1."}, Message: "text"}
 	eviction := &policyv1.Eviction{
 		ObjectMeta:    metav1.ObjectMeta{Namespace: "team", Name: "web"},
@@ -122,11 +122,11 @@ func TestRequestsMatchTypedClientset(t *testing.T) {
 		},
 		"update ConfigMap": {
 			send: func(ctx context.Context) error {
-				_, err := client.ConfigMaps("kube-system").Update(ctx, tickets)
+				_, err := client.ConfigMaps("kube-system").Update(ctx, tokens)
 				return err
 			},
 			want: func(ctx context.Context) error {
-				_, err := typed.CoreV1().ConfigMaps("kube-system").Update(ctx, tickets, metav1.UpdateOptions{})
+				_, err := typed.CoreV1().ConfigMaps("kube-system").Update(ctx, tokens, metav1.UpdateOptions{})
 				return err
 			},
 		},

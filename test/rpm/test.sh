@@ -100,14 +100,14 @@ echo '{}' >"$root/etc/hcp-node-agent/stub.ign"
 does install systemd bash NetworkManager NetworkManager-ovs # a host has them before
 asked >/dev/null
 does install hcp-node-agent
-is 'after the install' "$(printf -- '--no-reload preset hcp-node-agent.service hcp-node-agent.path hcp-node-agent-approver.service\ndaemon-reload\n--no-block try-restart hcp-node-agent-approver.service')" "$(asked)"
+is 'after the install' "$(printf -- '--no-reload preset hcp-node-agent.service hcp-node-agent.path hcp-node-admin-approver.service\ndaemon-reload\n--no-block try-restart hcp-node-admin-approver.service')" "$(asked)"
 is 'directory of secrets' '700 root' "$(stat -c '%a %U' "$root/etc/hcp-node-agent")"
 is 'state directory' '700 root' "$(stat -c '%a %U' "$root/var/lib/hcp-node-agent")"
 is program 'hcp-node-agent 1.0.0' "$("$root/usr/bin/hcp-node-agent" version | cut -d' ' -f1-2)"
 does remove hcp-node-agent
 [ ! -e "$root/usr/bin/hcp-node-agent" ] || die 'it is still there'
 [ -e "$root/etc/hcp-node-agent/stub.ign" ] || die "the administrator's stub is gone"
-is 'after the removal' '--no-reload disable --now hcp-node-agent.service hcp-node-agent.path hcp-node-agent-approver.service' "$(asked)"
+is 'after the removal' '--no-reload disable --now hcp-node-agent.service hcp-node-agent.path hcp-node-admin-approver.service' "$(asked)"
 
 say 'kickstart: what examples/kickstart/post.ks makes the installer do'
 section() { sed -n "/^%$1/,/^%end/p" examples/kickstart/post.ks | sed '1d;$d'; }
@@ -144,7 +144,7 @@ other() {
   does "$3" hcp-node-agent
   is 'the other program' "hcp-node-agent $1" "$("$root/usr/bin/hcp-node-agent" version | cut -d' ' -f1-2)"
   shift 3
-  is 'asked of systemctl' "$(printf '%s\n' daemon-reload "$@" '--no-block try-restart hcp-node-agent-approver.service')" "$(asked)"
+  is 'asked of systemctl' "$(printf '%s\n' daemon-reload "$@" '--no-block try-restart hcp-node-admin-approver.service')" "$(asked)"
   grep -q eth1 "$root/etc/hcp-node-agent/config.yaml" || die 'the configuration was replaced'
 }
 other 1.0.1 '{"finished":"2026-01-01T00:00:00Z"}' upgrade '--no-block try-restart hcp-node-agent.service'
