@@ -7,15 +7,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 type applyDocument struct {
 	bootstrap.ApplyDocument
-	Result
+	cli.Result
 }
 
-func newApplyCommand(p *Printer) *cobra.Command {
+func newApplyCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "apply",
 		Short: "Write an Ignition config to a directory tree, for an image",
@@ -36,7 +37,7 @@ func newApplyCommand(p *Printer) *cobra.Command {
 		}
 		options.Stdin, options.Sink = p.In, p.Sink
 		applied, err := bootstrap.Apply(c.Context(), options)
-		return p.Finish(err, applyDocument{applied, ResultOf(err)}, func(w io.Writer) {
+		return p.Finish(err, applyDocument{applied, cli.ResultOf(err)}, func(w io.Writer) {
 			if applied.Changes == 0 {
 				fmt.Fprintf(w, "%s has the config already (entries: %d); nothing was changed\n",
 					applied.Root, applied.Entries)

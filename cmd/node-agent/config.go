@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -19,14 +20,14 @@ type configDocument struct {
 	Files    []string         `json:"files"` // files that were read; later ones override earlier ones
 	Settings []config.Setting `json:"settings,omitempty"`
 	Problems []config.Problem `json:"problems"`
-	Result
+	cli.Result
 }
 
 func newConfigDocument(kind string) configDocument {
 	return configDocument{TypeMeta: report.Meta(kind), Files: []string{}, Settings: []config.Setting{}, Problems: []config.Problem{}}
 }
 
-func newConfigShowCommand(p *Printer) *cobra.Command {
+func newConfigShowCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show",
 		Short: "Print each setting of a join and its origin",
@@ -45,12 +46,12 @@ other secrets are in files to which settings only refer.`,
 		if len(e.Problems) == 0 {
 			document.addTokenSettings(e.Join, p.In)
 		}
-		return p.finishConfig(document, printConfig)
+		return finishConfig(p, document, printConfig)
 	}
 	return c
 }
 
-func newConfigValidateCommand(p *Printer) *cobra.Command {
+func newConfigValidateCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "validate [FILE...]",
 		Short: "Validate the configuration",
@@ -61,7 +62,7 @@ the defaults before it. Files to which settings refer are not opened.
 
 The exit code is 0 without problems, and 2 otherwise.`,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: CompleteFiles(),
+		ValidArgsFunction: cli.CompleteFiles(),
 	}
 	file := settingFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -84,7 +85,7 @@ The exit code is 0 without problems, and 2 otherwise.`,
 			document.setConfig(config.Explain(one))
 		}
 		document.Settings = nil
-		return p.finishConfig(document, printCheck)
+		return finishConfig(p, document, printCheck)
 	}
 	return c
 }
@@ -113,14 +114,14 @@ func (d *configDocument) addTokenSettings(before config.Join, stdin io.Reader) {
 	add("nodeTaints", before.Taints, after.Taints)
 }
 
-// finishConfig prints a document, and fails if it has problems.
-func (p *Printer) finishConfig(document configDocument, print func(io.Writer, configDocument)) error {
+// finishConfig prints a document with p, and fails if it has problems.
+func finishConfig(p *cli.Printer, document configDocument, print func(io.Writer, configDocument)) error {
 	var err error
 	if n := len(document.Problems); n > 0 {
 		err = report.Fail(report.Usage, "", "problems of the configuration: %d", n)
 		p.StepReported = !p.JSON
 	}
-	document.Result = ResultOf(err)
+	document.Result = cli.ResultOf(err)
 	if writeErr := p.Document(document, func(w io.Writer) { print(w, document) }); err == nil {
 		return writeErr
 	}

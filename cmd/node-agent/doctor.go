@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -26,7 +27,7 @@ type doctorDocument struct {
 	Remedy report.Remedy `json:"remedy,omitempty"`
 }
 
-func newDoctorCommand(p *Printer) *cobra.Command {
+func newDoctorCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Diagnose this host and its node, without changing anything",

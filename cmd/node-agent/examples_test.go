@@ -74,7 +74,7 @@ func TestCloudInitExamples(t *testing.T) {
 					t.Errorf("%q waits for cloud-init, which waits for it", command)
 				}
 				if command[0] == "hcp-node-agent" {
-					if _, err := parseLine(command[1:]); err != nil {
+					if _, err := agent().ParseLine(command[1:]); err != nil {
 						t.Errorf("%q: %v", command, err)
 					}
 				}

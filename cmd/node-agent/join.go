@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -18,10 +19,10 @@ type joinDocument struct {
 	Headline string              `json:"headline,omitempty"`
 	Changed  bool                `json:"changed"` // false: the host was already in the desired state
 	Steps    []report.StepResult `json:"steps"`
-	Result
+	cli.Result
 }
 
-func newJoinCommand(p *Printer) *cobra.Command {
+func newJoinCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "join",
 		Short: "Join this host to the cluster as a worker, or resume a join",
@@ -35,7 +36,7 @@ func newJoinCommand(p *Printer) *cobra.Command {
 		"only resume an unfinished join, as the unit does at boot; no input is read again")
 	only := c.Flags().StringSlice("only", nil,
 		"run only these `STEPS`, whether or not the host has joined: network needs no user data")
-	CompleteFlag(c, "only", CompleteList(stepNames(func(s bootstrap.Step) bool { return s.Independent })))
+	cli.CompleteFlag(c, "only", cli.CompleteList(stepNames(func(s bootstrap.Step) bool { return s.Independent })))
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		options, err := optionsFrom(c, *file, p)
 		if err != nil {
@@ -52,7 +53,7 @@ func newJoinCommand(p *Printer) *cobra.Command {
 			Headline: p.Recorder.Headline,
 			Changed:  changed,
 			Steps:    append([]report.StepResult{}, p.Recorder.Steps...),
-			Result:   ResultOf(err),
+			Result:   cli.ResultOf(err),
 		}, nil)
 	}
 	return c
@@ -79,7 +80,7 @@ func stepTable() string {
 }
 
 // optionsFrom returns the options of a join from the configuration and the flags of c.
-func optionsFrom(c *cobra.Command, file string, p *Printer) (bootstrap.Options, error) {
+func optionsFrom(c *cobra.Command, file string, p *cli.Printer) (bootstrap.Options, error) {
 	from := configSource(c, file)
 	from.Check = nil // the join itself reports which steps cannot be skipped
 	join, err := config.Load(from)
@@ -99,7 +100,7 @@ type outcome interface {
 // get fails only if it cannot return a complete document. A failure that the document describes
 // is printed after the document in text output, too.
 func newReportCommand[D outcome](
-	p *Printer, name, short string, get func(context.Context, bootstrap.Options) (D, error), print func(io.Writer, D),
+	p *cli.Printer, name, short string, get func(context.Context, bootstrap.Options) (D, error), print func(io.Writer, D),
 ) *cobra.Command {
 	c := &cobra.Command{Use: name, Short: short, Args: cobra.NoArgs}
 	file := settingFlags(c)
@@ -116,7 +117,7 @@ func newReportCommand[D outcome](
 		if err == nil {
 			err = document.Err()
 		}
-		writeErr := p.Document(documentWithResult[D]{document, ResultOf(err)}, func(w io.Writer) { print(w, document) })
+		writeErr := p.Document(cli.DocumentWithResult[D]{Document: document, Result: cli.ResultOf(err)}, func(w io.Writer) { print(w, document) })
 		if err == nil {
 			return writeErr
 		}

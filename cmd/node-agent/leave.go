@@ -7,14 +7,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 )
 
 type leaveDocument struct {
 	bootstrap.LeaveDocument
-	Result
+	cli.Result
 }
 
-func newLeaveCommand(p *Printer) *cobra.Command {
+func newLeaveCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "leave",
 		Short: "Remove this host from the cluster and restore its former state",
@@ -36,7 +37,7 @@ stop.`,
 			AutoJoin: bootstrap.AutoJoin{Dir: bootstrap.AutoJoinDir},
 		})
 		p.StepReported = err != nil && stepFailed(p.Recorder)
-		return p.Finish(err, leaveDocument{left, ResultOf(err)}, func(w io.Writer) { printLeave(w, left) })
+		return p.Finish(err, leaveDocument{left, cli.ResultOf(err)}, func(w io.Writer) { printLeave(w, left) })
 	}
 	return c
 }

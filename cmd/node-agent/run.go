@@ -6,12 +6,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 )
 
 // metricsFile is read by the textfile collector of node_exporter, directly or through a link.
 const metricsFile = "/run/hcp-node-agent/metrics.prom"
 
-func newRunCommand(p *Printer) *cobra.Command {
+func newRunCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Run as the service: resume a join, then monitor the node",

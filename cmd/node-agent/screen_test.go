@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("SCREEN") == "" {
 		os.Exit(m.Run())
 	}
-	p := &Printer{Streams: Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}}
+	p := newPrinter(cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 	p.BindFlags(&cobra.Command{})
 	p.Open()
 	lines := bufio.NewScanner(os.Stdin)

@@ -27,7 +27,7 @@ type measurement struct {
 }
 
 // measure runs one fleet against a control plane of its own.
-func measure(ctx context.Context, agent string, count int) (r measurement, err error) {
+func measure(ctx context.Context, program string, count int) (r measurement, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
 	defer cancel()
 	dir, err := os.MkdirTemp("", "fleet-")
@@ -44,7 +44,7 @@ func measure(ctx context.Context, agent string, count int) (r measurement, err e
 	if err := f.prepare(ctx, count); err != nil {
 		return r, err
 	}
-	return f.run(ctx, agent)
+	return f.run(ctx, program)
 }
 
 type fleet struct {
@@ -105,7 +105,7 @@ func connect(kubeconfig []byte) (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(config)
 }
 
-func (f *fleet) run(ctx context.Context, agent string) (r measurement, err error) {
+func (f *fleet) run(ctx context.Context, program string) (r measurement, err error) {
 	waiting, err := startWaiting(ctx, f.plane, f.waiting, f.caHashes, f.dir)
 	if err != nil {
 		return r, err
@@ -113,7 +113,7 @@ func (f *fleet) run(ctx context.Context, agent string) (r measurement, err error
 	defer waiting.proxy.listener.Close()
 	var approvers [2]*approverProcess
 	for i := range approvers {
-		if approvers[i], err = startApprover(ctx, agent, f.plane, f.admin, f.dir, f.enrollmentDir); err != nil {
+		if approvers[i], err = startApprover(ctx, program, f.plane, f.admin, f.dir, f.enrollmentDir); err != nil {
 			return r, err
 		}
 	}

@@ -34,7 +34,7 @@ func startApproverUnit(ctx context.Context, t *testing.T) {
 			hcp-node-admin token create --node $node --address 192.0.2.109 --kubeconfig /etc/hcp-node-admin/approver.kubeconfig --output-dir /root/tokens
 		done
 		install -m 0644 -t /etc/hcp-node-admin/enrollments /root/tokens/worker-8.enrollment
-		stat -c '%a %U' /etc/hcp-node-agent | grep -qx '700 root'
+		stat -c '%a %U' /etc/hcp-node-admin | grep -qx '700 root'
 		timeout 240 systemctl start hcp-node-admin-approver || { journalctl -u hcp-node-admin-approver -o cat >&2; false; }`)
 	await(ctx, t, "systemctl is-active hcp-node-admin-approver && systemctl show -P StatusText hcp-node-admin-approver | grep '^1 enrollments; '")
 	mustOutput(ctx, t, "install -m 0644 -t /etc/hcp-node-admin/enrollments /root/tokens/worker-9.enrollment")

@@ -73,7 +73,7 @@ func createJoinToken(ctx context.Context, t *testing.T) {
 	t.Cleanup(func() { _ = maps.Delete(context.Background(), approver.DefaultConfigMap, metav1.DeleteOptions{}) })
 	dir := t.TempDir()
 	own := func(ctx context.Context, args ...string) *exec.Cmd {
-		command := exec.CommandContext(ctx, "../../../bin/hcp-node-agent", args...)
+		command := exec.CommandContext(ctx, "../../../bin/hcp-node-admin", args...)
 		command.Stdout, command.Stderr = t.Output(), t.Output()
 		return command
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -31,19 +32,19 @@ type createdToken struct {
 type tokensDocument struct {
 	report.TypeMeta
 	Tokens []createdToken `json:"joinTokens"`
-	Result
+	cli.Result
 }
 
-func newTokenCreateCommand(p *Printer) *cobra.Command {
+func newTokenCreateCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create",
 		Short: "Create join tokens for nodes, and the enrollments that match them",
 		Long: `Create runs where the cluster is administered, and connects to no cluster. It
 writes two files for each node:
 
-    NAME.token   a secret, for that host only: join --join-token NAME.token
-    NAME.enrollment    no secret, for the approver: approve --enrollments DIR, with the
-                  enrollments in DIR`,
+    NAME.token       a secret, for that host only: join --join-token NAME.token
+    NAME.enrollment  no secret, for the approver: approve --enrollments DIR,
+                     with the enrollments in DIR`,
 		Example: "  hcp-node-admin token create --node worker-7 --kubeconfig hosted.kubeconfig",
 		Args:    cobra.NoArgs,
 	}
@@ -70,7 +71,7 @@ writes two files for each node:
 		if err != nil && !p.JSON {
 			print(p.Out) // the tokens that were created before the error
 		}
-		document.Result = ResultOf(err)
+		document.Result = cli.ResultOf(err)
 		return p.Finish(err, document, print)
 	}
 	return c
@@ -81,7 +82,7 @@ func tokenUsageError(format string, args ...any) error {
 }
 
 func (o tokenOptions) create(document *tokensDocument) error {
-	wish, err := o.sharedOptions()
+	options, err := o.sharedOptions()
 	if err != nil {
 		return err
 	}
@@ -98,8 +99,8 @@ func (o tokenOptions) create(document *tokensDocument) error {
 	}
 	now := time.Now()
 	for _, node := range nodes {
-		wish.NodeName, wish.Addresses = node.name, node.addresses
-		made, record, err := enrollment.New(wish, now)
+		options.NodeName, options.Addresses = node.name, node.addresses
+		made, record, err := enrollment.New(options, now)
 		if err != nil {
 			return tokenUsageError("%w", err)
 		}
@@ -120,9 +121,9 @@ func exists(path string) bool {
 
 // sharedOptions returns the options that all tokens share.
 func (o tokenOptions) sharedOptions() (enrollment.Options, error) {
-	wish := enrollment.Options{Labels: o.labels, Taints: o.taints, Lifetime: o.lifetime}
+	options := enrollment.Options{Labels: o.labels, Taints: o.taints, Lifetime: o.lifetime}
 	if (o.kubeconfig == "") == (o.ca == "") {
-		return wish, tokenUsageError("give one of --kubeconfig and --ca: a join token is for one cluster")
+		return options, tokenUsageError("give one of --kubeconfig and --ca: a join token is for one cluster")
 	}
 	path, flag := o.ca, "--ca"
 	if o.kubeconfig != "" {
@@ -130,24 +131,24 @@ func (o tokenOptions) sharedOptions() (enrollment.Options, error) {
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return wish, tokenUsageError("reading %s: %w", flag, err)
+		return options, tokenUsageError("reading %s: %w", flag, err)
 	}
-	wish.ClusterCA = content
+	options.ClusterCA = content
 	if o.kubeconfig != "" {
-		if wish.ClusterCA, err = approver.ClusterCA(content); err != nil {
-			return wish, err
+		if options.ClusterCA, err = approver.ClusterCA(content); err != nil {
+			return options, err
 		}
 	}
 	if o.userData == "" {
-		return wish, nil
+		return options, nil
 	}
-	if wish.UserData, err = os.ReadFile(o.userData); err != nil {
-		return wish, tokenUsageError("reading --embed-stub: %w", err)
+	if options.UserData, err = os.ReadFile(o.userData); err != nil {
+		return options, tokenUsageError("reading --embed-stub: %w", err)
 	}
-	if _, err := ignition.ParseUserData(wish.UserData); err != nil {
-		return wish, err
+	if _, err := ignition.ParseUserData(options.UserData); err != nil {
+		return options, err
 	}
-	return wish, nil
+	return options, nil
 }
 
 // tokenNodes returns the nodes of --node and --nodes.
@@ -158,7 +159,7 @@ func (o tokenOptions) tokenNodes() ([]tokenNode, error) {
 	}
 	var nodes []tokenNode
 	for _, name := range o.names {
-		nodes = append(nodes, tokenNode{name, addresses})
+		nodes = append(nodes, tokenNode{name: name, addresses: addresses})
 	}
 	if o.nodes != "" {
 		content, err := os.ReadFile(o.nodes)
@@ -190,7 +191,8 @@ func (o tokenOptions) tokenNodes() ([]tokenNode, error) {
 func printTokens(w io.Writer, o tokenOptions, tokens []createdToken) {
 	for _, one := range tokens {
 		fmt.Fprintf(w, "%s, until %s\n", one.NodeName, one.Expires.Local().Format(time.DateTime))
-		fmt.Fprintf(w, "  %s   a secret: bring it to this host alone\n  %s   no secret: put it into the approver's directory of enrollments\n", one.TokenFile, one.EnrollmentFile)
+		fmt.Fprintf(w, "  %s   a secret: bring it to this host alone\n", one.TokenFile)
+		fmt.Fprintf(w, "  %s   no secret: put it into the approver's directory of enrollments\n", one.EnrollmentFile)
 		if len(one.Addresses) == 0 {
 			fmt.Fprintln(w, "  it names no address (--address), so a person has to approve the node's serving certificate")
 		}
@@ -202,5 +204,7 @@ func printTokens(w io.Writer, o tokenOptions, tokens []createdToken) {
 	if o.userData != "" {
 		stub = ""
 	}
-	fmt.Fprintf(w, "\non the host:\n  hcp-node-agent join --join-token NAME.token%s\nwhere the hosted cluster is administered, before or after:\n  hcp-node-admin approve --enrollments DIR --watch --kubeconfig FILE\n", stub)
+	fmt.Fprintf(w, "\non the host:\n  hcp-node-agent join --join-token NAME.token%s\n", stub)
+	fmt.Fprint(w, "where the hosted cluster is administered, before or after:\n"+
+		"  hcp-node-admin approve --enrollments DIR --watch --kubeconfig FILE\n")
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 )
@@ -40,8 +41,8 @@ func TestApproveRejectsInvalidFlags(t *testing.T) {
 		"--node a --fingerprint " + fingerprint + " --kubeconfig " + writeTestFile(t, dir, "noca", kubeconfig("")): "kubeconfig",
 	} {
 		got := runCommandLine(t, "", append([]string{"approve"}, strings.Fields(line)...)...)
-		if got.code != report.Usage || got.out != "" || !strings.HasPrefix(got.err, "hcp-node-admin approve: ") || !strings.Contains(got.err, want) {
-			t.Errorf("%s: code %d, %s%s, want %q", line, got.code, got.out, got.err, want)
+		if got.Code != report.Usage || got.Out != "" || !strings.HasPrefix(got.Err, "hcp-node-admin approve: ") || !strings.Contains(got.Err, want) {
+			t.Errorf("%s: code %d, %s%s, want %q", line, got.Code, got.Out, got.Err, want)
 		}
 	}
 }
@@ -67,7 +68,7 @@ func TestApproveEscapesRequestorText(t *testing.T) {
 		"-o":                       `serving CSR "-o": with`,
 	} {
 		var out, errOut bytes.Buffer
-		p := &Printer{Streams: Streams{Out: &out, Err: &errOut}}
+		p := newPrinter(cli.Streams{Out: &out, Err: &errOut})
 		p.BindFlags(&cobra.Command{})
 		p.Open()
 		printEvent(p, approver.Event{
@@ -86,7 +87,7 @@ func TestApproveEscapesRequestorText(t *testing.T) {
 // parseApproveFlags returns the flags of approve after parsing a command line.
 func parseApproveFlags(t *testing.T, args []string) *pflag.FlagSet {
 	t.Helper()
-	c, err := parseLine(args)
+	c, err := admin().ParseLine(args)
 	if err != nil || c.Name() != "approve" {
 		t.Fatalf("%q: %v", args, err)
 	}
@@ -117,7 +118,7 @@ func TestApproverUnit(t *testing.T) {
 	// Only root can read the directory that the package creates, and the unit does not run as
 	// root.
 	enrollments, _ := flags.GetString("enrollments")
-	if setting("BindReadOnlyPaths") != setting("AssertPathIsDirectory")+":"+enrollments || strings.HasPrefix(enrollments, "/etc/hcp-node-agent") {
+	if setting("BindReadOnlyPaths") != setting("AssertPathIsDirectory")+":"+enrollments || strings.HasPrefix(enrollments, "/etc/") {
 		t.Errorf("the enrollments are read at %s, shown are %s", enrollments, setting("BindReadOnlyPaths"))
 	}
 	for _, code := range []report.Code{report.Usage, report.CredentialRefused} {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -26,20 +27,21 @@ type approveOptions struct {
 	timeout                                         time.Duration
 }
 
-func newApproveCommand(p *Printer) *cobra.Command {
+func newApproveCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "approve",
 		Short: "Approve CSRs of nodes by their enrollments, or of one node",
 		Long: `Approve runs where the hosted cluster is administered, not on a node: the right
 to approve is the right to become any node.
 
-With --enrollments it approves every CSR that proves the join token of an enrollment in DIR,
-and no other; with --watch it does so until it is stopped. With --node and
---fingerprint it approves one client CSR, by the key that join prints on the
-node; with --address also the node's serving CSR when it is created.
+With --enrollments it approves every CSR that proves the join token of an
+enrollment in DIR, and no other; with --watch it does so until it is stopped.
+With --node and --fingerprint it approves one client CSR, by the key that join
+prints on the node; with --address also the node's serving CSR when it is
+created.
 
-Nothing is ever denied. A join token is valid for one key, which is recorded in a
-ConfigMap of the hosted cluster (deploy/approver-rbac.yaml creates it, and the
+Nothing is ever denied. A join token is valid for one key, which is recorded in
+a ConfigMap of the hosted cluster (deploy/approver-rbac.yaml creates it, and the
 rights that approve needs).`,
 		Example: `  hcp-node-admin approve --enrollments DIR --watch --kubeconfig FILE
   hcp-node-admin approve --node NAME --fingerprint SHA256:HEX --kubeconfig FILE`,
@@ -93,7 +95,7 @@ func (o approveOptions) check() error {
 	return nil
 }
 
-func (o approveOptions) run(ctx context.Context, p *Printer) error {
+func (o approveOptions) run(ctx context.Context, p *cli.Printer) error {
 	p.Printed = true // every decision is printed as a line of its own
 	if err := o.check(); err != nil {
 		return err
@@ -150,7 +152,7 @@ type eventDocument struct {
 }
 
 // printEvent prints one line for each event.
-func printEvent(p *Printer, told approver.Event) {
+func printEvent(p *cli.Printer, told approver.Event) {
 	if p.JSON {
 		line, err := json.Marshal(eventDocument{report.Meta("ApproverEvent"), told})
 		if err == nil {

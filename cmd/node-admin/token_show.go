@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -16,18 +17,18 @@ import (
 type tokenDocument struct {
 	report.TypeMeta
 	enrollment.Summary
-	Result
+	cli.Result
 }
 
-func newTokenShowCommand(p *Printer) *cobra.Command {
+func newTokenShowCommand(p *cli.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:               "show FILE",
 		Short:             "Print a join token or an enrollment without its secret",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: CompleteFiles(),
+		ValidArgsFunction: cli.CompleteFiles(),
 		RunE: func(_ *cobra.Command, args []string) error {
 			shown, err := readTokenSummary(args[0])
-			document := tokenDocument{report.Meta("JoinTokenSummary"), shown, ResultOf(err)}
+			document := tokenDocument{TypeMeta: report.Meta("JoinTokenSummary"), Summary: shown, Result: cli.ResultOf(err)}
 			return p.Finish(err, document, func(w io.Writer) { printToken(w, shown) })
 		},
 	}
@@ -40,7 +41,8 @@ func readTokenSummary(path string) (enrollment.Summary, error) {
 	}
 	shown, err := enrollment.ParseSummary(content, time.Now())
 	if err != nil {
-		return shown, report.Fail(report.Usage, "hcp-node-admin token create --node NAME --kubeconfig FILE # makes a join token and its enrollment", "%s: %w", path, err)
+		return shown, report.Fail(report.Usage,
+			"hcp-node-admin token create --node NAME --kubeconfig FILE # makes a join token and its enrollment", "%s: %w", path, err)
 	}
 	return shown, nil
 }
@@ -50,7 +52,11 @@ func printToken(w io.Writer, t enrollment.Summary) {
 	if t.Expired {
 		until = "EXPIRED at " + t.Expires.Local().Format(time.DateTime)
 	}
-	fmt.Fprintf(w, "%s %s of %s, %s\n", strings.ToLower(t.Kind), t.ID, t.NodeName, until)
+	noun := "join token"
+	if t.Kind == enrollment.KindEnrollment {
+		noun = "enrollment"
+	}
+	fmt.Fprintf(w, "%s %s of %s, %s\n", noun, t.ID, t.NodeName, until)
 	row := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(w, "  %-12s %s\n", name, value)
@@ -61,7 +67,7 @@ func printToken(w io.Writer, t enrollment.Summary) {
 		row("cluster CA", string(ca))
 	}
 	if t.Kind == enrollment.KindEnrollment {
-		row("addresses", joinAddresses(t.Addresses))
+		row("addresses", cli.JoinAddresses(t.Addresses))
 	}
 	row("labels", strings.Join(t.Labels, " "))
 	row("taints", strings.Join(t.Taints, " "))

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -19,6 +19,8 @@ import (
 // output with the progress as text on standard error.
 type Printer struct {
 	Streams
+	Program Program
+
 	output, logFormat *string // flags
 	verbose           *bool   // flag
 
@@ -35,7 +37,7 @@ func (p *Printer) BindFlags(root *cobra.Command) {
 	p.output = EnumFlag(root, "output", "o", "output `FORMAT`: text or json", "text", "json")
 	p.logFormat = EnumFlag(root, "log-format", "", "`FORMAT` of the progress: text, json, or journal for the systemd "+
 		"journal with fields; auto is journal for a service, else text", "auto", "text", "json", "journal")
-	p.verbose = root.PersistentFlags().BoolP("verbose", "v", false, "also print every change to the host")
+	p.verbose = root.PersistentFlags().BoolP("verbose", "v", false, p.Program.Verbose)
 	root.PersistentPreRun = func(*cobra.Command, []string) { p.Open() }
 }
 
@@ -132,12 +134,6 @@ func (p *Printer) Finish(err error, document any, print func(io.Writer)) error {
 	return err
 }
 
-// FailureDocument is printed if a command fails without another document.
-type FailureDocument struct {
-	report.TypeMeta
-	Result
-}
-
 // Failure prints the error of a command unless it was already printed.
 func (p *Printer) Failure(path string, err error) {
 	if err != nil && p.JSON && !p.Printed {
@@ -149,7 +145,7 @@ func (p *Printer) Failure(path string, err error) {
 		return
 	}
 	if p.text == nil {
-		message := strings.TrimPrefix(path, programName+" ") + ": " + err.Error()
+		message := strings.TrimPrefix(path, p.Program.Name+" ") + ": " + err.Error()
 		p.Sink.Emit(report.Event{Time: time.Now(), Kind: report.CommandFailed, Message: message, Remedy: report.RemedyOf(err)})
 		return
 	}
@@ -157,19 +153,4 @@ func (p *Printer) Failure(path string, err error) {
 	for _, line := range report.Remedy(report.RemedyOf(err)).Lines() {
 		fmt.Fprintln(p.Err, line)
 	}
-}
-
-// Result contains the last fields of every document.
-type Result struct {
-	ExitCode report.Code   `json:"exitCode"`
-	Error    string        `json:"error,omitempty"`
-	Remedy   report.Remedy `json:"remedy,omitempty"`
-}
-
-func ResultOf(err error) Result {
-	r := Result{ExitCode: report.CodeOf(err), Remedy: report.Remedy(report.RemedyOf(err))}
-	if err != nil {
-		r.Error = err.Error()
-	}
-	return r
 }

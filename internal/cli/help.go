@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// HelpWidth is the width of the help in columns.
-const HelpWidth = 80
+// helpWidth is the width of the help in columns.
+const helpWidth = 80
 
 // printUsage prints the usage of a command. Unlike cobra's own, it wraps the
 // flags, and the usage of the program has the exit codes.
@@ -34,13 +34,13 @@ func printUsage(c *cobra.Command) error {
 		}
 	}
 	if c.HasAvailableLocalFlags() {
-		fmt.Fprintf(w, "\nFlags:\n%s", c.LocalFlags().FlagUsagesWrapped(HelpWidth))
+		fmt.Fprintf(w, "\nFlags:\n%s", c.LocalFlags().FlagUsagesWrapped(helpWidth))
 	}
 	if c.HasAvailableInheritedFlags() {
-		fmt.Fprintf(w, "\nGlobal flags:\n%s", c.InheritedFlags().FlagUsagesWrapped(HelpWidth))
+		fmt.Fprintf(w, "\nGlobal flags:\n%s", c.InheritedFlags().FlagUsagesWrapped(helpWidth))
 	}
 	if !c.HasParent() {
-		fmt.Fprintf(w, "\nExit codes:\n%s\nSee: %s COMMAND --help\n", exitCodes(), programName)
+		fmt.Fprintf(w, "\nExit codes:\n%s\nSee: %s COMMAND --help\n", exitCodes(), c.Name())
 	}
 	return nil
 }

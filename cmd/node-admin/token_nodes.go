@@ -33,7 +33,7 @@ func parseNodes(content []byte) ([]tokenNode, error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", number, err)
 		}
-		nodes = append(nodes, tokenNode{words[0], addresses})
+		nodes = append(nodes, tokenNode{name: words[0], addresses: addresses})
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("reading lines: %w", err)

@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 )
 
 func writeTestFile(t *testing.T, dir, name, content string) string {
@@ -46,12 +47,12 @@ func TestTokenCreate(t *testing.T) {
 	got := runCommandLine(t, "", "token", "create", "--node", "worker-7", "--address", "192.0.2.7", "--address", "2001:db8::7", "--kubeconfig", config,
 		"--label", "rack=r1", "--taint", "dedicated=gpu:NoSchedule", "--embed-stub", stubFile, "--output-dir", dir)
 	tokenPath, enrollmentPath := filepath.Join(dir, "worker-7.token"), filepath.Join(dir, "worker-7.enrollment")
-	if got.code != report.Success || got.err != "" {
-		t.Fatalf("code %d, %s", got.code, got.err)
+	if got.Code != report.Success || got.Err != "" {
+		t.Fatalf("code %d, %s", got.Code, got.Err)
 	}
 	for _, want := range []string{tokenPath + "   a secret", enrollmentPath + "   no secret", "hcp-node-agent join --join-token NAME.token\n", "hcp-node-admin approve --enrollments DIR --watch --kubeconfig FILE"} {
-		if !strings.Contains(got.out, want) {
-			t.Errorf("it does not say %q, but:\n%s", want, got.out)
+		if !strings.Contains(got.Out, want) {
+			t.Errorf("it does not say %q, but:\n%s", want, got.Out)
 		}
 	}
 	content, err := os.ReadFile(tokenPath)
@@ -68,19 +69,19 @@ func TestTokenCreate(t *testing.T) {
 	for _, path := range []string{tokenPath, enrollmentPath} {
 		for _, output := range []string{"text", "json"} {
 			shown := runCommandLine(t, "", "token", "show", path, "-o", output)
-			if shown.code != report.Success || !strings.Contains(shown.out, made.ID) || !strings.Contains(shown.out, made.Summarize(time.Now()).Fingerprint) || !strings.Contains(shown.out, "worker-7") {
-				t.Errorf("show %s: code %d\n%s%s", path, shown.code, shown.out, shown.err)
+			if shown.Code != report.Success || !strings.Contains(shown.Out, made.ID) || !strings.Contains(shown.Out, made.Summarize(time.Now()).Fingerprint) || !strings.Contains(shown.Out, "worker-7") {
+				t.Errorf("show %s: code %d\n%s%s", path, shown.Code, shown.Out, shown.Err)
 			}
 			for _, secret := range []string{unassignedUUID, "PRIVATE", "privateKey", base64.StdEncoding.EncodeToString([]byte(unassignedUUID))} {
-				if strings.Contains(shown.out+shown.err+got.out, secret) {
-					t.Errorf("a secret is shown: %s", shown.out)
+				if strings.Contains(shown.Out+shown.Err+got.Out, secret) {
+					t.Errorf("a secret is shown: %s", shown.Out)
 				}
 			}
 		}
 	}
 	again := runCommandLine(t, "", "token", "create", "--node", "worker-7", "--kubeconfig", config, "--output-dir", dir)
-	if after, err := os.ReadFile(tokenPath); again.code != report.Usage || !strings.Contains(again.err, tokenPath+" is there already") || err != nil || string(after) != string(content) {
-		t.Errorf("over an existing one: code %d, %s", again.code, again.err)
+	if after, err := os.ReadFile(tokenPath); again.Code != report.Usage || !strings.Contains(again.Err, tokenPath+" is there already") || err != nil || string(after) != string(content) {
+		t.Errorf("over an existing one: code %d, %s", again.Code, again.Err)
 	}
 }
 
@@ -89,10 +90,10 @@ func TestTokensForSeveralNodes(t *testing.T) {
 	ca := writeTestFile(t, dir, "ca.crt", string(certtest.NewCA(t, "ca").PEM))
 	nodes := writeTestFile(t, dir, "nodes", "# the first rack\nworker-1 192.0.2.1 2001:db8::1\n\nworker-2   # by hand\n")
 	got := runCommandLine(t, "", "token", "create", "--nodes", nodes, "--node", "worker-3", "--ca", ca, "--expires", "72h", "--output-dir", dir, "-o", "json")
-	document := decodeDocument(t, got.out)
-	list, _ := document["tokens"].([]any)
-	if got.code != report.Success || document["kind"] != "JoinTokens" || len(list) != 3 {
-		t.Fatalf("code %d, %s%s", got.code, got.out, got.err)
+	document := clitest.DecodeDocument(t, got.Out)
+	list, _ := document["joinTokens"].([]any)
+	if got.Code != report.Success || document["kind"] != "JoinTokens" || len(list) != 3 {
+		t.Fatalf("code %d, %s%s", got.Code, got.Out, got.Err)
 	}
 	for name, addresses := range map[string]int{"worker-1": 2, "worker-2": 0, "worker-3": 0} {
 		content, err := os.ReadFile(filepath.Join(dir, name+".enrollment"))
@@ -134,8 +135,8 @@ func TestTokenCreateRejectsInvalidFlags(t *testing.T) {
 			args = append(args, "--output-dir", dir)
 		}
 		got := runCommandLine(t, "", args...)
-		if got.code == report.Success || !strings.Contains(got.err, want) {
-			t.Errorf("%s: code %d, %s, want %q", line, got.code, got.err, want)
+		if got.Code == report.Success || !strings.Contains(got.Err, want) {
+			t.Errorf("%s: code %d, %s, want %q", line, got.Code, got.Err, want)
 		}
 	}
 	if files, err := filepath.Glob(filepath.Join(dir, "*.*[mt]")); err != nil || len(files) != 1 { // ca.crt
@@ -149,14 +150,14 @@ func TestTokenCreateCreatesTheDirectory(t *testing.T) {
 	ca := writeTestFile(t, dir, "ca.crt", string(certtest.NewCA(t, "ca").PEM))
 	out := filepath.Join(dir, "new", "tokens")
 	got := runCommandLine(t, "", "token", "create", "--node", "worker-7", "--ca", ca, "--output-dir", out)
-	if got.code != report.Success || !exists(filepath.Join(out, "worker-7.token")) || !exists(filepath.Join(out, "worker-7.enrollment")) {
-		t.Fatalf("code %d, %s", got.code, got.err)
+	if got.Code != report.Success || !exists(filepath.Join(out, "worker-7.token")) || !exists(filepath.Join(out, "worker-7.enrollment")) {
+		t.Fatalf("code %d, %s", got.Code, got.Err)
 	}
 	if info, err := os.Stat(out); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the directory has the mode %v, %v", info.Mode(), err)
 	}
 	bad := filepath.Join(dir, "bad")
-	if got := runCommandLine(t, "", "token", "create", "--node", "Bad_Name", "--ca", ca, "--output-dir", bad); got.code != report.Usage || exists(bad) {
-		t.Errorf("with a bad name: code %d, %s; the directory exists: %t", got.code, got.err, exists(bad))
+	if got := runCommandLine(t, "", "token", "create", "--node", "Bad_Name", "--ca", ca, "--output-dir", bad); got.Code != report.Usage || exists(bad) {
+		t.Errorf("with a bad name: code %d, %s; the directory exists: %t", got.Code, got.Err, exists(bad))
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -11,9 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// version is set by the build.
-var version = "devel" //nolint:gochecknoglobals // the linker can set nothing else
-
+// VersionDocument is printed by version.
 type VersionDocument struct {
 	report.TypeMeta
 	Version  string `json:"version"`
@@ -22,25 +20,26 @@ type VersionDocument struct {
 	Platform string `json:"platform"`
 }
 
+// NewVersionCommand returns the command that prints the version.
 func NewVersionCommand(p *Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return p.PrintVersion() },
+		RunE:  func(*cobra.Command, []string) error { return p.printVersion() },
 	}
 }
 
-func (p *Printer) PrintVersion() error {
+func (p *Printer) printVersion() error {
 	document := VersionDocument{
 		TypeMeta: report.Meta("Version"),
-		Version:  version,
+		Version:  p.Program.Version,
 		Commit:   commit(),
 		Go:       runtime.Version(),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
 	return p.Document(document, func(w io.Writer) {
-		fmt.Fprintf(w, "%s %s (%s, %s)\n", programName, document.Version, document.Go, document.Platform)
+		fmt.Fprintf(w, "%s %s (%s, %s)\n", p.Program.Name, document.Version, document.Go, document.Platform)
 	})
 }
 
