@@ -15,7 +15,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/selinux"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
@@ -52,12 +53,12 @@ func newDriftedState(t *testing.T) (stateDir, changed string) {
 	t.Helper()
 	stateDir, dir := t.TempDir(), t.TempDir()
 	changed = filepath.Join(dir, "changed.conf")
-	tree, err := host.OpenTree("/")
+	tree, err := hostfs.OpenTree("/")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tree.Close()
-	paths := &ledger.Paths{Tree: tree, SELinux: host.SELinux{Tree: tree}}
+	paths := &ledger.Paths{Tree: tree, SELinux: selinux.Policy{Tree: tree}}
 	l, err := ledger.Open(stateDir, map[ledger.Kind]ledger.Driver{ledger.File: paths})
 	if err != nil {
 		t.Fatal(err)

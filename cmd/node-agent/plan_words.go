@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -74,11 +74,11 @@ func describeState(kind ledger.Kind, state ledger.State) string {
 func fileType(kind ledger.Kind) string {
 	switch kind {
 	case ledger.File, ledger.HardLink:
-		return string(host.Regular)
+		return string(hostfs.Regular)
 	case ledger.Directory:
-		return string(host.Directory)
+		return string(hostfs.Directory)
 	case ledger.Symlink:
-		return string(host.Symlink)
+		return string(hostfs.Symlink)
 	}
 	return ""
 }

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -67,7 +67,7 @@ func Apply(ctx context.Context, o ApplyOptions) (ApplyDocument, error) {
 	return document, i.commit()
 }
 
-func openRoot(root string) (*host.Tree, error) {
+func openRoot(root string) (*hostfs.Tree, error) {
 	// Compare inodes, not names: a link to / or /proc/self/root is the running host
 	// too.
 	given, err := os.Stat(root)
@@ -87,7 +87,7 @@ func openRoot(root string) (*host.Tree, error) {
 	if err != nil {
 		return nil, applyUsageError(fmt.Errorf("reading --root: %w", err))
 	}
-	tree, err := host.OpenTree(name)
+	tree, err := hostfs.OpenTree(name)
 	if err != nil {
 		return nil, applyUsageError(fmt.Errorf("reading --root: %w", err))
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -158,7 +158,7 @@ func TestApplyFailsAndChangesNothing(t *testing.T) {
 // A failure must roll back the changes made before it, even if ctx has ended.
 func TestWriteRollsBackOnFailure(t *testing.T) {
 	root := createImage(t)
-	tree, err := host.OpenTree(root)
+	tree, err := hostfs.OpenTree(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestWriteRollsBackOnFailure(t *testing.T) {
 // openTestImage opens the tree in root for changes.
 func openTestImage(t *testing.T, root string) *imageTree {
 	t.Helper()
-	tree, err := host.OpenTree(root)
+	tree, err := hostfs.OpenTree(root)
 	if err != nil {
 		t.Fatal(err)
 	}

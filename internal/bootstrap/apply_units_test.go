@@ -12,7 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -45,7 +46,7 @@ func imageWithUnit(t *testing.T) string {
 // systemctl disables an enabled unit; an undo restores its link and the directory
 // of the link.
 func TestApplyDisablesUnits(t *testing.T) {
-	if !host.HasCommand("systemctl") || os.Geteuid() != 0 {
+	if !command.Exists("systemctl") || os.Geteuid() != 0 {
 		t.Skip("needs systemctl, and root for the owner of unit files")
 	}
 	root := imageWithUnit(t)
@@ -98,7 +99,7 @@ func TestApplyWithoutSystemctlChangesNothing(t *testing.T) {
 // An apply waits for a systemctl that a killed apply left running, which holds a
 // lock on the directory of the record.
 func TestApplyWaitsForAnEarlierSystemctl(t *testing.T) {
-	tree, err := host.OpenTree(createImage(t))
+	tree, err := hostfs.OpenTree(createImage(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func TestApplyWaitsForAnEarlierSystemctl(t *testing.T) {
 
 // An interrupt ends the wait for a systemctl that a killed apply left running.
 func TestInterruptEndsTheWaitForAnEarlierSystemctl(t *testing.T) {
-	tree, err := host.OpenTree(createImage(t))
+	tree, err := hostfs.OpenTree(createImage(t))
 	if err != nil {
 		t.Fatal(err)
 	}

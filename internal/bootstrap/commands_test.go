@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 )
@@ -35,7 +36,7 @@ func TestEveryCommandOfRealPayloadsHasAPackage(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Skip("no real payloads are beside the project")
 	}
-	tree, err := host.OpenTree(t.TempDir())
+	tree, err := hostfs.OpenTree(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +57,7 @@ func TestEveryCommandOfRealPayloadsHasAPackage(t *testing.T) {
 		}
 		for _, hosted := range []bool{true, false} {
 			plan, err := ignition.Adapt(payload, ignition.AdaptInput{
-				Facts: host.Facts{OS: host.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"}, Hosted: hosted,
+				Facts: hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"}, Hosted: hosted,
 				Tree: tree, User: users, Group: users,
 			})
 			if err != nil {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -89,7 +89,7 @@ func noError(t *testing.T, err error) {
 // open opens the host as a run of a join does.
 func (h cutHost) open(t *testing.T) *operation {
 	t.Helper()
-	tree, err := host.OpenTree(h.root)
+	tree, err := hostfs.OpenTree(h.root)
 	noError(t, err)
 	t.Cleanup(func() { tree.Close() })
 	m := &localHost{tree: tree}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 )
@@ -40,7 +40,7 @@ func textDiff(p ledger.PlannedChange) string {
 		return "only secrets in it differ, " + sizes
 	}
 	from, to := p.Target, p.Target
-	if p.Now.Type != string(host.Regular) {
+	if p.Now.Type != string(hostfs.Regular) {
 		from = "/dev/null"
 	}
 	if !p.Desired.Present {

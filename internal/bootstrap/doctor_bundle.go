@@ -10,7 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -35,7 +36,7 @@ func checkBundle(file string) error {
 
 // bundle creates the archive for a support case.
 func (p *diagnostics) bundle(ctx context.Context, options DoctorOptions, document DoctorReport) (DoctorBundle, error) {
-	g := collector{tree: p.tree, dir: p.dir, run: host.RunTail, limits: bundle.DefaultLimits()}
+	g := collector{tree: p.tree, dir: p.dir, run: command.RunTail, limits: bundle.DefaultLimits()}
 	return p.writeBundle(ctx, g, options, document)
 }
 
@@ -49,7 +50,7 @@ func (p *diagnostics) writeBundle(ctx context.Context, g collector, options Doct
 	pieces = append(pieces, p.clusterPieces()...)
 	mask := p.mask(ctx, g)
 	made := DoctorBundle{File: file}
-	err = host.Create(file, func(w io.Writer) error {
+	err = hostfs.Create(file, func(w io.Writer) error {
 		about := bundle.Manifest{Created: document.Time, Hostname: document.Hostname, Version: options.Version}
 		made.Manifest, err = bundle.Write(ctx, w, about, pieces, mask, g.limits)
 		return err

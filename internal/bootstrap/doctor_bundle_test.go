@@ -16,7 +16,8 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -147,7 +148,7 @@ func leakedSecrets(text string) []string {
 // No piece of a bundle may contain a secret of the host in any form.
 func TestBundleContainsNoSecret(t *testing.T) {
 	root := canaryHost(t)
-	tree, err := host.OpenTree(root)
+	tree, err := hostfs.OpenTree(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +156,7 @@ func TestBundleContainsNoSecret(t *testing.T) {
 	g := collector{tree: tree, dir: "/var/lib/hcp-node-agent", limits: bundle.DefaultLimits()}
 	g.run = func(_ context.Context, _ int, name string, args ...string) ([]byte, bool, error) {
 		if name == "rpm" {
-			return nil, false, &host.CommandError{Argv: []string{name}, Code: 1, Stderr: secretsOutput()}
+			return nil, false, &command.Error{Argv: []string{name}, Code: 1, Stderr: secretsOutput()}
 		}
 		return []byte(name + " " + strings.Join(args, " ") + "\n" + secretsOutput()), name == "journalctl", nil
 	}

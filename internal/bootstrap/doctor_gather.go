@@ -9,13 +9,13 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 )
 
 // collector collects files and command output of the host for a bundle.
 type collector struct {
-	tree   *host.Tree
+	tree   *hostfs.Tree
 	dir    string // state directory of the agent
 	run    func(ctx context.Context, maxBytes int, name string, args ...string) (last []byte, cut bool, err error)
 	limits bundle.Limits
@@ -113,9 +113,9 @@ func (g collector) read(file string) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case info.Type == host.Absent:
+	case info.Type == hostfs.Absent:
 		return nil, fmt.Errorf("there is no %s", file)
-	case info.Type == host.Symlink:
+	case info.Type == hostfs.Symlink:
 		return []byte("link to " + info.Link + "\n"), nil
 	case info.Size > int64(g.limits.File):
 		return nil, fmt.Errorf("%s has %d bytes", file, info.Size)
@@ -128,7 +128,7 @@ func (g collector) read(file string) ([]byte, error) {
 func (g collector) files(name, dir string) []bundle.File {
 	var pieces []bundle.File
 	for _, base := range g.names(dir) {
-		if info, err := g.tree.Lstat(path.Join(dir, base)); err == nil && info.Type != host.Directory {
+		if info, err := g.tree.Lstat(path.Join(dir, base)); err == nil && info.Type != hostfs.Directory {
 			pieces = append(pieces, g.file(path.Join(name, base), path.Join(dir, base))...)
 		}
 	}

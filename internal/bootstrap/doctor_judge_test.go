@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
@@ -94,24 +94,24 @@ func TestDoctorReportsTheJoin(t *testing.T) {
 }
 
 func TestDoctorReportsTheUnits(t *testing.T) {
-	active := host.UnitState{Load: "loaded", Active: "active"}
+	active := systemd.UnitState{Load: "loaded", Active: "active"}
 	all := map[string]bool{openVSwitchUnit: true, "crio.service": true, kubelet.UnitName: true}
 	for name, test := range map[string]struct {
 		facts unitFacts
 		want  []string
 	}{
 		"well": {
-			unitFacts{map[string]host.UnitState{networkManagerUnit: active, openVSwitchUnit: active, "crio.service": active, kubelet.UnitName: active}, all},
+			unitFacts{map[string]systemd.UnitState{networkManagerUnit: active, openVSwitchUnit: active, "crio.service": active, kubelet.UnitName: active}, all},
 			[]string{"ok: running: NetworkManager.service, openvswitch.service, crio.service, kubelet.service"},
 		},
-		"not joined":  {unitFacts{map[string]host.UnitState{openVSwitchUnit: {Load: "not-found", Active: "inactive"}, kubelet.UnitName: {Load: "loaded", Active: "failed"}}, nil}, []string{}},
+		"not joined":  {unitFacts{map[string]systemd.UnitState{openVSwitchUnit: {Load: "not-found", Active: "inactive"}, kubelet.UnitName: {Load: "loaded", Active: "failed"}}, nil}, []string{}},
 		"not looked":  {unitFacts{nil, all}, []string{}},
-		"stopped":     {unitFacts{map[string]host.UnitState{kubelet.UnitName: {Load: "loaded", Active: "inactive", Result: "success"}}, all}, []string{"problem: kubelet.service does not run (inactive) => systemctl start kubelet # why it ended: journalctl -b -u kubelet"}},
-		"failed":      {unitFacts{map[string]host.UnitState{kubelet.UnitName: {Load: "loaded", Active: "failed", Result: "exit-code"}}, all}, []string{"problem: kubelet.service does not run (failed, exit-code) => systemctl start kubelet # why it ended: journalctl -b -u kubelet"}},
-		"not there":   {unitFacts{map[string]host.UnitState{openVSwitchUnit: {Load: "not-found", Active: "inactive"}}, all}, []string{"problem: openvswitch.service does not run: systemd says not-found => systemctl cat openvswitch.service"}},
-		"starting":    {unitFacts{map[string]host.UnitState{kubelet.UnitName: {Load: "loaded", Active: "activating", Sub: "start-pre"}}, all}, []string{"warning: kubelet.service is starting (start-pre) => systemctl status kubelet"}},
-		"over again":  {unitFacts{map[string]host.UnitState{kubelet.UnitName: {Load: "loaded", Active: "activating", Sub: "auto-restart", Result: "exit-code"}}, all}, []string{"problem: kubelet.service ends soon after each start (exit-code) => journalctl -b -u kubelet"}},
-		"one of ours": {unitFacts{map[string]host.UnitState{ovs.NodeIPUnit: {Load: "loaded", Active: "failed"}}, all}, []string{"warning: hcp-node-agent-node-ip.service has failed: kubelet was told the address of an earlier boot => journalctl -b -u hcp-node-agent-node-ip.service"}},
+		"stopped":     {unitFacts{map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "inactive", Result: "success"}}, all}, []string{"problem: kubelet.service does not run (inactive) => systemctl start kubelet # why it ended: journalctl -b -u kubelet"}},
+		"failed":      {unitFacts{map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "failed", Result: "exit-code"}}, all}, []string{"problem: kubelet.service does not run (failed, exit-code) => systemctl start kubelet # why it ended: journalctl -b -u kubelet"}},
+		"not there":   {unitFacts{map[string]systemd.UnitState{openVSwitchUnit: {Load: "not-found", Active: "inactive"}}, all}, []string{"problem: openvswitch.service does not run: systemd says not-found => systemctl cat openvswitch.service"}},
+		"starting":    {unitFacts{map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "activating", Sub: "start-pre"}}, all}, []string{"warning: kubelet.service is starting (start-pre) => systemctl status kubelet"}},
+		"over again":  {unitFacts{map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "activating", Sub: "auto-restart", Result: "exit-code"}}, all}, []string{"problem: kubelet.service ends soon after each start (exit-code) => journalctl -b -u kubelet"}},
+		"one of ours": {unitFacts{map[string]systemd.UnitState{ovs.NodeIPUnit: {Load: "loaded", Active: "failed"}}, all}, []string{"warning: hcp-node-agent-node-ip.service has failed: kubelet was told the address of an earlier boot => journalctl -b -u hcp-node-agent-node-ip.service"}},
 	} {
 		t.Run(name, func(t *testing.T) { checkFindings(t, test.want, test.facts.evaluate()) })
 	}

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -50,9 +52,9 @@ func openDiagnostics(ctx context.Context, options Options) (*diagnostics, []Doct
 		findings = append(findings, DoctorFinding{Section: "host", Severity: report.SeverityWarning, Text: "the host could not be opened as a whole: " + err.Error()})
 	}
 	if j.localHost = opened.localHost; j.localHost == nil {
-		j.localHost = &localHost{systemdErr: host.ErrNoSystemd, bridge: &migrate.Driver{Dir: j.dir}}
-		j.tree, _ = host.OpenTree("/") // succeeded when the process started
-		j.facts, _ = host.GatherFacts(ctx)
+		j.localHost = &localHost{systemdErr: systemd.ErrUnreachable, bridge: &migrate.Driver{Dir: j.dir}}
+		j.tree, _ = hostfs.OpenTree("/") // succeeded when the process started
+		j.facts, _ = hostinfo.Gather(ctx)
 		j.bridge.Tree = j.tree
 	}
 	if j.ledger, p.ledgerErr = ledger.OpenReadOnly(j.dir, j.drivers()); p.ledgerErr != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
@@ -43,7 +43,7 @@ func (g collector) secretFiles(configs ...config.Join) []string {
 func (g collector) secrets(configs ...config.Join) []string {
 	var secrets []string
 	for _, file := range g.secretFiles(configs...) {
-		if info, err := g.tree.Lstat(file); err != nil || info.Type != host.Regular {
+		if info, err := g.tree.Lstat(file); err != nil || info.Type != hostfs.Regular {
 			continue
 		}
 		content, err := g.read(file)

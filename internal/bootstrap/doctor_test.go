@@ -16,7 +16,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -247,7 +247,7 @@ func TestDoctorRefusesToReplaceAFile(t *testing.T) {
 	late := filepath.Join(dir, "late")
 	g := collector{dir: "/none", limits: bundle.DefaultLimits()}
 	var err error
-	if g.tree, err = host.OpenTree(dir); err != nil {
+	if g.tree, err = hostfs.OpenTree(dir); err != nil {
 		t.Fatal(err)
 	}
 	defer g.tree.Close()

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -34,7 +34,7 @@ func agentUnits() []struct{ name, means string } {
 
 // unitFacts describes the state of the services.
 type unitFacts struct {
-	States   map[string]host.UnitState
+	States   map[string]systemd.UnitState
 	Required map[string]bool // services that must be running
 }
 
@@ -42,7 +42,7 @@ func inspectUnits(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) 
 	if p.systemd == nil {
 		return nil, nil // a check of the host reports the reason
 	}
-	facts := unitFacts{States: map[string]host.UnitState{}, Required: map[string]bool{}}
+	facts := unitFacts{States: map[string]systemd.UnitState{}, Required: map[string]bool{}}
 	names := []string{networkManagerUnit}
 	for _, unit := range nodeUnits() {
 		names = append(names, unit.name)
@@ -91,7 +91,7 @@ func (f unitFacts) evaluate() []DoctorFinding {
 }
 
 // notRunningFinding returns a finding about a unit that does not run but must.
-func notRunningFinding(name string, state host.UnitState) DoctorFinding {
+func notRunningFinding(name string, state systemd.UnitState) DoctorFinding {
 	failing := state.Result != "" && state.Result != "success"
 	short := strings.TrimSuffix(name, ".service")
 	finding := DoctorFinding{Severity: report.SeverityProblem, Remedy: report.Remedy("systemctl start " + short + " # why it ended: journalctl -b -u " + short)}

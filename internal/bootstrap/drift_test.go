@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -15,7 +15,7 @@ import (
 // must end when the original state is restored.
 func TestDriftIsReportedByServiceAndStatus(t *testing.T) {
 	dir, made := t.TempDir(), filepath.Join(t.TempDir(), "made")
-	tree, err := host.OpenTree("/")
+	tree, err := hostfs.OpenTree("/")
 	noError(t, err)
 	defer tree.Close()
 	l, err := ledger.Open(dir, (&localHost{tree: tree}).drivers())

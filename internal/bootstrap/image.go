@@ -10,7 +10,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/selinux"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -23,14 +25,14 @@ const rollbackDir = "/.hcp-node-agent-apply"
 
 // imageTree is a directory tree to which a config is applied.
 type imageTree struct {
-	tree   *host.Tree
+	tree   *hostfs.Tree
 	dir    *os.File
 	ledger *ledger.Ledger
 }
 
 // openImage opens the tree for changes. It first rolls back an apply that was
 // killed. Changes that others have made since are kept and reported.
-func openImage(ctx context.Context, tree *host.Tree, log report.Log) (*imageTree, error) {
+func openImage(ctx context.Context, tree *hostfs.Tree, log report.Log) (*imageTree, error) {
 	dir, err := tree.PrivateDir(rollbackDir)
 	if err != nil {
 		return nil, report.Fail(report.Failed, "", "making a place for the way back: %w", err)
@@ -81,8 +83,8 @@ func (i *imageTree) awaitSystemctl(ctx context.Context, log report.Log) error {
 	}
 }
 
-func imageDrivers(tree *host.Tree) map[ledger.Kind]ledger.Driver {
-	selinux := host.SELinux{Tree: tree}
+func imageDrivers(tree *hostfs.Tree) map[ledger.Kind]ledger.Driver {
+	selinux := selinux.Policy{Tree: tree}
 	paths := &ledger.Paths{Tree: tree, SELinux: selinux}
 	drivers := map[ledger.Kind]ledger.Driver{
 		ledger.File: paths, ledger.Directory: paths, ledger.Symlink: paths, ledger.HardLink: paths,
@@ -106,7 +108,7 @@ func (i *imageTree) writeConfig(ctx context.Context, payload *ignition.Payload) 
 	if err != nil {
 		return 0, err
 	}
-	if decision.DisablesUnits() && !host.HasCommand("systemctl") {
+	if decision.DisablesUnits() && !command.Exists("systemctl") {
 		return 0, report.Fail(report.Refused, "dnf install systemd",
 			"the config disables units, and this machine has no systemctl to disable them in %s", i.tree.Name())
 	}
@@ -173,11 +175,11 @@ func (i *imageTree) preset(ctx context.Context, decision *ignition.Decision) (ch
 // the instances of a template as one argument.
 func (i *imageTree) disable(ctx context.Context, unit string) (wasEnabled bool, err error) {
 	systemctl := func(verb string) error {
-		_, err := host.RunInheriting(ctx, i.dir, nil, "systemctl", "--root="+i.tree.Name(), verb, "--", unit)
+		_, err := command.RunInheriting(ctx, i.dir, nil, "systemctl", "--root="+i.tree.Name(), verb, "--", unit)
 		return err
 	}
 	err = systemctl("is-enabled")
-	if failed := new(host.CommandError); errors.As(err, &failed) && failed.Code > 0 {
+	if failed := new(command.Error); errors.As(err, &failed) && failed.Code > 0 {
 		return false, nil
 	}
 	if err != nil {

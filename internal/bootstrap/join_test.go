@@ -9,7 +9,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -83,7 +83,7 @@ func TestCheckMachineIDRefusesAClonedState(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	first := &operation{dir: dir, inputs: inputs{userData: stub}, localHost: &localHost{facts: host.Facts{MachineID: "one"}}}
+	first := &operation{dir: dir, inputs: inputs{userData: stub}, localHost: &localHost{facts: hostinfo.Facts{MachineID: "one"}}}
 	if err := first.recordStart(); err != nil {
 		t.Fatal(err)
 	}
@@ -98,11 +98,11 @@ func TestCheckMachineIDRefusesAClonedState(t *testing.T) {
 	if again, err := ignition.ParseUserData(kept); err != nil || !again.HasToken() || again.Source.Host != "a.example.com" {
 		t.Errorf("kept stub %s, %v", again, err)
 	}
-	again := &operation{dir: dir, state: state, localHost: &localHost{facts: host.Facts{MachineID: "one"}}}
+	again := &operation{dir: dir, state: state, localHost: &localHost{facts: hostinfo.Facts{MachineID: "one"}}}
 	if err := again.recordStart(); err != nil || !again.state.Started.Equal(state.Started) {
 		t.Errorf("going on: %v, begun %v and %v", err, state.Started, again.state.Started)
 	}
-	clone := &operation{dir: dir, state: state, localHost: &localHost{facts: host.Facts{MachineID: "two"}}}
+	clone := &operation{dir: dir, state: state, localHost: &localHost{facts: hostinfo.Facts{MachineID: "two"}}}
 	err = clone.recordStart()
 	if report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), "rm -rf "+dir) {
 		t.Errorf("clone: %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
@@ -139,7 +139,7 @@ func TestHeadline(t *testing.T) {
 	for want, j := range map[string]*operation{
 		"this host joins": {localHost: &localHost{}},
 		"worker-7 joins NodePool clusters/demo by ignition.example.com": {
-			localHost: &localHost{facts: host.Facts{Hostname: "worker-7"}}, state: State{NodePool: "clusters/demo", Endpoint: "ignition.example.com"},
+			localHost: &localHost{facts: hostinfo.Facts{Hostname: "worker-7"}}, state: State{NodePool: "clusters/demo", Endpoint: "ignition.example.com"},
 		},
 	} {
 		if got := j.headline(); got != want {

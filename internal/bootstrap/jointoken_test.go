@@ -14,7 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -108,7 +108,7 @@ func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := &operation{dir: dir, inputs: in, sink: &events{}, localHost: &localHost{facts: host.Facts{MachineID: "one"}}}
+	j := &operation{dir: dir, inputs: in, sink: &events{}, localHost: &localHost{facts: hostinfo.Facts{MachineID: "one"}}}
 	if err := j.recordStart(); err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,11 @@ import (
 	"maps"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/selinux"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
@@ -19,11 +22,11 @@ import (
 
 // localHost is the opened host and its ledger.
 type localHost struct {
-	tree         *host.Tree
-	systemd      *host.Systemd
+	tree         *hostfs.Tree
+	systemd      *systemd.Manager
 	systemdErr   error // why systemd is nil
 	ledger       *ledger.Ledger
-	facts        host.Facts
+	facts        hostinfo.Facts
 	nm           *networkmanager.Client
 	bridge       *migrate.Driver
 	plugin       *networkplugin.Driver
@@ -61,14 +64,14 @@ func openLocalHost(ctx context.Context, stateDir string, write bool) (*localHost
 // openWithoutLedger opens the running host without its ledger. It may return both
 // an error and a host for which some facts are unknown.
 func openWithoutLedger(ctx context.Context, stateDir string) (*localHost, error) {
-	tree, err := host.OpenTree("/")
+	tree, err := hostfs.OpenTree("/")
 	if err != nil {
 		return nil, err
 	}
 	m := &localHost{tree: tree}
 	var unknown error
-	m.facts, unknown = host.GatherFacts(ctx)
-	m.systemd, m.systemdErr = host.OpenSystemd(ctx)
+	m.facts, unknown = hostinfo.Gather(ctx)
+	m.systemd, m.systemdErr = systemd.Open(ctx)
 	m.bridge = &migrate.Driver{Systemd: m.systemd, Tree: tree, Dir: stateDir}
 	m.plugin = &networkplugin.Driver{Systemd: m.systemd}
 	if m.nm, err = networkmanager.Open(ctx); err == nil {
@@ -79,7 +82,7 @@ func openWithoutLedger(ctx context.Context, stateDir string) (*localHost, error)
 
 // drivers returns the ledger drivers for this host.
 func (m *localHost) drivers() map[ledger.Kind]ledger.Driver {
-	selinux := host.SELinux{Tree: m.tree}
+	selinux := selinux.Policy{Tree: m.tree}
 	paths := &ledger.Paths{Tree: m.tree, SELinux: selinux}
 	contents := &ledger.DirSnapshot{Tree: m.tree}
 	m.sharedDriver = &ledger.SharedDirSnapshot{DirSnapshot: contents}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -72,7 +72,7 @@ func managesNodeIP(dir string) (bool, error) {
 // configuredNodeIPs returns the addresses that kubelet's drop-in contains, or none
 // if the drop-in does not exist.
 func configuredNodeIPs() (nodeip.Addresses, error) {
-	tree, err := host.OpenTree("/")
+	tree, err := hostfs.OpenTree("/")
 	if err != nil {
 		return nodeip.Addresses{}, err
 	}
@@ -108,7 +108,7 @@ func applyNodeIPs(ctx context.Context, options Options, chosen nodeip.Addresses)
 	if err != nil {
 		return false, err
 	}
-	dropins := slices.ContainsFunc(made, func(p ledger.PlannedChange) bool { return host.IsWithin(p.Target, "/etc/systemd/system") })
+	dropins := slices.ContainsFunc(made, func(p ledger.PlannedChange) bool { return hostfs.IsWithin(p.Target, "/etc/systemd/system") })
 	if !dropins {
 		return false, nil
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -94,7 +94,7 @@ func TestBadOverridesAreRefused(t *testing.T) {
 func TestOverridesAreSaved(t *testing.T) {
 	dir := t.TempDir()
 	list := []override{{"a.ign", []byte(firstOverride)}, {"-", []byte(secondOverride)}}
-	j := &operation{dir: dir, inputs: inputs{overrides: list}, localHost: &localHost{facts: host.Facts{MachineID: "one"}}}
+	j := &operation{dir: dir, inputs: inputs{overrides: list}, localHost: &localHost{facts: hostinfo.Facts{MachineID: "one"}}}
 	if err := j.recordStart(); err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
@@ -26,7 +26,7 @@ func operationOnBench(t *testing.T, b *rpms.Environment, install bool) *operatio
 	t.Cleanup(func() { book.Close() })
 	return &operation{
 		config: config.Join{OpenShiftRelease: "4.18", InstallPackages: install}, packageHost: b.Root,
-		localHost: &localHost{ledger: book, facts: host.Facts{OS: host.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"}},
+		localHost: &localHost{ledger: book, facts: hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"}},
 	}
 }
 

@@ -1,7 +1,7 @@
 package bootstrap
 
 import (
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
@@ -49,7 +49,7 @@ func plannedChange(p ledger.PlannedChange, runtime bool) PlannedChange {
 func groupOf(c ledger.Change) Group {
 	switch c.Kind {
 	case ledger.File, ledger.Directory, ledger.Symlink, ledger.HardLink:
-		if host.IsWithin(c.Target, "/etc/systemd/system") {
+		if hostfs.IsWithin(c.Target, "/etc/systemd/system") {
 			return GroupUnits
 		}
 		return GroupFiles

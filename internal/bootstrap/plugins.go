@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -22,12 +22,12 @@ func (j *operation) pluginSnapshots() ([]ledger.Change, error) {
 	var files, dirs []ledger.Change
 	for _, dir := range pluginDirectories() {
 		kind, why := ledger.Contents, "pods install plugins there"
-		err := j.tree.Walk(dir, func(p string, info host.Info) error {
-			if info.Type == host.Directory {
+		err := j.tree.Walk(dir, func(p string, info hostfs.Info) error {
+			if info.Type == hostfs.Directory {
 				return nil
 			}
 			kind, why = ledger.SharedContents, "pods and administrators install plugins there"
-			if info.Type == host.Regular && info.Size <= maxPluginSize || info.Type == host.Symlink {
+			if info.Type == hostfs.Regular && info.Size <= maxPluginSize || info.Type == hostfs.Symlink {
 				files = append(files, ledger.Change{
 					Kind: ledger.File, Target: p, Reason: "pods can replace it", Desired: ledger.State{Present: true},
 				})
@@ -87,7 +87,7 @@ func (j *operation) onlyFiles(paths []string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if info.Type != host.Directory && info.Type != host.Absent {
+		if info.Type != hostfs.Directory && info.Type != hostfs.Absent {
 			files = append(files, p)
 		}
 	}
@@ -120,10 +120,10 @@ func (j *operation) reportAddedPaths(document *LeaveDocument, found []addedPaths
 			if err != nil {
 				return err
 			}
-			if info.Type == host.Absent {
+			if info.Type == hostfs.Absent {
 				removed = append(removed, p)
 			}
-			if info.Type == host.Absent || !l.shared {
+			if info.Type == hostfs.Absent || !l.shared {
 				continue // a later run retries what a failed undo left of the node's own files
 			}
 			kept = append(kept, p)

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
@@ -33,7 +33,7 @@ func writeTree(t *testing.T, root string, files map[string]string) {
 // closes.
 func hostIn(t *testing.T, root string) *localHost {
 	t.Helper()
-	tree, err := host.OpenTree(root)
+	tree, err := hostfs.OpenTree(root)
 	noError(t, err)
 	t.Cleanup(func() { _ = tree.Close() })
 	m := &localHost{tree: tree, bridge: &migrate.Driver{Tree: tree}, plugin: &networkplugin.Driver{}}

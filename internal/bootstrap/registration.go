@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -117,7 +117,7 @@ func (j *operation) hostFile(p string) ([]byte, bool) {
 		switch {
 		case err != nil:
 			return nil, false
-		case info.Type != host.Symlink:
+		case info.Type != hostfs.Symlink:
 			content, _, err := j.tree.ReadFile(p)
 			return content, err == nil
 		case info.Link == "/dev/null":

@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -42,7 +43,7 @@ func plannedOperation(t *testing.T, files map[string]string, plan ...ledger.Chan
 			t.Fatal(err)
 		}
 	}
-	tree, err := host.OpenTree(root)
+	tree, err := hostfs.OpenTree(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +55,7 @@ func plannedOperation(t *testing.T, files map[string]string, plan ...ledger.Chan
 	t.Cleanup(func() { book.Close(); tree.Close() })
 	return &operation{
 		state:     State{Hosted: true, NodePool: "clusters/demo-workers"},
-		localHost: &localHost{tree: tree, ledger: book, facts: host.Facts{Arch: "amd64"}},
+		localHost: &localHost{tree: tree, ledger: book, facts: hostinfo.Facts{Arch: "amd64"}},
 		plan:      &ignition.Plan{Files: plan},
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 )
 
@@ -34,7 +34,7 @@ func operationOf(t *testing.T, payload, onHost map[string]string) *operation {
 			t.Fatal(err)
 		}
 	}
-	tree, err := host.OpenTree(root)
+	tree, err := hostfs.OpenTree(root)
 	if err != nil {
 		t.Fatal(err)
 	}

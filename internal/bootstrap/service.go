@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
@@ -22,7 +24,7 @@ type nodeWatcher struct {
 	RunOptions
 	state     State
 	log       report.Log
-	systemd   *host.Systemd // nil if systemd is unreachable
+	systemd   *systemd.Manager // nil if systemd is unreachable
 	node      *kubelet.Node
 	hasResult bool // a check has run, so the metrics are meaningful
 
@@ -31,11 +33,11 @@ type nodeWatcher struct {
 }
 
 func (s *nodeWatcher) open(ctx context.Context) error {
-	facts, err := host.GatherFacts(ctx)
+	facts, err := hostinfo.Gather(ctx)
 	if err != nil {
 		return err
 	}
-	s.systemd, _ = host.OpenSystemd(ctx) // without systemd, findings have less detail
+	s.systemd, _ = systemd.Open(ctx) // without systemd, findings have less detail
 	s.kubeconfigContent, err = os.ReadFile(s.kubeconfig)
 	if err != nil {
 		s.close()
@@ -70,7 +72,7 @@ func (s *nodeWatcher) reportStatus(ctx context.Context, standing []watch.Change,
 	var out bytes.Buffer
 	err := report.WriteMetrics(&out, s.metrics(standing, time.Now()))
 	if err == nil {
-		err = host.WriteReadable(filepath.Dir(s.Metrics), filepath.Base(s.Metrics), out.Bytes())
+		err = hostfs.WriteReadable(filepath.Dir(s.Metrics), filepath.Base(s.Metrics), out.Bytes())
 	}
 	if err != nil && ctx.Err() == nil {
 		s.log.Warn(err.Error(), "")
@@ -99,7 +101,7 @@ func checkingStatus(name string) string { return "looking at " + name }
 // then watches the node or continues its join.
 func (j *operation) startService(ctx context.Context) {
 	err := func() error {
-		systemd, err := host.OpenSystemd(ctx)
+		systemd, err := systemd.Open(ctx)
 		if err != nil {
 			return err
 		}

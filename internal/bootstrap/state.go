@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -84,7 +84,7 @@ func readState(dir string) (State, error) {
 
 // saveFile writes one of the agent's own files.
 func saveFile(dir, name string, content []byte) error {
-	if err := host.WritePrivate(dir, name, content); err != nil {
+	if err := hostfs.WritePrivate(dir, name, content); err != nil {
 		return fmt.Errorf("keeping %s: %w", name, err)
 	}
 	return nil
@@ -105,7 +105,7 @@ func removeFiles(dir string, names ...string) error {
 	for _, name := range names {
 		paths = append(paths, filepath.Join(dir, name))
 	}
-	return host.RemoveSynced(paths...)
+	return hostfs.RemoveSynced(paths...)
 }
 
 // loadFile reads one of the agent's own files. It returns nil if the file does not

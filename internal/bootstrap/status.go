@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
@@ -15,14 +15,14 @@ import (
 // StatusDocument describes the state of the node.
 type StatusDocument struct {
 	report.TypeMeta
-	Phase   string                    `json:"phase"` // none, joining, joined, leaving
-	State   State                     `json:"state"`
-	Changes int                       `json:"changes"` // changes that leave would revert
-	Drift   []ledger.Difference       `json:"drift"`
-	Units   map[string]host.UnitState `json:"units"`
-	Bridge  *ovs.Status               `json:"bridge,omitempty"`
-	Node    *kubelet.NodeStatus       `json:"node,omitempty"`
-	Errors  []string                  `json:"trouble,omitempty"` // what could not be determined, and why
+	Phase   string                       `json:"phase"` // none, joining, joined, leaving
+	State   State                        `json:"state"`
+	Changes int                          `json:"changes"` // changes that leave would revert
+	Drift   []ledger.Difference          `json:"drift"`
+	Units   map[string]systemd.UnitState `json:"units"`
+	Bridge  *ovs.Status                  `json:"bridge,omitempty"`
+	Node    *kubelet.NodeStatus          `json:"node,omitempty"`
+	Errors  []string                     `json:"trouble,omitempty"` // what could not be determined, and why
 }
 
 // statusUnits returns the units whose state is part of the status.
@@ -33,7 +33,7 @@ func statusUnits() []string {
 // Status gathers the state of the node. It fails if the state cannot be read. Drift
 // is in the document and in its Err.
 func Status(ctx context.Context, options Options) (StatusDocument, error) {
-	document := StatusDocument{TypeMeta: report.Meta("Status"), Phase: "none", Units: map[string]host.UnitState{}}
+	document := StatusDocument{TypeMeta: report.Meta("Status"), Phase: "none", Units: map[string]systemd.UnitState{}}
 	state, err := readState(options.StateDir)
 	if err != nil {
 		return document, err

@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -31,7 +32,7 @@ func runValidation(ctx context.Context, j *operation, log report.Log) (outcome, 
 
 func (j *operation) validationFacts(ctx context.Context, log report.Log) (preflight.PayloadFacts, error) {
 	machineConfig := j.payload.MachineConfig()
-	links, err := host.Links()
+	links, err := hostnet.Links()
 	if err != nil {
 		return preflight.PayloadFacts{}, err
 	}
@@ -80,7 +81,7 @@ func (j *operation) checkAPI(ctx context.Context, log report.Log) error {
 		return err
 	}
 	j.serverVersion = server
-	said, err := host.Run(ctx, "kubelet", "--version")
+	said, err := command.Run(ctx, "kubelet", "--version")
 	if err != nil {
 		return nil // the check for missing binaries reports this
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -151,9 +151,9 @@ func (j *operation) updateTrustIfNeeded(ctx context.Context) error {
 // updateTrustStore updates the trust store from the CAs on this host if
 // update-ca-trust is installed.
 func updateTrustStore(ctx context.Context) error {
-	if !host.HasCommand("update-ca-trust") {
+	if !command.Exists("update-ca-trust") {
 		return nil
 	}
-	_, err := host.Run(ctx, "update-ca-trust")
+	_, err := command.Run(ctx, "update-ca-trust")
 	return err
 }

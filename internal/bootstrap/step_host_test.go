@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -27,7 +27,7 @@ func TestUndoRemovesKubeletsDropInDirectory(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			tree, err := host.OpenTree(root)
+			tree, err := hostfs.OpenTree(root)
 			if err != nil {
 				t.Fatal(err)
 			}

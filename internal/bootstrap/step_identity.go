@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -111,7 +111,7 @@ func servingCertificate(node *kubelet.Node, place kubelet.ClusterTopology) (*kub
 
 // hostAddresses returns the addresses under which peers can reach this host.
 func hostAddresses() ([]netip.Addr, error) {
-	links, err := host.Links()
+	links, err := hostnet.Links()
 	if err != nil {
 		return nil, err
 	}

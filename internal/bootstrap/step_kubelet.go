@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -59,7 +59,7 @@ func startKubelet(ctx context.Context, j *operation, log report.Log) (outcome, e
 	if err := kubelet.WaitHealthy(ctx, kubelet.HealthURL, j.diagnosticsHost(), log); err != nil {
 		return outcome{}, err
 	}
-	version, err := host.Run(ctx, "kubelet", "--version")
+	version, err := command.Run(ctx, "kubelet", "--version")
 	if err != nil {
 		return outcome{}, err
 	}

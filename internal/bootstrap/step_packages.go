@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
@@ -208,7 +208,7 @@ func (j *operation) loadOVSPlugin(ctx context.Context, log report.Log) error {
 		return err
 	}
 	// NetworkManager reports no uplink until it has taken over the connections again.
-	_, err = host.Run(ctx, "nm-online", "--wait-for-startup", "--quiet", "--timeout", "60")
+	_, err = command.Run(ctx, "nm-online", "--wait-for-startup", "--quiet", "--timeout", "60")
 	return err
 }
 

@@ -3,7 +3,8 @@ package bootstrap
 import (
 	"context"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
@@ -55,14 +56,14 @@ func (j *operation) resolveNode() error {
 
 // adaptPayload creates the plan for this host from the payload.
 func (j *operation) adaptPayload(ctx context.Context) error {
-	units := map[string]host.UnitState{}
-	unit := func(name string) host.UnitState {
+	units := map[string]systemd.UnitState{}
+	unit := func(name string) systemd.UnitState {
 		if state, asked := units[name]; asked || j.systemd == nil {
 			return state
 		}
 		state, err := j.systemd.UnitState(ctx, name)
 		if err != nil {
-			state = host.UnitState{Load: "not-found"}
+			state = systemd.UnitState{Load: "not-found"}
 		}
 		units[name] = state
 		return state
@@ -75,8 +76,8 @@ func (j *operation) adaptPayload(ctx context.Context) error {
 		Facts: j.facts, Hosted: j.isHosted(), NodePool: j.state.NodePool,
 		HasUnit:       func(name string) bool { return unit(name).Load != "not-found" || unit(name).File != "" },
 		UnitFileState: func(name string) string { return unit(name).File },
-		HasSysctl:     host.HasSysctl,
-		HasModule:     func(name string) bool { return host.HasModule(ctx, name) },
+		HasSysctl:     hostinfo.HasSysctl,
+		HasModule:     func(name string) bool { return hostinfo.HasModule(ctx, name) },
 		Tree:          j.tree, User: users, Group: groups, Exclude: j.config.Payload.Exclude,
 	})
 	if err != nil {

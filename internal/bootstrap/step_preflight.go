@@ -3,7 +3,7 @@ package bootstrap
 import (
 	"context"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -47,7 +47,7 @@ func (j *operation) hostFacts(ctx context.Context, log report.Log) (preflight.Ho
 			return facts, err
 		}
 	}
-	if facts.Links, err = host.Links(); err != nil {
+	if facts.Links, err = hostnet.Links(); err != nil {
 		return facts, err
 	}
 	facts.Ports = preflight.UsedPorts(ctx)

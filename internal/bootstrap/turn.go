@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -45,7 +45,7 @@ func acquireLock(ctx context.Context, options Options) (*localHost, lockResult, 
 // stopJoiningService stops the service while it joins. After the join the service
 // changes nothing, so it need not be stopped.
 func stopJoiningService(ctx context.Context, log report.Log) (bool, error) {
-	systemd, err := host.OpenSystemd(ctx)
+	systemd, err := systemd.Open(ctx)
 	if err != nil {
 		return false, nil // without systemd there is no service
 	}

@@ -3,7 +3,7 @@ package bootstrap
 import (
 	"context"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -20,7 +20,7 @@ type UplinkNameDocument struct {
 // it records br-ex, whatever the name of its NIC, and leave removes the profiles.
 func FollowUplink(ctx context.Context) (UplinkNameDocument, error) {
 	document := UplinkNameDocument{TypeMeta: report.Meta("UplinkNameResult")}
-	tree, err := host.OpenTree("/")
+	tree, err := hostfs.OpenTree("/")
 	if err != nil {
 		return document, err
 	}

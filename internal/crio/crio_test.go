@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -85,7 +85,7 @@ func TestAddedCARestartsCRIO(t *testing.T) {
 	if err := os.MkdirAll(anchors, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	tree, err := host.OpenTree(root)
+	tree, err := hostfs.OpenTree(root)
 	if err != nil {
 		t.Fatal(err)
 	}

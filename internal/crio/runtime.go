@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -42,7 +42,7 @@ func RunningConfig(ctx context.Context) (Config, error) {
 
 // Version returns the version of the installed CRI-O.
 func Version(ctx context.Context) (string, error) {
-	out, err := host.Run(ctx, "crio", "version", "--json")
+	out, err := command.Run(ctx, "crio", "version", "--json")
 	if err != nil {
 		return "", fmt.Errorf("asking for CRI-O's version: %w", err)
 	}

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -22,7 +22,7 @@ func TestUndoRemovesOnlyOwnStorage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
-			tree, err := host.OpenTree(root)
+			tree, err := hostfs.OpenTree(root)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/entries"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -17,7 +17,7 @@ const KubeletUnit = "kubelet.service"
 // AdaptInput holds the facts about the host that Adapt needs. A nil function counts as a host
 // that has every unit, sysctl and module, and no user or group but root.
 type AdaptInput struct {
-	Facts    host.Facts
+	Facts    hostinfo.Facts
 	Hosted   bool   // the payload belongs to a NodePool, not to a standalone cluster
 	NodePool string // NAMESPACE/NAME, copied to the plan
 	// Exclude lists patterns of entries to exclude: absolute paths, units, or UNIT/DROP-IN. See

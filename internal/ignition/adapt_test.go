@@ -13,7 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/entries"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -26,7 +27,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func plainHost() AdaptInput {
 	has := []string{"basic.target", "network-online.target", "crio.service", "chronyd.service"}
 	return AdaptInput{
-		Facts:         host.Facts{OS: host.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64", CgroupV2: true},
+		Facts:         hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64", CgroupV2: true},
 		Hosted:        true,
 		NodePool:      "clusters/demo-workers",
 		HasUnit:       func(name string) bool { return slices.Contains(has, name) },
@@ -50,12 +51,14 @@ func lookupIn(of map[string]int) Lookup {
 // emptyTree is a tree without any file of the payload.
 type emptyTree struct{}
 
-func (emptyTree) Lstat(string) (host.Info, error)                  { return host.Info{}, nil }
-func (emptyTree) ReadFile(string) ([]byte, host.Info, error)       { return nil, host.Info{}, fs.ErrNotExist }
-func (emptyTree) ReadDir(string) ([]string, error)                 { return nil, fs.ErrNotExist }
-func (emptyTree) Walk(string, func(string, host.Info) error) error { return nil }
-func (emptyTree) Mounts(string) ([]string, error)                  { return nil, nil }
-func (emptyTree) GuardLinks(string) *host.LinkGuard                { return new(host.LinkGuard) }
+func (emptyTree) Lstat(string) (hostfs.Info, error) { return hostfs.Info{}, nil }
+func (emptyTree) ReadFile(string) ([]byte, hostfs.Info, error) {
+	return nil, hostfs.Info{}, fs.ErrNotExist
+}
+func (emptyTree) ReadDir(string) ([]string, error)                   { return nil, fs.ErrNotExist }
+func (emptyTree) Walk(string, func(string, hostfs.Info) error) error { return nil }
+func (emptyTree) Mounts(string) ([]string, error)                    { return nil, nil }
+func (emptyTree) GuardLinks(string) *hostfs.LinkGuard                { return new(hostfs.LinkGuard) }
 
 func workerPayload(t *testing.T) *Payload {
 	t.Helper()

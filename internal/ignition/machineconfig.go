@@ -9,7 +9,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // Files of a payload that configure the node as a whole.
@@ -85,7 +85,7 @@ func parseKubeletConfig(content []byte) (kubeletConfig, error) {
 
 // ClusterDNS returns the addresses of the cluster DNS service in kubelet's configuration on a
 // host, none if the file does not exist.
-func ClusterDNS(tree *host.Tree) ([]netip.Addr, error) {
+func ClusterDNS(tree *hostfs.Tree) ([]netip.Addr, error) {
 	content, _, err := tree.ReadFile(kubeletConfigPath)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -7,7 +7,7 @@ import (
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 )
 
 // requiredUnits returns the units that the payload requires, each with the reason: enabled units,
@@ -99,7 +99,7 @@ func (s *planner) comesWithRequiredPackage(name string) bool {
 
 // packageForUnit returns the RHEL package of a unit, with its repository if that is not a base
 // repository.
-func packageForUnit(unit string, facts host.Facts) string {
+func packageForUnit(unit string, facts hostinfo.Facts) string {
 	name := map[string]string{
 		"openvswitch.service":                "openvswitch3.Y",
 		"ovsdb-server.service":               "openvswitch3.Y",

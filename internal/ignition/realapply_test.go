@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -15,7 +15,7 @@ import (
 
 // rhelTree returns a root with the parts of RHEL that payloads affect: merged directories, and
 // files of packages that a payload replaces.
-func rhelTree(t *testing.T) *host.Tree {
+func rhelTree(t *testing.T) *hostfs.Tree {
 	t.Helper()
 	root := t.TempDir()
 	for _, dir := range []string{"etc/containers", "etc/systemd/system/multi-user.target.wants", "etc/sysctl.d", "usr/bin", "usr/lib", "usr/local/bin", "run", "var/lib"} {
@@ -33,7 +33,7 @@ func rhelTree(t *testing.T) *host.Tree {
 	} {
 		must(t, os.WriteFile(filepath.Join(root, name), []byte(content), 0o640)) //nolint:gosec // as on a host
 	}
-	tree, err := host.OpenTree(root)
+	tree, err := hostfs.OpenTree(root)
 	must(t, err)
 	t.Cleanup(func() { tree.Close() })
 	return tree
@@ -47,16 +47,16 @@ func must(t *testing.T, err error) {
 }
 
 // filesOf returns the file information of a tree by path.
-func filesOf(t *testing.T, tree *host.Tree) map[string]host.Info {
+func filesOf(t *testing.T, tree *hostfs.Tree) map[string]hostfs.Info {
 	t.Helper()
-	all := map[string]host.Info{}
-	must(t, tree.Walk("/", func(p string, info host.Info) error {
-		if info.Type == host.Regular {
+	all := map[string]hostfs.Info{}
+	must(t, tree.Walk("/", func(p string, info hostfs.Info) error {
+		if info.Type == hostfs.Regular {
 			content, _, err := tree.ReadFile(p)
 			must(t, err)
 			info.Xattrs = map[string][]byte{"content": content}
 		}
-		all[p] = host.Info{Type: info.Type, Mode: info.Mode, UID: info.UID, GID: info.GID, Link: info.Link, Xattrs: info.Xattrs}
+		all[p] = hostfs.Info{Type: info.Type, Mode: info.Mode, UID: info.UID, GID: info.GID, Link: info.Link, Xattrs: info.Xattrs}
 		return nil
 	}))
 	return all

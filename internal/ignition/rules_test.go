@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -146,11 +146,11 @@ type linkTree struct {
 	path string
 }
 
-func (l linkTree) Lstat(p string) (host.Info, error) {
+func (l linkTree) Lstat(p string) (hostfs.Info, error) {
 	if p == l.path {
-		return host.Info{Type: host.Symlink, Link: "/dev/null"}, nil
+		return hostfs.Info{Type: hostfs.Symlink, Link: "/dev/null"}, nil
 	}
-	return host.Info{}, nil
+	return hostfs.Info{}, nil
 }
 
 func TestNmstateIsEnabledWithStateFiles(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/util/keyutil"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 )
@@ -106,7 +106,7 @@ func bootstrapperSubject() pkix.Name {
 func newIdentity(t *testing.T, name string) (*Identity, *recorder) {
 	t.Helper()
 	dir := t.TempDir()
-	tree, err := host.OpenTree("/")
+	tree, err := hostfs.OpenTree("/")
 	if err != nil {
 		t.Fatal(err)
 	}

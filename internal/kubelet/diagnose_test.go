@@ -13,7 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 )
 
 const cniMessage = "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: no CNI configuration file in /etc/kubernetes/cni/net.d/. Has your network provider started?"
@@ -63,12 +64,12 @@ func TestDiagnose(t *testing.T) {
 	served.Status.Phase, served.Status.ContainerStatuses[0].Ready = corev1.PodRunning, true
 	multus := podOf("openshift-multus", "multus-x", true, unpullable)
 	failed := func(name, needed string, lines ...string) unitFacts {
-		return unitFacts{name: name, requiredBy: needed, state: host.UnitState{Load: "loaded", Active: "failed", Result: "exit-code"}, errors: lines}
+		return unitFacts{name: name, requiredBy: needed, state: systemd.UnitState{Load: "loaded", Active: "failed", Result: "exit-code"}, errors: lines}
 	}
 	machine := hostFacts{cniDir: "/etc/kubernetes/cni/net.d"}
 	journal := func(lines ...string) hostFacts { return hostFacts{recentErrors: lines} }
 	full := hostFacts{
-		disks: []host.Usage{
+		disks: []hostinfo.Usage{
 			{Path: "/var/lib/kubelet", Size: 30 << 30, Free: 1 << 30, Inodes: 100, Unused: 97},
 			{Path: "/var/lib/containers", Size: 30 << 30, Free: 1 << 30, Inodes: 100, Unused: 97},
 		},
@@ -95,12 +96,12 @@ func TestDiagnose(t *testing.T) {
 			"problem kubelet.service does not run (failed, exit-code) | journalctl -b -u kubelet.service",
 			"problem kubelet has not registered Node worker-1 yet | journalctl -u kubelet -b",
 		}},
-		"unit not found": {facts{node: notReady("x"), hostState: hostFacts{units: []unitFacts{{name: "openvswitch.service", requiredBy: "crio.service", state: host.UnitState{Load: "not-found", Active: "inactive"}}}}}, []string{
+		"unit not found": {facts{node: notReady("x"), hostState: hostFacts{units: []unitFacts{{name: "openvswitch.service", requiredBy: "crio.service", state: systemd.UnitState{Load: "not-found", Active: "inactive"}}}}}, []string{
 			"problem openvswitch.service, which crio.service needs, does not exist on this host (Unit openvswitch.service not found) | dnf install openvswitch3.1 # or newer, from the Fast Datapath repository\nsystemctl start kubelet",
 			"problem KubeletNotReady: x | journalctl -u kubelet -b",
 		}},
 		"kubelet restarting, wrong flag": {facts{node: silent, hostState: hostFacts{units: []unitFacts{{
-			name: UnitName, state: host.UnitState{Active: "activating", Sub: "auto-restart", Result: "exit-code"},
+			name: UnitName, state: systemd.UnitState{Active: "activating", Sub: "auto-restart", Result: "exit-code"},
 			errors: []string{`"command failed" err="failed to parse kubelet flag: unknown flag: --cni-bin-dir"`},
 		}}}}, []string{
 			"problem kubelet.service does not run (it ends soon after each start): it does not know the flag --cni-bin-dir of its unit: the installed kubelet is not of the payload's release | kubelet --version # and install the kubelet of the payload's release, then: systemctl restart kubelet",
@@ -149,11 +150,11 @@ func TestDiagnose(t *testing.T) {
 		"OVN is ready without a range": {facts{node: noSubnet, hostState: machine, pods: []*corev1.Pod{served}}, []string{
 			"problem the network plugin has not written its configuration (/etc/kubernetes/cni/net.d is empty) | oc get pods -A -o wide --field-selector spec.nodeName=worker-1",
 		}},
-		"waits for another unit": {facts{hostState: hostFacts{units: []unitFacts{{name: "nodeip-configuration.service", requiredBy: UnitName, state: host.UnitState{Load: "loaded", Active: "activating", Sub: "start"}}}}}, []string{
+		"waits for another unit": {facts{hostState: hostFacts{units: []unitFacts{{name: "nodeip-configuration.service", requiredBy: UnitName, state: systemd.UnitState{Load: "loaded", Active: "activating", Sub: "start"}}}}}, []string{
 			"problem nodeip-configuration.service, which kubelet.service needs, is still starting | journalctl -b -u nodeip-configuration.service",
 			"problem kubelet has not registered Node worker-1 yet | journalctl -u kubelet -b",
 		}},
-		"a unit file of somebody": {facts{node: silent, hostState: hostFacts{units: []unitFacts{{name: UnitName, state: host.UnitState{Load: "bad-setting", Active: "inactive"}}}}}, []string{
+		"a unit file of somebody": {facts{node: silent, hostState: hostFacts{units: []unitFacts{{name: UnitName, state: systemd.UnitState{Load: "bad-setting", Active: "inactive"}}}}}, []string{
 			"problem kubelet.service has a unit file that systemd cannot use (bad-setting) | systemd-analyze verify kubelet.service",
 			"problem kubelet has not reported since 2026-01-02T03:04:05Z (NodeStatusUnknown) | journalctl -u kubelet -b",
 		}},

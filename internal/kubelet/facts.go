@@ -6,7 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 )
 
 // facts contains all that is known about a node with problems. The diagnosis
@@ -31,7 +32,7 @@ type hostFacts struct {
 	runtimeErr     error       // why CRI-O does not respond on its socket
 	cniDir         string
 	networkConfigs []string // CNI network configurations
-	disks          []host.Usage
+	disks          []hostinfo.Usage
 	memory         memoryFacts
 	tasks          taskFacts
 	registries     []string // registries in the pull secret; nil if unknown
@@ -45,7 +46,7 @@ type taskFacts struct{ running, limit int }
 type unitFacts struct {
 	name       string
 	requiredBy string // the unit that requires this one; "" for kubelet itself
-	state      host.UnitState
+	state      systemd.UnitState
 	errors     []string // the last errors, the newest last
 }
 

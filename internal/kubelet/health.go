@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -91,7 +91,7 @@ func (m Host) ExplainStartFailure(ctx context.Context, unit string, err error) e
 	var idle []unitFacts
 	// A running unit keeps running if it cannot be restarted.
 	if missing := regexp.MustCompile(`Unit (\S+) not found`).FindStringSubmatch(err.Error()); missing != nil {
-		idle = []unitFacts{{name: missing[1], requiredBy: unit, state: host.UnitState{Load: "not-found"}}}
+		idle = []unitFacts{{name: missing[1], requiredBy: unit, state: systemd.UnitState{Load: "not-found"}}}
 	} else {
 		idle = m.inactiveUnits(ctx)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -40,7 +40,7 @@ func TestHealthFinding(t *testing.T) {
 	if got := healthFinding(answer, hostFacts{recentErrors: []string{`"e"`}}); got.Text != "kubelet runs, but is not well: kubelet answers 500: [-]syncloop failed; its last error: e" {
 		t.Errorf("a running kubelet: %q", got.Text)
 	}
-	idle := []unitFacts{{name: "crio.service", requiredBy: UnitName, state: host.UnitState{Load: "not-found", Active: "inactive"}}, {name: UnitName}}
+	idle := []unitFacts{{name: "crio.service", requiredBy: UnitName, state: systemd.UnitState{Load: "not-found", Active: "inactive"}}, {name: UnitName}}
 	if got := healthFinding(answer, hostFacts{units: idle}); got.Text != "crio.service, which kubelet.service needs, does not exist on this host (Unit crio.service not found)" {
 		t.Errorf("a missing CRI-O: %q", got.Text)
 	}

@@ -7,14 +7,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 )
 
 // lastErrors returns a unit's last errors since boot, the newest last.
 func lastErrors(ctx context.Context, unit string, count int, more ...string) []string {
 	arguments := append([]string{"--unit=" + unit, "--boot", "--lines=400", "--output=cat", "--no-pager", "--quiet"}, more...)
-	text, err := host.Run(ctx, "journalctl", arguments...)
+	text, err := command.Run(ctx, "journalctl", arguments...)
 	if err != nil {
 		return nil // no journal, no errors
 	}

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/util/keyutil"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // pendingKey is the key of a CSR that may still be waiting for approval. The
@@ -67,7 +67,7 @@ func loadKey(dir string) (*pendingKey, error) {
 
 // save writes the key to disk before a CSR uses it.
 func (k *pendingKey) save() error {
-	if err := host.WritePrivate(filepath.Dir(k.path), filepath.Base(k.path), k.pem); err != nil {
+	if err := hostfs.WritePrivate(filepath.Dir(k.path), filepath.Base(k.path), k.pem); err != nil {
 		return fmt.Errorf("saving the pending key: %w", err)
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 )
 
 // JournalError is an error that a unit logged to the journal.
@@ -21,7 +21,7 @@ type JournalError struct {
 // boot, or nil if there is none. Without root access the journal may be
 // incomplete.
 func LastError(ctx context.Context, unit string) (*JournalError, error) {
-	text, err := host.Run(ctx, "journalctl", "--unit="+unit, "--boot", "--lines=500", "--output=json", "--output-fields=MESSAGE", "--no-pager", "--quiet")
+	text, err := command.Run(ctx, "journalctl", "--unit="+unit, "--boot", "--lines=500", "--output=json", "--output-fields=MESSAGE", "--no-pager", "--quiet")
 	if err != nil {
 		return nil, err
 	}

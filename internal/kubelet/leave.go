@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -17,7 +17,7 @@ import (
 // directory itself, may be the administrator's and remain. Unmount never
 // unmounts lazily, because a later deletion below such a mount would delete
 // data in the volume.
-func Unmount(ctx context.Context, tree *host.Tree, directory string) ([]string, error) {
+func Unmount(ctx context.Context, tree *hostfs.Tree, directory string) ([]string, error) {
 	var done []string
 	var errs []error
 	mounts, err := tree.Mounts(directory)
@@ -45,7 +45,7 @@ func isKubeletMount(point, directory string) bool {
 		return true
 	}
 	for _, part := range []string{"pods", "plugins"} {
-		if top := path.Join(directory, part); point != top && host.IsWithin(point, top) {
+		if top := path.Join(directory, part); point != top && hostfs.IsWithin(point, top) {
 			return true
 		}
 	}
@@ -56,7 +56,7 @@ func isKubeletMount(point, directory string) bool {
 // keep the mount busy.
 func unmountWithRetry(ctx context.Context, point string) error {
 	for try := 0; ; try++ {
-		err := host.Unmount(point)
+		err := hostfs.Unmount(point)
 		if !errors.Is(err, unix.EBUSY) || try == 20 || !sleepContext(ctx, 250*time.Millisecond) {
 			return err
 		}

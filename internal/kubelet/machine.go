@@ -9,7 +9,8 @@ import (
 
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 )
 
 // PullSecretPath is where a payload stores the node's pull secret.
@@ -18,18 +19,18 @@ const PullSecretPath = "/var/lib/kubelet/config.json" //nolint:gosec // a path, 
 // Host is the host as a source of facts for diagnosis. Empty fields are
 // skipped.
 type Host struct {
-	Systemd      *host.Systemd // nil if systemd is not running
-	CNIDirectory string        // directory of CRI-O's network configurations, /etc/kubernetes/cni/net.d
-	RuntimeUnit  string        // crio.service
-	Socket       string        // CRI-O's socket, CRIOSocket
-	PullSecret   string        // PullSecretPath
-	Disks        []string      // paths on the file systems that kubelet and CRI-O fill
+	Systemd      *systemd.Manager // nil if systemd is not running
+	CNIDirectory string           // directory of CRI-O's network configurations, /etc/kubernetes/cni/net.d
+	RuntimeUnit  string           // crio.service
+	Socket       string           // CRI-O's socket, CRIOSocket
+	PullSecret   string           // PullSecretPath
+	Disks        []string         // paths on the file systems that kubelet and CRI-O fill
 }
 
 // JoinedHost returns the settings for a joined host.
-func JoinedHost(systemd *host.Systemd, cniDirectory string) Host {
+func JoinedHost(manager *systemd.Manager, cniDirectory string) Host {
 	return Host{
-		Systemd: systemd, CNIDirectory: cniDirectory, RuntimeUnit: "crio.service", Socket: CRIOSocket, PullSecret: PullSecretPath,
+		Systemd: manager, CNIDirectory: cniDirectory, RuntimeUnit: "crio.service", Socket: CRIOSocket, PullSecret: PullSecretPath,
 		Disks: []string{"/var/lib/kubelet", "/var/lib/containers"},
 	}
 }
@@ -43,12 +44,12 @@ func (m Host) gatherFacts(ctx context.Context) hostFacts {
 		f.runtimeErr = m.checkRuntime(ctx)
 	}
 	for _, path := range m.Disks {
-		if usage, err := host.FileSystemUsage(path); err == nil { // skips paths that do not exist yet
+		if usage, err := hostinfo.FileSystemUsage(path); err == nil { // skips paths that do not exist yet
 			f.disks = append(f.disks, usage)
 		}
 	}
-	f.memory.available, f.memory.total = host.MemoryAvailable()
-	f.tasks.running, f.tasks.limit = host.Tasks()
+	f.memory.available, f.memory.total = hostinfo.MemoryAvailable()
+	f.tasks.running, f.tasks.limit = hostinfo.Tasks()
 	return f
 }
 
@@ -86,7 +87,7 @@ func (m Host) inactiveUnitsBelow(ctx context.Context, name, needed string, seen 
 
 // isBlocking reports whether an inactive required unit can be the cause. A oneshot
 // unit that has exited successfully is inactive but not a problem.
-func isBlocking(name string, state host.UnitState) bool {
+func isBlocking(name string, state systemd.UnitState) bool {
 	switch {
 	case state.Load != "" && state.Load != "loaded":
 		return true

@@ -11,7 +11,7 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 )
 
 func TestHostGatherFacts(t *testing.T) {
@@ -66,15 +66,15 @@ func TestCheckRuntime(t *testing.T) {
 func TestIsBlocking(t *testing.T) {
 	for name, test := range map[string]struct {
 		unit  string
-		state host.UnitState
+		state systemd.UnitState
 		want  bool
 	}{
-		"not found":            {"a.service", host.UnitState{Load: "not-found", Active: "inactive"}, true},
-		"masked target":        {"a.target", host.UnitState{Load: "masked", Active: "inactive"}, true},
-		"failed":               {"a.service", host.UnitState{Load: "loaded", Active: "failed"}, true},
-		"starting":             {"a.service", host.UnitState{Load: "loaded", Active: "activating"}, true},
-		"oneshot that is over": {"a.service", host.UnitState{Load: "loaded", Active: "inactive", Result: "success"}, false},
-		"target of others":     {"kubelet-dependencies.target", host.UnitState{Load: "loaded", Active: "failed"}, false},
+		"not found":            {"a.service", systemd.UnitState{Load: "not-found", Active: "inactive"}, true},
+		"masked target":        {"a.target", systemd.UnitState{Load: "masked", Active: "inactive"}, true},
+		"failed":               {"a.service", systemd.UnitState{Load: "loaded", Active: "failed"}, true},
+		"starting":             {"a.service", systemd.UnitState{Load: "loaded", Active: "activating"}, true},
+		"oneshot that is over": {"a.service", systemd.UnitState{Load: "loaded", Active: "inactive", Result: "success"}, false},
+		"target of others":     {"kubelet-dependencies.target", systemd.UnitState{Load: "loaded", Active: "failed"}, false},
 	} {
 		if got := isBlocking(test.unit, test.state); got != test.want {
 			t.Errorf("%s: hinders() = %v", name, got)

@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -40,9 +40,9 @@ func pressureFinding(c *corev1.NodeCondition, m hostFacts, node string) Finding 
 }
 
 // describeDisks describes the free space of each file system once.
-func describeDisks(all []host.Usage) string {
+func describeDisks(all []hostinfo.Usage) string {
 	var texts []string
-	seen := map[host.Usage]bool{}
+	seen := map[hostinfo.Usage]bool{}
 	for _, usage := range all {
 		same := usage
 		same.Path = ""

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -199,7 +199,7 @@ func (s *stopper) detach(ctx context.Context, pod *podSandbox) bool {
 		if namespace == "" {
 			continue
 		}
-		done, err := host.DetachNamespace(namespace)
+		done, err := hostfs.DetachNamespace(namespace)
 		if err != nil {
 			pod.err = errors.Join(pod.err, err)
 			return false

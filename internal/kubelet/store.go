@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -71,15 +71,15 @@ func writePair(dir string, p keyPair, now time.Time) error {
 	}
 	content.Write(p.key)
 	name := "kubelet-client-" + now.Format("2006-01-02-15-04-05") + ".pem"
-	if err := host.WritePrivate(dir, name, content.Bytes()); err != nil {
+	if err := hostfs.WritePrivate(dir, name, content.Bytes()); err != nil {
 		return err
 	}
-	tree, err := host.OpenTree(dir)
+	tree, err := hostfs.OpenTree(dir)
 	if err != nil {
 		return err
 	}
 	defer tree.Close()
-	link := host.Attr{UID: os.Geteuid(), GID: os.Getegid()}
+	link := hostfs.Attr{UID: os.Geteuid(), GID: os.Getegid()}
 	if err := tree.Symlink(filepath.Join(dir, name), "/"+currentClient, link); err != nil {
 		return err
 	}

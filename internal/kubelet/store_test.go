@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/util/certificate"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -100,7 +100,7 @@ func TestMismatchedKeyPairIsNotWritten(t *testing.T) {
 }
 
 func TestUndoRestoresReplacedCertificateLink(t *testing.T) {
-	tree, err := host.OpenTree("/")
+	tree, err := hostfs.OpenTree("/")
 	if err != nil {
 		t.Fatal(err)
 	}

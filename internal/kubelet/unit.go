@@ -6,7 +6,7 @@ import (
 
 	"github.com/coreos/go-systemd/v22/unit"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -85,7 +85,7 @@ func (s *unitSettings) readEnvironmentFile(sources NameSources, file string) err
 	if !found {
 		return nil
 	}
-	for name, value := range host.ParseEnv(content) {
+	for name, value := range hostinfo.ParseEnv(content) {
 		s.environment[name], s.setByFiles[name] = value, true
 	}
 	return nil

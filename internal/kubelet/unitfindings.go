@@ -3,7 +3,7 @@ package kubelet
 import (
 	"fmt"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -49,7 +49,7 @@ func unitFinding(unit unitFacts) Finding {
 // describeState describes an inactive unit. A unit in a restart loop goes through
 // several states a second. They have one description, so that the message is
 // not logged repeatedly.
-func describeState(state host.UnitState) string {
+func describeState(state systemd.UnitState) string {
 	failing := state.Result != "" && state.Result != "success"
 	switch {
 	case state.Load != "" && state.Load != "loaded":
@@ -63,7 +63,7 @@ func describeState(state host.UnitState) string {
 }
 
 // isStarting reports whether a unit is starting and has not failed yet.
-func isStarting(state host.UnitState) bool {
+func isStarting(state systemd.UnitState) bool {
 	return state.Active == "activating" && state.Sub != "auto-restart" && (state.Result == "" || state.Result == "success")
 }
 

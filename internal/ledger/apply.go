@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // BatchSetter is a Driver that applies many changes faster in one call than one by one.
@@ -171,7 +171,7 @@ func (l *Ledger) saveOriginals(pending []PlannedChange) error {
 	for _, item := range l.Items() {
 		held[item.Key()] = true
 	}
-	tree, err := host.OpenTree(l.dir)
+	tree, err := hostfs.OpenTree(l.dir)
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (l *Ledger) saveOriginals(pending []PlannedChange) error {
 			continue
 		}
 		staged[p.Now.Digest] = true
-		attr := host.Attr{Mode: 0o600, UID: os.Geteuid(), GID: os.Getegid()}
+		attr := hostfs.Attr{Mode: 0o600, UID: os.Geteuid(), GID: os.Getegid()}
 		if err := batch.Stage("/originals/"+p.Now.Digest, p.Now.Content, attr); err != nil {
 			return fmt.Errorf("keeping the original of %s: %w", p.Target, err)
 		}

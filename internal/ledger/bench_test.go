@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // openBenchLedger opens a ledger for an empty tree with the drivers of paths.
 func openBenchLedger(b *testing.B) *Ledger {
 	b.Helper()
-	tree, err := host.OpenTree(b.TempDir())
+	tree, err := hostfs.OpenTree(b.TempDir())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -35,8 +35,8 @@ func (u *undoRun) blockOlder(item Item) {
 // depend on its contents.
 func (u *undoRun) isBlocked(item Item) bool {
 	return slices.ContainsFunc(u.failed, func(p string) bool {
-		inPlace := item.Kind == Directory && item.Before.Type == string(host.Directory) && path.Clean(p) != path.Clean(item.Target)
-		return host.IsWithin(p, item.Target) && !inPlace
+		inPlace := item.Kind == Directory && item.Before.Type == string(hostfs.Directory) && path.Clean(p) != path.Clean(item.Target)
+		return hostfs.IsWithin(p, item.Target) && !inPlace
 	})
 }
 
@@ -62,7 +62,7 @@ func (u *undoRun) restoreError(item Item, err error) error {
 
 // unsafeLinkError adds a remedy to an error about a symbolic link that is not followed.
 func unsafeLinkError(err error) error {
-	var unsafe *host.UnsafeLinkError
+	var unsafe *hostfs.UnsafeLinkError
 	if !errors.As(err, &unsafe) {
 		return err
 	}

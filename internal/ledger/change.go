@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // Kind is the kind of a changed object.
@@ -89,9 +89,9 @@ func FileChange(target, reason, content string) Change {
 const sameSymlink = "the same symbolic link"
 
 // HardLinkState returns the state of a hard link to the file or symbolic link at target.
-func HardLinkState(target string, is host.FileType) State {
+func HardLinkState(target string, is hostfs.FileType) State {
 	state := State{Present: true, Link: target}
-	if is == host.Symlink {
+	if is == hostfs.Symlink {
 		state.Type, state.Value = string(is), sameSymlink
 	}
 	return state
@@ -129,14 +129,14 @@ func (c Change) Matches(now State) bool {
 
 // removes reports whether a desired absence concerns the existing object.
 func (c Change) removes(now State) bool {
-	directory := string(host.Directory)
+	directory := string(hostfs.Directory)
 	switch c.Kind {
 	case File, HardLink:
 		return now.Type != directory
 	case Directory:
 		return now.Type == directory
 	case Symlink:
-		return now.Type == string(host.Symlink)
+		return now.Type == string(hostfs.Symlink)
 	}
 	return true
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"path"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -18,7 +18,7 @@ const maxObstacles = 5
 func (d *Paths) Check(pending []PlannedChange) error {
 	inside := map[string][]string{}
 	for _, p := range pending {
-		if p.Kind != Directory || p.Desired.Present || p.Now.Type != string(host.Directory) {
+		if p.Kind != Directory || p.Desired.Present || p.Now.Type != string(hostfs.Directory) {
 			continue
 		}
 		names, err := d.Tree.ReadDir(p.Target)
@@ -40,9 +40,9 @@ func obstacles(pending []PlannedChange, inside map[string][]string) []string {
 			continue
 		}
 		target := path.Clean(p.Target)
-		directory := p.Now.Type == string(host.Directory)
+		directory := p.Now.Type == string(hostfs.Directory)
 		switch {
-		case p.Now.Type == string(host.Other):
+		case p.Now.Type == string(hostfs.Other):
 			found = append(found, fmt.Sprintf("%s is a special file, which could not be given back", target))
 		case !p.Desired.Present:
 			gone[target] = true

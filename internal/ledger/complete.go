@@ -4,7 +4,7 @@ import (
 	"path"
 	"slices"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // Complete inserts the missing parents of the desired paths before them. It moves hard
@@ -37,7 +37,7 @@ func (d *Paths) Complete(changes []Change) ([]Change, error) {
 			if err != nil {
 				return nil, err
 			}
-			if info.Type != host.Absent && c.removes(State{Type: string(info.Type)}) {
+			if info.Type != hostfs.Absent && c.removes(State{Type: string(info.Type)}) {
 				gone[path.Clean(c.Target)] = true
 			}
 		}

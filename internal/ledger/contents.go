@@ -6,25 +6,25 @@ import (
 	"path"
 	"slices"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // DirSnapshot is the driver of directories (and single files) whose contents other
 // components write, such as kubelet in /var/lib/kubelet. It records the existing names, and
 // an undo removes names that were added later. It never crosses a mount point.
-type DirSnapshot struct{ Tree *host.Tree }
+type DirSnapshot struct{ Tree *hostfs.Tree }
 
 // Get returns the names in the directory.
 func (d *DirSnapshot) Get(_ context.Context, c Change) (State, error) {
 	info, err := d.Tree.Lstat(c.Target)
-	if err != nil || info.Type == host.Absent {
+	if err != nil || info.Type == hostfs.Absent {
 		return State{}, err
 	}
 	state := State{Present: true, Type: string(info.Type)}
-	if info.Type != host.Directory {
+	if info.Type != hostfs.Directory {
 		return state, nil // a single file: its content is not recorded
 	}
-	err = d.Tree.Walk(c.Target, func(p string, _ host.Info) error {
+	err = d.Tree.Walk(c.Target, func(p string, _ hostfs.Info) error {
 		state.Names = append(state.Names, p)
 		return nil
 	})
@@ -74,7 +74,7 @@ func (d *DirSnapshot) sync(c Change) error {
 		if err != nil {
 			return err
 		}
-		if info.Type == host.Directory {
+		if info.Type == hostfs.Directory {
 			break
 		}
 	}
@@ -92,7 +92,7 @@ func (d *DirSnapshot) added(c Change, before State) ([]string, error) {
 		old[name] = true
 	}
 	var came []string
-	err := d.Tree.Walk(c.Target, func(p string, _ host.Info) error {
+	err := d.Tree.Walk(c.Target, func(p string, _ hostfs.Info) error {
 		if !old[p] {
 			came = append(came, p)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 const inNamespace = "HCP_TEST_IN_MOUNT_NAMESPACE"
@@ -59,7 +59,7 @@ func TestUndoStopsAtMountPoint(t *testing.T) {
 	if diff := cmp.Diff(mounted, listTree(t, root)); diff != "" {
 		t.Errorf("an undo that failed removed something:\n%s", diff)
 	}
-	if err := host.Unmount(volume); err != nil {
+	if err := hostfs.Unmount(volume); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := l.Undo(t.Context()); err != nil {
@@ -87,7 +87,7 @@ func TestUndoRestoresExtendedAttributes(t *testing.T) {
 	if _, err := l.Apply(t.Context(), "files", testChanges()); err != nil {
 		t.Fatal(err)
 	}
-	tree, err := host.OpenTree(root)
+	tree, err := hostfs.OpenTree(root)
 	if err != nil {
 		t.Fatal(err)
 	}

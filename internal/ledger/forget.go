@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // errRemoved is the error of a write after Remove or Discard.
@@ -20,7 +20,7 @@ func (l *Ledger) Remove() error {
 		return fmt.Errorf("forgetting the ledger: %d things are not given back yet", left)
 	}
 	l.writeErr = errRemoved
-	return host.RemoveSynced(filepath.Join(l.dir, "originals"), filepath.Join(l.dir, "ledger.log"))
+	return hostfs.RemoveSynced(filepath.Join(l.dir, "originals"), filepath.Join(l.dir, "ledger.log"))
 }
 
 // Discard makes the changes permanent: it deletes the ledger like Remove, but nothing can
@@ -41,7 +41,7 @@ func (l *Ledger) Discard() error {
 }
 
 func (l *Ledger) syncDir() error {
-	tree, err := host.OpenTree(l.dir)
+	tree, err := hostfs.OpenTree(l.dir)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 )
 
 // Interfaces is the kind of the set of the host's network interfaces, to which CNI plugins
@@ -18,7 +18,7 @@ type NetworkInterfaces struct{}
 
 // Get returns the names of the interfaces.
 func (NetworkInterfaces) Get(context.Context, Change) (State, error) {
-	links, err := host.Links()
+	links, err := hostnet.Links()
 	if err != nil {
 		return State{}, err
 	}
@@ -37,18 +37,18 @@ func (NetworkInterfaces) Set(context.Context, Change, State) error { return nil 
 
 // Restore deletes the unused bridges that were added.
 func (NetworkInterfaces) Restore(_ context.Context, _ Change, before State) error {
-	links, err := host.Links()
+	links, err := hostnet.Links()
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, name := range unusedNewBridges(links, before.Names) {
-		errs = append(errs, host.DeleteLink(name))
+		errs = append(errs, hostnet.DeleteLink(name))
 	}
 	return errors.Join(errs...)
 }
 
-func unusedNewBridges(links []host.Link, before []string) []string {
+func unusedNewBridges(links []hostnet.Link, before []string) []string {
 	keep := map[string]bool{}
 	for _, name := range before {
 		keep[name] = true

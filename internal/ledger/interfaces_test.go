@@ -5,11 +5,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 )
 
 func TestUnusedNewBridges(t *testing.T) {
-	links := []host.Link{
+	links := []hostnet.Link{
 		{Name: "lo", Index: 1, Kind: "device"},
 		{Name: "eth0", Index: 2, Kind: "device"},
 		{Name: "cni0", Index: 3, Kind: "bridge"},

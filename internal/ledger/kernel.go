@@ -7,7 +7,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 )
 
 // Sysctls is the driver of sysctls of the running kernel. Target is the name with dots or
@@ -82,7 +82,7 @@ func (Modules) Get(_ context.Context, c Change) (State, error) {
 
 // Set loads the module.
 func (Modules) Set(ctx context.Context, c Change, _ State) error {
-	_, err := host.Run(ctx, "modprobe", "--", c.Target)
+	_, err := command.Run(ctx, "modprobe", "--", c.Target)
 	return err
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 )
 
 func TestSysctlPath(t *testing.T) {
@@ -79,7 +79,7 @@ func TestNormalizeEnablement(t *testing.T) {
 // A desired state that is already reached or empty does not call systemd, which is missing
 // here.
 func TestUnitsInDesiredStateNeedNoSystemd(t *testing.T) {
-	units := &Units{Systemd: (*host.Systemd)(nil)}
+	units := &Units{Systemd: (*systemd.Manager)(nil)}
 	for name, test := range map[string]struct{ now, want State }{
 		"as wished":        {State{Enabled: "enabled", Active: "active"}, State{Enabled: "enabled", Active: "active"}},
 		"nothing is said":  {State{Enabled: "enabled", Active: "inactive"}, State{}},

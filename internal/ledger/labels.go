@@ -3,14 +3,14 @@ package ledger
 import (
 	"context"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // Labeler returns and sets the SELinux labels of paths, as host.SELinux does.
 type Labeler interface {
 	// Labels returns the label that the policy defines for each path with its future file
 	// type. Paths without a known label are missing in the result.
-	Labels(ctx context.Context, types map[string]host.FileType) (map[string][]byte, error)
+	Labels(ctx context.Context, types map[string]hostfs.FileType) (map[string][]byte, error)
 	// Relabel sets the labels of existing paths to those of the policy.
 	Relabel(ctx context.Context, paths []string) error
 }
@@ -22,10 +22,10 @@ func (d *Paths) policyLabels(ctx context.Context, pending []PlannedChange) (map[
 	if d.SELinux == nil {
 		return nil, nil
 	}
-	types := map[string]host.FileType{}
+	types := map[string]hostfs.FileType{}
 	for _, p := range pending {
 		if p.Desired.Present && p.Kind != HardLink {
-			types[p.Target] = host.FileType(fileType(p.Kind))
+			types[p.Target] = hostfs.FileType(fileType(p.Kind))
 		}
 	}
 	if len(types) == 0 {

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -109,7 +109,7 @@ func (l *Ledger) load() error {
 // their parent directories, which can be new too. The parents are on the same file system,
 // or are its mount point.
 func (l *Ledger) syncNames() error {
-	tree, err := host.OpenTree(l.dir)
+	tree, err := hostfs.OpenTree(l.dir)
 	if err != nil {
 		return err
 	}

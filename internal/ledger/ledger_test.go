@@ -10,13 +10,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // open opens a ledger for root, with the drivers of paths.
 func open(t *testing.T, dir, root string) *Ledger {
 	t.Helper()
-	tree, err := host.OpenTree(root)
+	tree, err := hostfs.OpenTree(root)
 	if err != nil {
 		t.Fatal(err)
 	}

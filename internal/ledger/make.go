@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // Set applies the desired state to one path.
@@ -58,7 +58,7 @@ func (d *Paths) SetAll(ctx context.Context, pending []PlannedChange) error {
 
 // setOne changes one path, or stages it. Hard links are created later, after their
 // targets.
-func (d *Paths) setOne(batch *host.Batch, p PlannedChange, label []byte) error {
+func (d *Paths) setOne(batch *hostfs.Batch, p PlannedChange, label []byte) error {
 	attr := attrOf(p.Kind, p.Desired, p.Now)
 	attr.Label, attr.Xattrs = label, p.Desired.Xattrs
 	switch {
@@ -70,7 +70,7 @@ func (d *Paths) setOne(batch *host.Batch, p PlannedChange, label []byte) error {
 		return d.Tree.Symlink(p.Desired.Link, p.Target, attr)
 	case p.Kind == HardLink:
 		return nil
-	case p.Desired.Digest == "" && p.Now.Type == string(host.Regular):
+	case p.Desired.Digest == "" && p.Now.Type == string(hostfs.Regular):
 		return d.Tree.SetAttr(p.Target, attr)
 	}
 	return batch.Stage(p.Target, p.Desired.Content, attr)
@@ -91,7 +91,7 @@ func (d *Paths) CleanUp(_ context.Context, changes []Change) error {
 		}
 		// Setting or restoring the path reports the unsafe link; other paths must not fail
 		// for it.
-		if unsafe := new(host.UnsafeLinkError); err != nil && !errors.As(err, &unsafe) {
+		if unsafe := new(hostfs.UnsafeLinkError); err != nil && !errors.As(err, &unsafe) {
 			return err
 		}
 	}

@@ -3,12 +3,12 @@ package ledger
 import (
 	"context"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // Paths is the driver of files, directories and links below a root.
 type Paths struct {
-	Tree *host.Tree
+	Tree *hostfs.Tree
 	// SELinux labels new files. If nil, the kernel labels them.
 	SELinux Labeler
 }
@@ -16,11 +16,11 @@ type Paths struct {
 // Get returns the state of the object at the change's path.
 func (d *Paths) Get(_ context.Context, c Change) (State, error) {
 	info, err := d.Tree.Lstat(c.Target)
-	if err != nil || info.Type == host.Absent {
+	if err != nil || info.Type == hostfs.Absent {
 		return State{}, unsafeLinkError(err)
 	}
 	var content []byte
-	if info.Type == host.Regular {
+	if info.Type == hostfs.Regular {
 		if content, info, err = d.Tree.ReadFile(c.Target); err != nil {
 			return State{}, err
 		}
@@ -30,9 +30,9 @@ func (d *Paths) Get(_ context.Context, c Change) (State, error) {
 		Link: info.Link, Xattrs: info.Xattrs,
 	}
 	switch info.Type {
-	case host.Regular:
+	case hostfs.Regular:
 		state.Content, state.Digest, state.Size = content, digest(content), int64(len(content))
-	case host.Symlink:
+	case hostfs.Symlink:
 		state.Mode = nil // the mode of a symbolic link has no meaning
 	}
 	if c.Kind == HardLink {
@@ -40,7 +40,7 @@ func (d *Paths) Get(_ context.Context, c Change) (State, error) {
 		if err != nil {
 			return State{}, err
 		}
-		if target.Type != host.Absent && target.Inode == info.Inode && target.Device == info.Device {
+		if target.Type != hostfs.Absent && target.Inode == info.Inode && target.Device == info.Device {
 			state.Link, state.Value = c.Desired.Link, c.Desired.Value
 		}
 	}
@@ -51,11 +51,11 @@ func (d *Paths) Get(_ context.Context, c Change) (State, error) {
 func fileType(kind Kind) string {
 	switch kind {
 	case File, HardLink:
-		return string(host.Regular)
+		return string(hostfs.Regular)
 	case Directory:
-		return string(host.Directory)
+		return string(hostfs.Directory)
 	case Symlink:
-		return string(host.Symlink)
+		return string(hostfs.Symlink)
 	}
 	return ""
 }
@@ -68,8 +68,8 @@ func DirectoryState(mode uint32) State {
 
 // attrOf returns the desired attributes. Unset attributes come from the existing file, else
 // the file is owned by root with mode 0644 (0755 for a directory), as in Ignition.
-func attrOf(kind Kind, want, now State) host.Attr {
-	attr := host.Attr{Mode: 0o644}
+func attrOf(kind Kind, want, now State) hostfs.Attr {
+	attr := hostfs.Attr{Mode: 0o644}
 	if kind == Directory {
 		attr.Mode = 0o755
 	}

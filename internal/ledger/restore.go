@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // Restore restores the path durably.
@@ -27,8 +27,8 @@ func (d *Paths) BeginRestore() RestoreBatch {
 // pathRestoreBatch is a batch of restored paths. Finish renames staged files into place. All other
 // changes are made immediately.
 type pathRestoreBatch struct {
-	tree  *host.Tree
-	batch *host.Batch
+	tree  *hostfs.Tree
+	batch *hostfs.Batch
 }
 
 // IsPending reports whether Finish will replace the path.
@@ -49,13 +49,13 @@ func (r *pathRestoreBatch) Restore(_ context.Context, c Change, before State) er
 		return err
 	}
 	if !before.Present {
-		if now.Type == host.Absent || (now.Type == host.Directory) != (c.Kind == Directory) {
+		if now.Type == hostfs.Absent || (now.Type == hostfs.Directory) != (c.Kind == Directory) {
 			return nil // the agent's object is gone; this one is newer
 		}
 		return r.tree.Remove(c.Target)
 	}
-	was := host.FileType(before.Type)
-	if now.Type != host.Absent && (now.Type == host.Directory) != (was == host.Directory) {
+	was := hostfs.FileType(before.Type)
+	if now.Type != hostfs.Absent && (now.Type == hostfs.Directory) != (was == hostfs.Directory) {
 		if err := r.tree.Remove(c.Target); err != nil {
 			return err
 		}
@@ -63,11 +63,11 @@ func (r *pathRestoreBatch) Restore(_ context.Context, c Change, before State) er
 	attr := attrOf(c.Kind, before, State{})
 	attr.Xattrs = before.Xattrs
 	switch was {
-	case host.Directory:
+	case hostfs.Directory:
 		return r.tree.Mkdir(c.Target, attr)
-	case host.Symlink:
+	case hostfs.Symlink:
 		return r.tree.Symlink(before.Link, c.Target, attr)
-	case host.Regular:
+	case hostfs.Regular:
 		return r.restoreFile(c, before, now, attr)
 	}
 	return fmt.Errorf("what was there was a %s, which cannot be put back", before.Type)
@@ -75,8 +75,8 @@ func (r *pathRestoreBatch) Restore(_ context.Context, c Change, before State) er
 
 // restoreFile restores a file. If the content is still the original, it changes only the
 // attributes, so that the inode and its other hard links remain.
-func (r *pathRestoreBatch) restoreFile(c Change, before State, now host.Info, attr host.Attr) error {
-	if now.Type == host.Regular && c.Kind == File && isSubset(now.Xattrs, before.Xattrs) {
+func (r *pathRestoreBatch) restoreFile(c Change, before State, now hostfs.Info, attr hostfs.Attr) error {
+	if now.Type == hostfs.Regular && c.Kind == File && isSubset(now.Xattrs, before.Xattrs) {
 		content, _, err := r.tree.ReadFile(c.Target)
 		if err != nil {
 			return err

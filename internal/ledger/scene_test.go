@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // buildTree creates a tree in which every kind of change has an effect. As root it has several
@@ -72,8 +72,8 @@ func treeChanges() []Change {
 		{Kind: File, Target: "/opt/linked/f", Desired: FileState([]byte("below\n"), 0o640)},
 		{Kind: File, Target: "/opt/linked/sub/g", Desired: FileState([]byte("deeper\n"), 0o640)},
 		{Kind: HardLink, Target: "/etc/other-name", Desired: State{Present: true, Link: "/etc/replaced"}},
-		{Kind: HardLink, Target: "/etc/new-name", Desired: HardLinkState("/etc/replaced", host.Regular)},
-		{Kind: HardLink, Target: "/etc/link-name", Desired: HardLinkState("/etc/was-link-too", host.Symlink)},
+		{Kind: HardLink, Target: "/etc/new-name", Desired: HardLinkState("/etc/replaced", hostfs.Regular)},
+		{Kind: HardLink, Target: "/etc/link-name", Desired: HardLinkState("/etc/was-link-too", hostfs.Symlink)},
 	}
 }
 
@@ -88,14 +88,14 @@ func must(t *testing.T, err error) {
 // target, attributes, and the other hard links of a file.
 func snapshot(t *testing.T, root string) []string {
 	t.Helper()
-	tree, err := host.OpenTree(root)
+	tree, err := hostfs.OpenTree(root)
 	must(t, err)
 	defer tree.Close()
 	var lines []string
 	first := map[uint64]string{}
-	must(t, tree.Walk("/", func(p string, info host.Info) error {
+	must(t, tree.Walk("/", func(p string, info hostfs.Info) error {
 		line := fmt.Sprintf("%s %s %04o %d:%d %q", p, info.Type, info.Mode, info.UID, info.GID, info.Link)
-		if info.Type == host.Regular {
+		if info.Type == hostfs.Regular {
 			content, _, err := tree.ReadFile(p)
 			if err != nil {
 				return err

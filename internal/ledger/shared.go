@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // SharedDirSnapshot is a DirSnapshot for directories in which administrators also create files, such
@@ -32,7 +32,7 @@ func (d SharedDirSnapshot) Restore(ctx context.Context, c Change, before State) 
 	}
 	for _, p := range came {
 		info, err := d.Tree.Lstat(p)
-		if err == nil && info.Type == host.Directory {
+		if err == nil && info.Type == hostfs.Directory {
 			err = d.Tree.Remove(p)
 		}
 		if err != nil && !errors.Is(err, unix.ENOTEMPTY) && !errors.Is(err, unix.EBUSY) {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // manyChanges returns changes that replace, create and remove n files, and as many
@@ -99,13 +99,13 @@ func countSyncs(t *testing.T, verb string, n int) map[string]int {
 // labelRecorder is a Labeler that records its calls and checks the labels when Relabel is called.
 type labelRecorder struct {
 	answer    map[string][]byte
-	asked     map[string]host.FileType
+	asked     map[string]hostfs.FileType
 	relabeled []string
-	tree      *host.Tree
+	tree      *hostfs.Tree
 	t         *testing.T
 }
 
-func (l *labelRecorder) Labels(_ context.Context, types map[string]host.FileType) (map[string][]byte, error) {
+func (l *labelRecorder) Labels(_ context.Context, types map[string]hostfs.FileType) (map[string][]byte, error) {
 	l.asked = types
 	return l.answer, nil
 }
@@ -126,10 +126,10 @@ func TestFilesAreLabeledBeforeRename(t *testing.T) {
 		t.Skipf("the kernel has SELinux (%s): it takes no label that its policy does not know", there.Name())
 	}
 	root := populate(t)
-	tree, err := host.OpenTree(root)
+	tree, err := hostfs.OpenTree(root)
 	must(t, err)
 	defer tree.Close()
-	must(t, tree.SetAttr("/etc/replaced", host.Attr{Mode: 0o644, Xattrs: map[string][]byte{"security.selinux": []byte("old_t\x00")}}))
+	must(t, tree.SetAttr("/etc/replaced", hostfs.Attr{Mode: 0o644, Xattrs: map[string][]byte{"security.selinux": []byte("old_t\x00")}}))
 	policy := &labelRecorder{t: t, tree: tree, answer: map[string][]byte{"/etc/new": []byte("new_t\x00"), "/d": []byte("dir_t\x00"), "/d/link": []byte("link_t\x00")}}
 	paths := &Paths{Tree: tree, SELinux: policy}
 	l, err := Open(t.TempDir(), map[Kind]Driver{File: paths, Symlink: paths, Directory: paths, HardLink: paths})
@@ -143,7 +143,7 @@ func TestFilesAreLabeledBeforeRename(t *testing.T) {
 		{Kind: HardLink, Target: "/etc/again", Desired: State{Present: true, Link: "/etc/new"}},
 	})
 	must(t, err)
-	asked := map[string]host.FileType{"/etc/new": host.Regular, "/etc/replaced": host.Regular, "/d": host.Directory, "/d/link": host.Symlink}
+	asked := map[string]hostfs.FileType{"/etc/new": hostfs.Regular, "/etc/replaced": hostfs.Regular, "/d": hostfs.Directory, "/d/link": hostfs.Symlink}
 	if diff := cmp.Diff(asked, policy.asked); diff != "" {
 		t.Errorf("asked for (-want +got):\n%s", diff)
 	}

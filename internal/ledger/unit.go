@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 )
 
 // Units is the driver of systemd units on the running host: enabled or disabled, active or
 // inactive.
-type Units struct{ Systemd *host.Systemd }
+type Units struct{ Systemd *systemd.Manager }
 
 // Get returns the state of the unit. A unit that systemd does not find is absent.
 func (d *Units) Get(ctx context.Context, c Change) (State, error) {

@@ -3,7 +3,7 @@ package ledger
 import (
 	"slices"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // undoAction is the action of an undo for one object.
@@ -68,7 +68,7 @@ func (i Item) isLeftByInterruptedRun(now State) bool {
 	if !now.Present {
 		return !i.Done // after a completed run, another process removed it
 	}
-	if i.Kind == Directory && now.Type == string(host.Directory) && !i.Before.Present {
+	if i.Kind == Directory && now.Type == string(hostfs.Directory) && !i.Before.Present {
 		return true // an undo removes it only if it is empty
 	}
 	content := i.hasOriginalContent(now) || i.hasDesiredContent(now)
@@ -93,7 +93,7 @@ func (i Item) hasDesiredContent(now State) bool {
 		if want == "" {
 			// Only attributes change: the file was created empty or kept its content.
 			want = digest(nil)
-			if i.Before.Type == string(host.Regular) {
+			if i.Before.Type == string(hostfs.Regular) {
 				want = i.Before.Digest
 			}
 		}

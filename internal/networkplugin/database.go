@@ -5,7 +5,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
 
@@ -24,7 +24,7 @@ func hasDatabase() bool {
 // The function that it returns stops the server again.
 func (d *Driver) startDatabase(ctx context.Context) (func() error, error) {
 	nothing := func() error { return nil }
-	if d.Systemd == nil || !host.HasCommand("ovs-vsctl") || !hasDatabase() {
+	if d.Systemd == nil || !command.Exists("ovs-vsctl") || !hasDatabase() {
 		return nothing, nil
 	}
 	if _, err := openvswitch.ConfigGeneration(ctx); err == nil {

@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -30,7 +32,7 @@ func NewChange() ledger.Change {
 // Driver is the ledger's driver of Kind. It never makes a change;
 // an undo removes what the network plugin, kubelet and CRI-O made since the join.
 type Driver struct {
-	Systemd *host.Systemd // nil: Open vSwitch is not started where it does not run
+	Systemd *systemd.Manager // nil: Open vSwitch is not started where it does not run
 
 	log      report.Log
 	services []netip.Addr
@@ -170,11 +172,11 @@ func remaining(rest []Leftover, failed map[string]error) error {
 
 // runCommand runs a removal. ovs-vsctl must not wait for a switch that does not
 // run.
-func runCommand(ctx context.Context, command []string) error {
-	if command[0] == "ovs-vsctl" && openvswitch.CheckRunning(ctx) != nil {
-		command = slices.Insert(slices.Clone(command), 1, "--no-wait")
+func runCommand(ctx context.Context, argv []string) error {
+	if argv[0] == "ovs-vsctl" && openvswitch.CheckRunning(ctx) != nil {
+		argv = slices.Insert(slices.Clone(argv), 1, "--no-wait")
 	}
-	_, err := host.Run(ctx, command[0], command[1:]...)
+	_, err := command.Run(ctx, argv[0], argv[1:]...)
 	return err
 }
 
@@ -182,18 +184,18 @@ func runCommand(ctx context.Context, command []string) error {
 func gather(ctx context.Context) (Facts, error) {
 	facts := Facts{IPTables: map[string]string{}}
 	for _, program := range []string{"iptables", "ip6tables"} {
-		saved, err := host.Run(ctx, program+"-save")
-		if err != nil && !errors.Is(err, host.ErrNotInstalled) {
+		saved, err := command.Run(ctx, program+"-save")
+		if err != nil && !errors.Is(err, command.ErrNotInstalled) {
 			return facts, report.Fail(report.Failed, program+"-save", "reading the packet filter: %w", err)
 		}
 		facts.IPTables[program] = saved
 	}
 	for _, get := range []func() error{
 		func() (err error) { facts.NFTables, err = nfTables(ctx); return err },
-		func() (err error) { facts.Links, err = host.Links(); return err },
-		func() (err error) { facts.Addresses, err = host.LinkAddresses(); return err },
-		func() (err error) { facts.Routes, err = host.TableRoutes(); return err },
-		func() (err error) { facts.Rules, err = host.PolicyRules(); return err },
+		func() (err error) { facts.Links, err = hostnet.Links(); return err },
+		func() (err error) { facts.Addresses, err = hostnet.LinkAddresses(); return err },
+		func() (err error) { facts.Routes, err = hostnet.TableRoutes(); return err },
+		func() (err error) { facts.Rules, err = hostnet.PolicyRules(); return err },
 		func() error { return facts.gatherSwitch(ctx) },
 	} {
 		if err := get(); err != nil {
@@ -207,11 +209,11 @@ func gather(ctx context.Context) (Facts, error) {
 // gateways of OVN-Kubernetes. Without Open vSwitch, or while its database server
 // does not run, there is nothing to read.
 func (f *Facts) gatherSwitch(ctx context.Context) error {
-	if !host.HasCommand("ovs-vsctl") {
+	if !command.Exists("ovs-vsctl") {
 		return nil
 	}
 	database, err := openvswitch.ReadDatabase(ctx)
-	var failed *host.CommandError
+	var failed *command.Error
 	if errors.As(err, &failed) {
 		return nil
 	}
@@ -239,8 +241,8 @@ func (f *Facts) gatherSwitch(ctx context.Context) error {
 
 // nfTables lists the tables of nftables.
 func nfTables(ctx context.Context) ([]NFTable, error) {
-	output, err := host.Run(ctx, "nft", "--json", "list", "tables")
-	if errors.Is(err, host.ErrNotInstalled) {
+	output, err := command.Run(ctx, "nft", "--json", "list", "tables")
+	if errors.Is(err, command.ErrNotInstalled) {
 		return nil, nil
 	}
 	if err != nil {

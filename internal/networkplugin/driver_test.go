@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -202,18 +202,18 @@ func TestLeaveReportsWhatItCannotRemove(t *testing.T) {
 		nft add map ip filter m '{ type ipv4_addr : verdict; }'
 		nft add element ip filter m '{ 192.0.2.1 : jump KUBE-FIREWALL }'`)
 	err = driver.Restore(t.Context(), NewChange(), before)
-	command := "iptables --wait 10 --table filter --flush KUBE-FIREWALL && iptables --wait 10 --table filter --delete-chain KUBE-FIREWALL"
+	remedied := "iptables --wait 10 --table filter --flush KUBE-FIREWALL && iptables --wait 10 --table filter --delete-chain KUBE-FIREWALL"
 	if err == nil || !strings.Contains(err.Error(), "left on this host: iptables") {
 		t.Errorf("error %v", err)
 	}
-	if remedy := report.RemedyOf(err); remedy != command {
-		t.Errorf("remedy %q, want %q", remedy, command)
+	if remedy := report.RemedyOf(err); remedy != remedied {
+		t.Errorf("remedy %q, want %q", remedy, remedied)
 	}
-	lines(t, "nft delete map ip filter m\n"+command)
+	lines(t, "nft delete map ip filter m\n"+remedied)
 	if err := driver.Restore(t.Context(), NewChange(), before); err != nil {
 		t.Errorf("after the remedy: %v", err)
 	}
-	if _, err := host.Run(t.Context(), "iptables", "-S", "MINE"); err != nil {
+	if _, err := command.Run(t.Context(), "iptables", "-S", "MINE"); err != nil {
 		t.Errorf("the administrator's chain: %v", err)
 	}
 }

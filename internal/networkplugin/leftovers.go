@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
 
@@ -14,10 +14,10 @@ import (
 type Facts struct {
 	IPTables  map[string]string // output of iptables-save and ip6tables-save, by "iptables" and "ip6tables"
 	NFTables  []NFTable
-	Links     []host.Link
-	Addresses []host.LinkAddress
-	Routes    []host.TableRoute
-	Rules     []host.PolicyRule
+	Links     []hostnet.Link
+	Addresses []hostnet.LinkAddress
+	Routes    []hostnet.TableRoute
+	Rules     []hostnet.PolicyRule
 
 	// Services are addresses in the cluster's service networks.
 	Services []netip.Addr

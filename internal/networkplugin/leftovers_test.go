@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -40,10 +40,10 @@ func commands(list []Leftover) []string {
 	return all
 }
 
-func overManagementPort(networks ...string) []host.TableRoute {
-	var routes []host.TableRoute
+func overManagementPort(networks ...string) []hostnet.TableRoute {
+	var routes []hostnet.TableRoute
 	for _, network := range networks {
-		routes = append(routes, host.TableRoute{Family: 4, Table: 254, Link: "ovn-k8s-mp0", Destination: netip.MustParsePrefix(network)})
+		routes = append(routes, hostnet.TableRoute{Family: 4, Table: 254, Link: "ovn-k8s-mp0", Destination: netip.MustParsePrefix(network)})
 	}
 	return routes
 }
@@ -101,10 +101,10 @@ func TestPacketFilterRulesOfTheClusterAreFound(t *testing.T) {
 
 func TestRoutingRulesOfTheClusterAreFound(t *testing.T) {
 	prefix := netip.MustParsePrefix
-	links := []host.Link{{Name: "eth0", Index: 2}, {Name: "ovn-k8s-mp4", Index: 9}}
+	links := []hostnet.Link{{Name: "eth0", Index: 2}, {Name: "ovn-k8s-mp4", Index: 9}}
 	facts := Facts{
 		Links: links, Routes: overManagementPort("10.132.0.0/14"),
-		Rules: []host.PolicyRule{
+		Rules: []hostnet.PolicyRule{
 			{Family: 4, Priority: 0, Table: 255},
 			{Family: 4, Priority: 30, Mark: 0x1745ec, Table: 7},
 			{Family: 4, Priority: 30, Mark: 0x1745ec, Table: 8},
@@ -137,16 +137,16 @@ func TestRoutingRulesOfTheClusterAreFound(t *testing.T) {
 func TestAddressesAndRoutesOfTheClusterAreFound(t *testing.T) {
 	prefix := netip.MustParsePrefix
 	facts := Facts{
-		Links: []host.Link{{Name: "eth1", Index: 3}},
-		Rules: []host.PolicyRule{{Family: 4, Priority: 6000, Source: prefix("10.132.0.8/32"), Table: 1003}},
-		Addresses: []host.LinkAddress{
+		Links: []hostnet.Link{{Name: "eth1", Index: 3}},
+		Rules: []hostnet.PolicyRule{{Family: 4, Priority: 6000, Source: prefix("10.132.0.8/32"), Table: 1003}},
+		Addresses: []hostnet.LinkAddress{
 			{Link: "br-ex", Label: "br-ex", Address: prefix("169.254.0.2/17")},
 			{Link: "br-ex", Label: "br-ex", Address: prefix("192.0.2.7/24")},
 			{Link: "br-ex", Address: prefix("fd69::2/112")},
 			{Link: "eth1", Label: "eth1eip", Address: prefix("198.51.100.9/32")},
 			{Link: "eth1", Label: "eth1", Address: prefix("169.254.10.1/16")},
 		},
-		Routes: []host.TableRoute{
+		Routes: []hostnet.TableRoute{
 			{Family: 4, Table: 254, Link: "br-ex", Destination: prefix("0.0.0.0/0"), Gateway: netip.MustParseAddr("192.0.2.1")},
 			{Family: 4, Table: 254, Link: "br-ex", Destination: prefix("169.254.0.1/32")},
 			{Family: 4, Table: 254, Link: "br-ex", Destination: prefix("172.31.0.0/16"), Gateway: netip.MustParseAddr("169.254.0.4")},
@@ -185,7 +185,7 @@ func TestSwitchStateOfTheClusterIsFound(t *testing.T) {
 			{Table: "QoS", UUID: "u3"},
 		},
 	}
-	links := []host.Link{
+	links := []hostnet.Link{
 		{Name: "ovs-system", Kind: "openvswitch"},
 		{Name: "br-mine", Kind: "openvswitch"},
 		{Name: "br-int", Kind: "openvswitch"},
@@ -211,7 +211,7 @@ func TestSwitchStateOfTheClusterIsFound(t *testing.T) {
 	}
 
 	// The datapath and tunnels serve no other bridge, and then go too.
-	alone := Facts{Database: &openvswitch.Database{Bridges: []string{"br-int"}}, Links: []host.Link{links[0], links[4]}}
+	alone := Facts{Database: &openvswitch.Database{Bridges: []string{"br-int"}}, Links: []hostnet.Link{links[0], links[4]}}
 	want = []string{"ovs-vsctl --if-exists del-br br-int", "ovs-dpctl del-dp system@ovs-system", "ip link delete genev_sys_6081"}
 	if diff := cmp.Diff(want, commands(Leftovers(alone))); diff != "" {
 		t.Errorf("without other bridges (-want +got):\n%s", diff)

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
 
@@ -34,7 +34,7 @@ func (f Facts) rules(cluster []netip.Prefix) []Leftover {
 	return list
 }
 
-func (f Facts) ofPlugin(rule host.PolicyRule, cluster []netip.Prefix) bool {
+func (f Facts) ofPlugin(rule hostnet.PolicyRule, cluster []netip.Prefix) bool {
 	switch rule.Priority {
 	case servicePriority:
 		return rule.Mark == serviceMark && rule.Table == serviceTable
@@ -55,12 +55,12 @@ func (f Facts) ofPlugin(rule host.PolicyRule, cluster []netip.Prefix) bool {
 // ownTable reports whether a routing table is the one that OVN-Kubernetes uses
 // for an interface whose name begins with prefix.
 func (f Facts) ownTable(table int, prefix string) bool {
-	return slices.ContainsFunc(f.Links, func(link host.Link) bool {
+	return slices.ContainsFunc(f.Links, func(link hostnet.Link) bool {
 		return table == ownTables+link.Index && strings.HasPrefix(link.Name, prefix)
 	})
 }
 
-func ruleLeftover(rule host.PolicyRule) Leftover {
+func ruleLeftover(rule hostnet.PolicyRule) Leftover {
 	command := []string{"ip", "-" + strconv.Itoa(rule.Family), "rule", "delete", "priority", strconv.Itoa(rule.Priority)}
 	if rule.Source.IsValid() {
 		command = append(command, "from", rule.Source.String())
@@ -106,8 +106,8 @@ func (f Facts) routes() []Leftover {
 
 // ofEgressIPs reports whether a route is in a table to which a rule of an
 // EgressIP leads.
-func (f Facts) ofEgressIPs(route host.TableRoute) bool {
-	return slices.ContainsFunc(f.Rules, func(rule host.PolicyRule) bool {
+func (f Facts) ofEgressIPs(route hostnet.TableRoute) bool {
+	return slices.ContainsFunc(f.Rules, func(rule hostnet.PolicyRule) bool {
 		return rule.Priority == egressIPPriority && rule.Table == route.Table && f.ofPlugin(rule, nil)
 	})
 }

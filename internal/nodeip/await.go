@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 )
 
 // pollInterval is the time between two readings of the host's addresses.
@@ -31,11 +31,11 @@ func Await(ctx context.Context, previous Addresses) (Addresses, error) {
 }
 
 func read() (Addresses, error) {
-	links, err := host.Links()
+	links, err := hostnet.Links()
 	if err != nil {
 		return Addresses{}, err
 	}
-	routes, err := host.DefaultRoutes()
+	routes, err := hostnet.DefaultRoutes()
 	if err != nil {
 		return Addresses{}, err
 	}

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
 
@@ -39,7 +39,7 @@ func (a Addresses) All() []netip.Addr {
 // the addresses whose subnet contains the hint, else those on links with a
 // default route. It prefers the lower route metric, then the lower link index, a
 // gateway on the address's subnet, and public before private addresses.
-func Choose(links []host.Link, routes []host.Route, hint string) Addresses {
+func Choose(links []hostnet.Link, routes []hostnet.Route, hint string) Addresses {
 	var candidates []candidate
 	for _, link := range links {
 		for _, prefix := range link.Stable() {
@@ -69,7 +69,7 @@ type candidate struct {
 	private   int // 1 for RFC 1918 and unique local addresses
 }
 
-func newCandidate(link host.Link, prefix netip.Prefix, routes []host.Route, hint string) (candidate, bool) {
+func newCandidate(link hostnet.Link, prefix netip.Prefix, routes []hostnet.Route, hint string) (candidate, bool) {
 	address := prefix.Addr()
 	if openvswitch.IsMasquerade(prefix) {
 		return candidate{}, false
@@ -82,7 +82,7 @@ func newCandidate(link host.Link, prefix netip.Prefix, routes []host.Route, hint
 	if address.Is6() {
 		family = 6
 	}
-	route, ok := host.DefaultRouteOf(routes, family, link.Name)
+	route, ok := hostnet.DefaultRouteOf(routes, family, link.Name)
 	c.metric = route.Metric
 	c.offSubnet = toInt(route.Gateway.IsValid() && !link.Subnet(prefix).Contains(route.Gateway))
 	return c, ok

@@ -7,11 +7,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 )
 
-func link(name string, index int, addresses ...string) host.Link {
-	l := host.Link{Name: name, Index: index}
+func link(name string, index int, addresses ...string) hostnet.Link {
+	l := hostnet.Link{Name: name, Index: index}
 	for _, address := range addresses {
 		l.Addresses = append(l.Addresses, netip.MustParsePrefix(address))
 	}
@@ -25,63 +25,63 @@ func TestChoose(t *testing.T) {
 	aging.Transient = []netip.Addr{netip.MustParseAddr("2001:db8:1::7")}
 	br, other := link("br-ex", 9, "192.0.2.7/24"), link("eth1", 3, "10.0.0.7/8")
 	tests := map[string]struct {
-		links  []host.Link
-		routes []host.Route
+		links  []hostnet.Link
+		routes []hostnet.Route
 		hint   string
 		want   []string
 	}{
 		"the link of the default route": {
-			links: []host.Link{other, br}, routes: []host.Route{route("br-ex", 4, 48, "192.0.2.1")}, want: []string{"192.0.2.7"},
+			links: []hostnet.Link{other, br}, routes: []hostnet.Route{route("br-ex", 4, 48, "192.0.2.1")}, want: []string{"192.0.2.7"},
 		},
 		"the lower metric": {
-			links: []host.Link{other, br}, want: []string{"192.0.2.7"},
-			routes: []host.Route{route("eth1", 4, 100, "10.0.0.1"), route("br-ex", 4, 48, "192.0.2.1")},
+			links: []hostnet.Link{other, br}, want: []string{"192.0.2.7"},
+			routes: []hostnet.Route{route("eth1", 4, 100, "10.0.0.1"), route("br-ex", 4, 48, "192.0.2.1")},
 		},
 		"the lower index at the same metric": {
-			links: []host.Link{br, other}, want: []string{"10.0.0.7"},
-			routes: []host.Route{route("eth1", 4, 0, "10.0.0.1"), route("br-ex", 4, 0, "192.0.2.1")},
+			links: []hostnet.Link{br, other}, want: []string{"10.0.0.7"},
+			routes: []hostnet.Route{route("eth1", 4, 0, "10.0.0.1"), route("br-ex", 4, 0, "192.0.2.1")},
 		},
 		"the gateway's subnet": {
-			links:  []host.Link{link("br-ex", 9, "198.51.100.7/24", "192.0.2.7/24")},
-			routes: []host.Route{route("br-ex", 4, 48, "192.0.2.1")}, want: []string{"192.0.2.7"},
+			links:  []hostnet.Link{link("br-ex", 9, "198.51.100.7/24", "192.0.2.7/24")},
+			routes: []hostnet.Route{route("br-ex", 4, 48, "192.0.2.1")}, want: []string{"192.0.2.7"},
 		},
 		"public before private": {
-			links:  []host.Link{link("br-ex", 9, "10.1.2.3/0", "192.0.2.7/0")},
-			routes: []host.Route{route("br-ex", 4, 48, "")}, want: []string{"192.0.2.7"},
+			links:  []hostnet.Link{link("br-ex", 9, "10.1.2.3/0", "192.0.2.7/0")},
+			routes: []hostnet.Route{route("br-ex", 4, 48, "")}, want: []string{"192.0.2.7"},
 		},
 		"both families, IPv4 first": {
-			links:  []host.Link{link("br-ex", 9, "2001:db8::7/64", "192.0.2.7/24")},
-			routes: []host.Route{route("br-ex", 4, 48, "192.0.2.1"), route("br-ex", 6, 48, "fe80::1")},
+			links:  []hostnet.Link{link("br-ex", 9, "2001:db8::7/64", "192.0.2.7/24")},
+			routes: []hostnet.Route{route("br-ex", 4, 48, "192.0.2.1"), route("br-ex", 6, 48, "fe80::1")},
 			want:   []string{"192.0.2.7", "2001:db8::7"},
 		},
 		"IPv6 without a default route does not count": {
-			links: []host.Link{link("br-ex", 9, "2001:db8::7/64", "192.0.2.7/24")}, routes: []host.Route{route("br-ex", 4, 48, "")},
+			links: []hostnet.Link{link("br-ex", 9, "2001:db8::7/64", "192.0.2.7/24")}, routes: []hostnet.Route{route("br-ex", 4, 48, "")},
 			want: []string{"192.0.2.7"},
 		},
 		"OVN's own address does not count": {
-			links:  []host.Link{link("br-ex", 9, "fd69::2/125", "2001:db8::7/64")},
-			routes: []host.Route{route("br-ex", 6, 48, "")}, want: []string{"2001:db8::7"},
+			links:  []hostnet.Link{link("br-ex", 9, "fd69::2/125", "2001:db8::7/64")},
+			routes: []hostnet.Route{route("br-ex", 6, 48, "")}, want: []string{"2001:db8::7"},
 		},
 		"hint": {
-			links: []host.Link{br, other}, routes: []host.Route{route("br-ex", 4, 48, "192.0.2.1")}, hint: "10.9.9.9",
+			links: []hostnet.Link{br, other}, routes: []hostnet.Route{route("br-ex", 4, 48, "192.0.2.1")}, hint: "10.9.9.9",
 			want: []string{"10.0.0.7"},
 		},
 		"hint for an address from DHCPv6": {
-			links: []host.Link{leased}, routes: []host.Route{route("br-ex", 6, 48, "fe80::1")}, hint: "2001:db8::99", want: []string{"2001:db8::7"},
+			links: []hostnet.Link{leased}, routes: []hostnet.Route{route("br-ex", 6, 48, "fe80::1")}, hint: "2001:db8::99", want: []string{"2001:db8::7"},
 		},
 		"hints of both families": {
-			links: []host.Link{leased, br, other}, routes: []host.Route{route("br-ex", 4, 48, "192.0.2.1")}, hint: "2001:db8::99,10.0.0.1",
+			links: []hostnet.Link{leased, br, other}, routes: []hostnet.Route{route("br-ex", 4, 48, "192.0.2.1")}, hint: "2001:db8::99,10.0.0.1",
 			want: []string{"10.0.0.7", "2001:db8::7"},
 		},
-		"deprecated": {links: []host.Link{aging}, routes: []host.Route{route("br-ex", 6, 48, "fe80::1")}, want: []string{"2001:db8:2::7"}},
+		"deprecated": {links: []hostnet.Link{aging}, routes: []hostnet.Route{route("br-ex", 6, 48, "fe80::1")}, want: []string{"2001:db8:2::7"}},
 		"a gateway on none of the subnets": {
-			links: []host.Link{br, other}, want: []string{"10.0.0.7"},
-			routes: []host.Route{route("br-ex", 4, 48, "203.0.113.1"), route("eth1", 4, 48, "10.0.0.1")},
+			links: []hostnet.Link{br, other}, want: []string{"10.0.0.7"},
+			routes: []hostnet.Route{route("br-ex", 4, 48, "203.0.113.1"), route("eth1", 4, 48, "10.0.0.1")},
 		},
 		"hint for nothing": {
-			links: []host.Link{br}, routes: []host.Route{route("br-ex", 4, 48, "192.0.2.1")}, hint: "203.0.113.1",
+			links: []hostnet.Link{br}, routes: []hostnet.Route{route("br-ex", 4, 48, "192.0.2.1")}, hint: "203.0.113.1",
 		},
-		"no default route": {links: []host.Link{br}},
+		"no default route": {links: []hostnet.Link{br}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -135,8 +135,8 @@ func TestCovers(t *testing.T) {
 	}
 }
 
-func route(link string, family, metric int, gateway string) host.Route {
-	r := host.Route{Link: link, Family: family, Metric: metric}
+func route(link string, family, metric int, gateway string) hostnet.Route {
+	r := hostnet.Route{Link: link, Family: family, Metric: metric}
 	if gateway != "" {
 		r.Gateway = netip.MustParseAddr(gateway)
 	}

@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 )
 
 // HintFile is the file in which administrators set NODEIP_HINT for
@@ -20,7 +20,7 @@ func ReadHint() (string, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("reading the hint for the node's address: %w", err)
 	}
-	values := host.ParseEnv(content)
+	values := hostinfo.ParseEnv(content)
 	if hint := values["NODEIP_HINT"]; hint != "" {
 		return hint, nil
 	}

@@ -3,14 +3,14 @@ package ovs
 import (
 	"net"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
 // uniquePermanentMAC returns the permanent MAC of an Ethernet NIC if no other interface
 // has the same one, else nil. On some clouds a virtual function shares the MAC
 // of the interface above it.
-func uniquePermanentMAC(facts Facts, link host.Link, original networkmanager.Settings) []byte {
+func uniquePermanentMAC(facts Facts, link hostnet.Link, original networkmanager.Settings) []byte {
 	if link.PermanentMAC == "" || original.Text("connection", "type") != "802-3-ethernet" {
 		return nil
 	}

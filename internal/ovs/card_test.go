@@ -3,24 +3,24 @@ package ovs
 import (
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
 func TestUniquePermanentMAC(t *testing.T) {
 	const mac = "52:54:00:a1:26:b0"
-	card := func(name, mac string) host.Link { return host.Link{Name: name, PermanentMAC: mac} }
+	card := func(name, mac string) hostnet.Link { return hostnet.Link{Name: name, PermanentMAC: mac} }
 	tests := map[string]struct {
-		links []host.Link
+		links []hostnet.Link
 		kind  string
 		tells bool
 	}{
-		"alone":                 {[]host.Link{card("eth0", mac)}, "802-3-ethernet", true},
-		"beside others":         {[]host.Link{card("eth0", mac), card("eth1", "52:54:00:a1:26:b1"), card("br0", "")}, "802-3-ethernet", true},
-		"shared":                {[]host.Link{card("eth0", mac), card("enP1", "52:54:00:A1:26:B0")}, "802-3-ethernet", false},
-		"none":                  {[]host.Link{card("eth0", ""), card("eth1", "")}, "802-3-ethernet", false},
-		"of InfiniBand":         {[]host.Link{card("eth0", "80:00:02:08:fe:80:00:00:00:00:00:00:00:02:c9:03:00:31:78:f2")}, "802-3-ethernet", false},
-		"of something on a NIC": {[]host.Link{card("eth0", mac)}, "vlan", false},
+		"alone":                 {[]hostnet.Link{card("eth0", mac)}, "802-3-ethernet", true},
+		"beside others":         {[]hostnet.Link{card("eth0", mac), card("eth1", "52:54:00:a1:26:b1"), card("br0", "")}, "802-3-ethernet", true},
+		"shared":                {[]hostnet.Link{card("eth0", mac), card("enP1", "52:54:00:A1:26:B0")}, "802-3-ethernet", false},
+		"none":                  {[]hostnet.Link{card("eth0", ""), card("eth1", "")}, "802-3-ethernet", false},
+		"of InfiniBand":         {[]hostnet.Link{card("eth0", "80:00:02:08:fe:80:00:00:00:00:00:00:00:02:c9:03:00:31:78:f2")}, "802-3-ethernet", false},
+		"of something on a NIC": {[]hostnet.Link{card("eth0", mac)}, "vlan", false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

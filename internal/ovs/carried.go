@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
@@ -13,12 +13,12 @@ import (
 // AddressState is the host's addressing on an interface. It must be the same on
 // br-ex after the migration, and on the uplink again after a rollback.
 type AddressState struct {
-	Stable        []netip.Addr `json:"stable"`             // addresses that peers use to reach the host
-	Defaults      []host.Route `json:"defaults,omitempty"` // the best default route of each family
-	Nameservers   []netip.Addr `json:"nameservers,omitempty"`
-	SearchDomains []string     `json:"searches,omitempty"`
-	MTU           int          `json:"mtu,omitempty"`
-	OtherDefaults []host.Route `json:"others,omitempty"` // default routes over other interfaces
+	Stable        []netip.Addr    `json:"stable"`             // addresses that peers use to reach the host
+	Defaults      []hostnet.Route `json:"defaults,omitempty"` // the best default route of each family
+	Nameservers   []netip.Addr    `json:"nameservers,omitempty"`
+	SearchDomains []string        `json:"searches,omitempty"`
+	MTU           int             `json:"mtu,omitempty"`
+	OtherDefaults []hostnet.Route `json:"others,omitempty"` // default routes over other interfaces
 }
 
 // AddressStateOf returns the current addressing of an interface.
@@ -27,7 +27,7 @@ func AddressStateOf(facts Facts, name string) AddressState {
 	device, _ := facts.Device(name)
 	c := AddressState{MTU: link.MTU, Stable: stableAddresses(link, device)}
 	for _, family := range networkmanager.Families() {
-		if route, ok := host.DefaultRouteOf(facts.Routes, int(family), name); ok {
+		if route, ok := hostnet.DefaultRouteOf(facts.Routes, int(family), name); ok {
 			c.Defaults = append(c.Defaults, route)
 		}
 		c.Nameservers = append(c.Nameservers, device.IP(family).Nameservers...)
@@ -47,7 +47,7 @@ func AddressStateOf(facts Facts, name string) AddressState {
 
 // stableAddresses returns the addresses that peers use to reach the host. It
 // excludes link-local addresses and those that OVN-Kubernetes adds to br-ex.
-func stableAddresses(link host.Link, device networkmanager.Device) []netip.Addr {
+func stableAddresses(link hostnet.Link, device networkmanager.Device) []netip.Addr {
 	var stable []netip.Addr
 	for _, prefix := range device.IPv4.Addresses {
 		if !prefix.Addr().IsLinkLocalUnicast() {
@@ -124,7 +124,7 @@ func (c AddressState) Unusable(facts Facts, name string) string {
 		return ""
 	}
 	for _, route := range c.Defaults {
-		if _, ok := host.DefaultRouteOf(facts.Routes, route.Family, name); ok {
+		if _, ok := hostnet.DefaultRouteOf(facts.Routes, route.Family, name); ok {
 			return ""
 		}
 	}
@@ -135,10 +135,10 @@ func (c AddressState) Unusable(facts Facts, name string) string {
 // returns "". Routes with the same metric as the best one are equivalent, such
 // as those of two IPv6 routers on the link: their order only reflects which
 // router responded first.
-func missingDefaultRoute(facts Facts, want host.Route, name string) string {
-	own, _ := host.DefaultRouteOf(facts.Routes, want.Family, name)
-	best, _ := host.BestDefaultRoute(facts.Routes, want.Family)
-	wanted := func(route host.Route) bool {
+func missingDefaultRoute(facts Facts, want hostnet.Route, name string) string {
+	own, _ := hostnet.DefaultRouteOf(facts.Routes, want.Family, name)
+	best, _ := hostnet.BestDefaultRoute(facts.Routes, want.Family)
+	wanted := func(route hostnet.Route) bool {
 		return route.Family == want.Family && route.Link == name && route.Metric == own.Metric && route.Gateway == want.Gateway
 	}
 	switch {

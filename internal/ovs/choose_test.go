@@ -5,12 +5,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-func route(link string, family, metric int, gateway string) host.Route {
-	r := host.Route{Link: link, Family: family, Metric: metric}
+func route(link string, family, metric int, gateway string) hostnet.Route {
+	r := hostnet.Route{Link: link, Family: family, Metric: metric}
 	if gateway != "" {
 		r.Gateway = netip.MustParseAddr(gateway)
 	}
@@ -18,13 +18,13 @@ func route(link string, family, metric int, gateway string) host.Route {
 }
 
 func TestChooseUplink(t *testing.T) {
-	links := []host.Link{
+	links := []hostnet.Link{
 		link("eth0", 2, "192.0.2.7/24", "2001:db8::7/64"), link("eth1", 3, "198.51.100.7/24"),
 		{Name: "eth10"},
 		{Name: "veth1", Kind: "veth"},
 		link("br-ex", 9, "203.0.113.7/24"), link("ovn-k8s-mp0", 10, "10.128.0.2/23"),
 	}
-	eth1 := []host.Route{route("eth1", 4, 100, "198.51.100.1")}
+	eth1 := []hostnet.Route{route("eth1", 4, 100, "198.51.100.1")}
 	tests := map[string]struct {
 		facts   Facts
 		options Options
@@ -32,11 +32,11 @@ func TestChooseUplink(t *testing.T) {
 		source  string
 	}{
 		"default route":             {Facts{Routes: eth1}, Options{}, "eth1", "the default route of IPv4"},
-		"lowest metric":             {Facts{Routes: []host.Route{route("eth0", 4, 101, ""), route("eth1", 4, 100, "")}}, Options{}, "eth1", "the default route of IPv4"},
-		"first of equals":           {Facts{Routes: []host.Route{route("eth10", 4, 0, ""), route("eth1", 4, 0, "")}}, Options{}, "eth10", "the default route of IPv4"},
-		"IPv4 before IPv6":          {Facts{Routes: []host.Route{route("eth0", 6, 1, ""), route("eth1", 4, 100, "")}}, Options{}, "eth1", "the default route of IPv4"},
-		"IPv6 alone":                {Facts{Routes: []host.Route{route("eth0", 6, 1024, "")}}, Options{}, "eth0", "the default route of IPv6"},
-		"what pods have":            {Facts{Routes: append([]host.Route{route("veth1", 4, 1, ""), route("ovn-k8s-mp0", 4, 2, ""), route("br-ex", 4, 3, "")}, eth1...)}, Options{}, "eth1", "the default route of IPv4"},
+		"lowest metric":             {Facts{Routes: []hostnet.Route{route("eth0", 4, 101, ""), route("eth1", 4, 100, "")}}, Options{}, "eth1", "the default route of IPv4"},
+		"first of equals":           {Facts{Routes: []hostnet.Route{route("eth10", 4, 0, ""), route("eth1", 4, 0, "")}}, Options{}, "eth10", "the default route of IPv4"},
+		"IPv4 before IPv6":          {Facts{Routes: []hostnet.Route{route("eth0", 6, 1, ""), route("eth1", 4, 100, "")}}, Options{}, "eth1", "the default route of IPv4"},
+		"IPv6 alone":                {Facts{Routes: []hostnet.Route{route("eth0", 6, 1024, "")}}, Options{}, "eth0", "the default route of IPv6"},
+		"what pods have":            {Facts{Routes: append([]hostnet.Route{route("veth1", 4, 1, ""), route("ovn-k8s-mp0", 4, 2, ""), route("br-ex", 4, 3, "")}, eth1...)}, Options{}, "eth1", "the default route of IPv4"},
 		"file over the route":       {Facts{BridgeHint: "eth10", Routes: eth1}, Options{}, "eth10", "/etc/ovnk/default_bridge"},
 		"option over all":           {Facts{BridgeHint: "eth10", PrimaryIP: "192.0.2.7", Routes: eth1}, Options{BridgeInterface: "eth0"}, "eth0", "--bridge-interface"},
 		"the node's address":        {Facts{PrimaryIP: "192.0.2.7", NodeIPHint: "198.51.100.9", SavedUplink: "eth1", Routes: eth1}, Options{}, "eth0", "/run/nodeip-configuration/primary-ip"},
@@ -44,8 +44,8 @@ func TestChooseUplink(t *testing.T) {
 		"that of br-ex":             {Facts{PrimaryIP: "203.0.113.7", Routes: eth1}, Options{}, "eth1", "the default route of IPv4"},
 		"hint for the address":      {Facts{NodeIPHint: "192.0.2.99", Routes: eth1}, Options{}, "eth0", "NODEIP_HINT in /etc/default/nodeip-configuration"},
 		"hint for nothing":          {Facts{NodeIPHint: "10.9.9.9", Routes: eth1}, Options{}, "eth1", "the default route of IPv4"},
-		"remembered":                {Facts{SavedUplink: "eth0", Routes: append([]host.Route{route("eth0", 4, 101, "")}, eth1...)}, Options{}, "eth0", "/var/lib/ovnk/iface_default_hint"},
-		"remembered by IPv6":        {Facts{SavedUplink: "eth0", Routes: append([]host.Route{route("eth0", 6, 101, "")}, eth1...)}, Options{}, "eth0", "/var/lib/ovnk/iface_default_hint"},
+		"remembered":                {Facts{SavedUplink: "eth0", Routes: append([]hostnet.Route{route("eth0", 4, 101, "")}, eth1...)}, Options{}, "eth0", "/var/lib/ovnk/iface_default_hint"},
+		"remembered by IPv6":        {Facts{SavedUplink: "eth0", Routes: append([]hostnet.Route{route("eth0", 6, 101, "")}, eth1...)}, Options{}, "eth0", "/var/lib/ovnk/iface_default_hint"},
 		"remembered without routes": {Facts{SavedUplink: "eth0", Routes: eth1}, Options{}, "eth1", "the default route of IPv4"},
 	}
 	for name, test := range tests {
@@ -64,17 +64,17 @@ func TestChooseUplink(t *testing.T) {
 func TestChooseMetric(t *testing.T) {
 	own := route("eth0", 4, 20, "192.0.2.1")
 	tests := map[string]struct {
-		routes []host.Route
+		routes []hostnet.Route
 		want   int64
 	}{
-		"alone":                     {[]host.Route{own}, 48},
-		"worse ones":                {[]host.Route{own, route("eth1", 4, 101, "")}, 48},
-		"one that would win":        {[]host.Route{own, route("eth1", 4, 40, "")}, 39},
-		"one as good":               {[]host.Route{own, route("eth1", 4, 48, "")}, 47},
-		"of the other family":       {[]host.Route{own, route("eth1", 6, 10, "")}, 48},
-		"none of its own":           {[]host.Route{route("eth1", 4, 10, "")}, 48},
-		"br-ex that is left over":   {[]host.Route{own, route("br-ex", 4, 10, "")}, 48},
-		"the best cannot be beaten": {[]host.Route{own, route("eth1", 4, 0, "")}, 0},
+		"alone":                     {[]hostnet.Route{own}, 48},
+		"worse ones":                {[]hostnet.Route{own, route("eth1", 4, 101, "")}, 48},
+		"one that would win":        {[]hostnet.Route{own, route("eth1", 4, 40, "")}, 39},
+		"one as good":               {[]hostnet.Route{own, route("eth1", 4, 48, "")}, 47},
+		"of the other family":       {[]hostnet.Route{own, route("eth1", 6, 10, "")}, 48},
+		"none of its own":           {[]hostnet.Route{route("eth1", 4, 10, "")}, 48},
+		"br-ex that is left over":   {[]hostnet.Route{own, route("br-ex", 4, 10, "")}, 48},
+		"the best cannot be beaten": {[]hostnet.Route{own, route("eth1", 4, 0, "")}, 0},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -124,15 +124,15 @@ func TestOverriddenRouteNotes(t *testing.T) {
 	metrics := map[networkmanager.Family]int64{networkmanager.IPv4: 48, networkmanager.IPv6: 47}
 	eth0, eth1 := route("eth0", 4, 100, ""), route("eth1", 4, 101, "")
 	for name, test := range map[string]struct {
-		routes []host.Route
+		routes []hostnet.Route
 		uplink string
 		want   []string
 	}{
-		"the best":         {[]host.Route{eth0, eth1}, "eth0", nil},
-		"the second":       {[]host.Route{eth0, eth1}, "eth1", []string{"the IPv4 default route of this host leads over eth0 (metric 100) and not over eth1 (101); afterwards it leads over br-ex (48), as on image-mode nodes"}},
-		"as good":          {[]host.Route{eth0, route("eth1", 4, 100, "")}, "eth1", nil},
-		"none of its own":  {[]host.Route{eth0}, "eth1", nil},
-		"of IPv6 only":     {[]host.Route{eth1, route("eth0", 6, 1, ""), route("eth1", 6, 2, "")}, "eth1", []string{"the IPv6 default route of this host leads over eth0 (metric 1) and not over eth1 (2); afterwards it leads over br-ex (47), as on image-mode nodes"}},
+		"the best":         {[]hostnet.Route{eth0, eth1}, "eth0", nil},
+		"the second":       {[]hostnet.Route{eth0, eth1}, "eth1", []string{"the IPv4 default route of this host leads over eth0 (metric 100) and not over eth1 (101); afterwards it leads over br-ex (48), as on image-mode nodes"}},
+		"as good":          {[]hostnet.Route{eth0, route("eth1", 4, 100, "")}, "eth1", nil},
+		"none of its own":  {[]hostnet.Route{eth0}, "eth1", nil},
+		"of IPv6 only":     {[]hostnet.Route{eth1, route("eth0", 6, 1, ""), route("eth1", 6, 2, "")}, "eth1", []string{"the IPv6 default route of this host leads over eth0 (metric 1) and not over eth1 (2); afterwards it leads over br-ex (47), as on image-mode nodes"}},
 		"no route for now": {nil, "eth1", nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,7 +1,7 @@
 package ovs
 
 import (
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
@@ -28,7 +28,7 @@ func chooseDNSPriority(facts Facts, uplink string) int32 {
 		return 0
 	}
 	for _, family := range networkmanager.Families() {
-		if best, ok := host.BestDefaultRoute(facts.Routes, int(family)); ok && best.Link == uplink {
+		if best, ok := hostnet.BestDefaultRoute(facts.Routes, int(family)); ok && best.Link == uplink {
 			return defaultDNSPriority - 1
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
@@ -19,13 +19,13 @@ func TestChooseDNSPriority(t *testing.T) {
 	own, other, silent := device("eth0", "192.0.2.1"), device("eth1", "198.51.100.1"), device("eth1", "")
 	for name, test := range map[string]struct {
 		devices []networkmanager.Device
-		routes  []host.Route
+		routes  []hostnet.Route
 		want    int32
 	}{
-		"alone":              {[]networkmanager.Device{own, silent}, []host.Route{route("eth0", 4, 100, "")}, 0},
-		"the best":           {[]networkmanager.Device{own, other}, []host.Route{route("eth0", 4, 100, ""), route("eth1", 4, 101, "")}, 99},
-		"the best by IPv6":   {[]networkmanager.Device{own, other}, []host.Route{route("eth1", 4, 100, ""), route("eth0", 6, 100, "")}, 99},
-		"the second":         {[]networkmanager.Device{own, other}, []host.Route{route("eth0", 4, 101, ""), route("eth1", 4, 100, "")}, 101},
+		"alone":              {[]networkmanager.Device{own, silent}, []hostnet.Route{route("eth0", 4, 100, "")}, 0},
+		"the best":           {[]networkmanager.Device{own, other}, []hostnet.Route{route("eth0", 4, 100, ""), route("eth1", 4, 101, "")}, 99},
+		"the best by IPv6":   {[]networkmanager.Device{own, other}, []hostnet.Route{route("eth1", 4, 100, ""), route("eth0", 6, 100, "")}, 99},
+		"the second":         {[]networkmanager.Device{own, other}, []hostnet.Route{route("eth0", 4, 101, ""), route("eth1", 4, 100, "")}, 101},
 		"without any route":  {[]networkmanager.Device{own, other}, nil, 101},
 		"of another program": {[]networkmanager.Device{own, {Name: "eth1", IPv4: other.IPv4}}, nil, 0},
 	} {

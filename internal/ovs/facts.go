@@ -7,7 +7,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
@@ -19,8 +20,8 @@ type Facts struct {
 	NetworkManager  networkmanager.Info      `json:"networkManager"`
 	Devices         []networkmanager.Device  `json:"devices"`
 	Profiles        []networkmanager.Profile `json:"profiles"`
-	Links           []host.Link              `json:"links"`
-	Routes          []host.Route             `json:"routes"`
+	Links           []hostnet.Link           `json:"links"`
+	Routes          []hostnet.Route          `json:"routes"`
 	OVS             OpenVSwitch              `json:"ovs"`
 	BridgeHint      string                   `json:"hint,omitempty"`        // content of /etc/ovnk/default_bridge
 	BridgeHintEmpty bool                     `json:"hintEmpty,omitempty"`   // that file exists and is empty
@@ -49,10 +50,10 @@ func Gather(ctx context.Context, nm *networkmanager.Client) (Facts, error) {
 			return facts, err
 		}
 	}
-	if facts.Links, err = host.Links(); err != nil {
+	if facts.Links, err = hostnet.Links(); err != nil {
 		return facts, err
 	}
-	if facts.Routes, err = host.DefaultRoutes(); err != nil {
+	if facts.Routes, err = hostnet.DefaultRoutes(); err != nil {
 		return facts, err
 	}
 	if facts.OVS, err = gatherOpenVSwitch(ctx); err != nil {
@@ -95,11 +96,11 @@ func (f *Facts) gatherNetworkManager(ctx context.Context, nm *networkmanager.Cli
 }
 
 func gatherOpenVSwitch(ctx context.Context) (OpenVSwitch, error) {
-	if !host.HasCommand("ovs-vsctl") {
+	if !command.Exists("ovs-vsctl") {
 		return OpenVSwitch{}, nil
 	}
 	bridges, err := openvswitch.Bridges(ctx)
-	var failed *host.CommandError
+	var failed *command.Error
 	if errors.As(err, &failed) {
 		return OpenVSwitch{Installed: true}, nil
 	}
@@ -119,13 +120,13 @@ func readLine(path string) (string, bool, error) {
 }
 
 // Link returns the network interface with that name.
-func (f Facts) Link(name string) (host.Link, bool) {
+func (f Facts) Link(name string) (hostnet.Link, bool) {
 	for _, link := range f.Links {
 		if link.Name == name {
 			return link, true
 		}
 	}
-	return host.Link{}, false
+	return hostnet.Link{}, false
 }
 
 // Device returns the device of that name that has the addresses: never an Open

@@ -8,13 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-func link(name string, index int, addresses ...string) host.Link {
-	l := host.Link{Name: name, Index: index}
+func link(name string, index int, addresses ...string) hostnet.Link {
+	l := hostnet.Link{Name: name, Index: index}
 	for _, address := range addresses {
 		l.Addresses = append(l.Addresses, netip.MustParsePrefix(address))
 	}

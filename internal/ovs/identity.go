@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
@@ -60,7 +60,7 @@ func (i identity) apply(s networkmanager.Settings) {
 // identify returns the identity of a NIC. It refuses an address that is neither
 // in the profile, nor from a DHCP server, nor autoconfigured: another program
 // has added it, and the migration would lose it.
-func identify(link host.Link, device networkmanager.Device, original networkmanager.Settings) (identity, error) {
+func identify(link hostnet.Link, device networkmanager.Device, original networkmanager.Settings) (identity, error) {
 	var i identity
 	if id := device.IPv4.DHCP["dhcp_client_identifier"]; isHex(id) {
 		i.clientID = id
@@ -101,7 +101,7 @@ func identify(link host.Link, device networkmanager.Device, original networkmana
 
 // unattributedAddresses returns the non-temporary addresses that are neither in the
 // profile nor from a DHCP server.
-func unattributedAddresses(link host.Link, device networkmanager.Device, original networkmanager.Settings) []netip.Prefix {
+func unattributedAddresses(link hostnet.Link, device networkmanager.Device, original networkmanager.Settings) []netip.Prefix {
 	var explained []netip.Addr
 	for _, family := range networkmanager.Families() {
 		for _, prefix := range original.Addresses(family) {

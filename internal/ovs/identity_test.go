@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
@@ -56,7 +56,7 @@ func TestIdentify(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			link := host.Link{Name: "eth0", MAC: mac}
+			link := hostnet.Link{Name: "eth0", MAC: mac}
 			for _, address := range test.addresses {
 				link.Addresses = append(link.Addresses, netip.MustParsePrefix(address))
 			}
@@ -103,7 +103,7 @@ func TestIdentityForDHCP(t *testing.T) {
 		IPv4: networkmanager.IP{DHCP: map[string]string{"dhcp_client_identifier": "01:52:54:00:a1:26:b0"}},
 		IPv6: networkmanager.IP{DHCP: map[string]string{"dhcp6_client_id": "00:04:0b:7a", "iaid": "e8:0d:fe:0a"}},
 	}
-	i, err := identify(host.Link{}, device, networkmanager.Settings{})
+	i, err := identify(hostnet.Link{}, device, networkmanager.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,7 @@ package ovs
 import (
 	"net"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
@@ -54,7 +54,7 @@ func LostAddresses(applied, original networkmanager.Settings) bool {
 // fail_over_mac has the MAC of its active port, and a VLAN has the MAC of the
 // interface below. With another MAC the switch or hypervisor of the ports would
 // drop the host's frames, which is the purpose of fail_over_mac.
-func HasOwnMAC(facts Facts, link host.Link) bool {
+func HasOwnMAC(facts Facts, link hostnet.Link) bool {
 	for range len(facts.Links) + 1 { // the maximum depth
 		if link.InheritsMAC {
 			return false
@@ -73,17 +73,17 @@ func HasOwnMAC(facts Facts, link host.Link) bool {
 // vSwitch does not use locally administered MACs, though, which virtual
 // machines have. It generates one at every boot instead (find_local_hw_addr in
 // ovs/vswitchd/bridge.c). The inherited MAC is better than a random one.
-func pinsMAC(facts Facts, link host.Link) bool {
+func pinsMAC(facts Facts, link hostnet.Link) bool {
 	const local = 0x02 // IEEE 802, in the first byte
 	mac, err := net.ParseMAC(link.MAC)
 	return HasOwnMAC(facts, link) || (err == nil && len(mac) > 0 && mac[0]&local != 0)
 }
 
-func (f Facts) linkAt(index int) (host.Link, bool) {
+func (f Facts) linkAt(index int) (hostnet.Link, bool) {
 	for _, link := range f.Links {
 		if index != 0 && link.Index == index {
 			return link, true
 		}
 	}
-	return host.Link{}, false
+	return hostnet.Link{}, false
 }

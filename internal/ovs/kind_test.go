@@ -5,25 +5,25 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
 func TestHasOwnMAC(t *testing.T) {
-	steady, borrowing := host.Link{Name: "bond0", Index: 5}, host.Link{Name: "bond0", Index: 5, InheritsMAC: true}
-	vlan := host.Link{Name: "bond0.100", Index: 6, Parent: 5}
+	steady, borrowing := hostnet.Link{Name: "bond0", Index: 5}, hostnet.Link{Name: "bond0", Index: 5, InheritsMAC: true}
+	vlan := hostnet.Link{Name: "bond0.100", Index: 6, Parent: 5}
 	tests := map[string]struct {
-		links []host.Link
-		link  host.Link
+		links []hostnet.Link
+		link  hostnet.Link
 		want  bool
 	}{
-		"a NIC":                            {[]host.Link{{Name: "eth0", Index: 2}}, host.Link{Name: "eth0", Index: 2}, true},
-		"a bond":                           {[]host.Link{steady}, steady, true},
-		"a bond with fail_over_mac":        {[]host.Link{borrowing}, borrowing, false},
-		"a VLAN on a bond":                 {[]host.Link{steady, vlan}, vlan, true},
-		"a VLAN on one with fail_over_mac": {[]host.Link{borrowing, vlan}, vlan, false},
-		"a VLAN on that VLAN":              {[]host.Link{borrowing, vlan}, host.Link{Index: 7, Parent: 6}, false},
-		"one that is said to be on itself": {[]host.Link{{Index: 6, Parent: 6}}, host.Link{Index: 6, Parent: 6}, true},
+		"a NIC":                            {[]hostnet.Link{{Name: "eth0", Index: 2}}, hostnet.Link{Name: "eth0", Index: 2}, true},
+		"a bond":                           {[]hostnet.Link{steady}, steady, true},
+		"a bond with fail_over_mac":        {[]hostnet.Link{borrowing}, borrowing, false},
+		"a VLAN on a bond":                 {[]hostnet.Link{steady, vlan}, vlan, true},
+		"a VLAN on one with fail_over_mac": {[]hostnet.Link{borrowing, vlan}, vlan, false},
+		"a VLAN on that VLAN":              {[]hostnet.Link{borrowing, vlan}, hostnet.Link{Index: 7, Parent: 6}, false},
+		"one that is said to be on itself": {[]hostnet.Link{{Index: 6, Parent: 6}}, hostnet.Link{Index: 6, Parent: 6}, true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -46,8 +46,8 @@ func TestPinsMAC(t *testing.T) {
 		"borrowed and unreadable":      {"", true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			link := host.Link{Name: "bond0", Index: 5, MAC: test.mac, InheritsMAC: test.borrowed}
-			if got := pinsMAC(Facts{Links: []host.Link{link}}, link); got != test.want {
+			link := hostnet.Link{Name: "bond0", Index: 5, MAC: test.mac, InheritsMAC: test.borrowed}
+			if got := pinsMAC(Facts{Links: []hostnet.Link{link}}, link); got != test.want {
 				t.Errorf("%t, want %t", got, test.want)
 			}
 		})

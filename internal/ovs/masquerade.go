@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
@@ -14,7 +14,7 @@ import (
 // uplink. It considers the addresses of both NetworkManager and the kernel:
 // only NetworkManager reports link-local addresses here, and only the kernel
 // reliably reports deprecated ones, which newer releases of OVN-Kubernetes use.
-func withoutMasquerade(ip networkmanager.IP, link host.Link) networkmanager.IP {
+func withoutMasquerade(ip networkmanager.IP, link hostnet.Link) networkmanager.IP {
 	var subnets []netip.Prefix
 	for _, address := range slices.Concat(ip.Addresses, link.Addresses) {
 		if openvswitch.IsMasquerade(address) {

@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -148,7 +148,7 @@ func planMigration(facts Facts, uplink string) (Migration, error) {
 // The order matters: the first IPv4 address of a subnet is the source address
 // of outgoing packets. If NetworkManager has to change the order, it can lose
 // the other addresses.
-func IPStateOf(facts Facts, link host.Link, device networkmanager.Device) IPState {
+func IPStateOf(facts Facts, link hostnet.Link, device networkmanager.Device) IPState {
 	now := IPState{networkmanager.IPv4: device.IPv4, networkmanager.IPv6: device.IPv6}
 	v4 := withoutMasquerade(device.IPv4, link)
 	slices.SortStableFunc(v4.Addresses, func(a, b netip.Prefix) int {
@@ -162,7 +162,7 @@ func IPStateOf(facts Facts, link host.Link, device networkmanager.Device) IPStat
 			v6.Addresses = append(v6.Addresses, prefix)
 		}
 	}
-	if route, ok := host.DefaultRouteOf(facts.Routes, 6, link.Name); ok {
+	if route, ok := hostnet.DefaultRouteOf(facts.Routes, 6, link.Name); ok {
 		v6.Gateway = route.Gateway
 	}
 	now[networkmanager.IPv6] = withoutMasquerade(v6, link)
@@ -177,8 +177,8 @@ func BridgedUplink(facts Facts) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	_, v4 := host.DefaultRouteOf(facts.Routes, 4, BridgeName)
-	_, v6 := host.DefaultRouteOf(facts.Routes, 6, BridgeName)
+	_, v4 := hostnet.DefaultRouteOf(facts.Routes, 4, BridgeName)
+	_, v6 := hostnet.DefaultRouteOf(facts.Routes, 6, BridgeName)
 	link, _ := facts.Link(BridgeName)
 	device, known := facts.Device(BridgeName)
 	if (!v4 && !v6) || len(link.Addresses) == 0 || (known && device.Active.State != networkmanager.Activated) {

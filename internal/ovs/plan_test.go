@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -87,7 +87,7 @@ func TestPlanRefuses(t *testing.T) {
 			}
 		}
 	}
-	link := func(change func(*host.Link)) func(*Facts) {
+	link := func(change func(*hostnet.Link)) func(*Facts) {
 		return func(f *Facts) {
 			for i := range f.Links {
 				if f.Links[i].Name == "eth0" {
@@ -111,7 +111,7 @@ func TestPlanRefuses(t *testing.T) {
 		"old NetworkManager": {change: func(f *Facts) { f.NetworkManager.Version = "1.28.1" }, says: "1.28.1 is too old", remedy: "dnf upgrade"},
 		"no default route":   {change: func(f *Facts) { f.Routes = nil }, says: "no default route", remedy: "ip route show default"},
 		"no route over it": {
-			change: func(f *Facts) { f.Routes = []host.Route{{Link: "ctl0", Family: 4, Metric: 100}} }, options: Options{BridgeInterface: "eth0"},
+			change: func(f *Facts) { f.Routes = []hostnet.Route{{Link: "ctl0", Family: 4, Metric: 100}} }, options: Options{BridgeInterface: "eth0"},
 			says: "no default route leads over the uplink eth0", remedy: "+ipv4.routes '0.0.0.0/0 GATEWAY' && nmcli connection up uuid 45713ba7",
 		},
 		"never a route over it": {
@@ -125,7 +125,7 @@ func TestPlanRefuses(t *testing.T) {
 		"no such interface":    {options: Options{BridgeInterface: "eth9"}, says: "--bridge-interface names eth9", remedy: "ip -br link"},
 		"hint names nothing":   {change: func(f *Facts) { f.BridgeHint = "eth8" }, says: "/etc/ovnk/default_bridge names eth8", remedy: "ip -br link"},
 		"unmanaged":            {options: Options{BridgeInterface: "ctl0"}, says: "does not manage the uplink ctl0", remedy: "nmcli device set ctl0 managed yes"},
-		"in a bridge":          {change: link(func(l *host.Link) { l.Master = 7 }), says: "part of another interface", remedy: "ip -d link"},
+		"in a bridge":          {change: link(func(l *hostnet.Link) { l.Master = 7 }), says: "part of another interface", remedy: "ip -d link"},
 		"no profile":           {change: eth0(func(d *networkmanager.Device) { d.Active = networkmanager.Active{} }), says: "no active NetworkManager profile", remedy: "nmcli device connect eth0"},
 		"configured elsewhere": {change: profile(func(p *networkmanager.Profile) { p.External = true }), says: "only watches eth0", remedy: "nmcli connection add"},
 		"802.1X":               {change: profile(func(p *networkmanager.Profile) { p.Settings.Set("802-1x", "identity", "x") }), says: "802.1X", remedy: "nmcli connection show"},
@@ -133,18 +133,18 @@ func TestPlanRefuses(t *testing.T) {
 		"left to others":       {change: method("ipv4", "ignore"), says: "leaves to others", remedy: "ipv4.method auto"},
 		"no address": {
 			change: func(f *Facts) {
-				link(func(l *host.Link) { l.Addresses = nil })(f)
+				link(func(l *hostnet.Link) { l.Addresses = nil })(f)
 				eth0(func(d *networkmanager.Device) { d.IPv4 = networkmanager.IP{} })(f)
 			},
 			says: "has no address", remedy: "ip -br address",
 		},
 		"address of another program": {
-			change: link(func(l *host.Link) { l.Addresses = append(l.Addresses, netip.MustParsePrefix("2001:db8::7/128")) }),
+			change: link(func(l *hostnet.Link) { l.Addresses = append(l.Addresses, netip.MustParsePrefix("2001:db8::7/128")) }),
 			says:   "2001:db8::7/128", remedy: "+ipv6.addresses 2001:db8::7/128",
 		},
 		"hint file is empty": {change: func(f *Facts) { f.BridgeHintEmpty = true }, says: "/etc/ovnk/default_bridge is empty", remedy: "rm /etc/ovnk/default_bridge"},
 		"another route is the best": {
-			change: func(f *Facts) { f.Routes = append(f.Routes, host.Route{Link: "ctl0", Family: 4, Metric: 0}) }, options: Options{BridgeInterface: "eth0"},
+			change: func(f *Facts) { f.Routes = append(f.Routes, hostnet.Route{Link: "ctl0", Family: 4, Metric: 0}) }, options: Options{BridgeInterface: "eth0"},
 			says: "over ctl0 has the metric 0", remedy: "ip route show default dev ctl0",
 		},
 		"highest priority": {
@@ -161,7 +161,7 @@ func TestPlanRefuses(t *testing.T) {
 		},
 		"odd name": {
 			change: func(f *Facts) {
-				link(func(l *host.Link) { l.Name = "e$0" })(f)
+				link(func(l *hostnet.Link) { l.Name = "e$0" })(f)
 				eth0(func(d *networkmanager.Device) { d.Name = "e$0" })(f)
 				f.Routes[0].Link = "e$0"
 			},
@@ -202,8 +202,8 @@ func bridged(t *testing.T) Facts {
 			{Name: "eth0", Type: "system"},
 		},
 	}}
-	f.Links = append(f.Links, host.Link{Name: "br-ex", Index: 9, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.177/24")}})
-	f.Routes = []host.Route{{Link: "br-ex", Gateway: netip.MustParseAddr("192.0.2.1"), Metric: 48, Family: 4}}
+	f.Links = append(f.Links, hostnet.Link{Name: "br-ex", Index: 9, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.177/24")}})
+	f.Routes = []hostnet.Route{{Link: "br-ex", Gateway: netip.MustParseAddr("192.0.2.1"), Metric: 48, Family: 4}}
 	return f
 }
 
@@ -256,7 +256,7 @@ func TestUUIDsDependOnMachineID(t *testing.T) {
 func TestIPStateHasKernelOrder(t *testing.T) {
 	first, second := netip.MustParsePrefix("192.0.2.50/24"), netip.MustParsePrefix("192.0.2.60/24")
 	device := networkmanager.Device{IPv4: networkmanager.IP{Addresses: []netip.Prefix{second, first}}}
-	now := IPStateOf(Facts{}, host.Link{Addresses: []netip.Prefix{first, second}}, device)
+	now := IPStateOf(Facts{}, hostnet.Link{Addresses: []netip.Prefix{first, second}}, device)
 	if got := now[networkmanager.IPv4].Addresses; got[0] != first || got[1] != second {
 		t.Errorf("%v", got)
 	}

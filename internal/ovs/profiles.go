@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
@@ -78,7 +78,7 @@ func ProfileUUID(machineID, name string) string {
 type profileInputs struct {
 	machine  string
 	version  string // NetworkManager's
-	link     host.Link
+	link     hostnet.Link
 	device   networkmanager.Device
 	original networkmanager.Settings
 	identity identity

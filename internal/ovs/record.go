@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -52,7 +52,7 @@ func (r Record) String() string {
 }
 
 // NewRecord returns the record of a migration; outage is nil if it could not be measured.
-func NewRecord(status Status, outage *host.Outage, now time.Time) Record {
+func NewRecord(status Status, outage *hostnet.Outage, now time.Time) Record {
 	record := Record{TypeMeta: report.Meta("BridgeRecord"), Uplink: status.Uplink, MigratedAt: now.UTC()}
 	if outage != nil {
 		record.Outage = &Outage{LongestSeconds: outage.Longest.Seconds(), Sent: outage.Sent, Answered: outage.Answered}

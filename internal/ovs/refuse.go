@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -85,7 +85,7 @@ func refuseProfile(uplink string, original networkmanager.Profile) error {
 }
 
 // refuseFamilies refuses addressing that br-ex cannot have.
-func refuseFamilies(link host.Link, original networkmanager.Profile, now IPState) error {
+func refuseFamilies(link hostnet.Link, original networkmanager.Profile, now IPState) error {
 	show := "nmcli connection show uuid " + original.UUID()
 	if len(now[networkmanager.IPv4].Addresses)+len(now[networkmanager.IPv6].Addresses) == 0 {
 		return Refuse("ip -br address", "the uplink %s has no address", link.Name)
@@ -110,7 +110,7 @@ func refuseFamilies(link host.Link, original networkmanager.Profile, now IPState
 func refuseWithoutDefaultRoute(facts Facts, uplink string, original networkmanager.Profile, now IPState) error {
 	family := networkmanager.IPv6
 	for _, f := range networkmanager.Families() {
-		if _, ok := host.DefaultRouteOf(facts.Routes, int(f), uplink); ok {
+		if _, ok := hostnet.DefaultRouteOf(facts.Routes, int(f), uplink); ok {
 			return nil
 		}
 		if f == networkmanager.IPv4 && len(now[f].Addresses) > 0 {

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
 // refuseDevice refuses an uplink that cannot be attached to br-ex.
-func refuseDevice(facts Facts, link host.Link, device networkmanager.Device, known bool) error {
+func refuseDevice(facts Facts, link hostnet.Link, device networkmanager.Device, known bool) error {
 	if err := refuseKind(link, device); err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func refuseUnconfirmedAddresses(uplink string) error {
 }
 
 // refuseMember refuses an uplink that is a port of another interface.
-func refuseMember(facts Facts, link host.Link) error {
+func refuseMember(facts Facts, link hostnet.Link) error {
 	master, _ := facts.linkAt(link.Master)
 	if master.Kind == "vrf" {
 		return Refuse("hcp-node-agent join --bridge-interface NAME",
@@ -59,7 +59,7 @@ const otherInterfaceRemedy = "hcp-node-agent join --bridge-interface NAME"
 
 // refuseKind refuses the types of interface that cannot be a port of a bridge,
 // or whose migration is not supported.
-func refuseKind(link host.Link, device networkmanager.Device) error {
+func refuseKind(link hostnet.Link, device networkmanager.Device) error {
 	why, remedy := "", otherInterfaceRemedy
 	switch device.Type {
 	case networkmanager.Ethernet, networkmanager.Veth, networkmanager.VLAN, networkmanager.Bond:

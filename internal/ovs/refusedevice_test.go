@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -14,11 +14,11 @@ func TestRefuseDevice(t *testing.T) {
 	ofType := func(kind networkmanager.DeviceType) networkmanager.Device {
 		return networkmanager.Device{Name: "up0", Type: kind, Managed: true, Active: active}
 	}
-	plain := host.Link{Name: "up0", Index: 2, Kind: "device"}
-	inside := host.Link{Name: "up0", Index: 2, Master: 9}
+	plain := hostnet.Link{Name: "up0", Index: 2, Kind: "device"}
+	inside := hostnet.Link{Name: "up0", Index: 2, Master: 9}
 	tests := map[string]struct {
 		facts   Facts
-		link    host.Link
+		link    hostnet.Link
 		device  networkmanager.Device
 		unknown bool
 		says    string // "": accepted
@@ -37,15 +37,15 @@ func TestRefuseDevice(t *testing.T) {
 		"WireGuard":   {link: plain, device: ofType(networkmanager.WireGuard), says: "a tunnel", remedy: "--bridge-interface"},
 		"dummy":       {link: plain, device: ofType(networkmanager.Dummy), says: "leads nowhere", remedy: "--bridge-interface"},
 		"ppp":         {link: plain, device: ofType(networkmanager.PPP), says: "point-to-point", remedy: "--bridge-interface"},
-		"ppp of DSL":  {link: host.Link{Name: "ppp0", Kind: "ppp"}, unknown: true, says: "ppp0 is a point-to-point", remedy: "--bridge-interface"},
+		"ppp of DSL":  {link: hostnet.Link{Name: "ppp0", Kind: "ppp"}, unknown: true, says: "ppp0 is a point-to-point", remedy: "--bridge-interface"},
 		"another":     {link: plain, device: ofType(27), says: "type 27", remedy: "--bridge-interface"},
 		"not managed": {link: plain, unknown: true, says: "does not manage the uplink up0", remedy: "nmcli device set up0 managed yes"},
 		"in a bridge": {
-			facts: Facts{Links: []host.Link{{Name: "br0", Index: 9, Kind: "bridge"}}}, link: inside,
+			facts: Facts{Links: []hostnet.Link{{Name: "br0", Index: 9, Kind: "bridge"}}}, link: inside,
 			device: ofType(networkmanager.Ethernet), says: "part of br0", remedy: "ip -d link show up0",
 		},
 		"in a VRF": {
-			facts: Facts{Links: []host.Link{{Name: "red", Index: 9, Kind: "vrf"}}}, link: inside,
+			facts: Facts{Links: []hostnet.Link{{Name: "red", Index: 9, Kind: "vrf"}}}, link: inside,
 			device: ofType(networkmanager.Ethernet), says: "in the VRF red", remedy: "--bridge-interface",
 		},
 		"in something in another namespace": {link: inside, device: ofType(networkmanager.Ethernet), says: "part of another interface", remedy: "ip -d"},

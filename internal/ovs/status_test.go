@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
@@ -63,7 +63,7 @@ func TestStatus(t *testing.T) {
 
 func TestStatusAsJSON(t *testing.T) {
 	status := statusOf(withProfile(t))
-	outage := &host.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497}
+	outage := &hostnet.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497}
 	made := NewRecord(status, outage, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	status.Record = &made
 	got, err := json.Marshal(status)
@@ -82,10 +82,10 @@ func TestStatusAsJSON(t *testing.T) {
 func TestRecord(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for name, test := range map[string]struct {
-		outage *host.Outage
+		outage *hostnet.Outage
 		says   string
 	}{
-		"measured":     {&host.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497}, "; gap 0.04 s (497 of 500 echoes answered)"},
+		"measured":     {&hostnet.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497}, "; gap 0.04 s (497 of 500 echoes answered)"},
 		"not measured": {nil, "; the gap could not be measured (the gateway does not answer echoes)"},
 	} {
 		record := NewRecord(Status{Uplink: "eth0", NodeIPs: []netip.Addr{netip.MustParseAddr("192.0.2.1")}}, test.outage, now)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
@@ -167,13 +167,13 @@ func TestStagedProfiles(t *testing.T) {
 // become better before the NIC loses its own.
 func TestStaticFinalMetric(t *testing.T) {
 	for name, test := range map[string]struct {
-		other  []host.Route
+		other  []hostnet.Route
 		prefer bool
 	}{
 		"alone":                      {},
-		"NetworkManager's second":    {[]host.Route{route("eth1", 4, 101, "198.51.100.1")}, true},
-		"a much worse one":           {[]host.Route{route("eth1", 4, 20100, "198.51.100.1")}, false},
-		"only one of another family": {[]host.Route{route("eth1", 6, 101, "fe80::1")}, false},
+		"NetworkManager's second":    {[]hostnet.Route{route("eth1", 4, 101, "198.51.100.1")}, true},
+		"a much worse one":           {[]hostnet.Route{route("eth1", 4, 20100, "198.51.100.1")}, false},
+		"only one of another family": {[]hostnet.Route{route("eth1", 6, 101, "fe80::1")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := facts(t, "dhcp")

@@ -5,7 +5,7 @@ import (
 	"path"
 	"slices"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -64,17 +64,17 @@ func uplinkByNodeIP(facts Facts) (uplinkChoice, bool) {
 }
 
 func uplinkByDefaultRoute(facts Facts) (uplinkChoice, error) {
-	routes := slices.DeleteFunc(slices.Clone(facts.Routes), func(route host.Route) bool {
+	routes := slices.DeleteFunc(slices.Clone(facts.Routes), func(route hostnet.Route) bool {
 		link, ok := facts.Link(route.Link)
 		return ok && !canBeUplink(link)
 	})
 	for _, family := range []int{4, 6} {
-		if _, ok := host.DefaultRouteOf(routes, family, facts.SavedUplink); ok {
+		if _, ok := hostnet.DefaultRouteOf(routes, family, facts.SavedUplink); ok {
 			return uplinkChoice{facts.SavedUplink, savedUplinkFile}, nil
 		}
 	}
 	for _, family := range []int{4, 6} {
-		if route, ok := host.BestDefaultRoute(routes, family); ok {
+		if route, ok := hostnet.BestDefaultRoute(routes, family); ok {
 			return uplinkChoice{route.Link, fmt.Sprintf("the default route of IPv%d", family)}, nil
 		}
 	}
@@ -85,7 +85,7 @@ func uplinkByDefaultRoute(facts Facts) (uplinkChoice, error) {
 // excludedLinks lists patterns for the interfaces of pods and OVN-Kubernetes.
 var excludedLinks = []string{"lo", BridgeName, "br-int", "br-ext", "ovs-system", "ovn-k8s-*", "k8s-*", "genev_sys_*", "vxlan_sys_*", "patch-*", "cni*"}
 
-func canBeUplink(link host.Link) bool {
+func canBeUplink(link hostnet.Link) bool {
 	return link.Kind != "veth" && !slices.ContainsFunc(excludedLinks, func(pattern string) bool {
 		matched, err := path.Match(pattern, link.Name)
 		return matched && err == nil
@@ -101,7 +101,7 @@ func chooseMetric(facts Facts, uplink string, family int) (int64, error) {
 		if route.Family != family || route.Link == uplink || route.Link == BridgeName || int64(route.Metric) > metric {
 			continue
 		}
-		if _, own := host.DefaultRouteOf(facts.Routes, family, uplink); !own {
+		if _, own := hostnet.DefaultRouteOf(facts.Routes, family, uplink); !own {
 			continue // br-ex will not have one either
 		}
 		if route.Metric <= 1 {
@@ -119,8 +119,8 @@ func chooseMetric(facts Facts, uplink string, family int) (int64, error) {
 func overriddenRouteNotes(facts Facts, uplink string, metrics map[networkmanager.Family]int64) []string {
 	var notes []string
 	for _, family := range networkmanager.Families() {
-		own, ok := host.DefaultRouteOf(facts.Routes, int(family), uplink)
-		best, _ := host.BestDefaultRoute(facts.Routes, int(family))
+		own, ok := hostnet.DefaultRouteOf(facts.Routes, int(family), uplink)
+		best, _ := hostnet.BestDefaultRoute(facts.Routes, int(family))
 		if ok && best.Link != uplink && best.Metric < own.Metric {
 			notes = append(notes, fmt.Sprintf("the IPv%d default route of this host leads over %s (metric %d) and not over %s (%d); afterwards it leads over br-ex (%d), as on image-mode nodes",
 				int(family), best.Link, best.Metric, uplink, own.Metric, metrics[family]))
@@ -132,8 +132,8 @@ func overriddenRouteNotes(facts Facts, uplink string, metrics map[networkmanager
 // hasCompetingRoute reports whether another interface has a default route with a metric
 // up to the uplink's plus metricPenalty.
 func hasCompetingRoute(facts Facts, uplink string) bool {
-	return slices.ContainsFunc(facts.Routes, func(other host.Route) bool {
-		own, ok := host.DefaultRouteOf(facts.Routes, other.Family, uplink)
+	return slices.ContainsFunc(facts.Routes, func(other hostnet.Route) bool {
+		own, ok := hostnet.DefaultRouteOf(facts.Routes, other.Family, uplink)
 		return ok && other.Link != uplink && other.Metric <= own.Metric+metricPenalty
 	})
 }

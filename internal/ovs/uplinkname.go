@@ -9,7 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 )
 
 // A NIC can get another name at a boot, because of a new kernel or naming
@@ -32,7 +33,7 @@ const udevTimeout = 30 * time.Second
 // It finds the NIC by its permanent MAC. NetworkManager must not run yet. The
 // returned names are equal if nothing had to be changed, and empty if br-ex is
 // not managed by the agent or its MAC does not identify the NIC.
-func UpdateUplinkName(ctx context.Context, tree *host.Tree) (before, now string, err error) {
+func UpdateUplinkName(ctx context.Context, tree *hostfs.Tree) (before, now string, err error) {
 	id, _, err := tree.ReadFile("/etc/machine-id")
 	if err != nil {
 		return "", "", fmt.Errorf("reading who this machine is: %w", err)
@@ -46,7 +47,7 @@ func UpdateUplinkName(ctx context.Context, tree *host.Tree) (before, now string,
 	if before == "" || mac == "" {
 		return "", "", nil
 	}
-	links, err := host.Links()
+	links, err := hostnet.Links()
 	if err != nil {
 		return before, before, err
 	}
@@ -62,22 +63,22 @@ func UpdateUplinkName(ctx context.Context, tree *host.Tree) (before, now string,
 
 // linkByPermanentMAC returns the only link with the permanent MAC, or false if there is
 // none or more than one.
-func linkByPermanentMAC(links []host.Link, mac string) (host.Link, bool) {
-	var found []host.Link
+func linkByPermanentMAC(links []hostnet.Link, mac string) (hostnet.Link, bool) {
+	var found []hostnet.Link
 	for _, link := range links {
 		if strings.EqualFold(link.PermanentMAC, mac) {
 			found = append(found, link)
 		}
 	}
 	if len(found) != 1 {
-		return host.Link{}, false
+		return hostnet.Link{}, false
 	}
 	return found[0], true
 }
 
 // waitForUdevName waits until udev has processed a NIC and returns its name. Before
 // that, the NIC has the kernel's name.
-func waitForUdevName(ctx context.Context, card host.Link) (string, error) {
+func waitForUdevName(ctx context.Context, card hostnet.Link) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, udevTimeout)
 	defer cancel()
 	for {
@@ -90,7 +91,7 @@ func waitForUdevName(ctx context.Context, card host.Link) (string, error) {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	links, err := host.Links()
+	links, err := hostnet.Links()
 	if err != nil {
 		return "", err
 	}
@@ -106,12 +107,12 @@ func waitForUdevName(ctx context.Context, card host.Link) (string, error) {
 type profileFile struct {
 	path    string
 	content []byte
-	attr    host.Attr
+	attr    hostfs.Attr
 }
 
 // findProfileFiles finds the files of the agent's profiles that name the NIC, by
 // UUID: NetworkManager chooses the file names.
-func findProfileFiles(tree *host.Tree, machineID string) (map[string]profileFile, error) {
+func findProfileFiles(tree *hostfs.Tree, machineID string) (map[string]profileFile, error) {
 	found := map[string]profileFile{}
 	for dir := range strings.FieldsSeq(ProfileDirectories) {
 		there, err := tree.Exists(dir)
@@ -133,7 +134,7 @@ func findProfileFiles(tree *host.Tree, machineID string) (map[string]profileFile
 			uuid := readSetting(content, "uuid", "UUID")
 			for _, profile := range profilesWithNICName {
 				if uuid == ProfileUUID(machineID, profile) {
-					found[profile] = profileFile{dir + "/" + name, content, host.Attr{Mode: info.Mode, UID: info.UID, GID: info.GID, Xattrs: info.Xattrs}}
+					found[profile] = profileFile{dir + "/" + name, content, hostfs.Attr{Mode: info.Mode, UID: info.UID, GID: info.GID, Xattrs: info.Xattrs}}
 				}
 			}
 		}
@@ -156,7 +157,7 @@ func readSetting(content []byte, names ...string) string {
 }
 
 // renameNICInProfiles rewrites the profiles, each one atomically and durably.
-func renameNICInProfiles(tree *host.Tree, files map[string]profileFile, before, now string) error {
+func renameNICInProfiles(tree *hostfs.Tree, files map[string]profileFile, before, now string) error {
 	for _, profile := range profilesWithNICName {
 		file, ok := files[profile]
 		content := replaceNICName(file.content, before, now)

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 )
 
 func TestReplaceNICName(t *testing.T) {
@@ -35,8 +36,8 @@ func TestReplaceNICName(t *testing.T) {
 
 func TestLinkByPermanentMAC(t *testing.T) {
 	const mac = "52:54:00:A1:26:B0"
-	card := func(name, mac string) host.Link { return host.Link{Name: name, PermanentMAC: mac} }
-	for want, links := range map[string][]host.Link{
+	card := func(name, mac string) hostnet.Link { return hostnet.Link{Name: name, PermanentMAC: mac} }
+	for want, links := range map[string][]hostnet.Link{
 		"lan0": {card("lo", ""), card("eth0", "52:54:00:a1:26:b1"), card("lan0", "52:54:00:a1:26:b0")},
 		"":     {card("lan0", mac), card("lan1", mac)},
 	} {
@@ -66,7 +67,7 @@ func TestRenameNICInProfiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	tree, err := host.OpenTree(root)
+	tree, err := hostfs.OpenTree(root)
 	if err != nil {
 		t.Fatal(err)
 	}

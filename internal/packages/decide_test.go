@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -28,7 +28,7 @@ func newPackage(name, version, el, repository string) dnf.Package {
 // goodFacts returns the facts of a registered RHEL 9 host with all packages of a 4.18 node.
 func goodFacts() Facts {
 	return Facts{
-		OS: host.OSRelease{ID: "rhel", Like: []string{"fedora"}, Version: "9.4"}, Arch: "amd64",
+		OS: hostinfo.OSRelease{ID: "rhel", Like: []string{"fedora"}, Version: "9.4"}, Arch: "amd64",
 		Release: Release{4, 18}, ControlPlane: Release{4, 18}, Installed: packagesFor418("", "el9"), Subscription: Registered,
 		Queried: true, Repositories: []dnf.Repository{{ID: rhocp9, Enabled: true}, {ID: fdp9, Enabled: true}},
 	}

@@ -6,13 +6,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 )
 
 // Facts is the input of Decide.
 type Facts struct {
-	OS   host.OSRelease
+	OS   hostinfo.OSRelease
 	Arch string // in Go's notation
 
 	// Release of the NodePool, as given by the administrator; zero if unknown.
@@ -45,7 +45,7 @@ const (
 )
 
 // RHEL returns the major version of RHEL or of a compatible distribution, and 0 for others.
-func RHEL(os host.OSRelease) int {
+func RHEL(os hostinfo.OSRelease) int {
 	if os.ID != "rhel" && !slices.Contains(os.Like, "rhel") {
 		return 0
 	}

@@ -3,22 +3,22 @@ package packages
 import (
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 )
 
 func TestRHEL(t *testing.T) {
 	for _, test := range []struct {
-		os   host.OSRelease
+		os   hostinfo.OSRelease
 		want int
 	}{
-		{host.OSRelease{ID: "rhel", Like: []string{"fedora"}, Version: "9.4"}, 9},
-		{host.OSRelease{ID: "rhel", Version: "10.0"}, 10},
-		{host.OSRelease{ID: "centos", Like: []string{"rhel", "fedora"}, Version: "9"}, 9},
-		{host.OSRelease{ID: "rocky", Like: []string{"rhel", "centos", "fedora"}, Version: "8.10"}, 8},
-		{host.OSRelease{ID: "fedora", Version: "44"}, 0},
-		{host.OSRelease{ID: "debian", Version: "12"}, 0},
-		{host.OSRelease{ID: "rhel"}, 0},
+		{hostinfo.OSRelease{ID: "rhel", Like: []string{"fedora"}, Version: "9.4"}, 9},
+		{hostinfo.OSRelease{ID: "rhel", Version: "10.0"}, 10},
+		{hostinfo.OSRelease{ID: "centos", Like: []string{"rhel", "fedora"}, Version: "9"}, 9},
+		{hostinfo.OSRelease{ID: "rocky", Like: []string{"rhel", "centos", "fedora"}, Version: "8.10"}, 8},
+		{hostinfo.OSRelease{ID: "fedora", Version: "44"}, 0},
+		{hostinfo.OSRelease{ID: "debian", Version: "12"}, 0},
+		{hostinfo.OSRelease{ID: "rhel"}, 0},
 	} {
 		if got := RHEL(test.os); got != test.want {
 			t.Errorf("%+v: %d, want %d", test.os, got, test.want)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 )
 
@@ -48,7 +48,7 @@ func Gather(ctx context.Context, from dnf.Host, table Table, f Facts) (Facts, er
 func findPrograms(table Table) []string {
 	var found []string
 	for _, p := range table.Packages {
-		if p.Program != "" && host.HasCommand(p.Program) {
+		if p.Program != "" && command.Exists(p.Program) {
 			found = append(found, p.Program)
 		}
 	}
@@ -59,7 +59,7 @@ func findPrograms(table Table) []string {
 // query. A cloud machine has repositories from its cloud.
 func detectSubscription(repositories []dnf.Repository) Subscription {
 	ofCloud := slices.ContainsFunc(repositories, func(r dnf.Repository) bool { return r.Enabled && strings.HasPrefix(r.ID, "rhui-") })
-	if ofCloud || !host.HasCommand("subscription-manager") {
+	if ofCloud || !command.Exists("subscription-manager") {
 		return NoSubscription
 	}
 	if _, err := os.Stat("/etc/pki/consumer/cert.pem"); err != nil {

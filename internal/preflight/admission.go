@@ -5,13 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 )
 
 // PayloadFacts is the input of the checks that need the payload.
 type PayloadFacts struct {
-	Host  host.Facts
-	Links []host.Link
+	Host  hostinfo.Facts
+	Links []hostnet.Link
 
 	FIPS              bool         // the payload requires FIPS mode
 	KernelArguments   []string     // kernel arguments of the payload

@@ -7,19 +7,21 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 )
 
 // HostFacts is the input of the checks that do not need the payload.
 type HostFacts struct {
-	Host         host.Facts
-	Systemd      error                     // nil if the service manager responds
-	Units        map[string]host.UnitState // states of the services in the checks
-	Endpoint     error                     // nil if the ignition server responds over verified TLS
-	ClockSkew    time.Duration             // server clock minus host clock; 0 if unknown
-	NodeName     error                     // nil if the host name is a valid node name
-	Uplink       error                     // nil if br-ex exists or can be created
-	Links        []host.Link
+	Host         hostinfo.Facts
+	Systemd      error                        // nil if the service manager responds
+	Units        map[string]systemd.UnitState // states of the services in the checks
+	Endpoint     error                        // nil if the ignition server responds over verified TLS
+	ClockSkew    time.Duration                // server clock minus host clock; 0 if unknown
+	NodeName     error                        // nil if the host name is a valid node name
+	Uplink       error                        // nil if br-ex exists or can be created
+	Links        []hostnet.Link
 	Ports        []Port // node ports in use by other processes
 	OtherCluster error  // state of another cluster on this host
 }
@@ -173,7 +175,7 @@ func checkClock(f HostFacts) []Finding {
 }
 
 // addressConflict returns the link and prefix that contain address, or "". It ignores lo.
-func addressConflict(links []host.Link, address netip.Addr) string {
+func addressConflict(links []hostnet.Link, address netip.Addr) string {
 	for _, link := range links {
 		for _, prefix := range link.Addresses {
 			if link.Name != "lo" && prefix.Masked().Contains(address) && prefix.Bits() > 0 {

@@ -6,7 +6,8 @@ import (
 	"net"
 	"slices"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 )
 
 // services returns the services whose state the checks use.
@@ -17,10 +18,10 @@ func services() []string {
 }
 
 // GetUnits returns the systemd states of the services in the checks.
-func GetUnits(ctx context.Context, systemd *host.Systemd) (map[string]host.UnitState, error) {
-	units := map[string]host.UnitState{}
+func GetUnits(ctx context.Context, manager *systemd.Manager) (map[string]systemd.UnitState, error) {
+	units := map[string]systemd.UnitState{}
 	for _, name := range services() {
-		state, err := systemd.UnitState(ctx, name)
+		state, err := manager.UnitState(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -92,7 +93,7 @@ func MissingPrograms(runtime string, more []Program) []Program {
 		if program.Name == "runc" && runtime != "" {
 			program = Program{runtime, runtime}
 		}
-		if !host.HasCommand(program.Name) && !slices.Contains(missing, program) {
+		if !command.Exists(program.Name) && !slices.Contains(missing, program) {
 			missing = append(missing, program)
 		}
 	}

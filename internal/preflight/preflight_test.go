@@ -9,17 +9,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 func goodHost() HostFacts {
 	return HostFacts{
-		Host: host.Facts{
-			Root: true, Arch: "amd64", OS: host.OSRelease{ID: "rhel", Version: "9.6", Name: "Red Hat Enterprise Linux 9.6"},
+		Host: hostinfo.Facts{
+			Root: true, Arch: "amd64", OS: hostinfo.OSRelease{ID: "rhel", Version: "9.6", Name: "Red Hat Enterprise Linux 9.6"},
 			MemoryKiB: 8 << 20, DiskFree: 40 << 20, SELinux: "enforcing",
 		},
-		Units: map[string]host.UnitState{"NetworkManager.service": {Active: "active"}},
+		Units: map[string]systemd.UnitState{"NetworkManager.service": {Active: "active"}},
 	}
 }
 
@@ -33,7 +35,7 @@ func TestHostChecks(t *testing.T) {
 		code  report.Code
 	}{
 		"not root":       {func(f *HostFacts) { f.Host.Root = false }, "root", report.Refused},
-		"in a container": {func(f *HostFacts) { f.Systemd = host.ErrNoSystemd }, "systemd", report.Refused},
+		"in a container": {func(f *HostFacts) { f.Systemd = systemd.ErrUnreachable }, "systemd", report.Refused},
 		"s390x":          {func(f *HostFacts) { f.Host.Arch = "s390x" }, "architecture", report.Refused},
 		"RHCOS":          {func(f *HostFacts) { f.Host.OSTree = true }, "image-mode", report.Refused},
 		"no NM":          {func(f *HostFacts) { f.Units = nil }, "networkmanager", report.Refused},
@@ -61,12 +63,12 @@ func TestHostChecks(t *testing.T) {
 
 func TestWarningsDoNotRefuse(t *testing.T) {
 	facts := goodHost()
-	facts.Host.OS = host.OSRelease{ID: "debian", Version: "12", Name: "Debian"}
+	facts.Host.OS = hostinfo.OSRelease{ID: "debian", Version: "12", Name: "Debian"}
 	facts.Host.SELinux = "disabled"
-	facts.Units["firewalld.service"] = host.UnitState{Active: "active"}
-	facts.Units["crio.service"] = host.UnitState{Active: "active"}
+	facts.Units["firewalld.service"] = systemd.UnitState{Active: "active"}
+	facts.Units["crio.service"] = systemd.UnitState{Active: "active"}
 	facts.Ports = []Port{{"tcp", 9537, "crio.service"}} // used by its own service
-	facts.Links = []host.Link{{Name: "eth0", MTU: 900, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/24")}}}
+	facts.Links = []hostnet.Link{{Name: "eth0", MTU: 900, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/24")}}}
 	result := Run(HostChecks(), facts)
 	if result.Err() != nil || result.Count(SeverityWarning) != 4 || result.Summary() != "18 checks, 4 warnings" {
 		t.Errorf("%s: %+v", result.Summary(), result.Findings)
@@ -87,9 +89,9 @@ func TestAllProblemsAreReported(t *testing.T) {
 func TestPayloadChecks(t *testing.T) {
 	good := func() PayloadFacts {
 		return PayloadFacts{
-			Host: host.Facts{CgroupV2: true}, KernelArguments: []string{"systemd.unified_cgroup_hierarchy=1", "psi=0"},
+			Host: hostinfo.Facts{CgroupV2: true}, KernelArguments: []string{"systemd.unified_cgroup_hierarchy=1", "psi=0"},
 			LoopbackAddresses: []netip.Addr{netip.MustParseAddr("172.20.0.1")},
-			Links:             []host.Link{{Name: "lo", Addresses: []netip.Prefix{netip.MustParsePrefix("172.20.0.1/32")}}},
+			Links:             []hostnet.Link{{Name: "lo", Addresses: []netip.Prefix{netip.MustParsePrefix("172.20.0.1/32")}}},
 		}
 	}
 	if result := Run(PayloadChecks(), good()); len(result.Findings) != 0 {
@@ -136,7 +138,7 @@ func TestPayloadChecks(t *testing.T) {
 			report.Success,
 		},
 		"internal address": {func(f *PayloadFacts) {
-			f.Links = append(f.Links, host.Link{Name: "docker0", Addresses: []netip.Prefix{netip.MustParsePrefix("172.20.0.1/16")}})
+			f.Links = append(f.Links, hostnet.Link{Name: "docker0", Addresses: []netip.Prefix{netip.MustParsePrefix("172.20.0.1/16")}})
 		}, []Finding{{Check: "internal-address", Severity: SeverityError}}, report.Refused},
 	} {
 		t.Run(name, func(t *testing.T) {

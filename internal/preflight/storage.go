@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // FileSystem is a mounted file system.
@@ -36,7 +36,7 @@ func findInMountinfo(mountinfo, path string) FileSystem {
 			continue
 		}
 		point := strings.ReplaceAll(fields[4], `\040`, " ")
-		if host.IsWithin(path, point) && len(point) >= len(found.MountPoint) {
+		if hostfs.IsWithin(path, point) && len(point) >= len(found.MountPoint) {
 			options := append(strings.Split(fields[5], ","), strings.Split(kind[2], ",")...)
 			found = FileSystem{MountPoint: point, Type: kind[0], Options: options}
 		}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -46,7 +46,7 @@ func startWaiting(ctx context.Context, plane *bed.ControlPlane, n *node, cluster
 	if err != nil {
 		return nil, err
 	}
-	tree, err := host.OpenTree("/")
+	tree, err := hostfs.OpenTree("/")
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 )
 
 // Host runs rpm and dnf for a host. Its zero value is the running host.
@@ -18,7 +18,7 @@ type Host struct {
 }
 
 // IsAvailable reports whether this host has rpm and dnf.
-func IsAvailable() bool { return host.HasCommand("rpm") && host.HasCommand("dnf") }
+func IsAvailable() bool { return command.Exists("rpm") && command.Exists("dnf") }
 
 // Package is an installed or available package.
 type Package struct {
@@ -53,7 +53,7 @@ func (h Host) Installed(ctx context.Context) ([]Package, error) {
 	if h.Root != "" {
 		args = []string{"--root", h.Root}
 	}
-	out, err := host.Run(ctx, "rpm", append(args, "-qa", "--queryformat", rpmFields)...)
+	out, err := command.Run(ctx, "rpm", append(args, "-qa", "--queryformat", rpmFields)...)
 	if err != nil {
 		return nil, fmt.Errorf("listing the installed packages: %w", err)
 	}
@@ -118,7 +118,7 @@ func (h Host) run(ctx context.Context, line func(string), args ...string) (stdou
 	}
 	// Otherwise Python buffers its output.
 	env := append([]string{"PYTHONUNBUFFERED=1"}, h.Proxy...)
-	return host.LongCommand{Name: "dnf", Args: args, Env: env, OnLine: line}.Run(ctx)
+	return command.Streaming{Name: "dnf", Args: args, Env: env, OnLine: line}.Run(ctx)
 }
 
 // packages parses lines of fields; it ignores other lines, which plugins print.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 )
 
 // Output of the commands, with preceding lines of subscription-manager's
@@ -69,7 +69,7 @@ func TestSignatureChecks(t *testing.T) {
 }
 
 func TestExplainReturnsLastLinesWithoutPasswords(t *testing.T) {
-	failed := &host.CommandError{Argv: []string{"dnf", "install"}, Code: 1}
+	failed := &command.Error{Argv: []string{"dnf", "install"}, Code: 1}
 	long := strings.Repeat("noise\n", 40) + "Error: what is wrong\n\nProblem repository: [site]\npassword: hunter2\n"
 	err := explain(failed, long, "stdout")
 	if text := err.Error(); !strings.HasPrefix(text, "dnf: noise; ") || !strings.HasSuffix(text, "; Error: what is wrong") || strings.Contains(text, "hunter2") || strings.Count(text, "noise") != maxLines-1 {
@@ -81,7 +81,7 @@ func TestExplainReturnsLastLinesWithoutPasswords(t *testing.T) {
 	if text := explain(failed, "", "").Error(); text != "dnf install ended with status 1: it said nothing" {
 		t.Error(text)
 	}
-	if err := explain(host.ErrNotInstalled, "", ""); !errors.Is(err, host.ErrNotInstalled) {
+	if err := explain(command.ErrNotInstalled, "", ""); !errors.Is(err, command.ErrNotInstalled) {
 		t.Error(err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 )
 
 // Install installs packages, by name or as name-version*, with their
@@ -76,7 +76,7 @@ func hasAny(text string, parts ...string) bool {
 // explain adds dnf's messages to an error: its standard error, or its standard
 // output if that is empty.
 func explain(err error, stderr, stdout string) error {
-	var failed *host.CommandError
+	var failed *command.Error
 	if !errors.As(err, &failed) {
 		return err // it did not run, or was canceled
 	}

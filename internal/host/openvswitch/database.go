@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 )
 
 // Database is the content of the Open vSwitch database except for single
@@ -93,7 +93,7 @@ const FlowVersions = "OpenFlow10,OpenFlow13,OpenFlow15"
 
 // HasClusterFlows reports whether a bridge has flows of OVN-Kubernetes.
 func HasClusterFlows(ctx context.Context, bridge string) (bool, error) {
-	output, err := host.Run(ctx, "ovs-ofctl", "--timeout=10", "--protocols="+FlowVersions, "dump-flows", bridge, ClusterCookie)
+	output, err := command.Run(ctx, "ovs-ofctl", "--timeout=10", "--protocols="+FlowVersions, "dump-flows", bridge, ClusterCookie)
 	if err != nil {
 		return false, fmt.Errorf("reading the flows of %s: %w", bridge, err)
 	}

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 )
 
 // Bridge is a bridge and its interfaces.
@@ -28,7 +28,7 @@ type Interface struct {
 // CheckRunning returns an error if ovs-vswitchd does not respond. The database
 // can run without it, and then every change waits for it.
 func CheckRunning(ctx context.Context) error {
-	_, err := host.Run(ctx, "ovs-appctl", "--timeout=5", "--target=ovs-vswitchd", "version")
+	_, err := command.Run(ctx, "ovs-appctl", "--timeout=5", "--target=ovs-vswitchd", "version")
 	return err
 }
 
@@ -95,7 +95,7 @@ func DeleteBridge(ctx context.Context, name string) error {
 }
 
 func vsctl(ctx context.Context, args ...string) (string, error) {
-	return host.Run(ctx, "ovs-vsctl", append([]string{"--timeout=10"}, args...)...)
+	return command.Run(ctx, "ovs-vsctl", append([]string{"--timeout=10"}, args...)...)
 }
 
 // table is the JSON format of ovs-vsctl's lists. A cell is a string or a pair

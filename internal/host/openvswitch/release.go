@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 )
 
 // DeleteBridgeNoWait deletes a bridge from the database without waiting for ovs-vswitchd,
@@ -24,7 +24,7 @@ const kernelDatapath = "system@ovs-system"
 // ovs-vswitchd stops, but only ovs-vswitchd can forward: without it an attached
 // NIC receives nothing.
 func DetachFromDatapath(ctx context.Context, nic string) error {
-	if _, err := host.Run(ctx, "ovs-dpctl", "del-if", kernelDatapath, nic); err != nil {
+	if _, err := command.Run(ctx, "ovs-dpctl", "del-if", kernelDatapath, nic); err != nil {
 		return fmt.Errorf("taking %s out of the kernel's Open vSwitch datapath: %w", nic, err)
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -17,7 +17,7 @@ import (
 // Input is what the changes are decided from.
 type Input struct {
 	Passwd types.Passwd
-	Tree   *host.Tree
+	Tree   *hostfs.Tree
 	Live   bool // the tree is the running host, whose users keep their keys and files
 	Items  []ledger.Item
 }
@@ -122,14 +122,14 @@ func record(kind ledger.Kind, target string) ledger.Change {
 
 // writtenBy returns what the commands for some changes will write. An undo
 // restores it in the opposite order: homes, users, groups.
-func writtenBy(tree *host.Tree, pending []ledger.PlannedChange) ([]ledger.Change, error) {
+func writtenBy(tree *hostfs.Tree, pending []ledger.PlannedChange) ([]ledger.Change, error) {
 	db, err := readDatabase(tree)
 	if err != nil {
 		return nil, err
 	}
 	backups := []ledger.Change{record(Leftovers, "/etc/.pwd.lock")}
 	for _, file := range slices.Concat(filesOf(User), filesOf(Group)) {
-		if (file == passwdFile || file == groupFile) && db[file].info.Type != host.Regular {
+		if (file == passwdFile || file == groupFile) && db[file].info.Type != hostfs.Regular {
 			return nil, report.Fail(report.Refused, "dnf --installroot "+report.ShellWord(tree.Name())+
 				" --releasever 9 install setup shadow-utils # or use another release, or the tree of an image",
 				"users and groups of the config need %s, which %s lacks", file, tree.Name())
@@ -166,7 +166,7 @@ func writtenBy(tree *host.Tree, pending []ledger.PlannedChange) ([]ledger.Change
 // homeOf returns what useradd makes for a user besides its lines: the mail spool
 // and the home directory, with what the user will put there. An undo removes
 // the spool and the files of the skeleton if they are as useradd made them.
-func homeOf(tree *host.Tree, c ledger.Change) ([]ledger.Change, error) {
+func homeOf(tree *hostfs.Tree, c ledger.Change) ([]ledger.Change, error) {
 	places := map[string]string{"MAIL_DIR": "/var/spool/mail", "HOME": "/home", "SKEL": "/etc/skel"}
 	for _, file := range []string{"/etc/login.defs", "/etc/default/useradd"} {
 		content, _, err := tree.ReadFile(file)
@@ -194,8 +194,8 @@ func homeOf(tree *host.Tree, c ledger.Change) ([]ledger.Change, error) {
 	if err != nil || !skeleton {
 		return written, err
 	}
-	err = tree.Walk(places["SKEL"], func(p string, info host.Info) error {
-		if info.Type != host.Directory {
+	err = tree.Walk(places["SKEL"], func(p string, info hostfs.Info) error {
+		if info.Type != hostfs.Directory {
 			written = append(written, record(Leftovers, path.Join(home, strings.TrimPrefix(p, places["SKEL"]))))
 		}
 		return nil

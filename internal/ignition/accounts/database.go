@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -41,14 +41,14 @@ const (
 
 // table holds the lines of a file.
 type table struct {
-	info  host.Info
+	info  hostfs.Info
 	lines []string
 }
 
 // database holds the account files of a tree, by path.
 type database map[string]table
 
-func readDatabase(tree *host.Tree) (database, error) {
+func readDatabase(tree *hostfs.Tree) (database, error) {
 	db := database{}
 	for _, file := range slices.Concat(filesOf(User), filesOf(Group)) {
 		content, info, err := tree.ReadFile(file)
@@ -62,7 +62,7 @@ func readDatabase(tree *host.Tree) (database, error) {
 
 // write replaces the files that differ from old, the first one of filesOf last.
 // They keep their attributes.
-func (db database) write(tree *host.Tree, old database) error {
+func (db database) write(tree *hostfs.Tree, old database) error {
 	batch := tree.NewBatch()
 	defer batch.Abort()
 	for _, file := range slices.Backward(slices.Concat(filesOf(User), filesOf(Group))) {
@@ -74,7 +74,7 @@ func (db database) write(tree *host.Tree, old database) error {
 			content.WriteString(line + "\n")
 		}
 		info := old[file].info
-		attr := host.Attr{Mode: info.Mode, UID: info.UID, GID: info.GID, Xattrs: info.Xattrs}
+		attr := hostfs.Attr{Mode: info.Mode, UID: info.UID, GID: info.GID, Xattrs: info.Xattrs}
 		if err := batch.Stage(file, content.Bytes(), attr); err != nil {
 			return err
 		}
@@ -168,7 +168,7 @@ func digest(content string) string {
 type Lookup = func(name string) (id int, ok bool)
 
 // Names returns lookups in the account files of a tree.
-func Names(tree *host.Tree) (users, groups Lookup, err error) {
+func Names(tree *hostfs.Tree) (users, groups Lookup, err error) {
 	db, err := readDatabase(tree)
 	lookup := func(file string) Lookup {
 		ids := map[string]string{}

@@ -9,13 +9,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
 // Drivers returns the drivers of this package for a tree. That of ledger.Shared
 // is needed too.
-func Drivers(tree *host.Tree, selinux ledger.Labeler) map[ledger.Kind]ledger.Driver {
+func Drivers(tree *hostfs.Tree, selinux ledger.Labeler) map[ledger.Kind]ledger.Driver {
 	commands, lines, keys := &commands{tree}, &lines{tree}, &keyFiles{tree: tree, selinux: selinux}
 	return map[ledger.Kind]ledger.Driver{
 		Group: commands, User: commands, GroupAccount: lines, UserAccount: lines, Memberships: &memberships{tree},
@@ -25,7 +26,7 @@ func Drivers(tree *host.Tree, selinux ledger.Labeler) map[ledger.Kind]ledger.Dri
 
 // commands is the driver of groups and users. It runs the commands of
 // shadow-utils. Restoring is left to the lines, which the same step records.
-type commands struct{ tree *host.Tree }
+type commands struct{ tree *hostfs.Tree }
 
 // fields returns the current values of the fields that a change names.
 func (db database) fields(c ledger.Change) fields {
@@ -140,7 +141,7 @@ func newArgs(c ledger.Change) []string {
 }
 
 // run runs a command of shadow-utils for the tree. No argument may be a secret.
-func (d *commands) run(ctx context.Context, stdin []byte, command string, args ...string) error {
+func (d *commands) run(ctx context.Context, stdin []byte, name string, args ...string) error {
 	if !d.tree.IsLive() {
 		root, err := filepath.Abs(d.tree.Name()) // the commands refuse a relative path
 		if err != nil {
@@ -152,7 +153,7 @@ func (d *commands) run(ctx context.Context, stdin []byte, command string, args .
 	if err != nil {
 		return err
 	}
-	_, err = host.RunInheriting(ctx, lock, stdin, command, args...)
+	_, err = command.RunInheriting(ctx, lock, stdin, name, args...)
 	return errors.Join(err, d.endTurn(lock))
 }
 

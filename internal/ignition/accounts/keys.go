@@ -11,7 +11,8 @@ import (
 	"github.com/coreos/ignition/v2/config/util"
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -41,7 +42,7 @@ func keyChanges(ctx context.Context, in Input, db database) ([]ledger.Change, er
 			continue // usermod moves it first
 		}
 		if in.Live && in.Tree.IsLive() {
-			out, err := host.Run(ctx, "sshd", "-T", "-C", "user="+user.Name)
+			out, err := command.Run(ctx, "sshd", "-T", "-C", "user="+user.Name)
 			if err == nil && !readsKeysFile(out) {
 				return nil, refuseKeys(user, "# set AuthorizedKeysFile .ssh/authorized_keys for the user in "+
 					"/etc/ssh/sshd_config, or exclude the user from the config",
@@ -75,7 +76,7 @@ func refuseKeys(user types.PasswdUser, remedy, format string, args ...any) error
 }
 
 // willHaveHome refuses keys of a new user without a home directory.
-func willHaveHome(tree *host.Tree, user types.PasswdUser) error {
+func willHaveHome(tree *hostfs.Tree, user types.PasswdUser) error {
 	home := path.Join("/home", user.Name)
 	if to := text(user.HomeDir); to != "" {
 		home = to
@@ -120,13 +121,13 @@ func keysOf(in Input, passwd table, user types.PasswdUser) ([]ledger.Change, err
 	if err != nil {
 		return nil, err
 	}
-	file := host.Info{Type: host.Absent}
+	file := hostfs.Info{Type: hostfs.Absent}
 	switch {
-	case dir.Type == host.Absent:
+	case dir.Type == hostfs.Absent:
 		mode := uint32(0o700)
 		want := ledger.State{Present: true, Mode: &mode, UID: &uid, GID: &gid}
 		changes = append(changes, ledger.Change{Kind: KeysDir, Target: path.Dir(target), Reason: why, Desired: want})
-	case dir.Type != host.Directory:
+	case dir.Type != hostfs.Directory:
 		return nil, refuseKeys(user, "# add the keys manually, or replace it with a directory",
 			"%s is a %s, which is not followed", path.Dir(target), dir.Type)
 	case dir.UID != uid && !renumbered:
@@ -139,10 +140,10 @@ func keysOf(in Input, passwd table, user types.PasswdUser) ([]ledger.Change, err
 	}
 	want := ledger.State{Present: true, Content: keysContent(user.SSHAuthorizedKeys)}
 	switch file.Type {
-	case host.Absent:
+	case hostfs.Absent:
 		mode := uint32(0o600)
 		want.Mode, want.UID, want.GID = &mode, &uid, &gid
-	case host.Regular:
+	case hostfs.Regular:
 	default:
 		return nil, refuseKeys(user, "# add the keys manually, or replace it with a file",
 			"%s is a %s, which is not followed", target, file.Type)

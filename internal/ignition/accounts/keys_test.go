@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -143,7 +143,7 @@ func replace(file, target string) error {
 func TestKeysAreNotLedAway(t *testing.T) {
 	m := newMachine(t)
 	passwd := parsePasswd(t, `{"users":[{"name":"anna","sshAuthorizedKeys":["ssh-ed25519 AAAA9"]}]}`)
-	tree, err := host.OpenTree(m.root)
+	tree, err := hostfs.OpenTree(m.root)
 	if err != nil {
 		t.Fatal(err)
 	}

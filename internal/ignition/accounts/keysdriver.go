@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -20,7 +20,7 @@ import (
 // It works in a tree rooted at the home directory: its user can replace anything
 // in it with a link at any moment, and no link leads out of that tree.
 type keyFiles struct {
-	tree    *host.Tree
+	tree    *hostfs.Tree
 	selinux ledger.Labeler // nil leaves labels to the kernel
 }
 
@@ -87,7 +87,7 @@ func (d *keyFiles) Set(ctx context.Context, c ledger.Change, _ ledger.State) err
 		return err
 	}
 	if c.Kind == Keys {
-		if now.Present && now.Type != string(host.Regular) {
+		if now.Present && now.Type != string(hostfs.Regular) {
 			return fmt.Errorf("writing %s: it is a %s, which is not followed", c.Target, now.Type)
 		}
 		if now.Present && c.Desired.Value != "" {
@@ -151,8 +151,8 @@ type labelsWithin struct {
 }
 
 // Labels returns the labels of paths in the home directory.
-func (l labelsWithin) Labels(ctx context.Context, types map[string]host.FileType) (map[string][]byte, error) {
-	outer := map[string]host.FileType{}
+func (l labelsWithin) Labels(ctx context.Context, types map[string]hostfs.FileType) (map[string][]byte, error) {
+	outer := map[string]hostfs.FileType{}
 	for p, t := range types {
 		outer[path.Join(l.home, p)] = t
 	}

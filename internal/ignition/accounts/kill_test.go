@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	var passwd types.Passwd
 	err := json.Unmarshal([]byte(allCommands), &passwd)
 	victim := &machine{root: root, dir: os.Getenv(victimDir)}
-	openErr := victim.open(func(l *ledger.Ledger, tree *host.Tree) {
+	openErr := victim.open(func(l *ledger.Ledger, tree *hostfs.Tree) {
 		if os.Getenv(victimVerb) == "undo" {
 			_, err = l.Undo(context.Background())
 		} else {
@@ -136,7 +136,7 @@ func (m *machine) killed(t *testing.T, verb, call string, n int) bool {
 // for it before it reads anything.
 func TestNextRunWaitsForTheCommand(t *testing.T) {
 	m := newMachine(t)
-	tree, err := host.OpenTree(m.root)
+	tree, err := hostfs.OpenTree(m.root)
 	if err != nil {
 		t.Fatal(err)
 	}

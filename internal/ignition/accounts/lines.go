@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -16,7 +17,7 @@ import (
 // lines is the driver of the lines of an account in the account files, which
 // shadow-utils write. An undo restores them unless another process has changed
 // one of them since. All other lines stay as they are.
-type lines struct{ tree *host.Tree }
+type lines struct{ tree *hostfs.Tree }
 
 // Get returns the lines, each behind its file, and the digests of those of each
 // file in Names. The ledger keeps the lines that existed before; of those that a
@@ -88,7 +89,7 @@ func (d *lines) Restore(ctx context.Context, c ledger.Change, before ledger.Stat
 }
 
 // edit changes the account files under the lock of shadow-utils.
-func edit(ctx context.Context, tree *host.Tree, change func(db database) error) error {
+func edit(ctx context.Context, tree *hostfs.Tree, change func(db database) error) error {
 	lock, err := tree.Lock(ctx, "/etc/.pwd.lock")
 	if err != nil {
 		return err
@@ -132,7 +133,7 @@ func (t table) replaced(name string, own, preceding []string) table {
 		}
 	}
 	rest := slices.DeleteFunc(slices.Clone(t.lines), func(line string) bool { return nameOf(line) == name })
-	if t.info.Type == host.Regular {
+	if t.info.Type == hostfs.Regular {
 		t.lines = slices.Insert(rest, at, own...)
 	}
 	return t
@@ -154,7 +155,7 @@ func (d *lines) mustStay(c ledger.Change, db database) (bool, error) {
 	if err != nil || uid < 0 || !d.tree.IsLive() {
 		return false, err
 	}
-	pids, err := host.Processes(uid)
+	pids, err := hostinfo.Processes(uid)
 	if err != nil || len(pids) == 0 {
 		return false, err
 	}

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
 // memberships is the driver of the memberships of a new user in groups whose lines
 // an undo does not restore. An undo removes the user from all groups.
-type memberships struct{ tree *host.Tree }
+type memberships struct{ tree *hostfs.Tree }
 
 // Get reports whether the user exists or is a member of a group.
 func (d *memberships) Get(_ context.Context, c ledger.Change) (ledger.State, error) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 )
 
 // No hash is in an argument, in the ledger's log, or in a file that others can
@@ -71,7 +71,7 @@ func TestHashIsNotInErrors(t *testing.T) {
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	_, err := m.apply(parsePasswd(t, `{"users":[{"name":"core","passwordHash":"$6$c$c"}]}`))
-	var failed *host.CommandError
+	var failed *command.Error
 	if !errors.As(err, &failed) || failed.Argv[0] != "chpasswd" || strings.Contains(err.Error(), "$6$") {
 		t.Errorf("error %v", err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"golang.org/x/sys/unix"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -171,15 +171,15 @@ func newMachine(t *testing.T) *machine {
 	return &machine{t: t, root: newRoot(t), dir: filepath.Join(t.TempDir(), "ledger")}
 }
 
-func (m *machine) with(do func(l *ledger.Ledger, tree *host.Tree)) {
+func (m *machine) with(do func(l *ledger.Ledger, tree *hostfs.Tree)) {
 	m.t.Helper()
 	if err := m.open(do); err != nil {
 		m.t.Fatal(err)
 	}
 }
 
-func (m *machine) open(do func(l *ledger.Ledger, tree *host.Tree)) error {
-	tree, err := host.OpenTree(m.root)
+func (m *machine) open(do func(l *ledger.Ledger, tree *hostfs.Tree)) error {
+	tree, err := hostfs.OpenTree(m.root)
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (m *machine) open(do func(l *ledger.Ledger, tree *host.Tree)) error {
 
 func (m *machine) apply(passwd types.Passwd) (made []ledger.PlannedChange, err error) {
 	m.t.Helper()
-	m.with(func(l *ledger.Ledger, tree *host.Tree) {
+	m.with(func(l *ledger.Ledger, tree *hostfs.Tree) {
 		made, err = Apply(m.t.Context(), l, "files", Input{Passwd: passwd, Tree: tree, Live: m.live})
 	})
 	return made, err
@@ -208,7 +208,7 @@ func (m *machine) apply(passwd types.Passwd) (made []ledger.PlannedChange, err e
 
 func (m *machine) undo() (outcome ledger.Outcome) {
 	m.t.Helper()
-	m.with(func(l *ledger.Ledger, _ *host.Tree) {
+	m.with(func(l *ledger.Ledger, _ *hostfs.Tree) {
 		var err error
 		if outcome, err = l.Undo(m.t.Context()); err != nil {
 			m.t.Fatalf("undo: %v", err)
@@ -219,7 +219,7 @@ func (m *machine) undo() (outcome ledger.Outcome) {
 
 func (m *machine) undoErr() (err error) {
 	m.t.Helper()
-	m.with(func(l *ledger.Ledger, _ *host.Tree) { _, err = l.Undo(m.t.Context()) })
+	m.with(func(l *ledger.Ledger, _ *hostfs.Tree) { _, err = l.Undo(m.t.Context()) })
 	return err
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -218,7 +218,7 @@ func TestUserMadeInPart(t *testing.T) {
 	passwd := parsePasswd(t, `{"users":[{"name":"core"}]}`)
 	left := 0
 	m.around = endAfter(&left)
-	m.with(func(l *ledger.Ledger, tree *host.Tree) { // as Apply does until it runs useradd
+	m.with(func(l *ledger.Ledger, tree *hostfs.Tree) { // as Apply does until it runs useradd
 		changes := []ledger.Change{userChange(passwd.Users[0])}
 		written, err := writtenBy(tree, []ledger.PlannedChange{{Change: changes[0]}})
 		if err != nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -59,12 +59,12 @@ func (d *decider) checkUnreplaced(t *touchedPath) error {
 // paths that change between a directory and another type.
 func (s *overlay) removals() ([]ledger.Change, error) {
 	gone := map[string]ledger.Change{}
-	look := func(p string, info host.Info, t *touchedPath) error {
+	look := func(p string, info hostfs.Info, t *touchedPath) error {
 		n, err := s.lstat(p)
-		if err != nil || info.Type == host.Absent {
+		if err != nil || info.Type == hostfs.Absent {
 			return err
 		}
-		if n.kind == host.Absent || (n.kind == host.Directory) != (info.Type == host.Directory) {
+		if n.kind == hostfs.Absent || (n.kind == hostfs.Directory) != (info.Type == hostfs.Directory) {
 			gone[p] = ledger.Change{Kind: changeKind(info.Type), Target: p, Reason: t.why, Overwrite: true}
 		}
 		return nil
@@ -80,7 +80,7 @@ func (s *overlay) removals() ([]ledger.Change, error) {
 		if !s.cleared[t.path] {
 			continue
 		}
-		if err := s.tree.Walk(t.path, func(p string, info host.Info) error { return look(p, info, t) }); err != nil {
+		if err := s.tree.Walk(t.path, func(p string, info hostfs.Info) error { return look(p, info, t) }); err != nil {
 			return nil, err
 		}
 	}
@@ -97,11 +97,11 @@ func (s *overlay) removals() ([]ledger.Change, error) {
 	return list, nil
 }
 
-func changeKind(kind host.FileType) ledger.Kind {
+func changeKind(kind hostfs.FileType) ledger.Kind {
 	switch kind {
-	case host.Directory:
+	case hostfs.Directory:
 		return ledger.Directory
-	case host.Symlink:
+	case hostfs.Symlink:
 		return ledger.Symlink
 	}
 	return ledger.File
@@ -110,14 +110,14 @@ func changeKind(kind host.FileType) ledger.Kind {
 // changesFor returns the changes that create one path, none if the path does not exist in the overlay.
 func (s *overlay) changesFor(t *touchedPath) ([]ledger.Change, error) {
 	n, err := s.lstat(t.path)
-	if err != nil || n.kind == host.Absent {
+	if err != nil || n.kind == hostfs.Absent {
 		return nil, err
 	}
 	change := ledger.Change{Kind: changeKind(n.kind), Target: t.path, Reason: t.why, Overwrite: t.overwrite, Desired: n.state()}
 	switch {
 	case t.implied:
 		return s.parentChanges(t, n, change)
-	case t.hardTarget != "" && n.kind != host.Directory:
+	case t.hardTarget != "" && n.kind != hostfs.Directory:
 		return s.hardLinkChanges(t, n, change)
 	}
 	return []ledger.Change{change}, nil
@@ -132,7 +132,7 @@ func (s *overlay) hardLinkChanges(t *touchedPath, n *node, change ledger.Change)
 	if err != nil {
 		return nil, err
 	}
-	if named != n && n.kind == host.Symlink {
+	if named != n && n.kind == hostfs.Symlink {
 		change.Desired = ledger.State{Present: true, UID: &n.uid, GID: &n.gid, Link: n.link}
 		return []ledger.Change{change}, nil
 	}
@@ -166,7 +166,7 @@ func (s *overlay) parentChanges(t *touchedPath, n *node, change ledger.Change) (
 	if err != nil {
 		return nil, err
 	}
-	if info.Type == host.Directory || n.mode != 0o755 || n.gid != 0 {
+	if info.Type == hostfs.Directory || n.mode != 0o755 || n.gid != 0 {
 		return []ledger.Change{change}, nil
 	}
 	return nil, nil
@@ -177,12 +177,12 @@ func (n *node) state() ledger.State {
 	state := n.explicit
 	if n.created {
 		state = ledger.State{Mode: &n.mode, UID: &n.uid, GID: &n.gid, Link: n.link}
-		if n.kind == host.Symlink {
+		if n.kind == hostfs.Symlink {
 			state.Mode = nil
 		}
 	}
 	state.Present = true
-	if n.kind == host.Regular && (n.created || n.written) {
+	if n.kind == hostfs.Regular && (n.created || n.written) {
 		file := ledger.FileState(n.content, n.mode)
 		state.Content, state.Digest, state.Size = file.Content, file.Digest, file.Size
 	}
@@ -196,7 +196,7 @@ func (d *decider) removeExisting(p, why string) error {
 	if err != nil {
 		return err
 	}
-	if there.kind == host.Directory && !d.in.Strict {
+	if there.kind == hostfs.Directory && !d.in.Strict {
 		return newObstacle("%s is a directory, which is not removed on a running host for what the config has there", path.Clean(p))
 	}
 	return d.overlay.remove(p, why)

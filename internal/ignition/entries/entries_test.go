@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -67,7 +67,7 @@ func (c scenario) check(t *testing.T) {
 }
 
 // changes returns all changes of the scenario. Those of the preset file of an image come last.
-func (c scenario) changes(t *testing.T, tree *host.Tree) ([]ledger.Change, error) {
+func (c scenario) changes(t *testing.T, tree *hostfs.Tree) ([]ledger.Change, error) {
 	t.Helper()
 	decision, err := Decide(inputOf(t, tree, c.config, !c.runningHost))
 	if err != nil || c.runningHost {

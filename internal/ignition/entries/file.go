@@ -7,7 +7,7 @@ import (
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 const fileMode = 0o644 // of new files
@@ -23,9 +23,9 @@ func (d *decider) file(e entry, file types.File) error {
 	appended := d.in.Appends[file.Path]
 	var n *node
 	switch {
-	case there.kind == host.Regular && !source:
+	case there.kind == hostfs.Regular && !source:
 		n, err = d.updatedFile(there, appended, d.in.Strict && e.path != PresetPath)
-	case there.kind == host.Regular && !d.in.Strict, d.canCreate(t, there, "a file"), there.kind == host.Symlink && source:
+	case there.kind == hostfs.Regular && !d.in.Strict, d.canCreate(t, there, "a file"), there.kind == hostfs.Symlink && source:
 		content := append([]byte{}, d.in.Contents[file.Path]...)
 		n, err = d.newFile(e, append(content, appended...))
 	default:
@@ -42,7 +42,7 @@ func (d *decider) file(e entry, file types.File) error {
 // nothing without overwrite. However, the existing path can equal the final result, even one of
 // another entry. Therefore the entry is created, and checkUnreplaced compares the result.
 func (d *decider) canCreate(t *touchedPath, there *node, what string) bool {
-	if there.kind == host.Absent {
+	if there.kind == hostfs.Absent {
 		return true
 	}
 	if d.in.Strict {
@@ -55,7 +55,7 @@ func (d *decider) newFile(e entry, content []byte) (*node, error) {
 	if err := d.overlay.parents(e.path, e.node.Path); err != nil {
 		return nil, err
 	}
-	n, err := d.overlay.newNode(e.path, host.Regular, fileMode)
+	n, err := d.overlay.newNode(e.path, hostfs.Regular, fileMode)
 	if err != nil {
 		return nil, err
 	}

@@ -3,17 +3,17 @@ package entries
 import (
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
 // Tree reads a file tree. *host.Tree implements it.
 type Tree interface {
-	Lstat(p string) (host.Info, error)
-	ReadFile(p string) ([]byte, host.Info, error)
-	Walk(p string, visit func(p string, info host.Info) error) error
+	Lstat(p string) (hostfs.Info, error)
+	ReadFile(p string) ([]byte, hostfs.Info, error)
+	Walk(p string, visit func(p string, info hostfs.Info) error) error
 	Mounts(p string) ([]string, error)
-	GuardLinks(p string) *host.LinkGuard
+	GuardLinks(p string) *hostfs.LinkGuard
 }
 
 // Input holds the config and the tree from which Decide decides.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // link creates a symbolic link, or keeps an existing one with the same target.
@@ -16,18 +16,18 @@ func (d *decider) link(e entry, link types.Link) error {
 	}
 	target := *link.Target
 	switch {
-	case there.kind == host.Symlink && path.Clean(there.link) == path.Clean(target):
+	case there.kind == hostfs.Symlink && path.Clean(there.link) == path.Clean(target):
 		n := *there
 		n.explicit.Link = there.link
 		return d.overlay.setNode(e.path, &n)
-	case d.canCreate(t, there, "a link to "+target), there.kind == host.Symlink, there.kind == host.Regular:
+	case d.canCreate(t, there, "a link to "+target), there.kind == hostfs.Symlink, there.kind == hostfs.Regular:
 	default:
 		return newObstacle("%s shall be a link to %s, but a %s is there", t.path, target, there)
 	}
 	if err := d.overlay.parents(e.path, e.node.Path); err != nil {
 		return err
 	}
-	n := &node{kind: host.Symlink, link: target, created: true}
+	n := &node{kind: hostfs.Symlink, link: target, created: true}
 	if d.in.Strict {
 		if err := d.ownerOfTarget(n, e.path); err != nil {
 			return err
@@ -51,7 +51,7 @@ func (d *decider) ownerOfTarget(n *node, p string) error {
 		return d.problems.collect(err)
 	}
 	target, err := d.overlay.lstat(real)
-	if err == nil && target.kind != host.Absent {
+	if err == nil && target.kind != hostfs.Absent {
 		n.uid, n.gid = target.uid, target.gid
 	}
 	return err
@@ -73,14 +73,14 @@ func (d *decider) hardLink(e entry, target string) error {
 		return err
 	}
 	switch {
-	case there.kind == host.Directory && there.isSameFile(named):
+	case there.kind == hostfs.Directory && there.isSameFile(named):
 		return nil // Ignition makes no further checks
-	case named.kind == host.Absent:
+	case named.kind == hostfs.Absent:
 		return newObstacle("%s shall be a hard link to %s, where nothing is", t.path, target)
-	case named.kind == host.Directory || named.kind == host.Other:
+	case named.kind == hostfs.Directory || named.kind == hostfs.Other:
 		return newObstacle("%s shall be a hard link to %s, which is a %s", t.path, target, named)
-	case there.kind == host.Absent || there.isSameFile(named):
-	case !d.in.Strict && (there.kind == host.Symlink || there.kind == host.Regular):
+	case there.kind == hostfs.Absent || there.isSameFile(named):
+	case !d.in.Strict && (there.kind == hostfs.Symlink || there.kind == hostfs.Regular):
 	default:
 		return newObstacle("%s shall be a hard link to %s, but another %s is there", t.path, target, there)
 	}

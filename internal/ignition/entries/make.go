@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // maxRemoved limits the size of a directory tree that an entry replaces: the ledger backs up
@@ -36,16 +36,16 @@ func (s *overlay) parents(p, why string) error {
 		return err
 	}
 	switch n.kind {
-	case host.Directory:
+	case hostfs.Directory:
 		return nil
-	case host.Absent:
+	case hostfs.Absent:
 	default:
 		return newObstacle("%s is a %s, so that nothing can be below it, as %s shall", dir, n, p)
 	}
 	if err := s.parents(dir, why); err != nil {
 		return err
 	}
-	n, err = s.newNode(dir, host.Directory, 0o755)
+	n, err = s.newNode(dir, hostfs.Directory, 0o755)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (s *overlay) touchParent(dir, why string) {
 	}
 	t := &touchedPath{path: dir, why: why, implied: true}
 	s.touchedAt[dir] = t
-	at := slices.IndexFunc(s.touched, func(below *touchedPath) bool { return host.IsWithin(below.path, dir) })
+	at := slices.IndexFunc(s.touched, func(below *touchedPath) bool { return hostfs.IsWithin(below.path, dir) })
 	if at < 0 {
 		at = len(s.touched)
 	}
@@ -70,7 +70,7 @@ func (s *overlay) touchParent(dir, why string) {
 
 // newNode returns a new node owned by root. A directory with the setgid bit passes on its group
 // and, to directories, the bit.
-func (s *overlay) newNode(p string, kind host.FileType, mode uint32) (*node, error) {
+func (s *overlay) newNode(p string, kind hostfs.FileType, mode uint32) (*node, error) {
 	const setgid = 0o2000
 	parent, err := s.lstat(path.Dir(p))
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *overlay) newNode(p string, kind host.FileType, mode uint32) (*node, err
 	n := &node{kind: kind, mode: mode, created: true, contentKnown: true}
 	if parent.mode&setgid != 0 {
 		n.gid = parent.gid
-		if kind == host.Directory {
+		if kind == hostfs.Directory {
 			n.mode |= setgid
 		}
 	}
@@ -91,7 +91,7 @@ func (s *overlay) newNode(p string, kind host.FileType, mode uint32) (*node, err
 func (s *overlay) setNode(p string, n *node) error {
 	s.nodes[p] = n
 	info, err := s.lstatTree(p)
-	if err != nil || (n.kind != host.Regular && n.kind != host.Symlink) || n.inode != (inode{}) {
+	if err != nil || (n.kind != hostfs.Regular && n.kind != hostfs.Symlink) || n.inode != (inode{}) {
 		return err
 	}
 	same, err := s.unchanged(p, n, info)
@@ -102,17 +102,17 @@ func (s *overlay) setNode(p string, n *node) error {
 }
 
 // unchanged reports whether a node equals the file at a path of the tree.
-func (s *overlay) unchanged(p string, n *node, info host.Info) (bool, error) {
+func (s *overlay) unchanged(p string, n *node, info hostfs.Info) (bool, error) {
 	if n.kind != info.Type || n.uid != info.UID || n.gid != info.GID || n.link != info.Link {
 		return false, nil
 	}
-	if n.kind == host.Absent || n.kind == host.Symlink {
+	if n.kind == hostfs.Absent || n.kind == hostfs.Symlink {
 		return true, nil
 	}
 	if n.mode != info.Mode {
 		return false, nil
 	}
-	if n.kind != host.Regular || !n.contentKnown {
+	if n.kind != hostfs.Regular || !n.contentKnown {
 		return true, nil
 	}
 	if int64(len(n.content)) != info.Size {
@@ -125,25 +125,25 @@ func (s *overlay) unchanged(p string, n *node, info host.Info) (bool, error) {
 // remove removes a path, for a directory with its contents.
 func (s *overlay) remove(p, why string) error {
 	n, err := s.lstat(p)
-	if err != nil || n.kind == host.Absent {
+	if err != nil || n.kind == hostfs.Absent {
 		return err
 	}
 	info, err := s.lstatTree(p)
 	if err != nil {
 		return err
 	}
-	if info.Type == host.Other {
+	if info.Type == hostfs.Other {
 		return newObstacle("%s is a special file, which could not be given back", p)
 	}
-	if info.Type == host.Directory && !s.cleared[p] {
+	if info.Type == hostfs.Directory && !s.cleared[p] {
 		if err := s.removable(p, info.Device); err != nil {
 			return err
 		}
 	}
-	if n.kind == host.Directory {
+	if n.kind == hostfs.Directory {
 		maps.DeleteFunc(s.nodes, func(inner string, _ *node) bool { return strings.HasPrefix(inner, p+"/") })
 	}
-	s.cleared[p] = s.cleared[p] || info.Type == host.Directory
+	s.cleared[p] = s.cleared[p] || info.Type == hostfs.Directory
 	s.nodes[p] = &node{}
 	s.touch(p, why)
 	return nil
@@ -160,14 +160,14 @@ func (s *overlay) removable(p string, device uint64) error {
 		return newObstacle("the directory %s would be removed, but something is mounted at %s", p, mounts[0])
 	}
 	count := 0
-	return s.tree.Walk(p, func(inner string, info host.Info) error {
+	return s.tree.Walk(p, func(inner string, info hostfs.Info) error {
 		count++
 		switch {
 		case count > maxRemoved:
 			return newObstacle("the directory %s would be removed, but it holds more than %d entries", p, maxRemoved)
 		case info.Device != device:
 			return newObstacle("the directory %s would be removed, but something is mounted at %s", p, inner)
-		case info.Type == host.Other:
+		case info.Type == hostfs.Other:
 			return newObstacle("the directory %s would be removed, but %s is a special file, which could not be given back", p, inner)
 		}
 		return nil

@@ -6,7 +6,7 @@ import (
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -109,8 +109,8 @@ func (d *Decision) UnitLinks() ([]ledger.Change, error) {
 		return nil, err
 	}
 	var links []ledger.Change
-	err = d.decider.in.Tree.Walk(dir, func(p string, info host.Info) error {
-		if info.Type == host.Symlink || info.Type == host.Directory {
+	err = d.decider.in.Tree.Walk(dir, func(p string, info hostfs.Info) error {
+		if info.Type == hostfs.Symlink || info.Type == hostfs.Directory {
 			links = append(links, ledger.Change{Kind: changeKind(info.Type), Target: p, Reason: "disabled units"})
 		}
 		return nil
@@ -134,10 +134,10 @@ func (d *decider) appendPreset(line string) error {
 		return err
 	}
 	appended := []byte(line + "\n")
-	if there.kind == host.Absent {
+	if there.kind == hostfs.Absent {
 		return d.unitFile(real, string(appended))
 	}
-	if there.kind != host.Regular {
+	if there.kind != hostfs.Regular {
 		return newObstacle("%s shall be a file, but a %s is there", real, there)
 	}
 	content, err := d.overlay.read(there)

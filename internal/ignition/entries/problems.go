@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -61,7 +61,7 @@ func newObstacle(format string, args ...any) error {
 // linkObstacle returns an obstacle for an error about a symbolic link above p that is not
 // followed, and other errors unchanged.
 func linkObstacle(p string, err error) error {
-	var unsafe *host.UnsafeLinkError
+	var unsafe *hostfs.UnsafeLinkError
 	if !errors.As(err, &unsafe) {
 		return err
 	}

@@ -7,27 +7,27 @@ import (
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // mountedTree is a tree with a mount point.
 type mountedTree struct {
-	*host.Tree
+	*hostfs.Tree
 	at string
 }
 
 func (m mountedTree) Mounts(p string) ([]string, error) {
-	if host.IsWithin(m.at, p) {
+	if hostfs.IsWithin(m.at, p) {
 		return []string{m.at}, nil
 	}
 	return nil, nil
 }
 
 // fullTree is a tree that reports more files than it has.
-type fullTree struct{ *host.Tree }
+type fullTree struct{ *hostfs.Tree }
 
-func (f fullTree) Walk(p string, visit func(string, host.Info) error) error {
+func (f fullTree) Walk(p string, visit func(string, hostfs.Info) error) error {
 	info, err := f.Lstat(p)
 	for range maxRemoved + 1 {
 		if err == nil {
@@ -39,10 +39,10 @@ func (f fullTree) Walk(p string, visit func(string, host.Info) error) error {
 
 // otherDeviceTree is a tree with a directory on another file system that the mount table lists under
 // another name.
-type otherDeviceTree struct{ *host.Tree }
+type otherDeviceTree struct{ *hostfs.Tree }
 
-func (o otherDeviceTree) Walk(p string, visit func(string, host.Info) error) error {
-	return o.Tree.Walk(p, func(p string, info host.Info) error {
+func (o otherDeviceTree) Walk(p string, visit func(string, hostfs.Info) error) error {
+	return o.Tree.Walk(p, func(p string, info hostfs.Info) error {
 		info.Device++
 		return visit(p, info)
 	})
@@ -53,7 +53,7 @@ func TestDecideReportsProblems(t *testing.T) {
 	for name, c := range map[string]struct {
 		tree, config string
 		join         bool
-		around       func(*host.Tree) Tree
+		around       func(*hostfs.Tree) Tree
 		code         report.Code
 		want         []string
 		not          string
@@ -138,17 +138,17 @@ func TestDecideReportsProblems(t *testing.T) {
 		},
 		"a mount in a directory that would go": {
 			tree: "d /d/m", config: overFile, code: report.Failed,
-			around: func(tree *host.Tree) Tree { return mountedTree{tree, "/d/m"} },
+			around: func(tree *hostfs.Tree) Tree { return mountedTree{tree, "/d/m"} },
 			want:   []string{"the directory /d would be removed, but something is mounted at /d/m"},
 		},
 		"another file system in a directory that would go": {
 			tree: "d /d/m", config: overFile, code: report.Failed,
-			around: func(tree *host.Tree) Tree { return otherDeviceTree{tree} },
+			around: func(tree *hostfs.Tree) Tree { return otherDeviceTree{tree} },
 			want:   []string{"the directory /d would be removed, but something is mounted at /d/m"},
 		},
 		"too large a directory": {
 			tree: "d /d", config: overFile, code: report.Failed,
-			around: func(tree *host.Tree) Tree { return fullTree{tree} },
+			around: func(tree *hostfs.Tree) Tree { return fullTree{tree} },
 			want:   []string{"the directory /d would be removed, but it holds more than 100000 entries"},
 		},
 		"on a host that joins no tree goes": {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // stateDir holds the ledger of a joined host, and applyDir that of a tree while a config is
@@ -33,7 +33,7 @@ func (in Input) isForbidden(p string) bool {
 		dirs = append(dirs, stateDir)
 	}
 	for _, dir := range dirs {
-		if host.IsWithin(p, dir) {
+		if hostfs.IsWithin(p, dir) {
 			return true
 		}
 	}

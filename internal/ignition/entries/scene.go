@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -13,16 +13,16 @@ import (
 // Its paths are real paths, without symbolic links in their parents.
 type overlay struct {
 	tree      Tree
-	treeInfo  map[string]host.Info // cache of Lstat of the tree
-	nodes     map[string]*node     // changed nodes, and cached ones
-	cleared   map[string]bool      // directories of the tree that were removed with their contents
+	treeInfo  map[string]hostfs.Info // cache of Lstat of the tree
+	nodes     map[string]*node       // changed nodes, and cached ones
+	cleared   map[string]bool        // directories of the tree that were removed with their contents
 	touched   []*touchedPath
 	touchedAt map[string]*touchedPath
 }
 
 // node is one file, directory or link in the overlay.
 type node struct {
-	kind     host.FileType
+	kind     hostfs.FileType
 	mode     uint32
 	uid, gid int
 	link     string // of a symbolic link
@@ -52,13 +52,13 @@ type touchedPath struct {
 
 func newOverlay(tree Tree) *overlay {
 	return &overlay{
-		tree: tree, treeInfo: map[string]host.Info{}, nodes: map[string]*node{},
+		tree: tree, treeInfo: map[string]hostfs.Info{}, nodes: map[string]*node{},
 		cleared: map[string]bool{}, touchedAt: map[string]*touchedPath{},
 	}
 }
 
 // lstatTree returns the file information of the tree itself.
-func (s *overlay) lstatTree(p string) (host.Info, error) {
+func (s *overlay) lstatTree(p string) (hostfs.Info, error) {
 	if info, seen := s.treeInfo[p]; seen {
 		return info, nil
 	}
@@ -72,7 +72,7 @@ func (s *overlay) lstatTree(p string) (host.Info, error) {
 // lstat returns the node at a real path. The node of a missing path has kind Absent.
 func (s *overlay) lstat(p string) (*node, error) {
 	if p == "/" {
-		return &node{kind: host.Directory, mode: 0o755}, nil
+		return &node{kind: hostfs.Directory, mode: 0o755}, nil
 	}
 	if n := s.nodes[p]; n != nil {
 		return n, nil
@@ -142,7 +142,7 @@ func (s *overlay) walk(p string, there bool) (real string, found bool, err error
 		if err != nil {
 			return "", false, err
 		}
-		if n.kind == host.Symlink {
+		if n.kind == hostfs.Symlink {
 			if links++; links > maxLinks {
 				return "", false, newObstacle("%s leads over more than %d symbolic links", p, maxLinks)
 			}
@@ -159,7 +159,7 @@ func (s *overlay) walk(p string, there bool) (real string, found bool, err error
 			rest = append(strings.Split(n.link, "/"), rest...)
 			continue
 		}
-		if there && (n.kind == host.Absent || (n.kind != host.Directory && len(rest) > 0)) {
+		if there && (n.kind == hostfs.Absent || (n.kind != hostfs.Directory && len(rest) > 0)) {
 			return "", false, nil
 		}
 		real = next
@@ -172,7 +172,7 @@ func (s *overlay) walk(p string, there bool) (real string, found bool, err error
 
 // ownerUID returns the owner's UID, -1 for a missing file.
 func (n *node) ownerUID() int {
-	if n.kind == host.Absent {
+	if n.kind == hostfs.Absent {
 		return -1
 	}
 	return n.uid
@@ -184,7 +184,7 @@ func (n *node) isSameFile(other *node) bool {
 }
 
 func (n *node) String() string {
-	if n.kind == host.Symlink {
+	if n.kind == hostfs.Symlink {
 		return fmt.Sprintf("link to %s", n.link)
 	}
 	return string(n.kind)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // entry is one directory, file or link of the config.
@@ -112,7 +112,7 @@ func (d *decider) beginEntry(e entry) (*touchedPath, *node, error) {
 func (d *decider) directory(e entry, mode *int) error {
 	if there, err := d.overlay.lstat(e.path); err != nil {
 		return err
-	} else if !d.in.Strict && there.kind == host.Directory {
+	} else if !d.in.Strict && there.kind == hostfs.Directory {
 		e.node.Overwrite = nil // its contents belong to the host
 	}
 	t, n, err := d.beginEntry(e)
@@ -120,14 +120,14 @@ func (d *decider) directory(e entry, mode *int) error {
 		return err
 	}
 	switch {
-	case n.kind == host.Directory:
+	case n.kind == hostfs.Directory:
 		copied := *n
 		n = &copied
 	case d.canCreate(t, n, "a directory"):
 		if err := d.overlay.parents(e.path, e.node.Path); err != nil {
 			return err
 		}
-		if n, err = d.overlay.newNode(e.path, host.Directory, 0o755); err != nil {
+		if n, err = d.overlay.newNode(e.path, hostfs.Directory, 0o755); err != nil {
 			return err
 		}
 	default:

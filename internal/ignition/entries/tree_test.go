@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"github.com/vincent-petithory/dataurl"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
@@ -28,7 +28,7 @@ import (
 //	f /etc/motd 0600 7:8 =hello
 //
 // Parents are created with mode 0755.
-func newTree(t *testing.T, lines string) (*host.Tree, string) {
+func newTree(t *testing.T, lines string) (*hostfs.Tree, string) {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "root")
 	must(t, os.Mkdir(root, 0o755)) //nolint:gosec // as the root of a host
@@ -37,7 +37,7 @@ func newTree(t *testing.T, lines string) (*host.Tree, string) {
 			createPath(t, root, line)
 		}
 	}
-	tree, err := host.OpenTree(root)
+	tree, err := hostfs.OpenTree(root)
 	must(t, err)
 	t.Cleanup(func() { tree.Close() })
 	return tree, root
@@ -121,7 +121,7 @@ func listing(t *testing.T, root string) string {
 }
 
 // inputOf parses a config as Ignition does and decodes its contents.
-func inputOf(t *testing.T, tree *host.Tree, config string, strict bool) Input {
+func inputOf(t *testing.T, tree *hostfs.Tree, config string, strict bool) Input {
 	t.Helper()
 	if !strings.Contains(config, `"ignition"`) {
 		config = `{"ignition":{"version":"3.6.0"},` + strings.TrimPrefix(config, "{")
@@ -159,7 +159,7 @@ func decodeResource(t *testing.T, resource types.Resource) []byte {
 }
 
 // openLedger opens a ledger for the paths of a tree.
-func openLedger(t *testing.T, tree *host.Tree) *ledger.Ledger {
+func openLedger(t *testing.T, tree *hostfs.Tree) *ledger.Ledger {
 	t.Helper()
 	paths := &ledger.Paths{Tree: tree}
 	l, err := ledger.Open(filepath.Join(t.TempDir(), "ledger"), map[ledger.Kind]ledger.Driver{

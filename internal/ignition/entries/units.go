@@ -5,7 +5,7 @@ import (
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // Paths of systemd.
@@ -80,13 +80,13 @@ func (d *decider) unitFile(p, content string) error {
 	if err != nil {
 		return err
 	}
-	if there.kind == host.Directory || there.kind == host.Other {
+	if there.kind == hostfs.Directory || there.kind == hostfs.Other {
 		return newObstacle("%s shall be a file, but a %s is there", real, there)
 	}
 	if err := d.overlay.parents(real, p); err != nil {
 		return err
 	}
-	n, err := d.overlay.newNode(real, host.Regular, fileMode)
+	n, err := d.overlay.newNode(real, hostfs.Regular, fileMode)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (d *decider) mask(p string) error {
 	if err := d.removeExisting(real, t.why); err != nil {
 		return err
 	}
-	n, err := d.overlay.newNode(real, host.Symlink, 0)
+	n, err := d.overlay.newNode(real, hostfs.Symlink, 0)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (d *decider) unmask(p string) error {
 		return err
 	}
 	there, err := d.overlay.lstat(real)
-	if err != nil || there.kind != host.Symlink || there.link != maskTarget {
+	if err != nil || there.kind != hostfs.Symlink || there.link != maskTarget {
 		return err
 	}
 	return d.removeExisting(real, changeReason(p, real))

@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
@@ -97,14 +97,14 @@ func (a *migration) activatePort(ctx context.Context) error {
 // A checkpoint does not cover this state: only the rollback timer does.
 func (a *migration) attachPort(ctx context.Context) error {
 	var err error
-	if a.reversePathFilter, err = host.ReversePathFilter(ovs.BridgeName); err != nil {
+	if a.reversePathFilter, err = hostnet.ReversePathFilter(ovs.BridgeName); err != nil {
 		return err
 	}
-	if err := host.SetReversePathFilter(ovs.BridgeName, "2"); err != nil {
+	if err := hostnet.SetReversePathFilter(ovs.BridgeName, "2"); err != nil {
 		return err
 	}
 	for _, gateway := range a.Gateways() {
-		if err := host.CopyNeighbour(gateway, a.Uplink, ovs.BridgeName); err != nil {
+		if err := hostnet.CopyNeighbour(gateway, a.Uplink, ovs.BridgeName); err != nil {
 			return err
 		}
 	}
@@ -124,7 +124,7 @@ func (a *migration) activateNIC(ctx context.Context) error {
 	if err := take(); err != nil {
 		return err
 	}
-	return host.SetReversePathFilter(ovs.BridgeName, a.reversePathFilter)
+	return hostnet.SetReversePathFilter(ovs.BridgeName, a.reversePathFilter)
 }
 
 // applyFinalMetrics makes br-ex's routes better than those of other interfaces.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
@@ -59,7 +59,7 @@ func (d *Driver) removeBridge(ctx context.Context, nic string) error {
 		return openvswitch.DeleteBridge(ctx, ovs.BridgeName)
 	}
 	errs := []error{openvswitch.DeleteBridgeNoWait(ctx, ovs.BridgeName)}
-	links, err := host.Links()
+	links, err := hostnet.Links()
 	if err != nil {
 		errs = append(errs, fmt.Errorf("looking whether %s is a port of a bridge: %w", nic, err))
 	}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -21,16 +23,16 @@ const defaultRollbackTimeout = 90 * time.Second
 // Driver is the ledger's driver of br-ex.
 type Driver struct {
 	NM              *networkmanager.Client // nil: NetworkManager is not running
-	Systemd         *host.Systemd
-	Tree            *host.Tree    // the file system of the host
+	Systemd         *systemd.Manager
+	Tree            *hostfs.Tree  // the file system of the host
 	Dir             string        // of the agent's state; contains the pending file
 	RollbackTimeout time.Duration // time until the network of a killed migration is restored; 0: 90 s
 
 	options    ovs.Options
 	log        report.Log
 	endpoints  []Endpoint
-	outage     *host.Outage // of the finished migration, if measurable
-	gatewayErr error        // why the gateway does not respond after a rollback; nil: it responds
+	outage     *hostnet.Outage // of the finished migration, if measurable
+	gatewayErr error           // why the gateway does not respond after a rollback; nil: it responds
 }
 
 var (

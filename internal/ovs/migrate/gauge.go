@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
@@ -14,7 +14,7 @@ import (
 // that ignores echo requests, it measures nothing.
 type outageMonitor struct {
 	gateway netip.Addr
-	echo    *host.Pinger
+	echo    *hostnet.Pinger
 }
 
 func startOutageMonitor(ctx context.Context, uplink string, carried ovs.AddressState) outageMonitor {
@@ -22,7 +22,7 @@ func startOutageMonitor(ctx context.Context, uplink string, carried ovs.AddressS
 	if len(gateways) == 0 {
 		return outageMonitor{}
 	}
-	echo, err := host.StartPinger(ctx, gateways[0], sourceAddress(gateways[0], carried.Stable), uplink, ovs.BridgeName)
+	echo, err := hostnet.StartPinger(ctx, gateways[0], sourceAddress(gateways[0], carried.Stable), uplink, ovs.BridgeName)
 	if err != nil {
 		return outageMonitor{}
 	}
@@ -49,7 +49,7 @@ func (g outageMonitor) sinceLastReply() (time.Duration, bool) {
 }
 
 // stop ends the measurement. It returns nil if there is none.
-func (g outageMonitor) stop() *host.Outage {
+func (g outageMonitor) stop() *hostnet.Outage {
 	if g.echo == nil {
 		return nil
 	}

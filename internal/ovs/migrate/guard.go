@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
@@ -39,7 +39,7 @@ const (
 // backslash and a semicolon, and reads it back that way after a daemon-reload
 // (252).
 func startRollbackTimer(ctx context.Context, after time.Duration, journalPath string, o ovs.Backup) error {
-	_, err := host.Run(ctx, "systemd-run", "--quiet", "--collect", "--unit="+rollbackUnit,
+	_, err := command.Run(ctx, "systemd-run", "--quiet", "--collect", "--unit="+rollbackUnit,
 		"--description=Give the network back if hcp-node-agent died while it made br-ex",
 		fmt.Sprintf("--on-active=%ds", int(after.Seconds())), "--timer-property=AccuracySec=500ms",
 		"/bin/sh", "-c", rollbackScript(journalPath, o))

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
@@ -35,21 +35,21 @@ func bridged(t *testing.T) ovs.Facts {
 			{Name: "eth0", Type: "system"},
 		},
 	}}
-	f.Links = append(f.Links, host.Link{Name: "br-ex", Index: 9, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.177/24")}})
-	f.Routes = []host.Route{{Link: "br-ex", Gateway: netip.MustParseAddr("192.0.2.1"), Metric: 48, Family: 4}}
+	f.Links = append(f.Links, hostnet.Link{Name: "br-ex", Index: 9, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.177/24")}})
+	f.Routes = []hostnet.Route{{Link: "br-ex", Gateway: netip.MustParseAddr("192.0.2.1"), Metric: 48, Family: 4}}
 	return f
 }
 
-func route(link string, family, metric int, gateway string) host.Route {
-	r := host.Route{Link: link, Family: family, Metric: metric}
+func route(link string, family, metric int, gateway string) hostnet.Route {
+	r := hostnet.Route{Link: link, Family: family, Metric: metric}
 	if gateway != "" {
 		r.Gateway = netip.MustParseAddr(gateway)
 	}
 	return r
 }
 
-func link(name string, index int, addresses ...string) host.Link {
-	l := host.Link{Name: name, Index: index}
+func link(name string, index int, addresses ...string) hostnet.Link {
+	l := hostnet.Link{Name: name, Index: index}
 	for _, address := range addresses {
 		l.Addresses = append(l.Addresses, netip.MustParsePrefix(address))
 	}

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
@@ -19,7 +19,7 @@ import (
 // when a router responds, which it may delay for seconds (RFC 4861, 6.2.6), and
 // after one second of duplicate address detection. nil keeps nothing.
 type ipv6Addresses struct {
-	hold      *host.AddressKeeper
+	hold      *hostnet.AddressKeeper
 	link      string
 	addresses []netip.Prefix
 	gateway   netip.Addr
@@ -33,7 +33,7 @@ func keepIPv6(link string, profile networkmanager.Settings, now networkmanager.I
 	if !ovs.HasAddresses(profile, networkmanager.IPv6) || len(now.Addresses) == 0 {
 		return nil, nil
 	}
-	hold, err := host.StartAddressKeeper(link, now.Addresses, now.Gateway, metric+1)
+	hold, err := hostnet.StartAddressKeeper(link, now.Addresses, now.Gateway, metric+1)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (h *ipv6Addresses) missing(facts ovs.Facts) string {
 			return fmt.Sprintf("NetworkManager has not given it the address %s yet", prefix.Addr())
 		}
 	}
-	if route, ok := host.DefaultRouteOf(facts.Routes, 6, h.link); h.gateway.IsValid() && ok && route.Metric > h.metric {
+	if route, ok := hostnet.DefaultRouteOf(facts.Routes, 6, h.link); h.gateway.IsValid() && ok && route.Metric > h.metric {
 		return "NetworkManager has not made the default route of IPv6 yet"
 	}
 	return ""

@@ -4,7 +4,7 @@ import (
 	"os"
 	"path"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
@@ -13,7 +13,7 @@ import (
 // final: while it exists, the timer, the unit at boot and the next run all
 // restore the Backup in it.
 type pendingFile struct {
-	tree *host.Tree
+	tree *hostfs.Tree
 	dir  string
 }
 
@@ -44,8 +44,8 @@ func (j pendingFile) write(o ovs.Backup) error {
 	if err := j.tree.MkdirAll(path.Dir(bootUnitLink)); err != nil {
 		return err
 	}
-	owned := func(mode uint32) host.Attr {
-		return host.Attr{Mode: mode, UID: os.Geteuid(), GID: os.Getegid()}
+	owned := func(mode uint32) hostfs.Attr {
+		return hostfs.Attr{Mode: mode, UID: os.Geteuid(), GID: os.Getegid()}
 	}
 	batch := j.tree.NewBatch()
 	defer batch.Abort()

@@ -5,7 +5,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
@@ -22,7 +23,7 @@ func (d *Driver) pinMAC(ctx context.Context, original networkmanager.Ref, o *ovs
 	if nic.Type != networkmanager.Bond || nic.MAC == "" || cloned || o.Settings.Text(section, "assigned-mac-address") != "" {
 		return nothing, nil
 	}
-	links, err := host.Links()
+	links, err := hostnet.Links()
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +58,7 @@ func (d *Driver) pinMAC(ctx context.Context, original networkmanager.Ref, o *ovs
 		}
 		batch := d.Tree.NewBatch()
 		defer batch.Abort()
-		if err := batch.Stage(file, content, host.Attr{Mode: info.Mode, UID: info.UID, GID: info.GID, Xattrs: info.Xattrs}); err != nil {
+		if err := batch.Stage(file, content, hostfs.Attr{Mode: info.Mode, UID: info.UID, GID: info.GID, Xattrs: info.Xattrs}); err != nil {
 			return err
 		}
 		if err := batch.Commit(); err != nil {

@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 )
 
 const (
@@ -41,7 +41,7 @@ func watchGateway(ctx context.Context, gateway netip.Addr, silence func() (time.
 // While the NIC is attached to br-ex and still has its addresses, there are two
 // such links, and replies to requests from the NIC arrive on br-ex.
 func probeByRoute(ctx context.Context, gateway netip.Addr) error {
-	routes, err := host.DefaultRoutes()
+	routes, err := hostnet.DefaultRoutes()
 	if err != nil {
 		return err
 	}
@@ -60,6 +60,6 @@ func probeByRoute(ctx context.Context, gateway netip.Addr) error {
 func probeOnLink(ctx context.Context, link string, gateway netip.Addr) error {
 	ctx, cancel := context.WithTimeout(ctx, gatewayTimeout)
 	defer cancel()
-	_, err := host.ProbeNeighbour(ctx, link, gateway)
+	_, err := hostnet.ProbeNeighbour(ctx, link, gateway)
 	return err
 }

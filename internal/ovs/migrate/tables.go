@@ -1,7 +1,7 @@
 package migrate
 
 import (
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
@@ -53,7 +53,7 @@ func routesInTables(s networkmanager.Settings, family networkmanager.Family) []t
 // tables.
 func (a *migration) removeStaleTableRoutes() error {
 	for _, route := range staleTableRoutes(a.Staged.Static, a.Profiles.BridgeIP) {
-		if err := host.RemoveRoute(ovs.BridgeName, route.Destination, int(route.Table), route.metric); err != nil {
+		if err := hostnet.RemoveRoute(ovs.BridgeName, route.Destination, int(route.Table), route.metric); err != nil {
 			return err
 		}
 	}

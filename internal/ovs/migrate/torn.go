@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
 
@@ -24,8 +24,8 @@ const truncationRecheckDelay = time.Second
 // isTruncated reports whether a power loss has interrupted Open vSwitch while
 // it created the file: the file is empty and remains so. (Timestamps do not
 // help: each attempt to start updates them.)
-func isTruncated(first, later host.Info) bool {
-	empty := func(file host.Info) bool { return file.Type == host.Regular && file.Size == 0 }
+func isTruncated(first, later hostfs.Info) bool {
+	empty := func(file hostfs.Info) bool { return file.Type == hostfs.Regular && file.Size == 0 }
 	return empty(first) && empty(later) && first.Inode == later.Inode
 }
 
@@ -68,8 +68,8 @@ func (d *Driver) RemoveTruncatedDatabase(ctx context.Context) error {
 	return d.Systemd.ResetFailed(ctx, "ovsdb-server.service")
 }
 
-func (d *Driver) statOpenVSwitchFiles() (map[string]host.Info, error) {
-	found := map[string]host.Info{}
+func (d *Driver) statOpenVSwitchFiles() (map[string]hostfs.Info, error) {
+	found := map[string]hostfs.Info{}
 	for _, file := range openVSwitchFiles() {
 		info, err := d.Tree.Lstat(file)
 		if err != nil {

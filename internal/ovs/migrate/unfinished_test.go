@@ -3,12 +3,12 @@ package migrate
 import (
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
 func TestUnfinishedMigration(t *testing.T) {
-	tree, err := host.OpenTree(t.TempDir())
+	tree, err := hostfs.OpenTree(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

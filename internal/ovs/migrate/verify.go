@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
@@ -87,7 +87,7 @@ func probeGateways(ctx context.Context, link string, carried ovs.AddressState) e
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	for _, gateway := range carried.Gateways() {
-		if _, err := host.ProbeNeighbour(ctx, link, gateway); err != nil {
+		if _, err := hostnet.ProbeNeighbour(ctx, link, gateway); err != nil {
 			return fmt.Errorf("asking the gateway: %w", err)
 		}
 	}
@@ -97,10 +97,10 @@ func probeGateways(ctx context.Context, link string, carried ovs.AddressState) e
 func (d *Driver) gatherAddresses(ctx context.Context) (ovs.Facts, error) {
 	var facts ovs.Facts
 	var err error
-	if facts.Links, err = host.Links(); err != nil {
+	if facts.Links, err = hostnet.Links(); err != nil {
 		return facts, err
 	}
-	if facts.Routes, err = host.DefaultRoutes(); err != nil {
+	if facts.Routes, err = hostnet.DefaultRoutes(); err != nil {
 		return facts, err
 	}
 	facts.Devices, err = d.NM.Devices(ctx)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
@@ -20,13 +20,13 @@ func TestMissing(t *testing.T) {
 	c := ovs.AddressState{
 		Stable:      []netip.Addr{netip.MustParseAddr("192.0.2.177"), netip.MustParseAddr("2001:db8::7")},
 		Nameservers: servers, SearchDomains: []string{"example.test"}, MTU: 1400,
-		Defaults:      []host.Route{route("eth0", 4, 100, "192.0.2.1"), route("eth0", 6, 100, "fe80::1")},
-		OtherDefaults: []host.Route{route("eth1", 4, 101, "198.51.100.1")},
+		Defaults:      []hostnet.Route{route("eth0", 4, 100, "192.0.2.1"), route("eth0", 6, 100, "fe80::1")},
+		OtherDefaults: []hostnet.Route{route("eth1", 4, 101, "198.51.100.1")},
 	}
 	good := func() ovs.Facts {
 		f := ovs.Facts{
-			Links: []host.Link{link("br-ex", 9, "192.0.2.177/24", "2001:db8::7/64")},
-			Routes: []host.Route{
+			Links: []hostnet.Link{link("br-ex", 9, "192.0.2.177/24", "2001:db8::7/64")},
+			Routes: []hostnet.Route{
 				route("br-ex", 4, 48, "192.0.2.1"), route("br-ex", 6, 48, "fe80::1"), route("eth1", 4, 102, "198.51.100.1"),
 			},
 			Devices: []networkmanager.Device{{
@@ -49,9 +49,9 @@ func TestMissing(t *testing.T) {
 		"no IPv6 route":         {func(f *ovs.Facts) { f.Routes = append(f.Routes[:1], f.Routes[2]) }, "not via fe80::1"},
 		"route still by NIC":    {func(f *ovs.Facts) { f.Routes = append(f.Routes, route("eth0", 4, 10, "192.0.2.1")) }, "default route"},
 		"another gateway":       {func(f *ovs.Facts) { f.Routes[0].Gateway = netip.MustParseAddr("192.0.2.2") }, "default route"},
-		"second router first":   {func(f *ovs.Facts) { f.Routes = append([]host.Route{route("br-ex", 6, 48, "fe80::2")}, f.Routes...) }, ""},
+		"second router first":   {func(f *ovs.Facts) { f.Routes = append([]hostnet.Route{route("br-ex", 6, 48, "fe80::2")}, f.Routes...) }, ""},
 		"another router better": {func(f *ovs.Facts) { f.Routes = append(f.Routes, route("br-ex", 6, 47, "fe80::2")) }, "not via fe80::1"},
-		"by NIC as well":        {func(f *ovs.Facts) { f.Routes = append([]host.Route{route("eth0", 6, 48, "fe80::2")}, f.Routes...) }, "not via fe80::1"},
+		"by NIC as well":        {func(f *ovs.Facts) { f.Routes = append([]hostnet.Route{route("eth0", 6, 48, "fe80::2")}, f.Routes...) }, "not via fe80::1"},
 		"other route is gone":   {func(f *ovs.Facts) { f.Routes = f.Routes[:2] }, "over eth1, is gone"},
 		"another MTU":           {func(f *ovs.Facts) { f.Links[0].MTU = 1500 }, "MTU is 1500, not 1400"},
 		"name server is gone":   {func(f *ovs.Facts) { f.Devices[0].IPv4.Nameservers = nil }, "name server 192.0.2.53"},
@@ -73,7 +73,7 @@ func TestMissing(t *testing.T) {
 	}
 	// A default route without a gateway, as over a point-to-point link.
 	f := good()
-	c = ovs.AddressState{Defaults: []host.Route{route("eth0", 4, 100, "")}}
+	c = ovs.AddressState{Defaults: []hostnet.Route{route("eth0", 4, 100, "")}}
 	if got := c.Missing(f, "br-ex"); !strings.Contains(got, "no default route of IPv4") {
 		t.Errorf("with a gateway that was not there: %q", got)
 	}
@@ -85,10 +85,10 @@ func TestMissing(t *testing.T) {
 
 // A host that had no default route is restored without one.
 func TestUnusable(t *testing.T) {
-	routed := ovs.AddressState{Defaults: []host.Route{route("br-ex", 4, 48, "192.0.2.1"), route("br-ex", 6, 48, "fe80::1")}}
-	addressed := ovs.Facts{Links: []host.Link{link("eth0", 2, "192.0.2.177/24")}}
+	routed := ovs.AddressState{Defaults: []hostnet.Route{route("br-ex", 4, 48, "192.0.2.1"), route("br-ex", 6, 48, "fe80::1")}}
+	addressed := ovs.Facts{Links: []hostnet.Link{link("eth0", 2, "192.0.2.177/24")}}
 	one := addressed
-	one.Routes = []host.Route{route("eth1", 4, 100, "192.0.2.1"), route("eth0", 6, 100, "fe80::2")}
+	one.Routes = []hostnet.Route{route("eth1", 4, 100, "192.0.2.1"), route("eth0", 6, 100, "fe80::2")}
 	for name, test := range map[string]struct {
 		carried ovs.AddressState
 		facts   ovs.Facts

@@ -1,0 +1,135 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Streaming is a long-running command that reports its progress and must not be
+// killed, such as a package manager.
+type Streaming struct {
+	Name   string
+	Args   []string
+	Env    []string          // NAME=value, added to this process's environment; may contain secrets, unlike arguments
+	OnLine func(line string) // called for each line of standard output when it arrives; may be nil
+}
+
+// outputInterval is the interval at which new output is read.
+const outputInterval = 100 * time.Millisecond
+
+// Run runs the command until it exits and returns its standard output and
+// standard error. When ctx ends, Run interrupts the command like Ctrl-C and
+// waits for it; it never kills it. The command has its own process group, so
+// that a Ctrl-C at the terminal reaches it only once.
+//
+// The output goes to memory and not to pipes: a pipe would break if this
+// process exits, and rpm aborts a transaction if its progress cannot be
+// printed.
+func (s Streaming) Run(ctx context.Context) (stdout, stderr string, err error) {
+	out, err := newMemoryFile("stdout")
+	if err != nil {
+		return "", "", err
+	}
+	defer out.Close()
+	complaints, err := newMemoryFile("stderr")
+	if err != nil {
+		return "", "", err
+	}
+	defer complaints.Close()
+	command := exec.CommandContext(ctx, s.Name, s.Args...)
+	command.Env = slices.Concat(childEnvironment(os.Environ()), s.Env)
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.Stdout, command.Stderr = out, complaints
+	ended := make(chan error, 1)
+	go func() { ended <- command.Run() }()
+	listener := &lineReader{onLine: s.OnLine}
+	for again := time.NewTicker(outputInterval); err == nil; {
+		select {
+		case err = <-ended:
+			again.Stop()
+			if err == nil {
+				err = io.EOF // success
+			}
+		case <-again.C:
+			listener.readNew(out)
+		}
+	}
+	listener.readNew(out)
+	listener.flush()
+	said := readContent(complaints)
+	return readContent(out), said, s.exitError(ctx, err, said)
+}
+
+// exitError returns the error of a finished command, nil for success.
+func (s Streaming) exitError(ctx context.Context, err error, stderr string) error {
+	var exit *exec.ExitError
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case errors.Is(err, exec.ErrNotFound):
+		return fmt.Errorf("running %s: %w", s.Name, ErrNotInstalled)
+	case ctx.Err() != nil:
+		return fmt.Errorf("running %s: %w", s.Name, ctx.Err())
+	case errors.As(err, &exit):
+		return &Error{Argv: append([]string{s.Name}, s.Args...), Code: exit.ExitCode(), Stderr: strings.TrimSpace(stderr)}
+	}
+	return fmt.Errorf("running %s: %w", s.Name, err)
+}
+
+// newMemoryFile returns an anonymous file in memory, which exists until its last
+// descriptor is closed.
+func newMemoryFile(name string) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("making a file in memory: %w", err)
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+func readContent(file *os.File) string {
+	all, _ := io.ReadAll(io.NewSectionReader(file, 0, 1<<40)) // reading from memory does not fail
+	return string(all)
+}
+
+// lineReader reports the complete lines of a file that another process writes.
+type lineReader struct {
+	onLine func(string)
+	at     int64
+	rest   []byte
+}
+
+// readNew reads the new content. It does not change the file offset of the writer.
+func (l *lineReader) readNew(file *os.File) {
+	if l.onLine == nil {
+		return
+	}
+	came, _ := io.ReadAll(io.NewSectionReader(file, l.at, 1<<40))
+	l.at += int64(len(came))
+	l.rest = append(l.rest, came...)
+	for {
+		line, rest, whole := bytes.Cut(l.rest, []byte("\n"))
+		if !whole {
+			return
+		}
+		l.onLine(string(line))
+		l.rest = rest
+	}
+}
+
+func (l *lineReader) flush() {
+	if len(l.rest) > 0 {
+		l.onLine(string(l.rest))
+	}
+}

@@ -1,0 +1,60 @@
+package hostfs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// SELinuxXattr is the name of the extended attribute that contains the SELinux label.
+const SELinuxXattr = "security.selinux"
+
+// Attr contains the desired owner, mode and attributes of a file or directory.
+type Attr struct {
+	Mode     uint32
+	UID, GID int
+	Xattrs   map[string][]byte // set exactly; nil keeps what the file system assigns
+	// Label is the SELinux label of a new file, set before the file gets its name.
+	// If the kernel refuses it, the file keeps the label of the directory, and a
+	// later relabeling reports the error.
+	Label []byte
+}
+
+// set applies a to an open file or directory. The owner is changed first,
+// because that clears setuid, setgid and file capabilities.
+func (a Attr) set(file *os.File) error {
+	fd := int(file.Fd())
+	errs := []error{file.Chown(a.UID, a.GID), unix.Fchmod(fd, a.Mode&0o7777)}
+	for name, value := range a.Xattrs {
+		if err := unix.Fsetxattr(fd, name, value, 0); err != nil {
+			errs = append(errs, fmt.Errorf("setting extended attribute %s: %w", name, err))
+		}
+	}
+	if a.usesLabel() {
+		_ = unix.Fsetxattr(fd, SELinuxXattr, a.Label, 0) // see Attr.Label
+	}
+	return errors.Join(errs...)
+}
+
+// setLink applies a to the symbolic link at where. It uses the path, because a
+// link cannot be opened for this. The system calls do not follow the link.
+func (a Attr) setLink(where pathEntry) error {
+	errs := []error{unix.Fchownat(where.fd(), where.base, a.UID, a.GID, unix.AT_SYMLINK_NOFOLLOW)}
+	for name, value := range a.Xattrs {
+		if err := unix.Lsetxattr(where.procPath(), name, value, 0); err != nil {
+			errs = append(errs, fmt.Errorf("setting extended attribute %s: %w", name, err))
+		}
+	}
+	if a.usesLabel() {
+		_ = unix.Lsetxattr(where.procPath(), SELinuxXattr, a.Label, 0) // see Attr.Label
+	}
+	return errors.Join(errs...)
+}
+
+// usesLabel reports whether Label applies: a restored file has its own label.
+func (a Attr) usesLabel() bool {
+	_, given := a.Xattrs[SELinuxXattr]
+	return len(a.Label) > 0 && !given
+}

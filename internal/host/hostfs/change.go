@@ -1,0 +1,177 @@
+package hostfs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+
+	"golang.org/x/sys/unix"
+)
+
+// The calls in this file and in Batch change the host. Only the ledger calls
+// them, after it has recorded the previous state. Their changes are durable
+// after Sync of a Batch that Touch was called on.
+
+// Mkdir creates directory p, or sets owner and mode of an existing one. The
+// parent must exist.
+func (t *Tree) Mkdir(p string, attr Attr) error {
+	where, err := t.openParent(p)
+	if err != nil {
+		return err
+	}
+	defer where.parent.Close()
+	dir, err := where.open(unix.O_RDONLY | unix.O_DIRECTORY)
+	if errors.Is(err, unix.ENOENT) {
+		if err := newDirectory(where, attr); err != nil {
+			return fmt.Errorf("creating directory %s: %w", p, err)
+		}
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("opening directory %s: %w", p, err)
+	}
+	defer dir.Close()
+	attr.Label = nil
+	if err := attr.set(dir); err != nil {
+		return fmt.Errorf("setting owner and mode of %s: %w", p, err)
+	}
+	return nil
+}
+
+func newDirectory(where pathEntry, attr Attr) (err error) {
+	name, err := makeTemporary(where, func(name string) error { return unix.Mkdirat(where.fd(), name, 0o700) })
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = unix.Unlinkat(where.fd(), name, unix.AT_REMOVEDIR) // best effort; err is returned
+		}
+	}()
+	dir, err := pathEntry{where.parent, name}.open(unix.O_RDONLY | unix.O_DIRECTORY)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := attr.set(dir); err != nil {
+		return err
+	}
+	return unix.Renameat(where.fd(), name, where.fd(), where.base)
+}
+
+// MkdirAll creates p and its missing parents with mode 0755, owned by the user
+// of this process.
+func (t *Tree) MkdirAll(p string) error {
+	missing, err := t.MissingDirs(p)
+	for _, dir := range missing {
+		err = errors.Join(err, t.Mkdir(dir, Attr{Mode: 0o755, UID: os.Geteuid(), GID: os.Getegid()}))
+	}
+	return err
+}
+
+// MissingDirs returns the directories that MkdirAll(p) would create, outermost
+// first.
+func (t *Tree) MissingDirs(p string) ([]string, error) {
+	var missing []string
+	for p = path.Clean("/" + p); p != "/"; p = path.Dir(p) {
+		dir, err := t.lookup(p, unix.O_PATH)
+		if err == nil {
+			dir.Close()
+			break
+		}
+		if !IsNotExist(err) {
+			return nil, fmt.Errorf("opening %s: %w", p, err)
+		}
+		missing = append([]string{p}, missing...)
+	}
+	return missing, nil
+}
+
+// Symlink creates a symbolic link to target at p, and replaces an existing link
+// or file in one rename.
+func (t *Tree) Symlink(target, p string, attr Attr) error {
+	where, err := t.openParent(p)
+	if err != nil {
+		return err
+	}
+	defer where.parent.Close()
+	name, err := makeTemporary(where, func(name string) error { return unix.Symlinkat(target, where.fd(), name) })
+	if err != nil {
+		return fmt.Errorf("linking %s: %w", p, err)
+	}
+	if err = attr.setLink(pathEntry{where.parent, name}); err == nil {
+		err = unix.Renameat(where.fd(), name, where.fd(), where.base)
+	}
+	if err != nil {
+		_ = unix.Unlinkat(where.fd(), name, 0) // best effort; the error below is returned
+		return fmt.Errorf("linking %s: %w", p, err)
+	}
+	return nil
+}
+
+// HardLink makes p another name of the file target, and replaces an existing
+// link or file in one rename.
+func (t *Tree) HardLink(target, p string) error {
+	from, err := t.openParent(target)
+	if err != nil {
+		return err
+	}
+	defer from.parent.Close()
+	to, err := t.openParent(p)
+	if err != nil {
+		return err
+	}
+	defer to.parent.Close()
+	name, err := makeTemporary(to, func(name string) error { return unix.Linkat(from.fd(), from.base, to.fd(), name, 0) })
+	if err != nil {
+		return fmt.Errorf("linking %s to %s: %w", p, target, err)
+	}
+	err = unix.Renameat(to.fd(), name, to.fd(), to.base)
+	// A rename to another name of the same file does nothing and succeeds.
+	_ = unix.Unlinkat(to.fd(), name, 0)
+	if err != nil {
+		return fmt.Errorf("linking %s: %w", p, err)
+	}
+	return nil
+}
+
+// SetAttr sets owner, mode and attributes of the file or directory at p.
+func (t *Tree) SetAttr(p string, attr Attr) error {
+	where, err := t.openParent(p)
+	if err != nil {
+		return err
+	}
+	defer where.parent.Close()
+	file, err := where.open(unix.O_RDONLY | unix.O_NONBLOCK)
+	if err != nil {
+		return fmt.Errorf("opening %s: %w", p, err)
+	}
+	defer file.Close()
+	attr.Label = nil
+	if err := attr.set(file); err != nil {
+		return fmt.Errorf("setting owner and mode of %s: %w", p, err)
+	}
+	return nil
+}
+
+// Remove deletes the file, link or empty directory at p. A missing p is not an
+// error.
+func (t *Tree) Remove(p string) error {
+	where, err := t.openParent(p)
+	if IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer where.parent.Close()
+	err = unix.Unlinkat(where.fd(), where.base, 0)
+	if errors.Is(err, unix.EISDIR) {
+		err = unix.Unlinkat(where.fd(), where.base, unix.AT_REMOVEDIR)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("removing %s: %w", p, err)
+	}
+	return nil
+}

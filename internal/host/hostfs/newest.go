@@ -1,0 +1,29 @@
+package hostfs
+
+import "time"
+
+// NewestChange returns the time of the last change to the given files, and to
+// directories with everything in them; zero if none of them exists. It uses the
+// change time, so that an older file that was renamed into place counts as new.
+func (t *Tree) NewestChange(paths ...string) (time.Time, error) {
+	var newest time.Time
+	see := func(_ string, info Info) error {
+		if info.Changed.After(newest) {
+			newest = info.Changed
+		}
+		return nil
+	}
+	for _, p := range paths {
+		info, err := t.Lstat(p)
+		if err != nil {
+			return newest, err
+		}
+		_ = see(p, info) // returns no error
+		if info.Type == Directory {
+			if err := t.Walk(p, see); err != nil {
+				return newest, err
+			}
+		}
+	}
+	return newest, nil
+}

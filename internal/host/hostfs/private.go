@@ -1,0 +1,74 @@
+package hostfs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// WritePrivate writes one of the agent's own files atomically and durably with
+// mode 0600, and creates a missing directory with mode 0700.
+func WritePrivate(dir, name string, content []byte) error {
+	return writeAgentFile(dir, name, content, 0o700, 0o600)
+}
+
+// WriteReadable writes one of the agent's own files atomically and durably with
+// mode 0644, and creates a missing directory with mode 0755.
+func WriteReadable(dir, name string, content []byte) error {
+	return writeAgentFile(dir, name, content, 0o755, 0o644)
+}
+
+func writeAgentFile(dir, name string, content []byte, dirMode os.FileMode, mode uint32) error {
+	if err := os.MkdirAll(dir, dirMode); err != nil {
+		return fmt.Errorf("making the agent's own directory: %w", err)
+	}
+	tree, err := OpenTree(dir)
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
+	batch := tree.NewBatch()
+	defer batch.Abort()
+	if err := batch.Stage("/"+name, content, Attr{Mode: mode, UID: os.Geteuid(), GID: os.Getegid()}); err != nil {
+		return err
+	}
+	return batch.Commit()
+}
+
+// PrivateDir opens directory p for the agent's own files, and creates it with
+// mode 0700 if it is missing. Its name is durable after SyncFileSystem.
+// PrivateDir refuses a link, a directory of another user, and one that others
+// can write to, because other users could forge its files. While the returned
+// file is open, /proc/self/fd/N is a path to the directory that no rename can
+// change.
+func (t *Tree) PrivateDir(p string) (*os.File, error) {
+	where, err := t.openParent(p)
+	if err != nil {
+		return nil, err
+	}
+	defer where.parent.Close()
+	made := unix.Mkdirat(where.fd(), where.base, 0o700)
+	if made != nil && !errors.Is(made, unix.EEXIST) {
+		return nil, fmt.Errorf("creating directory %s: %w", p, made)
+	}
+	dir, err := where.open(unix.O_RDONLY | unix.O_DIRECTORY)
+	if err != nil {
+		return nil, fmt.Errorf("opening directory %s: %w", p, err)
+	}
+	info, err := infoOf(dir)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("looking at %s: %w", p, err)
+	case info.UID != os.Geteuid():
+		err = fmt.Errorf("directory %s belongs to user %d: remove it when it is not needed", p, info.UID)
+	case info.Mode&0o022 != 0:
+		err = fmt.Errorf("directory %s can be written to by others (mode %04o): remove it when it is not needed", p, info.Mode)
+	}
+	if err != nil {
+		dir.Close()
+		return nil, err
+	}
+	return dir, nil
+}

@@ -1,0 +1,155 @@
+package hostfs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Tree is a directory tree, "/" for the running host. Paths passed to its
+// methods are absolute within the tree. Symbolic links in parent directories
+// are followed only inside the tree, even if they change concurrently. The last
+// component is never followed. Ignition resolves paths in the same way. Links
+// of unprivileged users are followed only to directories of the same user.
+type Tree struct {
+	root        *os.File
+	name        string
+	owner, user int // of the root directory, and of this process
+}
+
+// OpenTree opens the directory name as a tree.
+func OpenTree(name string) (*Tree, error) {
+	root, err := os.OpenFile(name, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("opening root directory: %w", err)
+	}
+	owner, err := ownerOf(root)
+	if err != nil {
+		root.Close()
+		return nil, fmt.Errorf("opening root directory: %w", err)
+	}
+	return &Tree{root: root, name: path.Clean(name), owner: owner, user: os.Geteuid()}, nil
+}
+
+func ownerOf(file *os.File) (int, error) {
+	var stat unix.Stat_t
+	err := unix.Fstat(int(file.Fd()), &stat)
+	return int(stat.Uid), err
+}
+
+// Close releases the tree.
+func (t *Tree) Close() error { return t.root.Close() }
+
+// Name returns the directory that the tree was opened with.
+func (t *Tree) Name() string { return t.name }
+
+// IsLive reports whether the tree is the running host.
+func (t *Tree) IsLive() bool { return t.name == "/" }
+
+// pathEntry is a path as the last component in its opened parent directory.
+type pathEntry struct {
+	parent *os.File
+	base   string
+}
+
+// openParent opens the parent of p. The caller must close place.parent.
+func (t *Tree) openParent(p string) (pathEntry, error) {
+	clean := path.Clean("/" + p)
+	dir, base := path.Split(clean)
+	if base == "" {
+		return pathEntry{}, fmt.Errorf("resolving %q: the root itself has no parent", p)
+	}
+	parent, err := t.lookup(dir, unix.O_PATH)
+	if err != nil {
+		return pathEntry{}, fmt.Errorf("resolving %s: %w", p, err)
+	}
+	return pathEntry{parent: parent, base: base}, nil
+}
+
+func (p pathEntry) fd() int { return int(p.parent.Fd()) }
+
+// procPath returns a path of the file for system calls without a directory
+// descriptor.
+func (p pathEntry) procPath() string { return fmt.Sprintf("/proc/self/fd/%d/%s", p.fd(), p.base) }
+
+// ReadFile returns the content and the Info of the regular file p.
+func (t *Tree) ReadFile(p string) ([]byte, Info, error) {
+	where, err := t.openParent(p)
+	if err != nil {
+		return nil, Info{}, err
+	}
+	defer where.parent.Close()
+	file, err := where.open(unix.O_RDONLY | unix.O_NONBLOCK)
+	if err != nil {
+		return nil, Info{}, fmt.Errorf("opening %s: %w", p, err)
+	}
+	defer file.Close()
+	info, err := infoOf(file)
+	if err != nil {
+		return nil, Info{}, fmt.Errorf("reading %s: %w", p, err)
+	}
+	if info.Type != Regular {
+		return nil, info, fmt.Errorf("reading %s: it is a %s, not a regular file", p, info.Type)
+	}
+	content, err := readAll(file, info.Size)
+	if err != nil {
+		return nil, info, fmt.Errorf("reading %s: %w", p, err)
+	}
+	return content, info, nil
+}
+
+// ReadDir returns the names in directory p, sorted.
+func (t *Tree) ReadDir(p string) ([]string, error) {
+	dir, err := t.OpenDir(p)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, fmt.Errorf("listing %s: %w", p, err)
+	}
+	return sortedStrings(names), nil
+}
+
+// OpenDir opens directory p for reading, following links inside the tree.
+func (t *Tree) OpenDir(p string) (*os.File, error) {
+	dir, err := t.lookup(path.Clean("/"+p), unix.O_RDONLY)
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", p, err)
+	}
+	return dir, nil
+}
+
+// open opens the file itself; a symbolic link is an error.
+func (p pathEntry) open(flags int) (*os.File, error) {
+	fd, err := unix.Openat(p.fd(), p.base, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), p.base), nil
+}
+
+// Exists reports whether p exists. It does not exist if a parent is missing or
+// not a directory.
+func (t *Tree) Exists(p string) (bool, error) {
+	info, err := t.Lstat(p)
+	return err == nil && info.Type != Absent, err
+}
+
+// IsNotExist reports whether err means that a file does not exist. This includes a
+// loop of symbolic links.
+func IsNotExist(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
+}
+
+// IsWithin reports whether p is dir or below it.
+func IsWithin(p, dir string) bool {
+	p, dir = path.Clean(p), path.Clean(dir)
+	return p == dir || dir == "/" || strings.HasPrefix(p, dir+"/")
+}

@@ -1,0 +1,140 @@
+package hostfs
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Walk calls visit for everything below directory p, parents first, without
+// following links. Each directory is opened inside its parent, so that a
+// directory replaced by a link cannot redirect the walk. Walk visits mount
+// points, but does not descend into other file systems. It skips files that
+// disappear during the walk.
+func (t *Tree) Walk(p string, visit func(p string, info Info) error) error {
+	if path.Clean("/"+p) == "/" {
+		root, err := fileIDOf(t.root)
+		if err != nil {
+			return fmt.Errorf("walking %s: %w", p, err)
+		}
+		return t.walk(p, root.device, visit)
+	}
+	top, err := t.Lstat(p)
+	if err != nil {
+		return err
+	}
+	return t.walk(p, top.Device, visit)
+}
+
+// walk implements Walk for p, which can be the root of the tree, on a known
+// device.
+func (t *Tree) walk(p string, device uint64, visit func(string, Info) error) error {
+	p = path.Clean("/" + p)
+	if p == "/" {
+		dir, err := t.OpenDir(p)
+		if err != nil {
+			return err
+		}
+		defer dir.Close()
+		return walkDir(dir, p, device, visit)
+	}
+	where, err := t.openParent(p)
+	if IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer where.parent.Close()
+	return walkPlace(where, p, device, visit)
+}
+
+func walkPlace(where pathEntry, p string, device uint64, visit func(string, Info) error) error {
+	dir, err := where.open(unix.O_RDONLY | unix.O_DIRECTORY)
+	if IsNotExist(err) {
+		return nil // removed, or replaced by another file type
+	}
+	if err != nil {
+		return fmt.Errorf("walking %s: %w", p, err)
+	}
+	defer dir.Close()
+	return walkDir(dir, p, device, visit)
+}
+
+func walkDir(dir *os.File, p string, device uint64, visit func(string, Info) error) error {
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return fmt.Errorf("walking %s: %w", p, err)
+	}
+	for _, name := range sortedStrings(names) {
+		inner := pathEntry{parent: dir, base: name}
+		info, err := inner.info()
+		if err != nil {
+			return fmt.Errorf("walking %s: %w", p, err)
+		}
+		if info.Type == Absent {
+			continue
+		}
+		if err := visit(path.Join(p, name), info); err != nil {
+			return err
+		}
+		if info.Type == Directory && info.Device == device {
+			if err := walkPlace(inner, path.Join(p, name), device, visit); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Mounts returns the mount points at or below directory p, deepest first. This
+// includes bind mounts of the same file system, which a device number does not
+// reveal.
+func (t *Tree) Mounts(p string) ([]string, error) {
+	table, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil, fmt.Errorf("reading mount table: %w", err)
+	}
+	return mountsBelow(string(table), path.Join(t.name, p)), nil
+}
+
+func mountsBelow(table, dir string) []string {
+	var mounts []string
+	for line := range strings.Lines(table) {
+		fields := strings.Fields(line)
+		if len(fields) < 5 {
+			continue
+		}
+		if point := unescapeMount(fields[4]); IsWithin(point, dir) {
+			mounts = append(mounts, point)
+		}
+	}
+	// Newest first, and then by depth: the entry of a moved mount can precede that
+	// of its current parent.
+	slices.Reverse(mounts)
+	slices.SortStableFunc(mounts, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	return mounts
+}
+
+// unescapeMount decodes the octal escapes of mountinfo (space, tab, newline,
+// backslash).
+func unescapeMount(field string) string {
+	var out strings.Builder
+	for i := 0; i < len(field); i++ {
+		if field[i] == '\\' && i+3 < len(field) {
+			if code, err := strconv.ParseUint(field[i+1:i+4], 8, 8); err == nil {
+				out.WriteByte(byte(code))
+				i += 3
+				continue
+			}
+		}
+		out.WriteByte(field[i])
+	}
+	return out.String()
+}

@@ -1,0 +1,3 @@
+// Package hostinfo gathers read-only facts of the running host: operating system, kernel,
+// memory, file systems, processes. Start reading at Gather.
+package hostinfo

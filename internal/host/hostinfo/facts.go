@@ -1,0 +1,153 @@
+package hostinfo
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Facts contains what the agent's decisions depend on.
+type Facts struct {
+	OS        OSRelease `json:"os"`
+	Arch      string    `json:"arch"`     // as in Go: amd64, arm64
+	Kernel    string    `json:"kernel"`   // uname -r
+	Hostname  string    `json:"hostname"` // uname -n
+	MachineID string    `json:"machineID"`
+	BootID    string    `json:"bootID"`
+	Root      bool      `json:"root"`   // running as root
+	OSTree    bool      `json:"ostree"` // an image-mode host: RHCOS, bootc
+	FIPS      bool      `json:"fips"`
+	CgroupV2  bool      `json:"cgroupV2"`
+	SELinux   string    `json:"selinux"`     // enforcing, permissive, disabled
+	MemoryKiB int64     `json:"memoryKiB"`   // MemTotal
+	Swap      []string  `json:"swap"`        // active swap devices and files
+	DiskFree  int64     `json:"diskFreeKiB"` // of the file system of /var/lib
+	Cmdline   []string  `json:"cmdline"`     // kernel arguments
+}
+
+// OSRelease is the part of os-release(5) that the agent uses.
+type OSRelease struct {
+	ID      string   `json:"id"`
+	Like    []string `json:"like,omitempty"`
+	Version string   `json:"version"` // VERSION_ID
+	Name    string   `json:"name"`    // PRETTY_NAME
+}
+
+// Gather gathers the facts of the running host. A value that cannot be read
+// remains zero: a preflight check reports it where it matters.
+func Gather(_ context.Context) (Facts, error) {
+	facts := Facts{Arch: runtime.GOARCH, Root: os.Geteuid() == 0}
+	release, err := os.ReadFile("/etc/os-release")
+	if err != nil {
+		return facts, fmt.Errorf("reading os-release: %w", err)
+	}
+	facts.OS = ParseOSRelease(release)
+	var uts unix.Utsname
+	if err := unix.Uname(&uts); err != nil {
+		return facts, fmt.Errorf("asking the kernel for its name: %w", err)
+	}
+	facts.Kernel = unix.ByteSliceToString(uts.Release[:])
+	facts.Hostname = unix.ByteSliceToString(uts.Nodename[:])
+	facts.MachineID = firstLine("/etc/machine-id")
+	facts.BootID = firstLine("/proc/sys/kernel/random/boot_id")
+	facts.OSTree = fileExists("/run/ostree-booted")
+	facts.FIPS = firstLine("/proc/sys/crypto/fips_enabled") == "1"
+	facts.CgroupV2 = fileExists("/sys/fs/cgroup/cgroup.controllers")
+	facts.SELinux = selinuxMode(firstLine("/sys/fs/selinux/enforce"), firstLine("/proc/self/attr/current"))
+	facts.Cmdline = strings.Fields(firstLine("/proc/cmdline"))
+	facts.MemoryKiB = memTotal()
+	facts.Swap = activeSwap()
+	var disk unix.Statfs_t
+	if unix.Statfs("/var/lib", &disk) == nil {
+		facts.DiskFree = int64(disk.Bavail) * disk.Bsize / 1024 //nolint:gosec // a count of free blocks fits
+	}
+	return facts, nil
+}
+
+// ParseOSRelease parses os-release(5).
+func ParseOSRelease(content []byte) OSRelease {
+	values := ParseEnv(content)
+	return OSRelease{
+		ID: values["ID"], Like: strings.Fields(values["ID_LIKE"]),
+		Version: values["VERSION_ID"], Name: values["PRETTY_NAME"],
+	}
+}
+
+// ParseEnv parses NAME=value lines in the format of os-release(5) and systemd's
+// EnvironmentFile: comments, optional quotes, last one wins.
+func ParseEnv(content []byte) map[string]string {
+	values := map[string]string{}
+	lines := bufio.NewScanner(bytes.NewReader(content))
+	for lines.Scan() {
+		line := strings.TrimSpace(lines.Text())
+		name, value, found := strings.Cut(line, "=")
+		if !found || strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";") {
+			continue
+		}
+		value = strings.TrimSpace(value)
+		if len(value) >= 2 && (value[0] == '"' || value[0] == '\'') && value[len(value)-1] == value[0] {
+			value = value[1 : len(value)-1]
+		}
+		values[strings.TrimSpace(name)] = value
+	}
+	return values
+}
+
+// selinuxMode returns the mode of SELinux, from the enforce file and this
+// process's own context. A kernel with SELinux but without a policy has the
+// enforce file too, but every process runs as "kernel" (is_selinux_enabled(3)).
+func selinuxMode(enforce, context string) string {
+	context = strings.TrimRight(context, "\x00")
+	switch {
+	case enforce == "" || context == "" || context == "kernel":
+		return "disabled"
+	case enforce == "1":
+		return "enforcing"
+	}
+	return "permissive"
+}
+
+func memTotal() int64 {
+	content, _ := os.ReadFile("/proc/meminfo") // the preflight check reports zero
+	for line := range strings.Lines(string(content)) {
+		if fields := strings.Fields(line); len(fields) >= 2 && fields[0] == "MemTotal:" {
+			kib, _ := strconv.ParseInt(fields[1], 10, 64)
+			return kib
+		}
+	}
+	return 0
+}
+
+func activeSwap() []string {
+	content, _ := os.ReadFile("/proc/swaps")
+	var devices []string
+	for i, line := range strings.Split(string(content), "\n") {
+		if fields := strings.Fields(line); i > 0 && len(fields) > 0 {
+			devices = append(devices, fields[0])
+		}
+	}
+	return devices
+}
+
+func firstLine(p string) string {
+	content, _ := os.ReadFile(p)
+	line, _, _ := strings.Cut(string(content), "\n")
+	return strings.TrimSpace(line)
+}
+
+func fileExists(p string) bool {
+	_, err := os.Stat(p)
+	return err == nil
+}
+
+// IsSELinuxEnabled reports whether the running kernel enforces or logs an SELinux policy.
+func IsSELinuxEnabled() bool {
+	return selinuxMode(firstLine("/sys/fs/selinux/enforce"), firstLine("/proc/self/attr/current")) != "disabled"
+}

@@ -1,0 +1,23 @@
+package hostinfo
+
+import (
+	"context"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+)
+
+// HasSysctl reports whether the running kernel has a sysctl, whose name is
+// written with dots.
+func HasSysctl(name string) bool {
+	return fileExists("/proc/sys/" + strings.NewReplacer(".", "/", "/", ".").Replace(name))
+}
+
+// HasModule reports whether a kernel module is loaded, built in or loadable.
+func HasModule(ctx context.Context, name string) bool {
+	if fileExists("/sys/module/" + strings.ReplaceAll(name, "-", "_")) {
+		return true
+	}
+	_, err := command.Run(ctx, "modprobe", "--dry-run", "--quiet", "--", name)
+	return err == nil
+}

@@ -1,0 +1,182 @@
+package hostnet
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	echoInterval = 10 * time.Millisecond
+	// A later reply is as bad as none: it waited in a queue.
+	echoTimeout = 150 * time.Millisecond
+)
+
+// Pinger sends ICMP echo requests to an address, a hundred per second, to measure
+// how long it was unreachable.
+type Pinger struct {
+	conn     net.PacketConn
+	target   netip.Addr
+	types    icmpTypes
+	links    []string // outgoing links; "" selects one by route
+	id       uint16
+	stop     chan struct{}
+	finished sync.WaitGroup
+	mu       sync.Mutex
+	requests []request
+}
+
+type request struct {
+	at       time.Time
+	answered bool
+}
+
+// Outage is the result of a Pinger.
+type Outage struct {
+	Longest  time.Duration // from the last request with a reply before a loss to the next one
+	Sent     int
+	Answered int
+}
+
+// icmpTypes are the ICMP message types of a family.
+type icmpTypes struct{ request, reply byte }
+
+// StartPinger starts to send requests from an address of this host or, with the
+// zero address, from any. A link-local target gets requests over each of the
+// existing links, because the host's address can change the link during the
+// measurement. It requires permission to open a raw socket.
+func StartPinger(ctx context.Context, target, from netip.Addr, links ...string) (*Pinger, error) {
+	network, address, kinds := "ip4:icmp", "0.0.0.0", icmpTypes{8, 0}
+	if target.Is6() {
+		network, address, kinds = "ip6:ipv6-icmp", "::", icmpTypes{128, 129}
+	}
+	if from.IsValid() {
+		address = from.String()
+	}
+	conn, err := (&net.ListenConfig{}).ListenPacket(ctx, network, address)
+	if err != nil {
+		return nil, fmt.Errorf("opening a socket for ICMP: %w", err)
+	}
+	e := &Pinger{
+		conn: conn, target: target, types: kinds, links: []string{""}, stop: make(chan struct{}),
+		id: uint16(os.Getpid()), //nolint:gosec // only tells our requests from others'
+	}
+	if target.Is6() && target.IsLinkLocalUnicast() {
+		e.links = links
+	}
+	e.finished.Add(2)
+	go e.send()
+	go e.receive()
+	return e, nil
+}
+
+// Stop ends the measurement and returns the result. It blocks for up to 150 ms.
+func (e *Pinger) Stop() Outage {
+	time.Sleep(echoTimeout) // for outstanding replies
+	close(e.stop)
+	e.conn.Close()
+	e.finished.Wait()
+	return outageOf(e.requests, time.Now())
+}
+
+// outageOf evaluates the requests. It ignores the last ones, which can still
+// get a reply.
+func outageOf(requests []request, now time.Time) Outage {
+	var outage Outage
+	var last time.Time
+	lost := false
+	for _, r := range requests {
+		if now.Sub(r.at) < echoTimeout && !r.answered {
+			break
+		}
+		outage.Sent++
+		if !r.answered {
+			lost = true
+			continue
+		}
+		outage.Answered++
+		if lost && !last.IsZero() {
+			outage.Longest = max(outage.Longest, r.at.Sub(last))
+		}
+		last, lost = r.at, false
+	}
+	return outage
+}
+
+func (e *Pinger) send() {
+	defer e.finished.Done()
+	ticker := time.NewTicker(echoInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-e.stop:
+			return
+		case <-ticker.C:
+		}
+		e.mu.Lock()
+		sequence := len(e.requests)
+		e.requests = append(e.requests, request{at: time.Now()})
+		e.mu.Unlock()
+		message := e.types.message(e.id, uint32(sequence)) //nolint:gosec // a hundred a second
+		for _, link := range e.links {
+			_, _ = e.conn.WriteTo(message, &net.IPAddr{IP: e.target.AsSlice(), Zone: zone(link)}) // errors count as loss
+		}
+	}
+}
+
+// zone returns a link's index, which package net does not need to look up. It
+// would look up a name again for each packet as long as the link does not
+// exist.
+func zone(link string) string {
+	if link == "" {
+		return ""
+	}
+	content, err := os.ReadFile(path.Join("/sys/class/net", path.Base(link), "ifindex"))
+	if err != nil {
+		return "" // the link does not exist now
+	}
+	return strings.TrimSpace(string(content))
+}
+
+func (e *Pinger) receive() {
+	defer e.finished.Done()
+	buffer := make([]byte, 256)
+	for {
+		n, _, err := e.conn.ReadFrom(buffer)
+		if err != nil {
+			return
+		}
+		if n < 12 || buffer[0] != e.types.reply || binary.BigEndian.Uint16(buffer[4:]) != e.id {
+			continue
+		}
+		sequence := int(binary.BigEndian.Uint32(buffer[8:]))
+		e.mu.Lock()
+		if sequence < len(e.requests) && time.Since(e.requests[sequence].at) < echoTimeout {
+			e.requests[sequence].answered = true
+		}
+		e.mu.Unlock()
+	}
+}
+
+// message returns an ICMP echo request with a 32-bit sequence number as data,
+// because the number in the header would wrap around. The kernel sets the
+// checksum for ICMPv6.
+func (k icmpTypes) message(id uint16, sequence uint32) []byte {
+	message := []byte{k.request, 0, 0, 0, byte(id >> 8), byte(id), 0, 1, 0, 0, 0, 0}
+	binary.BigEndian.PutUint32(message[8:], sequence)
+	var sum uint32
+	for i := 0; i < len(message); i += 2 {
+		sum += uint32(binary.BigEndian.Uint16(message[i:]))
+	}
+	sum = sum>>16 + sum&0xffff
+	sum += sum >> 16
+	binary.BigEndian.PutUint16(message[2:], ^uint16(sum)) //nolint:gosec // the checksum is its low half
+	return message
+}

@@ -1,0 +1,71 @@
+package hostnet
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+)
+
+// Receivers drop a request with a wrong checksum: the one's complement sum of a
+// message including its checksum is all ones (RFC 792).
+func TestEchoRequestChecksum(t *testing.T) {
+	for _, sequence := range []uint32{0, 1, 0xffff, 0x10000, 0xfffefffd, 0xffffffff} {
+		message := icmpTypes{8, 0}.message(0xbeef, sequence)
+		var sum uint32
+		for i := 0; i < len(message); i += 2 {
+			sum += uint32(binary.BigEndian.Uint16(message[i:]))
+		}
+		sum = sum>>16 + sum&0xffff
+		if sum != 0xffff {
+			t.Errorf("sequence %#x: the words add up to %#x", sequence, sum)
+		}
+		if got := binary.BigEndian.Uint32(message[8:]); got != sequence {
+			t.Errorf("it carries %#x, want %#x", got, sequence)
+		}
+	}
+}
+
+func TestOutage(t *testing.T) {
+	const yes, no = true, false
+	tests := map[string]struct {
+		answered []bool
+		want     Outage
+	}{
+		"nobody there":    {[]bool{no, no, no}, Outage{Sent: 3}},
+		"all answered":    {[]bool{yes, yes, yes}, Outage{Sent: 3, Answered: 3}},
+		"two lost":        {[]bool{yes, no, no, yes, yes}, Outage{Sent: 5, Answered: 3, Longest: 3 * echoInterval}},
+		"the longest":     {[]bool{yes, no, yes, no, no, yes}, Outage{Sent: 6, Answered: 3, Longest: 3 * echoInterval}},
+		"lost at first":   {[]bool{no, yes, yes}, Outage{Sent: 3, Answered: 2}},
+		"the last is due": {[]bool{yes, no}, Outage{Sent: 2, Answered: 1}},
+	}
+	begin := time.Now().Add(-time.Hour)
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var requests []request
+			for i, answered := range test.answered {
+				requests = append(requests, request{begin.Add(time.Duration(i) * echoInterval), answered})
+			}
+			if got := outageOf(requests, time.Now()); got != test.want {
+				t.Errorf("%+v, want %+v", got, test.want)
+			}
+		})
+	}
+	// A request that was just sent can still get a reply.
+	got := outageOf([]request{{begin, yes}, {time.Now(), no}}, time.Now())
+	if want := (Outage{Sent: 1, Answered: 1}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+func TestSinceLastReply(t *testing.T) {
+	link := Link{
+		Addresses: []netip.Prefix{netip.MustParsePrefix("2001:db8::1/64"), netip.MustParsePrefix("2001:db8::2/64"), netip.MustParsePrefix("192.0.2.7/24")},
+		Transient: []netip.Addr{netip.MustParseAddr("2001:db8::2")},
+	}
+	want := []netip.Prefix{netip.MustParsePrefix("2001:db8::1/64"), netip.MustParsePrefix("192.0.2.7/24")}
+	if got := link.Stable(); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}

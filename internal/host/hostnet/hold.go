@@ -1,0 +1,139 @@
+package hostnet
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// AddressKeeper keeps addresses and a default route on a link while another program
+// reconfigures the link: it adds them again as soon as they are removed.
+type AddressKeeper struct {
+	link      int
+	addresses []netip.Prefix
+	route     *netlink.Route // nil: none
+	done      chan struct{}
+	finished  sync.WaitGroup
+}
+
+// keptAddressSeconds is the lifetime of a held address that no program takes over, and
+// of the held route if this process is killed.
+const keptAddressSeconds = 600
+
+// StartAddressKeeper keeps addresses, the existing link-local addresses of the link and,
+// if gateway is valid, a default route. It adds those that are missing. They
+// are this host's own addresses, so duplicate address detection is skipped,
+// which would make them unusable for a second or two.
+func StartAddressKeeper(name string, addresses []netip.Prefix, gateway netip.Addr, metric int) (*AddressKeeper, error) {
+	link, err := netlink.LinkByName(name)
+	if err != nil {
+		return nil, fmt.Errorf("finding network interface %s: %w", name, err)
+	}
+	present, err := dump(func() ([]netlink.Addr, error) { return netlink.AddrList(link, netlink.FAMILY_V6) })
+	if err != nil {
+		return nil, fmt.Errorf("listing addresses of %s: %w", name, err)
+	}
+	h := &AddressKeeper{link: link.Attrs().Index, addresses: slices.Clone(addresses), done: make(chan struct{})}
+	for _, address := range present {
+		if prefix := prefixOf(address.IPNet); prefix.Addr().IsLinkLocalUnicast() && address.Flags&unix.IFA_F_TENTATIVE == 0 {
+			h.addresses = append(h.addresses, prefix)
+		}
+	}
+	if gateway.IsValid() {
+		h.route = &netlink.Route{LinkIndex: h.link, Gw: gateway.AsSlice(), Priority: metric, Protocol: unix.RTPROT_STATIC}
+	}
+	addressChanges, routeChanges := make(chan netlink.AddrUpdate, 64), make(chan netlink.RouteUpdate, 64)
+	if err := netlink.AddrSubscribe(addressChanges, h.done); err != nil {
+		return nil, fmt.Errorf("watching the addresses of %s: %w", name, err)
+	}
+	if err := netlink.RouteSubscribe(routeChanges, h.done); err != nil {
+		close(h.done)
+		return nil, fmt.Errorf("watching the routes of %s: %w", name, err)
+	}
+	h.ensure()
+	h.finished.Add(1)
+	go h.keep(addressChanges, routeChanges)
+	return h, nil
+}
+
+// Stop stops keeping the addresses. It removes the held route, and the subnet
+// routes that the kernel has added for the held addresses. An address that no
+// program has taken over expires.
+func (h *AddressKeeper) Stop() error {
+	close(h.done)
+	h.finished.Wait()
+	var routes []*netlink.Route
+	if h.route != nil {
+		routes = append(routes, h.route)
+	}
+	for _, prefix := range h.addresses {
+		subnet := prefix.Masked()
+		routes = append(routes, &netlink.Route{
+			LinkIndex: h.link, Protocol: unix.RTPROT_KERNEL, Priority: kernelMetric,
+			Dst: &net.IPNet{IP: subnet.Addr().AsSlice(), Mask: net.CIDRMask(subnet.Bits(), subnet.Addr().BitLen())},
+		})
+	}
+	for _, route := range routes {
+		if err := netlink.RouteDel(route); err != nil && !errors.Is(err, unix.ESRCH) && !errors.Is(err, unix.ENODEV) {
+			return fmt.Errorf("removing the route %s: %w", route, err)
+		}
+	}
+	return nil
+}
+
+// kernelMetric is the metric of the kernel's own IPv6 routes
+// (IP6_RT_PRIO_ADDRCONF).
+const kernelMetric = 256
+
+func (h *AddressKeeper) keep(addresses <-chan netlink.AddrUpdate, routes <-chan netlink.RouteUpdate) {
+	defer h.finished.Done()
+	for {
+		select {
+		case <-h.done:
+			return
+		case update, ok := <-addresses:
+			if !ok {
+				return
+			}
+			if update.LinkIndex != h.link {
+				continue
+			}
+		case update, ok := <-routes:
+			if !ok {
+				return
+			}
+			if update.LinkIndex != h.link {
+				continue
+			}
+		}
+		h.ensure() // also after an addition: IPv6 may have been disabled before
+	}
+}
+
+// ensure adds the missing addresses and route. Errors are ignored: the next
+// change is another attempt, and the caller verifies the connectivity.
+func (h *AddressKeeper) ensure() {
+	link := &netlink.GenericLink{LinkAttrs: netlink.LinkAttrs{Index: h.link}}
+	for _, prefix := range h.addresses {
+		_ = netlink.AddrAdd(link, &netlink.Addr{
+			IPNet: &net.IPNet{IP: prefix.Addr().AsSlice(), Mask: net.CIDRMask(prefix.Bits(), prefix.Addr().BitLen())},
+			Flags: unix.IFA_F_NODAD, ValidLft: keptAddressSeconds, PreferedLft: keptAddressSeconds,
+		})
+	}
+	if h.route != nil {
+		gateway, _ := netip.AddrFromSlice(h.route.Gw)
+		_ = addExpiringRoute(h.link, gateway, h.route.Priority, keptAddressSeconds)
+	}
+}
+
+func prefixOf(network *net.IPNet) netip.Prefix {
+	ip, _ := netip.AddrFromSlice(network.IP)
+	ones, _ := network.Mask.Size()
+	return netip.PrefixFrom(ip.Unmap(), ones)
+}

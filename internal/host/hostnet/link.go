@@ -1,0 +1,233 @@
+package hostnet
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Link is a network interface and its addresses.
+type Link struct {
+	Name       string         `json:"name"`
+	Index      int            `json:"index"`
+	Kind       string         `json:"kind"` // device, vlan, bond, bridge, openvswitch, wlan, ...
+	MAC        string         `json:"mac"`
+	MTU        int            `json:"mtu"`
+	Up         bool           `json:"up"`
+	Carrier    bool           `json:"carrier"`
+	Master     int            `json:"master,omitempty"`     // index of the bridge or bond that it is a port of
+	Parent     int            `json:"parent,omitempty"`     // index of the interface below a VLAN
+	Addresses  []netip.Prefix `json:"addresses"`            // global unicast only
+	Transient  []netip.Addr   `json:"passing,omitempty"`    // temporary (RFC 8981), deprecated, or an EgressIP
+	Permanent  []netip.Addr   `json:"permanent,omitempty"`  // IPv6: those that never expire, such as static ones
+	Foreign    []netip.Addr   `json:"foreign,omitempty"`    // IPv6: with a subnet route of the kernel; NetworkManager's lack it
+	Advertised []netip.Prefix `json:"advertised,omitempty"` // on-link subnets in router advertisements
+
+	PermanentMAC string `json:"permanentMAC,omitempty"` // the hardware's own MAC, regardless of MAC
+
+	InheritsMAC bool `json:"borrowsMAC,omitempty"` // a bond with fail_over_mac: its MAC is that of the active port
+}
+
+func inheritsMAC(l netlink.Link) bool {
+	bond, ok := l.(*netlink.Bond)
+	return ok && bond.Mode == netlink.BOND_MODE_ACTIVE_BACKUP &&
+		(bond.FailOverMac == netlink.BOND_FAIL_OVER_MAC_ACTIVE || bond.FailOverMac == netlink.BOND_FAIL_OVER_MAC_FOLLOW)
+}
+
+// Stable returns the addresses that peers can use permanently.
+func (l Link) Stable() []netip.Prefix {
+	var lasting []netip.Prefix
+	for _, prefix := range l.Addresses {
+		if !slices.Contains(l.Transient, prefix.Addr()) {
+			lasting = append(lasting, prefix)
+		}
+	}
+	return lasting
+}
+
+// Route is a default route.
+type Route struct {
+	Link    string     `json:"link"`
+	Gateway netip.Addr `json:"gateway"` // invalid for a route without a gateway
+	Metric  int        `json:"metric"`
+	Family  int        `json:"family"` // 4 or 6
+}
+
+// EqualExceptMetric reports whether two routes are equal except for the metric.
+func (r Route) EqualExceptMetric(other Route) bool {
+	other.Metric = r.Metric
+	return r == other
+}
+
+// Links returns the network interfaces.
+func Links() ([]Link, error) {
+	found, err := dump(netlink.LinkList)
+	if err != nil {
+		return nil, fmt.Errorf("listing network interfaces: %w", err)
+	}
+	advertised, err := advertisedSubnets()
+	if err != nil {
+		return nil, err
+	}
+	links := make([]Link, 0, len(found))
+	for _, l := range found {
+		attrs := l.Attrs()
+		addresses, err := dump(func() ([]netlink.Addr, error) { return netlink.AddrList(l, netlink.FAMILY_ALL) })
+		if err != nil {
+			return nil, fmt.Errorf("listing addresses of %s: %w", attrs.Name, err)
+		}
+		link := Link{
+			Name: attrs.Name, Index: attrs.Index, Kind: l.Type(), MAC: attrs.HardwareAddr.String(), MTU: attrs.MTU,
+			Up: attrs.RawFlags&unix.IFF_UP != 0, Carrier: attrs.RawFlags&unix.IFF_LOWER_UP != 0, Master: attrs.MasterIndex,
+			Advertised: advertised[attrs.Index],
+		}
+		if l.Type() == "vlan" { // the parent of other types can be in another namespace
+			link.Parent = attrs.ParentIndex
+		}
+		link.PermanentMAC = attrs.PermHWAddr.String()
+		link.InheritsMAC = inheritsMAC(l)
+		for _, address := range addresses {
+			ip, ok := netip.AddrFromSlice(address.IP)
+			ones, _ := address.Mask.Size()
+			if ip = ip.Unmap(); ok && ip.IsGlobalUnicast() {
+				link.Addresses = append(link.Addresses, netip.PrefixFrom(ip, ones))
+				if ip.Is6() {
+					link.addFlags(ip, address.Flags)
+				} else if strings.Contains(address.Label, egressLabel) {
+					link.Transient = append(link.Transient, ip)
+				}
+			}
+		}
+		links = append(links, link)
+	}
+	return links, nil
+}
+
+// advertisedSubnets returns the subnets in router advertisements by link. They
+// are the only source of the subnet of a DHCPv6 address, which is a /128.
+func advertisedSubnets() (map[int][]netip.Prefix, error) {
+	routes, err := dump(func() ([]netlink.Route, error) {
+		return netlink.RouteListFiltered(netlink.FAMILY_V6, &netlink.Route{Protocol: unix.RTPROT_RA}, netlink.RT_FILTER_PROTOCOL)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing advertised routes: %w", err)
+	}
+	subnets := map[int][]netip.Prefix{}
+	for _, route := range routes {
+		if route.Dst == nil || route.Gw != nil {
+			continue
+		}
+		if prefix := prefixOf(route.Dst); prefix.Bits() > 0 {
+			subnets[route.LinkIndex] = append(subnets[route.LinkIndex], prefix)
+		}
+	}
+	return subnets, nil
+}
+
+// Subnet returns the subnet of an address of the link.
+func (l Link) Subnet(address netip.Prefix) netip.Prefix {
+	if address.IsSingleIP() {
+		for _, subnet := range l.Advertised {
+			if subnet.Contains(address.Addr()) {
+				return subnet
+			}
+		}
+	}
+	return address.Masked()
+}
+
+// egressLabel is part of the label of an egress address of pods
+// (OVN-Kubernetes' EgressIP). Such an address can move to another node, and
+// nodeip-configuration ignores it too (baremetal-runtimecfg,
+// pkg/utils/addresses_linux.go).
+const egressLabel = "eip"
+
+func (l *Link) addFlags(ip netip.Addr, flags int) {
+	if flags&(unix.IFA_F_TEMPORARY|unix.IFA_F_DEPRECATED|unix.IFA_F_DADFAILED) != 0 {
+		l.Transient = append(l.Transient, ip)
+	}
+	if flags&unix.IFA_F_PERMANENT != 0 {
+		l.Permanent = append(l.Permanent, ip)
+	}
+	if flags&unix.IFA_F_NOPREFIXROUTE == 0 {
+		l.Foreign = append(l.Foreign, ip)
+	}
+}
+
+// DefaultRoutes returns the default routes of the main table, with a separate
+// entry for each path of a multipath route, lowest metric first as in the
+// kernel's list.
+func DefaultRoutes() ([]Route, error) {
+	var defaults []Route
+	for _, family := range []struct{ netlink, number int }{{netlink.FAMILY_V4, 4}, {netlink.FAMILY_V6, 6}} {
+		routes, err := dump(func() ([]netlink.Route, error) { return netlink.RouteList(nil, family.netlink) })
+		if err != nil {
+			return nil, fmt.Errorf("listing routes: %w", err)
+		}
+		for _, route := range routes {
+			if route.Dst != nil {
+				if ones, _ := route.Dst.Mask.Size(); ones != 0 {
+					continue
+				}
+			}
+			paths := []netlink.NexthopInfo{{LinkIndex: route.LinkIndex, Gw: route.Gw}}
+			for _, hop := range route.MultiPath {
+				paths = append(paths, *hop)
+			}
+			for _, hop := range paths {
+				if hop.LinkIndex == 0 {
+					continue // the head of a multipath route
+				}
+				link, err := netlink.LinkByIndex(hop.LinkIndex)
+				if err != nil {
+					return nil, fmt.Errorf("finding the interface of a default route: %w", err)
+				}
+				gateway, _ := netip.AddrFromSlice(hop.Gw)
+				defaults = append(defaults, Route{
+					Link: link.Attrs().Name, Gateway: gateway.Unmap(), Metric: route.Priority, Family: family.number,
+				})
+			}
+		}
+	}
+	return defaults, nil
+}
+
+// BestDefaultRoute returns the default route of a family with the lowest metric,
+// the first in the kernel's order among equals.
+func BestDefaultRoute(routes []Route, family int) (Route, bool) {
+	var best Route
+	found := false
+	for _, route := range routes {
+		if route.Family == family && (!found || route.Metric < best.Metric) {
+			best, found = route, true
+		}
+	}
+	return best, found
+}
+
+// DefaultRouteOf returns the best default route of a family over one link.
+func DefaultRouteOf(routes []Route, family int, link string) (Route, bool) {
+	var own []Route
+	for _, route := range routes {
+		if route.Link == link {
+			own = append(own, route)
+		}
+	}
+	return BestDefaultRoute(own, family)
+}
+
+// DeleteLink deletes a network interface.
+func DeleteLink(name string) error {
+	link, err := netlink.LinkByName(name)
+	if err != nil {
+		return fmt.Errorf("finding network interface %s: %w", name, err)
+	}
+	if err := netlink.LinkDel(link); err != nil {
+		return fmt.Errorf("deleting network interface %s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package hostnet
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+
+	"github.com/vishvananda/netlink"
+)
+
+// ProbeNeighbour makes the kernel probe ip on a link (ARP, or neighbour
+// discovery) and returns the hardware address of the response. An earlier
+// response does not count.
+func ProbeNeighbour(ctx context.Context, link string, ip netip.Addr) (string, error) {
+	index, err := linkIndex(link)
+	if err != nil {
+		return "", err
+	}
+	if err := startProbe(index, link, ip); err != nil {
+		return "", err
+	}
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		entry, err := neighbour(index, ip)
+		switch {
+		case err != nil:
+			return "", err
+		case entry == nil:
+			return "", fmt.Errorf("nothing was asked on %s for %s", link, ip)
+		case entry.State&netlink.NUD_REACHABLE != 0:
+			return entry.HardwareAddr.String(), nil
+		case entry.State&netlink.NUD_FAILED != 0:
+			return "", fmt.Errorf("%s does not answer on %s", ip, link)
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return "", fmt.Errorf("%s has not answered on %s: %w", ip, link, ctx.Err())
+		}
+	}
+}
+
+// startProbe makes the kernel probe an existing entry, or create one by sending
+// a packet.
+func startProbe(index int, link string, ip netip.Addr) error {
+	entry, err := neighbour(index, ip)
+	if err != nil {
+		return err
+	}
+	if entry != nil && len(entry.HardwareAddr) > 0 {
+		entry.State = netlink.NUD_PROBE
+		if err := netlink.NeighSet(entry); err != nil {
+			return fmt.Errorf("asking for %s on %s: %w", ip, link, err)
+		}
+		return nil
+	}
+	zone := ip
+	if ip.Is6() && ip.IsLinkLocalUnicast() {
+		zone = ip.WithZone(link)
+	}
+	const discard = 9
+	conn, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(netip.AddrPortFrom(zone, discard)))
+	if err != nil {
+		return fmt.Errorf("asking for %s on %s: %w", ip, link, err)
+	}
+	defer conn.Close()
+	if _, err := conn.Write(nil); err != nil {
+		return fmt.Errorf("asking for %s on %s: %w", ip, link, err)
+	}
+	return nil
+}
+
+// CopyNeighbour copies the neighbour entry of ip from one link to another, so
+// that the first packet there does not wait for a response. It does nothing if
+// there is no entry.
+func CopyNeighbour(ip netip.Addr, from, to string) error {
+	source, err := linkIndex(from)
+	if err != nil {
+		return err
+	}
+	target, err := linkIndex(to)
+	if err != nil {
+		return err
+	}
+	entry, err := neighbour(source, ip)
+	if err != nil || entry == nil || len(entry.HardwareAddr) == 0 {
+		return err
+	}
+	copied := netlink.Neigh{
+		LinkIndex: target, Family: entry.Family, State: netlink.NUD_REACHABLE, IP: entry.IP, HardwareAddr: entry.HardwareAddr,
+	}
+	if err := netlink.NeighSet(&copied); err != nil {
+		return fmt.Errorf("telling %s about %s: %w", to, ip, err)
+	}
+	return nil
+}
+
+func neighbour(link int, ip netip.Addr) (*netlink.Neigh, error) {
+	family := netlink.FAMILY_V4
+	if ip.Is6() {
+		family = netlink.FAMILY_V6
+	}
+	entries, err := dump(func() ([]netlink.Neigh, error) { return netlink.NeighList(link, family) })
+	if err != nil {
+		return nil, fmt.Errorf("listing neighbours: %w", err)
+	}
+	for _, entry := range entries {
+		if found, ok := netip.AddrFromSlice(entry.IP); ok && found.Unmap() == ip {
+			return &entry, nil
+		}
+	}
+	return nil, nil
+}
+
+func linkIndex(name string) (int, error) {
+	link, err := netlink.LinkByName(name)
+	if err != nil {
+		return 0, fmt.Errorf("finding network interface %s: %w", name, err)
+	}
+	return link.Attrs().Index, nil
+}

@@ -1,0 +1,126 @@
+package hostnet
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// PolicyRule is a routing policy rule, as listed by `ip rule`.
+type PolicyRule struct {
+	Family      int // 4 or 6
+	Priority    int
+	Mark        uint32 // 0: any
+	Source      netip.Prefix
+	Destination netip.Prefix
+	Table       int
+}
+
+// TableRoute is a route of any routing table.
+type TableRoute struct {
+	Family      int // 4 or 6
+	Table       int
+	Link        string
+	Destination netip.Prefix // of length 0 for a default route
+	Gateway     netip.Addr
+}
+
+// LinkAddress is an address of any kind on an interface.
+type LinkAddress struct {
+	Link    string
+	Label   string
+	Address netip.Prefix
+}
+
+// PolicyRules returns the routing policy rules of both families.
+func PolicyRules() ([]PolicyRule, error) {
+	var rules []PolicyRule
+	for _, family := range families {
+		found, err := dump(func() ([]netlink.Rule, error) { return netlink.RuleList(family.netlink) })
+		if err != nil {
+			return nil, fmt.Errorf("listing routing rules: %w", err)
+		}
+		for _, rule := range found {
+			rules = append(rules, PolicyRule{
+				Family: family.number, Priority: rule.Priority, Mark: rule.Mark, Table: rule.Table,
+				Source: optionalPrefix(rule.Src), Destination: optionalPrefix(rule.Dst),
+			})
+		}
+	}
+	return rules, nil
+}
+
+// TableRoutes returns the unicast routes of all routing tables except the
+// kernel's table of local addresses.
+func TableRoutes() ([]TableRoute, error) {
+	names, err := linkNames()
+	if err != nil {
+		return nil, err
+	}
+	var routes []TableRoute
+	for _, family := range families {
+		found, err := dump(func() ([]netlink.Route, error) {
+			all := &netlink.Route{Table: unix.RT_TABLE_UNSPEC}
+			return netlink.RouteListFiltered(family.netlink, all, netlink.RT_FILTER_TABLE)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("listing routes of all tables: %w", err)
+		}
+		for _, route := range found {
+			if route.Table == unix.RT_TABLE_LOCAL || route.Type != unix.RTN_UNICAST {
+				continue
+			}
+			gateway, _ := netip.AddrFromSlice(route.Gw)
+			routes = append(routes, TableRoute{
+				Family: family.number, Table: route.Table, Link: names[route.LinkIndex],
+				Destination: optionalPrefix(route.Dst), Gateway: gateway.Unmap(),
+			})
+		}
+	}
+	return routes, nil
+}
+
+// LinkAddresses returns all addresses of all interfaces, including link-local
+// ones.
+func LinkAddresses() ([]LinkAddress, error) {
+	names, err := linkNames()
+	if err != nil {
+		return nil, err
+	}
+	found, err := dump(func() ([]netlink.Addr, error) { return netlink.AddrList(nil, netlink.FAMILY_ALL) })
+	if err != nil {
+		return nil, fmt.Errorf("listing addresses: %w", err)
+	}
+	addresses := make([]LinkAddress, 0, len(found))
+	for _, address := range found {
+		addresses = append(addresses, LinkAddress{
+			Link: names[address.LinkIndex], Label: address.Label, Address: optionalPrefix(address.IPNet),
+		})
+	}
+	return addresses, nil
+}
+
+var families = []struct{ netlink, number int }{{netlink.FAMILY_V4, 4}, {netlink.FAMILY_V6, 6}}
+
+func linkNames() (map[int]string, error) {
+	links, err := dump(netlink.LinkList)
+	if err != nil {
+		return nil, fmt.Errorf("listing network interfaces: %w", err)
+	}
+	names := map[int]string{}
+	for _, link := range links {
+		names[link.Attrs().Index] = link.Attrs().Name
+	}
+	return names, nil
+}
+
+// optionalPrefix returns the prefix of a network, or the zero Prefix for nil.
+func optionalPrefix(network *net.IPNet) netip.Prefix {
+	if network == nil {
+		return netip.Prefix{}
+	}
+	return prefixOf(network)
+}

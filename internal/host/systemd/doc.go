@@ -1,0 +1,3 @@
+// Package systemd reads and changes units through systemd's D-Bus interface. It is one of
+// the packages that use D-Bus; networkmanager is the other.
+package systemd

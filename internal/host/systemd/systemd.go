@@ -1,0 +1,189 @@
+package systemd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/dbus"
+	godbus "github.com/godbus/dbus/v5"
+)
+
+// Manager is a connection to the host's service manager.
+type Manager struct {
+	conn *dbus.Conn
+	bus  *godbus.Conn // for methods that go-systemd does not support
+}
+
+// ErrUnreachable means that no service manager responds, as in a container.
+var ErrUnreachable = errors.New("systemd does not answer on the system bus")
+
+// Open connects to the service manager. The connections outlive ctx,
+// whose end would close them (WithContext in godbus' conn.go): a rollback must
+// stop timers and start daemons even after Ctrl-C. Each call has its own
+// context.
+func Open(ctx context.Context) (*Manager, error) {
+	ctx = context.WithoutCancel(ctx)
+	conn, err := dbus.NewSystemConnectionContext(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	bus, err := godbus.ConnectSystemBus(godbus.WithContext(ctx))
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	return &Manager{conn: conn, bus: bus}, nil
+}
+
+// Close closes the connections.
+func (s *Manager) Close() {
+	s.conn.Close()
+	s.bus.Close()
+}
+
+// UnitState is the state of a unit in systemd.
+type UnitState struct {
+	Load    string `json:"load"`             // loaded, not-found, masked, bad-setting, error
+	Active  string `json:"active"`           // active, inactive, activating, deactivating, failed
+	Sub     string `json:"sub,omitempty"`    // running, dead, auto-restart, start-pre, ...
+	File    string `json:"file,omitempty"`   // enabled, disabled, static, masked, ...; "" without a unit file
+	Result  string `json:"result,omitempty"` // of a service: success, exit-code, ...
+	MainPID int    `json:"mainPID,omitempty"`
+
+	Since time.Time `json:"since,omitzero"` // time of the last activation
+}
+
+// UnitState returns the state of unit name.
+func (s *Manager) UnitState(ctx context.Context, name string) (UnitState, error) {
+	properties, err := s.conn.GetUnitPropertiesContext(ctx, name)
+	if err != nil {
+		return UnitState{}, fmt.Errorf("asking systemd about %s: %w", name, err)
+	}
+	state := UnitState{
+		Load:   stringValue(properties["LoadState"]),
+		Active: stringValue(properties["ActiveState"]),
+		Sub:    stringValue(properties["SubState"]),
+	}
+	if entered, ok := properties["ActiveEnterTimestamp"].(uint64); ok && entered > 0 {
+		state.Since = time.UnixMicro(int64(entered)) //nolint:gosec // microseconds since 1970 fit
+	}
+	// The cached UnitFileState property is outdated until a reload; the manager's
+	// method reads the files.
+	state.File, err = s.unitFileState(ctx, name)
+	if err != nil {
+		return UnitState{}, err
+	}
+	if strings.HasSuffix(name, ".service") && state.Load == "loaded" {
+		service, err := s.conn.GetUnitTypePropertiesContext(ctx, name, "Service")
+		if err != nil {
+			return UnitState{}, fmt.Errorf("asking systemd about %s: %w", name, err)
+		}
+		state.Result = stringValue(service["Result"])
+		if pid, ok := service["MainPID"].(uint32); ok {
+			state.MainPID = int(pid)
+		}
+	}
+	return state, nil
+}
+
+func (s *Manager) unitFileState(ctx context.Context, name string) (string, error) {
+	var state string
+	err := s.bus.Object("org.freedesktop.systemd1", "/org/freedesktop/systemd1").
+		CallWithContext(ctx, "org.freedesktop.systemd1.Manager.GetUnitFileState", 0, name).Store(&state)
+	var busErr godbus.Error
+	if errors.As(err, &busErr) && (busErr.Name == "org.freedesktop.DBus.Error.FileNotFound" ||
+		busErr.Name == "org.freedesktop.systemd1.NoSuchUnit") {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("asking systemd whether %s is enabled: %w", name, err)
+	}
+	return state, nil
+}
+
+// Reload makes systemd read all unit files again.
+func (s *Manager) Reload(ctx context.Context) error {
+	if err := s.conn.ReloadContext(ctx); err != nil {
+		return fmt.Errorf("reloading systemd: %w", err)
+	}
+	return nil
+}
+
+// Enable creates the links of a unit's [Install] section. It does not start the
+// unit.
+func (s *Manager) Enable(ctx context.Context, name string) error {
+	_, _, err := s.conn.EnableUnitFilesContext(ctx, []string{name}, false, true)
+	return wrapUnit("enabling", name, err)
+}
+
+// Disable removes the links of a unit's [Install] section. It does not stop the
+// unit.
+func (s *Manager) Disable(ctx context.Context, name string) error {
+	_, err := s.conn.DisableUnitFilesContext(ctx, []string{name}, false)
+	return wrapUnit("disabling", name, err)
+}
+
+// Start starts a unit and waits for the job to finish.
+func (s *Manager) Start(ctx context.Context, name string) error {
+	return s.runJob(ctx, "starting", name, s.conn.StartUnitContext)
+}
+
+// Stop stops a unit and waits for the job to finish.
+func (s *Manager) Stop(ctx context.Context, name string) error {
+	return s.runJob(ctx, "stopping", name, s.conn.StopUnitContext)
+}
+
+// Restart restarts a unit, or starts it, and waits for the job to finish.
+func (s *Manager) Restart(ctx context.Context, name string) error {
+	return s.runJob(ctx, "restarting", name, s.conn.RestartUnitContext)
+}
+
+// StartNoWait starts a unit without waiting for the job.
+func (s *Manager) StartNoWait(ctx context.Context, name string) error {
+	_, err := s.conn.StartUnitContext(ctx, name, "replace", nil)
+	return wrapUnit("starting", name, err)
+}
+
+// ResetFailed clears the failed state and the restart counter of a unit. It
+// skips a unit that has not failed, because systemd unloads unreferenced units
+// and would return that there is no such unit.
+func (s *Manager) ResetFailed(ctx context.Context, name string) error {
+	state, err := s.UnitState(ctx, name)
+	if err != nil || state.Active != "failed" {
+		return err
+	}
+	return wrapUnit("resetting", name, s.conn.ResetFailedUnitContext(ctx, name))
+}
+
+type startJob func(ctx context.Context, name, mode string, done chan<- string) (int, error)
+
+func (s *Manager) runJob(ctx context.Context, doing, name string, start startJob) error {
+	done := make(chan string, 1)
+	if _, err := start(ctx, name, "replace", done); err != nil {
+		return wrapUnit(doing, name, err)
+	}
+	select {
+	case result := <-done:
+		if result != "done" {
+			return fmt.Errorf("%s %s: systemd says %q; see: journalctl -u %s -b", doing, name, result, name)
+		}
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%s %s: %w", doing, name, ctx.Err())
+	}
+}
+
+func wrapUnit(doing, name string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", doing, name, err)
+	}
+	return nil
+}
+
+func stringValue(value any) string {
+	s, _ := value.(string)
+	return s
+}
