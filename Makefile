@@ -32,13 +32,16 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## build the agent: bin/hcp-node-agent
+build: ## build both binaries: bin/hcp-node-agent and bin/hcp-node-admin
 	go build -trimpath -tags grpcnotrace -ldflags '-s -w -X main.version=$(VERSION)' -o bin/hcp-node-agent ./cmd/node-agent
+	go build -trimpath -tags grpcnotrace -ldflags '-s -w -X main.version=$(VERSION)' -o bin/hcp-node-admin ./cmd/node-admin
 
 .PHONY: docs
-docs: ## make docs/reference.md and docs/schema from the program's own tables
+docs: ## generate docs/reference.md, docs/reference-admin.md and docs/schema from the programs
 	go run ./cmd/node-agent docs markdown >docs/reference.md
+	go run ./cmd/node-admin docs markdown >docs/reference-admin.md
 	go run ./cmd/node-agent docs schema docs/schema
+	go run ./cmd/node-admin docs schema docs/schema
 
 .PHONY: demo
 demo: deps build bed ## from nothing to a Ready node with a running pod, on this machine
@@ -95,10 +98,10 @@ fuzz: oracle ## every fuzz target in turn, each for EXECS inputs
 	EXECS=$(EXECS) test/fuzz.sh
 
 .PHONY: bench
-bench: deps build bed oracle ## the figures: apply beside the real Ignition, the move into br-ex beside configure-ovs.sh's order, fleets that join with tickets, what the service costs, the Go benchmarks
+bench: deps build bed oracle ## the figures: apply beside the real Ignition, the move into br-ex beside configure-ovs.sh's order, fleets that enroll with join tokens, what the service costs, the Go benchmarks
 	go run ./test/differential/bench bin/hcp-node-agent
 	go run ./test/vm/cmd/interruption
-	go run ./test/fleet bin/hcp-node-agent
+	go run ./test/fleet bin/hcp-node-admin
 	go run ./test/vm/cmd/service
 	go test -run '^$$' -bench . -benchmem ./internal/...
 

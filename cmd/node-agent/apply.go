@@ -7,15 +7,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 type applyDocument struct {
 	bootstrap.ApplyDocument
-	result
+	cli.Result
 }
 
-func newApplyCommand(p *printer) *cobra.Command {
+func newApplyCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "apply",
 		Short: "Write an Ignition config to a directory tree, for an image",
@@ -34,9 +35,9 @@ func newApplyCommand(p *printer) *cobra.Command {
 		if options.Config == "" || options.Root == "" {
 			return report.Fail(report.Usage, "hcp-node-agent apply --help", "apply needs --config and --root")
 		}
-		options.Stdin, options.Sink = p.in, p.sink
+		options.Stdin, options.Sink = p.In, p.Sink
 		applied, err := bootstrap.Apply(c.Context(), options)
-		return p.finish(err, applyDocument{applied, resultOf(err)}, func(w io.Writer) {
+		return p.Finish(err, applyDocument{applied, cli.ResultOf(err)}, func(w io.Writer) {
 			if applied.Changes == 0 {
 				fmt.Fprintf(w, "%s has the config already (entries: %d); nothing was changed\n",
 					applied.Root, applied.Entries)

@@ -1,166 +1,42 @@
 package main
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
-	"slices"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/hcp-node-agent/hcp-node-agent/test/pty"
+	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 )
 
-// expectedCompletions returns the expected completions for each beginning of a command line.
-func expectedCompletions() map[string][]string {
-	return map[string][]string{
-		"":                                 firstWords(),
-		"jo":                               {"join"},
-		"node":                             {},
-		"help tick":                        {"ticket"},
-		"ticket ":                          {"create", "show"},
-		"ticket c":                         {"create"},
-		"join --un":                        {"--until"},
-		"join --until ":                    {"identity", "kubelet", "ready", "schedulable"},
-		"join --until k":                   {"kubelet"},
-		"join --user-data st":              {"stub.ign"},
-		"join --user-data stub.ign --onl":  {"--only"},
-		"join --output json --only ":       {"network"},
-		"join --only n":                    {"network"},
-		"join --skip preflight,pa":         {"preflight,packages"},
-		"-o json ticket c":                 {"create"},
-		"join --skip nothing-like-this":    {},
-		"plan -o ":                         {"json", "text"},
-		"plan --output=j":                  {"--output=json"},
-		"join --bridge-interface l":        {"lo"},
-		"plan --di":                        {"--diff"},
-		"version --di":                     {},
-		"ticket show st":                   {"stub.ign"},
-		"ticket create --output-dir claim": {"claims"},
-		"approve --claims ":                {"claims"},
-		"approve --wa":                     {"--watch"},
-		"completion ":                      {"bash", "fish", "powershell", "zsh"},
-		"leave --no-drain --ou":            {"--output"},
-	}
+func expectedCompletions() clitest.Completions {
+	return clitest.Completions{InAllShells: map[string][]string{
+		"":                                agent().FirstWords(),
+		"jo":                              {"join"},
+		"node":                            {},
+		"help conf":                       {"config"},
+		"config ":                         {"show", "validate"},
+		"config s":                        {"show"},
+		"join --un":                       {"--until"},
+		"join --until ":                   {"identity", "kubelet", "ready", "schedulable"},
+		"join --until k":                  {"kubelet"},
+		"join --user-data st":             {"stub.ign"},
+		"join --user-data stub.ign --onl": {"--only"},
+		"join --output json --only ":      {"network"},
+		"join --only n":                   {"network"},
+		"join --skip preflight,pa":        {"preflight,packages"},
+		"-o json config s":                {"show"},
+		"join --skip nothing-like-this":   {},
+		"plan -o ":                        {"json", "text"},
+		"plan --output=j":                 {"--output=json"},
+		"join --bridge-interface l":       {"lo"},
+		"plan --di":                       {"--diff"},
+		"version --di":                    {},
+		"config validate st":              {"stub.ign"},
+		"completion ":                     {"bash", "fish", "powershell", "zsh"},
+		"leave --no-drain --ou":           {"--output"},
+	}}
 }
 
-func firstWords() []string {
-	words := []string{"help"}
-	for _, c := range newRootCommand(&printer{}).Commands() {
-		if c.IsAvailableCommand() {
-			words = append(words, c.Name())
-		}
-	}
-	slices.Sort(words)
-	return slices.Compact(words)
-}
+func TestCompletionInBash(t *testing.T) { agent().CheckCompletionInBash(t, expectedCompletions()) }
 
-// newWorkDir returns a directory with a file and a directory, the completion script for a shell, and
-// an environment in which the agent is in PATH.
-func newWorkDir(t *testing.T, shell string) (dir, script string, environment []string) {
-	t.Helper()
-	if _, err := exec.LookPath(shell); err != nil {
-		t.Fatalf("%v; make deps installs what tests need", err)
-	}
-	dir = t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "claims"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for name, content := range map[string]string{"stub.ign": "", "script": runCommandLine(t, "", "completion", shell).out} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	executable, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	bin := t.TempDir()
-	if err := os.Symlink(executable, filepath.Join(bin, programName)); err != nil {
-		t.Fatal(err)
-	}
-	environment = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + dir, "TERM=dumb", "LC_ALL=C.UTF-8"}
-	return dir, filepath.Join(dir, "script"), environment
-}
+func TestCompletionInZsh(t *testing.T) { agent().CheckCompletionInZsh(t, expectedCompletions()) }
 
-// testCompletion runs a shell on a terminal and types the beginning of each command line. The key inserts
-// all completions into the line, which is then printed as the arguments of printf.
-func testCompletion(t *testing.T, command *exec.Cmd, begin, key string) {
-	t.Helper()
-	script := filepath.Join(command.Dir, "script")
-	terminal := pty.Start(t, 4000, 50, command)
-	terminal.Type(begin + "; source " + script + "; printf '\\100READY'\n")
-	terminal.WaitFor("@READY")
-	for line, want := range expectedCompletions() {
-		terminal.Type("hcp-node-agent " + line + key + "\x01printf '\\100<%s>' \x05; printf '\\100END'\n")
-		shown := terminal.WaitFor("@END")
-		var got []string
-		for _, match := range regexp.MustCompile(`@<([^>]*)>`).FindAllStringSubmatch(shown, -1) {
-			got = append(got, strings.TrimSuffix(match[1], "/")) // shells differ in the trailing slash
-		}
-		// The words of the line if the last word has no completion.
-		before := strings.Fields("hcp-node-agent " + line)
-		if !strings.HasSuffix(line, " ") && line != "" && len(want) > 0 {
-			before = before[:len(before)-1]
-		}
-		if len(got) < len(before) || !slices.Equal(before, got[:len(before)]) {
-			t.Errorf("%q: the line became %q", line, got)
-			continue
-		}
-		options := slices.DeleteFunc(got[len(before):], func(word string) bool { return line == "" && strings.HasPrefix(word, "--") })
-		slices.Sort(options)
-		if len(want) == 0 && len(options) == 0 {
-			continue
-		}
-		if diff := cmp.Diff(want, options); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", line, diff)
-		}
-	}
-}
-
-func TestCompletionInBash(t *testing.T) {
-	dir, _, environment := newWorkDir(t, "bash")
-	command := exec.CommandContext(t.Context(), "bash", "--norc", "--noprofile", "-i")
-	command.Dir, command.Env = dir, environment
-	testCompletion(t, command, "PS1='$ '; bind 'set enable-bracketed-paste off'; source /usr/share/bash-completion/bash_completion", "\x1b*")
-}
-
-func TestCompletionInZsh(t *testing.T) {
-	dir, _, environment := newWorkDir(t, "zsh")
-	command := exec.CommandContext(t.Context(), "zsh", "-f", "-i")
-	command.Dir, command.Env = dir, environment
-	// zshcompwid(1): the completer all_matches inserts all matches.
-	testCompletion(t, command, `bindkey -e; PS1='$ '; unsetopt zle_bracketed_paste; autoload -Uz compinit && compinit -u -D; zstyle ':completion:all-matches::::' completer _all_matches _complete; `+
-		`zstyle ':completion:all-matches:*' old-matches true; zstyle ':completion:all-matches:*' insert true; `+
-		`zle -C all-matches complete-word _generic; bindkey '^Xa' all-matches`, "\x18a")
-}
-
-func TestCompletionInFish(t *testing.T) {
-	dir, script, environment := newWorkDir(t, "fish")
-	lines := expectedCompletions()
-	lines["approve --claims "] = []string{"claims", "script", "stub.ign"} // cobra's script for fish also completes files
-	for line, want := range lines {
-		command := exec.CommandContext(t.Context(), "fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]", script, "hcp-node-agent "+line)
-		command.Dir, command.Env = dir, environment
-		out, err := command.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		got := []string{}
-		for answer := range strings.Lines(string(out)) {
-			word, _, _ := strings.Cut(strings.TrimSuffix(answer, "\n"), "\t")
-			got = append(got, strings.TrimSuffix(word, "/"))
-		}
-		slices.Sort(got)
-		// cobra's script adds a variant with a dot to a single completion without a space.
-		if len(got) == 2 && got[1] == got[0]+"." {
-			got = got[:1]
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", line, diff)
-		}
-	}
-}
+func TestCompletionInFish(t *testing.T) { agent().CheckCompletionInFish(t, expectedCompletions()) }

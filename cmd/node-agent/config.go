@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -19,21 +20,21 @@ type configDocument struct {
 	Files    []string         `json:"files"` // files that were read; later ones override earlier ones
 	Settings []config.Setting `json:"settings,omitempty"`
 	Problems []config.Problem `json:"problems"`
-	result
+	cli.Result
 }
 
 func newConfigDocument(kind string) configDocument {
 	return configDocument{TypeMeta: report.Meta(kind), Files: []string{}, Settings: []config.Setting{}, Problems: []config.Problem{}}
 }
 
-func newConfigShowCommand(p *printer) *cobra.Command {
+func newConfigShowCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show",
 		Short: "Print each setting of a join and its origin",
 		Long: `Show prints each setting of a join on this host and its origin. Settings come
 from defaults, the file, its drop-ins in the order of their names, the
 environment and flags; each overrides those before it, and a list is replaced
-as a whole. A ticket adds its labels and taints. Secrets in URLs are masked;
+as a whole. A join token adds its labels and taints. Secrets in URLs are masked;
 other secrets are in files to which settings only refer.`,
 		Args: cobra.NoArgs,
 	}
@@ -43,14 +44,14 @@ other secrets are in files to which settings only refer.`,
 		document := newConfigDocument("Config")
 		document.setConfig(e)
 		if len(e.Problems) == 0 {
-			document.addTokenSettings(e.Join, p.in)
+			document.addTokenSettings(e.Join, p.In)
 		}
-		return p.finishConfig(document, printConfig)
+		return finishConfig(p, document, printConfig)
 	}
 	return c
 }
 
-func newConfigValidateCommand(p *printer) *cobra.Command {
+func newConfigValidateCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "validate [FILE...]",
 		Short: "Validate the configuration",
@@ -61,7 +62,7 @@ the defaults before it. Files to which settings refer are not opened.
 
 The exit code is 0 without problems, and 2 otherwise.`,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: completeFiles(),
+		ValidArgsFunction: cli.CompleteFiles(),
 	}
 	file := settingFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -84,7 +85,7 @@ The exit code is 0 without problems, and 2 otherwise.`,
 			document.setConfig(config.Explain(one))
 		}
 		document.Settings = nil
-		return p.finishConfig(document, printCheck)
+		return finishConfig(p, document, printCheck)
 	}
 	return c
 }
@@ -100,28 +101,28 @@ func (d *configDocument) setConfig(e config.Explanation) {
 func (d *configDocument) addTokenSettings(before config.Join, stdin io.Reader) {
 	after, err := bootstrap.WithJoinToken(before, stdin)
 	if err != nil {
-		d.Problems = append(d.Problems, config.Problem{Key: "ticket", Message: err.Error()})
+		d.Problems = append(d.Problems, config.Problem{Key: "joinToken", Message: err.Error()})
 		return
 	}
 	place := before.JoinToken
 	add := func(key string, before, after []string) {
 		if more := after[len(before):]; len(more) > 0 {
-			d.Settings = append(d.Settings, config.Setting{Key: key, Value: more, Origin: config.Origin{From: config.FromTicket, Location: place}})
+			d.Settings = append(d.Settings, config.Setting{Key: key, Value: more, Origin: config.Origin{From: config.FromJoinToken, Location: place}})
 		}
 	}
 	add("nodeLabels", before.Labels, after.Labels)
 	add("nodeTaints", before.Taints, after.Taints)
 }
 
-// finishConfig prints a document, and fails if it has problems.
-func (p *printer) finishConfig(document configDocument, print func(io.Writer, configDocument)) error {
+// finishConfig prints a document with p, and fails if it has problems.
+func finishConfig(p *cli.Printer, document configDocument, print func(io.Writer, configDocument)) error {
 	var err error
 	if n := len(document.Problems); n > 0 {
 		err = report.Fail(report.Usage, "", "problems of the configuration: %d", n)
-		p.stepReported = !p.json
+		p.StepReported = !p.JSON
 	}
-	document.result = resultOf(err)
-	if writeErr := p.document(document, func(w io.Writer) { print(w, document) }); err == nil {
+	document.Result = cli.ResultOf(err)
+	if writeErr := p.Document(document, func(w io.Writer) { print(w, document) }); err == nil {
 		return writeErr
 	}
 	return err

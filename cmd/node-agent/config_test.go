@@ -12,8 +12,9 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 )
 
 const configHead = "apiVersion: " + report.APIVersion + "\nkind: " + config.Kind + "\n"
@@ -35,7 +36,7 @@ func writeTempFiles(t *testing.T, files map[string]string) string {
 }
 
 func TestConfigShow(t *testing.T) {
-	made, _, err := ticket.New(ticket.Options{NodeName: "worker-7", ClusterCA: certtest.NewCA(t, "ca").PEM, Labels: []string{"zone=b", "rack=4"}}, time.Now())
+	made, _, err := enrollment.New(enrollment.Options{NodeName: "worker-7", ClusterCA: certtest.NewCA(t, "ca").PEM, Labels: []string{"zone=b", "rack=4"}}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,24 +46,24 @@ func TestConfigShow(t *testing.T) {
 	}
 	dir := writeTempFiles(t, map[string]string{
 		"config.yaml": configHead + "endpoint: https://me:hunter2@ignition.example.com\n", "config.d/10-site.yaml": configHead + "# this rack\nnodeLabels: [zone=a]\n",
-		"node.ticket": string(content),
+		"node.token": string(content),
 	})
 	file := filepath.Join(dir, "config.yaml")
-	got := runCommandLine(t, "", "config", "show", "--config", file, "--ticket", filepath.Join(dir, "node.ticket"), "--until", "ready")
+	got := runCommandLine(t, "", "config", "show", "--config", file, "--join-token", filepath.Join(dir, "node.token"), "--until", "ready")
 	want := `DIR/config.yaml
 DIR/config.d/10-site.yaml
 
   endpoint  https://***@ignition.example.com  DIR/config.yaml:3
   networkTimeout  1m30s  default
   nodeLabels  ["zone=a"]  DIR/config.d/10-site.yaml:4
-  ticket  DIR/node.ticket  --ticket
+  joinToken  DIR/node.token  --join-token
   until  ready  --until
   timeout  1h0m0s  default
-  nodeLabels  ["rack=4"]  ticket DIR/node.ticket
+  nodeLabels  ["rack=4"]  join token DIR/node.token
 `
-	columns := regexp.MustCompile("  +").ReplaceAllString(strings.ReplaceAll(got.out, dir, "DIR"), "  ")
-	if diff := cmp.Diff(want, columns); diff != "" || got.code != report.Success || got.err != "" {
-		t.Errorf("code %d, %s (-want +got):\n%s", got.code, got.err, diff)
+	columns := regexp.MustCompile("  +").ReplaceAllString(strings.ReplaceAll(got.Out, dir, "DIR"), "  ")
+	if diff := cmp.Diff(want, columns); diff != "" || got.Code != report.Success || got.Err != "" {
+		t.Errorf("code %d, %s (-want +got):\n%s", got.Code, got.Err, diff)
 	}
 }
 
@@ -76,17 +77,17 @@ func TestConfigValidate(t *testing.T) {
 DIR/config.d/10-site.yaml:3: timeout is -1s; it cannot be negative
 DIR/config.yaml:4: skip: "netwrk"; `+steps+`
 DIR/config.yaml:4: skip: "fetch"; `+steps+"\n", "DIR", dir)
-	if diff := cmp.Diff(commandResult{report.Usage, want, ""}, runCommandLine(t, "", "config", "validate", "--config", file), cmp.AllowUnexported(commandResult{})); diff != "" {
+	if diff := cmp.Diff(clitest.Result{Code: report.Usage, Out: want}, runCommandLine(t, "", "config", "validate", "--config", file)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	good := filepath.Join(dir, "good.yaml")
-	if diff := cmp.Diff(commandResult{report.Success, "nothing is wrong with " + good + "\n", ""}, runCommandLine(t, "", "config", "validate", good), cmp.AllowUnexported(commandResult{})); diff != "" {
+	if diff := cmp.Diff(clitest.Result{Code: report.Success, Out: "nothing is wrong with " + good + "\n"}, runCommandLine(t, "", "config", "validate", good)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	got := runCommandLine(t, "", "config", "validate", good, file, "--output", "json")
-	document := decodeDocument(t, got.out)
-	if got.code != report.Usage || len(document["problems"].([]any)) != 3 || document["exitCode"] != 2.0 {
-		t.Errorf("code %d, %s%s", got.code, got.out, got.err)
+	document := clitest.DecodeDocument(t, got.Out)
+	if got.Code != report.Usage || len(document["problems"].([]any)) != 3 || document["exitCode"] != 2.0 {
+		t.Errorf("code %d, %s%s", got.Code, got.Out, got.Err)
 	}
 	first := map[string]any{"file": file, "line": 3.0, "message": "field untyl not found in type config.Join"}
 	if diff := cmp.Diff(first, document["problems"].([]any)[0]); diff != "" {
@@ -97,15 +98,15 @@ DIR/config.yaml:4: skip: "fetch"; `+steps+"\n", "DIR", dir)
 // A configuration file that other users can write causes one error, whose remedy is the command
 // that fixes the mode.
 func TestWritableConfigIsRefused(t *testing.T) {
-	file := writeTestFile(t, t.TempDir(), "config.yaml", "apiVersion: node.hcp-agent.io/v1alpha1\nkind: JoinConfig\n")
+	file := filepath.Join(writeTempFiles(t, map[string]string{"config.yaml": configHead}), "config.yaml")
 	if err := os.Chmod(file, 0o666); err != nil { //nolint:gosec // what the test is about
 		t.Fatal(err)
 	}
 	for _, line := range [][]string{{"config", "validate", file}, {"config", "show", "--config", file}, {"join", "--config", file}} {
 		got := runCommandLine(t, "", line...)
-		all := got.out + got.err
-		if got.code != report.Usage || !strings.Contains(all, file+": not read: users other than root can write to it") || !strings.Contains(all, "\nchmod go-w "+file+"\n") {
-			t.Errorf("%q: code %d, %s", line, got.code, all)
+		all := got.Out + got.Err
+		if got.Code != report.Usage || !strings.Contains(all, file+": not read: users other than root can write to it") || !strings.Contains(all, "\nchmod go-w "+file+"\n") {
+			t.Errorf("%q: code %d, %s", line, got.Code, all)
 		}
 	}
 }

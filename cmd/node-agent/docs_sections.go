@@ -2,71 +2,29 @@ package main
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// section is a part of the documentation that lists entries.
-type section struct {
-	title   string
-	columns []string // of the table
-	rows    [][]string
-}
-
-// table returns the section as a Markdown table.
-func (s section) table() string {
-	var out strings.Builder
-	escape := strings.NewReplacer("|", `\|`, "<", "&lt;", "*", `\*`)
-	fmt.Fprintf(&out, "| %s |\n|%s\n", strings.Join(s.columns, " | "), strings.Repeat("---|", len(s.columns)))
-	for _, row := range s.rows {
-		for _, cell := range row[:len(row)-1] {
-			if cell != "" {
-				cell = "`" + cell + "`"
-			}
-			fmt.Fprintf(&out, "| %s ", cell)
-		}
-		fmt.Fprintf(&out, "| %s |\n", escape.Replace(row[len(row)-1]))
-	}
-	return out.String()
-}
-
-// definitions returns the section as a Markdown definition list.
-func (s section) definitions() string {
-	var out strings.Builder
-	escape := strings.NewReplacer("*", `\*`, "<", `\<`, "_", `\_`)
-	for _, row := range s.rows {
-		fmt.Fprintf(&out, "**%s**\n: %s\n\n", escape.Replace(row[0]), escape.Replace(row[len(row)-1]))
-	}
-	return out.String()
-}
-
 // manSections returns the sections that every man page has.
-func manSections() []section {
-	exits := section{title: "Exit codes", columns: []string{"code", "meaning"}}
-	for _, exit := range report.ExitStatuses() {
-		exits.rows = append(exits.rows, []string{strconv.Itoa(int(exit.Code)), exit.Meaning})
-	}
-	return []section{
-		exits,
+func manSections() []cli.Section {
+	return []cli.Section{
+		cli.ExitCodes(),
 		{
-			title: "Environment", columns: []string{"variable", "meaning"},
-			rows: [][]string{
+			Title: "Environment", Columns: []string{"variable", "meaning"},
+			Rows: append([][]string{
 				{config.EnvironmentPrefix + "SETTING", "a setting of a join, by its flag in capitals: that of --user-data is " + config.Variable("user-data")},
-				{"NO_COLOR", "if not empty, output on a terminal has no colors"},
-				{"TERM", "with the value dumb, lines on a terminal are not rewritten"},
-				{"JOURNAL_STREAM", "set by systemd if output goes to the journal: progress is logged there with fields, see --log-format"},
-				{"NOTIFY_SOCKET", "set by systemd for services of Type=notify: receives readiness, watchdog and status"},
-			},
+			}, cli.OutputVariables()...),
 		},
 		{
-			title: "Files", columns: []string{"file", "content"},
-			rows: [][]string{
+			Title: "Files", Columns: []string{"file", "content"},
+			Rows: [][]string{
 				{config.DefaultFile, "configuration of kind " + config.Kind + "; see: hcp-node-agent config show"},
 				{"/etc/hcp-node-agent/config.d/*.yaml", "drop-ins in the order of their names; each overrides those before it"},
 				{bootstrap.StateDir, "the ledger of changes with the former state, and the state of the join; for root only, because it has secrets"},
@@ -77,8 +35,8 @@ func manSections() []section {
 }
 
 // settingsSection returns the settings of a join.
-func settingsSection() section {
-	s := section{title: "Settings", columns: []string{"flag", "environment", "file", "default", "meaning"}}
+func settingsSection() cli.Section {
+	s := cli.Section{Title: "Settings", Columns: []string{"flag", "environment", "file", "default", "meaning"}}
 	flags := pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	flags.SortFlags = false
 	defaults := config.Defaults()
@@ -88,7 +46,7 @@ func settingsSection() section {
 		value, usage := pflag.UnquoteUsage(flag)
 		name := strings.TrimSpace("--" + flag.Name + " " + value)
 		preset := strings.Trim(flag.DefValue, "[]")
-		s.rows = append(s.rows, []string{name, config.Variable(flag.Name), keys[flag.Name], preset, usage})
+		s.Rows = append(s.Rows, []string{name, config.Variable(flag.Name), keys[flag.Name], preset, usage})
 	})
 	return s
 }
@@ -119,12 +77,12 @@ Print the problems of the configuration with their lines:
 
 # SETTINGS
 `, programName, config.DefaultFile, config.Kind, report.APIVersion)
-	list := section{}
-	for _, row := range settingsSection().rows {
-		list.rows = append(list.rows, []string{row[2], fmt.Sprintf("%s. Same as %s and %s.", row[4], row[0], row[1])})
+	list := cli.Section{}
+	for _, row := range settingsSection().Rows {
+		list.Rows = append(list.Rows, []string{row[2], fmt.Sprintf("%s. Same as %s and %s.", row[4], row[0], row[1])})
 	}
 	fmt.Fprintf(&out, "%s# EXAMPLE\n```\n%s```\n\n# SEE ALSO\n**%[3]s(8)**, **%[3]s-config-show(8)**, **%[3]s-config-validate(8)**\n",
-		list.definitions(), configurationExample(), programName)
+		list.Definitions(), configurationExample(), programName)
 	return out.String()
 }
 

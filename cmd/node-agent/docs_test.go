@@ -8,31 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// groff and mandoc must accept the man pages without warnings.
-func TestManPages(t *testing.T) {
-	t.Setenv("SOURCE_DATE_EPOCH", "1795219200")
-	dir := t.TempDir()
-	if got := runCommandLine(t, "", "docs", "man", dir); got.code != report.Success || got.out+got.err != "" {
-		t.Fatalf("%+v", got)
-	}
-	pages, err := filepath.Glob(filepath.Join(dir, "*.[58]"))
-	if all := availableCommands(newRootCommand(&printer{})); err != nil || len(pages) != len(all)+1 { // plus the page of the configuration file
-		t.Fatalf("there are %d pages of %d commands, %v", len(pages), len(all), err)
-	}
-	for _, checker := range [][]string{{"groff", "-ww", "-mandoc", "-Tutf8", "-z"}, {"mandoc", "-T", "lint", "-W", "warning"}} {
-		command := exec.CommandContext(t.Context(), checker[0], append(checker[1:], pages...)...)
-		out, err := command.CombinedOutput()
-		if err != nil || len(out) > 0 {
-			t.Errorf("%s: %v (make deps installs what tests need)\n%s", checker[0], err, out)
-		}
-	}
-}
+// The page of the configuration file is not one of a command.
+func TestManPages(t *testing.T) { agent().CheckManPages(t, 1) }
+
+func TestReferenceIsCurrent(t *testing.T) { agent().CheckReference(t, "../../docs/reference.md") }
 
 // A man page contains all entries of the tables, in a form that can be copied.
 func TestManPageOfJoin(t *testing.T) {
@@ -63,8 +46,8 @@ func TestManPageOfTheConfiguration(t *testing.T) {
 	if err := os.WriteFile(file, []byte(configurationExample()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if result := runCommandLine(t, "", "config", "validate", file); result.code != 0 {
-		t.Errorf("the example is refused: %s%s", result.out, result.err)
+	if result := runCommandLine(t, "", "config", "validate", file); result.Code != 0 {
+		t.Errorf("the example is refused: %s%s", result.Out, result.Err)
 	}
 }
 
@@ -72,7 +55,8 @@ func TestManPageOfTheConfiguration(t *testing.T) {
 func formatManPage(t *testing.T, name string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "groff", "-mandoc", "-Tascii", "-P-c", "-rLL=200n")
-	pages, err := manPages(newRootCommand(&printer{}))
+	p := newPrinter(cli.Streams{})
+	pages, err := cli.ManPages(newRootCommand(p), p.Program, docs())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,15 +66,4 @@ func formatManPage(t *testing.T, name string) string {
 		t.Fatalf("groff: %v", err)
 	}
 	return regexp.MustCompile(".\b").ReplaceAllString(string(out), "")
-}
-
-// docs/reference.md must match the current commands.
-func TestReferenceIsCurrent(t *testing.T) {
-	content, err := os.ReadFile("../../docs/reference.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(content), runCommandLine(t, "", "docs", "markdown").out); diff != "" {
-		t.Errorf("make docs makes it anew (-file +now):\n%s", diff)
-	}
 }

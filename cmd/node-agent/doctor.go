@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -26,7 +27,7 @@ type doctorDocument struct {
 	Remedy report.Remedy `json:"remedy,omitempty"`
 }
 
-func newDoctorCommand(p *printer) *cobra.Command {
+func newDoctorCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Diagnose this host and its node, without changing anything",
@@ -51,14 +52,14 @@ func newDoctorCommand(p *printer) *cobra.Command {
 			shown.Error, shown.Remedy = err.Error(), report.Remedy(report.RemedyOf(err))
 			shown.ExitCode = report.CodeOf(err)
 		}
-		if len(document.Findings) > 0 || p.json {
-			if writeErr := p.document(shown, document.Print); writeErr != nil && err == nil {
+		if len(document.Findings) > 0 || p.JSON {
+			if writeErr := p.Document(shown, document.Print); writeErr != nil && err == nil {
 				err = writeErr
 			}
 		}
 		if err == nil {
 			err = document.Err()
-			p.stepReported = true // printed as part of the findings
+			p.StepReported = true // printed as part of the findings
 		}
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 )
 
 // doctor runs on the test host. Text and JSON output have the same exit code, and each finding is
@@ -19,21 +20,21 @@ func TestDoctor(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := runCommandLine(t, "", "doctor", "--config", file)
-	if text.err != "" || !strings.Contains(text.out, "  join          ") {
-		t.Errorf("code %d, %s%s", text.code, text.out, text.err)
+	if text.Err != "" || !strings.Contains(text.Out, "  join          ") {
+		t.Errorf("code %d, %s%s", text.Code, text.Out, text.Err)
 	}
 	got := runCommandLine(t, "", "doctor", "--config", file, "--bundle", bundle, "--output", "json")
-	document := decodeDocument(t, got.out)
+	document := clitest.DecodeDocument(t, got.Out)
 	findings, _ := document["findings"].([]any)
-	if got.code != text.code || document["kind"] != "DoctorReport" || document["exitCode"] != float64(got.code) || len(findings) == 0 || got.err != "" {
-		t.Errorf("code %d and %d, %s%s", text.code, got.code, got.out, got.err)
+	if got.Code != text.Code || document["kind"] != "DoctorReport" || document["exitCode"] != float64(got.Code) || len(findings) == 0 || got.Err != "" {
+		t.Errorf("code %d and %d, %s%s", text.Code, got.Code, got.Out, got.Err)
 	}
 	made, _ := document["bundle"].(map[string]any)
 	if info, err := os.Stat(bundle); err != nil || info.Mode().Perm() != 0o600 || made["file"] != bundle {
 		t.Errorf("%v, %v, %v", info, err, made)
 	}
 	again := runCommandLine(t, "", "doctor", "--config", file, "--bundle", bundle)
-	want := commandResult{report.Usage, "", "hcp-node-agent doctor: " + bundle + " is there already; a bundle never replaces a file\n# give --bundle the name of a file that is not there yet\n"}
+	want := clitest.Result{Code: report.Usage, Err: "hcp-node-agent doctor: " + bundle + " is there already; a bundle never replaces a file\n# give --bundle the name of a file that is not there yet\n"}
 	if again != want {
 		t.Errorf("%+v", again)
 	}

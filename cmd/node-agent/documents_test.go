@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -13,67 +12,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 )
 
-// agentCommand matches a command line of the agent up to a comment, a separator or three spaces.
-var agentCommand = regexp.MustCompile(`(?m)^[ #$]*(?:sudo )?hcp-node-agent ([a-z][a-z-]*)((?: [^ #&|;>\n]+)*)`)
-
-// Every command line of the agent in a code block of the documentation is valid: the command and
-// its flags exist, and the settings are valid.
+// The settings on documented command lines are valid, too.
 func TestDocumentedCommands(t *testing.T) {
-	documents := []string{"../../README.md"}
-	for _, pattern := range []string{"../../docs/*.md", "../../examples/*.md", "../../examples/*/*.md"} {
-		found, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
+	agent().CheckDocumentedCommands(t, "../..", 20, func(c *cobra.Command) error {
+		if c.Flags().Lookup("until") == nil {
+			return nil
 		}
-		documents = append(documents, found...)
-	}
-	checked := 0
-	for _, document := range documents {
-		if filepath.Base(document) == "reference.md" {
-			continue // generated, with usage lines
-		}
-		content, err := os.ReadFile(document)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, block := range strings.Split(string(content), "\n```") {
-			if i%2 == 0 {
-				continue
-			}
-			for _, match := range agentCommand.FindAllStringSubmatch(block, -1) {
-				checked++
-				if err := checkCommandLine(append([]string{match[1]}, strings.Fields(match[2])...)); err != nil {
-					t.Errorf("%s: %q: %v", filepath.Base(document), strings.TrimSpace(match[0]), err)
-				}
-			}
-		}
-	}
-	if checked < 20 {
-		t.Errorf("only %d commands were found", checked)
-	}
-}
-
-// parseLine parses a command line without running its command.
-func parseLine(args []string) (*cobra.Command, error) {
-	c, rest, err := newRootCommand(&printer{}).Find(args)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.ParseFlags(rest); err != nil {
-		return nil, err
-	}
-	return c, c.ValidateArgs(c.Flags().Args())
-}
-
-// checkCommandLine returns an error if a command line cannot be parsed or has an invalid setting.
-func checkCommandLine(args []string) error {
-	c, err := parseLine(args)
-	if err != nil || c.Flags().Lookup("until") == nil {
+		none := func(string) (string, bool) { return "", false }
+		_, err := config.Load(config.Source{File: "/nonexistent/config.yaml", Lookup: none, Flags: c.Flags()})
 		return err
-	}
-	none := func(string) (string, bool) { return "", false }
-	_, err = config.Load(config.Source{File: "/nonexistent/config.yaml", Lookup: none, Flags: c.Flags()})
-	return err
+	})
 }
 
 // The table of settings in the document lists exactly the existing settings.

@@ -74,7 +74,7 @@ func TestCloudInitExamples(t *testing.T) {
 					t.Errorf("%q waits for cloud-init, which waits for it", command)
 				}
 				if command[0] == "hcp-node-agent" {
-					if _, err := parseLine(command[1:]); err != nil {
+					if _, err := agent().ParseLine(command[1:]); err != nil {
 						t.Errorf("%q: %v", command, err)
 					}
 				}
@@ -148,7 +148,7 @@ func TestUnitConditionsNameTheFirstBootFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, file := range []string{"stub.ign", "node.ticket"} {
+		for _, file := range []string{"stub.ign", "node.token"} {
 			if !strings.Contains(string(content), "\n"+key+bootstrap.AutoJoinDir+"/"+file+"\n") {
 				t.Errorf("%s does not look for %s", unit, file)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -18,10 +19,10 @@ type joinDocument struct {
 	Headline string              `json:"headline,omitempty"`
 	Changed  bool                `json:"changed"` // false: the host was already in the desired state
 	Steps    []report.StepResult `json:"steps"`
-	result
+	cli.Result
 }
 
-func newJoinCommand(p *printer) *cobra.Command {
+func newJoinCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "join",
 		Short: "Join this host to the cluster as a worker, or resume a join",
@@ -35,7 +36,7 @@ func newJoinCommand(p *printer) *cobra.Command {
 		"only resume an unfinished join, as the unit does at boot; no input is read again")
 	only := c.Flags().StringSlice("only", nil,
 		"run only these `STEPS`, whether or not the host has joined: network needs no user data")
-	completeFlag(c, "only", completeList(stepNames(func(s bootstrap.Step) bool { return s.Independent })))
+	cli.CompleteFlag(c, "only", cli.CompleteList(stepNames(func(s bootstrap.Step) bool { return s.Independent })))
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		options, err := optionsFrom(c, *file, p)
 		if err != nil {
@@ -43,16 +44,16 @@ func newJoinCommand(p *printer) *cobra.Command {
 		}
 		options.Resume = *resume
 		changed, err := runJoin(c.Context(), options, *only)
-		p.stepReported = err != nil && stepFailed(p.recorder)
-		if !p.json {
+		p.StepReported = err != nil && stepFailed(p.Recorder)
+		if !p.JSON {
 			return err
 		}
-		return p.finish(err, joinDocument{
+		return p.Finish(err, joinDocument{
 			TypeMeta: report.Meta("JoinResult"),
-			Headline: p.recorder.Headline,
+			Headline: p.Recorder.Headline,
 			Changed:  changed,
-			Steps:    append([]report.StepResult{}, p.recorder.Steps...),
-			result:   resultOf(err),
+			Steps:    append([]report.StepResult{}, p.Recorder.Steps...),
+			Result:   cli.ResultOf(err),
 		}, nil)
 	}
 	return c
@@ -79,14 +80,14 @@ func stepTable() string {
 }
 
 // optionsFrom returns the options of a join from the configuration and the flags of c.
-func optionsFrom(c *cobra.Command, file string, p *printer) (bootstrap.Options, error) {
+func optionsFrom(c *cobra.Command, file string, p *cli.Printer) (bootstrap.Options, error) {
 	from := configSource(c, file)
 	from.Check = nil // the join itself reports which steps cannot be skipped
 	join, err := config.Load(from)
 	if err != nil {
 		return bootstrap.Options{}, err
 	}
-	return bootstrap.Options{Config: join, StateDir: bootstrap.StateDir, Sink: p.sink, Stdin: p.in}, nil
+	return bootstrap.Options{Config: join, StateDir: bootstrap.StateDir, Sink: p.Sink, Stdin: p.In}, nil
 }
 
 // outcome is a document that determines the exit code of its command.
@@ -99,7 +100,7 @@ type outcome interface {
 // get fails only if it cannot return a complete document. A failure that the document describes
 // is printed after the document in text output, too.
 func newReportCommand[D outcome](
-	p *printer, name, short string, get func(context.Context, bootstrap.Options) (D, error), print func(io.Writer, D),
+	p *cli.Printer, name, short string, get func(context.Context, bootstrap.Options) (D, error), print func(io.Writer, D),
 ) *cobra.Command {
 	c := &cobra.Command{Use: name, Short: short, Args: cobra.NoArgs}
 	file := settingFlags(c)
@@ -109,14 +110,14 @@ func newReportCommand[D outcome](
 			return err
 		}
 		document, err := get(c.Context(), options)
-		p.stepReported = err != nil && stepFailed(p.recorder)
-		if err != nil && !p.json {
+		p.StepReported = err != nil && stepFailed(p.Recorder)
+		if err != nil && !p.JSON {
 			return err
 		}
 		if err == nil {
 			err = document.Err()
 		}
-		writeErr := p.document(documentWithResult[D]{document, resultOf(err)}, func(w io.Writer) { print(w, document) })
+		writeErr := p.Document(cli.DocumentWithResult[D]{Document: document, Result: cli.ResultOf(err)}, func(w io.Writer) { print(w, document) })
 		if err == nil {
 			return writeErr
 		}

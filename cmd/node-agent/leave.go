@@ -7,14 +7,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 )
 
 type leaveDocument struct {
 	bootstrap.LeaveDocument
-	result
+	cli.Result
 }
 
-func newLeaveCommand(p *printer) *cobra.Command {
+func newLeaveCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "leave",
 		Short: "Remove this host from the cluster and restore its former state",
@@ -30,13 +31,13 @@ stop.`,
 		"also remove files that others can have put beside the cluster's since the join")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		left, err := bootstrap.Leave(c.Context(), bootstrap.LeaveOptions{
-			Options:  bootstrap.Options{StateDir: bootstrap.StateDir, Sink: p.sink},
+			Options:  bootstrap.Options{StateDir: bootstrap.StateDir, Sink: p.Sink},
 			Drain:    !*noDrain,
 			Purge:    *purge,
 			AutoJoin: bootstrap.AutoJoin{Dir: bootstrap.AutoJoinDir},
 		})
-		p.stepReported = err != nil && stepFailed(p.recorder)
-		return p.finish(err, leaveDocument{left, resultOf(err)}, func(w io.Writer) { printLeave(w, left) })
+		p.StepReported = err != nil && stepFailed(p.Recorder)
+		return p.Finish(err, leaveDocument{left, cli.ResultOf(err)}, func(w io.Writer) { printLeave(w, left) })
 	}
 	return c
 }

@@ -1,62 +1,46 @@
 package main
 
 import (
-	"bytes"
-	stdcmp "cmp"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 )
 
-// commandResult is the output and the exit code of one command line.
-type commandResult struct {
-	code     report.Code
-	out, err string
+// agent returns the program under test.
+func agent() clitest.Program {
+	return clitest.Program{
+		Name:      programName,
+		Version:   version,
+		Run:       run,
+		Root:      func() *cobra.Command { return newRootCommand(newPrinter(cli.Streams{})) },
+		Documents: documentKinds(),
+		Schemas:   schemas(),
+		Variables: config.EnvironmentPrefix,
+	}
 }
 
-// runCommandLine runs one command line as main does. It removes the agent's environment variables and fails
-// the test if a panic is printed.
-func runCommandLine(t *testing.T, stdin string, args ...string) commandResult {
+func runCommandLine(t *testing.T, stdin string, args ...string) clitest.Result {
 	t.Helper()
-	for _, variable := range os.Environ() {
-		if name, value, _ := strings.Cut(variable, "="); strings.HasPrefix(name, config.EnvironmentPrefix) {
-			t.Setenv(name, value) // restores the variable when the test ends
-			if err := os.Unsetenv(name); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	var out, err bytes.Buffer
-	code := run(t.Context(), args, ioStreams{in: strings.NewReader(stdin), out: &out, err: &err})
-	s := commandResult{code, out.String(), err.String()}
-	for _, trace := range []string{"goroutine ", "panic:", ".go:"} {
-		if strings.Contains(s.out+s.err, trace) {
-			t.Errorf("%q shows %q:\n%s%s", args, trace, s.out, s.err)
-		}
-	}
-	return s
+	return agent().Exec(t, stdin, args...)
 }
 
 func TestInvalidCommandLines(t *testing.T) {
-	for line, want := range map[string]string{
-		"ticket":                    "hcp-node-agent ticket: a subcommand is required\nsee: hcp-node-agent ticket --help\n",
-		"ticket mint":               "hcp-node-agent ticket: unknown command \"mint\"\nsee: hcp-node-agent ticket --help\n",
-		"ticket sow":                "hcp-node-agent ticket: unknown command \"sow\"; did you mean show?\nsee: hcp-node-agent ticket --help\n",
-		"ticket show":               "hcp-node-agent ticket show: accepts 1 arg(s), received 0\nsee: hcp-node-agent ticket show --help\n",
-		"ticket show a b":           "hcp-node-agent ticket show: accepts 1 arg(s), received 2\nsee: hcp-node-agent ticket show --help\n",
+	agent().CheckUsageErrors(t, map[string]string{
+		"config":                    "hcp-node-agent config: a subcommand is required\nsee: hcp-node-agent config --help\n",
+		"config mint":               "hcp-node-agent config: unknown command \"mint\"\nsee: hcp-node-agent config --help\n",
+		"config sow":                "hcp-node-agent config: unknown command \"sow\"; did you mean show?\nsee: hcp-node-agent config --help\n",
+		"config show a":             "hcp-node-agent config show: unknown command \"a\" for \"hcp-node-agent config show\"\nsee: hcp-node-agent config show --help\n",
 		"jion":                      "hcp-node-agent: unknown command \"jion\"; did you mean join?\nsee: hcp-node-agent --help\n",
 		"help jion":                 "hcp-node-agent help: unknown command \"jion\"; did you mean join?\nsee: hcp-node-agent help --help\n",
 		"help join now":             "hcp-node-agent help: unknown command \"now\"\nsee: hcp-node-agent help --help\n",
@@ -74,73 +58,14 @@ func TestInvalidCommandLines(t *testing.T) {
 		"status --output json up":   "hcp-node-agent status: unknown command \"up\" for \"hcp-node-agent status\"\nsee: hcp-node-agent status --help\n",
 		"apply":                     "hcp-node-agent apply: apply needs --config and --root\nhcp-node-agent apply --help\n",
 		"apply --config - --root /": "hcp-node-agent apply: reading --config: standard input is empty\nhcp-node-agent apply --help\n",
-	} {
-		t.Run(line, func(t *testing.T) {
-			got := runCommandLine(t, "", strings.Fields(line)...)
-			if diff := cmp.Diff(commandResult{report.Usage, "", want}, got, cmp.AllowUnexported(commandResult{})); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
+	})
 }
 
-// allCommands returns all commands in their order in the help, including hidden ones.
-func allCommands(root *cobra.Command) []*cobra.Command {
-	all := []*cobra.Command{root}
-	for _, c := range root.Commands() {
-		all = append(all, allCommands(c)...)
-	}
-	return all
-}
-
-func TestHelp(t *testing.T) {
-	help := runCommandLine(t, "")
-	if help.code != report.Success || help.err != "" {
-		t.Errorf("without arguments: code %d, %s", help.code, help.err)
-	}
-	for _, word := range []string{"help", "--help", "-h"} {
-		if diff := cmp.Diff(help, runCommandLine(t, "", word), cmp.AllowUnexported(commandResult{})); diff != "" {
-			t.Errorf("%s (-help +got):\n%s", word, diff)
-		}
-	}
-	for _, c := range newRootCommand(&printer{}).Commands() {
-		if listed := strings.Contains(help.out, fmt.Sprintf("\n  %-11s %s\n", c.Name(), c.Short)); listed == c.Hidden {
-			t.Errorf("help lists %s: %t", c.Name(), listed)
-		}
-	}
-	if diff := cmp.Diff(runCommandLine(t, "", "ticket", "create", "--help"), runCommandLine(t, "", "help", "ticket", "create"), cmp.AllowUnexported(commandResult{})); diff != "" {
-		t.Errorf("help of a subcommand (-flag +command):\n%s", diff)
-	}
-}
+func TestHelp(t *testing.T) { agent().CheckHelp(t, "config", "show") }
 
 func TestHelpOfEveryCommand(t *testing.T) {
-	for _, c := range allCommands(newRootCommand(&printer{})) {
-		t.Run(c.CommandPath(), func(t *testing.T) {
-			got := runCommandLine(t, "", append(strings.Fields(c.CommandPath())[1:], "--help")...)
-			about := stdcmp.Or(c.Long, c.Short)
-			if got.code != report.Success || got.err != "" || !strings.HasPrefix(got.out, strings.TrimSpace(about)+"\n\nUsage:\n  "+c.CommandPath()) {
-				t.Errorf("code %d, %s%s", got.code, got.out, got.err)
-			}
-			c.Flags().VisitAll(func(flag *pflag.Flag) {
-				if flag.Usage == "" || !strings.Contains(got.out, "--"+flag.Name+" ") {
-					t.Errorf("flag --%s is not described", flag.Name)
-				}
-				if strings.HasSuffix(flag.Usage, ".") || strings.Contains(got.out, "--"+flag.Name+" string") {
-					t.Errorf("flag --%s: the usage %q does not name the value", flag.Name, flag.Usage)
-				}
-			})
-			if !strings.Contains(got.out, "--output FORMAT") {
-				t.Error("--output is not described")
-			}
-			generated := c.HasParent() && c.Parent().Name() == "completion"
-			for line := range strings.Lines(got.out) {
-				if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > helpWidth && !generated {
-					t.Errorf("more than %d columns: %s", helpWidth, line)
-				}
-			}
-		})
-	}
-	join := runCommandLine(t, "", "join", "--help").out
+	agent().CheckHelpOfEveryCommand(t)
+	join := runCommandLine(t, "", "join", "--help").Out
 	for _, step := range bootstrap.Steps() {
 		if !strings.Contains(join, fmt.Sprintf("  %-12s %s\n", step.Name, step.Description)) {
 			t.Errorf("help of join does not list step %s", step.Name)
@@ -153,37 +78,15 @@ func TestHelpOfEveryCommand(t *testing.T) {
 	}
 }
 
-func TestVersion(t *testing.T) {
-	platform := runtime.GOOS + "/" + runtime.GOARCH
-	text := "hcp-node-agent " + version + " (" + runtime.Version() + ", " + platform + ")\n"
-	for _, word := range []string{"version", "--version"} {
-		if diff := cmp.Diff(commandResult{report.Success, text, ""}, runCommandLine(t, "", word), cmp.AllowUnexported(commandResult{})); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", word, diff)
+func TestVersion(t *testing.T) { agent().CheckVersion(t) }
+
+// The administrator's commands are in hcp-node-admin.
+func TestAdministratorCommandsAreNotInTheAgent(t *testing.T) {
+	for _, c := range agent().Root().Commands() {
+		if c.Name() == "token" || c.Name() == "approve" {
+			t.Errorf("hcp-node-agent has the command %s", c.Name())
 		}
 	}
-	got := runCommandLine(t, "", "version", "--output", "json")
-	document := decodeDocument(t, got.out)
-	delete(document, "commit") // exists only in builds from a repository
-	want := map[string]any{
-		"apiVersion": report.APIVersion, "kind": "Version", "version": version, "go": runtime.Version(), "platform": platform,
-	}
-	if diff := cmp.Diff(want, document); diff != "" || got.code != report.Success || got.err != "" {
-		t.Errorf("code %d, %s (-want +got):\n%s", got.code, got.err, diff)
-	}
-}
-
-// decodeDocument parses out, which must be one JSON document.
-func decodeDocument(t *testing.T, out string) map[string]any {
-	t.Helper()
-	decoder := json.NewDecoder(strings.NewReader(out))
-	var document map[string]any
-	if err := decoder.Decode(&document); err != nil {
-		t.Fatalf("%v in %q", err, out)
-	}
-	if decoder.More() || !strings.HasSuffix(out, "}\n") {
-		t.Errorf("there is more than one document: %q", out)
-	}
-	return document
 }
 
 func TestApply(t *testing.T) {
@@ -191,7 +94,7 @@ func TestApply(t *testing.T) {
 	owner := fmt.Sprintf(`"user":{"id":%d},"group":{"id":%d}`, os.Geteuid(), os.Getegid())
 	content := `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/motd","mode":420,"contents":{"source":"data:,hello"},` + owner + `}]}}`
 	got := runCommandLine(t, content, "apply", "--config", "-", "--root", root)
-	if diff := cmp.Diff(commandResult{report.Success, root + " has the config now (entries: 1, changes: 1)\n", ""}, got, cmp.AllowUnexported(commandResult{})); diff != "" {
+	if diff := cmp.Diff(clitest.Result{Code: report.Success, Out: root + " has the config now (entries: 1, changes: 1)\n"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if written, err := os.ReadFile(filepath.Join(root, "motd")); err != nil || string(written) != "hello" {
@@ -201,8 +104,8 @@ func TestApply(t *testing.T) {
 	want := map[string]any{
 		"apiVersion": report.APIVersion, "kind": "ApplyResult", "root": root, "changes": 0.0, "entries": 1.0, "exitCode": 0.0,
 	}
-	if diff := cmp.Diff(want, decodeDocument(t, got.out)); diff != "" || got.code != report.Success || got.err != "" {
-		t.Errorf("code %d, %s (-want +got):\n%s", got.code, got.err, diff)
+	if diff := cmp.Diff(want, clitest.DecodeDocument(t, got.Out)); diff != "" || got.Code != report.Success || got.Err != "" {
+		t.Errorf("code %d, %s (-want +got):\n%s", got.Code, got.Err, diff)
 	}
 
 	other := strings.Replace(content, "hello", "bye", 1)
@@ -210,13 +113,13 @@ func TestApply(t *testing.T) {
 	const remedy = "# move what is in the way to another place, or set overwrite: true for the entry in the config"
 	failure := "hcp-node-agent apply: " + exists + "\n" + remedy + "\n"
 	got = runCommandLine(t, other, "apply", "--config", "-", "--root", root)
-	if diff := cmp.Diff(commandResult{report.Failed, "", failure}, got, cmp.AllowUnexported(commandResult{})); diff != "" {
+	if diff := cmp.Diff(clitest.Result{Code: report.Failed, Err: failure}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	got = runCommandLine(t, other, "apply", "--config", "-", "--root", root, "--output", "json")
 	want["exitCode"], want["error"], want["remedy"] = 1.0, exists, map[string]any{"note": strings.TrimPrefix(remedy, "# ")}
-	if diff := cmp.Diff(want, decodeDocument(t, got.out)); diff != "" || got.code != report.Failed || got.err != failure {
-		t.Errorf("code %d, %s (-want +got):\n%s", got.code, got.err, diff)
+	if diff := cmp.Diff(want, clitest.DecodeDocument(t, got.Out)); diff != "" || got.Code != report.Failed || got.Err != failure {
+		t.Errorf("code %d, %s (-want +got):\n%s", got.Code, got.Err, diff)
 	}
 }
 
@@ -232,15 +135,15 @@ func TestJoinWithoutUserData(t *testing.T) {
 	const cause = "no user-data stub was given"
 	const remedy = "oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > stub.ign\nhcp-node-agent join --user-data stub.ign"
 	got := runCommandLine(t, "", "join", "--config", file)
-	if diff := cmp.Diff(commandResult{report.Usage, "", "hcp-node-agent join: " + cause + "\n" + remedy + "\n"}, got, cmp.AllowUnexported(commandResult{})); diff != "" {
+	if diff := cmp.Diff(clitest.Result{Code: report.Usage, Err: "hcp-node-agent join: " + cause + "\n" + remedy + "\n"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	got = runCommandLine(t, "", "join", "--config", file, "--output", "json")
 	want := map[string]any{
 		"apiVersion": report.APIVersion, "kind": "JoinResult", "changed": false, "steps": []any{}, "exitCode": 2.0, "error": cause, "remedy": map[string]any{"command": remedy},
 	}
-	if diff := cmp.Diff(want, decodeDocument(t, got.out)); diff != "" || got.code != report.Usage {
-		t.Errorf("code %d (-want +got):\n%s", got.code, diff)
+	if diff := cmp.Diff(want, clitest.DecodeDocument(t, got.Out)); diff != "" || got.Code != report.Usage {
+		t.Errorf("code %d (-want +got):\n%s", got.Code, diff)
 	}
 	if _, err := os.Stat(bootstrap.StateDir); err == nil {
 		t.Errorf("%s was made", bootstrap.StateDir)
@@ -267,9 +170,9 @@ func TestBadSettingsAreRefused(t *testing.T) {
 			`apiVersion is ""`:           {"--config", os.DevNull},
 		} {
 			got := runCommandLine(t, "", append([]string{verb}, args...)...)
-			if got.code != report.Usage || !strings.Contains(got.err, want) ||
-				!strings.HasPrefix(got.err, "hcp-node-agent "+verb+": configuration: ") || !strings.Contains(got.err, "\nhcp-node-agent ") {
-				t.Errorf("%s %q: code %d, %s", verb, args, got.code, got.err)
+			if got.Code != report.Usage || !strings.Contains(got.Err, want) ||
+				!strings.HasPrefix(got.Err, "hcp-node-agent "+verb+": configuration: ") || !strings.Contains(got.Err, "\nhcp-node-agent ") {
+				t.Errorf("%s %q: code %d, %s", verb, args, got.Code, got.Err)
 			}
 		}
 	}

@@ -3,20 +3,19 @@ package main
 import (
 	"fmt"
 	"io"
-	"net/netip"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 )
 
 type nodeIPDocument struct {
 	bootstrap.NodeIPDocument
-	result
+	cli.Result
 }
 
-func newNodeIPCommand(p *printer) *cobra.Command {
+func newNodeIPCommand(p *cli.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "node-ip",
 		Short: "Update the node's address of kubelet and CRI-O, as a unit does at boot",
@@ -27,10 +26,10 @@ the address at their next start.`,
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			options := bootstrap.Options{StateDir: bootstrap.StateDir, Sink: p.sink}
+			options := bootstrap.Options{StateDir: bootstrap.StateDir, Sink: p.Sink}
 			update, err := bootstrap.RefreshNodeIP(c.Context(), options)
-			document := nodeIPDocument{update, resultOf(err)}
-			return p.finish(err, document, func(w io.Writer) { printNodeIP(w, update) })
+			document := nodeIPDocument{update, cli.ResultOf(err)}
+			return p.Finish(err, document, func(w io.Writer) { printNodeIP(w, update) })
 		},
 	}
 }
@@ -41,19 +40,8 @@ func printNodeIP(w io.Writer, told bootstrap.NodeIPDocument) {
 		fmt.Fprintf(w, "%s; nothing was changed\n", told.Note)
 	case told.Changed:
 		fmt.Fprintf(w, "the node has %s now, and had %s; where kubelet and CRI-O run already: systemctl restart crio kubelet\n",
-			joinAddresses(told.Addresses), joinAddresses(told.Before))
+			cli.JoinAddresses(told.Addresses), cli.JoinAddresses(told.Before))
 	default:
-		fmt.Fprintf(w, "the node has %s, as before\n", joinAddresses(told.Addresses))
+		fmt.Fprintf(w, "the node has %s, as before\n", cli.JoinAddresses(told.Addresses))
 	}
-}
-
-func joinAddresses(list []netip.Addr) string {
-	texts := make([]string, 0, len(list))
-	for _, address := range list {
-		texts = append(texts, address.String())
-	}
-	if len(texts) == 0 {
-		return "no address"
-	}
-	return strings.Join(texts, " and ")
 }

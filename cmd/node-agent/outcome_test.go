@@ -14,10 +14,12 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/selinux"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 )
 
 // unreachableUserData returns user data with an Ignition server that refuses every connection.
@@ -31,18 +33,18 @@ func unreachableUserData(t *testing.T) string {
 }
 
 // runSubcommand runs one command with a configuration file that sets nothing.
-func runSubcommand(t *testing.T, create func(*printer) *cobra.Command, args ...string) commandResult {
+func runSubcommand(t *testing.T, create func(*cli.Printer) *cobra.Command, args ...string) clitest.Result {
 	t.Helper()
 	dir := writeTempFiles(t, map[string]string{"config.yaml": configHead, "user-data.ign": unreachableUserData(t)})
 	var out, errs bytes.Buffer
-	p := &printer{ioStreams: ioStreams{in: strings.NewReader(""), out: &out, err: &errs}}
+	p := newPrinter(cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
 	root := &cobra.Command{Use: programName, SilenceErrors: true, SilenceUsage: true}
-	p.bindFlags(root)
+	p.BindFlags(root)
 	c := create(p)
 	root.AddCommand(c)
 	args = append([]string{c.Name(), "--config", filepath.Join(dir, "config.yaml"), "--user-data", filepath.Join(dir, "user-data.ign")}, args...)
-	code := execute(t.Context(), root, p, args)
-	return commandResult{code, out.String(), errs.String()}
+	code := cli.Execute(t.Context(), root, p, args)
+	return clitest.Result{Code: code, Out: out.String(), Err: errs.String()}
 }
 
 // newDriftedState returns a state directory whose ledger records two files. The first one was changed
@@ -81,7 +83,7 @@ var digestPattern = regexp.MustCompile(`sha256 [0-9a-f]+`)
 
 func TestStatusListsDriftAndExitsWithItsCode(t *testing.T) {
 	stateDir, changed := newDriftedState(t)
-	create := func(p *printer) *cobra.Command {
+	create := func(p *cli.Printer) *cobra.Command {
 		return newReportCommand(p, "status", "", func(ctx context.Context, options bootstrap.Options) (bootstrap.StatusDocument, error) {
 			options.StateDir = stateDir
 			return bootstrap.Status(ctx, options)
@@ -90,35 +92,35 @@ func TestStatusListsDriftAndExitsWithItsCode(t *testing.T) {
 	got := runSubcommand(t, create)
 	want := "  changes on this host     2\n  drift                    1\n    file " + changed +
 		"\n      expected: 17 bytes, sha256 DIGEST, mode 0600\n      current:  7 bytes, sha256 DIGEST, mode 0600\n"
-	if got.code != report.DriftFound || !strings.Contains(digestPattern.ReplaceAllString(got.out, "sha256 DIGEST"), want) {
-		t.Errorf("code %d, printed:\n%s%s\nwant code %d and:\n%s", got.code, got.out, got.err, report.DriftFound, want)
+	if got.Code != report.DriftFound || !strings.Contains(digestPattern.ReplaceAllString(got.Out, "sha256 DIGEST"), want) {
+		t.Errorf("code %d, printed:\n%s%s\nwant code %d and:\n%s", got.Code, got.Out, got.Err, report.DriftFound, want)
 	}
-	if want := "hcp-node-agent status: drift: 1 of 2 items differ\nhcp-node-agent join\n"; got.err != want {
-		t.Errorf("printed to stderr: %q, want %q", got.err, want)
+	if want := "hcp-node-agent status: drift: 1 of 2 items differ\nhcp-node-agent join\n"; got.Err != want {
+		t.Errorf("printed to stderr: %q, want %q", got.Err, want)
 	}
 	got = runSubcommand(t, create, "-o", "json")
-	document := decodeDocument(t, got.out)
+	document := clitest.DecodeDocument(t, got.Out)
 	drift, _ := document["drift"].([]any)
-	if got.code != report.DriftFound || document["exitCode"] != float64(report.DriftFound) || len(drift) != 1 {
-		t.Errorf("JSON: code %d, %s", got.code, got.out)
+	if got.Code != report.DriftFound || document["exitCode"] != float64(report.DriftFound) || len(drift) != 1 {
+		t.Errorf("JSON: code %d, %s", got.Code, got.Out)
 	}
 }
 
 func TestFailedPreflightPrintsItsTable(t *testing.T) {
 	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent") // causes one check to fail
 	got := runSubcommand(t, newPreflightCommand)
-	if got.code != report.Refused {
-		t.Errorf("exit code %d, want %d", got.code, report.Refused)
+	if got.Code != report.Refused {
+		t.Errorf("exit code %d, want %d", got.Code, report.Refused)
 	}
 	for _, want := range []string{" checks, ", "  error    systemd: ", "  error    networkmanager: "} {
-		if !strings.Contains(got.out, want) {
-			t.Errorf("no %q in:\n%s", want, got.out)
+		if !strings.Contains(got.Out, want) {
+			t.Errorf("no %q in:\n%s", want, got.Out)
 		}
 	}
-	if !strings.HasPrefix(got.err, "hcp-node-agent preflight: a join would be refused: ") {
-		t.Errorf("printed to stderr: %q", got.err)
+	if !strings.HasPrefix(got.Err, "hcp-node-agent preflight: a join would be refused: ") {
+		t.Errorf("printed to stderr: %q", got.Err)
 	}
-	document := decodeDocument(t, runSubcommand(t, newPreflightCommand, "-o", "json").out)
+	document := clitest.DecodeDocument(t, runSubcommand(t, newPreflightCommand, "-o", "json").Out)
 	if findings, _ := document["findings"].([]any); document["exitCode"] != float64(report.Refused) || len(findings) < 2 {
 		t.Errorf("JSON: %v", document)
 	}
@@ -127,7 +129,7 @@ func TestFailedPreflightPrintsItsTable(t *testing.T) {
 func TestPlanWithoutSystemdNamesSystemd(t *testing.T) {
 	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent")
 	got := runSubcommand(t, newPlanCommand)
-	if got.code != report.Refused || !strings.Contains(got.err, "systemd does not answer on the system bus") {
-		t.Errorf("code %d: %s", got.code, got.err)
+	if got.Code != report.Refused || !strings.Contains(got.Err, "systemd does not answer on the system bus") {
+		t.Errorf("code %d: %s", got.Code, got.Err)
 	}
 }

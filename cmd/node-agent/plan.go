@@ -10,10 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-func newPlanCommand(p *printer) *cobra.Command {
+func newPlanCommand(p *cli.Printer) *cobra.Command {
 	var diff *bool
 	c := newReportCommand(p, "plan", "Print what a join would change, without changing anything",
 		func(ctx context.Context, options bootstrap.Options) (bootstrap.PlanDocument, error) {

@@ -7,9 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 )
 
-func newPreflightCommand(p *printer) *cobra.Command {
+func newPreflightCommand(p *cli.Printer) *cobra.Command {
 	return newReportCommand(p, "preflight", "Check whether this host can join, without changing anything",
 		bootstrap.Preflight, printPreflight)
 }

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,62 +15,25 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 )
 
-// readmeTable returns the rows of the README's table with this heading: the first cell without
-// backquotes, and the second cell.
-func readmeTable(t *testing.T, heading string) [][2]string {
-	t.Helper()
-	content, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, found := strings.Cut(string(content), "| "+heading+" | |\n|---|---|\n")
-	if !found {
-		t.Fatalf("README.md has no table %q", heading)
-	}
-	var rows [][2]string
-	for line := range strings.Lines(rest) {
-		cells := strings.Split(strings.TrimSpace(line), "|")
-		if len(cells) != 4 {
-			break
-		}
-		rows = append(rows, [2]string{strings.Trim(cells[1], " `"), strings.TrimSpace(cells[2])})
-	}
-	return rows
-}
-
 func TestReadmeListsTheCommands(t *testing.T) {
-	var want, got []string
-	for _, c := range availableCommands(newRootCommand(&printer{})) {
-		path := strings.TrimPrefix(c.CommandPath(), programName)
-		if len(c.Commands()) == 0 && !strings.HasPrefix(path, " completion") {
-			want = append(want, strings.TrimSpace(path))
-		}
-	}
-	want = append(want, "completion")
-	for _, row := range readmeTable(t, "command") {
-		got = append(got, row[0])
-	}
-	slices.Sort(want)
-	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-commands +README):\n%s", diff)
-	}
+	agent().CheckReadmeCommands(t, "../../README.md", "command")
 }
 
 // Scripts and the systemd unit depend on exit codes. The README and the help must list all of
 // them with the same meanings.
 func TestReadmeListsTheExitCodes(t *testing.T) {
 	var want [][2]string
-	help := runCommandLine(t, "", "help").out
+	help := runCommandLine(t, "", "help").Out
 	for _, exit := range report.ExitStatuses() {
 		want = append(want, [2]string{strconv.Itoa(int(exit.Code)), exit.Meaning})
 		if !strings.Contains(help, fmt.Sprintf("\n  %-4d %s\n", exit.Code, exit.Short)) {
 			t.Errorf("help does not list %d %s", exit.Code, exit.Short)
 		}
 	}
-	if diff := cmp.Diff(want, readmeTable(t, "exit code")); diff != "" {
+	if diff := cmp.Diff(want, clitest.ReadmeTable(t, "../../README.md", "exit code")); diff != "" {
 		t.Errorf("(-table +README):\n%s", diff)
 	}
 }

@@ -1,131 +1,29 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-	"slices"
-	"strings"
-
 	"github.com/spf13/cobra"
-)
 
-const programName = "hcp-node-agent"
-
-// Groups of commands in the help.
-const (
-	nodeGroup    = "node"
-	imageGroup   = "image"
-	clusterGroup = "cluster"
-	otherGroup   = "other"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 )
 
 // newRootCommand returns the root command with all subcommands. Their output goes through p.
-func newRootCommand(p *printer) *cobra.Command {
-	cobra.EnableCommandSorting = false // keeps the order of use in the help
-	root := &cobra.Command{
-		Use:   programName + " COMMAND",
-		Short: "Turn a RHEL machine into a worker of a Hosted Control Plane cluster",
-		Long: `hcp-node-agent turns a RHEL machine into a worker of an OpenShift Hosted
+func newRootCommand(p *cli.Printer) *cobra.Command {
+	const otherGroup = "other"
+	root := cli.NewRootCommand(p, "Turn a RHEL machine into a worker of a Hosted Control Plane cluster",
+		`hcp-node-agent turns a RHEL machine into a worker of an OpenShift Hosted
 Control Plane (HyperShift) cluster, NodePool platform None, from the NodePool's
 user data. It can be stopped, killed or rebooted at any time: the same command
 resumes where it stopped. Every change to the host is recorded first, and leave
 reverts them all.`,
-		Example:               "  hcp-node-agent join --user-data stub.ign",
-		DisableFlagsInUseLine: true,
-		SilenceErrors:         true,
-		SilenceUsage:          true,
-		DisableAutoGenTag:     true,
-	}
-	root.AddGroup(
-		&cobra.Group{ID: nodeGroup, Title: "Node commands:"},
-		&cobra.Group{ID: imageGroup, Title: "Image commands:"},
-		&cobra.Group{ID: clusterGroup, Title: "Cluster commands:"},
-		&cobra.Group{ID: otherGroup, Title: "Other commands:"},
-	)
-	root.AddCommand(inGroup(
-		nodeGroup, newJoinCommand(p), newPlanCommand(p), newPreflightCommand(p), newStatusCommand(p), newDoctorCommand(p),
-		newLeaveCommand(p), newRunCommand(p), newNodeIPCommand(p), newUplinkNameCommand(p))...)
-	root.AddCommand(inGroup(imageGroup, newApplyCommand(p))...)
-	root.AddCommand(inGroup(
-		clusterGroup, newParentCommand("ticket", "Create and print tickets", newTokenCreateCommand(p), newTokenShowCommand(p)),
-		newApproveCommand(p))...)
-	root.AddCommand(inGroup(
-		otherGroup, newParentCommand("config", "Print and validate the configuration", newConfigShowCommand(p), newConfigValidateCommand(p)),
-		newVersionCommand(p), newDocsCommand(p))...)
-
-	root.SetOut(p.out)
-	root.SetErr(p.err)
-	root.SetUsageFunc(printUsage)
-	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
-	root.SetHelpCommandGroupID(otherGroup)
-	root.InitDefaultHelpCmd()
-	root.SetCompletionCommandGroupID(otherGroup)
-	root.InitDefaultCompletionCmd()
-	root.PersistentFlags().BoolP("help", "h", false, "print help")
-	p.bindFlags(root)
-
-	printVersion := root.Flags().Bool("version", false, "print the version")
-	requireSubcommand(root)
-	root.RunE = func(c *cobra.Command, _ []string) error {
-		if *printVersion {
-			return p.version()
-		}
-		return c.Help()
-	}
-	for _, c := range root.Commands() {
-		switch c.Name() {
-		case "help":
-			c.Args = func(_ *cobra.Command, args []string) error {
-				found, rest, err := root.Find(args)
-				if err != nil || len(rest) == 0 {
-					return err
-				}
-				return unknownCommand(found, rest[0])
-			}
-		case "completion":
-			requireSubcommand(c)
-		}
-	}
-	registerCompletions(root)
+		"  hcp-node-agent join --user-data stub.ign")
+	cli.AddGroup(root, "node", "Node commands:",
+		newJoinCommand(p), newPlanCommand(p), newPreflightCommand(p), newStatusCommand(p), newDoctorCommand(p),
+		newLeaveCommand(p), newRunCommand(p), newNodeIPCommand(p), newUplinkNameCommand(p))
+	cli.AddGroup(root, "image", "Image commands:", newApplyCommand(p))
+	cli.AddGroup(root, otherGroup, "Other commands:",
+		cli.NewParentCommand("config", "Print and validate the configuration",
+			newConfigShowCommand(p), newConfigValidateCommand(p)),
+		cli.NewVersionCommand(p), cli.NewDocsCommand(p, docs))
+	cli.CompleteRoot(root, p, otherGroup, map[string]cobra.CompletionFunc{"INTERFACE": completeInterfaces})
 	return root
-}
-
-func inGroup(group string, commands ...*cobra.Command) []*cobra.Command {
-	for _, c := range commands {
-		c.GroupID = group
-	}
-	return commands
-}
-
-// newParentCommand returns a command that only has subcommands.
-func newParentCommand(name, short string, subcommands ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: name + " COMMAND", Short: short, DisableFlagsInUseLine: true}
-	c.AddCommand(subcommands...)
-	requireSubcommand(c)
-	return c
-}
-
-// requireSubcommand makes a command line without a known subcommand of c a usage
-// error. Without a Run function cobra would print help and report success.
-func requireSubcommand(c *cobra.Command) {
-	c.SuggestionsMinimumDistance = 2
-	c.Run = func(*cobra.Command, []string) {}
-	c.Args = func(c *cobra.Command, args []string) error {
-		switch {
-		case len(args) > 0:
-			return unknownCommand(c, args[0])
-		case c.HasParent():
-			return errors.New("a subcommand is required")
-		}
-		return nil
-	}
-}
-
-// unknownCommand returns the error for a word that is no subcommand of c.
-func unknownCommand(c *cobra.Command, word string) error {
-	suggestions := slices.Compact(c.SuggestionsFor(word))
-	if len(suggestions) == 0 {
-		return fmt.Errorf("unknown command %q", word)
-	}
-	return fmt.Errorf("unknown command %q; did you mean %s?", word, strings.Join(suggestions, " or "))
 }

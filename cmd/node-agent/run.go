@@ -6,17 +6,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 )
 
 // metricsFile is read by the textfile collector of node_exporter, directly or through a link.
 const metricsFile = "/run/hcp-node-agent/metrics.prom"
 
-func newRunCommand(p *printer) *cobra.Command {
+func newRunCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Run as the service: resume a join, then monitor the node",
 		Long: `Run resumes an unfinished join, then monitors the node. A host that has not
-joined starts with ` + bootstrap.AutoJoinDir + `/stub.ign (and node.ticket), or
+joined starts with ` + bootstrap.AutoJoinDir + `/stub.ign (and node.token), or
 systemd credentials of these names. Temporary failures before the first change
 are retried. It exits when the host has left the cluster. Findings are written
 to the journal, to systemctl status, to Events of the Node (oc describe node)
@@ -34,7 +35,7 @@ and to a file for the textfile collector of node_exporter.`,
 			Options: options, Version: version, Metrics: *metrics,
 			AutoJoin: bootstrap.AutoJoin{Dir: bootstrap.AutoJoinDir, Credentials: os.Getenv("CREDENTIALS_DIRECTORY")},
 		})
-		p.stepReported = err != nil && stepFailed(p.recorder)
+		p.StepReported = err != nil && stepFailed(p.Recorder)
 		return err
 	}
 	return c

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -27,12 +28,12 @@ func TestMain(m *testing.M) {
 	if os.Getenv("SCREEN") == "" {
 		os.Exit(m.Run())
 	}
-	p := &printer{ioStreams: ioStreams{in: os.Stdin, out: os.Stdout, err: os.Stderr}}
-	p.bindFlags(&cobra.Command{})
-	p.open()
+	p := newPrinter(cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	p.BindFlags(&cobra.Command{})
+	p.Open()
 	lines := bufio.NewScanner(os.Stdin)
 	for _, event := range replayedEvents() {
-		p.sink.Emit(event)
+		p.Sink.Emit(event)
 		lines.Scan()
 	}
 }

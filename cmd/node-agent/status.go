@@ -8,11 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-func newStatusCommand(p *printer) *cobra.Command {
+func newStatusCommand(p *cli.Printer) *cobra.Command {
 	return newReportCommand(p, "status", "Print the state of the node and its drift since the join",
 		bootstrap.Status, printStatus)
 }

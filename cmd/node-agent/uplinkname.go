@@ -7,14 +7,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 )
 
 type uplinkNameDocument struct {
 	bootstrap.UplinkNameDocument
-	result
+	cli.Result
 }
 
-func newUplinkNameCommand(p *printer) *cobra.Command {
+func newUplinkNameCommand(p *cli.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "uplink-name",
 		Short: "Update the uplink's name in the profiles of br-ex, as a unit does at boot",
@@ -25,8 +26,8 @@ them.`,
 		Args:   cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			names, err := bootstrap.FollowUplink(c.Context())
-			document := uplinkNameDocument{names, resultOf(err)}
-			return p.finish(err, document, func(w io.Writer) { printUplinkName(w, names) })
+			document := uplinkNameDocument{names, cli.ResultOf(err)}
+			return p.Finish(err, document, func(w io.Writer) { printUplinkName(w, names) })
 		},
 	}
 }

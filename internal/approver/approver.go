@@ -29,7 +29,7 @@ type Event struct {
 	CSR     string        `json:"csr,omitempty"`
 	Signer  string        `json:"signer,omitempty"`
 	Key     string        `json:"key,omitempty"` // fingerprint of the CSR's public key
-	TokenID string        `json:"ticket,omitempty"`
+	TokenID string        `json:"joinTokenID,omitempty"`
 	Reason  string        `json:"reason,omitempty"`
 	Remedy  report.Remedy `json:"remedy,omitempty"`
 }
@@ -119,7 +119,7 @@ func newEvent(csr *certificatesv1.CertificateSigningRequest, d Decision) Event {
 
 // loadEnrollments reads the enrollments and reports each unusable one once.
 func (a *Approver) loadEnrollments() {
-	claims, problems := a.dir.load()
+	enrollments, problems := a.dir.load()
 	broken := map[string]bool{}
 	for _, problem := range problems {
 		broken[problem.Error()] = true
@@ -127,7 +127,7 @@ func (a *Approver) loadEnrollments() {
 			a.emit(Event{Outcome: Warning, Reason: problem.Error()})
 		}
 	}
-	a.enrollments, a.enrollmentErrors = claims, broken
+	a.enrollments, a.enrollmentErrors = enrollments, broken
 }
 
 // requestTimeout limits one request that is not a watch.

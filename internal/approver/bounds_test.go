@@ -9,7 +9,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 )
 
 // Texts that a requestor controls must not make a report or a stored reason longer than a few
@@ -17,30 +17,30 @@ import (
 func TestReportedTextsAreTruncated(t *testing.T) {
 	key, long := certtest.NewKey(t), strings.Repeat("a", 4000)
 	ca := certtest.NewCA(t, "ca").PEM
-	cluster, err := ticket.CAHashes(ca)
+	cluster, err := enrollment.CAHashes(ca)
 	if err != nil {
 		t.Fatal(err)
 	}
 	mine := issue(t, "worker-1", ca, time.Now(), time.Hour)
 	named := validClientCSR(key)
 	named.request.Subject = nodeSubject(long)
-	claimed := validClientCSR(key)
-	claimed.request.DNSNames = []string{long, long}
+	enrolled := validClientCSR(key)
+	enrolled.request.DNSNames = []string{long, long}
 	organized := validClientCSR(key)
 	organized.request.Subject.Organization = []string{long}
-	ticketed := func(g *validCSR) *certificatesv1.CertificateSigningRequest {
+	withToken := func(g *validCSR) *certificatesv1.CertificateSigningRequest {
 		csr := g.csr(t)
 		csr.Annotations = mine.sign(t, cluster, key)
 		return csr
 	}
 	for name, csr := range map[string]*certificatesv1.CertificateSigningRequest{
 		"a long name":         named.csr(t),
-		"a long DNS name":     ticketed(claimed),
-		"a long organization": ticketed(organized),
+		"a long DNS name":     withToken(enrolled),
+		"a long organization": withToken(organized),
 	} {
 		var told []Event
 		a := &Approver{options: Options{OnEvent: func(one Event) { told = append(told, one) }}}
-		d := Decide(csr, NewEnrollments([]*ticket.Enrollment{mine.enrollment}), Facts{Now: mine.Expires.Add(-1), CAHashes: cluster})
+		d := Decide(csr, NewEnrollments([]*enrollment.Enrollment{mine.enrollment}), Facts{Now: mine.Expires.Add(-1), CAHashes: cluster})
 		d.Reason += strings.Repeat("x", 4000) // as if a rule had returned a very long reason
 		a.emitDecision(csr, d)
 		a.emitDecision(csr, d)

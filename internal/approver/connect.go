@@ -6,16 +6,16 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
 // connection is a connection to the hosted cluster.
 type connection struct {
 	client   *kube.Client
 	server   string
-	caHashes []ticket.Hash
+	caHashes []enrollment.Hash
 }
 
 const caRemedy = "# give a kubeconfig that has the cluster's certificate-authority-data"
@@ -28,7 +28,7 @@ func connect(kubeconfig []byte) (connection, error) {
 	if err := rest.LoadTLSFiles(config); err != nil {
 		return connection{}, report.Fail(report.Usage, "# give a kubeconfig whose files are there", "reading the files that the kubeconfig names: %w", err)
 	}
-	authorities, err := ticket.CAHashes(config.CAData)
+	authorities, err := enrollment.CAHashes(config.CAData)
 	if err != nil {
 		// An enrollment is valid for one cluster, which is identified by its CA.
 		return connection{}, report.Fail(report.Usage, caRemedy, "the approver's kubeconfig does not say which CA the cluster has: %w", err)

@@ -9,7 +9,7 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 )
 
 // Outcome is the outcome of a decision on a CSR. CSRs are never denied, so an administrator can
@@ -29,14 +29,14 @@ type Decision struct {
 	Reason     string // "" if there is nothing to report
 	Remedy     string
 	Node       string
-	Enrollment *ticket.Enrollment // the enrollment that permits the approval
-	Key        string             // fingerprint of the CSR's public key
+	Enrollment *enrollment.Enrollment // the enrollment that permits the approval
+	Key        string                 // fingerprint of the CSR's public key
 }
 
 // Facts describe the state of the cluster for a decision.
 type Facts struct {
 	Now              time.Time
-	CAHashes         []ticket.Hash           // hashes of the cluster's CAs, from the approver's kubeconfig
+	CAHashes         []enrollment.Hash       // hashes of the cluster's CAs, from the approver's kubeconfig
 	UsedKeys         map[string]string       // token ID to the fingerprint of the key that it was used with
 	UsageRecordsFull bool                    // no further usage records can be stored
 	NodeExists       bool                    // a Node with the enrollment's node name exists
@@ -45,37 +45,37 @@ type Facts struct {
 
 // Decide decides on a CSR. The decision depends only on the CSR, the enrollments and the facts.
 // No other function decides whether a CSR is approved.
-func Decide(csr *certificatesv1.CertificateSigningRequest, claims Enrollments, facts Facts) Decision {
+func Decide(csr *certificatesv1.CertificateSigningRequest, enrollments Enrollments, facts Facts) Decision {
 	switch {
 	case isDecided(csr):
 		return Decision{Outcome: Ignored}
 	case csr.Spec.SignerName == certificatesv1.KubeletServingSignerName:
-		return decideServing(csr, claims, facts)
+		return decideServing(csr, enrollments, facts)
 	case csr.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName:
 		return Decision{Outcome: Ignored}
 	case csr.Spec.Username == nodePrefix+parseCSR(csr).node:
 		// A renewal, which the cluster itself approves (selfnodeclient).
 		return Decision{Outcome: Ignored}
 	}
-	return decideClient(csr, claims, facts)
+	return decideClient(csr, enrollments, facts)
 }
 
-func decideClient(csr *certificatesv1.CertificateSigningRequest, claims Enrollments, facts Facts) Decision {
+func decideClient(csr *certificatesv1.CertificateSigningRequest, enrollments Enrollments, facts Facts) Decision {
 	request := parseCSR(csr)
 	d := Decision{Outcome: Refused, Node: request.node, Key: request.fingerprint}
-	id := csr.Annotations[ticket.AnnotationID]
-	claim := claims.byID[id]
-	if claim == nil {
-		return decideWithoutEnrollment(d, id, claims)
+	id := csr.Annotations[enrollment.AnnotationID]
+	record := enrollments.byID[id]
+	if record == nil {
+		return decideWithoutEnrollment(d, id, enrollments)
 	}
-	d.Node = claim.NodeName
-	want := ExpectedNode{NodeName: claim.NodeName, PublicKey: request.key}
+	d.Node = record.NodeName
+	want := ExpectedNode{NodeName: record.NodeName, PublicKey: request.key}
 	// Verify the token's signature before the expensive rules: only the holder of the token can
 	// pass that check, while any bootstrapper can read the token ID from the CSR.
 	for _, rule := range []func() error{
-		func() error { return claim.CheckExpiry(facts.Now) },
+		func() error { return record.CheckExpiry(facts.Now) },
 		func() error { return request.unusable },
-		func() error { return claim.Verify(facts.CAHashes, request.key, csr.Annotations) },
+		func() error { return record.Verify(facts.CAHashes, request.key, csr.Annotations) },
 		func() error { return want.CheckClient(csr) },
 	} {
 		if err := rule(); err != nil {
@@ -83,7 +83,7 @@ func decideClient(csr *certificatesv1.CertificateSigningRequest, claims Enrollme
 			return d
 		}
 	}
-	own, err := ticket.ClientCSRName(request.key, claim.NodeName)
+	own, err := enrollment.ClientCSRName(request.key, record.NodeName)
 	if err != nil {
 		d.Reason = err.Error()
 		return d
@@ -94,38 +94,38 @@ func decideClient(csr *certificatesv1.CertificateSigningRequest, claims Enrollme
 		d.Remedy = "oc delete node " + d.Node + " # if its machine is gone or made anew; it is approved after that"
 		return d
 	case bound != "" && bound != d.Key:
-		d.Reason = fmt.Sprintf("the ticket %s was used already, with another key (%s)", id, bound)
-		d.Remedy = "hcp-node-agent ticket create --node " + d.Node + " --kubeconfig FILE # if the machine was made anew; look who has the ticket if it was not"
+		d.Reason = fmt.Sprintf("the join token %s was used already, with another key (%s)", id, bound)
+		d.Remedy = "hcp-node-admin token create --node " + d.Node + " --kubeconfig FILE # if the machine was made anew; look who has the join token if it was not"
 		return d
 	case bound == "" && facts.UsageRecordsFull:
-		d.Outcome, d.Reason, d.Remedy = Ignored, "no more tickets can be noted as used: the ConfigMap of bindings is full", usageRecordsFullRemedy
+		d.Outcome, d.Reason, d.Remedy = Ignored, "no more join tokens can be noted as used: the ConfigMap of bindings is full", usageRecordsFullRemedy
 		return d
 	case csr.Name != own:
 		// Any bootstrapper can copy the request and its signature any number of times.
 		d.Reason = "it is a copy: the CSR that the node submits with this key is named " + own
 		return d
 	}
-	d.Outcome, d.Enrollment = Approved, claim
+	d.Outcome, d.Enrollment = Approved, record
 	return d
 }
 
 // decideWithoutEnrollment completes the decision on a client CSR whose token ID matches no enrollment.
-func decideWithoutEnrollment(d Decision, id string, claims Enrollments) Decision {
-	of := claims.byNode[d.Node]
+func decideWithoutEnrollment(d Decision, id string, enrollments Enrollments) Decision {
+	of := enrollments.byNode[d.Node]
 	switch {
 	case len(of) > 0 && id == "":
-		d.Reason = fmt.Sprintf("it carries no ticket, and the node %s has one (%s)", d.Node, of[0].ID)
+		d.Reason = fmt.Sprintf("it carries no join token, and the node %s has one (%s)", d.Node, of[0].ID)
 	case len(of) > 0:
-		d.Reason = fmt.Sprintf("there is no claim of its ticket %q; the node %s has the ticket %s", truncate(id), d.Node, of[0].ID)
+		d.Reason = fmt.Sprintf("there is no enrollment for its join token %q; the node %s has the join token %s", truncate(id), d.Node, of[0].ID)
 	case id == "":
-		d.Outcome, d.Reason = Ignored, fmt.Sprintf("it carries no ticket, and there is no claim for the node %q", truncate(d.Node))
+		d.Outcome, d.Reason = Ignored, fmt.Sprintf("it carries no join token, and there is no enrollment for the node %q", truncate(d.Node))
 	default:
-		d.Outcome, d.Reason = Ignored, fmt.Sprintf("there is no claim of its ticket %q", truncate(id))
+		d.Outcome, d.Reason = Ignored, fmt.Sprintf("there is no enrollment for its join token %q", truncate(id))
 	}
 	return d
 }
 
-func decideServing(csr *certificatesv1.CertificateSigningRequest, claims Enrollments, facts Facts) Decision {
+func decideServing(csr *certificatesv1.CertificateSigningRequest, enrollments Enrollments, facts Facts) Decision {
 	request := parseCSR(csr)
 	name, isNode := strings.CutPrefix(csr.Spec.Username, nodePrefix)
 	if !isNode {
@@ -135,38 +135,38 @@ func decideServing(csr *certificatesv1.CertificateSigningRequest, claims Enrollm
 		Outcome: Ignored, Node: name, Key: request.fingerprint,
 		Remedy: commandFor("oc adm certificate approve ", csr.Name, " # after a look at its names"),
 	}
-	if len(claims.byNode[name]) == 0 {
-		d.Reason = fmt.Sprintf("there is no claim for the node %q", truncate(name))
+	if len(enrollments.byNode[name]) == 0 {
+		d.Reason = fmt.Sprintf("there is no enrollment for the node %q", truncate(name))
 		return d
 	}
-	claim := usedEnrollment(claims.byNode[name], facts)
+	record := usedEnrollment(enrollments.byNode[name], facts)
 	switch {
-	case claim == nil:
-		d.Reason = "no ticket of " + name + " was used in this cluster: it did not get its identity by its claim"
+	case record == nil:
+		d.Reason = "no join token of " + name + " was used in this cluster: it did not get its identity by its enrollment"
 		return d
-	case len(claim.Addresses) == 0:
-		d.Reason = "the claim of " + name + " names no addresses, so a person has to look at those of the CSR"
+	case len(record.Addresses) == 0:
+		d.Reason = "the enrollment of " + name + " names no addresses, so a person has to look at those of the CSR"
 		return d
 	}
 	d.Outcome, d.Remedy = Refused, ""
-	if err := (ExpectedNode{NodeName: name, Addresses: claim.Addresses}).CheckServing(csr); err != nil {
+	if err := (ExpectedNode{NodeName: name, Addresses: record.Addresses}).CheckServing(csr); err != nil {
 		d.Reason = err.Error()
 		return d
 	}
-	conflict := request.conflict(name, claims, facts)
+	conflict := request.conflict(name, enrollments, facts)
 	if d.Reason = conflict.String(); conflict.isEnrolled {
 		return d
 	}
-	d.Outcome, d.Enrollment = Approved, claim
+	d.Outcome, d.Enrollment = Approved, record
 	return d
 }
 
 // usedEnrollment returns the newest enrollment that the node has used to join. Expiry is ignored,
 // because it only limits the first use of the token.
-func usedEnrollment(of []*ticket.Enrollment, facts Facts) *ticket.Enrollment {
-	for _, claim := range of {
-		if facts.UsedKeys[claim.ID] != "" && claim.CheckCluster(facts.CAHashes) == nil {
-			return claim
+func usedEnrollment(of []*enrollment.Enrollment, facts Facts) *enrollment.Enrollment {
+	for _, record := range of {
+		if facts.UsedKeys[record.ID] != "" && record.CheckCluster(facts.CAHashes) == nil {
+			return record
 		}
 	}
 	return nil
@@ -179,10 +179,10 @@ func isDecided(csr *certificatesv1.CertificateSigningRequest) bool {
 
 // isRelevant reports whether a CSR refers to an enrollment or an enrolled node. Only for those are
 // requests to the cluster necessary.
-func isRelevant(csr *certificatesv1.CertificateSigningRequest, claims Enrollments) bool {
-	_, ticketed := claims.byID[csr.Annotations[ticket.AnnotationID]]
+func isRelevant(csr *certificatesv1.CertificateSigningRequest, enrollments Enrollments) bool {
+	_, enrolled := enrollments.byID[csr.Annotations[enrollment.AnnotationID]]
 	requestor := strings.TrimPrefix(csr.Spec.Username, nodePrefix)
-	return ticketed || len(claims.byNode[parseCSR(csr).node]) > 0 || len(claims.byNode[requestor]) > 0
+	return enrolled || len(enrollments.byNode[parseCSR(csr).node]) > 0 || len(enrollments.byNode[requestor]) > 0
 }
 
 // csrContent is the content of a CSR before any rule is applied.
@@ -200,7 +200,7 @@ func parseCSR(csr *certificatesv1.CertificateSigningRequest) csrContent {
 		return csrContent{unusable: err}
 	}
 	in := csrContent{
-		unusable: checkKey(request.PublicKey), key: request.PublicKey, fingerprint: ticket.Fingerprint(request.PublicKey),
+		unusable: checkKey(request.PublicKey), key: request.PublicKey, fingerprint: enrollment.Fingerprint(request.PublicKey),
 	}
 	if name, isNode := strings.CutPrefix(request.Subject.CommonName, nodePrefix); isNode {
 		in.node = name
@@ -226,23 +226,23 @@ func (c addressConflict) String() string {
 	case c.node == "":
 		return ""
 	case c.isEnrolled:
-		return fmt.Sprintf("the address %s is that of the Node %s, and the claim of %s names it, too", c.address, c.node, c.node)
+		return fmt.Sprintf("the address %s is that of the Node %s, and the enrollment of %s names it, too", c.address, c.node, c.node)
 	}
-	return fmt.Sprintf("the Node %s has the address %s, too, which no claim of %s names", c.node, c.address, c.node)
+	return fmt.Sprintf("the Node %s has the address %s, too, which no enrollment of %s names", c.node, c.address, c.node)
 }
 
 // conflict returns the most severe conflict between the CSR's addresses and the Nodes other than
 // name. A node writes the addresses of its own Node, so an address counts as that node's only if
 // a usable enrollment of the node contains it. Otherwise any node could block the serving
 // certificate of any other.
-func (in csrContent) conflict(name string, claims Enrollments, facts Facts) addressConflict {
+func (in csrContent) conflict(name string, enrollments Enrollments, facts Facts) addressConflict {
 	var found addressConflict
 	for _, address := range in.addresses {
 		for _, owner := range facts.NodesByAddress[address] {
 			if owner == name {
 				continue
 			}
-			found = addressConflict{address: address, node: owner, isEnrolled: claims.hasAddress(owner, address, facts)}
+			found = addressConflict{address: address, node: owner, isEnrolled: enrollments.hasAddress(owner, address, facts)}
 			if found.isEnrolled {
 				return found
 			}
@@ -254,9 +254,9 @@ func (in csrContent) conflict(name string, claims Enrollments, facts Facts) addr
 // hasAddress reports whether a usable enrollment of a node contains an address. An enrollment is
 // usable if it is for this cluster and was used by the node or has not expired.
 func (c Enrollments) hasAddress(node string, address netip.Addr, facts Facts) bool {
-	return slices.ContainsFunc(c.byNode[node], func(claim *ticket.Enrollment) bool {
-		return slices.Contains(claim.Addresses, address) && claim.CheckCluster(facts.CAHashes) == nil &&
-			(facts.UsedKeys[claim.ID] != "" || claim.CheckExpiry(facts.Now) == nil)
+	return slices.ContainsFunc(c.byNode[node], func(record *enrollment.Enrollment) bool {
+		return slices.Contains(record.Addresses, address) && record.CheckCluster(facts.CAHashes) == nil &&
+			(facts.UsedKeys[record.ID] != "" || record.CheckExpiry(facts.Now) == nil)
 	})
 }
 

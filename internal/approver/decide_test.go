@@ -13,28 +13,28 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 )
 
 type issuedToken struct {
-	*ticket.Token
-	enrollment *ticket.Enrollment
+	*enrollment.Token
+	enrollment *enrollment.Enrollment
 }
 
 func issue(t *testing.T, node string, ca []byte, now time.Time, lifetime time.Duration, ips ...string) issuedToken {
 	t.Helper()
-	wish := ticket.Options{NodeName: node, ClusterCA: ca, Lifetime: lifetime}
+	wish := enrollment.Options{NodeName: node, ClusterCA: ca, Lifetime: lifetime}
 	for _, ip := range ips {
 		wish.Addresses = append(wish.Addresses, netip.MustParseAddr(ip))
 	}
-	made, claim, err := ticket.New(wish, now)
+	made, record, err := enrollment.New(wish, now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return issuedToken{made, claim}
+	return issuedToken{made, record}
 }
 
-func (i issuedToken) sign(t *testing.T, cluster []ticket.Hash, key *ecdsa.PrivateKey) map[string]string {
+func (i issuedToken) sign(t *testing.T, cluster []enrollment.Hash, key *ecdsa.PrivateKey) map[string]string {
 	t.Helper()
 	annotations, err := i.Sign(cluster, &key.PublicKey)
 	if err != nil {
@@ -48,16 +48,16 @@ func (i issuedToken) sign(t *testing.T, cluster []ticket.Hash, key *ecdsa.Privat
 func TestDecide(t *testing.T) {
 	now := time.Now()
 	ca := certtest.NewCA(t, "ca").PEM
-	cluster, err := ticket.CAHashes(ca)
+	cluster, err := enrollment.CAHashes(ca)
 	if err != nil {
 		t.Fatal(err)
 	}
-	foreign, err := ticket.CAHashes(certtest.NewCA(t, "ca").PEM)
+	foreign, err := enrollment.CAHashes(certtest.NewCA(t, "ca").PEM)
 	if err != nil {
 		t.Fatal(err)
 	}
 	key := certtest.NewKey(t)
-	mine := ticket.Fingerprint(&key.PublicKey)
+	mine := enrollment.Fingerprint(&key.PublicKey)
 	one := issue(t, "worker-1", ca, now, time.Hour, "192.0.2.7", "2001:db8::7")
 	newer := issue(t, "worker-1", ca, now, 2*time.Hour, "192.0.2.8")
 	client := validClientCSR(key).csr(t)
@@ -93,80 +93,80 @@ func TestDecide(t *testing.T) {
 	expired := issue(t, "worker-2", ca, now.Add(-2*time.Hour), time.Hour, "2001:db8::7")
 	abroad := issue(t, "worker-2", certtest.NewCA(t, "ca").PEM, now, time.Hour, "2001:db8::7")
 	elsewhere := issue(t, "worker-2", ca, now, time.Hour, "192.0.2.66")
-	beside := func(made issuedToken) []*ticket.Enrollment {
-		return []*ticket.Enrollment{one.enrollment, made.enrollment}
+	beside := func(made issuedToken) []*enrollment.Enrollment {
+		return []*enrollment.Enrollment{one.enrollment, made.enrollment}
 	}
 	ownedAndUsed := func(made issuedToken) Facts {
 		facts := owned("worker-2")
 		facts.UsedKeys[made.ID] = "SHA256:00"
 		return facts
 	}
-	claims := []*ticket.Enrollment{one.enrollment}
+	enrollments := []*enrollment.Enrollment{one.enrollment}
 	for name, test := range map[string]struct {
-		csr    *certificatesv1.CertificateSigningRequest
-		claims []*ticket.Enrollment
-		facts  Facts
-		want   Outcome
-		reason string
+		csr         *certificatesv1.CertificateSigningRequest
+		enrollments []*enrollment.Enrollment
+		facts       Facts
+		want        Outcome
+		reason      string
 	}{
-		"good":                               {waiting, claims, good, Approved, ""},
-		"the same key again":                 {waiting, claims, used(mine), Approved, ""},
-		"another key before":                 {waiting, claims, used("SHA256:other"), Refused, "was used already, with another key (SHA256:other)"},
-		"noted by somebody's hand":           {waiting, claims, used(decodeFingerprint("rubbish")), Refused, "was used already"},
-		"denied by a person":                 {denied, claims, good, Ignored, ""},
-		"a renewal":                          {renewal.csr(t), claims, good, Ignored, ""},
-		"another signer":                     {other.csr(t), claims, good, Ignored, ""},
-		"expired":                            {waiting, claims, with(func(f *Facts) { f.Now = now.Add(time.Hour) }), Refused, "expired at"},
-		"another cluster":                    {waiting, claims, with(func(f *Facts) { f.CAHashes = foreign }), Refused, "is for another cluster"},
-		"a Node is there":                    {waiting, claims, with(func(f *Facts) { f.NodeExists = true }), Refused, "a Node worker-1 is in the cluster already"},
-		"one group more":                     {withGroup, claims, good, Refused, "its groups are"},
-		"replayed on another key":            {replayed, claims, good, Refused, "its proof was not made"},
-		"no ticket":                          {validClientCSR(key).csr(t), claims, good, Refused, "it carries no ticket, and the node worker-1 has one"},
-		"no room for the note":               {waiting, claims, with(func(f *Facts) { f.UsageRecordsFull = true }), Ignored, "is full"},
-		"full, but noted before":             {waiting, claims, func() Facts { f := used(mine); f.UsageRecordsFull = true; return f }(), Approved, ""},
-		"a copy":                             {copied, claims, good, Refused, "it is a copy"},
-		"a copy, ticket noted":               {copied, claims, used(mine), Refused, "it is a copy"},
-		"no claim":                           {waiting, nil, good, Ignored, "no claim of its ticket"},
-		"two claims of the node":             {waiting, []*ticket.Enrollment{one.enrollment, newer.enrollment}, good, Approved, ""},
-		"serving":                            {serving, claims, used(mine), Approved, ""},
-		"serving, claim expired":             {serving, claims, func() Facts { f := used(mine); f.Now = now.Add(1000 * time.Hour); return f }(), Approved, ""},
-		"serving, never used":                {serving, claims, good, Ignored, "no ticket of worker-1 was used"},
-		"serving, another cluster":           {serving, claims, func() Facts { f := used(mine); f.CAHashes = foreign; return f }(), Ignored, "no ticket of worker-1 was used"},
-		"serving, own address":               {serving, claims, owned("worker-1"), Approved, ""},
-		"serving, Node without claim":        {serving, claims, owned("worker-2"), Approved, "the Node worker-2 has the address 2001:db8::7, too"},
-		"serving, both have it":              {serving, claims, owned("worker-1", "worker-2"), Approved, "the Node worker-2 has the address 2001:db8::7, too"},
-		"serving, claim of another address":  {serving, beside(elsewhere), owned("worker-2"), Approved, "which no claim of worker-2 names"},
-		"serving, claim of the address":      {serving, beside(second), owned("worker-2"), Refused, "2001:db8::7 is that of the Node worker-2"},
-		"serving, claim but no Node":         {serving, beside(second), used(mine), Approved, ""},
-		"serving, expired claim, never used": {serving, beside(expired), owned("worker-2"), Approved, "which no claim of worker-2 names"},
-		"serving, expired claim, used":       {serving, beside(expired), ownedAndUsed(expired), Refused, "2001:db8::7 is that of the Node worker-2"},
-		"serving, claim of another cluster":  {serving, beside(abroad), ownedAndUsed(abroad), Approved, "which no claim of worker-2 names"},
-		"serving, by the newest":             {serving, []*ticket.Enrollment{one.enrollment, newer.enrollment}, with(func(f *Facts) { f.UsedKeys = map[string]string{one.ID: mine, newer.ID: mine} }), Refused, "with the address"},
-		"serving, newest not in use":         {serving, []*ticket.Enrollment{one.enrollment, newer.enrollment}, used(mine), Approved, ""},
+		"good":                                    {waiting, enrollments, good, Approved, ""},
+		"the same key again":                      {waiting, enrollments, used(mine), Approved, ""},
+		"another key before":                      {waiting, enrollments, used("SHA256:other"), Refused, "was used already, with another key (SHA256:other)"},
+		"noted by somebody's hand":                {waiting, enrollments, used(decodeFingerprint("rubbish")), Refused, "was used already"},
+		"denied by a person":                      {denied, enrollments, good, Ignored, ""},
+		"a renewal":                               {renewal.csr(t), enrollments, good, Ignored, ""},
+		"another signer":                          {other.csr(t), enrollments, good, Ignored, ""},
+		"expired":                                 {waiting, enrollments, with(func(f *Facts) { f.Now = now.Add(time.Hour) }), Refused, "expired at"},
+		"another cluster":                         {waiting, enrollments, with(func(f *Facts) { f.CAHashes = foreign }), Refused, "is for another cluster"},
+		"a Node is there":                         {waiting, enrollments, with(func(f *Facts) { f.NodeExists = true }), Refused, "a Node worker-1 is in the cluster already"},
+		"one group more":                          {withGroup, enrollments, good, Refused, "its groups are"},
+		"replayed on another key":                 {replayed, enrollments, good, Refused, "its proof was not made"},
+		"no join token":                           {validClientCSR(key).csr(t), enrollments, good, Refused, "it carries no join token, and the node worker-1 has one"},
+		"no room for the note":                    {waiting, enrollments, with(func(f *Facts) { f.UsageRecordsFull = true }), Ignored, "is full"},
+		"full, but noted before":                  {waiting, enrollments, func() Facts { f := used(mine); f.UsageRecordsFull = true; return f }(), Approved, ""},
+		"a copy":                                  {copied, enrollments, good, Refused, "it is a copy"},
+		"a copy, join token noted":                {copied, enrollments, used(mine), Refused, "it is a copy"},
+		"no enrollment":                           {waiting, nil, good, Ignored, "no enrollment for its join token"},
+		"two enrollments of the node":             {waiting, []*enrollment.Enrollment{one.enrollment, newer.enrollment}, good, Approved, ""},
+		"serving":                                 {serving, enrollments, used(mine), Approved, ""},
+		"serving, enrollment expired":             {serving, enrollments, func() Facts { f := used(mine); f.Now = now.Add(1000 * time.Hour); return f }(), Approved, ""},
+		"serving, never used":                     {serving, enrollments, good, Ignored, "no join token of worker-1 was used"},
+		"serving, another cluster":                {serving, enrollments, func() Facts { f := used(mine); f.CAHashes = foreign; return f }(), Ignored, "no join token of worker-1 was used"},
+		"serving, own address":                    {serving, enrollments, owned("worker-1"), Approved, ""},
+		"serving, Node without enrollment":        {serving, enrollments, owned("worker-2"), Approved, "the Node worker-2 has the address 2001:db8::7, too"},
+		"serving, both have it":                   {serving, enrollments, owned("worker-1", "worker-2"), Approved, "the Node worker-2 has the address 2001:db8::7, too"},
+		"serving, enrollment of another address":  {serving, beside(elsewhere), owned("worker-2"), Approved, "which no enrollment of worker-2 names"},
+		"serving, enrollment of the address":      {serving, beside(second), owned("worker-2"), Refused, "2001:db8::7 is that of the Node worker-2"},
+		"serving, enrollment but no Node":         {serving, beside(second), used(mine), Approved, ""},
+		"serving, expired enrollment, never used": {serving, beside(expired), owned("worker-2"), Approved, "which no enrollment of worker-2 names"},
+		"serving, expired enrollment, used":       {serving, beside(expired), ownedAndUsed(expired), Refused, "2001:db8::7 is that of the Node worker-2"},
+		"serving, enrollment of another cluster":  {serving, beside(abroad), ownedAndUsed(abroad), Approved, "which no enrollment of worker-2 names"},
+		"serving, by the newest":                  {serving, []*enrollment.Enrollment{one.enrollment, newer.enrollment}, with(func(f *Facts) { f.UsedKeys = map[string]string{one.ID: mine, newer.ID: mine} }), Refused, "with the address"},
+		"serving, newest not in use":              {serving, []*enrollment.Enrollment{one.enrollment, newer.enrollment}, used(mine), Approved, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := Decide(test.csr, NewEnrollments(test.claims), test.facts)
+			d := Decide(test.csr, NewEnrollments(test.enrollments), test.facts)
 			if d.Outcome != test.want || (test.reason == "") != (d.Reason == "") || !strings.Contains(d.Reason, test.reason) {
 				t.Errorf("%s: %s, want %s: %s", d.Outcome, d.Reason, test.want, test.reason)
 			}
 			if (d.Outcome == Approved) != (d.Enrollment != nil) {
-				t.Errorf("%s by the claim %v", d.Outcome, d.Enrollment)
+				t.Errorf("%s by the enrollment %v", d.Outcome, d.Enrollment)
 			}
 		})
 	}
-	if d := Decide(&certificatesv1.CertificateSigningRequest{Spec: certificatesv1.CertificateSigningRequestSpec{SignerName: "kubernetes.io/kubelet-serving"}}, NewEnrollments(claims), good); d.Outcome == Approved {
+	if d := Decide(&certificatesv1.CertificateSigningRequest{Spec: certificatesv1.CertificateSigningRequestSpec{SignerName: "kubernetes.io/kubelet-serving"}}, NewEnrollments(enrollments), good); d.Outcome == Approved {
 		t.Error("an empty CSR is approved")
 	}
 	wide := validServingCSR(key)
 	wide.request.IPAddresses = append(wide.request.IPAddresses, net.ParseIP("192.0.2.99"))
-	if d := Decide(wide.csr(t), NewEnrollments(claims), used(mine)); d.Outcome != Refused {
-		t.Errorf("an address that is not the claim's: %+v", d)
+	if d := Decide(wide.csr(t), NewEnrollments(enrollments), used(mine)); d.Outcome != Refused {
+		t.Errorf("an address that is not the enrollment's: %+v", d)
 	}
 }
 
 func TestUsageRecordsRoundTrip(t *testing.T) {
 	key := certtest.NewKey(t)
-	fingerprint := ticket.Fingerprint(&key.PublicKey)
+	fingerprint := enrollment.Fingerprint(&key.PublicKey)
 	if short := encodeFingerprint(fingerprint); len(short) != 43 || decodeFingerprint(short) != fingerprint {
 		t.Errorf("%s is noted as %s and read as %s", fingerprint, short, decodeFingerprint(short))
 	}
@@ -196,9 +196,9 @@ func TestEnrollmentDirectory(t *testing.T) {
 		if !d.hasChanged() {
 			t.Errorf("%s: the change is not seen", what)
 		}
-		claims, told := d.load()
-		if claims.Len() != count || len(told) != len(problems) {
-			t.Fatalf("%s: %d claims, problems %v; want %d, %q", what, claims.Len(), told, count, problems)
+		enrollments, told := d.load()
+		if enrollments.Len() != count || len(told) != len(problems) {
+			t.Fatalf("%s: %d enrollments, problems %v; want %d, %q", what, enrollments.Len(), told, count, problems)
 		}
 		for i, problem := range problems {
 			if !strings.Contains(told[i].Error(), problem) {
@@ -208,28 +208,28 @@ func TestEnrollmentDirectory(t *testing.T) {
 		if d.hasChanged() {
 			t.Errorf("%s: it changes by being read", what)
 		}
-		return claims
+		return enrollments
 	}
 	ca := certtest.NewCA(t, "ca").PEM
 	one, two := issue(t, "worker-1", ca, time.Now(), time.Hour), issue(t, "worker-2", ca, time.Now(), time.Hour)
-	if claims, problems := d.load(); claims.Len() != 0 || len(problems) != 0 {
-		t.Errorf("an empty directory has %d claims and %v", claims.Len(), problems)
+	if enrollments, problems := d.load(); enrollments.Len() != 0 || len(problems) != 0 {
+		t.Errorf("an empty directory has %d enrollments and %v", enrollments.Len(), problems)
 	}
-	put("one.claim", encoded(one))
-	put("README", []byte("not a claim"))
+	put("one.enrollment", encoded(one))
+	put("README", []byte("not an enrollment"))
 	check("one", 1)
-	put("broken.claim", []byte("x"))
-	if err := os.Mkdir(filepath.Join(dir, "dir.claim"), 0o700); err != nil {
+	put("broken.enrollment", []byte("x"))
+	if err := os.Mkdir(filepath.Join(dir, "dir.enrollment"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	put("two.claim", encoded(two))
-	claims := check("broken ones beside good ones", 2, "broken.claim: reading the claim", "dir.claim: it is not a file")
-	if claims.byID[two.ID] == nil || len(claims.byNode["worker-1"]) != 1 {
-		t.Errorf("%+v", claims)
+	put("two.enrollment", encoded(two))
+	enrollments := check("broken ones beside good ones", 2, "broken.enrollment: reading the enrollment", "dir.enrollment: it is not a file")
+	if enrollments.byID[two.ID] == nil || len(enrollments.byNode["worker-1"]) != 1 {
+		t.Errorf("%+v", enrollments)
 	}
-	put("huge.claim", make([]byte, 1<<20))
-	put("same.claim", encoded(one))
-	check("one claim twice", 1, "broken.claim", "dir.claim", "huge.claim: reading the claim: it has more than 16 KiB", "one.claim and same.claim are claims of the same ticket")
+	put("huge.enrollment", make([]byte, 1<<20))
+	put("same.enrollment", encoded(one))
+	check("one enrollment twice", 1, "broken.enrollment", "dir.enrollment", "huge.enrollment: reading the enrollment: it has more than 16 KiB", "one.enrollment and same.enrollment are enrollments of the same join token")
 	d.path = filepath.Join(dir, "gone")
-	check("no directory", 0, "reading the directory of claims")
+	check("no directory", 0, "reading the directory of enrollments")
 }

@@ -23,7 +23,7 @@ import (
 	"k8s.io/client-go/util/cert"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 )
 
@@ -101,21 +101,21 @@ func (s *testCluster) runOnce() {
 
 // newToken creates a join token that was issued some time ago, and stores its enrollment in the
 // approvers' directory.
-func (s *testCluster) newToken(name string, ca []byte, ago time.Duration, addresses ...string) *ticket.Token {
+func (s *testCluster) newToken(name string, ca []byte, ago time.Duration, addresses ...string) *enrollment.Token {
 	s.t.Helper()
-	wish := ticket.Options{NodeName: name, ClusterCA: ca, Lifetime: time.Hour}
+	wish := enrollment.Options{NodeName: name, ClusterCA: ca, Lifetime: time.Hour}
 	for _, address := range addresses {
 		wish.Addresses = append(wish.Addresses, netip.MustParseAddr(address))
 	}
-	made, claim, err := ticket.New(wish, time.Now().Add(-ago))
+	made, record, err := enrollment.New(wish, time.Now().Add(-ago))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	content, err := claim.Encode()
+	content, err := record.Encode()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(s.enrollmentDir, name+"-"+claim.ID+ticket.EnrollmentSuffix), content, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.enrollmentDir, name+"-"+record.ID+enrollment.EnrollmentSuffix), content, 0o600); err != nil {
 		s.t.Fatal(err)
 	}
 	return made
@@ -132,9 +132,9 @@ func clusterCA(t *testing.T) []byte {
 }
 
 // sign returns the annotations that sign a key with a join token, for the cluster of ca.
-func sign(t *testing.T, made *ticket.Token, ca []byte, key crypto.PublicKey) map[string]string {
+func sign(t *testing.T, made *enrollment.Token, ca []byte, key crypto.PublicKey) map[string]string {
 	t.Helper()
-	cluster, err := ticket.CAHashes(ca)
+	cluster, err := enrollment.CAHashes(ca)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func (a csrRequest) submit(t *testing.T) string {
 }
 
 // submitWithToken submits a node's client CSR with the annotations of its join token.
-func submitWithToken(t *testing.T, made *ticket.Token) (csr string, key *ecdsa.PrivateKey) {
+func submitWithToken(t *testing.T, made *enrollment.Token) (csr string, key *ecdsa.PrivateKey) {
 	t.Helper()
 	key = certtest.NewKey(t)
 	return csrRequest{
@@ -191,7 +191,7 @@ func submitWithToken(t *testing.T, made *ticket.Token) (csr string, key *ecdsa.P
 // clientCSRName returns the name that join gives to a node's client CSR.
 func clientCSRName(t *testing.T, key *ecdsa.PrivateKey, node string) string {
 	t.Helper()
-	name, err := ticket.ClientCSRName(&key.PublicKey, node)
+	name, err := enrollment.ClientCSRName(&key.PublicKey, node)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 )
 
 // withKey returns a function that replaces the public key of a request. The signature of the
@@ -102,7 +102,7 @@ func TestUnusableKeyIsRefusedBeforeTheSignature(t *testing.T) {
 func TestDecideVerifiesTheRequestsSignatureLast(t *testing.T) {
 	now := time.Now()
 	ca := certtest.NewCA(t, "ca").PEM
-	cluster, err := ticket.CAHashes(ca)
+	cluster, err := enrollment.CAHashes(ca)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestDecideVerifiesTheRequestsSignatureLast(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		annotations[ticket.AnnotationID] = mine.ID
+		annotations[enrollment.AnnotationID] = mine.ID
 		return annotations
 	}
 	huge := newRSAPublicKey(46_000, 1<<31-1)
@@ -125,7 +125,7 @@ func TestDecideVerifiesTheRequestsSignatureLast(t *testing.T) {
 		annotations map[string]string
 		reason      string
 	}{
-		"no proof":           {func(g *validCSR) { g.pem = replaceSignature }, map[string]string{ticket.AnnotationID: mine.ID}, "its proof is not one"},
+		"no proof":           {func(g *validCSR) { g.pem = replaceSignature }, map[string]string{enrollment.AnnotationID: mine.ID}, "its proof is not one"},
 		"another's proof":    {func(g *validCSR) { g.pem = replaceSignature }, proofOf(other, &key.PublicKey), "its proof was not made"},
 		"an oversized key":   {func(g *validCSR) { g.pem = withKey(t, huge) }, proofOf(mine, huge), "its key is RSA of 46000 bits"},
 		"another group":      {func(g *validCSR) { g.pem = replaceSignature; grouped(g) }, proofOf(mine, &key.PublicKey), "its groups are"},
@@ -135,13 +135,13 @@ func TestDecideVerifiesTheRequestsSignatureLast(t *testing.T) {
 		test.spoil(g)
 		csr := g.csr(t)
 		csr.Annotations = test.annotations
-		if d := Decide(csr, NewEnrollments([]*ticket.Enrollment{mine.enrollment}), facts); d.Outcome != Refused || !strings.Contains(d.Reason, test.reason) {
+		if d := Decide(csr, NewEnrollments([]*enrollment.Enrollment{mine.enrollment}), facts); d.Outcome != Refused || !strings.Contains(d.Reason, test.reason) {
 			t.Errorf("%s: %s: %s, want %s", name, d.Outcome, d.Reason, test.reason)
 		}
 	}
 	serving := validServingCSR(key)
 	serving.pem = withKey(t, huge)
-	if d := Decide(serving.csr(t), NewEnrollments([]*ticket.Enrollment{mine.enrollment}), facts); d.Outcome != Refused || !strings.Contains(d.Reason, "its key is RSA of 46000 bits") {
+	if d := Decide(serving.csr(t), NewEnrollments([]*enrollment.Enrollment{mine.enrollment}), facts); d.Outcome != Refused || !strings.Contains(d.Reason, "its key is RSA of 46000 bits") {
 		t.Errorf("serving: %s: %s", d.Outcome, d.Reason)
 	}
 }

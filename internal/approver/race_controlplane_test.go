@@ -11,7 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 )
 
 // Two keys are submitted for each token. Two approvers have read the same usage records and have
@@ -31,7 +31,7 @@ func TestControlPlaneTwoKeysAndTwoApprovers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			pair[i], batch = ticket.Fingerprint(&key.PublicKey), append(batch, csr)
+			pair[i], batch = enrollment.Fingerprint(&key.PublicKey), append(batch, csr)
 		}
 		keys[made.ID] = pair
 	}
@@ -72,7 +72,7 @@ func TestControlPlaneTwoKeysAndTwoApprovers(t *testing.T) {
 			want = ""
 		}
 		if got := csrConditions(t, csr.Name); got != want {
-			t.Errorf("key %d of its ticket: the CSR is %q, want %q (%+v)", i%2, got, want, s.lastEvent(csr.Name))
+			t.Errorf("key %d of its join token: the CSR is %q, want %q (%+v)", i%2, got, want, s.lastEvent(csr.Name))
 		}
 	}
 	if !first.hasConflict {

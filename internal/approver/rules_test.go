@@ -20,7 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 )
 
 type invalidation struct {
@@ -77,7 +77,7 @@ func (g *validCSR) csr(t *testing.T) *certificatesv1.CertificateSigningRequest {
 	}
 	name := "csr-x"
 	if g.spec.SignerName == certificatesv1.KubeAPIServerClientKubeletSignerName {
-		if name, err = ticket.ClientCSRName(&g.key.PublicKey, "worker-1"); err != nil {
+		if name, err = enrollment.ClientCSRName(&g.key.PublicKey, "worker-1"); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -19,27 +19,27 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
 func TestControlPlaneEnrolledNodeGetsCertificates(t *testing.T) {
 	s := newTestCluster(t)
-	made := s.newToken("ticketed", clusterCA(t), 0, "192.0.2.20", "2001:db8::20")
+	made := s.newToken("enrolled", clusterCA(t), 0, "192.0.2.20", "2001:db8::20")
 	csr, key := submitWithToken(t, made)
 	s.runOnce()
-	if told := s.lastEvent(csr); csrConditions(t, csr) != approvedByAgent || told.Outcome != Approved || told.TokenID != made.ID || told.Key != ticket.Fingerprint(&key.PublicKey) {
+	if told := s.lastEvent(csr); csrConditions(t, csr) != approvedByAgent || told.Outcome != Approved || told.TokenID != made.ID || told.Key != enrollment.Fingerprint(&key.PublicKey) {
 		t.Fatalf("%q, told %+v", csrConditions(t, csr), told)
 	}
 	awaitIssued(t, csr)
 
-	node := client(t, plane.Kubeconfig, rest.ImpersonationConfig{UserName: "system:node:ticketed", Groups: []string{"system:nodes"}})
+	node := client(t, plane.Kubeconfig, rest.ImpersonationConfig{UserName: "system:node:enrolled", Groups: []string{"system:nodes"}})
 	serving := func() string {
-		return submit(t, node, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("ticketed"), []string{"ticketed"},
+		return submit(t, node, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("enrolled"), []string{"enrolled"},
 			net.ParseIP("192.0.2.20"), net.ParseIP("2001:db8::20"))
 	}
 	first := serving()
-	createNode(t, "ticketed", "192.0.2.20") // the node's own Node
+	createNode(t, "enrolled", "192.0.2.20") // the node's own Node
 	s.runOnce()
 	renewal := serving()
 	s.runOnce()
@@ -53,7 +53,7 @@ func TestControlPlaneEnrolledNodeGetsCertificates(t *testing.T) {
 	noted, lines := usageRecordsVersion(t), len(s.allEvents())
 	s.runOnce()
 	for _, told := range s.allEvents()[lines:] {
-		if told.Node == "ticketed" {
+		if told.Node == "enrolled" {
 			t.Errorf("told again: %+v", told)
 		}
 	}
@@ -105,9 +105,9 @@ func TestControlPlaneApprovesOneCSRForAKey(t *testing.T) {
 func TestControlPlaneTwoApprovers(t *testing.T) {
 	const count = 50
 	s := newTestCluster(t)
-	tickets := make([]*ticket.Token, count)
-	for n := range tickets {
-		tickets[n] = s.newToken(fmt.Sprintf("two-%02d", n), clusterCA(t), 0)
+	tokens := make([]*enrollment.Token, count)
+	for n := range tokens {
+		tokens[n] = s.newToken(fmt.Sprintf("two-%02d", n), clusterCA(t), 0)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
@@ -120,7 +120,7 @@ func TestControlPlaneTwoApprovers(t *testing.T) {
 		})
 	}
 	csrs := make([]string, count)
-	for n, made := range tickets {
+	for n, made := range tokens {
 		csrs[n], _ = submitWithToken(t, made)
 	}
 	for _, csr := range csrs {
@@ -185,7 +185,7 @@ func TestControlPlaneRights(t *testing.T) {
 		{Verb: "sign", Group: "certificates.k8s.io", Resource: "signers", Name: "kubernetes.io/kubelet-serving"},
 	} {
 		review, err := adminClient(t).AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
-			Spec: authorizationv1.SubjectAccessReviewSpec{User: "system:serviceaccount:kube-system:hcp-node-agent-approver", ResourceAttributes: &no},
+			Spec: authorizationv1.SubjectAccessReviewSpec{User: "system:serviceaccount:kube-system:hcp-node-admin-approver", ResourceAttributes: &no},
 		}, metav1.CreateOptions{})
 		if err != nil {
 			t.Fatal(err)

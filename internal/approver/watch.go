@@ -92,7 +92,7 @@ func (a *Approver) checkUsageRecords(ctx context.Context) error {
 }
 
 func (a *Approver) summary() string {
-	return fmt.Sprintf("%d claims; %d CSRs approved, %d left or refused", a.enrollments.Len(), a.approvedCount, a.reported.pendingCount())
+	return fmt.Sprintf("%d enrollments; %d CSRs approved, %d left or refused", a.enrollments.Len(), a.approvedCount, a.reported.pendingCount())
 }
 
 func (a *Approver) setStatus(text string) {
@@ -141,13 +141,13 @@ func (a *Approver) watchChanges(ctx context.Context, version string) {
 		return
 	}
 	defer watcher.Stop()
-	claims := time.NewTicker(enrollmentPollInterval)
-	defer claims.Stop()
+	enrollments := time.NewTicker(enrollmentPollInterval)
+	defer enrollments.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-claims.C:
+		case <-enrollments.C:
 			if a.dir.hasChanged() {
 				return
 			}

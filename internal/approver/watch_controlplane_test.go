@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 )
 
 // proxy forwards connections to the API server and can be cut.
@@ -105,7 +105,7 @@ func proxiedKubeconfig(t *testing.T, c *proxy) []byte {
 func TestControlPlaneWatchSurvivesInterruptions(t *testing.T) {
 	s, c := newTestCluster(t), newProxy(t)
 	c.setCut(true)
-	if err := os.WriteFile(filepath.Join(s.enrollmentDir, "broken"+ticket.EnrollmentSuffix), []byte("kind: Claim\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.enrollmentDir, "broken"+enrollment.EnrollmentSuffix), []byte("kind: Enrollment\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	a := s.newApprover(proxiedKubeconfig(t, c))
@@ -150,30 +150,30 @@ func TestControlPlaneWatchSurvivesInterruptions(t *testing.T) {
 	lateDir := newTestCluster(t)
 	late := lateDir.newToken("watch-late", clusterCA(t), 0)
 	lateCSR, _ := submitWithToken(t, late)
-	eventually(t, "a word about the CSR without a claim", func() bool { return s.lastEvent(lateCSR).Outcome == Ignored })
+	eventually(t, "a word about the CSR without an enrollment", func() bool { return s.lastEvent(lateCSR).Outcome == Ignored })
 	entries, err := filepath.Glob(filepath.Join(lateDir.enrollmentDir, "*"))
 	if err != nil || len(entries) != 1 {
 		t.Fatal(entries, err)
 	}
-	if err := os.Rename(entries[0], filepath.Join(s.enrollmentDir, "late"+ticket.EnrollmentSuffix)); err != nil {
+	if err := os.Rename(entries[0], filepath.Join(s.enrollmentDir, "late"+enrollment.EnrollmentSuffix)); err != nil {
 		t.Fatal(err)
 	}
 	awaitIssued(t, lateCSR)
 	withdrawn := s.newToken("watch-withdrawn", clusterCA(t), 0)
-	eventually(t, "the new claim", func() bool { return strings.HasPrefix(lastText(&mu, &said), "4 claims") })
-	if err := os.Remove(filepath.Join(s.enrollmentDir, "watch-withdrawn-"+withdrawn.ID+ticket.EnrollmentSuffix)); err != nil {
+	eventually(t, "the new enrollment", func() bool { return strings.HasPrefix(lastText(&mu, &said), "4 enrollments") })
+	if err := os.Remove(filepath.Join(s.enrollmentDir, "watch-withdrawn-"+withdrawn.ID+enrollment.EnrollmentSuffix)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the claim to go", func() bool { return strings.HasPrefix(lastText(&mu, &said), "3 claims") })
+	eventually(t, "the enrollment to go", func() bool { return strings.HasPrefix(lastText(&mu, &said), "3 enrollments") })
 	goneCSR, _ := submitWithToken(t, withdrawn)
-	eventually(t, "a word about the withdrawn claim", func() bool { return s.lastEvent(goneCSR).Outcome == Ignored })
+	eventually(t, "a word about the withdrawn enrollment", func() bool { return s.lastEvent(goneCSR).Outcome == Ignored })
 
 	stop()
 	if err := <-done; err != nil {
 		t.Errorf("Watch() = %v", err)
 	}
-	if count("READY") != 1 || warned("broken.claim: reading the claim") != 1 {
-		t.Errorf("READY %d times, the broken claim %d times", count("READY"), warned("broken.claim"))
+	if count("READY") != 1 || warned("broken.enrollment: reading the enrollment") != 1 {
+		t.Errorf("READY %d times, the broken enrollment %d times", count("READY"), warned("broken.enrollment"))
 	}
 	seen := map[string]int{}
 	for _, told := range s.allEvents() {
@@ -229,30 +229,30 @@ func TestControlPlaneManualApproval(t *testing.T) {
 	wanted := csrRequest{client: bootstrapClient(t), key: key, node: "hand"}
 	foreign := csrRequest{client: bootstrapClient(t), key: other, node: "hand"}.submit(t)
 	a := s.newApprover(fleetKubeconfig)
-	node := ManualApproval{NodeName: "hand", Fingerprint: ticket.Fingerprint(&key.PublicKey)}
+	node := ManualApproval{NodeName: "hand", Fingerprint: enrollment.Fingerprint(&key.PublicKey)}
 
 	err := a.ApproveManually(withTimeout(t, 3*time.Second), node)
-	if err == nil || !strings.Contains(err.Error(), "there is no client CSR of hand with the key "+node.Fingerprint) || !strings.Contains(err.Error(), ticket.Fingerprint(&other.PublicKey)) {
-		t.Errorf("ByHand() = %v", err)
+	if err == nil || !strings.Contains(err.Error(), "there is no client CSR of hand with the key "+node.Fingerprint) || !strings.Contains(err.Error(), enrollment.Fingerprint(&other.PublicKey)) {
+		t.Errorf("ApproveManually() = %v", err)
 	}
 	csr := wanted.submit(t)
 	for range 2 { // the second call finds the CSR approved
 		if err := a.ApproveManually(withTimeout(t, time.Minute), node); err != nil || csrConditions(t, csr) != approvedByAgent {
-			t.Errorf("ByHand() = %v; the CSR is %q", err, csrConditions(t, csr))
+			t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrConditions(t, csr))
 		}
 	}
 	if csrConditions(t, foreign) != "" {
 		t.Errorf("the other key's CSR is %q", csrConditions(t, foreign))
 	}
 	if err := a.ApproveManually(withTimeout(t, time.Minute), ManualApproval{NodeName: "hand", Fingerprint: "SHA256:abc"}); err == nil || !strings.Contains(err.Error(), "not a fingerprint") {
-		t.Errorf("ByHand() with rubbish = %v", err)
+		t.Errorf("ApproveManually() with rubbish = %v", err)
 	}
 	testManualServingApproval(t, s, a)
 
 	createNode(t, "hand-there", "192.0.2.61")
 	there := csrRequest{client: bootstrapClient(t), key: other, node: "hand-there"}.submit(t)
-	err = a.ApproveManually(withTimeout(t, time.Minute), ManualApproval{NodeName: "hand-there", Fingerprint: ticket.Fingerprint(&other.PublicKey)})
+	err = a.ApproveManually(withTimeout(t, time.Minute), ManualApproval{NodeName: "hand-there", Fingerprint: enrollment.Fingerprint(&other.PublicKey)})
 	if err == nil || !strings.Contains(err.Error(), "a Node hand-there is in the cluster already") || csrConditions(t, there) != "" {
-		t.Errorf("ByHand() = %v; the CSR is %q", err, csrConditions(t, there))
+		t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrConditions(t, there))
 	}
 }

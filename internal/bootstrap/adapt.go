@@ -6,13 +6,13 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
 // BootstrapKubeconfig returns the payload's bootstrap kubeconfig, or nil if it was
@@ -116,15 +116,15 @@ func (j *Builder) checkJoinToken() error {
 		return nil
 	}
 	if t.NodeName != j.NodeName {
-		return report.Fail(report.Refused, fmt.Sprintf("# give this host the ticket of %s, or the name of the ticket:\nhostnamectl set-hostname %s", j.NodeName, t.NodeName),
-			"the ticket %s is for the node %s, and this node is %s", t.ID, t.NodeName, j.NodeName)
+		return report.Fail(report.Refused, fmt.Sprintf("# give this host the join token of %s, or the name of the join token:\nhostnamectl set-hostname %s", j.NodeName, t.NodeName),
+			"the join token %s is for the node %s, and this node is %s", t.ID, t.NodeName, j.NodeName)
 	}
-	cluster, err := ticket.CAHashes(j.State.APIServerCA)
+	cluster, err := enrollment.CAHashes(j.State.APIServerCA)
 	if err == nil {
 		err = t.CheckCluster(cluster)
 	}
 	if err != nil {
-		return report.Fail(report.Refused, RecreateCommand, "the ticket cannot be used with %s: %w", j.State.APIServer, err)
+		return report.Fail(report.Refused, RecreateCommand, "the join token cannot be used with %s: %w", j.State.APIServer, err)
 	}
 	return nil
 }

@@ -118,7 +118,7 @@ func (h cutHost) prepare(t *testing.T) {
 	noError(t, WriteState(h.stateDir(), state))
 	noError(t, SaveFile(h.stateDir(), UserDataFile, stubOf(t, "a.example.com", "clusters/one", "11")))
 	noError(t, SaveFile(h.stateDir(), PayloadFile, []byte("secret")))
-	noError(t, SaveFile(h.stateDir(), JoinTokenFile, ticketOf(t, certtest.NewCA(t, "ca").PEM, nil, 0)))
+	noError(t, SaveFile(h.stateDir(), JoinTokenFile, tokenOf(t, certtest.NewCA(t, "ca").PEM, nil, 0)))
 	j := h.open(t)
 	_, err := j.machine.Ledger.TrackExternal(t.Context(), "files", ledger.Change{
 		Kind: ledger.Contents, Target: "/etc/kubernetes/cni", Reason: "plugins write there", Desired: ledger.State{Present: true},

@@ -15,14 +15,14 @@ import (
 )
 
 // AutoJoinDir is the directory in which an administrator or an image provides the
-// files for an automatic join: stub.ign and, optionally, node.ticket.
+// files for an automatic join: stub.ign and, optionally, node.token.
 const AutoJoinDir = "/etc/hcp-node-agent"
 
 // The files that start an automatic join, in AutoJoinDir or in the systemd
 // credentials of the service. The unit files contain these names too.
 const (
 	autoJoinUserData = "stub.ign"
-	autoJoinToken    = "node.ticket"
+	autoJoinToken    = "node.token"
 )
 
 // AutoJoin locates the files with which the service starts a join if none has been
@@ -34,9 +34,9 @@ type AutoJoin struct {
 
 // files returns the paths of the user data and the join token, "" for a file that
 // does not exist.
-func (b AutoJoin) files() (stub, ticket string, err error) {
+func (b AutoJoin) files() (stub, token string, err error) {
 	for _, dir := range []string{b.Dir, b.Credentials} {
-		for name, found := range map[string]*string{autoJoinUserData: &stub, autoJoinToken: &ticket} {
+		for name, found := range map[string]*string{autoJoinUserData: &stub, autoJoinToken: &token} {
 			if dir == "" || *found != "" {
 				continue
 			}
@@ -50,7 +50,7 @@ func (b AutoJoin) files() (stub, ticket string, err error) {
 			}
 		}
 	}
-	return stub, ticket, nil
+	return stub, token, nil
 }
 
 // trustedFileExists reports whether the file exists. It fails if users other than
@@ -75,7 +75,7 @@ func trustedFileExists(path string) (bool, error) {
 // Configure adds the files to c if c does not name a payload source or a join token
 // itself. It reports whether the result names any.
 func (b AutoJoin) Configure(c config.Join) (config.Join, bool, error) {
-	stub, ticket, err := b.files()
+	stub, token, err := b.files()
 	if err != nil {
 		return c, false, err
 	}
@@ -83,7 +83,7 @@ func (b AutoJoin) Configure(c config.Join) (config.Join, bool, error) {
 		c.UserData = stub
 	}
 	if c.JoinToken == "" {
-		c.JoinToken = ticket
+		c.JoinToken = token
 	}
 	return c, c.UserData != "" || c.Endpoint != "" || c.JoinToken != "", nil
 }
@@ -93,25 +93,25 @@ func (b AutoJoin) Configure(c config.Join) (config.Join, bool, error) {
 // newer join token replaces the recorded one. An administrator can thus replace an
 // expired token.
 func (b AutoJoin) ResumeOptions(o Options, state State) (Options, error) {
-	stub, ticket, err := b.files()
+	stub, token, err := b.files()
 	if err != nil {
 		return o, err
 	}
-	freshTicket := modifiedAfter(ticket, state.Started)
+	isTokenNew := modifiedAfter(token, state.Started)
 	if state.PayloadDigest == "" && modifiedAfter(stub, state.Started) {
 		o.Config.UserData = stub
 		if o.Config.JoinToken == "" {
-			o.Config.JoinToken = ticket
+			o.Config.JoinToken = token
 		}
 		return o, nil
 	}
-	if !freshTicket {
+	if !isTokenNew {
 		o.Resume = true
 		return o, nil
 	}
 	given := o.Config
 	o.Config = state.Config // input files may no longer exist; their contents are saved
-	o.Config.Timeout, o.Config.JoinToken = given.Timeout, ticket
+	o.Config.Timeout, o.Config.JoinToken = given.Timeout, token
 	o.Config.UserData, o.Config.Endpoint, o.Config.TokenFile, o.Config.CAFile, o.Config.ApproveWith = "", "", "", "", ""
 	o.Config.IgnitionOverrides = nil
 	return o, nil
@@ -146,7 +146,7 @@ func (b AutoJoin) RemoveAfterJoin(state State, log report.Log) {
 		return removalMessages{
 			removed: "this host has joined with it, and needs it no longer",
 			kept:    "this host has joined already, and does not use " + path + ", which holds a secret",
-			remedy:  "rm " + path + " # or begin anew: hcp-node-agent join --user-data STUB [--ticket FILE]",
+			remedy:  "rm " + path + " # or begin anew: hcp-node-agent join --user-data STUB [--join-token FILE]",
 		}
 	})
 }

@@ -34,7 +34,7 @@ func TestAutoJoinKeepsConfiguredInputs(t *testing.T) {
 	dir, credentials := t.TempDir(), t.TempDir()
 	stub := writeFileWithTime(t, dir, "stub.ign", 0o600, now)
 	writeFileWithTime(t, credentials, "stub.ign", 0o400, now)
-	ticket := writeFileWithTime(t, credentials, "node.ticket", 0o400, now)
+	token := writeFileWithTime(t, credentials, "node.token", 0o400, now)
 	for name, test := range map[string]struct {
 		boot  AutoJoin
 		given config.Join
@@ -43,11 +43,11 @@ func TestAutoJoinKeepsConfiguredInputs(t *testing.T) {
 	}{
 		"nothing is there":            {boot: AutoJoin{Dir: t.TempDir()}},
 		"neither directory":           {},
-		"the directory wins":          {boot: AutoJoin{dir, credentials}, want: config.Join{UserData: stub, JoinToken: ticket}, found: true},
-		"credentials alone":           {boot: AutoJoin{t.TempDir(), credentials}, want: config.Join{UserData: filepath.Join(credentials, "stub.ign"), JoinToken: ticket}, found: true},
+		"the directory wins":          {boot: AutoJoin{dir, credentials}, want: config.Join{UserData: stub, JoinToken: token}, found: true},
+		"credentials alone":           {boot: AutoJoin{t.TempDir(), credentials}, want: config.Join{UserData: filepath.Join(credentials, "stub.ign"), JoinToken: token}, found: true},
 		"what is configured wins":     {boot: AutoJoin{Dir: dir}, given: config.Join{UserData: "/root/stub.ign"}, want: config.Join{UserData: "/root/stub.ign"}, found: true},
 		"an endpoint is configured":   {boot: AutoJoin{Dir: dir}, given: config.Join{Endpoint: "a.example.com"}, want: config.Join{Endpoint: "a.example.com"}, found: true},
-		"a ticket is configured":      {boot: AutoJoin{dir, credentials}, given: config.Join{JoinToken: "/root/t"}, want: config.Join{UserData: stub, JoinToken: "/root/t"}, found: true},
+		"a join token is configured":  {boot: AutoJoin{dir, credentials}, given: config.Join{JoinToken: "/root/t"}, want: config.Join{UserData: stub, JoinToken: "/root/t"}, found: true},
 		"configured, nothing dropped": {boot: AutoJoin{Dir: t.TempDir()}, given: config.Join{UserData: "/root/stub.ign"}, want: config.Join{UserData: "/root/stub.ign"}, found: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,11 +73,11 @@ func TestAutoJoinRefusesFilesOfOtherUsers(t *testing.T) {
 		t.Skip("only root can give a file away")
 	}
 	dir := t.TempDir()
-	if err := os.Chown(writeFileWithTime(t, dir, "node.ticket", 0o600, time.Now()), 65534, -1); err != nil {
+	if err := os.Chown(writeFileWithTime(t, dir, "node.token", 0o600, time.Now()), 65534, -1); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := (AutoJoin{Dir: dir}).Configure(config.Join{}); report.CodeOf(err) != report.Usage {
-		t.Errorf("another user's ticket: %v", err)
+		t.Errorf("another user's join token: %v", err)
 	}
 }
 
@@ -87,19 +87,19 @@ func TestAutoJoinResumesWithNewerFiles(t *testing.T) {
 	before, after := began.Add(-time.Minute), began.Add(time.Minute)
 	kept := config.Join{UserData: "/gone", TokenFile: "/gone", ApproveWith: "/gone", IgnitionOverrides: []string{"/gone"}, BridgeInterface: "eth1"}
 	for name, test := range map[string]struct {
-		stub, ticket time.Time
-		payload      string
-		want         func(dir string) config.Join
+		stub, token time.Time
+		payload     string
+		want        func(dir string) config.Join
 	}{
 		"nothing is there":       {},
-		"what it was begun with": {stub: before, ticket: before},
+		"what it was begun with": {stub: before, token: before},
 		"a fresh stub":           {stub: after, want: func(dir string) config.Join { return config.Join{UserData: dir + "/stub.ign"} }},
-		"a fresh stub, old ticket": {stub: after, ticket: before, want: func(dir string) config.Join {
-			return config.Join{UserData: dir + "/stub.ign", JoinToken: dir + "/node.ticket"}
+		"a fresh stub, old join token": {stub: after, token: before, want: func(dir string) config.Join {
+			return config.Join{UserData: dir + "/stub.ign", JoinToken: dir + "/node.token"}
 		}},
 		"too late for a stub": {stub: after, payload: "sha256:1"},
-		"a fresh ticket": {ticket: after, payload: "sha256:1", want: func(dir string) config.Join {
-			return config.Join{JoinToken: dir + "/node.ticket", BridgeInterface: "eth1"}
+		"a fresh join token": {token: after, payload: "sha256:1", want: func(dir string) config.Join {
+			return config.Join{JoinToken: dir + "/node.token", BridgeInterface: "eth1"}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,8 +107,8 @@ func TestAutoJoinResumesWithNewerFiles(t *testing.T) {
 			if !test.stub.IsZero() {
 				writeFileWithTime(t, dir, "stub.ign", 0o600, test.stub)
 			}
-			if !test.ticket.IsZero() {
-				writeFileWithTime(t, dir, "node.ticket", 0o600, test.ticket)
+			if !test.token.IsZero() {
+				writeFileWithTime(t, dir, "node.token", 0o600, test.token)
 			}
 			state := State{Started: began, Config: kept, PayloadDigest: test.payload}
 			got, err := RunOptions{AutoJoin: AutoJoin{Dir: dir}}.nextOptions(state)
@@ -140,12 +140,12 @@ func TestAutoJoinRemovesFilesAfterJoin(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			var story events
-			for _, file := range []string{"stub.ign", "node.ticket"} {
+			for _, file := range []string{"stub.ign", "node.token"} {
 				writeFileWithTime(t, dir, file, 0o600, test.written)
 			}
 			state := State{Finished: ended, Config: config.Join{UserData: "/root/stub.ign"}}
 			if test.used {
-				state.Config = config.Join{UserData: dir + "/stub.ign", JoinToken: dir + "/node.ticket"}
+				state.Config = config.Join{UserData: dir + "/stub.ign", JoinToken: dir + "/node.token"}
 			}
 			AutoJoin{Dir: dir}.RemoveAfterJoin(state, report.Log{Sink: &story})
 			left, err := filepath.Glob(dir + "/*")
@@ -177,10 +177,10 @@ func TestLeaveRemovesAutoJoinFiles(t *testing.T) {
 	for name, used := range map[string]bool{"its own": true, "another's": false} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			stub, ticket := writeFileWithTime(t, dir, "stub.ign", 0o600, time.Now()), writeFileWithTime(t, dir, "node.ticket", 0o600, time.Now())
+			stub, token := writeFileWithTime(t, dir, "stub.ign", 0o600, time.Now()), writeFileWithTime(t, dir, "node.token", 0o600, time.Now())
 			state := State{Started: time.Now()}
 			if used {
-				state.Config = config.Join{UserData: stub, JoinToken: ticket}
+				state.Config = config.Join{UserData: stub, JoinToken: token}
 			}
 			var story events
 			AutoJoin{Dir: dir}.RemoveAfterLeave(state, report.Log{Sink: &story})

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
 // NetworkDirectory is the directory in which CRI-O looks for CNI configurations in
@@ -63,7 +63,7 @@ func (j *Builder) csrAnnotations() func(crypto.PublicKey) (map[string]string, er
 		if err := CheckTokenValidity(t); err != nil {
 			return nil, err
 		}
-		cluster, err := ticket.CAHashes(j.State.APIServerCA)
+		cluster, err := enrollment.CAHashes(j.State.APIServerCA)
 		if err != nil {
 			return nil, err
 		}

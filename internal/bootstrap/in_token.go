@@ -7,16 +7,16 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-const RecreateCommand = "hcp-node-agent ticket create --node NAME --kubeconfig FILE # where the cluster's kubeconfig is, for a new one"
+const RecreateCommand = "hcp-node-admin token create --node NAME --kubeconfig FILE # where the cluster's kubeconfig is, for a new one"
 
 // readJoinToken returns the join token of this run, else the saved one of an
 // unfinished join, or nil. A saved join token may have expired. That matters only
 // if the node still has to submit a CSR with it.
-func readJoinToken(c config.Join, state State, dir string, resume bool, stdin io.Reader) (*ticket.Token, error) {
+func readJoinToken(c config.Join, state State, dir string, resume bool, stdin io.Reader) (*enrollment.Token, error) {
 	if resume || (c.JoinToken == "" && !StartsOver(c, state)) {
 		content, err := LoadFile(dir, JoinTokenFile)
 		if err != nil || content == nil {
@@ -27,7 +27,7 @@ func readJoinToken(c config.Join, state State, dir string, resume bool, stdin io
 	if c.JoinToken == "" {
 		return nil, nil // most nodes have none
 	}
-	content, err := ReadInput(c.JoinToken, stdin, "--ticket")
+	content, err := ReadInput(c.JoinToken, stdin, "--join-token")
 	if err != nil {
 		return nil, err
 	}
@@ -38,15 +38,15 @@ func readJoinToken(c config.Join, state State, dir string, resume bool, stdin io
 	return t, CheckTokenValidity(t)
 }
 
-func parseJoinToken(content []byte) (*ticket.Token, error) {
-	t, err := ticket.ParseToken(content)
+func parseJoinToken(content []byte) (*enrollment.Token, error) {
+	t, err := enrollment.ParseToken(content)
 	if err != nil {
 		return nil, report.Fail(report.Usage, RecreateCommand, "%w", err)
 	}
 	return t, nil
 }
 
-func CheckTokenValidity(t *ticket.Token) error {
+func CheckTokenValidity(t *enrollment.Token) error {
 	now := time.Now()
 	if err := t.CheckExpiry(now); err != nil {
 		return report.Fail(report.CredentialRefused, RecreateCommand, "%w, and it is %s by this host's clock", err, now.UTC().Format(time.RFC3339))
@@ -56,7 +56,7 @@ func CheckTokenValidity(t *ticket.Token) error {
 
 // SaveJoinToken saves the join token for later runs. Its user data is saved
 // separately, like other user data.
-func SaveJoinToken(dir string, t *ticket.Token) error {
+func SaveJoinToken(dir string, t *enrollment.Token) error {
 	if t == nil {
 		return RemoveFiles(dir, JoinTokenFile)
 	}
@@ -72,7 +72,7 @@ func SaveJoinToken(dir string, t *ticket.Token) error {
 // MergeJoinToken adds the labels and taints of the join token to the configuration.
 // Those of the configuration take precedence, because they are specific to the
 // host.
-func MergeJoinToken(c config.Join, t *ticket.Token) config.Join {
+func MergeJoinToken(c config.Join, t *enrollment.Token) config.Join {
 	if t == nil {
 		return c
 	}

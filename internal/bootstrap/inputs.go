@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
 // Inputs contains everything that a join reads before it changes the host. All of
@@ -19,7 +19,7 @@ type Inputs struct {
 	UserData    *ignition.UserData
 	Approver    []byte     // kubeconfig of an identity that can approve CSRs; nil if none was given
 	Overrides   []Override // merged over the payload in this order
-	JoinToken   *ticket.Token
+	JoinToken   *enrollment.Token
 	NewUserData bool // the user data was given in this run, or the join that used it has finished
 }
 
@@ -94,7 +94,7 @@ func checkStandardInput(c config.Join) error {
 		}
 	}
 	if len(readers) > 1 {
-		return UsageError("standard input can be one of --user-data, --approve-with, --ticket and --ignition-override, not several")
+		return UsageError("standard input can be one of --user-data, --approve-with, --join-token and --ignition-override, not several")
 	}
 	return nil
 }

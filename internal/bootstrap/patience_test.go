@@ -86,7 +86,7 @@ func TestServiceReportsAFailureOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := "it is tried again by itself, first after 10s, then more and more seldom, and at once when there is a new stub or ticket"
+	again := "it is tried again by itself, first after 10s, then more and more seldom, and at once when there is a new stub or join token"
 	want := events{
 		"head  a joins", "start preflight", "fail preflight preflight: no such name", "note preflight " + again,
 		"head  a joins", "start preflight", "ok preflight", "start fetch", "fail fetch fetch: token expired", "note fetch " + again,
@@ -142,8 +142,8 @@ func TestServiceStopsDuringBackoff(t *testing.T) {
 
 // If no step has started, the retrier itself must report the failure.
 func TestServiceReportsFailuresWithoutAStep(t *testing.T) {
-	story, _, err := runAttempts(t, t.Context(), noFingerprint, func(time.Duration) {}, attempt{"", report.Fail(report.CredentialRefused, "a new ticket", "the ticket has expired")}, attempt{})
-	if err != nil || !strings.Contains(strings.Join(story, "\n"), "warning  the ticket has expired") {
+	story, _, err := runAttempts(t, t.Context(), noFingerprint, func(time.Duration) {}, attempt{"", report.Fail(report.CredentialRefused, "a new join token", "the join token has expired")}, attempt{})
+	if err != nil || !strings.Contains(strings.Join(story, "\n"), "warning  the join token has expired") {
 		t.Errorf("%v: %q", err, story)
 	}
 }
@@ -153,7 +153,7 @@ func TestServiceReportsFailuresWithoutAStep(t *testing.T) {
 // from then on.
 func TestServiceReportsTheFirstStepAtOnce(t *testing.T) {
 	var story events
-	told := &dedupSink{sink: &story, previous: attempt{"", report.Fail(report.CredentialRefused, "a new ticket", "the ticket has expired")}}
+	told := &dedupSink{sink: &story, previous: attempt{"", report.Fail(report.CredentialRefused, "a new join token", "the join token has expired")}}
 	told.Emit(report.Event{Kind: report.Headline, Message: "worker-0 joins"})
 	if len(story) > 0 {
 		t.Errorf("told before it came further: %v", story)

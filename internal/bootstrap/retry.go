@@ -95,7 +95,7 @@ func (r retrier) logRetry(a attempt) {
 	if a.step == "" {
 		log.Warn(a.err.Error(), report.RemedyOf(a.err)) // no step has reported the failure
 	}
-	log.Note("it is tried again by itself, first after " + backoff(1).String() + ", then more and more seldom, and at once when there is a new stub or ticket")
+	log.Note("it is tried again by itself, first after " + backoff(1).String() + ", then more and more seldom, and at once when there is a new stub or join token")
 }
 
 // waitForRetry waits until the next attempt is due or new input files exist.

@@ -24,7 +24,7 @@ const (
 	UserDataFile  = "stub.ign"    // while a join is unfinished, so that the unit can resume it
 	PayloadFile   = "payload.ign" // so that a restart never needs the token again
 	KeyDir        = "keys"
-	JoinTokenFile = "ticket" // while a join is unfinished
+	JoinTokenFile = "token" // while a join is unfinished
 
 	BridgeRecordFile = "bridge.json" // record of the last migration of the uplink to br-ex, with its interruption
 

@@ -19,7 +19,7 @@ func awaitServing(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 		return steps.Outcome{}, err
 	}
 	if j.Inputs.JoinToken != nil && serving.Check() != kubelet.Valid {
-		log.Note("the approver that has this node's claim approves the serving CSR by itself, when the claim names its addresses")
+		log.Note("the approver that has this node's enrollment approves the serving CSR by itself, when the enrollment names its addresses")
 	}
 	result, err := serving.Obtain(ctx, j.ownApprover(serving.Addresses))
 	if err != nil {

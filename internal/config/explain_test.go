@@ -17,7 +17,7 @@ func TestFileProblemsHaveLines(t *testing.T) {
 		content string
 		want    []string // without the prefix FILE
 	}{
-		"valid": {fileHeader + "userData: a\npayload:\n  drop: [a.service]\nconfigHash: 123\ntimeout: 90s\nkeepBootstrap: yes\nskip: []\nticket:\nuntil:\nnetworkTimeout:\n", nil},
+		"valid": {fileHeader + "userData: a\npayload:\n  drop: [a.service]\nconfigHash: 123\ntimeout: 90s\nkeepBootstrap: yes\nskip: []\njoinToken:\nuntil:\nnetworkTimeout:\n", nil},
 		"unknown keys": {fileHeader + "endpiont: a\nuser-data: b\npayload:\n    dorp: [c]\nsecretToken: hunter2\n", []string{
 			`:3: field endpiont not found in type config.Join`,
 			`:4: field user-data not found in type config.Join`,

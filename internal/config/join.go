@@ -55,7 +55,7 @@ type Join struct {
 	// Kubeconfig that may approve the node's two CSRs.
 	ApproveWith string `json:"approveWith,omitempty" yaml:"approveWith"`
 	// Path of the join token, or "-".
-	JoinToken string `json:"ticket,omitempty" yaml:"ticket"`
+	JoinToken string `json:"joinToken,omitempty" yaml:"joinToken"`
 
 	// Release of the NodePool, such as 4.18, which selects the packages.
 	OpenShiftRelease string `json:"openshiftRelease,omitempty" yaml:"openshiftRelease"`

@@ -45,8 +45,8 @@ func (o Origin) String() string {
 	switch {
 	case o.Location == "":
 		return string(o.From)
-	case o.From == FromTicket:
-		return "ticket " + o.Location
+	case o.From == FromJoinToken:
+		return "join token " + o.Location
 	}
 	return o.Location
 }
@@ -62,5 +62,5 @@ const (
 	FromDropIn      SourceKind = "drop-in"
 	FromEnvironment SourceKind = "environment"
 	FromFlag        SourceKind = "flag"
-	FromTicket      SourceKind = "ticket"
+	FromJoinToken   SourceKind = "joinToken"
 )

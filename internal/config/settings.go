@@ -30,7 +30,7 @@ func Flags(flags *pflag.FlagSet, j *Join) {
 	flags.StringSliceVar(&j.Taints, "node-taint", j.Taints, "register the Node with the taint `KEY[=VALUE]:EFFECT`; can be given again")
 	flags.StringVar(&j.PauseImage, "pause-image", j.PauseImage, "CRI-O's pause `IMAGE` (default: the release's own)")
 	flags.StringVar(&j.ApproveWith, "approve-with", j.ApproveWith, "approve this node's own two CSRs with this `KUBECONFIG` (- for standard input); it is not stored")
-	flags.StringVar(&j.JoinToken, "ticket", j.JoinToken, "the node's ticket, by which an approver knows it: a `FILE`, a systemd credential's path, or - for standard input")
+	flags.StringVar(&j.JoinToken, "join-token", j.JoinToken, "the node's join token, by which an approver knows it: a `FILE`, a systemd credential's path, or - for standard input")
 	flags.StringVar(&j.OpenShiftRelease, "openshift-release", j.OpenShiftRelease, "the NodePool's OpenShift `RELEASE`, as 4.18, whose packages a node needs (default: that of the installed kubelet)")
 	flags.BoolVar(&j.InstallPackages, "install-packages", j.InstallPackages, "install the packages that are missing, with dnf, signatures checked")
 	flags.StringVar(&j.Until, "until", j.Until, "end when the node has come to `STATE`: "+strings.Join(UntilStates(), ", "))

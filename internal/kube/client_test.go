@@ -76,7 +76,7 @@ func TestRequestsMatchTypedClientset(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "csr-1", ResourceVersion: "5"},
 		Spec:       certificatesv1.CertificateSigningRequestSpec{Request: []byte("request")},
 	}
-	enrollments := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "tickets", ResourceVersion: "5"}}
+	enrollments := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "tokens", ResourceVersion: "5"}}
 	event := &corev1.Event{ObjectMeta: metav1.ObjectMeta{GenerateName: "worker-1."}, Message: "text"}
 	eviction := &policyv1.Eviction{
 		ObjectMeta:    metav1.ObjectMeta{Namespace: "team", Name: "web"},

@@ -31,7 +31,7 @@ func (a *csrRequester) approvalHint() string {
 	if len(a.desired.Annotations) == 0 {
 		return a.identity.Topology.ManualApprovalHint()
 	}
-	return "it carries the proof of this node's ticket, so an approver that has the claim approves it by itself; where none is running"
+	return "it carries the proof of this node's join token, so an approver that has the enrollment approves it by itself; where none is running"
 }
 
 // approveCommand returns the command with which an administrator approves the
@@ -41,7 +41,7 @@ func (a *csrRequester) approveCommand() string {
 	if len(a.desired.Annotations) == 0 {
 		return byHand
 	}
-	return "hcp-node-agent approve --claims DIR --kubeconfig FILE # DIR has the claim\n# or this one by hand:\n" + byHand
+	return "hcp-node-admin approve --enrollments DIR --kubeconfig FILE # DIR has the enrollment\n# or this one by hand:\n" + byHand
 }
 
 // ownApprovalText returns the message while the agent approves a CSR of its own

@@ -40,7 +40,7 @@ func TestControlPlaneNewTokenReplacesCSR(t *testing.T) {
 	}
 	plain := waiting()
 	if len(plain.Annotations) != 0 || !strings.Contains(said.text(), "on platform None nobody approves it by itself") {
-		t.Errorf("without a ticket: %v; said:\n%s", plain.Annotations, said.text())
+		t.Errorf("without a join token: %v; said:\n%s", plain.Annotations, said.text())
 	}
 
 	identity.Annotate = annotateWith("first")
@@ -50,31 +50,31 @@ func TestControlPlaneNewTokenReplacesCSR(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want, _ := identity.Annotate(request.PublicKey); first.Name == plain.Name || first.Annotations["example.com/proof"] != want["example.com/proof"] {
-		t.Errorf("with a ticket: %s after %s, annotations %v", first.Name, plain.Name, first.Annotations)
+		t.Errorf("with a join token: %s after %s, annotations %v", first.Name, plain.Name, first.Annotations)
 	}
 	for _, want := range []string{
-		plain.Name + " is of another ticket, or of none", "a new one is submitted with a new key",
-		"it carries the proof of this node's ticket", "hcp-node-agent approve --claims DIR --kubeconfig FILE", "oc adm certificate approve " + first.Name,
+		plain.Name + " is of another join token, or of none", "a new one is submitted with a new key",
+		"it carries the proof of this node's join token", "hcp-node-admin approve --enrollments DIR --kubeconfig FILE", "oc adm certificate approve " + first.Name,
 	} {
 		if !strings.Contains(said.text(), want) {
 			t.Errorf("it did not say %q, but:\n%s", want, said.text())
 		}
 	}
 	if again := waiting(); again.UID != first.UID {
-		t.Errorf("with the same ticket there is another CSR: %s after %s", again.Name, first.Name)
+		t.Errorf("with the same join token there is another CSR: %s after %s", again.Name, first.Name)
 	}
 
 	identity.Annotate = annotateWith("second")
 	second := waiting()
 	if second.Name == first.Name || !strings.Contains(second.Annotations["example.com/proof"], "second of ") {
-		t.Errorf("with another ticket: %s after %s, annotations %v", second.Name, first.Name, second.Annotations)
+		t.Errorf("with another join token: %s after %s, annotations %v", second.Name, first.Name, second.Annotations)
 	}
 
 	// An expired join token ends the wait, unless the CSR was approved in time.
 	expired := report.Fail(report.CredentialRefused, "make a new one", "expired")
 	identity.Annotate = func(crypto.PublicKey) (map[string]string, error) { return nil, expired }
 	if _, err := identity.Obtain(contextWithTimeout(t, time.Minute), nil); !errors.Is(err, expired) {
-		t.Errorf("Obtain() = %v, want that the ticket has expired", err)
+		t.Errorf("Obtain() = %v, want that the join token has expired", err)
 	}
 	if all := clientCSRsOf(t, "annotated"); len(all) != 3 {
 		t.Errorf("there are %d CSRs, want the three that were asked for", len(all))

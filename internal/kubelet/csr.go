@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/cert"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 )
 
 // clientUsages returns the key usages that kubelet requests with an ECDSA key.
@@ -38,7 +38,7 @@ func newClientCSR(key *pendingKey, nodeName string) (*certificatesv1.Certificate
 	if err != nil {
 		return nil, fmt.Errorf("making the client CSR: %w", err)
 	}
-	name, err := ticket.ClientCSRName(&key.private.PublicKey, nodeName)
+	name, err := enrollment.ClientCSRName(&key.private.PublicKey, nodeName)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ const (
 	phaseKeyMismatch         phase = "somebody else's" // has the same name but another key
 	phaseExpired             phase = "out of date"     // the issued certificate has expired
 	phaseCertificateMismatch phase = "not asked for"   // the issued certificate does not match the request
-	phaseAnnotationMismatch  phase = "of another ticket, or of none"
+	phaseAnnotationMismatch  phase = "of another join token, or of none"
 )
 
 // csrStatus is the evaluated status of a CSR.
@@ -103,7 +103,7 @@ func evaluateCSR(found, ours *certificatesv1.CertificateSigningRequest, now meta
 	case isApproved:
 		return csrStatus{phase: phaseApproved}
 	case !hasAnnotations(found, ours):
-		return csrStatus{phase: phaseAnnotationMismatch, detail: "it carries no proof of this node's ticket, and what a CSR carries cannot be changed"}
+		return csrStatus{phase: phaseAnnotationMismatch, detail: "it carries no proof of this node's join token, and what a CSR carries cannot be changed"}
 	}
 	return csrStatus{phase: phasePending}
 }

@@ -9,7 +9,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 )
 
 // JSON returns the Node in JSON, without managedFields.
@@ -43,7 +43,7 @@ func (i *Identity) CSRsJSON(ctx context.Context, names []string) ([]byte, error)
 func (i *Identity) CSRNames() []string {
 	var names []string
 	add := func(publicKey any) {
-		if name, err := ticket.ClientCSRName(publicKey, i.NodeName); err == nil {
+		if name, err := enrollment.ClientCSRName(publicKey, i.NodeName); err == nil {
 			names = append(names, name)
 		}
 	}

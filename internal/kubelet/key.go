@@ -14,8 +14,8 @@ import (
 
 	"k8s.io/client-go/util/keyutil"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
 // pendingKey is the key of a CSR that may still be waiting for approval. The
@@ -96,5 +96,5 @@ func syncDirectory(path string) error {
 // Fingerprint returns the fingerprint of a public key, in the form for
 // comparison by people.
 func Fingerprint(publicKey any) string {
-	return cmp.Or(ticket.Fingerprint(publicKey), "SHA256:unknown")
+	return cmp.Or(enrollment.Fingerprint(publicKey), "SHA256:unknown")
 }

@@ -56,7 +56,7 @@ func TestTextMasksSecrets(t *testing.T) {
 		"htpasswd":                {"me:$apr1$salt$" + canary + "/x\nyou:{SHA}" + canary + "=", "me:***\nyou:***"},
 		"VPN's secrets":           {"[vpn-secrets]\nXauth password=" + canary + "\nother = " + canary + "\n[ipv4]\nmethod=auto", "[vpn-secrets]\nXauth password=***\nother = ***\n[ipv4]\nmethod=auto"},
 		"WireGuard":               {"[wireguard-peer.x]\npreshared-key=" + canary + "\n[macsec]\nmka-cak=" + canary, "[wireguard-peer.x]\npreshared-key=***\n[macsec]\nmka-cak=***"},
-		"ticket":                  {"kind: Ticket\nprivateKey: " + canary + "=\nnode: worker-7", "kind: Ticket\nprivateKey: ***\nnode: worker-7"},
+		"join token":              {"kind: JoinToken\nprivateKey: " + canary + "=\nnode: worker-7", "kind: JoinToken\nprivateKey: ***\nnode: worker-7"},
 		"private key's end":       {"a b\n" + canary + "AAAA\nBBBB==\n-----END RSA PRIVATE KEY-----\nb", "a b\n(*** PRIVATE KEY)\nb"},
 		"long base64":             {"data = " + long + "== end", "data = *** end"},
 		"certificate and key": {

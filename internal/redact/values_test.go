@@ -98,7 +98,7 @@ func TestFind(t *testing.T) {
 		"variables":      {`[{"name":"A","value":"x"},{"name":"DB_PASSWORD","value":"` + canary + `v"}]`, []string{canary + "v"}},
 		"unit":           {`Environment="TOKEN=` + canary + `u" PATH=/bin`, []string{canary + "u"}},
 		"escaped":        {`{"password":"` + canary + `\u0026\/x"}`, []string{canary + "&/x", canary + `\u0026\/x`}},
-		"ticket":         {"kind: Ticket\nprivateKey: " + canary + "k\nnode: worker-7\n", []string{canary + "k"}},
+		"join token":     {"kind: JoinToken\nprivateKey: " + canary + "k\nnode: worker-7\n", []string{canary + "k"}},
 		"nothing secret": {"token: $TOKEN\npassword:\nsecretName: mine\nimage: docker://quay.io/a@sha256:00\nurl: https://me@host/a", nil},
 	} {
 		got := Find(test.text)

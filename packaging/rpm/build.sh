@@ -1,5 +1,5 @@
 #!/bin/bash
-# build.sh [OUT]: the source RPM, the RPMs of x86_64 and aarch64, and a repository of
+# build.sh [OUT]: the source RPM, the RPMs for x86_64 and aarch64, and a repository of
 # them in OUT (build/rpm): OUT/repo, OUT/SHA256SUMS, OUT/unsigned (same commit, same
 # bytes). Nothing outside of OUT, /tmp and Go's caches is written.
 #
@@ -31,7 +31,7 @@ options=(
   --define "use_source_date_epoch_as_buildtime 1" --define "clamp_mtime_to_source_date_epoch 1" --define "_buildhost reproducible"
   --define "_binary_payload w12.zstdio" --define "_source_payload w9.gzdio"
   --define "_binary_filedigest_algorithm 8" --define "_source_filedigest_algorithm 8"
-  --define "_libdir %{_prefix}/lib64" --define "_docdir_fmt %{name}" --define "_sharedstatedir /var/lib"
+  --define "_libdir %{_prefix}/lib64" --define "_docdir_fmt %%{NAME}" --define "_sharedstatedir /var/lib"
 )
 # Where there are no packages of Fedora's kind for BuildRequires, their macros come
 # from here, and that Go is there deps.sh has seen.

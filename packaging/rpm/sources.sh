@@ -20,18 +20,22 @@ else
   git archive HEAD | tar -C "$tree" -x
 fi
 
-# The modules of the program itself, for both architectures; go mod vendor takes
-# those of the tests too.
+# modules PROGRAM: the modules in a program, for both architectures; go mod vendor
+# also copies those of the tests.
 modules() {
   local arch
   for arch in amd64 arm64; do
-    CGO_ENABLED=0 GOARCH=$arch go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}' ./cmd/node-agent
+    CGO_ENABLED=0 GOARCH=$arch go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}' "./cmd/node-$1"
   done | sort -u
 }
 cd "$tree"
-modules >"$work/modules"
+for program in agent admin; do
+  modules "$program" >"$work/modules-$program"
+done
 go mod vendor
-cut -d' ' -f1 "$work/modules" >packaging/rpm/modules.txt
+for program in agent admin; do
+  cut -d' ' -f1 "$work/modules-$program" >"packaging/rpm/modules-$program.txt"
+done
 # Licences that go mod vendor does not take for such, by their names.
 while read -r module; do
   dir=$(go list -mod=mod -m -f '{{.Dir}}' "$module")
@@ -40,15 +44,18 @@ while read -r module; do
     echo "sources.sh: $module has no licence file" >&2
     exit 1
   fi
-done <packaging/rpm/modules.txt
+done < <(sort -u packaging/rpm/modules-*.txt)
 
 manual=with
 [ ! -e cmd/node-agent/docs.go ] || manual=without # conditions of RPM: "without" is on unless asked otherwise
 # A version of RPM's has no dashes: 0.0.0-2023… is before 0.0.0.
-bundled=$(awk '{ sub(/^v/, "", $2); sub(/[+]incompatible$/, "", $2); gsub(/-/, "~", $2); printf "Provides:       bundled(golang(%s)) = %s\n", $1, $2 }' "$work/modules")
+bundled() {
+  awk '{ sub(/^v/, "", $2); sub(/[+]incompatible$/, "", $2); gsub(/-/, "~", $2); printf "Provides:       bundled(golang(%s)) = %s\n", $1, $2 }' "$work/modules-$1"
+}
 date=$(LC_ALL=C TZ=UTC date -d "@$epoch" '+%a %b %d %Y')
-awk -v version="$version" -v date="$date" -v manual="$manual" -v bundled="$bundled" '
-  /^@BUNDLED@$/ { print bundled; next }
+awk -v version="$version" -v date="$date" -v manual="$manual" -v agent="$(bundled agent)" -v admin="$(bundled admin)" '
+  /^@BUNDLED_AGENT@$/ { print agent; next }
+  /^@BUNDLED_ADMIN@$/ { print admin; next }
   { gsub(/@VERSION@/, version); gsub(/@DATE@/, date); gsub(/@MANUAL@/, manual); print }
 ' packaging/rpm/hcp-node-agent.spec >"$out/hcp-node-agent.spec"
 

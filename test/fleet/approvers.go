@@ -38,7 +38,7 @@ type approverResult struct {
 	peak     float64 // peak memory in MiB
 }
 
-func startApprover(ctx context.Context, agent string, plane *bed.ControlPlane, admin kubernetes.Interface, dir, claims string) (*approverProcess, error) {
+func startApprover(ctx context.Context, program string, plane *bed.ControlPlane, admin kubernetes.Interface, dir, enrollments string) (*approverProcess, error) {
 	w, err := newCountingProxy(plane.APIForward)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func startApprover(ctx context.Context, agent string, plane *bed.ControlPlane, a
 	if p.errors, err = os.Create(filepath.Join(dir, filepath.Base(file.Name())+".log")); err != nil {
 		return nil, fmt.Errorf("making the approver's log: %w", err)
 	}
-	p.command = exec.CommandContext(ctx, agent, "approve", "--watch", "--claims", claims, "--kubeconfig", file.Name(), "--output", "json")
+	p.command = exec.CommandContext(ctx, program, "approve", "--watch", "--enrollments", enrollments, "--kubeconfig", file.Name(), "--output", "json")
 	p.command.Stderr = p.errors
 	out, err := p.command.StdoutPipe()
 	if err != nil {

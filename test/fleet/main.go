@@ -21,7 +21,7 @@ func main() {
 	sizes := flag.String("sizes", "10,100,1000", "how many nodes, one run each")
 	flag.Parse()
 	if flag.NArg() != 1 {
-		fmt.Fprintln(os.Stderr, "fleet: the agent's program is missing: fleet [-sizes 10,100,1000] AGENT")
+		fmt.Fprintln(os.Stderr, "fleet: the path of hcp-node-admin is missing: fleet [-sizes 10,100,1000] PROGRAM")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-func measureAll(ctx context.Context, sizes, agent string) error {
+func measureAll(ctx context.Context, sizes, program string) error {
 	fmt.Printf("%6s %7s %9s %9s %11s %9s %11s %11s %10s %12s\n",
 		"nodes", "foreign", "asked", "issued", "approved", "approver", "approvers", "per node", "approver", "waiting node")
 	fmt.Printf("%6s %7s %9s %9s %11s %9s %11s %11s %10s %12s\n",
@@ -43,7 +43,7 @@ func measureAll(ctx context.Context, sizes, agent string) error {
 		if err != nil || count < 1 {
 			return fmt.Errorf("%q is not a number of nodes", text)
 		}
-		r, err := measure(ctx, agent, count)
+		r, err := measure(ctx, program, count)
 		if err != nil {
 			return fmt.Errorf("%d nodes: %w", count, err)
 		}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 )
@@ -27,7 +27,7 @@ type measurement struct {
 }
 
 // measure runs one fleet against a control plane of its own.
-func measure(ctx context.Context, agent string, count int) (r measurement, err error) {
+func measure(ctx context.Context, program string, count int) (r measurement, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
 	defer cancel()
 	dir, err := os.MkdirTemp("", "fleet-")
@@ -40,17 +40,17 @@ func measure(ctx context.Context, agent string, count int) (r measurement, err e
 		return r, err
 	}
 	defer func() { err = errors.Join(err, plane.Close()) }()
-	f := &fleet{plane: plane, dir: dir, enrollmentDir: filepath.Join(dir, "claims")}
+	f := &fleet{plane: plane, dir: dir, enrollmentDir: filepath.Join(dir, "enrollments")}
 	if err := f.prepare(ctx, count); err != nil {
 		return r, err
 	}
-	return f.run(ctx, agent)
+	return f.run(ctx, program)
 }
 
 type fleet struct {
 	plane              *bed.ControlPlane
 	dir, enrollmentDir string
-	caHashes           []ticket.Hash
+	caHashes           []enrollment.Hash
 	nodes              []*node
 	waiting            *node
 	admin, bootstrap   kubernetes.Interface
@@ -65,7 +65,7 @@ func (f *fleet) prepare(ctx context.Context, count int) error {
 	if err != nil {
 		return fmt.Errorf("reading the cluster's CA: %w", err)
 	}
-	if f.caHashes, err = ticket.CAHashes(ca); err != nil {
+	if f.caHashes, err = enrollment.CAHashes(ca); err != nil {
 		return err
 	}
 	for n := range count {
@@ -105,7 +105,7 @@ func connect(kubeconfig []byte) (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(config)
 }
 
-func (f *fleet) run(ctx context.Context, agent string) (r measurement, err error) {
+func (f *fleet) run(ctx context.Context, program string) (r measurement, err error) {
 	waiting, err := startWaiting(ctx, f.plane, f.waiting, f.caHashes, f.dir)
 	if err != nil {
 		return r, err
@@ -113,7 +113,7 @@ func (f *fleet) run(ctx context.Context, agent string) (r measurement, err error
 	defer waiting.proxy.listener.Close()
 	var approvers [2]*approverProcess
 	for i := range approvers {
-		if approvers[i], err = startApprover(ctx, agent, f.plane, f.admin, f.dir, f.enrollmentDir); err != nil {
+		if approvers[i], err = startApprover(ctx, program, f.plane, f.admin, f.dir, f.enrollmentDir); err != nil {
 			return r, err
 		}
 	}
@@ -128,9 +128,9 @@ func (f *fleet) run(ctx context.Context, agent string) (r measurement, err error
 	}
 	r.issued = time.Since(begun)
 	// Add the enrollment of the node that has waited since the start.
-	name := f.waiting.name + ticket.EnrollmentSuffix
+	name := f.waiting.name + enrollment.EnrollmentSuffix
 	if err := os.Rename(filepath.Join(f.dir, "later", name), filepath.Join(f.enrollmentDir, name)); err != nil {
-		return r, fmt.Errorf("giving the last claim: %w", err)
+		return r, fmt.Errorf("giving the last enrollment: %w", err)
 	}
 	if err := <-waiting.done; err != nil {
 		return r, fmt.Errorf("the waiting node: %w", err)

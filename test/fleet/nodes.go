@@ -18,28 +18,28 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/cert"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 )
 
 // node is a simulated node with its join token and the CSR that it submitted.
 type node struct {
 	name  string
-	token *ticket.Token
+	token *enrollment.Token
 	csr   string
 }
 
 // newNode creates a node's join token and writes the enrollment to a directory.
-func newNode(name string, ca []byte, claims string) (*node, error) {
-	made, claim, err := ticket.New(ticket.Options{NodeName: name, ClusterCA: ca}, time.Now())
+func newNode(name string, ca []byte, enrollments string) (*node, error) {
+	made, record, err := enrollment.New(enrollment.Options{NodeName: name, ClusterCA: ca}, time.Now())
 	if err != nil {
 		return nil, err
 	}
-	content, err := claim.Encode()
+	content, err := record.Encode()
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(claims, name+ticket.EnrollmentSuffix), content, 0o600); err != nil {
-		return nil, fmt.Errorf("writing the claim: %w", err)
+	if err := os.WriteFile(filepath.Join(enrollments, name+enrollment.EnrollmentSuffix), content, 0o600); err != nil {
+		return nil, fmt.Errorf("writing the enrollment: %w", err)
 	}
 	return &node{name: name, token: made}, nil
 }
@@ -47,7 +47,7 @@ func newNode(name string, ca []byte, claims string) (*node, error) {
 // submitCSR submits the node's client CSR with its join token, as join does. If withForeign is set, it
 // also submits two CSRs that must not be approved: one without a token, and one with copied
 // annotations and another key.
-func (n *node) submitCSR(ctx context.Context, client kubernetes.Interface, cluster []ticket.Hash, withForeign bool) ([]string, error) {
+func (n *node) submitCSR(ctx context.Context, client kubernetes.Interface, cluster []enrollment.Hash, withForeign bool) ([]string, error) {
 	key, err := newKey()
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (n *node) submitCSR(ctx context.Context, client kubernetes.Interface, clust
 	if err != nil {
 		return nil, err
 	}
-	own, err := ticket.ClientCSRName(&key.PublicKey, n.name)
+	own, err := enrollment.ClientCSRName(&key.PublicKey, n.name)
 	if err != nil {
 		return nil, fmt.Errorf("naming a CSR: %w", err)
 	}
@@ -104,7 +104,7 @@ func submit(ctx context.Context, client kubernetes.Interface, key *ecdsa.Private
 
 // submitAll submits the CSRs of all nodes, eight at a time. It returns the CSRs that must not be
 // approved.
-func submitAll(ctx context.Context, client kubernetes.Interface, cluster []ticket.Hash, nodes []*node) ([]string, error) {
+func submitAll(ctx context.Context, client kubernetes.Interface, cluster []enrollment.Hash, nodes []*node) ([]string, error) {
 	var mu sync.Mutex
 	var foreign []string
 	var errs []error

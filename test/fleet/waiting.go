@@ -10,11 +10,11 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 )
 
@@ -37,7 +37,7 @@ func (w approvalSink) Emit(event report.Event) {
 }
 
 // startWaiting submits the node's CSR and returns when the node waits for approval.
-func startWaiting(ctx context.Context, plane *bed.ControlPlane, n *node, cluster []ticket.Hash, dir string) (*waitingNode, error) {
+func startWaiting(ctx context.Context, plane *bed.ControlPlane, n *node, cluster []enrollment.Hash, dir string) (*waitingNode, error) {
 	w, err := newCountingProxy(plane.APIForward)
 	if err != nil {
 		return nil, err

@@ -99,7 +99,7 @@ func parse[T any](document []byte) (*T, error) {
 // for an hour. The CA is from the administrator's kubeconfig; server is the API server's URL.
 func NewKubeconfig(ctx context.Context, client kubernetes.Interface, administrators, server string) ([]byte, error) {
 	hour := int64(3600)
-	token, err := client.CoreV1().ServiceAccounts("kube-system").CreateToken(ctx, "hcp-node-agent-approver",
+	token, err := client.CoreV1().ServiceAccounts("kube-system").CreateToken(ctx, "hcp-node-admin-approver",
 		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &hour}}, metav1.CreateOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("getting a token for the approver: %w", err)

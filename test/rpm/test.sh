@@ -49,7 +49,7 @@ git ls-files -z | xargs -0 cp --parents -Pt "$(mkdir -p "$work/elsewhere" && ech
 )
 (cd "$work/one/unsigned" && sha256sum ./*.rpm) >"$work/sums"
 (cd "$work/two/unsigned" && sha256sum --quiet -c "$work/sums") || die 'the builds differ'
-is packages 3 "$(wc -l <"$work/sums")"
+is packages 5 "$(wc -l <"$work/sums")"
 (cd "$work/one" && sha256sum --quiet -c SHA256SUMS)
 
 say 'rpmlint'
@@ -58,32 +58,37 @@ grep -q ' 0 errors, 0 warnings' "$work/lint" || { cat "$work/lint"; die 'rpmlint
 
 say 'what it says, requires, runs and holds'
 for arch in x86_64 aarch64; do
-  package=$work/one/unsigned/hcp-node-agent-1.0.0-1.$arch.rpm
-  rpm -qp --requires --recommends --suggests "$package" | LC_ALL=C sort -u | same "requires.$arch"
-  rpm -qp --scripts "$package" | same scripts
-  rpm -qp --qf '[%{FILEMODES:perms} %{FILEUSERNAME} %{FILEFLAGS:fflags} %{FILENAMES}\n]' "$package" |
-    grep -v -e /licenses/hcp-node-agent/vendor/ -e '/doc/hcp-node-agent/' | same files
-  rpm -qp --qf '%{NAME} %{LICENSE} %{PAYLOADCOMPRESSOR} %{FILEDIGESTALGO} %{BUILDHOST}\n' "$package" | same says
-  rm -rf "$work/x" && mkdir "$work/x" && (cd "$work/x" && rpm2archive - <"$package" | tar xz ./usr/bin/hcp-node-agent)
-  program=$work/x/usr/bin/hcp-node-agent
-  readelf -hd "$program" >"$work/elf"
-  go version -m "$program" >"$work/built"
-  rpm -qp --provides "$package" >"$work/provides"
-  rpm -qpl "$package" >"$work/list"
-  schema=$(grep -o '/usr/share/doc/hcp-node-agent/[^ `]*' docs/json.md)
-  grep -qxF "$schema" "$work/list" || die "$arch: docs/json.md names $schema, which is not there"
-  grep -q 'DYN (Position-Independent' "$work/elf" || die "$arch: not a PIE"
-  if grep NEEDED "$work/elf"; then die "$arch: it needs a library"; fi
-  grep -q 'GOFIPS140=v1.0.0-' "$work/built" || die "$arch: not the certified module"
-  grep -q 'DefaultGODEBUG=.*fips140=on' "$work/built" || die "$arch: not in FIPS mode"
-  # a licence and a bundled() for every module that is in the program
-  awk '$1 == "dep" { print $2 }' "$work/built" >"$work/modules"
-  [ -s "$work/modules" ] || die "$arch: it tells no modules"
-  while read -r module; do
-    grep -qF "bundled(golang($module)) = " "$work/provides" || die "$arch: $module is not told of"
-    grep -qiE "/licenses/hcp-node-agent/vendor/$module/(licen[cs]e|copying)" "$work/list" || die "$arch: $module has no licence there"
-  done <"$work/modules"
+  for name in hcp-node-agent hcp-node-admin; do
+    package=$work/one/unsigned/$name-1.0.0-1.$arch.rpm
+    rpm -qp --requires --recommends --suggests "$package" | LC_ALL=C sort -u | same "$name/requires.$arch"
+    rpm -qp --scripts "$package" | same "$name/scripts"
+    rpm -qp --qf '[%{FILEMODES:perms} %{FILEUSERNAME} %{FILEFLAGS:fflags} %{FILENAMES}\n]' "$package" |
+      grep -v -e "/licenses/$name/vendor/" -e "/doc/$name/" | same "$name/files"
+    rpm -qp --qf '%{NAME} %{LICENSE} %{PAYLOADCOMPRESSOR} %{FILEDIGESTALGO} %{BUILDHOST}\n' "$package" | same "$name/says"
+    rm -rf "$work/x" && mkdir "$work/x" && (cd "$work/x" && rpm2archive - <"$package" | tar xz "./usr/bin/$name")
+    program=$work/x/usr/bin/$name
+    readelf -hd "$program" >"$work/elf"
+    go version -m "$program" >"$work/built"
+    rpm -qp --provides "$package" >"$work/provides"
+    rpm -qpl "$package" >"$work/list"
+    grep -q 'DYN (Position-Independent' "$work/elf" || die "$arch: not a PIE"
+    if grep NEEDED "$work/elf"; then die "$arch: it needs a library"; fi
+    grep -q 'GOFIPS140=v1.0.0-' "$work/built" || die "$arch: not the certified module"
+    grep -q 'DefaultGODEBUG=.*fips140=on' "$work/built" || die "$arch: not in FIPS mode"
+    # a licence and a bundled() for every module that is in the program
+    awk '$1 == "dep" { print $2 }' "$work/built" >"$work/modules"
+    [ -s "$work/modules" ] || die "$arch: it tells no modules"
+    while read -r module; do
+      grep -qF "bundled(golang($module)) = " "$work/provides" || die "$arch: $module is not told of"
+      grep -qiE "/licenses/$name/vendor/$module/(licen[cs]e|copying)" "$work/list" || die "$name $arch: $module has no licence there"
+    done <"$work/modules"
+  done
 done
+rpm -qpl "$work/one/unsigned/hcp-node-agent-1.0.0-1.x86_64.rpm" >"$work/list"
+schema=$(grep -o '/usr/share/doc/hcp-node-agent/[^ `]*' docs/json.md)
+grep -qxF "$schema" "$work/list" || die "docs/json.md names $schema, which does not exist"
+rpm -qpl "$work/one/unsigned/hcp-node-admin-1.0.0-1.x86_64.rpm" >"$work/list"
+grep -qx '/usr/share/doc/hcp-node-admin/deploy/approver-rbac.yaml' "$work/list" || die 'hcp-node-admin lacks the role of the approver'
 
 say 'dnf: install from the signed repository'
 for name in systemd:'systemd = 239' NetworkManager:x NetworkManager-ovs:x glibc:'rtld(GNU_HASH)' bash:/bin/sh; do
@@ -100,14 +105,25 @@ echo '{}' >"$root/etc/hcp-node-agent/stub.ign"
 does install systemd bash NetworkManager NetworkManager-ovs # a host has them before
 asked >/dev/null
 does install hcp-node-agent
-is 'after the install' "$(printf -- '--no-reload preset hcp-node-agent.service hcp-node-agent.path hcp-node-agent-approver.service\ndaemon-reload\n--no-block try-restart hcp-node-agent-approver.service')" "$(asked)"
+is 'after the install' "$(printf -- '--no-reload preset hcp-node-agent.service hcp-node-agent.path\ndaemon-reload')" "$(asked)"
 is 'directory of secrets' '700 root' "$(stat -c '%a %U' "$root/etc/hcp-node-agent")"
 is 'state directory' '700 root' "$(stat -c '%a %U' "$root/var/lib/hcp-node-agent")"
 is program 'hcp-node-agent 1.0.0' "$("$root/usr/bin/hcp-node-agent" version | cut -d' ' -f1-2)"
 does remove hcp-node-agent
 [ ! -e "$root/usr/bin/hcp-node-agent" ] || die 'it is still there'
 [ -e "$root/etc/hcp-node-agent/stub.ign" ] || die "the administrator's stub is gone"
-is 'after the removal' '--no-reload disable --now hcp-node-agent.service hcp-node-agent.path hcp-node-agent-approver.service' "$(asked)"
+is 'after the removal' '--no-reload disable --now hcp-node-agent.service hcp-node-agent.path' "$(asked)"
+
+say 'dnf: the administrator package, alone'
+does install hcp-node-admin
+is 'after the install' "$(printf -- '--no-reload preset hcp-node-admin-approver.service\ndaemon-reload\n--no-block try-restart hcp-node-admin-approver.service')" "$(asked)"
+is 'directory of enrollments' '700 root' "$(stat -c '%a %U' "$root/etc/hcp-node-admin")"
+is program 'hcp-node-admin 1.0.0' "$("$root/usr/bin/hcp-node-admin" version | cut -d' ' -f1-2)"
+is plugin 'hcp-node-admin 1.0.0' "$("$root/usr/bin/kubectl-hcp_node" version | cut -d' ' -f1-2)"
+[ ! -e "$root/usr/bin/hcp-node-agent" ] || die 'the agent came along'
+does remove hcp-node-admin
+is 'after the removal' '--no-reload disable --now hcp-node-admin-approver.service' "$(asked)"
+[ ! -e "$root/usr/bin/kubectl-hcp_node" ] || die 'the plugin still exists'
 
 say 'kickstart: what examples/kickstart/post.ks makes the installer do'
 section() { sed -n "/^%$1/,/^%end/p" examples/kickstart/post.ks | sed '1d;$d'; }
@@ -144,7 +160,7 @@ other() {
   does "$3" hcp-node-agent
   is 'the other program' "hcp-node-agent $1" "$("$root/usr/bin/hcp-node-agent" version | cut -d' ' -f1-2)"
   shift 3
-  is 'asked of systemctl' "$(printf '%s\n' daemon-reload "$@" '--no-block try-restart hcp-node-agent-approver.service')" "$(asked)"
+  is 'asked of systemctl' "$(printf '%s\n' daemon-reload "$@")" "$(asked)"
   grep -q eth1 "$root/etc/hcp-node-agent/config.yaml" || die 'the configuration was replaced'
 }
 other 1.0.1 '{"finished":"2026-01-01T00:00:00Z"}' upgrade '--no-block try-restart hcp-node-agent.service'

@@ -23,28 +23,28 @@ func startApproverUnit(ctx context.Context, t *testing.T) {
 	t.Cleanup(func() { _ = maps.Delete(context.Background(), approver.DefaultConfigMap, metav1.DeleteOptions{}) })
 	kubeconfig, err := environment.NodeSideKubeconfig(environment.ControlPlane.Kubeconfig)
 	must(t, err)
-	must(t, environment.Machine.Put(ctx, "/etc/hcp-node-agent/approver.kubeconfig", bytes.NewReader(kubeconfig), 0o600))
+	must(t, environment.Machine.Put(ctx, "/etc/hcp-node-admin/approver.kubeconfig", bytes.NewReader(kubeconfig), 0o600))
 
-	if result, err := environment.Machine.Run(ctx, "systemctl start hcp-node-agent-approver"); err != nil || result.ExitCode == 0 {
-		t.Errorf("the approver starts without a folder of claims (%v)", err)
+	if result, err := environment.Machine.Run(ctx, "systemctl start hcp-node-admin-approver"); err != nil || result.ExitCode == 0 {
+		t.Errorf("the approver starts without a folder of enrollments (%v)", err)
 	}
 	mustOutput(ctx, t, `set -e
-		install -d -m 0755 /etc/hcp-node-agent/claims; mkdir -m 0700 /root/tickets
+		install -d -m 0755 /etc/hcp-node-admin/enrollments; mkdir -m 0700 /root/tokens
 		for node in worker-8 worker-9; do
-			hcp-node-agent ticket create --node $node --address 192.0.2.109 --kubeconfig /etc/hcp-node-agent/approver.kubeconfig --output-dir /root/tickets
+			hcp-node-admin token create --node $node --address 192.0.2.109 --kubeconfig /etc/hcp-node-admin/approver.kubeconfig --output-dir /root/tokens
 		done
-		install -m 0644 -t /etc/hcp-node-agent/claims /root/tickets/worker-8.claim
-		stat -c '%a %U' /etc/hcp-node-agent | grep -qx '700 root'
-		timeout 240 systemctl start hcp-node-agent-approver || { journalctl -u hcp-node-agent-approver -o cat >&2; false; }`)
-	await(ctx, t, "systemctl is-active hcp-node-agent-approver && systemctl show -P StatusText hcp-node-agent-approver | grep '^1 claims; '")
-	mustOutput(ctx, t, "install -m 0644 -t /etc/hcp-node-agent/claims /root/tickets/worker-9.claim")
-	await(ctx, t, "systemctl show -P StatusText hcp-node-agent-approver | grep '^2 claims; '")
+		install -m 0644 -t /etc/hcp-node-admin/enrollments /root/tokens/worker-8.enrollment
+		stat -c '%a %U' /etc/hcp-node-admin | grep -qx '700 root'
+		timeout 240 systemctl start hcp-node-admin-approver || { journalctl -u hcp-node-admin-approver -o cat >&2; false; }`)
+	await(ctx, t, "systemctl is-active hcp-node-admin-approver && systemctl show -P StatusText hcp-node-admin-approver | grep '^1 enrollments; '")
+	mustOutput(ctx, t, "install -m 0644 -t /etc/hcp-node-admin/enrollments /root/tokens/worker-9.enrollment")
+	await(ctx, t, "systemctl show -P StatusText hcp-node-admin-approver | grep '^2 enrollments; '")
 
 	mustOutput(ctx, t, `set -e
-		test "$(stat -c %u /proc/$(systemctl show -P MainPID hcp-node-agent-approver))" != 0
-		for path in /etc/hcp-node-agent/claims /run/hcp-node-agent-approver/claims; do
-			if setpriv --reuid nobody --clear-groups cat $path/worker-8.claim; then echo "everybody can read $path" >&2; exit 1; fi
+		test "$(stat -c %u /proc/$(systemctl show -P MainPID hcp-node-admin-approver))" != 0
+		for path in /etc/hcp-node-admin/enrollments /run/hcp-node-admin-approver/enrollments; do
+			if setpriv --reuid nobody --clear-groups cat $path/worker-8.enrollment; then echo "everybody can read $path" >&2; exit 1; fi
 		done
-		systemctl stop hcp-node-agent-approver
-		rm -r /root/tickets /etc/hcp-node-agent/claims /etc/hcp-node-agent/approver.kubeconfig`)
+		systemctl stop hcp-node-admin-approver
+		rm -r /root/tokens /etc/hcp-node-admin/enrollments /etc/hcp-node-admin/approver.kubeconfig`)
 }

@@ -70,12 +70,12 @@ func TestFirstBootWithJoinToken(t *testing.T) {
 	must(t, err)
 	mustOutput(ctx, t, "echo unnamed.example.com >/etc/hostname") // takes effect at the next boot
 	bootWithSeed(ctx, t, map[string]string{
-		"meta-data":      "instance-id: with-a-ticket\n",
+		"meta-data":      "instance-id: with-a-join-token\n",
 		"network-config": strings.NewReplacer("192.0.2.17/24", "192.0.2.104/24", "192.0.2.53", "192.0.2.1").Replace(string(network)),
-		"user-data": exampleUserData(t, "ticket.yaml", "CONTENT-OF-THE-STUB", string(userData),
-			"CONTENT-OF-worker-7.ticket", mustOutput(ctx, t, "cat /root/worker-0.ticket"), "worker-7", testenv.NodeName),
+		"user-data": exampleUserData(t, "join-token.yaml", "CONTENT-OF-THE-STUB", string(userData),
+			"CONTENT-OF-worker-7.token", mustOutput(ctx, t, "cat /root/worker-0.token"), "worker-7", testenv.NodeName),
 	})
-	await(ctx, t, "systemctl is-active hcp-node-agent && ! ls /etc/hcp-node-agent/node.ticket")
+	await(ctx, t, "systemctl is-active hcp-node-agent && ! ls /etc/hcp-node-agent/node.token")
 	awaitReadyNode(ctx, t)
 	if address := mustOutput(ctx, t, "ip -4 -o address show dev br-ex scope global; nmcli -g ipv4.method connection show ovs-if-br-ex"); !strings.Contains(address, " 192.0.2.104/24 ") ||
 		strings.Contains(address, "dynamic") || !strings.HasSuffix(address, "manual") {

@@ -16,15 +16,15 @@ func TestPackageLifeCycle(t *testing.T) {
 	removeAgent(ctx, t)
 	before := hostState(ctx, t)
 	selectVersion(ctx, t, "old")
-	t.Log(mustOutput(ctx, t, "dnf -y install hcp-node-agent"))
-	checkContains(t, mustOutput(ctx, t, "rpm -q hcp-node-agent; systemctl is-enabled hcp-node-agent.service hcp-node-agent.path; find /usr/share/man -name 'hcp-node-agent*'"),
-		"hcp-node-agent-1.0.0-1", "enabled\nenabled", "/hcp-node-agent.8")
+	t.Log(mustOutput(ctx, t, "dnf -y install hcp-node-agent hcp-node-admin"))
+	checkContains(t, mustOutput(ctx, t, "rpm -q hcp-node-agent hcp-node-admin; systemctl is-enabled hcp-node-agent.service hcp-node-agent.path; find /usr/share/man -name 'hcp-node-a*'"),
+		"hcp-node-agent-1.0.0-1", "hcp-node-admin-1.0.0-1", "enabled\nenabled", "/hcp-node-agent.8", "/hcp-node-admin.8")
 	startApproverUnit(ctx, t)
 	runAgent(ctx, t, report.Success, joinCommand)
 
 	running := nodeProcesses(ctx, t)
 	selectVersion(ctx, t, "new")
-	t.Log(mustOutput(ctx, t, "dnf -y upgrade hcp-node-agent"))
+	t.Log(mustOutput(ctx, t, "dnf -y upgrade hcp-node-agent hcp-node-admin"))
 	checkContains(t, runAgent(ctx, t, report.Success, "version").Stdout, "1.1.0")
 	if now := nodeProcesses(ctx, t); now != running {
 		t.Errorf("an upgrade of the package has touched what runs:\n%s\nnow:\n%s", running, now)
@@ -47,8 +47,8 @@ func TestPackageLifeCycle(t *testing.T) {
 	}
 
 	runAgent(ctx, t, report.Success, "leave --no-drain")
-	t.Log(mustOutput(ctx, t, "dnf -y remove hcp-node-agent"))
-	mustOutput(ctx, t, "dnf -y remove distribution; ! find / -xdev -name '*hcp-node-agent*' -not -path '/srv/*' -not -path '/var/log/*' -not -path '/var/cache/*' -not -path '/var/lib/dnf/*' -not -path '/etc/yum.repos.d/*' | grep .")
+	t.Log(mustOutput(ctx, t, "dnf -y remove hcp-node-agent hcp-node-admin"))
+	mustOutput(ctx, t, "dnf -y remove distribution; ! find / -xdev -name '*hcp-node-a[gd]*' -not -path '/srv/*' -not -path '/var/log/*' -not -path '/var/cache/*' -not -path '/var/lib/dnf/*' -not -path '/etc/yum.repos.d/*' | grep .")
 	mustOutput(ctx, t, "rm /etc/yum.repos.d/hcp-node-agent.repo /var/lib/dnf/history.sqlite*") // dnf's own files
 	checkHostState(ctx, t, before)
 }

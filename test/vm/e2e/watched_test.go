@@ -28,14 +28,14 @@ import (
 func TestJoinTokenAndService(t *testing.T) {
 	ctx := newContext(t)
 	createJoinToken(ctx, t)
-	runAgent(ctx, t, report.Success, joinByUserData+" --ticket /root/worker-0.ticket")
+	runAgent(ctx, t, report.Success, joinByUserData+" --join-token /root/worker-0.token")
 	node, err := environment.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
 	must(t, err)
 	if node.Labels["example.com/rack"] != "7" || node.Labels["hypershift.openshift.io/nodePool"] == "" {
 		t.Errorf("the Node has the labels %v", node.Labels)
 	}
-	if left := mustOutput(ctx, t, "ls /var/lib/hcp-node-agent"); strings.Contains(left, "ticket") {
-		t.Errorf("the ticket is kept: %s", left)
+	if left := mustOutput(ctx, t, "ls /var/lib/hcp-node-agent"); strings.Contains(left, "token") {
+		t.Errorf("the join token is kept: %s", left)
 	}
 	await(ctx, t, "systemctl is-active hcp-node-agent && systemctl show -P StatusText hcp-node-agent | grep -qx 'worker-0 is Ready and schedulable'")
 
@@ -73,18 +73,18 @@ func createJoinToken(ctx context.Context, t *testing.T) {
 	t.Cleanup(func() { _ = maps.Delete(context.Background(), approver.DefaultConfigMap, metav1.DeleteOptions{}) })
 	dir := t.TempDir()
 	own := func(ctx context.Context, args ...string) *exec.Cmd {
-		command := exec.CommandContext(ctx, "../../../bin/hcp-node-agent", args...)
+		command := exec.CommandContext(ctx, "../../../bin/hcp-node-admin", args...)
 		command.Stdout, command.Stderr = t.Output(), t.Output()
 		return command
 	}
 	kubeconfig := environment.ControlPlane.Kubeconfig
-	must(t, own(ctx, "ticket", "create", "--node", testenv.NodeName, "--address", "192.0.2.104", "--label", "example.com/rack=7",
+	must(t, own(ctx, "token", "create", "--node", testenv.NodeName, "--address", "192.0.2.104", "--label", "example.com/rack=7",
 		"--kubeconfig", kubeconfig, "--output-dir", dir).Run())
-	content, err := os.ReadFile(filepath.Join(dir, testenv.NodeName+".ticket"))
+	content, err := os.ReadFile(filepath.Join(dir, testenv.NodeName+".token"))
 	must(t, err)
-	must(t, environment.Machine.Put(ctx, "/root/worker-0.ticket", bytes.NewReader(content), 0o600))
+	must(t, environment.Machine.Put(ctx, "/root/worker-0.token", bytes.NewReader(content), 0o600))
 	ctx, stop := context.WithCancel(ctx)
-	approve := own(ctx, "approve", "--claims", dir, "--watch", "--kubeconfig", kubeconfig)
+	approve := own(ctx, "approve", "--enrollments", dir, "--watch", "--kubeconfig", kubeconfig)
 	approve.Cancel = func() error { return approve.Process.Signal(os.Interrupt) }
 	must(t, approve.Start())
 	t.Cleanup(func() {

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// approveOptions are the flags of approve.
+type approveOptions struct {
+	enrollmentDir, kubeconfig, namespace, configMap string
+	node, fingerprint                               string
+	addresses                                       []string
+	watch                                           bool
+	timeout                                         time.Duration
+}
+
+func newApproveCommand(p *cli.Printer) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "approve",
+		Short: "Approve CSRs of nodes by their enrollments, or of one node",
+		Long: `Approve runs where the hosted cluster is administered, not on a node: the right
+to approve is the right to become any node.
+
+With --enrollments it approves every CSR that proves the join token of an
+enrollment in DIR, and no other; with --watch it does so until it is stopped.
+With --node and --fingerprint it approves one client CSR, by the key that join
+prints on the node; with --address also the node's serving CSR when it is
+created.
+
+Nothing is ever denied. A join token is valid for one key, which is recorded in
+a ConfigMap of the hosted cluster (deploy/approver-rbac.yaml creates it, and the
+rights that approve needs).`,
+		Example: `  hcp-node-admin approve --enrollments DIR --watch --kubeconfig FILE
+  hcp-node-admin approve --node NAME --fingerprint SHA256:HEX --kubeconfig FILE`,
+		Args: cobra.NoArgs,
+	}
+	var o approveOptions
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&o.enrollmentDir, "enrollments", "", "`DIR` with NAME.enrollment files; it is read again when it changes")
+	flags.BoolVar(&o.watch, "watch", false, "approve new CSRs until stopped")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the hosted cluster, or - for standard input")
+	flags.StringVar(&o.node, "node", "", "`NAME` of the one node to approve")
+	flags.StringVar(&o.fingerprint, "fingerprint", "",
+		"fingerprint of the one node's key, as join prints it: `SHA256:HEX`")
+	flags.StringSliceVar(&o.addresses, "address", nil,
+		"`IP` that the one node's serving certificate may contain; can be repeated")
+	flags.DurationVar(&o.timeout, "timeout", 10*time.Minute,
+		"how long to wait for the one node's CSRs, as a `DURATION`; 0 waits forever")
+	flags.StringVar(&o.namespace, "namespace", approver.DefaultNamespace,
+		"`NAMESPACE` of the ConfigMap that records used join tokens")
+	flags.StringVar(&o.configMap, "configmap", approver.DefaultConfigMap, "`NAME` of that ConfigMap")
+	c.RunE = func(c *cobra.Command, _ []string) error { return o.run(c.Context(), p) }
+	return c
+}
+
+func approveUsageError(format string, args ...any) error {
+	return report.Fail(report.Usage, "hcp-node-admin approve --help", format, args...)
+}
+
+func (o approveOptions) check() error {
+	switch {
+	case o.kubeconfig == "":
+		return approveUsageError("approve needs --kubeconfig of the hosted cluster")
+	case (o.enrollmentDir == "") == (o.node == ""):
+		return approveUsageError("give one of --enrollments DIR and --node NAME")
+	case o.enrollmentDir != "" && (o.fingerprint != "" || len(o.addresses) > 0):
+		return approveUsageError("--fingerprint and --address are for --node; an enrollment has its own")
+	case o.node != "" && o.watch:
+		return approveUsageError("--watch is for --enrollments")
+	case o.node != "" && o.fingerprint == "" && len(o.addresses) == 0:
+		return approveUsageError("--node needs --fingerprint, --address or both")
+	}
+	if o.enrollmentDir == "" {
+		return nil
+	}
+	if info, err := os.Stat(o.enrollmentDir); err != nil {
+		return approveUsageError("reading --enrollments: %w", err)
+	} else if !info.IsDir() {
+		return approveUsageError("--enrollments %s is not a directory", o.enrollmentDir)
+	}
+	return nil
+}
+
+func (o approveOptions) run(ctx context.Context, p *cli.Printer) error {
+	p.Printed = true // every decision is printed as a line of its own
+	if err := o.check(); err != nil {
+		return err
+	}
+	addresses, err := parseAddresses(o.addresses)
+	if err != nil {
+		return approveUsageError("--address: %w", err)
+	}
+	kubeconfig, err := o.readKubeconfig(p.In)
+	if err != nil {
+		return approveUsageError("reading --kubeconfig: %w", err)
+	}
+	notify := report.SystemdNotifier{}
+	a, err := approver.Open(approver.Options{
+		Kubeconfig:    kubeconfig,
+		EnrollmentDir: o.enrollmentDir,
+		Namespace:     o.namespace,
+		ConfigMap:     o.configMap,
+		OnEvent:       func(told approver.Event) { printEvent(p, told) },
+		OnStatus:      notify.Status,
+		OnReady:       func() { notify.Ready("watching") },
+	})
+	switch {
+	case err != nil:
+		return err
+	case o.watch:
+		return a.Watch(ctx)
+	case o.enrollmentDir != "":
+		return a.Once(ctx)
+	}
+	if o.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.timeout)
+		defer cancel()
+	}
+	return a.ApproveManually(ctx, approver.ManualApproval{
+		NodeName:    o.node,
+		Fingerprint: o.fingerprint,
+		Addresses:   addresses,
+		Log:         report.Log{Sink: p.Sink, Step: "approve"},
+	})
+}
+
+func (o approveOptions) readKubeconfig(stdin io.Reader) ([]byte, error) {
+	if o.kubeconfig == "-" {
+		return io.ReadAll(io.LimitReader(stdin, 1<<20))
+	}
+	return os.ReadFile(o.kubeconfig)
+}
+
+type eventDocument struct {
+	report.TypeMeta
+	approver.Event
+}
+
+// printEvent prints one line for each event.
+func printEvent(p *cli.Printer, told approver.Event) {
+	if p.JSON {
+		line, err := json.Marshal(eventDocument{report.Meta("ApproverEvent"), told})
+		if err == nil {
+			fmt.Fprintf(p.Out, "%s\n", line)
+		}
+		return
+	}
+	fmt.Fprintln(p.Out, eventText(told))
+}
+
+func eventText(told approver.Event) string {
+	words := []string{fmt.Sprintf("%-8s", told.Outcome)}
+	if told.CSR != "" {
+		kind := "client"
+		if strings.HasSuffix(told.Signer, "kubelet-serving") {
+			kind = "serving"
+		}
+		node := told.Node
+		if enrollment.CheckNodeName(node) != nil {
+			node = strconv.Quote(node) // chosen by the requestor
+		}
+		words = append(words, fmt.Sprintf("%-12s %s CSR %s", node, kind, approver.DisplayName(told.CSR)))
+		if told.Key != "" {
+			words = append(words, "(key "+told.Key+")")
+		}
+	}
+	text := strings.Join(words, " ")
+	if told.Reason != "" {
+		text += ": " + told.Reason
+	}
+	if told.Remedy != "" {
+		text += "; " + told.Remedy.Inline()
+	}
+	return strings.ReplaceAll(text, "\n", " ")
+}

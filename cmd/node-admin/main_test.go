@@ -1,0 +1,117 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
+)
+
+// TestMain runs the program if the test binary is called by the program's name, for shells that
+// complete command lines.
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == programName {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// admin returns the program under test.
+func admin() clitest.Program {
+	return clitest.Program{
+		Name:      programName,
+		Version:   version,
+		Run:       run,
+		Root:      func() *cobra.Command { return newRootCommand(newPrinter(cli.Streams{})) },
+		Documents: documentKinds(),
+		Schemas:   cli.Schemas(documentKinds()),
+	}
+}
+
+func runCommandLine(t *testing.T, stdin string, args ...string) clitest.Result {
+	t.Helper()
+	return admin().Exec(t, stdin, args...)
+}
+
+func TestInvalidCommandLines(t *testing.T) {
+	admin().CheckUsageErrors(t, map[string]string{
+		"token":               "hcp-node-admin token: a subcommand is required\nsee: hcp-node-admin token --help\n",
+		"token mint":          "hcp-node-admin token: unknown command \"mint\"\nsee: hcp-node-admin token --help\n",
+		"token sow":           "hcp-node-admin token: unknown command \"sow\"; did you mean show?\nsee: hcp-node-admin token --help\n",
+		"token show":          "hcp-node-admin token show: accepts 1 arg(s), received 0\nsee: hcp-node-admin token show --help\n",
+		"token show a b":      "hcp-node-admin token show: accepts 1 arg(s), received 2\nsee: hcp-node-admin token show --help\n",
+		"join":                "hcp-node-admin: unknown command \"join\"\nsee: hcp-node-admin --help\n",
+		"--enrollments x":     "hcp-node-admin: unknown flag: --enrollments\nsee: hcp-node-admin --help\n",
+		"approve x":           "hcp-node-admin approve: unknown command \"x\" for \"hcp-node-admin approve\"\nsee: hcp-node-admin approve --help\n",
+		"approve --timeout x": "hcp-node-admin approve: invalid argument \"x\" for \"--timeout\" flag: time: invalid duration \"x\"\nsee: hcp-node-admin approve --help\n",
+	})
+}
+
+func TestHelp(t *testing.T) { admin().CheckHelp(t, "token", "create") }
+
+func TestHelpOfEveryCommand(t *testing.T) { admin().CheckHelpOfEveryCommand(t) }
+
+func TestVersion(t *testing.T) { admin().CheckVersion(t) }
+
+func TestManPages(t *testing.T) { admin().CheckManPages(t, 0) }
+
+func TestReferenceIsCurrent(t *testing.T) { admin().CheckReference(t, "../../docs/reference-admin.md") }
+
+func TestSchemasAreCurrent(t *testing.T) {
+	admin().CheckSchemas(t, "../../docs/schema", "hcp-node-agent")
+}
+
+func TestSchemasAcceptFullAndEmptyDocuments(t *testing.T) { admin().CheckFullAndEmptyDocuments(t) }
+
+func TestJSONDocumentListsTheKinds(t *testing.T) { admin().CheckListOfKinds(t, "../../docs/json.md") }
+
+func TestReadmeListsTheCommands(t *testing.T) {
+	admin().CheckReadmeCommands(t, "../../README.md", "administrator's command")
+}
+
+func TestDocumentedCommands(t *testing.T) {
+	admin().CheckDocumentedCommands(t, "../..", 5, func(*cobra.Command) error { return nil })
+}
+
+func TestSchemasAcceptPrintedDocuments(t *testing.T) {
+	dir := t.TempDir()
+	ca := writeTestFile(t, dir, "ca.pem", string(certtest.NewCA(t, "ca").PEM))
+	in := func(name string) string { return filepath.Join(dir, name) }
+	admin().CheckPrintedDocuments(t, [][]string{
+		{"version"},
+		{"token", "create", "--node", "worker-7", "--ca", ca, "--output-dir", dir, "--address", "192.0.2.7"},
+		{"token", "create", "--node", "worker-7", "--ca", ca, "--output-dir", dir},
+		{"token", "show", in("worker-7.token")},
+		{"token", "show", in("worker-7.enrollment")},
+		{"token", "show", in("none")},
+	})
+}
+
+func expectedCompletions() clitest.Completions {
+	return clitest.Completions{
+		InAllShells: map[string][]string{
+			"":                                     admin().FirstWords(),
+			"help tok":                             {"token"},
+			"token ":                               {"create", "show"},
+			"token c":                              {"create"},
+			"-o json token c":                      {"create"},
+			"token show st":                        {"stub.ign"},
+			"token create --output-dir enrollment": {"enrollments"},
+			"approve --enrollments ":               {"enrollments"},
+			"approve --wa":                         {"--watch"},
+			"join":                                 {},
+		},
+		InFish: map[string][]string{"approve --enrollments ": {"enrollments", "script", "stub.ign"}},
+	}
+}
+
+func TestCompletionInBash(t *testing.T) { admin().CheckCompletionInBash(t, expectedCompletions()) }
+
+func TestCompletionInZsh(t *testing.T) { admin().CheckCompletionInZsh(t, expectedCompletions()) }
+
+func TestCompletionInFish(t *testing.T) { admin().CheckCompletionInFish(t, expectedCompletions()) }

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+)
+
+// newRootCommand returns the root command with all subcommands. Their output goes through p.
+func newRootCommand(p *cli.Printer) *cobra.Command {
+	const otherGroup = "other"
+	root := cli.NewRootCommand(p, "Enroll nodes in a Hosted Control Plane cluster",
+		`hcp-node-admin runs where an OpenShift Hosted Control Plane (HyperShift)
+cluster is administered, not on its nodes. It creates the join tokens with which
+hcp-node-agent joins hosts, and approves the CSRs of these nodes. Installed as
+kubectl-hcp_node it is also a plugin of oc and kubectl: oc hcp-node COMMAND.`,
+		"  hcp-node-admin token create --node worker-7 --kubeconfig hosted.kubeconfig")
+	cli.AddGroup(root, "cluster", "Cluster commands:",
+		cli.NewParentCommand("token", "Create and print join tokens", newTokenCreateCommand(p), newTokenShowCommand(p)),
+		newApproveCommand(p))
+	cli.AddGroup(root, otherGroup, "Other commands:", cli.NewVersionCommand(p), cli.NewDocsCommand(p, docs))
+	cli.CompleteRoot(root, p, otherGroup, nil)
+	return root
+}

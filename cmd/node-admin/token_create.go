@@ -1,0 +1,210 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// tokenOptions are the flags of token create.
+type tokenOptions struct {
+	names, addresses, labels, taints     []string
+	nodes, kubeconfig, ca, userData, dir string
+	lifetime                             time.Duration
+}
+
+type createdToken struct {
+	enrollment.Summary
+	TokenFile      string `json:"joinTokenFile"`
+	EnrollmentFile string `json:"enrollmentFile"`
+}
+
+type tokensDocument struct {
+	report.TypeMeta
+	Tokens []createdToken `json:"joinTokens"`
+	cli.Result
+}
+
+func newTokenCreateCommand(p *cli.Printer) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "create",
+		Short: "Create join tokens for nodes, and the enrollments that match them",
+		Long: `Create runs where the cluster is administered, and connects to no cluster. It
+writes two files for each node:
+
+    NAME.token       a secret, for that host only: join --join-token NAME.token
+    NAME.enrollment  no secret, for the approver: approve --enrollments DIR,
+                     with the enrollments in DIR`,
+		Example: "  hcp-node-admin token create --node worker-7 --kubeconfig hosted.kubeconfig",
+		Args:    cobra.NoArgs,
+	}
+	var o tokenOptions
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringArrayVar(&o.names, "node", nil, "`NAME` of the node; can be repeated")
+	flags.StringVar(&o.nodes, "nodes", "", "`FILE` with many nodes, one NAME ADDRESS... per line")
+	flags.StringSliceVar(&o.addresses, "address", nil, "`IP` that the node's serving certificate may contain; "+
+		"can be repeated; without any, an administrator approves that certificate")
+	flags.DurationVar(&o.lifetime, "expires", 0,
+		"`DURATION` in which the node can use the join token (default 24h, with --embed-stub 5h)")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the hosted cluster; only its CA is read")
+	flags.StringVar(&o.ca, "ca", "", "`FILE` with the hosted cluster's CA (PEM), instead of --kubeconfig")
+	flags.StringArrayVar(&o.labels, "label", nil, "`KEY=VALUE` for the Node; can be repeated")
+	flags.StringArrayVar(&o.taints, "taint", nil, "`KEY=VALUE:EFFECT` for the Node; can be repeated")
+	flags.StringVar(&o.userData, "embed-stub", "",
+		"put the user data in `FILE` into the join token; the host needs no other input then")
+	flags.StringVar(&o.dir, "output-dir", ".", "`DIRECTORY` for the files")
+	c.RunE = func(*cobra.Command, []string) error {
+		document := tokensDocument{TypeMeta: report.Meta("JoinTokens"), Tokens: []createdToken{}}
+		err := o.create(&document)
+		print := func(w io.Writer) { printTokens(w, o, document.Tokens) }
+		if err != nil && !p.JSON {
+			print(p.Out) // the tokens that were created before the error
+		}
+		document.Result = cli.ResultOf(err)
+		return p.Finish(err, document, print)
+	}
+	return c
+}
+
+func tokenUsageError(format string, args ...any) error {
+	return report.Fail(report.Usage, "hcp-node-admin token create --help", format, args...)
+}
+
+func (o tokenOptions) create(document *tokensDocument) error {
+	options, err := o.sharedOptions()
+	if err != nil {
+		return err
+	}
+	nodes, err := o.tokenNodes()
+	if err != nil {
+		return err
+	}
+	for _, node := range nodes {
+		for _, suffix := range []string{enrollment.TokenSuffix, enrollment.EnrollmentSuffix} {
+			if path := filepath.Join(o.dir, node.name+suffix); exists(path) {
+				return tokenUsageError("%s is there already, and nothing is written over it: move it away, or give another --output-dir", path)
+			}
+		}
+	}
+	now := time.Now()
+	for _, node := range nodes {
+		options.NodeName, options.Addresses = node.name, node.addresses
+		made, record, err := enrollment.New(options, now)
+		if err != nil {
+			return tokenUsageError("%w", err)
+		}
+		one := createdToken{Summary: made.Summarize(now)}
+		one.Addresses = node.addresses
+		if one.TokenFile, one.EnrollmentFile, err = enrollment.Write(o.dir, made, record); err != nil {
+			return err
+		}
+		document.Tokens = append(document.Tokens, one)
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// sharedOptions returns the options that all tokens share.
+func (o tokenOptions) sharedOptions() (enrollment.Options, error) {
+	options := enrollment.Options{Labels: o.labels, Taints: o.taints, Lifetime: o.lifetime}
+	if (o.kubeconfig == "") == (o.ca == "") {
+		return options, tokenUsageError("give one of --kubeconfig and --ca: a join token is for one cluster")
+	}
+	path, flag := o.ca, "--ca"
+	if o.kubeconfig != "" {
+		path, flag = o.kubeconfig, "--kubeconfig"
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return options, tokenUsageError("reading %s: %w", flag, err)
+	}
+	options.ClusterCA = content
+	if o.kubeconfig != "" {
+		if options.ClusterCA, err = approver.ClusterCA(content); err != nil {
+			return options, err
+		}
+	}
+	if o.userData == "" {
+		return options, nil
+	}
+	if options.UserData, err = os.ReadFile(o.userData); err != nil {
+		return options, tokenUsageError("reading --embed-stub: %w", err)
+	}
+	if _, err := ignition.ParseUserData(options.UserData); err != nil {
+		return options, err
+	}
+	return options, nil
+}
+
+// tokenNodes returns the nodes of --node and --nodes.
+func (o tokenOptions) tokenNodes() ([]tokenNode, error) {
+	addresses, err := parseAddresses(o.addresses)
+	if err != nil {
+		return nil, tokenUsageError("--address: %w", err)
+	}
+	var nodes []tokenNode
+	for _, name := range o.names {
+		nodes = append(nodes, tokenNode{name: name, addresses: addresses})
+	}
+	if o.nodes != "" {
+		content, err := os.ReadFile(o.nodes)
+		if err != nil {
+			return nil, tokenUsageError("reading --nodes: %w", err)
+		}
+		more, err := parseNodes(content)
+		if err != nil {
+			return nil, tokenUsageError("reading --nodes: %s: %w", o.nodes, err)
+		}
+		nodes = append(nodes, more...)
+	}
+	seen := map[string]bool{}
+	for _, node := range nodes {
+		if seen[node.name] {
+			return nil, tokenUsageError("the node %s is named twice", node.name)
+		}
+		seen[node.name] = true
+	}
+	switch {
+	case len(nodes) == 0:
+		return nil, tokenUsageError("give the node's name: --node NAME, or --nodes FILE")
+	case len(nodes) > 1 && len(addresses) > 0:
+		return nil, tokenUsageError("--address is of one node, and there are %d: give addresses in --nodes FILE", len(nodes))
+	}
+	return nodes, nil
+}
+
+func printTokens(w io.Writer, o tokenOptions, tokens []createdToken) {
+	for _, one := range tokens {
+		fmt.Fprintf(w, "%s, until %s\n", one.NodeName, one.Expires.Local().Format(time.DateTime))
+		fmt.Fprintf(w, "  %s   a secret: bring it to this host alone\n", one.TokenFile)
+		fmt.Fprintf(w, "  %s   no secret: put it into the approver's directory of enrollments\n", one.EnrollmentFile)
+		if len(one.Addresses) == 0 {
+			fmt.Fprintln(w, "  it names no address (--address), so a person has to approve the node's serving certificate")
+		}
+	}
+	if len(tokens) == 0 {
+		return
+	}
+	stub := " --user-data stub.ign"
+	if o.userData != "" {
+		stub = ""
+	}
+	fmt.Fprintf(w, "\non the host:\n  hcp-node-agent join --join-token NAME.token%s\n", stub)
+	fmt.Fprint(w, "where the hosted cluster is administered, before or after:\n"+
+		"  hcp-node-admin approve --enrollments DIR --watch --kubeconfig FILE\n")
+}

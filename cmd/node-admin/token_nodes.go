@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+)
+
+// tokenNode is a node to create a join token for.
+type tokenNode struct {
+	name      string
+	addresses []netip.Addr
+}
+
+// parseNodes parses lines with the name of a node and its addresses. Text after # is a comment.
+func parseNodes(content []byte) ([]tokenNode, error) {
+	var nodes []tokenNode
+	lines := bufio.NewScanner(bytes.NewReader(content))
+	for number := 1; lines.Scan(); number++ {
+		text, _, _ := strings.Cut(lines.Text(), "#")
+		words := strings.Fields(text)
+		if len(words) == 0 {
+			continue
+		}
+		addresses, err := parseAddresses(words[1:])
+		if err == nil {
+			err = enrollment.CheckNodeName(words[0])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", number, err)
+		}
+		nodes = append(nodes, tokenNode{name: words[0], addresses: addresses})
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("reading lines: %w", err)
+	}
+	return nodes, nil
+}
+
+func parseAddresses(texts []string) ([]netip.Addr, error) {
+	var addresses []netip.Addr
+	for _, text := range texts {
+		address, err := netip.ParseAddr(text)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not an IP address", text)
+		}
+		if err := enrollment.CheckAddress(address); err != nil {
+			return nil, err
+		}
+		addresses = append(addresses, address)
+	}
+	return addresses, nil
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+type tokenDocument struct {
+	report.TypeMeta
+	enrollment.Summary
+	cli.Result
+}
+
+func newTokenShowCommand(p *cli.Printer) *cobra.Command {
+	return &cobra.Command{
+		Use:               "show FILE",
+		Short:             "Print a join token or an enrollment without its secret",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: cli.CompleteFiles(),
+		RunE: func(_ *cobra.Command, args []string) error {
+			shown, err := readTokenSummary(args[0])
+			document := tokenDocument{TypeMeta: report.Meta("JoinTokenSummary"), Summary: shown, Result: cli.ResultOf(err)}
+			return p.Finish(err, document, func(w io.Writer) { printToken(w, shown) })
+		},
+	}
+}
+
+func readTokenSummary(path string) (enrollment.Summary, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return enrollment.Summary{}, report.Fail(report.Usage, "hcp-node-admin token show --help", "reading the file: %w", err)
+	}
+	shown, err := enrollment.ParseSummary(content, time.Now())
+	if err != nil {
+		return shown, report.Fail(report.Usage,
+			"hcp-node-admin token create --node NAME --kubeconfig FILE # makes a join token and its enrollment", "%s: %w", path, err)
+	}
+	return shown, nil
+}
+
+func printToken(w io.Writer, t enrollment.Summary) {
+	until := "until " + t.Expires.Local().Format(time.DateTime)
+	if t.Expired {
+		until = "EXPIRED at " + t.Expires.Local().Format(time.DateTime)
+	}
+	noun := "join token"
+	if t.Kind == enrollment.KindEnrollment {
+		noun = "enrollment"
+	}
+	fmt.Fprintf(w, "%s %s of %s, %s\n", noun, t.ID, t.NodeName, until)
+	row := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(w, "  %-12s %s\n", name, value)
+		}
+	}
+	row("public key", t.Fingerprint)
+	for _, ca := range t.ClusterCA {
+		row("cluster CA", string(ca))
+	}
+	if t.Kind == enrollment.KindEnrollment {
+		row("addresses", cli.JoinAddresses(t.Addresses))
+	}
+	row("labels", strings.Join(t.Labels, " "))
+	row("taints", strings.Join(t.Taints, " "))
+	if t.HasUserData {
+		row("stub", "is in it")
+	}
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
+)
+
+func writeTestFile(t *testing.T, dir, name, content string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func kubeconfig(ca string) string {
+	return "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],\n" +
+		"clusters: [{name: c, cluster: {server: 'https://api.example.com:6443', certificate-authority-data: " + base64.StdEncoding.EncodeToString([]byte(ca)) + "}}],\n" +
+		"users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/false, interactiveMode: Never}}}]}\n"
+}
+
+const unassignedUUID = "0b4fbd3e-0f8a-4e2e-9a39-a4d4c1e5ba45" // not assigned to any server
+
+func TestTokenCreate(t *testing.T) {
+	dir, ca := t.TempDir(), string(certtest.NewCA(t, "ca").PEM)
+	config := writeTestFile(t, dir, "kubeconfig", kubeconfig(ca))
+	stub, err := ignition.NewUserData(ignition.Values{Endpoint: "a.example.com", Token: []byte(unassignedUUID), CA: []byte(ca), NodePool: "clusters/a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stubContent, err := stub.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stubFile := writeTestFile(t, dir, "stub.ign", string(stubContent))
+	got := runCommandLine(t, "", "token", "create", "--node", "worker-7", "--address", "192.0.2.7", "--address", "2001:db8::7", "--kubeconfig", config,
+		"--label", "rack=r1", "--taint", "dedicated=gpu:NoSchedule", "--embed-stub", stubFile, "--output-dir", dir)
+	tokenPath, enrollmentPath := filepath.Join(dir, "worker-7.token"), filepath.Join(dir, "worker-7.enrollment")
+	if got.Code != report.Success || got.Err != "" {
+		t.Fatalf("code %d, %s", got.Code, got.Err)
+	}
+	for _, want := range []string{tokenPath + "   a secret", enrollmentPath + "   no secret", "hcp-node-agent join --join-token NAME.token\n", "hcp-node-admin approve --enrollments DIR --watch --kubeconfig FILE"} {
+		if !strings.Contains(got.Out, want) {
+			t.Errorf("it does not say %q, but:\n%s", want, got.Out)
+		}
+	}
+	content, err := os.ReadFile(tokenPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(tokenPath); err != nil || info.Mode() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	made, err := enrollment.ParseToken(content)
+	if err != nil || string(made.UserData) != string(stubContent) || len(made.Labels) != 1 || len(made.Taints) != 1 || time.Until(made.Expires) > 5*time.Hour {
+		t.Errorf("%v, %v", made, err)
+	}
+	for _, path := range []string{tokenPath, enrollmentPath} {
+		for _, output := range []string{"text", "json"} {
+			shown := runCommandLine(t, "", "token", "show", path, "-o", output)
+			if shown.Code != report.Success || !strings.Contains(shown.Out, made.ID) || !strings.Contains(shown.Out, made.Summarize(time.Now()).Fingerprint) || !strings.Contains(shown.Out, "worker-7") {
+				t.Errorf("show %s: code %d\n%s%s", path, shown.Code, shown.Out, shown.Err)
+			}
+			for _, secret := range []string{unassignedUUID, "PRIVATE", "privateKey", base64.StdEncoding.EncodeToString([]byte(unassignedUUID))} {
+				if strings.Contains(shown.Out+shown.Err+got.Out, secret) {
+					t.Errorf("a secret is shown: %s", shown.Out)
+				}
+			}
+		}
+	}
+	again := runCommandLine(t, "", "token", "create", "--node", "worker-7", "--kubeconfig", config, "--output-dir", dir)
+	if after, err := os.ReadFile(tokenPath); again.Code != report.Usage || !strings.Contains(again.Err, tokenPath+" is there already") || err != nil || string(after) != string(content) {
+		t.Errorf("over an existing one: code %d, %s", again.Code, again.Err)
+	}
+}
+
+func TestTokensForSeveralNodes(t *testing.T) {
+	dir := t.TempDir()
+	ca := writeTestFile(t, dir, "ca.crt", string(certtest.NewCA(t, "ca").PEM))
+	nodes := writeTestFile(t, dir, "nodes", "# the first rack\nworker-1 192.0.2.1 2001:db8::1\n\nworker-2   # by hand\n")
+	got := runCommandLine(t, "", "token", "create", "--nodes", nodes, "--node", "worker-3", "--ca", ca, "--expires", "72h", "--output-dir", dir, "-o", "json")
+	document := clitest.DecodeDocument(t, got.Out)
+	list, _ := document["joinTokens"].([]any)
+	if got.Code != report.Success || document["kind"] != "JoinTokens" || len(list) != 3 {
+		t.Fatalf("code %d, %s%s", got.Code, got.Out, got.Err)
+	}
+	for name, addresses := range map[string]int{"worker-1": 2, "worker-2": 0, "worker-3": 0} {
+		content, err := os.ReadFile(filepath.Join(dir, name+".enrollment"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		record, err := enrollment.ParseEnrollment(content)
+		if err != nil || record.NodeName != name || len(record.Addresses) != addresses || time.Until(record.Expires) < 71*time.Hour {
+			t.Errorf("%s: %+v, %v", name, record, err)
+		}
+	}
+}
+
+func TestTokenCreateRejectsInvalidFlags(t *testing.T) {
+	dir := t.TempDir()
+	ca := writeTestFile(t, dir, "ca.crt", string(certtest.NewCA(t, "ca").PEM))
+	for line, want := range map[string]string{
+		"--ca " + ca: "give the node's name",
+		"--node a --ca " + ca + " --kubeconfig " + ca: "give one of --kubeconfig and --ca",
+		"--node a":                                         "give one of --kubeconfig and --ca",
+		"--node a --kubeconfig /gone":                      "reading --kubeconfig: open /gone",
+		"--node a --kubeconfig " + ca:                      "reading the kubeconfig",
+		"--node a --ca " + os.DevNull:                      "no certificate in PEM form",
+		"--node Worker_1 --ca " + ca:                       "is not the name of a node",
+		"--node ../a --ca " + ca:                           "is not the name of a node",
+		"--node a --node a --ca " + ca:                     "named twice",
+		"--node a --node b --address 192.0.2.1 --ca " + ca: "give addresses in --nodes FILE",
+		"--node a --address 127.0.0.1 --ca " + ca:          "no other machine reaches",
+		"--node a --address here --ca " + ca:               "is not an IP address",
+		"--node a --label x --ca " + ca:                    "key=value of a label",
+		"--node a --taint x=y --ca " + ca:                  "key=value:Effect of a taint",
+		"--node a --expires 1s --ca " + ca:                 "one minute to 365 days",
+		"--node a --embed-stub " + ca + " --ca " + ca:      "not JSON",
+		"--node a --ca " + ca + " --nodes " + writeTestFile(t, dir, "n", "b 192.0.2"): "line 1: \"192.0.2\" is not an IP address",
+		"--node a --ca " + ca + " --output-dir " + filepath.Join(ca, "no"):            "not a directory",
+	} {
+		args := append([]string{"token", "create"}, strings.Fields(line)...)
+		if !strings.Contains(line, "--output-dir") {
+			args = append(args, "--output-dir", dir)
+		}
+		got := runCommandLine(t, "", args...)
+		if got.Code == report.Success || !strings.Contains(got.Err, want) {
+			t.Errorf("%s: code %d, %s, want %q", line, got.Code, got.Err, want)
+		}
+	}
+	if files, err := filepath.Glob(filepath.Join(dir, "*.*[mt]")); err != nil || len(files) != 1 { // ca.crt
+		t.Errorf("left are %v, %v", files, err)
+	}
+}
+
+// The documented commands use a directory that does not exist yet.
+func TestTokenCreateCreatesTheDirectory(t *testing.T) {
+	dir := t.TempDir()
+	ca := writeTestFile(t, dir, "ca.crt", string(certtest.NewCA(t, "ca").PEM))
+	out := filepath.Join(dir, "new", "tokens")
+	got := runCommandLine(t, "", "token", "create", "--node", "worker-7", "--ca", ca, "--output-dir", out)
+	if got.Code != report.Success || !exists(filepath.Join(out, "worker-7.token")) || !exists(filepath.Join(out, "worker-7.enrollment")) {
+		t.Fatalf("code %d, %s", got.Code, got.Err)
+	}
+	if info, err := os.Stat(out); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the directory has the mode %v, %v", info.Mode(), err)
+	}
+	bad := filepath.Join(dir, "bad")
+	if got := runCommandLine(t, "", "token", "create", "--node", "Bad_Name", "--ca", ca, "--output-dir", bad); got.Code != report.Usage || exists(bad) {
+		t.Errorf("with a bad name: code %d, %s; the directory exists: %t", got.Code, got.Err, exists(bad))
+	}
+}

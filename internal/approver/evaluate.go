@@ -1,0 +1,124 @@
+package approver
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// decidedCSR is a CSR and the decision on it.
+type decidedCSR struct {
+	csr      *certificatesv1.CertificateSigningRequest
+	decision Decision
+}
+
+// process decides on a batch of CSRs. It records the tokens of the approved CSRs as used in one
+// write, and then approves them. If an approver stops between the two, the next approver finds a
+// record with the same key and approves the CSR.
+func (a *Approver) process(ctx context.Context, batch []*certificatesv1.CertificateSigningRequest) error {
+	look := &clusterFacts{connection: a.connection}
+	for {
+		all, was, fresh, err := a.decideBatch(ctx, batch, look)
+		if err != nil {
+			return err
+		}
+		if len(fresh) > 0 {
+			limited, cancel := withRequestTimeout(ctx)
+			err := a.usage.add(limited, was, fresh)
+			cancel()
+			if apierrors.IsConflict(err) {
+				sleep(ctx, time.Duration(10+rand.IntN(40))*time.Millisecond) //nolint:gosec // two approvers shall not stay in step; nothing secret
+				continue                                                     // another approver has changed the ConfigMap
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return a.applyDecisions(ctx, all)
+	}
+}
+
+// decideBatch decides on each CSR of the batch. fresh are the tokens to record as used.
+func (a *Approver) decideBatch(ctx context.Context, batch []*certificatesv1.CertificateSigningRequest, look *clusterFacts) (all []decidedCSR, was usageSnapshot, fresh map[string]string, err error) {
+	facts := Facts{Now: time.Now(), CAHashes: a.caHashes}
+	fresh = map[string]string{}
+	for _, csr := range batch {
+		if isDecided(csr) {
+			a.reported.forget(csr.UID)
+			continue
+		}
+		if was.keys == nil && isRelevant(csr, a.enrollments) {
+			limited, cancel := withRequestTimeout(ctx)
+			was, err = a.usage.read(limited)
+			cancel()
+			if err != nil {
+				return nil, was, nil, err
+			}
+			facts.UsedKeys = maps.Clone(was.keys)
+		}
+		facts.UsageRecordsFull = len(facts.UsedKeys) >= maxUsageRecords
+		d := Decide(csr, a.enrollments, facts)
+		if d.Outcome == Approved {
+			with, err := look.complete(ctx, csr, d.Node, facts)
+			if err != nil {
+				return nil, was, nil, err
+			}
+			d = Decide(csr, a.enrollments, with)
+		}
+		if d.Outcome == Approved && facts.UsedKeys[d.Enrollment.ID] == "" {
+			fresh[d.Enrollment.ID], facts.UsedKeys[d.Enrollment.ID] = d.Key, d.Key
+		}
+		all = append(all, decidedCSR{csr, d})
+	}
+	return all, was, fresh, nil
+}
+
+// applyDecisions approves the CSRs that Decide approved, and reports the others. It processes them in
+// random order, so that two concurrent approvers rarely conflict. An approval that the API server
+// rejects, for example because of an admission policy, does not stop the others.
+func (a *Approver) applyDecisions(ctx context.Context, all []decidedCSR) error {
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	for _, one := range all {
+		if one.decision.Outcome != Approved {
+			a.needsResync = a.needsResync || len(a.enrollments.byNode[one.decision.Node]) > 0
+			a.emitDecision(one.csr, one.decision)
+			continue
+		}
+		message := fmt.Sprintf("hcp-node-admin approve: join token %s of %s, key %s", one.decision.Enrollment.ID, one.decision.Node, one.decision.Key)
+		limited, cancel := withRequestTimeout(ctx)
+		err := updateApproval(limited, a.client, one.csr, message)
+		cancel()
+		a.stats.attempted++
+		switch {
+		case apierrors.IsConflict(err):
+			a.hasConflict = true // the next resync reads the change
+		case apierrors.IsNotFound(err): // deleted, or removed by garbage collection
+		case err != nil && affectsAllCSRs(err):
+			return fmt.Errorf("approving the CSR %s: %w", DisplayName(one.csr.Name), err)
+		case err != nil:
+			a.needsResync = true
+			a.stats.failures = append(a.stats.failures, fmt.Errorf("approving the CSR %s: %w", DisplayName(one.csr.Name), err))
+			a.emitApprovalFailure(one.csr, one.decision, err)
+		default:
+			a.approvedCount++
+			a.reported.forget(one.csr.UID)
+			a.emitDecision(one.csr, one.decision)
+		}
+	}
+	return nil
+}
+
+// sleep waits for d or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

@@ -1,0 +1,140 @@
+package approver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// ManualApproval describes one node that an administrator approves manually.
+type ManualApproval struct {
+	NodeName    string
+	Fingerprint string       // of the client CSR's key, as printed by join; "" if the client CSR is already approved
+	Addresses   []netip.Addr // allowed in the serving CSR; none: the serving CSR is not approved
+	Log         report.Log   // receives the reason for waiting
+}
+
+// checkFingerprint checks the format of a fingerprint.
+func checkFingerprint(text string) error {
+	if !regexp.MustCompile(`^SHA256:[0-9a-f]{64}$`).MatchString(text) {
+		return fmt.Errorf("%q is not a fingerprint: join shows it, SHA256: and 64 hexadecimal digits", truncate(text))
+	}
+	return nil
+}
+
+// ApproveManually approves the client CSR with the given key and then the node's serving CSR. It waits for
+// each of them until ctx ends. It uses no enrollment, because the administrator has compared the
+// fingerprint.
+func (a *Approver) ApproveManually(ctx context.Context, node ManualApproval) error {
+	var since metav1.Time // zero if no client key is given: the newest serving CSR counts
+	if node.Fingerprint != "" {
+		if err := checkFingerprint(node.Fingerprint); err != nil {
+			return report.Fail(report.Usage, "journalctl -u hcp-node-agent # or the terminal of join, on the node", "%w", err)
+		}
+		if err := a.awaitApproval(ctx, node, certificatesv1.KubeAPIServerClientKubeletSignerName, func(all []*certificatesv1.CertificateSigningRequest) (why string, err error) {
+			since, why, err = a.approveClientManually(ctx, node, all)
+			return why, err
+		}); err != nil {
+			return err
+		}
+	}
+	if len(node.Addresses) == 0 {
+		return nil
+	}
+	return a.awaitApproval(ctx, node, certificatesv1.KubeletServingSignerName, func(all []*certificatesv1.CertificateSigningRequest) (string, error) {
+		return a.approveServingManually(ctx, node, since, all)
+	})
+}
+
+// awaitApproval calls choose with the node's CSRs every two seconds until choose has approved one of
+// them. Until then, choose returns the reason for waiting in why.
+func (a *Approver) awaitApproval(ctx context.Context, node ManualApproval, signer string, choose func([]*certificatesv1.CertificateSigningRequest) (why string, err error)) error {
+	for {
+		all, err := a.nodeCSRs(ctx, signer, node.NodeName)
+		why := ""
+		if err == nil {
+			why, err = choose(all)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return waitError(ctx, why)
+		case apierrors.IsConflict(err):
+			continue // another client changed the CSR: read it again
+		case err != nil:
+			return a.explain(err)
+		case why == "":
+			return nil
+		}
+		node.Log.Wait(why, "")
+		if sleep(ctx, 2*time.Second); ctx.Err() != nil {
+			return waitError(ctx, why)
+		}
+	}
+}
+
+func waitError(ctx context.Context, why string) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return report.Fail(report.ApprovalMissing, "# --timeout DURATION waits longer", "nothing was approved: %s", why)
+	}
+	return report.Fail(report.Interrupted, "", "interrupted: %w", ctx.Err())
+}
+
+// nodeCSRs lists the CSRs for a signer, page by page, and returns those of one node.
+func (a *Approver) nodeCSRs(ctx context.Context, signer, node string) ([]*certificatesv1.CertificateSigningRequest, error) {
+	var all []*certificatesv1.CertificateSigningRequest
+	options := metav1.ListOptions{FieldSelector: "spec.signerName=" + signer}
+	_, err := a.eachPage(ctx, options, func(page []certificatesv1.CertificateSigningRequest) error {
+		for n := range page {
+			csr := &page[n]
+			if csr.Spec.Username == nodePrefix+node || parseCSR(csr).node == node {
+				all = append(all, csr.DeepCopy()) // a copy, so that the page can be freed
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
+// approvalReason returns the reason of the Approved condition, or "" if the CSR is still pending. It
+// fails if the CSR was denied or has failed.
+func approvalReason(csr *certificatesv1.CertificateSigningRequest) (string, error) {
+	reason := ""
+	for _, condition := range csr.Status.Conditions {
+		if condition.Type != certificatesv1.CertificateApproved {
+			return "", report.Fail(report.ApprovalMissing, "# run join again on the node: it asks anew", "the CSR %s is %s already (%s)", DisplayName(csr.Name), condition.Type, condition.Reason)
+		}
+		reason = cmp.Or(condition.Reason, "without a reason")
+	}
+	return reason, nil
+}
+
+func (a *Approver) emitAlreadyApproved(csr *certificatesv1.CertificateSigningRequest, d Decision) {
+	by, _ := approvalReason(csr)
+	d.Reason = "it was approved already (" + by + ")"
+	a.emitDecision(csr, d)
+}
+
+func (a *Approver) approveChecked(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, d Decision) error {
+	ctx, cancel := withRequestTimeout(ctx)
+	defer cancel()
+	if err := updateApproval(ctx, a.client, csr, "hcp-node-admin approve: "+d.Node+" by hand, key "+d.Key); err != nil {
+		return err
+	}
+	a.emitDecision(csr, d)
+	return nil
+}
+
+// notApprovable returns the failure for a CSR that breaks a rule.
+func notApprovable(csr *certificatesv1.CertificateSigningRequest, err error) error {
+	return report.Fail(report.ApprovalMissing, commandFor("oc get csr ", csr.Name, " -o yaml"), "the CSR %s is not one to approve: %w", DisplayName(csr.Name), err)
+}

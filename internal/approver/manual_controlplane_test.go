@@ -1,0 +1,107 @@
+//go:build controlplane
+
+package approver
+
+import (
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+)
+
+// createNodeWithoutCleanup creates a Node that the test itself must delete.
+func createNodeWithoutCleanup(t *testing.T, name, address string) {
+	t.Helper()
+	if _, err := adminClient(t).CoreV1().Nodes().Create(t.Context(), &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Status:     corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address}}},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Copies of a node's request, with other CSR names or other usages, neither end the wait nor are
+// approved. A serving CSR of an earlier node with the same name is ignored.
+func TestControlPlaneManualApprovalIgnoresCopies(t *testing.T) {
+	s := newTestCluster(t)
+	a := s.newApprover(fleetKubeconfig)
+	who := client(t, plane.Kubeconfig, rest.ImpersonationConfig{UserName: "system:node:copied", Groups: []string{"system:nodes"}})
+	serving := func() string {
+		return submit(t, who, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("copied"), []string{"copied"}, net.ParseIP("192.0.2.66"))
+	}
+	former := serving()
+	formerNode := ManualApproval{NodeName: "copied", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.66")}}
+	if err := a.ApproveManually(withTimeout(t, time.Minute), formerNode); err != nil || csrConditions(t, former) != approvedByAgent {
+		t.Fatalf("ApproveManually() = %v; the CSR is %q", err, csrConditions(t, former))
+	}
+	time.Sleep(1100 * time.Millisecond) // creation times have a resolution of one second
+
+	key := certtest.NewKey(t)
+	copied := func(name string, usage certificatesv1.KeyUsage) string {
+		return csrRequest{client: bootstrapClient(t), key: key, node: "copied", name: name, usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, usage}}.submit(t)
+	}
+	first, own, last := copied("a-copy", certificatesv1.UsageServerAuth), copied("node-csr-copied", certificatesv1.UsageClientAuth), copied("z-copy", certificatesv1.UsageClientAuth)
+	node := formerNode
+	node.Fingerprint = enrollment.Fingerprint(&key.PublicKey)
+	done := make(chan error)
+	go func() { done <- a.ApproveManually(withTimeout(t, time.Minute), node) }()
+	eventually(t, "the approval of the node's own", func() bool { return csrConditions(t, own) == approvedByAgent })
+	select {
+	case err := <-done:
+		t.Fatalf("it ended before the node asked for its serving certificate: %v", err)
+	case <-time.After(3 * time.Second):
+	}
+	coming := serving()
+	if err := <-done; err != nil || csrConditions(t, coming) != approvedByAgent || csrConditions(t, last) != approvedByAgent || csrConditions(t, first) != "" {
+		t.Errorf("ApproveManually() = %v; serving is %q, the copies %q and %q", err, csrConditions(t, coming), csrConditions(t, first), csrConditions(t, last))
+	}
+
+	other := certtest.NewKey(t)
+	key = other
+	copied("b-copy", certificatesv1.UsageServerAuth)
+	node.Fingerprint = enrollment.Fingerprint(&other.PublicKey)
+	if err := a.ApproveManually(withTimeout(t, time.Minute), node); err == nil || !strings.Contains(err.Error(), "the CSR b-copy is not one to approve: its usages are") {
+		t.Errorf("ApproveManually() with a bad one alone = %v", err)
+	}
+}
+
+// testManualServingApproval checks that a serving CSR submitted during the wait is approved, and that a CSR
+// with another host's address is not.
+func testManualServingApproval(t *testing.T, s *testCluster, a *Approver) {
+	t.Helper()
+	who := client(t, plane.Kubeconfig, rest.ImpersonationConfig{UserName: "system:node:hand", Groups: []string{"system:nodes"}})
+	serving := func(ip string) string {
+		return submit(t, who, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("hand"), []string{"hand"}, net.ParseIP(ip))
+	}
+	node := ManualApproval{NodeName: "hand", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.60"), netip.MustParseAddr("192.0.2.62")}}
+	done := make(chan error)
+	go func() { done <- a.ApproveManually(withTimeout(t, time.Minute), node) }()
+	time.Sleep(500 * time.Millisecond) // usually enough for the wait to begin; the assertions do not depend on it
+	good := serving("192.0.2.60")
+	if err := <-done; err != nil || csrConditions(t, good) != approvedByAgent {
+		t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrConditions(t, good))
+	}
+	time.Sleep(time.Second) // creation times have a resolution of one second, and the newest CSR counts
+	bad := serving("192.0.2.63")
+	if err := a.ApproveManually(withTimeout(t, time.Minute), node); err == nil || !strings.Contains(err.Error(), "with the address 192.0.2.63") || csrConditions(t, bad) != "" {
+		t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrConditions(t, bad))
+	}
+	createNode(t, "hand-other", "192.0.2.62")
+	time.Sleep(time.Second)
+	shared := serving("192.0.2.62") // hand-other's kubelet can write any address into its own Node
+	if err := a.ApproveManually(withTimeout(t, time.Minute), node); err != nil || csrConditions(t, shared) != approvedByAgent {
+		t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrConditions(t, shared))
+	}
+	if told := s.lastEvent(shared); !strings.Contains(told.Reason, "the Node hand-other has the address 192.0.2.62, too") {
+		t.Errorf("the conflict is not reported: %+v", told)
+	}
+}

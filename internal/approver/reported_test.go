@@ -1,0 +1,61 @@
+package approver
+
+import (
+	"fmt"
+	"testing"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func pendingCSR(n int) *certificatesv1.CertificateSigningRequest {
+	return &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{UID: types.UID(fmt.Sprintf("%036d", n))}}
+}
+
+func TestReasonIsReportedOnce(t *testing.T) {
+	told := 0
+	a := &Approver{options: Options{OnEvent: func(Event) { told++ }}}
+	for _, step := range []struct {
+		reason string
+		want   int
+	}{{"first", 1}, {"first", 1}, {"", 1}, {"second", 2}, {"first", 3}} {
+		if a.emitDecision(pendingCSR(1), Decision{Outcome: Ignored, Reason: step.reason}); told != step.want {
+			t.Errorf("after %q: told %d times, want %d", step.reason, told, step.want)
+		}
+	}
+	a.reported.forget(pendingCSR(1).UID)
+	if a.emitDecision(pendingCSR(1), Decision{Outcome: Ignored, Reason: "first"}); told != 4 {
+		t.Errorf("after it was forgotten: told %d times", told)
+	}
+}
+
+// The number of stored reasons is limited. The number of the remaining CSRs is reported once,
+// until entries are free again.
+func TestReportedReasonsAreLimited(t *testing.T) {
+	told := 0
+	a := &Approver{options: Options{OnEvent: func(Event) { told++ }}}
+	sweep := func(from, to int) bool {
+		a.reported.beginResync()
+		for n := from; n < to; n++ {
+			a.reported.keep(pendingCSR(n).UID)
+			a.emitDecision(pendingCSR(n), Decision{Outcome: Ignored, Reason: "no enrollment"})
+		}
+		return a.reported.endResync()
+	}
+	const all = 2*maxReportedCSRs + 500
+	for _, want := range []bool{true, false} {
+		news := sweep(0, all)
+		if told != maxReportedCSRs || len(a.reported.entries) != maxReportedCSRs || a.reported.pendingCount() != all || news != want {
+			t.Errorf("told %d, kept %d, %d wait, news %t", told, len(a.reported.entries), a.reported.pendingCount(), news)
+		}
+	}
+	told = 0
+	sweep(maxReportedCSRs-10, maxReportedCSRs+10) // deletes the other CSRs and their entries
+	if told != 0 || len(a.reported.entries) != 10 {
+		t.Errorf("told %d, kept %d", told, len(a.reported.entries))
+	}
+	if news := sweep(maxReportedCSRs-10, maxReportedCSRs+10); news || told != 10 || a.reported.pendingCount() != 20 {
+		t.Errorf("with room again: told %d, %d wait, news %t", told, a.reported.pendingCount(), news)
+	}
+}

@@ -1,0 +1,104 @@
+package approver
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Defaults for the ConfigMap of the usage records.
+const (
+	DefaultNamespace = "kube-system"
+	DefaultConfigMap = "hcp-node-admin-used-tokens"
+)
+
+// usageRecords record which key each join token was used for, in one ConfigMap of the hosted cluster.
+// An entry is "TOKEN-ID: KEY", with 32 and 43 characters. The ConfigMap is updated by
+// compare-and-swap, so only one of two concurrent approvers succeeds. The records survive a
+// restart.
+//
+// An object is limited to 1 MiB and a write to etcd to 1.5 MiB; an entry takes about 80 bytes.
+// One ConfigMap is therefore limited to ten thousand tokens, more than the number of nodes that a
+// cluster supports. A single object needs the fewest rights. When the ConfigMap is full, no
+// further tokens are accepted, and the reason is reported for each CSR.
+type usageRecords struct {
+	client    *kube.Client
+	namespace string
+	name      string
+}
+
+const (
+	maxUsageRecords        = 10_000
+	usageRecordsFullRemedy = "# take the entries of enrollments that have expired out of the ConfigMap, and their files out of the directory"
+)
+
+// usageSnapshot is the content of the ConfigMap when it was read.
+type usageSnapshot struct {
+	object *corev1.ConfigMap
+	keys   map[string]string // token ID to key fingerprint
+}
+
+func (b usageRecords) read(ctx context.Context) (usageSnapshot, error) {
+	object, err := b.client.ConfigMaps(b.namespace).Get(ctx, b.name)
+	if apierrors.IsNotFound(err) {
+		return usageSnapshot{}, report.Fail(report.Usage, "oc apply -f deploy/approver-rbac.yaml # makes it; or name another one with --namespace and --configmap",
+			"the hosted cluster has no ConfigMap %s/%s, in which used join tokens are noted: %w", b.namespace, b.name, err)
+	}
+	if err != nil {
+		return usageSnapshot{}, fmt.Errorf("reading which join tokens were used: %w", err)
+	}
+	return newUsageSnapshot(object), nil
+}
+
+func newUsageSnapshot(object *corev1.ConfigMap) usageSnapshot {
+	keys := make(map[string]string, len(object.Data))
+	for id, value := range object.Data {
+		keys[id] = decodeFingerprint(value)
+	}
+	return usageSnapshot{object: object, keys: keys}
+}
+
+// add records tokens as used. It returns a conflict error if the ConfigMap has changed since was
+// was read.
+func (b usageRecords) add(ctx context.Context, was usageSnapshot, more map[string]string) error {
+	object := was.object.DeepCopy()
+	if object.Data == nil {
+		object.Data = map[string]string{}
+	}
+	for id, fingerprint := range more {
+		object.Data[id] = encodeFingerprint(fingerprint)
+	}
+	if _, err := b.client.ConfigMaps(b.namespace).Update(ctx, object); err != nil {
+		return fmt.Errorf("noting join tokens as used: %w", err)
+	}
+	maps.Copy(was.keys, more)
+	return nil
+}
+
+// encodeFingerprint encodes the 32 bytes of a fingerprint in 43 characters.
+func encodeFingerprint(fingerprint string) string {
+	sum, err := hex.DecodeString(strings.TrimPrefix(fingerprint, "SHA256:"))
+	if err != nil {
+		return fingerprint
+	}
+	return base64.RawURLEncoding.EncodeToString(sum)
+}
+
+// decodeFingerprint decodes a value that encodeFingerprint returned. For any other value it returns a text
+// that is not equal to any fingerprint.
+func decodeFingerprint(value string) string {
+	sum, err := base64.RawURLEncoding.DecodeString(value)
+	if err != nil || len(sum) != 32 {
+		return fmt.Sprintf("unreadable: %q", truncate(value))
+	}
+	return "SHA256:" + hex.EncodeToString(sum)
+}

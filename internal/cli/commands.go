@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// NewRootCommand returns the root command of a program. Its output goes through p. The caller adds
+// the subcommands, and then calls CompleteRoot.
+func NewRootCommand(p *Printer, short, long, example string) *cobra.Command {
+	cobra.EnableCommandSorting = false // keeps the order of use in the help
+	root := &cobra.Command{
+		Use:                   p.Program.Name + " COMMAND",
+		Short:                 short,
+		Long:                  long,
+		Example:               example,
+		DisableFlagsInUseLine: true,
+		SilenceErrors:         true,
+		SilenceUsage:          true,
+		DisableAutoGenTag:     true,
+	}
+	root.SetOut(p.Out)
+	root.SetErr(p.Err)
+	root.SetUsageFunc(printUsage)
+	return root
+}
+
+// CompleteRoot adds the generated commands to otherGroup of root, and the flags and completions
+// that both programs have. functions contains completions of flags, by the name of the value in
+// the flag's usage.
+func CompleteRoot(root *cobra.Command, p *Printer, otherGroup string, functions map[string]cobra.CompletionFunc) {
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
+	root.SetHelpCommandGroupID(otherGroup)
+	root.InitDefaultHelpCmd()
+	root.SetCompletionCommandGroupID(otherGroup)
+	root.InitDefaultCompletionCmd()
+	root.PersistentFlags().BoolP("help", "h", false, "print help")
+	p.BindFlags(root)
+
+	printVersion := root.Flags().Bool("version", false, "print the version")
+	requireSubcommand(root)
+	root.RunE = func(c *cobra.Command, _ []string) error {
+		if *printVersion {
+			return p.printVersion()
+		}
+		return c.Help()
+	}
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = func(_ *cobra.Command, args []string) error {
+				found, rest, err := root.Find(args)
+				if err != nil || len(rest) == 0 {
+					return err
+				}
+				return unknownCommand(found, rest[0])
+			}
+		case "completion":
+			requireSubcommand(c)
+		}
+	}
+	registerCompletions(root, functions)
+}
+
+// AddGroup adds a group of commands to root.
+func AddGroup(root *cobra.Command, id, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: id, Title: title})
+	for _, c := range commands {
+		c.GroupID = id
+	}
+	root.AddCommand(commands...)
+}
+
+// NewParentCommand returns a command that only has subcommands.
+func NewParentCommand(name, short string, subcommands ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: name + " COMMAND", Short: short, DisableFlagsInUseLine: true}
+	c.AddCommand(subcommands...)
+	requireSubcommand(c)
+	return c
+}
+
+// requireSubcommand makes a command line without a known subcommand of c a usage
+// error. Without a Run function cobra would print help and report success.
+func requireSubcommand(c *cobra.Command) {
+	c.SuggestionsMinimumDistance = 2
+	c.Run = func(*cobra.Command, []string) {}
+	c.Args = func(c *cobra.Command, args []string) error {
+		switch {
+		case len(args) > 0:
+			return unknownCommand(c, args[0])
+		case c.HasParent():
+			return errors.New("a subcommand is required")
+		}
+		return nil
+	}
+}
+
+// unknownCommand returns the error for a word that is no subcommand of c.
+func unknownCommand(c *cobra.Command, word string) error {
+	suggestions := slices.Compact(c.SuggestionsFor(word))
+	if len(suggestions) == 0 {
+		return fmt.Errorf("unknown command %q", word)
+	}
+	return fmt.Errorf("unknown command %q; did you mean %s?", word, strings.Join(suggestions, " or "))
+}
+
+// AvailableCommands returns c and the commands below it that are not hidden.
+func AvailableCommands(c *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{c}
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			all = append(all, AvailableCommands(sub)...)
+		}
+	}
+	return all
+}

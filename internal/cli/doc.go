@@ -1,0 +1,3 @@
+// Package cli contains the parts of the command line that hcp-node-agent and hcp-node-admin share:
+// output, common flags, help, completions, exit codes and generated documentation.
+package cli

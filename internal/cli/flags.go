@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// enum is the value of a flag that has one of a few values.
+type enum struct {
+	value  *string
+	values []string
+}
+
+func (e enum) String() string { return *e.value }
+
+func (e enum) Type() string { return "string" }
+
+func (e enum) Set(value string) error {
+	if !slices.Contains(e.values, value) {
+		return errors.New("must be one of " + strings.Join(e.values, ", "))
+	}
+	*e.value = value
+	return nil
+}
+
+// EnumFlag binds a flag of c and its subcommands that has one of a few values,
+// the first by default.
+func EnumFlag(c *cobra.Command, name, shorthand, usage string, values ...string) *string {
+	value := values[0]
+	c.PersistentFlags().VarP(enum{value: &value, values: values}, name, shorthand, usage)
+	CompleteFlag(c, name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	return &value
+}
+
+// CompleteFlag registers the completion of a flag. It fails only for a flag that
+// does not exist, or that has a completion.
+func CompleteFlag(c *cobra.Command, name string, complete cobra.CompletionFunc) {
+	if err := c.RegisterFlagCompletionFunc(name, complete); err != nil {
+		panic(err)
+	}
+}
+
+// CompleteList completes a comma-separated list of values, each at most once.
+func CompleteList(values []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, text string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		done := text[:strings.LastIndex(text, ",")+1]
+		var completions []cobra.Completion
+		for _, value := range values {
+			if strings.HasPrefix(done+value, text) && !slices.Contains(strings.Split(done, ","), value) {
+				completions = append(completions, done+value)
+			}
+		}
+		return completions, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+}
+
+// CompleteFiles returns a function that completes file names.
+func CompleteFiles() cobra.CompletionFunc {
+	return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
+}
+
+// registerCompletions registers the completion of all flags, chosen by the name of the value in
+// their usage: files, directories, and those in functions.
+func registerCompletions(c *cobra.Command, functions map[string]cobra.CompletionFunc) {
+	directories := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+	common := map[string]cobra.CompletionFunc{
+		"FILE": CompleteFiles(), "KUBECONFIG": CompleteFiles(), "DIR": directories, "DIRECTORY": directories,
+	}
+	c.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+		value, _ := pflag.UnquoteUsage(flag)
+		complete := common[value]
+		if complete == nil {
+			complete = functions[value]
+		}
+		if complete != nil {
+			CompleteFlag(c, flag.Name, complete)
+		}
+	})
+	for _, sub := range c.Commands() {
+		registerCompletions(sub, functions)
+	}
+}

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Program identifies a binary.
+type Program struct {
+	Name    string
+	Version string
+	Verbose string // usage of --verbose
+}
+
+// Streams holds the standard streams.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// RunFunc executes one command line and returns the exit code.
+type RunFunc func(ctx context.Context, args []string, streams Streams) report.Code
+
+// Main runs the process's command line and exits. Signals that request termination end the
+// context of run.
+func Main(run RunFunc) {
+	klog.SetLogger(logr.Discard()) // client-go would write into the progress output
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	code := run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	stop()
+	os.Exit(int(code))
+}
+
+// Execute runs a command line below root. An error before the command itself runs
+// is a usage error.
+func Execute(ctx context.Context, root *cobra.Command, p *Printer, args []string) report.Code {
+	root.SetArgs(append([]string{}, args...)) // with nil cobra takes os.Args
+	command, err := root.ExecuteContextC(ctx)
+	path := command.CommandPath()
+	if err != nil && p.Sink == nil {
+		fmt.Fprintf(p.Err, "%s: %v\nsee: %s --help\n", path, err, path)
+		return report.Usage
+	}
+	p.Failure(path, err)
+	return report.CodeOf(err)
+}

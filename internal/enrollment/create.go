@@ -1,0 +1,96 @@
+package enrollment
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+	"unicode/utf8"
+)
+
+// Lifetimes of join tokens. User data contains an Ignition token, which HyperShift replaces after
+// five and a half hours at the latest.
+const (
+	DefaultLifetime     = 24 * time.Hour
+	MaxLifetime         = 365 * 24 * time.Hour
+	MaxUserDataLifetime = 5 * time.Hour
+)
+
+// Options configures a new join token.
+type Options struct {
+	NodeName  string
+	ClusterCA []byte // PEM bundle
+	Addresses []netip.Addr
+	Labels    []string
+	Taints    []string
+	UserData  []byte        // nil for none
+	Lifetime  time.Duration // 0: DefaultLifetime, or MaxUserDataLifetime with user data
+}
+
+// New creates a join token with a new key, and its enrollment.
+func New(wish Options, now time.Time) (*Token, *Enrollment, error) {
+	lifetime, err := wish.lifetime()
+	if err != nil {
+		return nil, nil, err
+	}
+	authorities, err := CAHashes(wish.ClusterCA)
+	if err != nil {
+		return nil, nil, err
+	}
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, nil, fmt.Errorf("making a key: %w", err)
+	}
+	id := make([]byte, idDigits/2)
+	if _, err := rand.Read(id); err != nil {
+		return nil, nil, fmt.Errorf("making a join token id: %w", err)
+	}
+	t := &Token{
+		ID: hex.EncodeToString(id), NodeName: wish.NodeName, Expires: now.Add(lifetime).UTC().Truncate(time.Second), ClusterCA: authorities,
+		Labels: wish.Labels, Taints: wish.Taints, UserData: wish.UserData, key: private,
+	}
+	c := &Enrollment{ID: t.ID, NodeName: t.NodeName, Expires: t.Expires, ClusterCA: authorities, Addresses: wish.Addresses, key: public}
+	return t, c, checkRoundTrip(t, c)
+}
+
+func (w Options) lifetime() (time.Duration, error) {
+	switch {
+	case !utf8.Valid(w.UserData):
+		return 0, errors.New("the stub is no text")
+	case w.Lifetime == 0 && w.UserData != nil:
+		return MaxUserDataLifetime, nil
+	case w.Lifetime == 0:
+		return DefaultLifetime, nil
+	case w.UserData != nil && w.Lifetime > MaxUserDataLifetime:
+		return 0, fmt.Errorf("a join token with a stub in it can be good for %s at most, as the stub's token is; %s was asked for", MaxUserDataLifetime, w.Lifetime)
+	case w.Lifetime < time.Minute, w.Lifetime > MaxLifetime:
+		return 0, fmt.Errorf("a join token can be good for one minute to %d days; %s was asked for", MaxLifetime/(24*time.Hour), w.Lifetime)
+	}
+	return w.Lifetime, nil
+}
+
+// checkRoundTrip parses the encoded token and enrollment, so that New never returns a token that the
+// host would refuse.
+func checkRoundTrip(t *Token, c *Enrollment) error {
+	token, err := t.Encode()
+	if err != nil {
+		return err
+	}
+	enrollment, err := c.Encode()
+	if err != nil {
+		return err
+	}
+	read, err := ParseToken(token)
+	if err == nil && !bytes.Equal(read.UserData, t.UserData) {
+		err = errors.New("the stub cannot be written as YAML")
+	}
+	_, enrollmentErr := ParseEnrollment(enrollment)
+	if err := errors.Join(err, enrollmentErr); err != nil {
+		return fmt.Errorf("making a join token for %q: %w", shorten(t.NodeName), err)
+	}
+	return nil
+}

@@ -1,0 +1,26 @@
+// Package join token implements join tokens, with which a node joins a cluster without manual
+// approval. Each token has two files.
+//
+// The token file is for the host. It holds an Ed25519 private key and is therefore a secret. The
+// enrollment file is for the approver. It holds the public key, the node's name and the addresses
+// that the node may have, and no secret.
+//
+// With the token's key, the host signs the cluster's CA, the token ID, the node's name and the
+// public key of its CSR. The signature is stored in annotations of the CSR, which can be set only
+// when the CSR is created. The approver verifies the signature with the enrollment.
+package enrollment
+
+// APIVersion is the API version of both documents.
+const APIVersion = "node.hcp-agent.io/v1alpha1"
+
+// Kinds of documents.
+const (
+	KindToken      = "JoinToken"
+	KindEnrollment = "Enrollment"
+)
+
+// Suffixes of the file names.
+const (
+	TokenSuffix      = ".token"
+	EnrollmentSuffix = ".enrollment"
+)

@@ -1,0 +1,58 @@
+package enrollment
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Encode returns the YAML document of the token, including its secrets.
+func (t *Token) Encode() ([]byte, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(t.key)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the join token's key: %w", err)
+	}
+	body, err := yaml.Marshal(document{
+		APIVersion: APIVersion, Kind: KindToken, ID: t.ID, NodeName: t.NodeName, Expires: formatTime(t.Expires), ClusterCA: t.ClusterCA,
+		Labels: t.Labels, Taints: t.Taints, UserData: string(t.UserData), PrivateKey: encodePEM(privateKeyType, der),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encoding the join token: %w", err)
+	}
+	head := "# A secret: who has it can become the node " + t.NodeName + ".\n# On that host: hcp-node-agent join --join-token FILE\n"
+	return append([]byte(head), body...), nil
+}
+
+// Encode returns the YAML document of the enrollment.
+func (c *Enrollment) Encode() ([]byte, error) {
+	der, err := x509.MarshalPKIXPublicKey(c.key)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the enrollment's key: %w", err)
+	}
+	d := document{
+		APIVersion: APIVersion, Kind: KindEnrollment, ID: c.ID, NodeName: c.NodeName, Expires: formatTime(c.Expires), ClusterCA: c.ClusterCA,
+		PublicKey: encodePEM(publicKeyType, der),
+	}
+	if len(c.Addresses) > 0 {
+		addresses := make([]string, 0, len(c.Addresses))
+		for _, address := range c.Addresses {
+			addresses = append(addresses, address.String())
+		}
+		d.Addresses = &addresses
+	}
+	body, err := yaml.Marshal(d)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the enrollment: %w", err)
+	}
+	head := "# No secret. It lets the node " + c.NodeName + " be approved: hcp-node-admin approve --enrollments DIR\n"
+	return append([]byte(head), body...), nil
+}
+
+func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+func encodePEM(kind string, der []byte) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+}

@@ -1,0 +1,93 @@
+package enrollment
+
+import (
+	"crypto"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Annotations of a CSR that identify and prove the join token.
+const (
+	AnnotationID        = "node.hcp-agent.io/join-token-id"
+	AnnotationSignature = "node.hcp-agent.io/join-token-proof"
+)
+
+const (
+	// signatureDomain separates this signature from signatures for other purposes. A change of the signed
+	// data needs another version.
+	signatureDomain  = "hcp-node-agent join token proof v1"
+	signatureVersion = "v1:"
+)
+
+// signedMessage returns the data to sign. Each part is preceded by its length, so that different lists
+// of parts never have the same encoding.
+func signedMessage(authority Hash, id, nodeName string, publicKey crypto.PublicKey) ([]byte, error) {
+	ca, err := authority.decode()
+	if err != nil {
+		return nil, err
+	}
+	der, err := x509.MarshalPKIXPublicKey(publicKey)
+	if err != nil {
+		return nil, fmt.Errorf("encoding public key: %w", err)
+	}
+	key := sha256.Sum256(der)
+	var out []byte
+	for _, part := range [][]byte{[]byte(signatureDomain), ca, []byte(id), []byte(nodeName), key[:]} {
+		out = binary.BigEndian.AppendUint32(out, uint32(len(part))) //nolint:gosec // a name or a hash, never 4 GiB
+		out = append(out, part...)
+	}
+	return out, nil
+}
+
+// Sign returns the annotations for the CSR with this public key, in the cluster with these CAs.
+// The same key always has the same annotations.
+func (t *Token) Sign(cluster []Hash, publicKey crypto.PublicKey) (map[string]string, error) {
+	if err := t.CheckCluster(cluster); err != nil {
+		return nil, err
+	}
+	signed, err := signedMessage(intersection(t.ClusterCA, cluster)[0], t.ID, t.NodeName, publicKey)
+	if err != nil {
+		return nil, fmt.Errorf("proving the join token: %w", err)
+	}
+	signature := ed25519.Sign(t.key, signed)
+	return map[string]string{
+		AnnotationID: t.ID, AnnotationSignature: signatureVersion + base64.StdEncoding.EncodeToString(signature),
+	}, nil
+}
+
+// Verify returns an error unless a CSR's annotations were signed with the enrollment's join
+// token, for this public key, the enrollment's node and the cluster with these CAs. It does not
+// check the expiry.
+func (c *Enrollment) Verify(cluster []Hash, publicKey crypto.PublicKey, annotations map[string]string) error {
+	if err := c.CheckCluster(cluster); err != nil {
+		return err
+	}
+	if id := annotations[AnnotationID]; id != c.ID {
+		return fmt.Errorf("it is of the join token %q, and the enrollment is of %s", shorten(id), c.ID)
+	}
+	text, versioned := strings.CutPrefix(annotations[AnnotationSignature], signatureVersion)
+	if !versioned || len(text) > base64.StdEncoding.EncodedLen(ed25519.SignatureSize) {
+		return fmt.Errorf("its proof is not one of version %s", strings.TrimSuffix(signatureVersion, ":"))
+	}
+	signature, err := base64.StdEncoding.Strict().DecodeString(text)
+	if err != nil || len(signature) != ed25519.SignatureSize {
+		return errors.New("its proof is no signature")
+	}
+	// The annotations do not contain which of the common CAs the node has signed.
+	for _, authority := range intersection(c.ClusterCA, cluster) {
+		signed, err := signedMessage(authority, c.ID, c.NodeName, publicKey)
+		if err != nil {
+			return fmt.Errorf("verifying the proof: %w", err)
+		}
+		if ed25519.Verify(c.key, signed, signature) {
+			return nil
+		}
+	}
+	return fmt.Errorf("its proof was not made with the join token %s for this key, the node %s and this cluster", c.ID, c.NodeName)
+}

@@ -1,0 +1,136 @@
+package enrollment
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func encodeBoth(t testing.TB) (tokenText, enrollmentText string) {
+	t.Helper()
+	token, enrollment := newToken(t, fullOptions(t))
+	a, err := token.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := enrollment.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(a), string(b)
+}
+
+// replaceOnce returns text with old replaced. It fails the test if old does not occur.
+func replaceOnce(t *testing.T, text, old, changed string) string {
+	t.Helper()
+	got := strings.Replace(text, old, changed, 1)
+	if got == text {
+		t.Fatalf("there is no %q in\n%s", old, text)
+	}
+	return got
+}
+
+func TestParsersRejectInvalidDocuments(t *testing.T) {
+	tokenText, enrollmentText := encodeBoth(t)
+	before, rest, _ := strings.Cut(tokenText, "privateKey: |\n")
+	key := strings.TrimSpace(strings.Split(rest, "\n")[1])
+	change := func(text, old, changed string) string { return replaceOnce(t, text, old, changed) }
+	for name, test := range map[string]struct {
+		content    string
+		enrollment bool
+		want       string
+	}{
+		"empty":                           {" \n", false, "reading the join token: it is empty"},
+		"empty enrollment":                {"", true, "reading the enrollment: it is empty"},
+		"not YAML":                        {"{", false, "it is no YAML"},
+		"an enrollment as a join token":   {enrollmentText, false, `kind "Enrollment", and "node.hcp-agent.io/v1alpha1" and "JoinToken" are due`},
+		"a join token as an enrollment":   {tokenText, true, `kind "JoinToken", and`},
+		"another version":                 {change(tokenText, "v1alpha1", "v9"), false, `has apiVersion "node.hcp-agent.io/v9"`},
+		"unknown field":                   {tokenText + "nodename2: x\n", false, "a field is unknown"},
+		"there twice":                     {enrollmentText + "nodeName: worker-8\n", true, "there twice"},
+		"another type":                    {change(enrollmentText, "nodeName: worker", "nodeName: [worker"), true, "it is no YAML"},
+		"two documents":                   {enrollmentText + "---\n" + enrollmentText, true, "more than one document"},
+		"ended document":                  {enrollmentText + "...\n" + enrollmentText, true, "more than one document"},
+		"too long join token":             {tokenText + strings.Repeat("#\n", maxTokenBytes/2), false, "more than 256 KiB"},
+		"too long enrollment":             {enrollmentText + strings.Repeat("#\n", maxEnrollmentBytes/2), true, "more than 16 KiB"},
+		"no id":                           {change(enrollmentText, "\nid: ", "\nid: ''#"), true, `id: "" is not 32`},
+		"long id":                         {change(enrollmentText, "\nid: ", "\nid: aa"), true, "is not 32 hexadecimal digits"},
+		"bad name":                        {change(enrollmentText, "nodeName: worker", "nodeName: Worker"), true, "is not the name of a node"},
+		"long name":                       {change(enrollmentText, "nodeName: worker", "nodeName: "+strings.Repeat("a", 60)), true, "is not the name of a node"},
+		"no expiry":                       {change(enrollmentText, "expires: \"", "expires: \"x"), true, "is not a time like"},
+		"no CA":                           {change(enrollmentText, "clusterCA:\n", "clusterCA: []\n#"), true, ""},
+		"bad hash":                        {change(enrollmentText, "SHA256:", "SHA1:"), true, "clusterCA: \"SHA1:"},
+		"loopback":                        {change(enrollmentText, "192.0.2.7", "127.0.0.1"), true, "no other machine reaches"},
+		"link-local":                      {change(enrollmentText, "192.0.2.7", "169.254.1.1"), true, "no other machine reaches"},
+		"mapped":                          {change(enrollmentText, "192.0.2.7", "::ffff:192.0.2.7"), true, "not a plain IPv4"},
+		"zone":                            {change(enrollmentText, "2001:db8::7", "2001:db8::7%eth0"), true, "not a plain IPv4"},
+		"no address":                      {change(enrollmentText, "192.0.2.7", "worker-7"), true, "addresses: "},
+		"address twice":                   {change(enrollmentText, "2001:db8::7", "192.0.2.7"), true, "is there twice"},
+		"no key":                          {change(enrollmentText, "publicKey", "#"), true, ""},
+		"another kind of key":             {change(enrollmentText, "MCowBQYDK2VwAyEA", "MCowBQYDK2VuAyEA"), true, "publicKey: it is not one Ed25519 key"},
+		"private key damaged":             {change(tokenText, key, "A"+key[1:]), false, "privateKey: it is not one Ed25519 key"},
+		"private key missing":             {before, false, "privateKey: it is not one Ed25519 key"},
+		"a secret in an enrollment":       {enrollmentText + "privateKey: x\n", true, "a secret must not be in an enrollment"},
+		"an enrollment's in a join token": {tokenText + "addresses: []\n", false, "are an enrollment's"},
+		"bad label":                       {change(tokenText, "plain=", "plain"), false, "labels: \"plain\" is not key=value"},
+		"bad taint":                       {change(tokenText, ":NoExecute", ":Never"), false, "taints: \"alone:Never\""},
+		"label twice":                     {change(tokenText, "plain=", "example.com/rack=r1"), false, "is there twice"},
+	} {
+		var err error
+		if test.enrollment {
+			_, err = ParseEnrollment([]byte(test.content))
+		} else {
+			_, err = ParseToken([]byte(test.content))
+		}
+		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") || len(err.Error()) > 600 {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+		if err != nil && (strings.Contains(err.Error(), key) || strings.Contains(err.Error(), "CANARY")) {
+			t.Errorf("%s: the sentence shows a secret: %v", name, err)
+		}
+	}
+	for _, content := range []string{"---\n" + enrollmentText, "# a\n\n---\n" + enrollmentText, strings.ReplaceAll(enrollmentText, "\n", "\r\n")} {
+		if _, err := ParseEnrollment([]byte(content)); err != nil {
+			t.Errorf("%v in\n%s", err, content)
+		}
+	}
+}
+
+func TestParseSummaryRejectsOtherDocuments(t *testing.T) {
+	for _, content := range []string{"", "kind: Secret", "{", "kind: Enrollment"} {
+		if shown, err := ParseSummary([]byte(content), time.Now()); err == nil {
+			t.Errorf("%q is shown as %+v", content, shown)
+		}
+	}
+}
+
+// Arbitrary input must cause an error without a secret, or must be unchanged after encoding and
+// parsing.
+func FuzzParse(f *testing.F) {
+	tokenText, enrollmentText := encodeBoth(f)
+	f.Add([]byte(tokenText))
+	f.Add([]byte(enrollmentText))
+	f.Add([]byte("{kind: Enrollment, a: &a [*a]}"))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		if token, err := ParseToken(content); err == nil {
+			written, err := token.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := ParseToken(written)
+			if err != nil || again.ID != token.ID || !again.key.Equal(token.key) || !again.Expires.Equal(token.Expires) {
+				t.Errorf("%v, then %v: %v", token, again, err)
+			}
+		}
+		if enrollment, err := ParseEnrollment(content); err == nil {
+			written, err := enrollment.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := ParseEnrollment(written)
+			if err != nil || again.ID != enrollment.ID || !again.key.Equal(enrollment.key) || len(again.Addresses) != len(enrollment.Addresses) {
+				t.Errorf("%v, then %v: %v", enrollment, again, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,68 @@
+package enrollment
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"time"
+)
+
+// Token is a join token, the part for the host. Its key and its user data are secrets, which no
+// formatting verb prints.
+type Token struct {
+	ID        string    // 32 hexadecimal digits
+	NodeName  string    // of the only node that can use the token
+	Expires   time.Time // UTC, whole seconds
+	ClusterCA []Hash    // hashes of the CAs that identify the cluster
+	Labels    []string  // key=value, for the Node
+	Taints    []string  // key=value:Effect or key:Effect, for the Node
+	UserData  []byte    // the NodePool's user data; nil if it is passed separately
+
+	key ed25519.PrivateKey
+}
+
+// Enrollment is an enrollment, the part for the approver. It holds no secret.
+type Enrollment struct {
+	ID        string
+	NodeName  string
+	Expires   time.Time
+	ClusterCA []Hash
+	Addresses []netip.Addr // allowed in the node's serving certificate; none: manual approval
+
+	key ed25519.PublicKey
+}
+
+// ErrExpired is wrapped by the errors for expired tokens and enrollments.
+var ErrExpired = errors.New("expired")
+
+// CheckExpiry returns an error that wraps ErrExpired if the token has expired.
+func (t *Token) CheckExpiry(now time.Time) error {
+	return checkExpiry("join token", t.ID, t.NodeName, t.Expires, now)
+}
+
+// CheckExpiry returns an error that wraps ErrExpired if the enrollment has expired.
+func (c *Enrollment) CheckExpiry(now time.Time) error {
+	return checkExpiry("enrollment", c.ID, c.NodeName, c.Expires, now)
+}
+
+func checkExpiry(kind, id, node string, expires, now time.Time) error {
+	if now.Before(expires) {
+		return nil
+	}
+	// The error does not contain now: an approver reports a reason again whenever its text
+	// changes.
+	return fmt.Errorf("the %s %s of %s %w at %s", kind, id, node, ErrExpired, expires.UTC().Format(time.RFC3339))
+}
+
+// String describes the token without its secrets.
+func (t Token) String() string {
+	return fmt.Sprintf("join token %s of %s, until %s", t.ID, t.NodeName, t.Expires.UTC().Format(time.RFC3339))
+}
+
+// Format prints String for every verb of fmt, to keep the secrets out.
+func (t Token) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, t.String()) }
+
+// MarshalJSON encodes String, to keep the secrets out. Encode includes them.
+func (t Token) MarshalJSON() ([]byte, error) { return []byte(fmt.Sprintf("%q", t.String())), nil }

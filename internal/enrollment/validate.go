@@ -1,0 +1,81 @@
+package enrollment
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const idDigits = 32 // of 16 random bytes
+
+func checkID(id string) error {
+	if _, err := hex.DecodeString(id); err != nil || len(id) != idDigits || id != strings.ToLower(id) {
+		return fmt.Errorf("%q is not %d hexadecimal digits", shorten(id), idDigits)
+	}
+	return nil
+}
+
+// CheckNodeName returns an error if Kubernetes does not allow the name for a node. A node name is
+// also the value of a label, so it has at most 63 characters.
+func CheckNodeName(name string) error {
+	subdomain := regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`)
+	if len(name) > 63 || !subdomain.MatchString(name) {
+		return fmt.Errorf("%q is not the name of a node (small letters, digits, - and ., at most 63)", shorten(name))
+	}
+	return nil
+}
+
+// CheckAddress returns an error if the address cannot identify a node.
+func CheckAddress(address netip.Addr) error {
+	switch {
+	case !address.IsValid(), address.Zone() != "", address.Is4In6():
+		return fmt.Errorf("%q is not a plain IPv4 or IPv6 address", address)
+	case address.IsLoopback(), address.IsUnspecified(), address.IsMulticast(), address.IsLinkLocalUnicast():
+		return fmt.Errorf("%s is an address that no other machine reaches a node by", address)
+	}
+	return nil
+}
+
+const maxItems = 64 // of addresses, labels or taints
+
+// checkList checks each element of a list, and that the list has no duplicates.
+func checkList(name string, list []string, check func(string) error) error {
+	if len(list) > maxItems {
+		return fmt.Errorf("%s: there are %d, and at most %d are taken", name, len(list), maxItems)
+	}
+	for i, text := range list {
+		if err := check(text); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if slices.Contains(list[:i], text) {
+			return fmt.Errorf("%s: %q is there twice", name, text)
+		}
+	}
+	return nil
+}
+
+// Syntax of labels and taints (k8s.io/apimachinery/pkg/util/validation).
+const (
+	keyPattern   = `([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?`
+	valuePattern = `([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?`
+)
+
+func checkLabel(text string) error {
+	if !regexp.MustCompile(`^` + keyPattern + `=` + valuePattern + `$`).MatchString(text) {
+		return fmt.Errorf("%q is not key=value of a label", shorten(text))
+	}
+	return nil
+}
+
+func checkTaint(text string) error {
+	if !regexp.MustCompile(`^` + keyPattern + `(=` + valuePattern + `)?:(NoSchedule|PreferNoSchedule|NoExecute)$`).MatchString(text) {
+		return fmt.Errorf("%q is not key=value:Effect of a taint, with the effect NoSchedule, PreferNoSchedule or NoExecute", shorten(text))
+	}
+	return nil
+}
+
+var errInvalidKey = errors.New("it is not one Ed25519 key in PEM form")
