@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,8 +16,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// createImage creates the tree of an image with a few files.
-func createImage(t *testing.T) string {
+// CreateImage creates the tree of an image with a few files.
+func CreateImage(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
 	for _, dir := range []string{"etc", "etc/systemd/system"} {
@@ -34,41 +33,6 @@ func createImage(t *testing.T) string {
 	return root
 }
 
-func listTree(t *testing.T, root string) []string {
-	t.Helper()
-	var lines []string
-	err := filepath.WalkDir(root, func(p string, entry fs.DirEntry, err error) error {
-		if err != nil || p == root {
-			return err
-		}
-		info, err := entry.Info()
-		if err != nil {
-			return err
-		}
-		line := strings.TrimPrefix(p, root) + " " + info.Mode().String()
-		switch {
-		case info.Mode()&fs.ModeSymlink != 0:
-			target, err := os.Readlink(p)
-			if err != nil {
-				return err
-			}
-			line = strings.TrimPrefix(p, root) + " -> " + target
-		case info.Mode().IsRegular():
-			content, err := os.ReadFile(p)
-			if err != nil {
-				return err
-			}
-			line += " " + strings.TrimSpace(string(content))
-		}
-		lines = append(lines, line)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return lines
-}
-
 // storageConfig returns a config with the sections. OWNER in the sections is replaced by
 // the user and group that run the test.
 func storageConfig(sections string) string {
@@ -77,7 +41,7 @@ func storageConfig(sections string) string {
 }
 
 func TestApplyWritesAConfig(t *testing.T) {
-	root := createImage(t)
+	root := CreateImage(t)
 	config := storageConfig(`
 		"directories":[{"path":"/etc/new.d","mode":488,OWNER}],
 		"files":[
@@ -93,10 +57,10 @@ func TestApplyWritesAConfig(t *testing.T) {
 		"/etc drwxr-xr-x", "/etc/link -> /etc/new.d/a", "/etc/new.d drwxr-x---", "/etc/new.d/a -rw------- secret",
 		"/etc/same -rw-r----- same", "/etc/systemd drwxr-xr-x", "/etc/systemd/system drwxr-xr-x", "/etc/there -rw-r--r-- ours",
 	}
-	if diff := cmp.Diff(want, listTree(t, root)); diff != "" {
+	if diff := cmp.Diff(want, ListTree(t, root)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	document, err = Apply(t.Context(), ApplyOptions{Config: writeTempFile(t, []byte(config)), Root: root})
+	document, err = Apply(t.Context(), ApplyOptions{Config: WriteTempFile(t, []byte(config)), Root: root})
 	if err != nil || document.Changes != 0 || document.Entries != 5 {
 		t.Errorf("again: %+v, %v", document, err)
 	}
@@ -129,11 +93,11 @@ func TestApplyFailsAndChangesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			root := test.root
 			if root == "" {
-				root = createImage(t)
+				root = CreateImage(t)
 			}
 			var before []string
 			if test.root == "" {
-				before = listTree(t, root)
+				before = ListTree(t, root)
 			}
 			document, err := Apply(t.Context(), ApplyOptions{Config: "-", Stdin: strings.NewReader(test.config), Root: root})
 			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != test.code || !strings.Contains(report.RemedyOf(err), test.remedy) {
@@ -145,7 +109,7 @@ func TestApplyFailsAndChangesNothing(t *testing.T) {
 			if test.root != "" {
 				return
 			}
-			if diff := cmp.Diff(before, listTree(t, root)); diff != "" {
+			if diff := cmp.Diff(before, ListTree(t, root)); diff != "" {
 				t.Errorf("(-before +after):\n%s", diff)
 			}
 		})
@@ -157,13 +121,13 @@ func TestApplyFailsAndChangesNothing(t *testing.T) {
 
 // A failure must roll back the changes made before it, even if ctx has ended.
 func TestWriteRollsBackOnFailure(t *testing.T) {
-	root := createImage(t)
+	root := CreateImage(t)
 	tree, err := hostfs.OpenTree(root)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tree.Close()
-	before := listTree(t, root)
+	before := ListTree(t, root)
 	ours := func(s ledger.State) ledger.State {
 		uid, gid := os.Geteuid(), os.Getegid()
 		s.UID, s.GID = &uid, &gid
@@ -186,7 +150,7 @@ func TestWriteRollsBackOnFailure(t *testing.T) {
 	if err := apply(t.Context(), changes); err == nil || !strings.Contains(err.Error(), "/etc/none") {
 		t.Errorf("it has not failed: %v", err)
 	}
-	if diff := cmp.Diff(before, listTree(t, root)); diff != "" {
+	if diff := cmp.Diff(before, ListTree(t, root)); diff != "" {
 		t.Errorf("after a failure (-before +after):\n%s", diff)
 	}
 	canceled, cancel := context.WithCancel(t.Context())
@@ -194,7 +158,7 @@ func TestWriteRollsBackOnFailure(t *testing.T) {
 	if err := apply(canceled, changes[:3]); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
-	if diff := cmp.Diff(before, listTree(t, root)); diff != "" {
+	if diff := cmp.Diff(before, ListTree(t, root)); diff != "" {
 		t.Errorf("after an interruption (-before +after):\n%s", diff)
 	}
 }
@@ -216,7 +180,7 @@ func openTestImage(t *testing.T, root string) *imageTree {
 
 // An apply must roll back what a killed apply of another config has written.
 func TestApplyRollsBackAKilledApply(t *testing.T) {
-	root, expected := createImage(t), createImage(t)
+	root, expected := CreateImage(t), CreateImage(t)
 	i := openTestImage(t, root)
 	killed := ledger.FileState([]byte("of the killed one"), 0o600)
 	if _, err := i.ledger.Apply(t.Context(), "entries", []ledger.Change{{Kind: ledger.File, Target: "/etc/there", Desired: killed}}); err != nil {
@@ -229,7 +193,7 @@ func TestApplyRollsBackAKilledApply(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if diff := cmp.Diff(listTree(t, expected), listTree(t, root)); diff != "" {
+	if diff := cmp.Diff(ListTree(t, expected), ListTree(t, root)); diff != "" {
 		t.Errorf("(-without a killed one +with it):\n%s", diff)
 	}
 }

@@ -26,7 +26,7 @@ const disabledUnits = `{"ignition":{"version":"3.2.0"},"systemd":{"units":[
 // imageWithUnit creates an image in which b.service is enabled.
 func imageWithUnit(t *testing.T) string {
 	t.Helper()
-	root := createImage(t)
+	root := CreateImage(t)
 	for _, dir := range []string{"usr/lib/systemd/system", "etc/systemd/system/multi-user.target.wants"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil { //nolint:gosec // as in an image
 			t.Fatal(err)
@@ -50,7 +50,7 @@ func TestApplyDisablesUnits(t *testing.T) {
 		t.Skip("needs systemctl, and root for the owner of unit files")
 	}
 	root := imageWithUnit(t)
-	before := listTree(t, root)
+	before := ListTree(t, root)
 	apply := func(want int) {
 		document, err := Apply(t.Context(), ApplyOptions{Config: "-", Stdin: strings.NewReader(disabledUnits), Root: root})
 		if err != nil || document.Changes != want {
@@ -65,18 +65,18 @@ func TestApplyDisablesUnits(t *testing.T) {
 	if _, err := i.writeConfig(t.Context(), payload); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(before, listTree(t, root)); diff == "" {
+	if diff := cmp.Diff(before, ListTree(t, root)); diff == "" {
 		t.Error("nothing was written")
 	}
 	if err := i.rollBack(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(before, listTree(t, root)); diff != "" {
+	if diff := cmp.Diff(before, ListTree(t, root)); diff != "" {
 		t.Errorf("after an undo (-before +after):\n%s", diff)
 	}
 
 	apply(5) // a.service, the link and its directory, the preset file and its directory
-	got := strings.Join(listTree(t, root), "\n")
+	got := strings.Join(ListTree(t, root), "\n")
 	if strings.Contains(got, ".wants") || !strings.Contains(got, "20-ignition.preset -rw-r--r-- disable b.service\nenable c.service\n") {
 		t.Errorf("the tree after it:\n%s", got)
 	}
@@ -85,13 +85,13 @@ func TestApplyDisablesUnits(t *testing.T) {
 
 func TestApplyWithoutSystemctlChangesNothing(t *testing.T) {
 	root := imageWithUnit(t)
-	before := listTree(t, root)
+	before := ListTree(t, root)
 	t.Setenv("PATH", t.TempDir())
 	_, err := Apply(t.Context(), ApplyOptions{Config: "-", Stdin: strings.NewReader(disabledUnits), Root: root})
 	if report.CodeOf(err) != report.Refused || report.RemedyOf(err) != "dnf install systemd" {
 		t.Errorf("error %v, remedy %q", err, report.RemedyOf(err))
 	}
-	if diff := cmp.Diff(before, listTree(t, root)); diff != "" {
+	if diff := cmp.Diff(before, ListTree(t, root)); diff != "" {
 		t.Errorf("(-before +after):\n%s", diff)
 	}
 }
@@ -99,7 +99,7 @@ func TestApplyWithoutSystemctlChangesNothing(t *testing.T) {
 // An apply waits for a systemctl that a killed apply left running, which holds a
 // lock on the directory of the record.
 func TestApplyWaitsForAnEarlierSystemctl(t *testing.T) {
-	tree, err := hostfs.OpenTree(createImage(t))
+	tree, err := hostfs.OpenTree(CreateImage(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestApplyWaitsForAnEarlierSystemctl(t *testing.T) {
 
 // An interrupt ends the wait for a systemctl that a killed apply left running.
 func TestInterruptEndsTheWaitForAnEarlierSystemctl(t *testing.T) {
-	tree, err := hostfs.OpenTree(createImage(t))
+	tree, err := hostfs.OpenTree(CreateImage(t))
 	if err != nil {
 		t.Fatal(err)
 	}

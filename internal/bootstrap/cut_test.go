@@ -66,7 +66,7 @@ func newCutHost(t *testing.T, images map[string]string) cutHost {
 		} else {
 			runOrFail(t, "cp", "--sparse=always", images[name], image)
 		}
-		noError(t, os.Mkdir(point, 0o700))
+		NoError(t, os.Mkdir(point, 0o700))
 		if out, err := exec.CommandContext(t.Context(), "mount", "-o", "loop,commit=3600", image, point).CombinedOutput(); err != nil {
 			t.Skipf("no loop device can be mounted here: %s", out)
 		}
@@ -80,25 +80,18 @@ func newCutHost(t *testing.T, images map[string]string) cutHost {
 	return h
 }
 
-func noError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // open opens the host as a run of a join does.
 func (h cutHost) open(t *testing.T) *leaving {
 	t.Helper()
 	tree, err := hostfs.OpenTree(h.root)
-	noError(t, err)
+	NoError(t, err)
 	t.Cleanup(func() { tree.Close() })
 	m := &Machine{Tree: tree}
 	m.Ledger, err = ledger.Open(h.stateDir(), m.Drivers())
-	noError(t, err)
+	NoError(t, err)
 	t.Cleanup(func() { m.Ledger.Close() })
 	state, err := ReadState(h.stateDir())
-	noError(t, err)
+	NoError(t, err)
 	state.Config.UserData = filepath.Join(h.firstBoot().Dir, autoJoinUserData) // mount points differ each time
 	return &leaving{machine: m, state: state, dir: h.stateDir()}
 }
@@ -107,30 +100,30 @@ func (h cutHost) open(t *testing.T) *leaving {
 func (h cutHost) prepare(t *testing.T) {
 	t.Helper()
 	if dir := h.firstBoot().Dir; dir != "" {
-		noError(t, os.Mkdir(dir, 0o700))
-		noError(t, os.WriteFile(filepath.Join(dir, autoJoinUserData), []byte("secret"), 0o600))
+		NoError(t, os.Mkdir(dir, 0o700))
+		NoError(t, os.WriteFile(filepath.Join(dir, autoJoinUserData), []byte("secret"), 0o600))
 	}
-	noError(t, os.Mkdir(filepath.Join(h.root, "etc/kubernetes"), 0o700))
+	NoError(t, os.Mkdir(filepath.Join(h.root, "etc/kubernetes"), 0o700))
 	state := State{
 		Config: config.Join{Until: "schedulable"}, NodeName: "worker-7", Hosted: true,
 		PayloadDigest: "ff", LastStep: "schedulable", Started: time.Now(),
 	}
-	noError(t, WriteState(h.stateDir(), state))
-	noError(t, SaveFile(h.stateDir(), UserDataFile, stubOf(t, "a.example.com", "clusters/one", "11")))
-	noError(t, SaveFile(h.stateDir(), PayloadFile, []byte("secret")))
-	noError(t, SaveFile(h.stateDir(), JoinTokenFile, tokenOf(t, certtest.NewCA(t, "ca").PEM, nil, 0)))
+	NoError(t, WriteState(h.stateDir(), state))
+	NoError(t, SaveFile(h.stateDir(), UserDataFile, EncodeUserData(t, "a.example.com", "clusters/one", "11")))
+	NoError(t, SaveFile(h.stateDir(), PayloadFile, []byte("secret")))
+	NoError(t, SaveFile(h.stateDir(), JoinTokenFile, EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, nil, 0)))
 	j := h.open(t)
 	_, err := j.machine.Ledger.TrackExternal(t.Context(), "files", ledger.Change{
 		Kind: ledger.Contents, Target: "/etc/kubernetes/cni", Reason: "plugins write there", Desired: ledger.State{Present: true},
 	})
-	noError(t, err)
+	NoError(t, err)
 	_, err = j.machine.Ledger.Apply(t.Context(), "files", []ledger.Change{{
 		Kind: ledger.File, Target: "/etc/kubernetes/kubelet.conf", Desired: ledger.FileState([]byte("secret"), 0o600),
 	}})
-	noError(t, err)
-	noError(t, os.MkdirAll(filepath.Join(h.root, "etc/kubernetes/cni/net.d"), 0o700))
-	noError(t, os.WriteFile(filepath.Join(h.root, "etc/kubernetes/cni/net.d/whereabouts.kubeconfig"), []byte("secret"), 0o600))
-	noError(t, j.machine.Ledger.Close())
+	NoError(t, err)
+	NoError(t, os.MkdirAll(filepath.Join(h.root, "etc/kubernetes/cni/net.d"), 0o700))
+	NoError(t, os.WriteFile(filepath.Join(h.root, "etc/kubernetes/cni/net.d/whereabouts.kubeconfig"), []byte("secret"), 0o600))
+	NoError(t, j.machine.Ledger.Close())
 	unix.Sync()
 }
 
@@ -144,9 +137,9 @@ func cutVictim(t *testing.T) {
 	j := h.open(t)
 	if verb == "join" {
 		joined := &join{Builder: &Builder{Dir: j.dir, State: j.state, Config: j.state.Config, Machine: j.machine, NodeName: "worker-7"}}
-		noError(t, joined.finish(true))
+		NoError(t, joined.finish(true))
 	} else {
-		noError(t, j.run(t.Context(), cutLeave(), h.firstBoot()))
+		NoError(t, j.run(t.Context(), cutLeave(), h.firstBoot()))
 	}
 	fmt.Println("complete")
 }
@@ -169,12 +162,12 @@ func cutLeave() []steps.Step[*leaving] {
 func (h cutHost) boot(t *testing.T) string {
 	t.Helper()
 	state, err := ReadState(h.stateDir())
-	noError(t, err)
+	NoError(t, err)
 	if state.Exists() {
 		return state.Phase()
 	}
 	_, found, err := h.firstBoot().Configure(config.Defaults())
-	noError(t, err)
+	NoError(t, err)
 	if found {
 		return "joining"
 	}
@@ -186,7 +179,7 @@ func (h cutHost) secrets(t *testing.T) []string {
 	t.Helper()
 	var names []string
 	for _, disk := range []string{"etc", "var"} {
-		noError(t, filepath.WalkDir(filepath.Join(h.root, disk), func(p string, entry os.DirEntry, err error) error {
+		NoError(t, filepath.WalkDir(filepath.Join(h.root, disk), func(p string, entry os.DirEntry, err error) error {
 			if err == nil && entry.Type().IsRegular() {
 				name, _ := filepath.Rel(h.root, p)
 				names = append(names, name)

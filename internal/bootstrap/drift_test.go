@@ -16,22 +16,22 @@ import (
 func TestDriftIsReportedByServiceAndStatus(t *testing.T) {
 	dir, made := t.TempDir(), filepath.Join(t.TempDir(), "made")
 	tree, err := hostfs.OpenTree("/")
-	noError(t, err)
+	NoError(t, err)
 	defer tree.Close()
 	l, err := ledger.Open(dir, (&Machine{Tree: tree}).Drivers())
-	noError(t, err)
+	NoError(t, err)
 	want := ledger.FileState([]byte("of the join"), 0o600)
 	uid, gid := os.Geteuid(), os.Getegid()
 	want.UID, want.GID = &uid, &gid
 	_, err = l.Apply(t.Context(), "files", []ledger.Change{{Kind: ledger.File, Target: made, Desired: want}})
-	noError(t, err)
-	noError(t, l.Close())
+	NoError(t, err)
+	NoError(t, l.Close())
 	s := &nodeWatcher{RunOptions: RunOptions{Options: Options{StateDir: dir}}}
 	for _, step := range []struct {
 		content string
 		drift   bool
 	}{{"of the join", false}, {"of somebody", true}, {"of the join", false}} {
-		noError(t, os.WriteFile(made, []byte(step.content), 0o600))
+		NoError(t, os.WriteFile(made, []byte(step.content), 0o600))
 		found, err := s.checkDrift(t.Context())
 		if err != nil || (len(found) > 0) != step.drift {
 			t.Fatalf("%q: the service finds %+v, %v", step.content, found, err)
@@ -40,7 +40,7 @@ func TestDriftIsReportedByServiceAndStatus(t *testing.T) {
 			t.Errorf("%q: the service finds %+v", step.content, found[0])
 		}
 		document, err := Status(t.Context(), Options{StateDir: dir})
-		noError(t, err)
+		NoError(t, err)
 		err = document.Err()
 		code := report.Success
 		if step.drift {

@@ -139,7 +139,7 @@ func TestAutoJoinRemovesFilesAfterJoin(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			var story events
+			var story Events
 			for _, file := range []string{"stub.ign", "node.token"} {
 				writeFileWithTime(t, dir, file, 0o600, test.written)
 			}
@@ -182,7 +182,7 @@ func TestLeaveRemovesAutoJoinFiles(t *testing.T) {
 			if used {
 				state.Config = config.Join{UserData: stub, JoinToken: token}
 			}
-			var story events
+			var story Events
 			AutoJoin{Dir: dir}.RemoveAfterLeave(state, report.Log{Sink: &story})
 			left, err := filepath.Glob(dir + "/*")
 			if err != nil || (len(left) == 0) != used || len(story) != 2 {
@@ -194,63 +194,5 @@ func TestLeaveRemovesAutoJoinFiles(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// A leave that a reboot interrupted must not become a join, and a partially
-// restored host must not be watched.
-func TestServiceDoesNotJoinDuringALeave(t *testing.T) {
-	for _, finished := range []time.Time{{}, time.Now()} {
-		dir := t.TempDir()
-		stub := writeFileWithTime(t, dir, "stub.ign", 0o600, time.Now().Add(time.Hour))
-		state := State{Started: time.Now(), Finished: finished, LastStep: "identity", Leaving: time.Now()}
-		if err := WriteState(dir, state); err != nil {
-			t.Fatal(err)
-		}
-		for name, run := range map[string]func() error{
-			"service": func() error {
-				return Run(t.Context(), RunOptions{Options: Options{StateDir: dir}, AutoJoin: AutoJoin{Dir: dir}})
-			},
-			"join": func() error {
-				_, err := Join(t.Context(), Options{StateDir: dir, Config: config.Defaults()})
-				return err
-			},
-			"join that the service begins": func() error {
-				_, err := Join(t.Context(), Options{StateDir: dir, Config: config.Join{UserData: stub}, Service: true})
-				return err
-			},
-		} {
-			err := run()
-			if report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), "hcp-node-agent leave") || (attempt{err: err}).isRetryable() {
-				t.Errorf("%s, finished %v: %v", name, !finished.IsZero(), err)
-			}
-		}
-	}
-}
-
-// If an administrator names a cluster, the host joins it instead of finishing the
-// leave. The join starts over, because the leave may have undone any part of the
-// last join.
-func TestJoinAfterAnUnfinishedLeaveStartsOver(t *testing.T) {
-	dir := t.TempDir()
-	stub := filepath.Join(t.TempDir(), "stub.ign")
-	if err := os.WriteFile(stub, stubOf(t, "a.example.com", "clusters/one", "11"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	left := State{Started: time.Now(), Finished: time.Now(), LastStep: "schedulable", Leaving: time.Now(), PayloadDigest: "ff", PayloadConfigHash: "11", PayloadSourceDigest: "aa"}
-	if err := WriteState(dir, left); err != nil {
-		t.Fatal(err)
-	}
-	j, err := prepareJoin(Options{StateDir: dir, Config: config.Join{UserData: stub}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	j.Machine = &Machine{}
-	if err := j.recordStart(); err != nil {
-		t.Fatal(err)
-	}
-	state, err := ReadState(dir)
-	if err != nil || state.Phase() != "joining" || state.PayloadDigest+state.PayloadConfigHash+state.PayloadSourceDigest != "" {
-		t.Errorf("phase %q, payload %q, %v", state.Phase(), state.PayloadDigest, err)
 	}
 }

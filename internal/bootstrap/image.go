@@ -17,6 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // rollbackDir is the directory in the tree that contains the rollback data of an
@@ -77,7 +78,7 @@ func (i *imageTree) awaitSystemctl(ctx context.Context, log report.Log) error {
 			return fmt.Errorf("locking %s: %w", rollbackDir, err)
 		}
 		log.Wait("for systemctl of a killed apply to exit", "")
-		if err := sleep(ctx, 50*time.Millisecond); err != nil {
+		if err := sleep.For(ctx, 50*time.Millisecond); err != nil {
 			return fmt.Errorf("waiting for systemctl of a killed apply: %w", err)
 		}
 	}

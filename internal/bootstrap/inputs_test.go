@@ -4,8 +4,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -13,38 +11,12 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-const uuid = "0b4fbd3e-0f8a-4e2e-9a39-a4d4c1e5ba45" // a token that no server accepts
-
-// stubOf returns encoded user data for a server.
-func stubOf(t *testing.T, endpoint, pool, hash string) []byte {
-	t.Helper()
-	stub, err := ignition.NewUserData(ignition.Values{Endpoint: endpoint, Token: []byte(uuid), CA: certtest.NewCA(t, "ca").PEM, NodePool: pool, Hash: hash})
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := stub.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return content
-}
-
-func writeTempFile(t *testing.T, content []byte) string {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "input")
-	if err := os.WriteFile(name, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return name
-}
-
 func TestReadInputs(t *testing.T) {
-	stub := stubOf(t, "given.example.com", "clusters/given", "11")
-	kept := stubOf(t, "kept.example.com", "clusters/kept", "22")
+	stub := EncodeUserData(t, "given.example.com", "clusters/given", "11")
+	kept := EncodeUserData(t, "kept.example.com", "clusters/kept", "22")
 	begun := State{Started: time.Now()}
 	for name, test := range map[string]struct {
 		config   config.Join
@@ -56,15 +28,15 @@ func TestReadInputs(t *testing.T) {
 		host     string
 		approver string
 	}{
-		"file":                  {config: config.Join{UserData: writeTempFile(t, stub)}, pool: "clusters/given", host: "given.example.com"},
+		"file":                  {config: config.Join{UserData: WriteTempFile(t, stub)}, pool: "clusters/given", host: "given.example.com"},
 		"standard input":        {config: config.Join{UserData: "-"}, stdin: string(stub), pool: "clusters/given", host: "given.example.com"},
-		"a new stub wins":       {config: config.Join{UserData: writeTempFile(t, stub)}, state: begun, kept: kept, pool: "clusters/given", host: "given.example.com"},
-		"values win over it":    {config: config.Join{UserData: writeTempFile(t, stub), Endpoint: "other.example.com:8443", NodePool: "clusters/other"}, pool: "clusters/other", host: "other.example.com:8443"},
-		"values alone":          {config: config.Join{Endpoint: "alone.example.com", TokenFile: writeTempFile(t, []byte(uuid+"\n")), CAFile: writeTempFile(t, certtest.NewCA(t, "ca").PEM)}, host: "alone.example.com"},
+		"a new stub wins":       {config: config.Join{UserData: WriteTempFile(t, stub)}, state: begun, kept: kept, pool: "clusters/given", host: "given.example.com"},
+		"values win over it":    {config: config.Join{UserData: WriteTempFile(t, stub), Endpoint: "other.example.com:8443", NodePool: "clusters/other"}, pool: "clusters/other", host: "other.example.com:8443"},
+		"values alone":          {config: config.Join{Endpoint: "alone.example.com", TokenFile: WriteTempFile(t, []byte(UUID+"\n")), CAFile: WriteTempFile(t, certtest.NewCA(t, "ca").PEM)}, host: "alone.example.com"},
 		"goes on":               {state: begun, kept: kept, pool: "clusters/kept", host: "kept.example.com"},
 		"goes on, with a value": {config: config.Join{NodePool: "clusters/other"}, state: begun, kept: kept, pool: "clusters/other", host: "kept.example.com"},
 		"was finished":          {state: begun},
-		"approver":              {config: config.Join{UserData: writeTempFile(t, stub), ApproveWith: "-"}, stdin: "kubeconfig", pool: "clusters/given", host: "given.example.com", approver: "kubeconfig"},
+		"approver":              {config: config.Join{UserData: WriteTempFile(t, stub), ApproveWith: "-"}, stdin: "kubeconfig", pool: "clusters/given", host: "given.example.com", approver: "kubeconfig"},
 		"resumed": {
 			config: config.Join{UserData: "/gone/stub.ign", Endpoint: "older.example.com", TokenFile: "/gone/token", CAFile: "/gone/ca", ApproveWith: "/gone/kubeconfig"},
 			state:  begun, kept: kept, resume: true, pool: "clusters/kept", host: "kept.example.com",
@@ -99,7 +71,7 @@ func TestReadInputs(t *testing.T) {
 }
 
 func TestReadInputsRefuses(t *testing.T) {
-	stub := writeTempFile(t, stubOf(t, "given.example.com", "clusters/given", "11"))
+	stub := WriteTempFile(t, EncodeUserData(t, "given.example.com", "clusters/given", "11"))
 	broken := iotest.ErrReader(errors.New("broken pipe"))
 	for name, test := range map[string]struct {
 		config config.Join
@@ -111,15 +83,15 @@ func TestReadInputsRefuses(t *testing.T) {
 		"standard input twice": {config.Join{UserData: "-", ApproveWith: "-"}, nil, "not several", "join --help"},
 		"missing file":         {config.Join{UserData: "/gone/stub.ign"}, nil, "reading --user-data: open /gone/stub.ign", "join --help"},
 		"a directory":          {config.Join{UserData: t.TempDir()}, nil, "reading --user-data: ", "join --help"},
-		"empty file":           {config.Join{UserData: writeTempFile(t, nil)}, nil, "input\" is empty", "join --help"},
+		"empty file":           {config.Join{UserData: WriteTempFile(t, nil)}, nil, "input\" is empty", "join --help"},
 		"empty standard input": {config.Join{UserData: "-"}, strings.NewReader(""), "standard input is empty", "join --help"},
 		"broken input":         {config.Join{UserData: "-"}, broken, "broken pipe", "join --help"},
 		"too much":             {config.Join{UserData: "-"}, io.LimitReader(endless{}, maxInputSize+1), "more than 32 MiB", "join --help"},
-		"no stub":              {config.Join{UserData: writeTempFile(t, []byte("hello"))}, nil, "it is not JSON", "get secret user-data-"},
+		"no stub":              {config.Join{UserData: WriteTempFile(t, []byte("hello"))}, nil, "it is not JSON", "get secret user-data-"},
 		"missing approver":     {config.Join{UserData: stub, ApproveWith: "/gone/kubeconfig"}, nil, "reading --approve-with", "join --help"},
 		"missing token":        {config.Join{UserData: stub, TokenFile: "/gone/token"}, nil, "reading --token-file", "join --help"},
 		"missing CA":           {config.Join{UserData: stub, CAFile: "/gone/ca"}, nil, "reading --ca-file", "join --help"},
-		"token from stdin":     {config.Join{UserData: stub, TokenFile: "-"}, strings.NewReader(uuid), "reading --token-file: it cannot be standard input", "join --help"},
+		"token from stdin":     {config.Join{UserData: stub, TokenFile: "-"}, strings.NewReader(UUID), "reading --token-file: it cannot be standard input", "join --help"},
 		"endpoint without CA":  {config.Join{Endpoint: "a.example.com"}, nil, "which CA", "ca.crt"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +99,7 @@ func TestReadInputsRefuses(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Usage || !strings.Contains(report.RemedyOf(err), test.remedy) {
 				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 			}
-			if err != nil && strings.Contains(err.Error()+report.RemedyOf(err), uuid) {
+			if err != nil && strings.Contains(err.Error()+report.RemedyOf(err), UUID) {
 				t.Error("the error shows the token")
 			}
 		})

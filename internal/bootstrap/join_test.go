@@ -76,45 +76,12 @@ func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 	}
 }
 
-// The state of a cloned machine is not valid on its clone.
-func TestCheckMachineIDRefusesAClonedState(t *testing.T) {
-	stub, err := ignition.ParseUserData(stubOf(t, "a.example.com", "clusters/one", "11"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	first := &join{Builder: &Builder{Dir: dir, Inputs: Inputs{UserData: stub}, Machine: &Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
-	if err := first.recordStart(); err != nil {
-		t.Fatal(err)
-	}
-	state, err := ReadState(dir)
-	if err != nil || !state.Exists() || state.MachineID != "one" || state.NodePool != "clusters/one" || state.ConfigHash != "11" || !state.Hosted {
-		t.Fatalf("state %+v, %v", state, err)
-	}
-	kept, err := LoadFile(dir, UserDataFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again, err := ignition.ParseUserData(kept); err != nil || !again.HasToken() || again.Source.Host != "a.example.com" {
-		t.Errorf("kept stub %s, %v", again, err)
-	}
-	again := &join{Builder: &Builder{Dir: dir, State: state, Machine: &Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
-	if err := again.recordStart(); err != nil || !again.State.Started.Equal(state.Started) {
-		t.Errorf("going on: %v, begun %v and %v", err, state.Started, again.State.Started)
-	}
-	clone := &join{Builder: &Builder{Dir: dir, State: state, Machine: &Machine{Facts: hostinfo.Facts{MachineID: "two"}}}}
-	err = clone.recordStart()
-	if report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), "rm -rf "+dir) {
-		t.Errorf("clone: %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
-	}
-}
-
 func TestFinishRemovesTheUserData(t *testing.T) {
 	for changed, want := range map[bool]string{
 		true:  "head  worker-7 is Ready",
 		false: "head  worker-7 is Ready; all was as it should be, nothing was changed",
 	} {
-		var story events
+		var story Events
 		j := &join{Builder: &Builder{Config: config.Join{Until: "ready"}, Dir: t.TempDir(), Sink: &story, NodeName: "worker-7", State: State{Started: time.Now(), Hosted: true}}}
 		if err := SaveFile(j.Dir, UserDataFile, []byte("secret")); err != nil {
 			t.Fatal(err)

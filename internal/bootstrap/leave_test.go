@@ -83,29 +83,6 @@ func TestDrainFailureSuggestsNoDrain(t *testing.T) {
 	}
 }
 
-func TestRemoveRecordsRemovesTheAgentsFiles(t *testing.T) {
-	dir := t.TempDir()
-	l, err := ledger.Open(dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	for _, name := range []string{PayloadFile, OverridesFile, UserDataFile, StateFile} {
-		if err := SaveFile(dir, name, []byte("secret")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := SaveFile(filepath.Join(dir, KeyDir), "kubelet.key", []byte("secret")); err != nil {
-		t.Fatal(err)
-	}
-	if err := (&Machine{Ledger: l}).RemoveRecords(dir); err != nil {
-		t.Fatal(err)
-	}
-	if left := listTree(t, dir); left != nil {
-		t.Errorf("left: %q", left)
-	}
-}
-
 // An interrupted leave must be reported as an interruption, not as a failure to
 // repair.
 func TestUndoFailureHasResumeCommand(t *testing.T) {

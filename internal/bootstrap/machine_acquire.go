@@ -8,6 +8,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // LockResult describes how a run acquired the lock on the host.
@@ -36,7 +37,7 @@ func AcquireLock(ctx context.Context, stateDir string, sink report.Sink, service
 			log.Wait("for another hcp-node-agent to end, which is changing this host", "hcp-node-agent status # shows how far it is")
 		}
 		t.Waited = true
-		if sleep(ctx, time.Second) != nil {
+		if sleep.For(ctx, time.Second) != nil {
 			return nil, t, report.ExplainInterruption(ctx, ledger.ErrLocked)
 		}
 	}

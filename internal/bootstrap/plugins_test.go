@@ -11,36 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
-
-// writeTree creates files below a root, with their directories.
-func writeTree(t *testing.T, root string, files map[string]string) {
-	t.Helper()
-	for name, content := range files {
-		p := filepath.Join(root, name)
-		noError(t, os.MkdirAll(filepath.Dir(p), 0o755))     //nolint:gosec // as on a host
-		noError(t, os.WriteFile(p, []byte(content), 0o755)) //nolint:gosec // as on a host
-	}
-}
-
-// hostIn returns a host below root with a ledger of its own, which the test
-// closes.
-func hostIn(t *testing.T, root string) *Machine {
-	t.Helper()
-	tree, err := hostfs.OpenTree(root)
-	noError(t, err)
-	t.Cleanup(func() { _ = tree.Close() })
-	m := &Machine{Tree: tree, Bridge: &migrate.Driver{Tree: tree}, Plugin: &networkplugin.Driver{}}
-	m.Ledger, err = ledger.Open(t.TempDir(), m.Drivers())
-	noError(t, err)
-	t.Cleanup(func() { _ = m.Ledger.Close() })
-	return m
-}
 
 func TestLeaveRemovesWhatTheNodeCreatedAndKeepsTheRest(t *testing.T) {
 	if os.Geteuid() != 0 {
@@ -60,25 +32,25 @@ func TestLeaveRemovesWhatTheNodeCreatedAndKeepsTheRest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			// An undo deletes empty bridges that were created after the join.
 			runtime.LockOSThread()
-			noError(t, unix.Unshare(unix.CLONE_NEWNET))
+			NoError(t, unix.Unshare(unix.CLONE_NEWNET))
 			root := t.TempDir()
-			writeTree(t, root, before)
-			noError(t, os.MkdirAll(filepath.Join(root, "var/lib/kubelet"), 0o750)) // an RPM contains it
-			m := hostIn(t, root)
+			WriteTree(t, root, before)
+			NoError(t, os.MkdirAll(filepath.Join(root, "var/lib/kubelet"), 0o750)) // an RPM contains it
+			m := OpenMachineIn(t, root)
 			m.SharedContents.Purge = purge
-			var story events
+			var story Events
 			l := &leaving{machine: m, sink: &story}
-			noError(t, RecordSnapshots(t.Context(), m.Ledger, m.Tree, nil))
+			NoError(t, RecordSnapshots(t.Context(), m.Ledger, m.Tree, nil))
 			if drift, err := m.Ledger.Drift(t.Context()); err != nil || len(drift) > 0 {
 				t.Errorf("drift before anything changed: %v, %v", drift, err)
 			}
-			writeTree(t, root, since)
+			WriteTree(t, root, since)
 
 			document := &LeaveDocument{}
 			_, err := undoStep(document)(t.Context(), l, report.Log{Sink: &story})
-			noError(t, err)
+			NoError(t, err)
 			var left, kept []string
-			noError(t, filepath.WalkDir(root, func(p string, entry os.DirEntry, err error) error {
+			NoError(t, filepath.WalkDir(root, func(p string, entry os.DirEntry, err error) error {
 				if err == nil && !entry.IsDir() {
 					content, readErr := os.ReadFile(p)
 					left = append(left, strings.TrimPrefix(p, root+"/")+": "+string(content))

@@ -46,7 +46,7 @@ func TestJoinRestartsKubeletWhenTheNodeWasDeleted(t *testing.T) {
 			}))
 			defer server.Close()
 			ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-			kubeconfig := writeTempFile(t, fmt.Appendf(nil, `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
+			kubeconfig := WriteTempFile(t, fmt.Appendf(nil, `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
 				clusters: [{name: c, cluster: {server: "%s", certificate-authority-data: %s}}], users: [{name: u, user: {token: t}}]}`,
 				server.URL, base64.StdEncoding.EncodeToString(ca)))
 			j := &join{Builder: &Builder{NodeName: "worker-0", State: State{Registered: test.registered}}}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
 
@@ -58,7 +59,7 @@ func Run(ctx context.Context, options RunOptions) error {
 // joinWithRetry joins the host to the cluster, however long that takes.
 func joinWithRetry(ctx context.Context, options RunOptions) error {
 	return retrier{
-		sink: options.Sink, try: options.tryJoin, fingerprint: options.AutoJoin.Fingerprint, wait: sleep, setStatus: report.SystemdNotifier{}.Status,
+		sink: options.Sink, try: options.tryJoin, fingerprint: options.AutoJoin.Fingerprint, wait: sleep.For, setStatus: report.SystemdNotifier{}.Status,
 	}.run(ctx)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,13 +12,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
-
-// events is a Sink that formats each event as one line.
-type events []string
-
-func (e *events) Emit(event report.Event) {
-	*e = append(*e, strings.TrimSpace(fmt.Sprintf("%s %s %s", event.Kind, event.Step, event.Message)))
-}
 
 // stepEnd describes how a step of a script ends.
 type stepEnd struct {
@@ -95,7 +87,7 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 
 func TestRunReportsHowEachStepEnded(t *testing.T) {
 	var ran []string
-	var story events
+	var story Events
 	j := &join{Builder: &Builder{Config: config.Join{Until: "identity", Skip: []string{"packages"}}, Dir: t.TempDir(), Sink: &story, Machine: &Machine{}}}
 	list := scriptedSteps(&ran, map[string]stepEnd{
 		"fetch": {outcome: steps.Outcome{Summary: "80 files", Changed: true}},
@@ -105,7 +97,7 @@ func TestRunReportsHowEachStepEnded(t *testing.T) {
 	if !did || err == nil || err.Error() != "files: disk is full" {
 		t.Errorf("changed %t, %v", did, err)
 	}
-	want := events{
+	want := Events{
 		"start preflight", "same preflight fine", "start fetch", "ok fetch 80 files", "start plan", "same plan fine",
 		"start admission", "same admission fine", "start packages", "skip packages left out on request",
 		"start files", "fail files disk is full",

@@ -2,7 +2,6 @@ package bootstrap
 
 import (
 	"os"
-	"slices"
 	"testing"
 	"time"
 
@@ -46,15 +45,5 @@ func TestPluginStateIsRecordedOnceAndOnlyBeforeThePluginRuns(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestOVNDirectoriesAreRestored(t *testing.T) {
-	for _, dir := range []string{
-		"/var/lib/ovn-ic", "/var/lib/ovn", "/var/log/ovn", "/var/log/ovn-kubernetes", "/run/ovn-ic", "/run/ovn", "/run/ovn-kubernetes",
-	} {
-		if !slices.Contains(ExternalDirs(), dir) {
-			t.Errorf("leave does not restore %s", dir)
-		}
 	}
 }

@@ -2,7 +2,6 @@ package bootstrap
 
 import (
 	"net/url"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,7 +9,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
 func TestRequiredEndpoints(t *testing.T) {
@@ -49,18 +47,5 @@ func TestRequiredEndpoints(t *testing.T) {
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-	}
-}
-
-func TestEnablesOVSConfiguration(t *testing.T) {
-	unit := func(name, enabled string) *ignition.Plan {
-		return &ignition.Plan{Units: []ledger.Change{{Kind: ledger.Unit, Target: name, Desired: ledger.State{Present: true, Enabled: enabled}}}}
-	}
-	got := []bool{
-		enablesOVSConfiguration(unit("ovs-configuration.service", "enabled")), enablesOVSConfiguration(unit("ovs-configuration.service", "disabled")),
-		enablesOVSConfiguration(unit("other.service", "enabled")), enablesOVSConfiguration(&ignition.Plan{}), enablesOVSConfiguration(nil),
-	}
-	if want := []bool{true, false, false, false, false}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -1,0 +1,60 @@
+package bootstrap
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+func TestJoinTokenOfAnotherNodeOrClusterIsRefused(t *testing.T) {
+	ca := certtest.NewCA(t, "ca").PEM
+	good, err := enrollment.ParseToken(EncodeJoinToken(t, ca, nil, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := enrollment.ParseToken(EncodeJoinToken(t, ca, nil, 2*time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		token  *enrollment.Token
+		node   string
+		ca     []byte
+		want   string
+		remedy string
+	}{
+		"fits":            {good, "worker-7", ca, "", ""},
+		"none":            {nil, "worker-8", ca, "", ""},
+		"another node":    {good, "worker-8", ca, "is for the node worker-7, and this node is worker-8", "hostnamectl set-hostname worker-7"},
+		"another cluster": {good, "worker-7", certtest.NewCA(t, "ca").PEM, "cannot be used with https://api.example.com:6443: the join token " + good.ID + " is for another cluster", "token create"},
+	} {
+		j := &Builder{NodeName: test.node, Inputs: Inputs{JoinToken: test.token}, State: State{APIServer: "https://api.example.com:6443", APIServerCA: test.ca}}
+		err := j.checkJoinToken()
+		if (err == nil) != (test.want == "") || (err != nil && (!strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), test.remedy))) {
+			t.Errorf("%s: %v, code %d, remedy %q", name, err, report.CodeOf(err), report.RemedyOf(err))
+		}
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	annotate := func(of *enrollment.Token) (map[string]string, error) {
+		return (&Builder{Inputs: Inputs{JoinToken: of}, State: State{APIServerCA: ca}}).csrAnnotations()(&key.PublicKey)
+	}
+	if proof, err := annotate(good); err != nil || proof[enrollment.AnnotationID] != good.ID {
+		t.Errorf("proof %v, %v", proof, err)
+	}
+	if _, err := annotate(old); report.CodeOf(err) != report.CredentialRefused || !strings.Contains(err.Error(), "by this host's clock") {
+		t.Errorf("expired: %v", err)
+	}
+	if (&Builder{}).csrAnnotations() != nil {
+		t.Error("a join without a token annotates")
+	}
+}

@@ -1,0 +1,135 @@
+package bootstrap
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+func ListTree(t *testing.T, root string) []string {
+	t.Helper()
+	var lines []string
+	err := filepath.WalkDir(root, func(p string, entry fs.DirEntry, err error) error {
+		if err != nil || p == root {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		line := strings.TrimPrefix(p, root) + " " + info.Mode().String()
+		switch {
+		case info.Mode()&fs.ModeSymlink != 0:
+			target, err := os.Readlink(p)
+			if err != nil {
+				return err
+			}
+			line = strings.TrimPrefix(p, root) + " -> " + target
+		case info.Mode().IsRegular():
+			content, err := os.ReadFile(p)
+			if err != nil {
+				return err
+			}
+			line += " " + strings.TrimSpace(string(content))
+		}
+		lines = append(lines, line)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
+func NoError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+const UUID = "0b4fbd3e-0f8a-4e2e-9a39-a4d4c1e5ba45" // a token that no server accepts
+
+// EncodeUserData returns encoded user data for a server.
+func EncodeUserData(t *testing.T, endpoint, pool, hash string) []byte {
+	t.Helper()
+	stub, err := ignition.NewUserData(ignition.Values{Endpoint: endpoint, Token: []byte(UUID), CA: certtest.NewCA(t, "ca").PEM, NodePool: pool, Hash: hash})
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := stub.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+func WriteTempFile(t *testing.T, content []byte) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "input")
+	if err := os.WriteFile(name, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// EncodeJoinToken returns an encoded join token that was created the given time ago.
+func EncodeJoinToken(t *testing.T, ca, stub []byte, ago time.Duration) []byte {
+	t.Helper()
+	made, _, err := enrollment.New(enrollment.Options{
+		NodeName: "worker-7", ClusterCA: ca, Labels: []string{"rack=r1", "zone=z1"}, Taints: []string{"dedicated=gpu:NoSchedule", "x:NoExecute"}, UserData: stub,
+		Lifetime: time.Hour,
+	}, time.Now().Add(-ago))
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := made.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// WriteTree creates files below a root, with their directories.
+func WriteTree(t *testing.T, root string, files map[string]string) {
+	t.Helper()
+	for name, content := range files {
+		p := filepath.Join(root, name)
+		NoError(t, os.MkdirAll(filepath.Dir(p), 0o755))     //nolint:gosec // as on a host
+		NoError(t, os.WriteFile(p, []byte(content), 0o755)) //nolint:gosec // as on a host
+	}
+}
+
+// OpenMachineIn returns a host below root with a ledger of its own, which the test
+// closes.
+func OpenMachineIn(t *testing.T, root string) *Machine {
+	t.Helper()
+	tree, err := hostfs.OpenTree(root)
+	NoError(t, err)
+	t.Cleanup(func() { _ = tree.Close() })
+	m := &Machine{Tree: tree, Bridge: &migrate.Driver{Tree: tree}, Plugin: &networkplugin.Driver{}}
+	m.Ledger, err = ledger.Open(t.TempDir(), m.Drivers())
+	NoError(t, err)
+	t.Cleanup(func() { _ = m.Ledger.Close() })
+	return m
+}
+
+// Events is a Sink that formats each event as one line.
+type Events []string
+
+func (e *Events) Emit(event report.Event) {
+	*e = append(*e, strings.TrimSpace(fmt.Sprintf("%s %s %s", event.Kind, event.Step, event.Message)))
+}

@@ -1,0 +1,94 @@
+package bootstrap
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+func TestReadJoinToken(t *testing.T) {
+	ca := certtest.NewCA(t, "ca").PEM
+	stub := EncodeUserData(t, "token.example.com", "clusters/token", "33")
+	other := EncodeUserData(t, "given.example.com", "clusters/given", "11")
+	plain, withStub := EncodeJoinToken(t, ca, nil, 0), EncodeJoinToken(t, ca, stub, 0)
+	old := EncodeJoinToken(t, ca, nil, 2*time.Hour)
+	begun := State{Started: time.Now()}
+	joined := State{Started: time.Now(), Finished: time.Now()}
+	for name, test := range map[string]struct {
+		config config.Join
+		state  State
+		kept   []byte
+		resume bool
+		stdin  string
+		pool   string // NodePool in the user data that is used
+		there  bool   // whether there is a join token
+		want   string // part of the error
+		code   report.Code
+	}{
+		"none":                    {config: config.Join{UserData: WriteTempFile(t, other)}, pool: "clusters/given"},
+		"beside a stub":           {config: config.Join{UserData: WriteTempFile(t, other), JoinToken: WriteTempFile(t, plain)}, pool: "clusters/given", there: true},
+		"its own stub":            {config: config.Join{JoinToken: WriteTempFile(t, withStub)}, pool: "clusters/token", there: true},
+		"a given stub wins":       {config: config.Join{UserData: WriteTempFile(t, other), JoinToken: WriteTempFile(t, withStub)}, pool: "clusters/given", there: true},
+		"from standard input":     {config: config.Join{JoinToken: "-"}, stdin: string(withStub), pool: "clusters/token", there: true},
+		"goes on":                 {state: begun, kept: plain, pool: "clusters/token", there: true},
+		"goes on, expired":        {state: begun, kept: old, pool: "clusters/token", there: true},
+		"resumed, file is gone":   {config: config.Join{JoinToken: "/gone"}, state: begun, kept: plain, resume: true, pool: "clusters/token", there: true},
+		"begun anew without":      {config: config.Join{UserData: WriteTempFile(t, other)}, state: begun, kept: plain, pool: "clusters/given"},
+		"a new one wins":          {config: config.Join{JoinToken: WriteTempFile(t, plain)}, state: begun, kept: old, pool: "clusters/token", there: true},
+		"joined long ago":         {config: config.Join{JoinToken: WriteTempFile(t, old)}, state: joined, pool: "clusters/token", there: true},
+		"no stub at all":          {config: config.Join{JoinToken: WriteTempFile(t, plain)}, want: "no user-data stub was given", code: report.Usage},
+		"expired":                 {config: config.Join{UserData: WriteTempFile(t, other), JoinToken: WriteTempFile(t, old)}, want: "expired at ", code: report.CredentialRefused},
+		"no join token in it":     {config: config.Join{UserData: WriteTempFile(t, other), JoinToken: WriteTempFile(t, other)}, want: "reading the join token: ", code: report.Usage},
+		"missing":                 {config: config.Join{UserData: WriteTempFile(t, other), JoinToken: "/gone/worker.token"}, want: "reading --join-token: open /gone", code: report.Usage},
+		"standard input is taken": {config: config.Join{UserData: "-", JoinToken: "-"}, stdin: string(plain), want: "--join-token and --ignition-override, not several", code: report.Usage},
+		"kept one is damaged":     {state: begun, kept: []byte("x"), want: "reading the join token", code: report.Usage},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if test.kept != nil {
+				if err := SaveFile(dir, JoinTokenFile, test.kept); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if test.state.Exists() {
+				if err := SaveFile(dir, UserDataFile, stub); err != nil {
+					t.Fatal(err)
+				}
+			}
+			in, err := ReadInputs(test.config, test.state, dir, test.resume, strings.NewReader(test.stdin))
+			if test.want != "" {
+				if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != test.code || report.RemedyOf(err) == "" {
+					t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
+				}
+				return
+			}
+			if err != nil || (in.JoinToken != nil) != test.there || in.UserData == nil || in.UserData.NodePool() != test.pool {
+				t.Errorf("token %v, stub %v, error %v", in.JoinToken, in.UserData, err)
+			}
+		})
+	}
+}
+
+func TestJoinTokenLabelsAndTaints(t *testing.T) {
+	made, err := enrollment.ParseToken(EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, nil, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := config.Join{Labels: []string{"zone=here"}, Taints: []string{"dedicated=cpu:NoSchedule", "x:NoSchedule"}}
+	got := MergeJoinToken(given, made)
+	if !slices.Equal(got.Labels, []string{"zone=here", "rack=r1"}) || !slices.Equal(got.Taints, []string{"dedicated=cpu:NoSchedule", "x:NoSchedule", "x:NoExecute"}) {
+		t.Errorf("labels %q, taints %q", got.Labels, got.Taints)
+	}
+	if again := MergeJoinToken(got, made); !slices.Equal(again.Labels, got.Labels) || !slices.Equal(again.Taints, got.Taints) {
+		t.Errorf("a resumed join has labels %q, taints %q", again.Labels, again.Taints)
+	}
+	if len(given.Labels) != 1 || MergeJoinToken(given, nil).Labels[0] != "zone=here" {
+		t.Error("the given list was changed")
+	}
+}

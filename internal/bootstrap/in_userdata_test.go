@@ -1,0 +1,33 @@
+package bootstrap
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+)
+
+// User data that is given in this run differs from that of an earlier run.
+func TestWhichUserDataIsNew(t *testing.T) {
+	begun := State{Started: time.Unix(1, 0)}
+	ended := State{Started: time.Unix(1, 0), Finished: time.Unix(2, 0)}
+	given := config.Join{Endpoint: "https://api-int.example.com:22623/config/worker", CAFile: WriteTempFile(t, certtest.NewCA(t, "ca").PEM)}
+	for name, test := range map[string]struct {
+		config config.Join
+		state  State
+		resume bool
+		fresh  bool
+	}{
+		"given":          {given, begun, false, true},
+		"resumed":        {given, begun, true, false},
+		"goes on":        {config.Join{}, begun, false, false},
+		"again, later":   {config.Join{}, ended, false, true},
+		"resumed, later": {given, ended, true, false},
+	} {
+		in, err := ReadInputs(test.config, test.state, t.TempDir(), test.resume, nil)
+		if err != nil || in.NewUserData != test.fresh {
+			t.Errorf("%s: fresh is %t, %v", name, in.NewUserData, err)
+		}
+	}
+}

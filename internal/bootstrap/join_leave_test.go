@@ -1,0 +1,37 @@
+package bootstrap
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+)
+
+// If an administrator names a cluster, the host joins it instead of finishing the
+// leave. The join starts over, because the leave may have undone any part of the
+// last join.
+func TestJoinAfterAnUnfinishedLeaveStartsOver(t *testing.T) {
+	dir := t.TempDir()
+	stub := filepath.Join(t.TempDir(), "stub.ign")
+	if err := os.WriteFile(stub, EncodeUserData(t, "a.example.com", "clusters/one", "11"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	left := State{Started: time.Now(), Finished: time.Now(), LastStep: "schedulable", Leaving: time.Now(), PayloadDigest: "ff", PayloadConfigHash: "11", PayloadSourceDigest: "aa"}
+	if err := WriteState(dir, left); err != nil {
+		t.Fatal(err)
+	}
+	j, err := prepareJoin(Options{StateDir: dir, Config: config.Join{UserData: stub}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.Machine = &Machine{}
+	if err := j.recordStart(); err != nil {
+		t.Fatal(err)
+	}
+	state, err := ReadState(dir)
+	if err != nil || state.Phase() != "joining" || state.PayloadDigest+state.PayloadConfigHash+state.PayloadSourceDigest != "" {
+		t.Errorf("phase %q, payload %q, %v", state.Phase(), state.PayloadDigest, err)
+	}
+}

@@ -1,0 +1,106 @@
+package bootstrap
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// An unfinished join keeps the join token, readable only by root and without its
+// user data. The token is removed when the join has finished or its records are
+// removed.
+func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
+	dir := t.TempDir()
+	stub := EncodeUserData(t, "token.example.com", "clusters/token", "33")
+	in, err := ReadInputs(config.Join{JoinToken: WriteTempFile(t, EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, stub, 0))}, State{}, dir, false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := &join{Builder: &Builder{Dir: dir, Inputs: in, Sink: &Events{}, Machine: &Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
+	if err := j.recordStart(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, JoinTokenFile)
+	info, err := os.Stat(path)
+	if err != nil || info.Mode() != 0o600 {
+		t.Fatalf("%v, %v", info, err)
+	}
+	again, err := ReadInputs(config.Join{}, j.State, dir, true, nil)
+	if err != nil || again.JoinToken == nil || again.JoinToken.ID != in.JoinToken.ID || again.JoinToken.UserData != nil || again.UserData.NodePool() != "clusters/token" {
+		t.Errorf("resumed with %v, stub %v, %v", again.JoinToken, again.UserData, err)
+	}
+	if err := j.finish(true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("after the join the join token is still there: %v", err)
+	}
+	if err := SaveJoinToken(dir, in.JoinToken); err != nil {
+		t.Fatal(err)
+	}
+	if err := SaveJoinToken(dir, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("a join that begins anew without a join token has the old one: %v", err)
+	}
+}
+
+// An unfinished join keeps user data that fails, because it waits for the server. A
+// host that has joined continues with its saved payload.
+func TestFailedUserDataIsRemovedAfterAJoin(t *testing.T) {
+	for name, test := range map[string]struct {
+		state State
+		left  bool
+	}{
+		"unfinished": {State{Hosted: true}, true},
+		"joined":     {State{Hosted: true, Finished: time.Unix(2, 0)}, false},
+	} {
+		stub, err := ignition.NewUserData(ignition.Values{Endpoint: "127.0.0.1:1", CA: certtest.NewCA(t, "ca").PEM, NodePool: "clusters/a", Hash: "11", Token: []byte(UUID)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		j := &Builder{Dir: t.TempDir(), Inputs: Inputs{UserData: stub, NewUserData: true}, State: test.state}
+		if err := SaveFile(j.Dir, UserDataFile, []byte("stub")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fetchPayload(ctx, &join{Builder: j}, report.Log{}); err == nil {
+			t.Errorf("%s: nobody serves a payload there", name)
+		}
+		if left, err := LoadFile(j.Dir, UserDataFile); err != nil || (left != nil) != test.left {
+			t.Errorf("%s: the stub is there: %v, %v", name, left != nil, err)
+		}
+	}
+}
+
+// User data of a standalone cluster is kept, so that a later join gets the current
+// configuration. User data with a token is removed.
+func TestFinishKeepsUserDataOfAStandaloneCluster(t *testing.T) {
+	for token, kept := range map[string]bool{"": true, UUID: false} {
+		stub, err := ignition.NewUserData(ignition.Values{Endpoint: "api-int.example.com:22623", CA: certtest.NewCA(t, "ca").PEM, Token: []byte(token)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var story Events
+		j := &Builder{Dir: t.TempDir(), Sink: &story, State: State{Started: time.Unix(1, 0)}, Inputs: Inputs{UserData: stub}}
+		if err := SaveFile(j.Dir, UserDataFile, []byte("stub")); err != nil {
+			t.Fatal(err)
+		}
+		if err := (&join{Builder: j}).finish(true); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := LoadFile(j.Dir, UserDataFile); err != nil || (left != nil) != kept {
+			t.Errorf("with token %q: kept %q, %v", token, left, err)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package bootstrap
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+)
+
+// A saved payload is used as long as it can be the required one, because the token
+// may have expired. The server of a standalone cluster requires no token, and its
+// user data does not identify a configuration.
+func TestSavedPayload(t *testing.T) {
+	stub := func(endpoint, pool, hash string) *ignition.UserData {
+		stub, err := ignition.NewUserData(ignition.Values{Endpoint: endpoint, CA: certtest.NewCA(t, "ca").PEM, NodePool: pool, Hash: hash})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stub
+	}
+	hosted := stub("a.example.com", "clusters/a", "11")
+	renewed := func(token string) *ignition.UserData {
+		stub, err := hosted.Override(ignition.Values{Token: []byte(token)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stub
+	}
+	by, err := renewed(UUID).Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := State{PayloadConfigHash: "11", PayloadSourceDigest: by, Finished: time.Unix(2, 0)}
+	const workers = "https://api-int.example.com:22623/config/worker"
+	for name, test := range map[string]struct {
+		in    Inputs
+		state State
+		kept  bool
+	}{
+		"no stub":                        {Inputs{}, State{PayloadConfigHash: "11"}, true},
+		"hosted, the same configuration": {Inputs{UserData: stub("a.example.com", "clusters/a", "11"), NewUserData: true}, State{PayloadConfigHash: "11"}, true},
+		"hosted, another configuration":  {Inputs{UserData: stub("a.example.com", "clusters/a", "12"), NewUserData: true}, State{PayloadConfigHash: "11"}, false},
+		"hosted, joined with it":         {Inputs{UserData: renewed(UUID), NewUserData: true}, ended, true},
+		"hosted, joined, another token":  {Inputs{UserData: renewed(strings.ToUpper(UUID)), NewUserData: true}, ended, false},
+		"the same, after an interrupt":   {Inputs{UserData: renewed(strings.ToUpper(UUID))}, ended, false},
+		"joined, no stub":                {Inputs{NewUserData: true}, ended, true},
+		"unfinished, another token":      {Inputs{UserData: renewed(strings.ToUpper(UUID)), NewUserData: true}, State{PayloadConfigHash: "11", PayloadSourceDigest: by}, true},
+		"standalone, goes on":            {Inputs{UserData: stub(workers, "", "")}, State{}, true},
+		"standalone, given again":        {Inputs{UserData: stub(workers, "", ""), NewUserData: true}, State{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := &Builder{Dir: t.TempDir(), Inputs: test.in, State: test.state}
+			if err := SaveFile(j.Dir, PayloadFile, []byte(`{"ignition":{"version":"3.2.0"}}`)); err != nil {
+				t.Fatal(err)
+			}
+			if payload, err := j.SavedPayload(); err != nil || (payload != nil) != test.kept {
+				t.Errorf("kept %v, %v", payload, err)
+			}
+		})
+	}
+}
