@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -27,7 +27,7 @@ func manSections() []cli.Section {
 			Rows: [][]string{
 				{config.DefaultFile, "configuration of kind " + config.Kind + "; see: hcp-node-agent config show"},
 				{"/etc/hcp-node-agent/config.d/*.yaml", "drop-ins in the order of their names; each overrides those before it"},
-				{bootstrap.StateDir, "the ledger of changes with the former state, and the state of the join; for root only, because it has secrets"},
+				{joinstate.StateDir, "the ledger of changes with the former state, and the state of the join; for root only, because it has secrets"},
 				{metricsFile, "metrics of the service for the textfile collector of node_exporter"},
 			},
 		},

@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -87,7 +88,7 @@ func optionsFrom(c *cobra.Command, file string, p *cli.Printer) (bootstrap.Optio
 	if err != nil {
 		return bootstrap.Options{}, err
 	}
-	return bootstrap.Options{Config: join, StateDir: bootstrap.StateDir, Sink: p.Sink, Stdin: p.In}, nil
+	return bootstrap.Options{Config: join, StateDir: joinstate.StateDir, Sink: p.Sink, Stdin: p.In}, nil
 }
 
 // outcome is a document that determines the exit code of its command.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 )
 
 type leaveDocument struct {
@@ -31,7 +32,7 @@ stop.`,
 		"also remove files that others can have put beside the cluster's since the join")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		left, err := bootstrap.Leave(c.Context(), bootstrap.LeaveOptions{
-			Options:  bootstrap.Options{StateDir: bootstrap.StateDir, Sink: p.Sink},
+			Options:  bootstrap.Options{StateDir: joinstate.StateDir, Sink: p.Sink},
 			Drain:    !*noDrain,
 			Purge:    *purge,
 			AutoJoin: bootstrap.AutoJoin{Dir: bootstrap.AutoJoinDir},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -20,7 +21,7 @@ func newStatusCommand(p *cli.Printer) *cobra.Command {
 
 // describePool returns the name of the pool that a node's configuration is from. A standalone
 // cluster's pools have no name in the agent's inputs.
-func describePool(state bootstrap.State) string {
+func describePool(state joinstate.State) string {
 	if state.NodePool == "" {
 		return "the workers"
 	}

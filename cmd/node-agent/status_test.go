@@ -11,13 +11,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
 func TestPrintStatus(t *testing.T) {
 	made := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
 	document := bootstrap.StatusDocument{
-		Phase: "joined", State: bootstrap.State{NodeName: "worker-7", NodePool: "clusters/demo", APIServer: "https://api:6443", Finished: made},
+		Phase: "joined", State: joinstate.State{NodeName: "worker-7", NodePool: "clusters/demo", APIServer: "https://api:6443", Finished: made},
 		Units: map[string]systemd.UnitState{
 			"kubelet.service": {Load: "loaded", Active: "active", File: "enabled"}, ovs.NodeIPUnit: {Load: "loaded", Active: "failed", File: "enabled"},
 		},

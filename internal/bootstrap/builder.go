@@ -6,6 +6,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -17,7 +18,7 @@ type Builder struct {
 	Config config.Join
 	Dir    string
 	Sink   report.Sink
-	State  State
+	State  joinstate.State
 	Inputs Inputs
 
 	*Machine
@@ -33,7 +34,7 @@ type Builder struct {
 
 // OpenReadOnly prepares a run that changes nothing, as prepareJoin does for a join.
 func OpenReadOnly(ctx context.Context, options Options) (*Builder, error) {
-	state, err := ReadState(options.StateDir)
+	state, err := joinstate.ReadState(options.StateDir)
 	if err != nil {
 		return nil, err
 	}

@@ -2,18 +2,19 @@ package bootstrap
 
 import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 )
 
 // StartsOver reports whether c names a new source for the payload. Otherwise the
 // join resumes with the settings in state.
-func StartsOver(c config.Join, state State) bool {
+func StartsOver(c config.Join, state joinstate.State) bool {
 	return c.UserData != "" || c.Endpoint != "" || !state.Exists()
 }
 
 // MergeSaved returns c with unset fields filled from the saved configuration of the
 // earlier join. Inputs and timeouts apply to one run and are never inherited. A
 // configuration that names a new payload source is returned unchanged.
-func MergeSaved(c config.Join, state State) config.Join {
+func MergeSaved(c config.Join, state joinstate.State) config.Join {
 	if StartsOver(c, state) {
 		return c
 	}

@@ -9,17 +9,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 )
 
 // A resumed join keeps the list of skipped steps.
 func TestMergeSaved(t *testing.T) {
-	before := State{Started: time.Now(), Config: config.Join{IgnitionOverrides: []string{"a"}, Payload: config.Payload{Exclude: []string{"/a"}}}}
+	before := joinstate.State{Started: time.Now(), Config: config.Join{IgnitionOverrides: []string{"a"}, Payload: config.Payload{Exclude: []string{"/a"}}}}
 	for name, test := range map[string]struct {
 		config config.Join
-		state  State
+		state  joinstate.State
 		want   []string
 	}{
-		"first":             {config.Join{}, State{}, nil},
+		"first":             {config.Join{}, joinstate.State{}, nil},
 		"goes on":           {config.Join{}, before, []string{"/a"}},
 		"goes on, another":  {config.Join{Payload: config.Payload{Exclude: []string{"/b"}}}, before, []string{"/b"}},
 		"anew":              {config.Join{UserData: "stub"}, before, nil},
@@ -36,7 +37,7 @@ func TestMergeSavedHandlesEverySetting(t *testing.T) {
 	own := []string{"APIVersion", "Kind", "UserData", "Endpoint", "TokenFile", "CAFile", "NodePool", "ConfigHash", "ApproveWith", "JoinToken", "Until", "Timeout"}
 	var told config.Join
 	fill(reflect.ValueOf(&told).Elem())
-	got, plain := reflect.ValueOf(MergeSaved(config.Defaults(), State{Started: time.Now(), Config: told})), reflect.ValueOf(config.Defaults())
+	got, plain := reflect.ValueOf(MergeSaved(config.Defaults(), joinstate.State{Started: time.Now(), Config: told})), reflect.ValueOf(config.Defaults())
 	for i := range got.NumField() {
 		name := got.Type().Field(i).Name
 		want := reflect.ValueOf(told).Field(i)
@@ -49,7 +50,7 @@ func TestMergeSavedHandlesEverySetting(t *testing.T) {
 	}
 	other := config.Defaults()
 	other.PauseImage, other.Skip = "mine", []string{"packages"}
-	if c := MergeSaved(other, State{Started: time.Now(), Config: told}); c.PauseImage != "mine" || c.Skip[0] != "packages" {
+	if c := MergeSaved(other, joinstate.State{Started: time.Now(), Config: told}); c.PauseImage != "mine" || c.Skip[0] != "packages" {
 		t.Errorf("what is said now does not count: %+v", c)
 	}
 }

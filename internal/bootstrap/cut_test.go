@@ -17,6 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -90,7 +91,7 @@ func (h cutHost) open(t *testing.T) *leaving {
 	m.Ledger, err = ledger.Open(h.stateDir(), m.Drivers())
 	NoError(t, err)
 	t.Cleanup(func() { m.Ledger.Close() })
-	state, err := ReadState(h.stateDir())
+	state, err := joinstate.ReadState(h.stateDir())
 	NoError(t, err)
 	state.Config.UserData = filepath.Join(h.firstBoot().Dir, autoJoinUserData) // mount points differ each time
 	return &leaving{machine: m, state: state, dir: h.stateDir()}
@@ -104,14 +105,14 @@ func (h cutHost) prepare(t *testing.T) {
 		NoError(t, os.WriteFile(filepath.Join(dir, autoJoinUserData), []byte("secret"), 0o600))
 	}
 	NoError(t, os.Mkdir(filepath.Join(h.root, "etc/kubernetes"), 0o700))
-	state := State{
+	state := joinstate.State{
 		Config: config.Join{Until: "schedulable"}, NodeName: "worker-7", Hosted: true,
 		PayloadDigest: "ff", LastStep: "schedulable", Started: time.Now(),
 	}
-	NoError(t, WriteState(h.stateDir(), state))
-	NoError(t, SaveFile(h.stateDir(), UserDataFile, EncodeUserData(t, "a.example.com", "clusters/one", "11")))
-	NoError(t, SaveFile(h.stateDir(), PayloadFile, []byte("secret")))
-	NoError(t, SaveFile(h.stateDir(), JoinTokenFile, EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, nil, 0)))
+	NoError(t, joinstate.WriteState(h.stateDir(), state))
+	NoError(t, joinstate.SaveFile(h.stateDir(), joinstate.UserDataFile, EncodeUserData(t, "a.example.com", "clusters/one", "11")))
+	NoError(t, joinstate.SaveFile(h.stateDir(), joinstate.PayloadFile, []byte("secret")))
+	NoError(t, joinstate.SaveFile(h.stateDir(), joinstate.JoinTokenFile, EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, nil, 0)))
 	j := h.open(t)
 	_, err := j.machine.Ledger.TrackExternal(t.Context(), "files", ledger.Change{
 		Kind: ledger.Contents, Target: "/etc/kubernetes/cni", Reason: "plugins write there", Desired: ledger.State{Present: true},
@@ -161,7 +162,7 @@ func cutLeave() []steps.Step[*leaving] {
 // boot returns the action of the service at boot.
 func (h cutHost) boot(t *testing.T) string {
 	t.Helper()
-	state, err := ReadState(h.stateDir())
+	state, err := joinstate.ReadState(h.stateDir())
 	NoError(t, err)
 	if state.Exists() {
 		return state.Phase()
@@ -196,12 +197,12 @@ func (h cutHost) check(t *testing.T, verb, said string) {
 	has := func(name string) bool { return slices.Contains(left, filepath.Join("var/agent", name)) }
 	switch complete, begun := strings.Contains(said, "complete"), strings.Contains(said, "begun"); {
 	case verb == "join" && decision == "joined":
-		if has(UserDataFile) || has(JoinTokenFile) {
+		if has(joinstate.UserDataFile) || has(joinstate.JoinTokenFile) {
 			t.Errorf("the host boots as a node and keeps its token and join token: %q", left)
 		}
 	case verb == "join" && decision == "joining" && !complete:
 		j, err := prepareJoin(Options{StateDir: h.stateDir(), Resume: true, Config: config.Defaults()})
-		if err != nil || !has(PayloadFile) || j.State.LastStep != "schedulable" {
+		if err != nil || !has(joinstate.PayloadFile) || j.State.LastStep != "schedulable" {
 			t.Errorf("the join cannot be resumed: %v", err)
 		}
 	case verb == "leave" && decision == "leaving" && begun && !complete:

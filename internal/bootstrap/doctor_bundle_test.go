@@ -18,6 +18,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -161,7 +162,7 @@ func TestBundleContainsNoSecret(t *testing.T) {
 		return []byte(name + " " + strings.Join(args, " ") + "\n" + secretsOutput()), name == "journalctl", nil
 	}
 	p := &diagnostics{Builder: &Builder{Dir: filepath.Join(root, g.dir), Machine: &Machine{Tree: tree}}, now: time.Now()}
-	if p.State, err = ReadState(p.Dir); err != nil {
+	if p.State, err = joinstate.ReadState(p.Dir); err != nil {
 		t.Fatal(err)
 	}
 	p.State.Config.ApproveWith, p.State.Config.TokenFile = "/root/approver.kubeconfig", "/root/token"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 )
 
@@ -24,9 +25,9 @@ type collector struct {
 // pieces returns the pieces that the collector can provide.
 func (g collector) pieces() []bundle.File {
 	return slices.Concat(
-		g.file("state/join.json", path.Join(g.dir, StateFile)),
-		g.file("state/bridge.json", path.Join(g.dir, BridgeRecordFile)),
-		g.listing("state/files.txt", g.dir, path.Join(g.dir, KeyDir)),
+		g.file("state/join.json", path.Join(g.dir, joinstate.StateFile)),
+		g.file("state/bridge.json", path.Join(g.dir, joinstate.BridgeRecordFile)),
+		g.listing("state/files.txt", g.dir, path.Join(g.dir, joinstate.KeyDir)),
 
 		g.journal("hcp-node-agent", "hcp-node-agent", "hcp-node-agent*"),
 		g.journal("kubelet", "kubelet"),

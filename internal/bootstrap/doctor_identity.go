@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -45,7 +46,7 @@ func inspectCertificates(ctx context.Context, p *diagnostics) ([]DoctorFinding, 
 func (p *diagnostics) identityFor(bootstrap []byte) *kubelet.Identity {
 	return &kubelet.Identity{
 		Dir: kubelet.PKIDirectory, Kubeconfig: kubelet.KubeconfigPath, BootstrapKubeconfig: bootstrap, NodeName: p.NodeName,
-		Server: p.State.APIServer, CA: p.State.APIServerCA, KeyDir: filepath.Join(p.Dir, KeyDir),
+		Server: p.State.APIServer, CA: p.State.APIServerCA, KeyDir: filepath.Join(p.Dir, joinstate.KeyDir),
 	}
 }
 
@@ -115,7 +116,7 @@ func inspectRequest(ctx context.Context, p *diagnostics) ([]DoctorFinding, error
 	if err != nil {
 		return nil, err
 	}
-	f := requestFacts{Now: p.now, Place: p.State.topology()}
+	f := requestFacts{Now: p.now, Place: Topology(p.State)}
 	f.Pending, f.Err = p.identityFor(bootstrap).FindPendingCSR(ctx)
 	if f.Pending == nil {
 		return nil, f.Err

@@ -9,12 +9,13 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // joinFacts contains the facts about the join itself.
 type joinFacts struct {
-	State     State
+	State     joinstate.State
 	Err       error // why the state is unknown
 	InputsErr error // why the inputs of the join are unknown
 	Root      bool
@@ -34,7 +35,7 @@ func (f joinFacts) evaluate() []DoctorFinding {
 		if !f.Root && errors.Is(f.Err, fs.ErrPermission) {
 			return []DoctorFinding{notInspected(f.Err, false)}
 		}
-		file := filepath.Join(f.Dir, StateFile)
+		file := filepath.Join(f.Dir, joinstate.StateFile)
 		return []DoctorFinding{{
 			Severity: report.SeverityProblem, Text: f.Err.Error(),
 			Remedy: report.Remedy("mv " + file + " " + file + ".damaged # then: hcp-node-agent join --user-data stub.ign (what the ledger holds stays, and leave gives it back)"),
@@ -47,7 +48,7 @@ func (f joinFacts) evaluate() []DoctorFinding {
 	if f.InputsErr != nil {
 		findings = append(findings, DoctorFinding{Severity: report.SeverityWarning, Text: "what the join was begun with cannot be read: " + f.InputsErr.Error(), Remedy: report.Remedy(report.RemedyOf(f.InputsErr))})
 	}
-	if err := CheckMachineID(f.State, f.MachineID, f.Dir); err != nil {
+	if err := joinstate.CheckMachineID(f.State, f.MachineID, f.Dir); err != nil {
 		return append(findings, DoctorFinding{Severity: report.SeverityProblem, Text: err.Error(), Remedy: report.Remedy(report.RemedyOf(err))})
 	}
 	return append(findings, f.phaseFinding())

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
@@ -43,8 +44,8 @@ func checkFindings(t *testing.T, want []string, findings []DoctorFinding) {
 
 func TestDoctorReportsTheJoin(t *testing.T) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
-	state := func(last string, finished time.Time) State {
-		return State{NodeName: "worker-7", NodePool: "clusters/demo", APIServer: "https://api:6443", MachineID: "m", Started: began, Finished: finished, LastStep: last, NextStep: map[string]string{"runtime": "identity", "files": "host"}[last]}
+	state := func(last string, finished time.Time) joinstate.State {
+		return joinstate.State{NodeName: "worker-7", NodePool: "clusters/demo", APIServer: "https://api:6443", MachineID: "m", Started: began, Finished: finished, LastStep: last, NextStep: map[string]string{"runtime": "identity", "files": "host"}[last]}
 	}
 	leaving := state("schedulable", began)
 	leaving.Leaving = began

@@ -8,6 +8,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -30,7 +31,7 @@ func openDiagnostics(ctx context.Context, options Options) (*diagnostics, []Doct
 	p := &diagnostics{options: options, now: time.Now()}
 	j := &Builder{Dir: options.StateDir}
 	p.Builder = j
-	j.State, p.stateErr = ReadState(j.Dir)
+	j.State, p.stateErr = joinstate.ReadState(j.Dir)
 	options.Config.ApproveWith = "" // the diagnostics approve nothing
 	j.Config = MergeSaved(options.Config, j.State)
 	if options.Config.UserData != "" || options.Config.Endpoint != "" || j.State.Exists() {

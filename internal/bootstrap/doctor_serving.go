@@ -17,7 +17,7 @@ func inspectServing(ctx context.Context, p *diagnostics) ([]DoctorFinding, error
 	if err != nil {
 		return nil, nil //nolint:nilerr // reported by the section for the join and the certificates
 	}
-	serving, err := ServingCertificate(node, p.State.topology())
+	serving, err := ServingCertificate(node, Topology(p.State))
 	if err != nil {
 		return nil, err
 	}

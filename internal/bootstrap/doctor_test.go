@@ -17,6 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -24,7 +25,7 @@ import (
 
 func TestDoctorReportsARequestToAStandaloneCluster(t *testing.T) {
 	f := requestFacts{
-		Now: time.Unix(7200, 0), Place: State{Started: time.Unix(1, 0)}.topology(),
+		Now: time.Unix(7200, 0), Place: Topology(joinstate.State{Started: time.Unix(1, 0)}),
 		Pending: &kubelet.PendingCSR{Name: "node-csr-x", Phase: "pending", Since: time.Unix(0, 0)},
 	}
 	got := f.evaluate()[0]
@@ -181,7 +182,7 @@ func TestDoctorRunsOnThisHost(t *testing.T) {
 		t.Error("it made the state directory")
 	}
 	// If the state cannot be read, everything else is still inspected.
-	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, StateFile), []byte("{"), 0o600), os.WriteFile(filepath.Join(dir, "ledger.log"), []byte("damaged\nledger\n"), 0o600)); err != nil {
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, joinstate.StateFile), []byte("{"), 0o600), os.WriteFile(filepath.Join(dir, "ledger.log"), []byte("damaged\nledger\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	document = examined()

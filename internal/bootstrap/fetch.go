@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -79,7 +80,7 @@ func (j *Builder) PayloadSummary() string {
 // get the current configuration. The cluster's own machine-config-daemon has
 // brought the host there already.
 func (j *Builder) SavedPayload() (*ignition.Payload, error) {
-	raw, err := LoadFile(j.Dir, PayloadFile)
+	raw, err := joinstate.LoadFile(j.Dir, joinstate.PayloadFile)
 	if err != nil || raw == nil {
 		return nil, err
 	}

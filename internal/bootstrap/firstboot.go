@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -92,7 +93,7 @@ func (b AutoJoin) Configure(c config.Join) (config.Join, bool, error) {
 // is newer than a join without a payload replaces the recorded user data, and a
 // newer join token replaces the recorded one. An administrator can thus replace an
 // expired token.
-func (b AutoJoin) ResumeOptions(o Options, state State) (Options, error) {
+func (b AutoJoin) ResumeOptions(o Options, state joinstate.State) (Options, error) {
 	stub, token, err := b.files()
 	if err != nil {
 		return o, err
@@ -141,7 +142,7 @@ func (b AutoJoin) Fingerprint() string {
 // longer useful, and the host must not join again automatically after a leave.
 // Ignition deletes its own configuration likewise (ignition-delete-config.service).
 // Files that were created later are kept and reported.
-func (b AutoJoin) RemoveAfterJoin(state State, log report.Log) {
+func (b AutoJoin) RemoveAfterJoin(state joinstate.State, log report.Log) {
 	b.remove(state, log, func(info fs.FileInfo) bool { return !info.ModTime().After(state.Finished) }, func(path string) removalMessages {
 		return removalMessages{
 			removed: "this host has joined with it, and needs it no longer",
@@ -153,7 +154,7 @@ func (b AutoJoin) RemoveAfterJoin(state State, log report.Log) {
 
 // RemoveAfterLeave removes the files that the join used, because the host would
 // otherwise join again at its next boot. Other files are kept and reported.
-func (b AutoJoin) RemoveAfterLeave(state State, log report.Log) {
+func (b AutoJoin) RemoveAfterLeave(state joinstate.State, log report.Log) {
 	b.remove(state, log, func(fs.FileInfo) bool { return true }, func(path string) removalMessages {
 		return removalMessages{
 			removed: "this host shall not join with it again",
@@ -168,7 +169,7 @@ type removalMessages struct{ removed, kept, remedy string }
 
 // remove removes the files that the recorded join used and that own accepts. It
 // reports the files that are kept.
-func (b AutoJoin) remove(state State, log report.Log, own func(fs.FileInfo) bool, say func(path string) removalMessages) {
+func (b AutoJoin) remove(state joinstate.State, log report.Log, own func(fs.FileInfo) bool, say func(path string) removalMessages) {
 	if b.Dir == "" {
 		return
 	}
@@ -180,7 +181,7 @@ func (b AutoJoin) remove(state State, log report.Log, own func(fs.FileInfo) bool
 		}
 		said := say(path)
 		if err == nil && used == path && own(info) {
-			if err = RemoveFiles(b.Dir, name); err == nil {
+			if err = joinstate.RemoveFiles(b.Dir, name); err == nil {
 				log.Note(path + " is removed: " + said.removed)
 				continue
 			}

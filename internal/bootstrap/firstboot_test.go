@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -110,7 +111,7 @@ func TestAutoJoinResumesWithNewerFiles(t *testing.T) {
 			if !test.token.IsZero() {
 				writeFileWithTime(t, dir, "node.token", 0o600, test.token)
 			}
-			state := State{Started: began, Config: kept, PayloadDigest: test.payload}
+			state := joinstate.State{Started: began, Config: kept, PayloadDigest: test.payload}
 			got, err := RunOptions{AutoJoin: AutoJoin{Dir: dir}}.nextOptions(state)
 			want := Options{Resume: true}
 			if test.want != nil {
@@ -143,7 +144,7 @@ func TestAutoJoinRemovesFilesAfterJoin(t *testing.T) {
 			for _, file := range []string{"stub.ign", "node.token"} {
 				writeFileWithTime(t, dir, file, 0o600, test.written)
 			}
-			state := State{Finished: ended, Config: config.Join{UserData: "/root/stub.ign"}}
+			state := joinstate.State{Finished: ended, Config: config.Join{UserData: "/root/stub.ign"}}
 			if test.used {
 				state.Config = config.Join{UserData: dir + "/stub.ign", JoinToken: dir + "/node.token"}
 			}
@@ -178,7 +179,7 @@ func TestLeaveRemovesAutoJoinFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			stub, token := writeFileWithTime(t, dir, "stub.ign", 0o600, time.Now()), writeFileWithTime(t, dir, "node.token", 0o600, time.Now())
-			state := State{Started: time.Now()}
+			state := joinstate.State{Started: time.Now()}
 			if used {
 				state.Config = config.Join{UserData: stub, JoinToken: token}
 			}

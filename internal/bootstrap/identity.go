@@ -6,6 +6,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -18,9 +19,9 @@ const NetworkDirectory = "/etc/kubernetes/cni/net.d"
 func (j *Builder) Identity(log report.Log) *kubelet.Identity {
 	return &kubelet.Identity{
 		Dir: kubelet.PKIDirectory, Kubeconfig: kubelet.KubeconfigPath, BootstrapKubeconfig: j.BootstrapKubeconfig(),
-		NodeName: j.NodeName, MachineID: j.Facts.MachineID, Server: j.State.APIServer, CA: j.State.APIServerCA, KeyDir: filepath.Join(j.Dir, KeyDir),
+		NodeName: j.NodeName, MachineID: j.Facts.MachineID, Server: j.State.APIServer, CA: j.State.APIServerCA, KeyDir: filepath.Join(j.Dir, joinstate.KeyDir),
 		RegistrationCheck: j.registerRequest(), Ledger: j.Ledger, Log: log, Annotate: j.csrAnnotations(),
-		Topology: j.State.topology(),
+		Topology: Topology(j.State),
 	}
 }
 
@@ -69,4 +70,9 @@ func (j *Builder) csrAnnotations() func(crypto.PublicKey) (map[string]string, er
 		}
 		return t.Sign(cluster, publicKey)
 	}
+}
+
+// Topology returns whether the host is a node of a hosted or a standalone cluster.
+func Topology(s joinstate.State) kubelet.ClusterTopology {
+	return kubelet.ClusterTopology{Standalone: s.Exists() && !s.Hosted}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 )
 
 // Override is an Ignition config that is merged over the payload. It is as secret
@@ -20,7 +21,7 @@ type Override struct {
 // earlier run if none are given. The original files may no longer exist, for
 // example those of cloud-init. Each new override is checked before the host is
 // changed.
-func readOverrides(c config.Join, state State, dir string, resume bool, stdin io.Reader) ([]Override, error) {
+func readOverrides(c config.Join, state joinstate.State, dir string, resume bool, stdin io.Reader) ([]Override, error) {
 	if resume || (len(c.IgnitionOverrides) == 0 && !StartsOver(c, state)) {
 		return savedOverrides(dir)
 	}
@@ -39,7 +40,7 @@ func readOverrides(c config.Join, state State, dir string, resume bool, stdin io
 }
 
 func savedOverrides(dir string) ([]Override, error) {
-	content, err := LoadFile(dir, OverridesFile)
+	content, err := joinstate.LoadFile(dir, joinstate.OverridesFile)
 	if err != nil || content == nil {
 		return nil, err
 	}
@@ -53,11 +54,11 @@ func savedOverrides(dir string) ([]Override, error) {
 // SaveOverrides saves the overrides for later runs.
 func SaveOverrides(dir string, list []Override) error {
 	if len(list) == 0 {
-		return RemoveFiles(dir, OverridesFile)
+		return joinstate.RemoveFiles(dir, joinstate.OverridesFile)
 	}
 	content, err := json.Marshal(list)
 	if err != nil {
 		return fmt.Errorf("encoding Ignition overrides: %w", err)
 	}
-	return SaveFile(dir, OverridesFile, content)
+	return joinstate.SaveFile(dir, joinstate.OverridesFile, content)
 }

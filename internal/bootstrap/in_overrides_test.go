@@ -11,23 +11,24 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // A run uses the given overrides or, if it resumes a join, the saved ones. A join
 // that starts over without overrides has none.
 func TestReadOverrides(t *testing.T) {
-	begun := State{Started: time.Now()}
+	begun := joinstate.State{Started: time.Now()}
 	kept := []Override{{"/gone/kept.ign", []byte(firstOverride)}}
 	stub := WriteTempFile(t, EncodeUserData(t, "a.example.com", "clusters/one", "11"))
 	for name, test := range map[string]struct {
 		config config.Join
-		state  State
+		state  joinstate.State
 		resume bool
 		want   []string // configs of the overrides
 	}{
-		"none":                      {config.Join{UserData: stub}, State{}, false, nil},
-		"given":                     {config.Join{UserData: stub, IgnitionOverrides: []string{WriteTempFile(t, []byte(secondOverride)), "-"}}, State{}, false, []string{secondOverride, firstOverride}},
+		"none":                      {config.Join{UserData: stub}, joinstate.State{}, false, nil},
+		"given":                     {config.Join{UserData: stub, IgnitionOverrides: []string{WriteTempFile(t, []byte(secondOverride)), "-"}}, joinstate.State{}, false, []string{secondOverride, firstOverride}},
 		"goes on":                   {config.Join{}, begun, false, []string{firstOverride}},
 		"resumed at boot":           {config.Join{}, begun, true, []string{firstOverride}},
 		"resumed, their files gone": {config.Join{UserData: "/gone/stub", IgnitionOverrides: []string{"/gone/kept.ign"}}, begun, true, []string{firstOverride}},
@@ -40,7 +41,7 @@ func TestReadOverrides(t *testing.T) {
 			if err := SaveOverrides(dir, kept); err != nil {
 				t.Fatal(err)
 			}
-			if err := SaveFile(dir, UserDataFile, EncodeUserData(t, "kept.example.com", "clusters/kept", "22")); err != nil {
+			if err := joinstate.SaveFile(dir, joinstate.UserDataFile, EncodeUserData(t, "kept.example.com", "clusters/kept", "22")); err != nil {
 				t.Fatal(err)
 			}
 			in, err := ReadInputs(test.config, test.state, dir, test.resume, strings.NewReader(firstOverride))
@@ -75,7 +76,7 @@ func TestBadOverridesAreRefused(t *testing.T) {
 		"not even a dir": {[]string{t.TempDir()}, "--ignition-override"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := ReadInputs(config.Join{UserData: stub, IgnitionOverrides: test.names}, State{}, t.TempDir(), false, strings.NewReader(firstOverride))
+			_, err := ReadInputs(config.Join{UserData: stub, IgnitionOverrides: test.names}, joinstate.State{}, t.TempDir(), false, strings.NewReader(firstOverride))
 			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Usage || report.RemedyOf(err) == "" {
 				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 			}
@@ -98,7 +99,7 @@ func TestOverridesAreSaved(t *testing.T) {
 	if diff := cmp.Diff(list, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if info, err := os.Stat(filepath.Join(dir, OverridesFile)); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(filepath.Join(dir, joinstate.OverridesFile)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
 	j.Inputs.Overrides = nil
@@ -108,7 +109,7 @@ func TestOverridesAreSaved(t *testing.T) {
 	if got, err = savedOverrides(dir); err != nil || got != nil {
 		t.Errorf("a # join without overrides keeps those before: %v, %v", got, err)
 	}
-	if err := SaveFile(dir, OverridesFile, []byte("{")); err != nil {
+	if err := joinstate.SaveFile(dir, joinstate.OverridesFile, []byte("{")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := savedOverrides(dir); report.CodeOf(err) != report.Usage {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -16,9 +17,9 @@ const RecreateCommand = "hcp-node-admin token create --node NAME --kubeconfig FI
 // readJoinToken returns the join token of this run, else the saved one of an
 // unfinished join, or nil. A saved join token may have expired. That matters only
 // if the node still has to submit a CSR with it.
-func readJoinToken(c config.Join, state State, dir string, resume bool, stdin io.Reader) (*enrollment.Token, error) {
+func readJoinToken(c config.Join, state joinstate.State, dir string, resume bool, stdin io.Reader) (*enrollment.Token, error) {
 	if resume || (c.JoinToken == "" && !StartsOver(c, state)) {
-		content, err := LoadFile(dir, JoinTokenFile)
+		content, err := joinstate.LoadFile(dir, joinstate.JoinTokenFile)
 		if err != nil || content == nil {
 			return nil, err
 		}
@@ -58,7 +59,7 @@ func CheckTokenValidity(t *enrollment.Token) error {
 // separately, like other user data.
 func SaveJoinToken(dir string, t *enrollment.Token) error {
 	if t == nil {
-		return RemoveFiles(dir, JoinTokenFile)
+		return joinstate.RemoveFiles(dir, joinstate.JoinTokenFile)
 	}
 	kept := *t
 	kept.UserData = nil
@@ -66,7 +67,7 @@ func SaveJoinToken(dir string, t *enrollment.Token) error {
 	if err != nil {
 		return err
 	}
-	return SaveFile(dir, JoinTokenFile, content)
+	return joinstate.SaveFile(dir, joinstate.JoinTokenFile, content)
 }
 
 // MergeJoinToken adds the labels and taints of the join token to the configuration.

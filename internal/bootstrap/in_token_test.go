@@ -9,6 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -18,11 +19,11 @@ func TestReadJoinToken(t *testing.T) {
 	other := EncodeUserData(t, "given.example.com", "clusters/given", "11")
 	plain, withStub := EncodeJoinToken(t, ca, nil, 0), EncodeJoinToken(t, ca, stub, 0)
 	old := EncodeJoinToken(t, ca, nil, 2*time.Hour)
-	begun := State{Started: time.Now()}
-	joined := State{Started: time.Now(), Finished: time.Now()}
+	begun := joinstate.State{Started: time.Now()}
+	joined := joinstate.State{Started: time.Now(), Finished: time.Now()}
 	for name, test := range map[string]struct {
 		config config.Join
-		state  State
+		state  joinstate.State
 		kept   []byte
 		resume bool
 		stdin  string
@@ -52,12 +53,12 @@ func TestReadJoinToken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			if test.kept != nil {
-				if err := SaveFile(dir, JoinTokenFile, test.kept); err != nil {
+				if err := joinstate.SaveFile(dir, joinstate.JoinTokenFile, test.kept); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if test.state.Exists() {
-				if err := SaveFile(dir, UserDataFile, stub); err != nil {
+				if err := joinstate.SaveFile(dir, joinstate.UserDataFile, stub); err != nil {
 					t.Fatal(err)
 				}
 			}

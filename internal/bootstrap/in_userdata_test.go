@@ -6,16 +6,17 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 )
 
 // User data that is given in this run differs from that of an earlier run.
 func TestWhichUserDataIsNew(t *testing.T) {
-	begun := State{Started: time.Unix(1, 0)}
-	ended := State{Started: time.Unix(1, 0), Finished: time.Unix(2, 0)}
+	begun := joinstate.State{Started: time.Unix(1, 0)}
+	ended := joinstate.State{Started: time.Unix(1, 0), Finished: time.Unix(2, 0)}
 	given := config.Join{Endpoint: "https://api-int.example.com:22623/config/worker", CAFile: WriteTempFile(t, certtest.NewCA(t, "ca").PEM)}
 	for name, test := range map[string]struct {
 		config config.Join
-		state  State
+		state  joinstate.State
 		resume bool
 		fresh  bool
 	}{

@@ -10,6 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -25,7 +26,7 @@ type Inputs struct {
 
 // ReadInputs reads the user data, the values that replace parts of it, the
 // approver's kubeconfig, the join token and the Ignition overrides.
-func ReadInputs(c config.Join, state State, dir string, resume bool, stdin io.Reader) (Inputs, error) {
+func ReadInputs(c config.Join, state joinstate.State, dir string, resume bool, stdin io.Reader) (Inputs, error) {
 	var in Inputs
 	if err := checkStandardInput(c); err != nil {
 		return in, err
@@ -48,7 +49,7 @@ func ReadInputs(c config.Join, state State, dir string, resume bool, stdin io.Re
 		raw = in.JoinToken.UserData
 	case resume || (c.UserData == "" && c.Endpoint == "" && state.Exists()):
 		// Use the user data of the unfinished join. A finished join needs none.
-		raw, err = LoadFile(dir, UserDataFile)
+		raw, err = joinstate.LoadFile(dir, joinstate.UserDataFile)
 	case c.UserData != "":
 		raw, err = ReadInput(c.UserData, stdin, "--user-data")
 	}

@@ -11,16 +11,17 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 func TestReadInputs(t *testing.T) {
 	stub := EncodeUserData(t, "given.example.com", "clusters/given", "11")
 	kept := EncodeUserData(t, "kept.example.com", "clusters/kept", "22")
-	begun := State{Started: time.Now()}
+	begun := joinstate.State{Started: time.Now()}
 	for name, test := range map[string]struct {
 		config   config.Join
-		state    State
+		state    joinstate.State
 		kept     []byte // content of the file in the state directory
 		resume   bool
 		stdin    string
@@ -46,7 +47,7 @@ func TestReadInputs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			if test.kept != nil {
-				if err := SaveFile(dir, UserDataFile, test.kept); err != nil {
+				if err := joinstate.SaveFile(dir, joinstate.UserDataFile, test.kept); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -95,7 +96,7 @@ func TestReadInputsRefuses(t *testing.T) {
 		"endpoint without CA":  {config.Join{Endpoint: "a.example.com"}, nil, "which CA", "ca.crt"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := ReadInputs(test.config, State{}, t.TempDir(), false, test.stdin)
+			_, err := ReadInputs(test.config, joinstate.State{}, t.TempDir(), false, test.stdin)
 			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Usage || !strings.Contains(report.RemedyOf(err), test.remedy) {
 				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 			}
@@ -104,7 +105,7 @@ func TestReadInputsRefuses(t *testing.T) {
 			}
 		})
 	}
-	_, err := ReadInputs(config.Join{UserData: "/gone/stub.ign"}, State{}, t.TempDir(), false, nil)
+	_, err := ReadInputs(config.Join{UserData: "/gone/stub.ign"}, joinstate.State{}, t.TempDir(), false, nil)
 	if !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the cause is lost: %v", err)
 	}

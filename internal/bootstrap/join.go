@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -84,7 +85,7 @@ func prepareJoin(options Options) (*join, error) {
 	if err := checkSkip(options.Config.Skip); err != nil {
 		return nil, err
 	}
-	state, err := ReadState(options.StateDir)
+	state, err := joinstate.ReadState(options.StateDir)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +127,7 @@ func (j *join) checkNodePool() error {
 // recordStart saves the state and the inputs of the join, so that the unit can
 // resume the join after a reboot.
 func (j *join) recordStart() error {
-	if err := CheckMachineID(j.State, j.Facts.MachineID, j.Dir); err != nil {
+	if err := joinstate.CheckMachineID(j.State, j.Facts.MachineID, j.Dir); err != nil {
 		return err
 	}
 	if !j.State.Exists() {
@@ -150,11 +151,11 @@ func (j *join) recordStart() error {
 		if err != nil {
 			return err
 		}
-		if err := SaveFile(j.Dir, UserDataFile, content); err != nil {
+		if err := joinstate.SaveFile(j.Dir, joinstate.UserDataFile, content); err != nil {
 			return err
 		}
 	}
-	return WriteState(j.Dir, j.State)
+	return joinstate.WriteState(j.Dir, j.State)
 }
 
 // runner returns the runner of the steps. It records each completed step.
@@ -163,7 +164,7 @@ func (j *join) runner() steps.Runner {
 		Sink: j.Sink, Ledger: j.Ledger, Skip: j.Config.Skip, Until: j.Config.Until,
 		Completed: func(name, next string) error {
 			j.State.Complete(name, next)
-			return WriteState(j.Dir, j.State)
+			return joinstate.WriteState(j.Dir, j.State)
 		},
 	}
 }
@@ -172,19 +173,19 @@ func (j *join) runner() steps.Runner {
 // needs, and then records the end of the join. A power failure in between leaves an
 // unfinished join. It resumes without the tokens, because its payload is saved.
 func (j *join) finish(changed bool) error {
-	secrets := []string{JoinTokenFile}
+	secrets := []string{joinstate.JoinTokenFile}
 	// User data of a standalone cluster contains no token. It is kept because it leads
 	// to the current configuration of the pool.
 	if stub := j.Inputs.UserData; j.IsHosted() || (stub != nil && stub.HasToken()) {
-		secrets = append(secrets, UserDataFile)
+		secrets = append(secrets, joinstate.UserDataFile)
 	}
-	if err := RemoveFiles(j.Dir, secrets...); err != nil {
+	if err := joinstate.RemoveFiles(j.Dir, secrets...); err != nil {
 		return err
 	}
 	if j.State.Finished.IsZero() {
 		j.State.Finished = time.Now().UTC()
 	}
-	if err := WriteState(j.Dir, j.State); err != nil {
+	if err := joinstate.WriteState(j.Dir, j.State); err != nil {
 		return err
 	}
 	text := fmt.Sprintf("%s is %s", j.NodeName, stateReached(j.Config.Until))

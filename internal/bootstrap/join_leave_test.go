@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 )
 
 // If an administrator names a cluster, the host joins it instead of finishing the
@@ -18,8 +19,8 @@ func TestJoinAfterAnUnfinishedLeaveStartsOver(t *testing.T) {
 	if err := os.WriteFile(stub, EncodeUserData(t, "a.example.com", "clusters/one", "11"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	left := State{Started: time.Now(), Finished: time.Now(), LastStep: "schedulable", Leaving: time.Now(), PayloadDigest: "ff", PayloadConfigHash: "11", PayloadSourceDigest: "aa"}
-	if err := WriteState(dir, left); err != nil {
+	left := joinstate.State{Started: time.Now(), Finished: time.Now(), LastStep: "schedulable", Leaving: time.Now(), PayloadDigest: "ff", PayloadConfigHash: "11", PayloadSourceDigest: "aa"}
+	if err := joinstate.WriteState(dir, left); err != nil {
 		t.Fatal(err)
 	}
 	j, err := prepareJoin(Options{StateDir: dir, Config: config.Join{UserData: stub}})
@@ -30,7 +31,7 @@ func TestJoinAfterAnUnfinishedLeaveStartsOver(t *testing.T) {
 	if err := j.recordStart(); err != nil {
 		t.Fatal(err)
 	}
-	state, err := ReadState(dir)
+	state, err := joinstate.ReadState(dir)
 	if err != nil || state.Phase() != "joining" || state.PayloadDigest+state.PayloadConfigHash+state.PayloadSourceDigest != "" {
 		t.Errorf("phase %q, payload %q, %v", state.Phase(), state.PayloadDigest, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -20,7 +21,7 @@ import (
 func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	stub := EncodeUserData(t, "token.example.com", "clusters/token", "33")
-	in, err := ReadInputs(config.Join{JoinToken: WriteTempFile(t, EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, stub, 0))}, State{}, dir, false, nil)
+	in, err := ReadInputs(config.Join{JoinToken: WriteTempFile(t, EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, stub, 0))}, joinstate.State{}, dir, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +29,7 @@ func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	if err := j.recordStart(); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, JoinTokenFile)
+	path := filepath.Join(dir, joinstate.JoinTokenFile)
 	info, err := os.Stat(path)
 	if err != nil || info.Mode() != 0o600 {
 		t.Fatalf("%v, %v", info, err)
@@ -58,11 +59,11 @@ func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 // host that has joined continues with its saved payload.
 func TestFailedUserDataIsRemovedAfterAJoin(t *testing.T) {
 	for name, test := range map[string]struct {
-		state State
+		state joinstate.State
 		left  bool
 	}{
-		"unfinished": {State{Hosted: true}, true},
-		"joined":     {State{Hosted: true, Finished: time.Unix(2, 0)}, false},
+		"unfinished": {joinstate.State{Hosted: true}, true},
+		"joined":     {joinstate.State{Hosted: true, Finished: time.Unix(2, 0)}, false},
 	} {
 		stub, err := ignition.NewUserData(ignition.Values{Endpoint: "127.0.0.1:1", CA: certtest.NewCA(t, "ca").PEM, NodePool: "clusters/a", Hash: "11", Token: []byte(UUID)})
 		if err != nil {
@@ -71,13 +72,13 @@ func TestFailedUserDataIsRemovedAfterAJoin(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		j := &Builder{Dir: t.TempDir(), Inputs: Inputs{UserData: stub, NewUserData: true}, State: test.state}
-		if err := SaveFile(j.Dir, UserDataFile, []byte("stub")); err != nil {
+		if err := joinstate.SaveFile(j.Dir, joinstate.UserDataFile, []byte("stub")); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := fetchPayload(ctx, &join{Builder: j}, report.Log{}); err == nil {
 			t.Errorf("%s: nobody serves a payload there", name)
 		}
-		if left, err := LoadFile(j.Dir, UserDataFile); err != nil || (left != nil) != test.left {
+		if left, err := joinstate.LoadFile(j.Dir, joinstate.UserDataFile); err != nil || (left != nil) != test.left {
 			t.Errorf("%s: the stub is there: %v, %v", name, left != nil, err)
 		}
 	}
@@ -92,14 +93,14 @@ func TestFinishKeepsUserDataOfAStandaloneCluster(t *testing.T) {
 			t.Fatal(err)
 		}
 		var story Events
-		j := &Builder{Dir: t.TempDir(), Sink: &story, State: State{Started: time.Unix(1, 0)}, Inputs: Inputs{UserData: stub}}
-		if err := SaveFile(j.Dir, UserDataFile, []byte("stub")); err != nil {
+		j := &Builder{Dir: t.TempDir(), Sink: &story, State: joinstate.State{Started: time.Unix(1, 0)}, Inputs: Inputs{UserData: stub}}
+		if err := joinstate.SaveFile(j.Dir, joinstate.UserDataFile, []byte("stub")); err != nil {
 			t.Fatal(err)
 		}
 		if err := (&join{Builder: j}).finish(true); err != nil {
 			t.Fatal(err)
 		}
-		if left, err := LoadFile(j.Dir, UserDataFile); err != nil || (left != nil) != kept {
+		if left, err := joinstate.LoadFile(j.Dir, joinstate.UserDataFile); err != nil || (left != nil) != kept {
 			t.Errorf("with token %q: kept %q, %v", token, left, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -47,17 +48,17 @@ func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 		}
 		return s
 	}
-	joined := State{NodePool: "clusters/one", Started: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)}
+	joined := joinstate.State{NodePool: "clusters/one", Started: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)}
 	for name, test := range map[string]struct {
 		stub    *ignition.UserData
-		state   State
+		state   joinstate.State
 		refused bool
 	}{
-		"first join":             {stub("clusters/one"), State{}, false},
+		"first join":             {stub("clusters/one"), joinstate.State{}, false},
 		"same pool":              {stub("clusters/one"), joined, false},
 		"no stub, goes on":       {nil, joined, false},
 		"stub names none":        {stub(""), joined, false},
-		"joined by values alone": {stub("clusters/two"), State{Started: joined.Started}, false},
+		"joined by values alone": {stub("clusters/two"), joinstate.State{Started: joined.Started}, false},
 		"another pool":           {stub("clusters/two"), joined, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,18 +83,18 @@ func TestFinishRemovesTheUserData(t *testing.T) {
 		false: "head  worker-7 is Ready; all was as it should be, nothing was changed",
 	} {
 		var story Events
-		j := &join{Builder: &Builder{Config: config.Join{Until: "ready"}, Dir: t.TempDir(), Sink: &story, NodeName: "worker-7", State: State{Started: time.Now(), Hosted: true}}}
-		if err := SaveFile(j.Dir, UserDataFile, []byte("secret")); err != nil {
+		j := &join{Builder: &Builder{Config: config.Join{Until: "ready"}, Dir: t.TempDir(), Sink: &story, NodeName: "worker-7", State: joinstate.State{Started: time.Now(), Hosted: true}}}
+		if err := joinstate.SaveFile(j.Dir, joinstate.UserDataFile, []byte("secret")); err != nil {
 			t.Fatal(err)
 		}
 		if err := j.finish(changed); err != nil {
 			t.Fatal(err)
 		}
-		state, err := ReadState(j.Dir)
+		state, err := joinstate.ReadState(j.Dir)
 		if err != nil || state.Finished.IsZero() {
 			t.Errorf("state %+v, %v", state, err)
 		}
-		if left, err := LoadFile(j.Dir, UserDataFile); err != nil || left != nil {
+		if left, err := joinstate.LoadFile(j.Dir, joinstate.UserDataFile); err != nil || left != nil {
 			t.Errorf("the stub is still there: %q, %v", left, err)
 		}
 		if len(story) != 1 || story[0] != want {
@@ -106,7 +107,7 @@ func TestHeadline(t *testing.T) {
 	for want, j := range map[string]*Builder{
 		"this host joins": {Machine: &Machine{}},
 		"worker-7 joins NodePool clusters/demo by ignition.example.com": {
-			Machine: &Machine{Facts: hostinfo.Facts{Hostname: "worker-7"}}, State: State{NodePool: "clusters/demo", Endpoint: "ignition.example.com"},
+			Machine: &Machine{Facts: hostinfo.Facts{Hostname: "worker-7"}}, State: joinstate.State{NodePool: "clusters/demo", Endpoint: "ignition.example.com"},
 		},
 	} {
 		if got := (&join{Builder: j}).headline(); got != want {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
@@ -32,7 +33,7 @@ type LeaveDocument struct {
 // leaving is one leave.
 type leaving struct {
 	machine *Machine
-	state   State
+	state   joinstate.State
 	dir     string // of the agent's records
 	sink    report.Sink
 }
@@ -67,7 +68,7 @@ func Leave(ctx context.Context, options LeaveOptions) (LeaveDocument, error) {
 	if err != nil {
 		return document, err
 	}
-	state, err := ReadState(options.StateDir)
+	state, err := joinstate.ReadState(options.StateDir)
 	defer m.Close()
 	if err != nil {
 		return document, err
@@ -96,7 +97,7 @@ func (l *leaving) run(ctx context.Context, list []steps.Step[*leaving], firstBoo
 	report.Log{Sink: l.sink}.Headline(l.headline())
 	if l.state.Exists() && l.state.Leaving.IsZero() {
 		l.state.Leaving = time.Now().UTC()
-		if err := WriteState(l.dir, l.state); err != nil {
+		if err := joinstate.WriteState(l.dir, l.state); err != nil {
 			return err
 		}
 	}

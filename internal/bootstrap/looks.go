@@ -60,7 +60,7 @@ func (s *nodeWatcher) checkDrift(ctx context.Context) ([]watch.Finding, error) {
 // checkCertificates returns findings about the renewal of kubelet's certificates.
 func (s *nodeWatcher) checkCertificates(ctx context.Context) ([]watch.Finding, error) {
 	identity := &kubelet.Identity{Dir: kubelet.PKIDirectory, NodeName: s.state.NodeName}
-	serving, err := ServingCertificate(s.node, s.state.topology())
+	serving, err := ServingCertificate(s.node, Topology(s.state))
 	if err != nil {
 		return nil, err
 	}

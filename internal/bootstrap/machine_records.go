@@ -1,5 +1,7 @@
 package bootstrap
 
+import "github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+
 // RemoveRecords removes the agent's own records durably after the host is restored.
 // The state is removed last, because the next run uses it to remove the other
 // records.
@@ -7,8 +9,8 @@ func (m *Machine) RemoveRecords(dir string) error {
 	if err := m.Ledger.Remove(); err != nil {
 		return err
 	}
-	if err := RemoveFiles(dir, KeyDir, PayloadFile, OverridesFile, UserDataFile, JoinTokenFile, BridgeRecordFile); err != nil {
+	if err := joinstate.RemoveFiles(dir, joinstate.KeyDir, joinstate.PayloadFile, joinstate.OverridesFile, joinstate.UserDataFile, joinstate.JoinTokenFile, joinstate.BridgeRecordFile); err != nil {
 		return err
 	}
-	return RemoveFiles(dir, StateFile)
+	return joinstate.RemoveFiles(dir, joinstate.StateFile)
 }

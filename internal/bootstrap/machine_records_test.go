@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -14,12 +15,12 @@ func TestRemoveRecordsRemovesTheAgentsFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	for _, name := range []string{PayloadFile, OverridesFile, UserDataFile, StateFile} {
-		if err := SaveFile(dir, name, []byte("secret")); err != nil {
+	for _, name := range []string{joinstate.PayloadFile, joinstate.OverridesFile, joinstate.UserDataFile, joinstate.StateFile} {
+		if err := joinstate.SaveFile(dir, name, []byte("secret")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := SaveFile(filepath.Join(dir, KeyDir), "kubelet.key", []byte("secret")); err != nil {
+	if err := joinstate.SaveFile(filepath.Join(dir, joinstate.KeyDir), "kubelet.key", []byte("secret")); err != nil {
 		t.Fatal(err)
 	}
 	if err := (&Machine{Ledger: l}).RemoveRecords(dir); err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -37,7 +38,7 @@ func RunOnly(ctx context.Context, options Options, names []string) (bool, error)
 }
 
 func (j *join) runOnly(ctx context.Context, options Options, selected []Step) (bool, error) {
-	state, err := ReadState(j.Dir)
+	state, err := joinstate.ReadState(j.Dir)
 	if err != nil {
 		return false, err
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -23,7 +24,7 @@ func operationWithPayload(t *testing.T, overrides ...string) *join {
 		j.Inputs.Overrides = append(j.Inputs.Overrides, Override{"a", []byte(one)})
 	}
 	content := `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/a","contents":{"source":"data:,a"}},{"path":"` + BootstrapKubeconfigPath + `","contents":{"source":"data:,b"}}]}}`
-	if err := SaveFile(j.Dir, PayloadFile, []byte(content)); err != nil {
+	if err := joinstate.SaveFile(j.Dir, joinstate.PayloadFile, []byte(content)); err != nil {
 		t.Fatal(err)
 	}
 	return j
@@ -58,7 +59,7 @@ func TestOverrideFromElsewhere(t *testing.T) {
 	defer server.Close()
 	site := WriteTempFile(t, []byte(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/c","contents":{"source":"`+server.URL+`/c"}}]}}`))
 	stub := WriteTempFile(t, EncodeUserData(t, "a.example.com", "clusters/one", "11"))
-	in, err := ReadInputs(config.Join{UserData: stub, IgnitionOverrides: []string{site}}, State{}, t.TempDir(), false, nil)
+	in, err := ReadInputs(config.Join{UserData: stub, IgnitionOverrides: []string{site}}, joinstate.State{}, t.TempDir(), false, nil)
 	if err != nil || asked != 0 {
 		t.Fatalf("asked %d times while inputs are read, %v", asked, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -54,7 +55,7 @@ func plannedOperation(t *testing.T, files map[string]string, plan ...ledger.Chan
 	}
 	t.Cleanup(func() { book.Close(); tree.Close() })
 	return &Builder{
-		State:   State{Hosted: true, NodePool: "clusters/demo-workers"},
+		State:   joinstate.State{Hosted: true, NodePool: "clusters/demo-workers"},
 		Machine: &Machine{Tree: tree, Ledger: book, Facts: hostinfo.Facts{Arch: "amd64"}},
 		Plan:    &ignition.Plan{Files: plan},
 	}
@@ -199,7 +200,7 @@ func TestRegisteredNodeIsAsPlanned(t *testing.T) {
 
 // A resumed join keeps labels and taints.
 func TestResumedJoinKeepsRegistration(t *testing.T) {
-	earlier := State{Config: config.Join{Labels: []string{"a=b"}, Taints: []string{"c:NoSchedule"}}}
+	earlier := joinstate.State{Config: config.Join{Labels: []string{"a=b"}, Taints: []string{"c:NoSchedule"}}}
 	earlier.Started = earlier.Started.AddDate(1, 0, 0)
 	if c := MergeSaved(config.Join{}, earlier); len(c.Labels) != 1 || len(c.Taints) != 1 {
 		t.Errorf("a join that goes on has %v and %v", c.Labels, c.Taints)

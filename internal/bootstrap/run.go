@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
@@ -25,7 +26,7 @@ type RunOptions struct {
 // of AutoJoin. Then it watches the node until ctx ends or the host has left the
 // cluster. After the join it does not change the host.
 func Run(ctx context.Context, options RunOptions) error {
-	state, err := ReadState(options.StateDir)
+	state, err := joinstate.ReadState(options.StateDir)
 	if err != nil {
 		return err
 	}
@@ -36,7 +37,7 @@ func Run(ctx context.Context, options RunOptions) error {
 		if err := joinWithRetry(ctx, options); err != nil {
 			return err
 		}
-		if state, err = ReadState(options.StateDir); err != nil {
+		if state, err = joinstate.ReadState(options.StateDir); err != nil {
 			return err
 		}
 	}
@@ -66,7 +67,7 @@ func joinWithRetry(ctx context.Context, options RunOptions) error {
 // tryJoin attempts the join once. An administrator may have joined the host since
 // the last attempt.
 func (o RunOptions) tryJoin(ctx context.Context, sink report.Sink) error {
-	state, err := ReadState(o.StateDir)
+	state, err := joinstate.ReadState(o.StateDir)
 	if err != nil || !state.Finished.IsZero() {
 		return err
 	}
@@ -84,7 +85,7 @@ func (o RunOptions) tryJoin(ctx context.Context, sink report.Sink) error {
 
 // nextOptions returns the options of the next attempt: they resume the recorded
 // join or, if there is none, start a new one.
-func (o RunOptions) nextOptions(state State) (Options, error) {
+func (o RunOptions) nextOptions(state joinstate.State) (Options, error) {
 	if state.Exists() {
 		return o.AutoJoin.ResumeOptions(o.Options, state)
 	}
@@ -108,7 +109,7 @@ func failedCheckFinding(err error) watch.Finding {
 // hasEnded reports whether the host has left the cluster or has joined again. The
 // next start of the service handles the new state.
 func (s *nodeWatcher) hasEnded() (bool, error) {
-	state, err := ReadState(s.StateDir)
+	state, err := joinstate.ReadState(s.StateDir)
 	if err != nil {
 		return false, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -77,7 +78,7 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 			if diff := cmp.Diff(test.want, ran); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)
 			}
-			state, err := ReadState(j.Dir)
+			state, err := joinstate.ReadState(j.Dir)
 			if err != nil || state.LastStep != test.want[len(test.want)-1] {
 				t.Errorf("remembered %q, %v", state.LastStep, err)
 			}
@@ -105,7 +106,7 @@ func TestRunReportsHowEachStepEnded(t *testing.T) {
 	if diff := cmp.Diff(want, story); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if state, err := ReadState(j.Dir); err != nil || state.LastStep != "admission" {
+	if state, err := joinstate.ReadState(j.Dir); err != nil || state.LastStep != "admission" {
 		t.Errorf("remembered %q, %v: the step that failed is not behind us", state.LastStep, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 )
 
 // A saved payload is used as long as it can be the required one, because the token
@@ -32,27 +33,27 @@ func TestSavedPayload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ended := State{PayloadConfigHash: "11", PayloadSourceDigest: by, Finished: time.Unix(2, 0)}
+	ended := joinstate.State{PayloadConfigHash: "11", PayloadSourceDigest: by, Finished: time.Unix(2, 0)}
 	const workers = "https://api-int.example.com:22623/config/worker"
 	for name, test := range map[string]struct {
 		in    Inputs
-		state State
+		state joinstate.State
 		kept  bool
 	}{
-		"no stub":                        {Inputs{}, State{PayloadConfigHash: "11"}, true},
-		"hosted, the same configuration": {Inputs{UserData: stub("a.example.com", "clusters/a", "11"), NewUserData: true}, State{PayloadConfigHash: "11"}, true},
-		"hosted, another configuration":  {Inputs{UserData: stub("a.example.com", "clusters/a", "12"), NewUserData: true}, State{PayloadConfigHash: "11"}, false},
+		"no stub":                        {Inputs{}, joinstate.State{PayloadConfigHash: "11"}, true},
+		"hosted, the same configuration": {Inputs{UserData: stub("a.example.com", "clusters/a", "11"), NewUserData: true}, joinstate.State{PayloadConfigHash: "11"}, true},
+		"hosted, another configuration":  {Inputs{UserData: stub("a.example.com", "clusters/a", "12"), NewUserData: true}, joinstate.State{PayloadConfigHash: "11"}, false},
 		"hosted, joined with it":         {Inputs{UserData: renewed(UUID), NewUserData: true}, ended, true},
 		"hosted, joined, another token":  {Inputs{UserData: renewed(strings.ToUpper(UUID)), NewUserData: true}, ended, false},
 		"the same, after an interrupt":   {Inputs{UserData: renewed(strings.ToUpper(UUID))}, ended, false},
 		"joined, no stub":                {Inputs{NewUserData: true}, ended, true},
-		"unfinished, another token":      {Inputs{UserData: renewed(strings.ToUpper(UUID)), NewUserData: true}, State{PayloadConfigHash: "11", PayloadSourceDigest: by}, true},
-		"standalone, goes on":            {Inputs{UserData: stub(workers, "", "")}, State{}, true},
-		"standalone, given again":        {Inputs{UserData: stub(workers, "", ""), NewUserData: true}, State{}, false},
+		"unfinished, another token":      {Inputs{UserData: renewed(strings.ToUpper(UUID)), NewUserData: true}, joinstate.State{PayloadConfigHash: "11", PayloadSourceDigest: by}, true},
+		"standalone, goes on":            {Inputs{UserData: stub(workers, "", "")}, joinstate.State{}, true},
+		"standalone, given again":        {Inputs{UserData: stub(workers, "", ""), NewUserData: true}, joinstate.State{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := &Builder{Dir: t.TempDir(), Inputs: test.in, State: test.state}
-			if err := SaveFile(j.Dir, PayloadFile, []byte(`{"ignition":{"version":"3.2.0"}}`)); err != nil {
+			if err := joinstate.SaveFile(j.Dir, joinstate.PayloadFile, []byte(`{"ignition":{"version":"3.2.0"}}`)); err != nil {
 				t.Fatal(err)
 			}
 			if payload, err := j.SavedPayload(); err != nil || (payload != nil) != test.kept {

@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
@@ -19,7 +20,7 @@ import (
 // nodeWatcher watches a node that has joined.
 type nodeWatcher struct {
 	RunOptions
-	state     State
+	state     joinstate.State
 	log       report.Log
 	systemd   *systemd.Manager // nil if systemd is unreachable
 	node      *kubelet.Node

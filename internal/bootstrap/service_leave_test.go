@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -15,8 +16,8 @@ func TestServiceDoesNotJoinDuringALeave(t *testing.T) {
 	for _, finished := range []time.Time{{}, time.Now()} {
 		dir := t.TempDir()
 		stub := writeFileWithTime(t, dir, "stub.ign", 0o600, time.Now().Add(time.Hour))
-		state := State{Started: time.Now(), Finished: finished, LastStep: "identity", Leaving: time.Now()}
-		if err := WriteState(dir, state); err != nil {
+		state := joinstate.State{Started: time.Now(), Finished: finished, LastStep: "identity", Leaving: time.Now()}
+		if err := joinstate.WriteState(dir, state); err != nil {
 			t.Fatal(err)
 		}
 		for name, run := range map[string]func() error{

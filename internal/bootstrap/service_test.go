@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
@@ -44,7 +45,7 @@ func TestServiceStatus(t *testing.T) {
 // After that, a repeated check must not suppress them.
 func TestServiceWritesMetricsOnceChecksAreComplete(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "metrics.prom")
-	s := &nodeWatcher{RunOptions: RunOptions{Metrics: file}, state: State{NodeName: "worker-0"}}
+	s := &nodeWatcher{RunOptions: RunOptions{Metrics: file}, state: joinstate.State{NodeName: "worker-0"}}
 	written := func() bool {
 		err := os.Remove(file)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -61,7 +62,7 @@ func TestServiceWritesMetricsOnceChecksAreComplete(t *testing.T) {
 }
 
 func TestServiceMetrics(t *testing.T) {
-	s := &nodeWatcher{RunOptions: RunOptions{Version: "1.2"}, state: State{NodeName: "worker-0", NodePool: "clusters/demo"}}
+	s := &nodeWatcher{RunOptions: RunOptions{Version: "1.2"}, state: joinstate.State{NodeName: "worker-0", NodePool: "clusters/demo"}}
 	var out bytes.Buffer
 	if err := report.WriteMetrics(&out, s.metrics(activeFindings(), time.Unix(1795290600, 0))); err != nil {
 		t.Fatal(err)
@@ -99,7 +100,7 @@ func TestRunNeedsAJoin(t *testing.T) {
 // The service ends after a leave, and starts over after a join to another cluster.
 func TestServiceHasEnded(t *testing.T) {
 	dir := t.TempDir()
-	joined := State{Started: time.Unix(1, 0), Finished: time.Unix(2, 0), NodeName: "worker-0", APIServer: "https://api.example.com:6443"}
+	joined := joinstate.State{Started: time.Unix(1, 0), Finished: time.Unix(2, 0), NodeName: "worker-0", APIServer: "https://api.example.com:6443"}
 	s := &nodeWatcher{RunOptions: RunOptions{Options: Options{StateDir: dir}}, state: joined}
 	check := func(when string, over, failed bool) {
 		t.Helper()
@@ -107,9 +108,9 @@ func TestServiceHasEnded(t *testing.T) {
 			t.Errorf("%s: over %t, %v", when, got, err)
 		}
 	}
-	write := func(state State) {
+	write := func(state joinstate.State) {
 		t.Helper()
-		if err := WriteState(dir, state); err != nil {
+		if err := joinstate.WriteState(dir, state); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -134,7 +135,7 @@ func TestServiceHasEnded(t *testing.T) {
 	joined.APIServer = "https://other.example.com:6443"
 	write(joined)
 	check("after a join to another cluster", true, true)
-	if err := RemoveFiles(dir, StateFile); err != nil {
+	if err := joinstate.RemoveFiles(dir, joinstate.StateFile); err != nil {
 		t.Fatal(err)
 	}
 	check("after leave", true, false)

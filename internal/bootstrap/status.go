@@ -6,6 +6,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
@@ -16,7 +17,7 @@ import (
 type StatusDocument struct {
 	report.TypeMeta
 	Phase   string                       `json:"phase"` // none, joining, joined, leaving
-	State   State                        `json:"state"`
+	State   joinstate.State              `json:"state"`
 	Changes int                          `json:"changes"` // changes that leave would revert
 	Drift   []ledger.Difference          `json:"drift"`
 	Units   map[string]systemd.UnitState `json:"units"`
@@ -34,7 +35,7 @@ func statusUnits() []string {
 // is in the document and in its Err.
 func Status(ctx context.Context, options Options) (StatusDocument, error) {
 	document := StatusDocument{TypeMeta: report.Meta("Status"), Phase: "none", Units: map[string]systemd.UnitState{}}
-	state, err := ReadState(options.StateDir)
+	state, err := joinstate.ReadState(options.StateDir)
 	if err != nil {
 		return document, err
 	}
@@ -83,7 +84,7 @@ func (d StatusDocument) Err() error {
 func bridgeStatus(ctx context.Context, nm *networkmanager.Client, dir string, trouble func(error)) *ovs.Status {
 	bridge, err := ovs.GatherStatus(ctx, nm)
 	trouble(err)
-	content, err := LoadFile(dir, BridgeRecordFile)
+	content, err := joinstate.LoadFile(dir, joinstate.BridgeRecordFile)
 	trouble(err)
 	if content == nil {
 		return &bridge

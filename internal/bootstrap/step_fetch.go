@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -23,7 +24,7 @@ func fetchPayload(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	if kept {
 		return steps.Unchanged("%s, kept from an earlier run", j.PayloadSummary())
 	}
-	if err := SaveFile(j.Dir, PayloadFile, j.Payload.Raw); err != nil {
+	if err := joinstate.SaveFile(j.Dir, joinstate.PayloadFile, j.Payload.Raw); err != nil {
 		return steps.Outcome{}, err
 	}
 	before := j.State.PayloadDigest
@@ -48,5 +49,5 @@ func (j *join) discardFailedUserData(err error) error {
 	if j.State.Finished.IsZero() || !j.State.Hosted {
 		return err
 	}
-	return errors.Join(err, RemoveFiles(j.Dir, UserDataFile))
+	return errors.Join(err, joinstate.RemoveFiles(j.Dir, joinstate.UserDataFile))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
@@ -151,5 +152,5 @@ func (j *join) recordMigration(status ovs.Status) error {
 	if err != nil {
 		return err
 	}
-	return SaveFile(j.Dir, BridgeRecordFile, content)
+	return joinstate.SaveFile(j.Dir, joinstate.BridgeRecordFile, content)
 }

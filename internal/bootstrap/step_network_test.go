@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
 )
@@ -18,12 +19,12 @@ func TestPluginStateIsRecordedOnceAndOnlyBeforeThePluginRuns(t *testing.T) {
 		t.Skip("reading the packet filter needs root")
 	}
 	for name, test := range map[string]struct {
-		state State
+		state joinstate.State
 		want  []string // steps with a record
 	}{
-		"first join":              {State{Started: time.Now()}, []string{"network"}},
-		"step alone":              {State{}, []string{"network"}},
-		"joined without a record": {State{Started: time.Now(), Completed: []string{"kubelet"}}, nil},
+		"first join":              {joinstate.State{Started: time.Now()}, []string{"network"}},
+		"step alone":              {joinstate.State{}, []string{"network"}},
+		"joined without a record": {joinstate.State{Started: time.Now(), Completed: []string{"kubelet"}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, err := ledger.Open(t.TempDir(), map[ledger.Kind]ledger.Driver{networkplugin.Kind: &networkplugin.Driver{}})

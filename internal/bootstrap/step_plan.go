@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -29,9 +28,4 @@ func makePlan(ctx context.Context, j *join, _ report.Log) (steps.Outcome, error)
 		return steps.Unchanged("%s; all is as planned", j.Plan.Summary())
 	}
 	return steps.Outcome{Summary: j.Plan.Summary() + " (see: hcp-node-agent plan)", Changed: true}, nil
-}
-
-// topology returns whether the host is a node of a hosted or a standalone cluster.
-func (s State) topology() kubelet.ClusterTopology {
-	return kubelet.ClusterTopology{Standalone: s.Exists() && !s.Hosted}
 }

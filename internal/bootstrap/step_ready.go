@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -24,7 +25,7 @@ func (j *join) saveWithout(path string) error {
 	if err := SaveOverrides(j.Dir, j.Inputs.Overrides); err != nil {
 		return err
 	}
-	return SaveFile(j.Dir, PayloadFile, raw)
+	return joinstate.SaveFile(j.Dir, joinstate.PayloadFile, raw)
 }
 
 // awaitReady waits until the cluster reports the node Ready, and then removes the

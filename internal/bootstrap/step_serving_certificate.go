@@ -14,7 +14,7 @@ func awaitServing(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	serving, err := ServingCertificate(node, j.State.topology())
+	serving, err := ServingCertificate(node, Topology(j.State))
 	if err != nil {
 		return steps.Outcome{}, err
 	}

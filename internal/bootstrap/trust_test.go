@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -46,7 +47,7 @@ func TestTrustStoreFollowsTheCAsOfAJoinAndALeave(t *testing.T) {
 			if built := err == nil && strings.Contains(string(content), "CLUSTER CA"); built != test.built {
 				t.Errorf("the store has %q, %v", content, err)
 			}
-			_, err = undoStep(&LeaveDocument{})(t.Context(), &leaving{machine: m, state: State{Started: time.Now()}}, report.Log{})
+			_, err = undoStep(&LeaveDocument{})(t.Context(), &leaving{machine: m, state: joinstate.State{Started: time.Now()}}, report.Log{})
 			NoError(t, err)
 			if content, err := os.ReadFile(store); err != nil || strings.Contains(string(content), "CLUSTER CA") {
 				t.Errorf("after the leave the store has %q, %v", content, err)

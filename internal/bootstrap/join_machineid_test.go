@@ -6,6 +6,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -20,7 +21,7 @@ func TestCheckMachineIDRefusesAClonedState(t *testing.T) {
 	if err := first.recordStart(); err != nil {
 		t.Fatal(err)
 	}
-	state, err := ReadState(dir)
+	state, err := joinstate.ReadState(dir)
 	if err != nil || !state.Exists() || state.MachineID != "one" || state.NodePool != "clusters/one" || state.ConfigHash != "11" || !state.Hosted {
 		t.Fatalf("state %+v, %v", state, err)
 	}
