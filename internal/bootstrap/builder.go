@@ -8,6 +8,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -21,7 +22,7 @@ type Builder struct {
 	State  joinstate.State
 	Inputs Inputs
 
-	*Machine
+	*machine.Machine
 
 	Payload  *ignition.Payload
 	Plan     *ignition.Plan
@@ -44,7 +45,7 @@ func OpenReadOnly(ctx context.Context, options Options) (*Builder, error) {
 	}
 	j.Config = MergeJoinToken(j.Config, j.Inputs.JoinToken)
 	j.State.SetSource(j.Inputs.UserData)
-	j.Machine, err = OpenMachine(ctx, options.StateDir, false)
+	j.Machine, err = machine.OpenMachine(ctx, options.StateDir, false)
 	return j, err
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -87,7 +88,7 @@ func (h cutHost) open(t *testing.T) *leaving {
 	tree, err := hostfs.OpenTree(h.root)
 	NoError(t, err)
 	t.Cleanup(func() { tree.Close() })
-	m := &Machine{Tree: tree}
+	m := &machine.Machine{Tree: tree}
 	m.Ledger, err = ledger.Open(h.stateDir(), m.Drivers())
 	NoError(t, err)
 	t.Cleanup(func() { m.Ledger.Close() })

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -31,7 +32,7 @@ func inspectCertificates(ctx context.Context, p *diagnostics) ([]DoctorFinding, 
 	if p.State.APIServer != "" && p.Facts.Root {
 		_, f.Foreign = p.identityFor(nil).Check(ctx)
 	}
-	addresses, err := Addresses()
+	addresses, err := machine.Addresses()
 	f.Fits = (&kubelet.Serving{Node: &kubelet.Node{Name: p.NodeName}, Dir: kubelet.PKIDirectory, Addresses: addresses}).Check()
 	for _, unread := range []error{f.clientErr, f.servingErr} {
 		if err == nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -45,7 +46,7 @@ func openDiagnostics(ctx context.Context, options Options) (*diagnostics, []Doct
 	// Use ctx, because the connection to systemd is closed when the context of the
 	// limit ends.
 	opened, err := runWithLimit(ctx, 20*time.Second, func(context.Context) openResult {
-		m, err := OpenWithoutLedger(ctx, j.Dir)
+		m, err := machine.OpenWithoutLedger(ctx, j.Dir)
 		return openResult{m, err}
 	})
 	var findings []DoctorFinding
@@ -53,7 +54,7 @@ func openDiagnostics(ctx context.Context, options Options) (*diagnostics, []Doct
 		findings = append(findings, DoctorFinding{Section: "host", Severity: report.SeverityWarning, Text: "the host could not be opened as a whole: " + err.Error()})
 	}
 	if j.Machine = opened.localHost; j.Machine == nil {
-		j.Machine = &Machine{SystemdErr: systemd.ErrUnreachable, Bridge: &migrate.Driver{Dir: j.Dir}}
+		j.Machine = &machine.Machine{SystemdErr: systemd.ErrUnreachable, Bridge: &migrate.Driver{Dir: j.Dir}}
 		j.Tree, _ = hostfs.OpenTree("/") // succeeded when the process started
 		j.Facts, _ = hostinfo.Gather(ctx)
 		j.Bridge.Tree = j.Tree
@@ -70,7 +71,7 @@ func openDiagnostics(ctx context.Context, options Options) (*diagnostics, []Doct
 }
 
 type openResult struct {
-	localHost *Machine
+	localHost *machine.Machine
 	err       error
 }
 

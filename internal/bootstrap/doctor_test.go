@@ -19,6 +19,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -119,7 +120,7 @@ func TestDoctorSortsFindings(t *testing.T) {
 // A section that fails, times out or lacks permission reports that and does not
 // affect others.
 func TestDoctorSectionsAreIndependent(t *testing.T) {
-	p := &diagnostics{Builder: &Builder{Machine: &Machine{}}}
+	p := &diagnostics{Builder: &Builder{Machine: &machine.Machine{}}}
 	forever := make(chan struct{})
 	t.Cleanup(func() { close(forever) }) // after the last test case
 	found := func() []DoctorFinding { return []DoctorFinding{{Severity: report.SeverityOK, Text: "half of it"}} }
@@ -255,7 +256,7 @@ func TestDoctorRefusesToReplaceAFile(t *testing.T) {
 	g.run = func(context.Context, int, string, ...string) ([]byte, bool, error) {
 		return nil, false, os.WriteFile(late, []byte("theirs"), 0o600)
 	}
-	p := &diagnostics{Builder: &Builder{Dir: filepath.Join(dir, "none"), Machine: &Machine{Tree: g.tree}}}
+	p := &diagnostics{Builder: &Builder{Dir: filepath.Join(dir, "none"), Machine: &machine.Machine{Tree: g.tree}}}
 	if _, err := p.writeBundle(t.Context(), g, DoctorOptions{Bundle: late}, DoctorReport{}); report.CodeOf(err) != report.Usage {
 		t.Errorf("over a file that came meanwhile: %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -18,7 +19,7 @@ func TestDriftIsReportedByServiceAndStatus(t *testing.T) {
 	tree, err := hostfs.OpenTree("/")
 	NoError(t, err)
 	defer tree.Close()
-	l, err := ledger.Open(dir, (&Machine{Tree: tree}).Drivers())
+	l, err := ledger.Open(dir, (&machine.Machine{Tree: tree}).Drivers())
 	NoError(t, err)
 	want := ledger.FileState([]byte("of the join"), 0o600)
 	uid, gid := os.Geteuid(), os.Getegid()

@@ -14,6 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -115,12 +116,12 @@ func WriteTree(t *testing.T, root string, files map[string]string) {
 
 // OpenMachineIn returns a host below root with a ledger of its own, which the test
 // closes.
-func OpenMachineIn(t *testing.T, root string) *Machine {
+func OpenMachineIn(t *testing.T, root string) *machine.Machine {
 	t.Helper()
 	tree, err := hostfs.OpenTree(root)
 	NoError(t, err)
 	t.Cleanup(func() { _ = tree.Close() })
-	m := &Machine{Tree: tree, Bridge: &migrate.Driver{Tree: tree}, Plugin: &networkplugin.Driver{}}
+	m := &machine.Machine{Tree: tree, Bridge: &migrate.Driver{Tree: tree}, Plugin: &networkplugin.Driver{}}
 	m.Ledger, err = ledger.Open(t.TempDir(), m.Drivers())
 	NoError(t, err)
 	t.Cleanup(func() { _ = m.Ledger.Close() })

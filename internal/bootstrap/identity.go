@@ -8,6 +8,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -47,7 +48,7 @@ func (j *Builder) DiagnosticsHost() kubelet.Host {
 
 // ServingCertificate returns the serving certificate of the node on this host.
 func ServingCertificate(node *kubelet.Node, place kubelet.ClusterTopology) (*kubelet.Serving, error) {
-	addresses, err := Addresses()
+	addresses, err := machine.Addresses()
 	want := approver.ExpectedNode{NodeName: node.Name, Addresses: addresses}
 	return &kubelet.Serving{Node: node, Dir: kubelet.PKIDirectory, Addresses: addresses, Validate: want.CheckServing, Topology: place}, err
 }

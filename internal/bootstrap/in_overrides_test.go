@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -88,7 +89,7 @@ func TestBadOverridesAreRefused(t *testing.T) {
 func TestOverridesAreSaved(t *testing.T) {
 	dir := t.TempDir()
 	list := []Override{{"a.ign", []byte(firstOverride)}, {"-", []byte(secondOverride)}}
-	j := &join{Builder: &Builder{Dir: dir, Inputs: Inputs{Overrides: list}, Machine: &Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
+	j := &join{Builder: &Builder{Dir: dir, Inputs: Inputs{Overrides: list}, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
 	if err := j.recordStart(); err != nil {
 		t.Fatal(err)
 	}

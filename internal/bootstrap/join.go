@@ -10,6 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -32,7 +33,7 @@ func Join(ctx context.Context, options Options) (bool, error) {
 	}
 	ctx, cancel := withTimeout(ctx, j.Config.Timeout)
 	defer cancel()
-	m, turn, err := AcquireLock(ctx, options.StateDir, options.Sink, options.Service)
+	m, turn, err := machine.AcquireLock(ctx, options.StateDir, options.Sink, options.Service)
 	if err != nil {
 		return false, err
 	}
@@ -47,7 +48,7 @@ func Join(ctx context.Context, options Options) (bool, error) {
 	changed, err := j.runJoin(ctx, options.Resume)
 	m.Close()
 	if turn.Stopped || (err == nil && j.Config.Until == config.Defaults().Until) {
-		StartService(context.WithoutCancel(ctx), j.Sink)
+		machine.StartService(context.WithoutCancel(ctx), j.Sink)
 	}
 	return changed, err
 }

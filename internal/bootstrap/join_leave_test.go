@@ -8,6 +8,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 )
 
 // If an administrator names a cluster, the host joins it instead of finishing the
@@ -27,7 +28,7 @@ func TestJoinAfterAnUnfinishedLeaveStartsOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.Machine = &Machine{}
+	j.Machine = &machine.Machine{}
 	if err := j.recordStart(); err != nil {
 		t.Fatal(err)
 	}

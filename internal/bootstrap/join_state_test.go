@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -25,7 +26,7 @@ func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := &join{Builder: &Builder{Dir: dir, Inputs: in, Sink: &Events{}, Machine: &Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
+	j := &join{Builder: &Builder{Dir: dir, Inputs: in, Sink: &Events{}, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
 	if err := j.recordStart(); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -105,9 +106,9 @@ func TestFinishRemovesTheUserData(t *testing.T) {
 
 func TestHeadline(t *testing.T) {
 	for want, j := range map[string]*Builder{
-		"this host joins": {Machine: &Machine{}},
+		"this host joins": {Machine: &machine.Machine{}},
 		"worker-7 joins NodePool clusters/demo by ignition.example.com": {
-			Machine: &Machine{Facts: hostinfo.Facts{Hostname: "worker-7"}}, State: joinstate.State{NodePool: "clusters/demo", Endpoint: "ignition.example.com"},
+			Machine: &machine.Machine{Facts: hostinfo.Facts{Hostname: "worker-7"}}, State: joinstate.State{NodePool: "clusters/demo", Endpoint: "ignition.example.com"},
 		},
 	} {
 		if got := (&join{Builder: j}).headline(); got != want {

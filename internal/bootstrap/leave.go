@@ -13,6 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -32,7 +33,7 @@ type LeaveDocument struct {
 
 // leaving is one leave.
 type leaving struct {
-	machine *Machine
+	machine *machine.Machine
 	state   joinstate.State
 	dir     string // of the agent's records
 	sink    report.Sink
@@ -64,7 +65,7 @@ type LeaveOptions struct {
 // Leave restores the host to its state before the join.
 func Leave(ctx context.Context, options LeaveOptions) (LeaveDocument, error) {
 	document := LeaveDocument{TypeMeta: report.Meta("LeaveResult")}
-	m, _, err := AcquireLock(ctx, options.StateDir, options.Sink, options.Service)
+	m, _, err := machine.AcquireLock(ctx, options.StateDir, options.Sink, options.Service)
 	if err != nil {
 		return document, err
 	}
@@ -85,7 +86,7 @@ func Leave(ctx context.Context, options LeaveOptions) (LeaveDocument, error) {
 	}
 	// The removal of the user data may have started the service again.
 	if err := l.machine.StopService(ctx); err != nil {
-		report.Log{Sink: l.sink, Step: "leave"}.Warn(err.Error(), "systemctl stop "+ServiceUnit)
+		report.Log{Sink: l.sink, Step: "leave"}.Warn(err.Error(), "systemctl stop "+machine.ServiceUnit)
 	}
 	return document, nil
 }
@@ -228,7 +229,7 @@ func undoStep(document *LeaveDocument) func(context.Context, *leaving, report.Lo
 			err = errors.Join(err, l.machine.Systemd.Reload(ctx))
 		}
 		if l.state.Exists() { // even an earlier run of the undo may have removed CAs of the cluster
-			err = errors.Join(err, UpdateTrustStore(ctx))
+			err = errors.Join(err, machine.UpdateTrustStore(ctx))
 		}
 		if err != nil {
 			return steps.Outcome{}, withResumeHint(ctx, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -27,7 +28,7 @@ func TestLeaveListsChangesNotRestored(t *testing.T) {
 	}
 	storage := ledger.Item{Change: ledger.Change{Kind: crio.StorageKind, Target: "/var/lib/containers"}}
 	other := ledger.Item{Change: ledger.Change{Kind: ledger.File, Target: "/etc/a"}}
-	l := &leaving{machine: &Machine{Tree: tree}}
+	l := &leaving{machine: &machine.Machine{Tree: tree}}
 	if texts := l.notRestored([]ledger.Item{other, module("bridge", true), storage}); texts != nil {
 		t.Errorf("all was given back, and it says %q", texts)
 	}

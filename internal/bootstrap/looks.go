@@ -10,6 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
@@ -34,7 +35,7 @@ func (s *nodeWatcher) checkNode(ctx context.Context) ([]watch.Finding, error) {
 // checkDrift returns a finding if the host differs from the state that the join
 // created.
 func (s *nodeWatcher) checkDrift(ctx context.Context) ([]watch.Finding, error) {
-	m, err := OpenMachine(ctx, s.StateDir, false)
+	m, err := machine.OpenMachine(ctx, s.StateDir, false)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -99,7 +100,7 @@ func awaitNodeIP(ctx context.Context, had nodeip.Addresses) (nodeip.Addresses, e
 // applyNodeIPs writes the files and reports whether kubelet's configuration
 // changed. The files in /run never exist after a boot, so they do not count.
 func applyNodeIPs(ctx context.Context, options Options, chosen nodeip.Addresses) (bool, error) {
-	m, err := OpenMachine(ctx, options.StateDir, true)
+	m, err := machine.OpenMachine(ctx, options.StateDir, true)
 	if err != nil {
 		return false, err
 	}

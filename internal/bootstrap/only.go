@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -24,7 +25,7 @@ func RunOnly(ctx context.Context, options Options, names []string) (bool, error)
 	}
 	ctx, cancel := withTimeout(ctx, options.Config.Timeout)
 	defer cancel()
-	m, turn, err := AcquireLock(ctx, options.StateDir, options.Sink, options.Service)
+	m, turn, err := machine.AcquireLock(ctx, options.StateDir, options.Sink, options.Service)
 	if err != nil {
 		return false, err
 	}
@@ -32,7 +33,7 @@ func RunOnly(ctx context.Context, options Options, names []string) (bool, error)
 	changed, err := j.runOnly(ctx, options, selected)
 	m.Close()
 	if turn.Stopped {
-		StartService(context.WithoutCancel(ctx), j.Sink)
+		machine.StartService(context.WithoutCancel(ctx), j.Sink)
 	}
 	return changed, err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -26,7 +27,7 @@ func operationOnBench(t *testing.T, b *rpms.Environment, install bool) *join {
 	t.Cleanup(func() { book.Close() })
 	return &join{Builder: &Builder{
 		Config: config.Join{OpenShiftRelease: "4.18", InstallPackages: install}, PackageHost: b.Root,
-		Machine: &Machine{Ledger: book, Facts: hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"}},
+		Machine: &machine.Machine{Ledger: book, Facts: hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"}},
 	}}
 }
 

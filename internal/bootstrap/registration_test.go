@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -56,7 +57,7 @@ func plannedOperation(t *testing.T, files map[string]string, plan ...ledger.Chan
 	t.Cleanup(func() { book.Close(); tree.Close() })
 	return &Builder{
 		State:   joinstate.State{Hosted: true, NodePool: "clusters/demo-workers"},
-		Machine: &Machine{Tree: tree, Ledger: book, Facts: hostinfo.Facts{Arch: "amd64"}},
+		Machine: &machine.Machine{Tree: tree, Ledger: book, Facts: hostinfo.Facts{Arch: "amd64"}},
 		Plan:    &ignition.Plan{Files: plan},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -105,7 +106,7 @@ func (r retrier) waitForRetry(ctx context.Context, a attempt, since time.Time, l
 	r.setStatus(fmt.Sprintf("waits since %s, tries again at %s: %s", since.Format("Jan 2 15:04"), until.Format(time.TimeOnly), what))
 	for rested := time.Duration(0); rested < long && r.fingerprint() == marks; rested += pollInterval {
 		if err := r.wait(ctx, min(pollInterval, long-rested)); err != nil {
-			return report.Fail(report.Interrupted, "systemctl start "+ServiceUnit, "interrupted while waiting: %s", what)
+			return report.Fail(report.Interrupted, "systemctl start "+machine.ServiceUnit, "interrupted while waiting: %s", what)
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -70,7 +71,7 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ran []string
-			j := &join{Builder: &Builder{Config: test.config, Dir: t.TempDir(), Machine: &Machine{}}}
+			j := &join{Builder: &Builder{Config: test.config, Dir: t.TempDir(), Machine: &machine.Machine{}}}
 			did, err := steps.Run(t.Context(), j.runner(), scriptedSteps(&ran, nil), j)
 			if err != nil || did {
 				t.Errorf("changed %t, %v", did, err)
@@ -89,7 +90,7 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 func TestRunReportsHowEachStepEnded(t *testing.T) {
 	var ran []string
 	var story Events
-	j := &join{Builder: &Builder{Config: config.Join{Until: "identity", Skip: []string{"packages"}}, Dir: t.TempDir(), Sink: &story, Machine: &Machine{}}}
+	j := &join{Builder: &Builder{Config: config.Join{Until: "identity", Skip: []string{"packages"}}, Dir: t.TempDir(), Sink: &story, Machine: &machine.Machine{}}}
 	list := scriptedSteps(&ran, map[string]stepEnd{
 		"fetch": {outcome: steps.Outcome{Summary: "80 files", Changed: true}},
 		"files": {err: errors.New("disk is full")},
@@ -141,7 +142,7 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var ran []string
 			recorder := &report.Recorder{}
-			j := &join{Builder: &Builder{Dir: t.TempDir(), Sink: recorder, Machine: &Machine{}}}
+			j := &join{Builder: &Builder{Dir: t.TempDir(), Sink: recorder, Machine: &machine.Machine{}}}
 			_, err := steps.Run(test.ctx, j.runner(), scriptedSteps(&ran, map[string]stepEnd{
 				"fetch": {err: test.err},
 			}), j)

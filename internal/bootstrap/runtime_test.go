@@ -10,6 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 )
 
 // operationOf returns an operation with the payload files, on a host with the other
@@ -39,7 +40,7 @@ func operationOf(t *testing.T, payload, onHost map[string]string) *Builder {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { tree.Close() })
-	return &Builder{Payload: loaded, Machine: &Machine{Tree: tree}}
+	return &Builder{Payload: loaded, Machine: &machine.Machine{Tree: tree}}
 }
 
 // CRI-O uses the last file of its directory, whether it belongs to the payload or

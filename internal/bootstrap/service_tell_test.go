@@ -63,3 +63,13 @@ func TestPublishChangesStopsAfterOneFailedEvent(t *testing.T) {
 		t.Errorf("the cluster was asked %d times", n)
 	}
 }
+
+type eventRecorder struct {
+	messages []string
+	onEvent  func()
+}
+
+func (r *eventRecorder) Emit(event report.Event) {
+	r.messages = append(r.messages, event.Message)
+	r.onEvent()
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -40,7 +41,7 @@ func Status(ctx context.Context, options Options) (StatusDocument, error) {
 		return document, err
 	}
 	document.State, document.Phase = state, state.Phase()
-	m, err := OpenMachine(ctx, options.StateDir, false)
+	m, err := machine.OpenMachine(ctx, options.StateDir, false)
 	if err != nil {
 		return document, err
 	}

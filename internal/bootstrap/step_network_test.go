@@ -9,6 +9,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
 )
 
@@ -32,7 +33,7 @@ func TestPluginStateIsRecordedOnceAndOnlyBeforeThePluginRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer l.Close()
-			j := &join{Builder: &Builder{State: test.state, Machine: &Machine{Ledger: l}}}
+			j := &join{Builder: &Builder{State: test.state, Machine: &machine.Machine{Ledger: l}}}
 			for _, step := range []string{"network", "runtime"} {
 				if err := j.recordPlugin(t.Context(), step); err != nil {
 					t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -18,7 +19,7 @@ func configureSystem(ctx context.Context, j *join, _ report.Log) (steps.Outcome,
 	if err := j.Systemd.Reload(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	if err := UpdateTrustStoreIfNeeded(ctx, j.Plan.Files); err != nil {
+	if err := machine.UpdateTrustStoreIfNeeded(ctx, j.Plan.Files); err != nil {
 		return steps.Outcome{}, err
 	}
 	units, err := j.Ledger.Apply(ctx, "host", j.Plan.Units)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -42,7 +43,7 @@ func TestTrustStoreFollowsTheCAsOfAJoinAndALeave(t *testing.T) {
 			files := []ledger.Change{change}
 			_, err := m.Ledger.Apply(t.Context(), "files", files)
 			NoError(t, err)
-			NoError(t, UpdateTrustStoreIfNeeded(t.Context(), files))
+			NoError(t, machine.UpdateTrustStoreIfNeeded(t.Context(), files))
 			content, err := os.ReadFile(store)
 			if built := err == nil && strings.Contains(string(content), "CLUSTER CA"); built != test.built {
 				t.Errorf("the store has %q, %v", content, err)

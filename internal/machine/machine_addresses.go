@@ -1,4 +1,4 @@
-package bootstrap
+package machine
 
 import (
 	"net/netip"

@@ -1,4 +1,4 @@
-package bootstrap
+package machine
 
 import "github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 

@@ -1,9 +1,10 @@
-package bootstrap
+package machine
 
 import (
 	"path/filepath"
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
@@ -26,7 +27,7 @@ func TestRemoveRecordsRemovesTheAgentsFiles(t *testing.T) {
 	if err := (&Machine{Ledger: l}).RemoveRecords(dir); err != nil {
 		t.Fatal(err)
 	}
-	if left := ListTree(t, dir); left != nil {
+	if left := bootstrap.ListTree(t, dir); left != nil {
 		t.Errorf("left: %q", left)
 	}
 }
