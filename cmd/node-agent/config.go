@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -99,7 +100,7 @@ func (d *configDocument) setConfig(e config.Explanation) {
 
 // addTokenSettings adds the labels and taints of the join token to the settings.
 func (d *configDocument) addTokenSettings(before config.Join, stdin io.Reader) {
-	after, err := bootstrap.WithJoinToken(before, stdin)
+	after, err := inputs.WithJoinToken(before, stdin)
 	if err != nil {
 		d.Problems = append(d.Problems, config.Problem{Key: "joinToken", Message: err.Error()})
 		return

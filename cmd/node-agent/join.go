@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -60,7 +61,7 @@ func newJoinCommand(p *cli.Printer) *cobra.Command {
 	return c
 }
 
-func runJoin(ctx context.Context, options bootstrap.Options, only []string) (bool, error) {
+func runJoin(ctx context.Context, options inputs.Options, only []string) (bool, error) {
 	if len(only) > 0 {
 		return bootstrap.RunOnly(ctx, options, only)
 	}
@@ -81,14 +82,14 @@ func stepTable() string {
 }
 
 // optionsFrom returns the options of a join from the configuration and the flags of c.
-func optionsFrom(c *cobra.Command, file string, p *cli.Printer) (bootstrap.Options, error) {
+func optionsFrom(c *cobra.Command, file string, p *cli.Printer) (inputs.Options, error) {
 	from := configSource(c, file)
 	from.Check = nil // the join itself reports which steps cannot be skipped
 	join, err := config.Load(from)
 	if err != nil {
-		return bootstrap.Options{}, err
+		return inputs.Options{}, err
 	}
-	return bootstrap.Options{Config: join, StateDir: joinstate.StateDir, Sink: p.Sink, Stdin: p.In}, nil
+	return inputs.Options{Config: join, StateDir: joinstate.StateDir, Sink: p.Sink, Stdin: p.In}, nil
 }
 
 // outcome is a document that determines the exit code of its command.
@@ -101,7 +102,7 @@ type outcome interface {
 // get fails only if it cannot return a complete document. A failure that the document describes
 // is printed after the document in text output, too.
 func newReportCommand[D outcome](
-	p *cli.Printer, name, short string, get func(context.Context, bootstrap.Options) (D, error), print func(io.Writer, D),
+	p *cli.Printer, name, short string, get func(context.Context, inputs.Options) (D, error), print func(io.Writer, D),
 ) *cobra.Command {
 	c := &cobra.Command{Use: name, Short: short, Args: cobra.NoArgs}
 	file := settingFlags(c)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 )
 
@@ -32,7 +33,7 @@ stop.`,
 		"also remove files that others can have put beside the cluster's since the join")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		left, err := bootstrap.Leave(c.Context(), bootstrap.LeaveOptions{
-			Options:  bootstrap.Options{StateDir: joinstate.StateDir, Sink: p.Sink},
+			Options:  inputs.Options{StateDir: joinstate.StateDir, Sink: p.Sink},
 			Drain:    !*noDrain,
 			Purge:    *purge,
 			AutoJoin: bootstrap.AutoJoin{Dir: bootstrap.AutoJoinDir},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 )
 
@@ -27,7 +28,7 @@ the address at their next start.`,
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			options := bootstrap.Options{StateDir: joinstate.StateDir, Sink: p.Sink}
+			options := inputs.Options{StateDir: joinstate.StateDir, Sink: p.Sink}
 			update, err := bootstrap.RefreshNodeIP(c.Context(), options)
 			document := nodeIPDocument{update, cli.ResultOf(err)}
 			return p.Finish(err, document, func(w io.Writer) { printNodeIP(w, update) })

@@ -17,6 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/selinux"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
@@ -84,7 +85,7 @@ var digestPattern = regexp.MustCompile(`sha256 [0-9a-f]+`)
 func TestStatusListsDriftAndExitsWithItsCode(t *testing.T) {
 	stateDir, changed := newDriftedState(t)
 	create := func(p *cli.Printer) *cobra.Command {
-		return newReportCommand(p, "status", "", func(ctx context.Context, options bootstrap.Options) (bootstrap.StatusDocument, error) {
+		return newReportCommand(p, "status", "", func(ctx context.Context, options inputs.Options) (bootstrap.StatusDocument, error) {
 			options.StateDir = stateDir
 			return bootstrap.Status(ctx, options)
 		}, printStatus)

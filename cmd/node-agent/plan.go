@@ -11,13 +11,14 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 func newPlanCommand(p *cli.Printer) *cobra.Command {
 	var diff *bool
 	c := newReportCommand(p, "plan", "Print what a join would change, without changing anything",
-		func(ctx context.Context, options bootstrap.Options) (bootstrap.PlanDocument, error) {
+		func(ctx context.Context, options inputs.Options) (bootstrap.PlanDocument, error) {
 			options.Diff = *diff
 			return bootstrap.Plan(ctx, options)
 		}, printPlan)

@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -124,7 +125,7 @@ func (j *Builder) checkJoinToken() error {
 		err = t.CheckCluster(cluster)
 	}
 	if err != nil {
-		return report.Fail(report.Refused, RecreateCommand, "the join token cannot be used with %s: %w", j.State.APIServer, err)
+		return report.Fail(report.Refused, inputs.RecreateCommand, "the join token cannot be used with %s: %w", j.State.APIServer, err)
 	}
 	return nil
 }

@@ -10,17 +10,19 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 func TestJoinTokenOfAnotherNodeOrClusterIsRefused(t *testing.T) {
 	ca := certtest.NewCA(t, "ca").PEM
-	good, err := enrollment.ParseToken(EncodeJoinToken(t, ca, nil, 0))
+	good, err := enrollment.ParseToken(flowtest.EncodeJoinToken(t, ca, nil, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	old, err := enrollment.ParseToken(EncodeJoinToken(t, ca, nil, 2*time.Hour))
+	old, err := enrollment.ParseToken(flowtest.EncodeJoinToken(t, ca, nil, 2*time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +38,7 @@ func TestJoinTokenOfAnotherNodeOrClusterIsRefused(t *testing.T) {
 		"another node":    {good, "worker-8", ca, "is for the node worker-7, and this node is worker-8", "hostnamectl set-hostname worker-7"},
 		"another cluster": {good, "worker-7", certtest.NewCA(t, "ca").PEM, "cannot be used with https://api.example.com:6443: the join token " + good.ID + " is for another cluster", "token create"},
 	} {
-		j := &Builder{NodeName: test.node, Inputs: Inputs{JoinToken: test.token}, State: joinstate.State{APIServer: "https://api.example.com:6443", APIServerCA: test.ca}}
+		j := &Builder{NodeName: test.node, Inputs: inputs.Inputs{JoinToken: test.token}, State: joinstate.State{APIServer: "https://api.example.com:6443", APIServerCA: test.ca}}
 		err := j.checkJoinToken()
 		if (err == nil) != (test.want == "") || (err != nil && (!strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), test.remedy))) {
 			t.Errorf("%s: %v, code %d, remedy %q", name, err, report.CodeOf(err), report.RemedyOf(err))
@@ -47,7 +49,7 @@ func TestJoinTokenOfAnotherNodeOrClusterIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	annotate := func(of *enrollment.Token) (map[string]string, error) {
-		return (&Builder{Inputs: Inputs{JoinToken: of}, State: joinstate.State{APIServerCA: ca}}).csrAnnotations()(&key.PublicKey)
+		return (&Builder{Inputs: inputs.Inputs{JoinToken: of}, State: joinstate.State{APIServerCA: ca}}).csrAnnotations()(&key.PublicKey)
 	}
 	if proof, err := annotate(good); err != nil || proof[enrollment.AnnotationID] != good.ID {
 		t.Errorf("proof %v, %v", proof, err)

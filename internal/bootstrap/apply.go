@@ -10,6 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -36,7 +37,7 @@ type ApplyOptions struct {
 // with any config, first rolls back the interrupted one.
 func Apply(ctx context.Context, o ApplyOptions) (ApplyDocument, error) {
 	document := ApplyDocument{TypeMeta: report.Meta("ApplyResult"), Root: o.Root}
-	content, err := ReadInput(o.Config, o.Stdin, "--config")
+	content, err := inputs.ReadInput(o.Config, o.Stdin, "--config")
 	if err != nil {
 		return document, applyUsageError(err)
 	}

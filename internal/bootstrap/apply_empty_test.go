@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -37,7 +38,7 @@ func TestApplyOfUsersToAnEmptyDirectoryChangesNothing(t *testing.T) {
 		if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "need /etc/passwd") || !strings.HasPrefix(report.RemedyOf(err), "dnf --installroot "+root) {
 			t.Errorf("error %v (%d), remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 		}
-		if left := ListTree(t, root); len(left) > 0 {
+		if left := flowtest.ListTree(t, root); len(left) > 0 {
 			t.Errorf("left: %q", left)
 		}
 	}
@@ -62,7 +63,7 @@ func TestApplyRollsBackAnEarlierFailureInAnEmptyDirectory(t *testing.T) {
 	if _, err := applyTo(t, root, configOfFiles); err != nil {
 		t.Error(err)
 	}
-	for _, line := range ListTree(t, root) {
+	for _, line := range flowtest.ListTree(t, root) {
 		if strings.Contains(line, "hcp-node-agent") {
 			t.Errorf("left: %s", line)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -57,10 +58,10 @@ func TestApplyWritesAConfig(t *testing.T) {
 		"/etc drwxr-xr-x", "/etc/link -> /etc/new.d/a", "/etc/new.d drwxr-x---", "/etc/new.d/a -rw------- secret",
 		"/etc/same -rw-r----- same", "/etc/systemd drwxr-xr-x", "/etc/systemd/system drwxr-xr-x", "/etc/there -rw-r--r-- ours",
 	}
-	if diff := cmp.Diff(want, ListTree(t, root)); diff != "" {
+	if diff := cmp.Diff(want, flowtest.ListTree(t, root)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	document, err = Apply(t.Context(), ApplyOptions{Config: WriteTempFile(t, []byte(config)), Root: root})
+	document, err = Apply(t.Context(), ApplyOptions{Config: flowtest.WriteTempFile(t, []byte(config)), Root: root})
 	if err != nil || document.Changes != 0 || document.Entries != 5 {
 		t.Errorf("again: %+v, %v", document, err)
 	}
@@ -97,7 +98,7 @@ func TestApplyFailsAndChangesNothing(t *testing.T) {
 			}
 			var before []string
 			if test.root == "" {
-				before = ListTree(t, root)
+				before = flowtest.ListTree(t, root)
 			}
 			document, err := Apply(t.Context(), ApplyOptions{Config: "-", Stdin: strings.NewReader(test.config), Root: root})
 			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != test.code || !strings.Contains(report.RemedyOf(err), test.remedy) {
@@ -109,7 +110,7 @@ func TestApplyFailsAndChangesNothing(t *testing.T) {
 			if test.root != "" {
 				return
 			}
-			if diff := cmp.Diff(before, ListTree(t, root)); diff != "" {
+			if diff := cmp.Diff(before, flowtest.ListTree(t, root)); diff != "" {
 				t.Errorf("(-before +after):\n%s", diff)
 			}
 		})
@@ -127,7 +128,7 @@ func TestWriteRollsBackOnFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tree.Close()
-	before := ListTree(t, root)
+	before := flowtest.ListTree(t, root)
 	ours := func(s ledger.State) ledger.State {
 		uid, gid := os.Geteuid(), os.Getegid()
 		s.UID, s.GID = &uid, &gid
@@ -150,7 +151,7 @@ func TestWriteRollsBackOnFailure(t *testing.T) {
 	if err := apply(t.Context(), changes); err == nil || !strings.Contains(err.Error(), "/etc/none") {
 		t.Errorf("it has not failed: %v", err)
 	}
-	if diff := cmp.Diff(before, ListTree(t, root)); diff != "" {
+	if diff := cmp.Diff(before, flowtest.ListTree(t, root)); diff != "" {
 		t.Errorf("after a failure (-before +after):\n%s", diff)
 	}
 	canceled, cancel := context.WithCancel(t.Context())
@@ -158,7 +159,7 @@ func TestWriteRollsBackOnFailure(t *testing.T) {
 	if err := apply(canceled, changes[:3]); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
-	if diff := cmp.Diff(before, ListTree(t, root)); diff != "" {
+	if diff := cmp.Diff(before, flowtest.ListTree(t, root)); diff != "" {
 		t.Errorf("after an interruption (-before +after):\n%s", diff)
 	}
 }
@@ -193,7 +194,7 @@ func TestApplyRollsBackAKilledApply(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if diff := cmp.Diff(ListTree(t, expected), ListTree(t, root)); diff != "" {
+	if diff := cmp.Diff(flowtest.ListTree(t, expected), flowtest.ListTree(t, root)); diff != "" {
 		t.Errorf("(-without a killed one +with it):\n%s", diff)
 	}
 }

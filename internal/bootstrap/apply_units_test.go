@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
@@ -50,7 +51,7 @@ func TestApplyDisablesUnits(t *testing.T) {
 		t.Skip("needs systemctl, and root for the owner of unit files")
 	}
 	root := imageWithUnit(t)
-	before := ListTree(t, root)
+	before := flowtest.ListTree(t, root)
 	apply := func(want int) {
 		document, err := Apply(t.Context(), ApplyOptions{Config: "-", Stdin: strings.NewReader(disabledUnits), Root: root})
 		if err != nil || document.Changes != want {
@@ -65,18 +66,18 @@ func TestApplyDisablesUnits(t *testing.T) {
 	if _, err := i.writeConfig(t.Context(), payload); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(before, ListTree(t, root)); diff == "" {
+	if diff := cmp.Diff(before, flowtest.ListTree(t, root)); diff == "" {
 		t.Error("nothing was written")
 	}
 	if err := i.rollBack(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(before, ListTree(t, root)); diff != "" {
+	if diff := cmp.Diff(before, flowtest.ListTree(t, root)); diff != "" {
 		t.Errorf("after an undo (-before +after):\n%s", diff)
 	}
 
 	apply(5) // a.service, the link and its directory, the preset file and its directory
-	got := strings.Join(ListTree(t, root), "\n")
+	got := strings.Join(flowtest.ListTree(t, root), "\n")
 	if strings.Contains(got, ".wants") || !strings.Contains(got, "20-ignition.preset -rw-r--r-- disable b.service\nenable c.service\n") {
 		t.Errorf("the tree after it:\n%s", got)
 	}
@@ -85,13 +86,13 @@ func TestApplyDisablesUnits(t *testing.T) {
 
 func TestApplyWithoutSystemctlChangesNothing(t *testing.T) {
 	root := imageWithUnit(t)
-	before := ListTree(t, root)
+	before := flowtest.ListTree(t, root)
 	t.Setenv("PATH", t.TempDir())
 	_, err := Apply(t.Context(), ApplyOptions{Config: "-", Stdin: strings.NewReader(disabledUnits), Root: root})
 	if report.CodeOf(err) != report.Refused || report.RemedyOf(err) != "dnf install systemd" {
 		t.Errorf("error %v, remedy %q", err, report.RemedyOf(err))
 	}
-	if diff := cmp.Diff(before, ListTree(t, root)); diff != "" {
+	if diff := cmp.Diff(before, flowtest.ListTree(t, root)); diff != "" {
 		t.Errorf("(-before +after):\n%s", diff)
 	}
 }

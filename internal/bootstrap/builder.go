@@ -6,6 +6,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
@@ -20,7 +21,7 @@ type Builder struct {
 	Dir    string
 	Sink   report.Sink
 	State  joinstate.State
-	Inputs Inputs
+	Inputs inputs.Inputs
 
 	*machine.Machine
 
@@ -34,16 +35,16 @@ type Builder struct {
 }
 
 // OpenReadOnly prepares a run that changes nothing, as prepareJoin does for a join.
-func OpenReadOnly(ctx context.Context, options Options) (*Builder, error) {
+func OpenReadOnly(ctx context.Context, options inputs.Options) (*Builder, error) {
 	state, err := joinstate.ReadState(options.StateDir)
 	if err != nil {
 		return nil, err
 	}
-	j := &Builder{Config: MergeSaved(options.Config, state), Dir: options.StateDir, Sink: options.Sink, State: state}
-	if j.Inputs, err = ReadInputs(options.Config, state, j.Dir, false, options.Stdin); err != nil {
+	j := &Builder{Config: inputs.MergeSaved(options.Config, state), Dir: options.StateDir, Sink: options.Sink, State: state}
+	if j.Inputs, err = inputs.ReadInputs(options.Config, state, j.Dir, false, options.Stdin); err != nil {
 		return nil, err
 	}
-	j.Config = MergeJoinToken(j.Config, j.Inputs.JoinToken)
+	j.Config = inputs.MergeJoinToken(j.Config, j.Inputs.JoinToken)
 	j.State.SetSource(j.Inputs.UserData)
 	j.Machine, err = machine.OpenMachine(ctx, options.StateDir, false)
 	return j, err

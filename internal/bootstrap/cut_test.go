@@ -16,7 +16,9 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
@@ -68,7 +70,7 @@ func newCutHost(t *testing.T, images map[string]string) cutHost {
 		} else {
 			runOrFail(t, "cp", "--sparse=always", images[name], image)
 		}
-		NoError(t, os.Mkdir(point, 0o700))
+		flowtest.NoError(t, os.Mkdir(point, 0o700))
 		if out, err := exec.CommandContext(t.Context(), "mount", "-o", "loop,commit=3600", image, point).CombinedOutput(); err != nil {
 			t.Skipf("no loop device can be mounted here: %s", out)
 		}
@@ -86,14 +88,14 @@ func newCutHost(t *testing.T, images map[string]string) cutHost {
 func (h cutHost) open(t *testing.T) *leaving {
 	t.Helper()
 	tree, err := hostfs.OpenTree(h.root)
-	NoError(t, err)
+	flowtest.NoError(t, err)
 	t.Cleanup(func() { tree.Close() })
 	m := &machine.Machine{Tree: tree}
 	m.Ledger, err = ledger.Open(h.stateDir(), m.Drivers())
-	NoError(t, err)
+	flowtest.NoError(t, err)
 	t.Cleanup(func() { m.Ledger.Close() })
 	state, err := joinstate.ReadState(h.stateDir())
-	NoError(t, err)
+	flowtest.NoError(t, err)
 	state.Config.UserData = filepath.Join(h.firstBoot().Dir, autoJoinUserData) // mount points differ each time
 	return &leaving{machine: m, state: state, dir: h.stateDir()}
 }
@@ -102,30 +104,30 @@ func (h cutHost) open(t *testing.T) *leaving {
 func (h cutHost) prepare(t *testing.T) {
 	t.Helper()
 	if dir := h.firstBoot().Dir; dir != "" {
-		NoError(t, os.Mkdir(dir, 0o700))
-		NoError(t, os.WriteFile(filepath.Join(dir, autoJoinUserData), []byte("secret"), 0o600))
+		flowtest.NoError(t, os.Mkdir(dir, 0o700))
+		flowtest.NoError(t, os.WriteFile(filepath.Join(dir, autoJoinUserData), []byte("secret"), 0o600))
 	}
-	NoError(t, os.Mkdir(filepath.Join(h.root, "etc/kubernetes"), 0o700))
+	flowtest.NoError(t, os.Mkdir(filepath.Join(h.root, "etc/kubernetes"), 0o700))
 	state := joinstate.State{
 		Config: config.Join{Until: "schedulable"}, NodeName: "worker-7", Hosted: true,
 		PayloadDigest: "ff", LastStep: "schedulable", Started: time.Now(),
 	}
-	NoError(t, joinstate.WriteState(h.stateDir(), state))
-	NoError(t, joinstate.SaveFile(h.stateDir(), joinstate.UserDataFile, EncodeUserData(t, "a.example.com", "clusters/one", "11")))
-	NoError(t, joinstate.SaveFile(h.stateDir(), joinstate.PayloadFile, []byte("secret")))
-	NoError(t, joinstate.SaveFile(h.stateDir(), joinstate.JoinTokenFile, EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, nil, 0)))
+	flowtest.NoError(t, joinstate.WriteState(h.stateDir(), state))
+	flowtest.NoError(t, joinstate.SaveFile(h.stateDir(), joinstate.UserDataFile, flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11")))
+	flowtest.NoError(t, joinstate.SaveFile(h.stateDir(), joinstate.PayloadFile, []byte("secret")))
+	flowtest.NoError(t, joinstate.SaveFile(h.stateDir(), joinstate.JoinTokenFile, flowtest.EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, nil, 0)))
 	j := h.open(t)
 	_, err := j.machine.Ledger.TrackExternal(t.Context(), "files", ledger.Change{
 		Kind: ledger.Contents, Target: "/etc/kubernetes/cni", Reason: "plugins write there", Desired: ledger.State{Present: true},
 	})
-	NoError(t, err)
+	flowtest.NoError(t, err)
 	_, err = j.machine.Ledger.Apply(t.Context(), "files", []ledger.Change{{
 		Kind: ledger.File, Target: "/etc/kubernetes/kubelet.conf", Desired: ledger.FileState([]byte("secret"), 0o600),
 	}})
-	NoError(t, err)
-	NoError(t, os.MkdirAll(filepath.Join(h.root, "etc/kubernetes/cni/net.d"), 0o700))
-	NoError(t, os.WriteFile(filepath.Join(h.root, "etc/kubernetes/cni/net.d/whereabouts.kubeconfig"), []byte("secret"), 0o600))
-	NoError(t, j.machine.Ledger.Close())
+	flowtest.NoError(t, err)
+	flowtest.NoError(t, os.MkdirAll(filepath.Join(h.root, "etc/kubernetes/cni/net.d"), 0o700))
+	flowtest.NoError(t, os.WriteFile(filepath.Join(h.root, "etc/kubernetes/cni/net.d/whereabouts.kubeconfig"), []byte("secret"), 0o600))
+	flowtest.NoError(t, j.machine.Ledger.Close())
 	unix.Sync()
 }
 
@@ -139,9 +141,9 @@ func cutVictim(t *testing.T) {
 	j := h.open(t)
 	if verb == "join" {
 		joined := &join{Builder: &Builder{Dir: j.dir, State: j.state, Config: j.state.Config, Machine: j.machine, NodeName: "worker-7"}}
-		NoError(t, joined.finish(true))
+		flowtest.NoError(t, joined.finish(true))
 	} else {
-		NoError(t, j.run(t.Context(), cutLeave(), h.firstBoot()))
+		flowtest.NoError(t, j.run(t.Context(), cutLeave(), h.firstBoot()))
 	}
 	fmt.Println("complete")
 }
@@ -164,12 +166,12 @@ func cutLeave() []steps.Step[*leaving] {
 func (h cutHost) boot(t *testing.T) string {
 	t.Helper()
 	state, err := joinstate.ReadState(h.stateDir())
-	NoError(t, err)
+	flowtest.NoError(t, err)
 	if state.Exists() {
 		return state.Phase()
 	}
 	_, found, err := h.firstBoot().Configure(config.Defaults())
-	NoError(t, err)
+	flowtest.NoError(t, err)
 	if found {
 		return "joining"
 	}
@@ -181,7 +183,7 @@ func (h cutHost) secrets(t *testing.T) []string {
 	t.Helper()
 	var names []string
 	for _, disk := range []string{"etc", "var"} {
-		NoError(t, filepath.WalkDir(filepath.Join(h.root, disk), func(p string, entry os.DirEntry, err error) error {
+		flowtest.NoError(t, filepath.WalkDir(filepath.Join(h.root, disk), func(p string, entry os.DirEntry, err error) error {
 			if err == nil && entry.Type().IsRegular() {
 				name, _ := filepath.Rel(h.root, p)
 				names = append(names, name)
@@ -202,7 +204,7 @@ func (h cutHost) check(t *testing.T, verb, said string) {
 			t.Errorf("the host boots as a node and keeps its token and join token: %q", left)
 		}
 	case verb == "join" && decision == "joining" && !complete:
-		j, err := prepareJoin(Options{StateDir: h.stateDir(), Resume: true, Config: config.Defaults()})
+		j, err := prepareJoin(inputs.Options{StateDir: h.stateDir(), Resume: true, Config: config.Defaults()})
 		if err != nil || !has(joinstate.PayloadFile) || j.State.LastStep != "schedulable" {
 			t.Errorf("the join cannot be resumed: %v", err)
 		}

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -41,7 +42,7 @@ type DoctorBundle struct {
 
 // DoctorOptions configures Doctor.
 type DoctorOptions struct {
-	Options
+	inputs.Options
 	Bundle  string // archive to create; "" for none
 	Version string // of the agent
 }

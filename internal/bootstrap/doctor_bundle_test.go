@@ -18,6 +18,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -167,7 +168,7 @@ func TestBundleContainsNoSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.State.Config.ApproveWith, p.State.Config.TokenFile = "/root/approver.kubeconfig", "/root/token"
-	if p.Inputs.Overrides, err = savedOverrides(p.Dir); err != nil {
+	if p.Inputs.Overrides, err = inputs.SavedOverrides(p.Dir); err != nil {
 		t.Fatal(err)
 	}
 	document := DoctorReport{TypeMeta: report.Meta("DoctorReport"), Hostname: "worker-7", Findings: []DoctorFinding{{Section: "journal", Severity: report.SeverityNote, Text: secretsOutput()}}}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -78,7 +79,7 @@ func TestDoctorReportsTheJoin(t *testing.T) {
 		"damaged": {joinFacts{Err: errors.New("reading the state of the join: EOF"), Root: true}, []string{
 			"problem: reading the state of the join: EOF => mv /d/join.json /d/join.json.damaged # then: hcp-node-agent join --user-data stub.ign (what the ledger holds stays, and leave gives it back)",
 		}},
-		"inputs": {joinFacts{State: state("schedulable", began), InputsErr: UsageError("no such file")}, []string{
+		"inputs": {joinFacts{State: state("schedulable", began), InputsErr: inputs.UsageError("no such file")}, []string{
 			"warning: what the join was begun with cannot be read: no such file => hcp-node-agent join --help",
 			"ok: worker-7 joined NodePool clusters/demo of https://api:6443 on 2026-01-02 03:04:05",
 		}},

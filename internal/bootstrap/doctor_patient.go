@@ -8,6 +8,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
@@ -19,7 +20,7 @@ import (
 // was opened: checks that need a plan or a payload create a copy of the operation.
 type diagnostics struct {
 	*Builder
-	options   Options
+	options   inputs.Options
 	stateErr  error // why the state is unknown
 	inputErr  error // why the inputs are unknown
 	ledgerErr error // why the ledger is unknown
@@ -28,15 +29,15 @@ type diagnostics struct {
 }
 
 // openDiagnostics opens the parts of the host that can be opened.
-func openDiagnostics(ctx context.Context, options Options) (*diagnostics, []DoctorFinding) {
+func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics, []DoctorFinding) {
 	p := &diagnostics{options: options, now: time.Now()}
 	j := &Builder{Dir: options.StateDir}
 	p.Builder = j
 	j.State, p.stateErr = joinstate.ReadState(j.Dir)
 	options.Config.ApproveWith = "" // the diagnostics approve nothing
-	j.Config = MergeSaved(options.Config, j.State)
+	j.Config = inputs.MergeSaved(options.Config, j.State)
 	if options.Config.UserData != "" || options.Config.Endpoint != "" || j.State.Exists() {
-		j.Inputs, p.inputErr = ReadInputs(options.Config, j.State, j.Dir, false, options.Stdin)
+		j.Inputs, p.inputErr = inputs.ReadInputs(options.Config, j.State, j.Dir, false, options.Stdin)
 	}
 	if !j.State.Exists() {
 		j.State.SetSource(j.Inputs.UserData)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 )
 
 // The finding about skipped checks must disappear after its remedy was applied.
@@ -39,7 +40,7 @@ func TestDoctorFetchesThePayloadOfGivenUserData(t *testing.T) {
 		config  config.Join
 		skipped bool
 	}{{"no user data", without, true}, {"user data", with, false}} {
-		options := Options{Config: test.config, StateDir: filepath.Join(dir, "state")}
+		options := inputs.Options{Config: test.config, StateDir: filepath.Join(dir, "state")}
 		document, err := Doctor(t.Context(), DoctorOptions{Options: options})
 		if err != nil {
 			t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
@@ -166,7 +167,7 @@ func TestDoctorSectionsAreIndependent(t *testing.T) {
 func TestDoctorRunsOnThisHost(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	examined := func() DoctorReport {
-		document, err := Doctor(t.Context(), DoctorOptions{Options: Options{Config: config.Defaults(), StateDir: dir}})
+		document, err := Doctor(t.Context(), DoctorOptions{Options: inputs.Options{Config: config.Defaults(), StateDir: dir}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +238,7 @@ func TestDoctorRefusesToReplaceAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for file, want := range map[string]string{there: "is there already", filepath.Join(dir, "none", "b"): "is no directory", "-": "cannot be standard output"} {
-		document, err := Doctor(t.Context(), DoctorOptions{Options: Options{StateDir: dir}, Bundle: file})
+		document, err := Doctor(t.Context(), DoctorOptions{Options: inputs.Options{StateDir: dir}, Bundle: file})
 		if report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), want) || len(document.Findings) > 0 {
 			t.Errorf("%s: %v, %d findings", file, err, len(document.Findings))
 		}

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -17,22 +19,22 @@ import (
 func TestDriftIsReportedByServiceAndStatus(t *testing.T) {
 	dir, made := t.TempDir(), filepath.Join(t.TempDir(), "made")
 	tree, err := hostfs.OpenTree("/")
-	NoError(t, err)
+	flowtest.NoError(t, err)
 	defer tree.Close()
 	l, err := ledger.Open(dir, (&machine.Machine{Tree: tree}).Drivers())
-	NoError(t, err)
+	flowtest.NoError(t, err)
 	want := ledger.FileState([]byte("of the join"), 0o600)
 	uid, gid := os.Geteuid(), os.Getegid()
 	want.UID, want.GID = &uid, &gid
 	_, err = l.Apply(t.Context(), "files", []ledger.Change{{Kind: ledger.File, Target: made, Desired: want}})
-	NoError(t, err)
-	NoError(t, l.Close())
-	s := &nodeWatcher{RunOptions: RunOptions{Options: Options{StateDir: dir}}}
+	flowtest.NoError(t, err)
+	flowtest.NoError(t, l.Close())
+	s := &nodeWatcher{RunOptions: RunOptions{Options: inputs.Options{StateDir: dir}}}
 	for _, step := range []struct {
 		content string
 		drift   bool
 	}{{"of the join", false}, {"of somebody", true}, {"of the join", false}} {
-		NoError(t, os.WriteFile(made, []byte(step.content), 0o600))
+		flowtest.NoError(t, os.WriteFile(made, []byte(step.content), 0o600))
 		found, err := s.checkDrift(t.Context())
 		if err != nil || (len(found) > 0) != step.drift {
 			t.Fatalf("%q: the service finds %+v, %v", step.content, found, err)
@@ -40,8 +42,8 @@ func TestDriftIsReportedByServiceAndStatus(t *testing.T) {
 		if step.drift && (found[0].Severity != report.SeverityWarning || !strings.Contains(found[0].Text, made) || found[0].Remedy == "") {
 			t.Errorf("%q: the service finds %+v", step.content, found[0])
 		}
-		document, err := Status(t.Context(), Options{StateDir: dir})
-		NoError(t, err)
+		document, err := Status(t.Context(), inputs.Options{StateDir: dir})
+		flowtest.NoError(t, err)
 		err = document.Err()
 		code := report.Success
 		if step.drift {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -15,7 +16,7 @@ import (
 func (j *Builder) ApplyOverrides(ctx context.Context, p *ignition.Payload, log report.Log) (*ignition.Payload, error) {
 	configs := make([][]byte, 0, len(j.Inputs.Overrides))
 	for i, one := range j.Inputs.Overrides {
-		whole, err := ignition.OpenOverride(ctx, DescribeInput(one.Name), one.Config, j.Inputs.UserData, log)
+		whole, err := ignition.OpenOverride(ctx, inputs.DescribeInput(one.Name), one.Config, j.Inputs.UserData, log)
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -93,7 +94,7 @@ func (b AutoJoin) Configure(c config.Join) (config.Join, bool, error) {
 // is newer than a join without a payload replaces the recorded user data, and a
 // newer join token replaces the recorded one. An administrator can thus replace an
 // expired token.
-func (b AutoJoin) ResumeOptions(o Options, state joinstate.State) (Options, error) {
+func (b AutoJoin) ResumeOptions(o inputs.Options, state joinstate.State) (inputs.Options, error) {
 	stub, token, err := b.files()
 	if err != nil {
 		return o, err

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -113,9 +115,9 @@ func TestAutoJoinResumesWithNewerFiles(t *testing.T) {
 			}
 			state := joinstate.State{Started: began, Config: kept, PayloadDigest: test.payload}
 			got, err := RunOptions{AutoJoin: AutoJoin{Dir: dir}}.nextOptions(state)
-			want := Options{Resume: true}
+			want := inputs.Options{Resume: true}
 			if test.want != nil {
-				want = Options{Config: test.want(dir)}
+				want = inputs.Options{Config: test.want(dir)}
 			}
 			if diff := cmp.Diff(want, got); diff != "" || err != nil {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -140,7 +142,7 @@ func TestAutoJoinRemovesFilesAfterJoin(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			var story Events
+			var story flowtest.Events
 			for _, file := range []string{"stub.ign", "node.token"} {
 				writeFileWithTime(t, dir, file, 0o600, test.written)
 			}
@@ -183,7 +185,7 @@ func TestLeaveRemovesAutoJoinFiles(t *testing.T) {
 			if used {
 				state.Config = config.Join{UserData: stub, JoinToken: token}
 			}
-			var story Events
+			var story flowtest.Events
 			AutoJoin{Dir: dir}.RemoveAfterLeave(state, report.Log{Sink: &story})
 			left, err := filepath.Glob(dir + "/*")
 			if err != nil || (len(left) == 0) != used || len(story) != 2 {

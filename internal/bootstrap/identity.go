@@ -6,6 +6,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
@@ -62,7 +63,7 @@ func (j *Builder) csrAnnotations() func(crypto.PublicKey) (map[string]string, er
 		return nil
 	}
 	return func(publicKey crypto.PublicKey) (map[string]string, error) {
-		if err := CheckTokenValidity(t); err != nil {
+		if err := inputs.CheckTokenValidity(t); err != nil {
 			return nil, err
 		}
 		cluster, err := enrollment.CAHashes(j.State.APIServerCA)

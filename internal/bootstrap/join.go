@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -22,7 +23,7 @@ type join struct {
 }
 
 // Join makes this host a worker node. It reports whether anything changed.
-func Join(ctx context.Context, options Options) (bool, error) {
+func Join(ctx context.Context, options inputs.Options) (bool, error) {
 	var read bytes.Buffer // standard input can be read only once
 	if options.Stdin != nil {
 		options.Stdin = io.TeeReader(options.Stdin, &read)
@@ -82,7 +83,7 @@ func withTimeout(ctx context.Context, timeout config.Duration) (context.Context,
 }
 
 // prepareJoin reads the inputs of a run. It changes nothing.
-func prepareJoin(options Options) (*join, error) {
+func prepareJoin(options inputs.Options) (*join, error) {
 	if err := checkSkip(options.Config.Skip); err != nil {
 		return nil, err
 	}
@@ -92,7 +93,7 @@ func prepareJoin(options Options) (*join, error) {
 	}
 	// Only an administrator who names a cluster can turn an unfinished leave into a
 	// join.
-	if c := options.Config; options.Service || options.Resume || (c.JoinToken == "" && !StartsOver(c, state)) {
+	if c := options.Config; options.Service || options.Resume || (c.JoinToken == "" && !inputs.StartsOver(c, state)) {
 		if err := state.CheckNotLeaving(); err != nil {
 			return nil, err
 		}
@@ -100,16 +101,16 @@ func prepareJoin(options Options) (*join, error) {
 	j := &join{Builder: &Builder{Config: options.Config, Dir: options.StateDir, Sink: options.Sink, State: state}}
 	if options.Resume {
 		if !state.Exists() {
-			return nil, UsageError("there is no unfinished join to go on with")
+			return nil, inputs.UsageError("there is no unfinished join to go on with")
 		}
 		j.Config = state.Config
 		j.Config.Timeout = options.Config.Timeout
 	}
-	j.Config = MergeSaved(j.Config, state)
-	if j.Inputs, err = ReadInputs(options.Config, state, j.Dir, options.Resume, options.Stdin); err != nil {
+	j.Config = inputs.MergeSaved(j.Config, state)
+	if j.Inputs, err = inputs.ReadInputs(options.Config, state, j.Dir, options.Resume, options.Stdin); err != nil {
 		return nil, err
 	}
-	j.Config = MergeJoinToken(j.Config, j.Inputs.JoinToken)
+	j.Config = inputs.MergeJoinToken(j.Config, j.Inputs.JoinToken)
 	return j, j.checkNodePool()
 }
 
@@ -144,7 +145,7 @@ func (j *join) recordStart() error {
 	j.State.Config = j.Config
 	j.State.MachineID = j.Facts.MachineID
 	j.State.SetSource(j.Inputs.UserData)
-	if err := errors.Join(SaveOverrides(j.Dir, j.Inputs.Overrides), SaveJoinToken(j.Dir, j.Inputs.JoinToken)); err != nil {
+	if err := errors.Join(inputs.SaveOverrides(j.Dir, j.Inputs.Overrides), inputs.SaveJoinToken(j.Dir, j.Inputs.JoinToken)); err != nil {
 		return err
 	}
 	if stub := j.Inputs.UserData; stub != nil {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 )
@@ -17,14 +19,14 @@ import (
 func TestJoinAfterAnUnfinishedLeaveStartsOver(t *testing.T) {
 	dir := t.TempDir()
 	stub := filepath.Join(t.TempDir(), "stub.ign")
-	if err := os.WriteFile(stub, EncodeUserData(t, "a.example.com", "clusters/one", "11"), 0o600); err != nil {
+	if err := os.WriteFile(stub, flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	left := joinstate.State{Started: time.Now(), Finished: time.Now(), LastStep: "schedulable", Leaving: time.Now(), PayloadDigest: "ff", PayloadConfigHash: "11", PayloadSourceDigest: "aa"}
 	if err := joinstate.WriteState(dir, left); err != nil {
 		t.Fatal(err)
 	}
-	j, err := prepareJoin(Options{StateDir: dir, Config: config.Join{UserData: stub}})
+	j, err := prepareJoin(inputs.Options{StateDir: dir, Config: config.Join{UserData: stub}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,8 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -13,12 +15,12 @@ import (
 
 // The state of a cloned machine is not valid on its clone.
 func TestCheckMachineIDRefusesAClonedState(t *testing.T) {
-	stub, err := ignition.ParseUserData(EncodeUserData(t, "a.example.com", "clusters/one", "11"))
+	stub, err := ignition.ParseUserData(flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	first := &join{Builder: &Builder{Dir: dir, Inputs: Inputs{UserData: stub}, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
+	first := &join{Builder: &Builder{Dir: dir, Inputs: inputs.Inputs{UserData: stub}, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
 	if err := first.recordStart(); err != nil {
 		t.Fatal(err)
 	}

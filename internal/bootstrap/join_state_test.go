@@ -9,8 +9,10 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -21,12 +23,12 @@ import (
 // removed.
 func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	dir := t.TempDir()
-	stub := EncodeUserData(t, "token.example.com", "clusters/token", "33")
-	in, err := ReadInputs(config.Join{JoinToken: WriteTempFile(t, EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, stub, 0))}, joinstate.State{}, dir, false, nil)
+	stub := flowtest.EncodeUserData(t, "token.example.com", "clusters/token", "33")
+	in, err := inputs.ReadInputs(config.Join{JoinToken: flowtest.WriteTempFile(t, flowtest.EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, stub, 0))}, joinstate.State{}, dir, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := &join{Builder: &Builder{Dir: dir, Inputs: in, Sink: &Events{}, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
+	j := &join{Builder: &Builder{Dir: dir, Inputs: in, Sink: &flowtest.Events{}, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
 	if err := j.recordStart(); err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +37,7 @@ func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	if err != nil || info.Mode() != 0o600 {
 		t.Fatalf("%v, %v", info, err)
 	}
-	again, err := ReadInputs(config.Join{}, j.State, dir, true, nil)
+	again, err := inputs.ReadInputs(config.Join{}, j.State, dir, true, nil)
 	if err != nil || again.JoinToken == nil || again.JoinToken.ID != in.JoinToken.ID || again.JoinToken.UserData != nil || again.UserData.NodePool() != "clusters/token" {
 		t.Errorf("resumed with %v, stub %v, %v", again.JoinToken, again.UserData, err)
 	}
@@ -45,10 +47,10 @@ func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("after the join the join token is still there: %v", err)
 	}
-	if err := SaveJoinToken(dir, in.JoinToken); err != nil {
+	if err := inputs.SaveJoinToken(dir, in.JoinToken); err != nil {
 		t.Fatal(err)
 	}
-	if err := SaveJoinToken(dir, nil); err != nil {
+	if err := inputs.SaveJoinToken(dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
@@ -66,13 +68,13 @@ func TestFailedUserDataIsRemovedAfterAJoin(t *testing.T) {
 		"unfinished": {joinstate.State{Hosted: true}, true},
 		"joined":     {joinstate.State{Hosted: true, Finished: time.Unix(2, 0)}, false},
 	} {
-		stub, err := ignition.NewUserData(ignition.Values{Endpoint: "127.0.0.1:1", CA: certtest.NewCA(t, "ca").PEM, NodePool: "clusters/a", Hash: "11", Token: []byte(UUID)})
+		stub, err := ignition.NewUserData(ignition.Values{Endpoint: "127.0.0.1:1", CA: certtest.NewCA(t, "ca").PEM, NodePool: "clusters/a", Hash: "11", Token: []byte(flowtest.UUID)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		j := &Builder{Dir: t.TempDir(), Inputs: Inputs{UserData: stub, NewUserData: true}, State: test.state}
+		j := &Builder{Dir: t.TempDir(), Inputs: inputs.Inputs{UserData: stub, NewUserData: true}, State: test.state}
 		if err := joinstate.SaveFile(j.Dir, joinstate.UserDataFile, []byte("stub")); err != nil {
 			t.Fatal(err)
 		}
@@ -88,13 +90,13 @@ func TestFailedUserDataIsRemovedAfterAJoin(t *testing.T) {
 // User data of a standalone cluster is kept, so that a later join gets the current
 // configuration. User data with a token is removed.
 func TestFinishKeepsUserDataOfAStandaloneCluster(t *testing.T) {
-	for token, kept := range map[string]bool{"": true, UUID: false} {
+	for token, kept := range map[string]bool{"": true, flowtest.UUID: false} {
 		stub, err := ignition.NewUserData(ignition.Values{Endpoint: "api-int.example.com:22623", CA: certtest.NewCA(t, "ca").PEM, Token: []byte(token)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		var story Events
-		j := &Builder{Dir: t.TempDir(), Sink: &story, State: joinstate.State{Started: time.Unix(1, 0)}, Inputs: Inputs{UserData: stub}}
+		var story flowtest.Events
+		j := &Builder{Dir: t.TempDir(), Sink: &story, State: joinstate.State{Started: time.Unix(1, 0)}, Inputs: inputs.Inputs{UserData: stub}}
 		if err := joinstate.SaveFile(j.Dir, joinstate.UserDataFile, []byte("stub")); err != nil {
 			t.Fatal(err)
 		}

@@ -9,8 +9,10 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -19,14 +21,14 @@ import (
 // Invalid inputs must be reported before anything is opened or written.
 func TestJoinRefusesInvalidInputsBeforeAnyChange(t *testing.T) {
 	for name, test := range map[string]struct {
-		options Options
+		options inputs.Options
 		want    string
 	}{
-		"no stub":        {Options{Config: config.Defaults()}, "no user-data stub"},
-		"no such step":   {Options{Config: config.Join{Skip: []string{"nothing"}}}, "there is no such step"},
-		"nothing begun":  {Options{Resume: true}, "no unfinished join"},
-		"no such stub":   {Options{Config: config.Join{UserData: "/gone/stub.ign"}}, "--user-data"},
-		"not even a dir": {Options{Config: config.Join{UserData: t.TempDir()}}, "--user-data"},
+		"no stub":        {inputs.Options{Config: config.Defaults()}, "no user-data stub"},
+		"no such step":   {inputs.Options{Config: config.Join{Skip: []string{"nothing"}}}, "there is no such step"},
+		"nothing begun":  {inputs.Options{Resume: true}, "no unfinished join"},
+		"no such stub":   {inputs.Options{Config: config.Join{UserData: "/gone/stub.ign"}}, "--user-data"},
+		"not even a dir": {inputs.Options{Config: config.Join{UserData: t.TempDir()}}, "--user-data"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.options.StateDir = filepath.Join(t.TempDir(), "state")
@@ -63,7 +65,7 @@ func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 		"another pool":           {stub("clusters/two"), joined, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := (&join{Builder: &Builder{Inputs: Inputs{UserData: test.stub}, State: test.state}}).checkNodePool()
+			err := (&join{Builder: &Builder{Inputs: inputs.Inputs{UserData: test.stub}, State: test.state}}).checkNodePool()
 			if (err != nil) != test.refused {
 				t.Fatalf("error %v", err)
 			}
@@ -83,7 +85,7 @@ func TestFinishRemovesTheUserData(t *testing.T) {
 		true:  "head  worker-7 is Ready",
 		false: "head  worker-7 is Ready; all was as it should be, nothing was changed",
 	} {
-		var story Events
+		var story flowtest.Events
 		j := &join{Builder: &Builder{Config: config.Join{Until: "ready"}, Dir: t.TempDir(), Sink: &story, NodeName: "worker-7", State: joinstate.State{Started: time.Now(), Hosted: true}}}
 		if err := joinstate.SaveFile(j.Dir, joinstate.UserDataFile, []byte("secret")); err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -55,7 +56,7 @@ func leaveSteps(document *LeaveDocument, evict bool) []steps.Step[*leaving] {
 
 // LeaveOptions configures Leave.
 type LeaveOptions struct {
-	Options
+	inputs.Options
 	Drain bool // drain the node first
 	Purge bool // also remove files that may not have been created by the cluster
 	// AutoJoin locates the files with which the host would join again.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
@@ -31,7 +32,7 @@ type NodeIPDocument struct {
 // CRI-O. A DHCP server may have assigned other addresses than at the last boot.
 // kubelet and CRI-O read the configuration when they start; RefreshNodeIP does not
 // start or stop them.
-func RefreshNodeIP(ctx context.Context, options Options) (NodeIPDocument, error) {
+func RefreshNodeIP(ctx context.Context, options inputs.Options) (NodeIPDocument, error) {
 	document := NodeIPDocument{TypeMeta: report.Meta("NodeIPResult"), Addresses: []netip.Addr{}, Before: []netip.Addr{}}
 	ours, err := managesNodeIP(options.StateDir)
 	if err != nil {
@@ -99,7 +100,7 @@ func awaitNodeIP(ctx context.Context, had nodeip.Addresses) (nodeip.Addresses, e
 
 // applyNodeIPs writes the files and reports whether kubelet's configuration
 // changed. The files in /run never exist after a boot, so they do not count.
-func applyNodeIPs(ctx context.Context, options Options, chosen nodeip.Addresses) (bool, error) {
+func applyNodeIPs(ctx context.Context, options inputs.Options, chosen nodeip.Addresses) (bool, error) {
 	m, err := machine.OpenMachine(ctx, options.StateDir, true)
 	if err != nil {
 		return false, err

@@ -5,13 +5,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 )
 
 // If the ledger does not contain kubelet's address configuration, nothing must be
 // searched, awaited or written.
 func TestRefreshNodeIPIgnoresAForeignHost(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
-	told, err := RefreshNodeIP(t.Context(), Options{StateDir: dir})
+	told, err := RefreshNodeIP(t.Context(), inputs.Options{StateDir: dir})
 	if err != nil || told.Changed || len(told.Addresses) > 0 || !strings.Contains(told.Note, "has told kubelet an address yet") {
 		t.Errorf("%+v, %v", told, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -15,9 +16,9 @@ import (
 // before a join. The host does not have to be joined. RunOnly starts no join and
 // does not change the recorded progress; leave undoes the changes. It reports
 // whether anything changed.
-func RunOnly(ctx context.Context, options Options, names []string) (bool, error) {
+func RunOnly(ctx context.Context, options inputs.Options, names []string) (bool, error) {
 	if options.Resume {
-		return false, UsageError("--only and --resume cannot be given together")
+		return false, inputs.UsageError("--only and --resume cannot be given together")
 	}
 	selected, err := selectSteps(names)
 	if err != nil {
@@ -38,12 +39,12 @@ func RunOnly(ctx context.Context, options Options, names []string) (bool, error)
 	return changed, err
 }
 
-func (j *join) runOnly(ctx context.Context, options Options, selected []Step) (bool, error) {
+func (j *join) runOnly(ctx context.Context, options inputs.Options, selected []Step) (bool, error) {
 	state, err := joinstate.ReadState(j.Dir)
 	if err != nil {
 		return false, err
 	}
-	j.State, j.NodeName, j.Config = state, state.NodeName, MergeSaved(options.Config, state)
+	j.State, j.NodeName, j.Config = state, state.NodeName, inputs.MergeSaved(options.Config, state)
 	changed, err := steps.Run(ctx, steps.Runner{Sink: j.Sink, Ledger: j.Ledger}, selected, j)
 	if err != nil && len(j.Ledger.Items()) == 0 && !state.Exists() {
 		err = errors.Join(err, j.RemoveRecords(j.Dir))
@@ -67,7 +68,7 @@ func selectSteps(names []string) ([]Step, error) {
 	}
 	for _, name := range names {
 		if !slices.Contains(possible, name) {
-			return nil, UsageError("--only %s: only these steps can be run alone: %s", name, strings.Join(possible, ", "))
+			return nil, inputs.UsageError("--only %s: only these steps can be run alone: %s", name, strings.Join(possible, ", "))
 		}
 	}
 	return selected, nil

@@ -3,6 +3,7 @@ package bootstrap
 import (
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -27,7 +28,7 @@ func TestSelectSteps(t *testing.T) {
 }
 
 func TestOnlyRefusesResume(t *testing.T) {
-	_, err := RunOnly(t.Context(), Options{Resume: true, StateDir: t.TempDir()}, []string{"network"})
+	_, err := RunOnly(t.Context(), inputs.Options{Resume: true, StateDir: t.TempDir()}, []string{"network"})
 	if report.CodeOf(err) != report.Usage {
 		t.Errorf("%v", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -21,7 +23,7 @@ func operationWithPayload(t *testing.T, overrides ...string) *join {
 	t.Helper()
 	j := &join{Builder: &Builder{Dir: t.TempDir()}}
 	for _, one := range overrides {
-		j.Inputs.Overrides = append(j.Inputs.Overrides, Override{"a", []byte(one)})
+		j.Inputs.Overrides = append(j.Inputs.Overrides, inputs.Override{Name: "a", Config: []byte(one)})
 	}
 	content := `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/a","contents":{"source":"data:,a"}},{"path":"` + BootstrapKubeconfigPath + `","contents":{"source":"data:,b"}}]}}`
 	if err := joinstate.SaveFile(j.Dir, joinstate.PayloadFile, []byte(content)); err != nil {
@@ -57,9 +59,9 @@ func TestOverrideFromElsewhere(t *testing.T) {
 		_, _ = w.Write([]byte("from elsewhere"))
 	}))
 	defer server.Close()
-	site := WriteTempFile(t, []byte(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/c","contents":{"source":"`+server.URL+`/c"}}]}}`))
-	stub := WriteTempFile(t, EncodeUserData(t, "a.example.com", "clusters/one", "11"))
-	in, err := ReadInputs(config.Join{UserData: stub, IgnitionOverrides: []string{site}}, joinstate.State{}, t.TempDir(), false, nil)
+	site := flowtest.WriteTempFile(t, []byte(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/c","contents":{"source":"`+server.URL+`/c"}}]}}`))
+	stub := flowtest.WriteTempFile(t, flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11"))
+	in, err := inputs.ReadInputs(config.Join{UserData: stub, IgnitionOverrides: []string{site}}, joinstate.State{}, t.TempDir(), false, nil)
 	if err != nil || asked != 0 {
 		t.Fatalf("asked %d times while inputs are read, %v", asked, err)
 	}
@@ -69,7 +71,7 @@ func TestOverrideFromElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := &join{Builder: &Builder{Dir: j.Dir}}
-	if again.Inputs.Overrides, err = savedOverrides(j.Dir); err != nil {
+	if again.Inputs.Overrides, err = inputs.SavedOverrides(j.Dir); err != nil {
 		t.Fatal(err)
 	}
 	server.Close()
@@ -93,11 +95,11 @@ func TestSaveWithoutTheBootstrapCredential(t *testing.T) {
 	if err := j.saveWithout(BootstrapKubeconfigPath); err != nil {
 		t.Fatal(err)
 	}
-	list, err := savedOverrides(j.Dir)
+	list, err := inputs.SavedOverrides(j.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := &join{Builder: &Builder{Dir: j.Dir, Inputs: Inputs{Overrides: list}}}
+	again := &join{Builder: &Builder{Dir: j.Dir, Inputs: inputs.Inputs{Overrides: list}}}
 	if _, err := again.LoadPayload(t.Context(), report.Log{}); err != nil {
 		t.Fatal(err)
 	}

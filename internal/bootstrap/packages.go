@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
@@ -41,7 +42,7 @@ func (j *Builder) GatherPackages(ctx context.Context) error {
 	facts := packages.Facts{OS: j.Facts.OS, Arch: j.Facts.Arch, Install: j.Config.InstallPackages, Commands: j.commands()}
 	if j.Config.OpenShiftRelease != "" {
 		if facts.Release, err = packages.ParseRelease(j.Config.OpenShiftRelease); err != nil {
-			return UsageError("--openshift-release: %w", err)
+			return inputs.UsageError("--openshift-release: %w", err)
 		}
 	}
 	facts.ControlPlane = table.Newest(j.ServerVersion.Minor())

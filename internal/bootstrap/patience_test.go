@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -46,7 +47,7 @@ func TestBackoffGrows(t *testing.T) {
 }
 
 // runAttempts runs a service whose attempts end as specified, one after the other.
-func runAttempts(t *testing.T, ctx context.Context, marks func() string, wait func(time.Duration), ends ...attempt) (story Events, statuses []string, err error) { //nolint:revive // the test's own first
+func runAttempts(t *testing.T, ctx context.Context, marks func() string, wait func(time.Duration), ends ...attempt) (story flowtest.Events, statuses []string, err error) { //nolint:revive // the test's own first
 	t.Helper()
 	n := 0
 	err = retrier{
@@ -87,7 +88,7 @@ func TestServiceReportsAFailureOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := "it is tried again by itself, first after 10s, then more and more seldom, and at once when there is a new stub or join token"
-	want := Events{
+	want := flowtest.Events{
 		"head  a joins", "start preflight", "fail preflight preflight: no such name", "note preflight " + again,
 		"head  a joins", "start preflight", "ok preflight", "start fetch", "fail fetch fetch: token expired", "note fetch " + again,
 		"head  a joins", "start preflight", "ok preflight", "start fetch", "ok fetch", "start files", "ok files", "start network", "ok network",
@@ -152,7 +153,7 @@ func TestServiceReportsFailuresWithoutAStep(t *testing.T) {
 // its events must be passed on immediately. The attempt may wait for an approval
 // from then on.
 func TestServiceReportsTheFirstStepAtOnce(t *testing.T) {
-	var story Events
+	var story flowtest.Events
 	told := &dedupSink{sink: &story, previous: attempt{"", report.Fail(report.CredentialRefused, "a new join token", "the join token has expired")}}
 	told.Emit(report.Event{Kind: report.Headline, Message: "worker-0 joins"})
 	if len(story) > 0 {

@@ -7,6 +7,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -32,7 +33,7 @@ func (PlanDocument) Err() error { return nil }
 
 // Plan returns the changes that a join would make. It fetches the payload but
 // changes nothing, not even the agent's own state.
-func Plan(ctx context.Context, options Options) (PlanDocument, error) {
+func Plan(ctx context.Context, options inputs.Options) (PlanDocument, error) {
 	document := PlanDocument{TypeMeta: report.Meta("Plan")}
 	j, err := OpenReadOnly(ctx, options)
 	if err != nil {

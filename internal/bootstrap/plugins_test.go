@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest/machinetest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -32,25 +34,25 @@ func TestLeaveRemovesWhatTheNodeCreatedAndKeepsTheRest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			// An undo deletes empty bridges that were created after the join.
 			runtime.LockOSThread()
-			NoError(t, unix.Unshare(unix.CLONE_NEWNET))
+			flowtest.NoError(t, unix.Unshare(unix.CLONE_NEWNET))
 			root := t.TempDir()
-			WriteTree(t, root, before)
-			NoError(t, os.MkdirAll(filepath.Join(root, "var/lib/kubelet"), 0o750)) // an RPM contains it
-			m := OpenMachineIn(t, root)
+			flowtest.WriteTree(t, root, before)
+			flowtest.NoError(t, os.MkdirAll(filepath.Join(root, "var/lib/kubelet"), 0o750)) // an RPM contains it
+			m := machinetest.OpenMachineIn(t, root)
 			m.SharedContents.Purge = purge
-			var story Events
+			var story flowtest.Events
 			l := &leaving{machine: m, sink: &story}
-			NoError(t, RecordSnapshots(t.Context(), m.Ledger, m.Tree, nil))
+			flowtest.NoError(t, RecordSnapshots(t.Context(), m.Ledger, m.Tree, nil))
 			if drift, err := m.Ledger.Drift(t.Context()); err != nil || len(drift) > 0 {
 				t.Errorf("drift before anything changed: %v, %v", drift, err)
 			}
-			WriteTree(t, root, since)
+			flowtest.WriteTree(t, root, since)
 
 			document := &LeaveDocument{}
 			_, err := undoStep(document)(t.Context(), l, report.Log{Sink: &story})
-			NoError(t, err)
+			flowtest.NoError(t, err)
 			var left, kept []string
-			NoError(t, filepath.WalkDir(root, func(p string, entry os.DirEntry, err error) error {
+			flowtest.NoError(t, filepath.WalkDir(root, func(p string, entry os.DirEntry, err error) error {
 				if err == nil && !entry.IsDir() {
 					content, readErr := os.ReadFile(p)
 					left = append(left, strings.TrimPrefix(p, root+"/")+": "+string(content))

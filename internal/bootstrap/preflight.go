@@ -3,6 +3,7 @@ package bootstrap
 import (
 	"context"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -16,7 +17,7 @@ type PreflightDocument struct {
 
 // Preflight runs the checks that need no payload. It fails if the checks cannot be
 // run; their findings are in the document and in its Err.
-func Preflight(ctx context.Context, options Options) (PreflightDocument, error) {
+func Preflight(ctx context.Context, options inputs.Options) (PreflightDocument, error) {
 	document := PreflightDocument{TypeMeta: report.Meta("Preflight")}
 	j, err := OpenReadOnly(ctx, options)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 )
 
@@ -48,7 +49,7 @@ func TestJoinRestartsKubeletWhenTheNodeWasDeleted(t *testing.T) {
 			}))
 			defer server.Close()
 			ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-			kubeconfig := WriteTempFile(t, fmt.Appendf(nil, `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
+			kubeconfig := flowtest.WriteTempFile(t, fmt.Appendf(nil, `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
 				clusters: [{name: c, cluster: {server: "%s", certificate-authority-data: %s}}], users: [{name: u, user: {token: t}}]}`,
 				server.URL, base64.StdEncoding.EncodeToString(ca)))
 			j := &join{Builder: &Builder{NodeName: "worker-0", State: joinstate.State{Registered: test.registered}}}

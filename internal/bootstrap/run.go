@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -15,7 +16,7 @@ import (
 
 // RunOptions configures the service.
 type RunOptions struct {
-	Options
+	inputs.Options
 	Version string // of the agent, for the metrics
 	Metrics string // output file for node_exporter's textfile collector; "" for none
 	// AutoJoin locates the files that start a join if none has been recorded.
@@ -85,7 +86,7 @@ func (o RunOptions) tryJoin(ctx context.Context, sink report.Sink) error {
 
 // nextOptions returns the options of the next attempt: they resume the recorded
 // join or, if there is none, start a new one.
-func (o RunOptions) nextOptions(state joinstate.State) (Options, error) {
+func (o RunOptions) nextOptions(state joinstate.State) (inputs.Options, error) {
 	if state.Exists() {
 		return o.AutoJoin.ResumeOptions(o.Options, state)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -89,7 +90,7 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 
 func TestRunReportsHowEachStepEnded(t *testing.T) {
 	var ran []string
-	var story Events
+	var story flowtest.Events
 	j := &join{Builder: &Builder{Config: config.Join{Until: "identity", Skip: []string{"packages"}}, Dir: t.TempDir(), Sink: &story, Machine: &machine.Machine{}}}
 	list := scriptedSteps(&ran, map[string]stepEnd{
 		"fetch": {outcome: steps.Outcome{Summary: "80 files", Changed: true}},
@@ -99,7 +100,7 @@ func TestRunReportsHowEachStepEnded(t *testing.T) {
 	if !did || err == nil || err.Error() != "files: disk is full" {
 		t.Errorf("changed %t, %v", did, err)
 	}
-	want := Events{
+	want := flowtest.Events{
 		"start preflight", "same preflight fine", "start fetch", "ok fetch 80 files", "start plan", "same plan fine",
 		"start admission", "same admission fine", "start packages", "skip packages left out on request",
 		"start files", "fail files disk is full",

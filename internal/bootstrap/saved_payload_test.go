@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 )
 
@@ -29,27 +31,27 @@ func TestSavedPayload(t *testing.T) {
 		}
 		return stub
 	}
-	by, err := renewed(UUID).Digest()
+	by, err := renewed(flowtest.UUID).Digest()
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended := joinstate.State{PayloadConfigHash: "11", PayloadSourceDigest: by, Finished: time.Unix(2, 0)}
 	const workers = "https://api-int.example.com:22623/config/worker"
 	for name, test := range map[string]struct {
-		in    Inputs
+		in    inputs.Inputs
 		state joinstate.State
 		kept  bool
 	}{
-		"no stub":                        {Inputs{}, joinstate.State{PayloadConfigHash: "11"}, true},
-		"hosted, the same configuration": {Inputs{UserData: stub("a.example.com", "clusters/a", "11"), NewUserData: true}, joinstate.State{PayloadConfigHash: "11"}, true},
-		"hosted, another configuration":  {Inputs{UserData: stub("a.example.com", "clusters/a", "12"), NewUserData: true}, joinstate.State{PayloadConfigHash: "11"}, false},
-		"hosted, joined with it":         {Inputs{UserData: renewed(UUID), NewUserData: true}, ended, true},
-		"hosted, joined, another token":  {Inputs{UserData: renewed(strings.ToUpper(UUID)), NewUserData: true}, ended, false},
-		"the same, after an interrupt":   {Inputs{UserData: renewed(strings.ToUpper(UUID))}, ended, false},
-		"joined, no stub":                {Inputs{NewUserData: true}, ended, true},
-		"unfinished, another token":      {Inputs{UserData: renewed(strings.ToUpper(UUID)), NewUserData: true}, joinstate.State{PayloadConfigHash: "11", PayloadSourceDigest: by}, true},
-		"standalone, goes on":            {Inputs{UserData: stub(workers, "", "")}, joinstate.State{}, true},
-		"standalone, given again":        {Inputs{UserData: stub(workers, "", ""), NewUserData: true}, joinstate.State{}, false},
+		"no stub":                        {inputs.Inputs{}, joinstate.State{PayloadConfigHash: "11"}, true},
+		"hosted, the same configuration": {inputs.Inputs{UserData: stub("a.example.com", "clusters/a", "11"), NewUserData: true}, joinstate.State{PayloadConfigHash: "11"}, true},
+		"hosted, another configuration":  {inputs.Inputs{UserData: stub("a.example.com", "clusters/a", "12"), NewUserData: true}, joinstate.State{PayloadConfigHash: "11"}, false},
+		"hosted, joined with it":         {inputs.Inputs{UserData: renewed(flowtest.UUID), NewUserData: true}, ended, true},
+		"hosted, joined, another token":  {inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID)), NewUserData: true}, ended, false},
+		"the same, after an interrupt":   {inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID))}, ended, false},
+		"joined, no stub":                {inputs.Inputs{NewUserData: true}, ended, true},
+		"unfinished, another token":      {inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID)), NewUserData: true}, joinstate.State{PayloadConfigHash: "11", PayloadSourceDigest: by}, true},
+		"standalone, goes on":            {inputs.Inputs{UserData: stub(workers, "", "")}, joinstate.State{}, true},
+		"standalone, given again":        {inputs.Inputs{UserData: stub(workers, "", ""), NewUserData: true}, joinstate.State{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := &Builder{Dir: t.TempDir(), Inputs: test.in, State: test.state}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -22,14 +23,14 @@ func TestServiceDoesNotJoinDuringALeave(t *testing.T) {
 		}
 		for name, run := range map[string]func() error{
 			"service": func() error {
-				return Run(t.Context(), RunOptions{Options: Options{StateDir: dir}, AutoJoin: AutoJoin{Dir: dir}})
+				return Run(t.Context(), RunOptions{Options: inputs.Options{StateDir: dir}, AutoJoin: AutoJoin{Dir: dir}})
 			},
 			"join": func() error {
-				_, err := Join(t.Context(), Options{StateDir: dir, Config: config.Defaults()})
+				_, err := Join(t.Context(), inputs.Options{StateDir: dir, Config: config.Defaults()})
 				return err
 			},
 			"join that the service begins": func() error {
-				_, err := Join(t.Context(), Options{StateDir: dir, Config: config.Join{UserData: stub}, Service: true})
+				_, err := Join(t.Context(), inputs.Options{StateDir: dir, Config: config.Join{UserData: stub}, Service: true})
 				return err
 			},
 		} {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
@@ -91,7 +92,7 @@ func TestServiceMetrics(t *testing.T) {
 // A host that has not joined has nothing to watch. Retries do not change that, so
 // systemd must not restart the unit.
 func TestRunNeedsAJoin(t *testing.T) {
-	err := Run(t.Context(), RunOptions{Options: Options{StateDir: t.TempDir()}})
+	err := Run(t.Context(), RunOptions{Options: inputs.Options{StateDir: t.TempDir()}})
 	if report.CodeOf(err) != report.Usage || !strings.Contains(report.RemedyOf(err), "join --user-data") {
 		t.Errorf("%v (%d)", err, report.CodeOf(err))
 	}
@@ -101,7 +102,7 @@ func TestRunNeedsAJoin(t *testing.T) {
 func TestServiceHasEnded(t *testing.T) {
 	dir := t.TempDir()
 	joined := joinstate.State{Started: time.Unix(1, 0), Finished: time.Unix(2, 0), NodeName: "worker-0", APIServer: "https://api.example.com:6443"}
-	s := &nodeWatcher{RunOptions: RunOptions{Options: Options{StateDir: dir}}, state: joined}
+	s := &nodeWatcher{RunOptions: RunOptions{Options: inputs.Options{StateDir: dir}}, state: joined}
 	check := func(when string, over, failed bool) {
 		t.Helper()
 		if got, err := s.hasEnded(); got != over || (err != nil) != failed {

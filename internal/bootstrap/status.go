@@ -6,6 +6,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -34,7 +35,7 @@ func statusUnits() []string {
 
 // Status gathers the state of the node. It fails if the state cannot be read. Drift
 // is in the document and in its Err.
-func Status(ctx context.Context, options Options) (StatusDocument, error) {
+func Status(ctx context.Context, options inputs.Options) (StatusDocument, error) {
 	document := StatusDocument{TypeMeta: report.Meta("Status"), Phase: "none", Units: map[string]systemd.UnitState{}}
 	state, err := joinstate.ReadState(options.StateDir)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -18,7 +19,7 @@ func fetchPayload(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	}
 	// Save the resources to which the overrides refer. The next run may have no network
 	// yet.
-	if err := SaveOverrides(j.Dir, j.Inputs.Overrides); err != nil {
+	if err := inputs.SaveOverrides(j.Dir, j.Inputs.Overrides); err != nil {
 		return steps.Outcome{}, err
 	}
 	if kept {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -22,7 +23,7 @@ func (j *join) saveWithout(path string) error {
 			return err
 		}
 	}
-	if err := SaveOverrides(j.Dir, j.Inputs.Overrides); err != nil {
+	if err := inputs.SaveOverrides(j.Dir, j.Inputs.Overrides); err != nil {
 		return err
 	}
 	return joinstate.SaveFile(j.Dir, joinstate.PayloadFile, raw)

@@ -1,6 +1,9 @@
 package bootstrap
 
-import "github.com/hcp-node-agent/hcp-node-agent/internal/steps"
+import (
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
+)
 
 // Step is one step of a join.
 type Step = steps.Step[*join]
@@ -35,11 +38,11 @@ func checkSkip(names []string) error {
 				continue
 			}
 			if found = true; step.Required {
-				return UsageError("--skip %s: the steps after it need its result", name)
+				return inputs.UsageError("--skip %s: the steps after it need its result", name)
 			}
 		}
 		if !found {
-			return UsageError("--skip %s: there is no such step", name)
+			return inputs.UsageError("--skip %s: there is no such step", name)
 		}
 	}
 	return nil

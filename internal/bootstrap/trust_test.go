@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest/machinetest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
@@ -20,7 +22,7 @@ func trustStore(t *testing.T, root string) string {
 	t.Helper()
 	bin, store := t.TempDir(), filepath.Join(t.TempDir(), "tls-ca-bundle.pem")
 	script := "#!/bin/sh\ncat " + root + "/etc/pki/ca-trust/source/anchors/* >" + store + " 2>/dev/null || true\n"
-	NoError(t, os.WriteFile(filepath.Join(bin, "update-ca-trust"), []byte(script), 0o700)) //nolint:gosec // must be executable
+	flowtest.NoError(t, os.WriteFile(filepath.Join(bin, "update-ca-trust"), []byte(script), 0o700)) //nolint:gosec // must be executable
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	return store
 }
@@ -37,19 +39,19 @@ func TestTrustStoreFollowsTheCAsOfAJoinAndALeave(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
-			m := OpenMachineIn(t, root)
+			m := machinetest.OpenMachineIn(t, root)
 			store := trustStore(t, root)
 			change := ledger.Change{Kind: ledger.File, Target: test.target, Desired: ledger.FileState([]byte(test.content), 0o644)}
 			files := []ledger.Change{change}
 			_, err := m.Ledger.Apply(t.Context(), "files", files)
-			NoError(t, err)
-			NoError(t, machine.UpdateTrustStoreIfNeeded(t.Context(), files))
+			flowtest.NoError(t, err)
+			flowtest.NoError(t, machine.UpdateTrustStoreIfNeeded(t.Context(), files))
 			content, err := os.ReadFile(store)
 			if built := err == nil && strings.Contains(string(content), "CLUSTER CA"); built != test.built {
 				t.Errorf("the store has %q, %v", content, err)
 			}
 			_, err = undoStep(&LeaveDocument{})(t.Context(), &leaving{machine: m, state: joinstate.State{Started: time.Now()}}, report.Log{})
-			NoError(t, err)
+			flowtest.NoError(t, err)
 			if content, err := os.ReadFile(store); err != nil || strings.Contains(string(content), "CLUSTER CA") {
 				t.Errorf("after the leave the store has %q, %v", content, err)
 			}

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
@@ -27,7 +27,7 @@ func TestRemoveRecordsRemovesTheAgentsFiles(t *testing.T) {
 	if err := (&Machine{Ledger: l}).RemoveRecords(dir); err != nil {
 		t.Fatal(err)
 	}
-	if left := bootstrap.ListTree(t, dir); left != nil {
+	if left := flowtest.ListTree(t, dir); left != nil {
 		t.Errorf("left: %q", left)
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -52,7 +53,7 @@ func main() {
 	switch {
 	case err != nil:
 	case *leave:
-		_, err = bootstrap.Leave(ctx, bootstrap.LeaveOptions{Options: bootstrap.Options{StateDir: joinstate.StateDir, Sink: of}})
+		_, err = bootstrap.Leave(ctx, bootstrap.LeaveOptions{Options: inputs.Options{StateDir: joinstate.StateDir, Sink: of}})
 	default:
 		err = migrate(ctx, flags, of)
 	}
@@ -68,7 +69,7 @@ func migrate(ctx context.Context, flags *pflag.FlagSet, of faultSink) error {
 	if err != nil {
 		return err
 	}
-	_, err = bootstrap.RunOnly(ctx, bootstrap.Options{
+	_, err = bootstrap.RunOnly(ctx, inputs.Options{
 		Config: join, StateDir: joinstate.StateDir, Sink: of,
 	}, []string{"network"})
 	return err

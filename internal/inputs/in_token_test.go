@@ -1,4 +1,4 @@
-package bootstrap
+package inputs
 
 import (
 	"slices"
@@ -9,16 +9,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 func TestReadJoinToken(t *testing.T) {
 	ca := certtest.NewCA(t, "ca").PEM
-	stub := EncodeUserData(t, "token.example.com", "clusters/token", "33")
-	other := EncodeUserData(t, "given.example.com", "clusters/given", "11")
-	plain, withStub := EncodeJoinToken(t, ca, nil, 0), EncodeJoinToken(t, ca, stub, 0)
-	old := EncodeJoinToken(t, ca, nil, 2*time.Hour)
+	stub := flowtest.EncodeUserData(t, "token.example.com", "clusters/token", "33")
+	other := flowtest.EncodeUserData(t, "given.example.com", "clusters/given", "11")
+	plain, withStub := flowtest.EncodeJoinToken(t, ca, nil, 0), flowtest.EncodeJoinToken(t, ca, stub, 0)
+	old := flowtest.EncodeJoinToken(t, ca, nil, 2*time.Hour)
 	begun := joinstate.State{Started: time.Now()}
 	joined := joinstate.State{Started: time.Now(), Finished: time.Now()}
 	for name, test := range map[string]struct {
@@ -32,21 +33,21 @@ func TestReadJoinToken(t *testing.T) {
 		want   string // part of the error
 		code   report.Code
 	}{
-		"none":                    {config: config.Join{UserData: WriteTempFile(t, other)}, pool: "clusters/given"},
-		"beside a stub":           {config: config.Join{UserData: WriteTempFile(t, other), JoinToken: WriteTempFile(t, plain)}, pool: "clusters/given", there: true},
-		"its own stub":            {config: config.Join{JoinToken: WriteTempFile(t, withStub)}, pool: "clusters/token", there: true},
-		"a given stub wins":       {config: config.Join{UserData: WriteTempFile(t, other), JoinToken: WriteTempFile(t, withStub)}, pool: "clusters/given", there: true},
+		"none":                    {config: config.Join{UserData: flowtest.WriteTempFile(t, other)}, pool: "clusters/given"},
+		"beside a stub":           {config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: flowtest.WriteTempFile(t, plain)}, pool: "clusters/given", there: true},
+		"its own stub":            {config: config.Join{JoinToken: flowtest.WriteTempFile(t, withStub)}, pool: "clusters/token", there: true},
+		"a given stub wins":       {config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: flowtest.WriteTempFile(t, withStub)}, pool: "clusters/given", there: true},
 		"from standard input":     {config: config.Join{JoinToken: "-"}, stdin: string(withStub), pool: "clusters/token", there: true},
 		"goes on":                 {state: begun, kept: plain, pool: "clusters/token", there: true},
 		"goes on, expired":        {state: begun, kept: old, pool: "clusters/token", there: true},
 		"resumed, file is gone":   {config: config.Join{JoinToken: "/gone"}, state: begun, kept: plain, resume: true, pool: "clusters/token", there: true},
-		"begun anew without":      {config: config.Join{UserData: WriteTempFile(t, other)}, state: begun, kept: plain, pool: "clusters/given"},
-		"a new one wins":          {config: config.Join{JoinToken: WriteTempFile(t, plain)}, state: begun, kept: old, pool: "clusters/token", there: true},
-		"joined long ago":         {config: config.Join{JoinToken: WriteTempFile(t, old)}, state: joined, pool: "clusters/token", there: true},
-		"no stub at all":          {config: config.Join{JoinToken: WriteTempFile(t, plain)}, want: "no user-data stub was given", code: report.Usage},
-		"expired":                 {config: config.Join{UserData: WriteTempFile(t, other), JoinToken: WriteTempFile(t, old)}, want: "expired at ", code: report.CredentialRefused},
-		"no join token in it":     {config: config.Join{UserData: WriteTempFile(t, other), JoinToken: WriteTempFile(t, other)}, want: "reading the join token: ", code: report.Usage},
-		"missing":                 {config: config.Join{UserData: WriteTempFile(t, other), JoinToken: "/gone/worker.token"}, want: "reading --join-token: open /gone", code: report.Usage},
+		"begun anew without":      {config: config.Join{UserData: flowtest.WriteTempFile(t, other)}, state: begun, kept: plain, pool: "clusters/given"},
+		"a new one wins":          {config: config.Join{JoinToken: flowtest.WriteTempFile(t, plain)}, state: begun, kept: old, pool: "clusters/token", there: true},
+		"joined long ago":         {config: config.Join{JoinToken: flowtest.WriteTempFile(t, old)}, state: joined, pool: "clusters/token", there: true},
+		"no stub at all":          {config: config.Join{JoinToken: flowtest.WriteTempFile(t, plain)}, want: "no user-data stub was given", code: report.Usage},
+		"expired":                 {config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: flowtest.WriteTempFile(t, old)}, want: "expired at ", code: report.CredentialRefused},
+		"no join token in it":     {config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: flowtest.WriteTempFile(t, other)}, want: "reading the join token: ", code: report.Usage},
+		"missing":                 {config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: "/gone/worker.token"}, want: "reading --join-token: open /gone", code: report.Usage},
 		"standard input is taken": {config: config.Join{UserData: "-", JoinToken: "-"}, stdin: string(plain), want: "--join-token and --ignition-override, not several", code: report.Usage},
 		"kept one is damaged":     {state: begun, kept: []byte("x"), want: "reading the join token", code: report.Usage},
 	} {
@@ -77,7 +78,7 @@ func TestReadJoinToken(t *testing.T) {
 }
 
 func TestJoinTokenLabelsAndTaints(t *testing.T) {
-	made, err := enrollment.ParseToken(EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, nil, 0))
+	made, err := enrollment.ParseToken(flowtest.EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, nil, 0))
 	if err != nil {
 		t.Fatal(err)
 	}

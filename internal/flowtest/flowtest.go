@@ -1,4 +1,5 @@
-package bootstrap
+// Package flowtest contains what the tests of joins, leaves and the service share.
+package flowtest
 
 import (
 	"fmt"
@@ -11,12 +12,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -112,20 +108,6 @@ func WriteTree(t *testing.T, root string, files map[string]string) {
 		NoError(t, os.MkdirAll(filepath.Dir(p), 0o755))     //nolint:gosec // as on a host
 		NoError(t, os.WriteFile(p, []byte(content), 0o755)) //nolint:gosec // as on a host
 	}
-}
-
-// OpenMachineIn returns a host below root with a ledger of its own, which the test
-// closes.
-func OpenMachineIn(t *testing.T, root string) *machine.Machine {
-	t.Helper()
-	tree, err := hostfs.OpenTree(root)
-	NoError(t, err)
-	t.Cleanup(func() { _ = tree.Close() })
-	m := &machine.Machine{Tree: tree, Bridge: &migrate.Driver{Tree: tree}, Plugin: &networkplugin.Driver{}}
-	m.Ledger, err = ledger.Open(t.TempDir(), m.Drivers())
-	NoError(t, err)
-	t.Cleanup(func() { _ = m.Ledger.Close() })
-	return m
 }
 
 // Events is a Sink that formats each event as one line.

@@ -1,4 +1,4 @@
-package bootstrap
+package inputs
 
 import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"

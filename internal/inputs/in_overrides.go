@@ -1,4 +1,4 @@
-package bootstrap
+package inputs
 
 import (
 	"encoding/json"
@@ -23,7 +23,7 @@ type Override struct {
 // changed.
 func readOverrides(c config.Join, state joinstate.State, dir string, resume bool, stdin io.Reader) ([]Override, error) {
 	if resume || (len(c.IgnitionOverrides) == 0 && !StartsOver(c, state)) {
-		return savedOverrides(dir)
+		return SavedOverrides(dir)
 	}
 	var list []Override
 	for _, name := range c.IgnitionOverrides {
@@ -39,7 +39,7 @@ func readOverrides(c config.Join, state joinstate.State, dir string, resume bool
 	return list, nil
 }
 
-func savedOverrides(dir string) ([]Override, error) {
+func SavedOverrides(dir string) ([]Override, error) {
 	content, err := joinstate.LoadFile(dir, joinstate.OverridesFile)
 	if err != nil || content == nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package bootstrap
+package inputs
 
 import (
 	"testing"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 )
 
@@ -13,7 +14,7 @@ import (
 func TestWhichUserDataIsNew(t *testing.T) {
 	begun := joinstate.State{Started: time.Unix(1, 0)}
 	ended := joinstate.State{Started: time.Unix(1, 0), Finished: time.Unix(2, 0)}
-	given := config.Join{Endpoint: "https://api-int.example.com:22623/config/worker", CAFile: WriteTempFile(t, certtest.NewCA(t, "ca").PEM)}
+	given := config.Join{Endpoint: "https://api-int.example.com:22623/config/worker", CAFile: flowtest.WriteTempFile(t, certtest.NewCA(t, "ca").PEM)}
 	for name, test := range map[string]struct {
 		config config.Join
 		state  joinstate.State

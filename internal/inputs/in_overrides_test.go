@@ -1,4 +1,4 @@
-package bootstrap
+package inputs
 
 import (
 	"os"
@@ -10,9 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -21,7 +20,7 @@ import (
 func TestReadOverrides(t *testing.T) {
 	begun := joinstate.State{Started: time.Now()}
 	kept := []Override{{"/gone/kept.ign", []byte(firstOverride)}}
-	stub := WriteTempFile(t, EncodeUserData(t, "a.example.com", "clusters/one", "11"))
+	stub := flowtest.WriteTempFile(t, flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11"))
 	for name, test := range map[string]struct {
 		config config.Join
 		state  joinstate.State
@@ -29,12 +28,12 @@ func TestReadOverrides(t *testing.T) {
 		want   []string // configs of the overrides
 	}{
 		"none":                      {config.Join{UserData: stub}, joinstate.State{}, false, nil},
-		"given":                     {config.Join{UserData: stub, IgnitionOverrides: []string{WriteTempFile(t, []byte(secondOverride)), "-"}}, joinstate.State{}, false, []string{secondOverride, firstOverride}},
+		"given":                     {config.Join{UserData: stub, IgnitionOverrides: []string{flowtest.WriteTempFile(t, []byte(secondOverride)), "-"}}, joinstate.State{}, false, []string{secondOverride, firstOverride}},
 		"goes on":                   {config.Join{}, begun, false, []string{firstOverride}},
 		"resumed at boot":           {config.Join{}, begun, true, []string{firstOverride}},
 		"resumed, their files gone": {config.Join{UserData: "/gone/stub", IgnitionOverrides: []string{"/gone/kept.ign"}}, begun, true, []string{firstOverride}},
-		"goes on with another":      {config.Join{IgnitionOverrides: []string{WriteTempFile(t, []byte(secondOverride))}}, begun, false, []string{secondOverride}},
-		"begun anew with another":   {config.Join{UserData: stub, IgnitionOverrides: []string{WriteTempFile(t, []byte(secondOverride))}}, begun, false, []string{secondOverride}},
+		"goes on with another":      {config.Join{IgnitionOverrides: []string{flowtest.WriteTempFile(t, []byte(secondOverride))}}, begun, false, []string{secondOverride}},
+		"begun anew with another":   {config.Join{UserData: stub, IgnitionOverrides: []string{flowtest.WriteTempFile(t, []byte(secondOverride))}}, begun, false, []string{secondOverride}},
 		"begun anew without":        {config.Join{UserData: stub}, begun, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -42,7 +41,7 @@ func TestReadOverrides(t *testing.T) {
 			if err := SaveOverrides(dir, kept); err != nil {
 				t.Fatal(err)
 			}
-			if err := joinstate.SaveFile(dir, joinstate.UserDataFile, EncodeUserData(t, "kept.example.com", "clusters/kept", "22")); err != nil {
+			if err := joinstate.SaveFile(dir, joinstate.UserDataFile, flowtest.EncodeUserData(t, "kept.example.com", "clusters/kept", "22")); err != nil {
 				t.Fatal(err)
 			}
 			in, err := ReadInputs(test.config, test.state, dir, test.resume, strings.NewReader(firstOverride))
@@ -61,19 +60,19 @@ func TestReadOverrides(t *testing.T) {
 }
 
 func TestBadOverridesAreRefused(t *testing.T) {
-	stub := WriteTempFile(t, EncodeUserData(t, "a.example.com", "clusters/one", "11"))
-	bad := WriteTempFile(t, []byte("{\"ignition\":{\"version\":\"3.2.0\"},\n\"storage\":{\"files\":[{\"path\":\"etc/hunter2\"}]}}"))
+	stub := flowtest.WriteTempFile(t, flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11"))
+	bad := flowtest.WriteTempFile(t, []byte("{\"ignition\":{\"version\":\"3.2.0\"},\n\"storage\":{\"files\":[{\"path\":\"etc/hunter2\"}]}}"))
 	for name, test := range map[string]struct {
 		names []string
 		want  string
 	}{
 		"no such file":   {[]string{"/gone/site.ign"}, "reading --ignition-override: open /gone/site.ign"},
-		"empty":          {[]string{WriteTempFile(t, nil)}, "is empty"},
-		"no config":      {[]string{WriteTempFile(t, []byte(`{"ignition":x}`))}, "line 1"},
-		"bad path":       {[]string{WriteTempFile(t, []byte(firstOverride)), bad}, bad + `": it is not a valid Ignition config: `},
+		"empty":          {[]string{flowtest.WriteTempFile(t, nil)}, "is empty"},
+		"no config":      {[]string{flowtest.WriteTempFile(t, []byte(`{"ignition":x}`))}, "line 1"},
+		"bad path":       {[]string{flowtest.WriteTempFile(t, []byte(firstOverride)), bad}, bad + `": it is not a valid Ignition config: `},
 		"its line":       {[]string{bad}, "line 2 col"},
 		"stdin twice":    {[]string{"-", "-"}, "not several"},
-		"other spec":     {[]string{WriteTempFile(t, []byte(`{"ignition":{"version":"2.3.0"}}`))}, "spec 2.3.0"},
+		"other spec":     {[]string{flowtest.WriteTempFile(t, []byte(`{"ignition":{"version":"2.3.0"}}`))}, "spec 2.3.0"},
 		"not even a dir": {[]string{t.TempDir()}, "--ignition-override"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -89,11 +88,10 @@ func TestBadOverridesAreRefused(t *testing.T) {
 func TestOverridesAreSaved(t *testing.T) {
 	dir := t.TempDir()
 	list := []Override{{"a.ign", []byte(firstOverride)}, {"-", []byte(secondOverride)}}
-	j := &join{Builder: &Builder{Dir: dir, Inputs: Inputs{Overrides: list}, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
-	if err := j.recordStart(); err != nil {
+	if err := SaveOverrides(dir, list); err != nil {
 		t.Fatal(err)
 	}
-	got, err := savedOverrides(dir)
+	got, err := SavedOverrides(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,17 +101,21 @@ func TestOverridesAreSaved(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(dir, joinstate.OverridesFile)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	j.Inputs.Overrides = nil
-	if err := j.recordStart(); err != nil {
+	if err := SaveOverrides(dir, nil); err != nil {
 		t.Fatal(err)
 	}
-	if got, err = savedOverrides(dir); err != nil || got != nil {
+	if got, err = SavedOverrides(dir); err != nil || got != nil {
 		t.Errorf("a # join without overrides keeps those before: %v, %v", got, err)
 	}
 	if err := joinstate.SaveFile(dir, joinstate.OverridesFile, []byte("{")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := savedOverrides(dir); report.CodeOf(err) != report.Usage {
+	if _, err := SavedOverrides(dir); report.CodeOf(err) != report.Usage {
 		t.Errorf("a damaged file: %v", err)
 	}
 }
+
+const (
+	firstOverride  = `{"ignition":{"version":"3.0.0"},"storage":{"files":[{"path":"/etc/first","mode":384,"contents":{"source":"data:,a"}}]}}`
+	secondOverride = `{"ignition":{"version":"3.6.0"},"storage":{"files":[{"path":"/etc/second","mode":384,"contents":{"source":"data:,b"}}]}}`
+)
