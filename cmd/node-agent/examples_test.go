@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 )
 
@@ -149,7 +149,7 @@ func TestUnitConditionsNameTheFirstBootFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, file := range []string{"stub.ign", "node.token"} {
-			if !strings.Contains(string(content), "\n"+key+bootstrap.AutoJoinDir+"/"+file+"\n") {
+			if !strings.Contains(string(content), "\n"+key+autojoin.AutoJoinDir+"/"+file+"\n") {
 				t.Errorf("%s does not look for %s", unit, file)
 			}
 		}

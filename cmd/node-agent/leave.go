@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
@@ -36,7 +37,7 @@ stop.`,
 			Options:  inputs.Options{StateDir: joinstate.StateDir, Sink: p.Sink},
 			Drain:    !*noDrain,
 			Purge:    *purge,
-			AutoJoin: bootstrap.AutoJoin{Dir: bootstrap.AutoJoinDir},
+			AutoJoin: autojoin.AutoJoin{Dir: autojoin.AutoJoinDir},
 		})
 		p.StepReported = err != nil && stepFailed(p.Recorder)
 		return p.Finish(err, leaveDocument{left, cli.ResultOf(err)}, func(w io.Writer) { printLeave(w, left) })

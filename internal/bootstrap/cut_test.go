@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
@@ -42,11 +43,11 @@ type cutHost struct {
 
 func (h cutHost) stateDir() string { return filepath.Join(h.root, "var/agent") }
 
-func (h cutHost) firstBoot() AutoJoin {
+func (h cutHost) firstBoot() autojoin.AutoJoin {
 	if h.withoutAutoJoin {
-		return AutoJoin{}
+		return autojoin.AutoJoin{}
 	}
-	return AutoJoin{Dir: filepath.Join(h.root, "etc/agent")}
+	return autojoin.AutoJoin{Dir: filepath.Join(h.root, "etc/agent")}
 }
 
 func runOrFail(t *testing.T, name string, args ...string) {
@@ -96,7 +97,7 @@ func (h cutHost) open(t *testing.T) *leaving {
 	t.Cleanup(func() { m.Ledger.Close() })
 	state, err := joinstate.ReadState(h.stateDir())
 	flowtest.NoError(t, err)
-	state.Config.UserData = filepath.Join(h.firstBoot().Dir, autoJoinUserData) // mount points differ each time
+	state.Config.UserData = filepath.Join(h.firstBoot().Dir, "stub.ign") // mount points differ each time
 	return &leaving{machine: m, state: state, dir: h.stateDir()}
 }
 
@@ -105,7 +106,7 @@ func (h cutHost) prepare(t *testing.T) {
 	t.Helper()
 	if dir := h.firstBoot().Dir; dir != "" {
 		flowtest.NoError(t, os.Mkdir(dir, 0o700))
-		flowtest.NoError(t, os.WriteFile(filepath.Join(dir, autoJoinUserData), []byte("secret"), 0o600))
+		flowtest.NoError(t, os.WriteFile(filepath.Join(dir, "stub.ign"), []byte("secret"), 0o600))
 	}
 	flowtest.NoError(t, os.Mkdir(filepath.Join(h.root, "etc/kubernetes"), 0o700))
 	state := joinstate.State{

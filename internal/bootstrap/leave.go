@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/clusterdirs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
@@ -60,7 +62,7 @@ type LeaveOptions struct {
 	Drain bool // drain the node first
 	Purge bool // also remove files that may not have been created by the cluster
 	// AutoJoin locates the files with which the host would join again.
-	AutoJoin AutoJoin
+	AutoJoin autojoin.AutoJoin
 }
 
 // Leave restores the host to its state before the join.
@@ -95,7 +97,7 @@ func Leave(ctx context.Context, options LeaveOptions) (LeaveDocument, error) {
 // run records the leave durably, runs its steps, and removes the agent's
 // records. The record of the leave is removed last. Until then the next boot
 // neither joins again nor treats the host as a node.
-func (l *leaving) run(ctx context.Context, list []steps.Step[*leaving], firstBoot AutoJoin) error {
+func (l *leaving) run(ctx context.Context, list []steps.Step[*leaving], firstBoot autojoin.AutoJoin) error {
 	report.Log{Sink: l.sink}.Headline(l.headline())
 	if l.state.Exists() && l.state.Leaving.IsZero() {
 		l.state.Leaving = time.Now().UTC()
@@ -190,7 +192,7 @@ func stopNode(ctx context.Context, l *leaving, log report.Log) (steps.Outcome, e
 
 func unmountVolumes(ctx context.Context, l *leaving, _ report.Log) (steps.Outcome, error) {
 	var all []string
-	for _, dir := range slices.Concat(ExternalDirs(), PluginDirs(), []string{crio.StorageDir}) {
+	for _, dir := range slices.Concat(clusterdirs.ExternalDirs(), clusterdirs.PluginDirs(), []string{crio.StorageDir}) {
 		gone, err := kubelet.Unmount(ctx, l.machine.Tree, dir)
 		if err != nil {
 			return steps.Outcome{}, err

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/clusterdirs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -35,7 +36,7 @@ func (l *leaving) findAddedPaths(items []ledger.Item) ([]addedPaths, error) {
 			return nil, err
 		}
 		shared := item.Kind == ledger.SharedContents
-		if shared || slices.Contains(PluginDirs(), item.Target) {
+		if shared || slices.Contains(clusterdirs.PluginDirs(), item.Target) {
 			came, err = l.onlyFiles(came)
 		} else {
 			came, err = l.topmost(item, came)
@@ -104,7 +105,7 @@ func (l *leaving) reportAddedPaths(document *LeaveDocument, found []addedPaths, 
 			})
 		}
 		document.Removed = append(document.Removed, removed...)
-		if len(removed) > 0 && !slices.Contains(ExternalDirs(), added.dir) && added.dir != crio.StorageDir {
+		if len(removed) > 0 && !slices.Contains(clusterdirs.ExternalDirs(), added.dir) && added.dir != crio.StorageDir {
 			log.Note(fmt.Sprintf("removed from %s: %s", added.dir, AbbreviateList(removed)))
 		}
 		if len(kept) > 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/clusterdirs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest/machinetest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -42,7 +43,7 @@ func TestLeaveRemovesWhatTheNodeCreatedAndKeepsTheRest(t *testing.T) {
 			m.SharedContents.Purge = purge
 			var story flowtest.Events
 			l := &leaving{machine: m, sink: &story}
-			flowtest.NoError(t, RecordSnapshots(t.Context(), m.Ledger, m.Tree, nil))
+			flowtest.NoError(t, clusterdirs.RecordSnapshots(t.Context(), m.Ledger, m.Tree, nil))
 			if drift, err := m.Ledger.Drift(t.Context()); err != nil || len(drift) > 0 {
 				t.Errorf("drift before anything changed: %v, %v", drift, err)
 			}

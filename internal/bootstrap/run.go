@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
@@ -20,7 +21,7 @@ type RunOptions struct {
 	Version string // of the agent, for the metrics
 	Metrics string // output file for node_exporter's textfile collector; "" for none
 	// AutoJoin locates the files that start a join if none has been recorded.
-	AutoJoin AutoJoin
+	AutoJoin autojoin.AutoJoin
 }
 
 // Run runs the service. It resumes an unfinished join, or starts one with the files
@@ -75,31 +76,13 @@ func (o RunOptions) tryJoin(ctx context.Context, sink report.Sink) error {
 	if err := state.CheckNotLeaving(); err != nil {
 		return err
 	}
-	next, err := o.nextOptions(state)
+	next, err := o.AutoJoin.NextOptions(o.Options, state)
 	if err != nil {
 		return err
 	}
 	next.Sink, next.Service = sink, true
 	_, err = Join(ctx, next)
 	return err
-}
-
-// nextOptions returns the options of the next attempt: they resume the recorded
-// join or, if there is none, start a new one.
-func (o RunOptions) nextOptions(state joinstate.State) (inputs.Options, error) {
-	if state.Exists() {
-		return o.AutoJoin.ResumeOptions(o.Options, state)
-	}
-	next := o.Options
-	begun, found, err := o.AutoJoin.Configure(next.Config)
-	if err != nil {
-		return next, err
-	}
-	if !found {
-		return next, report.Fail(report.Usage, "hcp-node-agent join --user-data FILE", "this host has not joined a cluster, so there is nothing to watch")
-	}
-	next.Config = begun
-	return next, nil
 }
 
 // failedCheckFinding returns a finding about a check that could not be run.

@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -16,14 +18,14 @@ import (
 func TestServiceDoesNotJoinDuringALeave(t *testing.T) {
 	for _, finished := range []time.Time{{}, time.Now()} {
 		dir := t.TempDir()
-		stub := writeFileWithTime(t, dir, "stub.ign", 0o600, time.Now().Add(time.Hour))
+		stub := flowtest.WriteFileWithTime(t, dir, "stub.ign", 0o600, time.Now().Add(time.Hour))
 		state := joinstate.State{Started: time.Now(), Finished: finished, LastStep: "identity", Leaving: time.Now()}
 		if err := joinstate.WriteState(dir, state); err != nil {
 			t.Fatal(err)
 		}
 		for name, run := range map[string]func() error{
 			"service": func() error {
-				return Run(t.Context(), RunOptions{Options: inputs.Options{StateDir: dir}, AutoJoin: AutoJoin{Dir: dir}})
+				return Run(t.Context(), RunOptions{Options: inputs.Options{StateDir: dir}, AutoJoin: autojoin.AutoJoin{Dir: dir}})
 			},
 			"join": func() error {
 				_, err := Join(t.Context(), inputs.Options{StateDir: dir, Config: config.Defaults()})

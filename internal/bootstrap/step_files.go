@@ -3,6 +3,7 @@ package bootstrap
 import (
 	"context"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/clusterdirs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -11,7 +12,7 @@ import (
 
 // writeFiles creates the payload's files, directories, links and unit files.
 func writeFiles(ctx context.Context, j *join, _ report.Log) (steps.Outcome, error) {
-	if err := RecordSnapshots(ctx, j.Ledger, j.Tree, j.Plan.Snapshots); err != nil {
+	if err := clusterdirs.RecordSnapshots(ctx, j.Ledger, j.Tree, j.Plan.Snapshots); err != nil {
 		return steps.Outcome{}, err
 	}
 	owners, err := j.createAccounts(ctx)

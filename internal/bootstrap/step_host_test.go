@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/clusterdirs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
@@ -41,10 +42,10 @@ func TestUndoRemovesKubeletsDropInDirectory(t *testing.T) {
 			}
 			defer l.Close()
 			var brackets []ledger.Change
-			for _, dir := range SharedDirs() {
+			for _, dir := range clusterdirs.SharedDirs() {
 				brackets = append(brackets, ledger.Change{Kind: ledger.SharedContents, Target: dir, Desired: ledger.State{Present: true}})
 			}
-			for _, dir := range ExternalDirs() {
+			for _, dir := range clusterdirs.ExternalDirs() {
 				brackets = append(brackets, ledger.Change{Kind: ledger.Contents, Target: dir, Desired: ledger.State{Present: true}})
 			}
 			if _, err := l.TrackExternal(t.Context(), "files", brackets...); err != nil {

@@ -116,3 +116,19 @@ type Events []string
 func (e *Events) Emit(event report.Event) {
 	*e = append(*e, strings.TrimSpace(fmt.Sprintf("%s %s %s", event.Kind, event.Step, event.Message)))
 }
+
+// WriteFileWithTime writes a file with the mode and modification time and returns its path.
+func WriteFileWithTime(t *testing.T, dir, name string, mode os.FileMode, when time.Time) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, when, when); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,4 +1,4 @@
-package bootstrap
+package autojoin
 
 import (
 	"errors"
@@ -90,11 +90,29 @@ func (b AutoJoin) Configure(c config.Join) (config.Join, bool, error) {
 	return c, c.UserData != "" || c.Endpoint != "" || c.JoinToken != "", nil
 }
 
-// ResumeOptions returns the options that resume the recorded join. User data that
+// NextOptions returns the options of the next attempt: they resume the recorded
+// join or, if there is none, start a new one.
+func (b AutoJoin) NextOptions(o inputs.Options, state joinstate.State) (inputs.Options, error) {
+	if state.Exists() {
+		return b.resumeOptions(o, state)
+	}
+	next := o
+	begun, found, err := b.Configure(next.Config)
+	if err != nil {
+		return next, err
+	}
+	if !found {
+		return next, report.Fail(report.Usage, "hcp-node-agent join --user-data FILE", "this host has not joined a cluster, so there is nothing to watch")
+	}
+	next.Config = begun
+	return next, nil
+}
+
+// resumeOptions returns the options that resume the recorded join. User data that
 // is newer than a join without a payload replaces the recorded user data, and a
 // newer join token replaces the recorded one. An administrator can thus replace an
 // expired token.
-func (b AutoJoin) ResumeOptions(o inputs.Options, state joinstate.State) (inputs.Options, error) {
+func (b AutoJoin) resumeOptions(o inputs.Options, state joinstate.State) (inputs.Options, error) {
 	stub, token, err := b.files()
 	if err != nil {
 		return o, err

@@ -1,4 +1,4 @@
-package bootstrap
+package clusterdirs
 
 // ExternalDirs returns the directories to which only kubelet, CRI-O and the
 // cluster's pods write. Their original contents are recorded, so that leave can

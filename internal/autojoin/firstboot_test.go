@@ -1,4 +1,4 @@
-package bootstrap
+package autojoin
 
 import (
 	"os"
@@ -16,28 +16,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// writeFileWithTime writes a file with the mode and modification time and returns its path.
-func writeFileWithTime(t *testing.T, dir, name string, mode os.FileMode, when time.Time) string {
-	t.Helper()
-	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, []byte("secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(path, mode); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chtimes(path, when, when); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 func TestAutoJoinKeepsConfiguredInputs(t *testing.T) {
 	now := time.Now()
 	dir, credentials := t.TempDir(), t.TempDir()
-	stub := writeFileWithTime(t, dir, "stub.ign", 0o600, now)
-	writeFileWithTime(t, credentials, "stub.ign", 0o400, now)
-	token := writeFileWithTime(t, credentials, "node.token", 0o400, now)
+	stub := flowtest.WriteFileWithTime(t, dir, "stub.ign", 0o600, now)
+	flowtest.WriteFileWithTime(t, credentials, "stub.ign", 0o400, now)
+	token := flowtest.WriteFileWithTime(t, credentials, "node.token", 0o400, now)
 	for name, test := range map[string]struct {
 		boot  AutoJoin
 		given config.Join
@@ -66,7 +50,7 @@ func TestAutoJoinKeepsConfiguredInputs(t *testing.T) {
 func TestAutoJoinRefusesFilesOfOtherUsers(t *testing.T) {
 	for mode, refused := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o644: false, 0o620: true, 0o602: true, 0o666: true} {
 		dir := t.TempDir()
-		writeFileWithTime(t, dir, "stub.ign", mode, time.Now())
+		flowtest.WriteFileWithTime(t, dir, "stub.ign", mode, time.Now())
 		_, _, err := AutoJoin{Dir: dir}.Configure(config.Join{})
 		if (err != nil) != refused || (refused && (report.CodeOf(err) != report.Usage || !strings.Contains(report.RemedyOf(err), "chmod 0600"))) {
 			t.Errorf("mode %s: %v", mode, err)
@@ -76,7 +60,7 @@ func TestAutoJoinRefusesFilesOfOtherUsers(t *testing.T) {
 		t.Skip("only root can give a file away")
 	}
 	dir := t.TempDir()
-	if err := os.Chown(writeFileWithTime(t, dir, "node.token", 0o600, time.Now()), 65534, -1); err != nil {
+	if err := os.Chown(flowtest.WriteFileWithTime(t, dir, "node.token", 0o600, time.Now()), 65534, -1); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := (AutoJoin{Dir: dir}).Configure(config.Join{}); report.CodeOf(err) != report.Usage {
@@ -108,13 +92,13 @@ func TestAutoJoinResumesWithNewerFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			if !test.stub.IsZero() {
-				writeFileWithTime(t, dir, "stub.ign", 0o600, test.stub)
+				flowtest.WriteFileWithTime(t, dir, "stub.ign", 0o600, test.stub)
 			}
 			if !test.token.IsZero() {
-				writeFileWithTime(t, dir, "node.token", 0o600, test.token)
+				flowtest.WriteFileWithTime(t, dir, "node.token", 0o600, test.token)
 			}
 			state := joinstate.State{Started: began, Config: kept, PayloadDigest: test.payload}
-			got, err := RunOptions{AutoJoin: AutoJoin{Dir: dir}}.nextOptions(state)
+			got, err := AutoJoin{Dir: dir}.NextOptions(inputs.Options{}, state)
 			want := inputs.Options{Resume: true}
 			if test.want != nil {
 				want = inputs.Options{Config: test.want(dir)}
@@ -144,7 +128,7 @@ func TestAutoJoinRemovesFilesAfterJoin(t *testing.T) {
 			dir := t.TempDir()
 			var story flowtest.Events
 			for _, file := range []string{"stub.ign", "node.token"} {
-				writeFileWithTime(t, dir, file, 0o600, test.written)
+				flowtest.WriteFileWithTime(t, dir, file, 0o600, test.written)
 			}
 			state := joinstate.State{Finished: ended, Config: config.Join{UserData: "/root/stub.ign"}}
 			if test.used {
@@ -180,7 +164,7 @@ func TestLeaveRemovesAutoJoinFiles(t *testing.T) {
 	for name, used := range map[string]bool{"its own": true, "another's": false} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			stub, token := writeFileWithTime(t, dir, "stub.ign", 0o600, time.Now()), writeFileWithTime(t, dir, "node.token", 0o600, time.Now())
+			stub, token := flowtest.WriteFileWithTime(t, dir, "stub.ign", 0o600, time.Now()), flowtest.WriteFileWithTime(t, dir, "node.token", 0o600, time.Now())
 			state := joinstate.State{Started: time.Now()}
 			if used {
 				state.Config = config.Join{UserData: stub, JoinToken: token}
