@@ -23,7 +23,7 @@ func inspectBridge(ctx context.Context, p *diagnostics) ([]DoctorFinding, error)
 		return nil, nil // Open vSwitch responds only to root, and would seem not to run
 	}
 	status, err := ovs.GatherStatus(ctx, p.NM)
-	told, unread := configuredNodeIPs()
+	told, unread := nodeip.Configured()
 	if unread != nil && err == nil {
 		err = unread
 	}

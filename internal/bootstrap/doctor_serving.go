@@ -3,7 +3,6 @@ package bootstrap
 import (
 	"context"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -21,22 +20,9 @@ func inspectServing(ctx context.Context, p *diagnostics) ([]DoctorFinding, error
 	if err != nil {
 		return nil, err
 	}
-	return servingFindings(ctx, serving), nil
-}
-
-// servingFindings returns the reason why kubelet has no serving certificate for
-// this host, or nothing if it has one.
-func servingFindings(ctx context.Context, serving *kubelet.Serving) []DoctorFinding {
-	if serving.Check() == kubelet.Valid {
-		return nil
+	text, remedy := ServingProblem(ctx, serving)
+	if text == "" {
+		return nil, nil
 	}
-	return []DoctorFinding{evaluateServing(serving.CheckInitial(ctx))}
-}
-
-func evaluateServing(next kubelet.Renewal, err error) DoctorFinding {
-	const without = "kubelet has no serving certificate for this host as it is now, so logs of its pods and exec into them fail: "
-	if err != nil {
-		return DoctorFinding{Severity: report.SeverityProblem, Text: without + "what became of its CSR is not known: " + err.Error(), Remedy: report.Remedy(report.RemedyOf(err))}
-	}
-	return DoctorFinding{Severity: report.SeverityProblem, Text: without + next.Text, Remedy: report.Remedy(next.Remedy)}
+	return []DoctorFinding{{Severity: report.SeverityProblem, Text: text, Remedy: report.Remedy(remedy)}}, nil
 }

@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"context"
 	"crypto"
 	"path/filepath"
 
@@ -77,4 +78,18 @@ func (j *Builder) csrAnnotations() func(crypto.PublicKey) (map[string]string, er
 // Topology returns whether the host is a node of a hosted or a standalone cluster.
 func Topology(s joinstate.State) kubelet.ClusterTopology {
 	return kubelet.ClusterTopology{Standalone: s.Exists() && !s.Hosted}
+}
+
+// ServingProblem returns why kubelet has no serving certificate for this host, and the
+// remedy. It returns "" if kubelet has one.
+func ServingProblem(ctx context.Context, serving *kubelet.Serving) (text, remedy string) {
+	if serving.Check() == kubelet.Valid {
+		return "", ""
+	}
+	const without = "kubelet has no serving certificate for this host as it is now, so logs of its pods and exec into them fail: "
+	next, err := serving.CheckInitial(ctx)
+	if err != nil {
+		return without + "what became of its CSR is not known: " + err.Error(), report.RemedyOf(err)
+	}
+	return without + next.Text, next.Remedy
 }

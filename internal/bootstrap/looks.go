@@ -74,8 +74,8 @@ func (s *nodeWatcher) checkCertificates(ctx context.Context) ([]watch.Finding, e
 // changes. On platform None no controller approves it.
 func checkServing(ctx context.Context, serving *kubelet.Serving) ([]watch.Finding, error) {
 	const about = "serving certificate"
-	if found := servingFindings(ctx, serving); len(found) > 0 {
-		return []watch.Finding{{Severity: found[0].Severity, Subject: about, Text: found[0].Text, Remedy: string(found[0].Remedy)}}, nil
+	if text, remedy := ServingProblem(ctx, serving); text != "" {
+		return []watch.Finding{{Severity: report.SeverityProblem, Subject: about, Text: text, Remedy: remedy}}, nil
 	}
 	next, err := serving.CheckRenewal(ctx)
 	return renewalFinding(about, next), err

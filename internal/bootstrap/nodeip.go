@@ -42,7 +42,7 @@ func RefreshNodeIP(ctx context.Context, options inputs.Options) (NodeIPDocument,
 		document.Note = "no run of hcp-node-agent has told kubelet an address yet"
 		return document, nil
 	}
-	had, err := configuredNodeIPs()
+	had, err := nodeip.Configured()
 	if err != nil {
 		return document, err
 	}
@@ -69,22 +69,6 @@ func managesNodeIP(dir string) (bool, error) {
 		return false, err
 	}
 	return slices.ContainsFunc(records.Items(), func(item ledger.Item) bool { return item.Target == nodeip.KubeletDropIn }), nil
-}
-
-// configuredNodeIPs returns the addresses that kubelet's drop-in contains, or none
-// if the drop-in does not exist.
-func configuredNodeIPs() (nodeip.Addresses, error) {
-	tree, err := hostfs.OpenTree("/")
-	if err != nil {
-		return nodeip.Addresses{}, err
-	}
-	defer tree.Close()
-	there, err := tree.Exists(nodeip.KubeletDropIn)
-	if err != nil || !there {
-		return nodeip.Addresses{}, err
-	}
-	content, _, err := tree.ReadFile(nodeip.KubeletDropIn)
-	return nodeip.ParseDropIn(content), err
 }
 
 func awaitNodeIP(ctx context.Context, had nodeip.Addresses) (nodeip.Addresses, error) {

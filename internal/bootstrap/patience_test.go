@@ -26,8 +26,8 @@ func TestWhichFailuresAreRetried(t *testing.T) {
 		"identity":    {report.ApprovalMissing: false, report.CredentialRefused: false, report.Failed: false},
 		"schedulable": {report.Failed: false},
 	}
-	for _, name := range append(stepNames(), "") {
-		for code, want := range waits[name] {
+	for name, codes := range waits {
+		for code, want := range codes {
 			if got := (attempt{name, report.Fail(code, "", "no")}).isRetryable(); got != want {
 				t.Errorf("step %q, code %d: waits %t", name, code, got)
 			}
