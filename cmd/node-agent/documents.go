@@ -4,6 +4,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
@@ -11,8 +12,8 @@ import (
 func documentKinds() []cli.DocumentKind {
 	return append(cli.CommonDocuments(),
 		cli.NewDocumentKind(programName, "JoinResult", "join", joinDocument{}),
-		cli.NewDocumentKind(programName, "Plan", "plan", cli.DocumentWithResult[bootstrap.PlanDocument]{}.Parts()...),
-		cli.NewDocumentKind(programName, "Preflight", "preflight", cli.DocumentWithResult[bootstrap.PreflightDocument]{}.Parts()...),
+		cli.NewDocumentKind(programName, "Plan", "plan", cli.DocumentWithResult[plan.PlanDocument]{}.Parts()...),
+		cli.NewDocumentKind(programName, "Preflight", "preflight", cli.DocumentWithResult[plan.PreflightDocument]{}.Parts()...),
 		cli.NewDocumentKind(programName, "Status", "status", cli.DocumentWithResult[bootstrap.StatusDocument]{}.Parts()...),
 		cli.NewDocumentKind(programName, "DoctorReport", "doctor", doctorDocument{}),
 		cli.NewDocumentKind(programName, "ApplyResult", "apply", applyDocument{}),

@@ -9,24 +9,24 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 func newPlanCommand(p *cli.Printer) *cobra.Command {
 	var diff *bool
 	c := newReportCommand(p, "plan", "Print what a join would change, without changing anything",
-		func(ctx context.Context, options inputs.Options) (bootstrap.PlanDocument, error) {
+		func(ctx context.Context, options inputs.Options) (plan.PlanDocument, error) {
 			options.Diff = *diff
-			return bootstrap.Plan(ctx, options)
+			return plan.Plan(ctx, options)
 		}, printPlan)
 	diff = c.Flags().Bool("diff", false, "also print the differences of text files; secrets are masked")
 	return c
 }
 
-func printPlan(w io.Writer, document bootstrap.PlanDocument) {
+func printPlan(w io.Writer, document plan.PlanDocument) {
 	who := document.NodeName
 	if document.NodePool != "" {
 		who += " of NodePool " + document.NodePool
@@ -55,21 +55,21 @@ func printPlan(w io.Writer, document bootstrap.PlanDocument) {
 }
 
 // groupsOf returns the groups of the changes in output order.
-func groupsOf(changes []bootstrap.PlannedChange) []bootstrap.Group {
-	order := []bootstrap.Group{bootstrap.GroupFiles, bootstrap.GroupUnits, bootstrap.GroupKernel, bootstrap.GroupUsers, bootstrap.GroupRuntime}
+func groupsOf(changes []plan.PlannedChange) []plan.Group {
+	order := []plan.Group{plan.GroupFiles, plan.GroupUnits, plan.GroupKernel, plan.GroupUsers, plan.GroupRuntime}
 	for _, change := range changes {
 		if !slices.Contains(order, change.Group) {
 			order = append(order, change.Group)
 		}
 	}
-	return slices.DeleteFunc(order, func(group bootstrap.Group) bool {
-		return !slices.ContainsFunc(changes, func(change bootstrap.PlannedChange) bool { return change.Group == group })
+	return slices.DeleteFunc(order, func(group plan.Group) bool {
+		return !slices.ContainsFunc(changes, func(change plan.PlannedChange) bool { return change.Group == group })
 	})
 }
 
-func printGroup(w io.Writer, group bootstrap.Group, changes []bootstrap.PlannedChange) {
+func printGroup(w io.Writer, group plan.Group, changes []plan.PlannedChange) {
 	title := string(group)
-	if group == bootstrap.GroupFiles {
+	if group == plan.GroupFiles {
 		title = "files, directories and links"
 	}
 	fmt.Fprintf(w, "\n%s: %s\n", title, countActions(group, changes))
@@ -85,8 +85,8 @@ func printGroup(w io.Writer, group bootstrap.Group, changes []bootstrap.PlannedC
 }
 
 // countActions returns the number of changes in a group for each action.
-func countActions(group bootstrap.Group, changes []bootstrap.PlannedChange) string {
-	number := map[bootstrap.Action]int{}
+func countActions(group plan.Group, changes []plan.PlannedChange) string {
+	number := map[plan.Action]int{}
 	for _, change := range changes {
 		if change.Group == group {
 			number[change.Action]++
@@ -94,13 +94,13 @@ func countActions(group bootstrap.Group, changes []bootstrap.PlannedChange) stri
 	}
 	var words []string
 	for _, one := range []struct {
-		action bootstrap.Action
+		action plan.Action
 		word   string
 	}{
-		{bootstrap.ActionAdd, "new"},
-		{bootstrap.ActionChange, "changed"},
-		{bootstrap.ActionRemove, "removed"},
-		{bootstrap.ActionAttributes, "with other attributes"},
+		{plan.ActionAdd, "new"},
+		{plan.ActionChange, "changed"},
+		{plan.ActionRemove, "removed"},
+		{plan.ActionAttributes, "with other attributes"},
 	} {
 		if n := number[one.action]; n > 0 {
 			words = append(words, fmt.Sprintf("%d %s", n, one.word))
@@ -109,13 +109,13 @@ func countActions(group bootstrap.Group, changes []bootstrap.PlannedChange) stri
 	return strings.Join(words, ", ")
 }
 
-func actionSign(action bootstrap.Action) string {
+func actionSign(action plan.Action) string {
 	switch action {
-	case bootstrap.ActionAdd:
+	case plan.ActionAdd:
 		return "+"
-	case bootstrap.ActionRemove:
+	case plan.ActionRemove:
 		return "-"
-	case bootstrap.ActionAttributes:
+	case plan.ActionAttributes:
 		return "="
 	}
 	return "~"

@@ -6,13 +6,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 )
 
-func newPlannedChange(group bootstrap.Group, action bootstrap.Action, kind ledger.Kind, target, why string, now, want ledger.State) bootstrap.PlannedChange {
-	return bootstrap.PlannedChange{
+func newPlannedChange(group plan.Group, action plan.Action, kind ledger.Kind, target, why string, now, want ledger.State) plan.PlannedChange {
+	return plan.PlannedChange{
 		PlannedChange: ledger.PlannedChange{Change: ledger.Change{Kind: kind, Target: target, Reason: why, Desired: want}, Now: now},
 		Group:         group, Action: action,
 	}
@@ -32,9 +32,9 @@ func TestPrintPlan(t *testing.T) {
 	changed.Diff = "--- /etc/changed\n+++ /etc/changed\n@@ -1 +1 @@\n-a\n+bc\n"
 	seven, owner := 7, there("a", 0o644)
 	owner.UID = &seven
-	document := bootstrap.PlanDocument{
+	document := plan.PlanDocument{
 		NodeName: "worker-7", NodePool: "clusters/demo", Overrides: []string{"a.ign", "-"},
-		Changes: []bootstrap.PlannedChange{
+		Changes: []plan.PlannedChange{
 			newPlannedChange("files", "add", ledger.Directory, "/etc/d", "payload", none, ledger.DirectoryState(0o750)),
 			newPlannedChange("files", "add", ledger.File, "/etc/new", "payload", none, there("abc", 0o644)),
 			newPlannedChange("files", "add", ledger.File, "/etc/a\n  - /etc/shadow\x1b[1A", "payload", none, there("abc", 0o644)),
@@ -105,7 +105,7 @@ missing
 // A host without pending changes has a plan of one line.
 func TestPrintPlanWithoutChanges(t *testing.T) {
 	var out bytes.Buffer
-	printPlan(&out, bootstrap.PlanDocument{NodeName: "worker-7", NodePool: "clusters/demo", Empty: true, Notes: []ignition.Note{{Subject: "a"}}, Network: []string{"br-ex is there"}})
+	printPlan(&out, plan.PlanDocument{NodeName: "worker-7", NodePool: "clusters/demo", Empty: true, Notes: []ignition.Note{{Subject: "a"}}, Network: []string{"br-ex is there"}})
 	if got, want := out.String(), "worker-7 of NodePool clusters/demo: nothing is left to do\n  br-ex is there\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

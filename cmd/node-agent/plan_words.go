@@ -4,19 +4,19 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 )
 
 // describeChange describes the current and the desired state of a change.
-func describeChange(change bootstrap.PlannedChange) string {
+func describeChange(change plan.PlannedChange) string {
 	switch change.Action {
-	case bootstrap.ActionAdd:
+	case plan.ActionAdd:
 		return describeState(change.Kind, change.Desired)
-	case bootstrap.ActionRemove:
+	case plan.ActionRemove:
 		return describeState(change.Kind, change.Now)
-	case bootstrap.ActionAttributes, bootstrap.ActionChange:
+	case plan.ActionAttributes, plan.ActionChange:
 	}
 	now, want := change.Now, change.Desired
 	var list []string

@@ -23,6 +23,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -141,7 +142,7 @@ func cutVictim(t *testing.T) {
 	h := cutHost{root: os.Getenv(cutRoot), withoutAutoJoin: verb == "leave by hand"}
 	j := h.open(t)
 	if verb == "join" {
-		joined := &join{Builder: &Builder{Dir: j.dir, State: j.state, Config: j.state.Config, Machine: j.machine, NodeName: "worker-7"}}
+		joined := &join{Builder: &plan.Builder{Dir: j.dir, State: j.state, Config: j.state.Config, Machine: j.machine, NodeName: "worker-7"}}
 		flowtest.NoError(t, joined.finish(true))
 	} else {
 		flowtest.NoError(t, j.run(t.Context(), cutLeave(), h.firstBoot()))

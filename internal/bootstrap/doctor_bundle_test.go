@@ -21,6 +21,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -163,7 +164,7 @@ func TestBundleContainsNoSecret(t *testing.T) {
 		}
 		return []byte(name + " " + strings.Join(args, " ") + "\n" + secretsOutput()), name == "journalctl", nil
 	}
-	p := &diagnostics{Builder: &Builder{Dir: filepath.Join(root, g.dir), Machine: &machine.Machine{Tree: tree}}, now: time.Now()}
+	p := &diagnostics{Builder: &plan.Builder{Dir: filepath.Join(root, g.dir), Machine: &machine.Machine{Tree: tree}}, now: time.Now()}
 	if p.State, err = joinstate.ReadState(p.Dir); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -89,7 +90,7 @@ func refusalFinding(err error) ([]DoctorFinding, error) {
 
 // withPayload returns a copy of the operation with the saved payload, or nil if
 // there is none.
-func (p *diagnostics) withPayload(ctx context.Context) (*Builder, error) {
+func (p *diagnostics) withPayload(ctx context.Context) (*plan.Builder, error) {
 	payload, err := p.SavedPayload()
 	if err != nil || payload == nil {
 		return nil, err
@@ -99,7 +100,7 @@ func (p *diagnostics) withPayload(ctx context.Context) (*Builder, error) {
 
 // withFetchedPayload returns a copy of the operation with the current payload of
 // the ignition server. It saves nothing.
-func (p *diagnostics) withFetchedPayload(ctx context.Context) (*Builder, error) {
+func (p *diagnostics) withFetchedPayload(ctx context.Context) (*plan.Builder, error) {
 	fetcher := p.Fetcher(report.Log{})
 	fetcher.RetryTimeout = 10 * time.Second // of the 30 seconds of this section
 	payload, err := fetcher.Fetch(ctx, p.Inputs.UserData)
@@ -111,7 +112,7 @@ func (p *diagnostics) withFetchedPayload(ctx context.Context) (*Builder, error) 
 
 // withOverrides returns a copy of the operation with the payload and the overrides
 // merged over it.
-func (p *diagnostics) withOverrides(ctx context.Context, payload *ignition.Payload) (*Builder, error) {
+func (p *diagnostics) withOverrides(ctx context.Context, payload *ignition.Payload) (*plan.Builder, error) {
 	j := *p.Builder
 	j.Inputs.Overrides = slices.Clone(j.Inputs.Overrides) // applyOverrides changes the slice
 	var err error

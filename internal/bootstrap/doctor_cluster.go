@@ -8,6 +8,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -71,6 +72,6 @@ func (p *diagnostics) ownNode() (*kubelet.Node, error) {
 		return nil, err
 	}
 	node.BootID, node.Registered = p.Facts.BootID, p.State.Registered
-	node.Host = kubelet.JoinedHost(p.Systemd, NetworkDirectory)
+	node.Host = kubelet.JoinedHost(p.Systemd, plan.NetworkDirectory)
 	return node, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -117,7 +118,7 @@ func inspectRequest(ctx context.Context, p *diagnostics) ([]DoctorFinding, error
 	if err != nil {
 		return nil, err
 	}
-	f := requestFacts{Now: p.now, Place: Topology(p.State)}
+	f := requestFacts{Now: p.now, Place: plan.Topology(p.State)}
 	f.Pending, f.Err = p.identityFor(bootstrap).FindPendingCSR(ctx)
 	if f.Pending == nil {
 		return nil, f.Err
@@ -132,7 +133,7 @@ func (p *diagnostics) bootstrapCredential() ([]byte, error) {
 	if err != nil || payload == nil {
 		return nil, err
 	}
-	content, _, _ := payload.File(BootstrapKubeconfigPath)
+	content, _, _ := payload.File(plan.BootstrapKubeconfigPath)
 	return content, nil
 }
 

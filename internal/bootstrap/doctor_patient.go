@@ -13,13 +13,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // diagnostics is a diagnostics session of this host. It is not modified after it
 // was opened: checks that need a plan or a payload create a copy of the operation.
 type diagnostics struct {
-	*Builder
+	*plan.Builder
 	options   inputs.Options
 	stateErr  error // why the state is unknown
 	inputErr  error // why the inputs are unknown
@@ -31,7 +32,7 @@ type diagnostics struct {
 // openDiagnostics opens the parts of the host that can be opened.
 func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics, []DoctorFinding) {
 	p := &diagnostics{options: options, now: time.Now()}
-	j := &Builder{Dir: options.StateDir}
+	j := &plan.Builder{Dir: options.StateDir}
 	p.Builder = j
 	j.State, p.stateErr = joinstate.ReadState(j.Dir)
 	options.Config.ApproveWith = "" // the diagnostics approve nothing

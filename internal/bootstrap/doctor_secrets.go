@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 )
 
@@ -18,7 +19,7 @@ import (
 // in the configurations.
 func (g collector) secretFiles(configs ...config.Join) []string {
 	files := []string{
-		"/var/lib/kubelet/config.json", "/etc/mcs-machine-config-content.json", BootstrapKubeconfigPath, kubelet.KubeconfigPath,
+		"/var/lib/kubelet/config.json", "/etc/mcs-machine-config-content.json", plan.BootstrapKubeconfigPath, kubelet.KubeconfigPath,
 		"/etc/mco/proxy.env", "/etc/kubernetes/manifests/kube-apiserver-proxy.yaml", "/root/.docker/config.json", "/run/containers/0/auth.json", "/etc/environment",
 	}
 	for _, dir := range []string{

@@ -3,6 +3,7 @@ package bootstrap
 import (
 	"context"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -16,11 +17,11 @@ func inspectServing(ctx context.Context, p *diagnostics) ([]DoctorFinding, error
 	if err != nil {
 		return nil, nil //nolint:nilerr // reported by the section for the join and the certificates
 	}
-	serving, err := ServingCertificate(node, Topology(p.State))
+	serving, err := plan.ServingCertificate(node, plan.Topology(p.State))
 	if err != nil {
 		return nil, err
 	}
-	text, remedy := ServingProblem(ctx, serving)
+	text, remedy := plan.ServingProblem(ctx, serving)
 	if text == "" {
 		return nil, nil
 	}

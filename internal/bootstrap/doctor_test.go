@@ -21,13 +21,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 func TestDoctorReportsARequestToAStandaloneCluster(t *testing.T) {
 	f := requestFacts{
-		Now: time.Unix(7200, 0), Place: Topology(joinstate.State{Started: time.Unix(1, 0)}),
+		Now: time.Unix(7200, 0), Place: plan.Topology(joinstate.State{Started: time.Unix(1, 0)}),
 		Pending: &kubelet.PendingCSR{Name: "node-csr-x", Phase: "pending", Since: time.Unix(0, 0)},
 	}
 	got := f.evaluate()[0]
@@ -121,7 +122,7 @@ func TestDoctorSortsFindings(t *testing.T) {
 // A section that fails, times out or lacks permission reports that and does not
 // affect others.
 func TestDoctorSectionsAreIndependent(t *testing.T) {
-	p := &diagnostics{Builder: &Builder{Machine: &machine.Machine{}}}
+	p := &diagnostics{Builder: &plan.Builder{Machine: &machine.Machine{}}}
 	forever := make(chan struct{})
 	t.Cleanup(func() { close(forever) }) // after the last test case
 	found := func() []DoctorFinding { return []DoctorFinding{{Severity: report.SeverityOK, Text: "half of it"}} }
@@ -257,7 +258,7 @@ func TestDoctorRefusesToReplaceAFile(t *testing.T) {
 	g.run = func(context.Context, int, string, ...string) ([]byte, bool, error) {
 		return nil, false, os.WriteFile(late, []byte("theirs"), 0o600)
 	}
-	p := &diagnostics{Builder: &Builder{Dir: filepath.Join(dir, "none"), Machine: &machine.Machine{Tree: g.tree}}}
+	p := &diagnostics{Builder: &plan.Builder{Dir: filepath.Join(dir, "none"), Machine: &machine.Machine{Tree: g.tree}}}
 	if _, err := p.writeBundle(t.Context(), g, DoctorOptions{Bundle: late}, DoctorReport{}); report.CodeOf(err) != report.Usage {
 		t.Errorf("over a file that came meanwhile: %v", err)
 	}

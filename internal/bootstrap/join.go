@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -19,7 +20,7 @@ import (
 // join is one join: what it has determined about the host and the payload, and the
 // changes that its steps make.
 type join struct {
-	*Builder
+	*plan.Builder
 }
 
 // Join makes this host a worker node. It reports whether anything changed.
@@ -98,7 +99,7 @@ func prepareJoin(options inputs.Options) (*join, error) {
 			return nil, err
 		}
 	}
-	j := &join{Builder: &Builder{Config: options.Config, Dir: options.StateDir, Sink: options.Sink, State: state}}
+	j := &join{Builder: &plan.Builder{Config: options.Config, Dir: options.StateDir, Sink: options.Sink, State: state}}
 	if options.Resume {
 		if !state.Exists() {
 			return nil, inputs.UsageError("there is no unfinished join to go on with")

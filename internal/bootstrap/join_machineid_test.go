@@ -10,6 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -20,7 +21,7 @@ func TestCheckMachineIDRefusesAClonedState(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	first := &join{Builder: &Builder{Dir: dir, Inputs: inputs.Inputs{UserData: stub}, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
+	first := &join{Builder: &plan.Builder{Dir: dir, Inputs: inputs.Inputs{UserData: stub}, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
 	if err := first.recordStart(); err != nil {
 		t.Fatal(err)
 	}
@@ -35,11 +36,11 @@ func TestCheckMachineIDRefusesAClonedState(t *testing.T) {
 	if again, err := ignition.ParseUserData(kept); err != nil || !again.HasToken() || again.Source.Host != "a.example.com" {
 		t.Errorf("kept stub %s, %v", again, err)
 	}
-	again := &join{Builder: &Builder{Dir: dir, State: state, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
+	again := &join{Builder: &plan.Builder{Dir: dir, State: state, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
 	if err := again.recordStart(); err != nil || !again.State.Started.Equal(state.Started) {
 		t.Errorf("going on: %v, begun %v and %v", err, state.Started, again.State.Started)
 	}
-	clone := &join{Builder: &Builder{Dir: dir, State: state, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "two"}}}}
+	clone := &join{Builder: &plan.Builder{Dir: dir, State: state, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "two"}}}}
 	err = clone.recordStart()
 	if report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), "rm -rf "+dir) {
 		t.Errorf("clone: %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))

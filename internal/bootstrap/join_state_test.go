@@ -15,6 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -28,7 +29,7 @@ func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := &join{Builder: &Builder{Dir: dir, Inputs: in, Sink: &flowtest.Events{}, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
+	j := &join{Builder: &plan.Builder{Dir: dir, Inputs: in, Sink: &flowtest.Events{}, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
 	if err := j.recordStart(); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +75,7 @@ func TestFailedUserDataIsRemovedAfterAJoin(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		j := &Builder{Dir: t.TempDir(), Inputs: inputs.Inputs{UserData: stub, NewUserData: true}, State: test.state}
+		j := &plan.Builder{Dir: t.TempDir(), Inputs: inputs.Inputs{UserData: stub, NewUserData: true}, State: test.state}
 		if err := joinstate.SaveFile(j.Dir, joinstate.UserDataFile, []byte("stub")); err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +97,7 @@ func TestFinishKeepsUserDataOfAStandaloneCluster(t *testing.T) {
 			t.Fatal(err)
 		}
 		var story flowtest.Events
-		j := &Builder{Dir: t.TempDir(), Sink: &story, State: joinstate.State{Started: time.Unix(1, 0)}, Inputs: inputs.Inputs{UserData: stub}}
+		j := &plan.Builder{Dir: t.TempDir(), Sink: &story, State: joinstate.State{Started: time.Unix(1, 0)}, Inputs: inputs.Inputs{UserData: stub}}
 		if err := joinstate.SaveFile(j.Dir, joinstate.UserDataFile, []byte("stub")); err != nil {
 			t.Fatal(err)
 		}

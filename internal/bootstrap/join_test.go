@@ -15,6 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -65,7 +66,7 @@ func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 		"another pool":           {stub("clusters/two"), joined, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := (&join{Builder: &Builder{Inputs: inputs.Inputs{UserData: test.stub}, State: test.state}}).checkNodePool()
+			err := (&join{Builder: &plan.Builder{Inputs: inputs.Inputs{UserData: test.stub}, State: test.state}}).checkNodePool()
 			if (err != nil) != test.refused {
 				t.Fatalf("error %v", err)
 			}
@@ -86,7 +87,7 @@ func TestFinishRemovesTheUserData(t *testing.T) {
 		false: "head  worker-7 is Ready; all was as it should be, nothing was changed",
 	} {
 		var story flowtest.Events
-		j := &join{Builder: &Builder{Config: config.Join{Until: "ready"}, Dir: t.TempDir(), Sink: &story, NodeName: "worker-7", State: joinstate.State{Started: time.Now(), Hosted: true}}}
+		j := &join{Builder: &plan.Builder{Config: config.Join{Until: "ready"}, Dir: t.TempDir(), Sink: &story, NodeName: "worker-7", State: joinstate.State{Started: time.Now(), Hosted: true}}}
 		if err := joinstate.SaveFile(j.Dir, joinstate.UserDataFile, []byte("secret")); err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +108,7 @@ func TestFinishRemovesTheUserData(t *testing.T) {
 }
 
 func TestHeadline(t *testing.T) {
-	for want, j := range map[string]*Builder{
+	for want, j := range map[string]*plan.Builder{
 		"this host joins": {Machine: &machine.Machine{}},
 		"worker-7 joins NodePool clusters/demo by ignition.example.com": {
 			Machine: &machine.Machine{Facts: hostinfo.Facts{Hostname: "worker-7"}}, State: joinstate.State{NodePool: "clusters/demo", Endpoint: "ignition.example.com"},

@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
@@ -61,7 +62,7 @@ func (s *nodeWatcher) checkDrift(ctx context.Context) ([]watch.Finding, error) {
 // checkCertificates returns findings about the renewal of kubelet's certificates.
 func (s *nodeWatcher) checkCertificates(ctx context.Context) ([]watch.Finding, error) {
 	identity := &kubelet.Identity{Dir: kubelet.PKIDirectory, NodeName: s.state.NodeName}
-	serving, err := ServingCertificate(s.node, Topology(s.state))
+	serving, err := plan.ServingCertificate(s.node, plan.Topology(s.state))
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func (s *nodeWatcher) checkCertificates(ctx context.Context) ([]watch.Finding, e
 // changes. On platform None no controller approves it.
 func checkServing(ctx context.Context, serving *kubelet.Serving) ([]watch.Finding, error) {
 	const about = "serving certificate"
-	if text, remedy := ServingProblem(ctx, serving); text != "" {
+	if text, remedy := plan.ServingProblem(ctx, serving); text != "" {
 		return []watch.Finding{{Severity: report.SeverityProblem, Subject: about, Text: text, Remedy: remedy}}, nil
 	}
 	next, err := serving.CheckRenewal(ctx)

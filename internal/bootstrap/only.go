@@ -9,6 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -30,7 +31,7 @@ func RunOnly(ctx context.Context, options inputs.Options, names []string) (bool,
 	if err != nil {
 		return false, err
 	}
-	j := &join{Builder: &Builder{Dir: options.StateDir, Sink: options.Sink, Machine: m}}
+	j := &join{Builder: &plan.Builder{Dir: options.StateDir, Sink: options.Sink, Machine: m}}
 	changed, err := j.runOnly(ctx, options, selected)
 	m.Close()
 	if turn.Stopped {

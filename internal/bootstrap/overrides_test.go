@@ -10,6 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -21,11 +22,11 @@ const (
 // operationWithPayload saves a payload and returns an operation that refers to it.
 func operationWithPayload(t *testing.T, overrides ...string) *join {
 	t.Helper()
-	j := &join{Builder: &Builder{Dir: t.TempDir()}}
+	j := &join{Builder: &plan.Builder{Dir: t.TempDir()}}
 	for _, one := range overrides {
 		j.Inputs.Overrides = append(j.Inputs.Overrides, inputs.Override{Name: "a", Config: []byte(one)})
 	}
-	content := `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/a","contents":{"source":"data:,a"}},{"path":"` + BootstrapKubeconfigPath + `","contents":{"source":"data:,b"}}]}}`
+	content := `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/a","contents":{"source":"data:,a"}},{"path":"` + plan.BootstrapKubeconfigPath + `","contents":{"source":"data:,b"}}]}}`
 	if err := joinstate.SaveFile(j.Dir, joinstate.PayloadFile, []byte(content)); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +71,7 @@ func TestOverrideFromElsewhere(t *testing.T) {
 	if _, err := fetchPayload(t.Context(), j, report.Log{}); err != nil {
 		t.Fatal(err)
 	}
-	again := &join{Builder: &Builder{Dir: j.Dir}}
+	again := &join{Builder: &plan.Builder{Dir: j.Dir}}
 	if again.Inputs.Overrides, err = inputs.SavedOverrides(j.Dir); err != nil {
 		t.Fatal(err)
 	}
@@ -82,32 +83,6 @@ func TestOverrideFromElsewhere(t *testing.T) {
 		if content, _, _ := one.Payload.File("/etc/c"); string(content) != "from elsewhere" || asked != 1 {
 			t.Errorf("content %q, asked %d times", content, asked)
 		}
-	}
-}
-
-// The bootstrap credential must be removed from everything that is saved, whatever
-// its origin.
-func TestSaveWithoutTheBootstrapCredential(t *testing.T) {
-	j := operationWithPayload(t, firstOverride, `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"`+BootstrapKubeconfigPath+`","mode":384},{"path":"/etc/c"}]}}`)
-	if _, err := j.LoadPayload(t.Context(), report.Log{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := j.saveWithout(BootstrapKubeconfigPath); err != nil {
-		t.Fatal(err)
-	}
-	list, err := inputs.SavedOverrides(j.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again := &join{Builder: &Builder{Dir: j.Dir, Inputs: inputs.Inputs{Overrides: list}}}
-	if _, err := again.LoadPayload(t.Context(), report.Log{}); err != nil {
-		t.Fatal(err)
-	}
-	if again.BootstrapKubeconfig() != nil {
-		t.Error("the credential is back")
-	}
-	if again.Payload.FileCount() != 3 {
-		t.Errorf("left: %s", again.Payload)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
@@ -48,7 +49,7 @@ func (s *nodeWatcher) open(ctx context.Context) error {
 		return err
 	}
 	s.node.Registered = s.state.Registered
-	s.node.BootID, s.node.Host = facts.BootID, kubelet.JoinedHost(s.systemd, NetworkDirectory)
+	s.node.BootID, s.node.Host = facts.BootID, kubelet.JoinedHost(s.systemd, plan.NetworkDirectory)
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 )
 
 // Changes that the network plugin has made must never be recorded as the host's
@@ -33,7 +34,7 @@ func TestPluginStateIsRecordedOnceAndOnlyBeforeThePluginRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer l.Close()
-			j := &join{Builder: &Builder{State: test.state, Machine: &machine.Machine{Ledger: l}}}
+			j := &join{Builder: &plan.Builder{State: test.state, Machine: &machine.Machine{Ledger: l}}}
 			for _, step := range []string{"network", "runtime"} {
 				if err := j.recordPlugin(t.Context(), step); err != nil {
 					t.Fatal(err)

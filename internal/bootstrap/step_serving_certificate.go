@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -14,7 +15,7 @@ func awaitServing(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	serving, err := ServingCertificate(node, Topology(j.State))
+	serving, err := plan.ServingCertificate(node, plan.Topology(j.State))
 	if err != nil {
 		return steps.Outcome{}, err
 	}

@@ -1,4 +1,4 @@
-package bootstrap
+package plan
 
 import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"

@@ -1,0 +1,35 @@
+package bootstrap
+
+import (
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// The bootstrap credential must be removed from everything that is saved, whatever
+// its origin.
+func TestSaveWithoutTheBootstrapCredential(t *testing.T) {
+	j := operationWithPayload(t, firstOverride, `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"`+plan.BootstrapKubeconfigPath+`","mode":384},{"path":"/etc/c"}]}}`)
+	if _, err := j.LoadPayload(t.Context(), report.Log{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.saveWithout(plan.BootstrapKubeconfigPath); err != nil {
+		t.Fatal(err)
+	}
+	list, err := inputs.SavedOverrides(j.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := &join{Builder: &plan.Builder{Dir: j.Dir, Inputs: inputs.Inputs{Overrides: list}}}
+	if _, err := again.LoadPayload(t.Context(), report.Log{}); err != nil {
+		t.Fatal(err)
+	}
+	if again.BootstrapKubeconfig() != nil {
+		t.Error("the credential is back")
+	}
+	if again.Payload.FileCount() != 3 {
+		t.Errorf("left: %s", again.Payload)
+	}
+}
