@@ -6,13 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/image"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 type applyDocument struct {
-	bootstrap.ApplyDocument
+	image.ApplyDocument
 	cli.Result
 }
 
@@ -26,7 +26,7 @@ func newApplyCommand(p *cli.Printer) *cobra.Command {
 		Args:    cobra.NoArgs,
 	}
 	c.Flags().SortFlags = false
-	var options bootstrap.ApplyOptions
+	var options image.ApplyOptions
 	c.Flags().StringVar(&options.Config, "config", "",
 		"Ignition config, or user data: a `FILE`, or - for standard input")
 	c.Flags().StringVar(&options.Root, "root", "", "`DIRECTORY` that becomes the root of the image")
@@ -36,7 +36,7 @@ func newApplyCommand(p *cli.Printer) *cobra.Command {
 			return report.Fail(report.Usage, "hcp-node-agent apply --help", "apply needs --config and --root")
 		}
 		options.Stdin, options.Sink = p.In, p.Sink
-		applied, err := bootstrap.Apply(c.Context(), options)
+		applied, err := image.Apply(c.Context(), options)
 		return p.Finish(err, applyDocument{applied, cli.ResultOf(err)}, func(w io.Writer) {
 			if applied.Changes == 0 {
 				fmt.Fprintf(w, "%s has the config already (entries: %d); nothing was changed\n",

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/status"
 )
 
 // documentKinds returns all kinds of documents.
@@ -14,7 +14,7 @@ func documentKinds() []cli.DocumentKind {
 		cli.NewDocumentKind(programName, "JoinResult", "join", joinDocument{}),
 		cli.NewDocumentKind(programName, "Plan", "plan", cli.DocumentWithResult[plan.PlanDocument]{}.Parts()...),
 		cli.NewDocumentKind(programName, "Preflight", "preflight", cli.DocumentWithResult[plan.PreflightDocument]{}.Parts()...),
-		cli.NewDocumentKind(programName, "Status", "status", cli.DocumentWithResult[bootstrap.StatusDocument]{}.Parts()...),
+		cli.NewDocumentKind(programName, "Status", "status", cli.DocumentWithResult[status.StatusDocument]{}.Parts()...),
 		cli.NewDocumentKind(programName, "DoctorReport", "doctor", doctorDocument{}),
 		cli.NewDocumentKind(programName, "ApplyResult", "apply", applyDocument{}),
 		cli.NewDocumentKind(programName, "LeaveResult", "leave", leaveDocument{}),

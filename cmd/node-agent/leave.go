@@ -7,14 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/leave"
 )
 
 type leaveDocument struct {
-	bootstrap.LeaveDocument
+	leave.LeaveDocument
 	cli.Result
 }
 
@@ -33,7 +33,7 @@ stop.`,
 	purge := c.Flags().Bool("purge", false,
 		"also remove files that others can have put beside the cluster's since the join")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		left, err := bootstrap.Leave(c.Context(), bootstrap.LeaveOptions{
+		left, err := leave.Leave(c.Context(), leave.LeaveOptions{
 			Options:  inputs.Options{StateDir: joinstate.StateDir, Sink: p.Sink},
 			Drain:    !*noDrain,
 			Purge:    *purge,
@@ -45,7 +45,7 @@ stop.`,
 	return c
 }
 
-func printLeave(w io.Writer, left bootstrap.LeaveDocument) {
+func printLeave(w io.Writer, left leave.LeaveDocument) {
 	fmt.Fprintf(w, "\n%d things are as they were before the join\n", left.Restored)
 	if n := len(left.Removed); n > 0 {
 		fmt.Fprintf(w, "removed, of kubelet, CRI-O and pods: %d\n", n)

@@ -6,19 +6,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/leave"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
 func TestLeavePrintsKeptChanges(t *testing.T) {
 	own := ledger.Difference{Item: ledger.Item{Change: ledger.Change{Kind: ledger.File, Target: "/opt/cni/bin/own"}}}
 	for name, test := range map[string]struct {
-		left bootstrap.LeaveDocument
+		left leave.LeaveDocument
 		want string
 	}{
-		"nothing else": {bootstrap.LeaveDocument{Restored: 111}, "\n111 things are as they were before the join\n"},
+		"nothing else": {leave.LeaveDocument{Restored: 111}, "\n111 things are as they were before the join\n"},
 		"all": {
-			bootstrap.LeaveDocument{
+			leave.LeaveDocument{
 				Restored: 111, Removed: []string{"/var/lib/kubelet/pki"}, Kept: []ledger.Difference{own}, Next: "oc delete node worker-7",
 			}, `
 111 things are as they were before the join

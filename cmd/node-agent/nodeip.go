@@ -6,14 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/boot"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 )
 
 type nodeIPDocument struct {
-	bootstrap.NodeIPDocument
+	boot.NodeIPDocument
 	cli.Result
 }
 
@@ -29,14 +29,14 @@ the address at their next start.`,
 		Args:   cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			options := inputs.Options{StateDir: joinstate.StateDir, Sink: p.Sink}
-			update, err := bootstrap.RefreshNodeIP(c.Context(), options)
+			update, err := boot.RefreshNodeIP(c.Context(), options)
 			document := nodeIPDocument{update, cli.ResultOf(err)}
 			return p.Finish(err, document, func(w io.Writer) { printNodeIP(w, update) })
 		},
 	}
 }
 
-func printNodeIP(w io.Writer, told bootstrap.NodeIPDocument) {
+func printNodeIP(w io.Writer, told boot.NodeIPDocument) {
 	switch {
 	case told.Note != "":
 		fmt.Fprintf(w, "%s; nothing was changed\n", told.Note)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
@@ -20,6 +19,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/status"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 )
 
@@ -85,9 +85,9 @@ var digestPattern = regexp.MustCompile(`sha256 [0-9a-f]+`)
 func TestStatusListsDriftAndExitsWithItsCode(t *testing.T) {
 	stateDir, changed := newDriftedState(t)
 	create := func(p *cli.Printer) *cobra.Command {
-		return newReportCommand(p, "status", "", func(ctx context.Context, options inputs.Options) (bootstrap.StatusDocument, error) {
+		return newReportCommand(p, "status", "", func(ctx context.Context, options inputs.Options) (status.StatusDocument, error) {
 			options.StateDir = stateDir
-			return bootstrap.Status(ctx, options)
+			return status.Status(ctx, options)
 		}, printStatus)
 	}
 	got := runSubcommand(t, create)

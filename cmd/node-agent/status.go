@@ -7,16 +7,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/status"
 )
 
 func newStatusCommand(p *cli.Printer) *cobra.Command {
 	return newReportCommand(p, "status", "Print the state of the node and its drift since the join",
-		bootstrap.Status, printStatus)
+		status.Status, printStatus)
 }
 
 // describePool returns the name of the pool that a node's configuration is from. A standalone
@@ -28,7 +28,7 @@ func describePool(state joinstate.State) string {
 	return "NodePool " + state.NodePool
 }
 
-func printStatus(w io.Writer, document bootstrap.StatusDocument) {
+func printStatus(w io.Writer, document status.StatusDocument) {
 	state := document.State
 	switch document.Phase {
 	case "none":

@@ -6,12 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/boot"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 )
 
 type uplinkNameDocument struct {
-	bootstrap.UplinkNameDocument
+	boot.UplinkNameDocument
 	cli.Result
 }
 
@@ -25,14 +25,14 @@ them.`,
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			names, err := bootstrap.FollowUplink(c.Context())
+			names, err := boot.FollowUplink(c.Context())
 			document := uplinkNameDocument{names, cli.ResultOf(err)}
 			return p.Finish(err, document, func(w io.Writer) { printUplinkName(w, names) })
 		},
 	}
 }
 
-func printUplinkName(w io.Writer, names bootstrap.UplinkNameDocument) {
+func printUplinkName(w io.Writer, names boot.UplinkNameDocument) {
 	switch names.Before {
 	case "":
 		fmt.Fprintln(w, "there is no br-ex of this agent whose uplink is known by its MAC; nothing was changed")

@@ -21,6 +21,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/leave"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
@@ -87,7 +88,7 @@ func newCutHost(t *testing.T, images map[string]string) cutHost {
 }
 
 // open opens the host as a run of a join does.
-func (h cutHost) open(t *testing.T) *leaving {
+func (h cutHost) open(t *testing.T) *leave.Flow {
 	t.Helper()
 	tree, err := hostfs.OpenTree(h.root)
 	flowtest.NoError(t, err)
@@ -99,7 +100,7 @@ func (h cutHost) open(t *testing.T) *leaving {
 	state, err := joinstate.ReadState(h.stateDir())
 	flowtest.NoError(t, err)
 	state.Config.UserData = filepath.Join(h.firstBoot().Dir, "stub.ign") // mount points differ each time
-	return &leaving{machine: m, state: state, dir: h.stateDir()}
+	return &leave.Flow{Machine: m, State: state, Dir: h.stateDir()}
 }
 
 // prepare brings the host into the state before the last write of a join.
@@ -119,17 +120,17 @@ func (h cutHost) prepare(t *testing.T) {
 	flowtest.NoError(t, joinstate.SaveFile(h.stateDir(), joinstate.PayloadFile, []byte("secret")))
 	flowtest.NoError(t, joinstate.SaveFile(h.stateDir(), joinstate.JoinTokenFile, flowtest.EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, nil, 0)))
 	j := h.open(t)
-	_, err := j.machine.Ledger.TrackExternal(t.Context(), "files", ledger.Change{
+	_, err := j.Machine.Ledger.TrackExternal(t.Context(), "files", ledger.Change{
 		Kind: ledger.Contents, Target: "/etc/kubernetes/cni", Reason: "plugins write there", Desired: ledger.State{Present: true},
 	})
 	flowtest.NoError(t, err)
-	_, err = j.machine.Ledger.Apply(t.Context(), "files", []ledger.Change{{
+	_, err = j.Machine.Ledger.Apply(t.Context(), "files", []ledger.Change{{
 		Kind: ledger.File, Target: "/etc/kubernetes/kubelet.conf", Desired: ledger.FileState([]byte("secret"), 0o600),
 	}})
 	flowtest.NoError(t, err)
 	flowtest.NoError(t, os.MkdirAll(filepath.Join(h.root, "etc/kubernetes/cni/net.d"), 0o700))
 	flowtest.NoError(t, os.WriteFile(filepath.Join(h.root, "etc/kubernetes/cni/net.d/whereabouts.kubeconfig"), []byte("secret"), 0o600))
-	flowtest.NoError(t, j.machine.Ledger.Close())
+	flowtest.NoError(t, j.Machine.Ledger.Close())
 	unix.Sync()
 }
 
@@ -142,23 +143,23 @@ func cutVictim(t *testing.T) {
 	h := cutHost{root: os.Getenv(cutRoot), withoutAutoJoin: verb == "leave by hand"}
 	j := h.open(t)
 	if verb == "join" {
-		joined := &join{Builder: &plan.Builder{Dir: j.dir, State: j.state, Config: j.state.Config, Machine: j.machine, NodeName: "worker-7"}}
+		joined := &join{Builder: &plan.Builder{Dir: j.Dir, State: j.State, Config: j.State.Config, Machine: j.Machine, NodeName: "worker-7"}}
 		flowtest.NoError(t, joined.finish(true))
 	} else {
-		flowtest.NoError(t, j.run(t.Context(), cutLeave(), h.firstBoot()))
+		flowtest.NoError(t, j.Run(t.Context(), cutLeave(), h.firstBoot()))
 	}
 	fmt.Println("complete")
 }
 
 // cutLeave returns the steps of a leave on a host without kubelet.
-func cutLeave() []steps.Step[*leaving] {
-	return []steps.Step[*leaving]{
-		{Name: "stop", Run: func(context.Context, *leaving, report.Log) (steps.Outcome, error) {
+func cutLeave() []steps.Step[*leave.Flow] {
+	return []steps.Step[*leave.Flow]{
+		{Name: "stop", Run: func(context.Context, *leave.Flow, report.Log) (steps.Outcome, error) {
 			fmt.Println("begun")
 			return steps.Unchanged("no kubelet runs here")
 		}},
-		{Name: "undo", Run: func(ctx context.Context, j *leaving, _ report.Log) (steps.Outcome, error) {
-			_, err := j.machine.Ledger.Undo(ctx)
+		{Name: "undo", Run: func(ctx context.Context, j *leave.Flow, _ report.Log) (steps.Outcome, error) {
+			_, err := j.Machine.Ledger.Undo(ctx)
 			return steps.Outcome{}, err
 		}},
 	}
@@ -211,7 +212,7 @@ func (h cutHost) check(t *testing.T, verb, said string) {
 			t.Errorf("the join cannot be resumed: %v", err)
 		}
 	case verb == "leave" && decision == "leaving" && begun && !complete:
-		if err := h.open(t).run(t.Context(), cutLeave(), h.firstBoot()); err != nil || h.boot(t) != "none" || len(h.secrets(t)) > 0 {
+		if err := h.open(t).Run(t.Context(), cutLeave(), h.firstBoot()); err != nil || h.boot(t) != "none" || len(h.secrets(t)) > 0 {
 			t.Errorf("the second leave: %v; the host keeps %q", err, h.secrets(t))
 		}
 	case verb == "leave" && decision == "none" && begun:

@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/status"
 )
 
 // Drift must be a finding of the service and make status exit with code 8. Both
@@ -42,7 +43,7 @@ func TestDriftIsReportedByServiceAndStatus(t *testing.T) {
 		if step.drift && (found[0].Severity != report.SeverityWarning || !strings.Contains(found[0].Text, made) || found[0].Remedy == "") {
 			t.Errorf("%q: the service finds %+v", step.content, found[0])
 		}
-		document, err := Status(t.Context(), inputs.Options{StateDir: dir})
+		document, err := status.Status(t.Context(), inputs.Options{StateDir: dir})
 		flowtest.NoError(t, err)
 		err = document.Err()
 		code := report.Success

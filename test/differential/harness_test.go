@@ -17,7 +17,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/image"
 )
 
 // Shared state of the tests, which TestMain initializes.
@@ -184,9 +184,9 @@ func isLinkMoved(s scenario, before, after map[string]string) bool {
 }
 
 // agentApply runs the agent's apply in this process.
-func agentApply(t testing.TB, config, root string) (bootstrap.ApplyDocument, error) {
+func agentApply(t testing.TB, config, root string) (image.ApplyDocument, error) {
 	t.Helper()
-	return bootstrap.Apply(t.Context(), bootstrap.ApplyOptions{Config: "-", Stdin: strings.NewReader(config), Root: root})
+	return image.Apply(t.Context(), image.ApplyOptions{Config: "-", Stdin: strings.NewReader(config), Root: root})
 }
 
 // compare compares the results of both.

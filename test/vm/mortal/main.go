@@ -53,7 +53,7 @@ func main() {
 	switch {
 	case err != nil:
 	case *leave:
-		_, err = bootstrap.Leave(ctx, bootstrap.LeaveOptions{Options: inputs.Options{StateDir: joinstate.StateDir, Sink: of}})
+		_, err = leave.Leave(ctx, leave.LeaveOptions{Options: inputs.Options{StateDir: joinstate.StateDir, Sink: of}})
 	default:
 		err = migrate(ctx, flags, of)
 	}

@@ -1,4 +1,4 @@
-package bootstrap
+package leave
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/clusterdirs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
@@ -24,8 +25,8 @@ type addedPaths struct {
 // findAddedPaths returns the paths that were created in the directories of items
 // since the join. For plugin directories it lists every file, for the node's own
 // directories the topmost paths.
-func (l *leaving) findAddedPaths(items []ledger.Item) ([]addedPaths, error) {
-	contents := &ledger.DirSnapshot{Tree: l.machine.Tree}
+func (l *Flow) findAddedPaths(items []ledger.Item) ([]addedPaths, error) {
+	contents := &ledger.DirSnapshot{Tree: l.Machine.Tree}
 	var all []addedPaths
 	for _, item := range items {
 		if item.Kind != ledger.Contents && item.Kind != ledger.SharedContents && item.Kind != crio.StorageKind {
@@ -51,10 +52,10 @@ func (l *leaving) findAddedPaths(items []ledger.Item) ([]addedPaths, error) {
 	return all, nil
 }
 
-func (l *leaving) onlyFiles(paths []string) ([]string, error) {
+func (l *Flow) onlyFiles(paths []string) ([]string, error) {
 	var files []string
 	for _, p := range paths {
-		info, err := l.machine.Tree.Lstat(p)
+		info, err := l.Machine.Tree.Lstat(p)
 		if err != nil {
 			return nil, err
 		}
@@ -66,9 +67,9 @@ func (l *leaving) onlyFiles(paths []string) ([]string, error) {
 }
 
 // topmost returns the paths of an item that are not below another one.
-func (l *leaving) topmost(item ledger.Item, paths []string) ([]string, error) {
+func (l *Flow) topmost(item ledger.Item, paths []string) ([]string, error) {
 	if !item.Before.Present {
-		there, err := l.machine.Tree.Exists(item.Target)
+		there, err := l.Machine.Tree.Exists(item.Target)
 		if err != nil || !there {
 			return nil, err
 		}
@@ -83,11 +84,11 @@ func (l *leaving) topmost(item ledger.Item, paths []string) ([]string, error) {
 
 // reportAddedPaths adds the paths that an undo removed or kept to the document. It
 // logs those that are relevant to an administrator.
-func (l *leaving) reportAddedPaths(document *LeaveDocument, found []addedPaths, log report.Log) error {
+func (l *Flow) reportAddedPaths(document *LeaveDocument, found []addedPaths, log report.Log) error {
 	for _, added := range found {
 		var removed, kept []string
 		for _, p := range added.paths {
-			info, err := l.machine.Tree.Lstat(p)
+			info, err := l.Machine.Tree.Lstat(p)
 			if err != nil {
 				return err
 			}
@@ -106,11 +107,11 @@ func (l *leaving) reportAddedPaths(document *LeaveDocument, found []addedPaths, 
 		}
 		document.Removed = append(document.Removed, removed...)
 		if len(removed) > 0 && !slices.Contains(clusterdirs.ExternalDirs(), added.dir) && added.dir != crio.StorageDir {
-			log.Note(fmt.Sprintf("removed from %s: %s", added.dir, AbbreviateList(removed)))
+			log.Note(fmt.Sprintf("removed from %s: %s", added.dir, bootstrap.AbbreviateList(removed)))
 		}
 		if len(kept) > 0 {
 			text := "kept in %s, as others can have put them there since the join: %s"
-			log.Warn(fmt.Sprintf(text, added.dir, AbbreviateList(kept)), removeCommand(kept))
+			log.Warn(fmt.Sprintf(text, added.dir, bootstrap.AbbreviateList(kept)), removeCommand(kept))
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package bootstrap
+package leave
 
 import (
 	"context"
@@ -28,7 +28,7 @@ func TestLeaveListsChangesNotRestored(t *testing.T) {
 	}
 	storage := ledger.Item{Change: ledger.Change{Kind: crio.StorageKind, Target: "/var/lib/containers"}}
 	other := ledger.Item{Change: ledger.Change{Kind: ledger.File, Target: "/etc/a"}}
-	l := &leaving{machine: &machine.Machine{Tree: tree}}
+	l := &Flow{Machine: &machine.Machine{Tree: tree}}
 	if texts := l.notRestored([]ledger.Item{other, module("bridge", true), storage}); texts != nil {
 		t.Errorf("all was given back, and it says %q", texts)
 	}

@@ -1,4 +1,4 @@
-package bootstrap
+package leave
 
 import (
 	"os"
@@ -50,7 +50,7 @@ func TestTrustStoreFollowsTheCAsOfAJoinAndALeave(t *testing.T) {
 			if built := err == nil && strings.Contains(string(content), "CLUSTER CA"); built != test.built {
 				t.Errorf("the store has %q, %v", content, err)
 			}
-			_, err = undoStep(&LeaveDocument{})(t.Context(), &leaving{machine: m, state: joinstate.State{Started: time.Now()}}, report.Log{})
+			_, err = undoStep(&LeaveDocument{})(t.Context(), &Flow{Machine: m, State: joinstate.State{Started: time.Now()}}, report.Log{})
 			flowtest.NoError(t, err)
 			if content, err := os.ReadFile(store); err != nil || strings.Contains(string(content), "CLUSTER CA") {
 				t.Errorf("after the leave the store has %q, %v", content, err)

@@ -1,4 +1,4 @@
-package bootstrap
+package leave
 
 import (
 	"os"
@@ -42,7 +42,7 @@ func TestLeaveRemovesWhatTheNodeCreatedAndKeepsTheRest(t *testing.T) {
 			m := machinetest.OpenMachineIn(t, root)
 			m.SharedContents.Purge = purge
 			var story flowtest.Events
-			l := &leaving{machine: m, sink: &story}
+			l := &Flow{Machine: m, Sink: &story}
 			flowtest.NoError(t, clusterdirs.RecordSnapshots(t.Context(), m.Ledger, m.Tree, nil))
 			if drift, err := m.Ledger.Drift(t.Context()); err != nil || len(drift) > 0 {
 				t.Errorf("drift before anything changed: %v, %v", drift, err)

@@ -1,4 +1,4 @@
-package bootstrap
+package leave
 
 import (
 	"context"
@@ -34,17 +34,17 @@ type LeaveDocument struct {
 	Next        string              `json:"next,omitempty"`        // command that deletes the Node object
 }
 
-// leaving is one leave.
-type leaving struct {
-	machine *machine.Machine
-	state   joinstate.State
-	dir     string // of the agent's records
-	sink    report.Sink
+// Flow is one leave.
+type Flow struct {
+	Machine *machine.Machine
+	State   joinstate.State
+	Dir     string // of the agent's records
+	Sink    report.Sink
 }
 
 // leaveSteps returns the steps of a leave in order.
-func leaveSteps(document *LeaveDocument, evict bool) []steps.Step[*leaving] {
-	list := []steps.Step[*leaving]{
+func leaveSteps(document *LeaveDocument, evict bool) []steps.Step[*Flow] {
+	list := []steps.Step[*Flow]{
 		{Name: "drain", Description: "move the pods away", Run: drain},
 		{Name: "stop", Description: "stop kubelet and its containers", Run: stopNode},
 		{Name: "unmount", Description: "unmount what kubelet left mounted", Run: unmountVolumes},
@@ -77,46 +77,46 @@ func Leave(ctx context.Context, options LeaveOptions) (LeaveDocument, error) {
 	if err != nil {
 		return document, err
 	}
-	l := &leaving{machine: m, state: state, dir: options.StateDir, sink: options.Sink}
+	l := &Flow{Machine: m, State: state, Dir: options.StateDir, Sink: options.Sink}
 	m.Bridge.RollbackTimeout = time.Duration(state.Config.NetworkTimeout)
 	m.SharedContents.Purge = options.Purge
 	document.NodeName = state.NodeName
-	if err := l.run(ctx, leaveSteps(&document, options.Drain), options.AutoJoin); err != nil {
+	if err := l.Run(ctx, leaveSteps(&document, options.Drain), options.AutoJoin); err != nil {
 		return document, err
 	}
 	if state.NodeName != "" && state.LastStep != "" {
 		document.Next = kubelet.DeleteCommand(state.NodeName)
 	}
 	// The removal of the user data may have started the service again.
-	if err := l.machine.StopService(ctx); err != nil {
-		report.Log{Sink: l.sink, Step: "leave"}.Warn(err.Error(), "systemctl stop "+machine.ServiceUnit)
+	if err := l.Machine.StopService(ctx); err != nil {
+		report.Log{Sink: l.Sink, Step: "leave"}.Warn(err.Error(), "systemctl stop "+machine.ServiceUnit)
 	}
 	return document, nil
 }
 
-// run records the leave durably, runs its steps, and removes the agent's
+// Run records the leave durably, runs its steps, and removes the agent's
 // records. The record of the leave is removed last. Until then the next boot
 // neither joins again nor treats the host as a node.
-func (l *leaving) run(ctx context.Context, list []steps.Step[*leaving], firstBoot autojoin.AutoJoin) error {
-	report.Log{Sink: l.sink}.Headline(l.headline())
-	if l.state.Exists() && l.state.Leaving.IsZero() {
-		l.state.Leaving = time.Now().UTC()
-		if err := joinstate.WriteState(l.dir, l.state); err != nil {
+func (l *Flow) Run(ctx context.Context, list []steps.Step[*Flow], firstBoot autojoin.AutoJoin) error {
+	report.Log{Sink: l.Sink}.Headline(l.headline())
+	if l.State.Exists() && l.State.Leaving.IsZero() {
+		l.State.Leaving = time.Now().UTC()
+		if err := joinstate.WriteState(l.Dir, l.State); err != nil {
 			return err
 		}
 	}
-	if _, err := steps.Run(ctx, steps.Runner{Sink: l.sink, Ledger: l.machine.Ledger}, list, l); err != nil {
+	if _, err := steps.Run(ctx, steps.Runner{Sink: l.Sink, Ledger: l.Machine.Ledger}, list, l); err != nil {
 		return err
 	}
-	firstBoot.RemoveAfterLeave(l.state, report.Log{Sink: l.sink, Step: "leave"})
-	return l.machine.RemoveRecords(l.dir)
+	firstBoot.RemoveAfterLeave(l.State, report.Log{Sink: l.Sink, Step: "leave"})
+	return l.Machine.RemoveRecords(l.Dir)
 }
 
-func (l *leaving) headline() string {
-	if l.state.NodePool == "" {
+func (l *Flow) headline() string {
+	if l.State.NodePool == "" {
 		return "giving this host back as it was"
 	}
-	return fmt.Sprintf("%s leaves NodePool %s", l.state.NodeName, l.state.NodePool)
+	return fmt.Sprintf("%s leaves NodePool %s", l.State.NodeName, l.State.NodePool)
 }
 
 // drainTimeout is the maximum time a leave waits for pods to terminate.
@@ -125,15 +125,15 @@ const drainTimeout = 5 * time.Minute
 // drain cordons the node and evicts its pods with the node's own credential. If the
 // cluster is unreachable, drain fails after drainTimeout and its remedy names
 // --no-drain.
-func drain(ctx context.Context, l *leaving, log report.Log) (steps.Outcome, error) {
-	there, err := l.machine.Tree.Exists(kubelet.KubeconfigPath)
+func drain(ctx context.Context, l *Flow, log report.Log) (steps.Outcome, error) {
+	there, err := l.Machine.Tree.Exists(kubelet.KubeconfigPath)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if !there || l.state.NodeName == "" {
+	if !there || l.State.NodeName == "" {
 		return steps.Unchanged("this host has no credential of a node")
 	}
-	node, err := kubelet.OpenNode(kubelet.KubeconfigPath, l.state.NodeName, nil, log)
+	node, err := kubelet.OpenNode(kubelet.KubeconfigPath, l.State.NodeName, nil, log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -158,31 +158,31 @@ func suggestNoDrain(err error) error {
 }
 
 // stopNode stops the service, kubelet and all containers that kubelet started.
-func stopNode(ctx context.Context, l *leaving, log report.Log) (steps.Outcome, error) {
-	if l.machine.Systemd == nil {
-		return steps.Outcome{}, l.machine.SystemdErr
+func stopNode(ctx context.Context, l *Flow, log report.Log) (steps.Outcome, error) {
+	if l.Machine.Systemd == nil {
+		return steps.Outcome{}, l.Machine.SystemdErr
 	}
-	if err := l.machine.StopService(ctx); err != nil {
+	if err := l.Machine.StopService(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	state, err := l.machine.Systemd.UnitState(ctx, kubelet.UnitName)
+	state, err := l.Machine.Systemd.UnitState(ctx, kubelet.UnitName)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
 	if state.Load == "loaded" && state.Active != "inactive" {
-		if err := l.machine.Systemd.Stop(ctx, kubelet.UnitName); err != nil {
+		if err := l.Machine.Systemd.Stop(ctx, kubelet.UnitName); err != nil {
 			return steps.Outcome{}, err
 		}
 	}
-	restart := func(ctx context.Context) error { return l.machine.Systemd.Restart(ctx, "crio.service") }
+	restart := func(ctx context.Context) error { return l.Machine.Systemd.Restart(ctx, "crio.service") }
 	stopped, err := kubelet.StopPods(ctx, kubelet.CRIOSocket, restart, log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
 	// systemd does not stop the slices of kubelet's cgroups together with kubelet.
-	slice, err := l.machine.Systemd.UnitState(ctx, "kubepods.slice")
+	slice, err := l.Machine.Systemd.UnitState(ctx, "kubepods.slice")
 	if err == nil && slice.Active == "active" {
-		err = l.machine.Systemd.Stop(ctx, "kubepods.slice")
+		err = l.Machine.Systemd.Stop(ctx, "kubepods.slice")
 	}
 	if err != nil {
 		return steps.Outcome{}, err
@@ -190,10 +190,10 @@ func stopNode(ctx context.Context, l *leaving, log report.Log) (steps.Outcome, e
 	return steps.Changed("kubelet is stopped, %d pods are gone", stopped)
 }
 
-func unmountVolumes(ctx context.Context, l *leaving, _ report.Log) (steps.Outcome, error) {
+func unmountVolumes(ctx context.Context, l *Flow, _ report.Log) (steps.Outcome, error) {
 	var all []string
 	for _, dir := range slices.Concat(clusterdirs.ExternalDirs(), clusterdirs.PluginDirs(), []string{crio.StorageDir}) {
-		gone, err := kubelet.Unmount(ctx, l.machine.Tree, dir)
+		gone, err := kubelet.Unmount(ctx, l.Machine.Tree, dir)
 		if err != nil {
 			return steps.Outcome{}, err
 		}
@@ -206,19 +206,19 @@ func unmountVolumes(ctx context.Context, l *leaving, _ report.Log) (steps.Outcom
 }
 
 // undoStep returns the step that reverts all changes in the ledger.
-func undoStep(document *LeaveDocument) func(context.Context, *leaving, report.Log) (steps.Outcome, error) {
-	return func(ctx context.Context, l *leaving, log report.Log) (steps.Outcome, error) {
-		l.machine.Bridge.Prepare(ovs.Migration{}, log, nil)
-		services, err := ignition.ClusterDNS(l.machine.Tree)
+func undoStep(document *LeaveDocument) func(context.Context, *Flow, report.Log) (steps.Outcome, error) {
+	return func(ctx context.Context, l *Flow, log report.Log) (steps.Outcome, error) {
+		l.Machine.Bridge.Prepare(ovs.Migration{}, log, nil)
+		services, err := ignition.ClusterDNS(l.Machine.Tree)
 		if err != nil {
 			log.Note(err.Error()) // the leave does not depend on cluster DNS
 		}
-		l.machine.Plugin.Prepare(log, services)
-		found, err := l.findAddedPaths(l.machine.Ledger.Items())
+		l.Machine.Plugin.Prepare(log, services)
+		found, err := l.findAddedPaths(l.Machine.Ledger.Items())
 		if err != nil {
 			return steps.Outcome{}, err
 		}
-		result, err := l.machine.Ledger.Undo(ctx)
+		result, err := l.Machine.Ledger.Undo(ctx)
 		document.Restored, document.Kept = len(result.Restored), result.Kept
 		document.NotRestored = l.notRestored(result.Restored)
 		for _, kept := range result.Kept {
@@ -228,10 +228,10 @@ func undoStep(document *LeaveDocument) func(context.Context, *leaving, report.Lo
 		for _, text := range document.NotRestored {
 			log.Note(text)
 		}
-		if l.machine.Systemd != nil {
-			err = errors.Join(err, l.machine.Systemd.Reload(ctx))
+		if l.Machine.Systemd != nil {
+			err = errors.Join(err, l.Machine.Systemd.Reload(ctx))
 		}
-		if l.state.Exists() { // even an earlier run of the undo may have removed CAs of the cluster
+		if l.State.Exists() { // even an earlier run of the undo may have removed CAs of the cluster
 			err = errors.Join(err, machine.UpdateTrustStore(ctx))
 		}
 		if err != nil {
@@ -259,7 +259,7 @@ func withResumeHint(ctx context.Context, err error) error {
 
 // notRestored returns messages about changes that an undo does not revert by
 // design.
-func (l *leaving) notRestored(items []ledger.Item) []string {
+func (l *Flow) notRestored(items []ledger.Item) []string {
 	var modules, texts []string
 	for _, item := range items {
 		switch {
@@ -270,7 +270,7 @@ func (l *leaving) notRestored(items []ledger.Item) []string {
 				texts = append(texts, left)
 			}
 		case item.Kind == crio.StorageKind:
-			if left, err := l.machine.Tree.Exists(item.Target); err != nil || left {
+			if left, err := l.Machine.Tree.Exists(item.Target); err != nil || left {
 				texts = append(texts, "images stay in "+item.Target+", which is not CRI-O's alone: \"podman image prune --all\" removes those that nothing uses")
 			}
 		}
