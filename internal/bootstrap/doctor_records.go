@@ -45,7 +45,7 @@ func (f leftoverFacts) evaluate() []DoctorFinding {
 			targets = append(targets, item.Target)
 		}
 		findings = append(findings, DoctorFinding{
-			Severity: report.SeverityWarning, Text: fmt.Sprintf("a run was ended in the middle of %d changes of step %s: %s", len(f.Changes), f.Changes[len(f.Changes)-1].Step, AbbreviateList(targets)),
+			Severity: report.SeverityWarning, Text: fmt.Sprintf("a run was ended in the middle of %d changes of step %s: %s", len(f.Changes), f.Changes[len(f.Changes)-1].Step, report.AbbreviateList(targets)),
 			Remedy: "hcp-node-agent join # makes what is missing; hcp-node-agent leave gives all back",
 		})
 	}
@@ -77,7 +77,7 @@ func (f driftFacts) evaluate() []DoctorFinding {
 	switch {
 	case len(changed) > 0:
 		return []DoctorFinding{{
-			Severity: report.SeverityWarning, Text: fmt.Sprintf("%d things are not as the join left them: %s", len(changed), AbbreviateList(changed)),
+			Severity: report.SeverityWarning, Text: fmt.Sprintf("%d things are not as the join left them: %s", len(changed), report.AbbreviateList(changed)),
 			Remedy: "hcp-node-agent join # makes them so again; all of them: hcp-node-agent status",
 		}}
 	case len(f.Drift) == 0 && f.Changes > 0 && !f.Partial:

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/clusterdirs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
@@ -107,11 +106,11 @@ func (l *Flow) reportAddedPaths(document *LeaveDocument, found []addedPaths, log
 		}
 		document.Removed = append(document.Removed, removed...)
 		if len(removed) > 0 && !slices.Contains(clusterdirs.ExternalDirs(), added.dir) && added.dir != crio.StorageDir {
-			log.Note(fmt.Sprintf("removed from %s: %s", added.dir, bootstrap.AbbreviateList(removed)))
+			log.Note(fmt.Sprintf("removed from %s: %s", added.dir, report.AbbreviateList(removed)))
 		}
 		if len(kept) > 0 {
 			text := "kept in %s, as others can have put them there since the join: %s"
-			log.Warn(fmt.Sprintf(text, added.dir, bootstrap.AbbreviateList(kept)), removeCommand(kept))
+			log.Warn(fmt.Sprintf(text, added.dir, report.AbbreviateList(kept)), removeCommand(kept))
 		}
 	}
 	return nil

@@ -21,6 +21,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/leave"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -45,14 +46,14 @@ func main() {
 	of := faultSink{}
 	flags.StringVar(&of.at, "at", "", "die when `TEXT` is said")
 	flags.StringVar(&of.command, "run", "", "run `COMMAND` instead of dying, and go on")
-	leave := flags.Bool("leave", false, "give the uplink back")
+	leaves := flags.Bool("leave", false, "give the uplink back")
 	defaults := config.Defaults()
 	config.Flags(flags, &defaults)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	err := flags.Parse(os.Args[1:])
 	switch {
 	case err != nil:
-	case *leave:
+	case *leaves:
 		_, err = leave.Leave(ctx, leave.LeaveOptions{Options: inputs.Options{StateDir: joinstate.StateDir, Sink: of}})
 	default:
 		err = migrate(ctx, flags, of)
