@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/doctor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -22,7 +22,7 @@ the node now, 3 if a check would refuse a join, and 2 for usage errors or if
 FILE exists.`
 
 type doctorDocument struct {
-	bootstrap.DoctorReport
+	doctor.DoctorReport
 	Error  string        `json:"error,omitempty"` // why the checks or the support bundle are incomplete
 	Remedy report.Remedy `json:"remedy,omitempty"`
 }
@@ -42,7 +42,7 @@ func newDoctorCommand(p *cli.Printer) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		document, err := bootstrap.Doctor(c.Context(), bootstrap.DoctorOptions{
+		document, err := doctor.Doctor(c.Context(), doctor.DoctorOptions{
 			Options: options,
 			Bundle:  *bundle,
 			Version: version,

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/service"
 )
 
 // metricsFile is read by the textfile collector of node_exporter, directly or through a link.
@@ -32,7 +32,7 @@ and to a file for the textfile collector of node_exporter.`,
 		if err != nil {
 			return err
 		}
-		err = bootstrap.Run(c.Context(), bootstrap.RunOptions{
+		err = service.Run(c.Context(), service.RunOptions{
 			Options: options, Version: version, Metrics: *metrics,
 			AutoJoin: autojoin.AutoJoin{Dir: autojoin.AutoJoinDir, Credentials: os.Getenv("CREDENTIALS_DIRECTORY")},
 		})

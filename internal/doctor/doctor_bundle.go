@@ -1,0 +1,96 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// checkBundle fails if the archive cannot be created. It runs before the
+// diagnostics.
+func checkBundle(file string) error {
+	switch file {
+	case "":
+		return nil
+	case "-":
+		return report.Fail(report.Usage, "hcp-node-agent doctor --bundle FILE.tar.gz", "a bundle is made as a file; it cannot be standard output")
+	}
+	if _, err := os.Lstat(file); err == nil {
+		return report.Fail(report.Usage, "# give --bundle the name of a file that is not there yet", "%s is there already; a bundle never replaces a file", file)
+	}
+	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
+		return report.Fail(report.Usage, "mkdir -p "+filepath.Dir(file), "%s is no directory in which a bundle could be made", filepath.Dir(file))
+	}
+	return nil
+}
+
+// bundle creates the archive for a support case.
+func (p *diagnostics) bundle(ctx context.Context, options DoctorOptions, document DoctorReport) (DoctorBundle, error) {
+	g := collector{tree: p.Tree, dir: p.Dir, run: command.RunTail, limits: bundle.DefaultLimits()}
+	return p.writeBundle(ctx, g, options, document)
+}
+
+func (p *diagnostics) writeBundle(ctx context.Context, g collector, options DoctorOptions, document DoctorReport) (DoctorBundle, error) {
+	file, err := filepath.Abs(options.Bundle)
+	if err != nil {
+		return DoctorBundle{}, err
+	}
+	pieces := append(reportPieces(document), g.pieces()...)
+	pieces = append(pieces, p.ledgerPieces()...)
+	pieces = append(pieces, p.clusterPieces()...)
+	mask := p.mask(ctx, g)
+	made := DoctorBundle{File: file}
+	err = hostfs.Create(file, func(w io.Writer) error {
+		about := bundle.Manifest{Created: document.Time, Hostname: document.Hostname, Version: options.Version}
+		made.Manifest, err = bundle.Write(ctx, w, about, pieces, mask, g.limits)
+		return err
+	})
+	if errors.Is(err, fs.ErrExist) {
+		err = checkBundle(file) // another process has just created it
+	}
+	return made, err
+}
+
+// mask returns a function that masks the known secrets of this host and everything
+// that looks like a secret.
+func (p *diagnostics) mask(ctx context.Context, g collector) func(string) string {
+	secrets := g.secrets(p.options.Config, p.State.Config)
+	if j, err := p.withPayload(ctx); err == nil && j != nil {
+		secrets = append(secrets, payloadSecrets(j.Payload)...)
+	}
+	if stub := p.Inputs.UserData; stub != nil {
+		if content, err := stub.Encode(); err == nil { // includes user data from standard input
+			secrets = append(secrets, redact.Find(string(content))...)
+		}
+	}
+	known := redact.NewValues(secrets...)
+	return func(text string) string { return redact.Text(known.Text(text)) }
+}
+
+// reportPieces returns the report as text and as JSON.
+func reportPieces(document DoctorReport) []bundle.File {
+	var text, encoded bytes.Buffer
+	document.Print(&text)
+	err := report.WriteJSON(&encoded, document)
+	return []bundle.File{
+		staticPiece("doctor.txt", "hcp-node-agent doctor", text.Bytes(), nil),
+		staticPiece("doctor.json", "hcp-node-agent doctor --output json", encoded.Bytes(), err),
+	}
+}
+
+// staticPiece returns a piece whose content is already known.
+func staticPiece(name, source string, content []byte, err error) bundle.File {
+	return bundle.File{Name: name, Source: source, Get: func(context.Context) (bundle.Content, error) {
+		return bundle.Content{Bytes: content}, err
+	}}
+}

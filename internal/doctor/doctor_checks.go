@@ -1,0 +1,148 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// inspectHost runs the checks that a join makes before it has the payload.
+func inspectHost(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
+	var said noteSink
+	facts, err := p.HostFacts(ctx, report.Log{Sink: &said}, false)
+	if err != nil && p.Systemd != nil {
+		// If systemd no longer responds, report it as one finding and run the other checks
+		// without it.
+		j, m := *p.Builder, *p.Machine
+		m.Systemd, m.SystemdErr, j.Machine = nil, err, &m
+		facts, err = j.HostFacts(ctx, report.Log{Sink: &said}, false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	checks := preflight.HostChecks()
+	if !p.Facts.Root {
+		// Skip checks whose result would be wrong without root. The lack of root is
+		// reported once.
+		checks = slices.DeleteFunc(checks, func(c preflight.Check[preflight.HostFacts]) bool {
+			return slices.Contains([]string{"root", "uplink", "other-cluster"}, c.Name)
+		})
+	}
+	findings := resultFindings(preflight.Run(checks, facts))
+	for _, text := range said {
+		findings = append(findings, DoctorFinding{Severity: report.SeverityNote, Text: text})
+	}
+	if p.Inputs.UserData == nil && p.phase() == "none" {
+		findings = append(findings, DoctorFinding{
+			Severity: report.SeverityNote, Text: "the ignition server was not asked: there is no user-data stub", Remedy: "hcp-node-agent doctor --user-data stub.ign",
+		})
+	}
+	return findings, nil
+}
+
+// inspectAdmission runs the checks that a join makes with the payload: the one that
+// an earlier run saved, else the one of the given user data.
+func inspectAdmission(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
+	j, err := p.withPayload(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if j == nil && p.Inputs.UserData != nil {
+		if j, err = p.withFetchedPayload(ctx); err != nil {
+			return refusalFinding(err)
+		}
+	}
+	if j == nil {
+		return []DoctorFinding{{
+			Severity: report.SeverityNote, Text: "the checks that need the NodePool's payload were skipped: this host has none",
+			Remedy: "hcp-node-agent doctor --user-data stub.ign",
+		}}, nil
+	}
+	if err := j.AdaptPayload(ctx); err != nil {
+		return refusalFinding(err)
+	}
+	if err := j.ResolveNode(); err != nil {
+		return refusalFinding(err)
+	}
+	facts, err := j.ValidationFacts(ctx, report.Log{})
+	if err != nil {
+		return nil, err
+	}
+	return resultFindings(preflight.Run(preflight.PayloadChecks(), facts)), nil
+}
+
+// refusalFinding converts an error that ends a join at its plan. A report.Failure
+// becomes a finding; any other error means that the result is unknown and is
+// returned.
+func refusalFinding(err error) ([]DoctorFinding, error) {
+	var failure *report.Failure
+	if !errors.As(err, &failure) {
+		return nil, err
+	}
+	return []DoctorFinding{{Severity: report.SeverityProblem, Text: err.Error(), Remedy: report.Remedy(failure.Remedy), Refuses: true}}, nil
+}
+
+// withPayload returns a copy of the operation with the saved payload, or nil if
+// there is none.
+func (p *diagnostics) withPayload(ctx context.Context) (*plan.Builder, error) {
+	payload, err := p.SavedPayload()
+	if err != nil || payload == nil {
+		return nil, err
+	}
+	return p.withOverrides(ctx, payload)
+}
+
+// withFetchedPayload returns a copy of the operation with the current payload of
+// the ignition server. It saves nothing.
+func (p *diagnostics) withFetchedPayload(ctx context.Context) (*plan.Builder, error) {
+	fetcher := p.Fetcher(report.Log{})
+	fetcher.RetryTimeout = 10 * time.Second // of the 30 seconds of this section
+	payload, err := fetcher.Fetch(ctx, p.Inputs.UserData)
+	if err != nil {
+		return nil, err
+	}
+	return p.withOverrides(ctx, payload)
+}
+
+// withOverrides returns a copy of the operation with the payload and the overrides
+// merged over it.
+func (p *diagnostics) withOverrides(ctx context.Context, payload *ignition.Payload) (*plan.Builder, error) {
+	j := *p.Builder
+	j.Inputs.Overrides = slices.Clone(j.Inputs.Overrides) // applyOverrides changes the slice
+	var err error
+	j.Payload, err = j.ApplyOverrides(ctx, payload, report.Log{})
+	return &j, err
+}
+
+// resultFindings converts the findings of preflight checks.
+func resultFindings(result preflight.Result) []DoctorFinding {
+	var findings []DoctorFinding
+	if result.Err() == nil {
+		findings = append(findings, DoctorFinding{Severity: report.SeverityOK, Text: result.Summary()})
+	}
+	for _, found := range result.Findings {
+		finding := DoctorFinding{Severity: report.SeverityWarning, Text: found.Message, Remedy: found.Remedy}
+		if found.Severity != preflight.SeverityWarning {
+			finding.Severity, finding.Refuses = report.SeverityProblem, true
+		}
+		findings = append(findings, finding)
+	}
+	return findings
+}
+
+// noteSink collects the notes and warnings that are logged while facts are
+// gathered.
+type noteSink []string
+
+// Emit collects the message of the event if the event is a note or warning.
+func (n *noteSink) Emit(event report.Event) {
+	if event.Kind == report.Note || event.Kind == report.Warning {
+		*n = append(*n, event.Message)
+	}
+}

@@ -1,0 +1,77 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// ledgerPieces returns the recorded changes of the host with their times, without
+// contents.
+func (p *diagnostics) ledgerPieces() []bundle.File {
+	if p.Ledger == nil {
+		return []bundle.File{staticPiece("state/ledger.json", "the ledger", nil, p.ledgerErr)}
+	}
+	var out bytes.Buffer
+	err := report.WriteJSON(&out, p.Ledger.Summary())
+	return []bundle.File{staticPiece("state/ledger.json", "the ledger", out.Bytes(), err)}
+}
+
+// clusterPieces returns the Node and its CSRs as the API server returns them to
+// this node.
+func (p *diagnostics) clusterPieces() []bundle.File {
+	ask := func(name, source string, get func(context.Context) ([]byte, error)) bundle.File {
+		return bundle.File{Name: name, Source: source, Get: func(ctx context.Context) (bundle.Content, error) {
+			content, err := get(ctx)
+			return bundle.Content{Bytes: content}, err
+		}}
+	}
+	return []bundle.File{
+		ask("cluster/node.json", "the Node, asked of the API server", func(ctx context.Context) ([]byte, error) {
+			node, err := p.ownNode()
+			if err != nil {
+				return nil, err
+			}
+			return node.JSON(ctx)
+		}),
+		ask("cluster/csr.json", "this node's CSRs, asked of the API server", func(ctx context.Context) ([]byte, error) {
+			bootstrap, err := p.bootstrapCredential()
+			if err != nil {
+				return nil, err
+			}
+			identity := p.identityFor(bootstrap)
+			node, err := p.ownNode()
+			if err != nil {
+				if bootstrap == nil {
+					return nil, err
+				}
+				return identity.CSRsJSON(ctx, identity.CSRNames())
+			}
+			return node.CSRsJSON(ctx, identity.CSRNames())
+		}),
+	}
+}
+
+// ownNode returns a client for this host's Node. It fails if the host has no
+// credential for it.
+func (p *diagnostics) ownNode() (*kubelet.Node, error) {
+	if p.NodeName == "" {
+		return nil, fmt.Errorf("the node has no name yet")
+	}
+	if _, err := os.Stat(kubelet.KubeconfigPath); err != nil {
+		return nil, fmt.Errorf("the node has no credential: %w", err)
+	}
+	node, err := kubelet.OpenNode(kubelet.KubeconfigPath, p.NodeName, nil, report.Log{})
+	if err != nil {
+		return nil, err
+	}
+	node.BootID, node.Registered = p.Facts.BootID, p.State.Registered
+	node.Host = kubelet.JoinedHost(p.Systemd, plan.NetworkDirectory)
+	return node, nil
+}

@@ -1,0 +1,176 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// certificateFacts contains the facts about kubelet's certificates.
+type certificateFacts struct {
+	Client, Serving       *kubelet.Certificate // nil if there is none
+	RequiresClient        bool                 // a client certificate must exist
+	Foreign               error                // nil if kubelet's identity is this node's
+	Fits                  kubelet.State        // state of the serving certificate
+	Now                   time.Time
+	clientErr, servingErr error
+}
+
+func inspectCertificates(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
+	if !p.hasStarted() {
+		return nil, nil
+	}
+	f := certificateFacts{RequiresClient: p.State.HasCompleted("identity"), Now: p.now}
+	f.Client, f.clientErr = kubelet.ReadCertificate(kubelet.ClientCertificatePath(kubelet.PKIDirectory))
+	f.Serving, f.servingErr = kubelet.ReadCertificate(kubelet.ServingCertificatePath(kubelet.PKIDirectory))
+	if p.State.APIServer != "" && p.Facts.Root {
+		_, f.Foreign = p.identityFor(nil).Check(ctx)
+	}
+	addresses, err := machine.Addresses()
+	f.Fits = (&kubelet.Serving{Node: &kubelet.Node{Name: p.NodeName}, Dir: kubelet.PKIDirectory, Addresses: addresses}).Check()
+	for _, unread := range []error{f.clientErr, f.servingErr} {
+		if err == nil {
+			err = unread
+		}
+	}
+	return f.evaluate(), err
+}
+
+// identityFor returns the identity that the join has obtained, or will obtain, for
+// this node.
+func (p *diagnostics) identityFor(bootstrap []byte) *kubelet.Identity {
+	return &kubelet.Identity{
+		Dir: kubelet.PKIDirectory, Kubeconfig: kubelet.KubeconfigPath, BootstrapKubeconfig: bootstrap, NodeName: p.NodeName,
+		Server: p.State.APIServer, CA: p.State.APIServerCA, KeyDir: filepath.Join(p.Dir, joinstate.KeyDir),
+	}
+}
+
+func (f certificateFacts) evaluate() []DoctorFinding {
+	const anew = "# get a fresh stub, then:\nhcp-node-agent join --user-data stub.ign # asks for a new certificate"
+	var findings []DoctorFinding
+	if f.Foreign != nil {
+		findings = append(findings, DoctorFinding{Severity: report.SeverityProblem, Text: f.Foreign.Error(), Remedy: report.Remedy(report.RemedyOf(f.Foreign))})
+	}
+	switch {
+	case f.Client != nil:
+		findings = append(findings, f.validityFinding("client", *f.Client, anew))
+	case f.RequiresClient && f.clientErr == nil:
+		findings = append(findings, DoctorFinding{Severity: report.SeverityProblem, Text: "kubelet has no client certificate, and cannot speak to the API server", Remedy: anew})
+	}
+	const approve = "oc get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving # then: oc adm certificate approve NAME of this node's newest"
+	switch {
+	case f.Serving != nil && f.Fits == kubelet.Missing:
+		findings = append(findings, DoctorFinding{
+			Severity: report.SeverityProblem, Text: fmt.Sprintf("kubelet's serving certificate is for %v, which are not this node's name and addresses", f.Serving.Names),
+			Remedy: "systemctl restart kubelet # makes it ask for another\n" + approve,
+		})
+	case f.Serving != nil:
+		findings = append(findings, f.validityFinding("serving", *f.Serving, approve))
+	}
+	return findings
+}
+
+// validityFinding reports the subject and validity of a certificate, and whether it
+// must be renewed.
+func (f certificateFacts) validityFinding(kind string, c kubelet.Certificate, renew string) DoctorFinding {
+	whose := fmt.Sprintf("kubelet's %s certificate of %s", kind, c.Subject)
+	until := c.NotAfter.Format(time.RFC3339)
+	switch {
+	case f.Now.After(c.NotAfter):
+		return DoctorFinding{Severity: report.SeverityProblem, Text: whose + " expired on " + until, Remedy: report.Remedy(renew)}
+	case f.Now.Before(c.NotBefore):
+		return DoctorFinding{
+			Severity: report.SeverityProblem, Text: fmt.Sprintf("%s is valid from %s on, and this host's clock says %s", whose, c.NotBefore.Format(time.RFC3339), f.Now.UTC().Format(time.RFC3339)),
+			Remedy: "chronyc makestep # or: timedatectl set-ntp true",
+		}
+	case c.RenewalOverdue(f.Now):
+		return DoctorFinding{
+			Severity: report.SeverityWarning, Text: whose + " ends on " + until + "; kubelet should have renewed it by now",
+			Remedy: "journalctl -b -u kubelet; oc get csr # a request that waits for approval",
+		}
+	}
+	return DoctorFinding{Severity: report.SeverityOK, Text: whose + " is good until " + until}
+}
+
+// requestFacts describes the client CSR of a node that has no certificate yet.
+type requestFacts struct {
+	Pending *kubelet.PendingCSR // nil if this host has submitted none
+	Err     error               // why the cluster could not be queried
+	Now     time.Time
+	Place   kubelet.ClusterTopology
+}
+
+func inspectRequest(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
+	if !p.hasStarted() || p.NodeName == "" {
+		return nil, nil
+	}
+	if client, err := kubelet.ReadCertificate(kubelet.ClientCertificatePath(kubelet.PKIDirectory)); err != nil || client != nil && p.now.Before(client.NotAfter) {
+		return nil, nil //nolint:nilerr // reported by the section for certificates
+	}
+	bootstrap, err := p.bootstrapCredential()
+	if err != nil {
+		return nil, err
+	}
+	f := requestFacts{Now: p.now, Place: plan.Topology(p.State)}
+	f.Pending, f.Err = p.identityFor(bootstrap).FindPendingCSR(ctx)
+	if f.Pending == nil {
+		return nil, f.Err
+	}
+	return f.evaluate(), nil
+}
+
+// bootstrapCredential returns the kubeconfig of the saved payload that can request
+// the node's client certificate, or nil if it was removed.
+func (p *diagnostics) bootstrapCredential() ([]byte, error) {
+	payload, err := p.SavedPayload()
+	if err != nil || payload == nil {
+		return nil, err
+	}
+	content, _, _ := payload.File(plan.BootstrapKubeconfigPath)
+	return content, nil
+}
+
+func (f requestFacts) evaluate() []DoctorFinding {
+	request := fmt.Sprintf("the client CSR %s (key %s)", f.Pending.Name, f.Pending.Fingerprint)
+	approve := "oc adm certificate approve " + f.Pending.Name
+	finding := DoctorFinding{Severity: report.SeverityProblem}
+	switch f.Pending.Phase {
+	case "pending":
+		finding.Text = fmt.Sprintf("%s has waited for approval for %s; %s", request, formatAge(f.Now, f.Pending.Since), f.Place.ManualApprovalHint())
+		finding.Remedy = report.Remedy(approve + " # " + f.Place.CommandLocation() + "; then: hcp-node-agent join")
+	case "approved":
+		finding.Text = fmt.Sprintf("%s was submitted %s ago and is approved, and no certificate is issued", request, formatAge(f.Now, f.Pending.Since))
+		finding.Remedy = report.Remedy(f.Place.SignerRemedy())
+	case "issued":
+		finding.Text, finding.Remedy = request+" has its certificate, which is not on this host yet", "hcp-node-agent join # fetches it"
+	case "absent":
+		finding.Text = request + " is not in the cluster: it was deleted, or collected after a day without approval"
+		finding.Remedy = "hcp-node-agent join # submits it again"
+	case "":
+		finding.Severity, finding.Text, finding.Remedy = report.SeverityWarning, request+": what became of it is not known: "+f.Err.Error(), report.Remedy(report.RemedyOf(f.Err))
+	default:
+		finding.Text = fmt.Sprintf("%s is %s (%s)", request, f.Pending.Phase, f.Pending.Detail)
+		finding.Remedy = report.Remedy("oc get csr " + f.Pending.Name + " -o yaml # tells who did this and why; hcp-node-agent join asks anew, with a new key")
+	}
+	return []DoctorFinding{finding}
+}
+
+// formatAge returns the time since then in a short form.
+func formatAge(now, then time.Time) string {
+	passed := now.Sub(then)
+	if passed < time.Minute {
+		return "less than a minute"
+	}
+	if passed > 48*time.Hour {
+		return fmt.Sprintf("%d days", int(passed.Hours()/24))
+	}
+	text := passed.Round(time.Minute).String() // 3h5m0s
+	return text[:len(text)-len("0s")]
+}

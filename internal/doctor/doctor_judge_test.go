@@ -1,0 +1,188 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// formatFindings formats findings as lines of severity, text and remedy.
+func formatFindings(findings []DoctorFinding) []string {
+	lines := []string{}
+	for _, f := range findings {
+		line := string(f.Severity) + ": " + f.Text
+		if f.Remedy != "" {
+			line += " => " + string(f.Remedy)
+		}
+		if f.Refuses {
+			line = "refuses, " + line
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func checkFindings(t *testing.T, want []string, findings []DoctorFinding) {
+	t.Helper()
+	if diff := cmp.Diff(want, formatFindings(findings)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestDoctorReportsTheJoin(t *testing.T) {
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
+	state := func(last string, finished time.Time) joinstate.State {
+		return joinstate.State{NodeName: "worker-7", NodePool: "clusters/demo", APIServer: "https://api:6443", MachineID: "m", Started: began, Finished: finished, LastStep: last, NextStep: map[string]string{"runtime": "identity", "files": "host"}[last]}
+	}
+	leaving := state("schedulable", began)
+	leaving.Leaving = began
+	identity := state("identity", began)
+	identity.Config.Until = "identity"
+	for name, test := range map[string]struct {
+		facts joinFacts
+		want  []string
+	}{
+		"none":    {joinFacts{}, []string{"note: this host has not joined a cluster with hcp-node-agent => hcp-node-agent join --user-data stub.ign"}},
+		"joined":  {joinFacts{State: state("schedulable", began)}, []string{"ok: worker-7 joined NodePool clusters/demo of https://api:6443 on 2026-01-02 03:04:05"}},
+		"to half": {joinFacts{State: identity}, []string{"ok: worker-7 joined NodePool clusters/demo of https://api:6443 on 2026-01-02 03:04:05, as far as --until identity"}},
+		"half joined": {joinFacts{State: state("runtime", time.Time{})}, []string{
+			`problem: the join of NodePool clusters/demo, begun on 2026-01-02 03:04:05, has not ended: its last step that ended is "runtime", the next is "identity" => hcp-node-agent join # goes on where it ended`,
+		}},
+		"just begun": {joinFacts{State: state("", time.Time{})}, []string{
+			"problem: the join of NodePool clusters/demo, begun on 2026-01-02 03:04:05, has not ended: no step of it has ended => hcp-node-agent join # goes on where it ended",
+		}},
+		"at work": {joinFacts{State: state("files", time.Time{}), Busy: true}, []string{
+			"note: another hcp-node-agent changes this host at the moment => journalctl -f -u hcp-node-agent",
+			`note: the join of NodePool clusters/demo, begun on 2026-01-02 03:04:05, has not ended: its last step that ended is "files", the next is "host" => hcp-node-agent join # goes on where it ended`,
+		}},
+		"leaving": {joinFacts{State: leaving}, []string{
+			"problem: a leave of NodePool clusters/demo began at 2026-01-02 03:04:05 and has not finished => hcp-node-agent leave # resumes it",
+		}},
+		"cloned": {joinFacts{State: state("schedulable", began), MachineID: "another"}, []string{
+			"problem: the state in /d was written by another machine (machine-id m) => rm -rf /d # when this machine was cloned from a node; then join again",
+		}},
+		"not root": {joinFacts{Err: fmt.Errorf("reading: %w", fs.ErrPermission)}, []string{"note: not seen without root: reading: permission denied => sudo hcp-node-agent doctor"}},
+		"damaged": {joinFacts{Err: errors.New("reading the state of the join: EOF"), Root: true}, []string{
+			"problem: reading the state of the join: EOF => mv /d/join.json /d/join.json.damaged # then: hcp-node-agent join --user-data stub.ign (what the ledger holds stays, and leave gives it back)",
+		}},
+		"inputs": {joinFacts{State: state("schedulable", began), InputsErr: inputs.UsageError("no such file")}, []string{
+			"warning: what the join was begun with cannot be read: no such file => hcp-node-agent join --help",
+			"ok: worker-7 joined NodePool clusters/demo of https://api:6443 on 2026-01-02 03:04:05",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.facts.Dir = "/d"
+			if test.facts.MachineID == "" {
+				test.facts.MachineID = "m"
+			}
+			checkFindings(t, test.want, test.facts.evaluate())
+		})
+	}
+}
+
+func TestDoctorReportsTheUnits(t *testing.T) {
+	active := systemd.UnitState{Load: "loaded", Active: "active"}
+	all := map[string]bool{openVSwitchUnit: true, "crio.service": true, kubelet.UnitName: true}
+	for name, test := range map[string]struct {
+		facts unitFacts
+		want  []string
+	}{
+		"well": {
+			unitFacts{map[string]systemd.UnitState{networkManagerUnit: active, openVSwitchUnit: active, "crio.service": active, kubelet.UnitName: active}, all},
+			[]string{"ok: running: NetworkManager.service, openvswitch.service, crio.service, kubelet.service"},
+		},
+		"not joined":  {unitFacts{map[string]systemd.UnitState{openVSwitchUnit: {Load: "not-found", Active: "inactive"}, kubelet.UnitName: {Load: "loaded", Active: "failed"}}, nil}, []string{}},
+		"not looked":  {unitFacts{nil, all}, []string{}},
+		"stopped":     {unitFacts{map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "inactive", Result: "success"}}, all}, []string{"problem: kubelet.service does not run (inactive) => systemctl start kubelet # why it ended: journalctl -b -u kubelet"}},
+		"failed":      {unitFacts{map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "failed", Result: "exit-code"}}, all}, []string{"problem: kubelet.service does not run (failed, exit-code) => systemctl start kubelet # why it ended: journalctl -b -u kubelet"}},
+		"not there":   {unitFacts{map[string]systemd.UnitState{openVSwitchUnit: {Load: "not-found", Active: "inactive"}}, all}, []string{"problem: openvswitch.service does not run: systemd says not-found => systemctl cat openvswitch.service"}},
+		"starting":    {unitFacts{map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "activating", Sub: "start-pre"}}, all}, []string{"warning: kubelet.service is starting (start-pre) => systemctl status kubelet"}},
+		"over again":  {unitFacts{map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "activating", Sub: "auto-restart", Result: "exit-code"}}, all}, []string{"problem: kubelet.service ends soon after each start (exit-code) => journalctl -b -u kubelet"}},
+		"one of ours": {unitFacts{map[string]systemd.UnitState{ovs.NodeIPUnit: {Load: "loaded", Active: "failed"}}, all}, []string{"warning: hcp-node-agent-node-ip.service has failed: kubelet was told the address of an earlier boot => journalctl -b -u hcp-node-agent-node-ip.service"}},
+	} {
+		t.Run(name, func(t *testing.T) { checkFindings(t, test.want, test.facts.evaluate()) })
+	}
+}
+
+func TestDoctorReportsBridgeAndRecords(t *testing.T) {
+	there := ovs.Status{Present: true, Exists: true, Uplink: "eth0", Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.7/24")}}
+	passing := there
+	passing.Profile = &ovs.ProfileStatus{Name: "ovs-if-br-ex", UUID: "u"}
+	item := func(kind ledger.Kind, target, step string) ledger.Item {
+		return ledger.Item{Change: ledger.Change{Kind: kind, Target: target, Desired: ledger.State{Present: true, Enabled: "enabled", Active: "active"}}, Step: step}
+	}
+	stopped := ledger.State{Present: true, Enabled: "enabled", Active: "inactive"}
+	disabled := ledger.State{Present: true, Enabled: "disabled", Active: "inactive"}
+	for name, test := range map[string]struct {
+		facts interface{ evaluate() []DoctorFinding }
+		want  []string
+	}{
+		"br-ex":           {bridgeFacts{Required: true, Status: there, KubeletAddresses: nodeip.Addresses{IPv4: netip.MustParseAddr("192.0.2.7")}}, []string{"ok: eth0 is in br-ex with 192.0.2.7/24"}},
+		"no br-ex":        {bridgeFacts{Required: true}, []string{"problem: br-ex is not there => hcp-node-agent join --only network # makes it so again"}},
+		"none wanted":     {bridgeFacts{}, []string{}},
+		"somebody's":      {bridgeFacts{Status: ovs.Status{Exists: true}}, []string{"note: br-ex is there, and does not carry the host: it has no address, no default route or no uplink => ovs-vsctl show"}},
+		"another address": {bridgeFacts{Status: there, KubeletAddresses: nodeip.Addresses{IPv4: netip.MustParseAddr("192.0.2.9")}}, []string{"ok: eth0 is in br-ex with 192.0.2.7/24", "problem: kubelet is told that the node's address is 192.0.2.9, which br-ex does not have => hcp-node-agent node-ip && systemctl restart crio kubelet"}},
+		"passing profile": {bridgeFacts{Status: passing}, []string{"ok: eth0 is in br-ex with 192.0.2.7/24", "warning: NetworkManager profile ovs-if-br-ex of br-ex is not on disk: it is gone after a reboot => nmcli connection modify u save persistent"}},
+
+		"nothing left": {leftoverFacts{}, []string{}},
+		"a move":       {leftoverFacts{Uplink: "eth0", Migrating: true}, []string{"problem: a move of eth0 into br-ex was begun and has not ended; the next boot takes it back => hcp-node-agent join # takes it back first, and goes on"}},
+		"changes": {leftoverFacts{Changes: []ledger.Item{item("file", "/a", "files"), item("file", "/b", "files"), item("file", "/c", "files"), item("file", "/d", "files"), item("file", "/e", "files"), item("file", "/f", "files")}}, []string{
+			"warning: a run was ended in the middle of 6 changes of step files: /a; /b; /c; /d; /e; and 1 more => hcp-node-agent join # makes what is missing; hcp-node-agent leave gives all back",
+		}},
+
+		"no drift": {driftFacts{Changes: 3}, []string{"ok: 3 changes are as the join left them"}},
+		"drift": {driftFacts{[]ledger.Difference{{Item: item("file", "/a", "files")}, {Item: item("unit", "x.service", "host"), Now: stopped}, {Item: item("unit", "kubelet.service", "kubelet"), Now: disabled}}, 3, false}, []string{
+			"warning: 3 things are not as the join left them: file /a is now absent; unit x.service is now enabled inactive; unit kubelet.service is now disabled inactive => hcp-node-agent join # makes them so again; all of them: hcp-node-agent status",
+		}},
+		"drift that the units tell": {driftFacts{[]ledger.Difference{{Item: item("unit", "kubelet.service", "kubelet"), Now: stopped}}, 3, false}, []string{}},
+		"drift that is not known":   {driftFacts{Changes: 3, Partial: true}, []string{}},
+	} {
+		t.Run(name, func(t *testing.T) { checkFindings(t, test.want, test.facts.evaluate()) })
+	}
+}
+
+func TestDoctorReportsCertificates(t *testing.T) {
+	const client = "CN=system:node:worker-7,O=system:nodes"
+	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	days := func(from, to int) *kubelet.Certificate {
+		return &kubelet.Certificate{Subject: client, Names: []string{"worker-7", "192.0.2.7"}, NotBefore: now.AddDate(0, 0, from), NotAfter: now.AddDate(0, 0, to)}
+	}
+	const anew = " => # get a fresh stub, then:\nhcp-node-agent join --user-data stub.ign # asks for a new certificate"
+	const approve = "oc get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving # then: oc adm certificate approve NAME of this node's newest"
+	whose := "kubelet's client certificate of " + client
+	for name, test := range map[string]struct {
+		facts certificateFacts
+		want  []string
+	}{
+		"good": {certificateFacts{Client: days(-50, 50), Serving: days(-50, 50), Fits: kubelet.Valid}, []string{
+			"ok: " + whose + " is good until 2026-07-21T00:00:00Z", "ok: kubelet's serving certificate of " + client + " is good until 2026-07-21T00:00:00Z",
+		}},
+		"not due":     {certificateFacts{}, []string{}},
+		"no client":   {certificateFacts{RequiresClient: true}, []string{"problem: kubelet has no client certificate, and cannot speak to the API server" + anew}},
+		"unread":      {certificateFacts{RequiresClient: true, clientErr: fs.ErrPermission, servingErr: fs.ErrPermission}, []string{}},
+		"expired":     {certificateFacts{Client: days(-50, -1)}, []string{"problem: " + whose + " expired on 2026-05-31T00:00:00Z" + anew}},
+		"late":        {certificateFacts{Client: days(-95, 5)}, []string{"warning: " + whose + " ends on 2026-06-06T00:00:00Z; kubelet should have renewed it by now => journalctl -b -u kubelet; oc get csr # a request that waits for approval"}},
+		"clock":       {certificateFacts{Client: days(1, 5)}, []string{"problem: " + whose + " is valid from 2026-06-02T00:00:00Z on, and this host's clock says 2026-06-01T00:00:00Z => chronyc makestep # or: timedatectl set-ntp true"}},
+		"not its own": {certificateFacts{Serving: days(-50, 50), Fits: kubelet.Missing}, []string{"problem: kubelet's serving certificate is for [worker-7 192.0.2.7], which are not this node's name and addresses => systemctl restart kubelet # makes it ask for another\n" + approve}},
+		"foreign":     {certificateFacts{Foreign: report.Fail(report.Refused, "leave it", "another cluster's")}, []string{"problem: another cluster's => leave it"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.facts.Now = now
+			checkFindings(t, test.want, test.facts.evaluate())
+		})
+	}
+}

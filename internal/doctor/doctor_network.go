@@ -1,0 +1,57 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// bridgeFacts describes the state of br-ex.
+type bridgeFacts struct {
+	Required         bool // br-ex must exist
+	Status           ovs.Status
+	KubeletAddresses nodeip.Addresses // addresses in kubelet's configuration
+}
+
+func inspectBridge(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
+	if !p.Facts.Root {
+		return nil, nil // Open vSwitch responds only to root, and would seem not to run
+	}
+	status, err := ovs.GatherStatus(ctx, p.NM)
+	told, unread := nodeip.Configured()
+	if unread != nil && err == nil {
+		err = unread
+	}
+	return bridgeFacts{Required: p.State.HasCompleted("network"), Status: status, KubeletAddresses: told}.evaluate(), err
+}
+
+func (f bridgeFacts) evaluate() []DoctorFinding {
+	s := f.Status
+	switch {
+	case !s.Present && f.Required:
+		return []DoctorFinding{{Severity: report.SeverityProblem, Text: s.String(), Remedy: "hcp-node-agent join --only network # makes it so again"}}
+	case !s.Present && s.Exists:
+		return []DoctorFinding{{Severity: report.SeverityNote, Text: s.String(), Remedy: "ovs-vsctl show"}}
+	case !s.Present:
+		return nil
+	}
+	findings := []DoctorFinding{{Severity: report.SeverityOK, Text: s.String()}}
+	if profile := s.Profile; profile != nil && profile.File == "" {
+		findings = append(findings, DoctorFinding{
+			Severity: report.SeverityWarning, Text: "NetworkManager profile " + profile.Name + " of br-ex is not on disk: it is gone after a reboot",
+			Remedy: report.Remedy("nmcli connection modify " + profile.UUID + " save persistent"),
+		})
+	}
+	if told := f.KubeletAddresses.Primary(); told.IsValid() && !slices.ContainsFunc(s.Addresses, func(p netip.Prefix) bool { return p.Addr() == told }) {
+		findings = append(findings, DoctorFinding{
+			Severity: report.SeverityProblem, Text: fmt.Sprintf("kubelet is told that the node's address is %s, which br-ex does not have", told),
+			Remedy: "hcp-node-agent node-ip && systemctl restart crio kubelet",
+		})
+	}
+	return findings
+}

@@ -1,0 +1,94 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// journalFacts contains the most recent errors of kubelet and CRI-O.
+type journalFacts struct {
+	Kubelet, CRIO *kubelet.JournalError // nil if there is none
+	Now           time.Time
+}
+
+func inspectJournal(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
+	if !p.hasStarted() || !p.Facts.Root {
+		return nil, nil
+	}
+	facts := journalFacts{Now: p.now}
+	var errs [2]error
+	facts.Kubelet, errs[0] = kubelet.LastError(ctx, kubelet.UnitName)
+	facts.CRIO, errs[1] = kubelet.LastError(ctx, crio.Unit)
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
+	}
+	return facts.evaluate(), nil
+}
+
+// evaluate reports errors as notes only, because healthy units log errors too,
+// especially at startup.
+func (f journalFacts) evaluate() []DoctorFinding {
+	var findings []DoctorFinding
+	var quiet []string
+	for _, unit := range []struct {
+		name, unit string
+		last       *kubelet.JournalError
+	}{{"kubelet", "kubelet", f.Kubelet}, {"CRI-O", "crio", f.CRIO}} {
+		if unit.last == nil {
+			quiet = append(quiet, unit.name)
+			continue
+		}
+		findings = append(findings, DoctorFinding{
+			Severity: report.SeverityNote, Text: fmt.Sprintf("the last error of %s is %s old: %s", unit.name, formatAge(f.Now, unit.last.Time), unit.last.Text),
+			Remedy: report.Remedy("journalctl -b -u " + unit.unit),
+		})
+	}
+	if len(quiet) > 0 {
+		findings = append(findings, DoctorFinding{Severity: report.SeverityOK, Text: "no error in the last lines of " + strings.Join(quiet, " and ") + " since the boot"})
+	}
+	return findings
+}
+
+// inspectNode gets the status of the Node from the cluster once the host has a
+// credential.
+func inspectNode(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
+	if !p.hasStarted() || p.NodeName == "" || !p.Facts.Root {
+		return nil, nil
+	}
+	if _, err := os.Stat(kubelet.KubeconfigPath); err != nil {
+		return nil, nil //nolint:nilerr // reported by the section for the join and the certificates
+	}
+	node, err := p.ownNode()
+	if err != nil {
+		return nil, err
+	}
+	return nodeFindings(ctx, node)
+}
+
+// nodeFindings returns the problems of a Node, the most direct cause first.
+func nodeFindings(ctx context.Context, node *kubelet.Node) ([]DoctorFinding, error) {
+	found, err := node.Findings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return evaluateNode(node.Name, found), nil
+}
+
+func evaluateNode(name string, found []kubelet.Finding) []DoctorFinding {
+	if len(found) == 0 {
+		return []DoctorFinding{{Severity: report.SeverityOK, Text: "Node " + name + " is Ready and schedulable"}}
+	}
+	findings := make([]DoctorFinding, 0, len(found))
+	for _, f := range found {
+		findings = append(findings, DoctorFinding{Severity: f.Severity, Text: f.Text, Remedy: report.Remedy(f.Remedy)})
+	}
+	return findings
+}

@@ -1,0 +1,92 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// section is one section of the diagnostics. It has its own time limit, and its
+// failure does not affect other sections.
+type section struct {
+	name    string
+	timeout time.Duration
+	check   func(ctx context.Context, p *diagnostics) ([]DoctorFinding, error)
+}
+
+// sections returns the sections in the order of a join.
+func sections() []section {
+	return []section{
+		{"join", 10 * time.Second, inspectJoin},
+		{"host", 45 * time.Second, inspectHost},
+		{"admission", 30 * time.Second, inspectAdmission},
+		{"units", 20 * time.Second, inspectUnits},
+		{"network", 30 * time.Second, inspectBridge},
+		{"leftovers", 20 * time.Second, inspectLeftovers},
+		{"drift", time.Minute, inspectDrift},
+		{"certificates", 10 * time.Second, inspectCertificates},
+		{"request", 20 * time.Second, inspectRequest},
+		{"serving", 20 * time.Second, inspectServing},
+		{"journal", 30 * time.Second, inspectJournal},
+		{"node", 30 * time.Second, inspectNode},
+	}
+}
+
+// run runs the section. A failure or timeout becomes a finding.
+func (d section) run(ctx context.Context, p *diagnostics) []DoctorFinding {
+	type seen struct {
+		findings []DoctorFinding
+		err      error
+	}
+	found, err := runWithLimit(ctx, d.timeout, func(ctx context.Context) seen {
+		findings, err := d.check(ctx, p)
+		return seen{findings, err}
+	})
+	switch {
+	case err != nil:
+		found.findings = append(found.findings, DoctorFinding{
+			Severity: report.SeverityWarning, Text: fmt.Sprintf("looking at it took longer than %s, and was left", d.timeout),
+		})
+	case found.err != nil:
+		found.findings = append(found.findings, notInspected(found.err, p.Facts.Root))
+	}
+	for i := range found.findings {
+		found.findings[i].Section = d.name
+	}
+	return found.findings
+}
+
+// notInspected returns a finding about something that could not be inspected.
+func notInspected(err error, root bool) DoctorFinding {
+	if !root && errors.Is(err, fs.ErrPermission) {
+		return DoctorFinding{Severity: report.SeverityNote, Text: "not seen without root: " + err.Error(), Remedy: rootRemedy}
+	}
+	return DoctorFinding{Severity: report.SeverityWarning, Text: "could not be looked at: " + err.Error(), Remedy: report.Remedy(report.RemedyOf(err))}
+}
+
+const rootRemedy = "sudo hcp-node-agent doctor"
+
+// runWithLimit returns the result of do, or context.DeadlineExceeded if do exceeds
+// the limit. A do that ignores its context continues in the background. It must not
+// change data that others read.
+func runWithLimit[T any](ctx context.Context, limit time.Duration, do func(context.Context) T) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	result := make(chan T, 1)
+	go func() {
+		defer cancel()
+		result <- do(ctx)
+	}()
+	timer := time.NewTimer(limit + 2*time.Second) // time for do to return why it timed out
+	defer timer.Stop()
+	select {
+	case value := <-result:
+		return value, nil
+	case <-timer.C:
+		var none T
+		return none, context.DeadlineExceeded
+	}
+}

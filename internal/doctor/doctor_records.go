@@ -1,0 +1,102 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// leftoverFacts describes what an interrupted run left behind.
+type leftoverFacts struct {
+	Uplink    string // uplink of an unfinished migration to br-ex
+	Migrating bool
+	Changes   []ledger.Item // started, but not recorded as complete
+}
+
+func inspectLeftovers(_ context.Context, p *diagnostics) ([]DoctorFinding, error) {
+	if p.busy {
+		return nil, nil // another run is making these changes
+	}
+	var facts leftoverFacts
+	var err error
+	if facts.Uplink, facts.Migrating, err = migrate.UnfinishedMigration(p.Tree, p.Dir); err != nil {
+		return nil, err
+	}
+	if p.Ledger != nil {
+		facts.Changes = p.Ledger.Unfinished()
+	}
+	return facts.evaluate(), p.ledgerErr
+}
+
+func (f leftoverFacts) evaluate() []DoctorFinding {
+	var findings []DoctorFinding
+	if f.Migrating {
+		findings = append(findings, DoctorFinding{
+			Severity: report.SeverityProblem, Text: "a move of " + f.Uplink + " into br-ex was begun and has not ended; the next boot takes it back",
+			Remedy: "hcp-node-agent join # takes it back first, and goes on",
+		})
+	}
+	if len(f.Changes) > 0 {
+		targets := make([]string, 0, len(f.Changes))
+		for _, item := range f.Changes {
+			targets = append(targets, item.Target)
+		}
+		findings = append(findings, DoctorFinding{
+			Severity: report.SeverityWarning, Text: fmt.Sprintf("a run was ended in the middle of %d changes of step %s: %s", len(f.Changes), f.Changes[len(f.Changes)-1].Step, report.AbbreviateList(targets)),
+			Remedy: "hcp-node-agent join # makes what is missing; hcp-node-agent leave gives all back",
+		})
+	}
+	return findings
+}
+
+// driftFacts describes how the host differs from the state that the join created.
+type driftFacts struct {
+	Drift   []ledger.Difference
+	Changes int  // changes in the ledger
+	Partial bool // some of them could not be inspected
+}
+
+func inspectDrift(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
+	if p.Ledger == nil || p.busy || p.phase() == "leaving" {
+		return nil, nil
+	}
+	drift, err := p.Ledger.Drift(ctx)
+	return driftFacts{drift, len(p.Ledger.Items()), err != nil}.evaluate(), err
+}
+
+func (f driftFacts) evaluate() []DoctorFinding {
+	var changed []string
+	for _, one := range f.Drift {
+		if !reportedByUnits(one) {
+			changed = append(changed, fmt.Sprintf("%s %s is now %s", one.Kind, one.Target, one.Now))
+		}
+	}
+	switch {
+	case len(changed) > 0:
+		return []DoctorFinding{{
+			Severity: report.SeverityWarning, Text: fmt.Sprintf("%d things are not as the join left them: %s", len(changed), report.AbbreviateList(changed)),
+			Remedy: "hcp-node-agent join # makes them so again; all of them: hcp-node-agent status",
+		}}
+	case len(f.Drift) == 0 && f.Changes > 0 && !f.Partial:
+		return []DoctorFinding{{Severity: report.SeverityOK, Text: fmt.Sprintf("%d changes are as the join left them", f.Changes)}}
+	}
+	return nil
+}
+
+// reportedByUnits reports whether the only difference is that a service of the node
+// does not run, which the units section reports.
+func reportedByUnits(d ledger.Difference) bool {
+	if d.Kind != ledger.Unit {
+		return false
+	}
+	for _, unit := range nodeUnits() {
+		if change := d.Change; unit.name == d.Target {
+			change.Desired.Active = ""
+			return change.Matches(d.Now)
+		}
+	}
+	return false
+}

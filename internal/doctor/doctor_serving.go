@@ -1,0 +1,29 @@
+package doctor
+
+import (
+	"context"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// inspectServing returns findings if a running kubelet has no serving certificate,
+// or one for a previous address.
+func inspectServing(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
+	if !p.hasStarted() || !p.State.HasCompleted("kubelet") || !p.Facts.Root {
+		return nil, nil
+	}
+	node, err := p.ownNode()
+	if err != nil {
+		return nil, nil //nolint:nilerr // reported by the section for the join and the certificates
+	}
+	serving, err := plan.ServingCertificate(node, plan.Topology(p.State))
+	if err != nil {
+		return nil, err
+	}
+	text, remedy := plan.ServingProblem(ctx, serving)
+	if text == "" {
+		return nil, nil
+	}
+	return []DoctorFinding{{Severity: report.SeverityProblem, Text: text, Remedy: report.Remedy(remedy)}}, nil
+}

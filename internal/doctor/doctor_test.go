@@ -1,0 +1,268 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+func TestDoctorReportsARequestToAStandaloneCluster(t *testing.T) {
+	f := requestFacts{
+		Now: time.Unix(7200, 0), Place: plan.Topology(joinstate.State{Started: time.Unix(1, 0)}),
+		Pending: &kubelet.PendingCSR{Name: "node-csr-x", Phase: "pending", Since: time.Unix(0, 0)},
+	}
+	got := f.evaluate()[0]
+	if !strings.Contains(got.Text, "no Machine object stands for this host, so nobody approves it by itself") || !strings.Contains(string(got.Remedy), "approve node-csr-x # on the cluster; then") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestDoctorReportsTheRequest(t *testing.T) {
+	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	const request = "the client CSR node-csr-x (key SHA256:00)"
+	for phase, want := range map[string]string{
+		"pending":  "problem: " + request + " has waited for approval for 3h5m; on platform None nobody approves it by itself => oc adm certificate approve node-csr-x # on the hosted cluster; then: hcp-node-agent join",
+		"approved": "problem: " + request + " was submitted 3h5m ago and is approved, and no certificate is issued => # look at the csrsigning controller in the hosted control plane's kube-controller-manager",
+		"issued":   "problem: " + request + " has its certificate, which is not on this host yet => hcp-node-agent join # fetches it",
+		"absent":   "problem: " + request + " is not in the cluster: it was deleted, or collected after a day without approval => hcp-node-agent join # submits it again",
+		"denied":   "problem: " + request + " is denied (why) => oc get csr node-csr-x -o yaml # tells who did this and why; hcp-node-agent join asks anew, with a new key",
+		"":         "warning: " + request + ": what became of it is not known: no way => look",
+	} {
+		f := requestFacts{Now: now, Pending: &kubelet.PendingCSR{Name: "node-csr-x", Fingerprint: "SHA256:00", Phase: phase, Detail: "why", Since: now.Add(-185 * time.Minute)}}
+		f.Err = report.Fail(report.Failed, "look", "no way")
+		checkFindings(t, []string{want}, f.evaluate())
+	}
+	for passed, want := range map[time.Duration]string{time.Second: "less than a minute", time.Minute: "1m", 90 * time.Minute: "1h30m", 47 * time.Hour: "47h0m", 72 * time.Hour: "3 days"} {
+		if got := formatAge(now, now.Add(-passed)); got != want {
+			t.Errorf("%s is %q, want %q", passed, got, want)
+		}
+	}
+}
+
+func TestDoctorReportsJournalAndNode(t *testing.T) {
+	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	checkFindings(t, []string{"ok: no error in the last lines of kubelet and CRI-O since the boot"}, journalFacts{Now: now}.evaluate())
+	checkFindings(t, []string{
+		"note: the last error of kubelet is 2m old: it broke => journalctl -b -u kubelet", "ok: no error in the last lines of CRI-O since the boot",
+	}, journalFacts{Now: now, Kubelet: &kubelet.JournalError{Time: now.Add(-2 * time.Minute), Text: "it broke"}}.evaluate())
+
+	checkFindings(t, []string{"ok: Node worker-7 is Ready and schedulable"}, evaluateNode("worker-7", nil))
+	checkFindings(t, []string{"problem: no network => journalctl", "warning: the disk fills", "note: cordoned"}, evaluateNode("worker-7", []kubelet.Finding{
+		{Severity: report.SeverityProblem, Text: "no network", Remedy: "journalctl"}, {Severity: report.SeverityWarning, Text: "the disk fills"}, {Severity: report.SeverityNote, Text: "cordoned"},
+	}))
+}
+
+func TestDoctorReportsChecksAndExitCodes(t *testing.T) {
+	refusing := resultFindings(preflight.Result{Checked: 3, Findings: []preflight.Finding{
+		{Check: "a", Severity: preflight.SeverityError, Message: "no", Remedy: "mend"}, {Check: "b", Severity: preflight.SeverityWarning, Message: "hm"}, {Check: "c", Severity: preflight.SeverityReboot, Message: "old", Remedy: "reboot"},
+	}})
+	checkFindings(t, []string{"refuses, problem: no => mend", "warning: hm", "refuses, problem: old => reboot"}, refusing)
+	warning := resultFindings(preflight.Result{Checked: 3, Findings: []preflight.Finding{{Check: "b", Severity: preflight.SeverityWarning, Message: "hm"}}})
+	checkFindings(t, []string{"ok: 3 checks, 1 warning", "warning: hm"}, warning)
+	ended, err := refusalFinding(report.Fail(report.Refused, "mend", "no name"))
+	if checkFindings(t, []string{"refuses, problem: no name => mend"}, ended); err != nil {
+		t.Error(err)
+	}
+	if ended, err = refusalFinding(os.ErrPermission); len(ended) > 0 || err == nil {
+		t.Errorf("%+v, %v", ended, err)
+	}
+	hindering := []DoctorFinding{{Severity: report.SeverityProblem, Text: "now"}}
+	for want, findings := range map[report.Code][]DoctorFinding{
+		report.Success: warning, report.Refused: slices.Concat(warning, refusing), report.Failed: slices.Concat(refusing, hindering),
+	} {
+		if code := report.CodeOf(DoctorReport{Findings: findings}.Err()); code != want {
+			t.Errorf("code %d, want %d", code, want)
+		}
+	}
+}
+
+// Findings are sorted by severity, duplicates are removed, and texts of other
+// programs are made printable.
+func TestDoctorSortsFindings(t *testing.T) {
+	got := sortFindings([]DoctorFinding{
+		{Section: "a", Severity: report.SeverityOK, Text: "fine"},
+		{Section: "b", Severity: report.SeverityProblem, Text: "foreign", Refuses: true},
+		{Section: "c", Severity: report.SeverityWarning, Text: "it said \x1b[2Jpassword=hunter2"},
+		{Section: "d", Severity: report.SeverityProblem, Text: "foreign"},
+		{Section: "e", Severity: report.SeverityNote, Text: "note", Remedy: "a\nb"},
+		{Section: "f", Severity: report.SeverityProblem, Text: "last"},
+	})
+	want := []DoctorFinding{
+		{Section: "d", Severity: report.SeverityProblem, Text: "foreign"},
+		{Section: "f", Severity: report.SeverityProblem, Text: "last"},
+		{Section: "c", Severity: report.SeverityWarning, Text: "it said  [2Jpassword=***"},
+		{Section: "e", Severity: report.SeverityNote, Text: "note", Remedy: "a\nb"},
+		{Section: "a", Severity: report.SeverityOK, Text: "fine"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A section that fails, times out or lacks permission reports that and does not
+// affect others.
+func TestDoctorSectionsAreIndependent(t *testing.T) {
+	p := &diagnostics{Builder: &plan.Builder{Machine: &machine.Machine{}}}
+	forever := make(chan struct{})
+	t.Cleanup(func() { close(forever) }) // after the last test case
+	found := func() []DoctorFinding { return []DoctorFinding{{Severity: report.SeverityOK, Text: "half of it"}} }
+	for name, test := range map[string]struct {
+		look func(context.Context, *diagnostics) ([]DoctorFinding, error)
+		want []string
+	}{
+		"well": {func(context.Context, *diagnostics) ([]DoctorFinding, error) { return found(), nil }, []string{"ok: half of it"}},
+		"fails": {func(context.Context, *diagnostics) ([]DoctorFinding, error) {
+			return found(), report.Fail(report.Failed, "mend", "broken")
+		}, []string{"ok: half of it", "warning: could not be looked at: broken => mend"}},
+		"hangs": {func(context.Context, *diagnostics) ([]DoctorFinding, error) { <-forever; return nil, nil }, []string{"warning: looking at it took longer than 10ms, and was left"}},
+		"is patient": {func(ctx context.Context, _ *diagnostics) ([]DoctorFinding, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}, []string{"warning: could not be looked at: context canceled"}},
+		"may not": {func(context.Context, *diagnostics) ([]DoctorFinding, error) { return nil, os.ErrPermission }, []string{"note: not seen without root: permission denied => sudo hcp-node-agent doctor"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			limit := time.Hour // a busy machine can be slow
+			switch name {
+			case "hangs":
+				limit = 10 * time.Millisecond
+			case "is patient":
+				cancel()
+			}
+			findings := section{name: "x", timeout: limit, check: test.look}.run(ctx, p)
+			checkFindings(t, test.want, findings)
+			for _, finding := range findings {
+				if finding.Section != "x" {
+					t.Errorf("it is of part %q", finding.Section)
+				}
+			}
+		})
+	}
+}
+
+// The diagnostics must complete on any machine that runs the tests, and must create
+// nothing.
+func TestDoctorRunsOnThisHost(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	examined := func() DoctorReport {
+		document, err := Doctor(t.Context(), DoctorOptions{Options: inputs.Options{Config: config.Defaults(), StateDir: dir}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return document
+	}
+	document := examined()
+	has := func(part, text string) bool {
+		return slices.ContainsFunc(document.Findings, func(f DoctorFinding) bool { return f.Section == part && strings.Contains(f.Text, text) })
+	}
+	if document.Phase != "none" || !has("join", "has not joined") || !has("admission", "were skipped") || !has("host", "ignition server was not asked") || document.ExitCode != report.CodeOf(document.Err()) {
+		t.Errorf("%+v", document)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("it made the state directory")
+	}
+	// If the state cannot be read, everything else is still inspected.
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, joinstate.StateFile), []byte("{"), 0o600), os.WriteFile(filepath.Join(dir, "ledger.log"), []byte("damaged\nledger\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	document = examined()
+	if document.Phase != "unknown" || !has("join", "unexpected end of JSON") || !has("leftovers", "reading ledger") || !has("admission", "were skipped") || document.ExitCode != report.Failed {
+		t.Errorf("%+v", document)
+	}
+}
+
+func TestDoctorText(t *testing.T) {
+	document := DoctorReport{
+		TypeMeta: report.Meta("DoctorReport"), Hostname: "worker-7", Phase: "joined",
+		Findings: []DoctorFinding{
+			{Section: "units", Severity: report.SeverityProblem, Text: "kubelet.service does not run (inactive)", Remedy: "systemctl start kubelet"},
+			{Section: "certificates", Severity: report.SeverityWarning, Text: "two lines\nof text", Remedy: "first\nsecond"},
+			{Section: "journal", Severity: report.SeverityWarning, Text: "another"},
+			{Section: "host", Severity: report.SeverityOK, Text: "18 checks"},
+		},
+		Bundle: &DoctorBundle{File: "/root/b.tar.gz", Manifest: bundle.Manifest{Files: []bundle.Entry{{Name: "a", Bytes: 1500}}}},
+	}
+	const want = `  problem  units         kubelet.service does not run (inactive)
+systemctl start kubelet
+  warning  certificates  two lines
+                         of text
+first
+second
+  warning  journal       another
+  ok       host          18 checks
+worker-7: 1 problem, 2 warnings
+/root/b.tar.gz: 1 pieces, 2 kB before compression (manifest.json lists them); secrets are masked
+`
+	var out bytes.Buffer
+	document.Print(&out)
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	out.Reset()
+	DoctorReport{Findings: document.Findings[3:]}.Print(&out)
+	if out.String() != "  ok       host          18 checks\nthis host: all is well\n" {
+		t.Errorf("%q", out.String())
+	}
+	encoded, err := json.Marshal(document)
+	if err != nil || !strings.Contains(string(encoded), `"kind":"DoctorReport"`) || !strings.Contains(string(encoded), `"part":"units","severity":"problem"`) {
+		t.Errorf("%s, %v", encoded, err)
+	}
+}
+
+func TestDoctorRefusesToReplaceAFile(t *testing.T) {
+	dir := t.TempDir()
+	there := filepath.Join(dir, "there")
+	if err := os.WriteFile(there, []byte("kept"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{there: "is there already", filepath.Join(dir, "none", "b"): "is no directory", "-": "cannot be standard output"} {
+		document, err := Doctor(t.Context(), DoctorOptions{Options: inputs.Options{StateDir: dir}, Bundle: file})
+		if report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), want) || len(document.Findings) > 0 {
+			t.Errorf("%s: %v, %d findings", file, err, len(document.Findings))
+		}
+	}
+	if content, err := os.ReadFile(there); err != nil || string(content) != "kept" {
+		t.Errorf("%q, %v", content, err)
+	}
+	// The file may be created while the pieces are collected.
+	late := filepath.Join(dir, "late")
+	g := collector{dir: "/none", limits: bundle.DefaultLimits()}
+	var err error
+	if g.tree, err = hostfs.OpenTree(dir); err != nil {
+		t.Fatal(err)
+	}
+	defer g.tree.Close()
+	g.run = func(context.Context, int, string, ...string) ([]byte, bool, error) {
+		return nil, false, os.WriteFile(late, []byte("theirs"), 0o600)
+	}
+	p := &diagnostics{Builder: &plan.Builder{Dir: filepath.Join(dir, "none"), Machine: &machine.Machine{Tree: g.tree}}}
+	if _, err := p.writeBundle(t.Context(), g, DoctorOptions{Bundle: late}, DoctorReport{}); report.CodeOf(err) != report.Usage {
+		t.Errorf("over a file that came meanwhile: %v", err)
+	}
+	if content, err := os.ReadFile(late); err != nil || string(content) != "theirs" {
+		t.Errorf("%q, %v", content, err)
+	}
+}

@@ -1,0 +1,112 @@
+package doctor
+
+import (
+	"context"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+const (
+	agentUnit          = "hcp-node-agent.service"
+	openVSwitchUnit    = "openvswitch.service"
+	networkManagerUnit = "NetworkManager.service" // a preflight check covers it
+)
+
+// nodeUnits returns the services of a node with the steps that start them, in the
+// order of their dependencies.
+func nodeUnits() []struct{ name, step string } {
+	return []struct{ name, step string }{{openVSwitchUnit, "network"}, {crio.Unit, "runtime"}, {kubelet.UnitName, "kubelet"}}
+}
+
+// agentUnits returns the units of the agent with the meaning of a failure.
+func agentUnits() []struct{ name, means string } {
+	return []struct{ name, means string }{
+		{agentUnit, "a join that was interrupted did not go on"},
+		{ovs.NodeIPUnit, "kubelet was told the address of an earlier boot"},
+		{"hcp-node-agent-ovn-remote.service", "ovn-controller can have found the database of before the boot"},
+	}
+}
+
+// unitFacts describes the state of the services.
+type unitFacts struct {
+	States   map[string]systemd.UnitState
+	Required map[string]bool // services that must be running
+}
+
+func inspectUnits(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
+	if p.Systemd == nil {
+		return nil, nil // a check of the host reports the reason
+	}
+	facts := unitFacts{States: map[string]systemd.UnitState{}, Required: map[string]bool{}}
+	names := []string{networkManagerUnit}
+	for _, unit := range nodeUnits() {
+		names = append(names, unit.name)
+		facts.Required[unit.name] = p.State.HasCompleted(unit.step)
+	}
+	for _, unit := range agentUnits() {
+		names = append(names, unit.name)
+	}
+	for _, name := range names {
+		state, err := p.Systemd.UnitState(ctx, name)
+		if err != nil {
+			return facts.evaluate(), err
+		}
+		facts.States[name] = state
+	}
+	return facts.evaluate(), nil
+}
+
+func (f unitFacts) evaluate() []DoctorFinding {
+	var findings []DoctorFinding
+	var run []string
+	if f.States[networkManagerUnit].Active == "active" {
+		run = append(run, networkManagerUnit)
+	}
+	for _, unit := range nodeUnits() {
+		state, known := f.States[unit.name]
+		switch {
+		case !known:
+		case state.Active == "active":
+			run = append(run, unit.name)
+		case f.Required[unit.name]:
+			findings = append(findings, notRunningFinding(unit.name, state))
+		}
+	}
+	for _, unit := range agentUnits() {
+		if f.States[unit.name].Active == "failed" {
+			findings = append(findings, DoctorFinding{
+				Severity: report.SeverityWarning, Text: unit.name + " has failed: " + unit.means, Remedy: report.Remedy("journalctl -b -u " + unit.name),
+			})
+		}
+	}
+	if len(run) > 0 {
+		findings = append(findings, DoctorFinding{Severity: report.SeverityOK, Text: "running: " + strings.Join(run, ", ")})
+	}
+	return findings
+}
+
+// notRunningFinding returns a finding about a unit that does not run but must.
+func notRunningFinding(name string, state systemd.UnitState) DoctorFinding {
+	failing := state.Result != "" && state.Result != "success"
+	short := strings.TrimSuffix(name, ".service")
+	finding := DoctorFinding{Severity: report.SeverityProblem, Remedy: report.Remedy("systemctl start " + short + " # why it ended: journalctl -b -u " + short)}
+	switch {
+	case state.Load != "loaded":
+		finding.Text = name + " does not run: systemd says " + state.Load
+		finding.Remedy = report.Remedy("systemctl cat " + name)
+	case state.Active == "activating" && (failing || state.Sub == "auto-restart"):
+		finding.Text, finding.Remedy = name+" ends soon after each start ("+state.Result+")", report.Remedy("journalctl -b -u "+short)
+	case state.Active == "activating":
+		finding.Severity, finding.Text, finding.Remedy = report.SeverityWarning, name+" is starting ("+state.Sub+")", report.Remedy("systemctl status "+short)
+	case failing:
+		finding.Text = name + " does not run (" + state.Active + ", " + state.Result + ")"
+	default:
+		finding.Text = name + " does not run (" + state.Active + ")"
+	}
+	return finding
+}

@@ -1,0 +1,137 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
+)
+
+// checks returns the checks of the service and their intervals. For 100 nodes they
+// cause at most a few API requests per minute.
+func (s *nodeWatcher) checks() []watch.Check {
+	return []watch.Check{
+		{Name: "node", Interval: time.Minute, Find: s.checkNode},
+		{Name: "host", Interval: 10 * time.Minute, Find: s.checkDrift},
+		{Name: "certificates", Interval: 15 * time.Minute, Find: s.checkCertificates},
+		{Name: "authorities", Interval: time.Hour, Find: s.checkCAs},
+		{Name: "images", Interval: 6 * time.Hour, Find: s.checkImages},
+	}
+}
+
+// checkNode returns the reasons why the Node is not Ready or not schedulable.
+func (s *nodeWatcher) checkNode(ctx context.Context) ([]watch.Finding, error) {
+	return s.convertFindings(s.node.Findings(ctx))
+}
+
+// checkDrift returns a finding if the host differs from the state that the join
+// created.
+func (s *nodeWatcher) checkDrift(ctx context.Context) ([]watch.Finding, error) {
+	m, err := machine.OpenMachine(ctx, s.StateDir, false)
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	drift, err := m.Ledger.Drift(ctx)
+	if err != nil || len(drift) == 0 {
+		return nil, err
+	}
+	const shown = 3
+	names := make([]string, 0, len(drift))
+	for _, d := range drift {
+		names = append(names, d.Target)
+	}
+	if more := len(names) - shown; more > 0 {
+		names = append(names[:shown], fmt.Sprintf("%d more", more))
+	}
+	return []watch.Finding{{
+		Severity: report.SeverityWarning, Subject: "drift", Text: "not as the join left it: " + strings.Join(names, ", "),
+		Remedy: "hcp-node-agent status # shows all of it; hcp-node-agent join makes it so again",
+	}}, nil
+}
+
+// checkCertificates returns findings about the renewal of kubelet's certificates.
+func (s *nodeWatcher) checkCertificates(ctx context.Context) ([]watch.Finding, error) {
+	identity := &kubelet.Identity{Dir: kubelet.PKIDirectory, NodeName: s.state.NodeName}
+	serving, err := plan.ServingCertificate(s.node, plan.Topology(s.state))
+	if err != nil {
+		return nil, err
+	}
+	found, err := checkServing(ctx, serving)
+	return append(renewalFinding("client certificate", identity.CheckRenewal(time.Now())), found...), err
+}
+
+// checkServing returns a finding if a CSR for the serving certificate awaits
+// approval. kubelet submits a CSR if it has no certificate or if the host's address
+// changes. On platform None no controller approves it.
+func checkServing(ctx context.Context, serving *kubelet.Serving) ([]watch.Finding, error) {
+	const about = "serving certificate"
+	if text, remedy := plan.ServingProblem(ctx, serving); text != "" {
+		return []watch.Finding{{Severity: report.SeverityProblem, Subject: about, Text: text, Remedy: remedy}}, nil
+	}
+	next, err := serving.CheckRenewal(ctx)
+	return renewalFinding(about, next), err
+}
+
+func renewalFinding(about string, next kubelet.Renewal) []watch.Finding {
+	if next.Text == "" {
+		return nil
+	}
+	return []watch.Finding{{Severity: report.SeverityWarning, Subject: about, Text: next.Text, Remedy: next.Remedy}}
+}
+
+// checkCAs returns findings about certificate authorities that the node does not
+// trust: those of the API server's certificate and those of kubelet's clients.
+func (s *nodeWatcher) checkCAs(ctx context.Context) ([]watch.Finding, error) {
+	found, err := s.convertFindings(s.node.Host.CheckClientCAs(ctx, kubelet.ClientCAPath, time.Now()))
+	if err != nil {
+		return nil, err
+	}
+	kubeconfig, err := os.ReadFile(kubelet.KubeconfigPath)
+	if err != nil {
+		return found, fmt.Errorf("reading kubelet's kubeconfig: %w", err)
+	}
+	ours, err := kubelet.ParseCluster(kubeconfig)
+	if err != nil {
+		return found, err
+	}
+	unknown, err := s.node.MissingCAs(ctx, ours)
+	if err != nil || len(unknown) == 0 {
+		return found, err
+	}
+	return append(found, watch.Finding{
+		Severity: report.SeverityWarning, Subject: "the cluster's authorities",
+		Text: fmt.Sprintf("the cluster has an authority that this node does not trust (%s): the node is lost to it when the API server takes a certificate of that one",
+			strings.Join(unknown, "; ")),
+		Remedy: "hcp-node-agent join --user-data STUB # with a fresh stub",
+	}), nil
+}
+
+// checkImages returns a finding if images can no longer be pulled. It tests this
+// with the pause image, which exists locally. An expired pull secret otherwise goes
+// unnoticed.
+func (s *nodeWatcher) checkImages(ctx context.Context) ([]watch.Finding, error) {
+	effective, err := crio.RunningConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.convertFindings(s.node.Host.CheckPull(ctx, effective.PauseImage))
+}
+
+// convertFindings converts findings of package kubelet to those of package watch.
+func (s *nodeWatcher) convertFindings(all []kubelet.Finding, err error) ([]watch.Finding, error) {
+	found := make([]watch.Finding, 0, len(all))
+	for _, f := range all {
+		found = append(found, watch.Finding{Severity: f.Severity, Subject: cmp.Or(f.About, f.Text), Text: f.Text, Remedy: f.Remedy, Incomplete: f.Incomplete})
+	}
+	return found, err
+}

@@ -1,0 +1,113 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Backoff of the service between attempts to join.
+const (
+	initialBackoff = 10 * time.Second
+	maxBackoff     = 5 * time.Minute
+	pollInterval   = 5 * time.Second // interval of checks for new input files
+)
+
+// attempt describes a failed attempt to join.
+type attempt struct {
+	step string // the step that failed; "" if no step had started
+	err  error
+}
+
+// isRetryable reports whether the service retries the join itself. This covers
+// failures that end with time or by a remote change: network or clock not ready at
+// boot, ignition server unavailable, expired token, replaced user data, packages
+// being installed. None of these steps has changed the host when it fails. On other
+// failures the service exits, and systemd decides by the exit code.
+func (a attempt) isRetryable() bool {
+	code := report.CodeOf(a.err)
+	switch {
+	case code == report.Interrupted || code == report.RebootNeeded:
+		return false
+	case a.step == "": // the inputs could not be read, or another process holds the lock
+		return code == report.Failed || code == report.CredentialRefused
+	}
+	return slices.Contains([]string{"preflight", "fetch", "admission", "packages"}, a.step)
+}
+
+// sameFailure reports whether two attempts failed for the same reason. Messages are
+// not compared, because they contain times and counts.
+func (a attempt) sameFailure(b attempt) bool {
+	return a.step == b.step && report.CodeOf(a.err) == report.CodeOf(b.err) && report.RemedyOf(a.err) == report.RemedyOf(b.err)
+}
+
+// backoff returns the wait after the given number of identical failures. It doubles
+// with each failure, up to maxBackoff.
+func backoff(tries int) time.Duration {
+	return min(initialBackoff<<min(tries-1, 10), maxBackoff)
+}
+
+// retrier retries a join until it succeeds, a failure is not retryable, or ctx
+// ends. Identical failures are reported once. The systemd status always contains
+// the reason for the wait.
+type retrier struct {
+	sink        report.Sink
+	try         func(context.Context, report.Sink) error
+	fingerprint func() string // changes if there are new input files
+	wait        func(context.Context, time.Duration) error
+	setStatus   func(status string)
+}
+
+func (r retrier) run(ctx context.Context) error {
+	var last attempt
+	tries, since := 0, time.Now()
+	for {
+		told := &dedupSink{sink: r.sink, previous: last}
+		marks := r.fingerprint()
+		err := r.try(ctx, told)
+		if err == nil {
+			told.flush()
+			return nil
+		}
+		now := attempt{step: told.failedStep, err: err}
+		if ctx.Err() != nil || !now.isRetryable() {
+			told.flush()
+			return err
+		}
+		if tries++; !now.sameFailure(last) {
+			told.flush()
+			tries, since = 1, time.Now()
+			r.logRetry(now)
+		}
+		last = now
+		if err := r.waitForRetry(ctx, now, since, backoff(tries), marks); err != nil {
+			return err
+		}
+	}
+}
+
+// logRetry logs that the service retries automatically.
+func (r retrier) logRetry(a attempt) {
+	log := report.Log{Sink: r.sink, Step: a.step}
+	if a.step == "" {
+		log.Warn(a.err.Error(), report.RemedyOf(a.err)) // no step has reported the failure
+	}
+	log.Note("it is tried again by itself, first after " + backoff(1).String() + ", then more and more seldom, and at once when there is a new stub or join token")
+}
+
+// waitForRetry waits until the next attempt is due or new input files exist.
+func (r retrier) waitForRetry(ctx context.Context, a attempt, since time.Time, long time.Duration, marks string) error {
+	until := time.Now().Add(long)
+	what := a.err.Error() // contains the name of the step, if any
+	r.setStatus(fmt.Sprintf("waits since %s, tries again at %s: %s", since.Format("Jan 2 15:04"), until.Format(time.TimeOnly), what))
+	for rested := time.Duration(0); rested < long && r.fingerprint() == marks; rested += pollInterval {
+		if err := r.wait(ctx, min(pollInterval, long-rested)); err != nil {
+			return report.Fail(report.Interrupted, "systemctl start "+machine.ServiceUnit, "interrupted while waiting: %s", what)
+		}
+	}
+	return nil
+}

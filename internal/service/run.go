@@ -1,0 +1,117 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
+)
+
+// RunOptions configures the service.
+type RunOptions struct {
+	inputs.Options
+	Version string // of the agent, for the metrics
+	Metrics string // output file for node_exporter's textfile collector; "" for none
+	// AutoJoin locates the files that start a join if none has been recorded.
+	AutoJoin autojoin.AutoJoin
+}
+
+// Run runs the service. It resumes an unfinished join, or starts one with the files
+// of AutoJoin. Then it watches the node until ctx ends or the host has left the
+// cluster. After the join it does not change the host.
+func Run(ctx context.Context, options RunOptions) error {
+	state, err := joinstate.ReadState(options.StateDir)
+	if err != nil {
+		return err
+	}
+	if err := state.CheckNotLeaving(); err != nil {
+		return err
+	}
+	if state.Finished.IsZero() {
+		if err := joinWithRetry(ctx, options); err != nil {
+			return err
+		}
+		if state, err = joinstate.ReadState(options.StateDir); err != nil {
+			return err
+		}
+	}
+	options.AutoJoin.RemoveAfterJoin(state, report.Log{Sink: options.Sink, Step: "watch"})
+	s := &nodeWatcher{RunOptions: options, state: state, kubeconfig: kubelet.KubeconfigPath, log: report.Log{Sink: options.Sink, Step: "watch"}}
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	defer s.close()
+	// Report readiness even if the node is not Ready, which can take a day. An
+	// administrator's join stops the service while it is being started, because it
+	// joins then.
+	report.SystemdNotifier{}.Ready(checkingStatus(state.NodeName))
+	return (&watch.Watcher{
+		Checks: s.checks(), Timeout: 2 * time.Minute, ConfirmAfter: 20 * time.Second, FailureFinding: failedCheckFinding,
+		OnChange: s.publishChanges, OnTick: s.reportStatus, Done: s.hasEnded,
+	}).Run(ctx)
+}
+
+// joinWithRetry joins the host to the cluster, however long that takes.
+func joinWithRetry(ctx context.Context, options RunOptions) error {
+	return retrier{
+		sink: options.Sink, try: options.tryJoin, fingerprint: options.AutoJoin.Fingerprint, wait: sleep.For, setStatus: report.SystemdNotifier{}.Status,
+	}.run(ctx)
+}
+
+// tryJoin attempts the join once. An administrator may have joined the host since
+// the last attempt.
+func (o RunOptions) tryJoin(ctx context.Context, sink report.Sink) error {
+	state, err := joinstate.ReadState(o.StateDir)
+	if err != nil || !state.Finished.IsZero() {
+		return err
+	}
+	if err := state.CheckNotLeaving(); err != nil {
+		return err
+	}
+	next, err := o.AutoJoin.NextOptions(o.Options, state)
+	if err != nil {
+		return err
+	}
+	next.Sink, next.Service = sink, true
+	_, err = bootstrap.Join(ctx, next)
+	return err
+}
+
+// failedCheckFinding returns a finding about a check that could not be run.
+func failedCheckFinding(err error) watch.Finding {
+	return watch.Finding{Severity: report.SeverityWarning, Subject: "what could not be found out", Text: err.Error(), Remedy: report.RemedyOf(err)}
+}
+
+// hasEnded reports whether the host has left the cluster or has joined again. The
+// next start of the service handles the new state.
+func (s *nodeWatcher) hasEnded() (bool, error) {
+	state, err := joinstate.ReadState(s.StateDir)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case !state.Exists():
+		s.log.Note("this host has left the cluster; there is nothing to watch any more")
+		return true, nil
+	case state.NodeName != s.state.NodeName || state.APIServer != s.state.APIServer || s.kubeconfigChanged():
+		s.log.Note("this host has joined anew; starting over")
+		return true, report.Fail(report.Failed, "", "the join that was watched is not the one of now")
+	}
+	return false, nil
+}
+
+// kubeconfigChanged reports whether a join has changed kubelet's kubeconfig. The
+// state contains the new CAs of a cluster some steps before the kubeconfig does.
+func (s *nodeWatcher) kubeconfigChanged() bool {
+	now, err := os.ReadFile(s.kubeconfig)
+	return err == nil && !bytes.Equal(now, s.kubeconfigContent) // if it does not exist, a leave is in progress
+}

@@ -1,0 +1,46 @@
+package service
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// A leave that a reboot interrupted must not become a join, and a partially
+// restored host must not be watched.
+func TestServiceDoesNotJoinDuringALeave(t *testing.T) {
+	for _, finished := range []time.Time{{}, time.Now()} {
+		dir := t.TempDir()
+		stub := flowtest.WriteFileWithTime(t, dir, "stub.ign", 0o600, time.Now().Add(time.Hour))
+		state := joinstate.State{Started: time.Now(), Finished: finished, LastStep: "identity", Leaving: time.Now()}
+		if err := joinstate.WriteState(dir, state); err != nil {
+			t.Fatal(err)
+		}
+		for name, run := range map[string]func() error{
+			"service": func() error {
+				return Run(t.Context(), RunOptions{Options: inputs.Options{StateDir: dir}, AutoJoin: autojoin.AutoJoin{Dir: dir}})
+			},
+			"join": func() error {
+				_, err := bootstrap.Join(t.Context(), inputs.Options{StateDir: dir, Config: config.Defaults()})
+				return err
+			},
+			"join that the service begins": func() error {
+				_, err := bootstrap.Join(t.Context(), inputs.Options{StateDir: dir, Config: config.Join{UserData: stub}, Service: true})
+				return err
+			},
+		} {
+			err := run()
+			if report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), "hcp-node-agent leave") || (attempt{err: err}).isRetryable() {
+				t.Errorf("%s, finished %v: %v", name, !finished.IsZero(), err)
+			}
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
+)
+
+// eventsTimeout is the maximum time for all Events of one check. systemd considers
+// the service hung if it sends no notification within WatchdogSec.
+const eventsTimeout = 30 * time.Second
+
+// publishChanges writes the changes found by a check to the journal, and then to
+// the cluster as Events.
+func (s *nodeWatcher) publishChanges(ctx context.Context, changes []watch.Change) {
+	for _, change := range changes {
+		if text := changeMessage(change); change.Resolved {
+			s.log.Note(text)
+		} else {
+			s.log.Warn(text, change.Remedy)
+		}
+	}
+	// Stop at the first failure. If the cluster is unreachable, there is a finding
+	// about that already, further Events would fail too, and the journal contains all
+	// changes.
+	bounded, cancel := context.WithTimeout(ctx, eventsTimeout)
+	defer cancel()
+	for _, change := range changes {
+		if err := s.recordEvent(bounded, change); err != nil {
+			if ctx.Err() == nil {
+				s.log.Note(err.Error())
+			}
+			return
+		}
+	}
+}
+
+// recordEvent records the change as an Event, which "oc describe node" prints.
+func (s *nodeWatcher) recordEvent(ctx context.Context, change watch.Change) error {
+	text := changeMessage(change)
+	if remedy := report.Remedy(change.Remedy).Inline(); !change.Resolved && remedy != "" {
+		text += " (" + remedy + ")"
+	}
+	return s.node.RecordEvent(ctx, !change.Resolved && change.Severity != report.SeverityNote, eventReason(change), text)
+}
+
+// changeMessage returns the log message for a change.
+func changeMessage(change watch.Change) string {
+	if change.Resolved {
+		return "no longer: " + change.Text
+	}
+	return change.Text
+}
+
+// eventReason returns the reason of the Event, in CamelCase as Kubernetes requires.
+func eventReason(change watch.Change) string {
+	if change.Resolved {
+		return "HCPNodeAgentResolved"
+	}
+	return "HCPNodeAgentFound"
+}

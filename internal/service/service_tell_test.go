@@ -1,0 +1,75 @@
+package service
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
+)
+
+// nodeOf returns a node of the API server at that address, which need not work.
+func nodeOf(t *testing.T, server string) *kubelet.Node {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	content := fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
+		clusters: [{name: c, cluster: {server: "https://%s"}}], users: [{name: u, user: {token: t}}]}`, server)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	node, err := kubelet.OpenNode(path, "worker-0", func(*http.Request) (*url.URL, error) { return nil, nil }, report.Log{}) // no proxy
+	if err != nil {
+		t.Fatal(err)
+	}
+	return node
+}
+
+// Each failed Event can take as long as a request timeout. If the first Event
+// fails, no other one is sent; the journal contains all changes.
+func TestPublishChangesStopsAfterOneFailedEvent(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	var asked atomic.Int32
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			asked.Add(1)
+			connection.Close()
+		}
+	}()
+	said := &eventRecorder{onEvent: func() {}}
+	s := &nodeWatcher{log: report.Log{Sink: said, Step: "watch"}, node: nodeOf(t, listener.Addr().String())}
+	gone := watch.Change{Finding: watch.Finding{Text: "a taint stays"}, Resolved: true}
+	s.publishChanges(t.Context(), append(activeFindings(), gone))
+	want := []string{"kubelet.service does not run (failed)", "not as the join left it: /etc/a", "no longer: a taint stays"}
+	if len(said.messages) != 4 || !slices.Equal(said.messages[:3], want) {
+		t.Errorf("%q, want %q and why there is no Event", said.messages, want)
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("the cluster was asked %d times", n)
+	}
+}
+
+type eventRecorder struct {
+	messages []string
+	onEvent  func()
+}
+
+func (r *eventRecorder) Emit(event report.Event) {
+	r.messages = append(r.messages, event.Message)
+	r.onEvent()
+}
