@@ -12,7 +12,7 @@ import (
 )
 
 type applyDocument struct {
-	image.ApplyDocument
+	image.Document
 	cli.Result
 }
 
@@ -26,7 +26,7 @@ func newApplyCommand(p *cli.Printer) *cobra.Command {
 		Args:    cobra.NoArgs,
 	}
 	c.Flags().SortFlags = false
-	var options image.ApplyOptions
+	var options image.Options
 	c.Flags().StringVar(&options.Config, "config", "",
 		"Ignition config, or user data: a `FILE`, or - for standard input")
 	c.Flags().StringVar(&options.Root, "root", "", "`DIRECTORY` that becomes the root of the image")

@@ -27,7 +27,7 @@ func manSections() []cli.Section {
 			Rows: [][]string{
 				{config.DefaultFile, "configuration of kind " + config.Kind + "; see: hcp-node-agent config show"},
 				{"/etc/hcp-node-agent/config.d/*.yaml", "drop-ins in the order of their names; each overrides those before it"},
-				{joinstate.StateDir, "the ledger of changes with the former state, and the state of the join; for root only, because it has secrets"},
+				{joinstate.Dir, "the ledger of changes with the former state, and the state of the join; for root only, because it has secrets"},
 				{metricsFile, "metrics of the service for the textfile collector of node_exporter"},
 			},
 		},

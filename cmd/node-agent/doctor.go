@@ -22,7 +22,7 @@ the node now, 3 if a check would refuse a join, and 2 for usage errors or if
 FILE exists.`
 
 type doctorDocument struct {
-	doctor.DoctorReport
+	doctor.Report
 	Error  string        `json:"error,omitempty"` // why the checks or the support bundle are incomplete
 	Remedy report.Remedy `json:"remedy,omitempty"`
 }
@@ -42,12 +42,12 @@ func newDoctorCommand(p *cli.Printer) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		document, err := doctor.Doctor(c.Context(), doctor.DoctorOptions{
+		document, err := doctor.Run(c.Context(), doctor.Options{
 			Options: options,
 			Bundle:  *bundle,
 			Version: version,
 		})
-		shown := doctorDocument{DoctorReport: document}
+		shown := doctorDocument{Report: document}
 		if err != nil {
 			shown.Error, shown.Remedy = err.Error(), report.Remedy(report.RemedyOf(err))
 			shown.ExitCode = report.CodeOf(err)

@@ -12,9 +12,9 @@ import (
 func documentKinds() []cli.DocumentKind {
 	return append(cli.CommonDocuments(),
 		cli.NewDocumentKind(programName, "JoinResult", "join", joinDocument{}),
-		cli.NewDocumentKind(programName, "Plan", "plan", cli.DocumentWithResult[plan.PlanDocument]{}.Parts()...),
+		cli.NewDocumentKind(programName, "Plan", "plan", cli.DocumentWithResult[plan.Document]{}.Parts()...),
 		cli.NewDocumentKind(programName, "Preflight", "preflight", cli.DocumentWithResult[plan.PreflightDocument]{}.Parts()...),
-		cli.NewDocumentKind(programName, "Status", "status", cli.DocumentWithResult[status.StatusDocument]{}.Parts()...),
+		cli.NewDocumentKind(programName, "Status", "status", cli.DocumentWithResult[status.Document]{}.Parts()...),
 		cli.NewDocumentKind(programName, "DoctorReport", "doctor", doctorDocument{}),
 		cli.NewDocumentKind(programName, "ApplyResult", "apply", applyDocument{}),
 		cli.NewDocumentKind(programName, "LeaveResult", "leave", leaveDocument{}),

@@ -89,7 +89,7 @@ func optionsFrom(c *cobra.Command, file string, p *cli.Printer) (inputs.Options,
 	if err != nil {
 		return inputs.Options{}, err
 	}
-	return inputs.Options{Config: join, StateDir: joinstate.StateDir, Sink: p.Sink, Stdin: p.In}, nil
+	return inputs.Options{Config: join, StateDir: joinstate.Dir, Sink: p.Sink, Stdin: p.In}, nil
 }
 
 // outcome is a document that determines the exit code of its command.

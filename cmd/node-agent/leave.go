@@ -14,7 +14,7 @@ import (
 )
 
 type leaveDocument struct {
-	leave.LeaveDocument
+	leave.Document
 	cli.Result
 }
 
@@ -33,8 +33,8 @@ stop.`,
 	purge := c.Flags().Bool("purge", false,
 		"also remove files that others can have put beside the cluster's since the join")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		left, err := leave.Leave(c.Context(), leave.LeaveOptions{
-			Options:  inputs.Options{StateDir: joinstate.StateDir, Sink: p.Sink},
+		left, err := leave.Run(c.Context(), leave.Options{
+			Options:  inputs.Options{StateDir: joinstate.Dir, Sink: p.Sink},
 			Drain:    !*noDrain,
 			Purge:    *purge,
 			AutoJoin: autojoin.AutoJoin{Dir: autojoin.AutoJoinDir},
@@ -45,7 +45,7 @@ stop.`,
 	return c
 }
 
-func printLeave(w io.Writer, left leave.LeaveDocument) {
+func printLeave(w io.Writer, left leave.Document) {
 	fmt.Fprintf(w, "\n%d things are as they were before the join\n", left.Restored)
 	if n := len(left.Removed); n > 0 {
 		fmt.Fprintf(w, "removed, of kubelet, CRI-O and pods: %d\n", n)

@@ -13,12 +13,12 @@ import (
 func TestLeavePrintsKeptChanges(t *testing.T) {
 	own := ledger.Difference{Item: ledger.Item{Change: ledger.Change{Kind: ledger.File, Target: "/opt/cni/bin/own"}}}
 	for name, test := range map[string]struct {
-		left leave.LeaveDocument
+		left leave.Document
 		want string
 	}{
-		"nothing else": {leave.LeaveDocument{Restored: 111}, "\n111 things are as they were before the join\n"},
+		"nothing else": {leave.Document{Restored: 111}, "\n111 things are as they were before the join\n"},
 		"all": {
-			leave.LeaveDocument{
+			leave.Document{
 				Restored: 111, Removed: []string{"/var/lib/kubelet/pki"}, Kept: []ledger.Difference{own}, Next: "oc delete node worker-7",
 			}, `
 111 things are as they were before the join

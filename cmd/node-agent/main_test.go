@@ -126,8 +126,8 @@ func TestApply(t *testing.T) {
 
 // A join without user data fails. On a joined host it would resume, so the test is skipped there.
 func TestJoinWithoutUserData(t *testing.T) {
-	if _, err := os.Stat(joinstate.StateDir); err == nil {
-		t.Skipf("this machine has joined a cluster (%s): a join would be real", joinstate.StateDir)
+	if _, err := os.Stat(joinstate.Dir); err == nil {
+		t.Skipf("this machine has joined a cluster (%s): a join would be real", joinstate.Dir)
 	}
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	if err := os.WriteFile(file, []byte("apiVersion: "+report.APIVersion+"\nkind: "+config.Kind+"\n"), 0o600); err != nil {
@@ -146,8 +146,8 @@ func TestJoinWithoutUserData(t *testing.T) {
 	if diff := cmp.Diff(want, clitest.DecodeDocument(t, got.Out)); diff != "" || got.Code != report.Usage {
 		t.Errorf("code %d (-want +got):\n%s", got.Code, diff)
 	}
-	if _, err := os.Stat(joinstate.StateDir); err == nil {
-		t.Errorf("%s was made", joinstate.StateDir)
+	if _, err := os.Stat(joinstate.Dir); err == nil {
+		t.Errorf("%s was made", joinstate.Dir)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 type nodeIPDocument struct {
-	boot.NodeIPDocument
+	boot.NodeIPResult
 	cli.Result
 }
 
@@ -28,7 +28,7 @@ the address at their next start.`,
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			options := inputs.Options{StateDir: joinstate.StateDir, Sink: p.Sink}
+			options := inputs.Options{StateDir: joinstate.Dir, Sink: p.Sink}
 			update, err := boot.RefreshNodeIP(c.Context(), options)
 			document := nodeIPDocument{update, cli.ResultOf(err)}
 			return p.Finish(err, document, func(w io.Writer) { printNodeIP(w, update) })
@@ -36,7 +36,7 @@ the address at their next start.`,
 	}
 }
 
-func printNodeIP(w io.Writer, told boot.NodeIPDocument) {
+func printNodeIP(w io.Writer, told boot.NodeIPResult) {
 	switch {
 	case told.Note != "":
 		fmt.Fprintf(w, "%s; nothing was changed\n", told.Note)

@@ -85,9 +85,9 @@ var digestPattern = regexp.MustCompile(`sha256 [0-9a-f]+`)
 func TestStatusListsDriftAndExitsWithItsCode(t *testing.T) {
 	stateDir, changed := newDriftedState(t)
 	create := func(p *cli.Printer) *cobra.Command {
-		return newReportCommand(p, "status", "", func(ctx context.Context, options inputs.Options) (status.StatusDocument, error) {
+		return newReportCommand(p, "status", "", func(ctx context.Context, options inputs.Options) (status.Document, error) {
 			options.StateDir = stateDir
-			return status.Status(ctx, options)
+			return status.Get(ctx, options)
 		}, printStatus)
 	}
 	got := runSubcommand(t, create)

@@ -18,15 +18,15 @@ import (
 func newPlanCommand(p *cli.Printer) *cobra.Command {
 	var diff *bool
 	c := newReportCommand(p, "plan", "Print what a join would change, without changing anything",
-		func(ctx context.Context, options inputs.Options) (plan.PlanDocument, error) {
+		func(ctx context.Context, options inputs.Options) (plan.Document, error) {
 			options.Diff = *diff
-			return plan.Plan(ctx, options)
+			return plan.Show(ctx, options)
 		}, printPlan)
 	diff = c.Flags().Bool("diff", false, "also print the differences of text files; secrets are masked")
 	return c
 }
 
-func printPlan(w io.Writer, document plan.PlanDocument) {
+func printPlan(w io.Writer, document plan.Document) {
 	who := document.NodeName
 	if document.NodePool != "" {
 		who += " of NodePool " + document.NodePool

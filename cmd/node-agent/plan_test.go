@@ -32,7 +32,7 @@ func TestPrintPlan(t *testing.T) {
 	changed.Diff = "--- /etc/changed\n+++ /etc/changed\n@@ -1 +1 @@\n-a\n+bc\n"
 	seven, owner := 7, there("a", 0o644)
 	owner.UID = &seven
-	document := plan.PlanDocument{
+	document := plan.Document{
 		NodeName: "worker-7", NodePool: "clusters/demo", Overrides: []string{"a.ign", "-"},
 		Changes: []plan.PlannedChange{
 			newPlannedChange("files", "add", ledger.Directory, "/etc/d", "payload", none, ledger.DirectoryState(0o750)),
@@ -105,7 +105,7 @@ missing
 // A host without pending changes has a plan of one line.
 func TestPrintPlanWithoutChanges(t *testing.T) {
 	var out bytes.Buffer
-	printPlan(&out, plan.PlanDocument{NodeName: "worker-7", NodePool: "clusters/demo", Empty: true, Notes: []ignition.Note{{Subject: "a"}}, Network: []string{"br-ex is there"}})
+	printPlan(&out, plan.Document{NodeName: "worker-7", NodePool: "clusters/demo", Empty: true, Notes: []ignition.Note{{Subject: "a"}}, Network: []string{"br-ex is there"}})
 	if got, want := out.String(), "worker-7 of NodePool clusters/demo: nothing is left to do\n  br-ex is there\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

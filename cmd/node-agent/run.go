@@ -32,7 +32,7 @@ and to a file for the textfile collector of node_exporter.`,
 		if err != nil {
 			return err
 		}
-		err = service.Run(c.Context(), service.RunOptions{
+		err = service.Run(c.Context(), service.Options{
 			Options: options, Version: version, Metrics: *metrics,
 			AutoJoin: autojoin.AutoJoin{Dir: autojoin.AutoJoinDir, Credentials: os.Getenv("CREDENTIALS_DIRECTORY")},
 		})

@@ -16,7 +16,7 @@ import (
 
 func newStatusCommand(p *cli.Printer) *cobra.Command {
 	return newReportCommand(p, "status", "Print the state of the node and its drift since the join",
-		status.Status, printStatus)
+		status.Get, printStatus)
 }
 
 // describePool returns the name of the pool that a node's configuration is from. A standalone
@@ -28,7 +28,7 @@ func describePool(state joinstate.State) string {
 	return "NodePool " + state.NodePool
 }
 
-func printStatus(w io.Writer, document status.StatusDocument) {
+func printStatus(w io.Writer, document status.Document) {
 	state := document.State
 	switch document.Phase {
 	case "none":

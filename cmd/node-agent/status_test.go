@@ -18,7 +18,7 @@ import (
 
 func TestPrintStatus(t *testing.T) {
 	made := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
-	document := status.StatusDocument{
+	document := status.Document{
 		Phase: "joined", State: joinstate.State{NodeName: "worker-7", NodePool: "clusters/demo", APIServer: "https://api:6443", Finished: made},
 		Units: map[string]systemd.UnitState{
 			"kubelet.service": {Load: "loaded", Active: "active", File: "enabled"}, ovs.NodeIPUnit: {Load: "loaded", Active: "failed", File: "enabled"},
@@ -47,7 +47,7 @@ func TestPrintStatus(t *testing.T) {
 
 func TestPrintNodeIP(t *testing.T) {
 	one, two := netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")
-	for want, told := range map[string]boot.NodeIPDocument{
+	for want, told := range map[string]boot.NodeIPResult{
 		"no join yet; nothing was changed\n":                  {Note: "no join yet"},
 		"the node has 192.0.2.7 and 2001:db8::7, as before\n": {Addresses: []netip.Addr{one, two}, Before: []netip.Addr{one, two}},
 		"the node has 192.0.2.7 now, and had no address; where kubelet and CRI-O run already: systemctl restart crio kubelet\n": {Addresses: []netip.Addr{one}, Changed: true},

@@ -11,7 +11,7 @@ import (
 )
 
 type uplinkNameDocument struct {
-	boot.UplinkNameDocument
+	boot.UplinkNameResult
 	cli.Result
 }
 
@@ -32,7 +32,7 @@ them.`,
 	}
 }
 
-func printUplinkName(w io.Writer, names boot.UplinkNameDocument) {
+func printUplinkName(w io.Writer, names boot.UplinkNameResult) {
 	switch names.Before {
 	case "":
 		fmt.Fprintln(w, "there is no br-ex of this agent whose uplink is known by its MAC; nothing was changed")

@@ -19,8 +19,8 @@ import (
 // nodeIPTimeout is the maximum time to wait for addresses at boot.
 const nodeIPTimeout = 30 * time.Second
 
-// NodeIPDocument is the result of RefreshNodeIP.
-type NodeIPDocument struct {
+// NodeIPResult is the result of RefreshNodeIP.
+type NodeIPResult struct {
 	report.TypeMeta
 	Addresses []netip.Addr `json:"addresses"` // configured for kubelet, the primary address first
 	Before    []netip.Addr `json:"before"`    // configured before
@@ -32,8 +32,8 @@ type NodeIPDocument struct {
 // CRI-O. A DHCP server may have assigned other addresses than at the last boot.
 // kubelet and CRI-O read the configuration when they start; RefreshNodeIP does not
 // start or stop them.
-func RefreshNodeIP(ctx context.Context, options inputs.Options) (NodeIPDocument, error) {
-	document := NodeIPDocument{TypeMeta: report.Meta("NodeIPResult"), Addresses: []netip.Addr{}, Before: []netip.Addr{}}
+func RefreshNodeIP(ctx context.Context, options inputs.Options) (NodeIPResult, error) {
+	document := NodeIPResult{TypeMeta: report.Meta("NodeIPResult"), Addresses: []netip.Addr{}, Before: []netip.Addr{}}
 	ours, err := managesNodeIP(options.StateDir)
 	if err != nil {
 		return document, err
@@ -85,7 +85,7 @@ func awaitNodeIP(ctx context.Context, had nodeip.Addresses) (nodeip.Addresses, e
 // applyNodeIPs writes the files and reports whether kubelet's configuration
 // changed. The files in /run never exist after a boot, so they do not count.
 func applyNodeIPs(ctx context.Context, options inputs.Options, chosen nodeip.Addresses) (bool, error) {
-	m, err := machine.OpenMachine(ctx, options.StateDir, true)
+	m, err := machine.Open(ctx, options.StateDir, true)
 	if err != nil {
 		return false, err
 	}

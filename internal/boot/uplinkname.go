@@ -8,8 +8,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// UplinkNameDocument contains the interface name of br-ex's uplink.
-type UplinkNameDocument struct {
+// UplinkNameResult contains the interface name of br-ex's uplink.
+type UplinkNameResult struct {
 	report.TypeMeta
 	Before string `json:"before,omitempty"` // in the profiles of br-ex; "" if the agent has created no br-ex that identifies its NIC by MAC address
 	Now    string `json:"now,omitempty"`
@@ -18,8 +18,8 @@ type UplinkNameDocument struct {
 // FollowUplink updates the profiles of br-ex after a rename of the NIC. A unit runs
 // it at boot before NetworkManager starts. The ledger does not record the update:
 // it records br-ex, whatever the name of its NIC, and leave removes the profiles.
-func FollowUplink(ctx context.Context) (UplinkNameDocument, error) {
-	document := UplinkNameDocument{TypeMeta: report.Meta("UplinkNameResult")}
+func FollowUplink(ctx context.Context) (UplinkNameResult, error) {
+	document := UplinkNameResult{TypeMeta: report.Meta("UplinkNameResult")}
 	tree, err := hostfs.OpenTree("/")
 	if err != nil {
 		return document, err

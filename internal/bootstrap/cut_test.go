@@ -97,7 +97,7 @@ func (h cutHost) open(t *testing.T) *leave.Flow {
 	m.Ledger, err = ledger.Open(h.stateDir(), m.Drivers())
 	flowtest.NoError(t, err)
 	t.Cleanup(func() { m.Ledger.Close() })
-	state, err := joinstate.ReadState(h.stateDir())
+	state, err := joinstate.Read(h.stateDir())
 	flowtest.NoError(t, err)
 	state.Config.UserData = filepath.Join(h.firstBoot().Dir, "stub.ign") // mount points differ each time
 	return &leave.Flow{Machine: m, State: state, Dir: h.stateDir()}
@@ -115,7 +115,7 @@ func (h cutHost) prepare(t *testing.T) {
 		Config: config.Join{Until: "schedulable"}, NodeName: "worker-7", Hosted: true,
 		PayloadDigest: "ff", LastStep: "schedulable", Started: time.Now(),
 	}
-	flowtest.NoError(t, joinstate.WriteState(h.stateDir(), state))
+	flowtest.NoError(t, joinstate.Write(h.stateDir(), state))
 	flowtest.NoError(t, joinstate.SaveFile(h.stateDir(), joinstate.UserDataFile, flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11")))
 	flowtest.NoError(t, joinstate.SaveFile(h.stateDir(), joinstate.PayloadFile, []byte("secret")))
 	flowtest.NoError(t, joinstate.SaveFile(h.stateDir(), joinstate.JoinTokenFile, flowtest.EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, nil, 0)))
@@ -168,7 +168,7 @@ func cutLeave() []steps.Step[*leave.Flow] {
 // boot returns the action of the service at boot.
 func (h cutHost) boot(t *testing.T) string {
 	t.Helper()
-	state, err := joinstate.ReadState(h.stateDir())
+	state, err := joinstate.Read(h.stateDir())
 	flowtest.NoError(t, err)
 	if state.Exists() {
 		return state.Phase()

@@ -35,7 +35,7 @@ func Join(ctx context.Context, options inputs.Options) (bool, error) {
 	}
 	ctx, cancel := withTimeout(ctx, j.Config.Timeout)
 	defer cancel()
-	m, turn, err := machine.AcquireLock(ctx, options.StateDir, options.Sink, options.Service)
+	m, turn, err := machine.Acquire(ctx, options.StateDir, options.Sink, options.Service)
 	if err != nil {
 		return false, err
 	}
@@ -88,7 +88,7 @@ func prepareJoin(options inputs.Options) (*join, error) {
 	if err := checkSkip(options.Config.Skip); err != nil {
 		return nil, err
 	}
-	state, err := joinstate.ReadState(options.StateDir)
+	state, err := joinstate.Read(options.StateDir)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func prepareJoin(options inputs.Options) (*join, error) {
 		j.Config.Timeout = options.Config.Timeout
 	}
 	j.Config = inputs.MergeSaved(j.Config, state)
-	if j.Inputs, err = inputs.ReadInputs(options.Config, state, j.Dir, options.Resume, options.Stdin); err != nil {
+	if j.Inputs, err = inputs.Read(options.Config, state, j.Dir, options.Resume, options.Stdin); err != nil {
 		return nil, err
 	}
 	j.Config = inputs.MergeJoinToken(j.Config, j.Inputs.JoinToken)
@@ -158,7 +158,7 @@ func (j *join) recordStart() error {
 			return err
 		}
 	}
-	return joinstate.WriteState(j.Dir, j.State)
+	return joinstate.Write(j.Dir, j.State)
 }
 
 // runner returns the runner of the steps. It records each completed step.
@@ -167,7 +167,7 @@ func (j *join) runner() steps.Runner {
 		Sink: j.Sink, Ledger: j.Ledger, Skip: j.Config.Skip, Until: j.Config.Until,
 		Completed: func(name, next string) error {
 			j.State.Complete(name, next)
-			return joinstate.WriteState(j.Dir, j.State)
+			return joinstate.Write(j.Dir, j.State)
 		},
 	}
 }
@@ -188,7 +188,7 @@ func (j *join) finish(changed bool) error {
 	if j.State.Finished.IsZero() {
 		j.State.Finished = time.Now().UTC()
 	}
-	if err := joinstate.WriteState(j.Dir, j.State); err != nil {
+	if err := joinstate.Write(j.Dir, j.State); err != nil {
 		return err
 	}
 	text := fmt.Sprintf("%s is %s", j.NodeName, stateReached(j.Config.Until))

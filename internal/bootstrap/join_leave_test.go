@@ -23,7 +23,7 @@ func TestJoinAfterAnUnfinishedLeaveStartsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := joinstate.State{Started: time.Now(), Finished: time.Now(), LastStep: "schedulable", Leaving: time.Now(), PayloadDigest: "ff", PayloadConfigHash: "11", PayloadSourceDigest: "aa"}
-	if err := joinstate.WriteState(dir, left); err != nil {
+	if err := joinstate.Write(dir, left); err != nil {
 		t.Fatal(err)
 	}
 	j, err := prepareJoin(inputs.Options{StateDir: dir, Config: config.Join{UserData: stub}})
@@ -34,7 +34,7 @@ func TestJoinAfterAnUnfinishedLeaveStartsOver(t *testing.T) {
 	if err := j.recordStart(); err != nil {
 		t.Fatal(err)
 	}
-	state, err := joinstate.ReadState(dir)
+	state, err := joinstate.Read(dir)
 	if err != nil || state.Phase() != "joining" || state.PayloadDigest+state.PayloadConfigHash+state.PayloadSourceDigest != "" {
 		t.Errorf("phase %q, payload %q, %v", state.Phase(), state.PayloadDigest, err)
 	}

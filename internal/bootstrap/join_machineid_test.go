@@ -25,7 +25,7 @@ func TestCheckMachineIDRefusesAClonedState(t *testing.T) {
 	if err := first.recordStart(); err != nil {
 		t.Fatal(err)
 	}
-	state, err := joinstate.ReadState(dir)
+	state, err := joinstate.Read(dir)
 	if err != nil || !state.Exists() || state.MachineID != "one" || state.NodePool != "clusters/one" || state.ConfigHash != "11" || !state.Hosted {
 		t.Fatalf("state %+v, %v", state, err)
 	}

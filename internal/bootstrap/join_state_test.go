@@ -25,7 +25,7 @@ import (
 func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	stub := flowtest.EncodeUserData(t, "token.example.com", "clusters/token", "33")
-	in, err := inputs.ReadInputs(config.Join{JoinToken: flowtest.WriteTempFile(t, flowtest.EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, stub, 0))}, joinstate.State{}, dir, false, nil)
+	in, err := inputs.Read(config.Join{JoinToken: flowtest.WriteTempFile(t, flowtest.EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, stub, 0))}, joinstate.State{}, dir, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	if err != nil || info.Mode() != 0o600 {
 		t.Fatalf("%v, %v", info, err)
 	}
-	again, err := inputs.ReadInputs(config.Join{}, j.State, dir, true, nil)
+	again, err := inputs.Read(config.Join{}, j.State, dir, true, nil)
 	if err != nil || again.JoinToken == nil || again.JoinToken.ID != in.JoinToken.ID || again.JoinToken.UserData != nil || again.UserData.NodePool() != "clusters/token" {
 		t.Errorf("resumed with %v, stub %v, %v", again.JoinToken, again.UserData, err)
 	}

@@ -94,7 +94,7 @@ func TestFinishRemovesTheUserData(t *testing.T) {
 		if err := j.finish(changed); err != nil {
 			t.Fatal(err)
 		}
-		state, err := joinstate.ReadState(j.Dir)
+		state, err := joinstate.Read(j.Dir)
 		if err != nil || state.Finished.IsZero() {
 			t.Errorf("state %+v, %v", state, err)
 		}

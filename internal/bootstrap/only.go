@@ -27,7 +27,7 @@ func RunOnly(ctx context.Context, options inputs.Options, names []string) (bool,
 	}
 	ctx, cancel := withTimeout(ctx, options.Config.Timeout)
 	defer cancel()
-	m, turn, err := machine.AcquireLock(ctx, options.StateDir, options.Sink, options.Service)
+	m, turn, err := machine.Acquire(ctx, options.StateDir, options.Sink, options.Service)
 	if err != nil {
 		return false, err
 	}
@@ -41,7 +41,7 @@ func RunOnly(ctx context.Context, options inputs.Options, names []string) (bool,
 }
 
 func (j *join) runOnly(ctx context.Context, options inputs.Options, selected []Step) (bool, error) {
-	state, err := joinstate.ReadState(j.Dir)
+	state, err := joinstate.Read(j.Dir)
 	if err != nil {
 		return false, err
 	}

@@ -62,7 +62,7 @@ func TestOverrideFromElsewhere(t *testing.T) {
 	defer server.Close()
 	site := flowtest.WriteTempFile(t, []byte(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/c","contents":{"source":"`+server.URL+`/c"}}]}}`))
 	stub := flowtest.WriteTempFile(t, flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11"))
-	in, err := inputs.ReadInputs(config.Join{UserData: stub, IgnitionOverrides: []string{site}}, joinstate.State{}, t.TempDir(), false, nil)
+	in, err := inputs.Read(config.Join{UserData: stub, IgnitionOverrides: []string{site}}, joinstate.State{}, t.TempDir(), false, nil)
 	if err != nil || asked != 0 {
 		t.Fatalf("asked %d times while inputs are read, %v", asked, err)
 	}

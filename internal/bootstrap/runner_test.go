@@ -81,7 +81,7 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 			if diff := cmp.Diff(test.want, ran); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)
 			}
-			state, err := joinstate.ReadState(j.Dir)
+			state, err := joinstate.Read(j.Dir)
 			if err != nil || state.LastStep != test.want[len(test.want)-1] {
 				t.Errorf("remembered %q, %v", state.LastStep, err)
 			}
@@ -109,7 +109,7 @@ func TestRunReportsHowEachStepEnded(t *testing.T) {
 	if diff := cmp.Diff(want, story); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if state, err := joinstate.ReadState(j.Dir); err != nil || state.LastStep != "admission" {
+	if state, err := joinstate.Read(j.Dir); err != nil || state.LastStep != "admission" {
 		t.Errorf("remembered %q, %v: the step that failed is not behind us", state.LastStep, err)
 	}
 }

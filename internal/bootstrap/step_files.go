@@ -12,7 +12,7 @@ import (
 
 // writeFiles creates the payload's files, directories, links and unit files.
 func writeFiles(ctx context.Context, j *join, _ report.Log) (steps.Outcome, error) {
-	if err := clusterdirs.RecordSnapshots(ctx, j.Ledger, j.Tree, j.Plan.Snapshots); err != nil {
+	if err := clusterdirs.Record(ctx, j.Ledger, j.Tree, j.Plan.Snapshots); err != nil {
 		return steps.Outcome{}, err
 	}
 	owners, err := j.createAccounts(ctx)

@@ -42,10 +42,10 @@ func TestUndoRemovesKubeletsDropInDirectory(t *testing.T) {
 			}
 			defer l.Close()
 			var brackets []ledger.Change
-			for _, dir := range clusterdirs.SharedDirs() {
+			for _, dir := range clusterdirs.Shared() {
 				brackets = append(brackets, ledger.Change{Kind: ledger.SharedContents, Target: dir, Desired: ledger.State{Present: true}})
 			}
-			for _, dir := range clusterdirs.ExternalDirs() {
+			for _, dir := range clusterdirs.External() {
 				brackets = append(brackets, ledger.Change{Kind: ledger.Contents, Target: dir, Desired: ledger.State{Present: true}})
 			}
 			if _, err := l.TrackExternal(t.Context(), "files", brackets...); err != nil {

@@ -9,7 +9,7 @@ func TestOVNDirectoriesAreRestored(t *testing.T) {
 	for _, dir := range []string{
 		"/var/lib/ovn-ic", "/var/lib/ovn", "/var/log/ovn", "/var/log/ovn-kubernetes", "/run/ovn-ic", "/run/ovn", "/run/ovn-kubernetes",
 	} {
-		if !slices.Contains(ExternalDirs(), dir) {
+		if !slices.Contains(External(), dir) {
 			t.Errorf("leave does not restore %s", dir)
 		}
 	}

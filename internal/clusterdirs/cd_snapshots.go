@@ -17,7 +17,7 @@ const maxPluginSize = 32 << 20
 // pods write to them: the names they contain, and each file that pods can replace.
 func pluginSnapshots(tree *hostfs.Tree) ([]ledger.Change, error) {
 	var files, dirs []ledger.Change
-	for _, dir := range PluginDirs() {
+	for _, dir := range Plugins() {
 		kind, why := ledger.Contents, "pods install plugins there"
 		err := tree.Walk(dir, func(p string, info hostfs.Info) error {
 			if info.Type == hostfs.Directory {
@@ -39,9 +39,9 @@ func pluginSnapshots(tree *hostfs.Tree) ([]ledger.Change, error) {
 	return slices.Concat(files, dirs), nil
 }
 
-// RecordSnapshots records, once, the contents of all directories to which the cluster's
+// Record records, once, the contents of all directories to which the cluster's
 // components write, before they do. The plan can name more snapshots.
-func RecordSnapshots(ctx context.Context, l *ledger.Ledger, tree *hostfs.Tree, more []ledger.Change) error {
+func Record(ctx context.Context, l *ledger.Ledger, tree *hostfs.Tree, more []ledger.Change) error {
 	if slices.ContainsFunc(l.Items(), func(item ledger.Item) bool { return item.Kind == ledger.Interfaces }) {
 		return nil
 	}
@@ -50,12 +50,12 @@ func RecordSnapshots(ctx context.Context, l *ledger.Ledger, tree *hostfs.Tree, m
 		{Kind: ledger.Interfaces, Target: "all", Reason: "CNI plugins add to them", Desired: exists},
 		{Kind: crio.StorageKind, Target: crio.StorageDir, Reason: "CRI-O keeps its images there", Desired: exists},
 	}
-	for _, dir := range SharedDirs() {
+	for _, dir := range Shared() {
 		snapshots = append(snapshots, ledger.Change{
 			Kind: ledger.SharedContents, Target: dir, Reason: "CRI-O and pods write there, and people", Desired: exists,
 		})
 	}
-	for _, dir := range ExternalDirs() {
+	for _, dir := range External() {
 		snapshots = append(snapshots, ledger.Change{
 			Kind: ledger.Contents, Target: dir, Reason: "kubelet, CRI-O and pods write there", Desired: exists,
 		})

@@ -14,8 +14,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// DoctorFinding is one finding of the diagnostics.
-type DoctorFinding struct {
+// Finding is one finding of the diagnostics.
+type Finding struct {
 	Section  string          `json:"part"` // section of the diagnostics
 	Severity report.Severity `json:"severity"`
 	Text     string          `json:"text"`
@@ -23,41 +23,41 @@ type DoctorFinding struct {
 	Refuses  bool            `json:"refuses,omitempty"` // a join would be refused because of the finding
 }
 
-// DoctorReport contains all findings, the most severe first.
-type DoctorReport struct {
+// Report contains all findings, the most severe first.
+type Report struct {
 	report.TypeMeta
 	Time     time.Time       `json:"time"`
 	Hostname string          `json:"hostname"`
 	Phase    string          `json:"phase"` // none, joining, joined, leaving, unknown
-	Findings []DoctorFinding `json:"findings"`
+	Findings []Finding `json:"findings"`
 	ExitCode report.Code     `json:"exitCode"` // exit code that results from the findings
-	Bundle   *DoctorBundle   `json:"bundle,omitempty"`
+	Bundle   *Bundle   `json:"bundle,omitempty"`
 }
 
-// DoctorBundle describes the archive that was created for a support case.
-type DoctorBundle struct {
+// Bundle describes the archive that was created for a support case.
+type Bundle struct {
 	File string `json:"file"`
 	bundle.Manifest
 }
 
-// DoctorOptions configures Doctor.
-type DoctorOptions struct {
+// Options configures Doctor.
+type Options struct {
 	inputs.Options
 	Bundle  string // archive to create; "" for none
 	Version string // of the agent
 }
 
-// Doctor runs the diagnostics of this host and changes nothing. The host may have
+// Run runs the diagnostics of this host and changes nothing. The host may have
 // joined, have a join in progress, or not have joined. Doctor fails if the
 // diagnostics cannot be run or the bundle cannot be created. The outcome of the
 // findings is in the Err of the report.
-func Doctor(ctx context.Context, options DoctorOptions) (DoctorReport, error) {
+func Run(ctx context.Context, options Options) (Report, error) {
 	if err := checkBundle(options.Bundle); err != nil {
-		return DoctorReport{TypeMeta: report.Meta("DoctorReport"), Findings: []DoctorFinding{}}, err
+		return Report{TypeMeta: report.Meta("DoctorReport"), Findings: []Finding{}}, err
 	}
 	p, opened := openDiagnostics(ctx, options.Options)
 	defer p.Close()
-	document := DoctorReport{TypeMeta: report.Meta("DoctorReport"), Time: time.Now().UTC(), Hostname: p.Facts.Hostname, Phase: p.phase()}
+	document := Report{TypeMeta: report.Meta("DoctorReport"), Time: time.Now().UTC(), Hostname: p.Facts.Hostname, Phase: p.phase()}
 	findings := opened
 	for _, part := range sections() {
 		findings = append(findings, part.run(ctx, p)...)
@@ -80,7 +80,7 @@ func Doctor(ctx context.Context, options DoctorOptions) (DoctorReport, error) {
 // Err returns the failure that results from the findings, nil if there is no
 // problem. Its code is Failed if a problem affects the node now, else Refused if a
 // join would be refused.
-func (r DoctorReport) Err() error {
+func (r Report) Err() error {
 	now, refusals := 0, 0
 	for _, finding := range r.Findings {
 		switch {
@@ -101,7 +101,7 @@ func (r DoctorReport) Err() error {
 }
 
 // Count returns the number of findings with the severity.
-func (r DoctorReport) Count(severity report.Severity) int {
+func (r Report) Count(severity report.Severity) int {
 	n := 0
 	for _, finding := range r.Findings {
 		if finding.Severity == severity {
@@ -114,19 +114,19 @@ func (r DoctorReport) Count(severity report.Severity) int {
 // sortFindings sorts findings by severity, the most severe first, and removes
 // duplicates. It masks secrets and control characters, which texts of other
 // programs may contain.
-func sortFindings(findings []DoctorFinding) []DoctorFinding {
+func sortFindings(findings []Finding) []Finding {
 	order := report.Severities()
 	for i := range findings {
 		findings[i].Text, findings[i].Remedy = redact.Text(printable(findings[i].Text)), report.Remedy(printable(string(findings[i].Remedy)))
 	}
-	slices.SortStableFunc(findings, func(a, b DoctorFinding) int {
+	slices.SortStableFunc(findings, func(a, b Finding) int {
 		return cmp.Compare(slices.Index(order, a.Severity), slices.Index(order, b.Severity))
 	})
-	once := []DoctorFinding{}
+	once := []Finding{}
 	for _, finding := range findings {
 		// Sections that run the same check report it with the same text. Keep the finding
 		// that affects the node now rather than the one that would only refuse a join.
-		at := slices.IndexFunc(once, func(one DoctorFinding) bool { return one.Text == finding.Text })
+		at := slices.IndexFunc(once, func(one Finding) bool { return one.Text == finding.Text })
 		if at < 0 {
 			once = append(once, finding)
 		} else if one := &once[at]; one.Refuses && !finding.Refuses && finding.Severity == one.Severity {

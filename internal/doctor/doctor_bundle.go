@@ -35,21 +35,21 @@ func checkBundle(file string) error {
 }
 
 // bundle creates the archive for a support case.
-func (p *diagnostics) bundle(ctx context.Context, options DoctorOptions, document DoctorReport) (DoctorBundle, error) {
+func (p *diagnostics) bundle(ctx context.Context, options Options, document Report) (Bundle, error) {
 	g := collector{tree: p.Tree, dir: p.Dir, run: command.RunTail, limits: bundle.DefaultLimits()}
 	return p.writeBundle(ctx, g, options, document)
 }
 
-func (p *diagnostics) writeBundle(ctx context.Context, g collector, options DoctorOptions, document DoctorReport) (DoctorBundle, error) {
+func (p *diagnostics) writeBundle(ctx context.Context, g collector, options Options, document Report) (Bundle, error) {
 	file, err := filepath.Abs(options.Bundle)
 	if err != nil {
-		return DoctorBundle{}, err
+		return Bundle{}, err
 	}
 	pieces := append(reportPieces(document), g.pieces()...)
 	pieces = append(pieces, p.ledgerPieces()...)
 	pieces = append(pieces, p.clusterPieces()...)
 	mask := p.mask(ctx, g)
-	made := DoctorBundle{File: file}
+	made := Bundle{File: file}
 	err = hostfs.Create(file, func(w io.Writer) error {
 		about := bundle.Manifest{Created: document.Time, Hostname: document.Hostname, Version: options.Version}
 		made.Manifest, err = bundle.Write(ctx, w, about, pieces, mask, g.limits)
@@ -78,7 +78,7 @@ func (p *diagnostics) mask(ctx context.Context, g collector) func(string) string
 }
 
 // reportPieces returns the report as text and as JSON.
-func reportPieces(document DoctorReport) []bundle.File {
+func reportPieces(document Report) []bundle.File {
 	var text, encoded bytes.Buffer
 	document.Print(&text)
 	err := report.WriteJSON(&encoded, document)

@@ -165,16 +165,16 @@ func TestBundleContainsNoSecret(t *testing.T) {
 		return []byte(name + " " + strings.Join(args, " ") + "\n" + secretsOutput()), name == "journalctl", nil
 	}
 	p := &diagnostics{Builder: &plan.Builder{Dir: filepath.Join(root, g.dir), Machine: &machine.Machine{Tree: tree}}, now: time.Now()}
-	if p.State, err = joinstate.ReadState(p.Dir); err != nil {
+	if p.State, err = joinstate.Read(p.Dir); err != nil {
 		t.Fatal(err)
 	}
 	p.State.Config.ApproveWith, p.State.Config.TokenFile = "/root/approver.kubeconfig", "/root/token"
 	if p.Inputs.Overrides, err = inputs.SavedOverrides(p.Dir); err != nil {
 		t.Fatal(err)
 	}
-	document := DoctorReport{TypeMeta: report.Meta("DoctorReport"), Hostname: "worker-7", Findings: []DoctorFinding{{Section: "journal", Severity: report.SeverityNote, Text: secretsOutput()}}}
+	document := Report{TypeMeta: report.Meta("DoctorReport"), Hostname: "worker-7", Findings: []Finding{{Section: "journal", Severity: report.SeverityNote, Text: secretsOutput()}}}
 	file := filepath.Join(t.TempDir(), "bundle.tar.gz")
-	made, err := p.writeBundle(t.Context(), g, DoctorOptions{Bundle: file, Version: "test"}, document)
+	made, err := p.writeBundle(t.Context(), g, Options{Bundle: file, Version: "test"}, document)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestBundleContainsNoSecret(t *testing.T) {
 	checkManifest(t, made, pieces)
 }
 
-func checkManifest(t *testing.T, made DoctorBundle, pieces map[string]string) {
+func checkManifest(t *testing.T, made Bundle, pieces map[string]string) {
 	t.Helper()
 	var manifest bundle.Manifest
 	if err := json.Unmarshal([]byte(pieces[bundle.ManifestName]), &manifest); err != nil {

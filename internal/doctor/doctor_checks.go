@@ -13,7 +13,7 @@ import (
 )
 
 // inspectHost runs the checks that a join makes before it has the payload.
-func inspectHost(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
+func inspectHost(ctx context.Context, p *diagnostics) ([]Finding, error) {
 	var said noteSink
 	facts, err := p.HostFacts(ctx, report.Log{Sink: &said}, false)
 	if err != nil && p.Systemd != nil {
@@ -36,10 +36,10 @@ func inspectHost(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
 	}
 	findings := resultFindings(preflight.Run(checks, facts))
 	for _, text := range said {
-		findings = append(findings, DoctorFinding{Severity: report.SeverityNote, Text: text})
+		findings = append(findings, Finding{Severity: report.SeverityNote, Text: text})
 	}
 	if p.Inputs.UserData == nil && p.phase() == "none" {
-		findings = append(findings, DoctorFinding{
+		findings = append(findings, Finding{
 			Severity: report.SeverityNote, Text: "the ignition server was not asked: there is no user-data stub", Remedy: "hcp-node-agent doctor --user-data stub.ign",
 		})
 	}
@@ -48,7 +48,7 @@ func inspectHost(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
 
 // inspectAdmission runs the checks that a join makes with the payload: the one that
 // an earlier run saved, else the one of the given user data.
-func inspectAdmission(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
+func inspectAdmission(ctx context.Context, p *diagnostics) ([]Finding, error) {
 	j, err := p.withPayload(ctx)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func inspectAdmission(ctx context.Context, p *diagnostics) ([]DoctorFinding, err
 		}
 	}
 	if j == nil {
-		return []DoctorFinding{{
+		return []Finding{{
 			Severity: report.SeverityNote, Text: "the checks that need the NodePool's payload were skipped: this host has none",
 			Remedy: "hcp-node-agent doctor --user-data stub.ign",
 		}}, nil
@@ -80,12 +80,12 @@ func inspectAdmission(ctx context.Context, p *diagnostics) ([]DoctorFinding, err
 // refusalFinding converts an error that ends a join at its plan. A report.Failure
 // becomes a finding; any other error means that the result is unknown and is
 // returned.
-func refusalFinding(err error) ([]DoctorFinding, error) {
+func refusalFinding(err error) ([]Finding, error) {
 	var failure *report.Failure
 	if !errors.As(err, &failure) {
 		return nil, err
 	}
-	return []DoctorFinding{{Severity: report.SeverityProblem, Text: err.Error(), Remedy: report.Remedy(failure.Remedy), Refuses: true}}, nil
+	return []Finding{{Severity: report.SeverityProblem, Text: err.Error(), Remedy: report.Remedy(failure.Remedy), Refuses: true}}, nil
 }
 
 // withPayload returns a copy of the operation with the saved payload, or nil if
@@ -121,13 +121,13 @@ func (p *diagnostics) withOverrides(ctx context.Context, payload *ignition.Paylo
 }
 
 // resultFindings converts the findings of preflight checks.
-func resultFindings(result preflight.Result) []DoctorFinding {
-	var findings []DoctorFinding
+func resultFindings(result preflight.Result) []Finding {
+	var findings []Finding
 	if result.Err() == nil {
-		findings = append(findings, DoctorFinding{Severity: report.SeverityOK, Text: result.Summary()})
+		findings = append(findings, Finding{Severity: report.SeverityOK, Text: result.Summary()})
 	}
 	for _, found := range result.Findings {
-		finding := DoctorFinding{Severity: report.SeverityWarning, Text: found.Message, Remedy: found.Remedy}
+		finding := Finding{Severity: report.SeverityWarning, Text: found.Message, Remedy: found.Remedy}
 		if found.Severity != preflight.SeverityWarning {
 			finding.Severity, finding.Refuses = report.SeverityProblem, true
 		}

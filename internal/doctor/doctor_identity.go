@@ -23,7 +23,7 @@ type certificateFacts struct {
 	clientErr, servingErr error
 }
 
-func inspectCertificates(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
+func inspectCertificates(ctx context.Context, p *diagnostics) ([]Finding, error) {
 	if !p.hasStarted() {
 		return nil, nil
 	}
@@ -52,22 +52,22 @@ func (p *diagnostics) identityFor(bootstrap []byte) *kubelet.Identity {
 	}
 }
 
-func (f certificateFacts) evaluate() []DoctorFinding {
+func (f certificateFacts) evaluate() []Finding {
 	const anew = "# get a fresh stub, then:\nhcp-node-agent join --user-data stub.ign # asks for a new certificate"
-	var findings []DoctorFinding
+	var findings []Finding
 	if f.Foreign != nil {
-		findings = append(findings, DoctorFinding{Severity: report.SeverityProblem, Text: f.Foreign.Error(), Remedy: report.Remedy(report.RemedyOf(f.Foreign))})
+		findings = append(findings, Finding{Severity: report.SeverityProblem, Text: f.Foreign.Error(), Remedy: report.Remedy(report.RemedyOf(f.Foreign))})
 	}
 	switch {
 	case f.Client != nil:
 		findings = append(findings, f.validityFinding("client", *f.Client, anew))
 	case f.RequiresClient && f.clientErr == nil:
-		findings = append(findings, DoctorFinding{Severity: report.SeverityProblem, Text: "kubelet has no client certificate, and cannot speak to the API server", Remedy: anew})
+		findings = append(findings, Finding{Severity: report.SeverityProblem, Text: "kubelet has no client certificate, and cannot speak to the API server", Remedy: anew})
 	}
 	const approve = "oc get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving # then: oc adm certificate approve NAME of this node's newest"
 	switch {
 	case f.Serving != nil && f.Fits == kubelet.Missing:
-		findings = append(findings, DoctorFinding{
+		findings = append(findings, Finding{
 			Severity: report.SeverityProblem, Text: fmt.Sprintf("kubelet's serving certificate is for %v, which are not this node's name and addresses", f.Serving.Names),
 			Remedy: "systemctl restart kubelet # makes it ask for another\n" + approve,
 		})
@@ -79,24 +79,24 @@ func (f certificateFacts) evaluate() []DoctorFinding {
 
 // validityFinding reports the subject and validity of a certificate, and whether it
 // must be renewed.
-func (f certificateFacts) validityFinding(kind string, c kubelet.Certificate, renew string) DoctorFinding {
+func (f certificateFacts) validityFinding(kind string, c kubelet.Certificate, renew string) Finding {
 	whose := fmt.Sprintf("kubelet's %s certificate of %s", kind, c.Subject)
 	until := c.NotAfter.Format(time.RFC3339)
 	switch {
 	case f.Now.After(c.NotAfter):
-		return DoctorFinding{Severity: report.SeverityProblem, Text: whose + " expired on " + until, Remedy: report.Remedy(renew)}
+		return Finding{Severity: report.SeverityProblem, Text: whose + " expired on " + until, Remedy: report.Remedy(renew)}
 	case f.Now.Before(c.NotBefore):
-		return DoctorFinding{
+		return Finding{
 			Severity: report.SeverityProblem, Text: fmt.Sprintf("%s is valid from %s on, and this host's clock says %s", whose, c.NotBefore.Format(time.RFC3339), f.Now.UTC().Format(time.RFC3339)),
 			Remedy: "chronyc makestep # or: timedatectl set-ntp true",
 		}
 	case c.RenewalOverdue(f.Now):
-		return DoctorFinding{
+		return Finding{
 			Severity: report.SeverityWarning, Text: whose + " ends on " + until + "; kubelet should have renewed it by now",
 			Remedy: "journalctl -b -u kubelet; oc get csr # a request that waits for approval",
 		}
 	}
-	return DoctorFinding{Severity: report.SeverityOK, Text: whose + " is good until " + until}
+	return Finding{Severity: report.SeverityOK, Text: whose + " is good until " + until}
 }
 
 // requestFacts describes the client CSR of a node that has no certificate yet.
@@ -107,7 +107,7 @@ type requestFacts struct {
 	Place   kubelet.ClusterTopology
 }
 
-func inspectRequest(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
+func inspectRequest(ctx context.Context, p *diagnostics) ([]Finding, error) {
 	if !p.hasStarted() || p.NodeName == "" {
 		return nil, nil
 	}
@@ -137,10 +137,10 @@ func (p *diagnostics) bootstrapCredential() ([]byte, error) {
 	return content, nil
 }
 
-func (f requestFacts) evaluate() []DoctorFinding {
+func (f requestFacts) evaluate() []Finding {
 	request := fmt.Sprintf("the client CSR %s (key %s)", f.Pending.Name, f.Pending.Fingerprint)
 	approve := "oc adm certificate approve " + f.Pending.Name
-	finding := DoctorFinding{Severity: report.SeverityProblem}
+	finding := Finding{Severity: report.SeverityProblem}
 	switch f.Pending.Phase {
 	case "pending":
 		finding.Text = fmt.Sprintf("%s has waited for approval for %s; %s", request, formatAge(f.Now, f.Pending.Since), f.Place.ManualApprovalHint())
@@ -159,7 +159,7 @@ func (f requestFacts) evaluate() []DoctorFinding {
 		finding.Text = fmt.Sprintf("%s is %s (%s)", request, f.Pending.Phase, f.Pending.Detail)
 		finding.Remedy = report.Remedy("oc get csr " + f.Pending.Name + " -o yaml # tells who did this and why; hcp-node-agent join asks anew, with a new key")
 	}
-	return []DoctorFinding{finding}
+	return []Finding{finding}
 }
 
 // formatAge returns the time since then in a short form.

@@ -24,37 +24,37 @@ type joinFacts struct {
 	Dir       string
 }
 
-func inspectJoin(_ context.Context, p *diagnostics) ([]DoctorFinding, error) {
+func inspectJoin(_ context.Context, p *diagnostics) ([]Finding, error) {
 	return joinFacts{
 		State: p.State, Err: p.stateErr, InputsErr: p.inputErr, Root: p.Facts.Root, Busy: p.busy, MachineID: p.Facts.MachineID, Dir: p.Dir,
 	}.evaluate(), nil
 }
 
-func (f joinFacts) evaluate() []DoctorFinding {
+func (f joinFacts) evaluate() []Finding {
 	if f.Err != nil {
 		if !f.Root && errors.Is(f.Err, fs.ErrPermission) {
-			return []DoctorFinding{notInspected(f.Err, false)}
+			return []Finding{notInspected(f.Err, false)}
 		}
 		file := filepath.Join(f.Dir, joinstate.StateFile)
-		return []DoctorFinding{{
+		return []Finding{{
 			Severity: report.SeverityProblem, Text: f.Err.Error(),
 			Remedy: report.Remedy("mv " + file + " " + file + ".damaged # then: hcp-node-agent join --user-data stub.ign (what the ledger holds stays, and leave gives it back)"),
 		}}
 	}
-	var findings []DoctorFinding
+	var findings []Finding
 	if f.Busy {
-		findings = append(findings, DoctorFinding{Severity: report.SeverityNote, Text: "another hcp-node-agent changes this host at the moment", Remedy: "journalctl -f -u hcp-node-agent"})
+		findings = append(findings, Finding{Severity: report.SeverityNote, Text: "another hcp-node-agent changes this host at the moment", Remedy: "journalctl -f -u hcp-node-agent"})
 	}
 	if f.InputsErr != nil {
-		findings = append(findings, DoctorFinding{Severity: report.SeverityWarning, Text: "what the join was begun with cannot be read: " + f.InputsErr.Error(), Remedy: report.Remedy(report.RemedyOf(f.InputsErr))})
+		findings = append(findings, Finding{Severity: report.SeverityWarning, Text: "what the join was begun with cannot be read: " + f.InputsErr.Error(), Remedy: report.Remedy(report.RemedyOf(f.InputsErr))})
 	}
 	if err := joinstate.CheckMachineID(f.State, f.MachineID, f.Dir); err != nil {
-		return append(findings, DoctorFinding{Severity: report.SeverityProblem, Text: err.Error(), Remedy: report.Remedy(report.RemedyOf(err))})
+		return append(findings, Finding{Severity: report.SeverityProblem, Text: err.Error(), Remedy: report.Remedy(report.RemedyOf(err))})
 	}
 	return append(findings, f.phaseFinding())
 }
 
-func (f joinFacts) phaseFinding() DoctorFinding {
+func (f joinFacts) phaseFinding() Finding {
 	state := f.State
 	pool := ""
 	if state.NodePool != "" {
@@ -66,9 +66,9 @@ func (f joinFacts) phaseFinding() DoctorFinding {
 	}
 	switch state.Phase() {
 	case "none":
-		return DoctorFinding{Severity: report.SeverityNote, Text: "this host has not joined a cluster with hcp-node-agent", Remedy: "hcp-node-agent join --user-data stub.ign"}
+		return Finding{Severity: report.SeverityNote, Text: "this host has not joined a cluster with hcp-node-agent", Remedy: "hcp-node-agent join --user-data stub.ign"}
 	case "leaving":
-		return DoctorFinding{
+		return Finding{
 			Severity: unfinished,
 			Text:     fmt.Sprintf("a leave of%s began at %s and has not finished", pool, state.Leaving.Local().Format(time.DateTime)),
 			Remedy:   "hcp-node-agent leave # resumes it",
@@ -78,7 +78,7 @@ func (f joinFacts) phaseFinding() DoctorFinding {
 		if state.LastStep != "" {
 			text = fmt.Sprintf("its last step that ended is %q, the next is %q", state.LastStep, cmp.Or(state.NextStep, state.LastStep))
 		}
-		return DoctorFinding{
+		return Finding{
 			Severity: unfinished, Text: fmt.Sprintf("the join of%s, begun on %s, has not ended: %s", pool, state.Started.Local().Format(time.DateTime), text),
 			Remedy: "hcp-node-agent join # goes on where it ended",
 		}
@@ -87,5 +87,5 @@ func (f joinFacts) phaseFinding() DoctorFinding {
 	if until := state.Config.Until; until != "" && until != "schedulable" {
 		text += ", as far as --until " + until
 	}
-	return DoctorFinding{Severity: report.SeverityOK, Text: text}
+	return Finding{Severity: report.SeverityOK, Text: text}
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // formatFindings formats findings as lines of severity, text and remedy.
-func formatFindings(findings []DoctorFinding) []string {
+func formatFindings(findings []Finding) []string {
 	lines := []string{}
 	for _, f := range findings {
 		line := string(f.Severity) + ": " + f.Text
@@ -36,7 +36,7 @@ func formatFindings(findings []DoctorFinding) []string {
 	return lines
 }
 
-func checkFindings(t *testing.T, want []string, findings []DoctorFinding) {
+func checkFindings(t *testing.T, want []string, findings []Finding) {
 	t.Helper()
 	if diff := cmp.Diff(want, formatFindings(findings)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -128,7 +128,7 @@ func TestDoctorReportsBridgeAndRecords(t *testing.T) {
 	stopped := ledger.State{Present: true, Enabled: "enabled", Active: "inactive"}
 	disabled := ledger.State{Present: true, Enabled: "disabled", Active: "inactive"}
 	for name, test := range map[string]struct {
-		facts interface{ evaluate() []DoctorFinding }
+		facts interface{ evaluate() []Finding }
 		want  []string
 	}{
 		"br-ex":           {bridgeFacts{Required: true, Status: there, KubeletAddresses: nodeip.Addresses{IPv4: netip.MustParseAddr("192.0.2.7")}}, []string{"ok: eth0 is in br-ex with 192.0.2.7/24"}},

@@ -18,7 +18,7 @@ type bridgeFacts struct {
 	KubeletAddresses nodeip.Addresses // addresses in kubelet's configuration
 }
 
-func inspectBridge(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
+func inspectBridge(ctx context.Context, p *diagnostics) ([]Finding, error) {
 	if !p.Facts.Root {
 		return nil, nil // Open vSwitch responds only to root, and would seem not to run
 	}
@@ -30,25 +30,25 @@ func inspectBridge(ctx context.Context, p *diagnostics) ([]DoctorFinding, error)
 	return bridgeFacts{Required: p.State.HasCompleted("network"), Status: status, KubeletAddresses: told}.evaluate(), err
 }
 
-func (f bridgeFacts) evaluate() []DoctorFinding {
+func (f bridgeFacts) evaluate() []Finding {
 	s := f.Status
 	switch {
 	case !s.Present && f.Required:
-		return []DoctorFinding{{Severity: report.SeverityProblem, Text: s.String(), Remedy: "hcp-node-agent join --only network # makes it so again"}}
+		return []Finding{{Severity: report.SeverityProblem, Text: s.String(), Remedy: "hcp-node-agent join --only network # makes it so again"}}
 	case !s.Present && s.Exists:
-		return []DoctorFinding{{Severity: report.SeverityNote, Text: s.String(), Remedy: "ovs-vsctl show"}}
+		return []Finding{{Severity: report.SeverityNote, Text: s.String(), Remedy: "ovs-vsctl show"}}
 	case !s.Present:
 		return nil
 	}
-	findings := []DoctorFinding{{Severity: report.SeverityOK, Text: s.String()}}
+	findings := []Finding{{Severity: report.SeverityOK, Text: s.String()}}
 	if profile := s.Profile; profile != nil && profile.File == "" {
-		findings = append(findings, DoctorFinding{
+		findings = append(findings, Finding{
 			Severity: report.SeverityWarning, Text: "NetworkManager profile " + profile.Name + " of br-ex is not on disk: it is gone after a reboot",
 			Remedy: report.Remedy("nmcli connection modify " + profile.UUID + " save persistent"),
 		})
 	}
 	if told := f.KubeletAddresses.Primary(); told.IsValid() && !slices.ContainsFunc(s.Addresses, func(p netip.Prefix) bool { return p.Addr() == told }) {
-		findings = append(findings, DoctorFinding{
+		findings = append(findings, Finding{
 			Severity: report.SeverityProblem, Text: fmt.Sprintf("kubelet is told that the node's address is %s, which br-ex does not have", told),
 			Remedy: "hcp-node-agent node-ip && systemctl restart crio kubelet",
 		})

@@ -19,7 +19,7 @@ type journalFacts struct {
 	Now           time.Time
 }
 
-func inspectJournal(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
+func inspectJournal(ctx context.Context, p *diagnostics) ([]Finding, error) {
 	if !p.hasStarted() || !p.Facts.Root {
 		return nil, nil
 	}
@@ -35,8 +35,8 @@ func inspectJournal(ctx context.Context, p *diagnostics) ([]DoctorFinding, error
 
 // evaluate reports errors as notes only, because healthy units log errors too,
 // especially at startup.
-func (f journalFacts) evaluate() []DoctorFinding {
-	var findings []DoctorFinding
+func (f journalFacts) evaluate() []Finding {
+	var findings []Finding
 	var quiet []string
 	for _, unit := range []struct {
 		name, unit string
@@ -46,20 +46,20 @@ func (f journalFacts) evaluate() []DoctorFinding {
 			quiet = append(quiet, unit.name)
 			continue
 		}
-		findings = append(findings, DoctorFinding{
+		findings = append(findings, Finding{
 			Severity: report.SeverityNote, Text: fmt.Sprintf("the last error of %s is %s old: %s", unit.name, formatAge(f.Now, unit.last.Time), unit.last.Text),
 			Remedy: report.Remedy("journalctl -b -u " + unit.unit),
 		})
 	}
 	if len(quiet) > 0 {
-		findings = append(findings, DoctorFinding{Severity: report.SeverityOK, Text: "no error in the last lines of " + strings.Join(quiet, " and ") + " since the boot"})
+		findings = append(findings, Finding{Severity: report.SeverityOK, Text: "no error in the last lines of " + strings.Join(quiet, " and ") + " since the boot"})
 	}
 	return findings
 }
 
 // inspectNode gets the status of the Node from the cluster once the host has a
 // credential.
-func inspectNode(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
+func inspectNode(ctx context.Context, p *diagnostics) ([]Finding, error) {
 	if !p.hasStarted() || p.NodeName == "" || !p.Facts.Root {
 		return nil, nil
 	}
@@ -74,7 +74,7 @@ func inspectNode(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
 }
 
 // nodeFindings returns the problems of a Node, the most direct cause first.
-func nodeFindings(ctx context.Context, node *kubelet.Node) ([]DoctorFinding, error) {
+func nodeFindings(ctx context.Context, node *kubelet.Node) ([]Finding, error) {
 	found, err := node.Findings(ctx)
 	if err != nil {
 		return nil, err
@@ -82,13 +82,13 @@ func nodeFindings(ctx context.Context, node *kubelet.Node) ([]DoctorFinding, err
 	return evaluateNode(node.Name, found), nil
 }
 
-func evaluateNode(name string, found []kubelet.Finding) []DoctorFinding {
+func evaluateNode(name string, found []kubelet.Finding) []Finding {
 	if len(found) == 0 {
-		return []DoctorFinding{{Severity: report.SeverityOK, Text: "Node " + name + " is Ready and schedulable"}}
+		return []Finding{{Severity: report.SeverityOK, Text: "Node " + name + " is Ready and schedulable"}}
 	}
-	findings := make([]DoctorFinding, 0, len(found))
+	findings := make([]Finding, 0, len(found))
 	for _, f := range found {
-		findings = append(findings, DoctorFinding{Severity: f.Severity, Text: f.Text, Remedy: report.Remedy(f.Remedy)})
+		findings = append(findings, Finding{Severity: f.Severity, Text: f.Text, Remedy: report.Remedy(f.Remedy)})
 	}
 	return findings
 }

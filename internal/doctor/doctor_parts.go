@@ -15,7 +15,7 @@ import (
 type section struct {
 	name    string
 	timeout time.Duration
-	check   func(ctx context.Context, p *diagnostics) ([]DoctorFinding, error)
+	check   func(ctx context.Context, p *diagnostics) ([]Finding, error)
 }
 
 // sections returns the sections in the order of a join.
@@ -37,9 +37,9 @@ func sections() []section {
 }
 
 // run runs the section. A failure or timeout becomes a finding.
-func (d section) run(ctx context.Context, p *diagnostics) []DoctorFinding {
+func (d section) run(ctx context.Context, p *diagnostics) []Finding {
 	type seen struct {
-		findings []DoctorFinding
+		findings []Finding
 		err      error
 	}
 	found, err := runWithLimit(ctx, d.timeout, func(ctx context.Context) seen {
@@ -48,7 +48,7 @@ func (d section) run(ctx context.Context, p *diagnostics) []DoctorFinding {
 	})
 	switch {
 	case err != nil:
-		found.findings = append(found.findings, DoctorFinding{
+		found.findings = append(found.findings, Finding{
 			Severity: report.SeverityWarning, Text: fmt.Sprintf("looking at it took longer than %s, and was left", d.timeout),
 		})
 	case found.err != nil:
@@ -61,11 +61,11 @@ func (d section) run(ctx context.Context, p *diagnostics) []DoctorFinding {
 }
 
 // notInspected returns a finding about something that could not be inspected.
-func notInspected(err error, root bool) DoctorFinding {
+func notInspected(err error, root bool) Finding {
 	if !root && errors.Is(err, fs.ErrPermission) {
-		return DoctorFinding{Severity: report.SeverityNote, Text: "not seen without root: " + err.Error(), Remedy: rootRemedy}
+		return Finding{Severity: report.SeverityNote, Text: "not seen without root: " + err.Error(), Remedy: rootRemedy}
 	}
-	return DoctorFinding{Severity: report.SeverityWarning, Text: "could not be looked at: " + err.Error(), Remedy: report.Remedy(report.RemedyOf(err))}
+	return Finding{Severity: report.SeverityWarning, Text: "could not be looked at: " + err.Error(), Remedy: report.Remedy(report.RemedyOf(err))}
 }
 
 const rootRemedy = "sudo hcp-node-agent doctor"

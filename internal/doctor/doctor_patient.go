@@ -30,15 +30,15 @@ type diagnostics struct {
 }
 
 // openDiagnostics opens the parts of the host that can be opened.
-func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics, []DoctorFinding) {
+func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics, []Finding) {
 	p := &diagnostics{options: options, now: time.Now()}
 	j := &plan.Builder{Dir: options.StateDir}
 	p.Builder = j
-	j.State, p.stateErr = joinstate.ReadState(j.Dir)
+	j.State, p.stateErr = joinstate.Read(j.Dir)
 	options.Config.ApproveWith = "" // the diagnostics approve nothing
 	j.Config = inputs.MergeSaved(options.Config, j.State)
 	if options.Config.UserData != "" || options.Config.Endpoint != "" || j.State.Exists() {
-		j.Inputs, p.inputErr = inputs.ReadInputs(options.Config, j.State, j.Dir, false, options.Stdin)
+		j.Inputs, p.inputErr = inputs.Read(options.Config, j.State, j.Dir, false, options.Stdin)
 	}
 	if !j.State.Exists() {
 		j.State.SetSource(j.Inputs.UserData)
@@ -51,9 +51,9 @@ func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics,
 		m, err := machine.OpenWithoutLedger(ctx, j.Dir)
 		return openResult{m, err}
 	})
-	var findings []DoctorFinding
+	var findings []Finding
 	if err = errors.Join(err, opened.err); err != nil {
-		findings = append(findings, DoctorFinding{Section: "host", Severity: report.SeverityWarning, Text: "the host could not be opened as a whole: " + err.Error()})
+		findings = append(findings, Finding{Section: "host", Severity: report.SeverityWarning, Text: "the host could not be opened as a whole: " + err.Error()})
 	}
 	if j.Machine = opened.localHost; j.Machine == nil {
 		j.Machine = &machine.Machine{SystemdErr: systemd.ErrUnreachable, Bridge: &migrate.Driver{Dir: j.Dir}}
@@ -65,7 +65,7 @@ func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics,
 		j.Ledger = nil
 	}
 	if !j.Facts.Root {
-		findings = append(findings, DoctorFinding{
+		findings = append(findings, Finding{
 			Section: "host", Severity: report.SeverityNote, Text: "without root much is not seen: the state of the join, Open vSwitch, certificates, journals", Remedy: rootRemedy,
 		})
 	}

@@ -41,11 +41,11 @@ func TestDoctorFetchesThePayloadOfGivenUserData(t *testing.T) {
 		skipped bool
 	}{{"no user data", without, true}, {"user data", with, false}} {
 		options := inputs.Options{Config: test.config, StateDir: filepath.Join(dir, "state")}
-		document, err := Doctor(t.Context(), DoctorOptions{Options: options})
+		document, err := Run(t.Context(), Options{Options: options})
 		if err != nil {
 			t.Fatal(err)
 		}
-		skipped := slices.ContainsFunc(document.Findings, func(f DoctorFinding) bool {
+		skipped := slices.ContainsFunc(document.Findings, func(f Finding) bool {
 			return f.Section == "admission" && strings.HasPrefix(f.Text, "the checks that need the NodePool's payload")
 		})
 		if skipped != test.skipped {

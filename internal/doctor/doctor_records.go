@@ -16,7 +16,7 @@ type leftoverFacts struct {
 	Changes   []ledger.Item // started, but not recorded as complete
 }
 
-func inspectLeftovers(_ context.Context, p *diagnostics) ([]DoctorFinding, error) {
+func inspectLeftovers(_ context.Context, p *diagnostics) ([]Finding, error) {
 	if p.busy {
 		return nil, nil // another run is making these changes
 	}
@@ -31,10 +31,10 @@ func inspectLeftovers(_ context.Context, p *diagnostics) ([]DoctorFinding, error
 	return facts.evaluate(), p.ledgerErr
 }
 
-func (f leftoverFacts) evaluate() []DoctorFinding {
-	var findings []DoctorFinding
+func (f leftoverFacts) evaluate() []Finding {
+	var findings []Finding
 	if f.Migrating {
-		findings = append(findings, DoctorFinding{
+		findings = append(findings, Finding{
 			Severity: report.SeverityProblem, Text: "a move of " + f.Uplink + " into br-ex was begun and has not ended; the next boot takes it back",
 			Remedy: "hcp-node-agent join # takes it back first, and goes on",
 		})
@@ -44,7 +44,7 @@ func (f leftoverFacts) evaluate() []DoctorFinding {
 		for _, item := range f.Changes {
 			targets = append(targets, item.Target)
 		}
-		findings = append(findings, DoctorFinding{
+		findings = append(findings, Finding{
 			Severity: report.SeverityWarning, Text: fmt.Sprintf("a run was ended in the middle of %d changes of step %s: %s", len(f.Changes), f.Changes[len(f.Changes)-1].Step, report.AbbreviateList(targets)),
 			Remedy: "hcp-node-agent join # makes what is missing; hcp-node-agent leave gives all back",
 		})
@@ -59,7 +59,7 @@ type driftFacts struct {
 	Partial bool // some of them could not be inspected
 }
 
-func inspectDrift(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
+func inspectDrift(ctx context.Context, p *diagnostics) ([]Finding, error) {
 	if p.Ledger == nil || p.busy || p.phase() == "leaving" {
 		return nil, nil
 	}
@@ -67,7 +67,7 @@ func inspectDrift(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) 
 	return driftFacts{drift, len(p.Ledger.Items()), err != nil}.evaluate(), err
 }
 
-func (f driftFacts) evaluate() []DoctorFinding {
+func (f driftFacts) evaluate() []Finding {
 	var changed []string
 	for _, one := range f.Drift {
 		if !reportedByUnits(one) {
@@ -76,12 +76,12 @@ func (f driftFacts) evaluate() []DoctorFinding {
 	}
 	switch {
 	case len(changed) > 0:
-		return []DoctorFinding{{
+		return []Finding{{
 			Severity: report.SeverityWarning, Text: fmt.Sprintf("%d things are not as the join left them: %s", len(changed), report.AbbreviateList(changed)),
 			Remedy: "hcp-node-agent join # makes them so again; all of them: hcp-node-agent status",
 		}}
 	case len(f.Drift) == 0 && f.Changes > 0 && !f.Partial:
-		return []DoctorFinding{{Severity: report.SeverityOK, Text: fmt.Sprintf("%d changes are as the join left them", f.Changes)}}
+		return []Finding{{Severity: report.SeverityOK, Text: fmt.Sprintf("%d changes are as the join left them", f.Changes)}}
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 
 // inspectServing returns findings if a running kubelet has no serving certificate,
 // or one for a previous address.
-func inspectServing(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
+func inspectServing(ctx context.Context, p *diagnostics) ([]Finding, error) {
 	if !p.hasStarted() || !p.State.HasCompleted("kubelet") || !p.Facts.Root {
 		return nil, nil
 	}
@@ -25,5 +25,5 @@ func inspectServing(ctx context.Context, p *diagnostics) ([]DoctorFinding, error
 	if text == "" {
 		return nil, nil
 	}
-	return []DoctorFinding{{Severity: report.SeverityProblem, Text: text, Remedy: report.Remedy(remedy)}}, nil
+	return []Finding{{Severity: report.SeverityProblem, Text: text, Remedy: report.Remedy(remedy)}}, nil
 }

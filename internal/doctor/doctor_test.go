@@ -86,11 +86,11 @@ func TestDoctorReportsChecksAndExitCodes(t *testing.T) {
 	if ended, err = refusalFinding(os.ErrPermission); len(ended) > 0 || err == nil {
 		t.Errorf("%+v, %v", ended, err)
 	}
-	hindering := []DoctorFinding{{Severity: report.SeverityProblem, Text: "now"}}
-	for want, findings := range map[report.Code][]DoctorFinding{
+	hindering := []Finding{{Severity: report.SeverityProblem, Text: "now"}}
+	for want, findings := range map[report.Code][]Finding{
 		report.Success: warning, report.Refused: slices.Concat(warning, refusing), report.Failed: slices.Concat(refusing, hindering),
 	} {
-		if code := report.CodeOf(DoctorReport{Findings: findings}.Err()); code != want {
+		if code := report.CodeOf(Report{Findings: findings}.Err()); code != want {
 			t.Errorf("code %d, want %d", code, want)
 		}
 	}
@@ -99,7 +99,7 @@ func TestDoctorReportsChecksAndExitCodes(t *testing.T) {
 // Findings are sorted by severity, duplicates are removed, and texts of other
 // programs are made printable.
 func TestDoctorSortsFindings(t *testing.T) {
-	got := sortFindings([]DoctorFinding{
+	got := sortFindings([]Finding{
 		{Section: "a", Severity: report.SeverityOK, Text: "fine"},
 		{Section: "b", Severity: report.SeverityProblem, Text: "foreign", Refuses: true},
 		{Section: "c", Severity: report.SeverityWarning, Text: "it said \x1b[2Jpassword=hunter2"},
@@ -107,7 +107,7 @@ func TestDoctorSortsFindings(t *testing.T) {
 		{Section: "e", Severity: report.SeverityNote, Text: "note", Remedy: "a\nb"},
 		{Section: "f", Severity: report.SeverityProblem, Text: "last"},
 	})
-	want := []DoctorFinding{
+	want := []Finding{
 		{Section: "d", Severity: report.SeverityProblem, Text: "foreign"},
 		{Section: "f", Severity: report.SeverityProblem, Text: "last"},
 		{Section: "c", Severity: report.SeverityWarning, Text: "it said  [2Jpassword=***"},
@@ -125,21 +125,21 @@ func TestDoctorSectionsAreIndependent(t *testing.T) {
 	p := &diagnostics{Builder: &plan.Builder{Machine: &machine.Machine{}}}
 	forever := make(chan struct{})
 	t.Cleanup(func() { close(forever) }) // after the last test case
-	found := func() []DoctorFinding { return []DoctorFinding{{Severity: report.SeverityOK, Text: "half of it"}} }
+	found := func() []Finding { return []Finding{{Severity: report.SeverityOK, Text: "half of it"}} }
 	for name, test := range map[string]struct {
-		look func(context.Context, *diagnostics) ([]DoctorFinding, error)
+		look func(context.Context, *diagnostics) ([]Finding, error)
 		want []string
 	}{
-		"well": {func(context.Context, *diagnostics) ([]DoctorFinding, error) { return found(), nil }, []string{"ok: half of it"}},
-		"fails": {func(context.Context, *diagnostics) ([]DoctorFinding, error) {
+		"well": {func(context.Context, *diagnostics) ([]Finding, error) { return found(), nil }, []string{"ok: half of it"}},
+		"fails": {func(context.Context, *diagnostics) ([]Finding, error) {
 			return found(), report.Fail(report.Failed, "mend", "broken")
 		}, []string{"ok: half of it", "warning: could not be looked at: broken => mend"}},
-		"hangs": {func(context.Context, *diagnostics) ([]DoctorFinding, error) { <-forever; return nil, nil }, []string{"warning: looking at it took longer than 10ms, and was left"}},
-		"is patient": {func(ctx context.Context, _ *diagnostics) ([]DoctorFinding, error) {
+		"hangs": {func(context.Context, *diagnostics) ([]Finding, error) { <-forever; return nil, nil }, []string{"warning: looking at it took longer than 10ms, and was left"}},
+		"is patient": {func(ctx context.Context, _ *diagnostics) ([]Finding, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}, []string{"warning: could not be looked at: context canceled"}},
-		"may not": {func(context.Context, *diagnostics) ([]DoctorFinding, error) { return nil, os.ErrPermission }, []string{"note: not seen without root: permission denied => sudo hcp-node-agent doctor"}},
+		"may not": {func(context.Context, *diagnostics) ([]Finding, error) { return nil, os.ErrPermission }, []string{"note: not seen without root: permission denied => sudo hcp-node-agent doctor"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -167,8 +167,8 @@ func TestDoctorSectionsAreIndependent(t *testing.T) {
 // nothing.
 func TestDoctorRunsOnThisHost(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
-	examined := func() DoctorReport {
-		document, err := Doctor(t.Context(), DoctorOptions{Options: inputs.Options{Config: config.Defaults(), StateDir: dir}})
+	examined := func() Report {
+		document, err := Run(t.Context(), Options{Options: inputs.Options{Config: config.Defaults(), StateDir: dir}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +176,7 @@ func TestDoctorRunsOnThisHost(t *testing.T) {
 	}
 	document := examined()
 	has := func(part, text string) bool {
-		return slices.ContainsFunc(document.Findings, func(f DoctorFinding) bool { return f.Section == part && strings.Contains(f.Text, text) })
+		return slices.ContainsFunc(document.Findings, func(f Finding) bool { return f.Section == part && strings.Contains(f.Text, text) })
 	}
 	if document.Phase != "none" || !has("join", "has not joined") || !has("admission", "were skipped") || !has("host", "ignition server was not asked") || document.ExitCode != report.CodeOf(document.Err()) {
 		t.Errorf("%+v", document)
@@ -195,15 +195,15 @@ func TestDoctorRunsOnThisHost(t *testing.T) {
 }
 
 func TestDoctorText(t *testing.T) {
-	document := DoctorReport{
+	document := Report{
 		TypeMeta: report.Meta("DoctorReport"), Hostname: "worker-7", Phase: "joined",
-		Findings: []DoctorFinding{
+		Findings: []Finding{
 			{Section: "units", Severity: report.SeverityProblem, Text: "kubelet.service does not run (inactive)", Remedy: "systemctl start kubelet"},
 			{Section: "certificates", Severity: report.SeverityWarning, Text: "two lines\nof text", Remedy: "first\nsecond"},
 			{Section: "journal", Severity: report.SeverityWarning, Text: "another"},
 			{Section: "host", Severity: report.SeverityOK, Text: "18 checks"},
 		},
-		Bundle: &DoctorBundle{File: "/root/b.tar.gz", Manifest: bundle.Manifest{Files: []bundle.Entry{{Name: "a", Bytes: 1500}}}},
+		Bundle: &Bundle{File: "/root/b.tar.gz", Manifest: bundle.Manifest{Files: []bundle.Entry{{Name: "a", Bytes: 1500}}}},
 	}
 	const want = `  problem  units         kubelet.service does not run (inactive)
 systemctl start kubelet
@@ -222,7 +222,7 @@ worker-7: 1 problem, 2 warnings
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	out.Reset()
-	DoctorReport{Findings: document.Findings[3:]}.Print(&out)
+	Report{Findings: document.Findings[3:]}.Print(&out)
 	if out.String() != "  ok       host          18 checks\nthis host: all is well\n" {
 		t.Errorf("%q", out.String())
 	}
@@ -239,7 +239,7 @@ func TestDoctorRefusesToReplaceAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for file, want := range map[string]string{there: "is there already", filepath.Join(dir, "none", "b"): "is no directory", "-": "cannot be standard output"} {
-		document, err := Doctor(t.Context(), DoctorOptions{Options: inputs.Options{StateDir: dir}, Bundle: file})
+		document, err := Run(t.Context(), Options{Options: inputs.Options{StateDir: dir}, Bundle: file})
 		if report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), want) || len(document.Findings) > 0 {
 			t.Errorf("%s: %v, %d findings", file, err, len(document.Findings))
 		}
@@ -259,7 +259,7 @@ func TestDoctorRefusesToReplaceAFile(t *testing.T) {
 		return nil, false, os.WriteFile(late, []byte("theirs"), 0o600)
 	}
 	p := &diagnostics{Builder: &plan.Builder{Dir: filepath.Join(dir, "none"), Machine: &machine.Machine{Tree: g.tree}}}
-	if _, err := p.writeBundle(t.Context(), g, DoctorOptions{Bundle: late}, DoctorReport{}); report.CodeOf(err) != report.Usage {
+	if _, err := p.writeBundle(t.Context(), g, Options{Bundle: late}, Report{}); report.CodeOf(err) != report.Usage {
 		t.Errorf("over a file that came meanwhile: %v", err)
 	}
 	if content, err := os.ReadFile(late); err != nil || string(content) != "theirs" {

@@ -9,7 +9,7 @@ import (
 )
 
 // Print writes the report as text.
-func (r DoctorReport) Print(w io.Writer) {
+func (r Report) Print(w io.Writer) {
 	for _, finding := range r.Findings {
 		fmt.Fprintf(w, "  %-8s %-12s  %s\n", finding.Severity, finding.Section, indented(finding.Text))
 		for _, line := range finding.Remedy.Lines() {

@@ -38,7 +38,7 @@ type unitFacts struct {
 	Required map[string]bool // services that must be running
 }
 
-func inspectUnits(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
+func inspectUnits(ctx context.Context, p *diagnostics) ([]Finding, error) {
 	if p.Systemd == nil {
 		return nil, nil // a check of the host reports the reason
 	}
@@ -61,8 +61,8 @@ func inspectUnits(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) 
 	return facts.evaluate(), nil
 }
 
-func (f unitFacts) evaluate() []DoctorFinding {
-	var findings []DoctorFinding
+func (f unitFacts) evaluate() []Finding {
+	var findings []Finding
 	var run []string
 	if f.States[networkManagerUnit].Active == "active" {
 		run = append(run, networkManagerUnit)
@@ -79,22 +79,22 @@ func (f unitFacts) evaluate() []DoctorFinding {
 	}
 	for _, unit := range agentUnits() {
 		if f.States[unit.name].Active == "failed" {
-			findings = append(findings, DoctorFinding{
+			findings = append(findings, Finding{
 				Severity: report.SeverityWarning, Text: unit.name + " has failed: " + unit.means, Remedy: report.Remedy("journalctl -b -u " + unit.name),
 			})
 		}
 	}
 	if len(run) > 0 {
-		findings = append(findings, DoctorFinding{Severity: report.SeverityOK, Text: "running: " + strings.Join(run, ", ")})
+		findings = append(findings, Finding{Severity: report.SeverityOK, Text: "running: " + strings.Join(run, ", ")})
 	}
 	return findings
 }
 
 // notRunningFinding returns a finding about a unit that does not run but must.
-func notRunningFinding(name string, state systemd.UnitState) DoctorFinding {
+func notRunningFinding(name string, state systemd.UnitState) Finding {
 	failing := state.Result != "" && state.Result != "success"
 	short := strings.TrimSuffix(name, ".service")
-	finding := DoctorFinding{Severity: report.SeverityProblem, Remedy: report.Remedy("systemctl start " + short + " # why it ended: journalctl -b -u " + short)}
+	finding := Finding{Severity: report.SeverityProblem, Remedy: report.Remedy("systemctl start " + short + " # why it ended: journalctl -b -u " + short)}
 	switch {
 	case state.Load != "loaded":
 		finding.Text = name + " does not run: systemd says " + state.Load

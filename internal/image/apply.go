@@ -14,16 +14,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// ApplyDocument is the result of an apply.
-type ApplyDocument struct {
+// Document is the result of an apply.
+type Document struct {
 	report.TypeMeta
 	Root    string `json:"root"`
 	Entries int    `json:"entries"` // in the config: files, directories, links, units, users and groups
 	Changes int    `json:"changes"` // number of changes made, implied ones included; 0 if the tree already matched the config
 }
 
-// ApplyOptions configures Apply.
-type ApplyOptions struct {
+// Options configures Apply.
+type Options struct {
 	Config  string // path of the Ignition config or the user data, or "-" for standard input
 	Root    string // root directory of the image
 	Offline bool   // refuse a config that refers to remote resources
@@ -35,9 +35,9 @@ type ApplyOptions struct {
 // directory tree o.Root. It does not touch running services. On failure the tree is
 // restored to its previous state. After a kill the next apply to the same tree,
 // with any config, first rolls back the interrupted one.
-func Apply(ctx context.Context, o ApplyOptions) (ApplyDocument, error) {
-	document := ApplyDocument{TypeMeta: report.Meta("ApplyResult"), Root: o.Root}
-	content, err := inputs.ReadInput(o.Config, o.Stdin, "--config")
+func Apply(ctx context.Context, o Options) (Document, error) {
+	document := Document{TypeMeta: report.Meta("ApplyResult"), Root: o.Root}
+	content, err := inputs.ReadFile(o.Config, o.Stdin, "--config")
 	if err != nil {
 		return document, applyUsageError(err)
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-func applyTo(t *testing.T, root, config string) (ApplyDocument, error) {
+func applyTo(t *testing.T, root, config string) (Document, error) {
 	t.Helper()
-	return Apply(t.Context(), ApplyOptions{Config: "-", Root: root, Offline: true, Stdin: strings.NewReader(config)})
+	return Apply(t.Context(), Options{Config: "-", Root: root, Offline: true, Stdin: strings.NewReader(config)})
 }
 
 const (

@@ -27,7 +27,7 @@ func readOverrides(c config.Join, state joinstate.State, dir string, resume bool
 	}
 	var list []Override
 	for _, name := range c.IgnitionOverrides {
-		content, err := ReadInput(name, stdin, "--ignition-override")
+		content, err := ReadFile(name, stdin, "--ignition-override")
 		if err != nil {
 			return nil, err
 		}

@@ -44,7 +44,7 @@ func TestReadOverrides(t *testing.T) {
 			if err := joinstate.SaveFile(dir, joinstate.UserDataFile, flowtest.EncodeUserData(t, "kept.example.com", "clusters/kept", "22")); err != nil {
 				t.Fatal(err)
 			}
-			in, err := ReadInputs(test.config, test.state, dir, test.resume, strings.NewReader(firstOverride))
+			in, err := Read(test.config, test.state, dir, test.resume, strings.NewReader(firstOverride))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,7 +76,7 @@ func TestBadOverridesAreRefused(t *testing.T) {
 		"not even a dir": {[]string{t.TempDir()}, "--ignition-override"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := ReadInputs(config.Join{UserData: stub, IgnitionOverrides: test.names}, joinstate.State{}, t.TempDir(), false, strings.NewReader(firstOverride))
+			_, err := Read(config.Join{UserData: stub, IgnitionOverrides: test.names}, joinstate.State{}, t.TempDir(), false, strings.NewReader(firstOverride))
 			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Usage || report.RemedyOf(err) == "" {
 				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 			}

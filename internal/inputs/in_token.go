@@ -28,7 +28,7 @@ func readJoinToken(c config.Join, state joinstate.State, dir string, resume bool
 	if c.JoinToken == "" {
 		return nil, nil // most nodes have none
 	}
-	content, err := ReadInput(c.JoinToken, stdin, "--join-token")
+	content, err := ReadFile(c.JoinToken, stdin, "--join-token")
 	if err != nil {
 		return nil, err
 	}

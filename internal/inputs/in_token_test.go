@@ -63,7 +63,7 @@ func TestReadJoinToken(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			in, err := ReadInputs(test.config, test.state, dir, test.resume, strings.NewReader(test.stdin))
+			in, err := Read(test.config, test.state, dir, test.resume, strings.NewReader(test.stdin))
 			if test.want != "" {
 				if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != test.code || report.RemedyOf(err) == "" {
 					t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))

@@ -24,9 +24,9 @@ type Inputs struct {
 	NewUserData bool // the user data was given in this run, or the join that used it has finished
 }
 
-// ReadInputs reads the user data, the values that replace parts of it, the
+// Read reads the user data, the values that replace parts of it, the
 // approver's kubeconfig, the join token and the Ignition overrides.
-func ReadInputs(c config.Join, state joinstate.State, dir string, resume bool, stdin io.Reader) (Inputs, error) {
+func Read(c config.Join, state joinstate.State, dir string, resume bool, stdin io.Reader) (Inputs, error) {
 	var in Inputs
 	if err := checkStandardInput(c); err != nil {
 		return in, err
@@ -39,7 +39,7 @@ func ReadInputs(c config.Join, state joinstate.State, dir string, resume bool, s
 		return in, err
 	}
 	if c.ApproveWith != "" && !resume {
-		if in.Approver, err = ReadInput(c.ApproveWith, stdin, "--approve-with"); err != nil {
+		if in.Approver, err = ReadFile(c.ApproveWith, stdin, "--approve-with"); err != nil {
 			return in, err
 		}
 	}
@@ -51,7 +51,7 @@ func ReadInputs(c config.Join, state joinstate.State, dir string, resume bool, s
 		// Use the user data of the unfinished join. A finished join needs none.
 		raw, err = joinstate.LoadFile(dir, joinstate.UserDataFile)
 	case c.UserData != "":
-		raw, err = ReadInput(c.UserData, stdin, "--user-data")
+		raw, err = ReadFile(c.UserData, stdin, "--user-data")
 	}
 	if err != nil {
 		return in, err
@@ -106,17 +106,17 @@ func readUserDataValues(c config.Join) (ignition.Values, error) {
 	values := ignition.Values{Endpoint: c.Endpoint, NodePool: c.NodePool, Hash: c.ConfigHash}
 	var errs [2]error
 	if c.TokenFile != "" {
-		values.Token, errs[0] = ReadInput(c.TokenFile, nil, "--token-file")
+		values.Token, errs[0] = ReadFile(c.TokenFile, nil, "--token-file")
 	}
 	if c.CAFile != "" {
-		values.CA, errs[1] = ReadInput(c.CAFile, nil, "--ca-file")
+		values.CA, errs[1] = ReadFile(c.CAFile, nil, "--ca-file")
 	}
 	return values, errors.Join(errs[:]...)
 }
 
 const maxInputSize = 32 << 20 // 32 MiB; user data has about 2 kB, a payload about 500 kB
 
-func ReadInput(name string, stdin io.Reader, flag string) ([]byte, error) {
+func ReadFile(name string, stdin io.Reader, flag string) ([]byte, error) {
 	source := stdin
 	if name == "-" && stdin == nil {
 		return nil, UsageError("reading %s: it cannot be standard input; give a file", flag)

@@ -52,7 +52,7 @@ func TestReadInputs(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			in, err := ReadInputs(test.config, test.state, dir, test.resume, strings.NewReader(test.stdin))
+			in, err := Read(test.config, test.state, dir, test.resume, strings.NewReader(test.stdin))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,7 +97,7 @@ func TestReadInputsRefuses(t *testing.T) {
 		"endpoint without CA":  {config.Join{Endpoint: "a.example.com"}, nil, "which CA", "ca.crt"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := ReadInputs(test.config, joinstate.State{}, t.TempDir(), false, test.stdin)
+			_, err := Read(test.config, joinstate.State{}, t.TempDir(), false, test.stdin)
 			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Usage || !strings.Contains(report.RemedyOf(err), test.remedy) {
 				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 			}
@@ -106,7 +106,7 @@ func TestReadInputsRefuses(t *testing.T) {
 			}
 		})
 	}
-	_, err := ReadInputs(config.Join{UserData: "/gone/stub.ign"}, joinstate.State{}, t.TempDir(), false, nil)
+	_, err := Read(config.Join{UserData: "/gone/stub.ign"}, joinstate.State{}, t.TempDir(), false, nil)
 	if !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the cause is lost: %v", err)
 	}

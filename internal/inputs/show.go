@@ -12,7 +12,7 @@ func WithJoinToken(c config.Join, stdin io.Reader) (config.Join, error) {
 	if c.JoinToken == "" {
 		return c, nil
 	}
-	content, err := ReadInput(c.JoinToken, stdin, "--join-token")
+	content, err := ReadFile(c.JoinToken, stdin, "--join-token")
 	if err != nil {
 		return c, err
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// StateDir is the directory of the agent's persistent state, mode 0700.
-const StateDir = "/var/lib/hcp-node-agent"
+// Dir is the directory of the agent's persistent state, mode 0700.
+const Dir = "/var/lib/hcp-node-agent"
 
 // The files in StateDir. The user data and the payload are secrets, mode 0600.
 const (
@@ -68,8 +68,8 @@ func (s *State) SetSource(stub *ignition.UserData) {
 	s.NodePool, s.ConfigHash = stub.NodePool(), stub.ConfigHash()
 }
 
-// ReadState reads the state. A missing file yields the zero State and no error.
-func ReadState(dir string) (State, error) {
+// Read reads the state. A missing file yields the zero State and no error.
+func Read(dir string) (State, error) {
 	content, err := os.ReadFile(filepath.Join(dir, StateFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return State{}, nil
@@ -92,7 +92,7 @@ func SaveFile(dir, name string, content []byte) error {
 	return nil
 }
 
-func WriteState(dir string, state State) error {
+func Write(dir string, state State) error {
 	state.TypeMeta = report.Meta("JoinState")
 	content, err := json.MarshalIndent(state, "", "  ")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 func TestStateRoundTrip(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
-	if state, err := ReadState(dir); err != nil || state.Exists() {
+	if state, err := Read(dir); err != nil || state.Exists() {
 		t.Errorf("before the first join: %+v, %v", state, err)
 	}
 	want := State{
@@ -25,10 +25,10 @@ func TestStateRoundTrip(t *testing.T) {
 		APIServer: "https://api:6443", APIServerCA: []byte("PEM"), PayloadDigest: "ff", PayloadConfigHash: "aa", LastStep: "files",
 		Started: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC),
 	}
-	if err := WriteState(dir, want); err != nil {
+	if err := Write(dir, want); err != nil {
 		t.Fatal(err)
 	}
-	got, err := ReadState(dir)
+	got, err := Read(dir)
 	if err != nil || !got.Exists() || !got.Finished.IsZero() {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -53,7 +53,7 @@ func TestDamagedStateIsAnError(t *testing.T) {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if state, err := ReadState(dir); err == nil || !strings.Contains(err.Error(), name) {
+		if state, err := Read(dir); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%q was read as %+v, %v", content, state, err)
 		}
 	}

@@ -23,8 +23,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
-// LeaveDocument is the result of a leave.
-type LeaveDocument struct {
+// Document is the result of a leave.
+type Document struct {
 	report.TypeMeta
 	NodeName    string              `json:"nodeName,omitempty"`
 	Restored    int                 `json:"restored"`
@@ -43,7 +43,7 @@ type Flow struct {
 }
 
 // leaveSteps returns the steps of a leave in order.
-func leaveSteps(document *LeaveDocument, evict bool) []steps.Step[*Flow] {
+func leaveSteps(document *Document, evict bool) []steps.Step[*Flow] {
 	list := []steps.Step[*Flow]{
 		{Name: "drain", Description: "move the pods away", Run: drain},
 		{Name: "stop", Description: "stop kubelet and its containers", Run: stopNode},
@@ -56,8 +56,8 @@ func leaveSteps(document *LeaveDocument, evict bool) []steps.Step[*Flow] {
 	return list
 }
 
-// LeaveOptions configures Leave.
-type LeaveOptions struct {
+// Options configures Leave.
+type Options struct {
 	inputs.Options
 	Drain bool // drain the node first
 	Purge bool // also remove files that may not have been created by the cluster
@@ -65,14 +65,14 @@ type LeaveOptions struct {
 	AutoJoin autojoin.AutoJoin
 }
 
-// Leave restores the host to its state before the join.
-func Leave(ctx context.Context, options LeaveOptions) (LeaveDocument, error) {
-	document := LeaveDocument{TypeMeta: report.Meta("LeaveResult")}
-	m, _, err := machine.AcquireLock(ctx, options.StateDir, options.Sink, options.Service)
+// Run restores the host to its state before the join.
+func Run(ctx context.Context, options Options) (Document, error) {
+	document := Document{TypeMeta: report.Meta("LeaveResult")}
+	m, _, err := machine.Acquire(ctx, options.StateDir, options.Sink, options.Service)
 	if err != nil {
 		return document, err
 	}
-	state, err := joinstate.ReadState(options.StateDir)
+	state, err := joinstate.Read(options.StateDir)
 	defer m.Close()
 	if err != nil {
 		return document, err
@@ -101,7 +101,7 @@ func (l *Flow) Run(ctx context.Context, list []steps.Step[*Flow], firstBoot auto
 	report.Log{Sink: l.Sink}.Headline(l.headline())
 	if l.State.Exists() && l.State.Leaving.IsZero() {
 		l.State.Leaving = time.Now().UTC()
-		if err := joinstate.WriteState(l.Dir, l.State); err != nil {
+		if err := joinstate.Write(l.Dir, l.State); err != nil {
 			return err
 		}
 	}
@@ -192,7 +192,7 @@ func stopNode(ctx context.Context, l *Flow, log report.Log) (steps.Outcome, erro
 
 func unmountVolumes(ctx context.Context, l *Flow, _ report.Log) (steps.Outcome, error) {
 	var all []string
-	for _, dir := range slices.Concat(clusterdirs.ExternalDirs(), clusterdirs.PluginDirs(), []string{crio.StorageDir}) {
+	for _, dir := range slices.Concat(clusterdirs.External(), clusterdirs.Plugins(), []string{crio.StorageDir}) {
 		gone, err := kubelet.Unmount(ctx, l.Machine.Tree, dir)
 		if err != nil {
 			return steps.Outcome{}, err
@@ -206,7 +206,7 @@ func unmountVolumes(ctx context.Context, l *Flow, _ report.Log) (steps.Outcome, 
 }
 
 // undoStep returns the step that reverts all changes in the ledger.
-func undoStep(document *LeaveDocument) func(context.Context, *Flow, report.Log) (steps.Outcome, error) {
+func undoStep(document *Document) func(context.Context, *Flow, report.Log) (steps.Outcome, error) {
 	return func(ctx context.Context, l *Flow, log report.Log) (steps.Outcome, error) {
 		l.Machine.Bridge.Prepare(ovs.Migration{}, log, nil)
 		services, err := ignition.ClusterDNS(l.Machine.Tree)

@@ -48,7 +48,7 @@ func TestLeaveListsChangesNotRestored(t *testing.T) {
 func TestLeaveStepsWithoutDrain(t *testing.T) {
 	names := func(evict bool) []string {
 		var list []string
-		for _, step := range leaveSteps(&LeaveDocument{}, evict) {
+		for _, step := range leaveSteps(&Document{}, evict) {
 			if step.Description == "" || step.Run == nil {
 				t.Errorf("step %s says or does nothing", step.Name)
 			}

@@ -36,7 +36,7 @@ func (l *Flow) findAddedPaths(items []ledger.Item) ([]addedPaths, error) {
 			return nil, err
 		}
 		shared := item.Kind == ledger.SharedContents
-		if shared || slices.Contains(clusterdirs.PluginDirs(), item.Target) {
+		if shared || slices.Contains(clusterdirs.Plugins(), item.Target) {
 			came, err = l.onlyFiles(came)
 		} else {
 			came, err = l.topmost(item, came)
@@ -83,7 +83,7 @@ func (l *Flow) topmost(item ledger.Item, paths []string) ([]string, error) {
 
 // reportAddedPaths adds the paths that an undo removed or kept to the document. It
 // logs those that are relevant to an administrator.
-func (l *Flow) reportAddedPaths(document *LeaveDocument, found []addedPaths, log report.Log) error {
+func (l *Flow) reportAddedPaths(document *Document, found []addedPaths, log report.Log) error {
 	for _, added := range found {
 		var removed, kept []string
 		for _, p := range added.paths {
@@ -105,7 +105,7 @@ func (l *Flow) reportAddedPaths(document *LeaveDocument, found []addedPaths, log
 			})
 		}
 		document.Removed = append(document.Removed, removed...)
-		if len(removed) > 0 && !slices.Contains(clusterdirs.ExternalDirs(), added.dir) && added.dir != crio.StorageDir {
+		if len(removed) > 0 && !slices.Contains(clusterdirs.External(), added.dir) && added.dir != crio.StorageDir {
 			log.Note(fmt.Sprintf("removed from %s: %s", added.dir, report.AbbreviateList(removed)))
 		}
 		if len(kept) > 0 {

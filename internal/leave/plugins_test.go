@@ -39,17 +39,17 @@ func TestLeaveRemovesWhatTheNodeCreatedAndKeepsTheRest(t *testing.T) {
 			root := t.TempDir()
 			flowtest.WriteTree(t, root, before)
 			flowtest.NoError(t, os.MkdirAll(filepath.Join(root, "var/lib/kubelet"), 0o750)) // an RPM contains it
-			m := machinetest.OpenMachineIn(t, root)
+			m := machinetest.Open(t, root)
 			m.SharedContents.Purge = purge
 			var story flowtest.Events
 			l := &Flow{Machine: m, Sink: &story}
-			flowtest.NoError(t, clusterdirs.RecordSnapshots(t.Context(), m.Ledger, m.Tree, nil))
+			flowtest.NoError(t, clusterdirs.Record(t.Context(), m.Ledger, m.Tree, nil))
 			if drift, err := m.Ledger.Drift(t.Context()); err != nil || len(drift) > 0 {
 				t.Errorf("drift before anything changed: %v, %v", drift, err)
 			}
 			flowtest.WriteTree(t, root, since)
 
-			document := &LeaveDocument{}
+			document := &Document{}
 			_, err := undoStep(document)(t.Context(), l, report.Log{Sink: &story})
 			flowtest.NoError(t, err)
 			var left, kept []string

@@ -39,7 +39,7 @@ func TestTrustStoreFollowsTheCAsOfAJoinAndALeave(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
-			m := machinetest.OpenMachineIn(t, root)
+			m := machinetest.Open(t, root)
 			store := trustStore(t, root)
 			change := ledger.Change{Kind: ledger.File, Target: test.target, Desired: ledger.FileState([]byte(test.content), 0o644)}
 			files := []ledger.Change{change}
@@ -50,7 +50,7 @@ func TestTrustStoreFollowsTheCAsOfAJoinAndALeave(t *testing.T) {
 			if built := err == nil && strings.Contains(string(content), "CLUSTER CA"); built != test.built {
 				t.Errorf("the store has %q, %v", content, err)
 			}
-			_, err = undoStep(&LeaveDocument{})(t.Context(), &Flow{Machine: m, State: joinstate.State{Started: time.Now()}}, report.Log{})
+			_, err = undoStep(&Document{})(t.Context(), &Flow{Machine: m, State: joinstate.State{Started: time.Now()}}, report.Log{})
 			flowtest.NoError(t, err)
 			if content, err := os.ReadFile(store); err != nil || strings.Contains(string(content), "CLUSTER CA") {
 				t.Errorf("after the leave the store has %q, %v", content, err)

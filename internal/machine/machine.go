@@ -33,9 +33,9 @@ type Machine struct {
 	SharedContents *ledger.SharedDirSnapshot // also a driver of the ledger
 }
 
-// OpenMachine opens the running host. If write is true, it opens the ledger for
+// Open opens the running host. If write is true, it opens the ledger for
 // writing, which requires root and locks out other runs.
-func OpenMachine(ctx context.Context, stateDir string, write bool) (*Machine, error) {
+func Open(ctx context.Context, stateDir string, write bool) (*Machine, error) {
 	m, err := OpenWithoutLedger(ctx, stateDir)
 	if err != nil {
 		if m != nil {

@@ -17,14 +17,14 @@ type LockResult struct {
 	Stopped bool // stopped the service, which was joining
 }
 
-// AcquireLock opens the host for changes once no other run holds the lock. It stops
+// Acquire opens the host for changes once no other run holds the lock. It stops
 // the service if the service is joining, which may wait up to a day for inputs that
 // this run was given. It waits for any other run.
-func AcquireLock(ctx context.Context, stateDir string, sink report.Sink, service bool) (*Machine, LockResult, error) {
+func Acquire(ctx context.Context, stateDir string, sink report.Sink, service bool) (*Machine, LockResult, error) {
 	var t LockResult
 	log := report.Log{Sink: sink, Step: "begin"}
 	for {
-		m, err := OpenMachine(ctx, stateDir, true)
+		m, err := Open(ctx, stateDir, true)
 		switch {
 		case !errors.Is(err, ledger.ErrLocked):
 			return m, t, err

@@ -23,13 +23,13 @@ func TestAcquireLockWaits(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if _, _, err := AcquireLock(short, dir, nil, false); report.CodeOf(err) != report.Failed ||
+	if _, _, err := Acquire(short, dir, nil, false); report.CodeOf(err) != report.Failed ||
 		!strings.Contains(err.Error(), "another hcp-node-agent is changing this host") {
 		t.Errorf("with the time over: %v", err)
 	}
 
 	events := &eventRecorder{onEvent: func() { other.Close() }}
-	m, turn, err := AcquireLock(t.Context(), dir, events, false)
+	m, turn, err := Acquire(t.Context(), dir, events, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,17 +36,17 @@ type Builder struct {
 
 // OpenReadOnly prepares a run that changes nothing, as prepareJoin does for a join.
 func OpenReadOnly(ctx context.Context, options inputs.Options) (*Builder, error) {
-	state, err := joinstate.ReadState(options.StateDir)
+	state, err := joinstate.Read(options.StateDir)
 	if err != nil {
 		return nil, err
 	}
 	j := &Builder{Config: inputs.MergeSaved(options.Config, state), Dir: options.StateDir, Sink: options.Sink, State: state}
-	if j.Inputs, err = inputs.ReadInputs(options.Config, state, j.Dir, false, options.Stdin); err != nil {
+	if j.Inputs, err = inputs.Read(options.Config, state, j.Dir, false, options.Stdin); err != nil {
 		return nil, err
 	}
 	j.Config = inputs.MergeJoinToken(j.Config, j.Inputs.JoinToken)
 	j.State.SetSource(j.Inputs.UserData)
-	j.Machine, err = machine.OpenMachine(ctx, options.StateDir, false)
+	j.Machine, err = machine.Open(ctx, options.StateDir, false)
 	return j, err
 }
 

@@ -13,9 +13,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// PlanDocument lists the changes that a join would make. It contains digests
+// Document lists the changes that a join would make. It contains digests
 // instead of contents, and diffs with secrets masked if they were requested.
-type PlanDocument struct {
+type Document struct {
 	report.TypeMeta
 	NodeName     string          `json:"nodeName,omitempty"`
 	NodePool     string          `json:"nodePool,omitempty"`
@@ -29,12 +29,12 @@ type PlanDocument struct {
 }
 
 // Err returns nil: a plan has no outcome of its own.
-func (PlanDocument) Err() error { return nil }
+func (Document) Err() error { return nil }
 
-// Plan returns the changes that a join would make. It fetches the payload but
+// Show returns the changes that a join would make. It fetches the payload but
 // changes nothing, not even the agent's own state.
-func Plan(ctx context.Context, options inputs.Options) (PlanDocument, error) {
-	document := PlanDocument{TypeMeta: report.Meta("Plan")}
+func Show(ctx context.Context, options inputs.Options) (Document, error) {
+	document := Document{TypeMeta: report.Meta("Plan")}
 	j, err := OpenReadOnly(ctx, options)
 	if err != nil {
 		return document, err

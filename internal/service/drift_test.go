@@ -30,7 +30,7 @@ func TestDriftIsReportedByServiceAndStatus(t *testing.T) {
 	_, err = l.Apply(t.Context(), "files", []ledger.Change{{Kind: ledger.File, Target: made, Desired: want}})
 	flowtest.NoError(t, err)
 	flowtest.NoError(t, l.Close())
-	s := &nodeWatcher{RunOptions: RunOptions{Options: inputs.Options{StateDir: dir}}}
+	s := &nodeWatcher{Options: Options{Options: inputs.Options{StateDir: dir}}}
 	for _, step := range []struct {
 		content string
 		drift   bool
@@ -43,7 +43,7 @@ func TestDriftIsReportedByServiceAndStatus(t *testing.T) {
 		if step.drift && (found[0].Severity != report.SeverityWarning || !strings.Contains(found[0].Text, made) || found[0].Remedy == "") {
 			t.Errorf("%q: the service finds %+v", step.content, found[0])
 		}
-		document, err := status.Status(t.Context(), inputs.Options{StateDir: dir})
+		document, err := status.Get(t.Context(), inputs.Options{StateDir: dir})
 		flowtest.NoError(t, err)
 		err = document.Err()
 		code := report.Success

@@ -36,7 +36,7 @@ func (s *nodeWatcher) checkNode(ctx context.Context) ([]watch.Finding, error) {
 // checkDrift returns a finding if the host differs from the state that the join
 // created.
 func (s *nodeWatcher) checkDrift(ctx context.Context) ([]watch.Finding, error) {
-	m, err := machine.OpenMachine(ctx, s.StateDir, false)
+	m, err := machine.Open(ctx, s.StateDir, false)
 	if err != nil {
 		return nil, err
 	}

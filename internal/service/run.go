@@ -16,8 +16,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
 
-// RunOptions configures the service.
-type RunOptions struct {
+// Options configures the service.
+type Options struct {
 	inputs.Options
 	Version string // of the agent, for the metrics
 	Metrics string // output file for node_exporter's textfile collector; "" for none
@@ -28,8 +28,8 @@ type RunOptions struct {
 // Run runs the service. It resumes an unfinished join, or starts one with the files
 // of AutoJoin. Then it watches the node until ctx ends or the host has left the
 // cluster. After the join it does not change the host.
-func Run(ctx context.Context, options RunOptions) error {
-	state, err := joinstate.ReadState(options.StateDir)
+func Run(ctx context.Context, options Options) error {
+	state, err := joinstate.Read(options.StateDir)
 	if err != nil {
 		return err
 	}
@@ -40,12 +40,12 @@ func Run(ctx context.Context, options RunOptions) error {
 		if err := joinWithRetry(ctx, options); err != nil {
 			return err
 		}
-		if state, err = joinstate.ReadState(options.StateDir); err != nil {
+		if state, err = joinstate.Read(options.StateDir); err != nil {
 			return err
 		}
 	}
 	options.AutoJoin.RemoveAfterJoin(state, report.Log{Sink: options.Sink, Step: "watch"})
-	s := &nodeWatcher{RunOptions: options, state: state, kubeconfig: kubelet.KubeconfigPath, log: report.Log{Sink: options.Sink, Step: "watch"}}
+	s := &nodeWatcher{Options: options, state: state, kubeconfig: kubelet.KubeconfigPath, log: report.Log{Sink: options.Sink, Step: "watch"}}
 	if err := s.open(ctx); err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func Run(ctx context.Context, options RunOptions) error {
 }
 
 // joinWithRetry joins the host to the cluster, however long that takes.
-func joinWithRetry(ctx context.Context, options RunOptions) error {
+func joinWithRetry(ctx context.Context, options Options) error {
 	return retrier{
 		sink: options.Sink, try: options.tryJoin, fingerprint: options.AutoJoin.Fingerprint, wait: sleep.For, setStatus: report.SystemdNotifier{}.Status,
 	}.run(ctx)
@@ -69,8 +69,8 @@ func joinWithRetry(ctx context.Context, options RunOptions) error {
 
 // tryJoin attempts the join once. An administrator may have joined the host since
 // the last attempt.
-func (o RunOptions) tryJoin(ctx context.Context, sink report.Sink) error {
-	state, err := joinstate.ReadState(o.StateDir)
+func (o Options) tryJoin(ctx context.Context, sink report.Sink) error {
+	state, err := joinstate.Read(o.StateDir)
 	if err != nil || !state.Finished.IsZero() {
 		return err
 	}
@@ -94,7 +94,7 @@ func failedCheckFinding(err error) watch.Finding {
 // hasEnded reports whether the host has left the cluster or has joined again. The
 // next start of the service handles the new state.
 func (s *nodeWatcher) hasEnded() (bool, error) {
-	state, err := joinstate.ReadState(s.StateDir)
+	state, err := joinstate.Read(s.StateDir)
 	if err != nil {
 		return false, err
 	}

@@ -20,7 +20,7 @@ import (
 
 // nodeWatcher watches a node that has joined.
 type nodeWatcher struct {
-	RunOptions
+	Options
 	state     joinstate.State
 	log       report.Log
 	systemd   *systemd.Manager // nil if systemd is unreachable

@@ -21,12 +21,12 @@ func TestServiceDoesNotJoinDuringALeave(t *testing.T) {
 		dir := t.TempDir()
 		stub := flowtest.WriteFileWithTime(t, dir, "stub.ign", 0o600, time.Now().Add(time.Hour))
 		state := joinstate.State{Started: time.Now(), Finished: finished, LastStep: "identity", Leaving: time.Now()}
-		if err := joinstate.WriteState(dir, state); err != nil {
+		if err := joinstate.Write(dir, state); err != nil {
 			t.Fatal(err)
 		}
 		for name, run := range map[string]func() error{
 			"service": func() error {
-				return Run(t.Context(), RunOptions{Options: inputs.Options{StateDir: dir}, AutoJoin: autojoin.AutoJoin{Dir: dir}})
+				return Run(t.Context(), Options{Options: inputs.Options{StateDir: dir}, AutoJoin: autojoin.AutoJoin{Dir: dir}})
 			},
 			"join": func() error {
 				_, err := bootstrap.Join(t.Context(), inputs.Options{StateDir: dir, Config: config.Defaults()})

@@ -46,7 +46,7 @@ func TestServiceStatus(t *testing.T) {
 // After that, a repeated check must not suppress them.
 func TestServiceWritesMetricsOnceChecksAreComplete(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "metrics.prom")
-	s := &nodeWatcher{RunOptions: RunOptions{Metrics: file}, state: joinstate.State{NodeName: "worker-0"}}
+	s := &nodeWatcher{Options: Options{Metrics: file}, state: joinstate.State{NodeName: "worker-0"}}
 	written := func() bool {
 		err := os.Remove(file)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -63,7 +63,7 @@ func TestServiceWritesMetricsOnceChecksAreComplete(t *testing.T) {
 }
 
 func TestServiceMetrics(t *testing.T) {
-	s := &nodeWatcher{RunOptions: RunOptions{Version: "1.2"}, state: joinstate.State{NodeName: "worker-0", NodePool: "clusters/demo"}}
+	s := &nodeWatcher{Options: Options{Version: "1.2"}, state: joinstate.State{NodeName: "worker-0", NodePool: "clusters/demo"}}
 	var out bytes.Buffer
 	if err := report.WriteMetrics(&out, s.metrics(activeFindings(), time.Unix(1795290600, 0))); err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestServiceMetrics(t *testing.T) {
 // A host that has not joined has nothing to watch. Retries do not change that, so
 // systemd must not restart the unit.
 func TestRunNeedsAJoin(t *testing.T) {
-	err := Run(t.Context(), RunOptions{Options: inputs.Options{StateDir: t.TempDir()}})
+	err := Run(t.Context(), Options{Options: inputs.Options{StateDir: t.TempDir()}})
 	if report.CodeOf(err) != report.Usage || !strings.Contains(report.RemedyOf(err), "join --user-data") {
 		t.Errorf("%v (%d)", err, report.CodeOf(err))
 	}
@@ -102,7 +102,7 @@ func TestRunNeedsAJoin(t *testing.T) {
 func TestServiceHasEnded(t *testing.T) {
 	dir := t.TempDir()
 	joined := joinstate.State{Started: time.Unix(1, 0), Finished: time.Unix(2, 0), NodeName: "worker-0", APIServer: "https://api.example.com:6443"}
-	s := &nodeWatcher{RunOptions: RunOptions{Options: inputs.Options{StateDir: dir}}, state: joined}
+	s := &nodeWatcher{Options: Options{Options: inputs.Options{StateDir: dir}}, state: joined}
 	check := func(when string, over, failed bool) {
 		t.Helper()
 		if got, err := s.hasEnded(); got != over || (err != nil) != failed {
@@ -111,7 +111,7 @@ func TestServiceHasEnded(t *testing.T) {
 	}
 	write := func(state joinstate.State) {
 		t.Helper()
-		if err := joinstate.WriteState(dir, state); err != nil {
+		if err := joinstate.Write(dir, state); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// StatusDocument describes the state of the node.
-type StatusDocument struct {
+// Document describes the state of the node.
+type Document struct {
 	report.TypeMeta
 	Phase   string                       `json:"phase"` // none, joining, joined, leaving
 	State   joinstate.State              `json:"state"`
@@ -33,16 +33,16 @@ func statusUnits() []string {
 	return []string{"NetworkManager.service", "openvswitch.service", "crio.service", kubelet.UnitName, ovs.NodeIPUnit}
 }
 
-// Status gathers the state of the node. It fails if the state cannot be read. Drift
+// Get gathers the state of the node. It fails if the state cannot be read. Drift
 // is in the document and in its Err.
-func Status(ctx context.Context, options inputs.Options) (StatusDocument, error) {
-	document := StatusDocument{TypeMeta: report.Meta("Status"), Phase: "none", Units: map[string]systemd.UnitState{}}
-	state, err := joinstate.ReadState(options.StateDir)
+func Get(ctx context.Context, options inputs.Options) (Document, error) {
+	document := Document{TypeMeta: report.Meta("Status"), Phase: "none", Units: map[string]systemd.UnitState{}}
+	state, err := joinstate.Read(options.StateDir)
 	if err != nil {
 		return document, err
 	}
 	document.State, document.Phase = state, state.Phase()
-	m, err := machine.OpenMachine(ctx, options.StateDir, false)
+	m, err := machine.Open(ctx, options.StateDir, false)
 	if err != nil {
 		return document, err
 	}
@@ -74,7 +74,7 @@ func Status(ctx context.Context, options inputs.Options) (StatusDocument, error)
 
 // Err returns a failure with the code DriftFound if the host differs from the state
 // that the join created, else nil.
-func (d StatusDocument) Err() error {
+func (d Document) Err() error {
 	if len(d.Drift) == 0 {
 		return nil
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 )
 
-// OpenMachineIn returns a host below root with a ledger of its own, which the test
+// Open returns a host below root with a ledger of its own, which the test
 // closes.
-func OpenMachineIn(t *testing.T, root string) *machine.Machine {
+func Open(t *testing.T, root string) *machine.Machine {
 	t.Helper()
 	tree, err := hostfs.OpenTree(root)
 	flowtest.NoError(t, err)

@@ -44,7 +44,7 @@ func TestBridgeConsumersAndBoots(t *testing.T) {
 
 	checkContains(t, runAgent(ctx, t, report.Success, "plan").Stdout, "nothing is left to do", "br-ex is there already, with eth0 in it")
 	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "ports ", "eth0 (system)", "MTU 1500, node IP 192.0.2.", "NetworkManager profile ovs-if-br-ex is activated, in /etc/", "eth0 was moved on ", "; gap ")
-	var status status.StatusDocument
+	var status status.Document
 	must(t, json.Unmarshal([]byte(runAgent(ctx, t, report.Success, "status --output json").Stdout), &status))
 	if b := status.Bridge; b == nil || b.Record == nil || b.Record.Outage == nil || b.Record.Uplink != "eth0" || b.Profile == nil || len(b.Ports) < 2 || len(b.NodeIPs) == 0 {
 		t.Errorf("status of br-ex: %+v", b)

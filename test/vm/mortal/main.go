@@ -54,7 +54,7 @@ func main() {
 	switch {
 	case err != nil:
 	case *leaves:
-		_, err = leave.Leave(ctx, leave.LeaveOptions{Options: inputs.Options{StateDir: joinstate.StateDir, Sink: of}})
+		_, err = leave.Run(ctx, leave.Options{Options: inputs.Options{StateDir: joinstate.Dir, Sink: of}})
 	default:
 		err = migrate(ctx, flags, of)
 	}
@@ -71,7 +71,7 @@ func migrate(ctx context.Context, flags *pflag.FlagSet, of faultSink) error {
 		return err
 	}
 	_, err = bootstrap.RunOnly(ctx, inputs.Options{
-		Config: join, StateDir: joinstate.StateDir, Sink: of,
+		Config: join, StateDir: joinstate.Dir, Sink: of,
 	}, []string{"network"})
 	return err
 }
