@@ -12,7 +12,7 @@ import (
 // Install installs packages, by name or as name-version*, with their
 // dependencies. Signatures are always checked, even in a repository with
 // gpgcheck=0: a value for all repositories on the command line wins. comment is
-// stored in dnf's history. Install calls tell for each line that dnf prints.
+// stored in dnf's history. Install calls logLine for each line that dnf prints.
 // When ctx ends, dnf is interrupted; it finishes a running transaction.
 //
 // The error contains dnf's own messages (see Error).

@@ -5,6 +5,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -26,7 +27,7 @@ func run(args []string) error {
 	case len(args) == 2 && args[0] == "get":
 		return get(args[1])
 	}
-	return fmt.Errorf("usage: workload [serve] | workload get URL")
+	return errors.New("usage: workload [serve] | workload get URL")
 }
 
 func serve() error {
