@@ -80,7 +80,7 @@ func TestTokenCreate(t *testing.T) {
 		}
 	}
 	again := runCommandLine(t, "", "token", "create", "--node", "worker-7", "--kubeconfig", config, "--output-dir", dir)
-	if after, err := os.ReadFile(tokenPath); again.Code != report.Usage || !strings.Contains(again.Err, tokenPath+" is there already") || err != nil || string(after) != string(content) {
+	if after, err := os.ReadFile(tokenPath); again.Code != report.Usage || !strings.Contains(again.Err, tokenPath+" exists already") || err != nil || string(after) != string(content) {
 		t.Errorf("over an existing one: code %d, %s", again.Code, again.Err)
 	}
 }
