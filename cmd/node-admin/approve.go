@@ -50,7 +50,8 @@ rights that approve needs).`,
 	var o approveOptions
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&o.enrollmentDir, "enrollments", "", "`DIR` with NAME.enrollment files; it is read again when it changes")
+	flags.StringVar(&o.enrollmentDir, "enrollments", "",
+		"`DIR` with NAME.enrollment files; it is read again when it changes")
 	flags.BoolVar(&o.watch, "watch", false, "approve new CSRs until stopped")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the hosted cluster, or - for standard input")
 	flags.StringVar(&o.node, "node", "", "`NAME` of the one node to approve")

@@ -40,7 +40,7 @@ func TestApproveRejectsInvalidFlags(t *testing.T) {
 		"--node a --address x --kubeconfig " + config:                                                              "\"x\" is not an IP address",
 		"--node a --fingerprint " + fingerprint + " --kubeconfig " + writeTestFile(t, dir, "noca", kubeconfig("")): "kubeconfig",
 	} {
-		got := runCommandLine(t, "", append([]string{"approve"}, strings.Fields(line)...)...)
+		got := runCommandLine(t, append([]string{"approve"}, strings.Fields(line)...)...)
 		if got.Code != report.Usage || got.Out != "" || !strings.HasPrefix(got.Err, "hcp-node-admin approve: ") || !strings.Contains(got.Err, want) {
 			t.Errorf("%s: code %d, %s%s, want %q", line, got.Code, got.Out, got.Err, want)
 		}

@@ -33,9 +33,9 @@ func admin() clitest.Program {
 	}
 }
 
-func runCommandLine(t *testing.T, stdin string, args ...string) clitest.Result {
+func runCommandLine(t *testing.T, args ...string) clitest.Result {
 	t.Helper()
-	return admin().Exec(t, stdin, args...)
+	return admin().Exec(t, "", args...)
 }
 
 func TestInvalidCommandLines(t *testing.T) {

@@ -93,7 +93,8 @@ func (o tokenOptions) create(document *tokensDocument) error {
 	for _, node := range nodes {
 		for _, suffix := range []string{enrollment.TokenSuffix, enrollment.EnrollmentSuffix} {
 			if path := filepath.Join(o.dir, node.name+suffix); exists(path) {
-				return tokenUsageError("%s is there already, and nothing is written over it: move it away, or give another --output-dir", path)
+				return tokenUsageError(
+					"%s exists already, and nothing is written over it: move it away, or give another --output-dir", path)
 			}
 		}
 	}

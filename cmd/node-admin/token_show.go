@@ -37,12 +37,14 @@ func newTokenShowCommand(p *cli.Printer) *cobra.Command {
 func readTokenSummary(path string) (enrollment.Summary, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return enrollment.Summary{}, report.Fail(report.Usage, "hcp-node-admin token show --help", "reading the file: %w", err)
+		return enrollment.Summary{}, report.Fail(report.Usage, "hcp-node-admin token show --help",
+			"reading the file: %w", err)
 	}
 	shown, err := enrollment.ParseSummary(content, time.Now())
 	if err != nil {
 		return shown, report.Fail(report.Usage,
-			"hcp-node-admin token create --node NAME --kubeconfig FILE # makes a join token and its enrollment", "%s: %w", path, err)
+			"hcp-node-admin token create --node NAME --kubeconfig FILE # creates a join token and its enrollment",
+			"%s: %w", path, err)
 	}
 	return shown, nil
 }

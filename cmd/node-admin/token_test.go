@@ -44,7 +44,7 @@ func TestTokenCreate(t *testing.T) {
 		t.Fatal(err)
 	}
 	stubFile := writeTestFile(t, dir, "stub.ign", string(stubContent))
-	got := runCommandLine(t, "", "token", "create", "--node", "worker-7", "--address", "192.0.2.7", "--address", "2001:db8::7", "--kubeconfig", config,
+	got := runCommandLine(t, "token", "create", "--node", "worker-7", "--address", "192.0.2.7", "--address", "2001:db8::7", "--kubeconfig", config,
 		"--label", "rack=r1", "--taint", "dedicated=gpu:NoSchedule", "--embed-stub", stubFile, "--output-dir", dir)
 	tokenPath, enrollmentPath := filepath.Join(dir, "worker-7.token"), filepath.Join(dir, "worker-7.enrollment")
 	if got.Code != report.Success || got.Err != "" {
@@ -68,7 +68,7 @@ func TestTokenCreate(t *testing.T) {
 	}
 	for _, path := range []string{tokenPath, enrollmentPath} {
 		for _, output := range []string{"text", "json"} {
-			shown := runCommandLine(t, "", "token", "show", path, "-o", output)
+			shown := runCommandLine(t, "token", "show", path, "-o", output)
 			if shown.Code != report.Success || !strings.Contains(shown.Out, made.ID) || !strings.Contains(shown.Out, made.Summarize(time.Now()).Fingerprint) || !strings.Contains(shown.Out, "worker-7") {
 				t.Errorf("show %s: code %d\n%s%s", path, shown.Code, shown.Out, shown.Err)
 			}
@@ -79,8 +79,8 @@ func TestTokenCreate(t *testing.T) {
 			}
 		}
 	}
-	again := runCommandLine(t, "", "token", "create", "--node", "worker-7", "--kubeconfig", config, "--output-dir", dir)
-	if after, err := os.ReadFile(tokenPath); again.Code != report.Usage || !strings.Contains(again.Err, tokenPath+" is there already") || err != nil || string(after) != string(content) {
+	again := runCommandLine(t, "token", "create", "--node", "worker-7", "--kubeconfig", config, "--output-dir", dir)
+	if after, err := os.ReadFile(tokenPath); again.Code != report.Usage || !strings.Contains(again.Err, tokenPath+" exists already") || err != nil || string(after) != string(content) {
 		t.Errorf("over an existing one: code %d, %s", again.Code, again.Err)
 	}
 }
@@ -89,7 +89,7 @@ func TestTokensForSeveralNodes(t *testing.T) {
 	dir := t.TempDir()
 	ca := writeTestFile(t, dir, "ca.crt", string(certtest.NewCA(t, "ca").PEM))
 	nodes := writeTestFile(t, dir, "nodes", "# the first rack\nworker-1 192.0.2.1 2001:db8::1\n\nworker-2   # by hand\n")
-	got := runCommandLine(t, "", "token", "create", "--nodes", nodes, "--node", "worker-3", "--ca", ca, "--expires", "72h", "--output-dir", dir, "-o", "json")
+	got := runCommandLine(t, "token", "create", "--nodes", nodes, "--node", "worker-3", "--ca", ca, "--expires", "72h", "--output-dir", dir, "-o", "json")
 	document := clitest.DecodeDocument(t, got.Out)
 	list, _ := document["joinTokens"].([]any)
 	if got.Code != report.Success || document["kind"] != "JoinTokens" || len(list) != 3 {
@@ -134,7 +134,7 @@ func TestTokenCreateRejectsInvalidFlags(t *testing.T) {
 		if !strings.Contains(line, "--output-dir") {
 			args = append(args, "--output-dir", dir)
 		}
-		got := runCommandLine(t, "", args...)
+		got := runCommandLine(t, args...)
 		if got.Code == report.Success || !strings.Contains(got.Err, want) {
 			t.Errorf("%s: code %d, %s, want %q", line, got.Code, got.Err, want)
 		}
@@ -149,7 +149,7 @@ func TestTokenCreateCreatesTheDirectory(t *testing.T) {
 	dir := t.TempDir()
 	ca := writeTestFile(t, dir, "ca.crt", string(certtest.NewCA(t, "ca").PEM))
 	out := filepath.Join(dir, "new", "tokens")
-	got := runCommandLine(t, "", "token", "create", "--node", "worker-7", "--ca", ca, "--output-dir", out)
+	got := runCommandLine(t, "token", "create", "--node", "worker-7", "--ca", ca, "--output-dir", out)
 	if got.Code != report.Success || !exists(filepath.Join(out, "worker-7.token")) || !exists(filepath.Join(out, "worker-7.enrollment")) {
 		t.Fatalf("code %d, %s", got.Code, got.Err)
 	}
@@ -157,7 +157,7 @@ func TestTokenCreateCreatesTheDirectory(t *testing.T) {
 		t.Errorf("the directory has the mode %v, %v", info.Mode(), err)
 	}
 	bad := filepath.Join(dir, "bad")
-	if got := runCommandLine(t, "", "token", "create", "--node", "Bad_Name", "--ca", ca, "--output-dir", bad); got.Code != report.Usage || exists(bad) {
+	if got := runCommandLine(t, "token", "create", "--node", "Bad_Name", "--ca", ca, "--output-dir", bad); got.Code != report.Usage || exists(bad) {
 		t.Errorf("with a bad name: code %d, %s; the directory exists: %t", got.Code, got.Err, exists(bad))
 	}
 }

@@ -33,6 +33,7 @@ func connect(kubeconfig []byte) (connection, error) {
 		// An enrollment is valid for one cluster, which is identified by its CA.
 		return connection{}, report.Fail(report.Usage, caRemedy, "the approver's kubeconfig does not say which CA the cluster has: %w", err)
 	}
+	config.UserAgent = "hcp-node-admin"
 	config.Wrap(func(base http.RoundTripper) http.RoundTripper { return limitedTransport{base} })
 	client, err := kube.NewClient(config)
 	if err != nil {

@@ -12,7 +12,7 @@
 //
 //	apiVersion: rbac.authorization.k8s.io/v1
 //	kind: ClusterRole
-//	metadata: {name: hcp-node-admin-approver}
+//	metadata: {name: hcp-node-agent-approve-own}
 //	rules:
 //	- apiGroups: [certificates.k8s.io]
 //	  resources: [certificatesigningrequests]

@@ -140,7 +140,8 @@ func manUsage(c *cobra.Command, flag *pflag.Flag, addition func(*cobra.Command, 
 
 // writeReference writes the reference in Markdown.
 func writeReference(w io.Writer, root *cobra.Command, docs Docs) error {
-	fmt.Fprintf(w, "# Reference of %s\n\nGenerated from the program's commands by `make docs`; a test fails if it is stale. "+
+	fmt.Fprintf(w, "# Reference of %s\n\n"+
+		"Generated from the program's commands by `make docs`; a test fails if it is stale. "+
 		"The man pages have the same content.\n\n", root.Name())
 	link := func(file string) string {
 		return "#" + strings.ReplaceAll(strings.TrimSuffix(file, ".md"), "_", "-")

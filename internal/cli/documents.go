@@ -32,7 +32,8 @@ func CommonDocuments() []DocumentKind {
 func (d DocumentKind) Schema() schema.Schema {
 	s := schema.Of("urn:"+report.APIVersion+":"+d.Kind, d.Title, d.Parts...)
 	properties, _ := s["properties"].(map[string]any)
-	properties["apiVersion"], properties["kind"] = schema.Schema{"const": report.APIVersion}, schema.Schema{"const": d.Kind}
+	properties["apiVersion"] = schema.Schema{"const": report.APIVersion}
+	properties["kind"] = schema.Schema{"const": d.Kind}
 	return s
 }
 

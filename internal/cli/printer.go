@@ -19,17 +19,16 @@ import (
 // output with the progress as text on standard error.
 type Printer struct {
 	Streams
-	Program Program
-
-	output, logFormat *string // flags
-	verbose           *bool   // flag
-
+	Program      Program
 	JSON         bool
-	Sink         report.Sink  // nil until the command line is parsed
-	text         *report.Text // nil if progress goes to a log
+	Sink         report.Sink // nil until the command line is parsed
 	Recorder     *report.Recorder
 	StepReported bool // the failure was already printed for a step
 	Printed      bool // the JSON document was printed
+
+	output, logFormat *string      // flags
+	verbose           *bool        // flag
+	text              *report.Text // nil if progress goes to a log
 }
 
 // BindFlags binds the flags that all commands have.
@@ -75,7 +74,7 @@ func (p *Printer) log() report.Sink {
 	case "json":
 		return &report.Slog{Handler: slog.NewJSONHandler(p.Err, &slog.HandlerOptions{Level: level})}
 	case "journal":
-		return &report.Slog{Handler: report.Journal{Level: level, Send: journal.Send}}
+		return &report.Slog{Handler: report.Journal{Level: level, Identifier: p.Program.Name, Send: journal.Send}}
 	}
 	return nil
 }
@@ -146,7 +145,12 @@ func (p *Printer) Failure(path string, err error) {
 	}
 	if p.text == nil {
 		message := strings.TrimPrefix(path, p.Program.Name+" ") + ": " + err.Error()
-		p.Sink.Emit(report.Event{Time: time.Now(), Kind: report.CommandFailed, Message: message, Remedy: report.RemedyOf(err)})
+		p.Sink.Emit(report.Event{
+			Time:    time.Now(),
+			Kind:    report.CommandFailed,
+			Message: message,
+			Remedy:  report.RemedyOf(err),
+		})
 		return
 	}
 	fmt.Fprintf(p.Err, "%s: %v\n", path, err)

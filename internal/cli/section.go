@@ -56,7 +56,8 @@ func OutputVariables() [][]string {
 	return [][]string{
 		{"NO_COLOR", "if not empty, output on a terminal has no colors"},
 		{"TERM", "with the value dumb, lines on a terminal are not rewritten"},
-		{"JOURNAL_STREAM", "set by systemd if output goes to the journal: progress is logged there with fields, see --log-format"},
+		{"JOURNAL_STREAM", "set by systemd if output goes to the journal: progress is logged there with fields, " +
+			"see --log-format"},
 		{"NOTIFY_SOCKET", "set by systemd for services of Type=notify: receives readiness, watchdog and status"},
 	}
 }

@@ -1,4 +1,4 @@
-// Package join token implements join tokens, with which a node joins a cluster without manual
+// Package enrollment implements join tokens, with which a node joins a cluster without manual
 // approval. Each token has two files.
 //
 // The token file is for the host. It holds an Ed25519 private key and is therefore a secret. The

@@ -4,6 +4,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -41,10 +42,11 @@ type Client struct {
 }
 
 // NewClient returns a client for the cluster of config. It does not modify
-// config and sends no request.
+// config and sends no request. Without a user agent in config, requests name
+// hcp-node-agent.
 func NewClient(config *rest.Config) (*Client, error) {
 	config = rest.CopyConfig(config)
-	config.UserAgent = "hcp-node-agent"
+	config.UserAgent = cmp.Or(config.UserAgent, "hcp-node-agent")
 	config.WarningHandler = rest.NoWarnings{} // the default handler prints to standard error
 	config.QPS = -1                           // clients back off themselves; the error of a limiter would hide the server's
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()

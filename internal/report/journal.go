@@ -16,7 +16,8 @@ import (
 //	journalctl -u hcp-node-agent STEP=identity
 //	journalctl -u hcp-node-agent -p warning
 type Journal struct {
-	Level slog.Level
+	Level      slog.Level
+	Identifier string // name of the program
 	// Send is usually journal.Send.
 	Send func(message string, priority journal.Priority, fields map[string]string) error
 
@@ -28,7 +29,7 @@ func (j Journal) Enabled(_ context.Context, level slog.Level) bool { return leve
 
 // Handle writes one record.
 func (j Journal) Handle(_ context.Context, record slog.Record) error {
-	fields := map[string]string{"SYSLOG_IDENTIFIER": "hcp-node-agent"}
+	fields := map[string]string{"SYSLOG_IDENTIFIER": j.Identifier}
 	maps.Copy(fields, j.fields)
 	record.Attrs(func(attr slog.Attr) bool {
 		fields[journalField(attr.Key)] = attrText(attr.Value)

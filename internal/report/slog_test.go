@@ -36,7 +36,7 @@ func TestJournal(t *testing.T) {
 			got = append(got, journalEntry{message, priority, fields})
 			return errors.New("a log that cannot be written is no reason to stop")
 		}
-		emitSamples(&Slog{Handler: Journal{Level: level, Send: send}})
+		emitSamples(&Slog{Handler: Journal{Level: level, Identifier: "hcp-node-agent", Send: send}})
 		fields := func(pairs ...string) map[string]string {
 			m := map[string]string{"SYSLOG_IDENTIFIER": "hcp-node-agent"}
 			for i := 0; i < len(pairs); i += 2 {
@@ -67,7 +67,7 @@ func TestJournal(t *testing.T) {
 // Records of other packages are written by the same handler.
 func TestJournalWritesOtherRecords(t *testing.T) {
 	var got journalEntry
-	log := slog.New(Journal{Send: func(message string, priority journal.Priority, fields map[string]string) error {
+	log := slog.New(Journal{Identifier: "hcp-node-agent", Send: func(message string, priority journal.Priority, fields map[string]string) error {
 		got = journalEntry{message, priority, fields}
 		return nil
 	}})

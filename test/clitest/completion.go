@@ -88,7 +88,9 @@ func (p Program) checkOnTerminal(t *testing.T, command *exec.Cmd, begin, key str
 			t.Errorf("%q: the line became %q", line, got)
 			continue
 		}
-		options := slices.DeleteFunc(got[len(before):], func(word string) bool { return line == "" && strings.HasPrefix(word, "--") })
+		options := slices.DeleteFunc(got[len(before):], func(word string) bool {
+			return line == "" && strings.HasPrefix(word, "--")
+		})
 		slices.Sort(options)
 		if len(want) == 0 && len(options) == 0 {
 			continue
@@ -130,7 +132,8 @@ func (p Program) CheckCompletionInFish(t *testing.T, completions Completions) {
 	lines := maps.Clone(completions.InAllShells)
 	maps.Copy(lines, completions.InFish)
 	for line, want := range lines {
-		command := exec.CommandContext(t.Context(), "fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]", script, p.Name+" "+line)
+		command := exec.CommandContext(t.Context(), "fish", "--no-config", "-c",
+			"source $argv[1]; complete -C $argv[2]", script, p.Name+" "+line)
 		command.Dir, command.Env = dir, environment
 		out, err := command.CombinedOutput()
 		if err != nil {

@@ -29,8 +29,11 @@ func (p Program) CheckManPages(t *testing.T, further int) {
 	if all := cli.AvailableCommands(p.Root()); err != nil || len(pages) != len(all)+further {
 		t.Fatalf("there are %d pages of %d commands, %v", len(pages), len(all), err)
 	}
-	for _, checker := range [][]string{{"groff", "-ww", "-mandoc", "-Tutf8", "-z"}, {"mandoc", "-T", "lint", "-W", "warning"}} {
-		command := exec.CommandContext(t.Context(), checker[0], append(checker[1:], pages...)...) //nolint:gosec // the two above
+	for _, checker := range [][]string{
+		{"groff", "-ww", "-mandoc", "-Tutf8", "-z"},
+		{"mandoc", "-T", "lint", "-W", "warning"},
+	} {
+		command := exec.CommandContext(t.Context(), checker[0], append(checker[1:], pages...)...)
 		out, err := command.CombinedOutput()
 		if err != nil || len(out) > 0 {
 			t.Errorf("%s: %v (make deps installs what tests need)\n%s", checker[0], err, out)

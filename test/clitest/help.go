@@ -58,7 +58,8 @@ func (p Program) CheckHelpOfEveryCommand(t *testing.T) {
 		t.Run(c.CommandPath(), func(t *testing.T) {
 			got := p.Exec(t, "", append(strings.Fields(c.CommandPath())[1:], "--help")...)
 			about := cmp.Or(c.Long, c.Short)
-			if got.Code != report.Success || got.Err != "" || !strings.HasPrefix(got.Out, strings.TrimSpace(about)+"\n\nUsage:\n  "+c.CommandPath()) {
+			begin := strings.TrimSpace(about) + "\n\nUsage:\n  " + c.CommandPath()
+			if got.Code != report.Success || got.Err != "" || !strings.HasPrefix(got.Out, begin) {
 				t.Errorf("code %d, %s%s", got.Code, got.Out, got.Err)
 			}
 			c.Flags().VisitAll(func(flag *pflag.Flag) {
