@@ -6,16 +6,16 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // certificateFacts contains the facts about kubelet's certificates.
 type certificateFacts struct {
-	Client, Serving       *kubelet.Certificate // nil if there is none
-	RequiresClient        bool                 // a client certificate must exist
-	Foreign               error                // nil if kubelet's identity is this node's
-	Fits                  kubelet.State        // state of the serving certificate
+	Client, Serving       *identity.Certificate // nil if there is none
+	RequiresClient        bool                  // a client certificate must exist
+	Foreign               error                 // nil if kubelet's identity is this node's
+	Fits                  identity.State        // state of the serving certificate
 	Now                   time.Time
 	clientErr, servingErr error
 }
@@ -25,13 +25,13 @@ func inspectCertificates(ctx context.Context, p *diagnostics) ([]DoctorFinding, 
 		return nil, nil
 	}
 	f := certificateFacts{RequiresClient: p.state.hasCompleted("identity"), Now: p.now}
-	f.Client, f.clientErr = kubelet.ReadCertificate(kubelet.ClientCertificatePath(kubelet.PKIDirectory))
-	f.Serving, f.servingErr = kubelet.ReadCertificate(kubelet.ServingCertificatePath(kubelet.PKIDirectory))
+	f.Client, f.clientErr = identity.ReadCertificate(identity.ClientCertificatePath(identity.PKIDirectory))
+	f.Serving, f.servingErr = identity.ReadCertificate(identity.ServingCertificatePath(identity.PKIDirectory))
 	if p.state.APIServer != "" && p.facts.Root {
 		_, f.Foreign = p.identityFor(nil).Check(ctx)
 	}
 	addresses, err := hostAddresses()
-	f.Fits = (&kubelet.Serving{Node: &kubelet.Node{Name: p.name}, Dir: kubelet.PKIDirectory, Addresses: addresses}).Check()
+	f.Fits = (&identity.Serving{NodeName: p.name, Dir: identity.PKIDirectory, Addresses: addresses}).Check()
 	for _, unread := range []error{f.clientErr, f.servingErr} {
 		if err == nil {
 			err = unread
@@ -42,9 +42,9 @@ func inspectCertificates(ctx context.Context, p *diagnostics) ([]DoctorFinding, 
 
 // identityFor returns the identity that the join has obtained, or will obtain, for
 // this node.
-func (p *diagnostics) identityFor(bootstrap []byte) *kubelet.Identity {
-	return &kubelet.Identity{
-		Dir: kubelet.PKIDirectory, Kubeconfig: kubelet.KubeconfigPath, BootstrapKubeconfig: bootstrap, NodeName: p.name,
+func (p *diagnostics) identityFor(bootstrap []byte) *identity.Identity {
+	return &identity.Identity{
+		Dir: identity.PKIDirectory, Kubeconfig: identity.KubeconfigPath, BootstrapKubeconfig: bootstrap, NodeName: p.name,
 		Server: p.state.APIServer, CA: p.state.APIServerCA, KeyDir: filepath.Join(p.dir, keyDir),
 	}
 }
@@ -63,7 +63,7 @@ func (f certificateFacts) evaluate() []DoctorFinding {
 	}
 	const approve = "oc get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving # then: oc adm certificate approve NAME of this node's newest"
 	switch {
-	case f.Serving != nil && f.Fits == kubelet.Missing:
+	case f.Serving != nil && f.Fits == identity.Missing:
 		findings = append(findings, DoctorFinding{
 			Severity: report.SeverityProblem, Text: fmt.Sprintf("kubelet's serving certificate is for %v, which are not this node's name and addresses", f.Serving.Names),
 			Remedy: "systemctl restart kubelet # makes it ask for another\n" + approve,
@@ -76,7 +76,7 @@ func (f certificateFacts) evaluate() []DoctorFinding {
 
 // validityFinding reports the subject and validity of a certificate, and whether it
 // must be renewed.
-func (f certificateFacts) validityFinding(kind string, c kubelet.Certificate, renew string) DoctorFinding {
+func (f certificateFacts) validityFinding(kind string, c identity.Certificate, renew string) DoctorFinding {
 	whose := fmt.Sprintf("kubelet's %s certificate of %s", kind, c.Subject)
 	until := c.NotAfter.Format(time.RFC3339)
 	switch {
@@ -98,17 +98,17 @@ func (f certificateFacts) validityFinding(kind string, c kubelet.Certificate, re
 
 // requestFacts describes the client CSR of a node that has no certificate yet.
 type requestFacts struct {
-	Pending *kubelet.PendingCSR // nil if this host has submitted none
-	Err     error               // why the cluster could not be queried
+	Pending *identity.PendingCSR // nil if this host has submitted none
+	Err     error                // why the cluster could not be queried
 	Now     time.Time
-	Place   kubelet.ClusterTopology
+	Place   identity.ClusterTopology
 }
 
 func inspectRequest(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
 	if !p.hasStarted() || p.name == "" {
 		return nil, nil
 	}
-	if client, err := kubelet.ReadCertificate(kubelet.ClientCertificatePath(kubelet.PKIDirectory)); err != nil || client != nil && p.now.Before(client.NotAfter) {
+	if client, err := identity.ReadCertificate(identity.ClientCertificatePath(identity.PKIDirectory)); err != nil || client != nil && p.now.Before(client.NotAfter) {
 		return nil, nil //nolint:nilerr // the part for certificates says it
 	}
 	bootstrap, err := p.bootstrapCredential()

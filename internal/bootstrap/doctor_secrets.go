@@ -8,8 +8,8 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 )
 
@@ -17,11 +17,11 @@ import (
 // in the configurations.
 func (g collector) secretFiles(configs ...config.Join) []string {
 	files := []string{
-		"/var/lib/kubelet/config.json", "/etc/mcs-machine-config-content.json", bootstrapKubeconfigPath, kubelet.KubeconfigPath,
+		"/var/lib/kubelet/config.json", "/etc/mcs-machine-config-content.json", bootstrapKubeconfigPath, identity.KubeconfigPath,
 		"/etc/mco/proxy.env", "/etc/kubernetes/manifests/kube-apiserver-proxy.yaml", "/root/.docker/config.json", "/run/containers/0/auth.json", "/etc/environment",
 	}
 	for _, dir := range []string{
-		g.dir, path.Join(g.dir, keyDir), kubelet.PKIDirectory, "/etc/hcp-node-agent", "/etc/hcp-node-agent/config.d",
+		g.dir, path.Join(g.dir, keyDir), identity.PKIDirectory, "/etc/hcp-node-agent", "/etc/hcp-node-agent/config.d",
 		"/etc/NetworkManager/system-connections", "/run/NetworkManager/system-connections",
 		"/etc/systemd/system/kubelet.service.d", "/etc/systemd/system/crio.service.d", "/etc/systemd/system.conf.d", "/etc/ssh",
 	} {

@@ -3,7 +3,7 @@ package bootstrap
 import (
 	"context"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -26,14 +26,14 @@ func inspectServing(ctx context.Context, p *diagnostics) ([]DoctorFinding, error
 
 // servingFindings returns the reason why kubelet has no serving certificate for
 // this host, or nothing if it has one.
-func servingFindings(ctx context.Context, serving *kubelet.Serving) []DoctorFinding {
-	if serving.Check() == kubelet.Valid {
+func servingFindings(ctx context.Context, serving *identity.Serving) []DoctorFinding {
+	if serving.Check() == identity.Valid {
 		return nil
 	}
 	return []DoctorFinding{evaluateServing(serving.CheckInitial(ctx))}
 }
 
-func evaluateServing(next kubelet.Renewal, err error) DoctorFinding {
+func evaluateServing(next identity.Renewal, err error) DoctorFinding {
 	const without = "kubelet has no serving certificate for this host as it is now, so logs of its pods and exec into them fail: "
 	if err != nil {
 		return DoctorFinding{Severity: report.SeverityProblem, Text: without + "what became of its CSR is not known: " + err.Error(), Remedy: report.Remedy(report.RemedyOf(err))}

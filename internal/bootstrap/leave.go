@@ -9,9 +9,12 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -72,7 +75,7 @@ func Leave(ctx context.Context, options LeaveOptions) (LeaveDocument, error) {
 		return document, err
 	}
 	if state.NodeName != "" && state.LastStep != "" {
-		document.Next = kubelet.DeleteCommand(state.NodeName)
+		document.Next = node.DeleteCommand(state.NodeName)
 	}
 	// The removal of the user data may have started the service again.
 	if err := j.stopService(ctx); err != nil {
@@ -126,14 +129,14 @@ const drainTimeout = 5 * time.Minute
 // cluster is unreachable, drain fails after drainTimeout and its remedy names
 // --no-drain.
 func drain(ctx context.Context, j *operation, log report.Log) (outcome, error) {
-	there, err := j.tree.Exists(kubelet.KubeconfigPath)
+	there, err := j.tree.Exists(identity.KubeconfigPath)
 	if err != nil {
 		return outcome{}, err
 	}
 	if !there || j.name == "" {
 		return unchanged("this host has no credential of a node")
 	}
-	node, err := kubelet.OpenNode(kubelet.KubeconfigPath, j.name, nil, log)
+	node, err := node.OpenNode(identity.KubeconfigPath, j.name, nil, log)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -175,7 +178,7 @@ func stopNode(ctx context.Context, j *operation, log report.Log) (outcome, error
 		}
 	}
 	restart := func(ctx context.Context) error { return j.systemd.Restart(ctx, "crio.service") }
-	stopped, err := kubelet.StopPods(ctx, kubelet.CRIOSocket, restart, log)
+	stopped, err := crio.StopPods(ctx, cri.Socket, restart, log)
 	if err != nil {
 		return outcome{}, err
 	}

@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
@@ -40,7 +40,7 @@ func Run(ctx context.Context, options RunOptions) error {
 		}
 	}
 	options.AutoJoin.removeAfterJoin(state, report.Log{Sink: options.Sink, Step: "watch"})
-	s := &nodeWatcher{RunOptions: options, state: state, kubeconfig: kubelet.KubeconfigPath, log: report.Log{Sink: options.Sink, Step: "watch"}}
+	s := &nodeWatcher{RunOptions: options, state: state, kubeconfig: identity.KubeconfigPath, log: report.Log{Sink: options.Sink, Step: "watch"}}
 	if err := s.open(ctx); err != nil {
 		return err
 	}

@@ -8,18 +8,23 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // identityManager returns the client certificate manager of the node.
-func (j *operation) identityManager(log report.Log) *kubelet.Identity {
-	return &kubelet.Identity{
-		Dir: kubelet.PKIDirectory, Kubeconfig: kubelet.KubeconfigPath, BootstrapKubeconfig: j.bootstrapKubeconfig(),
+func (j *operation) identityManager(log report.Log) *identity.Identity {
+	identity := &identity.Identity{
+		Dir: identity.PKIDirectory, Kubeconfig: identity.KubeconfigPath, BootstrapKubeconfig: j.bootstrapKubeconfig(),
 		NodeName: j.name, MachineID: j.facts.MachineID, Server: j.state.APIServer, CA: j.state.APIServerCA, KeyDir: filepath.Join(j.dir, keyDir),
-		RegistrationCheck: j.registerRequest(), Ledger: j.ledger, Log: log, Annotate: j.csrAnnotations(),
+		Ledger: j.ledger, Log: log, Annotate: j.csrAnnotations(),
 		Topology: j.state.topology(),
 	}
+	if check := j.registerRequest(); check != nil {
+		identity.CheckRegistration = check.Run
+	}
+	return identity
 }
 
 // obtainClientCertificate obtains the node's client certificate before kubelet
@@ -46,11 +51,11 @@ func obtainClientCertificate(ctx context.Context, j *operation, log report.Log) 
 // ownApprover returns a function that approves the node's own CSRs with the
 // kubeconfig of --approve-with. It returns nil without that option; an
 // administrator then approves the CSRs.
-func (j *operation) ownApprover(addresses []netip.Addr) kubelet.Approver {
+func (j *operation) ownApprover(addresses []netip.Addr) identity.Approver {
 	if j.inputs.approver == nil {
 		return nil
 	}
-	return func(ctx context.Context, request kubelet.ApprovalRequest) error {
+	return func(ctx context.Context, request identity.ApprovalRequest) error {
 		want := approver.ExpectedNode{NodeName: j.name, PublicKey: request.PublicKey, Addresses: addresses}
 		return approver.ApproveOwn(ctx, j.inputs.approver, want, request.Name)
 	}
@@ -58,8 +63,8 @@ func (j *operation) ownApprover(addresses []netip.Addr) kubelet.Approver {
 
 // nodeClient returns a client for this host's Node that uses the node's own
 // credential.
-func (j *operation) nodeClient(log report.Log) (*kubelet.Node, error) {
-	node, err := kubelet.OpenNode(kubelet.KubeconfigPath, j.name, nil, log)
+func (j *operation) nodeClient(log report.Log) (*node.Node, error) {
+	node, err := node.OpenNode(identity.KubeconfigPath, j.name, nil, log)
 	if err != nil {
 		return nil, err
 	}
@@ -68,12 +73,12 @@ func (j *operation) nodeClient(log report.Log) (*kubelet.Node, error) {
 }
 
 // diagnosticsHost returns the host on which the causes of failures are searched.
-func (j *operation) diagnosticsHost() kubelet.Host {
+func (j *operation) diagnosticsHost() node.Host {
 	dir := networkDirectory
 	if runtime, err := j.wantedRuntime(); err == nil && runtime.NetworkDir != "" {
 		dir = runtime.NetworkDir
 	}
-	return kubelet.JoinedHost(j.systemd, dir)
+	return node.JoinedHost(j.systemd, dir)
 }
 
 // awaitServing waits until kubelet has its serving certificate.
@@ -86,7 +91,7 @@ func awaitServing(ctx context.Context, j *operation, log report.Log) (outcome, e
 	if err != nil {
 		return outcome{}, err
 	}
-	if j.inputs.joinToken != nil && serving.Check() != kubelet.Valid {
+	if j.inputs.joinToken != nil && serving.Check() != identity.Valid {
 		log.Note("the approver that has this node's claim approves the serving CSR by itself, when the claim names its addresses")
 	}
 	result, err := serving.Obtain(ctx, j.ownApprover(serving.Addresses))
@@ -103,10 +108,18 @@ func awaitServing(ctx context.Context, j *operation, log report.Log) (outcome, e
 }
 
 // servingCertificate returns the serving certificate of the node on this host.
-func servingCertificate(node *kubelet.Node, place kubelet.ClusterTopology) (*kubelet.Serving, error) {
+func servingCertificate(node *node.Node, place identity.ClusterTopology) (*identity.Serving, error) {
 	addresses, err := hostAddresses()
 	want := approver.ExpectedNode{NodeName: node.Name, Addresses: addresses}
-	return &kubelet.Serving{Node: node, Dir: kubelet.PKIDirectory, Addresses: addresses, Validate: want.CheckServing, Topology: place}, err
+	return &identity.Serving{
+		Conn:      node.Conn,
+		NodeName:  node.Name,
+		Log:       node.Log,
+		Dir:       identity.PKIDirectory,
+		Addresses: addresses,
+		Topology:  place,
+		Validate:  want.CheckServing,
+	}, err
 }
 
 // hostAddresses returns the addresses under which peers can reach this host.

@@ -8,8 +8,10 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -18,7 +20,7 @@ import (
 func kubeletInputs() []string {
 	return []string{
 		"/etc/kubernetes/kubelet.conf", "/etc/kubernetes/kubelet-ca.crt", "/etc/openshift/kubelet.conf.d",
-		"/etc/systemd/system/kubelet.service", "/etc/systemd/system/kubelet.service.d", kubelet.KubeconfigPath,
+		"/etc/systemd/system/kubelet.service", "/etc/systemd/system/kubelet.service.d", identity.KubeconfigPath,
 	}
 }
 
@@ -46,7 +48,7 @@ func startKubelet(ctx context.Context, j *operation, log report.Log) (outcome, e
 	if err != nil {
 		return outcome{}, err
 	}
-	if action == crio.NoAction && j.nodeDeleted(ctx, kubelet.KubeconfigPath) {
+	if action == crio.NoAction && j.nodeDeleted(ctx, identity.KubeconfigPath) {
 		log.Note("Node " + j.name + " was deleted from the cluster; kubelet is restarted to register it again")
 		action = crio.Restart
 	}
@@ -56,7 +58,7 @@ func startKubelet(ctx context.Context, j *operation, log report.Log) (outcome, e
 			return outcome{}, j.diagnosticsHost().ExplainStartFailure(ctx, kubelet.UnitName, err)
 		}
 	}
-	if err := kubelet.WaitHealthy(ctx, kubelet.HealthURL, j.diagnosticsHost(), log); err != nil {
+	if err := node.WaitHealthy(ctx, node.HealthURL, j.diagnosticsHost(), log); err != nil {
 		return outcome{}, err
 	}
 	version, err := command.Run(ctx, "kubelet", "--version")
@@ -76,7 +78,7 @@ func (j *operation) nodeDeleted(ctx context.Context, kubeconfig string) bool {
 	if !j.state.Registered {
 		return false
 	}
-	node, err := kubelet.OpenNode(kubeconfig, j.name, nil, report.Log{})
+	node, err := node.OpenNode(kubeconfig, j.name, nil, report.Log{})
 	if err != nil {
 		return false
 	}

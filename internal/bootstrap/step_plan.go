@@ -5,9 +5,10 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -45,7 +46,7 @@ func (j *operation) resolveNode() error {
 	if kubeconfig == nil {
 		return nil
 	}
-	cluster, err := kubelet.ParseCluster(kubeconfig)
+	cluster, err := kube.ParseCluster(kubeconfig)
 	if err != nil {
 		return report.Fail(report.Usage, "# run join again with a stub of now; if it goes on, look at the conditions of the NodePool, or of a standalone cluster's machine-config pool",
 			"the payload's %s cannot be used: %w", bootstrapKubeconfigPath, err)
@@ -92,6 +93,6 @@ func (j *operation) adaptPayload(ctx context.Context) error {
 func (j *operation) isHosted() bool { return j.state.Hosted }
 
 // topology returns whether the host is a node of a hosted or a standalone cluster.
-func (s State) topology() kubelet.ClusterTopology {
-	return kubelet.ClusterTopology{Standalone: s.Exists() && !s.Hosted}
+func (s State) topology() identity.ClusterTopology {
+	return identity.ClusterTopology{Standalone: s.Exists() && !s.Hosted}
 }

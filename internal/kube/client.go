@@ -1,6 +1,3 @@
-// Package kube is a client of the Kubernetes API for the kinds that the agent
-// and its approver use. The typed clientset of client-go would link the Go types
-// of every API group into the binary.
 package kube
 
 import (

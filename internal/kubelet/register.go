@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -83,18 +84,18 @@ func (r RegistrationCheck) addTaints(node *corev1.Node, command, flag string) er
 	return nil
 }
 
-// run creates the Node in a dry run with the node's own credential. What the
+// Run creates the Node in a dry run with the node's own credential. What the
 // API server rejects, it would also reject from kubelet. existing is the Node in
 // the cluster, or nil. For an existing Node, differences and a rejection are
 // only logged, because kubelet can use that Node.
-func (r RegistrationCheck) run(ctx context.Context, connection *api, log report.Log, name string, existing *corev1.Node) error {
+func (r RegistrationCheck) Run(ctx context.Context, connection *kube.Conn, log report.Log, name string, existing *corev1.Node) error {
 	node, err := r.ExpectedNode(name)
 	if err != nil {
 		return err
 	}
 	var refusal error
-	err = connection.retry(ctx, log, "asking the cluster whether it takes the Node with its labels and taints", func(ctx context.Context) error {
-		_, err := connection.client.Nodes().Create(ctx, node, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	err = connection.Retry(ctx, log, "asking the cluster whether it takes the Node with its labels and taints", func(ctx context.Context) error {
+		_, err := connection.Client.Nodes().Create(ctx, node, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		refusal = nil
 		switch {
 		case apierrors.IsAlreadyExists(err):

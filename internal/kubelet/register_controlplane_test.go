@@ -4,6 +4,7 @@ package kubelet
 
 import (
 	"maps"
+	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
@@ -11,14 +12,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 )
+
+func TestMain(m *testing.M) { os.Exit(kubetest.Run(m)) }
 
 // bedLabels are labels of a unit that upstream's kubelet and API server accept.
 // OpenShift's also accept node-role.kubernetes.io/worker.
@@ -40,96 +47,104 @@ func newRegistrationCheck(t *testing.T, labels, taints []string) *RegistrationCh
 	return &RegistrationCheck{UnitFiles: launch.withDropIn(DropIn{RegistrationDropIn, content}), Desired: wishes, Arch: "amd64", FirstJoin: true}
 }
 
+// newConnection returns the connection of a node and what its log receives.
+func newConnection(t *testing.T, name string) (*kube.Conn, *reporttest.Recorder) {
+	t.Helper()
+	return kubetest.Connect(t, kubetest.NodeKubeconfig(t, name)), &reporttest.Recorder{}
+}
+
 func TestControlPlaneRegistration(t *testing.T) {
-	identity, said := newIdentity(t, "labelled")
-	identity.RegistrationCheck = newRegistrationCheck(t, []string{"example.com/rack=7", "topology.kubernetes.io/zone=b"}, []string{"team=blue:NoSchedule"})
-	if _, err := identity.Obtain(contextWithTimeout(t, time.Minute), manualApprover(t)); err != nil {
-		t.Fatalf("Obtain() = %v; said:\n%s", err, said.text())
+	const name = "labelled"
+	connection, said := newConnection(t, name)
+	labels := []string{"example.com/rack=7", "topology.kubernetes.io/zone=b"}
+	check := newRegistrationCheck(t, labels, []string{"team=blue:NoSchedule"})
+	if err := check.Run(kubetest.Context(t, time.Minute), connection, said.Log(), name, nil); err != nil {
+		t.Fatalf("Run() = %v; said:\n%s", err, said.Text())
 	}
-	nodes := newAdminClient(t).CoreV1().Nodes()
-	if _, err := nodes.Get(t.Context(), "labelled", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("the question has made the Node: %v", err)
+	nodes := kubetest.AdminClient(t).CoreV1().Nodes()
+	if _, err := nodes.Get(t.Context(), name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the dry run created the Node: %v", err)
 	}
 
 	// Create the checked Node with the node's own right, as kubelet does.
-	node, err := OpenNode(identity.Kubeconfig, "labelled", noProxy, said.log())
+	expected, err := check.ExpectedNode(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked, err := identity.RegistrationCheck.ExpectedNode("labelled")
-	if err != nil {
-		t.Fatal(err)
-	}
-	made, err := node.api.client.Nodes().Create(t.Context(), asked, metav1.CreateOptions{})
+	created, err := connection.Client.Nodes().Create(t.Context(), expected, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for key, want := range map[string]string{
-		"example.com/rack": "7", "topology.kubernetes.io/zone": "b", NodePoolLabel: "demo-workers", "node.openshift.io/os_id": "rhel", "kubernetes.io/hostname": "labelled",
+		"example.com/rack":            "7",
+		"topology.kubernetes.io/zone": "b",
+		NodePoolLabel:                 "demo-workers",
+		"node.openshift.io/os_id":     "rhel",
+		"kubernetes.io/hostname":      name,
 	} {
-		if made.Labels[key] != want {
-			t.Errorf("label %s=%q, want %q", key, made.Labels[key], want)
+		if created.Labels[key] != want {
+			t.Errorf("label %s=%q, want %q", key, created.Labels[key], want)
 		}
 	}
-	if !strings.Contains(taintsOf(made), "team=blue:NoSchedule") {
-		t.Errorf("taints %s", taintsOf(made))
+	if !strings.Contains(taintsOf(created), "team=blue:NoSchedule") {
+		t.Errorf("taints %s", taintsOf(created))
 	}
 
 	// Another run finds the Node, and what it lacks of a different desired state.
-	identity.RegistrationCheck = newRegistrationCheck(t, []string{"example.com/rack=8"}, []string{"team=blue:NoSchedule", "quiet:NoExecute"})
-	if _, err := identity.Obtain(contextWithTimeout(t, time.Minute), nil); err != nil {
-		t.Errorf("Obtain() with the Node there = %v", err)
+	check = newRegistrationCheck(t, []string{"example.com/rack=8"}, []string{"team=blue:NoSchedule", "quiet:NoExecute"})
+	if err := check.Run(kubetest.Context(t, time.Minute), connection, said.Log(), name, created); err != nil {
+		t.Errorf("Run() with an existing Node = %v", err)
 	}
-	const want = "Node labelled was registered before, without label example.com/rack=8 (it has example.com/rack=7), taint quiet:NoExecute;"
-	if !strings.Contains(said.text(), want) || !strings.Contains(said.text(), "oc label node labelled --overwrite example.com/rack=8; oc adm taint node labelled --overwrite quiet:NoExecute ") {
-		t.Errorf("said:\n%s\nwant %q", said.text(), want)
+	for _, want := range []string{
+		"Node labelled was registered before, without label example.com/rack=8 (it has example.com/rack=7), taint quiet:NoExecute;",
+		"oc label node labelled --overwrite example.com/rack=8; oc adm taint node labelled --overwrite quiet:NoExecute ",
+	} {
+		if !strings.Contains(said.Text(), want) {
+			t.Errorf("said:\n%s\nwant %q", said.Text(), want)
+		}
 	}
 }
 
 func TestControlPlaneRejectedRegistration(t *testing.T) {
-	identity, said := newIdentity(t, "restricted")
-	const label = "team.node-restriction.kubernetes.io/secret=yes"
-	identity.RegistrationCheck = newRegistrationCheck(t, []string{label, "a=b"}, nil)
-	first, err := identity.Obtain(contextWithTimeout(t, time.Minute), manualApprover(t))
-	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), `nodes "restricted" is forbidden: node "restricted" is not allowed to set the following labels: team.node-restriction.kubernetes.io/secret`) {
-		t.Errorf("Obtain() = %v (code %d)", err, report.CodeOf(err))
+	const name, label = "restricted", "team.node-restriction.kubernetes.io/secret=yes"
+	connection, said := newConnection(t, name)
+	run := func(labels []string, existing *corev1.Node) error {
+		return newRegistrationCheck(t, labels, nil).Run(kubetest.Context(t, time.Minute), connection, said.Log(), name, existing)
 	}
-	const remedy = "# join without --node-label " + label + " and, once the node is there, on the hosted cluster:\noc label node restricted " + label
+	err := run([]string{label, "a=b"}, nil)
+	const want = `nodes "restricted" is forbidden: node "restricted" is not allowed to set the following labels: ` +
+		"team.node-restriction.kubernetes.io/secret"
+	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), want) {
+		t.Errorf("Run() = %v (code %d)", err, report.CodeOf(err))
+	}
+	const remedy = "# join without --node-label " + label +
+		" and, once the node is there, on the hosted cluster:\noc label node restricted " + label
 	if report.RemedyOf(err) != remedy {
 		t.Errorf("the remedy is %q\nwant %q", report.RemedyOf(err), remedy)
 	}
-
-	// Without the label, the identity already exists and no new approval is
-	// needed.
-	identity.RegistrationCheck = newRegistrationCheck(t, []string{"a=b"}, nil)
-	if second, err := identity.Obtain(contextWithTimeout(t, time.Minute), nil); err != nil || second.Changed {
-		t.Errorf("Obtain() = %+v, %v after %s", second, err, first.CSR)
+	if err := run([]string{"a=b"}, nil); err != nil {
+		t.Errorf("Run() without the label = %v", err)
 	}
 
 	// For an existing Node a rejection is logged and is not an error.
-	node, err := OpenNode(identity.Kubeconfig, "restricted", noProxy, said.log())
-	if err != nil {
-		t.Fatal(err)
-	}
-	createNode(t, node)
-	identity.RegistrationCheck = newRegistrationCheck(t, []string{label}, nil)
-	if _, err := identity.Obtain(contextWithTimeout(t, time.Minute), nil); err != nil || !strings.Contains(said.text(), "would not let this Node register anew: ") {
-		t.Errorf("Obtain() = %v; said:\n%s", err, said.text())
+	existing := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if err := run([]string{label}, existing); err != nil || !strings.Contains(said.Text(), "would not let this Node register anew: ") {
+		t.Errorf("Run() = %v; said:\n%s", err, said.Text())
 	}
 
 	// A label from the payload's unit cannot be excluded by the administrator.
-	unit, _ := newIdentity(t, "restricted-by-unit")
-	unit.RegistrationCheck = newRegistrationCheck(t, nil, nil)
-	unit.RegistrationCheck.UnitFiles.Unit = strings.ReplaceAll(newUnit(bedLabels), "os_id=${ID}", "os_id=${ID},kubernetes.io/site=a")
-	unit.RegistrationCheck.UnitFiles.DropIns = nil
-	if _, err := unit.Obtain(contextWithTimeout(t, time.Minute), manualApprover(t)); report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), "systemctl cat kubelet") {
-		t.Errorf("Obtain() = %v (%s)", err, report.RemedyOf(err))
+	unit := newRegistrationCheck(t, nil, nil)
+	unit.UnitFiles.Unit = strings.ReplaceAll(newUnit(bedLabels), "os_id=${ID}", "os_id=${ID},kubernetes.io/site=a")
+	unit.UnitFiles.DropIns = nil
+	err = unit.Run(kubetest.Context(t, time.Minute), connection, said.Log(), name, nil)
+	if report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), "systemctl cat kubelet") {
+		t.Errorf("Run() = %v (%s)", err, report.RemedyOf(err))
 	}
 }
 
 // The message of an administrator's own policy is shown unchanged.
 func TestControlPlaneRegistrationRejectedByPolicy(t *testing.T) {
-	policies := newAdminClient(t).AdmissionregistrationV1()
+	policies := kubetest.AdminClient(t).AdmissionregistrationV1()
 	policy := &admissionv1.ValidatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: "no-purple"},
 		Spec: admissionv1.ValidatingAdmissionPolicySpec{
@@ -153,14 +168,14 @@ func TestControlPlaneRegistrationRejectedByPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	purple := corev1.Taint{Key: "team", Value: "purple", Effect: corev1.TaintEffectNoSchedule}
-	waitUntil(t, "the policy to count", func() bool {
-		_, err := newAdminClient(t).CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Spec: corev1.NodeSpec{Taints: []corev1.Taint{purple}}},
+	kubetest.WaitUntil(t, "the policy to count", func() bool {
+		_, err := kubetest.AdminClient(t).CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Spec: corev1.NodeSpec{Taints: []corev1.Taint{purple}}},
 			metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err != nil
 	})
-	identity, _ := newIdentity(t, "purple")
-	identity.RegistrationCheck = newRegistrationCheck(t, []string{"a=b"}, []string{"team=purple:NoSchedule"})
-	_, err := identity.Obtain(contextWithTimeout(t, time.Minute), manualApprover(t))
+	connection, said := newConnection(t, "purple")
+	check := newRegistrationCheck(t, []string{"a=b"}, []string{"team=purple:NoSchedule"})
+	err := check.Run(kubetest.Context(t, time.Minute), connection, said.Log(), "purple", nil)
 	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'no-purple' with binding 'no-purple' denied request: the purple team has no nodes") ||
 		!strings.Contains(report.RemedyOf(err), "--node-taint team=purple:NoSchedule") {
 		t.Errorf("Obtain() = %v (code %d, %s)", err, report.CodeOf(err), report.RemedyOf(err))

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -101,7 +102,9 @@ func TestRegistrationDropIn(t *testing.T) {
 				}
 				golden := filepath.Join("testdata", "registration", name+"."+suffix+".conf")
 				if *update {
-					writeFile(t, golden, []byte(content))
+					if err := os.WriteFile(golden, []byte(content), 0o600); err != nil {
+						t.Fatal(err)
+					}
 				}
 				want, err := os.ReadFile(golden)
 				if err != nil {
@@ -218,18 +221,18 @@ func TestNewRegistration(t *testing.T) {
 func TestReportMissingLabelsAndTaints(t *testing.T) {
 	r := RegistrationCheck{Desired: desiredRegistration(t, "team=blue:NoSchedule"), FirstJoin: true}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker-1", Labels: map[string]string{"zone": "a", NodePoolLabel: "demo-workers"}}}
-	var said recorder
-	r.reportMissing(node, said.log())
+	var said reporttest.Recorder
+	r.reportMissing(node, said.Log())
 	const want = "Node worker-1 was registered before, without label example.com/rack=7, label zone=b (it has zone=a), taint team=blue:NoSchedule; kubelet sets them only when it makes the Node\n" +
 		"oc label node worker-1 --overwrite example.com/rack=7 zone=b; oc adm taint node worker-1 --overwrite team=blue:NoSchedule # on the hosted cluster\n"
-	if said.text() != want {
-		t.Errorf("said %q\nwant %q", said.text(), want)
+	if said.Text() != want {
+		t.Errorf("said %q\nwant %q", said.Text(), want)
 	}
 
-	said.events = nil
+	var again reporttest.Recorder
 	node.Labels["zone"], node.Labels["example.com/rack"] = "b", "7"
 	r.FirstJoin = false // the taint was removed in the meantime
-	if r.reportMissing(node, said.log()); said.text() != "" {
-		t.Errorf("said %q of a Node that has all", said.text())
+	if r.reportMissing(node, again.Log()); again.Text() != "" {
+		t.Errorf("said %q of a Node that has all", again.Text())
 	}
 }

@@ -1,0 +1,65 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+)
+
+// PendingCSR describes the client CSR of a key without a certificate.
+type PendingCSR struct {
+	Name        string    `json:"name"`
+	Fingerprint string    `json:"fingerprint"`      // of the public key
+	Phase       string    `json:"phase,omitempty"`  // absent, pending, approved, issued, denied, failed, ...; "" if the cluster was not queried
+	Detail      string    `json:"detail,omitempty"` // reason and message of a denial
+	Since       time.Time `json:"since,omitzero"`   // when it was submitted
+}
+
+// FindPendingCSR returns the client CSR that an earlier run has submitted, or nil if
+// there is no pending key. It creates nothing. If the cluster cannot be
+// queried, it returns the name of the CSR and an error.
+func (i *Identity) FindPendingCSR(ctx context.Context) (*PendingCSR, error) {
+	key, err := loadKey(i.KeyDir)
+	if err != nil || key.private == nil {
+		return nil, err
+	}
+	ours, err := newClientCSR(key, i.NodeName)
+	if err != nil {
+		return nil, err
+	}
+	pending := &PendingCSR{Name: ours.Name, Fingerprint: Fingerprint(&key.private.PublicKey)}
+	connection, err := i.connectBootstrap()
+	if err != nil {
+		return pending, err
+	}
+	found, err := connection.Client.CSRs().Get(ctx, ours.Name)
+	if apierrors.IsNotFound(err) {
+		found, err = nil, nil
+	}
+	if err != nil {
+		return pending, kube.Explain(err, connection.Server).Failure("asking the cluster about the client CSR", err)
+	}
+	at := evaluateCSR(found, ours, metav1.Now())
+	pending.Phase, pending.Detail = string(at.phase), at.detail
+	if found != nil {
+		pending.Since = found.CreationTimestamp.Time
+	}
+	return pending, nil
+}
+
+// connectBootstrap returns a connection with the bootstrap credential.
+func (i *Identity) connectBootstrap() (*kube.Conn, error) {
+	if i.BootstrapKubeconfig == nil {
+		return nil, errors.New("there is no bootstrap credential on this host (any more)")
+	}
+	config, _, err := parseBootstrapKubeconfig(i.BootstrapKubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	return kube.Connect(config, i.Proxy)
+}
