@@ -6,10 +6,19 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 )
+
+// ClientCertificatePath returns the path of kubelet's current client certificate.
+func ClientCertificatePath(dir string) string { return (&Identity{Dir: dir}).clientCertificatePath() }
+
+// ServingCertificatePath returns the path of kubelet's current serving certificate.
+func ServingCertificatePath(dir string) string {
+	return filepath.Join(dir, "kubelet-server-current.pem")
+}
 
 // Certificate describes a certificate. It never contains the key.
 type Certificate struct {
@@ -62,4 +71,43 @@ func newCertificate(c *x509.Certificate) Certificate {
 // RenewalOverdue reports whether the certificate should have been renewed by now.
 func (c Certificate) RenewalOverdue(now time.Time) bool {
 	return elapsedFraction(c.NotBefore, c.NotAfter, now) >= latestRenewal
+}
+
+// CertificateExpiry is the expiry of one of kubelet's certificates.
+type CertificateExpiry struct {
+	Name     string // "client" or "serving"
+	NotAfter time.Time
+}
+
+// CertificateExpiries returns when kubelet's existing certificates expire.
+func CertificateExpiries(dir string) []CertificateExpiry {
+	var ends []CertificateExpiry
+	for _, one := range []struct{ name, file string }{{"client", ClientCertificatePath(dir)}, {"serving", ServingCertificatePath(dir)}} {
+		if leaf := readLeaf(one.file); leaf != nil {
+			ends = append(ends, CertificateExpiry{Name: one.name, NotAfter: leaf.NotAfter})
+		}
+	}
+	return ends
+}
+
+// readLeaf reads the first certificate in a file. It returns nil if there is
+// none.
+func readLeaf(path string) *x509.Certificate {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	chain, err := kube.ParsePEMCertificates(content)
+	if err != nil {
+		return nil
+	}
+	return chain[0]
+}
+
+func parseLeaf(content []byte) *x509.Certificate {
+	chain, err := kube.ParsePEMCertificates(content)
+	if err != nil {
+		return nil
+	}
+	return chain[0]
 }

@@ -153,6 +153,18 @@ func checkSameRequest(found, ours *certificatesv1.CertificateSigningRequest) err
 	return nil
 }
 
+// hasAnnotations reports whether an existing CSR carries the annotations of the
+// agent's own CSR. An approver that matches annotations can never approve a CSR
+// without them.
+func hasAnnotations(found, ours *certificatesv1.CertificateSigningRequest) bool {
+	for name, value := range ours.Annotations {
+		if found.Annotations[name] != value {
+			return false
+		}
+	}
+	return true
+}
+
 func parseRequest(content []byte) (*x509.CertificateRequest, error) {
 	block, _ := pem.Decode(content)
 	if block == nil || block.Type != "CERTIFICATE REQUEST" {

@@ -3,7 +3,6 @@ package identity
 import (
 	"context"
 	"crypto"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -49,6 +48,84 @@ type Identity struct {
 	Log               report.Log // its step is used for the ledger
 }
 
+// Approver approves a CSR. If there is none, an administrator does it manually.
+type Approver func(ctx context.Context, request ApprovalRequest) error
+
+// ApprovalRequest is a CSR that waits for approval.
+type ApprovalRequest struct {
+	Name      string
+	PublicKey any // of the client CSR; nil for a serving CSR, whose key only kubelet has
+}
+
+// Result describes how an identity was obtained.
+type Result struct {
+	Changed     bool   // false if a valid identity existed
+	OnlyCAs     bool   // only the cluster's CAs changed; certificate and key existed
+	CSR         string // "" if the certificate existed
+	Fingerprint string // of the public key
+	NotAfter    time.Time
+}
+
+// Obtain ensures that kubelet has an identity that the API server accepts as
+// this node's. If there is none, it submits a CSR and waits for the approval
+// until ctx ends.
+func (i *Identity) Obtain(ctx context.Context, approve Approver) (Result, error) {
+	state, err := i.CheckWithCluster(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	if state == Expired {
+		if err := i.checkClock(ctx); err != nil {
+			return Result{}, err
+		}
+	}
+	var result Result
+	if state == Valid {
+		result, err = i.refreshCAs(ctx)
+	} else {
+		result, err = i.requestCertificate(ctx, approve)
+	}
+	if err != nil {
+		return result, err
+	}
+	if leaf := readLeaf(i.clientCertificatePath()); leaf != nil {
+		result.NotAfter, result.Fingerprint = leaf.NotAfter, Fingerprint(leaf.PublicKey)
+	}
+	return result, nil
+}
+
+// requestCertificate obtains a certificate by a CSR, verifies it with the API server and
+// stores it. If the Node belongs to another host, nothing is stored. The key is
+// kept, so that a later run finds the certificate after that Node is deleted.
+func (i *Identity) requestCertificate(ctx context.Context, approve Approver) (Result, error) {
+	cluster, err := i.expectedCluster()
+	if err != nil {
+		return Result{}, err
+	}
+	config, _, err := parseBootstrapKubeconfig(i.BootstrapKubeconfig)
+	if err != nil {
+		return Result{}, err
+	}
+	connection, err := kube.Connect(config, i.Proxy)
+	if err != nil {
+		return Result{}, err
+	}
+	a := &csrRequester{identity: i, conn: connection, approve: approve, bootstrapCertificate: parseLeaf(config.CertData)}
+	certificate, err := a.run(ctx)
+	if err != nil {
+		return Result{CSR: a.csrName()}, err
+	}
+	issued := keyPair{certificate: certificate, key: a.key.pem}
+	verified := i.verify(ctx, clientConfig(cluster, issued), true)
+	if errors.Is(verified, errForeignNode) {
+		return Result{CSR: a.csrName()}, verified
+	}
+	if err := i.store(ctx, cluster, issued); err != nil {
+		return Result{CSR: a.csrName()}, err
+	}
+	return Result{Changed: true, CSR: a.csrName()}, errors.Join(verified, a.key.remove())
+}
+
 // State is the state of kubelet's identity.
 type State string
 
@@ -80,6 +157,18 @@ func (i *Identity) Check(_ context.Context) (State, error) {
 	return i.checkCertificate(config.CertData)
 }
 
+// checkCluster returns an error unless config is for cluster.
+func (i *Identity) checkCluster(cluster kube.Cluster, config *rest.Config) error {
+	theirs, err := kube.ClusterFromConfig(config)
+	if err != nil {
+		return i.foreignIdentityError("%w", err)
+	}
+	if err := cluster.CheckSame(theirs); err != nil {
+		return i.foreignIdentityError("%w", err)
+	}
+	return nil
+}
+
 func (i *Identity) checkCertificate(content []byte) (State, error) {
 	chain, err := kube.ParsePEMCertificates(content)
 	if err != nil {
@@ -93,18 +182,6 @@ func (i *Identity) checkCertificate(content []byte) (State, error) {
 		return Expired, nil
 	}
 	return Valid, nil
-}
-
-// checkCluster returns an error unless config is for cluster.
-func (i *Identity) checkCluster(cluster kube.Cluster, config *rest.Config) error {
-	theirs, err := kube.ClusterFromConfig(config)
-	if err != nil {
-		return i.foreignIdentityError("%w", err)
-	}
-	if err := cluster.CheckSame(theirs); err != nil {
-		return i.foreignIdentityError("%w", err)
-	}
-	return nil
 }
 
 // foreignIdentityError returns the error for an existing identity of another cluster or
@@ -137,17 +214,3 @@ func (i *Identity) expectedCluster() (kube.Cluster, error) {
 
 // clientCertificatePath returns the path of kubelet's current client certificate and key.
 func (i *Identity) clientCertificatePath() string { return filepath.Join(i.Dir, currentClient) }
-
-// readLeaf reads the first certificate in a file. It returns nil if there is
-// none.
-func readLeaf(path string) *x509.Certificate {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return nil
-	}
-	chain, err := kube.ParsePEMCertificates(content)
-	if err != nil {
-		return nil
-	}
-	return chain[0]
-}

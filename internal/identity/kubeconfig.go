@@ -67,33 +67,3 @@ func encodeKubeconfig(cluster kube.Cluster, pairFile string) ([]byte, error) {
 	}
 	return content, nil
 }
-
-// replaceCAs returns the kubeconfig with the cluster's CAs, and whether they
-// differ from the current ones. Their order is ignored.
-func replaceCAs(path string, cluster kube.Cluster) (content []byte, changed bool, err error) {
-	config, _, err := loadKubeconfig(path)
-	if err != nil {
-		return nil, false, fmt.Errorf("reading kubelet's kubeconfig: %w", err)
-	}
-	stored, err := kube.ClusterFromConfig(config)
-	if err != nil {
-		return nil, false, err
-	}
-	same, err := sameCAs(stored.CA, cluster.CA)
-	if err != nil || same {
-		return nil, false, err
-	}
-	file, err := clientcmd.LoadFromFile(path)
-	if err != nil {
-		return nil, false, fmt.Errorf("reading kubelet's kubeconfig: %w", err)
-	}
-	for _, entry := range file.Clusters {
-		if kube.NormalizeServer(entry.Server) == kube.NormalizeServer(cluster.Server) {
-			entry.CertificateAuthority, entry.CertificateAuthorityData = "", cluster.CA
-		}
-	}
-	if content, err = clientcmd.Write(*file); err != nil {
-		return nil, false, fmt.Errorf("encoding kubeconfig: %w", err)
-	}
-	return content, true, nil
-}

@@ -69,7 +69,7 @@ func (s *Serving) Obtain(ctx context.Context, approve Approver) (Result, error) 
 // requestor, so the list includes those of other nodes, which are discarded
 // immediately.
 func (s *Serving) source() kube.Source[*certificatesv1.CertificateSigningRequest] {
-	all := csrSource(s.Conn, "watching serving CSRs", "spec.signerName="+certificatesv1.KubeletServingSignerName)
+	all := s.Conn.Client.CSRs().Source("watching serving CSRs", "spec.signerName="+certificatesv1.KubeletServingSignerName)
 	all.Filter = func(csr *certificatesv1.CertificateSigningRequest) bool {
 		return csr.Spec.Username == nodeUser(s.NodeName)
 	}

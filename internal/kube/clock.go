@@ -8,10 +8,55 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
+
+// ServerClock records the time of the server from the Date header of its
+// responses.
+type ServerClock struct {
+	mu         sync.Mutex
+	serverDate time.Time
+	receivedAt time.Time
+}
+
+// Now returns the time of the server, or the local time if no response had a
+// Date header.
+func (c *ServerClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.serverDate.IsZero() {
+		return time.Now()
+	}
+	return c.serverDate.Add(time.Since(c.receivedAt))
+}
+
+// Set records the time of the server.
+func (c *ServerClock) Set(date time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.serverDate, c.receivedAt = date, time.Now()
+}
+
+func (c *ServerClock) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(request *http.Request) (*http.Response, error) {
+		response, err := next.RoundTrip(request)
+		if err != nil {
+			return nil, err //nolint:wrapcheck // this wraps nothing, it listens
+		}
+		if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
+			c.Set(date)
+		}
+		return response, nil
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
 // ClockRemedy sets a wrong clock.
 const ClockRemedy = "timedatectl; chronyc makestep"

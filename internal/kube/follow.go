@@ -142,11 +142,3 @@ func (s Source[T]) applyEvent(objects map[string]T, event watch.Event) (changed 
 	}
 	return true, version
 }
-
-func Pointers[T any](items []T) []*T {
-	all := make([]*T, 0, len(items))
-	for n := range items {
-		all = append(all, &items[n])
-	}
-	return all
-}

@@ -2,14 +2,51 @@ package node
 
 import (
 	"context"
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 )
+
+// JournalError is an error that a unit logged to the journal.
+type JournalError struct {
+	Time time.Time `json:"time"`
+	Text string    `json:"text"`
+}
+
+// LastError returns the last error among a unit's last 500 journal lines since
+// boot, or nil if there is none. Without root access the journal may be
+// incomplete.
+func LastError(ctx context.Context, unit string) (*JournalError, error) {
+	text, err := command.Run(ctx, "journalctl", "--unit="+unit, "--boot", "--lines=500", "--output=json", "--output-fields=MESSAGE", "--no-pager", "--quiet")
+	if err != nil {
+		return nil, err
+	}
+	return parseLastError(text), nil
+}
+
+func parseLastError(journal string) *JournalError {
+	for _, line := range slices.Backward(strings.Split(journal, "\n")) {
+		var entry struct {
+			Message string `json:"MESSAGE"`
+			Micros  string `json:"__REALTIME_TIMESTAMP"`
+		}
+		if json.Unmarshal([]byte(line), &entry) != nil {
+			continue // the message is not text
+		}
+		messages := errorLines(entry.Message, 1)
+		micros, err := strconv.ParseInt(entry.Micros, 10, 64)
+		if len(messages) == 0 || err != nil {
+			continue
+		}
+		return &JournalError{Time: time.UnixMicro(micros).UTC(), Text: messages[0]}
+	}
+	return nil
+}
 
 // lastErrors returns a unit's last errors since boot, the newest last.
 func lastErrors(ctx context.Context, unit string, count int, more ...string) []string {
@@ -42,63 +79,4 @@ func errorLines(text string, count int) []string {
 	}
 	slices.Reverse(found)
 	return found
-}
-
-var (
-	klogMessage   = regexp.MustCompile(`^("(?:[^"\\]|\\.)*")(?: err=("(?:[^"\\]|\\.)*"))?`)
-	logrusMessage = regexp.MustCompile(`level=\w+ msg=("(?:[^"\\]|\\.)*")`)
-	mountError    = regexp.MustCompile(`^Operation for .* Error: (MountVolume\S* failed for volume "[^"]+").*? : (.*)$`)
-	sandboxName   = regexp.MustCompile(` with name "k8s_[^"]+"`)
-)
-
-// formatLogLine makes a line of a structured log readable: `"command failed" err="no"`
-// becomes command failed: no. Of logrus fields it keeps the message.
-func formatLogLine(line string) string {
-	text := line
-	if m := klogMessage.FindStringSubmatch(line); m != nil {
-		text = unquote(m[1])
-		if m[2] != "" {
-			text += ": " + unquote(m[2])
-		}
-	} else if m := logrusMessage.FindStringSubmatch(line); m != nil {
-		text = unquote(m[1])
-	}
-	// Remove what differs between retries, so that each retry does not produce a
-	// new text.
-	text = mountError.ReplaceAllString(text, "$1: $2")
-	text = sandboxName.ReplaceAllString(text, "")
-	return shorten(redact.Text(text), maxMessageLength)
-}
-
-func unquote(text string) string {
-	if plain, err := strconv.Unquote(text); err == nil {
-		return plain
-	}
-	return strings.Trim(text, `"`)
-}
-
-func lastLines(lines []string, count int) []string { return lines[max(0, len(lines)-count):] }
-
-// formatLogLines returns the distinct lines in readable form, for Finding.Details.
-func formatLogLines(lines ...string) []string {
-	var all []string
-	for _, line := range lines {
-		if text := formatLogLine(line); text != "" && !slices.Contains(all, text) {
-			all = append(all, text)
-		}
-	}
-	return all
-}
-
-const (
-	maxMessageLength = 300 // characters of a message from another program
-	maxExcerptLength = 160 // characters of a message quoted within a sentence
-)
-
-func shorten(line string, maxRunes int) string {
-	runes := []rune(strings.Join(strings.Fields(line), " "))
-	if len(runes) > maxRunes {
-		return string(runes[:maxRunes]) + "…"
-	}
-	return string(runes)
 }

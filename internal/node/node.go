@@ -123,18 +123,7 @@ func (n *Node) WaitReady(ctx context.Context) error {
 
 // source selects this host's Node by name.
 func (n *Node) source() kube.Source[*corev1.Node] {
-	nodes := n.Conn.Client.Nodes()
-	return kube.Source[*corev1.Node]{
-		Activity: "watching Node " + n.Name, Selector: "metadata.name=" + n.Name,
-		List: func(ctx context.Context, options metav1.ListOptions) ([]*corev1.Node, metav1.ListMeta, error) {
-			list, err := nodes.List(ctx, options)
-			if err != nil {
-				return nil, metav1.ListMeta{}, err //nolint:wrapcheck // persist explains it
-			}
-			return kube.Pointers(list.Items), list.ListMeta, nil
-		},
-		Watch: nodes.Watch,
-	}
+	return n.Conn.Client.Nodes().Source("watching Node "+n.Name, "metadata.name="+n.Name)
 }
 
 func (n *Node) isCurrentBoot(node *corev1.Node) bool {
@@ -149,13 +138,14 @@ func (n *Node) pods(ctx context.Context) ([]*corev1.Pod, error) { return n.podsA
 func (n *Node) podsAtVersion(ctx context.Context, version string) ([]*corev1.Pod, error) {
 	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
 	defer cancel()
-	list, err := n.Conn.Client.Pods("").List(ctx, metav1.ListOptions{
+	pods := n.Conn.Client.Pods("")
+	list, err := pods.List(ctx, metav1.ListOptions{
 		FieldSelector: "spec.nodeName=" + n.Name, ResourceVersion: version,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("listing the pods of this node: %w", err)
 	}
-	return kube.Pointers(list.Items), nil
+	return pods.Items(list), nil
 }
 
 // Exists reports whether the Node exists in the cluster.

@@ -1,7 +1,6 @@
 package identity
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -44,20 +43,6 @@ func (s *Serving) selectCSR(found map[string]*certificatesv1.CertificateSigningR
 		}
 	}
 	return c
-}
-
-// newestFirst returns the CSRs of a requestor, the newest first.
-func newestFirst(found map[string]*certificatesv1.CertificateSigningRequest, requestor string) []*certificatesv1.CertificateSigningRequest {
-	var all []*certificatesv1.CertificateSigningRequest
-	for _, csr := range found {
-		if csr.Spec.Username == requestor {
-			all = append(all, csr)
-		}
-	}
-	slices.SortFunc(all, func(a, b *certificatesv1.CertificateSigningRequest) int {
-		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(b.Name, a.Name))
-	})
-	return all
 }
 
 // explainMismatch returns why a serving CSR of this node must not be approved, or nil if

@@ -1,6 +1,11 @@
 package kube
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+)
 
 func IsReady(node *corev1.Node) bool {
 	ready := NodeCondition(node, corev1.NodeReady)
@@ -14,4 +19,12 @@ func NodeCondition(node *corev1.Node, kind corev1.NodeConditionType) *corev1.Nod
 		}
 	}
 	return nil
+}
+
+func EncodeJSON(value any) ([]byte, error) {
+	content, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encoding what the cluster gave: %w", err)
+	}
+	return append(content, '\n'), nil
 }

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"sync"
 	"time"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
@@ -83,46 +83,20 @@ func NewBackoff() *wait.Backoff {
 	return &wait.Backoff{Duration: time.Second, Factor: 1.7, Jitter: 0.3, Steps: 1 << 30, Cap: 15 * time.Second}
 }
 
-// ServerClock records the time of the server from the Date header of its
-// responses.
-type ServerClock struct {
-	mu         sync.Mutex
-	serverDate time.Time
-	receivedAt time.Time
-}
-
-// Now returns the time of the server, or the local time if no response had a
-// Date header.
-func (c *ServerClock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.serverDate.IsZero() {
-		return time.Now()
+// proxyURL returns the proxy for requests to the server, selected as client-go does.
+// It returns nil if there is none.
+func (a *Conn) proxyURL() *url.URL {
+	choose := a.proxy
+	if choose == nil {
+		choose = utilnet.NewProxierWithNoProxyCIDR(http.ProxyFromEnvironment)
 	}
-	return c.serverDate.Add(time.Since(c.receivedAt))
+	target, err := url.Parse(a.Server)
+	if err != nil {
+		return nil
+	}
+	proxy, err := choose(&http.Request{URL: target})
+	if err != nil {
+		return nil // the request itself fails with this error
+	}
+	return proxy
 }
-
-// Set records the time of the server.
-func (c *ServerClock) Set(date time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.serverDate, c.receivedAt = date, time.Now()
-}
-
-func (c *ServerClock) wrap(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(request *http.Request) (*http.Response, error) {
-		response, err := next.RoundTrip(request)
-		if err != nil {
-			return nil, err //nolint:wrapcheck // this wraps nothing, it listens
-		}
-		if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
-			c.Set(date)
-		}
-		return response, nil
-	})
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-// RoundTrip implements http.RoundTripper.
-func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }

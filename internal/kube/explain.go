@@ -29,6 +29,18 @@ func (t Problem) Failure(doing string, err error) error {
 	return report.Fail(t.Code, t.Remedy, "%s: %w", doing, report.DescribedError{Text: t.Text, Err: err})
 }
 
+// Explain returns why a request failed. Besides err it considers the server's
+// clock and the proxy.
+func (a *Conn) Explain(ctx context.Context, err error) Problem {
+	if t, known := a.explainExpiry(ctx, err); known {
+		return t
+	}
+	if t, known := explainProxy(err, a.proxyURL(), a.Server); known {
+		return t
+	}
+	return Explain(err, a.Server)
+}
+
 // Explain returns the explanation of a failed request.
 func Explain(err error, server string) Problem {
 	if t, known := explainResponse(err); known {

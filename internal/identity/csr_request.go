@@ -95,24 +95,19 @@ func (a *csrRequester) submit(ctx context.Context) error {
 	})
 }
 
-// source selects this node's client CSR by name.
-func (a *csrRequester) source() kube.Source[*certificatesv1.CertificateSigningRequest] {
-	return csrSource(a.conn, "watching the client CSR "+a.desired.Name, "metadata.name="+a.desired.Name)
+// csrAnnotations returns the annotations for the CSR of this node. Annotations can
+// only be set on creation: the bootstrap credential is not allowed to change a
+// CSR.
+func (a *csrRequester) csrAnnotations() (map[string]string, error) {
+	if a.identity.Annotate == nil {
+		return nil, nil
+	}
+	return a.identity.Annotate(&a.key.private.PublicKey)
 }
 
-func csrSource(a *kube.Conn, doing, selector string) kube.Source[*certificatesv1.CertificateSigningRequest] {
-	csrs := a.Client.CSRs()
-	return kube.Source[*certificatesv1.CertificateSigningRequest]{
-		Activity: doing, Selector: selector,
-		List: func(ctx context.Context, options metav1.ListOptions) ([]*certificatesv1.CertificateSigningRequest, metav1.ListMeta, error) {
-			list, err := csrs.List(ctx, options)
-			if err != nil {
-				return nil, metav1.ListMeta{}, err //nolint:wrapcheck // persist explains it
-			}
-			return kube.Pointers(list.Items), list.ListMeta, nil
-		},
-		Watch: csrs.Watch,
-	}
+// source selects this node's client CSR by name.
+func (a *csrRequester) source() kube.Source[*certificatesv1.CertificateSigningRequest] {
+	return a.conn.Client.CSRs().Source("watching the client CSR "+a.desired.Name, "metadata.name="+a.desired.Name)
 }
 
 // handleCSR processes the current state of the CSR and reports whether the
@@ -175,11 +170,6 @@ func (a *csrRequester) discardKey() error {
 		"# find out who did this and why:\noc get csr "+a.desired.Name+" -o yaml # then run join again: it asks anew, with a new key", "%s", text)
 }
 
-func (a *csrRequester) pendingText(found *certificatesv1.CertificateSigningRequest) string {
-	return fmt.Sprintf("approval of the client CSR %s for %s (key %s, signer %s, asked at %s%s); %s; run %s:",
-		a.desired.Name, nodeUser(a.identity.NodeName), Fingerprint(&a.key.private.PublicKey), a.desired.Spec.SignerName, report.Timestamp(found.CreationTimestamp.Time), waitingSinceText(found.CreationTimestamp.Time, a.key.createdAt), a.approvalHint(), a.identity.Topology.CommandLocation())
-}
-
 // timeoutError returns the error for a wait that reached its deadline.
 func (a *csrRequester) timeoutError() error {
 	if a.lastStatus.phase == phaseApproved {
@@ -187,12 +177,4 @@ func (a *csrRequester) timeoutError() error {
 	}
 	return report.Fail(report.ApprovalMissing, a.approveCommand()+" # "+a.identity.Topology.CommandLocation()+"; then run join again: it finds the same CSR",
 		"nobody approved the client CSR %s in time (key %s)", a.desired.Name, Fingerprint(&a.key.private.PublicKey))
-}
-
-func parseLeaf(content []byte) *x509.Certificate {
-	chain, err := kube.ParsePEMCertificates(content)
-	if err != nil {
-		return nil
-	}
-	return chain[0]
 }

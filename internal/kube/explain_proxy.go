@@ -1,47 +1,14 @@
 package kube
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
 
-	utilnet "k8s.io/apimachinery/pkg/util/net"
-
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
-
-// Explain returns why a request failed. Besides err it considers the server's
-// clock and the proxy.
-func (a *Conn) Explain(ctx context.Context, err error) Problem {
-	if t, known := a.explainExpiry(ctx, err); known {
-		return t
-	}
-	if t, known := explainProxy(err, a.proxyURL(), a.Server); known {
-		return t
-	}
-	return Explain(err, a.Server)
-}
-
-// proxyURL returns the proxy for requests to the server, selected as client-go does.
-// It returns nil if there is none.
-func (a *Conn) proxyURL() *url.URL {
-	choose := a.proxy
-	if choose == nil {
-		choose = utilnet.NewProxierWithNoProxyCIDR(http.ProxyFromEnvironment)
-	}
-	target, err := url.Parse(a.Server)
-	if err != nil {
-		return nil
-	}
-	proxy, err := choose(&http.Request{URL: target})
-	if err != nil {
-		return nil // the request itself fails with this error
-	}
-	return proxy
-}
 
 // explainProxy explains errors that occur before the server is reached. It
 // names only the proxy's host and port, because its URL can contain a password.
