@@ -83,11 +83,13 @@ type podSandbox struct {
 func (s *stopper) list(ctx context.Context, options ...grpc.CallOption) ([]podSandbox, error) {
 	list, err := s.runtime.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{}, options...)
 	if err != nil {
-		return nil, report.Fail(report.Failed, "systemctl start crio && hcp-node-agent leave", "listing CRI-O's pods: %w", err)
+		return nil, report.Fail(report.Failed, "systemctl start crio && hcp-node-agent leave",
+			"listing CRI-O's pods: %w", err)
 	}
 	pods := make([]podSandbox, 0, len(list.GetItems()))
 	for _, item := range list.GetItems() {
-		pod := podSandbox{id: item.GetId(), name: item.GetMetadata().GetNamespace() + "/" + item.GetMetadata().GetName()}
+		pod := podSandbox{id: item.GetId(), name: item.GetMetadata().GetNamespace() + "/" +
+			item.GetMetadata().GetName()}
 		status, err := s.runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: pod.id})
 		if err == nil { // a pod with unknown network mode is stopped first
 			network := status.GetStatus().GetLinux().GetNamespaces().GetOptions().GetNetwork()
@@ -147,7 +149,9 @@ func (s *stopper) stopOne(ctx context.Context, id string) error {
 // it ends their containers and removes their network namespaces. It returns the
 // pods that failed again, including every pod with a container that does not
 // end, because the plugin is not the cause.
-func (s *stopper) stopWithoutPlugin(ctx context.Context, pods []podSandbox, restart func(context.Context) error) []podSandbox {
+func (s *stopper) stopWithoutPlugin(
+	ctx context.Context, pods []podSandbox, restart func(context.Context) error,
+) []podSandbox {
 	var failed, detached []podSandbox
 	for _, pod := range pods {
 		if !pod.hostNetwork && s.detach(ctx, &pod) {
@@ -190,7 +194,8 @@ func (s *stopper) detach(ctx context.Context, pod *podSandbox) bool {
 		pod.err = err
 		return false
 	}
-	status, err := s.runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: pod.id, Verbose: true})
+	status, err := s.runtime.PodSandboxStatus(ctx,
+		&runtimeapi.PodSandboxStatusRequest{PodSandboxId: pod.id, Verbose: true})
 	if err == nil {
 		namespaces = append(namespaces, networkNamespace(status.GetInfo()))
 	}
@@ -204,7 +209,8 @@ func (s *stopper) detach(ctx context.Context, pod *podSandbox) bool {
 			return false
 		}
 		if done {
-			s.log.Note(fmt.Sprintf("the network plugin does not respond (%v); the network namespace %s of pod %s was removed without the plugin",
+			s.log.Note(fmt.Sprintf("the network plugin does not respond (%v); the network namespace %s of pod %s was "+
+				"removed without the plugin",
 				pod.err, namespace, pod.name))
 		}
 	}
@@ -214,20 +220,23 @@ func (s *stopper) detach(ctx context.Context, pod *podSandbox) bool {
 // endContainers ends the containers of a pod and returns the network namespaces
 // that they were in.
 func (s *stopper) endContainers(ctx context.Context, id string) ([]string, error) {
-	list, err := s.runtime.ListContainers(ctx, &runtimeapi.ListContainersRequest{Filter: &runtimeapi.ContainerFilter{PodSandboxId: id}})
+	list, err := s.runtime.ListContainers(ctx,
+		&runtimeapi.ListContainersRequest{Filter: &runtimeapi.ContainerFilter{PodSandboxId: id}})
 	if err != nil {
 		return nil, fmt.Errorf("listing its containers: %w", err)
 	}
 	var namespaces []string
 	for _, container := range list.GetContainers() {
-		status, err := s.runtime.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: container.GetId(), Verbose: true})
+		status, err := s.runtime.ContainerStatus(ctx,
+			&runtimeapi.ContainerStatusRequest{ContainerId: container.GetId(), Verbose: true})
 		if err == nil {
 			namespaces = append(namespaces, networkNamespace(status.GetInfo()))
 		}
 		if container.GetState() == runtimeapi.ContainerState_CONTAINER_EXITED {
 			continue
 		}
-		if _, err := s.runtime.StopContainer(ctx, &runtimeapi.StopContainerRequest{ContainerId: container.GetId(), Timeout: stopGrace}); err != nil {
+		if _, err := s.runtime.StopContainer(ctx,
+			&runtimeapi.StopContainerRequest{ContainerId: container.GetId(), Timeout: stopGrace}); err != nil {
 			return nil, fmt.Errorf("stopping its container %s: %w", container.GetMetadata().GetName(), err)
 		}
 	}

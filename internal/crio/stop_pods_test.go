@@ -35,7 +35,9 @@ type fakeRuntime struct {
 	stopped           []string
 }
 
-func (r *fakeRuntime) ListPodSandbox(context.Context, *runtimeapi.ListPodSandboxRequest) (*runtimeapi.ListPodSandboxResponse, error) {
+func (r *fakeRuntime) ListPodSandbox(
+	context.Context, *runtimeapi.ListPodSandboxRequest,
+) (*runtimeapi.ListPodSandboxResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	response := &runtimeapi.ListPodSandboxResponse{}
@@ -61,12 +63,15 @@ func (r *fakeRuntime) PodSandboxStatus(
 	if request.GetVerbose() {
 		response.Info = map[string]string{"info": fmt.Sprintf(
 			`{"image":"","pid":0,"runtimeSpec":{"ociVersion":"1.2.0","linux":{"namespaces":[{"type":"ipc"},{"type":"network","path":%q}]}}}`,
-			r.namespaces[request.GetPodSandboxId()])}
+			r.namespaces[request.GetPodSandboxId()],
+		)}
 	}
 	return response, nil
 }
 
-func (r *fakeRuntime) ListContainers(_ context.Context, request *runtimeapi.ListContainersRequest) (*runtimeapi.ListContainersResponse, error) {
+func (r *fakeRuntime) ListContainers(
+	_ context.Context, request *runtimeapi.ListContainersRequest,
+) (*runtimeapi.ListContainersResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	pod := request.GetFilter().GetPodSandboxId()
@@ -74,11 +79,16 @@ func (r *fakeRuntime) ListContainers(_ context.Context, request *runtimeapi.List
 		return &runtimeapi.ListContainersResponse{}, nil
 	}
 	return &runtimeapi.ListContainersResponse{Containers: []*runtimeapi.Container{{
-		Id: pod, PodSandboxId: pod, Metadata: &runtimeapi.ContainerMetadata{Name: "main"}, State: runtimeapi.ContainerState_CONTAINER_RUNNING,
+		Id:           pod,
+		PodSandboxId: pod,
+		Metadata:     &runtimeapi.ContainerMetadata{Name: "main"},
+		State:        runtimeapi.ContainerState_CONTAINER_RUNNING,
 	}}}, nil
 }
 
-func (r *fakeRuntime) StopContainer(_ context.Context, request *runtimeapi.StopContainerRequest) (*runtimeapi.StopContainerResponse, error) {
+func (r *fakeRuntime) StopContainer(
+	_ context.Context, request *runtimeapi.StopContainerRequest,
+) (*runtimeapi.StopContainerResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.containers[request.GetContainerId()] == "stuck" {
@@ -91,12 +101,15 @@ func (r *fakeRuntime) StopContainer(_ context.Context, request *runtimeapi.StopC
 // StopPodSandbox calls the plugin first. If that fails, CRI-O 1.34 removes the
 // file of the network namespace and stops the pod anyway, which works only if
 // no namespace is mounted on the file.
-func (r *fakeRuntime) StopPodSandbox(_ context.Context, request *runtimeapi.StopPodSandboxRequest) (*runtimeapi.StopPodSandboxResponse, error) {
+func (r *fakeRuntime) StopPodSandbox(
+	_ context.Context, request *runtimeapi.StopPodSandboxRequest,
+) (*runtimeapi.StopPodSandboxResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id := request.GetPodSandboxId()
 	if !slices.Contains(r.onHost, id) && r.plugin != "" && !slices.Contains(r.pods, r.plugin) {
-		err := errors.New("failed to destroy network: dial unix /var/run/ovn-kubernetes/cni/ovn-cni-server.sock: connect: connection refused")
+		err := errors.New("failed to destroy network: dial unix /var/run/ovn-kubernetes/cni/ovn-cni-server.sock: " +
+			"connect: connection refused")
 		if r.alwaysCallsPlugin || r.namespaces[id] == "" {
 			return nil, err
 		}
@@ -111,7 +124,9 @@ func (r *fakeRuntime) StopPodSandbox(_ context.Context, request *runtimeapi.Stop
 	return &runtimeapi.StopPodSandboxResponse{}, nil
 }
 
-func (r *fakeRuntime) RemovePodSandbox(_ context.Context, request *runtimeapi.RemovePodSandboxRequest) (*runtimeapi.RemovePodSandboxResponse, error) {
+func (r *fakeRuntime) RemovePodSandbox(
+	_ context.Context, request *runtimeapi.RemovePodSandboxRequest,
+) (*runtimeapi.RemovePodSandboxResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.pods = slices.DeleteFunc(r.pods, func(id string) bool { return id == request.GetPodSandboxId() })
@@ -167,7 +182,8 @@ func namespaceFile(t *testing.T) string {
 }
 
 func TestPodNetworkPodsStopBeforeNetworkPlugin(t *testing.T) {
-	r := &fakeRuntime{pods: []string{"ovnkube", "app", "multus", "web"}, onHost: []string{"ovnkube", "multus"}, plugin: "ovnkube"}
+	r := &fakeRuntime{pods: []string{"ovnkube", "app", "multus", "web"}, onHost: []string{"ovnkube", "multus"},
+		plugin: "ovnkube"}
 	count, err := StopPods(t.Context(), r.serve(t), r.restart, (&reporttest.Recorder{}).Log())
 	if count != 4 || err != nil {
 		t.Errorf("StopPods() = %d, %v", count, err)
@@ -182,8 +198,11 @@ func TestPodsStopWithoutNetworkPlugin(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			file := namespaceFile(t)
 			r := &fakeRuntime{
-				pods: []string{"app"}, plugin: "ovnkube", alwaysCallsPlugin: always,
-				namespaces: map[string]string{"app": file}, containers: map[string]string{"app": "runs"},
+				pods:              []string{"app"},
+				plugin:            "ovnkube",
+				alwaysCallsPlugin: always,
+				namespaces:        map[string]string{"app": file},
+				containers:        map[string]string{"app": "runs"},
 			}
 			said := &reporttest.Recorder{}
 			count, err := StopPods(t.Context(), r.serve(t), r.restart, said.Log())
@@ -193,7 +212,8 @@ func TestPodsStopWithoutNetworkPlugin(t *testing.T) {
 			if isNamespace(file) {
 				t.Error("the network namespace is still mounted")
 			}
-			if !strings.Contains(said.Text(), "network namespace "+file+" of pod ns/app was removed without the plugin") {
+			if !strings.Contains(said.Text(),
+				"network namespace "+file+" of pod ns/app was removed without the plugin") {
 				t.Errorf("printed:\n%s", said.Text())
 			}
 		})
@@ -203,7 +223,8 @@ func TestPodsStopWithoutNetworkPlugin(t *testing.T) {
 func TestPodWithStuckContainerKeepsNetwork(t *testing.T) {
 	file := namespaceFile(t)
 	r := &fakeRuntime{
-		pods: []string{"a", "b", "c"}, containers: map[string]string{"b": "stuck"}, namespaces: map[string]string{"b": file},
+		pods: []string{"a", "b",
+			"c"}, containers: map[string]string{"b": "stuck"}, namespaces: map[string]string{"b": file},
 	}
 	count, err := StopPods(t.Context(), r.serve(t), r.restart, (&reporttest.Recorder{}).Log())
 	if count != 2 || err == nil || !strings.Contains(err.Error(), "stopping pod ns/b: stopping its container main") {
@@ -228,7 +249,8 @@ func TestStopPodsWithoutRuntime(t *testing.T) {
 	}
 	listener.(*net.UnixListener).SetUnlinkOnClose(false) // as a killed CRI-O leaves it
 	listener.Close()
-	if _, err := StopPods(t.Context(), socket, nil, report.Log{}); !strings.HasPrefix(report.RemedyOf(err), "systemctl start crio") {
+	if _, err := StopPods(t.Context(), socket, nil, report.Log{}); !strings.HasPrefix(report.RemedyOf(err),
+		"systemctl start crio") {
 		t.Errorf("StopPods() = %v (%s) with a CRI-O that does not run", err, report.RemedyOf(err))
 	}
 }

@@ -34,7 +34,8 @@ func TestControlPlaneNewTokenReplacesCSR(t *testing.T) {
 		if report.CodeOf(err) != report.ApprovalMissing {
 			t.Fatalf("Obtain() = %v", err)
 		}
-		csr, err := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().Get(t.Context(), result.CSR, metav1.GetOptions{})
+		csr, err := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().Get(t.Context(), result.CSR,
+			metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,12 +52,14 @@ func TestControlPlaneNewTokenReplacesCSR(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want, _ := identity.Annotate(request.PublicKey); first.Name == plain.Name || first.Annotations["example.com/proof"] != want["example.com/proof"] {
+	if want, _ := identity.Annotate(request.PublicKey); first.Name == plain.Name ||
+		first.Annotations["example.com/proof"] != want["example.com/proof"] {
 		t.Errorf("with a ticket: %s after %s, annotations %v", first.Name, plain.Name, first.Annotations)
 	}
 	for _, want := range []string{
 		plain.Name + " is of another ticket, or of none", "a new one is submitted with a new key",
-		"it carries the proof of this node's ticket", "hcp-node-agent approve --claims DIR --kubeconfig FILE", "oc adm certificate approve " + first.Name,
+		"it carries the proof of this node's ticket", "hcp-node-agent approve --claims DIR --kubeconfig FILE",
+		"oc adm certificate approve " + first.Name,
 	} {
 		if !strings.Contains(said.Text(), want) {
 			t.Errorf("it did not say %q, but:\n%s", want, said.Text())
@@ -102,7 +105,8 @@ func TestControlPlaneAutomaticApprovalShowsNoCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{csr: said.Text()[before:], result.CSR: saidOfOther.Text()} {
-		if strings.Contains(text, "oc adm certificate approve") || !strings.Contains(text, "waiting for approval of CSR "+name+" (key SHA256:") {
+		if strings.Contains(text, "oc adm certificate approve") ||
+			!strings.Contains(text, "waiting for approval of CSR "+name+" (key SHA256:") {
 			t.Errorf("said of %s:\n%s", name, text)
 		}
 	}

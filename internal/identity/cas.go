@@ -61,7 +61,8 @@ func (i *Identity) refreshCAs(ctx context.Context) (Result, error) {
 	}
 	if err := i.checkAccepted(ctx, cluster); err != nil {
 		if ctx.Err() == nil {
-			i.Log.Warn("the API server cannot be reached with the payload's certificate authorities, so kubelet's kubeconfig keeps those that it has: "+err.Error(),
+			i.Log.Warn("the API server cannot be reached with the payload's certificate authorities, so kubelet's "+
+				"kubeconfig keeps those that it has: "+err.Error(),
 				"hcp-node-agent join --user-data STUB # with a fresh stub")
 		}
 		return Result{}, i.verifyStored(ctx)

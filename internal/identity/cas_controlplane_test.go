@@ -51,20 +51,27 @@ func TestControlPlaneCARotation(t *testing.T) {
 		stored, payload, want []byte
 		says                  string
 	}{
-		"as it is":                {stored: own.CA, payload: own.CA, want: own.CA},
-		"one more":                {stored: own.CA, payload: both, want: both},
-		"one less":                {stored: both, payload: own.CA, want: own.CA},
-		"in another order":        {stored: both, payload: slices.Concat(own.CA, before.PEM), want: both},
-		"another":                 {stored: before.PEM, payload: own.CA, want: own.CA},
-		"of before, as a payload": {stored: both, payload: before.PEM, want: both, says: "keeps those that it has"},
+		"as it is":         {stored: own.CA, payload: own.CA, want: own.CA},
+		"one more":         {stored: own.CA, payload: both, want: both},
+		"one less":         {stored: both, payload: own.CA, want: own.CA},
+		"in another order": {stored: both, payload: slices.Concat(own.CA, before.PEM), want: both},
+		"another":          {stored: before.PEM, payload: own.CA, want: own.CA},
+		"of before, as a payload": {
+			stored:  both,
+			payload: before.PEM,
+			want:    both,
+			says:    "keeps those that it has",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			result, got, err := obtain(test.stored, test.payload)
 			changes := !bytes.Equal(test.stored, test.want)
-			if err != nil || !bytes.Equal(got, test.want) || result.Changed != changes || result.OnlyCAs != changes || result.Fingerprint == "" {
+			if err != nil || !bytes.Equal(got, test.want) || result.Changed != changes || result.OnlyCAs != changes ||
+				result.Fingerprint == "" {
 				t.Errorf("Obtain() = %+v, %v; the kubeconfig has:\n%s", result, err, got)
 			}
-			if !bytes.Equal(kubetest.ReadFile(t, identity.clientCertificatePath()), pair) || len(clientCSRsOf(t, "renewed")) != 1 {
+			if !bytes.Equal(kubetest.ReadFile(t, identity.clientCertificatePath()), pair) ||
+				len(clientCSRsOf(t, "renewed")) != 1 {
 				t.Error("the node has another certificate")
 			}
 			if !strings.Contains(said.Text(), test.says) {
@@ -73,7 +80,8 @@ func TestControlPlaneCARotation(t *testing.T) {
 		})
 	}
 	// These CAs do not verify the API server.
-	if _, got, err := obtain(own.CA, before.PEM); report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "made anew") || !bytes.Equal(got, own.CA) {
+	if _, got, err := obtain(own.CA, before.PEM); report.CodeOf(err) != report.Refused ||
+		!strings.Contains(err.Error(), "made anew") || !bytes.Equal(got, own.CA) {
 		t.Errorf("Obtain() = %v", err)
 	}
 }

@@ -63,8 +63,12 @@ func ParseCertificates(content []byte) ([]Certificate, error) {
 
 func newCertificate(c *x509.Certificate) Certificate {
 	return Certificate{
-		Subject: c.Subject.String(), Issuer: c.Issuer.String(), Names: kube.CertificateNames(c),
-		NotBefore: c.NotBefore.UTC(), NotAfter: c.NotAfter.UTC(), Fingerprint: Fingerprint(c.PublicKey),
+		Subject:     c.Subject.String(),
+		Issuer:      c.Issuer.String(),
+		Names:       kube.CertificateNames(c),
+		NotBefore:   c.NotBefore.UTC(),
+		NotAfter:    c.NotAfter.UTC(),
+		Fingerprint: Fingerprint(c.PublicKey),
 	}
 }
 
@@ -82,7 +86,8 @@ type CertificateExpiry struct {
 // CertificateExpiries returns when kubelet's existing certificates expire.
 func CertificateExpiries(dir string) []CertificateExpiry {
 	var ends []CertificateExpiry
-	for _, one := range []struct{ name, file string }{{"client", ClientCertificatePath(dir)}, {"serving", ServingCertificatePath(dir)}} {
+	for _, one := range []struct{ name, file string }{{"client", ClientCertificatePath(dir)},
+		{"serving", ServingCertificatePath(dir)}} {
 		if leaf := readLeaf(one.file); leaf != nil {
 			ends = append(ends, CertificateExpiry{Name: one.name, NotAfter: leaf.NotAfter})
 		}

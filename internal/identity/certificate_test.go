@@ -18,13 +18,18 @@ func TestReadCertificate(t *testing.T) {
 	}
 	key := certtest.NewKey(t)
 	template := servingCertificate("worker-7", "192.0.2.7", "2001:db8::7")
-	template.NotBefore, template.NotAfter = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 4, 11, 0, 0, 0, 0, time.UTC)
+	template.NotBefore, template.NotAfter = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 4, 11, 0, 0,
+		0, 0, time.UTC)
 	content := append(certtest.NewCA(t, "signer").Issue(t, key, template), certtest.KeyPEM(t, key)...)
 	file := filepath.Join(dir, "a.pem")
 	for text, want := range map[string]*Certificate{
 		string(content): {
-			Subject: "CN=system:node:worker-7,O=system:nodes", Issuer: "CN=signer,OU=openshift", Names: []string{"worker-7", "192.0.2.7", "2001:db8::7"},
-			NotBefore: template.NotBefore, NotAfter: template.NotAfter, Fingerprint: Fingerprint(&key.PublicKey),
+			Subject:     "CN=system:node:worker-7,O=system:nodes",
+			Issuer:      "CN=signer,OU=openshift",
+			Names:       []string{"worker-7", "192.0.2.7", "2001:db8::7"},
+			NotBefore:   template.NotBefore,
+			NotAfter:    template.NotAfter,
+			Fingerprint: Fingerprint(&key.PublicKey),
 		},
 		"":                              nil,
 		string(certtest.KeyPEM(t, key)): nil,

@@ -48,15 +48,21 @@ func newIdentity(t *testing.T, name string) (*Identity, *reporttest.Recorder) {
 	t.Cleanup(func() { book.Close(); tree.Close() })
 	said := &reporttest.Recorder{}
 	return &Identity{
-		Dir: filepath.Join(dir, "kubelet", "pki"), Kubeconfig: filepath.Join(dir, "kubelet", "kubeconfig"),
-		BootstrapKubeconfig: kubetest.BootstrapKubeconfig(t, nil), NodeName: name, KeyDir: filepath.Join(dir, "state"), Ledger: book, Log: said.Log(),
+		Dir:                 filepath.Join(dir, "kubelet", "pki"),
+		Kubeconfig:          filepath.Join(dir, "kubelet", "kubeconfig"),
+		BootstrapKubeconfig: kubetest.BootstrapKubeconfig(t, nil),
+		NodeName:            name,
+		KeyDir:              filepath.Join(dir, "state"),
+		Ledger:              book,
+		Log:                 said.Log(),
 	}, said
 }
 
 // clientCSRsOf returns the client CSRs for a node.
 func clientCSRsOf(t *testing.T, node string) []certificatesv1.CertificateSigningRequest {
 	t.Helper()
-	list, err := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().List(t.Context(), metav1.ListOptions{})
+	list, err := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().List(t.Context(),
+		metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +85,10 @@ func setCSRCondition(t *testing.T, name string, kind certificatesv1.RequestCondi
 		t.Fatal(err)
 	}
 	csr.Status.Conditions = append(csr.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
-		Type: kind, Status: "True", Reason: "ByHand", Message: "a person did this",
+		Type:    kind,
+		Status:  "True",
+		Reason:  "ByHand",
+		Message: "a person did this",
 	})
 	if _, err := csrs.UpdateApproval(t.Context(), name, csr, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)

@@ -105,7 +105,8 @@ func evaluateCSR(found, ours *certificatesv1.CertificateSigningRequest, now meta
 	case isApproved:
 		return csrStatus{phase: phaseApproved}
 	case !hasAnnotations(found, ours):
-		return csrStatus{phase: phaseAnnotationMismatch, detail: "it carries no proof of this node's ticket, and what a CSR carries cannot be changed"}
+		return csrStatus{phase: phaseAnnotationMismatch, detail: "it carries no proof of this node's ticket, and " +
+			"what a CSR carries cannot be changed"}
 	}
 	return csrStatus{phase: phasePending}
 }
@@ -123,8 +124,10 @@ func evaluateCertificate(content []byte, ours *certificatesv1.CertificateSigning
 	switch {
 	case !samePublicKey(leaf.PublicKey, request.PublicKey):
 		return csrStatus{phase: phaseCertificateMismatch, detail: "its certificate is for another key"}
-	case leaf.Subject.CommonName != request.Subject.CommonName || !slices.Equal(leaf.Subject.Organization, request.Subject.Organization):
-		return csrStatus{phase: phaseCertificateMismatch, detail: fmt.Sprintf("its certificate is for %q", leaf.Subject)}
+	case leaf.Subject.CommonName != request.Subject.CommonName ||
+		!slices.Equal(leaf.Subject.Organization, request.Subject.Organization):
+		return csrStatus{phase: phaseCertificateMismatch,
+			detail: fmt.Sprintf("its certificate is for %q", leaf.Subject)}
 	case now.After(leaf.NotAfter):
 		return csrStatus{phase: phaseExpired, detail: "its certificate expired at " + report.Timestamp(leaf.NotAfter)}
 	}

@@ -27,7 +27,9 @@ import (
 // setMachineID sets the machine ID in the Node's status, as its kubelet does.
 func setMachineID(t *testing.T, serving *Serving, machineID string) {
 	t.Helper()
-	patch, err := json.Marshal(map[string]any{"status": corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{MachineID: machineID}}})
+	patch, err := json.Marshal(
+		map[string]any{"status": corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{MachineID: machineID}}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,8 +70,10 @@ func TestControlPlaneRejectsNodeOfAnotherHost(t *testing.T) {
 
 	setMachineID(t, node, "1111")
 	result, err := second.Obtain(kubetest.Context(t, time.Minute), manualApprover(t))
-	want := "Node twins has the machine-id 1111, this machine's is 2222; the cluster last heard of it at " + report.Timestamp(renewed.Time)
-	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), want) || !strings.Contains(report.RemedyOf(err), "oc delete node twins") {
+	want := "Node twins has the machine-id 1111, this machine's is 2222; the cluster last heard of it at " +
+		report.Timestamp(renewed.Time)
+	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), want) ||
+		!strings.Contains(report.RemedyOf(err), "oc delete node twins") {
 		t.Errorf("Obtain() = %v (code %d, %s), want %q", err, report.CodeOf(err), report.RemedyOf(err), want)
 	}
 	if _, err := os.Lstat(filepath.Dir(second.Dir)); !os.IsNotExist(err) {
@@ -82,12 +86,14 @@ func TestControlPlaneRejectsNodeOfAnotherHost(t *testing.T) {
 	}
 
 	// After the other host's Node is deleted, the certificate already exists.
-	if err := kubetest.AdminClient(t).CoreV1().Nodes().Delete(t.Context(), "twins", metav1.DeleteOptions{}); err != nil {
+	if err := kubetest.AdminClient(t).CoreV1().Nodes().Delete(t.Context(), "twins",
+		metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	again, err := second.Obtain(kubetest.Context(t, time.Minute), nil)
 	if err != nil || again.CSR != result.CSR {
-		t.Errorf("Obtain() after the deletion = %+v, %v; want the CSR %s of before; said:\n%s", again, err, result.CSR, said.Text())
+		t.Errorf("Obtain() after the deletion = %+v, %v; want the CSR %s of before; said:\n%s", again, err, result.CSR,
+			said.Text())
 	}
 }
 
@@ -97,7 +103,8 @@ func TestControlPlaneAcceptsNodeOfThisHost(t *testing.T) {
 	setMachineID(t, node, "1111")
 	anew, said := newIdentity(t, "again")
 	anew.MachineID = "1111"
-	if _, err := anew.Obtain(kubetest.Context(t, time.Minute), manualApprover(t)); err != nil || !strings.Contains(said.Text(), "is there already and is this machine's (machine-id 1111)") {
+	if _, err := anew.Obtain(kubetest.Context(t, time.Minute), manualApprover(t)); err != nil ||
+		!strings.Contains(said.Text(), "is there already and is this machine's (machine-id 1111)") {
 		t.Errorf("Obtain() = %v; said:\n%s", err, said.Text())
 	}
 }
@@ -111,13 +118,17 @@ func TestControlPlaneFailedCSR(t *testing.T) {
 			return err
 		}
 		csr.Status.Conditions = append(csr.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
-			Type: certificatesv1.CertificateFailed, Status: "True", Reason: "SignerValidationFailure", Message: "the signer's words",
+			Type:    certificatesv1.CertificateFailed,
+			Status:  "True",
+			Reason:  "SignerValidationFailure",
+			Message: "the signer's words",
 		})
 		_, err = csrs.UpdateStatus(ctx, csr, metav1.UpdateOptions{})
 		return err
 	}
 	result, err := identity.Obtain(kubetest.Context(t, time.Minute), fail)
-	if report.CodeOf(err) != report.ApprovalMissing || !strings.Contains(err.Error(), result.CSR+" is failed (SignerValidationFailure: the signer's words)") {
+	if report.CodeOf(err) != report.ApprovalMissing ||
+		!strings.Contains(err.Error(), result.CSR+" is failed (SignerValidationFailure: the signer's words)") {
 		t.Errorf("Obtain() = %v (code %d)", err, report.CodeOf(err))
 	}
 }
@@ -130,11 +141,13 @@ func TestControlPlaneResubmitsDeletedCSR(t *testing.T) {
 	if err == nil {
 		t.Fatal("nobody approved, and yet there is an identity")
 	}
-	if err := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().Delete(t.Context(), first.CSR, metav1.DeleteOptions{}); err != nil {
+	if err := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().Delete(t.Context(), first.CSR,
+		metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	day := time.Now().Add(-25 * time.Hour)
-	if err := os.Chtimes(filepath.Join(identity.KeyDir, pendingKeyName), day, day); err != nil { // the first run was a day ago
+	// the first run was a day ago
+	if err := os.Chtimes(filepath.Join(identity.KeyDir, pendingKeyName), day, day); err != nil {
 		t.Fatal(err)
 	}
 	_, err = identity.Obtain(kubetest.Context(t, 2*time.Second), nil)
@@ -153,9 +166,11 @@ func TestControlPlaneServingRenewalIsReportedAndApproved(t *testing.T) {
 	serving, identity, said := joinedNode(t, "renewal")
 	template := servingCertificate("renewal", "192.0.2.7")
 	template.NotBefore, template.NotAfter = time.Now().Add(-80*time.Hour), time.Now().Add(20*time.Hour)
-	kubetest.WriteFile(t, filepath.Join(identity.Dir, "kubelet-server-current.pem"), certtest.NewCA(t, "signer").Issue(t, certtest.NewKey(t), template))
+	kubetest.WriteFile(t, filepath.Join(identity.Dir, "kubelet-server-current.pem"),
+		certtest.NewCA(t, "signer").Issue(t, certtest.NewKey(t), template))
 
-	if _, err := serving.Obtain(kubetest.Context(t, time.Minute), nil); err != nil || strings.Contains(said.Text(), "serving certificate ends") {
+	if _, err := serving.Obtain(kubetest.Context(t, time.Minute), nil); err != nil ||
+		strings.Contains(said.Text(), "serving certificate ends") {
 		t.Errorf("Obtain() before kubelet has asked = %v; said:\n%s", err, said.Text())
 	}
 	without := *serving
@@ -164,16 +179,19 @@ func TestControlPlaneServingRenewalIsReportedAndApproved(t *testing.T) {
 		t.Errorf("First() before kubelet has asked = %+v, %v", got, err)
 	}
 	csr := createServingCSR(t, serving, "192.0.2.7")
-	if got, err := without.CheckInitial(kubetest.Context(t, time.Minute)); err != nil || got.Remedy != "oc adm certificate approve "+csr {
+	if got, err := without.CheckInitial(kubetest.Context(t, time.Minute)); err != nil ||
+		got.Remedy != "oc adm certificate approve "+csr {
 		t.Errorf("First() = %+v, %v", got, err)
 	}
-	if _, err := serving.Obtain(kubetest.Context(t, time.Minute), nil); err != nil || !strings.Contains(said.Text(), "\noc adm certificate approve "+csr+"\n") {
+	if _, err := serving.Obtain(kubetest.Context(t, time.Minute), nil); err != nil ||
+		!strings.Contains(said.Text(), "\noc adm certificate approve "+csr+"\n") {
 		t.Errorf("Obtain() = %v; said:\n%s", err, said.Text())
 	}
 	if _, err := serving.Obtain(kubetest.Context(t, time.Minute), manualApprover(t)); err != nil {
 		t.Errorf("Obtain() with an approver = %v", err)
 	}
-	found, err := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().Get(t.Context(), csr, metav1.GetOptions{})
+	found, err := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().Get(t.Context(), csr,
+		metav1.GetOptions{})
 	if err != nil || len(found.Status.Conditions) == 0 {
 		t.Errorf("the CSR was not approved: %v", err)
 	}

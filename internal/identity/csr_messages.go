@@ -14,7 +14,10 @@ import (
 
 func (a *csrRequester) pendingText(found *certificatesv1.CertificateSigningRequest) string {
 	return fmt.Sprintf("approval of the client CSR %s for %s (key %s, signer %s, asked at %s%s); %s; run %s:",
-		a.desired.Name, nodeUser(a.identity.NodeName), Fingerprint(&a.key.private.PublicKey), a.desired.Spec.SignerName, report.Timestamp(found.CreationTimestamp.Time), waitingSinceText(found.CreationTimestamp.Time, a.key.createdAt), a.approvalHint(), a.identity.Topology.CommandLocation())
+		a.desired.Name, nodeUser(a.identity.NodeName), Fingerprint(&a.key.private.PublicKey),
+		a.desired.Spec.SignerName, report.Timestamp(found.CreationTimestamp.Time),
+		waitingSinceText(found.CreationTimestamp.Time, a.key.createdAt), a.approvalHint(),
+		a.identity.Topology.CommandLocation())
 }
 
 // approvalHint returns a clause that states how the CSR is approved.
@@ -22,7 +25,8 @@ func (a *csrRequester) approvalHint() string {
 	if len(a.desired.Annotations) == 0 {
 		return a.identity.Topology.ManualApprovalHint()
 	}
-	return "it carries the proof of this node's ticket, so an approver that has the claim approves it by itself; where none is running"
+	return "it carries the proof of this node's ticket, so an approver that has the claim approves it by itself; " +
+		"where none is running"
 }
 
 // approveCommand returns the command with which an administrator approves the
@@ -32,7 +36,8 @@ func (a *csrRequester) approveCommand() string {
 	if len(a.desired.Annotations) == 0 {
 		return byHand
 	}
-	return "hcp-node-agent approve --claims DIR --kubeconfig FILE # DIR has the claim\n# or this one by hand:\n" + byHand
+	return "hcp-node-agent approve --claims DIR --kubeconfig FILE # DIR has the claim\n# or this one by hand:\n" +
+		byHand
 }
 
 // ownApprovalText returns the message while the agent approves a CSR of its own
@@ -53,9 +58,11 @@ func deletedText(name string, before phase, asked, since, now time.Time) string 
 	again := "it is submitted again with the same key, which waits since " + report.Timestamp(since)
 	switch {
 	case before == phaseApproved:
-		return fmt.Sprintf("the client CSR %s was deleted after it was approved and before a certificate was issued; %s", name, again)
+		return fmt.Sprintf("the client CSR %s was deleted after it was approved and before a certificate was issued; "+
+			"%s", name, again)
 	case before == phasePending && now.Sub(asked) >= pendingCSRLifetime:
-		return fmt.Sprintf("the client CSR %s of %s was not approved for a day, and the cluster has collected it, as it does with all such; %s", name, report.Timestamp(asked), again)
+		return fmt.Sprintf("the client CSR %s of %s was not approved for a day, and the cluster has collected it, as "+
+			"it does with all such; %s", name, report.Timestamp(asked), again)
 	}
 	return fmt.Sprintf("the client CSR %s was deleted before it was approved; %s", name, again)
 }
@@ -78,16 +85,23 @@ func (a *csrRequester) explainRejection(err error) error {
 	case !apierrors.IsUnauthorized(err) && !apierrors.IsForbidden(err):
 		return err
 	case a.bootstrapCertificate != nil && now.After(a.bootstrapCertificate.NotAfter):
-		return report.Fail(report.CredentialRefused, fresh, "the bootstrap credential expired at %s; the API server's clock says %s%s: %w",
-			report.Timestamp(a.bootstrapCertificate.NotAfter), report.Timestamp(now), a.conn.Clock.SkewNote(time.Now()), err)
+		return report.Fail(report.CredentialRefused, fresh, "the bootstrap credential expired at %s; the API "+
+			"server's clock says %s%s: %w",
+			report.Timestamp(a.bootstrapCertificate.NotAfter), report.Timestamp(now),
+			a.conn.Clock.SkewNote(time.Now()), err)
 	case a.bootstrapCertificate != nil && now.Before(a.bootstrapCertificate.NotBefore):
-		return report.Fail(report.CredentialRefused, fresh, "the bootstrap credential is valid from %s on; the API server's clock says %s%s: %w",
-			report.Timestamp(a.bootstrapCertificate.NotBefore), report.Timestamp(now), a.conn.Clock.SkewNote(time.Now()), err)
+		return report.Fail(report.CredentialRefused, fresh, "the bootstrap credential is valid from %s on; the API "+
+			"server's clock says %s%s: %w",
+			report.Timestamp(a.bootstrapCertificate.NotBefore), report.Timestamp(now),
+			a.conn.Clock.SkewNote(time.Now()), err)
 	case apierrors.IsUnauthorized(err), anonymous:
-		return report.Fail(report.CredentialRefused, fresh, "the API server does not accept the bootstrap credential%s: %w", describeCredential(a.bootstrapCertificate), err)
+		return report.Fail(report.CredentialRefused, fresh,
+			"the API server does not accept the bootstrap credential%s: %w",
+			describeCredential(a.bootstrapCertificate), err)
 	}
 	return report.Fail(report.CredentialRefused,
-		"oc create clusterrolebinding create-csrs-for-bootstrapping --clusterrole=system:node-bootstrapper --serviceaccount=openshift-machine-config-operator:node-bootstrapper",
+		"oc create clusterrolebinding create-csrs-for-bootstrapping --clusterrole=system:node-bootstrapper "+
+			"--serviceaccount=openshift-machine-config-operator:node-bootstrapper",
 		"the bootstrap credential may not ask for certificates: %w", err)
 }
 
@@ -95,5 +109,6 @@ func describeCredential(certificate *x509.Certificate) string {
 	if certificate == nil {
 		return ""
 	}
-	return fmt.Sprintf(" (issued by %q, valid until %s): its signer was replaced, or it is another cluster's", certificate.Issuer, report.Timestamp(certificate.NotAfter))
+	return fmt.Sprintf(" (issued by %q, valid until %s): its signer was replaced, or it is another cluster's",
+		certificate.Issuer, report.Timestamp(certificate.NotAfter))
 }

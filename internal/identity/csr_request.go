@@ -56,9 +56,10 @@ func (a *csrRequester) run(ctx context.Context) ([]byte, error) {
 		if err := a.submit(ctx); err != nil {
 			return nil, a.explainRejection(err)
 		}
-		err := kube.Follow(ctx, a.conn, a.identity.Log, a.source(), 5*time.Second, func(found map[string]*certificatesv1.CertificateSigningRequest) (bool, error) {
-			return a.handleCSR(ctx, found[a.desired.Name])
-		})
+		err := kube.Follow(ctx, a.conn, a.identity.Log, a.source(), 5*time.Second,
+			func(found map[string]*certificatesv1.CertificateSigningRequest) (bool, error) {
+				return a.handleCSR(ctx, found[a.desired.Name])
+			})
 		if err == nil {
 			return a.certificate, nil
 		}
@@ -83,7 +84,8 @@ func (a *csrRequester) submit(ctx context.Context) error {
 	a.existedBefore, a.approvedAt, a.lastStatus = false, time.Time{}, csrStatus{phase: phaseAbsent}
 	if a.desired.Annotations, err = a.csrAnnotations(); err != nil {
 		a.existedBefore = true
-		return nil //nolint:nilerr // the CSR of an earlier run can be approved by now; if it is not, see tells the error
+		// The CSR of an earlier run can be approved by now; if it is not, handleCSR returns the error.
+		return nil //nolint:nilerr // see above
 	}
 	return a.conn.Retry(ctx, a.identity.Log, "submitting the client CSR", func(ctx context.Context) error {
 		_, err := a.conn.Client.CSRs().Create(ctx, a.desired, metav1.CreateOptions{})
@@ -119,7 +121,8 @@ func (a *csrRequester) handleCSR(ctx context.Context, found *certificatesv1.Cert
 	if found != nil {
 		a.createdAt = found.CreationTimestamp.Time
 	}
-	if _, err := a.csrAnnotations(); err != nil && (a.lastStatus.phase == phaseAbsent || a.lastStatus.phase == phasePending) {
+	if _, err := a.csrAnnotations(); err != nil &&
+		(a.lastStatus.phase == phaseAbsent || a.lastStatus.phase == phasePending) {
 		return false, err
 	}
 	switch a.lastStatus.phase {
@@ -146,7 +149,8 @@ func (a *csrRequester) handleCSR(ctx context.Context, found *certificatesv1.Cert
 		if before.phase != phaseApproved {
 			a.approvedAt = time.Now()
 		} else if time.Since(a.approvedAt) > 4*time.Second { // a running signer issues within moments
-			log.Wait("the client CSR "+a.desired.Name+" is approved, but no certificate is issued yet", a.identity.Topology.SignerRemedy())
+			log.Wait("the client CSR "+a.desired.Name+" is approved, but no certificate is issued yet",
+				a.identity.Topology.SignerRemedy())
 		}
 		return false, nil
 	}
@@ -160,21 +164,25 @@ func (a *csrRequester) discardKey() error {
 	if err := a.key.remove(); err != nil {
 		return err
 	}
-	text := fmt.Sprintf("the client CSR %s is %s (%s)", a.desired.Name, a.lastStatus.phase, strings.TrimSpace(a.lastStatus.detail))
+	text := fmt.Sprintf("the client CSR %s is %s (%s)", a.desired.Name, a.lastStatus.phase,
+		strings.TrimSpace(a.lastStatus.detail))
 	if a.existedBefore && !a.keyReplaced {
 		a.keyReplaced = true
 		a.identity.Log.Warn(text+" since an earlier run; a new one is submitted with a new key", "")
 		return errRetryCSR
 	}
 	return report.Fail(report.ApprovalMissing,
-		"# find out who did this and why:\noc get csr "+a.desired.Name+" -o yaml # then run join again: it asks anew, with a new key", "%s", text)
+		"# find out who did this and why:\noc get csr "+a.desired.Name+" -o yaml # then run join again: it asks "+
+			"anew, with a new key", "%s", text)
 }
 
 // timeoutError returns the error for a wait that reached its deadline.
 func (a *csrRequester) timeoutError() error {
 	if a.lastStatus.phase == phaseApproved {
-		return report.Fail(report.Failed, a.identity.Topology.SignerRemedy(), "the client CSR %s was approved, but no certificate was issued in time", a.desired.Name)
+		return report.Fail(report.Failed, a.identity.Topology.SignerRemedy(),
+			"the client CSR %s was approved, but no certificate was issued in time", a.desired.Name)
 	}
-	return report.Fail(report.ApprovalMissing, a.approveCommand()+" # "+a.identity.Topology.CommandLocation()+"; then run join again: it finds the same CSR",
+	return report.Fail(report.ApprovalMissing,
+		a.approveCommand()+" # "+a.identity.Topology.CommandLocation()+"; then run join again: it finds the same CSR",
 		"nobody approved the client CSR %s in time (key %s)", a.desired.Name, Fingerprint(&a.key.private.PublicKey))
 }

@@ -20,7 +20,12 @@ func TestApprovedButNotIssuedIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said reporttest.Recorder
-	a := &csrRequester{identity: &Identity{NodeName: "worker-1", Log: said.Log()}, conn: &kube.Conn{Clock: &kube.ServerClock{}}, key: key, desired: ours}
+	a := &csrRequester{
+		identity: &Identity{NodeName: "worker-1", Log: said.Log()},
+		conn:     &kube.Conn{Clock: &kube.ServerClock{}},
+		key:      key,
+		desired:  ours,
+	}
 	found := ours.DeepCopy()
 	withConditions("Approved")(found)
 	see := func() {
@@ -33,11 +38,13 @@ func TestApprovedButNotIssuedIsReported(t *testing.T) {
 	}
 	a.approvedAt = a.approvedAt.Add(-5 * time.Second)
 	see()
-	want := "the client CSR " + ours.Name + " is approved, but no certificate is issued yet\n" + ClusterTopology{}.SignerRemedy() + "\n"
+	want := "the client CSR " + ours.Name + " is approved, but no certificate is issued yet\n" +
+		ClusterTopology{}.SignerRemedy() + "\n"
 	if said.Text() != want {
 		t.Errorf("said %q, want %q", said.Text(), want)
 	}
-	if err := a.timeoutError(); report.CodeOf(err) != report.Failed || !strings.Contains(err.Error(), "was approved, but no certificate was issued in time") {
+	if err := a.timeoutError(); report.CodeOf(err) != report.Failed ||
+		!strings.Contains(err.Error(), "was approved, but no certificate was issued in time") {
 		t.Errorf("unanswered() = %v (code %d)", err, report.CodeOf(err))
 	}
 	// The server's clock decides whether a certificate has expired.

@@ -69,18 +69,32 @@ func TestEvaluateCSR(t *testing.T) {
 		want   phase
 		detail string
 	}{
-		"new":                  {func(*certificatesv1.CertificateSigningRequest) {}, phasePending, ""},
-		"approved":             {withConditions("Approved"), phaseApproved, ""},
-		"issued":               {withCertificate(good, "Approved"), phaseIssued, ""},
-		"denied":               {withConditions("Denied"), phaseDenied, "Because: of this"},
-		"approved and denied":  {withConditions("Approved", "Denied"), phaseDenied, "Because: of this"},
-		"failed":               {withConditions("Approved", "Failed"), phaseFailed, "Because: of this"},
-		"expired":              {withCertificate(ca.Issue(t, key.private, old), "Approved"), phaseExpired, "expired"},
-		"certificate of other": {withCertificate(ca.Issue(t, certtest.NewKey(t), nodeCertificate("worker-1")), "Approved"), phaseCertificateMismatch, "another key"},
-		"for another node":     {withCertificate(ca.Issue(t, key.private, nodeCertificate("worker-2")), "Approved"), phaseCertificateMismatch, "worker-2"},
-		"rubbish issued":       {withCertificate([]byte("rubbish"), "Approved"), phaseCertificateMismatch, "none in PEM"},
-		"somebody else's key":  {func(c *certificatesv1.CertificateSigningRequest) { c.Spec.Request = other.Spec.Request }, phaseKeyMismatch, "another key"},
-		"another signer":       {func(c *certificatesv1.CertificateSigningRequest) { c.Spec.SignerName = "kubernetes.io/x" }, phaseKeyMismatch, "kubernetes.io/x"},
+		"new":      {change: func(*certificatesv1.CertificateSigningRequest) {}, want: phasePending},
+		"approved": {change: withConditions("Approved"), want: phaseApproved},
+		"issued":   {change: withCertificate(good, "Approved"), want: phaseIssued},
+		"denied":   {change: withConditions("Denied"), want: phaseDenied, detail: "Because: of this"},
+		"approved and denied": {change: withConditions("Approved", "Denied"), want: phaseDenied,
+			detail: "Because: of this"},
+		"failed": {change: withConditions("Approved", "Failed"), want: phaseFailed,
+			detail: "Because: of this"},
+		"expired": {change: withCertificate(ca.Issue(t, key.private, old), "Approved"),
+			want: phaseExpired, detail: "expired"},
+		"certificate of other": {change: withCertificate(ca.Issue(t, certtest.NewKey(t), nodeCertificate("worker-1")),
+			"Approved"), want: phaseCertificateMismatch, detail: "another key"},
+		"for another node": {change: withCertificate(ca.Issue(t, key.private, nodeCertificate("worker-2")),
+			"Approved"), want: phaseCertificateMismatch, detail: "worker-2"},
+		"rubbish issued": {change: withCertificate([]byte("rubbish"), "Approved"),
+			want: phaseCertificateMismatch, detail: "none in PEM"},
+		"somebody else's key": {
+			change: func(c *certificatesv1.CertificateSigningRequest) { c.Spec.Request = other.Spec.Request },
+			want:   phaseKeyMismatch,
+			detail: "another key",
+		},
+		"another signer": {
+			change: func(c *certificatesv1.CertificateSigningRequest) { c.Spec.SignerName = "kubernetes.io/x" },
+			want:   phaseKeyMismatch,
+			detail: "kubernetes.io/x",
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -101,7 +115,10 @@ func withConditions(types ...string) func(*certificatesv1.CertificateSigningRequ
 	return func(c *certificatesv1.CertificateSigningRequest) {
 		for _, kind := range types {
 			c.Status.Conditions = append(c.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
-				Type: certificatesv1.RequestConditionType(kind), Status: "True", Reason: "Because", Message: "of this",
+				Type:    certificatesv1.RequestConditionType(kind),
+				Status:  "True",
+				Reason:  "Because",
+				Message: "of this",
 			})
 		}
 	}

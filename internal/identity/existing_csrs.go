@@ -18,11 +18,12 @@ import (
 
 // PendingCSR describes the client CSR of a key without a certificate.
 type PendingCSR struct {
-	Name        string    `json:"name"`
-	Fingerprint string    `json:"fingerprint"`      // of the public key
-	Phase       string    `json:"phase,omitempty"`  // absent, pending, approved, issued, denied, failed, ...; "" if the cluster was not queried
-	Detail      string    `json:"detail,omitempty"` // reason and message of a denial
-	Since       time.Time `json:"since,omitzero"`   // when it was submitted
+	Name        string `json:"name"`
+	Fingerprint string `json:"fingerprint"` // of the public key
+	// absent, pending, approved, issued, denied, failed, ...; "" if the cluster was not queried
+	Phase  string    `json:"phase,omitempty"`
+	Detail string    `json:"detail,omitempty"` // reason and message of a denial
+	Since  time.Time `json:"since,omitzero"`   // when it was submitted
 }
 
 // FindPendingCSR returns the client CSR that an earlier run has submitted, or nil if
@@ -101,7 +102,8 @@ func CSRsJSON(ctx context.Context, a *kube.Conn, node string, names []string) ([
 			return nil, kube.Explain(err, a.Server).Failure("asking the cluster about the CSR "+name, err)
 		}
 	}
-	serving, _, err := a.Client.CSRs().Source("", "spec.signerName="+certificatesv1.KubeletServingSignerName).ListAll(ctx)
+	serving, _, err := a.Client.CSRs().Source("",
+		"spec.signerName="+certificatesv1.KubeletServingSignerName).ListAll(ctx)
 	if err != nil {
 		return nil, kube.Explain(err, a.Server).Failure("asking the cluster for serving CSRs", err)
 	}
@@ -127,7 +129,9 @@ func (i *Identity) CSRsJSON(ctx context.Context, names []string) ([]byte, error)
 }
 
 // newestFirst returns the CSRs of a requestor, the newest first.
-func newestFirst(found map[string]*certificatesv1.CertificateSigningRequest, requestor string) []*certificatesv1.CertificateSigningRequest {
+func newestFirst(
+	found map[string]*certificatesv1.CertificateSigningRequest, requestor string,
+) []*certificatesv1.CertificateSigningRequest {
 	var all []*certificatesv1.CertificateSigningRequest
 	for _, csr := range found {
 		if csr.Spec.Username == requestor {

@@ -30,26 +30,31 @@ func TestControlPlaneFindPendingCSR(t *testing.T) {
 	if pending := look(); pending != nil {
 		t.Errorf("before the first run: %+v", pending)
 	}
-	if _, err := identity.Obtain(kubetest.Context(t, 2*time.Second), nil); report.CodeOf(err) != report.ApprovalMissing {
+	if _, err := identity.Obtain(kubetest.Context(t, 2*time.Second),
+		nil); report.CodeOf(err) != report.ApprovalMissing {
 		t.Fatal(err)
 	}
 	csr := clientCSRsOf(t, "asks")[0]
 	pending := look()
-	if pending == nil || pending.Name != csr.Name || pending.Phase != "pending" || !pending.Since.Equal(csr.CreationTimestamp.Time) || !strings.HasPrefix(pending.Fingerprint, "SHA256:") {
+	if pending == nil || pending.Name != csr.Name || pending.Phase != "pending" ||
+		!pending.Since.Equal(csr.CreationTimestamp.Time) || !strings.HasPrefix(pending.Fingerprint, "SHA256:") {
 		t.Errorf("while it waits: %+v", pending)
 	}
 	setCSRCondition(t, csr.Name, certificatesv1.CertificateDenied)
-	if denied := look(); denied.Phase != "denied" || denied.Detail != "ByHand: a person did this" || denied.Name != pending.Name {
+	if denied := look(); denied.Phase != "denied" || denied.Detail != "ByHand: a person did this" ||
+		denied.Name != pending.Name {
 		t.Errorf("denied: %+v", denied)
 	}
-	if err := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().Delete(t.Context(), csr.Name, metav1.DeleteOptions{}); err != nil {
+	if err := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().Delete(t.Context(), csr.Name,
+		metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if gone := look(); gone.Phase != "absent" || gone.Name != pending.Name {
 		t.Errorf("deleted: %+v", gone)
 	}
 	identity.BootstrapKubeconfig = nil
-	if unasked, err := identity.FindPendingCSR(t.Context()); err == nil || unasked == nil || unasked.Name != pending.Name || unasked.Phase != "" {
+	if unasked, err := identity.FindPendingCSR(t.Context()); err == nil || unasked == nil ||
+		unasked.Name != pending.Name || unasked.Phase != "" {
 		t.Errorf("without a credential: %+v, %v", unasked, err)
 	}
 }
@@ -62,7 +67,8 @@ func TestControlPlaneCSRsJSON(t *testing.T) {
 	createServingCSR(t, other, "192.0.2.7")
 	wanted := map[string]bool{createServingCSR(t, node, "192.0.2.7"): true, client: true}
 
-	content, err := CSRsJSON(kubetest.Context(t, time.Minute), node.Conn, node.NodeName, append(identity.CSRNames(), "node-csr-collected"))
+	content, err := CSRsJSON(kubetest.Context(t, time.Minute), node.Conn, node.NodeName,
+		append(identity.CSRNames(), "node-csr-collected"))
 	if err != nil {
 		t.Fatal(err)
 	}

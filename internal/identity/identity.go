@@ -41,11 +41,12 @@ type Identity struct {
 	Annotate func(publicKey crypto.PublicKey) (map[string]string, error)
 	// CheckRegistration checks with the node's credential the Node that kubelet
 	// will create. existing is the Node in the cluster, or nil. It can be nil.
-	CheckRegistration func(ctx context.Context, connection *kube.Conn, log report.Log, name string, existing *corev1.Node) error
-	Topology          ClusterTopology
-	Proxy             kube.Proxy
-	Ledger            *ledger.Ledger
-	Log               report.Log // its step is used for the ledger
+	CheckRegistration func(ctx context.Context, connection *kube.Conn, log report.Log, name string,
+		existing *corev1.Node) error
+	Topology ClusterTopology
+	Proxy    kube.Proxy
+	Ledger   *ledger.Ledger
+	Log      report.Log // its step is used for the ledger
 }
 
 // Approver approves a CSR. If there is none, an administrator does it manually.
@@ -110,7 +111,12 @@ func (i *Identity) requestCertificate(ctx context.Context, approve Approver) (Re
 	if err != nil {
 		return Result{}, err
 	}
-	a := &csrRequester{identity: i, conn: connection, approve: approve, bootstrapCertificate: parseLeaf(config.CertData)}
+	a := &csrRequester{
+		identity:             i,
+		conn:                 connection,
+		approve:              approve,
+		bootstrapCertificate: parseLeaf(config.CertData),
+	}
 	certificate, err := a.run(ctx)
 	if err != nil {
 		return Result{CSR: a.csrName()}, err
@@ -176,7 +182,8 @@ func (i *Identity) checkCertificate(content []byte) (State, error) {
 	}
 	leaf := chain[0]
 	if leaf.Subject.CommonName != nodeUser(i.NodeName) || !slices.Contains(leaf.Subject.Organization, "system:nodes") {
-		return Missing, i.foreignIdentityError("its certificate is for %q, and this node is %q", leaf.Subject.CommonName, nodeUser(i.NodeName))
+		return Missing, i.foreignIdentityError("its certificate is for %q, and this node is %q",
+			leaf.Subject.CommonName, nodeUser(i.NodeName))
 	}
 	if time.Now().After(leaf.NotAfter) {
 		return Expired, nil

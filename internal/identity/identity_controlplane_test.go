@@ -35,14 +35,16 @@ func TestControlPlaneManualApproval(t *testing.T) {
 		t.Fatalf("%d CSRs, want 1", len(first))
 	}
 	csr := first[0]
-	if report.CodeOf(err) != report.ApprovalMissing || !strings.Contains(report.RemedyOf(err), "oc adm certificate approve "+csr.Name) {
+	if report.CodeOf(err) != report.ApprovalMissing ||
+		!strings.Contains(report.RemedyOf(err), "oc adm certificate approve "+csr.Name) {
 		t.Errorf("Obtain() = %v (code %d, remedy %q)", err, report.CodeOf(err), report.RemedyOf(err))
 	}
 	request, err := parseRequest(csr.Spec.Request)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{csr.Name, Fingerprint(request.PublicKey), "\noc adm certificate approve " + csr.Name + "\n", "platform None"} {
+	for _, want := range []string{csr.Name, Fingerprint(request.PublicKey), "\noc adm certificate approve " +
+		csr.Name + "\n", "platform None"} {
 		if !strings.Contains(said.Text(), want) {
 			t.Errorf("while waiting it did not say %q, but:\n%s", want, said.Text())
 		}
@@ -93,7 +95,8 @@ func TestControlPlaneManualApproval(t *testing.T) {
 // checkIdentityFiles checks the files that kubelet will read.
 func checkIdentityFiles(t *testing.T, identity *Identity) {
 	t.Helper()
-	if target, err := os.Readlink(identity.clientCertificatePath()); err != nil || filepath.Dir(target) != identity.Dir {
+	if target, err := os.Readlink(identity.clientCertificatePath()); err != nil ||
+		filepath.Dir(target) != identity.Dir {
 		t.Errorf("kubelet-client-current.pem links to %q, %v", target, err)
 	}
 	for _, path := range []string{identity.clientCertificatePath(), identity.Kubeconfig} {
@@ -120,7 +123,8 @@ func whoAmI(t *testing.T, kubeconfig string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	review, err := client.AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	review, err := client.AuthenticationV1().SelfSubjectReviews().Create(t.Context(),
+		&authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +138,8 @@ func TestControlPlaneDeniedCSRGetsNewKey(t *testing.T) {
 		return nil
 	}
 	result, err := identity.Obtain(kubetest.Context(t, time.Minute), deny)
-	if report.CodeOf(err) != report.ApprovalMissing || !strings.Contains(err.Error(), result.CSR+" is denied (ByHand: a person did this)") {
+	if report.CodeOf(err) != report.ApprovalMissing ||
+		!strings.Contains(err.Error(), result.CSR+" is denied (ByHand: a person did this)") {
 		t.Errorf("Obtain() = %v (code %d)", err, report.CodeOf(err))
 	}
 	// The next run submits a CSR with another key.
@@ -160,12 +165,14 @@ func TestControlPlaneDeniedBetweenRuns(t *testing.T) {
 func TestControlPlaneResubmitsCSRDeletedWhileWaiting(t *testing.T) {
 	identity, said := newIdentity(t, "deleted")
 	offered := 0
-	result, err := identity.Obtain(kubetest.Context(t, time.Minute), func(ctx context.Context, request ApprovalRequest) error {
-		if offered++; offered == 1 { // the cluster's CSR cleaner does this after a day
-			return kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().Delete(ctx, request.Name, metav1.DeleteOptions{})
-		}
-		return manualApprover(t)(ctx, request)
-	})
+	result, err := identity.Obtain(kubetest.Context(t, time.Minute),
+		func(ctx context.Context, request ApprovalRequest) error {
+			if offered++; offered == 1 { // the cluster's CSR cleaner does this after a day
+				return kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().Delete(ctx, request.Name,
+					metav1.DeleteOptions{})
+			}
+			return manualApprover(t)(ctx, request)
+		})
 	if err != nil || offered != 2 || !strings.Contains(said.Text(), result.CSR+" was deleted") {
 		t.Errorf("Obtain() = %+v, %v after %d CSRs; said:\n%s", result, err, offered, said.Text())
 	}
@@ -173,7 +180,8 @@ func TestControlPlaneResubmitsCSRDeletedWhileWaiting(t *testing.T) {
 
 func TestControlPlaneRejectedCredentials(t *testing.T) {
 	past := func(name pkix.Name) *x509.Certificate {
-		return &x509.Certificate{Subject: name, NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: time.Now().Add(-time.Hour)}
+		return &x509.Certificate{Subject: name, NotBefore: time.Now().Add(-2 * time.Hour),
+			NotAfter: time.Now().Add(-time.Hour)}
 	}
 	foreign := certtest.NewCA(t, "another cluster's signer")
 	tests := map[string]struct {
@@ -182,26 +190,54 @@ func TestControlPlaneRejectedCredentials(t *testing.T) {
 		want   string
 		remedy string
 	}{
-		"expired": {kubetest.WithCredential(t, past(bootstrapperSubject())), report.CredentialRefused, "the bootstrap credential expired at", "fresh user-data stub"},
-		"of another cluster": {func(_ *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) {
-			key := certtest.NewKey(t)
-			user.ClientCertificateData, user.ClientKeyData = foreign.Issue(t, key, &x509.Certificate{Subject: bootstrapperSubject()}), certtest.KeyPEM(t, key)
-		}, report.CredentialRefused, "does not accept the bootstrap credential (issued by \"CN=another cluster's signer,OU=openshift\"", "fresh user-data stub"},
-		"without the right": {kubetest.WithCredential(t, &x509.Certificate{Subject: pkix.Name{CommonName: "nobody"}}), report.CredentialRefused, `User "nobody" cannot create resource`, "oc create clusterrolebinding"},
-		"wrong CA": {func(cluster *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
-			cluster.CertificateAuthorityData = foreign.PEM
-		}, report.Failed, "this cluster's CA has not signed", "openssl s_client"},
-		"nothing listens": {func(cluster *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
-			cluster.Server = "https://127.0.0.1:1"
-		}, report.Failed, "connection refused", "curl"},
+		"expired": {
+			change: kubetest.WithCredential(t, past(bootstrapperSubject())),
+			code:   report.CredentialRefused,
+			want:   "the bootstrap credential expired at",
+			remedy: "fresh user-data stub",
+		},
+		"of another cluster": {
+			change: func(_ *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) {
+				key := certtest.NewKey(t)
+				user.ClientCertificateData, user.ClientKeyData = foreign.Issue(t, key,
+					&x509.Certificate{Subject: bootstrapperSubject()}), certtest.KeyPEM(t, key)
+			},
+			code:   report.CredentialRefused,
+			want:   "does not accept the bootstrap credential (issued by \"CN=another cluster's signer,OU=openshift\"",
+			remedy: "fresh user-data stub",
+		},
+		"without the right": {
+			change: kubetest.WithCredential(t, &x509.Certificate{Subject: pkix.Name{CommonName: "nobody"}}),
+			code:   report.CredentialRefused,
+			want:   `User "nobody" cannot create resource`,
+			remedy: "oc create clusterrolebinding",
+		},
+		"wrong CA": {
+			change: func(cluster *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
+				cluster.CertificateAuthorityData = foreign.PEM
+			},
+			code:   report.Failed,
+			want:   "this cluster's CA has not signed",
+			remedy: "openssl s_client",
+		},
+		"nothing listens": {
+			change: func(cluster *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
+				cluster.Server = "https://127.0.0.1:1"
+			},
+			code:   report.Failed,
+			want:   "connection refused",
+			remedy: "curl",
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			identity, _ := newIdentity(t, "refused")
 			identity.BootstrapKubeconfig = kubetest.BootstrapKubeconfig(t, test.change)
 			_, err := identity.Obtain(kubetest.Context(t, 3*time.Second), nil)
-			if report.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.want) || !strings.Contains(report.RemedyOf(err), test.remedy) {
-				t.Errorf("Obtain() = %v\ncode %d, remedy %q\nwant %q, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err), test.want, test.code, test.remedy)
+			if report.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.want) ||
+				!strings.Contains(report.RemedyOf(err), test.remedy) {
+				t.Errorf("Obtain() = %v\ncode %d, remedy %q\nwant %q, code %d, remedy %q", err, report.CodeOf(err),
+					report.RemedyOf(err), test.want, test.code, test.remedy)
 			}
 			if _, err := os.Lstat(identity.Kubeconfig); !os.IsNotExist(err) {
 				t.Errorf("a kubeconfig was written: %v", err)

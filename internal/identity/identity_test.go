@@ -22,7 +22,8 @@ func TestKubeconfigMatchesKubelet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster := kube.Cluster{Server: "https://api.demo.example.com:6443", CA: []byte("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n")}
+	cluster := kube.Cluster{Server: "https://api.demo.example.com:6443",
+		CA: []byte("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n")}
 	got, err := encodeKubeconfig(cluster, "/var/lib/kubelet/pki/kubelet-client-current.pem")
 	if err != nil {
 		t.Fatal(err)
@@ -46,25 +47,40 @@ func TestIdentityCheck(t *testing.T) {
 		want    State
 		refused string
 	}{
-		"valid":                          {cluster: kube.Cluster{Server: server, CA: ca.PEM}, pair: good, want: Valid},
-		"expired":                        {cluster: kube.Cluster{Server: server, CA: ca.PEM}, pair: ca.Issue(t, key, old), want: Expired},
-		"certificate missing":            {cluster: kube.Cluster{Server: server, CA: ca.PEM}, want: Missing},
-		"other cluster":                  {cluster: kube.Cluster{Server: "https://api.other:6443", CA: ca.PEM}, pair: good, refused: "https://api.other:6443"},
-		"other cluster, no certificate":  {cluster: kube.Cluster{Server: "https://api.other:6443", CA: ca.PEM}, refused: "https://api.other:6443"},
-		"same name, other cluster":       {cluster: kube.Cluster{Server: server, CA: foreign.PEM}, pair: good, refused: "made anew"},
-		"other node":                     {cluster: kube.Cluster{Server: server, CA: ca.PEM}, pair: ca.Issue(t, key, nodeCertificate("worker-2")), refused: "worker-2"},
-		"certificate is rubbish":         {cluster: kube.Cluster{Server: server, CA: ca.PEM}, pair: []byte("rubbish"), refused: "client certificate cannot be read"},
-		"kubeconfig is rubbish":          {content: "{", refused: "cannot be read"},
-		"kubeconfig of somebody's own":   {content: strings.ReplaceAll(execKubeconfig, "SERVER", server), refused: "runs a program"},
-		"kubeconfig verifies no server":  {content: strings.ReplaceAll(insecureKubeconfig, "SERVER", server), refused: "no certificate authority"},
+		"valid": {cluster: kube.Cluster{Server: server, CA: ca.PEM}, pair: good, want: Valid},
+		"expired": {cluster: kube.Cluster{Server: server, CA: ca.PEM},
+			pair: ca.Issue(t, key, old), want: Expired},
+		"certificate missing": {cluster: kube.Cluster{Server: server, CA: ca.PEM}, want: Missing},
+		"other cluster": {cluster: kube.Cluster{Server: "https://api.other:6443", CA: ca.PEM},
+			pair: good, refused: "https://api.other:6443"},
+		"other cluster, no certificate": {cluster: kube.Cluster{Server: "https://api.other:6443", CA: ca.PEM},
+			refused: "https://api.other:6443"},
+		"same name, other cluster": {cluster: kube.Cluster{Server: server, CA: foreign.PEM}, pair: good,
+			refused: "made anew"},
+		"other node": {cluster: kube.Cluster{Server: server, CA: ca.PEM},
+			pair: ca.Issue(t, key, nodeCertificate("worker-2")), refused: "worker-2"},
+		"certificate is rubbish": {cluster: kube.Cluster{Server: server, CA: ca.PEM}, pair: []byte("rubbish"),
+			refused: "client certificate cannot be read"},
+		"kubeconfig is rubbish": {content: "{", refused: "cannot be read"},
+		"kubeconfig of somebody's own": {content: strings.ReplaceAll(execKubeconfig, "SERVER", server),
+			refused: "runs a program"},
+		"kubeconfig verifies no server": {content: strings.ReplaceAll(insecureKubeconfig, "SERVER", server),
+			refused: "no certificate authority"},
 		"no kubeconfig, but certificate": {pair: good, want: Missing},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			i := &Identity{Dir: dir, Kubeconfig: filepath.Join(dir, "kubeconfig"), NodeName: "worker-1", Server: server, CA: ca.PEM}
+			i := &Identity{
+				Dir:        dir,
+				Kubeconfig: filepath.Join(dir, "kubeconfig"),
+				NodeName:   "worker-1",
+				Server:     server,
+				CA:         ca.PEM,
+			}
 			if test.pair != nil {
-				writeFile(t, i.clientCertificatePath(), append(append([]byte{}, test.pair...), certtest.KeyPEM(t, key)...))
+				writeFile(t, i.clientCertificatePath(),
+					append(append([]byte{}, test.pair...), certtest.KeyPEM(t, key)...))
 			}
 			content := []byte(test.content)
 			if test.cluster.Server != "" {
@@ -78,8 +94,10 @@ func TestIdentityCheck(t *testing.T) {
 			}
 			got, err := i.Check(context.Background())
 			if test.refused != "" {
-				if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), test.refused) || report.RemedyOf(err) == "" {
-					t.Errorf("Check() error = %v (code %d), want a refusal with %q", err, report.CodeOf(err), test.refused)
+				if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), test.refused) ||
+					report.RemedyOf(err) == "" {
+					t.Errorf("Check() error = %v (code %d), want a refusal with %q", err, report.CodeOf(err),
+						test.refused)
 				}
 				return
 			}

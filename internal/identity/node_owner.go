@@ -27,7 +27,8 @@ func (i *Identity) checkOwner(ctx context.Context, connection *kube.Conn, node *
 		return nil
 	case strings.EqualFold(theirs, i.MachineID):
 		if fresh {
-			i.Log.Note(fmt.Sprintf("Node %s of %s is there already and is this machine's (machine-id %s); the join goes on with it",
+			i.Log.Note(fmt.Sprintf("Node %s of %s is there already and is this machine's (machine-id %s); the join "+
+				"goes on with it",
 				node.Name, report.Timestamp(node.CreationTimestamp.Time), theirs))
 		}
 		return nil
@@ -46,7 +47,8 @@ func foreignNodeError(node *corev1.Node, ours string, heard time.Time) error {
 		state = "Ready"
 	}
 	return report.Fail(report.Refused,
-		"hostnamectl set-hostname ANOTHER-NAME # then run join again\n# or, if the other machine is gone for good, on the hosted cluster, before the next join:\noc delete node "+node.Name,
+		"hostnamectl set-hostname ANOTHER-NAME # then run join again\n# or, if the other machine is gone for good, "+
+			"on the hosted cluster, before the next join:\noc delete node "+node.Name,
 		"%w: Node %s has the machine-id %s, this machine's is %s; %s, %s",
 		errForeignNode, node.Name, node.Status.NodeInfo.MachineID, ours, when, state)
 }

@@ -62,11 +62,14 @@ func (s *Serving) CheckRenewal(ctx context.Context) (Renewal, error) {
 }
 
 // listCSRs lists the serving CSRs of this node.
-func (s *Serving) listCSRs(ctx context.Context) (found map[string]*certificatesv1.CertificateSigningRequest, err error) {
-	err = s.Conn.Retry(ctx, s.Log, "looking for the CSR of the next serving certificate", func(ctx context.Context) (err error) {
-		found, _, err = s.source().ListAll(ctx)
-		return err
-	})
+func (s *Serving) listCSRs(
+	ctx context.Context,
+) (found map[string]*certificatesv1.CertificateSigningRequest, err error) {
+	err = s.Conn.Retry(ctx, s.Log, "looking for the CSR of the next serving certificate",
+		func(ctx context.Context) (err error) {
+			found, _, err = s.source().ListAll(ctx)
+			return err
+		})
 	return found, err
 }
 
@@ -87,11 +90,13 @@ func (s *Serving) initialStatus(found map[string]*certificatesv1.CertificateSign
 	choice := s.selectCSR(found)
 	switch csr := choice.csr; {
 	case csr != nil && len(csr.Status.Conditions) == 0:
-		return Renewal{CSR: csr.Name, Text: "it waits for " + servingApprovalText(csr, s.Topology), Remedy: "oc adm certificate approve " + csr.Name}
+		return Renewal{CSR: csr.Name, Text: "it waits for " + servingApprovalText(csr, s.Topology),
+			Remedy: "oc adm certificate approve " + csr.Name}
 	case csr != nil:
 		condition := csr.Status.Conditions[0]
 		return Renewal{
-			Text:   fmt.Sprintf("its CSR %s is %s (%s: %s), and kubelet has not got a certificate by it", csr.Name, condition.Type, condition.Reason, condition.Message),
+			Text: fmt.Sprintf("its CSR %s is %s (%s: %s), and kubelet has not got a certificate by it", csr.Name,
+				condition.Type, condition.Reason, condition.Message),
 			Remedy: "systemctl restart kubelet # makes it ask anew",
 		}
 	case choice.rejected != nil:
@@ -102,17 +107,21 @@ func (s *Serving) initialStatus(found map[string]*certificatesv1.CertificateSign
 
 // renewalStatus returns the status of the renewal, from the current certificate leaf
 // and the CSRs.
-func (s *Serving) renewalStatus(leaf *x509.Certificate, found map[string]*certificatesv1.CertificateSigningRequest, now time.Time) Renewal {
+func (s *Serving) renewalStatus(
+	leaf *x509.Certificate, found map[string]*certificatesv1.CertificateSigningRequest, now time.Time,
+) Renewal {
 	choice := s.selectCSR(found)
 	switch csr := choice.csr; {
 	case csr != nil && len(csr.Status.Conditions) == 0:
 		return Renewal{
-			CSR:    csr.Name,
-			Text:   "kubelet's serving certificate ends at " + report.Timestamp(leaf.NotAfter) + "; the next one waits for " + servingApprovalText(csr, s.Topology),
+			CSR: csr.Name,
+			Text: "kubelet's serving certificate ends at " + report.Timestamp(leaf.NotAfter) +
+				"; the next one waits for " + servingApprovalText(csr, s.Topology),
 			Remedy: "oc adm certificate approve " + csr.Name,
 		}
 	case choice.rejected != nil:
-		return Renewal{Text: "kubelet's serving certificate ends at " + report.Timestamp(leaf.NotAfter) + "; " + choice.rejected.text, Remedy: choice.rejected.remedy}
+		return Renewal{Text: "kubelet's serving certificate ends at " + report.Timestamp(leaf.NotAfter) + "; " +
+			choice.rejected.text, Remedy: choice.rejected.remedy}
 	case elapsedFraction(leaf.NotBefore, leaf.NotAfter, now) >= latestRenewal:
 		return overdueRenewal("serving", leaf, "logs, exec and metrics of this node fail then")
 	}
@@ -121,7 +130,8 @@ func (s *Serving) renewalStatus(leaf *x509.Certificate, found map[string]*certif
 
 func overdueRenewal(kind string, leaf *x509.Certificate, then string) Renewal {
 	return Renewal{
-		Text:   fmt.Sprintf("kubelet's %s certificate ends at %s, and kubelet has not got the next one; %s", kind, report.Timestamp(leaf.NotAfter), then),
+		Text: fmt.Sprintf("kubelet's %s certificate ends at %s, and kubelet has not got the next one; %s", kind,
+			report.Timestamp(leaf.NotAfter), then),
 		Remedy: "oc get csr; journalctl -u kubelet -b | grep -i certificate",
 	}
 }
@@ -132,7 +142,8 @@ func (s *Serving) handleRenewal(ctx context.Context, approve Approver) error {
 	renewal, err := s.CheckRenewal(ctx)
 	switch {
 	case err != nil:
-		s.Log.Warn("kubelet's serving certificate is near its end, and nobody could be asked about the next one: "+err.Error(), report.RemedyOf(err))
+		s.Log.Warn("kubelet's serving certificate is near its end, and nobody could be asked about the next one: "+
+			err.Error(), report.RemedyOf(err))
 	case renewal.CSR != "" && approve != nil:
 		return approve(ctx, ApprovalRequest{Name: renewal.CSR})
 	case renewal.Text != "":

@@ -69,7 +69,8 @@ func (s *Serving) Obtain(ctx context.Context, approve Approver) (Result, error) 
 // requestor, so the list includes those of other nodes, which are discarded
 // immediately.
 func (s *Serving) source() kube.Source[*certificatesv1.CertificateSigningRequest] {
-	all := s.Conn.Client.CSRs().Source("watching serving CSRs", "spec.signerName="+certificatesv1.KubeletServingSignerName)
+	all := s.Conn.Client.CSRs().Source("watching serving CSRs",
+		"spec.signerName="+certificatesv1.KubeletServingSignerName)
 	all.Filter = func(csr *certificatesv1.CertificateSigningRequest) bool {
 		return csr.Spec.Username == nodeUser(s.NodeName)
 	}
@@ -86,9 +87,12 @@ type servingWait struct {
 	timeoutErr error     // the error if the deadline passed now
 }
 
-const noServingCSRText = "kubelet has not asked for its serving certificate yet (it does when its Node has addresses, and serverTLSBootstrap is true in /etc/kubernetes/kubelet.conf)"
+const noServingCSRText = "kubelet has not asked for its serving certificate yet (it does when its Node has " +
+	"addresses, and serverTLSBootstrap is true in /etc/kubernetes/kubelet.conf)"
 
-func (w *servingWait) handleCSRs(ctx context.Context, found map[string]*certificatesv1.CertificateSigningRequest) (bool, error) {
+func (w *servingWait) handleCSRs(
+	ctx context.Context, found map[string]*certificatesv1.CertificateSigningRequest,
+) (bool, error) {
 	if w.Check() == Valid {
 		return true, nil
 	}
@@ -119,20 +123,26 @@ func (w *servingWait) handleCSR(ctx context.Context, csr *certificatesv1.Certifi
 	for _, condition := range csr.Status.Conditions {
 		switch condition.Type {
 		case certificatesv1.CertificateDenied, certificatesv1.CertificateFailed:
-			text := fmt.Sprintf("the serving CSR %s is %s (%s: %s); kubelet asks anew by and by", csr.Name, condition.Type, condition.Reason, condition.Message)
-			w.timeoutErr = report.Fail(report.ApprovalMissing, "systemctl restart kubelet # makes it ask at once", "%s", text)
+			text := fmt.Sprintf("the serving CSR %s is %s (%s: %s); kubelet asks anew by and by", csr.Name,
+				condition.Type, condition.Reason, condition.Message)
+			w.timeoutErr = report.Fail(report.ApprovalMissing, "systemctl restart kubelet # makes it ask at once",
+				"%s", text)
 			log.Wait(text, "systemctl restart kubelet # makes it ask at once")
 			return nil
 		case certificatesv1.CertificateApproved:
 			if len(csr.Status.Certificate) == 0 && time.Since(condition.LastUpdateTime.Time) > 4*time.Second {
-				log.Wait("the serving CSR "+csr.Name+" is approved, but no certificate is issued yet", w.Topology.SignerRemedy())
+				log.Wait("the serving CSR "+csr.Name+" is approved, but no certificate is issued yet",
+					w.Topology.SignerRemedy())
 			}
-			w.timeoutErr = report.Fail(report.Failed, "journalctl -b -u kubelet", "the serving CSR %s was approved, but kubelet has no serving certificate", csr.Name)
+			w.timeoutErr = report.Fail(report.Failed, "journalctl -b -u kubelet",
+				"the serving CSR %s was approved, but kubelet has no serving certificate", csr.Name)
 			return nil
 		}
 	}
 	remedy := "oc adm certificate approve " + csr.Name
-	w.timeoutErr = report.Fail(report.ApprovalMissing, remedy+" # "+w.Topology.CommandLocation()+"; kubelet asks anew after 15 minutes", "nobody approved the serving CSR %s in time", csr.Name)
+	w.timeoutErr = report.Fail(report.ApprovalMissing,
+		remedy+" # "+w.Topology.CommandLocation()+"; kubelet asks anew after 15 minutes",
+		"nobody approved the serving CSR %s in time", csr.Name)
 	if w.approve == nil {
 		log.Wait(servingApprovalText(csr, w.Topology), remedy)
 		return nil
@@ -158,5 +168,6 @@ func servingNames(csr *certificatesv1.CertificateSigningRequest) (names, fingerp
 func servingApprovalText(csr *certificatesv1.CertificateSigningRequest, topology ClusterTopology) string {
 	names, fingerprint := servingNames(csr)
 	return fmt.Sprintf("approval of the serving CSR %s for %s (names %s, key %s, signer %s, asked at %s); %s; run %s:",
-		csr.Name, csr.Spec.Username, names, fingerprint, csr.Spec.SignerName, report.Timestamp(csr.CreationTimestamp.Time), topology.ManualApprovalHint(), topology.CommandLocation())
+		csr.Name, csr.Spec.Username, names, fingerprint, csr.Spec.SignerName,
+		report.Timestamp(csr.CreationTimestamp.Time), topology.ManualApprovalHint(), topology.CommandLocation())
 }

@@ -24,7 +24,8 @@ func TestControlPlaneServing(t *testing.T) {
 		_, err := serving.Obtain(kubetest.Context(t, 3*time.Second), manualApprover(t))
 		return err
 	}()
-	if report.CodeOf(err) != report.ApprovalMissing || !strings.Contains(err.Error(), bad+" does not fit this machine, do not approve it") {
+	if report.CodeOf(err) != report.ApprovalMissing ||
+		!strings.Contains(err.Error(), bad+" does not fit this machine, do not approve it") {
 		t.Errorf("Obtain() with an address of another machine = %v", err)
 	}
 
@@ -32,11 +33,13 @@ func TestControlPlaneServing(t *testing.T) {
 	good := createServingCSR(t, serving, "192.0.2.7")
 	done := make(chan error)
 	go func() { _, err := serving.Obtain(kubetest.Context(t, time.Minute), nil); done <- err }()
-	kubetest.WaitUntil(t, "the approve command", func() bool { return strings.Contains(said.Text(), "\noc adm certificate approve "+good+"\n") })
+	kubetest.WaitUntil(t, "the approve command",
+		func() bool { return strings.Contains(said.Text(), "\noc adm certificate approve "+good+"\n") })
 	setCSRCondition(t, good, certificatesv1.CertificateApproved)
 	var issued []byte
 	kubetest.WaitUntil(t, "the certificate", func() bool {
-		csr, err := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().Get(t.Context(), good, metav1.GetOptions{})
+		csr, err := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().Get(t.Context(), good,
+			metav1.GetOptions{})
 		if err == nil {
 			issued = csr.Status.Certificate
 		}

@@ -61,10 +61,12 @@ func (s *Serving) explainMismatch(csr *certificatesv1.CertificateSigningRequest)
 			addresses = append(addresses, address.Unmap())
 		}
 		if text, known := s.explainNames(request.DNSNames, addresses); known {
-			why, remedy = text, "ip -br address; oc get node "+s.NodeName+" -o wide; systemctl restart kubelet # makes kubelet ask anew, with the names and addresses of now"
+			why, remedy = text, "ip -br address; oc get node "+s.NodeName+" -o wide; systemctl restart kubelet # "+
+				"makes kubelet ask anew, with the names and addresses of now"
 		}
 	}
-	return &rejectedCSR{text: fmt.Sprintf("the serving CSR %s does not fit this machine, do not approve it: %s", csr.Name, why), remedy: remedy}
+	return &rejectedCSR{text: fmt.Sprintf("the serving CSR %s does not fit this machine, do not approve it: %s",
+		csr.Name, why), remedy: remedy}
 }
 
 // explainNames explains which DNS name or IP address is wrong. known is false if
@@ -86,7 +88,8 @@ func (s *Serving) explainNames(names []string, addresses []netip.Addr) (text str
 	}
 	for _, address := range addresses {
 		if !slices.Contains(s.Addresses, address) {
-			return fmt.Sprintf("it asks for the address %s, which this machine has not (%s); another machine asks by this name, or its address has changed since", address, has), true
+			return fmt.Sprintf("it asks for the address %s, which this machine has not (%s); another machine asks by "+
+				"this name, or its address has changed since", address, has), true
 		}
 	}
 	return "", false

@@ -18,7 +18,9 @@ import (
 )
 
 // servingCSR returns a serving CSR as kubelet creates it.
-func servingCSR(t *testing.T, name, user string, age time.Duration, names []string, addresses ...string) *certificatesv1.CertificateSigningRequest {
+func servingCSR(
+	t *testing.T, name, user string, age time.Duration, names []string, addresses ...string,
+) *certificatesv1.CertificateSigningRequest {
 	t.Helper()
 	subject := nodeSubject("worker-1")
 	var ips []net.IP
@@ -61,14 +63,23 @@ func TestSelectServingCSR(t *testing.T) {
 		csrs         []*certificatesv1.CertificateSigningRequest
 		want, misfit string
 	}{
-		"none":                    {nil, "", ""},
-		"another node's":          {[]*certificatesv1.CertificateSigningRequest{servingCSR(t, "good", "system:node:worker-2", 0, names)}, "", ""},
-		"the newest":              {[]*certificatesv1.CertificateSigningRequest{servingCSR(t, "good-old", ownUser, 20*time.Minute, names), servingCSR(t, "good", ownUser, 5*time.Minute, names)}, "good", ""},
-		"an old one alone":        {[]*certificatesv1.CertificateSigningRequest{servingCSR(t, "good-old", ownUser, 20*time.Hour, names)}, "good-old", ""},
-		"newer one does not fit":  {[]*certificatesv1.CertificateSigningRequest{servingCSR(t, "good", ownUser, 5*time.Minute, names), servingCSR(t, "bad", ownUser, 0, names, "192.0.2.99")}, "good", "the serving CSR bad does not fit"},
-		"the other is given up":   {[]*certificatesv1.CertificateSigningRequest{servingCSR(t, "good", ownUser, 16*time.Minute, names), servingCSR(t, "bad", ownUser, 0, names, "192.0.2.99")}, "", "the serving CSR bad does not fit"},
-		"older one does not fit":  {[]*certificatesv1.CertificateSigningRequest{servingCSR(t, "bad", ownUser, 5*time.Minute, names), servingCSR(t, "good", ownUser, 0, names)}, "good", ""},
-		"same second, other name": {[]*certificatesv1.CertificateSigningRequest{servingCSR(t, "good-a", ownUser, 0, names), servingCSR(t, "good-b", ownUser, 0, names)}, "good-b", ""},
+		"none": {},
+		"another node's": {csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "good",
+			"system:node:worker-2", 0, names)}},
+		"the newest": {csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "good-old",
+			ownUser, 20*time.Minute, names), servingCSR(t, "good", ownUser, 5*time.Minute, names)}, want: "good"},
+		"an old one alone": {csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "good-old",
+			ownUser, 20*time.Hour, names)}, want: "good-old"},
+		"newer one does not fit": {csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "good", ownUser,
+			5*time.Minute, names), servingCSR(t, "bad", ownUser, 0, names, "192.0.2.99")}, want: "good",
+			misfit: "the serving CSR bad does not fit"},
+		"the other is given up": {csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "good", ownUser,
+			16*time.Minute, names), servingCSR(t, "bad", ownUser, 0, names, "192.0.2.99")},
+			misfit: "the serving CSR bad does not fit"},
+		"older one does not fit": {csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "bad", ownUser,
+			5*time.Minute, names), servingCSR(t, "good", ownUser, 0, names)}, want: "good"},
+		"same second, other name": {csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "good-a", ownUser,
+			0, names), servingCSR(t, "good-b", ownUser, 0, names)}, want: "good-b"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +92,8 @@ func TestSelectServingCSR(t *testing.T) {
 			if (got.csr == nil) != (test.want == "") || (got.csr != nil && got.csr.Name != test.want) {
 				t.Errorf("choose() = %v, want %q", got.csr, test.want)
 			}
-			if (got.rejected == nil) != (test.misfit == "") || (got.rejected != nil && !strings.Contains(got.rejected.text, test.misfit)) {
+			if (got.rejected == nil) != (test.misfit == "") ||
+				(got.rejected != nil && !strings.Contains(got.rejected.text, test.misfit)) {
 				t.Errorf("choose() misfit = %v, want %q", got.rejected, test.misfit)
 			}
 		})
@@ -96,15 +108,20 @@ func TestServingCSRMismatchIsExplained(t *testing.T) {
 		want      string
 	}{
 		"address of another": {
-			[]string{"worker-1"},
-			[]string{"192.0.2.7", "192.0.2.99"},
-			"it asks for the address 192.0.2.99, which this machine has not (it has 192.0.2.7, 2001:db8::7); another machine asks by this name, or its address has changed since",
+			names:     []string{"worker-1"},
+			addresses: []string{"192.0.2.7", "192.0.2.99"},
+			want: "it asks for the address 192.0.2.99, which this machine has not (it has 192.0.2.7, " +
+				"2001:db8::7); another machine asks by this name, or its address has changed since",
 		},
-		"no address yet":  {[]string{"worker-1"}, nil, "it asks for no address; the Node had none yet when kubelet asked"},
-		"another name":    {[]string{"worker-2"}, []string{"192.0.2.7"}, "it asks for worker-2, and this node is worker-1"},
-		"one name more":   {[]string{"worker-1", "api.example.com"}, []string{"192.0.2.7"}, "it asks for worker-1, api.example.com, and this node is worker-1"},
-		"no name":         {nil, []string{"192.0.2.7"}, "it asks for no name, and this node is worker-1"},
-		"something other": {[]string{"worker-1"}, []string{"192.0.2.7"}, "its usages are wrong"},
+		"no address yet": {names: []string{"worker-1"},
+			want: "it asks for no address; the Node had none yet when kubelet asked"},
+		"another name": {names: []string{"worker-2"}, addresses: []string{"192.0.2.7"},
+			want: "it asks for worker-2, and this node is worker-1"},
+		"one name more": {names: []string{"worker-1", "api.example.com"}, addresses: []string{"192.0.2.7"},
+			want: "it asks for worker-1, api.example.com, and this node is worker-1"},
+		"no name": {addresses: []string{"192.0.2.7"}, want: "it asks for no name, and this node is worker-1"},
+		"something other": {names: []string{"worker-1"}, addresses: []string{"192.0.2.7"},
+			want: "its usages are wrong"},
 	}
 	for name, test := range tests {
 		got := newServing(t).explainMismatch(servingCSR(t, "bad", ownUser, 0, test.names, test.addresses...))
@@ -131,11 +148,18 @@ func TestServingRenewalStatus(t *testing.T) {
 		name string // name of the pending CSR
 		want string // "" if nothing needs attention
 	}{
-		"waits":               {stored(8*time.Hour, 2*time.Hour), waiting, "good", "; the next one waits for approval of the serving CSR good for system:node:worker-1"},
-		"answered":            {stored(8*time.Hour, 2*time.Hour), answered, "", ""},
-		"does not fit":        {stored(8*time.Hour, 2*time.Hour), foreign, "", "which this machine has not"},
-		"not asked yet":       {stored(8*time.Hour, 2*time.Hour), nil, "", ""},
-		"not asked, and late": {stored(95*time.Hour, 5*time.Hour), nil, "", "kubelet has not got the next one; logs, exec"},
+		"waits": {
+			leaf: stored(8*time.Hour, 2*time.Hour),
+			csr:  waiting,
+			name: "good",
+			want: "; the next one waits for approval of the serving CSR good for system:node:worker-1",
+		},
+		"answered": {leaf: stored(8*time.Hour, 2*time.Hour), csr: answered},
+		"does not fit": {leaf: stored(8*time.Hour, 2*time.Hour), csr: foreign,
+			want: "which this machine has not"},
+		"not asked yet": {leaf: stored(8*time.Hour, 2*time.Hour)},
+		"not asked, and late": {leaf: stored(95*time.Hour, 5*time.Hour),
+			want: "kubelet has not got the next one; logs, exec"},
 	}
 	for name, test := range tests {
 		found := map[string]*certificatesv1.CertificateSigningRequest{}
@@ -143,7 +167,8 @@ func TestServingRenewalStatus(t *testing.T) {
 			found[test.csr.Name] = test.csr
 		}
 		got := newServing(t).renewalStatus(parseLeaf(test.leaf), found, time.Now())
-		if got.CSR != test.name || (got.Text == "") != (test.want == "") || !strings.Contains(got.Text, test.want) || (got.Text == "") != (got.Remedy == "") {
+		if got.CSR != test.name || (got.Text == "") != (test.want == "") || !strings.Contains(got.Text, test.want) ||
+			(got.Text == "") != (got.Remedy == "") {
 			t.Errorf("%s: renewal() = %+v, want %q", name, got, test.want)
 		}
 	}
@@ -172,16 +197,20 @@ func TestInitialServingStatus(t *testing.T) {
 		csr          *certificatesv1.CertificateSigningRequest
 		want, remedy string
 	}{
-		"waits":        {waiting, "it waits for approval of the serving CSR good for system:node:worker-1", "oc adm certificate approve good"},
-		"denied":       {denied, "its CSR good is Denied (", "systemctl restart kubelet # makes it ask anew"},
-		"does not fit": {servingCSR(t, "bad", ownUser, time.Minute, []string{"worker-1"}, "192.0.2.99"), "the serving CSR bad does not fit this machine", "ip -br address"},
-		"not asked":    {nil, noServingCSRText, "journalctl -b -u kubelet"},
+		"waits": {csr: waiting, want: "it waits for approval of the serving CSR good for system:node:worker-1",
+			remedy: "oc adm certificate approve good"},
+		"denied": {csr: denied, want: "its CSR good is Denied (",
+			remedy: "systemctl restart kubelet # makes it ask anew"},
+		"does not fit": {csr: servingCSR(t, "bad", ownUser, time.Minute, []string{"worker-1"}, "192.0.2.99"),
+			want: "the serving CSR bad does not fit this machine", remedy: "ip -br address"},
+		"not asked": {want: noServingCSRText, remedy: "journalctl -b -u kubelet"},
 	} {
 		found := map[string]*certificatesv1.CertificateSigningRequest{}
 		if test.csr != nil {
 			found[test.csr.Name] = test.csr
 		}
-		if got := newServing(t).initialStatus(found); !strings.HasPrefix(got.Text, test.want) || !strings.HasPrefix(got.Remedy, test.remedy) {
+		if got := newServing(t).initialStatus(found); !strings.HasPrefix(got.Text, test.want) ||
+			!strings.HasPrefix(got.Remedy, test.remedy) {
 			t.Errorf("%s: %+v, want %q and %q", name, got, test.want, test.remedy)
 		}
 	}

@@ -71,7 +71,8 @@ func workerKubeconfig(t *testing.T) []byte {
 func TestControlPlaneStandaloneIdentity(t *testing.T) {
 	identity, said := newIdentity(t, "standalone")
 	identity.BootstrapKubeconfig, identity.Topology = workerKubeconfig(t), ClusterTopology{Standalone: true}
-	if _, err := identity.Obtain(kubetest.Context(t, 2*time.Second), nil); report.CodeOf(err) != report.ApprovalMissing {
+	if _, err := identity.Obtain(kubetest.Context(t, 2*time.Second),
+		nil); report.CodeOf(err) != report.ApprovalMissing {
 		t.Fatalf("without an approval: %v", err)
 	}
 	result, err := identity.Obtain(kubetest.Context(t, time.Minute), manualApprover(t))
@@ -81,7 +82,8 @@ func TestControlPlaneStandaloneIdentity(t *testing.T) {
 	if state, err := identity.Check(t.Context()); err != nil || state != Valid {
 		t.Errorf("%s, %v", state, err)
 	}
-	if text := said.Text(); !strings.Contains(text, "no Machine object stands for this host, so nobody approves it by itself; run on the cluster:") || strings.Contains(text, "platform None") {
+	if text := said.Text(); !strings.Contains(text, "no Machine object stands for this host, so nobody approves it "+
+		"by itself; run on the cluster:") || strings.Contains(text, "platform None") {
 		t.Errorf("it said %s", text)
 	}
 	// The approver of --approve-with identifies a bootstrapper by these.

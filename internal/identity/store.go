@@ -33,7 +33,12 @@ func (i *Identity) store(ctx context.Context, cluster kube.Cluster, p keyPair) e
 	if err != nil {
 		return err
 	}
-	directory := ledger.Change{Kind: ledger.Directory, Target: i.Dir, Reason: identityWhy, Desired: ledger.State{Present: true}}
+	directory := ledger.Change{
+		Kind:    ledger.Directory,
+		Target:  i.Dir,
+		Reason:  identityWhy,
+		Desired: ledger.State{Present: true},
+	}
 	if _, err := i.Ledger.Apply(ctx, i.Log.Step, []ledger.Change{directory}); err != nil {
 		return fmt.Errorf("making kubelet's certificate directory: %w", err)
 	}
@@ -88,7 +93,12 @@ func writePair(dir string, p keyPair, now time.Time) error {
 }
 
 func (i *Identity) writeKubeconfig(ctx context.Context, content []byte) error {
-	file := ledger.Change{Kind: ledger.File, Target: i.Kubeconfig, Reason: identityWhy, Desired: ledger.FileState(content, 0o600)}
+	file := ledger.Change{
+		Kind:    ledger.File,
+		Target:  i.Kubeconfig,
+		Reason:  identityWhy,
+		Desired: ledger.FileState(content, 0o600),
+	}
 	if _, err := i.Ledger.Apply(ctx, i.Log.Step, []ledger.Change{file}); err != nil {
 		return fmt.Errorf("writing kubelet's kubeconfig: %w", err)
 	}
@@ -102,7 +112,8 @@ func (i *Identity) recordedChanges() ([]ledger.Change, error) {
 	_, err := os.Lstat(i.clientCertificatePath())
 	switch {
 	case err == nil:
-		changes = append(changes, ledger.Change{Kind: ledger.Symlink, Target: i.clientCertificatePath(), Reason: identityWhy})
+		changes = append(changes,
+			ledger.Change{Kind: ledger.Symlink, Target: i.clientCertificatePath(), Reason: identityWhy})
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("looking for an earlier client certificate: %w", err)
 	}

@@ -47,7 +47,8 @@ func TestKubeletReadsAndRenewsKeyPair(t *testing.T) {
 	ca := certtest.NewCA(t, "signer")
 	ours, renewed, second := issuedPair(t, ca), issuedPair(t, ca), issuedPair(t, ca)
 	intermediate := certtest.NewCA(t, "intermediate")
-	ours.certificate = append(append([]byte("a text that is no certificate\n"), ours.certificate...), intermediate.PEM...)
+	ours.certificate = append(append([]byte("a text that is no certificate\n"), ours.certificate...),
+		intermediate.PEM...)
 
 	dir, theirs := t.TempDir(), t.TempDir()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.Local)
@@ -93,7 +94,8 @@ func TestKubeletReadsAndRenewsKeyPair(t *testing.T) {
 
 func TestMismatchedKeyPairIsNotWritten(t *testing.T) {
 	ca, dir := certtest.NewCA(t, "signer"), t.TempDir()
-	if err := writePair(dir, keyPair{certificate: issuedPair(t, ca).certificate, key: issuedPair(t, ca).key}, time.Now()); err == nil {
+	if err := writePair(dir, keyPair{certificate: issuedPair(t, ca).certificate, key: issuedPair(t, ca).key},
+		time.Now()); err == nil {
 		t.Error("a certificate for another key was written")
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
@@ -117,7 +119,10 @@ func TestUndoRestoresReplacedCertificateLink(t *testing.T) {
 	}
 	defer book.Close()
 	identity := &Identity{
-		Dir: filepath.Join(kubelet, "pki"), Kubeconfig: filepath.Join(kubelet, "kubeconfig"), Ledger: book, Log: (&reporttest.Recorder{}).Log(),
+		Dir:        filepath.Join(kubelet, "pki"),
+		Kubeconfig: filepath.Join(kubelet, "kubeconfig"),
+		Ledger:     book,
+		Log:        (&reporttest.Recorder{}).Log(),
 	}
 	if err := os.Mkdir(identity.Dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -127,7 +132,8 @@ func TestUndoRestoresReplacedCertificateLink(t *testing.T) {
 	}
 	ca := certtest.NewCA(t, "signer")
 	issued := issuedPair(t, ca)
-	if err := identity.store(t.Context(), kube.Cluster{Server: "https://api.example.com:6443", CA: ca.PEM}, issued); err != nil {
+	if err := identity.store(t.Context(), kube.Cluster{Server: "https://api.example.com:6443", CA: ca.PEM},
+		issued); err != nil {
 		t.Fatal(err)
 	}
 	if !leafIn(t, identity.Dir).Equal(parseLeaf(issued.certificate)) {

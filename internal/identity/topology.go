@@ -35,7 +35,8 @@ func (p ClusterTopology) SignerRemedy() string {
 // newCredentialRemedy returns the remedy that provides a new bootstrap credential.
 func (p ClusterTopology) newCredentialRemedy() string {
 	if p.Standalone {
-		return "# join again with --user-data or --endpoint: the machine-config server gives the current bootstrap credential"
+		return "# join again with --user-data or --endpoint: the machine-config server gives the current bootstrap " +
+			"credential"
 	}
 	return "# get a fresh user-data stub and run join again: the payload brings a new bootstrap credential"
 }

@@ -13,21 +13,24 @@ import (
 
 // The messages while a CSR is pending match the kind of cluster.
 func TestApprovalHintsMatchTopology(t *testing.T) {
-	csr := &certificatesv1.CertificateSigningRequest{Spec: certificatesv1.CertificateSigningRequestSpec{Username: "system:node:worker-1"}}
+	csr := &certificatesv1.CertificateSigningRequest{
+		Spec: certificatesv1.CertificateSigningRequestSpec{Username: "system:node:worker-1"},
+	}
 	csr.Name = "csr-x"
 	for name, test := range map[string]struct {
 		place      ClusterTopology
 		want, lack []string
 	}{
 		"hosted": {
-			ClusterTopology{},
-			[]string{"on platform None nobody approves it by itself", "on the hosted cluster", "hosted control plane's kube-controller-manager", "fresh user-data stub"},
-			[]string{"Machine object", "machine-config server"},
+			want: []string{"on platform None nobody approves it by itself", "on the hosted cluster",
+				"hosted control plane's kube-controller-manager", "fresh user-data stub"},
+			lack: []string{"Machine object", "machine-config server"},
 		},
 		"standalone": {
-			ClusterTopology{Standalone: true},
-			[]string{"no Machine object stands for this host, so nobody approves it by itself", "run on the cluster:", "clusteroperator kube-controller-manager", "the machine-config server gives"},
-			[]string{"platform None", "hosted", "stub"},
+			place: ClusterTopology{Standalone: true},
+			want: []string{"no Machine object stands for this host, so nobody approves it by itself",
+				"run on the cluster:", "clusteroperator kube-controller-manager", "the machine-config server gives"},
+			lack: []string{"platform None", "hosted", "stub"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -36,11 +39,15 @@ func TestApprovalHintsMatchTopology(t *testing.T) {
 				t.Fatal(err)
 			}
 			a := &csrRequester{
-				identity: &Identity{NodeName: "worker-1", Topology: test.place}, conn: &kube.Conn{Clock: &kube.ServerClock{}}, key: key, desired: csr,
+				identity:   &Identity{NodeName: "worker-1", Topology: test.place},
+				conn:       &kube.Conn{Clock: &kube.ServerClock{}},
+				key:        key,
+				desired:    csr,
 				lastStatus: csrStatus{phase: phasePending},
 			}
 			refused := a.explainRejection(apierrors.NewUnauthorized("no"))
-			said := a.pendingText(csr) + report.RemedyOf(a.timeoutError()) + servingApprovalText(csr, test.place) + report.RemedyOf(refused)
+			said := a.pendingText(csr) + report.RemedyOf(a.timeoutError()) + servingApprovalText(csr, test.place) +
+				report.RemedyOf(refused)
 			a.lastStatus.phase = phaseApproved
 			said += report.RemedyOf(a.timeoutError())
 			for _, want := range test.want {

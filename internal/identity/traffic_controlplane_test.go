@@ -45,7 +45,8 @@ func parseAddresses(texts ...string) []netip.Addr {
 func createServingCSR(t *testing.T, serving *Serving, address string) string {
 	t.Helper()
 	subject := nodeSubject(serving.NodeName)
-	request, err := cert.MakeCSR(certtest.NewKey(t), &subject, []string{serving.NodeName}, []net.IP{net.ParseIP(address)})
+	request, err := cert.MakeCSR(certtest.NewKey(t), &subject, []string{serving.NodeName},
+		[]net.IP{net.ParseIP(address)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,10 +152,12 @@ func bytesOfClientWait(t *testing.T, name string) int64 {
 	through := newByteCounter(t)
 	identity, said := newIdentity(t, name)
 	identity.Proxy = kubetest.NoProxy
-	identity.BootstrapKubeconfig = kubetest.BootstrapKubeconfig(t, func(cluster *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
-		cluster.Server = "https://" + through.address
-	})
-	if _, err := identity.Obtain(kubetest.Context(t, 8*time.Second), nil); err == nil || !strings.Contains(said.Text(), "approval of the client CSR") {
+	identity.BootstrapKubeconfig = kubetest.BootstrapKubeconfig(t,
+		func(cluster *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
+			cluster.Server = "https://" + through.address
+		})
+	if _, err := identity.Obtain(kubetest.Context(t, 8*time.Second), nil); err == nil ||
+		!strings.Contains(said.Text(), "approval of the client CSR") {
 		t.Fatalf("Obtain() = %v; said:\n%s", err, said.Text())
 	}
 	return through.bytes.Load()
@@ -164,7 +167,8 @@ func TestControlPlaneClientWaitLimitsTraffic(t *testing.T) {
 	before := bytesOfClientWait(t, "bytes-alone")
 	createOtherCSRs(t, 500)
 	after := bytesOfClientWait(t, "bytes-crowd")
-	t.Logf("a node that waits for its client certificate has received %d bytes in an empty cluster, %d bytes among 500 CSRs more", before, after)
+	t.Logf("a node that waits for its client certificate has received %d bytes in an empty cluster, %d bytes among "+
+		"500 CSRs more", before, after)
 	// Timestamps and serial numbers vary in length; one more CSR would add 2000
 	// bytes.
 	if difference := after - before; difference > 1000 || difference < -1000 {
@@ -199,7 +203,8 @@ func TestControlPlaneServingWaitListsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	csr := createServingCSR(t, serving, "192.0.2.7")
-	if _, err := serving.Obtain(kubetest.Context(t, 8*time.Second), nil); err == nil || !strings.Contains(said.Text(), "oc adm certificate approve "+csr) {
+	if _, err := serving.Obtain(kubetest.Context(t, 8*time.Second), nil); err == nil ||
+		!strings.Contains(said.Text(), "oc adm certificate approve "+csr) {
 		t.Fatalf("Obtain() = %v; said:\n%s", err, said.Text())
 	}
 	mu.Lock()
@@ -211,11 +216,14 @@ func TestControlPlaneServingWaitListsOnce(t *testing.T) {
 		}
 	}
 	if first != 1 || len(lists) < 3 || len(watches) != 1 || watches[0] == "" || watches[0] == "0" {
-		t.Errorf("a wait among 250 serving CSRs and more made %d lists in %d pages, and watches from %v; want one list in pages, and one watch from where it ended", first, len(lists), watches)
+		t.Errorf("a wait among 250 serving CSRs and more made %d lists in %d pages, and watches from %v; want one "+
+			"list in pages, and one watch from where it ended", first, len(lists), watches)
 	}
-	others, err := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().List(t.Context(), metav1.ListOptions{FieldSelector: serving.source().Selector})
+	others, err := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().List(t.Context(),
+		metav1.ListOptions{FieldSelector: serving.source().Selector})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("a node that waits for its serving certificate has received %d bytes among %d serving CSRs, in %d pages", through.bytes.Load(), len(others.Items), len(lists))
+	t.Logf("a node that waits for its serving certificate has received %d bytes among %d serving CSRs, in %d pages",
+		through.bytes.Load(), len(others.Items), len(lists))
 }

@@ -43,7 +43,8 @@ func NewClient(config *rest.Config) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.UserAgent = "hcp-node-agent"
 	config.WarningHandler = rest.NoWarnings{} // the default handler prints to standard error
-	config.QPS = -1                           // clients back off themselves; the error of a limiter would hide the server's
+	// clients back off themselves; the error of a limiter would hide the server's
+	config.QPS = -1
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	shared, err := rest.HTTPClientFor(config) // one connection for all groups
 	if err != nil {

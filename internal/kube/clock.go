@@ -76,7 +76,8 @@ func (c *ServerClock) SkewNote(local time.Time) string {
 	if difference := local.Sub(server).Abs(); !known || difference < minReportedSkew {
 		return ""
 	}
-	return fmt.Sprintf(" (this machine's clock says %s; if that is the wrong one: %s)", report.Timestamp(local), ClockRemedy)
+	return fmt.Sprintf(" (this machine's clock says %s; if that is the wrong one: %s)", report.Timestamp(local),
+		ClockRemedy)
 }
 
 // explainExpiry distinguishes an expired server certificate from a wrong local
@@ -97,13 +98,17 @@ func (a *Conn) explainExpiry(ctx context.Context, err error) (Problem, bool) {
 // by the date of the server.
 func expiryProblem(server string, certificate *x509.Certificate, date, local time.Time) Problem {
 	t := Problem{Code: report.Failed, Remedy: ClockRemedy}
-	validity := fmt.Sprintf("the certificate of %s is valid from %s to %s", server, report.Timestamp(certificate.NotBefore), report.Timestamp(certificate.NotAfter))
+	validity := fmt.Sprintf("the certificate of %s is valid from %s to %s", server,
+		report.Timestamp(certificate.NotBefore), report.Timestamp(certificate.NotAfter))
 	if date.After(certificate.NotBefore) && date.Before(certificate.NotAfter) {
-		t.Text = fmt.Sprintf("this machine's clock is wrong: it says %s, the API server's says %s; %s", report.Timestamp(local), report.Timestamp(date), validity)
+		t.Text = fmt.Sprintf("this machine's clock is wrong: it says %s, the API server's says %s; %s",
+			report.Timestamp(local), report.Timestamp(date), validity)
 		return t
 	}
-	t.Text = fmt.Sprintf("%s, and the API server's own clock says %s: it needs a new one", validity, report.Timestamp(date))
-	t.Remedy = "# look whether the hosted control plane's certificates are renewed (the annotation hypershift.openshift.io/disable-pki-reconciliation stops that)"
+	t.Text = fmt.Sprintf("%s, and the API server's own clock says %s: it needs a new one", validity,
+		report.Timestamp(date))
+	t.Remedy = "# look whether the hosted control plane's certificates are renewed (the annotation " +
+		"hypershift.openshift.io/disable-pki-reconciliation stops that)"
 	return t
 }
 

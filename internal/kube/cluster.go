@@ -31,13 +31,15 @@ func ParseCluster(kubeconfig []byte) (Cluster, error) {
 
 func ClusterFromConfig(config *rest.Config) (Cluster, error) {
 	if config.ExecProvider != nil || config.AuthProvider != nil {
-		return Cluster{}, errors.New("reading kubeconfig: it runs a program to get its credential, which a node's kubeconfig never does")
+		return Cluster{}, errors.New("reading kubeconfig: it runs a program to get its credential, which a node's " +
+			"kubeconfig never does")
 	}
 	if err := rest.LoadTLSFiles(config); err != nil {
 		return Cluster{}, fmt.Errorf("reading the files that a kubeconfig names: %w", err)
 	}
 	if config.Insecure || len(config.CAData) == 0 {
-		return Cluster{}, errors.New("reading kubeconfig: it names no certificate authority, so the API server could be anybody")
+		return Cluster{}, errors.New("reading kubeconfig: it names no certificate authority, so the API server could " +
+			"be anybody")
 	}
 	return Cluster{Server: config.Host, CA: config.CAData}, nil
 }
@@ -76,7 +78,8 @@ func NormalizeServer(server string) string {
 	if port == "" {
 		port = "443"
 	}
-	return strings.ToLower(parsed.Scheme) + "://" + strings.ToLower(parsed.Hostname()) + ":" + port + strings.TrimRight(parsed.Path, "/")
+	return strings.ToLower(parsed.Scheme) + "://" + strings.ToLower(parsed.Hostname()) + ":" + port +
+		strings.TrimRight(parsed.Path, "/")
 }
 
 // ParsePEMCertificates parses the certificates of a PEM bundle and ignores other

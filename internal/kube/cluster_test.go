@@ -14,10 +14,12 @@ func TestClusterCheckSame(t *testing.T) {
 		theirs Cluster
 		want   string // "" if both are the same
 	}{
-		"equal":                     {ours, ""},
-		"one authority in common":   {Cluster{Server: "https://API.example.com:6443/", CA: old.PEM}, ""},
-		"another port":              {Cluster{Server: "https://api.example.com", CA: old.PEM}, "https://api.example.com, not for"},
-		"another name":              {Cluster{Server: "https://api.other.example.com:6443", CA: old.PEM}, "other.example.com"},
+		"equal":                   {ours, ""},
+		"one authority in common": {Cluster{Server: "https://API.example.com:6443/", CA: old.PEM}, ""},
+		"another port": {Cluster{Server: "https://api.example.com", CA: old.PEM},
+			"https://api.example.com, not for"},
+		"another name": {Cluster{Server: "https://api.other.example.com:6443", CA: old.PEM},
+			"other.example.com"},
 		"same name, made anew":      {Cluster{Server: "https://api.example.com:6443", CA: foreign.PEM}, "made anew"},
 		"no certificate in the PEM": {Cluster{Server: "https://api.example.com:6443", CA: []byte("x")}, "none in PEM"},
 	}

@@ -47,7 +47,13 @@ func Connect(config *rest.Config, proxy Proxy) (*Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to %s: %w", config.Host, err)
 	}
-	return &Conn{Client: client, Server: config.Host, Clock: clock, proxy: proxy, tls: verify}, nil
+	return &Conn{
+		Client: client,
+		Server: config.Host,
+		Clock:  clock,
+		proxy:  proxy,
+		tls:    verify,
+	}, nil
 }
 
 // Retry repeats request until it succeeds, fails permanently, or ctx ends. It
@@ -80,7 +86,13 @@ func (a *Conn) Retry(ctx context.Context, log report.Log, doing string, request 
 // NewBackoff returns a backoff that grows from one second to fifteen. The jitter
 // keeps many nodes from reconnecting at the same moment.
 func NewBackoff() *wait.Backoff {
-	return &wait.Backoff{Duration: time.Second, Factor: 1.7, Jitter: 0.3, Steps: 1 << 30, Cap: 15 * time.Second}
+	return &wait.Backoff{
+		Duration: time.Second,
+		Factor:   1.7,
+		Jitter:   0.3,
+		Steps:    1 << 30,
+		Cap:      15 * time.Second,
+	}
 }
 
 // proxyURL returns the proxy for requests to the server, selected as client-go does.

@@ -58,19 +58,29 @@ func explainResponse(err error) (Problem, bool) {
 	if !errors.As(err, &status) {
 		return Problem{}, false
 	}
-	text := fmt.Sprintf("the API server answers %d: %s", status.Status().Code, strings.TrimSpace(status.Status().Message))
+	text := fmt.Sprintf("the API server answers %d: %s", status.Status().Code,
+		strings.TrimSpace(status.Status().Message))
 	switch {
 	case apierrors.IsUnauthorized(err):
 		return Problem{
-			Text: "the API server does not accept this credential (401)", Code: report.CredentialRefused, Permanent: true,
-			Remedy: "# get a fresh user-data stub for this cluster and run join again",
+			Text:      "the API server does not accept this credential (401)",
+			Code:      report.CredentialRefused,
+			Permanent: true,
+			Remedy:    "# get a fresh user-data stub for this cluster and run join again",
 		}, true
 	case apierrors.IsForbidden(err):
-		return Problem{Text: text, Code: report.CredentialRefused, Permanent: true, Remedy: "# check the RBAC of the hosted cluster"}, true
-	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsMethodNotSupported(err), apierrors.IsNotFound(err):
+		return Problem{
+			Text:      text,
+			Code:      report.CredentialRefused,
+			Permanent: true,
+			Remedy:    "# check the RBAC of the hosted cluster",
+		}, true
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsMethodNotSupported(err),
+		apierrors.IsNotFound(err):
 		return Problem{Text: text, Code: report.Failed, Permanent: true}, true
 	}
-	return Problem{Text: text, Code: report.Failed, Remedy: "# look at the hosted control plane's kube-apiserver pods"}, true
+	return Problem{Text: text, Code: report.Failed,
+		Remedy: "# look at the hosted control plane's kube-apiserver pods"}, true
 }
 
 func explainTLS(err error, server string) (Problem, bool) {
@@ -83,25 +93,30 @@ func explainTLS(err error, server string) (Problem, bool) {
 	switch {
 	case errors.As(err, &authority):
 		return Problem{
-			Text: "the server at " + server + " has a certificate that this cluster's CA has not signed" + describeIssuer(authority.Cert) +
+			Text: "the server at " + server + " has a certificate that this cluster's CA has not signed" +
+				describeIssuer(authority.Cert) +
 				"; something else answers there (a load balancer, a proxy that opens TLS), or the CA was replaced",
 			Remedy: look, Code: report.Failed,
 		}, true
 	case errors.As(err, &name):
 		return Problem{
-			Text:   fmt.Sprintf("the server at %s has a certificate for other names: %s", server, strings.Join(CertificateNames(name.Certificate), ", ")),
+			Text: fmt.Sprintf("the server at %s has a certificate for other names: %s", server,
+				strings.Join(CertificateNames(name.Certificate), ", ")),
 			Remedy: look, Code: report.Failed,
 		}, true
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
 		return Problem{
 			Text: fmt.Sprintf("the certificate of %s is valid from %s to %s, and this machine's clock says %s",
-				server, report.Timestamp(invalid.Cert.NotBefore), report.Timestamp(invalid.Cert.NotAfter), report.Timestamp(time.Now())),
+				server, report.Timestamp(invalid.Cert.NotBefore), report.Timestamp(invalid.Cert.NotAfter),
+				report.Timestamp(time.Now())),
 			Remedy: "chronyc makestep # if the clock is wrong", Code: report.Failed,
 		}, true
 	case errors.As(err, &invalid):
-		return Problem{Text: "the certificate of " + server + " is not valid: " + invalid.Error(), Remedy: look, Code: report.Failed}, true
+		return Problem{Text: "the certificate of " + server + " is not valid: " + invalid.Error(), Remedy: look,
+			Code: report.Failed}, true
 	case errors.As(err, &alert) && alert.Op == "remote error":
-		return Problem{Text: "the server at " + server + " refused the TLS handshake: " + alert.Err.Error(), Remedy: look, Code: report.Failed}, true
+		return Problem{Text: "the server at " + server + " refused the TLS handshake: " + alert.Err.Error(),
+			Remedy: look, Code: report.Failed}, true
 	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return Problem{Text: "the server at " + server + " does not speak TLS", Remedy: look, Code: report.Failed}, true
 	}

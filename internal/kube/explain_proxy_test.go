@@ -22,7 +22,10 @@ import (
 // Responses and failures of a proxy between this host and the API server.
 func TestExplainProxy(t *testing.T) {
 	answering := func(code int) string {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }))
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+			_ *http.Request) {
+			w.WriteHeader(code)
+		}))
 		t.Cleanup(server.Close)
 		return strings.TrimPrefix(server.URL, "http://")
 	}
@@ -31,12 +34,19 @@ func TestExplainProxy(t *testing.T) {
 		want   string
 		remedy string
 	}{
-		"nothing listens":  {closedPort(t), "on the way to https://api.example.com:6443 cannot be reached", "curl -v --proxy"},
-		"no such name":     {"proxy.invalid:3128", "the proxy proxy.invalid:3128 on the way to", "HTTPS_PROXY"},
-		"wants a password": {answering(407), "wants a user and a password (407)", "USER:PASSWORD@"},
-		"not allowed":      {answering(403), "does not let this machine through to api.example.com:6443 (403)", "# allow CONNECT to api.example.com:6443"},
-		"bad gateway":      {answering(502), "could not reach api.example.com:6443 (502 Bad Gateway)", "NO_PROXY"},
-		"too slow":         {answering(504), "could not reach api.example.com:6443 (504 Gateway Timeout)", "NO_PROXY"},
+		"nothing listens": {proxy: closedPort(t),
+			want: "on the way to https://api.example.com:6443 cannot be reached", remedy: "curl -v --proxy"},
+		"no such name": {proxy: "proxy.invalid:3128", want: "the proxy proxy.invalid:3128 on the way to",
+			remedy: "HTTPS_PROXY"},
+		"wants a password": {proxy: answering(407), want: "wants a user and a password (407)",
+			remedy: "USER:PASSWORD@"},
+		"not allowed": {proxy: answering(403),
+			want:   "does not let this machine through to api.example.com:6443 (403)",
+			remedy: "# allow CONNECT to api.example.com:6443"},
+		"bad gateway": {proxy: answering(502), want: "could not reach api.example.com:6443 (502 Bad Gateway)",
+			remedy: "NO_PROXY"},
+		"too slow": {proxy: answering(504), want: "could not reach api.example.com:6443 (504 Gateway Timeout)",
+			remedy: "NO_PROXY"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -48,7 +58,8 @@ func TestExplainProxy(t *testing.T) {
 			}
 			err = a.Client.RESTClient().Get().AbsPath("/version").Do(t.Context()).Error()
 			got := a.Explain(t.Context(), err)
-			if !strings.Contains(got.Text, test.want) || !strings.Contains(got.Remedy, test.remedy) || got.Permanent || got.Code != report.Failed {
+			if !strings.Contains(got.Text, test.want) || !strings.Contains(got.Remedy, test.remedy) || got.Permanent ||
+				got.Code != report.Failed {
 				t.Errorf("explain(%v)\n = %+v\nwant %q, %q", err, got, test.want, test.remedy)
 			}
 			if all := got.Text + got.Remedy; strings.Contains(all, "hunter2") {
@@ -65,18 +76,24 @@ func TestExplainProxy(t *testing.T) {
 func TestExplainConnection(t *testing.T) {
 	const server = "https://api.example.com:6443"
 	dial := func(number syscall.Errno) error {
-		return &url.Error{Op: "Get", URL: server, Err: &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", number)}}
+		return &url.Error{Op: "Get", URL: server,
+			Err: &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", number)}}
 	}
 	tests := map[string]struct {
 		err          error
 		want, remedy string
 	}{
-		"no route to host": {dial(syscall.EHOSTUNREACH), "there is no way to " + server, "ip route get $(getent ahosts api.example.com"},
-		"no network":       {dial(syscall.ENETUNREACH), "there is no way to " + server, "ip route get"},
-		"resolver is away": {&net.DNSError{Name: "api.example.com", Err: "i/o timeout", IsTimeout: true}, "cannot be looked up: i/o timeout", "getent ahosts api.example.com"},
-		"packets dropped":  {dial(syscall.ETIMEDOUT), "no answer from " + server + " in time", "curl"},
-		"time is up":       {fmt.Errorf("asking: %w", context.DeadlineExceeded), "a firewall that drops packets", "curl"},
-		"connection reset": {dial(syscall.ECONNRESET), "connection reset by peer", "curl"},
+		"no route to host": {err: dial(syscall.EHOSTUNREACH), want: "there is no way to " + server,
+			remedy: "ip route get $(getent ahosts api.example.com"},
+		"no network": {err: dial(syscall.ENETUNREACH), want: "there is no way to " + server,
+			remedy: "ip route get"},
+		"resolver is away": {err: &net.DNSError{Name: "api.example.com", Err: "i/o timeout", IsTimeout: true},
+			want: "cannot be looked up: i/o timeout", remedy: "getent ahosts api.example.com"},
+		"packets dropped": {err: dial(syscall.ETIMEDOUT), want: "no answer from " + server + " in time",
+			remedy: "curl"},
+		"time is up": {err: fmt.Errorf("asking: %w", context.DeadlineExceeded),
+			want: "a firewall that drops packets", remedy: "curl"},
+		"connection reset": {err: dial(syscall.ECONNRESET), want: "connection reset by peer", remedy: "curl"},
 	}
 	for name, test := range tests {
 		got := Explain(test.err, server)

@@ -30,7 +30,11 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	status := func(code int, reason string) string {
-		return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":%q,"message":"words of the server"}`, code, reason)
+		return fmt.Sprintf(
+			`{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":%q,"message":"words of the server"}`,
+			code,
+			reason,
+		)
 	}
 	tests := map[string]struct {
 		handler   http.HandlerFunc
@@ -40,15 +44,43 @@ func TestExplain(t *testing.T) {
 		permanent bool
 		code      report.Code
 	}{
-		"401":                  {handler: answering(401, status(401, "Unauthorized")), want: "does not accept this credential", permanent: true, code: report.CredentialRefused},
-		"403":                  {handler: answering(403, status(403, "Forbidden")), want: "words of the server", permanent: true, code: report.CredentialRefused},
-		"422":                  {handler: answering(422, status(422, "Invalid")), want: "words of the server", permanent: true, code: report.Failed},
-		"503 of a proxy":       {handler: answering(503, "<html>no server</html>"), want: "answers 503", code: report.Failed},
-		"another CA":           {handler: answering(200, "{}"), foreignCA: true, want: "this cluster's CA has not signed", code: report.Failed},
-		"another name":         {handler: answering(200, "{}"), server: func(s *httptest.Server) string { return strings.Replace(s.URL, "127.0.0.1", "127.0.0.2", 1) }, want: "a certificate for other names: example.com", code: report.Failed},
-		"nothing listens":      {server: func(*httptest.Server) string { return "https://" + closedPort(t) }, want: "connection refused", code: report.Failed},
-		"name without address": {server: func(*httptest.Server) string { return "https://api.invalid:6443" }, want: "api.invalid", code: report.Failed},
-		"no TLS":               {server: func(*httptest.Server) string { return "https://" + plainPort(t) }, want: "does not speak TLS", code: report.Failed},
+		"401": {
+			handler:   answering(401, status(401, "Unauthorized")),
+			want:      "does not accept this credential",
+			permanent: true,
+			code:      report.CredentialRefused,
+		},
+		"403": {
+			handler:   answering(403, status(403, "Forbidden")),
+			want:      "words of the server",
+			permanent: true,
+			code:      report.CredentialRefused,
+		},
+		"422": {
+			handler:   answering(422, status(422, "Invalid")),
+			want:      "words of the server",
+			permanent: true,
+			code:      report.Failed,
+		},
+		"503 of a proxy": {handler: answering(503, "<html>no server</html>"), want: "answers 503", code: report.Failed},
+		"another CA": {
+			handler:   answering(200, "{}"),
+			foreignCA: true,
+			want:      "this cluster's CA has not signed",
+			code:      report.Failed,
+		},
+		"another name": {
+			handler: answering(200, "{}"),
+			server:  func(s *httptest.Server) string { return strings.Replace(s.URL, "127.0.0.1", "127.0.0.2", 1) },
+			want:    "a certificate for other names: example.com",
+			code:    report.Failed,
+		},
+		"nothing listens": {server: func(*httptest.Server) string { return "https://" + closedPort(t) },
+			want: "connection refused", code: report.Failed},
+		"name without address": {server: func(*httptest.Server) string { return "https://api.invalid:6443" },
+			want: "api.invalid", code: report.Failed},
+		"no TLS": {server: func(*httptest.Server) string { return "https://" + plainPort(t) },
+			want: "does not speak TLS", code: report.Failed},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +117,8 @@ func TestExplain(t *testing.T) {
 			}
 			got := Explain(err, url)
 			if !strings.Contains(got.Text, test.want) || got.Permanent != test.permanent || got.Code != test.code {
-				t.Errorf("explain(%v)\n = %+v\nwant text %q, permanent %v, code %d", err, got, test.want, test.permanent, test.code)
+				t.Errorf("explain(%v)\n = %+v\nwant text %q, permanent %v, code %d", err, got, test.want,
+					test.permanent, test.code)
 			}
 		})
 	}
@@ -102,14 +135,17 @@ func TestRetrySurvivesServerRestartAndEnds(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || tries != 2 || !strings.Contains(sink.Text(), "asking: the name api.example.com of the API server has no address in DNS") {
+	if err != nil || tries != 2 || !strings.Contains(sink.Text(), "asking: the name api.example.com of the API "+
+		"server has no address in DNS") {
 		t.Errorf("persist() = %v after %d tries, said %q", err, tries, sink.Text())
 	}
 
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
 	defer cancel()
-	err = a.Retry(ctx, sink.Log(), "asking", func(context.Context) error { return &net.DNSError{Name: "api.example.com", IsNotFound: true} })
-	if err == nil || !strings.Contains(err.Error(), "no address in DNS") || report.RemedyOf(err) != "getent ahosts api.example.com" {
+	err = a.Retry(ctx, sink.Log(), "asking",
+		func(context.Context) error { return &net.DNSError{Name: "api.example.com", IsNotFound: true} })
+	if err == nil || !strings.Contains(err.Error(), "no address in DNS") ||
+		report.RemedyOf(err) != "getent ahosts api.example.com" {
 		t.Errorf("persist() at the deadline = %v (%s), want the last thing seen", err, report.RemedyOf(err))
 	}
 }

@@ -50,7 +50,9 @@ func (s Source[T]) ListAll(ctx context.Context) (objects map[string]T, version s
 // least every tick, until see returns true or an error. It lists them once, and
 // again only if the watch cannot be resumed. Interruptions of the API server
 // are retried. When ctx ends, follow returns ctx.Err().
-func Follow[T metav1.Object](ctx context.Context, a *Conn, log report.Log, s Source[T], tick time.Duration, see func(map[string]T) (bool, error)) error {
+func Follow[T metav1.Object](
+	ctx context.Context, a *Conn, log report.Log, s Source[T], tick time.Duration, see func(map[string]T) (bool, error),
+) error {
 	pause := NewBackoff()
 	var version string // resource version to watch from; "" if a list is needed
 	var objects map[string]T
@@ -82,13 +84,19 @@ func Follow[T metav1.Object](ctx context.Context, a *Conn, log report.Log, s Sou
 // watchFrom passes the objects and their changes to see until see is done or
 // the watch ends. It returns the version from which the next watch can resume,
 // or "" if a new list is needed.
-func watchFrom[T metav1.Object](ctx context.Context, a *Conn, s Source[T], version string, objects map[string]T, tick time.Duration, see func(map[string]T) (bool, error)) (bool, string, error) {
+func watchFrom[T metav1.Object](
+	ctx context.Context, a *Conn, s Source[T], version string, objects map[string]T, tick time.Duration,
+	see func(map[string]T) (bool, error),
+) (bool, string, error) {
 	if done, err := see(objects); done || err != nil {
 		return done, "", err
 	}
 	seconds := int64(300)
 	watcher, err := s.Watch(ctx, metav1.ListOptions{
-		FieldSelector: s.Selector, ResourceVersion: version, TimeoutSeconds: &seconds, AllowWatchBookmarks: true,
+		FieldSelector:       s.Selector,
+		ResourceVersion:     version,
+		TimeoutSeconds:      &seconds,
+		AllowWatchBookmarks: true,
 	})
 	if err != nil {
 		if problem := a.Explain(ctx, err); problem.Permanent {

@@ -32,17 +32,22 @@ func TestFollowListsOnceAndResumesWatch(t *testing.T) {
 		items []*corev1.Node
 		at    metav1.ListMeta
 	}{
-		"":   {[]*corev1.Node{nodeAt("ours-1", "1"), nodeAt("other-1", "2")}, metav1.ListMeta{ResourceVersion: "10", Continue: "p2"}},
+		"": {[]*corev1.Node{nodeAt("ours-1", "1"), nodeAt("other-1", "2")},
+			metav1.ListMeta{ResourceVersion: "10", Continue: "p2"}},
 		"p2": {[]*corev1.Node{nodeAt("ours-2", "3")}, metav1.ListMeta{ResourceVersion: "10"}},
 	}
 	watches := [][]event{
-		{{watch.Added, nodeAt("ours-3", "11")}, {watch.Added, nodeAt("other-2", "12")}, {watch.Bookmark, nodeAt("", "20")}}, // then its timeout expires
-		{{watch.Deleted, nodeAt("ours-1", "21")}, {watch.Error, &metav1.Status{Code: 410}}},                                 // it cannot be resumed
+		// then its timeout expires
+		{{watch.Added, nodeAt("ours-3", "11")}, {watch.Added, nodeAt("other-2", "12")},
+			{watch.Bookmark, nodeAt("", "20")}},
+		// it cannot be resumed
+		{{watch.Deleted, nodeAt("ours-1", "21")}, {watch.Error, &metav1.Status{Code: 410}}},
 		{{watch.Added, nodeAt("ours-9", "22")}},
 	}
 	var asked, seen []string
 	s := Source[*corev1.Node]{
-		Activity: "watching", Filter: func(n *corev1.Node) bool { return strings.HasPrefix(n.Name, "ours") },
+		Activity: "watching",
+		Filter:   func(n *corev1.Node) bool { return strings.HasPrefix(n.Name, "ours") },
 		List: func(_ context.Context, options metav1.ListOptions) ([]*corev1.Node, metav1.ListMeta, error) {
 			asked = append(asked, "list "+options.Continue)
 			page, known := pages[options.Continue]
@@ -79,7 +84,8 @@ func TestFollowListsOnceAndResumesWatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"list ", "list p2", "watch 10", "watch 20", "list ", "list p2", "watch 10"}, asked); diff != "" {
+	if diff := cmp.Diff([]string{"list ", "list p2", "watch 10", "watch 20", "list ", "list p2", "watch 10"},
+		asked); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
 	want := []string{

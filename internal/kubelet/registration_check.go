@@ -79,7 +79,8 @@ func (r RegistrationCheck) addTaints(node *corev1.Node, command, flag string) er
 		}
 	}
 	for _, taint := range taints {
-		node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: taint.Key, Value: taint.Value, Effect: corev1.TaintEffect(taint.Effect)})
+		node.Spec.Taints = append(node.Spec.Taints,
+			corev1.Taint{Key: taint.Key, Value: taint.Value, Effect: corev1.TaintEffect(taint.Effect)})
 	}
 	return nil
 }
@@ -88,24 +89,28 @@ func (r RegistrationCheck) addTaints(node *corev1.Node, command, flag string) er
 // API server rejects, it would also reject from kubelet. existing is the Node in
 // the cluster, or nil. For an existing Node, differences and a rejection are
 // only logged, because kubelet can use that Node.
-func (r RegistrationCheck) Run(ctx context.Context, connection *kube.Conn, log report.Log, name string, existing *corev1.Node) error {
+func (r RegistrationCheck) Run(
+	ctx context.Context, connection *kube.Conn, log report.Log, name string, existing *corev1.Node,
+) error {
 	node, err := r.ExpectedNode(name)
 	if err != nil {
 		return err
 	}
 	var refusal error
-	err = connection.Retry(ctx, log, "asking the cluster whether it takes the Node with its labels and taints", func(ctx context.Context) error {
-		_, err := connection.Client.Nodes().Create(ctx, node, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		refusal = nil
-		switch {
-		case apierrors.IsAlreadyExists(err):
-			return nil
-		case isRejection(err):
-			refusal = err
-			return nil
-		}
-		return err //nolint:wrapcheck // persist explains it
-	})
+	err = connection.Retry(ctx, log, "asking the cluster whether it takes the Node with its labels and taints",
+		func(ctx context.Context) error {
+			_, err := connection.Client.Nodes().Create(ctx, node,
+				metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			refusal = nil
+			switch {
+			case apierrors.IsAlreadyExists(err):
+				return nil
+			case isRejection(err):
+				refusal = err
+				return nil
+			}
+			return err //nolint:wrapcheck // persist explains it
+		})
 	if err != nil {
 		return err
 	}
@@ -119,7 +124,8 @@ func (r RegistrationCheck) Run(ctx context.Context, connection *kube.Conn, log r
 		log.Warn("the cluster cannot be asked beforehand whether it takes the Node: "+refusal.Error(), "")
 		return nil
 	case existing != nil:
-		log.Warn("the cluster would not let this Node register anew: "+refusal.Error(), r.rejectionRemedy(name, refusal.Error()))
+		log.Warn("the cluster would not let this Node register anew: "+refusal.Error(),
+			r.rejectionRemedy(name, refusal.Error()))
 		return nil
 	}
 	return report.Fail(report.Refused, r.rejectionRemedy(name, refusal.Error()),
@@ -134,5 +140,6 @@ func isRejection(err error) bool {
 		return false
 	}
 	code := status.Status().Code
-	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusRequestTimeout && code != http.StatusTooManyRequests
+	return code >= http.StatusBadRequest && code < http.StatusInternalServerError &&
+		code != http.StatusRequestTimeout && code != http.StatusTooManyRequests
 }

@@ -44,7 +44,12 @@ func newRegistrationCheck(t *testing.T, labels, taints []string) *RegistrationCh
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &RegistrationCheck{UnitFiles: launch.withDropIn(DropIn{RegistrationDropIn, content}), Desired: wishes, Arch: "amd64", FirstJoin: true}
+	return &RegistrationCheck{
+		UnitFiles: launch.withDropIn(DropIn{RegistrationDropIn, content}),
+		Desired:   wishes,
+		Arch:      "amd64",
+		FirstJoin: true,
+	}
 }
 
 // newConnection returns the connection of a node and what its log receives.
@@ -96,8 +101,10 @@ func TestControlPlaneRegistration(t *testing.T) {
 		t.Errorf("Run() with an existing Node = %v", err)
 	}
 	for _, want := range []string{
-		"Node labelled was registered before, without label example.com/rack=8 (it has example.com/rack=7), taint quiet:NoExecute;",
-		"oc label node labelled --overwrite example.com/rack=8; oc adm taint node labelled --overwrite quiet:NoExecute ",
+		"Node labelled was registered before, without label example.com/rack=8 (it has example.com/rack=7), taint " +
+			"quiet:NoExecute;",
+		"oc label node labelled --overwrite example.com/rack=8; oc adm taint node labelled --overwrite " +
+			"quiet:NoExecute ",
 	} {
 		if !strings.Contains(said.Text(), want) {
 			t.Errorf("said:\n%s\nwant %q", said.Text(), want)
@@ -109,7 +116,8 @@ func TestControlPlaneRejectedRegistration(t *testing.T) {
 	const name, label = "restricted", "team.node-restriction.kubernetes.io/secret=yes"
 	connection, said := newConnection(t, name)
 	run := func(labels []string, existing *corev1.Node) error {
-		return newRegistrationCheck(t, labels, nil).Run(kubetest.Context(t, time.Minute), connection, said.Log(), name, existing)
+		return newRegistrationCheck(t, labels, nil).Run(kubetest.Context(t, time.Minute), connection, said.Log(), name,
+			existing)
 	}
 	err := run([]string{label, "a=b"}, nil)
 	const want = `nodes "restricted" is forbidden: node "restricted" is not allowed to set the following labels: ` +
@@ -128,7 +136,8 @@ func TestControlPlaneRejectedRegistration(t *testing.T) {
 
 	// For an existing Node a rejection is logged and is not an error.
 	existing := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	if err := run([]string{label}, existing); err != nil || !strings.Contains(said.Text(), "would not let this Node register anew: ") {
+	if err := run([]string{label}, existing); err != nil ||
+		!strings.Contains(said.Text(), "would not let this Node register anew: ") {
 		t.Errorf("Run() = %v; said:\n%s", err, said.Text())
 	}
 
@@ -148,35 +157,47 @@ func TestControlPlaneRegistrationRejectedByPolicy(t *testing.T) {
 	policy := &admissionv1.ValidatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: "no-purple"},
 		Spec: admissionv1.ValidatingAdmissionPolicySpec{
-			MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
-				Operations: []admissionv1.OperationType{admissionv1.Create},
-				Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"nodes"}},
-			}}}},
+			MatchConstraints: &admissionv1.MatchResources{
+				ResourceRules: []admissionv1.NamedRuleWithOperations{
+					{RuleWithOperations: admissionv1.RuleWithOperations{
+						Operations: []admissionv1.OperationType{admissionv1.Create},
+						Rule: admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"},
+							Resources: []string{"nodes"}},
+					}},
+				},
+			},
 			Validations: []admissionv1.Validation{{
-				Expression: "!has(object.spec.taints) || !object.spec.taints.exists(t, t.key == 'team' && t.value == 'purple')", Message: "the purple team has no nodes",
+				Expression: "!has(object.spec.taints) || !object.spec.taints.exists(t, t.key == 'team' && t.value == " +
+					"'purple')", Message: "the purple team has no nodes",
 			}},
 		},
 	}
-	if _, err := policies.ValidatingAdmissionPolicies().Create(t.Context(), policy, metav1.CreateOptions{}); err != nil {
+	if _, err := policies.ValidatingAdmissionPolicies().Create(t.Context(), policy,
+		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	binding := &admissionv1.ValidatingAdmissionPolicyBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "no-purple"},
-		Spec:       admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: "no-purple", ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}},
+		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: "no-purple",
+			ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}},
 	}
-	if _, err := policies.ValidatingAdmissionPolicyBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+	if _, err := policies.ValidatingAdmissionPolicyBindings().Create(t.Context(), binding,
+		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	purple := corev1.Taint{Key: "team", Value: "purple", Effect: corev1.TaintEffectNoSchedule}
 	kubetest.WaitUntil(t, "the policy to count", func() bool {
-		_, err := kubetest.AdminClient(t).CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Spec: corev1.NodeSpec{Taints: []corev1.Taint{purple}}},
+		_, err := kubetest.AdminClient(t).CoreV1().Nodes().Create(t.Context(),
+			&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "probe"},
+				Spec: corev1.NodeSpec{Taints: []corev1.Taint{purple}}},
 			metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err != nil
 	})
 	connection, said := newConnection(t, "purple")
 	check := newRegistrationCheck(t, []string{"a=b"}, []string{"team=purple:NoSchedule"})
 	err := check.Run(kubetest.Context(t, time.Minute), connection, said.Log(), "purple", nil)
-	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'no-purple' with binding 'no-purple' denied request: the purple team has no nodes") ||
+	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'no-purple' "+
+		"with binding 'no-purple' denied request: the purple team has no nodes") ||
 		!strings.Contains(report.RemedyOf(err), "--node-taint team=purple:NoSchedule") {
 		t.Errorf("Obtain() = %v (code %d, %s)", err, report.CodeOf(err), report.RemedyOf(err))
 	}
@@ -217,13 +238,15 @@ func TestControlPlaneKubeletAcceptsDropIn(t *testing.T) {
 	all := maps.Clone(unitVariants())
 	all["bed"] = UnitFiles{Unit: newUnit(bedLabels)}
 	for name, launch := range all {
-		launch.Unit = strings.ReplaceAll(launch.Unit, "node-role.kubernetes.io/worker,", "") // only OpenShift's kubelet accepts it
+		// only OpenShift's kubelet accepts it
+		launch.Unit = strings.ReplaceAll(launch.Unit, "node-role.kubernetes.io/worker,", "")
 		launch.Unit = strings.ReplaceAll(launch.Unit, ",x=${X}:NoExecute", "")
 		content, err := desiredRegistration(t, "team=blue:NoSchedule", "quiet:PreferNoSchedule").RenderDropIn(launch)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if said := start(launch.withDropIn(DropIn{RegistrationDropIn, content})); !strings.Contains(said, "failed to load kubelet config file") {
+		if said := start(launch.withDropIn(DropIn{RegistrationDropIn, content})); !strings.Contains(said,
+			"failed to load kubelet config file") {
 			t.Errorf("%s: kubelet does not take the drop-in: %s", name, said)
 		}
 	}

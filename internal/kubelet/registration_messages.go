@@ -33,11 +33,13 @@ func (r RegistrationCheck) rejectionRemedy(name, words string) string {
 	}
 	if pick(false); len(flags) == 0 {
 		if strings.Contains(words, "label") {
-			return "# look at --node-labels in kubelet's unit (systemctl cat kubelet): the labels are the NodePool's configuration's"
+			return "# look at --node-labels in kubelet's unit (systemctl cat kubelet): the labels are the NodePool's " +
+				"configuration's"
 		}
 		pick(true)
 	}
-	return "# join without " + strings.Join(flags, " ") + " and, once the node is there, on the hosted cluster:\n" + labelCommands(name, label, taint, "")
+	return "# join without " + strings.Join(flags, " ") + " and, once the node is there, on the hosted cluster:\n" +
+		labelCommands(name, label, taint, "")
 }
 
 // labelCommands returns the commands that set labels and taints on an existing
@@ -71,12 +73,14 @@ func (r RegistrationCheck) reportMissing(node *corev1.Node, log report.Log) {
 		lacks = append(lacks, "label "+text)
 	}
 	for _, taint := range r.Desired.Taints {
-		if r.FirstJoin && !slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return sameTaint(t, taint) }) {
+		if r.FirstJoin && !slices.ContainsFunc(node.Spec.Taints,
+			func(t corev1.Taint) bool { return sameTaint(t, taint) }) {
 			taints, lacks = append(taints, taint.String()), append(lacks, "taint "+taint.String())
 		}
 	}
 	if len(lacks) > 0 {
-		log.Warn("Node "+node.Name+" was registered before, without "+strings.Join(lacks, ", ")+"; kubelet sets them only when it makes the Node",
+		log.Warn("Node "+node.Name+" was registered before, without "+strings.Join(lacks,
+			", ")+"; kubelet sets them only when it makes the Node",
 			labelCommands(node.Name, labels, taints, " --overwrite")+" # on the hosted cluster")
 	}
 }

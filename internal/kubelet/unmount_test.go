@@ -9,15 +9,16 @@ func TestUnmountSelectsKubeletMounts(t *testing.T) {
 		point, directory string
 		want             bool
 	}{
-		{"/var/lib/kubelet/pods/1/volumes/kubernetes.io~projected/token", "/var/lib/kubelet", true},
-		{"/var/lib/kubelet/plugins/kubernetes.io/csi/pv/globalmount", "/var/lib/kubelet", true},
-		{"/var/lib/kubelet", "/var/lib/kubelet", false}, // a separate disk
-		{"/var/lib/kubelet/pods", "/var/lib/kubelet", false},
-		{"/var/lib/kubelet/pods-of-ours", "/var/lib/kubelet", false},
-		{"/var/lib/containers/storage/overlay", "/var/lib/containers", true},
-		{"/var/lib/containers/storage/overlay/1/merged", "/var/lib/containers", false}, // podman's
-		{"/var/lib/containers/storage", "/var/lib/containers", false},
-		{"/var/lib/containers", "/var/lib/containers", false},
+		{point: "/var/lib/kubelet/pods/1/volumes/kubernetes.io~projected/token", directory: "/var/lib/kubelet",
+			want: true},
+		{point: "/var/lib/kubelet/plugins/kubernetes.io/csi/pv/globalmount", directory: "/var/lib/kubelet", want: true},
+		{point: "/var/lib/kubelet", directory: "/var/lib/kubelet"}, // a separate disk
+		{point: "/var/lib/kubelet/pods", directory: "/var/lib/kubelet"},
+		{point: "/var/lib/kubelet/pods-of-ours", directory: "/var/lib/kubelet"},
+		{point: "/var/lib/containers/storage/overlay", directory: "/var/lib/containers", want: true},
+		{point: "/var/lib/containers/storage/overlay/1/merged", directory: "/var/lib/containers"}, // podman's
+		{point: "/var/lib/containers/storage", directory: "/var/lib/containers"},
+		{point: "/var/lib/containers", directory: "/var/lib/containers"},
 	}
 	for _, test := range tests {
 		if got := isKubeletMount(test.point, test.directory); got != test.want {

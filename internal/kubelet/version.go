@@ -90,7 +90,8 @@ func CheckSkew(server, kubelet Version) error {
 			"kubelet %s is newer than the API server %s, which Kubernetes does not support", kubelet, server)
 	case ours+3 < theirs:
 		return report.Fail(report.Refused, "# install the kubelet of the NodePool's release",
-			"kubelet %s is %d minor versions older than the API server %s; three are supported", kubelet, theirs-ours, server)
+			"kubelet %s is %d minor versions older than the API server %s; three are supported", kubelet, theirs-ours,
+			server)
 	}
 	return nil
 }

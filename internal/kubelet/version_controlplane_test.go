@@ -11,7 +11,8 @@ import (
 )
 
 func TestControlPlaneServerVersion(t *testing.T) {
-	version, err := ServerVersion(kubetest.Context(t, time.Minute), kubetest.BootstrapKubeconfig(t, nil), nil, (&reporttest.Recorder{}).Log())
+	version, err := ServerVersion(kubetest.Context(t, time.Minute), kubetest.BootstrapKubeconfig(t, nil), nil,
+		(&reporttest.Recorder{}).Log())
 	if err != nil || "v"+version.String() != kubetest.Plane.KubernetesVersion {
 		t.Errorf("ServerVersion() = %s, %v; want %s", version, err, kubetest.Plane.KubernetesVersion)
 	}

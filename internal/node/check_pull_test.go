@@ -37,16 +37,20 @@ func TestCheckPullDetectsOutdatedPullSecret(t *testing.T) {
 		want    string
 		remedy  string // its prefix
 	}{
-		"accepted": {nil, "", ""},
+		"accepted": {},
 		"stale": {
-			errors.New("initializing source docker://" + image + ": reading manifest sha256:1234 in quay.io/x: unauthorized: access to the requested resource is not authorized"),
-			"image " + image + " cannot be pulled: quay.io refuses this node's pull secret, or has no such image for it", "crictl pull " + image,
+			refuses: errors.New("initializing source docker://" + image +
+				": reading manifest sha256:1234 in quay.io/x: unauthorized: access to the requested resource is not " +
+				"authorized"),
+			want: "image " + image + " cannot be pulled: quay.io refuses this node's pull secret, or has no such " +
+				"image for it", remedy: "crictl pull " + image,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			m := Host{Socket: filepath.Join(dir, "crio.sock"), PullSecret: filepath.Join(dir, "config.json")}
-			if err := os.WriteFile(m.PullSecret, []byte(`{"auths":{"quay.io":{"auth":"c2VjcmV0"}}}`), 0o600); err != nil {
+			if err := os.WriteFile(m.PullSecret, []byte(`{"auths":{"quay.io":{"auth":"c2VjcmV0"}}}`),
+				0o600); err != nil {
 				t.Fatal(err)
 			}
 			listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", m.Socket)

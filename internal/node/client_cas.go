@@ -50,7 +50,8 @@ func clientCAFindings(authorities []*x509.Certificate, errors []string, file str
 	for _, line := range errors {
 		if strings.Contains(line, "Unable to authenticate the request") && strings.Contains(line, "x509") {
 			f.Severity, f.Details = report.SeverityProblem, []string{formatLogLine(line)}
-			f.Text = "kubelet refuses calls because it does not know who vouches for the caller (" + file + "): logs, exec and metrics of this node fail; the cluster has other authorities since the join"
+			f.Text = "kubelet refuses calls because it does not know who vouches for the caller (" + file +
+				"): logs, exec and metrics of this node fail; the cluster has other authorities since the join"
 			return []Finding{f}
 		}
 	}
@@ -63,10 +64,12 @@ func clientCAFindings(authorities []*x509.Certificate, errors []string, file str
 	switch {
 	case now.After(newest.NotAfter):
 		f.Severity = report.SeverityProblem
-		f.Text = fmt.Sprintf("the last authority that vouches for kubelet's callers has ended at %s (%s): logs, exec and metrics of this node fail", report.Timestamp(newest.NotAfter), file)
+		f.Text = fmt.Sprintf("the last authority that vouches for kubelet's callers has ended at %s (%s): logs, exec "+
+			"and metrics of this node fail", report.Timestamp(newest.NotAfter), file)
 	case now.Add(caExpiryWarning).After(newest.NotAfter):
 		f.Severity = report.SeverityWarning
-		f.Text = fmt.Sprintf("the last authority that vouches for kubelet's callers ends at %s (%s): logs, exec and metrics of this node fail then", report.Timestamp(newest.NotAfter), file)
+		f.Text = fmt.Sprintf("the last authority that vouches for kubelet's callers ends at %s (%s): logs, exec and "+
+			"metrics of this node fail then", report.Timestamp(newest.NotAfter), file)
 	default:
 		return nil
 	}

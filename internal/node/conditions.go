@@ -69,8 +69,10 @@ func clockFinding(f facts) []Finding {
 		how = "behind"
 	}
 	return []Finding{{
-		Severity: report.SeverityProblem, About: "the clock",
-		Text:   fmt.Sprintf("this host's clock is %s %s the API server's; certificates and leases do not hold", f.clockOffset.Abs().Round(time.Minute), how),
+		Severity: report.SeverityProblem,
+		About:    "the clock",
+		Text: fmt.Sprintf("this host's clock is %s %s the API server's; certificates and leases do not hold",
+			f.clockOffset.Abs().Round(time.Minute), how),
 		Remedy: "chronyc makestep # or: timedatectl set-ntp true",
 	}}
 }
@@ -83,9 +85,11 @@ func (f facts) readinessFindings(troubles []*podProblem) (all []Finding, namedPo
 	if remedy == "" {
 		remedy = journal
 	}
-	finding := Finding{Severity: report.SeverityProblem, Remedy: remedy, Details: formatLogLines(lastLines(f.hostState.recentErrors, 5)...)}
+	finding := Finding{Severity: report.SeverityProblem, Remedy: remedy,
+		Details: formatLogLines(lastLines(f.hostState.recentErrors, 5)...)}
 	if f.deleted {
-		finding.Text = "Node " + f.name + " was deleted from the cluster; kubelet registers it again only after a restart" + why
+		finding.Text = "Node " + f.name + " was deleted from the cluster; kubelet registers it again only after a " +
+			"restart" + why
 		finding.Remedy, finding.About = "hcp-node-agent join # restarts kubelet", "the Node"
 		return []Finding{finding}, nil
 	}
@@ -96,12 +100,14 @@ func (f facts) readinessFindings(troubles []*podProblem) (all []Finding, namedPo
 	ready := kube.NodeCondition(f.node, corev1.NodeReady)
 	switch {
 	case !f.isCurrentBoot() && f.node.Status.NodeInfo.BootID != "":
-		finding.Text = fmt.Sprintf("the cluster still has the Node of another boot (%s, this one is %s): kubelet has not reported yet, or another machine of this name does",
+		finding.Text = fmt.Sprintf("the cluster still has the Node of another boot (%s, this one is %s): kubelet has "+
+			"not reported yet, or another machine of this name does",
 			f.node.Status.NodeInfo.BootID, f.bootID) + why
 	case ready == nil, !f.isCurrentBoot():
 		finding.Text, finding.temporary = "kubelet has not reported its state yet"+why, why == ""
 	case ready.Status == corev1.ConditionUnknown:
-		finding.Text = fmt.Sprintf("kubelet has not reported since %s (%s)", report.Timestamp(ready.LastHeartbeatTime.Time), ready.Reason) + why
+		finding.Text = fmt.Sprintf("kubelet has not reported since %s (%s)",
+			report.Timestamp(ready.LastHeartbeatTime.Time), ready.Reason) + why
 	case isNetworkMissing(f.node):
 		return f.networkFindings(troubles)
 	default:
@@ -114,20 +120,25 @@ func (f facts) readinessFindings(troubles []*podProblem) (all []Finding, namedPo
 // Network problems are handled elsewhere.
 func (f facts) conditionFinding(ready *corev1.NodeCondition) Finding {
 	finding := Finding{
-		Severity: report.SeverityProblem, Remedy: "journalctl -u kubelet -b", Details: formatLogLines(ready.Message),
-		Text: ready.Reason + ": " + shorten(ready.Message, maxExcerptLength),
+		Severity: report.SeverityProblem,
+		Remedy:   "journalctl -u kubelet -b",
+		Details:  formatLogLines(ready.Message),
+		Text:     ready.Reason + ": " + shorten(ready.Message, maxExcerptLength),
 	}
 	switch message := ready.Message; {
 	case strings.Contains(message, "PLEG is not healthy"):
-		finding.Text = "kubelet gets no answers from CRI-O about its containers (PLEG is not healthy): CRI-O hangs, or the disk is too slow"
+		finding.Text = "kubelet gets no answers from CRI-O about its containers (PLEG is not healthy): CRI-O hangs, " +
+			"or the disk is too slow"
 		finding.Remedy = "crictl ps; journalctl -b -u crio; iostat -x 1 3"
-	case strings.Contains(message, "container runtime is down"), strings.Contains(message, "container runtime status check may not have completed yet"):
+	case strings.Contains(message, "container runtime is down"),
+		strings.Contains(message, "container runtime status check may not have completed yet"):
 		finding.Text = "kubelet has no contact with CRI-O yet (" + shorten(message, maxExcerptLength) + ")"
 		finding.Remedy = "systemctl status crio; journalctl -b -u crio"
 	case strings.Contains(message, "CSINode is not yet initialized"):
 		finding.Text, finding.temporary = "kubelet has not made its CSINode yet; it needs the API server for that", true
 	case strings.Contains(message, "missing node capacity"):
-		finding.Text, finding.temporary = "kubelet has not measured this machine yet ("+shorten(message, maxExcerptLength)+")", true
+		finding.Text, finding.temporary = "kubelet has not measured this machine yet ("+shorten(message,
+			maxExcerptLength)+")", true
 	}
 	if c, _, known := findCause([]string{ready.Message}, hostCauses); known {
 		finding.Text, finding.Remedy = "kubelet is not well: "+c.text, c.remedy
@@ -141,7 +152,8 @@ func pressureFindings(f facts) []Finding {
 	if f.node == nil {
 		return nil
 	}
-	for _, kind := range []corev1.NodeConditionType{corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeNetworkUnavailable} {
+	for _, kind := range []corev1.NodeConditionType{corev1.NodeMemoryPressure, corev1.NodeDiskPressure,
+		corev1.NodePIDPressure, corev1.NodeNetworkUnavailable} {
 		if c := kube.NodeCondition(f.node, kind); c != nil && c.Status == corev1.ConditionTrue {
 			all = append(all, pressureFinding(c, f.hostState, f.name))
 		}

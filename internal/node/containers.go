@@ -14,7 +14,9 @@ import (
 // explainContainers explains the first container that is not running properly and
 // reports whether there is one. An init container must have exited with 0 or
 // run as a sidecar.
-func (t *podProblem) explainContainers(kind string, specs []corev1.Container, statuses []corev1.ContainerStatus, f facts) bool {
+func (t *podProblem) explainContainers(
+	kind string, specs []corev1.Container, statuses []corev1.ContainerStatus, f facts,
+) bool {
 	for n := range statuses {
 		s := &statuses[n]
 		image := s.Image
@@ -42,7 +44,8 @@ func (t *podProblem) explainContainers(kind string, specs []corev1.Container, st
 func (t *podProblem) explainWaiting(named, image string, s *corev1.ContainerStatus, f facts) {
 	reason, message := s.State.Waiting.Reason, s.State.Waiting.Message
 	switch reason {
-	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable", "SignatureValidationFailed", "ImageInspectError":
+	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable",
+		"SignatureValidationFailed", "ImageInspectError":
 		t.explainPull(image, reason, message, f)
 	case "CrashLoopBackOff":
 		if s.LastTerminationState.Terminated != nil {
@@ -50,14 +53,16 @@ func (t *podProblem) explainWaiting(named, image string, s *corev1.ContainerStat
 			return
 		}
 		t.reason, t.causeKnown = named+" ends soon after each start", true
-	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PreStartHookError", "PostStartHookError":
+	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PreStartHookError",
+		"PostStartHookError":
 		if r, absent := t.missingReference(f, false); absent {
 			t.explainMissing(r)
 			return
 		}
 		t.causeKnown, t.details = true, formatLogLines(message)
 		t.reason = named + " cannot be started: " + shorten(message, maxExcerptLength)
-		if m := regexp.MustCompile(`couldn't find key (\S+) in (Secret|ConfigMap) (\S+)`).FindStringSubmatch(message); m != nil {
+		missingKey := regexp.MustCompile(`couldn't find key (\S+) in (Secret|ConfigMap) (\S+)`)
+		if m := missingKey.FindStringSubmatch(message); m != nil {
 			t.reason = fmt.Sprintf("%s %s has no key %s, which %s needs", m[2], m[3], m[1], named)
 		}
 	default:
@@ -117,7 +122,8 @@ func (t *podProblem) explainExit(named string, end *corev1.ContainerStateTermina
 	if c, _, known := findCause(lines, hostCauses); known {
 		t.reason += ": " + c.text
 		if serviceNetworkPattern.MatchString(message) {
-			t.reason += "; that is the cluster's service network, which the network plugin (before it: kube-proxy) sets up on this node"
+			t.reason += "; that is the cluster's service network, which the network plugin (before it: kube-proxy) " +
+				"sets up on this node"
 		}
 	} else if last != "" {
 		t.reason += ": " + last
@@ -142,6 +148,7 @@ func (t *podProblem) explainNotReady(named, kind string, s *corev1.ContainerStat
 	// certificate that their pod can start without.
 	if r, absent := t.missingReference(f, true); absent {
 		t.explainMissing(r)
-		t.reason, t.causeKnown = named+" runs, but is not ready; "+strings.Replace(t.reason, "needs", "can use", 1), false
+		t.reason, t.causeKnown = named+" runs, but is not ready; "+strings.Replace(t.reason, "needs", "can use",
+			1), false
 	}
 }

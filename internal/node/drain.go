@@ -48,7 +48,8 @@ func (n *Node) Evict(ctx context.Context, allowLoss bool) error {
 		}
 		n.Log.Wait(text, remedy)
 		if sleep.For(ctx, 2*time.Second) != nil {
-			return report.WaitError(ctx, report.Fail(report.Failed, remedy, "this node's pods are not gone in time: %s", text))
+			return report.WaitError(ctx,
+				report.Fail(report.Failed, remedy, "this node's pods are not gone in time: %s", text))
 		}
 	}
 }
@@ -87,7 +88,8 @@ func (n *Node) evictPods(ctx context.Context, pods []*corev1.Pod) (blocked []str
 			case apierrors.IsTooManyRequests(err):
 				blocked = append(blocked, fmt.Sprintf("%s/%s (%s)", pod.Namespace, pod.Name, budgetMessage(err)))
 				return nil
-			case apierrors.IsNotFound(err), apierrors.IsConflict(err): // deleted, or replaced by another pod of this name
+			// deleted, or replaced by another pod of this name
+			case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 				return nil
 			}
 			return err //nolint:wrapcheck // persist explains it

@@ -23,7 +23,8 @@ func TestPodsToEvict(t *testing.T) {
 	leaving, lost := podsToEvict([]*corev1.Pod{
 		pod("daemon", "DaemonSet", nil),
 		pod("replica", "ReplicaSet", nil),
-		pod("static", "Node", func(p *corev1.Pod) { p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"} }),
+		pod("static", "Node",
+			func(p *corev1.Pod) { p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"} }),
 		pod("done", "Job", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }),
 		pod("bare", "", nil),
 	})

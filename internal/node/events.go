@@ -26,18 +26,24 @@ func (n *Node) RecordEvent(ctx context.Context, warning bool, reason, message st
 		ObjectMeta: metav1.ObjectMeta{GenerateName: n.Name + ".", Namespace: metav1.NamespaceDefault},
 		// The UID is the name, as in kubelet's own Events: kubelet writes them before
 		// its Node exists (nodeRef in k8s.io/kubernetes/pkg/kubelet).
-		InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: n.Name, UID: types.UID(n.Name)},
-		Type:           corev1.EventTypeNormal, Reason: reason, Message: truncateRunes(message, maxEventRunes),
-		Source:         corev1.EventSource{Component: eventComponent, Host: n.Name},
-		FirstTimestamp: now, LastTimestamp: now, Count: 1,
-		ReportingController: eventComponent, ReportingInstance: n.Name,
+		InvolvedObject:      corev1.ObjectReference{Kind: "Node", Name: n.Name, UID: types.UID(n.Name)},
+		Type:                corev1.EventTypeNormal,
+		Reason:              reason,
+		Message:             truncateRunes(message, maxEventRunes),
+		Source:              corev1.EventSource{Component: eventComponent, Host: n.Name},
+		FirstTimestamp:      now,
+		LastTimestamp:       now,
+		Count:               1,
+		ReportingController: eventComponent,
+		ReportingInstance:   n.Name,
 	}
 	if warning {
 		event.Type = corev1.EventTypeWarning
 	}
 	if _, err := n.Conn.Client.Events(event.Namespace).Create(ctx, event, metav1.CreateOptions{}); err != nil {
 		problem := kube.Explain(err, n.Conn.Server)
-		return report.Fail(report.Failed, problem.Remedy, "writing an Event about Node %s: %w", n.Name, fmt.Errorf("%s", problem.Text))
+		return report.Fail(report.Failed, problem.Remedy, "writing an Event about Node %s: %w", n.Name,
+			fmt.Errorf("%s", problem.Text))
 	}
 	return nil
 }

@@ -27,10 +27,11 @@ type facts struct {
 
 // hostFacts contains the facts that the host itself provides.
 type hostFacts struct {
-	units          []unitFacts // inactive units, dependencies first
-	kubeletErrors  []string    // kubelet's errors of the last minutes, the newest last; kubelet retries a pull every five
-	recentErrors   []string    // kubelet's errors of the last minute, which still persist
-	runtimeErr     error       // why CRI-O does not respond on its socket
+	units []unitFacts // inactive units, dependencies first
+	// kubelet's errors of the last minutes, the newest last; kubelet retries a pull every five
+	kubeletErrors  []string
+	recentErrors   []string // kubelet's errors of the last minute, which still persist
+	runtimeErr     error    // why CRI-O does not respond on its socket
 	cniDir         string
 	networkConfigs []string // CNI network configurations
 	disks          []hostinfo.Usage
@@ -55,8 +56,12 @@ type unitFacts struct {
 // the facts are incomplete and must not be used.
 func (n *Node) gatherFacts(ctx context.Context, node *corev1.Node) facts {
 	f := facts{
-		name: n.Name, bootID: n.BootID, node: node, deleted: node == nil && n.Registered,
-		hostState: n.Host.gatherFacts(ctx), clockOffset: clockOffset(n.Conn),
+		name:        n.Name,
+		bootID:      n.BootID,
+		node:        node,
+		deleted:     node == nil && n.Registered,
+		hostState:   n.Host.gatherFacts(ctx),
+		clockOffset: clockOffset(n.Conn),
 	}
 	if f.pods, f.podsErr = n.pods(ctx); f.podsErr == nil {
 		f.missing = n.missingReferences(ctx, f.pods)

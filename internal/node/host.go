@@ -32,15 +32,23 @@ type Host struct {
 // JoinedHost returns the settings for a joined host.
 func JoinedHost(manager *systemd.Manager, cniDirectory string) Host {
 	return Host{
-		Systemd: manager, CNIDirectory: cniDirectory, RuntimeUnit: "crio.service", Socket: cri.Socket, PullSecret: PullSecretPath,
-		Disks: []string{"/var/lib/kubelet", "/var/lib/containers"},
+		Systemd:      manager,
+		CNIDirectory: cniDirectory,
+		RuntimeUnit:  "crio.service",
+		Socket:       cri.Socket,
+		PullSecret:   PullSecretPath,
+		Disks:        []string{"/var/lib/kubelet", "/var/lib/containers"},
 	}
 }
 
 func (m Host) gatherFacts(ctx context.Context) hostFacts {
 	f := hostFacts{
-		units: m.inactiveUnits(ctx), cniDir: m.CNIDirectory, networkConfigs: m.networkConfigs(), registries: m.pullSecretRegistries(),
-		kubeletErrors: lastErrors(ctx, kubeletUnit, 60, "--since=-6min"), recentErrors: lastErrors(ctx, kubeletUnit, 20, "--since=-1min"),
+		units:          m.inactiveUnits(ctx),
+		cniDir:         m.CNIDirectory,
+		networkConfigs: m.networkConfigs(),
+		registries:     m.pullSecretRegistries(),
+		kubeletErrors:  lastErrors(ctx, kubeletUnit, 60, "--since=-6min"),
+		recentErrors:   lastErrors(ctx, kubeletUnit, 20, "--since=-1min"),
 	}
 	if len(f.units) == 0 {
 		f.runtimeErr = m.checkRuntime(ctx)
@@ -84,7 +92,12 @@ func (m Host) inactiveUnitsBelow(ctx context.Context, name, needed string, seen 
 	if name != kubeletUnit && name != m.RuntimeUnit && !isBlocking(name, state) {
 		return units
 	}
-	return append(units, unitFacts{name: name, requiredBy: needed, state: state, errors: lastErrors(ctx, name, 4)})
+	return append(units, unitFacts{
+		name:       name,
+		requiredBy: needed,
+		state:      state,
+		errors:     lastErrors(ctx, name, 4),
+	})
 }
 
 // isBlocking reports whether an inactive required unit can be the cause. A oneshot

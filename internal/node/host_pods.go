@@ -51,5 +51,6 @@ func isHostPod(pod *corev1.Pod) bool {
 	if owner == nil || owner.Kind != "DaemonSet" {
 		return false
 	}
-	return pod.Namespace == metav1.NamespaceSystem || strings.HasPrefix(pod.Namespace, "openshift-") || isNetworkPlugin(pod)
+	return pod.Namespace == metav1.NamespaceSystem || strings.HasPrefix(pod.Namespace, "openshift-") ||
+		isNetworkPlugin(pod)
 }

@@ -24,7 +24,8 @@ func TestHostGatherFacts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f := Host{CNIDirectory: dir, PullSecret: filepath.Join(dir, "auth"), Disks: []string{dir, filepath.Join(dir, "none")}}.gatherFacts(t.Context())
+	f := Host{CNIDirectory: dir, PullSecret: filepath.Join(dir, "auth"),
+		Disks: []string{dir, filepath.Join(dir, "none")}}.gatherFacts(t.Context())
 	if got := strings.Join(f.networkConfigs, " "); got != "10-a.conflist 20-b.conf" {
 		t.Errorf("networks = %q", got)
 	}
@@ -69,12 +70,18 @@ func TestIsBlocking(t *testing.T) {
 		state systemd.UnitState
 		want  bool
 	}{
-		"not found":            {"a.service", systemd.UnitState{Load: "not-found", Active: "inactive"}, true},
-		"masked target":        {"a.target", systemd.UnitState{Load: "masked", Active: "inactive"}, true},
-		"failed":               {"a.service", systemd.UnitState{Load: "loaded", Active: "failed"}, true},
-		"starting":             {"a.service", systemd.UnitState{Load: "loaded", Active: "activating"}, true},
-		"oneshot that is over": {"a.service", systemd.UnitState{Load: "loaded", Active: "inactive", Result: "success"}, false},
-		"target of others":     {"kubelet-dependencies.target", systemd.UnitState{Load: "loaded", Active: "failed"}, false},
+		"not found": {unit: "a.service", state: systemd.UnitState{Load: "not-found", Active: "inactive"},
+			want: true},
+		"masked target": {unit: "a.target", state: systemd.UnitState{Load: "masked", Active: "inactive"},
+			want: true},
+		"failed": {unit: "a.service", state: systemd.UnitState{Load: "loaded", Active: "failed"},
+			want: true},
+		"starting": {unit: "a.service", state: systemd.UnitState{Load: "loaded", Active: "activating"},
+			want: true},
+		"oneshot that is over": {unit: "a.service",
+			state: systemd.UnitState{Load: "loaded", Active: "inactive", Result: "success"}},
+		"target of others": {unit: "kubelet-dependencies.target",
+			state: systemd.UnitState{Load: "loaded", Active: "failed"}},
 	} {
 		if got := isBlocking(test.unit, test.state); got != test.want {
 			t.Errorf("%s: hinders() = %v", name, got)

@@ -22,7 +22,8 @@ type JournalError struct {
 // boot, or nil if there is none. Without root access the journal may be
 // incomplete.
 func LastError(ctx context.Context, unit string) (*JournalError, error) {
-	text, err := command.Run(ctx, "journalctl", "--unit="+unit, "--boot", "--lines=500", "--output=json", "--output-fields=MESSAGE", "--no-pager", "--quiet")
+	text, err := command.Run(ctx, "journalctl", "--unit="+unit, "--boot", "--lines=500", "--output=json",
+		"--output-fields=MESSAGE", "--no-pager", "--quiet")
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +51,8 @@ func parseLastError(journal string) *JournalError {
 
 // lastErrors returns a unit's last errors since boot, the newest last.
 func lastErrors(ctx context.Context, unit string, count int, more ...string) []string {
-	arguments := append([]string{"--unit=" + unit, "--boot", "--lines=400", "--output=cat", "--no-pager", "--quiet"}, more...)
+	arguments := append([]string{"--unit=" + unit, "--boot", "--lines=400", "--output=cat", "--no-pager", "--quiet"},
+		more...)
 	text, err := command.Run(ctx, "journalctl", arguments...)
 	if err != nil {
 		return nil // no journal, no errors
@@ -62,7 +64,8 @@ func lastErrors(ctx context.Context, unit string, count int, more ...string) []s
 // date), of logrus, and of systemd about the process.
 func errorLines(text string, count int) []string {
 	klog := regexp.MustCompile(`^[EF]\d{4} [\d:.]+ +\d+ [^]]+\] `)
-	other := regexp.MustCompile(`level=(error|fatal)|^Error: |Main process exited|Failed to schedule restart job|^panic: `)
+	other := regexp.MustCompile(`level=(error|fatal)|^Error: |Main process exited|Failed to schedule restart ` +
+		`job|^panic: `)
 	var found []string
 	for _, line := range slices.Backward(strings.Split(text, "\n")) {
 		line = strings.TrimSpace(line)

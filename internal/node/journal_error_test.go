@@ -19,11 +19,13 @@ func TestParseLastError(t *testing.T) {
 		"nothing":  {"", nil},
 		"no error": {line("1767323045000000", `"I0102 03:04:05.000000    1234 kubelet.go:1] \"fine\""`), nil},
 		"the last": {
-			line("1767323045000000", `"Error: an older one"`) + line("1767323046000000", klog) + line("1767323047000000", `"I0102 fine"`),
+			line("1767323045000000", `"Error: an older one"`) + line("1767323046000000", klog) +
+				line("1767323047000000", `"I0102 fine"`),
 			&JournalError{Time: time.UnixMicro(1767323046000000).UTC(), Text: `"Container runtime network not ready"`},
 		},
 		"CRI-O, and no text": {
-			line("1767323045000000", `"time=\"2026\" level=error msg=\"no\""`) + line("1767323046000000", `[1,2]`) + "torn {",
+			line("1767323045000000", `"time=\"2026\" level=error msg=\"no\""`) + line("1767323046000000", `[1,2]`) +
+				"torn {",
 			&JournalError{Time: time.UnixMicro(1767323045000000).UTC(), Text: `time="2026" level=error msg="no"`},
 		},
 	} {

@@ -40,7 +40,8 @@ func (n *Node) MissingCAs(ctx context.Context, ours kube.Cluster) ([]string, err
 	}
 	if err != nil {
 		problem := kube.Explain(err, n.Conn.Server)
-		return nil, report.Fail(report.Failed, problem.Remedy, "reading the cluster's authorities (ConfigMap %s/%s): %s", namespace, rootCAConfigMap, problem.Text)
+		return nil, report.Fail(report.Failed, problem.Remedy,
+			"reading the cluster's authorities (ConfigMap %s/%s): %s", namespace, rootCAConfigMap, problem.Text)
 	}
 	return missingCertificates(ours.CA, []byte(bundle.Data["ca.crt"]))
 }
@@ -82,7 +83,8 @@ func missingCertificates(known, bundle []byte) ([]string, error) {
 				slices.Equal(other.RawSubjectPublicKeyInfo, certificate.RawSubjectPublicKeyInfo)
 		}
 		if !slices.ContainsFunc(ours, same) {
-			unknown = append(unknown, fmt.Sprintf("%q of %s", certificate.Subject, report.Timestamp(certificate.NotBefore)))
+			unknown = append(unknown,
+				fmt.Sprintf("%q of %s", certificate.Subject, report.Timestamp(certificate.NotBefore)))
 		}
 	}
 	return unknown, nil

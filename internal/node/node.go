@@ -40,7 +40,12 @@ func OpenNode(kubeconfig, name string, proxy kube.Proxy, log report.Log) (*Node,
 	if err != nil {
 		return nil, err
 	}
-	return &Node{Name: name, Log: log, Conn: connection, quietPeriod: defaultQuietPeriod}, nil
+	return &Node{
+		Name:        name,
+		Log:         log,
+		Conn:        connection,
+		quietPeriod: defaultQuietPeriod,
+	}, nil
 }
 
 // evidenceInterval is the minimum interval between two searches for causes on the
@@ -50,7 +55,8 @@ const evidenceInterval = 3 * time.Second
 // neverSeenFinding returns the finding for a wait that ends before the Node was first
 // received.
 func (n *Node) neverSeenFinding() Finding {
-	return Finding{Severity: report.SeverityProblem, Text: "Node " + n.Name + " was never seen", Remedy: "systemctl status kubelet"}
+	return Finding{Severity: report.SeverityProblem, Text: "Node " + n.Name + " was never seen",
+		Remedy: "systemctl status kubelet"}
 }
 
 // Findings returns all problems of this host as a node, the most direct cause
@@ -70,8 +76,11 @@ func (n *Node) Findings(ctx context.Context) ([]Finding, error) {
 		problem := kube.Explain(err, n.Conn.Server)
 		m := n.Host.gatherFacts(ctx)
 		return append(slices.Concat(unitFindings(m.units), runtimeFinding(m)), Finding{
-			Severity: report.SeverityProblem, Text: "the cluster does not tell about Node " + n.Name + ": " + problem.Text, Remedy: problem.Remedy,
-			About: "the API server", Incomplete: true,
+			Severity:   report.SeverityProblem,
+			Text:       "the cluster does not tell about Node " + n.Name + ": " + problem.Text,
+			Remedy:     problem.Remedy,
+			About:      "the API server",
+			Incomplete: true,
 		}), nil
 	}
 	if node != nil && len(diagnose(facts{node: node, bootID: n.BootID})) == 0 {
@@ -89,8 +98,11 @@ func (n *Node) unknownPodsFindings(known facts) []Finding {
 	}
 	problem := kube.Explain(known.podsErr, n.Conn.Server)
 	return []Finding{{
-		Severity: report.SeverityWarning, Text: "which pods of this node are not up is not known: " + problem.Text, Remedy: problem.Remedy,
-		About: "the pods of this node", Incomplete: true,
+		Severity:   report.SeverityWarning,
+		Text:       "which pods of this node are not up is not known: " + problem.Text,
+		Remedy:     problem.Remedy,
+		About:      "the pods of this node",
+		Incomplete: true,
 	}}
 }
 
@@ -99,25 +111,26 @@ func (n *Node) WaitReady(ctx context.Context) error {
 	tell := n.newProgressReporter(n.neverSeenFinding())
 	var looked time.Time
 	var known facts
-	err := kube.Follow(ctx, n.Conn, n.Log, n.source(), evidenceInterval, func(found map[string]*corev1.Node) (bool, error) {
-		node := found[n.Name]
-		if node != nil && kube.IsReady(node) && n.isCurrentBoot(node) {
-			return true, nil
-		}
-		if time.Since(looked) >= evidenceInterval {
-			known, looked = n.gatherFacts(ctx, node), time.Now()
-		}
-		if ctx.Err() != nil {
-			return false, ctx.Err() //nolint:wrapcheck // the caller says what it waited for; the last sentence stays
-		}
-		known.node = node
-		prefix := "Node " + n.Name + " is not Ready"
-		if node == nil {
-			prefix = "kubelet has not registered Node " + n.Name
-		}
-		tell.update(prefix, diagnose(known), false)
-		return false, nil
-	})
+	err := kube.Follow(ctx, n.Conn, n.Log, n.source(), evidenceInterval,
+		func(found map[string]*corev1.Node) (bool, error) {
+			node := found[n.Name]
+			if node != nil && kube.IsReady(node) && n.isCurrentBoot(node) {
+				return true, nil
+			}
+			if time.Since(looked) >= evidenceInterval {
+				known, looked = n.gatherFacts(ctx, node), time.Now()
+			}
+			if ctx.Err() != nil {
+				return false, ctx.Err() //nolint:wrapcheck // the caller adds the reason of the wait
+			}
+			known.node = node
+			prefix := "Node " + n.Name + " is not Ready"
+			if node == nil {
+				prefix = "kubelet has not registered Node " + n.Name
+			}
+			tell.update(prefix, diagnose(known), false)
+			return false, nil
+		})
 	return tell.waitError(ctx, err)
 }
 

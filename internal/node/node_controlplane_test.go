@@ -42,7 +42,12 @@ func reportReady(t *testing.T, node *Node, status corev1.ConditionStatus, messag
 	patch, err := json.Marshal(map[string]any{"status": corev1.NodeStatus{
 		NodeInfo: corev1.NodeSystemInfo{BootID: "this-boot"},
 		Conditions: []corev1.NodeCondition{{
-			Type: corev1.NodeReady, Status: status, Reason: "ForTest", Message: message, LastHeartbeatTime: now, LastTransitionTime: now,
+			Type:               corev1.NodeReady,
+			Status:             status,
+			Reason:             "ForTest",
+			Message:            message,
+			LastHeartbeatTime:  now,
+			LastTransitionTime: now,
 		}},
 	}})
 	if err != nil {
@@ -55,8 +60,10 @@ func TestControlPlaneWaitReadyAndSchedulable(t *testing.T) {
 	node, said := joinedNode(t, "ready")
 	done := make(chan error)
 	go func() { done <- node.WaitReady(kubetest.Context(t, time.Minute)) }()
-	kubetest.WaitUntil(t, "word of the missing Node", func() bool { return strings.Contains(said.Text(), "has not registered Node ready yet") })
-	kubetest.CreateNode(t, node.Conn, node.Name, corev1.Taint{Key: "team", Value: "blue", Effect: corev1.TaintEffectNoSchedule})
+	kubetest.WaitUntil(t, "word of the missing Node",
+		func() bool { return strings.Contains(said.Text(), "has not registered Node ready yet") })
+	kubetest.CreateNode(t, node.Conn, node.Name,
+		corev1.Taint{Key: "team", Value: "blue", Effect: corev1.TaintEffectNoSchedule})
 	reportReady(t, node, corev1.ConditionFalse, cniMessage)
 	kubetest.WaitUntil(t, "word of the network", func() bool {
 		return strings.Contains(said.Text(), "the network plugin has not written its configuration")
@@ -67,11 +74,13 @@ func TestControlPlaneWaitReadyAndSchedulable(t *testing.T) {
 	}
 
 	err := node.WaitSchedulable(kubetest.Context(t, 3*time.Second))
-	if report.CodeOf(err) != report.Failed || !strings.Contains(err.Error(), "taint team=blue:NoSchedule") || !strings.Contains(report.RemedyOf(err), "oc adm taint node ready team-") {
+	if report.CodeOf(err) != report.Failed || !strings.Contains(err.Error(), "taint team=blue:NoSchedule") ||
+		!strings.Contains(report.RemedyOf(err), "oc adm taint node ready team-") {
 		t.Errorf("Schedulable() = %v (%s)", err, report.RemedyOf(err))
 	}
 	go func() { done <- node.WaitSchedulable(kubetest.Context(t, time.Minute)) }()
-	_, err = kubetest.AdminClient(t).CoreV1().Nodes().Patch(t.Context(), node.Name, types.JSONPatchType, []byte(`[{"op":"remove","path":"/spec/taints"}]`), metav1.PatchOptions{})
+	_, err = kubetest.AdminClient(t).CoreV1().Nodes().Patch(t.Context(), node.Name, types.JSONPatchType,
+		[]byte(`[{"op":"remove","path":"/spec/taints"}]`), metav1.PatchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +94,8 @@ func TestControlPlaneReadyRequiresCurrentBoot(t *testing.T) {
 	kubetest.CreateNode(t, node.Conn, node.Name)
 	reportReady(t, node, corev1.ConditionTrue, "")
 	node.BootID = "a-later-boot"
-	if err := node.WaitReady(kubetest.Context(t, 2*time.Second)); err == nil || !strings.Contains(err.Error(), "another boot (this-boot, this one is a-later-boot)") {
+	if err := node.WaitReady(kubetest.Context(t, 2*time.Second)); err == nil ||
+		!strings.Contains(err.Error(), "another boot (this-boot, this one is a-later-boot)") {
 		t.Errorf("Ready() = %v for a Node that an earlier boot left Ready", err)
 	}
 }
@@ -105,24 +115,30 @@ func TestControlPlaneCordonAndEvict(t *testing.T) {
 	guarded := createReadyPod(t, node.Name, "guarded")
 	budget := &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: "keep-one", Namespace: "default"},
-		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &intstr.IntOrString{IntVal: 1}, Selector: &metav1.LabelSelector{MatchLabels: guarded.Labels}},
+		Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &intstr.IntOrString{IntVal: 1},
+			Selector: &metav1.LabelSelector{MatchLabels: guarded.Labels}},
 	}
-	if _, err := kubetest.AdminClient(t).PolicyV1().PodDisruptionBudgets("default").Create(t.Context(), budget, metav1.CreateOptions{}); err != nil {
+	if _, err := kubetest.AdminClient(t).PolicyV1().PodDisruptionBudgets("default").Create(t.Context(), budget,
+		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	kubetest.WaitUntil(t, "the budget to count", func() bool {
-		b, err := kubetest.AdminClient(t).PolicyV1().PodDisruptionBudgets("default").Get(t.Context(), "keep-one", metav1.GetOptions{})
+		b, err := kubetest.AdminClient(t).PolicyV1().PodDisruptionBudgets("default").Get(t.Context(), "keep-one",
+			metav1.GetOptions{})
 		return err == nil && b.Status.ObservedGeneration == b.Generation && b.Status.DesiredHealthy == 1
 	})
 
-	if err := node.Evict(kubetest.Context(t, time.Minute), false); report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "default/guarded") {
+	if err := node.Evict(kubetest.Context(t, time.Minute), false); report.CodeOf(err) != report.Refused ||
+		!strings.Contains(err.Error(), "default/guarded") {
 		t.Errorf("Evict() = %v, want a refusal to lose a pod", err)
 	}
 	err = node.Evict(kubetest.Context(t, 4*time.Second), true)
-	if report.CodeOf(err) != report.Failed || !strings.Contains(err.Error(), "default/guarded") || !strings.Contains(err.Error(), "keep-one") {
+	if report.CodeOf(err) != report.Failed || !strings.Contains(err.Error(), "default/guarded") ||
+		!strings.Contains(err.Error(), "keep-one") {
 		t.Errorf("Evict() = %v, want the PodDisruptionBudget named", err)
 	}
-	if err := kubetest.AdminClient(t).PolicyV1().PodDisruptionBudgets("default").Delete(t.Context(), "keep-one", metav1.DeleteOptions{}); err != nil {
+	if err := kubetest.AdminClient(t).PolicyV1().PodDisruptionBudgets("default").Delete(t.Context(), "keep-one",
+		metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error)
@@ -132,7 +148,8 @@ func TestControlPlaneCordonAndEvict(t *testing.T) {
 		return err == nil && p.DeletionTimestamp != nil
 	})
 	var at int64 // there is no kubelet to end the pod
-	if err := kubetest.AdminClient(t).CoreV1().Pods("default").Delete(t.Context(), "guarded", metav1.DeleteOptions{GracePeriodSeconds: &at}); err != nil {
+	if err := kubetest.AdminClient(t).CoreV1().Pods("default").Delete(t.Context(), "guarded",
+		metav1.DeleteOptions{GracePeriodSeconds: &at}); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-done; err != nil {
@@ -140,14 +157,17 @@ func TestControlPlaneCordonAndEvict(t *testing.T) {
 	}
 
 	// The next join removes the agent's own cordon.
-	if err := node.WaitSchedulable(kubetest.Context(t, time.Minute)); err != nil || !strings.Contains(said.Text(), "the cordon is lifted") {
+	if err := node.WaitSchedulable(kubetest.Context(t, time.Minute)); err != nil ||
+		!strings.Contains(said.Text(), "the cordon is lifted") {
 		t.Errorf("Schedulable() after leave = %v", err)
 	}
 	unschedulable := []byte(`{"spec":{"unschedulable":true}}`)
-	if _, err := kubetest.AdminClient(t).CoreV1().Nodes().Patch(t.Context(), node.Name, types.MergePatchType, unschedulable, metav1.PatchOptions{}); err != nil {
+	if _, err := kubetest.AdminClient(t).CoreV1().Nodes().Patch(t.Context(), node.Name, types.MergePatchType,
+		unschedulable, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := node.WaitSchedulable(kubetest.Context(t, 2*time.Second)); !strings.Contains(report.RemedyOf(err), "oc adm uncordon leaving") {
+	if err := node.WaitSchedulable(kubetest.Context(t, 2*time.Second)); !strings.Contains(report.RemedyOf(err),
+		"oc adm uncordon leaving") {
 		t.Errorf("Schedulable() = %v (%s), want an administrator's cordon left alone", err, report.RemedyOf(err))
 	}
 }
@@ -179,7 +199,8 @@ func TestControlPlaneNodeJSON(t *testing.T) {
 	kubetest.CreateNode(t, node.Conn, node.Name)
 	content, err := node.JSON(kubetest.Context(t, time.Minute))
 	var found corev1.Node
-	if err != nil || json.Unmarshal(content, &found) != nil || found.Name != "documented" || strings.Contains(string(content), "managedFields") {
+	if err != nil || json.Unmarshal(content, &found) != nil || found.Name != "documented" ||
+		strings.Contains(string(content), "managedFields") {
 		t.Errorf("%s, %v", content, err)
 	}
 }

@@ -20,15 +20,18 @@ func (t *podProblem) explainNotStarted(f facts) {
 	if len(lines) > 0 && t.explainPauseImage(lines, f) {
 		return
 	}
-	if c, line, known := findCause(lines, func() []causePattern { return slices.Concat(hostCauses(), runtimeCauses()) }); known {
-		t.reason, t.remedy, t.details, t.causeKnown = "kubelet cannot start it: "+c.text, c.remedy, formatLogLines(line), true
+	if c, line, known := findCause(lines,
+		func() []causePattern { return slices.Concat(hostCauses(), runtimeCauses()) }); known {
+		t.reason, t.remedy, t.details, t.causeKnown = "kubelet cannot start it: "+
+			c.text, c.remedy, formatLogLines(line), true
 		return
 	}
 	lines = slices.DeleteFunc(lines, func(line string) bool { // normal shortly after a pod is assigned
 		return strings.Contains(line, "network is not ready") || strings.Contains(line, "not registered")
 	})
 	if len(lines) > 0 {
-		t.reason, t.details = "kubelet cannot start it: "+shorten(formatLogLine(lines[len(lines)-1]), maxExcerptLength), formatLogLines(lines...)
+		t.reason, t.details = "kubelet cannot start it: "+shorten(formatLogLine(lines[len(lines)-1]),
+			maxExcerptLength), formatLogLines(lines...)
 		return
 	}
 	t.reason = "it is being started"
@@ -46,7 +49,8 @@ func (t *podProblem) explainPauseImage(lines []string, f facts) bool {
 		if match := source.FindStringSubmatch(line); match != nil {
 			c := explainPullError(match[1], match[2], f.hostState.registries)
 			t.reason = "CRI-O's pause image " + shortImage(match[1]) + " cannot be pulled: " + c.text
-			t.remedy = "crio config 2>/dev/null | grep pause_image # hcp-node-agent join sets the release's\n" + c.remedy
+			t.remedy = "crio config 2>/dev/null | grep pause_image # hcp-node-agent join sets the release's\n" +
+				c.remedy
 			t.details, t.causeKnown = formatLogLines(line), true
 			return true
 		}
@@ -58,7 +62,8 @@ func (t *podProblem) explainPauseImage(lines []string, f facts) bool {
 func linesAboutPod(lines []string, pod *corev1.Pod) []string {
 	var about []string
 	for _, line := range lines {
-		if strings.Contains(line, `pod="`+pod.Namespace+"/"+pod.Name+`"`) || (pod.UID != "" && strings.Contains(line, string(pod.UID))) {
+		if strings.Contains(line, `pod="`+pod.Namespace+"/"+pod.Name+`"`) ||
+			(pod.UID != "" && strings.Contains(line, string(pod.UID))) {
 			about = append(about, line)
 		}
 	}

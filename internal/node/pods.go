@@ -32,7 +32,11 @@ func (t *podProblem) command() string {
 // finding returns the finding for this pod alone.
 func (t *podProblem) finding(severity report.Severity) Finding {
 	f := Finding{
-		Severity: severity, Text: "pod " + t.podName() + " is not up: " + t.reason, Remedy: t.command(), Details: t.details, temporary: !t.causeKnown,
+		Severity:  severity,
+		Text:      "pod " + t.podName() + " is not up: " + t.reason,
+		Remedy:    t.command(),
+		Details:   t.details,
+		temporary: !t.causeKnown,
 	}
 	if t.causeKnown || t.pod.Spec.HostNetwork { // other pods wait for the pod network
 		f.About = "pod " + t.podName()
@@ -98,7 +102,8 @@ func startupPriority(t *podProblem) int {
 
 // isNetworkPlugin reports whether the pod sets up the pod network.
 func isNetworkPlugin(pod *corev1.Pod) bool {
-	for _, namespace := range []string{"openshift-ovn-kubernetes", "openshift-multus", "openshift-sdn", "calico-system", "tigera-operator", "cilium", "kube-flannel"} {
+	for _, namespace := range []string{"openshift-ovn-kubernetes", "openshift-multus", "openshift-sdn",
+		"calico-system", "tigera-operator", "cilium", "kube-flannel"} {
 		if pod.Namespace == namespace {
 			return pod.Spec.HostNetwork
 		}

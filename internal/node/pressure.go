@@ -13,7 +13,8 @@ import (
 // pressureFinding returns the finding for one abnormal condition. The limits are
 // kubelet's defaults (pkg/kubelet/eviction), which a KubeletConfig can change.
 func pressureFinding(c *corev1.NodeCondition, m hostFacts, node string) Finding {
-	f := Finding{Severity: report.SeverityProblem, About: string(c.Type), Details: formatLogLines(c.Reason + ": " + c.Message)}
+	f := Finding{Severity: report.SeverityProblem, About: string(c.Type),
+		Details: formatLogLines(c.Reason + ": " + c.Message)}
 	switch c.Type {
 	case corev1.NodeDiskPressure:
 		f.Text = "kubelet evicts pods because a disk is nearly full: " + orUnknown(describeDisks(m.disks)) +
@@ -33,7 +34,8 @@ func pressureFinding(c *corev1.NodeCondition, m hostFacts, node string) Finding 
 		}
 		f.Remedy = "ps -eLo pid,args | sort | uniq -c | sort -rn | head; sysctl kernel.pid_max"
 	default:
-		f.Text = fmt.Sprintf("%s (%s: %s): the network plugin or a route controller says so, and takes it back", c.Type, c.Reason, shorten(c.Message, maxExcerptLength))
+		f.Text = fmt.Sprintf("%s (%s: %s): the network plugin or a route controller says so, and takes it back",
+			c.Type, c.Reason, shorten(c.Message, maxExcerptLength))
 		f.Remedy = "oc get pods -A -o wide --field-selector spec.nodeName=" + node
 	}
 	return f
@@ -50,7 +52,8 @@ func describeDisks(all []hostinfo.Usage) string {
 			continue
 		}
 		seen[same] = true
-		text := fmt.Sprintf("%s has %s of %s free (%d %%)", usage.Path, formatGiB(usage.Free), formatGiB(usage.Size), usage.Free*100/usage.Size)
+		text := fmt.Sprintf("%s has %s of %s free (%d %%)", usage.Path, formatGiB(usage.Free), formatGiB(usage.Size),
+			usage.Free*100/usage.Size)
 		if usage.Inodes > 0 {
 			text += fmt.Sprintf(" and %d %% of its inodes", usage.Unused*100/usage.Inodes)
 		}

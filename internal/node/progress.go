@@ -23,7 +23,12 @@ type progressReporter struct {
 }
 
 func (n *Node) newProgressReporter(last Finding) *progressReporter {
-	return &progressReporter{log: n.Log, quietPeriod: n.quietPeriod, firstSeen: map[string]time.Time{}, lastSummary: last}
+	return &progressReporter{
+		log:         n.Log,
+		quietPeriod: n.quietPeriod,
+		firstSeen:   map[string]time.Time{},
+		lastSummary: last,
+	}
 }
 
 // waitError returns the error for the end of a wait. If the deadline passed, it
@@ -56,7 +61,8 @@ func (t *progressReporter) update(prefix string, findings []Finding, quiet bool)
 		t.log.Wait(t.lastSummary.Text, t.lastSummary.Remedy)
 	}
 	for _, f := range findings[1:] {
-		if f.Severity != report.SeverityNote && f.About != "" && !f.temporary && lasting(f) && !slices.Contains(t.logged, f.Text) {
+		if f.Severity != report.SeverityNote && f.About != "" && !f.temporary && lasting(f) &&
+			!slices.Contains(t.logged, f.Text) {
 			t.logged = append(t.logged, f.Text)
 			t.log.Warn(f.Text, f.Remedy)
 		}

@@ -19,11 +19,16 @@ func TestSummarize(t *testing.T) {
 		findings []Finding
 		want     string
 	}{
-		"one":           {[]Finding{f("a is so", "a", report.SeverityProblem)}, "Node w is not Ready: a is so"},
-		"says it first": {[]Finding{f("Node w is not Ready yet", "", report.SeverityProblem)}, "Node w is not Ready yet"},
-		"others":        {[]Finding{f("a", "a", report.SeverityProblem), f("state", "", report.SeverityProblem), f("b", "b", report.SeverityProblem), f("c", "c", report.SeverityWarning), f("d", "d", report.SeverityProblem)}, "Node w is not Ready: a; also: b, d"},
+		"one": {[]Finding{f("a is so", "a", report.SeverityProblem)}, "Node w is not Ready: a is so"},
+		"says it first": {[]Finding{f("Node w is not Ready yet", "", report.SeverityProblem)},
+			"Node w is not Ready yet"},
+		"others": {[]Finding{f("a", "a", report.SeverityProblem), f("state", "", report.SeverityProblem),
+			f("b", "b", report.SeverityProblem), f("c", "c", report.SeverityWarning), f("d", "d",
+				report.SeverityProblem)}, "Node w is not Ready: a; also: b, d"},
 		"many": {
-			[]Finding{f("a", "a", report.SeverityProblem), f("", "b", report.SeverityProblem), f("", "c", report.SeverityProblem), f("", "d", report.SeverityProblem), f("", "e", report.SeverityProblem), f("", "f", report.SeverityProblem)},
+			[]Finding{f("a", "a", report.SeverityProblem), f("", "b", report.SeverityProblem),
+				f("", "c", report.SeverityProblem), f("", "d", report.SeverityProblem), f("", "e",
+					report.SeverityProblem), f("", "f", report.SeverityProblem)},
 			"Node w is not Ready: a; also: b, c, d and 2 more",
 		},
 	} {
@@ -36,7 +41,12 @@ func TestSummarize(t *testing.T) {
 func TestProgressReporterDelaysTemporaryFindings(t *testing.T) {
 	passing := Finding{Severity: report.SeverityProblem, Text: "it goes by itself", temporary: true}
 	first := Finding{Severity: report.SeverityProblem, Text: "the cause", About: "the cause"}
-	second := Finding{Severity: report.SeverityProblem, Text: "the second", About: "the second", Remedy: "do it"}
+	second := Finding{
+		Severity: report.SeverityProblem,
+		Text:     "the second",
+		About:    "the second",
+		Remedy:   "do it",
+	}
 	note := Finding{Severity: report.SeverityNote, Text: "a note", About: "a note"}
 	unsaid := Finding{Severity: report.SeverityProblem, Text: "a consequence"}
 
@@ -46,12 +56,21 @@ func TestProgressReporterDelaysTemporaryFindings(t *testing.T) {
 		findings []Finding
 		want     []string
 	}{
-		"passing, at first":       {time.Hour, true, []Finding{passing}, nil},
-		"passing, but asked for":  {time.Hour, false, []Finding{passing}, []string{"wait w: it goes by itself"}},
-		"passing, but it lasts":   {0, true, []Finding{passing}, []string{"wait w: it goes by itself", "wait w: it goes by itself"}},
-		"others, at first":        {time.Hour, true, []Finding{first, second}, []string{"wait w: the cause; also: the second", "wait w: the cause; also: the second"}},
-		"others that last, once":  {0, true, []Finding{first, second, note, passing, unsaid}, []string{"wait w: the cause; also: the second", "warning the second", "wait w: the cause; also: the second"}},
-		"nothing is wrong at all": {0, true, nil, nil},
+		"passing, at first": {patience: time.Hour, quiet: true, findings: []Finding{passing}},
+		"passing, but asked for": {patience: time.Hour, findings: []Finding{passing},
+			want: []string{"wait w: it goes by itself"}},
+		"passing, but it lasts": {quiet: true, findings: []Finding{passing},
+			want: []string{"wait w: it goes by itself", "wait w: it goes by itself"}},
+		"others, at first": {
+			patience: time.Hour,
+			quiet:    true,
+			findings: []Finding{first, second},
+			want:     []string{"wait w: the cause; also: the second", "wait w: the cause; also: the second"},
+		},
+		"others that last, once": {quiet: true, findings: []Finding{first, second, note, passing, unsaid},
+			want: []string{"wait w: the cause; also: the second", "warning the second",
+				"wait w: the cause; also: the second"}},
+		"nothing is wrong at all": {quiet: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			said := &reporttest.Recorder{}
@@ -81,9 +100,11 @@ func TestProgressReporterLogsDetailsAtDeadline(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
 	defer cancel()
 	said := &reporttest.Recorder{}
-	tell := &progressReporter{log: said.Log(), lastSummary: Finding{Text: "the cause", Remedy: "mend it", Details: []string{"one", "two"}}}
+	tell := &progressReporter{log: said.Log(),
+		lastSummary: Finding{Text: "the cause", Remedy: "mend it", Details: []string{"one", "two"}}}
 	err := tell.waitError(ctx, ctx.Err())
-	if err == nil || err.Error() != "the cause" || report.RemedyOf(err) != "mend it" || said.Text() != "said: one\n\nsaid: two\n\n" {
+	if err == nil || err.Error() != "the cause" || report.RemedyOf(err) != "mend it" ||
+		said.Text() != "said: one\n\nsaid: two\n\n" {
 		t.Errorf("ended() = %v; it said %q", err, said.Text())
 	}
 	if err := tell.waitError(t.Context(), nil); err != nil {

@@ -81,7 +81,8 @@ func awaitsObjects(pod *corev1.Pod) bool {
 	if _, isStatic := pod.Annotations[corev1.MirrorPodAnnotationKey]; isStatic {
 		return false // it comes from a file and must not refer to objects
 	}
-	return pod.Status.Phase == corev1.PodPending || slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return !c.Ready })
+	return pod.Status.Phase == corev1.PodPending ||
+		slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return !c.Ready })
 }
 
 // references returns the objects that a pod refers to.
@@ -89,7 +90,12 @@ func references(pod *corev1.Pod) []reference {
 	var all []reference
 	add := func(kind, name string, optional *bool) {
 		if name != "" {
-			all = append(all, reference{kind: kind, namespace: pod.Namespace, name: name, optional: optional != nil && *optional})
+			all = append(all, reference{
+				kind:      kind,
+				namespace: pod.Namespace,
+				name:      name,
+				optional:  optional != nil && *optional,
+			})
 		}
 	}
 	for i := range pod.Spec.Volumes {

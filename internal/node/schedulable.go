@@ -20,36 +20,38 @@ func (n *Node) WaitSchedulable(ctx context.Context) error {
 	known := facts{name: n.Name, bootID: n.BootID}
 	var looked time.Time
 	began := time.Now()
-	err := kube.Follow(ctx, n.Conn, n.Log, n.source(), evidenceInterval, func(found map[string]*corev1.Node) (bool, error) {
-		node := found[n.Name]
-		if node == nil {
-			tell.update("Node "+n.Name, []Finding{{
-				Severity: report.SeverityProblem, Text: "Node " + n.Name + " is gone: somebody deleted it", Remedy: "systemctl restart kubelet # registers it again",
-			}}, false)
-			return false, nil
-		}
-		if cordonedByLeave(node) {
-			n.Log.Note("the Node was cordoned by this agent's leave; the cordon is lifted")
-			return false, n.uncordon(ctx)
-		}
-		keeping := unschedulableFindings(node)
-		if len(keeping) == 0 {
-			for _, f := range preferNoScheduleFindings(node) {
-				n.Log.Note(f.Text)
+	err := kube.Follow(ctx, n.Conn, n.Log, n.source(), evidenceInterval,
+		func(found map[string]*corev1.Node) (bool, error) {
+			node := found[n.Name]
+			if node == nil {
+				tell.update("Node "+n.Name, []Finding{{
+					Severity: report.SeverityProblem, Text: "Node " + n.Name +
+						" is gone: somebody deleted it", Remedy: "systemctl restart kubelet # registers it again",
+				}}, false)
+				return false, nil
 			}
-			return true, nil
-		}
-		staying := slices.ContainsFunc(keeping, func(f Finding) bool { return !f.temporary })
-		if (staying || time.Since(began) >= n.quietPeriod) && time.Since(looked) >= evidenceInterval {
-			known, looked = n.gatherFacts(ctx, node), time.Now()
-		}
-		if ctx.Err() != nil {
-			return false, ctx.Err() //nolint:wrapcheck // the caller says what it waited for; the last sentence stays
-		}
-		known.node = node
-		tell.update("Node "+n.Name+" takes no pods", diagnose(known), true)
-		return false, nil
-	})
+			if cordonedByLeave(node) {
+				n.Log.Note("the Node was cordoned by this agent's leave; the cordon is lifted")
+				return false, n.uncordon(ctx)
+			}
+			keeping := unschedulableFindings(node)
+			if len(keeping) == 0 {
+				for _, f := range preferNoScheduleFindings(node) {
+					n.Log.Note(f.Text)
+				}
+				return true, nil
+			}
+			staying := slices.ContainsFunc(keeping, func(f Finding) bool { return !f.temporary })
+			if (staying || time.Since(began) >= n.quietPeriod) && time.Since(looked) >= evidenceInterval {
+				known, looked = n.gatherFacts(ctx, node), time.Now()
+			}
+			if ctx.Err() != nil {
+				return false, ctx.Err() //nolint:wrapcheck // the caller adds the reason of the wait
+			}
+			known.node = node
+			tell.update("Node "+n.Name+" takes no pods", diagnose(known), true)
+			return false, nil
+		})
 	return tell.waitError(ctx, err)
 }
 
@@ -90,7 +92,8 @@ func preferNoScheduleFindings(node *corev1.Node) []Finding {
 
 // explainTaint returns who sets a taint, who removes it, and what to do.
 func explainTaint(node *corev1.Node, taint corev1.Taint) Finding {
-	f := Finding{Severity: report.SeverityProblem, Text: "taint " + taint.ToString(), About: "taint " + taint.ToString()}
+	f := Finding{Severity: report.SeverityProblem, Text: "taint " + taint.ToString(), About: "taint " +
+		taint.ToString()}
 	if taint.TimeAdded != nil {
 		f.Text += " since " + report.Timestamp(taint.TimeAdded.Time)
 	}
@@ -108,7 +111,8 @@ func explainTaint(node *corev1.Node, taint corev1.Taint) Finding {
 		}
 		return f
 	}
-	f.Text += ": not one that Kubernetes or OpenShift sets by itself; an administrator, an operator or the NodePool set it, and removes it"
+	f.Text += ": not one that Kubernetes or OpenShift sets by itself; an administrator, an operator or the NodePool " +
+		"set it, and removes it"
 	if taint.TimeAdded == nil {
 		f.Text += " (since when is not known)"
 	}

@@ -27,15 +27,18 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 	node, err := n.Conn.Client.Nodes().Get(ctx, n.Name)
 	if err != nil {
 		problem := n.Conn.Explain(ctx, err)
-		return Status{}, report.Fail(report.Failed, problem.Remedy, "asking the cluster about Node %s: %s", n.Name, problem.Text)
+		return Status{}, report.Fail(report.Failed, problem.Remedy, "asking the cluster about Node %s: %s", n.Name,
+			problem.Text)
 	}
 	return newStatus(node), nil
 }
 
 func newStatus(node *corev1.Node) Status {
 	status := Status{
-		Name: node.Name, Ready: kube.IsReady(node), Unschedulable: node.Spec.Unschedulable,
-		Kubelet: node.Status.NodeInfo.KubeletVersion,
+		Name:          node.Name,
+		Ready:         kube.IsReady(node),
+		Unschedulable: node.Spec.Unschedulable,
+		Kubelet:       node.Status.NodeInfo.KubeletVersion,
 	}
 	if ready := kube.NodeCondition(node, corev1.NodeReady); ready != nil && !status.Ready {
 		status.Reason = ready.Reason + ": " + shorten(ready.Message, maxMessageLength)

@@ -19,15 +19,33 @@ func TestUnschedulableFindings(t *testing.T) {
 		spec corev1.NodeSpec
 		want []string // part of text and remedy, one per finding
 	}{
-		"nothing":              {corev1.NodeSpec{}, nil},
-		"only a preference":    {taint("UpdateInProgress", "PreferNoSchedule"), nil},
-		"cordoned, said once":  {corev1.NodeSpec{Unschedulable: true, Taints: []corev1.Taint{{Key: "node.kubernetes.io/unschedulable", Effect: "NoSchedule"}}}, []string{"oc adm uncordon worker-1"}},
-		"cloud provider":       {corev1.NodeSpec{Taints: []corev1.Taint{{Key: "node.cloudprovider.kubernetes.io/uninitialized", Value: "true", Effect: "NoSchedule"}}}, []string{"oc adm taint node worker-1 node.cloudprovider.kubernetes.io/uninitialized-"}},
-		"unknown, with time":   {corev1.NodeSpec{Taints: []corev1.Taint{{Key: "team", Value: "blue", Effect: "NoExecute", TimeAdded: &since}}}, []string{"taint team=blue:NoExecute since 2026-01-02T03:04:05Z: not one that"}},
-		"what stays is first":  {corev1.NodeSpec{Taints: []corev1.Taint{{Key: "node.kubernetes.io/not-ready", Effect: "NoSchedule"}, {Key: "a", Effect: "NoSchedule"}}}, []string{"oc adm taint node worker-1 a-", "within seconds of Ready"}},
+		"nothing":           {corev1.NodeSpec{}, nil},
+		"only a preference": {taint("UpdateInProgress", "PreferNoSchedule"), nil},
+		"cordoned, said once": {corev1.NodeSpec{Unschedulable: true,
+			Taints: []corev1.Taint{{Key: "node.kubernetes.io/unschedulable",
+				Effect: "NoSchedule"}}}, []string{"oc adm uncordon worker-1"}},
+		"cloud provider": {
+			corev1.NodeSpec{
+				Taints: []corev1.Taint{
+					{Key: "node.cloudprovider.kubernetes.io/uninitialized", Value: "true", Effect: "NoSchedule"},
+				},
+			},
+			[]string{"oc adm taint node worker-1 node.cloudprovider.kubernetes.io/uninitialized-"},
+		},
+		"unknown, with time": {corev1.NodeSpec{Taints: []corev1.Taint{{
+			Key:       "team",
+			Value:     "blue",
+			Effect:    "NoExecute",
+			TimeAdded: &since,
+		}}}, []string{"taint team=blue:NoExecute since 2026-01-02T03:04:05Z: not one that"}},
+		"what stays is first": {corev1.NodeSpec{Taints: []corev1.Taint{{Key: "node.kubernetes.io/not-ready",
+			Effect: "NoSchedule"}, {Key: "a", Effect: "NoSchedule"}}},
+			[]string{"oc adm taint node worker-1 a-", "within seconds of Ready"}},
 		"update does keep off": {taint("UpdateInProgress", "NoSchedule"), []string{"machine-config daemon"}},
-		"a CSI driver":         {taint("efs.csi.aws.com/agent-not-ready", "NoExecute"), []string{"CSI driver's pod on this node removes it"}},
-		"another agent":        {taint("node.cilium.io/agent-not-ready", "NoExecute"), []string{"the agent that node.cilium.io/agent-not-ready names"}},
+		"a CSI driver": {taint("efs.csi.aws.com/agent-not-ready", "NoExecute"),
+			[]string{"CSI driver's pod on this node removes it"}},
+		"another agent": {taint("node.cilium.io/agent-not-ready", "NoExecute"),
+			[]string{"the agent that node.cilium.io/agent-not-ready names"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -63,8 +81,10 @@ func TestKnownTaintsAreComplete(t *testing.T) {
 	}
 	for _, key := range []string{
 		"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "node.kubernetes.io/network-unavailable", "node.kubernetes.io/memory-pressure",
-		"node.kubernetes.io/disk-pressure", "node.kubernetes.io/pid-pressure", "node.kubernetes.io/unschedulable", "node.kubernetes.io/out-of-service",
-		"node.cloudprovider.kubernetes.io/uninitialized", "UpdateInProgress", "ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler",
+		"node.kubernetes.io/disk-pressure", "node.kubernetes.io/pid-pressure", "node.kubernetes.io/unschedulable",
+		"node.kubernetes.io/out-of-service",
+		"node.cloudprovider.kubernetes.io/uninitialized", "UpdateInProgress", "ToBeDeletedByClusterAutoscaler",
+		"DeletionCandidateOfClusterAutoscaler",
 	} {
 		if !seen[key] {
 			t.Errorf("taint %q has no story", key)

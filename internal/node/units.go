@@ -17,7 +17,12 @@ func unitFindings(units []unitFacts) []Finding {
 }
 
 func unitFinding(unit unitFacts) Finding {
-	f := Finding{Severity: report.SeverityProblem, About: unit.name, Details: formatLogLines(unit.errors...), Remedy: "journalctl -b -u " + unit.name}
+	f := Finding{
+		Severity: report.SeverityProblem,
+		About:    unit.name,
+		Details:  formatLogLines(unit.errors...),
+		Remedy:   "journalctl -b -u " + unit.name,
+	}
 	named := unit.name
 	if unit.requiredBy != "" {
 		named += ", which " + unit.requiredBy + " needs,"
@@ -28,7 +33,8 @@ func unitFinding(unit unitFacts) Finding {
 		f.Remedy = installRemedy(unit.name)
 		return f
 	case "bad-setting", "error":
-		f.Text, f.Remedy = named+" has a unit file that systemd cannot use ("+unit.state.Load+")", "systemd-analyze verify "+unit.name
+		f.Text, f.Remedy = named+" has a unit file that systemd cannot use ("+
+			unit.state.Load+")", "systemd-analyze verify "+unit.name
 		return f
 	case "masked":
 		f.Text, f.Remedy = named+" is masked", "systemctl unmask "+unit.name+" && systemctl start kubelet"
@@ -64,7 +70,8 @@ func describeState(state systemd.UnitState) string {
 
 // isStarting reports whether a unit is starting and has not failed yet.
 func isStarting(state systemd.UnitState) bool {
-	return state.Active == "activating" && state.Sub != "auto-restart" && (state.Result == "" || state.Result == "success")
+	return state.Active == "activating" && state.Sub != "auto-restart" &&
+		(state.Result == "" || state.Result == "success")
 }
 
 // installRemedy returns the command that installs the package of a unit. The
@@ -87,7 +94,9 @@ func runtimeFinding(m hostFacts) []Finding {
 		return nil
 	}
 	return []Finding{{
-		Severity: report.SeverityProblem, About: "CRI-O", Text: "CRI-O runs, but does not answer at its socket: " + shorten(m.runtimeErr.Error(), maxExcerptLength),
-		Remedy: "journalctl -b -u crio; systemctl restart crio # it restarts kubelet too",
+		Severity: report.SeverityProblem,
+		About:    "CRI-O",
+		Text:     "CRI-O runs, but does not answer at its socket: " + shorten(m.runtimeErr.Error(), maxExcerptLength),
+		Remedy:   "journalctl -b -u crio; systemctl restart crio # it restarts kubelet too",
 	}}
 }
