@@ -9,6 +9,8 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // decidedCSR is a CSR and the decision on it.
@@ -32,8 +34,11 @@ func (a *Approver) process(ctx context.Context, batch []*certificatesv1.Certific
 			err := a.usage.add(limited, was, fresh)
 			cancel()
 			if apierrors.IsConflict(err) {
-				sleep(ctx, time.Duration(10+rand.IntN(40))*time.Millisecond) //nolint:gosec // two approvers shall not stay in step; nothing secret
-				continue                                                     // another approver has changed the ConfigMap
+				// Another approver has changed the ConfigMap. The jitter keeps the two from conflicting again.
+				if err := sleep.For(ctx, time.Duration(10+rand.IntN(40))*time.Millisecond); err != nil { //nolint:gosec // no secret
+					return err
+				}
+				continue
 			}
 			if err != nil {
 				return err
@@ -111,14 +116,4 @@ func (a *Approver) applyDecisions(ctx context.Context, all []decidedCSR) error {
 		}
 	}
 	return nil
-}
-
-// sleep waits for d or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }

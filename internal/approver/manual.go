@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // ManualApproval describes one node that an administrator approves manually.
@@ -76,7 +77,7 @@ func (a *Approver) awaitApproval(ctx context.Context, node ManualApproval, signe
 			return nil
 		}
 		node.Log.Wait(why, "")
-		if sleep(ctx, 2*time.Second); ctx.Err() != nil {
+		if sleep.For(ctx, 2*time.Second) != nil {
 			return waitError(ctx, why)
 		}
 	}

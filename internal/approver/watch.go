@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // Intervals at which a watching approver processes all CSRs again although none has changed. A
@@ -63,7 +65,8 @@ func (a *Approver) Watch(ctx context.Context) error {
 				a.setStatus(trouble)
 			}
 			tries++
-			sleep(ctx, time.Duration(rand.Float64()*float64(min(15*time.Second, time.Second<<min(tries, 4))))) //nolint:gosec // only spreads the load
+			longest := min(15*time.Second, time.Second<<min(tries, 4))
+			_ = sleep.For(ctx, time.Duration(rand.Float64()*float64(longest))) //nolint:gosec // only spreads the load
 			continue
 		}
 		if trouble != "" {
@@ -137,7 +140,7 @@ func (a *Approver) watchChanges(ctx context.Context, version string) {
 	started, seconds := time.Now(), int64(resyncInterval.Seconds())+1
 	watcher, err := a.client.CSRs().Watch(ctx, metav1.ListOptions{ResourceVersion: version, TimeoutSeconds: &seconds})
 	if err != nil {
-		sleep(ctx, time.Second) // the next list reports the cause
+		_ = sleep.For(ctx, time.Second) // the next list reports the cause
 		return
 	}
 	defer watcher.Stop()
@@ -157,7 +160,7 @@ func (a *Approver) watchChanges(ctx context.Context, version string) {
 			}
 		case event, open := <-watcher.ResultChan():
 			if !open || a.processEvents(ctx, watcher, event) != nil {
-				sleep(ctx, time.Second) // the next list reports the cause and includes the unprocessed CSRs
+				_ = sleep.For(ctx, time.Second) // the next list reports the cause and includes the unprocessed CSRs
 				return
 			}
 		}

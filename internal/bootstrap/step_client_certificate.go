@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -35,11 +35,11 @@ func obtainClientCertificate(ctx context.Context, j *join, log report.Log) (step
 // ownApprover returns a function that approves the node's own CSRs with the
 // kubeconfig of --approve-with. It returns nil without that option; an
 // administrator then approves the CSRs.
-func (j *join) ownApprover(addresses []netip.Addr) kubelet.Approver {
+func (j *join) ownApprover(addresses []netip.Addr) identity.Approver {
 	if j.Inputs.Approver == nil {
 		return nil
 	}
-	return func(ctx context.Context, request kubelet.ApprovalRequest) error {
+	return func(ctx context.Context, request identity.ApprovalRequest) error {
 		want := approver.ExpectedNode{NodeName: j.NodeName, PublicKey: request.PublicKey, Addresses: addresses}
 		return approver.ApproveOwn(ctx, j.Inputs.Approver, want, request.Name)
 	}

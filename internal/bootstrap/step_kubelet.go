@@ -8,8 +8,10 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -19,7 +21,7 @@ import (
 func kubeletInputs() []string {
 	return []string{
 		"/etc/kubernetes/kubelet.conf", "/etc/kubernetes/kubelet-ca.crt", "/etc/openshift/kubelet.conf.d",
-		"/etc/systemd/system/kubelet.service", "/etc/systemd/system/kubelet.service.d", kubelet.KubeconfigPath,
+		"/etc/systemd/system/kubelet.service", "/etc/systemd/system/kubelet.service.d", identity.KubeconfigPath,
 	}
 }
 
@@ -47,7 +49,7 @@ func startKubelet(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if action == crio.NoAction && j.nodeDeleted(ctx, kubelet.KubeconfigPath) {
+	if action == crio.NoAction && j.nodeDeleted(ctx, identity.KubeconfigPath) {
 		log.Note("Node " + j.NodeName + " was deleted from the cluster; kubelet is restarted to register it again")
 		action = crio.Restart
 	}
@@ -57,7 +59,7 @@ func startKubelet(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 			return steps.Outcome{}, j.DiagnosticsHost().ExplainStartFailure(ctx, kubelet.UnitName, err)
 		}
 	}
-	if err := kubelet.WaitHealthy(ctx, kubelet.HealthURL, j.DiagnosticsHost(), log); err != nil {
+	if err := node.WaitHealthy(ctx, node.HealthURL, j.DiagnosticsHost(), log); err != nil {
 		return steps.Outcome{}, err
 	}
 	version, err := command.Run(ctx, "kubelet", "--version")
@@ -77,7 +79,7 @@ func (j *join) nodeDeleted(ctx context.Context, kubeconfig string) bool {
 	if !j.State.Registered {
 		return false
 	}
-	node, err := kubelet.OpenNode(kubeconfig, j.NodeName, nil, report.Log{})
+	node, err := node.OpenNode(kubeconfig, j.NodeName, nil, report.Log{})
 	if err != nil {
 		return false
 	}

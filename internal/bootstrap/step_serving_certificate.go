@@ -3,7 +3,7 @@ package bootstrap
 import (
 	"context"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -19,7 +19,7 @@ func awaitServing(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if j.Inputs.JoinToken != nil && serving.Check() != kubelet.Valid {
+	if j.Inputs.JoinToken != nil && serving.Check() != identity.Valid {
 		log.Note("the approver that has this node's enrollment approves the serving CSR by itself, when the enrollment names its addresses")
 	}
 	result, err := serving.Obtain(ctx, j.ownApprover(serving.Addresses))

@@ -26,12 +26,12 @@ type Finding struct {
 // Report contains all findings, the most severe first.
 type Report struct {
 	report.TypeMeta
-	Time     time.Time       `json:"time"`
-	Hostname string          `json:"hostname"`
-	Phase    string          `json:"phase"` // none, joining, joined, leaving, unknown
-	Findings []Finding `json:"findings"`
-	ExitCode report.Code     `json:"exitCode"` // exit code that results from the findings
-	Bundle   *Bundle   `json:"bundle,omitempty"`
+	Time     time.Time   `json:"time"`
+	Hostname string      `json:"hostname"`
+	Phase    string      `json:"phase"` // none, joining, joined, leaving, unknown
+	Findings []Finding   `json:"findings"`
+	ExitCode report.Code `json:"exitCode"` // exit code that results from the findings
+	Bundle   *Bundle     `json:"bundle,omitempty"`
 }
 
 // Bundle describes the archive that was created for a support case.

@@ -7,7 +7,8 @@ import (
 	"os"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -45,33 +46,33 @@ func (p *diagnostics) clusterPieces() []bundle.File {
 			if err != nil {
 				return nil, err
 			}
-			identity := p.identityFor(bootstrap)
+			own := p.identityFor(bootstrap)
 			node, err := p.ownNode()
 			if err != nil {
 				if bootstrap == nil {
 					return nil, err
 				}
-				return identity.CSRsJSON(ctx, identity.CSRNames())
+				return own.CSRsJSON(ctx, own.CSRNames())
 			}
-			return node.CSRsJSON(ctx, identity.CSRNames())
+			return identity.CSRsJSON(ctx, node.Conn, node.Name, own.CSRNames())
 		}),
 	}
 }
 
 // ownNode returns a client for this host's Node. It fails if the host has no
 // credential for it.
-func (p *diagnostics) ownNode() (*kubelet.Node, error) {
+func (p *diagnostics) ownNode() (*node.Node, error) {
 	if p.NodeName == "" {
 		return nil, fmt.Errorf("the node has no name yet")
 	}
-	if _, err := os.Stat(kubelet.KubeconfigPath); err != nil {
+	if _, err := os.Stat(identity.KubeconfigPath); err != nil {
 		return nil, fmt.Errorf("the node has no credential: %w", err)
 	}
-	node, err := kubelet.OpenNode(kubelet.KubeconfigPath, p.NodeName, nil, report.Log{})
+	own, err := node.OpenNode(identity.KubeconfigPath, p.NodeName, nil, report.Log{})
 	if err != nil {
 		return nil, err
 	}
-	node.BootID, node.Registered = p.Facts.BootID, p.State.Registered
-	node.Host = kubelet.JoinedHost(p.Systemd, plan.NetworkDirectory)
-	return node, nil
+	own.BootID, own.Registered = p.Facts.BootID, p.State.Registered
+	own.Host = node.JoinedHost(p.Systemd, plan.NetworkDirectory)
+	return own, nil
 }

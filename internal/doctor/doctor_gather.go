@@ -10,8 +10,8 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 )
 
 // collector collects files and command output of the host for a bundle.
@@ -57,7 +57,7 @@ func (g collector) pieces() []bundle.File {
 		g.listing("network/cni.txt", "/etc/kubernetes/cni/net.d", "/etc/cni/net.d"),
 		g.file("network/resolv.conf", "/etc/resolv.conf"),
 
-		g.certificates("certificates.json", kubelet.PKIDirectory),
+		g.certificates("certificates.json", identity.PKIDirectory),
 
 		g.file("system/os-release", "/usr/lib/os-release"),
 		g.command("system/kernel.txt", "uname", "-a"),
@@ -175,13 +175,13 @@ func (g collector) certificates(name, dir string) []bundle.File {
 		if err != nil {
 			return bundle.Content{}, err
 		}
-		found := map[string][]kubelet.Certificate{}
+		found := map[string][]identity.Certificate{}
 		for _, base := range names {
 			content, err := g.read(path.Join(dir, base))
 			if err != nil {
 				continue
 			}
-			if chain, err := kubelet.ParseCertificates(content); err == nil {
+			if chain, err := identity.ParseCertificates(content); err == nil {
 				found[path.Join(dir, base)] = chain
 			}
 		}

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -15,10 +15,10 @@ import (
 
 // certificateFacts contains the facts about kubelet's certificates.
 type certificateFacts struct {
-	Client, Serving       *kubelet.Certificate // nil if there is none
-	RequiresClient        bool                 // a client certificate must exist
-	Foreign               error                // nil if kubelet's identity is this node's
-	Fits                  kubelet.State        // state of the serving certificate
+	Client, Serving       *identity.Certificate // nil if there is none
+	RequiresClient        bool                  // a client certificate must exist
+	Foreign               error                 // nil if kubelet's identity is this node's
+	Fits                  identity.State        // state of the serving certificate
 	Now                   time.Time
 	clientErr, servingErr error
 }
@@ -28,13 +28,13 @@ func inspectCertificates(ctx context.Context, p *diagnostics) ([]Finding, error)
 		return nil, nil
 	}
 	f := certificateFacts{RequiresClient: p.State.HasCompleted("identity"), Now: p.now}
-	f.Client, f.clientErr = kubelet.ReadCertificate(kubelet.ClientCertificatePath(kubelet.PKIDirectory))
-	f.Serving, f.servingErr = kubelet.ReadCertificate(kubelet.ServingCertificatePath(kubelet.PKIDirectory))
+	f.Client, f.clientErr = identity.ReadCertificate(identity.ClientCertificatePath(identity.PKIDirectory))
+	f.Serving, f.servingErr = identity.ReadCertificate(identity.ServingCertificatePath(identity.PKIDirectory))
 	if p.State.APIServer != "" && p.Facts.Root {
 		_, f.Foreign = p.identityFor(nil).Check(ctx)
 	}
 	addresses, err := machine.Addresses()
-	f.Fits = (&kubelet.Serving{Node: &kubelet.Node{Name: p.NodeName}, Dir: kubelet.PKIDirectory, Addresses: addresses}).Check()
+	f.Fits = (&identity.Serving{NodeName: p.NodeName, Dir: identity.PKIDirectory, Addresses: addresses}).Check()
 	for _, unread := range []error{f.clientErr, f.servingErr} {
 		if err == nil {
 			err = unread
@@ -45,9 +45,9 @@ func inspectCertificates(ctx context.Context, p *diagnostics) ([]Finding, error)
 
 // identityFor returns the identity that the join has obtained, or will obtain, for
 // this node.
-func (p *diagnostics) identityFor(bootstrap []byte) *kubelet.Identity {
-	return &kubelet.Identity{
-		Dir: kubelet.PKIDirectory, Kubeconfig: kubelet.KubeconfigPath, BootstrapKubeconfig: bootstrap, NodeName: p.NodeName,
+func (p *diagnostics) identityFor(bootstrap []byte) *identity.Identity {
+	return &identity.Identity{
+		Dir: identity.PKIDirectory, Kubeconfig: identity.KubeconfigPath, BootstrapKubeconfig: bootstrap, NodeName: p.NodeName,
 		Server: p.State.APIServer, CA: p.State.APIServerCA, KeyDir: filepath.Join(p.Dir, joinstate.KeyDir),
 	}
 }
@@ -66,7 +66,7 @@ func (f certificateFacts) evaluate() []Finding {
 	}
 	const approve = "oc get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving # then: oc adm certificate approve NAME of this node's newest"
 	switch {
-	case f.Serving != nil && f.Fits == kubelet.Missing:
+	case f.Serving != nil && f.Fits == identity.Missing:
 		findings = append(findings, Finding{
 			Severity: report.SeverityProblem, Text: fmt.Sprintf("kubelet's serving certificate is for %v, which are not this node's name and addresses", f.Serving.Names),
 			Remedy: "systemctl restart kubelet # makes it ask for another\n" + approve,
@@ -79,7 +79,7 @@ func (f certificateFacts) evaluate() []Finding {
 
 // validityFinding reports the subject and validity of a certificate, and whether it
 // must be renewed.
-func (f certificateFacts) validityFinding(kind string, c kubelet.Certificate, renew string) Finding {
+func (f certificateFacts) validityFinding(kind string, c identity.Certificate, renew string) Finding {
 	whose := fmt.Sprintf("kubelet's %s certificate of %s", kind, c.Subject)
 	until := c.NotAfter.Format(time.RFC3339)
 	switch {
@@ -101,17 +101,17 @@ func (f certificateFacts) validityFinding(kind string, c kubelet.Certificate, re
 
 // requestFacts describes the client CSR of a node that has no certificate yet.
 type requestFacts struct {
-	Pending *kubelet.PendingCSR // nil if this host has submitted none
-	Err     error               // why the cluster could not be queried
+	Pending *identity.PendingCSR // nil if this host has submitted none
+	Err     error                // why the cluster could not be queried
 	Now     time.Time
-	Place   kubelet.ClusterTopology
+	Place   identity.ClusterTopology
 }
 
 func inspectRequest(ctx context.Context, p *diagnostics) ([]Finding, error) {
 	if !p.hasStarted() || p.NodeName == "" {
 		return nil, nil
 	}
-	if client, err := kubelet.ReadCertificate(kubelet.ClientCertificatePath(kubelet.PKIDirectory)); err != nil || client != nil && p.now.Before(client.NotAfter) {
+	if client, err := identity.ReadCertificate(identity.ClientCertificatePath(identity.PKIDirectory)); err != nil || client != nil && p.now.Before(client.NotAfter) {
 		return nil, nil //nolint:nilerr // reported by the section for certificates
 	}
 	bootstrap, err := p.bootstrapCredential()

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
@@ -158,8 +159,8 @@ func TestDoctorReportsBridgeAndRecords(t *testing.T) {
 func TestDoctorReportsCertificates(t *testing.T) {
 	const client = "CN=system:node:worker-7,O=system:nodes"
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
-	days := func(from, to int) *kubelet.Certificate {
-		return &kubelet.Certificate{Subject: client, Names: []string{"worker-7", "192.0.2.7"}, NotBefore: now.AddDate(0, 0, from), NotAfter: now.AddDate(0, 0, to)}
+	days := func(from, to int) *identity.Certificate {
+		return &identity.Certificate{Subject: client, Names: []string{"worker-7", "192.0.2.7"}, NotBefore: now.AddDate(0, 0, from), NotAfter: now.AddDate(0, 0, to)}
 	}
 	const anew = " => # get a fresh stub, then:\nhcp-node-agent join --user-data stub.ign # asks for a new certificate"
 	const approve = "oc get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving # then: oc adm certificate approve NAME of this node's newest"
@@ -168,7 +169,7 @@ func TestDoctorReportsCertificates(t *testing.T) {
 		facts certificateFacts
 		want  []string
 	}{
-		"good": {certificateFacts{Client: days(-50, 50), Serving: days(-50, 50), Fits: kubelet.Valid}, []string{
+		"good": {certificateFacts{Client: days(-50, 50), Serving: days(-50, 50), Fits: identity.Valid}, []string{
 			"ok: " + whose + " is good until 2026-07-21T00:00:00Z", "ok: kubelet's serving certificate of " + client + " is good until 2026-07-21T00:00:00Z",
 		}},
 		"not due":     {certificateFacts{}, []string{}},
@@ -177,7 +178,7 @@ func TestDoctorReportsCertificates(t *testing.T) {
 		"expired":     {certificateFacts{Client: days(-50, -1)}, []string{"problem: " + whose + " expired on 2026-05-31T00:00:00Z" + anew}},
 		"late":        {certificateFacts{Client: days(-95, 5)}, []string{"warning: " + whose + " ends on 2026-06-06T00:00:00Z; kubelet should have renewed it by now => journalctl -b -u kubelet; oc get csr # a request that waits for approval"}},
 		"clock":       {certificateFacts{Client: days(1, 5)}, []string{"problem: " + whose + " is valid from 2026-06-02T00:00:00Z on, and this host's clock says 2026-06-01T00:00:00Z => chronyc makestep # or: timedatectl set-ntp true"}},
-		"not its own": {certificateFacts{Serving: days(-50, 50), Fits: kubelet.Missing}, []string{"problem: kubelet's serving certificate is for [worker-7 192.0.2.7], which are not this node's name and addresses => systemctl restart kubelet # makes it ask for another\n" + approve}},
+		"not its own": {certificateFacts{Serving: days(-50, 50), Fits: identity.Missing}, []string{"problem: kubelet's serving certificate is for [worker-7 192.0.2.7], which are not this node's name and addresses => systemctl restart kubelet # makes it ask for another\n" + approve}},
 		"foreign":     {certificateFacts{Foreign: report.Fail(report.Refused, "leave it", "another cluster's")}, []string{"problem: another cluster's => leave it"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,13 +9,15 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // journalFacts contains the most recent errors of kubelet and CRI-O.
 type journalFacts struct {
-	Kubelet, CRIO *kubelet.JournalError // nil if there is none
+	Kubelet, CRIO *node.JournalError // nil if there is none
 	Now           time.Time
 }
 
@@ -25,8 +27,8 @@ func inspectJournal(ctx context.Context, p *diagnostics) ([]Finding, error) {
 	}
 	facts := journalFacts{Now: p.now}
 	var errs [2]error
-	facts.Kubelet, errs[0] = kubelet.LastError(ctx, kubelet.UnitName)
-	facts.CRIO, errs[1] = kubelet.LastError(ctx, crio.Unit)
+	facts.Kubelet, errs[0] = node.LastError(ctx, kubelet.UnitName)
+	facts.CRIO, errs[1] = node.LastError(ctx, crio.Unit)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
@@ -40,7 +42,7 @@ func (f journalFacts) evaluate() []Finding {
 	var quiet []string
 	for _, unit := range []struct {
 		name, unit string
-		last       *kubelet.JournalError
+		last       *node.JournalError
 	}{{"kubelet", "kubelet", f.Kubelet}, {"CRI-O", "crio", f.CRIO}} {
 		if unit.last == nil {
 			quiet = append(quiet, unit.name)
@@ -63,7 +65,7 @@ func inspectNode(ctx context.Context, p *diagnostics) ([]Finding, error) {
 	if !p.hasStarted() || p.NodeName == "" || !p.Facts.Root {
 		return nil, nil
 	}
-	if _, err := os.Stat(kubelet.KubeconfigPath); err != nil {
+	if _, err := os.Stat(identity.KubeconfigPath); err != nil {
 		return nil, nil //nolint:nilerr // reported by the section for the join and the certificates
 	}
 	node, err := p.ownNode()
@@ -74,7 +76,7 @@ func inspectNode(ctx context.Context, p *diagnostics) ([]Finding, error) {
 }
 
 // nodeFindings returns the problems of a Node, the most direct cause first.
-func nodeFindings(ctx context.Context, node *kubelet.Node) ([]Finding, error) {
+func nodeFindings(ctx context.Context, node *node.Node) ([]Finding, error) {
 	found, err := node.Findings(ctx)
 	if err != nil {
 		return nil, err
@@ -82,7 +84,7 @@ func nodeFindings(ctx context.Context, node *kubelet.Node) ([]Finding, error) {
 	return evaluateNode(node.Name, found), nil
 }
 
-func evaluateNode(name string, found []kubelet.Finding) []Finding {
+func evaluateNode(name string, found []node.Finding) []Finding {
 	if len(found) == 0 {
 		return []Finding{{Severity: report.SeverityOK, Text: "Node " + name + " is Ready and schedulable"}}
 	}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 )
@@ -19,11 +19,11 @@ import (
 // in the configurations.
 func (g collector) secretFiles(configs ...config.Join) []string {
 	files := []string{
-		"/var/lib/kubelet/config.json", "/etc/mcs-machine-config-content.json", plan.BootstrapKubeconfigPath, kubelet.KubeconfigPath,
+		"/var/lib/kubelet/config.json", "/etc/mcs-machine-config-content.json", plan.BootstrapKubeconfigPath, identity.KubeconfigPath,
 		"/etc/mco/proxy.env", "/etc/kubernetes/manifests/kube-apiserver-proxy.yaml", "/root/.docker/config.json", "/run/containers/0/auth.json", "/etc/environment",
 	}
 	for _, dir := range []string{
-		g.dir, path.Join(g.dir, joinstate.KeyDir), kubelet.PKIDirectory, "/etc/hcp-node-agent", "/etc/hcp-node-agent/config.d",
+		g.dir, path.Join(g.dir, joinstate.KeyDir), identity.PKIDirectory, "/etc/hcp-node-agent", "/etc/hcp-node-agent/config.d",
 		"/etc/NetworkManager/system-connections", "/run/NetworkManager/system-connections",
 		"/etc/systemd/system/kubelet.service.d", "/etc/systemd/system/crio.service.d", "/etc/systemd/system.conf.d", "/etc/ssh",
 	} {

@@ -17,10 +17,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -29,7 +30,7 @@ import (
 func TestDoctorReportsARequestToAStandaloneCluster(t *testing.T) {
 	f := requestFacts{
 		Now: time.Unix(7200, 0), Place: plan.Topology(joinstate.State{Started: time.Unix(1, 0)}),
-		Pending: &kubelet.PendingCSR{Name: "node-csr-x", Phase: "pending", Since: time.Unix(0, 0)},
+		Pending: &identity.PendingCSR{Name: "node-csr-x", Phase: "pending", Since: time.Unix(0, 0)},
 	}
 	got := f.evaluate()[0]
 	if !strings.Contains(got.Text, "no Machine object stands for this host, so nobody approves it by itself") || !strings.Contains(string(got.Remedy), "approve node-csr-x # on the cluster; then") {
@@ -48,7 +49,7 @@ func TestDoctorReportsTheRequest(t *testing.T) {
 		"denied":   "problem: " + request + " is denied (why) => oc get csr node-csr-x -o yaml # tells who did this and why; hcp-node-agent join asks anew, with a new key",
 		"":         "warning: " + request + ": what became of it is not known: no way => look",
 	} {
-		f := requestFacts{Now: now, Pending: &kubelet.PendingCSR{Name: "node-csr-x", Fingerprint: "SHA256:00", Phase: phase, Detail: "why", Since: now.Add(-185 * time.Minute)}}
+		f := requestFacts{Now: now, Pending: &identity.PendingCSR{Name: "node-csr-x", Fingerprint: "SHA256:00", Phase: phase, Detail: "why", Since: now.Add(-185 * time.Minute)}}
 		f.Err = report.Fail(report.Failed, "look", "no way")
 		checkFindings(t, []string{want}, f.evaluate())
 	}
@@ -64,10 +65,10 @@ func TestDoctorReportsJournalAndNode(t *testing.T) {
 	checkFindings(t, []string{"ok: no error in the last lines of kubelet and CRI-O since the boot"}, journalFacts{Now: now}.evaluate())
 	checkFindings(t, []string{
 		"note: the last error of kubelet is 2m old: it broke => journalctl -b -u kubelet", "ok: no error in the last lines of CRI-O since the boot",
-	}, journalFacts{Now: now, Kubelet: &kubelet.JournalError{Time: now.Add(-2 * time.Minute), Text: "it broke"}}.evaluate())
+	}, journalFacts{Now: now, Kubelet: &node.JournalError{Time: now.Add(-2 * time.Minute), Text: "it broke"}}.evaluate())
 
 	checkFindings(t, []string{"ok: Node worker-7 is Ready and schedulable"}, evaluateNode("worker-7", nil))
-	checkFindings(t, []string{"problem: no network => journalctl", "warning: the disk fills", "note: cordoned"}, evaluateNode("worker-7", []kubelet.Finding{
+	checkFindings(t, []string{"problem: no network => journalctl", "warning: the disk fills", "note: cordoned"}, evaluateNode("worker-7", []node.Finding{
 		{Severity: report.SeverityProblem, Text: "no network", Remedy: "journalctl"}, {Severity: report.SeverityWarning, Text: "the disk fills"}, {Severity: report.SeverityNote, Text: "cordoned"},
 	}))
 }

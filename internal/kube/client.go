@@ -1,6 +1,3 @@
-// Package kube is a client of the Kubernetes API for the kinds that the agent
-// and its approver use. The typed clientset of client-go would link the Go types
-// of every API group into the binary.
 package kube
 
 import (
@@ -48,7 +45,8 @@ func NewClient(config *rest.Config) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.UserAgent = cmp.Or(config.UserAgent, "hcp-node-agent")
 	config.WarningHandler = rest.NoWarnings{} // the default handler prints to standard error
-	config.QPS = -1                           // clients back off themselves; the error of a limiter would hide the server's
+	// clients back off themselves; the error of a limiter would hide the server's
+	config.QPS = -1
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	shared, err := rest.HTTPClientFor(config) // one connection for all groups
 	if err != nil {
@@ -75,33 +73,39 @@ func NewClient(config *rest.Config) (*Client, error) {
 
 // Nodes returns the Nodes of the cluster.
 func (c *Client) Nodes() Resource[*corev1.Node, *corev1.NodeList] {
-	return newResource[corev1.Node, corev1.NodeList](c.core, "nodes", "")
+	return newResource(c.core, "nodes", "", func(list *corev1.NodeList) []corev1.Node { return list.Items })
 }
 
 // Pods returns the Pods of a namespace, or of all namespaces for "".
 func (c *Client) Pods(namespace string) Resource[*corev1.Pod, *corev1.PodList] {
-	return newResource[corev1.Pod, corev1.PodList](c.core, "pods", namespace)
+	return newResource(c.core, "pods", namespace, func(list *corev1.PodList) []corev1.Pod { return list.Items })
 }
 
 // ConfigMaps returns the ConfigMaps of a namespace.
 func (c *Client) ConfigMaps(namespace string) Resource[*corev1.ConfigMap, *corev1.ConfigMapList] {
-	return newResource[corev1.ConfigMap, corev1.ConfigMapList](c.core, "configmaps", namespace)
+	items := func(list *corev1.ConfigMapList) []corev1.ConfigMap { return list.Items }
+	return newResource(c.core, "configmaps", namespace, items)
 }
 
 // Events returns the Events of a namespace.
 func (c *Client) Events(namespace string) Resource[*corev1.Event, *corev1.EventList] {
-	return newResource[corev1.Event, corev1.EventList](c.core, "events", namespace)
+	return newResource(c.core, "events", namespace, func(list *corev1.EventList) []corev1.Event { return list.Items })
 }
 
 // Leases returns the Leases of a namespace.
 func (c *Client) Leases(namespace string) Resource[*coordinationv1.Lease, *coordinationv1.LeaseList] {
-	return newResource[coordinationv1.Lease, coordinationv1.LeaseList](c.coordination, "leases", namespace)
+	items := func(list *coordinationv1.LeaseList) []coordinationv1.Lease { return list.Items }
+	return newResource(c.coordination, "leases", namespace, items)
 }
 
+// CSRResource is the resource of CertificateSigningRequests.
+type CSRResource = Resource[*certificatesv1.CertificateSigningRequest, *certificatesv1.CertificateSigningRequestList]
+
 // CSRs returns the CertificateSigningRequests of the cluster.
-func (c *Client) CSRs() Resource[*certificatesv1.CertificateSigningRequest, *certificatesv1.CertificateSigningRequestList] {
-	return newResource[certificatesv1.CertificateSigningRequest, certificatesv1.CertificateSigningRequestList](
-		c.certificates, "certificatesigningrequests", "")
+func (c *Client) CSRs() CSRResource {
+	type csr = certificatesv1.CertificateSigningRequest
+	items := func(list *certificatesv1.CertificateSigningRequestList) []csr { return list.Items }
+	return newResource(c.certificates, "certificatesigningrequests", "", items)
 }
 
 // RESTClient returns the client of the core group, for requests that Resource

@@ -47,7 +47,8 @@ func recordingServer(t *testing.T) (config *rest.Config, received *[]request) {
 		})
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusNotFound)
-		_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`)
+		_, _ = io.WriteString(w,
+			`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`)
 	}))
 	t.Cleanup(server.Close)
 	return &rest.Config{Host: server.URL}, received
@@ -66,9 +67,17 @@ func TestRequestsMatchTypedClientset(t *testing.T) {
 		t.Fatal(err)
 	}
 	seconds := int64(300)
-	page := metav1.ListOptions{FieldSelector: "spec.nodeName=worker-1", ResourceVersion: "0", Limit: 100, Continue: "next"}
+	page := metav1.ListOptions{
+		FieldSelector:   "spec.nodeName=worker-1",
+		ResourceVersion: "0",
+		Limit:           100,
+		Continue:        "next",
+	}
 	changes := metav1.ListOptions{
-		FieldSelector: "metadata.name=worker-1", ResourceVersion: "7", TimeoutSeconds: &seconds, AllowWatchBookmarks: true,
+		FieldSelector:       "metadata.name=worker-1",
+		ResourceVersion:     "7",
+		TimeoutSeconds:      &seconds,
+		AllowWatchBookmarks: true,
 	}
 	dryRun := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker-1", Labels: map[string]string{"a": "b"}}}
@@ -133,7 +142,8 @@ func TestRequestsMatchTypedClientset(t *testing.T) {
 		"approve CSR": {
 			send: func(ctx context.Context) error { _, err := client.CSRs().Update(ctx, csr, "approval"); return err },
 			want: func(ctx context.Context) error {
-				_, err := typed.CertificatesV1().CertificateSigningRequests().UpdateApproval(ctx, csr.Name, csr, metav1.UpdateOptions{})
+				_, err := typed.CertificatesV1().CertificateSigningRequests().UpdateApproval(ctx, csr.Name, csr,
+					metav1.UpdateOptions{})
 				return err
 			},
 		},
@@ -143,7 +153,8 @@ func TestRequestsMatchTypedClientset(t *testing.T) {
 				return err
 			},
 			want: func(ctx context.Context) error {
-				_, err := typed.CoreV1().Nodes().Patch(ctx, "worker-1", types.MergePatchType, patch, metav1.PatchOptions{})
+				_, err := typed.CoreV1().Nodes().Patch(ctx, "worker-1", types.MergePatchType, patch,
+					metav1.PatchOptions{})
 				return err
 			},
 		},
@@ -198,7 +209,8 @@ func TestRequestsMatchTypedClientset(t *testing.T) {
 // The server may answer in protobuf.
 func TestGetDecodesProtobuf(t *testing.T) {
 	renewed := metav1.NewMicroTime(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "worker-1"}, Spec: coordinationv1.LeaseSpec{RenewTime: &renewed}}
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "worker-1"},
+		Spec: coordinationv1.LeaseSpec{RenewTime: &renewed}}
 	lease.SetGroupVersionKind(coordinationv1.SchemeGroupVersion.WithKind("Lease"))
 	var content bytes.Buffer
 	if err := protobuf.NewSerializer(scheme, scheme).Encode(lease, &content); err != nil {

@@ -16,15 +16,21 @@ type object interface {
 	metav1.Object
 }
 
+type objectList interface {
+	runtime.Object
+	metav1.ListInterface
+}
+
 // Resource reads and writes the objects of one kind, T, in one namespace or
 // in all namespaces. L is the type of their list. Like a typed client of
 // client-go, it prefers protobuf.
-type Resource[T object, L runtime.Object] struct {
+type Resource[T object, L objectList] struct {
 	client    rest.Interface
 	name      string // plural, as in the URL
 	namespace string
 	newObject func() T
 	newList   func() L
+	items     func(L) []T
 }
 
 func newResource[T, L any, PT interface {
@@ -32,14 +38,22 @@ func newResource[T, L any, PT interface {
 	object
 }, PL interface {
 	*L
-	runtime.Object
-}](client rest.Interface, name, namespace string) Resource[PT, PL] {
+	objectList
+}](client rest.Interface, name, namespace string, items func(PL) []T) Resource[PT, PL] {
 	return Resource[PT, PL]{
 		client:    client,
 		name:      name,
 		namespace: namespace,
 		newObject: func() PT { return new(T) },
 		newList:   func() PL { return new(L) },
+		items: func(list PL) []PT {
+			values := items(list)
+			pointers := make([]PT, 0, len(values))
+			for n := range values {
+				pointers = append(pointers, &values[n])
+			}
+			return pointers
+		},
 	}
 }
 
@@ -89,4 +103,25 @@ func (r Resource[T, L]) Update(ctx context.Context, updated T, subresources ...s
 // Patch changes fields of an object and returns it as the server stored it.
 func (r Resource[T, L]) Patch(ctx context.Context, name string, kind types.PatchType, patch []byte) (T, error) {
 	return r.send(ctx, r.prepare(r.client.Patch(kind)).Name(name).Body(patch))
+}
+
+// Items returns the objects of a list, which they share memory with.
+func (r Resource[T, L]) Items(list L) []T { return r.items(list) }
+
+// Source selects objects by a field selector, for [Follow]. activity is the text
+// for messages, such as "watching Node worker-1".
+func (r Resource[T, L]) Source(activity, fieldSelector string) Source[T] {
+	return Source[T]{
+		Activity: activity,
+		Selector: fieldSelector,
+		List: func(ctx context.Context, options metav1.ListOptions) ([]T, metav1.ListMeta, error) {
+			list, err := r.List(ctx, options)
+			if err != nil {
+				return nil, metav1.ListMeta{}, err
+			}
+			at := metav1.ListMeta{ResourceVersion: list.GetResourceVersion(), Continue: list.GetContinue()}
+			return r.Items(list), at, nil
+		},
+		Watch: r.Watch,
+	}
 }

@@ -43,7 +43,8 @@ func (r Registration) RenderDropIn(launch UnitFiles) (string, error) {
 	}
 	command, err := settings.kubeletCommand()
 	if err != nil {
-		return "", report.Fail(report.Refused, "# look at:\nsystemctl cat kubelet", "labels and taints cannot be told to kubelet: %w", err)
+		return "", report.Fail(report.Refused, "# look at:\nsystemctl cat kubelet",
+			"labels and taints cannot be told to kubelet: %w", err)
 	}
 	content := "# Written by hcp-node-agent: what the Node is registered with.\n[Service]\n"
 	rewritten := command
@@ -52,7 +53,8 @@ func (r Registration) RenderDropIn(launch UnitFiles) (string, error) {
 	case len(r.Labels) == 0:
 		hooked = false
 	case hooked:
-		content += fmt.Sprintf("Environment=\"%s=%s\"\n", labelsVariable, strings.TrimPrefix(hook+","+strings.Join(r.labels(), ","), ","))
+		content += fmt.Sprintf("Environment=\"%s=%s\"\n", labelsVariable,
+			strings.TrimPrefix(hook+","+strings.Join(r.labels(), ","), ","))
 	default:
 		rewritten = addLabels(rewritten, strings.Join(r.labels(), ","))
 	}
@@ -90,10 +92,12 @@ func (l UnitFiles) checkLaterDropIns(hooked, rewritten bool) error {
 		}
 		for _, option := range options {
 			starts := rewritten && option.Name == "ExecStart"
-			sets := hooked && option.Name == "Environment" && (option.Value == "" || strings.Contains(option.Value, labelsVariable+"="))
+			sets := hooked && option.Name == "Environment" &&
+				(option.Value == "" || strings.Contains(option.Value, labelsVariable+"="))
 			if option.Section == "Service" && (starts || sets) {
 				return report.Fail(report.Refused, "# give that drop-in a name that comes before "+RegistrationDropIn,
-					"labels and taints cannot be told to kubelet: the drop-in %s of its unit sets %s= after all others", dropin.Name, option.Name)
+					"labels and taints cannot be told to kubelet: the drop-in %s of its unit sets %s= after all others",
+					dropin.Name, option.Name)
 			}
 		}
 	}
@@ -107,7 +111,8 @@ func (r Registration) mergedTaints(launch UnitFiles, command string) (string, er
 	var all []string
 	keep := func(text string) {
 		taint, err := config.ParseTaint(text)
-		ours := slices.ContainsFunc(r.Taints, func(t config.Taint) bool { return t.Key == taint.Key && t.Effect == taint.Effect })
+		ours := slices.ContainsFunc(r.Taints,
+			func(t config.Taint) bool { return t.Key == taint.Key && t.Effect == taint.Effect })
 		if text != "" && (err != nil || !ours) { // a taint with a variable in it is copied unchanged
 			all = append(all, text)
 		}
@@ -143,7 +148,8 @@ func addLabels(command, labels string) string {
 		word = word[:end]
 	}
 	before := command[:start]
-	plain := !strings.ContainsAny(word, "\"'\\") && (before == "" || strings.ContainsAny(before[len(before)-1:], " \t\n"))
+	plain := !strings.ContainsAny(word, "\"'\\") &&
+		(before == "" || strings.ContainsAny(before[len(before)-1:], " \t\n"))
 	if !plain {
 		return addFlag(command, labelsFlag+"="+labels)
 	}

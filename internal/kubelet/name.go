@@ -55,18 +55,22 @@ func validateName(name, origin string) error {
 	if origin != hostnameOrigin {
 		remedy = "# correct KUBELET_NODE_NAME in kubelet's unit or environment files of the NodePool's configuration"
 	}
-	local := []string{"localhost", "localhost.localdomain", "localhost4", "localhost4.localdomain4", "localhost6", "localhost6.localdomain6"}
+	local := []string{"localhost", "localhost.localdomain", "localhost4", "localhost4.localdomain4", "localhost6",
+		"localhost6.localdomain6"}
 	switch problems := validation.IsDNS1123Subdomain(name); {
 	case name == "":
 		return report.Fail(report.Refused, remedy, "the node has no name: %s is empty", origin)
 	case slices.Contains(local, name):
-		return report.Fail(report.Refused, remedy, "the node would be called %q (%s), which names no machine: every node needs a name of its own", name, origin)
+		return report.Fail(report.Refused, remedy, "the node would be called %q (%s), which names no machine: every "+
+			"node needs a name of its own", name, origin)
 	case len(problems) > 0:
-		return report.Fail(report.Refused, remedy, "the node would be called %q (%s), which Kubernetes does not allow: %s", name, origin, problems[0])
+		return report.Fail(report.Refused, remedy,
+			"the node would be called %q (%s), which Kubernetes does not allow: %s", name, origin, problems[0])
 	case len(name) > validation.LabelValueMaxLength:
 		// kubelet puts the name into the label kubernetes.io/hostname, and the API
 		// server rejects a Node with a longer label.
-		return report.Fail(report.Refused, remedy, "the node would be called %q (%s), which has %d characters: a node's name may have %d",
+		return report.Fail(report.Refused, remedy, "the node would be called %q (%s), which has %d characters: a "+
+			"node's name may have %d",
 			name, origin, len(name), validation.LabelValueMaxLength)
 	}
 	return nil

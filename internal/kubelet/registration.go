@@ -30,7 +30,8 @@ type Registration struct {
 // valid label value: that has at most 63 characters.
 func NewRegistration(labels, taints []string, nodePool string) (Registration, error) {
 	r := Registration{Labels: map[string]string{}}
-	if name := nodePool[strings.LastIndex(nodePool, "/")+1:]; name != "" && len(validation.IsValidLabelValue(name)) == 0 {
+	if name := nodePool[strings.LastIndex(nodePool, "/")+1:]; name != "" &&
+		len(validation.IsValidLabelValue(name)) == 0 {
 		r.Labels[NodePoolLabel] = name
 	}
 	for _, text := range labels {
@@ -52,7 +53,8 @@ func NewRegistration(labels, taints []string, nodePool string) (Registration, er
 
 // withoutTaint removes the taint with the same key and effect, which must be unique.
 func withoutTaint(taints []config.Taint, taint config.Taint) []config.Taint {
-	return slices.DeleteFunc(taints, func(t config.Taint) bool { return t.Key == taint.Key && t.Effect == taint.Effect })
+	return slices.DeleteFunc(taints,
+		func(t config.Taint) bool { return t.Key == taint.Key && t.Effect == taint.Effect })
 }
 
 // labels returns the labels in the form that kubelet and oc accept, sorted by

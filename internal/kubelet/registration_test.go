@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -67,16 +68,23 @@ func unitVariants() map[string]UnitFiles {
 		"without-hook": {Unit: newUnit(plainLabels), File: readerOf(release), DropIns: []DropIn{
 			{"20-logging.conf", "[Service]\nEnvironment=\"KUBELET_LOG_LEVEL=2\"\n"}, {"10-mco-default-env.conf", ""},
 		}},
-		"with-hook":      {Unit: newUnit(hookedLabels), File: readerOf(release)},
-		"hook-is-taken":  {Unit: newUnit(hookedLabels), File: readerOf(release), DropIns: []DropIn{{"20-nodenet.conf", "[Service]\nEnvironment=\"KUBELET_NODE_IP=192.0.2.7\" \"CUSTOM_KUBELET_LABELS=node.openshift.io/remote-worker\"\n"}}},
-		"hook-in-a-file": {Unit: newUnit(hookedLabels), File: readerOf(with("/etc/kubernetes/kubelet-env", "CUSTOM_KUBELET_LABELS=site=a\n"))},
-		"no-labels":      {Unit: newUnit(""), File: readerOf(release)},
-		"one-line":       {Unit: "[Service]\nExecStart=-/usr/bin/kubelet --node-labels= --register-with-taints=old=1:NoSchedule,team=red:NoSchedule,x=${X}:NoExecute\n"},
-		"quoted":         {Unit: "[Service]\nExecStart=/usr/bin/kubelet \"--node-labels=a=1,b=2\" --v 2\n"},
-		"ends-empty":     {Unit: "[Service]\nExecStart=/usr/bin/kubelet --node-labels=a=\n"},
+		"with-hook": {Unit: newUnit(hookedLabels), File: readerOf(release)},
+		"hook-is-taken": {Unit: newUnit(hookedLabels), File: readerOf(release),
+			DropIns: []DropIn{{"20-nodenet.conf", "[Service]\nEnvironment=\"KUBELET_NODE_IP=192.0.2.7\" " +
+				"\"CUSTOM_KUBELET_LABELS=node.openshift.io/remote-worker\"\n"}}},
+		"hook-in-a-file": {Unit: newUnit(hookedLabels),
+			File: readerOf(with("/etc/kubernetes/kubelet-env", "CUSTOM_KUBELET_LABELS=site=a\n"))},
+		"no-labels": {Unit: newUnit(""), File: readerOf(release)},
+		"one-line": {Unit: "[Service]\nExecStart=-/usr/bin/kubelet --node-labels= " +
+			"--register-with-taints=old=1:NoSchedule,team=red:NoSchedule,x=${X}:NoExecute\n"},
+		"quoted":     {Unit: "[Service]\nExecStart=/usr/bin/kubelet \"--node-labels=a=1,b=2\" --v 2\n"},
+		"ends-empty": {Unit: "[Service]\nExecStart=/usr/bin/kubelet --node-labels=a=\n"},
 		"configured-taints": {Unit: newUnit(plainLabels), File: readerOf(with("/etc/kubernetes/kubelet.conf",
-			"kind: KubeletConfiguration\nregisterWithTaints:\n- {key: node-role.kubernetes.io/infra, effect: NoSchedule}\n- {key: team, value: red, effect: NoSchedule}\n"))},
-		"another-start": {Unit: newUnit(plainLabels), File: readerOf(release), DropIns: []DropIn{{"25-site.conf", "[Service]\nExecStart=\nExecStart=/opt/kubelet --node-labels=site=a --config=/etc/kubernetes/kubelet.conf\n"}}},
+			"kind: KubeletConfiguration\nregisterWithTaints:\n- {key: node-role.kubernetes.io/infra, effect: "+
+				"NoSchedule}\n- {key: team, value: red, effect: NoSchedule}\n"))},
+		"another-start": {Unit: newUnit(plainLabels), File: readerOf(release),
+			DropIns: []DropIn{{"25-site.conf", "[Service]\nExecStart=\nExecStart=/opt/kubelet --node-labels=site=a " +
+				"--config=/etc/kubernetes/kubelet.conf\n"}}},
 	}
 }
 
@@ -93,7 +101,8 @@ func desiredRegistration(t *testing.T, taints ...string) Registration {
 // the Node that kubelet then requests.
 func TestRegistrationDropIn(t *testing.T) {
 	for name, launch := range unitVariants() {
-		for suffix, r := range map[string]Registration{"labels": desiredRegistration(t), "taints": desiredRegistration(t, "team=blue:NoSchedule", "quiet:PreferNoSchedule")} {
+		for suffix, r := range map[string]Registration{"labels": desiredRegistration(t),
+			"taints": desiredRegistration(t, "team=blue:NoSchedule", "quiet:PreferNoSchedule")} {
 			t.Run(name+"/"+suffix, func(t *testing.T) {
 				content, err := r.RenderDropIn(launch)
 				if err != nil {
@@ -101,7 +110,9 @@ func TestRegistrationDropIn(t *testing.T) {
 				}
 				golden := filepath.Join("testdata", "registration", name+"."+suffix+".conf")
 				if *update {
-					writeFile(t, golden, []byte(content))
+					if err := os.WriteFile(golden, []byte(content), 0o600); err != nil {
+						t.Fatal(err)
+					}
 				}
 				want, err := os.ReadFile(golden)
 				if err != nil {
@@ -124,7 +135,8 @@ func checkRequestedNode(t *testing.T, r Registration, launch UnitFiles, content 
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := RegistrationCheck{UnitFiles: launch.withDropIn(DropIn{RegistrationDropIn, content}), Arch: "amd64"}.ExpectedNode("worker-1")
+	after, err := RegistrationCheck{UnitFiles: launch.withDropIn(DropIn{RegistrationDropIn, content}),
+		Arch: "amd64"}.ExpectedNode("worker-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,14 +177,24 @@ func TestRegistrationDropInErrors(t *testing.T) {
 		launch UnitFiles
 		want   string
 	}{
-		"no unit":               {UnitFiles{}, "has 0 lines ExecStart="},
-		"two starts":            {UnitFiles{Unit: "[Service]\nExecStart=/usr/bin/kubelet\nExecStart=/usr/bin/kubelet\n"}, "has 2 lines ExecStart="},
-		"a shell":               {UnitFiles{Unit: "[Service]\nExecStart=/bin/sh -c 'exec /usr/bin/kubelet --v=2'\n"}, "does not start kubelet itself"},
-		"a later start":         {UnitFiles{Unit: newUnit(plainLabels), DropIns: []DropIn{{"99-site.conf", "[Service]\nExecStart=\nExecStart=/opt/kubelet\n"}}}, "the drop-in 99-site.conf of its unit sets ExecStart="},
-		"a later hook":          {UnitFiles{Unit: newUnit(hookedLabels), DropIns: []DropIn{{"99-site.conf", "[Service]\nEnvironment=CUSTOM_KUBELET_LABELS=a=b\n"}}}, "the drop-in 99-site.conf of its unit sets Environment="},
-		"a later reset":         {UnitFiles{Unit: newUnit(hookedLabels), DropIns: []DropIn{{"99-site.conf", "[Service]\nEnvironment=\n"}}}, "sets Environment="},
-		"a broken unit":         {UnitFiles{Unit: "[Service"}, "reading kubelet's unit"},
-		"a broken later dropin": {UnitFiles{Unit: newUnit(plainLabels), DropIns: []DropIn{{"99-site.conf", "[Service"}}}, "reading"},
+		"no unit": {UnitFiles{}, "has 0 lines ExecStart="},
+		"two starts": {UnitFiles{Unit: "[Service]\nExecStart=/usr/bin/kubelet\nExecStart=/usr/bin/kubelet\n"},
+			"has 2 lines ExecStart="},
+		"a shell": {UnitFiles{Unit: "[Service]\nExecStart=/bin/sh -c 'exec /usr/bin/kubelet --v=2'\n"},
+			"does not start kubelet itself"},
+		"a later start": {UnitFiles{Unit: newUnit(plainLabels),
+			DropIns: []DropIn{{"99-site.conf",
+				"[Service]\nExecStart=\nExecStart=/opt/kubelet\n"}}}, "the drop-in 99-site.conf of its unit sets " +
+			"ExecStart="},
+		"a later hook": {UnitFiles{Unit: newUnit(hookedLabels),
+			DropIns: []DropIn{{"99-site.conf",
+				"[Service]\nEnvironment=CUSTOM_KUBELET_LABELS=a=b\n"}}}, "the drop-in 99-site.conf of its unit sets " +
+			"Environment="},
+		"a later reset": {UnitFiles{Unit: newUnit(hookedLabels),
+			DropIns: []DropIn{{"99-site.conf", "[Service]\nEnvironment=\n"}}}, "sets Environment="},
+		"a broken unit": {UnitFiles{Unit: "[Service"}, "reading kubelet's unit"},
+		"a broken later dropin": {UnitFiles{Unit: newUnit(plainLabels),
+			DropIns: []DropIn{{"99-site.conf", "[Service"}}}, "reading"},
 	}
 	for name, test := range tests {
 		_, err := desiredRegistration(t).RenderDropIn(test.launch)
@@ -181,7 +203,8 @@ func TestRegistrationDropInErrors(t *testing.T) {
 			t.Errorf("%s: DropIn() = %v (code %d), want %q", name, err, code, test.want)
 		}
 	}
-	later := UnitFiles{Unit: newUnit(hookedLabels), DropIns: []DropIn{{"99-site.conf", "[Service]\nEnvironment=OTHER=1\nRestartSec=5\n"}}}
+	later := UnitFiles{Unit: newUnit(hookedLabels),
+		DropIns: []DropIn{{"99-site.conf", "[Service]\nEnvironment=OTHER=1\nRestartSec=5\n"}}}
 	if _, err := desiredRegistration(t).RenderDropIn(later); err != nil {
 		t.Errorf("a later drop-in about something else is in the way: %v", err)
 	}
@@ -196,11 +219,14 @@ func TestNewRegistration(t *testing.T) {
 		nodePool       string
 		want           string
 	}{
-		"nothing":               {nil, nil, "", ""},
-		"the NodePool's":        {nil, nil, "clusters/demo", "labels hypershift.openshift.io/nodePool=demo"},
-		"a name that is longer": {nil, nil, "clusters/" + strings.Repeat("x", 64), ""},
-		"a person's wins":       {[]string{NodePoolLabel + "=mine"}, nil, "clusters/demo", "labels hypershift.openshift.io/nodePool=mine"},
-		"the later wins":        {[]string{"a=1", "a=2"}, []string{"t=1:NoSchedule", "t=2:NoExecute", "t=3:NoSchedule"}, "", "labels a=2; taints t=2:NoExecute, t=3:NoSchedule"},
+		"nothing":               {},
+		"the NodePool's":        {nodePool: "clusters/demo", want: "labels hypershift.openshift.io/nodePool=demo"},
+		"a name that is longer": {nodePool: "clusters/" + strings.Repeat("x", 64)},
+		"a person's wins": {labels: []string{NodePoolLabel + "=mine"}, nodePool: "clusters/demo",
+			want: "labels hypershift.openshift.io/nodePool=mine"},
+		"the later wins": {labels: []string{"a=1", "a=2"},
+			taints: []string{"t=1:NoSchedule", "t=2:NoExecute",
+				"t=3:NoSchedule"}, want: "labels a=2; taints t=2:NoExecute, t=3:NoSchedule"},
 	}
 	for name, test := range tests {
 		r, err := NewRegistration(test.labels, test.taints, test.nodePool)
@@ -217,19 +243,22 @@ func TestNewRegistration(t *testing.T) {
 
 func TestReportMissingLabelsAndTaints(t *testing.T) {
 	r := RegistrationCheck{Desired: desiredRegistration(t, "team=blue:NoSchedule"), FirstJoin: true}
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker-1", Labels: map[string]string{"zone": "a", NodePoolLabel: "demo-workers"}}}
-	var said recorder
-	r.reportMissing(node, said.log())
-	const want = "Node worker-1 was registered before, without label example.com/rack=7, label zone=b (it has zone=a), taint team=blue:NoSchedule; kubelet sets them only when it makes the Node\n" +
-		"oc label node worker-1 --overwrite example.com/rack=7 zone=b; oc adm taint node worker-1 --overwrite team=blue:NoSchedule # on the hosted cluster\n"
-	if said.text() != want {
-		t.Errorf("said %q\nwant %q", said.text(), want)
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker-1",
+		Labels: map[string]string{"zone": "a", NodePoolLabel: "demo-workers"}}}
+	var said reporttest.Recorder
+	r.reportMissing(node, said.Log())
+	const want = "Node worker-1 was registered before, without label example.com/rack=7, label zone=b (it has " +
+		"zone=a), taint team=blue:NoSchedule; kubelet sets them only when it makes the Node\n" +
+		"oc label node worker-1 --overwrite example.com/rack=7 zone=b; oc adm taint node worker-1 --overwrite " +
+		"team=blue:NoSchedule # on the hosted cluster\n"
+	if said.Text() != want {
+		t.Errorf("said %q\nwant %q", said.Text(), want)
 	}
 
-	said.events = nil
+	var again reporttest.Recorder
 	node.Labels["zone"], node.Labels["example.com/rack"] = "b", "7"
 	r.FirstJoin = false // the taint was removed in the meantime
-	if r.reportMissing(node, said.log()); said.text() != "" {
-		t.Errorf("said %q of a Node that has all", said.text())
+	if r.reportMissing(node, again.Log()); again.Text() != "" {
+		t.Errorf("said %q of a Node that has all", again.Text())
 	}
 }

@@ -145,3 +145,6 @@ func splitWords(line string) []string {
 	}
 	return all
 }
+
+// UnitName is the name of kubelet's systemd unit.
+const UnitName = "kubelet.service"

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -34,18 +35,18 @@ func ParseVersion(text string) (Version, error) {
 // Any credential suffices. A response also proves that the server is reachable
 // and that the CA in the kubeconfig verifies it. Requests are retried until ctx
 // ends.
-func ServerVersion(ctx context.Context, kubeconfig []byte, proxy Proxy, log report.Log) (Version, error) {
+func ServerVersion(ctx context.Context, kubeconfig []byte, proxy kube.Proxy, log report.Log) (Version, error) {
 	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 	if err != nil {
 		return Version{}, report.Fail(report.Usage, "", "reading kubeconfig: %w", err)
 	}
-	connection, err := connect(config, proxy)
+	connection, err := kube.Connect(config, proxy)
 	if err != nil {
 		return Version{}, err
 	}
 	var content []byte
-	err = connection.retry(ctx, log, "asking the API server for its version", func(ctx context.Context) error {
-		content, err = connection.client.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
+	err = connection.Retry(ctx, log, "asking the API server for its version", func(ctx context.Context) error {
+		content, err = connection.Client.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
 		return err
 	})
 	if err != nil {
@@ -90,7 +91,8 @@ func CheckSkew(server, kubelet Version) error {
 			"kubelet %s is newer than the API server %s, which Kubernetes does not support", kubelet, server)
 	case ours+3 < theirs:
 		return report.Fail(report.Refused, "# install the kubelet of the NodePool's release",
-			"kubelet %s is %d minor versions older than the API server %s; three are supported", kubelet, theirs-ours, server)
+			"kubelet %s is %d minor versions older than the API server %s; three are supported", kubelet, theirs-ours,
+			server)
 	}
 	return nil
 }

@@ -37,12 +37,12 @@ func TestMinor(t *testing.T) {
 
 func TestCheckSkew(t *testing.T) {
 	tests := map[string]struct{ server, kubelet, want string }{
-		"equal":        {"1.31.4", "1.31.9", ""},
-		"three older":  {"1.31.4", "1.28.0", ""},
-		"four older":   {"1.31.4", "1.27.0", "4 minor versions older"},
-		"newer":        {"1.31.4", "1.32.0", "newer"},
-		"other major":  {"1.31.4", "2.31.0", "newer"},
-		"unknown kube": {"1.31.4", "", ""},
+		"equal":        {server: "1.31.4", kubelet: "1.31.9"},
+		"three older":  {server: "1.31.4", kubelet: "1.28.0"},
+		"four older":   {server: "1.31.4", kubelet: "1.27.0", want: "4 minor versions older"},
+		"newer":        {server: "1.31.4", kubelet: "1.32.0", want: "newer"},
+		"other major":  {server: "1.31.4", kubelet: "2.31.0", want: "newer"},
+		"unknown kube": {server: "1.31.4"},
 	}
 	for name, test := range tests {
 		server, _ := ParseVersion(test.server)

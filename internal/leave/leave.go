@@ -11,12 +11,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/clusterdirs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -85,7 +88,7 @@ func Run(ctx context.Context, options Options) (Document, error) {
 		return document, err
 	}
 	if state.NodeName != "" && state.LastStep != "" {
-		document.Next = kubelet.DeleteCommand(state.NodeName)
+		document.Next = node.DeleteCommand(state.NodeName)
 	}
 	// The removal of the user data may have started the service again.
 	if err := l.Machine.StopService(ctx); err != nil {
@@ -126,14 +129,14 @@ const drainTimeout = 5 * time.Minute
 // cluster is unreachable, drain fails after drainTimeout and its remedy names
 // --no-drain.
 func drain(ctx context.Context, l *Flow, log report.Log) (steps.Outcome, error) {
-	there, err := l.Machine.Tree.Exists(kubelet.KubeconfigPath)
+	there, err := l.Machine.Tree.Exists(identity.KubeconfigPath)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
 	if !there || l.State.NodeName == "" {
 		return steps.Unchanged("this host has no credential of a node")
 	}
-	node, err := kubelet.OpenNode(kubelet.KubeconfigPath, l.State.NodeName, nil, log)
+	node, err := node.OpenNode(identity.KubeconfigPath, l.State.NodeName, nil, log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -175,7 +178,7 @@ func stopNode(ctx context.Context, l *Flow, log report.Log) (steps.Outcome, erro
 		}
 	}
 	restart := func(ctx context.Context) error { return l.Machine.Systemd.Restart(ctx, "crio.service") }
-	stopped, err := kubelet.StopPods(ctx, kubelet.CRIOSocket, restart, log)
+	stopped, err := crio.StopPods(ctx, cri.Socket, restart, log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // A NIC can get another name at a boot, because of a new kernel or naming
@@ -85,10 +86,8 @@ func waitForUdevName(ctx context.Context, card hostnet.Link) (string, error) {
 		if _, err := os.Stat("/run/udev/data/n" + strconv.Itoa(card.Index)); err == nil {
 			break
 		}
-		select {
-		case <-ctx.Done():
-			return "", fmt.Errorf("waiting for udev to name %s: %w", card.Name, ctx.Err())
-		case <-time.After(100 * time.Millisecond):
+		if err := sleep.For(ctx, 100*time.Millisecond); err != nil {
+			return "", fmt.Errorf("waiting for udev to name %s: %w", card.Name, err)
 		}
 	}
 	links, err := hostnet.Links()

@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -68,7 +69,7 @@ func (j *Builder) ResolveNode() error {
 	if kubeconfig == nil {
 		return nil
 	}
-	cluster, err := kubelet.ParseCluster(kubeconfig)
+	cluster, err := kube.ParseCluster(kubeconfig)
 	if err != nil {
 		return report.Fail(report.Usage, "# run join again with a stub of now; if it goes on, look at the conditions of the NodePool, or of a standalone cluster's machine-config pool",
 			"the payload's %s cannot be used: %w", BootstrapKubeconfigPath, err)

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -54,15 +56,15 @@ func (j *Builder) otherCluster() error {
 	if j.State.LastStep != "" {
 		return nil // the identity step compares cluster and name
 	}
-	content, _, err := j.Tree.ReadFile(kubelet.KubeconfigPath)
+	content, _, err := j.Tree.ReadFile(identity.KubeconfigPath)
 	if err != nil {
 		return nil //nolint:nilerr // there is none
 	}
 	server := "a cluster that its kubeconfig does not name"
-	if cluster, err := kubelet.ParseCluster(content); err == nil {
+	if cluster, err := kube.ParseCluster(content); err == nil {
 		server = cluster.Server
 	}
 	return report.Fail(report.Refused,
 		"# to leave that cluster, before the next join:\nsystemctl disable --now kubelet\nmv /var/lib/kubelet /var/lib/kubelet.old",
-		"this host already is a node of %s (%s)", server, kubelet.KubeconfigPath)
+		"this host already is a node of %s (%s)", server, identity.KubeconfigPath)
 }

@@ -7,10 +7,11 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -19,19 +20,23 @@ import (
 const NetworkDirectory = "/etc/kubernetes/cni/net.d"
 
 // Identity returns the client certificate manager of the node.
-func (j *Builder) Identity(log report.Log) *kubelet.Identity {
-	return &kubelet.Identity{
-		Dir: kubelet.PKIDirectory, Kubeconfig: kubelet.KubeconfigPath, BootstrapKubeconfig: j.BootstrapKubeconfig(),
+func (j *Builder) Identity(log report.Log) *identity.Identity {
+	own := &identity.Identity{
+		Dir: identity.PKIDirectory, Kubeconfig: identity.KubeconfigPath, BootstrapKubeconfig: j.BootstrapKubeconfig(),
 		NodeName: j.NodeName, MachineID: j.Facts.MachineID, Server: j.State.APIServer, CA: j.State.APIServerCA, KeyDir: filepath.Join(j.Dir, joinstate.KeyDir),
-		RegistrationCheck: j.registerRequest(), Ledger: j.Ledger, Log: log, Annotate: j.csrAnnotations(),
+		Ledger: j.Ledger, Log: log, Annotate: j.csrAnnotations(),
 		Topology: Topology(j.State),
 	}
+	if check := j.registerRequest(); check != nil {
+		own.CheckRegistration = check.Run
+	}
+	return own
 }
 
 // NodeClient returns a client for this host's Node that uses the node's own
 // credential.
-func (j *Builder) NodeClient(log report.Log) (*kubelet.Node, error) {
-	node, err := kubelet.OpenNode(kubelet.KubeconfigPath, j.NodeName, nil, log)
+func (j *Builder) NodeClient(log report.Log) (*node.Node, error) {
+	node, err := node.OpenNode(identity.KubeconfigPath, j.NodeName, nil, log)
 	if err != nil {
 		return nil, err
 	}
@@ -40,19 +45,27 @@ func (j *Builder) NodeClient(log report.Log) (*kubelet.Node, error) {
 }
 
 // DiagnosticsHost returns the host on which the causes of failures are searched.
-func (j *Builder) DiagnosticsHost() kubelet.Host {
+func (j *Builder) DiagnosticsHost() node.Host {
 	dir := NetworkDirectory
 	if runtime, err := j.WantedRuntime(); err == nil && runtime.NetworkDir != "" {
 		dir = runtime.NetworkDir
 	}
-	return kubelet.JoinedHost(j.Systemd, dir)
+	return node.JoinedHost(j.Systemd, dir)
 }
 
 // ServingCertificate returns the serving certificate of the node on this host.
-func ServingCertificate(node *kubelet.Node, place kubelet.ClusterTopology) (*kubelet.Serving, error) {
+func ServingCertificate(node *node.Node, place identity.ClusterTopology) (*identity.Serving, error) {
 	addresses, err := machine.Addresses()
 	want := approver.ExpectedNode{NodeName: node.Name, Addresses: addresses}
-	return &kubelet.Serving{Node: node, Dir: kubelet.PKIDirectory, Addresses: addresses, Validate: want.CheckServing, Topology: place}, err
+	return &identity.Serving{
+		Conn:      node.Conn,
+		NodeName:  node.Name,
+		Log:       node.Log,
+		Dir:       identity.PKIDirectory,
+		Addresses: addresses,
+		Validate:  want.CheckServing,
+		Topology:  place,
+	}, err
 }
 
 // csrAnnotations returns a function that returns the annotations with which the
@@ -76,14 +89,14 @@ func (j *Builder) csrAnnotations() func(crypto.PublicKey) (map[string]string, er
 }
 
 // Topology returns whether the host is a node of a hosted or a standalone cluster.
-func Topology(s joinstate.State) kubelet.ClusterTopology {
-	return kubelet.ClusterTopology{Standalone: s.Exists() && !s.Hosted}
+func Topology(s joinstate.State) identity.ClusterTopology {
+	return identity.ClusterTopology{Standalone: s.Exists() && !s.Hosted}
 }
 
 // ServingProblem returns why kubelet has no serving certificate for this host, and the
 // remedy. It returns "" if kubelet has one.
-func ServingProblem(ctx context.Context, serving *kubelet.Serving) (text, remedy string) {
-	if serving.Check() == kubelet.Valid {
+func ServingProblem(ctx context.Context, serving *identity.Serving) (text, remedy string) {
+	if serving.Check() == identity.Valid {
 		return "", ""
 	}
 	const without = "kubelet has no serving certificate for this host as it is now, so logs of its pods and exec into them fail: "

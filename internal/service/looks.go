@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
@@ -61,7 +63,7 @@ func (s *nodeWatcher) checkDrift(ctx context.Context) ([]watch.Finding, error) {
 
 // checkCertificates returns findings about the renewal of kubelet's certificates.
 func (s *nodeWatcher) checkCertificates(ctx context.Context) ([]watch.Finding, error) {
-	identity := &kubelet.Identity{Dir: kubelet.PKIDirectory, NodeName: s.state.NodeName}
+	identity := &identity.Identity{Dir: identity.PKIDirectory, NodeName: s.state.NodeName}
 	serving, err := plan.ServingCertificate(s.node, plan.Topology(s.state))
 	if err != nil {
 		return nil, err
@@ -73,7 +75,7 @@ func (s *nodeWatcher) checkCertificates(ctx context.Context) ([]watch.Finding, e
 // checkServing returns a finding if a CSR for the serving certificate awaits
 // approval. kubelet submits a CSR if it has no certificate or if the host's address
 // changes. On platform None no controller approves it.
-func checkServing(ctx context.Context, serving *kubelet.Serving) ([]watch.Finding, error) {
+func checkServing(ctx context.Context, serving *identity.Serving) ([]watch.Finding, error) {
 	const about = "serving certificate"
 	if text, remedy := plan.ServingProblem(ctx, serving); text != "" {
 		return []watch.Finding{{Severity: report.SeverityProblem, Subject: about, Text: text, Remedy: remedy}}, nil
@@ -82,7 +84,7 @@ func checkServing(ctx context.Context, serving *kubelet.Serving) ([]watch.Findin
 	return renewalFinding(about, next), err
 }
 
-func renewalFinding(about string, next kubelet.Renewal) []watch.Finding {
+func renewalFinding(about string, next identity.Renewal) []watch.Finding {
 	if next.Text == "" {
 		return nil
 	}
@@ -92,15 +94,15 @@ func renewalFinding(about string, next kubelet.Renewal) []watch.Finding {
 // checkCAs returns findings about certificate authorities that the node does not
 // trust: those of the API server's certificate and those of kubelet's clients.
 func (s *nodeWatcher) checkCAs(ctx context.Context) ([]watch.Finding, error) {
-	found, err := s.convertFindings(s.node.Host.CheckClientCAs(ctx, kubelet.ClientCAPath, time.Now()))
+	found, err := s.convertFindings(s.node.Host.CheckClientCAs(ctx, node.ClientCAPath, time.Now()))
 	if err != nil {
 		return nil, err
 	}
-	kubeconfig, err := os.ReadFile(kubelet.KubeconfigPath)
+	kubeconfig, err := os.ReadFile(identity.KubeconfigPath)
 	if err != nil {
 		return found, fmt.Errorf("reading kubelet's kubeconfig: %w", err)
 	}
-	ours, err := kubelet.ParseCluster(kubeconfig)
+	ours, err := kube.ParseCluster(kubeconfig)
 	if err != nil {
 		return found, err
 	}
@@ -128,7 +130,7 @@ func (s *nodeWatcher) checkImages(ctx context.Context) ([]watch.Finding, error) 
 }
 
 // convertFindings converts findings of package kubelet to those of package watch.
-func (s *nodeWatcher) convertFindings(all []kubelet.Finding, err error) ([]watch.Finding, error) {
+func (s *nodeWatcher) convertFindings(all []node.Finding, err error) ([]watch.Finding, error) {
 	found := make([]watch.Finding, 0, len(all))
 	for _, f := range all {
 		found = append(found, watch.Finding{Severity: f.Severity, Subject: cmp.Or(f.About, f.Text), Text: f.Text, Remedy: f.Remedy, Incomplete: f.Incomplete})

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -44,7 +44,13 @@ func TestCheckServing(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			serving := &kubelet.Serving{Node: nodeOf(t, "127.0.0.1:1"), Dir: dir, Addresses: []netip.Addr{netip.MustParseAddr(test.address)}}
+			node := nodeOf(t, "127.0.0.1:1")
+			serving := &identity.Serving{
+				Conn:      node.Conn,
+				NodeName:  node.Name,
+				Dir:       dir,
+				Addresses: []netip.Addr{netip.MustParseAddr(test.address)},
+			}
 			found, err := checkServing(ctx, serving)
 			if err != nil || (len(found) == 1) != test.want {
 				t.Fatalf("%+v, %v", found, err)

@@ -8,9 +8,9 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
@@ -45,7 +45,7 @@ func Run(ctx context.Context, options Options) error {
 		}
 	}
 	options.AutoJoin.RemoveAfterJoin(state, report.Log{Sink: options.Sink, Step: "watch"})
-	s := &nodeWatcher{Options: options, state: state, kubeconfig: kubelet.KubeconfigPath, log: report.Log{Sink: options.Sink, Step: "watch"}}
+	s := &nodeWatcher{Options: options, state: state, kubeconfig: identity.KubeconfigPath, log: report.Log{Sink: options.Sink, Step: "watch"}}
 	if err := s.open(ctx); err != nil {
 		return err
 	}

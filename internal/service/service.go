@@ -12,7 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
@@ -24,7 +24,7 @@ type nodeWatcher struct {
 	state     joinstate.State
 	log       report.Log
 	systemd   *systemd.Manager // nil if systemd is unreachable
-	node      *kubelet.Node
+	node      *node.Node
 	hasResult bool // a check has run, so the metrics are meaningful
 
 	kubeconfig        string // path of kubelet's kubeconfig
@@ -43,13 +43,13 @@ func (s *nodeWatcher) open(ctx context.Context) error {
 		return fmt.Errorf("reading kubelet's kubeconfig: %w", err)
 	}
 	// Discard the log output about retried requests.
-	s.node, err = kubelet.OpenNode(s.kubeconfig, s.state.NodeName, nil, report.Log{})
+	s.node, err = node.OpenNode(s.kubeconfig, s.state.NodeName, nil, report.Log{})
 	if err != nil {
 		s.close()
 		return err
 	}
 	s.node.Registered = s.state.Registered
-	s.node.BootID, s.node.Host = facts.BootID, kubelet.JoinedHost(s.systemd, plan.NetworkDirectory)
+	s.node.BootID, s.node.Host = facts.BootID, node.JoinedHost(s.systemd, plan.NetworkDirectory)
 	return nil
 }
 

@@ -3,7 +3,7 @@ package service
 import (
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
@@ -29,7 +29,7 @@ func (s *nodeWatcher) metrics(standing []watch.Change, now time.Time) []report.M
 		{Name: "hcp_node_agent_last_look_timestamp_seconds", Help: "When the agent last looked at its node, in seconds since 1970.", Samples: []report.Sample{{Value: float64(now.Unix())}}},
 		findings, since,
 	}
-	if ends := kubelet.CertificateExpiries(kubelet.PKIDirectory); len(ends) > 0 {
+	if ends := identity.CertificateExpiries(identity.PKIDirectory); len(ends) > 0 {
 		metric := report.Metric{Name: "hcp_node_agent_certificate_end_timestamp_seconds", Help: "When a certificate of kubelet ends, in seconds since 1970."}
 		for _, end := range ends {
 			metric.Samples = append(metric.Samples, report.Sample{Labels: [][2]string{{"certificate", end.Name}}, Value: float64(end.NotAfter.Unix())})

@@ -11,13 +11,13 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
 
 // nodeOf returns a node of the API server at that address, which need not work.
-func nodeOf(t *testing.T, server string) *kubelet.Node {
+func nodeOf(t *testing.T, server string) *node.Node {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	content := fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
@@ -25,7 +25,7 @@ func nodeOf(t *testing.T, server string) *kubelet.Node {
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	node, err := kubelet.OpenNode(path, "worker-0", func(*http.Request) (*url.URL, error) { return nil, nil }, report.Log{}) // no proxy
+	node, err := node.OpenNode(path, "worker-0", func(*http.Request) (*url.URL, error) { return nil, nil }, report.Log{}) // no proxy
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,13 +8,13 @@ import (
 )
 
 // For waits for the duration and returns nil. If ctx ends first, or has ended
-// already, For returns its cause at once.
+// already, For returns ctx.Err() at once.
 func For(ctx context.Context, duration time.Duration) error {
 	timer := time.NewTimer(duration)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return ctx.Err()
 	case <-timer.C:
 		return nil
 	}

@@ -9,24 +9,23 @@ import (
 )
 
 func TestFor(t *testing.T) {
-	errStopped := errors.New("stopped")
 	for name, test := range map[string]struct {
 		stopAfter time.Duration // when the context ends
 		want      error
 		took      time.Duration
 	}{
 		"the context stays active":     {stopAfter: time.Hour, want: nil, took: time.Minute},
-		"the context ends during it":   {stopAfter: time.Second, want: errStopped, took: time.Second},
-		"the context has ended before": {stopAfter: 0, want: errStopped, took: 0},
+		"the context ends during it":   {stopAfter: time.Second, want: context.Canceled, took: time.Second},
+		"the context has ended before": {stopAfter: 0, want: context.Canceled, took: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithCancelCause(t.Context())
-				defer cancel(nil)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
 				if test.stopAfter == 0 {
-					cancel(errStopped)
+					cancel()
 				}
-				time.AfterFunc(test.stopAfter, func() { cancel(errStopped) })
+				time.AfterFunc(test.stopAfter, cancel)
 				started := time.Now()
 				err := For(ctx, time.Minute)
 				if took := time.Since(started); !errors.Is(err, test.want) || took != test.took {

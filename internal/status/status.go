@@ -6,11 +6,13 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -24,7 +26,7 @@ type Document struct {
 	Drift   []ledger.Difference          `json:"drift"`
 	Units   map[string]systemd.UnitState `json:"units"`
 	Bridge  *ovs.Status                  `json:"bridge,omitempty"`
-	Node    *kubelet.NodeStatus          `json:"node,omitempty"`
+	Node    *node.Status                 `json:"node,omitempty"`
 	Errors  []string                     `json:"trouble,omitempty"` // what could not be determined, and why
 }
 
@@ -98,8 +100,8 @@ func bridgeStatus(ctx context.Context, nm *networkmanager.Client, dir string, tr
 	return &bridge
 }
 
-func nodeStatus(ctx context.Context, name string, trouble func(error)) *kubelet.NodeStatus {
-	node, err := kubelet.OpenNode(kubelet.KubeconfigPath, name, nil, report.Log{})
+func nodeStatus(ctx context.Context, name string, trouble func(error)) *node.Status {
+	node, err := node.OpenNode(identity.KubeconfigPath, name, nil, report.Log{})
 	if err != nil {
 		trouble(err)
 		return nil

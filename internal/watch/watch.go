@@ -3,6 +3,8 @@ package watch
 import (
 	"context"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // Check is a check that is run regularly.
@@ -55,8 +57,8 @@ func (w *Watcher) Run(ctx context.Context) error {
 			due[i] = time.Now().Add(w.nextInterval(check))
 			w.OnTick(ctx, w.tracker.Active(), w.settled(due))
 		}
-		if !sleep(ctx, time.Until(earliest(due))) {
-			return nil
+		if sleep.For(ctx, time.Until(earliest(due))) != nil {
+			return nil // it was told to end
 		}
 	}
 }
@@ -104,16 +106,4 @@ func earliest(times []time.Time) time.Time {
 		}
 	}
 	return first
-}
-
-// sleep waits and reports whether the wait was completed. It returns false if ctx is done.
-func sleep(ctx context.Context, long time.Duration) bool {
-	timer := time.NewTimer(long)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

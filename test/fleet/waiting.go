@@ -12,7 +12,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
@@ -58,7 +58,7 @@ func startWaiting(ctx context.Context, plane *bed.ControlPlane, n *node, cluster
 		return nil, errors.Join(err, tree.Close())
 	}
 	said := approvalSink{waiting: make(chan struct{}, 1)}
-	identity := &kubelet.Identity{
+	identity := &identity.Identity{
 		Dir: filepath.Join(dir, "kubelet", "pki"), Kubeconfig: filepath.Join(dir, "kubelet", "kubeconfig"), BootstrapKubeconfig: bootstrap,
 		NodeName: n.name, KeyDir: filepath.Join(dir, "state"), Ledger: book, Log: report.Log{Sink: said, Step: "identity"},
 		Annotate: func(key crypto.PublicKey) (map[string]string, error) { return n.token.Sign(cluster, key) },

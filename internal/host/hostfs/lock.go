@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // lockTimeout is the timeout of lckpwdf(3).
@@ -39,11 +41,9 @@ func (t *Tree) Lock(ctx context.Context, p string) (*os.File, error) {
 			file.Close()
 			return nil, fmt.Errorf("locking %s: %w", p, err)
 		}
-		select {
-		case <-ctx.Done():
+		if err := sleep.For(ctx, 50*time.Millisecond); err != nil {
 			file.Close()
-			return nil, fmt.Errorf("locking %s: another program is changing users or groups: %w", p, ctx.Err())
-		case <-time.After(50 * time.Millisecond):
+			return nil, fmt.Errorf("locking %s: another program is changing users or groups: %w", p, err)
 		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/net/http/httpproxy"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // Accept is the Accept header of each request. HyperShift's server serves the same config to
@@ -127,9 +128,7 @@ func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
 		}
 		next := min(c.backoff(attempt), time.Until(deadline))
 		c.Log.WaitForRetry(fmt.Sprintf("%s: %s; retrying until %s", r.Name, failed.Message, deadline.Format(time.TimeOnly)), failed.Remedy, next)
-		select {
-		case <-time.After(next):
-		case <-limited.Done():
+		if sleep.For(limited, next) != nil {
 			return nil, failed.failureOf(ctx)
 		}
 	}

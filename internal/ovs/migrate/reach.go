@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // Endpoint is an address that must be reachable before and after the change of
@@ -51,10 +52,8 @@ func (r Endpoint) awaitConnection(ctx context.Context, total time.Duration) erro
 		if err == nil {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if sleep.For(ctx, time.Second) != nil {
 			return err
-		case <-time.After(time.Second):
 		}
 	}
 }

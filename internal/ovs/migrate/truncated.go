@@ -10,6 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // openVSwitchFiles returns the database files and the file with the host's identity.
@@ -46,10 +47,8 @@ func (d *Driver) RemoveTruncatedDatabase(ctx context.Context) error {
 	if !slices.ContainsFunc(openVSwitchFiles(), suspect) {
 		return nil
 	}
-	select {
-	case <-time.After(truncationRecheckDelay):
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := sleep.For(ctx, truncationRecheckDelay); err != nil {
+		return err
 	}
 	later, err := d.statOpenVSwitchFiles()
 	if err != nil {

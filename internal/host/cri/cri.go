@@ -1,0 +1,48 @@
+// Package cri calls CRI-O through the Container Runtime Interface, because
+// crictl is not on every host. Start reading at Connect.
+package cri
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// Socket is the path of the socket on which CRI-O listens.
+const Socket = "/var/run/crio/crio.sock"
+
+// Connect returns a connection to CRI-O that is established by the first call.
+func Connect(socket string) (*grpc.ClientConn, error) {
+	connection, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return nil, fmt.Errorf("connecting to CRI-O: %w", err)
+	}
+	return connection, nil
+}
+
+// Check returns an error if CRI-O does not respond before ctx ends.
+func Check(ctx context.Context, socket string) error {
+	connection, err := Connect(socket)
+	if err != nil {
+		return err
+	}
+	defer connection.Close()
+	_, err = runtimeapi.NewRuntimeServiceClient(connection).Version(ctx, &runtimeapi.VersionRequest{})
+	return err //nolint:wrapcheck // the caller adds what the error means
+}
+
+// Pull has CRI-O pull an image with its mirrors, proxies and pull secret. Of an
+// image that exists on the host only the manifest is fetched.
+func Pull(ctx context.Context, socket, image string) error {
+	connection, err := Connect(socket)
+	if err != nil {
+		return err
+	}
+	defer connection.Close()
+	request := &runtimeapi.PullImageRequest{Image: &runtimeapi.ImageSpec{Image: image}}
+	_, err = runtimeapi.NewImageServiceClient(connection).PullImage(ctx, request)
+	return err //nolint:wrapcheck // the caller classifies the message of CRI-O
+}

@@ -1,0 +1,113 @@
+//go:build controlplane
+
+package identity
+
+import (
+	"crypto"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// annotateWith annotates a CSR as a join token does.
+func annotateWith(value string) func(crypto.PublicKey) (map[string]string, error) {
+	return func(key crypto.PublicKey) (map[string]string, error) {
+		return map[string]string{"example.com/proof": value + " of " + Fingerprint(key)}, nil
+	}
+}
+
+// An annotation can be set only on creation. A first or a different join token
+// therefore requires a new key and a new CSR; the same token does not.
+func TestControlPlaneNewTokenReplacesCSR(t *testing.T) {
+	identity, said := newIdentity(t, "annotated")
+	waiting := func() certificatesv1.CertificateSigningRequest {
+		t.Helper()
+		result, err := identity.Obtain(kubetest.Context(t, 3*time.Second), nil)
+		if report.CodeOf(err) != report.ApprovalMissing {
+			t.Fatalf("Obtain() = %v", err)
+		}
+		csr, err := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().Get(t.Context(), result.CSR,
+			metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return *csr
+	}
+	plain := waiting()
+	if len(plain.Annotations) != 0 || !strings.Contains(said.Text(), "on platform None nobody approves it by itself") {
+		t.Errorf("without a join token: %v; said:\n%s", plain.Annotations, said.Text())
+	}
+
+	identity.Annotate = annotateWith("first")
+	first := waiting()
+	request, err := parseRequest(first.Spec.Request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, _ := identity.Annotate(request.PublicKey); first.Name == plain.Name ||
+		first.Annotations["example.com/proof"] != want["example.com/proof"] {
+		t.Errorf("with a join token: %s after %s, annotations %v", first.Name, plain.Name, first.Annotations)
+	}
+	for _, want := range []string{
+		plain.Name + " is of another join token, or of none", "a new one is submitted with a new key",
+		"it carries the proof of this node's join token", "hcp-node-admin approve --enrollments DIR --kubeconfig FILE",
+		"oc adm certificate approve " + first.Name,
+	} {
+		if !strings.Contains(said.Text(), want) {
+			t.Errorf("it did not say %q, but:\n%s", want, said.Text())
+		}
+	}
+	if again := waiting(); again.UID != first.UID {
+		t.Errorf("with the same join token there is another CSR: %s after %s", again.Name, first.Name)
+	}
+
+	identity.Annotate = annotateWith("second")
+	second := waiting()
+	if second.Name == first.Name || !strings.Contains(second.Annotations["example.com/proof"], "second of ") {
+		t.Errorf("with another join token: %s after %s, annotations %v", second.Name, first.Name, second.Annotations)
+	}
+
+	// An expired join token ends the wait, unless the CSR was approved in time.
+	expired := report.Fail(report.CredentialRefused, "make a new one", "expired")
+	identity.Annotate = func(crypto.PublicKey) (map[string]string, error) { return nil, expired }
+	if _, err := identity.Obtain(kubetest.Context(t, time.Minute), nil); !errors.Is(err, expired) {
+		t.Errorf("Obtain() = %v, want that the join token has expired", err)
+	}
+	if all := clientCSRsOf(t, "annotated"); len(all) != 3 {
+		t.Errorf("there are %d CSRs, want the three that were asked for", len(all))
+	}
+	setCSRCondition(t, second.Name, certificatesv1.CertificateApproved)
+	result, err := identity.Obtain(kubetest.Context(t, time.Minute), nil)
+	if err != nil || result.CSR != second.Name {
+		t.Errorf("Obtain() = %+v, %v", result, err)
+	}
+}
+
+// If the agent approves its own CSRs, no approval command is shown.
+func TestControlPlaneAutomaticApprovalShowsNoCommand(t *testing.T) {
+	serving, _, said := joinedNode(t, "own-approval")
+	csr := createServingCSR(t, serving, "192.0.2.7")
+	before := len(said.Text())
+	if _, err := serving.Obtain(kubetest.Context(t, 5*time.Second), manualApprover(t)); err == nil {
+		t.Error("there is a serving certificate, though no kubelet runs")
+	}
+	other, saidOfOther := newIdentity(t, "own-approval-client")
+	result, err := other.Obtain(kubetest.Context(t, time.Minute), manualApprover(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{csr: said.Text()[before:], result.CSR: saidOfOther.Text()} {
+		if strings.Contains(text, "oc adm certificate approve") ||
+			!strings.Contains(text, "waiting for approval of CSR "+name+" (key SHA256:") {
+			t.Errorf("said of %s:\n%s", name, text)
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package identity
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// CheckWithCluster is like Check, but queries the API server if kubelet's kubeconfig
+// contains none of the cluster's current CAs. A cluster that was reinstalled
+// has another signer and rejects the node's certificate. A cluster that rotated
+// its CA accepts it.
+func (i *Identity) CheckWithCluster(ctx context.Context) (State, error) {
+	state, err := i.Check(ctx)
+	var others kube.CAMismatchError
+	if !errors.As(err, &others) {
+		return state, err
+	}
+	cluster, unread := i.expectedCluster()
+	if unread != nil {
+		return state, unread
+	}
+	config, certified, unread := loadKubeconfig(i.Kubeconfig)
+	if unread != nil || !certified || rest.LoadTLSFiles(config) != nil {
+		return state, err
+	}
+	if found, foreign := i.checkCertificate(config.CertData); foreign != nil || found != Valid {
+		return state, err
+	}
+	if i.checkAccepted(ctx, cluster) != nil {
+		return state, err
+	}
+	return Valid, nil
+}
+
+// refreshCAs keeps the existing identity, and replaces the CAs in its kubeconfig if
+// those of the payload differ. No other component distributes rotated CAs to a
+// node. CAs with which the API server cannot be verified are not written,
+// because a payload can be older than the kubeconfig.
+func (i *Identity) refreshCAs(ctx context.Context) (Result, error) {
+	cluster, err := i.expectedCluster()
+	if err != nil {
+		return Result{}, err
+	}
+	content, changed, err := replaceCAs(i.Kubeconfig, cluster)
+	if err != nil {
+		return Result{}, err
+	}
+	if !changed {
+		return Result{}, i.verifyStored(ctx)
+	}
+	if err := i.checkAccepted(ctx, cluster); err != nil {
+		if ctx.Err() == nil {
+			i.Log.Warn("the API server cannot be reached with the payload's certificate authorities, so kubelet's "+
+				"kubeconfig keeps those that it has: "+err.Error(),
+				"hcp-node-agent join --user-data STUB # with a fresh stub")
+		}
+		return Result{}, i.verifyStored(ctx)
+	}
+	if err := i.writeKubeconfig(ctx, content); err != nil {
+		return Result{}, err
+	}
+	return Result{Changed: true, OnlyCAs: true}, i.verifyStored(ctx)
+}
+
+// checkAccepted returns an error unless an API server that these CAs verify accepts
+// the existing certificate as this node's. It sends one request.
+func (i *Identity) checkAccepted(ctx context.Context, cluster kube.Cluster) error {
+	config, err := clientcmd.BuildConfigFromFlags("", i.Kubeconfig)
+	if err != nil {
+		return fmt.Errorf("reading kubelet's kubeconfig: %w", err)
+	}
+	config.CAFile, config.CAData = "", cluster.CA
+	connection, err := kube.Connect(config, i.Proxy)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
+	defer cancel()
+	_, err = connection.Client.Nodes().Get(ctx, i.NodeName)
+	if err == nil || apierrors.IsNotFound(err) {
+		return nil
+	}
+	problem := connection.Explain(ctx, err)
+	return report.Fail(problem.Code, problem.Remedy, "%s", problem.Text)
+}
+
+// replaceCAs returns the kubeconfig with the cluster's CAs, and whether they
+// differ from the current ones. Their order is ignored.
+func replaceCAs(path string, cluster kube.Cluster) (content []byte, changed bool, err error) {
+	config, _, err := loadKubeconfig(path)
+	if err != nil {
+		return nil, false, fmt.Errorf("reading kubelet's kubeconfig: %w", err)
+	}
+	stored, err := kube.ClusterFromConfig(config)
+	if err != nil {
+		return nil, false, err
+	}
+	same, err := sameCAs(stored.CA, cluster.CA)
+	if err != nil || same {
+		return nil, false, err
+	}
+	file, err := clientcmd.LoadFromFile(path)
+	if err != nil {
+		return nil, false, fmt.Errorf("reading kubelet's kubeconfig: %w", err)
+	}
+	for _, entry := range file.Clusters {
+		if kube.NormalizeServer(entry.Server) == kube.NormalizeServer(cluster.Server) {
+			entry.CertificateAuthority, entry.CertificateAuthorityData = "", cluster.CA
+		}
+	}
+	if content, err = clientcmd.Write(*file); err != nil {
+		return nil, false, fmt.Errorf("encoding kubeconfig: %w", err)
+	}
+	return content, true, nil
+}
+
+func sameCAs(a, b []byte) (bool, error) {
+	if bytes.Equal(a, b) {
+		return true, nil
+	}
+	ours, err := kube.ParsePEMCertificates(a)
+	if err != nil {
+		return false, err
+	}
+	theirs, err := kube.ParsePEMCertificates(b)
+	if err != nil {
+		return false, err
+	}
+	return containsAll(ours, theirs) && containsAll(theirs, ours), nil
+}
+
+// containsAll reports whether others contains all certificates of some.
+func containsAll(some, others []*x509.Certificate) bool {
+	return !slices.ContainsFunc(some, func(c *x509.Certificate) bool { return !slices.ContainsFunc(others, c.Equal) })
+}

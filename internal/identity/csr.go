@@ -1,0 +1,188 @@
+package identity
+
+import (
+	"crypto"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"slices"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/cert"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// clientUsages returns the key usages that kubelet requests with an ECDSA key.
+func clientUsages() []certificatesv1.KeyUsage {
+	return []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth}
+}
+
+func nodeSubject(nodeName string) pkix.Name {
+	return pkix.Name{CommonName: nodeUser(nodeName), Organization: []string{"system:nodes"}}
+}
+
+// nodeUser returns the user name of a node.
+func nodeUser(nodeName string) string { return "system:node:" + nodeName }
+
+// newClientCSR returns the CSR that kubelet would submit when it bootstraps,
+// including its name (requestNodeCertificate in
+// k8s.io/kubernetes/pkg/kubelet/certificate/bootstrap).
+func newClientCSR(key *pendingKey, nodeName string) (*certificatesv1.CertificateSigningRequest, error) {
+	subject := nodeSubject(nodeName)
+	request, err := cert.MakeCSR(key.private, &subject, nil, nil)
+	if err != nil {
+		return nil, fmt.Errorf("making the client CSR: %w", err)
+	}
+	name, err := enrollment.ClientCSRName(&key.private.PublicKey, nodeName)
+	if err != nil {
+		return nil, err
+	}
+	return &certificatesv1.CertificateSigningRequest{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: certificatesv1.CertificateSigningRequestSpec{
+			Request: request, SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName, Usages: clientUsages(),
+		},
+	}, nil
+}
+
+// phase is the progress of a CSR.
+type phase string
+
+const (
+	phaseAbsent              phase = "absent"
+	phasePending             phase = "pending"
+	phaseApproved            phase = "approved" // but not issued yet
+	phaseIssued              phase = "issued"
+	phaseDenied              phase = "denied"
+	phaseFailed              phase = "failed"
+	phaseKeyMismatch         phase = "somebody else's" // has the same name but another key
+	phaseExpired             phase = "out of date"     // the issued certificate has expired
+	phaseCertificateMismatch phase = "not asked for"   // the issued certificate does not match the request
+	phaseAnnotationMismatch  phase = "of another join token, or of none"
+)
+
+// csrStatus is the evaluated status of a CSR.
+type csrStatus struct {
+	phase       phase
+	detail      string // reason and message of a denial, or the mismatch
+	certificate []byte // PEM; only if issued
+}
+
+// evaluateCSR compares the CSR found in the cluster with the CSR that this node
+// submits. found is nil if none exists.
+func evaluateCSR(found, ours *certificatesv1.CertificateSigningRequest, now metav1.Time) csrStatus {
+	if found == nil {
+		return csrStatus{phase: phaseAbsent}
+	}
+	if err := checkSameRequest(found, ours); err != nil {
+		return csrStatus{phase: phaseKeyMismatch, detail: err.Error()}
+	}
+	isApproved := false
+	for _, condition := range found.Status.Conditions {
+		detail := condition.Reason
+		if condition.Message != "" {
+			detail += ": " + condition.Message
+		}
+		switch {
+		case condition.Type == certificatesv1.CertificateDenied:
+			return csrStatus{phase: phaseDenied, detail: detail}
+		case condition.Type == certificatesv1.CertificateFailed && condition.Status != corev1.ConditionFalse:
+			return csrStatus{phase: phaseFailed, detail: detail}
+		case condition.Type == certificatesv1.CertificateApproved:
+			isApproved = true
+		}
+	}
+	switch {
+	case len(found.Status.Certificate) > 0:
+		return evaluateCertificate(found.Status.Certificate, ours, now)
+	case isApproved:
+		return csrStatus{phase: phaseApproved}
+	case !hasAnnotations(found, ours):
+		return csrStatus{phase: phaseAnnotationMismatch, detail: "it carries no proof of this node's join token, and " +
+			"what a CSR carries cannot be changed"}
+	}
+	return csrStatus{phase: phasePending}
+}
+
+func evaluateCertificate(content []byte, ours *certificatesv1.CertificateSigningRequest, now metav1.Time) csrStatus {
+	request, err := parseRequest(ours.Spec.Request)
+	if err != nil {
+		return csrStatus{phase: phaseCertificateMismatch, detail: err.Error()}
+	}
+	chain, err := kube.ParsePEMCertificates(content)
+	if err != nil {
+		return csrStatus{phase: phaseCertificateMismatch, detail: err.Error()}
+	}
+	leaf := chain[0]
+	switch {
+	case !samePublicKey(leaf.PublicKey, request.PublicKey):
+		return csrStatus{phase: phaseCertificateMismatch, detail: "its certificate is for another key"}
+	case leaf.Subject.CommonName != request.Subject.CommonName ||
+		!slices.Equal(leaf.Subject.Organization, request.Subject.Organization):
+		return csrStatus{phase: phaseCertificateMismatch,
+			detail: fmt.Sprintf("its certificate is for %q", leaf.Subject)}
+	case now.After(leaf.NotAfter):
+		return csrStatus{phase: phaseExpired, detail: "its certificate expired at " + report.Timestamp(leaf.NotAfter)}
+	}
+	return csrStatus{phase: phaseIssued, certificate: content}
+}
+
+// checkSameRequest returns an error that states the difference unless both request the
+// same certificate.
+func checkSameRequest(found, ours *certificatesv1.CertificateSigningRequest) error {
+	theirs, err := parseRequest(found.Spec.Request)
+	if err != nil {
+		return err
+	}
+	mine, err := parseRequest(ours.Spec.Request)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !samePublicKey(theirs.PublicKey, mine.PublicKey):
+		return errors.New("it is for another key")
+	case theirs.Subject.String() != mine.Subject.String():
+		return fmt.Errorf("it asks for %q", theirs.Subject)
+	case found.Spec.SignerName != ours.Spec.SignerName:
+		return fmt.Errorf("it is for the signer %q", found.Spec.SignerName)
+	}
+	return nil
+}
+
+// hasAnnotations reports whether an existing CSR carries the annotations of the
+// agent's own CSR. An approver that matches annotations can never approve a CSR
+// without them.
+func hasAnnotations(found, ours *certificatesv1.CertificateSigningRequest) bool {
+	for name, value := range ours.Annotations {
+		if found.Annotations[name] != value {
+			return false
+		}
+	}
+	return true
+}
+
+func parseRequest(content []byte) (*x509.CertificateRequest, error) {
+	block, _ := pem.Decode(content)
+	if block == nil || block.Type != "CERTIFICATE REQUEST" {
+		return nil, errors.New("it holds no certificate request in PEM form")
+	}
+	request, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("parsing certificate request: %w", err)
+	}
+	return request, nil
+}
+
+func samePublicKey(a, b any) bool {
+	key, ok := a.(interface {
+		Equal(other crypto.PublicKey) bool
+	})
+	return ok && key.Equal(b)
+}

@@ -1,0 +1,114 @@
+package identity
+
+import (
+	"crypto/x509"
+	"fmt"
+	"strings"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+func (a *csrRequester) pendingText(found *certificatesv1.CertificateSigningRequest) string {
+	return fmt.Sprintf("approval of the client CSR %s for %s (key %s, signer %s, asked at %s%s); %s; run %s:",
+		a.desired.Name, nodeUser(a.identity.NodeName), Fingerprint(&a.key.private.PublicKey),
+		a.desired.Spec.SignerName, report.Timestamp(found.CreationTimestamp.Time),
+		waitingSinceText(found.CreationTimestamp.Time, a.key.createdAt), a.approvalHint(),
+		a.identity.Topology.CommandLocation())
+}
+
+// approvalHint returns a clause that states how the CSR is approved.
+func (a *csrRequester) approvalHint() string {
+	if len(a.desired.Annotations) == 0 {
+		return a.identity.Topology.ManualApprovalHint()
+	}
+	return "it carries the proof of this node's join token, so an approver that has the enrollment approves it by itself; " +
+		"where none is running"
+}
+
+// approveCommand returns the command with which an administrator approves the
+// CSR.
+func (a *csrRequester) approveCommand() string {
+	byHand := "oc adm certificate approve " + a.desired.Name
+	if len(a.desired.Annotations) == 0 {
+		return byHand
+	}
+	return "hcp-node-admin approve --enrollments DIR --kubeconfig FILE # DIR has the enrollment\n# or this one by hand:\n" +
+		byHand
+}
+
+// ownApprovalText returns the message while the agent approves a CSR of its own
+// node, for which the administrator has nothing to do.
+func ownApprovalText(csr, fingerprint string) string {
+	return "waiting for approval of CSR " + csr + " (key " + fingerprint + ") with the kubeconfig of --approve-with"
+}
+
+// pendingCSRLifetime is how long a CSR may be pending until the cluster deletes it
+// (pendingExpiration in k8s.io/kubernetes/pkg/controller/certificates/cleaner,
+// which runs once an hour).
+const pendingCSRLifetime = 24 * time.Hour
+
+// deletedText explains why a CSR no longer exists and that it is submitted again.
+// asked is the creation time of the deleted CSR, since the creation time of its
+// key, now the server's time.
+func deletedText(name string, before phase, asked, since, now time.Time) string {
+	again := "it is submitted again with the same key, which waits since " + report.Timestamp(since)
+	switch {
+	case before == phaseApproved:
+		return fmt.Sprintf("the client CSR %s was deleted after it was approved and before a certificate was issued; "+
+			"%s", name, again)
+	case before == phasePending && now.Sub(asked) >= pendingCSRLifetime:
+		return fmt.Sprintf("the client CSR %s of %s was not approved for a day, and the cluster has collected it, as "+
+			"it does with all such; %s", name, report.Timestamp(asked), again)
+	}
+	return fmt.Sprintf("the client CSR %s was deleted before it was approved; %s", name, again)
+}
+
+// waitingSinceText returns a clause about the start of the wait, for a CSR that is not
+// the first of its key.
+func waitingSinceText(asked, since time.Time) string {
+	if asked.Sub(since) < time.Minute {
+		return ""
+	}
+	return ", waiting since " + report.Timestamp(since)
+}
+
+// explainRejection returns err with an explanation if the API server rejected the
+// bootstrap credential.
+func (a *csrRequester) explainRejection(err error) error {
+	fresh := a.identity.Topology.newCredentialRemedy()
+	anonymous := apierrors.IsForbidden(err) && strings.Contains(err.Error(), "system:anonymous")
+	switch now := a.conn.Clock.Now(); {
+	case !apierrors.IsUnauthorized(err) && !apierrors.IsForbidden(err):
+		return err
+	case a.bootstrapCertificate != nil && now.After(a.bootstrapCertificate.NotAfter):
+		return report.Fail(report.CredentialRefused, fresh, "the bootstrap credential expired at %s; the API "+
+			"server's clock says %s%s: %w",
+			report.Timestamp(a.bootstrapCertificate.NotAfter), report.Timestamp(now),
+			a.conn.Clock.SkewNote(time.Now()), err)
+	case a.bootstrapCertificate != nil && now.Before(a.bootstrapCertificate.NotBefore):
+		return report.Fail(report.CredentialRefused, fresh, "the bootstrap credential is valid from %s on; the API "+
+			"server's clock says %s%s: %w",
+			report.Timestamp(a.bootstrapCertificate.NotBefore), report.Timestamp(now),
+			a.conn.Clock.SkewNote(time.Now()), err)
+	case apierrors.IsUnauthorized(err), anonymous:
+		return report.Fail(report.CredentialRefused, fresh,
+			"the API server does not accept the bootstrap credential%s: %w",
+			describeCredential(a.bootstrapCertificate), err)
+	}
+	return report.Fail(report.CredentialRefused,
+		"oc create clusterrolebinding create-csrs-for-bootstrapping --clusterrole=system:node-bootstrapper "+
+			"--serviceaccount=openshift-machine-config-operator:node-bootstrapper",
+		"the bootstrap credential may not ask for certificates: %w", err)
+}
+
+func describeCredential(certificate *x509.Certificate) string {
+	if certificate == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (issued by %q, valid until %s): its signer was replaced, or it is another cluster's",
+		certificate.Issuer, report.Timestamp(certificate.NotAfter))
+}

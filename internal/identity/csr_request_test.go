@@ -1,0 +1,58 @@
+package identity
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
+)
+
+// A CSR that is approved but not issued is reported after a moment. At the
+// deadline it is not a missing approval.
+func TestApprovedButNotIssuedIsReported(t *testing.T) {
+	key := &pendingKey{private: certtest.NewKey(t), createdAt: time.Now()}
+	ours, err := newClientCSR(key, "worker-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said reporttest.Recorder
+	a := &csrRequester{
+		identity: &Identity{NodeName: "worker-1", Log: said.Log()},
+		conn:     &kube.Conn{Clock: &kube.ServerClock{}},
+		key:      key,
+		desired:  ours,
+	}
+	found := ours.DeepCopy()
+	withConditions("Approved")(found)
+	see := func() {
+		if done, err := a.handleCSR(t.Context(), found); done || err != nil {
+			t.Fatalf("see() = %v, %v", done, err)
+		}
+	}
+	if see(); said.Text() != "" {
+		t.Errorf("in the first moment it says %q", said.Text())
+	}
+	a.approvedAt = a.approvedAt.Add(-5 * time.Second)
+	see()
+	want := "the client CSR " + ours.Name + " is approved, but no certificate is issued yet\n" +
+		ClusterTopology{}.SignerRemedy() + "\n"
+	if said.Text() != want {
+		t.Errorf("said %q, want %q", said.Text(), want)
+	}
+	if err := a.timeoutError(); report.CodeOf(err) != report.Failed ||
+		!strings.Contains(err.Error(), "was approved, but no certificate was issued in time") {
+		t.Errorf("unanswered() = %v (code %d)", err, report.CodeOf(err))
+	}
+	// The server's clock decides whether a certificate has expired.
+	template := nodeCertificate("worker-1")
+	template.NotAfter = time.Now().Add(-time.Minute)
+	found.Status.Certificate = certtest.NewCA(t, "signer").Issue(t, key.private, template)
+	a.conn.Clock.Set(time.Now().Add(-10 * time.Minute))
+	if done, err := a.handleCSR(t.Context(), found); !done || err != nil {
+		t.Errorf("see() = %v, %v of a certificate that is good by the server's clock", done, err)
+	}
+}

@@ -1,0 +1,132 @@
+package identity
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+)
+
+func TestPendingKeyIsReused(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	first, err := loadOrCreateKey(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := loadOrCreateKey(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !first.private.Equal(again.private) {
+		t.Error("the second run made another key")
+	}
+	for path, mode := range map[string]os.FileMode{dir: 0o700 | os.ModeDir, first.path: 0o600} {
+		if info, err := os.Stat(path); err != nil || info.Mode() != mode {
+			t.Errorf("mode of %s = %v, %v; want %v", path, info.Mode(), err, mode)
+		}
+	}
+	if err := first.remove(); err != nil {
+		t.Fatal(err)
+	}
+	if fresh, err := loadOrCreateKey(dir); err != nil || fresh.private.Equal(first.private) {
+		t.Errorf("after drop: the same key, or %v", err)
+	}
+}
+
+func TestPendingKeyReplacesInvalidFile(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, pendingKeyName), nil, 0o600); err != nil { // as a full disk leaves it
+		t.Fatal(err)
+	}
+	if _, err := loadOrCreateKey(dir); err != nil {
+		t.Errorf("loadOrMakeKey() = %v, want a new key in place of an empty file", err)
+	}
+}
+
+func TestEvaluateCSR(t *testing.T) {
+	ca := certtest.NewCA(t, "signer")
+	key := &pendingKey{private: certtest.NewKey(t)}
+	ours, err := newClientCSR(key, "worker-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := newClientCSR(&pendingKey{private: certtest.NewKey(t)}, "worker-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := ca.Issue(t, key.private, nodeCertificate("worker-1"))
+	old := nodeCertificate("worker-1")
+	old.NotBefore, old.NotAfter = time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
+
+	tests := map[string]struct {
+		change func(*certificatesv1.CertificateSigningRequest)
+		want   phase
+		detail string
+	}{
+		"new":      {change: func(*certificatesv1.CertificateSigningRequest) {}, want: phasePending},
+		"approved": {change: withConditions("Approved"), want: phaseApproved},
+		"issued":   {change: withCertificate(good, "Approved"), want: phaseIssued},
+		"denied":   {change: withConditions("Denied"), want: phaseDenied, detail: "Because: of this"},
+		"approved and denied": {change: withConditions("Approved", "Denied"), want: phaseDenied,
+			detail: "Because: of this"},
+		"failed": {change: withConditions("Approved", "Failed"), want: phaseFailed,
+			detail: "Because: of this"},
+		"expired": {change: withCertificate(ca.Issue(t, key.private, old), "Approved"),
+			want: phaseExpired, detail: "expired"},
+		"certificate of other": {change: withCertificate(ca.Issue(t, certtest.NewKey(t), nodeCertificate("worker-1")),
+			"Approved"), want: phaseCertificateMismatch, detail: "another key"},
+		"for another node": {change: withCertificate(ca.Issue(t, key.private, nodeCertificate("worker-2")),
+			"Approved"), want: phaseCertificateMismatch, detail: "worker-2"},
+		"rubbish issued": {change: withCertificate([]byte("rubbish"), "Approved"),
+			want: phaseCertificateMismatch, detail: "none in PEM"},
+		"somebody else's key": {
+			change: func(c *certificatesv1.CertificateSigningRequest) { c.Spec.Request = other.Spec.Request },
+			want:   phaseKeyMismatch,
+			detail: "another key",
+		},
+		"another signer": {
+			change: func(c *certificatesv1.CertificateSigningRequest) { c.Spec.SignerName = "kubernetes.io/x" },
+			want:   phaseKeyMismatch,
+			detail: "kubernetes.io/x",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			found := ours.DeepCopy()
+			test.change(found)
+			got := evaluateCSR(found, ours, metav1.Now())
+			if got.phase != test.want || !strings.Contains(got.detail, test.detail) {
+				t.Errorf("assess() = %q (%s), want %q (%s)", got.phase, got.detail, test.want, test.detail)
+			}
+		})
+	}
+	if got := evaluateCSR(nil, ours, metav1.Now()); got.phase != phaseAbsent {
+		t.Errorf("assess(nil) = %q", got.phase)
+	}
+}
+
+func withConditions(types ...string) func(*certificatesv1.CertificateSigningRequest) {
+	return func(c *certificatesv1.CertificateSigningRequest) {
+		for _, kind := range types {
+			c.Status.Conditions = append(c.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
+				Type:    certificatesv1.RequestConditionType(kind),
+				Status:  "True",
+				Reason:  "Because",
+				Message: "of this",
+			})
+		}
+	}
+}
+
+func withCertificate(certificate []byte, types ...string) func(*certificatesv1.CertificateSigningRequest) {
+	return func(c *certificatesv1.CertificateSigningRequest) {
+		withConditions(types...)(c)
+		c.Status.Certificate = certificate
+	}
+}

@@ -1,0 +1,145 @@
+package identity
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+)
+
+// PendingCSR describes the client CSR of a key without a certificate.
+type PendingCSR struct {
+	Name        string `json:"name"`
+	Fingerprint string `json:"fingerprint"` // of the public key
+	// absent, pending, approved, issued, denied, failed, ...; "" if the cluster was not queried
+	Phase  string    `json:"phase,omitempty"`
+	Detail string    `json:"detail,omitempty"` // reason and message of a denial
+	Since  time.Time `json:"since,omitzero"`   // when it was submitted
+}
+
+// FindPendingCSR returns the client CSR that an earlier run has submitted, or nil if
+// there is no pending key. It creates nothing. If the cluster cannot be
+// queried, it returns the name of the CSR and an error.
+func (i *Identity) FindPendingCSR(ctx context.Context) (*PendingCSR, error) {
+	key, err := loadKey(i.KeyDir)
+	if err != nil || key.private == nil {
+		return nil, err
+	}
+	ours, err := newClientCSR(key, i.NodeName)
+	if err != nil {
+		return nil, err
+	}
+	pending := &PendingCSR{Name: ours.Name, Fingerprint: Fingerprint(&key.private.PublicKey)}
+	connection, err := i.connectBootstrap()
+	if err != nil {
+		return pending, err
+	}
+	found, err := connection.Client.CSRs().Get(ctx, ours.Name)
+	if apierrors.IsNotFound(err) {
+		found, err = nil, nil
+	}
+	if err != nil {
+		return pending, kube.Explain(err, connection.Server).Failure("asking the cluster about the client CSR", err)
+	}
+	at := evaluateCSR(found, ours, metav1.Now())
+	pending.Phase, pending.Detail = string(at.phase), at.detail
+	if found != nil {
+		pending.Since = found.CreationTimestamp.Time
+	}
+	return pending, nil
+}
+
+// connectBootstrap returns a connection with the bootstrap credential.
+func (i *Identity) connectBootstrap() (*kube.Conn, error) {
+	if i.BootstrapKubeconfig == nil {
+		return nil, errors.New("there is no bootstrap credential on this host (any more)")
+	}
+	config, _, err := parseBootstrapKubeconfig(i.BootstrapKubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	return kube.Connect(config, i.Proxy)
+}
+
+// CSRNames returns the names of this node's client CSRs, derived from its
+// keys: the key of the current certificate and the key of a pending request.
+func (i *Identity) CSRNames() []string {
+	var names []string
+	add := func(publicKey any) {
+		if name, err := enrollment.ClientCSRName(publicKey, i.NodeName); err == nil {
+			names = append(names, name)
+		}
+	}
+	if leaf := readLeaf(i.clientCertificatePath()); leaf != nil {
+		add(leaf.PublicKey)
+	}
+	if key, err := loadKey(i.KeyDir); err == nil && key.private != nil {
+		add(&key.private.PublicKey)
+	}
+	return names
+}
+
+// CSRsJSON returns CSRs of a node in JSON: the client CSRs with the given names,
+// and kubelet's newest CSR for its serving certificate.
+func CSRsJSON(ctx context.Context, a *kube.Conn, node string, names []string) ([]byte, error) {
+	csrs := a.Client.CSRs()
+	own := map[string]*certificatesv1.CertificateSigningRequest{}
+	for _, name := range names {
+		csr, err := csrs.Get(ctx, name)
+		switch {
+		case err == nil:
+			own[name] = csr
+		case !apierrors.IsNotFound(err): // CSRs are deleted an hour after their approval
+			return nil, kube.Explain(err, a.Server).Failure("asking the cluster about the CSR "+name, err)
+		}
+	}
+	serving, _, err := a.Client.CSRs().Source("",
+		"spec.signerName="+certificatesv1.KubeletServingSignerName).ListAll(ctx)
+	if err != nil {
+		return nil, kube.Explain(err, a.Server).Failure("asking the cluster for serving CSRs", err)
+	}
+	if newest := newestFirst(serving, nodeUser(node)); len(newest) > 0 {
+		own[newest[0].Name] = newest[0]
+	}
+	all := make([]*certificatesv1.CertificateSigningRequest, 0, len(own))
+	for _, csr := range own {
+		csr.ManagedFields = nil
+		all = append(all, csr)
+	}
+	return kube.EncodeJSON(all)
+}
+
+// CSRsJSON is like the function [CSRsJSON], but uses the bootstrap credential. It
+// serves hosts that have no node credential yet.
+func (i *Identity) CSRsJSON(ctx context.Context, names []string) ([]byte, error) {
+	connection, err := i.connectBootstrap()
+	if err != nil {
+		return nil, err
+	}
+	return CSRsJSON(ctx, connection, i.NodeName, names)
+}
+
+// newestFirst returns the CSRs of a requestor, the newest first.
+func newestFirst(
+	found map[string]*certificatesv1.CertificateSigningRequest, requestor string,
+) []*certificatesv1.CertificateSigningRequest {
+	var all []*certificatesv1.CertificateSigningRequest
+	for _, csr := range found {
+		if csr.Spec.Username == requestor {
+			all = append(all, csr)
+		}
+	}
+	slices.SortFunc(all, func(a, b *certificatesv1.CertificateSigningRequest) int {
+		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(b.Name, a.Name))
+	})
+	return all
+}

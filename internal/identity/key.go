@@ -1,0 +1,100 @@
+package identity
+
+import (
+	"cmp"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"k8s.io/client-go/util/keyutil"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+)
+
+// pendingKey is the key of a CSR that may still be waiting for approval. The
+// file in the agent's own directory lets a later run find the same CSR. The
+// file is removed when the certificate is stored or the CSR cannot lead to a
+// certificate.
+type pendingKey struct {
+	path      string
+	private   *ecdsa.PrivateKey
+	pem       []byte
+	createdAt time.Time // when the key was created, the start of the wait for approval
+}
+
+const pendingKeyName = "kubelet-client.key"
+
+// loadOrCreateKey reads the pending key in dir, or creates one. A file without a
+// key is replaced, because nothing can depend on it.
+func loadOrCreateKey(dir string) (*pendingKey, error) {
+	key, err := loadKey(dir)
+	if err != nil || key.private != nil {
+		return key, err
+	}
+	if key.private, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		return nil, fmt.Errorf("making a key: %w", err)
+	}
+	if key.pem, err = keyutil.MarshalPrivateKeyToPEM(key.private); err != nil {
+		return nil, fmt.Errorf("encoding the key: %w", err)
+	}
+	return key, key.save()
+}
+
+// loadKey reads the pending key in dir. private is nil if there is none.
+func loadKey(dir string) (*pendingKey, error) {
+	key := &pendingKey{path: filepath.Join(dir, pendingKeyName), createdAt: time.Now()}
+	content, err := os.ReadFile(key.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("reading the pending key: %w", err)
+	}
+	if parsed, err := keyutil.ParsePrivateKeyPEM(content); err == nil {
+		if private, ok := parsed.(*ecdsa.PrivateKey); ok {
+			key.private, key.pem = private, content
+			if info, err := os.Stat(key.path); err == nil {
+				key.createdAt = info.ModTime()
+			}
+		}
+	}
+	return key, nil
+}
+
+// save writes the key to disk before a CSR uses it.
+func (k *pendingKey) save() error {
+	if err := hostfs.WritePrivate(filepath.Dir(k.path), filepath.Base(k.path), k.pem); err != nil {
+		return fmt.Errorf("saving the pending key: %w", err)
+	}
+	return nil
+}
+
+// remove removes the key file.
+func (k *pendingKey) remove() error {
+	if err := os.Remove(k.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("removing the pending key: %w", err)
+	}
+	return syncDirectory(filepath.Dir(k.path))
+}
+
+func syncDirectory(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("opening %s: %w", path, err)
+	}
+	defer dir.Close()
+	if err := dir.Sync(); err != nil {
+		return fmt.Errorf("syncing %s: %w", path, err)
+	}
+	return nil
+}
+
+// Fingerprint returns the fingerprint of a public key, in the form for
+// comparison by people.
+func Fingerprint(publicKey any) string {
+	return cmp.Or(enrollment.Fingerprint(publicKey), "SHA256:unknown")
+}

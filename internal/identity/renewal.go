@@ -1,0 +1,153 @@
+package identity
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Renewal describes the renewal of a certificate. It is empty if nothing needs
+// attention. kubelet requests the next certificate between 70 and 90 percent of
+// a certificate's lifetime (nextRotationDeadline in
+// k8s.io/client-go/util/certificate).
+type Renewal struct {
+	CSR    string // a CSR that waits for approval; "" if there is none
+	Text   string // "" if nothing needs attention
+	Remedy string
+}
+
+// Fractions of a certificate's lifetime.
+const (
+	earliestRenewal = 0.7
+	latestRenewal   = 0.9
+)
+
+// elapsedFraction returns the elapsed fraction of a certificate's lifetime. It exceeds 1
+// after the expiry.
+func elapsedFraction(from, until, now time.Time) float64 {
+	return float64(now.Sub(from)) / float64(until.Sub(from))
+}
+
+// CheckRenewal checks the renewal of the client certificate. On a hosted cluster the
+// controller manager approves its CSR automatically, so only an overdue renewal
+// is reported. It reads only local files.
+func (i *Identity) CheckRenewal(now time.Time) Renewal {
+	leaf := readLeaf(i.clientCertificatePath())
+	if leaf == nil || elapsedFraction(leaf.NotBefore, leaf.NotAfter, now) < latestRenewal {
+		return Renewal{}
+	}
+	return overdueRenewal("client", leaf, "the Node "+i.NodeName+" is lost to the cluster then")
+}
+
+// CheckRenewal checks the renewal of the serving certificate. On platform None no
+// controller approves its CSR, and the current certificate still works, so a
+// pending CSR is easily overlooked. The API server is queried only if kubelet
+// may already have submitted the CSR.
+func (s *Serving) CheckRenewal(ctx context.Context) (Renewal, error) {
+	leaf := readLeaf(filepath.Join(s.Dir, "kubelet-server-current.pem"))
+	if leaf == nil || elapsedFraction(leaf.NotBefore, leaf.NotAfter, time.Now()) < earliestRenewal {
+		return Renewal{}, nil
+	}
+	found, err := s.listCSRs(ctx)
+	if err != nil {
+		return Renewal{}, err
+	}
+	return s.renewalStatus(leaf, found, time.Now()), nil
+}
+
+// listCSRs lists the serving CSRs of this node.
+func (s *Serving) listCSRs(
+	ctx context.Context,
+) (found map[string]*certificatesv1.CertificateSigningRequest, err error) {
+	err = s.Conn.Retry(ctx, s.Log, "looking for the CSR of the next serving certificate",
+		func(ctx context.Context) (err error) {
+			found, _, err = s.source().ListAll(ctx)
+			return err
+		})
+	return found, err
+}
+
+// CheckInitial describes what a node without a valid serving certificate waits for. It
+// is empty if the certificate is valid.
+func (s *Serving) CheckInitial(ctx context.Context) (Renewal, error) {
+	if s.Check() == Valid {
+		return Renewal{}, nil
+	}
+	found, err := s.listCSRs(ctx)
+	if err != nil {
+		return Renewal{}, err
+	}
+	return s.initialStatus(found), nil
+}
+
+func (s *Serving) initialStatus(found map[string]*certificatesv1.CertificateSigningRequest) Renewal {
+	choice := s.selectCSR(found)
+	switch csr := choice.csr; {
+	case csr != nil && len(csr.Status.Conditions) == 0:
+		return Renewal{CSR: csr.Name, Text: "it waits for " + servingApprovalText(csr, s.Topology),
+			Remedy: "oc adm certificate approve " + csr.Name}
+	case csr != nil:
+		condition := csr.Status.Conditions[0]
+		return Renewal{
+			Text: fmt.Sprintf("its CSR %s is %s (%s: %s), and kubelet has not got a certificate by it", csr.Name,
+				condition.Type, condition.Reason, condition.Message),
+			Remedy: "systemctl restart kubelet # makes it ask anew",
+		}
+	case choice.rejected != nil:
+		return Renewal{Text: choice.rejected.text, Remedy: choice.rejected.remedy}
+	}
+	return Renewal{Text: noServingCSRText, Remedy: "journalctl -b -u kubelet"}
+}
+
+// renewalStatus returns the status of the renewal, from the current certificate leaf
+// and the CSRs.
+func (s *Serving) renewalStatus(
+	leaf *x509.Certificate, found map[string]*certificatesv1.CertificateSigningRequest, now time.Time,
+) Renewal {
+	choice := s.selectCSR(found)
+	switch csr := choice.csr; {
+	case csr != nil && len(csr.Status.Conditions) == 0:
+		return Renewal{
+			CSR: csr.Name,
+			Text: "kubelet's serving certificate ends at " + report.Timestamp(leaf.NotAfter) +
+				"; the next one waits for " + servingApprovalText(csr, s.Topology),
+			Remedy: "oc adm certificate approve " + csr.Name,
+		}
+	case choice.rejected != nil:
+		return Renewal{Text: "kubelet's serving certificate ends at " + report.Timestamp(leaf.NotAfter) + "; " +
+			choice.rejected.text, Remedy: choice.rejected.remedy}
+	case elapsedFraction(leaf.NotBefore, leaf.NotAfter, now) >= latestRenewal:
+		return overdueRenewal("serving", leaf, "logs, exec and metrics of this node fail then")
+	}
+	return Renewal{}
+}
+
+func overdueRenewal(kind string, leaf *x509.Certificate, then string) Renewal {
+	return Renewal{
+		Text: fmt.Sprintf("kubelet's %s certificate ends at %s, and kubelet has not got the next one; %s", kind,
+			report.Timestamp(leaf.NotAfter), then),
+		Remedy: "oc get csr; journalctl -u kubelet -b | grep -i certificate",
+	}
+}
+
+// handleRenewal logs a renewal that needs attention, or passes its CSR to approve. The
+// current certificate is still valid, so neither is an error.
+func (s *Serving) handleRenewal(ctx context.Context, approve Approver) error {
+	renewal, err := s.CheckRenewal(ctx)
+	switch {
+	case err != nil:
+		s.Log.Warn("kubelet's serving certificate is near its end, and nobody could be asked about the next one: "+
+			err.Error(), report.RemedyOf(err))
+	case renewal.CSR != "" && approve != nil:
+		return approve(ctx, ApprovalRequest{Name: renewal.CSR})
+	case renewal.Text != "":
+		s.Log.Warn(renewal.Text, renewal.Remedy)
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package identity
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Serving follows the CSR that kubelet submits for its serving certificate,
+// with which the API server verifies kubelet for logs and exec. The key stays
+// in kubelet's memory, and the CSR's name is generated. After fifteen minutes
+// without approval kubelet submits another CSR. So only the newest counts, and
+// only the stored certificate proves success.
+type Serving struct {
+	Conn      *kube.Conn // with the node's credential; Check does not need it
+	NodeName  string
+	Log       report.Log
+	Dir       string // kubelet's certificates, PKIDirectory
+	Addresses []netip.Addr
+	Topology  ClusterTopology
+	// Validate fails unless a CSR belongs to this node and requests no more than
+	// it may.
+	Validate func(*certificatesv1.CertificateSigningRequest) error
+}
+
+// Check reads only the stored certificate. A certificate with an address that
+// this host no longer has counts as missing.
+func (s *Serving) Check() State {
+	leaf := readLeaf(filepath.Join(s.Dir, "kubelet-server-current.pem"))
+	switch {
+	case leaf == nil, leaf.Subject.CommonName != nodeUser(s.NodeName), !slices.Contains(leaf.DNSNames, s.NodeName):
+		return Missing
+	case time.Now().After(leaf.NotAfter):
+		return Expired
+	}
+	for _, ip := range leaf.IPAddresses {
+		address, _ := netip.AddrFromSlice(ip)
+		if !slices.Contains(s.Addresses, address.Unmap()) {
+			return Missing
+		}
+	}
+	return Valid
+}
+
+// Obtain waits until kubelet has stored its serving certificate or ctx ends.
+// Meanwhile it logs the CSR that needs approval.
+func (s *Serving) Obtain(ctx context.Context, approve Approver) (Result, error) {
+	if s.Check() == Valid {
+		return Result{}, s.handleRenewal(ctx, approve)
+	}
+	w := &servingWait{Serving: s, approve: approve, started: time.Now()}
+	err := kube.Follow(ctx, s.Conn, s.Log, s.source(), time.Second,
+		func(found map[string]*certificatesv1.CertificateSigningRequest) (bool, error) {
+			return w.handleCSRs(ctx, found)
+		})
+	return Result{Changed: true, CSR: w.csrName}, report.FailureAtDeadline(ctx, err, w.timeoutErr)
+}
+
+// source selects this node's serving CSRs. The API server cannot filter by
+// requestor, so the list includes those of other nodes, which are discarded
+// immediately.
+func (s *Serving) source() kube.Source[*certificatesv1.CertificateSigningRequest] {
+	all := s.Conn.Client.CSRs().Source("watching serving CSRs",
+		"spec.signerName="+certificatesv1.KubeletServingSignerName)
+	all.Filter = func(csr *certificatesv1.CertificateSigningRequest) bool {
+		return csr.Spec.Username == nodeUser(s.NodeName)
+	}
+	return all
+}
+
+// servingWait is one wait for the serving certificate.
+type servingWait struct {
+	*Serving
+	approve    Approver
+	started    time.Time
+	offeredUID types.UID // the CSR that was passed to the approver
+	csrName    string    // name of the CSR that needs approval
+	timeoutErr error     // the error if the deadline passed now
+}
+
+const noServingCSRText = "kubelet has not asked for its serving certificate yet (it does when its Node has " +
+	"addresses, and serverTLSBootstrap is true in /etc/kubernetes/kubelet.conf)"
+
+func (w *servingWait) handleCSRs(
+	ctx context.Context, found map[string]*certificatesv1.CertificateSigningRequest,
+) (bool, error) {
+	if w.Check() == Valid {
+		return true, nil
+	}
+	choice := w.selectCSR(found)
+	if choice.csr == nil && choice.rejected == nil {
+		const remedy = "journalctl -b -u kubelet"
+		w.timeoutErr = report.Fail(report.Failed, remedy, "%s", noServingCSRText)
+		if time.Since(w.started) > 10*time.Second { // kubelet needs a moment to register
+			w.Log.Wait(noServingCSRText, remedy)
+		}
+		return false, nil
+	}
+	if misfit := choice.rejected; misfit != nil {
+		w.timeoutErr = report.Fail(report.ApprovalMissing, misfit.remedy, "%s", misfit.text)
+		w.Log.Wait(misfit.text, misfit.remedy)
+	}
+	if choice.csr == nil {
+		return false, nil
+	}
+	return false, w.handleCSR(ctx, choice.csr)
+}
+
+// handleCSR reports the state of an acceptable CSR, and passes it to the approver
+// once.
+func (w *servingWait) handleCSR(ctx context.Context, csr *certificatesv1.CertificateSigningRequest) error {
+	w.csrName = csr.Name
+	log := w.Log.ForRequest(csr.Name)
+	for _, condition := range csr.Status.Conditions {
+		switch condition.Type {
+		case certificatesv1.CertificateDenied, certificatesv1.CertificateFailed:
+			text := fmt.Sprintf("the serving CSR %s is %s (%s: %s); kubelet asks anew by and by", csr.Name,
+				condition.Type, condition.Reason, condition.Message)
+			w.timeoutErr = report.Fail(report.ApprovalMissing, "systemctl restart kubelet # makes it ask at once",
+				"%s", text)
+			log.Wait(text, "systemctl restart kubelet # makes it ask at once")
+			return nil
+		case certificatesv1.CertificateApproved:
+			if len(csr.Status.Certificate) == 0 && time.Since(condition.LastUpdateTime.Time) > 4*time.Second {
+				log.Wait("the serving CSR "+csr.Name+" is approved, but no certificate is issued yet",
+					w.Topology.SignerRemedy())
+			}
+			w.timeoutErr = report.Fail(report.Failed, "journalctl -b -u kubelet",
+				"the serving CSR %s was approved, but kubelet has no serving certificate", csr.Name)
+			return nil
+		}
+	}
+	remedy := "oc adm certificate approve " + csr.Name
+	w.timeoutErr = report.Fail(report.ApprovalMissing,
+		remedy+" # "+w.Topology.CommandLocation()+"; kubelet asks anew after 15 minutes",
+		"nobody approved the serving CSR %s in time", csr.Name)
+	if w.approve == nil {
+		log.Wait(servingApprovalText(csr, w.Topology), remedy)
+		return nil
+	}
+	if w.offeredUID == csr.UID {
+		return nil
+	}
+	w.offeredUID = csr.UID
+	_, fingerprint := servingNames(csr)
+	log.Wait(ownApprovalText(csr.Name, fingerprint), "")
+	return w.approve(ctx, ApprovalRequest{Name: csr.Name})
+}
+
+// servingNames returns the names and the key's fingerprint in a serving CSR.
+func servingNames(csr *certificatesv1.CertificateSigningRequest) (names, fingerprint string) {
+	request, err := parseRequest(csr.Spec.Request)
+	if err != nil {
+		return "", ""
+	}
+	return fmt.Sprint(request.DNSNames, request.IPAddresses), Fingerprint(request.PublicKey)
+}
+
+func servingApprovalText(csr *certificatesv1.CertificateSigningRequest, topology ClusterTopology) string {
+	names, fingerprint := servingNames(csr)
+	return fmt.Sprintf("approval of the serving CSR %s for %s (names %s, key %s, signer %s, asked at %s); %s; run %s:",
+		csr.Name, csr.Spec.Username, names, fingerprint, csr.Spec.SignerName,
+		report.Timestamp(csr.CreationTimestamp.Time), topology.ManualApprovalHint(), topology.CommandLocation())
+}

@@ -1,0 +1,67 @@
+//go:build controlplane
+
+package identity
+
+import (
+	"crypto/x509"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+func TestControlPlaneServing(t *testing.T) {
+	serving, identity, said := joinedNode(t, "serving")
+	bad := createServingCSR(t, serving, "192.0.2.99")
+	err := func() error {
+		_, err := serving.Obtain(kubetest.Context(t, 3*time.Second), manualApprover(t))
+		return err
+	}()
+	if report.CodeOf(err) != report.ApprovalMissing ||
+		!strings.Contains(err.Error(), bad+" does not fit this machine, do not approve it") {
+		t.Errorf("Obtain() with an address of another machine = %v", err)
+	}
+
+	time.Sleep(1100 * time.Millisecond) // creation times have whole seconds, and the newest counts
+	good := createServingCSR(t, serving, "192.0.2.7")
+	done := make(chan error)
+	go func() { _, err := serving.Obtain(kubetest.Context(t, time.Minute), nil); done <- err }()
+	kubetest.WaitUntil(t, "the approve command",
+		func() bool { return strings.Contains(said.Text(), "\noc adm certificate approve "+good+"\n") })
+	setCSRCondition(t, good, certificatesv1.CertificateApproved)
+	var issued []byte
+	kubetest.WaitUntil(t, "the certificate", func() bool {
+		csr, err := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().Get(t.Context(), good,
+			metav1.GetOptions{})
+		if err == nil {
+			issued = csr.Status.Certificate
+		}
+		return len(issued) > 0
+	})
+	kubetest.WriteFile(t, filepath.Join(identity.Dir, "kubelet-server-current.pem"), issued) // as kubelet does
+	if err := <-done; err != nil {
+		t.Errorf("Obtain() = %v", err)
+	}
+	if serving.Check() != Valid {
+		t.Errorf("Check() = %q", serving.Check())
+	}
+}
+
+func rejectMismatch(csr *certificatesv1.CertificateSigningRequest) error {
+	const address = "192.0.2.7"
+	request, err := parseRequest(csr.Spec.Request)
+	if err != nil {
+		return err
+	}
+	if len(request.IPAddresses) != 1 || request.IPAddresses[0].String() != address {
+		return x509.HostnameError{Certificate: &x509.Certificate{IPAddresses: request.IPAddresses}, Host: address}
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package identity
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+)
+
+// servingCSRTimeout is how long kubelet waits for a serving CSR to be approved.
+// After that time it discards the key (certificateWaitTimeout in
+// k8s.io/client-go/util/certificate).
+const servingCSRTimeout = 15 * time.Minute
+
+// csrChoice is the result of selecting among the serving CSRs of a node.
+type csrChoice struct {
+	csr      *certificatesv1.CertificateSigningRequest // the selected CSR; nil if no CSR is acceptable
+	rejected *rejectedCSR                              // why the newest CSR was rejected; nil if it is acceptable
+}
+
+// rejectedCSR describes why a CSR must not be approved.
+type rejectedCSR struct{ text, remedy string }
+
+// selectCSR selects the newest acceptable serving CSR. Older CSRs count only while
+// kubelet still waits for them.
+func (s *Serving) selectCSR(found map[string]*certificatesv1.CertificateSigningRequest) csrChoice {
+	var c csrChoice
+	now := s.Conn.Clock.Now()
+	for n, csr := range newestFirst(found, nodeUser(s.NodeName)) {
+		if n > 0 && now.Sub(csr.CreationTimestamp.Time) >= servingCSRTimeout {
+			break
+		}
+		wrong := s.explainMismatch(csr)
+		if wrong == nil {
+			c.csr = csr
+			break
+		}
+		if n == 0 {
+			c.rejected = wrong
+		}
+	}
+	return c
+}
+
+// explainMismatch returns why a serving CSR of this node must not be approved, or nil if
+// it may be. Wrong names and addresses are explained; for all other reasons the
+// error of Validate is used.
+func (s *Serving) explainMismatch(csr *certificatesv1.CertificateSigningRequest) *rejectedCSR {
+	refused := s.Validate(csr)
+	if refused == nil {
+		return nil
+	}
+	why, remedy := refused.Error(), "oc get csr "+csr.Name+" -o yaml"
+	if request, err := parseRequest(csr.Spec.Request); err == nil {
+		addresses := make([]netip.Addr, 0, len(request.IPAddresses))
+		for _, ip := range request.IPAddresses {
+			address, _ := netip.AddrFromSlice(ip)
+			addresses = append(addresses, address.Unmap())
+		}
+		if text, known := s.explainNames(request.DNSNames, addresses); known {
+			why, remedy = text, "ip -br address; oc get node "+s.NodeName+" -o wide; systemctl restart kubelet # "+
+				"makes kubelet ask anew, with the names and addresses of now"
+		}
+	}
+	return &rejectedCSR{text: fmt.Sprintf("the serving CSR %s does not fit this machine, do not approve it: %s",
+		csr.Name, why), remedy: remedy}
+}
+
+// explainNames explains which DNS name or IP address is wrong. known is false if
+// all of them are right.
+func (s *Serving) explainNames(names []string, addresses []netip.Addr) (text string, known bool) {
+	has := "it has " + joinAddresses(s.Addresses)
+	if len(s.Addresses) == 0 {
+		has = "it has none"
+	}
+	if len(names) != 1 || names[0] != s.NodeName {
+		asked := strings.Join(names, ", ")
+		if asked == "" {
+			asked = "no name"
+		}
+		return fmt.Sprintf("it asks for %s, and this node is %s", asked, s.NodeName), true
+	}
+	if len(addresses) == 0 {
+		return "it asks for no address; the Node had none yet when kubelet asked", true
+	}
+	for _, address := range addresses {
+		if !slices.Contains(s.Addresses, address) {
+			return fmt.Sprintf("it asks for the address %s, which this machine has not (%s); another machine asks by "+
+				"this name, or its address has changed since", address, has), true
+		}
+	}
+	return "", false
+}
+
+func joinAddresses(addresses []netip.Addr) string {
+	texts := make([]string, 0, len(addresses))
+	for _, address := range addresses {
+		texts = append(texts, address.String())
+	}
+	return strings.Join(texts, ", ")
+}

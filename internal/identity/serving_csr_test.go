@@ -1,0 +1,217 @@
+package identity
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/cert"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+)
+
+// servingCSR returns a serving CSR as kubelet creates it.
+func servingCSR(
+	t *testing.T, name, user string, age time.Duration, names []string, addresses ...string,
+) *certificatesv1.CertificateSigningRequest {
+	t.Helper()
+	subject := nodeSubject("worker-1")
+	var ips []net.IP
+	for _, address := range addresses {
+		ips = append(ips, net.ParseIP(address))
+	}
+	request, err := cert.MakeCSR(certtest.NewKey(t), &subject, names, ips)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &certificatesv1.CertificateSigningRequest{
+		ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(time.Now().Add(-age))},
+		Spec:       certificatesv1.CertificateSigningRequestSpec{Username: user, Request: request},
+	}
+}
+
+// newServing returns worker-1 with two addresses. Validate accepts only CSRs
+// with a good name.
+func newServing(t *testing.T) *Serving {
+	t.Helper()
+	return &Serving{
+		Conn:      &kube.Conn{Clock: &kube.ServerClock{}},
+		NodeName:  "worker-1",
+		Dir:       t.TempDir(),
+		Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")},
+		Validate: func(csr *certificatesv1.CertificateSigningRequest) error {
+			if strings.HasPrefix(csr.Name, "good") {
+				return nil
+			}
+			return errors.New("its usages are wrong")
+		},
+	}
+}
+
+const ownUser = "system:node:worker-1"
+
+func TestSelectServingCSR(t *testing.T) {
+	names := []string{"worker-1"}
+	tests := map[string]struct {
+		csrs         []*certificatesv1.CertificateSigningRequest
+		want, misfit string
+	}{
+		"none": {},
+		"another node's": {csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "good",
+			"system:node:worker-2", 0, names)}},
+		"the newest": {csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "good-old",
+			ownUser, 20*time.Minute, names), servingCSR(t, "good", ownUser, 5*time.Minute, names)}, want: "good"},
+		"an old one alone": {csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "good-old",
+			ownUser, 20*time.Hour, names)}, want: "good-old"},
+		"newer one does not fit": {csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "good", ownUser,
+			5*time.Minute, names), servingCSR(t, "bad", ownUser, 0, names, "192.0.2.99")}, want: "good",
+			misfit: "the serving CSR bad does not fit"},
+		"the other is given up": {csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "good", ownUser,
+			16*time.Minute, names), servingCSR(t, "bad", ownUser, 0, names, "192.0.2.99")},
+			misfit: "the serving CSR bad does not fit"},
+		"older one does not fit": {csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "bad", ownUser,
+			5*time.Minute, names), servingCSR(t, "good", ownUser, 0, names)}, want: "good"},
+		"same second, other name": {csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "good-a", ownUser,
+			0, names), servingCSR(t, "good-b", ownUser, 0, names)}, want: "good-b"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			found := map[string]*certificatesv1.CertificateSigningRequest{}
+			for _, csr := range test.csrs {
+				csr.CreationTimestamp = csr.CreationTimestamp.Rfc3339Copy() // whole seconds, as the API server has them
+				found[csr.Name] = csr
+			}
+			got := newServing(t).selectCSR(found)
+			if (got.csr == nil) != (test.want == "") || (got.csr != nil && got.csr.Name != test.want) {
+				t.Errorf("choose() = %v, want %q", got.csr, test.want)
+			}
+			if (got.rejected == nil) != (test.misfit == "") ||
+				(got.rejected != nil && !strings.Contains(got.rejected.text, test.misfit)) {
+				t.Errorf("choose() misfit = %v, want %q", got.rejected, test.misfit)
+			}
+		})
+	}
+}
+
+func TestServingCSRMismatchIsExplained(t *testing.T) {
+	const intro = "the serving CSR bad does not fit this machine, do not approve it: "
+	tests := map[string]struct {
+		names     []string
+		addresses []string
+		want      string
+	}{
+		"address of another": {
+			names:     []string{"worker-1"},
+			addresses: []string{"192.0.2.7", "192.0.2.99"},
+			want: "it asks for the address 192.0.2.99, which this machine has not (it has 192.0.2.7, " +
+				"2001:db8::7); another machine asks by this name, or its address has changed since",
+		},
+		"no address yet": {names: []string{"worker-1"},
+			want: "it asks for no address; the Node had none yet when kubelet asked"},
+		"another name": {names: []string{"worker-2"}, addresses: []string{"192.0.2.7"},
+			want: "it asks for worker-2, and this node is worker-1"},
+		"one name more": {names: []string{"worker-1", "api.example.com"}, addresses: []string{"192.0.2.7"},
+			want: "it asks for worker-1, api.example.com, and this node is worker-1"},
+		"no name": {addresses: []string{"192.0.2.7"}, want: "it asks for no name, and this node is worker-1"},
+		"something other": {names: []string{"worker-1"}, addresses: []string{"192.0.2.7"},
+			want: "its usages are wrong"},
+	}
+	for name, test := range tests {
+		got := newServing(t).explainMismatch(servingCSR(t, "bad", ownUser, 0, test.names, test.addresses...))
+		if got == nil || got.text != intro+test.want || got.remedy == "" {
+			t.Errorf("%s: misfit() = %+v, want %q", name, got, intro+test.want)
+		}
+	}
+}
+
+func TestServingRenewalStatus(t *testing.T) {
+	ca := certtest.NewCA(t, "signer")
+	stored := func(ago, ahead time.Duration) []byte {
+		template := servingCertificate("worker-1", "192.0.2.7")
+		template.NotBefore, template.NotAfter = time.Now().Add(-ago), time.Now().Add(ahead)
+		return ca.Issue(t, certtest.NewKey(t), template)
+	}
+	waiting := servingCSR(t, "good", ownUser, time.Minute, []string{"worker-1"}, "192.0.2.7")
+	answered := waiting.DeepCopy()
+	withConditions("Approved")(answered)
+	foreign := servingCSR(t, "bad", ownUser, time.Minute, []string{"worker-1"}, "192.0.2.99")
+	tests := map[string]struct {
+		leaf []byte
+		csr  *certificatesv1.CertificateSigningRequest
+		name string // name of the pending CSR
+		want string // "" if nothing needs attention
+	}{
+		"waits": {
+			leaf: stored(8*time.Hour, 2*time.Hour),
+			csr:  waiting,
+			name: "good",
+			want: "; the next one waits for approval of the serving CSR good for system:node:worker-1",
+		},
+		"answered": {leaf: stored(8*time.Hour, 2*time.Hour), csr: answered},
+		"does not fit": {leaf: stored(8*time.Hour, 2*time.Hour), csr: foreign,
+			want: "which this machine has not"},
+		"not asked yet": {leaf: stored(8*time.Hour, 2*time.Hour)},
+		"not asked, and late": {leaf: stored(95*time.Hour, 5*time.Hour),
+			want: "kubelet has not got the next one; logs, exec"},
+	}
+	for name, test := range tests {
+		found := map[string]*certificatesv1.CertificateSigningRequest{}
+		if test.csr != nil {
+			found[test.csr.Name] = test.csr
+		}
+		got := newServing(t).renewalStatus(parseLeaf(test.leaf), found, time.Now())
+		if got.CSR != test.name || (got.Text == "") != (test.want == "") || !strings.Contains(got.Text, test.want) ||
+			(got.Text == "") != (got.Remedy == "") {
+			t.Errorf("%s: renewal() = %+v, want %q", name, got, test.want)
+		}
+	}
+
+	// Early in the certificate's lifetime no request is sent: it would fail
+	// without a server.
+	s := newServing(t)
+	writeFile(t, filepath.Join(s.Dir, "kubelet-server-current.pem"), stored(5*time.Hour, 5*time.Hour))
+	if got, err := s.CheckRenewal(t.Context()); err != nil || got != (Renewal{}) {
+		t.Errorf("Renewal() = %+v, %v", got, err)
+	}
+	identity := &Identity{Dir: s.Dir, NodeName: "worker-1"}
+	for share, want := range map[time.Duration]bool{85 * time.Hour: false, 95 * time.Hour: true} {
+		writeFile(t, identity.clientCertificatePath(), stored(share, 100*time.Hour-share))
+		if got := identity.CheckRenewal(time.Now()); (got.Text != "") != want {
+			t.Errorf("Renewal() after %s of 100h = %+v", share, got)
+		}
+	}
+}
+
+func TestInitialServingStatus(t *testing.T) {
+	waiting := servingCSR(t, "good", ownUser, time.Minute, []string{"worker-1"}, "192.0.2.7")
+	denied := waiting.DeepCopy()
+	withConditions("Denied")(denied)
+	for name, test := range map[string]struct {
+		csr          *certificatesv1.CertificateSigningRequest
+		want, remedy string
+	}{
+		"waits": {csr: waiting, want: "it waits for approval of the serving CSR good for system:node:worker-1",
+			remedy: "oc adm certificate approve good"},
+		"denied": {csr: denied, want: "its CSR good is Denied (",
+			remedy: "systemctl restart kubelet # makes it ask anew"},
+		"does not fit": {csr: servingCSR(t, "bad", ownUser, time.Minute, []string{"worker-1"}, "192.0.2.99"),
+			want: "the serving CSR bad does not fit this machine", remedy: "ip -br address"},
+		"not asked": {want: noServingCSRText, remedy: "journalctl -b -u kubelet"},
+	} {
+		found := map[string]*certificatesv1.CertificateSigningRequest{}
+		if test.csr != nil {
+			found[test.csr.Name] = test.csr
+		}
+		if got := newServing(t).initialStatus(found); !strings.HasPrefix(got.Text, test.want) ||
+			!strings.HasPrefix(got.Remedy, test.remedy) {
+			t.Errorf("%s: %+v, want %q and %q", name, got, test.want, test.remedy)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package identity
+
+import (
+	"net/netip"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+)
+
+func TestServingCheck(t *testing.T) {
+	ca, key := certtest.NewCA(t, "signer"), certtest.NewKey(t)
+	old := servingCertificate("worker-1", "192.0.2.7")
+	old.NotBefore, old.NotAfter = time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
+	tests := map[string]struct {
+		certificate []byte
+		want        State
+	}{
+		"none":              {nil, Missing},
+		"fits":              {ca.Issue(t, key, servingCertificate("worker-1", "192.0.2.7", "2001:db8::7")), Valid},
+		"expired":           {ca.Issue(t, key, old), Expired},
+		"another node's":    {ca.Issue(t, key, servingCertificate("worker-2", "192.0.2.7")), Missing},
+		"a former address":  {ca.Issue(t, key, servingCertificate("worker-1", "192.0.2.7", "192.0.2.99")), Missing},
+		"something else":    {[]byte("x"), Missing},
+		"one of two is met": {ca.Issue(t, key, servingCertificate("worker-1", "192.0.2.7")), Valid},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := &Serving{
+				NodeName: "worker-1", Dir: t.TempDir(),
+				Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")},
+			}
+			if test.certificate != nil {
+				writeFile(t, filepath.Join(s.Dir, "kubelet-server-current.pem"), test.certificate)
+			}
+			if got := s.Check(); got != test.want {
+				t.Errorf("Check() = %q, want %q", got, test.want)
+			}
+		})
+	}
+}

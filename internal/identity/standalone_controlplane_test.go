@@ -1,0 +1,96 @@
+//go:build controlplane
+
+package identity
+
+import (
+	"encoding/json"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// workerKubeconfig returns the bootstrap kubeconfig that a standalone cluster
+// serves, with a token instead of a certificate, and with the server URL that
+// is reachable from here.
+func workerKubeconfig(t *testing.T) []byte {
+	t.Helper()
+	body, err := os.ReadFile(kubetest.Plane.WorkerConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var config struct {
+		Storage struct {
+			Files []struct {
+				Path     string
+				Contents struct{ Source string }
+			}
+		}
+	}
+	if err := json.Unmarshal(body, &config); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range config.Storage.Files {
+		if file.Path != "/etc/kubernetes/kubeconfig" {
+			continue
+		}
+		content, err := url.PathUnescape(strings.TrimPrefix(file.Contents.Source, "data:,"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		kubeconfig, err := clientcmd.Load([]byte(content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cluster := range kubeconfig.Clusters {
+			if !strings.Contains(cluster.Server, "api-int.") {
+				t.Errorf("its server is %s", cluster.Server)
+			}
+			cluster.Server = "https://" + kubetest.Plane.APIForward
+		}
+		led, err := clientcmd.Write(*kubeconfig)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return led
+	}
+	t.Fatal("there is no bootstrap kubeconfig")
+	return nil
+}
+
+// A token obtains the identity as a certificate does, and the messages match a
+// cluster that is not hosted.
+func TestControlPlaneStandaloneIdentity(t *testing.T) {
+	identity, said := newIdentity(t, "standalone")
+	identity.BootstrapKubeconfig, identity.Topology = workerKubeconfig(t), ClusterTopology{Standalone: true}
+	if _, err := identity.Obtain(kubetest.Context(t, 2*time.Second),
+		nil); report.CodeOf(err) != report.ApprovalMissing {
+		t.Fatalf("without an approval: %v", err)
+	}
+	result, err := identity.Obtain(kubetest.Context(t, time.Minute), manualApprover(t))
+	if err != nil || !result.Changed {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	if state, err := identity.Check(t.Context()); err != nil || state != Valid {
+		t.Errorf("%s, %v", state, err)
+	}
+	if text := said.Text(); !strings.Contains(text, "no Machine object stands for this host, so nobody approves it "+
+		"by itself; run on the cluster:") || strings.Contains(text, "platform None") {
+		t.Errorf("it said %s", text)
+	}
+	// The approver of --approve-with identifies a bootstrapper by these.
+	asked := clientCSRsOf(t, "standalone")[0].Spec
+	slices.Sort(asked.Groups)
+	groups := "system:authenticated system:serviceaccounts system:serviceaccounts:openshift-machine-config-operator"
+	if asked.Username != bootstrapperSubject().CommonName || strings.Join(asked.Groups, " ") != groups {
+		t.Errorf("asked by %s of %q", asked.Username, asked.Groups)
+	}
+}

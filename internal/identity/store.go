@@ -1,0 +1,121 @@
+package identity
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+)
+
+const (
+	identityWhy   = "the node's identity"
+	currentClient = "kubelet-client-current.pem"
+)
+
+// keyPair is a client certificate with its key, both PEM.
+type keyPair struct{ certificate, key []byte }
+
+// store writes the pair to the files that kubelet reads, and then the kubeconfig
+// that names them. The order is kubelet's own, so that no kubeconfig exists
+// without its certificate. The ledger can restore the previous files.
+func (i *Identity) store(ctx context.Context, cluster kube.Cluster, p keyPair) error {
+	kubeconfig, err := encodeKubeconfig(cluster, i.clientCertificatePath())
+	if err != nil {
+		return err
+	}
+	directory := ledger.Change{
+		Kind:    ledger.Directory,
+		Target:  i.Dir,
+		Reason:  identityWhy,
+		Desired: ledger.State{Present: true},
+	}
+	if _, err := i.Ledger.Apply(ctx, i.Log.Step, []ledger.Change{directory}); err != nil {
+		return fmt.Errorf("making kubelet's certificate directory: %w", err)
+	}
+	changes, err := i.recordedChanges()
+	if err != nil {
+		return err
+	}
+	done, err := i.Ledger.TrackExternal(ctx, i.Log.Step, changes...)
+	if err != nil {
+		return fmt.Errorf("recording kubelet's certificates: %w", err)
+	}
+	if err := writePair(i.Dir, p, time.Now()); err != nil {
+		return fmt.Errorf("storing the client certificate: %w", err)
+	}
+	if err := done(); err != nil {
+		return fmt.Errorf("recording kubelet's certificates: %w", err)
+	}
+	return i.writeKubeconfig(ctx, kubeconfig)
+}
+
+// writePair writes a pair to dir in the format of kubelet's certificate manager
+// (k8s.io/client-go/util/certificate/certificate_store.go), durably: the chain
+// and the key in a file named for the time, and an absolute symbolic link to
+// that file. kubelet replaces the link when it renews the certificate.
+func writePair(dir string, p keyPair, now time.Time) error {
+	if _, err := tls.X509KeyPair(p.certificate, p.key); err != nil {
+		return fmt.Errorf("checking certificate and key: %w", err)
+	}
+	chain, err := kube.ParsePEMCertificates(p.certificate)
+	if err != nil {
+		return err
+	}
+	var content bytes.Buffer
+	for _, certificate := range chain {
+		content.Write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw}))
+	}
+	content.Write(p.key)
+	name := "kubelet-client-" + now.Format("2006-01-02-15-04-05") + ".pem"
+	if err := hostfs.WritePrivate(dir, name, content.Bytes()); err != nil {
+		return err
+	}
+	tree, err := hostfs.OpenTree(dir)
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
+	link := hostfs.Attr{UID: os.Geteuid(), GID: os.Getegid()}
+	if err := tree.Symlink(filepath.Join(dir, name), "/"+currentClient, link); err != nil {
+		return err
+	}
+	return tree.SyncDir("/")
+}
+
+func (i *Identity) writeKubeconfig(ctx context.Context, content []byte) error {
+	file := ledger.Change{
+		Kind:    ledger.File,
+		Target:  i.Kubeconfig,
+		Reason:  identityWhy,
+		Desired: ledger.FileState(content, 0o600),
+	}
+	if _, err := i.Ledger.Apply(ctx, i.Log.Step, []ledger.Change{file}); err != nil {
+		return fmt.Errorf("writing kubelet's kubeconfig: %w", err)
+	}
+	return nil
+}
+
+// recordedChanges returns what writePair changes: the directory, and the link to the pair
+// of an earlier identity, whose target would otherwise not be recorded.
+func (i *Identity) recordedChanges() ([]ledger.Change, error) {
+	changes := []ledger.Change{{Kind: ledger.Contents, Target: i.Dir, Reason: identityWhy}}
+	_, err := os.Lstat(i.clientCertificatePath())
+	switch {
+	case err == nil:
+		changes = append(changes,
+			ledger.Change{Kind: ledger.Symlink, Target: i.clientCertificatePath(), Reason: identityWhy})
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("looking for an earlier client certificate: %w", err)
+	}
+	return changes, nil
+}

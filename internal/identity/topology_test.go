@@ -1,0 +1,65 @@
+package identity
+
+import (
+	"strings"
+	"testing"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// The messages while a CSR is pending match the kind of cluster.
+func TestApprovalHintsMatchTopology(t *testing.T) {
+	csr := &certificatesv1.CertificateSigningRequest{
+		Spec: certificatesv1.CertificateSigningRequestSpec{Username: "system:node:worker-1"},
+	}
+	csr.Name = "csr-x"
+	for name, test := range map[string]struct {
+		place      ClusterTopology
+		want, lack []string
+	}{
+		"hosted": {
+			want: []string{"on platform None nobody approves it by itself", "on the hosted cluster",
+				"hosted control plane's kube-controller-manager", "fresh user-data stub"},
+			lack: []string{"Machine object", "machine-config server"},
+		},
+		"standalone": {
+			place: ClusterTopology{Standalone: true},
+			want: []string{"no Machine object stands for this host, so nobody approves it by itself",
+				"run on the cluster:", "clusteroperator kube-controller-manager", "the machine-config server gives"},
+			lack: []string{"platform None", "hosted", "stub"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			key, err := loadOrCreateKey(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := &csrRequester{
+				identity:   &Identity{NodeName: "worker-1", Topology: test.place},
+				conn:       &kube.Conn{Clock: &kube.ServerClock{}},
+				key:        key,
+				desired:    csr,
+				lastStatus: csrStatus{phase: phasePending},
+			}
+			refused := a.explainRejection(apierrors.NewUnauthorized("no"))
+			said := a.pendingText(csr) + report.RemedyOf(a.timeoutError()) + servingApprovalText(csr, test.place) +
+				report.RemedyOf(refused)
+			a.lastStatus.phase = phaseApproved
+			said += report.RemedyOf(a.timeoutError())
+			for _, want := range test.want {
+				if !strings.Contains(said, want) {
+					t.Errorf("it does not say %q: %s", want, said)
+				}
+			}
+			for _, lack := range test.lack {
+				if strings.Contains(said, lack) {
+					t.Errorf("it says %q: %s", lack, said)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,124 @@
+package identity
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// clientConfig returns the connection settings for a certificate that is not
+// stored yet.
+func clientConfig(cluster kube.Cluster, p keyPair) *rest.Config {
+	return &rest.Config{Host: cluster.Server, TLSClientConfig: rest.TLSClientConfig{
+		CAData: cluster.CA, CertData: p.certificate, KeyData: p.key,
+	}}
+}
+
+// verifyStored verifies the certificate in kubelet's kubeconfig.
+func (i *Identity) verifyStored(ctx context.Context) error {
+	config, err := clientcmd.BuildConfigFromFlags("", i.Kubeconfig)
+	if err != nil {
+		return fmt.Errorf("reading kubelet's kubeconfig: %w", err)
+	}
+	return i.verify(ctx, config, false)
+}
+
+// verify checks that the API server accepts this node's certificate: a node may
+// read its own Node, even before it exists. This is the first request that can
+// return the Node, because the bootstrap credential may not read Nodes
+// (ClusterRole system:node-bootstrapper). A Node of another host is an error.
+// Then the cluster checks in a dry run whether kubelet may create the Node.
+func (i *Identity) verify(ctx context.Context, config *rest.Config, fresh bool) error {
+	connection, err := kube.Connect(config, i.Proxy)
+	if err != nil {
+		return err
+	}
+	var node *corev1.Node
+	err = connection.Retry(ctx, i.Log, "showing the node's certificate to the API server",
+		func(ctx context.Context) error {
+			found, err := connection.Client.Nodes().Get(ctx, i.NodeName)
+			if apierrors.IsNotFound(err) {
+				return nil
+			}
+			node = found
+			return err
+		})
+	if err != nil {
+		return i.explainRejection(connection, err)
+	}
+	if node != nil {
+		if err := i.checkOwner(ctx, connection, node, fresh); err != nil {
+			return err
+		}
+	}
+	if i.CheckRegistration == nil {
+		return nil
+	}
+	return i.CheckRegistration(ctx, connection, i.Log, i.NodeName, node)
+}
+
+// explainRejection returns err with an explanation if the API server rejected the
+// node's certificate.
+func (i *Identity) explainRejection(connection *kube.Conn, err error) error {
+	if report.CodeOf(err) != report.CredentialRefused {
+		return err
+	}
+	remedy := fmt.Sprintf("mv %s %s.old # then run join again: it asks for a new certificate", i.Kubeconfig,
+		i.Kubeconfig)
+	leaf, now := readLeaf(i.clientCertificatePath()), connection.Clock.Now()
+	switch {
+	case leaf == nil:
+		return report.Fail(report.CredentialRefused, remedy,
+			"the API server does not accept this node's certificate: %w", err)
+	case now.After(leaf.NotAfter):
+		return report.Fail(report.CredentialRefused, remedy, "this node's certificate expired at %s; the API "+
+			"server's clock says %s%s: %w",
+			report.Timestamp(leaf.NotAfter), report.Timestamp(now), connection.Clock.SkewNote(time.Now()), err)
+	}
+	return report.Fail(report.CredentialRefused, remedy,
+		"the API server does not accept this node's certificate (of %s, issued by %q, valid until %s), as after its "+
+			"signer was replaced or the Node's rights were changed: %w",
+		report.Timestamp(leaf.NotBefore), leaf.Issuer, report.Timestamp(leaf.NotAfter), err)
+}
+
+// checkClock compares the clocks if the certificate has expired by the local clock.
+// If it is valid by the server's clock, a new certificate does not help:
+// kubelet would consider that expired too.
+func (i *Identity) checkClock(ctx context.Context) error {
+	leaf := readLeaf(i.clientCertificatePath())
+	config, err := clientcmd.BuildConfigFromFlags("", i.Kubeconfig)
+	if err != nil || leaf == nil {
+		return nil // nothing to connect with
+	}
+	connection, err := kube.Connect(config, i.Proxy)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
+	defer cancel()
+	// Only the Date header of the response matters. If there is no response, the
+	// request for a new certificate reports why.
+	_, _ = connection.Client.Nodes().Get(ctx, i.NodeName)
+	return compareClocks(leaf, connection.Clock.Now(), time.Now())
+}
+
+// compareClocks returns an error if a certificate has expired by the local clock but
+// not by the server's.
+func compareClocks(leaf *x509.Certificate, server, local time.Time) error {
+	if !local.After(leaf.NotAfter) || server.After(leaf.NotAfter) {
+		return nil
+	}
+	return report.Fail(report.Refused, kube.ClockRemedy+" # then run join again",
+		"this machine's clock is wrong: it says %s, at which this node's certificate has expired (at %s); the API "+
+			"server's clock says %s",
+		report.Timestamp(local), report.Timestamp(leaf.NotAfter), report.Timestamp(server))
+}

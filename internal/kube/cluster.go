@@ -1,0 +1,115 @@
+package kube
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Cluster identifies a cluster by its API server URL and the CAs of that
+// server.
+type Cluster struct {
+	Server string // URL
+	CA     []byte // PEM bundle
+}
+
+// ParseCluster reads the cluster from a kubeconfig.
+func ParseCluster(kubeconfig []byte) (Cluster, error) {
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		return Cluster{}, fmt.Errorf("reading kubeconfig: %w", err)
+	}
+	return ClusterFromConfig(config)
+}
+
+func ClusterFromConfig(config *rest.Config) (Cluster, error) {
+	if config.ExecProvider != nil || config.AuthProvider != nil {
+		return Cluster{}, errors.New("reading kubeconfig: it runs a program to get its credential, which a node's " +
+			"kubeconfig never does")
+	}
+	if err := rest.LoadTLSFiles(config); err != nil {
+		return Cluster{}, fmt.Errorf("reading the files that a kubeconfig names: %w", err)
+	}
+	if config.Insecure || len(config.CAData) == 0 {
+		return Cluster{}, errors.New("reading kubeconfig: it names no certificate authority, so the API server could " +
+			"be anybody")
+	}
+	return Cluster{Server: config.Host, CA: config.CAData}, nil
+}
+
+// CheckSame returns an error that states the difference unless other is the same
+// cluster. The URL must be equal, and the CA bundles must share at least one
+// certificate, because a bundle grows and shrinks during a CA rotation.
+func (c Cluster) CheckSame(other Cluster) error {
+	if NormalizeServer(c.Server) != NormalizeServer(other.Server) {
+		return fmt.Errorf("it is for %s, not for %s", other.Server, c.Server)
+	}
+	ours, err := ParsePEMCertificates(c.CA)
+	if err != nil {
+		return err
+	}
+	theirs, err := ParsePEMCertificates(other.CA)
+	if err != nil {
+		return err
+	}
+	for _, certificate := range theirs {
+		if slices.ContainsFunc(ours, certificate.Equal) {
+			return nil
+		}
+	}
+	return CAMismatchError{server: other.Server}
+}
+
+// NormalizeServer returns server in a form in which https://Host and
+// https://host:443/ are equal.
+func NormalizeServer(server string) string {
+	parsed, err := url.Parse(server)
+	if err != nil {
+		return server
+	}
+	port := parsed.Port()
+	if port == "" {
+		port = "443"
+	}
+	return strings.ToLower(parsed.Scheme) + "://" + strings.ToLower(parsed.Hostname()) + ":" + port +
+		strings.TrimRight(parsed.Path, "/")
+}
+
+// ParsePEMCertificates parses the certificates of a PEM bundle and ignores other
+// blocks. It fails if there are none.
+func ParsePEMCertificates(bundle []byte) ([]*x509.Certificate, error) {
+	var all []*x509.Certificate
+	for rest := bundle; ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("parsing certificate: %w", err)
+		}
+		all = append(all, certificate)
+	}
+	if len(all) == 0 {
+		return nil, errors.New("parsing certificate: there is none in PEM form")
+	}
+	return all, nil
+}
+
+// CAMismatchError means that two CA bundles for one server have no certificate
+// in common.
+type CAMismatchError struct{ server string }
+
+func (o CAMismatchError) Error() string {
+	return "it trusts other certificate authorities for " + o.server + ", as after the cluster was made anew"
+}

@@ -1,0 +1,38 @@
+package kube
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+)
+
+func TestClusterCheckSame(t *testing.T) {
+	old, fresh, foreign := certtest.NewCA(t, "old"), certtest.NewCA(t, "new"), certtest.NewCA(t, "foreign")
+	ours := Cluster{Server: "https://api.example.com:6443", CA: append(append([]byte{}, old.PEM...), fresh.PEM...)}
+	tests := map[string]struct {
+		theirs Cluster
+		want   string // "" if both are the same
+	}{
+		"equal":                   {ours, ""},
+		"one authority in common": {Cluster{Server: "https://API.example.com:6443/", CA: old.PEM}, ""},
+		"another port": {Cluster{Server: "https://api.example.com", CA: old.PEM},
+			"https://api.example.com, not for"},
+		"another name": {Cluster{Server: "https://api.other.example.com:6443", CA: old.PEM},
+			"other.example.com"},
+		"same name, made anew":      {Cluster{Server: "https://api.example.com:6443", CA: foreign.PEM}, "made anew"},
+		"no certificate in the PEM": {Cluster{Server: "https://api.example.com:6443", CA: []byte("x")}, "none in PEM"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := ours.CheckSame(test.theirs)
+			if (err == nil) != (test.want == "") || (err != nil && !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("Same() = %v, want %q", err, test.want)
+			}
+		})
+	}
+	port := Cluster{Server: "https://api.example.com:443", CA: old.PEM}
+	if err := port.CheckSame(Cluster{Server: "https://api.example.com", CA: old.PEM}); err != nil {
+		t.Errorf("the port that https implies makes a difference: %v", err)
+	}
+}

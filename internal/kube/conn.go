@@ -1,0 +1,114 @@
+package kube
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
+)
+
+// Proxy selects the proxy for a request, as http.Transport.Proxy does. A nil
+// Proxy uses the environment (HTTPS_PROXY, NO_PROXY).
+type Proxy func(*http.Request) (*url.URL, error)
+
+// RequestTimeout limits one request that is not a watch.
+const RequestTimeout = 30 * time.Second
+
+// Conn is a connection to the API server with one credential.
+type Conn struct {
+	Client *Client
+	Server string
+	Clock  *ServerClock
+	proxy  Proxy
+	tls    *tls.Config // how the server certificate is verified; nil without a connection
+}
+
+func Connect(config *rest.Config, proxy Proxy) (*Conn, error) {
+	config = rest.CopyConfig(config)
+	clock := &ServerClock{}
+	config.Wrap(clock.wrap)
+	if proxy != nil {
+		config.Proxy = proxy
+	}
+	client, err := NewClient(config)
+	if err != nil {
+		return nil, err
+	}
+	verify, err := rest.TLSConfigFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("preparing the connection to %s: %w", config.Host, err)
+	}
+	return &Conn{
+		Client: client,
+		Server: config.Host,
+		Clock:  clock,
+		proxy:  proxy,
+		tls:    verify,
+	}, nil
+}
+
+// Retry repeats request until it succeeds, fails permanently, or ctx ends. It
+// logs every temporary failure, and blocks between attempts.
+func (a *Conn) Retry(ctx context.Context, log report.Log, doing string, request func(context.Context) error) error {
+	pause := NewBackoff()
+	var last error // the last failure before ctx ended
+	for {
+		bounded, cancel := context.WithTimeout(ctx, RequestTimeout)
+		err := request(bounded)
+		cancel()
+		if err == nil {
+			return nil
+		}
+		problem := a.Explain(ctx, err)
+		if problem.Permanent {
+			return problem.Failure(doing, err)
+		}
+		next := pause.Step()
+		if ctx.Err() == nil || last == nil {
+			last = problem.Failure(doing, err)
+			log.WaitForRetry(doing+": "+problem.Text, problem.Remedy, next)
+		}
+		if sleep.For(ctx, next) != nil {
+			return report.WaitError(ctx, last)
+		}
+	}
+}
+
+// NewBackoff returns a backoff that grows from one second to fifteen. The jitter
+// keeps many nodes from reconnecting at the same moment.
+func NewBackoff() *wait.Backoff {
+	return &wait.Backoff{
+		Duration: time.Second,
+		Factor:   1.7,
+		Jitter:   0.3,
+		Steps:    1 << 30,
+		Cap:      15 * time.Second,
+	}
+}
+
+// proxyURL returns the proxy for requests to the server, selected as client-go does.
+// It returns nil if there is none.
+func (a *Conn) proxyURL() *url.URL {
+	choose := a.proxy
+	if choose == nil {
+		choose = utilnet.NewProxierWithNoProxyCIDR(http.ProxyFromEnvironment)
+	}
+	target, err := url.Parse(a.Server)
+	if err != nil {
+		return nil
+	}
+	proxy, err := choose(&http.Request{URL: target})
+	if err != nil {
+		return nil // the request itself fails with this error
+	}
+	return proxy
+}

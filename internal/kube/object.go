@@ -1,0 +1,30 @@
+package kube
+
+import (
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func IsReady(node *corev1.Node) bool {
+	ready := NodeCondition(node, corev1.NodeReady)
+	return ready != nil && ready.Status == corev1.ConditionTrue
+}
+
+func NodeCondition(node *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCondition {
+	for n := range node.Status.Conditions {
+		if node.Status.Conditions[n].Type == kind {
+			return &node.Status.Conditions[n]
+		}
+	}
+	return nil
+}
+
+func EncodeJSON(value any) ([]byte, error) {
+	content, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encoding what the cluster gave: %w", err)
+	}
+	return append(content, '\n'), nil
+}

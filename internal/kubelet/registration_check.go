@@ -1,0 +1,145 @@
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// RegistrationCheck checks with the cluster, before kubelet starts, the Node that
+// kubelet will register.
+type RegistrationCheck struct {
+	UnitFiles UnitFiles // includes RegistrationDropIn
+	Desired   Registration
+	Arch      string // as in GOARCH
+	FirstJoin bool   // no join has completed before: an existing Node never had the desired taints
+}
+
+// ExpectedNode returns the Node with the labels and taints that kubelet will request
+// (initialNode in k8s.io/kubernetes/pkg/kubelet/kubelet_node_status.go).
+func (r RegistrationCheck) ExpectedNode(name string) (*corev1.Node, error) {
+	settings, err := r.UnitFiles.parseSettings()
+	if err != nil {
+		return nil, err
+	}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
+		corev1.LabelHostname: name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: r.Arch,
+		"beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": r.Arch,
+	}}}
+	command, err := settings.kubeletCommand()
+	if err != nil {
+		return nil, err
+	}
+	var arguments []string
+	for _, word := range splitWords(command) {
+		arguments = append(arguments, expandVariables(word, settings.environment))
+	}
+	for n, argument := range arguments {
+		value, found := strings.CutPrefix(argument, labelsFlag+"=")
+		if argument == labelsFlag && n+1 < len(arguments) {
+			value, found = arguments[n+1], true
+		}
+		if !found {
+			continue
+		}
+		for label := range strings.SplitSeq(value, ",") {
+			if key, value, _ := strings.Cut(label, "="); key != "" {
+				node.Labels[strings.TrimSpace(key)] = strings.TrimSpace(value)
+			}
+		}
+	}
+	return node, r.addTaints(node, command, flagValue(arguments, taintsFlag))
+}
+
+// addTaints adds the taints of the flag or, if it is empty, of kubelet's
+// configuration.
+func (r RegistrationCheck) addTaints(node *corev1.Node, command, flag string) error {
+	taints, err := r.UnitFiles.configuredTaints(command)
+	if err != nil {
+		return err
+	}
+	if flag != "" {
+		taints = nil
+		for text := range strings.SplitSeq(flag, ",") {
+			taint, err := config.ParseTaint(text)
+			if err != nil {
+				return fmt.Errorf("reading %s in kubelet's unit: %w", taintsFlag, err)
+			}
+			taints = append(taints, taint)
+		}
+	}
+	for _, taint := range taints {
+		node.Spec.Taints = append(node.Spec.Taints,
+			corev1.Taint{Key: taint.Key, Value: taint.Value, Effect: corev1.TaintEffect(taint.Effect)})
+	}
+	return nil
+}
+
+// Run creates the Node in a dry run with the node's own credential. What the
+// API server rejects, it would also reject from kubelet. existing is the Node in
+// the cluster, or nil. For an existing Node, differences and a rejection are
+// only logged, because kubelet can use that Node.
+func (r RegistrationCheck) Run(
+	ctx context.Context, connection *kube.Conn, log report.Log, name string, existing *corev1.Node,
+) error {
+	node, err := r.ExpectedNode(name)
+	if err != nil {
+		return err
+	}
+	var refusal error
+	err = connection.Retry(ctx, log, "asking the cluster whether it takes the Node with its labels and taints",
+		func(ctx context.Context) error {
+			_, err := connection.Client.Nodes().Create(ctx, node,
+				metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			refusal = nil
+			switch {
+			case apierrors.IsAlreadyExists(err):
+				return nil
+			case isRejection(err):
+				refusal = err
+				return nil
+			}
+			return err
+		})
+	if err != nil {
+		return err
+	}
+	if existing != nil {
+		r.reportMissing(existing, log)
+	}
+	switch {
+	case refusal == nil:
+		return nil
+	case strings.Contains(refusal.Error(), "does not support dry run"):
+		log.Warn("the cluster cannot be asked beforehand whether it takes the Node: "+refusal.Error(), "")
+		return nil
+	case existing != nil:
+		log.Warn("the cluster would not let this Node register anew: "+refusal.Error(),
+			r.rejectionRemedy(name, refusal.Error()))
+		return nil
+	}
+	return report.Fail(report.Refused, r.rejectionRemedy(name, refusal.Error()),
+		"the cluster does not take the Node with its labels and taints (%s): %w", r.Desired, refusal)
+}
+
+// isRejection reports whether err is a response about the Node and not a connection
+// problem.
+func isRejection(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || apierrors.IsUnauthorized(err) || apierrors.IsConflict(err) {
+		return false
+	}
+	code := status.Status().Code
+	return code >= http.StatusBadRequest && code < http.StatusInternalServerError &&
+		code != http.StatusRequestTimeout && code != http.StatusTooManyRequests
+}

@@ -1,0 +1,77 @@
+package node
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// ClientCAPath is where a payload stores the CAs that kubelet verifies its
+// clients with (authentication.x509.clientCAFile). The main client is the API
+// server, for logs and exec.
+const ClientCAPath = "/etc/kubernetes/kubelet-ca.crt"
+
+// caExpiryWarning is how long before the expiry of a CA a warning is issued. Fetching new
+// user data in a maintenance window can take some weeks.
+const caExpiryWarning = 30 * 24 * time.Hour
+
+// CheckClientCAs checks whether kubelet still accepts its clients. On platform None no
+// controller distributes new CAs to a node, and kubelet reports rejected API
+// server requests only in its journal.
+func (m Host) CheckClientCAs(ctx context.Context, file string, now time.Time) ([]Finding, error) {
+	content, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // this payload stores the CAs elsewhere
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the authorities of kubelet's callers: %w", err)
+	}
+	authorities, err := kube.ParsePEMCertificates(content)
+	if err != nil {
+		return nil, fmt.Errorf("reading the authorities of kubelet's callers: %s: %w", file, err)
+	}
+	return clientCAFindings(authorities, lastErrors(ctx, kubeletUnit, 60, "--since=-1h"), file, now), nil
+}
+
+// clientCAFindings returns the findings about kubelet's client CAs. A rejected request
+// in the journal takes precedence, because the file can contain several CAs and
+// only the newest is in use.
+func clientCAFindings(authorities []*x509.Certificate, errors []string, file string, now time.Time) []Finding {
+	const remedy = "hcp-node-agent join --user-data STUB # with a fresh stub brings the cluster's new ones"
+	f := Finding{About: "kubelet's callers", Remedy: remedy}
+	for _, line := range errors {
+		if strings.Contains(line, "Unable to authenticate the request") && strings.Contains(line, "x509") {
+			f.Severity, f.Details = report.SeverityProblem, []string{formatLogLine(line)}
+			f.Text = "kubelet refuses calls because it does not know who vouches for the caller (" + file +
+				"): logs, exec and metrics of this node fail; the cluster has other authorities since the join"
+			return []Finding{f}
+		}
+	}
+	newest := authorities[0]
+	for _, authority := range authorities[1:] {
+		if authority.NotAfter.After(newest.NotAfter) {
+			newest = authority
+		}
+	}
+	switch {
+	case now.After(newest.NotAfter):
+		f.Severity = report.SeverityProblem
+		f.Text = fmt.Sprintf("the last authority that vouches for kubelet's callers has ended at %s (%s): logs, exec "+
+			"and metrics of this node fail", report.Timestamp(newest.NotAfter), file)
+	case now.Add(caExpiryWarning).After(newest.NotAfter):
+		f.Severity = report.SeverityWarning
+		f.Text = fmt.Sprintf("the last authority that vouches for kubelet's callers ends at %s (%s): logs, exec and "+
+			"metrics of this node fail then", report.Timestamp(newest.NotAfter), file)
+	default:
+		return nil
+	}
+	return []Finding{f}
+}

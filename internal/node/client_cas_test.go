@@ -1,0 +1,52 @@
+package node
+
+import (
+	"crypto/x509"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+func TestClientCAFindings(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	until := func(days int) *x509.Certificate { return &x509.Certificate{NotAfter: now.AddDate(0, 0, days)} }
+	refusal := `"Unable to authenticate the request" err="verifying certificate SN=1, SKID=, AKID= failed: x509: ` +
+		`certificate signed by unknown authority"`
+	for name, test := range map[string]struct {
+		authorities []*x509.Certificate
+		errors      []string
+		severity    report.Severity // "" if there is no finding
+		text        string
+	}{
+		"all is well":             {authorities: []*x509.Certificate{until(300)}},
+		"the older one has ended": {authorities: []*x509.Certificate{until(-10), until(300)}},
+		"near its end": {authorities: []*x509.Certificate{until(-10), until(20)},
+			severity: report.SeverityWarning, text: "ends at 2026-12-11T12:00:00Z (ca.crt)"},
+		"ended": {authorities: []*x509.Certificate{until(-1), until(-10)},
+			severity: report.SeverityProblem, text: "has ended at 2026-11-20T12:00:00Z"},
+		"the API server has other": {
+			authorities: []*x509.Certificate{until(300)},
+			errors:      []string{refusal},
+			severity:    report.SeverityProblem,
+			text:        "refuses calls",
+		},
+		"a token is refused": {authorities: []*x509.Certificate{until(300)},
+			errors: []string{`"Unable to authenticate the request" err="invalid bearer token"`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := clientCAFindings(test.authorities, test.errors, "ca.crt", now)
+			if test.severity == "" {
+				if len(found) > 0 {
+					t.Errorf("%+v", found)
+				}
+				return
+			}
+			if len(found) != 1 || found[0].Severity != test.severity || !strings.Contains(found[0].Text, test.text) ||
+				found[0].Remedy == "" {
+				t.Errorf("%+v", found)
+			}
+		})
+	}
+}

@@ -1,0 +1,162 @@
+package node
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// serviceNetworkPattern matches connections to the first address of the default
+// service networks, which is the address of the API server in the cluster.
+var serviceNetworkPattern = regexp.MustCompile(`dial tcp (172\.30|10\.96|172\.31)\.0\.1:443`)
+
+// maxClockSkew is the maximum clock difference, the same limit as in preflight.
+const maxClockSkew = 2 * time.Minute
+
+// diagnose returns the problems of the Node, the most direct cause first. The
+// list is empty if the Node is Ready and schedulable.
+func diagnose(f facts) []Finding {
+	ready := f.node != nil && kube.IsReady(f.node) && f.isCurrentBoot()
+	var keeping []Finding
+	if f.node != nil {
+		keeping = unschedulableFindings(f.node)
+	}
+	if ready && len(keeping) == 0 {
+		return nil
+	}
+	all := slices.Concat(unitFindings(f.hostState.units), runtimeFinding(f.hostState), clockFinding(f))
+	severity := report.SeverityWarning
+	var namedPod *podProblem
+	troubles := podProblems(f)
+	if !ready {
+		severity = report.SeverityProblem
+		var state []Finding
+		state, namedPod = f.readinessFindings(troubles)
+		all = append(all, state...)
+	}
+	all = append(all, pressureFindings(f)...)
+	all = append(all, keeping...)
+	for _, trouble := range troubles {
+		if trouble != namedPod && (trouble.causeKnown || !ready) {
+			all = append(all, trouble.finding(severity))
+		}
+	}
+	if f.node != nil {
+		all = append(all, preferNoScheduleFindings(f.node)...)
+	}
+	return all
+}
+
+// isCurrentBoot reports whether the Node's status was reported since the current
+// boot. A Node from an earlier join can still be Ready.
+func (f facts) isCurrentBoot() bool {
+	return f.bootID == "" || f.node.Status.NodeInfo.BootID == f.bootID
+}
+
+func clockFinding(f facts) []Finding {
+	if f.clockOffset.Abs() <= maxClockSkew {
+		return nil
+	}
+	how := "ahead of"
+	if f.clockOffset < 0 {
+		how = "behind"
+	}
+	return []Finding{{
+		Severity: report.SeverityProblem,
+		About:    "the clock",
+		Text: fmt.Sprintf("this host's clock is %s %s the API server's; certificates and leases do not hold",
+			f.clockOffset.Abs().Round(time.Minute), how),
+		Remedy: "chronyc makestep # or: timedatectl set-ntp true",
+	}}
+}
+
+// readinessFindings returns why the Node is not Ready or does not exist. namedPod is the pod
+// that the findings name as the cause.
+func (f facts) readinessFindings(troubles []*podProblem) (all []Finding, namedPod *podProblem) {
+	const journal = "journalctl -u kubelet -b"
+	why, remedy := explainErrors(f.hostState.recentErrors)
+	if remedy == "" {
+		remedy = journal
+	}
+	finding := Finding{Severity: report.SeverityProblem, Remedy: remedy,
+		Details: formatLogLines(lastLines(f.hostState.recentErrors, 5)...)}
+	if f.deleted {
+		finding.Text = "Node " + f.name + " was deleted from the cluster; kubelet registers it again only after a " +
+			"restart" + why
+		finding.Remedy, finding.About = "hcp-node-agent join # restarts kubelet", "the Node"
+		return []Finding{finding}, nil
+	}
+	if f.node == nil {
+		finding.Text, finding.temporary = "kubelet has not registered Node "+f.name+" yet"+why, why == ""
+		return []Finding{finding}, nil
+	}
+	ready := kube.NodeCondition(f.node, corev1.NodeReady)
+	switch {
+	case !f.isCurrentBoot() && f.node.Status.NodeInfo.BootID != "":
+		finding.Text = fmt.Sprintf("the cluster still has the Node of another boot (%s, this one is %s): kubelet has "+
+			"not reported yet, or another machine of this name does",
+			f.node.Status.NodeInfo.BootID, f.bootID) + why
+	case ready == nil, !f.isCurrentBoot():
+		finding.Text, finding.temporary = "kubelet has not reported its state yet"+why, why == ""
+	case ready.Status == corev1.ConditionUnknown:
+		finding.Text = fmt.Sprintf("kubelet has not reported since %s (%s)",
+			report.Timestamp(ready.LastHeartbeatTime.Time), ready.Reason) + why
+	case isNetworkMissing(f.node):
+		return f.networkFindings(troubles)
+	default:
+		finding = f.conditionFinding(ready)
+	}
+	return []Finding{finding}, nil
+}
+
+// conditionFinding returns the finding for the Ready condition that kubelet reports.
+// Network problems are handled elsewhere.
+func (f facts) conditionFinding(ready *corev1.NodeCondition) Finding {
+	finding := Finding{
+		Severity: report.SeverityProblem,
+		Remedy:   "journalctl -u kubelet -b",
+		Details:  formatLogLines(ready.Message),
+		Text:     ready.Reason + ": " + shorten(ready.Message, maxExcerptLength),
+	}
+	switch message := ready.Message; {
+	case strings.Contains(message, "PLEG is not healthy"):
+		finding.Text = "kubelet gets no answers from CRI-O about its containers (PLEG is not healthy): CRI-O hangs, " +
+			"or the disk is too slow"
+		finding.Remedy = "crictl ps; journalctl -b -u crio; iostat -x 1 3"
+	case strings.Contains(message, "container runtime is down"),
+		strings.Contains(message, "container runtime status check may not have completed yet"):
+		finding.Text = "kubelet has no contact with CRI-O yet (" + shorten(message, maxExcerptLength) + ")"
+		finding.Remedy = "systemctl status crio; journalctl -b -u crio"
+	case strings.Contains(message, "CSINode is not yet initialized"):
+		finding.Text, finding.temporary = "kubelet has not made its CSINode yet; it needs the API server for that", true
+	case strings.Contains(message, "missing node capacity"):
+		finding.Text, finding.temporary = "kubelet has not measured this machine yet ("+shorten(message,
+			maxExcerptLength)+")", true
+	}
+	if c, _, known := findCause([]string{ready.Message}, hostCauses); known {
+		finding.Text, finding.Remedy = "kubelet is not well: "+c.text, c.remedy
+	}
+	return finding
+}
+
+// pressureFindings returns findings for the other conditions, with current figures.
+func pressureFindings(f facts) []Finding {
+	var all []Finding
+	if f.node == nil {
+		return nil
+	}
+	for _, kind := range []corev1.NodeConditionType{corev1.NodeMemoryPressure, corev1.NodeDiskPressure,
+		corev1.NodePIDPressure, corev1.NodeNetworkUnavailable} {
+		if c := kube.NodeCondition(f.node, kind); c != nil && c.Status == corev1.ConditionTrue {
+			all = append(all, pressureFinding(c, f.hostState, f.name))
+		}
+	}
+	return all
+}

@@ -1,0 +1,154 @@
+package node
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
+)
+
+// explainContainers explains the first container that is not running properly and
+// reports whether there is one. An init container must have exited with 0 or
+// run as a sidecar.
+func (t *podProblem) explainContainers(
+	kind string, specs []corev1.Container, statuses []corev1.ContainerStatus, f facts,
+) bool {
+	for n := range statuses {
+		s := &statuses[n]
+		image := s.Image
+		if i := slices.IndexFunc(specs, func(c corev1.Container) bool { return c.Name == s.Name }); i >= 0 {
+			image = specs[i].Image // as requested; the status contains the resolved name
+		}
+		named := kind + " " + s.Name
+		switch {
+		case s.State.Waiting != nil && s.State.Waiting.Reason == "PodInitializing":
+			continue
+		case s.State.Waiting != nil:
+			t.explainWaiting(named, image, s, f)
+			return true
+		case s.State.Terminated != nil && s.State.Terminated.ExitCode != 0:
+			t.explainExit(named, s.State.Terminated)
+			return true
+		case s.State.Running != nil && !s.Ready && (kind == "container" || s.Started == nil || !*s.Started):
+			t.explainNotReady(named, kind, s, f)
+			return true
+		}
+	}
+	return false
+}
+
+func (t *podProblem) explainWaiting(named, image string, s *corev1.ContainerStatus, f facts) {
+	reason, message := s.State.Waiting.Reason, s.State.Waiting.Message
+	switch reason {
+	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable",
+		"SignatureValidationFailed", "ImageInspectError":
+		t.explainPull(image, reason, message, f)
+	case "CrashLoopBackOff":
+		if s.LastTerminationState.Terminated != nil {
+			t.explainExit(named, s.LastTerminationState.Terminated)
+			return
+		}
+		t.reason, t.causeKnown = named+" ends soon after each start", true
+	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PreStartHookError",
+		"PostStartHookError":
+		if r, absent := t.missingReference(f, false); absent {
+			t.explainMissing(r)
+			return
+		}
+		t.causeKnown, t.details = true, formatLogLines(message)
+		t.reason = named + " cannot be started: " + shorten(message, maxExcerptLength)
+		missingKey := regexp.MustCompile(`couldn't find key (\S+) in (Secret|ConfigMap) (\S+)`)
+		if m := missingKey.FindStringSubmatch(message); m != nil {
+			t.reason = fmt.Sprintf("%s %s has no key %s, which %s needs", m[2], m[3], m[1], named)
+		}
+	default:
+		t.explainNotStarted(f)
+		if message != "" && !t.causeKnown {
+			t.reason = fmt.Sprintf("%s: %s: %s", named, reason, shorten(message, maxExcerptLength))
+		}
+	}
+}
+
+// explainPull explains why an image cannot be pulled. During the back-off older
+// kubelets do not report the reason in the status, so it is read from their
+// journal.
+func (t *podProblem) explainPull(image, reason, message string, f facts) {
+	detail := message
+	if _, last, found := strings.Cut(message, "Back-off pulling image "); found {
+		_, detail, _ = strings.Cut(last, ": ")
+	}
+	if detail == "" {
+		for _, line := range slices.Backward(f.hostState.kubeletErrors) {
+			if strings.Contains(line, "Back-off") || !strings.Contains(line, image) {
+				continue
+			}
+			detail = formatLogLine(line)
+			break
+		}
+	}
+	if reason == "InvalidImageName" {
+		detail = reason
+	}
+	c := explainPullError(image, detail, f.hostState.registries)
+	t.causeKnown = true
+	t.reason = "image " + shortImage(image) + " cannot be pulled: " + c.text
+	t.remedy = c.remedy
+	t.details = formatLogLines(detail, "image "+image)
+}
+
+// explainExit explains the exit of a container. A container in a crash loop
+// alternates between waiting, running and terminated; the text is the same for
+// all three.
+func (t *podProblem) explainExit(named string, end *corev1.ContainerStateTerminated) {
+	t.causeKnown = true
+	message := redact.Text(strings.TrimSpace(end.Message))
+	lines := strings.Split(message, "\n")
+	last := shorten(lines[len(lines)-1], maxExcerptLength)
+	t.reason = fmt.Sprintf("%s ended with exit code %d", named, end.ExitCode)
+	container := named[strings.LastIndex(named, " ")+1:]
+	t.remedy = fmt.Sprintf("oc -n %s logs %s -c %s --previous", t.pod.Namespace, t.pod.Name, container)
+	switch {
+	case end.Reason == "OOMKilled":
+		t.reason = named + " was ended by the kernel: it took more memory than its limit"
+	case end.Signal != 0:
+		t.reason = fmt.Sprintf("%s was ended by signal %d", named, end.Signal)
+	case end.Reason == "ContainerCannotRun", end.Reason == "StartError":
+		t.reason = named + " cannot be run"
+	}
+	if c, _, known := findCause(lines, hostCauses); known {
+		t.reason += ": " + c.text
+		if serviceNetworkPattern.MatchString(message) {
+			t.reason += "; that is the cluster's service network, which the network plugin (before it: kube-proxy) " +
+				"sets up on this node"
+		}
+	} else if last != "" {
+		t.reason += ": " + last
+	}
+	if message != "" {
+		t.details = formatLogLines(lastLines(lines, 5)...)
+	}
+}
+
+// explainNotReady explains a container that runs but is not ready. It usually only
+// needs more time, unless it has crashed before.
+func (t *podProblem) explainNotReady(named, kind string, s *corev1.ContainerStatus, f facts) {
+	if before := s.LastTerminationState.Terminated; before != nil && before.ExitCode != 0 && s.RestartCount > 0 {
+		t.explainExit(named, before)
+		return
+	}
+	t.reason = named + " runs, but is not ready"
+	if kind != "container" {
+		t.reason = named + " is running"
+	}
+	// Field report: the sidecars that protect OVN's metrics wait forever for a
+	// certificate that their pod can start without.
+	if r, absent := t.missingReference(f, true); absent {
+		t.explainMissing(r)
+		t.reason, t.causeKnown = named+" runs, but is not ready; "+strings.Replace(t.reason, "needs", "can use",
+			1), false
+	}
+}

@@ -1,0 +1,59 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// cordonAnnotation marks a cordon by this agent, which the next join may
+// remove. A cordon by an administrator never has the annotation.
+const cordonAnnotation = "node.hcp-agent.io/cordoned-by-leave"
+
+func cordonedByLeave(node *corev1.Node) bool {
+	return node.Spec.Unschedulable && node.Annotations[cordonAnnotation] != ""
+}
+
+// Cordon marks this node's Node unschedulable, which the node's own credential
+// allows. A Node that is already cordoned or does not exist remains unchanged.
+func (n *Node) Cordon(ctx context.Context) error {
+	return n.Conn.Retry(ctx, n.Log, "cordoning Node "+n.Name, func(ctx context.Context) error {
+		node, err := n.Conn.Client.Nodes().Get(ctx, n.Name)
+		if apierrors.IsNotFound(err) || (err == nil && node.Spec.Unschedulable) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return n.patch(ctx, true, report.Timestamp(metav1.Now().Time))
+	})
+}
+
+func (n *Node) uncordon(ctx context.Context) error {
+	return n.Conn.Retry(ctx, n.Log, "uncordoning Node "+n.Name, func(ctx context.Context) error {
+		return n.patch(ctx, false, nil)
+	})
+}
+
+func (n *Node) patch(ctx context.Context, unschedulable bool, mark any) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"annotations": map[string]any{cordonAnnotation: mark}},
+		"spec":     map[string]any{"unschedulable": unschedulable},
+	})
+	if err != nil {
+		return fmt.Errorf("encoding patch: %w", err)
+	}
+	_, err = n.Conn.Client.Nodes().Patch(ctx, n.Name, types.MergePatchType, patch)
+	return err
+}
+
+// DeleteCommand returns the command that deletes the Node. The node's own
+// credential does not allow that.
+func DeleteCommand(name string) string { return "oc delete node " + name }

@@ -1,0 +1,152 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
+)
+
+// Evict evicts this node's pods through the eviction API, which a node may use
+// for its own pods, and waits until they are gone. Pods of DaemonSets, static
+// pods and terminated pods remain. Evict fails before the first eviction if a
+// pod has no controller that would recreate it, unless allowLoss is set. ctx limits
+// the wait for PodDisruptionBudgets.
+func (n *Node) Evict(ctx context.Context, allowLoss bool) error {
+	pods, err := n.listPods(ctx)
+	if err != nil {
+		return err
+	}
+	leaving, lost := podsToEvict(pods)
+	if len(lost) > 0 && !allowLoss {
+		return report.Fail(report.Refused, "# delete them, or make them part of a Deployment",
+			"these pods would be lost, because nothing makes them anew on another node: %s", strings.Join(lost, ", "))
+	}
+	for {
+		blocked, err := n.evictPods(ctx, leaving)
+		if err != nil {
+			return err
+		}
+		if leaving, err = n.remainingPods(ctx, leaving); err != nil || len(leaving) == 0 {
+			return err
+		}
+		text := fmt.Sprintf("%d pods to end: %s", len(leaving), strings.Join(qualifiedPodNames(leaving), ", "))
+		remedy := "oc get pods -A -o wide --field-selector spec.nodeName=" + n.Name
+		if len(blocked) > 0 {
+			text = "pods that may not leave yet: " + strings.Join(blocked, "; ")
+			remedy = "oc get poddisruptionbudgets -A"
+		}
+		n.Log.Wait(text, remedy)
+		if sleep.For(ctx, 2*time.Second) != nil {
+			return report.WaitError(ctx,
+				report.Fail(report.Failed, remedy, "this node's pods are not gone in time: %s", text))
+		}
+	}
+}
+
+// podsToEvict returns the pods to evict, and the names of those that no
+// controller would recreate.
+func podsToEvict(pods []*corev1.Pod) (leaving []*corev1.Pod, lost []string) {
+	for _, pod := range pods {
+		owner := metav1.GetControllerOf(pod)
+		_, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]
+		ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+		if mirror || ended || (owner != nil && owner.Kind == "DaemonSet") {
+			continue
+		}
+		leaving = append(leaving, pod)
+		if owner == nil {
+			lost = append(lost, pod.Namespace+"/"+pod.Name)
+		}
+	}
+	return leaving, lost
+}
+
+// evictPods requests the eviction of each pod. blocked lists the pods that may
+// not be evicted yet, with the reason.
+func (n *Node) evictPods(ctx context.Context, pods []*corev1.Pod) (blocked []string, err error) {
+	for _, pod := range pods {
+		if pod.DeletionTimestamp != nil {
+			continue
+		}
+		err := n.Conn.Retry(ctx, n.Log, "evicting pod "+pod.Namespace+"/"+pod.Name, func(ctx context.Context) error {
+			err := n.Conn.Client.Evict(ctx, &policyv1.Eviction{
+				ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
+				DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))},
+			})
+			switch {
+			case apierrors.IsTooManyRequests(err):
+				blocked = append(blocked, fmt.Sprintf("%s/%s (%s)", pod.Namespace, pod.Name, budgetMessage(err)))
+				return nil
+			// deleted, or replaced by another pod of this name
+			case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+				return nil
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return blocked, nil
+}
+
+// budgetMessage returns the PodDisruptionBudget's message. The server puts it into
+// the causes of a 429, not into its message.
+func budgetMessage(err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Details != nil {
+		for _, cause := range status.Status().Details.Causes {
+			if cause.Type == policyv1.DisruptionBudgetCause {
+				return cause.Message
+			}
+		}
+	}
+	return err.Error()
+}
+
+// remainingPods returns the current state of those pods that still exist.
+func (n *Node) remainingPods(ctx context.Context, pods []*corev1.Pod) ([]*corev1.Pod, error) {
+	all, err := n.listPods(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := map[types.UID]*corev1.Pod{}
+	for _, pod := range all {
+		now[pod.UID] = pod
+	}
+	var left []*corev1.Pod
+	for _, pod := range pods {
+		if current := now[pod.UID]; current != nil {
+			left = append(left, current)
+		}
+	}
+	return left, nil
+}
+
+// listPods lists this node's pods and retries until it succeeds or ctx ends.
+func (n *Node) listPods(ctx context.Context) (pods []*corev1.Pod, err error) {
+	err = n.Conn.Retry(ctx, n.Log, "listing the pods of this node", func(ctx context.Context) error {
+		pods, err = n.pods(ctx)
+		return err
+	})
+	return pods, err
+}
+
+func qualifiedPodNames(pods []*corev1.Pod) []string {
+	names := make([]string, 0, len(pods))
+	for _, pod := range pods {
+		names = append(names, pod.Namespace+"/"+pod.Name)
+	}
+	return names
+}

@@ -1,0 +1,61 @@
+package node
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// eventComponent is the source of the Events.
+const eventComponent = "hcp-node-agent"
+
+// RecordEvent creates an Event about this host's Node, which "oc describe node"
+// shows. A node may create Events but not read them. The cluster deletes them
+// after some hours.
+func (n *Node) RecordEvent(ctx context.Context, warning bool, reason, message string) error {
+	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
+	defer cancel()
+	now := metav1.Now()
+	event := &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: n.Name + ".", Namespace: metav1.NamespaceDefault},
+		// The UID is the name, as in kubelet's own Events: kubelet writes them before
+		// its Node exists (nodeRef in k8s.io/kubernetes/pkg/kubelet).
+		InvolvedObject:      corev1.ObjectReference{Kind: "Node", Name: n.Name, UID: types.UID(n.Name)},
+		Type:                corev1.EventTypeNormal,
+		Reason:              reason,
+		Message:             truncateRunes(message, maxEventRunes),
+		Source:              corev1.EventSource{Component: eventComponent, Host: n.Name},
+		FirstTimestamp:      now,
+		LastTimestamp:       now,
+		Count:               1,
+		ReportingController: eventComponent,
+		ReportingInstance:   n.Name,
+	}
+	if warning {
+		event.Type = corev1.EventTypeWarning
+	}
+	if _, err := n.Conn.Client.Events(event.Namespace).Create(ctx, event, metav1.CreateOptions{}); err != nil {
+		problem := kube.Explain(err, n.Conn.Server)
+		return report.Fail(report.Failed, problem.Remedy, "writing an Event about Node %s: %w", n.Name,
+			fmt.Errorf("%s", problem.Text))
+	}
+	return nil
+}
+
+// maxEventRunes is the maximum message length in runes. The API server limits it
+// in bytes, and a rune has at most four.
+const maxEventRunes = 1024 / 4
+
+func truncateRunes(text string, count int) string {
+	runes := []rune(text)
+	if len(runes) <= count {
+		return text
+	}
+	return string(runes[:count-1]) + "…"
+}

@@ -1,0 +1,106 @@
+//go:build controlplane
+
+package node
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+)
+
+// A node may create Events about itself with its own credential. "oc describe
+// node" finds them.
+func TestControlPlaneEvent(t *testing.T) {
+	node, _ := joinedNode(t, "telling")
+	kubetest.CreateNode(t, node.Conn, node.Name)
+	long := strings.Repeat("ü", 2000) // of two bytes each; the API server accepts 1024
+	for message, warning := range map[string]bool{"a taint stays": true, "no longer: a taint stays": false,
+		long: true} {
+		if err := node.RecordEvent(t.Context(), warning, "HCPNodeAgentFound", message); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := kubetest.AdminClient(t).CoreV1().Events("").List(t.Context(), metav1.ListOptions{
+		FieldSelector: "involvedObject.kind=Node,involvedObject.name=telling,involvedObject.uid=telling",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]string{}
+	for _, event := range list.Items {
+		kinds[event.Message] = event.Type + " " + event.Reason + " " + event.Source.Component
+	}
+	if len(kinds) != 3 || kinds["a taint stays"] != "Warning HCPNodeAgentFound hcp-node-agent" ||
+		kinds["no longer: a taint stays"] != "Normal HCPNodeAgentFound hcp-node-agent" {
+		t.Errorf("%q", kinds)
+	}
+}
+
+// A node detects a new CA of the cluster from a volume of its pods, without
+// additional rights.
+func TestControlPlaneMissingCAs(t *testing.T) {
+	node, _ := joinedNode(t, "trusting")
+	kubetest.CreateNode(t, node.Conn, node.Name)
+	ours, err := kube.ParseCluster(kubetest.BootstrapKubeconfig(t, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	unknown := func() []string {
+		t.Helper()
+		found, err := node.MissingCAs(t.Context(), ours)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	if found := unknown(); len(found) > 0 {
+		t.Errorf("without a pod: %q", found)
+	}
+	const namespace = "trusting"
+	if _, err := kubetest.AdminClient(t).CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	// The cluster's own controller creates it, or the test if none is running.
+	maps := kubetest.AdminClient(t).CoreV1().ConfigMaps(namespace)
+	bundle := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: rootCAConfigMap},
+		Data: map[string]string{"ca.crt": string(ours.CA)}}
+	if _, err := maps.Create(t.Context(), bundle, metav1.CreateOptions{}); err != nil &&
+		!apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	mounts := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "mounts"},
+		Spec:       corev1.PodSpec{NodeName: node.Name, Containers: []corev1.Container{{Name: "main", Image: "none"}}},
+	}
+	mounts.Spec.Volumes = []corev1.Volume{{Name: "ca",
+		VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+			Sources: []corev1.VolumeProjection{
+				{
+					ConfigMap: &corev1.ConfigMapProjection{
+						LocalObjectReference: corev1.LocalObjectReference{Name: rootCAConfigMap},
+					},
+				},
+			},
+		}}}}
+	if _, err := kubetest.AdminClient(t).CoreV1().Pods(namespace).Create(t.Context(), mounts,
+		metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if found := unknown(); len(found) > 0 {
+		t.Errorf("the authorities of now: %q", found)
+	}
+	// The node's kubeconfig contains the CA of another cluster.
+	ours.CA = certtest.NewCA(t, "of before").PEM
+	if found := unknown(); len(found) == 0 || !strings.Contains(found[0], "CN=") {
+		t.Errorf("a new authority: %q", found)
+	}
+}

@@ -1,0 +1,259 @@
+//go:build controlplane
+
+package node
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+)
+
+// createNamespace creates a namespace like those of OpenShift. Several tests can
+// create it.
+func createNamespace(t *testing.T, name string) {
+	t.Helper()
+	_, err := kubetest.AdminClient(t).CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+}
+
+// createPod creates a pod on the node, with a status as kubelet would report it.
+func createPod(t *testing.T, node, space, name string, spec corev1.PodSpec, status corev1.PodStatus) {
+	t.Helper()
+	createNamespace(t, space)
+	no := false
+	spec.NodeName, spec.AutomountServiceAccountToken = node, &no
+	if len(spec.Containers) == 0 {
+		spec.Containers = []corev1.Container{{Name: "main", Image: "quay.io/a/b:1"}}
+	}
+	pods := kubetest.AdminClient(t).CoreV1().Pods(space)
+	pod, err := pods.Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec},
+		metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	setPodStatus(t, pod, status)
+}
+
+func setPodStatus(t *testing.T, pod *corev1.Pod, status corev1.PodStatus) {
+	t.Helper()
+	pod.Status = status
+	if _, err := kubetest.AdminClient(t).CoreV1().Pods(pod.Namespace).UpdateStatus(t.Context(), pod,
+		metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func waitingStatus(reason, message string) corev1.PodStatus {
+	return corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{
+		Name: "main", Image: "quay.io/a/b:1", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
+	}}}
+}
+
+func podWithSecret(secret string) corev1.PodSpec {
+	return corev1.PodSpec{HostNetwork: true, Volumes: []corev1.Volume{{
+		Name: "v", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret}},
+	}}}
+}
+
+// findingTexts returns each finding as one string.
+func findingTexts(t *testing.T, node *Node) []string {
+	t.Helper()
+	findings, err := node.Findings(kubetest.Context(t, time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, f := range findings {
+		all = append(all, string(f.Severity)+" "+f.Text+" | "+f.Remedy)
+	}
+	return all
+}
+
+// setNodeCondition adds a condition to the status that kubelet has reported.
+func setNodeCondition(t *testing.T, node *Node, kind corev1.NodeConditionType) {
+	t.Helper()
+	now := metav1.Now()
+	patch, err := json.Marshal(map[string]any{"status": corev1.NodeStatus{Conditions: []corev1.NodeCondition{{
+		Type:               kind,
+		Status:             corev1.ConditionTrue,
+		Reason:             "KubeletHas" + string(kind),
+		Message:            "for the test",
+		LastHeartbeatTime:  now,
+		LastTransitionTime: now,
+	}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kubetest.AdminClient(t).CoreV1().Nodes().Patch(t.Context(), node.Name, types.StrategicMergePatchType,
+		patch, metav1.PatchOptions{}, "status"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestControlPlaneFindings(t *testing.T) {
+	node, _ := joinedNode(t, "findings")
+	cni := "the network plugin has not written its configuration (" + node.Host.CNIDirectory + " is empty)"
+	check := func(what string, want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(want, findingTexts(t, node)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	check("no Node", "problem kubelet has not registered Node findings yet | journalctl -u kubelet -b")
+
+	kubetest.CreateNode(t, node.Conn, node.Name)
+	reportReady(t, node, corev1.ConditionTrue, "")
+	kubetest.WaitUntil(t, "the controllers to be done with the Node",
+		func() bool { return len(findingTexts(t, node)) == 0 })
+
+	reportReady(t, node, corev1.ConditionFalse, "PLEG is not healthy: pleg has yet to be successful")
+	got := findingTexts(t, node)
+	if len(got) == 0 || got[0] != "problem kubelet gets no answers from CRI-O about its containers (PLEG is not "+
+		"healthy): CRI-O hangs, or the disk is too slow | crictl ps; journalctl -b -u crio; iostat -x 1 3" {
+		t.Errorf("PLEG: %q", got)
+	}
+
+	reportReady(t, node, corev1.ConditionUnknown, "Kubelet stopped posting node status.")
+	if got := findingTexts(t, node); !strings.HasPrefix(got[0], "problem kubelet has not reported since 20") ||
+		!strings.HasSuffix(got[0], "Z (ForTest) | journalctl -u kubelet -b") {
+		t.Errorf("unknown: %q", got)
+	}
+
+	setNodeCondition(t, node, corev1.NodePIDPressure)
+	kubetest.WaitUntil(t, "pressure and its taint", func() bool {
+		all := strings.Join(findingTexts(t, node), "\n")
+		return strings.Contains(all, "problem kubelet evicts pods because process numbers are short: ") &&
+			strings.Contains(all, "problem taint node.kubernetes.io/pid-pressure:NoSchedule since ")
+	})
+
+	reportReady(t, node, corev1.ConditionFalse, cniMessage)
+	if got := findingTexts(t, node); !strings.HasPrefix(got[0], "problem "+cni+"; no pod is assigned to this node "+
+		"yet | oc get clusteroperator network") {
+		t.Errorf("no pods: %q", got)
+	}
+	createPod(t, node.Name, "openshift-ovn-kubernetes", "findings-puller", corev1.PodSpec{HostNetwork: true},
+		waitingStatus("ErrImagePull", "reading manifest 1 in quay.io/a/b: manifest unknown"))
+	if got := findingTexts(t, node); got[0] != "problem "+cni+"; pod openshift-ovn-kubernetes/findings-puller is not "+
+		"up: image quay.io/a/b:1 cannot be pulled: quay.io does not have it | crictl pull quay.io/a/b:1" {
+		t.Errorf("pull: %q", got[0])
+	}
+}
+
+func TestControlPlaneTaints(t *testing.T) {
+	node, _ := joinedNode(t, "tainted")
+	kubetest.CreateNode(t, node.Conn, node.Name)
+	reportReady(t, node, corev1.ConditionTrue, "")
+	kubetest.WaitUntil(t, "the controllers to be done with the Node",
+		func() bool { return len(findingTexts(t, node)) == 0 })
+	patch := func(taints string) {
+		t.Helper()
+		_, err := kubetest.AdminClient(t).CoreV1().Nodes().Patch(t.Context(), node.Name, types.MergePatchType,
+			[]byte(`{"spec":{"taints":`+taints+`}}`), metav1.PatchOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The taints of a Ready node in a field report.
+	patch(
+		`[{"key":"UpdateInProgress","effect":"PreferNoSchedule"},{"key":"node.cloudprovider.kubernetes.io/uninitialized","value":"true","effect":"NoSchedule"}]`,
+	)
+	err := node.WaitSchedulable(kubetest.Context(t, 2*time.Second))
+	const want = "Node tainted takes no pods: taint node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule: " +
+		"kubelet sets it when it runs with --cloud-provider=external, " +
+		"and a cloud controller manager removes it; on platform None there is none and nobody does: the payload is " +
+		"of a NodePool or cluster of another platform"
+	if err == nil || err.Error() != want || !strings.HasSuffix(report.RemedyOf(err), "oc adm taint node tainted "+
+		"node.cloudprovider.kubernetes.io/uninitialized-") {
+		t.Errorf("Schedulable() = %v (%s)\nwant %s", err, report.RemedyOf(err), want)
+	}
+	for _, known := range knownTaints() {
+		key := strings.Replace(known.key, "*", "x", 1)
+		patch(`[{"key":"` + key + `","effect":"NoSchedule"}]`)
+		var got []string
+		// The node lifecycle controller removes its own taints if they do not apply.
+		kubetest.WaitUntil(t, "word of taint "+key, func() bool {
+			got = findingTexts(t, node)
+			return len(got) == 1 || (len(got) == 0 && strings.HasPrefix(key, "node.kubernetes.io/"))
+		})
+		if len(got) == 1 && !strings.HasPrefix(got[0], "problem taint "+key+":NoSchedule") {
+			t.Errorf("taint %s: %q", key, got)
+		}
+	}
+	patch(`[{"key":"UpdateInProgress","effect":"PreferNoSchedule"}]`)
+	if err := node.WaitSchedulable(kubetest.Context(t, time.Minute)); err != nil {
+		t.Errorf("Schedulable() = %v with a taint that only prefers other nodes", err)
+	}
+}
+
+// A join that is stuck logs the cause: these are all messages, from the start
+// to Ready.
+func TestControlPlaneStuckJoinReportsCauses(t *testing.T) {
+	node, said := joinedNode(t, "stuck")
+	node.quietPeriod = 0 // log every message immediately
+	face := &strings.Builder{}
+	node.Log = report.Log{Sink: report.Sinks{said, &report.Text{W: face}}, Step: "ready"}
+	done := make(chan error)
+	go func() { done <- node.WaitReady(kubetest.Context(t, 2*time.Minute)) }()
+	told := func(text string) {
+		t.Helper()
+		kubetest.WaitUntil(t, text, func() bool { return strings.Contains(said.Text(), text) })
+	}
+	told("kubelet has not registered Node stuck yet")
+	kubetest.CreateNode(t, node.Conn, node.Name,
+		corev1.Taint{Key: "team", Value: "blue", Effect: corev1.TaintEffectNoSchedule})
+	reportReady(t, node, corev1.ConditionFalse, cniMessage)
+	told("; no pod is assigned to this node yet")
+
+	createPod(t, node.Name, "openshift-ovn-kubernetes", "stuck-ovn", podWithSecret("stuck-metrics-cert"),
+		waitingStatus("ContainerCreating", ""))
+	createPod(t, node.Name, "openshift-multus", "stuck-multus", corev1.PodSpec{HostNetwork: true},
+		waitingStatus("ImagePullBackOff",
+			`Back-off pulling image "quay.io/a/b:1": ErrImagePull: initializing source docker://quay.io/a/b:1: `+
+				`reading `+
+				`manifest 1 in quay.io/a/b: unauthorized: access to the requested resource is not authorized`))
+	createPod(t, node.Name, "openshift-dns", "stuck-dns", corev1.PodSpec{}, waitingStatus("ContainerCreating", ""))
+	told("pod openshift-ovn-kubernetes/stuck-ovn is not up: Secret openshift-ovn-kubernetes/stuck-metrics-cert, " +
+		"which it needs, does not exist")
+
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "stuck-metrics-cert"}}
+	if _, err := kubetest.AdminClient(t).CoreV1().Secrets("openshift-ovn-kubernetes").Create(t.Context(), secret,
+		metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	told(" is empty); pod openshift-multus/stuck-multus is not up: image quay.io/a/b:1 cannot be pulled: quay.io " +
+		"refuses this node's pull secret")
+	if err := os.WriteFile(filepath.Join(node.Host.CNIDirectory, "10-ovn.conf"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	told("Node stuck is not Ready: the network plugin is not up; pod openshift-multus/stuck-multus")
+	reportReady(t, node, corev1.ConditionTrue, "")
+	if err := <-done; err != nil {
+		t.Fatalf("Ready() = %v", err)
+	}
+
+	node.Log.Step = "schedulable"
+	err := node.WaitSchedulable(kubetest.Context(t, 2*time.Second))
+	const want = "Node stuck takes no pods: taint team=blue:NoSchedule: not one that Kubernetes or OpenShift sets by " +
+		"itself; " +
+		"an administrator, an operator or the NodePool set it, and removes it (since when is not known)"
+	if err == nil || err.Error() != want ||
+		report.RemedyOf(err) != "oc adm taint node stuck team- # if nothing needs it" {
+		t.Errorf("Schedulable() = %v (%s)\nwant %s", err, report.RemedyOf(err), want)
+	}
+	t.Logf("a stuck join:\n%s", face)
+}

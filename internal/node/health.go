@@ -1,0 +1,119 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
+)
+
+// HealthURL is kubelet's health endpoint. kubelet serves it only on loopback;
+// the port is healthzPort in its configuration.
+const HealthURL = "http://127.0.0.1:10248/healthz"
+
+// WaitHealthy waits until kubelet reports that it is healthy. Meanwhile it logs the
+// state and the last error of kubelet's unit, or of a unit that it requires. It
+// fails if systemd no longer restarts the unit, or when ctx ends.
+func WaitHealthy(ctx context.Context, url string, machine Host, log report.Log) error {
+	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
+	started := time.Now()
+	last := Finding{Severity: report.SeverityProblem, Text: "kubelet does not answer at " + url,
+		Remedy: "journalctl -b -u kubelet"}
+	var asked time.Time
+	for {
+		answer := probeHealth(ctx, client, url)
+		if answer == nil {
+			return nil
+		}
+		if time.Since(started) > evidenceInterval && time.Since(asked) > evidenceInterval {
+			asked = time.Now()
+			facts := machine.gatherFacts(ctx)
+			if ctx.Err() != nil {
+				return report.WaitError(ctx, last.failure())
+			}
+			last = healthFinding(answer, facts)
+			log.Wait(last.Text, last.Remedy)
+			if hasFailed(ctx, machine) {
+				return last.failure()
+			}
+		}
+		if sleep.For(ctx, 250*time.Millisecond) != nil {
+			return report.WaitError(ctx, last.failure())
+		}
+	}
+}
+
+func probeHealth(ctx context.Context, client *http.Client, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return fmt.Errorf("asking kubelet: %w", err)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return fmt.Errorf("asking kubelet: %w", err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, 4096))
+	if err != nil {
+		return fmt.Errorf("asking kubelet: %w", err)
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("kubelet answers %d: %s", response.StatusCode, shorten(string(body), maxMessageLength))
+	}
+	return nil
+}
+
+// healthFinding returns why kubelet is not healthy.
+func healthFinding(answer error, m hostFacts) Finding {
+	if units := unitFindings(m.units); len(units) > 0 {
+		return units[0]
+	}
+	f := Finding{Severity: report.SeverityProblem, Remedy: "journalctl -b -u kubelet",
+		Details: formatLogLines(lastLines(m.recentErrors, 5)...)}
+	why, remedy := explainErrors(m.recentErrors)
+	f.Text = "kubelet runs, but is not well: " + answer.Error() + why
+	if remedy != "" {
+		f.Remedy = remedy
+	}
+	return f
+}
+
+// ExplainStartFailure returns err with the reason why a unit did not start or
+// restart, if it is known. The service manager usually reports only that the
+// job failed.
+func (m Host) ExplainStartFailure(ctx context.Context, unit string, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	var idle []unitFacts
+	// A running unit keeps running if it cannot be restarted.
+	if missing := regexp.MustCompile(`Unit (\S+) not found`).FindStringSubmatch(err.Error()); missing != nil {
+		idle = []unitFacts{{name: missing[1], requiredBy: unit, state: systemd.UnitState{Load: "not-found"}}}
+	} else {
+		idle = m.inactiveUnits(ctx)
+	}
+	for _, unit := range idle {
+		if isBlocking(unit.name, unit.state) { // skips units that were simply not started yet
+			f := unitFinding(unit)
+			return report.Fail(report.Failed, f.Remedy, "%w", report.DescribedError{Text: f.Text, Err: err})
+		}
+	}
+	return err
+}
+
+// hasFailed reports whether systemd no longer restarts kubelet. With
+// Restart=always this happens only if kubelet exits faster than the start limit
+// allows.
+func hasFailed(ctx context.Context, machine Host) bool {
+	if machine.Systemd == nil {
+		return false
+	}
+	state, err := machine.Systemd.UnitState(ctx, kubeletUnit)
+	return err == nil && state.Active == "failed"
+}

@@ -1,0 +1,72 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
+)
+
+func TestWaitHealthyRetries(t *testing.T) {
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) < 3 {
+			http.Error(w, "[-]syncloop failed", http.StatusInternalServerError)
+		}
+	}))
+	defer server.Close()
+	if err := WaitHealthy(t.Context(), server.URL, Host{}, (&reporttest.Recorder{}).Log()); err != nil ||
+		asked.Load() != 3 {
+		t.Errorf("Health() = %v after %d requests, want none after 3", err, asked.Load())
+	}
+}
+
+func TestWaitHealthyEndsAtDeadline(t *testing.T) {
+	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	if err := WaitHealthy(ctx, "http://127.0.0.1:1/healthz", Host{}, (&reporttest.Recorder{}).Log()); err == nil ||
+		!strings.Contains(err.Error(), "does not answer") {
+		t.Errorf("Health() = %v", err)
+	}
+}
+
+func TestHealthFinding(t *testing.T) {
+	answer := errors.New("kubelet answers 500: [-]syncloop failed")
+	if got := healthFinding(answer,
+		hostFacts{recentErrors: []string{`"e"`}}); got.Text != "kubelet runs, but is not well: kubelet answers 500: "+
+		"[-]syncloop failed; its last error: e" {
+		t.Errorf("a running kubelet: %q", got.Text)
+	}
+	idle := []unitFacts{{name: "crio.service", requiredBy: kubeletUnit,
+		state: systemd.UnitState{Load: "not-found", Active: "inactive"}}, {name: kubeletUnit}}
+	if got := healthFinding(answer, hostFacts{units: idle}); got.Text != "crio.service, which kubelet.service needs, "+
+		"does not exist on this host (Unit crio.service not found)" {
+		t.Errorf("a missing CRI-O: %q", got.Text)
+	}
+}
+
+func TestExplainStartFailure(t *testing.T) {
+	said := errors.New("restarting crio.service: Unit openvswitch.service not found")
+	err := Host{}.ExplainStartFailure(t.Context(), "crio.service", said)
+	const want = "openvswitch.service, which crio.service needs, does not exist on this host (Unit " +
+		"openvswitch.service not found)"
+	if err == nil || err.Error() != want || !errors.Is(err, said) ||
+		!strings.HasPrefix(report.RemedyOf(err), "dnf install openvswitch") {
+		t.Errorf("WhyNotStarted() = %v (%s)", err, report.RemedyOf(err))
+	}
+	other := errors.New("the bus is gone")
+	if err := (Host{}).ExplainStartFailure(t.Context(), "crio.service", other); err != other { //nolint:errorlint // must be the same value
+		t.Errorf("WhyNotStarted() = %v", err)
+	}
+	if err := (Host{}).ExplainStartFailure(t.Context(), "crio.service", nil); err != nil {
+		t.Errorf("WhyNotStarted() = %v without an error", err)
+	}
+}

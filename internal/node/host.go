@@ -1,0 +1,165 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+)
+
+// PullSecretPath is where a payload stores the node's pull secret.
+const PullSecretPath = "/var/lib/kubelet/config.json" //nolint:gosec // a path, no secret
+
+// kubeletUnit is the name of kubelet's systemd unit.
+const kubeletUnit = "kubelet.service"
+
+// Host is the host as a source of facts for diagnosis. Empty fields are
+// skipped.
+type Host struct {
+	Systemd      *systemd.Manager // nil if systemd is not running
+	CNIDirectory string           // directory of CRI-O's network configurations, /etc/kubernetes/cni/net.d
+	RuntimeUnit  string           // crio.service
+	Socket       string           // CRI-O's socket, cri.Socket
+	PullSecret   string           // PullSecretPath
+	Disks        []string         // paths on the file systems that kubelet and CRI-O fill
+}
+
+// JoinedHost returns the settings for a joined host.
+func JoinedHost(manager *systemd.Manager, cniDirectory string) Host {
+	return Host{
+		Systemd:      manager,
+		CNIDirectory: cniDirectory,
+		RuntimeUnit:  "crio.service",
+		Socket:       cri.Socket,
+		PullSecret:   PullSecretPath,
+		Disks:        []string{"/var/lib/kubelet", "/var/lib/containers"},
+	}
+}
+
+func (m Host) gatherFacts(ctx context.Context) hostFacts {
+	f := hostFacts{
+		units:          m.inactiveUnits(ctx),
+		cniDir:         m.CNIDirectory,
+		networkConfigs: m.networkConfigs(),
+		registries:     m.pullSecretRegistries(),
+		kubeletErrors:  lastErrors(ctx, kubeletUnit, 60, "--since=-6min"),
+		recentErrors:   lastErrors(ctx, kubeletUnit, 20, "--since=-1min"),
+	}
+	if len(f.units) == 0 {
+		f.runtimeErr = m.checkRuntime(ctx)
+	}
+	for _, path := range m.Disks {
+		if usage, err := hostinfo.FileSystemUsage(path); err == nil { // skips paths that do not exist yet
+			f.disks = append(f.disks, usage)
+		}
+	}
+	f.memory.available, f.memory.total = hostinfo.MemoryAvailable()
+	f.tasks.running, f.tasks.limit = hostinfo.Tasks()
+	return f
+}
+
+// inactiveUnits returns kubelet's unit and the units that it requires, as far as they
+// are inactive. A required unit precedes the units that require it, because it
+// is the more direct cause.
+func (m Host) inactiveUnits(ctx context.Context) []unitFacts {
+	if m.Systemd == nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	units := m.inactiveUnitsBelow(ctx, m.RuntimeUnit, kubeletUnit, seen)
+	return append(units, m.inactiveUnitsBelow(ctx, kubeletUnit, "", seen)...)
+}
+
+func (m Host) inactiveUnitsBelow(ctx context.Context, name, needed string, seen map[string]bool) []unitFacts {
+	if name == "" || seen[name] {
+		return nil
+	}
+	seen[name] = true
+	state, err := m.Systemd.UnitState(ctx, name)
+	if err != nil || state.Active == "active" {
+		return nil // an error of systemd is not evidence about the unit
+	}
+	var units []unitFacts
+	required, _ := m.Systemd.Requires(ctx, name) // ignored for the same reason
+	for _, unit := range required {
+		units = append(units, m.inactiveUnitsBelow(ctx, unit, name, seen)...)
+	}
+	if name != kubeletUnit && name != m.RuntimeUnit && !isBlocking(name, state) {
+		return units
+	}
+	return append(units, unitFacts{
+		name:       name,
+		requiredBy: needed,
+		state:      state,
+		errors:     lastErrors(ctx, name, 4),
+	})
+}
+
+// isBlocking reports whether an inactive required unit can be the cause. A oneshot
+// unit that has exited successfully is inactive but not a problem.
+func isBlocking(name string, state systemd.UnitState) bool {
+	switch {
+	case state.Load != "" && state.Load != "loaded":
+		return true
+	case strings.HasSuffix(name, ".target"), strings.HasSuffix(name, ".slice"):
+		return false // they only reflect other units
+	}
+	return state.Active == "failed" || state.Active == "activating"
+}
+
+// checkRuntime returns an error if CRI-O does not respond.
+func (m Host) checkRuntime(ctx context.Context) error {
+	if m.Socket == "" {
+		return nil
+	}
+	bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	err := cri.Check(bounded, m.Socket)
+	if ctx.Err() != nil {
+		return nil // the caller's deadline passed, which is no evidence about CRI-O
+	}
+	return err
+}
+
+// networkConfigs returns the network configurations, by the file name extensions of
+// CNI.
+func (m Host) networkConfigs() []string {
+	entries, _ := os.ReadDir(m.CNIDirectory) // a missing directory contains no configurations
+	var names []string
+	for _, entry := range entries {
+		for _, suffix := range []string{".conf", ".conflist", ".json"} {
+			if strings.HasSuffix(entry.Name(), suffix) {
+				names = append(names, entry.Name())
+			}
+		}
+	}
+	return names
+}
+
+// pullSecretRegistries returns the registries in the node's pull secret, some with a path. The
+// credentials are not kept.
+func (m Host) pullSecretRegistries() []string {
+	if m.PullSecret == "" {
+		return nil
+	}
+	content, err := os.ReadFile(m.PullSecret)
+	if err != nil {
+		return nil
+	}
+	var secret struct {
+		Auths map[string]struct{} `json:"auths"`
+	}
+	if json.Unmarshal(content, &secret) != nil {
+		return nil
+	}
+	names := make([]string, 0, len(secret.Auths))
+	for name := range secret.Auths {
+		names = append(names, name)
+	}
+	return names
+}

@@ -1,0 +1,56 @@
+package node
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// hostPodFindings returns findings about the pods that the host itself needs, for a
+// Node that is Ready and schedulable. Without these pods the node may have no
+// connection to webhooks, DNS or storage.
+func (n *Node) hostPodFindings(ctx context.Context, node *corev1.Node) []Finding {
+	f := facts{name: n.Name, bootID: n.BootID, node: node}
+	f.pods, f.podsErr = n.podsAtVersion(ctx, "0")
+	if ctx.Err() != nil {
+		return nil
+	}
+	f.pods = slices.DeleteFunc(f.pods, func(pod *corev1.Pod) bool { return !isHostPod(pod) })
+	if len(failingPodFindings(f)) > 0 { // the host is searched for the cause only in this case
+		f.hostState, f.missing = n.Host.gatherFacts(ctx), n.missingReferences(ctx, f.pods)
+	}
+	findings := failingPodFindings(f)
+	return append(findings, n.unknownPodsFindings(f)...)
+}
+
+// failingPodFindings returns a warning for each pod whose failure has a known cause. Others
+// may be starting.
+func failingPodFindings(f facts) []Finding {
+	var findings []Finding
+	for _, trouble := range podProblems(f) {
+		if trouble.causeKnown {
+			findings = append(findings, trouble.finding(report.SeverityWarning))
+		}
+	}
+	return findings
+}
+
+// isHostPod reports whether a pod belongs to the host and not to a user of
+// the cluster: static pods, and the DaemonSets of Kubernetes, OpenShift and the
+// network plugin.
+func isHostPod(pod *corev1.Pod) bool {
+	if _, isStatic := pod.Annotations[corev1.MirrorPodAnnotationKey]; isStatic {
+		return true
+	}
+	owner := metav1.GetControllerOf(pod)
+	if owner == nil || owner.Kind != "DaemonSet" {
+		return false
+	}
+	return pod.Namespace == metav1.NamespaceSystem || strings.HasPrefix(pod.Namespace, "openshift-") ||
+		isNetworkPlugin(pod)
+}

@@ -1,0 +1,85 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+)
+
+// JournalError is an error that a unit logged to the journal.
+type JournalError struct {
+	Time time.Time `json:"time"`
+	Text string    `json:"text"`
+}
+
+// LastError returns the last error among a unit's last 500 journal lines since
+// boot, or nil if there is none. Without root access the journal may be
+// incomplete.
+func LastError(ctx context.Context, unit string) (*JournalError, error) {
+	text, err := command.Run(ctx, "journalctl", "--unit="+unit, "--boot", "--lines=500", "--output=json",
+		"--output-fields=MESSAGE", "--no-pager", "--quiet")
+	if err != nil {
+		return nil, err
+	}
+	return parseLastError(text), nil
+}
+
+func parseLastError(journal string) *JournalError {
+	for _, line := range slices.Backward(strings.Split(journal, "\n")) {
+		var entry struct {
+			Message string `json:"MESSAGE"`
+			Micros  string `json:"__REALTIME_TIMESTAMP"`
+		}
+		if json.Unmarshal([]byte(line), &entry) != nil {
+			continue // the message is not text
+		}
+		messages := errorLines(entry.Message, 1)
+		micros, err := strconv.ParseInt(entry.Micros, 10, 64)
+		if len(messages) == 0 || err != nil {
+			continue
+		}
+		return &JournalError{Time: time.UnixMicro(micros).UTC(), Text: messages[0]}
+	}
+	return nil
+}
+
+// lastErrors returns a unit's last errors since boot, the newest last.
+func lastErrors(ctx context.Context, unit string, count int, more ...string) []string {
+	arguments := append([]string{"--unit=" + unit, "--boot", "--lines=400", "--output=cat", "--no-pager", "--quiet"},
+		more...)
+	text, err := command.Run(ctx, "journalctl", arguments...)
+	if err != nil {
+		return nil // no journal, no errors
+	}
+	return errorLines(text, count)
+}
+
+// errorLines returns the last distinct errors: lines of klog (E or F and the
+// date), of logrus, and of systemd about the process.
+func errorLines(text string, count int) []string {
+	klog := regexp.MustCompile(`^[EF]\d{4} [\d:.]+ +\d+ [^]]+\] `)
+	other := regexp.MustCompile(`level=(error|fatal)|^Error: |Main process exited|Failed to schedule restart ` +
+		`job|^panic: `)
+	var found []string
+	for _, line := range slices.Backward(strings.Split(text, "\n")) {
+		line = strings.TrimSpace(line)
+		prefix := klog.FindString(line)
+		if prefix == "" && !other.MatchString(line) {
+			continue
+		}
+		if line = strings.TrimPrefix(line, prefix); !slices.Contains(found, line) {
+			found = append(found, line)
+		}
+		if len(found) == count {
+			break
+		}
+	}
+	slices.Reverse(found)
+	return found
+}

@@ -1,0 +1,102 @@
+package node
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// isNetworkMissing reports whether the Node is not Ready because it has no pod
+// network.
+func isNetworkMissing(node *corev1.Node) bool {
+	ready := kube.NodeCondition(node, corev1.NodeReady)
+	return ready != nil && ready.Status == corev1.ConditionFalse &&
+		(strings.Contains(ready.Message, "NetworkPluginNotReady") ||
+			strings.Contains(ready.Message, "NetworkReady=false"))
+}
+
+// networkFindings explains a missing pod network, the most common reason for a Node
+// that is not Ready: the network plugin's pods start last and write its
+// configuration. namedPod is the pod that the findings name first.
+func (f facts) networkFindings(troubles []*podProblem) (all []Finding, namedPod *podProblem) {
+	finding := Finding{
+		Severity: report.SeverityProblem,
+		About:    "the network plugin",
+		Text:     "the network plugin is not up",
+		Remedy:   "oc get pods -A -o wide --field-selector spec.nodeName=" + f.name,
+		Details:  formatLogLines(kube.NodeCondition(f.node, corev1.NodeReady).Message),
+	}
+	if len(f.hostState.networkConfigs) == 0 {
+		finding.Text = "the network plugin has not written its configuration (" + f.hostState.cniDir + " is empty)"
+	}
+	// Pods that wait for the pod network are not its cause.
+	causes := slices.DeleteFunc(slices.Clone(troubles),
+		func(t *podProblem) bool { return !t.causeKnown && !t.pod.Spec.HostNetwork })
+	switch {
+	case f.podsErr != nil:
+		return []Finding{finding}, nil
+	case len(f.pods) == 0:
+		finding.Text += "; no pod is assigned to this node yet"
+		finding.Remedy = "oc get clusteroperator network; oc get daemonsets -A"
+		return []Finding{finding}, nil
+	case len(causes) == 0 && !slices.ContainsFunc(f.pods, isNetworkPlugin):
+		finding.Text += "; no pod of a network plugin is assigned to this node, only " +
+			joinFirst(sortedPodNames(f.pods), 3)
+		finding.Remedy = "oc get clusteroperator network; oc -n openshift-ovn-kubernetes get daemonsets"
+		return []Finding{finding}, nil
+	case f.isSubnetMissing():
+		return append([]Finding{subnetFinding(f.name)}, finding), nil
+	case len(causes) == 0:
+		return []Finding{finding}, nil
+	}
+	namedPod = causes[0]
+	finding.Text += "; pod " + namedPod.podName() + " is not up: " + namedPod.reason
+	finding.Remedy, finding.Details, finding.temporary = namedPod.command(), append(finding.Details,
+		namedPod.details...), !namedPod.causeKnown
+	return []Finding{finding}, namedPod
+}
+
+func sortedPodNames(pods []*corev1.Pod) []string {
+	names := make([]string, 0, len(pods))
+	for _, pod := range pods {
+		names = append(names, pod.Namespace+"/"+pod.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// isSubnetMissing reports whether OVN-Kubernetes runs on this node and waits for
+// its control plane, which assigns a pod subnet to every node.
+func (f facts) isSubnetMissing() bool {
+	if f.node.Annotations["k8s.ovn.org/node-subnets"] != "" {
+		return false
+	}
+	return slices.ContainsFunc(f.pods, func(pod *corev1.Pod) bool {
+		return pod.Namespace == "openshift-ovn-kubernetes" &&
+			slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
+				// The container names since 4.14 and before.
+				started := s.State.Running != nil || s.LastTerminationState.Terminated != nil
+				return (s.Name == "ovnkube-controller" || s.Name == "ovnkube-node") && started && !s.Ready
+			})
+	})
+}
+
+// subnetFinding returns the finding for a missing pod subnet. Field report: a
+// missing certificate on the management cluster kept OVN's control plane from
+// starting; on the node only the missing subnet was visible.
+func subnetFinding(node string) Finding {
+	return Finding{
+		Severity: report.SeverityProblem,
+		About:    "no range of pod addresses",
+		Text: "OVN-Kubernetes has not given Node " + node + " a range of pod addresses (annotation " +
+			"k8s.ovn.org/node-subnets): its control plane does not run; " +
+			"for a hosted cluster that is on the management cluster, and needs Secret ovn-control-plane-metrics-cert " +
+			"there",
+		Remedy: "# on the management cluster:\noc -n HCP_NAMESPACE get pods -l app=ovnkube-control-plane\n" +
+			"oc -n HCP_NAMESPACE get secret ovn-control-plane-metrics-cert",
+	}
+}

@@ -1,0 +1,176 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Node is this host's Node, accessed with the node's own credential.
+type Node struct {
+	Name   string
+	BootID string // of this host; "" if the Node's status may be of any boot
+	// Registered means that the Node existed before. If it no longer exists, it
+	// was deleted.
+	Registered bool
+	Host       Host
+	Log        report.Log
+	Conn       *kube.Conn
+
+	quietPeriod     time.Duration
+	knownReferences map[reference]bool // objects known to exist, which are not requested again
+}
+
+// OpenNode returns a Node that uses kubelet's kubeconfig. It sends no request.
+func OpenNode(kubeconfig, name string, proxy kube.Proxy, log report.Log) (*Node, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, report.Fail(report.Failed, "hcp-node-agent join", "reading kubelet's kubeconfig: %w", err)
+	}
+	connection, err := kube.Connect(config, proxy)
+	if err != nil {
+		return nil, err
+	}
+	return &Node{
+		Name:        name,
+		Log:         log,
+		Conn:        connection,
+		quietPeriod: defaultQuietPeriod,
+	}, nil
+}
+
+// evidenceInterval is the minimum interval between two searches for causes on the
+// host and in its pods.
+const evidenceInterval = 3 * time.Second
+
+// neverSeenFinding returns the finding for a wait that ends before the Node was first
+// received.
+func (n *Node) neverSeenFinding() Finding {
+	return Finding{Severity: report.SeverityProblem, Text: "Node " + n.Name + " was never seen",
+		Remedy: "systemctl status kubelet"}
+}
+
+// Findings returns all problems of this host as a node, the most direct cause
+// first. It is empty when the Node is Ready and schedulable, and the pods that
+// the host itself needs are running. An API server that does not respond is a
+// finding too. The error is that of ctx.
+func (n *Node) Findings(ctx context.Context) ([]Finding, error) {
+	bounded, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
+	defer cancel()
+	node, err := n.Conn.Client.Nodes().Get(bounded, n.Name)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case apierrors.IsNotFound(err):
+		node = nil
+	case err != nil:
+		problem := kube.Explain(err, n.Conn.Server)
+		m := n.Host.gatherFacts(ctx)
+		return append(slices.Concat(unitFindings(m.units), runtimeFinding(m)), Finding{
+			Severity:   report.SeverityProblem,
+			Text:       "the cluster does not tell about Node " + n.Name + ": " + problem.Text,
+			Remedy:     problem.Remedy,
+			About:      "the API server",
+			Incomplete: true,
+		}), nil
+	}
+	if node != nil && len(diagnose(facts{node: node, bootID: n.BootID})) == 0 {
+		return n.hostPodFindings(ctx, node), nil
+	}
+	known := n.gatherFacts(ctx, node)
+	return append(diagnose(known), n.unknownPodsFindings(known)...), nil
+}
+
+// unknownPodsFindings returns a finding if the node's pods could not be listed, because
+// one of them can be the cause of the other findings.
+func (n *Node) unknownPodsFindings(known facts) []Finding {
+	if known.podsErr == nil {
+		return nil
+	}
+	problem := kube.Explain(known.podsErr, n.Conn.Server)
+	return []Finding{{
+		Severity:   report.SeverityWarning,
+		Text:       "which pods of this node are not up is not known: " + problem.Text,
+		Remedy:     problem.Remedy,
+		About:      "the pods of this node",
+		Incomplete: true,
+	}}
+}
+
+// WaitReady waits until the Node is Ready, and logs meanwhile why it is not.
+func (n *Node) WaitReady(ctx context.Context) error {
+	tell := n.newProgressReporter(n.neverSeenFinding())
+	var looked time.Time
+	var known facts
+	err := kube.Follow(ctx, n.Conn, n.Log, n.source(), evidenceInterval,
+		func(found map[string]*corev1.Node) (bool, error) {
+			node := found[n.Name]
+			if node != nil && kube.IsReady(node) && n.isCurrentBoot(node) {
+				return true, nil
+			}
+			if time.Since(looked) >= evidenceInterval {
+				known, looked = n.gatherFacts(ctx, node), time.Now()
+			}
+			if ctx.Err() != nil {
+				return false, ctx.Err()
+			}
+			known.node = node
+			prefix := "Node " + n.Name + " is not Ready"
+			if node == nil {
+				prefix = "kubelet has not registered Node " + n.Name
+			}
+			tell.update(prefix, diagnose(known), false)
+			return false, nil
+		})
+	return tell.waitError(ctx, err)
+}
+
+// source selects this host's Node by name.
+func (n *Node) source() kube.Source[*corev1.Node] {
+	return n.Conn.Client.Nodes().Source("watching Node "+n.Name, "metadata.name="+n.Name)
+}
+
+func (n *Node) isCurrentBoot(node *corev1.Node) bool {
+	return facts{node: node, bootID: n.BootID}.isCurrentBoot()
+}
+
+// pods lists this node's pods.
+func (n *Node) pods(ctx context.Context) ([]*corev1.Pod, error) { return n.podsAtVersion(ctx, "") }
+
+// podsAtVersion lists this node's pods at a resource version. "0" reads them from the
+// API server's cache, which can be some seconds old and does not load etcd.
+func (n *Node) podsAtVersion(ctx context.Context, version string) ([]*corev1.Pod, error) {
+	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
+	defer cancel()
+	pods := n.Conn.Client.Pods("")
+	list, err := pods.List(ctx, metav1.ListOptions{
+		FieldSelector: "spec.nodeName=" + n.Name, ResourceVersion: version,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing the pods of this node: %w", err)
+	}
+	return pods.Items(list), nil
+}
+
+// Exists reports whether the Node exists in the cluster.
+func (n *Node) Exists(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
+	defer cancel()
+	_, err := n.Conn.Client.Nodes().Get(ctx, n.Name)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("getting Node %s: %w", n.Name, err)
+	}
+	return true, nil
+}

@@ -1,0 +1,206 @@
+//go:build controlplane
+
+package node
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
+)
+
+func TestMain(m *testing.M) { os.Exit(kubetest.Run(m)) }
+
+// joinedNode returns a node that has the node's credential.
+func joinedNode(t *testing.T, name string) (*Node, *reporttest.Recorder) {
+	t.Helper()
+	said := &reporttest.Recorder{}
+	node, err := OpenNode(kubetest.NodeKubeconfig(t, name), name, kubetest.NoProxy, said.Log())
+	if err != nil {
+		t.Fatal(err)
+	}
+	node.BootID, node.Host.CNIDirectory = "this-boot", t.TempDir()
+	return node, said
+}
+
+// reportReady patches the Node's status as kubelet does.
+func reportReady(t *testing.T, node *Node, status corev1.ConditionStatus, message string) {
+	t.Helper()
+	now := metav1.Now()
+	patch, err := json.Marshal(map[string]any{"status": corev1.NodeStatus{
+		NodeInfo: corev1.NodeSystemInfo{BootID: "this-boot"},
+		Conditions: []corev1.NodeCondition{{
+			Type:               corev1.NodeReady,
+			Status:             status,
+			Reason:             "ForTest",
+			Message:            message,
+			LastHeartbeatTime:  now,
+			LastTransitionTime: now,
+		}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubetest.PatchNodeStatus(t, node.Conn, node.Name, patch)
+}
+
+func TestControlPlaneWaitReadyAndSchedulable(t *testing.T) {
+	node, said := joinedNode(t, "ready")
+	done := make(chan error)
+	go func() { done <- node.WaitReady(kubetest.Context(t, time.Minute)) }()
+	kubetest.WaitUntil(t, "word of the missing Node",
+		func() bool { return strings.Contains(said.Text(), "has not registered Node ready yet") })
+	kubetest.CreateNode(t, node.Conn, node.Name,
+		corev1.Taint{Key: "team", Value: "blue", Effect: corev1.TaintEffectNoSchedule})
+	reportReady(t, node, corev1.ConditionFalse, cniMessage)
+	kubetest.WaitUntil(t, "word of the network", func() bool {
+		return strings.Contains(said.Text(), "the network plugin has not written its configuration")
+	})
+	reportReady(t, node, corev1.ConditionTrue, "")
+	if err := <-done; err != nil {
+		t.Fatalf("Ready() = %v", err)
+	}
+
+	err := node.WaitSchedulable(kubetest.Context(t, 3*time.Second))
+	if report.CodeOf(err) != report.Failed || !strings.Contains(err.Error(), "taint team=blue:NoSchedule") ||
+		!strings.Contains(report.RemedyOf(err), "oc adm taint node ready team-") {
+		t.Errorf("Schedulable() = %v (%s)", err, report.RemedyOf(err))
+	}
+	go func() { done <- node.WaitSchedulable(kubetest.Context(t, time.Minute)) }()
+	_, err = kubetest.AdminClient(t).CoreV1().Nodes().Patch(t.Context(), node.Name, types.JSONPatchType,
+		[]byte(`[{"op":"remove","path":"/spec/taints"}]`), metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("Schedulable() = %v", err)
+	}
+}
+
+func TestControlPlaneReadyRequiresCurrentBoot(t *testing.T) {
+	node, _ := joinedNode(t, "old-boot")
+	kubetest.CreateNode(t, node.Conn, node.Name)
+	reportReady(t, node, corev1.ConditionTrue, "")
+	node.BootID = "a-later-boot"
+	if err := node.WaitReady(kubetest.Context(t, 2*time.Second)); err == nil ||
+		!strings.Contains(err.Error(), "another boot (this-boot, this one is a-later-boot)") {
+		t.Errorf("Ready() = %v for a Node that an earlier boot left Ready", err)
+	}
+}
+
+func TestControlPlaneCordonAndEvict(t *testing.T) {
+	node, said := joinedNode(t, "leaving")
+	kubetest.CreateNode(t, node.Conn, node.Name)
+	reportReady(t, node, corev1.ConditionTrue, "")
+	if err := node.Cordon(kubetest.Context(t, time.Minute)); err != nil {
+		t.Fatalf("Cordon() = %v", err)
+	}
+	current, err := kubetest.AdminClient(t).CoreV1().Nodes().Get(t.Context(), node.Name, metav1.GetOptions{})
+	if err != nil || !current.Spec.Unschedulable {
+		t.Fatalf("the Node is not cordoned: %v", err)
+	}
+
+	guarded := createReadyPod(t, node.Name, "guarded")
+	budget := &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: "keep-one", Namespace: "default"},
+		Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &intstr.IntOrString{IntVal: 1},
+			Selector: &metav1.LabelSelector{MatchLabels: guarded.Labels}},
+	}
+	if _, err := kubetest.AdminClient(t).PolicyV1().PodDisruptionBudgets("default").Create(t.Context(), budget,
+		metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	kubetest.WaitUntil(t, "the budget to count", func() bool {
+		b, err := kubetest.AdminClient(t).PolicyV1().PodDisruptionBudgets("default").Get(t.Context(), "keep-one",
+			metav1.GetOptions{})
+		return err == nil && b.Status.ObservedGeneration == b.Generation && b.Status.DesiredHealthy == 1
+	})
+
+	if err := node.Evict(kubetest.Context(t, time.Minute), false); report.CodeOf(err) != report.Refused ||
+		!strings.Contains(err.Error(), "default/guarded") {
+		t.Errorf("Evict() = %v, want a refusal to lose a pod", err)
+	}
+	err = node.Evict(kubetest.Context(t, 4*time.Second), true)
+	if report.CodeOf(err) != report.Failed || !strings.Contains(err.Error(), "default/guarded") ||
+		!strings.Contains(err.Error(), "keep-one") {
+		t.Errorf("Evict() = %v, want the PodDisruptionBudget named", err)
+	}
+	if err := kubetest.AdminClient(t).PolicyV1().PodDisruptionBudgets("default").Delete(t.Context(), "keep-one",
+		metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	go func() { done <- node.Evict(kubetest.Context(t, time.Minute), true) }()
+	kubetest.WaitUntil(t, "the eviction", func() bool {
+		p, err := kubetest.AdminClient(t).CoreV1().Pods("default").Get(t.Context(), "guarded", metav1.GetOptions{})
+		return err == nil && p.DeletionTimestamp != nil
+	})
+	var at int64 // there is no kubelet to end the pod
+	if err := kubetest.AdminClient(t).CoreV1().Pods("default").Delete(t.Context(), "guarded",
+		metav1.DeleteOptions{GracePeriodSeconds: &at}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("Evict() = %v", err)
+	}
+
+	// The next join removes the agent's own cordon.
+	if err := node.WaitSchedulable(kubetest.Context(t, time.Minute)); err != nil ||
+		!strings.Contains(said.Text(), "the cordon is lifted") {
+		t.Errorf("Schedulable() after leave = %v", err)
+	}
+	unschedulable := []byte(`{"spec":{"unschedulable":true}}`)
+	if _, err := kubetest.AdminClient(t).CoreV1().Nodes().Patch(t.Context(), node.Name, types.MergePatchType,
+		unschedulable, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := node.WaitSchedulable(kubetest.Context(t, 2*time.Second)); !strings.Contains(report.RemedyOf(err),
+		"oc adm uncordon leaving") {
+		t.Errorf("Schedulable() = %v (%s), want an administrator's cordon left alone", err, report.RemedyOf(err))
+	}
+}
+
+// createReadyPod creates a ready pod that is bound to the node.
+func createReadyPod(t *testing.T, node, name string) *corev1.Pod {
+	t.Helper()
+	pods := kubetest.AdminClient(t).CoreV1().Pods("default")
+	p, err := pods.Create(t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": name}},
+		Spec:       corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "main", Image: "none"}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Status.Phase = corev1.PodRunning
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	if p, err = pods.UpdateStatus(t.Context(), p, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestControlPlaneNodeJSON(t *testing.T) {
+	node, _ := joinedNode(t, "documented")
+	if _, err := node.JSON(kubetest.Context(t, time.Minute)); err == nil {
+		t.Error("there is no Node yet")
+	}
+	kubetest.CreateNode(t, node.Conn, node.Name)
+	content, err := node.JSON(kubetest.Context(t, time.Minute))
+	var found corev1.Node
+	if err != nil || json.Unmarshal(content, &found) != nil || found.Name != "documented" ||
+		strings.Contains(string(content), "managedFields") {
+		t.Errorf("%s, %v", content, err)
+	}
+}

@@ -1,0 +1,36 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+)
+
+// An API server that does not respond is a finding like the others.
+func TestFindingsWithoutAPIServer(t *testing.T) {
+	connection, err := kube.Connect(&rest.Config{Host: "https://127.0.0.1:1"}, func(*http.Request) (*url.URL, error) { return nil, nil }) //nolint:nilnil // no proxy
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := &Node{Name: "worker-1", Conn: connection}
+	got, err := node.Findings(t.Context())
+	const want = "the cluster does not tell about Node worker-1: nothing listens at https://127.0.0.1:1 (connection " +
+		"refused)"
+	if err != nil || len(got) != 1 || got[0].Text != want || got[0].Remedy != "curl -kv https://127.0.0.1:1/version" {
+		t.Errorf("Findings() = %+v, %v", got, err)
+	}
+	if !got[0].Incomplete {
+		t.Error("what was found before is taken for gone")
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := node.Findings(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("Findings() = %v after the end", err)
+	}
+}

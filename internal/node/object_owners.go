@@ -1,0 +1,120 @@
+package node
+
+import (
+	"fmt"
+	"strings"
+)
+
+// objectOwner describes the owner of an object and how to check that owner.
+// $NAMESPACE and $NAME stand for the object's.
+type objectOwner struct {
+	kind, namespace, name string // an empty namespace or name matches any
+	description, remedy   string
+}
+
+// objectOwners returns the owners of objects for which nodes have waited: from
+// openshift/origin's table of certificates (tls/ownership),
+// cluster-network-operator's bindata, and HyperShift's manifests.
+func objectOwners() []objectOwner {
+	serviceCA := func(namespace, name, service string) objectOwner {
+		return objectOwner{
+			kind:      "Secret",
+			namespace: namespace,
+			name:      name,
+			description: "the service-ca operator makes it for Service " + service +
+				"; its pods run on the cluster's nodes, so one node has to be Ready",
+			remedy: "oc -n openshift-service-ca-operator get pods; oc -n openshift-service-ca get pods; oc -n " +
+				namespace + " describe service " + service,
+		}
+	}
+	return []objectOwner{
+		// Field report: a node stayed NotReady until its metrics certificates
+		// existed.
+		serviceCA("openshift-ovn-kubernetes", "ovn-node-metrics-cert", "ovn-kubernetes-node"),
+		{
+			kind:      "Secret",
+			namespace: "openshift-ovn-kubernetes",
+			name:      "ovn-control-plane-metrics-cert",
+			description: "the service-ca operator makes it for Service ovn-kubernetes-control-plane; for a hosted " +
+				"cluster the control plane operator does, in the hosted control plane's namespace of the management " +
+				"cluster",
+			remedy: "oc -n HCP_NAMESPACE get secret ovn-control-plane-metrics-cert # on the management cluster",
+		},
+		serviceCA("openshift-multus", "metrics-daemon-secret", "network-metrics-service"),
+		serviceCA("openshift-dns", "dns-default-metrics-tls", "dns-default"),
+		serviceCA("openshift-monitoring", "node-exporter-tls", "node-exporter"),
+		serviceCA("openshift-image-registry", "image-registry-tls", "image-registry"),
+		serviceCA("openshift-ingress", "router-metrics-certs-default", "router-internal-default"),
+		serviceCA("openshift-machine-config-operator", "proxy-tls", "machine-config-daemon"),
+		{
+			kind:        "Secret",
+			namespace:   "openshift-ovn-kubernetes",
+			name:        "ovn-cert",
+			description: "the network operator makes it",
+			remedy:      "oc get clusteroperator network; oc -n openshift-network-operator get pods",
+		},
+		{
+			kind:        "Secret",
+			namespace:   "openshift-ingress",
+			name:        "router-certs-default",
+			description: "the ingress operator makes it",
+			remedy:      "oc get clusteroperator ingress",
+		},
+		{
+			kind:        "Secret",
+			namespace:   "kube-system",
+			name:        "konnectivity-agent",
+			description: "HyperShift's hosted-cluster-config-operator copies it from the management cluster",
+			remedy: "oc -n HCP_NAMESPACE get pods -l app=hosted-cluster-config-operator # on the management " +
+				"cluster",
+		},
+		{
+			kind:        "ConfigMap",
+			name:        "kube-root-ca.crt",
+			description: "the kube-controller-manager makes it in every namespace",
+			remedy:      "oc -n HCP_NAMESPACE get pods -l app=kube-controller-manager # on the management cluster",
+		},
+		{
+			kind:        "ConfigMap",
+			name:        "openshift-service-ca.crt",
+			description: "OpenShift's kube-controller-manager makes it in every namespace",
+			remedy:      "oc -n HCP_NAMESPACE get pods -l app=kube-controller-manager # on the management cluster",
+		},
+		{
+			kind:        "ConfigMap",
+			namespace:   "openshift-ovn-kubernetes",
+			description: "the network operator makes it",
+			remedy:      "oc get clusteroperator network; oc -n openshift-network-operator get pods",
+		},
+		{
+			kind:        "ConfigMap",
+			namespace:   "openshift-multus",
+			description: "the network operator makes it",
+			remedy:      "oc get clusteroperator network; oc -n openshift-network-operator get pods",
+		},
+		{
+			kind:        "ConfigMap",
+			namespace:   "openshift-dns",
+			name:        "dns-default",
+			description: "the dns operator makes it",
+			remedy:      "oc get clusteroperator dns",
+		},
+	}
+}
+
+// ownerOf returns the owner of an object, and how to check it. who is "" if the
+// owner is unknown.
+func ownerOf(r reference) (who, remedy string) {
+	for _, m := range objectOwners() {
+		if m.kind == r.kind && (m.namespace == "" || m.namespace == r.namespace) && (m.name == "" || m.name == r.name) {
+			return m.description, m.remedy
+		}
+	}
+	if r.kind == "Secret" && strings.HasPrefix(r.namespace, "openshift-") &&
+		(strings.HasSuffix(r.name, "-tls") || strings.HasSuffix(r.name, "-cert")) {
+		return "most certificates of this kind are made by the service-ca operator, for a Service that names them",
+			"oc -n " + r.namespace + " get services -o yaml | grep serving-cert-secret-name; oc -n " +
+				"openshift-service-ca get pods"
+	}
+	return "", fmt.Sprintf("oc -n %s get %s %s", r.namespace, strings.ToLower(r.kind), r.name)
+}

@@ -1,0 +1,72 @@
+package node
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// pressureFinding returns the finding for one abnormal condition. The limits are
+// kubelet's defaults (pkg/kubelet/eviction), which a KubeletConfig can change.
+func pressureFinding(c *corev1.NodeCondition, m hostFacts, node string) Finding {
+	f := Finding{Severity: report.SeverityProblem, About: string(c.Type),
+		Details: formatLogLines(c.Reason + ": " + c.Message)}
+	switch c.Type {
+	case corev1.NodeDiskPressure:
+		f.Text = "kubelet evicts pods because a disk is nearly full: " + orUnknown(describeDisks(m.disks)) +
+			"; it wants 10 % free on its own, 15 % on CRI-O's, and 5 % of the inodes"
+		f.Remedy = "crictl rmi --prune; du -xsh /var/lib/containers /var/lib/kubelet /var/log"
+	case corev1.NodeMemoryPressure:
+		free := "it is not known how much is free"
+		if m.memory.total > 0 {
+			free = fmt.Sprintf("%d MiB of %d MiB are free", m.memory.available>>10, m.memory.total>>10)
+		}
+		f.Text = "kubelet evicts pods because memory is short: " + free + "; it wants 100 MiB"
+		f.Remedy = "free -m; ps -eo rss,args --sort=-rss | head"
+	case corev1.NodePIDPressure:
+		f.Text = "kubelet evicts pods because process numbers are short"
+		if m.tasks.limit > 0 {
+			f.Text += fmt.Sprintf(": %d processes and threads of %d", m.tasks.running, m.tasks.limit)
+		}
+		f.Remedy = "ps -eLo pid,args | sort | uniq -c | sort -rn | head; sysctl kernel.pid_max"
+	default:
+		f.Text = fmt.Sprintf("%s (%s: %s): the network plugin or a route controller says so, and takes it back",
+			c.Type, c.Reason, shorten(c.Message, maxExcerptLength))
+		f.Remedy = "oc get pods -A -o wide --field-selector spec.nodeName=" + node
+	}
+	return f
+}
+
+// describeDisks describes the free space of each file system once.
+func describeDisks(all []hostinfo.Usage) string {
+	var texts []string
+	seen := map[hostinfo.Usage]bool{}
+	for _, usage := range all {
+		same := usage
+		same.Path = ""
+		if seen[same] || usage.Size == 0 {
+			continue
+		}
+		seen[same] = true
+		text := fmt.Sprintf("%s has %s of %s free (%d %%)", usage.Path, formatGiB(usage.Free), formatGiB(usage.Size),
+			usage.Free*100/usage.Size)
+		if usage.Inodes > 0 {
+			text += fmt.Sprintf(" and %d %% of its inodes", usage.Unused*100/usage.Inodes)
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ")
+}
+
+func orUnknown(text string) string {
+	if text == "" {
+		return "it is not known which"
+	}
+	return text
+}
+
+func formatGiB(bytes uint64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }

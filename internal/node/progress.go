@@ -1,0 +1,70 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// defaultQuietPeriod is the delay before temporary findings and additional problems are
+// logged. While a node starts, many of them disappear within moments.
+const defaultQuietPeriod = 10 * time.Second
+
+// progressReporter logs the findings of a wait, each text once.
+type progressReporter struct {
+	log         report.Log
+	quietPeriod time.Duration
+	firstSeen   map[string]time.Time // when each finding was first seen
+	logged      []string
+	lastSummary Finding // the last summary, for the error at the deadline
+}
+
+func (n *Node) newProgressReporter(last Finding) *progressReporter {
+	return &progressReporter{
+		log:         n.Log,
+		quietPeriod: n.quietPeriod,
+		firstSeen:   map[string]time.Time{},
+		lastSummary: last,
+	}
+}
+
+// waitError returns the error for the end of a wait. If the deadline passed, it
+// logs the details of the last summary.
+func (t *progressReporter) waitError(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		for _, detail := range t.lastSummary.Details {
+			t.log.Note("said: " + detail)
+		}
+	}
+	return report.FailureAtDeadline(ctx, err, t.lastSummary.failure())
+}
+
+// update logs the most direct cause as one sentence, and the other problems after
+// they have lasted for quietPeriod. quiet also delays a temporary first
+// finding.
+func (t *progressReporter) update(prefix string, findings []Finding, quiet bool) {
+	if len(findings) == 0 {
+		return
+	}
+	now := time.Now()
+	for _, f := range findings {
+		if _, known := t.firstSeen[f.Text]; !known {
+			t.firstSeen[f.Text] = now
+		}
+	}
+	lasting := func(f Finding) bool { return now.Sub(t.firstSeen[f.Text]) >= t.quietPeriod }
+	t.lastSummary = summarize(prefix, findings)
+	if !quiet || !findings[0].temporary || lasting(findings[0]) {
+		t.log.Wait(t.lastSummary.Text, t.lastSummary.Remedy)
+	}
+	for _, f := range findings[1:] {
+		if f.Severity != report.SeverityNote && f.About != "" && !f.temporary && lasting(f) &&
+			!slices.Contains(t.logged, f.Text) {
+			t.logged = append(t.logged, f.Text)
+			t.log.Warn(f.Text, f.Remedy)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package node
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
+)
+
+func TestSummarize(t *testing.T) {
+	f := func(text, about string, severity report.Severity) Finding {
+		return Finding{Text: text, About: about, Severity: severity}
+	}
+	for name, test := range map[string]struct {
+		findings []Finding
+		want     string
+	}{
+		"one": {[]Finding{f("a is so", "a", report.SeverityProblem)}, "Node w is not Ready: a is so"},
+		"says it first": {[]Finding{f("Node w is not Ready yet", "", report.SeverityProblem)},
+			"Node w is not Ready yet"},
+		"others": {[]Finding{f("a", "a", report.SeverityProblem), f("state", "", report.SeverityProblem),
+			f("b", "b", report.SeverityProblem), f("c", "c", report.SeverityWarning), f("d", "d",
+				report.SeverityProblem)}, "Node w is not Ready: a; also: b, d"},
+		"many": {
+			[]Finding{f("a", "a", report.SeverityProblem), f("", "b", report.SeverityProblem),
+				f("", "c", report.SeverityProblem), f("", "d", report.SeverityProblem), f("", "e",
+					report.SeverityProblem), f("", "f", report.SeverityProblem)},
+			"Node w is not Ready: a; also: b, c, d and 2 more",
+		},
+	} {
+		if got := summarize("Node w is not Ready", test.findings); got.Text != test.want {
+			t.Errorf("%s: %q, want %q", name, got.Text, test.want)
+		}
+	}
+}
+
+func TestProgressReporterDelaysTemporaryFindings(t *testing.T) {
+	passing := Finding{Severity: report.SeverityProblem, Text: "it goes by itself", temporary: true}
+	first := Finding{Severity: report.SeverityProblem, Text: "the cause", About: "the cause"}
+	second := Finding{
+		Severity: report.SeverityProblem,
+		Text:     "the second",
+		About:    "the second",
+		Remedy:   "do it",
+	}
+	note := Finding{Severity: report.SeverityNote, Text: "a note", About: "a note"}
+	unsaid := Finding{Severity: report.SeverityProblem, Text: "a consequence"}
+
+	for name, test := range map[string]struct {
+		patience time.Duration
+		quiet    bool
+		findings []Finding
+		want     []string
+	}{
+		"passing, at first": {patience: time.Hour, quiet: true, findings: []Finding{passing}},
+		"passing, but asked for": {patience: time.Hour, findings: []Finding{passing},
+			want: []string{"wait w: it goes by itself"}},
+		"passing, but it lasts": {quiet: true, findings: []Finding{passing},
+			want: []string{"wait w: it goes by itself", "wait w: it goes by itself"}},
+		"others, at first": {
+			patience: time.Hour,
+			quiet:    true,
+			findings: []Finding{first, second},
+			want:     []string{"wait w: the cause; also: the second", "wait w: the cause; also: the second"},
+		},
+		"others that last, once": {quiet: true, findings: []Finding{first, second, note, passing, unsaid},
+			want: []string{"wait w: the cause; also: the second", "warning the second",
+				"wait w: the cause; also: the second"}},
+		"nothing is wrong at all": {quiet: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			said := &reporttest.Recorder{}
+			tell := &progressReporter{log: said.Log(), quietPeriod: test.patience, firstSeen: map[string]time.Time{}}
+			for range 2 {
+				tell.update("w", test.findings, test.quiet)
+			}
+			var got []string
+			for _, event := range said.Events() {
+				got = append(got, string(event.Kind)+" "+event.Message)
+			}
+			if name == "passing, but asked for" {
+				got = got[:1]
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if len(test.findings) > 0 && report.CodeOf(tell.lastSummary.failure()) != report.Failed {
+				t.Error("the last sentence is not kept for the end")
+			}
+		})
+	}
+}
+
+// At its deadline a wait also logs the details of its last summary.
+func TestProgressReporterLogsDetailsAtDeadline(t *testing.T) {
+	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	said := &reporttest.Recorder{}
+	tell := &progressReporter{log: said.Log(),
+		lastSummary: Finding{Text: "the cause", Remedy: "mend it", Details: []string{"one", "two"}}}
+	err := tell.waitError(ctx, ctx.Err())
+	if err == nil || err.Error() != "the cause" || report.RemedyOf(err) != "mend it" ||
+		said.Text() != "said: one\n\nsaid: two\n\n" {
+		t.Errorf("ended() = %v; it said %q", err, said.Text())
+	}
+	if err := tell.waitError(t.Context(), nil); err != nil {
+		t.Errorf("ended() = %v for a wait that ended well", err)
+	}
+}

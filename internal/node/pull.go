@@ -1,0 +1,176 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// CheckPull has CRI-O pull an image that already exists on the host, and returns
+// a finding if that fails. CRI-O uses its mirrors, proxies and pull secret. No
+// other check detects an outdated pull secret before a new pod needs it. Only
+// the manifest is fetched.
+func (m Host) CheckPull(ctx context.Context, image string) ([]Finding, error) {
+	err := cri.Pull(ctx, m.Socket, image)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("pulling %s: %w", image, ctx.Err())
+	}
+	if err == nil {
+		return nil, nil
+	}
+	why := explainPullError(image, err.Error(), m.pullSecretRegistries())
+	return []Finding{{
+		Severity: report.SeverityWarning,
+		Text:     "image " + image + " cannot be pulled: " + why.text,
+		Remedy:   why.remedy,
+		About:    "pulling images",
+	}}, nil
+}
+
+// explainPullError explains why an image cannot be pulled. The text completes "image X
+// cannot be pulled: ".
+func explainPullError(image, message string, auths []string) cause {
+	registry := registryOf(image)
+	// If a mirror is configured, the mirror rejected the request.
+	if m := regexp.MustCompile(`pinging container registry ([\w.:\[\]-]+?):? `).FindStringSubmatch(message); m != nil {
+		registry = m[1]
+	}
+	try := "crictl pull " + image
+	for _, story := range pullPatterns() {
+		match := story.pattern.FindStringSubmatchIndex(message)
+		if match == nil {
+			continue
+		}
+		fill := func(template string) string {
+			text := string(story.pattern.ExpandString(nil, template, message, match))
+			return strings.NewReplacer("REGISTRY", registry, "PULL", try).Replace(text)
+		}
+		c := cause{text: fill(story.text), remedy: fill(story.remedy)}
+		if story.unauthorized {
+			c = unauthorizedCause(registry, try, auths)
+		}
+		return c
+	}
+	if message == "" {
+		return cause{text: "kubelet has not said why", remedy: try}
+	}
+	return cause{text: shorten(message, maxExcerptLength), remedy: try}
+}
+
+// clusterRegistryAuth describes where an administrator changes the pull secret of the
+// nodes.
+const clusterRegistryAuth = "the cluster's pull secret (HostedCluster spec.pullSecret; on a standalone cluster " +
+	"openshift-config/pull-secret)"
+
+// unauthorizedCause explains a registry that requires a credential, or rejects the
+// node's.
+func unauthorizedCause(registry, try string, auths []string) cause {
+	c := cause{
+		text: registry + " refuses this node's pull secret, or has no such image for it",
+		// A change of the pull secret's content does not reach joined nodes
+		// (openshift/hypershift#3259).
+		remedy: try + "\n# if " + clusterRegistryAuth +
+			" is newer, with a fresh stub:\nhcp-node-agent join --user-data STUB",
+	}
+	if auths != nil && !slices.ContainsFunc(auths,
+		func(entry string) bool { return matchesRegistry(entry, registry) }) {
+		c.text = "this node's pull secret (" + PullSecretPath + ") has nothing for " + registry
+		c.remedy = "# add " + registry + " to " + clusterRegistryAuth + ", and join again with a fresh stub"
+	}
+	return c
+}
+
+// matchesRegistry reports whether an entry of a pull secret is for a registry. Some
+// entries have a scheme or a path (containers-auth.json(5)).
+func matchesRegistry(entry, registry string) bool {
+	entry = strings.TrimPrefix(strings.TrimPrefix(entry, "https://"), "http://")
+	host, _, _ := strings.Cut(entry, "/")
+	if registry == "docker.io" && host == "index.docker.io" {
+		return true
+	}
+	return host == registry
+}
+
+// registryOf returns the registry in an image name.
+func registryOf(image string) string {
+	first, _, hasPath := strings.Cut(image, "/")
+	if !hasPath || (!strings.ContainsAny(first, ".:") && first != "localhost") {
+		return "docker.io"
+	}
+	return first
+}
+
+// pullPattern matches a pull error. text and remedy are templates of
+// regexp.Expand, with REGISTRY, and PULL for the command that retries the pull.
+type pullPattern struct {
+	pattern      *regexp.Regexp
+	text, remedy string
+	unauthorized bool // see function unauthorizedCause
+}
+
+// pullPatterns returns patterns for errors of containers/image and kubelet. The
+// first match counts: network errors precede the responses of the registry.
+func pullPatterns() []pullPattern {
+	of := func(pattern, text, remedy string) pullPattern {
+		return pullPattern{pattern: regexp.MustCompile(pattern), text: text, remedy: remedy}
+	}
+	refusal := of(`(?i)unauthorized|authentication required|access to the requested resource is not `+
+		`authorized|denied: |requested access|invalid username/password|no basic auth|\b40[13]\b`, "", "")
+	refusal.unauthorized = true
+	return []pullPattern{
+		of(`InvalidImageName|couldn't parse image|invalid reference format`, "this is no name of an image",
+			"# correct it in the pod's owner"),
+		of(`not present with pull policy of Never`, "it is not on this host, and the pod forbids pulling", "PULL"),
+		of(`(?i)no space left on device`, "no space is left for it on this host",
+			"df -h /var/lib/containers; crictl rmi --prune"),
+		of(`proxyconnect tcp`, "the proxy does not let CRI-O through to REGISTRY",
+			"systemctl show -P Environment crio"),
+		of(`lookup ([\w.-]+)(?: on (\S+?))?: (no such host|server misbehaving|i/o timeout|Temporary failure[\w `+
+			`]*|connection refused|.{3,60})`,
+			"DNS of this host gives no address for $1 ($2 $3)", "getent ahosts $1; cat /etc/resolv.conf"),
+		of(`x509: certificate has expired or is not yet valid: current time (\S+?) is before`,
+			"REGISTRY has a certificate that begins later than this host's clock, $1", "chronyc makestep # or: "+
+				"timedatectl set-ntp true"),
+		of(`x509: certificate has expired`, "the certificate of REGISTRY has ended, or this host's clock is ahead",
+			"date -u; openssl s_client -connect REGISTRY:443 </dev/null | openssl x509 -noout -dates"),
+		of(`x509: certificate signed by unknown authority`, "this host does not trust the certificate of REGISTRY",
+			"# give its CA to the cluster (HostedCluster spec.additionalTrustBundle), or to this host: "+
+				"/etc/containers/certs.d/REGISTRY/ca.crt"),
+		of(`x509: (.{3,100})`, "the certificate of REGISTRY does not fit: $1",
+			"openssl s_client -connect REGISTRY:443 -showcerts </dev/null"),
+		of(`server gave HTTP response to HTTPS client`, "REGISTRY does not speak TLS",
+			"# set insecure = true for it in /etc/containers/registries.conf, or give it a certificate"),
+		of(`connection refused`, "nothing listens at REGISTRY (connection refused)", "curl -kv https://REGISTRY/v2/"),
+		of(`no route to host|network is unreachable`, "there is no way to REGISTRY",
+			"curl -kv https://REGISTRY/v2/; ip route"),
+		of(`(?i)i/o timeout|deadline exceeded|TLS handshake timeout|Client\.Timeout`,
+			"no answer from REGISTRY in time", "curl -kv https://REGISTRY/v2/"),
+		of(`(?i)toomanyrequests|\b429\b`, "REGISTRY has had too many requests from here",
+			"# wait, or use a credential or a mirror"),
+		of(`(?i)SignatureValidationFailed|Source image rejected|signature`,
+			"its signature is not as /etc/containers/policy.json wants it", "cat /etc/containers/policy.json"),
+		of(`(?i)no image found in (?:image index|manifest list)|no matching manifest`,
+			"REGISTRY has it, but not for this machine's architecture",
+			"uname -m; skopeo inspect --raw docker://IMAGE"),
+		refusal,
+		of(`(?i)manifest unknown|name unknown|not found|repository name not known|\b404\b`,
+			"REGISTRY does not have it", "PULL"),
+		of(`(?i)unexpected (?:http )?status(?: code)?:? ?.*?\b(5\d\d)\b|\b(50[0234])\b`,
+			"REGISTRY is in trouble (HTTP $1$2)", "curl -kv https://REGISTRY/v2/"),
+	}
+}
+
+// shortImage shortens the digest in an image name to a length that is still
+// distinguishable.
+func shortImage(image string) string {
+	name, digest, found := strings.Cut(image, "@sha256:")
+	if found && len(digest) > 12 {
+		return name + "@sha256:" + digest[:12] + "…"
+	}
+	return image
+}

@@ -1,0 +1,128 @@
+package node
+
+import (
+	"strings"
+	"testing"
+)
+
+// The messages are those of containers/image, as CRI-O returns them.
+func TestExplainPullError(t *testing.T) {
+	const image = "quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:1234"
+	reading := "rpc error: code = Unknown desc = initializing source docker://" + image + ": "
+	tests := map[string]struct {
+		message string
+		auths   []string
+		want    string
+		remedy  string
+	}{
+		"not found": {message: "reading manifest sha256:1234 in quay.io/openshift-release-dev/ocp-v4.0-art-dev: " +
+			"manifest unknown", want: "quay.io does not have it", remedy: "crictl pull " + image},
+		"refused": {
+			message: reading + "reading manifest sha256:1234 in quay.io/x: unauthorized: access to the requested " +
+				"resource is not authorized",
+			auths:  []string{"quay.io", "registry.redhat.io"},
+			want:   "quay.io refuses this node's pull secret, or has no such image for it",
+			remedy: "crictl pull " + image,
+		},
+		"refused by a path's entry": {
+			message: reading + "unable to retrieve auth token: invalid username/password: unauthorized",
+			auths:   []string{"https://quay.io/openshift-release-dev"},
+			want:    "quay.io refuses this node's pull secret, or has no such image for it",
+			remedy:  "crictl pull",
+		},
+		"refused, pull secret not readable": {
+			message: "unauthorized: authentication required", want: "quay.io refuses this node's pull secret, or has " +
+				"no such image for it", remedy: "crictl pull",
+		},
+		"nothing for it": {
+			message: reading + "unable to retrieve auth token: invalid username/password: unauthorized",
+			auths:   []string{"registry.redhat.io"},
+			want:    "this node's pull secret (/var/lib/kubelet/config.json) has nothing for quay.io",
+			remedy:  "# add quay.io to the cluster's pull secret (HostedCluster spec.pullSecret;",
+		},
+		"a mirror": {
+			message: reading + `(Mirrors also failed: [mirror.example.com:5000/x@sha256:1234: pinging container ` +
+				`registry mirror.example.com:5000: Get "https://mirror.example.com:5000/v2/": dial tcp ` +
+				`192.0.2.5:5000: connect: connection refused])`, want: "nothing listens at mirror.example.com:5000 " +
+				"(connection refused)", remedy: "curl -kv https://mirror.example.com:5000/v2/",
+		},
+		"DNS": {
+			message: reading + `pinging container registry quay.io: Get "https://quay.io/v2/": dial tcp: lookup ` +
+				`quay.io on 192.0.2.1:53: no such host`, want: "DNS of this host gives no address for quay.io " +
+				"(192.0.2.1:53 no such host)", remedy: "getent ahosts quay.io",
+		},
+		"DNS that does not answer": {
+			message: `Get "https://quay.io/v2/": dial tcp: lookup quay.io on 192.0.2.1:53: read udp ` +
+				`192.0.2.7:41000->192.0.2.1:53: i/o timeout`, want: "DNS of this host gives no address for quay.io " +
+				"(192.0.2.1:53 read udp 192.0.2.7:41000->192.0.2.1:53: i/o timeout)", remedy: "getent ahosts quay.io",
+		},
+		"timeout": {message: reading + `pinging container registry quay.io: Get "https://quay.io/v2/": dial tcp ` +
+			`198.51.100.1:443: i/o timeout`, want: "no answer from quay.io in time",
+			remedy: "curl -kv https://quay.io/v2/"},
+		"unknown CA": {
+			message: reading + `Get "https://quay.io/v2/": tls: failed to verify certificate: x509: certificate ` +
+				`signed by unknown authority`, want: "this host does not trust the certificate of quay.io",
+			remedy: "# give its CA to the cluster",
+		},
+		"clock": {
+			message: `tls: failed to verify certificate: x509: certificate has expired or is not yet valid: current ` +
+				`time 2020-01-01T00:00:00Z is before 2026-01-01T00:00:00Z`, want: "quay.io has a certificate that " +
+				"begins later than this host's clock, 2020-01-01T00:00:00Z", remedy: "chronyc makestep",
+		},
+		"other names": {message: `tls: failed to verify certificate: x509: certificate is valid for a.example.com, ` +
+			`not quay.io`, want: "the certificate of quay.io does not fit: certificate is valid for a.example.com, " +
+			"not quay.io", remedy: "openssl s_client -connect quay.io:443"},
+		"plain HTTP": {message: `Get "https://quay.io/v2/": http: server gave HTTP response to HTTPS client`,
+			want: "quay.io does not speak TLS", remedy: "# set insecure"},
+		"proxy": {message: `Get "https://quay.io/v2/": proxyconnect tcp: dial tcp 192.0.2.3:3128: connect: ` +
+			`connection refused`, want: "the proxy does not let CRI-O through to quay.io", remedy: "systemctl show"},
+		"no way": {message: `dial tcp 198.51.100.1:443: connect: no route to host`,
+			want: "there is no way to quay.io", remedy: "curl -kv"},
+		"too many": {message: "reading manifest latest in docker.io/x: toomanyrequests: You have reached your " +
+			"pull rate limit", want: "quay.io has had too many requests from here", remedy: "# wait, or"},
+		"signature": {message: "SignatureValidationFailed: Source image rejected: A signature was required, but no " +
+			"signature exists", want: "its signature is not as /etc/containers/policy.json wants it",
+			remedy: "cat /etc"},
+		"other architecture": {
+			message: `choosing an image from manifest list docker://x: no image found in image index for ` +
+				`architecture "arm64", variant "", OS "linux"`, want: "quay.io has it, but not for this machine's " +
+				"architecture", remedy: "uname -m",
+		},
+		"registry down": {message: "received unexpected HTTP status: 503 Service Unavailable",
+			want: "quay.io is in trouble (HTTP 503)", remedy: "curl -kv"},
+		"disk": {message: "writing blob: storing blob to file: write /var/tmp/x: no space left on device",
+			want: "no space is left for it on this host", remedy: "df -h"},
+		"no name": {message: "InvalidImageName", want: "this is no name of an image", remedy: "# correct it"},
+		"never": {message: `Container image "x" is not present with pull policy of Never`,
+			want: "it is not on this host, and the pod forbids pulling", remedy: "crictl pull"},
+		"new to us":    {message: "the dog ate it", want: "the dog ate it", remedy: "crictl pull"},
+		"nothing said": {want: "kubelet has not said why", remedy: "crictl pull"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := explainPullError(image, test.message, test.auths)
+			if got.text != test.want {
+				t.Errorf("text = %q\nwant   %q", got.text, test.want)
+			}
+			if !strings.HasPrefix(got.remedy, test.remedy) {
+				t.Errorf("remedy = %q, want %q", got.remedy, test.remedy)
+			}
+		})
+	}
+	if len(tests) < len(pullPatterns()) {
+		t.Errorf("%d tests for %d stories", len(tests), len(pullPatterns()))
+	}
+}
+
+func TestRegistryOf(t *testing.T) {
+	for image, want := range map[string]string{
+		"busybox": "docker.io", "library/busybox": "docker.io", "quay.io/a/b": "quay.io", "reg:5000/a": "reg:5000", "localhost/a": "localhost",
+	} {
+		if got := registryOf(image); got != want {
+			t.Errorf("registryOf(%s) = %s, want %s", image, got, want)
+		}
+	}
+	if got := shortImage("quay.io/a@sha256:0123456789abcdef0123"); got != "quay.io/a@sha256:0123456789ab…" {
+		t.Errorf("shortImage() = %s", got)
+	}
+}

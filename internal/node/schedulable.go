@@ -1,0 +1,121 @@
+package node
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// WaitSchedulable waits until the Node is schedulable: it is not cordoned, and has
+// no taint with the effect NoSchedule or NoExecute. Temporary taints are logged
+// only after a delay. A cordon by an earlier leave of the agent is removed.
+func (n *Node) WaitSchedulable(ctx context.Context) error {
+	tell := n.newProgressReporter(n.neverSeenFinding())
+	known := facts{name: n.Name, bootID: n.BootID}
+	var looked time.Time
+	began := time.Now()
+	err := kube.Follow(ctx, n.Conn, n.Log, n.source(), evidenceInterval,
+		func(found map[string]*corev1.Node) (bool, error) {
+			node := found[n.Name]
+			if node == nil {
+				tell.update("Node "+n.Name, []Finding{{
+					Severity: report.SeverityProblem, Text: "Node " + n.Name +
+						" is gone: somebody deleted it", Remedy: "systemctl restart kubelet # registers it again",
+				}}, false)
+				return false, nil
+			}
+			if cordonedByLeave(node) {
+				n.Log.Note("the Node was cordoned by this agent's leave; the cordon is lifted")
+				return false, n.uncordon(ctx)
+			}
+			keeping := unschedulableFindings(node)
+			if len(keeping) == 0 {
+				for _, f := range preferNoScheduleFindings(node) {
+					n.Log.Note(f.Text)
+				}
+				return true, nil
+			}
+			staying := slices.ContainsFunc(keeping, func(f Finding) bool { return !f.temporary })
+			if (staying || time.Since(began) >= n.quietPeriod) && time.Since(looked) >= evidenceInterval {
+				known, looked = n.gatherFacts(ctx, node), time.Now()
+			}
+			if ctx.Err() != nil {
+				return false, ctx.Err()
+			}
+			known.node = node
+			tell.update("Node "+n.Name+" takes no pods", diagnose(known), true)
+			return false, nil
+		})
+	return tell.waitError(ctx, err)
+}
+
+// unschedulableFindings returns the reasons why pods are not scheduled on the Node,
+// each explained.
+func unschedulableFindings(node *corev1.Node) []Finding {
+	var staying, passing []Finding
+	add := func(taint corev1.Taint) {
+		if f := explainTaint(node, taint); f.temporary {
+			passing = append(passing, f)
+		} else {
+			staying = append(staying, f)
+		}
+	}
+	for _, taint := range node.Spec.Taints {
+		if taint.Effect != corev1.TaintEffectPreferNoSchedule && taint.Key != corev1.TaintNodeUnschedulable {
+			add(taint)
+		}
+	}
+	if node.Spec.Unschedulable {
+		add(corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
+	}
+	return append(staying, passing...)
+}
+
+// preferNoScheduleFindings returns a note for each taint with the effect PreferNoSchedule.
+func preferNoScheduleFindings(node *corev1.Node) []Finding {
+	var soft []Finding
+	for _, taint := range node.Spec.Taints {
+		if taint.Effect == corev1.TaintEffectPreferNoSchedule {
+			f := explainTaint(node, taint)
+			f.Severity = report.SeverityNote
+			soft = append(soft, f)
+		}
+	}
+	return soft
+}
+
+// explainTaint returns who sets a taint, who removes it, and what to do.
+func explainTaint(node *corev1.Node, taint corev1.Taint) Finding {
+	f := Finding{Severity: report.SeverityProblem, Text: "taint " + taint.ToString(), About: "taint " +
+		taint.ToString()}
+	if taint.TimeAdded != nil {
+		f.Text += " since " + report.Timestamp(taint.TimeAdded.Time)
+	}
+	fill := strings.NewReplacer("NODE", node.Name, "KEY", taint.Key)
+	for _, known := range knownTaints() {
+		if !known.matches(taint.Key) {
+			continue
+		}
+		f.Text += ": " + fill.Replace(known.explanation)
+		if f.Remedy, f.temporary = fill.Replace(known.remedy), known.temporary; f.temporary {
+			f.About = ""
+		}
+		if known.details != nil {
+			f.Details = known.details(node)
+		}
+		return f
+	}
+	f.Text += ": not one that Kubernetes or OpenShift sets by itself; an administrator, an operator or the NodePool " +
+		"set it, and removes it"
+	if taint.TimeAdded == nil {
+		f.Text += " (since when is not known)"
+	}
+	f.Remedy = fill.Replace("oc adm taint node NODE KEY- # if nothing needs it")
+	return f
+}

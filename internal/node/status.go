@@ -1,0 +1,80 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Status describes this host's Node in the cluster.
+type Status struct {
+	Name          string   `json:"name"`
+	Ready         bool     `json:"ready"`
+	Reason        string   `json:"why,omitempty"` // why it is not Ready
+	Unschedulable bool     `json:"unschedulable"`
+	Taints        []string `json:"taints,omitempty"`
+	Kubelet       string   `json:"kubeletVersion,omitempty"`
+	Addresses     []string `json:"addresses,omitempty"`
+}
+
+// Status gets the Node's status with one request.
+func (n *Node) Status(ctx context.Context) (Status, error) {
+	node, err := n.Conn.Client.Nodes().Get(ctx, n.Name)
+	if err != nil {
+		problem := n.Conn.Explain(ctx, err)
+		return Status{}, report.Fail(report.Failed, problem.Remedy, "asking the cluster about Node %s: %s", n.Name,
+			problem.Text)
+	}
+	return newStatus(node), nil
+}
+
+func newStatus(node *corev1.Node) Status {
+	status := Status{
+		Name:          node.Name,
+		Ready:         kube.IsReady(node),
+		Unschedulable: node.Spec.Unschedulable,
+		Kubelet:       node.Status.NodeInfo.KubeletVersion,
+	}
+	if ready := kube.NodeCondition(node, corev1.NodeReady); ready != nil && !status.Ready {
+		status.Reason = ready.Reason + ": " + shorten(ready.Message, maxMessageLength)
+	}
+	for _, taint := range node.Spec.Taints {
+		status.Taints = append(status.Taints, taint.ToString())
+	}
+	for _, address := range node.Status.Addresses {
+		status.Addresses = append(status.Addresses, address.Address)
+	}
+	return status
+}
+
+// String returns the status in one line.
+func (s Status) String() string {
+	text := s.Name + " is not Ready (" + s.Reason + ")"
+	if s.Ready {
+		text = s.Name + " is Ready"
+	}
+	switch {
+	case s.Unschedulable:
+		text += ", cordoned"
+	case len(s.Taints) > 0:
+		text += ", tainted " + strings.Join(s.Taints, " ")
+	case s.Ready:
+		text += " and schedulable"
+	}
+	return fmt.Sprintf("%s, kubelet %s", text, s.Kubelet)
+}
+
+// JSON returns the Node in JSON, without managedFields.
+func (n *Node) JSON(ctx context.Context) ([]byte, error) {
+	node, err := n.Conn.Client.Nodes().Get(ctx, n.Name)
+	if err != nil {
+		return nil, kube.Explain(err, n.Conn.Server).Failure("asking the cluster about Node "+n.Name, err)
+	}
+	node.ManagedFields = nil
+	return kube.EncodeJSON(node)
+}

@@ -1,0 +1,211 @@
+package node
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// knownTaint describes a known taint: who sets it, who removes it. In explanation and
+// remedy NODE stands for the node's name and KEY for the taint's.
+type knownTaint struct {
+	key         string // a leading "*" matches anything
+	explanation string
+	remedy      string // "" if waiting suffices
+	temporary   bool   // removed automatically, within seconds of Ready
+	details     func(*corev1.Node) []string
+}
+
+func (k knownTaint) matches(key string) bool {
+	end, any := strings.CutPrefix(k.key, "*")
+	return k.key == key || (any && strings.HasSuffix(key, end))
+}
+
+const machineConfigPrefix = "machineconfiguration.openshift.io/"
+
+// machineConfigState returns the machine-config daemon's annotations of the
+// Node.
+func machineConfigState(node *corev1.Node) []string {
+	var lines []string
+	for _, name := range []string{"state", "reason", "currentConfig", "desiredConfig"} {
+		if value := node.Annotations[machineConfigPrefix+name]; value != "" {
+			lines = append(lines, name+": "+shorten(value, maxMessageLength))
+		}
+	}
+	return lines
+}
+
+// knownTaints returns the taints that Kubernetes, OpenShift and common add-ons
+// set automatically.
+func knownTaints() []knownTaint {
+	return append(kubernetesTaints(), operatorTaints()...)
+}
+
+// kubernetesTaints returns the taints of Kubernetes itself
+// (k8s.io/api/core/v1/well_known_taints.go, cloud-provider/api).
+func kubernetesTaints() []knownTaint {
+	return []knownTaint{
+		{
+			key:       corev1.TaintNodeNotReady,
+			temporary: true,
+			explanation: "the node lifecycle controller sets it while the Node is not Ready, and removes it within " +
+				"seconds of Ready",
+			remedy: "oc -n HCP_NAMESPACE get pods -l app=kube-controller-manager # on the management cluster, " +
+				"if it stays",
+		},
+		{
+			key:       corev1.TaintNodeUnreachable,
+			temporary: true,
+			explanation: "the node lifecycle controller sets it when kubelet stops reporting, and removes it when " +
+				"kubelet reports again",
+			remedy: "journalctl -b -u kubelet",
+		},
+		{
+			key:         corev1.TaintNodeNetworkUnavailable,
+			temporary:   true,
+			explanation: "it is set until the network plugin has set up its routes on this node, and removed by it",
+			remedy:      "oc get pods -A -o wide --field-selector spec.nodeName=NODE",
+		},
+		{
+			key:         corev1.TaintNodeMemoryPressure,
+			explanation: "the node lifecycle controller sets it while kubelet reports too little free memory",
+			remedy:      "free -m",
+		},
+		{
+			key: corev1.TaintNodeDiskPressure,
+			explanation: "the node lifecycle controller sets it while kubelet reports too little free disk space or " +
+				"inodes",
+			remedy: "df -h /var/lib/kubelet /var/lib/containers; df -i /var/lib/kubelet /var/lib/containers",
+		},
+		{
+			key:         corev1.TaintNodePIDPressure,
+			explanation: "the node lifecycle controller sets it while kubelet reports too few free process numbers",
+			remedy:      "sysctl kernel.pid_max; ps -eLf | wc -l",
+		},
+		{
+			key:         corev1.TaintNodeUnschedulable,
+			explanation: "somebody cordoned the Node; it stays until somebody uncordons it",
+			remedy:      "oc adm uncordon NODE",
+		},
+		{
+			key: corev1.TaintNodeOutOfService,
+			explanation: "an administrator set it so that pods leave a machine that is shut down; an administrator " +
+				"removes it",
+			remedy: "oc adm taint node NODE KEY-",
+		},
+		{
+			// Field report: a node was Ready but tainted for days, because its payload
+			// came from a cluster of another platform.
+			key: "node.cloudprovider.kubernetes.io/uninitialized",
+			explanation: "kubelet sets it when it runs with --cloud-provider=external, and a cloud controller " +
+				"manager removes it; " +
+				"on platform None there is none and nobody does: the payload is of a NodePool or cluster of another " +
+				"platform",
+			remedy: "# join with the stub of a NodePool of platform None; to use the node until then:\noc adm taint " +
+				"node NODE KEY-",
+		},
+		{
+			key: "node.cloudprovider.kubernetes.io/shutdown",
+			explanation: "a cloud controller manager sets it when its cloud says that the machine is off, and " +
+				"removes it when it is on",
+			remedy: "oc get node NODE -o jsonpath='{.spec.providerID}'",
+		},
+		{
+			key: "node-role.kubernetes.io/master",
+			explanation: "kubelet registers control plane nodes with it, and nobody removes it; a worker has it when " +
+				"its payload is that of a master",
+			remedy: "# join with the stub of a worker NodePool",
+		},
+		{
+			key: "node-role.kubernetes.io/control-plane",
+			explanation: "kubelet registers control plane nodes with it, and nobody removes it; a worker has it when " +
+				"its payload is that of a master",
+			remedy: "# join with the stub of a worker NodePool",
+		},
+		{
+			key: "node-role.kubernetes.io/infra",
+			explanation: "an administrator keeps the node for routers, registry and monitoring with it, and nobody " +
+				"removes it; only pods that tolerate it come here",
+			remedy: "oc adm taint node NODE KEY- # if other pods shall come too",
+		},
+	}
+}
+
+// operatorTaints returns the taints of OpenShift's and other operators.
+func operatorTaints() []knownTaint {
+	return []knownTaint{
+		{
+			key:     "UpdateInProgress",
+			details: machineConfigState,
+			explanation: "the machine-config controller sets it while the node's configuration is not the desired " +
+				"one, and removes it when the " +
+				"machine-config daemon on the node reports Done; a hosted cluster of platform None has neither",
+			remedy: "oc get node NODE -o yaml | grep " + machineConfigPrefix,
+		},
+		{
+			key:         "k8s.ovn.org/network-unavailable",
+			temporary:   true,
+			explanation: "OVN-Kubernetes sets it until its network is up on this node, and removes it",
+			remedy:      "oc -n openshift-ovn-kubernetes get pods -o wide --field-selector spec.nodeName=NODE",
+		},
+		{
+			key: "ToBeDeletedByClusterAutoscaler",
+			explanation: "the cluster autoscaler sets it on a node that it is about to delete, and removes it when " +
+				"it thinks better of it",
+			remedy: "oc adm taint node NODE KEY- # if the autoscaler does not manage this node",
+		},
+		{
+			key: "DeletionCandidateOfClusterAutoscaler",
+			explanation: "the cluster autoscaler marks nodes with it that it may delete soon, and removes it when " +
+				"they are needed",
+			remedy: "oc adm taint node NODE KEY- # if the autoscaler does not manage this node",
+		},
+		{
+			key: "node.cluster.x-k8s.io/uninitialized",
+			explanation: "the Cluster API sets it at registration, and removes it when it has found the Node's " +
+				"Machine; on platform None there is no Machine and nobody does",
+			remedy: "# join with the stub of a NodePool of platform None; to use the node until then:\noc adm " +
+				"taint node NODE KEY-",
+		},
+		{
+			key: "*.csi.aws.com/agent-not-ready", // ebs, efs
+			explanation: "the node was registered with it, and the CSI driver's pod on this node removes it when it " +
+				"is ready; " +
+				"where the cluster has no such driver nobody does",
+			remedy: "oc get pods -A -o wide --field-selector spec.nodeName=NODE | grep csi\noc adm taint node NODE " +
+				"KEY- # if the cluster has no such driver",
+		},
+		{
+			key: "*/agent-not-ready", // other CSI drivers, and Cilium
+			explanation: "the node was registered with it, and the agent that KEY names removes it when its pod on " +
+				"this node is ready; " +
+				"where the cluster has no such agent nobody does",
+			remedy: "oc get pods -A -o wide --field-selector spec.nodeName=NODE\noc adm taint node NODE KEY- # if " +
+				"the cluster has no such agent",
+		},
+		{
+			key: "node.ocs.openshift.io/storage",
+			explanation: "an administrator keeps the node for OpenShift Data Foundation with it, and nobody removes " +
+				"it; only storage pods come here",
+			remedy: "oc adm taint node NODE KEY- # if other pods shall come too",
+		},
+		{
+			key: "medik8s.io/drain",
+			explanation: "the node maintenance operator sets it while the Node is in maintenance, and removes it " +
+				"with the NodeMaintenance",
+			remedy: "oc get nodemaintenance",
+		},
+		{
+			key: "medik8s.io/remediation",
+			explanation: "a remediation operator sets it while it repairs or reboots a node that it thinks is " +
+				"unhealthy, and removes it afterwards",
+			remedy: "oc get nodehealthcheck,selfnoderemediation -A",
+		},
+		{
+			key: "kubevirt.io/drain",
+			explanation: "OpenShift Virtualization sets it so that virtual machines leave the node; who drained the " +
+				"node removes it",
+			remedy: "oc adm taint node NODE KEY- # when the maintenance is over",
+		},
+	}
+}

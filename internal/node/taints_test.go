@@ -1,0 +1,115 @@
+package node
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestUnschedulableFindings(t *testing.T) {
+	since := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	taint := func(key string, effect corev1.TaintEffect) corev1.NodeSpec {
+		return corev1.NodeSpec{Taints: []corev1.Taint{{Key: key, Effect: effect}}}
+	}
+	tests := map[string]struct {
+		spec corev1.NodeSpec
+		want []string // part of text and remedy, one per finding
+	}{
+		"nothing":           {corev1.NodeSpec{}, nil},
+		"only a preference": {taint("UpdateInProgress", "PreferNoSchedule"), nil},
+		"cordoned, said once": {corev1.NodeSpec{Unschedulable: true,
+			Taints: []corev1.Taint{{Key: "node.kubernetes.io/unschedulable",
+				Effect: "NoSchedule"}}}, []string{"oc adm uncordon worker-1"}},
+		"cloud provider": {
+			corev1.NodeSpec{
+				Taints: []corev1.Taint{
+					{Key: "node.cloudprovider.kubernetes.io/uninitialized", Value: "true", Effect: "NoSchedule"},
+				},
+			},
+			[]string{"oc adm taint node worker-1 node.cloudprovider.kubernetes.io/uninitialized-"},
+		},
+		"unknown, with time": {corev1.NodeSpec{Taints: []corev1.Taint{{
+			Key:       "team",
+			Value:     "blue",
+			Effect:    "NoExecute",
+			TimeAdded: &since,
+		}}}, []string{"taint team=blue:NoExecute since 2026-01-02T03:04:05Z: not one that"}},
+		"what stays is first": {corev1.NodeSpec{Taints: []corev1.Taint{{Key: "node.kubernetes.io/not-ready",
+			Effect: "NoSchedule"}, {Key: "a", Effect: "NoSchedule"}}},
+			[]string{"oc adm taint node worker-1 a-", "within seconds of Ready"}},
+		"update does keep off": {taint("UpdateInProgress", "NoSchedule"), []string{"machine-config daemon"}},
+		"a CSI driver": {taint("efs.csi.aws.com/agent-not-ready", "NoExecute"),
+			[]string{"CSI driver's pod on this node removes it"}},
+		"another agent": {taint("node.cilium.io/agent-not-ready", "NoExecute"),
+			[]string{"the agent that node.cilium.io/agent-not-ready names"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := unschedulableFindings(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker-1"}, Spec: test.spec})
+			if len(got) != len(test.want) {
+				t.Fatalf("keepsPodsAway() = %v, want %d findings", got, len(test.want))
+			}
+			for i, want := range test.want {
+				if !strings.Contains(got[i].Text+got[i].Remedy, want) {
+					t.Errorf("finding %+v lacks %q", got[i], want)
+				}
+			}
+		})
+	}
+}
+
+// Every explanation states who sets a taint, who removes it, and what to do
+// unless a running controller removes it.
+func TestKnownTaintsAreComplete(t *testing.T) {
+	seen := map[string]bool{}
+	for _, taint := range knownTaints() {
+		if taint.key == "" || taint.explanation == "" || taint.remedy == "" || seen[taint.key] {
+			t.Errorf("taint %q has no story or remedy, or two", taint.key)
+		}
+		seen[taint.key] = true
+		removes := false
+		for _, word := range []string{"remove", "nobody does", "uncordon", "while"} {
+			removes = removes || strings.Contains(taint.explanation, word)
+		}
+		if !removes {
+			t.Errorf("taint %q: the story does not tell who removes it: %s", taint.key, taint.explanation)
+		}
+	}
+	for _, key := range []string{
+		"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "node.kubernetes.io/network-unavailable", "node.kubernetes.io/memory-pressure",
+		"node.kubernetes.io/disk-pressure", "node.kubernetes.io/pid-pressure", "node.kubernetes.io/unschedulable",
+		"node.kubernetes.io/out-of-service",
+		"node.cloudprovider.kubernetes.io/uninitialized", "UpdateInProgress", "ToBeDeletedByClusterAutoscaler",
+		"DeletionCandidateOfClusterAutoscaler",
+	} {
+		if !seen[key] {
+			t.Errorf("taint %q has no story", key)
+		}
+	}
+}
+
+func TestDocumentationListsEveryTaint(t *testing.T) {
+	document, err := os.ReadFile("../../docs/troubleshooting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, taint := range knownTaints() {
+		if !strings.Contains(string(document), "`"+taint.key+"`") {
+			t.Errorf("docs/troubleshooting.md has not taint %s", taint.key)
+		}
+	}
+}
+
+func TestMachineConfigStateInDetails(t *testing.T) {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "w", Annotations: map[string]string{
+		"machineconfiguration.openshift.io/state": "Degraded", "machineconfiguration.openshift.io/reason": "unexpected on-disk state",
+	}}}
+	f := explainTaint(node, corev1.Taint{Key: "UpdateInProgress", Effect: "NoSchedule"})
+	if got := strings.Join(f.Details, "; "); got != "state: Degraded; reason: unexpected on-disk state" {
+		t.Errorf("details = %q", got)
+	}
+}

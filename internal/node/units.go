@@ -1,0 +1,102 @@
+package node
+
+import (
+	"fmt"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// unitFindings returns the findings for inactive units, required units first.
+func unitFindings(units []unitFacts) []Finding {
+	var all []Finding
+	for _, unit := range units {
+		all = append(all, unitFinding(unit))
+	}
+	return all
+}
+
+func unitFinding(unit unitFacts) Finding {
+	f := Finding{
+		Severity: report.SeverityProblem,
+		About:    unit.name,
+		Details:  formatLogLines(unit.errors...),
+		Remedy:   "journalctl -b -u " + unit.name,
+	}
+	named := unit.name
+	if unit.requiredBy != "" {
+		named += ", which " + unit.requiredBy + " needs,"
+	}
+	switch unit.state.Load {
+	case "not-found":
+		f.Text = named + " does not exist on this host (Unit " + unit.name + " not found)"
+		f.Remedy = installRemedy(unit.name)
+		return f
+	case "bad-setting", "error":
+		f.Text, f.Remedy = named+" has a unit file that systemd cannot use ("+
+			unit.state.Load+")", "systemd-analyze verify "+unit.name
+		return f
+	case "masked":
+		f.Text, f.Remedy = named+" is masked", "systemctl unmask "+unit.name+" && systemctl start kubelet"
+		return f
+	}
+	f.Text = fmt.Sprintf("%s does not run (%s)", named, describeState(unit.state))
+	if isStarting(unit.state) {
+		f.Text, f.temporary = named+" is still starting", true
+	}
+	why, remedy := explainErrors(unit.errors)
+	f.Text += why
+	if remedy != "" {
+		f.Remedy = remedy
+	}
+	return f
+}
+
+// describeState describes an inactive unit. A unit in a restart loop goes through
+// several states a second. They have one description, so that the message is
+// not logged repeatedly.
+func describeState(state systemd.UnitState) string {
+	failing := state.Result != "" && state.Result != "success"
+	switch {
+	case state.Load != "" && state.Load != "loaded":
+		return state.Load
+	case state.Active == "activating" && (failing || state.Sub == "auto-restart"):
+		return "it ends soon after each start"
+	case failing:
+		return state.Active + ", " + state.Result
+	}
+	return state.Active
+}
+
+// isStarting reports whether a unit is starting and has not failed yet.
+func isStarting(state systemd.UnitState) bool {
+	return state.Active == "activating" && state.Sub != "auto-restart" &&
+		(state.Result == "" || state.Result == "success")
+}
+
+// installRemedy returns the command that installs the package of a unit. The
+// package names of Open vSwitch depend on the release.
+func installRemedy(unit string) string {
+	switch unit {
+	case "openvswitch.service", "ovs-vswitchd.service", "ovsdb-server.service":
+		return "dnf install openvswitch3.1 # or newer, from the Fast Datapath repository\nsystemctl start kubelet"
+	case "crio.service":
+		return "dnf install cri-o cri-tools # of the cluster's release\nsystemctl start kubelet"
+	case "kubelet.service":
+		return "hcp-node-agent join # writes it"
+	}
+	return "dnf provides '*/" + unit + "' # names the package to install"
+}
+
+// runtimeFinding returns a finding if CRI-O runs but does not respond.
+func runtimeFinding(m hostFacts) []Finding {
+	if m.runtimeErr == nil {
+		return nil
+	}
+	return []Finding{{
+		Severity: report.SeverityProblem,
+		About:    "CRI-O",
+		Text:     "CRI-O runs, but does not answer at its socket: " + shorten(m.runtimeErr.Error(), maxExcerptLength),
+		Remedy:   "journalctl -b -u crio; systemctl restart crio # it restarts kubelet too",
+	}}
+}

@@ -1,0 +1,12 @@
+package report
+
+// DescribedError is an error with a replaced message.
+type DescribedError struct {
+	Text string
+	Err  error
+}
+
+func (d DescribedError) Error() string { return d.Text }
+
+// Unwrap returns the original error.
+func (d DescribedError) Unwrap() error { return d.Err }
