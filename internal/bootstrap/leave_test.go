@@ -85,7 +85,7 @@ func TestDrainFailureSuggestsNoDrain(t *testing.T) {
 
 func TestRemoveRecordsRemovesTheAgentsFiles(t *testing.T) {
 	dir := t.TempDir()
-	l, err := ledger.Open(dir, nil)
+	l, err := ledger.Open(dir, ledger.Drivers{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package bootstrap
 import (
 	"context"
 	"errors"
-	"maps"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
@@ -13,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
@@ -30,7 +30,7 @@ type localHost struct {
 	nm           *networkmanager.Client
 	bridge       *migrate.Driver
 	plugin       *networkplugin.Driver
-	sharedDriver *ledger.SharedDirSnapshot // also a driver of the ledger
+	sharedDriver *resource.SharedDirSnapshot // also a driver of the ledger
 }
 
 // openLocalHost opens the running host. If write is true, it opens the ledger for
@@ -81,23 +81,29 @@ func openWithoutLedger(ctx context.Context, stateDir string) (*localHost, error)
 }
 
 // drivers returns the ledger drivers for this host.
-func (m *localHost) drivers() map[ledger.Kind]ledger.Driver {
-	selinux := selinux.Policy{Tree: m.tree}
-	paths := &ledger.Paths{Tree: m.tree, SELinux: selinux}
-	contents := &ledger.DirSnapshot{Tree: m.tree}
-	m.sharedDriver = &ledger.SharedDirSnapshot{DirSnapshot: contents}
-	drivers := map[ledger.Kind]ledger.Driver{
-		ledger.File: paths, ledger.Directory: paths, ledger.Symlink: paths, ledger.HardLink: paths,
-		ledger.Sysctl: ledger.Sysctls{}, ledger.Module: ledger.Modules{}, ledger.ForeignSysctl: ledger.ForeignSysctls{},
-		ledger.Contents: contents, ledger.SharedContents: m.sharedDriver, ledger.Interfaces: ledger.NetworkInterfaces{},
-		crio.StorageKind:         &crio.StorageDriver{Contents: contents},
-		ovs.BridgeKind:           m.bridge,
-		networkplugin.Kind:       m.plugin,
-		packages.TransactionKind: &packages.Transactions{},
+func (m *localHost) drivers() ledger.Drivers {
+	contents := &resource.DirSnapshot{Tree: m.tree}
+	m.sharedDriver = &resource.SharedDirSnapshot{DirSnapshot: contents}
+	drivers := ledger.Drivers{
+		Paths: &ledger.Paths{Tree: m.tree, SELinux: selinux.Policy{Tree: m.tree}},
+		Resources: map[ledger.Kind]ledger.Driver{
+			ledger.Sysctl:  resource.Sysctls{},
+			ledger.Module:  resource.Modules{},
+			ovs.BridgeKind: m.bridge,
+		},
+		Snapshots: map[ledger.Kind]ledger.SnapshotDriver{
+			ledger.Contents:          contents,
+			ledger.SharedContents:    m.sharedDriver,
+			ledger.Interfaces:        resource.NetworkInterfaces{},
+			ledger.ForeignSysctl:     resource.Sysctls{},
+			crio.StorageKind:         &crio.StorageDriver{Contents: contents},
+			networkplugin.Kind:       m.plugin,
+			packages.TransactionKind: &packages.Transactions{},
+		},
 	}
-	maps.Copy(drivers, accounts.Drivers(m.tree, selinux))
+	accounts.AddDrivers(drivers)
 	if m.systemd != nil {
-		drivers[ledger.Unit] = &ledger.Units{Systemd: m.systemd}
+		drivers.Resources[ledger.Unit] = &resource.Units{Systemd: m.systemd}
 	}
 	return drivers
 }

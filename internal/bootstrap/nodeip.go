@@ -62,7 +62,7 @@ func RefreshNodeIP(ctx context.Context, options Options) (NodeIPDocument, error)
 // managesNodeIP reports whether the ledger contains kubelet's drop-in. Another
 // program may have written a file of the same name.
 func managesNodeIP(dir string) (bool, error) {
-	records, err := ledger.OpenReadOnly(dir, nil)
+	records, err := ledger.OpenReadOnly(dir, ledger.Drivers{})
 	if err != nil {
 		return false, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -54,13 +55,13 @@ type addedPaths struct {
 // since the join. For plugin directories it lists every file, for the node's own
 // directories the topmost paths.
 func (j *operation) findAddedPaths(items []ledger.Item) ([]addedPaths, error) {
-	contents := &ledger.DirSnapshot{Tree: j.tree}
+	contents := &resource.DirSnapshot{Tree: j.tree}
 	var all []addedPaths
 	for _, item := range items {
 		if item.Kind != ledger.Contents && item.Kind != ledger.SharedContents && item.Kind != crio.StorageKind {
 			continue
 		}
-		came, err := contents.Added(item)
+		came, err := contents.Added(item.Change, item.Before)
 		if err != nil {
 			return nil, err
 		}
@@ -130,7 +131,7 @@ func (j *operation) reportAddedPaths(document *LeaveDocument, found []addedPaths
 			change := ledger.Change{Kind: ledger.File, Target: p, Reason: "it came since the join, and others can need it"}
 			document.Kept = append(document.Kept, ledger.Difference{
 				Item: ledger.Item{Change: change, Step: "files"},
-				Now:  ledger.State{Present: true, Type: string(info.Type)},
+				Now:  ledger.State{Present: true, Type: info.Type},
 			})
 		}
 		document.Removed = append(document.Removed, removed...)

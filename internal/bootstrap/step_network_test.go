@@ -27,7 +27,9 @@ func TestPluginStateIsRecordedOnceAndOnlyBeforeThePluginRuns(t *testing.T) {
 		"joined by an older agent": {State{Started: time.Now(), Finished: time.Now(), LastStep: "schedulable"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, err := ledger.Open(t.TempDir(), map[ledger.Kind]ledger.Driver{networkplugin.Kind: &networkplugin.Driver{}})
+			l, err := ledger.Open(t.TempDir(), ledger.Drivers{
+				Snapshots: map[ledger.Kind]ledger.SnapshotDriver{networkplugin.Kind: &networkplugin.Driver{}},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 )
 
 func issuedPair(t *testing.T, ca *certtest.CA) keyPair {
@@ -106,9 +107,9 @@ func TestUndoRestoresReplacedCertificateLink(t *testing.T) {
 	}
 	defer tree.Close()
 	state, kubelet := t.TempDir(), t.TempDir()
-	paths := &ledger.Paths{Tree: tree}
-	book, err := ledger.Open(state, map[ledger.Kind]ledger.Driver{
-		ledger.File: paths, ledger.Directory: paths, ledger.Symlink: paths, ledger.Contents: &ledger.DirSnapshot{Tree: tree},
+	book, err := ledger.Open(state, ledger.Drivers{
+		Paths:     &ledger.Paths{Tree: tree},
+		Snapshots: map[ledger.Kind]ledger.SnapshotDriver{ledger.Contents: &resource.DirSnapshot{Tree: tree}},
 	})
 	if err != nil {
 		t.Fatal(err)

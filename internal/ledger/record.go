@@ -128,7 +128,7 @@ func parseLine(line []byte) (record, error) {
 	var r record
 	sum, body, found := bytes.Cut(line, []byte(" "))
 	if !found || string(sum) != fmt.Sprintf("%08x", crc32.Checksum(body, castagnoli)) {
-		return r, fmt.Errorf("checksum is wrong")
+		return r, errors.New("checksum is wrong")
 	}
 	if err := json.Unmarshal(body, &r); err != nil {
 		return r, fmt.Errorf("decoding record: %w", err)
