@@ -78,7 +78,8 @@ func (c Change) Matches(now State) bool {
 		return false
 	}
 	return emptyOrEqual(want.Digest, now.Digest) && emptyOrEqual(want.Link, now.Link) &&
-		emptyOrEqual(want.Enabled, now.Enabled) && emptyOrEqual(want.Active, now.Active) && emptyOrEqual(want.Value, now.Value) &&
+		emptyOrEqual(want.Enabled, now.Enabled) && emptyOrEqual(want.Active, now.Active) &&
+		emptyOrEqual(want.Value, now.Value) &&
 		nilOrEqual(want.Mode, now.Mode) && nilOrEqual(want.UID, now.UID) && nilOrEqual(want.GID, now.GID)
 }
 

@@ -41,3 +41,20 @@ func TestLaterDesiredStateInheritsUnsetFields(t *testing.T) {
 		t.Errorf("a wish for absence carries over %+v", got)
 	}
 }
+
+// An object that is changed again after an undo is one item.
+func TestItemsAfterUndoAndNewRun(t *testing.T) {
+	l := open(t, t.TempDir(), t.TempDir())
+	change := Change{Kind: File, Target: "/a", Desired: ownedByTest(FileState([]byte("new"), 0o600))}
+	for _, step := range []string{"first", "second"} {
+		if _, err := l.Apply(t.Context(), step, []Change{change}); err != nil {
+			t.Fatal(err)
+		}
+		if items := l.Items(); len(items) != 1 || items[0].Step != step {
+			t.Errorf("after the %s run: %+v", step, items)
+		}
+		if _, err := l.Undo(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

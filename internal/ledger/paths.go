@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -100,7 +99,7 @@ func unsafeLinkError(err error) error {
 	if !errors.As(err, &unsafe) {
 		return err
 	}
-	remedy := fmt.Sprintf("namei -l %s # shows the owner of each part; replace the link with a directory, and run the same command again",
-		report.ShellWord(unsafe.Path))
+	remedy := "namei -l " + report.ShellWord(unsafe.Path) +
+		" # shows the owner of each part; replace the link with a directory, and run the same command again"
 	return report.Fail(report.Failed, remedy, "%w", err)
 }

@@ -29,9 +29,11 @@ type State struct {
 	Enabled string `json:"enabled,omitempty"` // enabled, disabled, masked, static, ...
 	Active  string `json:"active,omitempty"`  // active or inactive
 
-	Value string          `json:"value,omitempty"` // what an object is set to, in one line: a sysctl's value, for example
-	Names []string        `json:"names,omitempty"` // the members of a set: the names in a directory, for example
-	Data  json.RawMessage `json:"data,omitempty"`  // what else the driver needs for Restore, encoded from a type of its own
+	// Other kinds.
+	Value string   `json:"value,omitempty"` // a setting in one line: the value of a sysctl, for example
+	Names []string `json:"names,omitempty"` // the members of a set: the names in a directory, for example
+	// Data is what else the driver needs for Restore, encoded from a type of the driver.
+	Data json.RawMessage `json:"data,omitempty"`
 
 	Content []byte `json:"-"` // file content; the ledger's log holds only its digest
 }

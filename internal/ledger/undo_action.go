@@ -61,7 +61,8 @@ func (i Item) isLeftByInterruptedRun(now State) bool {
 	if i.Kind == Directory && now.Type == hostfs.Directory && !i.Before.Present {
 		return true // an undo removes it only if it is empty
 	}
-	hasOriginalContent := i.Before.Present && i.Before.Type == now.Type && i.Before.Digest == now.Digest && i.Before.Link == now.Link
+	hasOriginalContent := i.Before.Present && i.Before.Type == now.Type &&
+		i.Before.Digest == now.Digest && i.Before.Link == now.Link
 	return (hasOriginalContent || i.hasDesiredContent(now)) && (!i.Done || i.hasKnownAttributes(now))
 }
 

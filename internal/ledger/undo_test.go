@@ -12,6 +12,48 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
+// serviceDriver is the driver of a service that is running until it is restored.
+type serviceDriver struct {
+	running bool
+	stop    func()
+}
+
+func (d *serviceDriver) Get(context.Context, Change) (State, error) {
+	return State{Present: d.running}, nil
+}
+
+func (d *serviceDriver) Set(context.Context, Change, State) error {
+	d.running = true
+	return nil
+}
+
+func (d *serviceDriver) Restore(context.Context, Change, State) error {
+	d.running = false
+	d.stop()
+	return nil
+}
+
+// When an undo restores an object that is not a path, all newer files are in place.
+func TestUndoRestoresNewerFilesFirst(t *testing.T) {
+	root := populate(t)
+	l := open(t, t.TempDir(), root)
+	content := ""
+	l.drivers.Resources = map[Kind]Driver{"service": &serviceDriver{stop: func() {
+		now, _ := os.ReadFile(filepath.Join(root, "etc/replaced"))
+		content = string(now)
+	}}}
+	_, err := l.Apply(t.Context(), "files", []Change{
+		{Kind: "service", Target: "a", Desired: State{Present: true}},
+		{Kind: File, Target: "/etc/replaced", Desired: ownedByTest(FileState([]byte("ours\n"), 0o644))},
+	})
+	must(t, err)
+	_, err = l.Undo(t.Context())
+	must(t, err)
+	if content != "original\n" {
+		t.Errorf("the service was stopped while the file was %q", content)
+	}
+}
+
 // unrestorableDriver is a critical driver that fails to restore.
 type unrestorableDriver struct {
 	Driver

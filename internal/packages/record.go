@@ -12,9 +12,9 @@ import (
 // TransactionKind is the ledger's kind for transactions of dnf.
 const TransactionKind ledger.Kind = "packages"
 
-// Transactions is a snapshot of the last dnf transaction: it records the transactions in which packages were installed. An undo keeps
-// the packages, because other software can depend on them by then, most of all bridges of
-// Open vSwitch. RemovalHint returns the command that removes them.
+// Transactions is a snapshot of dnf's history. It records the transactions in which packages
+// were installed. An undo keeps the packages, because other software can depend on them by
+// then, most of all bridges of Open vSwitch. RemovalHint returns the command that removes them.
 type Transactions struct {
 	ledger.Irreversible
 
