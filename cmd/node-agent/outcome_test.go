@@ -60,7 +60,7 @@ func newDriftedState(t *testing.T) (stateDir, changed string) {
 	}
 	defer tree.Close()
 	paths := &ledger.Paths{Tree: tree, SELinux: selinux.Policy{Tree: tree}}
-	l, err := ledger.Open(stateDir, map[ledger.Kind]ledger.Driver{ledger.File: paths})
+	l, err := ledger.Open(stateDir, ledger.Drivers{Paths: paths})
 	if err != nil {
 		t.Fatal(err)
 	}

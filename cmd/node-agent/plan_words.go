@@ -29,7 +29,7 @@ func describeChange(change plan.PlannedChange) string {
 			list = append(list, label+before+" -> "+after)
 		}
 	}
-	add("", now.Type, fileType(change.Kind))
+	add("", string(now.Type), string(change.Kind.FileType()))
 	switch {
 	case want.Digest == "" || now.Digest == want.Digest:
 	case now.Digest == "":
@@ -57,8 +57,8 @@ func describeState(kind ledger.Kind, state ledger.State) string {
 	switch kind {
 	case ledger.File:
 		text := fmt.Sprintf("%d bytes", state.Size)
-		if state.Type != "" && state.Type != fileType(kind) {
-			text = state.Type
+		if state.Type != "" && state.Type != hostfs.Regular {
+			text = string(state.Type)
 		}
 		if mode := formatMode(state.Mode); mode != "" {
 			text += ", mode " + mode
@@ -68,19 +68,6 @@ func describeState(kind ledger.Kind, state ledger.State) string {
 		return strings.TrimSuffix("directory, mode "+formatMode(state.Mode), ", mode ")
 	}
 	return state.String()
-}
-
-// fileType returns the file type, in the terms of package host, that a kind of entry creates.
-func fileType(kind ledger.Kind) string {
-	switch kind {
-	case ledger.File, ledger.HardLink:
-		return string(hostfs.Regular)
-	case ledger.Directory:
-		return string(hostfs.Directory)
-	case ledger.Symlink:
-		return string(hostfs.Symlink)
-	}
-	return ""
 }
 
 func formatMode(mode *uint32) string {

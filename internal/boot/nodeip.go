@@ -64,7 +64,7 @@ func RefreshNodeIP(ctx context.Context, options inputs.Options) (NodeIPResult, e
 // managesNodeIP reports whether the ledger contains kubelet's drop-in. Another
 // program may have written a file of the same name.
 func managesNodeIP(dir string) (bool, error) {
-	records, err := ledger.OpenReadOnly(dir, nil)
+	records, err := ledger.OpenReadOnly(dir, ledger.Drivers{})
 	if err != nil {
 		return false, err
 	}

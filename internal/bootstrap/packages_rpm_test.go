@@ -21,7 +21,9 @@ import (
 func operationOnBench(t *testing.T, b *rpms.Environment, install bool) *join {
 	t.Helper()
 	on := &packages.Transactions{Host: b.Root}
-	book, err := ledger.Open(t.TempDir(), map[ledger.Kind]ledger.Driver{packages.TransactionKind: on})
+	book, err := ledger.Open(t.TempDir(), ledger.Drivers{
+		Snapshots: map[ledger.Kind]ledger.SnapshotDriver{packages.TransactionKind: on},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

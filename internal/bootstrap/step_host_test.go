@@ -10,6 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/clusterdirs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 )
 
 // Since OpenShift 4.21 kubelet.service and its script for reserved resources create
@@ -33,10 +34,10 @@ func TestUndoRemovesKubeletsDropInDirectory(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer tree.Close()
-			contents := &ledger.DirSnapshot{Tree: tree}
-			l, err := ledger.Open(t.TempDir(), map[ledger.Kind]ledger.Driver{
-				ledger.Contents: contents, ledger.SharedContents: ledger.SharedDirSnapshot{DirSnapshot: contents},
-			})
+			contents := &resource.DirSnapshot{Tree: tree}
+			l, err := ledger.Open(t.TempDir(), ledger.Drivers{Snapshots: map[ledger.Kind]ledger.SnapshotDriver{
+				ledger.Contents: contents, ledger.SharedContents: resource.SharedDirSnapshot{DirSnapshot: contents},
+			}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -29,7 +29,9 @@ func TestPluginStateIsRecordedOnceAndOnlyBeforeThePluginRuns(t *testing.T) {
 		"joined without a record": {joinstate.State{Started: time.Now(), Completed: []string{"kubelet"}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, err := ledger.Open(t.TempDir(), map[ledger.Kind]ledger.Driver{networkplugin.Kind: &networkplugin.Driver{}})
+			l, err := ledger.Open(t.TempDir(), ledger.Drivers{
+				Snapshots: map[ledger.Kind]ledger.SnapshotDriver{networkplugin.Kind: &networkplugin.Driver{}},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 )
 
 // StorageDir is the directory of CRI-O's images and containers. Podman uses the same
@@ -15,11 +16,11 @@ const StorageDir = "/var/lib/containers"
 // StorageKind is the ledger's kind for StorageDir.
 const StorageKind ledger.Kind = "image storage"
 
-// StorageDriver records whether an image storage existed before CRI-O first ran. An undo
+// StorageDriver is a snapshot that records whether an image storage existed before CRI-O first ran. An undo
 // removes the storage only if none existed, and if no container is left. After CRI-O's
 // containers are removed, any container left belongs to podman. The images of a shared
 // storage cannot be separated.
-type StorageDriver struct{ Contents *ledger.DirSnapshot }
+type StorageDriver struct{ Contents *resource.DirSnapshot }
 
 // Get returns the current content of the storage.
 func (d *StorageDriver) Get(ctx context.Context, c ledger.Change) (ledger.State, error) {
@@ -30,13 +31,6 @@ func (d *StorageDriver) Get(ctx context.Context, c ledger.Change) (ledger.State,
 	}
 	return state, err
 }
-
-// External marks the storage as externally managed: CRI-O and podman change it all the
-// time.
-func (d *StorageDriver) External() {}
-
-// Set does nothing: CRI-O creates the storage.
-func (d *StorageDriver) Set(context.Context, ledger.Change, ledger.State) error { return nil }
 
 // Restore removes the storage if only CRI-O used it.
 func (d *StorageDriver) Restore(ctx context.Context, c ledger.Change, before ledger.State) error {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 )
 
 func TestUndoRemovesOnlyOwnStorage(t *testing.T) {
@@ -39,7 +40,7 @@ func TestUndoRemovesOnlyOwnStorage(t *testing.T) {
 			if test.before != "" {
 				write(test.before, "[]")
 			}
-			driver := &StorageDriver{Contents: &ledger.DirSnapshot{Tree: tree}}
+			driver := &StorageDriver{Contents: &resource.DirSnapshot{Tree: tree}}
 			change := ledger.Change{Kind: StorageKind, Target: StorageDir}
 			before, err := driver.Get(t.Context(), change)
 			if err != nil {

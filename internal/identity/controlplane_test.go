@@ -17,6 +17,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
 )
 
@@ -38,9 +39,9 @@ func newIdentity(t *testing.T, name string) (*Identity, *reporttest.Recorder) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	paths := &ledger.Paths{Tree: tree}
-	book, err := ledger.Open(filepath.Join(dir, "state"), map[ledger.Kind]ledger.Driver{
-		ledger.File: paths, ledger.Directory: paths, ledger.Symlink: paths, ledger.Contents: &ledger.DirSnapshot{Tree: tree},
+	book, err := ledger.Open(filepath.Join(dir, "state"), ledger.Drivers{
+		Paths:     &ledger.Paths{Tree: tree},
+		Snapshots: map[ledger.Kind]ledger.SnapshotDriver{ledger.Contents: &resource.DirSnapshot{Tree: tree}},
 	})
 	if err != nil {
 		t.Fatal(err)

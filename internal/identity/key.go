@@ -73,22 +73,10 @@ func (k *pendingKey) save() error {
 	return nil
 }
 
-// remove removes the key file.
+// remove removes the key file durably.
 func (k *pendingKey) remove() error {
-	if err := os.Remove(k.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := hostfs.RemoveSynced(k.path); err != nil {
 		return fmt.Errorf("removing the pending key: %w", err)
-	}
-	return syncDirectory(filepath.Dir(k.path))
-}
-
-func syncDirectory(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("opening %s: %w", path, err)
-	}
-	defer dir.Close()
-	if err := dir.Sync(); err != nil {
-		return fmt.Errorf("syncing %s: %w", path, err)
 	}
 	return nil
 }

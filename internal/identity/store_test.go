@@ -15,6 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
 )
 
@@ -110,9 +111,9 @@ func TestUndoRestoresReplacedCertificateLink(t *testing.T) {
 	}
 	defer tree.Close()
 	state, kubelet := t.TempDir(), t.TempDir()
-	paths := &ledger.Paths{Tree: tree}
-	book, err := ledger.Open(state, map[ledger.Kind]ledger.Driver{
-		ledger.File: paths, ledger.Directory: paths, ledger.Symlink: paths, ledger.Contents: &ledger.DirSnapshot{Tree: tree},
+	book, err := ledger.Open(state, ledger.Drivers{
+		Paths:     &ledger.Paths{Tree: tree},
+		Snapshots: map[ledger.Kind]ledger.SnapshotDriver{ledger.Contents: &resource.DirSnapshot{Tree: tree}},
 	})
 	if err != nil {
 		t.Fatal(err)

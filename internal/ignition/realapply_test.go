@@ -80,10 +80,7 @@ func TestRealPayloadsApply(t *testing.T) {
 				t.Skip("it is of another platform")
 			}
 			must(t, err)
-			paths := &ledger.Paths{Tree: tree}
-			l, err := ledger.Open(t.TempDir(), map[ledger.Kind]ledger.Driver{
-				ledger.File: paths, ledger.Directory: paths, ledger.Symlink: paths, ledger.HardLink: paths,
-			})
+			l, err := ledger.Open(t.TempDir(), ledger.Drivers{Paths: &ledger.Paths{Tree: tree}})
 			must(t, err)
 			defer l.Close()
 			made, err := l.Apply(t.Context(), "files", plan.Files)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
@@ -84,14 +84,14 @@ func (i *imageTree) awaitSystemctl(ctx context.Context, log report.Log) error {
 	}
 }
 
-func imageDrivers(tree *hostfs.Tree) map[ledger.Kind]ledger.Driver {
-	selinux := selinux.Policy{Tree: tree}
-	paths := &ledger.Paths{Tree: tree, SELinux: selinux}
-	drivers := map[ledger.Kind]ledger.Driver{
-		ledger.File: paths, ledger.Directory: paths, ledger.Symlink: paths, ledger.HardLink: paths,
-		ledger.SharedContents: &ledger.SharedDirSnapshot{DirSnapshot: &ledger.DirSnapshot{Tree: tree}, Purge: true}, // homes of new users
+func imageDrivers(tree *hostfs.Tree) ledger.Drivers {
+	homes := &resource.SharedDirSnapshot{DirSnapshot: &resource.DirSnapshot{Tree: tree}, Purge: true} // of new users
+	drivers := ledger.Drivers{
+		Paths:     &ledger.Paths{Tree: tree, SELinux: selinux.Policy{Tree: tree}},
+		Resources: map[ledger.Kind]ledger.Driver{},
+		Snapshots: map[ledger.Kind]ledger.SnapshotDriver{ledger.SharedContents: homes},
 	}
-	maps.Copy(drivers, accounts.Drivers(tree, selinux))
+	accounts.AddDrivers(drivers)
 	return drivers
 }
 

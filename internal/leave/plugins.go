@@ -10,6 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -25,13 +26,13 @@ type addedPaths struct {
 // since the join. For plugin directories it lists every file, for the node's own
 // directories the topmost paths.
 func (l *Flow) findAddedPaths(items []ledger.Item) ([]addedPaths, error) {
-	contents := &ledger.DirSnapshot{Tree: l.Machine.Tree}
+	contents := &resource.DirSnapshot{Tree: l.Machine.Tree}
 	var all []addedPaths
 	for _, item := range items {
 		if item.Kind != ledger.Contents && item.Kind != ledger.SharedContents && item.Kind != crio.StorageKind {
 			continue
 		}
-		came, err := contents.Added(item)
+		came, err := contents.Added(item.Change, item.Before)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +102,7 @@ func (l *Flow) reportAddedPaths(document *Document, found []addedPaths, log repo
 			change := ledger.Change{Kind: ledger.File, Target: p, Reason: "it came since the join, and others can need it"}
 			document.Kept = append(document.Kept, ledger.Difference{
 				Item: ledger.Item{Change: change, Step: "files"},
-				Now:  ledger.State{Present: true, Type: string(info.Type)},
+				Now:  ledger.State{Present: true, Type: info.Type},
 			})
 		}
 		document.Removed = append(document.Removed, removed...)

@@ -12,15 +12,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
-// openBenchLedger opens a ledger for an empty tree with the drivers of paths.
+// openBenchLedger opens a ledger for an empty tree with the driver of paths.
 func openBenchLedger(b *testing.B) *Ledger {
 	b.Helper()
 	tree, err := hostfs.OpenTree(b.TempDir())
 	if err != nil {
 		b.Fatal(err)
 	}
-	paths := &Paths{Tree: tree}
-	l, err := Open(b.TempDir(), map[Kind]Driver{File: paths, Directory: paths})
+	l, err := Open(b.TempDir(), Drivers{Paths: &Paths{Tree: tree}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -2,9 +2,7 @@ package ledger
 
 import (
 	"cmp"
-	"context"
-	"errors"
-	"fmt"
+	"time"
 )
 
 // Item is one object that the ledger has changed: its state before the first change and the
@@ -15,63 +13,58 @@ type Item struct {
 	Before State  `json:"before"`
 	Done   bool   `json:"done"` // false if the run was interrupted
 
-	external       bool    // changed externally; Desired is undefined until Done
-	earlierDesired []State // desired states of earlier runs
+	changedAt      time.Time // time of the last change
+	external       bool      // changed externally; Desired is undefined until Done
+	earlierDesired []State   // desired states of earlier runs
 }
 
 // Items returns the changed objects that are not restored yet, in the order of the first
 // change of each.
 func (l *Ledger) Items() []Item {
-	var items []Item
-	index := map[string]int{}
-	gone := map[int]bool{} // indexes in items of restored objects
-	bySeq := map[int][]string{}
+	var all []*Item
+	current := map[string]*Item{} // by key; restored items are removed
+	keys := map[int][]string{}    // by the sequence number of the intent
 	for _, r := range l.records {
 		switch r.Type {
 		case intent:
 			for _, e := range r.Entries {
-				key := e.Key()
-				bySeq[r.Seq] = append(bySeq[r.Seq], key)
-				at, seen := index[key]
-				if !seen {
-					at = len(items)
-					index[key] = at
-					items = append(items, Item{Before: e.Before})
+				item := current[e.Key()]
+				if item == nil {
+					item = &Item{Before: e.Before}
+					current[e.Key()] = item
+					all = append(all, item)
+				} else {
+					item.earlierDesired = append(item.earlierDesired, item.Desired)
 				}
-				if seen {
-					items[at].earlierDesired = append(items[at].earlierDesired, items[at].Desired)
-				}
-				e.Desired = carryOver(items[at].Desired, e.Desired)
-				items[at].Change, items[at].Step, items[at].Done, items[at].external = e.Change, r.Step, false, r.External
+				e.Desired = carryOver(item.Desired, e.Desired)
+				item.Change, item.Step, item.Done, item.external, item.changedAt = e.Change, r.Step, false, r.External, r.Time
+				keys[r.Seq] = append(keys[r.Seq], e.Key())
 			}
 		case done:
-			for i, key := range bySeq[r.Of] {
-				at, held := index[key]
-				if !held {
+			for i, key := range keys[r.Of] {
+				item := current[key]
+				if item == nil {
 					continue
 				}
-				items[at].Done = true
+				item.Done = true
 				if i < len(r.After) {
-					if !items[at].external { // remember the agent's own desired state
-						items[at].earlierDesired = append(items[at].earlierDesired, items[at].Desired)
+					if !item.external { // remember the agent's own desired state
+						item.earlierDesired = append(item.earlierDesired, item.Desired)
 					}
-					items[at].Desired = r.After[i]
+					item.Desired = r.After[i]
 				}
 			}
 		case undone:
-			if at, held := index[r.Key]; held {
-				gone[at] = true
-				delete(index, r.Key)
-			}
+			delete(current, r.Key)
 		}
 	}
-	held := make([]Item, 0, len(index))
-	for i, item := range items {
-		if !gone[i] {
-			held = append(held, item)
+	items := make([]Item, 0, len(current))
+	for _, item := range all {
+		if current[item.Key()] == item {
+			items = append(items, *item)
 		}
 	}
-	return held
+	return items
 }
 
 // carryOver returns the later desired state with unset fields filled from the earlier
@@ -84,48 +77,39 @@ func carryOver(earlier, later State) State {
 	return later
 }
 
-// Difference is an object whose current state differs from the state that the ledger
-// recorded.
-type Difference struct {
-	Item
-	Now    State  `json:"now"`
-	Backup string `json:"aside,omitempty"` // after an undo: path of the backup
-}
-
-// ExternalDriver is a Driver of objects that other components change all the time. The ledger
-// records only their state before the join.
-type ExternalDriver interface{ External() }
-
-// Drift returns the objects that another process or an administrator has changed since. It
-// skips unreadable objects and joins their errors.
-func (l *Ledger) Drift(ctx context.Context) ([]Difference, error) {
-	var drift []Difference
-	var errs []error
+// Unfinished returns the changes of interrupted runs that are not recorded as done. The
+// next run makes or settles them. External changes are excluded, because no run has to
+// finish them.
+func (l *Ledger) Unfinished() []Item {
+	var items []Item
 	for _, item := range l.Items() {
-		if _, theirs := l.drivers[item.Kind].(ExternalDriver); theirs {
-			continue // changes continuously
-		}
-		if item.external && !item.Done {
-			continue // the desired state is unknown
-		}
-		now, err := l.currentState(ctx, item.Change)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		if !item.Matches(now) {
-			drift = append(drift, Difference{Item: item, Now: now})
+		if !item.Done && !item.external {
+			items = append(items, item)
 		}
 	}
-	return drift, errors.Join(errs...)
+	return items
 }
 
-// KeptMessage returns a message about an object that an undo has kept because it was changed by
-// others, including the path of the backup.
-func (d Difference) KeptMessage() string {
-	text := fmt.Sprintf("%s %s was changed by somebody else since (now: %s); it stays", d.Kind, d.Target, d.Now)
-	if d.Backup != "" {
-		text += ", and how it was before is in " + d.Backup
+// Summary describes one item without its states.
+type Summary struct {
+	Kind      Kind      `json:"kind"`
+	Target    string    `json:"target"`
+	Step      string    `json:"step"`
+	Reason    string    `json:"why,omitempty"`
+	ChangedAt time.Time `json:"when"` // time of the last change
+	Done      bool      `json:"done"`
+}
+
+// Summary returns the list of Items without states, for output that must not contain
+// contents.
+func (l *Ledger) Summary() []Summary {
+	items := l.Items()
+	all := make([]Summary, 0, len(items))
+	for _, item := range items {
+		all = append(all, Summary{
+			Kind: item.Kind, Target: item.Target, Step: item.Step,
+			Reason: item.Reason, ChangedAt: item.changedAt, Done: item.Done,
+		})
 	}
-	return text
+	return all
 }

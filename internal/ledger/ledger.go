@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,11 +14,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
+// The files in the directory of a ledger.
+const (
+	logName       = "ledger.log"
+	originalsName = "originals"
+)
+
 // Ledger records changes in a directory of its own and makes them.
 type Ledger struct {
 	dir         string
 	log         *os.File
-	drivers     map[Kind]Driver
+	drivers     Drivers
 	records     []record
 	namesSynced bool  // the directory entries of the ledger are durable
 	needsSync   bool  // an earlier process may have left unsynced records
@@ -33,11 +38,11 @@ type Ledger struct {
 // Open opens the ledger in dir, creating both if they do not exist, and truncates an
 // incomplete tail. Only one process can have it open: Open fails with ErrLocked otherwise.
 // It writes and syncs nothing before the first record, because most runs change nothing.
-func Open(dir string, drivers map[Kind]Driver) (*Ledger, error) {
+func Open(dir string, drivers Drivers) (*Ledger, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the ledger's directory: %w", err)
 	}
-	log, err := openLocked(filepath.Join(dir, "ledger.log"), func() { time.Sleep(lockPause) })
+	log, err := openLocked(filepath.Join(dir, logName), func() { time.Sleep(lockPause) })
 	if err != nil {
 		return nil, err
 	}
@@ -51,9 +56,9 @@ func Open(dir string, drivers map[Kind]Driver) (*Ledger, error) {
 
 // OpenReadOnly reads the ledger in dir without a lock, for display. The ledger is empty if the file
 // does not exist.
-func OpenReadOnly(dir string, drivers map[Kind]Driver) (*Ledger, error) {
+func OpenReadOnly(dir string, drivers Drivers) (*Ledger, error) {
 	l := &Ledger{dir: dir, drivers: drivers, writeErr: errors.New("the ledger was opened for reading")}
-	content, err := os.ReadFile(filepath.Join(dir, "ledger.log"))
+	content, err := os.ReadFile(filepath.Join(dir, logName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return l, nil
 	}
@@ -69,14 +74,16 @@ func damagedError(dir string, err error) error {
 	if err == nil {
 		return nil
 	}
-	name := report.ShellWord(filepath.Join(dir, "ledger.log"))
-	return report.Fail(report.Failed, fmt.Sprintf("mv %s %s.damaged # only if nothing on this host is to be restored", name, name), "%w", err)
+	name := report.ShellWord(filepath.Join(dir, logName))
+	remedy := fmt.Sprintf("mv %s %s.damaged # only if nothing on this host is to be restored", name, name)
+	return report.Fail(report.Failed, remedy, "%w", err)
 }
 
+// load reads the records from the log, and truncates an incomplete tail.
 func (l *Ledger) load() error {
 	// After the lock is held: Remove in the previous process may have deleted the
 	// directory.
-	if err := os.MkdirAll(filepath.Join(l.dir, "originals"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(l.dir, originalsName), 0o700); err != nil {
 		return fmt.Errorf("making the ledger's directory: %w", err)
 	}
 	content, err := io.ReadAll(l.log)
@@ -92,7 +99,7 @@ func (l *Ledger) load() error {
 		// Durable before anything is appended: a mixture of old and new bytes would be
 		// unreadable.
 		if err := errors.Join(l.log.Truncate(int64(good)), l.log.Sync()); err != nil {
-			return fmt.Errorf("cutting the torn tail off the ledger: %w", err)
+			return fmt.Errorf("truncating the ledger: %w", err)
 		}
 	}
 	if _, err := l.log.Seek(int64(good), 0); err != nil {
@@ -105,18 +112,6 @@ func (l *Ledger) load() error {
 	return nil
 }
 
-// syncNames makes the directory entries of ledger.log and originals durable, and those of
-// their parent directories, which can be new too. The parents are on the same file system,
-// or are its mount point.
-func (l *Ledger) syncNames() error {
-	tree, err := hostfs.OpenTree(l.dir)
-	if err != nil {
-		return err
-	}
-	defer tree.Close()
-	return tree.SyncFileSystem("/")
-}
-
 // Close closes the ledger and releases its lock.
 func (l *Ledger) Close() error {
 	if l.log == nil {
@@ -125,6 +120,7 @@ func (l *Ledger) Close() error {
 	return l.log.Close()
 }
 
+// append writes a record to the log. A durable record is synced, with all records before it.
 func (l *Ledger) append(r record, durable bool) error {
 	if l.writeErr != nil {
 		return fmt.Errorf("writing ledger: %w", l.writeErr)
@@ -160,28 +156,19 @@ func (l *Ledger) append(r record, durable bool) error {
 	return nil
 }
 
+// sync makes all records durable, and once the directory entries of the log and of originals, and
+// those of their parent directories, which can be new too. The parents are on the same file system,
+// or are its mount point.
 func (l *Ledger) sync() error {
 	if err := l.log.Sync(); err != nil || l.namesSynced {
 		return err
 	}
-	err := l.syncNames()
+	tree, err := hostfs.OpenTree(l.dir)
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
+	err = tree.SyncFileSystem("/")
 	l.namesSynced = err == nil
 	return err
-}
-
-func (l *Ledger) driver(kind Kind) (Driver, error) {
-	driver := l.drivers[kind]
-	if driver == nil {
-		return nil, fmt.Errorf("nothing here can change a %s", kind)
-	}
-	return driver, nil
-}
-
-// currentState returns the current state of a change's object.
-func (l *Ledger) currentState(ctx context.Context, c Change) (State, error) {
-	driver, err := l.driver(c.Kind)
-	if err != nil {
-		return State{}, err
-	}
-	return driver.Get(ctx, c)
 }

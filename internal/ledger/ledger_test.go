@@ -13,17 +13,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
-// open opens a ledger for root, with the drivers of paths.
+// open opens a ledger for root, with the driver of paths.
 func open(t *testing.T, dir, root string) *Ledger {
 	t.Helper()
 	tree, err := hostfs.OpenTree(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	paths := &Paths{Tree: tree}
-	l, err := Open(dir, map[Kind]Driver{
-		File: paths, Directory: paths, Symlink: paths, HardLink: paths, Contents: &DirSnapshot{Tree: tree}, SharedContents: SharedDirSnapshot{DirSnapshot: &DirSnapshot{Tree: tree}},
-	})
+	l, err := Open(dir, Drivers{Paths: &Paths{Tree: tree}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +169,7 @@ func TestDamageInTheMiddleIsAnError(t *testing.T) {
 	if err := os.WriteFile(name, log, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(dir, nil); err == nil || !strings.Contains(err.Error(), "checksum") {
+	if _, err := Open(dir, Drivers{}); err == nil || !strings.Contains(err.Error(), "checksum") {
 		t.Errorf("opening a damaged ledger: %v", err)
 	}
 }
@@ -180,7 +177,7 @@ func TestDamageInTheMiddleIsAnError(t *testing.T) {
 func TestOpenFailsWhileLocked(t *testing.T) {
 	dir := t.TempDir()
 	open(t, dir, t.TempDir())
-	if _, err := Open(dir, nil); !errors.Is(err, ErrLocked) {
+	if _, err := Open(dir, Drivers{}); !errors.Is(err, ErrLocked) {
 		t.Errorf("second open: %v", err)
 	}
 }

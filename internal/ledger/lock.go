@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -70,4 +71,22 @@ func lock(fd int, pause func()) error {
 			pause()
 		}
 	}
+}
+
+// IsLocked reports whether another process is changing the host. It holds the lock briefly,
+// as concurrent callers can. Open therefore retries for a second.
+func IsLocked(dir string) (bool, error) {
+	log, err := os.Open(filepath.Join(dir, logName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("opening ledger: %w", err)
+	}
+	defer log.Close() // releases the lock
+	err = unix.Flock(int(log.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return true, nil
+	}
+	return false, err
 }

@@ -55,3 +55,27 @@ func TestLockOfDeletedFile(t *testing.T) {
 		t.Errorf("a third has it too: %v, %v", third, err)
 	}
 }
+
+func TestIsLocked(t *testing.T) {
+	dir := t.TempDir()
+	if locked, err := IsLocked(filepath.Join(dir, "none")); locked || err != nil {
+		t.Errorf("without a ledger: %t, %v", locked, err)
+	}
+	l, err := Open(dir, Drivers{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if locked, err := IsLocked(dir); !locked || err != nil {
+		t.Errorf("while it is open: %t, %v", locked, err)
+	}
+	l.Close()
+	for range 2 { // IsLocked releases the lock
+		if locked, err := IsLocked(dir); locked || err != nil {
+			t.Errorf("after it was closed: %t, %v", locked, err)
+		}
+	}
+	if l, err = Open(dir, Drivers{}); err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+}

@@ -2,11 +2,14 @@ package ledger
 
 import (
 	"context"
+	"errors"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Paths is the driver of files, directories and links below a root.
+// Paths is the driver of files, directories and links below a root. The ledger applies and restores
+// many paths at once, with a constant number of syncs.
 type Paths struct {
 	Tree *hostfs.Tree
 	// SELinux labels new files. If nil, the kernel labels them.
@@ -26,7 +29,7 @@ func (d *Paths) Get(_ context.Context, c Change) (State, error) {
 		}
 	}
 	state := State{
-		Present: true, Type: string(info.Type), Mode: &info.Mode, UID: &info.UID, GID: &info.GID,
+		Present: true, Type: info.Type, Mode: &info.Mode, UID: &info.UID, GID: &info.GID,
 		Link: info.Link, Xattrs: info.Xattrs,
 	}
 	switch info.Type {
@@ -45,25 +48,6 @@ func (d *Paths) Get(_ context.Context, c Change) (State, error) {
 		}
 	}
 	return state, nil
-}
-
-// fileType returns the type of file of a path kind, or "" for other kinds.
-func fileType(kind Kind) string {
-	switch kind {
-	case File, HardLink:
-		return string(hostfs.Regular)
-	case Directory:
-		return string(hostfs.Directory)
-	case Symlink:
-		return string(hostfs.Symlink)
-	}
-	return ""
-}
-
-// DirectoryState returns the state of a directory with this mode, owned by root.
-func DirectoryState(mode uint32) State {
-	owner := 0
-	return State{Present: true, Mode: &mode, UID: &owner, GID: &owner}
 }
 
 // attrOf returns the desired attributes. Unset attributes come from the existing file, else
@@ -85,4 +69,37 @@ func attrOf(kind Kind, want, now State) hostfs.Attr {
 		}
 	}
 	return attr
+}
+
+// CleanUp removes temporary files of interrupted runs beside the paths, and syncs the file
+// systems of the paths.
+func (d *Paths) CleanUp(_ context.Context, changes []Change) error {
+	batch := d.Tree.NewBatch()
+	defer batch.Abort()
+	for _, c := range changes {
+		if !c.Kind.isPath() {
+			continue
+		}
+		err := d.Tree.RemoveTemporary(c.Target)
+		if err == nil {
+			err = batch.Touch(c.Target)
+		}
+		// Setting or restoring the path reports the unsafe link; other paths must not fail
+		// for it.
+		if unsafe := new(hostfs.UnsafeLinkError); err != nil && !errors.As(err, &unsafe) {
+			return err
+		}
+	}
+	return batch.Sync()
+}
+
+// unsafeLinkError adds a remedy to an error about a symbolic link that is not followed.
+func unsafeLinkError(err error) error {
+	var unsafe *hostfs.UnsafeLinkError
+	if !errors.As(err, &unsafe) {
+		return err
+	}
+	remedy := "namei -l " + report.ShellWord(unsafe.Path) +
+		" # shows the owner of each part; replace the link with a directory, and run the same command again"
+	return report.Fail(report.Failed, remedy, "%w", err)
 }

@@ -30,6 +30,7 @@ func goldenRecords() []record {
 			{Change: Change{Kind: Unit, Target: "crio.service", Desired: State{Present: true, Enabled: "enabled", Active: "active"}}, Before: State{Present: true, Enabled: "disabled", Active: "inactive"}},
 			{Change: Change{Kind: Sysctl, Target: "vm.panic_on_oom", Desired: State{Present: true, Value: "0"}}, Before: State{Present: true, Value: "1"}},
 			{Change: Change{Kind: Contents, Target: "/var/lib/kubelet", Desired: State{Present: true}}, Before: State{Present: true, Names: []string{"/var/lib/kubelet/a"}}},
+			{Change: Change{Kind: "bridge", Target: "br-ex", Desired: State{Present: true}}, Before: State{Data: []byte(`{"uplink":"eth0"}`)}},
 		}},
 		{Type: done, Seq: 2, Time: at, Of: 1, After: []State{{Present: true, Value: "x"}}},
 		{Type: undone, Seq: 3, Time: at, Key: "file:/etc/a"},

@@ -1,13 +1,15 @@
 package ledger
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
+	"path"
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // Outcome is the result of an undo.
@@ -15,33 +17,6 @@ type Outcome struct {
 	Restored []Item
 	Kept     []Difference // changed by others since; not restored
 }
-
-// BatchRestorer is a Driver that restores many objects with fewer syncs than one by one.
-type BatchRestorer interface{ BeginRestore() RestoreBatch }
-
-// RestoreBatch is a batch of objects to restore. They are restored and durable after Finish.
-// Until then they can be restored again.
-type RestoreBatch interface {
-	Restore(ctx context.Context, c Change, before State) error
-	// IsPending reports whether Finish will still change the object.
-	IsPending(c Change) (bool, error)
-	// Finish returns an error for each target that could not be restored. If err is not
-	// nil, no object counts as restored.
-	Finish() (failed map[string]error, err error)
-	Abort()
-}
-
-// PartialRestorer is a Driver that restores objects in more than one step.
-type PartialRestorer interface {
-	// IsPartiallyRestored reports whether an interrupted undo can have left the object in the state
-	// now, which is neither the original nor the desired state.
-	IsPartiallyRestored(c Change, before, now State) (bool, error)
-}
-
-// CriticalDriver is a Driver of objects that the host depends on, such as its network connection,
-// and that depend on older changes. If such an object cannot be restored, the older changes
-// must stay.
-type CriticalDriver interface{ IsCritical() bool }
 
 // Undo restores everything, newest first, as far as possible. An error of one object does
 // not stop the others. All errors are joined, and the next Undo retries failed objects.
@@ -60,27 +35,27 @@ func (l *Ledger) Undo(ctx context.Context) (Outcome, error) {
 	}
 	u := &undoRun{l: l, older: newOlderItems(items)}
 	defer u.abort()
-	var full []int
+	var notEmpty []int
 	for i, item := range items {
 		if ctx.Err() != nil {
 			return u.finish(ctx.Err())
 		}
 		err := u.restoreItem(ctx, i, item)
 		if errors.Is(err, unix.ENOTEMPTY) {
-			full = append(full, i)
+			notEmpty = append(notEmpty, i)
 			continue
 		}
-		if bearing, ok := l.drivers[item.Kind].(CriticalDriver); ok && err != nil && bearing.IsCritical() {
+		if critical, ok := l.drivers.Resources[item.Kind].(CriticalDriver); ok && err != nil && critical.IsCritical() {
 			return u.finish(err)
 		}
 		u.recordFailure(item, err)
 	}
 	u.flush()
-	for _, i := range full {
+	for _, i := range notEmpty {
 		err := u.restoreItem(ctx, i, items[i])
 		if errors.Is(err, unix.ENOTEMPTY) {
 			var now State
-			if now, err = l.currentState(ctx, items[i].Change); err == nil {
+			if now, err = l.drivers.currentState(ctx, items[i].Change); err == nil {
 				err = u.recordKept(ctx, items[i], now)
 			}
 		}
@@ -95,92 +70,87 @@ type undoRun struct {
 	older   olderItems
 	outcome Outcome
 	errs    []error
-	failed  []string     // targets that could not be restored
-	driver  Driver       // owner of batch
-	batch   RestoreBatch // nil if nothing is staged
-	staged  []Item       // restored by batch, but not durable yet
+	failed  []string      // targets that could not be restored
+	batch   *restoreBatch // of paths; nil if nothing is staged
+	staged  []Item        // restored by batch, but not durable yet
 }
 
 // restoreItem restores one item; at is its index in the list of items.
 func (u *undoRun) restoreItem(ctx context.Context, at int, item Item) error {
-	driver, err := u.l.driver(item.Kind)
+	driver, err := u.l.drivers.of(item.Kind)
 	if err != nil {
 		return err
 	}
-	if err := u.flushBefore(item, driver); err != nil || u.isBlocked(item) {
+	if err := u.flushBefore(item); err != nil || u.isBlocked(item) {
 		return err
 	}
 	now, err := driver.Get(ctx, item.Change)
 	if err != nil {
 		return err
 	}
-	what, err := u.decide(ctx, at, item, now)
+	action, err := u.decide(ctx, driver, at, item, now)
 	switch {
 	case err != nil:
 		return err
-	case what == keepAction:
+	case action == keepAction:
 		return u.recordKept(ctx, item, now)
-	case what == noAction:
+	case action == noAction:
 		return u.recordRestored(item)
 	}
-	before := item.Before
-	if before.Digest != "" {
-		if before.Content, err = u.l.readOriginal(before.Digest); err != nil {
-			return err
-		}
+	before, err := u.l.withOriginal(item.Before)
+	if err != nil {
+		return err
 	}
-	if u.batch == nil {
+	if !item.Kind.isPath() {
 		if err := driver.Restore(ctx, item.Change, before); err != nil {
 			return u.restoreError(item, err)
 		}
 		return u.recordRestored(item)
 	}
-	if err := u.batch.Restore(ctx, item.Change, before); err != nil {
+	if u.batch == nil {
+		u.batch = u.l.drivers.Paths.newRestoreBatch()
+	}
+	if err := u.batch.restore(item.Change, before); err != nil {
 		return u.restoreError(item, err)
 	}
 	u.staged = append(u.staged, item)
 	return nil
 }
 
-// flushBefore finishes the current batch if the item has another driver, or if the batch would
-// still change the item. It begins a new batch if there is none.
-func (u *undoRun) flushBefore(item Item, driver Driver) error {
-	if u.batch != nil {
-		busy, err := u.batch.IsPending(item.Change)
-		if err != nil {
-			return err
-		}
-		if busy || u.driver != driver || u.isHardLinkTarget(item) {
-			u.flush()
-		}
-	}
-	if grouped, ok := driver.(BatchRestorer); ok && u.batch == nil {
-		u.batch, u.driver = grouped.BeginRestore(), driver
-	}
-	return nil
-}
-
 // decide returns the action for an item. It also considers older items. While an object that
 // an older item removed is still or again present, the agent's object cannot be at this
 // path or below. An object that an older item created is not foreign.
-func (u *undoRun) decide(ctx context.Context, at int, item Item, now State) (undoAction, error) {
-	under, err := u.older.isShadowed(ctx, u.l, at, item, now)
-	if err != nil || under {
+func (u *undoRun) decide(ctx context.Context, driver SnapshotDriver, at int, item Item, now State) (undoAction, error) {
+	shadowed, err := u.older.isShadowed(ctx, u.l.drivers, at, item, now)
+	if err != nil || shadowed {
 		return noAction, err
 	}
-	what := item.decide(now)
-	if what != keepAction {
-		return what, nil
+	action := item.decide(now)
+	if action != keepAction {
+		return action, nil
 	}
 	if u.older.isOwnedByOlder(at, item, now) {
 		return noAction, nil
 	}
-	if halfway, ok := u.l.drivers[item.Kind].(PartialRestorer); ok {
-		if ours, err := halfway.IsPartiallyRestored(item.Change, item.Before, now); err != nil || ours {
+	if partial, ok := driver.(PartialRestorer); ok {
+		if isPartial, err := partial.IsPartiallyRestored(item.Change, item.Before, now); err != nil || isPartial {
 			return restoreAction, err
 		}
 	}
 	return keepAction, nil
+}
+
+// restoreError wraps the error of an item that could not be restored. For EPERM it adds a
+// remedy.
+func (u *undoRun) restoreError(item Item, err error) error {
+	err = fmt.Errorf("giving back %s %s: %w", item.Kind, item.Target, err)
+	if !item.Kind.isPath() || !errors.Is(err, unix.EPERM) {
+		return err
+	}
+	p := path.Join(u.l.drivers.Paths.Tree.Name(), item.Target)
+	remedy := fmt.Sprintf("lsattr -d %s %s # i is immutable, a append-only: chattr -i -a takes both off",
+		report.ShellWord(path.Dir(p)), report.ShellWord(p))
+	return report.Fail(report.Failed, remedy, "%w", err)
 }
 
 // recordRestored records a restored item. The record is not synced, because restoring twice
@@ -192,11 +162,11 @@ func (u *undoRun) recordRestored(item Item) error {
 }
 
 func (u *undoRun) recordKept(ctx context.Context, item Item, now State) error {
-	aside, err := u.backUpOriginal(ctx, item, now)
+	backup, err := u.l.backUpOriginal(ctx, item, now)
 	if err != nil {
 		return err
 	}
-	u.outcome.Kept = append(u.outcome.Kept, Difference{Item: item, Now: now, Backup: aside})
+	u.outcome.Kept = append(u.outcome.Kept, Difference{Item: item, Now: now, Backup: backup})
 	return u.l.append(record{Type: undone, Key: item.Key()}, false)
 }
 
@@ -205,7 +175,7 @@ func (u *undoRun) flush() {
 	if u.batch == nil {
 		return
 	}
-	failed, err := u.batch.Finish()
+	failed, err := u.batch.finish()
 	u.errs = append(u.errs, err)
 	for _, item := range u.staged {
 		switch cause := failed[item.Target]; {
@@ -222,25 +192,18 @@ func (u *undoRun) flush() {
 
 func (u *undoRun) abort() {
 	if u.batch != nil {
-		u.batch.Abort()
+		u.batch.abort()
 	}
-	u.batch, u.driver, u.staged = nil, nil, nil
+	u.batch, u.staged = nil, nil
 }
 
-// finish finishes the undo and returns its outcome, with why joined to the other errors.
-func (u *undoRun) finish(why error) (Outcome, error) {
+// finish finishes the undo and returns its outcome, with err joined to the other errors.
+func (u *undoRun) finish(err error) (Outcome, error) {
 	u.flush()
 	if u.l.log != nil {
-		err := u.l.log.Sync()
-		u.l.needsSync = err != nil
-		u.errs = append(u.errs, err)
+		syncErr := u.l.log.Sync()
+		u.l.needsSync = syncErr != nil
+		u.errs = append(u.errs, syncErr)
 	}
-	return u.outcome, errors.Join(append(u.errs, why)...)
-}
-
-func isIdentical(a, b State) bool {
-	// Compared as in the ledger's file, where nil and empty are equal.
-	left, errLeft := json.Marshal(a)
-	right, errRight := json.Marshal(b)
-	return errLeft == nil && errRight == nil && bytes.Equal(left, right)
+	return u.outcome, errors.Join(append(u.errs, err)...)
 }

@@ -5,85 +5,52 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
-func TestUndoRemovesAddedContents(t *testing.T) {
-	root, dir := t.TempDir(), t.TempDir()
-	if err := os.MkdirAll(filepath.Join(root, "lib/old"), 0o750); err != nil {
-		t.Fatal(err)
-	}
-	before := listTree(t, root)
-	l := open(t, dir, root)
-	finish, err := l.TrackExternal(t.Context(), "kubelet", Change{Kind: Contents, Target: "/lib", Desired: State{Present: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(root, "lib/pods/a"), 0o750); err != nil {
-		t.Fatal(err)
-	}
-	outside := t.TempDir()
-	if err := os.Symlink(outside, filepath.Join(root, "lib/pods/a/escape")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(outside, "precious"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := finish(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.Undo(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(before, listTree(t, root)); diff != "" {
-		t.Errorf("after undo (-want +got):\n%s", diff)
-	}
-	if _, err := os.Stat(filepath.Join(outside, "precious")); err != nil {
-		t.Errorf("a file outside was touched: %v", err)
-	}
+// serviceDriver is the driver of a service that is running until it is restored.
+type serviceDriver struct {
+	running bool
+	stop    func()
 }
 
-func TestUndoKeepsDirectoriesWithForeignFiles(t *testing.T) {
-	root, dir := t.TempDir(), t.TempDir()
-	before := listTree(t, root)
-	l := open(t, dir, root)
-	if _, err := l.TrackExternal(t.Context(), "files", Change{Kind: Contents, Target: "/lib", Desired: State{Present: true}}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.Apply(t.Context(), "files", []Change{
-		{Kind: File, Target: "/lib/kubelet/config", Desired: ownedByTest(FileState(nil, 0o600))},
-		{Kind: File, Target: "/etc/ours", Desired: ownedByTest(FileState(nil, 0o600))},
-	}); err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range []string{"lib/kubelet/cache", "etc/theirs"} {
-		if err := os.WriteFile(filepath.Join(root, file), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	outcome, err := l.Undo(t.Context())
-	if err != nil || len(outcome.Kept) != 1 || outcome.Kept[0].Target != "/etc" {
-		t.Fatalf("kept %v, %v", outcome.Kept, err)
-	}
-	want := append(slices.Clone(before), "/etc drwxr-xr-x", `/etc/theirs -rw------- ""`)
-	if diff := cmp.Diff(want, listTree(t, root)); diff != "" {
-		t.Errorf("after undo (-want +got):\n%s", diff)
-	}
-	if err := l.Remove(); err != nil {
-		t.Error(err)
-	}
+func (d *serviceDriver) Get(context.Context, Change) (State, error) {
+	return State{Present: d.running}, nil
 }
 
-func TestLaterDesiredStateInheritsUnsetFields(t *testing.T) {
-	got := carryOver(State{Present: true, Enabled: "enabled"}, State{Present: true, Active: "active"})
-	if got.Enabled != "enabled" || got.Active != "active" {
-		t.Errorf("%+v", got)
-	}
-	if got := carryOver(State{Present: true, Enabled: "enabled"}, State{}); got.Enabled != "" {
-		t.Errorf("a wish for absence carries over %+v", got)
+func (d *serviceDriver) Set(context.Context, Change, State) error {
+	d.running = true
+	return nil
+}
+
+func (d *serviceDriver) Restore(context.Context, Change, State) error {
+	d.running = false
+	d.stop()
+	return nil
+}
+
+// When an undo restores an object that is not a path, all newer files are in place.
+func TestUndoRestoresNewerFilesFirst(t *testing.T) {
+	root := populate(t)
+	l := open(t, t.TempDir(), root)
+	content := ""
+	l.drivers.Resources = map[Kind]Driver{"service": &serviceDriver{stop: func() {
+		now, _ := os.ReadFile(filepath.Join(root, "etc/replaced"))
+		content = string(now)
+	}}}
+	_, err := l.Apply(t.Context(), "files", []Change{
+		{Kind: "service", Target: "a", Desired: State{Present: true}},
+		{Kind: File, Target: "/etc/replaced", Desired: ownedByTest(FileState([]byte("ours\n"), 0o644))},
+	})
+	must(t, err)
+	_, err = l.Undo(t.Context())
+	must(t, err)
+	if content != "original\n" {
+		t.Errorf("the service was stopped while the file was %q", content)
 	}
 }
 
@@ -112,7 +79,7 @@ func TestUndoStopsAtCriticalObject(t *testing.T) {
 	}
 	bridge := Change{Kind: "bridge", Target: "br-ex", Desired: State{Present: true}}
 	bears := &unrestorableDriver{}
-	l.drivers["bridge"] = bears
+	l.drivers.Resources = map[Kind]Driver{"bridge": bears}
 	if _, err := l.Apply(t.Context(), "network", []Change{file("/under")}); err != nil {
 		t.Fatal(err)
 	}
@@ -133,5 +100,68 @@ func TestUndoStopsAtCriticalObject(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(root, "under")); err != nil {
 		t.Errorf("what it stands on is gone: %v", err)
+	}
+}
+
+// An undo restores the extended attributes of a file.
+func TestUndoRestoresExtendedAttributes(t *testing.T) {
+	root := populate(t)
+	file := filepath.Join(root, "etc/replaced")
+	if err := unix.Lsetxattr(file, "user.theirs", []byte("kept"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Chmod(file, 0o4711); err != nil {
+		t.Fatal(err)
+	}
+	l := open(t, t.TempDir(), root)
+	if _, err := l.Apply(t.Context(), "files", testChanges()); err != nil {
+		t.Fatal(err)
+	}
+	tree, err := hostfs.OpenTree(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	if info, err := tree.Lstat("/etc/replaced"); err != nil || len(info.Xattrs["user.theirs"]) != 0 {
+		t.Errorf("a new file has an old attribute: %q, %v", info.Xattrs, err)
+	}
+	if _, err := l.Undo(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	info, err := tree.Lstat("/etc/replaced")
+	if err != nil || string(info.Xattrs["user.theirs"]) != "kept" || info.Mode != 0o4711 {
+		t.Errorf("given back with %q, mode %04o, %v", info.Xattrs, info.Mode, err)
+	}
+}
+
+// The "After" states of a "done" record are used only for external changes.
+func TestWrongAfterStateLosesNoFile(t *testing.T) {
+	for name, after := range map[string]State{
+		"present":            {Present: true},
+		"absent":             {},
+		"of another content": {Present: true, Type: "file", Digest: digest([]byte("false"))},
+		"as before":          {Present: true, Type: "file", Digest: digest([]byte("original\n"))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root, dir := populate(t), t.TempDir()
+			k := expectedStates{before: snapshot(t, root)}
+			l := open(t, dir, root)
+			_, err := l.Apply(t.Context(), "files", []Change{
+				{Kind: File, Target: "/etc/replaced", Desired: ownedByTest(FileState([]byte("ours\n"), 0o644))},
+				{Kind: File, Target: "/etc/new", Desired: ownedByTest(FileState([]byte("ours\n"), 0o644))},
+			})
+			must(t, err)
+			must(t, l.append(record{Type: done, Of: 1, After: []State{after, after}}, true))
+			must(t, l.Close())
+			l = open(t, dir, root)
+			drift, err := l.Drift(t.Context())
+			if err != nil || len(drift) != 2 && name != "present" {
+				t.Errorf("drift %v, %v", drift, err)
+			}
+			if content, err := os.ReadFile(filepath.Join(root, "etc/replaced")); err != nil || string(content) != "ours\n" {
+				t.Errorf("%q, %v", content, err)
+			}
+			k.checkUndo(t, l, workDir{root: root, dir: dir}, name)
+		})
 	}
 }

@@ -3,7 +3,6 @@ package machine
 import (
 	"context"
 	"errors"
-	"maps"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
@@ -13,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
@@ -30,7 +30,7 @@ type Machine struct {
 	NM             *networkmanager.Client
 	Bridge         *migrate.Driver
 	Plugin         *networkplugin.Driver
-	SharedContents *ledger.SharedDirSnapshot // also a driver of the ledger
+	SharedContents *resource.SharedDirSnapshot // also a driver of the ledger
 }
 
 // Open opens the running host. If write is true, it opens the ledger for
@@ -81,23 +81,29 @@ func OpenWithoutLedger(ctx context.Context, stateDir string) (*Machine, error) {
 }
 
 // Drivers returns the ledger drivers for this host.
-func (m *Machine) Drivers() map[ledger.Kind]ledger.Driver {
-	selinux := selinux.Policy{Tree: m.Tree}
-	paths := &ledger.Paths{Tree: m.Tree, SELinux: selinux}
-	contents := &ledger.DirSnapshot{Tree: m.Tree}
-	m.SharedContents = &ledger.SharedDirSnapshot{DirSnapshot: contents}
-	drivers := map[ledger.Kind]ledger.Driver{
-		ledger.File: paths, ledger.Directory: paths, ledger.Symlink: paths, ledger.HardLink: paths,
-		ledger.Sysctl: ledger.Sysctls{}, ledger.Module: ledger.Modules{}, ledger.ForeignSysctl: ledger.ForeignSysctls{},
-		ledger.Contents: contents, ledger.SharedContents: m.SharedContents, ledger.Interfaces: ledger.NetworkInterfaces{},
-		crio.StorageKind:         &crio.StorageDriver{Contents: contents},
-		ovs.BridgeKind:           m.Bridge,
-		networkplugin.Kind:       m.Plugin,
-		packages.TransactionKind: &packages.Transactions{},
+func (m *Machine) Drivers() ledger.Drivers {
+	contents := &resource.DirSnapshot{Tree: m.Tree}
+	m.SharedContents = &resource.SharedDirSnapshot{DirSnapshot: contents}
+	drivers := ledger.Drivers{
+		Paths: &ledger.Paths{Tree: m.Tree, SELinux: selinux.Policy{Tree: m.Tree}},
+		Resources: map[ledger.Kind]ledger.Driver{
+			ledger.Sysctl:  resource.Sysctls{},
+			ledger.Module:  resource.Modules{},
+			ovs.BridgeKind: m.Bridge,
+		},
+		Snapshots: map[ledger.Kind]ledger.SnapshotDriver{
+			ledger.Contents:          contents,
+			ledger.SharedContents:    m.SharedContents,
+			ledger.Interfaces:        resource.NetworkInterfaces{},
+			ledger.ForeignSysctl:     resource.Sysctls{},
+			crio.StorageKind:         &crio.StorageDriver{Contents: contents},
+			networkplugin.Kind:       m.Plugin,
+			packages.TransactionKind: &packages.Transactions{},
+		},
 	}
-	maps.Copy(drivers, accounts.Drivers(m.Tree, selinux))
+	accounts.AddDrivers(drivers)
 	if m.Systemd != nil {
-		drivers[ledger.Unit] = &ledger.Units{Systemd: m.Systemd}
+		drivers.Resources[ledger.Unit] = &resource.Units{Systemd: m.Systemd}
 	}
 	return drivers
 }

@@ -17,7 +17,7 @@ func TestAcquireLockWaits(t *testing.T) {
 		t.Skip("only root changes a host")
 	}
 	dir := t.TempDir()
-	other, err := ledger.Open(dir, nil)
+	other, err := ledger.Open(dir, ledger.Drivers{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 func TestRemoveRecordsRemovesTheAgentsFiles(t *testing.T) {
 	dir := t.TempDir()
-	l, err := ledger.Open(dir, nil)
+	l, err := ledger.Open(dir, ledger.Drivers{})
 	if err != nil {
 		t.Fatal(err)
 	}

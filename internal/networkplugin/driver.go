@@ -29,8 +29,8 @@ func NewChange() ledger.Change {
 	}
 }
 
-// Driver is the ledger's driver of Kind. It never makes a change;
-// an undo removes what the network plugin, kubelet and CRI-O made since the join.
+// Driver is a snapshot of the host's network. An undo removes what the network plugin,
+// kubelet and CRI-O made since the join.
 type Driver struct {
 	Systemd *systemd.Manager // nil: Open vSwitch is not started where it does not run
 
@@ -38,19 +38,11 @@ type Driver struct {
 	services []netip.Addr
 }
 
-var (
-	_ ledger.Driver         = (*Driver)(nil)
-	_ ledger.ExternalDriver = (*Driver)(nil)
-)
-
 // Prepare sets where an undo prints what it waits for and what it removes, and
 // addresses in the cluster's service networks.
 func (d *Driver) Prepare(log report.Log, services []netip.Addr) {
 	d.log, d.services = log, services
 }
-
-// External marks the kind as one that others change.
-func (d *Driver) External() {}
 
 // databaseUnread is the key that stands for a database that the join could not
 // read. Nothing is removed from such a database, because its earlier
@@ -72,9 +64,6 @@ func (d *Driver) Get(ctx context.Context, _ ledger.Change) (ledger.State, error)
 	}
 	return state, nil
 }
-
-// Set does nothing.
-func (d *Driver) Set(context.Context, ledger.Change, ledger.State) error { return nil }
 
 // Restore removes what came since before, gathers the facts again, and fails
 // with the command for each thing that remains.

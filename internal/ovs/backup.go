@@ -1,11 +1,6 @@
 package ovs
 
-import (
-	"encoding/json"
-	"fmt"
-
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
-)
+import "github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 
 // Backup describes the uplink before the migration: everything that a rollback
 // needs. The ledger keeps it as the state before the change, and the pending
@@ -36,22 +31,4 @@ func (o Backup) OwnProfiles(profiles []networkmanager.Profile) []networkmanager.
 		}
 	}
 	return managed
-}
-
-// Encode returns the backup as JSON.
-func (o Backup) Encode() (string, error) {
-	content, err := json.Marshal(o)
-	if err != nil {
-		return "", fmt.Errorf("encoding the state of the uplink: %w", err)
-	}
-	return string(content), nil
-}
-
-// DecodeBackup parses what Encode returned.
-func DecodeBackup(value string) (Backup, error) {
-	var o Backup
-	if err := json.Unmarshal([]byte(value), &o); err != nil {
-		return o, fmt.Errorf("decoding the state of the uplink: %w", err)
-	}
-	return o, nil
 }

@@ -23,20 +23,20 @@ func TestPhase(t *testing.T) {
 }
 
 func TestRemovalHint(t *testing.T) {
-	item := func(done bool, before, after []string) ledger.Item {
+	item := func(done bool, before, after string) ledger.Item {
 		return ledger.Item{
-			Change: ledger.Change{Kind: TransactionKind, Reason: "cri-o-1.31.*", Desired: ledger.State{Present: true, Names: after}},
-			Before: ledger.State{Present: true, Names: before}, Done: done,
+			Change: ledger.Change{Kind: TransactionKind, Reason: "cri-o-1.31.*", Desired: ledger.State{Present: true, Value: after}},
+			Before: ledger.State{Present: true, Value: before}, Done: done,
 		}
 	}
 	for name, test := range map[string]struct {
 		item ledger.Item
 		want string
 	}{
-		"installed":           {item(true, []string{"41"}, []string{"42"}), "(cri-o-1.31.*, with what they need): \"dnf history info 42\" lists them, \"dnf history undo 42\" removes them"},
-		"first ever":          {item(true, nil, []string{"1"}), "dnf history undo 1\" "},
-		"dnf installed none":  {item(true, []string{"41"}, []string{"41"}), ""},
-		"killed while it did": {item(false, []string{"41"}, nil), "join was ended while dnf installed cri-o-1.31.*: \"dnf history list\""},
+		"installed":           {item(true, "41", "42"), "(cri-o-1.31.*, with what they need): \"dnf history info 42\" lists them, \"dnf history undo 42\" removes them"},
+		"first ever":          {item(true, "", "1"), "dnf history undo 1\" "},
+		"dnf installed none":  {item(true, "41", "41"), ""},
+		"killed while it did": {item(false, "41", ""), "join was ended while dnf installed cri-o-1.31.*: \"dnf history list\""},
 	} {
 		if got := RemovalHint(test.item); !strings.Contains(got, test.want) || (test.want == "") != (got == "") {
 			t.Errorf("%s: %q", name, got)

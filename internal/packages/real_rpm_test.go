@@ -106,7 +106,7 @@ func TestRealInstall(t *testing.T) {
 	}
 	change.Desired = after
 	if left := RemovalHint(ledger.Item{Change: change, Before: before, Done: true}); !strings.Contains(left, `"dnf history undo 1"`) {
-		t.Errorf("leave would say %q; before %v, after %v", left, before.Names, after.Names)
+		t.Errorf("leave would say %q; before %v, after %v", left, before.Value, after.Value)
 	}
 }
 

@@ -3,7 +3,6 @@ package packages
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
@@ -13,10 +12,14 @@ import (
 // TransactionKind is the ledger's kind for transactions of dnf.
 const TransactionKind ledger.Kind = "packages"
 
-// Transactions records the dnf transactions in which packages were installed. An undo keeps
-// the packages, because other software can depend on them by then, most of all bridges of
-// Open vSwitch. RemovalHint returns the command that removes them.
-type Transactions struct{ Host dnf.Host }
+// Transactions is a snapshot of dnf's history. It records the transactions in which packages
+// were installed. An undo keeps the packages, because other software can depend on them by
+// then, most of all bridges of Open vSwitch. RemovalHint returns the command that removes them.
+type Transactions struct {
+	ledger.Irreversible
+
+	Host dnf.Host
+}
 
 // Change returns the change that tracks an installation after the last transaction.
 func (t *Transactions) Change(ctx context.Context, specs []string) (ledger.Change, error) {
@@ -32,21 +35,10 @@ func (t *Transactions) Get(ctx context.Context, _ ledger.Change) (ledger.State, 
 	if !dnf.IsAvailable() {
 		return state, nil
 	}
-	last, err := t.Host.LastTransaction(ctx)
-	if last != "" {
-		state.Names = []string{last}
-	}
+	var err error
+	state.Value, err = t.Host.LastTransaction(ctx)
 	return state, err
 }
-
-// External marks dnf's history as externally managed.
-func (t *Transactions) External() {}
-
-// Set does nothing: dnf installs the packages.
-func (t *Transactions) Set(context.Context, ledger.Change, ledger.State) error { return nil }
-
-// Restore keeps the packages.
-func (t *Transactions) Restore(context.Context, ledger.Change, ledger.State) error { return nil }
 
 // RemovalHint describes the packages that an undo of the item keeps, and how to remove them. It
 // returns "" if nothing was installed.
@@ -54,9 +46,9 @@ func RemovalHint(item ledger.Item) string {
 	if !item.Done {
 		return fmt.Sprintf("join was ended while dnf installed %s: \"dnf history list\" shows what it did", item.Reason)
 	}
-	if slices.Equal(item.Before.Names, item.Desired.Names) || len(item.Desired.Names) == 0 {
+	id := item.Desired.Value
+	if id == "" || id == item.Before.Value {
 		return ""
 	}
-	id := item.Desired.Names[0]
 	return fmt.Sprintf("packages that join installed stay (%s, with what they need): \"dnf history info %s\" lists them, \"dnf history undo %s\" removes them", item.Reason, id, id)
 }

@@ -40,7 +40,7 @@ func textDiff(p ledger.PlannedChange) string {
 		return "only secrets in it differ, " + sizes
 	}
 	from, to := p.Target, p.Target
-	if p.Now.Type != string(hostfs.Regular) {
+	if p.Now.Type != hostfs.Regular {
 		from = "/dev/null"
 	}
 	if !p.Desired.Present {

@@ -50,8 +50,7 @@ func plannedOperation(t *testing.T, files map[string]string, plan ...ledger.Chan
 	if err != nil {
 		t.Fatal(err)
 	}
-	paths := &ledger.Paths{Tree: tree}
-	book, err := ledger.Open(t.TempDir(), map[ledger.Kind]ledger.Driver{ledger.File: paths, ledger.Directory: paths})
+	book, err := ledger.Open(t.TempDir(), ledger.Drivers{Paths: &ledger.Paths{Tree: tree}})
 	if err != nil {
 		t.Fatal(err)
 	}

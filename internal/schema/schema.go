@@ -77,6 +77,8 @@ func schemaOf(of reflect.Type, nullable bool) Schema {
 		return schemaOf(shown.JSONType(), nullable)
 	case of == reflect.TypeFor[time.Time]():
 		return Schema{"type": "string", "format": "date-time"}
+	case of == reflect.TypeFor[json.RawMessage]():
+		return Schema{}
 	case of.Implements(reflect.TypeFor[json.Marshaler]()), of.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
 		if of.Kind() == reflect.Map {
 			return allowNull(Schema{"type": "object"}, nullable)

@@ -14,6 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 )
@@ -50,9 +51,9 @@ func startWaiting(ctx context.Context, plane *bed.ControlPlane, n *node, cluster
 	if err != nil {
 		return nil, err
 	}
-	paths := &ledger.Paths{Tree: tree}
-	book, err := ledger.Open(filepath.Join(dir, "state"), map[ledger.Kind]ledger.Driver{
-		ledger.File: paths, ledger.Directory: paths, ledger.Symlink: paths, ledger.Contents: &ledger.DirSnapshot{Tree: tree},
+	book, err := ledger.Open(filepath.Join(dir, "state"), ledger.Drivers{
+		Paths:     &ledger.Paths{Tree: tree},
+		Snapshots: map[ledger.Kind]ledger.SnapshotDriver{ledger.Contents: &resource.DirSnapshot{Tree: tree}},
 	})
 	if err != nil {
 		return nil, errors.Join(err, tree.Close())

@@ -51,7 +51,7 @@ func Plan(ctx context.Context, in Input) ([]ledger.Change, error) {
 // Apply changes groups and users, then the keys, and returns the changes that it
 // made. After an error, too, the ledger contains all of them.
 func Apply(ctx context.Context, l *ledger.Ledger, step string, in Input) ([]ledger.PlannedChange, error) {
-	if err := (&commands{in.Tree}).CleanUp(ctx, nil); err != nil {
+	if err := (&commands{tree: in.Tree}).CleanUp(ctx, nil); err != nil {
 		return nil, err
 	}
 	in.Items = l.Items()

@@ -3,6 +3,7 @@ package accounts
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -14,19 +15,25 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// Drivers returns the drivers of this package for a tree. That of ledger.Shared
-// is needed too.
-func Drivers(tree *hostfs.Tree, selinux ledger.Labeler) map[ledger.Kind]ledger.Driver {
-	commands, lines, keys := &commands{tree}, &lines{tree}, &keyFiles{tree: tree, selinux: selinux}
-	return map[ledger.Kind]ledger.Driver{
-		Group: commands, User: commands, GroupAccount: lines, UserAccount: lines, Memberships: &memberships{tree},
-		Keys: keys, KeysDir: keys, Leftovers: &leftovers{&ledger.Paths{Tree: tree}},
-	}
+// AddDrivers adds the drivers of this package, which use the paths of the drivers. The driver of
+// ledger.SharedContents is required too.
+func AddDrivers(to ledger.Drivers) {
+	tree := to.Paths.Tree
+	commands, keys := &commands{tree: tree}, &keyFiles{tree: tree, selinux: to.Paths.SELinux}
+	maps.Copy(to.Resources, map[ledger.Kind]ledger.Driver{Group: commands, User: commands, Keys: keys, KeysDir: keys})
+	lines := &lines{tree}
+	maps.Copy(to.Snapshots, map[ledger.Kind]ledger.SnapshotDriver{
+		GroupAccount: lines, UserAccount: lines, Memberships: &memberships{tree}, Leftovers: to.Paths,
+	})
 }
 
 // commands is the driver of groups and users. It runs the commands of
-// shadow-utils. Restoring is left to the lines, which the same step records.
-type commands struct{ tree *hostfs.Tree }
+// shadow-utils. An undo restores the lines, which the same step records.
+type commands struct {
+	ledger.Irreversible
+
+	tree *hostfs.Tree
+}
 
 // fields returns the current values of the fields that a change names.
 func (db database) fields(c ledger.Change) fields {
@@ -190,41 +197,9 @@ func (d *commands) CleanUp(ctx context.Context, _ []ledger.Change) error {
 	return nil
 }
 
-// Restore does nothing.
-func (*commands) Restore(context.Context, ledger.Change, ledger.State) error { return nil }
-
-// IsPartiallyRestored returns true: the lines decide what is restored.
-func (*commands) IsPartiallyRestored(ledger.Change, ledger.State, ledger.State) (bool, error) {
-	return true, nil
-}
-
-// leftovers is the driver of other files that shadow-utils write. An undo
-// restores those that no other process has changed since.
-type leftovers struct{ paths *ledger.Paths }
-
-// Get returns the current state of the file.
-func (d *leftovers) Get(ctx context.Context, c ledger.Change) (ledger.State, error) {
-	return d.paths.Get(ctx, c)
-}
-
-// External marks what others write.
-func (*leftovers) External() {}
-
-// Set does nothing.
-func (*leftovers) Set(context.Context, ledger.Change, ledger.State) error { return nil }
-
-// Restore restores the file.
-func (d *leftovers) Restore(ctx context.Context, c ledger.Change, before ledger.State) error {
-	return d.paths.Restore(ctx, c, before)
-}
-
 var (
-	_ ledger.ExternalDriver  = (*lines)(nil)
-	_ ledger.ExternalDriver  = (*leftovers)(nil)
-	_ ledger.ExternalDriver  = (*memberships)(nil)
 	_ ledger.PartialRestorer = (*lines)(nil)
 	_ ledger.PartialRestorer = (*memberships)(nil)
-	_ ledger.PartialRestorer = (*commands)(nil)
 	_ ledger.Cleaner         = (*commands)(nil)
 	_ ledger.Cleaner         = (*keyFiles)(nil)
 )

@@ -156,7 +156,7 @@ func TestKeysAreNotLedAway(t *testing.T) {
 		if err := replace(filepath.Join(m.root, "home/anna/.ssh"), target); err != nil {
 			t.Fatal(err)
 		}
-		driver := Drivers(tree, nil)[Keys]
+		driver := &keyFiles{tree: tree}
 		now, err := driver.Get(t.Context(), changes[1])
 		if err == nil {
 			err = driver.Set(t.Context(), changes[1], now)

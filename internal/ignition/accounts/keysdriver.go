@@ -87,7 +87,7 @@ func (d *keyFiles) Set(ctx context.Context, c ledger.Change, _ ledger.State) err
 		return err
 	}
 	if c.Kind == Keys {
-		if now.Present && now.Type != string(hostfs.Regular) {
+		if now.Present && now.Type != hostfs.Regular {
 			return fmt.Errorf("writing %s: it is a %s, which is not followed", c.Target, now.Type)
 		}
 		if now.Present && c.Desired.Value != "" {

@@ -147,7 +147,7 @@ func TestNextRunWaitsForTheCommand(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	driver := &commands{tree}
+	driver := &commands{tree: tree}
 	if err := driver.CleanUp(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("it does not wait: %v", err)
 	}

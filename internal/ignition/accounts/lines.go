@@ -3,6 +3,8 @@ package accounts
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -14,50 +16,67 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// lines is the driver of the lines of an account in the account files, which
+// lines is a snapshot of the lines of an account in the account files, which
 // shadow-utils write. An undo restores them unless another process has changed
 // one of them since. All other lines stay as they are.
 type lines struct{ tree *hostfs.Tree }
 
-// Get returns the lines, each behind its file, and the digests of those of each
-// file in Names. The ledger keeps the lines that existed before; of those that a
-// step has left it has the digests.
+// lineData is the data of a state of lines, by account file.
+type lineData struct {
+	Digests map[string]string `json:"digests"` // of the lines of the account
+	// Preceding are the accounts above an account to be removed. An undo restores the account there.
+	Preceding map[string][]string `json:"preceding,omitempty"`
+}
+
+func decodeLineData(s ledger.State) (data lineData, err error) {
+	if s.Data == nil {
+		return data, nil
+	}
+	if err := json.Unmarshal(s.Data, &data); err != nil {
+		return data, fmt.Errorf("decoding the state of an account: %w", err)
+	}
+	return data, nil
+}
+
+// Get returns the lines, each behind its file. The ledger keeps the lines that existed
+// before; of those that a step has left it has the digests.
 func (d *lines) Get(_ context.Context, c ledger.Change) (ledger.State, error) {
 	db, err := readDatabase(d.tree)
 	if err != nil {
 		return ledger.State{}, err
 	}
 	var all strings.Builder
-	state := ledger.State{Present: db.has(c.Kind, c.Target)}
+	data := lineData{Digests: map[string]string{}, Preceding: map[string][]string{}}
 	for _, file := range filesOf(c.Kind) {
-		own := strings.Join(db[file].of(c.Target), "\n")
-		state.Names = append(state.Names, digest(own))
-		for line := range strings.Lines(own) {
-			all.WriteString(file + ":" + strings.TrimSuffix(line, "\n") + "\n")
+		own := db[file].of(c.Target)
+		data.Digests[file] = digest(strings.Join(own, "\n"))
+		for _, line := range own {
+			all.WriteString(file + ":" + line + "\n")
+		}
+		if !c.Desired.Present {
+			data.Preceding[file] = db[file].preceding(c.Target)
 		}
 	}
-	if !c.Desired.Present { // to be removed: an undo needs its place
-		for _, file := range filesOf(c.Kind) {
-			state.Names = append(state.Names, strings.Join(db[file].preceding(c.Target), ","))
-		}
-	}
+	state := ledger.State{Present: db.has(c.Kind, c.Target)}
 	if all.Len() > 0 {
 		state.Content, state.Digest, state.Size = []byte(all.String()), digest(all.String()), int64(all.Len())
 	}
-	return state, nil
+	state.Data, err = json.Marshal(data)
+	return state, err
 }
-
-// External marks what others write.
-func (*lines) External() {}
-
-// Set does nothing.
-func (*lines) Set(context.Context, ledger.Change, ledger.State) error { return nil }
 
 // IsPartiallyRestored reports whether the lines of each file are as they were before the step
 // or after it: an undo can be killed between two files.
 func (*lines) IsPartiallyRestored(c ledger.Change, before, now ledger.State) (bool, error) {
-	for i, digest := range now.Names[:min(len(now.Names), len(filesOf(c.Kind)))] {
-		if digest != before.Names[i] && (i >= len(c.Desired.Names) || digest != c.Desired.Names[i]) {
+	var data [3]lineData
+	for i, state := range []ledger.State{before, c.Desired, now} {
+		var err error
+		if data[i], err = decodeLineData(state); err != nil {
+			return false, err
+		}
+	}
+	for file, digest := range data[2].Digests {
+		if digest != data[0].Digests[file] && digest != data[1].Digests[file] {
 			return false, nil
 		}
 	}
@@ -66,23 +85,24 @@ func (*lines) IsPartiallyRestored(c ledger.Change, before, now ledger.State) (bo
 
 // Restore restores the lines.
 func (d *lines) Restore(ctx context.Context, c ledger.Change, before ledger.State) error {
+	data, err := decodeLineData(before)
+	if err != nil {
+		return err
+	}
 	return edit(ctx, d.tree, func(db database) error {
 		if !before.Present {
 			if stays, err := d.mustStay(c, db); err != nil || stays {
 				return err
 			}
 		}
-		for i, file := range filesOf(c.Kind) {
-			var own, preceding []string
-			if at := len(filesOf(c.Kind)) + i; at < len(before.Names) {
-				preceding = strings.Split(before.Names[at], ",")
-			}
+		for _, file := range filesOf(c.Kind) {
+			var own []string
 			for line := range strings.Lines(string(before.Content)) {
 				if line, found := strings.CutPrefix(strings.TrimSuffix(line, "\n"), file+":"); found {
 					own = append(own, line)
 				}
 			}
-			db[file] = db[file].replaced(c.Target, own, preceding)
+			db[file] = db[file].replaced(c.Target, own, data.Preceding[file])
 		}
 		return nil
 	})
@@ -106,9 +126,9 @@ func edit(ctx context.Context, tree *hostfs.Tree, change func(db database) error
 	return db.write(tree, old)
 }
 
-// preceding returns the names before a name.
+// preceding returns the names before a name, or nil if the table does not contain the name.
 func (t table) preceding(name string) []string {
-	var names []string
+	names := []string{}
 	for _, line := range t.lines {
 		if nameOf(line) == name {
 			return names
@@ -119,11 +139,11 @@ func (t table) preceding(name string) []string {
 }
 
 // replaced returns a table with other lines of a name: at their place, or behind
-// the last of the preceding names that exists, or at the end.
+// the last of the preceding names that exists, or, if preceding is nil, at the end.
 func (t table) replaced(name string, own, preceding []string) table {
 	at := slices.IndexFunc(t.lines, func(line string) bool { return nameOf(line) == name })
 	if at < 0 {
-		if at = len(t.lines); len(preceding) > 0 {
+		if at = len(t.lines); preceding != nil {
 			at = 0
 		}
 		for i, line := range t.lines {

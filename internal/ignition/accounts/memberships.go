@@ -9,7 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// memberships is the driver of the memberships of a new user in groups whose lines
+// memberships is a snapshot of the memberships of a new user in groups whose lines
 // an undo does not restore. An undo removes the user from all groups.
 type memberships struct{ tree *hostfs.Tree }
 
@@ -21,12 +21,6 @@ func (d *memberships) Get(_ context.Context, c ledger.Change) (ledger.State, err
 	}
 	return ledger.State{Present: db.has(User, c.Target) || len(db.groupsOf(c.Target)) > 0}, nil
 }
-
-// External marks what others write.
-func (*memberships) External() {}
-
-// Set does nothing.
-func (*memberships) Set(context.Context, ledger.Change, ledger.State) error { return nil }
 
 // IsPartiallyRestored returns true: removing a user again changes nothing.
 func (*memberships) IsPartiallyRestored(ledger.Change, ledger.State, ledger.State) (bool, error) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 )
 
 // account files of a small RHEL machine, with an administrator, a service and a
@@ -184,10 +185,15 @@ func (m *machine) open(do func(l *ledger.Ledger, tree *hostfs.Tree)) error {
 		return err
 	}
 	defer tree.Close()
-	drivers := Drivers(tree, nil)
-	drivers[ledger.SharedContents] = &ledger.SharedDirSnapshot{DirSnapshot: &ledger.DirSnapshot{Tree: tree}, Purge: m.purge}
+	drivers := ledger.Drivers{
+		Paths: &ledger.Paths{Tree: tree}, Resources: map[ledger.Kind]ledger.Driver{},
+		Snapshots: map[ledger.Kind]ledger.SnapshotDriver{
+			ledger.SharedContents: &resource.SharedDirSnapshot{DirSnapshot: &resource.DirSnapshot{Tree: tree}, Purge: m.purge},
+		},
+	}
+	AddDrivers(drivers)
 	if m.around != nil {
-		m.around(drivers)
+		m.around(drivers.Resources)
 	}
 	l, err := ledger.Open(m.dir, drivers)
 	if err != nil {

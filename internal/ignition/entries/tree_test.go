@@ -161,10 +161,7 @@ func decodeResource(t *testing.T, resource types.Resource) []byte {
 // openLedger opens a ledger for the paths of a tree.
 func openLedger(t *testing.T, tree *hostfs.Tree) *ledger.Ledger {
 	t.Helper()
-	paths := &ledger.Paths{Tree: tree}
-	l, err := ledger.Open(filepath.Join(t.TempDir(), "ledger"), map[ledger.Kind]ledger.Driver{
-		ledger.File: paths, ledger.Directory: paths, ledger.Symlink: paths, ledger.HardLink: paths,
-	})
+	l, err := ledger.Open(filepath.Join(t.TempDir(), "ledger"), ledger.Drivers{Paths: &ledger.Paths{Tree: tree}})
 	must(t, err)
 	t.Cleanup(func() { l.Close() })
 	return l

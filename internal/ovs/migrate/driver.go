@@ -36,8 +36,9 @@ type Driver struct {
 }
 
 var (
-	_ ledger.Driver         = (*Driver)(nil)
-	_ ledger.CriticalDriver = (*Driver)(nil)
+	_ ledger.Driver          = (*Driver)(nil)
+	_ ledger.CriticalDriver  = (*Driver)(nil)
+	_ ledger.PartialRestorer = (*Driver)(nil)
 )
 
 // Prepare sets what a migration needs beyond the ledger's change: the options,
@@ -55,7 +56,7 @@ func (d *Driver) rollbackTimeout() time.Duration {
 	return defaultRollbackTimeout
 }
 
-// Get returns the state of br-ex. If br-ex does not exist, Value contains the
+// Get returns the state of br-ex. If br-ex does not exist, Data contains the
 // Backup that Restore needs. An unfinished migration counts as absent. A host
 // that does not meet the requirements of br-ex is not an error here: Set
 // refuses it.
@@ -69,7 +70,7 @@ func (d *Driver) Get(ctx context.Context, _ ledger.Change) (ledger.State, error)
 		return ledger.State{}, err
 	}
 	if unfinished {
-		return ledger.State{Type: stateUnfinished}, nil
+		return bridgeData{Unfinished: true}.state(false)
 	}
 	return stateOf(facts, d.options)
 }
@@ -105,13 +106,14 @@ func (d *Driver) Restore(ctx context.Context, _ ledger.Change, before ledger.Sta
 	if before.Present {
 		return nil // it existed before the join
 	}
-	if before.Value == "" {
-		return d.Recover(ctx)
-	}
-	origin, err := ovs.DecodeBackup(before.Value)
+	data, err := decodeData(before)
 	if err != nil {
 		return err
 	}
+	if data.Backup == nil {
+		return d.Recover(ctx)
+	}
+	origin := *data.Backup
 	if d.NM == nil {
 		return report.Fail(report.Failed, "systemctl start NetworkManager", "NetworkManager does not run, so %s cannot be taken out of br-ex", origin.Uplink)
 	}

@@ -1,6 +1,8 @@
 package migrate
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"path"
 
@@ -30,16 +32,19 @@ func (j pendingFile) read() (ovs.Backup, bool, error) {
 	if err != nil {
 		return ovs.Backup{}, false, err
 	}
-	origin, err := ovs.DecodeBackup(string(content))
-	return origin, err == nil, err
+	var origin ovs.Backup
+	if err := json.Unmarshal(content, &origin); err != nil {
+		return ovs.Backup{}, false, fmt.Errorf("decoding the state of the uplink: %w", err)
+	}
+	return origin, true, nil
 }
 
 // write makes the pending file and the boot unit durable. It must return before
 // the first change.
 func (j pendingFile) write(o ovs.Backup) error {
-	content, err := o.Encode()
+	content, err := json.Marshal(o)
 	if err != nil {
-		return err
+		return fmt.Errorf("encoding the state of the uplink: %w", err)
 	}
 	if err := j.tree.MkdirAll(path.Dir(bootUnitLink)); err != nil {
 		return err
@@ -52,7 +57,7 @@ func (j pendingFile) write(o ovs.Backup) error {
 	if err := batch.Stage(bootUnitPath, []byte(bootRollbackUnit(j.path(), o)), owned(0o644)); err != nil {
 		return err
 	}
-	if err := batch.Stage(j.path(), []byte(content+"\n"), owned(0o600)); err != nil {
+	if err := batch.Stage(j.path(), append(content, '\n'), owned(0o600)); err != nil {
 		return err
 	}
 	if err := j.tree.Symlink(bootUnitPath, bootUnitLink, owned(0)); err != nil {

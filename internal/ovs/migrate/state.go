@@ -1,43 +1,60 @@
 package migrate
 
 import (
+	"encoding/json"
+	"fmt"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-// stateUnfinished is the state type of a br-ex that the agent has created and
-// that is not in the desired state: a migration or a rollback was interrupted,
-// or the administrator has reverted a part of it.
-const stateUnfinished = "unfinished"
+// bridgeData is the data of a state of br-ex.
+type bridgeData struct {
+	// Unfinished marks a br-ex that the agent has created and that is not in the desired
+	// state: a migration or a rollback was interrupted, or the administrator has reverted a
+	// part of it.
+	Unfinished bool        `json:"unfinished,omitempty"`
+	Backup     *ovs.Backup `json:"backup,omitempty"` // for Restore
+}
+
+func (d bridgeData) state(present bool) (ledger.State, error) {
+	data, err := json.Marshal(d)
+	if err != nil {
+		return ledger.State{}, fmt.Errorf("encoding the state of br-ex: %w", err)
+	}
+	return ledger.State{Present: present, Data: data}, nil
+}
+
+func decodeData(s ledger.State) (data bridgeData, err error) {
+	if s.Data == nil {
+		return data, nil
+	}
+	if err := json.Unmarshal(s.Data, &data); err != nil {
+		return data, fmt.Errorf("decoding the state of br-ex: %w", err)
+	}
+	return data, nil
+}
 
 // stateOf returns the state of br-ex when no migration is in progress.
 func stateOf(facts ovs.Facts, options ovs.Options) (ledger.State, error) {
 	if uplink, ok := ovs.BridgedUplink(facts); ok {
-		value, err := ovs.Backup{Uplink: uplink}.Encode()
-		return ledger.State{Present: true, Value: value}, err
+		return bridgeData{Backup: &ovs.Backup{Uplink: uplink}}.state(true)
 	}
-	state := ledger.State{}
 	move, err := ovs.Plan(facts, options)
-	if err != nil { // Make returns it
-		if len((ovs.Backup{OwnUUIDs: ovs.ProfileUUIDs(facts.MachineID)}).OwnProfiles(facts.Profiles)) > 0 {
-			state.Type = stateUnfinished // a br-ex of the agent without traffic must be removed even so
-		}
-		return state, nil
+	if err != nil { // Set returns it
+		// A br-ex of the agent without traffic must be removed even so.
+		own := ovs.Backup{OwnUUIDs: ovs.ProfileUUIDs(facts.MachineID)}.OwnProfiles(facts.Profiles)
+		return bridgeData{Unfinished: len(own) > 0}.state(false)
 	}
-	if ovs.HasLeftovers(facts, move.Backup) {
-		state.Type = stateUnfinished
-	}
-	state.Value, err = move.Backup.Encode()
-	return state, err
+	return bridgeData{Unfinished: ovs.HasLeftovers(facts, move.Backup), Backup: &move.Backup}.state(false)
 }
 
 // IsPartiallyRestored reports whether a br-ex in an unexpected state may still be managed
 // by the agent: an interrupted rollback is not a foreign change.
 func (d *Driver) IsPartiallyRestored(_ ledger.Change, _, now ledger.State) (bool, error) {
-	return now.Type == stateUnfinished, nil
+	data, err := decodeData(now)
+	return data.Unfinished, err
 }
-
-var _ ledger.PartialRestorer = (*Driver)(nil)
 
 // withCurrentName sets the uplink's current name in a backup whose interface no
 // longer exists, because the NIC was renamed at a boot. The name comes from

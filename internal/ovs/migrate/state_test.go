@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -61,10 +62,22 @@ func TestWithCurrentName(t *testing.T) {
 // The rest of a br-ex that the administrator has reverted is still restored,
 // with a Backup for that.
 func TestStateOf(t *testing.T) {
+	get := func(f ovs.Facts) (bool, bridgeData) {
+		t.Helper()
+		state, err := stateOf(f, ovs.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := decodeData(state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return state.Present, data
+	}
 	plain := facts(t, "dhcp")
-	before, err := stateOf(plain, ovs.Options{})
-	if err != nil || before.Type != "" || before.Present || before.Value == "" {
-		t.Fatalf("before: %+v, %v", before, err)
+	present, before := get(plain)
+	if present || before.Unfinished || before.Backup == nil {
+		t.Fatalf("before: %t, %+v", present, before)
 	}
 	move, err := ovs.Plan(plain, ovs.Options{})
 	if err != nil {
@@ -72,33 +85,35 @@ func TestStateOf(t *testing.T) {
 	}
 	left := plain
 	left.Profiles = append(slices.Clone(plain.Profiles), networkmanager.Profile{Settings: move.Profiles.BridgeIP})
-	state, err := stateOf(left, ovs.Options{})
-	if err != nil || state.Type != stateUnfinished || state.Value != before.Value {
-		t.Errorf("with one of our profiles: %+v, %v", state, err)
+	want := bridgeData{Unfinished: true, Backup: before.Backup}
+	if _, got := get(left); !reflect.DeepEqual(got, want) {
+		t.Errorf("with one of our profiles: %+v, want %+v", got, want)
 	}
-	unreachable := left
-	unreachable.Routes = nil // as when its NIC has another name
-	state, err = stateOf(unreachable, ovs.Options{})
-	if err != nil || state.Type != stateUnfinished || state.Value != "" {
-		t.Errorf("with one of our profiles and no network: %+v, %v", state, err)
+	offline := left
+	offline.Routes = nil // as when its NIC has another name
+	if _, got := get(offline); !got.Unfinished || got.Backup != nil {
+		t.Errorf("with one of our profiles and no network: %+v", got)
 	}
-	unreachable.Profiles = plain.Profiles
-	if state, err = stateOf(unreachable, ovs.Options{}); err != nil || state.Type != "" {
-		t.Errorf("without a network: %+v, %v", state, err)
+	offline.Profiles = plain.Profiles
+	if _, got := get(offline); got.Unfinished {
+		t.Errorf("without a network: %+v", got)
 	}
-	state, err = stateOf(bridged(t), ovs.Options{})
-	if err != nil || !state.Present || state.Type != "" {
-		t.Errorf("with br-ex: %+v, %v", state, err)
+	if present, got := get(bridged(t)); !present || got.Unfinished {
+		t.Errorf("with br-ex: %t, %+v", present, got)
 	}
 }
 
 // An interrupted rollback leaves a state that no plan describes. The next leave
 // reverts it, and does not treat it as a foreign change.
 func TestUnfinishedStateIsPartiallyRestored(t *testing.T) {
-	for state, want := range map[string]bool{stateUnfinished: true, "": false} {
-		got, err := (&Driver{}).IsPartiallyRestored(ledger.Change{}, ledger.State{}, ledger.State{Type: state})
+	for _, want := range []bool{true, false} {
+		now, err := bridgeData{Unfinished: want}.state(false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := (&Driver{}).IsPartiallyRestored(ledger.Change{}, ledger.State{}, now)
 		if err != nil || got != want {
-			t.Errorf("%q: %t, %v; want %t", state, got, err, want)
+			t.Errorf("%s: %t, %v; want %t", now.Data, got, err, want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -181,9 +182,8 @@ func TestPendingFile(t *testing.T) {
 	if err != nil || !unfinished {
 		t.Fatalf("unfinished %t, %v", unfinished, err)
 	}
-	want, _ := move.Backup.Encode()
-	if text, _ := got.Encode(); text != want {
-		t.Errorf("read back\n%s\nwant\n%s", text, want)
+	if !reflect.DeepEqual(got, move.Backup) {
+		t.Errorf("read back\n%+v\nwant\n%+v", got, move.Backup)
 	}
 	if target, err := os.Readlink(filepath.Join(root, bootUnitLink)); err != nil || target != bootUnitPath {
 		t.Errorf("the boot unit is wanted by a link to %q, %v", target, err)

@@ -1,15 +1,16 @@
 package ledger
 
 import (
+	"cmp"
 	"path"
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
-// Complete inserts the missing parents of the desired paths before them. It moves hard
+// withParents inserts the missing parents of the desired paths before them. It moves hard
 // links behind the paths that they can refer to.
-func (d *Paths) Complete(changes []Change) ([]Change, error) {
+func (d *Paths) withParents(changes []Change) ([]Change, error) {
 	named := map[string]bool{}
 	for _, c := range changes {
 		if c.Kind == Directory && c.Desired.Present {
@@ -17,19 +18,21 @@ func (d *Paths) Complete(changes []Change) ([]Change, error) {
 		}
 	}
 	var complete []Change
-	gone := removals{}
+	removed := pathSet{}
 	for _, c := range hardLinksLast(changes) {
 		switch {
-		case !c.isPath():
+		case !c.Kind.isPath():
 		case c.Desired.Present:
-			missing, err := d.missingParents(path.Dir(path.Clean("/"+c.Target)), gone)
+			missing, err := d.missingParents(path.Dir(path.Clean("/"+c.Target)), removed)
 			if err != nil {
 				return nil, err
 			}
 			for _, dir := range missing {
 				if !named[dir] {
 					named[dir] = true
-					complete = append(complete, Change{Kind: Directory, Target: dir, Reason: "parent of " + c.Target, Desired: DirectoryState(0o755)})
+					complete = append(complete, Change{
+						Kind: Directory, Target: dir, Reason: "parent of " + c.Target, Desired: DirectoryState(0o755),
+					})
 				}
 			}
 		default:
@@ -37,8 +40,8 @@ func (d *Paths) Complete(changes []Change) ([]Change, error) {
 			if err != nil {
 				return nil, err
 			}
-			if info.Type != hostfs.Absent && c.removes(State{Type: string(info.Type)}) {
-				gone[path.Clean(c.Target)] = true
+			if info.Type != hostfs.Absent && c.removes(info.Type) {
+				removed[path.Clean(c.Target)] = true
 			}
 		}
 		complete = append(complete, c)
@@ -48,34 +51,33 @@ func (d *Paths) Complete(changes []Change) ([]Change, error) {
 
 // missingParents returns the directories that must be created before dir exists, outermost first.
 // Directories below a path that an earlier change removes count as missing.
-func (d *Paths) missingParents(dir string, gone removals) ([]string, error) {
+func (d *Paths) missingParents(dir string, removed pathSet) ([]string, error) {
 	var below []string
-	for ; dir != "/" && gone.contains(Change{Kind: Directory, Target: dir}); dir = path.Dir(dir) {
+	for ; dir != "/" && removed.covers(dir); dir = path.Dir(dir) {
 		below = append([]string{dir}, below...)
 	}
 	missing, err := d.Tree.MissingDirs(dir)
 	return append(missing, below...), unsafeLinkError(err)
 }
 
-// hardLinksLast sorts each run of path changes in the order in which SetAll makes them. An
+// hardLinksLast sorts each run of path changes in the order in which setAll makes them. An
 // undo runs in the opposite order and must remove a hard link before the file that it
 // refers to.
 func hardLinksLast(changes []Change) []Change {
+	position := func(c Change) int {
+		if c.Kind == HardLink && c.Desired.Present {
+			return 1
+		}
+		return 0
+	}
 	ordered := slices.Clone(changes)
 	for i := 0; i < len(ordered); {
 		end := i
-		for end < len(ordered) && ordered[end].isPath() {
+		for end < len(ordered) && ordered[end].Kind.isPath() {
 			end++
 		}
-		slices.SortStableFunc(ordered[i:end], func(a, b Change) int { return hardLinkOrder(a) - hardLinkOrder(b) })
+		slices.SortStableFunc(ordered[i:end], func(a, b Change) int { return cmp.Compare(position(a), position(b)) })
 		i = end + 1
 	}
 	return ordered
-}
-
-func hardLinkOrder(c Change) int {
-	if c.Kind == HardLink && c.Desired.Present {
-		return 1
-	}
-	return 0
 }

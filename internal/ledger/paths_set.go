@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
@@ -10,14 +9,14 @@ import (
 
 // Set applies the desired state to one path.
 func (d *Paths) Set(ctx context.Context, c Change, now State) error {
-	return d.SetAll(ctx, []PlannedChange{{Change: c, Now: now}})
+	return d.setAll(ctx, []PlannedChange{{Change: c, Now: now}})
 }
 
-// SetAll removes paths and creates directories and links in the given order. Then it
+// setAll removes paths and creates directories and symbolic links in the given order. Then it
 // renames all files into place, and then creates hard links. All paths are labeled and
 // durable when it returns, with two syncs per file system for any number of paths.
-func (d *Paths) SetAll(ctx context.Context, pending []PlannedChange) error {
-	policy, err := d.policyLabels(ctx, pending)
+func (d *Paths) setAll(ctx context.Context, pending []PlannedChange) error {
+	labels, err := d.policyLabels(ctx, pending)
 	if err != nil {
 		return err
 	}
@@ -31,7 +30,7 @@ func (d *Paths) SetAll(ctx context.Context, pending []PlannedChange) error {
 		if err := batch.Touch(p.Target); err != nil {
 			return err
 		}
-		if err := d.setOne(batch, p, labelOf(p, policy)); err != nil {
+		if err := d.setOne(batch, p, labels[p.Target]); err != nil {
 			return err
 		}
 		if p.Desired.Present {
@@ -56,11 +55,30 @@ func (d *Paths) SetAll(ctx context.Context, pending []PlannedChange) error {
 	return batch.Sync()
 }
 
+// policyLabels requests the labels of all paths in one call. Each file is labeled before it is
+// renamed into place: a program that starts between the rename and a later relabel would
+// find a file that it may not read.
+func (d *Paths) policyLabels(ctx context.Context, pending []PlannedChange) (map[string][]byte, error) {
+	types := map[string]hostfs.FileType{}
+	for _, p := range pending {
+		if p.Desired.Present && p.Kind != HardLink {
+			types[p.Target] = p.Kind.FileType()
+		}
+	}
+	if d.SELinux == nil || len(types) == 0 {
+		return nil, nil
+	}
+	return d.SELinux.Labels(ctx, types)
+}
+
 // setOne changes one path, or stages it. Hard links are created later, after their
-// targets.
+// targets. Without a label from the policy, the path gets that of the file it replaces.
 func (d *Paths) setOne(batch *hostfs.Batch, p PlannedChange, label []byte) error {
 	attr := attrOf(p.Kind, p.Desired, p.Now)
 	attr.Label, attr.Xattrs = label, p.Desired.Xattrs
+	if len(label) == 0 {
+		attr.Label = p.Now.Xattrs["security.selinux"]
+	}
 	switch {
 	case !p.Desired.Present:
 		return d.Tree.Remove(p.Target)
@@ -70,30 +88,8 @@ func (d *Paths) setOne(batch *hostfs.Batch, p PlannedChange, label []byte) error
 		return d.Tree.Symlink(p.Desired.Link, p.Target, attr)
 	case p.Kind == HardLink:
 		return nil
-	case p.Desired.Digest == "" && p.Now.Type == string(hostfs.Regular):
+	case p.Desired.Digest == "" && p.Now.Type == hostfs.Regular:
 		return d.Tree.SetAttr(p.Target, attr)
 	}
 	return batch.Stage(p.Target, p.Desired.Content, attr)
-}
-
-// CleanUp removes temporary files of interrupted runs beside the paths, and syncs the file
-// systems of the paths.
-func (d *Paths) CleanUp(_ context.Context, changes []Change) error {
-	batch := d.Tree.NewBatch()
-	defer batch.Abort()
-	for _, c := range changes {
-		if !c.isPath() {
-			continue
-		}
-		err := d.Tree.RemoveTemporary(c.Target)
-		if err == nil {
-			err = batch.Touch(c.Target)
-		}
-		// Setting or restoring the path reports the unsafe link; other paths must not fail
-		// for it.
-		if unsafe := new(hostfs.UnsafeLinkError); err != nil && !errors.As(err, &unsafe) {
-			return err
-		}
-	}
-	return batch.Sync()
 }

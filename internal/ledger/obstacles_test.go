@@ -11,11 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 func TestObstacles(t *testing.T) {
-	is := func(kind string) State { return observedState(kind, "/x", 0o755, 0) }
+	is := func(kind hostfs.FileType) State { return observedState(kind, "/x", 0o755, 0) }
 	there := State{Present: true}
 	for name, test := range map[string]struct {
 		pending []PlannedChange
@@ -182,7 +183,7 @@ func TestLedgerDirectoryInsideRoot(t *testing.T) {
 		root := populate(t)
 		before := snapshot(t, root)
 		l0 := open(t, t.TempDir(), root)
-		tree := l0.drivers[File].(*Paths).Tree
+		tree := l0.drivers.Paths.Tree
 		private, err := tree.PrivateDir("/.record")
 		must(t, err)
 		defer private.Close()
@@ -216,7 +217,7 @@ func TestUndoKeepsNewerObjectOfOtherType(t *testing.T) {
 	before := snapshot(t, root)
 	l := open(t, t.TempDir(), root)
 	for _, c := range []Change{{Kind: Directory, Target: "/etc/same"}, {Kind: File, Target: "/srv"}, {Kind: Symlink, Target: "/srv"}} {
-		if err := l.drivers[File].Restore(t.Context(), c, State{}); err != nil {
+		if err := l.drivers.Paths.Restore(t.Context(), c, State{}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package ledger
+package resource
 
 import (
 	"context"
@@ -7,20 +7,21 @@ import (
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// DirSnapshot is the driver of directories (and single files) whose contents other
+// DirSnapshot is a snapshot of directories (and single files) whose contents other
 // components write, such as kubelet in /var/lib/kubelet. It records the existing names, and
 // an undo removes names that were added later. It never crosses a mount point.
 type DirSnapshot struct{ Tree *hostfs.Tree }
 
 // Get returns the names in the directory.
-func (d *DirSnapshot) Get(_ context.Context, c Change) (State, error) {
+func (d *DirSnapshot) Get(_ context.Context, c ledger.Change) (ledger.State, error) {
 	info, err := d.Tree.Lstat(c.Target)
 	if err != nil || info.Type == hostfs.Absent {
-		return State{}, err
+		return ledger.State{}, err
 	}
-	state := State{Present: true, Type: string(info.Type)}
+	state := ledger.State{Present: true, Type: info.Type}
 	if info.Type != hostfs.Directory {
 		return state, nil // a single file: its content is not recorded
 	}
@@ -31,14 +32,8 @@ func (d *DirSnapshot) Get(_ context.Context, c Change) (State, error) {
 	return state, err
 }
 
-// External marks the contents as externally managed.
-func (d *DirSnapshot) External() {}
-
-// Set does nothing: other components write the contents.
-func (d *DirSnapshot) Set(context.Context, Change, State) error { return nil }
-
 // Restore removes the names that were added, deepest first.
-func (d *DirSnapshot) Restore(_ context.Context, c Change, before State) error {
+func (d *DirSnapshot) Restore(_ context.Context, c ledger.Change, before ledger.State) error {
 	mounts, err := d.Tree.Mounts(c.Target)
 	if err != nil {
 		return err
@@ -46,19 +41,18 @@ func (d *DirSnapshot) Restore(_ context.Context, c Change, before State) error {
 	// The directory itself can be a mount point, as it was before.
 	mounts = slices.DeleteFunc(mounts, func(point string) bool { return point == path.Join(d.Tree.Name(), c.Target) })
 	if len(mounts) > 0 {
-		return fmt.Errorf("a file system is mounted at %s, so nothing below %s was removed: unmount it (umount %s) and run leave again", mounts[0], c.Target, mounts[0])
+		return fmt.Errorf("a file system is mounted at %s, so nothing below %s was removed: "+
+			"unmount it (umount %s) and run leave again", mounts[0], c.Target, mounts[0])
 	}
-	came, err := d.added(c, before)
+	added, err := d.Added(c, before)
 	if err != nil {
 		return err
 	}
-	for _, p := range came {
-		if err := d.Tree.Remove(p); err != nil {
-			return err
-		}
-	}
 	if !before.Present {
-		if err := d.Tree.Remove(path.Clean(c.Target)); err != nil {
+		added = append(added, path.Clean(c.Target))
+	}
+	for _, p := range added {
+		if err := d.Tree.Remove(p); err != nil {
 			return err
 		}
 	}
@@ -67,7 +61,7 @@ func (d *DirSnapshot) Restore(_ context.Context, c Change, before State) error {
 
 // sync makes removals from the directory durable. Otherwise a power failure could keep the
 // record of the removal and bring the files back, which can be credentials.
-func (d *DirSnapshot) sync(c Change) error {
+func (d *DirSnapshot) sync(c ledger.Change) error {
 	dir := path.Clean(c.Target)
 	for ; dir != "/"; dir = path.Dir(dir) {
 		info, err := d.Tree.Lstat(dir)
@@ -81,23 +75,19 @@ func (d *DirSnapshot) sync(c Change) error {
 	return d.Tree.SyncFileSystem(dir)
 }
 
-// Added returns the paths that were added to an item's directory since the first change,
-// deepest first.
-func (d *DirSnapshot) Added(item Item) ([]string, error) { return d.added(item.Change, item.Before) }
-
-// added returns the paths in the directory that before does not list, deepest first.
-func (d *DirSnapshot) added(c Change, before State) ([]string, error) {
-	old := map[string]bool{}
+// Added returns the paths that were added to the directory since the state before, deepest first.
+func (d *DirSnapshot) Added(c ledger.Change, before ledger.State) ([]string, error) {
+	known := map[string]bool{}
 	for _, name := range before.Names {
-		old[name] = true
+		known[name] = true
 	}
-	var came []string
+	var added []string
 	err := d.Tree.Walk(c.Target, func(p string, _ hostfs.Info) error {
-		if !old[p] {
-			came = append(came, p)
+		if !known[p] {
+			added = append(added, p)
 		}
 		return nil
 	})
-	slices.Reverse(came)
-	return came, err
+	slices.Reverse(added)
+	return added, err
 }

@@ -1,9 +1,6 @@
 package ledger
 
-import (
-	"path/filepath"
-	"testing"
-)
+import "testing"
 
 // An external change is never unfinished. An interrupted change is unfinished until a later
 // run has settled it.
@@ -11,7 +8,7 @@ func TestUnfinished(t *testing.T) {
 	dir, root := t.TempDir(), t.TempDir()
 	l := open(t, dir, root)
 	change := Change{Kind: File, Target: "/a", Reason: "test", Desired: ownedByTest(FileState([]byte("new"), 0o600))}
-	if _, err := l.TrackExternal(t.Context(), "kubelet", Change{Kind: Contents, Target: "/b"}); err != nil {
+	if _, err := l.TrackExternal(t.Context(), "kubelet", Change{Kind: File, Target: "/b"}); err != nil {
 		t.Fatal(err)
 	}
 	if left := l.Unfinished(); len(left) > 0 {
@@ -35,26 +32,29 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-func TestIsLocked(t *testing.T) {
-	dir := t.TempDir()
-	if locked, err := IsLocked(filepath.Join(dir, "none")); locked || err != nil {
-		t.Errorf("without a ledger: %t, %v", locked, err)
+func TestLaterDesiredStateInheritsUnsetFields(t *testing.T) {
+	got := carryOver(State{Present: true, Enabled: "enabled"}, State{Present: true, Active: "active"})
+	if got.Enabled != "enabled" || got.Active != "active" {
+		t.Errorf("%+v", got)
 	}
-	l, err := Open(dir, nil)
-	if err != nil {
-		t.Fatal(err)
+	if got := carryOver(State{Present: true, Enabled: "enabled"}, State{}); got.Enabled != "" {
+		t.Errorf("a wish for absence carries over %+v", got)
 	}
-	if locked, err := IsLocked(dir); !locked || err != nil {
-		t.Errorf("while it is open: %t, %v", locked, err)
-	}
-	l.Close()
-	for range 2 { // Locked releases the lock
-		if locked, err := IsLocked(dir); locked || err != nil {
-			t.Errorf("after it was closed: %t, %v", locked, err)
+}
+
+// An object that is changed again after an undo is one item.
+func TestItemsAfterUndoAndNewRun(t *testing.T) {
+	l := open(t, t.TempDir(), t.TempDir())
+	change := Change{Kind: File, Target: "/a", Desired: ownedByTest(FileState([]byte("new"), 0o600))}
+	for _, step := range []string{"first", "second"} {
+		if _, err := l.Apply(t.Context(), step, []Change{change}); err != nil {
+			t.Fatal(err)
+		}
+		if items := l.Items(); len(items) != 1 || items[0].Step != step {
+			t.Errorf("after the %s run: %+v", step, items)
+		}
+		if _, err := l.Undo(t.Context()); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if l, err = Open(dir, nil); err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
 }

@@ -1,15 +1,17 @@
-package ledger
+package resource
 
 import (
 	"context"
 	"errors"
+	"path"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// SharedDirSnapshot is a DirSnapshot for directories in which administrators also create files, such
+// SharedDirSnapshot is a DirSnapshot of directories in which administrators also create files, such
 // as a podman network in /etc/cni/net.d. The creator of a file is unknown, so an undo
 // removes only new empty directories and keeps all files.
 type SharedDirSnapshot struct {
@@ -19,18 +21,18 @@ type SharedDirSnapshot struct {
 }
 
 // Restore removes new empty directories, and everything new if Purge is set.
-func (d SharedDirSnapshot) Restore(ctx context.Context, c Change, before State) error {
+func (d SharedDirSnapshot) Restore(ctx context.Context, c ledger.Change, before ledger.State) error {
 	if d.Purge {
 		return d.DirSnapshot.Restore(ctx, c, before)
 	}
-	came, err := d.added(c, before)
+	added, err := d.Added(c, before)
 	if err != nil {
 		return err
 	}
 	if !before.Present {
-		came = append(came, c.Target)
+		added = append(added, path.Clean(c.Target))
 	}
-	for _, p := range came {
+	for _, p := range added {
 		info, err := d.Tree.Lstat(p)
 		if err == nil && info.Type == hostfs.Directory {
 			err = d.Tree.Remove(p)

@@ -24,43 +24,33 @@ func (i Item) decide(now State) undoAction {
 	switch {
 	case isIdentical(now, i.Before):
 		return noAction
-	case !i.isPath(), i.external:
+	case !i.Kind.isPath(), i.external:
 		if i.Done && !i.Matches(now) {
 			return keepAction
 		}
 		return restoreAction
 	case i.isResultOfApply(now):
 		return restoreAction
-	case !i.Desired.Present:
-		return i.decideRemoval(now)
+	case i.Desired.Present:
+		return keepAction
+	case !now.Present:
+		return restoreAction // removed by the agent
+	case !i.Before.Present:
+		return noAction // did not exist, and must not
 	}
-	return keepAction
+	return keepAction // restoring over an existing object would lose data
 }
 
 // isResultOfApply reports whether the current state is the result of a desired state of this or an
 // earlier run.
 func (i Item) isResultOfApply(now State) bool {
-	for _, wish := range append([]State{i.Desired}, i.earlierDesired...) {
-		if wish.Present {
-			i.Desired = wish
-			if (i.Matches(now) && i.hasDesiredContent(now)) || i.isLeftByInterruptedRun(now) {
-				return true
-			}
+	for _, desired := range append([]State{i.Desired}, i.earlierDesired...) {
+		i.Desired = desired
+		if desired.Present && ((i.Matches(now) && i.hasDesiredContent(now)) || i.isLeftByInterruptedRun(now)) {
+			return true
 		}
 	}
 	return false
-}
-
-// decideRemoval returns the action for an object that the agent removed. Restoring over an
-// existing object would lose data.
-func (i Item) decideRemoval(now State) undoAction {
-	switch {
-	case !now.Present:
-		return restoreAction
-	case !i.Before.Present:
-		return noAction // did not exist, and must not
-	}
-	return keepAction
 }
 
 // isLeftByInterruptedRun reports whether the current state may have been left by an interrupted run.
@@ -68,19 +58,12 @@ func (i Item) isLeftByInterruptedRun(now State) bool {
 	if !now.Present {
 		return !i.Done // after a completed run, another process removed it
 	}
-	if i.Kind == Directory && now.Type == string(hostfs.Directory) && !i.Before.Present {
+	if i.Kind == Directory && now.Type == hostfs.Directory && !i.Before.Present {
 		return true // an undo removes it only if it is empty
 	}
-	content := i.hasOriginalContent(now) || i.hasDesiredContent(now)
-	if !i.Done {
-		return content
-	}
-	return content && i.hasKnownAttributes(now)
-}
-
-// hasOriginalContent reports whether the content of a file, or the target of a link, is the original.
-func (i Item) hasOriginalContent(now State) bool {
-	return i.Before.Present && i.Before.Type == now.Type && i.Before.Digest == now.Digest && i.Before.Link == now.Link
+	hasOriginalContent := i.Before.Present && i.Before.Type == now.Type &&
+		i.Before.Digest == now.Digest && i.Before.Link == now.Link
+	return (hasOriginalContent || i.hasDesiredContent(now)) && (!i.Done || i.hasKnownAttributes(now))
 }
 
 func (i Item) hasDesiredContent(now State) bool {
@@ -93,7 +76,7 @@ func (i Item) hasDesiredContent(now State) bool {
 		if want == "" {
 			// Only attributes change: the file was created empty or kept its content.
 			want = digest(nil)
-			if i.Before.Type == string(hostfs.Regular) {
+			if i.Before.Type == hostfs.Regular {
 				want = i.Before.Digest
 			}
 		}
@@ -109,16 +92,11 @@ func (i Item) hasDesiredContent(now State) bool {
 func (i Item) hasKnownAttributes(now State) bool {
 	const cleared = 0o6000
 	before, want := i.Before, i.Desired
-	if now.Mode != nil {
-		modes := []*uint32{before.Mode, want.Mode}
-		same := func(m *uint32) bool { return m != nil && (*m == *now.Mode || *m&^cleared == *now.Mode) }
-		if !slices.ContainsFunc(modes, same) {
-			return false
-		}
+	knownMode := now.Mode == nil || slices.ContainsFunc([]*uint32{before.Mode, want.Mode}, func(m *uint32) bool {
+		return m != nil && (*m == *now.Mode || *m&^cleared == *now.Mode)
+	})
+	knownID := func(now, before, want *int) bool {
+		return now == nil || (before != nil && *before == *now) || (want != nil && *want == *now)
 	}
-	return isOneOf(now.UID, before.UID, want.UID) && isOneOf(now.GID, before.GID, want.GID)
-}
-
-func isOneOf(now *int, known ...*int) bool {
-	return now == nil || slices.ContainsFunc(known, func(id *int) bool { return id != nil && *id == *now })
+	return knownMode && knownID(now.UID, before.UID, want.UID) && knownID(now.GID, before.GID, want.GID)
 }

@@ -3,6 +3,7 @@ package ledger
 import (
 	"fmt"
 	"path"
+	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -11,14 +12,14 @@ import (
 // maxObstacles is the maximum number of obstacles in one error.
 const maxObstacles = 5
 
-// Check rejects, before anything is changed, changes that cannot all be made or restored.
+// checkObstacles rejects, before anything is changed, changes that cannot all be made or restored.
 // It fails if an object of another type occupies a path and no earlier change removes the
 // object, if a directory to be removed would not be empty, or if a special file would be
 // lost.
-func (d *Paths) Check(pending []PlannedChange) error {
+func (d *Paths) checkObstacles(pending []PlannedChange) error {
 	inside := map[string][]string{}
 	for _, p := range pending {
-		if p.Kind != Directory || p.Desired.Present || p.Now.Type != string(hostfs.Directory) {
+		if p.Kind != Directory || p.Desired.Present || p.Now.Type != hostfs.Directory {
 			continue
 		}
 		names, err := d.Tree.ReadDir(p.Target)
@@ -34,24 +35,21 @@ func (d *Paths) Check(pending []PlannedChange) error {
 // names in each directory that will be removed.
 func obstacles(pending []PlannedChange, inside map[string][]string) []string {
 	var found []string
-	gone := removals{}
+	removed := pathSet{}
 	for _, p := range pending {
-		if !p.isPath() {
-			continue
-		}
 		target := path.Clean(p.Target)
-		directory := p.Now.Type == string(hostfs.Directory)
 		switch {
-		case p.Now.Type == string(hostfs.Other):
+		case !p.Kind.isPath():
+		case p.Now.Type == hostfs.Other:
 			found = append(found, fmt.Sprintf("%s is a special file, which could not be given back", target))
 		case !p.Desired.Present:
-			gone[target] = true
+			removed[target] = true
 			for _, name := range inside[target] {
-				if inner := path.Join(target, name); !gone[inner] {
+				if inner := path.Join(target, name); !removed[inner] {
 					found = append(found, fmt.Sprintf("directory %s shall go, but %s is in it", target, inner))
 				}
 			}
-		case p.Now.Present && directory != (p.Kind == Directory):
+		case p.Now.Present && (p.Now.Type == hostfs.Directory) != (p.Kind == Directory):
 			found = append(found, fmt.Sprintf("%s shall be a %s, but a %s is there", target, p.Kind, p.Now.Type))
 		}
 	}
@@ -62,13 +60,9 @@ func obstacleError(found []string) error {
 	if len(found) == 0 {
 		return nil
 	}
-	text := found[0]
-	for i, obstacle := range found[1:] {
-		if i+1 == maxObstacles {
-			text += fmt.Sprintf("; and %d more", len(found)-maxObstacles)
-			break
-		}
-		text += "; " + obstacle
+	text := strings.Join(found[:min(len(found), maxObstacles)], "; ")
+	if more := len(found) - maxObstacles; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
 	}
 	return report.Fail(report.Failed, "# move what is in the way to another place, and run the same command again",
 		"nothing was changed, as something is in the way: %s", text)

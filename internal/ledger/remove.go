@@ -20,7 +20,7 @@ func (l *Ledger) Remove() error {
 		return fmt.Errorf("forgetting the ledger: %d things are not given back yet", left)
 	}
 	l.writeErr = errRemoved
-	return hostfs.RemoveSynced(filepath.Join(l.dir, "originals"), filepath.Join(l.dir, "ledger.log"))
+	return hostfs.RemoveSynced(filepath.Join(l.dir, originalsName), filepath.Join(l.dir, logName))
 }
 
 // Discard makes the changes permanent: it deletes the ledger like Remove, but nothing can
@@ -29,22 +29,11 @@ func (l *Ledger) Remove() error {
 // without records needs no sync.
 func (l *Ledger) Discard() error {
 	l.writeErr = errRemoved
-	if err := os.Remove(filepath.Join(l.dir, "ledger.log")); err != nil {
-		return fmt.Errorf("discarding the ledger: %w", err)
-	}
+	log := filepath.Join(l.dir, logName)
 	if len(l.records) > 0 {
-		if err := l.syncDir(); err != nil {
-			return err
+		if err := hostfs.RemoveSynced(log); err != nil {
+			return fmt.Errorf("discarding the ledger: %w", err)
 		}
 	}
-	return os.RemoveAll(filepath.Join(l.dir, "originals"))
-}
-
-func (l *Ledger) syncDir() error {
-	tree, err := hostfs.OpenTree(l.dir)
-	if err != nil {
-		return err
-	}
-	defer tree.Close()
-	return tree.SyncDir("/")
+	return errors.Join(os.RemoveAll(log), os.RemoveAll(filepath.Join(l.dir, originalsName)))
 }

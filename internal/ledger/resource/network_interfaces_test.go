@@ -1,4 +1,4 @@
-package ledger
+package resource
 
 import (
 	"testing"
@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
 func TestUnusedNewBridges(t *testing.T) {
@@ -22,10 +23,10 @@ func TestUnusedNewBridges(t *testing.T) {
 		{Name: "vrf", Index: 10, Kind: "vrf"},
 	}
 	for name, test := range map[string]struct{ before, want []string }{
-		"after a join":       {[]string{"lo", "eth0", "virbr0"}, []string{"cni0", "cni1"}},
-		"all was there":      {[]string{"lo", "eth0", "virbr0", "cni0", "cni1"}, nil},
-		"nothing known":      {nil, []string{"cni0", "virbr0", "cni1"}},
-		"names that are not": {[]string{"cni", "cni01"}, []string{"cni0", "virbr0", "cni1"}},
+		"after a join":        {[]string{"lo", "eth0", "virbr0"}, []string{"cni0", "cni1"}},
+		"all existed before":  {[]string{"lo", "eth0", "virbr0", "cni0", "cni1"}, nil},
+		"no interface before": {nil, []string{"cni0", "virbr0", "cni1"}},
+		"other names":         {[]string{"cni", "cni01"}, []string{"cni0", "virbr0", "cni1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, unusedNewBridges(links, test.before)); diff != "" {
@@ -36,7 +37,7 @@ func TestUnusedNewBridges(t *testing.T) {
 }
 
 func TestNetworkInterfacesAreOnlyRecorded(t *testing.T) {
-	state, err := NetworkInterfaces{}.Get(t.Context(), Change{Kind: Interfaces, Target: "all"})
+	state, err := NetworkInterfaces{}.Get(t.Context(), ledger.Change{Kind: ledger.Interfaces, Target: "all"})
 	if err != nil || !state.Present {
 		t.Fatalf("%v, %v", state, err)
 	}
@@ -48,7 +49,7 @@ func TestNetworkInterfacesAreOnlyRecorded(t *testing.T) {
 		t.Errorf("there is no lo among %q", state.Names)
 	}
 	// All current interfaces existed before: nothing is deleted.
-	if err := (NetworkInterfaces{}).Restore(t.Context(), Change{}, state); err != nil {
+	if err := (NetworkInterfaces{}).Restore(t.Context(), ledger.Change{}, state); err != nil {
 		t.Error(err)
 	}
 }

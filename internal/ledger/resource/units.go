@@ -1,10 +1,11 @@
-package ledger
+package resource
 
 import (
 	"context"
 	"fmt"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
 // Units is the driver of systemd units on the running host: enabled or disabled, active or
@@ -12,13 +13,13 @@ import (
 type Units struct{ Systemd *systemd.Manager }
 
 // Get returns the state of the unit. A unit that systemd does not find is absent.
-func (d *Units) Get(ctx context.Context, c Change) (State, error) {
+func (d *Units) Get(ctx context.Context, c ledger.Change) (ledger.State, error) {
 	state, err := d.Systemd.UnitState(ctx, c.Target)
 	if err != nil {
-		return State{}, err
+		return ledger.State{}, err
 	}
 	if state.Load == "not-found" && state.File == "" {
-		return State{}, nil
+		return ledger.State{}, nil
 	}
 	active := state.Active
 	switch active {
@@ -27,7 +28,7 @@ func (d *Units) Get(ctx context.Context, c Change) (State, error) {
 	case "failed":
 		active = "inactive"
 	}
-	return State{Present: true, Enabled: normalizeEnablement(state.File), Active: active}, nil
+	return ledger.State{Present: true, Enabled: normalizeEnablement(state.File), Active: active}, nil
 }
 
 // normalizeEnablement maps unit file states that a desired state does not distinguish to one state.
@@ -43,7 +44,7 @@ func normalizeEnablement(file string) string {
 
 // Set enables or disables the unit, and starts or stops it. Masks are symbolic links,
 // created as separate changes.
-func (d *Units) Set(ctx context.Context, c Change, now State) error {
+func (d *Units) Set(ctx context.Context, c ledger.Change, now ledger.State) error {
 	if err := d.setEnabled(ctx, c.Target, now.Enabled, c.Desired.Enabled); err != nil {
 		return err
 	}
@@ -79,13 +80,13 @@ func (d *Units) setActive(ctx context.Context, name, now, want string) error {
 // Restore reverts the unit to its previous state. A unit that did not exist is stopped and
 // disabled while its file still exists. The file is removed later, because its item is
 // older.
-func (d *Units) Restore(ctx context.Context, c Change, before State) error {
+func (d *Units) Restore(ctx context.Context, c ledger.Change, before ledger.State) error {
 	now, err := d.Get(ctx, c)
 	if err != nil || !now.Present {
 		return err
 	}
 	if !before.Present {
-		before = State{Active: "inactive", Enabled: "disabled"}
+		before = ledger.State{Active: "inactive", Enabled: "disabled"}
 	}
 	if now.Enabled == "static" || c.Desired.Enabled == "" {
 		before.Enabled = ""

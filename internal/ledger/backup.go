@@ -16,16 +16,12 @@ const backupSuffix = ".before-hcp-node-agent"
 // backUpOriginal writes the original file beside the file that an undo keeps, because the ledger
 // holds the only copy and is deleted later. It returns the path of the copy, or "" if
 // nothing would be lost. It never overwrites a file.
-func (u *undoRun) backUpOriginal(ctx context.Context, item Item, now State) (string, error) {
-	before := item.Before
-	if !item.isPath() || before.Digest == "" || before.Digest == now.Digest {
+func (l *Ledger) backUpOriginal(ctx context.Context, item Item, now State) (string, error) {
+	if !item.Kind.isPath() || item.Before.Digest == "" || item.Before.Digest == now.Digest {
 		return "", nil
 	}
-	driver, err := u.l.driver(File)
+	before, err := l.withOriginal(item.Before)
 	if err != nil {
-		return "", err
-	}
-	if before.Content, err = u.l.readOriginal(before.Digest); err != nil {
 		return "", err
 	}
 	for n := 1; ; n++ {
@@ -33,16 +29,16 @@ func (u *undoRun) backUpOriginal(ctx context.Context, item Item, now State) (str
 		if n > 1 {
 			file.Target += "." + strconv.Itoa(n)
 		}
-		there, err := driver.Get(ctx, file)
+		found, err := l.drivers.Paths.Get(ctx, file)
 		switch {
 		case err != nil:
 			return "", err
-		case there.Digest == before.Digest: // written by an interrupted undo
+		case found.Digest == before.Digest: // written by an interrupted undo
 			return file.Target, nil
-		case there.Present:
+		case found.Present:
 			continue
 		}
-		err = driver.Restore(ctx, file, before)
+		err = l.drivers.Paths.Restore(ctx, file, before)
 		if errors.Is(err, fs.ErrNotExist) { // the directory was removed with all its files
 			return "", nil
 		}

@@ -1,9 +1,13 @@
 package ledger
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+)
 
 // observedState returns a state as Paths.Get returns it.
-func observedState(kind, content string, mode uint32, uid int) State {
+func observedState(kind hostfs.FileType, content string, mode uint32, uid int) State {
 	gid := 0
 	s := State{Present: true, Type: kind, Mode: &mode, UID: &uid, GID: &gid}
 	switch kind {

@@ -1,0 +1,59 @@
+package ledger
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+)
+
+// saveOriginals makes the contents that will be replaced durable. It skips targets that the
+// ledger already changed: their current content is the agent's own, is never restored, and
+// can be a secret that is being removed.
+func (l *Ledger) saveOriginals(pending []PlannedChange) error {
+	changed := map[string]bool{}
+	for _, item := range l.Items() {
+		changed[item.Key()] = true
+	}
+	tree, err := hostfs.OpenTree(l.dir)
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
+	batch := tree.NewBatch()
+	defer batch.Abort()
+	staged := map[string]bool{}
+	for _, p := range pending {
+		if p.Now.Digest == "" || staged[p.Now.Digest] || changed[p.Key()] {
+			continue
+		}
+		staged[p.Now.Digest] = true
+		attr := hostfs.Attr{Mode: 0o600, UID: os.Geteuid(), GID: os.Getegid()}
+		if err := batch.Stage(path.Join("/", originalsName, p.Now.Digest), p.Now.Content, attr); err != nil {
+			return fmt.Errorf("keeping the original of %s: %w", p.Target, err)
+		}
+	}
+	if len(staged) == 0 {
+		return nil
+	}
+	return batch.Commit()
+}
+
+// withOriginal returns the state with the saved content, if the state has a digest.
+func (l *Ledger) withOriginal(s State) (State, error) {
+	if s.Digest == "" {
+		return s, nil
+	}
+	name := filepath.Join(l.dir, originalsName, filepath.Base(s.Digest))
+	content, err := os.ReadFile(name)
+	if err != nil {
+		return s, fmt.Errorf("reading a kept original: %w", err)
+	}
+	if digest(content) != s.Digest {
+		return s, fmt.Errorf("reading a kept original: %s is damaged", name)
+	}
+	s.Content = content
+	return s, nil
+}

@@ -1,0 +1,7 @@
+// Package resource contains the ledger's drivers of resources other than paths, and of snapshots.
+//
+// A resource has a desired state, which the agent sets and an undo reverts: Units, Sysctls and
+// Modules. A snapshot records what exists before other components, such as kubelet, CRI-O and pods,
+// write to the host, and an undo removes or reverts what they changed: DirSnapshot,
+// SharedDirSnapshot and NetworkInterfaces.
+package resource
