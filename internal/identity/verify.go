@@ -50,7 +50,7 @@ func (i *Identity) verify(ctx context.Context, config *rest.Config, fresh bool) 
 				return nil
 			}
 			node = found
-			return err //nolint:wrapcheck // persist explains it
+			return err //nolint:wrapcheck // Retry explains it
 		})
 	if err != nil {
 		return i.explainRejection(connection, err)

@@ -109,7 +109,7 @@ func (r RegistrationCheck) Run(
 				refusal = err
 				return nil
 			}
-			return err //nolint:wrapcheck // persist explains it
+			return err //nolint:wrapcheck // Retry explains it
 		})
 	if err != nil {
 		return err

@@ -46,7 +46,7 @@ func ServerVersion(ctx context.Context, kubeconfig []byte, proxy kube.Proxy, log
 	var content []byte
 	err = connection.Retry(ctx, log, "asking the API server for its version", func(ctx context.Context) error {
 		content, err = connection.Client.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
-		return err //nolint:wrapcheck // persist explains it
+		return err //nolint:wrapcheck // Retry explains it
 	})
 	if err != nil {
 		return Version{}, err

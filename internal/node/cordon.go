@@ -30,7 +30,7 @@ func (n *Node) Cordon(ctx context.Context) error {
 			return nil
 		}
 		if err != nil {
-			return err //nolint:wrapcheck // persist explains it
+			return err //nolint:wrapcheck // Retry explains it
 		}
 		return n.patch(ctx, true, report.Timestamp(metav1.Now().Time))
 	})
@@ -51,7 +51,7 @@ func (n *Node) patch(ctx context.Context, unschedulable bool, mark any) error {
 		return fmt.Errorf("encoding patch: %w", err)
 	}
 	_, err = n.Conn.Client.Nodes().Patch(ctx, n.Name, types.MergePatchType, patch)
-	return err //nolint:wrapcheck // persist explains it
+	return err //nolint:wrapcheck // Retry explains it
 }
 
 // DeleteCommand returns the command that deletes the Node. The node's own

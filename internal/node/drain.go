@@ -92,7 +92,7 @@ func (n *Node) evictPods(ctx context.Context, pods []*corev1.Pod) (blocked []str
 			case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 				return nil
 			}
-			return err //nolint:wrapcheck // persist explains it
+			return err //nolint:wrapcheck // Retry explains it
 		})
 		if err != nil {
 			return nil, err
