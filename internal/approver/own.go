@@ -68,7 +68,7 @@ func newRESTConfig(kubeconfig []byte) (*rest.Config, error) {
 func approveOwn(ctx context.Context, client *kube.Client, want ExpectedNode, name string) error {
 	csr, err := client.CSRs().Get(ctx, name)
 	if err != nil {
-		return err //nolint:wrapcheck // inWords tells it
+		return err
 	}
 	if err := want.CheckOwn(csr); err != nil {
 		return fmt.Errorf("the CSR %s is not one to approve here: %w", DisplayName(name), err)
@@ -92,7 +92,7 @@ func updateApproval(ctx context.Context, client *kube.Client, csr *certificatesv
 		Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: ApprovedReason, Message: message,
 	})
 	_, err := client.CSRs().Update(ctx, csr, "approval")
-	return err //nolint:wrapcheck // who asked for it tells it
+	return err
 }
 
 // CheckOwn returns an error unless the CSR is the node's own client or serving CSR.

@@ -60,7 +60,7 @@ func (t limitedTransport) RoundTrip(request *http.Request) (*http.Response, erro
 	if limit, limited := request.Context().Value(bodyLimit{}).(int64); limited && err == nil {
 		response.Body = &limitedBody{ReadCloser: response.Body, left: limit}
 	}
-	return response, err //nolint:wrapcheck // client-go looks into it
+	return response, err
 }
 
 type limitedBody struct {
@@ -73,5 +73,5 @@ func (b *limitedBody) Read(into []byte) (int, error) {
 	if b.left -= int64(n); b.left < 0 {
 		return 0, errPageTooLarge
 	}
-	return n, err //nolint:wrapcheck // io.EOF has to stay itself
+	return n, err
 }

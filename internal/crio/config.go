@@ -1,5 +1,3 @@
-// Package crio sets CRI-O's pause image to the release's image, and ensures that the
-// running CRI-O uses its configuration files.
 package crio
 
 import (

@@ -182,8 +182,10 @@ func namespaceFile(t *testing.T) string {
 }
 
 func TestPodNetworkPodsStopBeforeNetworkPlugin(t *testing.T) {
-	r := &fakeRuntime{pods: []string{"ovnkube", "app", "multus", "web"}, onHost: []string{"ovnkube", "multus"},
-		plugin: "ovnkube"}
+	r := &fakeRuntime{
+		pods: []string{"ovnkube", "app", "multus", "web"}, onHost: []string{"ovnkube", "multus"},
+		plugin: "ovnkube",
+	}
 	count, err := StopPods(t.Context(), r.serve(t), r.restart, (&reporttest.Recorder{}).Log())
 	if count != 4 || err != nil {
 		t.Errorf("StopPods() = %d, %v", count, err)
@@ -223,8 +225,10 @@ func TestPodsStopWithoutNetworkPlugin(t *testing.T) {
 func TestPodWithStuckContainerKeepsNetwork(t *testing.T) {
 	file := namespaceFile(t)
 	r := &fakeRuntime{
-		pods: []string{"a", "b",
-			"c"}, containers: map[string]string{"b": "stuck"}, namespaces: map[string]string{"b": file},
+		pods: []string{
+			"a", "b",
+			"c",
+		}, containers: map[string]string{"b": "stuck"}, namespaces: map[string]string{"b": file},
 	}
 	count, err := StopPods(t.Context(), r.serve(t), r.restart, (&reporttest.Recorder{}).Log())
 	if count != 2 || err == nil || !strings.Contains(err.Error(), "stopping pod ns/b: stopping its container main") {

@@ -86,8 +86,10 @@ type CertificateExpiry struct {
 // CertificateExpiries returns when kubelet's existing certificates expire.
 func CertificateExpiries(dir string) []CertificateExpiry {
 	var ends []CertificateExpiry
-	for _, one := range []struct{ name, file string }{{"client", ClientCertificatePath(dir)},
-		{"serving", ServingCertificatePath(dir)}} {
+	for _, one := range []struct{ name, file string }{
+		{"client", ClientCertificatePath(dir)},
+		{"serving", ServingCertificatePath(dir)},
+	} {
 		if leaf := readLeaf(one.file); leaf != nil {
 			ends = append(ends, CertificateExpiry{Name: one.name, NotAfter: leaf.NotAfter})
 		}

@@ -126,8 +126,10 @@ func evaluateCertificate(content []byte, ours *certificatesv1.CertificateSigning
 		return csrStatus{phase: phaseCertificateMismatch, detail: "its certificate is for another key"}
 	case leaf.Subject.CommonName != request.Subject.CommonName ||
 		!slices.Equal(leaf.Subject.Organization, request.Subject.Organization):
-		return csrStatus{phase: phaseCertificateMismatch,
-			detail: fmt.Sprintf("its certificate is for %q", leaf.Subject)}
+		return csrStatus{
+			phase:  phaseCertificateMismatch,
+			detail: fmt.Sprintf("its certificate is for %q", leaf.Subject),
+		}
 	case now.After(leaf.NotAfter):
 		return csrStatus{phase: phaseExpired, detail: "its certificate expired at " + report.Timestamp(leaf.NotAfter)}
 	}

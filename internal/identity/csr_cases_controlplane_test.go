@@ -176,12 +176,12 @@ func TestControlPlaneServingRenewalIsReportedAndApproved(t *testing.T) {
 	without := *serving
 	without.Dir = t.TempDir()
 	if got, err := without.CheckInitial(kubetest.Context(t, time.Minute)); err != nil || got.Text != noServingCSRText {
-		t.Errorf("First() before kubelet has asked = %+v, %v", got, err)
+		t.Errorf("CheckInitial() before kubelet has asked = %+v, %v", got, err)
 	}
 	csr := createServingCSR(t, serving, "192.0.2.7")
 	if got, err := without.CheckInitial(kubetest.Context(t, time.Minute)); err != nil ||
 		got.Remedy != "oc adm certificate approve "+csr {
-		t.Errorf("First() = %+v, %v", got, err)
+		t.Errorf("CheckInitial() = %+v, %v", got, err)
 	}
 	if _, err := serving.Obtain(kubetest.Context(t, time.Minute), nil); err != nil ||
 		!strings.Contains(said.Text(), "\noc adm certificate approve "+csr+"\n") {

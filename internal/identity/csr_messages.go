@@ -12,18 +12,18 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-func (a *csrRequester) pendingText(found *certificatesv1.CertificateSigningRequest) string {
+func (r *csrRequester) pendingText(found *certificatesv1.CertificateSigningRequest) string {
 	return fmt.Sprintf("approval of the client CSR %s for %s (key %s, signer %s, asked at %s%s); %s; run %s:",
-		a.desired.Name, nodeUser(a.identity.NodeName), Fingerprint(&a.key.private.PublicKey),
-		a.desired.Spec.SignerName, report.Timestamp(found.CreationTimestamp.Time),
-		waitingSinceText(found.CreationTimestamp.Time, a.key.createdAt), a.approvalHint(),
-		a.identity.Topology.CommandLocation())
+		r.desired.Name, nodeUser(r.identity.NodeName), Fingerprint(&r.key.private.PublicKey),
+		r.desired.Spec.SignerName, report.Timestamp(found.CreationTimestamp.Time),
+		waitingSinceText(found.CreationTimestamp.Time, r.key.createdAt), r.approvalHint(),
+		r.identity.Topology.CommandLocation())
 }
 
 // approvalHint returns a clause that states how the CSR is approved.
-func (a *csrRequester) approvalHint() string {
-	if len(a.desired.Annotations) == 0 {
-		return a.identity.Topology.ManualApprovalHint()
+func (r *csrRequester) approvalHint() string {
+	if len(r.desired.Annotations) == 0 {
+		return r.identity.Topology.ManualApprovalHint()
 	}
 	return "it carries the proof of this node's join token, so an approver that has the enrollment approves it by itself; " +
 		"where none is running"
@@ -31,9 +31,9 @@ func (a *csrRequester) approvalHint() string {
 
 // approveCommand returns the command with which an administrator approves the
 // CSR.
-func (a *csrRequester) approveCommand() string {
-	byHand := "oc adm certificate approve " + a.desired.Name
-	if len(a.desired.Annotations) == 0 {
+func (r *csrRequester) approveCommand() string {
+	byHand := "oc adm certificate approve " + r.desired.Name
+	if len(r.desired.Annotations) == 0 {
 		return byHand
 	}
 	return "hcp-node-admin approve --enrollments DIR --kubeconfig FILE # DIR has the enrollment\n# or this one by hand:\n" +
@@ -78,26 +78,26 @@ func waitingSinceText(asked, since time.Time) string {
 
 // explainRejection returns err with an explanation if the API server rejected the
 // bootstrap credential.
-func (a *csrRequester) explainRejection(err error) error {
-	fresh := a.identity.Topology.newCredentialRemedy()
+func (r *csrRequester) explainRejection(err error) error {
+	fresh := r.identity.Topology.newCredentialRemedy()
 	anonymous := apierrors.IsForbidden(err) && strings.Contains(err.Error(), "system:anonymous")
-	switch now := a.conn.Clock.Now(); {
+	switch now := r.conn.Clock.Now(); {
 	case !apierrors.IsUnauthorized(err) && !apierrors.IsForbidden(err):
 		return err
-	case a.bootstrapCertificate != nil && now.After(a.bootstrapCertificate.NotAfter):
+	case r.bootstrapCertificate != nil && now.After(r.bootstrapCertificate.NotAfter):
 		return report.Fail(report.CredentialRefused, fresh, "the bootstrap credential expired at %s; the API "+
 			"server's clock says %s%s: %w",
-			report.Timestamp(a.bootstrapCertificate.NotAfter), report.Timestamp(now),
-			a.conn.Clock.SkewNote(time.Now()), err)
-	case a.bootstrapCertificate != nil && now.Before(a.bootstrapCertificate.NotBefore):
+			report.Timestamp(r.bootstrapCertificate.NotAfter), report.Timestamp(now),
+			r.conn.Clock.SkewNote(time.Now()), err)
+	case r.bootstrapCertificate != nil && now.Before(r.bootstrapCertificate.NotBefore):
 		return report.Fail(report.CredentialRefused, fresh, "the bootstrap credential is valid from %s on; the API "+
 			"server's clock says %s%s: %w",
-			report.Timestamp(a.bootstrapCertificate.NotBefore), report.Timestamp(now),
-			a.conn.Clock.SkewNote(time.Now()), err)
+			report.Timestamp(r.bootstrapCertificate.NotBefore), report.Timestamp(now),
+			r.conn.Clock.SkewNote(time.Now()), err)
 	case apierrors.IsUnauthorized(err), anonymous:
 		return report.Fail(report.CredentialRefused, fresh,
 			"the API server does not accept the bootstrap credential%s: %w",
-			describeCredential(a.bootstrapCertificate), err)
+			describeCredential(r.bootstrapCertificate), err)
 	}
 	return report.Fail(report.CredentialRefused,
 		"oc create clusterrolebinding create-csrs-for-bootstrapping --clusterrole=system:node-bootstrapper "+

@@ -37,11 +37,11 @@ type csrRequester struct {
 	certificate   []byte
 }
 
-func (a *csrRequester) csrName() string {
-	if a.desired == nil {
+func (r *csrRequester) csrName() string {
+	if r.desired == nil {
 		return ""
 	}
-	return a.desired.Name
+	return r.desired.Name
 }
 
 // errRetryCSR requests a new CSR, because the current CSR cannot lead to a
@@ -50,47 +50,47 @@ var errRetryCSR = errors.New("asking again")
 
 // run submits CSRs until a certificate is issued or the request fails
 // permanently.
-func (a *csrRequester) run(ctx context.Context) ([]byte, error) {
+func (r *csrRequester) run(ctx context.Context) ([]byte, error) {
 	pause := kube.NewBackoff()
 	for {
-		if err := a.submit(ctx); err != nil {
-			return nil, a.explainRejection(err)
+		if err := r.submit(ctx); err != nil {
+			return nil, r.explainRejection(err)
 		}
-		err := kube.Follow(ctx, a.conn, a.identity.Log, a.source(), 5*time.Second,
+		err := kube.Follow(ctx, r.conn, r.identity.Log, r.source(), 5*time.Second,
 			func(found map[string]*certificatesv1.CertificateSigningRequest) (bool, error) {
-				return a.handleCSR(ctx, found[a.desired.Name])
+				return r.handleCSR(ctx, found[r.desired.Name])
 			})
 		if err == nil {
-			return a.certificate, nil
+			return r.certificate, nil
 		}
 		if !errors.Is(err, errRetryCSR) {
-			return nil, a.explainRejection(report.FailureAtDeadline(ctx, err, a.timeoutError()))
+			return nil, r.explainRejection(report.FailureAtDeadline(ctx, err, r.timeoutError()))
 		}
 		if sleep.For(ctx, pause.Step()) != nil {
-			return nil, report.WaitError(ctx, a.timeoutError())
+			return nil, report.WaitError(ctx, r.timeoutError())
 		}
 	}
 }
 
 // submit creates the CSR, or finds the CSR that an earlier run created.
-func (a *csrRequester) submit(ctx context.Context) error {
+func (r *csrRequester) submit(ctx context.Context) error {
 	var err error
-	if a.key, err = loadOrCreateKey(a.identity.KeyDir); err != nil {
+	if r.key, err = loadOrCreateKey(r.identity.KeyDir); err != nil {
 		return err
 	}
-	if a.desired, err = newClientCSR(a.key, a.identity.NodeName); err != nil {
+	if r.desired, err = newClientCSR(r.key, r.identity.NodeName); err != nil {
 		return err
 	}
-	a.existedBefore, a.approvedAt, a.lastStatus = false, time.Time{}, csrStatus{phase: phaseAbsent}
-	if a.desired.Annotations, err = a.csrAnnotations(); err != nil {
-		a.existedBefore = true
+	r.existedBefore, r.approvedAt, r.lastStatus = false, time.Time{}, csrStatus{phase: phaseAbsent}
+	if r.desired.Annotations, err = r.csrAnnotations(); err != nil {
+		r.existedBefore = true
 		// The CSR of an earlier run can be approved by now; if it is not, handleCSR returns the error.
 		return nil //nolint:nilerr // see above
 	}
-	return a.conn.Retry(ctx, a.identity.Log, "submitting the client CSR", func(ctx context.Context) error {
-		_, err := a.conn.Client.CSRs().Create(ctx, a.desired, metav1.CreateOptions{})
+	return r.conn.Retry(ctx, r.identity.Log, "submitting the client CSR", func(ctx context.Context) error {
+		_, err := r.conn.Client.CSRs().Create(ctx, r.desired, metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) {
-			a.existedBefore = true
+			r.existedBefore = true
 			return nil
 		}
 		return err
@@ -100,89 +100,89 @@ func (a *csrRequester) submit(ctx context.Context) error {
 // csrAnnotations returns the annotations for the CSR of this node. Annotations can
 // only be set on creation: the bootstrap credential is not allowed to change a
 // CSR.
-func (a *csrRequester) csrAnnotations() (map[string]string, error) {
-	if a.identity.Annotate == nil {
+func (r *csrRequester) csrAnnotations() (map[string]string, error) {
+	if r.identity.Annotate == nil {
 		return nil, nil
 	}
-	return a.identity.Annotate(&a.key.private.PublicKey)
+	return r.identity.Annotate(&r.key.private.PublicKey)
 }
 
 // source selects this node's client CSR by name.
-func (a *csrRequester) source() kube.Source[*certificatesv1.CertificateSigningRequest] {
-	return a.conn.Client.CSRs().Source("watching the client CSR "+a.desired.Name, "metadata.name="+a.desired.Name)
+func (r *csrRequester) source() kube.Source[*certificatesv1.CertificateSigningRequest] {
+	return r.conn.Client.CSRs().Source("watching the client CSR "+r.desired.Name, "metadata.name="+r.desired.Name)
 }
 
 // handleCSR processes the current state of the CSR and reports whether the
 // certificate was issued.
-func (a *csrRequester) handleCSR(ctx context.Context, found *certificatesv1.CertificateSigningRequest) (bool, error) {
-	log := a.identity.Log.ForRequest(a.desired.Name)
-	before := a.lastStatus
-	a.lastStatus = evaluateCSR(found, a.desired, metav1.NewTime(a.conn.Clock.Now()))
+func (r *csrRequester) handleCSR(ctx context.Context, found *certificatesv1.CertificateSigningRequest) (bool, error) {
+	log := r.identity.Log.ForRequest(r.desired.Name)
+	before := r.lastStatus
+	r.lastStatus = evaluateCSR(found, r.desired, metav1.NewTime(r.conn.Clock.Now()))
 	if found != nil {
-		a.createdAt = found.CreationTimestamp.Time
+		r.createdAt = found.CreationTimestamp.Time
 	}
-	if _, err := a.csrAnnotations(); err != nil &&
-		(a.lastStatus.phase == phaseAbsent || a.lastStatus.phase == phasePending) {
+	if _, err := r.csrAnnotations(); err != nil &&
+		(r.lastStatus.phase == phaseAbsent || r.lastStatus.phase == phasePending) {
 		return false, err
 	}
-	switch a.lastStatus.phase {
+	switch r.lastStatus.phase {
 	case phaseIssued:
-		a.certificate = a.lastStatus.certificate
+		r.certificate = r.lastStatus.certificate
 		return true, nil
 	case phaseAbsent:
-		log.Warn(deletedText(a.desired.Name, before.phase, a.createdAt, a.key.createdAt, a.conn.Clock.Now()), "")
+		log.Warn(deletedText(r.desired.Name, before.phase, r.createdAt, r.key.createdAt, r.conn.Clock.Now()), "")
 		return false, errRetryCSR
 	case phasePending:
-		a.existedBefore = false // later changes happen during this run
-		if a.approve == nil {
-			log.Wait(a.pendingText(found), a.approveCommand())
+		r.existedBefore = false // later changes happen during this run
+		if r.approve == nil {
+			log.Wait(r.pendingText(found), r.approveCommand())
 			return false, nil
 		}
-		if a.offeredUID == found.UID {
+		if r.offeredUID == found.UID {
 			return false, nil
 		}
-		a.offeredUID = found.UID
-		log.Wait(ownApprovalText(a.desired.Name, Fingerprint(&a.key.private.PublicKey)), "")
-		return false, a.approve(ctx, ApprovalRequest{Name: a.desired.Name, PublicKey: &a.key.private.PublicKey})
+		r.offeredUID = found.UID
+		log.Wait(ownApprovalText(r.desired.Name, Fingerprint(&r.key.private.PublicKey)), "")
+		return false, r.approve(ctx, ApprovalRequest{Name: r.desired.Name, PublicKey: &r.key.private.PublicKey})
 	case phaseApproved:
-		a.existedBefore = false
+		r.existedBefore = false
 		if before.phase != phaseApproved {
-			a.approvedAt = time.Now()
-		} else if time.Since(a.approvedAt) > 4*time.Second { // a running signer issues within moments
-			log.Wait("the client CSR "+a.desired.Name+" is approved, but no certificate is issued yet",
-				a.identity.Topology.SignerRemedy())
+			r.approvedAt = time.Now()
+		} else if time.Since(r.approvedAt) > 4*time.Second { // a running signer issues within moments
+			log.Wait("the client CSR "+r.desired.Name+" is approved, but no certificate is issued yet",
+				r.identity.Topology.SignerRemedy())
 		}
 		return false, nil
 	}
-	return false, a.discardKey()
+	return false, r.discardKey()
 }
 
 // discardKey removes the key of a CSR that cannot lead to a certificate, and
 // returns the error. If the CSR was already in that state before this run, the
 // error is errRetryCSR once, to continue with a new key.
-func (a *csrRequester) discardKey() error {
-	if err := a.key.remove(); err != nil {
+func (r *csrRequester) discardKey() error {
+	if err := r.key.remove(); err != nil {
 		return err
 	}
-	text := fmt.Sprintf("the client CSR %s is %s (%s)", a.desired.Name, a.lastStatus.phase,
-		strings.TrimSpace(a.lastStatus.detail))
-	if a.existedBefore && !a.keyReplaced {
-		a.keyReplaced = true
-		a.identity.Log.Warn(text+" since an earlier run; a new one is submitted with a new key", "")
+	text := fmt.Sprintf("the client CSR %s is %s (%s)", r.desired.Name, r.lastStatus.phase,
+		strings.TrimSpace(r.lastStatus.detail))
+	if r.existedBefore && !r.keyReplaced {
+		r.keyReplaced = true
+		r.identity.Log.Warn(text+" since an earlier run; a new one is submitted with a new key", "")
 		return errRetryCSR
 	}
 	return report.Fail(report.ApprovalMissing,
-		"# find out who did this and why:\noc get csr "+a.desired.Name+" -o yaml # then run join again: it asks "+
+		"# find out who did this and why:\noc get csr "+r.desired.Name+" -o yaml # then run join again: it asks "+
 			"anew, with a new key", "%s", text)
 }
 
 // timeoutError returns the error for a wait that reached its deadline.
-func (a *csrRequester) timeoutError() error {
-	if a.lastStatus.phase == phaseApproved {
-		return report.Fail(report.Failed, a.identity.Topology.SignerRemedy(),
-			"the client CSR %s was approved, but no certificate was issued in time", a.desired.Name)
+func (r *csrRequester) timeoutError() error {
+	if r.lastStatus.phase == phaseApproved {
+		return report.Fail(report.Failed, r.identity.Topology.SignerRemedy(),
+			"the client CSR %s was approved, but no certificate was issued in time", r.desired.Name)
 	}
 	return report.Fail(report.ApprovalMissing,
-		a.approveCommand()+" # "+a.identity.Topology.CommandLocation()+"; then run join again: it finds the same CSR",
-		"nobody approved the client CSR %s in time (key %s)", a.desired.Name, Fingerprint(&a.key.private.PublicKey))
+		r.approveCommand()+" # "+r.identity.Topology.CommandLocation()+"; then run join again: it finds the same CSR",
+		"nobody approved the client CSR %s in time (key %s)", r.desired.Name, Fingerprint(&r.key.private.PublicKey))
 }

@@ -30,7 +30,7 @@ func TestApprovedButNotIssuedIsReported(t *testing.T) {
 	withConditions("Approved")(found)
 	see := func() {
 		if done, err := a.handleCSR(t.Context(), found); done || err != nil {
-			t.Fatalf("see() = %v, %v", done, err)
+			t.Fatalf("handleCSR() = %v, %v", done, err)
 		}
 	}
 	if see(); said.Text() != "" {
@@ -45,7 +45,7 @@ func TestApprovedButNotIssuedIsReported(t *testing.T) {
 	}
 	if err := a.timeoutError(); report.CodeOf(err) != report.Failed ||
 		!strings.Contains(err.Error(), "was approved, but no certificate was issued in time") {
-		t.Errorf("unanswered() = %v (code %d)", err, report.CodeOf(err))
+		t.Errorf("timeoutError() = %v (code %d)", err, report.CodeOf(err))
 	}
 	// The server's clock decides whether a certificate has expired.
 	template := nodeCertificate("worker-1")
@@ -53,6 +53,6 @@ func TestApprovedButNotIssuedIsReported(t *testing.T) {
 	found.Status.Certificate = certtest.NewCA(t, "signer").Issue(t, key.private, template)
 	a.conn.Clock.Set(time.Now().Add(-10 * time.Minute))
 	if done, err := a.handleCSR(t.Context(), found); !done || err != nil {
-		t.Errorf("see() = %v, %v of a certificate that is good by the server's clock", done, err)
+		t.Errorf("handleCSR() = %v, %v of a certificate that is good by the server's clock", done, err)
 	}
 }

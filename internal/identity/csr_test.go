@@ -45,7 +45,7 @@ func TestPendingKeyReplacesInvalidFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := loadOrCreateKey(dir); err != nil {
-		t.Errorf("loadOrMakeKey() = %v, want a new key in place of an empty file", err)
+		t.Errorf("loadOrCreateKey() = %v, want a new key in place of an empty file", err)
 	}
 }
 
@@ -73,18 +73,26 @@ func TestEvaluateCSR(t *testing.T) {
 		"approved": {change: withConditions("Approved"), want: phaseApproved},
 		"issued":   {change: withCertificate(good, "Approved"), want: phaseIssued},
 		"denied":   {change: withConditions("Denied"), want: phaseDenied, detail: "Because: of this"},
-		"approved and denied": {change: withConditions("Approved", "Denied"), want: phaseDenied,
-			detail: "Because: of this"},
-		"failed": {change: withConditions("Approved", "Failed"), want: phaseFailed,
-			detail: "Because: of this"},
-		"expired": {change: withCertificate(ca.Issue(t, key.private, old), "Approved"),
-			want: phaseExpired, detail: "expired"},
+		"approved and denied": {
+			change: withConditions("Approved", "Denied"), want: phaseDenied,
+			detail: "Because: of this",
+		},
+		"failed": {
+			change: withConditions("Approved", "Failed"), want: phaseFailed,
+			detail: "Because: of this",
+		},
+		"expired": {
+			change: withCertificate(ca.Issue(t, key.private, old), "Approved"),
+			want:   phaseExpired, detail: "expired",
+		},
 		"certificate of other": {change: withCertificate(ca.Issue(t, certtest.NewKey(t), nodeCertificate("worker-1")),
 			"Approved"), want: phaseCertificateMismatch, detail: "another key"},
 		"for another node": {change: withCertificate(ca.Issue(t, key.private, nodeCertificate("worker-2")),
 			"Approved"), want: phaseCertificateMismatch, detail: "worker-2"},
-		"rubbish issued": {change: withCertificate([]byte("rubbish"), "Approved"),
-			want: phaseCertificateMismatch, detail: "none in PEM"},
+		"rubbish issued": {
+			change: withCertificate([]byte("rubbish"), "Approved"),
+			want:   phaseCertificateMismatch, detail: "none in PEM",
+		},
 		"somebody else's key": {
 			change: func(c *certificatesv1.CertificateSigningRequest) { c.Spec.Request = other.Spec.Request },
 			want:   phaseKeyMismatch,
@@ -102,7 +110,7 @@ func TestEvaluateCSR(t *testing.T) {
 			test.change(found)
 			got := evaluateCSR(found, ours, metav1.Now())
 			if got.phase != test.want || !strings.Contains(got.detail, test.detail) {
-				t.Errorf("assess() = %q (%s), want %q (%s)", got.phase, got.detail, test.want, test.detail)
+				t.Errorf("evaluateCSR() = %q (%s), want %q (%s)", got.phase, got.detail, test.want, test.detail)
 			}
 		})
 	}

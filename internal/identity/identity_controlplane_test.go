@@ -180,8 +180,10 @@ func TestControlPlaneResubmitsCSRDeletedWhileWaiting(t *testing.T) {
 
 func TestControlPlaneRejectedCredentials(t *testing.T) {
 	past := func(name pkix.Name) *x509.Certificate {
-		return &x509.Certificate{Subject: name, NotBefore: time.Now().Add(-2 * time.Hour),
-			NotAfter: time.Now().Add(-time.Hour)}
+		return &x509.Certificate{
+			Subject: name, NotBefore: time.Now().Add(-2 * time.Hour),
+			NotAfter: time.Now().Add(-time.Hour),
+		}
 	}
 	foreign := certtest.NewCA(t, "another cluster's signer")
 	tests := map[string]struct {

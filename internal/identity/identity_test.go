@@ -22,8 +22,10 @@ func TestKubeconfigMatchesKubelet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster := kube.Cluster{Server: "https://api.demo.example.com:6443",
-		CA: []byte("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n")}
+	cluster := kube.Cluster{
+		Server: "https://api.demo.example.com:6443",
+		CA:     []byte("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"),
+	}
 	got, err := encodeKubeconfig(cluster, "/var/lib/kubelet/pki/kubelet-client-current.pem")
 	if err != nil {
 		t.Fatal(err)
@@ -48,24 +50,40 @@ func TestIdentityCheck(t *testing.T) {
 		refused string
 	}{
 		"valid": {cluster: kube.Cluster{Server: server, CA: ca.PEM}, pair: good, want: Valid},
-		"expired": {cluster: kube.Cluster{Server: server, CA: ca.PEM},
-			pair: ca.Issue(t, key, old), want: Expired},
+		"expired": {
+			cluster: kube.Cluster{Server: server, CA: ca.PEM},
+			pair:    ca.Issue(t, key, old), want: Expired,
+		},
 		"certificate missing": {cluster: kube.Cluster{Server: server, CA: ca.PEM}, want: Missing},
-		"other cluster": {cluster: kube.Cluster{Server: "https://api.other:6443", CA: ca.PEM},
-			pair: good, refused: "https://api.other:6443"},
-		"other cluster, no certificate": {cluster: kube.Cluster{Server: "https://api.other:6443", CA: ca.PEM},
-			refused: "https://api.other:6443"},
-		"same name, other cluster": {cluster: kube.Cluster{Server: server, CA: foreign.PEM}, pair: good,
-			refused: "made anew"},
-		"other node": {cluster: kube.Cluster{Server: server, CA: ca.PEM},
-			pair: ca.Issue(t, key, nodeCertificate("worker-2")), refused: "worker-2"},
-		"certificate is rubbish": {cluster: kube.Cluster{Server: server, CA: ca.PEM}, pair: []byte("rubbish"),
-			refused: "client certificate cannot be read"},
+		"other cluster": {
+			cluster: kube.Cluster{Server: "https://api.other:6443", CA: ca.PEM},
+			pair:    good, refused: "https://api.other:6443",
+		},
+		"other cluster, no certificate": {
+			cluster: kube.Cluster{Server: "https://api.other:6443", CA: ca.PEM},
+			refused: "https://api.other:6443",
+		},
+		"same name, other cluster": {
+			cluster: kube.Cluster{Server: server, CA: foreign.PEM}, pair: good,
+			refused: "made anew",
+		},
+		"other node": {
+			cluster: kube.Cluster{Server: server, CA: ca.PEM},
+			pair:    ca.Issue(t, key, nodeCertificate("worker-2")), refused: "worker-2",
+		},
+		"certificate is rubbish": {
+			cluster: kube.Cluster{Server: server, CA: ca.PEM}, pair: []byte("rubbish"),
+			refused: "client certificate cannot be read",
+		},
 		"kubeconfig is rubbish": {content: "{", refused: "cannot be read"},
-		"kubeconfig of somebody's own": {content: strings.ReplaceAll(execKubeconfig, "SERVER", server),
-			refused: "runs a program"},
-		"kubeconfig verifies no server": {content: strings.ReplaceAll(insecureKubeconfig, "SERVER", server),
-			refused: "no certificate authority"},
+		"kubeconfig of somebody's own": {
+			content: strings.ReplaceAll(execKubeconfig, "SERVER", server),
+			refused: "runs a program",
+		},
+		"kubeconfig verifies no server": {
+			content: strings.ReplaceAll(insecureKubeconfig, "SERVER", server),
+			refused: "no certificate authority",
+		},
 		"no kubeconfig, but certificate": {pair: good, want: Missing},
 	}
 	for name, test := range tests {

@@ -57,12 +57,18 @@ func loadKubeconfig(path string) (config *rest.Config, certified bool, err error
 // does not bootstrap again.
 func encodeKubeconfig(cluster kube.Cluster, pairFile string) ([]byte, error) {
 	content, err := clientcmd.Write(clientcmdapi.Config{
-		Clusters: map[string]*clientcmdapi.Cluster{"default-cluster": {Server: cluster.Server,
-			CertificateAuthorityData: cluster.CA}},
-		AuthInfos: map[string]*clientcmdapi.AuthInfo{"default-auth": {ClientCertificate: pairFile,
-			ClientKey: pairFile}},
-		Contexts: map[string]*clientcmdapi.Context{"default-context": {Cluster: "default-cluster",
-			AuthInfo: "default-auth", Namespace: "default"}},
+		Clusters: map[string]*clientcmdapi.Cluster{"default-cluster": {
+			Server:                   cluster.Server,
+			CertificateAuthorityData: cluster.CA,
+		}},
+		AuthInfos: map[string]*clientcmdapi.AuthInfo{"default-auth": {
+			ClientCertificate: pairFile,
+			ClientKey:         pairFile,
+		}},
+		Contexts: map[string]*clientcmdapi.Context{"default-context": {
+			Cluster:  "default-cluster",
+			AuthInfo: "default-auth", Namespace: "default",
+		}},
 		CurrentContext: "default-context",
 	})
 	if err != nil {

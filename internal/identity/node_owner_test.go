@@ -18,8 +18,10 @@ func TestForeignNodeError(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "worker-1"},
 		Status: corev1.NodeStatus{
 			NodeInfo: corev1.NodeSystemInfo{MachineID: "aaaa"},
-			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue,
-				LastHeartbeatTime: metav1.NewTime(told)}},
+			Conditions: []corev1.NodeCondition{{
+				Type: corev1.NodeReady, Status: corev1.ConditionTrue,
+				LastHeartbeatTime: metav1.NewTime(told),
+			}},
 		},
 	}
 	const intro = "another machine is the Node of this name: Node worker-1 has the machine-id aaaa, this machine's " +
@@ -31,14 +33,14 @@ func TestForeignNodeError(t *testing.T) {
 		err := foreignNodeError(node, "bbbb", lastHeartbeat(node, lease))
 		if err.Error() != intro+want || report.CodeOf(err) != report.Refused || !errors.Is(err, errForeignNode) ||
 			!strings.Contains(report.RemedyOf(err), "oc delete node worker-1") {
-			t.Errorf("foreignNode() = %v (code %d, %s)\nwant %s", err, report.CodeOf(err), report.RemedyOf(err),
+			t.Errorf("foreignNodeError() = %v (code %d, %s)\nwant %s", err, report.CodeOf(err), report.RemedyOf(err),
 				intro+want)
 		}
 	}
 	node.Status.Conditions = nil
 	if err := foreignNodeError(node, "bbbb", lastHeartbeat(node, time.Time{})); !strings.HasSuffix(err.Error(),
 		"the cluster has never heard of it, not Ready") {
-		t.Errorf("foreignNode() = %v", err)
+		t.Errorf("foreignNodeError() = %v", err)
 	}
 }
 
@@ -54,8 +56,10 @@ func TestDeletedText(t *testing.T) {
 		{before: phasePending, asked: now.Add(-25 * time.Hour), want: "the client CSR node-csr-x of " +
 			"2026-11-20T11:00:00Z was not approved for a day, and the cluster has collected it, as it does with all " +
 			"such" + again},
-		{before: phasePending, asked: now.Add(-23 * time.Hour),
-			want: "the client CSR node-csr-x was deleted before it was approved" + again},
+		{
+			before: phasePending, asked: now.Add(-23 * time.Hour),
+			want: "the client CSR node-csr-x was deleted before it was approved" + again,
+		},
 		{before: phaseAbsent, want: "the client CSR node-csr-x was deleted before it was approved" + again},
 		{before: phaseApproved, asked: now.Add(-25 * time.Hour), want: "the client CSR node-csr-x was deleted after " +
 			"it was approved and before a certificate was issued" + again},
@@ -66,9 +70,9 @@ func TestDeletedText(t *testing.T) {
 		}
 	}
 	if got := waitingSinceText(now, now.Add(-30*time.Second)); got != "" {
-		t.Errorf("sinceText() of the first CSR = %q", got)
+		t.Errorf("waitingSinceText() of the first CSR = %q", got)
 	}
 	if got := waitingSinceText(now, since); got != ", waiting since 2026-11-19T10:00:00Z" {
-		t.Errorf("sinceText() = %q", got)
+		t.Errorf("waitingSinceText() = %q", got)
 	}
 }

@@ -90,8 +90,10 @@ func (s *Serving) initialStatus(found map[string]*certificatesv1.CertificateSign
 	choice := s.selectCSR(found)
 	switch csr := choice.csr; {
 	case csr != nil && len(csr.Status.Conditions) == 0:
-		return Renewal{CSR: csr.Name, Text: "it waits for " + servingApprovalText(csr, s.Topology),
-			Remedy: "oc adm certificate approve " + csr.Name}
+		return Renewal{
+			CSR: csr.Name, Text: "it waits for " + servingApprovalText(csr, s.Topology),
+			Remedy: "oc adm certificate approve " + csr.Name,
+		}
 	case csr != nil:
 		condition := csr.Status.Conditions[0]
 		return Renewal{

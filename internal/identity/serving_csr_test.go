@@ -70,12 +70,16 @@ func TestSelectServingCSR(t *testing.T) {
 			ownUser, 20*time.Minute, names), servingCSR(t, "good", ownUser, 5*time.Minute, names)}, want: "good"},
 		"an old one alone": {csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "good-old",
 			ownUser, 20*time.Hour, names)}, want: "good-old"},
-		"newer one does not fit": {csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "good", ownUser,
-			5*time.Minute, names), servingCSR(t, "bad", ownUser, 0, names, "192.0.2.99")}, want: "good",
-			misfit: "the serving CSR bad does not fit"},
-		"the other is given up": {csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "good", ownUser,
-			16*time.Minute, names), servingCSR(t, "bad", ownUser, 0, names, "192.0.2.99")},
-			misfit: "the serving CSR bad does not fit"},
+		"newer one does not fit": {
+			csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "good", ownUser,
+				5*time.Minute, names), servingCSR(t, "bad", ownUser, 0, names, "192.0.2.99")}, want: "good",
+			misfit: "the serving CSR bad does not fit",
+		},
+		"the other is given up": {
+			csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "good", ownUser,
+				16*time.Minute, names), servingCSR(t, "bad", ownUser, 0, names, "192.0.2.99")},
+			misfit: "the serving CSR bad does not fit",
+		},
 		"older one does not fit": {csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "bad", ownUser,
 			5*time.Minute, names), servingCSR(t, "good", ownUser, 0, names)}, want: "good"},
 		"same second, other name": {csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "good-a", ownUser,
@@ -90,11 +94,11 @@ func TestSelectServingCSR(t *testing.T) {
 			}
 			got := newServing(t).selectCSR(found)
 			if (got.csr == nil) != (test.want == "") || (got.csr != nil && got.csr.Name != test.want) {
-				t.Errorf("choose() = %v, want %q", got.csr, test.want)
+				t.Errorf("selectCSR() = %v, want %q", got.csr, test.want)
 			}
 			if (got.rejected == nil) != (test.misfit == "") ||
 				(got.rejected != nil && !strings.Contains(got.rejected.text, test.misfit)) {
-				t.Errorf("choose() misfit = %v, want %q", got.rejected, test.misfit)
+				t.Errorf("selectCSR() misfit = %v, want %q", got.rejected, test.misfit)
 			}
 		})
 	}
@@ -113,15 +117,23 @@ func TestServingCSRMismatchIsExplained(t *testing.T) {
 			want: "it asks for the address 192.0.2.99, which this machine has not (it has 192.0.2.7, " +
 				"2001:db8::7); another machine asks by this name, or its address has changed since",
 		},
-		"no address yet": {names: []string{"worker-1"},
-			want: "it asks for no address; the Node had none yet when kubelet asked"},
-		"another name": {names: []string{"worker-2"}, addresses: []string{"192.0.2.7"},
-			want: "it asks for worker-2, and this node is worker-1"},
-		"one name more": {names: []string{"worker-1", "api.example.com"}, addresses: []string{"192.0.2.7"},
-			want: "it asks for worker-1, api.example.com, and this node is worker-1"},
+		"no address yet": {
+			names: []string{"worker-1"},
+			want:  "it asks for no address; the Node had none yet when kubelet asked",
+		},
+		"another name": {
+			names: []string{"worker-2"}, addresses: []string{"192.0.2.7"},
+			want: "it asks for worker-2, and this node is worker-1",
+		},
+		"one name more": {
+			names: []string{"worker-1", "api.example.com"}, addresses: []string{"192.0.2.7"},
+			want: "it asks for worker-1, api.example.com, and this node is worker-1",
+		},
 		"no name": {addresses: []string{"192.0.2.7"}, want: "it asks for no name, and this node is worker-1"},
-		"something other": {names: []string{"worker-1"}, addresses: []string{"192.0.2.7"},
-			want: "its usages are wrong"},
+		"something other": {
+			names: []string{"worker-1"}, addresses: []string{"192.0.2.7"},
+			want: "its usages are wrong",
+		},
 	}
 	for name, test := range tests {
 		got := newServing(t).explainMismatch(servingCSR(t, "bad", ownUser, 0, test.names, test.addresses...))
@@ -155,11 +167,15 @@ func TestServingRenewalStatus(t *testing.T) {
 			want: "; the next one waits for approval of the serving CSR good for system:node:worker-1",
 		},
 		"answered": {leaf: stored(8*time.Hour, 2*time.Hour), csr: answered},
-		"does not fit": {leaf: stored(8*time.Hour, 2*time.Hour), csr: foreign,
-			want: "which this machine has not"},
+		"does not fit": {
+			leaf: stored(8*time.Hour, 2*time.Hour), csr: foreign,
+			want: "which this machine has not",
+		},
 		"not asked yet": {leaf: stored(8*time.Hour, 2*time.Hour)},
-		"not asked, and late": {leaf: stored(95*time.Hour, 5*time.Hour),
-			want: "kubelet has not got the next one; logs, exec"},
+		"not asked, and late": {
+			leaf: stored(95*time.Hour, 5*time.Hour),
+			want: "kubelet has not got the next one; logs, exec",
+		},
 	}
 	for name, test := range tests {
 		found := map[string]*certificatesv1.CertificateSigningRequest{}
@@ -178,13 +194,13 @@ func TestServingRenewalStatus(t *testing.T) {
 	s := newServing(t)
 	writeFile(t, filepath.Join(s.Dir, "kubelet-server-current.pem"), stored(5*time.Hour, 5*time.Hour))
 	if got, err := s.CheckRenewal(t.Context()); err != nil || got != (Renewal{}) {
-		t.Errorf("Renewal() = %+v, %v", got, err)
+		t.Errorf("CheckRenewal() = %+v, %v", got, err)
 	}
 	identity := &Identity{Dir: s.Dir, NodeName: "worker-1"}
 	for share, want := range map[time.Duration]bool{85 * time.Hour: false, 95 * time.Hour: true} {
 		writeFile(t, identity.clientCertificatePath(), stored(share, 100*time.Hour-share))
 		if got := identity.CheckRenewal(time.Now()); (got.Text != "") != want {
-			t.Errorf("Renewal() after %s of 100h = %+v", share, got)
+			t.Errorf("CheckRenewal() after %s of 100h = %+v", share, got)
 		}
 	}
 }
@@ -197,12 +213,18 @@ func TestInitialServingStatus(t *testing.T) {
 		csr          *certificatesv1.CertificateSigningRequest
 		want, remedy string
 	}{
-		"waits": {csr: waiting, want: "it waits for approval of the serving CSR good for system:node:worker-1",
-			remedy: "oc adm certificate approve good"},
-		"denied": {csr: denied, want: "its CSR good is Denied (",
-			remedy: "systemctl restart kubelet # makes it ask anew"},
-		"does not fit": {csr: servingCSR(t, "bad", ownUser, time.Minute, []string{"worker-1"}, "192.0.2.99"),
-			want: "the serving CSR bad does not fit this machine", remedy: "ip -br address"},
+		"waits": {
+			csr: waiting, want: "it waits for approval of the serving CSR good for system:node:worker-1",
+			remedy: "oc adm certificate approve good",
+		},
+		"denied": {
+			csr: denied, want: "its CSR good is Denied (",
+			remedy: "systemctl restart kubelet # makes it ask anew",
+		},
+		"does not fit": {
+			csr:  servingCSR(t, "bad", ownUser, time.Minute, []string{"worker-1"}, "192.0.2.99"),
+			want: "the serving CSR bad does not fit this machine", remedy: "ip -br address",
+		},
 		"not asked": {want: noServingCSRText, remedy: "journalctl -b -u kubelet"},
 	} {
 		found := map[string]*certificatesv1.CertificateSigningRequest{}

@@ -22,14 +22,18 @@ func TestApprovalHintsMatchTopology(t *testing.T) {
 		want, lack []string
 	}{
 		"hosted": {
-			want: []string{"on platform None nobody approves it by itself", "on the hosted cluster",
-				"hosted control plane's kube-controller-manager", "fresh user-data stub"},
+			want: []string{
+				"on platform None nobody approves it by itself", "on the hosted cluster",
+				"hosted control plane's kube-controller-manager", "fresh user-data stub",
+			},
 			lack: []string{"Machine object", "machine-config server"},
 		},
 		"standalone": {
 			place: ClusterTopology{Standalone: true},
-			want: []string{"no Machine object stands for this host, so nobody approves it by itself",
-				"run on the cluster:", "clusteroperator kube-controller-manager", "the machine-config server gives"},
+			want: []string{
+				"no Machine object stands for this host, so nobody approves it by itself",
+				"run on the cluster:", "clusteroperator kube-controller-manager", "the machine-config server gives",
+			},
 			lack: []string{"platform None", "hosted", "stub"},
 		},
 	} {

@@ -18,6 +18,6 @@ func TestCompareClocks(t *testing.T) {
 	const want = "this machine's clock is wrong: it says 2026-11-01T01:00:00Z, at which this node's certificate has " +
 		"expired (at 2026-11-01T00:00:00Z); the API server's clock says 2026-10-31T23:00:00Z"
 	if err == nil || err.Error() != want || report.CodeOf(err) != report.Refused {
-		t.Errorf("clockOf() = %v, want %q", err, want)
+		t.Errorf("compareClocks() = %v, want %q", err, want)
 	}
 }

@@ -209,8 +209,10 @@ func TestRequestsMatchTypedClientset(t *testing.T) {
 // The server may answer in protobuf.
 func TestGetDecodesProtobuf(t *testing.T) {
 	renewed := metav1.NewMicroTime(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "worker-1"},
-		Spec: coordinationv1.LeaseSpec{RenewTime: &renewed}}
+	lease := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: "worker-1"},
+		Spec:       coordinationv1.LeaseSpec{RenewTime: &renewed},
+	}
 	lease.SetGroupVersionKind(coordinationv1.SchemeGroupVersion.WithKind("Lease"))
 	var content bytes.Buffer
 	if err := protobuf.NewSerializer(scheme, scheme).Encode(lease, &content); err != nil {

@@ -82,16 +82,16 @@ func (c *ServerClock) SkewNote(local time.Time) string {
 
 // explainExpiry distinguishes an expired server certificate from a wrong local
 // clock. To do so, it requests the time from the server.
-func (a *Conn) explainExpiry(ctx context.Context, err error) (Problem, bool) {
+func (c *Conn) explainExpiry(ctx context.Context, err error) (Problem, bool) {
 	var invalid x509.CertificateInvalidError
-	if a.tls == nil || !errors.As(err, &invalid) || invalid.Reason != x509.Expired || invalid.Cert == nil {
+	if c.tls == nil || !errors.As(err, &invalid) || invalid.Reason != x509.Expired || invalid.Cert == nil {
 		return Problem{}, false
 	}
-	date, err := a.fetchServerDate(ctx, invalid.Cert)
+	date, err := c.fetchServerDate(ctx, invalid.Cert)
 	if err != nil {
-		return explainTLS(err, a.Server) // the time of an unverified server is not trusted
+		return explainTLS(err, c.Server) // the time of an unverified server is not trusted
 	}
-	return expiryProblem(a.Server, invalid.Cert, date, time.Now()), true
+	return expiryProblem(c.Server, invalid.Cert, date, time.Now()), true
 }
 
 // expiryProblem decides between an expired certificate and a wrong local clock,
@@ -114,18 +114,18 @@ func expiryProblem(server string, certificate *x509.Certificate, date, local tim
 
 // fetchServerDate requests the current time from the server. The server is verified as
 // usual, but for a time at which certificate is valid; no credential is sent.
-func (a *Conn) fetchServerDate(ctx context.Context, certificate *x509.Certificate) (time.Time, error) {
-	verify := a.tls.Clone()
+func (c *Conn) fetchServerDate(ctx context.Context, certificate *x509.Certificate) (time.Time, error) {
+	verify := c.tls.Clone()
 	verify.Certificates, verify.GetClientCertificate = nil, nil
 	valid := certificate.NotBefore.Add(certificate.NotAfter.Sub(certificate.NotBefore) / 2)
 	verify.Time = func() time.Time { return valid }
 	transport := &http.Transport{TLSClientConfig: verify, DisableKeepAlives: true}
-	if proxy := a.proxyURL(); proxy != nil {
+	if proxy := c.proxyURL(); proxy != nil {
 		transport.Proxy = func(*http.Request) (*url.URL, error) { return proxy, nil }
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(a.Server, "/")+"/version", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(c.Server, "/")+"/version", nil)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("asking for the time: %w", err)
 	}

@@ -69,21 +69,26 @@ func TestExpiredCertificateOrWrongClock(t *testing.T) {
 			ca := certtest.NewCA(t, "ca")
 			key := certtest.NewKey(t)
 			chain := ca.Issue(t, key,
-				&x509.Certificate{NotBefore: test.from, NotAfter: test.to,
-					IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
+				&x509.Certificate{
+					NotBefore: test.from, NotAfter: test.to,
+					IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+				})
 			pair, err := tls.X509KeyPair(chain, certtest.KeyPEM(t, key))
 			if err != nil {
 				t.Fatal(err)
 			}
 			server := withoutErrorLog(httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter,
-				r *http.Request) {
+				r *http.Request,
+			) {
 				if len(r.TLS.PeerCertificates) > 0 || r.Header.Get("Authorization") != "" {
 					t.Error("a credential was shown to a server that was not verified as always")
 				}
 				w.Header().Set("Date", test.date.UTC().Format(http.TimeFormat))
 			})))
-			server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequestClientCert,
-				MinVersion: tls.VersionTLS12}
+			server.TLS = &tls.Config{
+				Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequestClientCert,
+				MinVersion: tls.VersionTLS12,
+			}
 			server.StartTLS()
 			defer server.Close()
 			trusted := ca.PEM
@@ -117,7 +122,7 @@ func TestSkewNote(t *testing.T) {
 	}
 	if got := said.SkewNote(now.Add(-time.Hour)); !strings.Contains(got, report.Timestamp(now.Add(-time.Hour))) ||
 		!strings.Contains(got, "chronyc makestep") {
-		t.Errorf("apart() = %q", got)
+		t.Errorf("SkewNote() = %q", got)
 	}
 	if got := (&ServerClock{}).SkewNote(now.Add(time.Hour)); got != "" {
 		t.Errorf("nobody said what time it is, and yet: %q", got)

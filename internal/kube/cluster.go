@@ -29,6 +29,8 @@ func ParseCluster(kubeconfig []byte) (Cluster, error) {
 	return ClusterFromConfig(config)
 }
 
+// ClusterFromConfig returns the cluster of a client configuration. It fails for a
+// configuration that runs a program or does not verify the server.
 func ClusterFromConfig(config *rest.Config) (Cluster, error) {
 	if config.ExecProvider != nil || config.AuthProvider != nil {
 		return Cluster{}, errors.New("reading kubeconfig: it runs a program to get its credential, which a node's " +
@@ -110,6 +112,7 @@ func ParsePEMCertificates(bundle []byte) ([]*x509.Certificate, error) {
 // in common.
 type CAMismatchError struct{ server string }
 
+// Error states the mismatch.
 func (o CAMismatchError) Error() string {
 	return "it trusts other certificate authorities for " + o.server + ", as after the cluster was made anew"
 }

@@ -16,10 +16,14 @@ func TestClusterCheckSame(t *testing.T) {
 	}{
 		"equal":                   {ours, ""},
 		"one authority in common": {Cluster{Server: "https://API.example.com:6443/", CA: old.PEM}, ""},
-		"another port": {Cluster{Server: "https://api.example.com", CA: old.PEM},
-			"https://api.example.com, not for"},
-		"another name": {Cluster{Server: "https://api.other.example.com:6443", CA: old.PEM},
-			"other.example.com"},
+		"another port": {
+			Cluster{Server: "https://api.example.com", CA: old.PEM},
+			"https://api.example.com, not for",
+		},
+		"another name": {
+			Cluster{Server: "https://api.other.example.com:6443", CA: old.PEM},
+			"other.example.com",
+		},
 		"same name, made anew":      {Cluster{Server: "https://api.example.com:6443", CA: foreign.PEM}, "made anew"},
 		"no certificate in the PEM": {Cluster{Server: "https://api.example.com:6443", CA: []byte("x")}, "none in PEM"},
 	}
@@ -27,7 +31,7 @@ func TestClusterCheckSame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			err := ours.CheckSame(test.theirs)
 			if (err == nil) != (test.want == "") || (err != nil && !strings.Contains(err.Error(), test.want)) {
-				t.Errorf("Same() = %v, want %q", err, test.want)
+				t.Errorf("CheckSame() = %v, want %q", err, test.want)
 			}
 		})
 	}

@@ -26,12 +26,14 @@ const RequestTimeout = 30 * time.Second
 // Conn is a connection to the API server with one credential.
 type Conn struct {
 	Client *Client
-	Server string
-	Clock  *ServerClock
+	Server string       // URL
+	Clock  *ServerClock // the time of the server, from its responses
 	proxy  Proxy
 	tls    *tls.Config // how the server certificate is verified; nil without a connection
 }
 
+// Connect prepares a connection with the settings of config. It does not modify
+// config and sends no request.
 func Connect(config *rest.Config, proxy Proxy) (*Conn, error) {
 	config = rest.CopyConfig(config)
 	clock := &ServerClock{}
@@ -58,7 +60,7 @@ func Connect(config *rest.Config, proxy Proxy) (*Conn, error) {
 
 // Retry repeats request until it succeeds, fails permanently, or ctx ends. It
 // logs every temporary failure, and blocks between attempts.
-func (a *Conn) Retry(ctx context.Context, log report.Log, doing string, request func(context.Context) error) error {
+func (c *Conn) Retry(ctx context.Context, log report.Log, doing string, request func(context.Context) error) error {
 	pause := NewBackoff()
 	var last error // the last failure before ctx ended
 	for {
@@ -68,7 +70,7 @@ func (a *Conn) Retry(ctx context.Context, log report.Log, doing string, request 
 		if err == nil {
 			return nil
 		}
-		problem := a.Explain(ctx, err)
+		problem := c.Explain(ctx, err)
 		if problem.Permanent {
 			return problem.Failure(doing, err)
 		}
@@ -97,12 +99,12 @@ func NewBackoff() *wait.Backoff {
 
 // proxyURL returns the proxy for requests to the server, selected as client-go does.
 // It returns nil if there is none.
-func (a *Conn) proxyURL() *url.URL {
-	choose := a.proxy
+func (c *Conn) proxyURL() *url.URL {
+	choose := c.proxy
 	if choose == nil {
 		choose = utilnet.NewProxierWithNoProxyCIDR(http.ProxyFromEnvironment)
 	}
-	target, err := url.Parse(a.Server)
+	target, err := url.Parse(c.Server)
 	if err != nil {
 		return nil
 	}

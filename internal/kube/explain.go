@@ -25,20 +25,22 @@ type Problem struct {
 	Permanent bool // retries do not help
 }
 
+// Failure returns the error with exit code and remedy for a request that failed
+// with err. doing names the activity.
 func (t Problem) Failure(doing string, err error) error {
 	return report.Fail(t.Code, t.Remedy, "%s: %w", doing, report.DescribedError{Text: t.Text, Err: err})
 }
 
 // Explain returns why a request failed. Besides err it considers the server's
 // clock and the proxy.
-func (a *Conn) Explain(ctx context.Context, err error) Problem {
-	if t, known := a.explainExpiry(ctx, err); known {
+func (c *Conn) Explain(ctx context.Context, err error) Problem {
+	if t, known := c.explainExpiry(ctx, err); known {
 		return t
 	}
-	if t, known := explainProxy(err, a.proxyURL(), a.Server); known {
+	if t, known := explainProxy(err, c.proxyURL(), c.Server); known {
 		return t
 	}
-	return Explain(err, a.Server)
+	return Explain(err, c.Server)
 }
 
 // Explain returns the explanation of a failed request.
@@ -79,8 +81,10 @@ func explainResponse(err error) (Problem, bool) {
 		apierrors.IsNotFound(err):
 		return Problem{Text: text, Code: report.Failed, Permanent: true}, true
 	}
-	return Problem{Text: text, Code: report.Failed,
-		Remedy: "# look at the hosted control plane's kube-apiserver pods"}, true
+	return Problem{
+		Text: text, Code: report.Failed,
+		Remedy: "# look at the hosted control plane's kube-apiserver pods",
+	}, true
 }
 
 func explainTLS(err error, server string) (Problem, bool) {
@@ -112,11 +116,15 @@ func explainTLS(err error, server string) (Problem, bool) {
 			Remedy: "chronyc makestep # if the clock is wrong", Code: report.Failed,
 		}, true
 	case errors.As(err, &invalid):
-		return Problem{Text: "the certificate of " + server + " is not valid: " + invalid.Error(), Remedy: look,
-			Code: report.Failed}, true
+		return Problem{
+			Text: "the certificate of " + server + " is not valid: " + invalid.Error(), Remedy: look,
+			Code: report.Failed,
+		}, true
 	case errors.As(err, &alert) && alert.Op == "remote error":
-		return Problem{Text: "the server at " + server + " refused the TLS handshake: " + alert.Err.Error(),
-			Remedy: look, Code: report.Failed}, true
+		return Problem{
+			Text:   "the server at " + server + " refused the TLS handshake: " + alert.Err.Error(),
+			Remedy: look, Code: report.Failed,
+		}, true
 	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return Problem{Text: "the server at " + server + " does not speak TLS", Remedy: look, Code: report.Failed}, true
 	}
@@ -154,6 +162,7 @@ func describeIssuer(certificate *x509.Certificate) string {
 	return fmt.Sprintf(" (its issuer is %q)", certificate.Issuer)
 }
 
+// CertificateNames returns the DNS names and IP addresses of a certificate.
 func CertificateNames(certificate *x509.Certificate) []string {
 	names := append([]string{}, certificate.DNSNames...)
 	for _, ip := range certificate.IPAddresses {

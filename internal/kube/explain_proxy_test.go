@@ -23,7 +23,8 @@ import (
 func TestExplainProxy(t *testing.T) {
 	answering := func(code int) string {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
-			_ *http.Request) {
+			_ *http.Request,
+		) {
 			w.WriteHeader(code)
 		}))
 		t.Cleanup(server.Close)
@@ -34,19 +35,31 @@ func TestExplainProxy(t *testing.T) {
 		want   string
 		remedy string
 	}{
-		"nothing listens": {proxy: closedPort(t),
-			want: "on the way to https://api.example.com:6443 cannot be reached", remedy: "curl -v --proxy"},
-		"no such name": {proxy: "proxy.invalid:3128", want: "the proxy proxy.invalid:3128 on the way to",
-			remedy: "HTTPS_PROXY"},
-		"wants a password": {proxy: answering(407), want: "wants a user and a password (407)",
-			remedy: "USER:PASSWORD@"},
-		"not allowed": {proxy: answering(403),
+		"nothing listens": {
+			proxy: closedPort(t),
+			want:  "on the way to https://api.example.com:6443 cannot be reached", remedy: "curl -v --proxy",
+		},
+		"no such name": {
+			proxy: "proxy.invalid:3128", want: "the proxy proxy.invalid:3128 on the way to",
+			remedy: "HTTPS_PROXY",
+		},
+		"wants a password": {
+			proxy: answering(407), want: "wants a user and a password (407)",
+			remedy: "USER:PASSWORD@",
+		},
+		"not allowed": {
+			proxy:  answering(403),
 			want:   "does not let this machine through to api.example.com:6443 (403)",
-			remedy: "# allow CONNECT to api.example.com:6443"},
-		"bad gateway": {proxy: answering(502), want: "could not reach api.example.com:6443 (502 Bad Gateway)",
-			remedy: "NO_PROXY"},
-		"too slow": {proxy: answering(504), want: "could not reach api.example.com:6443 (504 Gateway Timeout)",
-			remedy: "NO_PROXY"},
+			remedy: "# allow CONNECT to api.example.com:6443",
+		},
+		"bad gateway": {
+			proxy: answering(502), want: "could not reach api.example.com:6443 (502 Bad Gateway)",
+			remedy: "NO_PROXY",
+		},
+		"too slow": {
+			proxy: answering(504), want: "could not reach api.example.com:6443 (504 Gateway Timeout)",
+			remedy: "NO_PROXY",
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -76,23 +89,35 @@ func TestExplainProxy(t *testing.T) {
 func TestExplainConnection(t *testing.T) {
 	const server = "https://api.example.com:6443"
 	dial := func(number syscall.Errno) error {
-		return &url.Error{Op: "Get", URL: server,
-			Err: &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", number)}}
+		return &url.Error{
+			Op: "Get", URL: server,
+			Err: &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", number)},
+		}
 	}
 	tests := map[string]struct {
 		err          error
 		want, remedy string
 	}{
-		"no route to host": {err: dial(syscall.EHOSTUNREACH), want: "there is no way to " + server,
-			remedy: "ip route get $(getent ahosts api.example.com"},
-		"no network": {err: dial(syscall.ENETUNREACH), want: "there is no way to " + server,
-			remedy: "ip route get"},
-		"resolver is away": {err: &net.DNSError{Name: "api.example.com", Err: "i/o timeout", IsTimeout: true},
-			want: "cannot be looked up: i/o timeout", remedy: "getent ahosts api.example.com"},
-		"packets dropped": {err: dial(syscall.ETIMEDOUT), want: "no answer from " + server + " in time",
-			remedy: "curl"},
-		"time is up": {err: fmt.Errorf("asking: %w", context.DeadlineExceeded),
-			want: "a firewall that drops packets", remedy: "curl"},
+		"no route to host": {
+			err: dial(syscall.EHOSTUNREACH), want: "there is no way to " + server,
+			remedy: "ip route get $(getent ahosts api.example.com",
+		},
+		"no network": {
+			err: dial(syscall.ENETUNREACH), want: "there is no way to " + server,
+			remedy: "ip route get",
+		},
+		"resolver is away": {
+			err:  &net.DNSError{Name: "api.example.com", Err: "i/o timeout", IsTimeout: true},
+			want: "cannot be looked up: i/o timeout", remedy: "getent ahosts api.example.com",
+		},
+		"packets dropped": {
+			err: dial(syscall.ETIMEDOUT), want: "no answer from " + server + " in time",
+			remedy: "curl",
+		},
+		"time is up": {
+			err:  fmt.Errorf("asking: %w", context.DeadlineExceeded),
+			want: "a firewall that drops packets", remedy: "curl",
+		},
 		"connection reset": {err: dial(syscall.ECONNRESET), want: "connection reset by peer", remedy: "curl"},
 	}
 	for name, test := range tests {

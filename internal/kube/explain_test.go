@@ -75,12 +75,18 @@ func TestExplain(t *testing.T) {
 			want:    "a certificate for other names: example.com",
 			code:    report.Failed,
 		},
-		"nothing listens": {server: func(*httptest.Server) string { return "https://" + closedPort(t) },
-			want: "connection refused", code: report.Failed},
-		"name without address": {server: func(*httptest.Server) string { return "https://api.invalid:6443" },
-			want: "api.invalid", code: report.Failed},
-		"no TLS": {server: func(*httptest.Server) string { return "https://" + plainPort(t) },
-			want: "does not speak TLS", code: report.Failed},
+		"nothing listens": {
+			server: func(*httptest.Server) string { return "https://" + closedPort(t) },
+			want:   "connection refused", code: report.Failed,
+		},
+		"name without address": {
+			server: func(*httptest.Server) string { return "https://api.invalid:6443" },
+			want:   "api.invalid", code: report.Failed,
+		},
+		"no TLS": {
+			server: func(*httptest.Server) string { return "https://" + plainPort(t) },
+			want:   "does not speak TLS", code: report.Failed,
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +143,7 @@ func TestRetrySurvivesServerRestartAndEnds(t *testing.T) {
 	})
 	if err != nil || tries != 2 || !strings.Contains(sink.Text(), "asking: the name api.example.com of the API "+
 		"server has no address in DNS") {
-		t.Errorf("persist() = %v after %d tries, said %q", err, tries, sink.Text())
+		t.Errorf("Retry() = %v after %d tries, said %q", err, tries, sink.Text())
 	}
 
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
@@ -146,7 +152,7 @@ func TestRetrySurvivesServerRestartAndEnds(t *testing.T) {
 		func(context.Context) error { return &net.DNSError{Name: "api.example.com", IsNotFound: true} })
 	if err == nil || !strings.Contains(err.Error(), "no address in DNS") ||
 		report.RemedyOf(err) != "getent ahosts api.example.com" {
-		t.Errorf("persist() at the deadline = %v (%s), want the last thing seen", err, report.RemedyOf(err))
+		t.Errorf("Retry() at the deadline = %v (%s), want the last thing seen", err, report.RemedyOf(err))
 	}
 }
 

@@ -49,16 +49,17 @@ func (s Source[T]) ListAll(ctx context.Context) (objects map[string]T, version s
 // Follow passes the current objects, by name, to see after every change and at
 // least every tick, until see returns true or an error. It lists them once, and
 // again only if the watch cannot be resumed. Interruptions of the API server
-// are retried. When ctx ends, follow returns ctx.Err().
+// are retried. When ctx ends, Follow returns ctx.Err().
 func Follow[T metav1.Object](
-	ctx context.Context, a *Conn, log report.Log, s Source[T], tick time.Duration, see func(map[string]T) (bool, error),
+	ctx context.Context, connection *Conn, log report.Log, s Source[T], tick time.Duration,
+	see func(map[string]T) (bool, error),
 ) error {
 	pause := NewBackoff()
 	var version string // resource version to watch from; "" if a list is needed
 	var objects map[string]T
 	for {
 		if version == "" {
-			err := a.Retry(ctx, log, s.Activity, func(ctx context.Context) (err error) {
+			err := connection.Retry(ctx, log, s.Activity, func(ctx context.Context) (err error) {
 				objects, version, err = s.ListAll(ctx)
 				return err
 			})
@@ -69,7 +70,7 @@ func Follow[T metav1.Object](
 		started := time.Now()
 		var done bool
 		var err error
-		if done, version, err = watchFrom(ctx, a, s, version, objects, tick, see); done || err != nil {
+		if done, version, err = watchFrom(ctx, connection, s, version, objects, tick, see); done || err != nil {
 			return err
 		}
 		if time.Since(started) > time.Minute {
@@ -85,7 +86,7 @@ func Follow[T metav1.Object](
 // the watch ends. It returns the version from which the next watch can resume,
 // or "" if a new list is needed.
 func watchFrom[T metav1.Object](
-	ctx context.Context, a *Conn, s Source[T], version string, objects map[string]T, tick time.Duration,
+	ctx context.Context, connection *Conn, s Source[T], version string, objects map[string]T, tick time.Duration,
 	see func(map[string]T) (bool, error),
 ) (bool, string, error) {
 	if done, err := see(objects); done || err != nil {
@@ -99,7 +100,7 @@ func watchFrom[T metav1.Object](
 		AllowWatchBookmarks: true,
 	})
 	if err != nil {
-		if problem := a.Explain(ctx, err); problem.Permanent {
+		if problem := connection.Explain(ctx, err); problem.Permanent {
 			return false, "", problem.Failure(s.Activity, err)
 		}
 		return false, "", nil // the next list reports the error and retries

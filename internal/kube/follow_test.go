@@ -32,14 +32,19 @@ func TestFollowListsOnceAndResumesWatch(t *testing.T) {
 		items []*corev1.Node
 		at    metav1.ListMeta
 	}{
-		"": {[]*corev1.Node{nodeAt("ours-1", "1"), nodeAt("other-1", "2")},
-			metav1.ListMeta{ResourceVersion: "10", Continue: "p2"}},
+		"": {
+			[]*corev1.Node{nodeAt("ours-1", "1"), nodeAt("other-1", "2")},
+			metav1.ListMeta{ResourceVersion: "10", Continue: "p2"},
+		},
 		"p2": {[]*corev1.Node{nodeAt("ours-2", "3")}, metav1.ListMeta{ResourceVersion: "10"}},
 	}
 	watches := [][]event{
 		// then its timeout expires
-		{{watch.Added, nodeAt("ours-3", "11")}, {watch.Added, nodeAt("other-2", "12")},
-			{watch.Bookmark, nodeAt("", "20")}},
+		{
+			{watch.Added, nodeAt("ours-3", "11")},
+			{watch.Added, nodeAt("other-2", "12")},
+			{watch.Bookmark, nodeAt("", "20")},
+		},
 		// it cannot be resumed
 		{{watch.Deleted, nodeAt("ours-1", "21")}, {watch.Error, &metav1.Status{Code: 410}}},
 		{{watch.Added, nodeAt("ours-9", "22")}},

@@ -7,11 +7,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
+// IsReady reports whether the Ready condition of a Node is true.
 func IsReady(node *corev1.Node) bool {
 	ready := NodeCondition(node, corev1.NodeReady)
 	return ready != nil && ready.Status == corev1.ConditionTrue
 }
 
+// NodeCondition returns a condition of a Node, or nil if the Node does not have it.
 func NodeCondition(node *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCondition {
 	for n := range node.Status.Conditions {
 		if node.Status.Conditions[n].Type == kind {
@@ -21,6 +23,7 @@ func NodeCondition(node *corev1.Node, kind corev1.NodeConditionType) *corev1.Nod
 	return nil
 }
 
+// EncodeJSON returns an object in indented JSON.
 func EncodeJSON(value any) ([]byte, error) {
 	content, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {

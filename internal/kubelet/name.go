@@ -55,8 +55,10 @@ func validateName(name, origin string) error {
 	if origin != hostnameOrigin {
 		remedy = "# correct KUBELET_NODE_NAME in kubelet's unit or environment files of the NodePool's configuration"
 	}
-	local := []string{"localhost", "localhost.localdomain", "localhost4", "localhost4.localdomain4", "localhost6",
-		"localhost6.localdomain6"}
+	local := []string{
+		"localhost", "localhost.localdomain", "localhost4", "localhost4.localdomain4", "localhost6",
+		"localhost6.localdomain6",
+	}
 	switch problems := validation.IsDNS1123Subdomain(name); {
 	case name == "":
 		return report.Fail(report.Refused, remedy, "the node has no name: %s is empty", origin)

@@ -40,14 +40,22 @@ func TestNodeName(t *testing.T) {
 		"host name, lower-cased": {hostname: "Worker-1.Example.COM", want: "worker-1.example.com"},
 		"environment of the unit": {dropIns: []string{"[Service]\nEnvironment=KUBELET_NODE_NAME=from-unit " +
 			"OTHER=x\n"}, hostname: "h", want: "from-unit"},
-		"quoted environment": {dropIns: []string{"[Service]\nEnvironment=\"KUBELET_NODE_NAME=quoted\"\n"},
-			hostname: "h", want: "quoted"},
-		"file wins over environment": {dropIns: []string{"[Service]\nEnvironment=KUBELET_NODE_NAME=unit\n"},
-			files: map[string]string{"/etc/kubernetes/kubelet-env": "KUBELET_NODE_NAME=File\n"}, want: "file"},
-		"empty assignment resets": {dropIns: []string{"[Service]\nEnvironment=KUBELET_NODE_NAME=unit\n",
-			"[Service]\nEnvironment=\n"}, hostname: "h", want: "h"},
-		"later drop-in wins": {dropIns: []string{"[Service]\nEnvironment=KUBELET_NODE_NAME=a\n",
-			"[Service]\nEnvironment=KUBELET_NODE_NAME=b\n"}, want: "b"},
+		"quoted environment": {
+			dropIns:  []string{"[Service]\nEnvironment=\"KUBELET_NODE_NAME=quoted\"\n"},
+			hostname: "h", want: "quoted",
+		},
+		"file wins over environment": {
+			dropIns: []string{"[Service]\nEnvironment=KUBELET_NODE_NAME=unit\n"},
+			files:   map[string]string{"/etc/kubernetes/kubelet-env": "KUBELET_NODE_NAME=File\n"}, want: "file",
+		},
+		"empty assignment resets": {dropIns: []string{
+			"[Service]\nEnvironment=KUBELET_NODE_NAME=unit\n",
+			"[Service]\nEnvironment=\n",
+		}, hostname: "h", want: "h"},
+		"later drop-in wins": {dropIns: []string{
+			"[Service]\nEnvironment=KUBELET_NODE_NAME=a\n",
+			"[Service]\nEnvironment=KUBELET_NODE_NAME=b\n",
+		}, want: "b"},
 		"not used by the unit": {unit: "[Service]\nEnvironment=KUBELET_NODE_NAME=x\nExecStart=/usr/bin/kubelet " +
 			"--config=a\n", hostname: "h", want: "h"},
 		"literal override in two words": {unit: "[Service]\nExecStart=/usr/bin/kubelet --hostname-override fixed " +
@@ -55,10 +63,14 @@ func TestNodeName(t *testing.T) {
 		"localhost":  {hostname: "localhost.localdomain", wantErr: "names no machine"},
 		"empty":      {hostname: "", wantErr: "the host name is empty"},
 		"underscore": {hostname: "worker_1", wantErr: "does not allow"},
-		"longer than a label": {hostname: strings.Repeat("a", 32) + "." + strings.Repeat("b", 31),
-			wantErr: "64 characters"},
-		"a bad override is not the host's": {dropIns: []string{"[Service]\nEnvironment=KUBELET_NODE_NAME=localhost\n"},
-			hostname: "good", wantErr: "--hostname-override"},
+		"longer than a label": {
+			hostname: strings.Repeat("a", 32) + "." + strings.Repeat("b", 31),
+			wantErr:  "64 characters",
+		},
+		"a bad override is not the host's": {
+			dropIns:  []string{"[Service]\nEnvironment=KUBELET_NODE_NAME=localhost\n"},
+			hostname: "good", wantErr: "--hostname-override",
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -161,8 +161,10 @@ func TestControlPlaneRegistrationRejectedByPolicy(t *testing.T) {
 				ResourceRules: []admissionv1.NamedRuleWithOperations{
 					{RuleWithOperations: admissionv1.RuleWithOperations{
 						Operations: []admissionv1.OperationType{admissionv1.Create},
-						Rule: admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"},
-							Resources: []string{"nodes"}},
+						Rule: admissionv1.Rule{
+							APIGroups: []string{""}, APIVersions: []string{"v1"},
+							Resources: []string{"nodes"},
+						},
 					}},
 				},
 			},
@@ -178,8 +180,10 @@ func TestControlPlaneRegistrationRejectedByPolicy(t *testing.T) {
 	}
 	binding := &admissionv1.ValidatingAdmissionPolicyBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "no-purple"},
-		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: "no-purple",
-			ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}},
+		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName:        "no-purple",
+			ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
+		},
 	}
 	if _, err := policies.ValidatingAdmissionPolicyBindings().Create(t.Context(), binding,
 		metav1.CreateOptions{}); err != nil {
@@ -188,8 +192,10 @@ func TestControlPlaneRegistrationRejectedByPolicy(t *testing.T) {
 	purple := corev1.Taint{Key: "team", Value: "purple", Effect: corev1.TaintEffectNoSchedule}
 	kubetest.WaitUntil(t, "the policy to count", func() bool {
 		_, err := kubetest.AdminClient(t).CoreV1().Nodes().Create(t.Context(),
-			&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "probe"},
-				Spec: corev1.NodeSpec{Taints: []corev1.Taint{purple}}},
+			&corev1.Node{
+				ObjectMeta: metav1.ObjectMeta{Name: "probe"},
+				Spec:       corev1.NodeSpec{Taints: []corev1.Taint{purple}},
+			},
 			metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err != nil
 	})

@@ -69,11 +69,15 @@ func unitVariants() map[string]UnitFiles {
 			{"20-logging.conf", "[Service]\nEnvironment=\"KUBELET_LOG_LEVEL=2\"\n"}, {"10-mco-default-env.conf", ""},
 		}},
 		"with-hook": {Unit: newUnit(hookedLabels), File: readerOf(release)},
-		"hook-is-taken": {Unit: newUnit(hookedLabels), File: readerOf(release),
+		"hook-is-taken": {
+			Unit: newUnit(hookedLabels), File: readerOf(release),
 			DropIns: []DropIn{{"20-nodenet.conf", "[Service]\nEnvironment=\"KUBELET_NODE_IP=192.0.2.7\" " +
-				"\"CUSTOM_KUBELET_LABELS=node.openshift.io/remote-worker\"\n"}}},
-		"hook-in-a-file": {Unit: newUnit(hookedLabels),
-			File: readerOf(with("/etc/kubernetes/kubelet-env", "CUSTOM_KUBELET_LABELS=site=a\n"))},
+				"\"CUSTOM_KUBELET_LABELS=node.openshift.io/remote-worker\"\n"}},
+		},
+		"hook-in-a-file": {
+			Unit: newUnit(hookedLabels),
+			File: readerOf(with("/etc/kubernetes/kubelet-env", "CUSTOM_KUBELET_LABELS=site=a\n")),
+		},
 		"no-labels": {Unit: newUnit(""), File: readerOf(release)},
 		"one-line": {Unit: "[Service]\nExecStart=-/usr/bin/kubelet --node-labels= " +
 			"--register-with-taints=old=1:NoSchedule,team=red:NoSchedule,x=${X}:NoExecute\n"},
@@ -82,9 +86,11 @@ func unitVariants() map[string]UnitFiles {
 		"configured-taints": {Unit: newUnit(plainLabels), File: readerOf(with("/etc/kubernetes/kubelet.conf",
 			"kind: KubeletConfiguration\nregisterWithTaints:\n- {key: node-role.kubernetes.io/infra, effect: "+
 				"NoSchedule}\n- {key: team, value: red, effect: NoSchedule}\n"))},
-		"another-start": {Unit: newUnit(plainLabels), File: readerOf(release),
+		"another-start": {
+			Unit: newUnit(plainLabels), File: readerOf(release),
 			DropIns: []DropIn{{"25-site.conf", "[Service]\nExecStart=\nExecStart=/opt/kubelet --node-labels=site=a " +
-				"--config=/etc/kubernetes/kubelet.conf\n"}}},
+				"--config=/etc/kubernetes/kubelet.conf\n"}},
+		},
 	}
 }
 
@@ -101,8 +107,10 @@ func desiredRegistration(t *testing.T, taints ...string) Registration {
 // the Node that kubelet then requests.
 func TestRegistrationDropIn(t *testing.T) {
 	for name, launch := range unitVariants() {
-		for suffix, r := range map[string]Registration{"labels": desiredRegistration(t),
-			"taints": desiredRegistration(t, "team=blue:NoSchedule", "quiet:PreferNoSchedule")} {
+		for suffix, r := range map[string]Registration{
+			"labels": desiredRegistration(t),
+			"taints": desiredRegistration(t, "team=blue:NoSchedule", "quiet:PreferNoSchedule"),
+		} {
 			t.Run(name+"/"+suffix, func(t *testing.T) {
 				content, err := r.RenderDropIn(launch)
 				if err != nil {
@@ -135,8 +143,10 @@ func checkRequestedNode(t *testing.T, r Registration, launch UnitFiles, content 
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := RegistrationCheck{UnitFiles: launch.withDropIn(DropIn{RegistrationDropIn, content}),
-		Arch: "amd64"}.ExpectedNode("worker-1")
+	after, err := RegistrationCheck{
+		UnitFiles: launch.withDropIn(DropIn{RegistrationDropIn, content}),
+		Arch:      "amd64",
+	}.ExpectedNode("worker-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,23 +188,39 @@ func TestRegistrationDropInErrors(t *testing.T) {
 		want   string
 	}{
 		"no unit": {UnitFiles{}, "has 0 lines ExecStart="},
-		"two starts": {UnitFiles{Unit: "[Service]\nExecStart=/usr/bin/kubelet\nExecStart=/usr/bin/kubelet\n"},
-			"has 2 lines ExecStart="},
-		"a shell": {UnitFiles{Unit: "[Service]\nExecStart=/bin/sh -c 'exec /usr/bin/kubelet --v=2'\n"},
-			"does not start kubelet itself"},
-		"a later start": {UnitFiles{Unit: newUnit(plainLabels),
-			DropIns: []DropIn{{"99-site.conf",
-				"[Service]\nExecStart=\nExecStart=/opt/kubelet\n"}}}, "the drop-in 99-site.conf of its unit sets " +
+		"two starts": {
+			UnitFiles{Unit: "[Service]\nExecStart=/usr/bin/kubelet\nExecStart=/usr/bin/kubelet\n"},
+			"has 2 lines ExecStart=",
+		},
+		"a shell": {
+			UnitFiles{Unit: "[Service]\nExecStart=/bin/sh -c 'exec /usr/bin/kubelet --v=2'\n"},
+			"does not start kubelet itself",
+		},
+		"a later start": {UnitFiles{
+			Unit: newUnit(plainLabels),
+			DropIns: []DropIn{{
+				"99-site.conf",
+				"[Service]\nExecStart=\nExecStart=/opt/kubelet\n",
+			}},
+		}, "the drop-in 99-site.conf of its unit sets " +
 			"ExecStart="},
-		"a later hook": {UnitFiles{Unit: newUnit(hookedLabels),
-			DropIns: []DropIn{{"99-site.conf",
-				"[Service]\nEnvironment=CUSTOM_KUBELET_LABELS=a=b\n"}}}, "the drop-in 99-site.conf of its unit sets " +
+		"a later hook": {UnitFiles{
+			Unit: newUnit(hookedLabels),
+			DropIns: []DropIn{{
+				"99-site.conf",
+				"[Service]\nEnvironment=CUSTOM_KUBELET_LABELS=a=b\n",
+			}},
+		}, "the drop-in 99-site.conf of its unit sets " +
 			"Environment="},
-		"a later reset": {UnitFiles{Unit: newUnit(hookedLabels),
-			DropIns: []DropIn{{"99-site.conf", "[Service]\nEnvironment=\n"}}}, "sets Environment="},
+		"a later reset": {UnitFiles{
+			Unit:    newUnit(hookedLabels),
+			DropIns: []DropIn{{"99-site.conf", "[Service]\nEnvironment=\n"}},
+		}, "sets Environment="},
 		"a broken unit": {UnitFiles{Unit: "[Service"}, "reading kubelet's unit"},
-		"a broken later dropin": {UnitFiles{Unit: newUnit(plainLabels),
-			DropIns: []DropIn{{"99-site.conf", "[Service"}}}, "reading"},
+		"a broken later dropin": {UnitFiles{
+			Unit:    newUnit(plainLabels),
+			DropIns: []DropIn{{"99-site.conf", "[Service"}},
+		}, "reading"},
 	}
 	for name, test := range tests {
 		_, err := desiredRegistration(t).RenderDropIn(test.launch)
@@ -203,13 +229,15 @@ func TestRegistrationDropInErrors(t *testing.T) {
 			t.Errorf("%s: DropIn() = %v (code %d), want %q", name, err, code, test.want)
 		}
 	}
-	later := UnitFiles{Unit: newUnit(hookedLabels),
-		DropIns: []DropIn{{"99-site.conf", "[Service]\nEnvironment=OTHER=1\nRestartSec=5\n"}}}
+	later := UnitFiles{
+		Unit:    newUnit(hookedLabels),
+		DropIns: []DropIn{{"99-site.conf", "[Service]\nEnvironment=OTHER=1\nRestartSec=5\n"}},
+	}
 	if _, err := desiredRegistration(t).RenderDropIn(later); err != nil {
 		t.Errorf("a later drop-in about something else is in the way: %v", err)
 	}
 	if content, err := (Registration{}).RenderDropIn(UnitFiles{}); content != "" || err != nil {
-		t.Errorf("DropIn() of nothing = %q, %v", content, err)
+		t.Errorf("RenderDropIn() of nothing = %q, %v", content, err)
 	}
 }
 
@@ -222,11 +250,17 @@ func TestNewRegistration(t *testing.T) {
 		"nothing":               {},
 		"the NodePool's":        {nodePool: "clusters/demo", want: "labels hypershift.openshift.io/nodePool=demo"},
 		"a name that is longer": {nodePool: "clusters/" + strings.Repeat("x", 64)},
-		"a person's wins": {labels: []string{NodePoolLabel + "=mine"}, nodePool: "clusters/demo",
-			want: "labels hypershift.openshift.io/nodePool=mine"},
-		"the later wins": {labels: []string{"a=1", "a=2"},
-			taints: []string{"t=1:NoSchedule", "t=2:NoExecute",
-				"t=3:NoSchedule"}, want: "labels a=2; taints t=2:NoExecute, t=3:NoSchedule"},
+		"a person's wins": {
+			labels: []string{NodePoolLabel + "=mine"}, nodePool: "clusters/demo",
+			want: "labels hypershift.openshift.io/nodePool=mine",
+		},
+		"the later wins": {
+			labels: []string{"a=1", "a=2"},
+			taints: []string{
+				"t=1:NoSchedule", "t=2:NoExecute",
+				"t=3:NoSchedule",
+			}, want: "labels a=2; taints t=2:NoExecute, t=3:NoSchedule",
+		},
 	}
 	for name, test := range tests {
 		r, err := NewRegistration(test.labels, test.taints, test.nodePool)
@@ -243,8 +277,10 @@ func TestNewRegistration(t *testing.T) {
 
 func TestReportMissingLabelsAndTaints(t *testing.T) {
 	r := RegistrationCheck{Desired: desiredRegistration(t, "team=blue:NoSchedule"), FirstJoin: true}
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker-1",
-		Labels: map[string]string{"zone": "a", NodePoolLabel: "demo-workers"}}}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+		Name:   "worker-1",
+		Labels: map[string]string{"zone": "a", NodePoolLabel: "demo-workers"},
+	}}
 	var said reporttest.Recorder
 	r.reportMissing(node, said.Log())
 	const want = "Node worker-1 was registered before, without label example.com/rack=7, label zone=b (it has " +

@@ -9,8 +9,10 @@ func TestUnmountSelectsKubeletMounts(t *testing.T) {
 		point, directory string
 		want             bool
 	}{
-		{point: "/var/lib/kubelet/pods/1/volumes/kubernetes.io~projected/token", directory: "/var/lib/kubelet",
-			want: true},
+		{
+			point: "/var/lib/kubelet/pods/1/volumes/kubernetes.io~projected/token", directory: "/var/lib/kubelet",
+			want: true,
+		},
 		{point: "/var/lib/kubelet/plugins/kubernetes.io/csi/pv/globalmount", directory: "/var/lib/kubelet", want: true},
 		{point: "/var/lib/kubelet", directory: "/var/lib/kubelet"}, // a separate disk
 		{point: "/var/lib/kubelet/pods", directory: "/var/lib/kubelet"},
@@ -22,7 +24,7 @@ func TestUnmountSelectsKubeletMounts(t *testing.T) {
 	}
 	for _, test := range tests {
 		if got := isKubeletMount(test.point, test.directory); got != test.want {
-			t.Errorf("leftBehind(%s, %s) = %v, want %v", test.point, test.directory, got, test.want)
+			t.Errorf("isKubeletMount(%s, %s) = %v, want %v", test.point, test.directory, got, test.want)
 		}
 	}
 }

@@ -22,18 +22,24 @@ func TestClientCAFindings(t *testing.T) {
 	}{
 		"all is well":             {authorities: []*x509.Certificate{until(300)}},
 		"the older one has ended": {authorities: []*x509.Certificate{until(-10), until(300)}},
-		"near its end": {authorities: []*x509.Certificate{until(-10), until(20)},
-			severity: report.SeverityWarning, text: "ends at 2026-12-11T12:00:00Z (ca.crt)"},
-		"ended": {authorities: []*x509.Certificate{until(-1), until(-10)},
-			severity: report.SeverityProblem, text: "has ended at 2026-11-20T12:00:00Z"},
+		"near its end": {
+			authorities: []*x509.Certificate{until(-10), until(20)},
+			severity:    report.SeverityWarning, text: "ends at 2026-12-11T12:00:00Z (ca.crt)",
+		},
+		"ended": {
+			authorities: []*x509.Certificate{until(-1), until(-10)},
+			severity:    report.SeverityProblem, text: "has ended at 2026-11-20T12:00:00Z",
+		},
 		"the API server has other": {
 			authorities: []*x509.Certificate{until(300)},
 			errors:      []string{refusal},
 			severity:    report.SeverityProblem,
 			text:        "refuses calls",
 		},
-		"a token is refused": {authorities: []*x509.Certificate{until(300)},
-			errors: []string{`"Unable to authenticate the request" err="invalid bearer token"`}},
+		"a token is refused": {
+			authorities: []*x509.Certificate{until(300)},
+			errors:      []string{`"Unable to authenticate the request" err="invalid bearer token"`},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := clientCAFindings(test.authorities, test.errors, "ca.crt", now)

@@ -85,8 +85,10 @@ func (f facts) readinessFindings(troubles []*podProblem) (all []Finding, namedPo
 	if remedy == "" {
 		remedy = journal
 	}
-	finding := Finding{Severity: report.SeverityProblem, Remedy: remedy,
-		Details: formatLogLines(lastLines(f.hostState.recentErrors, 5)...)}
+	finding := Finding{
+		Severity: report.SeverityProblem, Remedy: remedy,
+		Details: formatLogLines(lastLines(f.hostState.recentErrors, 5)...),
+	}
 	if f.deleted {
 		finding.Text = "Node " + f.name + " was deleted from the cluster; kubelet registers it again only after a " +
 			"restart" + why
@@ -152,8 +154,10 @@ func pressureFindings(f facts) []Finding {
 	if f.node == nil {
 		return nil
 	}
-	for _, kind := range []corev1.NodeConditionType{corev1.NodeMemoryPressure, corev1.NodeDiskPressure,
-		corev1.NodePIDPressure, corev1.NodeNetworkUnavailable} {
+	for _, kind := range []corev1.NodeConditionType{
+		corev1.NodeMemoryPressure, corev1.NodeDiskPressure,
+		corev1.NodePIDPressure, corev1.NodeNetworkUnavailable,
+	} {
 		if c := kube.NodeCondition(f.node, kind); c != nil && c.Status == corev1.ConditionTrue {
 			all = append(all, pressureFinding(c, f.hostState, f.name))
 		}

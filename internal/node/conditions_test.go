@@ -17,8 +17,10 @@ func TestDiagnose(t *testing.T) {
 	oldBoot := nodeWith("True", "KubeletReady", "")
 	oldBoot.Status.NodeInfo.BootID = "before"
 	tainted := nodeWith("True", "KubeletReady", "")
-	tainted.Spec.Taints = []corev1.Taint{{Key: "team", Effect: "NoSchedule"},
-		{Key: "UpdateInProgress", Effect: "PreferNoSchedule"}}
+	tainted.Spec.Taints = []corev1.Taint{
+		{Key: "team", Effect: "NoSchedule"},
+		{Key: "UpdateInProgress", Effect: "PreferNoSchedule"},
+	}
 	soft := nodeWith("True", "KubeletReady", "")
 	soft.Spec.Taints = tainted.Spec.Taints[1:]
 	beat := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
@@ -27,8 +29,10 @@ func TestDiagnose(t *testing.T) {
 	noSubnet := notReady(cniMessage)
 
 	creating := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}
-	unpullable := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull",
-		Message: "manifest unknown"}}
+	unpullable := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
+		Reason:  "ErrImagePull",
+		Message: "manifest unknown",
+	}}
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
 	ovn := podOf("openshift-ovn-kubernetes", "ovnkube-node-x", true, unpullable)
 	dns := podOf("openshift-dns", "dns-default-x", false, creating)
@@ -49,23 +53,17 @@ func TestDiagnose(t *testing.T) {
 	}
 	machine := hostFacts{cniDir: "/etc/kubernetes/cni/net.d"}
 	journal := func(lines ...string) hostFacts { return hostFacts{recentErrors: lines} }
+	nearlyFull := func(path string) hostinfo.Usage {
+		return hostinfo.Usage{
+			Path:   path,
+			Size:   30 << 30,
+			Free:   1 << 30,
+			Inodes: 100,
+			Unused: 97,
+		}
+	}
 	full := hostFacts{
-		disks: []hostinfo.Usage{
-			{
-				Path:   "/var/lib/kubelet",
-				Size:   30 << 30,
-				Free:   1 << 30,
-				Inodes: 100,
-				Unused: 97,
-			},
-			{
-				Path:   "/var/lib/containers",
-				Size:   30 << 30,
-				Free:   1 << 30,
-				Inodes: 100,
-				Unused: 97,
-			},
-		},
+		disks:  []hostinfo.Usage{nearlyFull("/var/lib/kubelet"), nearlyFull("/var/lib/containers")},
 		memory: memoryFacts{available: 80 << 10, total: 8 << 20}, tasks: taskFacts{running: 32000, limit: 32768},
 	}
 	pressed := func(kind corev1.NodeConditionType) *corev1.Node {
@@ -99,17 +97,23 @@ func TestDiagnose(t *testing.T) {
 			"problem kubelet.service does not run (failed, exit-code) | journalctl -b -u kubelet.service",
 			"problem kubelet has not registered Node worker-1 yet | journalctl -u kubelet -b",
 		}},
-		"unit not found": {facts{node: notReady("x"),
-			hostState: hostFacts{units: []unitFacts{{name: "openvswitch.service", requiredBy: "crio.service",
-				state: systemd.UnitState{Load: "not-found", Active: "inactive"}}}}}, []string{
+		"unit not found": {facts{
+			node: notReady("x"),
+			hostState: hostFacts{units: []unitFacts{{
+				name: "openvswitch.service", requiredBy: "crio.service",
+				state: systemd.UnitState{Load: "not-found", Active: "inactive"},
+			}}},
+		}, []string{
 			"problem openvswitch.service, which crio.service needs, does not exist on this host (Unit " +
 				"openvswitch.service not found) | dnf install openvswitch3.1 # or newer, from the Fast Datapath " +
 				"repository\nsystemctl start kubelet",
 			"problem KubeletNotReady: x | journalctl -u kubelet -b",
 		}},
 		"kubelet restarting, wrong flag": {facts{node: silent, hostState: hostFacts{units: []unitFacts{{
-			name: kubeletUnit, state: systemd.UnitState{Active: "activating", Sub: "auto-restart",
-				Result: "exit-code"},
+			name: kubeletUnit, state: systemd.UnitState{
+				Active: "activating", Sub: "auto-restart",
+				Result: "exit-code",
+			},
 			errors: []string{`"command failed" err="failed to parse kubelet flag: unknown flag: --cni-bin-dir"`},
 		}}}}, []string{
 			"problem kubelet.service does not run (it ends soon after each start): it does not know the flag " +
@@ -118,8 +122,10 @@ func TestDiagnose(t *testing.T) {
 			"problem kubelet has not reported since 2026-01-02T03:04:05Z (NodeStatusUnknown) | journalctl -u kubelet " +
 				"-b",
 		}},
-		"CRI-O hangs": {facts{node: notReady("container runtime is down"),
-			hostState: hostFacts{runtimeErr: errors.New("context deadline exceeded")}}, []string{
+		"CRI-O hangs": {facts{
+			node:      notReady("container runtime is down"),
+			hostState: hostFacts{runtimeErr: errors.New("context deadline exceeded")},
+		}, []string{
 			"problem CRI-O runs, but does not answer at its socket: context deadline exceeded | journalctl -b -u " +
 				"crio; systemctl restart crio # it restarts kubelet too",
 			"problem kubelet has no contact with CRI-O yet (container runtime is down) | systemctl status crio; " +
@@ -135,8 +141,10 @@ func TestDiagnose(t *testing.T) {
 			"problem the cluster still has the Node of another boot (before, this one is this): kubelet has not " +
 				"reported yet, or another machine of this name does | journalctl -u kubelet -b",
 		}},
-		"CNI, pods in their order": {facts{node: notReady(cniMessage), hostState: machine,
-			pods: []*corev1.Pod{dns, resolver, ovn, proxy}}, []string{
+		"CNI, pods in their order": {facts{
+			node: notReady(cniMessage), hostState: machine,
+			pods: []*corev1.Pod{dns, resolver, ovn, proxy},
+		}, []string{
 			"problem the network plugin has not written its configuration (/etc/kubernetes/cni/net.d is empty); pod " +
 				"openshift-ovn-kubernetes/ovnkube-node-x is not up: image quay.io/a/b:1 cannot be pulled: quay.io " +
 				"does not have it | crictl pull quay.io/a/b:1",
@@ -151,7 +159,8 @@ func TestDiagnose(t *testing.T) {
 			"problem the network plugin has not written its configuration (/etc/kubernetes/cni/net.d is empty); no " +
 				"pod is assigned to this node yet | oc get clusteroperator network; oc get daemonsets -A",
 		}},
-		"CNI, none of its pods": {facts{node: notReady(cniMessage), hostState: machine, pods: []*corev1.Pod{dns}},
+		"CNI, none of its pods": {
+			facts{node: notReady(cniMessage), hostState: machine, pods: []*corev1.Pod{dns}},
 			[]string{
 				"problem the network plugin has not written its configuration (/etc/kubernetes/cni/net.d is empty); " +
 					"no " +
@@ -160,15 +169,20 @@ func TestDiagnose(t *testing.T) {
 				"problem pod openshift-dns/dns-default-x is not up: it waits for the pod network | oc -n " +
 					"openshift-dns " +
 					"describe pod dns-default-x",
-			}},
-		"CNI, pods not known": {facts{node: notReady(cniMessage), hostState: machine, podsErr: errors.New("no")},
+			},
+		},
+		"CNI, pods not known": {
+			facts{node: notReady(cniMessage), hostState: machine, podsErr: errors.New("no")},
 			[]string{
 				"problem the network plugin has not written its configuration (/etc/kubernetes/cni/net.d is empty) | " +
 					"oc " +
 					"get pods -A -o wide --field-selector spec.nodeName=worker-1",
-			}},
-		"CNI, file is there": {facts{node: notReady(cniMessage),
-			hostState: hostFacts{networkConfigs: []string{"10.conflist"}}, pods: []*corev1.Pod{ovn}}, []string{
+			},
+		},
+		"CNI, file is there": {facts{
+			node:      notReady(cniMessage),
+			hostState: hostFacts{networkConfigs: []string{"10.conflist"}}, pods: []*corev1.Pod{ovn},
+		}, []string{
 			"problem the network plugin is not up; pod openshift-ovn-kubernetes/ovnkube-node-x is not up: image " +
 				"quay.io/a/b:1 cannot be pulled: quay.io does not have it | crictl pull quay.io/a/b:1",
 		}},
@@ -183,7 +197,8 @@ func TestDiagnose(t *testing.T) {
 			"problem pod openshift-ovn-kubernetes/ovnkube-node-x is not up: container ovnkube-controller runs, but " +
 				"is not ready | oc -n openshift-ovn-kubernetes describe pod ovnkube-node-x",
 		}},
-		"OVN before multus": {facts{node: notReady(cniMessage), hostState: machine, pods: []*corev1.Pod{multus, ovn}},
+		"OVN before multus": {
+			facts{node: notReady(cniMessage), hostState: machine, pods: []*corev1.Pod{multus, ovn}},
 			[]string{
 				"problem the network plugin has not written its configuration (/etc/kubernetes/cni/net.d is empty); " +
 					"pod " +
@@ -192,34 +207,47 @@ func TestDiagnose(t *testing.T) {
 				"problem pod openshift-multus/multus-x is not up: image quay.io/a/b:1 cannot be pulled: quay.io does " +
 					"not " +
 					"have it | crictl pull quay.io/a/b:1",
-			}},
-		"OVN is ready without a range": {facts{node: noSubnet, hostState: machine, pods: []*corev1.Pod{served}},
+			},
+		},
+		"OVN is ready without a range": {
+			facts{node: noSubnet, hostState: machine, pods: []*corev1.Pod{served}},
 			[]string{
 				"problem the network plugin has not written its configuration (/etc/kubernetes/cni/net.d is empty) | " +
 					"oc " +
 					"get pods -A -o wide --field-selector spec.nodeName=worker-1",
-			}},
-		"waits for another unit": {facts{hostState: hostFacts{units: []unitFacts{{name: "nodeip-configuration.service",
-			requiredBy: kubeletUnit, state: systemd.UnitState{Load: "loaded", Active: "activating",
-				Sub: "start"}}}}}, []string{
+			},
+		},
+		"waits for another unit": {facts{hostState: hostFacts{units: []unitFacts{{
+			name:       "nodeip-configuration.service",
+			requiredBy: kubeletUnit, state: systemd.UnitState{
+				Load: "loaded", Active: "activating",
+				Sub: "start",
+			},
+		}}}}, []string{
 			"problem nodeip-configuration.service, which kubelet.service needs, is still starting | journalctl -b -u " +
 				"nodeip-configuration.service",
 			"problem kubelet has not registered Node worker-1 yet | journalctl -u kubelet -b",
 		}},
-		"a unit file of somebody": {facts{node: silent,
-			hostState: hostFacts{units: []unitFacts{{name: kubeletUnit,
-				state: systemd.UnitState{Load: "bad-setting", Active: "inactive"}}}}}, []string{
+		"a unit file of somebody": {facts{
+			node: silent,
+			hostState: hostFacts{units: []unitFacts{{
+				name:  kubeletUnit,
+				state: systemd.UnitState{Load: "bad-setting", Active: "inactive"},
+			}}},
+		}, []string{
 			"problem kubelet.service has a unit file that systemd cannot use (bad-setting) | systemd-analyze verify " +
 				"kubelet.service",
 			"problem kubelet has not reported since 2026-01-02T03:04:05Z (NodeStatusUnknown) | journalctl -u kubelet " +
 				"-b",
 		}},
-		"PLEG": {facts{node: notReady("PLEG is not healthy: pleg was last seen active 3m0s ago; threshold is 3m0s")},
+		"PLEG": {
+			facts{node: notReady("PLEG is not healthy: pleg was last seen active 3m0s ago; threshold is 3m0s")},
 			[]string{
 				"problem kubelet gets no answers from CRI-O about its containers (PLEG is not healthy): CRI-O hangs, " +
 					"or " +
 					"the disk is too slow | crictl ps; journalctl -b -u crio; iostat -x 1 3",
-			}},
+			},
+		},
 		"disk, one file system": {facts{node: pressed(corev1.NodeDiskPressure), hostState: full}, []string{
 			"problem KubeletNotReady: x | journalctl -u kubelet -b",
 			"problem kubelet evicts pods because a disk is nearly full: /var/lib/kubelet has 1.0 GiB of 30.0 GiB " +

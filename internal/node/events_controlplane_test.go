@@ -22,8 +22,10 @@ func TestControlPlaneEvent(t *testing.T) {
 	node, _ := joinedNode(t, "telling")
 	kubetest.CreateNode(t, node.Conn, node.Name)
 	long := strings.Repeat("ü", 2000) // of two bytes each; the API server accepts 1024
-	for message, warning := range map[string]bool{"a taint stays": true, "no longer: a taint stays": false,
-		long: true} {
+	for message, warning := range map[string]bool{
+		"a taint stays": true, "no longer: a taint stays": false,
+		long: true,
+	} {
 		if err := node.RecordEvent(t.Context(), warning, "HCPNodeAgentFound", message); err != nil {
 			t.Fatal(err)
 		}
@@ -71,8 +73,10 @@ func TestControlPlaneMissingCAs(t *testing.T) {
 	}
 	// The cluster's own controller creates it, or the test if none is running.
 	maps := kubetest.AdminClient(t).CoreV1().ConfigMaps(namespace)
-	bundle := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: rootCAConfigMap},
-		Data: map[string]string{"ca.crt": string(ours.CA)}}
+	bundle := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: rootCAConfigMap},
+		Data:       map[string]string{"ca.crt": string(ours.CA)},
+	}
 	if _, err := maps.Create(t.Context(), bundle, metav1.CreateOptions{}); err != nil &&
 		!apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
@@ -81,7 +85,8 @@ func TestControlPlaneMissingCAs(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "mounts"},
 		Spec:       corev1.PodSpec{NodeName: node.Name, Containers: []corev1.Container{{Name: "main", Image: "none"}}},
 	}
-	mounts.Spec.Volumes = []corev1.Volume{{Name: "ca",
+	mounts.Spec.Volumes = []corev1.Volume{{
+		Name: "ca",
 		VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
 			Sources: []corev1.VolumeProjection{
 				{
@@ -90,7 +95,8 @@ func TestControlPlaneMissingCAs(t *testing.T) {
 					},
 				},
 			},
-		}}}}
+		}},
+	}}
 	if _, err := kubetest.AdminClient(t).CoreV1().Pods(namespace).Create(t.Context(), mounts,
 		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)

@@ -179,7 +179,7 @@ func TestControlPlaneTaints(t *testing.T) {
 		"of a NodePool or cluster of another platform"
 	if err == nil || err.Error() != want || !strings.HasSuffix(report.RemedyOf(err), "oc adm taint node tainted "+
 		"node.cloudprovider.kubernetes.io/uninitialized-") {
-		t.Errorf("Schedulable() = %v (%s)\nwant %s", err, report.RemedyOf(err), want)
+		t.Errorf("WaitSchedulable() = %v (%s)\nwant %s", err, report.RemedyOf(err), want)
 	}
 	for _, known := range knownTaints() {
 		key := strings.Replace(known.key, "*", "x", 1)
@@ -196,7 +196,7 @@ func TestControlPlaneTaints(t *testing.T) {
 	}
 	patch(`[{"key":"UpdateInProgress","effect":"PreferNoSchedule"}]`)
 	if err := node.WaitSchedulable(kubetest.Context(t, time.Minute)); err != nil {
-		t.Errorf("Schedulable() = %v with a taint that only prefers other nodes", err)
+		t.Errorf("WaitSchedulable() = %v with a taint that only prefers other nodes", err)
 	}
 }
 
@@ -243,7 +243,7 @@ func TestControlPlaneStuckJoinReportsCauses(t *testing.T) {
 	told("Node stuck is not Ready: the network plugin is not up; pod openshift-multus/stuck-multus")
 	reportReady(t, node, corev1.ConditionTrue, "")
 	if err := <-done; err != nil {
-		t.Fatalf("Ready() = %v", err)
+		t.Fatalf("WaitReady() = %v", err)
 	}
 
 	node.Log.Step = "schedulable"
@@ -253,7 +253,7 @@ func TestControlPlaneStuckJoinReportsCauses(t *testing.T) {
 		"an administrator, an operator or the NodePool set it, and removes it (since when is not known)"
 	if err == nil || err.Error() != want ||
 		report.RemedyOf(err) != "oc adm taint node stuck team- # if nothing needs it" {
-		t.Errorf("Schedulable() = %v (%s)\nwant %s", err, report.RemedyOf(err), want)
+		t.Errorf("WaitSchedulable() = %v (%s)\nwant %s", err, report.RemedyOf(err), want)
 	}
 	t.Logf("a stuck join:\n%s", face)
 }

@@ -23,8 +23,10 @@ const HealthURL = "http://127.0.0.1:10248/healthz"
 func WaitHealthy(ctx context.Context, url string, machine Host, log report.Log) error {
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
 	started := time.Now()
-	last := Finding{Severity: report.SeverityProblem, Text: "kubelet does not answer at " + url,
-		Remedy: "journalctl -b -u kubelet"}
+	last := Finding{
+		Severity: report.SeverityProblem, Text: "kubelet does not answer at " + url,
+		Remedy: "journalctl -b -u kubelet",
+	}
 	var asked time.Time
 	for {
 		answer := probeHealth(ctx, client, url)
@@ -74,8 +76,10 @@ func healthFinding(answer error, m hostFacts) Finding {
 	if units := unitFindings(m.units); len(units) > 0 {
 		return units[0]
 	}
-	f := Finding{Severity: report.SeverityProblem, Remedy: "journalctl -b -u kubelet",
-		Details: formatLogLines(lastLines(m.recentErrors, 5)...)}
+	f := Finding{
+		Severity: report.SeverityProblem, Remedy: "journalctl -b -u kubelet",
+		Details: formatLogLines(lastLines(m.recentErrors, 5)...),
+	}
 	why, remedy := explainErrors(m.recentErrors)
 	f.Text = "kubelet runs, but is not well: " + answer.Error() + why
 	if remedy != "" {

@@ -25,7 +25,7 @@ func TestWaitHealthyRetries(t *testing.T) {
 	defer server.Close()
 	if err := WaitHealthy(t.Context(), server.URL, Host{}, (&reporttest.Recorder{}).Log()); err != nil ||
 		asked.Load() != 3 {
-		t.Errorf("Health() = %v after %d requests, want none after 3", err, asked.Load())
+		t.Errorf("WaitHealthy() = %v after %d requests, want none after 3", err, asked.Load())
 	}
 }
 
@@ -34,7 +34,7 @@ func TestWaitHealthyEndsAtDeadline(t *testing.T) {
 	defer cancel()
 	if err := WaitHealthy(ctx, "http://127.0.0.1:1/healthz", Host{}, (&reporttest.Recorder{}).Log()); err == nil ||
 		!strings.Contains(err.Error(), "does not answer") {
-		t.Errorf("Health() = %v", err)
+		t.Errorf("WaitHealthy() = %v", err)
 	}
 }
 
@@ -45,8 +45,10 @@ func TestHealthFinding(t *testing.T) {
 		"[-]syncloop failed; its last error: e" {
 		t.Errorf("a running kubelet: %q", got.Text)
 	}
-	idle := []unitFacts{{name: "crio.service", requiredBy: kubeletUnit,
-		state: systemd.UnitState{Load: "not-found", Active: "inactive"}}, {name: kubeletUnit}}
+	idle := []unitFacts{{
+		name: "crio.service", requiredBy: kubeletUnit,
+		state: systemd.UnitState{Load: "not-found", Active: "inactive"},
+	}, {name: kubeletUnit}}
 	if got := healthFinding(answer, hostFacts{units: idle}); got.Text != "crio.service, which kubelet.service needs, "+
 		"does not exist on this host (Unit crio.service not found)" {
 		t.Errorf("a missing CRI-O: %q", got.Text)
@@ -60,13 +62,13 @@ func TestExplainStartFailure(t *testing.T) {
 		"openvswitch.service not found)"
 	if err == nil || err.Error() != want || !errors.Is(err, said) ||
 		!strings.HasPrefix(report.RemedyOf(err), "dnf install openvswitch") {
-		t.Errorf("WhyNotStarted() = %v (%s)", err, report.RemedyOf(err))
+		t.Errorf("ExplainStartFailure() = %v (%s)", err, report.RemedyOf(err))
 	}
 	other := errors.New("the bus is gone")
 	if err := (Host{}).ExplainStartFailure(t.Context(), "crio.service", other); err != other { //nolint:errorlint // must be the same value
 		t.Errorf("WhyNotStarted() = %v", err)
 	}
 	if err := (Host{}).ExplainStartFailure(t.Context(), "crio.service", nil); err != nil {
-		t.Errorf("WhyNotStarted() = %v without an error", err)
+		t.Errorf("ExplainStartFailure() = %v without an error", err)
 	}
 }

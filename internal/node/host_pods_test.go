@@ -39,8 +39,10 @@ func newServedNode(t *testing.T, objects map[string]any) *Node {
 	}))
 	t.Cleanup(server.Close)
 	connection, err := kube.Connect(
-		&rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true},
-			ContentConfig: rest.ContentConfig{ContentType: "application/json"}},
+		&rest.Config{
+			Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true},
+			ContentConfig: rest.ContentConfig{ContentType: "application/json"},
+		},
 		func(*http.Request) (*url.URL, error) { return nil, nil }) //nolint:nilnil // no proxy
 	if err != nil {
 		t.Fatal(err)
@@ -53,8 +55,10 @@ const nodePath, podsPath = "/api/v1/nodes/worker-1", "/api/v1/pods"
 // For a Ready Node, findings include the pods that the host needs and no
 // user's.
 func TestFindingsOfReadyNodeIncludeHostPods(t *testing.T) {
-	unpullable := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff",
-		Message: "manifest unknown"}}
+	unpullable := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
+		Reason:  "ImagePullBackOff",
+		Message: "manifest unknown",
+	}}
 	creating := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}
 	owned := func(pod *corev1.Pod, kind string) *corev1.Pod {
 		yes := true
@@ -146,6 +150,6 @@ func TestStaticPodOfOtherPlatform(t *testing.T) {
 		"another network does not need"
 	if len(got) != 1 || got[0].reason != want || got[0].command() != "hcp-node-agent leave # and then: "+
 		"hcp-node-agent join --user-data STUB --payload-drop /etc/kubernetes/manifests/keepalived.yaml" {
-		t.Errorf("podTroubles() = %+v", got)
+		t.Errorf("podProblems() = %+v", got)
 	}
 }

@@ -24,8 +24,10 @@ func TestHostGatherFacts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f := Host{CNIDirectory: dir, PullSecret: filepath.Join(dir, "auth"),
-		Disks: []string{dir, filepath.Join(dir, "none")}}.gatherFacts(t.Context())
+	f := Host{
+		CNIDirectory: dir, PullSecret: filepath.Join(dir, "auth"),
+		Disks: []string{dir, filepath.Join(dir, "none")},
+	}.gatherFacts(t.Context())
 	if got := strings.Join(f.networkConfigs, " "); got != "10-a.conflist 20-b.conf" {
 		t.Errorf("networks = %q", got)
 	}
@@ -33,7 +35,7 @@ func TestHostGatherFacts(t *testing.T) {
 		t.Errorf("auths = %q in %+v", got, f)
 	}
 	if len(f.disks) != 1 || f.memory.total == 0 || f.tasks.limit == 0 || f.units != nil || f.runtimeErr != nil {
-		t.Errorf("look() = %+v", f)
+		t.Errorf("gatherFacts() = %+v", f)
 	}
 }
 
@@ -42,15 +44,15 @@ func TestCheckRuntime(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	m := Host{Socket: socket}
 	if f := m.gatherFacts(t.Context()); f.runtimeErr == nil {
-		t.Error("look() does not ask CRI-O")
+		t.Error("gatherFacts() does not ask CRI-O")
 	}
 	if err := m.checkRuntime(t.Context()); err == nil || !strings.Contains(err.Error(), "no such file") {
-		t.Errorf("runtime() = %v without a socket", err)
+		t.Errorf("checkRuntime() = %v without a socket", err)
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := m.checkRuntime(over); err != nil {
-		t.Errorf("runtime() = %v when our own time is over", err)
+		t.Errorf("checkRuntime() = %v when our own time is over", err)
 	}
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
@@ -60,7 +62,7 @@ func TestCheckRuntime(t *testing.T) {
 	go func() { _ = server.Serve(listener) }()
 	defer server.Stop()
 	if err := m.checkRuntime(t.Context()); err == nil || !strings.Contains(err.Error(), "Unimplemented") {
-		t.Errorf("runtime() = %v from a server that is no CRI-O", err)
+		t.Errorf("checkRuntime() = %v from a server that is no CRI-O", err)
 	}
 }
 
@@ -70,21 +72,33 @@ func TestIsBlocking(t *testing.T) {
 		state systemd.UnitState
 		want  bool
 	}{
-		"not found": {unit: "a.service", state: systemd.UnitState{Load: "not-found", Active: "inactive"},
-			want: true},
-		"masked target": {unit: "a.target", state: systemd.UnitState{Load: "masked", Active: "inactive"},
-			want: true},
-		"failed": {unit: "a.service", state: systemd.UnitState{Load: "loaded", Active: "failed"},
-			want: true},
-		"starting": {unit: "a.service", state: systemd.UnitState{Load: "loaded", Active: "activating"},
-			want: true},
-		"oneshot that is over": {unit: "a.service",
-			state: systemd.UnitState{Load: "loaded", Active: "inactive", Result: "success"}},
-		"target of others": {unit: "kubelet-dependencies.target",
-			state: systemd.UnitState{Load: "loaded", Active: "failed"}},
+		"not found": {
+			unit: "a.service", state: systemd.UnitState{Load: "not-found", Active: "inactive"},
+			want: true,
+		},
+		"masked target": {
+			unit: "a.target", state: systemd.UnitState{Load: "masked", Active: "inactive"},
+			want: true,
+		},
+		"failed": {
+			unit: "a.service", state: systemd.UnitState{Load: "loaded", Active: "failed"},
+			want: true,
+		},
+		"starting": {
+			unit: "a.service", state: systemd.UnitState{Load: "loaded", Active: "activating"},
+			want: true,
+		},
+		"oneshot that is over": {
+			unit:  "a.service",
+			state: systemd.UnitState{Load: "loaded", Active: "inactive", Result: "success"},
+		},
+		"target of others": {
+			unit:  "kubelet-dependencies.target",
+			state: systemd.UnitState{Load: "loaded", Active: "failed"},
+		},
 	} {
 		if got := isBlocking(test.unit, test.state); got != test.want {
-			t.Errorf("%s: hinders() = %v", name, got)
+			t.Errorf("%s: isBlocking() = %v", name, got)
 		}
 	}
 }

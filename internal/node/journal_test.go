@@ -15,8 +15,10 @@ time="2026-01-01T00:00:00Z" level=error msg="cannot find runc"
 E1121 05:27:06.123456    1234 run.go:72] "command failed" err="failed to load kubelet config file"
 kubelet.service: Main process exited, code=exited, status=1/FAILURE
 `
-	want := []string{`"command failed" err="failed to load kubelet config file"`,
-		"kubelet.service: Main process exited, code=exited, status=1/FAILURE"}
+	want := []string{
+		`"command failed" err="failed to load kubelet config file"`,
+		"kubelet.service: Main process exited, code=exited, status=1/FAILURE",
+	}
 	if diff := cmp.Diff(want, errorLines(journal, 2)); diff != "" {
 		t.Errorf("the last two (-want +got):\n%s", diff)
 	}

@@ -71,8 +71,10 @@ func TestFindCause(t *testing.T) {
 			want:   "/etc/kubernetes/apiserver-url.env, which it mounts from this host, is not there, or is no file",
 			remedy: "hcp-node-agent status",
 		},
-		"a key": {line: `MountVolume.SetUp failed for volume "c" : references non-existent secret key: tls.crt`,
-			want: "the secret that it mounts has no key tls.crt", remedy: "oc get pods"},
+		"a key": {
+			line: `MountVolume.SetUp failed for volume "c" : references non-existent secret key: tls.crt`,
+			want: "the secret that it mounts has no key tls.crt", remedy: "oc get pods",
+		},
 		"kernel parameter": {
 			line: `"Failed to start ContainerManager" err="[invalid kernel flag: vm/overcommit_memory, expected ` +
 				`value: 1, actual value: 0]"`,
@@ -129,8 +131,10 @@ func TestFindCause(t *testing.T) {
 			want:   "the API server refuses what kubelet writes about its Node (name, labels or taints)",
 			remedy: "journalctl -b -u kubelet | grep forbidden",
 		},
-		"401": {line: `"Unable to register node with API server" err="Unauthorized" node="w"`,
-			want: "the API server refuses its Node: Unauthorized", remedy: "journalctl"},
+		"401": {
+			line: `"Unable to register node with API server" err="Unauthorized" node="w"`,
+			want: "the API server refuses its Node: Unauthorized", remedy: "journalctl",
+		},
 		"API proxy on this host": {
 			line: `"Failed to ensure lease exists, will retry" err="Get \"https://172.20.0.1:6443/x\": dial tcp ` +
 				`172.20.0.1:6443: connect: connection refused"`,
@@ -153,7 +157,7 @@ func TestFindCause(t *testing.T) {
 			got, line, known := findCause([]string{"an older line", test.line, "a newer line without a story"},
 				knownCauses)
 			if !known || got.text != test.want || line != test.line {
-				t.Errorf("knownCause() = %v %q\nwant %q", known, got.text, test.want)
+				t.Errorf("findCause() = %v %q\nwant %q", known, got.text, test.want)
 			}
 			if !strings.HasPrefix(got.remedy, test.remedy) {
 				t.Errorf("remedy = %q, want %q", got.remedy, test.remedy)
@@ -174,8 +178,10 @@ func TestExplainErrors(t *testing.T) {
 		"nothing":          {nil, ""},
 		"only the end":     {[]string{ended}, "; its last error: " + ended},
 		"the last that is": {[]string{`"one" err="a"`, `"two" err="b"`, ended}, "; its last error: two: b"},
-		"the newest story": {[]string{`err="Unauthorized"`,
-			`"x" err="listen tcp :10250: bind: address already in use"`, `"more"`}, ": another program listens at " +
+		"the newest story": {[]string{
+			`err="Unauthorized"`,
+			`"x" err="listen tcp :10250: bind: address already in use"`, `"more"`,
+		}, ": another program listens at " +
 			":10250"},
 	} {
 		if got, _ := explainErrors(test.lines); got != test.want {

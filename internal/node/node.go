@@ -55,8 +55,10 @@ const evidenceInterval = 3 * time.Second
 // neverSeenFinding returns the finding for a wait that ends before the Node was first
 // received.
 func (n *Node) neverSeenFinding() Finding {
-	return Finding{Severity: report.SeverityProblem, Text: "Node " + n.Name + " was never seen",
-		Remedy: "systemctl status kubelet"}
+	return Finding{
+		Severity: report.SeverityProblem, Text: "Node " + n.Name + " was never seen",
+		Remedy: "systemctl status kubelet",
+	}
 }
 
 // Findings returns all problems of this host as a node, the most direct cause

@@ -70,13 +70,13 @@ func TestControlPlaneWaitReadyAndSchedulable(t *testing.T) {
 	})
 	reportReady(t, node, corev1.ConditionTrue, "")
 	if err := <-done; err != nil {
-		t.Fatalf("Ready() = %v", err)
+		t.Fatalf("WaitReady() = %v", err)
 	}
 
 	err := node.WaitSchedulable(kubetest.Context(t, 3*time.Second))
 	if report.CodeOf(err) != report.Failed || !strings.Contains(err.Error(), "taint team=blue:NoSchedule") ||
 		!strings.Contains(report.RemedyOf(err), "oc adm taint node ready team-") {
-		t.Errorf("Schedulable() = %v (%s)", err, report.RemedyOf(err))
+		t.Errorf("WaitSchedulable() = %v (%s)", err, report.RemedyOf(err))
 	}
 	go func() { done <- node.WaitSchedulable(kubetest.Context(t, time.Minute)) }()
 	_, err = kubetest.AdminClient(t).CoreV1().Nodes().Patch(t.Context(), node.Name, types.JSONPatchType,
@@ -85,7 +85,7 @@ func TestControlPlaneWaitReadyAndSchedulable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := <-done; err != nil {
-		t.Errorf("Schedulable() = %v", err)
+		t.Errorf("WaitSchedulable() = %v", err)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestControlPlaneReadyRequiresCurrentBoot(t *testing.T) {
 	node.BootID = "a-later-boot"
 	if err := node.WaitReady(kubetest.Context(t, 2*time.Second)); err == nil ||
 		!strings.Contains(err.Error(), "another boot (this-boot, this one is a-later-boot)") {
-		t.Errorf("Ready() = %v for a Node that an earlier boot left Ready", err)
+		t.Errorf("WaitReady() = %v for a Node that an earlier boot left Ready", err)
 	}
 }
 
@@ -115,8 +115,10 @@ func TestControlPlaneCordonAndEvict(t *testing.T) {
 	guarded := createReadyPod(t, node.Name, "guarded")
 	budget := &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: "keep-one", Namespace: "default"},
-		Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &intstr.IntOrString{IntVal: 1},
-			Selector: &metav1.LabelSelector{MatchLabels: guarded.Labels}},
+		Spec: policyv1.PodDisruptionBudgetSpec{
+			MinAvailable: &intstr.IntOrString{IntVal: 1},
+			Selector:     &metav1.LabelSelector{MatchLabels: guarded.Labels},
+		},
 	}
 	if _, err := kubetest.AdminClient(t).PolicyV1().PodDisruptionBudgets("default").Create(t.Context(), budget,
 		metav1.CreateOptions{}); err != nil {
@@ -159,7 +161,7 @@ func TestControlPlaneCordonAndEvict(t *testing.T) {
 	// The next join removes the agent's own cordon.
 	if err := node.WaitSchedulable(kubetest.Context(t, time.Minute)); err != nil ||
 		!strings.Contains(said.Text(), "the cordon is lifted") {
-		t.Errorf("Schedulable() after leave = %v", err)
+		t.Errorf("WaitSchedulable() after leave = %v", err)
 	}
 	unschedulable := []byte(`{"spec":{"unschedulable":true}}`)
 	if _, err := kubetest.AdminClient(t).CoreV1().Nodes().Patch(t.Context(), node.Name, types.MergePatchType,
@@ -168,7 +170,7 @@ func TestControlPlaneCordonAndEvict(t *testing.T) {
 	}
 	if err := node.WaitSchedulable(kubetest.Context(t, 2*time.Second)); !strings.Contains(report.RemedyOf(err),
 		"oc adm uncordon leaving") {
-		t.Errorf("Schedulable() = %v (%s), want an administrator's cordon left alone", err, report.RemedyOf(err))
+		t.Errorf("WaitSchedulable() = %v (%s), want an administrator's cordon left alone", err, report.RemedyOf(err))
 	}
 }
 

@@ -30,9 +30,13 @@ func notReady(message string) *corev1.Node { return nodeWith("False", "KubeletNo
 func podOf(namespace, name string, hostNetwork bool, state corev1.ContainerState) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Spec: corev1.PodSpec{NodeName: "worker-1", HostNetwork: hostNetwork,
-			Containers: []corev1.Container{{Name: "main", Image: "quay.io/a/b:1"}}},
-		Status: corev1.PodStatus{Phase: corev1.PodPending,
-			ContainerStatuses: []corev1.ContainerStatus{{Name: "main", State: state}}},
+		Spec: corev1.PodSpec{
+			NodeName: "worker-1", HostNetwork: hostNetwork,
+			Containers: []corev1.Container{{Name: "main", Image: "quay.io/a/b:1"}},
+		},
+		Status: corev1.PodStatus{
+			Phase:             corev1.PodPending,
+			ContainerStatuses: []corev1.ContainerStatus{{Name: "main", State: state}},
+		},
 	}
 }

@@ -102,8 +102,10 @@ func startupPriority(t *podProblem) int {
 
 // isNetworkPlugin reports whether the pod sets up the pod network.
 func isNetworkPlugin(pod *corev1.Pod) bool {
-	for _, namespace := range []string{"openshift-ovn-kubernetes", "openshift-multus", "openshift-sdn",
-		"calico-system", "tigera-operator", "cilium", "kube-flannel"} {
+	for _, namespace := range []string{
+		"openshift-ovn-kubernetes", "openshift-multus", "openshift-sdn",
+		"calico-system", "tigera-operator", "cilium", "kube-flannel",
+	} {
 		if pod.Namespace == namespace {
 			return pod.Spec.HostNetwork
 		}

@@ -13,8 +13,10 @@ import (
 // pressureFinding returns the finding for one abnormal condition. The limits are
 // kubelet's defaults (pkg/kubelet/eviction), which a KubeletConfig can change.
 func pressureFinding(c *corev1.NodeCondition, m hostFacts, node string) Finding {
-	f := Finding{Severity: report.SeverityProblem, About: string(c.Type),
-		Details: formatLogLines(c.Reason + ": " + c.Message)}
+	f := Finding{
+		Severity: report.SeverityProblem, About: string(c.Type),
+		Details: formatLogLines(c.Reason + ": " + c.Message),
+	}
 	switch c.Type {
 	case corev1.NodeDiskPressure:
 		f.Text = "kubelet evicts pods because a disk is nearly full: " + orUnknown(describeDisks(m.disks)) +

@@ -20,15 +20,21 @@ func TestSummarize(t *testing.T) {
 		want     string
 	}{
 		"one": {[]Finding{f("a is so", "a", report.SeverityProblem)}, "Node w is not Ready: a is so"},
-		"says it first": {[]Finding{f("Node w is not Ready yet", "", report.SeverityProblem)},
-			"Node w is not Ready yet"},
-		"others": {[]Finding{f("a", "a", report.SeverityProblem), f("state", "", report.SeverityProblem),
+		"says it first": {
+			[]Finding{f("Node w is not Ready yet", "", report.SeverityProblem)},
+			"Node w is not Ready yet",
+		},
+		"others": {[]Finding{
+			f("a", "a", report.SeverityProblem), f("state", "", report.SeverityProblem),
 			f("b", "b", report.SeverityProblem), f("c", "c", report.SeverityWarning), f("d", "d",
-				report.SeverityProblem)}, "Node w is not Ready: a; also: b, d"},
+				report.SeverityProblem),
+		}, "Node w is not Ready: a; also: b, d"},
 		"many": {
-			[]Finding{f("a", "a", report.SeverityProblem), f("", "b", report.SeverityProblem),
+			[]Finding{
+				f("a", "a", report.SeverityProblem), f("", "b", report.SeverityProblem),
 				f("", "c", report.SeverityProblem), f("", "d", report.SeverityProblem), f("", "e",
-					report.SeverityProblem), f("", "f", report.SeverityProblem)},
+					report.SeverityProblem), f("", "f", report.SeverityProblem),
+			},
 			"Node w is not Ready: a; also: b, c, d and 2 more",
 		},
 	} {
@@ -57,19 +63,27 @@ func TestProgressReporterDelaysTemporaryFindings(t *testing.T) {
 		want     []string
 	}{
 		"passing, at first": {patience: time.Hour, quiet: true, findings: []Finding{passing}},
-		"passing, but asked for": {patience: time.Hour, findings: []Finding{passing},
-			want: []string{"wait w: it goes by itself"}},
-		"passing, but it lasts": {quiet: true, findings: []Finding{passing},
-			want: []string{"wait w: it goes by itself", "wait w: it goes by itself"}},
+		"passing, but asked for": {
+			patience: time.Hour, findings: []Finding{passing},
+			want: []string{"wait w: it goes by itself"},
+		},
+		"passing, but it lasts": {
+			quiet: true, findings: []Finding{passing},
+			want: []string{"wait w: it goes by itself", "wait w: it goes by itself"},
+		},
 		"others, at first": {
 			patience: time.Hour,
 			quiet:    true,
 			findings: []Finding{first, second},
 			want:     []string{"wait w: the cause; also: the second", "wait w: the cause; also: the second"},
 		},
-		"others that last, once": {quiet: true, findings: []Finding{first, second, note, passing, unsaid},
-			want: []string{"wait w: the cause; also: the second", "warning the second",
-				"wait w: the cause; also: the second"}},
+		"others that last, once": {
+			quiet: true, findings: []Finding{first, second, note, passing, unsaid},
+			want: []string{
+				"wait w: the cause; also: the second", "warning the second",
+				"wait w: the cause; also: the second",
+			},
+		},
 		"nothing is wrong at all": {quiet: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,14 +114,16 @@ func TestProgressReporterLogsDetailsAtDeadline(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
 	defer cancel()
 	said := &reporttest.Recorder{}
-	tell := &progressReporter{log: said.Log(),
-		lastSummary: Finding{Text: "the cause", Remedy: "mend it", Details: []string{"one", "two"}}}
+	tell := &progressReporter{
+		log:         said.Log(),
+		lastSummary: Finding{Text: "the cause", Remedy: "mend it", Details: []string{"one", "two"}},
+	}
 	err := tell.waitError(ctx, ctx.Err())
 	if err == nil || err.Error() != "the cause" || report.RemedyOf(err) != "mend it" ||
 		said.Text() != "said: one\n\nsaid: two\n\n" {
-		t.Errorf("ended() = %v; it said %q", err, said.Text())
+		t.Errorf("waitError() = %v; it said %q", err, said.Text())
 	}
 	if err := tell.waitError(t.Context(), nil); err != nil {
-		t.Errorf("ended() = %v for a wait that ended well", err)
+		t.Errorf("waitError() = %v for a wait that ended well", err)
 	}
 }

@@ -56,9 +56,11 @@ func TestExplainPullError(t *testing.T) {
 				`192.0.2.7:41000->192.0.2.1:53: i/o timeout`, want: "DNS of this host gives no address for quay.io " +
 				"(192.0.2.1:53 read udp 192.0.2.7:41000->192.0.2.1:53: i/o timeout)", remedy: "getent ahosts quay.io",
 		},
-		"timeout": {message: reading + `pinging container registry quay.io: Get "https://quay.io/v2/": dial tcp ` +
-			`198.51.100.1:443: i/o timeout`, want: "no answer from quay.io in time",
-			remedy: "curl -kv https://quay.io/v2/"},
+		"timeout": {
+			message: reading + `pinging container registry quay.io: Get "https://quay.io/v2/": dial tcp ` +
+				`198.51.100.1:443: i/o timeout`, want: "no answer from quay.io in time",
+			remedy: "curl -kv https://quay.io/v2/",
+		},
 		"unknown CA": {
 			message: reading + `Get "https://quay.io/v2/": tls: failed to verify certificate: x509: certificate ` +
 				`signed by unknown authority`, want: "this host does not trust the certificate of quay.io",
@@ -72,29 +74,41 @@ func TestExplainPullError(t *testing.T) {
 		"other names": {message: `tls: failed to verify certificate: x509: certificate is valid for a.example.com, ` +
 			`not quay.io`, want: "the certificate of quay.io does not fit: certificate is valid for a.example.com, " +
 			"not quay.io", remedy: "openssl s_client -connect quay.io:443"},
-		"plain HTTP": {message: `Get "https://quay.io/v2/": http: server gave HTTP response to HTTPS client`,
-			want: "quay.io does not speak TLS", remedy: "# set insecure"},
+		"plain HTTP": {
+			message: `Get "https://quay.io/v2/": http: server gave HTTP response to HTTPS client`,
+			want:    "quay.io does not speak TLS", remedy: "# set insecure",
+		},
 		"proxy": {message: `Get "https://quay.io/v2/": proxyconnect tcp: dial tcp 192.0.2.3:3128: connect: ` +
 			`connection refused`, want: "the proxy does not let CRI-O through to quay.io", remedy: "systemctl show"},
-		"no way": {message: `dial tcp 198.51.100.1:443: connect: no route to host`,
-			want: "there is no way to quay.io", remedy: "curl -kv"},
+		"no way": {
+			message: `dial tcp 198.51.100.1:443: connect: no route to host`,
+			want:    "there is no way to quay.io", remedy: "curl -kv",
+		},
 		"too many": {message: "reading manifest latest in docker.io/x: toomanyrequests: You have reached your " +
 			"pull rate limit", want: "quay.io has had too many requests from here", remedy: "# wait, or"},
-		"signature": {message: "SignatureValidationFailed: Source image rejected: A signature was required, but no " +
-			"signature exists", want: "its signature is not as /etc/containers/policy.json wants it",
-			remedy: "cat /etc"},
+		"signature": {
+			message: "SignatureValidationFailed: Source image rejected: A signature was required, but no " +
+				"signature exists", want: "its signature is not as /etc/containers/policy.json wants it",
+			remedy: "cat /etc",
+		},
 		"other architecture": {
 			message: `choosing an image from manifest list docker://x: no image found in image index for ` +
 				`architecture "arm64", variant "", OS "linux"`, want: "quay.io has it, but not for this machine's " +
 				"architecture", remedy: "uname -m",
 		},
-		"registry down": {message: "received unexpected HTTP status: 503 Service Unavailable",
-			want: "quay.io is in trouble (HTTP 503)", remedy: "curl -kv"},
-		"disk": {message: "writing blob: storing blob to file: write /var/tmp/x: no space left on device",
-			want: "no space is left for it on this host", remedy: "df -h"},
+		"registry down": {
+			message: "received unexpected HTTP status: 503 Service Unavailable",
+			want:    "quay.io is in trouble (HTTP 503)", remedy: "curl -kv",
+		},
+		"disk": {
+			message: "writing blob: storing blob to file: write /var/tmp/x: no space left on device",
+			want:    "no space is left for it on this host", remedy: "df -h",
+		},
 		"no name": {message: "InvalidImageName", want: "this is no name of an image", remedy: "# correct it"},
-		"never": {message: `Container image "x" is not present with pull policy of Never`,
-			want: "it is not on this host, and the pod forbids pulling", remedy: "crictl pull"},
+		"never": {
+			message: `Container image "x" is not present with pull policy of Never`,
+			want:    "it is not on this host, and the pod forbids pulling", remedy: "crictl pull",
+		},
 		"new to us":    {message: "the dog ate it", want: "the dog ate it", remedy: "crictl pull"},
 		"nothing said": {want: "kubelet has not said why", remedy: "crictl pull"},
 	}

@@ -21,8 +21,10 @@ func TestControlPlaneMissingSecretIsReported(t *testing.T) {
 	reportReady(t, node, corev1.ConditionFalse, cniMessage)
 	createNamespace(t, "openshift-ovn-kubernetes")
 	secrets := kubetest.AdminClient(t).CoreV1().Secrets("openshift-ovn-kubernetes")
-	other := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "of-nobody-here"},
-		StringData: map[string]string{"key": "canary"}}
+	other := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "of-nobody-here"},
+		StringData: map[string]string{"key": "canary"},
+	}
 	if _, err := secrets.Create(t.Context(), other, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -44,16 +46,20 @@ func TestControlPlaneMissingSecretIsReported(t *testing.T) {
 		t.Errorf("a Secret that no pod of this node refers to: %v, want it forbidden", err)
 	}
 
-	made := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "ovn-node-metrics-cert"},
-		Data: map[string][]byte{"tls.key": []byte("canary")}}
+	made := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "ovn-node-metrics-cert"},
+		Data:       map[string][]byte{"tls.key": []byte("canary")},
+	}
 	if _, err := secrets.Create(t.Context(), made, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	kubetest.WaitUntil(t, "the Secret to be seen", func() bool {
 		return strings.Contains(findingTexts(t, node)[0], "ovnkube-node-missing is not up: it is being started | ")
 	})
-	raw, err := node.metadataRequest(reference{kind: "Secret", namespace: "openshift-ovn-kubernetes",
-		name: "ovn-node-metrics-cert"}).Do(t.Context()).Raw()
+	raw, err := node.metadataRequest(reference{
+		kind: "Secret", namespace: "openshift-ovn-kubernetes",
+		name: "ovn-node-metrics-cert",
+	}).Do(t.Context()).Raw()
 	if err != nil || !strings.Contains(string(raw), "PartialObjectMetadata") ||
 		strings.Contains(string(raw), "Y2FuYXJ5") {
 		t.Errorf("what is read of a Secret: %v\n%s", err, raw)

@@ -21,9 +21,13 @@ func TestUnschedulableFindings(t *testing.T) {
 	}{
 		"nothing":           {corev1.NodeSpec{}, nil},
 		"only a preference": {taint("UpdateInProgress", "PreferNoSchedule"), nil},
-		"cordoned, said once": {corev1.NodeSpec{Unschedulable: true,
-			Taints: []corev1.Taint{{Key: "node.kubernetes.io/unschedulable",
-				Effect: "NoSchedule"}}}, []string{"oc adm uncordon worker-1"}},
+		"cordoned, said once": {corev1.NodeSpec{
+			Unschedulable: true,
+			Taints: []corev1.Taint{{
+				Key:    "node.kubernetes.io/unschedulable",
+				Effect: "NoSchedule",
+			}},
+		}, []string{"oc adm uncordon worker-1"}},
 		"cloud provider": {
 			corev1.NodeSpec{
 				Taints: []corev1.Taint{
@@ -38,20 +42,28 @@ func TestUnschedulableFindings(t *testing.T) {
 			Effect:    "NoExecute",
 			TimeAdded: &since,
 		}}}, []string{"taint team=blue:NoExecute since 2026-01-02T03:04:05Z: not one that"}},
-		"what stays is first": {corev1.NodeSpec{Taints: []corev1.Taint{{Key: "node.kubernetes.io/not-ready",
-			Effect: "NoSchedule"}, {Key: "a", Effect: "NoSchedule"}}},
-			[]string{"oc adm taint node worker-1 a-", "within seconds of Ready"}},
+		"what stays is first": {
+			corev1.NodeSpec{Taints: []corev1.Taint{{
+				Key:    "node.kubernetes.io/not-ready",
+				Effect: "NoSchedule",
+			}, {Key: "a", Effect: "NoSchedule"}}},
+			[]string{"oc adm taint node worker-1 a-", "within seconds of Ready"},
+		},
 		"update does keep off": {taint("UpdateInProgress", "NoSchedule"), []string{"machine-config daemon"}},
-		"a CSI driver": {taint("efs.csi.aws.com/agent-not-ready", "NoExecute"),
-			[]string{"CSI driver's pod on this node removes it"}},
-		"another agent": {taint("node.cilium.io/agent-not-ready", "NoExecute"),
-			[]string{"the agent that node.cilium.io/agent-not-ready names"}},
+		"a CSI driver": {
+			taint("efs.csi.aws.com/agent-not-ready", "NoExecute"),
+			[]string{"CSI driver's pod on this node removes it"},
+		},
+		"another agent": {
+			taint("node.cilium.io/agent-not-ready", "NoExecute"),
+			[]string{"the agent that node.cilium.io/agent-not-ready names"},
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := unschedulableFindings(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker-1"}, Spec: test.spec})
 			if len(got) != len(test.want) {
-				t.Fatalf("keepsPodsAway() = %v, want %d findings", got, len(test.want))
+				t.Fatalf("unschedulableFindings() = %v, want %d findings", got, len(test.want))
 			}
 			for i, want := range test.want {
 				if !strings.Contains(got[i].Text+got[i].Remedy, want) {

@@ -6,6 +6,7 @@ type DescribedError struct {
 	Err  error
 }
 
+// Error returns the replaced message.
 func (d DescribedError) Error() string { return d.Text }
 
 // Unwrap returns the original error.

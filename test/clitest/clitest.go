@@ -74,10 +74,10 @@ func DecodeDocument(t *testing.T, out string) map[string]any {
 func (p Program) ParseLine(args []string) (*cobra.Command, error) {
 	c, rest, err := p.Root().Find(args)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the test prints the command line
+		return nil, err
 	}
 	if err := c.ParseFlags(rest); err != nil {
-		return nil, err //nolint:wrapcheck // the test prints the command line
+		return nil, err
 	}
-	return c, c.ValidateArgs(c.Flags().Args()) //nolint:wrapcheck // the test prints the command line
+	return c, c.ValidateArgs(c.Flags().Args())
 }

@@ -31,7 +31,7 @@ func Check(ctx context.Context, socket string) error {
 	}
 	defer connection.Close()
 	_, err = runtimeapi.NewRuntimeServiceClient(connection).Version(ctx, &runtimeapi.VersionRequest{})
-	return err //nolint:wrapcheck // the caller adds what the error means
+	return err
 }
 
 // Pull has CRI-O pull an image with its mirrors, proxies and pull secret. Of an
@@ -44,5 +44,5 @@ func Pull(ctx context.Context, socket, image string) error {
 	defer connection.Close()
 	request := &runtimeapi.PullImageRequest{Image: &runtimeapi.ImageSpec{Image: image}}
 	_, err = runtimeapi.NewImageServiceClient(connection).PullImage(ctx, request)
-	return err //nolint:wrapcheck // the caller classifies the message of CRI-O
+	return err
 }
