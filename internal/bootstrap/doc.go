@@ -1,4 +1,4 @@
-// Package bootstrap joins this host to a cluster as a worker node. It defines the
-// steps of a join, plans their changes, resumes interrupted runs, and rolls changes
-// back.
+// Package bootstrap joins this host to a cluster as a worker node: Join runs the steps of
+// Steps, each in the file step_<name>.go, and records its progress so that an interrupted
+// join resumes. Package plan determines what the steps do.
 package bootstrap

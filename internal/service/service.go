@@ -3,95 +3,115 @@ package service
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
 
-// nodeWatcher watches a node that has joined.
-type nodeWatcher struct {
-	Options
-	state     joinstate.State
-	log       report.Log
-	systemd   *systemd.Manager // nil if systemd is unreachable
-	node      *node.Node
-	hasResult bool // a check has run, so the metrics are meaningful
-
-	kubeconfig        string // path of kubelet's kubeconfig
-	kubeconfigContent []byte // its content when node was opened
+// Options configures the service.
+type Options struct {
+	inputs.Options
+	Version string // of the agent, for the metrics
+	Metrics string // output file for node_exporter's textfile collector; "" for none
+	// AutoJoin locates the files that start a join if none has been recorded.
+	AutoJoin autojoin.AutoJoin
 }
 
-func (s *nodeWatcher) open(ctx context.Context) error {
-	facts, err := hostinfo.Gather(ctx)
+// Run runs the service. It resumes an unfinished join, or starts one with the files
+// of AutoJoin. Then it watches the node until ctx ends or the host has left the
+// cluster. After the join it does not change the host.
+func Run(ctx context.Context, options Options) error {
+	state, err := joinstate.Read(options.StateDir)
 	if err != nil {
 		return err
 	}
-	s.systemd, _ = systemd.Open(ctx) // without systemd, findings have less detail
-	s.kubeconfigContent, err = os.ReadFile(s.kubeconfig)
-	if err != nil {
-		s.close()
-		return fmt.Errorf("reading kubelet's kubeconfig: %w", err)
-	}
-	// Discard the log output about retried requests.
-	s.node, err = node.OpenNode(s.kubeconfig, s.state.NodeName, nil, report.Log{})
-	if err != nil {
-		s.close()
+	if err := state.CheckNotLeaving(); err != nil {
 		return err
 	}
-	s.node.Registered = s.state.Registered
-	s.node.BootID, s.node.Host = facts.BootID, node.JoinedHost(s.systemd, plan.NetworkDirectory)
-	return nil
+	if state.Finished.IsZero() {
+		if err := joinWithRetry(ctx, options); err != nil {
+			return err
+		}
+		if state, err = joinstate.Read(options.StateDir); err != nil {
+			return err
+		}
+	}
+	options.AutoJoin.RemoveAfterJoin(state, report.Log{Sink: options.Sink, Step: "watch"})
+	s := &nodeWatcher{Options: options, state: state, kubeconfig: identity.KubeconfigPath, log: report.Log{Sink: options.Sink, Step: "watch"}}
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	defer s.close()
+	// Report readiness even if the node is not Ready, which can take a day. An
+	// administrator's join stops the service while it is being started, because it
+	// joins then.
+	report.SystemdNotifier{}.Ready(checkingStatus(state.NodeName))
+	return (&watch.Watcher{
+		Checks: s.checks(), Timeout: 2 * time.Minute, ConfirmAfter: 20 * time.Second, FailureFinding: failedCheckFinding,
+		OnChange: s.publishChanges, OnTick: s.reportStatus, Done: s.hasEnded,
+	}).Run(ctx)
 }
 
-func (s *nodeWatcher) close() {
-	if s.systemd != nil {
-		s.systemd.Close()
-	}
+// joinWithRetry joins the host to the cluster, however long that takes.
+func joinWithRetry(ctx context.Context, options Options) error {
+	return retrier{
+		sink: options.Sink, try: options.tryJoin, fingerprint: options.AutoJoin.Fingerprint, wait: sleep.For, setStatus: report.SystemdNotifier{}.Status,
+	}.run(ctx)
 }
 
-// reportStatus reports to systemd that the watcher is alive, and writes the
-// metrics. It writes no metrics before the first findings or the end of all checks,
-// because zero findings would then read as healthy.
-func (s *nodeWatcher) reportStatus(ctx context.Context, standing []watch.Change, settled bool) {
-	report.SystemdNotifier{}.Watchdog(statusLine(s.state.NodeName, standing, settled))
-	s.hasResult = s.hasResult || settled || len(standing) > 0
-	if s.Metrics == "" || !s.hasResult {
-		return
+// tryJoin attempts the join once. An administrator may have joined the host since
+// the last attempt.
+func (o Options) tryJoin(ctx context.Context, sink report.Sink) error {
+	state, err := joinstate.Read(o.StateDir)
+	if err != nil || !state.Finished.IsZero() {
+		return err
 	}
-	var out bytes.Buffer
-	err := report.WriteMetrics(&out, s.metrics(standing, time.Now()))
-	if err == nil {
-		err = hostfs.WriteReadable(filepath.Dir(s.Metrics), filepath.Base(s.Metrics), out.Bytes())
+	if err := state.CheckNotLeaving(); err != nil {
+		return err
 	}
-	if err != nil && ctx.Err() == nil {
-		s.log.Warn(err.Error(), "")
+	next, err := o.AutoJoin.NextOptions(o.Options, state)
+	if err != nil {
+		return err
 	}
+	next.Sink, next.Service = sink, true
+	_, err = bootstrap.Join(ctx, next)
+	return err
 }
 
-// statusLine returns the line that systemctl status prints.
-func statusLine(name string, standing []watch.Change, settled bool) string {
+// failedCheckFinding returns a finding about a check that could not be run.
+func failedCheckFinding(err error) watch.Finding {
+	return watch.Finding{Severity: report.SeverityWarning, Subject: "what could not be found out", Text: err.Error(), Remedy: report.RemedyOf(err)}
+}
+
+// hasEnded reports whether the host has left the cluster or has joined again. The
+// next start of the service handles the new state.
+func (s *nodeWatcher) hasEnded() (bool, error) {
+	state, err := joinstate.Read(s.StateDir)
+	if err != nil {
+		return false, err
+	}
 	switch {
-	case len(standing) == 0 && settled:
-		return name + " is Ready and schedulable"
-	case len(standing) == 0:
-		return checkingStatus(name)
+	case !state.Exists():
+		s.log.Note("this host has left the cluster; there is nothing to watch any more")
+		return true, nil
+	case state.NodeName != s.state.NodeName || state.APIServer != s.state.APIServer || s.kubeconfigChanged():
+		s.log.Note("this host has joined anew; starting over")
+		return true, report.Fail(report.Failed, "", "the join that was watched is not the one of now")
 	}
-	text := standing[0].Text
-	if more := len(standing) - 1; more > 0 {
-		text = fmt.Sprintf("%s (and %d more; see: hcp-node-agent doctor)", text, more)
-	}
-	return text
+	return false, nil
 }
 
-// checkingStatus returns the status until the first checks are complete.
-func checkingStatus(name string) string { return "looking at " + name }
+// kubeconfigChanged reports whether a join has changed kubelet's kubeconfig. The
+// state contains the new CAs of a cluster some steps before the kubeconfig does.
+func (s *nodeWatcher) kubeconfigChanged() bool {
+	now, err := os.ReadFile(s.kubeconfig)
+	return err == nil && !bytes.Equal(now, s.kubeconfigContent) // if it does not exist, a leave is in progress
+}

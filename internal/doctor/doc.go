@@ -1,0 +1,4 @@
+// Package doctor runs read-only diagnostics of this host in independent sections, and
+// creates the archive for a support case. It opens the ledger read-only and imports no flow
+// that changes the host. Start reading at Run and sections.
+package doctor

@@ -1,0 +1,97 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
+)
+
+// nodeWatcher watches a node that has joined.
+type nodeWatcher struct {
+	Options
+	state     joinstate.State
+	log       report.Log
+	systemd   *systemd.Manager // nil if systemd is unreachable
+	node      *node.Node
+	hasResult bool // a check has run, so the metrics are meaningful
+
+	kubeconfig        string // path of kubelet's kubeconfig
+	kubeconfigContent []byte // its content when node was opened
+}
+
+func (s *nodeWatcher) open(ctx context.Context) error {
+	facts, err := hostinfo.Gather(ctx)
+	if err != nil {
+		return err
+	}
+	s.systemd, _ = systemd.Open(ctx) // without systemd, findings have less detail
+	s.kubeconfigContent, err = os.ReadFile(s.kubeconfig)
+	if err != nil {
+		s.close()
+		return fmt.Errorf("reading kubelet's kubeconfig: %w", err)
+	}
+	// Discard the log output about retried requests.
+	s.node, err = node.OpenNode(s.kubeconfig, s.state.NodeName, nil, report.Log{})
+	if err != nil {
+		s.close()
+		return err
+	}
+	s.node.Registered = s.state.Registered
+	s.node.BootID, s.node.Host = facts.BootID, node.JoinedHost(s.systemd, plan.NetworkDirectory)
+	return nil
+}
+
+func (s *nodeWatcher) close() {
+	if s.systemd != nil {
+		s.systemd.Close()
+	}
+}
+
+// reportStatus reports to systemd that the watcher is alive, and writes the
+// metrics. It writes no metrics before the first findings or the end of all checks,
+// because zero findings would then read as healthy.
+func (s *nodeWatcher) reportStatus(ctx context.Context, standing []watch.Change, settled bool) {
+	report.SystemdNotifier{}.Watchdog(statusLine(s.state.NodeName, standing, settled))
+	s.hasResult = s.hasResult || settled || len(standing) > 0
+	if s.Metrics == "" || !s.hasResult {
+		return
+	}
+	var out bytes.Buffer
+	err := report.WriteMetrics(&out, s.metrics(standing, time.Now()))
+	if err == nil {
+		err = hostfs.WriteReadable(filepath.Dir(s.Metrics), filepath.Base(s.Metrics), out.Bytes())
+	}
+	if err != nil && ctx.Err() == nil {
+		s.log.Warn(err.Error(), "")
+	}
+}
+
+// statusLine returns the line that systemctl status prints.
+func statusLine(name string, standing []watch.Change, settled bool) string {
+	switch {
+	case len(standing) == 0 && settled:
+		return name + " is Ready and schedulable"
+	case len(standing) == 0:
+		return checkingStatus(name)
+	}
+	text := standing[0].Text
+	if more := len(standing) - 1; more > 0 {
+		text = fmt.Sprintf("%s (and %d more; see: hcp-node-agent doctor)", text, more)
+	}
+	return text
+}
+
+// checkingStatus returns the status until the first checks are complete.
+func checkingStatus(name string) string { return "looking at " + name }

@@ -1,0 +1,2 @@
+// Package status gathers the state of the node for the status command.
+package status
