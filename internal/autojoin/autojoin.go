@@ -36,9 +36,9 @@ type AutoJoin struct {
 
 // files returns the paths of the user data and the join token, "" for a file that
 // does not exist.
-func (b AutoJoin) files() (stub, token string, err error) {
+func (b AutoJoin) files() (userData, token string, err error) {
 	for _, dir := range []string{b.Dir, b.Credentials} {
-		for name, found := range map[string]*string{autoJoinUserData: &stub, autoJoinToken: &token} {
+		for name, found := range map[string]*string{autoJoinUserData: &userData, autoJoinToken: &token} {
 			if dir == "" || *found != "" {
 				continue
 			}
@@ -52,7 +52,7 @@ func (b AutoJoin) files() (stub, token string, err error) {
 			}
 		}
 	}
-	return stub, token, nil
+	return userData, token, nil
 }
 
 // trustedFileExists reports whether the file exists. It fails if users other than
@@ -77,12 +77,12 @@ func trustedFileExists(path string) (bool, error) {
 // Configure adds the files to c if c does not name a payload source or a join token
 // itself. It reports whether the result names any.
 func (b AutoJoin) Configure(c config.Join) (config.Join, bool, error) {
-	stub, token, err := b.files()
+	userData, token, err := b.files()
 	if err != nil {
 		return c, false, err
 	}
 	if c.UserData == "" && c.Endpoint == "" {
-		c.UserData = stub
+		c.UserData = userData
 	}
 	if c.JoinToken == "" {
 		c.JoinToken = token
@@ -113,13 +113,13 @@ func (b AutoJoin) NextOptions(o inputs.Options, state joinstate.State) (inputs.O
 // newer join token replaces the recorded one. An administrator can thus replace an
 // expired token.
 func (b AutoJoin) resumeOptions(o inputs.Options, state joinstate.State) (inputs.Options, error) {
-	stub, token, err := b.files()
+	userData, token, err := b.files()
 	if err != nil {
 		return o, err
 	}
 	isTokenNew := modifiedAfter(token, state.Started)
-	if state.PayloadDigest == "" && modifiedAfter(stub, state.Started) {
-		o.Config.UserData = stub
+	if state.PayloadDigest == "" && modifiedAfter(userData, state.Started) {
+		o.Config.UserData = userData
 		if o.Config.JoinToken == "" {
 			o.Config.JoinToken = token
 		}
@@ -188,7 +188,7 @@ type removalMessages struct{ removed, kept, remedy string }
 
 // remove removes the files that the recorded join used and that own accepts. It
 // reports the files that are kept.
-func (b AutoJoin) remove(state joinstate.State, log report.Log, own func(fs.FileInfo) bool, say func(path string) removalMessages) {
+func (b AutoJoin) remove(state joinstate.State, log report.Log, own func(fs.FileInfo) bool, messages func(path string) removalMessages) {
 	if b.Dir == "" {
 		return
 	}
@@ -198,16 +198,16 @@ func (b AutoJoin) remove(state joinstate.State, log report.Log, own func(fs.File
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		said := say(path)
+		texts := messages(path)
 		if err == nil && used == path && own(info) {
 			if err = joinstate.RemoveFiles(b.Dir, name); err == nil {
-				log.Note(path + " is removed: " + said.removed)
+				log.Note(path + " is removed: " + texts.removed)
 				continue
 			}
 		}
 		if err != nil {
-			said.kept += ": " + err.Error()
+			texts.kept += ": " + err.Error()
 		}
-		log.Warn(said.kept, said.remedy)
+		log.Warn(texts.kept, texts.remedy)
 	}
 }

@@ -19,7 +19,7 @@ import (
 func TestAutoJoinKeepsConfiguredInputs(t *testing.T) {
 	now := time.Now()
 	dir, credentials := t.TempDir(), t.TempDir()
-	stub := flowtest.WriteFileWithTime(t, dir, "stub.ign", 0o600, now)
+	userData := flowtest.WriteFileWithTime(t, dir, "stub.ign", 0o600, now)
 	flowtest.WriteFileWithTime(t, credentials, "stub.ign", 0o400, now)
 	token := flowtest.WriteFileWithTime(t, credentials, "node.token", 0o400, now)
 	for name, test := range map[string]struct {
@@ -30,11 +30,11 @@ func TestAutoJoinKeepsConfiguredInputs(t *testing.T) {
 	}{
 		"nothing is there":            {boot: AutoJoin{Dir: t.TempDir()}},
 		"neither directory":           {},
-		"the directory wins":          {boot: AutoJoin{dir, credentials}, want: config.Join{UserData: stub, JoinToken: token}, found: true},
+		"the directory wins":          {boot: AutoJoin{dir, credentials}, want: config.Join{UserData: userData, JoinToken: token}, found: true},
 		"credentials alone":           {boot: AutoJoin{t.TempDir(), credentials}, want: config.Join{UserData: filepath.Join(credentials, "stub.ign"), JoinToken: token}, found: true},
 		"what is configured wins":     {boot: AutoJoin{Dir: dir}, given: config.Join{UserData: "/root/stub.ign"}, want: config.Join{UserData: "/root/stub.ign"}, found: true},
 		"an endpoint is configured":   {boot: AutoJoin{Dir: dir}, given: config.Join{Endpoint: "a.example.com"}, want: config.Join{Endpoint: "a.example.com"}, found: true},
-		"a join token is configured":  {boot: AutoJoin{dir, credentials}, given: config.Join{JoinToken: "/root/t"}, want: config.Join{UserData: stub, JoinToken: "/root/t"}, found: true},
+		"a join token is configured":  {boot: AutoJoin{dir, credentials}, given: config.Join{JoinToken: "/root/t"}, want: config.Join{UserData: userData, JoinToken: "/root/t"}, found: true},
 		"configured, nothing dropped": {boot: AutoJoin{Dir: t.TempDir()}, given: config.Join{UserData: "/root/stub.ign"}, want: config.Join{UserData: "/root/stub.ign"}, found: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,25 +74,25 @@ func TestAutoJoinResumesWithNewerFiles(t *testing.T) {
 	before, after := began.Add(-time.Minute), began.Add(time.Minute)
 	kept := config.Join{UserData: "/gone", TokenFile: "/gone", ApproveWith: "/gone", IgnitionOverrides: []string{"/gone"}, BridgeInterface: "eth1"}
 	for name, test := range map[string]struct {
-		stub, token time.Time
+		userData, token time.Time
 		payload     string
 		want        func(dir string) config.Join
 	}{
 		"nothing is there":       {},
-		"what it was begun with": {stub: before, token: before},
-		"a fresh stub":           {stub: after, want: func(dir string) config.Join { return config.Join{UserData: dir + "/stub.ign"} }},
-		"a fresh stub, old join token": {stub: after, token: before, want: func(dir string) config.Join {
+		"what it was begun with": {userData: before, token: before},
+		"a fresh stub":           {userData: after, want: func(dir string) config.Join { return config.Join{UserData: dir + "/stub.ign"} }},
+		"a fresh stub, old join token": {userData: after, token: before, want: func(dir string) config.Join {
 			return config.Join{UserData: dir + "/stub.ign", JoinToken: dir + "/node.token"}
 		}},
-		"too late for a stub": {stub: after, payload: "sha256:1"},
+		"too late for a stub": {userData: after, payload: "sha256:1"},
 		"a fresh join token": {token: after, payload: "sha256:1", want: func(dir string) config.Join {
 			return config.Join{JoinToken: dir + "/node.token", BridgeInterface: "eth1"}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if !test.stub.IsZero() {
-				flowtest.WriteFileWithTime(t, dir, "stub.ign", 0o600, test.stub)
+			if !test.userData.IsZero() {
+				flowtest.WriteFileWithTime(t, dir, "stub.ign", 0o600, test.userData)
 			}
 			if !test.token.IsZero() {
 				flowtest.WriteFileWithTime(t, dir, "node.token", 0o600, test.token)
@@ -126,7 +126,7 @@ func TestAutoJoinRemovesFilesAfterJoin(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			var story flowtest.Events
+			var logged flowtest.Events
 			for _, file := range []string{"stub.ign", "node.token"} {
 				flowtest.WriteFileWithTime(t, dir, file, 0o600, test.written)
 			}
@@ -134,25 +134,25 @@ func TestAutoJoinRemovesFilesAfterJoin(t *testing.T) {
 			if test.used {
 				state.Config = config.Join{UserData: dir + "/stub.ign", JoinToken: dir + "/node.token"}
 			}
-			AutoJoin{Dir: dir}.RemoveAfterJoin(state, report.Log{Sink: &story})
+			AutoJoin{Dir: dir}.RemoveAfterJoin(state, report.Log{Sink: &logged})
 			left, err := filepath.Glob(dir + "/*")
-			if err != nil || (len(left) == 0) != test.gone || len(story) != 2 {
-				t.Errorf("left %q, said %q, %v", left, story, err)
+			if err != nil || (len(left) == 0) != test.gone || len(logged) != 2 {
+				t.Errorf("left %q, said %q, %v", left, logged, err)
 			}
 			kind := "warning"
 			if test.gone {
 				kind = "note"
 			}
-			for _, line := range story {
+			for _, line := range logged {
 				if !strings.HasPrefix(line, kind) {
 					t.Errorf("said %q", line)
 				}
 			}
-			story = nil
-			AutoJoin{}.RemoveAfterJoin(state, report.Log{Sink: &story})
-			AutoJoin{Dir: t.TempDir()}.RemoveAfterJoin(state, report.Log{Sink: &story})
-			if len(story) > 0 {
-				t.Errorf("of nothing: %q", story)
+			logged = nil
+			AutoJoin{}.RemoveAfterJoin(state, report.Log{Sink: &logged})
+			AutoJoin{Dir: t.TempDir()}.RemoveAfterJoin(state, report.Log{Sink: &logged})
+			if len(logged) > 0 {
+				t.Errorf("of nothing: %q", logged)
 			}
 		})
 	}
@@ -164,18 +164,18 @@ func TestLeaveRemovesAutoJoinFiles(t *testing.T) {
 	for name, used := range map[string]bool{"its own": true, "another's": false} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			stub, token := flowtest.WriteFileWithTime(t, dir, "stub.ign", 0o600, time.Now()), flowtest.WriteFileWithTime(t, dir, "node.token", 0o600, time.Now())
+			userData, token := flowtest.WriteFileWithTime(t, dir, "stub.ign", 0o600, time.Now()), flowtest.WriteFileWithTime(t, dir, "node.token", 0o600, time.Now())
 			state := joinstate.State{Started: time.Now()}
 			if used {
-				state.Config = config.Join{UserData: stub, JoinToken: token}
+				state.Config = config.Join{UserData: userData, JoinToken: token}
 			}
-			var story flowtest.Events
-			AutoJoin{Dir: dir}.RemoveAfterLeave(state, report.Log{Sink: &story})
+			var logged flowtest.Events
+			AutoJoin{Dir: dir}.RemoveAfterLeave(state, report.Log{Sink: &logged})
 			left, err := filepath.Glob(dir + "/*")
-			if err != nil || (len(left) == 0) != used || len(story) != 2 {
-				t.Errorf("left %q, said %q, %v", left, story, err)
+			if err != nil || (len(left) == 0) != used || len(logged) != 2 {
+				t.Errorf("left %q, said %q, %v", left, logged, err)
 			}
-			for _, line := range story {
+			for _, line := range logged {
 				if strings.HasPrefix(line, "note") != used {
 					t.Errorf("said %q", line)
 				}

@@ -34,11 +34,11 @@ type NodeIPResult struct {
 // start or stop them.
 func RefreshNodeIP(ctx context.Context, options inputs.Options) (NodeIPResult, error) {
 	document := NodeIPResult{TypeMeta: report.Meta("NodeIPResult"), Addresses: []netip.Addr{}, Before: []netip.Addr{}}
-	ours, err := managesNodeIP(options.StateDir)
+	managed, err := managesNodeIP(options.StateDir)
 	if err != nil {
 		return document, err
 	}
-	if !ours {
+	if !managed {
 		document.Note = "no run of hcp-node-agent has told kubelet an address yet"
 		return document, nil
 	}

@@ -13,9 +13,9 @@ import (
 // searched, awaited or written.
 func TestRefreshNodeIPIgnoresAForeignHost(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
-	told, err := RefreshNodeIP(t.Context(), inputs.Options{StateDir: dir})
-	if err != nil || told.Changed || len(told.Addresses) > 0 || !strings.Contains(told.Note, "has told kubelet an address yet") {
-		t.Errorf("%+v, %v", told, err)
+	changes, err := RefreshNodeIP(t.Context(), inputs.Options{StateDir: dir})
+	if err != nil || changes.Changed || len(changes.Addresses) > 0 || !strings.Contains(changes.Note, "has told kubelet an address yet") {
+		t.Errorf("%+v, %v", changes, err)
 	}
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("a state directory was made")

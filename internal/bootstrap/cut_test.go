@@ -197,11 +197,11 @@ func (h cutHost) secrets(t *testing.T) []string {
 	return names
 }
 
-func (h cutHost) check(t *testing.T, verb, said string) {
+func (h cutHost) check(t *testing.T, verb, output string) {
 	t.Helper()
 	decision, left := h.boot(t), h.secrets(t)
 	has := func(name string) bool { return slices.Contains(left, filepath.Join("var/agent", name)) }
-	switch complete, begun := strings.Contains(said, "complete"), strings.Contains(said, "begun"); {
+	switch complete, begun := strings.Contains(output, "complete"), strings.Contains(output, "begun"); {
 	case verb == "join" && decision == "joined":
 		if has(joinstate.UserDataFile) || has(joinstate.JoinTokenFile) {
 			t.Errorf("the host boots as a node and keeps its token and join token: %q", left)
@@ -221,7 +221,7 @@ func (h cutHost) check(t *testing.T, verb, said string) {
 		}
 	case verb == "leave" && !begun && (decision == "joining" || decision == "leaving"):
 	default:
-		t.Errorf("the next boot decides %q after %q", decision, said)
+		t.Errorf("the next boot decides %q after %q", decision, output)
 	}
 }
 
@@ -275,14 +275,14 @@ func cutAt(t *testing.T, template cutHost, verb, call string, n int) bool {
 			os.Args[0], "-test.run=^"+test+"$")
 		command.Env = append(os.Environ(), cutRoot+"="+h.root, cutVerb+"="+verb)
 		out, err := command.CombinedOutput()
-		said := string(out)
-		if strings.Contains(said, "FAIL") || strings.Contains(said, "strace:") {
+		output := string(out)
+		if strings.Contains(output, "FAIL") || strings.Contains(output, "strace:") {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		reached = err != nil
 		after := newCutHost(t, h.images)
 		after.withoutAutoJoin = template.withoutAutoJoin
-		after.check(t, strings.Fields(verb)[0], said)
+		after.check(t, strings.Fields(verb)[0], output)
 	})
 	return reached
 }

@@ -118,13 +118,13 @@ func prepareJoin(options inputs.Options) (*join, error) {
 // checkNodePool fails if the user data belongs to a NodePool other than the one
 // this host has joined.
 func (j *join) checkNodePool() error {
-	stub, state := j.Inputs.UserData, j.State
-	if stub == nil || !state.Exists() || state.NodePool == "" || stub.NodePool() == "" || stub.NodePool() == state.NodePool {
+	userData, state := j.Inputs.UserData, j.State
+	if userData == nil || !state.Exists() || state.NodePool == "" || userData.NodePool() == "" || userData.NodePool() == state.NodePool {
 		return nil
 	}
 	return report.Fail(report.Refused, "hcp-node-agent leave # and then join again",
 		"this host belongs to NodePool %s (join of %s); the stub is of NodePool %s",
-		state.NodePool, state.Started.Format(time.DateOnly), stub.NodePool())
+		state.NodePool, state.Started.Format(time.DateOnly), userData.NodePool())
 }
 
 // recordStart saves the state and the inputs of the join, so that the unit can
@@ -149,8 +149,8 @@ func (j *join) recordStart() error {
 	if err := errors.Join(inputs.SaveOverrides(j.Dir, j.Inputs.Overrides), inputs.SaveJoinToken(j.Dir, j.Inputs.JoinToken)); err != nil {
 		return err
 	}
-	if stub := j.Inputs.UserData; stub != nil {
-		content, err := stub.Encode()
+	if userData := j.Inputs.UserData; userData != nil {
+		content, err := userData.Encode()
 		if err != nil {
 			return err
 		}
@@ -179,7 +179,7 @@ func (j *join) finish(changed bool) error {
 	secrets := []string{joinstate.JoinTokenFile}
 	// User data of a standalone cluster contains no token. It is kept because it leads
 	// to the current configuration of the pool.
-	if stub := j.Inputs.UserData; j.IsHosted() || (stub != nil && stub.HasToken()) {
+	if userData := j.Inputs.UserData; j.IsHosted() || (userData != nil && userData.HasToken()) {
 		secrets = append(secrets, joinstate.UserDataFile)
 	}
 	if err := joinstate.RemoveFiles(j.Dir, secrets...); err != nil {

@@ -18,15 +18,15 @@ import (
 // last join.
 func TestJoinAfterAnUnfinishedLeaveStartsOver(t *testing.T) {
 	dir := t.TempDir()
-	stub := filepath.Join(t.TempDir(), "stub.ign")
-	if err := os.WriteFile(stub, flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11"), 0o600); err != nil {
+	userData := filepath.Join(t.TempDir(), "stub.ign")
+	if err := os.WriteFile(userData, flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	left := joinstate.State{Started: time.Now(), Finished: time.Now(), LastStep: "schedulable", Leaving: time.Now(), PayloadDigest: "ff", PayloadConfigHash: "11", PayloadSourceDigest: "aa"}
 	if err := joinstate.Write(dir, left); err != nil {
 		t.Fatal(err)
 	}
-	j, err := prepareJoin(inputs.Options{StateDir: dir, Config: config.Join{UserData: stub}})
+	j, err := prepareJoin(inputs.Options{StateDir: dir, Config: config.Join{UserData: userData}})
 	if err != nil {
 		t.Fatal(err)
 	}

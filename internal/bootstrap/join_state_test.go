@@ -24,8 +24,8 @@ import (
 // removed.
 func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	dir := t.TempDir()
-	stub := flowtest.EncodeUserData(t, "token.example.com", "clusters/token", "33")
-	in, err := inputs.Read(config.Join{JoinToken: flowtest.WriteTempFile(t, flowtest.EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, stub, 0))}, joinstate.State{}, dir, false, nil)
+	userData := flowtest.EncodeUserData(t, "token.example.com", "clusters/token", "33")
+	in, err := inputs.Read(config.Join{JoinToken: flowtest.WriteTempFile(t, flowtest.EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, userData, 0))}, joinstate.State{}, dir, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,13 +69,13 @@ func TestFailedUserDataIsRemovedAfterAJoin(t *testing.T) {
 		"unfinished": {joinstate.State{Hosted: true}, true},
 		"joined":     {joinstate.State{Hosted: true, Finished: time.Unix(2, 0)}, false},
 	} {
-		stub, err := ignition.NewUserData(ignition.Values{Endpoint: "127.0.0.1:1", CA: certtest.NewCA(t, "ca").PEM, NodePool: "clusters/a", Hash: "11", Token: []byte(flowtest.UUID)})
+		userData, err := ignition.NewUserData(ignition.Values{Endpoint: "127.0.0.1:1", CA: certtest.NewCA(t, "ca").PEM, NodePool: "clusters/a", Hash: "11", Token: []byte(flowtest.UUID)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		j := &plan.Builder{Dir: t.TempDir(), Inputs: inputs.Inputs{UserData: stub, NewUserData: true}, State: test.state}
+		j := &plan.Builder{Dir: t.TempDir(), Inputs: inputs.Inputs{UserData: userData, NewUserData: true}, State: test.state}
 		if err := joinstate.SaveFile(j.Dir, joinstate.UserDataFile, []byte("stub")); err != nil {
 			t.Fatal(err)
 		}
@@ -92,12 +92,12 @@ func TestFailedUserDataIsRemovedAfterAJoin(t *testing.T) {
 // configuration. User data with a token is removed.
 func TestFinishKeepsUserDataOfAStandaloneCluster(t *testing.T) {
 	for token, kept := range map[string]bool{"": true, flowtest.UUID: false} {
-		stub, err := ignition.NewUserData(ignition.Values{Endpoint: "api-int.example.com:22623", CA: certtest.NewCA(t, "ca").PEM, Token: []byte(token)})
+		userData, err := ignition.NewUserData(ignition.Values{Endpoint: "api-int.example.com:22623", CA: certtest.NewCA(t, "ca").PEM, Token: []byte(token)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		var story flowtest.Events
-		j := &plan.Builder{Dir: t.TempDir(), Sink: &story, State: joinstate.State{Started: time.Unix(1, 0)}, Inputs: inputs.Inputs{UserData: stub}}
+		var logged flowtest.Events
+		j := &plan.Builder{Dir: t.TempDir(), Sink: &logged, State: joinstate.State{Started: time.Unix(1, 0)}, Inputs: inputs.Inputs{UserData: userData}}
 		if err := joinstate.SaveFile(j.Dir, joinstate.UserDataFile, []byte("stub")); err != nil {
 			t.Fatal(err)
 		}

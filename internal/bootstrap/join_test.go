@@ -45,7 +45,7 @@ func TestJoinRefusesInvalidInputsBeforeAnyChange(t *testing.T) {
 }
 
 func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
-	stub := func(pool string) *ignition.UserData {
+	userData := func(pool string) *ignition.UserData {
 		s, err := ignition.NewUserData(ignition.Values{Endpoint: "a.example.com", CA: certtest.NewCA(t, "ca").PEM, NodePool: pool})
 		if err != nil {
 			t.Fatal(err)
@@ -54,19 +54,19 @@ func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 	}
 	joined := joinstate.State{NodePool: "clusters/one", Started: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)}
 	for name, test := range map[string]struct {
-		stub    *ignition.UserData
+		userData    *ignition.UserData
 		state   joinstate.State
 		refused bool
 	}{
-		"first join":             {stub("clusters/one"), joinstate.State{}, false},
-		"same pool":              {stub("clusters/one"), joined, false},
+		"first join":             {userData("clusters/one"), joinstate.State{}, false},
+		"same pool":              {userData("clusters/one"), joined, false},
 		"no stub, goes on":       {nil, joined, false},
-		"stub names none":        {stub(""), joined, false},
-		"joined by values alone": {stub("clusters/two"), joinstate.State{Started: joined.Started}, false},
-		"another pool":           {stub("clusters/two"), joined, true},
+		"stub names none":        {userData(""), joined, false},
+		"joined by values alone": {userData("clusters/two"), joinstate.State{Started: joined.Started}, false},
+		"another pool":           {userData("clusters/two"), joined, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := (&join{Builder: &plan.Builder{Inputs: inputs.Inputs{UserData: test.stub}, State: test.state}}).checkNodePool()
+			err := (&join{Builder: &plan.Builder{Inputs: inputs.Inputs{UserData: test.userData}, State: test.state}}).checkNodePool()
 			if (err != nil) != test.refused {
 				t.Fatalf("error %v", err)
 			}
@@ -86,8 +86,8 @@ func TestFinishRemovesTheUserData(t *testing.T) {
 		true:  "head  worker-7 is Ready",
 		false: "head  worker-7 is Ready; all was as it should be, nothing was changed",
 	} {
-		var story flowtest.Events
-		j := &join{Builder: &plan.Builder{Config: config.Join{Until: "ready"}, Dir: t.TempDir(), Sink: &story, NodeName: "worker-7", State: joinstate.State{Started: time.Now(), Hosted: true}}}
+		var logged flowtest.Events
+		j := &join{Builder: &plan.Builder{Config: config.Join{Until: "ready"}, Dir: t.TempDir(), Sink: &logged, NodeName: "worker-7", State: joinstate.State{Started: time.Now(), Hosted: true}}}
 		if err := joinstate.SaveFile(j.Dir, joinstate.UserDataFile, []byte("secret")); err != nil {
 			t.Fatal(err)
 		}
@@ -101,8 +101,8 @@ func TestFinishRemovesTheUserData(t *testing.T) {
 		if left, err := joinstate.LoadFile(j.Dir, joinstate.UserDataFile); err != nil || left != nil {
 			t.Errorf("the stub is still there: %q, %v", left, err)
 		}
-		if len(story) != 1 || story[0] != want {
-			t.Errorf("said %q, want %q", story, want)
+		if len(logged) != 1 || logged[0] != want {
+			t.Errorf("said %q, want %q", logged, want)
 		}
 	}
 }

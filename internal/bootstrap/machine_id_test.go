@@ -16,12 +16,12 @@ import (
 
 // The state of a cloned machine is not valid on its clone.
 func TestCheckMachineIDRefusesAClonedState(t *testing.T) {
-	stub, err := ignition.ParseUserData(flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11"))
+	userData, err := ignition.ParseUserData(flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	first := &join{Builder: &plan.Builder{Dir: dir, Inputs: inputs.Inputs{UserData: stub}, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
+	first := &join{Builder: &plan.Builder{Dir: dir, Inputs: inputs.Inputs{UserData: userData}, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
 	if err := first.recordStart(); err != nil {
 		t.Fatal(err)
 	}

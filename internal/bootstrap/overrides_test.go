@@ -54,17 +54,17 @@ func TestPayloadIsOverridden(t *testing.T) {
 
 // The resources to which an override refers are fetched once and saved with it.
 func TestOverrideFromElsewhere(t *testing.T) {
-	asked := 0
+	requests := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		asked++
+		requests++
 		_, _ = w.Write([]byte("from elsewhere"))
 	}))
 	defer server.Close()
 	site := flowtest.WriteTempFile(t, []byte(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/c","contents":{"source":"`+server.URL+`/c"}}]}}`))
-	stub := flowtest.WriteTempFile(t, flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11"))
-	in, err := inputs.Read(config.Join{UserData: stub, IgnitionOverrides: []string{site}}, joinstate.State{}, t.TempDir(), false, nil)
-	if err != nil || asked != 0 {
-		t.Fatalf("asked %d times while inputs are read, %v", asked, err)
+	userData := flowtest.WriteTempFile(t, flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11"))
+	in, err := inputs.Read(config.Join{UserData: userData, IgnitionOverrides: []string{site}}, joinstate.State{}, t.TempDir(), false, nil)
+	if err != nil || requests != 0 {
+		t.Fatalf("asked %d times while inputs are read, %v", requests, err)
 	}
 	j := operationWithPayload(t)
 	j.Inputs.Overrides = in.Overrides
@@ -80,8 +80,8 @@ func TestOverrideFromElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, one := range []*join{j, again} {
-		if content, _, _ := one.Payload.File("/etc/c"); string(content) != "from elsewhere" || asked != 1 {
-			t.Errorf("content %q, asked %d times", content, asked)
+		if content, _, _ := one.Payload.File("/etc/c"); string(content) != "from elsewhere" || requests != 1 {
+			t.Errorf("content %q, asked %d times", content, requests)
 		}
 	}
 }

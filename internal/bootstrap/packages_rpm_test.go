@@ -45,19 +45,19 @@ func TestPackagesAreRefusedThenInstalledThenListedByLeave(t *testing.T) {
 	b.Sign("site", "mirror")
 	b.AddRepository("site", "enabled=1", "gpgkey=file://"+key)
 
-	told := operationOnBench(t, b, false)
-	refused, err := told.CheckPackages(t.Context())
+	operation := operationOnBench(t, b, false)
+	refused, err := operation.CheckPackages(t.Context())
 	if err != nil || report.CodeOf(refused) != report.Refused || !strings.Contains(report.RemedyOf(refused), "dnf install 'openshift-kubelet-4.18.*' 'cri-o-1.31.*' conmon crun") {
 		t.Fatalf("%v; %v\n%s", err, refused, report.RemedyOf(refused))
 	}
-	asked := preflight.Run(preflight.SoftwareChecks(), preflight.PayloadFacts{Packages: refused})
-	if report.CodeOf(asked.Err()) != report.Refused || asked.Err().Error() != refused.Error() {
-		t.Errorf("admission says %v", asked.Err())
+	findings := preflight.Run(preflight.SoftwareChecks(), preflight.PayloadFacts{Packages: refused})
+	if report.CodeOf(findings.Err()) != report.Refused || findings.Err().Error() != refused.Error() {
+		t.Errorf("admission says %v", findings.Err())
 	}
-	if _, err := ensurePackages(t.Context(), told, report.Log{}); err == nil || err.Error() != refused.Error() {
+	if _, err := ensurePackages(t.Context(), operation, report.Log{}); err == nil || err.Error() != refused.Error() {
 		t.Errorf("the step says %v", err)
 	}
-	if items := told.Ledger.Items(); len(items) > 0 {
+	if items := operation.Ledger.Items(); len(items) > 0 {
 		t.Errorf("something was changed: %v", items)
 	}
 

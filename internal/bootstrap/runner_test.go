@@ -31,7 +31,7 @@ func scriptedSteps(ran *[]string, ends map[string]stepEnd) []Step {
 		name := list[i].Name
 		list[i].Run = func(context.Context, *join, report.Log) (steps.Outcome, error) {
 			*ran = append(*ran, name)
-			if end, told := ends[name]; told {
+			if end, scripted := ends[name]; scripted {
 				return end.outcome, end.err
 			}
 			return steps.Unchanged("fine")
@@ -91,8 +91,8 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 
 func TestRunReportsHowEachStepEnded(t *testing.T) {
 	var ran []string
-	var story flowtest.Events
-	j := &join{Builder: &plan.Builder{Config: config.Join{Until: "identity", Skip: []string{"packages"}}, Dir: t.TempDir(), Sink: &story, Machine: &machine.Machine{}}}
+	var logged flowtest.Events
+	j := &join{Builder: &plan.Builder{Config: config.Join{Until: "identity", Skip: []string{"packages"}}, Dir: t.TempDir(), Sink: &logged, Machine: &machine.Machine{}}}
 	list := scriptedSteps(&ran, map[string]stepEnd{
 		"fetch": {outcome: steps.Outcome{Summary: "80 files", Changed: true}},
 		"files": {err: errors.New("disk is full")},
@@ -106,7 +106,7 @@ func TestRunReportsHowEachStepEnded(t *testing.T) {
 		"start admission", "same admission fine", "start packages", "skip packages left out on request",
 		"start files", "fail files disk is full",
 	}
-	if diff := cmp.Diff(want, story); diff != "" {
+	if diff := cmp.Diff(want, logged); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if state, err := joinstate.Read(j.Dir); err != nil || state.LastStep != "admission" {

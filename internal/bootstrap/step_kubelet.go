@@ -90,8 +90,8 @@ func (j *join) nodeDeleted(ctx context.Context, kubeconfig string) bool {
 // beginKubelet starts kubelet without waiting for the systemd job, which waits for
 // units that may be slow. kubelet's health endpoint reports readiness instead.
 func (j *join) beginKubelet(ctx context.Context, action crio.Action) error {
-	wish := runningUnit(kubelet.UnitName)
-	_, err := j.Ledger.TrackExternal(ctx, "kubelet", wish)
+	unit := runningUnit(kubelet.UnitName)
+	_, err := j.Ledger.TrackExternal(ctx, "kubelet", unit)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func attachUplink(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	told, err := j.configureBridgeConsumers(ctx)
+	changes, err := j.configureBridgeConsumers(ctx)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -56,7 +56,7 @@ func attachUplink(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 			return steps.Outcome{}, err
 		}
 	}
-	if len(made)+told == 0 {
+	if len(made)+changes == 0 {
 		return steps.Unchanged("%s", status)
 	}
 	return steps.Changed("%s", j.Bridge.Summary(status))
@@ -113,17 +113,17 @@ func (j *join) configureBridgeConsumers(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	units, enablement := ovs.BootUnits(clears)
-	told, err := j.Ledger.Apply(ctx, "network", append(files, units...))
+	changes, err := j.Ledger.Apply(ctx, "network", append(files, units...))
 	if err != nil {
 		return 0, err
 	}
-	if len(told) > 0 {
+	if len(changes) > 0 {
 		if err := j.Systemd.Reload(ctx); err != nil {
 			return 0, err
 		}
 	}
 	enabled, err := j.Ledger.Apply(ctx, "network", enablement)
-	return len(told) + len(enabled), err
+	return len(changes) + len(enabled), err
 }
 
 // payloadClearsRemote reports whether the payload's own unit clears ovn-remote at

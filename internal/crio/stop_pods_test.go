@@ -206,17 +206,17 @@ func TestPodsStopWithoutNetworkPlugin(t *testing.T) {
 				namespaces:        map[string]string{"app": file},
 				containers:        map[string]string{"app": "runs"},
 			}
-			said := &reporttest.Recorder{}
-			count, err := StopPods(t.Context(), r.serve(t), r.restart, said.Log())
+			recorded := &reporttest.Recorder{}
+			count, err := StopPods(t.Context(), r.serve(t), r.restart, recorded.Log())
 			if count != 1 || err != nil || len(r.pods) != 0 {
 				t.Errorf("StopPods() = %d, %v; left %q", count, err, r.pods)
 			}
 			if isNamespace(file) {
 				t.Error("the network namespace is still mounted")
 			}
-			if !strings.Contains(said.Text(),
+			if !strings.Contains(recorded.Text(),
 				"network namespace "+file+" of pod ns/app was removed without the plugin") {
-				t.Errorf("printed:\n%s", said.Text())
+				t.Errorf("printed:\n%s", recorded.Text())
 			}
 		})
 	}

@@ -68,8 +68,8 @@ func (p *diagnostics) mask(ctx context.Context, g collector) func(string) string
 	if j, err := p.withPayload(ctx); err == nil && j != nil {
 		secrets = append(secrets, payloadSecrets(j.Payload)...)
 	}
-	if stub := p.Inputs.UserData; stub != nil {
-		if content, err := stub.Encode(); err == nil { // includes user data from standard input
+	if userData := p.Inputs.UserData; userData != nil {
+		if content, err := userData.Encode(); err == nil { // includes user data from standard input
 			secrets = append(secrets, redact.Find(string(content))...)
 		}
 	}

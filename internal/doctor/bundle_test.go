@@ -61,7 +61,7 @@ func canaryHost(t *testing.T) string {
 		t.Fatal(err)
 	}
 	pull := `{"auths":{"quay.io":{"auth":"` + b64("puller:"+c["pull secret"]) + `"},"other":{"identitytoken":` + string(inJSON) + `}}}`
-	stub := `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://ignition.example.com/ignition","httpHeaders":[` +
+	userData := `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://ignition.example.com/ignition","httpHeaders":[` +
 		`{"name":"NodePool","value":"clusters/demo"},{"name":"Authorization","value":"Bearer ` + c["token"] + `"}]}]},` +
 		`"proxy":{"httpsProxy":"http://me:` + c["stub's proxy"] + `@proxy:3128"}}}`
 	payload := `{"ignition":{"version":"3.2.0"},"storage":{"files":[` +
@@ -71,7 +71,7 @@ func canaryHost(t *testing.T) string {
 	root := t.TempDir()
 	for name, content := range map[string]string{
 		"/var/lib/hcp-node-agent/join.json":                      `{"started":"2026-01-02T03:04:05Z","nodeName":"worker-7"}`,
-		"/var/lib/hcp-node-agent/stub.ign":                       stub,
+		"/var/lib/hcp-node-agent/stub.ign":                       userData,
 		"/var/lib/hcp-node-agent/payload.ign":                    payload,
 		"/var/lib/hcp-node-agent/overrides.json":                 `[{"name":"site.ign","config":"` + b64(override) + `"}]`,
 		"/var/lib/hcp-node-agent/worker-7.token":                 "kind: JoinToken\nprivateKey: " + c["join token"] + "\n",

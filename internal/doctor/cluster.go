@@ -27,21 +27,21 @@ func (p *diagnostics) ledgerPieces() []bundle.File {
 // clusterPieces returns the Node and its CSRs as the API server returns them to
 // this node.
 func (p *diagnostics) clusterPieces() []bundle.File {
-	ask := func(name, source string, get func(context.Context) ([]byte, error)) bundle.File {
+	add := func(name, source string, get func(context.Context) ([]byte, error)) bundle.File {
 		return bundle.File{Name: name, Source: source, Get: func(ctx context.Context) (bundle.Content, error) {
 			content, err := get(ctx)
 			return bundle.Content{Bytes: content}, err
 		}}
 	}
 	return []bundle.File{
-		ask("cluster/node.json", "the Node, asked of the API server", func(ctx context.Context) ([]byte, error) {
+		add("cluster/node.json", "the Node, asked of the API server", func(ctx context.Context) ([]byte, error) {
 			node, err := p.ownNode()
 			if err != nil {
 				return nil, err
 			}
 			return node.JSON(ctx)
 		}),
-		ask("cluster/csr.json", "this node's CSRs, asked of the API server", func(ctx context.Context) ([]byte, error) {
+		add("cluster/csr.json", "this node's CSRs, asked of the API server", func(ctx context.Context) ([]byte, error) {
 			bootstrap, err := p.bootstrapCredential()
 			if err != nil {
 				return nil, err

@@ -128,7 +128,7 @@ func TestDoctorSectionsAreIndependent(t *testing.T) {
 	t.Cleanup(func() { close(forever) }) // after the last test case
 	found := func() []Finding { return []Finding{{Severity: report.SeverityOK, Text: "half of it"}} }
 	for name, test := range map[string]struct {
-		look func(context.Context, *diagnostics) ([]Finding, error)
+		check func(context.Context, *diagnostics) ([]Finding, error)
 		want []string
 	}{
 		"well": {func(context.Context, *diagnostics) ([]Finding, error) { return found(), nil }, []string{"ok: half of it"}},
@@ -153,7 +153,7 @@ func TestDoctorSectionsAreIndependent(t *testing.T) {
 			case "is patient":
 				cancel()
 			}
-			findings := section{name: "x", timeout: limit, check: test.look}.run(ctx, p)
+			findings := section{name: "x", timeout: limit, check: test.check}.run(ctx, p)
 			checkFindings(t, test.want, findings)
 			for _, finding := range findings {
 				if finding.Section != "x" {

@@ -121,8 +121,8 @@ func TestDoctorReportsTheUnits(t *testing.T) {
 
 func TestDoctorReportsBridgeAndRecords(t *testing.T) {
 	there := ovs.Status{Present: true, Exists: true, Uplink: "eth0", Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.7/24")}}
-	passing := there
-	passing.Profile = &ovs.ProfileStatus{Name: "ovs-if-br-ex", UUID: "u"}
+	temporary := there
+	temporary.Profile = &ovs.ProfileStatus{Name: "ovs-if-br-ex", UUID: "u"}
 	item := func(kind ledger.Kind, target, step string) ledger.Item {
 		return ledger.Item{Change: ledger.Change{Kind: kind, Target: target, Desired: ledger.State{Present: true, Enabled: "enabled", Active: "active"}}, Step: step}
 	}
@@ -137,7 +137,7 @@ func TestDoctorReportsBridgeAndRecords(t *testing.T) {
 		"none wanted":     {bridgeFacts{}, []string{}},
 		"somebody's":      {bridgeFacts{Status: ovs.Status{Exists: true}}, []string{"note: br-ex is there, and does not carry the host: it has no address, no default route or no uplink => ovs-vsctl show"}},
 		"another address": {bridgeFacts{Status: there, KubeletAddresses: nodeip.Addresses{IPv4: netip.MustParseAddr("192.0.2.9")}}, []string{"ok: eth0 is in br-ex with 192.0.2.7/24", "problem: kubelet is told that the node's address is 192.0.2.9, which br-ex does not have => hcp-node-agent node-ip && systemctl restart crio kubelet"}},
-		"passing profile": {bridgeFacts{Status: passing}, []string{"ok: eth0 is in br-ex with 192.0.2.7/24", "warning: NetworkManager profile ovs-if-br-ex of br-ex is not on disk: it is gone after a reboot => nmcli connection modify u save persistent"}},
+		"passing profile": {bridgeFacts{Status: temporary}, []string{"ok: eth0 is in br-ex with 192.0.2.7/24", "warning: NetworkManager profile ovs-if-br-ex of br-ex is not on disk: it is gone after a reboot => nmcli connection modify u save persistent"}},
 
 		"nothing left": {leftoverFacts{}, []string{}},
 		"a move":       {leftoverFacts{Uplink: "eth0", Migrating: true}, []string{"problem: a move of eth0 into br-ex was begun and has not ended; the next boot takes it back => hcp-node-agent join # takes it back first, and goes on"}},
@@ -162,7 +162,7 @@ func TestDoctorReportsCertificates(t *testing.T) {
 	days := func(from, to int) *identity.Certificate {
 		return &identity.Certificate{Subject: client, Names: []string{"worker-7", "192.0.2.7"}, NotBefore: now.AddDate(0, 0, from), NotAfter: now.AddDate(0, 0, to)}
 	}
-	const anew = " => # get a fresh stub, then:\nhcp-node-agent join --user-data stub.ign # asks for a new certificate"
+	const remedy = " => # get a fresh stub, then:\nhcp-node-agent join --user-data stub.ign # asks for a new certificate"
 	const approve = "oc get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving # then: oc adm certificate approve NAME of this node's newest"
 	whose := "kubelet's client certificate of " + client
 	for name, test := range map[string]struct {
@@ -173,9 +173,9 @@ func TestDoctorReportsCertificates(t *testing.T) {
 			"ok: " + whose + " is good until 2026-07-21T00:00:00Z", "ok: kubelet's serving certificate of " + client + " is good until 2026-07-21T00:00:00Z",
 		}},
 		"not due":     {certificateFacts{}, []string{}},
-		"no client":   {certificateFacts{RequiresClient: true}, []string{"problem: kubelet has no client certificate, and cannot speak to the API server" + anew}},
+		"no client":   {certificateFacts{RequiresClient: true}, []string{"problem: kubelet has no client certificate, and cannot speak to the API server" + remedy}},
 		"unread":      {certificateFacts{RequiresClient: true, clientErr: fs.ErrPermission, servingErr: fs.ErrPermission}, []string{}},
-		"expired":     {certificateFacts{Client: days(-50, -1)}, []string{"problem: " + whose + " expired on 2026-05-31T00:00:00Z" + anew}},
+		"expired":     {certificateFacts{Client: days(-50, -1)}, []string{"problem: " + whose + " expired on 2026-05-31T00:00:00Z" + remedy}},
 		"late":        {certificateFacts{Client: days(-95, 5)}, []string{"warning: " + whose + " ends on 2026-06-06T00:00:00Z; kubelet should have renewed it by now => journalctl -b -u kubelet; oc get csr # a request that waits for approval"}},
 		"clock":       {certificateFacts{Client: days(1, 5)}, []string{"problem: " + whose + " is valid from 2026-06-02T00:00:00Z on, and this host's clock says 2026-06-01T00:00:00Z => chronyc makestep # or: timedatectl set-ntp true"}},
 		"not its own": {certificateFacts{Serving: days(-50, 50), Fits: identity.Missing}, []string{"problem: kubelet's serving certificate is for [worker-7 192.0.2.7], which are not this node's name and addresses => systemctl restart kubelet # makes it ask for another\n" + approve}},

@@ -53,16 +53,16 @@ func (p *diagnostics) identityFor(bootstrap []byte) *identity.Identity {
 }
 
 func (f certificateFacts) evaluate() []Finding {
-	const anew = "# get a fresh stub, then:\nhcp-node-agent join --user-data stub.ign # asks for a new certificate"
+	const rejoin = "# get a fresh stub, then:\nhcp-node-agent join --user-data stub.ign # asks for a new certificate"
 	var findings []Finding
 	if f.Foreign != nil {
 		findings = append(findings, Finding{Severity: report.SeverityProblem, Text: f.Foreign.Error(), Remedy: report.Remedy(report.RemedyOf(f.Foreign))})
 	}
 	switch {
 	case f.Client != nil:
-		findings = append(findings, f.validityFinding("client", *f.Client, anew))
+		findings = append(findings, f.validityFinding("client", *f.Client, rejoin))
 	case f.RequiresClient && f.clientErr == nil:
-		findings = append(findings, Finding{Severity: report.SeverityProblem, Text: "kubelet has no client certificate, and cannot speak to the API server", Remedy: anew})
+		findings = append(findings, Finding{Severity: report.SeverityProblem, Text: "kubelet has no client certificate, and cannot speak to the API server", Remedy: rejoin})
 	}
 	const approve = "oc get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving # then: oc adm certificate approve NAME of this node's newest"
 	switch {

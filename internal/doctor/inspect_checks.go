@@ -14,14 +14,14 @@ import (
 
 // inspectHost runs the checks that a join makes before it has the payload.
 func inspectHost(ctx context.Context, p *diagnostics) ([]Finding, error) {
-	var said noteSink
-	facts, err := p.HostFacts(ctx, report.Log{Sink: &said}, false)
+	var notes noteSink
+	facts, err := p.HostFacts(ctx, report.Log{Sink: &notes}, false)
 	if err != nil && p.Systemd != nil {
 		// If systemd no longer responds, report it as one finding and run the other checks
 		// without it.
 		j, m := *p.Builder, *p.Machine
 		m.Systemd, m.SystemdErr, j.Machine = nil, err, &m
-		facts, err = j.HostFacts(ctx, report.Log{Sink: &said}, false)
+		facts, err = j.HostFacts(ctx, report.Log{Sink: &notes}, false)
 	}
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func inspectHost(ctx context.Context, p *diagnostics) ([]Finding, error) {
 		})
 	}
 	findings := resultFindings(preflight.Run(checks, facts))
-	for _, text := range said {
+	for _, text := range notes {
 		findings = append(findings, Finding{Severity: report.SeverityNote, Text: text})
 	}
 	if p.Inputs.UserData == nil && p.phase() == "none" {

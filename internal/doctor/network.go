@@ -23,11 +23,11 @@ func inspectBridge(ctx context.Context, p *diagnostics) ([]Finding, error) {
 		return nil, nil // Open vSwitch responds only to root, and would seem not to run
 	}
 	status, err := ovs.GatherStatus(ctx, p.NM)
-	told, unread := nodeip.Configured()
+	configured, unread := nodeip.Configured()
 	if unread != nil && err == nil {
 		err = unread
 	}
-	return bridgeFacts{Required: p.State.HasCompleted("network"), Status: status, KubeletAddresses: told}.evaluate(), err
+	return bridgeFacts{Required: p.State.HasCompleted("network"), Status: status, KubeletAddresses: configured}.evaluate(), err
 }
 
 func (f bridgeFacts) evaluate() []Finding {
@@ -47,9 +47,9 @@ func (f bridgeFacts) evaluate() []Finding {
 			Remedy: report.Remedy("nmcli connection modify " + profile.UUID + " save persistent"),
 		})
 	}
-	if told := f.KubeletAddresses.Primary(); told.IsValid() && !slices.ContainsFunc(s.Addresses, func(p netip.Prefix) bool { return p.Addr() == told }) {
+	if primary := f.KubeletAddresses.Primary(); primary.IsValid() && !slices.ContainsFunc(s.Addresses, func(p netip.Prefix) bool { return p.Addr() == primary }) {
 		findings = append(findings, Finding{
-			Severity: report.SeverityProblem, Text: fmt.Sprintf("kubelet is told that the node's address is %s, which br-ex does not have", told),
+			Severity: report.SeverityProblem, Text: fmt.Sprintf("kubelet is told that the node's address is %s, which br-ex does not have", primary),
 			Remedy: "hcp-node-agent node-ip && systemctl restart crio kubelet",
 		})
 	}

@@ -27,7 +27,7 @@ func annotateWith(value string) func(crypto.PublicKey) (map[string]string, error
 // An annotation can be set only on creation. A first or a different join token
 // therefore requires a new key and a new CSR; the same token does not.
 func TestControlPlaneNewTokenReplacesCSR(t *testing.T) {
-	identity, said := newIdentity(t, "annotated")
+	identity, recorded := newIdentity(t, "annotated")
 	waiting := func() certificatesv1.CertificateSigningRequest {
 		t.Helper()
 		result, err := identity.Obtain(kubetest.Context(t, 3*time.Second), nil)
@@ -42,8 +42,8 @@ func TestControlPlaneNewTokenReplacesCSR(t *testing.T) {
 		return *csr
 	}
 	plain := waiting()
-	if len(plain.Annotations) != 0 || !strings.Contains(said.Text(), "on platform None nobody approves it by itself") {
-		t.Errorf("without a join token: %v; said:\n%s", plain.Annotations, said.Text())
+	if len(plain.Annotations) != 0 || !strings.Contains(recorded.Text(), "on platform None nobody approves it by itself") {
+		t.Errorf("without a join token: %v; said:\n%s", plain.Annotations, recorded.Text())
 	}
 
 	identity.Annotate = annotateWith("first")
@@ -61,8 +61,8 @@ func TestControlPlaneNewTokenReplacesCSR(t *testing.T) {
 		"it carries the proof of this node's join token", "hcp-node-admin approve --enrollments DIR --kubeconfig FILE",
 		"oc adm certificate approve " + first.Name,
 	} {
-		if !strings.Contains(said.Text(), want) {
-			t.Errorf("it did not say %q, but:\n%s", want, said.Text())
+		if !strings.Contains(recorded.Text(), want) {
+			t.Errorf("it did not say %q, but:\n%s", want, recorded.Text())
 		}
 	}
 	if again := waiting(); again.UID != first.UID {
@@ -93,18 +93,18 @@ func TestControlPlaneNewTokenReplacesCSR(t *testing.T) {
 
 // If the agent approves its own CSRs, no approval command is shown.
 func TestControlPlaneAutomaticApprovalShowsNoCommand(t *testing.T) {
-	serving, _, said := joinedNode(t, "own-approval")
+	serving, _, recorded := joinedNode(t, "own-approval")
 	csr := createServingCSR(t, serving, "192.0.2.7")
-	before := len(said.Text())
+	before := len(recorded.Text())
 	if _, err := serving.Obtain(kubetest.Context(t, 5*time.Second), manualApprover(t)); err == nil {
 		t.Error("there is a serving certificate, though no kubelet runs")
 	}
-	other, saidOfOther := newIdentity(t, "own-approval-client")
+	other, otherLog := newIdentity(t, "own-approval-client")
 	result, err := other.Obtain(kubetest.Context(t, time.Minute), manualApprover(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{csr: said.Text()[before:], result.CSR: saidOfOther.Text()} {
+	for name, text := range map[string]string{csr: recorded.Text()[before:], result.CSR: otherLog.Text()} {
 		if strings.Contains(text, "oc adm certificate approve") ||
 			!strings.Contains(text, "waiting for approval of CSR "+name+" (key SHA256:") {
 			t.Errorf("said of %s:\n%s", name, text)

@@ -129,15 +129,15 @@ func sameCAs(a, b []byte) (bool, error) {
 	if bytes.Equal(a, b) {
 		return true, nil
 	}
-	ours, err := kube.ParsePEMCertificates(a)
+	first, err := kube.ParsePEMCertificates(a)
 	if err != nil {
 		return false, err
 	}
-	theirs, err := kube.ParsePEMCertificates(b)
+	second, err := kube.ParsePEMCertificates(b)
 	if err != nil {
 		return false, err
 	}
-	return containsAll(ours, theirs) && containsAll(theirs, ours), nil
+	return containsAll(first, second) && containsAll(second, first), nil
 }
 
 // containsAll reports whether others contains all certificates of some.

@@ -19,7 +19,7 @@ import (
 // During a CA rotation the payloads first contain the old and the new CA, then
 // only the new one. The node keeps its certificate.
 func TestControlPlaneCARotation(t *testing.T) {
-	identity, said := newIdentity(t, "renewed")
+	identity, recorded := newIdentity(t, "renewed")
 	own, err := identity.expectedCluster()
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestControlPlaneCARotation(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		stored, payload, want []byte
-		says                  string
+		message                  string
 	}{
 		"as it is":         {stored: own.CA, payload: own.CA, want: own.CA},
 		"one more":         {stored: own.CA, payload: both, want: both},
@@ -60,7 +60,7 @@ func TestControlPlaneCARotation(t *testing.T) {
 			stored:  both,
 			payload: before.PEM,
 			want:    both,
-			says:    "keeps those that it has",
+			message:    "keeps those that it has",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,8 +74,8 @@ func TestControlPlaneCARotation(t *testing.T) {
 				len(clientCSRsOf(t, "renewed")) != 1 {
 				t.Error("the node has another certificate")
 			}
-			if !strings.Contains(said.Text(), test.says) {
-				t.Errorf("it did not say %q, but:\n%s", test.says, said.Text())
+			if !strings.Contains(recorded.Text(), test.message) {
+				t.Errorf("it did not say %q, but:\n%s", test.message, recorded.Text())
 			}
 		})
 	}

@@ -47,7 +47,7 @@ func newIdentity(t *testing.T, name string) (*Identity, *reporttest.Recorder) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { book.Close(); tree.Close() })
-	said := &reporttest.Recorder{}
+	recorded := &reporttest.Recorder{}
 	return &Identity{
 		Dir:                 filepath.Join(dir, "kubelet", "pki"),
 		Kubeconfig:          filepath.Join(dir, "kubelet", "kubeconfig"),
@@ -55,8 +55,8 @@ func newIdentity(t *testing.T, name string) (*Identity, *reporttest.Recorder) {
 		NodeName:            name,
 		KeyDir:              filepath.Join(dir, "state"),
 		Ledger:              book,
-		Log:                 said.Log(),
-	}, said
+		Log:                 recorded.Log(),
+	}, recorded
 }
 
 // clientCSRsOf returns the client CSRs for a node.
@@ -109,16 +109,16 @@ func manualApprover(t *testing.T) Approver {
 // of the same node.
 func joinedNode(t *testing.T, name string) (*Serving, *Identity, *reporttest.Recorder) {
 	t.Helper()
-	identity, said := newIdentity(t, name)
+	identity, recorded := newIdentity(t, name)
 	if _, err := identity.Obtain(kubetest.Context(t, time.Minute), manualApprover(t)); err != nil {
 		t.Fatal(err)
 	}
 	return &Serving{
 		Conn:      kubetest.Connect(t, identity.Kubeconfig),
 		NodeName:  name,
-		Log:       said.Log(),
+		Log:       recorded.Log(),
 		Dir:       identity.Dir,
 		Addresses: parseAddresses("192.0.2.7"),
 		Validate:  rejectMismatch,
-	}, identity, said
+	}, identity, recorded
 }

@@ -77,11 +77,11 @@ type csrStatus struct {
 
 // evaluateCSR compares the CSR found in the cluster with the CSR that this node
 // submits. found is nil if none exists.
-func evaluateCSR(found, ours *certificatesv1.CertificateSigningRequest, now metav1.Time) csrStatus {
+func evaluateCSR(found, expected *certificatesv1.CertificateSigningRequest, now metav1.Time) csrStatus {
 	if found == nil {
 		return csrStatus{phase: phaseAbsent}
 	}
-	if err := checkSameRequest(found, ours); err != nil {
+	if err := checkSameRequest(found, expected); err != nil {
 		return csrStatus{phase: phaseKeyMismatch, detail: err.Error()}
 	}
 	isApproved := false
@@ -101,18 +101,18 @@ func evaluateCSR(found, ours *certificatesv1.CertificateSigningRequest, now meta
 	}
 	switch {
 	case len(found.Status.Certificate) > 0:
-		return evaluateCertificate(found.Status.Certificate, ours, now)
+		return evaluateCertificate(found.Status.Certificate, expected, now)
 	case isApproved:
 		return csrStatus{phase: phaseApproved}
-	case !hasAnnotations(found, ours):
+	case !hasAnnotations(found, expected):
 		return csrStatus{phase: phaseAnnotationMismatch, detail: "it carries no proof of this node's join token, and " +
 			"what a CSR carries cannot be changed"}
 	}
 	return csrStatus{phase: phasePending}
 }
 
-func evaluateCertificate(content []byte, ours *certificatesv1.CertificateSigningRequest, now metav1.Time) csrStatus {
-	request, err := parseRequest(ours.Spec.Request)
+func evaluateCertificate(content []byte, expected *certificatesv1.CertificateSigningRequest, now metav1.Time) csrStatus {
+	request, err := parseRequest(expected.Spec.Request)
 	if err != nil {
 		return csrStatus{phase: phaseCertificateMismatch, detail: err.Error()}
 	}
@@ -138,21 +138,21 @@ func evaluateCertificate(content []byte, ours *certificatesv1.CertificateSigning
 
 // checkSameRequest returns an error that states the difference unless both request the
 // same certificate.
-func checkSameRequest(found, ours *certificatesv1.CertificateSigningRequest) error {
-	theirs, err := parseRequest(found.Spec.Request)
+func checkSameRequest(found, expected *certificatesv1.CertificateSigningRequest) error {
+	actual, err := parseRequest(found.Spec.Request)
 	if err != nil {
 		return err
 	}
-	mine, err := parseRequest(ours.Spec.Request)
+	mine, err := parseRequest(expected.Spec.Request)
 	if err != nil {
 		return err
 	}
 	switch {
-	case !samePublicKey(theirs.PublicKey, mine.PublicKey):
+	case !samePublicKey(actual.PublicKey, mine.PublicKey):
 		return errors.New("it is for another key")
-	case theirs.Subject.String() != mine.Subject.String():
-		return fmt.Errorf("it asks for %q", theirs.Subject)
-	case found.Spec.SignerName != ours.Spec.SignerName:
+	case actual.Subject.String() != mine.Subject.String():
+		return fmt.Errorf("it asks for %q", actual.Subject)
+	case found.Spec.SignerName != expected.Spec.SignerName:
 		return fmt.Errorf("it is for the signer %q", found.Spec.SignerName)
 	}
 	return nil
@@ -161,8 +161,8 @@ func checkSameRequest(found, ours *certificatesv1.CertificateSigningRequest) err
 // hasAnnotations reports whether an existing CSR carries the annotations of the
 // agent's own CSR. An approver that matches annotations can never approve a CSR
 // without them.
-func hasAnnotations(found, ours *certificatesv1.CertificateSigningRequest) bool {
-	for name, value := range ours.Annotations {
+func hasAnnotations(found, expected *certificatesv1.CertificateSigningRequest) bool {
+	for name, value := range expected.Annotations {
 		if found.Annotations[name] != value {
 			return false
 		}

@@ -61,7 +61,7 @@ func TestControlPlaneRejectsNodeOfAnotherHost(t *testing.T) {
 	}
 
 	// A Node that no kubelet has reported yet belongs to no host.
-	second, said := newIdentity(t, "twins")
+	second, recorded := newIdentity(t, "twins")
 	second.MachineID = "2222"
 	first.MachineID = "1111"
 	if _, err := first.Obtain(kubetest.Context(t, time.Minute), nil); err != nil {
@@ -93,7 +93,7 @@ func TestControlPlaneRejectsNodeOfAnotherHost(t *testing.T) {
 	again, err := second.Obtain(kubetest.Context(t, time.Minute), nil)
 	if err != nil || again.CSR != result.CSR {
 		t.Errorf("Obtain() after the deletion = %+v, %v; want the CSR %s of before; said:\n%s", again, err, result.CSR,
-			said.Text())
+			recorded.Text())
 	}
 }
 
@@ -101,11 +101,11 @@ func TestControlPlaneAcceptsNodeOfThisHost(t *testing.T) {
 	node, _, _ := joinedNode(t, "again")
 	kubetest.CreateNode(t, node.Conn, node.NodeName)
 	setMachineID(t, node, "1111")
-	anew, said := newIdentity(t, "again")
-	anew.MachineID = "1111"
-	if _, err := anew.Obtain(kubetest.Context(t, time.Minute), manualApprover(t)); err != nil ||
-		!strings.Contains(said.Text(), "is there already and is this machine's (machine-id 1111)") {
-		t.Errorf("Obtain() = %v; said:\n%s", err, said.Text())
+	again, recorded := newIdentity(t, "again")
+	again.MachineID = "1111"
+	if _, err := again.Obtain(kubetest.Context(t, time.Minute), manualApprover(t)); err != nil ||
+		!strings.Contains(recorded.Text(), "is there already and is this machine's (machine-id 1111)") {
+		t.Errorf("Obtain() = %v; said:\n%s", err, recorded.Text())
 	}
 }
 
@@ -136,7 +136,7 @@ func TestControlPlaneFailedCSR(t *testing.T) {
 // A CSR that was deleted between two runs is submitted again, and the message
 // contains the start of the wait.
 func TestControlPlaneResubmitsDeletedCSR(t *testing.T) {
-	identity, said := newIdentity(t, "collected")
+	identity, recorded := newIdentity(t, "collected")
 	first, err := identity.Obtain(kubetest.Context(t, 2*time.Second), nil)
 	if err == nil {
 		t.Fatal("nobody approved, and yet there is an identity")
@@ -151,27 +151,27 @@ func TestControlPlaneResubmitsDeletedCSR(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = identity.Obtain(kubetest.Context(t, 2*time.Second), nil)
-	if !strings.Contains(said.Text(), ", waiting since "+report.Timestamp(day)) {
-		t.Errorf("the second run printed\n%s\n%v", said.Text(), err)
+	if !strings.Contains(recorded.Text(), ", waiting since "+report.Timestamp(day)) {
+		t.Errorf("the second run printed\n%s\n%v", recorded.Text(), err)
 	}
 	second, err := identity.Obtain(kubetest.Context(t, time.Minute), manualApprover(t))
 	if err != nil || second.CSR != first.CSR {
-		t.Errorf("Obtain() = %+v, %v; want the CSR %s again; said:\n%s", second, err, first.CSR, said.Text())
+		t.Errorf("Obtain() = %+v, %v; want the CSR %s again; said:\n%s", second, err, first.CSR, recorded.Text())
 	}
 }
 
 // A pending CSR of a serving certificate near its expiry is reported, and
 // approved if there is an approver.
 func TestControlPlaneServingRenewalIsReportedAndApproved(t *testing.T) {
-	serving, identity, said := joinedNode(t, "renewal")
+	serving, identity, recorded := joinedNode(t, "renewal")
 	template := servingCertificate("renewal", "192.0.2.7")
 	template.NotBefore, template.NotAfter = time.Now().Add(-80*time.Hour), time.Now().Add(20*time.Hour)
 	kubetest.WriteFile(t, filepath.Join(identity.Dir, "kubelet-server-current.pem"),
 		certtest.NewCA(t, "signer").Issue(t, certtest.NewKey(t), template))
 
 	if _, err := serving.Obtain(kubetest.Context(t, time.Minute), nil); err != nil ||
-		strings.Contains(said.Text(), "serving certificate ends") {
-		t.Errorf("Obtain() before kubelet has asked = %v; said:\n%s", err, said.Text())
+		strings.Contains(recorded.Text(), "serving certificate ends") {
+		t.Errorf("Obtain() before kubelet has asked = %v; said:\n%s", err, recorded.Text())
 	}
 	without := *serving
 	without.Dir = t.TempDir()
@@ -184,8 +184,8 @@ func TestControlPlaneServingRenewalIsReportedAndApproved(t *testing.T) {
 		t.Errorf("CheckInitial() = %+v, %v", got, err)
 	}
 	if _, err := serving.Obtain(kubetest.Context(t, time.Minute), nil); err != nil ||
-		!strings.Contains(said.Text(), "\noc adm certificate approve "+csr+"\n") {
-		t.Errorf("Obtain() = %v; said:\n%s", err, said.Text())
+		!strings.Contains(recorded.Text(), "\noc adm certificate approve "+csr+"\n") {
+		t.Errorf("Obtain() = %v; said:\n%s", err, recorded.Text())
 	}
 	if _, err := serving.Obtain(kubetest.Context(t, time.Minute), manualApprover(t)); err != nil {
 		t.Errorf("Obtain() with an approver = %v", err)

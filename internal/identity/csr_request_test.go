@@ -15,33 +15,33 @@ import (
 // deadline it is not a missing approval.
 func TestApprovedButNotIssuedIsReported(t *testing.T) {
 	key := &pendingKey{private: certtest.NewKey(t), createdAt: time.Now()}
-	ours, err := newClientCSR(key, "worker-1")
+	request, err := newClientCSR(key, "worker-1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var said reporttest.Recorder
+	var recorded reporttest.Recorder
 	a := &csrRequester{
-		identity: &Identity{NodeName: "worker-1", Log: said.Log()},
+		identity: &Identity{NodeName: "worker-1", Log: recorded.Log()},
 		conn:     &kube.Conn{Clock: &kube.ServerClock{}},
 		key:      key,
-		desired:  ours,
+		desired:  request,
 	}
-	found := ours.DeepCopy()
+	found := request.DeepCopy()
 	withConditions("Approved")(found)
 	see := func() {
 		if done, err := a.handleCSR(t.Context(), found); done || err != nil {
 			t.Fatalf("handleCSR() = %v, %v", done, err)
 		}
 	}
-	if see(); said.Text() != "" {
-		t.Errorf("in the first moment it says %q", said.Text())
+	if see(); recorded.Text() != "" {
+		t.Errorf("in the first moment it says %q", recorded.Text())
 	}
 	a.approvedAt = a.approvedAt.Add(-5 * time.Second)
 	see()
-	want := "the client CSR " + ours.Name + " is approved, but no certificate is issued yet\n" +
+	want := "the client CSR " + request.Name + " is approved, but no certificate is issued yet\n" +
 		ClusterTopology{}.SignerRemedy() + "\n"
-	if said.Text() != want {
-		t.Errorf("said %q, want %q", said.Text(), want)
+	if recorded.Text() != want {
+		t.Errorf("said %q, want %q", recorded.Text(), want)
 	}
 	if err := a.timeoutError(); report.CodeOf(err) != report.Failed ||
 		!strings.Contains(err.Error(), "was approved, but no certificate was issued in time") {

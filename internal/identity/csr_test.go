@@ -52,7 +52,7 @@ func TestPendingKeyReplacesInvalidFile(t *testing.T) {
 func TestEvaluateCSR(t *testing.T) {
 	ca := certtest.NewCA(t, "signer")
 	key := &pendingKey{private: certtest.NewKey(t)}
-	ours, err := newClientCSR(key, "worker-1")
+	expected, err := newClientCSR(key, "worker-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,15 +106,15 @@ func TestEvaluateCSR(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			found := ours.DeepCopy()
+			found := expected.DeepCopy()
 			test.change(found)
-			got := evaluateCSR(found, ours, metav1.Now())
+			got := evaluateCSR(found, expected, metav1.Now())
 			if got.phase != test.want || !strings.Contains(got.detail, test.detail) {
 				t.Errorf("evaluateCSR() = %q (%s), want %q (%s)", got.phase, got.detail, test.want, test.detail)
 			}
 		})
 	}
-	if got := evaluateCSR(nil, ours, metav1.Now()); got.phase != phaseAbsent {
+	if got := evaluateCSR(nil, expected, metav1.Now()); got.phase != phaseAbsent {
 		t.Errorf("assess(nil) = %q", got.phase)
 	}
 }

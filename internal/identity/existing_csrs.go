@@ -34,23 +34,23 @@ func (i *Identity) FindPendingCSR(ctx context.Context) (*PendingCSR, error) {
 	if err != nil || key.private == nil {
 		return nil, err
 	}
-	ours, err := newClientCSR(key, i.NodeName)
+	expected, err := newClientCSR(key, i.NodeName)
 	if err != nil {
 		return nil, err
 	}
-	pending := &PendingCSR{Name: ours.Name, Fingerprint: Fingerprint(&key.private.PublicKey)}
+	pending := &PendingCSR{Name: expected.Name, Fingerprint: Fingerprint(&key.private.PublicKey)}
 	connection, err := i.connectBootstrap()
 	if err != nil {
 		return pending, err
 	}
-	found, err := connection.Client.CSRs().Get(ctx, ours.Name)
+	found, err := connection.Client.CSRs().Get(ctx, expected.Name)
 	if apierrors.IsNotFound(err) {
 		found, err = nil, nil
 	}
 	if err != nil {
 		return pending, kube.Explain(err, connection.Server).Failure("asking the cluster about the client CSR", err)
 	}
-	at := evaluateCSR(found, ours, metav1.Now())
+	at := evaluateCSR(found, expected, metav1.Now())
 	pending.Phase, pending.Detail = string(at.phase), at.detail
 	if found != nil {
 		pending.Since = found.CreationTimestamp.Time

@@ -20,14 +20,14 @@ import (
 // phase.
 func TestControlPlaneFindPendingCSR(t *testing.T) {
 	identity, _ := newIdentity(t, "asks")
-	look := func() *PendingCSR {
+	find := func() *PendingCSR {
 		pending, err := identity.FindPendingCSR(kubetest.Context(t, time.Minute))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return pending
 	}
-	if pending := look(); pending != nil {
+	if pending := find(); pending != nil {
 		t.Errorf("before the first run: %+v", pending)
 	}
 	if _, err := identity.Obtain(kubetest.Context(t, 2*time.Second),
@@ -35,13 +35,13 @@ func TestControlPlaneFindPendingCSR(t *testing.T) {
 		t.Fatal(err)
 	}
 	csr := clientCSRsOf(t, "asks")[0]
-	pending := look()
+	pending := find()
 	if pending == nil || pending.Name != csr.Name || pending.Phase != "pending" ||
 		!pending.Since.Equal(csr.CreationTimestamp.Time) || !strings.HasPrefix(pending.Fingerprint, "SHA256:") {
 		t.Errorf("while it waits: %+v", pending)
 	}
 	setCSRCondition(t, csr.Name, certificatesv1.CertificateDenied)
-	if denied := look(); denied.Phase != "denied" || denied.Detail != "ByHand: a person did this" ||
+	if denied := find(); denied.Phase != "denied" || denied.Detail != "ByHand: a person did this" ||
 		denied.Name != pending.Name {
 		t.Errorf("denied: %+v", denied)
 	}
@@ -49,13 +49,13 @@ func TestControlPlaneFindPendingCSR(t *testing.T) {
 		metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if gone := look(); gone.Phase != "absent" || gone.Name != pending.Name {
+	if gone := find(); gone.Phase != "absent" || gone.Name != pending.Name {
 		t.Errorf("deleted: %+v", gone)
 	}
 	identity.BootstrapKubeconfig = nil
-	if unasked, err := identity.FindPendingCSR(t.Context()); err == nil || unasked == nil ||
-		unasked.Name != pending.Name || unasked.Phase != "" {
-		t.Errorf("without a credential: %+v, %v", unasked, err)
+	if unsubmitted, err := identity.FindPendingCSR(t.Context()); err == nil || unsubmitted == nil ||
+		unsubmitted.Name != pending.Name || unsubmitted.Phase != "" {
+		t.Errorf("without a credential: %+v, %v", unsubmitted, err)
 	}
 }
 

@@ -165,11 +165,11 @@ func (i *Identity) Check(_ context.Context) (State, error) {
 
 // checkCluster returns an error unless config is for cluster.
 func (i *Identity) checkCluster(cluster kube.Cluster, config *rest.Config) error {
-	theirs, err := kube.ClusterFromConfig(config)
+	configured, err := kube.ClusterFromConfig(config)
 	if err != nil {
 		return i.foreignIdentityError("%w", err)
 	}
-	if err := cluster.CheckSame(theirs); err != nil {
+	if err := cluster.CheckSame(configured); err != nil {
 		return i.foreignIdentityError("%w", err)
 	}
 	return nil

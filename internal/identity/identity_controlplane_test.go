@@ -26,7 +26,7 @@ import (
 )
 
 func TestControlPlaneManualApproval(t *testing.T) {
-	identity, said := newIdentity(t, "by-hand")
+	identity, recorded := newIdentity(t, "by-hand")
 
 	// Without approval the wait ends, with the exact command.
 	_, err := identity.Obtain(kubetest.Context(t, 3*time.Second), nil)
@@ -45,8 +45,8 @@ func TestControlPlaneManualApproval(t *testing.T) {
 	}
 	for _, want := range []string{csr.Name, Fingerprint(request.PublicKey), "\noc adm certificate approve " +
 		csr.Name + "\n", "platform None"} {
-		if !strings.Contains(said.Text(), want) {
-			t.Errorf("while waiting it did not say %q, but:\n%s", want, said.Text())
+		if !strings.Contains(recorded.Text(), want) {
+			t.Errorf("while waiting it did not say %q, but:\n%s", want, recorded.Text())
 		}
 	}
 	if _, err := os.Lstat(filepath.Dir(identity.Dir)); !os.IsNotExist(err) {
@@ -150,20 +150,20 @@ func TestControlPlaneDeniedCSRGetsNewKey(t *testing.T) {
 }
 
 func TestControlPlaneDeniedBetweenRuns(t *testing.T) {
-	identity, said := newIdentity(t, "denied-between")
+	identity, recorded := newIdentity(t, "denied-between")
 	first, err := identity.Obtain(kubetest.Context(t, 2*time.Second), nil)
 	if err == nil {
 		t.Fatal("nobody approved, and yet there is an identity")
 	}
 	setCSRCondition(t, first.CSR, certificatesv1.CertificateDenied)
 	second, err := identity.Obtain(kubetest.Context(t, time.Minute), manualApprover(t))
-	if err != nil || second.CSR == first.CSR || !strings.Contains(said.Text(), "since an earlier run") {
-		t.Errorf("Obtain() = %+v, %v; said:\n%s", second, err, said.Text())
+	if err != nil || second.CSR == first.CSR || !strings.Contains(recorded.Text(), "since an earlier run") {
+		t.Errorf("Obtain() = %+v, %v; said:\n%s", second, err, recorded.Text())
 	}
 }
 
 func TestControlPlaneResubmitsCSRDeletedWhileWaiting(t *testing.T) {
-	identity, said := newIdentity(t, "deleted")
+	identity, recorded := newIdentity(t, "deleted")
 	offered := 0
 	result, err := identity.Obtain(kubetest.Context(t, time.Minute),
 		func(ctx context.Context, request ApprovalRequest) error {
@@ -173,8 +173,8 @@ func TestControlPlaneResubmitsCSRDeletedWhileWaiting(t *testing.T) {
 			}
 			return manualApprover(t)(ctx, request)
 		})
-	if err != nil || offered != 2 || !strings.Contains(said.Text(), result.CSR+" was deleted") {
-		t.Errorf("Obtain() = %+v, %v after %d CSRs; said:\n%s", result, err, offered, said.Text())
+	if err != nil || offered != 2 || !strings.Contains(recorded.Text(), result.CSR+" was deleted") {
+		t.Errorf("Obtain() = %+v, %v after %d CSRs; said:\n%s", result, err, offered, recorded.Text())
 	}
 }
 

@@ -21,15 +21,15 @@ var errForeignNode = errors.New("another machine is the Node of this name")
 // reported by a kubelet and is accepted. With fresh, an existing Node of this
 // host is logged.
 func (i *Identity) checkOwner(ctx context.Context, connection *kube.Conn, node *corev1.Node, fresh bool) error {
-	theirs := node.Status.NodeInfo.MachineID
+	machineID := node.Status.NodeInfo.MachineID
 	switch {
-	case i.MachineID == "" || theirs == "":
+	case i.MachineID == "" || machineID == "":
 		return nil
-	case strings.EqualFold(theirs, i.MachineID):
+	case strings.EqualFold(machineID, i.MachineID):
 		if fresh {
 			i.Log.Note(fmt.Sprintf("Node %s of %s is there already and is this machine's (machine-id %s); the join "+
 				"goes on with it",
-				node.Name, report.Timestamp(node.CreationTimestamp.Time), theirs))
+				node.Name, report.Timestamp(node.CreationTimestamp.Time), machineID))
 		}
 		return nil
 	}
@@ -37,7 +37,7 @@ func (i *Identity) checkOwner(ctx context.Context, connection *kube.Conn, node *
 }
 
 // foreignNodeError returns the error for a Node that belongs to another host.
-func foreignNodeError(node *corev1.Node, ours string, heard time.Time) error {
+func foreignNodeError(node *corev1.Node, machineID string, heard time.Time) error {
 	when := "the cluster has never heard of it"
 	if !heard.IsZero() {
 		when = "the cluster last heard of it at " + report.Timestamp(heard)
@@ -50,7 +50,7 @@ func foreignNodeError(node *corev1.Node, ours string, heard time.Time) error {
 		"hostnamectl set-hostname ANOTHER-NAME # then run join again\n# or, if the other machine is gone for good, "+
 			"on the hosted cluster, before the next join:\noc delete node "+node.Name,
 		"%w: Node %s has the machine-id %s, this machine's is %s; %s, %s",
-		errForeignNode, node.Name, node.Status.NodeInfo.MachineID, ours, when, state)
+		errForeignNode, node.Name, node.Status.NodeInfo.MachineID, machineID, when, state)
 }
 
 // leaseRenewTime returns when kubelet last renewed its lease, or zero if that is

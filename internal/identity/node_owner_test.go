@@ -13,14 +13,14 @@ import (
 )
 
 func TestForeignNodeError(t *testing.T) {
-	told := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+	heartbeat := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: "worker-1"},
 		Status: corev1.NodeStatus{
 			NodeInfo: corev1.NodeSystemInfo{MachineID: "aaaa"},
 			Conditions: []corev1.NodeCondition{{
 				Type: corev1.NodeReady, Status: corev1.ConditionTrue,
-				LastHeartbeatTime: metav1.NewTime(told),
+				LastHeartbeatTime: metav1.NewTime(heartbeat),
 			}},
 		},
 	}
@@ -28,7 +28,7 @@ func TestForeignNodeError(t *testing.T) {
 		"is bbbb; "
 	for want, lease := range map[string]time.Time{
 		"the cluster last heard of it at 2026-11-20T08:00:00Z, Ready": {},
-		"the cluster last heard of it at 2026-11-20T08:04:50Z, Ready": told.Add(290 * time.Second),
+		"the cluster last heard of it at 2026-11-20T08:04:50Z, Ready": heartbeat.Add(290 * time.Second),
 	} {
 		err := foreignNodeError(node, "bbbb", lastHeartbeat(node, lease))
 		if err.Error() != intro+want || report.CodeOf(err) != report.Refused || !errors.Is(err, errForeignNode) ||
@@ -50,22 +50,22 @@ func TestDeletedText(t *testing.T) {
 	const again = "; it is submitted again with the same key, which waits since 2026-11-19T10:00:00Z"
 	tests := []struct {
 		before phase
-		asked  time.Time
+		submitted  time.Time
 		want   string
 	}{
-		{before: phasePending, asked: now.Add(-25 * time.Hour), want: "the client CSR node-csr-x of " +
+		{before: phasePending, submitted: now.Add(-25 * time.Hour), want: "the client CSR node-csr-x of " +
 			"2026-11-20T11:00:00Z was not approved for a day, and the cluster has collected it, as it does with all " +
 			"such" + again},
 		{
-			before: phasePending, asked: now.Add(-23 * time.Hour),
+			before: phasePending, submitted: now.Add(-23 * time.Hour),
 			want: "the client CSR node-csr-x was deleted before it was approved" + again,
 		},
 		{before: phaseAbsent, want: "the client CSR node-csr-x was deleted before it was approved" + again},
-		{before: phaseApproved, asked: now.Add(-25 * time.Hour), want: "the client CSR node-csr-x was deleted after " +
+		{before: phaseApproved, submitted: now.Add(-25 * time.Hour), want: "the client CSR node-csr-x was deleted after " +
 			"it was approved and before a certificate was issued" + again},
 	}
 	for _, test := range tests {
-		if got := deletedText("node-csr-x", test.before, test.asked, since, now); got != test.want {
+		if got := deletedText("node-csr-x", test.before, test.submitted, since, now); got != test.want {
 			t.Errorf("goneText(%s) = %q\nwant %q", test.before, got, test.want)
 		}
 	}

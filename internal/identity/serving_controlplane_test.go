@@ -18,7 +18,7 @@ import (
 )
 
 func TestControlPlaneServing(t *testing.T) {
-	serving, identity, said := joinedNode(t, "serving")
+	serving, identity, recorded := joinedNode(t, "serving")
 	bad := createServingCSR(t, serving, "192.0.2.99")
 	err := func() error {
 		_, err := serving.Obtain(kubetest.Context(t, 3*time.Second), manualApprover(t))
@@ -34,7 +34,7 @@ func TestControlPlaneServing(t *testing.T) {
 	done := make(chan error)
 	go func() { _, err := serving.Obtain(kubetest.Context(t, time.Minute), nil); done <- err }()
 	kubetest.WaitUntil(t, "the approve command",
-		func() bool { return strings.Contains(said.Text(), "\noc adm certificate approve "+good+"\n") })
+		func() bool { return strings.Contains(recorded.Text(), "\noc adm certificate approve "+good+"\n") })
 	setCSRCondition(t, good, certificatesv1.CertificateApproved)
 	var issued []byte
 	kubetest.WaitUntil(t, "the certificate", func() bool {

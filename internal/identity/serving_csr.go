@@ -77,11 +77,11 @@ func (s *Serving) explainNames(names []string, addresses []netip.Addr) (text str
 		has = "it has none"
 	}
 	if len(names) != 1 || names[0] != s.NodeName {
-		asked := strings.Join(names, ", ")
-		if asked == "" {
-			asked = "no name"
+		requested := strings.Join(names, ", ")
+		if requested == "" {
+			requested = "no name"
 		}
-		return fmt.Sprintf("it asks for %s, and this node is %s", asked, s.NodeName), true
+		return fmt.Sprintf("it asks for %s, and this node is %s", requested, s.NodeName), true
 	}
 	if len(addresses) == 0 {
 		return "it asks for no address; the Node had none yet when kubelet asked", true

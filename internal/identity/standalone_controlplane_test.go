@@ -69,7 +69,7 @@ func workerKubeconfig(t *testing.T) []byte {
 // A token obtains the identity as a certificate does, and the messages match a
 // cluster that is not hosted.
 func TestControlPlaneStandaloneIdentity(t *testing.T) {
-	identity, said := newIdentity(t, "standalone")
+	identity, recorded := newIdentity(t, "standalone")
 	identity.BootstrapKubeconfig, identity.Topology = workerKubeconfig(t), ClusterTopology{Standalone: true}
 	if _, err := identity.Obtain(kubetest.Context(t, 2*time.Second),
 		nil); report.CodeOf(err) != report.ApprovalMissing {
@@ -82,15 +82,15 @@ func TestControlPlaneStandaloneIdentity(t *testing.T) {
 	if state, err := identity.Check(t.Context()); err != nil || state != Valid {
 		t.Errorf("%s, %v", state, err)
 	}
-	if text := said.Text(); !strings.Contains(text, "no Machine object stands for this host, so nobody approves it "+
+	if text := recorded.Text(); !strings.Contains(text, "no Machine object stands for this host, so nobody approves it "+
 		"by itself; run on the cluster:") || strings.Contains(text, "platform None") {
 		t.Errorf("it said %s", text)
 	}
 	// The approver of --approve-with identifies a bootstrapper by these.
-	asked := clientCSRsOf(t, "standalone")[0].Spec
-	slices.Sort(asked.Groups)
+	spec := clientCSRsOf(t, "standalone")[0].Spec
+	slices.Sort(spec.Groups)
 	groups := "system:authenticated system:serviceaccounts system:serviceaccounts:openshift-machine-config-operator"
-	if asked.Username != bootstrapperSubject().CommonName || strings.Join(asked.Groups, " ") != groups {
-		t.Errorf("asked by %s of %q", asked.Username, asked.Groups)
+	if spec.Username != bootstrapperSubject().CommonName || strings.Join(spec.Groups, " ") != groups {
+		t.Errorf("asked by %s of %q", spec.Username, spec.Groups)
 	}
 }

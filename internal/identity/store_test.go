@@ -46,17 +46,17 @@ func leafIn(t *testing.T, dir string) *x509.Certificate {
 
 func TestKubeletReadsAndRenewsKeyPair(t *testing.T) {
 	ca := certtest.NewCA(t, "signer")
-	ours, renewed, second := issuedPair(t, ca), issuedPair(t, ca), issuedPair(t, ca)
+	issued, renewed, second := issuedPair(t, ca), issuedPair(t, ca), issuedPair(t, ca)
 	intermediate := certtest.NewCA(t, "intermediate")
-	ours.certificate = append(append([]byte("a text that is no certificate\n"), ours.certificate...),
+	issued.certificate = append(append([]byte("a text that is no certificate\n"), issued.certificate...),
 		intermediate.PEM...)
 
-	dir, theirs := t.TempDir(), t.TempDir()
+	dir, kubeletDir := t.TempDir(), t.TempDir()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.Local)
-	if err := writePair(dir, ours, now); err != nil {
+	if err := writePair(dir, issued, now); err != nil {
 		t.Fatal(err)
 	}
-	if !leafIn(t, dir).Equal(parseLeaf(ours.certificate)) {
+	if !leafIn(t, dir).Equal(parseLeaf(issued.certificate)) {
 		t.Error("kubelet reads another certificate")
 	}
 	name := filepath.Join(dir, "kubelet-client-2026-03-01-12-00-00.pem")
@@ -68,10 +68,10 @@ func TestKubeletReadsAndRenewsKeyPair(t *testing.T) {
 	}
 
 	// The bytes are those that kubelet writes.
-	if _, err := kubeletStore(t, theirs).Update(ours.certificate, ours.key); err != nil {
+	if _, err := kubeletStore(t, kubeletDir).Update(issued.certificate, issued.key); err != nil {
 		t.Fatal(err)
 	}
-	want, err := os.ReadFile(filepath.Join(theirs, currentClient))
+	want, err := os.ReadFile(filepath.Join(kubeletDir, currentClient))
 	if err != nil {
 		t.Fatal(err)
 	}

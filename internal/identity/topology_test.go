@@ -50,18 +50,18 @@ func TestApprovalHintsMatchTopology(t *testing.T) {
 				lastStatus: csrStatus{phase: phasePending},
 			}
 			refused := a.explainRejection(apierrors.NewUnauthorized("no"))
-			said := a.pendingText(csr) + report.RemedyOf(a.timeoutError()) + servingApprovalText(csr, test.place) +
+			text := a.pendingText(csr) + report.RemedyOf(a.timeoutError()) + servingApprovalText(csr, test.place) +
 				report.RemedyOf(refused)
 			a.lastStatus.phase = phaseApproved
-			said += report.RemedyOf(a.timeoutError())
+			text += report.RemedyOf(a.timeoutError())
 			for _, want := range test.want {
-				if !strings.Contains(said, want) {
-					t.Errorf("it does not say %q: %s", want, said)
+				if !strings.Contains(text, want) {
+					t.Errorf("it does not say %q: %s", want, text)
 				}
 			}
 			for _, lack := range test.lack {
-				if strings.Contains(said, lack) {
-					t.Errorf("it says %q: %s", lack, said)
+				if strings.Contains(text, lack) {
+					t.Errorf("it says %q: %s", lack, text)
 				}
 			}
 		})

@@ -150,15 +150,15 @@ func (c *byteCounter) Write(p []byte) (int, error) {
 func bytesOfClientWait(t *testing.T, name string) int64 {
 	t.Helper()
 	through := newByteCounter(t)
-	identity, said := newIdentity(t, name)
+	identity, recorded := newIdentity(t, name)
 	identity.Proxy = kubetest.NoProxy
 	identity.BootstrapKubeconfig = kubetest.BootstrapKubeconfig(t,
 		func(cluster *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
 			cluster.Server = "https://" + through.address
 		})
 	if _, err := identity.Obtain(kubetest.Context(t, 8*time.Second), nil); err == nil ||
-		!strings.Contains(said.Text(), "approval of the client CSR") {
-		t.Fatalf("Obtain() = %v; said:\n%s", err, said.Text())
+		!strings.Contains(recorded.Text(), "approval of the client CSR") {
+		t.Fatalf("Obtain() = %v; said:\n%s", err, recorded.Text())
 	}
 	return through.bytes.Load()
 }
@@ -177,7 +177,7 @@ func TestControlPlaneClientWaitLimitsTraffic(t *testing.T) {
 }
 
 func TestControlPlaneServingWaitListsOnce(t *testing.T) {
-	serving, identity, said := joinedNode(t, "bytes-serving")
+	serving, identity, recorded := joinedNode(t, "bytes-serving")
 	createOtherCSRs(t, 500) // half of them are serving CSRs
 	var mu sync.Mutex
 	var lists, watches []string
@@ -204,8 +204,8 @@ func TestControlPlaneServingWaitListsOnce(t *testing.T) {
 	}
 	csr := createServingCSR(t, serving, "192.0.2.7")
 	if _, err := serving.Obtain(kubetest.Context(t, 8*time.Second), nil); err == nil ||
-		!strings.Contains(said.Text(), "oc adm certificate approve "+csr) {
-		t.Fatalf("Obtain() = %v; said:\n%s", err, said.Text())
+		!strings.Contains(recorded.Text(), "oc adm certificate approve "+csr) {
+		t.Fatalf("Obtain() = %v; said:\n%s", err, recorded.Text())
 	}
 	mu.Lock()
 	defer mu.Unlock()

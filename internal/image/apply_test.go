@@ -129,15 +129,15 @@ func TestWriteRollsBackOnFailure(t *testing.T) {
 	}
 	defer tree.Close()
 	before := flowtest.ListTree(t, root)
-	ours := func(s ledger.State) ledger.State {
+	withoutTimes := func(s ledger.State) ledger.State {
 		uid, gid := os.Geteuid(), os.Getegid()
 		s.UID, s.GID = &uid, &gid
 		return s
 	}
 	changes := []ledger.Change{
-		{Kind: ledger.Directory, Target: "/etc/made", Desired: ours(ledger.DirectoryState(0o755))},
+		{Kind: ledger.Directory, Target: "/etc/made", Desired: withoutTimes(ledger.DirectoryState(0o755))},
 		{Kind: ledger.Symlink, Target: "/etc/link", Desired: ledger.State{Present: true, Link: "/x"}},
-		{Kind: ledger.File, Target: "/etc/there", Desired: ours(ledger.FileState([]byte("ours"), 0o600)), Overwrite: true},
+		{Kind: ledger.File, Target: "/etc/there", Desired: withoutTimes(ledger.FileState([]byte("ours"), 0o600)), Overwrite: true},
 		{Kind: ledger.HardLink, Target: "/etc/again", Desired: ledger.State{Present: true, Link: "/etc/none"}}, // the last change fails
 	}
 	apply := func(ctx context.Context, changes []ledger.Change) error {

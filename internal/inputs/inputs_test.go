@@ -17,7 +17,7 @@ import (
 )
 
 func TestReadInputs(t *testing.T) {
-	stub := flowtest.EncodeUserData(t, "given.example.com", "clusters/given", "11")
+	userData := flowtest.EncodeUserData(t, "given.example.com", "clusters/given", "11")
 	kept := flowtest.EncodeUserData(t, "kept.example.com", "clusters/kept", "22")
 	begun := joinstate.State{Started: time.Now()}
 	for name, test := range map[string]struct {
@@ -30,15 +30,15 @@ func TestReadInputs(t *testing.T) {
 		host     string
 		approver string
 	}{
-		"file":                  {config: config.Join{UserData: flowtest.WriteTempFile(t, stub)}, pool: "clusters/given", host: "given.example.com"},
-		"standard input":        {config: config.Join{UserData: "-"}, stdin: string(stub), pool: "clusters/given", host: "given.example.com"},
-		"a new stub wins":       {config: config.Join{UserData: flowtest.WriteTempFile(t, stub)}, state: begun, kept: kept, pool: "clusters/given", host: "given.example.com"},
-		"values win over it":    {config: config.Join{UserData: flowtest.WriteTempFile(t, stub), Endpoint: "other.example.com:8443", NodePool: "clusters/other"}, pool: "clusters/other", host: "other.example.com:8443"},
+		"file":                  {config: config.Join{UserData: flowtest.WriteTempFile(t, userData)}, pool: "clusters/given", host: "given.example.com"},
+		"standard input":        {config: config.Join{UserData: "-"}, stdin: string(userData), pool: "clusters/given", host: "given.example.com"},
+		"a new stub wins":       {config: config.Join{UserData: flowtest.WriteTempFile(t, userData)}, state: begun, kept: kept, pool: "clusters/given", host: "given.example.com"},
+		"values win over it":    {config: config.Join{UserData: flowtest.WriteTempFile(t, userData), Endpoint: "other.example.com:8443", NodePool: "clusters/other"}, pool: "clusters/other", host: "other.example.com:8443"},
 		"values alone":          {config: config.Join{Endpoint: "alone.example.com", TokenFile: flowtest.WriteTempFile(t, []byte(flowtest.UUID+"\n")), CAFile: flowtest.WriteTempFile(t, certtest.NewCA(t, "ca").PEM)}, host: "alone.example.com"},
 		"goes on":               {state: begun, kept: kept, pool: "clusters/kept", host: "kept.example.com"},
 		"goes on, with a value": {config: config.Join{NodePool: "clusters/other"}, state: begun, kept: kept, pool: "clusters/other", host: "kept.example.com"},
 		"was finished":          {state: begun},
-		"approver":              {config: config.Join{UserData: flowtest.WriteTempFile(t, stub), ApproveWith: "-"}, stdin: "kubeconfig", pool: "clusters/given", host: "given.example.com", approver: "kubeconfig"},
+		"approver":              {config: config.Join{UserData: flowtest.WriteTempFile(t, userData), ApproveWith: "-"}, stdin: "kubeconfig", pool: "clusters/given", host: "given.example.com", approver: "kubeconfig"},
 		"resumed": {
 			config: config.Join{UserData: "/gone/stub.ign", Endpoint: "older.example.com", TokenFile: "/gone/token", CAFile: "/gone/ca", ApproveWith: "/gone/kubeconfig"},
 			state:  begun, kept: kept, resume: true, pool: "clusters/kept", host: "kept.example.com",
@@ -73,7 +73,7 @@ func TestReadInputs(t *testing.T) {
 }
 
 func TestReadInputsRefuses(t *testing.T) {
-	stub := flowtest.WriteTempFile(t, flowtest.EncodeUserData(t, "given.example.com", "clusters/given", "11"))
+	userData := flowtest.WriteTempFile(t, flowtest.EncodeUserData(t, "given.example.com", "clusters/given", "11"))
 	broken := iotest.ErrReader(errors.New("broken pipe"))
 	for name, test := range map[string]struct {
 		config config.Join
@@ -90,10 +90,10 @@ func TestReadInputsRefuses(t *testing.T) {
 		"broken input":         {config.Join{UserData: "-"}, broken, "broken pipe", "join --help"},
 		"too much":             {config.Join{UserData: "-"}, io.LimitReader(endless{}, maxInputSize+1), "more than 32 MiB", "join --help"},
 		"no stub":              {config.Join{UserData: flowtest.WriteTempFile(t, []byte("hello"))}, nil, "it is not JSON", "get secret user-data-"},
-		"missing approver":     {config.Join{UserData: stub, ApproveWith: "/gone/kubeconfig"}, nil, "reading --approve-with", "join --help"},
-		"missing token":        {config.Join{UserData: stub, TokenFile: "/gone/token"}, nil, "reading --token-file", "join --help"},
-		"missing CA":           {config.Join{UserData: stub, CAFile: "/gone/ca"}, nil, "reading --ca-file", "join --help"},
-		"token from stdin":     {config.Join{UserData: stub, TokenFile: "-"}, strings.NewReader(flowtest.UUID), "reading --token-file: it cannot be standard input", "join --help"},
+		"missing approver":     {config.Join{UserData: userData, ApproveWith: "/gone/kubeconfig"}, nil, "reading --approve-with", "join --help"},
+		"missing token":        {config.Join{UserData: userData, TokenFile: "/gone/token"}, nil, "reading --token-file", "join --help"},
+		"missing CA":           {config.Join{UserData: userData, CAFile: "/gone/ca"}, nil, "reading --ca-file", "join --help"},
+		"token from stdin":     {config.Join{UserData: userData, TokenFile: "-"}, strings.NewReader(flowtest.UUID), "reading --token-file: it cannot be standard input", "join --help"},
 		"endpoint without CA":  {config.Join{Endpoint: "a.example.com"}, nil, "which CA", "ca.crt"},
 	} {
 		t.Run(name, func(t *testing.T) {

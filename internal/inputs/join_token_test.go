@@ -16,9 +16,9 @@ import (
 
 func TestReadJoinToken(t *testing.T) {
 	ca := certtest.NewCA(t, "ca").PEM
-	stub := flowtest.EncodeUserData(t, "token.example.com", "clusters/token", "33")
+	userData := flowtest.EncodeUserData(t, "token.example.com", "clusters/token", "33")
 	other := flowtest.EncodeUserData(t, "given.example.com", "clusters/given", "11")
-	plain, withStub := flowtest.EncodeJoinToken(t, ca, nil, 0), flowtest.EncodeJoinToken(t, ca, stub, 0)
+	plain, withUserData := flowtest.EncodeJoinToken(t, ca, nil, 0), flowtest.EncodeJoinToken(t, ca, userData, 0)
 	old := flowtest.EncodeJoinToken(t, ca, nil, 2*time.Hour)
 	begun := joinstate.State{Started: time.Now()}
 	joined := joinstate.State{Started: time.Now(), Finished: time.Now()}
@@ -35,9 +35,9 @@ func TestReadJoinToken(t *testing.T) {
 	}{
 		"none":                    {config: config.Join{UserData: flowtest.WriteTempFile(t, other)}, pool: "clusters/given"},
 		"beside a stub":           {config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: flowtest.WriteTempFile(t, plain)}, pool: "clusters/given", there: true},
-		"its own stub":            {config: config.Join{JoinToken: flowtest.WriteTempFile(t, withStub)}, pool: "clusters/token", there: true},
-		"a given stub wins":       {config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: flowtest.WriteTempFile(t, withStub)}, pool: "clusters/given", there: true},
-		"from standard input":     {config: config.Join{JoinToken: "-"}, stdin: string(withStub), pool: "clusters/token", there: true},
+		"its own stub":            {config: config.Join{JoinToken: flowtest.WriteTempFile(t, withUserData)}, pool: "clusters/token", there: true},
+		"a given stub wins":       {config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: flowtest.WriteTempFile(t, withUserData)}, pool: "clusters/given", there: true},
+		"from standard input":     {config: config.Join{JoinToken: "-"}, stdin: string(withUserData), pool: "clusters/token", there: true},
 		"goes on":                 {state: begun, kept: plain, pool: "clusters/token", there: true},
 		"goes on, expired":        {state: begun, kept: old, pool: "clusters/token", there: true},
 		"resumed, file is gone":   {config: config.Join{JoinToken: "/gone"}, state: begun, kept: plain, resume: true, pool: "clusters/token", there: true},
@@ -59,7 +59,7 @@ func TestReadJoinToken(t *testing.T) {
 				}
 			}
 			if test.state.Exists() {
-				if err := joinstate.SaveFile(dir, joinstate.UserDataFile, stub); err != nil {
+				if err := joinstate.SaveFile(dir, joinstate.UserDataFile, userData); err != nil {
 					t.Fatal(err)
 				}
 			}

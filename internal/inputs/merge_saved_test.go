@@ -35,12 +35,12 @@ func TestMergeSaved(t *testing.T) {
 // Every setting must be either inherited by a resumed join or specific to one run.
 func TestMergeSavedHandlesEverySetting(t *testing.T) {
 	own := []string{"APIVersion", "Kind", "UserData", "Endpoint", "TokenFile", "CAFile", "NodePool", "ConfigHash", "ApproveWith", "JoinToken", "Until", "Timeout"}
-	var told config.Join
-	fill(reflect.ValueOf(&told).Elem())
-	got, plain := reflect.ValueOf(MergeSaved(config.Defaults(), joinstate.State{Started: time.Now(), Config: told})), reflect.ValueOf(config.Defaults())
+	var saved config.Join
+	fill(reflect.ValueOf(&saved).Elem())
+	got, plain := reflect.ValueOf(MergeSaved(config.Defaults(), joinstate.State{Started: time.Now(), Config: saved})), reflect.ValueOf(config.Defaults())
 	for i := range got.NumField() {
 		name := got.Type().Field(i).Name
-		want := reflect.ValueOf(told).Field(i)
+		want := reflect.ValueOf(saved).Field(i)
 		if slices.Contains(own, name) {
 			want = plain.Field(i)
 		}
@@ -50,7 +50,7 @@ func TestMergeSavedHandlesEverySetting(t *testing.T) {
 	}
 	other := config.Defaults()
 	other.PauseImage, other.Skip = "mine", []string{"packages"}
-	if c := MergeSaved(other, joinstate.State{Started: time.Now(), Config: told}); c.PauseImage != "mine" || c.Skip[0] != "packages" {
+	if c := MergeSaved(other, joinstate.State{Started: time.Now(), Config: saved}); c.PauseImage != "mine" || c.Skip[0] != "packages" {
 		t.Errorf("what is said now does not count: %+v", c)
 	}
 }

@@ -20,21 +20,21 @@ import (
 func TestReadOverrides(t *testing.T) {
 	begun := joinstate.State{Started: time.Now()}
 	kept := []Override{{"/gone/kept.ign", []byte(firstOverride)}}
-	stub := flowtest.WriteTempFile(t, flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11"))
+	userData := flowtest.WriteTempFile(t, flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11"))
 	for name, test := range map[string]struct {
 		config config.Join
 		state  joinstate.State
 		resume bool
 		want   []string // configs of the overrides
 	}{
-		"none":                      {config.Join{UserData: stub}, joinstate.State{}, false, nil},
-		"given":                     {config.Join{UserData: stub, IgnitionOverrides: []string{flowtest.WriteTempFile(t, []byte(secondOverride)), "-"}}, joinstate.State{}, false, []string{secondOverride, firstOverride}},
+		"none":                      {config.Join{UserData: userData}, joinstate.State{}, false, nil},
+		"given":                     {config.Join{UserData: userData, IgnitionOverrides: []string{flowtest.WriteTempFile(t, []byte(secondOverride)), "-"}}, joinstate.State{}, false, []string{secondOverride, firstOverride}},
 		"goes on":                   {config.Join{}, begun, false, []string{firstOverride}},
 		"resumed at boot":           {config.Join{}, begun, true, []string{firstOverride}},
 		"resumed, their files gone": {config.Join{UserData: "/gone/stub", IgnitionOverrides: []string{"/gone/kept.ign"}}, begun, true, []string{firstOverride}},
 		"goes on with another":      {config.Join{IgnitionOverrides: []string{flowtest.WriteTempFile(t, []byte(secondOverride))}}, begun, false, []string{secondOverride}},
-		"begun anew with another":   {config.Join{UserData: stub, IgnitionOverrides: []string{flowtest.WriteTempFile(t, []byte(secondOverride))}}, begun, false, []string{secondOverride}},
-		"begun anew without":        {config.Join{UserData: stub}, begun, false, nil},
+		"begun anew with another":   {config.Join{UserData: userData, IgnitionOverrides: []string{flowtest.WriteTempFile(t, []byte(secondOverride))}}, begun, false, []string{secondOverride}},
+		"begun anew without":        {config.Join{UserData: userData}, begun, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -60,7 +60,7 @@ func TestReadOverrides(t *testing.T) {
 }
 
 func TestBadOverridesAreRefused(t *testing.T) {
-	stub := flowtest.WriteTempFile(t, flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11"))
+	userData := flowtest.WriteTempFile(t, flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11"))
 	bad := flowtest.WriteTempFile(t, []byte("{\"ignition\":{\"version\":\"3.2.0\"},\n\"storage\":{\"files\":[{\"path\":\"etc/hunter2\"}]}}"))
 	for name, test := range map[string]struct {
 		names []string
@@ -76,7 +76,7 @@ func TestBadOverridesAreRefused(t *testing.T) {
 		"not even a dir": {[]string{t.TempDir()}, "--ignition-override"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Read(config.Join{UserData: stub, IgnitionOverrides: test.names}, joinstate.State{}, t.TempDir(), false, strings.NewReader(firstOverride))
+			_, err := Read(config.Join{UserData: userData, IgnitionOverrides: test.names}, joinstate.State{}, t.TempDir(), false, strings.NewReader(firstOverride))
 			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Usage || report.RemedyOf(err) == "" {
 				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 			}

@@ -60,12 +60,12 @@ func (s State) Exists() bool { return !s.Started.IsZero() }
 
 // SetSource sets the cluster and NodePool to those of the user data. It does
 // nothing if stub is nil.
-func (s *State) SetSource(stub *ignition.UserData) {
-	if stub == nil {
+func (s *State) SetSource(userData *ignition.UserData) {
+	if userData == nil {
 		return
 	}
-	s.Endpoint, s.Hosted = stub.Source.Host, stub.IsHosted()
-	s.NodePool, s.ConfigHash = stub.NodePool(), stub.ConfigHash()
+	s.Endpoint, s.Hosted = userData.Source.Host, userData.IsHosted()
+	s.NodePool, s.ConfigHash = userData.NodePool(), userData.ConfigHash()
 }
 
 // Read reads the state. A missing file yields the zero State and no error.

@@ -116,11 +116,11 @@ func TestExpiredCertificateOrWrongClock(t *testing.T) {
 
 func TestSkewNote(t *testing.T) {
 	now := time.Now()
-	said := &ServerClock{serverDate: now, receivedAt: now}
-	if got := said.SkewNote(now.Add(30 * time.Second)); got != "" {
+	clock := &ServerClock{serverDate: now, receivedAt: now}
+	if got := clock.SkewNote(now.Add(30 * time.Second)); got != "" {
 		t.Errorf("half a minute is worth a word: %q", got)
 	}
-	if got := said.SkewNote(now.Add(-time.Hour)); !strings.Contains(got, report.Timestamp(now.Add(-time.Hour))) ||
+	if got := clock.SkewNote(now.Add(-time.Hour)); !strings.Contains(got, report.Timestamp(now.Add(-time.Hour))) ||
 		!strings.Contains(got, "chronyc makestep") {
 		t.Errorf("SkewNote() = %q", got)
 	}

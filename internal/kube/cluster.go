@@ -53,16 +53,16 @@ func (c Cluster) CheckSame(other Cluster) error {
 	if NormalizeServer(c.Server) != NormalizeServer(other.Server) {
 		return fmt.Errorf("it is for %s, not for %s", other.Server, c.Server)
 	}
-	ours, err := ParsePEMCertificates(c.CA)
+	expected, err := ParsePEMCertificates(c.CA)
 	if err != nil {
 		return err
 	}
-	theirs, err := ParsePEMCertificates(other.CA)
+	actual, err := ParsePEMCertificates(other.CA)
 	if err != nil {
 		return err
 	}
-	for _, certificate := range theirs {
-		if slices.ContainsFunc(ours, certificate.Equal) {
+	for _, certificate := range actual {
+		if slices.ContainsFunc(expected, certificate.Equal) {
 			return nil
 		}
 	}

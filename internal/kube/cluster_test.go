@@ -9,12 +9,12 @@ import (
 
 func TestClusterCheckSame(t *testing.T) {
 	old, fresh, foreign := certtest.NewCA(t, "old"), certtest.NewCA(t, "new"), certtest.NewCA(t, "foreign")
-	ours := Cluster{Server: "https://api.example.com:6443", CA: append(append([]byte{}, old.PEM...), fresh.PEM...)}
+	cluster := Cluster{Server: "https://api.example.com:6443", CA: append(append([]byte{}, old.PEM...), fresh.PEM...)}
 	tests := map[string]struct {
-		theirs Cluster
+		other Cluster
 		want   string // "" if both are the same
 	}{
-		"equal":                   {ours, ""},
+		"equal":                   {cluster, ""},
 		"one authority in common": {Cluster{Server: "https://API.example.com:6443/", CA: old.PEM}, ""},
 		"another port": {
 			Cluster{Server: "https://api.example.com", CA: old.PEM},
@@ -29,7 +29,7 @@ func TestClusterCheckSame(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			err := ours.CheckSame(test.theirs)
+			err := cluster.CheckSame(test.other)
 			if (err == nil) != (test.want == "") || (err != nil && !strings.Contains(err.Error(), test.want)) {
 				t.Errorf("CheckSame() = %v, want %q", err, test.want)
 			}

@@ -93,20 +93,20 @@ func explainTLS(err error, server string) (Problem, bool) {
 	var invalid x509.CertificateInvalidError
 	var alert *net.OpError
 	var record tls.RecordHeaderError
-	look := "openssl s_client -connect " + serverHostPort(server) + " -showcerts </dev/null"
+	remedy := "openssl s_client -connect " + serverHostPort(server) + " -showcerts </dev/null"
 	switch {
 	case errors.As(err, &authority):
 		return Problem{
 			Text: "the server at " + server + " has a certificate that this cluster's CA has not signed" +
 				describeIssuer(authority.Cert) +
 				"; something else answers there (a load balancer, a proxy that opens TLS), or the CA was replaced",
-			Remedy: look, Code: report.Failed,
+			Remedy: remedy, Code: report.Failed,
 		}, true
 	case errors.As(err, &name):
 		return Problem{
 			Text: fmt.Sprintf("the server at %s has a certificate for other names: %s", server,
 				strings.Join(CertificateNames(name.Certificate), ", ")),
-			Remedy: look, Code: report.Failed,
+			Remedy: remedy, Code: report.Failed,
 		}, true
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
 		return Problem{
@@ -117,16 +117,16 @@ func explainTLS(err error, server string) (Problem, bool) {
 		}, true
 	case errors.As(err, &invalid):
 		return Problem{
-			Text: "the certificate of " + server + " is not valid: " + invalid.Error(), Remedy: look,
+			Text: "the certificate of " + server + " is not valid: " + invalid.Error(), Remedy: remedy,
 			Code: report.Failed,
 		}, true
 	case errors.As(err, &alert) && alert.Op == "remote error":
 		return Problem{
 			Text:   "the server at " + server + " refused the TLS handshake: " + alert.Err.Error(),
-			Remedy: look, Code: report.Failed,
+			Remedy: remedy, Code: report.Failed,
 		}, true
 	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
-		return Problem{Text: "the server at " + server + " does not speak TLS", Remedy: look, Code: report.Failed}, true
+		return Problem{Text: "the server at " + server + " does not speak TLS", Remedy: remedy, Code: report.Failed}, true
 	}
 	return Problem{}, false
 }

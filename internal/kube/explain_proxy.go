@@ -47,12 +47,12 @@ func explainProxy(err error, proxy *url.URL, server string) (Problem, bool) {
 // request. Go returns only the status text as the error (net/http,
 // Transport.dialConn).
 func connectStatus(err error) int {
-	var asked *url.Error
-	if !errors.As(err, &asked) {
+	var urlErr *url.Error
+	if !errors.As(err, &urlErr) {
 		return 0
 	}
 	for code := http.StatusBadRequest; code <= http.StatusNetworkAuthenticationRequired; code++ {
-		if text := http.StatusText(code); text != "" && asked.Err.Error() == text {
+		if text := http.StatusText(code); text != "" && urlErr.Err.Error() == text {
 			return code
 		}
 	}

@@ -49,12 +49,12 @@ func TestFollowListsOnceAndResumesWatch(t *testing.T) {
 		{{watch.Deleted, nodeAt("ours-1", "21")}, {watch.Error, &metav1.Status{Code: 410}}},
 		{{watch.Added, nodeAt("ours-9", "22")}},
 	}
-	var asked, seen []string
+	var requested, seen []string
 	s := Source[*corev1.Node]{
 		Activity: "watching",
 		Filter:   func(n *corev1.Node) bool { return strings.HasPrefix(n.Name, "ours") },
 		List: func(_ context.Context, options metav1.ListOptions) ([]*corev1.Node, metav1.ListMeta, error) {
-			asked = append(asked, "list "+options.Continue)
+			requested = append(requested, "list "+options.Continue)
 			page, known := pages[options.Continue]
 			if !known || options.Limit == 0 {
 				return nil, metav1.ListMeta{}, errors.New("no such page")
@@ -62,7 +62,7 @@ func TestFollowListsOnceAndResumesWatch(t *testing.T) {
 			return page.items, page.at, nil
 		},
 		Watch: func(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			asked = append(asked, "watch "+options.ResourceVersion)
+			requested = append(requested, "watch "+options.ResourceVersion)
 			now := watches[0]
 			watches = watches[1:]
 			w := watch.NewFakeWithChanSize(len(now), false)
@@ -90,7 +90,7 @@ func TestFollowListsOnceAndResumesWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"list ", "list p2", "watch 10", "watch 20", "list ", "list p2", "watch 10"},
-		asked); diff != "" {
+		requested); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
 	want := []string{

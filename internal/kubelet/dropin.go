@@ -111,9 +111,9 @@ func (r Registration) mergedTaints(launch UnitFiles, command string) (string, er
 	var all []string
 	keep := func(text string) {
 		taint, err := config.ParseTaint(text)
-		ours := slices.ContainsFunc(r.Taints,
+		desired := slices.ContainsFunc(r.Taints,
 			func(t config.Taint) bool { return t.Key == taint.Key && t.Effect == taint.Effect })
-		if text != "" && (err != nil || !ours) { // a taint with a variable in it is copied unchanged
+		if text != "" && (err != nil || !desired) { // a taint with a variable in it is copied unchanged
 			all = append(all, text)
 		}
 	}

@@ -35,18 +35,18 @@ const bedLabels = "--node-labels=node.openshift.io/os_id=${ID} \\\n      "
 // labels and taints.
 func newRegistrationCheck(t *testing.T, labels, taints []string) *RegistrationCheck {
 	t.Helper()
-	wishes, err := NewRegistration(labels, taints, "clusters/demo-workers")
+	registration, err := NewRegistration(labels, taints, "clusters/demo-workers")
 	if err != nil {
 		t.Fatal(err)
 	}
 	launch := UnitFiles{Unit: newUnit(bedLabels), File: readerOf(map[string]string{"/etc/os-release": "ID=\"rhel\"\n"})}
-	content, err := wishes.RenderDropIn(launch)
+	content, err := registration.RenderDropIn(launch)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &RegistrationCheck{
 		UnitFiles: launch.withDropIn(DropIn{RegistrationDropIn, content}),
-		Desired:   wishes,
+		Desired:   registration,
 		Arch:      "amd64",
 		FirstJoin: true,
 	}
@@ -60,11 +60,11 @@ func newConnection(t *testing.T, name string) (*kube.Conn, *reporttest.Recorder)
 
 func TestControlPlaneRegistration(t *testing.T) {
 	const name = "labelled"
-	connection, said := newConnection(t, name)
+	connection, recorded := newConnection(t, name)
 	labels := []string{"example.com/rack=7", "topology.kubernetes.io/zone=b"}
 	check := newRegistrationCheck(t, labels, []string{"team=blue:NoSchedule"})
-	if err := check.Run(kubetest.Context(t, time.Minute), connection, said.Log(), name, nil); err != nil {
-		t.Fatalf("Run() = %v; said:\n%s", err, said.Text())
+	if err := check.Run(kubetest.Context(t, time.Minute), connection, recorded.Log(), name, nil); err != nil {
+		t.Fatalf("Run() = %v; said:\n%s", err, recorded.Text())
 	}
 	nodes := kubetest.AdminClient(t).CoreV1().Nodes()
 	if _, err := nodes.Get(t.Context(), name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
@@ -97,7 +97,7 @@ func TestControlPlaneRegistration(t *testing.T) {
 
 	// Another run finds the Node, and what it lacks of a different desired state.
 	check = newRegistrationCheck(t, []string{"example.com/rack=8"}, []string{"team=blue:NoSchedule", "quiet:NoExecute"})
-	if err := check.Run(kubetest.Context(t, time.Minute), connection, said.Log(), name, created); err != nil {
+	if err := check.Run(kubetest.Context(t, time.Minute), connection, recorded.Log(), name, created); err != nil {
 		t.Errorf("Run() with an existing Node = %v", err)
 	}
 	for _, want := range []string{
@@ -106,17 +106,17 @@ func TestControlPlaneRegistration(t *testing.T) {
 		"oc label node labelled --overwrite example.com/rack=8; oc adm taint node labelled --overwrite " +
 			"quiet:NoExecute ",
 	} {
-		if !strings.Contains(said.Text(), want) {
-			t.Errorf("said:\n%s\nwant %q", said.Text(), want)
+		if !strings.Contains(recorded.Text(), want) {
+			t.Errorf("said:\n%s\nwant %q", recorded.Text(), want)
 		}
 	}
 }
 
 func TestControlPlaneRejectedRegistration(t *testing.T) {
 	const name, label = "restricted", "team.node-restriction.kubernetes.io/secret=yes"
-	connection, said := newConnection(t, name)
+	connection, recorded := newConnection(t, name)
 	run := func(labels []string, existing *corev1.Node) error {
-		return newRegistrationCheck(t, labels, nil).Run(kubetest.Context(t, time.Minute), connection, said.Log(), name,
+		return newRegistrationCheck(t, labels, nil).Run(kubetest.Context(t, time.Minute), connection, recorded.Log(), name,
 			existing)
 	}
 	err := run([]string{label, "a=b"}, nil)
@@ -137,15 +137,15 @@ func TestControlPlaneRejectedRegistration(t *testing.T) {
 	// For an existing Node a rejection is logged and is not an error.
 	existing := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if err := run([]string{label}, existing); err != nil ||
-		!strings.Contains(said.Text(), "would not let this Node register anew: ") {
-		t.Errorf("Run() = %v; said:\n%s", err, said.Text())
+		!strings.Contains(recorded.Text(), "would not let this Node register anew: ") {
+		t.Errorf("Run() = %v; said:\n%s", err, recorded.Text())
 	}
 
 	// A label from the payload's unit cannot be excluded by the administrator.
 	unit := newRegistrationCheck(t, nil, nil)
 	unit.UnitFiles.Unit = strings.ReplaceAll(newUnit(bedLabels), "os_id=${ID}", "os_id=${ID},kubernetes.io/site=a")
 	unit.UnitFiles.DropIns = nil
-	err = unit.Run(kubetest.Context(t, time.Minute), connection, said.Log(), name, nil)
+	err = unit.Run(kubetest.Context(t, time.Minute), connection, recorded.Log(), name, nil)
 	if report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), "systemctl cat kubelet") {
 		t.Errorf("Run() = %v (%s)", err, report.RemedyOf(err))
 	}
@@ -251,9 +251,9 @@ func TestControlPlaneKubeletAcceptsDropIn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if said := start(launch.withDropIn(DropIn{RegistrationDropIn, content})); !strings.Contains(said,
+		if recorded := start(launch.withDropIn(DropIn{RegistrationDropIn, content})); !strings.Contains(recorded,
 			"failed to load kubelet config file") {
-			t.Errorf("%s: kubelet does not take the drop-in: %s", name, said)
+			t.Errorf("%s: kubelet does not take the drop-in: %s", name, recorded)
 		}
 	}
 	for bad, want := range map[string]string{
@@ -261,8 +261,8 @@ func TestControlPlaneKubeletAcceptsDropIn(t *testing.T) {
 		"--register-with-taints=team=blue:Never ":  "invalid taint",
 		"--node-labels=a=b --register-with-taint ": "unknown flag",
 	} {
-		if said := start(UnitFiles{Unit: newUnit(bad)}); !strings.Contains(said, want) {
-			t.Errorf("kubelet takes %s: %s", bad, said)
+		if recorded := start(UnitFiles{Unit: newUnit(bad)}); !strings.Contains(recorded, want) {
+			t.Errorf("kubelet takes %s: %s", bad, recorded)
 		}
 	}
 }

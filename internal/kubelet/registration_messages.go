@@ -85,6 +85,6 @@ func (r RegistrationCheck) reportMissing(node *corev1.Node, log report.Log) {
 	}
 }
 
-func sameTaint(t corev1.Taint, wish config.Taint) bool {
-	return t.Key == wish.Key && t.Value == wish.Value && string(t.Effect) == wish.Effect
+func sameTaint(t corev1.Taint, desired config.Taint) bool {
+	return t.Key == desired.Key && t.Value == desired.Value && string(t.Effect) == desired.Effect
 }

@@ -281,14 +281,14 @@ func TestReportMissingLabelsAndTaints(t *testing.T) {
 		Name:   "worker-1",
 		Labels: map[string]string{"zone": "a", NodePoolLabel: "demo-workers"},
 	}}
-	var said reporttest.Recorder
-	r.reportMissing(node, said.Log())
+	var recorded reporttest.Recorder
+	r.reportMissing(node, recorded.Log())
 	const want = "Node worker-1 was registered before, without label example.com/rack=7, label zone=b (it has " +
 		"zone=a), taint team=blue:NoSchedule; kubelet sets them only when it makes the Node\n" +
 		"oc label node worker-1 --overwrite example.com/rack=7 zone=b; oc adm taint node worker-1 --overwrite " +
 		"team=blue:NoSchedule # on the hosted cluster\n"
-	if said.Text() != want {
-		t.Errorf("said %q\nwant %q", said.Text(), want)
+	if recorded.Text() != want {
+		t.Errorf("said %q\nwant %q", recorded.Text(), want)
 	}
 
 	var again reporttest.Recorder

@@ -84,14 +84,14 @@ func CheckSkew(server, kubelet Version) error {
 	if server.parsed == nil || kubelet.parsed == nil {
 		return nil
 	}
-	ours, theirs := kubelet.parsed.Minor(), server.parsed.Minor()
+	kubeletMinor, serverMinor := kubelet.parsed.Minor(), server.parsed.Minor()
 	switch {
-	case kubelet.parsed.Major() != server.parsed.Major() || ours > theirs:
+	case kubelet.parsed.Major() != server.parsed.Major() || kubeletMinor > serverMinor:
 		return report.Fail(report.Refused, "# install the kubelet of the NodePool's release",
 			"kubelet %s is newer than the API server %s, which Kubernetes does not support", kubelet, server)
-	case ours+3 < theirs:
+	case kubeletMinor+3 < serverMinor:
 		return report.Fail(report.Refused, "# install the kubelet of the NodePool's release",
-			"kubelet %s is %d minor versions older than the API server %s; three are supported", kubelet, theirs-ours,
+			"kubelet %s is %d minor versions older than the API server %s; three are supported", kubelet, serverMinor-kubeletMinor,
 			server)
 	}
 	return nil

@@ -41,8 +41,8 @@ func TestLeaveRemovesWhatTheNodeCreatedAndKeepsTheRest(t *testing.T) {
 			flowtest.NoError(t, os.MkdirAll(filepath.Join(root, "var/lib/kubelet"), 0o750)) // an RPM contains it
 			m := machinetest.Open(t, root)
 			m.SharedContents.Purge = purge
-			var story flowtest.Events
-			l := &Flow{Machine: m, Sink: &story}
+			var logged flowtest.Events
+			l := &Flow{Machine: m, Sink: &logged}
 			flowtest.NoError(t, clusterdirs.Record(t.Context(), m.Ledger, m.Tree, nil))
 			if drift, err := m.Ledger.Drift(t.Context()); err != nil || len(drift) > 0 {
 				t.Errorf("drift before anything changed: %v, %v", drift, err)
@@ -50,7 +50,7 @@ func TestLeaveRemovesWhatTheNodeCreatedAndKeepsTheRest(t *testing.T) {
 			flowtest.WriteTree(t, root, since)
 
 			document := &Document{}
-			_, err := undoStep(document)(t.Context(), l, report.Log{Sink: &story})
+			_, err := undoStep(document)(t.Context(), l, report.Log{Sink: &logged})
 			flowtest.NoError(t, err)
 			var left, kept []string
 			flowtest.NoError(t, filepath.WalkDir(root, func(p string, entry os.DirEntry, err error) error {
@@ -86,9 +86,9 @@ func TestLeaveRemovesWhatTheNodeCreatedAndKeepsTheRest(t *testing.T) {
 					t.Errorf("%s (-want +got):\n%s", what, diff)
 				}
 			}
-			told := strings.Contains(strings.Join(story, "\n"), "kept in /opt/cni, as others can have put them there since the join: /opt/cni/bin/own plugin")
-			if told == purge {
-				t.Errorf("printed %q", story)
+			reported := strings.Contains(strings.Join(logged, "\n"), "kept in /opt/cni, as others can have put them there since the join: /opt/cni/bin/own plugin")
+			if reported == purge {
+				t.Errorf("printed %q", logged)
 			}
 		})
 	}

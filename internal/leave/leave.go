@@ -254,8 +254,8 @@ func withResumeHint(ctx context.Context, err error) error {
 		return err
 	}
 	const again = "hcp-node-agent leave # goes on where this one ended"
-	if mend := report.RemedyOf(err); mend != "" {
-		return report.Fail(report.Failed, mend+"\n"+again, "%w", err)
+	if remedy := report.RemedyOf(err); remedy != "" {
+		return report.Fail(report.Failed, remedy+"\n"+again, "%w", err)
 	}
 	return report.Fail(report.Failed, "# fix that, then:\n"+again, "%w", err)
 }

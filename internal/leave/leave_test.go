@@ -87,8 +87,8 @@ func TestDrainFailureSuggestsNoDrain(t *testing.T) {
 // An interrupted leave must be reported as an interruption, not as a failure to
 // repair.
 func TestUndoFailureHasResumeCommand(t *testing.T) {
-	mend := report.Fail(report.Failed, "umount /a", "a file system is mounted")
-	if err := withResumeHint(t.Context(), mend); report.CodeOf(err) != report.Failed || report.RemedyOf(err) != "umount /a\nhcp-node-agent leave # goes on where this one ended" {
+	failure := report.Fail(report.Failed, "umount /a", "a file system is mounted")
+	if err := withResumeHint(t.Context(), failure); report.CodeOf(err) != report.Failed || report.RemedyOf(err) != "umount /a\nhcp-node-agent leave # goes on where this one ended" {
 		t.Errorf("%v => %s", err, report.RemedyOf(err))
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -40,9 +40,9 @@ func TestUndoKeepsEditedFileAndBackup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	aside := map[string]string{}
+	backups := map[string]string{}
 	for _, kept := range outcome.Kept {
-		aside[kept.Target] = kept.Backup
+		backups[kept.Target] = kept.Backup
 	}
 	if diff := cmp.Diff(map[string]string{
 		"/etc/edited":  "/etc/edited.before-hcp-node-agent",
@@ -51,7 +51,7 @@ func TestUndoKeepsEditedFileAndBackup(t *testing.T) {
 		"/etc/taken":   "/etc/taken.before-hcp-node-agent.2",
 
 		"/gone/with/all": "", // the whole directory was removed on purpose
-	}, aside); diff != "" {
+	}, backups); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	must(t, l.Remove())

@@ -232,8 +232,8 @@ func killAfter(t *testing.T, g workDir, wait time.Duration) time.Duration {
 	timer := time.AfterFunc(wait, func() { _ = command.Process.Kill() })
 	defer timer.Stop()
 	took := time.Duration(-1)
-	said, err := reader.ReadString('\n')
-	if said == "complete\n" {
+	line, err := reader.ReadString('\n')
+	if line == "complete\n" {
 		took = time.Since(start) // not at exit, which takes a second under the race detector
 	}
 	rest, _ := io.ReadAll(reader) // an error comes from the kill
@@ -241,8 +241,8 @@ func killAfter(t *testing.T, g workDir, wait time.Duration) time.Duration {
 		t.Fatal(err)
 	}
 	_ = command.Wait() // the output shows whether it was killed
-	if strings.Contains(said+string(rest), "FAIL") {
-		t.Fatalf("the run failed: %s%s", said, rest)
+	if strings.Contains(line+string(rest), "FAIL") {
+		t.Fatalf("the run failed: %s%s", line, rest)
 	}
 	return took
 }
@@ -252,14 +252,14 @@ func killAfter(t *testing.T, g workDir, wait time.Duration) time.Duration {
 func TestLogTruncatedAtEveryByte(t *testing.T) {
 	useTmpfs(t)
 	root, dir := populate(t), t.TempDir()
-	wishes := []Change{
+	changes := []Change{
 		{Kind: File, Target: "/etc/new/file", Desired: ownedByTest(FileState([]byte("new\n"), 0o600))},
 		{Kind: File, Target: "/etc/replaced", Desired: ownedByTest(FileState([]byte("theirs\n"), 0o755))},
 		{Kind: File, Target: "/etc/unwanted", Desired: State{}},
 	}
 	applied := workDir{root: copyTree(t, root), dir: dir}
 	l := open(t, applied.dir, applied.root)
-	_, err := l.Apply(t.Context(), "files", wishes)
+	_, err := l.Apply(t.Context(), "files", changes)
 	must(t, err)
 	must(t, l.Close())
 	k := expectedStates{before: snapshot(t, root), after: snapshot(t, applied.root)}
@@ -276,7 +276,7 @@ func TestLogTruncatedAtEveryByte(t *testing.T) {
 			must(t, os.WriteFile(filepath.Join(g.dir, "ledger.log"), log[:cut], 0o600))
 			when := fmt.Sprintf("log cut at %d of %d", cut, len(log))
 			l := open(t, g.dir, g.root)
-			if _, err := l.Apply(t.Context(), "files", wishes); err != nil {
+			if _, err := l.Apply(t.Context(), "files", changes); err != nil {
 				t.Fatalf("%s: %v", when, err)
 			}
 			if diff := cmp.Diff(k.after, snapshot(t, g.root)); diff != "" {

@@ -139,8 +139,8 @@ func TestUndoKeepsForeignChanges(t *testing.T) {
 	if _, err := l.Apply(t.Context(), "files", testChanges()); err != nil {
 		t.Fatal(err)
 	}
-	theirs := filepath.Join(root, "etc/replaced")
-	if err := os.WriteFile(theirs, []byte("an administrator's\n"), 0o600); err != nil {
+	foreign := filepath.Join(root, "etc/replaced")
+	if err := os.WriteFile(foreign, []byte("an administrator's\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	drift, err := l.Drift(t.Context())
@@ -151,7 +151,7 @@ func TestUndoKeepsForeignChanges(t *testing.T) {
 	if err != nil || len(outcome.Kept) != 1 || outcome.Kept[0].Target != "/etc/replaced" {
 		t.Fatalf("kept %v, %v", outcome.Kept, err)
 	}
-	if content, _ := os.ReadFile(theirs); string(content) != "an administrator's\n" {
+	if content, _ := os.ReadFile(foreign); string(content) != "an administrator's\n" {
 		t.Errorf("their file holds %q", content)
 	}
 }

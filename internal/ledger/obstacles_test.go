@@ -126,36 +126,36 @@ func TestPathWithSeveralKindsHasSeparateItems(t *testing.T) {
 
 // Every file type can replace every other type, and the undo restores it.
 func TestFileTypesReplaceEachOther(t *testing.T) {
-	makers := map[string]func(string) error{
+	creators := map[string]func(string) error{
 		"nothing":   func(string) error { return nil },
 		"file":      func(p string) error { return os.WriteFile(p, []byte("was"), 0o640) }, //nolint:gosec // as on a host
 		"link":      func(p string) error { return os.Symlink("/was", p) },
 		"directory": func(p string) error { return os.Mkdir(p, 0o750) },
 	}
-	wishes := map[string]Change{
+	changes := map[string]Change{
 		"file":      {Kind: File, Target: "/x", Desired: ownedByTest(FileState([]byte("is"), 0o600))},
 		"link":      {Kind: Symlink, Target: "/x", Desired: State{Present: true, Link: "/is"}},
 		"directory": {Kind: Directory, Target: "/x", Desired: ownedByTest(DirectoryState(0o700))},
 		"hard link": {Kind: HardLink, Target: "/x", Desired: State{Present: true, Link: "/other"}},
 		"nothing":   {Kind: File, Target: "/x"},
 	}
-	for from, prepare := range makers {
-		for to, wish := range wishes {
+	for from, prepare := range creators {
+		for to, change := range changes {
 			t.Run(from+" to "+to, func(t *testing.T) {
 				root, dir := t.TempDir(), t.TempDir()
 				must(t, os.WriteFile(filepath.Join(root, "other"), []byte("other"), 0o600))
 				must(t, prepare(filepath.Join(root, "x")))
 				before := snapshot(t, root)
 				l := open(t, dir, root)
-				changes := []Change{wish}
+				changes := []Change{change}
 				switch {
 				case from == "directory":
-					changes = []Change{{Kind: Directory, Target: "/x"}, wish}
+					changes = []Change{{Kind: Directory, Target: "/x"}, change}
 				case from != "nothing" && to == "directory":
-					changes = []Change{{Kind: File, Target: "/x"}, wish}
+					changes = []Change{{Kind: File, Target: "/x"}, change}
 				}
 				if from == "directory" && to == "directory" {
-					changes = []Change{wish}
+					changes = []Change{change}
 				}
 				_, err := l.Apply(t.Context(), "files", changes)
 				must(t, err)

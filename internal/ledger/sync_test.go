@@ -99,14 +99,14 @@ func countSyncs(t *testing.T, verb string, n int) map[string]int {
 // labelRecorder is a Labeler that records its calls and checks the labels when Relabel is called.
 type labelRecorder struct {
 	answer    map[string][]byte
-	asked     map[string]hostfs.FileType
+	queried     map[string]hostfs.FileType
 	relabeled []string
 	tree      *hostfs.Tree
 	t         *testing.T
 }
 
 func (l *labelRecorder) Labels(_ context.Context, types map[string]hostfs.FileType) (map[string][]byte, error) {
-	l.asked = types
+	l.queried = types
 	return l.answer, nil
 }
 
@@ -143,8 +143,8 @@ func TestFilesAreLabeledBeforeRename(t *testing.T) {
 		{Kind: HardLink, Target: "/etc/again", Desired: State{Present: true, Link: "/etc/new"}},
 	})
 	must(t, err)
-	asked := map[string]hostfs.FileType{"/etc/new": hostfs.Regular, "/etc/replaced": hostfs.Regular, "/d": hostfs.Directory, "/d/link": hostfs.Symlink}
-	if diff := cmp.Diff(asked, policy.asked); diff != "" {
+	queried := map[string]hostfs.FileType{"/etc/new": hostfs.Regular, "/etc/replaced": hostfs.Regular, "/d": hostfs.Directory, "/d/link": hostfs.Symlink}
+	if diff := cmp.Diff(queried, policy.queried); diff != "" {
 		t.Errorf("asked for (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"/etc/new", "/etc/replaced", "/d", "/d/link", "/etc/again"}, policy.relabeled); diff != "" {

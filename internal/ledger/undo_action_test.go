@@ -25,7 +25,7 @@ func observedState(kind hostfs.FileType, content string, mode uint32, uid int) S
 func TestUndoAction(t *testing.T) {
 	mode, uid := uint32(0o644), 5
 	old := observedState("file", "old", 0o4755, 0)
-	wish := Change{Kind: File, Target: "/x", Desired: State{Present: true, Digest: digest([]byte("new")), Mode: &mode, UID: &uid}}
+	change := Change{Kind: File, Target: "/x", Desired: State{Present: true, Digest: digest([]byte("new")), Mode: &mode, UID: &uid}}
 	attributes := Change{Kind: File, Target: "/x", Desired: State{Present: true, Mode: &mode, UID: &uid}}
 	link := Change{Kind: Symlink, Target: "/x", Desired: State{Present: true, Link: "/new"}}
 	hard := Change{Kind: HardLink, Target: "/x", Desired: State{Present: true, Link: "/y"}}
@@ -37,17 +37,17 @@ func TestUndoAction(t *testing.T) {
 		before, now  State
 		done, killed undoAction
 	}{
-		"file as it was":                        {wish, old, old, noAction, noAction},
-		"file as wished":                        {wish, old, observedState("file", "new", 0o644, 5), restoreAction, restoreAction},
-		"file with a stranger's content":        {wish, old, observedState("file", "theirs", 0o644, 5), keepAction, keepAction},
-		"file removed":                          {wish, old, State{}, keepAction, restoreAction},
-		"file, its place taken by a directory":  {wish, old, observedState("directory", "", 0o755, 0), keepAction, keepAction},
-		"file, its place taken by a link":       {wish, old, observedState("link", "/theirs", 0, 0), keepAction, keepAction},
-		"file with a stranger's mode":           {wish, old, observedState("file", "new", 0o600, 5), keepAction, restoreAction},
-		"file half given its attributes":        {wish, old, observedState("file", "old", 0o755, 5), restoreAction, restoreAction},
-		"new file as wished":                    {wish, State{}, observedState("file", "new", 0o644, 5), restoreAction, restoreAction},
-		"new file, changed since":               {wish, State{}, observedState("file", "theirs", 0o644, 5), keepAction, keepAction},
-		"new file, gone":                        {wish, State{}, State{}, noAction, noAction},
+		"file as it was":                        {change, old, old, noAction, noAction},
+		"file as wished":                        {change, old, observedState("file", "new", 0o644, 5), restoreAction, restoreAction},
+		"file with a stranger's content":        {change, old, observedState("file", "theirs", 0o644, 5), keepAction, keepAction},
+		"file removed":                          {change, old, State{}, keepAction, restoreAction},
+		"file, its place taken by a directory":  {change, old, observedState("directory", "", 0o755, 0), keepAction, keepAction},
+		"file, its place taken by a link":       {change, old, observedState("link", "/theirs", 0, 0), keepAction, keepAction},
+		"file with a stranger's mode":           {change, old, observedState("file", "new", 0o600, 5), keepAction, restoreAction},
+		"file half given its attributes":        {change, old, observedState("file", "old", 0o755, 5), restoreAction, restoreAction},
+		"new file as wished":                    {change, State{}, observedState("file", "new", 0o644, 5), restoreAction, restoreAction},
+		"new file, changed since":               {change, State{}, observedState("file", "theirs", 0o644, 5), keepAction, keepAction},
+		"new file, gone":                        {change, State{}, State{}, noAction, noAction},
 		"empty file made":                       {attributes, State{}, observedState("file", "", 0o644, 5), restoreAction, restoreAction},
 		"empty file made, filled since":         {attributes, State{}, observedState("file", "theirs", 0o644, 5), keepAction, keepAction},
 		"attributes set, content changed":       {attributes, old, observedState("file", "theirs", 0o644, 5), keepAction, keepAction},

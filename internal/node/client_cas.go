@@ -34,17 +34,17 @@ func (m Host) CheckClientCAs(ctx context.Context, file string, now time.Time) ([
 	if err != nil {
 		return nil, fmt.Errorf("reading the authorities of kubelet's callers: %w", err)
 	}
-	authorities, err := kube.ParsePEMCertificates(content)
+	cas, err := kube.ParsePEMCertificates(content)
 	if err != nil {
 		return nil, fmt.Errorf("reading the authorities of kubelet's callers: %s: %w", file, err)
 	}
-	return clientCAFindings(authorities, lastErrors(ctx, kubeletUnit, 60, "--since=-1h"), file, now), nil
+	return clientCAFindings(cas, lastErrors(ctx, kubeletUnit, 60, "--since=-1h"), file, now), nil
 }
 
 // clientCAFindings returns the findings about kubelet's client CAs. A rejected request
 // in the journal takes precedence, because the file can contain several CAs and
 // only the newest is in use.
-func clientCAFindings(authorities []*x509.Certificate, errors []string, file string, now time.Time) []Finding {
+func clientCAFindings(cas []*x509.Certificate, errors []string, file string, now time.Time) []Finding {
 	const remedy = "hcp-node-agent join --user-data STUB # with a fresh stub brings the cluster's new ones"
 	f := Finding{About: "kubelet's callers", Remedy: remedy}
 	for _, line := range errors {
@@ -55,8 +55,8 @@ func clientCAFindings(authorities []*x509.Certificate, errors []string, file str
 			return []Finding{f}
 		}
 	}
-	newest := authorities[0]
-	for _, authority := range authorities[1:] {
+	newest := cas[0]
+	for _, authority := range cas[1:] {
 		if authority.NotAfter.After(newest.NotAfter) {
 			newest = authority
 		}

@@ -51,13 +51,13 @@ func TestControlPlaneEvent(t *testing.T) {
 func TestControlPlaneMissingCAs(t *testing.T) {
 	node, _ := joinedNode(t, "trusting")
 	kubetest.CreateNode(t, node.Conn, node.Name)
-	ours, err := kube.ParseCluster(kubetest.BootstrapKubeconfig(t, nil))
+	cluster, err := kube.ParseCluster(kubetest.BootstrapKubeconfig(t, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
 	unknown := func() []string {
 		t.Helper()
-		found, err := node.MissingCAs(t.Context(), ours)
+		found, err := node.MissingCAs(t.Context(), cluster)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestControlPlaneMissingCAs(t *testing.T) {
 	maps := kubetest.AdminClient(t).CoreV1().ConfigMaps(namespace)
 	bundle := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: rootCAConfigMap},
-		Data:       map[string]string{"ca.crt": string(ours.CA)},
+		Data:       map[string]string{"ca.crt": string(cluster.CA)},
 	}
 	if _, err := maps.Create(t.Context(), bundle, metav1.CreateOptions{}); err != nil &&
 		!apierrors.IsAlreadyExists(err) {
@@ -105,7 +105,7 @@ func TestControlPlaneMissingCAs(t *testing.T) {
 		t.Errorf("the authorities of now: %q", found)
 	}
 	// The node's kubeconfig contains the CA of another cluster.
-	ours.CA = certtest.NewCA(t, "of before").PEM
+	cluster.CA = certtest.NewCA(t, "of before").PEM
 	if found := unknown(); len(found) == 0 || !strings.Contains(found[0], "CN=") {
 		t.Errorf("a new authority: %q", found)
 	}

@@ -203,21 +203,21 @@ func TestControlPlaneTaints(t *testing.T) {
 // A join that is stuck logs the cause: these are all messages, from the start
 // to Ready.
 func TestControlPlaneStuckJoinReportsCauses(t *testing.T) {
-	node, said := joinedNode(t, "stuck")
+	node, recorded := joinedNode(t, "stuck")
 	node.quietPeriod = 0 // log every message immediately
 	face := &strings.Builder{}
-	node.Log = report.Log{Sink: report.Sinks{said, &report.Text{W: face}}, Step: "ready"}
+	node.Log = report.Log{Sink: report.Sinks{recorded, &report.Text{W: face}}, Step: "ready"}
 	done := make(chan error)
 	go func() { done <- node.WaitReady(kubetest.Context(t, 2*time.Minute)) }()
-	told := func(text string) {
+	expectLog := func(text string) {
 		t.Helper()
-		kubetest.WaitUntil(t, text, func() bool { return strings.Contains(said.Text(), text) })
+		kubetest.WaitUntil(t, text, func() bool { return strings.Contains(recorded.Text(), text) })
 	}
-	told("kubelet has not registered Node stuck yet")
+	expectLog("kubelet has not registered Node stuck yet")
 	kubetest.CreateNode(t, node.Conn, node.Name,
 		corev1.Taint{Key: "team", Value: "blue", Effect: corev1.TaintEffectNoSchedule})
 	reportReady(t, node, corev1.ConditionFalse, cniMessage)
-	told("; no pod is assigned to this node yet")
+	expectLog("; no pod is assigned to this node yet")
 
 	createPod(t, node.Name, "openshift-ovn-kubernetes", "stuck-ovn", podWithSecret("stuck-metrics-cert"),
 		waitingStatus("ContainerCreating", ""))
@@ -227,7 +227,7 @@ func TestControlPlaneStuckJoinReportsCauses(t *testing.T) {
 				`reading `+
 				`manifest 1 in quay.io/a/b: unauthorized: access to the requested resource is not authorized`))
 	createPod(t, node.Name, "openshift-dns", "stuck-dns", corev1.PodSpec{}, waitingStatus("ContainerCreating", ""))
-	told("pod openshift-ovn-kubernetes/stuck-ovn is not up: Secret openshift-ovn-kubernetes/stuck-metrics-cert, " +
+	expectLog("pod openshift-ovn-kubernetes/stuck-ovn is not up: Secret openshift-ovn-kubernetes/stuck-metrics-cert, " +
 		"which it needs, does not exist")
 
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "stuck-metrics-cert"}}
@@ -235,12 +235,12 @@ func TestControlPlaneStuckJoinReportsCauses(t *testing.T) {
 		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	told(" is empty); pod openshift-multus/stuck-multus is not up: image quay.io/a/b:1 cannot be pulled: quay.io " +
+	expectLog(" is empty); pod openshift-multus/stuck-multus is not up: image quay.io/a/b:1 cannot be pulled: quay.io " +
 		"refuses this node's pull secret")
 	if err := os.WriteFile(filepath.Join(node.Host.CNIDirectory, "10-ovn.conf"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	told("Node stuck is not Ready: the network plugin is not up; pod openshift-multus/stuck-multus")
+	expectLog("Node stuck is not Ready: the network plugin is not up; pod openshift-multus/stuck-multus")
 	reportReady(t, node, corev1.ConditionTrue, "")
 	if err := <-done; err != nil {
 		t.Fatalf("WaitReady() = %v", err)

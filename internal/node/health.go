@@ -27,14 +27,14 @@ func WaitHealthy(ctx context.Context, url string, machine Host, log report.Log) 
 		Severity: report.SeverityProblem, Text: "kubelet does not answer at " + url,
 		Remedy: "journalctl -b -u kubelet",
 	}
-	var asked time.Time
+	var lastQuery time.Time
 	for {
 		answer := probeHealth(ctx, client, url)
 		if answer == nil {
 			return nil
 		}
-		if time.Since(started) > evidenceInterval && time.Since(asked) > evidenceInterval {
-			asked = time.Now()
+		if time.Since(started) > evidenceInterval && time.Since(lastQuery) > evidenceInterval {
+			lastQuery = time.Now()
 			facts := machine.gatherFacts(ctx)
 			if ctx.Err() != nil {
 				return report.WaitError(ctx, last.failure())

@@ -16,16 +16,16 @@ import (
 )
 
 func TestWaitHealthyRetries(t *testing.T) {
-	var asked atomic.Int32
+	var queries atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if asked.Add(1) < 3 {
+		if queries.Add(1) < 3 {
 			http.Error(w, "[-]syncloop failed", http.StatusInternalServerError)
 		}
 	}))
 	defer server.Close()
 	if err := WaitHealthy(t.Context(), server.URL, Host{}, (&reporttest.Recorder{}).Log()); err != nil ||
-		asked.Load() != 3 {
-		t.Errorf("WaitHealthy() = %v after %d requests, want none after 3", err, asked.Load())
+		queries.Load() != 3 {
+		t.Errorf("WaitHealthy() = %v after %d requests, want none after 3", err, queries.Load())
 	}
 }
 
@@ -56,11 +56,11 @@ func TestHealthFinding(t *testing.T) {
 }
 
 func TestExplainStartFailure(t *testing.T) {
-	said := errors.New("restarting crio.service: Unit openvswitch.service not found")
-	err := Host{}.ExplainStartFailure(t.Context(), "crio.service", said)
+	failure := errors.New("restarting crio.service: Unit openvswitch.service not found")
+	err := Host{}.ExplainStartFailure(t.Context(), "crio.service", failure)
 	const want = "openvswitch.service, which crio.service needs, does not exist on this host (Unit " +
 		"openvswitch.service not found)"
-	if err == nil || err.Error() != want || !errors.Is(err, said) ||
+	if err == nil || err.Error() != want || !errors.Is(err, failure) ||
 		!strings.HasPrefix(report.RemedyOf(err), "dnf install openvswitch") {
 		t.Errorf("ExplainStartFailure() = %v (%s)", err, report.RemedyOf(err))
 	}

@@ -12,11 +12,11 @@ type cause struct{ text, remedy string }
 
 // findCause returns the explanation of the newest line that matches a pattern,
 // and that line.
-func findCause(lines []string, stories func() []causePattern) (found cause, line string, known bool) {
+func findCause(lines []string, patterns func() []causePattern) (found cause, line string, known bool) {
 	if len(lines) == 0 {
 		return cause{}, "", false
 	}
-	candidates := stories()
+	candidates := patterns()
 	for _, line := range slices.Backward(lines) {
 		for _, candidate := range candidates {
 			if match := candidate.pattern.FindStringSubmatchIndex(line); match != nil {

@@ -23,7 +23,7 @@ const rootCAConfigMap = "kube-root-ca.crt"
 // not contain, for example during a CA rotation. No other source informs a
 // node: it works until the API server uses a certificate of a new CA. The list
 // is empty if no pod mounts the bundle.
-func (n *Node) MissingCAs(ctx context.Context, ours kube.Cluster) ([]string, error) {
+func (n *Node) MissingCAs(ctx context.Context, cluster kube.Cluster) ([]string, error) {
 	pods, err := n.pods(ctx)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (n *Node) MissingCAs(ctx context.Context, ours kube.Cluster) ([]string, err
 		return nil, report.Fail(report.Failed, problem.Remedy,
 			"reading the cluster's authorities (ConfigMap %s/%s): %s", namespace, rootCAConfigMap, problem.Text)
 	}
-	return missingCertificates(ours.CA, []byte(bundle.Data["ca.crt"]))
+	return missingCertificates(cluster.CA, []byte(bundle.Data["ca.crt"]))
 }
 
 // findMountingNamespace returns the namespace of a pod with a projected volume of the
@@ -68,21 +68,21 @@ func findMountingNamespace(pods []*corev1.Pod, name string) (string, bool) {
 // not contain. A certificate that was reissued for the same subject and key
 // counts as the same CA.
 func missingCertificates(known, bundle []byte) ([]string, error) {
-	ours, err := kube.ParsePEMCertificates(known)
+	knownCerts, err := kube.ParsePEMCertificates(known)
 	if err != nil {
 		return nil, fmt.Errorf("reading kubelet's kubeconfig: %w", err)
 	}
-	theirs, err := kube.ParsePEMCertificates(bundle)
+	bundleCerts, err := kube.ParsePEMCertificates(bundle)
 	if err != nil {
 		return nil, fmt.Errorf("reading the cluster's authorities: %w", err)
 	}
 	var unknown []string
-	for _, certificate := range theirs {
+	for _, certificate := range bundleCerts {
 		same := func(other *x509.Certificate) bool {
 			return other.Subject.String() == certificate.Subject.String() &&
 				slices.Equal(other.RawSubjectPublicKeyInfo, certificate.RawSubjectPublicKeyInfo)
 		}
-		if !slices.ContainsFunc(ours, same) {
+		if !slices.ContainsFunc(knownCerts, same) {
 			unknown = append(unknown,
 				fmt.Sprintf("%q of %s", certificate.Subject, report.Timestamp(certificate.NotBefore)))
 		}

@@ -110,8 +110,8 @@ func (n *Node) unknownPodsFindings(known facts) []Finding {
 
 // WaitReady waits until the Node is Ready, and logs meanwhile why it is not.
 func (n *Node) WaitReady(ctx context.Context) error {
-	tell := n.newProgressReporter(n.neverSeenFinding())
-	var looked time.Time
+	reporter := n.newProgressReporter(n.neverSeenFinding())
+	var lastCheck time.Time
 	var known facts
 	err := kube.Follow(ctx, n.Conn, n.Log, n.source(), evidenceInterval,
 		func(found map[string]*corev1.Node) (bool, error) {
@@ -119,8 +119,8 @@ func (n *Node) WaitReady(ctx context.Context) error {
 			if node != nil && kube.IsReady(node) && n.isCurrentBoot(node) {
 				return true, nil
 			}
-			if time.Since(looked) >= evidenceInterval {
-				known, looked = n.gatherFacts(ctx, node), time.Now()
+			if time.Since(lastCheck) >= evidenceInterval {
+				known, lastCheck = n.gatherFacts(ctx, node), time.Now()
 			}
 			if ctx.Err() != nil {
 				return false, ctx.Err()
@@ -130,10 +130,10 @@ func (n *Node) WaitReady(ctx context.Context) error {
 			if node == nil {
 				prefix = "kubelet has not registered Node " + n.Name
 			}
-			tell.update(prefix, diagnose(known), false)
+			reporter.update(prefix, diagnose(known), false)
 			return false, nil
 		})
-	return tell.waitError(ctx, err)
+	return reporter.waitError(ctx, err)
 }
 
 // source selects this host's Node by name.

@@ -26,13 +26,13 @@ func TestMain(m *testing.M) { os.Exit(kubetest.Run(m)) }
 // joinedNode returns a node that has the node's credential.
 func joinedNode(t *testing.T, name string) (*Node, *reporttest.Recorder) {
 	t.Helper()
-	said := &reporttest.Recorder{}
-	node, err := OpenNode(kubetest.NodeKubeconfig(t, name), name, kubetest.NoProxy, said.Log())
+	recorded := &reporttest.Recorder{}
+	node, err := OpenNode(kubetest.NodeKubeconfig(t, name), name, kubetest.NoProxy, recorded.Log())
 	if err != nil {
 		t.Fatal(err)
 	}
 	node.BootID, node.Host.CNIDirectory = "this-boot", t.TempDir()
-	return node, said
+	return node, recorded
 }
 
 // reportReady patches the Node's status as kubelet does.
@@ -57,16 +57,16 @@ func reportReady(t *testing.T, node *Node, status corev1.ConditionStatus, messag
 }
 
 func TestControlPlaneWaitReadyAndSchedulable(t *testing.T) {
-	node, said := joinedNode(t, "ready")
+	node, recorded := joinedNode(t, "ready")
 	done := make(chan error)
 	go func() { done <- node.WaitReady(kubetest.Context(t, time.Minute)) }()
 	kubetest.WaitUntil(t, "word of the missing Node",
-		func() bool { return strings.Contains(said.Text(), "has not registered Node ready yet") })
+		func() bool { return strings.Contains(recorded.Text(), "has not registered Node ready yet") })
 	kubetest.CreateNode(t, node.Conn, node.Name,
 		corev1.Taint{Key: "team", Value: "blue", Effect: corev1.TaintEffectNoSchedule})
 	reportReady(t, node, corev1.ConditionFalse, cniMessage)
 	kubetest.WaitUntil(t, "word of the network", func() bool {
-		return strings.Contains(said.Text(), "the network plugin has not written its configuration")
+		return strings.Contains(recorded.Text(), "the network plugin has not written its configuration")
 	})
 	reportReady(t, node, corev1.ConditionTrue, "")
 	if err := <-done; err != nil {
@@ -101,7 +101,7 @@ func TestControlPlaneReadyRequiresCurrentBoot(t *testing.T) {
 }
 
 func TestControlPlaneCordonAndEvict(t *testing.T) {
-	node, said := joinedNode(t, "leaving")
+	node, recorded := joinedNode(t, "leaving")
 	kubetest.CreateNode(t, node.Conn, node.Name)
 	reportReady(t, node, corev1.ConditionTrue, "")
 	if err := node.Cordon(kubetest.Context(t, time.Minute)); err != nil {
@@ -160,7 +160,7 @@ func TestControlPlaneCordonAndEvict(t *testing.T) {
 
 	// The next join removes the agent's own cordon.
 	if err := node.WaitSchedulable(kubetest.Context(t, time.Minute)); err != nil ||
-		!strings.Contains(said.Text(), "the cordon is lifted") {
+		!strings.Contains(recorded.Text(), "the cordon is lifted") {
 		t.Errorf("WaitSchedulable() after leave = %v", err)
 	}
 	unschedulable := []byte(`{"spec":{"unschedulable":true}}`)

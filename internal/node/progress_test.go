@@ -45,7 +45,7 @@ func TestSummarize(t *testing.T) {
 }
 
 func TestProgressReporterDelaysTemporaryFindings(t *testing.T) {
-	passing := Finding{Severity: report.SeverityProblem, Text: "it goes by itself", temporary: true}
+	temporary := Finding{Severity: report.SeverityProblem, Text: "it goes by itself", temporary: true}
 	first := Finding{Severity: report.SeverityProblem, Text: "the cause", About: "the cause"}
 	second := Finding{
 		Severity: report.SeverityProblem,
@@ -57,28 +57,28 @@ func TestProgressReporterDelaysTemporaryFindings(t *testing.T) {
 	unsaid := Finding{Severity: report.SeverityProblem, Text: "a consequence"}
 
 	for name, test := range map[string]struct {
-		patience time.Duration
+		quietPeriod time.Duration
 		quiet    bool
 		findings []Finding
 		want     []string
 	}{
-		"passing, at first": {patience: time.Hour, quiet: true, findings: []Finding{passing}},
+		"passing, at first": {quietPeriod: time.Hour, quiet: true, findings: []Finding{temporary}},
 		"passing, but asked for": {
-			patience: time.Hour, findings: []Finding{passing},
+			quietPeriod: time.Hour, findings: []Finding{temporary},
 			want: []string{"wait w: it goes by itself"},
 		},
 		"passing, but it lasts": {
-			quiet: true, findings: []Finding{passing},
+			quiet: true, findings: []Finding{temporary},
 			want: []string{"wait w: it goes by itself", "wait w: it goes by itself"},
 		},
 		"others, at first": {
-			patience: time.Hour,
+			quietPeriod: time.Hour,
 			quiet:    true,
 			findings: []Finding{first, second},
 			want:     []string{"wait w: the cause; also: the second", "wait w: the cause; also: the second"},
 		},
 		"others that last, once": {
-			quiet: true, findings: []Finding{first, second, note, passing, unsaid},
+			quiet: true, findings: []Finding{first, second, note, temporary, unsaid},
 			want: []string{
 				"wait w: the cause; also: the second", "warning the second",
 				"wait w: the cause; also: the second",
@@ -87,13 +87,13 @@ func TestProgressReporterDelaysTemporaryFindings(t *testing.T) {
 		"nothing is wrong at all": {quiet: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			said := &reporttest.Recorder{}
-			tell := &progressReporter{log: said.Log(), quietPeriod: test.patience, firstSeen: map[string]time.Time{}}
+			recorded := &reporttest.Recorder{}
+			reporter := &progressReporter{log: recorded.Log(), quietPeriod: test.quietPeriod, firstSeen: map[string]time.Time{}}
 			for range 2 {
-				tell.update("w", test.findings, test.quiet)
+				reporter.update("w", test.findings, test.quiet)
 			}
 			var got []string
-			for _, event := range said.Events() {
+			for _, event := range recorded.Events() {
 				got = append(got, string(event.Kind)+" "+event.Message)
 			}
 			if name == "passing, but asked for" {
@@ -102,7 +102,7 @@ func TestProgressReporterDelaysTemporaryFindings(t *testing.T) {
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if len(test.findings) > 0 && report.CodeOf(tell.lastSummary.failure()) != report.Failed {
+			if len(test.findings) > 0 && report.CodeOf(reporter.lastSummary.failure()) != report.Failed {
 				t.Error("the last sentence is not kept for the end")
 			}
 		})
@@ -113,17 +113,17 @@ func TestProgressReporterDelaysTemporaryFindings(t *testing.T) {
 func TestProgressReporterLogsDetailsAtDeadline(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
 	defer cancel()
-	said := &reporttest.Recorder{}
-	tell := &progressReporter{
-		log:         said.Log(),
+	recorded := &reporttest.Recorder{}
+	reporter := &progressReporter{
+		log:         recorded.Log(),
 		lastSummary: Finding{Text: "the cause", Remedy: "mend it", Details: []string{"one", "two"}},
 	}
-	err := tell.waitError(ctx, ctx.Err())
+	err := reporter.waitError(ctx, ctx.Err())
 	if err == nil || err.Error() != "the cause" || report.RemedyOf(err) != "mend it" ||
-		said.Text() != "said: one\n\nsaid: two\n\n" {
-		t.Errorf("waitError() = %v; it said %q", err, said.Text())
+		recorded.Text() != "said: one\n\nsaid: two\n\n" {
+		t.Errorf("waitError() = %v; it said %q", err, recorded.Text())
 	}
-	if err := tell.waitError(t.Context(), nil); err != nil {
+	if err := reporter.waitError(t.Context(), nil); err != nil {
 		t.Errorf("waitError() = %v for a wait that ended well", err)
 	}
 }

@@ -41,17 +41,17 @@ func explainPullError(image, message string, auths []string) cause {
 		registry = m[1]
 	}
 	try := "crictl pull " + image
-	for _, story := range pullPatterns() {
-		match := story.pattern.FindStringSubmatchIndex(message)
+	for _, pattern := range pullPatterns() {
+		match := pattern.pattern.FindStringSubmatchIndex(message)
 		if match == nil {
 			continue
 		}
 		fill := func(template string) string {
-			text := string(story.pattern.ExpandString(nil, template, message, match))
+			text := string(pattern.pattern.ExpandString(nil, template, message, match))
 			return strings.NewReplacer("REGISTRY", registry, "PULL", try).Replace(text)
 		}
-		c := cause{text: fill(story.text), remedy: fill(story.remedy)}
-		if story.unauthorized {
+		c := cause{text: fill(pattern.text), remedy: fill(pattern.remedy)}
+		if pattern.unauthorized {
 			c = unauthorizedCause(registry, try, auths)
 		}
 		return c

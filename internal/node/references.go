@@ -34,17 +34,17 @@ func (n *Node) missingReferences(ctx context.Context, pods []*corev1.Pod) []refe
 		n.knownReferences = map[reference]bool{}
 	}
 	var absent []reference
-	asked := map[reference]bool{}
+	checked := map[reference]bool{}
 	for _, pod := range pods {
 		if !awaitsObjects(pod) {
 			continue
 		}
 		for _, r := range references(pod) {
 			key := reference{kind: r.kind, namespace: r.namespace, name: r.name}
-			if n.knownReferences[key] || (!asked[key] && len(asked) == maxReferenceRequests) {
+			if n.knownReferences[key] || (!checked[key] && len(checked) == maxReferenceRequests) {
 				continue
 			}
-			asked[key] = true
+			checked[key] = true
 			switch err := n.getMetadata(ctx, key); {
 			case err == nil:
 				n.knownReferences[key] = true

@@ -16,15 +16,15 @@ import (
 // no taint with the effect NoSchedule or NoExecute. Temporary taints are logged
 // only after a delay. A cordon by an earlier leave of the agent is removed.
 func (n *Node) WaitSchedulable(ctx context.Context) error {
-	tell := n.newProgressReporter(n.neverSeenFinding())
+	reporter := n.newProgressReporter(n.neverSeenFinding())
 	known := facts{name: n.Name, bootID: n.BootID}
-	var looked time.Time
+	var lastCheck time.Time
 	began := time.Now()
 	err := kube.Follow(ctx, n.Conn, n.Log, n.source(), evidenceInterval,
 		func(found map[string]*corev1.Node) (bool, error) {
 			node := found[n.Name]
 			if node == nil {
-				tell.update("Node "+n.Name, []Finding{{
+				reporter.update("Node "+n.Name, []Finding{{
 					Severity: report.SeverityProblem, Text: "Node " + n.Name +
 						" is gone: somebody deleted it", Remedy: "systemctl restart kubelet # registers it again",
 				}}, false)
@@ -42,26 +42,26 @@ func (n *Node) WaitSchedulable(ctx context.Context) error {
 				return true, nil
 			}
 			staying := slices.ContainsFunc(keeping, func(f Finding) bool { return !f.temporary })
-			if (staying || time.Since(began) >= n.quietPeriod) && time.Since(looked) >= evidenceInterval {
-				known, looked = n.gatherFacts(ctx, node), time.Now()
+			if (staying || time.Since(began) >= n.quietPeriod) && time.Since(lastCheck) >= evidenceInterval {
+				known, lastCheck = n.gatherFacts(ctx, node), time.Now()
 			}
 			if ctx.Err() != nil {
 				return false, ctx.Err()
 			}
 			known.node = node
-			tell.update("Node "+n.Name+" takes no pods", diagnose(known), true)
+			reporter.update("Node "+n.Name+" takes no pods", diagnose(known), true)
 			return false, nil
 		})
-	return tell.waitError(ctx, err)
+	return reporter.waitError(ctx, err)
 }
 
 // unschedulableFindings returns the reasons why pods are not scheduled on the Node,
 // each explained.
 func unschedulableFindings(node *corev1.Node) []Finding {
-	var staying, passing []Finding
+	var staying, temporary []Finding
 	add := func(taint corev1.Taint) {
 		if f := explainTaint(node, taint); f.temporary {
-			passing = append(passing, f)
+			temporary = append(temporary, f)
 		} else {
 			staying = append(staying, f)
 		}
@@ -74,7 +74,7 @@ func unschedulableFindings(node *corev1.Node) []Finding {
 	if node.Spec.Unschedulable {
 		add(corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
 	}
-	return append(staying, passing...)
+	return append(staying, temporary...)
 }
 
 // preferNoScheduleFindings returns a note for each taint with the effect PreferNoSchedule.

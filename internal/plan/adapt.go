@@ -82,7 +82,7 @@ func (j *Builder) ResolveNode() error {
 func (j *Builder) AdaptPayload(ctx context.Context) error {
 	units := map[string]systemd.UnitState{}
 	unit := func(name string) systemd.UnitState {
-		if state, asked := units[name]; asked || j.Systemd == nil {
+		if state, known := units[name]; known || j.Systemd == nil {
 			return state
 		}
 		state, err := j.Systemd.UnitState(ctx, name)

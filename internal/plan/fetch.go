@@ -85,7 +85,7 @@ func (j *Builder) SavedPayload() (*ignition.Payload, error) {
 	if err != nil || raw == nil {
 		return nil, err
 	}
-	if stub := j.Inputs.UserData; stub != nil && stub.ConfigHash() != j.State.PayloadConfigHash {
+	if userData := j.Inputs.UserData; userData != nil && userData.ConfigHash() != j.State.PayloadConfigHash {
 		return nil, nil //nolint:nilnil // it is of another configuration
 	}
 	renew, err := j.needsRefetch()
@@ -102,15 +102,15 @@ func (j *Builder) SavedPayload() (*ignition.Payload, error) {
 // needsRefetch reports whether the user data requires the current payload, even if
 // one was saved.
 func (j *Builder) needsRefetch() (bool, error) {
-	stub := j.Inputs.UserData
+	userData := j.Inputs.UserData
 	switch {
-	case stub == nil:
+	case userData == nil:
 		return false, nil
-	case !stub.IsHosted():
+	case !userData.IsHosted():
 		return j.Inputs.NewUserData, nil
 	case j.State.Finished.IsZero():
 		return false, nil
 	}
-	by, err := stub.Digest()
+	by, err := userData.Digest()
 	return by != j.State.PayloadSourceDigest, err
 }

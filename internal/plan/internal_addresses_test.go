@@ -24,17 +24,17 @@ func TestInternalAddresses(t *testing.T) {
 		"not there":        {"ip addr add 172.20.0.1/32 dev lo\n", false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			asked := ""
+			queried := ""
 			got := internalAddresses(func(p string) ([]byte, uint32, bool) {
-				asked = p
+				queried = p
 				return []byte(test.content), 0o755, test.found
 			})
 			var want []netip.Addr
 			if test.want != "" {
 				want = []netip.Addr{netip.MustParseAddr(test.want)}
 			}
-			if !slices.Equal(got, want) || asked != "/usr/local/bin/setup-apiserver-ip.sh" {
-				t.Errorf("%v from %s, want %v", got, asked, want)
+			if !slices.Equal(got, want) || queried != "/usr/local/bin/setup-apiserver-ip.sh" {
+				t.Errorf("%v from %s, want %v", got, queried, want)
 			}
 		})
 	}

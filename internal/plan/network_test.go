@@ -12,30 +12,30 @@ import (
 )
 
 func TestRequiredEndpoints(t *testing.T) {
-	stub := &ignition.UserData{Source: &url.URL{Scheme: "https", Host: "ignition.example.com", Path: "/ignition"}, CAs: [][]byte{certtest.NewCA(t, "ca").PEM}}
-	proxied := &ignition.UserData{Source: stub.Source, Proxy: ignition.Proxy{HTTPS: "http://proxy:3128"}}
+	userData := &ignition.UserData{Source: &url.URL{Scheme: "https", Host: "ignition.example.com", Path: "/ignition"}, CAs: [][]byte{certtest.NewCA(t, "ca").PEM}}
+	proxied := &ignition.UserData{Source: userData.Source, Proxy: ignition.Proxy{HTTPS: "http://proxy:3128"}}
 	const api = "the API server api.example.com:6443 TLS api.example.com"
 	const ign = "the ignition server ignition.example.com:443 TLS ignition.example.com"
 	for name, test := range map[string]struct {
 		api     string
-		stub    *ignition.UserData
+		userData    *ignition.UserData
 		payload *ignition.Payload
 		peers   []string
 		want    []string
 	}{
 		"all": {
-			"https://api.example.com:6443", stub, &ignition.Payload{Server: "ignition.example.com"},
+			"https://api.example.com:6443", userData, &ignition.Payload{Server: "ignition.example.com"},
 			[]string{"bastion:22", "[2001:db8::1]:443"},
 			[]string{api, ign, "peer bastion bastion:22", "peer 2001:db8::1 [2001:db8::1]:443"},
 		},
 		"the API server's default port":  {"https://api.example.com", nil, nil, nil, []string{"the API server api.example.com:443 TLS api.example.com"}},
-		"no payload yet":                 {"", stub, nil, nil, []string{ign}},
-		"a payload that was kept":        {"https://api.example.com:6443", stub, &ignition.Payload{}, nil, []string{api}},
+		"no payload yet":                 {"", userData, nil, nil, []string{ign}},
+		"a payload that was kept":        {"https://api.example.com:6443", userData, &ignition.Payload{}, nil, []string{api}},
 		"the ignition server by a proxy": {"https://api.example.com:6443", proxied, nil, nil, []string{api}},
 		"nothing is known":               {"", nil, nil, nil, nil},
 	} {
 		j := &Builder{Config: config.Join{RequiredEndpoints: test.peers}, Payload: test.payload}
-		j.Inputs.UserData, j.State.APIServer, j.State.APIServerCA = test.stub, test.api, certtest.NewCA(t, "ca").PEM
+		j.Inputs.UserData, j.State.APIServer, j.State.APIServerCA = test.userData, test.api, certtest.NewCA(t, "ca").PEM
 		var got []string
 		for _, reach := range j.RequiredEndpoints() {
 			text := reach.Name + " " + reach.Address

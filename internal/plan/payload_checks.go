@@ -69,11 +69,11 @@ func (j *Builder) checkAPI(ctx context.Context, log report.Log) error {
 		return err
 	}
 	j.ServerVersion = server
-	said, err := command.Run(ctx, "kubelet", "--version")
+	versionOutput, err := command.Run(ctx, "kubelet", "--version")
 	if err != nil {
 		return nil // the check for missing binaries reports this
 	}
-	own, err := kubelet.ParseVersion(said)
+	own, err := kubelet.ParseVersion(versionOutput)
 	if err != nil {
 		return err
 	}

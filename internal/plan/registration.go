@@ -29,17 +29,17 @@ func (j *Builder) registration() (kubelet.Registration, error) {
 // does not allow such a drop-in, planRegistration fails if labels or taints are
 // configured. For the NodePool's label alone it adds a note.
 func (j *Builder) planRegistration() error {
-	wishes, err := j.registration()
+	desired, err := j.registration()
 	if err != nil {
 		return err
 	}
-	if _, labelled := wishes.Labels[kubelet.NodePoolLabel]; !labelled && j.IsHosted() && j.State.NodePool != "" {
+	if _, labelled := desired.Labels[kubelet.NodePoolLabel]; !labelled && j.IsHosted() && j.State.NodePool != "" {
 		j.Plan.Notes = append(j.Plan.Notes, ignition.Note{
 			Subject: "label " + kubelet.NodePoolLabel, Action: ignition.Unsupported, Rule: "registration",
 			Reason: "the name of NodePool " + j.State.NodePool + " cannot be the value of a label",
 		})
 	}
-	content, err := wishes.RenderDropIn(j.kubeletLaunch(false))
+	content, err := desired.RenderDropIn(j.kubeletLaunch(false))
 	rule := ignition.Note{Subject: registrationPath, Rule: "registration"}
 	switch {
 	case err != nil && len(j.Config.Labels)+len(j.Config.Taints) > 0:
@@ -47,7 +47,7 @@ func (j *Builder) planRegistration() error {
 	case err != nil:
 		rule.Action, rule.Reason = ignition.Unsupported, err.Error()
 	case content != "":
-		rule.Action, rule.Reason = ignition.Add, "kubelet registers the Node with "+wishes.String()
+		rule.Action, rule.Reason = ignition.Add, "kubelet registers the Node with "+desired.String()
 		j.Plan.Files = append(j.Plan.Files, ledger.FileChange(registrationPath, "labels and taints of the Node", content))
 	default:
 		if !slices.ContainsFunc(j.Ledger.Items(), func(item ledger.Item) bool { return item.Target == registrationPath }) {
@@ -63,17 +63,17 @@ func (j *Builder) planRegistration() error {
 // registerRequest returns the Node that is submitted as a dry run before kubelet
 // starts, or nil if there is no plan yet.
 func (j *Builder) registerRequest() *kubelet.RegistrationCheck {
-	wishes, err := j.registration()
+	desired, err := j.registration()
 	if j.Plan == nil || err != nil {
 		return nil
 	}
-	return &kubelet.RegistrationCheck{UnitFiles: j.kubeletLaunch(true), Desired: wishes, Arch: j.Facts.Arch, FirstJoin: j.State.Finished.IsZero()}
+	return &kubelet.RegistrationCheck{UnitFiles: j.kubeletLaunch(true), Desired: desired, Arch: j.Facts.Arch, FirstJoin: j.State.Finished.IsZero()}
 }
 
 // kubeletLaunch returns the unit file and drop-ins with which systemd will start
 // kubelet, with or without the agent's own drop-in. Planned files replace the
 // host's, in the directories of systemd.unit(5).
-func (j *Builder) kubeletLaunch(ours bool) kubelet.UnitFiles {
+func (j *Builder) kubeletLaunch(withDropIn bool) kubelet.UnitFiles {
 	launch := kubelet.UnitFiles{File: j.plannedFile}
 	dropins := map[string]string{}
 	for _, dir := range []string{"/usr/lib/systemd/system", "/usr/local/lib/systemd/system", "/run/systemd/system", "/etc/systemd/system"} {
@@ -87,7 +87,7 @@ func (j *Builder) kubeletLaunch(ours bool) kubelet.UnitFiles {
 		}
 	}
 	for _, name := range sortedKeys(dropins) {
-		if strings.HasSuffix(name, ".conf") && (ours || name != kubelet.RegistrationDropIn) {
+		if strings.HasSuffix(name, ".conf") && (withDropIn || name != kubelet.RegistrationDropIn) {
 			launch.DropIns = append(launch.DropIns, kubelet.DropIn{Name: name, Content: dropins[name]})
 		}
 	}

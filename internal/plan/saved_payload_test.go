@@ -16,20 +16,20 @@ import (
 // may have expired. The server of a standalone cluster requires no token, and its
 // user data does not identify a configuration.
 func TestSavedPayload(t *testing.T) {
-	stub := func(endpoint, pool, hash string) *ignition.UserData {
-		stub, err := ignition.NewUserData(ignition.Values{Endpoint: endpoint, CA: certtest.NewCA(t, "ca").PEM, NodePool: pool, Hash: hash})
+	userData := func(endpoint, pool, hash string) *ignition.UserData {
+		userData, err := ignition.NewUserData(ignition.Values{Endpoint: endpoint, CA: certtest.NewCA(t, "ca").PEM, NodePool: pool, Hash: hash})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return stub
+		return userData
 	}
-	hosted := stub("a.example.com", "clusters/a", "11")
+	hosted := userData("a.example.com", "clusters/a", "11")
 	renewed := func(token string) *ignition.UserData {
-		stub, err := hosted.Override(ignition.Values{Token: []byte(token)})
+		userData, err := hosted.Override(ignition.Values{Token: []byte(token)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return stub
+		return userData
 	}
 	by, err := renewed(flowtest.UUID).Digest()
 	if err != nil {
@@ -43,15 +43,15 @@ func TestSavedPayload(t *testing.T) {
 		kept  bool
 	}{
 		"no stub":                        {inputs.Inputs{}, joinstate.State{PayloadConfigHash: "11"}, true},
-		"hosted, the same configuration": {inputs.Inputs{UserData: stub("a.example.com", "clusters/a", "11"), NewUserData: true}, joinstate.State{PayloadConfigHash: "11"}, true},
-		"hosted, another configuration":  {inputs.Inputs{UserData: stub("a.example.com", "clusters/a", "12"), NewUserData: true}, joinstate.State{PayloadConfigHash: "11"}, false},
+		"hosted, the same configuration": {inputs.Inputs{UserData: userData("a.example.com", "clusters/a", "11"), NewUserData: true}, joinstate.State{PayloadConfigHash: "11"}, true},
+		"hosted, another configuration":  {inputs.Inputs{UserData: userData("a.example.com", "clusters/a", "12"), NewUserData: true}, joinstate.State{PayloadConfigHash: "11"}, false},
 		"hosted, joined with it":         {inputs.Inputs{UserData: renewed(flowtest.UUID), NewUserData: true}, ended, true},
 		"hosted, joined, another token":  {inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID)), NewUserData: true}, ended, false},
 		"the same, after an interrupt":   {inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID))}, ended, false},
 		"joined, no stub":                {inputs.Inputs{NewUserData: true}, ended, true},
 		"unfinished, another token":      {inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID)), NewUserData: true}, joinstate.State{PayloadConfigHash: "11", PayloadSourceDigest: by}, true},
-		"standalone, goes on":            {inputs.Inputs{UserData: stub(workers, "", "")}, joinstate.State{}, true},
-		"standalone, given again":        {inputs.Inputs{UserData: stub(workers, "", ""), NewUserData: true}, joinstate.State{}, false},
+		"standalone, goes on":            {inputs.Inputs{UserData: userData(workers, "", "")}, joinstate.State{}, true},
+		"standalone, given again":        {inputs.Inputs{UserData: userData(workers, "", ""), NewUserData: true}, joinstate.State{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := &Builder{Dir: t.TempDir(), Inputs: test.in, State: test.state}

@@ -102,11 +102,11 @@ func (s *nodeWatcher) checkCAs(ctx context.Context) ([]watch.Finding, error) {
 	if err != nil {
 		return found, fmt.Errorf("reading kubelet's kubeconfig: %w", err)
 	}
-	ours, err := kube.ParseCluster(kubeconfig)
+	cluster, err := kube.ParseCluster(kubeconfig)
 	if err != nil {
 		return found, err
 	}
-	unknown, err := s.node.MissingCAs(ctx, ours)
+	unknown, err := s.node.MissingCAs(ctx, cluster)
 	if err != nil || len(unknown) == 0 {
 		return found, err
 	}

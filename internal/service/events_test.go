@@ -40,26 +40,26 @@ func TestPublishChangesStopsAfterOneFailedEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	var asked atomic.Int32
+	var requests atomic.Int32
 	go func() {
 		for {
 			connection, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			asked.Add(1)
+			requests.Add(1)
 			connection.Close()
 		}
 	}()
-	said := &eventRecorder{onEvent: func() {}}
-	s := &nodeWatcher{log: report.Log{Sink: said, Step: "watch"}, node: nodeOf(t, listener.Addr().String())}
+	sink := &eventRecorder{onEvent: func() {}}
+	s := &nodeWatcher{log: report.Log{Sink: sink, Step: "watch"}, node: nodeOf(t, listener.Addr().String())}
 	gone := watch.Change{Finding: watch.Finding{Text: "a taint stays"}, Resolved: true}
 	s.publishChanges(t.Context(), append(activeFindings(), gone))
 	want := []string{"kubelet.service does not run (failed)", "not as the join left it: /etc/a", "no longer: a taint stays"}
-	if len(said.messages) != 4 || !slices.Equal(said.messages[:3], want) {
-		t.Errorf("%q, want %q and why there is no Event", said.messages, want)
+	if len(sink.messages) != 4 || !slices.Equal(sink.messages[:3], want) {
+		t.Errorf("%q, want %q and why there is no Event", sink.messages, want)
 	}
-	if n := asked.Load(); n != 1 {
+	if n := requests.Load(); n != 1 {
 		t.Errorf("the cluster was asked %d times", n)
 	}
 }

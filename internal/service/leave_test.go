@@ -19,7 +19,7 @@ import (
 func TestServiceDoesNotJoinDuringALeave(t *testing.T) {
 	for _, finished := range []time.Time{{}, time.Now()} {
 		dir := t.TempDir()
-		stub := flowtest.WriteFileWithTime(t, dir, "stub.ign", 0o600, time.Now().Add(time.Hour))
+		userData := flowtest.WriteFileWithTime(t, dir, "stub.ign", 0o600, time.Now().Add(time.Hour))
 		state := joinstate.State{Started: time.Now(), Finished: finished, LastStep: "identity", Leaving: time.Now()}
 		if err := joinstate.Write(dir, state); err != nil {
 			t.Fatal(err)
@@ -33,7 +33,7 @@ func TestServiceDoesNotJoinDuringALeave(t *testing.T) {
 				return err
 			},
 			"join that the service begins": func() error {
-				_, err := bootstrap.Join(t.Context(), inputs.Options{StateDir: dir, Config: config.Join{UserData: stub}, Service: true})
+				_, err := bootstrap.Join(t.Context(), inputs.Options{StateDir: dir, Config: config.Join{UserData: userData}, Service: true})
 				return err
 			},
 		} {

@@ -9,10 +9,10 @@ import (
 )
 
 // metrics returns the metrics about the node.
-func (s *nodeWatcher) metrics(standing []watch.Change, now time.Time) []report.Metric {
+func (s *nodeWatcher) metrics(active []watch.Change, now time.Time) []report.Metric {
 	counts := map[report.Severity]float64{}
 	since := report.Metric{Name: "hcp_node_agent_finding_since_timestamp_seconds", Help: "When something was first seen that is not as it should be, in seconds since 1970."}
-	for _, change := range standing {
+	for _, change := range active {
 		counts[change.Severity]++
 		since.Samples = append(since.Samples, report.Sample{
 			Labels: [][2]string{{"look", change.Check}, {"severity", string(change.Severity)}, {"about", change.Subject}}, Value: float64(change.Since.Unix()),

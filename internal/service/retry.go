@@ -66,20 +66,20 @@ func (r retrier) run(ctx context.Context) error {
 	var last attempt
 	tries, since := 0, time.Now()
 	for {
-		told := &dedupSink{sink: r.sink, previous: last}
+		sink := &dedupSink{sink: r.sink, previous: last}
 		marks := r.fingerprint()
-		err := r.try(ctx, told)
+		err := r.try(ctx, sink)
 		if err == nil {
-			told.flush()
+			sink.flush()
 			return nil
 		}
-		now := attempt{step: told.failedStep, err: err}
+		now := attempt{step: sink.failedStep, err: err}
 		if ctx.Err() != nil || !now.isRetryable() {
-			told.flush()
+			sink.flush()
 			return err
 		}
 		if tries++; !now.sameFailure(last) {
-			told.flush()
+			sink.flush()
 			tries, since = 1, time.Now()
 			r.logRetry(now)
 		}

@@ -47,11 +47,11 @@ func TestBackoffGrows(t *testing.T) {
 }
 
 // runAttempts runs a service whose attempts end as specified, one after the other.
-func runAttempts(t *testing.T, ctx context.Context, marks func() string, wait func(time.Duration), ends ...attempt) (story flowtest.Events, statuses []string, err error) { //nolint:revive // the test's own first
+func runAttempts(t *testing.T, ctx context.Context, marks func() string, wait func(time.Duration), ends ...attempt) (logged flowtest.Events, statuses []string, err error) { //nolint:revive // the test's own first
 	t.Helper()
 	n := 0
 	err = retrier{
-		sink: &story, fingerprint: marks,
+		sink: &logged, fingerprint: marks,
 		try: func(_ context.Context, sink report.Sink) error {
 			end := ends[n]
 			n++
@@ -72,7 +72,7 @@ func runAttempts(t *testing.T, ctx context.Context, marks func() string, wait fu
 	if n != len(ends) {
 		t.Errorf("%d tries of %d", n, len(ends))
 	}
-	return story, statuses, err
+	return logged, statuses, err
 }
 
 func noFingerprint() string { return "" }
@@ -83,7 +83,7 @@ func TestServiceReportsAFailureOnce(t *testing.T) {
 	expired := attempt{"fetch", report.Fail(report.CredentialRefused, "a fresh stub", "fetch: token expired")}
 	noNetwork := attempt{"preflight", report.Fail(report.Refused, "mend DNS", "preflight: no such name")}
 	var rested time.Duration
-	story, statuses, err := runAttempts(t, t.Context(), noFingerprint, func(long time.Duration) { rested += long }, noNetwork, noNetwork, expired, expired, expired, attempt{})
+	logged, statuses, err := runAttempts(t, t.Context(), noFingerprint, func(long time.Duration) { rested += long }, noNetwork, noNetwork, expired, expired, expired, attempt{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestServiceReportsAFailureOnce(t *testing.T) {
 		"head  a joins", "start preflight", "ok preflight", "start fetch", "fail fetch fetch: token expired", "note fetch " + again,
 		"head  a joins", "start preflight", "ok preflight", "start fetch", "ok fetch", "start files", "ok files", "start network", "ok network",
 	}
-	if diff := cmp.Diff(want, story); diff != "" {
+	if diff := cmp.Diff(want, logged); diff != "" {
 		t.Errorf("story (-want +got):\n%s", diff)
 	}
 	if rested != (10+20+10+20+40)*time.Second {
@@ -107,10 +107,10 @@ func TestServiceReportsAFailureOnce(t *testing.T) {
 // New user data must end the backoff immediately.
 func TestServiceRetriesAtOnceWithNewUserData(t *testing.T) {
 	expired := attempt{"fetch", report.Fail(report.CredentialRefused, "a fresh stub", "fetch: token expired")}
-	stub, waits := "old", 0
-	_, _, err := runAttempts(t, t.Context(), func() string { return stub }, func(time.Duration) {
+	userData, waits := "old", 0
+	_, _, err := runAttempts(t, t.Context(), func() string { return userData }, func(time.Duration) {
 		if waits++; waits == 1 {
-			stub = "fresh"
+			userData = "fresh"
 		}
 	}, expired, attempt{})
 	if err != nil || waits != 1 {
@@ -143,9 +143,9 @@ func TestServiceStopsDuringBackoff(t *testing.T) {
 
 // If no step has started, the retrier itself must report the failure.
 func TestServiceReportsFailuresWithoutAStep(t *testing.T) {
-	story, _, err := runAttempts(t, t.Context(), noFingerprint, func(time.Duration) {}, attempt{"", report.Fail(report.CredentialRefused, "a new join token", "the join token has expired")}, attempt{})
-	if err != nil || !strings.Contains(strings.Join(story, "\n"), "warning  the join token has expired") {
-		t.Errorf("%v: %q", err, story)
+	logged, _, err := runAttempts(t, t.Context(), noFingerprint, func(time.Duration) {}, attempt{"", report.Fail(report.CredentialRefused, "a new join token", "the join token has expired")}, attempt{})
+	if err != nil || !strings.Contains(strings.Join(logged, "\n"), "warning  the join token has expired") {
+		t.Errorf("%v: %q", err, logged)
 	}
 }
 
@@ -153,15 +153,15 @@ func TestServiceReportsFailuresWithoutAStep(t *testing.T) {
 // its events must be passed on immediately. The attempt may wait for an approval
 // from then on.
 func TestServiceReportsTheFirstStepAtOnce(t *testing.T) {
-	var story flowtest.Events
-	told := &dedupSink{sink: &story, previous: attempt{"", report.Fail(report.CredentialRefused, "a new join token", "the join token has expired")}}
-	told.Emit(report.Event{Kind: report.Headline, Message: "worker-0 joins"})
-	if len(story) > 0 {
-		t.Errorf("told before it came further: %v", story)
+	var logged flowtest.Events
+	sink := &dedupSink{sink: &logged, previous: attempt{"", report.Fail(report.CredentialRefused, "a new join token", "the join token has expired")}}
+	sink.Emit(report.Event{Kind: report.Headline, Message: "worker-0 joins"})
+	if len(logged) > 0 {
+		t.Errorf("told before it came further: %v", logged)
 	}
-	told.Emit(report.Event{Kind: report.StepStarted, Step: "preflight"})
-	told.Emit(report.Event{Kind: report.Waiting, Step: "identity", Message: "approval"})
-	if len(story) != 3 {
-		t.Errorf("told %v", story)
+	sink.Emit(report.Event{Kind: report.StepStarted, Step: "preflight"})
+	sink.Emit(report.Event{Kind: report.Waiting, Step: "identity", Message: "approval"})
+	if len(logged) != 3 {
+		t.Errorf("told %v", logged)
 	}
 }

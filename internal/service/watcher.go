@@ -62,14 +62,14 @@ func (s *nodeWatcher) close() {
 // reportStatus reports to systemd that the watcher is alive, and writes the
 // metrics. It writes no metrics before the first findings or the end of all checks,
 // because zero findings would then read as healthy.
-func (s *nodeWatcher) reportStatus(ctx context.Context, standing []watch.Change, settled bool) {
-	report.SystemdNotifier{}.Watchdog(statusLine(s.state.NodeName, standing, settled))
-	s.hasResult = s.hasResult || settled || len(standing) > 0
+func (s *nodeWatcher) reportStatus(ctx context.Context, active []watch.Change, settled bool) {
+	report.SystemdNotifier{}.Watchdog(statusLine(s.state.NodeName, active, settled))
+	s.hasResult = s.hasResult || settled || len(active) > 0
 	if s.Metrics == "" || !s.hasResult {
 		return
 	}
 	var out bytes.Buffer
-	err := report.WriteMetrics(&out, s.metrics(standing, time.Now()))
+	err := report.WriteMetrics(&out, s.metrics(active, time.Now()))
 	if err == nil {
 		err = hostfs.WriteReadable(filepath.Dir(s.Metrics), filepath.Base(s.Metrics), out.Bytes())
 	}
@@ -79,15 +79,15 @@ func (s *nodeWatcher) reportStatus(ctx context.Context, standing []watch.Change,
 }
 
 // statusLine returns the line that systemctl status prints.
-func statusLine(name string, standing []watch.Change, settled bool) string {
+func statusLine(name string, active []watch.Change, settled bool) string {
 	switch {
-	case len(standing) == 0 && settled:
+	case len(active) == 0 && settled:
 		return name + " is Ready and schedulable"
-	case len(standing) == 0:
+	case len(active) == 0:
 		return checkingStatus(name)
 	}
-	text := standing[0].Text
-	if more := len(standing) - 1; more > 0 {
+	text := active[0].Text
+	if more := len(active) - 1; more > 0 {
 		text = fmt.Sprintf("%s (and %d more; see: hcp-node-agent doctor)", text, more)
 	}
 	return text
