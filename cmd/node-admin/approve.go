@@ -115,7 +115,7 @@ func (o approveOptions) run(ctx context.Context, p *cli.Printer) error {
 		EnrollmentDir: o.enrollmentDir,
 		Namespace:     o.namespace,
 		ConfigMap:     o.configMap,
-		OnEvent:       func(told approver.Event) { printEvent(p, told) },
+		OnEvent:       func(recorded approver.Event) { printEvent(p, recorded) },
 		OnStatus:      notify.Status,
 		OnReady:       func() { notify.Ready("watching") },
 	})
@@ -153,39 +153,39 @@ type eventDocument struct {
 }
 
 // printEvent prints one line for each event.
-func printEvent(p *cli.Printer, told approver.Event) {
+func printEvent(p *cli.Printer, recorded approver.Event) {
 	if p.JSON {
-		line, err := json.Marshal(eventDocument{report.Meta("ApproverEvent"), told})
+		line, err := json.Marshal(eventDocument{report.Meta("ApproverEvent"), recorded})
 		if err == nil {
 			fmt.Fprintf(p.Out, "%s\n", line)
 		}
 		return
 	}
-	fmt.Fprintln(p.Out, eventText(told))
+	fmt.Fprintln(p.Out, eventText(recorded))
 }
 
-func eventText(told approver.Event) string {
-	words := []string{fmt.Sprintf("%-8s", told.Outcome)}
-	if told.CSR != "" {
+func eventText(recorded approver.Event) string {
+	words := []string{fmt.Sprintf("%-8s", recorded.Outcome)}
+	if recorded.CSR != "" {
 		kind := "client"
-		if strings.HasSuffix(told.Signer, "kubelet-serving") {
+		if strings.HasSuffix(recorded.Signer, "kubelet-serving") {
 			kind = "serving"
 		}
-		node := told.Node
+		node := recorded.Node
 		if enrollment.CheckNodeName(node) != nil {
 			node = strconv.Quote(node) // chosen by the requestor
 		}
-		words = append(words, fmt.Sprintf("%-12s %s CSR %s", node, kind, approver.DisplayName(told.CSR)))
-		if told.Key != "" {
-			words = append(words, "(key "+told.Key+")")
+		words = append(words, fmt.Sprintf("%-12s %s CSR %s", node, kind, approver.DisplayName(recorded.CSR)))
+		if recorded.Key != "" {
+			words = append(words, "(key "+recorded.Key+")")
 		}
 	}
 	text := strings.Join(words, " ")
-	if told.Reason != "" {
-		text += ": " + told.Reason
+	if recorded.Reason != "" {
+		text += ": " + recorded.Reason
 	}
-	if told.Remedy != "" {
-		text += "; " + told.Remedy.Inline()
+	if recorded.Remedy != "" {
+		text += "; " + recorded.Remedy.Inline()
 	}
 	return strings.ReplaceAll(text, "\n", " ")
 }

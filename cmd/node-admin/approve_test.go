@@ -49,9 +49,9 @@ func TestApproveRejectsInvalidFlags(t *testing.T) {
 
 // A decision is printed on one line, regardless of the text in a CSR.
 func TestDecisionIsPrintedOnOneLine(t *testing.T) {
-	told := approver.Event{Outcome: approver.Refused, Node: "worker\n\x1b[2J", CSR: "csr-1", Signer: "kubernetes.io/kubelet-serving", Key: "SHA256:00", Reason: "it\nis bad", Remedy: "look"}
+	recorded := approver.Event{Outcome: approver.Refused, Node: "worker\n\x1b[2J", CSR: "csr-1", Signer: "kubernetes.io/kubelet-serving", Key: "SHA256:00", Reason: "it\nis bad", Remedy: "look"}
 	const want = "refused  \"worker\\n\\x1b[2J\" serving CSR csr-1 (key SHA256:00): it is bad; look"
-	if got := eventText(told); got != want {
+	if got := eventText(recorded); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

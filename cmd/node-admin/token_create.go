@@ -201,11 +201,11 @@ func printTokens(w io.Writer, o tokenOptions, tokens []createdToken) {
 	if len(tokens) == 0 {
 		return
 	}
-	stub := " --user-data stub.ign"
+	stored := " --user-data stub.ign"
 	if o.userData != "" {
-		stub = ""
+		stored = ""
 	}
-	fmt.Fprintf(w, "\non the host:\n  hcp-node-agent join --join-token NAME.token%s\n", stub)
+	fmt.Fprintf(w, "\non the host:\n  hcp-node-agent join --join-token NAME.token%s\n", stored)
 	fmt.Fprint(w, "where the hosted cluster is administered, before or after:\n"+
 		"  hcp-node-admin approve --enrollments DIR --watch --kubeconfig FILE\n")
 }

@@ -35,17 +35,17 @@ const unassignedUUID = "0b4fbd3e-0f8a-4e2e-9a39-a4d4c1e5ba45" // not assigned to
 func TestTokenCreate(t *testing.T) {
 	dir, ca := t.TempDir(), string(certtest.NewCA(t, "ca").PEM)
 	config := writeTestFile(t, dir, "kubeconfig", kubeconfig(ca))
-	stub, err := ignition.NewUserData(ignition.Values{Endpoint: "a.example.com", Token: []byte(unassignedUUID), CA: []byte(ca), NodePool: "clusters/a"})
+	userData, err := ignition.NewUserData(ignition.Values{Endpoint: "a.example.com", Token: []byte(unassignedUUID), CA: []byte(ca), NodePool: "clusters/a"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	stubContent, err := stub.Encode()
+	userDataContent, err := userData.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	stubFile := writeTestFile(t, dir, "stub.ign", string(stubContent))
+	userDataFile := writeTestFile(t, dir, "stub.ign", string(userDataContent))
 	got := runCommandLine(t, "token", "create", "--node", "worker-7", "--address", "192.0.2.7", "--address", "2001:db8::7", "--kubeconfig", config,
-		"--label", "rack=r1", "--taint", "dedicated=gpu:NoSchedule", "--embed-stub", stubFile, "--output-dir", dir)
+		"--label", "rack=r1", "--taint", "dedicated=gpu:NoSchedule", "--embed-stub", userDataFile, "--output-dir", dir)
 	tokenPath, enrollmentPath := filepath.Join(dir, "worker-7.token"), filepath.Join(dir, "worker-7.enrollment")
 	if got.Code != report.Success || got.Err != "" {
 		t.Fatalf("code %d, %s", got.Code, got.Err)
@@ -63,7 +63,7 @@ func TestTokenCreate(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 	made, err := enrollment.ParseToken(content)
-	if err != nil || string(made.UserData) != string(stubContent) || len(made.Labels) != 1 || len(made.Taints) != 1 || time.Until(made.Expires) > 5*time.Hour {
+	if err != nil || string(made.UserData) != string(userDataContent) || len(made.Labels) != 1 || len(made.Taints) != 1 || time.Until(made.Expires) > 5*time.Hour {
 		t.Errorf("%v, %v", made, err)
 	}
 	for _, path := range []string{tokenPath, enrollmentPath} {

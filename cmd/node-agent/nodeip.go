@@ -36,14 +36,14 @@ the address at their next start.`,
 	}
 }
 
-func printNodeIP(w io.Writer, told boot.NodeIPResult) {
+func printNodeIP(w io.Writer, recorded boot.NodeIPResult) {
 	switch {
-	case told.Note != "":
-		fmt.Fprintf(w, "%s; nothing was changed\n", told.Note)
-	case told.Changed:
+	case recorded.Note != "":
+		fmt.Fprintf(w, "%s; nothing was changed\n", recorded.Note)
+	case recorded.Changed:
 		fmt.Fprintf(w, "the node has %s now, and had %s; where kubelet and CRI-O run already: systemctl restart crio kubelet\n",
-			cli.JoinAddresses(told.Addresses), cli.JoinAddresses(told.Before))
+			cli.JoinAddresses(recorded.Addresses), cli.JoinAddresses(recorded.Before))
 	default:
-		fmt.Fprintf(w, "the node has %s, as before\n", cli.JoinAddresses(told.Addresses))
+		fmt.Fprintf(w, "the node has %s, as before\n", cli.JoinAddresses(recorded.Addresses))
 	}
 }

@@ -47,13 +47,13 @@ func TestPrintStatus(t *testing.T) {
 
 func TestPrintNodeIP(t *testing.T) {
 	one, two := netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")
-	for want, told := range map[string]boot.NodeIPResult{
+	for want, recorded := range map[string]boot.NodeIPResult{
 		"no join yet; nothing was changed\n":                  {Note: "no join yet"},
 		"the node has 192.0.2.7 and 2001:db8::7, as before\n": {Addresses: []netip.Addr{one, two}, Before: []netip.Addr{one, two}},
 		"the node has 192.0.2.7 now, and had no address; where kubelet and CRI-O run already: systemctl restart crio kubelet\n": {Addresses: []netip.Addr{one}, Changed: true},
 	} {
 		var out bytes.Buffer
-		if printNodeIP(&out, told); out.String() != want {
+		if printNodeIP(&out, recorded); out.String() != want {
 			t.Errorf("%q, want %q", out.String(), want)
 		}
 	}

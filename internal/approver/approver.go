@@ -71,9 +71,9 @@ func Open(options Options) (*Approver, error) {
 	}, nil
 }
 
-func (a *Approver) emit(told Event) {
-	told.Time = time.Now().UTC()
-	a.options.OnEvent(told)
+func (a *Approver) emit(recorded Event) {
+	recorded.Time = time.Now().UTC()
+	a.options.OnEvent(recorded)
 }
 
 // Maximum lengths of reported texts, parts of which are chosen by the requestor.
@@ -108,13 +108,13 @@ func (a *Approver) emitApprovalFailure(csr *certificatesv1.CertificateSigningReq
 }
 
 func newEvent(csr *certificatesv1.CertificateSigningRequest, d Decision) Event {
-	told := Event{
+	recorded := Event{
 		Outcome: d.Outcome, Node: d.Node, CSR: csr.Name, Signer: csr.Spec.SignerName, Key: d.Key, Reason: d.Reason, Remedy: report.Remedy(d.Remedy),
 	}
 	if d.Enrollment != nil {
-		told.TokenID = d.Enrollment.ID
+		recorded.TokenID = d.Enrollment.ID
 	}
-	return told
+	return recorded
 }
 
 // loadEnrollments reads the enrollments and reports each unusable one once.

@@ -38,14 +38,14 @@ func TestReportedTextsAreTruncated(t *testing.T) {
 		"a long DNS name":     withToken(enrolled),
 		"a long organization": withToken(organized),
 	} {
-		var told []Event
-		a := &Approver{options: Options{OnEvent: func(one Event) { told = append(told, one) }}}
+		var recorded []Event
+		a := &Approver{options: Options{OnEvent: func(one Event) { recorded = append(recorded, one) }}}
 		d := Decide(csr, NewEnrollments([]*enrollment.Enrollment{mine.enrollment}), Facts{Now: mine.Expires.Add(-1), CAHashes: cluster})
 		d.Reason += strings.Repeat("x", 4000) // as if a rule had returned a very long reason
 		a.emitDecision(csr, d)
 		a.emitDecision(csr, d)
-		if len(told) != 1 || told[0].Reason == "" || len(told[0].Reason) > maxReasonLength+3 || len(told[0].Node) > maxNodeNameLength+3 {
-			t.Errorf("%s: told %d times, %+v", name, len(told), told)
+		if len(recorded) != 1 || recorded[0].Reason == "" || len(recorded[0].Reason) > maxReasonLength+3 || len(recorded[0].Node) > maxNodeNameLength+3 {
+			t.Errorf("%s: told %d times, %+v", name, len(recorded), recorded)
 		}
 		if err := (ExpectedNode{NodeName: "worker-1", PublicKey: &key.PublicKey}).CheckClient(csr); err == nil || len(err.Error()) > 600 {
 			t.Errorf("%s: %v", name, err)

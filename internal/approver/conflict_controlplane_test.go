@@ -49,10 +49,10 @@ func TestControlPlaneNodeCannotBlockServingCSROfAnother(t *testing.T) {
 	}
 	rightful, thief := serving("blocked"), serving("blocking")
 	s.runOnce()
-	if told := s.lastEvent(rightful); csrConditions(t, rightful) != approvedByAgent || !strings.Contains(told.Reason, "the Node blocking has the address 192.0.2.50, too") {
-		t.Errorf("the CSR is %q: %+v", csrConditions(t, rightful), told)
+	if recorded := s.lastEvent(rightful); csrConditions(t, rightful) != approvedByAgent || !strings.Contains(recorded.Reason, "the Node blocking has the address 192.0.2.50, too") {
+		t.Errorf("the CSR is %q: %+v", csrConditions(t, rightful), recorded)
 	}
-	if told := s.lastEvent(thief); csrConditions(t, thief) != "" || !strings.Contains(told.Reason, "with the address 192.0.2.50") {
-		t.Errorf("the other node's CSR is %q: %+v", csrConditions(t, thief), told)
+	if recorded := s.lastEvent(thief); csrConditions(t, thief) != "" || !strings.Contains(recorded.Reason, "with the address 192.0.2.50") {
+		t.Errorf("the other node's CSR is %q: %+v", csrConditions(t, thief), recorded)
 	}
 }

@@ -28,7 +28,7 @@ func connect(kubeconfig []byte) (connection, error) {
 	if err := rest.LoadTLSFiles(config); err != nil {
 		return connection{}, report.Fail(report.Usage, "# give a kubeconfig whose files are there", "reading the files that the kubeconfig names: %w", err)
 	}
-	authorities, err := enrollment.CAHashes(config.CAData)
+	cas, err := enrollment.CAHashes(config.CAData)
 	if err != nil {
 		// An enrollment is valid for one cluster, which is identified by its CA.
 		return connection{}, report.Fail(report.Usage, caRemedy, "the approver's kubeconfig does not say which CA the cluster has: %w", err)
@@ -39,7 +39,7 @@ func connect(kubeconfig []byte) (connection, error) {
 	if err != nil {
 		return connection{}, err
 	}
-	return connection{client: client, server: config.Host, caHashes: authorities}, nil
+	return connection{client: client, server: config.Host, caHashes: cas}, nil
 }
 
 // ClusterCA returns the PEM CA bundle of the kubeconfig's current cluster. It neither evaluates

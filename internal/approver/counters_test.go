@@ -19,7 +19,7 @@ func TestApprovalStats(t *testing.T) {
 	}
 	broken := apierrors.NewInternalError(errors.New("a webhook does not answer"))
 	for name, test := range map[string]struct {
-		tally     approvalStats
+		counters     approvalStats
 		forbidden string
 	}{
 		"nothing to do": {approvalStats{}, ""},
@@ -28,12 +28,12 @@ func TestApprovalStats(t *testing.T) {
 		"all forbidden": {approvalStats{attempted: 2, failures: []error{forbidden("b"), forbidden("a")}}, "approving the CSR a: "},
 		"two ways":      {approvalStats{attempted: 2, failures: []error{forbidden("b"), broken}}, ""},
 	} {
-		err := test.tally.allForbidden()
+		err := test.counters.allForbidden()
 		if (err != nil) != (test.forbidden != "") || (err != nil && !strings.HasPrefix(err.Error(), test.forbidden)) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if (test.tally.combinedError() != nil) != (len(test.tally.failures) > 0) {
-			t.Errorf("%s: %v", name, test.tally.combinedError())
+		if (test.counters.combinedError() != nil) != (len(test.counters.failures) > 0) {
+			t.Errorf("%s: %v", name, test.counters.combinedError())
 		}
 	}
 	many := approvalStats{attempted: 9, failures: []error{broken, broken, broken, broken, broken}}

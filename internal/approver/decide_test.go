@@ -23,11 +23,11 @@ type issuedToken struct {
 
 func issue(t *testing.T, node string, ca []byte, now time.Time, lifetime time.Duration, ips ...string) issuedToken {
 	t.Helper()
-	wish := enrollment.Options{NodeName: node, ClusterCA: ca, Lifetime: lifetime}
+	desired := enrollment.Options{NodeName: node, ClusterCA: ca, Lifetime: lifetime}
 	for _, ip := range ips {
-		wish.Addresses = append(wish.Addresses, netip.MustParseAddr(ip))
+		desired.Addresses = append(desired.Addresses, netip.MustParseAddr(ip))
 	}
-	made, record, err := enrollment.New(wish, now)
+	made, record, err := enrollment.New(desired, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,13 +196,13 @@ func TestEnrollmentDirectory(t *testing.T) {
 		if !d.hasChanged() {
 			t.Errorf("%s: the change is not seen", what)
 		}
-		enrollments, told := d.load()
-		if enrollments.Len() != count || len(told) != len(problems) {
-			t.Fatalf("%s: %d enrollments, problems %v; want %d, %q", what, enrollments.Len(), told, count, problems)
+		enrollments, recorded := d.load()
+		if enrollments.Len() != count || len(recorded) != len(problems) {
+			t.Fatalf("%s: %d enrollments, problems %v; want %d, %q", what, enrollments.Len(), recorded, count, problems)
 		}
 		for i, problem := range problems {
-			if !strings.Contains(told[i].Error(), problem) {
-				t.Errorf("%s: %v, want %q", what, told[i], problem)
+			if !strings.Contains(recorded[i].Error(), problem) {
+				t.Errorf("%s: %v, want %q", what, recorded[i], problem)
 			}
 		}
 		if d.hasChanged() {

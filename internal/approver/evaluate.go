@@ -23,9 +23,9 @@ type decidedCSR struct {
 // write, and then approves them. If an approver stops between the two, the next approver finds a
 // record with the same key and approves the CSR.
 func (a *Approver) process(ctx context.Context, batch []*certificatesv1.CertificateSigningRequest) error {
-	look := &clusterFacts{connection: a.connection}
+	get := &clusterFacts{connection: a.connection}
 	for {
-		all, was, fresh, err := a.decideBatch(ctx, batch, look)
+		all, was, fresh, err := a.decideBatch(ctx, batch, get)
 		if err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func (a *Approver) process(ctx context.Context, batch []*certificatesv1.Certific
 }
 
 // decideBatch decides on each CSR of the batch. fresh are the tokens to record as used.
-func (a *Approver) decideBatch(ctx context.Context, batch []*certificatesv1.CertificateSigningRequest, look *clusterFacts) (all []decidedCSR, was usageSnapshot, fresh map[string]string, err error) {
+func (a *Approver) decideBatch(ctx context.Context, batch []*certificatesv1.CertificateSigningRequest, get *clusterFacts) (all []decidedCSR, was usageSnapshot, fresh map[string]string, err error) {
 	facts := Facts{Now: time.Now(), CAHashes: a.caHashes}
 	fresh = map[string]string{}
 	for _, csr := range batch {
@@ -69,7 +69,7 @@ func (a *Approver) decideBatch(ctx context.Context, batch []*certificatesv1.Cert
 		facts.UsageRecordsFull = len(facts.UsedKeys) >= maxUsageRecords
 		d := Decide(csr, a.enrollments, facts)
 		if d.Outcome == Approved {
-			with, err := look.complete(ctx, csr, d.Node, facts)
+			with, err := get.complete(ctx, csr, d.Node, facts)
 			if err != nil {
 				return nil, was, nil, err
 			}

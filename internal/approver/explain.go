@@ -12,9 +12,9 @@ const rightsRemedy = "oc apply -f deploy/approver-rbac.yaml # with the hosted cl
 
 // explain returns err with a message and a remedy for the administrator of an approver.
 func (a *Approver) explain(err error) error {
-	var told *report.Failure
+	var recorded *report.Failure
 	switch {
-	case err == nil, errors.As(err, &told):
+	case err == nil, errors.As(err, &recorded):
 		return err
 	case apierrors.IsUnauthorized(err):
 		return report.Fail(report.CredentialRefused, rightsRemedy, "%s does not accept the approver's credential: %w", a.server, err)

@@ -67,9 +67,9 @@ func (s *testCluster) allEvents() []Event {
 // lastEvent returns the last event about a CSR.
 func (s *testCluster) lastEvent(csr string) Event {
 	var last Event
-	for _, told := range s.allEvents() {
-		if told.CSR == csr {
-			last = told
+	for _, recorded := range s.allEvents() {
+		if recorded.CSR == csr {
+			last = recorded
 		}
 	}
 	return last
@@ -79,10 +79,10 @@ func (s *testCluster) newApprover(kubeconfig []byte) *Approver {
 	s.t.Helper()
 	a, err := Open(Options{
 		Kubeconfig: kubeconfig, EnrollmentDir: s.enrollmentDir, Namespace: DefaultNamespace, ConfigMap: DefaultConfigMap,
-		OnEvent: func(told Event) {
+		OnEvent: func(recorded Event) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.events = append(s.events, told)
+			s.events = append(s.events, recorded)
 		},
 	})
 	if err != nil {
@@ -103,11 +103,11 @@ func (s *testCluster) runOnce() {
 // approvers' directory.
 func (s *testCluster) newToken(name string, ca []byte, ago time.Duration, addresses ...string) *enrollment.Token {
 	s.t.Helper()
-	wish := enrollment.Options{NodeName: name, ClusterCA: ca, Lifetime: time.Hour}
+	desired := enrollment.Options{NodeName: name, ClusterCA: ca, Lifetime: time.Hour}
 	for _, address := range addresses {
-		wish.Addresses = append(wish.Addresses, netip.MustParseAddr(address))
+		desired.Addresses = append(desired.Addresses, netip.MustParseAddr(address))
 	}
-	made, record, err := enrollment.New(wish, time.Now().Add(-ago))
+	made, record, err := enrollment.New(desired, time.Now().Add(-ago))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -97,11 +97,11 @@ func TestControlPlaneForbiddenCSRDoesNotBlockOthers(t *testing.T) {
 		t.Errorf("Watch() = %v", err)
 	}
 	times := 0
-	for _, told := range s.allEvents()[before:] {
-		if told.CSR == bad {
+	for _, recorded := range s.allEvents()[before:] {
+		if recorded.CSR == bad {
 			times++
-		} else if told.Outcome == Warning {
-			t.Errorf("told: %+v", told)
+		} else if recorded.Outcome == Warning {
+			t.Errorf("told: %+v", recorded)
 		}
 	}
 	if last := s.lastEvent(bad); times != 1 || last.Outcome != Warning || last.Node != "forbidden" || csrConditions(t, bad) != "" {

@@ -90,8 +90,8 @@ func TestControlPlaneHugeRequestsStayWithinMemoryLimit(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if told := s.lastEvent(last); told.Outcome != Ignored || told.Node != "" || len(told.Reason) > maxReasonLength {
-		t.Errorf("told %+v", told)
+	if recorded := s.lastEvent(last); recorded.Outcome != Ignored || recorded.Node != "" || len(recorded.Reason) > maxReasonLength {
+		t.Errorf("told %+v", recorded)
 	}
 	for range count / 2 {
 		last = submitHuge(t, "huge")

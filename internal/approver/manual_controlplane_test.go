@@ -101,7 +101,7 @@ func testManualServingApproval(t *testing.T, s *testCluster, a *Approver) {
 	if err := a.ApproveManually(withTimeout(t, time.Minute), node); err != nil || csrConditions(t, shared) != approvedByAgent {
 		t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrConditions(t, shared))
 	}
-	if told := s.lastEvent(shared); !strings.Contains(told.Reason, "the Node hand-other has the address 192.0.2.62, too") {
-		t.Errorf("the conflict is not reported: %+v", told)
+	if recorded := s.lastEvent(shared); !strings.Contains(recorded.Reason, "the Node hand-other has the address 192.0.2.62, too") {
+		t.Errorf("the conflict is not reported: %+v", recorded)
 	}
 }

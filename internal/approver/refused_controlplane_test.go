@@ -112,10 +112,10 @@ func TestControlPlaneRefusesInvalidCSRs(t *testing.T) {
 	var table strings.Builder
 	columns := tabwriter.NewWriter(&table, 0, 4, 2, ' ', 0)
 	for _, row := range rows {
-		told := s.lastEvent(row.csr)
-		fmt.Fprintf(columns, "%s\t%s\t%s\n", row.name, told.Outcome, normalizeSpaces(told.Reason))
-		if (told.Outcome != Refused && told.Outcome != Ignored) || !strings.Contains(told.Reason, row.want) {
-			t.Errorf("%s: %q %q, want %q", row.name, told.Outcome, told.Reason, row.want)
+		recorded := s.lastEvent(row.csr)
+		fmt.Fprintf(columns, "%s\t%s\t%s\n", row.name, recorded.Outcome, normalizeSpaces(recorded.Reason))
+		if (recorded.Outcome != Refused && recorded.Outcome != Ignored) || !strings.Contains(recorded.Reason, row.want) {
+			t.Errorf("%s: %q %q, want %q", row.name, recorded.Outcome, recorded.Reason, row.want)
 		}
 		if got := csrConditions(t, row.csr); got != "" {
 			t.Errorf("%s: the CSR is %q", row.name, got)

@@ -14,27 +14,27 @@ func pendingCSR(n int) *certificatesv1.CertificateSigningRequest {
 }
 
 func TestReasonIsReportedOnce(t *testing.T) {
-	told := 0
-	a := &Approver{options: Options{OnEvent: func(Event) { told++ }}}
+	recorded := 0
+	a := &Approver{options: Options{OnEvent: func(Event) { recorded++ }}}
 	for _, step := range []struct {
 		reason string
 		want   int
 	}{{"first", 1}, {"first", 1}, {"", 1}, {"second", 2}, {"first", 3}} {
-		if a.emitDecision(pendingCSR(1), Decision{Outcome: Ignored, Reason: step.reason}); told != step.want {
-			t.Errorf("after %q: told %d times, want %d", step.reason, told, step.want)
+		if a.emitDecision(pendingCSR(1), Decision{Outcome: Ignored, Reason: step.reason}); recorded != step.want {
+			t.Errorf("after %q: told %d times, want %d", step.reason, recorded, step.want)
 		}
 	}
 	a.reported.forget(pendingCSR(1).UID)
-	if a.emitDecision(pendingCSR(1), Decision{Outcome: Ignored, Reason: "first"}); told != 4 {
-		t.Errorf("after it was forgotten: told %d times", told)
+	if a.emitDecision(pendingCSR(1), Decision{Outcome: Ignored, Reason: "first"}); recorded != 4 {
+		t.Errorf("after it was forgotten: told %d times", recorded)
 	}
 }
 
 // The number of stored reasons is limited. The number of the remaining CSRs is reported once,
 // until entries are free again.
 func TestReportedReasonsAreLimited(t *testing.T) {
-	told := 0
-	a := &Approver{options: Options{OnEvent: func(Event) { told++ }}}
+	recorded := 0
+	a := &Approver{options: Options{OnEvent: func(Event) { recorded++ }}}
 	sweep := func(from, to int) bool {
 		a.reported.beginResync()
 		for n := from; n < to; n++ {
@@ -46,16 +46,16 @@ func TestReportedReasonsAreLimited(t *testing.T) {
 	const all = 2*maxReportedCSRs + 500
 	for _, want := range []bool{true, false} {
 		news := sweep(0, all)
-		if told != maxReportedCSRs || len(a.reported.entries) != maxReportedCSRs || a.reported.pendingCount() != all || news != want {
-			t.Errorf("told %d, kept %d, %d wait, news %t", told, len(a.reported.entries), a.reported.pendingCount(), news)
+		if recorded != maxReportedCSRs || len(a.reported.entries) != maxReportedCSRs || a.reported.pendingCount() != all || news != want {
+			t.Errorf("told %d, kept %d, %d wait, news %t", recorded, len(a.reported.entries), a.reported.pendingCount(), news)
 		}
 	}
-	told = 0
+	recorded = 0
 	sweep(maxReportedCSRs-10, maxReportedCSRs+10) // deletes the other CSRs and their entries
-	if told != 0 || len(a.reported.entries) != 10 {
-		t.Errorf("told %d, kept %d", told, len(a.reported.entries))
+	if recorded != 0 || len(a.reported.entries) != 10 {
+		t.Errorf("told %d, kept %d", recorded, len(a.reported.entries))
 	}
-	if news := sweep(maxReportedCSRs-10, maxReportedCSRs+10); news || told != 10 || a.reported.pendingCount() != 20 {
-		t.Errorf("with room again: told %d, %d wait, news %t", told, a.reported.pendingCount(), news)
+	if news := sweep(maxReportedCSRs-10, maxReportedCSRs+10); news || recorded != 10 || a.reported.pendingCount() != 20 {
+		t.Errorf("with room again: told %d, %d wait, news %t", recorded, a.reported.pendingCount(), news)
 	}
 }

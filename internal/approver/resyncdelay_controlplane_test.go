@@ -22,8 +22,8 @@ func TestControlPlaneExpiredIsReportedOnce(t *testing.T) {
 		time.Sleep(1100 * time.Millisecond) // times in messages have a resolution of one second
 	}
 	times := 0
-	for _, told := range s.allEvents() {
-		if told.CSR == csr {
+	for _, recorded := range s.allEvents() {
+		if recorded.CSR == csr {
 			times++
 		}
 	}

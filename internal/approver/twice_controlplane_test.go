@@ -28,8 +28,8 @@ func TestControlPlaneEnrolledNodeGetsCertificates(t *testing.T) {
 	made := s.newToken("enrolled", clusterCA(t), 0, "192.0.2.20", "2001:db8::20")
 	csr, key := submitWithToken(t, made)
 	s.runOnce()
-	if told := s.lastEvent(csr); csrConditions(t, csr) != approvedByAgent || told.Outcome != Approved || told.TokenID != made.ID || told.Key != enrollment.Fingerprint(&key.PublicKey) {
-		t.Fatalf("%q, told %+v", csrConditions(t, csr), told)
+	if recorded := s.lastEvent(csr); csrConditions(t, csr) != approvedByAgent || recorded.Outcome != Approved || recorded.TokenID != made.ID || recorded.Key != enrollment.Fingerprint(&key.PublicKey) {
+		t.Fatalf("%q, told %+v", csrConditions(t, csr), recorded)
 	}
 	awaitIssued(t, csr)
 
@@ -52,9 +52,9 @@ func TestControlPlaneEnrolledNodeGetsCertificates(t *testing.T) {
 	// A restarted approver must change nothing.
 	noted, lines := usageRecordsVersion(t), len(s.allEvents())
 	s.runOnce()
-	for _, told := range s.allEvents()[lines:] {
-		if told.Node == "enrolled" {
-			t.Errorf("told again: %+v", told)
+	for _, recorded := range s.allEvents()[lines:] {
+		if recorded.Node == "enrolled" {
+			t.Errorf("told again: %+v", recorded)
 		}
 	}
 	if usageRecordsVersion(t) != noted {
@@ -129,9 +129,9 @@ func TestControlPlaneTwoApprovers(t *testing.T) {
 	stop()
 	running.Wait()
 	times := map[string]int{}
-	for _, told := range s.allEvents() {
-		if told.Outcome == Approved {
-			times[told.CSR]++
+	for _, recorded := range s.allEvents() {
+		if recorded.Outcome == Approved {
+			times[recorded.CSR]++
 		}
 	}
 	for _, csr := range csrs {

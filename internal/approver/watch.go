@@ -172,7 +172,7 @@ var errWatchBroken = errors.New("the watch has lost its place")
 // processEvents decides on a changed CSR, together with those that follow within a short time. The CSRs of
 // many nodes often arrive at once, and one write then records many tokens as used.
 func (a *Approver) processEvents(ctx context.Context, watcher watch.Interface, event watch.Event) error {
-	window := time.NewTimer(time.Duration(20+rand.IntN(60)) * time.Millisecond) //nolint:gosec // two approvers shall not stay in step; nothing secret
+	window := time.NewTimer(time.Duration(20+rand.IntN(60)) * time.Millisecond) //nolint:gosec // so that two approvers do not stay in step; nothing secret
 	defer window.Stop()
 	batch := map[types.UID]*certificatesv1.CertificateSigningRequest{}
 	for {

@@ -110,17 +110,17 @@ func TestControlPlaneWatchSurvivesInterruptions(t *testing.T) {
 	}
 	a := s.newApprover(proxiedKubeconfig(t, c))
 	var mu sync.Mutex
-	var said []string
+	var output []string
 	count := func(part string) int {
 		mu.Lock()
 		defer mu.Unlock()
-		return len(slices.DeleteFunc(slices.Clone(said), func(text string) bool { return !strings.Contains(text, part) }))
+		return len(slices.DeleteFunc(slices.Clone(output), func(text string) bool { return !strings.Contains(text, part) }))
 	}
-	a.options.OnStatus = func(text string) { mu.Lock(); said = append(said, text); mu.Unlock() }
+	a.options.OnStatus = func(text string) { mu.Lock(); output = append(output, text); mu.Unlock() }
 	a.options.OnReady = func() { a.options.OnStatus("READY") }
 	warned := func(part string) int {
 		all := s.allEvents()
-		return len(slices.DeleteFunc(all, func(told Event) bool { return told.Outcome != Warning || !strings.Contains(told.Reason, part) }))
+		return len(slices.DeleteFunc(all, func(recorded Event) bool { return recorded.Outcome != Warning || !strings.Contains(recorded.Reason, part) }))
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error)
@@ -160,11 +160,11 @@ func TestControlPlaneWatchSurvivesInterruptions(t *testing.T) {
 	}
 	awaitIssued(t, lateCSR)
 	withdrawn := s.newToken("watch-withdrawn", clusterCA(t), 0)
-	eventually(t, "the new enrollment", func() bool { return strings.HasPrefix(lastText(&mu, &said), "4 enrollments") })
+	eventually(t, "the new enrollment", func() bool { return strings.HasPrefix(lastText(&mu, &output), "4 enrollments") })
 	if err := os.Remove(filepath.Join(s.enrollmentDir, "watch-withdrawn-"+withdrawn.ID+enrollment.EnrollmentSuffix)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the enrollment to go", func() bool { return strings.HasPrefix(lastText(&mu, &said), "3 enrollments") })
+	eventually(t, "the enrollment to go", func() bool { return strings.HasPrefix(lastText(&mu, &output), "3 enrollments") })
 	goneCSR, _ := submitWithToken(t, withdrawn)
 	eventually(t, "a word about the withdrawn enrollment", func() bool { return s.lastEvent(goneCSR).Outcome == Ignored })
 
@@ -176,9 +176,9 @@ func TestControlPlaneWatchSurvivesInterruptions(t *testing.T) {
 		t.Errorf("READY %d times, the broken enrollment %d times", count("READY"), warned("broken.enrollment"))
 	}
 	seen := map[string]int{}
-	for _, told := range s.allEvents() {
-		if told.CSR != "" {
-			seen[told.CSR+" "+string(told.Outcome)+" "+told.Reason]++
+	for _, recorded := range s.allEvents() {
+		if recorded.CSR != "" {
+			seen[recorded.CSR+" "+string(recorded.Outcome)+" "+recorded.Reason]++
 		}
 	}
 	for line, times := range seen {
@@ -191,10 +191,10 @@ func TestControlPlaneWatchSurvivesInterruptions(t *testing.T) {
 	}
 }
 
-func lastText(mu *sync.Mutex, said *[]string) string {
+func lastText(mu *sync.Mutex, output *[]string) string {
 	mu.Lock()
 	defer mu.Unlock()
-	return (*said)[len(*said)-1]
+	return (*output)[len(*output)-1]
 }
 
 // After a Node is deleted, the CSR of its reinstalled host is approved without a new CSR or a
@@ -210,8 +210,8 @@ func TestControlPlaneDeletedNodeCanRejoin(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- a.Watch(ctx) }()
 	eventually(t, "a word about the Node", func() bool {
-		told := s.lastEvent(csr)
-		return told.Outcome == Refused && strings.HasPrefix(string(told.Remedy), "oc delete node reborn")
+		recorded := s.lastEvent(csr)
+		return recorded.Outcome == Refused && strings.HasPrefix(string(recorded.Remedy), "oc delete node reborn")
 	})
 	if err := nodes.Delete(t.Context(), "reborn", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 )
 
 // AutoJoinDir is the directory in which an administrator or an image provides the
-// files for an automatic join: stub.ign and, optionally, node.token.
+// files for an automatic join: the user data and, optionally, a join token.
 const AutoJoinDir = "/etc/hcp-node-agent"
 
 // The files that start an automatic join, in AutoJoinDir or in the systemd

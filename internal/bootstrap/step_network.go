@@ -22,7 +22,7 @@ func attachUplink(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	if err := j.Bridge.RemoveTruncatedDatabase(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	// Recover before Open vSwitch is started, which would claim the NIC again.
+	// Recover before Open vSwitch is started, which would attach the NIC again.
 	if err := j.Bridge.Recover(ctx); err != nil {
 		return steps.Outcome{}, err
 	}

@@ -80,11 +80,11 @@ func (c *Enrollment) CheckCluster(cluster []Hash) error {
 	return checkCluster("enrollment", c.ID, c.ClusterCA, cluster)
 }
 
-func checkCluster(kind, id string, ours, cluster []Hash) error {
-	if len(intersection(ours, cluster)) > 0 {
+func checkCluster(kind, id string, own, cluster []Hash) error {
+	if len(intersection(own, cluster)) > 0 {
 		return nil
 	}
-	return fmt.Errorf("the %s %s is for another cluster: the one with the CA %s, and this one has the CA %s", kind, id, joinHashes(ours), joinHashes(cluster))
+	return fmt.Errorf("the %s %s is for another cluster: the one with the CA %s, and this one has the CA %s", kind, id, joinHashes(own), joinHashes(cluster))
 }
 
 func joinHashes(hashes []Hash) string {

@@ -32,12 +32,12 @@ type Options struct {
 }
 
 // New creates a join token with a new key, and its enrollment.
-func New(wish Options, now time.Time) (*Token, *Enrollment, error) {
-	lifetime, err := wish.lifetime()
+func New(desired Options, now time.Time) (*Token, *Enrollment, error) {
+	lifetime, err := desired.lifetime()
 	if err != nil {
 		return nil, nil, err
 	}
-	authorities, err := CAHashes(wish.ClusterCA)
+	cas, err := CAHashes(desired.ClusterCA)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -50,10 +50,10 @@ func New(wish Options, now time.Time) (*Token, *Enrollment, error) {
 		return nil, nil, fmt.Errorf("making a join token id: %w", err)
 	}
 	t := &Token{
-		ID: hex.EncodeToString(id), NodeName: wish.NodeName, Expires: now.Add(lifetime).UTC().Truncate(time.Second), ClusterCA: authorities,
-		Labels: wish.Labels, Taints: wish.Taints, UserData: wish.UserData, key: private,
+		ID: hex.EncodeToString(id), NodeName: desired.NodeName, Expires: now.Add(lifetime).UTC().Truncate(time.Second), ClusterCA: cas,
+		Labels: desired.Labels, Taints: desired.Taints, UserData: desired.UserData, key: private,
 	}
-	c := &Enrollment{ID: t.ID, NodeName: t.NodeName, Expires: t.Expires, ClusterCA: authorities, Addresses: wish.Addresses, key: public}
+	c := &Enrollment{ID: t.ID, NodeName: t.NodeName, Expires: t.Expires, ClusterCA: cas, Addresses: desired.Addresses, key: public}
 	return t, c, checkRoundTrip(t, c)
 }
 

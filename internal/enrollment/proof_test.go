@@ -13,9 +13,9 @@ import (
 )
 
 func TestSignAndVerify(t *testing.T) {
-	wish := fullOptions(t)
-	token, enrollment := newToken(t, wish)
-	cluster, err := CAHashes(wish.ClusterCA)
+	desired := fullOptions(t)
+	token, enrollment := newToken(t, desired)
+	cluster, err := CAHashes(desired.ClusterCA)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,8 +31,8 @@ func TestSignAndVerify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	another, anotherEnrollment := newToken(t, wish)
-	theirs, err := another.Sign(cluster, &key.PublicKey)
+	another, anotherEnrollment := newToken(t, desired)
+	otherCluster, err := another.Sign(cluster, &key.PublicKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestSignAndVerify(t *testing.T) {
 		"signed for the other CA": {enrollment, cluster[1:], &key.PublicKey, proof, "was not made with the join token"},
 		"another key":             {enrollment, cluster, &other.PublicKey, proof, "was not made with the join token"},
 		"another name":            {&renamed, cluster, &key.PublicKey, proof, "was not made with the join token"},
-		"another join token":      {enrollment, cluster, &key.PublicKey, theirs, "it is of the join token"},
+		"another join token":      {enrollment, cluster, &key.PublicKey, otherCluster, "it is of the join token"},
 		"another enrollment":      {anotherEnrollment, cluster, &key.PublicKey, with(AnnotationID, another.ID), "was not made with the join token"},
 		"no annotations":          {enrollment, cluster, &key.PublicKey, nil, "it is of the join token"},
 		"no proof":                {enrollment, cluster, &key.PublicKey, with(AnnotationSignature, ""), "not one of version v1"},

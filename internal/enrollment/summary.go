@@ -51,8 +51,8 @@ func (t *Token) Summarize(now time.Time) Summary {
 	return p
 }
 
-func newSummary(kind, id, node string, expires, now time.Time, authorities []Hash, key crypto.PublicKey) Summary {
+func newSummary(kind, id, node string, expires, now time.Time, cas []Hash, key crypto.PublicKey) Summary {
 	return Summary{
-		Kind: kind, ID: id, NodeName: node, Expires: expires, Expired: !now.Before(expires), ClusterCA: authorities, Fingerprint: Fingerprint(key),
+		Kind: kind, ID: id, NodeName: node, Expires: expires, Expired: !now.Before(expires), ClusterCA: cas, Fingerprint: Fingerprint(key),
 	}
 }

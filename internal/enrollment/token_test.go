@@ -30,9 +30,9 @@ func fullOptions(t testing.TB) Options {
 	}
 }
 
-func newToken(t testing.TB, wish Options) (*Token, *Enrollment) {
+func newToken(t testing.TB, desired Options) (*Token, *Enrollment) {
 	t.Helper()
-	token, enrollment, err := New(wish, noon)
+	token, enrollment, err := New(desired, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,8 +43,8 @@ func TestWrittenFilesParseUnchanged(t *testing.T) {
 	if APIVersion != report.APIVersion {
 		t.Errorf("apiVersion %q, and the other documents have %q", APIVersion, report.APIVersion)
 	}
-	for name, wish := range map[string]Options{"full": fullOptions(t), "least": {NodeName: "worker-7", ClusterCA: certtest.NewCA(t, "ca").PEM}} {
-		token, enrollment := newToken(t, wish)
+	for name, desired := range map[string]Options{"full": fullOptions(t), "least": {NodeName: "worker-7", ClusterCA: certtest.NewCA(t, "ca").PEM}} {
+		token, enrollment := newToken(t, desired)
 		dir := t.TempDir()
 		tokenPath, enrollmentPath, err := Write(dir, token, enrollment)
 		if err != nil {
@@ -153,7 +153,7 @@ func TestFormattingHidesSecrets(t *testing.T) {
 func TestLifetimes(t *testing.T) {
 	for name, test := range map[string]struct {
 		lifetime time.Duration
-		stub     []byte
+		userData     []byte
 		want     time.Duration
 		refused  string
 	}{
@@ -167,8 +167,8 @@ func TestLifetimes(t *testing.T) {
 		"negative":           {-time.Hour, nil, 0, "one minute to 365 days"},
 		"stub is no text":    {0, []byte{0xff}, 0, "no text"},
 	} {
-		wish := Options{NodeName: "a", ClusterCA: certtest.NewCA(t, "ca").PEM, Lifetime: test.lifetime, UserData: test.stub}
-		token, enrollment, err := New(wish, noon)
+		desired := Options{NodeName: "a", ClusterCA: certtest.NewCA(t, "ca").PEM, Lifetime: test.lifetime, UserData: test.userData}
+		token, enrollment, err := New(desired, noon)
 		if test.refused != "" {
 			if err == nil || !strings.Contains(err.Error(), test.refused) {
 				t.Errorf("%s: %v", name, err)

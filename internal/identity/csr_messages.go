@@ -52,7 +52,7 @@ func ownApprovalText(csr, fingerprint string) string {
 const pendingCSRLifetime = 24 * time.Hour
 
 // deletedText explains why a CSR no longer exists and that it is submitted again.
-// asked is the creation time of the deleted CSR, since the creation time of its
+// submitted is the creation time of the deleted CSR, since the creation time of its
 // key, now the server's time.
 func deletedText(name string, before phase, submitted, since, now time.Time) string {
 	again := "it is submitted again with the same key, which waits since " + report.Timestamp(since)

@@ -59,7 +59,7 @@ type State struct {
 func (s State) Exists() bool { return !s.Started.IsZero() }
 
 // SetSource sets the cluster and NodePool to those of the user data. It does
-// nothing if stub is nil.
+// nothing if userData is nil.
 func (s *State) SetSource(userData *ignition.UserData) {
 	if userData == nil {
 		return

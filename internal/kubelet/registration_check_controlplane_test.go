@@ -199,9 +199,9 @@ func TestControlPlaneRegistrationRejectedByPolicy(t *testing.T) {
 			metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err != nil
 	})
-	connection, said := newConnection(t, "purple")
+	connection, printed := newConnection(t, "purple")
 	check := newRegistrationCheck(t, []string{"a=b"}, []string{"team=purple:NoSchedule"})
-	err := check.Run(kubetest.Context(t, time.Minute), connection, said.Log(), "purple", nil)
+	err := check.Run(kubetest.Context(t, time.Minute), connection, printed.Log(), "purple", nil)
 	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'no-purple' "+
 		"with binding 'no-purple' denied request: the purple team has no nodes") ||
 		!strings.Contains(report.RemedyOf(err), "--node-taint team=purple:NoSchedule") {

@@ -32,7 +32,7 @@ type State struct {
 	// Other kinds.
 	Value string   `json:"value,omitempty"` // a setting in one line: the value of a sysctl, for example
 	Names []string `json:"names,omitempty"` // the members of a set: the names in a directory, for example
-	// Data is what else the driver needs for Restore, encoded from a type of the driver.
+	// Data contains further data that the driver needs for Restore, encoded from its own type.
 	Data json.RawMessage `json:"data,omitempty"`
 
 	Content []byte `json:"-"` // file content; the ledger's log holds only its digest

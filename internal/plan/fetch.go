@@ -79,7 +79,7 @@ func (j *Builder) PayloadSummary() string {
 // The user data of a standalone cluster does not identify a configuration, and its
 // server requires no token. A join with that user data, and a later join, therefore
 // get the current configuration. The cluster's own machine-config-daemon has
-// brought the host there already.
+// applied it to the host before.
 func (j *Builder) SavedPayload() (*ignition.Payload, error) {
 	raw, err := joinstate.LoadFile(j.Dir, joinstate.PayloadFile)
 	if err != nil || raw == nil {

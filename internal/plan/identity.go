@@ -15,7 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// NetworkDirectory is the directory in which CRI-O looks for CNI configurations in
+// NetworkDirectory is the directory from which CRI-O reads CNI configurations in
 // an OpenShift release.
 const NetworkDirectory = "/etc/kubernetes/cni/net.d"
 

@@ -58,8 +58,8 @@ func (j *Builder) GatherPackages(ctx context.Context) error {
 // names none. dnf's own configuration takes precedence over both.
 func (j *Builder) DNF() dnf.Host {
 	var named []string
-	if stub := j.Inputs.UserData; stub != nil {
-		named = dnf.ProxyVariables(stub.Proxy.HTTP, stub.Proxy.HTTPS, stub.Proxy.No)
+	if userData := j.Inputs.UserData; userData != nil {
+		named = dnf.ProxyVariables(userData.Proxy.HTTP, userData.Proxy.HTTPS, userData.Proxy.No)
 	}
 	on := j.PackageHost
 	on.Proxy = dnf.ExtraProxyVariables(os.LookupEnv, named)

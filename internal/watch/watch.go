@@ -58,7 +58,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 			w.OnTick(ctx, w.tracker.Active(), w.settled(due))
 		}
 		if sleep.For(ctx, time.Until(earliest(due))) != nil {
-			return nil //nolint:nilerr // it was told to end
+			return nil //nolint:nilerr // ctx has ended, as requested
 		}
 	}
 }

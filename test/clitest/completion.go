@@ -16,7 +16,7 @@ import (
 )
 
 // Completions are the expected completions for each beginning of a command line, without the name
-// of the program, in a directory with the file stub.ign and the directory enrollments. InFish has
+// of the program, in a directory with a file of user data and the directory enrollments. InFish has
 // those that differ in fish, where cobra's script also completes files.
 type Completions struct {
 	InAllShells map[string][]string

@@ -76,12 +76,12 @@ func (p *approverProcess) readEvents(out io.Reader) {
 	defer close(p.done)
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
-		var told approver.Event
-		if err := json.Unmarshal(lines.Bytes(), &told); err != nil {
-			told.Reason = "unreadable: " + lines.Text()
+		var recorded approver.Event
+		if err := json.Unmarshal(lines.Bytes(), &recorded); err != nil {
+			recorded.Reason = "unreadable: " + lines.Text()
 		}
 		p.mu.Lock()
-		p.events = append(p.events, told)
+		p.events = append(p.events, recorded)
 		p.mu.Unlock()
 	}
 }
@@ -95,8 +95,8 @@ func (p *approverProcess) stop() (approverResult, error) {
 	}
 	<-p.done
 	if err := p.command.Wait(); err != nil {
-		said, _ := os.ReadFile(p.errors.Name())
-		return approverResult{}, fmt.Errorf("an approver ended with %w: %s", err, said)
+		output, _ := os.ReadFile(p.errors.Name())
+		return approverResult{}, fmt.Errorf("an approver ended with %w: %s", err, output)
 	}
 	r := approverResult{received: p.proxy.received.Load()}
 	state := p.command.ProcessState
@@ -104,8 +104,8 @@ func (p *approverProcess) stop() (approverResult, error) {
 	if usage, known := state.SysUsage().(*syscall.Rusage); known {
 		r.peak = float64(usage.Maxrss) / 1024
 	}
-	for _, told := range p.events {
-		if told.Outcome == approver.Approved {
+	for _, recorded := range p.events {
+		if recorded.Outcome == approver.Approved {
 			r.approved++
 		}
 	}

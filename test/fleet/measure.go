@@ -175,9 +175,9 @@ func (f *fleet) awaitIssued(ctx context.Context) error {
 func (f *fleet) check(ctx context.Context, foreign []string, approvers [2]*approverProcess) error {
 	times := map[string]int{}
 	for _, p := range approvers {
-		for _, told := range p.events {
-			if told.Outcome == "approved" {
-				times[told.CSR]++
+		for _, recorded := range p.events {
+			if recorded.Outcome == "approved" {
+				times[recorded.CSR]++
 			}
 		}
 	}

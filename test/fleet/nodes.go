@@ -108,9 +108,9 @@ func submitAll(ctx context.Context, client kubernetes.Interface, cluster []enrol
 	var mu sync.Mutex
 	var foreign []string
 	var errs []error
-	var asking sync.WaitGroup
+	var requesting sync.WaitGroup
 	for worker := range 8 {
-		asking.Go(func() {
+		requesting.Go(func() {
 			for n := worker; n < len(nodes); n += 8 {
 				more, err := nodes[n].submitCSR(ctx, client, cluster, n%10 == 0)
 				mu.Lock()
@@ -119,6 +119,6 @@ func submitAll(ctx context.Context, client kubernetes.Interface, cluster []enrol
 			}
 		})
 	}
-	asking.Wait()
+	requesting.Wait()
 	return foreign, errors.Join(errs...)
 }

@@ -58,10 +58,10 @@ func startWaiting(ctx context.Context, plane *bed.ControlPlane, n *node, cluster
 	if err != nil {
 		return nil, errors.Join(err, tree.Close())
 	}
-	said := approvalSink{waiting: make(chan struct{}, 1)}
+	output := approvalSink{waiting: make(chan struct{}, 1)}
 	identity := &identity.Identity{
 		Dir: filepath.Join(dir, "kubelet", "pki"), Kubeconfig: filepath.Join(dir, "kubelet", "kubeconfig"), BootstrapKubeconfig: bootstrap,
-		NodeName: n.name, KeyDir: filepath.Join(dir, "state"), Ledger: book, Log: report.Log{Sink: said, Step: "identity"},
+		NodeName: n.name, KeyDir: filepath.Join(dir, "state"), Ledger: book, Log: report.Log{Sink: output, Step: "identity"},
 		Annotate: func(key crypto.PublicKey) (map[string]string, error) { return n.token.Sign(cluster, key) },
 	}
 	node := &waitingNode{proxy: w, done: make(chan error, 1)}
@@ -72,7 +72,7 @@ func startWaiting(ctx context.Context, plane *bed.ControlPlane, n *node, cluster
 		node.done <- err
 	}()
 	select {
-	case <-said.waiting:
+	case <-output.waiting:
 		return node, nil
 	case err := <-node.done:
 		return nil, fmt.Errorf("the waiting node did not wait: %w", err)
