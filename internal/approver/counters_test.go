@@ -19,7 +19,7 @@ func TestApprovalStats(t *testing.T) {
 	}
 	broken := apierrors.NewInternalError(errors.New("a webhook does not answer"))
 	for name, test := range map[string]struct {
-		counters     approvalStats
+		counters  approvalStats
 		forbidden string
 	}{
 		"nothing to do": {approvalStats{}, ""},

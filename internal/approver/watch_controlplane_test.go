@@ -120,7 +120,9 @@ func TestControlPlaneWatchSurvivesInterruptions(t *testing.T) {
 	a.options.OnReady = func() { a.options.OnStatus("READY") }
 	warned := func(part string) int {
 		all := s.allEvents()
-		return len(slices.DeleteFunc(all, func(recorded Event) bool { return recorded.Outcome != Warning || !strings.Contains(recorded.Reason, part) }))
+		return len(slices.DeleteFunc(all, func(recorded Event) bool {
+			return recorded.Outcome != Warning || !strings.Contains(recorded.Reason, part)
+		}))
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error)

@@ -10,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
 
 func TestAutoJoinKeepsConfiguredInputs(t *testing.T) {
@@ -75,8 +75,8 @@ func TestAutoJoinResumesWithNewerFiles(t *testing.T) {
 	kept := config.Join{UserData: "/gone", TokenFile: "/gone", ApproveWith: "/gone", IgnitionOverrides: []string{"/gone"}, BridgeInterface: "eth1"}
 	for name, test := range map[string]struct {
 		userData, token time.Time
-		payload     string
-		want        func(dir string) config.Join
+		payload         string
+		want            func(dir string) config.Join
 	}{
 		"nothing is there":       {},
 		"what it was begun with": {userData: before, token: before},

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
@@ -17,6 +16,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
 
 // Invalid inputs must be reported before anything is opened or written.
@@ -54,9 +54,9 @@ func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 	}
 	joined := joinstate.State{NodePool: "clusters/one", Started: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)}
 	for name, test := range map[string]struct {
-		userData    *ignition.UserData
-		state   joinstate.State
-		refused bool
+		userData *ignition.UserData
+		state    joinstate.State
+		refused  bool
 	}{
 		"first join":             {userData("clusters/one"), joinstate.State{}, false},
 		"same pool":              {userData("clusters/one"), joined, false},

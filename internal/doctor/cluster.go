@@ -3,6 +3,7 @@ package doctor
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -63,7 +64,7 @@ func (p *diagnostics) clusterPieces() []bundle.File {
 // credential for it.
 func (p *diagnostics) ownNode() (*node.Node, error) {
 	if p.NodeName == "" {
-		return nil, fmt.Errorf("the node has no name yet")
+		return nil, errors.New("the node has no name yet")
 	}
 	if _, err := os.Stat(identity.KubeconfigPath); err != nil {
 		return nil, fmt.Errorf("the node has no credential: %w", err)

@@ -129,7 +129,7 @@ func TestDoctorSectionsAreIndependent(t *testing.T) {
 	found := func() []Finding { return []Finding{{Severity: report.SeverityOK, Text: "half of it"}} }
 	for name, test := range map[string]struct {
 		check func(context.Context, *diagnostics) ([]Finding, error)
-		want []string
+		want  []string
 	}{
 		"well": {func(context.Context, *diagnostics) ([]Finding, error) { return found(), nil }, []string{"ok: half of it"}},
 		"fails": {func(context.Context, *diagnostics) ([]Finding, error) {

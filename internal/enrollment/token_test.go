@@ -153,7 +153,7 @@ func TestFormattingHidesSecrets(t *testing.T) {
 func TestLifetimes(t *testing.T) {
 	for name, test := range map[string]struct {
 		lifetime time.Duration
-		userData     []byte
+		userData []byte
 		want     time.Duration
 		refused  string
 	}{

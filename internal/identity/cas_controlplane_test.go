@@ -49,7 +49,7 @@ func TestControlPlaneCARotation(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		stored, payload, want []byte
-		message                  string
+		message               string
 	}{
 		"as it is":         {stored: own.CA, payload: own.CA, want: own.CA},
 		"one more":         {stored: own.CA, payload: both, want: both},
@@ -60,7 +60,7 @@ func TestControlPlaneCARotation(t *testing.T) {
 			stored:  both,
 			payload: before.PEM,
 			want:    both,
-			message:    "keeps those that it has",
+			message: "keeps those that it has",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -49,9 +49,9 @@ func TestDeletedText(t *testing.T) {
 	since := now.Add(-50 * time.Hour)
 	const again = "; it is submitted again with the same key, which waits since 2026-11-19T10:00:00Z"
 	tests := []struct {
-		before phase
-		submitted  time.Time
-		want   string
+		before    phase
+		submitted time.Time
+		want      string
 	}{
 		{before: phasePending, submitted: now.Add(-25 * time.Hour), want: "the client CSR node-csr-x of " +
 			"2026-11-20T11:00:00Z was not approved for a day, and the cluster has collected it, as it does with all " +

@@ -116,6 +116,8 @@ func readUserDataValues(c config.Join) (ignition.Values, error) {
 
 const maxInputSize = 32 << 20 // 32 MiB; user data has about 2 kB, a payload about 500 kB
 
+// ReadFile reads the file that a flag names, or standard input if name is "-". It fails if the
+// input is empty or larger than maxInputSize.
 func ReadFile(name string, stdin io.Reader, flag string) ([]byte, error) {
 	source := stdin
 	if name == "-" && stdin == nil {
@@ -142,6 +144,7 @@ func ReadFile(name string, stdin io.Reader, flag string) ([]byte, error) {
 	return content, nil
 }
 
+// DescribeInput returns the name of an input for messages.
 func DescribeInput(name string) string {
 	if name == "-" {
 		return "standard input"

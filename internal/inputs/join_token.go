@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
+// RecreateCommand is the command that creates another join token.
 const RecreateCommand = "hcp-node-admin token create --node NAME --kubeconfig FILE # where the cluster's kubeconfig is, for a new one"
 
 // readJoinToken returns the join token of this run, else the saved one of an
@@ -47,6 +48,7 @@ func parseJoinToken(content []byte) (*enrollment.Token, error) {
 	return t, nil
 }
 
+// CheckTokenValidity fails if the join token has expired.
 func CheckTokenValidity(t *enrollment.Token) error {
 	now := time.Now()
 	if err := t.CheckExpiry(now); err != nil {

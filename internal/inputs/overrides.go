@@ -39,6 +39,7 @@ func readOverrides(c config.Join, state joinstate.State, dir string, resume bool
 	return list, nil
 }
 
+// SavedOverrides returns the overrides of an earlier run, or none.
 func SavedOverrides(dir string) ([]Override, error) {
 	content, err := joinstate.LoadFile(dir, joinstate.OverridesFile)
 	if err != nil || content == nil {

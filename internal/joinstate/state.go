@@ -92,6 +92,7 @@ func SaveFile(dir, name string, content []byte) error {
 	return nil
 }
 
+// Write writes the state durably.
 func Write(dir string, state State) error {
 	state.TypeMeta = report.Meta("JoinState")
 	content, err := json.MarshalIndent(state, "", "  ")

@@ -12,7 +12,7 @@ func TestClusterCheckSame(t *testing.T) {
 	cluster := Cluster{Server: "https://api.example.com:6443", CA: append(append([]byte{}, old.PEM...), fresh.PEM...)}
 	tests := map[string]struct {
 		other Cluster
-		want   string // "" if both are the same
+		want  string // "" if both are the same
 	}{
 		"equal":                   {cluster, ""},
 		"one authority in common": {Cluster{Server: "https://API.example.com:6443/", CA: old.PEM}, ""},

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/clusterdirs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest/machinetest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest/machinetest"
 )
 
 func TestLeaveRemovesWhatTheNodeCreatedAndKeepsTheRest(t *testing.T) {

@@ -99,7 +99,7 @@ func countSyncs(t *testing.T, verb string, n int) map[string]int {
 // labelRecorder is a Labeler that records its calls and checks the labels when Relabel is called.
 type labelRecorder struct {
 	answer    map[string][]byte
-	queried     map[string]hostfs.FileType
+	queried   map[string]hostfs.FileType
 	relabeled []string
 	tree      *hostfs.Tree
 	t         *testing.T

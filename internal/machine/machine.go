@@ -108,6 +108,7 @@ func (m *Machine) Drivers() ledger.Drivers {
 	return drivers
 }
 
+// Close closes what Open opened and releases the lock of the ledger.
 func (m *Machine) Close() {
 	if m.Ledger != nil {
 		m.Ledger.Close()

@@ -15,30 +15,30 @@ func TestClientCAFindings(t *testing.T) {
 	refusal := `"Unable to authenticate the request" err="verifying certificate SN=1, SKID=, AKID= failed: x509: ` +
 		`certificate signed by unknown authority"`
 	for name, test := range map[string]struct {
-		cas []*x509.Certificate
-		errors      []string
-		severity    report.Severity // "" if there is no finding
-		text        string
+		cas      []*x509.Certificate
+		errors   []string
+		severity report.Severity // "" if there is no finding
+		text     string
 	}{
 		"all is well":             {cas: []*x509.Certificate{until(300)}},
 		"the older one has ended": {cas: []*x509.Certificate{until(-10), until(300)}},
 		"near its end": {
-			cas: []*x509.Certificate{until(-10), until(20)},
-			severity:    report.SeverityWarning, text: "ends at 2026-12-11T12:00:00Z (ca.crt)",
+			cas:      []*x509.Certificate{until(-10), until(20)},
+			severity: report.SeverityWarning, text: "ends at 2026-12-11T12:00:00Z (ca.crt)",
 		},
 		"ended": {
-			cas: []*x509.Certificate{until(-1), until(-10)},
-			severity:    report.SeverityProblem, text: "has ended at 2026-11-20T12:00:00Z",
+			cas:      []*x509.Certificate{until(-1), until(-10)},
+			severity: report.SeverityProblem, text: "has ended at 2026-11-20T12:00:00Z",
 		},
 		"the API server has other": {
-			cas: []*x509.Certificate{until(300)},
-			errors:      []string{refusal},
-			severity:    report.SeverityProblem,
-			text:        "refuses calls",
+			cas:      []*x509.Certificate{until(300)},
+			errors:   []string{refusal},
+			severity: report.SeverityProblem,
+			text:     "refuses calls",
 		},
 		"a token is refused": {
-			cas: []*x509.Certificate{until(300)},
-			errors:      []string{`"Unable to authenticate the request" err="invalid bearer token"`},
+			cas:    []*x509.Certificate{until(300)},
+			errors: []string{`"Unable to authenticate the request" err="invalid bearer token"`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

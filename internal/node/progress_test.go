@@ -58,9 +58,9 @@ func TestProgressReporterDelaysTemporaryFindings(t *testing.T) {
 
 	for name, test := range map[string]struct {
 		quietPeriod time.Duration
-		quiet    bool
-		findings []Finding
-		want     []string
+		quiet       bool
+		findings    []Finding
+		want        []string
 	}{
 		"passing, at first": {quietPeriod: time.Hour, quiet: true, findings: []Finding{temporary}},
 		"passing, but asked for": {
@@ -73,9 +73,9 @@ func TestProgressReporterDelaysTemporaryFindings(t *testing.T) {
 		},
 		"others, at first": {
 			quietPeriod: time.Hour,
-			quiet:    true,
-			findings: []Finding{first, second},
-			want:     []string{"wait w: the cause; also: the second", "wait w: the cause; also: the second"},
+			quiet:       true,
+			findings:    []Finding{first, second},
+			want:        []string{"wait w: the cause; also: the second", "wait w: the cause; also: the second"},
 		},
 		"others that last, once": {
 			quiet: true, findings: []Finding{first, second, note, temporary, unsaid},

@@ -51,6 +51,7 @@ func (j *Builder) effectiveFile(p string) ([]byte, bool) {
 	return content, err == nil
 }
 
+// Accounts returns the users and groups of the plan.
 func (j *Builder) Accounts() accounts.Input {
 	return accounts.Input{Passwd: j.Plan.Accounts, Tree: j.Tree, Live: true, Items: j.Ledger.Items()}
 }

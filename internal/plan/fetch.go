@@ -50,10 +50,12 @@ func (j *Builder) loadBasePayload(ctx context.Context, log report.Log) (kept boo
 	return false, err
 }
 
+// Fetcher returns the client of the Ignition server.
 func (j *Builder) Fetcher(log report.Log) ignition.Fetcher {
 	return ignition.Fetcher{ConnectTo: j.Config.ConnectTo, Log: log}
 }
 
+// PayloadSummary describes the payload in one line.
 func (j *Builder) PayloadSummary() string {
 	text := fmt.Sprintf("%d files, %d units, %d kB", j.Payload.FileCount(), j.Payload.UnitCount(), len(j.Payload.Raw)/1000)
 	switch n := len(j.Inputs.Overrides); n {

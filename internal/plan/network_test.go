@@ -17,11 +17,11 @@ func TestRequiredEndpoints(t *testing.T) {
 	const api = "the API server api.example.com:6443 TLS api.example.com"
 	const ign = "the ignition server ignition.example.com:443 TLS ignition.example.com"
 	for name, test := range map[string]struct {
-		api     string
-		userData    *ignition.UserData
-		payload *ignition.Payload
-		peers   []string
-		want    []string
+		api      string
+		userData *ignition.UserData
+		payload  *ignition.Payload
+		peers    []string
+		want     []string
 	}{
 		"all": {
 			"https://api.example.com:6443", userData, &ignition.Payload{Server: "ignition.example.com"},

@@ -34,6 +34,7 @@ func (j *Builder) CheckPackages(ctx context.Context) (refused, err error) {
 	return j.Packages.Err(), nil
 }
 
+// GatherPackages determines which packages the host lacks.
 func (j *Builder) GatherPackages(ctx context.Context) error {
 	table, err := packages.ReadTable()
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 // apiTimeout is the maximum time to reach the API server.
 const apiTimeout = 90 * time.Second
 
+// ValidationFacts gathers the facts for the checks that need the payload.
 func (j *Builder) ValidationFacts(ctx context.Context, log report.Log) (preflight.PayloadFacts, error) {
 	machineConfig := j.Payload.MachineConfig()
 	links, err := hostnet.Links()

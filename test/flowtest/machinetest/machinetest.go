@@ -4,12 +4,12 @@ package machinetest
 import (
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
+	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
 
 // Open returns a host below root with a ledger of its own, which the test

@@ -16,6 +16,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
+// ListTree returns a line for every path below root, with mode, content or link target.
 func ListTree(t *testing.T, root string) []string {
 	t.Helper()
 	var lines []string
@@ -51,6 +52,7 @@ func ListTree(t *testing.T, root string) []string {
 	return lines
 }
 
+// NoError ends the test if err is not nil.
 func NoError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -58,7 +60,8 @@ func NoError(t *testing.T, err error) {
 	}
 }
 
-const UUID = "0b4fbd3e-0f8a-4e2e-9a39-a4d4c1e5ba45" // a token that no server accepts
+// UUID is a token that no server accepts.
+const UUID = "0b4fbd3e-0f8a-4e2e-9a39-a4d4c1e5ba45"
 
 // EncodeUserData returns encoded user data for a server.
 func EncodeUserData(t *testing.T, endpoint, pool, hash string) []byte {
@@ -74,6 +77,7 @@ func EncodeUserData(t *testing.T, endpoint, pool, hash string) []byte {
 	return content
 }
 
+// WriteTempFile writes a file of the test and returns its path.
 func WriteTempFile(t *testing.T, content []byte) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "input")
@@ -113,6 +117,7 @@ func WriteTree(t *testing.T, root string, files map[string]string) {
 // Events is a Sink that formats each event as one line.
 type Events []string
 
+// Emit appends the event.
 func (e *Events) Emit(event report.Event) {
 	*e = append(*e, strings.TrimSpace(fmt.Sprintf("%s %s %s", event.Kind, event.Step, event.Message)))
 }
