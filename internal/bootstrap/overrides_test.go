@@ -19,8 +19,8 @@ const (
 	secondOverride = `{"ignition":{"version":"3.6.0"},"storage":{"files":[{"path":"/etc/second","mode":384,"contents":{"source":"data:,b"}}]}}`
 )
 
-// operationWithPayload saves a payload and returns an operation that refers to it.
-func operationWithPayload(t *testing.T, overrides ...string) *join {
+// joinWithPayload saves a payload and returns a join that refers to it.
+func joinWithPayload(t *testing.T, overrides ...string) *join {
 	t.Helper()
 	j := &join{Builder: &plan.Builder{Dir: t.TempDir()}}
 	for _, one := range overrides {
@@ -34,7 +34,7 @@ func operationWithPayload(t *testing.T, overrides ...string) *join {
 }
 
 func TestPayloadIsOverridden(t *testing.T) {
-	j := operationWithPayload(t, firstOverride, secondOverride)
+	j := joinWithPayload(t, firstOverride, secondOverride)
 	kept, err := j.LoadPayload(t.Context(), report.Log{})
 	if err != nil || !kept {
 		t.Fatalf("%t, %v", kept, err)
@@ -66,7 +66,7 @@ func TestOverrideFromElsewhere(t *testing.T) {
 	if err != nil || requests != 0 {
 		t.Fatalf("asked %d times while inputs are read, %v", requests, err)
 	}
-	j := operationWithPayload(t)
+	j := joinWithPayload(t)
 	j.Inputs.Overrides = in.Overrides
 	if _, err := fetchPayload(t.Context(), j, report.Log{}); err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestOverrideFromElsewhere(t *testing.T) {
 }
 
 func TestOverrideThatDoesNotFitThePayload(t *testing.T) {
-	j := operationWithPayload(t, `{"ignition":{"version":"3.2.0"},"storage":{"links":[{"path":"/etc","target":"/x"}]}}`)
+	j := joinWithPayload(t, `{"ignition":{"version":"3.2.0"},"storage":{"links":[{"path":"/etc","target":"/x"}]}}`)
 	if _, err := j.LoadPayload(t.Context(), report.Log{}); report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), "do not fit together") {
 		t.Errorf("%v", err)
 	}

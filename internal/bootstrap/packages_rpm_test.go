@@ -17,8 +17,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/rpms"
 )
 
-// operationOnBench returns an operation on a RHEL 9 host that has the packages of the bench.
-func operationOnBench(t *testing.T, b *rpms.Environment, install bool) *join {
+// joinOnBench returns a join on a RHEL 9 host that has the packages of the bench.
+func joinOnBench(t *testing.T, b *rpms.Environment, install bool) *join {
 	t.Helper()
 	on := &packages.Transactions{Host: b.Root}
 	book, err := ledger.Open(t.TempDir(), ledger.Drivers{
@@ -45,7 +45,7 @@ func TestPackagesAreRefusedThenInstalledThenListedByLeave(t *testing.T) {
 	b.Sign("site", "mirror")
 	b.AddRepository("site", "enabled=1", "gpgkey=file://"+key)
 
-	operation := operationOnBench(t, b, false)
+	operation := joinOnBench(t, b, false)
 	refused, err := operation.CheckPackages(t.Context())
 	if err != nil || report.CodeOf(refused) != report.Refused || !strings.Contains(report.RemedyOf(refused), "dnf install 'openshift-kubelet-4.18.*' 'cri-o-1.31.*' conmon crun") {
 		t.Fatalf("%v; %v\n%s", err, refused, report.RemedyOf(refused))
@@ -61,14 +61,14 @@ func TestPackagesAreRefusedThenInstalledThenListedByLeave(t *testing.T) {
 		t.Errorf("something was changed: %v", items)
 	}
 
-	j := operationOnBench(t, b, true)
+	j := joinOnBench(t, b, true)
 	if refused, err := j.CheckPackages(t.Context()); err != nil || refused != nil {
 		t.Fatal(err, refused)
 	}
 	if err := j.installPackages(t.Context(), report.Log{}, j.Packages.Specs()); err != nil {
 		t.Fatal(err)
 	}
-	again := operationOnBench(t, b, false)
+	again := joinOnBench(t, b, false)
 	if refused, err := again.CheckPackages(t.Context()); err != nil || refused != nil || again.Packages.Present != 7 {
 		t.Errorf("after it: %v, %v, %+v", err, refused, again.Packages)
 	}
@@ -87,7 +87,7 @@ func TestPackagesThatAreRefusedAreNotRecordedAsInstalled(t *testing.T) {
 	b := rpms.New(t)
 	b.Build("site", "cri-o-1.31.4-1.el9")
 	b.AddRepository("site", "enabled=1", "gpgcheck=0", "gpgkey=file://"+b.GenerateKey("mirror"))
-	j := operationOnBench(t, b, true)
+	j := joinOnBench(t, b, true)
 	err := j.installPackages(t.Context(), report.Log{}, []string{"cri-o"})
 	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "is not signed") {
 		t.Errorf("%v", err)

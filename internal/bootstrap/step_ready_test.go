@@ -11,7 +11,7 @@ import (
 // The bootstrap credential must be removed from everything that is saved, whatever
 // its origin.
 func TestSaveWithoutTheBootstrapCredential(t *testing.T) {
-	j := operationWithPayload(t, firstOverride, `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"`+plan.BootstrapKubeconfigPath+`","mode":384},{"path":"/etc/c"}]}}`)
+	j := joinWithPayload(t, firstOverride, `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"`+plan.BootstrapKubeconfigPath+`","mode":384},{"path":"/etc/c"}]}}`)
 	if _, err := j.LoadPayload(t.Context(), report.Log{}); err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // diagnostics is a diagnostics session of this host. It is not modified after it
-// was opened: checks that need a plan or a payload create a copy of the operation.
+// was opened: checks that need a plan or a payload create a copy of the builder.
 type diagnostics struct {
 	*plan.Builder
 	options   inputs.Options

@@ -88,7 +88,7 @@ func refusalFinding(err error) ([]Finding, error) {
 	return []Finding{{Severity: report.SeverityProblem, Text: err.Error(), Remedy: report.Remedy(failure.Remedy), Refuses: true}}, nil
 }
 
-// withPayload returns a copy of the operation with the saved payload, or nil if
+// withPayload returns a copy of the builder with the saved payload, or nil if
 // there is none.
 func (p *diagnostics) withPayload(ctx context.Context) (*plan.Builder, error) {
 	payload, err := p.SavedPayload()
@@ -98,7 +98,7 @@ func (p *diagnostics) withPayload(ctx context.Context) (*plan.Builder, error) {
 	return p.withOverrides(ctx, payload)
 }
 
-// withFetchedPayload returns a copy of the operation with the current payload of
+// withFetchedPayload returns a copy of the builder with the current payload of
 // the ignition server. It saves nothing.
 func (p *diagnostics) withFetchedPayload(ctx context.Context) (*plan.Builder, error) {
 	fetcher := p.Fetcher(report.Log{})
@@ -110,7 +110,7 @@ func (p *diagnostics) withFetchedPayload(ctx context.Context) (*plan.Builder, er
 	return p.withOverrides(ctx, payload)
 }
 
-// withOverrides returns a copy of the operation with the payload and the overrides
+// withOverrides returns a copy of the builder with the payload and the overrides
 // merged over it.
 func (p *diagnostics) withOverrides(ctx context.Context, payload *ignition.Payload) (*plan.Builder, error) {
 	j := *p.Builder

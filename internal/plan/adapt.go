@@ -19,8 +19,8 @@ import (
 
 // BootstrapKubeconfig returns the payload's bootstrap kubeconfig, or nil if it was
 // removed.
-func (j *Builder) BootstrapKubeconfig() []byte {
-	content, _, found := j.Payload.File(BootstrapKubeconfigPath)
+func (b *Builder) BootstrapKubeconfig() []byte {
+	content, _, found := b.Payload.File(BootstrapKubeconfigPath)
 	if !found {
 		return nil
 	}
@@ -32,9 +32,9 @@ func (j *Builder) BootstrapKubeconfig() []byte {
 const BootstrapKubeconfigPath = "/etc/kubernetes/kubeconfig"
 
 // expectedNodeName returns the node name that kubelet will use.
-func (j *Builder) expectedNodeName() (string, error) {
-	unit, dropins, _, _ := j.Payload.Unit(kubelet.UnitName)
-	sources := kubelet.NameSources{Unit: unit, Hostname: j.Facts.Hostname, File: j.effectiveFile}
+func (b *Builder) expectedNodeName() (string, error) {
+	unit, dropins, _, _ := b.Payload.Unit(kubelet.UnitName)
+	sources := kubelet.NameSources{Unit: unit, Hostname: b.Facts.Hostname, File: b.effectiveFile}
 	for _, name := range sortedKeys(dropins) {
 		sources.DropIns = append(sources.DropIns, dropins[name])
 	}
@@ -43,30 +43,30 @@ func (j *Builder) expectedNodeName() (string, error) {
 
 // effectiveFile returns the content of a file after the join: the payload's, else
 // the host's.
-func (j *Builder) effectiveFile(p string) ([]byte, bool) {
-	if content, _, found := j.Payload.File(p); found {
+func (b *Builder) effectiveFile(p string) ([]byte, bool) {
+	if content, _, found := b.Payload.File(p); found {
 		return content, true
 	}
-	content, _, err := j.Tree.ReadFile(p)
+	content, _, err := b.Tree.ReadFile(p)
 	return content, err == nil
 }
 
 // Accounts returns the users and groups of the plan.
-func (j *Builder) Accounts() accounts.Input {
-	return accounts.Input{Passwd: j.Plan.Accounts, Tree: j.Tree, Live: true, Items: j.Ledger.Items()}
+func (b *Builder) Accounts() accounts.Input {
+	return accounts.Input{Passwd: b.Plan.Accounts, Tree: b.Tree, Live: true, Items: b.Ledger.Items()}
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // ResolveNode records the node name and the cluster. The payload of an earlier join
 // no longer contains the bootstrap kubeconfig; the state then contains the cluster.
-func (j *Builder) ResolveNode() error {
+func (b *Builder) ResolveNode() error {
 	var err error
-	if j.NodeName, err = j.expectedNodeName(); err != nil {
+	if b.NodeName, err = b.expectedNodeName(); err != nil {
 		return err
 	}
-	j.State.NodeName = j.NodeName
-	kubeconfig := j.BootstrapKubeconfig()
+	b.State.NodeName = b.NodeName
+	kubeconfig := b.BootstrapKubeconfig()
 	if kubeconfig == nil {
 		return nil
 	}
@@ -75,59 +75,59 @@ func (j *Builder) ResolveNode() error {
 		return report.Fail(report.Usage, "# run join again with a stub of now; if it goes on, look at the conditions of the NodePool, or of a standalone cluster's machine-config pool",
 			"the payload's %s cannot be used: %w", BootstrapKubeconfigPath, err)
 	}
-	j.State.APIServer, j.State.APIServerCA = cluster.Server, cluster.CA
-	return j.checkJoinToken()
+	b.State.APIServer, b.State.APIServerCA = cluster.Server, cluster.CA
+	return b.checkJoinToken()
 }
 
 // AdaptPayload creates the plan for this host from the payload.
-func (j *Builder) AdaptPayload(ctx context.Context) error {
+func (b *Builder) AdaptPayload(ctx context.Context) error {
 	units := map[string]systemd.UnitState{}
 	unit := func(name string) systemd.UnitState {
-		if state, known := units[name]; known || j.Systemd == nil {
+		if state, known := units[name]; known || b.Systemd == nil {
 			return state
 		}
-		state, err := j.Systemd.UnitState(ctx, name)
+		state, err := b.Systemd.UnitState(ctx, name)
 		if err != nil {
 			state = systemd.UnitState{Load: "not-found"}
 		}
 		units[name] = state
 		return state
 	}
-	users, groups, err := accounts.Names(j.Tree)
+	users, groups, err := accounts.Names(b.Tree)
 	if err != nil {
 		return err
 	}
-	j.Plan, err = ignition.Adapt(j.Payload, ignition.AdaptInput{
-		Facts: j.Facts, Hosted: j.IsHosted(), NodePool: j.State.NodePool,
+	b.Plan, err = ignition.Adapt(b.Payload, ignition.AdaptInput{
+		Facts: b.Facts, Hosted: b.IsHosted(), NodePool: b.State.NodePool,
 		HasUnit:       func(name string) bool { return unit(name).Load != "not-found" || unit(name).File != "" },
 		UnitFileState: func(name string) string { return unit(name).File },
 		HasSysctl:     hostinfo.HasSysctl,
 		HasModule:     func(name string) bool { return hostinfo.HasModule(ctx, name) },
-		Tree:          j.Tree, User: users, Group: groups, Exclude: j.Config.Payload.Exclude,
+		Tree:          b.Tree, User: users, Group: groups, Exclude: b.Config.Payload.Exclude,
 	})
 	if err != nil {
 		return err
 	}
-	return j.planRegistration()
+	return b.planRegistration()
 }
 
 // checkJoinToken fails if the join token is for another node or another cluster. It
 // runs before the host is changed.
-func (j *Builder) checkJoinToken() error {
-	t := j.Inputs.JoinToken
+func (b *Builder) checkJoinToken() error {
+	t := b.Inputs.JoinToken
 	if t == nil {
 		return nil
 	}
-	if t.NodeName != j.NodeName {
-		return report.Fail(report.Refused, fmt.Sprintf("# give this host the join token of %s, or the name of the join token:\nhostnamectl set-hostname %s", j.NodeName, t.NodeName),
-			"the join token %s is for the node %s, and this node is %s", t.ID, t.NodeName, j.NodeName)
+	if t.NodeName != b.NodeName {
+		return report.Fail(report.Refused, fmt.Sprintf("# give this host the join token of %s, or the name of the join token:\nhostnamectl set-hostname %s", b.NodeName, t.NodeName),
+			"the join token %s is for the node %s, and this node is %s", t.ID, t.NodeName, b.NodeName)
 	}
-	cluster, err := enrollment.CAHashes(j.State.APIServerCA)
+	cluster, err := enrollment.CAHashes(b.State.APIServerCA)
 	if err == nil {
 		err = t.CheckCluster(cluster)
 	}
 	if err != nil {
-		return report.Fail(report.Refused, inputs.RecreateCommand, "the join token cannot be used with %s: %w", j.State.APIServer, err)
+		return report.Fail(report.Refused, inputs.RecreateCommand, "the join token cannot be used with %s: %w", b.State.APIServer, err)
 	}
 	return nil
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Builder is one run of a command: its configuration and the data that its steps
-// share.
+// Builder gathers what a join needs to know, and adapts the payload to this host. Its
+// methods change nothing on the host. The fields from Payload on are filled by them.
 type Builder struct {
 	Config config.Join
 	Dir    string
@@ -27,30 +27,30 @@ type Builder struct {
 
 	Payload  *ignition.Payload
 	Plan     *ignition.Plan
-	NodeName string // node name
+	NodeName string
 
 	PackageHost   dnf.Host           // where packages are installed: this host, except in tests
 	ServerVersion kubelet.Version    // version of the API server; zero before the server was queried
 	Packages      *packages.Decision // the packages that the host lacks; nil before they were determined
 }
 
-// OpenReadOnly prepares a run that changes nothing, as prepareJoin does for a join.
+// OpenReadOnly opens the host and reads the inputs for a command that changes nothing.
 func OpenReadOnly(ctx context.Context, options inputs.Options) (*Builder, error) {
 	state, err := joinstate.Read(options.StateDir)
 	if err != nil {
 		return nil, err
 	}
-	j := &Builder{Config: inputs.MergeSaved(options.Config, state), Dir: options.StateDir, Sink: options.Sink, State: state}
-	if j.Inputs, err = inputs.Read(options.Config, state, j.Dir, false, options.Stdin); err != nil {
+	b := &Builder{Config: inputs.MergeSaved(options.Config, state), Dir: options.StateDir, Sink: options.Sink, State: state}
+	if b.Inputs, err = inputs.Read(options.Config, state, b.Dir, false, options.Stdin); err != nil {
 		return nil, err
 	}
-	j.Config = inputs.MergeJoinToken(j.Config, j.Inputs.JoinToken)
-	j.State.SetSource(j.Inputs.UserData)
-	j.Machine, err = machine.Open(ctx, options.StateDir, false)
-	return j, err
+	b.Config = inputs.MergeJoinToken(b.Config, b.Inputs.JoinToken)
+	b.State.SetSource(b.Inputs.UserData)
+	b.Machine, err = machine.Open(ctx, options.StateDir, false)
+	return b, err
 }
 
 // IsHosted reports whether the host joins a NodePool of a hosted cluster, as
 // opposed to the machine config pool of a standalone cluster, whose own daemon
 // compares every file.
-func (j *Builder) IsHosted() bool { return j.State.Hosted }
+func (b *Builder) IsHosted() bool { return b.State.Hosted }

@@ -35,32 +35,32 @@ func (Document) Err() error { return nil }
 // changes nothing, not even the agent's own state.
 func Show(ctx context.Context, options inputs.Options) (Document, error) {
 	document := Document{TypeMeta: report.Meta("Plan")}
-	j, err := OpenReadOnly(ctx, options)
+	b, err := OpenReadOnly(ctx, options)
 	if err != nil {
 		return document, err
 	}
-	defer j.Close()
-	if j.Systemd == nil {
-		return document, report.Fail(report.Refused, "", "comparing the units with this host: %w", j.SystemdErr)
+	defer b.Close()
+	if b.Systemd == nil {
+		return document, report.Fail(report.Refused, "", "comparing the units with this host: %w", b.SystemdErr)
 	}
-	if _, err := j.LoadPayload(ctx, report.Log{Sink: j.Sink, Step: "fetch"}); err != nil {
+	if _, err := b.LoadPayload(ctx, report.Log{Sink: b.Sink, Step: "fetch"}); err != nil {
 		return document, err
 	}
-	if err := j.AdaptPayload(ctx); err != nil {
+	if err := b.AdaptPayload(ctx); err != nil {
 		return document, err
 	}
-	document.NodePool, document.Notes = j.Plan.NodePool, append([]ignition.Note{}, j.Plan.Notes...)
-	document.MissingUnits = j.Plan.MissingUnits
-	for _, one := range j.Inputs.Overrides {
+	document.NodePool, document.Notes = b.Plan.NodePool, append([]ignition.Note{}, b.Plan.Notes...)
+	document.MissingUnits = b.Plan.MissingUnits
+	for _, one := range b.Inputs.Overrides {
 		document.Overrides = append(document.Overrides, one.Name)
 	}
-	if document.NodeName, err = j.expectedNodeName(); err != nil {
+	if document.NodeName, err = b.expectedNodeName(); err != nil {
 		return document, err
 	}
-	if document.Changes, err = j.plannedChanges(ctx, options.Diff); err != nil {
+	if document.Changes, err = b.plannedChanges(ctx, options.Diff); err != nil {
 		return document, err
 	}
-	move, err := j.PlanMigration(ctx)
+	move, err := b.PlanMigration(ctx)
 	if err != nil {
 		return document, err
 	}
@@ -72,17 +72,17 @@ func Show(ctx context.Context, options inputs.Options) (Document, error) {
 
 // plannedChanges returns the changes of all steps that can be determined in
 // advance, except those of the network.
-func (j *Builder) plannedChanges(ctx context.Context, diff bool) ([]PlannedChange, error) {
-	wanted, err := j.WantedRuntime()
+func (b *Builder) plannedChanges(ctx context.Context, diff bool) ([]PlannedChange, error) {
+	wanted, err := b.WantedRuntime()
 	if err != nil {
 		return nil, err
 	}
 	runtime := crio.Changes(wanted)
-	people, err := accounts.Plan(ctx, j.Accounts())
+	people, err := accounts.Plan(ctx, b.Accounts())
 	if err != nil {
 		return nil, err
 	}
-	pending, err := j.Ledger.Diff(ctx, slices.Concat(people, j.Plan.Changes(), j.Plan.Kubelet, runtime))
+	pending, err := b.Ledger.Diff(ctx, slices.Concat(people, b.Plan.Changes(), b.Plan.Kubelet, runtime))
 	if err != nil {
 		return nil, err
 	}

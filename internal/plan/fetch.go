@@ -13,14 +13,14 @@ import (
 // ApplyOverrides merges the overrides over a payload. It first fetches the
 // resources to which the overrides refer, with the proxy and CAs of the user data,
 // and embeds them.
-func (j *Builder) ApplyOverrides(ctx context.Context, p *ignition.Payload, log report.Log) (*ignition.Payload, error) {
-	configs := make([][]byte, 0, len(j.Inputs.Overrides))
-	for i, one := range j.Inputs.Overrides {
-		whole, err := ignition.OpenOverride(ctx, inputs.DescribeInput(one.Name), one.Config, j.Inputs.UserData, log)
+func (b *Builder) ApplyOverrides(ctx context.Context, p *ignition.Payload, log report.Log) (*ignition.Payload, error) {
+	configs := make([][]byte, 0, len(b.Inputs.Overrides))
+	for i, one := range b.Inputs.Overrides {
+		whole, err := ignition.OpenOverride(ctx, inputs.DescribeInput(one.Name), one.Config, b.Inputs.UserData, log)
 		if err != nil {
 			return nil, err
 		}
-		j.Inputs.Overrides[i].Config = whole
+		b.Inputs.Overrides[i].Config = whole
 		configs = append(configs, whole)
 	}
 	return p.Override(configs...)
@@ -28,37 +28,37 @@ func (j *Builder) ApplyOverrides(ctx context.Context, p *ignition.Payload, log r
 
 // LoadPayload gets the payload and merges the administrator's overrides over it. It
 // reports whether the payload was saved by an earlier run.
-func (j *Builder) LoadPayload(ctx context.Context, log report.Log) (kept bool, err error) {
-	if kept, err = j.loadBasePayload(ctx, log); err != nil {
+func (b *Builder) LoadPayload(ctx context.Context, log report.Log) (kept bool, err error) {
+	if kept, err = b.loadBasePayload(ctx, log); err != nil {
 		return kept, err
 	}
-	j.Payload, err = j.ApplyOverrides(ctx, j.Payload, log)
+	b.Payload, err = b.ApplyOverrides(ctx, b.Payload, log)
 	return kept, err
 }
 
 // loadBasePayload gets the payload without overrides: the saved one, else the
 // server's.
-func (j *Builder) loadBasePayload(ctx context.Context, log report.Log) (kept bool, err error) {
-	if j.Payload, err = j.SavedPayload(); err != nil || j.Payload != nil {
+func (b *Builder) loadBasePayload(ctx context.Context, log report.Log) (kept bool, err error) {
+	if b.Payload, err = b.SavedPayload(); err != nil || b.Payload != nil {
 		return true, err
 	}
-	if j.Inputs.UserData == nil {
+	if b.Inputs.UserData == nil {
 		return false, report.Fail(report.Usage, "hcp-node-agent join --user-data stub.ign",
 			"there is no payload on this host any more, and no stub to fetch it with")
 	}
-	j.Payload, err = j.Fetcher(log).Fetch(ctx, j.Inputs.UserData)
+	b.Payload, err = b.Fetcher(log).Fetch(ctx, b.Inputs.UserData)
 	return false, err
 }
 
 // Fetcher returns the client of the Ignition server.
-func (j *Builder) Fetcher(log report.Log) ignition.Fetcher {
-	return ignition.Fetcher{ConnectTo: j.Config.ConnectTo, Log: log}
+func (b *Builder) Fetcher(log report.Log) ignition.Fetcher {
+	return ignition.Fetcher{ConnectTo: b.Config.ConnectTo, Log: log}
 }
 
 // PayloadSummary describes the payload in one line.
-func (j *Builder) PayloadSummary() string {
-	text := fmt.Sprintf("%d files, %d units, %d kB", j.Payload.FileCount(), j.Payload.UnitCount(), len(j.Payload.Raw)/1000)
-	switch n := len(j.Inputs.Overrides); n {
+func (b *Builder) PayloadSummary() string {
+	text := fmt.Sprintf("%d files, %d units, %d kB", b.Payload.FileCount(), b.Payload.UnitCount(), len(b.Payload.Raw)/1000)
+	switch n := len(b.Inputs.Overrides); n {
 	case 0:
 		return text
 	case 1:
@@ -82,15 +82,15 @@ func (j *Builder) PayloadSummary() string {
 // server requires no token. A join with that user data, and a later join, therefore
 // get the current configuration. The cluster's own machine-config-daemon has
 // applied it to the host before.
-func (j *Builder) SavedPayload() (*ignition.Payload, error) {
-	raw, err := joinstate.LoadFile(j.Dir, joinstate.PayloadFile)
+func (b *Builder) SavedPayload() (*ignition.Payload, error) {
+	raw, err := joinstate.LoadFile(b.Dir, joinstate.PayloadFile)
 	if err != nil || raw == nil {
 		return nil, err
 	}
-	if userData := j.Inputs.UserData; userData != nil && userData.ConfigHash() != j.State.PayloadConfigHash {
+	if userData := b.Inputs.UserData; userData != nil && userData.ConfigHash() != b.State.PayloadConfigHash {
 		return nil, nil //nolint:nilnil // it is of another configuration
 	}
-	renew, err := j.needsRefetch()
+	renew, err := b.needsRefetch()
 	if err != nil || renew {
 		return nil, err
 	}
@@ -103,16 +103,16 @@ func (j *Builder) SavedPayload() (*ignition.Payload, error) {
 
 // needsRefetch reports whether the user data requires the current payload, even if
 // one was saved.
-func (j *Builder) needsRefetch() (bool, error) {
-	userData := j.Inputs.UserData
+func (b *Builder) needsRefetch() (bool, error) {
+	userData := b.Inputs.UserData
 	switch {
 	case userData == nil:
 		return false, nil
 	case !userData.IsHosted():
-		return j.Inputs.NewUserData, nil
-	case j.State.Finished.IsZero():
+		return b.Inputs.NewUserData, nil
+	case b.State.Finished.IsZero():
 		return false, nil
 	}
 	by, err := userData.Digest()
-	return by != j.State.PayloadSourceDigest, err
+	return by != b.State.PayloadSourceDigest, err
 }

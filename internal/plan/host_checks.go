@@ -14,11 +14,11 @@ import (
 // HostFacts gathers the facts for the checks that need no payload. If installsPackages is
 // true, the uplink is not checked on a host without Open vSwitch, because the packages
 // step installs it and checks the uplink then.
-func (j *Builder) HostFacts(ctx context.Context, log report.Log, installsPackages bool) (preflight.HostFacts, error) {
-	facts := preflight.HostFacts{Host: j.Facts, Systemd: j.SystemdErr}
+func (b *Builder) HostFacts(ctx context.Context, log report.Log, installsPackages bool) (preflight.HostFacts, error) {
+	facts := preflight.HostFacts{Host: b.Facts, Systemd: b.SystemdErr}
 	var err error
-	if j.Systemd != nil {
-		if facts.Units, err = preflight.GetUnits(ctx, j.Systemd); err != nil {
+	if b.Systemd != nil {
+		if facts.Units, err = preflight.GetUnits(ctx, b.Systemd); err != nil {
 			return facts, err
 		}
 	}
@@ -26,13 +26,13 @@ func (j *Builder) HostFacts(ctx context.Context, log report.Log, installsPackage
 		return facts, err
 	}
 	facts.Ports = preflight.UsedPorts(ctx)
-	_, facts.NodeName = kubelet.NodeName(kubelet.NameSources{Hostname: j.Facts.Hostname})
-	facts.OtherCluster = j.otherCluster()
-	if !installsPackages || !j.lacksOpenVSwitch(ctx) {
-		facts.Uplink = j.CheckUplink(ctx)
+	_, facts.NodeName = kubelet.NodeName(kubelet.NameSources{Hostname: b.Facts.Hostname})
+	facts.OtherCluster = b.otherCluster()
+	if !installsPackages || !b.lacksOpenVSwitch(ctx) {
+		facts.Uplink = b.CheckUplink(ctx)
 	}
-	if j.Inputs.UserData != nil && j.State.PayloadDigest == "" {
-		probe, err := j.Fetcher(log).Probe(ctx, j.Inputs.UserData)
+	if b.Inputs.UserData != nil && b.State.PayloadDigest == "" {
+		probe, err := b.Fetcher(log).Probe(ctx, b.Inputs.UserData)
 		facts.Endpoint, facts.ClockSkew = err, probe.Skew
 		if probe.Temporary != nil {
 			log.Note(probe.Temporary.Error() + "; the fetch step goes on asking")
@@ -42,21 +42,21 @@ func (j *Builder) HostFacts(ctx context.Context, log report.Log, installsPackage
 }
 
 // CheckUplink returns an error if br-ex does not exist and cannot be created.
-func (j *Builder) CheckUplink(ctx context.Context) error {
-	if j.NM == nil {
+func (b *Builder) CheckUplink(ctx context.Context) error {
+	if b.NM == nil {
 		return nil // the check for NetworkManager reports this
 	}
-	_, err := j.PlanMigration(ctx)
+	_, err := b.PlanMigration(ctx)
 	return err
 }
 
 // otherCluster fails if kubelet on this host belongs to a cluster that the agent
 // did not join.
-func (j *Builder) otherCluster() error {
-	if j.State.LastStep != "" {
+func (b *Builder) otherCluster() error {
+	if b.State.LastStep != "" {
 		return nil // the identity step compares cluster and name
 	}
-	content, _, err := j.Tree.ReadFile(identity.KubeconfigPath)
+	content, _, err := b.Tree.ReadFile(identity.KubeconfigPath)
 	if err != nil {
 		return nil //nolint:nilerr // there is none
 	}

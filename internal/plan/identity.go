@@ -20,14 +20,14 @@ import (
 const NetworkDirectory = "/etc/kubernetes/cni/net.d"
 
 // Identity returns the client certificate manager of the node.
-func (j *Builder) Identity(log report.Log) *identity.Identity {
+func (b *Builder) Identity(log report.Log) *identity.Identity {
 	own := &identity.Identity{
-		Dir: identity.PKIDirectory, Kubeconfig: identity.KubeconfigPath, BootstrapKubeconfig: j.BootstrapKubeconfig(),
-		NodeName: j.NodeName, MachineID: j.Facts.MachineID, Server: j.State.APIServer, CA: j.State.APIServerCA, KeyDir: filepath.Join(j.Dir, joinstate.KeyDir),
-		Ledger: j.Ledger, Log: log, Annotate: j.csrAnnotations(),
-		Topology: Topology(j.State),
+		Dir: identity.PKIDirectory, Kubeconfig: identity.KubeconfigPath, BootstrapKubeconfig: b.BootstrapKubeconfig(),
+		NodeName: b.NodeName, MachineID: b.Facts.MachineID, Server: b.State.APIServer, CA: b.State.APIServerCA, KeyDir: filepath.Join(b.Dir, joinstate.KeyDir),
+		Ledger: b.Ledger, Log: log, Annotate: b.csrAnnotations(),
+		Topology: Topology(b.State),
 	}
-	if check := j.registerRequest(); check != nil {
+	if check := b.registerRequest(); check != nil {
 		own.CheckRegistration = check.Run
 	}
 	return own
@@ -35,22 +35,22 @@ func (j *Builder) Identity(log report.Log) *identity.Identity {
 
 // NodeClient returns a client for this host's Node that uses the node's own
 // credential.
-func (j *Builder) NodeClient(log report.Log) (*node.Node, error) {
-	node, err := node.OpenNode(identity.KubeconfigPath, j.NodeName, nil, log)
+func (b *Builder) NodeClient(log report.Log) (*node.Node, error) {
+	node, err := node.OpenNode(identity.KubeconfigPath, b.NodeName, nil, log)
 	if err != nil {
 		return nil, err
 	}
-	node.BootID, node.Host = j.Facts.BootID, j.DiagnosticsHost()
+	node.BootID, node.Host = b.Facts.BootID, b.DiagnosticsHost()
 	return node, nil
 }
 
 // DiagnosticsHost returns the host on which the causes of failures are searched.
-func (j *Builder) DiagnosticsHost() node.Host {
+func (b *Builder) DiagnosticsHost() node.Host {
 	dir := NetworkDirectory
-	if runtime, err := j.WantedRuntime(); err == nil && runtime.NetworkDir != "" {
+	if runtime, err := b.WantedRuntime(); err == nil && runtime.NetworkDir != "" {
 		dir = runtime.NetworkDir
 	}
-	return node.JoinedHost(j.Systemd, dir)
+	return node.JoinedHost(b.Systemd, dir)
 }
 
 // ServingCertificate returns the serving certificate of the node on this host.
@@ -71,8 +71,8 @@ func ServingCertificate(node *node.Node, place identity.ClusterTopology) (*ident
 // csrAnnotations returns a function that returns the annotations with which the
 // client CSR proves possession of the join token. It returns nil if there is no
 // join token.
-func (j *Builder) csrAnnotations() func(crypto.PublicKey) (map[string]string, error) {
-	t := j.Inputs.JoinToken
+func (b *Builder) csrAnnotations() func(crypto.PublicKey) (map[string]string, error) {
+	t := b.Inputs.JoinToken
 	if t == nil {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (j *Builder) csrAnnotations() func(crypto.PublicKey) (map[string]string, er
 		if err := inputs.CheckTokenValidity(t); err != nil {
 			return nil, err
 		}
-		cluster, err := enrollment.CAHashes(j.State.APIServerCA)
+		cluster, err := enrollment.CAHashes(b.State.APIServerCA)
 		if err != nil {
 			return nil, err
 		}

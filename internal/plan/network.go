@@ -16,22 +16,22 @@ import (
 // RequiredEndpoints returns the endpoints that must be reachable before and after
 // the migration of the uplink: the API server, without which the node is lost to
 // the cluster, the ignition server, and those of --verify-reach.
-func (j *Builder) RequiredEndpoints() []migrate.Endpoint {
+func (b *Builder) RequiredEndpoints() []migrate.Endpoint {
 	var all []migrate.Endpoint
-	if server, err := url.Parse(j.State.APIServer); err == nil && server.Hostname() != "" {
+	if server, err := url.Parse(b.State.APIServer); err == nil && server.Hostname() != "" {
 		pool := x509.NewCertPool()
-		pool.AppendCertsFromPEM(j.State.APIServerCA)
+		pool.AppendCertsFromPEM(b.State.APIServerCA)
 		all = append(all, migrate.Endpoint{
 			Name: "the API server", Address: net.JoinHostPort(server.Hostname(), cmp.Or(server.Port(), "443")),
 			TLS: &tls.Config{RootCAs: pool, ServerName: server.Hostname(), MinVersion: tls.VersionTLS12},
 		})
 	}
-	if j.needsIgnition() {
-		if address, trust, ok := j.Fetcher(report.Log{}).DirectAddress(j.Inputs.UserData); ok {
+	if b.needsIgnition() {
+		if address, trust, ok := b.Fetcher(report.Log{}).DirectAddress(b.Inputs.UserData); ok {
 			all = append(all, migrate.Endpoint{Name: "the ignition server", Address: address, TLS: trust})
 		}
 	}
-	for _, peer := range j.Config.RequiredEndpoints {
+	for _, peer := range b.Config.RequiredEndpoints {
 		host, _, _ := net.SplitHostPort(peer) // was validated before
 		all = append(all, migrate.Endpoint{Name: "peer " + host, Address: peer})
 	}
@@ -41,15 +41,15 @@ func (j *Builder) RequiredEndpoints() []migrate.Endpoint {
 // needsIgnition reports whether the ignition server must be reachable. A join that
 // resumes with a saved payload no longer needs the server and must not fail because
 // of it.
-func (j *Builder) needsIgnition() bool {
-	return j.Inputs.UserData != nil && (j.Payload == nil || j.Payload.Server != "")
+func (b *Builder) needsIgnition() bool {
+	return b.Inputs.UserData != nil && (b.Payload == nil || b.Payload.Server != "")
 }
 
 // PlanMigration plans the migration of the uplink to br-ex.
-func (j *Builder) PlanMigration(ctx context.Context) (ovs.Migration, error) {
-	facts, err := ovs.Gather(ctx, j.NM)
+func (b *Builder) PlanMigration(ctx context.Context) (ovs.Migration, error) {
+	facts, err := ovs.Gather(ctx, b.NM)
 	if err != nil {
 		return ovs.Migration{}, err
 	}
-	return ovs.Plan(facts, ovs.Options{BridgeInterface: j.Config.BridgeInterface})
+	return ovs.Plan(facts, ovs.Options{BridgeInterface: b.Config.BridgeInterface})
 }

@@ -19,37 +19,37 @@ import (
 const apiTimeout = 90 * time.Second
 
 // ValidationFacts gathers the facts for the checks that need the payload.
-func (j *Builder) ValidationFacts(ctx context.Context, log report.Log) (preflight.PayloadFacts, error) {
-	machineConfig := j.Payload.MachineConfig()
+func (b *Builder) ValidationFacts(ctx context.Context, log report.Log) (preflight.PayloadFacts, error) {
+	machineConfig := b.Payload.MachineConfig()
 	links, err := hostnet.Links()
 	if err != nil {
 		return preflight.PayloadFacts{}, err
 	}
-	swapRefused, err := j.Payload.RefusesSwap()
+	swapRefused, err := b.Payload.RefusesSwap()
 	if err != nil {
 		return preflight.PayloadFacts{}, err
 	}
-	if _, err := j.WantedRuntime(); err != nil {
+	if _, err := b.WantedRuntime(); err != nil {
 		return preflight.PayloadFacts{}, err
 	}
-	missing, err := j.MissingBinaries()
+	missing, err := b.MissingBinaries()
 	if err != nil {
 		return preflight.PayloadFacts{}, err
 	}
-	api := j.checkAPI(ctx, log) // first: its version limits that of the packages
+	api := b.checkAPI(ctx, log) // first: its version limits that of the packages
 	facts := preflight.PayloadFacts{
-		Host: j.Facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
+		Host: b.Facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
 		MissingPrograms: missing, FailSwapOn: swapRefused,
-		MissingUnits: j.Plan.MissingUnits, LoopbackAddresses: internalAddresses(j.Payload.File), API: api, NodeName: j.checkIdentity(ctx, log),
+		MissingUnits: b.Plan.MissingUnits, LoopbackAddresses: internalAddresses(b.Payload.File), API: api, NodeName: b.checkIdentity(ctx, log),
 	}
-	if conf, found := j.effectiveFile("/etc/containers/storage.conf"); found {
+	if conf, found := b.effectiveFile("/etc/containers/storage.conf"); found {
 		facts.OverlaySize = crio.OverlaySize(conf)
 	}
 	if facts.Storage, err = preflight.FindFileSystem(crio.StorageDir); err != nil {
 		return facts, err
 	}
-	facts.Packages, err = j.CheckPackages(ctx)
-	if j.Packages != nil && len(j.Packages.Missing) > 0 {
+	facts.Packages, err = b.CheckPackages(ctx)
+	if b.Packages != nil && len(b.Packages.Missing) > 0 {
 		// Missing binaries are checked again after the packages are installed.
 		facts.MissingUnits, facts.MissingPrograms = nil, nil
 	}
@@ -58,8 +58,8 @@ func (j *Builder) ValidationFacts(ctx context.Context, log report.Log) (prefligh
 
 // checkAPI returns an error if the API server cannot be used. It verifies the
 // server certificate with the payload's CA.
-func (j *Builder) checkAPI(ctx context.Context, log report.Log) error {
-	kubeconfig := j.BootstrapKubeconfig()
+func (b *Builder) checkAPI(ctx context.Context, log report.Log) error {
+	kubeconfig := b.BootstrapKubeconfig()
 	if kubeconfig == nil {
 		return nil // removed after an earlier join; the identity step uses the node's own
 	}
@@ -69,7 +69,7 @@ func (j *Builder) checkAPI(ctx context.Context, log report.Log) error {
 	if err != nil {
 		return err
 	}
-	j.ServerVersion = server
+	b.ServerVersion = server
 	versionOutput, err := command.Run(ctx, "kubelet", "--version")
 	if err != nil {
 		return nil // the check for missing binaries reports this
@@ -82,8 +82,8 @@ func (j *Builder) checkAPI(ctx context.Context, log report.Log) error {
 }
 
 // checkIdentity fails if kubelet's identity belongs to another node or cluster.
-func (j *Builder) checkIdentity(ctx context.Context, log report.Log) error {
-	_, err := j.Identity(log).CheckWithCluster(ctx)
+func (b *Builder) checkIdentity(ctx context.Context, log report.Log) error {
+	_, err := b.Identity(log).CheckWithCluster(ctx)
 	return err
 }
 

@@ -17,71 +17,71 @@ const registrationPath = "/etc/systemd/system/" + kubelet.UnitName + ".d/" + kub
 
 // registration returns the labels and taints with which kubelet must register the
 // Node: the configured ones and, on a hosted cluster, the NodePool's label.
-func (j *Builder) registration() (kubelet.Registration, error) {
+func (b *Builder) registration() (kubelet.Registration, error) {
 	pool := ""
-	if j.IsHosted() {
-		pool = j.State.NodePool
+	if b.IsHosted() {
+		pool = b.State.NodePool
 	}
-	return kubelet.NewRegistration(j.Config.Labels, j.Config.Taints, pool)
+	return kubelet.NewRegistration(b.Config.Labels, b.Config.Taints, pool)
 }
 
 // planRegistration adds the drop-in with labels and taints to the plan. If the unit
 // does not allow such a drop-in, planRegistration fails if labels or taints are
 // configured. For the NodePool's label alone it adds a note.
-func (j *Builder) planRegistration() error {
-	desired, err := j.registration()
+func (b *Builder) planRegistration() error {
+	desired, err := b.registration()
 	if err != nil {
 		return err
 	}
-	if _, labelled := desired.Labels[kubelet.NodePoolLabel]; !labelled && j.IsHosted() && j.State.NodePool != "" {
-		j.Plan.Notes = append(j.Plan.Notes, ignition.Note{
+	if _, labelled := desired.Labels[kubelet.NodePoolLabel]; !labelled && b.IsHosted() && b.State.NodePool != "" {
+		b.Plan.Notes = append(b.Plan.Notes, ignition.Note{
 			Subject: "label " + kubelet.NodePoolLabel, Action: ignition.Unsupported, Rule: "registration",
-			Reason: "the name of NodePool " + j.State.NodePool + " cannot be the value of a label",
+			Reason: "the name of NodePool " + b.State.NodePool + " cannot be the value of a label",
 		})
 	}
-	content, err := desired.RenderDropIn(j.kubeletLaunch(false))
+	content, err := desired.RenderDropIn(b.kubeletLaunch(false))
 	rule := ignition.Note{Subject: registrationPath, Rule: "registration"}
 	switch {
-	case err != nil && len(j.Config.Labels)+len(j.Config.Taints) > 0:
+	case err != nil && len(b.Config.Labels)+len(b.Config.Taints) > 0:
 		return err
 	case err != nil:
 		rule.Action, rule.Reason = ignition.Unsupported, err.Error()
 	case content != "":
 		rule.Action, rule.Reason = ignition.Add, "kubelet registers the Node with "+desired.String()
-		j.Plan.Files = append(j.Plan.Files, ledger.FileChange(registrationPath, "labels and taints of the Node", content))
+		b.Plan.Files = append(b.Plan.Files, ledger.FileChange(registrationPath, "labels and taints of the Node", content))
 	default:
-		if !slices.ContainsFunc(j.Ledger.Items(), func(item ledger.Item) bool { return item.Target == registrationPath }) {
+		if !slices.ContainsFunc(b.Ledger.Items(), func(item ledger.Item) bool { return item.Target == registrationPath }) {
 			return nil
 		}
 		rule.Action, rule.Reason = ignition.Change, "no label or taint is asked for any more"
-		j.Plan.Files = append(j.Plan.Files, ledger.Change{Kind: ledger.File, Target: registrationPath, Reason: rule.Reason})
+		b.Plan.Files = append(b.Plan.Files, ledger.Change{Kind: ledger.File, Target: registrationPath, Reason: rule.Reason})
 	}
-	j.Plan.Notes = append(j.Plan.Notes, rule)
+	b.Plan.Notes = append(b.Plan.Notes, rule)
 	return nil
 }
 
 // registerRequest returns the Node that is submitted as a dry run before kubelet
 // starts, or nil if there is no plan yet.
-func (j *Builder) registerRequest() *kubelet.RegistrationCheck {
-	desired, err := j.registration()
-	if j.Plan == nil || err != nil {
+func (b *Builder) registerRequest() *kubelet.RegistrationCheck {
+	desired, err := b.registration()
+	if b.Plan == nil || err != nil {
 		return nil
 	}
-	return &kubelet.RegistrationCheck{UnitFiles: j.kubeletLaunch(true), Desired: desired, Arch: j.Facts.Arch, FirstJoin: j.State.Finished.IsZero()}
+	return &kubelet.RegistrationCheck{UnitFiles: b.kubeletLaunch(true), Desired: desired, Arch: b.Facts.Arch, FirstJoin: b.State.Finished.IsZero()}
 }
 
 // kubeletLaunch returns the unit file and drop-ins with which systemd will start
 // kubelet, with or without the agent's own drop-in. Planned files replace the
 // host's, in the directories of systemd.unit(5).
-func (j *Builder) kubeletLaunch(withDropIn bool) kubelet.UnitFiles {
-	launch := kubelet.UnitFiles{File: j.plannedFile}
+func (b *Builder) kubeletLaunch(withDropIn bool) kubelet.UnitFiles {
+	launch := kubelet.UnitFiles{File: b.plannedFile}
 	dropins := map[string]string{}
 	for _, dir := range []string{"/usr/lib/systemd/system", "/usr/local/lib/systemd/system", "/run/systemd/system", "/etc/systemd/system"} {
-		if content, found := j.plannedFile(path.Join(dir, kubelet.UnitName)); found {
+		if content, found := b.plannedFile(path.Join(dir, kubelet.UnitName)); found {
 			launch.Unit = string(content)
 		}
-		for _, name := range j.plannedNames(path.Join(dir, kubelet.UnitName+".d")) {
-			if content, found := j.plannedFile(path.Join(dir, kubelet.UnitName+".d", name)); found {
+		for _, name := range b.plannedNames(path.Join(dir, kubelet.UnitName+".d")) {
+			if content, found := b.plannedFile(path.Join(dir, kubelet.UnitName+".d", name)); found {
 				dropins[name] = string(content) // overrides the same name in earlier directories
 			}
 		}
@@ -96,8 +96,8 @@ func (j *Builder) kubeletLaunch(withDropIn bool) kubelet.UnitFiles {
 
 // plannedFile returns the content of a file after the plan is applied. A link reads
 // as empty, because systemd treats a link to /dev/null as a file without content.
-func (j *Builder) plannedFile(p string) ([]byte, bool) {
-	for _, change := range slices.Backward(j.Plan.Files) {
+func (b *Builder) plannedFile(p string) ([]byte, bool) {
+	for _, change := range slices.Backward(b.Plan.Files) {
 		switch {
 		case change.Target != p:
 		case change.Kind == ledger.Symlink:
@@ -106,19 +106,19 @@ func (j *Builder) plannedFile(p string) ([]byte, bool) {
 			return change.Desired.Content, change.Desired.Present
 		}
 	}
-	return j.hostFile(p)
+	return b.hostFile(p)
 }
 
 // hostFile reads a file of the host and follows links. /etc/os-release is a link,
 // and so are some drop-ins.
-func (j *Builder) hostFile(p string) ([]byte, bool) {
+func (b *Builder) hostFile(p string) ([]byte, bool) {
 	for range 10 { // more links indicate a loop
-		info, err := j.Tree.Lstat(p)
+		info, err := b.Tree.Lstat(p)
 		switch {
 		case err != nil:
 			return nil, false
 		case info.Type != hostfs.Symlink:
-			content, _, err := j.Tree.ReadFile(p)
+			content, _, err := b.Tree.ReadFile(p)
 			return content, err == nil
 		case info.Link == "/dev/null":
 			return nil, true
@@ -133,12 +133,12 @@ func (j *Builder) hostFile(p string) ([]byte, bool) {
 
 // plannedNames returns the names in a directory after the plan is applied. The
 // result also contains files that the plan removes.
-func (j *Builder) plannedNames(dir string) []string {
-	names, err := j.Tree.ReadDir(dir)
+func (b *Builder) plannedNames(dir string) []string {
+	names, err := b.Tree.ReadDir(dir)
 	if err != nil {
 		names = nil // the directory does not exist or is not readable
 	}
-	for _, change := range j.Plan.Files {
+	for _, change := range b.Plan.Files {
 		if path.Dir(change.Target) == dir {
 			names = append(names, path.Base(change.Target))
 		}

@@ -26,9 +26,9 @@ func plannedUnit(content string) ledger.Change {
 	return ledger.Change{Kind: ledger.File, Target: units, Desired: ledger.FileState([]byte(content), 0o644)}
 }
 
-// plannedOperation returns an operation with the plan that joins the NodePool, on a host
+// plannedBuilder returns a builder with the plan that joins the NodePool, on a host
 // with the files.
-func plannedOperation(t *testing.T, files map[string]string, plan ...ledger.Change) *Builder {
+func plannedBuilder(t *testing.T, files map[string]string, plan ...ledger.Change) *Builder {
 	t.Helper()
 	root := t.TempDir()
 	for name, content := range files {
@@ -63,9 +63,9 @@ func plannedOperation(t *testing.T, files map[string]string, plan ...ledger.Chan
 }
 
 // plannedDropIn returns the planned content of the drop-in, "" if none is planned.
-func plannedDropIn(j *Builder) string {
+func plannedDropIn(b *Builder) string {
 	content := ""
-	for _, change := range j.Plan.Files {
+	for _, change := range b.Plan.Files {
 		if change.Target == registrationPath {
 			content = string(change.Desired.Content)
 		}
@@ -89,12 +89,12 @@ func TestRegistrationIsPlanned(t *testing.T) {
 		},
 		"a label of that name is a person's": {
 			plan: []ledger.Change{plannedUnit(kubeletUnit)},
-			join: func(j *Builder) { j.Config = config.Join{Labels: []string{"hypershift.openshift.io/nodePool=mine"}} },
+			join: func(b *Builder) { b.Config = config.Join{Labels: []string{"hypershift.openshift.io/nodePool=mine"}} },
 			want: "${ID},hypershift.openshift.io/nodePool=mine\n", note: "nodePool=mine",
 		},
 		"not on a standalone cluster": {
 			plan: []ledger.Change{plannedUnit(kubeletUnit)},
-			join: func(j *Builder) { j.State.Hosted = false },
+			join: func(b *Builder) { b.State.Hosted = false },
 		},
 		"drop-ins of the plan and the host": {
 			files: map[string]string{
@@ -115,7 +115,7 @@ func TestRegistrationIsPlanned(t *testing.T) {
 		"a unit that leaves no way, and somebody asked": {
 			files: map[string]string{units + ".d/99-site.conf": "[Service]\nExecStart=\nExecStart=/usr/bin/kubelet\n"},
 			plan:  []ledger.Change{plannedUnit(kubeletUnit)},
-			join:  func(j *Builder) { j.Config = config.Join{Taints: []string{"a=b:NoSchedule"}} },
+			join:  func(b *Builder) { b.Config = config.Join{Taints: []string{"a=b:NoSchedule"}} },
 			fails: "the drop-in 99-site.conf of its unit sets ExecStart=",
 		},
 		"that drop-in is removed by the plan": {
@@ -125,24 +125,24 @@ func TestRegistrationIsPlanned(t *testing.T) {
 		},
 		"a NodePool that cannot be a label": {
 			plan: []ledger.Change{plannedUnit(kubeletUnit)},
-			join: func(j *Builder) { j.State.NodePool = "clusters/" + strings.Repeat("x", 64) }, note: "cannot be the value of a label",
+			join: func(b *Builder) { b.State.NodePool = "clusters/" + strings.Repeat("x", 64) }, note: "cannot be the value of a label",
 		},
 		"no unit at all": {note: "0 lines ExecStart="},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := plannedOperation(t, test.files, test.plan...)
+			b := plannedBuilder(t, test.files, test.plan...)
 			if test.join != nil {
-				test.join(j)
+				test.join(b)
 			}
-			err := j.planRegistration()
+			err := b.planRegistration()
 			if (err == nil) != (test.fails == "") || (err != nil && (!strings.Contains(err.Error(), test.fails) || report.CodeOf(err) != report.Refused)) {
 				t.Fatalf("planRegistration() = %v (code %d), want %q", err, report.CodeOf(err), test.fails)
 			}
-			if got := plannedDropIn(j); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+			if got := plannedDropIn(b); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 				t.Errorf("the drop-in is %q, want %q", got, test.want)
 			}
 			notes := ""
-			for _, note := range j.Plan.Notes {
+			for _, note := range b.Plan.Notes {
 				notes += note.String() + "\n"
 			}
 			if (notes == "") != (test.note == "") || !strings.Contains(notes, test.note) {
@@ -154,23 +154,23 @@ func TestRegistrationIsPlanned(t *testing.T) {
 
 // Labels that are no longer configured must be removed by the next join.
 func TestRegistrationIsRemoved(t *testing.T) {
-	j := plannedOperation(t, nil, plannedUnit(kubeletUnit))
-	if err := j.planRegistration(); err != nil {
+	b := plannedBuilder(t, nil, plannedUnit(kubeletUnit))
+	if err := b.planRegistration(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.Ledger.Apply(t.Context(), "files", j.Plan.Files); err != nil {
+	if _, err := b.Ledger.Apply(t.Context(), "files", b.Plan.Files); err != nil {
 		t.Fatal(err)
 	}
-	j.State.Hosted = false
-	j.Plan.Files = []ledger.Change{plannedUnit(kubeletUnit)}
-	if err := j.planRegistration(); err != nil {
+	b.State.Hosted = false
+	b.Plan.Files = []ledger.Change{plannedUnit(kubeletUnit)}
+	if err := b.planRegistration(); err != nil {
 		t.Fatal(err)
 	}
-	made, err := j.Ledger.Apply(t.Context(), "files", j.Plan.Files)
+	made, err := b.Ledger.Apply(t.Context(), "files", b.Plan.Files)
 	if err != nil || len(made) != 1 || made[0].Target != registrationPath {
 		t.Errorf("Apply() = %+v, %v; want the drop-in removed", made, err)
 	}
-	if _, found := j.hostFile(registrationPath); found {
+	if _, found := b.hostFile(registrationPath); found {
 		t.Error("the drop-in is still there")
 	}
 }
@@ -178,12 +178,12 @@ func TestRegistrationIsRemoved(t *testing.T) {
 // The dry run must submit the Node that kubelet will submit: with the agent's
 // drop-in and the planned environment.
 func TestRegisteredNodeIsAsPlanned(t *testing.T) {
-	j := plannedOperation(t, map[string]string{"/usr/lib/os-release": "ID=\"rhel\"\n", "/etc/os-release": "-> ../usr/lib/os-release"}, plannedUnit(kubeletUnit))
-	j.Config = config.Join{Labels: []string{"a=b"}, Taints: []string{"team=blue:NoSchedule"}}
-	if err := j.planRegistration(); err != nil {
+	b := plannedBuilder(t, map[string]string{"/usr/lib/os-release": "ID=\"rhel\"\n", "/etc/os-release": "-> ../usr/lib/os-release"}, plannedUnit(kubeletUnit))
+	b.Config = config.Join{Labels: []string{"a=b"}, Taints: []string{"team=blue:NoSchedule"}}
+	if err := b.planRegistration(); err != nil {
 		t.Fatal(err)
 	}
-	node, err := j.registerRequest().ExpectedNode("worker-1")
+	node, err := b.registerRequest().ExpectedNode("worker-1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,12 +14,12 @@ const crioConfigDir = "/etc/crio/crio.conf.d"
 
 // defaultRuntime returns the container runtime that CRI-O will use according to the
 // files of the payload and of the host, or "" if no file names one.
-func (j *Builder) defaultRuntime() string {
-	names, err := j.Tree.ReadDir(crioConfigDir)
+func (b *Builder) defaultRuntime() string {
+	names, err := b.Tree.ReadDir(crioConfigDir)
 	if err != nil {
 		names = nil // the directory does not exist yet
 	}
-	for _, file := range j.Payload.Config.Storage.Files {
+	for _, file := range b.Payload.Config.Storage.Files {
 		if path.Dir(file.Path) == crioConfigDir {
 			names = append(names, path.Base(file.Path))
 		}
@@ -27,7 +27,7 @@ func (j *Builder) defaultRuntime() string {
 	slices.Sort(names)
 	runtime := ""
 	for _, name := range names {
-		if content, found := j.effectiveFile(path.Join(crioConfigDir, name)); found {
+		if content, found := b.effectiveFile(path.Join(crioConfigDir, name)); found {
 			runtime = cmp.Or(parseRuntime(content), runtime)
 		}
 	}
@@ -35,8 +35,8 @@ func (j *Builder) defaultRuntime() string {
 }
 
 // WantedRuntime returns the CRI-O configuration that the release requires.
-func (j *Builder) WantedRuntime() (crio.Config, error) {
-	content, _, found := j.Payload.File("/etc/crio/crio.conf.d/00-default")
+func (b *Builder) WantedRuntime() (crio.Config, error) {
+	content, _, found := b.Payload.File("/etc/crio/crio.conf.d/00-default")
 	if !found {
 		content = nil
 	}
@@ -44,7 +44,7 @@ func (j *Builder) WantedRuntime() (crio.Config, error) {
 	if err != nil {
 		return crio.Config{}, err
 	}
-	return crio.Desired(payload, j.Config.PauseImage)
+	return crio.Desired(payload, b.Config.PauseImage)
 }
 
 // parseRuntime returns the default container runtime in one CRI-O configuration

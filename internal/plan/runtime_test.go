@@ -13,9 +13,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 )
 
-// operationOf returns an operation with the payload files, on a host with the other
+// builderOf returns a builder with the payload files, on a host with the other
 // files.
-func operationOf(t *testing.T, payload, onHost map[string]string) *Builder {
+func builderOf(t *testing.T, payload, onHost map[string]string) *Builder {
 	t.Helper()
 	var files []string
 	for _, name := range sortedKeys(payload) {
@@ -61,7 +61,7 @@ func TestDefaultRuntimeIsThatOfTheLastFile(t *testing.T) {
 		"the last of the host's":          {map[string]string{dir + "00-default": runtime("crun")}, map[string]string{dir + "10-a.conf": runtime("kata"), dir + "20-b.conf": runtime("runc"), dir + "30-c.conf": "[crio.image]\n"}, "runc"},
 		"of the host, that has no syntax": {map[string]string{dir + "00-default": runtime("crun")}, map[string]string{dir + "10-x": "["}, "crun"},
 	} {
-		if got := operationOf(t, test.payload, test.host).defaultRuntime(); got != test.want {
+		if got := builderOf(t, test.payload, test.host).defaultRuntime(); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
@@ -69,7 +69,7 @@ func TestDefaultRuntimeIsThatOfTheLastFile(t *testing.T) {
 
 // The package of the pool's default runtime is required.
 func TestCommandsContainTheDefaultRuntime(t *testing.T) {
-	j := operationOf(t, map[string]string{"/etc/crio/crio.conf.d/01-ctrcfg-defaultRuntime": "[crio.runtime]\ndefault_runtime = \"runc\"\n"}, nil)
+	j := builderOf(t, map[string]string{"/etc/crio/crio.conf.d/01-ctrcfg-defaultRuntime": "[crio.runtime]\ndefault_runtime = \"runc\"\n"}, nil)
 	j.Plan = &ignition.Plan{}
 	if !j.commands()["runc"] {
 		t.Errorf("commands %v", j.commands())

@@ -129,7 +129,7 @@ func (s *nodeWatcher) checkImages(ctx context.Context) ([]watch.Finding, error) 
 	return s.convertFindings(s.node.Host.CheckPull(ctx, effective.PauseImage))
 }
 
-// convertFindings converts findings of package kubelet to those of package watch.
+// convertFindings converts findings of package node to those of package watch.
 func (s *nodeWatcher) convertFindings(all []node.Finding, err error) ([]watch.Finding, error) {
 	found := make([]watch.Finding, 0, len(all))
 	for _, f := range all {

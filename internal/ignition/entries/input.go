@@ -7,7 +7,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// Tree reads a file tree. *host.Tree implements it.
+// Tree reads a file tree. *hostfs.Tree implements it.
 type Tree interface {
 	Lstat(p string) (hostfs.Info, error)
 	ReadFile(p string) ([]byte, hostfs.Info, error)

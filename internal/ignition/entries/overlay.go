@@ -129,7 +129,7 @@ func (s *overlay) follow(p string) (string, error) {
 
 // walk resolves all components of p. If there is true, p must exist: found is false at a
 // component that is missing or below no directory. Links of unprivileged users are followed only
-// to existing files of the same user, as in host.Tree.
+// to existing files of the same user, as in hostfs.Tree.
 func (s *overlay) walk(p string, there bool) (real string, found bool, err error) {
 	real, links := "/", 0
 	guard := s.tree.GuardLinks(p)
