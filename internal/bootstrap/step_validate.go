@@ -8,8 +8,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
-// runValidation runs the checks that need the payload. It is the last step that
-// changes nothing.
+// runValidation runs the checks that need the payload, before the first step that
+// changes the host.
 func runValidation(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
 	facts, err := j.ValidationFacts(ctx, log)
 	if err != nil {

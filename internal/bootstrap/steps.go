@@ -9,7 +9,8 @@ import (
 type Step = steps.Step[*join]
 
 // Steps returns the steps of a join in order. Help, --skip, --until, progress and
-// documents use this list. No step before admission has passed changes the host.
+// documents use this list. Until admission has passed, the steps do not change the
+// host, except that preflight rolls back an unfinished migration of the uplink.
 func Steps() []Step {
 	return []Step{
 		{Name: "preflight", Description: "check the host and the ignition endpoint", Run: checkHost},

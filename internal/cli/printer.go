@@ -122,7 +122,7 @@ func (p *Printer) Document(document any, print func(io.Writer)) error {
 }
 
 // Finish prints the document of a command that ended with err. Text is printed only if err is
-// nil. finish returns err, or the error of printing.
+// nil. Finish returns err, or the error of printing.
 func (p *Printer) Finish(err error, document any, print func(io.Writer)) error {
 	if err != nil && !p.JSON {
 		return err

@@ -40,7 +40,7 @@ type Bundle struct {
 	bundle.Manifest
 }
 
-// Options configures Doctor.
+// Options configures Run.
 type Options struct {
 	inputs.Options
 	Bundle  string // archive to create; "" for none
@@ -48,9 +48,9 @@ type Options struct {
 }
 
 // Run runs the diagnostics of this host and changes nothing. The host may have
-// joined, have a join in progress, or not have joined. Doctor fails if the
-// diagnostics cannot be run or the bundle cannot be created. The outcome of the
-// findings is in the Err of the report.
+// joined, have a join in progress, or not have joined. Run fails if the diagnostics
+// cannot be run or the bundle cannot be created. The outcome of the findings is in
+// the Err of the report.
 func Run(ctx context.Context, options Options) (Report, error) {
 	if err := checkBundle(options.Bundle); err != nil {
 		return Report{TypeMeta: report.Meta("DoctorReport"), Findings: []Finding{}}, err

@@ -114,7 +114,7 @@ func (p *diagnostics) withFetchedPayload(ctx context.Context) (*plan.Builder, er
 // merged over it.
 func (p *diagnostics) withOverrides(ctx context.Context, payload *ignition.Payload) (*plan.Builder, error) {
 	j := *p.Builder
-	j.Inputs.Overrides = slices.Clone(j.Inputs.Overrides) // applyOverrides changes the slice
+	j.Inputs.Overrides = slices.Clone(j.Inputs.Overrides) // ApplyOverrides changes the slice
 	var err error
 	j.Payload, err = j.ApplyOverrides(ctx, payload, report.Log{})
 	return &j, err

@@ -33,8 +33,8 @@ type Identity struct {
 	BootstrapKubeconfig []byte // the bootstrap kubeconfig; only Obtain needs it
 	NodeName            string
 	MachineID           string // of this host; "" skips the check that a Node of this name is this host's
-	Server              string // URL of the API server; "" uses that of Bootstrap
-	CA                  []byte // PEM; empty uses that of Bootstrap
+	Server              string // URL of the API server; "" uses that of BootstrapKubeconfig
+	CA                  []byte // PEM; empty uses that of BootstrapKubeconfig
 	KeyDir              string // directory of the agent, 0700, that keeps a pending key across runs
 	// Annotate returns the annotations for the client CSR with this public key, by
 	// which an approver can identify the node. It can be nil.

@@ -189,8 +189,8 @@ func (i *imageTree) disable(ctx context.Context, unit string) (wasEnabled bool, 
 	return true, systemctl("disable")
 }
 
-// rollBack reverts all changes and closes the tree. Its error lists the changes of
-// others, which are kept.
+// rollBack reverts all changes and closes i. Its error lists the changes of others,
+// which are kept.
 func (i *imageTree) rollBack(ctx context.Context) error {
 	defer i.close()
 	outcome, err := i.ledger.Undo(ctx)
@@ -204,7 +204,7 @@ func (i *imageTree) rollBack(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// commit discards the rollback data and closes the tree.
+// commit discards the rollback data and closes i.
 func (i *imageTree) commit() error {
 	defer i.close()
 	if err := i.ledger.Discard(); err != nil {

@@ -18,7 +18,7 @@ func (s State) Progress() string {
 	return "joined"
 }
 
-// Phase returns progress, or "leaving" while a leave is unfinished.
+// Phase returns Progress, or "leaving" while a leave is unfinished.
 func (s State) Phase() string {
 	if !s.Leaving.IsZero() {
 		return "leaving"

@@ -18,7 +18,7 @@ import (
 // Dir is the directory of the agent's persistent state, mode 0700.
 const Dir = "/var/lib/hcp-node-agent"
 
-// The files in StateDir. The user data and the payload are secrets, mode 0600.
+// The files in Dir. The user data and the payload are secrets, mode 0600.
 const (
 	StateFile     = "join.json"
 	UserDataFile  = "stub.ign"    // while a join is unfinished, so that the unit can resume it

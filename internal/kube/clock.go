@@ -58,7 +58,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
-// ClockRemedy sets a wrong clock.
+// ClockRemedy is the command that prints and sets the clock.
 const ClockRemedy = "timedatectl; chronyc makestep"
 
 // minReportedSkew is the smallest clock difference that is reported. The Date header

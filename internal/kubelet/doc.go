@@ -3,6 +3,6 @@
 // kubelet registers its Node, and the mounts that kubelet leaves behind. Start
 // reading at NodeName and Registration.RenderDropIn.
 //
-// The node's own credential checks in a dry run whether kubelet may create its
-// Node; any credential can request the version of the API server.
+// RegistrationCheck needs the node's own credential, with which it creates the Node in
+// a dry run. ServerVersion works with any credential.
 package kubelet

@@ -59,7 +59,7 @@ func leaveSteps(document *Document, evict bool) []steps.Step[*Flow] {
 	return list
 }
 
-// Options configures Leave.
+// Options configures Run.
 type Options struct {
 	inputs.Options
 	Drain bool // drain the node first

@@ -24,7 +24,7 @@ import (
 type Machine struct {
 	Tree           *hostfs.Tree
 	Systemd        *systemd.Manager
-	SystemdErr     error // why systemd is nil
+	SystemdErr     error // why Systemd is nil
 	Ledger         *ledger.Ledger
 	Facts          hostinfo.Facts
 	NM             *networkmanager.Client

@@ -50,9 +50,8 @@ func Run(ctx context.Context, options Options) error {
 		return err
 	}
 	defer s.close()
-	// Report readiness even if the node is not Ready, which can take a day. An
-	// administrator's join stops the service while it is being started, because it
-	// joins then.
+	// Report readiness even if the node is not Ready, which can take a day. Until then
+	// the unit is activating, and an administrator's join would stop the service.
 	report.SystemdNotifier{}.Ready(checkingStatus(state.NodeName))
 	return (&watch.Watcher{
 		Checks: s.checks(), Timeout: 2 * time.Minute, ConfirmAfter: 20 * time.Second, FailureFinding: failedCheckFinding,
