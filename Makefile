@@ -50,10 +50,16 @@ demo: deps build bed ## from nothing to a Ready node with a running pod, on this
 .PHONY: test
 test: deps bed-control oracle $(GOTESTSUM) ## unit, table and golden tests, the seeds of the fuzz targets, the real Ignition, a real control plane; prints what was skipped
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
+	$(MAKE) -j2 --output-sync=target test-unit test-real
+	@$(GOTESTSUM) --format none --raw-command -- cat $(RESULTS)/unit.json $(RESULTS)/real.json $(RESULTS)/controlplane.json
+
+# The tests with real peers mostly wait, so they run beside the others, which need the processor.
+.PHONY: test-unit test-real
+test-unit:
 	CGO_ENABLED=1 $(RUN_TESTS) --jsonfile $(RESULTS)/unit.json -- -race ./...
+test-real:
 	$(RUN_TESTS) --jsonfile $(RESULTS)/real.json -- -tags 'controlplane differential rpm' -count=1 -p 1 $(REAL)
 	cd test/controlplane && $(RUN_TESTS) --jsonfile $(RESULTS)/controlplane.json -- ./...
-	@$(GOTESTSUM) --format none --raw-command -- cat $(RESULTS)/unit.json $(RESULTS)/real.json $(RESULTS)/controlplane.json
 
 .PHONY: test-vm
 test-vm: deps build bed ## the agent in real machines: the life of a node, OVN-Kubernetes, uplinks into br-ex and back, faults on the way
