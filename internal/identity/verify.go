@@ -46,11 +46,15 @@ func (i *Identity) verify(ctx context.Context, config *rest.Config, fresh bool) 
 	err = connection.Retry(ctx, i.Log, "showing the node's certificate to the API server",
 		func(ctx context.Context) error {
 			found, err := connection.Client.Nodes().Get(ctx, i.NodeName)
-			if apierrors.IsNotFound(err) {
+			switch {
+			case apierrors.IsNotFound(err):
+				node = nil
 				return nil
+			case err != nil:
+				return err // found is not nil, but empty
 			}
 			node = found
-			return err
+			return nil
 		})
 	if err != nil {
 		return i.explainRejection(connection, err)
