@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -49,14 +50,14 @@ func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics,
 	// limit ends.
 	opened, err := runWithLimit(ctx, 20*time.Second, func(context.Context) openResult {
 		m, err := machine.OpenWithoutLedger(ctx, j.Dir)
-		return openResult{m, err}
+		return openResult{machine: m, err: err}
 	})
 	var findings []Finding
 	if err = errors.Join(err, opened.err); err != nil {
 		findings = append(findings, Finding{Section: "host", Severity: report.SeverityWarning, Text: "the host could not be opened as a whole: " + err.Error()})
 	}
-	if j.Machine = opened.localHost; j.Machine == nil {
-		j.Machine = &machine.Machine{SystemdErr: systemd.ErrUnreachable, Bridge: &migrate.Driver{Dir: j.Dir}}
+	if j.Machine = opened.machine; j.Machine == nil {
+		j.Machine = &machine.Machine{SystemdErr: systemd.ErrUnreachable, Bridge: &migrate.Driver{Dir: j.Dir}, Plugin: &networkplugin.Driver{}}
 		j.Tree, _ = hostfs.OpenTree("/") // succeeded when the process started
 		j.Facts, _ = hostinfo.Gather(ctx)
 		j.Bridge.Tree = j.Tree
@@ -73,8 +74,8 @@ func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics,
 }
 
 type openResult struct {
-	localHost *machine.Machine
-	err       error
+	machine *machine.Machine
+	err     error
 }
 
 // phase returns the phase of the join, "unknown" if the state cannot be read.

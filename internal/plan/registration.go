@@ -50,7 +50,7 @@ func (b *Builder) planRegistration() error {
 		rule.Action, rule.Reason = ignition.Add, "kubelet registers the Node with "+desired.String()
 		b.Plan.Files = append(b.Plan.Files, ledger.FileChange(registrationPath, "labels and taints of the Node", content))
 	default:
-		if !slices.ContainsFunc(b.Ledger.Items(), func(item ledger.Item) bool { return item.Target == registrationPath }) {
+		if b.Ledger == nil || !slices.ContainsFunc(b.Ledger.Items(), func(item ledger.Item) bool { return item.Target == registrationPath }) {
 			return nil
 		}
 		rule.Action, rule.Reason = ignition.Change, "no label or taint is asked for any more"

@@ -96,6 +96,10 @@ func TestRegistrationIsPlanned(t *testing.T) {
 			plan: []ledger.Change{plannedUnit(kubeletUnit)},
 			join: func(b *Builder) { b.State.Hosted = false },
 		},
+		"a ledger that cannot be read, for the diagnostics": {
+			plan: []ledger.Change{plannedUnit(kubeletUnit)},
+			join: func(b *Builder) { b.State.Hosted, b.Machine.Ledger = false, nil },
+		},
 		"drop-ins of the plan and the host": {
 			files: map[string]string{
 				units + ".d/20-nodenet.conf":                              "[Service]\nEnvironment=\"CUSTOM_KUBELET_LABELS=node.openshift.io/remote-worker\"\n",
