@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
@@ -35,22 +36,22 @@ func Join(ctx context.Context, options inputs.Options) (bool, error) {
 	}
 	ctx, cancel := withTimeout(ctx, j.Config.Timeout)
 	defer cancel()
-	m, turn, err := machine.Acquire(ctx, options.StateDir, options.Sink, options.Service)
+	m, lock, err := machine.Acquire(ctx, options.StateDir, options.Sink, options.Service)
 	if err != nil {
 		return false, err
 	}
-	if turn.Waited {
+	if lock.Waited {
 		options.Stdin = &read
-		if j, err = prepareJoin(options); err != nil {
-			m.Close()
-			return false, err
-		}
+		j, err = prepareJoin(options)
 	}
-	j.Machine = m
-	changed, err := j.runJoin(ctx, options.Resume)
+	changed := false
+	if err == nil {
+		j.Machine = m
+		changed, err = j.runJoin(ctx, options.Resume)
+	}
 	m.Close()
-	if turn.Stopped || (err == nil && j.Config.Until == config.Defaults().Until) {
-		machine.StartService(context.WithoutCancel(ctx), j.Sink)
+	if lock.Stopped || (err == nil && j.Config.Until == config.Defaults().Until) {
+		machine.StartService(context.WithoutCancel(ctx), options.Sink)
 	}
 	return changed, err
 }
@@ -59,6 +60,9 @@ func Join(ctx context.Context, options inputs.Options) (bool, error) {
 // fails before it changes the host, its records are removed. A resumed join always
 // keeps them.
 func (j *join) runJoin(ctx context.Context, resumed bool) (bool, error) {
+	if err := j.RequireSystemd(); err != nil && slices.Contains(j.Config.Skip, "preflight") {
+		return false, err // otherwise a check of preflight fails
+	}
 	if err := j.recordStart(); err != nil {
 		return false, err
 	}
@@ -70,9 +74,17 @@ func (j *join) runJoin(ctx context.Context, resumed bool) (bool, error) {
 	if len(j.Ledger.Items()) == 0 && !resumed {
 		// The host is unchanged, so nothing has to be resumed at the next boot, and secrets
 		// must not remain. The service still retries with the files it was given.
-		err = errors.Join(err, j.RemoveRecords(j.Dir))
+		j.removeRecords()
 	}
 	return changed, err
+}
+
+// removeRecords removes the agent's records of a run that has not changed the host. The
+// run reports why it failed, so an error is only logged.
+func (j *join) removeRecords() {
+	if err := j.RemoveRecords(j.Dir); err != nil {
+		report.Log{Sink: j.Sink, Step: "end"}.Warn("records of this run, which contain secrets, could not be removed: "+err.Error(), "rm -rf "+j.Dir)
+	}
 }
 
 // withTimeout limits a run to its --timeout. A timeout of 0 means no limit.

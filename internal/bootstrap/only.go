@@ -2,7 +2,6 @@ package bootstrap
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -27,14 +26,17 @@ func RunOnly(ctx context.Context, options inputs.Options, names []string) (bool,
 	}
 	ctx, cancel := withTimeout(ctx, options.Config.Timeout)
 	defer cancel()
-	m, turn, err := machine.Acquire(ctx, options.StateDir, options.Sink, options.Service)
+	m, lock, err := machine.Acquire(ctx, options.StateDir, options.Sink, options.Service)
 	if err != nil {
 		return false, err
 	}
 	j := &join{Builder: &plan.Builder{Dir: options.StateDir, Sink: options.Sink, Machine: m}}
-	changed, err := j.runOnly(ctx, options, selected)
+	changed := false
+	if err = m.RequireSystemd(); err == nil {
+		changed, err = j.runOnly(ctx, options, selected)
+	}
 	m.Close()
-	if turn.Stopped {
+	if lock.Stopped {
 		machine.StartService(context.WithoutCancel(ctx), j.Sink)
 	}
 	return changed, err
@@ -48,7 +50,7 @@ func (j *join) runOnly(ctx context.Context, options inputs.Options, selected []S
 	j.State, j.NodeName, j.Config = state, state.NodeName, inputs.MergeSaved(options.Config, state)
 	changed, err := steps.Run(ctx, steps.Runner{Sink: j.Sink, Ledger: j.Ledger}, selected, j)
 	if err != nil && len(j.Ledger.Items()) == 0 && !state.Exists() {
-		err = errors.Join(err, j.RemoveRecords(j.Dir))
+		j.removeRecords()
 	}
 	return changed, err
 }

@@ -19,8 +19,17 @@ type LockResult struct {
 
 // Acquire opens the host for changes once no other run holds the lock. It stops
 // the service if the service is joining, which may wait up to a day for inputs that
-// this run was given. It waits for any other run.
+// this run was given. It waits for any other run. If it fails after it has stopped the
+// service, it starts the service again.
 func Acquire(ctx context.Context, stateDir string, sink report.Sink, service bool) (*Machine, LockResult, error) {
+	m, result, err := acquire(ctx, stateDir, sink, service)
+	if err != nil && result.Stopped {
+		StartService(context.WithoutCancel(ctx), sink)
+	}
+	return m, result, err
+}
+
+func acquire(ctx context.Context, stateDir string, sink report.Sink, service bool) (*Machine, LockResult, error) {
 	var t LockResult
 	log := report.Log{Sink: sink, Step: "begin"}
 	for {

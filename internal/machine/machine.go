@@ -108,6 +108,14 @@ func (m *Machine) Drivers() ledger.Drivers {
 	return drivers
 }
 
+// RequireSystemd fails if systemd is unreachable. Steps that change the host need it.
+func (m *Machine) RequireSystemd() error {
+	if m.Systemd != nil {
+		return nil
+	}
+	return report.Fail(report.Refused, "systemctl is-system-running", "systemd is unreachable: %w", m.SystemdErr)
+}
+
 // Close closes what Open opened and releases the lock of the ledger.
 func (m *Machine) Close() {
 	if m.Ledger != nil {
