@@ -147,6 +147,9 @@ func modifiedAfter(path string, when time.Time) bool {
 // Fingerprint returns a string that changes if the user data or the join token is
 // created, removed or replaced.
 func (b AutoJoin) Fingerprint() string {
+	if b.Dir == "" {
+		return ""
+	}
 	var marks strings.Builder
 	for _, name := range []string{autoJoinUserData, autoJoinToken} {
 		path := filepath.Join(b.Dir, name)
