@@ -149,7 +149,7 @@ func TestUnitConditionsNameTheFirstBootFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, file := range []string{"stub.ign", "node.token"} {
-			if !strings.Contains(string(content), "\n"+key+autojoin.AutoJoinDir+"/"+file+"\n") {
+			if !strings.Contains(string(content), "\n"+key+autojoin.DefaultDir+"/"+file+"\n") {
 				t.Errorf("%s does not look for %s", unit, file)
 			}
 		}

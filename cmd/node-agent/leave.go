@@ -37,7 +37,7 @@ stop.`,
 			Options:  inputs.Options{StateDir: joinstate.Dir, Sink: p.Sink},
 			Drain:    !*noDrain,
 			Purge:    *purge,
-			AutoJoin: autojoin.AutoJoin{Dir: autojoin.AutoJoinDir},
+			AutoJoin: autojoin.Files{Dir: autojoin.DefaultDir},
 		})
 		p.StepReported = err != nil && stepFailed(p.Recorder)
 		return p.Finish(err, leaveDocument{left, cli.ResultOf(err)}, func(w io.Writer) { printLeave(w, left) })

@@ -18,7 +18,7 @@ func newRunCommand(p *cli.Printer) *cobra.Command {
 		Use:   "run",
 		Short: "Run as the service: resume a join, then monitor the node",
 		Long: `Run resumes an unfinished join, then monitors the node. A host that has not
-joined starts with ` + autojoin.AutoJoinDir + `/stub.ign (and node.token), or
+joined starts with ` + autojoin.DefaultDir + `/stub.ign (and node.token), or
 systemd credentials of these names. Temporary failures before the first change
 are retried. It exits when the host has left the cluster. Findings are written
 to the journal, to systemctl status, to Events of the Node (oc describe node)
@@ -34,7 +34,7 @@ and to a file for the textfile collector of node_exporter.`,
 		}
 		err = service.Run(c.Context(), service.Options{
 			Options: options, Version: version, Metrics: *metrics,
-			AutoJoin: autojoin.AutoJoin{Dir: autojoin.AutoJoinDir, Credentials: os.Getenv("CREDENTIALS_DIRECTORY")},
+			AutoJoin: autojoin.Files{Dir: autojoin.DefaultDir, Credentials: os.Getenv("CREDENTIALS_DIRECTORY")},
 		})
 		p.StepReported = err != nil && stepFailed(p.Recorder)
 		return err

@@ -16,29 +16,29 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// AutoJoinDir is the directory in which an administrator or an image provides the
+// DefaultDir is the directory in which an administrator or an image provides the
 // files for an automatic join: the user data and, optionally, a join token.
-const AutoJoinDir = "/etc/hcp-node-agent"
+const DefaultDir = "/etc/hcp-node-agent"
 
-// The files that start an automatic join, in AutoJoinDir or in the systemd
+// The files that start an automatic join, in DefaultDir or in the systemd
 // credentials of the service. The unit files contain these names too.
 const (
-	autoJoinUserData = "stub.ign"
-	autoJoinToken    = "node.token"
+	userDataName = "stub.ign"
+	tokenName    = "node.token"
 )
 
-// AutoJoin locates the files with which the service starts a join if none has been
+// Files locates the files with which the service starts a join if none has been
 // recorded.
-type AutoJoin struct {
+type Files struct {
 	Dir         string // the files in it are removed after the join; "" for none
 	Credentials string // $CREDENTIALS_DIRECTORY of the unit; "" for none
 }
 
 // files returns the paths of the user data and the join token, "" for a file that
 // does not exist.
-func (b AutoJoin) files() (userData, token string, err error) {
-	for _, dir := range []string{b.Dir, b.Credentials} {
-		for name, found := range map[string]*string{autoJoinUserData: &userData, autoJoinToken: &token} {
+func (f Files) files() (userData, token string, err error) {
+	for _, dir := range []string{f.Dir, f.Credentials} {
+		for name, found := range map[string]*string{userDataName: &userData, tokenName: &token} {
 			if dir == "" || *found != "" {
 				continue
 			}
@@ -76,8 +76,8 @@ func trustedFileExists(path string) (bool, error) {
 
 // Configure adds the files to c if c does not name a payload source or a join token
 // itself. It reports whether the result names any.
-func (b AutoJoin) Configure(c config.Join) (config.Join, bool, error) {
-	userData, token, err := b.files()
+func (f Files) Configure(c config.Join) (config.Join, bool, error) {
+	userData, token, err := f.files()
 	if err != nil {
 		return c, false, err
 	}
@@ -92,12 +92,12 @@ func (b AutoJoin) Configure(c config.Join) (config.Join, bool, error) {
 
 // NextOptions returns the options of the next attempt: they resume the recorded
 // join or, if there is none, start a new one.
-func (b AutoJoin) NextOptions(o inputs.Options, state joinstate.State) (inputs.Options, error) {
+func (f Files) NextOptions(o inputs.Options, state joinstate.State) (inputs.Options, error) {
 	if state.Exists() {
-		return b.resumeOptions(o, state)
+		return f.resumeOptions(o, state)
 	}
 	next := o
-	begun, found, err := b.Configure(next.Config)
+	begun, found, err := f.Configure(next.Config)
 	if err != nil {
 		return next, err
 	}
@@ -112,8 +112,8 @@ func (b AutoJoin) NextOptions(o inputs.Options, state joinstate.State) (inputs.O
 // is newer than a join without a payload replaces the recorded user data, and a
 // newer join token replaces the recorded one. An administrator can thus replace an
 // expired token.
-func (b AutoJoin) resumeOptions(o inputs.Options, state joinstate.State) (inputs.Options, error) {
-	userData, token, err := b.files()
+func (f Files) resumeOptions(o inputs.Options, state joinstate.State) (inputs.Options, error) {
+	userData, token, err := f.files()
 	if err != nil {
 		return o, err
 	}
@@ -146,13 +146,13 @@ func modifiedAfter(path string, when time.Time) bool {
 
 // Fingerprint returns a string that changes if the user data or the join token is
 // created, removed or replaced.
-func (b AutoJoin) Fingerprint() string {
-	if b.Dir == "" {
+func (f Files) Fingerprint() string {
+	if f.Dir == "" {
 		return ""
 	}
 	var marks strings.Builder
-	for _, name := range []string{autoJoinUserData, autoJoinToken} {
-		path := filepath.Join(b.Dir, name)
+	for _, name := range []string{userDataName, tokenName} {
+		path := filepath.Join(f.Dir, name)
 		if info, err := os.Stat(path); err == nil {
 			fmt.Fprintf(&marks, "%s %d %s\n", path, info.Size(), info.ModTime())
 		}
@@ -164,8 +164,8 @@ func (b AutoJoin) Fingerprint() string {
 // longer useful, and the host must not join again automatically after a leave.
 // Ignition deletes its own configuration likewise (ignition-delete-config.service).
 // Files that were created later are kept and reported.
-func (b AutoJoin) RemoveAfterJoin(state joinstate.State, log report.Log) {
-	b.remove(state, log, func(info fs.FileInfo) bool { return !info.ModTime().After(state.Finished) }, func(path string) removalMessages {
+func (f Files) RemoveAfterJoin(state joinstate.State, log report.Log) {
+	f.remove(state, log, func(info fs.FileInfo) bool { return !info.ModTime().After(state.Finished) }, func(path string) removalMessages {
 		return removalMessages{
 			removed: "this host has joined with it, and needs it no longer",
 			kept:    "this host has joined already, and does not use " + path + ", which holds a secret",
@@ -176,8 +176,8 @@ func (b AutoJoin) RemoveAfterJoin(state joinstate.State, log report.Log) {
 
 // RemoveAfterLeave removes the files that the join used, because the host would
 // otherwise join again at its next boot. Other files are kept and reported.
-func (b AutoJoin) RemoveAfterLeave(state joinstate.State, log report.Log) {
-	b.remove(state, log, func(fs.FileInfo) bool { return true }, func(path string) removalMessages {
+func (f Files) RemoveAfterLeave(state joinstate.State, log report.Log) {
+	f.remove(state, log, func(fs.FileInfo) bool { return true }, func(path string) removalMessages {
 		return removalMessages{
 			removed: "this host shall not join with it again",
 			kept:    path + " is there still, and this host joins with it at its next boot",
@@ -191,19 +191,19 @@ type removalMessages struct{ removed, kept, remedy string }
 
 // remove removes the files that the recorded join used and that own accepts. It
 // reports the files that are kept.
-func (b AutoJoin) remove(state joinstate.State, log report.Log, own func(fs.FileInfo) bool, messages func(path string) removalMessages) {
-	if b.Dir == "" {
+func (f Files) remove(state joinstate.State, log report.Log, own func(fs.FileInfo) bool, messages func(path string) removalMessages) {
+	if f.Dir == "" {
 		return
 	}
-	for name, used := range map[string]string{autoJoinUserData: state.Config.UserData, autoJoinToken: state.Config.JoinToken} {
-		path := filepath.Join(b.Dir, name)
+	for name, used := range map[string]string{userDataName: state.Config.UserData, tokenName: state.Config.JoinToken} {
+		path := filepath.Join(f.Dir, name)
 		info, err := os.Stat(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		texts := messages(path)
 		if err == nil && used == path && own(info) {
-			if err = joinstate.RemoveFiles(b.Dir, name); err == nil {
+			if err = joinstate.RemoveFiles(f.Dir, name); err == nil {
 				log.Note(path + " is removed: " + texts.removed)
 				continue
 			}

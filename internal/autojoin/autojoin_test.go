@@ -23,19 +23,19 @@ func TestAutoJoinKeepsConfiguredInputs(t *testing.T) {
 	flowtest.WriteFileWithTime(t, credentials, "stub.ign", 0o400, now)
 	token := flowtest.WriteFileWithTime(t, credentials, "node.token", 0o400, now)
 	for name, test := range map[string]struct {
-		boot  AutoJoin
+		boot  Files
 		given config.Join
 		want  config.Join
 		found bool
 	}{
-		"nothing is there":            {boot: AutoJoin{Dir: t.TempDir()}},
+		"nothing is there":            {boot: Files{Dir: t.TempDir()}},
 		"neither directory":           {},
-		"the directory wins":          {boot: AutoJoin{dir, credentials}, want: config.Join{UserData: userData, JoinToken: token}, found: true},
-		"credentials alone":           {boot: AutoJoin{t.TempDir(), credentials}, want: config.Join{UserData: filepath.Join(credentials, "stub.ign"), JoinToken: token}, found: true},
-		"what is configured wins":     {boot: AutoJoin{Dir: dir}, given: config.Join{UserData: "/root/stub.ign"}, want: config.Join{UserData: "/root/stub.ign"}, found: true},
-		"an endpoint is configured":   {boot: AutoJoin{Dir: dir}, given: config.Join{Endpoint: "a.example.com"}, want: config.Join{Endpoint: "a.example.com"}, found: true},
-		"a join token is configured":  {boot: AutoJoin{dir, credentials}, given: config.Join{JoinToken: "/root/t"}, want: config.Join{UserData: userData, JoinToken: "/root/t"}, found: true},
-		"configured, nothing dropped": {boot: AutoJoin{Dir: t.TempDir()}, given: config.Join{UserData: "/root/stub.ign"}, want: config.Join{UserData: "/root/stub.ign"}, found: true},
+		"the directory wins":          {boot: Files{dir, credentials}, want: config.Join{UserData: userData, JoinToken: token}, found: true},
+		"credentials alone":           {boot: Files{t.TempDir(), credentials}, want: config.Join{UserData: filepath.Join(credentials, "stub.ign"), JoinToken: token}, found: true},
+		"what is configured wins":     {boot: Files{Dir: dir}, given: config.Join{UserData: "/root/stub.ign"}, want: config.Join{UserData: "/root/stub.ign"}, found: true},
+		"an endpoint is configured":   {boot: Files{Dir: dir}, given: config.Join{Endpoint: "a.example.com"}, want: config.Join{Endpoint: "a.example.com"}, found: true},
+		"a join token is configured":  {boot: Files{dir, credentials}, given: config.Join{JoinToken: "/root/t"}, want: config.Join{UserData: userData, JoinToken: "/root/t"}, found: true},
+		"configured, nothing dropped": {boot: Files{Dir: t.TempDir()}, given: config.Join{UserData: "/root/stub.ign"}, want: config.Join{UserData: "/root/stub.ign"}, found: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, found, err := test.boot.Configure(test.given)
@@ -51,7 +51,7 @@ func TestAutoJoinRefusesFilesOfOtherUsers(t *testing.T) {
 	for mode, refused := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o644: false, 0o620: true, 0o602: true, 0o666: true} {
 		dir := t.TempDir()
 		flowtest.WriteFileWithTime(t, dir, "stub.ign", mode, time.Now())
-		_, _, err := AutoJoin{Dir: dir}.Configure(config.Join{})
+		_, _, err := Files{Dir: dir}.Configure(config.Join{})
 		if (err != nil) != refused || (refused && (report.CodeOf(err) != report.Usage || !strings.Contains(report.RemedyOf(err), "chmod 0600"))) {
 			t.Errorf("mode %s: %v", mode, err)
 		}
@@ -63,7 +63,7 @@ func TestAutoJoinRefusesFilesOfOtherUsers(t *testing.T) {
 	if err := os.Chown(flowtest.WriteFileWithTime(t, dir, "node.token", 0o600, time.Now()), 65534, -1); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := (AutoJoin{Dir: dir}).Configure(config.Join{}); report.CodeOf(err) != report.Usage {
+	if _, _, err := (Files{Dir: dir}).Configure(config.Join{}); report.CodeOf(err) != report.Usage {
 		t.Errorf("another user's join token: %v", err)
 	}
 }
@@ -98,7 +98,7 @@ func TestAutoJoinResumesWithNewerFiles(t *testing.T) {
 				flowtest.WriteFileWithTime(t, dir, "node.token", 0o600, test.token)
 			}
 			state := joinstate.State{Started: began, Config: kept, PayloadDigest: test.payload}
-			got, err := AutoJoin{Dir: dir}.NextOptions(inputs.Options{}, state)
+			got, err := Files{Dir: dir}.NextOptions(inputs.Options{}, state)
 			want := inputs.Options{Resume: true}
 			if test.want != nil {
 				want = inputs.Options{Config: test.want(dir)}
@@ -134,7 +134,7 @@ func TestAutoJoinRemovesFilesAfterJoin(t *testing.T) {
 			if test.used {
 				state.Config = config.Join{UserData: dir + "/stub.ign", JoinToken: dir + "/node.token"}
 			}
-			AutoJoin{Dir: dir}.RemoveAfterJoin(state, report.Log{Sink: &logged})
+			Files{Dir: dir}.RemoveAfterJoin(state, report.Log{Sink: &logged})
 			left, err := filepath.Glob(dir + "/*")
 			if err != nil || (len(left) == 0) != test.gone || len(logged) != 2 {
 				t.Errorf("left %q, said %q, %v", left, logged, err)
@@ -149,8 +149,8 @@ func TestAutoJoinRemovesFilesAfterJoin(t *testing.T) {
 				}
 			}
 			logged = nil
-			AutoJoin{}.RemoveAfterJoin(state, report.Log{Sink: &logged})
-			AutoJoin{Dir: t.TempDir()}.RemoveAfterJoin(state, report.Log{Sink: &logged})
+			Files{}.RemoveAfterJoin(state, report.Log{Sink: &logged})
+			Files{Dir: t.TempDir()}.RemoveAfterJoin(state, report.Log{Sink: &logged})
 			if len(logged) > 0 {
 				t.Errorf("of nothing: %q", logged)
 			}
@@ -170,7 +170,7 @@ func TestLeaveRemovesAutoJoinFiles(t *testing.T) {
 				state.Config = config.Join{UserData: userData, JoinToken: token}
 			}
 			var logged flowtest.Events
-			AutoJoin{Dir: dir}.RemoveAfterLeave(state, report.Log{Sink: &logged})
+			Files{Dir: dir}.RemoveAfterLeave(state, report.Log{Sink: &logged})
 			left, err := filepath.Glob(dir + "/*")
 			if err != nil || (len(left) == 0) != used || len(logged) != 2 {
 				t.Errorf("left %q, said %q, %v", left, logged, err)

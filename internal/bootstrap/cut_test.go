@@ -45,11 +45,11 @@ type cutHost struct {
 
 func (h cutHost) stateDir() string { return filepath.Join(h.root, "var/agent") }
 
-func (h cutHost) firstBoot() autojoin.AutoJoin {
+func (h cutHost) firstBoot() autojoin.Files {
 	if h.withoutAutoJoin {
-		return autojoin.AutoJoin{}
+		return autojoin.Files{}
 	}
-	return autojoin.AutoJoin{Dir: filepath.Join(h.root, "etc/agent")}
+	return autojoin.Files{Dir: filepath.Join(h.root, "etc/agent")}
 }
 
 func runOrFail(t *testing.T, name string, args ...string) {

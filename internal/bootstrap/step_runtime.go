@@ -13,7 +13,7 @@ import (
 // startRuntime configures CRI-O's pause image and starts CRI-O, or restarts it if
 // one of its inputs has changed.
 func startRuntime(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
-	wanted, err := j.WantedRuntime()
+	wanted, err := j.DesiredRuntime()
 	if err != nil {
 		return steps.Outcome{}, err
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Progress returns the progress of the join: "none", "joining" or "joined".
-func (s State) Progress() string {
+// progress returns the progress of the join: "none", "joining" or "joined".
+func (s State) progress() string {
 	switch {
 	case !s.Exists():
 		return "none"
@@ -23,7 +23,7 @@ func (s State) Phase() string {
 	if !s.Leaving.IsZero() {
 		return "leaving"
 	}
-	return s.Progress()
+	return s.progress()
 }
 
 // CheckNotLeaving fails if a leave is unfinished. A leave that a power failure or a

@@ -34,7 +34,7 @@ const (
 // because the cluster owns that file. The flag overrides that setting, so it
 // includes the configured taints.
 func (r Registration) RenderDropIn(launch UnitFiles) (string, error) {
-	if r.IsEmpty() {
+	if r.isEmpty() {
 		return "", nil
 	}
 	settings, err := launch.parseSettings()

@@ -67,8 +67,8 @@ func (r Registration) labels() []string {
 	return all
 }
 
-// IsEmpty reports whether there are no labels and taints.
-func (r Registration) IsEmpty() bool { return len(r.Labels)+len(r.Taints) == 0 }
+// isEmpty reports whether there are no labels and taints.
+func (r Registration) isEmpty() bool { return len(r.Labels)+len(r.Taints) == 0 }
 
 // String returns the labels and taints in one line.
 func (r Registration) String() string {

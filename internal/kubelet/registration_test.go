@@ -264,7 +264,7 @@ func TestNewRegistration(t *testing.T) {
 	}
 	for name, test := range tests {
 		r, err := NewRegistration(test.labels, test.taints, test.nodePool)
-		if err != nil || r.String() != test.want || r.IsEmpty() != (test.want == "") {
+		if err != nil || r.String() != test.want || r.isEmpty() != (test.want == "") {
 			t.Errorf("%s: %q, %v; want %q", name, r, err, test.want)
 		}
 	}

@@ -65,7 +65,7 @@ type Options struct {
 	Drain bool // drain the node first
 	Purge bool // also remove files that may not have been created by the cluster
 	// AutoJoin locates the files with which the host would join again.
-	AutoJoin autojoin.AutoJoin
+	AutoJoin autojoin.Files
 }
 
 // Run restores the host to its state before the join.
@@ -100,7 +100,7 @@ func Run(ctx context.Context, options Options) (Document, error) {
 // Run records the leave durably, runs its steps, and removes the agent's
 // records. The record of the leave is removed last. Until then the next boot
 // neither joins again nor treats the host as a node.
-func (l *Flow) Run(ctx context.Context, list []steps.Step[*Flow], firstBoot autojoin.AutoJoin) error {
+func (l *Flow) Run(ctx context.Context, list []steps.Step[*Flow], firstBoot autojoin.Files) error {
 	report.Log{Sink: l.Sink}.Headline(l.headline())
 	if l.State.Exists() && l.State.Leaving.IsZero() {
 		l.State.Leaving = time.Now().UTC()

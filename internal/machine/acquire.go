@@ -11,8 +11,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
-// LockResult describes how a run acquired the lock on the host.
-type LockResult struct {
+// Lock describes how a run acquired the lock on the host.
+type Lock struct {
 	Waited  bool // for another run, which may have changed the agent's records
 	Stopped bool // stopped the service, which was joining
 }
@@ -21,7 +21,7 @@ type LockResult struct {
 // the service if the service is joining, which may wait up to a day for inputs that
 // this run was given. It waits for any other run. If it fails after it has stopped the
 // service, it starts the service again.
-func Acquire(ctx context.Context, stateDir string, sink report.Sink, service bool) (*Machine, LockResult, error) {
+func Acquire(ctx context.Context, stateDir string, sink report.Sink, service bool) (*Machine, Lock, error) {
 	m, result, err := acquire(ctx, stateDir, sink, service)
 	if err != nil && result.Stopped {
 		StartService(context.WithoutCancel(ctx), sink)
@@ -29,8 +29,8 @@ func Acquire(ctx context.Context, stateDir string, sink report.Sink, service boo
 	return m, result, err
 }
 
-func acquire(ctx context.Context, stateDir string, sink report.Sink, service bool) (*Machine, LockResult, error) {
-	var t LockResult
+func acquire(ctx context.Context, stateDir string, sink report.Sink, service bool) (*Machine, Lock, error) {
+	var t Lock
 	log := report.Log{Sink: sink, Step: "begin"}
 	for {
 		m, err := Open(ctx, stateDir, true)

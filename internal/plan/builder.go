@@ -34,8 +34,8 @@ type Builder struct {
 	Packages      *packages.Decision // the packages that the host lacks; nil before they were determined
 }
 
-// OpenReadOnly opens the host and reads the inputs for a command that changes nothing.
-func OpenReadOnly(ctx context.Context, options inputs.Options) (*Builder, error) {
+// openReadOnly opens the host and reads the inputs for a command that changes nothing.
+func openReadOnly(ctx context.Context, options inputs.Options) (*Builder, error) {
 	state, err := joinstate.Read(options.StateDir)
 	if err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ func (Document) Err() error { return nil }
 // changes nothing, not even the agent's own state.
 func Show(ctx context.Context, options inputs.Options) (Document, error) {
 	document := Document{TypeMeta: report.Meta("Plan")}
-	b, err := OpenReadOnly(ctx, options)
+	b, err := openReadOnly(ctx, options)
 	if err != nil {
 		return document, err
 	}
@@ -73,7 +73,7 @@ func Show(ctx context.Context, options inputs.Options) (Document, error) {
 // plannedChanges returns the changes of all steps that can be determined in
 // advance, except those of the network.
 func (b *Builder) plannedChanges(ctx context.Context, diff bool) ([]PlannedChange, error) {
-	wanted, err := b.WantedRuntime()
+	wanted, err := b.DesiredRuntime()
 	if err != nil {
 		return nil, err
 	}

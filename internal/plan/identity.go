@@ -47,7 +47,7 @@ func (b *Builder) NodeClient(log report.Log) (*node.Node, error) {
 // DiagnosticsHost returns the host on which the causes of failures are searched.
 func (b *Builder) DiagnosticsHost() node.Host {
 	dir := NetworkDirectory
-	if runtime, err := b.WantedRuntime(); err == nil && runtime.NetworkDir != "" {
+	if runtime, err := b.DesiredRuntime(); err == nil && runtime.NetworkDir != "" {
 		dir = runtime.NetworkDir
 	}
 	return node.JoinedHost(b.Systemd, dir)

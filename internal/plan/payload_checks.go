@@ -29,7 +29,7 @@ func (b *Builder) ValidationFacts(ctx context.Context, log report.Log) (prefligh
 	if err != nil {
 		return preflight.PayloadFacts{}, err
 	}
-	if _, err := b.WantedRuntime(); err != nil {
+	if _, err := b.DesiredRuntime(); err != nil {
 		return preflight.PayloadFacts{}, err
 	}
 	missing, err := b.MissingBinaries()

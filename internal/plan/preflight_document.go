@@ -19,7 +19,7 @@ type PreflightDocument struct {
 // run; their findings are in the document and in its Err.
 func Preflight(ctx context.Context, options inputs.Options) (PreflightDocument, error) {
 	document := PreflightDocument{TypeMeta: report.Meta("Preflight")}
-	j, err := OpenReadOnly(ctx, options)
+	j, err := openReadOnly(ctx, options)
 	if err != nil {
 		return document, err
 	}

@@ -26,7 +26,7 @@ func TestServiceDoesNotJoinDuringALeave(t *testing.T) {
 		}
 		for name, run := range map[string]func() error{
 			"service": func() error {
-				return Run(t.Context(), Options{Options: inputs.Options{StateDir: dir}, AutoJoin: autojoin.AutoJoin{Dir: dir}})
+				return Run(t.Context(), Options{Options: inputs.Options{StateDir: dir}, AutoJoin: autojoin.Files{Dir: dir}})
 			},
 			"join": func() error {
 				_, err := bootstrap.Join(t.Context(), inputs.Options{StateDir: dir, Config: config.Defaults()})

@@ -22,7 +22,7 @@ type Options struct {
 	Version string // of the agent, for the metrics
 	Metrics string // output file for node_exporter's textfile collector; "" for none
 	// AutoJoin locates the files that start a join if none has been recorded.
-	AutoJoin autojoin.AutoJoin
+	AutoJoin autojoin.Files
 }
 
 // Run runs the service. It resumes an unfinished join, or starts one with the files
