@@ -7,7 +7,7 @@ EXECS ?= 1500000
 JOBS ?= 2
 # The kinds of uplink and the faults that test-vm has the time for, beside the
 # IPv4 uplinks of the other lanes; test-network has all.
-QUICK_KINDS ?= dual vlan bond-backup
+QUICK_KINDS ?= dual vlan-on-bond
 QUICK_FAULTS = TestAgentKilled|TestAgentInterrupted|TestLeaveInterrupted|TestGatewaySilent
 # What test-vm has no time for, because other tests show nearly the same; THOROUGH=1 runs them, as test-all does.
 SLOW = $(if $(THOROUGH),^$$,TestBridgeWithoutTheClustersUnit|TestFirstBootByCloudInit|TestLateApprovalTimesOut)
