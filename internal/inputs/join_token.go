@@ -12,8 +12,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// NewTokenCommand is the command that creates another join token.
-const NewTokenCommand = "hcp-node-admin token create --node NAME --kubeconfig FILE # where the cluster's kubeconfig is, for a new one"
+// EnrollCommand is the command that creates another join token.
+const EnrollCommand = "hcp-node-admin token create --node NAME --kubeconfig FILE # where the cluster's kubeconfig is, for a new one"
 
 // readJoinToken returns the join token of this run, else the saved one of an
 // unfinished join, or nil. A saved join token may have expired. That matters only
@@ -43,7 +43,7 @@ func readJoinToken(c config.Join, state joinstate.State, dir string, resume bool
 func parseJoinToken(content []byte) (*enrollment.Token, error) {
 	t, err := enrollment.ParseToken(content)
 	if err != nil {
-		return nil, report.Fail(report.Usage, NewTokenCommand, "%w", err)
+		return nil, report.Fail(report.Usage, EnrollCommand, "%w", err)
 	}
 	return t, nil
 }
@@ -52,7 +52,7 @@ func parseJoinToken(content []byte) (*enrollment.Token, error) {
 func CheckTokenValidity(t *enrollment.Token) error {
 	now := time.Now()
 	if err := t.CheckExpiry(now); err != nil {
-		return report.Fail(report.CredentialRefused, NewTokenCommand, "%w, and it is %s by this host's clock", err, now.UTC().Format(time.RFC3339))
+		return report.Fail(report.CredentialRefused, EnrollCommand, "%w, and it is %s by this host's clock", err, now.UTC().Format(time.RFC3339))
 	}
 	return nil
 }

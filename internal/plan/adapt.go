@@ -127,7 +127,7 @@ func (b *Builder) checkJoinToken() error {
 		err = t.CheckCluster(cluster)
 	}
 	if err != nil {
-		return report.Fail(report.Refused, inputs.NewTokenCommand, "the join token cannot be used with %s: %w", b.State.APIServer, err)
+		return report.Fail(report.Refused, inputs.EnrollCommand, "the join token cannot be used with %s: %w", b.State.APIServer, err)
 	}
 	return nil
 }

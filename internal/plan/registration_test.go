@@ -98,7 +98,7 @@ func TestRegistrationIsPlanned(t *testing.T) {
 		},
 		"a ledger that cannot be read, for the diagnostics": {
 			plan: []ledger.Change{plannedUnit(kubeletUnit)},
-			join: func(b *Builder) { b.State.Hosted, b.Machine.Ledger = false, nil },
+			join: func(b *Builder) { b.State.Hosted, b.Ledger = false, nil },
 		},
 		"drop-ins of the plan and the host": {
 			files: map[string]string{
