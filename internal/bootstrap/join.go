@@ -22,6 +22,8 @@ import (
 // changes that its steps make.
 type join struct {
 	*plan.Builder
+
+	uplinkUnchecked bool // preflight left the check of the uplink to the packages step
 }
 
 // Join makes this host a worker node. It reports whether anything changed.

@@ -29,7 +29,7 @@ func ensurePackages(ctx context.Context, j *join, log report.Log) (steps.Outcome
 	logPackageFindings(*j.Packages, log)
 	specs := j.Packages.Specs()
 	if !j.Config.InstallPackages || len(specs) == 0 {
-		if err := j.CheckUplink(ctx); err != nil {
+		if err := j.checkUplinkIfUnchecked(ctx); err != nil {
 			return steps.Outcome{}, err
 		}
 		return steps.Unchanged("%d of %d packages of %s are present", j.Packages.Present, j.Packages.Needed, nodeOfRelease(j.Packages.Release))
@@ -92,7 +92,15 @@ func (j *join) afterInstall(ctx context.Context, log report.Log) error {
 	err = preflight.Run(preflight.SoftwareChecks(), preflight.PayloadFacts{
 		Host: j.Facts, MissingUnits: j.Plan.MissingUnits, MissingPrograms: missing,
 	}).Err()
-	return cmp.Or(err, j.CheckUplink(ctx))
+	return cmp.Or(err, j.checkUplinkIfUnchecked(ctx))
+}
+
+// checkUplinkIfUnchecked checks the uplink if preflight could not.
+func (j *join) checkUplinkIfUnchecked(ctx context.Context) error {
+	if !j.uplinkUnchecked {
+		return nil
+	}
+	return j.CheckUplink(ctx)
 }
 
 // loadOVSPlugin restarts NetworkManager if its Open vSwitch plugin is not loaded.

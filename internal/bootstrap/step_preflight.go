@@ -19,6 +19,7 @@ func checkHost(ctx context.Context, j *join, log report.Log) (steps.Outcome, err
 	if err != nil {
 		return steps.Outcome{}, err
 	}
+	j.uplinkUnchecked = facts.UplinkUnchecked
 	return reportFindings(preflight.Run(preflight.HostChecks(), facts), log)
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -28,9 +29,7 @@ func (b *Builder) HostFacts(ctx context.Context, log report.Log, installsPackage
 	facts.Ports = preflight.UsedPorts(ctx)
 	_, facts.NodeName = kubelet.NodeName(kubelet.NameSources{Hostname: b.Facts.Hostname})
 	facts.OtherCluster = b.otherCluster()
-	if !installsPackages || !b.lacksOpenVSwitch(ctx) {
-		facts.Uplink = b.CheckUplink(ctx)
-	}
+	facts.UplinkUnchecked, facts.Uplink = b.checkUplink(ctx, installsPackages)
 	if b.Inputs.UserData != nil && b.State.PayloadDigest == "" {
 		probe, err := b.Fetcher(log).Probe(ctx, b.Inputs.UserData)
 		facts.Endpoint, facts.ClockSkew = err, probe.Skew
@@ -43,11 +42,26 @@ func (b *Builder) HostFacts(ctx context.Context, log report.Log, installsPackage
 
 // CheckUplink returns an error if br-ex does not exist and cannot be created.
 func (b *Builder) CheckUplink(ctx context.Context) error {
-	if b.NM == nil {
-		return nil // the check for NetworkManager reports this
-	}
-	_, err := b.PlanMigration(ctx)
+	_, err := b.checkUplink(ctx, false)
 	return err
+}
+
+// checkUplink is CheckUplink. If installsPackages is true, it checks nothing on a host
+// without Open vSwitch and reports that.
+func (b *Builder) checkUplink(ctx context.Context, installsPackages bool) (unchecked bool, err error) {
+	if b.NM == nil {
+		return false, nil // the check for NetworkManager reports this
+	}
+	facts, err := ovs.Gather(ctx, b.NM)
+	if err != nil {
+		return false, err
+	}
+	hasOpenVSwitch := facts.OVS.Installed && facts.NetworkManager.OVS
+	if installsPackages && b.ManagesPackages() && !hasOpenVSwitch {
+		return true, nil
+	}
+	_, err = b.planMigration(facts)
+	return false, err
 }
 
 // otherCluster fails if kubelet on this host belongs to a cluster that the agent

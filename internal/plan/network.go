@@ -51,5 +51,9 @@ func (b *Builder) PlanMigration(ctx context.Context) (ovs.Migration, error) {
 	if err != nil {
 		return ovs.Migration{}, err
 	}
+	return b.planMigration(facts)
+}
+
+func (b *Builder) planMigration(facts ovs.Facts) (ovs.Migration, error) {
 	return ovs.Plan(facts, ovs.Options{BridgeInterface: b.Config.BridgeInterface})
 }

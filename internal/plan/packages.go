@@ -7,7 +7,6 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -98,16 +97,6 @@ func (b *Builder) MissingBinaries() ([]preflight.Program, error) {
 		}
 	}
 	return preflight.MissingPrograms(b.defaultRuntime(), run), nil
-}
-
-// lacksOpenVSwitch reports whether br-ex cannot be planned because a package is
-// missing.
-func (b *Builder) lacksOpenVSwitch(ctx context.Context) bool {
-	if b.NM == nil || !b.ManagesPackages() {
-		return false
-	}
-	facts, err := ovs.Gather(ctx, b.NM)
-	return err == nil && (!facts.OVS.Installed || !facts.NetworkManager.OVS)
 }
 
 // packageFindings returns the findings about packages for the preflight command.
