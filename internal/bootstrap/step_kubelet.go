@@ -20,7 +20,7 @@ import (
 // starts.
 func kubeletInputs() []string {
 	return []string{
-		"/etc/kubernetes/kubelet.conf", "/etc/kubernetes/kubelet-ca.crt", "/etc/openshift/kubelet.conf.d",
+		"/etc/kubernetes/kubelet.conf", node.ClientCAPath, "/etc/openshift/kubelet.conf.d",
 		"/etc/systemd/system/kubelet.service", "/etc/systemd/system/kubelet.service.d", identity.KubeconfigPath,
 	}
 }

@@ -9,9 +9,13 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 )
 
 // collector collects files and command output of the host for a bundle.
@@ -37,9 +41,9 @@ func (g collector) pieces() []bundle.File {
 
 		g.command("units/show.txt", "systemctl", "show", "--no-pager",
 			"--property=Id,LoadState,ActiveState,SubState,Result,UnitFileState,ActiveEnterTimestamp,NRestarts,FragmentPath,DropInPaths",
-			"kubelet.service", "crio.service", openVSwitchUnit, networkManagerUnit, agentUnit),
-		g.unit("kubelet.service"),
-		g.unit("crio.service"),
+			kubelet.UnitName, crio.Unit, openVSwitchUnit, networkManagerUnit, machine.ServiceUnit),
+		g.unit(kubelet.UnitName),
+		g.unit(crio.Unit),
 		g.files("crio", "/etc/crio/crio.conf.d"),
 		g.file("kubelet/kubelet.conf", "/etc/kubernetes/kubelet.conf"),
 
@@ -54,7 +58,7 @@ func (g collector) pieces() []bundle.File {
 		g.command("network/nm-connections.txt", "nmcli", "connection", "show"),
 		g.files("network/profiles", "/etc/NetworkManager/system-connections"),
 		g.files("network/profiles-run", "/run/NetworkManager/system-connections"),
-		g.listing("network/cni.txt", "/etc/kubernetes/cni/net.d", "/etc/cni/net.d"),
+		g.listing("network/cni.txt", plan.NetworkDirectory, "/etc/cni/net.d"),
 		g.file("network/resolv.conf", "/etc/resolv.conf"),
 
 		g.certificates("certificates.json", identity.PKIDirectory),

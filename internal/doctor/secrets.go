@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
@@ -23,7 +24,7 @@ func (g collector) secretFiles(configs ...config.Join) []string {
 		"/etc/mco/proxy.env", "/etc/kubernetes/manifests/kube-apiserver-proxy.yaml", "/root/.docker/config.json", "/run/containers/0/auth.json", "/etc/environment",
 	}
 	for _, dir := range []string{
-		g.dir, path.Join(g.dir, joinstate.KeyDir), identity.PKIDirectory, "/etc/hcp-node-agent", "/etc/hcp-node-agent/config.d",
+		g.dir, path.Join(g.dir, joinstate.KeyDir), identity.PKIDirectory, autojoin.DefaultDir, "/etc/hcp-node-agent/config.d",
 		"/etc/NetworkManager/system-connections", "/run/NetworkManager/system-connections",
 		"/etc/systemd/system/kubelet.service.d", "/etc/systemd/system/crio.service.d", "/etc/systemd/system.conf.d", "/etc/ssh",
 	} {

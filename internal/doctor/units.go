@@ -7,12 +7,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 const (
-	agentUnit          = "hcp-node-agent.service"
 	openVSwitchUnit    = "openvswitch.service"
 	networkManagerUnit = "NetworkManager.service" // a preflight check covers it
 )
@@ -26,7 +26,7 @@ func nodeUnits() []struct{ name, step string } {
 // agentUnits returns the units of the agent with the meaning of a failure.
 func agentUnits() []struct{ name, means string } {
 	return []struct{ name, means string }{
-		{agentUnit, "a join that was interrupted did not go on"},
+		{machine.ServiceUnit, "a join that was interrupted did not go on"},
 		{ovs.NodeIPUnit, "kubelet was told the address of an earlier boot"},
 		{"hcp-node-agent-ovn-remote.service", "ovn-controller can have found the database of before the boot"},
 	}

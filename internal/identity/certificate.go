@@ -104,11 +104,7 @@ func readLeaf(path string) *x509.Certificate {
 	if err != nil {
 		return nil
 	}
-	chain, err := kube.ParsePEMCertificates(content)
-	if err != nil {
-		return nil
-	}
-	return chain[0]
+	return parseLeaf(content)
 }
 
 func parseLeaf(content []byte) *x509.Certificate {

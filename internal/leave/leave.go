@@ -177,7 +177,7 @@ func stopNode(ctx context.Context, l *Flow, log report.Log) (steps.Outcome, erro
 			return steps.Outcome{}, err
 		}
 	}
-	restart := func(ctx context.Context) error { return l.Machine.Systemd.Restart(ctx, "crio.service") }
+	restart := func(ctx context.Context) error { return l.Machine.Systemd.Restart(ctx, crio.Unit) }
 	stopped, err := crio.StopPods(ctx, cri.Socket, restart, log)
 	if err != nil {
 		return steps.Outcome{}, err

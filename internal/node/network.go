@@ -61,10 +61,7 @@ func (f facts) networkFindings(troubles []*podProblem) (all []Finding, namedPod 
 }
 
 func sortedPodNames(pods []*corev1.Pod) []string {
-	names := make([]string, 0, len(pods))
-	for _, pod := range pods {
-		names = append(names, pod.Namespace+"/"+pod.Name)
-	}
+	names := qualifiedPodNames(pods)
 	slices.Sort(names)
 	return names
 }

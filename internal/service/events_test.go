@@ -13,6 +13,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
 
@@ -51,25 +52,19 @@ func TestPublishChangesStopsAfterOneFailedEvent(t *testing.T) {
 			connection.Close()
 		}
 	}()
-	sink := &eventRecorder{onEvent: func() {}}
+	sink := &reporttest.Recorder{}
 	s := &nodeWatcher{log: report.Log{Sink: sink, Step: "watch"}, node: nodeOf(t, listener.Addr().String())}
 	gone := watch.Change{Finding: watch.Finding{Text: "a taint stays"}, Resolved: true}
 	s.publishChanges(t.Context(), append(activeFindings(), gone))
 	want := []string{"kubelet.service does not run (failed)", "not as the join left it: /etc/a", "no longer: a taint stays"}
-	if len(sink.messages) != 4 || !slices.Equal(sink.messages[:3], want) {
-		t.Errorf("%q, want %q and why there is no Event", sink.messages, want)
+	var messages []string
+	for _, event := range sink.Events() {
+		messages = append(messages, event.Message)
+	}
+	if len(messages) != 4 || !slices.Equal(messages[:3], want) {
+		t.Errorf("%q, want %q and why there is no Event", messages, want)
 	}
 	if n := requests.Load(); n != 1 {
 		t.Errorf("the cluster was asked %d times", n)
 	}
-}
-
-type eventRecorder struct {
-	messages []string
-	onEvent  func()
-}
-
-func (r *eventRecorder) Emit(event report.Event) {
-	r.messages = append(r.messages, event.Message)
-	r.onEvent()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
@@ -32,7 +33,7 @@ type Document struct {
 
 // statusUnits returns the units whose state is part of the status.
 func statusUnits() []string {
-	return []string{"NetworkManager.service", "openvswitch.service", "crio.service", kubelet.UnitName, ovs.NodeIPUnit}
+	return []string{"NetworkManager.service", "openvswitch.service", crio.Unit, kubelet.UnitName, ovs.NodeIPUnit}
 }
 
 // Get gathers the state of the node. It fails if the state cannot be read. Drift

@@ -2,15 +2,14 @@ package hostfs
 
 import (
 	"errors"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/mountns"
 )
 
 const mountTable = `22 1 253:0 / / rw,relatime shared:1 - xfs /dev/mapper/root rw
@@ -100,21 +99,9 @@ func TestWalkFollowsNoLinks(t *testing.T) {
 	}
 }
 
-const inNamespace = "HCP_TEST_IN_MOUNT_NAMESPACE"
-
 // Real mounts, in a mount namespace of the test.
 func TestWalkStopsAtMounts(t *testing.T) {
-	if os.Getenv(inNamespace) == "" {
-		command := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-		command.Env = append(os.Environ(), inNamespace+"=1")
-		command.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
-		out, err := command.CombinedOutput()
-		if errors.Is(err, unix.EPERM) {
-			t.Skip("mounting needs root")
-		}
-		if err != nil {
-			t.Errorf("%v\n%s", err, out)
-		}
+	if !mountns.Isolate(t) {
 		return
 	}
 	tree, root := openTest(t)

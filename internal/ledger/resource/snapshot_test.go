@@ -1,15 +1,14 @@
 package resource
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/mountns"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
@@ -127,22 +126,10 @@ func TestUndoKeepsDirectoriesWithForeignFiles(t *testing.T) {
 	must(t, l.Remove())
 }
 
-const inNamespace = "HCP_TEST_IN_MOUNT_NAMESPACE"
-
 // An undo removes nothing below a directory while a volume is mounted in it. The test runs
 // in a separate mount namespace, which ends with it.
 func TestUndoStopsAtMountPoint(t *testing.T) {
-	if os.Getenv(inNamespace) == "" {
-		command := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-		command.Env = append(os.Environ(), inNamespace+"=1")
-		command.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
-		out, err := command.CombinedOutput()
-		if errors.Is(err, unix.EPERM) {
-			t.Skip("mounting needs root")
-		}
-		if err != nil {
-			t.Errorf("%v\n%s", err, out)
-		}
+	if !mountns.Isolate(t) {
 		return
 	}
 	root, precious := t.TempDir(), t.TempDir()
