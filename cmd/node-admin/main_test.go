@@ -91,27 +91,3 @@ func TestSchemasAcceptPrintedDocuments(t *testing.T) {
 		{"token", "show", in("none")},
 	})
 }
-
-func expectedCompletions() clitest.Completions {
-	return clitest.Completions{
-		InAllShells: map[string][]string{
-			"":                                     admin().FirstWords(),
-			"help tok":                             {"token"},
-			"token ":                               {"create", "show"},
-			"token c":                              {"create"},
-			"-o json token c":                      {"create"},
-			"token show st":                        {"stub.ign"},
-			"token create --output-dir enrollment": {"enrollments"},
-			"approve --enrollments ":               {"enrollments"},
-			"approve --wa":                         {"--watch"},
-			"join":                                 {},
-		},
-		InFish: map[string][]string{"approve --enrollments ": {"enrollments", "script", "stub.ign"}},
-	}
-}
-
-func TestCompletionInBash(t *testing.T) { admin().CheckCompletionInBash(t, expectedCompletions()) }
-
-func TestCompletionInZsh(t *testing.T) { admin().CheckCompletionInZsh(t, expectedCompletions()) }
-
-func TestCompletionInFish(t *testing.T) { admin().CheckCompletionInFish(t, expectedCompletions()) }

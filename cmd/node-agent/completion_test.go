@@ -1,3 +1,5 @@
+//go:build !race
+
 package main
 
 import (
@@ -35,6 +37,8 @@ func expectedCompletions() clitest.Completions {
 	}}
 }
 
+// The tests of completion start the test binary for every line, which takes more than a second with
+// the race detector, so the file is built without it.
 func TestCompletionInBash(t *testing.T) { agent().CheckCompletionInBash(t, expectedCompletions()) }
 
 func TestCompletionInZsh(t *testing.T) { agent().CheckCompletionInZsh(t, expectedCompletions()) }

@@ -1,0 +1,35 @@
+//go:build !race
+
+package main
+
+import (
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
+)
+
+func expectedCompletions() clitest.Completions {
+	return clitest.Completions{
+		InAllShells: map[string][]string{
+			"":                                     admin().FirstWords(),
+			"help tok":                             {"token"},
+			"token ":                               {"create", "show"},
+			"token c":                              {"create"},
+			"-o json token c":                      {"create"},
+			"token show st":                        {"stub.ign"},
+			"token create --output-dir enrollment": {"enrollments"},
+			"approve --enrollments ":               {"enrollments"},
+			"approve --wa":                         {"--watch"},
+			"join":                                 {},
+		},
+		InFish: map[string][]string{"approve --enrollments ": {"enrollments", "script", "stub.ign"}},
+	}
+}
+
+// The tests of completion start the test binary for every line, which takes more than a second with
+// the race detector, so the file is built without it.
+func TestCompletionInBash(t *testing.T) { admin().CheckCompletionInBash(t, expectedCompletions()) }
+
+func TestCompletionInZsh(t *testing.T) { admin().CheckCompletionInZsh(t, expectedCompletions()) }
+
+func TestCompletionInFish(t *testing.T) { admin().CheckCompletionInFish(t, expectedCompletions()) }
