@@ -17,7 +17,7 @@ func expectedCompletions() clitest.Completions {
 		"config ":                         {"show", "validate"},
 		"config s":                        {"show"},
 		"join --un":                       {"--until"},
-		"join --until ":                   {"identity", "kubelet", "ready", "schedulable"},
+		"join --until ":                   {"client-certificate", "kubelet", "ready", "schedulable"},
 		"join --until k":                  {"kubelet"},
 		"join --user-data st":             {"stub.ign"},
 		"join --user-data stub.ign --onl": {"--only"},

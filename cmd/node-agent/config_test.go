@@ -72,7 +72,7 @@ func TestConfigValidate(t *testing.T) {
 		"config.yaml": configHead + "untyl: ready\nskip: [netwrk, fetch]\n", "config.d/10-site.yaml": configHead + "timeout: -1s\n", "good.yaml": configHead,
 	})
 	file := filepath.Join(dir, "config.yaml")
-	const steps = "it can be some of [preflight admission packages files host network runtime identity kubelet serving ready schedulable]"
+	const steps = "it can be some of [preflight validate packages files system network runtime client-certificate kubelet serving-certificate ready schedulable]"
 	want := strings.ReplaceAll(`DIR/config.yaml:3: field untyl not found in type config.Join
 DIR/config.d/10-site.yaml:3: timeout is -1s; it cannot be negative
 DIR/config.yaml:4: skip: "netwrk"; `+steps+`

@@ -8,6 +8,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
 
 // settingFlags binds the settings of a join and the path of the configuration
@@ -16,7 +17,7 @@ func settingFlags(c *cobra.Command) *string {
 	c.Flags().SortFlags = false
 	defaults := config.Defaults()
 	config.Flags(c.Flags(), &defaults)
-	cli.CompleteFlag(c, "until", cobra.FixedCompletions(config.UntilStates(), cobra.ShellCompDirectiveNoFileComp))
+	cli.CompleteFlag(c, "until", cobra.FixedCompletions(stepname.UntilValues(), cobra.ShellCompDirectiveNoFileComp))
 	cli.CompleteFlag(c, "skip", cli.CompleteList(stepNames(func(s bootstrap.Step) bool { return !s.Required })))
 	return c.Flags().String("config", config.DefaultFile, "configuration `FILE`; drop-ins are in config.d beside it")
 }

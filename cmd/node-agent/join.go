@@ -76,7 +76,7 @@ func stepFailed(r *report.Recorder) bool {
 func stepTable() string {
 	var out strings.Builder
 	for _, step := range bootstrap.Steps() {
-		fmt.Fprintf(&out, "    %-12s %s\n", step.Name, step.Description)
+		fmt.Fprintf(&out, "    %-19s  %s\n", step.Name, step.Description)
 	}
 	return strings.TrimSuffix(out.String(), "\n")
 }

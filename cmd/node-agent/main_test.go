@@ -15,6 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 )
 
@@ -68,11 +69,11 @@ func TestHelpOfEveryCommand(t *testing.T) {
 	agent().CheckHelpOfEveryCommand(t)
 	join := runCommandLine(t, "", "join", "--help").Out
 	for _, step := range bootstrap.Steps() {
-		if !strings.Contains(join, fmt.Sprintf("  %-12s %s\n", step.Name, step.Description)) {
+		if !strings.Contains(join, fmt.Sprintf("  %-19s  %s\n", step.Name, step.Description)) {
 			t.Errorf("help of join does not list step %s", step.Name)
 		}
 	}
-	for _, until := range config.UntilStates() {
+	for _, until := range stepname.UntilValues() {
 		if !strings.Contains(join, until) {
 			t.Errorf("help of join does not name --until %s", until)
 		}

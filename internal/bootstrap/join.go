@@ -15,6 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -62,7 +63,7 @@ func Join(ctx context.Context, options inputs.Options) (bool, error) {
 // fails before it changes the host, its records are removed. A resumed join always
 // keeps them.
 func (j *join) runJoin(ctx context.Context, resumed bool) (bool, error) {
-	if err := j.RequireSystemd(); err != nil && slices.Contains(j.Config.Skip, "preflight") {
+	if err := j.RequireSystemd(); err != nil && slices.Contains(j.Config.Skip, stepname.Preflight) {
 		return false, err // otherwise a check of preflight fails
 	}
 	if err := j.recordStart(); err != nil {
@@ -215,11 +216,11 @@ func (j *join) finish(changed bool) error {
 
 func stateReached(until string) string {
 	switch until {
-	case "identity":
+	case stepname.ClientCertificate:
 		return "known to the cluster"
-	case "kubelet":
+	case stepname.Kubelet:
 		return "running kubelet"
-	case "ready":
+	case stepname.Ready:
 		return "Ready"
 	}
 	return "Ready and schedulable"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,6 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
@@ -62,13 +64,13 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 		config config.Join
 		want   []string
 	}{
-		"all":         {config.Join{Until: "schedulable"}, all},
-		"to identity": {config.Join{Until: "identity"}, until("identity")},
-		"to kubelet":  {config.Join{Until: "kubelet"}, until("kubelet")},
-		"to ready":    {config.Join{Until: "ready"}, until("ready")},
+		"all":                   {config.Join{Until: "schedulable"}, all},
+		"to client-certificate": {config.Join{Until: "client-certificate"}, until("client-certificate")},
+		"to kubelet":            {config.Join{Until: "kubelet"}, until("kubelet")},
+		"to ready":              {config.Join{Until: "ready"}, until("ready")},
 		"without two": {
-			config.Join{Until: "identity", Skip: []string{"network", "preflight"}},
-			[]string{"fetch", "plan", "admission", "packages", "files", "host", "runtime", "identity"},
+			config.Join{Until: "client-certificate", Skip: []string{"network", "preflight"}},
+			[]string{"fetch", "plan", "validate", "packages", "files", "system", "runtime", "client-certificate"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -92,7 +94,7 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 func TestRunReportsHowEachStepEnded(t *testing.T) {
 	var ran []string
 	var logged flowtest.Events
-	j := &join{Builder: &plan.Builder{Config: config.Join{Until: "identity", Skip: []string{"packages"}}, Dir: t.TempDir(), Sink: &logged, Machine: &machine.Machine{}}}
+	j := &join{Builder: &plan.Builder{Config: config.Join{Until: "client-certificate", Skip: []string{"packages"}}, Dir: t.TempDir(), Sink: &logged, Machine: &machine.Machine{}}}
 	list := scriptedSteps(&ran, map[string]stepEnd{
 		"fetch": {outcome: steps.Outcome{Summary: "80 files", Changed: true}},
 		"files": {err: errors.New("disk is full")},
@@ -103,13 +105,13 @@ func TestRunReportsHowEachStepEnded(t *testing.T) {
 	}
 	want := flowtest.Events{
 		"start preflight", "same preflight fine", "start fetch", "ok fetch 80 files", "start plan", "same plan fine",
-		"start admission", "same admission fine", "start packages", "skip packages left out on request",
+		"start validate", "same validate fine", "start packages", "skip packages left out on request",
 		"start files", "fail files disk is full",
 	}
 	if diff := cmp.Diff(want, logged); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if state, err := joinstate.Read(j.Dir); err != nil || state.LastStep != "admission" {
+	if state, err := joinstate.Read(j.Dir); err != nil || state.LastStep != "validate" {
 		t.Errorf("remembered %q, %v: the step that failed is not behind us", state.LastStep, err)
 	}
 }
@@ -186,7 +188,7 @@ func TestCheckSkip(t *testing.T) {
 }
 
 // Every value of --until must be reached by exactly one step, in order.
-func TestUntilNamesTheStatesOfSteps(t *testing.T) {
+func TestUntilValuesAreStepsInOrder(t *testing.T) {
 	var states []string
 	seen := map[string]bool{}
 	for _, step := range Steps() {
@@ -194,11 +196,11 @@ func TestUntilNamesTheStatesOfSteps(t *testing.T) {
 			t.Errorf("step %+v is twice there, or says and does nothing", step)
 		}
 		seen[step.Name] = true
-		if step.Until != "" {
-			states = append(states, step.Until)
+		if slices.Contains(stepname.UntilValues(), step.Name) {
+			states = append(states, step.Name)
 		}
 	}
-	if diff := cmp.Diff(config.UntilStates(), states); diff != "" {
+	if diff := cmp.Diff(stepname.UntilValues(), states); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	words := map[string]bool{}

@@ -7,6 +7,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -19,7 +20,7 @@ func writeFiles(ctx context.Context, j *join, _ report.Log) (steps.Outcome, erro
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	made, err := j.Ledger.Apply(ctx, "files", j.Plan.Files)
+	made, err := j.Ledger.Apply(ctx, stepname.Files, j.Plan.Files)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -36,7 +37,7 @@ func (j *join) createAccounts(ctx context.Context) ([]ledger.PlannedChange, erro
 	if len(j.Plan.Accounts.Users)+len(j.Plan.Accounts.Groups) == 0 {
 		return nil, nil
 	}
-	made, err := accounts.Apply(ctx, j.Ledger, "files", j.Accounts())
+	made, err := accounts.Apply(ctx, j.Ledger, stepname.Files, j.Accounts())
 	if err != nil || len(made) == 0 {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -41,7 +42,7 @@ func startKubelet(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	if err := j.Systemd.Reload(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	enabled, err := j.Ledger.Apply(ctx, "kubelet", slices.Concat([]ledger.Change{staticPodDir()}, j.Plan.Kubelet, j.unitsToStart()))
+	enabled, err := j.Ledger.Apply(ctx, stepname.Kubelet, slices.Concat([]ledger.Change{staticPodDir()}, j.Plan.Kubelet, j.unitsToStart()))
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -91,7 +92,7 @@ func (j *join) nodeDeleted(ctx context.Context, kubeconfig string) bool {
 // units that may be slow. kubelet's health endpoint reports readiness instead.
 func (j *join) beginKubelet(ctx context.Context, action crio.Action) error {
 	unit := runningUnit(kubelet.UnitName)
-	_, err := j.Ledger.TrackExternal(ctx, "kubelet", unit)
+	_, err := j.Ledger.TrackExternal(ctx, stepname.Kubelet, unit)
 	if err != nil {
 		return err
 	}

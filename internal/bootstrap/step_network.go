@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -31,7 +32,7 @@ func attachUplink(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	}
 	// Record after Open vSwitch is started and before br-ex exists: leave then removes
 	// the plugin's state after br-ex and before it stops Open vSwitch.
-	if err := j.recordPlugin(ctx, "network"); err != nil {
+	if err := j.recordPlugin(ctx, stepname.Network); err != nil {
 		return steps.Outcome{}, err
 	}
 	move, err := j.PlanMigration(ctx)
@@ -39,7 +40,7 @@ func attachUplink(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 		return steps.Outcome{}, err
 	}
 	j.Bridge.Prepare(move, log, j.RequiredEndpoints())
-	made, err := j.Ledger.Apply(ctx, "network", append(move.FilesBeforeMigration(), move.Change()))
+	made, err := j.Ledger.Apply(ctx, stepname.Network, append(move.FilesBeforeMigration(), move.Change()))
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -68,7 +69,7 @@ func attachUplink(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 // not record that state, joined the host.
 func (j *join) recordPlugin(ctx context.Context, step string) error {
 	recorded := slices.ContainsFunc(j.Ledger.Items(), func(item ledger.Item) bool { return item.Kind == networkplugin.Kind })
-	if recorded || j.State.HasCompleted("kubelet") {
+	if recorded || j.State.HasCompleted(stepname.Kubelet) {
 		return nil
 	}
 	_, err := j.Ledger.TrackExternal(ctx, step, networkplugin.NewChange())
@@ -89,7 +90,7 @@ func (j *join) startOpenVSwitch(ctx context.Context) error {
 	if state.File == "disabled" {
 		vswitch.Desired.Enabled = "enabled"
 	}
-	started, err := j.Ledger.Apply(ctx, "network", []ledger.Change{vswitch})
+	started, err := j.Ledger.Apply(ctx, stepname.Network, []ledger.Change{vswitch})
 	if err != nil || len(started) == 0 {
 		return err
 	}
@@ -113,7 +114,7 @@ func (j *join) configureBridgeConsumers(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	units, enablement := ovs.BootUnits(clears)
-	changes, err := j.Ledger.Apply(ctx, "network", append(files, units...))
+	changes, err := j.Ledger.Apply(ctx, stepname.Network, append(files, units...))
 	if err != nil {
 		return 0, err
 	}
@@ -122,7 +123,7 @@ func (j *join) configureBridgeConsumers(ctx context.Context) (int, error) {
 			return 0, err
 		}
 	}
-	enabled, err := j.Ledger.Apply(ctx, "network", enablement)
+	enabled, err := j.Ledger.Apply(ctx, stepname.Network, enablement)
 	return len(changes) + len(enabled), err
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -52,7 +53,7 @@ func (j *join) installPackages(ctx context.Context, log report.Log, specs []stri
 	if err != nil {
 		return err
 	}
-	done, err := j.Ledger.TrackExternal(ctx, "packages", change)
+	done, err := j.Ledger.TrackExternal(ctx, stepname.Packages, change)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -58,7 +59,7 @@ func (j *join) removeBootstrapCredential(ctx context.Context) (bool, error) {
 	if j.Config.KeepBootstrap || !j.IsHosted() || j.BootstrapKubeconfig() == nil {
 		return false, nil
 	}
-	made, err := j.Ledger.Apply(ctx, "ready", []ledger.Change{{
+	made, err := j.Ledger.Apply(ctx, stepname.Ready, []ledger.Change{{
 		Kind: ledger.File, Target: plan.BootstrapKubeconfigPath, Reason: "the node has its own identity now",
 	}})
 	if err != nil {

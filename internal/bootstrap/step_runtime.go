@@ -7,6 +7,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -17,10 +18,10 @@ func startRuntime(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if err := j.recordPlugin(ctx, "runtime"); err != nil { // where the step network was skipped
+	if err := j.recordPlugin(ctx, stepname.Runtime); err != nil { // where the step network was skipped
 		return steps.Outcome{}, err
 	}
-	made, err := j.Ledger.Apply(ctx, "runtime", crio.Changes(wanted))
+	made, err := j.Ledger.Apply(ctx, stepname.Runtime, crio.Changes(wanted))
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -33,7 +34,7 @@ func startRuntime(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	}
 	switch action {
 	case crio.Start:
-		_, err = j.Ledger.Apply(ctx, "runtime", []ledger.Change{runningUnit(crio.Unit)})
+		_, err = j.Ledger.Apply(ctx, stepname.Runtime, []ledger.Change{runningUnit(crio.Unit)})
 	case crio.Restart:
 		log.Wait("for CRI-O to restart with its new configuration", "")
 		err = j.Systemd.Restart(ctx, crio.Unit)

@@ -6,13 +6,14 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // configureSystem applies kernel modules and sysctls, updates the trust store, and
 // enables and starts units.
 func configureSystem(ctx context.Context, j *join, _ report.Log) (steps.Outcome, error) {
-	kernel, err := j.Ledger.Apply(ctx, "host", append(j.Plan.Modules, j.Plan.Sysctls...))
+	kernel, err := j.Ledger.Apply(ctx, stepname.System, append(j.Plan.Modules, j.Plan.Sysctls...))
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -22,7 +23,7 @@ func configureSystem(ctx context.Context, j *join, _ report.Log) (steps.Outcome,
 	if err := machine.UpdateTrustStoreIfNeeded(ctx, j.Plan.Files); err != nil {
 		return steps.Outcome{}, err
 	}
-	units, err := j.Ledger.Apply(ctx, "host", j.Plan.Units)
+	units, err := j.Ledger.Apply(ctx, stepname.System, j.Plan.Units)
 	if err != nil {
 		return steps.Outcome{}, err
 	}

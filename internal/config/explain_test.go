@@ -39,7 +39,7 @@ func TestFileProblemsHaveLines(t *testing.T) {
 		}},
 		"duration of a wrong kind": {fileHeader + "timeout: [5m]\n", []string{`:3: "" is not a duration like 90s or 1h30m`}},
 		"values": {fileHeader + "until: monday\n\nverifyReach:\n- a:1\n- bastion\nnodeLabels: [x]\npayload: {drop: ['/etc/[']}\n", []string{
-			`:3: until is "monday"; it can be one of [identity kubelet ready schedulable]`,
+			`:3: until is "monday"; it can be one of [client-certificate kubelet ready schedulable]`,
 			`:5: verifyReach: "bastion" is not HOST:PORT (an IPv6 address has brackets: [2001:db8::1]:443)`,
 			`:8: nodeLabels: "x" is not KEY=VALUE`,
 			`:9: payload.drop: pattern "/etc/[": a bracket or a backslash has no end`,

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
 
 // Kind is the kind of the configuration file.
@@ -76,12 +78,9 @@ type Payload struct {
 	Exclude []string `json:"drop,omitempty" yaml:"drop"`
 }
 
-// UntilStates returns the states at which a join can end, in their order.
-func UntilStates() []string { return []string{"identity", "kubelet", "ready", "schedulable"} }
-
 // Defaults returns the default configuration of a join.
 func Defaults() Join {
-	return Join{Until: "schedulable", Timeout: Duration(time.Hour), NetworkTimeout: Duration(90 * time.Second)}
+	return Join{Until: stepname.Schedulable, Timeout: Duration(time.Hour), NetworkTimeout: Duration(90 * time.Second)}
 }
 
 // validate returns the invalid settings of the configuration.
@@ -90,8 +89,8 @@ func (j Join) validate() []Problem {
 	wrong := func(key, format string, args ...any) {
 		all = append(all, Problem{Key: key, Message: key + fmt.Sprintf(format, args...)})
 	}
-	if !slices.Contains(UntilStates(), j.Until) {
-		wrong("until", " is %q; it can be one of %v", j.Until, UntilStates())
+	if !slices.Contains(stepname.UntilValues(), j.Until) {
+		wrong("until", " is %q; it can be one of %v", j.Until, stepname.UntilValues())
 	}
 	if j.Timeout < 0 {
 		wrong("timeout", " is %s; it cannot be negative", time.Duration(j.Timeout))

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
 
 // EnvironmentPrefix is the prefix of the environment variables of settings. The variable of
@@ -33,7 +35,7 @@ func Flags(flags *pflag.FlagSet, j *Join) {
 	flags.StringVar(&j.JoinToken, "join-token", j.JoinToken, "the node's join token, by which an approver knows it: a `FILE`, a systemd credential's path, or - for standard input")
 	flags.StringVar(&j.OpenShiftRelease, "openshift-release", j.OpenShiftRelease, "the NodePool's OpenShift `RELEASE`, as 4.18, whose packages a node needs (default: that of the installed kubelet)")
 	flags.BoolVar(&j.InstallPackages, "install-packages", j.InstallPackages, "install the packages that are missing, with dnf, signatures checked")
-	flags.StringVar(&j.Until, "until", j.Until, "end when the node has come to `STATE`: "+strings.Join(UntilStates(), ", "))
+	flags.StringVar(&j.Until, "until", j.Until, "end when the node has come to `STATE`: "+strings.Join(stepname.UntilValues(), ", "))
 	flags.DurationVar((*time.Duration)(&j.Timeout), "timeout", time.Duration(j.Timeout), "give up after `DURATION`; 0 waits without end")
 	flags.StringSliceVar(&j.Skip, "skip", j.Skip, "leave out `STEPS`, comma-separated")
 	flags.BoolVar(&j.KeepBootstrap, "keep-bootstrap", j.KeepBootstrap, "keep the bootstrap credential on the node after it is Ready")

@@ -179,7 +179,7 @@ func TestDoctorRunsOnThisHost(t *testing.T) {
 	has := func(part, text string) bool {
 		return slices.ContainsFunc(document.Findings, func(f Finding) bool { return f.Section == part && strings.Contains(f.Text, text) })
 	}
-	if document.Phase != "none" || !has("join", "has not joined") || !has("admission", "were skipped") || !has("host", "ignition server was not asked") || document.ExitCode != report.CodeOf(document.Err()) {
+	if document.Phase != "none" || !has("join", "has not joined") || !has("validate", "were skipped") || !has("host", "ignition server was not asked") || document.ExitCode != report.CodeOf(document.Err()) {
 		t.Errorf("%+v", document)
 	}
 	if _, err := os.Stat(dir); err == nil {
@@ -190,7 +190,7 @@ func TestDoctorRunsOnThisHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	document = examined()
-	if document.Phase != "unknown" || !has("join", "unexpected end of JSON") || !has("leftovers", "reading ledger") || !has("admission", "were skipped") || document.ExitCode != report.Failed {
+	if document.Phase != "unknown" || !has("join", "unexpected end of JSON") || !has("leftovers", "reading ledger") || !has("validate", "were skipped") || document.ExitCode != report.Failed {
 		t.Errorf("%+v", document)
 	}
 }
@@ -206,14 +206,14 @@ func TestDoctorText(t *testing.T) {
 		},
 		Bundle: &Bundle{File: "/root/b.tar.gz", Manifest: bundle.Manifest{Files: []bundle.Entry{{Name: "a", Bytes: 1500}}}},
 	}
-	const want = `  problem  units         kubelet.service does not run (inactive)
+	const want = `  problem  units                kubelet.service does not run (inactive)
 systemctl start kubelet
-  warning  certificates  two lines
-                         of text
+  warning  certificates         two lines
+                                of text
 first
 second
-  warning  journal       another
-  ok       host          18 checks
+  warning  journal              another
+  ok       host                 18 checks
 worker-7: 1 problem, 2 warnings
 /root/b.tar.gz: 1 pieces, 2 kB before compression (manifest.json lists them); secrets are masked
 `
@@ -224,7 +224,7 @@ worker-7: 1 problem, 2 warnings
 	}
 	out.Reset()
 	Report{Findings: document.Findings[3:]}.Print(&out)
-	if out.String() != "  ok       host          18 checks\nthis host: all is well\n" {
+	if out.String() != "  ok       host                 18 checks\nthis host: all is well\n" {
 		t.Errorf("%q", out.String())
 	}
 	encoded, err := json.Marshal(document)

@@ -47,28 +47,28 @@ func checkFindings(t *testing.T, want []string, findings []Finding) {
 func TestDoctorReportsTheJoin(t *testing.T) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
 	state := func(last string, finished time.Time) joinstate.State {
-		return joinstate.State{NodeName: "worker-7", NodePool: "clusters/demo", APIServer: "https://api:6443", MachineID: "m", Started: began, Finished: finished, LastStep: last, NextStep: map[string]string{"runtime": "identity", "files": "host"}[last]}
+		return joinstate.State{NodeName: "worker-7", NodePool: "clusters/demo", APIServer: "https://api:6443", MachineID: "m", Started: began, Finished: finished, LastStep: last, NextStep: map[string]string{"runtime": "client-certificate", "files": "system"}[last]}
 	}
 	leaving := state("schedulable", began)
 	leaving.Leaving = began
-	identity := state("identity", began)
-	identity.Config.Until = "identity"
+	identity := state("client-certificate", began)
+	identity.Config.Until = "client-certificate"
 	for name, test := range map[string]struct {
 		facts joinFacts
 		want  []string
 	}{
 		"none":    {joinFacts{}, []string{"note: this host has not joined a cluster with hcp-node-agent => hcp-node-agent join --user-data stub.ign"}},
 		"joined":  {joinFacts{State: state("schedulable", began)}, []string{"ok: worker-7 joined NodePool clusters/demo of https://api:6443 on 2026-01-02 03:04:05"}},
-		"to half": {joinFacts{State: identity}, []string{"ok: worker-7 joined NodePool clusters/demo of https://api:6443 on 2026-01-02 03:04:05, as far as --until identity"}},
+		"to half": {joinFacts{State: identity}, []string{"ok: worker-7 joined NodePool clusters/demo of https://api:6443 on 2026-01-02 03:04:05, as far as --until client-certificate"}},
 		"half joined": {joinFacts{State: state("runtime", time.Time{})}, []string{
-			`problem: the join of NodePool clusters/demo, begun on 2026-01-02 03:04:05, has not ended: its last step that ended is "runtime", the next is "identity" => hcp-node-agent join # goes on where it ended`,
+			`problem: the join of NodePool clusters/demo, begun on 2026-01-02 03:04:05, has not ended: its last step that ended is "runtime", the next is "client-certificate" => hcp-node-agent join # goes on where it ended`,
 		}},
 		"just begun": {joinFacts{State: state("", time.Time{})}, []string{
 			"problem: the join of NodePool clusters/demo, begun on 2026-01-02 03:04:05, has not ended: no step of it has ended => hcp-node-agent join # goes on where it ended",
 		}},
 		"at work": {joinFacts{State: state("files", time.Time{}), Busy: true}, []string{
 			"note: another hcp-node-agent changes this host at the moment => journalctl -f -u hcp-node-agent",
-			`note: the join of NodePool clusters/demo, begun on 2026-01-02 03:04:05, has not ended: its last step that ended is "files", the next is "host" => hcp-node-agent join # goes on where it ended`,
+			`note: the join of NodePool clusters/demo, begun on 2026-01-02 03:04:05, has not ended: its last step that ended is "files", the next is "system" => hcp-node-agent join # goes on where it ended`,
 		}},
 		"leaving": {joinFacts{State: leaving}, []string{
 			"problem: a leave of NodePool clusters/demo began at 2026-01-02 03:04:05 and has not finished => hcp-node-agent leave # resumes it",
@@ -146,7 +146,7 @@ func TestDoctorReportsBridgeAndRecords(t *testing.T) {
 		}},
 
 		"no drift": {driftFacts{Changes: 3}, []string{"ok: 3 changes are as the join left them"}},
-		"drift": {driftFacts{[]ledger.Difference{{Item: item("file", "/a", "files")}, {Item: item("unit", "x.service", "host"), Now: stopped}, {Item: item("unit", "kubelet.service", "kubelet"), Now: disabled}}, 3, false}, []string{
+		"drift": {driftFacts{[]ledger.Difference{{Item: item("file", "/a", "files")}, {Item: item("unit", "x.service", "system"), Now: stopped}, {Item: item("unit", "kubelet.service", "kubelet"), Now: disabled}}, 3, false}, []string{
 			"warning: 3 things are not as the join left them: file /a is now absent; unit x.service is now enabled inactive; unit kubelet.service is now disabled inactive => hcp-node-agent join # makes them so again; all of them: hcp-node-agent status",
 		}},
 		"drift that the units tell": {driftFacts{[]ledger.Difference{{Item: item("unit", "kubelet.service", "kubelet"), Now: stopped}}, 3, false}, []string{}},

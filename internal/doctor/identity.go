@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
 
 // certificateFacts contains the facts about kubelet's certificates.
@@ -27,7 +28,7 @@ func inspectCertificates(ctx context.Context, p *diagnostics) ([]Finding, error)
 	if !p.hasStarted() {
 		return nil, nil
 	}
-	f := certificateFacts{RequiresClient: p.State.HasCompleted("identity"), Now: p.now}
+	f := certificateFacts{RequiresClient: p.State.HasCompleted(stepname.ClientCertificate), Now: p.now}
 	f.Client, f.clientErr = identity.ReadCertificate(identity.ClientCertificatePath(identity.PKIDirectory))
 	f.Serving, f.servingErr = identity.ReadCertificate(identity.ServingCertificatePath(identity.PKIDirectory))
 	if p.State.APIServer != "" && p.Facts.Root {

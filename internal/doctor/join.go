@@ -11,6 +11,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
 
 // joinFacts contains the facts about the join itself.
@@ -84,7 +85,7 @@ func (f joinFacts) phaseFinding() Finding {
 		}
 	}
 	text := fmt.Sprintf("%s joined%s of %s on %s", state.NodeName, pool, state.APIServer, state.Finished.Local().Format(time.DateTime))
-	if until := state.Config.Until; until != "" && until != "schedulable" {
+	if until := state.Config.Until; until != "" && until != stepname.Schedulable {
 		text += ", as far as --until " + until
 	}
 	return Finding{Severity: report.SeverityOK, Text: text}

@@ -9,6 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
 
 // bridgeFacts describes the state of br-ex.
@@ -27,7 +28,7 @@ func inspectBridge(ctx context.Context, p *diagnostics) ([]Finding, error) {
 	if unread != nil && err == nil {
 		err = unread
 	}
-	return bridgeFacts{Required: p.State.HasCompleted("network"), Status: status, KubeletAddresses: configured}.evaluate(), err
+	return bridgeFacts{Required: p.State.HasCompleted(stepname.Network), Status: status, KubeletAddresses: configured}.evaluate(), err
 }
 
 func (f bridgeFacts) evaluate() []Finding {

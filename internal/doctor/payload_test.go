@@ -46,7 +46,7 @@ func TestDoctorFetchesThePayloadOfGivenUserData(t *testing.T) {
 			t.Fatal(err)
 		}
 		skipped := slices.ContainsFunc(document.Findings, func(f Finding) bool {
-			return f.Section == "admission" && strings.HasPrefix(f.Text, "the checks that need the NodePool's payload")
+			return f.Section == "validate" && strings.HasPrefix(f.Text, "the checks that need the NodePool's payload")
 		})
 		if skipped != test.skipped {
 			t.Errorf("%s: the checks were skipped: %v, want %v\n%+v", test.name, skipped, test.skipped, document.Findings)

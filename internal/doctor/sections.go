@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
 
 // section is one section of the diagnostics. It has its own time limit, and its
@@ -23,14 +24,14 @@ func sections() []section {
 	return []section{
 		{"join", 10 * time.Second, inspectJoin},
 		{"host", 45 * time.Second, inspectHost},
-		{"admission", 30 * time.Second, inspectAdmission},
+		{stepname.Validate, 30 * time.Second, inspectAdmission},
 		{"units", 20 * time.Second, inspectUnits},
-		{"network", 30 * time.Second, inspectBridge},
+		{stepname.Network, 30 * time.Second, inspectBridge},
 		{"leftovers", 20 * time.Second, inspectLeftovers},
 		{"drift", time.Minute, inspectDrift},
 		{"certificates", 10 * time.Second, inspectCertificates},
 		{"request", 20 * time.Second, inspectRequest},
-		{"serving", 20 * time.Second, inspectServing},
+		{stepname.ServingCertificate, 20 * time.Second, inspectServing},
 		{"journal", 30 * time.Second, inspectJournal},
 		{"node", 30 * time.Second, inspectNode},
 	}

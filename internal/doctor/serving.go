@@ -5,12 +5,13 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
 
 // inspectServing returns findings if a running kubelet has no serving certificate,
 // or one for a previous address.
 func inspectServing(ctx context.Context, p *diagnostics) ([]Finding, error) {
-	if !p.hasStarted() || !p.State.HasCompleted("kubelet") || !p.Facts.Root {
+	if !p.hasStarted() || !p.State.HasCompleted(stepname.Kubelet) || !p.Facts.Root {
 		return nil, nil
 	}
 	node, err := p.ownNode()

@@ -11,7 +11,7 @@ import (
 // Print writes the report as text.
 func (r Report) Print(w io.Writer) {
 	for _, finding := range r.Findings {
-		fmt.Fprintf(w, "  %-8s %-12s  %s\n", finding.Severity, finding.Section, indented(finding.Text))
+		fmt.Fprintf(w, "  %-8s %-19s  %s\n", finding.Severity, finding.Section, indented(finding.Text))
 		for _, line := range finding.Remedy.Lines() {
 			fmt.Fprintln(w, line)
 		}
@@ -39,7 +39,7 @@ func (r Report) Print(w io.Writer) {
 }
 
 func indented(text string) string {
-	return strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", 25))
+	return strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", 32))
 }
 
 func hostOrDefault(name string) string {

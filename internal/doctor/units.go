@@ -10,6 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 // nodeUnits returns the services of a node with the steps that start them, in the
 // order of their dependencies.
 func nodeUnits() []struct{ name, step string } {
-	return []struct{ name, step string }{{openVSwitchUnit, "network"}, {crio.Unit, "runtime"}, {kubelet.UnitName, "kubelet"}}
+	return []struct{ name, step string }{{openVSwitchUnit, stepname.Network}, {crio.Unit, stepname.Runtime}, {kubelet.UnitName, stepname.Kubelet}}
 }
 
 // agentUnits returns the units of the agent with the meaning of a failure.

@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
 
 // addedPaths lists the paths that kubelet, CRI-O and pods have created in one
@@ -101,7 +102,7 @@ func (l *Flow) reportAddedPaths(document *Document, found []addedPaths, log repo
 			kept = append(kept, p)
 			change := ledger.Change{Kind: ledger.File, Target: p, Reason: "it came since the join, and others can need it"}
 			document.Kept = append(document.Kept, ledger.Difference{
-				Item: ledger.Item{Change: change, Step: "files"},
+				Item: ledger.Item{Change: change, Step: stepname.Files},
 				Now:  ledger.State{Present: true, Type: info.Type},
 			})
 		}

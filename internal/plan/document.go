@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
 
 // Document lists the changes that a join would make. It contains digests
@@ -43,7 +44,7 @@ func Show(ctx context.Context, options inputs.Options) (Document, error) {
 	if b.Systemd == nil {
 		return document, report.Fail(report.Refused, "", "comparing the units with this host: %w", b.SystemdErr)
 	}
-	if _, err := b.LoadPayload(ctx, report.Log{Sink: b.Sink, Step: "fetch"}); err != nil {
+	if _, err := b.LoadPayload(ctx, report.Log{Sink: b.Sink, Step: stepname.Fetch}); err != nil {
 		return document, err
 	}
 	if err := b.AdaptPayload(ctx); err != nil {

@@ -10,12 +10,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
 
 // ManagesPackages reports whether the agent checks and installs packages on this
 // host.
 func (b *Builder) ManagesPackages() bool {
-	return packages.RHEL(b.Facts.OS) > 0 && dnf.IsAvailable() && !slices.Contains(b.Config.Skip, "packages")
+	return packages.RHEL(b.Facts.OS) > 0 && dnf.IsAvailable() && !slices.Contains(b.Config.Skip, stepname.Packages)
 }
 
 // CheckPackages determines, once in a run, which packages are missing. The

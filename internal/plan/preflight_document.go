@@ -6,6 +6,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
 
 // PreflightDocument is the result of the checks that a join makes before it has the
@@ -24,7 +25,7 @@ func Preflight(ctx context.Context, options inputs.Options) (PreflightDocument, 
 		return document, err
 	}
 	defer j.Close()
-	facts, err := j.HostFacts(ctx, report.Log{Sink: j.Sink, Step: "preflight"}, false)
+	facts, err := j.HostFacts(ctx, report.Log{Sink: j.Sink, Step: stepname.Preflight}, false)
 	if err != nil {
 		return document, err
 	}

@@ -73,7 +73,7 @@ func (t *Text) drawLine() {
 	}
 	painted := "  " + t.colorize(color, label)
 	now := time.Now()
-	head := fmt.Sprintf(" %-11s ", t.line.step)
+	head := fmt.Sprintf(" %-*s ", stepWidth, t.line.step)
 	tail := formatElapsed(now.Sub(t.line.since))
 	if left := t.line.next.Sub(now).Round(time.Second); left > 0 {
 		tail = fmt.Sprintf("again in %s  %s", formatElapsed(left), tail)
@@ -91,7 +91,7 @@ func (t *Text) drawLine() {
 		return
 	}
 	message := truncate(t.line.message, room-len(tail)-2)
-	const usual = 68 // column of the elapsed time of completed steps
+	const usual = 60 // column of the elapsed time of completed steps
 	at := min(room, max(usual, displayWidth(message)+2+len(tail)))
 	rest := fmt.Sprintf("%s%-*s%s", head, at-len(tail), message, tail)
 	fmt.Fprint(t.W, painted+rest)

@@ -56,30 +56,30 @@ func TestLiveLine(t *testing.T) {
 		expect("  ...   fetch                                                              0:00")
 		time.Sleep(61 * time.Second)
 		face.Emit(Event{Kind: Waiting, Step: "fetch", Message: "the server does not answer", RetryAt: time.Now().Add(4 * time.Second)})
-		expect("  wait  fetch       the server does not answer              again in 0:04  1:01")
+		expect("  wait  fetch               the server does not answer      again in 0:04  1:01")
 		time.Sleep(3 * time.Second)
-		expect("  wait  fetch       the server does not answer              again in 0:01  1:04")
+		expect("  wait  fetch               the server does not answer      again in 0:01  1:04")
 		time.Sleep(3 * time.Second)
-		expect("  wait  fetch       the server does not answer                             1:07")
+		expect("  wait  fetch               the server does not answer                     1:07")
 		face.Emit(Event{Kind: Waiting, Step: "fetch", Message: "the server does not answer", Remedy: "look"})
 		face.Emit(Event{Kind: StepDone, Step: "fetch", Message: "54 files", Elapsed: 67 * time.Second})
-		expect("  ok    fetch       54 files                                              67.0s")
-		face.Emit(Event{Kind: StepStarted, Step: "identity"})
-		face.Emit(Event{Kind: Waiting, Step: "identity", Message: "approval of the CSR node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY for worker-0", Remedy: "oc adm certificate approve x"})
+		expect("  ok    fetch               54 files                                      67.0s")
+		face.Emit(Event{Kind: StepStarted, Step: "client-certificate"})
+		face.Emit(Event{Kind: Waiting, Step: "client-certificate", Message: "approval of the CSR node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY for worker-0", Remedy: "oc adm certificate approve x"})
 		time.Sleep(time.Hour)
-		done := "  ok    fetch       54 files                                              67.0s"
+		done := "  ok    fetch               54 files                                      67.0s"
 		expect(done,
-			"  wait  identity    approval of the CSR",
-			"                    node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY for",
-			"                    worker-0",
+			"  wait  client-certificate  approval of the CSR",
+			"                            node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY",
+			"                            for worker-0",
 			"oc adm certificate approve x",
-			"  wait  identity                                                        1:00:00")
+			"  wait  client-certificate                                              1:00:00")
 		face.Stop()
 		time.Sleep(time.Minute)
 		expect(done,
-			"  wait  identity    approval of the CSR",
-			"                    node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY for",
-			"                    worker-0",
+			"  wait  client-certificate  approval of the CSR",
+			"                            node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY",
+			"                            for worker-0",
 			"oc adm certificate approve x")
 	})
 }
@@ -94,8 +94,8 @@ func TestLiveLineOnNarrowTerminals(t *testing.T) {
 			}
 			var out bytes.Buffer
 			face := &Text{W: &out, Live: true, Width: func() int { return width }}
-			face.Emit(Event{Kind: StepStarted, Step: "identity"})
-			face.Emit(Event{Kind: Waiting, Step: "identity", Message: strings.Repeat("word ", 30), RetryAt: time.Now().Add(time.Hour)})
+			face.Emit(Event{Kind: StepStarted, Step: "client-certificate"})
+			face.Emit(Event{Kind: Waiting, Step: "client-certificate", Message: strings.Repeat("word ", 30), RetryAt: time.Now().Add(time.Hour)})
 			lines := renderScreen(out.String(), width)
 			if len(lines) != min(1, width-1) || width > 1 && displayWidth(lines[0]) >= width {
 				t.Errorf("width %d: %q", width, lines)
@@ -106,8 +106,8 @@ func TestLiveLineOnNarrowTerminals(t *testing.T) {
 		var out bytes.Buffer
 		face := &Text{W: &out, Live: true, Width: func() int { return width }}
 		face.Emit(Event{Kind: Note, Message: "above"})
-		face.Emit(Event{Kind: StepStarted, Step: "identity"})
-		face.Emit(Event{Kind: Waiting, Step: "identity", Message: strings.Repeat("word ", 30)})
+		face.Emit(Event{Kind: StepStarted, Step: "client-certificate"})
+		face.Emit(Event{Kind: Waiting, Step: "client-certificate", Message: strings.Repeat("word ", 30)})
 		before := renderScreen(out.String(), width)
 		if len(before) != 2 || displayWidth(before[1]) != 99 {
 			t.Fatalf("%q", before)
@@ -118,15 +118,15 @@ func TestLiveLineOnNarrowTerminals(t *testing.T) {
 			out.WriteString(before[1][i:min(i+40, len(before[1]))] + "\n")
 		}
 		out.Truncate(out.Len() - 1)
-		face.Emit(Event{Kind: StepDone, Step: "identity", Message: "it is there"})
-		if diff := cmp.Diff([]string{"  ok    identity    it is there    0.0s"}, renderScreen(out.String(), width)); diff != "" {
+		face.Emit(Event{Kind: StepDone, Step: "client-certificate", Message: "it is there"})
+		if diff := cmp.Diff([]string{"  ok    client-certificate", "    it is there 0.0s"}, renderScreen(out.String(), width)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
 }
 
 func TestDetailsNeedVerbose(t *testing.T) {
-	for verbose, want := range map[bool]string{true: "          detail    changed file /a\n", false: ""} {
+	for verbose, want := range map[bool]string{true: "          detail            changed file /a\n", false: ""} {
 		var out bytes.Buffer
 		Log{Sink: &Text{W: &out, Verbose: verbose}, Step: "files"}.Changed("file", "/a")
 		if diff := cmp.Diff(want, out.String()); diff != "" {

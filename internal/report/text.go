@@ -28,8 +28,10 @@ const (
 	reset  = "\x1b[0m"
 )
 
-// messageColumn is the column of messages and their continuation lines.
-const messageColumn = 20
+const (
+	stepWidth     = len("serving-certificate")             // columns of the names of steps
+	messageColumn = len("  start ") + stepWidth + len(" ") // column of messages and their continuation lines
+)
 
 // Emit prints one event.
 func (t *Text) Emit(event Event) {
@@ -89,7 +91,7 @@ func (t *Text) printWait(event Event) {
 // printDone prints the line of a successful step, which ends with the elapsed time.
 func (t *Text) printDone(event Event) {
 	took := fmt.Sprintf("%.1fs", event.Elapsed.Seconds())
-	const usual = 60 // columns of a message
+	const usual = 52 // columns of a message
 	width := t.width() - 1
 	if room := width - messageColumn; t.Live && room < usual+len("  999.9s") {
 		at := max(room-len(took), displayWidth(event.Message)+1)
@@ -101,7 +103,7 @@ func (t *Text) printDone(event Event) {
 
 // printStep prints the line of a step.
 func (t *Text) printStep(event Event, color, message string) {
-	t.printHanging(fmt.Sprintf("  %s %-11s ", t.colorize(color, fmt.Sprintf("%-5s", event.Kind)), event.Step), message)
+	t.printHanging(fmt.Sprintf("  %s %-*s ", t.colorize(color, fmt.Sprintf("%-5s", event.Kind)), stepWidth, event.Step), message)
 }
 
 // printLabeled prints a labeled message that is not the result of a step.

@@ -16,12 +16,12 @@ func joinEvents() []Event {
 		{Kind: StepStarted, Step: "preflight"},
 		{Kind: Warning, Step: "preflight", Message: "swap is on", Remedy: "swapoff -a # until the next boot"},
 		{Kind: StepDone, Step: "preflight", Message: "24 checks, 1 warning", Elapsed: 400 * time.Millisecond},
-		{Kind: StepStarted, Step: "identity"},
-		{Kind: Waiting, Step: "identity", Message: "for approval", Remedy: "oc adm certificate approve node-csr-x"},
-		{Kind: Waiting, Step: "identity", Message: "for approval", Remedy: "oc adm certificate approve node-csr-x"},
-		{Kind: Detail, Step: "identity", Message: "changed file /a", Change: "file:/a"},
-		{Kind: Waiting, Step: "identity", Message: "for the signer"},
-		{Kind: StepFailed, Step: "identity", Message: "denied", Remedy: "# ask why"},
+		{Kind: StepStarted, Step: "client-certificate"},
+		{Kind: Waiting, Step: "client-certificate", Message: "for approval", Remedy: "oc adm certificate approve node-csr-x"},
+		{Kind: Waiting, Step: "client-certificate", Message: "for approval", Remedy: "oc adm certificate approve node-csr-x"},
+		{Kind: Detail, Step: "client-certificate", Message: "changed file /a", Change: "file:/a"},
+		{Kind: Waiting, Step: "client-certificate", Message: "for the signer"},
+		{Kind: StepFailed, Step: "client-certificate", Message: "denied", Remedy: "# ask why"},
 	}
 }
 
@@ -33,14 +33,14 @@ func TestTextInPipeIsOneLinePerEvent(t *testing.T) {
 	}
 	want := `worker-7 joins NodePool clusters/demo-workers
 
-          warning   swap is on
+          warning           swap is on
 # until the next boot
 swapoff -a
-  ok    preflight   24 checks, 1 warning                                            0.4s
-  wait  identity    for approval
+  ok    preflight           24 checks, 1 warning                                    0.4s
+  wait  client-certificate  for approval
 oc adm certificate approve node-csr-x
-  wait  identity    for the signer
-  fail  identity    denied
+  wait  client-certificate  for the signer
+  fail  client-certificate  denied
 # ask why
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {

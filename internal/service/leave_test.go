@@ -20,7 +20,7 @@ func TestServiceDoesNotJoinDuringALeave(t *testing.T) {
 	for _, finished := range []time.Time{{}, time.Now()} {
 		dir := t.TempDir()
 		userData := flowtest.WriteFileWithTime(t, dir, "stub.ign", 0o600, time.Now().Add(time.Hour))
-		state := joinstate.State{Started: time.Now(), Finished: finished, LastStep: "identity", Leaving: time.Now()}
+		state := joinstate.State{Started: time.Now(), Finished: finished, LastStep: "client-certificate", Leaving: time.Now()}
 		if err := joinstate.Write(dir, state); err != nil {
 			t.Fatal(err)
 		}

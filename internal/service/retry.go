@@ -8,6 +8,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
 
 // Backoff of the service between attempts to join.
@@ -36,7 +37,7 @@ func (a attempt) isRetryable() bool {
 	case a.step == "": // the inputs could not be read, or another process holds the lock
 		return code == report.Failed || code == report.CredentialRefused
 	}
-	return slices.Contains([]string{"preflight", "fetch", "admission", "packages"}, a.step)
+	return slices.Contains([]string{stepname.Preflight, stepname.Fetch, stepname.Validate, stepname.Packages}, a.step)
 }
 
 // sameFailure reports whether two attempts failed for the same reason. Messages are

@@ -15,16 +15,16 @@ import (
 
 func TestWhichFailuresAreRetried(t *testing.T) {
 	waits := map[string]map[report.Code]bool{
-		"":            {report.Failed: true, report.CredentialRefused: true, report.Usage: false, report.Refused: false, report.Interrupted: false},
-		"preflight":   {report.Failed: true, report.Refused: true, report.RebootNeeded: false, report.Interrupted: false},
-		"fetch":       {report.Failed: true, report.Refused: true, report.CredentialRefused: true, report.Usage: true, report.Interrupted: false},
-		"admission":   {report.Failed: true, report.Refused: true, report.RebootNeeded: false},
-		"packages":    {report.Failed: true, report.Refused: true},
-		"plan":        {report.Failed: false, report.Refused: false, report.Usage: false},
-		"files":       {report.Failed: false, report.Refused: false},
-		"network":     {report.Failed: false, report.NetworkRolledBack: false},
-		"identity":    {report.ApprovalMissing: false, report.CredentialRefused: false, report.Failed: false},
-		"schedulable": {report.Failed: false},
+		"":                   {report.Failed: true, report.CredentialRefused: true, report.Usage: false, report.Refused: false, report.Interrupted: false},
+		"preflight":          {report.Failed: true, report.Refused: true, report.RebootNeeded: false, report.Interrupted: false},
+		"fetch":              {report.Failed: true, report.Refused: true, report.CredentialRefused: true, report.Usage: true, report.Interrupted: false},
+		"validate":           {report.Failed: true, report.Refused: true, report.RebootNeeded: false},
+		"packages":           {report.Failed: true, report.Refused: true},
+		"plan":               {report.Failed: false, report.Refused: false, report.Usage: false},
+		"files":              {report.Failed: false, report.Refused: false},
+		"network":            {report.Failed: false, report.NetworkRolledBack: false},
+		"client-certificate": {report.ApprovalMissing: false, report.CredentialRefused: false, report.Failed: false},
+		"schedulable":        {report.Failed: false},
 	}
 	for name, codes := range waits {
 		for code, want := range codes {
@@ -160,7 +160,7 @@ func TestServiceReportsTheFirstStepAtOnce(t *testing.T) {
 		t.Errorf("told before it came further: %v", logged)
 	}
 	sink.Emit(report.Event{Kind: report.StepStarted, Step: "preflight"})
-	sink.Emit(report.Event{Kind: report.Waiting, Step: "identity", Message: "approval"})
+	sink.Emit(report.Event{Kind: report.Waiting, Step: "client-certificate", Message: "approval"})
 	if len(logged) != 3 {
 		t.Errorf("told %v", logged)
 	}

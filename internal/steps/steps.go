@@ -16,8 +16,6 @@ import (
 type Step[T any] struct {
 	Name        string
 	Description string // for help texts and documents
-	// Until is the value of --until that ends the flow after the step; "" for none.
-	Until string
 	// Required steps cannot be skipped, because later steps use their results.
 	Required bool
 	// Independent steps do not use the results of earlier steps, and can be run with
@@ -47,7 +45,7 @@ type Runner struct {
 	Sink   report.Sink
 	Ledger *ledger.Ledger // its changes are reported as events of the step that makes them
 	Skip   []string
-	Until  string // the run ends after the step with this Until
+	Until  string // the name of the last step to run; "" runs all
 	// Completed is called after each completed step with the names of that step and of
 	// the next one, "" after the last. It can be nil.
 	Completed func(name, next string) error
@@ -77,7 +75,7 @@ func Run[T any](ctx context.Context, r Runner, steps []Step[T], flow T) (bool, e
 				return changed, err
 			}
 		}
-		if step.Until != "" && step.Until == r.Until {
+		if step.Name == r.Until {
 			break
 		}
 	}

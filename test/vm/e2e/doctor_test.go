@@ -32,7 +32,7 @@ func testDoctorOfHealthyNode(ctx context.Context, t *testing.T) {
 	out := runAgent(ctx, t, report.Success, "doctor").Stdout
 	checkContains(t, out, "joined NodePool clusters/", "running: NetworkManager.service, openvswitch.service, crio.service, kubelet.service", "eth0 is in br-ex with 192.0.2.",
 		"changes are as the join left them", "kubelet's client certificate of CN=system:node:worker-0", "kubelet's serving certificate of CN=system:node:worker-0",
-		"ok       admission ", "Node worker-0 is Ready and schedulable")
+		"ok       validate ", "Node worker-0 is Ready and schedulable")
 	for _, text := range []string{"problem ", "could not be looked at", "was left", "not seen"} {
 		if strings.Contains(out, text) {
 			t.Errorf("of a node that is well it says %q", text)

@@ -20,7 +20,7 @@ import (
 )
 
 // skippedSteps are the steps of an earlier join that the test skips.
-const skippedSteps = "preflight,admission,packages,files,host,network,runtime,identity"
+const skippedSteps = "preflight,validate,packages,files,system,network,runtime,client-certificate"
 
 // A problem that prevents a node from becoming Ready is explained in one message. After it is
 // fixed, the join resumes automatically.

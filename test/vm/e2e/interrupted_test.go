@@ -9,11 +9,12 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
 
 // sampledSteps are the steps after which the most state must be resumed: a network on br-ex, a service
 // that waits for approval, and a client certificate.
-var sampledSteps = []string{"network", "runtime", "identity"}
+var sampledSteps = []string{stepname.Network, stepname.Runtime, stepname.ClientCertificate}
 
 // TestJoinResumesAfterKills kills the join after some of its steps, or with THOROUGH=1 after each
 // step.
@@ -38,7 +39,7 @@ func TestJoinResumesAfterKills(t *testing.T) {
 			_, err := environment.Machine.Output(ctx, "systemctl start --no-block hcp-node-agent; until journalctl -b -u hcp-node-agent | grep -q 'oc adm certificate approve'; do sleep 1; done")
 			must(t, err)
 		}
-		if step.Name == "identity" {
+		if step.Name == stepname.ClientCertificate {
 			checkContains(t, out, "stopping hcp-node-agent.service, which is joining this host; this command takes over")
 		}
 	}
@@ -76,7 +77,7 @@ func TestJoinResumesAfterRebootAndLateApproval(t *testing.T) {
 func TestLeaveResumesAfterAPowerCut(t *testing.T) {
 	ctx := newContext(t)
 	before := hostState(ctx, t)
-	runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand, " "+stepLine("host"), func() {
+	runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand, " "+stepLine(stepname.System), func() {
 		_, err := environment.Machine.Run(ctx, "kill -9 $(pidof hcp-node-agent); sync")
 		must(t, err)
 	})

@@ -107,4 +107,4 @@ func checkContains(t *testing.T, where string, texts ...string) {
 	}
 }
 
-func stepLine(step string) string { return fmt.Sprintf("%-11s", step) }
+func stepLine(step string) string { return fmt.Sprintf("%-19s", step) }
