@@ -143,7 +143,7 @@ func cutVictim(t *testing.T) {
 	h := cutHost{root: os.Getenv(cutRoot), withoutAutoJoin: verb == "leave by hand"}
 	j := h.open(t)
 	if verb == "join" {
-		joined := &join{Builder: &plan.Builder{Dir: j.Dir, State: j.State, Config: j.State.Config, Machine: j.Machine, NodeName: "worker-7"}}
+		joined := &join{Builder: &plan.Builder{Dir: j.Dir, State: j.State, Config: j.State.Config, Machine: j.Machine}}
 		flowtest.NoError(t, joined.finish(true))
 	} else {
 		flowtest.NoError(t, j.Run(t.Context(), cutLeave(), h.firstBoot()))

@@ -19,12 +19,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
-// join is one join: what it has determined about the host and the payload, and the
-// changes that its steps make.
+// join is one join: its inputs, and the results of its steps.
 type join struct {
 	*plan.Builder
 
-	uplinkUnchecked bool // preflight left the check of the uplink to the packages step
+	Plan       *plan.Plan      // of the plan step
+	Validation plan.Validation // of the validate step
 }
 
 // Join makes this host a worker node. It reports whether anything changed.
@@ -206,7 +206,7 @@ func (j *join) finish(changed bool) error {
 	if err := joinstate.Write(j.Dir, j.State); err != nil {
 		return err
 	}
-	text := fmt.Sprintf("%s is %s", j.NodeName, stateReached(j.Config.Until))
+	text := fmt.Sprintf("%s is %s", j.State.NodeName, stateReached(j.Config.Until))
 	if !changed {
 		text += "; all was as it should be, nothing was changed"
 	}

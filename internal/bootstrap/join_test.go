@@ -87,7 +87,7 @@ func TestFinishRemovesTheUserData(t *testing.T) {
 		false: "head  worker-7 is Ready; all was as it should be, nothing was changed",
 	} {
 		var logged flowtest.Events
-		j := &join{Builder: &plan.Builder{Config: config.Join{Until: "ready"}, Dir: t.TempDir(), Sink: &logged, NodeName: "worker-7", State: joinstate.State{Started: time.Now(), Hosted: true}}}
+		j := &join{Builder: &plan.Builder{Config: config.Join{Until: "ready"}, Dir: t.TempDir(), Sink: &logged, State: joinstate.State{NodeName: "worker-7", Started: time.Now(), Hosted: true}}}
 		if err := joinstate.SaveFile(j.Dir, joinstate.UserDataFile, []byte("secret")); err != nil {
 			t.Fatal(err)
 		}

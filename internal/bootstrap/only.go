@@ -47,7 +47,7 @@ func (j *join) runOnly(ctx context.Context, options inputs.Options, selected []S
 	if err != nil {
 		return false, err
 	}
-	j.State, j.NodeName, j.Config = state, state.NodeName, inputs.MergeSaved(options.Config, state)
+	j.State, j.Config = state, inputs.MergeSaved(options.Config, state)
 	changed, err := steps.Run(ctx, steps.Runner{Sink: j.Sink, Ledger: j.Ledger}, selected, j)
 	if err != nil && len(j.Ledger.Items()) == 0 && !state.Exists() {
 		j.removeRecords()

@@ -4,19 +4,18 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
 func TestEnablesOVSConfiguration(t *testing.T) {
-	unit := func(name, enabled string) *ignition.Plan {
-		return &ignition.Plan{Units: []ledger.Change{{Kind: ledger.Unit, Target: name, Desired: ledger.State{Present: true, Enabled: enabled}}}}
+	unit := func(name, enabled string) []ledger.Change {
+		return []ledger.Change{{Kind: ledger.Unit, Target: name, Desired: ledger.State{Present: true, Enabled: enabled}}}
 	}
 	got := []bool{
 		enablesOVSConfiguration(unit("ovs-configuration.service", "enabled")), enablesOVSConfiguration(unit("ovs-configuration.service", "disabled")),
-		enablesOVSConfiguration(unit("other.service", "enabled")), enablesOVSConfiguration(&ignition.Plan{}), enablesOVSConfiguration(nil),
+		enablesOVSConfiguration(unit("other.service", "enabled")), enablesOVSConfiguration(nil),
 	}
-	if want := []bool{true, false, false, false, false}; !slices.Equal(got, want) {
+	if want := []bool{true, false, false, false}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
@@ -46,13 +47,14 @@ func TestPackagesAreRefusedThenInstalledThenListedByLeave(t *testing.T) {
 	b.AddRepository("site", "enabled=1", "gpgkey=file://"+key)
 
 	operation := joinOnBench(t, b, false)
-	refused, err := operation.CheckPackages(t.Context())
+	decision, err := operation.DecidePackages(t.Context(), nil, kubelet.Version{})
+	refused := decision.Err()
 	if err != nil || report.CodeOf(refused) != report.Refused || !strings.Contains(report.RemedyOf(refused), "dnf install 'openshift-kubelet-4.18.*' 'cri-o-1.31.*' conmon crun") {
 		t.Fatalf("%v; %v\n%s", err, refused, report.RemedyOf(refused))
 	}
 	findings := preflight.Run(preflight.SoftwareChecks(), preflight.PayloadFacts{Packages: refused})
 	if report.CodeOf(findings.Err()) != report.Refused || findings.Err().Error() != refused.Error() {
-		t.Errorf("admission says %v", findings.Err())
+		t.Errorf("the checks say %v", findings.Err())
 	}
 	if _, err := ensurePackages(t.Context(), operation, report.Log{}); err == nil || err.Error() != refused.Error() {
 		t.Errorf("the step says %v", err)
@@ -62,15 +64,15 @@ func TestPackagesAreRefusedThenInstalledThenListedByLeave(t *testing.T) {
 	}
 
 	j := joinOnBench(t, b, true)
-	if refused, err := j.CheckPackages(t.Context()); err != nil || refused != nil {
-		t.Fatal(err, refused)
+	if decision, err = j.decidePackages(t.Context()); err != nil {
+		t.Fatal(err)
 	}
-	if err := j.installPackages(t.Context(), report.Log{}, j.Packages.Specs()); err != nil {
+	if err := j.installPackages(t.Context(), report.Log{}, decision.Specs()); err != nil {
 		t.Fatal(err)
 	}
 	again := joinOnBench(t, b, false)
-	if refused, err := again.CheckPackages(t.Context()); err != nil || refused != nil || again.Packages.Present != 7 {
-		t.Errorf("after it: %v, %v, %+v", err, refused, again.Packages)
+	if after, err := again.decidePackages(t.Context()); err != nil || after.Present != 7 {
+		t.Errorf("after it: %v, %+v", err, after)
 	}
 	outcome, err := j.Ledger.Undo(t.Context())
 	if err != nil || len(outcome.Kept) > 0 {

@@ -14,7 +14,7 @@ import (
 // obtainClientCertificate obtains the node's client certificate before kubelet
 // starts.
 func obtainClientCertificate(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
-	identity := j.Identity(log)
+	identity := j.Identity(log, j.Plan.Registration)
 	result, err := identity.Obtain(ctx, j.ownApprover(nil))
 	if err != nil {
 		return steps.Outcome{}, err
@@ -22,7 +22,7 @@ func obtainClientCertificate(ctx context.Context, j *join, log report.Log) (step
 	if renewal := identity.CheckRenewal(time.Now()); renewal.Text != "" {
 		log.Warn(renewal.Text, renewal.Remedy)
 	}
-	summary := "system:node:" + j.NodeName + " until " + result.NotAfter.Local().Format("2006-01-02 15:04")
+	summary := "system:node:" + j.State.NodeName + " until " + result.NotAfter.Local().Format("2006-01-02 15:04")
 	switch {
 	case result.OnlyCAs:
 		return steps.Changed("%s; kubelet's kubeconfig has the cluster's certificate authorities of now", summary)
@@ -40,7 +40,7 @@ func (j *join) ownApprover(addresses []netip.Addr) identity.Approver {
 		return nil
 	}
 	return func(ctx context.Context, request identity.ApprovalRequest) error {
-		want := approver.ExpectedNode{NodeName: j.NodeName, PublicKey: request.PublicKey, Addresses: addresses}
+		want := approver.ExpectedNode{NodeName: j.State.NodeName, PublicKey: request.PublicKey, Addresses: addresses}
 		return approver.ApproveOwn(ctx, j.Inputs.Approver, want, request.Name)
 	}
 }

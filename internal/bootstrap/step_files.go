@@ -12,11 +12,11 @@ import (
 )
 
 // writeFiles creates the payload's files, directories, links and unit files.
-func writeFiles(ctx context.Context, j *join, _ report.Log) (steps.Outcome, error) {
+func writeFiles(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
 	if err := clusterdirs.Record(ctx, j.Ledger, j.Tree, j.Plan.Snapshots); err != nil {
 		return steps.Outcome{}, err
 	}
-	owners, err := j.createAccounts(ctx)
+	owners, err := j.createAccounts(ctx, log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -30,18 +30,17 @@ func writeFiles(ctx context.Context, j *join, _ report.Log) (steps.Outcome, erro
 	return steps.Changed("%d changes, %d of them replace something", len(made), countReplaced(made))
 }
 
-// createAccounts creates the plan's groups, users and keys. It then adapts the
-// payload again, because the numeric IDs of file owners are known only after the
-// accounts exist.
-func (j *join) createAccounts(ctx context.Context) ([]ledger.PlannedChange, error) {
+// createAccounts creates the plan's groups, users and keys. It then builds the plan again,
+// because the numeric IDs of file owners are known only after the accounts exist.
+func (j *join) createAccounts(ctx context.Context, log report.Log) ([]ledger.PlannedChange, error) {
 	if len(j.Plan.Accounts.Users)+len(j.Plan.Accounts.Groups) == 0 {
 		return nil, nil
 	}
-	made, err := accounts.Apply(ctx, j.Ledger, stepname.Files, j.Accounts())
+	made, err := accounts.Apply(ctx, j.Ledger, stepname.Files, j.Accounts(j.Plan))
 	if err != nil || len(made) == 0 {
 		return nil, err
 	}
-	return made, j.AdaptPayload(ctx)
+	return made, j.rebuildPlan(ctx, log)
 }
 
 func countReplaced(made []ledger.PlannedChange) int {

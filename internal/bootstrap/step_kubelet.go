@@ -51,7 +51,7 @@ func startKubelet(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 		return steps.Outcome{}, err
 	}
 	if action == crio.NoAction && j.nodeDeleted(ctx, identity.KubeconfigPath) {
-		log.Note("Node " + j.NodeName + " was deleted from the cluster; kubelet is restarted to register it again")
+		log.Note("Node " + j.State.NodeName + " was deleted from the cluster; kubelet is restarted to register it again")
 		action = crio.Restart
 	}
 	if action != crio.NoAction {
@@ -80,7 +80,7 @@ func (j *join) nodeDeleted(ctx context.Context, kubeconfig string) bool {
 	if !j.State.Registered {
 		return false
 	}
-	node, err := node.OpenNode(kubeconfig, j.NodeName, nil, report.Log{})
+	node, err := node.OpenNode(kubeconfig, j.State.NodeName, nil, report.Log{})
 	if err != nil {
 		return false
 	}

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -19,7 +19,7 @@ import (
 // the bridge.
 func attachUplink(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
 	j.Bridge.RollbackTimeout = time.Duration(j.Config.NetworkTimeout)
-	j.Bridge.Prepare(ovs.Migration{}, log, nil)
+	j.Bridge.Log = log
 	if err := j.Bridge.RemoveTruncatedDatabase(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
@@ -35,12 +35,12 @@ func attachUplink(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	if err := j.recordPlugin(ctx, stepname.Network); err != nil {
 		return steps.Outcome{}, err
 	}
-	move, err := j.PlanMigration(ctx)
+	migration, err := j.currentMigration(ctx, log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	j.Bridge.Prepare(move, log, j.RequiredEndpoints())
-	made, err := j.Ledger.Apply(ctx, stepname.Network, append(move.FilesBeforeMigration(), move.Change()))
+	request := migrate.Request{Migration: migration, Endpoints: j.RequiredEndpoints()}
+	made, err := j.Ledger.Apply(ctx, stepname.Network, append(migration.FilesBeforeMigration(), request.Change()))
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -60,7 +60,20 @@ func attachUplink(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	if len(made)+changes == 0 {
 		return steps.Unchanged("%s", status)
 	}
-	return steps.Changed("%s", j.Bridge.Summary(status))
+	return steps.Changed("%s", j.Bridge.Summary(status, request.Endpoints))
+}
+
+// currentMigration plans the migration with the facts of now, because a rollback must restore
+// the addresses and leases of now. It reports what differs from the plan of the join.
+func (j *join) currentMigration(ctx context.Context, log report.Log) (ovs.Migration, error) {
+	migration, err := j.PlanMigration(ctx)
+	if err != nil || j.Plan == nil || j.Plan.Migration == nil {
+		return migration, err
+	}
+	for _, difference := range migration.Differences(*j.Plan.Migration) {
+		log.Note("the host's network has changed since the plan: " + difference)
+	}
+	return migration, nil
 }
 
 // recordPlugin records, once, the state of the host's network before the network
@@ -132,8 +145,11 @@ func (j *join) configureBridgeConsumers(ctx context.Context) (int, error) {
 // ovn-remote, a rule of package ignition adds that. A step that is run alone has no
 // payload, but an earlier join may have enabled the unit.
 func (j *join) payloadClearsRemote(ctx context.Context) (bool, error) {
-	if j.Plan != nil || !j.State.Exists() {
-		return enablesOVSConfiguration(j.Plan), nil
+	if j.Plan != nil {
+		return enablesOVSConfiguration(j.Plan.Units), nil
+	}
+	if !j.State.Exists() {
+		return false, nil
 	}
 	state, err := j.Systemd.UnitState(ctx, ovsConfigurationUnit)
 	return state.File == "enabled", err
@@ -141,8 +157,8 @@ func (j *join) payloadClearsRemote(ctx context.Context) (bool, error) {
 
 const ovsConfigurationUnit = "ovs-configuration.service"
 
-func enablesOVSConfiguration(plan *ignition.Plan) bool {
-	return plan != nil && slices.ContainsFunc(plan.Units, func(c ledger.Change) bool {
+func enablesOVSConfiguration(units []ledger.Change) bool {
+	return slices.ContainsFunc(units, func(c ledger.Change) bool {
 		return c.Target == ovsConfigurationUnit && c.Desired.Enabled == "enabled"
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
@@ -24,25 +25,36 @@ func ensurePackages(ctx context.Context, j *join, log report.Log) (steps.Outcome
 		all := preflight.RequiredPrograms()
 		return steps.Unchanged("%d of %d programs of a node are installed", len(all), len(all))
 	}
-	if refused, err := j.CheckPackages(ctx); err != nil || refused != nil {
-		return steps.Outcome{}, cmp.Or(err, refused)
+	decision, err := j.decidePackages(ctx)
+	if err != nil {
+		return steps.Outcome{}, err
 	}
-	logPackageFindings(*j.Packages, log)
-	specs := j.Packages.Specs()
+	logPackageFindings(decision, log)
+	specs := decision.Specs()
 	if !j.Config.InstallPackages || len(specs) == 0 {
-		if err := j.checkUplinkIfUnchecked(ctx); err != nil {
+		if err := j.checkUplink(ctx); err != nil {
 			return steps.Outcome{}, err
 		}
-		return steps.Unchanged("%d of %d packages of %s are present", j.Packages.Present, j.Packages.Needed, nodeOfRelease(j.Packages.Release))
+		return steps.Unchanged("%d of %d packages of %s are present", decision.Present, decision.Needed, nodeOfRelease(decision.Release))
 	}
 	if err := j.installPackages(ctx, log, specs); err != nil {
 		return steps.Outcome{}, err
 	}
-	if err := j.afterInstall(ctx, log); err != nil {
+	if decision, err = j.afterInstall(ctx, log); err != nil {
 		return steps.Outcome{}, err
 	}
 	return steps.Changed("dnf installed %s; %d of %d packages of %s are present",
-		strings.Join(specs, " "), j.Packages.Present, j.Packages.Needed, nodeOfRelease(j.Packages.Release))
+		strings.Join(specs, " "), decision.Present, decision.Needed, nodeOfRelease(decision.Release))
+}
+
+// decidePackages returns which packages the host lacks, as the validate step has determined
+// it unless it was skipped. It fails if the host cannot be a node with them.
+func (j *join) decidePackages(ctx context.Context) (packages.Decision, error) {
+	if known := j.Validation.Packages; known != nil {
+		return *known, known.Err()
+	}
+	decision, err := j.DecidePackages(ctx, j.Plan, j.Validation.ServerVersion)
+	return decision, cmp.Or(err, decision.Err())
 }
 
 // installPackages installs packages with dnf and records the transaction in the
@@ -66,39 +78,38 @@ func (j *join) installPackages(ctx context.Context, log report.Log, specs []stri
 	return done()
 }
 
-// afterInstall verifies the installed packages, and reloads systemd and
-// NetworkManager so that running services notice them.
-func (j *join) afterInstall(ctx context.Context, log report.Log) error {
-	if err := j.GatherPackages(ctx); err != nil {
-		return err
-	}
-	if err := j.Packages.Err(); err != nil {
-		return err
+// afterInstall verifies the installed packages, and reloads systemd and NetworkManager so
+// that running services notice them. Then it plans the join again.
+func (j *join) afterInstall(ctx context.Context, log report.Log) (packages.Decision, error) {
+	decision, err := j.DecidePackages(ctx, j.Plan, j.Validation.ServerVersion)
+	if err = cmp.Or(err, decision.Err()); err != nil {
+		return decision, err
 	}
 	if j.Systemd != nil {
 		if err := j.Systemd.Reload(ctx); err != nil {
-			return err
+			return decision, err
 		}
 	}
 	if err := j.loadOVSPlugin(ctx, log); err != nil {
-		return err
+		return decision, err
 	}
-	if err := j.AdaptPayload(ctx); err != nil {
-		return err
+	if err := j.rebuildPlan(ctx, log); err != nil {
+		return decision, err
 	}
-	missing, err := j.MissingBinaries()
+	missing, err := j.MissingBinaries(j.Plan)
 	if err != nil {
-		return err
+		return decision, err
 	}
 	err = preflight.Run(preflight.SoftwareChecks(), preflight.PayloadFacts{
 		Host: j.Facts, MissingUnits: j.Plan.MissingUnits, MissingPrograms: missing,
 	}).Err()
-	return cmp.Or(err, j.checkUplinkIfUnchecked(ctx))
+	return decision, cmp.Or(err, j.checkUplink(ctx))
 }
 
-// checkUplinkIfUnchecked checks the uplink if preflight could not.
-func (j *join) checkUplinkIfUnchecked(ctx context.Context) error {
-	if !j.uplinkUnchecked {
+// checkUplink fails if the uplink cannot be attached to br-ex. The plan step does not plan the
+// migration if Open vSwitch is missing, because this step may install it.
+func (j *join) checkUplink(ctx context.Context) error {
+	if j.Plan.Migration != nil || slices.Contains(j.Config.Skip, stepname.Network) {
 		return nil
 	}
 	return j.CheckUplink(ctx)

@@ -8,15 +8,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
-// makePlan adapts the payload to this host. It changes nothing.
+// makePlan decides what the later steps do. It changes nothing.
 func makePlan(ctx context.Context, j *join, _ report.Log) (steps.Outcome, error) {
-	if err := j.AdaptPayload(ctx); err != nil {
+	var err error
+	if j.Plan, err = j.Build(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	if err := j.ResolveNode(); err != nil {
-		return steps.Outcome{}, err
-	}
-	people, err := accounts.Plan(ctx, j.Accounts())
+	j.Plan.RecordIn(&j.State)
+	people, err := accounts.Plan(ctx, j.Accounts(j.Plan))
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -28,4 +27,18 @@ func makePlan(ctx context.Context, j *join, _ report.Log) (steps.Outcome, error)
 		return steps.Unchanged("%s; all is as planned", j.Plan.Summary())
 	}
 	return steps.Outcome{Summary: j.Plan.Summary() + " (see: hcp-node-agent plan)", Changed: true}, nil
+}
+
+// rebuildPlan builds the plan again after a step has changed what it was decided from, and
+// reports the differences.
+func (j *join) rebuildPlan(ctx context.Context, log report.Log) error {
+	old := j.Plan
+	var err error
+	if j.Plan, err = j.Build(ctx); err != nil {
+		return err
+	}
+	for _, difference := range j.Plan.Differences(old) {
+		log.Note("the plan has changed: " + difference)
+	}
+	return nil
 }

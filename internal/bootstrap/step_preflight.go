@@ -12,6 +12,7 @@ import (
 func checkHost(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
 	// Roll back an unfinished migration of the uplink first, because the checks read
 	// the network configuration.
+	j.Bridge.Log = log
 	if err := j.Bridge.Recover(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
@@ -19,7 +20,6 @@ func checkHost(ctx context.Context, j *join, log report.Log) (steps.Outcome, err
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	j.uplinkUnchecked = facts.UplinkUnchecked
 	return reportFindings(preflight.Run(preflight.HostChecks(), facts), log)
 }
 

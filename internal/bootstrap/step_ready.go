@@ -47,9 +47,9 @@ func awaitReady(ctx context.Context, j *join, log report.Log) (steps.Outcome, er
 		return steps.Outcome{}, err
 	}
 	if removed {
-		return steps.Changed("the cluster reports %s Ready; the bootstrap credential is removed from it", j.NodeName)
+		return steps.Changed("the cluster reports %s Ready; the bootstrap credential is removed from it", j.State.NodeName)
 	}
-	return steps.Unchanged("the cluster reports %s Ready", j.NodeName)
+	return steps.Unchanged("the cluster reports %s Ready", j.State.NodeName)
 }
 
 // removeBootstrapCredential removes the bootstrap credential from a node of a

@@ -14,14 +14,10 @@ import (
 // startRuntime configures CRI-O's pause image and starts CRI-O, or restarts it if
 // one of its inputs has changed.
 func startRuntime(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
-	wanted, err := j.DesiredRuntime()
-	if err != nil {
-		return steps.Outcome{}, err
-	}
 	if err := j.recordPlugin(ctx, stepname.Runtime); err != nil { // where the step network was skipped
 		return steps.Outcome{}, err
 	}
-	made, err := j.Ledger.Apply(ctx, stepname.Runtime, crio.Changes(wanted))
+	made, err := j.Ledger.Apply(ctx, stepname.Runtime, crio.Changes(j.Plan.Runtime))
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -47,7 +43,7 @@ func startRuntime(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if err := crio.Verify(effective, wanted); err != nil {
+	if err := crio.Verify(effective, j.Plan.Runtime); err != nil {
 		return steps.Outcome{}, err
 	}
 	version, err := crio.Version(ctx)

@@ -3,6 +3,7 @@ package bootstrap
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -13,7 +14,7 @@ import (
 // configureSystem applies kernel modules and sysctls, updates the trust store, and
 // enables and starts units.
 func configureSystem(ctx context.Context, j *join, _ report.Log) (steps.Outcome, error) {
-	kernel, err := j.Ledger.Apply(ctx, stepname.System, append(j.Plan.Modules, j.Plan.Sysctls...))
+	kernel, err := j.Ledger.Apply(ctx, stepname.System, slices.Concat(j.Plan.Modules, j.Plan.Sysctls))
 	if err != nil {
 		return steps.Outcome{}, err
 	}

@@ -11,9 +11,9 @@ import (
 // runValidation runs the checks that need the payload, before the first step that
 // changes the host.
 func runValidation(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
-	facts, err := j.ValidationFacts(ctx, log)
-	if err != nil {
+	var err error
+	if j.Validation, err = j.Validate(ctx, j.Plan, log); err != nil {
 		return steps.Outcome{}, err
 	}
-	return reportFindings(preflight.Run(preflight.PayloadChecks(), facts), log)
+	return reportFindings(preflight.Run(preflight.PayloadChecks(), j.Validation.Facts), log)
 }

@@ -63,13 +63,13 @@ func (p *diagnostics) clusterPieces() []bundle.File {
 // ownNode returns a client for this host's Node. It fails if the host has no
 // credential for it.
 func (p *diagnostics) ownNode() (*node.Node, error) {
-	if p.NodeName == "" {
+	if p.State.NodeName == "" {
 		return nil, errors.New("the node has no name yet")
 	}
 	if _, err := os.Stat(identity.KubeconfigPath); err != nil {
 		return nil, fmt.Errorf("the node has no credential: %w", err)
 	}
-	own, err := node.OpenNode(identity.KubeconfigPath, p.NodeName, nil, report.Log{})
+	own, err := node.OpenNode(identity.KubeconfigPath, p.State.NodeName, nil, report.Log{})
 	if err != nil {
 		return nil, err
 	}

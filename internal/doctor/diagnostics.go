@@ -44,7 +44,6 @@ func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics,
 	if !j.State.Exists() {
 		j.State.SetSource(j.Inputs.UserData)
 	}
-	j.NodeName = j.State.NodeName
 	p.busy, _ = ledger.IsLocked(j.Dir) // cannot be determined without root
 	// Use ctx, because the connection to systemd is closed when the context of the
 	// limit ends.

@@ -35,7 +35,7 @@ func inspectCertificates(ctx context.Context, p *diagnostics) ([]Finding, error)
 		_, f.Foreign = p.identityFor(nil).Check(ctx)
 	}
 	addresses, err := machine.Addresses()
-	f.Fits = (&identity.Serving{NodeName: p.NodeName, Dir: identity.PKIDirectory, Addresses: addresses}).Check()
+	f.Fits = (&identity.Serving{NodeName: p.State.NodeName, Dir: identity.PKIDirectory, Addresses: addresses}).Check()
 	for _, unread := range []error{f.clientErr, f.servingErr} {
 		if err == nil {
 			err = unread
@@ -48,7 +48,7 @@ func inspectCertificates(ctx context.Context, p *diagnostics) ([]Finding, error)
 // this node.
 func (p *diagnostics) identityFor(bootstrap []byte) *identity.Identity {
 	return &identity.Identity{
-		Dir: identity.PKIDirectory, Kubeconfig: identity.KubeconfigPath, BootstrapKubeconfig: bootstrap, NodeName: p.NodeName,
+		Dir: identity.PKIDirectory, Kubeconfig: identity.KubeconfigPath, BootstrapKubeconfig: bootstrap, NodeName: p.State.NodeName,
 		Server: p.State.APIServer, CA: p.State.APIServerCA, KeyDir: filepath.Join(p.Dir, joinstate.KeyDir),
 	}
 }
@@ -109,7 +109,7 @@ type requestFacts struct {
 }
 
 func inspectRequest(ctx context.Context, p *diagnostics) ([]Finding, error) {
-	if !p.hasStarted() || p.NodeName == "" {
+	if !p.hasStarted() || p.State.NodeName == "" {
 		return nil, nil
 	}
 	if client, err := identity.ReadCertificate(identity.ClientCertificatePath(identity.PKIDirectory)); err != nil || client != nil && p.now.Before(client.NotAfter) {

@@ -10,6 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
 
 // inspectHost runs the checks that a join makes before it has the payload.
@@ -46,9 +47,9 @@ func inspectHost(ctx context.Context, p *diagnostics) ([]Finding, error) {
 	return findings, nil
 }
 
-// inspectAdmission runs the checks that a join makes with the payload: the one that
+// inspectValidation runs the checks that a join makes with the payload: the one that
 // an earlier run saved, else the one of the given user data.
-func inspectAdmission(ctx context.Context, p *diagnostics) ([]Finding, error) {
+func inspectValidation(ctx context.Context, p *diagnostics) ([]Finding, error) {
 	j, err := p.withPayload(ctx)
 	if err != nil {
 		return nil, err
@@ -64,17 +65,17 @@ func inspectAdmission(ctx context.Context, p *diagnostics) ([]Finding, error) {
 			Remedy: "hcp-node-agent doctor --user-data stub.ign",
 		}}, nil
 	}
-	if err := j.AdaptPayload(ctx); err != nil {
+	j.Config.Skip = append(slices.Clone(j.Config.Skip), stepname.Network) // inspectHost checks the uplink
+	built, err := j.Build(ctx)
+	if err != nil {
 		return refusalFinding(err)
 	}
-	if err := j.ResolveNode(); err != nil {
-		return refusalFinding(err)
-	}
-	facts, err := j.ValidationFacts(ctx, report.Log{})
+	built.RecordIn(&j.State)
+	validation, err := j.Validate(ctx, built, report.Log{})
 	if err != nil {
 		return nil, err
 	}
-	return resultFindings(preflight.Run(preflight.PayloadChecks(), facts)), nil
+	return resultFindings(preflight.Run(preflight.PayloadChecks(), validation.Facts)), nil
 }
 
 // refusalFinding converts an error that ends a join at its plan. A report.Failure

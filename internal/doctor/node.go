@@ -62,7 +62,7 @@ func (f journalFacts) evaluate() []Finding {
 // inspectNode gets the status of the Node from the cluster once the host has a
 // credential.
 func inspectNode(ctx context.Context, p *diagnostics) ([]Finding, error) {
-	if !p.hasStarted() || p.NodeName == "" || !p.Facts.Root {
+	if !p.hasStarted() || p.State.NodeName == "" || !p.Facts.Root {
 		return nil, nil
 	}
 	if _, err := os.Stat(identity.KubeconfigPath); err != nil {

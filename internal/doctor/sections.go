@@ -24,7 +24,7 @@ func sections() []section {
 	return []section{
 		{"join", 10 * time.Second, inspectJoin},
 		{"host", 45 * time.Second, inspectHost},
-		{stepname.Validate, 30 * time.Second, inspectAdmission},
+		{stepname.Validate, 30 * time.Second, inspectValidation},
 		{"units", 20 * time.Second, inspectUnits},
 		{stepname.Network, 30 * time.Second, inspectBridge},
 		{"leftovers", 20 * time.Second, inspectLeftovers},

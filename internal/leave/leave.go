@@ -20,7 +20,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -211,12 +210,12 @@ func unmountVolumes(ctx context.Context, l *Flow, _ report.Log) (steps.Outcome, 
 // undoStep returns the step that reverts all changes in the ledger.
 func undoStep(document *Document) func(context.Context, *Flow, report.Log) (steps.Outcome, error) {
 	return func(ctx context.Context, l *Flow, log report.Log) (steps.Outcome, error) {
-		l.Machine.Bridge.Prepare(ovs.Migration{}, log, nil)
+		l.Machine.Bridge.Log, l.Machine.Plugin.Log = log, log
 		services, err := ignition.ClusterDNS(l.Machine.Tree)
 		if err != nil {
 			log.Note(err.Error()) // the leave does not depend on cluster DNS
 		}
-		l.Machine.Plugin.Prepare(log, services)
+		l.Machine.Plugin.ServiceAddresses = services
 		found, err := l.findAddedPaths(l.Machine.Ledger.Items())
 		if err != nil {
 			return steps.Outcome{}, err

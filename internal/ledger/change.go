@@ -55,6 +55,8 @@ type Change struct {
 	// Overwrite allows an existing object to be replaced. The ledger ignores it; callers
 	// that implement Ignition's rules check it.
 	Overwrite bool `json:"overwrite,omitempty"`
+	// Plan is how the driver makes the change, in the driver's own type. It is not recorded.
+	Plan any `json:"-"`
 }
 
 // FileChange returns the change that writes a file with mode 0644, owned by root.

@@ -14,7 +14,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -87,9 +86,9 @@ func (m *Machine) Drivers() ledger.Drivers {
 	drivers := ledger.Drivers{
 		Paths: &ledger.Paths{Tree: m.Tree, SELinux: selinux.Policy{Tree: m.Tree}},
 		Resources: map[ledger.Kind]ledger.Driver{
-			ledger.Sysctl:  resource.Sysctls{},
-			ledger.Module:  resource.Modules{},
-			ovs.BridgeKind: m.Bridge,
+			ledger.Sysctl: resource.Sysctls{},
+			ledger.Module: resource.Modules{},
+			migrate.Kind:  m.Bridge,
 		},
 		Snapshots: map[ledger.Kind]ledger.SnapshotDriver{
 			ledger.Contents:          contents,

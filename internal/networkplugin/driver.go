@@ -32,16 +32,9 @@ func NewChange() ledger.Change {
 // Driver is a snapshot of the host's network. An undo removes what the network plugin,
 // kubelet and CRI-O made since the join.
 type Driver struct {
-	Systemd *systemd.Manager // nil: Open vSwitch is not started where it does not run
-
-	log      report.Log
-	services []netip.Addr
-}
-
-// Prepare sets where an undo prints what it waits for and what it removes, and
-// addresses in the cluster's service networks.
-func (d *Driver) Prepare(log report.Log, services []netip.Addr) {
-	d.log, d.services = log, services
+	Systemd          *systemd.Manager // nil: Open vSwitch is not started where it does not run
+	Log              report.Log
+	ServiceAddresses []netip.Addr // addresses in the cluster's service networks
 }
 
 // databaseUnread is the key that stands for a database that the join could not
@@ -90,7 +83,7 @@ func (d *Driver) remove(ctx context.Context, before []string) error {
 		if slices.Contains(before, databaseUnread) {
 			facts.Database = nil
 		}
-		facts.Services = d.services
+		facts.Services = d.ServiceAddresses
 		all := Leftovers(facts)
 		if rest = since(all, before); pass == 2 {
 			break
@@ -103,14 +96,14 @@ func (d *Driver) remove(ctx context.Context, before []string) error {
 			}
 		}
 		if len(rest) > 0 {
-			d.log.Wait("for Open vSwitch and the packet filter to remove what the network plugin made", "")
+			d.Log.Wait("for Open vSwitch and the packet filter to remove what the network plugin made", "")
 		}
 		done, errs := removeAll(ctx, rest, pass > 0)
 		count += done
 		failed = errs
 	}
 	if count > 0 {
-		d.log.Note(fmt.Sprintf("%d interfaces, bridges, rules, chains and settings of the network plugin, kubelet and CRI-O were removed", count))
+		d.Log.Note(fmt.Sprintf("%d interfaces, bridges, rules, chains and settings of the network plugin, kubelet and CRI-O were removed", count))
 	}
 	return remaining(rest, failed)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-// Describe returns a few lines for a plan about what Make would do.
+// Describe returns a few lines for a plan about what the migration would do.
 func (m Migration) Describe() []string {
 	if m.AlreadyAttached {
 		return []string{fmt.Sprintf("br-ex is there already, with %s in it: nothing to do", m.Uplink)}
@@ -26,6 +26,12 @@ func (m Migration) Describe() []string {
 	}
 	lines = append(lines, m.Notes...)
 	return append(lines, describeProfiles(m.Profiles.list())...)
+}
+
+// Differences returns the lines of the description that differ from an older migration.
+func (m Migration) Differences(old Migration) []string {
+	before := old.Describe()
+	return slices.DeleteFunc(m.Describe(), func(line string) bool { return slices.Contains(before, line) })
 }
 
 // describeProfiles returns one line per profile with the settings that matter

@@ -41,6 +41,23 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
+func TestMigrationDifferences(t *testing.T) {
+	old, err := Plan(facts(t, "dhcp"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := old.Differences(old); len(lines) > 0 {
+		t.Errorf("a migration differs from itself: %q", lines)
+	}
+	attached, err := Plan(bridged(t), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(attached.Describe(), attached.Differences(old)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // Settings of other types of uplinks.
 func TestDescribeSettings(t *testing.T) {
 	eth0, _ := facts(t, "dhcp").Device("eth0")

@@ -9,7 +9,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -32,20 +31,6 @@ type Migration struct {
 	Source string `json:"source,omitempty"`
 	// Notes describe what will differ from the state before.
 	Notes []string `json:"notes,omitempty"`
-
-	// Options are the inputs of the decision.
-	Options Options `json:"-"`
-}
-
-// BridgeKind is the ledger's kind of the change that attaches the uplink to br-ex.
-const BridgeKind = ledger.Kind("bridge")
-
-// Change returns the ledger change that attaches the uplink to br-ex.
-func (m Migration) Change() ledger.Change {
-	return ledger.Change{
-		Kind: BridgeKind, Target: BridgeName, Reason: "OVN-Kubernetes expects the uplink " + m.Uplink + " in it",
-		Desired: ledger.State{Present: true},
-	}
 }
 
 // StagedProfiles are the intermediate settings of ovs-if-br-ex, in their order.
@@ -66,9 +51,7 @@ func Plan(facts Facts, options Options) (Migration, error) {
 			return Migration{}, report.Fail(report.Refused, "hcp-node-agent leave",
 				"br-ex is there already around %s, but --bridge-interface names %s; leave the option out, or undo the first join", uplink, options.BridgeInterface)
 		}
-		move := existingMigration(facts, uplink)
-		move.Options = options
-		return move, nil
+		return existingMigration(facts, uplink), nil
 	}
 	if err := refuseForeignBridge(facts); err != nil {
 		return Migration{}, err
@@ -78,7 +61,7 @@ func Plan(facts Facts, options Options) (Migration, error) {
 		return Migration{}, err
 	}
 	move, err := planMigration(facts, choice.name)
-	move.Source, move.Options = choice.source, options
+	move.Source = choice.source
 	return move, err
 }
 

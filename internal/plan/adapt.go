@@ -51,36 +51,10 @@ func (b *Builder) effectiveFile(p string) ([]byte, bool) {
 	return content, err == nil
 }
 
-// Accounts returns the users and groups of the plan.
-func (b *Builder) Accounts() accounts.Input {
-	return accounts.Input{Passwd: b.Plan.Accounts, Tree: b.Tree, Live: true, Items: b.Ledger.Items()}
-}
-
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// ResolveNode records the node name and the cluster. The payload of an earlier join
-// no longer contains the bootstrap kubeconfig; the state then contains the cluster.
-func (b *Builder) ResolveNode() error {
-	var err error
-	if b.NodeName, err = b.expectedNodeName(); err != nil {
-		return err
-	}
-	b.State.NodeName = b.NodeName
-	kubeconfig := b.BootstrapKubeconfig()
-	if kubeconfig == nil {
-		return nil
-	}
-	cluster, err := kube.ParseCluster(kubeconfig)
-	if err != nil {
-		return report.Fail(report.Usage, "# run join again with a stub of now; if it goes on, look at the conditions of the NodePool, or of a standalone cluster's machine-config pool",
-			"the payload's %s cannot be used: %w", BootstrapKubeconfigPath, err)
-	}
-	b.State.APIServer, b.State.APIServerCA = cluster.Server, cluster.CA
-	return b.checkJoinToken()
-}
-
-// AdaptPayload creates the plan for this host from the payload.
-func (b *Builder) AdaptPayload(ctx context.Context) error {
+// adaptPayload decides what becomes of each entry of the payload on this host.
+func (b *Builder) adaptPayload(ctx context.Context) (*ignition.Plan, error) {
 	units := map[string]systemd.UnitState{}
 	unit := func(name string) systemd.UnitState {
 		if state, known := units[name]; known || b.Systemd == nil {
@@ -95,9 +69,9 @@ func (b *Builder) AdaptPayload(ctx context.Context) error {
 	}
 	users, groups, err := accounts.Names(b.Tree)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	b.Plan, err = ignition.Adapt(b.Payload, ignition.AdaptInput{
+	return ignition.Adapt(b.Payload, ignition.AdaptInput{
 		Facts: b.Facts, Hosted: b.IsHosted(), NodePool: b.State.NodePool,
 		HasUnit:       func(name string) bool { return unit(name).Load != "not-found" || unit(name).File != "" },
 		UnitFileState: func(name string) string { return unit(name).File },
@@ -105,29 +79,25 @@ func (b *Builder) AdaptPayload(ctx context.Context) error {
 		HasModule:     func(name string) bool { return hostinfo.HasModule(ctx, name) },
 		Tree:          b.Tree, User: users, Group: groups, Exclude: b.Config.Payload.Exclude,
 	})
-	if err != nil {
-		return err
-	}
-	return b.planRegistration()
 }
 
 // checkJoinToken fails if the join token is for another node or another cluster. It
 // runs before the host is changed.
-func (b *Builder) checkJoinToken() error {
+func (b *Builder) checkJoinToken(nodeName string, cluster kube.Cluster) error {
 	t := b.Inputs.JoinToken
 	if t == nil {
 		return nil
 	}
-	if t.NodeName != b.NodeName {
-		return report.Fail(report.Refused, fmt.Sprintf("# give this host the join token of %s, or the name of the join token:\nhostnamectl set-hostname %s", b.NodeName, t.NodeName),
-			"the join token %s is for the node %s, and this node is %s", t.ID, t.NodeName, b.NodeName)
+	if t.NodeName != nodeName {
+		return report.Fail(report.Refused, fmt.Sprintf("# give this host the join token of %s, or the name of the join token:\nhostnamectl set-hostname %s", nodeName, t.NodeName),
+			"the join token %s is for the node %s, and this node is %s", t.ID, t.NodeName, nodeName)
 	}
-	cluster, err := enrollment.CAHashes(b.State.APIServerCA)
+	hashes, err := enrollment.CAHashes(cluster.CA)
 	if err == nil {
-		err = t.CheckCluster(cluster)
+		err = t.CheckCluster(hashes)
 	}
 	if err != nil {
-		return report.Fail(report.Refused, inputs.EnrollCommand, "the join token cannot be used with %s: %w", b.State.APIServer, err)
+		return report.Fail(report.Refused, inputs.EnrollCommand, "the join token cannot be used with %s: %w", cluster.Server, err)
 	}
 	return nil
 }

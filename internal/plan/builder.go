@@ -8,14 +8,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Builder gathers what a join needs to know, and adapts the payload to this host. Its
-// methods change nothing on the host. The fields from Payload on are filled by them.
+// Builder builds plans from the payload and the facts of this host. Its methods change
+// nothing on the host.
 type Builder struct {
 	Config config.Join
 	Dir    string
@@ -25,13 +23,8 @@ type Builder struct {
 
 	*machine.Machine
 
-	Payload  *ignition.Payload
-	Plan     *ignition.Plan
-	NodeName string
-
-	PackageHost   dnf.Host           // where packages are installed: this host, except in tests
-	ServerVersion kubelet.Version    // version of the API server; zero before the server was queried
-	Packages      *packages.Decision // the packages that the host lacks; nil before they were determined
+	Payload     *ignition.Payload // nil before LoadPayload
+	PackageHost dnf.Host          // where packages are installed: this host, except in tests
 }
 
 // openReadOnly opens the host and reads the inputs for a command that changes nothing.

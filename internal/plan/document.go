@@ -47,51 +47,44 @@ func Show(ctx context.Context, options inputs.Options) (Document, error) {
 	if _, err := b.LoadPayload(ctx, report.Log{Sink: b.Sink, Step: stepname.Fetch}); err != nil {
 		return document, err
 	}
-	if err := b.AdaptPayload(ctx); err != nil {
-		return document, err
-	}
-	document.NodePool, document.Notes = b.Plan.NodePool, append([]ignition.Note{}, b.Plan.Notes...)
-	document.MissingUnits = b.Plan.MissingUnits
-	for _, one := range b.Inputs.Overrides {
-		document.Overrides = append(document.Overrides, one.Name)
-	}
-	if document.NodeName, err = b.expectedNodeName(); err != nil {
-		return document, err
-	}
-	if document.Changes, err = b.plannedChanges(ctx, options.Diff); err != nil {
-		return document, err
-	}
-	move, err := b.PlanMigration(ctx)
+	p, err := b.Build(ctx)
 	if err != nil {
 		return document, err
 	}
-	shown := move.Public()
-	document.Network, document.Migration = move.Describe(), &shown
-	document.Empty = len(document.Changes)+len(document.MissingUnits) == 0 && move.AlreadyAttached
+	document.NodeName, document.NodePool = p.NodeName, p.NodePool
+	document.Notes, document.MissingUnits = append([]ignition.Note{}, p.Notes...), p.MissingUnits
+	for _, one := range b.Inputs.Overrides {
+		document.Overrides = append(document.Overrides, one.Name)
+	}
+	if document.Changes, err = b.plannedChanges(ctx, p, options.Diff); err != nil {
+		return document, err
+	}
+	document.Empty = len(document.Changes)+len(document.MissingUnits) == 0
+	if p.Migration != nil {
+		shown := p.Migration.Public()
+		document.Network, document.Migration = p.Migration.Describe(), &shown
+		document.Empty = document.Empty && p.Migration.AlreadyAttached
+	}
 	return document, nil
 }
 
 // plannedChanges returns the changes of all steps that can be determined in
 // advance, except those of the network.
-func (b *Builder) plannedChanges(ctx context.Context, diff bool) ([]PlannedChange, error) {
-	wanted, err := b.DesiredRuntime()
+func (b *Builder) plannedChanges(ctx context.Context, p *Plan, diff bool) ([]PlannedChange, error) {
+	runtime := crio.Changes(p.Runtime)
+	people, err := accounts.Plan(ctx, b.Accounts(p))
 	if err != nil {
 		return nil, err
 	}
-	runtime := crio.Changes(wanted)
-	people, err := accounts.Plan(ctx, b.Accounts())
-	if err != nil {
-		return nil, err
-	}
-	pending, err := b.Ledger.Diff(ctx, slices.Concat(people, b.Plan.Changes(), b.Plan.Kubelet, runtime))
+	pending, err := b.Ledger.Diff(ctx, slices.Concat(people, p.Changes(), p.Kubelet, runtime))
 	if err != nil {
 		return nil, err
 	}
 	changes := make([]PlannedChange, 0, len(pending))
-	for _, p := range pending {
-		change := plannedChange(p, slices.ContainsFunc(runtime, func(c ledger.Change) bool { return c.Key() == p.Key() }))
+	for _, one := range pending {
+		change := plannedChange(one, slices.ContainsFunc(runtime, func(c ledger.Change) bool { return c.Key() == one.Key() }))
 		if diff {
-			change.Diff = textDiff(p)
+			change.Diff = textDiff(one)
 		}
 		changes = append(changes, change)
 	}

@@ -29,7 +29,7 @@ func (b *Builder) HostFacts(ctx context.Context, log report.Log, installsPackage
 	facts.Ports = preflight.UsedPorts(ctx)
 	_, facts.NodeName = kubelet.NodeName(kubelet.NameSources{Hostname: b.Facts.Hostname})
 	facts.OtherCluster = b.otherCluster()
-	facts.UplinkUnchecked, facts.Uplink = b.checkUplink(ctx, installsPackages)
+	facts.Uplink = b.checkUplink(ctx, installsPackages)
 	if b.Inputs.UserData != nil && b.State.PayloadDigest == "" {
 		probe, err := b.Fetcher(log).Probe(ctx, b.Inputs.UserData)
 		facts.Endpoint, facts.ClockSkew = err, probe.Skew
@@ -41,27 +41,26 @@ func (b *Builder) HostFacts(ctx context.Context, log report.Log, installsPackage
 }
 
 // CheckUplink returns an error if br-ex does not exist and cannot be created.
-func (b *Builder) CheckUplink(ctx context.Context) error {
-	_, err := b.checkUplink(ctx, false)
+func (b *Builder) CheckUplink(ctx context.Context) error { return b.checkUplink(ctx, false) }
+
+// checkUplink is CheckUplink. If installsPackages is true, it checks nothing on a host
+// without Open vSwitch.
+func (b *Builder) checkUplink(ctx context.Context, installsPackages bool) error {
+	if b.NM == nil {
+		return nil // the check for NetworkManager reports this
+	}
+	facts, err := ovs.Gather(ctx, b.NM)
+	if err != nil || installsPackages && b.lacksOpenVSwitch(facts) {
+		return err
+	}
+	_, err = b.planMigration(facts)
 	return err
 }
 
-// checkUplink is CheckUplink. If installsPackages is true, it checks nothing on a host
-// without Open vSwitch and reports that.
-func (b *Builder) checkUplink(ctx context.Context, installsPackages bool) (unchecked bool, err error) {
-	if b.NM == nil {
-		return false, nil // the check for NetworkManager reports this
-	}
-	facts, err := ovs.Gather(ctx, b.NM)
-	if err != nil {
-		return false, err
-	}
-	hasOpenVSwitch := facts.OVS.Installed && facts.NetworkManager.OVS
-	if installsPackages && b.ManagesPackages() && !hasOpenVSwitch {
-		return true, nil
-	}
-	_, err = b.planMigration(facts)
-	return false, err
+// lacksOpenVSwitch reports whether the packages step is to install Open vSwitch or
+// NetworkManager's plugin for it.
+func (b *Builder) lacksOpenVSwitch(facts ovs.Facts) bool {
+	return b.ManagesPackages() && !(facts.OVS.Installed && facts.NetworkManager.OVS)
 }
 
 // otherCluster fails if kubelet on this host belongs to a cluster that the agent

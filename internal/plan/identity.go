@@ -10,6 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -19,16 +20,17 @@ import (
 // an OpenShift release.
 const NetworkDirectory = "/etc/kubernetes/cni/net.d"
 
-// Identity returns the client certificate manager of the node.
-func (b *Builder) Identity(log report.Log) *identity.Identity {
+// Identity returns the client certificate manager of the node. The state must contain the
+// node name and the cluster.
+func (b *Builder) Identity(log report.Log, registration *kubelet.RegistrationCheck) *identity.Identity {
 	own := &identity.Identity{
 		Dir: identity.PKIDirectory, Kubeconfig: identity.KubeconfigPath, BootstrapKubeconfig: b.BootstrapKubeconfig(),
-		NodeName: b.NodeName, MachineID: b.Facts.MachineID, Server: b.State.APIServer, CA: b.State.APIServerCA, KeyDir: filepath.Join(b.Dir, joinstate.KeyDir),
+		NodeName: b.State.NodeName, MachineID: b.Facts.MachineID, Server: b.State.APIServer, CA: b.State.APIServerCA, KeyDir: filepath.Join(b.Dir, joinstate.KeyDir),
 		Ledger: b.Ledger, Log: log, Annotate: b.csrAnnotations(),
 		Topology: Topology(b.State),
 	}
-	if check := b.registerRequest(); check != nil {
-		own.CheckRegistration = check.Run
+	if registration != nil {
+		own.CheckRegistration = registration.Run
 	}
 	return own
 }
@@ -36,7 +38,7 @@ func (b *Builder) Identity(log report.Log) *identity.Identity {
 // NodeClient returns a client for this host's Node that uses the node's own
 // credential.
 func (b *Builder) NodeClient(log report.Log) (*node.Node, error) {
-	node, err := node.OpenNode(identity.KubeconfigPath, b.NodeName, nil, log)
+	node, err := node.OpenNode(identity.KubeconfigPath, b.State.NodeName, nil, log)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +49,7 @@ func (b *Builder) NodeClient(log report.Log) (*node.Node, error) {
 // DiagnosticsHost returns the host on which the causes of failures are searched.
 func (b *Builder) DiagnosticsHost() node.Host {
 	dir := NetworkDirectory
-	if runtime, err := b.DesiredRuntime(); err == nil && runtime.NetworkDir != "" {
+	if runtime, err := b.desiredRuntime(); err == nil && runtime.NetworkDir != "" {
 		dir = runtime.NetworkDir
 	}
 	return node.JoinedHost(b.Systemd, dir)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -19,40 +20,24 @@ func (b *Builder) ManagesPackages() bool {
 	return packages.RHEL(b.Facts.OS) > 0 && dnf.IsAvailable() && !slices.Contains(b.Config.Skip, stepname.Packages)
 }
 
-// CheckPackages determines, once in a run, which packages are missing. The
-// first error is the reason why the host cannot be a node as it is, nil if there is
-// none. The second error means that this could not be determined.
-func (b *Builder) CheckPackages(ctx context.Context) (refused, err error) {
-	if !b.ManagesPackages() {
-		return nil, nil
-	}
-	if b.Packages == nil {
-		if err := b.GatherPackages(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return b.Packages.Err(), nil
-}
-
-// GatherPackages determines which packages the host lacks.
-func (b *Builder) GatherPackages(ctx context.Context) error {
+// DecidePackages determines which packages the host lacks for the plan, nil before there is
+// one. The version of the API server, zero if it is unknown, limits that of the packages.
+func (b *Builder) DecidePackages(ctx context.Context, p *Plan, server kubelet.Version) (packages.Decision, error) {
 	table, err := packages.ReadTable()
 	if err != nil {
-		return err
+		return packages.Decision{}, err
 	}
-	facts := packages.Facts{OS: b.Facts.OS, Arch: b.Facts.Arch, Install: b.Config.InstallPackages, Commands: b.commands()}
+	facts := packages.Facts{OS: b.Facts.OS, Arch: b.Facts.Arch, Install: b.Config.InstallPackages, Commands: b.commands(p)}
 	if b.Config.OpenShiftRelease != "" {
 		if facts.Release, err = packages.ParseRelease(b.Config.OpenShiftRelease); err != nil {
-			return inputs.UsageError("--openshift-release: %w", err)
+			return packages.Decision{}, inputs.UsageError("--openshift-release: %w", err)
 		}
 	}
-	facts.ControlPlane = table.Newest(b.ServerVersion.Minor())
+	facts.ControlPlane = table.Newest(server.Minor())
 	if facts, err = packages.Gather(ctx, b.DNF(), table, facts); err != nil {
-		return err
+		return packages.Decision{}, err
 	}
-	decision := packages.Decide(table, facts)
-	b.Packages = &decision
-	return nil
+	return packages.Decide(table, facts), nil
 }
 
 // DNF returns the host's dnf, with the proxy of the user data if the environment
@@ -68,13 +53,13 @@ func (b *Builder) DNF() dnf.Host {
 }
 
 // commands returns the binaries that the payload runs on this host; the value is
-// true for binaries that a unit runs. It returns nil before the plan is made.
-func (b *Builder) commands() map[string]bool {
-	if b.Plan == nil {
+// true for binaries that a unit runs. It returns nil before there is a plan.
+func (b *Builder) commands(p *Plan) map[string]bool {
+	if p == nil {
 		return nil
 	}
 	commands := map[string]bool{}
-	for _, c := range b.Plan.Commands {
+	for _, c := range p.Commands {
 		commands[c.Name] = commands[c.Name] || c.InUnit
 	}
 	if runtime := b.defaultRuntime(); runtime != "" {
@@ -85,16 +70,16 @@ func (b *Builder) commands() map[string]bool {
 
 // MissingBinaries returns the binaries that kubelet, CRI-O and the payload's units
 // need and this host lacks.
-func (b *Builder) MissingBinaries() ([]preflight.Program, error) {
+func (b *Builder) MissingBinaries(p *Plan) ([]preflight.Program, error) {
 	table, err := packages.ReadTable()
 	if err != nil {
 		return nil, err
 	}
 	var run []preflight.Program
-	commands := b.commands()
-	for _, p := range table.Packages {
-		if p.Program != "" && p.Program != "runc" && commands[p.Program] {
-			run = append(run, preflight.Program{Name: p.Program, Package: p.Name})
+	commands := b.commands(p)
+	for _, one := range table.Packages {
+		if one.Program != "" && one.Program != "runc" && commands[one.Program] {
+			run = append(run, preflight.Program{Name: one.Program, Package: one.Name})
 		}
 	}
 	return preflight.MissingPrograms(b.defaultRuntime(), run), nil
@@ -102,14 +87,12 @@ func (b *Builder) MissingBinaries() ([]preflight.Program, error) {
 
 // packageFindings returns the findings about packages for the preflight command.
 func (b *Builder) packageFindings(ctx context.Context) []preflight.Finding {
-	if _, err := b.CheckPackages(ctx); err != nil {
+	decision, err := b.DecidePackages(ctx, nil, kubelet.Version{})
+	if err != nil {
 		return []preflight.Finding{{Check: "packages", Severity: preflight.SeverityError, Message: err.Error(), Remedy: report.Remedy(report.RemedyOf(err))}}
 	}
-	if b.Packages == nil {
-		return nil
-	}
 	var found []preflight.Finding
-	for _, f := range b.Packages.Findings {
+	for _, f := range decision.Findings {
 		severity := map[report.Severity]preflight.Severity{report.SeverityProblem: preflight.SeverityError, report.SeverityWarning: preflight.SeverityWarning}[f.Severity]
 		if severity != "" {
 			found = append(found, preflight.Finding{Check: "packages", Severity: severity, Message: f.Text, Remedy: report.Remedy(f.Remedy)})

@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -18,72 +19,85 @@ import (
 // apiTimeout is the maximum time to reach the API server.
 const apiTimeout = 90 * time.Second
 
-// ValidationFacts gathers the facts for the checks that need the payload.
-func (b *Builder) ValidationFacts(ctx context.Context, log report.Log) (preflight.PayloadFacts, error) {
+// Validation is the result of gathering the facts for the checks that need the payload.
+type Validation struct {
+	Facts         preflight.PayloadFacts
+	ServerVersion kubelet.Version    // of the API server; zero: it was not asked
+	Packages      *packages.Decision // nil: the agent does not check the packages of this host
+}
+
+// Validate gathers the facts for the checks that need the payload. The state must contain
+// the node name and the cluster.
+func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Validation, error) {
+	var v Validation
 	machineConfig := b.Payload.MachineConfig()
 	links, err := hostnet.Links()
 	if err != nil {
-		return preflight.PayloadFacts{}, err
+		return v, err
 	}
 	swapRefused, err := b.Payload.RefusesSwap()
 	if err != nil {
-		return preflight.PayloadFacts{}, err
+		return v, err
 	}
-	if _, err := b.DesiredRuntime(); err != nil {
-		return preflight.PayloadFacts{}, err
-	}
-	missing, err := b.MissingBinaries()
+	missing, err := b.MissingBinaries(p)
 	if err != nil {
-		return preflight.PayloadFacts{}, err
+		return v, err
 	}
-	api := b.checkAPI(ctx, log) // first: its version limits that of the packages
+	var api error
+	v.ServerVersion, api = b.checkAPI(ctx, log) // first: its version limits that of the packages
 	facts := preflight.PayloadFacts{
 		Host: b.Facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
 		MissingPrograms: missing, FailSwapOn: swapRefused,
-		MissingUnits: b.Plan.MissingUnits, LoopbackAddresses: internalAddresses(b.Payload.File), API: api, NodeName: b.checkIdentity(ctx, log),
+		MissingUnits: p.MissingUnits, LoopbackAddresses: internalAddresses(b.Payload.File), API: api, NodeName: b.checkIdentity(ctx, log, p),
 	}
 	if conf, found := b.effectiveFile("/etc/containers/storage.conf"); found {
 		facts.OverlaySize = crio.OverlaySize(conf)
 	}
 	if facts.Storage, err = preflight.FindFileSystem(crio.StorageDir); err != nil {
-		return facts, err
+		return v, err
 	}
-	facts.Packages, err = b.CheckPackages(ctx)
-	if b.Packages != nil && len(b.Packages.Missing) > 0 {
-		// Missing binaries are checked again after the packages are installed.
-		facts.MissingUnits, facts.MissingPrograms = nil, nil
+	if b.ManagesPackages() {
+		decision, err := b.DecidePackages(ctx, p, v.ServerVersion)
+		if err != nil {
+			return v, err
+		}
+		v.Packages, facts.Packages = &decision, decision.Err()
+		if len(decision.Missing) > 0 {
+			// Missing binaries are checked again after the packages are installed.
+			facts.MissingUnits, facts.MissingPrograms = nil, nil
+		}
 	}
-	return facts, err
+	v.Facts = facts
+	return v, nil
 }
 
-// checkAPI returns an error if the API server cannot be used. It verifies the
-// server certificate with the payload's CA.
-func (b *Builder) checkAPI(ctx context.Context, log report.Log) error {
+// checkAPI returns the version of the API server, zero if it was not asked, and an error if
+// the server cannot be used. It verifies the server certificate with the payload's CA.
+func (b *Builder) checkAPI(ctx context.Context, log report.Log) (kubelet.Version, error) {
 	kubeconfig := b.BootstrapKubeconfig()
 	if kubeconfig == nil {
-		return nil // removed after an earlier join; the identity step uses the node's own
+		return kubelet.Version{}, nil // removed after an earlier join; the client-certificate step uses the node's own
 	}
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
 	server, err := kubelet.ServerVersion(ctx, kubeconfig, nil, log)
 	if err != nil {
-		return err
+		return kubelet.Version{}, err
 	}
-	b.ServerVersion = server
 	versionOutput, err := command.Run(ctx, "kubelet", "--version")
 	if err != nil {
-		return nil // the check for missing binaries reports this
+		return server, nil // the check for missing binaries reports this
 	}
 	own, err := kubelet.ParseVersion(versionOutput)
 	if err != nil {
-		return err
+		return server, err
 	}
-	return kubelet.CheckSkew(server, own)
+	return server, kubelet.CheckSkew(server, own)
 }
 
 // checkIdentity fails if kubelet's identity belongs to another node or cluster.
-func (b *Builder) checkIdentity(ctx context.Context, log report.Log) error {
-	_, err := b.Identity(log).CheckWithCluster(ctx)
+func (b *Builder) checkIdentity(ctx context.Context, log report.Log, p *Plan) error {
+	_, err := b.Identity(log, p.Registration).CheckWithCluster(ctx)
 	return err
 }
 

@@ -28,18 +28,18 @@ func (b *Builder) registration() (kubelet.Registration, error) {
 // planRegistration adds the drop-in with labels and taints to the plan. If the unit
 // does not allow such a drop-in, planRegistration fails if labels or taints are
 // configured. For the NodePool's label alone it adds a note.
-func (b *Builder) planRegistration() error {
+func (b *Builder) planRegistration(p *Plan) error {
 	desired, err := b.registration()
 	if err != nil {
 		return err
 	}
 	if _, labelled := desired.Labels[kubelet.NodePoolLabel]; !labelled && b.IsHosted() && b.State.NodePool != "" {
-		b.Plan.Notes = append(b.Plan.Notes, ignition.Note{
+		p.Notes = append(p.Notes, ignition.Note{
 			Subject: "label " + kubelet.NodePoolLabel, Action: ignition.Unsupported, Rule: "registration",
 			Reason: "the name of NodePool " + b.State.NodePool + " cannot be the value of a label",
 		})
 	}
-	content, err := desired.RenderDropIn(b.kubeletLaunch(false))
+	content, err := desired.RenderDropIn(b.kubeletLaunch(p, false))
 	rule := ignition.Note{Subject: registrationPath, Rule: "registration"}
 	switch {
 	case err != nil && len(b.Config.Labels)+len(b.Config.Taints) > 0:
@@ -48,40 +48,36 @@ func (b *Builder) planRegistration() error {
 		rule.Action, rule.Reason = ignition.Unsupported, err.Error()
 	case content != "":
 		rule.Action, rule.Reason = ignition.Add, "kubelet registers the Node with "+desired.String()
-		b.Plan.Files = append(b.Plan.Files, ledger.FileChange(registrationPath, "labels and taints of the Node", content))
+		p.Files = append(p.Files, ledger.FileChange(registrationPath, "labels and taints of the Node", content))
 	default:
 		if b.Ledger == nil || !slices.ContainsFunc(b.Ledger.Items(), func(item ledger.Item) bool { return item.Target == registrationPath }) {
 			return nil
 		}
 		rule.Action, rule.Reason = ignition.Change, "no label or taint is asked for any more"
-		b.Plan.Files = append(b.Plan.Files, ledger.Change{Kind: ledger.File, Target: registrationPath, Reason: rule.Reason})
+		p.Files = append(p.Files, ledger.Change{Kind: ledger.File, Target: registrationPath, Reason: rule.Reason})
 	}
-	b.Plan.Notes = append(b.Plan.Notes, rule)
+	p.Notes = append(p.Notes, rule)
 	return nil
 }
 
-// registerRequest returns the Node that is submitted as a dry run before kubelet
-// starts, or nil if there is no plan yet.
-func (b *Builder) registerRequest() *kubelet.RegistrationCheck {
+// registrationCheck returns the Node that is submitted as a dry run before kubelet starts.
+func (b *Builder) registrationCheck(p *Plan) (*kubelet.RegistrationCheck, error) {
 	desired, err := b.registration()
-	if b.Plan == nil || err != nil {
-		return nil
-	}
-	return &kubelet.RegistrationCheck{UnitFiles: b.kubeletLaunch(true), Desired: desired, Arch: b.Facts.Arch, FirstJoin: b.State.Finished.IsZero()}
+	return &kubelet.RegistrationCheck{UnitFiles: b.kubeletLaunch(p, true), Desired: desired, Arch: b.Facts.Arch, FirstJoin: b.State.Finished.IsZero()}, err
 }
 
 // kubeletLaunch returns the unit file and drop-ins with which systemd will start
 // kubelet, with or without the agent's own drop-in. Planned files replace the
 // host's, in the directories of systemd.unit(5).
-func (b *Builder) kubeletLaunch(withDropIn bool) kubelet.UnitFiles {
-	launch := kubelet.UnitFiles{File: b.plannedFile}
+func (b *Builder) kubeletLaunch(p *Plan, withDropIn bool) kubelet.UnitFiles {
+	launch := kubelet.UnitFiles{File: func(name string) ([]byte, bool) { return b.plannedFile(p, name) }}
 	dropins := map[string]string{}
 	for _, dir := range []string{"/usr/lib/systemd/system", "/usr/local/lib/systemd/system", "/run/systemd/system", "/etc/systemd/system"} {
-		if content, found := b.plannedFile(path.Join(dir, kubelet.UnitName)); found {
+		if content, found := b.plannedFile(p, path.Join(dir, kubelet.UnitName)); found {
 			launch.Unit = string(content)
 		}
-		for _, name := range b.plannedNames(path.Join(dir, kubelet.UnitName+".d")) {
-			if content, found := b.plannedFile(path.Join(dir, kubelet.UnitName+".d", name)); found {
+		for _, name := range b.plannedNames(p, path.Join(dir, kubelet.UnitName+".d")) {
+			if content, found := b.plannedFile(p, path.Join(dir, kubelet.UnitName+".d", name)); found {
 				dropins[name] = string(content) // overrides the same name in earlier directories
 			}
 		}
@@ -96,17 +92,17 @@ func (b *Builder) kubeletLaunch(withDropIn bool) kubelet.UnitFiles {
 
 // plannedFile returns the content of a file after the plan is applied. A link reads
 // as empty, because systemd treats a link to /dev/null as a file without content.
-func (b *Builder) plannedFile(p string) ([]byte, bool) {
-	for _, change := range slices.Backward(b.Plan.Files) {
+func (b *Builder) plannedFile(p *Plan, name string) ([]byte, bool) {
+	for _, change := range slices.Backward(p.Files) {
 		switch {
-		case change.Target != p:
+		case change.Target != name:
 		case change.Kind == ledger.Symlink:
 			return nil, change.Desired.Present
 		case change.Kind == ledger.File && (!change.Desired.Present || change.Desired.Digest != ""):
 			return change.Desired.Content, change.Desired.Present
 		}
 	}
-	return b.hostFile(p)
+	return b.hostFile(name)
 }
 
 // hostFile reads a file of the host and follows links. /etc/os-release is a link,
@@ -133,12 +129,12 @@ func (b *Builder) hostFile(p string) ([]byte, bool) {
 
 // plannedNames returns the names in a directory after the plan is applied. The
 // result also contains files that the plan removes.
-func (b *Builder) plannedNames(dir string) []string {
+func (b *Builder) plannedNames(p *Plan, dir string) []string {
 	names, err := b.Tree.ReadDir(dir)
 	if err != nil {
 		names = nil // the directory does not exist or is not readable
 	}
-	for _, change := range b.Plan.Files {
+	for _, change := range p.Files {
 		if path.Dir(change.Target) == dir {
 			names = append(names, path.Base(change.Target))
 		}

@@ -28,7 +28,7 @@ func plannedUnit(content string) ledger.Change {
 
 // plannedBuilder returns a builder with the plan that joins the NodePool, on a host
 // with the files.
-func plannedBuilder(t *testing.T, files map[string]string, plan ...ledger.Change) *Builder {
+func plannedBuilder(t *testing.T, files map[string]string, plan ...ledger.Change) (*Builder, *Plan) {
 	t.Helper()
 	root := t.TempDir()
 	for name, content := range files {
@@ -58,14 +58,13 @@ func plannedBuilder(t *testing.T, files map[string]string, plan ...ledger.Change
 	return &Builder{
 		State:   joinstate.State{Hosted: true, NodePool: "clusters/demo-workers"},
 		Machine: &machine.Machine{Tree: tree, Ledger: book, Facts: hostinfo.Facts{Arch: "amd64"}},
-		Plan:    &ignition.Plan{Files: plan},
-	}
+	}, &Plan{Plan: &ignition.Plan{Files: plan}}
 }
 
 // plannedDropIn returns the planned content of the drop-in, "" if none is planned.
-func plannedDropIn(b *Builder) string {
+func plannedDropIn(p *Plan) string {
 	content := ""
-	for _, change := range b.Plan.Files {
+	for _, change := range p.Files {
 		if change.Target == registrationPath {
 			content = string(change.Desired.Content)
 		}
@@ -134,19 +133,19 @@ func TestRegistrationIsPlanned(t *testing.T) {
 		"no unit at all": {note: "0 lines ExecStart="},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := plannedBuilder(t, test.files, test.plan...)
+			b, p := plannedBuilder(t, test.files, test.plan...)
 			if test.join != nil {
 				test.join(b)
 			}
-			err := b.planRegistration()
+			err := b.planRegistration(p)
 			if (err == nil) != (test.fails == "") || (err != nil && (!strings.Contains(err.Error(), test.fails) || report.CodeOf(err) != report.Refused)) {
 				t.Fatalf("planRegistration() = %v (code %d), want %q", err, report.CodeOf(err), test.fails)
 			}
-			if got := plannedDropIn(b); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+			if got := plannedDropIn(p); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 				t.Errorf("the drop-in is %q, want %q", got, test.want)
 			}
 			notes := ""
-			for _, note := range b.Plan.Notes {
+			for _, note := range p.Notes {
 				notes += note.String() + "\n"
 			}
 			if (notes == "") != (test.note == "") || !strings.Contains(notes, test.note) {
@@ -158,19 +157,19 @@ func TestRegistrationIsPlanned(t *testing.T) {
 
 // Labels that are no longer configured must be removed by the next join.
 func TestRegistrationIsRemoved(t *testing.T) {
-	b := plannedBuilder(t, nil, plannedUnit(kubeletUnit))
-	if err := b.planRegistration(); err != nil {
+	b, p := plannedBuilder(t, nil, plannedUnit(kubeletUnit))
+	if err := b.planRegistration(p); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Ledger.Apply(t.Context(), "files", b.Plan.Files); err != nil {
+	if _, err := b.Ledger.Apply(t.Context(), "files", p.Files); err != nil {
 		t.Fatal(err)
 	}
 	b.State.Hosted = false
-	b.Plan.Files = []ledger.Change{plannedUnit(kubeletUnit)}
-	if err := b.planRegistration(); err != nil {
+	p.Files = []ledger.Change{plannedUnit(kubeletUnit)}
+	if err := b.planRegistration(p); err != nil {
 		t.Fatal(err)
 	}
-	made, err := b.Ledger.Apply(t.Context(), "files", b.Plan.Files)
+	made, err := b.Ledger.Apply(t.Context(), "files", p.Files)
 	if err != nil || len(made) != 1 || made[0].Target != registrationPath {
 		t.Errorf("Apply() = %+v, %v; want the drop-in removed", made, err)
 	}
@@ -182,12 +181,16 @@ func TestRegistrationIsRemoved(t *testing.T) {
 // The dry run must submit the Node that kubelet will submit: with the agent's
 // drop-in and the planned environment.
 func TestRegisteredNodeIsAsPlanned(t *testing.T) {
-	b := plannedBuilder(t, map[string]string{"/usr/lib/os-release": "ID=\"rhel\"\n", "/etc/os-release": "-> ../usr/lib/os-release"}, plannedUnit(kubeletUnit))
+	b, p := plannedBuilder(t, map[string]string{"/usr/lib/os-release": "ID=\"rhel\"\n", "/etc/os-release": "-> ../usr/lib/os-release"}, plannedUnit(kubeletUnit))
 	b.Config = config.Join{Labels: []string{"a=b"}, Taints: []string{"team=blue:NoSchedule"}}
-	if err := b.planRegistration(); err != nil {
+	if err := b.planRegistration(p); err != nil {
 		t.Fatal(err)
 	}
-	node, err := b.registerRequest().ExpectedNode("worker-1")
+	check, err := b.registrationCheck(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	node, err := check.ExpectedNode("worker-1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,8 +34,8 @@ func (b *Builder) defaultRuntime() string {
 	return runtime
 }
 
-// DesiredRuntime returns the CRI-O configuration that the release requires.
-func (b *Builder) DesiredRuntime() (crio.Config, error) {
+// desiredRuntime returns the CRI-O configuration that the release requires.
+func (b *Builder) desiredRuntime() (crio.Config, error) {
 	content, _, found := b.Payload.File("/etc/crio/crio.conf.d/00-default")
 	if !found {
 		content = nil

@@ -70,8 +70,7 @@ func TestDefaultRuntimeIsThatOfTheLastFile(t *testing.T) {
 // The package of the pool's default runtime is required.
 func TestCommandsContainTheDefaultRuntime(t *testing.T) {
 	j := builderOf(t, map[string]string{"/etc/crio/crio.conf.d/01-ctrcfg-defaultRuntime": "[crio.runtime]\ndefault_runtime = \"runc\"\n"}, nil)
-	j.Plan = &ignition.Plan{}
-	if !j.commands()["runc"] {
-		t.Errorf("commands %v", j.commands())
+	if commands := j.commands(&Plan{Plan: &ignition.Plan{}}); !commands["runc"] {
+		t.Errorf("commands %v", commands)
 	}
 }

@@ -14,17 +14,16 @@ import (
 
 // HostFacts is the input of the checks that do not need the payload.
 type HostFacts struct {
-	Host            hostinfo.Facts
-	Systemd         error                        // nil if the service manager responds
-	Units           map[string]systemd.UnitState // states of the services in the checks
-	Endpoint        error                        // nil if the ignition server responds over verified TLS
-	ClockSkew       time.Duration                // server clock minus host clock; 0 if unknown
-	NodeName        error                        // nil if the host name is a valid node name
-	Uplink          error                        // nil if br-ex exists or can be created
-	UplinkUnchecked bool                         // Open vSwitch is missing, and the packages step checks the uplink after it has installed it
-	Links           []hostnet.Link
-	Ports           []Port // node ports in use by other processes
-	OtherCluster    error  // state of another cluster on this host
+	Host         hostinfo.Facts
+	Systemd      error                        // nil if the service manager responds
+	Units        map[string]systemd.UnitState // states of the services in the checks
+	Endpoint     error                        // nil if the ignition server responds over verified TLS
+	ClockSkew    time.Duration                // server clock minus host clock; 0 if unknown
+	NodeName     error                        // nil if the host name is a valid node name
+	Uplink       error                        // nil if br-ex exists or can be created
+	Links        []hostnet.Link
+	Ports        []Port // node ports in use by other processes
+	OtherCluster error  // state of another cluster on this host
 }
 
 // MaxSkew is the maximum difference of the clocks. Certificates have a tolerance of a few

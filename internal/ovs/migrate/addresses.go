@@ -33,7 +33,7 @@ func (d *Driver) restoreAddresses(ctx context.Context, o ovs.Backup, nic network
 	}
 	hold, err := keepIPv6(o.Uplink, o.Settings, now[networkmanager.IPv6], int(ovs.MetricOf(o.IPv6)))
 	if err != nil {
-		d.log.Note(err.Error())
+		d.Log.Note(err.Error())
 	}
 	defer func() { _ = hold.release() }() // the rest of it expires
 	if err := d.restoreProfileAddresses(ctx, o); err != nil {
@@ -51,7 +51,7 @@ func (d *Driver) reapplyAddresses(ctx context.Context, o ovs.Backup, uplink netw
 		return false, err
 	}
 	if err := d.raiseBridgeMetrics(ctx, o, now); err != nil {
-		d.log.Note(err.Error()) // the host is unreachable a little longer
+		d.Log.Note(err.Error()) // the host is unreachable a little longer
 	}
 	return true, d.NM.Reapply(ctx, uplink, ovs.WithAddressesOf(applied, withHeldAddresses(o.Settings, now)))
 }
@@ -67,7 +67,7 @@ func (d *Driver) restoreProfileAddresses(ctx context.Context, o ovs.Backup) erro
 			return len(device.IPv4.LeasedAddresses()) > 0, err
 		})
 		if err != nil {
-			d.log.Warn(fmt.Sprintf("no DHCP server has answered on %s; it keeps its address until one does", o.Uplink),
+			d.Log.Warn(fmt.Sprintf("no DHCP server has answered on %s; it keeps its address until one does", o.Uplink),
 				"nmcli device reapply "+o.Uplink)
 			return nil
 		}

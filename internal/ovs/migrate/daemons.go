@@ -19,13 +19,13 @@ const daemonTimeout = 30 * time.Second
 // stopped is started here, because the host has no network without them.
 func (d *Driver) ensureDaemonsRunning(ctx context.Context, nic string) error {
 	if openvswitch.CheckRunning(ctx) != nil {
-		d.log.Wait("for Open vSwitch to run again", "")
+		d.Log.Wait("for Open vSwitch to run again", "")
 		d.startOpenVSwitch(ctx, nic)
 	}
 	if !d.NM.IsResponding(ctx) {
-		d.log.Wait("for NetworkManager to run again", "")
+		d.Log.Wait("for NetworkManager to run again", "")
 		if err := d.Systemd.Start(ctx, "NetworkManager.service"); err != nil {
-			d.log.Note(err.Error())
+			d.Log.Note(err.Error())
 		}
 	}
 	limited, cancel := context.WithTimeout(ctx, daemonTimeout)
@@ -46,7 +46,7 @@ func (d *Driver) startOpenVSwitch(ctx context.Context, nic string) {
 		func() error { return d.Systemd.Start(ctx, "ovs-vswitchd.service") }, // under an active openvswitch.service
 	} {
 		if err := repair(); err != nil {
-			d.log.Note(err.Error())
+			d.Log.Note(err.Error())
 		}
 	}
 }

@@ -27,12 +27,28 @@ type Driver struct {
 	Tree            *hostfs.Tree  // the file system of the host
 	Dir             string        // of the agent's state; contains the pending file
 	RollbackTimeout time.Duration // time until the network of a killed migration is restored; 0: 90 s
+	Log             report.Log
 
-	options    ovs.Options
-	log        report.Log
-	endpoints  []Endpoint
 	outage     *hostnet.Outage // of the finished migration, if measurable
 	gatewayErr error           // why the gateway does not respond after a rollback; nil: it responds
+}
+
+// Kind is the ledger's kind of the change that attaches the uplink to br-ex.
+const Kind = ledger.Kind("bridge")
+
+// Request is the plan of the change: the migration, and the endpoints that must be
+// reachable before and after it.
+type Request struct {
+	Migration ovs.Migration
+	Endpoints []Endpoint
+}
+
+// Change returns the change that attaches the uplink to br-ex.
+func (r Request) Change() ledger.Change {
+	return ledger.Change{
+		Kind: Kind, Target: ovs.BridgeName, Reason: "OVN-Kubernetes expects the uplink " + r.Migration.Uplink + " in it",
+		Desired: ledger.State{Present: true}, Plan: r,
+	}
 }
 
 var (
@@ -40,12 +56,6 @@ var (
 	_ ledger.CriticalDriver  = (*Driver)(nil)
 	_ ledger.PartialRestorer = (*Driver)(nil)
 )
-
-// Prepare sets what a migration needs beyond the ledger's change: the options,
-// the log, and the endpoints that must be reachable afterwards.
-func (d *Driver) Prepare(move ovs.Migration, log report.Log, reach []Endpoint) {
-	d.options, d.log, d.endpoints = move.Options, log, reach
-}
 
 func (d *Driver) pending() pendingFile { return pendingFile{tree: d.Tree, dir: d.Dir} }
 
@@ -60,7 +70,7 @@ func (d *Driver) rollbackTimeout() time.Duration {
 // Backup that Restore needs. An unfinished migration counts as absent. A host
 // that does not meet the requirements of br-ex is not an error here: Set
 // refuses it.
-func (d *Driver) Get(ctx context.Context, _ ledger.Change) (ledger.State, error) {
+func (d *Driver) Get(ctx context.Context, change ledger.Change) (ledger.State, error) {
 	facts, err := ovs.Gather(ctx, d.NM)
 	if err != nil {
 		return ledger.State{}, err
@@ -72,25 +82,27 @@ func (d *Driver) Get(ctx context.Context, _ ledger.Change) (ledger.State, error)
 	if unfinished {
 		return bridgeData{Unfinished: true}.state(false)
 	}
-	return stateOf(facts, d.options)
+	if request, planned := change.Plan.(Request); planned {
+		return stateOf(facts, request.Migration, nil)
+	}
+	planned, err := ovs.Plan(facts, ovs.Options{})
+	return stateOf(facts, planned, err)
 }
 
-// Set attaches the uplink to br-ex. Every failure restores the network; its
-// error then has the code NetworkRolledBack.
-func (d *Driver) Set(ctx context.Context, _ ledger.Change, _ ledger.State) error {
-	if err := d.Recover(ctx); err != nil {
-		return err
+// Set attaches the uplink to br-ex by the Request in the change. Call Recover before the
+// migration is planned. Every failure restores the network; its error then has the code
+// NetworkRolledBack.
+func (d *Driver) Set(ctx context.Context, change ledger.Change, _ ledger.State) error {
+	request, planned := change.Plan.(Request)
+	if !planned {
+		return errors.New("attaching the uplink to br-ex: no migration was planned")
+	}
+	if request.Migration.AlreadyAttached {
+		return nil
 	}
 	facts, err := ovs.Gather(ctx, d.NM)
 	if err != nil {
 		return err
-	}
-	move, err := ovs.Plan(facts, d.options)
-	if err != nil {
-		return err
-	}
-	if move.AlreadyAttached {
-		return nil
 	}
 	if !facts.OVS.Running {
 		return ovs.Refuse("systemctl start openvswitch", "Open vSwitch does not run (ovsdb-server does not answer)")
@@ -98,7 +110,7 @@ func (d *Driver) Set(ctx context.Context, _ ledger.Change, _ ledger.State) error
 	if err := openvswitch.CheckRunning(ctx); err != nil {
 		return ovs.Refuse("systemctl restart openvswitch", "Open vSwitch does not run: %w", err)
 	}
-	return d.migrate(ctx, move, ovs.HasLeftovers(facts, move.Backup))
+	return d.migrate(ctx, request, ovs.HasLeftovers(facts, request.Migration.Backup))
 }
 
 // Restore restores the original profile of the NIC.
@@ -154,7 +166,7 @@ func (d *Driver) Recover(ctx context.Context) error {
 		return report.Fail(report.Failed, "systemctl start NetworkManager",
 			"an earlier run was ended while it moved %s into br-ex, and NetworkManager does not run", origin.Uplink)
 	}
-	d.log.Note("an earlier run was ended while it moved " + origin.Uplink + " into br-ex; giving the network back first")
+	d.Log.Note("an earlier run was ended while it moved " + origin.Uplink + " into br-ex; giving the network back first")
 	return d.restoreUplink(ctx, origin)
 }
 

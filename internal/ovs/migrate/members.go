@@ -18,7 +18,7 @@ const membersTimeout = 10 * time.Second // until all members must be ports of th
 func (d *Driver) restoreMembers(ctx context.Context, o ovs.Backup) {
 	for _, m := range o.Members {
 		if err := d.restoreMember(ctx, m); err != nil {
-			d.log.Note(err.Error())
+			d.Log.Note(err.Error())
 		}
 	}
 }
@@ -66,7 +66,7 @@ func (d *Driver) awaitMembers(ctx context.Context, o ovs.Backup) error {
 			return err
 		}
 		if err != nil {
-			d.log.Warn(fmt.Sprintf("%s is not part of %s again: %v", m.Name, o.Uplink, cmp.Or(last, err)), "nmcli connection up uuid "+m.UUID+" ifname "+m.Name)
+			d.Log.Warn(fmt.Sprintf("%s is not part of %s again: %v", m.Name, o.Uplink, cmp.Or(last, err)), "nmcli connection up uuid "+m.UUID+" ifname "+m.Name)
 		}
 	}
 	return nil

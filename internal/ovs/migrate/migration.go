@@ -16,6 +16,7 @@ import (
 type migration struct {
 	*Driver
 	ovs.Migration
+	endpoints         []Endpoint
 	checkpoint        networkmanager.Checkpoint
 	nic               networkmanager.Device
 	addedProfiles     map[string]networkmanager.Ref // the agent's profiles by name
@@ -212,7 +213,7 @@ func (a *migration) commit(ctx context.Context) error {
 		return err
 	}
 	if err := a.stopRollbackTimer(context.WithoutCancel(ctx)); err != nil {
-		a.log.Note(err.Error() + "; it does nothing any more, and ends by itself")
+		a.Log.Note(err.Error() + "; it does nothing any more, and ends by itself")
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func (d *Driver) restoreProfile(ctx context.Context, o ovs.Backup) error {
 		return err
 	}
 	if err := d.raiseBridgeMetrics(ctx, o, now); err != nil {
-		d.log.Note(err.Error()) // the host is unreachable a little longer
+		d.Log.Note(err.Error()) // the host is unreachable a little longer
 	}
 	unpin, err := d.pinMAC(ctx, original, &o, nic)
 	if err != nil {
@@ -51,7 +51,7 @@ func (d *Driver) activateOriginal(
 	defer activation.End()
 	hold, err := keepIPv6(o.Uplink, o.Settings, now[networkmanager.IPv6], int(ovs.MetricOf(o.IPv6)))
 	if err != nil {
-		d.log.Note(err.Error())
+		d.Log.Note(err.Error())
 	}
 	defer func() { _ = hold.release() }() // the rest of it expires
 	d.restoreMembers(ctx, o)
@@ -182,7 +182,7 @@ func (d *Driver) releaseAddress(ctx context.Context, o ovs.Backup, nic networkma
 		return err
 	}
 	if len(device.IPv4.LeasedAddresses())+len(device.IPv6.LeasedAddresses()) == 0 {
-		d.log.Warn(fmt.Sprintf("neither a DHCP server nor a router has answered on %s; it keeps its address until one does", o.Uplink),
+		d.Log.Warn(fmt.Sprintf("neither a DHCP server nor a router has answered on %s; it keeps its address until one does", o.Uplink),
 			"nmcli device reapply "+o.Uplink)
 		return nil
 	}

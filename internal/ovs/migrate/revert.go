@@ -20,10 +20,10 @@ const (
 
 // rollBack reverts a failed migration. It also works after Ctrl-C.
 func (d *Driver) rollBack(ctx context.Context, m ovs.Migration, cause error) error {
-	d.log.Note(fmt.Sprintf("moving %s into br-ex has failed (%v); giving the network back", m.Uplink, cause))
+	d.Log.Note(fmt.Sprintf("moving %s into br-ex has failed (%v); giving the network back", m.Uplink, cause))
 	ctx = context.WithoutCancel(ctx)
 	if err := d.armRollback(ctx, m.Backup, revertTimeout); err != nil { // restarts the timeout
-		d.log.Note(err.Error())
+		d.Log.Note(err.Error())
 	}
 	if err := d.revert(ctx, m.Backup); err != nil {
 		return report.Fail(report.NetworkRolledBack, "journalctl -u NetworkManager -u ovs-vswitchd -b # and the host's console",
@@ -65,21 +65,21 @@ func (d *Driver) revert(ctx context.Context, o ovs.Backup) error {
 	if err := d.ensureDaemonsRunning(ctx, o.Uplink); err != nil {
 		return err
 	}
-	d.log.Wait("for NetworkManager to give "+o.Uplink+" back to its own profile", "")
+	d.Log.Wait("for NetworkManager to give "+o.Uplink+" back to its own profile", "")
 	checkpoints, err := d.ownCheckpoints(ctx, o)
 	if err != nil {
 		return err
 	}
 	for _, checkpoint := range checkpoints {
 		if err := d.NM.ExtendCheckpoint(ctx, checkpoint, revertTimeout); err != nil {
-			d.log.Note(err.Error()) // its timeout has just expired; the rollback is the same
+			d.Log.Note(err.Error()) // its timeout has just expired; the rollback is the same
 		}
 	}
 	if err := d.restoreProfile(ctx, o); err != nil {
 		if len(checkpoints) == 0 {
 			return err
 		}
-		d.log.Note(err.Error() + "; going back to NetworkManager's checkpoint")
+		d.Log.Note(err.Error() + "; going back to NetworkManager's checkpoint")
 		for _, checkpoint := range checkpoints {
 			err = errors.Join(err, d.NM.RollbackCheckpoint(ctx, checkpoint))
 		}
@@ -90,7 +90,7 @@ func (d *Driver) revert(ctx context.Context, o ovs.Backup) error {
 	}
 	for _, checkpoint := range checkpoints {
 		if err := d.NM.DestroyCheckpoint(ctx, checkpoint); err != nil {
-			d.log.Note(err.Error())
+			d.Log.Note(err.Error())
 		}
 	}
 	return d.disarmRollback(ctx)

@@ -11,12 +11,13 @@ import (
 
 // migrate attaches the uplink to br-ex and verifies the result, or restores the
 // network.
-func (d *Driver) migrate(ctx context.Context, m ovs.Migration, leftover bool) error {
-	if err := d.checkEndpoints(ctx, d.endpoints); err != nil {
+func (d *Driver) migrate(ctx context.Context, request Request, leftover bool) error {
+	m := request.Migration
+	if err := d.checkEndpoints(ctx, request.Endpoints); err != nil {
 		return report.Fail(report.Refused, report.RemedyOf(err), "%w, already before the network is changed; nothing was changed", err)
 	}
 	for _, note := range m.Notes {
-		d.log.Note(note)
+		d.Log.Note(note)
 	}
 	if err := d.armRollback(ctx, m.Backup, d.rollbackTimeout()); err != nil {
 		return err
@@ -39,7 +40,7 @@ func (d *Driver) migrate(ctx context.Context, m ovs.Migration, leftover bool) er
 	defer end(nil)
 	gap := startOutageMonitor(limited, m.Uplink, m.AddressState)
 	go watchGateway(watched, gap.gateway, gap.sinceLastReply, end)
-	err = d.attempt(watched, m, leftover, checkpoint)
+	err = d.attempt(watched, request, leftover, checkpoint)
 	if cause := context.Cause(watched); err != nil && !errors.Is(watched.Err(), cause) {
 		err = cause // the gateway stopped responding
 	}
@@ -51,14 +52,15 @@ func (d *Driver) migrate(ctx context.Context, m ovs.Migration, leftover bool) er
 }
 
 // attempt runs the stages of the migration, including commit.
-func (d *Driver) attempt(ctx context.Context, m ovs.Migration, leftover bool, checkpoint networkmanager.Checkpoint) error {
+func (d *Driver) attempt(ctx context.Context, request Request, leftover bool, checkpoint networkmanager.Checkpoint) error {
+	m := request.Migration
 	a := &migration{
-		Driver: d, Migration: m, checkpoint: checkpoint, addedProfiles: map[string]networkmanager.Ref{},
+		Driver: d, Migration: m, endpoints: request.Endpoints, checkpoint: checkpoint, addedProfiles: map[string]networkmanager.Ref{},
 		nameservers: respondingServers(ctx, m.Uplink, m.Nameservers),
 	}
 	defer func() { _ = a.ipv6.release() }() // after a failure br-ex is removed with its addresses
 	for _, stage := range a.stages(leftover) {
-		d.log.Wait("for "+stage.what, "")
+		d.Log.Wait("for "+stage.what, "")
 		if err := stage.do(ctx); err != nil {
 			return err
 		}

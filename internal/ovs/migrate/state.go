@@ -35,18 +35,18 @@ func decodeData(s ledger.State) (data bridgeData, err error) {
 	return data, nil
 }
 
-// stateOf returns the state of br-ex when no migration is in progress.
-func stateOf(facts ovs.Facts, options ovs.Options) (ledger.State, error) {
+// stateOf returns the state of br-ex when no migration is in progress. Planned is the
+// migration of this host; planErr is the reason why there is none.
+func stateOf(facts ovs.Facts, planned ovs.Migration, planErr error) (ledger.State, error) {
 	if uplink, ok := ovs.BridgedUplink(facts); ok {
 		return bridgeData{Backup: &ovs.Backup{Uplink: uplink}}.state(true)
 	}
-	move, err := ovs.Plan(facts, options)
-	if err != nil { // Set returns it
+	if planErr != nil {
 		// A br-ex of the agent without traffic must be removed even so.
 		own := ovs.Backup{OwnUUIDs: ovs.ProfileUUIDs(facts.MachineID)}.OwnProfiles(facts.Profiles)
 		return bridgeData{Unfinished: len(own) > 0}.state(false)
 	}
-	return bridgeData{Unfinished: ovs.HasLeftovers(facts, move.Backup), Backup: &move.Backup}.state(false)
+	return bridgeData{Unfinished: ovs.HasLeftovers(facts, planned.Backup), Backup: &planned.Backup}.state(false)
 }
 
 // IsPartiallyRestored reports whether a br-ex in an unexpected state may still be managed

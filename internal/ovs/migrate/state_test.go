@@ -64,7 +64,8 @@ func TestWithCurrentName(t *testing.T) {
 func TestStateOf(t *testing.T) {
 	get := func(f ovs.Facts) (bool, bridgeData) {
 		t.Helper()
-		state, err := stateOf(f, ovs.Options{})
+		planned, planErr := ovs.Plan(f, ovs.Options{})
+		state, err := stateOf(f, planned, planErr)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,13 +13,13 @@ func (d *Driver) Record(status ovs.Status, now time.Time) ovs.Record {
 	return ovs.NewRecord(status, d.outage, now)
 }
 
-// Summary returns the result of a run as one line for the step.
-func (d *Driver) Summary(status ovs.Status) string {
+// Summary returns the result of a migration as one line for the step.
+func (d *Driver) Summary(status ovs.Status, endpoints []Endpoint) string {
 	text := status.String()
 	if d.outage != nil {
 		text += fmt.Sprintf("; gap %.2f s", d.outage.Longest.Seconds())
 	}
-	for _, reach := range d.endpoints {
+	for _, reach := range endpoints {
 		text += "; " + reach.Name + " answers"
 	}
 	return text

@@ -58,7 +58,7 @@ func (d *Driver) RemoveTruncatedDatabase(ctx context.Context) error {
 		if !isTruncated(first[file], later[file]) {
 			continue
 		}
-		d.log.Note(file + " is empty, as a power cut leaves it; it is removed, and Open vSwitch makes it anew")
+		d.Log.Note(file + " is empty, as a power cut leaves it; it is removed, and Open vSwitch makes it anew")
 		if err := errors.Join(d.Tree.Remove(file), d.Tree.SyncDir(path.Dir(file))); err != nil {
 			return fmt.Errorf("removing an empty file of Open vSwitch: %w", err)
 		}

@@ -12,7 +12,7 @@ import (
 
 // verify checks that br-ex has the addressing of the uplink: addresses, default
 // routes, MTU, name servers and search domains. It also checks that each
-// gateway, the name servers that responded before, and the endpoints of Prepare
+// gateway, the name servers that responded before, and the endpoints of the Request
 // respond.
 func (a *migration) verify(ctx context.Context) error {
 	err := a.awaitState(ctx, ovs.BridgeName, func(facts ovs.Facts) string {
@@ -52,14 +52,14 @@ func (d *Driver) verifyRestored(ctx context.Context, o ovs.Backup, carried ovs.A
 		return err
 	}
 	if missing != "" {
-		d.log.Warn(fmt.Sprintf("%s is not quite as it was: %s", o.Uplink, missing), "nmcli device show "+o.Uplink)
+		d.Log.Warn(fmt.Sprintf("%s is not quite as it was: %s", o.Uplink, missing), "nmcli device show "+o.Uplink)
 		return nil
 	}
 	// With its own profile, addresses and routes the uplink is in its original
 	// state: if the gateway does not respond even so, the cause is not on this
 	// host.
 	if d.gatewayErr = probeGateways(ctx, o.Uplink, carried); d.gatewayErr != nil {
-		d.log.Warn(fmt.Sprintf("%s is as it was before, but %v", o.Uplink, d.gatewayErr), "# look at the network outside this host: the gateway, the switch, the cable")
+		d.Log.Warn(fmt.Sprintf("%s is as it was before, but %v", o.Uplink, d.gatewayErr), "# look at the network outside this host: the gateway, the switch, the cable")
 	}
 	return nil
 }
