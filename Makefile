@@ -11,7 +11,8 @@ QUICK_KINDS ?= dual vlan-on-bond
 QUICK_FAULTS = TestAgentKilled|TestAgentInterrupted|TestLeaveInterrupted|TestGatewaySilent
 # What test-vm has no time for, because other tests show nearly the same; THOROUGH=1 runs them, as test-all does.
 SLOW = $(if $(THOROUGH),^$$,TestBridgeWithoutTheClustersUnit|TestFirstBootByCloudInit|TestLateApprovalTimesOut)
-INSTALL = TestPackage|TestFirstBoot|TestJoinResumesAfterKills|TestOverrideAndDrop|TestStandaloneCluster
+# The stories of lane-install; the last two balance the lanes.
+INSTALL = TestPackage|TestFirstBoot|TestJoinResumesAfterKills|TestOverrideAndDrop|TestStandaloneCluster|TestDeniedRequest|TestLeaveResumes
 LINT = $(HCP_BED_CACHE)/tools/golangci-lint-v2.6.2
 GOTESTSUM = $(HCP_BED_CACHE)/tools/gotestsum-v1.13.0
 # Package by package, the failures whole, no list of skipped tests: the last summary has it.

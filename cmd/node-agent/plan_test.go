@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
+
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 )
@@ -51,7 +52,7 @@ func TestPrintPlan(t *testing.T) {
 			newPlannedChange("firewall", "add", "firewall", "10250/tcp", "payload", none, value("open")),
 		},
 		Network:      []string{"move eth0 into br-ex"},
-		Notes:        []ignition.Note{{Subject: "/etc/x", Action: ignition.Skip, Reason: "so", Rule: "r"}},
+		Notes:        []adapt.Note{{Subject: "/etc/x", Action: adapt.Skip, Reason: "so", Rule: "r"}},
 		MissingUnits: []string{"a.service (enabled by the payload)"},
 	}
 	const want = `a join would make worker-7 of NodePool clusters/demo
@@ -105,7 +106,7 @@ missing
 // A host without pending changes has a plan of one line.
 func TestPrintPlanWithoutChanges(t *testing.T) {
 	var out bytes.Buffer
-	printPlan(&out, plan.Document{NodeName: "worker-7", NodePool: "clusters/demo", Empty: true, Notes: []ignition.Note{{Subject: "a"}}, Network: []string{"br-ex is there"}})
+	printPlan(&out, plan.Document{NodeName: "worker-7", NodePool: "clusters/demo", Empty: true, Notes: []adapt.Note{{Subject: "a"}}, Network: []string{"br-ex is there"}})
 	if got, want := out.String(), "worker-7 of NodePool clusters/demo: nothing is left to do\n  br-ex is there\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

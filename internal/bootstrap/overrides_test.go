@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
@@ -26,7 +27,7 @@ func joinWithPayload(t *testing.T, overrides ...string) *join {
 	for _, one := range overrides {
 		j.Inputs.Overrides = append(j.Inputs.Overrides, inputs.Override{Name: "a", Config: []byte(one)})
 	}
-	content := `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/a","contents":{"source":"data:,a"}},{"path":"` + plan.BootstrapKubeconfigPath + `","contents":{"source":"data:,b"}}]}}`
+	content := `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/a","contents":{"source":"data:,a"}},{"path":"` + ignition.BootstrapKubeconfigPath + `","contents":{"source":"data:,b"}}]}}`
 	if err := joinstate.SaveFile(j.Dir, joinstate.PayloadFile, []byte(content)); err != nil {
 		t.Fatal(err)
 	}

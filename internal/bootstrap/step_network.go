@@ -63,8 +63,8 @@ func attachUplink(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	return steps.Changed("%s", j.Bridge.Summary(status, request.Endpoints))
 }
 
-// currentMigration plans the migration with the facts of now, because a rollback must restore
-// the addresses and leases of now. It reports what differs from the plan of the join.
+// currentMigration plans the migration with the current facts, because a rollback must restore
+// the current addresses and leases. It reports what differs from the plan of the join.
 func (j *join) currentMigration(ctx context.Context, log report.Log) (ovs.Migration, error) {
 	migration, err := j.PlanMigration(ctx)
 	if err != nil || j.Plan == nil || j.Plan.Migration == nil {

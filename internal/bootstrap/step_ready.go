@@ -7,7 +7,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -60,10 +59,10 @@ func (j *join) removeBootstrapCredential(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	made, err := j.Ledger.Apply(ctx, stepname.Ready, []ledger.Change{{
-		Kind: ledger.File, Target: plan.BootstrapKubeconfigPath, Reason: "the node has its own identity now",
+		Kind: ledger.File, Target: ignition.BootstrapKubeconfigPath, Reason: "the node has its own identity now",
 	}})
 	if err != nil {
 		return false, err
 	}
-	return len(made) > 0, j.saveWithout(plan.BootstrapKubeconfigPath)
+	return len(made) > 0, j.saveWithout(ignition.BootstrapKubeconfigPath)
 }

@@ -3,6 +3,7 @@ package bootstrap
 import (
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -11,11 +12,11 @@ import (
 // The bootstrap credential must be removed from everything that is saved, whatever
 // its origin.
 func TestSaveWithoutTheBootstrapCredential(t *testing.T) {
-	j := joinWithPayload(t, firstOverride, `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"`+plan.BootstrapKubeconfigPath+`","mode":384},{"path":"/etc/c"}]}}`)
+	j := joinWithPayload(t, firstOverride, `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"`+ignition.BootstrapKubeconfigPath+`","mode":384},{"path":"/etc/c"}]}}`)
 	if _, err := j.LoadPayload(t.Context(), report.Log{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.saveWithout(plan.BootstrapKubeconfigPath); err != nil {
+	if err := j.saveWithout(ignition.BootstrapKubeconfigPath); err != nil {
 		t.Fatal(err)
 	}
 	list, err := inputs.SavedOverrides(j.Dir)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
@@ -134,7 +135,7 @@ func (p *diagnostics) bootstrapCredential() ([]byte, error) {
 	if err != nil || payload == nil {
 		return nil, err
 	}
-	content, _, _ := payload.File(plan.BootstrapKubeconfigPath)
+	content, _, _ := payload.File(ignition.BootstrapKubeconfigPath)
 	return content, nil
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 )
 
@@ -20,7 +19,7 @@ import (
 // in the configurations.
 func (g collector) secretFiles(configs ...config.Join) []string {
 	files := []string{
-		"/var/lib/kubelet/config.json", "/etc/mcs-machine-config-content.json", plan.BootstrapKubeconfigPath, identity.KubeconfigPath,
+		"/var/lib/kubelet/config.json", "/etc/mcs-machine-config-content.json", ignition.BootstrapKubeconfigPath, identity.KubeconfigPath,
 		"/etc/mco/proxy.env", "/etc/kubernetes/manifests/kube-apiserver-proxy.yaml", "/root/.docker/config.json", "/run/containers/0/auth.json", "/etc/environment",
 	}
 	for _, dir := range []string{

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
@@ -150,4 +151,16 @@ func rejectingServer(t *testing.T, status int) string {
 	t.Helper()
 	address, _ := connectProxy(t, status, "")
 	return address
+}
+
+func TestClockDifference(t *testing.T) {
+	for skew, want := range map[time.Duration]string{
+		0: "", 59 * time.Second: "", -59 * time.Second: "",
+		time.Hour:    "; this host's clock is 1h0m0s behind the server's",
+		-time.Minute: "; this host's clock is 1m0s ahead of the server's",
+	} {
+		if got := clockDifference(skew); got != want {
+			t.Errorf("clockDifference(%s) = %q, want %q", skew, got, want)
+		}
+	}
 }

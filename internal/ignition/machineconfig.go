@@ -14,9 +14,11 @@ import (
 
 // Files of a payload that configure the node as a whole.
 const (
-	encapsulatedPath  = "/etc/ignition-machine-config-encapsulated.json"
-	kubeconfigPath    = "/etc/kubernetes/kubeconfig"
-	kubeletConfigPath = "/etc/kubernetes/kubelet.conf"
+	MachineConfigPath = "/etc/ignition-machine-config-encapsulated.json"
+	// BootstrapKubeconfigPath is the path of the bootstrap kubeconfig, whose credential can
+	// request a client certificate for any node.
+	BootstrapKubeconfigPath = "/etc/kubernetes/kubeconfig"
+	KubeletConfigPath       = "/etc/kubernetes/kubelet.conf"
 )
 
 // MachineConfig holds the operating system settings of a rendered MachineConfig. Ignition has no
@@ -35,7 +37,7 @@ type MachineConfig struct {
 func (p *Payload) MachineConfig() MachineConfig { return p.machine }
 
 func parseMachineConfig(p *Payload) (MachineConfig, error) {
-	content, _, _ := p.File(encapsulatedPath)
+	content, _, _ := p.File(MachineConfigPath)
 	if len(content) == 0 {
 		return MachineConfig{}, nil
 	}
@@ -50,9 +52,9 @@ func parseMachineConfig(p *Payload) (MachineConfig, error) {
 	return document.Spec, nil
 }
 
-// kubeletConfig is the part of kubelet's configuration that the host must be prepared for. The
+// KubeletConfig is the part of kubelet's configuration that the host must be prepared for. The
 // file is YAML, or JSON in older releases.
-type kubeletConfig struct {
+type KubeletConfig struct {
 	ProtectKernelDefaults bool     `json:"protectKernelDefaults"`
 	ClusterDNS            []string `json:"clusterDNS"`
 	FailSwapOn            *bool    `json:"failSwapOn"`
@@ -66,19 +68,20 @@ type kubeletConfig struct {
 // RefusesSwap reports whether kubelet refuses to start while swap is enabled. That is kubelet's
 // default; OpenShift disables the check from 4.21 on.
 func (p *Payload) RefusesSwap() (bool, error) {
-	config, err := p.readKubeletConfig()
+	config, err := p.KubeletConfig()
 	return config.FailSwapOn == nil || *config.FailSwapOn, err
 }
 
-func (p *Payload) readKubeletConfig() (kubeletConfig, error) {
-	content, _, _ := p.File(kubeletConfigPath)
+// KubeletConfig returns the configuration of kubelet, zero if the payload has none.
+func (p *Payload) KubeletConfig() (KubeletConfig, error) {
+	content, _, _ := p.File(KubeletConfigPath)
 	return parseKubeletConfig(content)
 }
 
-func parseKubeletConfig(content []byte) (kubeletConfig, error) {
-	var config kubeletConfig
+func parseKubeletConfig(content []byte) (KubeletConfig, error) {
+	var config KubeletConfig
 	if err := yaml.Unmarshal(content, &config); err != nil {
-		return config, fmt.Errorf("file %s: decoding kubelet's configuration: %w", kubeletConfigPath, err)
+		return config, fmt.Errorf("file %s: decoding kubelet's configuration: %w", KubeletConfigPath, err)
 	}
 	return config, nil
 }
@@ -86,7 +89,7 @@ func parseKubeletConfig(content []byte) (kubeletConfig, error) {
 // ClusterDNS returns the addresses of the cluster DNS service in kubelet's configuration on a
 // host, none if the file does not exist.
 func ClusterDNS(tree *hostfs.Tree) ([]netip.Addr, error) {
-	content, _, err := tree.ReadFile(kubeletConfigPath)
+	content, _, err := tree.ReadFile(KubeletConfigPath)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

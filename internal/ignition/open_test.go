@@ -49,8 +49,8 @@ func TestFetchIncludesResources(t *testing.T) {
 	}
 	checkComplete(t, p, "/one", "one")
 	checkComplete(t, p, "/two", "start-two")
-	if p.Version != "3.2.0" || p.Server == "" || string(p.contents["/one"]) != "one" || string(p.appends["/two"]) != "start-two" {
-		t.Errorf("%s of spec %s: %q, %q", p, p.Version, p.contents, p.appends)
+	if p.Version != "3.2.0" || p.Server == "" || string(p.Contents["/one"]) != "one" || string(p.Appends["/two"]) != "start-two" {
+		t.Errorf("%s of spec %s: %q, %q", p, p.Version, p.Contents, p.Appends)
 	}
 	if !strings.Contains(requests(), "CONNECT files.example.com:443") || !strings.Contains(log.text(), "HTTP 503") {
 		t.Errorf("the proxy was asked %q; said was %s", requests(), log.text())
@@ -123,7 +123,7 @@ func TestReadConfig(t *testing.T) {
 }
 
 func TestOpenRejectsInvalidMachineConfig(t *testing.T) {
-	_, err := Open(t.Context(), configOf("3.2.0", `{"path":"`+encapsulatedPath+`","contents":{"source":"data:,%5B"}}`), resolve.Options{})
+	_, err := Open(t.Context(), configOf("3.2.0", `{"path":"`+MachineConfigPath+`","contents":{"source":"data:,%5B"}}`), resolve.Options{})
 	checkFailure(t, err, report.Usage, "decoding MachineConfig")
 }
 

@@ -2,17 +2,10 @@ package ignition
 
 import (
 	"fmt"
-	"maps"
-	"path"
-	"reflect"
-	"slices"
-	"strings"
 
 	"github.com/coreos/ignition/v2/config/v3_6"
-	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/resolve"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -45,6 +38,7 @@ func (p *Payload) Override(configs ...[]byte) (*Payload, error) {
 
 func (p *Payload) merge(configs [][]byte) error {
 	base := p.Config
+	p.Base = &base
 	for _, raw := range configs {
 		document, err := resolve.Offline(raw, "override", "")
 		if err != nil {
@@ -58,72 +52,5 @@ func (p *Payload) merge(configs [][]byte) error {
 	if err := resolve.Validate(p.Config); err != nil {
 		return fmt.Errorf("the two do not fit together: %w", err)
 	}
-	p.overridden = changedTargets(base, p.Config)
 	return p.decodeContents()
-}
-
-// changedTargets returns the targets of the changes that a merge added or changed.
-func changedTargets(base, merged types.Config) map[string]bool {
-	targets := map[string]bool{}
-	before := partsByTarget(base)
-	for target, part := range partsByTarget(merged) {
-		if !reflect.DeepEqual(before[target], part) {
-			targets[target] = true
-		}
-	}
-	return targets
-}
-
-// markOverrides marks the changes of the plan that come from an override.
-func (s *planner) markOverrides() {
-	if len(s.payload.overridden) == 0 {
-		return
-	}
-	for _, changes := range [][]ledger.Change{s.plan.Files, s.plan.Units, s.plan.Kubelet} {
-		for i, c := range changes {
-			byRule := strings.HasPrefix(c.Reason, "adapt: ")
-			if !byRule && (s.payload.overridden[c.Target] || s.payload.overridden[c.Key()]) {
-				changes[i].Reason = reasonOverride
-			}
-		}
-	}
-	reason := "an Ignition override has brought or changed: " + strings.Join(slices.Sorted(maps.Keys(s.payload.overridden)), ", ")
-	if !s.in.Hosted {
-		reason += "; the machine-config-daemon of this cluster will find the difference and degrade the pool"
-	}
-	s.addReport("payload", reasonOverride, reason)
-}
-
-// reasonOverride is the reason of changes that come from an override.
-const reasonOverride = "override"
-
-// partsByTarget returns the parts of a config by the targets of their changes. Users and groups are
-// prefixed by their kind.
-func partsByTarget(config types.Config) map[string]any {
-	parts := map[string]any{}
-	for _, file := range config.Storage.Files {
-		parts[file.Path] = file
-	}
-	for _, dir := range config.Storage.Directories {
-		parts[dir.Path] = dir
-	}
-	for _, link := range config.Storage.Links {
-		parts[link.Path] = link
-	}
-	for _, u := range config.Systemd.Units {
-		parts[path.Join(unitDir, u.Name)] = [2]any{u.Contents, u.Mask}
-		if u.Enabled != nil {
-			parts[u.Name] = *u.Enabled
-		}
-		for _, dropin := range u.Dropins {
-			parts[dropinPath(u.Name, dropin.Name)] = dropin
-		}
-	}
-	for _, user := range config.Passwd.Users {
-		parts["user:"+user.Name] = user
-	}
-	for _, group := range config.Passwd.Groups {
-		parts["group:"+group.Name] = group
-	}
-	return parts
 }

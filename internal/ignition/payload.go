@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/resolve"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -28,11 +29,11 @@ type Payload struct {
 	ServerDate time.Time     // the server's clock, zero if unknown
 	Skew       time.Duration // ServerDate minus this host's clock at that time, in seconds
 
-	contents map[string][]byte // decoded, by path
-	appends  map[string][]byte // content to append to files, joined, by path
-	machine  MachineConfig
+	Contents map[string][]byte // decoded, by path
+	Appends  map[string][]byte // content to append to files, joined, by path
+	Base     *types.Config     // Config before the overrides; nil: there are none
 
-	overridden map[string]bool // targets of changes that come from an override
+	machine MachineConfig
 }
 
 // payloadRemedy is the remedy for a payload that cannot be read.
@@ -69,9 +70,9 @@ func (p *Payload) decodeContents() error {
 
 // setContents sets the decoded contents and parses the MachineConfig among them.
 func (p *Payload) setContents(contents, appends map[string][]byte) (err error) {
-	p.contents, p.appends = contents, appends
+	p.Contents, p.Appends = contents, appends
 	if p.machine, err = parseMachineConfig(p); err != nil {
-		return fmt.Errorf("file %s: %w", encapsulatedPath, err)
+		return fmt.Errorf("file %s: %w", MachineConfigPath, err)
 	}
 	return nil
 }
@@ -81,14 +82,14 @@ func (p *Payload) setContents(contents, appends map[string][]byte) (err error) {
 func (p *Payload) File(path string) (content []byte, mode uint32, ok bool) {
 	for _, file := range p.Config.Storage.Files {
 		if file.Path == path {
-			return slices.Concat(p.contents[path], p.appends[path]), fileMode(file), true
+			return slices.Concat(p.Contents[path], p.Appends[path]), FileMode(file), true
 		}
 	}
 	return nil, 0, false
 }
 
-// fileMode returns the mode of a file, 0644 if the payload sets none.
-func fileMode(file types.File) uint32 {
+// FileMode returns the mode of a file, 0644 if the payload sets none.
+func FileMode(file types.File) uint32 {
 	if file.Mode == nil {
 		return 0o644
 	}
@@ -104,9 +105,9 @@ func (p *Payload) Unit(name string) (contents string, dropins map[string]string,
 		}
 		dropins = map[string]string{}
 		for _, dropin := range unit.Dropins {
-			dropins[dropin.Name] = stringValue(dropin.Contents)
+			dropins[dropin.Name] = ptr.Deref(dropin.Contents, "")
 		}
-		return stringValue(unit.Contents), dropins, unit.Enabled, true
+		return ptr.Deref(unit.Contents, ""), dropins, unit.Enabled, true
 	}
 	return "", nil, nil, false
 }
@@ -144,11 +145,4 @@ func formatSize(n int) string {
 		return fmt.Sprintf("%d B", n)
 	}
 	return fmt.Sprintf("%d kB", (n+500)/1000)
-}
-
-func stringValue(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }

@@ -95,7 +95,7 @@ func TestLoadPayloadRejectsInvalidConfigs(t *testing.T) {
 		{"gzip bomb", file(`{"compression":"gzip","source":"` + gzipResource(t, make([]byte, resolve.MaxDecodedBytes+1)) + `"}`), "more than 64 MiB"},
 		{"content elsewhere", file(`{"source":"https://b.example.com/a?token=hunter2"}`), "it needs the network, which is not to be used: file /etc/a at https://b.example.com/a"},
 		{"config elsewhere", []byte(`{"ignition":{"version":"3.4.0","config":{"merge":[{"source":"https://b.example.com/"}]}}}`), "merged config 1 at https://b.example.com/"},
-		{"bad MachineConfig", configOf("3.2.0", `{"path":"`+encapsulatedPath+`","contents":{"source":"data:,%5B"}}`), "decoding MachineConfig"},
+		{"bad MachineConfig", configOf("3.2.0", `{"path":"`+MachineConfigPath+`","contents":{"source":"data:,%5B"}}`), "decoding MachineConfig"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestPayloadUnit(t *testing.T) {
 }
 
 func TestMachineConfig(t *testing.T) {
-	p, err := LoadPayload(configOf("3.2.0", `{"path":"`+encapsulatedPath+`","contents":`+inlineContent(
+	p, err := LoadPayload(configOf("3.2.0", `{"path":"`+MachineConfigPath+`","contents":`+inlineContent(
 		`{"metadata":{"name":"rendered-1"},"spec":{"osImageURL":"quay.io/os@sha256:1","kernelArguments":["psi=0"],"fips":true,"extensions":["usbguard"],"kernelType":"realtime"}}`)+`}`))
 	if err != nil {
 		t.Fatal(err)

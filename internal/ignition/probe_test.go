@@ -78,7 +78,7 @@ func TestWithoutFile(t *testing.T) {
 
 func TestRefusesSwap(t *testing.T) {
 	for content, want := range map[string]bool{"{}": true, "failSwapOn: true": true, "failSwapOn: false": false} {
-		p, err := LoadPayload(configOf("3.2.0", `{"path":"`+kubeletConfigPath+`","contents":`+inlineContent(content)+`}`))
+		p, err := LoadPayload(configOf("3.2.0", `{"path":"`+KubeletConfigPath+`","contents":`+inlineContent(content)+`}`))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,18 +1,13 @@
-package ignition
+package ignition_test
 
 import (
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-// defaultProxyPod returns the pod that HyperShift creates instead of HAProxy if the cluster has
-// a proxy (generateKubernetesDefaultProxyPod). It strips the scheme of the proxy's URL.
-func defaultProxyPod(proxy string) string {
-	return "apiVersion: v1\nkind: Pod\nmetadata:\n  labels:\n    k8s-app: kube-apiserver-proxy\n  name: kube-apiserver-proxy\n  namespace: kube-system\n" +
-		"spec:\n  containers:\n  - command:\n    - control-plane-operator\n    - kubernetes-default-proxy\n    - --listen-addr=172.20.0.1:6443\n" +
-		"    - --proxy-addr=" + proxy + "\n    - --apiserver-addr=api.example.com:6443\n    image: registry.example.com:5000/cpo:4.18@sha256:0123456789abcdef\n"
-}
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/ignitiontest"
+)
 
 func TestSecretsAreFoundByContent(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -30,12 +25,12 @@ func TestSecretsAreFoundByContent(t *testing.T) {
 		"proxy without a password": {"HTTP_PROXY=http://proxy.example.com:3128\nNO_PROXY=.svc,10.0.0.0/8\n", false},
 		"proxy with a password":    {"HTTP_PROXY=http://me:s3cr3t@proxy.example.com:3128\n", true},
 		"a password of variables":  {"url=http://$USER:$PASSWORD@proxy:3128\n", false},
-		"default proxy":            {defaultProxyPod("proxy.example.com:3128"), false},
-		"default proxy's password": {defaultProxyPod("me:s3cr3t@proxy.example.com:3128"), true},
+		"default proxy":            {ignitiontest.DefaultProxyPod("proxy.example.com:3128"), false},
+		"default proxy's password": {ignitiontest.DefaultProxyPod("me:s3cr3t@proxy.example.com:3128"), true},
 		"an image with a digest":   {"image: quay.example.com/a/b:4.18@sha256:0123\n", false},
 		"plain setting":            {"net.ipv4.ip_forward = 1\n", false},
 	} {
-		if got := ContainsSecret([]byte(test.content)); got != test.want {
+		if got := ignition.ContainsSecret([]byte(test.content)); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}
@@ -44,11 +39,11 @@ func TestSecretsAreFoundByContent(t *testing.T) {
 // Only these files of a payload contain a secret. The mode of the others must not change,
 // because containers read some of them.
 func TestSecretsOfRealPayloads(t *testing.T) {
-	for _, name := range realPayloads(t, "worker-*.ign") {
-		p := loadRealPayload(t, name)
+	for _, name := range ignitiontest.RealPayloads(t, "worker-*.ign") {
+		p := ignitiontest.LoadRealPayload(t, name)
 		var found []string
 		for _, file := range p.Config.Storage.Files {
-			if content, _, _ := p.File(file.Path); ContainsSecret(content) {
+			if content, _, _ := p.File(file.Path); ignition.ContainsSecret(content) {
 				found = append(found, file.Path)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
 )
 
 const (
@@ -112,21 +113,11 @@ func TestParseUserDataRejectsOtherConfigs(t *testing.T) {
 	}
 }
 
-// checkFailure fails the test unless err has the code, contains the text, and has a remedy.
+// checkFailure fails the test unless err has the code, contains the text, has a remedy, and does
+// not contain the token.
 func checkFailure(t *testing.T, err error, code report.Code, want string) {
 	t.Helper()
-	if err == nil {
-		t.Fatal("there is no error")
-	}
-	if got := report.CodeOf(err); got != code {
-		t.Errorf("exit code %d, want %d: %v", got, code, err)
-	}
-	if !strings.Contains(err.Error(), want) {
-		t.Errorf("error %q lacks %q", err, want)
-	}
-	if report.RemedyOf(err) == "" {
-		t.Errorf("error %q has no remedy", err)
-	}
+	reporttest.CheckFailure(t, err, code, want)
 	if strings.Contains(fmt.Sprintf("%+v %s", err, report.RemedyOf(err)), strings.TrimPrefix(testBearer, "Bearer ")) {
 		t.Errorf("the error shows the token: %v", err)
 	}

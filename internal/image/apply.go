@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
@@ -51,7 +53,7 @@ func Apply(ctx context.Context, o Options) (Document, error) {
 	if err != nil {
 		return document, err
 	}
-	for _, warning := range append(payload.Warnings, payload.UnappliedKernelArguments()...) {
+	for _, warning := range append(payload.Warnings, adapt.UnappliedKernelArguments(payload)...) {
 		log.Warn(warning, "")
 	}
 	i, err := openImage(ctx, tree, log)

@@ -7,6 +7,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
@@ -105,7 +107,7 @@ func (i *imageTree) writeConfig(ctx context.Context, payload *ignition.Payload) 
 		return 0, err
 	}
 	users, groups = accounts.Announced(passwd, users, groups)
-	decision, err := ignition.DecideForImage(payload, i.tree, users, groups)
+	decision, err := adapt.ToImage(payload, i.tree, users, groups)
 	if err != nil {
 		return 0, err
 	}
@@ -122,7 +124,7 @@ func (i *imageTree) writeConfig(ctx context.Context, payload *ignition.Payload) 
 		if users, groups, err = accounts.Names(i.tree); err != nil {
 			return 0, err
 		}
-		if decision, err = ignition.DecideForImage(payload, i.tree, users, groups); err != nil {
+		if decision, err = adapt.ToImage(payload, i.tree, users, groups); err != nil {
 			return 0, err
 		}
 	}
@@ -136,7 +138,7 @@ func (i *imageTree) writeConfig(ctx context.Context, payload *ignition.Payload) 
 
 // preset disables units with systemctl(1), which removes links and directories of the tree, and writes the preset
 // file. It returns the number of paths that it changed.
-func (i *imageTree) preset(ctx context.Context, decision *ignition.Decision) (changed int, err error) {
+func (i *imageTree) preset(ctx context.Context, decision *adapt.Decision) (changed int, err error) {
 	links, err := decision.UnitLinks()
 	if err != nil {
 		return 0, err

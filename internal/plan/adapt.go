@@ -6,10 +6,12 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -20,16 +22,12 @@ import (
 // BootstrapKubeconfig returns the payload's bootstrap kubeconfig, or nil if it was
 // removed.
 func (b *Builder) BootstrapKubeconfig() []byte {
-	content, _, found := b.Payload.File(BootstrapKubeconfigPath)
+	content, _, found := b.Payload.File(ignition.BootstrapKubeconfigPath)
 	if !found {
 		return nil
 	}
 	return content
 }
-
-// BootstrapKubeconfigPath is the path of the payload's bootstrap kubeconfig. Its
-// credential can request a client certificate for any node.
-const BootstrapKubeconfigPath = "/etc/kubernetes/kubeconfig"
 
 // expectedNodeName returns the node name that kubelet will use.
 func (b *Builder) expectedNodeName() (string, error) {
@@ -54,7 +52,7 @@ func (b *Builder) effectiveFile(p string) ([]byte, bool) {
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // adaptPayload decides what becomes of each entry of the payload on this host.
-func (b *Builder) adaptPayload(ctx context.Context) (*ignition.Plan, error) {
+func (b *Builder) adaptPayload(ctx context.Context) (*adapt.Plan, error) {
 	units := map[string]systemd.UnitState{}
 	unit := func(name string) systemd.UnitState {
 		if state, known := units[name]; known || b.Systemd == nil {
@@ -71,7 +69,7 @@ func (b *Builder) adaptPayload(ctx context.Context) (*ignition.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ignition.Adapt(b.Payload, ignition.AdaptInput{
+	return adapt.ToHost(b.Payload, adapt.Input{
 		Facts: b.Facts, Hosted: b.IsHosted(), NodePool: b.State.NodePool,
 		HasUnit:       func(name string) bool { return unit(name).Load != "not-found" || unit(name).File != "" },
 		UnitFileState: func(name string) string { return unit(name).File },

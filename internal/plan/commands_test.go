@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
@@ -56,7 +58,7 @@ func TestEveryCommandOfRealPayloadsHasAPackage(t *testing.T) {
 			continue
 		}
 		for _, hosted := range []bool{true, false} {
-			plan, err := ignition.Adapt(payload, ignition.AdaptInput{
+			plan, err := adapt.ToHost(payload, adapt.Input{
 				Facts: hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"}, Hosted: hosted,
 				Tree: tree, User: users, Group: users,
 			})

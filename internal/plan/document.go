@@ -4,8 +4,9 @@ import (
 	"context"
 	"slices"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -25,7 +26,7 @@ type Document struct {
 	Changes      []PlannedChange `json:"changes"`
 	Network      []string        `json:"network"` // result of the plan for the uplink, line by line
 	Migration    *ovs.Migration  `json:"move,omitempty"`
-	Notes        []ignition.Note `json:"notes"`
+	Notes        []adapt.Note    `json:"notes"`
 	MissingUnits []string        `json:"missing,omitempty"` // units that do not exist
 }
 
@@ -52,7 +53,7 @@ func Show(ctx context.Context, options inputs.Options) (Document, error) {
 		return document, err
 	}
 	document.NodeName, document.NodePool = p.NodeName, p.NodePool
-	document.Notes, document.MissingUnits = append([]ignition.Note{}, p.Notes...), p.MissingUnits
+	document.Notes, document.MissingUnits = append([]adapt.Note{}, p.Notes...), p.MissingUnits
 	for _, one := range b.Inputs.Overrides {
 		document.Overrides = append(document.Overrides, one.Name)
 	}

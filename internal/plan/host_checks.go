@@ -60,7 +60,7 @@ func (b *Builder) checkUplink(ctx context.Context, installsPackages bool) error 
 // lacksOpenVSwitch reports whether the packages step is to install Open vSwitch or
 // NetworkManager's plugin for it.
 func (b *Builder) lacksOpenVSwitch(facts ovs.Facts) bool {
-	return b.ManagesPackages() && !(facts.OVS.Installed && facts.NetworkManager.OVS)
+	return b.ManagesPackages() && (!facts.OVS.Installed || !facts.NetworkManager.OVS)
 }
 
 // otherCluster fails if kubelet on this host belongs to a cluster that the agent

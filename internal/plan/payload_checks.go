@@ -22,7 +22,7 @@ const apiTimeout = 90 * time.Second
 // Validation is the result of gathering the facts for the checks that need the payload.
 type Validation struct {
 	Facts         preflight.PayloadFacts
-	ServerVersion kubelet.Version    // of the API server; zero: it was not asked
+	ServerVersion kubelet.Version    // of the API server; zero: it was not queried
 	Packages      *packages.Decision // nil: the agent does not check the packages of this host
 }
 
@@ -71,7 +71,7 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 	return v, nil
 }
 
-// checkAPI returns the version of the API server, zero if it was not asked, and an error if
+// checkAPI returns the version of the API server, zero if it was not queried, and an error if
 // the server cannot be used. It verifies the server certificate with the payload's CA.
 func (b *Builder) checkAPI(ctx context.Context, log report.Log) (kubelet.Version, error) {
 	kubeconfig := b.BootstrapKubeconfig()

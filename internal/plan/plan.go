@@ -6,8 +6,10 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -18,10 +20,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
 
-// Plan is what a join does to this host. Build returns it, and nothing changes it
-// afterwards: what the plan command prints is what the steps apply.
+// Plan contains all that a join does to this host. Build returns it, and nothing changes it
+// afterwards: the plan command prints the value that the steps apply.
 type Plan struct {
-	*ignition.Plan // what becomes of the payload's entries, with kubelet's labels and taints
+	*adapt.Plan // what becomes of the payload's entries, with kubelet's labels and taints
 
 	NodeName string
 	Cluster  kube.Cluster // zero: the payload does not name it any more
@@ -69,7 +71,7 @@ func parseCluster(kubeconfig []byte) (kube.Cluster, error) {
 	cluster, err := kube.ParseCluster(kubeconfig)
 	if err != nil {
 		return cluster, report.Fail(report.Usage, "# run join again with a stub of now; if it goes on, look at the conditions of the NodePool, or of a standalone cluster's machine-config pool",
-			"the payload's %s cannot be used: %w", BootstrapKubeconfigPath, err)
+			"the payload's %s cannot be used: %w", ignition.BootstrapKubeconfigPath, err)
 	}
 	return cluster, nil
 }
@@ -98,7 +100,7 @@ func (p *Plan) RecordIn(state *joinstate.State) {
 
 // Accounts returns the users and groups of the plan.
 func (b *Builder) Accounts(p *Plan) accounts.Input {
-	return accounts.Input{Passwd: p.Plan.Accounts, Tree: b.Tree, Live: true, Items: b.Ledger.Items()}
+	return accounts.Input{Passwd: p.Accounts, Tree: b.Tree, Live: true, Items: b.Ledger.Items()}
 }
 
 // Differences lists what this plan changes that an older one of the same host did not, or

@@ -3,9 +3,10 @@ package plan
 import (
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
+
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -22,14 +23,14 @@ func TestDifferences(t *testing.T) {
 		return ledger.Change{Kind: ledger.Unit, Target: name, Desired: ledger.State{Present: true, Enabled: enabled}}
 	}
 	old := &Plan{
-		Plan: &ignition.Plan{
+		Plan: &adapt.Plan{
 			Files: []ledger.Change{file("/etc/same", "a", 0), file("/etc/other", "a", 0), file("/etc/owned", "a", 0), file("/etc/gone", "a", 0)},
 			Units: []ledger.Change{unit("crio.service", "enabled")},
 		},
 		Migration: &ovs.Migration{Uplink: "eth0", AlreadyAttached: true},
 	}
 	changed := &Plan{
-		Plan: &ignition.Plan{
+		Plan: &adapt.Plan{
 			Files:   []ledger.Change{file("/etc/same", "a", 0), file("/etc/other", "bb", 0), file("/etc/owned", "a", 1000)},
 			Units:   []ledger.Change{unit("crio.service", "enabled")},
 			Kubelet: []ledger.Change{unit("kubelet.service", "enabled")},

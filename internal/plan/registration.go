@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
@@ -34,26 +35,26 @@ func (b *Builder) planRegistration(p *Plan) error {
 		return err
 	}
 	if _, labelled := desired.Labels[kubelet.NodePoolLabel]; !labelled && b.IsHosted() && b.State.NodePool != "" {
-		p.Notes = append(p.Notes, ignition.Note{
-			Subject: "label " + kubelet.NodePoolLabel, Action: ignition.Unsupported, Rule: "registration",
+		p.Notes = append(p.Notes, adapt.Note{
+			Subject: "label " + kubelet.NodePoolLabel, Action: adapt.Unsupported, Rule: "registration",
 			Reason: "the name of NodePool " + b.State.NodePool + " cannot be the value of a label",
 		})
 	}
 	content, err := desired.RenderDropIn(b.kubeletLaunch(p, false))
-	rule := ignition.Note{Subject: registrationPath, Rule: "registration"}
+	rule := adapt.Note{Subject: registrationPath, Rule: "registration"}
 	switch {
 	case err != nil && len(b.Config.Labels)+len(b.Config.Taints) > 0:
 		return err
 	case err != nil:
-		rule.Action, rule.Reason = ignition.Unsupported, err.Error()
+		rule.Action, rule.Reason = adapt.Unsupported, err.Error()
 	case content != "":
-		rule.Action, rule.Reason = ignition.Add, "kubelet registers the Node with "+desired.String()
+		rule.Action, rule.Reason = adapt.Add, "kubelet registers the Node with "+desired.String()
 		p.Files = append(p.Files, ledger.FileChange(registrationPath, "labels and taints of the Node", content))
 	default:
 		if b.Ledger == nil || !slices.ContainsFunc(b.Ledger.Items(), func(item ledger.Item) bool { return item.Target == registrationPath }) {
 			return nil
 		}
-		rule.Action, rule.Reason = ignition.Change, "no label or taint is asked for any more"
+		rule.Action, rule.Reason = adapt.Change, "no label or taint is asked for any more"
 		p.Files = append(p.Files, ledger.Change{Kind: ledger.File, Target: registrationPath, Reason: rule.Reason})
 	}
 	p.Notes = append(p.Notes, rule)

@@ -6,10 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -58,7 +59,7 @@ func plannedBuilder(t *testing.T, files map[string]string, plan ...ledger.Change
 	return &Builder{
 		State:   joinstate.State{Hosted: true, NodePool: "clusters/demo-workers"},
 		Machine: &machine.Machine{Tree: tree, Ledger: book, Facts: hostinfo.Facts{Arch: "amd64"}},
-	}, &Plan{Plan: &ignition.Plan{Files: plan}}
+	}, &Plan{Plan: &adapt.Plan{Files: plan}}
 }
 
 // plannedDropIn returns the planned content of the drop-in, "" if none is planned.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
@@ -70,7 +72,7 @@ func TestDefaultRuntimeIsThatOfTheLastFile(t *testing.T) {
 // The package of the pool's default runtime is required.
 func TestCommandsContainTheDefaultRuntime(t *testing.T) {
 	j := builderOf(t, map[string]string{"/etc/crio/crio.conf.d/01-ctrcfg-defaultRuntime": "[crio.runtime]\ndefault_runtime = \"runc\"\n"}, nil)
-	if commands := j.commands(&Plan{Plan: &ignition.Plan{}}); !commands["runc"] {
+	if commands := j.commands(&Plan{Plan: &adapt.Plan{}}); !commands["runc"] {
 		t.Errorf("commands %v", commands)
 	}
 }

@@ -164,7 +164,7 @@ other() {
   grep -q eth1 "$root/etc/hcp-node-agent/config.yaml" || die 'the configuration was replaced'
 }
 other 1.0.1 '{"finished":"2026-01-01T00:00:00Z"}' upgrade '--no-block try-restart hcp-node-agent.service'
-other 1.0.0 '{"lastStep":"identity"}' downgrade
+other 1.0.0 '{"lastStep":"client-certificate"}' downgrade
 
 say 'dnf: a node keeps the package'
 if in_root remove hcp-node-agent NetworkManager; then die 'dnf says that the removal succeeded'; fi

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"github.com/vincent-petithory/dataurl"
+	"k8s.io/utils/ptr"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -143,7 +144,7 @@ func (r *resolver) get(ctx context.Context, reference resourceRef) ([]byte, erro
 	if err != nil {
 		return nil, report.Fail(report.Usage, "# check the content on the server, and correct it or the config", "%s: %w", reference.describe(), err)
 	}
-	if response.Unencrypted && stringValue(reference.resource.Verification.Hash) == "" {
+	if response.Unencrypted && ptr.Deref(reference.resource.Verification.Hash, "") == "" {
 		r.warnings = append(r.warnings, fmt.Sprintf("%s came unencrypted and without a verification: anybody on the way can change it", reference.describe()))
 	}
 	return content, nil
@@ -158,11 +159,4 @@ func (r *resolver) asDataURL(reference resourceRef, content []byte) types.Resour
 	r.changed = true
 	source := dataurl.New(content, "application/octet-stream").String()
 	return types.Resource{Source: &source, Verification: reference.resource.Verification}
-}
-
-func stringValue(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coreos/ignition/v2/config/v3_6"
 	"github.com/coreos/ignition/v2/config/v3_6/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 )
@@ -20,7 +21,7 @@ func (r *resolver) configureClient(ctx context.Context, ignition types.Ignition)
 	ignition = v3_6.Merge(types.Config{Ignition: r.options.Parent}, types.Config{Ignition: ignition}).Ignition
 	c := &fetch.Client{
 		Log: r.options.Log, RetryTimeout: r.options.RetryTimeout, HeaderTimeout: headerTimeout,
-		Proxy:          fetch.Proxy{HTTP: stringValue(ignition.Proxy.HTTPProxy), HTTPS: stringValue(ignition.Proxy.HTTPSProxy)},
+		Proxy:          fetch.Proxy{HTTP: ptr.Deref(ignition.Proxy.HTTPProxy, ""), HTTPS: ptr.Deref(ignition.Proxy.HTTPSProxy, "")},
 		InitialBackoff: r.options.initialBackoff, StallTimeout: r.options.stallTimeout, Dial: r.options.dial,
 	}
 	for _, item := range ignition.Proxy.NoProxy {

@@ -51,7 +51,7 @@ func testDoctorOfStoppedKubelet(ctx context.Context, t *testing.T) {
 	t.Helper()
 	mustOutput(ctx, t, "systemctl stop kubelet")
 	out := runAgent(ctx, t, report.Failed, "doctor").Stdout
-	checkContains(t, out, "problem  units         kubelet.service does not run (inactive", "systemctl start kubelet")
+	checkContains(t, out, "problem  "+stepLine("units")+"  kubelet.service does not run (inactive", "systemctl start kubelet")
 
 	mustOutput(ctx, t, `umask 077; cd /root
 		jq -r '.ignition.config.merge[].httpHeaders[] | select(.name == "Authorization") | .value' stub.ign | sed 's/^Bearer //' >needles

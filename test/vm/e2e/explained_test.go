@@ -62,8 +62,8 @@ func TestExplained(t *testing.T) {
 
 	// A taint that is not removed causes a failure that names it.
 	setTaints(ctx, t, `[{"key":"node.cloudprovider.kubernetes.io/uninitialized","value":"true","effect":"NoSchedule"}]`)
-	result = runAgent(ctx, t, report.Failed, "join --timeout 30s --skip "+skippedSteps+",kubelet,serving,ready")
-	checkContains(t, result.Stdout, "fail  schedulable Node "+testenv.NodeName+" takes no pods: taint node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule", "on platform None there is none and nobody does",
+	result = runAgent(ctx, t, report.Failed, "join --timeout 30s --skip "+skippedSteps+",kubelet,serving-certificate,ready")
+	checkContains(t, result.Stdout, "fail  "+stepLine("schedulable")+" Node "+testenv.NodeName+" takes no pods: taint node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule", "on platform None there is none and nobody does",
 		"oc adm taint node "+testenv.NodeName+" node.cloudprovider.kubernetes.io/uninitialized-")
 	setTaints(ctx, t, "null")
 

@@ -28,7 +28,7 @@ func TestFirstBootByCloudInit(t *testing.T) {
 		"meta-data": "instance-id: first-boot\n",
 		"user-data": exampleUserData(t, "first-boot.yaml", "CONTENT-OF-THE-STUB", string(userData)),
 	})
-	const waits = "systemctl show -P StatusText hcp-node-agent | grep -q '^identity: approval' && ! systemctl show -P MainPID hcp-node-agent | grep -qx 0"
+	const waits = "systemctl show -P StatusText hcp-node-agent | grep -q '^client-certificate: approval' && ! systemctl show -P MainPID hcp-node-agent | grep -qx 0"
 	await(ctx, t, waits)
 	if state := mustOutput(ctx, t, `systemctl stop hcp-node-agent
 		systemctl show -P Result hcp-node-agent; systemctl is-active hcp-node-agent

@@ -1,0 +1,105 @@
+package adapt
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/entries"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// KubeletUnit is the unit that is enabled separately from all others: a reboot during a join
+// must not start kubelet before the node has an identity.
+const KubeletUnit = "kubelet.service"
+
+// Input holds the facts about the host that Adapt needs. A nil function counts as a host
+// that has every unit, sysctl and module, and no user or group but root.
+type Input struct {
+	Facts    hostinfo.Facts
+	Hosted   bool   // the payload belongs to a NodePool, not to a standalone cluster
+	NodePool string // NAMESPACE/NAME, copied to the plan
+	// Exclude lists patterns of entries to exclude: absolute paths, units, or UNIT/DROP-IN. See
+	// package glob.
+	Exclude []string
+
+	Tree        Tree   // the host's files
+	User, Group Lookup // in the host's passwd(5) and group(5)
+
+	HasUnit       func(name string) bool   // whether a unit file of that name exists
+	UnitFileState func(name string) string // state as printed by `systemctl is-enabled`, "" for no unit
+	HasSysctl     func(name string) bool   // whether the running kernel has the sysctl; the name has dots
+	HasModule     func(name string) bool   // whether the module is built in, loaded or loadable
+}
+
+// Tree reads the existing files of the host.
+type Tree = entries.Tree
+
+// Lookup returns the ID of a user or group by name.
+type Lookup = entries.Lookup
+
+// ToHost returns the plan of a payload for a host. It is a pure function of its arguments and
+// changes nothing. Parts that the agent cannot apply are an error before anything is
+// written: disks, payloads of another platform, and entries that conflict with files of the
+// host. The error names all conflicting entries.
+func ToHost(p *ignition.Payload, in Input) (*Plan, error) {
+	if err := checkExclusions(p, in.Exclude); err != nil {
+		return nil, err
+	}
+	if err := checkPlatform(p, in); err != nil {
+		return nil, err
+	}
+	if _, err := p.KubeletConfig(); err != nil {
+		return nil, report.Fail(report.Usage, "# look at the KubeletConfigs of the pool", "adapting payload: %w", err)
+	}
+	s := newPlanner(p, in)
+	s.plan.NodePool = in.NodePool
+	s.planAccounts()
+	user, group := accounts.Announced(s.plan.Accounts, lookupOrRootOnly(in.User), lookupOrRootOnly(in.Group))
+	storage := s.adaptStorage()
+	units, beside := s.adaptUnits()
+	decision, err := entries.Decide(entries.Input{
+		Storage: storage, Units: units, Contents: p.Contents, Appends: p.Appends, Tree: in.Tree, User: user, Group: group,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("adapting payload: %w", err)
+	}
+	changes := decision.Changes
+	for i, change := range changes {
+		if rule, ruled := s.ruleNames[change.Target]; ruled {
+			changes[i].Reason = ruleReason(rule)
+		}
+	}
+	s.plan.Files = slices.Concat(changes, beside)
+	s.markOverrides()
+	s.noteUnusedPatterns()
+	s.applyHostRules()
+	s.planKernelSettings()
+	s.noteUnsupported()
+	s.planStarts()
+	s.planMissingUnits()
+	s.plan.Commands = s.commands()
+	return s.plan, nil
+}
+
+// Decision holds the changes of a payload in the tree of an image.
+type Decision = entries.Decision
+
+// ToImage returns the changes that Ignition itself would make in the tree of an image: nothing
+// is excluded, changed or added.
+func ToImage(p *ignition.Payload, tree Tree, user, group Lookup) (*Decision, error) {
+	return entries.Decide(entries.Input{
+		Storage: p.Config.Storage, Units: p.Config.Systemd.Units, Contents: p.Contents, Appends: p.Appends,
+		Tree: tree, User: user, Group: group, Strict: true,
+	})
+}
+
+// lookupOrRootOnly returns the lookup, or for nil a lookup that finds only root.
+func lookupOrRootOnly(lookup Lookup) Lookup {
+	if lookup != nil {
+		return lookup
+	}
+	return func(name string) (int, bool) { return 0, name == "root" }
+}

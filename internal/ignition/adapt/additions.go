@@ -1,0 +1,117 @@
+package adapt
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+)
+
+const (
+	// agentDropin is the name of drop-ins that the agent adds. No OpenShift release has a drop-in
+	// of this name, so the machine-config-daemon (MCD) does not compare it.
+	agentDropin = "90-hcp-node-agent.conf"
+
+	// sysctlPath sorts after 99-sysctl.conf, a link to /etc/sysctl.conf, in which hardening
+	// guides disable IP forwarding.
+	sysctlPath = "/etc/sysctl.d/99-zz-hcp-node-agent.conf"
+
+	journaldPath = "/etc/systemd/journald.conf.d/90-hcp-node-agent.conf"
+)
+
+const fileHeader = "# Written by hcp-node-agent, and removed by hcp-node-agent leave.\n"
+
+// replaceWithClearRemote replaces the command of a unit by the one that clears ovn-remote, which newer
+// scripts run if br-ex exists already. The unit is not masked, because
+// kubelet-dependencies.target requires it. RemainAfterExit limits the command to once per boot:
+// later, ovn-controller uses the setting.
+func replaceWithClearRemote(_ *planner, u types.Unit) []ledger.Change {
+	lines := "[Service]\nExecStart=\nExecStart=-" + openvswitch.ClearRemoteCommand + "\nRemainAfterExit=yes\n"
+	return []ledger.Change{unitFileChange(dropInPath(u.Name, agentDropin), fileHeader+lines)}
+}
+
+// clearRemoteBeforeStart clears ovn-remote before the unit's own script runs.
+func clearRemoteBeforeStart(_ *planner, u types.Unit) []ledger.Change {
+	lines := "[Service]\nExecStartPre=-" + openvswitch.ClearRemoteCommand + "\n"
+	return []ledger.Change{unitFileChange(dropInPath(u.Name, agentDropin), fileHeader+lines)}
+}
+
+// runStopBeforeStart adds a drop-in that runs the ExecStop commands of a unit before it starts.
+func runStopBeforeStart(_ *planner, u types.Unit) []ledger.Change {
+	lines := fileHeader + "[Service]\n"
+	for _, command := range sectionValues(u, "Service", "ExecStop") {
+		lines += "ExecStartPre=-" + strings.TrimLeft(command, "-") + "\n"
+	}
+	return []ledger.Change{unitFileChange(dropInPath(u.Name, agentDropin), lines)}
+}
+
+// nodeSysctls returns the file with the sysctls that kubelet and the pod network need. The
+// kubelet sysctls are those that kubelet compares at its start (setupKernelTunables in
+// pkg/kubelet/cm/container_manager_linux.go). Without protectKernelDefaults, kubelet sets them
+// itself. IP forwarding was set by openshift-ansible.
+func nodeSysctls(s *planner, _ types.Unit) []ledger.Change {
+	config, _ := s.payload.KubeletConfig() // Adapt has reported a parse error
+	content := ""
+	if config.ProtectKernelDefaults {
+		content += "# kubelet refuses to start on other values than these (protectKernelDefaults).\n" +
+			"kernel.keys.root_maxbytes = 25000000\n" +
+			"kernel.keys.root_maxkeys = 1000000\n" +
+			"kernel.panic = 10\n" +
+			"kernel.panic_on_oops = 1\n" +
+			"vm.overcommit_memory = 1\n" +
+			"vm.panic_on_oom = 0\n"
+	}
+	if !s.isForwardingManaged() {
+		content += "# The traffic of pods is forwarded by this host.\n"
+		if s.hasIPv6(config) {
+			content += "net.ipv6.conf.all.forwarding = 1\n"
+		}
+		content += "net.ipv4.ip_forward = 1\n"
+	}
+	if content == "" {
+		return nil
+	}
+	return []ledger.Change{unitFileChange(sysctlPath, fileHeader+content)}
+}
+
+// isForwardingManaged reports whether OVN-Kubernetes manages IP forwarding. From OpenShift 4.16
+// on, cluster-network-operator makes ovnkube-controller set the sysctls at each start: to 0 with
+// --disable-forwarding, unless ipForwarding is Global.
+func (s *planner) isForwardingManaged() bool {
+	u, found := s.findUnit("ovs-configuration.service")
+	return found && isEnabled(u) && readConfigureOVS(s).markerLine >= 0
+}
+
+// forwardingSysctls returns the sysctls that OVN-Kubernetes sets.
+func forwardingSysctls() []string {
+	return []string{"net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"}
+}
+
+// isForwardingSysctl reports whether name is a sysctl that OVN-Kubernetes sets, or an alias of one.
+func isForwardingSysctl(name string) bool {
+	return name == "net.ipv4.conf.all.forwarding" || slices.Contains(forwardingSysctls(), name)
+}
+
+// hasIPv6 reports whether the cluster network is IPv6 or dual-stack. The address of the cluster
+// DNS has the first IP family only. In a dual-stack cluster, kubelet gets several node
+// addresses.
+func (s *planner) hasIPv6(config ignition.KubeletConfig) bool {
+	for _, dns := range config.ClusterDNS {
+		if address, err := netip.ParseAddr(dns); err == nil && address.Is6() {
+			return true
+		}
+	}
+	u, _ := s.findUnit(KubeletUnit)
+	return slices.ContainsFunc(sectionValues(u, "Service", "ExecStart"), func(command string) bool {
+		return strings.Contains(command, "--node-ip=${KUBELET_NODE_IPS}")
+	})
+}
+
+func persistentJournal(*planner, types.Unit) []ledger.Change {
+	return []ledger.Change{unitFileChange(journaldPath, fileHeader+"[Journal]\nStorage=persistent\n")}
+}

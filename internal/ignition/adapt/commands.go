@@ -1,0 +1,112 @@
+package adapt
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+)
+
+// Command is a binary that the payload runs on this host.
+type Command struct {
+	Name   string // base name
+	RunBy  string // the unit or script that runs it
+	InUnit bool   // run by a unit, which the node may depend on
+}
+
+// dispatcherDir is the directory of NetworkManager's dispatcher scripts.
+const dispatcherDir = "/etc/NetworkManager/dispatcher.d/"
+
+// ovsUnit runs configure-ovs.sh, which exits before its first command if the agent made br-ex.
+const ovsUnit = "ovs-configuration.service"
+
+// commands returns the binaries that the payload runs on this host: called by units that can
+// start here and by NetworkManager dispatcher scripts, directly or through scripts of the
+// payload. Words of a script that only resemble commands can be included.
+func (s *planner) commands() []Command {
+	var list []Command
+	add := func(text, by string, unit bool) {
+		for _, name := range s.commandsIn(text, map[string]bool{}) {
+			if !slices.ContainsFunc(list, func(c Command) bool { return c.Name == name && (c.InUnit || !unit) }) {
+				list = append(list, Command{Name: name, RunBy: by, InUnit: unit})
+			}
+		}
+	}
+	for _, u := range s.payload.Config.Systemd.Units {
+		if _, brought := s.provided[u.Name]; !brought || s.needed[u.Name] == "" || !s.canStart(u) {
+			continue
+		}
+		for _, command := range sectionValues(u, "Service", "ExecCondition", "ExecStartPre", "ExecStart", "ExecStartPost") {
+			add(strings.TrimLeft(command, "-@:+!"), u.Name, true)
+		}
+	}
+	for _, file := range s.payload.Config.Storage.Files {
+		if strings.HasPrefix(file.Path, dispatcherDir) {
+			content, _, _ := s.payload.File(file.Path)
+			add(string(content), file.Path, false)
+		}
+	}
+	return list
+}
+
+// canStart reports whether an enabled unit can start on this host. A unit cannot start if only
+// missing units pull it in, or if ConditionPathExists names a file that nothing creates.
+func (s *planner) canStart(u types.Unit) bool {
+	if u.Name == ovsUnit {
+		return false
+	}
+	for _, condition := range sectionValues(u, "Unit", "ConditionPathExists") {
+		if strings.HasPrefix(condition, "/") && !s.pathExists(condition) {
+			return false
+		}
+	}
+	var pulling []string
+	for _, value := range sectionValues(u, "Install", "WantedBy", "RequiredBy") {
+		pulling = append(pulling, strings.Fields(value)...)
+	}
+	return len(pulling) == 0 || slices.ContainsFunc(pulling, func(name string) bool {
+		return path.Ext(name) == ".target" || s.isAvailable(name)
+	})
+}
+
+// pathExists reports whether the host has, or the payload creates, a path.
+func (s *planner) pathExists(p string) bool {
+	if _, _, found := s.payload.File(p); found && s.findRule(kindFile, p, subject{}, false) == nil {
+		return true
+	}
+	info, err := s.in.Tree.Lstat(p)
+	return err == nil && info.Type != ""
+}
+
+// commandPattern matches the name of a command in a shell script and in an Exec line of a unit.
+var commandPattern = regexp.MustCompile("(?m)(?:^|[|;&({`\"])" +
+	`[\s\\]*(?:(?:if|then|do|else|elif|while|until|exec|!|timeout\s+\S+)\s+)*((?:/[\w.-]+)+|[a-z][\w.+-]*)`)
+
+// commandsIn returns the commands in text and in the scripts of the payload that text names. seen
+// holds the paths of the scripts that were searched already.
+func (s *planner) commandsIn(text string, seen map[string]bool) []string {
+	var code strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(strings.TrimSpace(line), "#") {
+			code.WriteString(line)
+		}
+	}
+	var names []string
+	for _, match := range commandPattern.FindAllStringSubmatch(code.String(), -1) {
+		if _, _, found := s.payload.File(match[1]); !found {
+			names = append(names, path.Base(match[1]))
+		}
+	}
+	for _, file := range s.payload.Config.Storage.Files {
+		if ignition.FileMode(file)&0o111 != 0 && !seen[file.Path] && strings.Contains(code.String(), file.Path) {
+			seen[file.Path] = true
+			content, _, _ := s.payload.File(file.Path)
+			names = append(names, s.commandsIn(string(content), seen)...)
+		}
+	}
+	return names
+}

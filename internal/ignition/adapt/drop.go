@@ -1,0 +1,107 @@
+package adapt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/glob"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// excludeRules returns one rule for each pattern of the administrator. Patterns match absolute
+// paths, UNIT, or UNIT/DROP-IN. These rules precede all others.
+func excludeRules(patterns []string, hosted bool) []rule {
+	var list []rule
+	for _, pattern := range patterns {
+		reason := fmt.Sprintf("payload.drop has it, by the pattern %q", pattern)
+		if !hosted {
+			reason += "; the machine-config-daemon of this cluster will find it missing and degrade the pool"
+		}
+		kind := kindUnit
+		switch {
+		case strings.HasPrefix(pattern, "/"):
+			kind = kindFile
+		case strings.Contains(pattern, "/"):
+			kind = kindDropin
+		}
+		list = append(list, rule{name: excludeRuleName, kind: kind, match: []string{pattern}, effect: effectSkip, reason: reason})
+	}
+	return list
+}
+
+const excludeRuleName = "payload-drop"
+
+// excludableNames returns the names in a payload that patterns are matched against: paths, units, and
+// UNIT/DROP-IN.
+func excludableNames(p *ignition.Payload) []string {
+	var names []string
+	for _, file := range p.Config.Storage.Files {
+		names = append(names, file.Path)
+	}
+	for _, dir := range p.Config.Storage.Directories {
+		names = append(names, dir.Path)
+	}
+	for _, link := range p.Config.Storage.Links {
+		names = append(names, link.Path)
+	}
+	for _, u := range p.Config.Systemd.Units {
+		names = append(names, u.Name)
+		for _, dropin := range u.Dropins {
+			names = append(names, u.Name+"/"+dropin.Name)
+		}
+	}
+	return names
+}
+
+// checkExclusions returns an error if a pattern excludes an entry without which the host cannot
+// become a node, or the target of a hard link.
+func checkExclusions(p *ignition.Payload, patterns []string) error {
+	config, err := p.KubeletConfig()
+	if err != nil {
+		return nil //nolint:nilerr // Adapt reports the error with more detail
+	}
+	for _, needed := range []struct{ name, why string }{
+		{KubeletUnit, "without it there is no node"},
+		{ignition.BootstrapKubeconfigPath, "with it the node asks the cluster for its identity"},
+		{ignition.KubeletConfigPath, "kubelet does not start without it"},
+		{config.Authentication.X509.ClientCAFile, "kubelet does not start without it"},
+	} {
+		for _, pattern := range patterns {
+			if needed.name != "" && glob.Match(pattern, needed.name) {
+				return report.Fail(report.Usage, "# make the pattern narrower; to change it instead of dropping it, give --ignition-override",
+					"payload.drop has the pattern %q, which would leave out %s: %s", pattern, needed.name, needed.why)
+			}
+		}
+	}
+	for _, link := range p.Config.Storage.Links {
+		if link.Hard != nil && *link.Hard && isExcluded(patterns, ptr.Deref(link.Target, "")) && !isExcluded(patterns, link.Path) {
+			return report.Fail(report.Usage, "# drop the link too: --payload-drop "+link.Path,
+				"payload.drop leaves out %s, of which the payload makes the hard link %s", ptr.Deref(link.Target, ""), link.Path)
+		}
+	}
+	return nil
+}
+
+func isExcluded(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return glob.Match(pattern, name) })
+}
+
+// noteUnusedPatterns adds a note for each pattern that matches nothing. Such a pattern is usually a typing
+// error, and the unwanted file is written.
+func (s *planner) noteUnusedPatterns() {
+	names := excludableNames(s.payload)
+	for _, pattern := range s.in.Exclude {
+		if slices.ContainsFunc(names, func(name string) bool { return glob.Match(pattern, name) }) {
+			continue
+		}
+		reason := "payload.drop has it, and it matches no path, unit or UNIT/DROP-IN of the payload"
+		if strings.HasPrefix(pattern, unitDirectory+"/") {
+			reason += "; units are named without a path"
+		}
+		s.addReport("pattern "+pattern, excludeRuleName, reason)
+	}
+}

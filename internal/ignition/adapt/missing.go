@@ -1,0 +1,133 @@
+package adapt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+)
+
+// requiredUnits returns the units that the payload requires, each with the reason: enabled units,
+// kubelet, and the units that these require.
+func (s *planner) requiredUnits() map[string]string {
+	needed := map[string]string{}
+	var reached []types.Unit
+	for _, u := range s.payload.Config.Systemd.Units {
+		r := s.findRule(kindUnit, u.Name, subject{unit: u}, true)
+		if isEnabled(u) && !isMasked(u) && (r == nil || (r.effect != effectSkip && !r.effect.keepsDisabled())) {
+			needed[u.Name] = "enabled by the payload"
+			reached = append(reached, u)
+		}
+	}
+	for len(reached) > 0 {
+		u := reached[0]
+		reached = reached[1:]
+		for _, name := range unitRequirements(u) {
+			if needed[name] != "" {
+				continue
+			}
+			needed[name] = "required by " + u.Name
+			if next, found := s.findUnit(name); found {
+				reached = append(reached, next)
+			}
+		}
+	}
+	return needed
+}
+
+// findUnit returns the unit of that name in the payload, which can have contents, drop-ins, or both.
+func (s *planner) findUnit(name string) (types.Unit, bool) {
+	all := s.payload.Config.Systemd.Units
+	i := slices.IndexFunc(all, func(u types.Unit) bool { return u.Name == name })
+	if i < 0 {
+		return types.Unit{}, false
+	}
+	return all[i], true
+}
+
+// unitRequirements returns the units without which systemd does not start u.
+func unitRequirements(u types.Unit) []string {
+	var names []string
+	for _, value := range sectionValues(u, "Unit", "Requires", "Requisite", "BindsTo") {
+		for name := range strings.FieldsSeq(value) {
+			if !strings.Contains(name, "%") { // systemd expands specifiers at run time
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// isAvailable reports whether the payload or the host provides a unit.
+func (s *planner) isAvailable(name string) bool {
+	if _, found := s.provided[name]; found || s.in.HasUnit == nil || s.in.HasUnit(name) {
+		return true
+	}
+	template, instance := splitInstance(name)
+	return instance != nil && s.isAvailable(template)
+}
+
+// planMissingUnits lists the needed units that neither the payload nor the host provides, each with its
+// package.
+func (s *planner) planMissingUnits() {
+	for name, why := range s.needed {
+		if s.isAvailable(name) {
+			continue
+		}
+		text := fmt.Sprintf("%s (%s", name, why)
+		if brings := packageForUnit(name, s.in.Facts); brings != "" {
+			text += "; package " + brings
+		}
+		s.plan.MissingUnits = append(s.plan.MissingUnits, text+")")
+	}
+	slices.Sort(s.plan.MissingUnits)
+}
+
+// comesWithRequiredPackage reports whether a unit belongs to a package that must be installed for another unit.
+func (s *planner) comesWithRequiredPackage(name string) bool {
+	brings := packageForUnit(name, s.in.Facts)
+	for other := range s.needed {
+		if brings != "" && packageForUnit(other, s.in.Facts) == brings && !s.isAvailable(other) {
+			return true
+		}
+	}
+	return false
+}
+
+// packageForUnit returns the RHEL package of a unit, with its repository if that is not a base
+// repository.
+func packageForUnit(unit string, facts hostinfo.Facts) string {
+	name := map[string]string{
+		"openvswitch.service":                "openvswitch3.Y",
+		"ovsdb-server.service":               "openvswitch3.Y",
+		"ovs-vswitchd.service":               "openvswitch3.Y",
+		"crio.service":                       "cri-o",
+		"NetworkManager.service":             "NetworkManager",
+		"NetworkManager-wait-online.service": "NetworkManager",
+		"nmstate.service":                    "nmstate",
+		"chronyd.service":                    "chrony",
+		"chrony-wait.service":                "chrony",
+		"ipsec.service":                      "libreswan",
+		"iscsid.service":                     "iscsi-initiator-utils",
+		"multipathd.service":                 "device-mapper-multipath",
+		"rpc-statd.service":                  "nfs-utils",
+		"auditd.service":                     "audit",
+		"firewalld.service":                  "firewalld",
+		"tuned.service":                      "tuned",
+	}[unit]
+	if facts.OS.ID != "rhel" {
+		return name
+	}
+	major, _, _ := strings.Cut(facts.OS.Version, ".")
+	arch := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[facts.Arch]
+	switch name {
+	case "openvswitch3.Y":
+		return fmt.Sprintf("%s of repository fast-datapath-for-rhel-%s-%s-rpms", name, major, arch)
+	case "cri-o":
+		return fmt.Sprintf("%s of repository rhocp-4.Y-for-rhel-%s-%s-rpms", name, major, arch)
+	}
+	return name
+}

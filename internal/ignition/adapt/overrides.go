@@ -1,0 +1,85 @@
+package adapt
+
+import (
+	"maps"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+)
+
+// markOverrides marks the changes of the plan that come from an override.
+func (s *planner) markOverrides() {
+	overridden := overriddenTargets(s.payload)
+	if len(overridden) == 0 {
+		return
+	}
+	for _, changes := range [][]ledger.Change{s.plan.Files, s.plan.Units, s.plan.Kubelet} {
+		for i, c := range changes {
+			byRule := strings.HasPrefix(c.Reason, "adapt: ")
+			if !byRule && (overridden[c.Target] || overridden[c.Key()]) {
+				changes[i].Reason = reasonOverride
+			}
+		}
+	}
+	reason := "an Ignition override has brought or changed: " + strings.Join(slices.Sorted(maps.Keys(overridden)), ", ")
+	if !s.in.Hosted {
+		reason += "; the machine-config-daemon of this cluster will find the difference and degrade the pool"
+	}
+	s.addReport("payload", reasonOverride, reason)
+}
+
+// reasonOverride is the reason of changes that come from an override.
+const reasonOverride = "override"
+
+// overriddenTargets returns the targets of the changes that an override added or changed.
+func overriddenTargets(p *ignition.Payload) map[string]bool {
+	targets := map[string]bool{}
+	if p.Base == nil {
+		return targets
+	}
+	before := partsByTarget(*p.Base)
+	for target, part := range partsByTarget(p.Config) {
+		if !reflect.DeepEqual(before[target], part) {
+			targets[target] = true
+		}
+	}
+	return targets
+}
+
+// partsByTarget returns the parts of a config by the targets of their changes. Users and groups are
+// prefixed by their kind.
+func partsByTarget(config types.Config) map[string]any {
+	parts := map[string]any{}
+	for _, file := range config.Storage.Files {
+		parts[file.Path] = file
+	}
+	for _, dir := range config.Storage.Directories {
+		parts[dir.Path] = dir
+	}
+	for _, link := range config.Storage.Links {
+		parts[link.Path] = link
+	}
+	for _, u := range config.Systemd.Units {
+		parts[path.Join(unitDirectory, u.Name)] = [2]any{u.Contents, u.Mask}
+		if u.Enabled != nil {
+			parts[u.Name] = *u.Enabled
+		}
+		for _, dropin := range u.Dropins {
+			parts[dropInPath(u.Name, dropin.Name)] = dropin
+		}
+	}
+	for _, user := range config.Passwd.Users {
+		parts["user:"+user.Name] = user
+	}
+	for _, group := range config.Passwd.Groups {
+		parts["group:"+group.Name] = group
+	}
+	return parts
+}

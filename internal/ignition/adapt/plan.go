@@ -1,0 +1,92 @@
+package adapt
+
+import (
+	"fmt"
+
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+)
+
+// Plan lists the changes that a payload requires on one host, in the order in which they are
+// made, and notes about the other entries. Encoded as JSON, it has digests but no contents.
+type Plan struct {
+	NodePool string `json:"nodePool,omitempty"`
+
+	Accounts types.Passwd `json:"-"` // groups, users and SSH keys; created before the files that they own
+
+	Files   []ledger.Change `json:"files"`             // directories, files, links, unit files, drop-ins, masks
+	Units   []ledger.Change `json:"units,omitempty"`   // enabled at boot; StartUnits lists the units to start
+	Kubelet []ledger.Change `json:"kubelet,omitempty"` // enablement of kubelet, once the node has an identity
+	Sysctls []ledger.Change `json:"sysctls,omitempty"` // of the running kernel, as in Files
+	Modules []ledger.Change `json:"modules,omitempty"` // of the running kernel, as in Files
+
+	// Snapshots are values that other processes change. They are recorded before the first
+	// change, never written or compared, and restored by leave.
+	Snapshots []ledger.Change `json:"-"`
+
+	// StartUnits lists the enabled units that are started with kubelet: units that stay active after
+	// a boot.
+	StartUnits []string `json:"-"`
+	// Commands lists the binaries that units and scripts of the payload run on this host.
+	Commands []Command `json:"-"`
+
+	Notes []Note `json:"notes,omitempty"`
+	// MissingUnits lists the needed units that neither the host nor the payload provides, each
+	// with the reason and the package that provides it.
+	MissingUnits []string `json:"missingUnits,omitempty"`
+}
+
+// Action describes how an entry of the payload is handled.
+type Action string
+
+// The actions. Entries that are applied unchanged have no note.
+const (
+	Skip        Action = "skip"   // not written
+	Change      Action = "change" // written, but differs from the payload
+	Add         Action = "add"    // not in the payload; added for this host
+	Report      Action = "report" // applied unchanged, with an effect that the administrator should know
+	Unsupported Action = "unmet"  // requested by the payload, but not applied by the agent
+)
+
+// Note describes the decision about one entry and its reason.
+type Note struct {
+	Subject string `json:"subject"`
+	Action  Action `json:"action"`
+	Reason  string `json:"reason"`
+	Rule    string `json:"rule"` // name of the rule in the table
+}
+
+// String returns the note on one line.
+func (n Note) String() string {
+	return fmt.Sprintf("%-6s %s: %s (%s)", n.Action, n.Subject, n.Reason, n.Rule)
+}
+
+// Changes returns all changes that precede the start of kubelet, in order.
+func (p *Plan) Changes() []ledger.Change {
+	var all []ledger.Change
+	for _, part := range [][]ledger.Change{p.Files, p.Units, p.Sysctls, p.Modules} {
+		all = append(all, part...)
+	}
+	return all
+}
+
+// CountNotes returns the number of notes with an action.
+func (p *Plan) CountNotes(action Action) int {
+	n := 0
+	for _, note := range p.Notes {
+		if note.Action == action {
+			n++
+		}
+	}
+	return n
+}
+
+// Summary returns the plan on one line.
+func (p *Plan) Summary() string {
+	text := fmt.Sprintf("%d changes, %d entries left out", len(p.Changes())+len(p.Kubelet), p.CountNotes(Skip))
+	if unmet := p.CountNotes(Unsupported); unmet > 0 {
+		text += fmt.Sprintf(", %d wishes unmet", unmet)
+	}
+	return text
+}

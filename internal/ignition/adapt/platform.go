@@ -1,0 +1,88 @@
+package adapt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// platformMarkers lists units and files that machine-config-operator renders for one platform only
+// (templates/common/PLATFORM).
+var platformMarkers = []struct{ platform, name string }{
+	{"AWS", "aws-kubelet-nodename.service"},
+	{"AWS", "aws-kubelet-providerid.service"},
+	{"AWS", "/etc/kubernetes/credential-providers/ecr-credential-provider.yaml"},
+	{"Azure", "/etc/kubernetes/credential-providers/acr-credential-provider.yaml"},
+	{"GCP", "gcp-hostname.service"},
+	{"GCP", "/etc/kubernetes/credential-providers/gcr-credential-provider.yaml"},
+	{"OpenStack", "openstack-kubelet-nodename.service"},
+	{"OpenStack", "openstack-hostname.service"},
+	{"PowerVS", "powervs-hostname.service"},
+	{"AlibabaCloud", "alibaba-kubelet-nodename.service"},
+	{"vSphere", "nodeip-configuration-vsphere-upi.service"},
+	{"vSphere", "vsphere-hostname.service"},
+}
+
+// foreignPlatform returns the platform that a payload was rendered for, and the evidence. It
+// returns nothing for platform None. On a hosted cluster, an external cloud provider is
+// evidence, too: no controller would initialize the Node. Excluded entries are ignored; drop
+// holds the patterns.
+func foreignPlatform(p *ignition.Payload, hosted bool, drop []string) (platform string, evidence []string) {
+	names := excludableNames(p)
+	for _, mark := range platformMarkers {
+		if slices.Contains(names, mark.name) && !isExcluded(drop, mark.name) {
+			platform = mark.platform
+			evidence = append(evidence, mark.name)
+		}
+	}
+	for _, u := range p.Config.Systemd.Units {
+		if u.Name != KubeletUnit || isExcluded(drop, u.Name) {
+			continue
+		}
+		u.Dropins = slices.DeleteFunc(slices.Clone(u.Dropins), func(d types.Dropin) bool { return isExcluded(drop, u.Name+"/"+d.Name) })
+		if slices.Contains(sectionValues(u, "Service", "EnvironmentFile"), "/etc/kubernetes/node.env") {
+			evidence = append(evidence, KubeletUnit+" with EnvironmentFile=/etc/kubernetes/node.env")
+		}
+		if hosted && slices.ContainsFunc(sectionValues(u, "Service", "ExecStart"), usesCloudProvider) {
+			evidence = append(evidence, KubeletUnit+" with --cloud-provider=external")
+		}
+	}
+	return platform, evidence
+}
+
+func usesCloudProvider(command string) bool {
+	return slices.Contains(strings.Fields(command), "--cloud-provider=external")
+}
+
+// checkPlatform returns an error if the payload was rendered for another platform.
+func checkPlatform(p *ignition.Payload, in Input) error {
+	platform, evidence := foreignPlatform(p, in.Hosted, in.Exclude)
+	if in.Facts.OSTree || len(evidence) == 0 {
+		return nil
+	}
+	named := "a platform other than None"
+	if platform != "" {
+		named = "platform " + platform
+	}
+	remedy := "# join with the user data of a NodePool of platform None; the platforms of all NodePools:\n" +
+		"oc get nodepool -A -o custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,PLATFORM:.spec.platform.type"
+	if !in.Hosted {
+		remedy = "# only clusters of platform None or BareMetal take this host; the platform of this cluster:\n" +
+			"oc get infrastructure cluster -o jsonpath='{.status.platformStatus.type}'"
+	}
+	return report.Fail(report.Refused, remedy,
+		"the payload was rendered for %s, whose units and kubelet settings do not work on this host: it has %s", named, joinNames(evidence))
+}
+
+// joinNames joins names for use in a sentence.
+func joinNames(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return fmt.Sprintf("%s and %s", strings.Join(names[:len(names)-1], ", "), names[len(names)-1])
+}

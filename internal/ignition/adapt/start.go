@@ -1,0 +1,67 @@
+package adapt
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+	"k8s.io/utils/ptr"
+)
+
+// planStarts decides which enabled units are started before the next boot. The plan lists the units
+// that are started with kubelet. A note names each other unit that a boot would have started,
+// except units that the rules of the table cover.
+func (s *planner) planStarts() {
+	ofRelease := []string{"openvswitch.service", "ovsdb-server.service", "crio.service"} // other steps start them
+	for _, r := range s.table {
+		if r.kind == kindUnit && r.name != excludeRuleName {
+			ofRelease = append(ofRelease, r.match...)
+		}
+	}
+	for _, change := range s.plan.Units {
+		u, found := s.findUnit(change.Target)
+		switch {
+		case !found || change.Desired.Enabled != "enabled":
+		case staysActive(u):
+			s.plan.StartUnits = append(s.plan.StartUnits, u.Name)
+		case isPackageMode(s, subject{}) && !slices.Contains(ofRelease, u.Name) && (ptr.Deref(u.Contents, "") == "" || isStartedAtBoot(u)):
+			s.addReport(u.Name, "next-boot", "it is enabled, and the join neither starts nor restarts it; without waiting for the next boot: systemctl restart "+u.Name)
+		}
+	}
+}
+
+// isStartedAtBoot reports whether a unit is started once per boot by a target that a running host
+// has already reached.
+func isStartedAtBoot(u types.Unit) bool {
+	targets := []string{"multi-user.target", "default.target", "timers.target", "sockets.target", "paths.target"}
+	if path.Ext(u.Name) == ".target" {
+		return false
+	}
+	for _, value := range sectionValues(u, "Install", "WantedBy", "RequiredBy") {
+		if slices.ContainsFunc(strings.Fields(value), func(target string) bool { return slices.Contains(targets, target) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// staysActive reports whether a unit of the payload is started at boot and then stays active: a
+// service, timer, socket or path. Such a unit can be started at any time and be checked later.
+func staysActive(u types.Unit) bool {
+	if ptr.Deref(u.Contents, "") == "" || !isStartedAtBoot(u) {
+		return false
+	}
+	switch path.Ext(u.Name) {
+	case ".timer", ".socket", ".path":
+		return true
+	case ".service":
+		last := func(key, value string) bool {
+			values := sectionValues(u, "Service", key)
+			return len(values) > 0 && strings.EqualFold(values[len(values)-1], value)
+		}
+		remains := last("RemainAfterExit", "yes") || last("RemainAfterExit", "true")
+		return len(sectionValues(u, "Service", "ExecStart")) > 0 && (!last("Type", "oneshot") || remains)
+	}
+	return false
+}

@@ -1,0 +1,142 @@
+package adapt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+)
+
+// noteUnsupported adds notes for operating system settings of the payload that the agent does not apply.
+func (s *planner) noteUnsupported() {
+	machine := s.payload.MachineConfig()
+	if machine.OSImageURL != "" && isPackageMode(s, subject{}) {
+		s.addUnsupported("operating system image", "os-image", "the host keeps its packages; they must be of the release of "+machine.OSImageURL)
+	}
+	if command := s.grubbyCommand(); command != "" {
+		s.addUnsupported("kernel arguments", "kernel-arguments", "the host was booted with others; after a reboot they are the payload's by: "+command)
+	}
+	for _, extension := range machine.Extensions {
+		reason := "the agent does not install it, and its packages are not known"
+		if packages := s.extensionPackages(extension); packages != "" {
+			reason = "the agent does not install it; its packages: dnf install " + packages
+		}
+		s.addUnsupported("extension "+extension, "extension", reason)
+	}
+	if kernel := machine.KernelType; kernel != "" && kernel != "default" {
+		reason := "the agent installs no kernel, and its packages are not known"
+		if packages := kernelPackages[kernel]; packages != "" {
+			reason = "the agent installs no kernel; its packages, before a reboot into it: dnf install " + packages
+		}
+		s.addUnsupported("kernel type "+kernel, "kernel-type", reason)
+	}
+	if machine.FIPS != s.in.Facts.FIPS && machine.Name != "" {
+		s.addUnsupported(fmt.Sprintf("FIPS mode: %t", machine.FIPS), "fips", "the host was installed otherwise, and that cannot be changed soundly")
+	}
+}
+
+// kernelPackages maps kernel types to packages (machine-config-operator, pkg/daemon/update.go).
+var kernelPackages = map[string]string{
+	"realtime":  "kernel-rt-core kernel-rt-modules kernel-rt-modules-extra",
+	"64k-pages": "kernel-64k-core kernel-64k-modules kernel-64k-modules-core kernel-64k-modules-extra",
+}
+
+// extensionPackages returns the packages of an extension (machine-config-operator,
+// SupportedExtensions), "" for an unknown one.
+func (s *planner) extensionPackages(extension string) string {
+	packages := map[string]string{
+		"two-node-ha":          "pacemaker pcs fence-agents-all",
+		"ipsec":                "NetworkManager-libreswan libreswan",
+		"usbguard":             "usbguard",
+		"kerberos":             "krb5-workstation libkadm5",
+		"kernel-devel":         "kernel-devel kernel-headers",
+		"sandboxed-containers": "kata-containers",
+		"sysstat":              "sysstat",
+		"wasm":                 "crun-wasm",
+	}[extension]
+	if _, found := s.findUnit("openvswitch-ipsec.service"); found && extension == "ipsec" {
+		packages += " openvswitch3.5-ipsec"
+	}
+	return packages
+}
+
+// grubbyCommand returns the command that sets all kernel arguments which this host was not booted with,
+// "" if there are none. The arguments keep the payload's order, because some depend on an
+// earlier one.
+func (s *planner) grubbyCommand() string {
+	var add, remove []string
+	for _, argument := range s.kernelArguments() {
+		if !s.isBootedWith(argument) {
+			add = append(add, argument)
+		}
+	}
+	for _, argument := range s.payload.Config.KernelArguments.ShouldNotExist {
+		if s.isBootedWith(string(argument)) {
+			remove = append(remove, string(argument))
+		}
+	}
+	command := "grubby --update-kernel=ALL"
+	if len(add) > 0 {
+		command += " --args=" + shellQuote(strings.Join(add, " "))
+	}
+	if len(remove) > 0 {
+		command += " --remove-args=" + shellQuote(strings.Join(remove, " "))
+	}
+	if len(add)+len(remove) == 0 {
+		return ""
+	}
+	return command
+}
+
+func (s *planner) addUnsupported(subject, rule, reason string) {
+	s.plan.Notes = append(s.plan.Notes, Note{Subject: subject, Action: Unsupported, Reason: reason, Rule: rule})
+}
+
+// kernelArguments returns the kernel arguments of the MachineConfig and of the payload itself.
+// One argument can consist of several words.
+func (s *planner) kernelArguments() []string {
+	list := slices.Clone(s.payload.MachineConfig().KernelArguments)
+	for _, argument := range s.payload.Config.KernelArguments.ShouldExist {
+		list = append(list, string(argument))
+	}
+	return list
+}
+
+// UnappliedKernelArguments returns one message for each kernel argument, which no change of a file tree can
+// apply.
+func UnappliedKernelArguments(p *ignition.Payload) []string {
+	var list []string
+	for _, argument := range p.Config.KernelArguments.ShouldExist {
+		list = append(list, fmt.Sprintf("the config wants the kernel argument %s, which is not a file's: set it where the image's boot loader is made", argument))
+	}
+	for _, argument := range p.Config.KernelArguments.ShouldNotExist {
+		list = append(list, fmt.Sprintf("the config wants the kernel argument %s gone, which is not a file's: see to it where the image's boot loader is made", argument))
+	}
+	return list
+}
+
+// isBootedWith reports whether the running kernel has an argument, set explicitly or by default: RHEL
+// 9 uses cgroup v2 without an argument.
+func (s *planner) isBootedWith(argument string) bool {
+	plain := func(text string) string { return strings.ReplaceAll(text, `"`, "") }
+	for word := range strings.FieldsSeq(argument) {
+		given := slices.ContainsFunc(s.in.Facts.Cmdline, func(have string) bool { return plain(have) == plain(word) })
+		byDefault := s.in.Facts.CgroupV2 && requestsCgroupV2(plain(word))
+		if !given && !byDefault {
+			return false
+		}
+	}
+	return true
+}
+
+func requestsCgroupV2(word string) bool {
+	return word == "systemd.unified_cgroup_hierarchy=1" || word == "cgroup_no_v1=all"
+}
+
+func shellQuote(argument string) string {
+	if strings.ContainsAny(argument, " \"'$`\\") {
+		return "'" + strings.ReplaceAll(argument, "'", `'\''`) + "'"
+	}
+	return argument
+}

@@ -1,0 +1,182 @@
+package adapt
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/ignitiontest"
+)
+
+// Settings that the agent does not apply are listed with the command that does: one command for
+// all kernel arguments in the payload's order, and packages by name.
+func TestUnsupportedSettingsAreNoted(t *testing.T) {
+	machine := `{"metadata":{"name":"r"},"spec":{"kernelArguments":["systemd.unified_cgroup_hierarchy=1","cgroup_no_v1=\"all\"",` +
+		`"hugepagesz=1G hugepages=4","hugepagesz=2M hugepages=16","nosmt","a='b'"],` +
+		`"fips":true,"kernelType":"realtime","extensions":["usbguard","sandboxed-containers","ipsec","of-tomorrow"]}}`
+	config := `{"ignition":{"version":"3.4.0"},"kernelArguments":{"shouldExist":["quiet"],"shouldNotExist":["mitigations=off"]},` +
+		`"storage":{"files":[{"path":"` + ignition.MachineConfigPath + `","contents":` + ignitiontest.InlineContent(machine) + `}]}}`
+	software := []string{
+		"extension usbguard: the agent does not install it; its packages: dnf install usbguard",
+		"extension sandboxed-containers: the agent does not install it; its packages: dnf install kata-containers",
+		"extension ipsec: the agent does not install it; its packages: dnf install NetworkManager-libreswan libreswan",
+		"extension of-tomorrow: the agent does not install it, and its packages are not known",
+		"kernel type realtime: the agent installs no kernel; its packages, before a reboot into it: dnf install kernel-rt-core kernel-rt-modules kernel-rt-modules-extra",
+	}
+	const arguments = "kernel arguments: the host was booted with others; after a reboot they are the payload's by: grubby --update-kernel=ALL "
+	set := []string{"quiet", "hugepagesz=1G", "hugepages=4", "hugepagesz=2M", "hugepages=16", "a='b'"}
+	for name, test := range map[string]struct {
+		edit func(*Input)
+		want []string
+	}{
+		"many": {
+			func(in *Input) {
+				in.Facts.CgroupV2 = false
+				in.Facts.Cmdline = []string{"nosmt", "mitigations=off"}
+			},
+			slices.Concat([]string{arguments + `--args='systemd.unified_cgroup_hierarchy=1 cgroup_no_v1="all" hugepagesz=1G hugepages=4 ` +
+				`hugepagesz=2M hugepages=16 a='\''b'\'' quiet' --remove-args=mitigations=off`},
+				software, []string{"FIPS mode: true: the host was installed otherwise, and that cannot be changed soundly"}),
+		},
+		"one":  {func(in *Input) { in.Facts.FIPS, in.Facts.Cmdline = true, set }, append([]string{arguments + "--args=nosmt"}, software...)},
+		"none": {func(in *Input) { in.Facts.FIPS, in.Facts.Cmdline = true, slices.Concat(set, []string{"nosmt"}) }, software},
+	} {
+		var got []string
+		for _, note := range adaptConfig(t, config, test.edit).Notes {
+			if note.Action == Unsupported {
+				got = append(got, note.Subject+": "+note.Reason)
+			}
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if got := shellQuote("a='b'"); got != `'a='\''b'\'''` {
+		t.Errorf("quoted as %s", got)
+	}
+}
+
+// From OpenShift 5.0 on, Open vSwitch has a unit of its own for IPsec.
+func TestPackagesOfExtensions(t *testing.T) {
+	for units, want := range map[string]string{
+		"": "NetworkManager-libreswan libreswan",
+		`{"name":"openvswitch-ipsec.service","enabled":false}`: "NetworkManager-libreswan libreswan openvswitch3.5-ipsec",
+	} {
+		p, err := ignition.LoadPayload([]byte(systemdConfig(units)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := newPlanner(p, plainHost()).extensionPackages("ipsec"); got != want {
+			t.Errorf("%s: %q, want %q", units, got, want)
+		}
+	}
+}
+
+// The added sysctls depend on kubelet's configuration and unit, and on the manager of IP
+// forwarding.
+func TestNodeSysctls(t *testing.T) {
+	const (
+		protected = `{"protectKernelDefaults":true,"clusterDNS":["172.31.0.10"]}`
+		oldScript = "#!/bin/bash\novs-vsctl add-br br-ex\n"
+		newScript = "#!/bin/bash\nif [ -f /etc/nmstate/openshift/applied ]; then exit 0; fi\n"
+		single    = "[Service]\\nExecStart=/usr/bin/kubelet --node-ip=${KUBELET_NODE_IP}\\n"
+		dual      = "[Service]\\nExecStart=/usr/bin/kubelet --node-ip=${KUBELET_NODE_IPS}\\n"
+	)
+	flags := map[string]string{
+		"vm.overcommit_memory": "1", "vm.panic_on_oom": "0", "kernel.panic": "10", "kernel.panic_on_oops": "1",
+		"kernel.keys.root_maxkeys": "1000000", "kernel.keys.root_maxbytes": "25000000",
+	}
+	tests := []struct {
+		name, config, unit, script string
+		flags                      bool
+		forwarding                 []string
+	}{
+		{"protected, JSON", protected, single, oldScript, true, []string{"net.ipv4.ip_forward"}},
+		{"protected, IPv6", `{"protectKernelDefaults":true,"clusterDNS":["fd02::a"]}`, single, oldScript, true, []string{"net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"}},
+		{"dual stack, IPv4 first", protected, dual, oldScript, true, []string{"net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"}},
+		{"not protected", `{"protectKernelDefaults":false}`, single, oldScript, false, []string{"net.ipv4.ip_forward"}},
+		{"no OVN-Kubernetes", protected, single, "", true, []string{"net.ipv4.ip_forward"}},
+		{"OVN-Kubernetes manages forwarding", protected, single, newScript, true, nil},
+		{"OVN-Kubernetes manages forwarding of both families", protected, dual, newScript, true, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			own := ignitiontest.InlineContent("net.ipv4.ip_forward=1\nnet.ipv4.conf.all.forwarding=1\n") // from a MachineConfig of the pool
+			files := fmt.Sprintf(`{"path":%q,"contents":%s}`, ignition.KubeletConfigPath, ignitiontest.InlineContent(test.config))
+			units := fmt.Sprintf(`{"name":"kubelet.service","contents":"%s"}`, test.unit)
+			if test.script != "" {
+				files += fmt.Sprintf(`,{"path":%q,"contents":%s}`, configureOVSPath, ignitiontest.InlineContent(test.script))
+				units += `,{"name":"ovs-configuration.service","enabled":true,"contents":"[Install]\nWantedBy=multi-user.target\n"}`
+			}
+			if test.forwarding == nil {
+				files += fmt.Sprintf(`,{"path":"/etc/sysctl.d/50-own.conf","contents":%s}`, own)
+			}
+			plan := adaptConfig(t, fmt.Sprintf(`{"ignition":{"version":"3.2.0"},"storage":{"files":[%s]},"systemd":{"units":[%s]}}`, files, units), nil)
+			values := map[string]string{}
+			for _, c := range plan.Sysctls {
+				values[c.Target] = c.Desired.Value
+			}
+			want := map[string]string{}
+			if test.flags {
+				maps.Copy(want, flags)
+			}
+			for _, name := range test.forwarding {
+				want[name] = "1"
+			}
+			if diff := cmp.Diff(want, values); diff != "" {
+				t.Errorf("sysctls (-want +got):\n%s", diff)
+			}
+			var snapshots []string
+			for _, c := range plan.Snapshots {
+				snapshots = append(snapshots, string(c.Kind)+" "+c.Target)
+			}
+			var foreign []string
+			if test.forwarding == nil {
+				foreign = []string{"foreign sysctl net.ipv4.ip_forward", "foreign sysctl net.ipv6.conf.all.forwarding"}
+			}
+			if diff := cmp.Diff(foreign, snapshots); diff != "" {
+				t.Errorf("snapshots (-want +got):\n%s", diff)
+			}
+		})
+	}
+	if plan := adaptConfig(t, systemdConfig(""), nil); len(plan.Files) != 0 {
+		t.Errorf("a payload without kubelet got %v", plan.Files)
+	}
+}
+
+func TestPackageForUnit(t *testing.T) {
+	rhel := plainHost().Facts
+	rhel.Arch = "arm64"
+	for unit, want := range map[string]string{
+		"openvswitch.service": "openvswitch3.Y of repository fast-datapath-for-rhel-9-aarch64-rpms",
+		"crio.service":        "cri-o of repository rhocp-4.Y-for-rhel-9-aarch64-rpms",
+		"chronyd.service":     "chrony",
+		"own.service":         "",
+	} {
+		if got := packageForUnit(unit, rhel); got != want {
+			t.Errorf("packageOf(%s) = %q, want %q", unit, got, want)
+		}
+	}
+	rhel.OS.ID = "centos"
+	if got := packageForUnit("crio.service", rhel); got != "cri-o" {
+		t.Errorf("on another distribution: %q", got)
+	}
+}
+
+// Every rule of the table is complete and has a unique name.
+func TestRuleTableIsConsistent(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range rules() {
+		if seen[r.name] || r.name == "" || r.reason == "" || r.effect == "" {
+			t.Errorf("rule %q is incomplete, or there twice", r.name)
+		}
+		seen[r.name] = true
+		if (r.kind == kindHost) != (len(r.match) == 0) || (r.effect == effectAdd) != (r.add != nil && r.name != "unmask") {
+			t.Errorf("rule %q: what it matches or adds does not fit its kind", r.name)
+		}
+	}
+}
