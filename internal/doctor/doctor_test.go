@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
@@ -65,7 +67,7 @@ func TestDoctorReportsJournalAndNode(t *testing.T) {
 	checkFindings(t, []string{"ok: no error in the last lines of kubelet and CRI-O since the boot"}, journalFacts{Now: now}.evaluate())
 	checkFindings(t, []string{
 		"note: the last error of kubelet is 2m old: it broke => journalctl -b -u kubelet", "ok: no error in the last lines of CRI-O since the boot",
-	}, journalFacts{Now: now, Kubelet: &node.JournalError{Time: now.Add(-2 * time.Minute), Text: "it broke"}}.evaluate())
+	}, journalFacts{Now: now, Kubelet: &servicelog.Error{Time: now.Add(-2 * time.Minute), Text: "it broke"}}.evaluate())
 
 	checkFindings(t, []string{"ok: Node worker-7 is Ready and schedulable"}, evaluateNode("worker-7", nil))
 	checkFindings(t, []string{"problem: no network => journalctl", "warning: the disk fills", "note: cordoned"}, evaluateNode("worker-7", []node.Finding{

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
@@ -17,7 +19,7 @@ import (
 
 // journalFacts contains the most recent errors of kubelet and CRI-O.
 type journalFacts struct {
-	Kubelet, CRIO *node.JournalError // nil if there is none
+	Kubelet, CRIO *servicelog.Error // nil if there is none
 	Now           time.Time
 }
 
@@ -27,8 +29,8 @@ func inspectJournal(ctx context.Context, p *diagnostics) ([]Finding, error) {
 	}
 	facts := journalFacts{Now: p.now}
 	var errs [2]error
-	facts.Kubelet, errs[0] = node.LastError(ctx, kubelet.UnitName)
-	facts.CRIO, errs[1] = node.LastError(ctx, crio.Unit)
+	facts.Kubelet, errs[0] = servicelog.LastError(ctx, kubelet.UnitName)
+	facts.CRIO, errs[1] = servicelog.LastError(ctx, crio.Unit)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
@@ -42,7 +44,7 @@ func (f journalFacts) evaluate() []Finding {
 	var quiet []string
 	for _, unit := range []struct {
 		name, unit string
-		last       *node.JournalError
+		last       *servicelog.Error
 	}{{"kubelet", "kubelet", f.Kubelet}, {"CRI-O", "crio", f.CRIO}} {
 		if unit.last == nil {
 			quiet = append(quiet, unit.name)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -38,7 +40,7 @@ func (m Host) CheckClientCAs(ctx context.Context, file string, now time.Time) ([
 	if err != nil {
 		return nil, fmt.Errorf("reading the authorities of kubelet's callers: %s: %w", file, err)
 	}
-	return clientCAFindings(cas, lastErrors(ctx, kubeletUnit, 60, "--since=-1h"), file, now), nil
+	return clientCAFindings(cas, servicelog.LastErrors(ctx, kubeletUnit, 60, "--since=-1h"), file, now), nil
 }
 
 // clientCAFindings returns the findings about kubelet's client CAs. A rejected request
@@ -49,7 +51,7 @@ func clientCAFindings(cas []*x509.Certificate, errors []string, file string, now
 	f := Finding{About: "kubelet's callers", Remedy: remedy}
 	for _, line := range errors {
 		if strings.Contains(line, "Unable to authenticate the request") && strings.Contains(line, "x509") {
-			f.Severity, f.Details = report.SeverityProblem, []string{formatLogLine(line)}
+			f.Severity, f.Details = report.SeverityProblem, []string{servicelog.FormatLine(line)}
 			f.Text = "kubelet refuses calls because it does not know who vouches for the caller (" + file +
 				"): logs, exec and metrics of this node fail; the cluster has other authorities since the join"
 			return []Finding{f}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -81,13 +83,13 @@ func clockFinding(f facts) []Finding {
 // that the findings name as the cause.
 func (f facts) readinessFindings(troubles []*podProblem) (all []Finding, namedPod *podProblem) {
 	const journal = "journalctl -u kubelet -b"
-	why, remedy := explainErrors(f.hostState.recentErrors)
+	why, remedy := servicelog.Explain(f.hostState.recentErrors)
 	if remedy == "" {
 		remedy = journal
 	}
 	finding := Finding{
 		Severity: report.SeverityProblem, Remedy: remedy,
-		Details: formatLogLines(lastLines(f.hostState.recentErrors, 5)...),
+		Details: servicelog.Format(servicelog.Last(f.hostState.recentErrors, 5)...),
 	}
 	if f.deleted {
 		finding.Text = "Node " + f.name + " was deleted from the cluster; kubelet registers it again only after a " +
@@ -124,8 +126,8 @@ func (f facts) conditionFinding(ready *corev1.NodeCondition) Finding {
 	finding := Finding{
 		Severity: report.SeverityProblem,
 		Remedy:   "journalctl -u kubelet -b",
-		Details:  formatLogLines(ready.Message),
-		Text:     ready.Reason + ": " + shorten(ready.Message, maxExcerptLength),
+		Details:  servicelog.Format(ready.Message),
+		Text:     ready.Reason + ": " + servicelog.Shorten(ready.Message, servicelog.MaxExcerpt),
 	}
 	switch message := ready.Message; {
 	case strings.Contains(message, "PLEG is not healthy"):
@@ -134,16 +136,16 @@ func (f facts) conditionFinding(ready *corev1.NodeCondition) Finding {
 		finding.Remedy = "crictl ps; journalctl -b -u crio; iostat -x 1 3"
 	case strings.Contains(message, "container runtime is down"),
 		strings.Contains(message, "container runtime status check may not have completed yet"):
-		finding.Text = "kubelet has no contact with CRI-O yet (" + shorten(message, maxExcerptLength) + ")"
+		finding.Text = "kubelet has no contact with CRI-O yet (" + servicelog.Shorten(message, servicelog.MaxExcerpt) + ")"
 		finding.Remedy = "systemctl status crio; journalctl -b -u crio"
 	case strings.Contains(message, "CSINode is not yet initialized"):
 		finding.Text, finding.temporary = "kubelet has not made its CSINode yet; it needs the API server for that", true
 	case strings.Contains(message, "missing node capacity"):
-		finding.Text, finding.temporary = "kubelet has not measured this machine yet ("+shorten(message,
-			maxExcerptLength)+")", true
+		finding.Text, finding.temporary = "kubelet has not measured this machine yet ("+servicelog.Shorten(message,
+			servicelog.MaxExcerpt)+")", true
 	}
-	if c, _, known := findCause([]string{ready.Message}, hostCauses); known {
-		finding.Text, finding.Remedy = "kubelet is not well: "+c.text, c.remedy
+	if c, _, known := servicelog.FindCause([]string{ready.Message}, servicelog.HostCauses); known {
+		finding.Text, finding.Remedy = "kubelet is not well: "+c.Text, c.Remedy
 	}
 	return finding
 }

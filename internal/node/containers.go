@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
@@ -59,8 +61,8 @@ func (t *podProblem) explainWaiting(named, image string, s *corev1.ContainerStat
 			t.explainMissing(r)
 			return
 		}
-		t.causeKnown, t.details = true, formatLogLines(message)
-		t.reason = named + " cannot be started: " + shorten(message, maxExcerptLength)
+		t.causeKnown, t.details = true, servicelog.Format(message)
+		t.reason = named + " cannot be started: " + servicelog.Shorten(message, servicelog.MaxExcerpt)
 		missingKey := regexp.MustCompile(`couldn't find key (\S+) in (Secret|ConfigMap) (\S+)`)
 		if m := missingKey.FindStringSubmatch(message); m != nil {
 			t.reason = fmt.Sprintf("%s %s has no key %s, which %s needs", m[2], m[3], m[1], named)
@@ -68,7 +70,7 @@ func (t *podProblem) explainWaiting(named, image string, s *corev1.ContainerStat
 	default:
 		t.explainNotStarted(f)
 		if message != "" && !t.causeKnown {
-			t.reason = fmt.Sprintf("%s: %s: %s", named, reason, shorten(message, maxExcerptLength))
+			t.reason = fmt.Sprintf("%s: %s: %s", named, reason, servicelog.Shorten(message, servicelog.MaxExcerpt))
 		}
 	}
 }
@@ -86,7 +88,7 @@ func (t *podProblem) explainPull(image, reason, message string, f facts) {
 			if strings.Contains(line, "Back-off") || !strings.Contains(line, image) {
 				continue
 			}
-			detail = formatLogLine(line)
+			detail = servicelog.FormatLine(line)
 			break
 		}
 	}
@@ -95,9 +97,9 @@ func (t *podProblem) explainPull(image, reason, message string, f facts) {
 	}
 	c := explainPullError(image, detail, f.hostState.registries)
 	t.causeKnown = true
-	t.reason = "image " + shortImage(image) + " cannot be pulled: " + c.text
-	t.remedy = c.remedy
-	t.details = formatLogLines(detail, "image "+image)
+	t.reason = "image " + shortImage(image) + " cannot be pulled: " + c.Text
+	t.remedy = c.Remedy
+	t.details = servicelog.Format(detail, "image "+image)
 }
 
 // explainExit explains the exit of a container. A container in a crash loop
@@ -107,7 +109,7 @@ func (t *podProblem) explainExit(named string, end *corev1.ContainerStateTermina
 	t.causeKnown = true
 	message := redact.Text(strings.TrimSpace(end.Message))
 	lines := strings.Split(message, "\n")
-	last := shorten(lines[len(lines)-1], maxExcerptLength)
+	last := servicelog.Shorten(lines[len(lines)-1], servicelog.MaxExcerpt)
 	t.reason = fmt.Sprintf("%s ended with exit code %d", named, end.ExitCode)
 	container := named[strings.LastIndex(named, " ")+1:]
 	t.remedy = fmt.Sprintf("oc -n %s logs %s -c %s --previous", t.pod.Namespace, t.pod.Name, container)
@@ -119,8 +121,8 @@ func (t *podProblem) explainExit(named string, end *corev1.ContainerStateTermina
 	case end.Reason == "ContainerCannotRun", end.Reason == "StartError":
 		t.reason = named + " cannot be run"
 	}
-	if c, _, known := findCause(lines, hostCauses); known {
-		t.reason += ": " + c.text
+	if c, _, known := servicelog.FindCause(lines, servicelog.HostCauses); known {
+		t.reason += ": " + c.Text
 		if serviceNetworkPattern.MatchString(message) {
 			t.reason += "; that is the cluster's service network, which the network plugin (before it: kube-proxy) " +
 				"sets up on this node"
@@ -129,7 +131,7 @@ func (t *podProblem) explainExit(named string, end *corev1.ContainerStateTermina
 		t.reason += ": " + last
 	}
 	if message != "" {
-		t.details = formatLogLines(lastLines(lines, 5)...)
+		t.details = servicelog.Format(servicelog.Last(lines, 5)...)
 	}
 }
 

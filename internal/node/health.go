@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
@@ -66,7 +68,7 @@ func probeHealth(ctx context.Context, client *http.Client, url string) error {
 		return fmt.Errorf("asking kubelet: %w", err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("kubelet answers %d: %s", response.StatusCode, shorten(string(body), maxMessageLength))
+		return fmt.Errorf("kubelet answers %d: %s", response.StatusCode, servicelog.Shorten(string(body), servicelog.MaxMessage))
 	}
 	return nil
 }
@@ -78,9 +80,9 @@ func healthFinding(answer error, m hostFacts) Finding {
 	}
 	f := Finding{
 		Severity: report.SeverityProblem, Remedy: "journalctl -b -u kubelet",
-		Details: formatLogLines(lastLines(m.recentErrors, 5)...),
+		Details: servicelog.Format(servicelog.Last(m.recentErrors, 5)...),
 	}
-	why, remedy := explainErrors(m.recentErrors)
+	why, remedy := servicelog.Explain(m.recentErrors)
 	f.Text = "kubelet runs, but is not well: " + answer.Error() + why
 	if remedy != "" {
 		f.Remedy = remedy

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
@@ -47,8 +49,8 @@ func (m Host) gatherFacts(ctx context.Context) hostFacts {
 		cniDir:         m.CNIDirectory,
 		networkConfigs: m.networkConfigs(),
 		registries:     m.pullSecretRegistries(),
-		kubeletErrors:  lastErrors(ctx, kubeletUnit, 60, "--since=-6min"),
-		recentErrors:   lastErrors(ctx, kubeletUnit, 20, "--since=-1min"),
+		kubeletErrors:  servicelog.LastErrors(ctx, kubeletUnit, 60, "--since=-6min"),
+		recentErrors:   servicelog.LastErrors(ctx, kubeletUnit, 20, "--since=-1min"),
 	}
 	if len(f.units) == 0 {
 		f.runtimeErr = m.checkRuntime(ctx)
@@ -96,7 +98,7 @@ func (m Host) inactiveUnitsBelow(ctx context.Context, name, needed string, seen 
 		name:       name,
 		requiredBy: needed,
 		state:      state,
-		errors:     lastErrors(ctx, name, 4),
+		errors:     servicelog.LastErrors(ctx, name, 4),
 	})
 }
 

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -28,7 +30,7 @@ func (f facts) networkFindings(troubles []*podProblem) (all []Finding, namedPod 
 		About:    "the network plugin",
 		Text:     "the network plugin is not up",
 		Remedy:   "oc get pods -A -o wide --field-selector spec.nodeName=" + f.name,
-		Details:  formatLogLines(kube.NodeCondition(f.node, corev1.NodeReady).Message),
+		Details:  servicelog.Format(kube.NodeCondition(f.node, corev1.NodeReady).Message),
 	}
 	if len(f.hostState.networkConfigs) == 0 {
 		finding.Text = "the network plugin has not written its configuration (" + f.hostState.cniDir + " is empty)"

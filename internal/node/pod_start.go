@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
+
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -20,18 +22,18 @@ func (t *podProblem) explainNotStarted(f facts) {
 	if len(lines) > 0 && t.explainPauseImage(lines, f) {
 		return
 	}
-	if c, line, known := findCause(lines,
-		func() []causePattern { return slices.Concat(hostCauses(), runtimeCauses()) }); known {
+	if c, line, known := servicelog.FindCause(lines,
+		func() []servicelog.Pattern { return slices.Concat(servicelog.HostCauses(), servicelog.RuntimeCauses()) }); known {
 		t.reason, t.remedy, t.details, t.causeKnown = "kubelet cannot start it: "+
-			c.text, c.remedy, formatLogLines(line), true
+			c.Text, c.Remedy, servicelog.Format(line), true
 		return
 	}
 	lines = slices.DeleteFunc(lines, func(line string) bool { // normal shortly after a pod is assigned
 		return strings.Contains(line, "network is not ready") || strings.Contains(line, "not registered")
 	})
 	if len(lines) > 0 {
-		t.reason, t.details = "kubelet cannot start it: "+shorten(formatLogLine(lines[len(lines)-1]),
-			maxExcerptLength), formatLogLines(lines...)
+		t.reason, t.details = "kubelet cannot start it: "+servicelog.Shorten(servicelog.FormatLine(lines[len(lines)-1]),
+			servicelog.MaxExcerpt), servicelog.Format(lines...)
 		return
 	}
 	t.reason = "it is being started"
@@ -48,10 +50,10 @@ func (t *podProblem) explainPauseImage(lines []string, f facts) bool {
 	for _, line := range slices.Backward(lines) {
 		if match := source.FindStringSubmatch(line); match != nil {
 			c := explainPullError(match[1], match[2], f.hostState.registries)
-			t.reason = "CRI-O's pause image " + shortImage(match[1]) + " cannot be pulled: " + c.text
+			t.reason = "CRI-O's pause image " + shortImage(match[1]) + " cannot be pulled: " + c.Text
 			t.remedy = "crio config 2>/dev/null | grep pause_image # hcp-node-agent join sets the release's\n" +
-				c.remedy
-			t.details, t.causeKnown = formatLogLines(line), true
+				c.Remedy
+			t.details, t.causeKnown = servicelog.Format(line), true
 			return true
 		}
 	}

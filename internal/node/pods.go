@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -138,7 +140,7 @@ func explainPod(pod *corev1.Pod, f facts) *podProblem {
 
 // explainRejected explains a pod that kubelet rejected or evicted.
 func (t *podProblem) explainRejected() {
-	reason, message := t.pod.Status.Reason, shorten(t.pod.Status.Message, maxExcerptLength)
+	reason, message := t.pod.Status.Reason, servicelog.Shorten(t.pod.Status.Message, servicelog.MaxExcerpt)
 	t.causeKnown = true
 	t.reason = reason + ": " + message
 	if resource, found := strings.CutPrefix(reason, "OutOf"); found {

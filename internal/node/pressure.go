@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
@@ -15,7 +17,7 @@ import (
 func pressureFinding(c *corev1.NodeCondition, m hostFacts, node string) Finding {
 	f := Finding{
 		Severity: report.SeverityProblem, About: string(c.Type),
-		Details: formatLogLines(c.Reason + ": " + c.Message),
+		Details: servicelog.Format(c.Reason + ": " + c.Message),
 	}
 	switch c.Type {
 	case corev1.NodeDiskPressure:
@@ -37,7 +39,7 @@ func pressureFinding(c *corev1.NodeCondition, m hostFacts, node string) Finding 
 		f.Remedy = "ps -eLo pid,args | sort | uniq -c | sort -rn | head; sysctl kernel.pid_max"
 	default:
 		f.Text = fmt.Sprintf("%s (%s: %s): the network plugin or a route controller says so, and takes it back",
-			c.Type, c.Reason, shorten(c.Message, maxExcerptLength))
+			c.Type, c.Reason, servicelog.Shorten(c.Message, servicelog.MaxExcerpt))
 		f.Remedy = "oc get pods -A -o wide --field-selector spec.nodeName=" + node
 	}
 	return f

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -26,15 +28,15 @@ func (m Host) CheckPull(ctx context.Context, image string) ([]Finding, error) {
 	why := explainPullError(image, err.Error(), m.pullSecretRegistries())
 	return []Finding{{
 		Severity: report.SeverityWarning,
-		Text:     "image " + image + " cannot be pulled: " + why.text,
-		Remedy:   why.remedy,
+		Text:     "image " + image + " cannot be pulled: " + why.Text,
+		Remedy:   why.Remedy,
 		About:    "pulling images",
 	}}, nil
 }
 
 // explainPullError explains why an image cannot be pulled. The text completes "image X
 // cannot be pulled: ".
-func explainPullError(image, message string, auths []string) cause {
+func explainPullError(image, message string, auths []string) servicelog.Cause {
 	registry := registryOf(image)
 	// If a mirror is configured, the mirror rejected the request.
 	if m := regexp.MustCompile(`pinging container registry ([\w.:\[\]-]+?):? `).FindStringSubmatch(message); m != nil {
@@ -50,16 +52,16 @@ func explainPullError(image, message string, auths []string) cause {
 			text := string(pattern.pattern.ExpandString(nil, template, message, match))
 			return strings.NewReplacer("REGISTRY", registry, "PULL", try).Replace(text)
 		}
-		c := cause{text: fill(pattern.text), remedy: fill(pattern.remedy)}
+		c := servicelog.Cause{Text: fill(pattern.text), Remedy: fill(pattern.remedy)}
 		if pattern.unauthorized {
 			c = unauthorizedCause(registry, try, auths)
 		}
 		return c
 	}
 	if message == "" {
-		return cause{text: "kubelet has not said why", remedy: try}
+		return servicelog.Cause{Text: "kubelet has not said why", Remedy: try}
 	}
-	return cause{text: shorten(message, maxExcerptLength), remedy: try}
+	return servicelog.Cause{Text: servicelog.Shorten(message, servicelog.MaxExcerpt), Remedy: try}
 }
 
 // clusterRegistryAuth describes where an administrator changes the pull secret of the
@@ -69,18 +71,18 @@ const clusterRegistryAuth = "the cluster's pull secret (HostedCluster spec.pullS
 
 // unauthorizedCause explains a registry that requires a credential, or rejects the
 // node's.
-func unauthorizedCause(registry, try string, auths []string) cause {
-	c := cause{
-		text: registry + " refuses this node's pull secret, or has no such image for it",
+func unauthorizedCause(registry, try string, auths []string) servicelog.Cause {
+	c := servicelog.Cause{
+		Text: registry + " refuses this node's pull secret, or has no such image for it",
 		// A change of the pull secret's content does not reach joined nodes
 		// (openshift/hypershift#3259).
-		remedy: try + "\n# if " + clusterRegistryAuth +
+		Remedy: try + "\n# if " + clusterRegistryAuth +
 			" is newer, with a fresh stub:\nhcp-node-agent join --user-data STUB",
 	}
 	if auths != nil && !slices.ContainsFunc(auths,
 		func(entry string) bool { return matchesRegistry(entry, registry) }) {
-		c.text = "this node's pull secret (" + PullSecretPath + ") has nothing for " + registry
-		c.remedy = "# add " + registry + " to " + clusterRegistryAuth + ", and join again with a fresh stub"
+		c.Text = "this node's pull secret (" + PullSecretPath + ") has nothing for " + registry
+		c.Remedy = "# add " + registry + " to " + clusterRegistryAuth + ", and join again with a fresh stub"
 	}
 	return c
 }

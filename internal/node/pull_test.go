@@ -115,11 +115,11 @@ func TestExplainPullError(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := explainPullError(image, test.message, test.auths)
-			if got.text != test.want {
-				t.Errorf("text = %q\nwant   %q", got.text, test.want)
+			if got.Text != test.want {
+				t.Errorf("text = %q\nwant   %q", got.Text, test.want)
 			}
-			if !strings.HasPrefix(got.remedy, test.remedy) {
-				t.Errorf("remedy = %q, want %q", got.remedy, test.remedy)
+			if !strings.HasPrefix(got.Remedy, test.remedy) {
+				t.Errorf("remedy = %q, want %q", got.Remedy, test.remedy)
 			}
 		})
 	}

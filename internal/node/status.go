@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -41,7 +43,7 @@ func newStatus(node *corev1.Node) Status {
 		Kubelet:       node.Status.NodeInfo.KubeletVersion,
 	}
 	if ready := kube.NodeCondition(node, corev1.NodeReady); ready != nil && !status.Ready {
-		status.Reason = ready.Reason + ": " + shorten(ready.Message, maxMessageLength)
+		status.Reason = ready.Reason + ": " + servicelog.Shorten(ready.Message, servicelog.MaxMessage)
 	}
 	for _, taint := range node.Spec.Taints {
 		status.Taints = append(status.Taints, taint.ToString())

@@ -3,6 +3,8 @@ package node
 import (
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
+
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -29,7 +31,7 @@ func machineConfigState(node *corev1.Node) []string {
 	var lines []string
 	for _, name := range []string{"state", "reason", "currentConfig", "desiredConfig"} {
 		if value := node.Annotations[machineConfigPrefix+name]; value != "" {
-			lines = append(lines, name+": "+shorten(value, maxMessageLength))
+			lines = append(lines, name+": "+servicelog.Shorten(value, servicelog.MaxMessage))
 		}
 	}
 	return lines

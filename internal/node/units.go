@@ -3,6 +3,8 @@ package node
 import (
 	"fmt"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -20,7 +22,7 @@ func unitFinding(unit unitFacts) Finding {
 	f := Finding{
 		Severity: report.SeverityProblem,
 		About:    unit.name,
-		Details:  formatLogLines(unit.errors...),
+		Details:  servicelog.Format(unit.errors...),
 		Remedy:   "journalctl -b -u " + unit.name,
 	}
 	named := unit.name
@@ -44,7 +46,7 @@ func unitFinding(unit unitFacts) Finding {
 	if isStarting(unit.state) {
 		f.Text, f.temporary = named+" is still starting", true
 	}
-	why, remedy := explainErrors(unit.errors)
+	why, remedy := servicelog.Explain(unit.errors)
 	f.Text += why
 	if remedy != "" {
 		f.Remedy = remedy
@@ -96,7 +98,7 @@ func runtimeFinding(m hostFacts) []Finding {
 	return []Finding{{
 		Severity: report.SeverityProblem,
 		About:    "CRI-O",
-		Text:     "CRI-O runs, but does not answer at its socket: " + shorten(m.runtimeErr.Error(), maxExcerptLength),
+		Text:     "CRI-O runs, but does not answer at its socket: " + servicelog.Shorten(m.runtimeErr.Error(), servicelog.MaxExcerpt),
 		Remedy:   "journalctl -b -u crio; systemctl restart crio # it restarts kubelet too",
 	}}
 }

@@ -1,4 +1,4 @@
-package node
+package servicelog
 
 import (
 	"testing"
@@ -14,19 +14,19 @@ func TestParseLastError(t *testing.T) {
 	const klog = `"E0102 03:04:05.000000    1234 kubelet.go:1] \"Container runtime network not ready\""`
 	for name, test := range map[string]struct {
 		journal string
-		want    *JournalError
+		want    *Error
 	}{
 		"nothing":  {"", nil},
 		"no error": {line("1767323045000000", `"I0102 03:04:05.000000    1234 kubelet.go:1] \"fine\""`), nil},
 		"the last": {
 			line("1767323045000000", `"Error: an older one"`) + line("1767323046000000", klog) +
 				line("1767323047000000", `"I0102 fine"`),
-			&JournalError{Time: time.UnixMicro(1767323046000000).UTC(), Text: `"Container runtime network not ready"`},
+			&Error{Time: time.UnixMicro(1767323046000000).UTC(), Text: `"Container runtime network not ready"`},
 		},
 		"CRI-O, and no text": {
 			line("1767323045000000", `"time=\"2026\" level=error msg=\"no\""`) + line("1767323046000000", `[1,2]`) +
 				"torn {",
-			&JournalError{Time: time.UnixMicro(1767323045000000).UTC(), Text: `time="2026" level=error msg="no"`},
+			&Error{Time: time.UnixMicro(1767323045000000).UTC(), Text: `time="2026" level=error msg="no"`},
 		},
 	} {
 		if diff := cmp.Diff(test.want, parseLastError(test.journal)); diff != "" {

@@ -1,4 +1,4 @@
-package node
+package servicelog
 
 import (
 	"testing"
@@ -45,7 +45,7 @@ func TestFormatLogLine(t *testing.T) {
 		"Error: unknown flag: --x":                            "Error: unknown flag: --x",
 		`"x" err="Get \"https://user:hunter2secret@proxy/\""`: `x: Get "https://***@proxy/"`,
 	} {
-		if got := formatLogLine(line); got != want {
+		if got := FormatLine(line); got != want {
 			t.Errorf("plain(%s)\n= %s\nwant %s", line, got, want)
 		}
 	}

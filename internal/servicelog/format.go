@@ -1,4 +1,4 @@
-package node
+package servicelog
 
 import (
 	"regexp"
@@ -16,9 +16,9 @@ var (
 	sandboxName   = regexp.MustCompile(` with name "k8s_[^"]+"`)
 )
 
-// formatLogLine makes a line of a structured log readable: `"command failed" err="no"`
+// FormatLine makes a line of a structured log readable: `"command failed" err="no"`
 // becomes command failed: no. Of logrus fields it keeps the message.
-func formatLogLine(line string) string {
+func FormatLine(line string) string {
 	text := line
 	if m := klogMessage.FindStringSubmatch(line); m != nil {
 		text = unquote(m[1])
@@ -32,7 +32,7 @@ func formatLogLine(line string) string {
 	// new text.
 	text = mountError.ReplaceAllString(text, "$1: $2")
 	text = sandboxName.ReplaceAllString(text, "")
-	return shorten(redact.Text(text), maxMessageLength)
+	return Shorten(redact.Text(text), MaxMessage)
 }
 
 func unquote(text string) string {
@@ -42,25 +42,28 @@ func unquote(text string) string {
 	return strings.Trim(text, `"`)
 }
 
-func lastLines(lines []string, count int) []string { return lines[max(0, len(lines)-count):] }
+// Last returns the last lines, at most count.
+func Last(lines []string, count int) []string { return lines[max(0, len(lines)-count):] }
 
-// formatLogLines returns the distinct lines in readable form, for Finding.Details.
-func formatLogLines(lines ...string) []string {
+// Format returns the distinct lines in readable form, for Finding.Details.
+func Format(lines ...string) []string {
 	var all []string
 	for _, line := range lines {
-		if text := formatLogLine(line); text != "" && !slices.Contains(all, text) {
+		if text := FormatLine(line); text != "" && !slices.Contains(all, text) {
 			all = append(all, text)
 		}
 	}
 	return all
 }
 
+// Lengths of texts, in characters.
 const (
-	maxMessageLength = 300 // characters of a message from another program
-	maxExcerptLength = 160 // characters of a message quoted within a sentence
+	MaxMessage = 300 // of a message from another program
+	MaxExcerpt = 160 // of a message quoted within a sentence
 )
 
-func shorten(line string, maxRunes int) string {
+// Shorten returns the line with single spaces, cut after maxRunes characters.
+func Shorten(line string, maxRunes int) string {
 	runes := []rune(strings.Join(strings.Fields(line), " "))
 	if len(runes) > maxRunes {
 		return string(runes[:maxRunes]) + "…"

@@ -1,4 +1,4 @@
-package node
+package servicelog
 
 import (
 	"strings"
@@ -154,13 +154,13 @@ func TestFindCause(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, line, known := findCause([]string{"an older line", test.line, "a newer line without a story"},
+			got, line, known := FindCause([]string{"an older line", test.line, "a newer line without a story"},
 				knownCauses)
-			if !known || got.text != test.want || line != test.line {
-				t.Errorf("findCause() = %v %q\nwant %q", known, got.text, test.want)
+			if !known || got.Text != test.want || line != test.line {
+				t.Errorf("findCause() = %v %q\nwant %q", known, got.Text, test.want)
 			}
-			if !strings.HasPrefix(got.remedy, test.remedy) {
-				t.Errorf("remedy = %q, want %q", got.remedy, test.remedy)
+			if !strings.HasPrefix(got.Remedy, test.remedy) {
+				t.Errorf("remedy = %q, want %q", got.Remedy, test.remedy)
 			}
 		})
 	}
@@ -184,7 +184,7 @@ func TestExplainErrors(t *testing.T) {
 		}, ": another program listens at " +
 			":10250"},
 	} {
-		if got, _ := explainErrors(test.lines); got != test.want {
+		if got, _ := Explain(test.lines); got != test.want {
 			t.Errorf("%s: because() = %q, want %q", name, got, test.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package node
+package servicelog
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 )
 
-// JournalError is an error that a unit logged to the journal.
-type JournalError struct {
+// Error is an error that a unit logged to the journal.
+type Error struct {
 	Time time.Time `json:"time"`
 	Text string    `json:"text"`
 }
@@ -21,7 +21,7 @@ type JournalError struct {
 // LastError returns the last error among a unit's last 500 journal lines since
 // boot, or nil if there is none. Without root access the journal may be
 // incomplete.
-func LastError(ctx context.Context, unit string) (*JournalError, error) {
+func LastError(ctx context.Context, unit string) (*Error, error) {
 	text, err := command.Run(ctx, "journalctl", "--unit="+unit, "--boot", "--lines=500", "--output=json",
 		"--output-fields=MESSAGE", "--no-pager", "--quiet")
 	if err != nil {
@@ -30,7 +30,7 @@ func LastError(ctx context.Context, unit string) (*JournalError, error) {
 	return parseLastError(text), nil
 }
 
-func parseLastError(journal string) *JournalError {
+func parseLastError(journal string) *Error {
 	for _, line := range slices.Backward(strings.Split(journal, "\n")) {
 		var entry struct {
 			Message string `json:"MESSAGE"`
@@ -44,13 +44,13 @@ func parseLastError(journal string) *JournalError {
 		if len(messages) == 0 || err != nil {
 			continue
 		}
-		return &JournalError{Time: time.UnixMicro(micros).UTC(), Text: messages[0]}
+		return &Error{Time: time.UnixMicro(micros).UTC(), Text: messages[0]}
 	}
 	return nil
 }
 
-// lastErrors returns a unit's last errors since boot, the newest last.
-func lastErrors(ctx context.Context, unit string, count int, more ...string) []string {
+// LastErrors returns a unit's last errors since boot, the newest last.
+func LastErrors(ctx context.Context, unit string, count int, more ...string) []string {
 	arguments := append([]string{"--unit=" + unit, "--boot", "--lines=400", "--output=cat", "--no-pager", "--quiet"},
 		more...)
 	text, err := command.Run(ctx, "journalctl", arguments...)

@@ -1,4 +1,4 @@
-package node
+package servicelog
 
 import (
 	"regexp"
@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// cause is an explanation of a failure, derived from the log output of a
+// Cause is an explanation of a failure, derived from the log output of a
 // program.
-type cause struct{ text, remedy string }
+type Cause struct{ Text, Remedy string }
 
-// findCause returns the explanation of the newest line that matches a pattern,
+// FindCause returns the explanation of the newest line that matches a pattern,
 // and that line.
-func findCause(lines []string, patterns func() []causePattern) (found cause, line string, known bool) {
+func FindCause(lines []string, patterns func() []Pattern) (found Cause, line string, known bool) {
 	if len(lines) == 0 {
-		return cause{}, "", false
+		return Cause{}, "", false
 	}
 	candidates := patterns()
 	for _, line := range slices.Backward(lines) {
@@ -23,12 +23,12 @@ func findCause(lines []string, patterns func() []causePattern) (found cause, lin
 				fill := func(template string) string {
 					return strings.TrimSpace(string(candidate.pattern.ExpandString(nil, template, line, match)))
 				}
-				return cause{text: shorten(fill(candidate.text), maxMessageLength), remedy: fill(candidate.remedy)},
+				return Cause{Text: Shorten(fill(candidate.text), MaxMessage), Remedy: fill(candidate.remedy)},
 					line, true
 			}
 		}
 	}
-	return cause{}, "", false
+	return Cause{}, "", false
 }
 
 // lastMessage returns the last message of a unit that is more than the exit of its
@@ -45,21 +45,21 @@ func lastMessage(lines []string) string {
 	return ""
 }
 
-// explainErrors returns the continuation of a sentence about a unit, from its error
+// Explain returns the continuation of a sentence about a unit, from its error
 // messages: the known cause, or else the last message.
-func explainErrors(lines []string) (text, remedy string) {
-	if c, _, known := findCause(lines, knownCauses); known {
-		return ": " + c.text, c.remedy
+func Explain(lines []string) (text, remedy string) {
+	if c, _, known := FindCause(lines, knownCauses); known {
+		return ": " + c.Text, c.Remedy
 	}
 	if last := lastMessage(lines); last != "" {
-		return "; its last error: " + shorten(formatLogLine(last), maxExcerptLength), ""
+		return "; its last error: " + Shorten(FormatLine(last), MaxExcerpt), ""
 	}
 	return "", ""
 }
 
-// causePattern matches an error message. text and remedy are templates of
+// Pattern matches an error message. text and remedy are templates of
 // regexp.Expand.
-type causePattern struct {
+type Pattern struct {
 	pattern      *regexp.Regexp
 	text, remedy string
 }
@@ -69,102 +69,102 @@ const releaseMismatch = "the installed kubelet is not of the payload's release"
 // knownCauses returns patterns for errors of kubelet, CRI-O and systemd that
 // stop a node, as worded by kubelet 1.25 to 1.34, CRI-O 1.34 and systemd 250 to
 // 257. The first match counts.
-func knownCauses() []causePattern {
-	return slices.Concat(unitCauses(), runtimeCauses(), hostCauses(), clusterCauses())
+func knownCauses() []Pattern {
+	return slices.Concat(unitCauses(), RuntimeCauses(), HostCauses(), clusterCauses())
 }
 
-func newCausePattern(pattern, text, remedy string) causePattern {
-	return causePattern{pattern: regexp.MustCompile(pattern), text: text, remedy: remedy}
+func newPattern(pattern, text, remedy string) Pattern {
+	return Pattern{pattern: regexp.MustCompile(pattern), text: text, remedy: remedy}
 }
 
 // unitCauses returns patterns for errors that keep a service from running.
-func unitCauses() []causePattern {
+func unitCauses() []Pattern {
 	const sameRelease = "kubelet --version # and install the kubelet of the payload's release, then: systemctl " +
 		"restart kubelet"
-	return []causePattern{
+	return []Pattern{
 		// systemd
-		newCausePattern(`Unit (\S+) not found`, "$1, which it needs, does not exist on this host",
+		newPattern(`Unit (\S+) not found`, "$1, which it needs, does not exist on this host",
 			"dnf provides '*/$1' # names the package to install"),
-		newCausePattern(`status=203/EXEC`, "its program cannot be run: it is not installed, or SELinux or fapolicyd "+
+		newPattern(`status=203/EXEC`, "its program cannot be run: it is not installed, or SELinux or fapolicyd "+
 			"forbids it",
 			"ausearch -m avc,fanotify -ts recent; systemctl cat kubelet"),
-		newCausePattern(`status=226/NAMESPACE`, "systemd cannot set up the directories that the unit names",
+		newPattern(`status=226/NAMESPACE`, "systemd cannot set up the directories that the unit names",
 			"journalctl -b -u kubelet"),
 
 		// kubelet's flags and configuration
-		newCausePattern(`unknown (?:shorthand )?flag: (\S+?)"?(?:\s|$)`,
+		newPattern(`unknown (?:shorthand )?flag: (\S+?)"?(?:\s|$)`,
 			"it does not know the flag $1 of its unit: "+releaseMismatch, sameRelease),
-		newCausePattern(`unrecognized feature gate: (\w+)`,
+		newPattern(`unrecognized feature gate: (\w+)`,
 			"it does not know the feature gate $1 of its configuration: "+releaseMismatch, sameRelease),
-		newCausePattern(`no kind \\*"KubeletConfiguration\\*" is registered for version \\*"([^"\\]+)`,
+		newPattern(`no kind \\*"KubeletConfiguration\\*" is registered for version \\*"([^"\\]+)`,
 			"it does not know version $1 of its configuration: "+releaseMismatch, sameRelease),
-		newCausePattern(`strict decoding error: unknown field \\*"([^"\\]+)`,
+		newPattern(`strict decoding error: unknown field \\*"([^"\\]+)`,
 			"it does not know the setting $1 of its configuration: "+releaseMismatch, sameRelease),
-		newCausePattern(`running with swap on is not supported`, "swap is on, and this kubelet does not start with it",
+		newPattern(`running with swap on is not supported`, "swap is on, and this kubelet does not start with it",
 			"swapoff -a # and take the swap out of /etc/fstab"),
-		newCausePattern(`not run on a host using cgroup v1`, "this release does not run with cgroup v1",
+		newPattern(`not run on a host using cgroup v1`, "this release does not run with cgroup v1",
 			"grubby --update-kernel=ALL --args=systemd.unified_cgroup_hierarchy=1; reboot"),
-		newCausePattern(`invalid kernel flag: ([\w./-]+), expected value: (\d+), actual value: (\d+)`,
+		newPattern(`invalid kernel flag: ([\w./-]+), expected value: (\d+), actual value: (\d+)`,
 			"kernel parameter $1 is $3 and has to be $2", "hcp-node-agent join # sets it again; see: sysctl $1"),
-		newCausePattern(`failed to (?:load|validate) [kK]ubelet config(?:uration)?(?: file)?, (?:path: ([^,]+), `+
+		newPattern(`failed to (?:load|validate) [kK]ubelet config(?:uration)?(?: file)?, (?:path: ([^,]+), `+
 			`)?error: (.+?)"?$`,
 			"it cannot use its configuration $1: $2", "hcp-node-agent status # tells whether somebody changed it"),
-		newCausePattern(`unable to load client CA file ([^:]+): (.+?)"?$`, "it cannot read the cluster's CA $1: $2",
+		newPattern(`unable to load client CA file ([^:]+): (.+?)"?$`, "it cannot read the cluster's CA $1: $2",
 			"hcp-node-agent join # writes it again"),
-		newCausePattern(`unable to load bootstrap kubeconfig: stat ([^:]+): no such file`,
+		newPattern(`unable to load bootstrap kubeconfig: stat ([^:]+): no such file`,
 			"it has no identity, and no bootstrap credential to get one ($1 is not there)",
 			"hcp-node-agent join --user-data STUB"),
-		newCausePattern(`listen tcp (\S+?): bind: address already in use`, "another program listens at $1", "ss -ltnp"),
+		newPattern(`listen tcp (\S+?): bind: address already in use`, "another program listens at $1", "ss -ltnp"),
 	}
 }
 
-// runtimeCauses returns patterns for errors between kubelet and CRI-O.
-func runtimeCauses() []causePattern {
-	return []causePattern{
-		newCausePattern(`hostPath type check failed: (\S+) is not an? (\w+)`,
+// RuntimeCauses returns patterns for errors between kubelet and CRI-O.
+func RuntimeCauses() []Pattern {
+	return []Pattern{
+		newPattern(`hostPath type check failed: (\S+) is not an? (\w+)`,
 			"$1, which it mounts from this host, is not there, or is no $2",
 			"hcp-node-agent status # tells whether somebody removed it; hcp-node-agent join writes the payload's "+
 				"files again"),
-		newCausePattern(`references non-existent (secret|config) key: ([^\s"\\]+)`,
+		newPattern(`references non-existent (secret|config) key: ([^\s"\\]+)`,
 			"the $1 that it mounts has no key $2", "oc get pods -A -o wide | grep ContainerCreating"),
-		newCausePattern(`cri-o configured with (\w+) cgroup manager, but (?:did not receive|received systemd) slice `+
+		newPattern(`cri-o configured with (\w+) cgroup manager, but (?:did not receive|received systemd) slice `+
 			`as parent`,
 			"kubelet and CRI-O use different cgroup drivers (CRI-O's is $1)", "crio config 2>/dev/null | grep "+
 				"cgroup_manager; grep cgroupDriver /etc/kubernetes/kubelet.conf"),
-		newCausePattern(`expected cgroupsPath to be of format`, "kubelet and CRI-O use different cgroup drivers",
+		newPattern(`expected cgroupsPath to be of format`, "kubelet and CRI-O use different cgroup drivers",
 			"crio config 2>/dev/null | grep cgroup_manager; grep cgroupDriver /etc/kubernetes/kubelet.conf"),
-		newCausePattern(`dial unix \S*crio\.sock: connect: (no such file or directory|connection refused)`,
+		newPattern(`dial unix \S*crio\.sock: connect: (no such file or directory|connection refused)`,
 			"CRI-O does not answer at its socket ($1)", "systemctl status crio"),
 	}
 }
 
-// hostCauses returns patterns for errors of the host or its network, which
+// HostCauses returns patterns for errors of the host or its network, which
 // can affect every process, also in pods.
-func hostCauses() []causePattern {
-	return []causePattern{
-		newCausePattern(`no space left on device`, "no space is left on a file system of this host",
+func HostCauses() []Pattern {
+	return []Pattern{
+		newPattern(`no space left on device`, "no space is left on a file system of this host",
 			"df -h /var/lib/kubelet /var/lib/containers /var/log; df -i /var"),
-		newCausePattern(`too many open files|inotify_(?:init|add_watch)\S*: no space`,
+		newPattern(`too many open files|inotify_(?:init|add_watch)\S*: no space`,
 			"the kernel's limit of open files or inotify watches is reached",
 			"sysctl fs.inotify fs.file-nr"),
-		newCausePattern(`proxyconnect tcp: (.+?)"?$`, "the proxy does not let it through: $1",
+		newPattern(`proxyconnect tcp: (.+?)"?$`, "the proxy does not let it through: $1",
 			"systemctl show -P Environment kubelet crio | grep -io 'https*_proxy=[^ ]*'"),
-		newCausePattern(`current time (\S+?) is before ([\dTZ:.+-]+)`,
+		newPattern(`current time (\S+?) is before ([\dTZ:.+-]+)`,
 			"this host's clock is behind: it says $1, and a certificate is valid from $2 on",
 			"chronyc makestep # or: timedatectl set-ntp true"),
-		newCausePattern(`current time (\S+?) is after ([\dTZ:.+-]+)`,
+		newPattern(`current time (\S+?) is after ([\dTZ:.+-]+)`,
 			"a certificate ended at $2, and this host's clock says $1", "date -u; chronyc makestep # if the clock is "+
 				"ahead"),
-		newCausePattern(`(?:lookup ([\w.-]+)(?: on (\S+?))?: )(no such host|server misbehaving|i/o timeout|Temporary `+
+		newPattern(`(?:lookup ([\w.-]+)(?: on (\S+?))?: )(no such host|server misbehaving|i/o timeout|Temporary `+
 			`failure in name resolution|connection refused)`,
 			"DNS gives no address for $1 ($2 $3)", "getent ahosts $1; cat /etc/resolv.conf"),
-		newCausePattern(`dial tcp (172\.20\.0\.1:\d+|\[fd00::1\]:\d+): (?:connect: )?(connection refused|i/o `+
+		newPattern(`dial tcp (172\.20\.0\.1:\d+|\[fd00::1\]:\d+): (?:connect: )?(connection refused|i/o `+
 			`timeout|no route to host|network is unreachable)`,
 			"it does not reach the API server through kube-apiserver-proxy, the pod on this host that listens at $1 "+
 				"($2)",
 			"crictl ps -a --name 'haproxy|kubernetes-default-proxy'; "+
 				"ip address show lo; systemctl status apiserver-ip"),
-		newCausePattern(`dial tcp (\S+?): (?:connect: )?(connection refused|i/o timeout|no route to host|network is `+
+		newPattern(`dial tcp (\S+?): (?:connect: )?(connection refused|i/o timeout|no route to host|network is `+
 			`unreachable)`,
 			"it does not reach $1 ($2)", "curl -kv https://$1/version"),
 	}
@@ -172,17 +172,17 @@ func hostCauses() []causePattern {
 
 // clusterCauses returns patterns for requests of kubelet that the API server
 // rejects.
-func clusterCauses() []causePattern {
-	return []causePattern{
-		newCausePattern(`is not allowed to modify (?:node|labels|taints)|not allowed to set the following labels`,
+func clusterCauses() []Pattern {
+	return []Pattern{
+		newPattern(`is not allowed to modify (?:node|labels|taints)|not allowed to set the following labels`,
 			"the API server refuses what kubelet writes about its Node (name, labels or taints)",
 			"journalctl -b -u kubelet | grep forbidden"),
-		newCausePattern(`Unable to register node with API server" err="([^"\\]+)`,
+		newPattern(`Unable to register node with API server" err="([^"\\]+)`,
 			"the API server refuses its Node: $1", "journalctl -b -u kubelet | grep register"),
-		newCausePattern(`/apis?/.*certificate signed by unknown authority`,
+		newPattern(`/apis?/.*certificate signed by unknown authority`,
 			"it does not trust who answers as the API server, or the other way round",
 			"hcp-node-agent join # compares the cluster with the kubeconfig"),
-		newCausePattern(`Unauthorized`, "the API server does not accept its certificate",
+		newPattern(`Unauthorized`, "the API server does not accept its certificate",
 			"hcp-node-agent join --user-data STUB # gets a new one"),
 	}
 }

@@ -1,0 +1,3 @@
+// Package servicelog reads the errors of kubelet, CRI-O and other units from the journal, makes
+// their lines readable, and names the known causes. Start reading at Explain.
+package servicelog
