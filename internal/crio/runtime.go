@@ -16,6 +16,10 @@ import (
 // Socket is the path of CRI-O's socket.
 const Socket = "/var/run/crio/crio.sock"
 
+// NetworkDirectory is the directory from which CRI-O reads CNI configurations in an OpenShift
+// release.
+const NetworkDirectory = "/etc/kubernetes/cni/net.d"
+
 // Unit is the name of CRI-O's service.
 const Unit = "crio.service"
 

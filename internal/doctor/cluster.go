@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -74,6 +75,6 @@ func (p *diagnostics) ownNode() (*node.Node, error) {
 		return nil, err
 	}
 	own.BootID, own.Registered = p.Facts.BootID, p.State.Registered
-	own.Host = node.JoinedHost(p.Systemd, plan.NetworkDirectory)
+	own.Host = node.JoinedHost(p.Systemd, crio.NetworkDirectory)
 	return own, nil
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 )
 
 // collector collects files and command output of the host for a bundle.
@@ -58,7 +57,7 @@ func (g collector) pieces() []bundle.File {
 		g.command("network/nm-connections.txt", "nmcli", "connection", "show"),
 		g.files("network/profiles", "/etc/NetworkManager/system-connections"),
 		g.files("network/profiles-run", "/run/NetworkManager/system-connections"),
-		g.listing("network/cni.txt", plan.NetworkDirectory, "/etc/cni/net.d"),
+		g.listing("network/cni.txt", crio.NetworkDirectory, "/etc/cni/net.d"),
 		g.file("network/resolv.conf", "/etc/resolv.conf"),
 
 		g.certificates("certificates.json", identity.PKIDirectory),

@@ -31,7 +31,7 @@ import (
 
 func TestDoctorReportsARequestToAStandaloneCluster(t *testing.T) {
 	f := requestFacts{
-		Now: time.Unix(7200, 0), Place: plan.Topology(joinstate.State{Started: time.Unix(1, 0)}),
+		Now: time.Unix(7200, 0), Place: joinstate.State{Started: time.Unix(1, 0)}.Topology(),
 		Pending: &identity.PendingCSR{Name: "node-csr-x", Phase: "pending", Since: time.Unix(0, 0)},
 	}
 	got := f.evaluate()[0]

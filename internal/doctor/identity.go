@@ -10,7 +10,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
@@ -120,7 +119,7 @@ func inspectRequest(ctx context.Context, p *diagnostics) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := requestFacts{Now: p.now, Place: plan.Topology(p.State)}
+	f := requestFacts{Now: p.now, Place: p.State.Topology()}
 	f.Pending, f.Err = p.identityFor(bootstrap).FindPendingCSR(ctx)
 	if f.Pending == nil {
 		return nil, f.Err

@@ -3,7 +3,8 @@ package doctor
 import (
 	"context"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/servingcert"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
@@ -18,11 +19,11 @@ func inspectServing(ctx context.Context, p *diagnostics) ([]Finding, error) {
 	if err != nil {
 		return nil, nil //nolint:nilerr // reported by the section for the join and the certificates
 	}
-	serving, err := plan.ServingCertificate(node, plan.Topology(p.State))
+	serving, err := servingcert.Open(node, p.State.Topology())
 	if err != nil {
 		return nil, err
 	}
-	text, remedy := plan.ServingProblem(ctx, serving)
+	text, remedy := servingcert.Problem(ctx, serving)
 	if text == "" {
 		return nil, nil
 	}

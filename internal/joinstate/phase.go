@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -49,4 +51,9 @@ func (s *State) Complete(step, next string) {
 	if !slices.Contains(s.Completed, step) {
 		s.Completed = append(s.Completed, step)
 	}
+}
+
+// Topology returns whether the host is a node of a hosted or a standalone cluster.
+func (s State) Topology() identity.ClusterTopology {
+	return identity.ClusterTopology{Standalone: s.Exists() && !s.Hosted}
 }

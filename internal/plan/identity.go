@@ -1,24 +1,18 @@
 package plan
 
 import (
-	"context"
 	"crypto"
 	"path/filepath"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
-
-// NetworkDirectory is the directory from which CRI-O reads CNI configurations in
-// an OpenShift release.
-const NetworkDirectory = "/etc/kubernetes/cni/net.d"
 
 // Identity returns the client certificate manager of the node. The state must contain the
 // node name and the cluster.
@@ -27,7 +21,7 @@ func (b *Builder) Identity(log report.Log, registration *kubelet.RegistrationChe
 		Dir: identity.PKIDirectory, Kubeconfig: identity.KubeconfigPath, BootstrapKubeconfig: b.BootstrapKubeconfig(),
 		NodeName: b.State.NodeName, MachineID: b.Facts.MachineID, Server: b.State.APIServer, CA: b.State.APIServerCA, KeyDir: filepath.Join(b.Dir, joinstate.KeyDir),
 		Ledger: b.Ledger, Log: log, Annotate: b.csrAnnotations(),
-		Topology: Topology(b.State),
+		Topology: b.State.Topology(),
 	}
 	if registration != nil {
 		own.CheckRegistration = registration.Run
@@ -48,26 +42,11 @@ func (b *Builder) NodeClient(log report.Log) (*node.Node, error) {
 
 // DiagnosticsHost returns the host on which the causes of failures are searched.
 func (b *Builder) DiagnosticsHost() node.Host {
-	dir := NetworkDirectory
+	dir := crio.NetworkDirectory
 	if runtime, err := b.desiredRuntime(); err == nil && runtime.NetworkDir != "" {
 		dir = runtime.NetworkDir
 	}
 	return node.JoinedHost(b.Systemd, dir)
-}
-
-// ServingCertificate returns the serving certificate of the node on this host.
-func ServingCertificate(node *node.Node, place identity.ClusterTopology) (*identity.Serving, error) {
-	addresses, err := machine.Addresses()
-	want := approver.ExpectedNode{NodeName: node.Name, Addresses: addresses}
-	return &identity.Serving{
-		Conn:      node.Conn,
-		NodeName:  node.Name,
-		Log:       node.Log,
-		Dir:       identity.PKIDirectory,
-		Addresses: addresses,
-		Validate:  want.CheckServing,
-		Topology:  place,
-	}, err
 }
 
 // csrAnnotations returns a function that returns the annotations with which the
@@ -88,23 +67,4 @@ func (b *Builder) csrAnnotations() func(crypto.PublicKey) (map[string]string, er
 		}
 		return t.Sign(cluster, publicKey)
 	}
-}
-
-// Topology returns whether the host is a node of a hosted or a standalone cluster.
-func Topology(s joinstate.State) identity.ClusterTopology {
-	return identity.ClusterTopology{Standalone: s.Exists() && !s.Hosted}
-}
-
-// ServingProblem returns why kubelet has no serving certificate for this host, and the
-// remedy. It returns "" if kubelet has one.
-func ServingProblem(ctx context.Context, serving *identity.Serving) (text, remedy string) {
-	if serving.Check() == identity.Valid {
-		return "", ""
-	}
-	const without = "kubelet has no serving certificate for this host as it is now, so logs of its pods and exec into them fail: "
-	next, err := serving.CheckInitial(ctx)
-	if err != nil {
-		return without + "what became of its CSR is not known: " + err.Error(), report.RemedyOf(err)
-	}
-	return without + next.Text, next.Remedy
 }

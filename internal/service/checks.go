@@ -8,12 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/servingcert"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
@@ -64,7 +65,7 @@ func (s *nodeWatcher) checkDrift(ctx context.Context) ([]watch.Finding, error) {
 // checkCertificates returns findings about the renewal of kubelet's certificates.
 func (s *nodeWatcher) checkCertificates(ctx context.Context) ([]watch.Finding, error) {
 	identity := &identity.Identity{Dir: identity.PKIDirectory, NodeName: s.state.NodeName}
-	serving, err := plan.ServingCertificate(s.node, plan.Topology(s.state))
+	serving, err := servingcert.Open(s.node, s.state.Topology())
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +78,7 @@ func (s *nodeWatcher) checkCertificates(ctx context.Context) ([]watch.Finding, e
 // changes. On platform None no controller approves it.
 func checkServing(ctx context.Context, serving *identity.Serving) ([]watch.Finding, error) {
 	const about = "serving certificate"
-	if text, remedy := plan.ServingProblem(ctx, serving); text != "" {
+	if text, remedy := servingcert.Problem(ctx, serving); text != "" {
 		return []watch.Finding{{Severity: report.SeverityProblem, Subject: about, Text: text, Remedy: remedy}}, nil
 	}
 	next, err := serving.CheckRenewal(ctx)

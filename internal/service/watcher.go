@@ -8,12 +8,13 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
@@ -49,7 +50,7 @@ func (s *nodeWatcher) open(ctx context.Context) error {
 		return err
 	}
 	s.node.Registered = s.state.Registered
-	s.node.BootID, s.node.Host = facts.BootID, node.JoinedHost(s.systemd, plan.NetworkDirectory)
+	s.node.BootID, s.node.Host = facts.BootID, node.JoinedHost(s.systemd, crio.NetworkDirectory)
 	return nil
 }
 
