@@ -17,18 +17,18 @@ type clusterFacts struct {
 }
 
 // complete adds the facts that are needed before the CSR is approved.
-func (l *clusterFacts) complete(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, node string, facts Facts) (Facts, error) {
+func (f *clusterFacts) complete(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, node string, facts Facts) (Facts, error) {
 	var err error
 	if csr.Spec.SignerName != certificatesv1.KubeletServingSignerName {
-		facts.NodeExists, err = nodeExists(ctx, l.connection, node)
+		facts.NodeExists, err = nodeExists(ctx, f.connection, node)
 		return facts, err
 	}
-	if l.nodesByAddress == nil {
-		if l.nodesByAddress, err = listNodesByAddress(ctx, l.connection); err != nil {
+	if f.nodesByAddress == nil {
+		if f.nodesByAddress, err = listNodesByAddress(ctx, f.connection); err != nil {
 			return facts, err
 		}
 	}
-	facts.NodesByAddress = l.nodesByAddress
+	facts.NodesByAddress = f.nodesByAddress
 	return facts, nil
 }
 

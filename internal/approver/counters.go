@@ -20,24 +20,24 @@ type approvalStats struct {
 
 // allForbidden returns an error if every approval was forbidden. The cause can then be a missing
 // right of the credential instead of the CSRs.
-func (t approvalStats) allForbidden() error {
-	if t.attempted == 0 || len(t.failures) < t.attempted || slices.ContainsFunc(t.failures, func(err error) bool { return !apierrors.IsForbidden(err) }) {
+func (s approvalStats) allForbidden() error {
+	if s.attempted == 0 || len(s.failures) < s.attempted || slices.ContainsFunc(s.failures, func(err error) bool { return !apierrors.IsForbidden(err) }) {
 		return nil
 	}
 	// The choice is deterministic, so that the same error is not reported again as a new one.
-	return slices.MinFunc(t.failures, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return slices.MinFunc(s.failures, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 }
 
 // combinedError returns the combined errors, or nil if there are none.
-func (t approvalStats) combinedError() error {
+func (s approvalStats) combinedError() error {
 	const most = 3 // each was already reported
-	switch count := len(t.failures); {
+	switch count := len(s.failures); {
 	case count == 0:
 		return nil
 	case count <= most:
-		return errors.Join(t.failures...)
+		return errors.Join(s.failures...)
 	default:
-		return fmt.Errorf("%w\nand %d more", errors.Join(t.failures[:most]...), count-most)
+		return fmt.Errorf("%w\nand %d more", errors.Join(s.failures[:most]...), count-most)
 	}
 }
 

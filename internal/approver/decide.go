@@ -235,9 +235,9 @@ func (c addressConflict) String() string {
 // name. A node writes the addresses of its own Node, so an address counts as that node's only if
 // a usable enrollment of the node contains it. Otherwise any node could block the serving
 // certificate of any other.
-func (in csrContent) conflict(name string, enrollments Enrollments, facts Facts) addressConflict {
+func (c csrContent) conflict(name string, enrollments Enrollments, facts Facts) addressConflict {
 	var found addressConflict
-	for _, address := range in.addresses {
+	for _, address := range c.addresses {
 		for _, owner := range facts.NodesByAddress[address] {
 			if owner == name {
 				continue
@@ -253,8 +253,8 @@ func (in csrContent) conflict(name string, enrollments Enrollments, facts Facts)
 
 // hasAddress reports whether a usable enrollment of a node contains an address. An enrollment is
 // usable if it is for this cluster and was used by the node or has not expired.
-func (c Enrollments) hasAddress(node string, address netip.Addr, facts Facts) bool {
-	return slices.ContainsFunc(c.byNode[node], func(record *enrollment.Enrollment) bool {
+func (e Enrollments) hasAddress(node string, address netip.Addr, facts Facts) bool {
+	return slices.ContainsFunc(e.byNode[node], func(record *enrollment.Enrollment) bool {
 		return slices.Contains(record.Addresses, address) && record.CheckCluster(facts.CAHashes) == nil &&
 			(facts.UsedKeys[record.ID] != "" || record.CheckExpiry(facts.Now) == nil)
 	})

@@ -27,4 +27,4 @@ func NewEnrollments(list []*enrollment.Enrollment) Enrollments {
 }
 
 // Len returns the number of enrollments.
-func (c Enrollments) Len() int { return len(c.byID) }
+func (e Enrollments) Len() int { return len(e.byID) }

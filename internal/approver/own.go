@@ -96,11 +96,11 @@ func updateApproval(ctx context.Context, client *kube.Client, csr *certificatesv
 }
 
 // CheckOwn returns an error unless the CSR is the node's own client or serving CSR.
-func (w ExpectedNode) CheckOwn(csr *certificatesv1.CertificateSigningRequest) error {
+func (n ExpectedNode) CheckOwn(csr *certificatesv1.CertificateSigningRequest) error {
 	if csr.Spec.SignerName == certificatesv1.KubeletServingSignerName {
-		return w.CheckServing(csr)
+		return n.CheckServing(csr)
 	}
-	return w.CheckClient(csr)
+	return n.CheckClient(csr)
 }
 
 // explainOwn returns err with a message and a remedy for the administrator who gave the kubeconfig.

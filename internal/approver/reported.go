@@ -26,51 +26,51 @@ type reportedReason struct {
 
 // add stores the reason for a CSR. It reports whether the reason must be reported: it is new, and
 // the limit is not reached.
-func (m *reportedReasons) add(uid types.UID, reason string) bool {
-	if m.entries == nil {
-		m.seed, m.entries = maphash.MakeSeed(), map[types.UID]reportedReason{}
+func (r *reportedReasons) add(uid types.UID, reason string) bool {
+	if r.entries == nil {
+		r.seed, r.entries = maphash.MakeSeed(), map[types.UID]reportedReason{}
 	}
-	entry := reportedReason{reason: maphash.String(m.seed, reason), resync: m.resync}
-	last, known := m.entries[uid]
+	entry := reportedReason{reason: maphash.String(r.seed, reason), resync: r.resync}
+	last, known := r.entries[uid]
 	switch {
 	case known && last.reason == entry.reason:
 		return false
-	case !known && len(m.entries) >= maxReportedCSRs:
-		m.omitted++
+	case !known && len(r.entries) >= maxReportedCSRs:
+		r.omitted++
 		return false
 	}
-	m.entries[uid] = entry
+	r.entries[uid] = entry
 	return true
 }
 
-func (m *reportedReasons) forget(uid types.UID) { delete(m.entries, uid) }
+func (r *reportedReasons) forget(uid types.UID) { delete(r.entries, uid) }
 
 // beginResync starts a resync, which lists all CSRs.
-func (m *reportedReasons) beginResync() {
-	m.resync++
-	m.omitted = 0
+func (r *reportedReasons) beginResync() {
+	r.resync++
+	r.omitted = 0
 }
 
 // keep keeps the entry of a CSR that the resync has listed.
-func (m *reportedReasons) keep(uid types.UID) {
-	if entry, known := m.entries[uid]; known {
-		entry.resync = m.resync
-		m.entries[uid] = entry
+func (r *reportedReasons) keep(uid types.UID) {
+	if entry, known := r.entries[uid]; known {
+		entry.resync = r.resync
+		r.entries[uid] = entry
 	}
 }
 
 // endResync deletes the entries of CSRs that the resync has not listed. It reports whether the limit is
 // newly exceeded.
-func (m *reportedReasons) endResync() bool {
-	for uid, entry := range m.entries {
-		if entry.resync != m.resync {
-			delete(m.entries, uid)
+func (r *reportedReasons) endResync() bool {
+	for uid, entry := range r.entries {
+		if entry.resync != r.resync {
+			delete(r.entries, uid)
 		}
 	}
-	news := m.omitted > 0 && !m.overflowReported
-	m.overflowReported = m.omitted > 0
+	news := r.omitted > 0 && !r.overflowReported
+	r.overflowReported = r.omitted > 0
 	return news
 }
 
 // pendingCount returns the number of pending CSRs as of the last resync.
-func (m *reportedReasons) pendingCount() int { return len(m.entries) + m.omitted }
+func (r *reportedReasons) pendingCount() int { return len(r.entries) + r.omitted }

@@ -82,7 +82,7 @@ func checkKey(publicKey any) error {
 // checkRequest returns the certificate request of a CSR after the checks that apply to both kinds. It
 // must be one well-formed request for a usable key, with exactly a node's subject. checkSignature
 // checks the signature last.
-func (w ExpectedNode) checkRequest(csr *certificatesv1.CertificateSigningRequest) (*x509.CertificateRequest, error) {
+func (n ExpectedNode) checkRequest(csr *certificatesv1.CertificateSigningRequest) (*x509.CertificateRequest, error) {
 	request, err := parseRequest(csr.Spec.Request)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (w ExpectedNode) checkRequest(csr *certificatesv1.CertificateSigningRequest
 	if err := checkKey(request.PublicKey); err != nil {
 		return nil, err
 	}
-	user := "system:node:" + w.NodeName
+	user := "system:node:" + n.NodeName
 	// Names contains every attribute of the subject, including those without a field.
 	if len(request.Subject.Names) != 2 || request.Subject.CommonName != user || !slices.Equal(request.Subject.Organization, []string{"system:nodes"}) {
 		return nil, refuse("subject", fmt.Sprintf("%q", request.Subject), fmt.Sprintf("%q", "CN="+user+",O=system:nodes"))

@@ -52,21 +52,21 @@ func bootstrapperGroups() []string {
 // CheckClient returns an error unless the CSR is the node's own for its client certificate. The
 // requestor must be the bootstrapper, the key must be PublicKey, and the request must be exactly
 // as kubelet submits it.
-func (w ExpectedNode) CheckClient(csr *certificatesv1.CertificateSigningRequest) error {
+func (n ExpectedNode) CheckClient(csr *certificatesv1.CertificateSigningRequest) error {
 	if err := checkRequestor(csr, certificatesv1.KubeAPIServerClientKubeletSignerName, nodeBootstrapper, bootstrapperGroups()); err != nil {
 		return err
 	}
 	if err := checkUsages(csr, certificatesv1.UsageClientAuth); err != nil {
 		return err
 	}
-	request, err := w.checkRequest(csr)
+	request, err := n.checkRequest(csr)
 	if err != nil {
 		return err
 	}
 	if names := requestedNames(request); len(names) > 0 || len(request.Extensions) > 0 {
 		return refuse("names", fmt.Sprintf("%q (%d extensions)", names, len(request.Extensions)), "none")
 	}
-	key, comparable := w.PublicKey.(interface {
+	key, comparable := n.PublicKey.(interface {
 		Equal(other crypto.PublicKey) bool
 	})
 	if !comparable || !key.Equal(request.PublicKey) {
@@ -77,25 +77,25 @@ func (w ExpectedNode) CheckClient(csr *certificatesv1.CertificateSigningRequest)
 
 // CheckServing returns an error unless the CSR is the node's own for its serving certificate. The
 // requestor must be the node, and the names must be the node's name and addresses of this host.
-func (w ExpectedNode) CheckServing(csr *certificatesv1.CertificateSigningRequest) error {
-	user := "system:node:" + w.NodeName
+func (n ExpectedNode) CheckServing(csr *certificatesv1.CertificateSigningRequest) error {
+	user := "system:node:" + n.NodeName
 	if err := checkRequestor(csr, certificatesv1.KubeletServingSignerName, user, []string{"system:nodes", "system:authenticated"}); err != nil {
 		return err
 	}
 	if err := checkUsages(csr, certificatesv1.UsageServerAuth); err != nil {
 		return err
 	}
-	request, err := w.checkRequest(csr)
+	request, err := n.checkRequest(csr)
 	if err != nil {
 		return err
 	}
-	if len(request.Extensions) > 1 || len(request.EmailAddresses) > 0 || len(request.URIs) > 0 || !slices.Equal(request.DNSNames, []string{w.NodeName}) {
-		return refuse("names", fmt.Sprintf("%q", requestedNames(request)), fmt.Sprintf("the DNS name %q and addresses", w.NodeName))
+	if len(request.Extensions) > 1 || len(request.EmailAddresses) > 0 || len(request.URIs) > 0 || !slices.Equal(request.DNSNames, []string{n.NodeName}) {
+		return refuse("names", fmt.Sprintf("%q", requestedNames(request)), fmt.Sprintf("the DNS name %q and addresses", n.NodeName))
 	}
 	if err := checkNameTypes(request); err != nil {
 		return err
 	}
-	if err := w.checkAddresses(request); err != nil {
+	if err := n.checkAddresses(request); err != nil {
 		return err
 	}
 	return checkSignature(request)
@@ -126,7 +126,7 @@ func checkNameTypes(request *x509.CertificateRequest) error {
 	return nil
 }
 
-func (w ExpectedNode) checkAddresses(request *x509.CertificateRequest) error {
+func (n ExpectedNode) checkAddresses(request *x509.CertificateRequest) error {
 	if len(request.IPAddresses) == 0 {
 		// The Node had no address yet. Kubelet submits another CSR when the Node has one.
 		return refuse("names", "without any address", "with the node's own")
@@ -135,8 +135,8 @@ func (w ExpectedNode) checkAddresses(request *x509.CertificateRequest) error {
 		address, valid := netip.AddrFromSlice(ip)
 		address = address.Unmap()
 		local := address.IsLoopback() || address.IsUnspecified() || address.IsMulticast() || address.IsLinkLocalUnicast()
-		if !valid || local || !slices.Contains(w.Addresses, address) {
-			return refuse("names", "with the address "+ip.String(), fmt.Sprintf("those of the node alone, %v", w.Addresses))
+		if !valid || local || !slices.Contains(n.Addresses, address) {
+			return refuse("names", "with the address "+ip.String(), fmt.Sprintf("those of the node alone, %v", n.Addresses))
 		}
 	}
 	return nil

@@ -47,11 +47,11 @@ type usageSnapshot struct {
 	keys   map[string]string // token ID to key fingerprint
 }
 
-func (b usageRecords) read(ctx context.Context) (usageSnapshot, error) {
-	object, err := b.client.ConfigMaps(b.namespace).Get(ctx, b.name)
+func (u usageRecords) read(ctx context.Context) (usageSnapshot, error) {
+	object, err := u.client.ConfigMaps(u.namespace).Get(ctx, u.name)
 	if apierrors.IsNotFound(err) {
 		return usageSnapshot{}, report.Fail(report.Usage, "oc apply -f deploy/approver-rbac.yaml # makes it; or name another one with --namespace and --configmap",
-			"the hosted cluster has no ConfigMap %s/%s, in which used join tokens are noted: %w", b.namespace, b.name, err)
+			"the hosted cluster has no ConfigMap %s/%s, in which used join tokens are noted: %w", u.namespace, u.name, err)
 	}
 	if err != nil {
 		return usageSnapshot{}, fmt.Errorf("reading which join tokens were used: %w", err)
@@ -69,7 +69,7 @@ func newUsageSnapshot(object *corev1.ConfigMap) usageSnapshot {
 
 // add records tokens as used. It returns a conflict error if the ConfigMap has changed since was
 // was read.
-func (b usageRecords) add(ctx context.Context, was usageSnapshot, more map[string]string) error {
+func (u usageRecords) add(ctx context.Context, was usageSnapshot, more map[string]string) error {
 	object := was.object.DeepCopy()
 	if object.Data == nil {
 		object.Data = map[string]string{}
@@ -77,7 +77,7 @@ func (b usageRecords) add(ctx context.Context, was usageSnapshot, more map[strin
 	for id, fingerprint := range more {
 		object.Data[id] = encodeFingerprint(fingerprint)
 	}
-	if _, err := b.client.ConfigMaps(b.namespace).Update(ctx, object); err != nil {
+	if _, err := u.client.ConfigMaps(u.namespace).Update(ctx, object); err != nil {
 		return fmt.Errorf("noting join tokens as used: %w", err)
 	}
 	maps.Copy(was.keys, more)

@@ -75,14 +75,14 @@ func TestFailedUserDataIsRemovedAfterAJoin(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		j := &plan.Builder{Dir: t.TempDir(), Inputs: inputs.Inputs{UserData: userData, NewUserData: true}, State: test.state}
-		if err := joinstate.SaveFile(j.Dir, joinstate.UserDataFile, []byte("stub")); err != nil {
+		b := &plan.Builder{Dir: t.TempDir(), Inputs: inputs.Inputs{UserData: userData, NewUserData: true}, State: test.state}
+		if err := joinstate.SaveFile(b.Dir, joinstate.UserDataFile, []byte("stub")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := fetchPayload(ctx, &join{Builder: j}, report.Log{}); err == nil {
+		if _, err := fetchPayload(ctx, &join{Builder: b}, report.Log{}); err == nil {
 			t.Errorf("%s: nobody serves a payload there", name)
 		}
-		if left, err := joinstate.LoadFile(j.Dir, joinstate.UserDataFile); err != nil || (left != nil) != test.left {
+		if left, err := joinstate.LoadFile(b.Dir, joinstate.UserDataFile); err != nil || (left != nil) != test.left {
 			t.Errorf("%s: the stub is there: %v, %v", name, left != nil, err)
 		}
 	}
@@ -97,14 +97,14 @@ func TestFinishKeepsUserDataOfAStandaloneCluster(t *testing.T) {
 			t.Fatal(err)
 		}
 		var logged flowtest.Events
-		j := &plan.Builder{Dir: t.TempDir(), Sink: &logged, State: joinstate.State{Started: time.Unix(1, 0)}, Inputs: inputs.Inputs{UserData: userData}}
-		if err := joinstate.SaveFile(j.Dir, joinstate.UserDataFile, []byte("stub")); err != nil {
+		b := &plan.Builder{Dir: t.TempDir(), Sink: &logged, State: joinstate.State{Started: time.Unix(1, 0)}, Inputs: inputs.Inputs{UserData: userData}}
+		if err := joinstate.SaveFile(b.Dir, joinstate.UserDataFile, []byte("stub")); err != nil {
 			t.Fatal(err)
 		}
-		if err := (&join{Builder: j}).finish(true); err != nil {
+		if err := (&join{Builder: b}).finish(true); err != nil {
 			t.Fatal(err)
 		}
-		if left, err := joinstate.LoadFile(j.Dir, joinstate.UserDataFile); err != nil || (left != nil) != kept {
+		if left, err := joinstate.LoadFile(b.Dir, joinstate.UserDataFile); err != nil || (left != nil) != kept {
 			t.Errorf("with token %q: kept %q, %v", token, left, err)
 		}
 	}

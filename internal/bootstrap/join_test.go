@@ -46,11 +46,11 @@ func TestJoinRefusesInvalidInputsBeforeAnyChange(t *testing.T) {
 
 func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 	userData := func(pool string) *ignition.UserData {
-		s, err := ignition.NewUserData(ignition.Values{Endpoint: "a.example.com", CA: certtest.NewCA(t, "ca").PEM, NodePool: pool})
+		u, err := ignition.NewUserData(ignition.Values{Endpoint: "a.example.com", CA: certtest.NewCA(t, "ca").PEM, NodePool: pool})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s
+		return u
 	}
 	joined := joinstate.State{NodePool: "clusters/one", Started: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)}
 	for name, test := range map[string]struct {
@@ -108,13 +108,13 @@ func TestFinishRemovesTheUserData(t *testing.T) {
 }
 
 func TestHeadline(t *testing.T) {
-	for want, j := range map[string]*plan.Builder{
+	for want, b := range map[string]*plan.Builder{
 		"this host joins": {Machine: &machine.Machine{}},
 		"worker-7 joins NodePool clusters/demo by ignition.example.com": {
 			Machine: &machine.Machine{Facts: hostinfo.Facts{Hostname: "worker-7"}}, State: joinstate.State{NodePool: "clusters/demo", Endpoint: "ignition.example.com"},
 		},
 	} {
-		if got := (&join{Builder: j}).headline(); got != want {
+		if got := (&join{Builder: b}).headline(); got != want {
 			t.Errorf("headline %q, want %q", got, want)
 		}
 	}

@@ -66,14 +66,14 @@ func NewCA(t testing.TB, name string) *CA {
 
 // Issue returns a signed certificate for a key, in PEM. If the template has no validity
 // period, the certificate is valid from one hour ago until one hour from now.
-func (a *CA) Issue(t testing.TB, key *ecdsa.PrivateKey, template *x509.Certificate) []byte {
+func (ca *CA) Issue(t testing.TB, key *ecdsa.PrivateKey, template *x509.Certificate) []byte {
 	t.Helper()
-	return PEM("CERTIFICATE", a.sign(t, key, template))
+	return PEM("CERTIFICATE", ca.sign(t, key, template))
 }
 
 // IssueServing returns a serving certificate for one name or address, like those of HyperShift's
 // servers.
-func (a *CA) IssueServing(t testing.TB, name string, edit ...func(*x509.Certificate)) tls.Certificate {
+func (ca *CA) IssueServing(t testing.TB, name string, edit ...func(*x509.Certificate)) tls.Certificate {
 	t.Helper()
 	template := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: "ignition-server"},
@@ -88,7 +88,7 @@ func (a *CA) IssueServing(t testing.TB, name string, edit ...func(*x509.Certific
 		e(template)
 	}
 	key := NewKey(t)
-	der := a.sign(t, key, template)
+	der := ca.sign(t, key, template)
 	leaf, err := x509.ParseCertificate(der)
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func (a *CA) IssueServing(t testing.TB, name string, edit ...func(*x509.Certific
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
 }
 
-func (a *CA) sign(t testing.TB, key *ecdsa.PrivateKey, template *x509.Certificate) []byte {
+func (ca *CA) sign(t testing.TB, key *ecdsa.PrivateKey, template *x509.Certificate) []byte {
 	t.Helper()
 	if template.NotBefore.IsZero() {
 		template.NotBefore = time.Now().Add(-time.Hour)
@@ -104,7 +104,7 @@ func (a *CA) sign(t testing.TB, key *ecdsa.PrivateKey, template *x509.Certificat
 	if template.NotAfter.IsZero() {
 		template.NotAfter = time.Now().Add(time.Hour)
 	}
-	return sign(t, template, a.Certificate, key, a.Key)
+	return sign(t, template, ca.Certificate, key, ca.Key)
 }
 
 func sign(t testing.TB, template, parent *x509.Certificate, key, parentKey *ecdsa.PrivateKey) []byte {

@@ -53,12 +53,12 @@ type DocumentWithResult[D any] struct {
 }
 
 // Parts returns the structs whose fields the object has.
-func (e DocumentWithResult[D]) Parts() []any { return []any{e.Document, e.Result} }
+func (d DocumentWithResult[D]) Parts() []any { return []any{d.Document, d.Result} }
 
 // MarshalJSON encodes the document and the result as one object.
-func (e DocumentWithResult[D]) MarshalJSON() ([]byte, error) {
+func (d DocumentWithResult[D]) MarshalJSON() ([]byte, error) {
 	var both []byte
-	for _, part := range e.Parts() {
+	for _, part := range d.Parts() {
 		var out bytes.Buffer
 		encoder := json.NewEncoder(&out)
 		encoder.SetEscapeHTML(false)

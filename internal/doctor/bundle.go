@@ -35,20 +35,20 @@ func checkBundle(file string) error {
 }
 
 // bundle creates the archive for a support case.
-func (p *diagnostics) bundle(ctx context.Context, options Options, document Report) (Bundle, error) {
-	g := collector{tree: p.Tree, dir: p.Dir, run: command.RunTail, limits: bundle.DefaultLimits()}
-	return p.writeBundle(ctx, g, options, document)
+func (d *diagnostics) bundle(ctx context.Context, options Options, document Report) (Bundle, error) {
+	g := collector{tree: d.Tree, dir: d.Dir, run: command.RunTail, limits: bundle.DefaultLimits()}
+	return d.writeBundle(ctx, g, options, document)
 }
 
-func (p *diagnostics) writeBundle(ctx context.Context, g collector, options Options, document Report) (Bundle, error) {
+func (d *diagnostics) writeBundle(ctx context.Context, g collector, options Options, document Report) (Bundle, error) {
 	file, err := filepath.Abs(options.Bundle)
 	if err != nil {
 		return Bundle{}, err
 	}
 	pieces := append(reportPieces(document), g.pieces()...)
-	pieces = append(pieces, p.ledgerPieces()...)
-	pieces = append(pieces, p.clusterPieces()...)
-	mask := p.mask(ctx, g)
+	pieces = append(pieces, d.ledgerPieces()...)
+	pieces = append(pieces, d.clusterPieces()...)
+	mask := d.mask(ctx, g)
 	made := Bundle{File: file}
 	err = hostfs.Create(file, func(w io.Writer) error {
 		about := bundle.Manifest{Created: document.Time, Hostname: document.Hostname, Version: options.Version}
@@ -63,12 +63,12 @@ func (p *diagnostics) writeBundle(ctx context.Context, g collector, options Opti
 
 // mask returns a function that masks the known secrets of this host and everything
 // that looks like a secret.
-func (p *diagnostics) mask(ctx context.Context, g collector) func(string) string {
-	secrets := g.secrets(p.options.Config, p.State.Config)
-	if j, err := p.withPayload(ctx); err == nil && j != nil {
-		secrets = append(secrets, payloadSecrets(j.Payload)...)
+func (d *diagnostics) mask(ctx context.Context, g collector) func(string) string {
+	secrets := g.secrets(d.options.Config, d.State.Config)
+	if b, err := d.withPayload(ctx); err == nil && b != nil {
+		secrets = append(secrets, payloadSecrets(b.Payload)...)
 	}
-	if userData := p.Inputs.UserData; userData != nil {
+	if userData := d.Inputs.UserData; userData != nil {
 		if content, err := userData.Encode(); err == nil { // includes user data from standard input
 			secrets = append(secrets, redact.Find(string(content))...)
 		}

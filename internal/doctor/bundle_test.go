@@ -164,17 +164,17 @@ func TestBundleContainsNoSecret(t *testing.T) {
 		}
 		return []byte(name + " " + strings.Join(args, " ") + "\n" + secretsOutput()), name == "journalctl", nil
 	}
-	p := &diagnostics{Builder: &plan.Builder{Dir: filepath.Join(root, g.dir), Machine: &machine.Machine{Tree: tree}}, now: time.Now()}
-	if p.State, err = joinstate.Read(p.Dir); err != nil {
+	d := &diagnostics{Builder: &plan.Builder{Dir: filepath.Join(root, g.dir), Machine: &machine.Machine{Tree: tree}}, now: time.Now()}
+	if d.State, err = joinstate.Read(d.Dir); err != nil {
 		t.Fatal(err)
 	}
-	p.State.Config.ApproveWith, p.State.Config.TokenFile = "/root/approver.kubeconfig", "/root/token"
-	if p.Inputs.Overrides, err = inputs.SavedOverrides(p.Dir); err != nil {
+	d.State.Config.ApproveWith, d.State.Config.TokenFile = "/root/approver.kubeconfig", "/root/token"
+	if d.Inputs.Overrides, err = inputs.SavedOverrides(d.Dir); err != nil {
 		t.Fatal(err)
 	}
 	document := Report{TypeMeta: report.Meta("DoctorReport"), Hostname: "worker-7", Findings: []Finding{{Section: "journal", Severity: report.SeverityNote, Text: secretsOutput()}}}
 	file := filepath.Join(t.TempDir(), "bundle.tar.gz")
-	made, err := p.writeBundle(t.Context(), g, Options{Bundle: file, Version: "test"}, document)
+	made, err := d.writeBundle(t.Context(), g, Options{Bundle: file, Version: "test"}, document)
 	if err != nil {
 		t.Fatal(err)
 	}

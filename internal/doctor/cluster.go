@@ -17,18 +17,18 @@ import (
 
 // ledgerPieces returns the recorded changes of the host with their times, without
 // contents.
-func (p *diagnostics) ledgerPieces() []bundle.File {
-	if p.Ledger == nil {
-		return []bundle.File{staticPiece("state/ledger.json", "the ledger", nil, p.ledgerErr)}
+func (d *diagnostics) ledgerPieces() []bundle.File {
+	if d.Ledger == nil {
+		return []bundle.File{staticPiece("state/ledger.json", "the ledger", nil, d.ledgerErr)}
 	}
 	var out bytes.Buffer
-	err := report.WriteJSON(&out, p.Ledger.Summary())
+	err := report.WriteJSON(&out, d.Ledger.Summary())
 	return []bundle.File{staticPiece("state/ledger.json", "the ledger", out.Bytes(), err)}
 }
 
 // clusterPieces returns the Node and its CSRs as the API server returns them to
 // this node.
-func (p *diagnostics) clusterPieces() []bundle.File {
+func (d *diagnostics) clusterPieces() []bundle.File {
 	add := func(name, source string, get func(context.Context) ([]byte, error)) bundle.File {
 		return bundle.File{Name: name, Source: source, Get: func(ctx context.Context) (bundle.Content, error) {
 			content, err := get(ctx)
@@ -37,19 +37,19 @@ func (p *diagnostics) clusterPieces() []bundle.File {
 	}
 	return []bundle.File{
 		add("cluster/node.json", "the Node, asked of the API server", func(ctx context.Context) ([]byte, error) {
-			node, err := p.ownNode()
+			node, err := d.ownNode()
 			if err != nil {
 				return nil, err
 			}
 			return node.JSON(ctx)
 		}),
 		add("cluster/csr.json", "this node's CSRs, asked of the API server", func(ctx context.Context) ([]byte, error) {
-			bootstrap, err := p.bootstrapCredential()
+			bootstrap, err := d.bootstrapCredential()
 			if err != nil {
 				return nil, err
 			}
-			own := p.identityFor(bootstrap)
-			node, err := p.ownNode()
+			own := d.identityFor(bootstrap)
+			node, err := d.ownNode()
 			if err != nil {
 				if bootstrap == nil {
 					return nil, err
@@ -63,18 +63,18 @@ func (p *diagnostics) clusterPieces() []bundle.File {
 
 // ownNode returns a client for this host's Node. It fails if the host has no
 // credential for it.
-func (p *diagnostics) ownNode() (*node.Node, error) {
-	if p.State.NodeName == "" {
+func (d *diagnostics) ownNode() (*node.Node, error) {
+	if d.State.NodeName == "" {
 		return nil, errors.New("the node has no name yet")
 	}
 	if _, err := os.Stat(identity.KubeconfigPath); err != nil {
 		return nil, fmt.Errorf("the node has no credential: %w", err)
 	}
-	own, err := node.OpenNode(identity.KubeconfigPath, p.State.NodeName, nil, report.Log{})
+	own, err := node.OpenNode(identity.KubeconfigPath, d.State.NodeName, nil, report.Log{})
 	if err != nil {
 		return nil, err
 	}
-	own.BootID, own.Registered = p.Facts.BootID, p.State.Registered
-	own.Host = node.JoinedHost(p.Systemd, crio.NetworkDirectory)
+	own.BootID, own.Registered = d.Facts.BootID, d.State.Registered
+	own.Host = node.JoinedHost(d.Systemd, crio.NetworkDirectory)
 	return own, nil
 }

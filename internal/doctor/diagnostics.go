@@ -32,44 +32,44 @@ type diagnostics struct {
 
 // openDiagnostics opens the parts of the host that can be opened.
 func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics, []Finding) {
-	p := &diagnostics{options: options, now: time.Now()}
-	j := &plan.Builder{Dir: options.StateDir}
-	p.Builder = j
-	j.State, p.stateErr = joinstate.Read(j.Dir)
+	d := &diagnostics{options: options, now: time.Now()}
+	b := &plan.Builder{Dir: options.StateDir}
+	d.Builder = b
+	b.State, d.stateErr = joinstate.Read(b.Dir)
 	options.Config.ApproveWith = "" // the diagnostics approve nothing
-	j.Config = inputs.MergeSaved(options.Config, j.State)
-	if options.Config.UserData != "" || options.Config.Endpoint != "" || j.State.Exists() {
-		j.Inputs, p.inputErr = inputs.Read(options.Config, j.State, j.Dir, false, options.Stdin)
+	b.Config = inputs.MergeSaved(options.Config, b.State)
+	if options.Config.UserData != "" || options.Config.Endpoint != "" || b.State.Exists() {
+		b.Inputs, d.inputErr = inputs.Read(options.Config, b.State, b.Dir, false, options.Stdin)
 	}
-	if !j.State.Exists() {
-		j.State.SetSource(j.Inputs.UserData)
+	if !b.State.Exists() {
+		b.State.SetSource(b.Inputs.UserData)
 	}
-	p.busy, _ = ledger.IsLocked(j.Dir) // cannot be determined without root
+	d.busy, _ = ledger.IsLocked(b.Dir) // cannot be determined without root
 	// Use ctx, because the connection to systemd is closed when the context of the
 	// limit ends.
 	opened, err := runWithLimit(ctx, 20*time.Second, func(context.Context) openResult {
-		m, err := machine.OpenWithoutLedger(ctx, j.Dir)
+		m, err := machine.OpenWithoutLedger(ctx, b.Dir)
 		return openResult{machine: m, err: err}
 	})
 	var findings []Finding
 	if err = errors.Join(err, opened.err); err != nil {
 		findings = append(findings, Finding{Section: "host", Severity: report.SeverityWarning, Text: "the host could not be opened as a whole: " + err.Error()})
 	}
-	if j.Machine = opened.machine; j.Machine == nil {
-		j.Machine = &machine.Machine{SystemdErr: systemd.ErrUnreachable, Bridge: &migrate.Driver{Dir: j.Dir}, Plugin: &networkplugin.Driver{}}
-		j.Tree, _ = hostfs.OpenTree("/") // succeeded when the process started
-		j.Facts, _ = hostinfo.Gather(ctx)
-		j.Bridge.Tree = j.Tree
+	if b.Machine = opened.machine; b.Machine == nil {
+		b.Machine = &machine.Machine{SystemdErr: systemd.ErrUnreachable, Bridge: &migrate.Driver{Dir: b.Dir}, Plugin: &networkplugin.Driver{}}
+		b.Tree, _ = hostfs.OpenTree("/") // succeeded when the process started
+		b.Facts, _ = hostinfo.Gather(ctx)
+		b.Bridge.Tree = b.Tree
 	}
-	if j.Ledger, p.ledgerErr = ledger.OpenReadOnly(j.Dir, j.Drivers()); p.ledgerErr != nil {
-		j.Ledger = nil
+	if b.Ledger, d.ledgerErr = ledger.OpenReadOnly(b.Dir, b.Drivers()); d.ledgerErr != nil {
+		b.Ledger = nil
 	}
-	if !j.Facts.Root {
+	if !b.Facts.Root {
 		findings = append(findings, Finding{
 			Section: "host", Severity: report.SeverityNote, Text: "without root much is not seen: the state of the join, Open vSwitch, certificates, journals", Remedy: rootRemedy,
 		})
 	}
-	return p, findings
+	return d, findings
 }
 
 type openResult struct {
@@ -78,13 +78,13 @@ type openResult struct {
 }
 
 // phase returns the phase of the join, "unknown" if the state cannot be read.
-func (p *diagnostics) phase() string {
-	if p.stateErr != nil {
+func (d *diagnostics) phase() string {
+	if d.stateErr != nil {
 		return "unknown"
 	}
-	return p.State.Phase()
+	return d.State.Phase()
 }
 
 // hasStarted reports whether a join was started on this host and no leave is in
 // progress.
-func (p *diagnostics) hasStarted() bool { return p.phase() == "joining" || p.phase() == "joined" }
+func (d *diagnostics) hasStarted() bool { return d.phase() == "joining" || d.phase() == "joined" }

@@ -55,12 +55,12 @@ func Run(ctx context.Context, options Options) (Report, error) {
 	if err := checkBundle(options.Bundle); err != nil {
 		return Report{TypeMeta: report.Meta("DoctorReport"), Findings: []Finding{}}, err
 	}
-	p, opened := openDiagnostics(ctx, options.Options)
-	defer p.Close()
-	document := Report{TypeMeta: report.Meta("DoctorReport"), Time: time.Now().UTC(), Hostname: p.Facts.Hostname, Phase: p.phase()}
+	d, opened := openDiagnostics(ctx, options.Options)
+	defer d.Close()
+	document := Report{TypeMeta: report.Meta("DoctorReport"), Time: time.Now().UTC(), Hostname: d.Facts.Hostname, Phase: d.phase()}
 	findings := opened
 	for _, part := range sections() {
-		findings = append(findings, part.run(ctx, p)...)
+		findings = append(findings, part.run(ctx, d)...)
 	}
 	document.Findings = sortFindings(findings)
 	document.ExitCode = report.CodeOf(document.Err())
@@ -68,7 +68,7 @@ func Run(ctx context.Context, options Options) (Report, error) {
 		return document, report.ExplainInterruption(ctx, err)
 	}
 	if options.Bundle != "" {
-		made, err := p.bundle(ctx, options, document)
+		made, err := d.bundle(ctx, options, document)
 		if err != nil {
 			return document, err
 		}

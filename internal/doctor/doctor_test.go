@@ -125,7 +125,7 @@ func TestDoctorSortsFindings(t *testing.T) {
 // A section that fails, times out or lacks permission reports that and does not
 // affect others.
 func TestDoctorSectionsAreIndependent(t *testing.T) {
-	p := &diagnostics{Builder: &plan.Builder{Machine: &machine.Machine{}}}
+	d := &diagnostics{Builder: &plan.Builder{Machine: &machine.Machine{}}}
 	forever := make(chan struct{})
 	t.Cleanup(func() { close(forever) }) // after the last test case
 	found := func() []Finding { return []Finding{{Severity: report.SeverityOK, Text: "half of it"}} }
@@ -155,7 +155,7 @@ func TestDoctorSectionsAreIndependent(t *testing.T) {
 			case "is patient":
 				cancel()
 			}
-			findings := section{name: "x", timeout: limit, check: test.check}.run(ctx, p)
+			findings := section{name: "x", timeout: limit, check: test.check}.run(ctx, d)
 			checkFindings(t, test.want, findings)
 			for _, finding := range findings {
 				if finding.Section != "x" {
@@ -261,8 +261,8 @@ func TestDoctorRefusesToReplaceAFile(t *testing.T) {
 	g.run = func(context.Context, int, string, ...string) ([]byte, bool, error) {
 		return nil, false, os.WriteFile(late, []byte("theirs"), 0o600)
 	}
-	p := &diagnostics{Builder: &plan.Builder{Dir: filepath.Join(dir, "none"), Machine: &machine.Machine{Tree: g.tree}}}
-	if _, err := p.writeBundle(t.Context(), g, Options{Bundle: late}, Report{}); report.CodeOf(err) != report.Usage {
+	d := &diagnostics{Builder: &plan.Builder{Dir: filepath.Join(dir, "none"), Machine: &machine.Machine{Tree: g.tree}}}
+	if _, err := d.writeBundle(t.Context(), g, Options{Bundle: late}, Report{}); report.CodeOf(err) != report.Usage {
 		t.Errorf("over a file that came meanwhile: %v", err)
 	}
 	if content, err := os.ReadFile(late); err != nil || string(content) != "theirs" {

@@ -24,18 +24,18 @@ type certificateFacts struct {
 	clientErr, servingErr error
 }
 
-func inspectCertificates(ctx context.Context, p *diagnostics) ([]Finding, error) {
-	if !p.hasStarted() {
+func inspectCertificates(ctx context.Context, d *diagnostics) ([]Finding, error) {
+	if !d.hasStarted() {
 		return nil, nil
 	}
-	f := certificateFacts{RequiresClient: p.State.HasCompleted(stepname.ClientCertificate), Now: p.now}
+	f := certificateFacts{RequiresClient: d.State.HasCompleted(stepname.ClientCertificate), Now: d.now}
 	f.Client, f.clientErr = identity.ReadCertificate(identity.ClientCertificatePath(identity.PKIDirectory))
 	f.Serving, f.servingErr = identity.ReadCertificate(identity.ServingCertificatePath(identity.PKIDirectory))
-	if p.State.APIServer != "" && p.Facts.Root {
-		_, f.Foreign = p.identityFor(nil).Check(ctx)
+	if d.State.APIServer != "" && d.Facts.Root {
+		_, f.Foreign = d.identityFor(nil).Check(ctx)
 	}
 	addresses, err := machine.Addresses()
-	f.Fits = (&identity.Serving{NodeName: p.State.NodeName, Dir: identity.PKIDirectory, Addresses: addresses}).Check()
+	f.Fits = (&identity.Serving{NodeName: d.State.NodeName, Dir: identity.PKIDirectory, Addresses: addresses}).Check()
 	for _, unread := range []error{f.clientErr, f.servingErr} {
 		if err == nil {
 			err = unread
@@ -46,10 +46,10 @@ func inspectCertificates(ctx context.Context, p *diagnostics) ([]Finding, error)
 
 // identityFor returns the identity that the join has obtained, or will obtain, for
 // this node.
-func (p *diagnostics) identityFor(bootstrap []byte) *identity.Identity {
+func (d *diagnostics) identityFor(bootstrap []byte) *identity.Identity {
 	return &identity.Identity{
-		Dir: identity.PKIDirectory, Kubeconfig: identity.KubeconfigPath, BootstrapKubeconfig: bootstrap, NodeName: p.State.NodeName,
-		Server: p.State.APIServer, CA: p.State.APIServerCA, KeyDir: filepath.Join(p.Dir, joinstate.KeyDir),
+		Dir: identity.PKIDirectory, Kubeconfig: identity.KubeconfigPath, BootstrapKubeconfig: bootstrap, NodeName: d.State.NodeName,
+		Server: d.State.APIServer, CA: d.State.APIServerCA, KeyDir: filepath.Join(d.Dir, joinstate.KeyDir),
 	}
 }
 
@@ -108,19 +108,19 @@ type requestFacts struct {
 	Place   identity.ClusterTopology
 }
 
-func inspectRequest(ctx context.Context, p *diagnostics) ([]Finding, error) {
-	if !p.hasStarted() || p.State.NodeName == "" {
+func inspectRequest(ctx context.Context, d *diagnostics) ([]Finding, error) {
+	if !d.hasStarted() || d.State.NodeName == "" {
 		return nil, nil
 	}
-	if client, err := identity.ReadCertificate(identity.ClientCertificatePath(identity.PKIDirectory)); err != nil || client != nil && p.now.Before(client.NotAfter) {
+	if client, err := identity.ReadCertificate(identity.ClientCertificatePath(identity.PKIDirectory)); err != nil || client != nil && d.now.Before(client.NotAfter) {
 		return nil, nil //nolint:nilerr // reported by the section for certificates
 	}
-	bootstrap, err := p.bootstrapCredential()
+	bootstrap, err := d.bootstrapCredential()
 	if err != nil {
 		return nil, err
 	}
-	f := requestFacts{Now: p.now, Place: p.State.Topology()}
-	f.Pending, f.Err = p.identityFor(bootstrap).FindPendingCSR(ctx)
+	f := requestFacts{Now: d.now, Place: d.State.Topology()}
+	f.Pending, f.Err = d.identityFor(bootstrap).FindPendingCSR(ctx)
 	if f.Pending == nil {
 		return nil, f.Err
 	}
@@ -129,8 +129,8 @@ func inspectRequest(ctx context.Context, p *diagnostics) ([]Finding, error) {
 
 // bootstrapCredential returns the kubeconfig of the saved payload that can request
 // the node's client certificate, or nil if it was removed.
-func (p *diagnostics) bootstrapCredential() ([]byte, error) {
-	payload, err := p.SavedPayload()
+func (d *diagnostics) bootstrapCredential() ([]byte, error) {
+	payload, err := d.SavedPayload()
 	if err != nil || payload == nil {
 		return nil, err
 	}

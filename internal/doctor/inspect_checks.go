@@ -14,21 +14,21 @@ import (
 )
 
 // inspectHost runs the checks that a join makes before it has the payload.
-func inspectHost(ctx context.Context, p *diagnostics) ([]Finding, error) {
+func inspectHost(ctx context.Context, d *diagnostics) ([]Finding, error) {
 	var notes noteSink
-	facts, err := p.HostFacts(ctx, report.Log{Sink: &notes}, false)
-	if err != nil && p.Systemd != nil {
+	facts, err := d.HostFacts(ctx, report.Log{Sink: &notes}, false)
+	if err != nil && d.Systemd != nil {
 		// If systemd no longer responds, report it as one finding and run the other checks
 		// without it.
-		j, m := *p.Builder, *p.Machine
-		m.Systemd, m.SystemdErr, j.Machine = nil, err, &m
-		facts, err = j.HostFacts(ctx, report.Log{Sink: &notes}, false)
+		b, m := *d.Builder, *d.Machine
+		m.Systemd, m.SystemdErr, b.Machine = nil, err, &m
+		facts, err = b.HostFacts(ctx, report.Log{Sink: &notes}, false)
 	}
 	if err != nil {
 		return nil, err
 	}
 	checks := preflight.HostChecks()
-	if !p.Facts.Root {
+	if !d.Facts.Root {
 		// Skip checks whose result would be wrong without root. The lack of root is
 		// reported once.
 		checks = slices.DeleteFunc(checks, func(c preflight.Check[preflight.HostFacts]) bool {
@@ -39,7 +39,7 @@ func inspectHost(ctx context.Context, p *diagnostics) ([]Finding, error) {
 	for _, text := range notes {
 		findings = append(findings, Finding{Severity: report.SeverityNote, Text: text})
 	}
-	if p.Inputs.UserData == nil && p.phase() == "none" {
+	if d.Inputs.UserData == nil && d.phase() == "none" {
 		findings = append(findings, Finding{
 			Severity: report.SeverityNote, Text: "the ignition server was not asked: there is no user-data stub", Remedy: "hcp-node-agent doctor --user-data stub.ign",
 		})
@@ -49,29 +49,29 @@ func inspectHost(ctx context.Context, p *diagnostics) ([]Finding, error) {
 
 // inspectValidation runs the checks that a join makes with the payload: the one that
 // an earlier run saved, else the one of the given user data.
-func inspectValidation(ctx context.Context, p *diagnostics) ([]Finding, error) {
-	j, err := p.withPayload(ctx)
+func inspectValidation(ctx context.Context, d *diagnostics) ([]Finding, error) {
+	b, err := d.withPayload(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if j == nil && p.Inputs.UserData != nil {
-		if j, err = p.withFetchedPayload(ctx); err != nil {
+	if b == nil && d.Inputs.UserData != nil {
+		if b, err = d.withFetchedPayload(ctx); err != nil {
 			return refusalFinding(err)
 		}
 	}
-	if j == nil {
+	if b == nil {
 		return []Finding{{
 			Severity: report.SeverityNote, Text: "the checks that need the NodePool's payload were skipped: this host has none",
 			Remedy: "hcp-node-agent doctor --user-data stub.ign",
 		}}, nil
 	}
-	j.Config.Skip = append(slices.Clone(j.Config.Skip), stepname.Network) // inspectHost checks the uplink
-	built, err := j.Build(ctx)
+	b.Config.Skip = append(slices.Clone(b.Config.Skip), stepname.Network) // inspectHost checks the uplink
+	built, err := b.Build(ctx)
 	if err != nil {
 		return refusalFinding(err)
 	}
-	built.RecordIn(&j.State)
-	validation, err := j.Validate(ctx, built, report.Log{})
+	built.RecordIn(&b.State)
+	validation, err := b.Validate(ctx, built, report.Log{})
 	if err != nil {
 		return nil, err
 	}
@@ -91,34 +91,34 @@ func refusalFinding(err error) ([]Finding, error) {
 
 // withPayload returns a copy of the builder with the saved payload, or nil if
 // there is none.
-func (p *diagnostics) withPayload(ctx context.Context) (*plan.Builder, error) {
-	payload, err := p.SavedPayload()
+func (d *diagnostics) withPayload(ctx context.Context) (*plan.Builder, error) {
+	payload, err := d.SavedPayload()
 	if err != nil || payload == nil {
 		return nil, err
 	}
-	return p.withOverrides(ctx, payload)
+	return d.withOverrides(ctx, payload)
 }
 
 // withFetchedPayload returns a copy of the builder with the current payload of
 // the ignition server. It saves nothing.
-func (p *diagnostics) withFetchedPayload(ctx context.Context) (*plan.Builder, error) {
-	fetcher := p.Fetcher(report.Log{})
+func (d *diagnostics) withFetchedPayload(ctx context.Context) (*plan.Builder, error) {
+	fetcher := d.Fetcher(report.Log{})
 	fetcher.RetryTimeout = 10 * time.Second // of the 30 seconds of this section
-	payload, err := fetcher.Fetch(ctx, p.Inputs.UserData)
+	payload, err := fetcher.Fetch(ctx, d.Inputs.UserData)
 	if err != nil {
 		return nil, err
 	}
-	return p.withOverrides(ctx, payload)
+	return d.withOverrides(ctx, payload)
 }
 
 // withOverrides returns a copy of the builder with the payload and the overrides
 // merged over it.
-func (p *diagnostics) withOverrides(ctx context.Context, payload *ignition.Payload) (*plan.Builder, error) {
-	j := *p.Builder
-	j.Inputs.Overrides = slices.Clone(j.Inputs.Overrides) // ApplyOverrides changes the slice
+func (d *diagnostics) withOverrides(ctx context.Context, payload *ignition.Payload) (*plan.Builder, error) {
+	b := *d.Builder
+	b.Inputs.Overrides = slices.Clone(b.Inputs.Overrides) // ApplyOverrides changes the slice
 	var err error
-	j.Payload, err = j.ApplyOverrides(ctx, payload, report.Log{})
-	return &j, err
+	b.Payload, err = b.ApplyOverrides(ctx, payload, report.Log{})
+	return &b, err
 }
 
 // resultFindings converts the findings of preflight checks.

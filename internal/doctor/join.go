@@ -25,9 +25,9 @@ type joinFacts struct {
 	Dir       string
 }
 
-func inspectJoin(_ context.Context, p *diagnostics) ([]Finding, error) {
+func inspectJoin(_ context.Context, d *diagnostics) ([]Finding, error) {
 	return joinFacts{
-		State: p.State, Err: p.stateErr, InputsErr: p.inputErr, Root: p.Facts.Root, Busy: p.busy, MachineID: p.Facts.MachineID, Dir: p.Dir,
+		State: d.State, Err: d.stateErr, InputsErr: d.inputErr, Root: d.Facts.Root, Busy: d.busy, MachineID: d.Facts.MachineID, Dir: d.Dir,
 	}.evaluate(), nil
 }
 

@@ -19,16 +19,16 @@ type bridgeFacts struct {
 	KubeletAddresses nodeip.Addresses // addresses in kubelet's configuration
 }
 
-func inspectBridge(ctx context.Context, p *diagnostics) ([]Finding, error) {
-	if !p.Facts.Root {
+func inspectBridge(ctx context.Context, d *diagnostics) ([]Finding, error) {
+	if !d.Facts.Root {
 		return nil, nil // Open vSwitch responds only to root, and would seem not to run
 	}
-	status, err := ovs.GatherStatus(ctx, p.NM)
+	status, err := ovs.GatherStatus(ctx, d.NM)
 	configured, unread := nodeip.Configured()
 	if unread != nil && err == nil {
 		err = unread
 	}
-	return bridgeFacts{Required: p.State.HasCompleted(stepname.Network), Status: status, KubeletAddresses: configured}.evaluate(), err
+	return bridgeFacts{Required: d.State.HasCompleted(stepname.Network), Status: status, KubeletAddresses: configured}.evaluate(), err
 }
 
 func (f bridgeFacts) evaluate() []Finding {

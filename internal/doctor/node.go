@@ -23,11 +23,11 @@ type journalFacts struct {
 	Now           time.Time
 }
 
-func inspectJournal(ctx context.Context, p *diagnostics) ([]Finding, error) {
-	if !p.hasStarted() || !p.Facts.Root {
+func inspectJournal(ctx context.Context, d *diagnostics) ([]Finding, error) {
+	if !d.hasStarted() || !d.Facts.Root {
 		return nil, nil
 	}
-	facts := journalFacts{Now: p.now}
+	facts := journalFacts{Now: d.now}
 	var errs [2]error
 	facts.Kubelet, errs[0] = servicelog.LastError(ctx, kubelet.UnitName)
 	facts.CRIO, errs[1] = servicelog.LastError(ctx, crio.Unit)
@@ -63,14 +63,14 @@ func (f journalFacts) evaluate() []Finding {
 
 // inspectNode gets the status of the Node from the cluster once the host has a
 // credential.
-func inspectNode(ctx context.Context, p *diagnostics) ([]Finding, error) {
-	if !p.hasStarted() || p.State.NodeName == "" || !p.Facts.Root {
+func inspectNode(ctx context.Context, d *diagnostics) ([]Finding, error) {
+	if !d.hasStarted() || d.State.NodeName == "" || !d.Facts.Root {
 		return nil, nil
 	}
 	if _, err := os.Stat(identity.KubeconfigPath); err != nil {
 		return nil, nil //nolint:nilerr // reported by the section for the join and the certificates
 	}
-	node, err := p.ownNode()
+	node, err := d.ownNode()
 	if err != nil {
 		return nil, err
 	}

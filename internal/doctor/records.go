@@ -16,19 +16,19 @@ type leftoverFacts struct {
 	Changes   []ledger.Item // started, but not recorded as complete
 }
 
-func inspectLeftovers(_ context.Context, p *diagnostics) ([]Finding, error) {
-	if p.busy {
+func inspectLeftovers(_ context.Context, d *diagnostics) ([]Finding, error) {
+	if d.busy {
 		return nil, nil // another run is making these changes
 	}
 	var facts leftoverFacts
 	var err error
-	if facts.Uplink, facts.Migrating, err = migrate.UnfinishedMigration(p.Tree, p.Dir); err != nil {
+	if facts.Uplink, facts.Migrating, err = migrate.UnfinishedMigration(d.Tree, d.Dir); err != nil {
 		return nil, err
 	}
-	if p.Ledger != nil {
-		facts.Changes = p.Ledger.Unfinished()
+	if d.Ledger != nil {
+		facts.Changes = d.Ledger.Unfinished()
 	}
-	return facts.evaluate(), p.ledgerErr
+	return facts.evaluate(), d.ledgerErr
 }
 
 func (f leftoverFacts) evaluate() []Finding {
@@ -59,12 +59,12 @@ type driftFacts struct {
 	Partial bool // some of them could not be inspected
 }
 
-func inspectDrift(ctx context.Context, p *diagnostics) ([]Finding, error) {
-	if p.Ledger == nil || p.busy || p.phase() == "leaving" {
+func inspectDrift(ctx context.Context, d *diagnostics) ([]Finding, error) {
+	if d.Ledger == nil || d.busy || d.phase() == "leaving" {
 		return nil, nil
 	}
-	drift, err := p.Ledger.Drift(ctx)
-	return driftFacts{drift, len(p.Ledger.Items()), err != nil}.evaluate(), err
+	drift, err := d.Ledger.Drift(ctx)
+	return driftFacts{drift, len(d.Ledger.Items()), err != nil}.evaluate(), err
 }
 
 func (f driftFacts) evaluate() []Finding {

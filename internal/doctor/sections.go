@@ -38,25 +38,25 @@ func sections() []section {
 }
 
 // run runs the section. A failure or timeout becomes a finding.
-func (d section) run(ctx context.Context, p *diagnostics) []Finding {
+func (s section) run(ctx context.Context, d *diagnostics) []Finding {
 	type seen struct {
 		findings []Finding
 		err      error
 	}
-	found, err := runWithLimit(ctx, d.timeout, func(ctx context.Context) seen {
-		findings, err := d.check(ctx, p)
+	found, err := runWithLimit(ctx, s.timeout, func(ctx context.Context) seen {
+		findings, err := s.check(ctx, d)
 		return seen{findings, err}
 	})
 	switch {
 	case err != nil:
 		found.findings = append(found.findings, Finding{
-			Severity: report.SeverityWarning, Text: fmt.Sprintf("looking at it took longer than %s, and was left", d.timeout),
+			Severity: report.SeverityWarning, Text: fmt.Sprintf("looking at it took longer than %s, and was left", s.timeout),
 		})
 	case found.err != nil:
-		found.findings = append(found.findings, notInspected(found.err, p.Facts.Root))
+		found.findings = append(found.findings, notInspected(found.err, d.Facts.Root))
 	}
 	for i := range found.findings {
-		found.findings[i].Section = d.name
+		found.findings[i].Section = s.name
 	}
 	return found.findings
 }

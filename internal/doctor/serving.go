@@ -11,15 +11,15 @@ import (
 
 // inspectServing returns findings if a running kubelet has no serving certificate,
 // or one for a previous address.
-func inspectServing(ctx context.Context, p *diagnostics) ([]Finding, error) {
-	if !p.hasStarted() || !p.State.HasCompleted(stepname.Kubelet) || !p.Facts.Root {
+func inspectServing(ctx context.Context, d *diagnostics) ([]Finding, error) {
+	if !d.hasStarted() || !d.State.HasCompleted(stepname.Kubelet) || !d.Facts.Root {
 		return nil, nil
 	}
-	node, err := p.ownNode()
+	node, err := d.ownNode()
 	if err != nil {
 		return nil, nil //nolint:nilerr // reported by the section for the join and the certificates
 	}
-	serving, err := servingcert.Open(node, p.State.Topology())
+	serving, err := servingcert.Open(node, d.State.Topology())
 	if err != nil {
 		return nil, err
 	}

@@ -39,21 +39,21 @@ type unitFacts struct {
 	Required map[string]bool // services that must be running
 }
 
-func inspectUnits(ctx context.Context, p *diagnostics) ([]Finding, error) {
-	if p.Systemd == nil {
+func inspectUnits(ctx context.Context, d *diagnostics) ([]Finding, error) {
+	if d.Systemd == nil {
 		return nil, nil // a check of the host reports the reason
 	}
 	facts := unitFacts{States: map[string]systemd.UnitState{}, Required: map[string]bool{}}
 	names := []string{networkManagerUnit}
 	for _, unit := range nodeUnits() {
 		names = append(names, unit.name)
-		facts.Required[unit.name] = p.State.HasCompleted(unit.step)
+		facts.Required[unit.name] = d.State.HasCompleted(unit.step)
 	}
 	for _, unit := range agentUnits() {
 		names = append(names, unit.name)
 	}
 	for _, name := range names {
-		state, err := p.Systemd.UnitState(ctx, name)
+		state, err := d.Systemd.UnitState(ctx, name)
 		if err != nil {
 			return facts.evaluate(), err
 		}

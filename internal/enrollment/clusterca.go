@@ -76,8 +76,8 @@ func (t *Token) CheckCluster(cluster []Hash) error {
 }
 
 // CheckCluster returns an error unless the enrollment is for the cluster with these CAs.
-func (c *Enrollment) CheckCluster(cluster []Hash) error {
-	return checkCluster("enrollment", c.ID, c.ClusterCA, cluster)
+func (e *Enrollment) CheckCluster(cluster []Hash) error {
+	return checkCluster("enrollment", e.ID, e.ClusterCA, cluster)
 }
 
 func checkCluster(kind, id string, own, cluster []Hash) error {

@@ -57,20 +57,20 @@ func New(desired Options, now time.Time) (*Token, *Enrollment, error) {
 	return t, c, checkRoundTrip(t, c)
 }
 
-func (w Options) lifetime() (time.Duration, error) {
+func (o Options) lifetime() (time.Duration, error) {
 	switch {
-	case !utf8.Valid(w.UserData):
+	case !utf8.Valid(o.UserData):
 		return 0, errors.New("the stub is no text")
-	case w.Lifetime == 0 && w.UserData != nil:
+	case o.Lifetime == 0 && o.UserData != nil:
 		return MaxUserDataLifetime, nil
-	case w.Lifetime == 0:
+	case o.Lifetime == 0:
 		return DefaultLifetime, nil
-	case w.UserData != nil && w.Lifetime > MaxUserDataLifetime:
-		return 0, fmt.Errorf("a join token with a stub in it can be good for %s at most, as the stub's token is; %s was asked for", MaxUserDataLifetime, w.Lifetime)
-	case w.Lifetime < time.Minute, w.Lifetime > MaxLifetime:
-		return 0, fmt.Errorf("a join token can be good for one minute to %d days; %s was asked for", MaxLifetime/(24*time.Hour), w.Lifetime)
+	case o.UserData != nil && o.Lifetime > MaxUserDataLifetime:
+		return 0, fmt.Errorf("a join token with a stub in it can be good for %s at most, as the stub's token is; %s was asked for", MaxUserDataLifetime, o.Lifetime)
+	case o.Lifetime < time.Minute, o.Lifetime > MaxLifetime:
+		return 0, fmt.Errorf("a join token can be good for one minute to %d days; %s was asked for", MaxLifetime/(24*time.Hour), o.Lifetime)
 	}
-	return w.Lifetime, nil
+	return o.Lifetime, nil
 }
 
 // checkRoundTrip parses the encoded token and enrollment, so that New never returns a token that the

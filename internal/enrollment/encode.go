@@ -27,18 +27,18 @@ func (t *Token) Encode() ([]byte, error) {
 }
 
 // Encode returns the YAML document of the enrollment.
-func (c *Enrollment) Encode() ([]byte, error) {
-	der, err := x509.MarshalPKIXPublicKey(c.key)
+func (e *Enrollment) Encode() ([]byte, error) {
+	der, err := x509.MarshalPKIXPublicKey(e.key)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the enrollment's key: %w", err)
 	}
 	d := document{
-		APIVersion: APIVersion, Kind: KindEnrollment, ID: c.ID, NodeName: c.NodeName, Expires: formatTime(c.Expires), ClusterCA: c.ClusterCA,
+		APIVersion: APIVersion, Kind: KindEnrollment, ID: e.ID, NodeName: e.NodeName, Expires: formatTime(e.Expires), ClusterCA: e.ClusterCA,
 		PublicKey: encodePEM(publicKeyType, der),
 	}
-	if len(c.Addresses) > 0 {
-		addresses := make([]string, 0, len(c.Addresses))
-		for _, address := range c.Addresses {
+	if len(e.Addresses) > 0 {
+		addresses := make([]string, 0, len(e.Addresses))
+		for _, address := range e.Addresses {
 			addresses = append(addresses, address.String())
 		}
 		d.Addresses = &addresses
@@ -47,7 +47,7 @@ func (c *Enrollment) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the enrollment: %w", err)
 	}
-	head := "# No secret. It lets the node " + c.NodeName + " be approved: hcp-node-admin approve --enrollments DIR\n"
+	head := "# No secret. It lets the node " + e.NodeName + " be approved: hcp-node-admin approve --enrollments DIR\n"
 	return append([]byte(head), body...), nil
 }
 

@@ -64,12 +64,12 @@ func (t *Token) Sign(cluster []Hash, publicKey crypto.PublicKey) (map[string]str
 // Verify returns an error unless a CSR's annotations were signed with the enrollment's join
 // token, for this public key, the enrollment's node and the cluster with these CAs. It does not
 // check the expiry.
-func (c *Enrollment) Verify(cluster []Hash, publicKey crypto.PublicKey, annotations map[string]string) error {
-	if err := c.CheckCluster(cluster); err != nil {
+func (e *Enrollment) Verify(cluster []Hash, publicKey crypto.PublicKey, annotations map[string]string) error {
+	if err := e.CheckCluster(cluster); err != nil {
 		return err
 	}
-	if id := annotations[AnnotationID]; id != c.ID {
-		return fmt.Errorf("it is of the join token %q, and the enrollment is of %s", shorten(id), c.ID)
+	if id := annotations[AnnotationID]; id != e.ID {
+		return fmt.Errorf("it is of the join token %q, and the enrollment is of %s", shorten(id), e.ID)
 	}
 	text, versioned := strings.CutPrefix(annotations[AnnotationSignature], signatureVersion)
 	if !versioned || len(text) > base64.StdEncoding.EncodedLen(ed25519.SignatureSize) {
@@ -80,14 +80,14 @@ func (c *Enrollment) Verify(cluster []Hash, publicKey crypto.PublicKey, annotati
 		return errors.New("its proof is no signature")
 	}
 	// The annotations do not contain which of the common CAs the node has signed.
-	for _, authority := range intersection(c.ClusterCA, cluster) {
-		signed, err := signedMessage(authority, c.ID, c.NodeName, publicKey)
+	for _, authority := range intersection(e.ClusterCA, cluster) {
+		signed, err := signedMessage(authority, e.ID, e.NodeName, publicKey)
 		if err != nil {
 			return fmt.Errorf("verifying the proof: %w", err)
 		}
-		if ed25519.Verify(c.key, signed, signature) {
+		if ed25519.Verify(e.key, signed, signature) {
 			return nil
 		}
 	}
-	return fmt.Errorf("its proof was not made with the join token %s for this key, the node %s and this cluster", c.ID, c.NodeName)
+	return fmt.Errorf("its proof was not made with the join token %s for this key, the node %s and this cluster", e.ID, e.NodeName)
 }

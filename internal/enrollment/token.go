@@ -43,8 +43,8 @@ func (t *Token) CheckExpiry(now time.Time) error {
 }
 
 // CheckExpiry returns an error that wraps ErrExpired if the enrollment has expired.
-func (c *Enrollment) CheckExpiry(now time.Time) error {
-	return checkExpiry("enrollment", c.ID, c.NodeName, c.Expires, now)
+func (e *Enrollment) CheckExpiry(now time.Time) error {
+	return checkExpiry("enrollment", e.ID, e.NodeName, e.Expires, now)
 }
 
 func checkExpiry(kind, id, node string, expires, now time.Time) error {

@@ -66,16 +66,16 @@ func loadKey(dir string) (*pendingKey, error) {
 }
 
 // save writes the key to disk before a CSR uses it.
-func (k *pendingKey) save() error {
-	if err := hostfs.WritePrivate(filepath.Dir(k.path), filepath.Base(k.path), k.pem); err != nil {
+func (p *pendingKey) save() error {
+	if err := hostfs.WritePrivate(filepath.Dir(p.path), filepath.Base(p.path), p.pem); err != nil {
 		return fmt.Errorf("saving the pending key: %w", err)
 	}
 	return nil
 }
 
 // remove removes the key file durably.
-func (k *pendingKey) remove() error {
-	if err := hostfs.RemoveSynced(k.path); err != nil {
+func (p *pendingKey) remove() error {
+	if err := hostfs.RemoveSynced(p.path); err != nil {
 		return fmt.Errorf("removing the pending key: %w", err)
 	}
 	return nil

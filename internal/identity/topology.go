@@ -9,32 +9,32 @@ type ClusterTopology struct{ Standalone bool }
 // standalone cluster the machine approver identifies hosts by their Machine
 // objects (cluster-machine-approver), and no controller creates a Machine for a
 // host like this.
-func (p ClusterTopology) ManualApprovalHint() string {
-	if p.Standalone {
+func (t ClusterTopology) ManualApprovalHint() string {
+	if t.Standalone {
 		return "no Machine object stands for this host, so nobody approves it by itself"
 	}
 	return "on platform None nobody approves it by itself"
 }
 
 // CommandLocation returns where an administrator runs commands.
-func (p ClusterTopology) CommandLocation() string {
-	if p.Standalone {
+func (t ClusterTopology) CommandLocation() string {
+	if t.Standalone {
 		return "on the cluster"
 	}
 	return "on the hosted cluster"
 }
 
 // SignerRemedy returns the remedy for an approved CSR that is not issued.
-func (p ClusterTopology) SignerRemedy() string {
-	if p.Standalone {
+func (t ClusterTopology) SignerRemedy() string {
+	if t.Standalone {
 		return "oc get clusteroperator kube-controller-manager # its csrsigning controller"
 	}
 	return "# look at the csrsigning controller in the hosted control plane's kube-controller-manager"
 }
 
 // newCredentialRemedy returns the remedy that provides a new bootstrap credential.
-func (p ClusterTopology) newCredentialRemedy() string {
-	if p.Standalone {
+func (t ClusterTopology) newCredentialRemedy() string {
+	if t.Standalone {
 		return "# join again with --user-data or --endpoint: the machine-config server gives the current bootstrap " +
 			"credential"
 	}

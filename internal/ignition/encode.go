@@ -13,19 +13,19 @@ import (
 
 // Encode returns the user data in HyperShift's format, which ParseUserData accepts. The result
 // is a credential.
-func (s *UserData) Encode() ([]byte, error) {
+func (u *UserData) Encode() ([]byte, error) {
 	var config v3_2.Config
 	config.Ignition.Version = v3_2.MaxVersion.String()
-	if s.Source != nil {
-		source := s.Source.String()
-		config.Ignition.Config.Merge = []v3_2.Resource{{Source: &source, HTTPHeaders: encodeHeaders(s)}}
+	if u.Source != nil {
+		source := u.Source.String()
+		config.Ignition.Config.Merge = []v3_2.Resource{{Source: &source, HTTPHeaders: encodeHeaders(u)}}
 	}
-	for _, ca := range s.CAs {
+	for _, ca := range u.CAs {
 		source := dataurl.New(ca, "text/plain").String()
 		config.Ignition.Security.TLS.CertificateAuthorities = append(config.Ignition.Security.TLS.CertificateAuthorities, v3_2.Resource{Source: &source})
 	}
-	config.Ignition.Proxy.HTTPProxy, config.Ignition.Proxy.HTTPSProxy = optionalString(s.Proxy.HTTP), optionalString(s.Proxy.HTTPS)
-	for _, item := range s.Proxy.No {
+	config.Ignition.Proxy.HTTPProxy, config.Ignition.Proxy.HTTPSProxy = optionalString(u.Proxy.HTTP), optionalString(u.Proxy.HTTPS)
+	for _, item := range u.Proxy.No {
 		config.Ignition.Proxy.NoProxy = append(config.Ignition.Proxy.NoProxy, v3_2.NoProxyItem(item))
 	}
 	content, err := json.Marshal(config)
@@ -37,8 +37,8 @@ func (s *UserData) Encode() ([]byte, error) {
 
 // encodeHeaders returns the headers in HyperShift's order and spelling, followed by headers that
 // HyperShift does not set, sorted by name.
-func encodeHeaders(s *UserData) v3_2.HTTPHeaders {
-	rest := s.Headers.Clone()
+func encodeHeaders(u *UserData) v3_2.HTTPHeaders {
+	rest := u.Headers.Clone()
 	var headers v3_2.HTTPHeaders
 	add := func(name string) {
 		for _, value := range rest.Values(name) {
@@ -69,8 +69,8 @@ func optionalString(s string) *string {
 
 // Digest returns the SHA-256 of the encoded user data in hexadecimal. Equal credentials for the
 // same server have equal digests. The digest is not a secret.
-func (s *UserData) Digest() (string, error) {
-	content, err := s.Encode()
+func (u *UserData) Digest() (string, error) {
+	content, err := u.Encode()
 	if err != nil {
 		return "", err
 	}

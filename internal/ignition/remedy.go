@@ -19,8 +19,8 @@ const (
 // nodePool is the NodePool that commands of remedies refer to.
 type nodePool struct{ namespace, name string }
 
-func nodePoolOf(s *UserData) nodePool {
-	namespace, name, _ := strings.Cut(s.NodePool(), "/")
+func nodePoolOf(u *UserData) nodePool {
+	namespace, name, _ := strings.Cut(u.NodePool(), "/")
 	if !isObjectName(namespace) || !isObjectName(name) {
 		return nodePool{"NAMESPACE", "NODEPOOL"}
 	}

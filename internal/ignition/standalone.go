@@ -29,43 +29,43 @@ const (
 )
 
 // isStandalone reports whether the user data refers to a machine-config server.
-func (s *UserData) isStandalone() bool { return s.Source != nil && !s.IsHosted() }
+func (u *UserData) isStandalone() bool { return u.Source != nil && !u.IsHosted() }
 
 // serverKind returns the kind of the server for messages.
-func (s *UserData) serverKind() string {
-	if s.isStandalone() {
+func (u *UserData) serverKind() string {
+	if u.isStandalone() {
 		return "machine-config server"
 	}
 	return "ignition server"
 }
 
 // endpointRemedy returns the remedy that prints the server's endpoint.
-func (s *UserData) endpointRemedy() string {
-	if s.isStandalone() {
+func (u *UserData) endpointRemedy() string {
+	if u.isStandalone() {
 		return getInternalEndpoint
 	}
 	return getEndpoint
 }
 
 // caRemedy returns the remedy that prints the server's CA.
-func (s *UserData) caRemedy() string {
-	if s.isStandalone() {
+func (u *UserData) caRemedy() string {
+	if u.isStandalone() {
 		return "# give the stub, which carries the CA, instead:\n" + getWorkerUserData
 	}
 	return "# give the CA in PEM, from the management cluster:\n" + getCA
 }
 
 // configRemedy returns the remedy for a payload that cannot be read.
-func (s *UserData) configRemedy() string {
-	if s.isStandalone() {
+func (u *UserData) configRemedy() string {
+	if u.isStandalone() {
 		return "# it is made from the MachineConfigs of the pool: look there for what is named\n" + getConfigPools + "\n  oc get machineconfigs"
 	}
 	return payloadRemedy
 }
 
 // certificateRemedy returns the remedy for a server certificate that was not renewed.
-func (s *UserData) certificateRemedy() string {
-	if s.isStandalone() {
+func (u *UserData) certificateRemedy() string {
+	if u.isStandalone() {
 		return "look at its Secret\noc -n openshift-machine-config-operator get secret machine-config-server-tls"
 	}
 	return "look for the annotation hypershift.openshift.io/disable-pki-reconciliation on the HostedCluster"

@@ -39,44 +39,44 @@ type UserData struct {
 type Proxy = fetch.Proxy
 
 // NodePool returns the NodePool of the user data as NAMESPACE/NAME, or "".
-func (s *UserData) NodePool() string { return s.Headers.Get(headerNodePool) }
+func (u *UserData) NodePool() string { return u.Headers.Get(headerNodePool) }
 
 // ConfigHash returns the hash of the NodePool's configuration, or "".
-func (s *UserData) ConfigHash() string { return s.Headers.Get(headerConfigHash) }
+func (u *UserData) ConfigHash() string { return u.Headers.Get(headerConfigHash) }
 
 // IsHosted reports whether the server belongs to a hosted cluster, which serves payloads at
 // /ignition. The machine-config server of a standalone cluster serves them at /config/POOL. User
 // data that was made of single values may lack its NodePool.
-func (s *UserData) IsHosted() bool {
-	return s.NodePool() != "" || (s.Source != nil && strings.HasPrefix(s.Source.Path, "/ignition"))
+func (u *UserData) IsHosted() bool {
+	return u.NodePool() != "" || (u.Source != nil && strings.HasPrefix(u.Source.Path, "/ignition"))
 }
 
 // HasToken reports whether the user data contains a token.
-func (s *UserData) HasToken() bool { return s.Headers.Get(headerAuthorization) != "" }
+func (u *UserData) HasToken() bool { return u.Headers.Get(headerAuthorization) != "" }
 
 // Validate returns an error if the user data is incomplete. User data without a token is
 // complete, because a standalone cluster requires none.
-func (s *UserData) Validate() error {
-	if s.Source == nil {
+func (u *UserData) Validate() error {
+	if u.Source == nil {
 		return report.Fail(report.Usage, getUserData+"\n# on a standalone cluster:\n"+getWorkerUserData, "nothing says where the ignition server is: there is neither a user-data stub nor an endpoint")
 	}
-	if len(s.CAs) == 0 {
-		if s.isStandalone() {
+	if len(u.CAs) == 0 {
+		if u.isStandalone() {
 			return report.Fail(report.Usage, getWorkerUserData,
-				"nothing says which CA the machine-config server %s is to be trusted by; this host's own trust is never used for it", s.Source.Host)
+				"nothing says which CA the machine-config server %s is to be trusted by; this host's own trust is never used for it", u.Source.Host)
 		}
 		return report.Fail(report.Usage,
 			"# give the stub, which carries the CA, or the CA alone, from the management cluster:\n"+
 				`oc -n HCP_NAMESPACE get secret ignition-server-ca-cert -o jsonpath='{.data.tls\.crt}' | base64 -d > ca.crt`,
-			"nothing says which CA the ignition server %s is to be trusted by; this host's own trust is never used for it", s.Source.Host)
+			"nothing says which CA the ignition server %s is to be trusted by; this host's own trust is never used for it", u.Source.Host)
 	}
 	return nil
 }
 
 // rootCAs returns the pool of the CAs.
-func (s *UserData) rootCAs() *x509.CertPool {
+func (u *UserData) rootCAs() *x509.CertPool {
 	pool := x509.NewCertPool()
-	for _, ca := range s.CAs {
+	for _, ca := range u.CAs {
 		pool.AppendCertsFromPEM(ca)
 	}
 	return pool
@@ -84,50 +84,50 @@ func (s *UserData) rootCAs() *x509.CertPool {
 
 // ignitionSettings returns the proxy and CAs as Ignition settings, which also apply to the resources
 // that the payload refers to.
-func (s *UserData) ignitionSettings() types.Ignition {
+func (u *UserData) ignitionSettings() types.Ignition {
 	var settings types.Ignition
-	settings.Proxy.HTTPProxy, settings.Proxy.HTTPSProxy = optionalString(s.Proxy.HTTP), optionalString(s.Proxy.HTTPS)
-	for _, item := range s.Proxy.No {
+	settings.Proxy.HTTPProxy, settings.Proxy.HTTPSProxy = optionalString(u.Proxy.HTTP), optionalString(u.Proxy.HTTPS)
+	for _, item := range u.Proxy.No {
 		settings.Proxy.NoProxy = append(settings.Proxy.NoProxy, types.NoProxyItem(item))
 	}
-	for _, ca := range s.CAs {
+	for _, ca := range u.CAs {
 		source := dataurl.New(ca, "text/plain").String()
 		settings.Security.TLS.CertificateAuthorities = append(settings.Security.TLS.CertificateAuthorities, types.Resource{Source: &source})
 	}
 	return settings
 }
 
-func (s *UserData) clone() *UserData {
-	c := *s
-	if s.Source != nil {
-		source := *s.Source
+func (u *UserData) clone() *UserData {
+	c := *u
+	if u.Source != nil {
+		source := *u.Source
 		c.Source = &source
 	}
-	c.Headers = s.Headers.Clone()
+	c.Headers = u.Headers.Clone()
 	if c.Headers == nil {
 		c.Headers = http.Header{}
 	}
-	c.CAs = slices.Clone(s.CAs)
-	c.Proxy.No = slices.Clone(s.Proxy.No)
+	c.CAs = slices.Clone(u.CAs)
+	c.Proxy.No = slices.Clone(u.Proxy.No)
 	return &c
 }
 
 // String returns a summary without the token.
-func (s UserData) String() string {
+func (u UserData) String() string {
 	parts := []string{"stub without endpoint"}
-	if s.Source != nil {
-		parts[0] = "stub of " + s.Source.Redacted()
+	if u.Source != nil {
+		parts[0] = "stub of " + u.Source.Redacted()
 	}
-	if pool := s.NodePool(); pool != "" {
+	if pool := u.NodePool(); pool != "" {
 		parts = append(parts, "NodePool "+pool)
 	}
-	if hash := s.ConfigHash(); hash != "" {
+	if hash := u.ConfigHash(); hash != "" {
 		parts = append(parts, "hash "+hash)
 	}
-	if s.HasToken() {
+	if u.HasToken() {
 		parts = append(parts, "with token")
 	}
-	for _, proxy := range []string{s.Proxy.HTTPS, s.Proxy.HTTP} {
+	for _, proxy := range []string{u.Proxy.HTTPS, u.Proxy.HTTP} {
 		if proxy != "" {
 			parts = append(parts, "proxy "+redactURL(proxy))
 			break
@@ -137,10 +137,10 @@ func (s UserData) String() string {
 }
 
 // Format writes the summary for every verb, including %#v, so that the token is never printed.
-func (s UserData) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
+func (u UserData) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, u.String()) }
 
 // MarshalJSON returns the summary, so that the token never reaches a JSON document.
-func (s UserData) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
+func (u UserData) MarshalJSON() ([]byte, error) { return json.Marshal(u.String()) }
 
 // redactURL returns a URL with its password hidden.
 func redactURL(text string) string {

@@ -40,8 +40,8 @@ func NewUserData(v Values) (*UserData, error) { return (&UserData{Headers: http.
 
 // Override returns a copy of s in which the set fields of v replace those of s. It returns an
 // error if the result is incomplete.
-func (s *UserData) Override(v Values) (*UserData, error) {
-	userData := s.clone()
+func (u *UserData) Override(v Values) (*UserData, error) {
+	userData := u.clone()
 	if v.Endpoint != "" {
 		source, err := parseEndpoint(v.Endpoint)
 		if err != nil {

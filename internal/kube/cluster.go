@@ -113,6 +113,6 @@ func ParsePEMCertificates(bundle []byte) ([]*x509.Certificate, error) {
 type CAMismatchError struct{ server string }
 
 // Error states the mismatch.
-func (o CAMismatchError) Error() string {
-	return "it trusts other certificate authorities for " + o.server + ", as after the cluster was made anew"
+func (e CAMismatchError) Error() string {
+	return "it trusts other certificate authorities for " + e.server + ", as after the cluster was made anew"
 }

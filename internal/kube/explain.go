@@ -27,8 +27,8 @@ type Problem struct {
 
 // Failure returns the error with exit code and remedy for a request that failed
 // with err. doing names the activity.
-func (t Problem) Failure(doing string, err error) error {
-	return report.Fail(t.Code, t.Remedy, "%s: %w", doing, report.DescribedError{Text: t.Text, Err: err})
+func (p Problem) Failure(doing string, err error) error {
+	return report.Fail(p.Code, p.Remedy, "%s: %w", doing, report.DescribedError{Text: p.Text, Err: err})
 }
 
 // Explain returns why a request failed. Besides err it considers the server's

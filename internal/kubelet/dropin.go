@@ -74,7 +74,7 @@ func (r Registration) RenderDropIn(launch UnitFiles) (string, error) {
 // readLabelsVariable returns the current value of CUSTOM_KUBELET_LABELS and whether the
 // drop-in can set it. The flag must use the variable, no environment file may
 // set it (which would override the drop-in), and its value must need no quotes.
-func (l UnitFiles) readLabelsVariable(command string, settings unitSettings) (value string, usable bool) {
+func (u UnitFiles) readLabelsVariable(command string, settings unitSettings) (value string, usable bool) {
 	inFlag := slices.ContainsFunc(splitWords(command), func(word string) bool {
 		return strings.HasPrefix(word, labelsFlag+"=") && strings.Contains(word, "${"+labelsVariable+"}")
 	})
@@ -84,8 +84,8 @@ func (l UnitFiles) readLabelsVariable(command string, settings unitSettings) (va
 
 // checkLaterDropIns returns an error if a drop-in that systemd reads later would override
 // RegistrationDropIn.
-func (l UnitFiles) checkLaterDropIns(hooked, rewritten bool) error {
-	for _, dropin := range l.dropInsAfter(RegistrationDropIn) {
+func (u UnitFiles) checkLaterDropIns(hooked, rewritten bool) error {
+	for _, dropin := range u.dropInsAfter(RegistrationDropIn) {
 		options, err := unit.DeserializeOptions(strings.NewReader(dropin.Content))
 		if err != nil {
 			return report.Fail(report.Usage, "", "reading the drop-in %s of kubelet's unit: %w", dropin.Name, err)

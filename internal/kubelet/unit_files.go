@@ -25,13 +25,13 @@ type UnitFiles struct {
 }
 
 // dropInsAfter returns the drop-ins that systemd reads after the drop-in name.
-func (l UnitFiles) dropInsAfter(name string) []DropIn {
-	return l.sortedDropIns(func(d DropIn) bool { return d.Name > name })
+func (u UnitFiles) dropInsAfter(name string) []DropIn {
+	return u.sortedDropIns(func(d DropIn) bool { return d.Name > name })
 }
 
-func (l UnitFiles) sortedDropIns(want func(DropIn) bool) []DropIn {
+func (u UnitFiles) sortedDropIns(want func(DropIn) bool) []DropIn {
 	var some []DropIn
-	for _, dropin := range l.DropIns {
+	for _, dropin := range u.DropIns {
 		if want(dropin) {
 			some = append(some, dropin)
 		}
@@ -41,9 +41,9 @@ func (l UnitFiles) sortedDropIns(want func(DropIn) bool) []DropIn {
 }
 
 // parseSettings parses the unit and its drop-ins.
-func (l UnitFiles) parseSettings() (unitSettings, error) {
-	sources := NameSources{Unit: l.Unit, File: l.File}
-	for _, dropin := range l.sortedDropIns(func(DropIn) bool { return true }) {
+func (u UnitFiles) parseSettings() (unitSettings, error) {
+	sources := NameSources{Unit: u.Unit, File: u.File}
+	for _, dropin := range u.sortedDropIns(func(DropIn) bool { return true }) {
 		sources.DropIns = append(sources.DropIns, dropin.Content)
 	}
 	return parseUnit(sources)
@@ -64,12 +64,12 @@ func (s unitSettings) kubeletCommand() (string, error) {
 
 // configuredTaints returns the taints in kubelet's configuration, which the flag
 // --register-with-taints overrides.
-func (l UnitFiles) configuredTaints(command string) ([]config.Taint, error) {
+func (u UnitFiles) configuredTaints(command string) ([]config.Taint, error) {
 	file := flagValue(splitWords(command), "--config")
-	if file == "" || l.File == nil {
+	if file == "" || u.File == nil {
 		return nil, nil
 	}
-	content, found := l.File(file)
+	content, found := u.File(file)
 	if !found {
 		return nil, nil
 	}

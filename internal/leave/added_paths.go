@@ -26,8 +26,8 @@ type addedPaths struct {
 // findAddedPaths returns the paths that were created in the directories of items
 // since the join. For plugin directories it lists every file, for the node's own
 // directories the topmost paths.
-func (l *Flow) findAddedPaths(items []ledger.Item) ([]addedPaths, error) {
-	contents := &resource.DirSnapshot{Tree: l.Machine.Tree}
+func (f *Flow) findAddedPaths(items []ledger.Item) ([]addedPaths, error) {
+	contents := &resource.DirSnapshot{Tree: f.Machine.Tree}
 	var all []addedPaths
 	for _, item := range items {
 		if item.Kind != ledger.Contents && item.Kind != ledger.SharedContents && item.Kind != crio.StorageKind {
@@ -39,9 +39,9 @@ func (l *Flow) findAddedPaths(items []ledger.Item) ([]addedPaths, error) {
 		}
 		shared := item.Kind == ledger.SharedContents
 		if shared || slices.Contains(clusterdirs.Plugins(), item.Target) {
-			came, err = l.onlyFiles(came)
+			came, err = f.onlyFiles(came)
 		} else {
-			came, err = l.topmost(item, came)
+			came, err = f.topmost(item, came)
 		}
 		if err != nil {
 			return nil, err
@@ -53,10 +53,10 @@ func (l *Flow) findAddedPaths(items []ledger.Item) ([]addedPaths, error) {
 	return all, nil
 }
 
-func (l *Flow) onlyFiles(paths []string) ([]string, error) {
+func (f *Flow) onlyFiles(paths []string) ([]string, error) {
 	var files []string
 	for _, p := range paths {
-		info, err := l.Machine.Tree.Lstat(p)
+		info, err := f.Machine.Tree.Lstat(p)
 		if err != nil {
 			return nil, err
 		}
@@ -68,9 +68,9 @@ func (l *Flow) onlyFiles(paths []string) ([]string, error) {
 }
 
 // topmost returns the paths of an item that are not below another one.
-func (l *Flow) topmost(item ledger.Item, paths []string) ([]string, error) {
+func (f *Flow) topmost(item ledger.Item, paths []string) ([]string, error) {
 	if !item.Before.Present {
-		there, err := l.Machine.Tree.Exists(item.Target)
+		there, err := f.Machine.Tree.Exists(item.Target)
 		if err != nil || !there {
 			return nil, err
 		}
@@ -85,11 +85,11 @@ func (l *Flow) topmost(item ledger.Item, paths []string) ([]string, error) {
 
 // reportAddedPaths adds the paths that an undo removed or kept to the document. It
 // logs those that are relevant to an administrator.
-func (l *Flow) reportAddedPaths(document *Document, found []addedPaths, log report.Log) error {
+func (f *Flow) reportAddedPaths(document *Document, found []addedPaths, log report.Log) error {
 	for _, added := range found {
 		var removed, kept []string
 		for _, p := range added.paths {
-			info, err := l.Machine.Tree.Lstat(p)
+			info, err := f.Machine.Tree.Lstat(p)
 			if err != nil {
 				return err
 			}

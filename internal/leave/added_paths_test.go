@@ -42,7 +42,7 @@ func TestLeaveRemovesWhatTheNodeCreatedAndKeepsTheRest(t *testing.T) {
 			m := machinetest.Open(t, root)
 			m.SharedContents.Purge = purge
 			var logged flowtest.Events
-			l := &Flow{Machine: m, Sink: &logged}
+			f := &Flow{Machine: m, Sink: &logged}
 			flowtest.NoError(t, clusterdirs.Record(t.Context(), m.Ledger, m.Tree, nil))
 			if drift, err := m.Ledger.Drift(t.Context()); err != nil || len(drift) > 0 {
 				t.Errorf("drift before anything changed: %v, %v", drift, err)
@@ -50,7 +50,7 @@ func TestLeaveRemovesWhatTheNodeCreatedAndKeepsTheRest(t *testing.T) {
 			flowtest.WriteTree(t, root, since)
 
 			document := &Document{}
-			_, err := undoStep(document)(t.Context(), l, report.Log{Sink: &logged})
+			_, err := undoStep(document)(t.Context(), f, report.Log{Sink: &logged})
 			flowtest.NoError(t, err)
 			var left, kept []string
 			flowtest.NoError(t, filepath.WalkDir(root, func(p string, entry os.DirEntry, err error) error {

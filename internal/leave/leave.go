@@ -79,19 +79,19 @@ func Run(ctx context.Context, options Options) (Document, error) {
 	if err != nil {
 		return document, err
 	}
-	l := &Flow{Machine: m, State: state, Dir: options.StateDir, Sink: options.Sink}
+	f := &Flow{Machine: m, State: state, Dir: options.StateDir, Sink: options.Sink}
 	m.Bridge.RollbackTimeout = time.Duration(state.Config.NetworkTimeout)
 	m.SharedContents.Purge = options.Purge
 	document.NodeName = state.NodeName
-	if err := l.Run(ctx, leaveSteps(&document, options.Drain), options.AutoJoin); err != nil {
+	if err := f.Run(ctx, leaveSteps(&document, options.Drain), options.AutoJoin); err != nil {
 		return document, err
 	}
 	if state.NodeName != "" && state.LastStep != "" {
 		document.Next = node.DeleteCommand(state.NodeName)
 	}
 	// The removal of the user data may have started the service again.
-	if err := l.Machine.StopService(ctx); err != nil {
-		report.Log{Sink: l.Sink, Step: "leave"}.Warn(err.Error(), "systemctl stop "+machine.ServiceUnit)
+	if err := f.Machine.StopService(ctx); err != nil {
+		report.Log{Sink: f.Sink, Step: "leave"}.Warn(err.Error(), "systemctl stop "+machine.ServiceUnit)
 	}
 	return document, nil
 }
@@ -99,26 +99,26 @@ func Run(ctx context.Context, options Options) (Document, error) {
 // Run records the leave durably, runs its steps, and removes the agent's
 // records. The record of the leave is removed last. Until then the next boot
 // neither joins again nor treats the host as a node.
-func (l *Flow) Run(ctx context.Context, list []steps.Step[*Flow], firstBoot autojoin.Files) error {
-	report.Log{Sink: l.Sink}.Headline(l.headline())
-	if l.State.Exists() && l.State.Leaving.IsZero() {
-		l.State.Leaving = time.Now().UTC()
-		if err := joinstate.Write(l.Dir, l.State); err != nil {
+func (f *Flow) Run(ctx context.Context, list []steps.Step[*Flow], firstBoot autojoin.Files) error {
+	report.Log{Sink: f.Sink}.Headline(f.headline())
+	if f.State.Exists() && f.State.Leaving.IsZero() {
+		f.State.Leaving = time.Now().UTC()
+		if err := joinstate.Write(f.Dir, f.State); err != nil {
 			return err
 		}
 	}
-	if _, err := steps.Run(ctx, steps.Runner{Sink: l.Sink, Ledger: l.Machine.Ledger}, list, l); err != nil {
+	if _, err := steps.Run(ctx, steps.Runner{Sink: f.Sink, Ledger: f.Machine.Ledger}, list, f); err != nil {
 		return err
 	}
-	firstBoot.RemoveAfterLeave(l.State, report.Log{Sink: l.Sink, Step: "leave"})
-	return l.Machine.RemoveRecords(l.Dir)
+	firstBoot.RemoveAfterLeave(f.State, report.Log{Sink: f.Sink, Step: "leave"})
+	return f.Machine.RemoveRecords(f.Dir)
 }
 
-func (l *Flow) headline() string {
-	if l.State.NodePool == "" {
+func (f *Flow) headline() string {
+	if f.State.NodePool == "" {
 		return "giving this host back as it was"
 	}
-	return fmt.Sprintf("%s leaves NodePool %s", l.State.NodeName, l.State.NodePool)
+	return fmt.Sprintf("%s leaves NodePool %s", f.State.NodeName, f.State.NodePool)
 }
 
 // drainTimeout is the maximum time a leave waits for pods to terminate.
@@ -127,15 +127,15 @@ const drainTimeout = 5 * time.Minute
 // drain cordons the node and evicts its pods with the node's own credential. If the
 // cluster is unreachable, drain fails after drainTimeout and its remedy names
 // --no-drain.
-func drain(ctx context.Context, l *Flow, log report.Log) (steps.Outcome, error) {
-	there, err := l.Machine.Tree.Exists(identity.KubeconfigPath)
+func drain(ctx context.Context, f *Flow, log report.Log) (steps.Outcome, error) {
+	there, err := f.Machine.Tree.Exists(identity.KubeconfigPath)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if !there || l.State.NodeName == "" {
+	if !there || f.State.NodeName == "" {
 		return steps.Unchanged("this host has no credential of a node")
 	}
-	node, err := node.OpenNode(identity.KubeconfigPath, l.State.NodeName, nil, log)
+	node, err := node.OpenNode(identity.KubeconfigPath, f.State.NodeName, nil, log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -160,31 +160,31 @@ func suggestNoDrain(err error) error {
 }
 
 // stopNode stops the service, kubelet and all containers that kubelet started.
-func stopNode(ctx context.Context, l *Flow, log report.Log) (steps.Outcome, error) {
-	if l.Machine.Systemd == nil {
-		return steps.Outcome{}, l.Machine.SystemdErr
+func stopNode(ctx context.Context, f *Flow, log report.Log) (steps.Outcome, error) {
+	if f.Machine.Systemd == nil {
+		return steps.Outcome{}, f.Machine.SystemdErr
 	}
-	if err := l.Machine.StopService(ctx); err != nil {
+	if err := f.Machine.StopService(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	state, err := l.Machine.Systemd.UnitState(ctx, kubelet.UnitName)
+	state, err := f.Machine.Systemd.UnitState(ctx, kubelet.UnitName)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
 	if state.Load == "loaded" && state.Active != "inactive" {
-		if err := l.Machine.Systemd.Stop(ctx, kubelet.UnitName); err != nil {
+		if err := f.Machine.Systemd.Stop(ctx, kubelet.UnitName); err != nil {
 			return steps.Outcome{}, err
 		}
 	}
-	restart := func(ctx context.Context) error { return l.Machine.Systemd.Restart(ctx, crio.Unit) }
+	restart := func(ctx context.Context) error { return f.Machine.Systemd.Restart(ctx, crio.Unit) }
 	stopped, err := crio.StopPods(ctx, cri.Socket, restart, log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
 	// systemd does not stop the slices of kubelet's cgroups together with kubelet.
-	slice, err := l.Machine.Systemd.UnitState(ctx, "kubepods.slice")
+	slice, err := f.Machine.Systemd.UnitState(ctx, "kubepods.slice")
 	if err == nil && slice.Active == "active" {
-		err = l.Machine.Systemd.Stop(ctx, "kubepods.slice")
+		err = f.Machine.Systemd.Stop(ctx, "kubepods.slice")
 	}
 	if err != nil {
 		return steps.Outcome{}, err
@@ -192,10 +192,10 @@ func stopNode(ctx context.Context, l *Flow, log report.Log) (steps.Outcome, erro
 	return steps.Changed("kubelet is stopped, %d pods are gone", stopped)
 }
 
-func unmountVolumes(ctx context.Context, l *Flow, _ report.Log) (steps.Outcome, error) {
+func unmountVolumes(ctx context.Context, f *Flow, _ report.Log) (steps.Outcome, error) {
 	var all []string
 	for _, dir := range slices.Concat(clusterdirs.External(), clusterdirs.Plugins(), []string{crio.StorageDir}) {
-		gone, err := kubelet.Unmount(ctx, l.Machine.Tree, dir)
+		gone, err := kubelet.Unmount(ctx, f.Machine.Tree, dir)
 		if err != nil {
 			return steps.Outcome{}, err
 		}
@@ -209,31 +209,31 @@ func unmountVolumes(ctx context.Context, l *Flow, _ report.Log) (steps.Outcome, 
 
 // undoStep returns the step that reverts all changes in the ledger.
 func undoStep(document *Document) func(context.Context, *Flow, report.Log) (steps.Outcome, error) {
-	return func(ctx context.Context, l *Flow, log report.Log) (steps.Outcome, error) {
-		l.Machine.Bridge.Log, l.Machine.Plugin.Log = log, log
-		services, err := ignition.ClusterDNS(l.Machine.Tree)
+	return func(ctx context.Context, f *Flow, log report.Log) (steps.Outcome, error) {
+		f.Machine.Bridge.Log, f.Machine.Plugin.Log = log, log
+		services, err := ignition.ClusterDNS(f.Machine.Tree)
 		if err != nil {
 			log.Note(err.Error()) // the leave does not depend on cluster DNS
 		}
-		l.Machine.Plugin.ServiceAddresses = services
-		found, err := l.findAddedPaths(l.Machine.Ledger.Items())
+		f.Machine.Plugin.ServiceAddresses = services
+		found, err := f.findAddedPaths(f.Machine.Ledger.Items())
 		if err != nil {
 			return steps.Outcome{}, err
 		}
-		result, err := l.Machine.Ledger.Undo(ctx)
+		result, err := f.Machine.Ledger.Undo(ctx)
 		document.Restored, document.Kept = len(result.Restored), result.Kept
-		document.NotRestored = l.notRestored(result.Restored)
+		document.NotRestored = f.notRestored(result.Restored)
 		for _, kept := range result.Kept {
 			log.Warn(kept.KeptMessage(), "")
 		}
-		err = errors.Join(err, l.reportAddedPaths(document, found, log))
+		err = errors.Join(err, f.reportAddedPaths(document, found, log))
 		for _, text := range document.NotRestored {
 			log.Note(text)
 		}
-		if l.Machine.Systemd != nil {
-			err = errors.Join(err, l.Machine.Systemd.Reload(ctx))
+		if f.Machine.Systemd != nil {
+			err = errors.Join(err, f.Machine.Systemd.Reload(ctx))
 		}
-		if l.State.Exists() { // even an earlier run of the undo may have removed CAs of the cluster
+		if f.State.Exists() { // even an earlier run of the undo may have removed CAs of the cluster
 			err = errors.Join(err, machine.UpdateTrustStore(ctx))
 		}
 		if err != nil {
@@ -261,7 +261,7 @@ func withResumeHint(ctx context.Context, err error) error {
 
 // notRestored returns messages about changes that an undo does not revert by
 // design.
-func (l *Flow) notRestored(items []ledger.Item) []string {
+func (f *Flow) notRestored(items []ledger.Item) []string {
 	var modules, texts []string
 	for _, item := range items {
 		switch {
@@ -272,7 +272,7 @@ func (l *Flow) notRestored(items []ledger.Item) []string {
 				texts = append(texts, left)
 			}
 		case item.Kind == crio.StorageKind:
-			if left, err := l.Machine.Tree.Exists(item.Target); err != nil || left {
+			if left, err := f.Machine.Tree.Exists(item.Target); err != nil || left {
 				texts = append(texts, "images stay in "+item.Target+", which is not CRI-O's alone: \"podman image prune --all\" removes those that nothing uses")
 			}
 		}

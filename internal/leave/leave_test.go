@@ -28,8 +28,8 @@ func TestLeaveListsChangesNotRestored(t *testing.T) {
 	}
 	storage := ledger.Item{Change: ledger.Change{Kind: crio.StorageKind, Target: "/var/lib/containers"}}
 	other := ledger.Item{Change: ledger.Change{Kind: ledger.File, Target: "/etc/a"}}
-	l := &Flow{Machine: &machine.Machine{Tree: tree}}
-	if texts := l.notRestored([]ledger.Item{other, module("bridge", true), storage}); texts != nil {
+	f := &Flow{Machine: &machine.Machine{Tree: tree}}
+	if texts := f.notRestored([]ledger.Item{other, module("bridge", true), storage}); texts != nil {
 		t.Errorf("all was given back, and it says %q", texts)
 	}
 	if err := os.MkdirAll(filepath.Join(root, "var/lib/containers"), 0o750); err != nil {
@@ -39,7 +39,7 @@ func TestLeaveListsChangesNotRestored(t *testing.T) {
 		"images stay in /var/lib/containers, which is not CRI-O's alone: \"podman image prune --all\" removes those that nothing uses",
 		"kernel modules stay loaded until the next boot: br_netfilter, overlay",
 	}
-	got := l.notRestored([]ledger.Item{module("br_netfilter", false), other, storage, module("bridge", true), module("overlay", false)})
+	got := f.notRestored([]ledger.Item{module("br_netfilter", false), other, storage, module("bridge", true), module("overlay", false)})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -48,12 +48,12 @@ func TestCheckPullDetectsOutdatedPullSecret(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			m := Host{Socket: filepath.Join(dir, "crio.sock"), PullSecret: filepath.Join(dir, "config.json")}
-			if err := os.WriteFile(m.PullSecret, []byte(`{"auths":{"quay.io":{"auth":"c2VjcmV0"}}}`),
+			h := Host{Socket: filepath.Join(dir, "crio.sock"), PullSecret: filepath.Join(dir, "config.json")}
+			if err := os.WriteFile(h.PullSecret, []byte(`{"auths":{"quay.io":{"auth":"c2VjcmV0"}}}`),
 				0o600); err != nil {
 				t.Fatal(err)
 			}
-			listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", m.Socket)
+			listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", h.Socket)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,7 +62,7 @@ func TestCheckPullDetectsOutdatedPullSecret(t *testing.T) {
 			cri.RegisterImageServiceServer(server, service)
 			go func() { _ = server.Serve(listener) }() // ends with Stop
 			defer server.Stop()
-			found, err := m.CheckPull(t.Context(), image)
+			found, err := h.CheckPull(t.Context(), image)
 			if err != nil || len(service.pulled) != 1 || service.pulled[0] != image {
 				t.Fatalf("pulled %q, %v", service.pulled, err)
 			}

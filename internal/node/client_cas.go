@@ -28,7 +28,7 @@ const caExpiryWarning = 30 * 24 * time.Hour
 // CheckClientCAs checks whether kubelet still accepts its clients. On platform None no
 // controller distributes new CAs to a node, and kubelet reports rejected API
 // server requests only in its journal.
-func (m Host) CheckClientCAs(ctx context.Context, file string, now time.Time) ([]Finding, error) {
+func (h Host) CheckClientCAs(ctx context.Context, file string, now time.Time) ([]Finding, error) {
 	content, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // this payload stores the CAs elsewhere

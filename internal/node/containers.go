@@ -16,7 +16,7 @@ import (
 // explainContainers explains the first container that is not running properly and
 // reports whether there is one. An init container must have exited with 0 or
 // run as a sidecar.
-func (t *podProblem) explainContainers(
+func (p *podProblem) explainContainers(
 	kind string, specs []corev1.Container, statuses []corev1.ContainerStatus, f facts,
 ) bool {
 	for n := range statuses {
@@ -30,47 +30,47 @@ func (t *podProblem) explainContainers(
 		case s.State.Waiting != nil && s.State.Waiting.Reason == "PodInitializing":
 			continue
 		case s.State.Waiting != nil:
-			t.explainWaiting(named, image, s, f)
+			p.explainWaiting(named, image, s, f)
 			return true
 		case s.State.Terminated != nil && s.State.Terminated.ExitCode != 0:
-			t.explainExit(named, s.State.Terminated)
+			p.explainExit(named, s.State.Terminated)
 			return true
 		case s.State.Running != nil && !s.Ready && (kind == "container" || s.Started == nil || !*s.Started):
-			t.explainNotReady(named, kind, s, f)
+			p.explainNotReady(named, kind, s, f)
 			return true
 		}
 	}
 	return false
 }
 
-func (t *podProblem) explainWaiting(named, image string, s *corev1.ContainerStatus, f facts) {
+func (p *podProblem) explainWaiting(named, image string, s *corev1.ContainerStatus, f facts) {
 	reason, message := s.State.Waiting.Reason, s.State.Waiting.Message
 	switch reason {
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable",
 		"SignatureValidationFailed", "ImageInspectError":
-		t.explainPull(image, reason, message, f)
+		p.explainPull(image, reason, message, f)
 	case "CrashLoopBackOff":
 		if s.LastTerminationState.Terminated != nil {
-			t.explainExit(named, s.LastTerminationState.Terminated)
+			p.explainExit(named, s.LastTerminationState.Terminated)
 			return
 		}
-		t.reason, t.causeKnown = named+" ends soon after each start", true
+		p.reason, p.causeKnown = named+" ends soon after each start", true
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PreStartHookError",
 		"PostStartHookError":
-		if r, absent := t.missingReference(f, false); absent {
-			t.explainMissing(r)
+		if r, absent := p.missingReference(f, false); absent {
+			p.explainMissing(r)
 			return
 		}
-		t.causeKnown, t.details = true, servicelog.Format(message)
-		t.reason = named + " cannot be started: " + servicelog.Shorten(message, servicelog.MaxExcerpt)
+		p.causeKnown, p.details = true, servicelog.Format(message)
+		p.reason = named + " cannot be started: " + servicelog.Shorten(message, servicelog.MaxExcerpt)
 		missingKey := regexp.MustCompile(`couldn't find key (\S+) in (Secret|ConfigMap) (\S+)`)
 		if m := missingKey.FindStringSubmatch(message); m != nil {
-			t.reason = fmt.Sprintf("%s %s has no key %s, which %s needs", m[2], m[3], m[1], named)
+			p.reason = fmt.Sprintf("%s %s has no key %s, which %s needs", m[2], m[3], m[1], named)
 		}
 	default:
-		t.explainNotStarted(f)
-		if message != "" && !t.causeKnown {
-			t.reason = fmt.Sprintf("%s: %s: %s", named, reason, servicelog.Shorten(message, servicelog.MaxExcerpt))
+		p.explainNotStarted(f)
+		if message != "" && !p.causeKnown {
+			p.reason = fmt.Sprintf("%s: %s: %s", named, reason, servicelog.Shorten(message, servicelog.MaxExcerpt))
 		}
 	}
 }
@@ -78,7 +78,7 @@ func (t *podProblem) explainWaiting(named, image string, s *corev1.ContainerStat
 // explainPull explains why an image cannot be pulled. During the back-off older
 // kubelets do not report the reason in the status, so it is read from their
 // journal.
-func (t *podProblem) explainPull(image, reason, message string, f facts) {
+func (p *podProblem) explainPull(image, reason, message string, f facts) {
 	detail := message
 	if _, last, found := strings.Cut(message, "Back-off pulling image "); found {
 		_, detail, _ = strings.Cut(last, ": ")
@@ -96,61 +96,61 @@ func (t *podProblem) explainPull(image, reason, message string, f facts) {
 		detail = reason
 	}
 	c := explainPullError(image, detail, f.hostState.registries)
-	t.causeKnown = true
-	t.reason = "image " + shortImage(image) + " cannot be pulled: " + c.Text
-	t.remedy = c.Remedy
-	t.details = servicelog.Format(detail, "image "+image)
+	p.causeKnown = true
+	p.reason = "image " + shortImage(image) + " cannot be pulled: " + c.Text
+	p.remedy = c.Remedy
+	p.details = servicelog.Format(detail, "image "+image)
 }
 
 // explainExit explains the exit of a container. A container in a crash loop
 // alternates between waiting, running and terminated; the text is the same for
 // all three.
-func (t *podProblem) explainExit(named string, end *corev1.ContainerStateTerminated) {
-	t.causeKnown = true
+func (p *podProblem) explainExit(named string, end *corev1.ContainerStateTerminated) {
+	p.causeKnown = true
 	message := redact.Text(strings.TrimSpace(end.Message))
 	lines := strings.Split(message, "\n")
 	last := servicelog.Shorten(lines[len(lines)-1], servicelog.MaxExcerpt)
-	t.reason = fmt.Sprintf("%s ended with exit code %d", named, end.ExitCode)
+	p.reason = fmt.Sprintf("%s ended with exit code %d", named, end.ExitCode)
 	container := named[strings.LastIndex(named, " ")+1:]
-	t.remedy = fmt.Sprintf("oc -n %s logs %s -c %s --previous", t.pod.Namespace, t.pod.Name, container)
+	p.remedy = fmt.Sprintf("oc -n %s logs %s -c %s --previous", p.pod.Namespace, p.pod.Name, container)
 	switch {
 	case end.Reason == "OOMKilled":
-		t.reason = named + " was ended by the kernel: it took more memory than its limit"
+		p.reason = named + " was ended by the kernel: it took more memory than its limit"
 	case end.Signal != 0:
-		t.reason = fmt.Sprintf("%s was ended by signal %d", named, end.Signal)
+		p.reason = fmt.Sprintf("%s was ended by signal %d", named, end.Signal)
 	case end.Reason == "ContainerCannotRun", end.Reason == "StartError":
-		t.reason = named + " cannot be run"
+		p.reason = named + " cannot be run"
 	}
 	if c, _, known := servicelog.FindCause(lines, servicelog.HostCauses); known {
-		t.reason += ": " + c.Text
+		p.reason += ": " + c.Text
 		if serviceNetworkPattern.MatchString(message) {
-			t.reason += "; that is the cluster's service network, which the network plugin (before it: kube-proxy) " +
+			p.reason += "; that is the cluster's service network, which the network plugin (before it: kube-proxy) " +
 				"sets up on this node"
 		}
 	} else if last != "" {
-		t.reason += ": " + last
+		p.reason += ": " + last
 	}
 	if message != "" {
-		t.details = servicelog.Format(servicelog.Last(lines, 5)...)
+		p.details = servicelog.Format(servicelog.Last(lines, 5)...)
 	}
 }
 
 // explainNotReady explains a container that runs but is not ready. It usually only
 // needs more time, unless it has crashed before.
-func (t *podProblem) explainNotReady(named, kind string, s *corev1.ContainerStatus, f facts) {
+func (p *podProblem) explainNotReady(named, kind string, s *corev1.ContainerStatus, f facts) {
 	if before := s.LastTerminationState.Terminated; before != nil && before.ExitCode != 0 && s.RestartCount > 0 {
-		t.explainExit(named, before)
+		p.explainExit(named, before)
 		return
 	}
-	t.reason = named + " runs, but is not ready"
+	p.reason = named + " runs, but is not ready"
 	if kind != "container" {
-		t.reason = named + " is running"
+		p.reason = named + " is running"
 	}
 	// Field report: the sidecars that protect OVN's metrics wait forever for a
 	// certificate that their pod can start without.
-	if r, absent := t.missingReference(f, true); absent {
-		t.explainMissing(r)
-		t.reason, t.causeKnown = named+" runs, but is not ready; "+strings.Replace(t.reason, "needs", "can use",
+	if r, absent := p.missingReference(f, true); absent {
+		p.explainMissing(r)
+		p.reason, p.causeKnown = named+" runs, but is not ready; "+strings.Replace(p.reason, "needs", "can use",
 			1), false
 	}
 }

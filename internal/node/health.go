@@ -93,7 +93,7 @@ func healthFinding(answer error, m hostFacts) Finding {
 // ExplainStartFailure returns err with the reason why a unit did not start or
 // restart, if it is known. The service manager usually reports only that the
 // job failed.
-func (m Host) ExplainStartFailure(ctx context.Context, unit string, err error) error {
+func (h Host) ExplainStartFailure(ctx context.Context, unit string, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (m Host) ExplainStartFailure(ctx context.Context, unit string, err error) e
 	if missing := regexp.MustCompile(`Unit (\S+) not found`).FindStringSubmatch(err.Error()); missing != nil {
 		idle = []unitFacts{{name: missing[1], requiredBy: unit, state: systemd.UnitState{Load: "not-found"}}}
 	} else {
-		idle = m.inactiveUnits(ctx)
+		idle = h.inactiveUnits(ctx)
 	}
 	for _, unit := range idle {
 		if isBlocking(unit.name, unit.state) { // skips units that were simply not started yet

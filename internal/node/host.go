@@ -43,19 +43,19 @@ func JoinedHost(manager *systemd.Manager, cniDirectory string) Host {
 	}
 }
 
-func (m Host) gatherFacts(ctx context.Context) hostFacts {
+func (h Host) gatherFacts(ctx context.Context) hostFacts {
 	f := hostFacts{
-		units:          m.inactiveUnits(ctx),
-		cniDir:         m.CNIDirectory,
-		networkConfigs: m.networkConfigs(),
-		registries:     m.pullSecretRegistries(),
+		units:          h.inactiveUnits(ctx),
+		cniDir:         h.CNIDirectory,
+		networkConfigs: h.networkConfigs(),
+		registries:     h.pullSecretRegistries(),
 		kubeletErrors:  servicelog.LastErrors(ctx, kubeletUnit, 60, "--since=-6min"),
 		recentErrors:   servicelog.LastErrors(ctx, kubeletUnit, 20, "--since=-1min"),
 	}
 	if len(f.units) == 0 {
-		f.runtimeErr = m.checkRuntime(ctx)
+		f.runtimeErr = h.checkRuntime(ctx)
 	}
-	for _, path := range m.Disks {
+	for _, path := range h.Disks {
 		if usage, err := hostinfo.FileSystemUsage(path); err == nil { // skips paths that do not exist yet
 			f.disks = append(f.disks, usage)
 		}
@@ -68,30 +68,30 @@ func (m Host) gatherFacts(ctx context.Context) hostFacts {
 // inactiveUnits returns kubelet's unit and the units that it requires, as far as they
 // are inactive. A required unit precedes the units that require it, because it
 // is the more direct cause.
-func (m Host) inactiveUnits(ctx context.Context) []unitFacts {
-	if m.Systemd == nil {
+func (h Host) inactiveUnits(ctx context.Context) []unitFacts {
+	if h.Systemd == nil {
 		return nil
 	}
 	seen := map[string]bool{}
-	units := m.inactiveUnitsBelow(ctx, m.RuntimeUnit, kubeletUnit, seen)
-	return append(units, m.inactiveUnitsBelow(ctx, kubeletUnit, "", seen)...)
+	units := h.inactiveUnitsBelow(ctx, h.RuntimeUnit, kubeletUnit, seen)
+	return append(units, h.inactiveUnitsBelow(ctx, kubeletUnit, "", seen)...)
 }
 
-func (m Host) inactiveUnitsBelow(ctx context.Context, name, needed string, seen map[string]bool) []unitFacts {
+func (h Host) inactiveUnitsBelow(ctx context.Context, name, needed string, seen map[string]bool) []unitFacts {
 	if name == "" || seen[name] {
 		return nil
 	}
 	seen[name] = true
-	state, err := m.Systemd.UnitState(ctx, name)
+	state, err := h.Systemd.UnitState(ctx, name)
 	if err != nil || state.Active == "active" {
 		return nil // an error of systemd is not evidence about the unit
 	}
 	var units []unitFacts
-	required, _ := m.Systemd.Requires(ctx, name) // ignored for the same reason
+	required, _ := h.Systemd.Requires(ctx, name) // ignored for the same reason
 	for _, unit := range required {
-		units = append(units, m.inactiveUnitsBelow(ctx, unit, name, seen)...)
+		units = append(units, h.inactiveUnitsBelow(ctx, unit, name, seen)...)
 	}
-	if name != kubeletUnit && name != m.RuntimeUnit && !isBlocking(name, state) {
+	if name != kubeletUnit && name != h.RuntimeUnit && !isBlocking(name, state) {
 		return units
 	}
 	return append(units, unitFacts{
@@ -115,13 +115,13 @@ func isBlocking(name string, state systemd.UnitState) bool {
 }
 
 // checkRuntime returns an error if CRI-O does not respond.
-func (m Host) checkRuntime(ctx context.Context) error {
-	if m.Socket == "" {
+func (h Host) checkRuntime(ctx context.Context) error {
+	if h.Socket == "" {
 		return nil
 	}
 	bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	err := cri.Check(bounded, m.Socket)
+	err := cri.Check(bounded, h.Socket)
 	if ctx.Err() != nil {
 		return nil // the caller's deadline passed, which is no evidence about CRI-O
 	}
@@ -130,8 +130,8 @@ func (m Host) checkRuntime(ctx context.Context) error {
 
 // networkConfigs returns the network configurations, by the file name extensions of
 // CNI.
-func (m Host) networkConfigs() []string {
-	entries, _ := os.ReadDir(m.CNIDirectory) // a missing directory contains no configurations
+func (h Host) networkConfigs() []string {
+	entries, _ := os.ReadDir(h.CNIDirectory) // a missing directory contains no configurations
 	var names []string
 	for _, entry := range entries {
 		for _, suffix := range []string{".conf", ".conflist", ".json"} {
@@ -145,11 +145,11 @@ func (m Host) networkConfigs() []string {
 
 // pullSecretRegistries returns the registries in the node's pull secret, some with a path. The
 // credentials are not kept.
-func (m Host) pullSecretRegistries() []string {
-	if m.PullSecret == "" {
+func (h Host) pullSecretRegistries() []string {
+	if h.PullSecret == "" {
 		return nil
 	}
-	content, err := os.ReadFile(m.PullSecret)
+	content, err := os.ReadFile(h.PullSecret)
 	if err != nil {
 		return nil
 	}

@@ -42,16 +42,16 @@ func TestHostGatherFacts(t *testing.T) {
 // A missing socket, and a socket of another service.
 func TestCheckRuntime(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
-	m := Host{Socket: socket}
-	if f := m.gatherFacts(t.Context()); f.runtimeErr == nil {
+	h := Host{Socket: socket}
+	if f := h.gatherFacts(t.Context()); f.runtimeErr == nil {
 		t.Error("gatherFacts() does not ask CRI-O")
 	}
-	if err := m.checkRuntime(t.Context()); err == nil || !strings.Contains(err.Error(), "no such file") {
+	if err := h.checkRuntime(t.Context()); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("checkRuntime() = %v without a socket", err)
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := m.checkRuntime(over); err != nil {
+	if err := h.checkRuntime(over); err != nil {
 		t.Errorf("checkRuntime() = %v when our own time is over", err)
 	}
 	listener, err := net.Listen("unix", socket)
@@ -61,7 +61,7 @@ func TestCheckRuntime(t *testing.T) {
 	server := grpc.NewServer() // without the services of CRI
 	go func() { _ = server.Serve(listener) }()
 	defer server.Stop()
-	if err := m.checkRuntime(t.Context()); err == nil || !strings.Contains(err.Error(), "Unimplemented") {
+	if err := h.checkRuntime(t.Context()); err == nil || !strings.Contains(err.Error(), "Unimplemented") {
 		t.Errorf("checkRuntime() = %v from a server that is no CRI-O", err)
 	}
 }

@@ -37,7 +37,7 @@ func (f facts) networkFindings(troubles []*podProblem) (all []Finding, namedPod 
 	}
 	// Pods that wait for the pod network are not its cause.
 	causes := slices.DeleteFunc(slices.Clone(troubles),
-		func(t *podProblem) bool { return !t.causeKnown && !t.pod.Spec.HostNetwork })
+		func(p *podProblem) bool { return !p.causeKnown && !p.pod.Spec.HostNetwork })
 	switch {
 	case f.podsErr != nil:
 		return []Finding{finding}, nil

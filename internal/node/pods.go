@@ -22,26 +22,26 @@ type podProblem struct {
 	causeKnown bool // the cause is known; otherwise the pod may only need time
 }
 
-func (t *podProblem) podName() string { return t.pod.Namespace + "/" + t.pod.Name }
+func (p *podProblem) podName() string { return p.pod.Namespace + "/" + p.pod.Name }
 
-func (t *podProblem) command() string {
-	if t.remedy != "" {
-		return t.remedy
+func (p *podProblem) command() string {
+	if p.remedy != "" {
+		return p.remedy
 	}
-	return fmt.Sprintf("oc -n %s describe pod %s", t.pod.Namespace, t.pod.Name)
+	return fmt.Sprintf("oc -n %s describe pod %s", p.pod.Namespace, p.pod.Name)
 }
 
 // finding returns the finding for this pod alone.
-func (t *podProblem) finding(severity report.Severity) Finding {
+func (p *podProblem) finding(severity report.Severity) Finding {
 	f := Finding{
 		Severity:  severity,
-		Text:      "pod " + t.podName() + " is not up: " + t.reason,
-		Remedy:    t.command(),
-		Details:   t.details,
-		temporary: !t.causeKnown,
+		Text:      "pod " + p.podName() + " is not up: " + p.reason,
+		Remedy:    p.command(),
+		Details:   p.details,
+		temporary: !p.causeKnown,
 	}
-	if t.causeKnown || t.pod.Spec.HostNetwork { // other pods wait for the pod network
-		f.About = "pod " + t.podName()
+	if p.causeKnown || p.pod.Spec.HostNetwork { // other pods wait for the pod network
+		f.About = "pod " + p.podName()
 	}
 	return f
 }
@@ -70,33 +70,33 @@ func podProblems(f facts) []*podProblem {
 //
 // Field reports: they cannot work on a worker in another network, and use half
 // the CPU of a small host.
-func (t *podProblem) addPlatformHint() {
-	platform, found := strings.CutSuffix(strings.TrimPrefix(t.pod.Namespace, "openshift-"), "-infra")
-	if _, isStatic := t.pod.Annotations[corev1.MirrorPodAnnotationKey]; !found || !isStatic {
+func (p *podProblem) addPlatformHint() {
+	platform, found := strings.CutSuffix(strings.TrimPrefix(p.pod.Namespace, "openshift-"), "-infra")
+	if _, isStatic := p.pod.Annotations[corev1.MirrorPodAnnotationKey]; !found || !isStatic {
 		return
 	}
-	manifest := "/etc/kubernetes/manifests/" + strings.TrimSuffix(t.pod.Name, "-"+t.pod.Spec.NodeName) + ".yaml"
-	t.reason += "; it is a static pod of platform " + platform + ", which a worker in another network does not need"
-	t.remedy = "hcp-node-agent leave # and then: hcp-node-agent join --user-data STUB --payload-drop " + manifest
+	manifest := "/etc/kubernetes/manifests/" + strings.TrimSuffix(p.pod.Name, "-"+p.pod.Spec.NodeName) + ".yaml"
+	p.reason += "; it is a static pod of platform " + platform + ", which a worker in another network does not need"
+	p.remedy = "hcp-node-agent leave # and then: hcp-node-agent join --user-data STUB --payload-drop " + manifest
 }
 
 // startupPriority orders pods by how many others depend on them. All pods depend on the
 // connection to the API server, and pods on the pod network depend on the
 // network plugin.
-func startupPriority(t *podProblem) int {
+func startupPriority(p *podProblem) int {
 	place := 30
 	switch {
-	case t.pod.Namespace == "kube-system" && strings.HasPrefix(t.pod.Name, "kube-apiserver-proxy"):
+	case p.pod.Namespace == "kube-system" && strings.HasPrefix(p.pod.Name, "kube-apiserver-proxy"):
 		place = 0
-	case isNetworkPlugin(t.pod):
+	case isNetworkPlugin(p.pod):
 		place = 10
-		if t.pod.Namespace == "openshift-multus" {
+		if p.pod.Namespace == "openshift-multus" {
 			place = 11 // it waits for the plugin that it calls
 		}
-	case t.pod.Spec.HostNetwork:
+	case p.pod.Spec.HostNetwork:
 		place = 20
 	}
-	if !t.causeKnown {
+	if !p.causeKnown {
 		place += 15 // after pods of the next kind whose cause is known
 	}
 	return place
@@ -118,42 +118,42 @@ func isNetworkPlugin(pod *corev1.Pod) bool {
 // explainPod explains why a pod is not running properly. It returns nil for a pod
 // that is running, or has succeeded.
 func explainPod(pod *corev1.Pod, f facts) *podProblem {
-	t := &podProblem{pod: pod}
+	p := &podProblem{pod: pod}
 	switch {
 	case pod.Status.Phase == corev1.PodSucceeded:
 		return nil
 	case pod.Status.Phase == corev1.PodFailed && pod.Status.Reason != "":
-		t.explainRejected()
-		return t
-	case t.explainContainers("init container", pod.Spec.InitContainers, pod.Status.InitContainerStatuses, f),
-		t.explainContainers("container", pod.Spec.Containers, pod.Status.ContainerStatuses, f):
-		return t
+		p.explainRejected()
+		return p
+	case p.explainContainers("init container", pod.Spec.InitContainers, pod.Status.InitContainerStatuses, f),
+		p.explainContainers("container", pod.Spec.Containers, pod.Status.ContainerStatuses, f):
+		return p
 	case pod.Status.Phase == corev1.PodRunning:
 		return nil
 	case pod.Status.Phase == corev1.PodFailed:
-		t.reason, t.causeKnown = "it has failed", true
-		return t
+		p.reason, p.causeKnown = "it has failed", true
+		return p
 	}
-	t.explainNotStarted(f)
-	return t
+	p.explainNotStarted(f)
+	return p
 }
 
 // explainRejected explains a pod that kubelet rejected or evicted.
-func (t *podProblem) explainRejected() {
-	reason, message := t.pod.Status.Reason, servicelog.Shorten(t.pod.Status.Message, servicelog.MaxExcerpt)
-	t.causeKnown = true
-	t.reason = reason + ": " + message
+func (p *podProblem) explainRejected() {
+	reason, message := p.pod.Status.Reason, servicelog.Shorten(p.pod.Status.Message, servicelog.MaxExcerpt)
+	p.causeKnown = true
+	p.reason = reason + ": " + message
 	if resource, found := strings.CutPrefix(reason, "OutOf"); found {
-		t.reason = fmt.Sprintf("this node has too little %s left for it (%s)", resource, message)
-		t.remedy = "oc describe node " + t.pod.Spec.NodeName + " # shows what is allocated"
+		p.reason = fmt.Sprintf("this node has too little %s left for it (%s)", resource, message)
+		p.remedy = "oc describe node " + p.pod.Spec.NodeName + " # shows what is allocated"
 	}
 	switch reason {
 	case "Evicted":
-		t.reason = "kubelet evicted it: " + message
+		p.reason = "kubelet evicted it: " + message
 	case "NodeAffinity":
-		t.reason = "its node selector or affinity does not fit this Node's labels (" + message + ")"
-		t.remedy = "oc get node " + t.pod.Spec.NodeName + " --show-labels"
+		p.reason = "its node selector or affinity does not fit this Node's labels (" + message + ")"
+		p.remedy = "oc get node " + p.pod.Spec.NodeName + " --show-labels"
 	case "UnexpectedAdmissionError", "SysctlForbidden", "AppArmor":
-		t.reason = "kubelet refuses it: " + message
+		p.reason = "kubelet refuses it: " + message
 	}
 }

@@ -33,38 +33,38 @@ func (n *Node) newProgressReporter(last Finding) *progressReporter {
 
 // waitError returns the error for the end of a wait. If the deadline passed, it
 // logs the details of the last summary.
-func (t *progressReporter) waitError(ctx context.Context, err error) error {
+func (r *progressReporter) waitError(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		for _, detail := range t.lastSummary.Details {
-			t.log.Note("said: " + detail)
+		for _, detail := range r.lastSummary.Details {
+			r.log.Note("said: " + detail)
 		}
 	}
-	return report.FailureAtDeadline(ctx, err, t.lastSummary.failure())
+	return report.FailureAtDeadline(ctx, err, r.lastSummary.failure())
 }
 
 // update logs the most direct cause as one sentence, and the other problems after
 // they have lasted for quietPeriod. quiet also delays a temporary first
 // finding.
-func (t *progressReporter) update(prefix string, findings []Finding, quiet bool) {
+func (r *progressReporter) update(prefix string, findings []Finding, quiet bool) {
 	if len(findings) == 0 {
 		return
 	}
 	now := time.Now()
 	for _, f := range findings {
-		if _, known := t.firstSeen[f.Text]; !known {
-			t.firstSeen[f.Text] = now
+		if _, known := r.firstSeen[f.Text]; !known {
+			r.firstSeen[f.Text] = now
 		}
 	}
-	lasting := func(f Finding) bool { return now.Sub(t.firstSeen[f.Text]) >= t.quietPeriod }
-	t.lastSummary = summarize(prefix, findings)
+	lasting := func(f Finding) bool { return now.Sub(r.firstSeen[f.Text]) >= r.quietPeriod }
+	r.lastSummary = summarize(prefix, findings)
 	if !quiet || !findings[0].temporary || lasting(findings[0]) {
-		t.log.Wait(t.lastSummary.Text, t.lastSummary.Remedy)
+		r.log.Wait(r.lastSummary.Text, r.lastSummary.Remedy)
 	}
 	for _, f := range findings[1:] {
 		if f.Severity != report.SeverityNote && f.About != "" && !f.temporary && lasting(f) &&
-			!slices.Contains(t.logged, f.Text) {
-			t.logged = append(t.logged, f.Text)
-			t.log.Warn(f.Text, f.Remedy)
+			!slices.Contains(r.logged, f.Text) {
+			r.logged = append(r.logged, f.Text)
+			r.log.Warn(f.Text, f.Remedy)
 		}
 	}
 }

@@ -17,15 +17,15 @@ import (
 // a finding if that fails. CRI-O uses its mirrors, proxies and pull secret. No
 // other check detects an outdated pull secret before a new pod needs it. Only
 // the manifest is fetched.
-func (m Host) CheckPull(ctx context.Context, image string) ([]Finding, error) {
-	err := cri.Pull(ctx, m.Socket, image)
+func (h Host) CheckPull(ctx context.Context, image string) ([]Finding, error) {
+	err := cri.Pull(ctx, h.Socket, image)
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("pulling %s: %w", image, ctx.Err())
 	}
 	if err == nil {
 		return nil, nil
 	}
-	why := explainPullError(image, err.Error(), m.pullSecretRegistries())
+	why := explainPullError(image, err.Error(), h.pullSecretRegistries())
 	return []Finding{{
 		Severity: report.SeverityWarning,
 		Text:     "image " + image + " cannot be pulled: " + why.Text,

@@ -23,10 +23,10 @@ type Backup struct {
 }
 
 // OwnProfiles returns those of profiles that the agent has created.
-func (o Backup) OwnProfiles(profiles []networkmanager.Profile) []networkmanager.Profile {
+func (b Backup) OwnProfiles(profiles []networkmanager.Profile) []networkmanager.Profile {
 	var managed []networkmanager.Profile
 	for _, profile := range profiles {
-		if uuid, named := o.OwnUUIDs[profile.ID()]; named && uuid == profile.UUID() {
+		if uuid, named := b.OwnUUIDs[profile.ID()]; named && uuid == profile.UUID() {
 			managed = append(managed, profile)
 		}
 	}

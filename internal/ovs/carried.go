@@ -63,9 +63,9 @@ func stableAddresses(link hostnet.Link, device networkmanager.Device) []netip.Ad
 }
 
 // Gateways returns the gateways of the default routes.
-func (c AddressState) Gateways() []netip.Addr {
+func (a AddressState) Gateways() []netip.Addr {
 	var gateways []netip.Addr
-	for _, route := range c.Defaults {
+	for _, route := range a.Defaults {
 		if route.Gateway.IsValid() {
 			gateways = append(gateways, route.Gateway)
 		}
@@ -75,36 +75,36 @@ func (c AddressState) Gateways() []netip.Addr {
 
 // Missing describes the first part of c that the interface lacks. It returns ""
 // if the interface has all of c.
-func (c AddressState) Missing(facts Facts, name string) string {
+func (a AddressState) Missing(facts Facts, name string) string {
 	link, ok := facts.Link(name)
 	if !ok {
 		return "there is no such interface"
 	}
-	for _, address := range c.Stable {
+	for _, address := range a.Stable {
 		if !slices.ContainsFunc(link.Addresses, func(p netip.Prefix) bool { return p.Addr() == address }) {
 			return fmt.Sprintf("the address %s is not there (it has %s)", address, JoinOrNone(link.Addresses))
 		}
 	}
-	for _, want := range c.Defaults {
+	for _, want := range a.Defaults {
 		if text := missingDefaultRoute(facts, want, name); text != "" {
 			return text
 		}
 	}
-	for _, other := range c.OtherDefaults {
+	for _, other := range a.OtherDefaults {
 		if !slices.ContainsFunc(facts.Routes, other.EqualExceptMetric) {
 			return fmt.Sprintf("the other default route, over %s, is gone", other.Link)
 		}
 	}
-	if c.MTU != 0 && link.MTU != c.MTU {
-		return fmt.Sprintf("its MTU is %d, not %d", link.MTU, c.MTU)
+	if a.MTU != 0 && link.MTU != a.MTU {
+		return fmt.Sprintf("its MTU is %d, not %d", link.MTU, a.MTU)
 	}
 	device, _ := facts.Device(name)
-	for _, server := range c.Nameservers {
+	for _, server := range a.Nameservers {
 		if !slices.Contains(device.IP(networkmanager.FamilyOf(server)).Nameservers, server) {
 			return fmt.Sprintf("the name server %s is not known any more", server)
 		}
 	}
-	for _, search := range c.SearchDomains {
+	for _, search := range a.SearchDomains {
 		if !slices.Contains(device.IPv4.SearchDomains, search) && !slices.Contains(device.IPv6.SearchDomains, search) {
 			return fmt.Sprintf("the search domain %s is not known any more", search)
 		}
@@ -115,15 +115,15 @@ func (c AddressState) Missing(facts Facts, name string) string {
 // Unusable describes why the interface cannot carry the host's traffic at all.
 // It returns "" if the interface has any address and, if c has default routes,
 // at least one of them.
-func (c AddressState) Unusable(facts Facts, name string) string {
+func (a AddressState) Unusable(facts Facts, name string) string {
 	link, _ := facts.Link(name)
 	if len(link.Addresses) == 0 {
 		return "it has no address"
 	}
-	if len(c.Defaults) == 0 {
+	if len(a.Defaults) == 0 {
 		return ""
 	}
-	for _, route := range c.Defaults {
+	for _, route := range a.Defaults {
 		if _, ok := hostnet.DefaultRouteOf(facts.Routes, route.Family, name); ok {
 			return ""
 		}

@@ -39,8 +39,8 @@ func TestJoinTokenOfAnotherNodeOrClusterIsRefused(t *testing.T) {
 		"another node":    {good, "worker-8", ca, "is for the node worker-7, and this node is worker-8", "hostnamectl set-hostname worker-7"},
 		"another cluster": {good, "worker-7", certtest.NewCA(t, "ca").PEM, "cannot be used with https://api.example.com:6443: the join token " + good.ID + " is for another cluster", "token create"},
 	} {
-		j := &Builder{Inputs: inputs.Inputs{JoinToken: test.token}}
-		err := j.checkJoinToken(test.node, kube.Cluster{Server: "https://api.example.com:6443", CA: test.ca})
+		b := &Builder{Inputs: inputs.Inputs{JoinToken: test.token}}
+		err := b.checkJoinToken(test.node, kube.Cluster{Server: "https://api.example.com:6443", CA: test.ca})
 		if (err == nil) != (test.want == "") || (err != nil && (!strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), test.remedy))) {
 			t.Errorf("%s: %v, code %d, remedy %q", name, err, report.CodeOf(err), report.RemedyOf(err))
 		}

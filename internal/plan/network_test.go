@@ -34,10 +34,10 @@ func TestRequiredEndpoints(t *testing.T) {
 		"the ignition server by a proxy": {"https://api.example.com:6443", proxied, nil, nil, []string{api}},
 		"nothing is known":               {"", nil, nil, nil, nil},
 	} {
-		j := &Builder{Config: config.Join{RequiredEndpoints: test.peers}, Payload: test.payload}
-		j.Inputs.UserData, j.State.APIServer, j.State.APIServerCA = test.userData, test.api, certtest.NewCA(t, "ca").PEM
+		b := &Builder{Config: config.Join{RequiredEndpoints: test.peers}, Payload: test.payload}
+		b.Inputs.UserData, b.State.APIServer, b.State.APIServerCA = test.userData, test.api, certtest.NewCA(t, "ca").PEM
 		var got []string
-		for _, reach := range j.RequiredEndpoints() {
+		for _, reach := range b.RequiredEndpoints() {
 			text := reach.Name + " " + reach.Address
 			if reach.TLS != nil {
 				text += " TLS " + reach.TLS.ServerName

@@ -20,19 +20,19 @@ type PreflightDocument struct {
 // run; their findings are in the document and in its Err.
 func Preflight(ctx context.Context, options inputs.Options) (PreflightDocument, error) {
 	document := PreflightDocument{TypeMeta: report.Meta("Preflight")}
-	j, err := openReadOnly(ctx, options)
+	b, err := openReadOnly(ctx, options)
 	if err != nil {
 		return document, err
 	}
-	defer j.Close()
-	facts, err := j.HostFacts(ctx, report.Log{Sink: j.Sink, Step: stepname.Preflight}, false)
+	defer b.Close()
+	facts, err := b.HostFacts(ctx, report.Log{Sink: b.Sink, Step: stepname.Preflight}, false)
 	if err != nil {
 		return document, err
 	}
 	document.Result = preflight.Run(preflight.HostChecks(), facts)
-	if j.ManagesPackages() {
+	if b.ManagesPackages() {
 		document.Checked++
-		document.Findings = append(document.Findings, j.packageFindings(ctx)...)
+		document.Findings = append(document.Findings, b.packageFindings(ctx)...)
 	}
 	return document, nil
 }

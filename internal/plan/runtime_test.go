@@ -71,8 +71,8 @@ func TestDefaultRuntimeIsThatOfTheLastFile(t *testing.T) {
 
 // The package of the pool's default runtime is required.
 func TestCommandsContainTheDefaultRuntime(t *testing.T) {
-	j := builderOf(t, map[string]string{"/etc/crio/crio.conf.d/01-ctrcfg-defaultRuntime": "[crio.runtime]\ndefault_runtime = \"runc\"\n"}, nil)
-	if commands := j.commands(&Plan{Plan: &adapt.Plan{}}); !commands["runc"] {
+	b := builderOf(t, map[string]string{"/etc/crio/crio.conf.d/01-ctrcfg-defaultRuntime": "[crio.runtime]\ndefault_runtime = \"runc\"\n"}, nil)
+	if commands := b.commands(&Plan{Plan: &adapt.Plan{}}); !commands["runc"] {
 		t.Errorf("commands %v", commands)
 	}
 }

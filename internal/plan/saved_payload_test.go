@@ -54,11 +54,11 @@ func TestSavedPayload(t *testing.T) {
 		"standalone, given again":        {inputs.Inputs{UserData: userData(workers, "", ""), NewUserData: true}, joinstate.State{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := &Builder{Dir: t.TempDir(), Inputs: test.in, State: test.state}
-			if err := joinstate.SaveFile(j.Dir, joinstate.PayloadFile, []byte(`{"ignition":{"version":"3.2.0"}}`)); err != nil {
+			b := &Builder{Dir: t.TempDir(), Inputs: test.in, State: test.state}
+			if err := joinstate.SaveFile(b.Dir, joinstate.PayloadFile, []byte(`{"ignition":{"version":"3.2.0"}}`)); err != nil {
 				t.Fatal(err)
 			}
-			if payload, err := j.SavedPayload(); err != nil || (payload != nil) != test.kept {
+			if payload, err := b.SavedPayload(); err != nil || (payload != nil) != test.kept {
 				t.Errorf("kept %v, %v", payload, err)
 			}
 		})

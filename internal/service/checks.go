@@ -21,25 +21,25 @@ import (
 
 // checks returns the checks of the service and their intervals. For 100 nodes they
 // cause at most a few API requests per minute.
-func (s *nodeWatcher) checks() []watch.Check {
+func (w *nodeWatcher) checks() []watch.Check {
 	return []watch.Check{
-		{Name: "node", Interval: time.Minute, Find: s.checkNode},
-		{Name: "host", Interval: 10 * time.Minute, Find: s.checkDrift},
-		{Name: "certificates", Interval: 15 * time.Minute, Find: s.checkCertificates},
-		{Name: "authorities", Interval: time.Hour, Find: s.checkCAs},
-		{Name: "images", Interval: 6 * time.Hour, Find: s.checkImages},
+		{Name: "node", Interval: time.Minute, Find: w.checkNode},
+		{Name: "host", Interval: 10 * time.Minute, Find: w.checkDrift},
+		{Name: "certificates", Interval: 15 * time.Minute, Find: w.checkCertificates},
+		{Name: "authorities", Interval: time.Hour, Find: w.checkCAs},
+		{Name: "images", Interval: 6 * time.Hour, Find: w.checkImages},
 	}
 }
 
 // checkNode returns the reasons why the Node is not Ready or not schedulable.
-func (s *nodeWatcher) checkNode(ctx context.Context) ([]watch.Finding, error) {
-	return s.convertFindings(s.node.Findings(ctx))
+func (w *nodeWatcher) checkNode(ctx context.Context) ([]watch.Finding, error) {
+	return w.convertFindings(w.node.Findings(ctx))
 }
 
 // checkDrift returns a finding if the host differs from the state that the join
 // created.
-func (s *nodeWatcher) checkDrift(ctx context.Context) ([]watch.Finding, error) {
-	m, err := machine.Open(ctx, s.StateDir, false)
+func (w *nodeWatcher) checkDrift(ctx context.Context) ([]watch.Finding, error) {
+	m, err := machine.Open(ctx, w.StateDir, false)
 	if err != nil {
 		return nil, err
 	}
@@ -63,9 +63,9 @@ func (s *nodeWatcher) checkDrift(ctx context.Context) ([]watch.Finding, error) {
 }
 
 // checkCertificates returns findings about the renewal of kubelet's certificates.
-func (s *nodeWatcher) checkCertificates(ctx context.Context) ([]watch.Finding, error) {
-	identity := &identity.Identity{Dir: identity.PKIDirectory, NodeName: s.state.NodeName}
-	serving, err := servingcert.Open(s.node, s.state.Topology())
+func (w *nodeWatcher) checkCertificates(ctx context.Context) ([]watch.Finding, error) {
+	identity := &identity.Identity{Dir: identity.PKIDirectory, NodeName: w.state.NodeName}
+	serving, err := servingcert.Open(w.node, w.state.Topology())
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +94,8 @@ func renewalFinding(about string, next identity.Renewal) []watch.Finding {
 
 // checkCAs returns findings about certificate authorities that the node does not
 // trust: those of the API server's certificate and those of kubelet's clients.
-func (s *nodeWatcher) checkCAs(ctx context.Context) ([]watch.Finding, error) {
-	found, err := s.convertFindings(s.node.Host.CheckClientCAs(ctx, node.ClientCAPath, time.Now()))
+func (w *nodeWatcher) checkCAs(ctx context.Context) ([]watch.Finding, error) {
+	found, err := w.convertFindings(w.node.Host.CheckClientCAs(ctx, node.ClientCAPath, time.Now()))
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (s *nodeWatcher) checkCAs(ctx context.Context) ([]watch.Finding, error) {
 	if err != nil {
 		return found, err
 	}
-	unknown, err := s.node.MissingCAs(ctx, cluster)
+	unknown, err := w.node.MissingCAs(ctx, cluster)
 	if err != nil || len(unknown) == 0 {
 		return found, err
 	}
@@ -122,16 +122,16 @@ func (s *nodeWatcher) checkCAs(ctx context.Context) ([]watch.Finding, error) {
 // checkImages returns a finding if images can no longer be pulled. It tests this
 // with the pause image, which exists locally. An expired pull secret otherwise goes
 // unnoticed.
-func (s *nodeWatcher) checkImages(ctx context.Context) ([]watch.Finding, error) {
+func (w *nodeWatcher) checkImages(ctx context.Context) ([]watch.Finding, error) {
 	effective, err := crio.RunningConfig(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return s.convertFindings(s.node.Host.CheckPull(ctx, effective.PauseImage))
+	return w.convertFindings(w.node.Host.CheckPull(ctx, effective.PauseImage))
 }
 
 // convertFindings converts findings of package node to those of package watch.
-func (s *nodeWatcher) convertFindings(all []node.Finding, err error) ([]watch.Finding, error) {
+func (w *nodeWatcher) convertFindings(all []node.Finding, err error) ([]watch.Finding, error) {
 	found := make([]watch.Finding, 0, len(all))
 	for _, f := range all {
 		found = append(found, watch.Finding{Severity: f.Severity, Subject: cmp.Or(f.About, f.Text), Text: f.Text, Remedy: f.Remedy, Incomplete: f.Incomplete})

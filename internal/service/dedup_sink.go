@@ -16,26 +16,26 @@ type dedupSink struct {
 }
 
 // Emit buffers the event or passes it on.
-func (r *dedupSink) Emit(event report.Event) {
+func (d *dedupSink) Emit(event report.Event) {
 	if event.Kind == report.StepFailed {
-		r.failedStep = event.Step
+		d.failedStep = event.Step
 	}
-	past := (event.Kind == report.StepDone || event.Kind == report.StepUnchanged) && event.Step == r.previous.step ||
-		event.Kind == report.StepStarted && r.previous.step == ""
-	r.buffered = append(r.buffered, event)
-	if r.passThrough || r.previous.err == nil || past {
-		r.flush()
+	past := (event.Kind == report.StepDone || event.Kind == report.StepUnchanged) && event.Step == d.previous.step ||
+		event.Kind == report.StepStarted && d.previous.step == ""
+	d.buffered = append(d.buffered, event)
+	if d.passThrough || d.previous.err == nil || past {
+		d.flush()
 	}
 }
 
 // flush passes on the buffered events and, from then on, all later ones
 // immediately.
-func (r *dedupSink) flush() {
-	r.passThrough = true
-	if r.sink != nil {
-		for _, event := range r.buffered {
-			r.sink.Emit(event)
+func (d *dedupSink) flush() {
+	d.passThrough = true
+	if d.sink != nil {
+		for _, event := range d.buffered {
+			d.sink.Emit(event)
 		}
 	}
-	r.buffered = nil
+	d.buffered = nil
 }

@@ -30,13 +30,13 @@ func TestDriftIsReportedByServiceAndStatus(t *testing.T) {
 	_, err = l.Apply(t.Context(), "files", []ledger.Change{{Kind: ledger.File, Target: made, Desired: want}})
 	flowtest.NoError(t, err)
 	flowtest.NoError(t, l.Close())
-	s := &nodeWatcher{Options: Options{Options: inputs.Options{StateDir: dir}}}
+	w := &nodeWatcher{Options: Options{Options: inputs.Options{StateDir: dir}}}
 	for _, step := range []struct {
 		content string
 		drift   bool
 	}{{"of the join", false}, {"of somebody", true}, {"of the join", false}} {
 		flowtest.NoError(t, os.WriteFile(made, []byte(step.content), 0o600))
-		found, err := s.checkDrift(t.Context())
+		found, err := w.checkDrift(t.Context())
 		if err != nil || (len(found) > 0) != step.drift {
 			t.Fatalf("%q: the service finds %+v, %v", step.content, found, err)
 		}

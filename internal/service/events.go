@@ -14,12 +14,12 @@ const eventsTimeout = 30 * time.Second
 
 // publishChanges writes the changes found by a check to the journal, and then to
 // the cluster as Events.
-func (s *nodeWatcher) publishChanges(ctx context.Context, changes []watch.Change) {
+func (w *nodeWatcher) publishChanges(ctx context.Context, changes []watch.Change) {
 	for _, change := range changes {
 		if text := changeMessage(change); change.Resolved {
-			s.log.Note(text)
+			w.log.Note(text)
 		} else {
-			s.log.Warn(text, change.Remedy)
+			w.log.Warn(text, change.Remedy)
 		}
 	}
 	// Stop at the first failure. If the cluster is unreachable, there is a finding
@@ -28,9 +28,9 @@ func (s *nodeWatcher) publishChanges(ctx context.Context, changes []watch.Change
 	bounded, cancel := context.WithTimeout(ctx, eventsTimeout)
 	defer cancel()
 	for _, change := range changes {
-		if err := s.recordEvent(bounded, change); err != nil {
+		if err := w.recordEvent(bounded, change); err != nil {
 			if ctx.Err() == nil {
-				s.log.Note(err.Error())
+				w.log.Note(err.Error())
 			}
 			return
 		}
@@ -38,12 +38,12 @@ func (s *nodeWatcher) publishChanges(ctx context.Context, changes []watch.Change
 }
 
 // recordEvent records the change as an Event, which "oc describe node" prints.
-func (s *nodeWatcher) recordEvent(ctx context.Context, change watch.Change) error {
+func (w *nodeWatcher) recordEvent(ctx context.Context, change watch.Change) error {
 	text := changeMessage(change)
 	if remedy := report.Remedy(change.Remedy).Inline(); !change.Resolved && remedy != "" {
 		text += " (" + remedy + ")"
 	}
-	return s.node.RecordEvent(ctx, !change.Resolved && change.Severity != report.SeverityNote, eventReason(change), text)
+	return w.node.RecordEvent(ctx, !change.Resolved && change.Severity != report.SeverityNote, eventReason(change), text)
 }
 
 // changeMessage returns the log message for a change.

@@ -53,9 +53,9 @@ func TestPublishChangesStopsAfterOneFailedEvent(t *testing.T) {
 		}
 	}()
 	sink := &reporttest.Recorder{}
-	s := &nodeWatcher{log: report.Log{Sink: sink, Step: "watch"}, node: nodeOf(t, listener.Addr().String())}
+	w := &nodeWatcher{log: report.Log{Sink: sink, Step: "watch"}, node: nodeOf(t, listener.Addr().String())}
 	gone := watch.Change{Finding: watch.Finding{Text: "a taint stays"}, Resolved: true}
-	s.publishChanges(t.Context(), append(activeFindings(), gone))
+	w.publishChanges(t.Context(), append(activeFindings(), gone))
 	want := []string{"kubelet.service does not run (failed)", "not as the join left it: /etc/a", "no longer: a taint stays"}
 	var messages []string
 	for _, event := range sink.Events() {

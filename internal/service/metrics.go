@@ -9,7 +9,7 @@ import (
 )
 
 // metrics returns the metrics about the node.
-func (s *nodeWatcher) metrics(active []watch.Change, now time.Time) []report.Metric {
+func (w *nodeWatcher) metrics(active []watch.Change, now time.Time) []report.Metric {
 	counts := map[report.Severity]float64{}
 	since := report.Metric{Name: "hcp_node_agent_finding_since_timestamp_seconds", Help: "When something was first seen that is not as it should be, in seconds since 1970."}
 	for _, change := range active {
@@ -24,7 +24,7 @@ func (s *nodeWatcher) metrics(active []watch.Change, now time.Time) []report.Met
 	}
 	metrics := []report.Metric{
 		{Name: "hcp_node_agent_info", Help: "The agent and its node.", Samples: []report.Sample{{
-			Labels: [][2]string{{"version", s.Version}, {"node", s.state.NodeName}, {"nodepool", s.state.NodePool}}, Value: 1,
+			Labels: [][2]string{{"version", w.Version}, {"node", w.state.NodeName}, {"nodepool", w.state.NodePool}}, Value: 1,
 		}}},
 		{Name: "hcp_node_agent_last_look_timestamp_seconds", Help: "When the agent last looked at its node, in seconds since 1970.", Samples: []report.Sample{{Value: float64(now.Unix())}}},
 		findings, since,

@@ -45,17 +45,17 @@ func Run(ctx context.Context, options Options) error {
 		}
 	}
 	options.AutoJoin.RemoveAfterJoin(state, report.Log{Sink: options.Sink, Step: "watch"})
-	s := &nodeWatcher{Options: options, state: state, kubeconfig: identity.KubeconfigPath, log: report.Log{Sink: options.Sink, Step: "watch"}}
-	if err := s.open(ctx); err != nil {
+	w := &nodeWatcher{Options: options, state: state, kubeconfig: identity.KubeconfigPath, log: report.Log{Sink: options.Sink, Step: "watch"}}
+	if err := w.open(ctx); err != nil {
 		return err
 	}
-	defer s.close()
+	defer w.close()
 	// Report readiness even if the node is not Ready, which can take a day. Until then
 	// the unit is activating, and an administrator's join would stop the service.
 	report.SystemdNotifier{}.Ready(checkingStatus(state.NodeName))
 	return (&watch.Watcher{
-		Checks: s.checks(), Timeout: 2 * time.Minute, ConfirmAfter: 20 * time.Second, FailureFinding: failedCheckFinding,
-		OnChange: s.publishChanges, OnTick: s.reportStatus, Done: s.hasEnded,
+		Checks: w.checks(), Timeout: 2 * time.Minute, ConfirmAfter: 20 * time.Second, FailureFinding: failedCheckFinding,
+		OnChange: w.publishChanges, OnTick: w.reportStatus, Done: w.hasEnded,
 	}).Run(ctx)
 }
 
@@ -92,17 +92,17 @@ func failedCheckFinding(err error) watch.Finding {
 
 // hasEnded reports whether the host has left the cluster or has joined again. The
 // next start of the service handles the new state.
-func (s *nodeWatcher) hasEnded() (bool, error) {
-	state, err := joinstate.Read(s.StateDir)
+func (w *nodeWatcher) hasEnded() (bool, error) {
+	state, err := joinstate.Read(w.StateDir)
 	if err != nil {
 		return false, err
 	}
 	switch {
 	case !state.Exists():
-		s.log.Note("this host has left the cluster; there is nothing to watch any more")
+		w.log.Note("this host has left the cluster; there is nothing to watch any more")
 		return true, nil
-	case state.NodeName != s.state.NodeName || state.APIServer != s.state.APIServer || s.kubeconfigChanged():
-		s.log.Note("this host has joined anew; starting over")
+	case state.NodeName != w.state.NodeName || state.APIServer != w.state.APIServer || w.kubeconfigChanged():
+		w.log.Note("this host has joined anew; starting over")
 		return true, report.Fail(report.Failed, "", "the join that was watched is not the one of now")
 	}
 	return false, nil
@@ -110,7 +110,7 @@ func (s *nodeWatcher) hasEnded() (bool, error) {
 
 // kubeconfigChanged reports whether a join has changed kubelet's kubeconfig. The
 // state contains the new CAs of a cluster some steps before the kubeconfig does.
-func (s *nodeWatcher) kubeconfigChanged() bool {
-	now, err := os.ReadFile(s.kubeconfig)
-	return err == nil && !bytes.Equal(now, s.kubeconfigContent) // if it does not exist, a leave is in progress
+func (w *nodeWatcher) kubeconfigChanged() bool {
+	now, err := os.ReadFile(w.kubeconfig)
+	return err == nil && !bytes.Equal(now, w.kubeconfigContent) // if it does not exist, a leave is in progress
 }

@@ -32,50 +32,50 @@ type nodeWatcher struct {
 	kubeconfigContent []byte // its content when node was opened
 }
 
-func (s *nodeWatcher) open(ctx context.Context) error {
+func (w *nodeWatcher) open(ctx context.Context) error {
 	facts, err := hostinfo.Gather(ctx)
 	if err != nil {
 		return err
 	}
-	s.systemd, _ = systemd.Open(ctx) // without systemd, findings have less detail
-	s.kubeconfigContent, err = os.ReadFile(s.kubeconfig)
+	w.systemd, _ = systemd.Open(ctx) // without systemd, findings have less detail
+	w.kubeconfigContent, err = os.ReadFile(w.kubeconfig)
 	if err != nil {
-		s.close()
+		w.close()
 		return fmt.Errorf("reading kubelet's kubeconfig: %w", err)
 	}
 	// Discard the log output about retried requests.
-	s.node, err = node.OpenNode(s.kubeconfig, s.state.NodeName, nil, report.Log{})
+	w.node, err = node.OpenNode(w.kubeconfig, w.state.NodeName, nil, report.Log{})
 	if err != nil {
-		s.close()
+		w.close()
 		return err
 	}
-	s.node.Registered = s.state.Registered
-	s.node.BootID, s.node.Host = facts.BootID, node.JoinedHost(s.systemd, crio.NetworkDirectory)
+	w.node.Registered = w.state.Registered
+	w.node.BootID, w.node.Host = facts.BootID, node.JoinedHost(w.systemd, crio.NetworkDirectory)
 	return nil
 }
 
-func (s *nodeWatcher) close() {
-	if s.systemd != nil {
-		s.systemd.Close()
+func (w *nodeWatcher) close() {
+	if w.systemd != nil {
+		w.systemd.Close()
 	}
 }
 
 // reportStatus reports to systemd that the watcher is alive, and writes the
 // metrics. It writes no metrics before the first findings or the end of all checks,
 // because zero findings would then read as healthy.
-func (s *nodeWatcher) reportStatus(ctx context.Context, active []watch.Change, settled bool) {
-	report.SystemdNotifier{}.Watchdog(statusLine(s.state.NodeName, active, settled))
-	s.hasResult = s.hasResult || settled || len(active) > 0
-	if s.Metrics == "" || !s.hasResult {
+func (w *nodeWatcher) reportStatus(ctx context.Context, active []watch.Change, settled bool) {
+	report.SystemdNotifier{}.Watchdog(statusLine(w.state.NodeName, active, settled))
+	w.hasResult = w.hasResult || settled || len(active) > 0
+	if w.Metrics == "" || !w.hasResult {
 		return
 	}
 	var out bytes.Buffer
-	err := report.WriteMetrics(&out, s.metrics(active, time.Now()))
+	err := report.WriteMetrics(&out, w.metrics(active, time.Now()))
 	if err == nil {
-		err = hostfs.WriteReadable(filepath.Dir(s.Metrics), filepath.Base(s.Metrics), out.Bytes())
+		err = hostfs.WriteReadable(filepath.Dir(w.Metrics), filepath.Base(w.Metrics), out.Bytes())
 	}
 	if err != nil && ctx.Err() == nil {
-		s.log.Warn(err.Error(), "")
+		w.log.Warn(err.Error(), "")
 	}
 }
 

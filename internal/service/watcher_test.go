@@ -46,7 +46,7 @@ func TestServiceStatus(t *testing.T) {
 // After that, a repeated check must not suppress them.
 func TestServiceWritesMetricsOnceChecksAreComplete(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "metrics.prom")
-	s := &nodeWatcher{Options: Options{Metrics: file}, state: joinstate.State{NodeName: "worker-0"}}
+	w := &nodeWatcher{Options: Options{Metrics: file}, state: joinstate.State{NodeName: "worker-0"}}
 	written := func() bool {
 		err := os.Remove(file)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +55,7 @@ func TestServiceWritesMetricsOnceChecksAreComplete(t *testing.T) {
 		return err == nil
 	}
 	for i, settled := range []bool{false, true, false} {
-		s.reportStatus(t.Context(), nil, settled)
+		w.reportStatus(t.Context(), nil, settled)
 		if got, want := written(), i > 0; got != want {
 			t.Errorf("beat %d: metrics written %t, want %t", i, got, want)
 		}
@@ -63,9 +63,9 @@ func TestServiceWritesMetricsOnceChecksAreComplete(t *testing.T) {
 }
 
 func TestServiceMetrics(t *testing.T) {
-	s := &nodeWatcher{Options: Options{Version: "1.2"}, state: joinstate.State{NodeName: "worker-0", NodePool: "clusters/demo"}}
+	w := &nodeWatcher{Options: Options{Version: "1.2"}, state: joinstate.State{NodeName: "worker-0", NodePool: "clusters/demo"}}
 	var out bytes.Buffer
-	if err := report.WriteMetrics(&out, s.metrics(activeFindings(), time.Unix(1795290600, 0))); err != nil {
+	if err := report.WriteMetrics(&out, w.metrics(activeFindings(), time.Unix(1795290600, 0))); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -102,10 +102,10 @@ func TestRunNeedsAJoin(t *testing.T) {
 func TestServiceHasEnded(t *testing.T) {
 	dir := t.TempDir()
 	joined := joinstate.State{Started: time.Unix(1, 0), Finished: time.Unix(2, 0), NodeName: "worker-0", APIServer: "https://api.example.com:6443"}
-	s := &nodeWatcher{Options: Options{Options: inputs.Options{StateDir: dir}}, state: joined}
+	w := &nodeWatcher{Options: Options{Options: inputs.Options{StateDir: dir}}, state: joined}
 	check := func(when string, over, failed bool) {
 		t.Helper()
-		if got, err := s.hasEnded(); got != over || (err != nil) != failed {
+		if got, err := w.hasEnded(); got != over || (err != nil) != failed {
 			t.Errorf("%s: over %t, %v", when, got, err)
 		}
 	}
@@ -120,17 +120,17 @@ func TestServiceHasEnded(t *testing.T) {
 	joined.LastStep = "ready"
 	write(joined)
 	check("after another run of the join", false, false)
-	s.kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	s.kubeconfigContent = []byte("with an authority")
+	w.kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	w.kubeconfigContent = []byte("with an authority")
 	check("while kubelet's kubeconfig is not there", false, false)
 	for content, over := range map[string]bool{"with an authority": false, "with two": true} {
-		if err := os.WriteFile(s.kubeconfig, []byte(content), 0o600); err != nil {
+		if err := os.WriteFile(w.kubeconfig, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		check("with kubelet's kubeconfig "+content, over, over)
 	}
-	s.kubeconfigContent = []byte("with two")
-	if err := os.Remove(s.kubeconfig); err != nil {
+	w.kubeconfigContent = []byte("with two")
+	if err := os.Remove(w.kubeconfig); err != nil {
 		t.Fatal(err)
 	}
 	joined.APIServer = "https://other.example.com:6443"

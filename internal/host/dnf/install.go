@@ -38,30 +38,30 @@ type Error struct {
 }
 
 // Error returns dnf's messages, or its exit status if there are none.
-func (s *Error) Error() string {
-	if s.Messages == "" {
-		return s.Err.Error()
+func (e *Error) Error() string {
+	if e.Messages == "" {
+		return e.Err.Error()
 	}
-	return "dnf: " + strings.ReplaceAll(s.Messages, "\n", "; ")
+	return "dnf: " + strings.ReplaceAll(e.Messages, "\n", "; ")
 }
 
 // Unwrap returns the error of the command.
-func (s *Error) Unwrap() error { return s.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
 // IsSignatureError reports whether dnf refused a package because of its signature.
-func (s *Error) IsSignatureError() bool {
-	return hasAny(s.Messages, "GPG check FAILED", "is not signed", "GPG Keys are configured as", "GPG key retrieval failed",
+func (e *Error) IsSignatureError() bool {
+	return hasAny(e.Messages, "GPG check FAILED", "is not signed", "GPG Keys are configured as", "GPG key retrieval failed",
 		"checking of packages via GPG keys", "Public key for", "retrieve GPG key")
 }
 
 // IsRepositoryUnreachable reports whether a repository did not respond.
-func (s *Error) IsRepositoryUnreachable() bool {
-	return hasAny(s.Messages, "Failed to download metadata", "Cannot download", "Errors during downloading metadata")
+func (e *Error) IsRepositoryUnreachable() bool {
+	return hasAny(e.Messages, "Failed to download metadata", "Cannot download", "Errors during downloading metadata")
 }
 
 // IsPackageNotFound reports whether no enabled repository has a package.
-func (s *Error) IsPackageNotFound() bool {
-	return hasAny(s.Messages, "Unable to find a match", "No match for argument")
+func (e *Error) IsPackageNotFound() bool {
+	return hasAny(e.Messages, "Unable to find a match", "No match for argument")
 }
 
 func hasAny(text string, parts ...string) bool {

@@ -78,27 +78,27 @@ type openedDirectory struct {
 	owner int
 }
 
-func (d *lookupState) top() openedDirectory { return d.dirs[len(d.dirs)-1] }
+func (s *lookupState) top() openedDirectory { return s.dirs[len(s.dirs)-1] }
 
 // leave closes all directories except the first kept ones.
-func (d *lookupState) leave(kept int) {
-	for _, dir := range d.dirs[kept:] {
+func (s *lookupState) leave(kept int) {
+	for _, dir := range s.dirs[kept:] {
 		dir.file.Close()
 	}
-	d.dirs = d.dirs[:kept]
+	s.dirs = s.dirs[:kept]
 }
 
-func (d *lookupState) close() { d.leave(0) }
+func (s *lookupState) close() { s.leave(0) }
 
 // enter opens an entry of directory in, which can be a link.
-func (d *lookupState) enter(in *os.File, name string) error {
+func (s *lookupState) enter(in *os.File, name string) error {
 	opened, err := pathEntry{parent: in, base: name}.open(unix.O_PATH)
 	if err != nil {
 		return err
 	}
 	var stat unix.Stat_t
 	if err = unix.Fstat(int(opened.Fd()), &stat); err == nil && stat.Mode&unix.S_IFMT == unix.S_IFDIR {
-		d.dirs = append(d.dirs, openedDirectory{file: opened, owner: int(stat.Uid)})
+		s.dirs = append(s.dirs, openedDirectory{file: opened, owner: int(stat.Uid)})
 		return nil
 	}
 	defer opened.Close()
@@ -112,20 +112,20 @@ func (d *lookupState) enter(in *os.File, name string) error {
 	if err != nil {
 		return err
 	}
-	return d.follow(name, target, int(stat.Uid))
+	return s.follow(name, target, int(stat.Uid))
 }
 
 // follow inserts the components of a link before the remaining ones.
-func (d *lookupState) follow(name, target string, owner int) error {
-	if d.links++; d.links > maxLinks {
+func (s *lookupState) follow(name, target string, owner int) error {
+	if s.links++; s.links > maxLinks {
 		return unix.ELOOP
 	}
-	if err := d.guard.Follow(name, d.top().owner, owner, len(d.rest)); err != nil {
+	if err := s.guard.Follow(name, s.top().owner, owner, len(s.rest)); err != nil {
 		return err
 	}
 	if path.IsAbs(target) {
-		d.leave(1)
+		s.leave(1)
 	}
-	d.rest = slices.Concat(strings.Split(target, "/"), d.rest)
+	s.rest = slices.Concat(strings.Split(target, "/"), s.rest)
 	return nil
 }

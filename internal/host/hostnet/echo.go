@@ -78,12 +78,12 @@ func StartPinger(ctx context.Context, target, from netip.Addr, links ...string) 
 }
 
 // Stop ends the measurement and returns the result. It blocks for up to 150 ms.
-func (e *Pinger) Stop() Outage {
+func (p *Pinger) Stop() Outage {
 	time.Sleep(echoTimeout) // for outstanding replies
-	close(e.stop)
-	e.conn.Close()
-	e.finished.Wait()
-	return outageOf(e.requests, time.Now())
+	close(p.stop)
+	p.conn.Close()
+	p.finished.Wait()
+	return outageOf(p.requests, time.Now())
 }
 
 // outageOf evaluates the requests. It ignores the last ones, which can still
@@ -110,23 +110,23 @@ func outageOf(requests []request, now time.Time) Outage {
 	return outage
 }
 
-func (e *Pinger) send() {
-	defer e.finished.Done()
+func (p *Pinger) send() {
+	defer p.finished.Done()
 	ticker := time.NewTicker(echoInterval)
 	defer ticker.Stop()
 	for {
 		select {
-		case <-e.stop:
+		case <-p.stop:
 			return
 		case <-ticker.C:
 		}
-		e.mu.Lock()
-		sequence := len(e.requests)
-		e.requests = append(e.requests, request{at: time.Now()})
-		e.mu.Unlock()
-		message := e.types.message(e.id, uint32(sequence)) //nolint:gosec // a hundred a second
-		for _, link := range e.links {
-			_, _ = e.conn.WriteTo(message, &net.IPAddr{IP: e.target.AsSlice(), Zone: zone(link)}) // errors count as loss
+		p.mu.Lock()
+		sequence := len(p.requests)
+		p.requests = append(p.requests, request{at: time.Now()})
+		p.mu.Unlock()
+		message := p.types.message(p.id, uint32(sequence)) //nolint:gosec // a hundred a second
+		for _, link := range p.links {
+			_, _ = p.conn.WriteTo(message, &net.IPAddr{IP: p.target.AsSlice(), Zone: zone(link)}) // errors count as loss
 		}
 	}
 }
@@ -145,23 +145,23 @@ func zone(link string) string {
 	return strings.TrimSpace(string(content))
 }
 
-func (e *Pinger) receive() {
-	defer e.finished.Done()
+func (p *Pinger) receive() {
+	defer p.finished.Done()
 	buffer := make([]byte, 256)
 	for {
-		n, _, err := e.conn.ReadFrom(buffer)
+		n, _, err := p.conn.ReadFrom(buffer)
 		if err != nil {
 			return
 		}
-		if n < 12 || buffer[0] != e.types.reply || binary.BigEndian.Uint16(buffer[4:]) != e.id {
+		if n < 12 || buffer[0] != p.types.reply || binary.BigEndian.Uint16(buffer[4:]) != p.id {
 			continue
 		}
 		sequence := int(binary.BigEndian.Uint32(buffer[8:]))
-		e.mu.Lock()
-		if sequence < len(e.requests) && time.Since(e.requests[sequence].at) < echoTimeout {
-			e.requests[sequence].answered = true
+		p.mu.Lock()
+		if sequence < len(p.requests) && time.Since(p.requests[sequence].at) < echoTimeout {
+			p.requests[sequence].answered = true
 		}
-		e.mu.Unlock()
+		p.mu.Unlock()
 	}
 }
 

@@ -5,12 +5,12 @@ import "time"
 // SinceLastReply returns the time since the last request that got a reply. It returns
 // false for a target that has never replied: many gateways ignore echo
 // requests.
-func (e *Pinger) SinceLastReply() (time.Duration, bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for i := len(e.requests) - 1; i >= 0; i-- {
-		if e.requests[i].answered {
-			return time.Since(e.requests[i].at), true
+func (p *Pinger) SinceLastReply() (time.Duration, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := len(p.requests) - 1; i >= 0; i-- {
+		if p.requests[i].answered {
+			return time.Since(p.requests[i].at), true
 		}
 	}
 	return 0, false

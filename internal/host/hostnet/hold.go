@@ -65,17 +65,17 @@ func StartAddressKeeper(name string, addresses []netip.Prefix, gateway netip.Add
 // Stop stops keeping the addresses. It removes the held route, and the subnet
 // routes that the kernel has added for the held addresses. An address that no
 // program has taken over expires.
-func (h *AddressKeeper) Stop() error {
-	close(h.done)
-	h.finished.Wait()
+func (k *AddressKeeper) Stop() error {
+	close(k.done)
+	k.finished.Wait()
 	var routes []*netlink.Route
-	if h.route != nil {
-		routes = append(routes, h.route)
+	if k.route != nil {
+		routes = append(routes, k.route)
 	}
-	for _, prefix := range h.addresses {
+	for _, prefix := range k.addresses {
 		subnet := prefix.Masked()
 		routes = append(routes, &netlink.Route{
-			LinkIndex: h.link, Protocol: unix.RTPROT_KERNEL, Priority: kernelMetric,
+			LinkIndex: k.link, Protocol: unix.RTPROT_KERNEL, Priority: kernelMetric,
 			Dst: &net.IPNet{IP: subnet.Addr().AsSlice(), Mask: net.CIDRMask(subnet.Bits(), subnet.Addr().BitLen())},
 		})
 	}
@@ -91,44 +91,44 @@ func (h *AddressKeeper) Stop() error {
 // (IP6_RT_PRIO_ADDRCONF).
 const kernelMetric = 256
 
-func (h *AddressKeeper) keep(addresses <-chan netlink.AddrUpdate, routes <-chan netlink.RouteUpdate) {
-	defer h.finished.Done()
+func (k *AddressKeeper) keep(addresses <-chan netlink.AddrUpdate, routes <-chan netlink.RouteUpdate) {
+	defer k.finished.Done()
 	for {
 		select {
-		case <-h.done:
+		case <-k.done:
 			return
 		case update, ok := <-addresses:
 			if !ok {
 				return
 			}
-			if update.LinkIndex != h.link {
+			if update.LinkIndex != k.link {
 				continue
 			}
 		case update, ok := <-routes:
 			if !ok {
 				return
 			}
-			if update.LinkIndex != h.link {
+			if update.LinkIndex != k.link {
 				continue
 			}
 		}
-		h.ensure() // also after an addition: IPv6 may have been disabled before
+		k.ensure() // also after an addition: IPv6 may have been disabled before
 	}
 }
 
 // ensure adds the missing addresses and route. Errors are ignored: the next
 // change is another attempt, and the caller verifies the connectivity.
-func (h *AddressKeeper) ensure() {
-	link := &netlink.GenericLink{LinkAttrs: netlink.LinkAttrs{Index: h.link}}
-	for _, prefix := range h.addresses {
+func (k *AddressKeeper) ensure() {
+	link := &netlink.GenericLink{LinkAttrs: netlink.LinkAttrs{Index: k.link}}
+	for _, prefix := range k.addresses {
 		_ = netlink.AddrAdd(link, &netlink.Addr{
 			IPNet: &net.IPNet{IP: prefix.Addr().AsSlice(), Mask: net.CIDRMask(prefix.Bits(), prefix.Addr().BitLen())},
 			Flags: unix.IFA_F_NODAD, ValidLft: keptAddressSeconds, PreferedLft: keptAddressSeconds,
 		})
 	}
-	if h.route != nil {
-		gateway, _ := netip.AddrFromSlice(h.route.Gw)
-		_ = addExpiringRoute(h.link, gateway, h.route.Priority, keptAddressSeconds)
+	if k.route != nil {
+		gateway, _ := netip.AddrFromSlice(k.route.Gw)
+		_ = addExpiringRoute(k.link, gateway, k.route.Priority, keptAddressSeconds)
 	}
 }
 

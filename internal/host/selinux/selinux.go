@@ -21,13 +21,13 @@ type Policy struct{ Tree *hostfs.Tree }
 // Labels returns the label that the policy defines for each path, given the
 // file type to create. It omits paths for which the policy has none. Without
 // matchpathcon (of libselinux-utils) it omits all.
-func (s Policy) Labels(ctx context.Context, types map[string]hostfs.FileType) (map[string][]byte, error) {
+func (p Policy) Labels(ctx context.Context, types map[string]hostfs.FileType) (map[string][]byte, error) {
 	if !hostinfo.IsSELinuxEnabled() {
 		return nil, nil
 	}
 	var policy []string
-	if !s.Tree.IsLive() {
-		contexts, err := s.imageContexts()
+	if !p.Tree.IsLive() {
+		contexts, err := p.imageContexts()
 		if err != nil || contexts == nil {
 			return nil, err
 		}
@@ -66,9 +66,9 @@ func policyLabels(ctx context.Context, policy []string, types map[string]hostfs.
 
 // imageContexts opens the directory of an image's file contexts. It returns nil
 // if the image has no policy.
-func (s Policy) imageContexts() (*os.File, error) {
+func (p Policy) imageContexts() (*os.File, error) {
 	const etc = "/etc/selinux"
-	config, _, err := s.Tree.ReadFile(etc + "/config")
+	config, _, err := p.Tree.ReadFile(etc + "/config")
 	if hostfs.IsNotExist(err) {
 		return nil, nil
 	}
@@ -80,17 +80,17 @@ func (s Policy) imageContexts() (*os.File, error) {
 		return nil, nil
 	}
 	dir := path.Join(etc, name, "contexts/files")
-	info, err := s.Tree.Lstat(path.Join(dir, "file_contexts"))
+	info, err := p.Tree.Lstat(path.Join(dir, "file_contexts"))
 	if err != nil || info.Type != hostfs.Regular {
 		return nil, err
 	}
-	return s.Tree.OpenDir(dir)
+	return p.Tree.OpenDir(dir)
 }
 
 // Relabel sets the labels of paths according to the policy. In an image it does
 // nothing, because files get their labels when they are created.
-func (s Policy) Relabel(ctx context.Context, paths []string) error {
-	if !s.Tree.IsLive() || !hostinfo.IsSELinuxEnabled() || len(paths) == 0 {
+func (p Policy) Relabel(ctx context.Context, paths []string) error {
+	if !p.Tree.IsLive() || !hostinfo.IsSELinuxEnabled() || len(paths) == 0 {
 		return nil
 	}
 	_, err := command.RunInput(ctx, []byte(strings.Join(paths, "\x00")+"\x00"), "restorecon", "-i", "-F", "-0", "-f", "-")

@@ -9,8 +9,8 @@ import (
 // Requires returns the units that unit name requires to start (Requires=,
 // Requisite= and BindsTo=, from its file, its drop-ins and its .requires
 // directory), including missing ones.
-func (s *Manager) Requires(ctx context.Context, name string) ([]string, error) {
-	properties, err := s.conn.GetUnitPropertiesContext(ctx, name)
+func (m *Manager) Requires(ctx context.Context, name string) ([]string, error) {
+	properties, err := m.conn.GetUnitPropertiesContext(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("asking systemd what %s requires: %w", name, err)
 	}

@@ -39,9 +39,9 @@ func Open(ctx context.Context) (*Manager, error) {
 }
 
 // Close closes the connections.
-func (s *Manager) Close() {
-	s.conn.Close()
-	s.bus.Close()
+func (m *Manager) Close() {
+	m.conn.Close()
+	m.bus.Close()
 }
 
 // UnitState is the state of a unit in systemd.
@@ -57,8 +57,8 @@ type UnitState struct {
 }
 
 // UnitState returns the state of unit name.
-func (s *Manager) UnitState(ctx context.Context, name string) (UnitState, error) {
-	properties, err := s.conn.GetUnitPropertiesContext(ctx, name)
+func (m *Manager) UnitState(ctx context.Context, name string) (UnitState, error) {
+	properties, err := m.conn.GetUnitPropertiesContext(ctx, name)
 	if err != nil {
 		return UnitState{}, fmt.Errorf("asking systemd about %s: %w", name, err)
 	}
@@ -72,12 +72,12 @@ func (s *Manager) UnitState(ctx context.Context, name string) (UnitState, error)
 	}
 	// The cached UnitFileState property is outdated until a reload; the manager's
 	// method reads the files.
-	state.File, err = s.unitFileState(ctx, name)
+	state.File, err = m.unitFileState(ctx, name)
 	if err != nil {
 		return UnitState{}, err
 	}
 	if strings.HasSuffix(name, ".service") && state.Load == "loaded" {
-		service, err := s.conn.GetUnitTypePropertiesContext(ctx, name, "Service")
+		service, err := m.conn.GetUnitTypePropertiesContext(ctx, name, "Service")
 		if err != nil {
 			return UnitState{}, fmt.Errorf("asking systemd about %s: %w", name, err)
 		}
@@ -89,9 +89,9 @@ func (s *Manager) UnitState(ctx context.Context, name string) (UnitState, error)
 	return state, nil
 }
 
-func (s *Manager) unitFileState(ctx context.Context, name string) (string, error) {
+func (m *Manager) unitFileState(ctx context.Context, name string) (string, error) {
 	var state string
-	err := s.bus.Object("org.freedesktop.systemd1", "/org/freedesktop/systemd1").
+	err := m.bus.Object("org.freedesktop.systemd1", "/org/freedesktop/systemd1").
 		CallWithContext(ctx, "org.freedesktop.systemd1.Manager.GetUnitFileState", 0, name).Store(&state)
 	var busErr godbus.Error
 	if errors.As(err, &busErr) && (busErr.Name == "org.freedesktop.DBus.Error.FileNotFound" ||
@@ -105,8 +105,8 @@ func (s *Manager) unitFileState(ctx context.Context, name string) (string, error
 }
 
 // Reload makes systemd read all unit files again.
-func (s *Manager) Reload(ctx context.Context) error {
-	if err := s.conn.ReloadContext(ctx); err != nil {
+func (m *Manager) Reload(ctx context.Context) error {
+	if err := m.conn.ReloadContext(ctx); err != nil {
 		return fmt.Errorf("reloading systemd: %w", err)
 	}
 	return nil
@@ -114,53 +114,53 @@ func (s *Manager) Reload(ctx context.Context) error {
 
 // Enable creates the links of a unit's [Install] section. It does not start the
 // unit.
-func (s *Manager) Enable(ctx context.Context, name string) error {
-	_, _, err := s.conn.EnableUnitFilesContext(ctx, []string{name}, false, true)
+func (m *Manager) Enable(ctx context.Context, name string) error {
+	_, _, err := m.conn.EnableUnitFilesContext(ctx, []string{name}, false, true)
 	return wrapUnit("enabling", name, err)
 }
 
 // Disable removes the links of a unit's [Install] section. It does not stop the
 // unit.
-func (s *Manager) Disable(ctx context.Context, name string) error {
-	_, err := s.conn.DisableUnitFilesContext(ctx, []string{name}, false)
+func (m *Manager) Disable(ctx context.Context, name string) error {
+	_, err := m.conn.DisableUnitFilesContext(ctx, []string{name}, false)
 	return wrapUnit("disabling", name, err)
 }
 
 // Start starts a unit and waits for the job to finish.
-func (s *Manager) Start(ctx context.Context, name string) error {
-	return s.runJob(ctx, "starting", name, s.conn.StartUnitContext)
+func (m *Manager) Start(ctx context.Context, name string) error {
+	return m.runJob(ctx, "starting", name, m.conn.StartUnitContext)
 }
 
 // Stop stops a unit and waits for the job to finish.
-func (s *Manager) Stop(ctx context.Context, name string) error {
-	return s.runJob(ctx, "stopping", name, s.conn.StopUnitContext)
+func (m *Manager) Stop(ctx context.Context, name string) error {
+	return m.runJob(ctx, "stopping", name, m.conn.StopUnitContext)
 }
 
 // Restart restarts a unit, or starts it, and waits for the job to finish.
-func (s *Manager) Restart(ctx context.Context, name string) error {
-	return s.runJob(ctx, "restarting", name, s.conn.RestartUnitContext)
+func (m *Manager) Restart(ctx context.Context, name string) error {
+	return m.runJob(ctx, "restarting", name, m.conn.RestartUnitContext)
 }
 
 // StartNoWait starts a unit without waiting for the job.
-func (s *Manager) StartNoWait(ctx context.Context, name string) error {
-	_, err := s.conn.StartUnitContext(ctx, name, "replace", nil)
+func (m *Manager) StartNoWait(ctx context.Context, name string) error {
+	_, err := m.conn.StartUnitContext(ctx, name, "replace", nil)
 	return wrapUnit("starting", name, err)
 }
 
 // ResetFailed clears the failed state and the restart counter of a unit. It
 // skips a unit that has not failed, because systemd unloads unreferenced units
 // and would return that there is no such unit.
-func (s *Manager) ResetFailed(ctx context.Context, name string) error {
-	state, err := s.UnitState(ctx, name)
+func (m *Manager) ResetFailed(ctx context.Context, name string) error {
+	state, err := m.UnitState(ctx, name)
 	if err != nil || state.Active != "failed" {
 		return err
 	}
-	return wrapUnit("resetting", name, s.conn.ResetFailedUnitContext(ctx, name))
+	return wrapUnit("resetting", name, m.conn.ResetFailedUnitContext(ctx, name))
 }
 
 type startJob func(ctx context.Context, name, mode string, done chan<- string) (int, error)
 
-func (s *Manager) runJob(ctx context.Context, doing, name string, start startJob) error {
+func (m *Manager) runJob(ctx context.Context, doing, name string, start startJob) error {
 	done := make(chan string, 1)
 	if _, err := start(ctx, name, "replace", done); err != nil {
 		return wrapUnit(doing, name, err)

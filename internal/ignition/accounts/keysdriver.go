@@ -30,7 +30,7 @@ type inner struct {
 	change ledger.Change
 }
 
-func (d *keyFiles) open(c ledger.Change) (inner, error) {
+func (k *keyFiles) open(c ledger.Change) (inner, error) {
 	in := inner{change: c}
 	in.change.Kind, in.change.Target = ledger.File, "/"+keysFile
 	if c.Kind == KeysDir {
@@ -38,13 +38,13 @@ func (d *keyFiles) open(c ledger.Change) (inner, error) {
 	}
 	in.change.Desired.Names, in.change.Desired.Value = nil, ""
 	home := path.Join("/", strings.TrimSuffix(c.Target, in.change.Target))
-	sub, _, err := d.tree.Sub(home)
+	sub, _, err := k.tree.Sub(home)
 	if err != nil {
 		return in, err
 	}
 	in.paths = &ledger.Paths{Tree: sub}
-	if d.selinux != nil {
-		in.paths.SELinux = labelsWithin{home, d.selinux}
+	if k.selinux != nil {
+		in.paths.SELinux = labelsWithin{home, k.selinux}
 	}
 	return in, nil
 }
@@ -55,8 +55,8 @@ func gone(err error) bool {
 }
 
 // Get returns the current state. Its value is about the desired lines that exist.
-func (d *keyFiles) Get(ctx context.Context, c ledger.Change) (ledger.State, error) {
-	in, err := d.open(c)
+func (k *keyFiles) Get(ctx context.Context, c ledger.Change) (ledger.State, error) {
+	in, err := k.open(c)
 	if gone(err) {
 		return ledger.State{}, nil
 	}
@@ -76,8 +76,8 @@ func (d *keyFiles) Get(ctx context.Context, c ledger.Change) (ledger.State, erro
 }
 
 // Set writes the file, or adds the lines that it lacks.
-func (d *keyFiles) Set(ctx context.Context, c ledger.Change, _ ledger.State) error {
-	in, err := d.open(c)
+func (k *keyFiles) Set(ctx context.Context, c ledger.Change, _ ledger.State) error {
+	in, err := k.open(c)
 	if err != nil {
 		return err
 	}
@@ -99,8 +99,8 @@ func (d *keyFiles) Set(ctx context.Context, c ledger.Change, _ ledger.State) err
 }
 
 // Restore restores the file. Lines that another process has added stay.
-func (d *keyFiles) Restore(ctx context.Context, c ledger.Change, before ledger.State) error {
-	in, err := d.open(c)
+func (k *keyFiles) Restore(ctx context.Context, c ledger.Change, before ledger.State) error {
+	in, err := k.open(c)
 	if gone(err) {
 		return nil
 	}
@@ -126,9 +126,9 @@ func (d *keyFiles) Restore(ctx context.Context, c ledger.Change, before ledger.S
 
 // CleanUp removes the temporary files of killed runs, so that their directories can
 // be removed.
-func (d *keyFiles) CleanUp(ctx context.Context, changes []ledger.Change) error {
+func (k *keyFiles) CleanUp(ctx context.Context, changes []ledger.Change) error {
 	for _, c := range changes {
-		in, err := d.open(c)
+		in, err := k.open(c)
 		if gone(err) {
 			continue
 		}

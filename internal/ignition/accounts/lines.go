@@ -40,8 +40,8 @@ func decodeLineData(s ledger.State) (data lineData, err error) {
 
 // Get returns the lines, each behind its file. The ledger keeps the lines that existed
 // before; of those that a step has left it has the digests.
-func (d *lines) Get(_ context.Context, c ledger.Change) (ledger.State, error) {
-	db, err := readDatabase(d.tree)
+func (l *lines) Get(_ context.Context, c ledger.Change) (ledger.State, error) {
+	db, err := readDatabase(l.tree)
 	if err != nil {
 		return ledger.State{}, err
 	}
@@ -84,14 +84,14 @@ func (*lines) IsPartiallyRestored(c ledger.Change, before, now ledger.State) (bo
 }
 
 // Restore restores the lines.
-func (d *lines) Restore(ctx context.Context, c ledger.Change, before ledger.State) error {
+func (l *lines) Restore(ctx context.Context, c ledger.Change, before ledger.State) error {
 	data, err := decodeLineData(before)
 	if err != nil {
 		return err
 	}
-	return edit(ctx, d.tree, func(db database) error {
+	return edit(ctx, l.tree, func(db database) error {
 		if !before.Present {
-			if stays, err := d.mustStay(c, db); err != nil || stays {
+			if stays, err := l.mustStay(c, db); err != nil || stays {
 				return err
 			}
 		}
@@ -162,7 +162,7 @@ func (t table) replaced(name string, own, preceding []string) table {
 // mustStay reports whether a group is that of a user that another process has
 // changed since, and so stays. It fails rather than leave another user without
 // its primary group, or processes without their user.
-func (d *lines) mustStay(c ledger.Change, db database) (bool, error) {
+func (l *lines) mustStay(c ledger.Change, db database) (bool, error) {
 	if c.Kind == GroupAccount {
 		users := db.primaryOf(c.Target)
 		if len(users) == 0 || slices.Equal(users, []string{c.Target}) {
@@ -172,7 +172,7 @@ func (d *lines) mustStay(c ledger.Change, db database) (bool, error) {
 			"the group %s was not removed: it is the primary group of %s", c.Target, strings.Join(users, ", "))
 	}
 	uid, err := strconv.Atoi(cmp.Or(db[passwdFile].column(c.Target, colID), "-1"))
-	if err != nil || uid < 0 || !d.tree.IsLive() {
+	if err != nil || uid < 0 || !l.tree.IsLive() {
 		return false, err
 	}
 	pids, err := hostinfo.Processes(uid)

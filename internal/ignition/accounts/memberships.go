@@ -14,8 +14,8 @@ import (
 type memberships struct{ tree *hostfs.Tree }
 
 // Get reports whether the user exists or is a member of a group.
-func (d *memberships) Get(_ context.Context, c ledger.Change) (ledger.State, error) {
-	db, err := readDatabase(d.tree)
+func (m *memberships) Get(_ context.Context, c ledger.Change) (ledger.State, error) {
+	db, err := readDatabase(m.tree)
 	if err != nil {
 		return ledger.State{}, err
 	}
@@ -28,8 +28,8 @@ func (*memberships) IsPartiallyRestored(ledger.Change, ledger.State, ledger.Stat
 }
 
 // Restore removes the user from the groups.
-func (d *memberships) Restore(ctx context.Context, c ledger.Change, _ ledger.State) error {
-	return edit(ctx, d.tree, func(db database) error {
+func (m *memberships) Restore(ctx context.Context, c ledger.Change, _ ledger.State) error {
+	return edit(ctx, m.tree, func(db database) error {
 		for _, file := range []string{groupFile, gshadowFile} {
 			db[file] = db[file].withoutMember(c.Target)
 		}

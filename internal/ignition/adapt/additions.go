@@ -54,8 +54,8 @@ func runStopBeforeStart(_ *planner, u types.Unit) []ledger.Change {
 // kubelet sysctls are those that kubelet compares at its start (setupKernelTunables in
 // pkg/kubelet/cm/container_manager_linux.go). Without protectKernelDefaults, kubelet sets them
 // itself. IP forwarding was set by openshift-ansible.
-func nodeSysctls(s *planner, _ types.Unit) []ledger.Change {
-	config, _ := s.payload.KubeletConfig() // Adapt has reported a parse error
+func nodeSysctls(p *planner, _ types.Unit) []ledger.Change {
+	config, _ := p.payload.KubeletConfig() // Adapt has reported a parse error
 	content := ""
 	if config.ProtectKernelDefaults {
 		content += "# kubelet refuses to start on other values than these (protectKernelDefaults).\n" +
@@ -66,9 +66,9 @@ func nodeSysctls(s *planner, _ types.Unit) []ledger.Change {
 			"vm.overcommit_memory = 1\n" +
 			"vm.panic_on_oom = 0\n"
 	}
-	if !s.isForwardingManaged() {
+	if !p.isForwardingManaged() {
 		content += "# The traffic of pods is forwarded by this host.\n"
-		if s.hasIPv6(config) {
+		if p.hasIPv6(config) {
 			content += "net.ipv6.conf.all.forwarding = 1\n"
 		}
 		content += "net.ipv4.ip_forward = 1\n"
@@ -82,9 +82,9 @@ func nodeSysctls(s *planner, _ types.Unit) []ledger.Change {
 // isForwardingManaged reports whether OVN-Kubernetes manages IP forwarding. From OpenShift 4.16
 // on, cluster-network-operator makes ovnkube-controller set the sysctls at each start: to 0 with
 // --disable-forwarding, unless ipForwarding is Global.
-func (s *planner) isForwardingManaged() bool {
-	u, found := s.findUnit("ovs-configuration.service")
-	return found && isEnabled(u) && readConfigureOVS(s).markerLine >= 0
+func (p *planner) isForwardingManaged() bool {
+	u, found := p.findUnit("ovs-configuration.service")
+	return found && isEnabled(u) && readConfigureOVS(p).markerLine >= 0
 }
 
 // forwardingSysctls returns the sysctls that OVN-Kubernetes sets.
@@ -100,13 +100,13 @@ func isForwardingSysctl(name string) bool {
 // hasIPv6 reports whether the cluster network is IPv6 or dual-stack. The address of the cluster
 // DNS has the first IP family only. In a dual-stack cluster, kubelet gets several node
 // addresses.
-func (s *planner) hasIPv6(config ignition.KubeletConfig) bool {
+func (p *planner) hasIPv6(config ignition.KubeletConfig) bool {
 	for _, dns := range config.ClusterDNS {
 		if address, err := netip.ParseAddr(dns); err == nil && address.Is6() {
 			return true
 		}
 	}
-	u, _ := s.findUnit(KubeletUnit)
+	u, _ := p.findUnit(KubeletUnit)
 	return slices.ContainsFunc(sectionValues(u, "Service", "ExecStart"), func(command string) bool {
 		return strings.Contains(command, "--node-ip=${KUBELET_NODE_IPS}")
 	})

@@ -27,26 +27,26 @@ const ovsUnit = "ovs-configuration.service"
 // commands returns the binaries that the payload runs on this host: called by units that can
 // start here and by NetworkManager dispatcher scripts, directly or through scripts of the
 // payload. Words of a script that only resemble commands can be included.
-func (s *planner) commands() []Command {
+func (p *planner) commands() []Command {
 	var list []Command
 	add := func(text, by string, unit bool) {
-		for _, name := range s.commandsIn(text, map[string]bool{}) {
+		for _, name := range p.commandsIn(text, map[string]bool{}) {
 			if !slices.ContainsFunc(list, func(c Command) bool { return c.Name == name && (c.InUnit || !unit) }) {
 				list = append(list, Command{Name: name, RunBy: by, InUnit: unit})
 			}
 		}
 	}
-	for _, u := range s.payload.Config.Systemd.Units {
-		if _, brought := s.provided[u.Name]; !brought || s.needed[u.Name] == "" || !s.canStart(u) {
+	for _, u := range p.payload.Config.Systemd.Units {
+		if _, brought := p.provided[u.Name]; !brought || p.needed[u.Name] == "" || !p.canStart(u) {
 			continue
 		}
 		for _, command := range sectionValues(u, "Service", "ExecCondition", "ExecStartPre", "ExecStart", "ExecStartPost") {
 			add(strings.TrimLeft(command, "-@:+!"), u.Name, true)
 		}
 	}
-	for _, file := range s.payload.Config.Storage.Files {
+	for _, file := range p.payload.Config.Storage.Files {
 		if strings.HasPrefix(file.Path, dispatcherDir) {
-			content, _, _ := s.payload.File(file.Path)
+			content, _, _ := p.payload.File(file.Path)
 			add(string(content), file.Path, false)
 		}
 	}
@@ -55,12 +55,12 @@ func (s *planner) commands() []Command {
 
 // canStart reports whether an enabled unit can start on this host. A unit cannot start if only
 // missing units pull it in, or if ConditionPathExists names a file that nothing creates.
-func (s *planner) canStart(u types.Unit) bool {
+func (p *planner) canStart(u types.Unit) bool {
 	if u.Name == ovsUnit {
 		return false
 	}
 	for _, condition := range sectionValues(u, "Unit", "ConditionPathExists") {
-		if strings.HasPrefix(condition, "/") && !s.pathExists(condition) {
+		if strings.HasPrefix(condition, "/") && !p.pathExists(condition) {
 			return false
 		}
 	}
@@ -69,16 +69,16 @@ func (s *planner) canStart(u types.Unit) bool {
 		pulling = append(pulling, strings.Fields(value)...)
 	}
 	return len(pulling) == 0 || slices.ContainsFunc(pulling, func(name string) bool {
-		return path.Ext(name) == ".target" || s.isAvailable(name)
+		return path.Ext(name) == ".target" || p.isAvailable(name)
 	})
 }
 
 // pathExists reports whether the host has, or the payload creates, a path.
-func (s *planner) pathExists(p string) bool {
-	if _, _, found := s.payload.File(p); found && s.findRule(kindFile, p, subject{}, false) == nil {
+func (p *planner) pathExists(name string) bool {
+	if _, _, found := p.payload.File(name); found && p.findRule(kindFile, name, subject{}, false) == nil {
 		return true
 	}
-	info, err := s.in.Tree.Lstat(p)
+	info, err := p.in.Tree.Lstat(name)
 	return err == nil && info.Type != ""
 }
 
@@ -88,7 +88,7 @@ var commandPattern = regexp.MustCompile("(?m)(?:^|[|;&({`\"])" +
 
 // commandsIn returns the commands in text and in the scripts of the payload that text names. seen
 // holds the paths of the scripts that were searched already.
-func (s *planner) commandsIn(text string, seen map[string]bool) []string {
+func (p *planner) commandsIn(text string, seen map[string]bool) []string {
 	var code strings.Builder
 	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(strings.TrimSpace(line), "#") {
@@ -97,15 +97,15 @@ func (s *planner) commandsIn(text string, seen map[string]bool) []string {
 	}
 	var names []string
 	for _, match := range commandPattern.FindAllStringSubmatch(code.String(), -1) {
-		if _, _, found := s.payload.File(match[1]); !found {
+		if _, _, found := p.payload.File(match[1]); !found {
 			names = append(names, path.Base(match[1]))
 		}
 	}
-	for _, file := range s.payload.Config.Storage.Files {
+	for _, file := range p.payload.Config.Storage.Files {
 		if ignition.FileMode(file)&0o111 != 0 && !seen[file.Path] && strings.Contains(code.String(), file.Path) {
 			seen[file.Path] = true
-			content, _, _ := s.payload.File(file.Path)
-			names = append(names, s.commandsIn(string(content), seen)...)
+			content, _, _ := p.payload.File(file.Path)
+			names = append(names, p.commandsIn(string(content), seen)...)
 		}
 	}
 	return names

@@ -24,24 +24,24 @@ const (
 type condition = func(s *planner, e subject) bool
 
 func both(a, b condition) condition {
-	return func(s *planner, e subject) bool { return a(s, e) && b(s, e) }
+	return func(p *planner, e subject) bool { return a(p, e) && b(p, e) }
 }
 
 // isPackageMode reports whether the host is in package mode, not booted from an image.
-func isPackageMode(s *planner, _ subject) bool { return !s.in.Facts.OSTree }
+func isPackageMode(p *planner, _ subject) bool { return !p.in.Facts.OSTree }
 
-func isStandaloneCluster(s *planner, _ subject) bool { return !s.in.Hosted }
+func isStandaloneCluster(p *planner, _ subject) bool { return !p.in.Hosted }
 
-func isHostedPackageMode(s *planner, e subject) bool { return s.in.Hosted && isPackageMode(s, e) }
+func isHostedPackageMode(p *planner, e subject) bool { return p.in.Hosted && isPackageMode(p, e) }
 
 func isReadableByOthers(_ *planner, e subject) bool { return e.mode&0o077 != 0 }
 
 func lacksUser(name string) condition {
-	return func(s *planner, _ subject) bool {
-		if s.in.User == nil {
+	return func(p *planner, _ subject) bool {
+		if p.in.User == nil {
 			return true
 		}
-		_, found := s.in.User(name)
+		_, found := p.in.User(name)
 		return !found
 	}
 }
@@ -77,12 +77,12 @@ func hasSecret(_ *planner, e subject) bool {
 	return slices.Contains(known, e.path) || ignition.ContainsSecret([]byte(e.content))
 }
 
-func isSELinuxEnabled(s *planner, _ subject) bool {
-	return s.in.Facts.SELinux == "enforcing" || s.in.Facts.SELinux == "permissive"
+func isSELinuxEnabled(p *planner, _ subject) bool {
+	return p.in.Facts.SELinux == "enforcing" || p.in.Facts.SELinux == "permissive"
 }
 
-func lacksNmstateFiles(s *planner, _ subject) bool {
-	for name := range s.payload.Contents {
+func lacksNmstateFiles(p *planner, _ subject) bool {
+	for name := range p.payload.Contents {
 		if path.Dir(name) == "/etc/nmstate" && strings.HasSuffix(name, ".yml") {
 			return false
 		}
@@ -92,17 +92,17 @@ func lacksNmstateFiles(s *planner, _ subject) bool {
 
 // ignoresAppliedMarker reports whether configure-ovs.sh is missing from the payload, or always builds
 // br-ex because it does not check appliedMarker.
-func ignoresAppliedMarker(s *planner, _ subject) bool { return readConfigureOVS(s).markerLine < 0 }
+func ignoresAppliedMarker(p *planner, _ subject) bool { return readConfigureOVS(p).markerLine < 0 }
 
 // keepsOVNRemote reports whether configure-ovs.sh does not clear ovn-remote before it checks
 // appliedMarker.
-func keepsOVNRemote(s *planner, _ subject) bool {
-	script := readConfigureOVS(s)
+func keepsOVNRemote(p *planner, _ subject) bool {
+	script := readConfigureOVS(p)
 	return script.clearRemoteLine < 0 || script.clearRemoteLine > script.markerLine
 }
 
-func readConfigureOVS(s *planner) ovsScript {
-	content, _, _ := s.payload.File(configureOVSPath)
+func readConfigureOVS(p *planner) ovsScript {
+	content, _, _ := p.payload.File(configureOVSPath)
 	return parseOVSScript(string(content))
 }
 
@@ -130,8 +130,8 @@ func parseOVSScript(content string) ovsScript {
 	return found
 }
 
-func runsKubelet(s *planner, _ subject) bool {
-	_, found := s.provided[KubeletUnit]
+func runsKubelet(p *planner, _ subject) bool {
+	_, found := p.provided[KubeletUnit]
 	return found
 }
 
@@ -153,25 +153,25 @@ func lacksDefaultInstance(u types.Unit) bool {
 
 // isStatic reports whether the payload enables a unit of the host that cannot be enabled, such as
 // ovsdb-server.service on RHEL.
-func isStatic(s *planner, e subject) bool {
-	if !isEnabled(e.unit) || ptr.Deref(e.unit.Contents, "") != "" || s.in.UnitFileState == nil {
+func isStatic(p *planner, e subject) bool {
+	if !isEnabled(e.unit) || ptr.Deref(e.unit.Contents, "") != "" || p.in.UnitFileState == nil {
 		return false
 	}
-	state := s.in.UnitFileState(e.unit.Name)
+	state := p.in.UnitFileState(e.unit.Name)
 	return state == "static" || state == "generated"
 }
 
 // masksHostUnit reports whether the payload masks a unit that the host has and does not mask.
-func masksHostUnit(s *planner, e subject) bool {
-	if !isMasked(e.unit) || s.in.HasUnit == nil || s.in.UnitFileState == nil {
+func masksHostUnit(p *planner, e subject) bool {
+	if !isMasked(e.unit) || p.in.HasUnit == nil || p.in.UnitFileState == nil {
 		return false
 	}
-	return s.in.HasUnit(e.unit.Name) && s.in.UnitFileState(e.unit.Name) != "masked"
+	return p.in.HasUnit(e.unit.Name) && p.in.UnitFileState(e.unit.Name) != "masked"
 }
 
-func unmasksHostUnit(s *planner, e subject) bool {
+func unmasksHostUnit(p *planner, e subject) bool {
 	u := e.unit
-	return u.Mask != nil && !*u.Mask && ptr.Deref(u.Contents, "") == "" && s.in.UnitFileState != nil && s.in.UnitFileState(u.Name) == "masked"
+	return u.Mask != nil && !*u.Mask && ptr.Deref(u.Contents, "") == "" && p.in.UnitFileState != nil && p.in.UnitFileState(u.Name) == "masked"
 }
 
 func runsPodman(_ *planner, e subject) bool {
@@ -183,7 +183,7 @@ func hasDropins(_ *planner, e subject) bool { return len(e.unit.Dropins) > 0 }
 // isNotInstalled reports whether the payload only extends, enables or disables a unit that is not
 // installed and that no other unit needs. Masks are excluded because they can be written anyway.
 // Units of packages that are needed for other units are excluded because they will be installed.
-func isNotInstalled(s *planner, e subject) bool {
+func isNotInstalled(p *planner, e subject) bool {
 	u := e.unit
-	return ptr.Deref(u.Contents, "") == "" && !isMasked(u) && !s.isAvailable(u.Name) && s.needed[u.Name] == "" && !s.comesWithRequiredPackage(u.Name)
+	return ptr.Deref(u.Contents, "") == "" && !isMasked(u) && !p.isAvailable(u.Name) && p.needed[u.Name] == "" && !p.comesWithRequiredPackage(u.Name)
 }

@@ -92,9 +92,9 @@ func isExcluded(patterns []string, name string) bool {
 
 // noteUnusedPatterns adds a note for each pattern that matches nothing. Such a pattern is usually a typing
 // error, and the unwanted file is written.
-func (s *planner) noteUnusedPatterns() {
-	names := excludableNames(s.payload)
-	for _, pattern := range s.in.Exclude {
+func (p *planner) noteUnusedPatterns() {
+	names := excludableNames(p.payload)
+	for _, pattern := range p.in.Exclude {
 		if slices.ContainsFunc(names, func(name string) bool { return glob.Match(pattern, name) }) {
 			continue
 		}
@@ -102,6 +102,6 @@ func (s *planner) noteUnusedPatterns() {
 		if strings.HasPrefix(pattern, unitDirectory+"/") {
 			reason += "; units are named without a path"
 		}
-		s.addReport("pattern "+pattern, excludeRuleName, reason)
+		p.addReport("pattern "+pattern, excludeRuleName, reason)
 	}
 }

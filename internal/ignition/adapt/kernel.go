@@ -12,15 +12,15 @@ import (
 // planKernelSettings plans the sysctls and modules of the running kernel that the plan's files set at the
 // next boot: those in /etc/sysctl.d and /etc/modules-load.d, in the order in which systemd reads
 // them. Other files of the host are ignored.
-func (s *planner) planKernelSettings() {
-	s.plan.Sysctls = s.readSettings("/etc/sysctl.d", s.parseSysctl)
-	s.plan.Modules = s.readSettings("/etc/modules-load.d", s.parseModule)
-	if !s.isForwardingManaged() {
+func (p *planner) planKernelSettings() {
+	p.plan.Sysctls = p.readSettings("/etc/sysctl.d", p.parseSysctl)
+	p.plan.Modules = p.readSettings("/etc/modules-load.d", p.parseModule)
+	if !p.isForwardingManaged() {
 		return
 	}
 	for _, name := range forwardingSysctls() {
-		if s.in.HasSysctl == nil || s.in.HasSysctl(name) {
-			s.plan.Snapshots = append(s.plan.Snapshots, ledger.Change{
+		if p.in.HasSysctl == nil || p.in.HasSysctl(name) {
+			p.plan.Snapshots = append(p.plan.Snapshots, ledger.Change{
 				Kind: ledger.ForeignSysctl, Target: name, Reason: "OVN-Kubernetes sets it", Desired: ledger.State{Present: true},
 			})
 		}
@@ -29,9 +29,9 @@ func (s *planner) planKernelSettings() {
 
 // readSettings returns the settings in the planned files of a directory, in the order of the file
 // names. If several lines set the same key, the last one counts.
-func (s *planner) readSettings(dir string, read func(file, line string) (ledger.Change, bool)) []ledger.Change {
+func (p *planner) readSettings(dir string, read func(file, line string) (ledger.Change, bool)) []ledger.Change {
 	var files []ledger.Change
-	for _, change := range s.plan.Files {
+	for _, change := range p.plan.Files {
 		if change.Kind == ledger.File && change.Desired.Present && path.Dir(change.Target) == dir && strings.HasSuffix(change.Target, ".conf") {
 			files = append(files, change)
 		}
@@ -57,22 +57,22 @@ func (s *planner) readSettings(dir string, read func(file, line string) (ledger.
 
 // parseSysctl parses a line of sysctl.d(5). Patterns are skipped, because they apply at boot to keys,
 // such as those of interfaces, that exist then.
-func (s *planner) parseSysctl(file, line string) (ledger.Change, bool) {
+func (p *planner) parseSysctl(file, line string) (ledger.Change, bool) {
 	name, value, found := strings.Cut(strings.TrimPrefix(line, "-"), "=")
 	name = sysctlName(strings.TrimSpace(name))
 	if !found || name == "" {
 		return ledger.Change{}, false // an exclusion from patterns, or an invalid line
 	}
 	if strings.ContainsAny(name, "*?[") {
-		s.addReport(name, "sysctl-pattern", "it is a pattern, which the next boot will fill in")
+		p.addReport(name, "sysctl-pattern", "it is a pattern, which the next boot will fill in")
 		return ledger.Change{}, false
 	}
-	if isForwardingSysctl(name) && s.isForwardingManaged() {
-		s.addReport(name, "forwarding", "the running kernel's value is left to OVN-Kubernetes, which sets it whenever it starts")
+	if isForwardingSysctl(name) && p.isForwardingManaged() {
+		p.addReport(name, "forwarding", "the running kernel's value is left to OVN-Kubernetes, which sets it whenever it starts")
 		return ledger.Change{}, false
 	}
-	if s.in.HasSysctl != nil && !s.in.HasSysctl(name) {
-		s.addReport(name, "sysctl-absent", "the running kernel has no such parameter")
+	if p.in.HasSysctl != nil && !p.in.HasSysctl(name) {
+		p.addReport(name, "sysctl-absent", "the running kernel has no such parameter")
 		return ledger.Change{}, false
 	}
 	return ledger.Change{Kind: ledger.Sysctl, Target: name, Reason: file, Desired: ledger.State{
@@ -88,14 +88,14 @@ func sysctlName(name string) string {
 	return name
 }
 
-func (s *planner) parseModule(file, line string) (ledger.Change, bool) {
-	if s.in.HasModule != nil && !s.in.HasModule(line) {
-		s.addReport(line, "module-absent", "the running kernel has no such module")
+func (p *planner) parseModule(file, line string) (ledger.Change, bool) {
+	if p.in.HasModule != nil && !p.in.HasModule(line) {
+		p.addReport(line, "module-absent", "the running kernel has no such module")
 		return ledger.Change{}, false
 	}
 	return ledger.Change{Kind: ledger.Module, Target: line, Reason: file, Desired: ledger.State{Present: true}}, true
 }
 
-func (s *planner) addReport(subject, rule, reason string) {
-	s.plan.Notes = append(s.plan.Notes, Note{Subject: subject, Action: Report, Reason: reason, Rule: rule})
+func (p *planner) addReport(subject, rule, reason string) {
+	p.plan.Notes = append(p.plan.Notes, Note{Subject: subject, Action: Report, Reason: reason, Rule: rule})
 }

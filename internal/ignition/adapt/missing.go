@@ -12,11 +12,11 @@ import (
 
 // requiredUnits returns the units that the payload requires, each with the reason: enabled units,
 // kubelet, and the units that these require.
-func (s *planner) requiredUnits() map[string]string {
+func (p *planner) requiredUnits() map[string]string {
 	needed := map[string]string{}
 	var reached []types.Unit
-	for _, u := range s.payload.Config.Systemd.Units {
-		r := s.findRule(kindUnit, u.Name, subject{unit: u}, true)
+	for _, u := range p.payload.Config.Systemd.Units {
+		r := p.findRule(kindUnit, u.Name, subject{unit: u}, true)
 		if isEnabled(u) && !isMasked(u) && (r == nil || (r.effect != effectSkip && !r.effect.keepsDisabled())) {
 			needed[u.Name] = "enabled by the payload"
 			reached = append(reached, u)
@@ -30,7 +30,7 @@ func (s *planner) requiredUnits() map[string]string {
 				continue
 			}
 			needed[name] = "required by " + u.Name
-			if next, found := s.findUnit(name); found {
+			if next, found := p.findUnit(name); found {
 				reached = append(reached, next)
 			}
 		}
@@ -39,8 +39,8 @@ func (s *planner) requiredUnits() map[string]string {
 }
 
 // findUnit returns the unit of that name in the payload, which can have contents, drop-ins, or both.
-func (s *planner) findUnit(name string) (types.Unit, bool) {
-	all := s.payload.Config.Systemd.Units
+func (p *planner) findUnit(name string) (types.Unit, bool) {
+	all := p.payload.Config.Systemd.Units
 	i := slices.IndexFunc(all, func(u types.Unit) bool { return u.Name == name })
 	if i < 0 {
 		return types.Unit{}, false
@@ -62,35 +62,35 @@ func unitRequirements(u types.Unit) []string {
 }
 
 // isAvailable reports whether the payload or the host provides a unit.
-func (s *planner) isAvailable(name string) bool {
-	if _, found := s.provided[name]; found || s.in.HasUnit == nil || s.in.HasUnit(name) {
+func (p *planner) isAvailable(name string) bool {
+	if _, found := p.provided[name]; found || p.in.HasUnit == nil || p.in.HasUnit(name) {
 		return true
 	}
 	template, instance := splitInstance(name)
-	return instance != nil && s.isAvailable(template)
+	return instance != nil && p.isAvailable(template)
 }
 
 // planMissingUnits lists the needed units that neither the payload nor the host provides, each with its
 // package.
-func (s *planner) planMissingUnits() {
-	for name, why := range s.needed {
-		if s.isAvailable(name) {
+func (p *planner) planMissingUnits() {
+	for name, why := range p.needed {
+		if p.isAvailable(name) {
 			continue
 		}
 		text := fmt.Sprintf("%s (%s", name, why)
-		if brings := packageForUnit(name, s.in.Facts); brings != "" {
+		if brings := packageForUnit(name, p.in.Facts); brings != "" {
 			text += "; package " + brings
 		}
-		s.plan.MissingUnits = append(s.plan.MissingUnits, text+")")
+		p.plan.MissingUnits = append(p.plan.MissingUnits, text+")")
 	}
-	slices.Sort(s.plan.MissingUnits)
+	slices.Sort(p.plan.MissingUnits)
 }
 
 // comesWithRequiredPackage reports whether a unit belongs to a package that must be installed for another unit.
-func (s *planner) comesWithRequiredPackage(name string) bool {
-	brings := packageForUnit(name, s.in.Facts)
-	for other := range s.needed {
-		if brings != "" && packageForUnit(other, s.in.Facts) == brings && !s.isAvailable(other) {
+func (p *planner) comesWithRequiredPackage(name string) bool {
+	brings := packageForUnit(name, p.in.Facts)
+	for other := range p.needed {
+		if brings != "" && packageForUnit(other, p.in.Facts) == brings && !p.isAvailable(other) {
 			return true
 		}
 	}

@@ -15,12 +15,12 @@ import (
 )
 
 // markOverrides marks the changes of the plan that come from an override.
-func (s *planner) markOverrides() {
-	overridden := overriddenTargets(s.payload)
+func (p *planner) markOverrides() {
+	overridden := overriddenTargets(p.payload)
 	if len(overridden) == 0 {
 		return
 	}
-	for _, changes := range [][]ledger.Change{s.plan.Files, s.plan.Units, s.plan.Kubelet} {
+	for _, changes := range [][]ledger.Change{p.plan.Files, p.plan.Units, p.plan.Kubelet} {
 		for i, c := range changes {
 			byRule := strings.HasPrefix(c.Reason, "adapt: ")
 			if !byRule && (overridden[c.Target] || overridden[c.Key()]) {
@@ -29,10 +29,10 @@ func (s *planner) markOverrides() {
 		}
 	}
 	reason := "an Ignition override has brought or changed: " + strings.Join(slices.Sorted(maps.Keys(overridden)), ", ")
-	if !s.in.Hosted {
+	if !p.in.Hosted {
 		reason += "; the machine-config-daemon of this cluster will find the difference and degrade the pool"
 	}
-	s.addReport("payload", reasonOverride, reason)
+	p.addReport("payload", reasonOverride, reason)
 }
 
 // reasonOverride is the reason of changes that come from an override.

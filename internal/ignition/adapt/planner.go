@@ -46,77 +46,77 @@ type subject struct {
 
 // findRule returns the first rule of the table that applies to an entry, nil for none. If early is
 // true, rules that depend on the planned units are ignored.
-func (s *planner) findRule(kind entryKind, name string, about subject, early bool) *rule {
-	for i, r := range s.table {
+func (p *planner) findRule(kind entryKind, name string, about subject, early bool) *rule {
+	for i, r := range p.table {
 		if r.kind != kind || (early && r.needsUnits) || !slices.ContainsFunc(r.match, func(pattern string) bool { return glob.Match(pattern, name) }) {
 			continue
 		}
-		if r.when == nil || r.when(s, about) {
-			return &s.table[i]
+		if r.when == nil || r.when(p, about) {
+			return &p.table[i]
 		}
 	}
 	return nil
 }
 
 // addRuleNote adds the note of a rule that was applied, unless the plan has an equal note already.
-func (s *planner) addRuleNote(subject string, r *rule) {
+func (p *planner) addRuleNote(subject string, r *rule) {
 	note := Note{Subject: subject, Action: r.effect.action(), Reason: r.reason, Rule: r.name}
-	if !slices.Contains(s.plan.Notes, note) {
-		s.plan.Notes = append(s.plan.Notes, note)
+	if !slices.Contains(p.plan.Notes, note) {
+		p.plan.Notes = append(p.plan.Notes, note)
 	}
 }
 
 // applyRule applies the rule for an entry, adds its note, and reports whether the entry stays.
-func (s *planner) applyRule(kind entryKind, name, called string, about subject) (r *rule, stays bool) {
-	if r = s.findRule(kind, name, about, false); r == nil {
+func (p *planner) applyRule(kind entryKind, name, called string, about subject) (r *rule, stays bool) {
+	if r = p.findRule(kind, name, about, false); r == nil {
 		return nil, true
 	}
-	s.addRuleNote(called, r)
+	p.addRuleNote(called, r)
 	return r, r.effect != effectSkip
 }
 
 // planAccounts applies the rules to groups and users. For an account of the host, only the SSH keys
 // are planned.
-func (s *planner) planAccounts() {
-	passwd := s.payload.Config.Passwd
-	s.plan.Accounts = types.Passwd{Groups: passwd.Groups}
+func (p *planner) planAccounts() {
+	passwd := p.payload.Config.Passwd
+	p.plan.Accounts = types.Passwd{Groups: passwd.Groups}
 	for _, user := range passwd.Users {
-		r, stays := s.applyRule(kindUser, user.Name, "user "+user.Name, subject{})
+		r, stays := p.applyRule(kindUser, user.Name, "user "+user.Name, subject{})
 		if !stays {
 			continue
 		}
 		if r != nil && r.effect == effectKeysOnly {
 			user = types.PasswdUser{Name: user.Name, SSHAuthorizedKeys: user.SSHAuthorizedKeys}
 		}
-		s.plan.Accounts.Users = append(s.plan.Accounts.Users, user)
+		p.plan.Accounts.Users = append(p.plan.Accounts.Users, user)
 	}
 }
 
 // adaptStorage applies the rules to directories, files and links, and returns the remaining ones.
-func (s *planner) adaptStorage() types.Storage {
-	adapted := s.payload.Config.Storage
+func (p *planner) adaptStorage() types.Storage {
+	adapted := p.payload.Config.Storage
 	directories, files, links := adapted.Directories, adapted.Files, adapted.Links
 	adapted.Directories, adapted.Files, adapted.Links = nil, nil, nil
 	for _, dir := range directories {
-		if _, stays := s.applyRule(kindFile, dir.Path, dir.Path, subject{}); stays {
+		if _, stays := p.applyRule(kindFile, dir.Path, dir.Path, subject{}); stays {
 			adapted.Directories = append(adapted.Directories, dir)
 		}
 	}
 	for _, file := range files {
-		content, mode, _ := s.payload.File(file.Path)
-		r, stays := s.applyRule(kindFile, file.Path, file.Path, subject{path: file.Path, content: string(content), mode: mode})
+		content, mode, _ := p.payload.File(file.Path)
+		r, stays := p.applyRule(kindFile, file.Path, file.Path, subject{path: file.Path, content: string(content), mode: mode})
 		if !stays {
 			continue
 		}
 		if r != nil && r.effect == effectOwnerOnly {
 			private := int(mode &^ 0o077)
 			file.Mode = &private
-			s.ruleNames[file.Path] = r.name
+			p.ruleNames[file.Path] = r.name
 		}
 		adapted.Files = append(adapted.Files, file)
 	}
 	for _, link := range links {
-		if _, stays := s.applyRule(kindFile, link.Path, link.Path, subject{}); stays {
+		if _, stays := p.applyRule(kindFile, link.Path, link.Path, subject{}); stays {
 			adapted.Links = append(adapted.Links, link)
 		}
 	}
@@ -125,26 +125,26 @@ func (s *planner) adaptStorage() types.Storage {
 
 // adaptUnits applies the rules to units. It returns the remaining units, in which Enabled is set only
 // for units of the preset file, and further changes of files.
-func (s *planner) adaptUnits() (units []types.Unit, beside []ledger.Change) {
-	for _, u := range s.payload.Config.Systemd.Units {
-		r, stays := s.applyRule(kindUnit, u.Name, u.Name, subject{unit: u})
+func (p *planner) adaptUnits() (units []types.Unit, beside []ledger.Change) {
+	for _, u := range p.payload.Config.Systemd.Units {
+		r, stays := p.applyRule(kindUnit, u.Name, u.Name, subject{unit: u})
 		if !stays {
 			continue
 		}
 		whole := u
-		u, removed := s.adaptDropins(u)
+		u, removed := p.adaptDropins(u)
 		beside = append(beside, removed...)
 		if r != nil && r.add != nil {
-			beside = append(beside, s.setReason(r, r.add(s, whole))...)
+			beside = append(beside, p.setReason(r, r.add(p, whole))...)
 		}
 		switch {
 		case r != nil && r.effect.keepsDisabled():
 			u.Enabled = nil
 		case u.Enabled != nil && u.Name == KubeletUnit:
-			s.plan.Kubelet = append(s.plan.Kubelet, enablementChange(u))
+			p.plan.Kubelet = append(p.plan.Kubelet, enablementChange(u))
 			u.Enabled = nil
 		case u.Enabled != nil:
-			s.plan.Units = append(s.plan.Units, enablementChange(u))
+			p.plan.Units = append(p.plan.Units, enablementChange(u))
 		}
 		units = append(units, u)
 	}
@@ -153,17 +153,17 @@ func (s *planner) adaptUnits() (units []types.Unit, beside []ledger.Change) {
 
 // adaptDropins applies the rules to the drop-ins of a unit. It returns the unit with the remaining
 // drop-ins, and the removal of drop-ins that must not exist.
-func (s *planner) adaptDropins(u types.Unit) (types.Unit, []ledger.Change) {
+func (p *planner) adaptDropins(u types.Unit) (types.Unit, []ledger.Change) {
 	var kept []types.Dropin
 	var gone []ledger.Change
 	for _, dropin := range u.Dropins {
 		target := dropInPath(u.Name, dropin.Name)
-		r, stays := s.applyRule(kindDropin, u.Name+"/"+dropin.Name, target, subject{unit: u, content: ptr.Deref(dropin.Contents, "")})
+		r, stays := p.applyRule(kindDropin, u.Name+"/"+dropin.Name, target, subject{unit: u, content: ptr.Deref(dropin.Contents, "")})
 		switch {
 		case r == nil:
 			kept = append(kept, dropin)
 		case stays && r.effect == effectRemove:
-			gone = append(gone, s.setReason(r, []ledger.Change{{Kind: ledger.File, Target: target}})...)
+			gone = append(gone, p.setReason(r, []ledger.Change{{Kind: ledger.File, Target: target}})...)
 		case stays:
 			kept = append(kept, dropin)
 		}
@@ -173,24 +173,24 @@ func (s *planner) adaptDropins(u types.Unit) (types.Unit, []ledger.Change) {
 }
 
 // applyHostRules applies the rules for the host as a whole.
-func (s *planner) applyHostRules() {
-	for i, r := range s.table {
-		if r.kind == kindHost && (r.when == nil || r.when(s, subject{})) {
+func (p *planner) applyHostRules() {
+	for i, r := range p.table {
+		if r.kind == kindHost && (r.when == nil || r.when(p, subject{})) {
 			if r.add == nil {
-				s.addRuleNote("this host", &s.table[i])
+				p.addRuleNote("this host", &p.table[i])
 				continue
 			}
-			changes := r.add(s, types.Unit{})
+			changes := r.add(p, types.Unit{})
 			for _, change := range changes {
-				s.addRuleNote(change.Target, &s.table[i])
+				p.addRuleNote(change.Target, &p.table[i])
 			}
-			s.plan.Files = append(s.plan.Files, s.setReason(&s.table[i], changes)...)
+			p.plan.Files = append(p.plan.Files, p.setReason(&p.table[i], changes)...)
 		}
 	}
 }
 
 // setReason sets the rule as the reason of changes.
-func (s *planner) setReason(r *rule, changes []ledger.Change) []ledger.Change {
+func (p *planner) setReason(r *rule, changes []ledger.Change) []ledger.Change {
 	for i := range changes {
 		changes[i].Reason = ruleReason(r.name)
 	}

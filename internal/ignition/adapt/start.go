@@ -12,21 +12,21 @@ import (
 // planStarts decides which enabled units are started before the next boot. The plan lists the units
 // that are started with kubelet. A note names each other unit that a boot would have started,
 // except units that the rules of the table cover.
-func (s *planner) planStarts() {
+func (p *planner) planStarts() {
 	ofRelease := []string{"openvswitch.service", "ovsdb-server.service", "crio.service"} // other steps start them
-	for _, r := range s.table {
+	for _, r := range p.table {
 		if r.kind == kindUnit && r.name != excludeRuleName {
 			ofRelease = append(ofRelease, r.match...)
 		}
 	}
-	for _, change := range s.plan.Units {
-		u, found := s.findUnit(change.Target)
+	for _, change := range p.plan.Units {
+		u, found := p.findUnit(change.Target)
 		switch {
 		case !found || change.Desired.Enabled != "enabled":
 		case staysActive(u):
-			s.plan.StartUnits = append(s.plan.StartUnits, u.Name)
-		case isPackageMode(s, subject{}) && !slices.Contains(ofRelease, u.Name) && (ptr.Deref(u.Contents, "") == "" || isStartedAtBoot(u)):
-			s.addReport(u.Name, "next-boot", "it is enabled, and the join neither starts nor restarts it; without waiting for the next boot: systemctl restart "+u.Name)
+			p.plan.StartUnits = append(p.plan.StartUnits, u.Name)
+		case isPackageMode(p, subject{}) && !slices.Contains(ofRelease, u.Name) && (ptr.Deref(u.Contents, "") == "" || isStartedAtBoot(u)):
+			p.addReport(u.Name, "next-boot", "it is enabled, and the join neither starts nor restarts it; without waiting for the next boot: systemctl restart "+u.Name)
 		}
 	}
 }

@@ -9,30 +9,30 @@ import (
 )
 
 // noteUnsupported adds notes for operating system settings of the payload that the agent does not apply.
-func (s *planner) noteUnsupported() {
-	machine := s.payload.MachineConfig()
-	if machine.OSImageURL != "" && isPackageMode(s, subject{}) {
-		s.addUnsupported("operating system image", "os-image", "the host keeps its packages; they must be of the release of "+machine.OSImageURL)
+func (p *planner) noteUnsupported() {
+	machine := p.payload.MachineConfig()
+	if machine.OSImageURL != "" && isPackageMode(p, subject{}) {
+		p.addUnsupported("operating system image", "os-image", "the host keeps its packages; they must be of the release of "+machine.OSImageURL)
 	}
-	if command := s.grubbyCommand(); command != "" {
-		s.addUnsupported("kernel arguments", "kernel-arguments", "the host was booted with others; after a reboot they are the payload's by: "+command)
+	if command := p.grubbyCommand(); command != "" {
+		p.addUnsupported("kernel arguments", "kernel-arguments", "the host was booted with others; after a reboot they are the payload's by: "+command)
 	}
 	for _, extension := range machine.Extensions {
 		reason := "the agent does not install it, and its packages are not known"
-		if packages := s.extensionPackages(extension); packages != "" {
+		if packages := p.extensionPackages(extension); packages != "" {
 			reason = "the agent does not install it; its packages: dnf install " + packages
 		}
-		s.addUnsupported("extension "+extension, "extension", reason)
+		p.addUnsupported("extension "+extension, "extension", reason)
 	}
 	if kernel := machine.KernelType; kernel != "" && kernel != "default" {
 		reason := "the agent installs no kernel, and its packages are not known"
 		if packages := kernelPackages[kernel]; packages != "" {
 			reason = "the agent installs no kernel; its packages, before a reboot into it: dnf install " + packages
 		}
-		s.addUnsupported("kernel type "+kernel, "kernel-type", reason)
+		p.addUnsupported("kernel type "+kernel, "kernel-type", reason)
 	}
-	if machine.FIPS != s.in.Facts.FIPS && machine.Name != "" {
-		s.addUnsupported(fmt.Sprintf("FIPS mode: %t", machine.FIPS), "fips", "the host was installed otherwise, and that cannot be changed soundly")
+	if machine.FIPS != p.in.Facts.FIPS && machine.Name != "" {
+		p.addUnsupported(fmt.Sprintf("FIPS mode: %t", machine.FIPS), "fips", "the host was installed otherwise, and that cannot be changed soundly")
 	}
 }
 
@@ -44,7 +44,7 @@ var kernelPackages = map[string]string{
 
 // extensionPackages returns the packages of an extension (machine-config-operator,
 // SupportedExtensions), "" for an unknown one.
-func (s *planner) extensionPackages(extension string) string {
+func (p *planner) extensionPackages(extension string) string {
 	packages := map[string]string{
 		"two-node-ha":          "pacemaker pcs fence-agents-all",
 		"ipsec":                "NetworkManager-libreswan libreswan",
@@ -55,7 +55,7 @@ func (s *planner) extensionPackages(extension string) string {
 		"sysstat":              "sysstat",
 		"wasm":                 "crun-wasm",
 	}[extension]
-	if _, found := s.findUnit("openvswitch-ipsec.service"); found && extension == "ipsec" {
+	if _, found := p.findUnit("openvswitch-ipsec.service"); found && extension == "ipsec" {
 		packages += " openvswitch3.5-ipsec"
 	}
 	return packages
@@ -64,15 +64,15 @@ func (s *planner) extensionPackages(extension string) string {
 // grubbyCommand returns the command that sets all kernel arguments which this host was not booted with,
 // "" if there are none. The arguments keep the payload's order, because some depend on an
 // earlier one.
-func (s *planner) grubbyCommand() string {
+func (p *planner) grubbyCommand() string {
 	var add, remove []string
-	for _, argument := range s.kernelArguments() {
-		if !s.isBootedWith(argument) {
+	for _, argument := range p.kernelArguments() {
+		if !p.isBootedWith(argument) {
 			add = append(add, argument)
 		}
 	}
-	for _, argument := range s.payload.Config.KernelArguments.ShouldNotExist {
-		if s.isBootedWith(string(argument)) {
+	for _, argument := range p.payload.Config.KernelArguments.ShouldNotExist {
+		if p.isBootedWith(string(argument)) {
 			remove = append(remove, string(argument))
 		}
 	}
@@ -89,15 +89,15 @@ func (s *planner) grubbyCommand() string {
 	return command
 }
 
-func (s *planner) addUnsupported(subject, rule, reason string) {
-	s.plan.Notes = append(s.plan.Notes, Note{Subject: subject, Action: Unsupported, Reason: reason, Rule: rule})
+func (p *planner) addUnsupported(subject, rule, reason string) {
+	p.plan.Notes = append(p.plan.Notes, Note{Subject: subject, Action: Unsupported, Reason: reason, Rule: rule})
 }
 
 // kernelArguments returns the kernel arguments of the MachineConfig and of the payload itself.
 // One argument can consist of several words.
-func (s *planner) kernelArguments() []string {
-	list := slices.Clone(s.payload.MachineConfig().KernelArguments)
-	for _, argument := range s.payload.Config.KernelArguments.ShouldExist {
+func (p *planner) kernelArguments() []string {
+	list := slices.Clone(p.payload.MachineConfig().KernelArguments)
+	for _, argument := range p.payload.Config.KernelArguments.ShouldExist {
 		list = append(list, string(argument))
 	}
 	return list
@@ -118,11 +118,11 @@ func UnappliedKernelArguments(p *ignition.Payload) []string {
 
 // isBootedWith reports whether the running kernel has an argument, set explicitly or by default: RHEL
 // 9 uses cgroup v2 without an argument.
-func (s *planner) isBootedWith(argument string) bool {
+func (p *planner) isBootedWith(argument string) bool {
 	plain := func(text string) string { return strings.ReplaceAll(text, `"`, "") }
 	for word := range strings.FieldsSeq(argument) {
-		given := slices.ContainsFunc(s.in.Facts.Cmdline, func(have string) bool { return plain(have) == plain(word) })
-		byDefault := s.in.Facts.CgroupV2 && requestsCgroupV2(plain(word))
+		given := slices.ContainsFunc(p.in.Facts.Cmdline, func(have string) bool { return plain(have) == plain(word) })
+		byDefault := p.in.Facts.CgroupV2 && requestsCgroupV2(plain(word))
 		if !given && !byDefault {
 			return false
 		}

@@ -57,10 +57,10 @@ func (d *decider) checkUnreplaced(t *touchedPath) error {
 
 // removals returns the removals, deepest first: paths that do not exist in the overlay, and
 // paths that change between a directory and another type.
-func (s *overlay) removals() ([]ledger.Change, error) {
+func (o *overlay) removals() ([]ledger.Change, error) {
 	gone := map[string]ledger.Change{}
 	inspect := func(p string, info hostfs.Info, t *touchedPath) error {
-		n, err := s.lstat(p)
+		n, err := o.lstat(p)
 		if err != nil || info.Type == hostfs.Absent {
 			return err
 		}
@@ -69,18 +69,18 @@ func (s *overlay) removals() ([]ledger.Change, error) {
 		}
 		return nil
 	}
-	for _, t := range s.touched {
-		info, err := s.lstatTree(t.path)
+	for _, t := range o.touched {
+		info, err := o.lstatTree(t.path)
 		if err != nil {
 			return nil, err
 		}
 		if err := inspect(t.path, info, t); err != nil {
 			return nil, err
 		}
-		if !s.cleared[t.path] {
+		if !o.cleared[t.path] {
 			continue
 		}
-		if err := s.tree.Walk(t.path, func(p string, info hostfs.Info) error { return inspect(p, info, t) }); err != nil {
+		if err := o.tree.Walk(t.path, func(p string, info hostfs.Info) error { return inspect(p, info, t) }); err != nil {
 			return nil, err
 		}
 	}
@@ -108,17 +108,17 @@ func changeKind(kind hostfs.FileType) ledger.Kind {
 }
 
 // changesFor returns the changes that create one path, none if the path does not exist in the overlay.
-func (s *overlay) changesFor(t *touchedPath) ([]ledger.Change, error) {
-	n, err := s.lstat(t.path)
+func (o *overlay) changesFor(t *touchedPath) ([]ledger.Change, error) {
+	n, err := o.lstat(t.path)
 	if err != nil || n.kind == hostfs.Absent {
 		return nil, err
 	}
 	change := ledger.Change{Kind: changeKind(n.kind), Target: t.path, Reason: t.why, Overwrite: t.overwrite, Desired: n.state()}
 	switch {
 	case t.implied:
-		return s.parentChanges(t, n, change)
+		return o.parentChanges(t, n, change)
 	case t.hardTarget != "" && n.kind != hostfs.Directory:
-		return s.hardLinkChanges(t, n, change)
+		return o.hardLinkChanges(t, n, change)
 	}
 	return []ledger.Change{change}, nil
 }
@@ -127,8 +127,8 @@ func (s *overlay) changesFor(t *touchedPath) ([]ledger.Change, error) {
 // to a file that is replaced, because it would keep the old content. If another entry replaced
 // the link's target in the overlay, the path gets a copy: the ledger creates hard links last and
 // would link to the new target.
-func (s *overlay) hardLinkChanges(t *touchedPath, n *node, change ledger.Change) ([]ledger.Change, error) {
-	named, err := s.lstat(t.hardTarget)
+func (o *overlay) hardLinkChanges(t *touchedPath, n *node, change ledger.Change) ([]ledger.Change, error) {
+	named, err := o.lstat(t.hardTarget)
 	if err != nil {
 		return nil, err
 	}
@@ -137,17 +137,17 @@ func (s *overlay) hardLinkChanges(t *touchedPath, n *node, change ledger.Change)
 		return []ledger.Change{change}, nil
 	}
 	if named != n {
-		content, err := s.read(n)
+		content, err := o.read(n)
 		change.Desired = ledger.FileState(content, n.mode)
 		change.Desired.UID, change.Desired.GID = &n.uid, &n.gid
 		return []ledger.Change{change}, err
 	}
 	change.Kind, change.Desired = ledger.HardLink, ledger.HardLinkState(t.hardTarget, n.kind)
-	info, err := s.lstatTree(t.path)
+	info, err := o.lstatTree(t.path)
 	if err != nil {
 		return nil, err
 	}
-	target, err := s.lstatTree(t.hardTarget)
+	target, err := o.lstatTree(t.hardTarget)
 	if err != nil {
 		return nil, err
 	}
@@ -161,8 +161,8 @@ func (s *overlay) hardLinkChanges(t *touchedPath, n *node, change ledger.Change)
 // parentChanges returns the change for a parent directory that the ledger would create with other
 // attributes, or that exists and would be removed. The ledger creates other missing parents
 // automatically.
-func (s *overlay) parentChanges(t *touchedPath, n *node, change ledger.Change) ([]ledger.Change, error) {
-	info, err := s.lstatTree(t.path)
+func (o *overlay) parentChanges(t *touchedPath, n *node, change ledger.Change) ([]ledger.Change, error) {
+	info, err := o.lstatTree(t.path)
 	if err != nil {
 		return nil, err
 	}

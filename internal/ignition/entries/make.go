@@ -15,23 +15,23 @@ import (
 const maxRemoved = 100_000
 
 // touch returns the record of a path of the config, and creates it if necessary.
-func (s *overlay) touch(p, why string) *touchedPath {
-	t := s.touchedAt[p]
+func (o *overlay) touch(p, why string) *touchedPath {
+	t := o.touchedAt[p]
 	if t == nil {
 		t = &touchedPath{path: p, why: why}
-		s.touchedAt[p] = t
-		s.touched = append(s.touched, t)
+		o.touchedAt[p] = t
+		o.touched = append(o.touched, t)
 	}
 	return t
 }
 
 // parents creates missing parent directories, as mkdir -p does.
-func (s *overlay) parents(p, why string) error {
+func (o *overlay) parents(p, why string) error {
 	dir := path.Dir(p)
 	if dir == "/" {
 		return nil
 	}
-	n, err := s.lstat(dir)
+	n, err := o.lstat(dir)
 	if err != nil {
 		return err
 	}
@@ -42,37 +42,37 @@ func (s *overlay) parents(p, why string) error {
 	default:
 		return newObstacle("%s is a %s, so that nothing can be below it, as %s shall", dir, n, p)
 	}
-	if err := s.parents(dir, why); err != nil {
+	if err := o.parents(dir, why); err != nil {
 		return err
 	}
-	n, err = s.newNode(dir, hostfs.Directory, 0o755)
+	n, err = o.newNode(dir, hostfs.Directory, 0o755)
 	if err != nil {
 		return err
 	}
-	s.nodes[dir] = n
-	s.touchParent(dir, "parent of "+why)
+	o.nodes[dir] = n
+	o.touchParent(dir, "parent of "+why)
 	return nil
 }
 
 // touchParent records a parent directory before the paths below it.
-func (s *overlay) touchParent(dir, why string) {
-	if s.touchedAt[dir] != nil {
+func (o *overlay) touchParent(dir, why string) {
+	if o.touchedAt[dir] != nil {
 		return
 	}
 	t := &touchedPath{path: dir, why: why, implied: true}
-	s.touchedAt[dir] = t
-	at := slices.IndexFunc(s.touched, func(below *touchedPath) bool { return hostfs.IsWithin(below.path, dir) })
+	o.touchedAt[dir] = t
+	at := slices.IndexFunc(o.touched, func(below *touchedPath) bool { return hostfs.IsWithin(below.path, dir) })
 	if at < 0 {
-		at = len(s.touched)
+		at = len(o.touched)
 	}
-	s.touched = slices.Insert(s.touched, at, t)
+	o.touched = slices.Insert(o.touched, at, t)
 }
 
 // newNode returns a new node owned by root. A directory with the setgid bit passes on its group
 // and, to directories, the bit.
-func (s *overlay) newNode(p string, kind hostfs.FileType, mode uint32) (*node, error) {
+func (o *overlay) newNode(p string, kind hostfs.FileType, mode uint32) (*node, error) {
 	const setgid = 0o2000
-	parent, err := s.lstat(path.Dir(p))
+	parent, err := o.lstat(path.Dir(p))
 	if err != nil {
 		return nil, err
 	}
@@ -88,13 +88,13 @@ func (s *overlay) newNode(p string, kind hostfs.FileType, mode uint32) (*node, e
 
 // setNode sets the node at a path. If the node equals the file in the tree, the node gets the inode
 // of the file, so that hard links to the file still match.
-func (s *overlay) setNode(p string, n *node) error {
-	s.nodes[p] = n
-	info, err := s.lstatTree(p)
+func (o *overlay) setNode(p string, n *node) error {
+	o.nodes[p] = n
+	info, err := o.lstatTree(p)
 	if err != nil || (n.kind != hostfs.Regular && n.kind != hostfs.Symlink) || n.inode != (inode{}) {
 		return err
 	}
-	same, err := s.unchanged(p, n, info)
+	same, err := o.unchanged(p, n, info)
 	if same {
 		n.inode = inode{info.Device, info.Inode}
 	}
@@ -102,7 +102,7 @@ func (s *overlay) setNode(p string, n *node) error {
 }
 
 // unchanged reports whether a node equals the file at a path of the tree.
-func (s *overlay) unchanged(p string, n *node, info hostfs.Info) (bool, error) {
+func (o *overlay) unchanged(p string, n *node, info hostfs.Info) (bool, error) {
 	if n.kind != info.Type || n.uid != info.UID || n.gid != info.GID || n.link != info.Link {
 		return false, nil
 	}
@@ -118,41 +118,41 @@ func (s *overlay) unchanged(p string, n *node, info hostfs.Info) (bool, error) {
 	if int64(len(n.content)) != info.Size {
 		return false, nil
 	}
-	content, _, err := s.tree.ReadFile(p)
+	content, _, err := o.tree.ReadFile(p)
 	return bytes.Equal(content, n.content), err
 }
 
 // remove removes a path, for a directory with its contents.
-func (s *overlay) remove(p, why string) error {
-	n, err := s.lstat(p)
+func (o *overlay) remove(p, why string) error {
+	n, err := o.lstat(p)
 	if err != nil || n.kind == hostfs.Absent {
 		return err
 	}
-	info, err := s.lstatTree(p)
+	info, err := o.lstatTree(p)
 	if err != nil {
 		return err
 	}
 	if info.Type == hostfs.Other {
 		return newObstacle("%s is a special file, which could not be given back", p)
 	}
-	if info.Type == hostfs.Directory && !s.cleared[p] {
-		if err := s.removable(p, info.Device); err != nil {
+	if info.Type == hostfs.Directory && !o.cleared[p] {
+		if err := o.removable(p, info.Device); err != nil {
 			return err
 		}
 	}
 	if n.kind == hostfs.Directory {
-		maps.DeleteFunc(s.nodes, func(inner string, _ *node) bool { return strings.HasPrefix(inner, p+"/") })
+		maps.DeleteFunc(o.nodes, func(inner string, _ *node) bool { return strings.HasPrefix(inner, p+"/") })
 	}
-	s.cleared[p] = s.cleared[p] || info.Type == hostfs.Directory
-	s.nodes[p] = &node{}
-	s.touch(p, why)
+	o.cleared[p] = o.cleared[p] || info.Type == hostfs.Directory
+	o.nodes[p] = &node{}
+	o.touch(p, why)
 	return nil
 }
 
 // removable returns an error if a directory tree is too large to remove, contains a special
 // file, which cannot be restored, or contains a mount point.
-func (s *overlay) removable(p string, device uint64) error {
-	mounts, err := s.tree.Mounts(p)
+func (o *overlay) removable(p string, device uint64) error {
+	mounts, err := o.tree.Mounts(p)
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (s *overlay) removable(p string, device uint64) error {
 		return newObstacle("the directory %s would be removed, but something is mounted at %s", p, mounts[0])
 	}
 	count := 0
-	return s.tree.Walk(p, func(inner string, info hostfs.Info) error {
+	return o.tree.Walk(p, func(inner string, info hostfs.Info) error {
 		count++
 		switch {
 		case count > maxRemoved:

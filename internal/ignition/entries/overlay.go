@@ -58,31 +58,31 @@ func newOverlay(tree Tree) *overlay {
 }
 
 // lstatTree returns the file information of the tree itself.
-func (s *overlay) lstatTree(p string) (hostfs.Info, error) {
-	if info, seen := s.treeInfo[p]; seen {
+func (o *overlay) lstatTree(p string) (hostfs.Info, error) {
+	if info, seen := o.treeInfo[p]; seen {
 		return info, nil
 	}
-	info, err := s.tree.Lstat(p)
+	info, err := o.tree.Lstat(p)
 	if err == nil {
-		s.treeInfo[p] = info
+		o.treeInfo[p] = info
 	}
 	return info, err
 }
 
 // lstat returns the node at a real path. The node of a missing path has kind Absent.
-func (s *overlay) lstat(p string) (*node, error) {
+func (o *overlay) lstat(p string) (*node, error) {
 	if p == "/" {
 		return &node{kind: hostfs.Directory, mode: 0o755}, nil
 	}
-	if n := s.nodes[p]; n != nil {
+	if n := o.nodes[p]; n != nil {
 		return n, nil
 	}
 	for dir := path.Dir(p); dir != "/"; dir = path.Dir(dir) {
-		if s.cleared[dir] {
+		if o.cleared[dir] {
 			return &node{}, nil
 		}
 	}
-	info, err := s.lstatTree(p)
+	info, err := o.lstatTree(p)
 	if err != nil {
 		return nil, err
 	}
@@ -90,14 +90,14 @@ func (s *overlay) lstat(p string) (*node, error) {
 		kind: info.Type, mode: info.Mode, uid: info.UID, gid: info.GID, link: info.Link, xattrs: info.Xattrs,
 		treePath: p, inode: inode{info.Device, info.Inode},
 	}
-	s.nodes[p] = n
+	o.nodes[p] = n
 	return n, nil
 }
 
 // read returns the content of a regular file.
-func (s *overlay) read(n *node) ([]byte, error) {
+func (o *overlay) read(n *node) ([]byte, error) {
 	if !n.contentKnown {
-		content, _, err := s.tree.ReadFile(n.treePath)
+		content, _, err := o.tree.ReadFile(n.treePath)
 		if err != nil {
 			return nil, err
 		}
@@ -112,33 +112,33 @@ const maxLinks = 40
 
 // resolve returns the real path of p. Symbolic links in parents are followed inside the tree,
 // the last component is not. Missing components are treated as directories.
-func (s *overlay) resolve(p string) (string, error) {
+func (o *overlay) resolve(p string) (string, error) {
 	p = path.Clean("/" + p)
 	if p == "/" {
 		return p, nil
 	}
-	dir, err := s.follow(path.Dir(p))
+	dir, err := o.follow(path.Dir(p))
 	return path.Join(dir, path.Base(p)), err
 }
 
 // follow returns the real path of the target of p, which may be missing.
-func (s *overlay) follow(p string) (string, error) {
-	real, _, err := s.walk(p, false)
+func (o *overlay) follow(p string) (string, error) {
+	real, _, err := o.walk(p, false)
 	return real, err
 }
 
 // walk resolves all components of p. If there is true, p must exist: found is false at a
 // component that is missing or below no directory. Links of unprivileged users are followed only
 // to existing files of the same user, as in hostfs.Tree.
-func (s *overlay) walk(p string, there bool) (real string, found bool, err error) {
+func (o *overlay) walk(p string, there bool) (real string, found bool, err error) {
 	real, links := "/", 0
-	guard := s.tree.GuardLinks(p)
+	guard := o.tree.GuardLinks(p)
 	rest := strings.Split(p, "/")
 	for len(rest) > 0 {
 		name := rest[0]
 		rest = rest[1:]
 		next := path.Join(real, name) // also for "", "." and ".."
-		n, err := s.lstat(next)
+		n, err := o.lstat(next)
 		if err != nil {
 			return "", false, err
 		}
@@ -146,7 +146,7 @@ func (s *overlay) walk(p string, there bool) (real string, found bool, err error
 			if links++; links > maxLinks {
 				return "", false, newObstacle("%s leads over more than %d symbolic links", p, maxLinks)
 			}
-			holder, err := s.lstat(real)
+			holder, err := o.lstat(real)
 			if err == nil {
 				err = linkObstacle(p, guard.Follow(name, holder.uid, n.uid, len(rest)))
 			}

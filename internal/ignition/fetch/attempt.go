@@ -174,10 +174,10 @@ type stallReader struct {
 	timeout time.Duration
 }
 
-func (p *stallReader) Read(b []byte) (int, error) {
-	n, err := p.Reader.Read(b)
+func (r *stallReader) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
 	if n > 0 {
-		p.timer.Reset(p.timeout)
+		r.timer.Reset(r.timeout)
 	}
 	return n, err
 }

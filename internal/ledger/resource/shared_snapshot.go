@@ -21,11 +21,11 @@ type SharedDirSnapshot struct {
 }
 
 // Restore removes new empty directories, and everything new if Purge is set.
-func (d SharedDirSnapshot) Restore(ctx context.Context, c ledger.Change, before ledger.State) error {
-	if d.Purge {
-		return d.DirSnapshot.Restore(ctx, c, before)
+func (s SharedDirSnapshot) Restore(ctx context.Context, c ledger.Change, before ledger.State) error {
+	if s.Purge {
+		return s.DirSnapshot.Restore(ctx, c, before)
 	}
-	added, err := d.Added(c, before)
+	added, err := s.Added(c, before)
 	if err != nil {
 		return err
 	}
@@ -33,13 +33,13 @@ func (d SharedDirSnapshot) Restore(ctx context.Context, c ledger.Change, before 
 		added = append(added, path.Clean(c.Target))
 	}
 	for _, p := range added {
-		info, err := d.Tree.Lstat(p)
+		info, err := s.Tree.Lstat(p)
 		if err == nil && info.Type == hostfs.Directory {
-			err = d.Tree.Remove(p)
+			err = s.Tree.Remove(p)
 		}
 		if err != nil && !errors.Is(err, unix.ENOTEMPTY) && !errors.Is(err, unix.EBUSY) {
 			return err
 		}
 	}
-	return d.sync(c)
+	return s.sync(c)
 }

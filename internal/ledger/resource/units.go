@@ -13,8 +13,8 @@ import (
 type Units struct{ Systemd *systemd.Manager }
 
 // Get returns the state of the unit. A unit that systemd does not find is absent.
-func (d *Units) Get(ctx context.Context, c ledger.Change) (ledger.State, error) {
-	state, err := d.Systemd.UnitState(ctx, c.Target)
+func (u *Units) Get(ctx context.Context, c ledger.Change) (ledger.State, error) {
+	state, err := u.Systemd.UnitState(ctx, c.Target)
 	if err != nil {
 		return ledger.State{}, err
 	}
@@ -44,35 +44,35 @@ func normalizeEnablement(file string) string {
 
 // Set enables or disables the unit, and starts or stops it. Masks are symbolic links,
 // created as separate changes.
-func (d *Units) Set(ctx context.Context, c ledger.Change, now ledger.State) error {
-	if err := d.setEnabled(ctx, c.Target, now.Enabled, c.Desired.Enabled); err != nil {
+func (u *Units) Set(ctx context.Context, c ledger.Change, now ledger.State) error {
+	if err := u.setEnabled(ctx, c.Target, now.Enabled, c.Desired.Enabled); err != nil {
 		return err
 	}
-	return d.setActive(ctx, c.Target, now.Active, c.Desired.Active)
+	return u.setActive(ctx, c.Target, now.Active, c.Desired.Active)
 }
 
-func (d *Units) setEnabled(ctx context.Context, name, now, want string) error {
+func (u *Units) setEnabled(ctx context.Context, name, now, want string) error {
 	if want == now || want == "" {
 		return nil
 	}
 	switch want {
 	case "enabled":
-		return d.Systemd.Enable(ctx, name)
+		return u.Systemd.Enable(ctx, name)
 	case "disabled":
-		return d.Systemd.Disable(ctx, name)
+		return u.Systemd.Disable(ctx, name)
 	}
 	return nil // static, generated, ...: determined by the unit file
 }
 
-func (d *Units) setActive(ctx context.Context, name, now, want string) error {
+func (u *Units) setActive(ctx context.Context, name, now, want string) error {
 	if want == now || want == "" {
 		return nil
 	}
 	switch want {
 	case "active":
-		return d.Systemd.Start(ctx, name)
+		return u.Systemd.Start(ctx, name)
 	case "inactive":
-		return d.Systemd.Stop(ctx, name)
+		return u.Systemd.Stop(ctx, name)
 	}
 	return fmt.Errorf("%s shall be %q, which is not a state to bring a unit to", name, want)
 }
@@ -80,8 +80,8 @@ func (d *Units) setActive(ctx context.Context, name, now, want string) error {
 // Restore reverts the unit to its previous state. A unit that did not exist is stopped and
 // disabled while its file still exists. The file is removed later, because its item is
 // older.
-func (d *Units) Restore(ctx context.Context, c ledger.Change, before ledger.State) error {
-	now, err := d.Get(ctx, c)
+func (u *Units) Restore(ctx context.Context, c ledger.Change, before ledger.State) error {
+	now, err := u.Get(ctx, c)
 	if err != nil || !now.Present {
 		return err
 	}
@@ -94,12 +94,12 @@ func (d *Units) Restore(ctx context.Context, c ledger.Change, before ledger.Stat
 	if c.Desired.Active == "" && before.Active != "inactive" {
 		before.Active = "" // the agent did not change the active state
 	}
-	if err := d.setActive(ctx, c.Target, now.Active, before.Active); err != nil {
+	if err := u.setActive(ctx, c.Target, now.Active, before.Active); err != nil {
 		return err
 	}
 	// Stopping can leave the unit in the failed state, which it was not in before.
-	if err := d.Systemd.ResetFailed(ctx, c.Target); err != nil {
+	if err := u.Systemd.ResetFailed(ctx, c.Target); err != nil {
 		return err
 	}
-	return d.setEnabled(ctx, c.Target, now.Enabled, before.Enabled)
+	return u.setEnabled(ctx, c.Target, now.Enabled, before.Enabled)
 }

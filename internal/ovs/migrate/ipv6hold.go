@@ -41,28 +41,28 @@ func keepIPv6(link string, profile networkmanager.Settings, now networkmanager.I
 }
 
 // release ends the protection of the addresses.
-func (h *ipv6Addresses) release() error {
-	if h == nil || h.hold == nil {
+func (a *ipv6Addresses) release() error {
+	if a == nil || a.hold == nil {
 		return nil
 	}
-	hold := h.hold
-	h.hold = nil
+	hold := a.hold
+	a.hold = nil
 	return hold.Stop()
 }
 
 // missing describes an address or route that only exists because h keeps it. It
 // returns "" if NetworkManager has configured all of them.
-func (h *ipv6Addresses) missing(facts ovs.Facts) string {
-	if h == nil {
+func (a *ipv6Addresses) missing(facts ovs.Facts) string {
+	if a == nil {
 		return ""
 	}
-	link, _ := facts.Link(h.link)
-	for _, prefix := range h.addresses {
+	link, _ := facts.Link(a.link)
+	for _, prefix := range a.addresses {
 		if slices.Contains(link.Foreign, prefix.Addr()) {
 			return fmt.Sprintf("NetworkManager has not given it the address %s yet", prefix.Addr())
 		}
 	}
-	if route, ok := hostnet.DefaultRouteOf(facts.Routes, 6, h.link); h.gateway.IsValid() && ok && route.Metric > h.metric {
+	if route, ok := hostnet.DefaultRouteOf(facts.Routes, 6, a.link); a.gateway.IsValid() && ok && route.Metric > a.metric {
 		return "NetworkManager has not made the default route of IPv6 yet"
 	}
 	return ""

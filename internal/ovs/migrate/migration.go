@@ -27,12 +27,11 @@ type migration struct {
 
 // addProfiles adds the agent's profiles in memory, where a reboot discards
 // them, and without autoconnect.
-func (a *migration) addProfiles(ctx context.Context) error {
+func (m *migration) addProfiles(ctx context.Context) error {
 	var err error
-	if a.nic, err = a.NM.AddressDevice(ctx, a.Uplink); err != nil {
+	if m.nic, err = m.NM.AddressDevice(ctx, m.Uplink); err != nil {
 		return err
 	}
-	m := a.Migration
 	profiles := []networkmanager.Settings{
 		ovs.WithoutAutoconnect(m.Profiles.Bridge), ovs.WithoutAutoconnect(m.Profiles.NICPort), ovs.WithoutAutoconnect(m.Profiles.BridgePort),
 		ovs.WithoutAutoconnect(m.Profiles.NIC), m.Staged.Static,
@@ -41,11 +40,11 @@ func (a *migration) addProfiles(ctx context.Context) error {
 		profiles = append(profiles, ovs.WithoutAutoconnect(member))
 	}
 	for _, profile := range profiles {
-		ref, err := a.NM.AddProfile(ctx, profile, networkmanager.InMemory)
+		ref, err := m.NM.AddProfile(ctx, profile, networkmanager.InMemory)
 		if err != nil {
 			return err
 		}
-		a.addedProfiles[profile.Text("connection", "id")] = ref
+		m.addedProfiles[profile.Text("connection", "id")] = ref
 	}
 	return nil
 }
@@ -56,8 +55,8 @@ func (a *migration) addProfiles(ctx context.Context) error {
 // after NetworkManager, NetworkManager only connects for such a call, and until
 // then reports Open vSwitch interfaces as unavailable (ovsdb_try_connect in
 // nm-ovsdb.c, 1.42 to 1.5x).
-func (a *migration) connectDatabase(ctx context.Context) error {
-	activation, err := a.NM.BeginActivation(ctx, a.addedProfiles[ovs.BridgeProfile], networkmanager.Device{})
+func (m *migration) connectDatabase(ctx context.Context) error {
+	activation, err := m.NM.BeginActivation(ctx, m.addedProfiles[ovs.BridgeProfile], networkmanager.Device{})
 	if err != nil {
 		return err
 	}
@@ -67,118 +66,118 @@ func (a *migration) connectDatabase(ctx context.Context) error {
 	var bridge networkmanager.Device
 	err = poll(limited, "NetworkManager to begin with the bridge", func() (bool, error) {
 		var err error
-		bridge, err = a.NM.BridgeDevice(ctx, ovs.BridgeName)
+		bridge, err = m.NM.BridgeDevice(ctx, ovs.BridgeName)
 		return bridge.Active.State != 0, err
 	})
 	if err != nil {
 		return err
 	}
-	return a.callDatabase(limited, bridge)
+	return m.callDatabase(limited, bridge)
 }
 
 // activateStatic activates br-ex with a copy of the NIC's addresses. Traffic still
 // uses the NIC.
-func (a *migration) activateStatic(ctx context.Context) error {
+func (m *migration) activateStatic(ctx context.Context) error {
 	before, err := openvswitch.ConfigGeneration(ctx)
 	if err != nil {
 		return err
 	}
-	if err := a.activate(ctx, ovs.BridgeIPProfile, networkmanager.Device{}); err != nil {
+	if err := m.activate(ctx, ovs.BridgeIPProfile, networkmanager.Device{}); err != nil {
 		return explainDatabaseFailure(ctx, before, err)
 	}
 	return nil
 }
 
-func (a *migration) activatePort(ctx context.Context) error {
-	return a.activate(ctx, ovs.NICPortProfile, networkmanager.Device{})
+func (m *migration) activatePort(ctx context.Context) error {
+	return m.activate(ctx, ovs.NICPortProfile, networkmanager.Device{})
 }
 
 // attachPort attaches the NIC to the bridge. From here until activateNIC,
 // incoming packets arrive on br-ex and outgoing packets leave through the NIC.
 // A checkpoint does not cover this state: only the rollback timer does.
-func (a *migration) attachPort(ctx context.Context) error {
+func (m *migration) attachPort(ctx context.Context) error {
 	var err error
-	if a.reversePathFilter, err = hostnet.ReversePathFilter(ovs.BridgeName); err != nil {
+	if m.reversePathFilter, err = hostnet.ReversePathFilter(ovs.BridgeName); err != nil {
 		return err
 	}
 	if err := hostnet.SetReversePathFilter(ovs.BridgeName, "2"); err != nil {
 		return err
 	}
-	for _, gateway := range a.Gateways() {
-		if err := hostnet.CopyNeighbour(gateway, a.Uplink, ovs.BridgeName); err != nil {
+	for _, gateway := range m.Gateways() {
+		if err := hostnet.CopyNeighbour(gateway, m.Uplink, ovs.BridgeName); err != nil {
 			return err
 		}
 	}
 	return openvswitch.AttachPort(ctx, openvswitch.Attachment{
-		Bridge: ovs.BridgeName, NIC: a.Uplink,
-		PortProfile: a.Backup.OwnUUIDs[ovs.NICPortProfile], DeviceProfile: a.Backup.OwnUUIDs[ovs.NICProfile],
+		Bridge: ovs.BridgeName, NIC: m.Uplink,
+		PortProfile: m.Backup.OwnUUIDs[ovs.NICPortProfile], DeviceProfile: m.Backup.OwnUUIDs[ovs.NICProfile],
 	})
 }
 
 // activateNIC activates the new profile on the NIC, or removes the addresses of
 // a NIC that keeps its own. The addresses of br-ex replace them.
-func (a *migration) activateNIC(ctx context.Context) error {
-	take := func() error { return a.activate(ctx, ovs.NICProfile, a.nic) }
-	if a.Backup.InPlace {
-		take = func() error { return a.removeAddresses(ctx, a.nic) }
+func (m *migration) activateNIC(ctx context.Context) error {
+	take := func() error { return m.activate(ctx, ovs.NICProfile, m.nic) }
+	if m.Backup.InPlace {
+		take = func() error { return m.removeAddresses(ctx, m.nic) }
 	}
 	if err := take(); err != nil {
 		return err
 	}
-	return hostnet.SetReversePathFilter(ovs.BridgeName, a.reversePathFilter)
+	return hostnet.SetReversePathFilter(ovs.BridgeName, m.reversePathFilter)
 }
 
 // applyFinalMetrics makes br-ex's routes better than those of other interfaces.
-func (a *migration) applyFinalMetrics(ctx context.Context) error {
-	return a.reapply(ctx, a.Staged.StaticFinalMetric)
+func (m *migration) applyFinalMetrics(ctx context.Context) error {
+	return m.reapply(ctx, m.Staged.StaticFinalMetric)
 }
 
 // startDHCP makes br-ex request its addresses, for IPv4 in two steps: see
 // ovs.StagedProfiles.
-func (a *migration) startDHCP(ctx context.Context) error {
+func (m *migration) startDHCP(ctx context.Context) error {
 	var err error
-	metric := int(a.Profiles.BridgeIP.Int64("ipv6", "route-metric"))
-	if a.ipv6, err = keepIPv6(ovs.BridgeName, a.Profiles.BridgeIP, a.Backup.IPv6, metric); err != nil {
+	metric := int(m.Profiles.BridgeIP.Int64("ipv6", "route-metric"))
+	if m.ipv6, err = keepIPv6(ovs.BridgeName, m.Profiles.BridgeIP, m.Backup.IPv6, metric); err != nil {
 		return err
 	}
-	if err := a.reapply(ctx, a.Staged.DHCP); err != nil {
+	if err := m.reapply(ctx, m.Staged.DHCP); err != nil {
 		return err
 	}
-	if !ovs.IsDynamic(a.Profiles.BridgeIP, networkmanager.IPv4) || len(a.Backup.IPv4.Addresses) == 0 {
-		return a.removeStaleTableRoutes() // no static address was kept until there is a lease
+	if !ovs.IsDynamic(m.Profiles.BridgeIP, networkmanager.IPv4) || len(m.Backup.IPv4.Addresses) == 0 {
+		return m.removeStaleTableRoutes() // no static address was kept until there is a lease
 	}
-	if err := a.waitForLease(ctx); err != nil {
+	if err := m.waitForLease(ctx); err != nil {
 		return err
 	}
-	if err := a.reapply(ctx, ovs.WithoutAutoconnect(a.Profiles.BridgeIP)); err != nil {
+	if err := m.reapply(ctx, ovs.WithoutAutoconnect(m.Profiles.BridgeIP)); err != nil {
 		return err
 	}
-	if err := a.waitForLease(ctx); err != nil {
+	if err := m.waitForLease(ctx); err != nil {
 		return err
 	}
-	return a.removeStaleTableRoutes()
+	return m.removeStaleTableRoutes()
 }
 
-func (a *migration) reapply(ctx context.Context, settings networkmanager.Settings) error {
-	if err := a.NM.UpdateProfile(ctx, a.addedProfiles[ovs.BridgeIPProfile], settings, networkmanager.InMemory); err != nil {
+func (m *migration) reapply(ctx context.Context, settings networkmanager.Settings) error {
+	if err := m.NM.UpdateProfile(ctx, m.addedProfiles[ovs.BridgeIPProfile], settings, networkmanager.InMemory); err != nil {
 		return err
 	}
-	device, err := a.NM.AddressDevice(ctx, ovs.BridgeName)
+	device, err := m.NM.AddressDevice(ctx, ovs.BridgeName)
 	if err != nil {
 		return err
 	}
-	return a.NM.Reapply(ctx, device, nil)
+	return m.NM.Reapply(ctx, device, nil)
 }
 
-func (a *migration) waitForLease(ctx context.Context) error {
+func (m *migration) waitForLease(ctx context.Context) error {
 	return poll(ctx, "the DHCP server to answer on br-ex", func() (bool, error) {
-		device, err := a.NM.AddressDevice(ctx, ovs.BridgeName)
+		device, err := m.NM.AddressDevice(ctx, ovs.BridgeName)
 		return len(device.IPv4.LeasedAddresses()) > 0, err
 	})
 }
 
-func (a *migration) activate(ctx context.Context, name string, device networkmanager.Device) error {
-	if err := a.NM.ActivateProfile(ctx, a.addedProfiles[name], device); err != nil {
+func (m *migration) activate(ctx context.Context, name string, device networkmanager.Device) error {
+	if err := m.NM.ActivateProfile(ctx, m.addedProfiles[name], device); err != nil {
 		return fmt.Errorf("bringing up %s: %w", name, err)
 	}
 	return nil
@@ -187,33 +186,33 @@ func (a *migration) activate(ctx context.Context, name string, device networkman
 // save saves the profiles: first all of them without autoconnect, the bridge
 // last, so that an incomplete set is never activated at boot; then with
 // autoconnect.
-func (a *migration) save(ctx context.Context) error {
-	p := a.Profiles
+func (m *migration) save(ctx context.Context) error {
+	p := m.Profiles
 	ordered := append([]networkmanager.Settings{p.NICPort, p.BridgePort, p.NIC, p.BridgeIP}, p.Members...)
 	ordered = append(ordered, p.Bridge)
 	for _, finish := range []func(networkmanager.Settings) networkmanager.Settings{ovs.WithoutAutoconnect, unchanged} {
 		for _, profile := range ordered {
-			ref := a.addedProfiles[profile.Text("connection", "id")]
-			if err := a.NM.UpdateProfile(ctx, ref, finish(profile), networkmanager.ToDisk); err != nil {
+			ref := m.addedProfiles[profile.Text("connection", "id")]
+			if err := m.NM.UpdateProfile(ctx, ref, finish(profile), networkmanager.ToDisk); err != nil {
 				return err
 			}
 		}
 	}
-	return a.Tree.SyncFileSystem("/etc") // NetworkManager does not sync its files
+	return m.Tree.SyncFileSystem("/etc") // NetworkManager does not sync its files
 }
 
 // commit makes the migration final. It destroys the checkpoint before it
 // removes the pending file: if the checkpoint's timeout has expired,
 // NetworkManager has already rolled back and returns an error here.
-func (a *migration) commit(ctx context.Context) error {
-	if err := a.NM.DestroyCheckpoint(ctx, a.checkpoint); err != nil {
+func (m *migration) commit(ctx context.Context) error {
+	if err := m.NM.DestroyCheckpoint(ctx, m.checkpoint); err != nil {
 		return err
 	}
-	if err := a.pending().remove(); err != nil {
+	if err := m.pending().remove(); err != nil {
 		return err
 	}
-	if err := a.stopRollbackTimer(context.WithoutCancel(ctx)); err != nil {
-		a.Log.Note(err.Error() + "; it does nothing any more, and ends by itself")
+	if err := m.stopRollbackTimer(context.WithoutCancel(ctx)); err != nil {
+		m.Log.Note(err.Error() + "; it does nothing any more, and ends by itself")
 	}
 	return nil
 }

@@ -41,19 +41,19 @@ func sourceAddress(gateway netip.Addr, own []netip.Addr) netip.Addr {
 }
 
 // sinceLastReply returns the time since the gateway's last reply.
-func (g outageMonitor) sinceLastReply() (time.Duration, bool) {
-	if g.echo == nil {
+func (o outageMonitor) sinceLastReply() (time.Duration, bool) {
+	if o.echo == nil {
 		return 0, false
 	}
-	return g.echo.SinceLastReply()
+	return o.echo.SinceLastReply()
 }
 
 // stop ends the measurement. It returns nil if there is none.
-func (g outageMonitor) stop() *hostnet.Outage {
-	if g.echo == nil {
+func (o outageMonitor) stop() *hostnet.Outage {
+	if o.echo == nil {
 		return nil
 	}
-	outage := g.echo.Stop()
+	outage := o.echo.Stop()
 	if outage.Answered == 0 {
 		return nil
 	}

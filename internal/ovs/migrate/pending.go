@@ -19,16 +19,16 @@ type pendingFile struct {
 	dir  string
 }
 
-func (j pendingFile) path() string { return path.Join(j.dir, "network-move.json") }
+func (f pendingFile) path() string { return path.Join(f.dir, "network-move.json") }
 
 // read returns the backup of an unfinished migration, and reports whether there
 // is one.
-func (j pendingFile) read() (ovs.Backup, bool, error) {
-	exists, err := j.tree.Exists(j.path())
+func (f pendingFile) read() (ovs.Backup, bool, error) {
+	exists, err := f.tree.Exists(f.path())
 	if err != nil || !exists {
 		return ovs.Backup{}, false, err
 	}
-	content, _, err := j.tree.ReadFile(j.path())
+	content, _, err := f.tree.ReadFile(f.path())
 	if err != nil {
 		return ovs.Backup{}, false, err
 	}
@@ -41,41 +41,41 @@ func (j pendingFile) read() (ovs.Backup, bool, error) {
 
 // write makes the pending file and the boot unit durable. It must return before
 // the first change.
-func (j pendingFile) write(o ovs.Backup) error {
+func (f pendingFile) write(o ovs.Backup) error {
 	content, err := json.Marshal(o)
 	if err != nil {
 		return fmt.Errorf("encoding the state of the uplink: %w", err)
 	}
-	if err := j.tree.MkdirAll(path.Dir(bootUnitLink)); err != nil {
+	if err := f.tree.MkdirAll(path.Dir(bootUnitLink)); err != nil {
 		return err
 	}
 	owned := func(mode uint32) hostfs.Attr {
 		return hostfs.Attr{Mode: mode, UID: os.Geteuid(), GID: os.Getegid()}
 	}
-	batch := j.tree.NewBatch()
+	batch := f.tree.NewBatch()
 	defer batch.Abort()
-	if err := batch.Stage(bootUnitPath, []byte(bootRollbackUnit(j.path(), o)), owned(0o644)); err != nil {
+	if err := batch.Stage(bootUnitPath, []byte(bootRollbackUnit(f.path(), o)), owned(0o644)); err != nil {
 		return err
 	}
-	if err := batch.Stage(j.path(), append(content, '\n'), owned(0o600)); err != nil {
+	if err := batch.Stage(f.path(), append(content, '\n'), owned(0o600)); err != nil {
 		return err
 	}
-	if err := j.tree.Symlink(bootUnitPath, bootUnitLink, owned(0)); err != nil {
+	if err := f.tree.Symlink(bootUnitPath, bootUnitLink, owned(0)); err != nil {
 		return err
 	}
 	return batch.Commit()
 }
 
 // remove makes the current state of the network final.
-func (j pendingFile) remove() error {
-	if err := j.tree.Remove(j.path()); err != nil {
+func (f pendingFile) remove() error {
+	if err := f.tree.Remove(f.path()); err != nil {
 		return err
 	}
-	if err := j.tree.SyncDir(j.dir); err != nil {
+	if err := f.tree.SyncDir(f.dir); err != nil {
 		return err
 	}
-	if err := j.tree.Remove(bootUnitLink); err != nil {
+	if err := f.tree.Remove(bootUnitLink); err != nil {
 		return err
 	}
-	return j.tree.Remove(bootUnitPath)
+	return f.tree.Remove(bootUnitPath)
 }

@@ -44,11 +44,11 @@ func (d *Driver) checkEndpoints(ctx context.Context, all []Endpoint) error {
 
 // awaitConnection repeats connect until it succeeds or the time expires, and returns the
 // last error.
-func (r Endpoint) awaitConnection(ctx context.Context, total time.Duration) error {
+func (e Endpoint) awaitConnection(ctx context.Context, total time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, total)
 	defer cancel()
 	for {
-		err := r.connect(ctx)
+		err := e.connect(ctx)
 		if err == nil {
 			return nil
 		}
@@ -58,19 +58,19 @@ func (r Endpoint) awaitConnection(ctx context.Context, total time.Duration) erro
 	}
 }
 
-func (r Endpoint) connect(ctx context.Context) error {
+func (e Endpoint) connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", r.Address)
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", e.Address)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	if r.TLS == nil {
+	if e.TLS == nil {
 		return nil
 	}
 	// A handshake is large enough to detect a wrong MTU.
-	if err := tls.Client(conn, r.TLS).HandshakeContext(ctx); err != nil {
+	if err := tls.Client(conn, e.TLS).HandshakeContext(ctx); err != nil {
 		return fmt.Errorf("TLS handshake: %w", err)
 	}
 	return nil

@@ -77,24 +77,24 @@ type stage struct {
 // stages returns the parts of a migration in their order. Each one is logged
 // before it starts. The run can be terminated between any two of them, and the
 // safeguards must then restore the network.
-func (a *migration) stages(leftover bool) []stage {
+func (m *migration) stages(leftover bool) []stage {
 	var stages []stage
 	add := func(what string, do func(context.Context) error) { stages = append(stages, stage{what, do}) }
 	if leftover {
-		add("what an earlier move has left to go", func(ctx context.Context) error { return a.removeProfiles(ctx, a.Backup) })
+		add("what an earlier move has left to go", func(ctx context.Context) error { return m.removeProfiles(ctx, m.Backup) })
 	}
-	add("NetworkManager to know the profiles of "+ovs.BridgeName, a.addProfiles)
-	add("NetworkManager to call the Open vSwitch database", a.connectDatabase)
-	add(ovs.BridgeName+" to come up with a copy of the addresses", a.activateStatic)
-	add(ovs.BridgeName+" to have a port for "+a.Uplink, a.activatePort)
-	add(a.Uplink+" to be plugged into "+ovs.BridgeName, a.attachPort)
-	if a.Staged.StaticFinalMetric != nil {
-		add(ovs.BridgeName+" to be preferred to other interfaces", a.applyFinalMetrics)
+	add("NetworkManager to know the profiles of "+ovs.BridgeName, m.addProfiles)
+	add("NetworkManager to call the Open vSwitch database", m.connectDatabase)
+	add(ovs.BridgeName+" to come up with a copy of the addresses", m.activateStatic)
+	add(ovs.BridgeName+" to have a port for "+m.Uplink, m.activatePort)
+	add(m.Uplink+" to be plugged into "+ovs.BridgeName, m.attachPort)
+	if m.Staged.StaticFinalMetric != nil {
+		add(ovs.BridgeName+" to be preferred to other interfaces", m.applyFinalMetrics)
 	}
-	add(a.Uplink+" to be given to its new profile", a.activateNIC)
-	add(ovs.BridgeName+" to have its addresses by itself", a.startDHCP)
-	add("the network to work through "+ovs.BridgeName, a.verify)
-	add("the profiles to be saved", a.save)
-	add("NetworkManager to keep the change", a.commit)
+	add(m.Uplink+" to be given to its new profile", m.activateNIC)
+	add(ovs.BridgeName+" to have its addresses by itself", m.startDHCP)
+	add("the network to work through "+ovs.BridgeName, m.verify)
+	add("the profiles to be saved", m.save)
+	add("NetworkManager to keep the change", m.commit)
 	return stages
 }

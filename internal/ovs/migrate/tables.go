@@ -51,8 +51,8 @@ func routesInTables(s networkmanager.Settings, family networkmanager.Family) []t
 
 // removeStaleTableRoutes removes the routes that the static settings have left in other
 // tables.
-func (a *migration) removeStaleTableRoutes() error {
-	for _, route := range staleTableRoutes(a.Staged.Static, a.Profiles.BridgeIP) {
+func (m *migration) removeStaleTableRoutes() error {
+	for _, route := range staleTableRoutes(m.Staged.Static, m.Profiles.BridgeIP) {
 		if err := hostnet.RemoveRoute(ovs.BridgeName, route.Destination, int(route.Table), route.metric); err != nil {
 			return err
 		}

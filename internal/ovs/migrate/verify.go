@@ -14,23 +14,23 @@ import (
 // routes, MTU, name servers and search domains. It also checks that each
 // gateway, the name servers that responded before, and the endpoints of the Request
 // respond.
-func (a *migration) verify(ctx context.Context) error {
-	err := a.awaitState(ctx, ovs.BridgeName, func(facts ovs.Facts) string {
-		return cmp.Or(a.Missing(facts, ovs.BridgeName), a.ipv6.missing(facts))
+func (m *migration) verify(ctx context.Context) error {
+	err := m.awaitState(ctx, ovs.BridgeName, func(facts ovs.Facts) string {
+		return cmp.Or(m.Missing(facts, ovs.BridgeName), m.ipv6.missing(facts))
 	})
 	if err != nil {
 		return err
 	}
-	if err := a.ipv6.release(); err != nil {
+	if err := m.ipv6.release(); err != nil {
 		return err
 	}
-	if err := probeGateways(ctx, ovs.BridgeName, a.AddressState); err != nil {
+	if err := probeGateways(ctx, ovs.BridgeName, m.AddressState); err != nil {
 		return err
 	}
-	if err := checkNameservers(ctx, ovs.BridgeName, a.nameservers); err != nil {
+	if err := checkNameservers(ctx, ovs.BridgeName, m.nameservers); err != nil {
 		return err
 	}
-	return a.checkEndpoints(ctx, a.endpoints)
+	return m.checkEndpoints(ctx, m.endpoints)
 }
 
 // verifyRestored checks that the NIC has the addressing of br-ex again. After a
