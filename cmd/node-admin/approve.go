@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -97,7 +96,7 @@ func (o approveOptions) check() error {
 }
 
 func (o approveOptions) run(ctx context.Context, p *cli.Printer) error {
-	p.Printed = true // every decision is printed as a line of its own
+	p.OneLine = true // every decision is a document on one line
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -154,14 +153,8 @@ type eventDocument struct {
 
 // printEvent prints one line for each event.
 func printEvent(p *cli.Printer, recorded approver.Event) {
-	if p.JSON {
-		line, err := json.Marshal(eventDocument{report.Meta("ApproverEvent"), recorded})
-		if err == nil {
-			fmt.Fprintf(p.Out, "%s\n", line)
-		}
-		return
-	}
-	fmt.Fprintln(p.Out, eventText(recorded))
+	// An event that cannot be printed does not stop the approver.
+	_ = p.Event(eventDocument{report.Meta("ApproverEvent"), recorded}, eventText(recorded))
 }
 
 func eventText(recorded approver.Event) string {

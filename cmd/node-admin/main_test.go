@@ -66,6 +66,20 @@ func TestSchemasAreCurrent(t *testing.T) {
 	admin().CheckSchemas(t, "../../docs/schema", "hcp-node-agent")
 }
 
+func TestSchemasFollowTheContract(t *testing.T) { admin().CheckSchemaContract(t) }
+
+func TestFailuresPrintTheirDocument(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none")
+	admin().CheckFailures(t, [][]string{
+		{"token", "create", "--node", "worker-7"},
+		{"token", "show", none},
+		{"token", "show"},
+		{"approve"},
+		{"approve", "--enrollments", none, "--kubeconfig", none},
+		{"approve", "--unknown"},
+	})
+}
+
 func TestSchemasAcceptFullAndEmptyDocuments(t *testing.T) { admin().CheckFullAndEmptyDocuments(t) }
 
 func TestJSONDocumentListsTheKinds(t *testing.T) { admin().CheckListOfKinds(t, "../../docs/json.md") }

@@ -25,14 +25,14 @@ type tokenOptions struct {
 
 type createdToken struct {
 	enrollment.Summary
-	TokenFile      string `json:"joinTokenFile"`
-	EnrollmentFile string `json:"enrollmentFile"`
+	TokenFile      string `json:"joinTokenFile" doc:"path of the join token, which is a secret"`
+	EnrollmentFile string `json:"enrollmentFile" doc:"path of the enrollment"`
 }
 
 type tokensDocument struct {
 	report.TypeMeta
-	Tokens []createdToken `json:"joinTokens"`
-	cli.Result
+	Tokens []createdToken `json:"joinTokens" doc:"join tokens that were created"`
+	report.CommandResult
 }
 
 func newTokenCreateCommand(p *cli.Printer) *cobra.Command {
@@ -65,13 +65,16 @@ writes two files for each node:
 		"put the user data in `FILE` into the join token; the host needs no other input then")
 	flags.StringVar(&o.dir, "output-dir", ".", "`DIRECTORY` for the files")
 	c.RunE = func(*cobra.Command, []string) error {
-		document := tokensDocument{TypeMeta: report.Meta("JoinTokens"), Tokens: []createdToken{}}
+		document := tokensDocument{TypeMeta: report.Meta("JoinTokens")}
 		err := o.create(&document)
 		print := func(w io.Writer) { printTokens(w, o, document.Tokens) }
 		if err != nil && !p.JSON {
 			print(p.Out) // the tokens that were created before the error
 		}
-		document.Result = cli.ResultOf(err)
+		if err != nil && len(document.Tokens) == 0 {
+			return err
+		}
+		document.CommandResult = report.ResultOf(err)
 		return p.Finish(err, document, print)
 	}
 	return c

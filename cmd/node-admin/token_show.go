@@ -17,7 +17,7 @@ import (
 type tokenDocument struct {
 	report.TypeMeta
 	enrollment.Summary
-	cli.Result
+	report.CommandResult
 }
 
 func newTokenShowCommand(p *cli.Printer) *cobra.Command {
@@ -28,8 +28,11 @@ func newTokenShowCommand(p *cli.Printer) *cobra.Command {
 		ValidArgsFunction: cli.CompleteFiles(),
 		RunE: func(_ *cobra.Command, args []string) error {
 			shown, err := readTokenSummary(args[0])
-			document := tokenDocument{TypeMeta: report.Meta("JoinTokenSummary"), Summary: shown, Result: cli.ResultOf(err)}
-			return p.Finish(err, document, func(w io.Writer) { printToken(w, shown) })
+			if err != nil {
+				return err
+			}
+			document := tokenDocument{TypeMeta: report.Meta("JoinTokenSummary"), Summary: shown}
+			return p.Document(document, func(w io.Writer) { printToken(w, shown) })
 		},
 	}
 }

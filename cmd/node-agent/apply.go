@@ -11,11 +11,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-type applyDocument struct {
-	image.Document
-	cli.Result
-}
-
 func newApplyCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "apply",
@@ -37,7 +32,10 @@ func newApplyCommand(p *cli.Printer) *cobra.Command {
 		}
 		options.Stdin, options.Sink = p.In, p.Sink
 		applied, err := image.Apply(c.Context(), options)
-		return p.Finish(err, applyDocument{applied, cli.ResultOf(err)}, func(w io.Writer) {
+		if err != nil {
+			return err
+		}
+		return p.Document(applied, func(w io.Writer) {
 			if applied.Changes == 0 {
 				fmt.Fprintf(w, "%s has the config already (entries: %d); nothing was changed\n",
 					applied.Root, applied.Entries)

@@ -18,14 +18,10 @@ import (
 
 type configDocument struct {
 	report.TypeMeta
-	Files    []string         `json:"files"` // files that were read; later ones override earlier ones
-	Settings []config.Setting `json:"settings,omitempty"`
-	Problems []config.Problem `json:"problems"`
-	cli.Result
-}
-
-func newConfigDocument(kind string) configDocument {
-	return configDocument{TypeMeta: report.Meta(kind), Files: []string{}, Settings: []config.Setting{}, Problems: []config.Problem{}}
+	Files    []string         `json:"files" doc:"files that were read; later files override earlier files"`
+	Settings []config.Setting `json:"settings,omitempty" doc:"settings with a value, in the order of the help; only in the kind Config"`
+	Problems []config.Problem `json:"problems" doc:"problems of the configuration"`
+	report.CommandResult
 }
 
 func newConfigShowCommand(p *cli.Printer) *cobra.Command {
@@ -42,7 +38,7 @@ other secrets are in files to which settings only refer.`,
 	file := settingFlags(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		e := config.Explain(configSource(c, *file))
-		document := newConfigDocument("Config")
+		document := configDocument{TypeMeta: report.Meta("Config")}
 		document.setConfig(e)
 		if len(e.Problems) == 0 {
 			document.addTokenSettings(e.Join, p.In)
@@ -81,7 +77,7 @@ The exit code is 0 without problems, and 2 otherwise.`,
 				Check:     checkSteps,
 			})
 		}
-		document := newConfigDocument("ConfigCheck")
+		document := configDocument{TypeMeta: report.Meta("ConfigCheck")}
 		for _, one := range sources {
 			document.setConfig(config.Explain(one))
 		}
@@ -122,7 +118,7 @@ func finishConfig(p *cli.Printer, document configDocument, print func(io.Writer,
 		err = report.Fail(report.Usage, "", "problems of the configuration: %d", n)
 		p.StepReported = !p.JSON
 	}
-	document.Result = cli.ResultOf(err)
+	document.CommandResult = report.ResultOf(err)
 	if writeErr := p.Document(document, func(w io.Writer) { print(w, document) }); err == nil {
 		return writeErr
 	}

@@ -32,8 +32,8 @@ func printConfig(w io.Writer, d configDocument) {
 
 // printRemedy prints the command that fixes a problem on a line of its own.
 func printRemedy(w io.Writer, p config.Problem) {
-	if p.Remedy != "" {
-		fmt.Fprintln(w, p.Remedy)
+	for _, line := range p.Remedy.Lines() {
+		fmt.Fprintln(w, line)
 	}
 }
 

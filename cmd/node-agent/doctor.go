@@ -21,12 +21,6 @@ The exit code is 0 without problems (warnings are none), 1 if a problem affects
 the node now, 3 if a check would refuse a join, and 2 for usage errors or if
 FILE exists.`
 
-type doctorDocument struct {
-	doctor.Report
-	Error  string        `json:"error,omitempty"` // why the checks or the support bundle are incomplete
-	Remedy report.Remedy `json:"remedy,omitempty"`
-}
-
 func newDoctorCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
@@ -47,15 +41,14 @@ func newDoctorCommand(p *cli.Printer) *cobra.Command {
 			Bundle:  *bundle,
 			Version: version,
 		})
-		shown := doctorDocument{Report: document}
-		if err != nil {
-			shown.Error, shown.Remedy = err.Error(), report.Remedy(report.RemedyOf(err))
-			shown.ExitCode = report.CodeOf(err)
+		if len(document.Findings) == 0 {
+			return err // no check was run
 		}
-		if len(document.Findings) > 0 || p.JSON {
-			if writeErr := p.Document(shown, document.Print); writeErr != nil && err == nil {
-				err = writeErr
-			}
+		if err != nil {
+			document.CommandResult = report.ResultOf(err)
+		}
+		if writeErr := p.Document(document, document.Print); writeErr != nil && err == nil {
+			err = writeErr
 		}
 		if err == nil {
 			err = document.Err()

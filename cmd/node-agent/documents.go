@@ -1,25 +1,30 @@
 package main
 
 import (
+	"github.com/hcp-node-agent/hcp-node-agent/internal/boot"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/doctor"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/image"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/leave"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/status"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
 
 // documentKinds returns all kinds of documents.
 func documentKinds() []cli.DocumentKind {
 	return append(cli.CommonDocuments(),
 		cli.NewDocumentKind(programName, "JoinResult", "join", joinDocument{}),
-		cli.NewDocumentKind(programName, "Plan", "plan", cli.DocumentWithResult[plan.Document]{}.Parts()...),
-		cli.NewDocumentKind(programName, "Preflight", "preflight", cli.DocumentWithResult[plan.PreflightDocument]{}.Parts()...),
-		cli.NewDocumentKind(programName, "Status", "status", cli.DocumentWithResult[status.Document]{}.Parts()...),
-		cli.NewDocumentKind(programName, "DoctorReport", "doctor", doctorDocument{}),
-		cli.NewDocumentKind(programName, "ApplyResult", "apply", applyDocument{}),
-		cli.NewDocumentKind(programName, "LeaveResult", "leave", leaveDocument{}),
-		cli.NewDocumentKind(programName, "NodeIPResult", "node-ip", nodeIPDocument{}),
-		cli.NewDocumentKind(programName, "UplinkNameResult", "uplink-name", uplinkNameDocument{}),
+		cli.NewDocumentKind(programName, "Plan", "plan", plan.Document{}),
+		cli.NewDocumentKind(programName, "Preflight", "preflight", plan.PreflightDocument{}),
+		cli.NewDocumentKind(programName, "Status", "status", status.Document{}),
+		cli.NewDocumentKind(programName, "DoctorReport", "doctor", doctor.Report{}),
+		cli.NewDocumentKind(programName, "ApplyResult", "apply", image.Document{}),
+		cli.NewDocumentKind(programName, "LeaveResult", "leave", leave.Document{}),
+		cli.NewDocumentKind(programName, "NodeIPResult", "node-ip", boot.NodeIPResult{}),
+		cli.NewDocumentKind(programName, "UplinkNameResult", "uplink-name", boot.UplinkNameResult{}),
 		cli.NewDocumentKind(programName, "Config", "config show", configDocument{}),
 		cli.NewDocumentKind(programName, "ConfigCheck", "config validate", configDocument{}),
 	)
@@ -29,10 +34,14 @@ func documentKinds() []cli.DocumentKind {
 func schemas() map[string]schema.Schema {
 	all := cli.Schemas(documentKinds())
 	file := cli.DocumentKind{
-		Kind:  config.Kind,
-		Title: config.DefaultFile + " and its drop-ins",
-		Parts: []any{config.Join{}},
+		Kind:     config.Kind,
+		Title:    config.DefaultFile + " and its drop-ins",
+		Document: config.Join{},
 	}.Schema()
+	properties, _ := file["properties"].(map[string]any)
+	if until, isSchema := properties["until"].(schema.Schema); isSchema {
+		until["enum"] = stepname.UntilValues()
+	}
 	file["required"] = []string{"apiVersion", "kind"}
 	all[config.Kind+".json"] = schema.Closed(file)
 	return all

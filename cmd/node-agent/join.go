@@ -18,10 +18,10 @@ import (
 
 type joinDocument struct {
 	report.TypeMeta
-	Headline string              `json:"headline,omitempty"`
-	Changed  bool                `json:"changed"` // false: the host was already in the desired state
-	Steps    []report.StepResult `json:"steps"`
-	cli.Result
+	Headline string              `json:"headline,omitempty" doc:"what the join does, in one sentence"`
+	Changed  bool                `json:"changed" doc:"whether the host was changed; false if it was already in the desired state"`
+	Steps    []report.StepResult `json:"steps" doc:"steps that were run, in order"`
+	report.CommandResult
 }
 
 func newJoinCommand(p *cli.Printer) *cobra.Command {
@@ -47,15 +47,15 @@ func newJoinCommand(p *cli.Printer) *cobra.Command {
 		options.Resume = *resume
 		changed, err := runJoin(c.Context(), options, *only)
 		p.StepReported = err != nil && stepFailed(p.Recorder)
-		if !p.JSON {
+		if !p.JSON || (err != nil && len(p.Recorder.Steps) == 0) {
 			return err
 		}
 		return p.Finish(err, joinDocument{
-			TypeMeta: report.Meta("JoinResult"),
-			Headline: p.Recorder.Headline,
-			Changed:  changed,
-			Steps:    append([]report.StepResult{}, p.Recorder.Steps...),
-			Result:   cli.ResultOf(err),
+			TypeMeta:      report.Meta("JoinResult"),
+			Headline:      p.Recorder.Headline,
+			Changed:       changed,
+			Steps:         p.Recorder.Steps,
+			CommandResult: report.ResultOf(err),
 		}, nil)
 	}
 	return c
@@ -70,7 +70,7 @@ func runJoin(ctx context.Context, options inputs.Options, only []string) (bool, 
 
 // stepFailed reports whether the failure of the last step was already printed.
 func stepFailed(r *report.Recorder) bool {
-	return len(r.Steps) > 0 && r.Steps[len(r.Steps)-1].Result == report.StepFailed
+	return len(r.Steps) > 0 && r.Steps[len(r.Steps)-1].Result == report.StatusFailed
 }
 
 func stepTable() string {
@@ -100,7 +100,7 @@ type outcome interface {
 
 // newReportCommand returns a command that accepts the settings of a join and prints one document.
 // get fails only if it cannot return a complete document. A failure that the document describes
-// is printed after the document in text output, too.
+// is part of the document, and is printed after the document in text output.
 func newReportCommand[D outcome](
 	p *cli.Printer, name, short string, get func(context.Context, inputs.Options) (D, error), print func(io.Writer, D),
 ) *cobra.Command {
@@ -113,17 +113,13 @@ func newReportCommand[D outcome](
 		}
 		document, err := get(c.Context(), options)
 		p.StepReported = err != nil && stepFailed(p.Recorder)
-		if err != nil && !p.JSON {
+		if err != nil {
 			return err
 		}
-		if err == nil {
-			err = document.Err()
+		if err := p.Document(document, func(w io.Writer) { print(w, document) }); err != nil {
+			return err
 		}
-		writeErr := p.Document(cli.DocumentWithResult[D]{Document: document, Result: cli.ResultOf(err)}, func(w io.Writer) { print(w, document) })
-		if err == nil {
-			return writeErr
-		}
-		return err
+		return document.Err()
 	}
 	return c
 }

@@ -11,12 +11,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/leave"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
-
-type leaveDocument struct {
-	leave.Document
-	cli.Result
-}
 
 func newLeaveCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
@@ -40,7 +36,11 @@ stop.`,
 			AutoJoin: autojoin.Files{Dir: autojoin.DefaultDir},
 		})
 		p.StepReported = err != nil && stepFailed(p.Recorder)
-		return p.Finish(err, leaveDocument{left, cli.ResultOf(err)}, func(w io.Writer) { printLeave(w, left) })
+		if err != nil && len(p.Recorder.Steps) == 0 {
+			return err
+		}
+		left.CommandResult = report.ResultOf(err)
+		return p.Finish(err, left, func(w io.Writer) { printLeave(w, left) })
 	}
 	return c
 }

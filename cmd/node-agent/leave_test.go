@@ -11,7 +11,7 @@ import (
 )
 
 func TestLeavePrintsKeptChanges(t *testing.T) {
-	own := ledger.Difference{Item: ledger.Item{Change: ledger.Change{Kind: ledger.File, Target: "/opt/cni/bin/own"}}}
+	own := ledger.PublishedDifference{Kind: ledger.File, Target: "/opt/cni/bin/own"}
 	for name, test := range map[string]struct {
 		left leave.Document
 		want string
@@ -19,7 +19,7 @@ func TestLeavePrintsKeptChanges(t *testing.T) {
 		"nothing else": {leave.Document{Restored: 111}, "\n111 things are as they were before the join\n"},
 		"all": {
 			leave.Document{
-				Restored: 111, Removed: []string{"/var/lib/kubelet/pki"}, Kept: []ledger.Difference{own}, Next: "oc delete node worker-7",
+				Restored: 111, Removed: []string{"/var/lib/kubelet/pki"}, Kept: []ledger.PublishedDifference{own}, Next: "oc delete node worker-7",
 			}, `
 111 things are as they were before the join
 removed, of kubelet, CRI-O and pods: 1

@@ -57,7 +57,6 @@ func TestInvalidCommandLines(t *testing.T) {
 		"leave --user-data x":       "hcp-node-agent leave: unknown flag: --user-data\nsee: hcp-node-agent leave --help\n",
 		"version --output yaml":     "hcp-node-agent version: invalid argument \"yaml\" for \"-o, --output\" flag: must be one of text, json\nsee: hcp-node-agent version --help\n",
 		"version -o JSON":           "hcp-node-agent version: invalid argument \"JSON\" for \"-o, --output\" flag: must be one of text, json\nsee: hcp-node-agent version --help\n",
-		"status --output json up":   "hcp-node-agent status: unknown command \"up\" for \"hcp-node-agent status\"\nsee: hcp-node-agent status --help\n",
 		"apply":                     "hcp-node-agent apply: apply needs --config and --root\nhcp-node-agent apply --help\n",
 		"apply --config - --root /": "hcp-node-agent apply: reading --config: standard input is empty\nhcp-node-agent apply --help\n",
 	})
@@ -119,7 +118,9 @@ func TestApply(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	got = runCommandLine(t, other, "apply", "--config", "-", "--root", root, "--output", "json")
-	want["exitCode"], want["error"], want["remedy"] = 1.0, exists, map[string]any{"note": strings.TrimPrefix(remedy, "# ")}
+	want = map[string]any{
+		"apiVersion": report.APIVersion, "kind": "Failure", "exitCode": 1.0, "error": exists, "remedy": map[string]any{"note": strings.TrimPrefix(remedy, "# ")},
+	}
 	if diff := cmp.Diff(want, clitest.DecodeDocument(t, got.Out)); diff != "" || got.Code != report.Failed || got.Err != failure {
 		t.Errorf("code %d, %s (-want +got):\n%s", got.Code, got.Err, diff)
 	}
@@ -142,7 +143,7 @@ func TestJoinWithoutUserData(t *testing.T) {
 	}
 	got = runCommandLine(t, "", "join", "--config", file, "--output", "json")
 	want := map[string]any{
-		"apiVersion": report.APIVersion, "kind": "JoinResult", "changed": false, "steps": []any{}, "exitCode": 2.0, "error": cause, "remedy": map[string]any{"command": remedy},
+		"apiVersion": report.APIVersion, "kind": "Failure", "exitCode": 2.0, "error": cause, "remedy": map[string]any{"command": remedy},
 	}
 	if diff := cmp.Diff(want, clitest.DecodeDocument(t, got.Out)); diff != "" || got.Code != report.Usage {
 		t.Errorf("code %d (-want +got):\n%s", got.Code, diff)

@@ -10,12 +10,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
-
-type nodeIPDocument struct {
-	boot.NodeIPResult
-	cli.Result
-}
 
 func newNodeIPCommand(p *cli.Printer) *cobra.Command {
 	return &cobra.Command{
@@ -30,8 +26,11 @@ the address at their next start.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			options := inputs.Options{StateDir: joinstate.Dir, Sink: p.Sink}
 			update, err := boot.RefreshNodeIP(c.Context(), options)
-			document := nodeIPDocument{update, cli.ResultOf(err)}
-			return p.Finish(err, document, func(w io.Writer) { printNodeIP(w, update) })
+			if err != nil && !update.Changed {
+				return err
+			}
+			update.CommandResult = report.ResultOf(err)
+			return p.Finish(err, update, func(w io.Writer) { printNodeIP(w, update) })
 		},
 	}
 }

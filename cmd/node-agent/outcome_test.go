@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,7 +105,14 @@ func TestStatusListsDriftAndExitsWithItsCode(t *testing.T) {
 	document := clitest.DecodeDocument(t, got.Out)
 	drift, _ := document["drift"].([]any)
 	if got.Code != report.DriftFound || document["exitCode"] != float64(report.DriftFound) || len(drift) != 1 {
-		t.Errorf("JSON: code %d, %s", got.Code, got.Out)
+		t.Fatalf("JSON: code %d, %s", got.Code, got.Out)
+	}
+	// The document keeps its kind and has the failure, and its changes have no fields of the ledger.
+	one, _ := drift[0].(map[string]any)
+	keys := slices.Sorted(maps.Keys(one))
+	if document["kind"] != "Status" || document["error"] != "drift: 1 of 2 items differ" ||
+		!slices.Equal(keys, []string{"desired", "kind", "now", "reason", "step", "target"}) {
+		t.Errorf("kind %q, error %q, keys %v", document["kind"], document["error"], keys)
 	}
 }
 

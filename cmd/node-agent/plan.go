@@ -33,7 +33,7 @@ func printPlan(w io.Writer, document plan.Document) {
 	}
 	if document.Empty {
 		fmt.Fprintf(w, "%s: nothing is left to do\n", who)
-		for _, line := range document.Network {
+		for _, line := range describeNetwork(document.Network) {
 			fmt.Fprintf(w, "  %s\n", line)
 		}
 		return
@@ -45,7 +45,7 @@ func printPlan(w io.Writer, document plan.Document) {
 	for _, group := range groupsOf(document.Changes) {
 		printGroup(w, group, document.Changes)
 	}
-	printList(w, "network", document.Network)
+	printList(w, "network", describeNetwork(document.Network))
 	notes := make([]string, 0, len(document.Notes))
 	for _, note := range document.Notes {
 		notes = append(notes, note.String())
@@ -54,15 +54,17 @@ func printPlan(w io.Writer, document plan.Document) {
 	printList(w, "missing", document.MissingUnits)
 }
 
+// describeNetwork returns the lines about the network.
+func describeNetwork(network *plan.Network) []string {
+	if network == nil {
+		return []string{"not planned: the step network is skipped, or Open vSwitch is installed first"}
+	}
+	return network.Description
+}
+
 // groupsOf returns the groups of the changes in output order.
 func groupsOf(changes []plan.PlannedChange) []plan.Group {
-	order := []plan.Group{plan.GroupFiles, plan.GroupUnits, plan.GroupKernel, plan.GroupUsers, plan.GroupRuntime}
-	for _, change := range changes {
-		if !slices.Contains(order, change.Group) {
-			order = append(order, change.Group)
-		}
-	}
-	return slices.DeleteFunc(order, func(group plan.Group) bool {
+	return slices.DeleteFunc(plan.Groups(), func(group plan.Group) bool {
 		return !slices.ContainsFunc(changes, func(change plan.PlannedChange) bool { return change.Group == group })
 	})
 }

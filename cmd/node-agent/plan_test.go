@@ -14,8 +14,13 @@ import (
 
 func newPlannedChange(group plan.Group, action plan.Action, kind ledger.Kind, target, why string, now, want ledger.State) plan.PlannedChange {
 	return plan.PlannedChange{
-		PlannedChange: ledger.PlannedChange{Change: ledger.Change{Kind: kind, Target: target, Reason: why, Desired: want}, Now: now},
-		Group:         group, Action: action,
+		Group:   group,
+		Action:  action,
+		Kind:    kind,
+		Target:  target,
+		Reason:  why,
+		Desired: ledger.PublishedState(want),
+		Now:     ledger.PublishedState(now),
 	}
 }
 
@@ -49,9 +54,9 @@ func TestPrintPlan(t *testing.T) {
 			newPlannedChange("kernel", "add", ledger.Module, "ip_tables", "/etc/modules-load.d/a.conf", none, ledger.State{Present: true}),
 			newPlannedChange("runtime", "add", ledger.File, "/etc/crio/a", "the release's own pause image", none, there("abc", 0o644)),
 			newPlannedChange("units", "change", ledger.Unit, "b.service", "payload", enabled("disabled"), enabled("enabled")),
-			newPlannedChange("firewall", "add", "firewall", "10250/tcp", "payload", none, value("open")),
+			newPlannedChange("other", "add", "firewall", "10250/tcp", "payload", none, value("open")),
 		},
-		Network:      []string{"move eth0 into br-ex"},
+		Network:      &plan.Network{Description: []string{"move eth0 into br-ex"}},
 		Notes:        []adapt.Note{{Subject: "/etc/x", Action: adapt.Skip, Reason: "so", Rule: "r"}},
 		MissingUnits: []string{"a.service (enabled by the payload)"},
 	}
@@ -84,7 +89,7 @@ kernel: 1 new, 1 changed
 runtime: 1 new
   + /etc/crio/a: 3 bytes, mode 0644 (the release's own pause image)
 
-firewall: 1 new
+other: 1 new
   + 10250/tcp: open (payload)
 
 network
@@ -105,9 +110,21 @@ missing
 
 // A host without pending changes has a plan of one line.
 func TestPrintPlanWithoutChanges(t *testing.T) {
-	var out bytes.Buffer
-	printPlan(&out, plan.Document{NodeName: "worker-7", NodePool: "clusters/demo", Empty: true, Notes: []adapt.Note{{Subject: "a"}}, Network: []string{"br-ex is there"}})
-	if got, want := out.String(), "worker-7 of NodePool clusters/demo: nothing is left to do\n  br-ex is there\n"; got != want {
-		t.Errorf("%q, want %q", got, want)
+	for want, network := range map[string]*plan.Network{
+		"br-ex is there": {Description: []string{"br-ex is there"}},
+		"not planned: the step network is skipped, or Open vSwitch is installed first": nil,
+	} {
+		var out bytes.Buffer
+		printPlan(&out, plan.Document{
+			NodeName: "worker-7",
+			NodePool: "clusters/demo",
+			Empty:    true,
+			Notes:    []adapt.Note{{Subject: "a"}},
+			Network:  network,
+		})
+		want = "worker-7 of NodePool clusters/demo: nothing is left to do\n  " + want + "\n"
+		if out.String() != want {
+			t.Errorf("%q, want %q", out.String(), want)
+		}
 	}
 }

@@ -53,7 +53,7 @@ func describeChange(change plan.PlannedChange) string {
 }
 
 // describeState describes a state in a few words.
-func describeState(kind ledger.Kind, state ledger.State) string {
+func describeState(kind ledger.Kind, state ledger.PublishedState) string {
 	switch kind {
 	case ledger.File:
 		text := fmt.Sprintf("%d bytes", state.Size)

@@ -15,6 +15,8 @@ func TestSchemasAreCurrent(t *testing.T) {
 	agent().CheckSchemas(t, "../../docs/schema", "hcp-node-admin")
 }
 
+func TestSchemasFollowTheContract(t *testing.T) { agent().CheckSchemaContract(t) }
+
 func TestSchemasAcceptFullAndEmptyDocuments(t *testing.T) { agent().CheckFullAndEmptyDocuments(t) }
 
 func TestJSONDocumentListsTheKinds(t *testing.T) { agent().CheckListOfKinds(t, "../../docs/json.md") }
@@ -40,6 +42,27 @@ func TestSchemasAcceptPrintedDocuments(t *testing.T) {
 		{"apply", "--config", in("a.ign"), "--root", in("root")},
 		{"apply", "--config", in("none"), "--root", in("root")},
 		{"join", "--config", in("none.yaml")},
+	})
+}
+
+// A command that fails without a result prints a document of kind Failure.
+func TestFailuresPrintTheirDocument(t *testing.T) {
+	dir := writeTempFiles(t, map[string]string{"good.yaml": configHead, "typo.yaml": configHead + "untyl: a\n", "root/x": ""})
+	in := func(name string) string { return filepath.Join(dir, name) }
+	agent().CheckFailures(t, [][]string{
+		{"join", "--config", in("none.yaml")},
+		{"join", "--config", in("good.yaml"), "--user-data", in("none")},
+		{"join", "--config", in("typo.yaml")},
+		{"plan", "--config", in("good.yaml"), "--user-data", in("none")},
+		{"preflight", "--config", in("good.yaml"), "--user-data", in("none")},
+		{"status", "--config", in("typo.yaml")},
+		{"doctor", "--config", in("good.yaml"), "--bundle", in("good.yaml")},
+		{"apply"},
+		{"apply", "--config", in("none"), "--root", in("root")},
+		{"status", "--unknown"},
+		{"status", "now"},
+		{"jion"},
+		{"config"},
 	})
 }
 

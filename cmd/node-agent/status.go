@@ -21,27 +21,30 @@ func newStatusCommand(p *cli.Printer) *cobra.Command {
 
 // describePool returns the name of the pool that a node's configuration is from. A standalone
 // cluster's pools have no name in the agent's inputs.
-func describePool(state joinstate.State) string {
-	if state.NodePool == "" {
+func describePool(join status.Join) string {
+	if join.NodePool == "" {
 		return "the workers"
 	}
-	return "NodePool " + state.NodePool
+	return "NodePool " + join.NodePool
 }
 
 func printStatus(w io.Writer, document status.Document) {
-	state := document.State
+	var join status.Join
+	if document.Join != nil {
+		join = *document.Join
+	}
 	switch document.Phase {
-	case "none":
+	case joinstate.PhaseNone, joinstate.PhaseUnknown:
 		fmt.Fprintln(w, "this host has not joined a cluster with hcp-node-agent")
-	case "joining":
+	case joinstate.PhaseJoining:
 		fmt.Fprintf(w, "%s is joining %s since %s; the last step done is %q\n",
-			nodeNameOrHost(state.NodeName), describePool(state), state.Started.Local().Format(time.DateTime), state.LastStep)
-	case "leaving":
+			nodeNameOrHost(join.NodeName), describePool(join), join.Started.Local().Format(time.DateTime), join.LastStep)
+	case joinstate.PhaseLeaving:
 		fmt.Fprintf(w, "%s is leaving %s since %s; to resume: hcp-node-agent leave\n",
-			nodeNameOrHost(state.NodeName), describePool(state), state.Leaving.Local().Format(time.DateTime))
-	case "joined":
+			nodeNameOrHost(join.NodeName), describePool(join), join.Leaving.Local().Format(time.DateTime))
+	case joinstate.PhaseJoined:
 		fmt.Fprintf(w, "%s joined %s of %s on %s\n",
-			nodeNameOrHost(state.NodeName), describePool(state), state.APIServer, state.Finished.Local().Format(time.DateTime))
+			nodeNameOrHost(join.NodeName), describePool(join), join.APIServer, join.Finished.Local().Format(time.DateTime))
 	}
 	for _, unit := range []string{"NetworkManager.service", "openvswitch.service", "crio.service", "kubelet.service"} {
 		if s, known := document.Units[unit]; known {

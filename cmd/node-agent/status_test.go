@@ -11,7 +11,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/boot"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/status"
 )
@@ -19,14 +18,14 @@ import (
 func TestPrintStatus(t *testing.T) {
 	made := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
 	document := status.Document{
-		Phase: "joined", State: joinstate.State{NodeName: "worker-7", NodePool: "clusters/demo", APIServer: "https://api:6443", Finished: made},
+		Phase: "joined", Join: &status.Join{NodeName: "worker-7", NodePool: "clusters/demo", APIServer: "https://api:6443", Finished: made},
 		Units: map[string]systemd.UnitState{
 			"kubelet.service": {Load: "loaded", Active: "active", File: "enabled"}, ovs.NodeIPUnit: {Load: "loaded", Active: "failed", File: "enabled"},
 		},
 		Bridge: &ovs.Status{
 			Present: true, Exists: true, Uplink: "eth0", Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.7/24")}, MTU: 1500,
 			Ports: []openvswitch.Interface{{Name: "eth0"}}, NodeIPs: []netip.Addr{netip.MustParseAddr("192.0.2.7")},
-			Record: &ovs.Record{Uplink: "eth0", MigratedAt: made, Outage: &ovs.Outage{LongestSeconds: 0.04, Sent: 10, Answered: 9}},
+			Migration: &ovs.PublishedRecord{Uplink: "eth0", MigratedAt: made, Outage: &ovs.PublishedOutage{LongestSeconds: 0.04, Sent: 10, Answered: 9}},
 		},
 	}
 	const want = `worker-7 joined NodePool clusters/demo of https://api:6443 on 2026-01-02 03:04:05

@@ -10,11 +10,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 )
 
-type uplinkNameDocument struct {
-	boot.UplinkNameResult
-	cli.Result
-}
-
 func newUplinkNameCommand(p *cli.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "uplink-name",
@@ -26,8 +21,10 @@ them.`,
 		Args:   cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			names, err := boot.FollowUplink(c.Context())
-			document := uplinkNameDocument{names, cli.ResultOf(err)}
-			return p.Finish(err, document, func(w io.Writer) { printUplinkName(w, names) })
+			if err != nil {
+				return err
+			}
+			return p.Document(names, func(w io.Writer) { printUplinkName(w, names) })
 		},
 	}
 }

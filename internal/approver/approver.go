@@ -23,15 +23,15 @@ type Options struct {
 
 // Event is a decision on a CSR or another message of an approver.
 type Event struct {
-	Time    time.Time     `json:"time"`
-	Outcome Outcome       `json:"verdict"`
-	Node    string        `json:"node,omitempty"`
-	CSR     string        `json:"csr,omitempty"`
-	Signer  string        `json:"signer,omitempty"`
-	Key     string        `json:"key,omitempty"` // fingerprint of the CSR's public key
-	TokenID string        `json:"joinTokenID,omitempty"`
-	Reason  string        `json:"reason,omitempty"`
-	Remedy  report.Remedy `json:"remedy,omitempty"`
+	Time    time.Time     `json:"time" doc:"time of the event"`
+	Outcome Outcome       `json:"outcome" doc:"decision on the CSR; warning and note are not decisions"`
+	Node    string        `json:"node,omitempty" doc:"name of the node that the CSR is for"`
+	CSR     string        `json:"csr,omitempty" doc:"name of the CSR; absent if the event is not about a CSR"`
+	Signer  string        `json:"signer,omitempty" doc:"signer of the CSR"`
+	Key     string        `json:"key,omitempty" doc:"fingerprint of the CSR's public key"`
+	TokenID string        `json:"joinTokenID,omitempty" doc:"ID of the join token that the CSR proves"`
+	Reason  string        `json:"reason,omitempty" doc:"reason for the decision, or the message"`
+	Remedy  report.Remedy `json:"remedy,omitempty" doc:"how to resolve a refusal or a warning"`
 }
 
 // Outcomes of events that are not decisions.

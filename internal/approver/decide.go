@@ -10,6 +10,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
 // Outcome is the outcome of a decision on a CSR. CSRs are never denied, so an administrator can
@@ -19,9 +20,12 @@ type Outcome string
 // Outcomes of a decision.
 const (
 	Approved Outcome = "approved"
-	Ignored  Outcome = "left"    // no enrollment applies
+	Ignored  Outcome = "ignored" // no enrollment applies
 	Refused  Outcome = "refused" // it names an enrollment, or an enrolled node, and breaks a rule
 )
+
+// Enum returns all outcomes.
+func (Outcome) Enum() []string { return schema.Strings(Approved, Ignored, Refused, Warning, Note) }
 
 // Decision is the outcome for a CSR and its reason.
 type Decision struct {

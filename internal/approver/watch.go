@@ -95,7 +95,7 @@ func (a *Approver) checkUsageRecords(ctx context.Context) error {
 }
 
 func (a *Approver) summary() string {
-	return fmt.Sprintf("%d enrollments; %d CSRs approved, %d left or refused", a.enrollments.Len(), a.approvedCount, a.reported.pendingCount())
+	return fmt.Sprintf("%d enrollments; %d CSRs approved, %d ignored or refused", a.enrollments.Len(), a.approvedCount, a.reported.pendingCount())
 }
 
 func (a *Approver) setStatus(text string) {

@@ -22,10 +22,11 @@ const nodeIPTimeout = 30 * time.Second
 // NodeIPResult is the result of RefreshNodeIP.
 type NodeIPResult struct {
 	report.TypeMeta
-	Addresses []netip.Addr `json:"addresses"` // configured for kubelet, the primary address first
-	Before    []netip.Addr `json:"before"`    // configured before
-	Changed   bool         `json:"changed"`
-	Note      string       `json:"note,omitempty"` // why nothing was done
+	Addresses []netip.Addr `json:"addresses" doc:"addresses that kubelet is configured with, the primary address first"`
+	Before    []netip.Addr `json:"before" doc:"addresses that kubelet was configured with before"`
+	Changed   bool         `json:"changed" doc:"whether the addresses of kubelet or CRI-O changed"`
+	Note      string       `json:"note,omitempty" doc:"why nothing was done"`
+	report.CommandResult
 }
 
 // RefreshNodeIP updates the node's addresses in the configuration of kubelet and
@@ -33,7 +34,7 @@ type NodeIPResult struct {
 // kubelet and CRI-O read the configuration when they start; RefreshNodeIP does not
 // start or stop them.
 func RefreshNodeIP(ctx context.Context, options inputs.Options) (NodeIPResult, error) {
-	document := NodeIPResult{TypeMeta: report.Meta("NodeIPResult"), Addresses: []netip.Addr{}, Before: []netip.Addr{}}
+	document := NodeIPResult{TypeMeta: report.Meta("NodeIPResult")}
 	managed, err := managesNodeIP(options.StateDir)
 	if err != nil {
 		return document, err
@@ -46,12 +47,12 @@ func RefreshNodeIP(ctx context.Context, options inputs.Options) (NodeIPResult, e
 	if err != nil {
 		return document, err
 	}
-	document.Before = append(document.Before, had.All()...)
+	document.Before = had.All()
 	chosen, err := awaitNodeIP(ctx, had)
 	if err != nil {
 		return document, err
 	}
-	document.Addresses = append(document.Addresses, chosen.All()...)
+	document.Addresses = chosen.All()
 	document.Changed, err = applyNodeIPs(ctx, options, chosen)
 	if errors.Is(err, ledger.ErrLocked) {
 		// Every run that changes the host at boot updates the addresses itself.

@@ -11,8 +11,9 @@ import (
 // UplinkNameResult contains the interface name of br-ex's uplink.
 type UplinkNameResult struct {
 	report.TypeMeta
-	Before string `json:"before,omitempty"` // in the profiles of br-ex; "" if the agent has created no br-ex that identifies its NIC by MAC address
-	Now    string `json:"now,omitempty"`
+	Before string `json:"before,omitempty" doc:"name of the uplink in the profiles of br-ex; absent if the agent has created no br-ex that identifies its uplink by MAC address"`
+	Now    string `json:"now,omitempty" doc:"current name of the uplink"`
+	report.CommandResult
 }
 
 // FollowUplink updates the profiles of br-ex after a rename of the NIC. A unit runs

@@ -171,7 +171,7 @@ func (h cutHost) boot(t *testing.T) string {
 	state, err := joinstate.Read(h.stateDir())
 	flowtest.NoError(t, err)
 	if state.Exists() {
-		return state.Phase()
+		return string(state.Phase())
 	}
 	_, found, err := h.firstBoot().Configure(config.Defaults())
 	flowtest.NoError(t, err)

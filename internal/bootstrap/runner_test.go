@@ -157,7 +157,7 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 				t.Error("the cause is lost")
 			}
 			last := recorder.Steps[len(recorder.Steps)-1]
-			if last.Result != report.StepFailed || string(last.Remedy) != test.remedy || "fetch: "+last.Message != test.text {
+			if last.Result != report.StatusFailed || string(last.Remedy) != test.remedy || "fetch: "+last.Message != test.text {
 				t.Errorf("recorded %+v", last)
 			}
 		})

@@ -41,7 +41,7 @@ func DefaultLimits() Limits { return Limits{File: 5 << 20, Total: 64 << 20, Time
 // time is noted in the manifest, and Write continues.
 func Write(ctx context.Context, w io.Writer, about Manifest, pieces []File, mask func(string) string, limits Limits) (Manifest, error) {
 	about.TypeMeta = report.Meta("BundleManifest")
-	about.Files = make([]Entry, 0, len(pieces))
+	about.Files = nil
 	compressed := gzip.NewWriter(w)
 	archive := &archive{tar: tar.NewWriter(compressed), time: about.Created, remaining: limits.Total}
 	for _, piece := range pieces {

@@ -15,20 +15,20 @@ const ManifestName = "manifest.json"
 // Manifest lists the files of a bundle and the missing files.
 type Manifest struct {
 	report.TypeMeta
-	Created  time.Time `json:"created"`
-	Hostname string    `json:"hostname"`
-	Version  string    `json:"version"` // version of the agent
-	Files    []Entry   `json:"pieces"`
+	Created  time.Time `json:"created" doc:"time of creation"`
+	Hostname string    `json:"hostname" doc:"hostname"`
+	Version  string    `json:"version" doc:"version of the agent"`
+	Files    []Entry   `json:"files" doc:"files of the archive, and files that are missing"`
 }
 
 // Entry describes one file of a bundle.
 type Entry struct {
-	Name      string `json:"name"`
-	Source    string `json:"source"`            // a command, a path, or a description
-	Bytes     int    `json:"bytes"`             // size in the bundle
-	Truncated bool   `json:"cut,omitempty"`     // only the end is included
-	Masked    bool   `json:"masked,omitempty"`  // the content contained possible secrets
-	Missing   string `json:"missing,omitempty"` // reason why it is missing
+	Name      string `json:"name" doc:"path in the archive"`
+	Source    string `json:"source" doc:"command, path or description of the source"`
+	Bytes     int    `json:"bytes" doc:"size in the archive in bytes"`
+	Truncated bool   `json:"truncated,omitempty" doc:"whether only the end of the content is included"`
+	Masked    bool   `json:"masked,omitempty" doc:"whether possible secrets were masked"`
+	Missing   string `json:"missing,omitempty" doc:"why the file is missing; absent if it exists"`
 }
 
 // String returns a summary of the bundle.

@@ -1,39 +1,45 @@
 package cli
 
 import (
-	"bytes"
-	"encoding/json"
-
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
 // DocumentKind is a kind of JSON document that a command prints.
 type DocumentKind struct {
-	Kind  string
-	Title string // title of the schema
-	Parts []any  // the structs whose fields it has
+	Kind     string
+	Title    string // title of the schema
+	Document any    // the zero value of the struct
+}
+
+// FailureDocument is printed if a command fails without another document.
+type FailureDocument struct {
+	report.TypeMeta
+	report.CommandResult
 }
 
 // NewDocumentKind returns the kind of document that a command of a program prints.
-func NewDocumentKind(program, kind, command string, parts ...any) DocumentKind {
-	return DocumentKind{Kind: kind, Title: "what " + program + " " + command + " --output json prints", Parts: parts}
+func NewDocumentKind(program, kind, command string, document any) DocumentKind {
+	return DocumentKind{Kind: kind, Title: "output of " + program + " " + command + " --output json", Document: document}
 }
 
 // CommonDocuments returns the kinds of documents that all programs print.
 func CommonDocuments() []DocumentKind {
 	return []DocumentKind{
-		{Kind: "Failure", Title: "what every command prints with --output json if it fails", Parts: []any{FailureDocument{}}},
-		{Kind: "Version", Title: "what version --output json prints", Parts: []any{VersionDocument{}}},
+		{Kind: "Failure", Title: "output of every command with --output json that fails without a result", Document: FailureDocument{}},
+		{Kind: "Version", Title: "output of version --output json", Document: VersionDocument{}},
 	}
 }
 
 // Schema returns the schema of the document.
 func (d DocumentKind) Schema() schema.Schema {
-	s := schema.Of("urn:"+report.APIVersion+":"+d.Kind, d.Title, d.Parts...)
+	s := schema.Of("https://"+report.APIVersion+"/"+d.Kind+".json", d.Title, d.Document)
 	properties, _ := s["properties"].(map[string]any)
-	properties["apiVersion"] = schema.Schema{"const": report.APIVersion}
-	properties["kind"] = schema.Schema{"const": d.Kind}
+	for name, value := range map[string]string{"apiVersion": report.APIVersion, "kind": d.Kind} {
+		if property, isSchema := properties[name].(schema.Schema); isSchema {
+			property["const"] = value
+		}
+	}
 	return s
 }
 
@@ -44,33 +50,4 @@ func Schemas(kinds []DocumentKind) map[string]schema.Schema {
 		all[d.Kind+".json"] = d.Schema()
 	}
 	return all
-}
-
-// DocumentWithResult combines a document with the result of its command.
-type DocumentWithResult[D any] struct {
-	Document D
-	Result
-}
-
-// Parts returns the structs whose fields the object has.
-func (d DocumentWithResult[D]) Parts() []any { return []any{d.Document, d.Result} }
-
-// MarshalJSON encodes the document and the result as one object.
-func (d DocumentWithResult[D]) MarshalJSON() ([]byte, error) {
-	var both []byte
-	for _, part := range d.Parts() {
-		var out bytes.Buffer
-		encoder := json.NewEncoder(&out)
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(part); err != nil {
-			return nil, err
-		}
-		object := bytes.TrimSpace(out.Bytes())
-		if both == nil {
-			both = object
-			continue
-		}
-		both = append(append(both[:len(both)-1], ','), object[1:]...)
-	}
-	return both, nil
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
+	"strings"
 	"syscall"
 
 	"github.com/go-logr/logr"
@@ -41,6 +43,12 @@ func Main(run RunFunc) {
 	os.Exit(int(code))
 }
 
+// jsonOutput matches the flag that requests JSON among the arguments of a command line.
+var jsonOutput = regexp.MustCompile(`(^|\n)(-o\n?|-o=|--output[\n=])json(\n|$)`)
+
+// requestsJSON reports whether a command line requests JSON, even if it is not valid.
+func requestsJSON(args []string) bool { return jsonOutput.MatchString(strings.Join(args, "\n")) }
+
 // Execute runs a command line below root. An error before the command itself runs
 // is a usage error.
 func Execute(ctx context.Context, root *cobra.Command, p *Printer, args []string) report.Code {
@@ -48,6 +56,11 @@ func Execute(ctx context.Context, root *cobra.Command, p *Printer, args []string
 	command, err := root.ExecuteContextC(ctx)
 	path := command.CommandPath()
 	if err != nil && p.Sink == nil {
+		if requestsJSON(args) {
+			p.JSON = true
+			err := report.Fail(report.Usage, path+" --help", "%w", err)
+			_ = p.Document(FailureDocument{TypeMeta: report.Meta("Failure"), CommandResult: report.ResultOf(err)}, nil)
+		}
 		fmt.Fprintf(p.Err, "%s: %v\nsee: %s --help\n", path, err, path)
 		return report.Usage
 	}

@@ -25,6 +25,7 @@ type Printer struct {
 	Recorder     *report.Recorder
 	StepReported bool // the failure was already printed for a step
 	Printed      bool // the JSON document was printed
+	OneLine      bool // a JSON document is one line, because the command prints several documents
 
 	output, logFormat *string      // flags
 	verbose           *bool        // flag
@@ -115,14 +116,22 @@ func (p *Printer) Document(document any, print func(io.Writer)) error {
 	p.stopRewriting()
 	if p.JSON {
 		p.Printed = true
-		return report.WriteJSON(p.Out, document)
+		return p.writeJSON(document)
 	}
 	print(p.Out)
 	return nil
 }
 
-// Finish prints the document of a command that ended with err. Text is printed only if err is
-// nil. Finish returns err, or the error of printing.
+func (p *Printer) writeJSON(document any) error {
+	if p.OneLine {
+		return report.WriteJSONLine(p.Out, document)
+	}
+	return report.WriteJSON(p.Out, document)
+}
+
+// Finish prints the document of a command that has a result although it ended with err. Text is
+// printed only if err is nil. Finish returns err, or the error of printing. A command that failed
+// without a result returns its error instead, and Failure prints the document.
 func (p *Printer) Finish(err error, document any, print func(io.Writer)) error {
 	if err != nil && !p.JSON {
 		return err
@@ -133,11 +142,21 @@ func (p *Printer) Finish(err error, document any, print func(io.Writer)) error {
 	return err
 }
 
-// Failure prints the error of a command unless it was already printed.
+// Event prints a JSON document that is one of many, or its text.
+func (p *Printer) Event(document any, text string) error {
+	if p.JSON {
+		return report.WriteJSONLine(p.Out, document)
+	}
+	_, err := fmt.Fprintln(p.Out, text)
+	return err
+}
+
+// Failure prints the error of a command unless it was already printed. The JSON document is of kind
+// Failure unless the command has printed its own.
 func (p *Printer) Failure(path string, err error) {
 	if err != nil && p.JSON && !p.Printed {
 		// The error is also printed below.
-		_ = p.Document(FailureDocument{TypeMeta: report.Meta("Failure"), Result: ResultOf(err)}, nil)
+		_ = p.Document(FailureDocument{TypeMeta: report.Meta("Failure"), CommandResult: report.ResultOf(err)}, nil)
 	}
 	p.stopRewriting()
 	if err == nil || p.StepReported {

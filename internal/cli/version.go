@@ -14,10 +14,10 @@ import (
 // VersionDocument is printed by version.
 type VersionDocument struct {
 	report.TypeMeta
-	Version  string `json:"version"`
-	Commit   string `json:"commit,omitempty"`
-	Go       string `json:"go"`
-	Platform string `json:"platform"`
+	Version  string `json:"version" doc:"version of the program"`
+	Commit   string `json:"commit,omitempty" doc:"commit that the program was built from; absent if unknown"`
+	Go       string `json:"go" doc:"version of Go that the program was built with"`
+	Platform string `json:"platform" doc:"operating system and architecture, such as linux/amd64"`
 }
 
 // NewVersionCommand returns the command that prints the version.

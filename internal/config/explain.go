@@ -17,9 +17,9 @@ import (
 
 // Setting is one value and its origin.
 type Setting struct {
-	Key    string `json:"key"` // key in the file
-	Value  any    `json:"value"`
-	Origin Origin `json:"origin"`
+	Key    string `json:"key" doc:"key of the setting in the configuration file"`
+	Value  any    `json:"value" doc:"value of the setting; secrets in URLs are masked"`
+	Origin Origin `json:"origin" doc:"source of the value"`
 }
 
 // Explanation is a configuration with the origins of its settings and all of its problems.

@@ -18,64 +18,44 @@ const Kind = "JoinConfig"
 
 // Join is the configuration of a join. It contains paths of secrets, but no secrets.
 type Join struct {
-	APIVersion string `json:"apiVersion,omitempty" yaml:"apiVersion"`
-	Kind       string `json:"kind,omitempty" yaml:"kind"`
+	APIVersion string `json:"apiVersion,omitempty" yaml:"apiVersion" doc:"version of the format"`
+	Kind       string `json:"kind,omitempty" yaml:"kind" doc:"kind of the file"`
 
-	// Path of the user data, or "-".
-	UserData string `json:"userData,omitempty" yaml:"userData"`
+	UserData string `json:"userData,omitempty" yaml:"userData" doc:"path of the user data, or - for standard input"`
 
-	// HOST, HOST:PORT or URL of the ignition server.
-	Endpoint string `json:"endpoint,omitempty" yaml:"endpoint"`
-	// Path of the ignition token.
-	TokenFile string `json:"tokenFile,omitempty" yaml:"tokenFile"`
-	// Path of the ignition server's CA, PEM.
-	CAFile string `json:"caFile,omitempty" yaml:"caFile"`
-	// NAMESPACE/NAME.
-	NodePool string `json:"nodePool,omitempty" yaml:"nodePool"`
-	// TargetConfigVersionHash.
-	ConfigHash string `json:"configHash,omitempty" yaml:"configHash"`
-	// HOST:PORT to dial instead of the endpoint.
-	ConnectTo string `json:"connectTo,omitempty" yaml:"connectTo"`
+	Endpoint   string `json:"endpoint,omitempty" yaml:"endpoint" doc:"HOST, HOST:PORT or URL of the ignition server"`
+	TokenFile  string `json:"tokenFile,omitempty" yaml:"tokenFile" doc:"path of the ignition token"`
+	CAFile     string `json:"caFile,omitempty" yaml:"caFile" doc:"path of the ignition server's CA in PEM format"`
+	NodePool   string `json:"nodePool,omitempty" yaml:"nodePool" doc:"NAMESPACE/NAME of the NodePool"`
+	ConfigHash string `json:"configHash,omitempty" yaml:"configHash" doc:"version of the NodePool's configuration (TargetConfigVersionHash)"`
+	ConnectTo  string `json:"connectTo,omitempty" yaml:"connectTo" doc:"HOST:PORT to connect to instead of the endpoint"`
 
-	// Paths of Ignition configs, or "-", merged over the payload in this order.
-	IgnitionOverrides []string `json:"ignitionOverrides,omitempty" yaml:"ignitionOverrides"`
-	Payload           Payload  `json:"payload,omitzero" yaml:"payload"`
+	IgnitionOverrides []string `json:"ignitionOverrides,omitempty" yaml:"ignitionOverrides" doc:"paths of Ignition configs, or - for standard input, which are merged over the payload in this order"`
+	Payload           Payload  `json:"payload,omitzero" yaml:"payload" doc:"settings for the payload"`
 
-	// Uplink for br-ex.
-	BridgeInterface string `json:"bridgeInterface,omitempty" yaml:"bridgeInterface"`
-	// HOST:PORT that must be reachable by TCP before and after the network change.
-	RequiredEndpoints []string `json:"verifyReach,omitempty" yaml:"verifyReach"`
-	// Timeout of the network change, after which it is rolled back; 0 is the default.
-	NetworkTimeout Duration `json:"networkTimeout,omitempty" yaml:"networkTimeout"`
+	BridgeInterface   string   `json:"bridgeInterface,omitempty" yaml:"bridgeInterface" doc:"uplink for br-ex; empty: the interface with the default route"`
+	RequiredEndpoints []string `json:"verifyReach,omitempty" yaml:"verifyReach" doc:"HOST:PORT that must be reachable by TCP before and after the network change"`
+	NetworkTimeout    Duration `json:"networkTimeout,omitempty" yaml:"networkTimeout" doc:"timeout of the network change, after which it is rolled back, such as 90s"`
 
-	// KEY=VALUE for the Node's registration.
-	Labels []string `json:"nodeLabels,omitempty" yaml:"nodeLabels"`
-	// KEY[=VALUE]:Effect for the Node's registration.
-	Taints []string `json:"nodeTaints,omitempty" yaml:"nodeTaints"`
+	Labels []string `json:"nodeLabels,omitempty" yaml:"nodeLabels" doc:"labels for the registration of the Node as KEY=VALUE"`
+	Taints []string `json:"nodeTaints,omitempty" yaml:"nodeTaints" doc:"taints for the registration of the Node as KEY[=VALUE]:EFFECT"`
 
-	PauseImage string `json:"pauseImage,omitempty" yaml:"pauseImage"`
-	// Kubeconfig that may approve the node's two CSRs.
-	ApproveWith string `json:"approveWith,omitempty" yaml:"approveWith"`
-	// Path of the join token, or "-".
-	JoinToken string `json:"joinToken,omitempty" yaml:"joinToken"`
+	PauseImage  string `json:"pauseImage,omitempty" yaml:"pauseImage" doc:"pause image for CRI-O; empty: the image of the release"`
+	ApproveWith string `json:"approveWith,omitempty" yaml:"approveWith" doc:"path of a kubeconfig that may approve the node's CSRs"`
+	JoinToken   string `json:"joinToken,omitempty" yaml:"joinToken" doc:"path of the join token, or - for standard input"`
 
-	// Release of the NodePool, such as 4.18, which selects the packages.
-	OpenShiftRelease string `json:"openshiftRelease,omitempty" yaml:"openshiftRelease"`
-	// Install missing packages with dnf.
-	InstallPackages bool `json:"installPackages,omitempty" yaml:"installPackages"`
+	OpenShiftRelease string `json:"openshiftRelease,omitempty" yaml:"openshiftRelease" doc:"release of the NodePool, such as 4.18, which selects the packages"`
+	InstallPackages  bool   `json:"installPackages,omitempty" yaml:"installPackages" doc:"whether missing packages are installed with dnf"`
 
-	Until string `json:"until,omitempty" yaml:"until"`
-	// Timeout of the whole join; 0 means no timeout.
-	Timeout       Duration `json:"timeout,omitempty" yaml:"timeout"`
-	Skip          []string `json:"skip,omitempty" yaml:"skip"`
-	KeepBootstrap bool     `json:"keepBootstrap,omitempty" yaml:"keepBootstrap"`
+	Until         string   `json:"until,omitempty" yaml:"until" doc:"last step of the join"`
+	Timeout       Duration `json:"timeout,omitempty" yaml:"timeout" doc:"timeout of the whole join, such as 1h30m; 0 means no timeout"`
+	Skip          []string `json:"skip,omitempty" yaml:"skip" doc:"steps that are skipped"`
+	KeepBootstrap bool     `json:"keepBootstrap,omitempty" yaml:"keepBootstrap" doc:"whether the bootstrap kubeconfig is kept"`
 }
 
 // Payload contains settings for processing the payload before it is adapted.
 type Payload struct {
-	// Exclude are patterns of excluded objects: absolute paths of files, directories and
-	// links, names of units, or UNIT/DROP-IN.
-	Exclude []string `json:"drop,omitempty" yaml:"drop"`
+	Exclude []string `json:"drop,omitempty" yaml:"drop" doc:"patterns of entries to exclude: absolute paths of files, directories and links, names of units, or UNIT/DROP-IN"`
 }
 
 // Defaults returns the default configuration of a join.

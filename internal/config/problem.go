@@ -3,15 +3,18 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
 // Problem is one problem of a configuration and its position.
 type Problem struct {
-	Key     string `json:"key,omitempty"`  // key in the file
-	File    string `json:"file,omitempty"` // "" for the environment and flags
-	Line    int    `json:"line,omitempty"` // from 1
-	Message string `json:"message"`        // one sentence without secret values
-	Remedy  string `json:"remedy,omitempty"`
+	Key     string        `json:"key,omitempty" doc:"key of the setting in the configuration file; absent if the problem is not with one setting"`
+	File    string        `json:"file,omitempty" doc:"path of the file; absent for the environment and flags"`
+	Line    int           `json:"line,omitempty" doc:"line in the file, from 1; absent if unknown"`
+	Message string        `json:"message" doc:"problem in one sentence without secret values"`
+	Remedy  report.Remedy `json:"remedy,omitempty" doc:"how to resolve the problem"`
 }
 
 // String returns FILE:LINE: MESSAGE, the format that editors parse.
@@ -36,8 +39,8 @@ func joinMessages(problems []Problem) string {
 
 // Origin describes where the value of a setting comes from.
 type Origin struct {
-	From     SourceKind `json:"from"`
-	Location string     `json:"place,omitempty"` // FILE:LINE, the variable, or the flag
+	From     SourceKind `json:"from" doc:"kind of the source"`
+	Location string     `json:"location,omitempty" doc:"FILE:LINE, the variable, the flag or the join token; absent for a default"`
 }
 
 // String returns the location, or the kind of source if there is no location.
@@ -64,3 +67,8 @@ const (
 	FromFlag        SourceKind = "flag"
 	FromJoinToken   SourceKind = "joinToken"
 )
+
+// Enum returns all kinds of sources.
+func (SourceKind) Enum() []string {
+	return schema.Strings(FromDefault, FromFile, FromDropIn, FromEnvironment, FromFlag, FromJoinToken)
+}

@@ -55,7 +55,7 @@ func checkOwnership(name string, mode fs.FileMode, owner, caller int) *Problem {
 	return &Problem{
 		File:    name,
 		Message: fmt.Sprintf("not read: users other than root can write to it (owner %d, mode %#o)", owner, mode.Perm()),
-		Remedy:  strings.Join(remedy, " && "),
+		Remedy:  report.Remedy(strings.Join(remedy, " && ")),
 	}
 }
 
@@ -64,7 +64,7 @@ func joinRemedies(problems []Problem) string {
 	var all []string
 	for _, p := range problems {
 		if p.Remedy != "" {
-			all = append(all, p.Remedy)
+			all = append(all, string(p.Remedy))
 		}
 	}
 	return strings.Join(all, " && ")

@@ -29,7 +29,7 @@ func TestCheckOwnership(t *testing.T) {
 		"a user's, and everybody can write": {0o666, 1000, 0, "chown root: /etc/a.yaml && chmod go-w /etc/a.yaml"},
 	} {
 		problem := checkOwnership("/etc/a.yaml", test.mode, test.owner, test.caller)
-		if (problem == nil) != (test.remedy == "") || problem != nil && problem.Remedy != test.remedy {
+		if (problem == nil) != (test.remedy == "") || problem != nil && string(problem.Remedy) != test.remedy {
 			t.Errorf("%s: %+v, want the remedy %q", name, problem, test.remedy)
 		}
 	}

@@ -77,14 +77,16 @@ type openResult struct {
 	err     error
 }
 
-// phase returns the phase of the join, "unknown" if the state cannot be read.
-func (d *diagnostics) phase() string {
+// phase returns the phase of the host, PhaseUnknown if the state cannot be read.
+func (d *diagnostics) phase() joinstate.Phase {
 	if d.stateErr != nil {
-		return "unknown"
+		return joinstate.PhaseUnknown
 	}
 	return d.State.Phase()
 }
 
 // hasStarted reports whether a join was started on this host and no leave is in
 // progress.
-func (d *diagnostics) hasStarted() bool { return d.phase() == "joining" || d.phase() == "joined" }
+func (d *diagnostics) hasStarted() bool {
+	return d.phase() == joinstate.PhaseJoining || d.phase() == joinstate.PhaseJoined
+}

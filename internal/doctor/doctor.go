@@ -10,33 +10,34 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // Finding is one finding of the diagnostics.
 type Finding struct {
-	Section  string          `json:"part"` // section of the diagnostics
-	Severity report.Severity `json:"severity"`
-	Text     string          `json:"text"`
-	Remedy   report.Remedy   `json:"remedy,omitempty"`  // commands to run next
-	Refuses  bool            `json:"refuses,omitempty"` // a join would be refused because of the finding
+	Section  string          `json:"section" doc:"section of the diagnostics"`
+	Severity report.Severity `json:"severity" doc:"severity of the finding"`
+	Text     string          `json:"message" doc:"finding; further lines have details"`
+	Remedy   report.Remedy   `json:"remedy,omitempty" doc:"how to resolve the finding"`
+	Refuses  bool            `json:"refuses,omitempty" doc:"whether a join would be refused because of the finding"`
 }
 
 // Report contains all findings, the most severe first.
 type Report struct {
 	report.TypeMeta
-	Time     time.Time   `json:"time"`
-	Hostname string      `json:"hostname"`
-	Phase    string      `json:"phase"` // none, joining, joined, leaving, unknown
-	Findings []Finding   `json:"findings"`
-	ExitCode report.Code `json:"exitCode"` // exit code that results from the findings
-	Bundle   *Bundle     `json:"bundle,omitempty"`
+	Time                 time.Time       `json:"time" doc:"start of the diagnostics"`
+	Hostname             string          `json:"hostname" doc:"hostname"`
+	Phase                joinstate.Phase `json:"phase" doc:"phase of the node's life on this host"`
+	Findings             []Finding       `json:"findings" doc:"all findings, the most severe first"`
+	Bundle               *Bundle         `json:"bundle,omitempty" doc:"archive for a support case; absent if none was created"`
+	report.CommandResult                 // of the findings
 }
 
 // Bundle describes the archive that was created for a support case.
 type Bundle struct {
-	File string `json:"file"`
+	File string `json:"file" doc:"absolute path of the archive"`
 	bundle.Manifest
 }
 
@@ -53,7 +54,7 @@ type Options struct {
 // the Err of the report.
 func Run(ctx context.Context, options Options) (Report, error) {
 	if err := checkBundle(options.Bundle); err != nil {
-		return Report{TypeMeta: report.Meta("DoctorReport"), Findings: []Finding{}}, err
+		return Report{TypeMeta: report.Meta("DoctorReport")}, err
 	}
 	d, opened := openDiagnostics(ctx, options.Options)
 	defer d.Close()
@@ -63,7 +64,7 @@ func Run(ctx context.Context, options Options) (Report, error) {
 		findings = append(findings, part.run(ctx, d)...)
 	}
 	document.Findings = sortFindings(findings)
-	document.ExitCode = report.CodeOf(document.Err())
+	document.CommandResult = report.ResultOf(document.Err())
 	if err := ctx.Err(); err != nil {
 		return document, report.ExplainInterruption(ctx, err)
 	}
@@ -122,7 +123,7 @@ func sortFindings(findings []Finding) []Finding {
 	slices.SortStableFunc(findings, func(a, b Finding) int {
 		return cmp.Compare(slices.Index(order, a.Severity), slices.Index(order, b.Severity))
 	})
-	once := []Finding{}
+	var once []Finding
 	for _, finding := range findings {
 		// Sections that run the same check report it with the same text. Keep the finding
 		// that affects the node now rather than the one that would only refuse a join.

@@ -230,7 +230,7 @@ worker-7: 1 problem, 2 warnings
 		t.Errorf("%q", out.String())
 	}
 	encoded, err := json.Marshal(document)
-	if err != nil || !strings.Contains(string(encoded), `"kind":"DoctorReport"`) || !strings.Contains(string(encoded), `"part":"units","severity":"problem"`) {
+	if err != nil || !strings.Contains(string(encoded), `"kind":"DoctorReport"`) || !strings.Contains(string(encoded), `"section":"units","severity":"problem"`) {
 		t.Errorf("%s, %v", encoded, err)
 	}
 }

@@ -10,14 +10,22 @@
 // when the CSR is created. The approver verifies the signature with the enrollment.
 package enrollment
 
+import "github.com/hcp-node-agent/hcp-node-agent/internal/schema"
+
 // APIVersion is the API version of both documents.
 const APIVersion = "node.hcp-agent.io/v1alpha1"
 
-// Kinds of documents.
+// Kind is the kind of a file.
+type Kind string
+
+// Kinds of files.
 const (
-	KindToken      = "JoinToken"
-	KindEnrollment = "Enrollment"
+	KindToken      Kind = "JoinToken"
+	KindEnrollment Kind = "Enrollment"
 )
+
+// Enum returns all kinds.
+func (Kind) Enum() []string { return schema.Strings(KindToken, KindEnrollment) }
 
 // Suffixes of the file names.
 const (

@@ -20,7 +20,7 @@ const (
 // document is the YAML form of either kind.
 type document struct {
 	APIVersion string    `json:"apiVersion"`
-	Kind       string    `json:"kind"`
+	Kind       Kind      `json:"kind"`
 	ID         string    `json:"id"`
 	NodeName   string    `json:"nodeName"`
 	Expires    string    `json:"expires"`
@@ -85,7 +85,7 @@ func ParseEnrollment(content []byte) (*Enrollment, error) {
 }
 
 // parse parses and checks the fields that both kinds have.
-func parse(content []byte, kind string, limit int) (document, time.Time, error) {
+func parse(content []byte, kind Kind, limit int) (document, time.Time, error) {
 	d, err := decodeDocument(content, kind, limit)
 	if err != nil {
 		return d, time.Time{}, err
@@ -111,7 +111,7 @@ func parse(content []byte, kind string, limit int) (document, time.Time, error) 
 	return d, expires.UTC(), nil
 }
 
-func decodeDocument(content []byte, kind string, limit int) (document, error) {
+func decodeDocument(content []byte, kind Kind, limit int) (document, error) {
 	var d document
 	if len(content) > limit {
 		return d, fmt.Errorf("reading the %s: it has more than %d KiB", kindNoun(kind), limit>>10)
@@ -125,14 +125,14 @@ func decodeDocument(content []byte, kind string, limit int) (document, error) {
 	// The parser's error is not returned, because it can quote the key.
 	var head struct {
 		APIVersion string `json:"apiVersion"`
-		Kind       string `json:"kind"`
+		Kind       Kind   `json:"kind"`
 	}
 	if err := yaml.Unmarshal(content, &head); err != nil {
 		return d, fmt.Errorf("reading the %s: it is no YAML, or a value is of another type than it should be", kindNoun(kind))
 	}
 	if head.APIVersion != APIVersion || head.Kind != kind {
 		return d, fmt.Errorf("reading the %s: it has apiVersion %q and kind %q, and %q and %q are due",
-			kindNoun(kind), shorten(head.APIVersion), shorten(head.Kind), APIVersion, kind)
+			kindNoun(kind), shorten(head.APIVersion), shorten(string(head.Kind)), APIVersion, kind)
 	}
 	if err := yaml.UnmarshalStrict(content, &d); err != nil {
 		return d, fmt.Errorf("reading the %s: a field is unknown, there twice, or of another type than it should be; the fields are %s", kindNoun(kind), fieldNames(kind))
@@ -157,14 +157,14 @@ func hasMultipleDocuments(content []byte) bool {
 	return false
 }
 
-func fieldNames(kind string) string {
+func fieldNames(kind Kind) string {
 	if kind == KindToken {
 		return "apiVersion, kind, id, nodeName, expires, clusterCA, labels, taints, stub and privateKey"
 	}
 	return "apiVersion, kind, id, nodeName, expires, clusterCA, addresses and publicKey"
 }
 
-func kindNoun(kind string) string {
+func kindNoun(kind Kind) string {
 	if kind == KindToken {
 		return "join token"
 	}

@@ -10,23 +10,23 @@ import (
 
 // Summary describes a token or an enrollment without its secrets.
 type Summary struct {
-	Kind        string       `json:"shows"` // KindToken or KindEnrollment
-	ID          string       `json:"id"`
-	NodeName    string       `json:"nodeName"`
-	Expires     time.Time    `json:"expires"`
-	Expired     bool         `json:"expired"`
-	ClusterCA   []Hash       `json:"clusterCA"`
-	Fingerprint string       `json:"fingerprint"` // of the public key; equal for a token and its enrollment
-	Addresses   []netip.Addr `json:"addresses,omitempty"`
-	Labels      []string     `json:"labels,omitempty"`
-	Taints      []string     `json:"taints,omitempty"`
-	HasUserData bool         `json:"hasStub"`
+	Kind        Kind         `json:"type" doc:"type of the file"`
+	ID          string       `json:"id" doc:"ID of the join token, which its enrollment also has"`
+	NodeName    string       `json:"nodeName" doc:"name of the node that can use the join token"`
+	Expires     time.Time    `json:"expires" doc:"end of the validity"`
+	Expired     bool         `json:"expired" doc:"whether the join token has expired"`
+	ClusterCA   []Hash       `json:"clusterCA" doc:"fingerprints of the hosted cluster's CAs"`
+	Fingerprint string       `json:"fingerprint" doc:"fingerprint of the public key, which is equal for a join token and its enrollment"`
+	Addresses   []netip.Addr `json:"addresses,omitempty" doc:"addresses that the node's serving certificate may contain"`
+	Labels      []string     `json:"labels,omitempty" doc:"labels for the Node as KEY=VALUE"`
+	Taints      []string     `json:"taints,omitempty" doc:"taints for the Node as KEY[=VALUE]:EFFECT"`
+	HasUserData bool         `json:"hasUserData" doc:"whether the join token contains the user data"`
 }
 
 // ParseSummary parses a token or an enrollment and returns its public content.
 func ParseSummary(content []byte, now time.Time) (Summary, error) {
 	var head struct {
-		Kind string `json:"kind"`
+		Kind Kind `json:"kind"`
 	}
 	if err := yaml.Unmarshal(content, &head); err == nil && head.Kind == KindEnrollment {
 		c, err := ParseEnrollment(content)
@@ -51,7 +51,7 @@ func (t *Token) Summarize(now time.Time) Summary {
 	return p
 }
 
-func newSummary(kind, id, node string, expires, now time.Time, cas []Hash, key crypto.PublicKey) Summary {
+func newSummary(kind Kind, id, node string, expires, now time.Time, cas []Hash, key crypto.PublicKey) Summary {
 	return Summary{
 		Kind: kind, ID: id, NodeName: node, Expires: expires, Expired: !now.Before(expires), ClusterCA: cas, Fingerprint: Fingerprint(key),
 	}

@@ -19,9 +19,10 @@ import (
 // Document is the result of an apply.
 type Document struct {
 	report.TypeMeta
-	Root    string `json:"root"`
-	Entries int    `json:"entries"` // in the config: files, directories, links, units, users and groups
-	Changes int    `json:"changes"` // number of changes made, implied ones included; 0 if the tree already matched the config
+	Root    string `json:"root" doc:"root directory of the image"`
+	Entries int    `json:"entries" doc:"number of files, directories, links, units, users and groups in the config"`
+	Changes int    `json:"changes" doc:"number of changes made, implied changes included; 0 if the tree already matched the config"`
+	report.CommandResult
 }
 
 // Options configures Apply.

@@ -7,31 +7,43 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
-// progress returns the progress of the join: "none", "joining" or "joined".
-func (s State) progress() string {
-	switch {
-	case !s.Exists():
-		return "none"
-	case s.Finished.IsZero():
-		return "joining"
-	}
-	return "joined"
+// Phase is a phase of a node's life on a host.
+type Phase string
+
+// The phases.
+const (
+	PhaseNone    Phase = "none"    // no join was started
+	PhaseJoining Phase = "joining" // the join has not finished
+	PhaseJoined  Phase = "joined"
+	PhaseLeaving Phase = "leaving" // a leave has not finished
+	PhaseUnknown Phase = "unknown" // the state cannot be read
+)
+
+// Enum returns all phases.
+func (Phase) Enum() []string {
+	return schema.Strings(PhaseNone, PhaseJoining, PhaseJoined, PhaseLeaving, PhaseUnknown)
 }
 
-// Phase returns Progress, or "leaving" while a leave is unfinished.
-func (s State) Phase() string {
-	if !s.Leaving.IsZero() {
-		return "leaving"
+// Phase returns the phase of the host.
+func (s State) Phase() Phase {
+	switch {
+	case !s.Leaving.IsZero():
+		return PhaseLeaving
+	case !s.Exists():
+		return PhaseNone
+	case s.Finished.IsZero():
+		return PhaseJoining
 	}
-	return s.progress()
+	return PhaseJoined
 }
 
 // CheckNotLeaving fails if a leave is unfinished. A leave that a power failure or a
 // reboot interrupted must not become a join.
 func (s State) CheckNotLeaving() error {
-	if s.Phase() != "leaving" {
+	if s.Phase() != PhaseLeaving {
 		return nil
 	}
 	return report.Fail(report.Refused,

@@ -100,10 +100,12 @@ func (f *Flow) reportAddedPaths(document *Document, found []addedPaths, log repo
 				continue // a later run retries what a failed undo left of the node's own files
 			}
 			kept = append(kept, p)
-			change := ledger.Change{Kind: ledger.File, Target: p, Reason: "it came since the join, and others can need it"}
-			document.Kept = append(document.Kept, ledger.Difference{
-				Item: ledger.Item{Change: change, Step: stepname.Files},
-				Now:  ledger.State{Present: true, Type: info.Type},
+			document.Kept = append(document.Kept, ledger.PublishedDifference{
+				Kind:   ledger.File,
+				Target: p,
+				Step:   stepname.Files,
+				Reason: "created since the join; another program may need the file",
+				Now:    ledger.PublishedState{Present: true, Type: info.Type},
 			})
 		}
 		document.Removed = append(document.Removed, removed...)

@@ -28,12 +28,13 @@ import (
 // Document is the result of a leave.
 type Document struct {
 	report.TypeMeta
-	NodeName    string              `json:"nodeName,omitempty"`
-	Restored    int                 `json:"restored"`
-	Removed     []string            `json:"removed,omitempty"`     // paths that kubelet, CRI-O and pods had created
-	Kept        []ledger.Difference `json:"kept,omitempty"`        // changed or created by others since the join
-	NotRestored []string            `json:"notRestored,omitempty"` // changes that cannot be reverted, as messages
-	Next        string              `json:"next,omitempty"`        // command that deletes the Node object
+	NodeName    string                       `json:"nodeName,omitempty" doc:"name of the Node"`
+	Restored    int                          `json:"restored" doc:"number of changes that were reverted"`
+	Removed     []string                     `json:"removed,omitempty" doc:"removed paths that kubelet, CRI-O and pods had created"`
+	Kept        []ledger.PublishedDifference `json:"kept,omitempty" doc:"objects that were changed or created by others since the join, and remain unchanged"`
+	NotRestored []string                     `json:"notRestored,omitempty" doc:"changes that cannot be reverted, as messages"`
+	Next        string                       `json:"next,omitempty" doc:"command that deletes the Node; absent if the host was no node"`
+	report.CommandResult
 }
 
 // Flow is one leave.
@@ -221,7 +222,7 @@ func undoStep(document *Document) func(context.Context, *Flow, report.Log) (step
 			return steps.Outcome{}, err
 		}
 		result, err := f.Machine.Ledger.Undo(ctx)
-		document.Restored, document.Kept = len(result.Restored), result.Kept
+		document.Restored, document.Kept = len(result.Restored), ledger.Publish(result.Kept)
 		document.NotRestored = f.notRestored(result.Restored)
 		for _, kept := range result.Kept {
 			log.Warn(kept.KeptMessage(), "")

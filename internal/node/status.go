@@ -15,13 +15,13 @@ import (
 
 // Status describes this host's Node in the cluster.
 type Status struct {
-	Name          string   `json:"name"`
-	Ready         bool     `json:"ready"`
-	Reason        string   `json:"why,omitempty"` // why it is not Ready
-	Unschedulable bool     `json:"unschedulable"`
-	Taints        []string `json:"taints,omitempty"`
-	Kubelet       string   `json:"kubeletVersion,omitempty"`
-	Addresses     []string `json:"addresses,omitempty"`
+	Name          string   `json:"name" doc:"name of the Node"`
+	Ready         bool     `json:"ready" doc:"whether the Node is Ready"`
+	Reason        string   `json:"reason,omitempty" doc:"why the Node is not Ready"`
+	Unschedulable bool     `json:"unschedulable" doc:"whether the Node is cordoned"`
+	Taints        []string `json:"taints,omitempty" doc:"taints as KEY[=VALUE]:EFFECT"`
+	Kubelet       string   `json:"kubeletVersion,omitempty" doc:"version of kubelet"`
+	Addresses     []string `json:"addresses,omitempty" doc:"addresses of the Node"`
 }
 
 // Status gets the Node's status with one request.

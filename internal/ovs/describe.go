@@ -25,7 +25,7 @@ func (m Migration) Describe() []string {
 		"traffic may pause for up to a tenth of a second; a failure, or the death of this program, gives the network back",
 	}
 	lines = append(lines, m.Notes...)
-	return append(lines, describeProfiles(m.Profiles.list())...)
+	return append(lines, describeProfiles(m.Profiles.List())...)
 }
 
 // Differences returns the lines of the description that differ from an older migration.

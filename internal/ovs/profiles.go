@@ -39,9 +39,9 @@ type Profiles struct {
 	Members []networkmanager.Settings `json:"members,omitempty"`
 }
 
-// list returns all profiles, the bridge first and the one with the addresses
+// List returns all profiles, the bridge first and the one with the addresses
 // last.
-func (p Profiles) list() []networkmanager.Settings {
+func (p Profiles) List() []networkmanager.Settings {
 	list := append([]networkmanager.Settings{p.Bridge, p.NICPort, p.BridgePort, p.NIC}, p.Members...)
 	return append(list, p.BridgeIP)
 }
@@ -49,7 +49,7 @@ func (p Profiles) list() []networkmanager.Settings {
 // UUIDs returns the profiles' UUIDs by name.
 func (p Profiles) UUIDs() map[string]string {
 	uuids := map[string]string{}
-	for _, profile := range p.list() {
+	for _, profile := range p.List() {
 		uuids[profile.Text("connection", "id")] = profile.Text("connection", "uuid")
 	}
 	return uuids
@@ -143,7 +143,7 @@ func newProfiles(p profileInputs) Profiles {
 	for _, m := range p.members {
 		profiles.Members = append(profiles.Members, memberSettings(m, p.machine, uuids[NICProfile]))
 	}
-	for _, s := range profiles.list() {
+	for _, s := range profiles.List() {
 		s.Set("connection", "autoconnect", true)
 	}
 	// Retry forever, because a NIC or a DHCP server can be late. The NIC and its

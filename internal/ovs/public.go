@@ -15,30 +15,8 @@ var publicSections = []string{
 	"ovs-bridge", "ovs-port", "ovs-interface", "ovs-external-ids", "ovs-other-config",
 }
 
-// Public returns the migration with only the sections that documents may
-// contain.
-func (m Migration) Public() Migration {
-	m.Backup.Settings = publicSettings(m.Backup.Settings)
-	members := slices.Clone(m.Profiles.Members)
-	for i := range members {
-		members[i] = publicSettings(members[i])
-	}
-	m.Backup.Members = slices.Clone(m.Backup.Members)
-	for i := range m.Backup.Members {
-		m.Backup.Members[i].Settings = publicSettings(m.Backup.Members[i].Settings)
-	}
-	m.Profiles = Profiles{
-		Bridge: publicSettings(m.Profiles.Bridge), NICPort: publicSettings(m.Profiles.NICPort), BridgePort: publicSettings(m.Profiles.BridgePort),
-		NIC: publicSettings(m.Profiles.NIC), BridgeIP: publicSettings(m.Profiles.BridgeIP), Members: members,
-	}
-	m.Staged = StagedProfiles{Static: publicSettings(m.Staged.Static), StaticFinalMetric: publicSettings(m.Staged.StaticFinalMetric), DHCP: publicSettings(m.Staged.DHCP)}
-	return m
-}
-
-func publicSettings(s networkmanager.Settings) networkmanager.Settings {
-	if s == nil {
-		return nil
-	}
+// PublicSettings returns the sections of a profile that documents may contain.
+func PublicSettings(s networkmanager.Settings) networkmanager.Settings {
 	kept := networkmanager.Settings{}
 	for name, section := range s {
 		if slices.Contains(publicSections, name) {

@@ -42,8 +42,28 @@ func DecodeRecord(content []byte) (Record, error) {
 	return r, nil
 }
 
+// PublishedRecord is a Record in a published document, whose format does not depend on the saved
+// record.
+type PublishedRecord struct {
+	Uplink     string           `json:"uplink" doc:"interface that was attached to br-ex"`
+	MigratedAt time.Time        `json:"migratedAt" doc:"time of the migration"`
+	Outage     *PublishedOutage `json:"outage,omitempty" doc:"interruption of the network; absent if the gateway does not respond to echo requests"`
+}
+
+// PublishedOutage is an Outage in a published document.
+type PublishedOutage struct {
+	LongestSeconds float64 `json:"longestSeconds" doc:"longest interruption in seconds"`
+	Sent           int     `json:"sent" doc:"number of echo requests to the gateway, one every 10 ms"`
+	Answered       int     `json:"received" doc:"number of echo replies"`
+}
+
+// PublishRecord returns the record for a published document.
+func PublishRecord(r Record) *PublishedRecord {
+	return &PublishedRecord{Uplink: r.Uplink, MigratedAt: r.MigratedAt, Outage: (*PublishedOutage)(r.Outage)}
+}
+
 // String returns the record as one line of text.
-func (r Record) String() string {
+func (r PublishedRecord) String() string {
 	text := fmt.Sprintf("%s was moved on %s", r.Uplink, r.MigratedAt.Local().Format(time.DateTime))
 	if r.Outage == nil {
 		return text + "; the gap could not be measured (the gateway does not answer echoes)"

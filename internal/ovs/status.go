@@ -9,27 +9,45 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
 // Status describes the current state of br-ex.
 type Status struct {
-	Present   bool                    `json:"present"` // it exists and has the default route
-	Exists    bool                    `json:"exists"`  // a bridge of that name exists, with or without the host's traffic
-	Uplink    string                  `json:"uplink,omitempty"`
-	Addresses []netip.Prefix          `json:"addresses,omitempty"`
-	MTU       int                     `json:"mtu,omitempty"` // bytes
-	Ports     []openvswitch.Interface `json:"ports,omitempty"`
-	NodeIPs   []netip.Addr            `json:"nodeIPs,omitempty"` // the addresses of the node, the primary first
-	Profile   *ProfileStatus          `json:"profile,omitempty"` // nil: no active profile, or no NetworkManager
-	Record    *Record                 `json:"made,omitempty"`    // nil: the agent has not created br-ex
+	Present   bool                    `json:"present" doc:"whether br-ex exists and has the default route"`
+	Exists    bool                    `json:"exists" doc:"whether a bridge br-ex exists, with or without the host's traffic"`
+	Uplink    string                  `json:"uplink,omitempty" doc:"interface that is attached to br-ex; absent unless present"`
+	Addresses []netip.Prefix          `json:"addresses,omitempty" doc:"addresses of br-ex with their prefix lengths"`
+	MTU       int                     `json:"mtu,omitempty" doc:"MTU of br-ex in bytes"`
+	Ports     []openvswitch.Interface `json:"ports,omitempty" doc:"Open vSwitch interfaces of br-ex"`
+	NodeIPs   []netip.Addr            `json:"nodeIPs,omitempty" doc:"addresses of the node, the primary address first"`
+	Profile   *ProfileStatus          `json:"profile,omitempty" doc:"active NetworkManager profile of br-ex; absent if there is none, or if NetworkManager is unreachable"`
+	Migration *PublishedRecord        `json:"migration,omitempty" doc:"migration of the uplink to br-ex; absent if the agent has not created br-ex"`
 }
 
 // ProfileStatus describes the active NetworkManager profile of br-ex.
 type ProfileStatus struct {
-	Name  string `json:"name"`
-	UUID  string `json:"uuid"`
-	State string `json:"state"`          // activating, activated, deactivating, deactivated
-	File  string `json:"file,omitempty"` // "": in memory only, lost at a reboot
+	Name  string       `json:"name" doc:"name of the profile"`
+	UUID  string       `json:"uuid" doc:"UUID of the profile"`
+	State ProfileState `json:"state" doc:"state of the active connection"`
+	File  string       `json:"file,omitempty" doc:"path of the profile; absent if the profile exists only in memory and is lost at a reboot"`
+}
+
+// ProfileState is the state of an active connection.
+type ProfileState string
+
+// The states of active connections.
+const (
+	profileActivating   ProfileState = "activating"
+	profileActivated    ProfileState = "activated"
+	profileDeactivating ProfileState = "deactivating"
+	profileDeactivated  ProfileState = "deactivated"
+	profileUnknown      ProfileState = "unknown"
+)
+
+// Enum returns all states.
+func (ProfileState) Enum() []string {
+	return schema.Strings(profileActivating, profileActivated, profileDeactivating, profileDeactivated, profileUnknown)
 }
 
 // GatherStatus reads the state of br-ex from the kernel, the Open vSwitch
@@ -75,18 +93,18 @@ func profileStatus(facts Facts) *ProfileStatus {
 	return &ProfileStatus{Name: profile.ID(), UUID: profile.UUID(), State: stateName(device.Active.State), File: profile.File}
 }
 
-func stateName(state networkmanager.ActiveState) string {
+func stateName(state networkmanager.ActiveState) ProfileState {
 	switch state {
 	case networkmanager.Activating:
-		return "activating"
+		return profileActivating
 	case networkmanager.Activated:
-		return "activated"
+		return profileActivated
 	case networkmanager.Deactivating:
-		return "deactivating"
+		return profileDeactivating
 	case networkmanager.Deactivated:
-		return "deactivated"
+		return profileDeactivated
 	}
-	return "in an unknown state"
+	return profileUnknown
 }
 
 // String returns the status as one line of text.
@@ -127,8 +145,8 @@ func (s Status) Details() []string {
 		}
 		lines = append(lines, fmt.Sprintf("NetworkManager profile %s is %s, %s", p.Name, p.State, kept))
 	}
-	if s.Record != nil {
-		lines = append(lines, s.Record.String())
+	if s.Migration != nil {
+		lines = append(lines, s.Migration.String())
 	}
 	return lines
 }

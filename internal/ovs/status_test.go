@@ -65,7 +65,7 @@ func TestStatusAsJSON(t *testing.T) {
 	status := statusOf(withProfile(t))
 	outage := &hostnet.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497}
 	made := NewRecord(status, outage, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	status.Record = &made
+	status.Migration = PublishRecord(made)
 	got, err := json.Marshal(status)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestStatusAsJSON(t *testing.T) {
 	const want = `{"present":true,"exists":true,"uplink":"eth0","addresses":["192.0.2.177/24"],"mtu":1400,` +
 		`"ports":[{"name":"br-ex","type":"internal"},{"name":"patch-br-ex-to-br-int","type":"patch"},{"name":"eth0","type":"system"}],"nodeIPs":["192.0.2.177"],` +
 		`"profile":{"name":"ovs-if-br-ex","uuid":"1-2-3","state":"activated","file":"/etc/NetworkManager/system-connections/ovs-if-br-ex.nmconnection"},` +
-		`"made":{"apiVersion":"node.hcp-agent.io/v1alpha1","kind":"BridgeRecord","uplink":"eth0","made":"2026-01-02T03:04:05Z","gap":{"longestSeconds":0.041,"sent":500,"answered":497}}}`
+		`"migration":{"uplink":"eth0","migratedAt":"2026-01-02T03:04:05Z","outage":{"longestSeconds":0.041,"sent":500,"received":497}}}`
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -100,8 +100,8 @@ func TestRecord(t *testing.T) {
 		if diff := cmp.Diff(record, back); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		if want := "eth0 was moved on " + now.Local().Format(time.DateTime) + test.output; back.String() != want {
-			t.Errorf("%s: %q, want %q", name, back, want)
+		if want := "eth0 was moved on " + now.Local().Format(time.DateTime) + test.output; PublishRecord(back).String() != want {
+			t.Errorf("%s: %q, want %q", name, PublishRecord(back), want)
 		}
 	}
 	if _, err := DecodeRecord([]byte("{")); err == nil || !strings.Contains(err.Error(), "record of the move") {

@@ -4,20 +4,29 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
 // Group is the heading under which a plan lists a change.
 type Group string
 
-// The groups in the order of a plan. Changes of other kinds have a group named
-// after their kind.
+// The groups in the order of a plan.
 const (
 	GroupFiles   Group = "files"
 	GroupUnits   Group = "units"
 	GroupKernel  Group = "kernel"
 	GroupUsers   Group = "users"
 	GroupRuntime Group = "runtime"
+	GroupOther   Group = "other"
 )
+
+// Groups returns all groups in the order of a plan.
+func Groups() []Group {
+	return []Group{GroupFiles, GroupUnits, GroupKernel, GroupUsers, GroupRuntime, GroupOther}
+}
+
+// Enum returns all groups.
+func (Group) Enum() []string { return schema.Strings(Groups()...) }
 
 // Action is the effect of a change on its target.
 type Action string
@@ -30,16 +39,35 @@ const (
 	ActionAttributes Action = "attributes" // only the mode or owner changes
 )
 
+// Enum returns all actions.
+func (Action) Enum() []string {
+	return schema.Strings(ActionAdd, ActionChange, ActionRemove, ActionAttributes)
+}
+
 // PlannedChange is a change that a join would make.
 type PlannedChange struct {
-	ledger.PlannedChange
-	Group  Group  `json:"group"`
-	Action Action `json:"action"`
-	Diff   string `json:"diff,omitempty"` // unified diff with secrets masked, or the reason why there is none
+	Group     Group                 `json:"group" doc:"heading under which the plan lists the change"`
+	Action    Action                `json:"action" doc:"effect on the object; attributes: only the mode or owner changes"`
+	Kind      ledger.Kind           `json:"kind" doc:"kind of the object, such as file, link, unit or sysctl"`
+	Target    string                `json:"target" doc:"path or name of the object"`
+	Reason    string                `json:"reason,omitempty" doc:"source of the setting"`
+	Desired   ledger.PublishedState `json:"desired" doc:"state after the join; attributes that are absent do not change"`
+	Now       ledger.PublishedState `json:"now" doc:"current state"`
+	Overwrite bool                  `json:"overwrite,omitempty" doc:"whether the payload allows an existing object to be replaced"`
+	Diff      string                `json:"diff,omitempty" doc:"with --diff: unified diff with secrets masked, or why there is none"`
 }
 
 func plannedChange(p ledger.PlannedChange, runtime bool) PlannedChange {
-	change := PlannedChange{PlannedChange: p, Group: groupOf(p.Change), Action: actionOf(p)}
+	change := PlannedChange{
+		Group:     groupOf(p.Change),
+		Action:    actionOf(p),
+		Kind:      p.Kind,
+		Target:    p.Target,
+		Reason:    p.Reason,
+		Desired:   ledger.PublishedState(p.Desired),
+		Now:       ledger.PublishedState(p.Now),
+		Overwrite: p.Overwrite,
+	}
 	if runtime {
 		change.Group = GroupRuntime
 	}
@@ -60,7 +88,7 @@ func groupOf(c ledger.Change) Group {
 	case accounts.User, accounts.Group, accounts.Keys, accounts.KeysDir:
 		return GroupUsers
 	}
-	return Group(c.Kind)
+	return GroupOther
 }
 
 func actionOf(p ledger.PlannedChange) Action {

@@ -47,7 +47,7 @@ func TestGroupsAndActions(t *testing.T) {
 		"sysctl":                 {ledger.Sysctl, "a.b", ledger.State{Present: true, Value: "0"}, ledger.State{Present: true, Value: "1"}, "kernel", "change"},
 		"module":                 {ledger.Module, "a", ledger.State{}, present, "kernel", "add"},
 		"user":                   {"user", "core", ledger.State{}, present, "users", "add"},
-		"something else":         {"firewall", "a", ledger.State{}, present, "firewall", "add"},
+		"something else":         {"firewall", "a", ledger.State{}, present, "other", "add"},
 	} {
 		p := ledger.PlannedChange{Change: ledger.Change{Kind: test.kind, Target: test.target, Desired: test.want}, Now: test.now}
 		if got := plannedChange(p, false); got.Group != test.group || got.Action != test.action {
@@ -119,7 +119,7 @@ func TestPlannedChangeAsJSON(t *testing.T) {
 	if strings.Contains(text, "before-it") || strings.Contains(text, "after-it") || strings.Contains(text, `"diff"`) {
 		t.Errorf("a content is in it: %s", text)
 	}
-	for _, part := range []string{`"kind":"file","target":"/etc/a"`, `"want":{`, `"now":{`, `"group":"files","action":"change"`} {
+	for _, part := range []string{`"kind":"file","target":"/etc/a"`, `"desired":{`, `"now":{`, `"group":"files","action":"change"`} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%s is not in %s", part, text)
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
@@ -19,15 +18,15 @@ import (
 // instead of contents, and diffs with secrets masked if they were requested.
 type Document struct {
 	report.TypeMeta
-	NodeName     string          `json:"nodeName,omitempty"`
-	NodePool     string          `json:"nodePool,omitempty"`
-	Empty        bool            `json:"empty"` // no changes are necessary
-	Overrides    []string        `json:"overrides,omitempty"`
-	Changes      []PlannedChange `json:"changes"`
-	Network      []string        `json:"network"` // result of the plan for the uplink, line by line
-	Migration    *ovs.Migration  `json:"move,omitempty"`
-	Notes        []adapt.Note    `json:"notes"`
-	MissingUnits []string        `json:"missing,omitempty"` // units that do not exist
+	NodeName     string          `json:"nodeName,omitempty" doc:"name of the Node"`
+	NodePool     string          `json:"nodePool,omitempty" doc:"NAMESPACE/NAME of the NodePool; absent for a standalone cluster"`
+	Empty        bool            `json:"empty" doc:"whether no changes are necessary"`
+	Overrides    []string        `json:"overrides,omitempty" doc:"Ignition configs that are merged over the payload"`
+	Changes      []PlannedChange `json:"changes" doc:"changes that a join would make, except those of the network"`
+	Network      *Network        `json:"network,omitempty" doc:"attachment of the uplink to br-ex; absent if the step network is skipped, or if Open vSwitch is installed first"`
+	Notes        []adapt.Note    `json:"notes" doc:"entries of the payload that are not applied as they are, and additions"`
+	MissingUnits []string        `json:"missingUnits,omitempty" doc:"units that the payload needs and that do not exist, each with the reason"`
+	report.CommandResult
 }
 
 // Err returns nil: a plan has no outcome of its own.
@@ -53,7 +52,7 @@ func Show(ctx context.Context, options inputs.Options) (Document, error) {
 		return document, err
 	}
 	document.NodeName, document.NodePool = p.NodeName, p.NodePool
-	document.Notes, document.MissingUnits = append([]adapt.Note{}, p.Notes...), p.MissingUnits
+	document.Notes, document.MissingUnits = p.Notes, p.MissingUnits
 	for _, one := range b.Inputs.Overrides {
 		document.Overrides = append(document.Overrides, one.Name)
 	}
@@ -62,8 +61,7 @@ func Show(ctx context.Context, options inputs.Options) (Document, error) {
 	}
 	document.Empty = len(document.Changes)+len(document.MissingUnits) == 0
 	if p.Migration != nil {
-		shown := p.Migration.Public()
-		document.Network, document.Migration = p.Migration.Describe(), &shown
+		document.Network = newNetwork(*p.Migration)
 		document.Empty = document.Empty && p.Migration.AlreadyAttached
 	}
 	return document, nil

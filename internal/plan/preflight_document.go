@@ -14,6 +14,7 @@ import (
 type PreflightDocument struct {
 	report.TypeMeta
 	preflight.Result
+	report.CommandResult
 }
 
 // Preflight runs the checks that need no payload. It fails if the checks cannot be
@@ -34,6 +35,7 @@ func Preflight(ctx context.Context, options inputs.Options) (PreflightDocument, 
 		document.Checked++
 		document.Findings = append(document.Findings, b.packageFindings(ctx)...)
 	}
+	document.CommandResult = report.ResultOf(document.Err())
 	return document, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
 // Severity is the severity of a finding.
@@ -22,12 +23,17 @@ const (
 	SeverityReboot  Severity = "reboot"
 )
 
+// Enum returns all severities.
+func (Severity) Enum() []string {
+	return schema.Strings(SeverityError, SeverityWarning, SeverityReboot)
+}
+
 // Finding is one problem that a check found.
 type Finding struct {
-	Check    string        `json:"check"`
-	Severity Severity      `json:"severity"`
-	Message  string        `json:"message"`
-	Remedy   report.Remedy `json:"remedy,omitempty"`
+	Check    string        `json:"check" doc:"name of the check"`
+	Severity Severity      `json:"severity" doc:"error and reboot refuse a join; a reboot resolves the problem"`
+	Message  string        `json:"message" doc:"problem in one sentence"`
+	Remedy   report.Remedy `json:"remedy,omitempty" doc:"how to resolve the problem"`
 
 	code report.Code // exit code of the refusal, if not Refused
 }
@@ -41,13 +47,13 @@ type Check[F any] struct {
 
 // Result is the result of a list of checks.
 type Result struct {
-	Checked  int       `json:"checked"`
-	Findings []Finding `json:"findings"`
+	Checked  int       `json:"checked" doc:"number of checks that were run"`
+	Findings []Finding `json:"findings" doc:"problems that the checks found"`
 }
 
 // Run runs all checks.
 func Run[F any](checks []Check[F], facts F) Result {
-	result := Result{Checked: len(checks), Findings: []Finding{}}
+	result := Result{Checked: len(checks)}
 	for _, check := range checks {
 		for _, finding := range check.Find(facts) {
 			finding.Check = check.Name

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
 // APIVersion is the API version of every JSON document and of the configuration file.
@@ -12,28 +14,44 @@ const APIVersion = "node.hcp-agent.io/v1alpha1"
 
 // TypeMeta is the beginning of every JSON document.
 type TypeMeta struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
+	APIVersion string `json:"apiVersion" doc:"version of the format"`
+	Kind       string `json:"kind" doc:"kind of the document"`
 }
 
 // Meta returns the TypeMeta of a document of this kind.
 func Meta(kind string) TypeMeta { return TypeMeta{APIVersion: APIVersion, Kind: kind} }
 
+// StepStatus is how a step ended.
+type StepStatus string
+
+// The statuses of steps.
+const (
+	StatusOK        StepStatus = "ok"
+	StatusUnchanged StepStatus = "unchanged" // the step changed nothing
+	StatusSkipped   StepStatus = "skipped"   // on request
+	StatusFailed    StepStatus = "failed"
+)
+
+// Enum returns all statuses.
+func (StepStatus) Enum() []string {
+	return schema.Strings(StatusOK, StatusUnchanged, StatusSkipped, StatusFailed)
+}
+
 // StepResult is the result of one step.
 type StepResult struct {
-	Name     string        `json:"name"`
-	Result   EventKind     `json:"result"` // ok, same, skip or fail
-	Message  string        `json:"message,omitempty"`
-	Remedy   Remedy        `json:"remedy,omitempty"`
-	Seconds  float64       `json:"seconds"`
-	Warnings []StepWarning `json:"warnings,omitempty"`
-	Started  time.Time     `json:"started"`
+	Name     string        `json:"name" doc:"name of the step"`
+	Result   StepStatus    `json:"result" doc:"how the step ended"`
+	Message  string        `json:"message,omitempty" doc:"summary, or the error of a failed step"`
+	Remedy   Remedy        `json:"remedy,omitempty" doc:"how to resolve the failure of the step"`
+	Seconds  float64       `json:"seconds" doc:"duration of the step in seconds"`
+	Warnings []StepWarning `json:"warnings,omitempty" doc:"warnings of the step"`
+	Started  time.Time     `json:"started" doc:"start of the step"`
 }
 
 // StepWarning is a warning of a step with its remedy.
 type StepWarning struct {
-	Message string `json:"message"`
-	Remedy  Remedy `json:"remedy,omitempty"`
+	Message string `json:"message" doc:"warning in one sentence"`
+	Remedy  Remedy `json:"remedy,omitempty" doc:"how to resolve the cause"`
 }
 
 // Recorder is a Sink that collects the results of a run for JSON documents.
@@ -48,7 +66,8 @@ func (r *Recorder) Emit(event Event) {
 	case Headline:
 		r.Headline = event.Message
 	case StepStarted:
-		r.Steps = append(r.Steps, StepResult{Name: event.Step, Started: event.Time})
+		// A step that does not report its end was interrupted.
+		r.Steps = append(r.Steps, StepResult{Name: event.Step, Result: StatusFailed, Started: event.Time})
 	case Warning:
 		if n := len(r.Steps); n > 0 {
 			r.Steps[n-1].Warnings = append(r.Steps[n-1].Warnings, StepWarning{event.Message, Remedy(event.Remedy)})
@@ -56,19 +75,37 @@ func (r *Recorder) Emit(event Event) {
 	case StepDone, StepUnchanged, StepSkipped, StepFailed:
 		if n := len(r.Steps); n > 0 {
 			last := &r.Steps[n-1]
-			last.Result, last.Message, last.Remedy = event.Kind, event.Message, Remedy(event.Remedy)
+			last.Result, last.Message, last.Remedy = stepStatus(event.Kind), event.Message, Remedy(event.Remedy)
 			last.Seconds = event.Elapsed.Seconds()
 		}
 	case Waiting, Note, Detail, CommandFailed:
 	}
 }
 
-// WriteJSON writes an indented document with a final newline.
-func WriteJSON(w io.Writer, document any) error {
+// stepStatus returns the status of a step for the event that reported its end.
+func stepStatus(kind EventKind) StepStatus {
+	switch kind { //nolint:exhaustive // other events do not end a step
+	case StepDone:
+		return StatusOK
+	case StepUnchanged:
+		return StatusUnchanged
+	case StepSkipped:
+		return StatusSkipped
+	}
+	return StatusFailed
+}
+
+// WriteJSON writes an indented document with a final newline. Empty lists and maps are never null.
+func WriteJSON(w io.Writer, document any) error { return encode(w, document, "  ") }
+
+// WriteJSONLine writes a document as WriteJSON does, on one line.
+func WriteJSONLine(w io.Writer, document any) error { return encode(w, document, "") }
+
+func encode(w io.Writer, document any, indent string) error {
 	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
+	encoder.SetIndent("", indent)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(document); err != nil {
+	if err := encoder.Encode(schema.WithoutNull(document)); err != nil {
 		return fmt.Errorf("writing JSON document: %w", err)
 	}
 	return nil

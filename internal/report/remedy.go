@@ -91,8 +91,8 @@ func cutNote(line string) (command, note string) {
 
 // remedyParts is the JSON form of a Remedy.
 type remedyParts struct {
-	Command string `json:"command,omitempty"`
-	Note    string `json:"note,omitempty"`
+	Command string `json:"command,omitempty" doc:"shell commands that can be pasted unchanged, one per line; absent if there are none"`
+	Note    string `json:"note,omitempty" doc:"explanation of the command, or an action that is no command"`
 }
 
 // MarshalJSON returns an object with the command and the note.

@@ -1,5 +1,7 @@
 package report
 
+import "github.com/hcp-node-agent/hcp-node-agent/internal/schema"
+
 // Severity is the severity of a finding about a host or its node.
 type Severity string
 
@@ -10,6 +12,9 @@ const (
 	SeverityNote    Severity = "note"    // informational
 	SeverityOK      Severity = "ok"      // no problem
 )
+
+// Enum returns all severities.
+func (Severity) Enum() []string { return schema.Strings(Severities()...) }
 
 // Severities returns all severities, most severe first.
 func Severities() []Severity {

@@ -53,8 +53,8 @@ func TestRecorderCollectsSteps(t *testing.T) {
 	for _, event := range joinEvents() {
 		recorder.Emit(event)
 	}
-	if len(recorder.Steps) != 2 || recorder.Steps[0].Result != StepDone || len(recorder.Steps[0].Warnings) != 1 ||
-		recorder.Steps[1].Result != StepFailed || recorder.Steps[1].Remedy != "# ask why" {
+	if len(recorder.Steps) != 2 || recorder.Steps[0].Result != StatusOK || len(recorder.Steps[0].Warnings) != 1 ||
+		recorder.Steps[1].Result != StatusFailed || recorder.Steps[1].Remedy != "# ask why" {
 		t.Errorf("recorded %+v", recorder)
 	}
 }

@@ -13,14 +13,30 @@ import (
 // Schema is a JSON Schema in the form that encoding/json encodes.
 type Schema map[string]any
 
-// Of returns the schema of a document: an object with the fields of all parts, which are
-// structs. Unknown fields are valid, because later versions can add fields.
-func Of(id, title string, parts ...any) Schema {
+// DescriptionTag is the struct tag with the description of a field.
+const DescriptionTag = "doc"
+
+// Enum is implemented by string types with a closed set of values.
+type Enum interface {
+	// Enum returns all values.
+	Enum() []string
+}
+
+// Strings returns the values of a string type as strings.
+func Strings[T ~string](values ...T) []string {
+	texts := make([]string, 0, len(values))
+	for _, value := range values {
+		texts = append(texts, string(value))
+	}
+	return texts
+}
+
+// Of returns the schema of a document, which is a struct. Unknown fields are valid, because later
+// versions can add fields. No value can be null: see WithoutNull.
+func Of(id, title string, document any) Schema {
 	object := Schema{"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": id, "title": title, "type": "object"}
 	f := fields{properties: map[string]any{}}
-	for _, part := range parts {
-		f.add(reflect.TypeOf(part))
-	}
+	f.add(reflect.TypeOf(document))
 	f.into(object)
 	return object
 }
@@ -57,32 +73,32 @@ func (f *fields) add(of reflect.Type) {
 			if name == "" {
 				name = field.Name
 			}
-			optional := strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
-			if !optional {
+			if !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero") {
 				f.required = append(f.required, name)
 			}
-			f.properties[name] = schemaOf(field.Type, !optional)
+			property := schemaOf(inner)
+			if description := field.Tag.Get(DescriptionTag); description != "" {
+				property["description"] = description
+			}
+			f.properties[name] = property
 		}
 	}
 }
 
-// schemaOf returns the schema of a type. If nullable is set, a nil list, map or pointer is
-// encoded as null and not omitted.
-func schemaOf(of reflect.Type, nullable bool) Schema {
+// schemaOf returns the schema of a type.
+func schemaOf(of reflect.Type) Schema {
 	switch {
 	case of.Kind() == reflect.Pointer:
-		return allowNull(schemaOf(of.Elem(), false), nullable)
+		return schemaOf(of.Elem())
 	case of.Implements(reflect.TypeFor[jsonTyper]()):
 		shown, _ := reflect.Zero(of).Interface().(jsonTyper)
-		return schemaOf(shown.JSONType(), nullable)
+		return schemaOf(shown.JSONType())
+	case of.Implements(reflect.TypeFor[Enum]()):
+		values, _ := reflect.Zero(of).Interface().(Enum)
+		return Schema{"type": "string", "enum": values.Enum()}
 	case of == reflect.TypeFor[time.Time]():
 		return Schema{"type": "string", "format": "date-time"}
-	case of == reflect.TypeFor[json.RawMessage]():
-		return Schema{}
 	case of.Implements(reflect.TypeFor[json.Marshaler]()), of.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
-		if of.Kind() == reflect.Map {
-			return allowNull(Schema{"type": "object"}, nullable)
-		}
 		return Schema{"type": "string"} // all other types are encoded as text
 	}
 	switch of.Kind() {
@@ -98,23 +114,16 @@ func schemaOf(of reflect.Type, nullable bool) Schema {
 		f.into(object)
 		return object
 	case reflect.Map:
-		return allowNull(Schema{"type": "object", "additionalProperties": schemaOf(of.Elem(), true)}, nullable)
+		return Schema{"type": "object", "additionalProperties": schemaOf(of.Elem())}
 	case reflect.Slice, reflect.Array:
 		if of.Elem().Kind() == reflect.Uint8 {
-			return allowNull(Schema{"type": "string", "contentEncoding": "base64"}, nullable)
+			return Schema{"type": "string", "contentEncoding": "base64"}
 		}
-		return allowNull(Schema{"type": "array", "items": schemaOf(of.Elem(), true)}, nullable)
+		return Schema{"type": "array", "items": schemaOf(of.Elem())}
 	case reflect.Interface:
-		return Schema{}
+		return Schema{"type": []string{"array", "boolean", "number", "object", "string"}}
 	}
 	return Schema{"type": "integer"}
-}
-
-func allowNull(s Schema, nullable bool) Schema {
-	if nullable {
-		s["type"] = []any{s["type"], "null"}
-	}
-	return s
 }
 
 // Closed returns a schema that rejects unknown fields at all levels: for files that users

@@ -21,14 +21,48 @@ import (
 // Document describes the state of the node.
 type Document struct {
 	report.TypeMeta
-	Phase   string                       `json:"phase"` // none, joining, joined, leaving
-	State   joinstate.State              `json:"state"`
-	Changes int                          `json:"changes"` // changes that leave would revert
-	Drift   []ledger.Difference          `json:"drift"`
-	Units   map[string]systemd.UnitState `json:"units"`
-	Bridge  *ovs.Status                  `json:"bridge,omitempty"`
-	Node    *node.Status                 `json:"node,omitempty"`
-	Errors  []string                     `json:"trouble,omitempty"` // what could not be determined, and why
+	Phase   joinstate.Phase              `json:"phase" doc:"phase of the node's life on this host"`
+	Join    *Join                        `json:"join,omitempty" doc:"the join of this host; absent in the phase none"`
+	Changes int                          `json:"changes" doc:"number of changes that leave would revert"`
+	Drift   []ledger.PublishedDifference `json:"drift" doc:"objects that were changed since the join"`
+	Units   map[string]systemd.UnitState `json:"units" doc:"states of systemd units by name; empty if systemd is unreachable"`
+	Bridge  *ovs.Status                  `json:"bridge,omitempty" doc:"state of br-ex"`
+	Node    *node.Status                 `json:"node,omitempty" doc:"state of the Node in the cluster; absent if it cannot be read"`
+	Errors  []string                     `json:"errors,omitempty" doc:"what could not be determined, and why"`
+	report.CommandResult
+}
+
+// Join describes the join of this host.
+type Join struct {
+	NodeName   string    `json:"nodeName,omitempty" doc:"name of the Node; absent before the step plan"`
+	NodePool   string    `json:"nodePool,omitempty" doc:"NAMESPACE/NAME of the NodePool; absent for a standalone cluster"`
+	ConfigHash string    `json:"configHash,omitempty" doc:"version of the NodePool's configuration (TargetConfigVersionHash)"`
+	Endpoint   string    `json:"endpoint,omitempty" doc:"HOST:PORT of the ignition server"`
+	APIServer  string    `json:"apiServer,omitempty" doc:"URL of the cluster's API server"`
+	LastStep   string    `json:"lastStep,omitempty" doc:"last completed step"`
+	NextStep   string    `json:"nextStep,omitempty" doc:"step after the last completed step"`
+	Started    time.Time `json:"started" doc:"start of the join"`
+	Finished   time.Time `json:"finished,omitzero" doc:"end of the join; absent while the join is in progress"`
+	Leaving    time.Time `json:"leaving,omitzero" doc:"start of a leave that has not finished; absent if there is none"`
+}
+
+// newJoin returns the public part of the state; nil if no join was started.
+func newJoin(state joinstate.State) *Join {
+	if !state.Exists() {
+		return nil
+	}
+	return &Join{
+		NodeName:   state.NodeName,
+		NodePool:   state.NodePool,
+		ConfigHash: state.ConfigHash,
+		Endpoint:   state.Endpoint,
+		APIServer:  state.APIServer,
+		LastStep:   state.LastStep,
+		NextStep:   state.NextStep,
+		Started:    state.Started,
+		Finished:   state.Finished,
+		Leaving:    state.Leaving,
+	}
 }
 
 // statusUnits returns the units whose state is part of the status.
@@ -39,12 +73,12 @@ func statusUnits() []string {
 // Get gathers the state of the node. It fails if the state cannot be read. Drift
 // is in the document and in its Err.
 func Get(ctx context.Context, options inputs.Options) (Document, error) {
-	document := Document{TypeMeta: report.Meta("Status"), Phase: "none", Units: map[string]systemd.UnitState{}}
+	document := Document{TypeMeta: report.Meta("Status"), Phase: joinstate.PhaseNone, Units: map[string]systemd.UnitState{}}
 	state, err := joinstate.Read(options.StateDir)
 	if err != nil {
 		return document, err
 	}
-	document.State, document.Phase = state, state.Phase()
+	document.Join, document.Phase = newJoin(state), state.Phase()
 	m, err := machine.Open(ctx, options.StateDir, false)
 	if err != nil {
 		return document, err
@@ -66,12 +100,13 @@ func Get(ctx context.Context, options inputs.Options) (Document, error) {
 		trouble(m.SystemdErr)
 	}
 	document.Bridge = bridgeStatus(ctx, m.NM, options.StateDir, trouble)
-	if document.Phase != "none" && state.NodeName != "" {
+	if document.Join != nil && state.NodeName != "" {
 		document.Node = nodeStatus(ctx, state.NodeName, trouble)
 	}
 	drift, err := m.Ledger.Drift(ctx)
 	trouble(err)
-	document.Drift = drift
+	document.Drift = ledger.Publish(drift)
+	document.CommandResult = report.ResultOf(document.Err())
 	return document, nil
 }
 
@@ -96,7 +131,7 @@ func bridgeStatus(ctx context.Context, nm *networkmanager.Client, dir string, tr
 	}
 	made, err := ovs.DecodeRecord(content)
 	if trouble(err); err == nil {
-		bridge.Record = &made
+		bridge.Migration = ovs.PublishRecord(made)
 	}
 	return &bridge
 }

@@ -107,27 +107,26 @@ for text in given["documents"]:
 }
 
 // CheckFullAndEmptyDocuments checks that documents with all fields set, and with none, match their
-// schemas.
+// schemas and contain no null.
 func (p Program) CheckFullAndEmptyDocuments(t *testing.T) {
 	t.Helper()
 	var texts []string
 	for _, d := range p.Documents {
 		for _, full := range []bool{true, false} {
-			object := map[string]json.RawMessage{}
-			for _, part := range d.Parts {
-				value := reflect.New(reflect.TypeOf(part)).Elem()
-				if full {
-					fillFields(value)
-				}
-				content, err := json.Marshal(value.Interface())
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := json.Unmarshal(content, &object); err != nil {
-					t.Fatal(err)
-				}
+			value := reflect.New(reflect.TypeOf(d.Document)).Elem()
+			fillFields(value, full)
+			var out bytes.Buffer
+			if err := report.WriteJSON(&out, value.Interface()); err != nil {
+				t.Fatal(err)
 			}
-			object["apiVersion"], object["kind"] = json.RawMessage(`"`+report.APIVersion+`"`), json.RawMessage(`"`+d.Kind+`"`)
+			object := map[string]any{}
+			if err := json.Unmarshal(out.Bytes(), &object); err != nil {
+				t.Fatal(err)
+			}
+			if path := findNull(object); path != "" {
+				t.Errorf("%s: null at %s in %s", d.Kind, path, out.String())
+			}
+			object["apiVersion"], object["kind"] = report.APIVersion, d.Kind
 			content, err := json.Marshal(object)
 			if err != nil {
 				t.Fatal(err)
@@ -157,36 +156,49 @@ func (p Program) CheckPrintedDocuments(t *testing.T, lines [][]string) {
 	}
 }
 
-// fillFields sets every field to a nonzero value.
-func fillFields(value reflect.Value) {
+// fillFields sets the fields with a closed set of values to the first value. If full is set, it also
+// sets every other field to a nonzero value.
+func fillFields(value reflect.Value, full bool) {
+	if values, isEnum := value.Interface().(schema.Enum); isEnum {
+		value.SetString(values.Enum()[0])
+		return
+	}
 	switch value.Kind() {
 	case reflect.Pointer:
-		value.Set(reflect.New(value.Type().Elem()))
-		fillFields(value.Elem())
+		if full {
+			value.Set(reflect.New(value.Type().Elem()))
+			fillFields(value.Elem(), full)
+		}
 	case reflect.Struct:
-		switch value.Type() {
-		case reflect.TypeFor[time.Time]():
+		switch {
+		case full && value.Type() == reflect.TypeFor[time.Time]():
 			value.Set(reflect.ValueOf(time.Unix(1795219200, 0).UTC()))
 			return
-		case reflect.TypeFor[dbus.Variant]():
+		case full && value.Type() == reflect.TypeFor[dbus.Variant]():
 			value.Set(reflect.ValueOf(dbus.MakeVariant("a")))
 			return
 		}
 		for i := range value.NumField() {
 			if field := value.Field(i); field.CanSet() || value.Type().Field(i).Anonymous {
-				fillFields(field)
+				fillFields(field, full)
 			}
 		}
-	case reflect.Slice:
-		if value.Type() == reflect.TypeFor[json.RawMessage]() {
-			value.SetBytes([]byte(`{"a":1}`))
-			return
+	default:
+		if full {
+			fillValue(value)
 		}
+	}
+}
+
+// fillValue sets a value that is not a struct or a pointer to a nonzero value.
+func fillValue(value reflect.Value) {
+	switch value.Kind() {
+	case reflect.Slice:
 		value.Set(reflect.MakeSlice(value.Type(), 1, 1))
-		fillFields(value.Index(0))
+		fillFields(value.Index(0), true)
 	case reflect.Map:
 		one := reflect.New(value.Type().Elem()).Elem()
-		fillFields(one)
+		fillFields(one, true)
 		value.Set(reflect.MakeMap(value.Type()))
 		value.SetMapIndex(reflect.ValueOf("a").Convert(value.Type().Key()), one)
 	case reflect.String:

@@ -24,6 +24,11 @@ const (
 	Other     FileType = "special file"
 )
 
+// Enum returns the types of existing files.
+func (FileType) Enum() []string {
+	return []string{string(Regular), string(Directory), string(Symlink), string(Other)}
+}
+
 // Info describes a file, with everything that is needed to restore it except
 // the content.
 type Info struct {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"strings"
 
 	"github.com/godbus/dbus/v5"
@@ -100,6 +101,9 @@ func (s Settings) withoutLegacy() Settings {
 	s.Drop("connection", "timestamp")
 	return s
 }
+
+// JSONType returns the type that MarshalJSON encodes, for schemas.
+func (Settings) JSONType() reflect.Type { return reflect.TypeFor[map[string]map[string]string]() }
 
 // MarshalJSON fails for a value that could not be decoded to the same value.
 func (s Settings) MarshalJSON() ([]byte, error) {

@@ -21,8 +21,8 @@ type Bridge struct {
 // Interface is an interface of a bridge. (A port with several interfaces is a
 // bond inside Open vSwitch; its interfaces are listed individually.)
 type Interface struct {
-	Name string `json:"name"`
-	Type string `json:"type"` // internal, system, patch, ...; for a NIC system or ""
+	Name string `json:"name" doc:"name of the interface"`
+	Type string `json:"type" doc:"type, such as internal, system or patch; system or empty for a NIC"`
 }
 
 // CheckRunning returns an error if ovs-vswitchd does not respond. The database

@@ -46,14 +46,14 @@ func (m *Manager) Close() {
 
 // UnitState is the state of a unit in systemd.
 type UnitState struct {
-	Load    string `json:"load"`             // loaded, not-found, masked, bad-setting, error
-	Active  string `json:"active"`           // active, inactive, activating, deactivating, failed
-	Sub     string `json:"sub,omitempty"`    // running, dead, auto-restart, start-pre, ...
-	File    string `json:"file,omitempty"`   // enabled, disabled, static, masked, ...; "" without a unit file
-	Result  string `json:"result,omitempty"` // of a service: success, exit-code, ...
-	MainPID int    `json:"mainPID,omitempty"`
+	Load    string `json:"load" doc:"LoadState, such as loaded, not-found or masked"`
+	Active  string `json:"active" doc:"ActiveState, such as active, inactive or failed"`
+	Sub     string `json:"sub,omitempty" doc:"SubState, such as running, dead or auto-restart"`
+	File    string `json:"file,omitempty" doc:"UnitFileState, such as enabled, disabled or static; absent without a unit file"`
+	Result  string `json:"result,omitempty" doc:"Result of a service, such as success or exit-code"`
+	MainPID int    `json:"mainPID,omitempty" doc:"process ID of a running service"`
 
-	Since time.Time `json:"since,omitzero"` // time of the last activation
+	Since time.Time `json:"since,omitzero" doc:"time of the last activation"`
 }
 
 // UnitState returns the state of unit name.

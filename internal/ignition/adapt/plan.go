@@ -6,6 +6,7 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
 // Plan lists the changes that a payload requires on one host, in the order in which they are
@@ -49,12 +50,15 @@ const (
 	Unsupported Action = "unmet"  // requested by the payload, but not applied by the agent
 )
 
+// Enum returns all actions.
+func (Action) Enum() []string { return schema.Strings(Skip, Change, Add, Report, Unsupported) }
+
 // Note describes the decision about one entry and its reason.
 type Note struct {
-	Subject string `json:"subject"`
-	Action  Action `json:"action"`
-	Reason  string `json:"reason"`
-	Rule    string `json:"rule"` // name of the rule in the table
+	Subject string `json:"subject" doc:"path, unit or other entry of the payload"`
+	Action  Action `json:"action" doc:"how the entry is handled; report: applied unchanged, with an effect that the administrator should know"`
+	Reason  string `json:"reason" doc:"reason for the decision"`
+	Rule    string `json:"rule" doc:"name of the rule that decided"`
 }
 
 // String returns the note on one line.

@@ -46,7 +46,7 @@ func TestBridgeConsumersAndBoots(t *testing.T) {
 	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "ports ", "eth0 (system)", "MTU 1500, node IP 192.0.2.", "NetworkManager profile ovs-if-br-ex is activated, in /etc/", "eth0 was moved on ", "; gap ")
 	var status status.Document
 	must(t, json.Unmarshal([]byte(runAgent(ctx, t, report.Success, "status --output json").Stdout), &status))
-	if b := status.Bridge; b == nil || b.Record == nil || b.Record.Outage == nil || b.Record.Uplink != "eth0" || b.Profile == nil || len(b.Ports) < 2 || len(b.NodeIPs) == 0 {
+	if b := status.Bridge; b == nil || b.Migration == nil || b.Migration.Outage == nil || b.Migration.Uplink != "eth0" || b.Profile == nil || len(b.Ports) < 2 || len(b.NodeIPs) == 0 {
 		t.Errorf("status of br-ex: %+v", b)
 	}
 	checkContains(t, runAgent(ctx, t, report.Success, "node-ip").Stdout, ", as before")

@@ -62,7 +62,7 @@ func testDoctorOfStoppedKubelet(ctx context.Context, t *testing.T) {
 		ExitCode report.Code
 		Phase    string
 		Bundle   *struct {
-			Pieces []struct {
+			Files []struct {
 				Name, Missing string
 				Bytes         int64
 			}
@@ -73,7 +73,7 @@ func testDoctorOfStoppedKubelet(ctx context.Context, t *testing.T) {
 		t.Errorf("%+v", document)
 	}
 	there := map[string]bool{}
-	for _, piece := range document.Bundle.Pieces {
+	for _, piece := range document.Bundle.Files {
 		there[piece.Name] = piece.Missing == "" && piece.Bytes > 0
 	}
 	for _, name := range []string{
