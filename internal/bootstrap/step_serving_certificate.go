@@ -3,10 +3,9 @@ package bootstrap
 import (
 	"context"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/servingcert"
-
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/servingcert"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 

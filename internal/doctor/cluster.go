@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
-
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"

@@ -3,9 +3,8 @@ package doctor
 import (
 	"context"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/servingcert"
-
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/servingcert"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
 

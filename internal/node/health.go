@@ -8,10 +8,9 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
-
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 

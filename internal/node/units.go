@@ -3,10 +3,9 @@ package node
 import (
 	"fmt"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
-
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
 )
 
 // unitFindings returns the findings for inactive units, required units first.
