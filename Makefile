@@ -59,16 +59,17 @@ test: deps bed-control oracle $(GOTESTSUM) ## unit, table and golden tests, the 
 test-unit:
 	CGO_ENABLED=1 $(RUN_TESTS) --jsonfile $(RESULTS)/unit.json -- -race ./...
 test-real:
-	$(RUN_TESTS) --jsonfile $(RESULTS)/real.json -- -tags 'controlplane differential rpm' -count=1 -p 1 $(REAL)
+	$(RUN_TESTS) --jsonfile $(RESULTS)/real.json -- -tags 'controlplane differential rpm' -count=1 -p 2 $(REAL)
 	cd test/controlplane && $(RUN_TESTS) --jsonfile $(RESULTS)/controlplane.json -- ./...
 
 .PHONY: test-vm
 test-vm: deps build bed ## the agent in real machines: the life of a node, OVN-Kubernetes, uplinks into br-ex and back, faults on the way
-	$(MAKE) -j$(JOBS) --output-sync=target $(LANES) $(BESIDE)
+	$(MAKE) -j$(JOBS) --output-sync=target $(LANES)
 
-# Each lane has a machine and, but for the network, a control plane of its own. The longest come first.
+# Each lane has a machine and, but for the network, a control plane of its own. The longest come first,
+# and BESIDE before the last two, so that all end at about the same time.
 # While they run, their output is in build/lane-*.log.
-LANES = lane-install lane-node lane-network lane-ovn
+LANES = lane-install lane-node $(BESIDE) lane-network lane-ovn
 TO_LOG = mkdir -p build && exec >build/$@.log 2>&1
 SHOW_LOG = status=$$?; cat build/$@.log; exit $$status
 
