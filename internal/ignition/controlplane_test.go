@@ -1,6 +1,6 @@
 //go:build controlplane
 
-package ignition
+package ignition_test
 
 import (
 	"context"
@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 )
@@ -21,19 +24,19 @@ func TestControlPlaneFetch(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	current := func() *UserData {
+	current := func() *ignition.UserData {
 		content, err := c.CurrentUserData(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		userData, err := ParseUserData(content)
+		userData, err := ignition.ParseUserData(content)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return userData
 	}
-	fetch := func(userData *UserData, budget time.Duration) (*Payload, error) {
-		return Fetcher{ConnectTo: c.IgnitionForward, RetryTimeout: budget}.Fetch(ctx, userData)
+	fetch := func(userData *ignition.UserData, budget time.Duration) (*ignition.Payload, error) {
+		return ignition.Fetcher{ConnectTo: c.IgnitionForward, RetryTimeout: budget}.Fetch(ctx, userData)
 	}
 	payload, err := fetch(current(), 0)
 	if err != nil {
@@ -43,8 +46,16 @@ func TestControlPlaneFetch(t *testing.T) {
 	if err != nil || len(state.Reached) != 1 || state.Reached[0].NodePool != c.NodePool {
 		t.Errorf("the NodePool was not told that the node has come: %+v, %v", state.Reached, err)
 	}
-	if kubeconfig, _, _ := payload.File(BootstrapKubeconfigPath); !strings.Contains(string(kubeconfig), c.NodeSideServer) {
+	if kubeconfig, _, _ := payload.File(ignition.BootstrapKubeconfigPath); !strings.Contains(string(kubeconfig), c.NodeSideServer) {
 		t.Errorf("the payload's kubeconfig does not lead to %s", c.NodeSideServer)
+	}
+	tree, err := hostfs.OpenTree(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	if plan, err := adapt.ToHost(payload, adapt.Input{Hosted: true, Tree: tree}); err != nil || len(plan.Files) == 0 {
+		t.Errorf("adapting the payload: %v", err)
 	}
 	for name, test := range map[string]struct {
 		spoil   func(context.Context) error

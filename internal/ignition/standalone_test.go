@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
 )
 
 // workerUserData returns user data for the pool worker of a server, made of single values.
@@ -28,20 +28,11 @@ func (s *ignitionServer) workerUserData(t *testing.T) *UserData {
 	return userData
 }
 
-// hyperShiftWords matches terms of hosted clusters, which do not help the administrator of a
-// standalone cluster.
-var hyperShiftWords = regexp.MustCompile(`(?i)NodePool|HCP_NAMESPACE|hostedcluster|hosted cluster|hypershift|management cluster|fresh stub|token`)
-
+// checkStandalone is checkFailure for a failure that is shown to a standalone cluster.
 func checkStandalone(t *testing.T, err error, code report.Code, want, remedy string) {
 	t.Helper()
 	checkFailure(t, err, code, want)
-	if !strings.Contains(report.RemedyOf(err), remedy) {
-		t.Errorf("remedy %q lacks %q", report.RemedyOf(err), remedy)
-	}
-	text := strings.ReplaceAll(err.Error()+report.RemedyOf(err), "holds no token", "")
-	if wrong := hyperShiftWords.FindString(text); wrong != "" {
-		t.Errorf("it says %q to a standalone cluster: %s; %s", wrong, err, report.RemedyOf(err))
-	}
+	reporttest.CheckStandaloneRemedy(t, err, remedy)
 }
 
 // A machine-config server gets an Accept header for the newest supported spec, but no token and

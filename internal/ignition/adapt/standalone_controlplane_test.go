@@ -129,7 +129,5 @@ func checkAdaptedAsServed(t *testing.T, payload *ignition.Payload) {
 func checkStandalone(t *testing.T, err error, code report.Code, want, remedy string) {
 	t.Helper()
 	reporttest.CheckFailure(t, err, code, want)
-	if !strings.Contains(report.RemedyOf(err), remedy) {
-		t.Errorf("remedy %q lacks %q", report.RemedyOf(err), remedy)
-	}
+	reporttest.CheckStandaloneRemedy(t, err, remedy)
 }

@@ -1,6 +1,7 @@
 package reporttest
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -21,5 +22,22 @@ func CheckFailure(t *testing.T, err error, code report.Code, want string) {
 	}
 	if report.RemedyOf(err) == "" {
 		t.Errorf("error %q has no remedy", err)
+	}
+}
+
+// hyperShiftWords matches terms of hosted clusters, which do not help the administrator of a
+// standalone cluster.
+var hyperShiftWords = regexp.MustCompile(`(?i)NodePool|HCP_NAMESPACE|hostedcluster|hosted cluster|hypershift|management cluster|fresh stub|token`)
+
+// CheckStandaloneRemedy fails the test unless the remedy of err contains the text, and neither
+// err nor its remedy has terms of hosted clusters.
+func CheckStandaloneRemedy(t *testing.T, err error, remedy string) {
+	t.Helper()
+	if !strings.Contains(report.RemedyOf(err), remedy) {
+		t.Errorf("remedy %q lacks %q", report.RemedyOf(err), remedy)
+	}
+	text := strings.ReplaceAll(err.Error()+report.RemedyOf(err), "holds no token", "")
+	if wrong := hyperShiftWords.FindString(text); wrong != "" {
+		t.Errorf("it says %q to a standalone cluster: %s; %s", wrong, err, report.RemedyOf(err))
 	}
 }
