@@ -29,7 +29,11 @@ func (b *Builder) HostFacts(ctx context.Context, log report.Log, installsPackage
 	facts.Ports = preflight.UsedPorts(ctx)
 	_, facts.NodeName = kubelet.NodeName(kubelet.NameSources{Hostname: b.Facts.Hostname})
 	facts.OtherCluster = b.otherCluster()
-	facts.Uplink = b.checkUplink(ctx, installsPackages)
+	if installsPackages {
+		_, facts.Uplink = b.possibleMigration(ctx)
+	} else {
+		facts.Uplink = b.CheckUplink(ctx)
+	}
 	if b.Inputs.UserData != nil && b.State.PayloadDigest == "" {
 		probe, err := b.Fetcher(log).Probe(ctx, b.Inputs.UserData)
 		facts.Endpoint, facts.ClockSkew = err, probe.Skew
@@ -41,19 +45,11 @@ func (b *Builder) HostFacts(ctx context.Context, log report.Log, installsPackage
 }
 
 // CheckUplink returns an error if br-ex does not exist and cannot be created.
-func (b *Builder) CheckUplink(ctx context.Context) error { return b.checkUplink(ctx, false) }
-
-// checkUplink is CheckUplink. If installsPackages is true, it checks nothing on a host
-// without Open vSwitch.
-func (b *Builder) checkUplink(ctx context.Context, installsPackages bool) error {
+func (b *Builder) CheckUplink(ctx context.Context) error {
 	if b.NM == nil {
 		return nil // the check for NetworkManager reports this
 	}
-	facts, err := ovs.Gather(ctx, b.NM)
-	if err != nil || installsPackages && b.lacksOpenVSwitch(facts) {
-		return err
-	}
-	_, err = b.planMigration(facts)
+	_, err := b.PlanMigration(ctx)
 	return err
 }
 

@@ -61,7 +61,9 @@ func (b *Builder) Build(ctx context.Context) (*Plan, error) {
 	if p.Registration, err = b.registrationCheck(p); err != nil {
 		return nil, err
 	}
-	p.Migration, err = b.plannedMigration(ctx)
+	if !slices.Contains(b.Config.Skip, stepname.Network) {
+		p.Migration, err = b.possibleMigration(ctx)
+	}
 	return p, err
 }
 
@@ -75,10 +77,10 @@ func parseCluster(kubeconfig []byte) (kube.Cluster, error) {
 	return cluster, nil
 }
 
-// plannedMigration plans the migration of the uplink, unless the step network is skipped
-// or the software that it needs is installed first.
-func (b *Builder) plannedMigration(ctx context.Context) (*ovs.Migration, error) {
-	if b.NM == nil || slices.Contains(b.Config.Skip, stepname.Network) {
+// possibleMigration plans the migration of the uplink. It returns nil if NetworkManager does not
+// run, which a check reports, or if the packages step is to install what the migration needs.
+func (b *Builder) possibleMigration(ctx context.Context) (*ovs.Migration, error) {
+	if b.NM == nil {
 		return nil, nil //nolint:nilnil // there is none
 	}
 	facts, err := ovs.Gather(ctx, b.NM)
