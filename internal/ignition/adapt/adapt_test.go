@@ -122,35 +122,41 @@ func checkGolden(t *testing.T, name string, got []byte) {
 }
 
 // formatPlan returns a plan with the contents of the files that the agent adds.
-func formatPlan(plan *Plan) []byte {
-	var out bytes.Buffer
-	fmt.Fprintln(&out, plan.Summary())
-	list := func(title string, changes []ledger.Change) {
-		fmt.Fprintf(&out, "\n%s\n", title)
-		for _, c := range changes {
-			owner := ""
-			if c.Desired.UID != nil && c.Desired.GID != nil && *c.Desired.UID+*c.Desired.GID != 0 {
-				owner = fmt.Sprintf(" %d:%d", *c.Desired.UID, *c.Desired.GID)
-			}
-			keeps := ""
-			if c.Kind == ledger.File && !c.Overwrite && c.Desired.Present {
-				keeps = ", not over another"
-			}
-			fmt.Fprintf(&out, "  %s %s: %s%s%s (%s)\n", c.Kind, c.Target, c.Desired, owner, keeps, c.Reason)
-			if c.Target == entries.PresetPath || strings.Contains(c.Target, "hcp-node-agent") {
-				for line := range strings.Lines(string(c.Desired.Content)) {
-					fmt.Fprintf(&out, "    | %s", line)
-				}
-			}
+func formatPlan(plan *Plan) []byte { return formatSections(plan, plan.Notes, formatChange) }
+
+func formatChange(c ledger.Change) string {
+	owner := ""
+	if c.Desired.UID != nil && c.Desired.GID != nil && *c.Desired.UID+*c.Desired.GID != 0 {
+		owner = fmt.Sprintf(" %d:%d", *c.Desired.UID, *c.Desired.GID)
+	}
+	keeps := ""
+	if c.Kind == ledger.File && !c.Overwrite && c.Desired.Present {
+		keeps = ", not over another"
+	}
+	text := fmt.Sprintf("  %s %s: %s%s%s (%s)\n", c.Kind, c.Target, c.Desired, owner, keeps, c.Reason)
+	if c.Target == entries.PresetPath || strings.Contains(c.Target, "hcp-node-agent") {
+		for line := range strings.Lines(string(c.Desired.Content)) {
+			text += "    | " + line
 		}
 	}
-	list("files", plan.Files)
-	list("units", plan.Units)
-	list("kubelet", plan.Kubelet)
-	list("sysctls", plan.Sysctls)
-	list("modules", plan.Modules)
+	return text
+}
+
+// formatSections returns a plan as text, each change as format returns it.
+func formatSections(plan *Plan, notes []Note, format func(ledger.Change) string) []byte {
+	var out bytes.Buffer
+	fmt.Fprintln(&out, plan.Summary())
+	for _, section := range []struct {
+		title   string
+		changes []ledger.Change
+	}{{"files", plan.Files}, {"units", plan.Units}, {"kubelet", plan.Kubelet}, {"sysctls", plan.Sysctls}, {"modules", plan.Modules}} {
+		fmt.Fprintf(&out, "\n%s\n", section.title)
+		for _, c := range section.changes {
+			out.WriteString(format(c))
+		}
+	}
 	fmt.Fprintf(&out, "\nnotes\n")
-	for _, note := range plan.Notes {
+	for _, note := range notes {
 		fmt.Fprintf(&out, "  %s\n", note)
 	}
 	fmt.Fprintf(&out, "\nmissing\n")

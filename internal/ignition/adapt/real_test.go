@@ -1,7 +1,6 @@
 package adapt
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -133,42 +132,26 @@ func rhelHost() Input {
 // formatOutline returns a plan without contents and digests: the action for each entry and its reason.
 // Image names of the payloads are fictitious.
 func formatOutline(p *ignition.Payload, plan *Plan) []byte {
-	var out bytes.Buffer
-	fmt.Fprintln(&out, plan.Summary())
-	list := func(title string, changes []ledger.Change) {
-		fmt.Fprintf(&out, "\n%s\n", title)
-		for _, c := range changes {
-			state := "absent"
-			switch {
-			case c.Desired.Enabled != "":
-				state = c.Desired.Enabled
-			case c.Desired.Value != "":
-				state = c.Desired.Value
-			case c.Desired.Link != "":
-				state = "to " + c.Desired.Link
-			case c.Desired.Mode != nil:
-				state = fmt.Sprintf("%04o", *c.Desired.Mode)
-			case c.Desired.Present:
-				state = "present"
-			}
-			fmt.Fprintf(&out, "  %s %s %s (%s)\n", c.Kind, c.Target, state, c.Reason)
+	notes := slices.Clone(plan.Notes)
+	if image := p.MachineConfig().OSImageURL; image != "" {
+		for i := range notes {
+			notes[i].Reason = strings.ReplaceAll(notes[i].Reason, image, "IMAGE")
 		}
 	}
-	list("files", plan.Files)
-	list("units", plan.Units)
-	list("kubelet", plan.Kubelet)
-	list("sysctls", plan.Sysctls)
-	list("modules", plan.Modules)
-	fmt.Fprintf(&out, "\nnotes\n")
-	for _, note := range plan.Notes {
-		if image := p.MachineConfig().OSImageURL; image != "" {
-			note.Reason = strings.ReplaceAll(note.Reason, image, "IMAGE")
+	return formatSections(plan, notes, func(c ledger.Change) string {
+		state := "absent"
+		switch {
+		case c.Desired.Enabled != "":
+			state = c.Desired.Enabled
+		case c.Desired.Value != "":
+			state = c.Desired.Value
+		case c.Desired.Link != "":
+			state = "to " + c.Desired.Link
+		case c.Desired.Mode != nil:
+			state = fmt.Sprintf("%04o", *c.Desired.Mode)
+		case c.Desired.Present:
+			state = "present"
 		}
-		fmt.Fprintf(&out, "  %s\n", note)
-	}
-	fmt.Fprintf(&out, "\nmissing\n")
-	for _, unit := range plan.MissingUnits {
-		fmt.Fprintf(&out, "  %s\n", unit)
-	}
-	return out.Bytes()
+		return fmt.Sprintf("  %s %s %s (%s)\n", c.Kind, c.Target, state, c.Reason)
+	})
 }
