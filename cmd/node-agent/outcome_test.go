@@ -122,7 +122,7 @@ func TestFailedPreflightPrintsItsTable(t *testing.T) {
 	if got.Code != report.Refused {
 		t.Errorf("exit code %d, want %d", got.Code, report.Refused)
 	}
-	for _, want := range []string{" checks, ", "  error    systemd: ", "  error    networkmanager: "} {
+	for _, want := range []string{" checks, ", "  problem  systemd: ", "  problem  networkmanager: "} {
 		if !strings.Contains(got.Out, want) {
 			t.Errorf("no %q in:\n%s", want, got.Out)
 		}

@@ -164,11 +164,11 @@ func TestControlPlaneApproverErrors(t *testing.T) {
 	own := submitClient(t, bootstrapClient(t), key, nodeSubject("errors"))
 
 	err := ApproveOwn(t.Context(), readKubeconfig(t, plane.BootstrapKubeconfig), want, own)
-	if report.CodeOf(err) != report.CredentialRefused || !strings.Contains(err.Error(), "lacks the right") || report.RemedyOf(err) != "oc adm certificate approve "+own {
+	if report.CodeOf(err) != report.CredentialRefused || !strings.Contains(err.Error(), "lacks the right") || report.RemedyOf(err) != report.Remedy("oc adm certificate approve "+own) {
 		t.Errorf("with a credential that may not: %v (%s)", err, report.RemedyOf(err))
 	}
 	err = ApproveOwn(t.Context(), readKubeconfig(t, plane.ApproverKubeconfig), want, "csr-of-another-cluster")
-	if report.CodeOf(err) != report.Usage || !strings.Contains(report.RemedyOf(err), "management cluster") {
+	if report.CodeOf(err) != report.Usage || !strings.Contains(string(report.RemedyOf(err)), "management cluster") {
 		t.Errorf("with a CSR that is not there: %v (%s)", err, report.RemedyOf(err))
 	}
 	if csrConditions(t, own) != "" {

@@ -10,6 +10,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
@@ -31,7 +32,7 @@ func (Outcome) Enum() []string { return schema.Strings(Approved, Ignored, Refuse
 type Decision struct {
 	Outcome    Outcome
 	Reason     string // "" if there is nothing to report
-	Remedy     string
+	Remedy     report.Remedy
 	Node       string
 	Enrollment *enrollment.Enrollment // the enrollment that permits the approval
 	Key        string                 // fingerprint of the CSR's public key
@@ -95,11 +96,11 @@ func decideClient(csr *certificatesv1.CertificateSigningRequest, enrollments Enr
 	switch bound := facts.UsedKeys[id]; {
 	case facts.NodeExists:
 		d.Reason = fmt.Sprintf("a Node %s is in the cluster already", d.Node)
-		d.Remedy = "oc delete node " + d.Node + " # if its machine is gone or made anew; it is approved after that"
+		d.Remedy = report.Remedy("oc delete node " + d.Node + " # if its machine is gone or made anew; it is approved after that")
 		return d
 	case bound != "" && bound != d.Key:
 		d.Reason = fmt.Sprintf("the join token %s was used already, with another key (%s)", id, bound)
-		d.Remedy = "hcp-node-admin token create --node " + d.Node + " --kubeconfig FILE # if the machine was made anew; look who has the join token if it was not"
+		d.Remedy = report.Remedy("hcp-node-admin token create --node " + d.Node + " --kubeconfig FILE # if the machine was made anew; look who has the join token if it was not")
 		return d
 	case bound == "" && facts.UsageRecordsFull:
 		d.Outcome, d.Reason, d.Remedy = Ignored, "no more join tokens can be noted as used: the ConfigMap of bindings is full", usageRecordsFullRemedy
@@ -137,7 +138,7 @@ func decideServing(csr *certificatesv1.CertificateSigningRequest, enrollments En
 	}
 	d := Decision{
 		Outcome: Ignored, Node: name, Key: request.fingerprint,
-		Remedy: commandFor("oc adm certificate approve ", csr.Name, " # after a look at its names"),
+		Remedy: report.Remedy(commandFor("oc adm certificate approve ", csr.Name, " # after a look at its names")),
 	}
 	if len(enrollments.byNode[name]) == 0 {
 		d.Reason = fmt.Sprintf("there is no enrollment for the node %q", truncate(name))

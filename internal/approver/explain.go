@@ -21,7 +21,7 @@ func (a *Approver) explain(err error) error {
 	case apierrors.IsForbidden(err):
 		return report.Fail(report.CredentialRefused, rightsRemedy, "the approver's credential lacks a right on %s: %w", a.server, err)
 	}
-	return report.Fail(report.Failed, "curl -k "+a.server+"/livez", "%s: %w", a.server, err)
+	return report.Fail(report.Failed, report.Remedy("curl -k "+a.server+"/livez"), "%s: %w", a.server, err)
 }
 
 // isPermanent reports whether a retry fails with the same error.

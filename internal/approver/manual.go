@@ -137,5 +137,5 @@ func (a *Approver) approveChecked(ctx context.Context, csr *certificatesv1.Certi
 
 // notApprovable returns the failure for a CSR that breaks a rule.
 func notApprovable(csr *certificatesv1.CertificateSigningRequest, err error) error {
-	return report.Fail(report.ApprovalMissing, commandFor("oc get csr ", csr.Name, " -o yaml"), "the CSR %s is not one to approve: %w", DisplayName(csr.Name), err)
+	return report.Fail(report.ApprovalMissing, report.Remedy(commandFor("oc get csr ", csr.Name, " -o yaml")), "the CSR %s is not one to approve: %w", DisplayName(csr.Name), err)
 }

@@ -91,7 +91,7 @@ func (a *Approver) approveClientManually(ctx context.Context, node ManualApprova
 		a.emitAlreadyApproved(c.approved[0], d)
 		return c.firstSubmitted(), "", nil
 	case exists:
-		return since, "", report.Fail(report.ApprovalMissing, "oc delete node "+node.NodeName+" # if its machine is gone or made anew; then run this again",
+		return since, "", report.Fail(report.ApprovalMissing, report.Remedy("oc delete node "+node.NodeName+" # if its machine is gone or made anew; then run this again"),
 			"a Node %s is in the cluster already, so the CSR %s is not approved", node.NodeName, DisplayName(c.pending[0].Name))
 	}
 	for _, csr := range c.pending {

@@ -105,13 +105,13 @@ func (n ExpectedNode) CheckOwn(csr *certificatesv1.CertificateSigningRequest) er
 
 // explainOwn returns err with a message and a remedy for the administrator who gave the kubeconfig.
 func explainOwn(err error, server, name string) error {
-	byHand := commandFor("oc adm certificate approve ", name, "")
+	byHand := report.Remedy(commandFor("oc adm certificate approve ", name, ""))
 	var refusal *Refusal
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &refusal):
-		return report.Fail(report.ApprovalMissing, commandFor("oc get csr ", name, " -o yaml"), "%w", err)
+		return report.Fail(report.ApprovalMissing, report.Remedy(commandFor("oc get csr ", name, " -o yaml")), "%w", err)
 	case apierrors.IsNotFound(err):
 		return report.Fail(report.Usage, "# give the kubeconfig of the hosted cluster, not that of the management cluster",
 			"%s has no CSR %s: the approver's kubeconfig is of another cluster", server, DisplayName(name))

@@ -197,7 +197,7 @@ func TestControlPlaneRights(t *testing.T) {
 	// A credential without the rights must cause one clear error at the start.
 	s := newTestCluster(t)
 	err := s.newApprover(readKubeconfig(t, plane.BootstrapKubeconfig)).Watch(withTimeout(t, time.Minute))
-	if report.CodeOf(err) != report.CredentialRefused || !strings.Contains(report.RemedyOf(err), "deploy/approver-rbac.yaml") {
+	if report.CodeOf(err) != report.CredentialRefused || !strings.Contains(string(report.RemedyOf(err)), "deploy/approver-rbac.yaml") {
 		t.Errorf("%v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 	}
 }
@@ -208,7 +208,7 @@ func TestControlPlaneWithoutTheConfigMap(t *testing.T) {
 	a := s.newApprover(readKubeconfig(t, plane.Kubeconfig))
 	a.usage.name = "another-one"
 	err := a.Watch(withTimeout(t, time.Minute))
-	if report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), "has no ConfigMap kube-system/another-one") || !strings.Contains(report.RemedyOf(err), "oc apply -f deploy/approver-rbac.yaml") {
+	if report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), "has no ConfigMap kube-system/another-one") || !strings.Contains(string(report.RemedyOf(err)), "oc apply -f deploy/approver-rbac.yaml") {
 		t.Errorf("%v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 	}
 }

@@ -70,7 +70,7 @@ func trustedFileExists(path string) (bool, error) {
 	if known && int(owner.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 == 0 {
 		return true, nil
 	}
-	return false, report.Fail(report.Usage, fmt.Sprintf("# look at what is in it, then:\nchown root:root %[1]s; chmod 0600 %[1]s", path),
+	return false, report.Fail(report.Usage, report.Remedyf("# look at what is in it, then:\nchown root:root %[1]s; chmod 0600 %[1]s", path),
 		"%s is not used: others than root can write to it (%s)", path, info.Mode().Perm())
 }
 
@@ -169,7 +169,7 @@ func (f Files) RemoveAfterJoin(state joinstate.State, log report.Log) {
 		return removalMessages{
 			removed: "this host has joined with it, and needs it no longer",
 			kept:    "this host has joined already, and does not use " + path + ", which holds a secret",
-			remedy:  "rm " + path + " # or begin anew: hcp-node-agent join --user-data STUB [--join-token FILE]",
+			remedy:  report.Remedy("rm " + path + " # or begin anew: hcp-node-agent join --user-data STUB [--join-token FILE]"),
 		}
 	})
 }
@@ -181,13 +181,16 @@ func (f Files) RemoveAfterLeave(state joinstate.State, log report.Log) {
 		return removalMessages{
 			removed: "this host shall not join with it again",
 			kept:    path + " is there still, and this host joins with it at its next boot",
-			remedy:  "rm " + path,
+			remedy:  report.Remedy("rm " + path),
 		}
 	})
 }
 
 // removalMessages contains the log messages for a file that is removed or kept.
-type removalMessages struct{ removed, kept, remedy string }
+type removalMessages struct {
+	removed, kept string
+	remedy        report.Remedy
+}
 
 // remove removes the files that the recorded join used and that own accepts. It
 // reports the files that are kept.

@@ -52,7 +52,7 @@ func TestAutoJoinRefusesFilesOfOtherUsers(t *testing.T) {
 		dir := t.TempDir()
 		flowtest.WriteFileWithTime(t, dir, "stub.ign", mode, time.Now())
 		_, _, err := Files{Dir: dir}.Configure(config.Join{})
-		if (err != nil) != refused || (refused && (report.CodeOf(err) != report.Usage || !strings.Contains(report.RemedyOf(err), "chmod 0600"))) {
+		if (err != nil) != refused || (refused && (report.CodeOf(err) != report.Usage || !strings.Contains(string(report.RemedyOf(err)), "chmod 0600"))) {
 			t.Errorf("mode %s: %v", mode, err)
 		}
 	}

@@ -86,7 +86,7 @@ func (j *join) runJoin(ctx context.Context, resumed bool) (bool, error) {
 // run reports why it failed, so an error is only logged.
 func (j *join) removeRecords() {
 	if err := j.RemoveRecords(j.Dir); err != nil {
-		report.Log{Sink: j.Sink, Step: "end"}.Warn("records of this run, which contain secrets, could not be removed: "+err.Error(), "rm -rf "+j.Dir)
+		report.Log{Sink: j.Sink, Step: "end"}.Warn("records of this run, which contain secrets, could not be removed: "+err.Error(), report.Remedy("rm -rf "+j.Dir))
 	}
 }
 

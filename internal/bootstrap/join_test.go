@@ -74,7 +74,7 @@ func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 				return
 			}
 			const want = "this host belongs to NodePool clusters/one (join of 2026-01-02); the stub is of NodePool clusters/two"
-			if err.Error() != want || report.CodeOf(err) != report.Refused || !strings.HasPrefix(report.RemedyOf(err), "hcp-node-agent leave") {
+			if err.Error() != want || report.CodeOf(err) != report.Refused || !strings.HasPrefix(string(report.RemedyOf(err)), "hcp-node-agent leave") {
 				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 			}
 		})

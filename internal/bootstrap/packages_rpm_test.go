@@ -49,7 +49,7 @@ func TestPackagesAreRefusedThenInstalledThenListedByLeave(t *testing.T) {
 	operation := joinOnBench(t, b, false)
 	decision, err := operation.DecidePackages(t.Context(), nil, kubelet.Version{})
 	refused := decision.Err()
-	if err != nil || report.CodeOf(refused) != report.Refused || !strings.Contains(report.RemedyOf(refused), "dnf install 'openshift-kubelet-4.18.*' 'cri-o-1.31.*' conmon crun") {
+	if err != nil || report.CodeOf(refused) != report.Refused || !strings.Contains(string(report.RemedyOf(refused)), "dnf install 'openshift-kubelet-4.18.*' 'cri-o-1.31.*' conmon crun") {
 		t.Fatalf("%v; %v\n%s", err, refused, report.RemedyOf(refused))
 	}
 	findings := preflight.Run(preflight.SoftwareChecks(), preflight.PayloadFacts{Packages: refused})

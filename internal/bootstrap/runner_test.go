@@ -128,7 +128,7 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 		err    error
 		text   string
 		code   report.Code
-		remedy string
+		remedy report.Remedy
 	}{
 		"plain":    {t.Context(), cause, "fetch: cause", report.Failed, ""},
 		"with one": {t.Context(), report.Fail(report.CredentialRefused, "get a stub", "refused: %w", cause), "fetch: refused: cause", report.CredentialRefused, "get a stub"},
@@ -157,7 +157,7 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 				t.Error("the cause is lost")
 			}
 			last := recorder.Steps[len(recorder.Steps)-1]
-			if last.Result != report.StatusFailed || string(last.Remedy) != test.remedy || "fetch: "+last.Message != test.text {
+			if last.Result != report.StatusFailed || last.Remedy != test.remedy || "fetch: "+last.Message != test.text {
 				t.Errorf("recorded %+v", last)
 			}
 		})

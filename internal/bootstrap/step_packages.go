@@ -139,9 +139,9 @@ func logPackageFindings(decision packages.Decision, log report.Log) {
 	for _, f := range decision.Findings {
 		switch f.Severity {
 		case report.SeverityWarning:
-			log.Warn(f.Text, f.Remedy)
+			log.Warn(f.Message, f.Remedy)
 		case report.SeverityNote:
-			log.Note(f.Text)
+			log.Note(f.Message)
 		}
 	}
 }

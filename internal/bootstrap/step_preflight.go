@@ -27,8 +27,8 @@ func checkHost(ctx context.Context, j *join, log report.Log) (steps.Outcome, err
 // the join.
 func reportFindings(result preflight.Result, log report.Log) (steps.Outcome, error) {
 	for _, finding := range result.Findings {
-		if finding.Severity == preflight.SeverityWarning {
-			log.Warn(finding.Message, string(finding.Remedy))
+		if finding.Severity == report.SeverityWarning {
+			log.Warn(finding.Message, finding.Remedy)
 		}
 	}
 	if err := result.Err(); err != nil {

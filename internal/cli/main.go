@@ -58,7 +58,7 @@ func Execute(ctx context.Context, root *cobra.Command, p *Printer, args []string
 	if err != nil && p.Sink == nil {
 		if requestsJSON(args) {
 			p.JSON = true
-			err := report.Fail(report.Usage, path+" --help", "%w", err)
+			err := report.Fail(report.Usage, report.Remedy(path+" --help"), "%w", err)
 			_ = p.Document(FailureDocument{TypeMeta: report.Meta("Failure"), CommandResult: report.ResultOf(err)}, nil)
 		}
 		fmt.Fprintf(p.Err, "%s: %v\nsee: %s --help\n", path, err, path)

@@ -173,7 +173,7 @@ func (p *Printer) Failure(path string, err error) {
 		return
 	}
 	fmt.Fprintf(p.Err, "%s: %v\n", path, err)
-	for _, line := range report.Remedy(report.RemedyOf(err)).Lines() {
+	for _, line := range report.RemedyOf(err).Lines() {
 		fmt.Fprintln(p.Err, line)
 	}
 }

@@ -32,12 +32,12 @@ func Load(source Source) (Join, error) {
 
 // problemsError returns the error for problems.
 func problemsError(problems []Problem) error {
-	remedy := "hcp-node-agent join --help"
+	remedy := report.Remedy("hcp-node-agent join --help")
 	if problems[0].File != "" {
 		remedy = "hcp-node-agent config validate --help"
 	}
 	if problems[0].Remedy != "" {
-		remedy = joinRemedies(problems)
+		remedy = report.Remedy(joinRemedies(problems))
 	}
 	return report.Fail(report.Usage, remedy, "configuration: %s", joinMessages(problems))
 }

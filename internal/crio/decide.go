@@ -61,7 +61,7 @@ func Verify(effective, wanted Config) error {
 	} {
 		if field.want != "" && field.is != field.want {
 			return report.Fail(report.Failed,
-				"grep -rn "+field.name+" /etc/crio # a file that is read after "+DropIn+" wins; remove the setting there",
+				report.Remedy("grep -rn "+field.name+" /etc/crio # a file that is read after "+DropIn+" wins; remove the setting there"),
 				"CRI-O runs with %s %q and should have %q", field.name, field.is, field.want)
 		}
 	}

@@ -234,7 +234,7 @@ func TestPodWithStuckContainerKeepsNetwork(t *testing.T) {
 	if count != 2 || err == nil || !strings.Contains(err.Error(), "stopping pod ns/b: stopping its container main") {
 		t.Errorf("StopPods() = %d, %v; want 2 and the error of pod b", count, err)
 	}
-	if !strings.HasSuffix(report.RemedyOf(err), "hcp-node-agent leave") {
+	if !strings.HasSuffix(string(report.RemedyOf(err)), "hcp-node-agent leave") {
 		t.Errorf("remedy %q", report.RemedyOf(err))
 	}
 	if !slices.Equal(r.pods, []string{"b"}) || !isNamespace(file) {
@@ -253,7 +253,7 @@ func TestStopPodsWithoutRuntime(t *testing.T) {
 	}
 	listener.(*net.UnixListener).SetUnlinkOnClose(false) // as a killed CRI-O leaves it
 	listener.Close()
-	if _, err := StopPods(t.Context(), socket, nil, report.Log{}); !strings.HasPrefix(report.RemedyOf(err),
+	if _, err := StopPods(t.Context(), socket, nil, report.Log{}); !strings.HasPrefix(string(report.RemedyOf(err)),
 		"systemctl start crio") {
 		t.Errorf("StopPods() = %v (%s) with a CRI-O that does not run", err, report.RemedyOf(err))
 	}

@@ -29,7 +29,7 @@ func checkBundle(file string) error {
 		return report.Fail(report.Usage, "# give --bundle the name of a file that is not there yet", "%s is there already; a bundle never replaces a file", file)
 	}
 	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
-		return report.Fail(report.Usage, "mkdir -p "+filepath.Dir(file), "%s is no directory in which a bundle could be made", filepath.Dir(file))
+		return report.Fail(report.Usage, report.Remedy("mkdir -p "+filepath.Dir(file)), "%s is no directory in which a bundle could be made", filepath.Dir(file))
 	}
 	return nil
 }

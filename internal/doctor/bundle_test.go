@@ -172,7 +172,7 @@ func TestBundleContainsNoSecret(t *testing.T) {
 	if d.Inputs.Overrides, err = inputs.SavedOverrides(d.Dir); err != nil {
 		t.Fatal(err)
 	}
-	document := Report{TypeMeta: report.Meta("DoctorReport"), Hostname: "worker-7", Findings: []Finding{{Section: "journal", Severity: report.SeverityNote, Text: secretsOutput()}}}
+	document := Report{TypeMeta: report.Meta("DoctorReport"), Hostname: "worker-7", Findings: []report.Finding{{Check: "journal", Severity: report.SeverityNote, Message: secretsOutput()}}}
 	file := filepath.Join(t.TempDir(), "bundle.tar.gz")
 	made, err := d.writeBundle(t.Context(), g, Options{Bundle: file, Version: "test"}, document)
 	if err != nil {

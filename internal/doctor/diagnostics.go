@@ -31,7 +31,7 @@ type diagnostics struct {
 }
 
 // openDiagnostics opens the parts of the host that can be opened.
-func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics, []Finding) {
+func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics, []report.Finding) {
 	d := &diagnostics{options: options, now: time.Now()}
 	b := &plan.Builder{Dir: options.StateDir}
 	d.Builder = b
@@ -51,9 +51,9 @@ func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics,
 		m, err := machine.OpenWithoutLedger(ctx, b.Dir)
 		return openResult{machine: m, err: err}
 	})
-	var findings []Finding
+	var findings []report.Finding
 	if err = errors.Join(err, opened.err); err != nil {
-		findings = append(findings, Finding{Section: "host", Severity: report.SeverityWarning, Text: "the host could not be opened as a whole: " + err.Error()})
+		findings = append(findings, report.Finding{Check: "host", Severity: report.SeverityWarning, Message: "the host could not be opened as a whole: " + err.Error()})
 	}
 	if b.Machine = opened.machine; b.Machine == nil {
 		b.Machine = &machine.Machine{SystemdErr: systemd.ErrUnreachable, Bridge: &migrate.Driver{Dir: b.Dir}, Plugin: &networkplugin.Driver{}}
@@ -65,8 +65,8 @@ func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics,
 		b.Ledger = nil
 	}
 	if !b.Facts.Root {
-		findings = append(findings, Finding{
-			Section: "host", Severity: report.SeverityNote, Text: "without root much is not seen: the state of the join, Open vSwitch, certificates, journals", Remedy: rootRemedy,
+		findings = append(findings, report.Finding{
+			Check: "host", Severity: report.SeverityNote, Message: "without root much is not seen: the state of the join, Open vSwitch, certificates, journals", Remedy: rootRemedy,
 		})
 	}
 	return d, findings

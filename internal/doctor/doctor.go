@@ -1,12 +1,9 @@
 package doctor
 
 import (
-	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
@@ -15,24 +12,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Finding is one finding of the diagnostics.
-type Finding struct {
-	Section  string          `json:"section" doc:"section of the diagnostics"`
-	Severity report.Severity `json:"severity" doc:"severity of the finding"`
-	Text     string          `json:"message" doc:"finding; further lines have details"`
-	Remedy   report.Remedy   `json:"remedy,omitempty" doc:"how to resolve the finding"`
-	Refuses  bool            `json:"refuses,omitempty" doc:"whether a join would be refused because of the finding"`
-}
-
 // Report contains all findings, the most severe first.
 type Report struct {
 	report.TypeMeta
-	Time                 time.Time       `json:"time" doc:"start of the diagnostics"`
-	Hostname             string          `json:"hostname" doc:"hostname"`
-	Phase                joinstate.Phase `json:"phase" doc:"phase of the node's life on this host"`
-	Findings             []Finding       `json:"findings" doc:"all findings, the most severe first"`
-	Bundle               *Bundle         `json:"bundle,omitempty" doc:"archive for a support case; absent if none was created"`
-	report.CommandResult                 // of the findings
+	Time                 time.Time        `json:"time" doc:"start of the diagnostics"`
+	Hostname             string           `json:"hostname" doc:"hostname"`
+	Phase                joinstate.Phase  `json:"phase" doc:"phase of the node's life on this host"`
+	Findings             []report.Finding `json:"findings" doc:"all findings, the most severe first"`
+	Bundle               *Bundle          `json:"bundle,omitempty" doc:"archive for a support case; absent if none was created"`
+	report.CommandResult                  // of the findings
 }
 
 // Bundle describes the archive that was created for a support case.
@@ -86,7 +74,7 @@ func (r Report) Err() error {
 	for _, finding := range r.Findings {
 		switch {
 		case finding.Severity != report.SeverityProblem:
-		case finding.Refuses:
+		case finding.RefusesJoin:
 			refusals++
 		default:
 			now++
@@ -101,48 +89,26 @@ func (r Report) Err() error {
 	return nil
 }
 
-// Count returns the number of findings with the severity.
-func (r Report) Count(severity report.Severity) int {
-	n := 0
-	for _, finding := range r.Findings {
-		if finding.Severity == severity {
-			n++
-		}
-	}
-	return n
-}
-
 // sortFindings sorts findings by severity, the most severe first, and removes
-// duplicates. It masks secrets and control characters, which texts of other
+// duplicates. It masks secrets and escapes control characters, which messages of other
 // programs may contain.
-func sortFindings(findings []Finding) []Finding {
-	order := report.Severities()
+func sortFindings(findings []report.Finding) []report.Finding {
 	for i := range findings {
-		findings[i].Text, findings[i].Remedy = redact.Text(printable(findings[i].Text)), report.Remedy(printable(string(findings[i].Remedy)))
+		finding := &findings[i]
+		finding.Message = redact.Text(report.Escape(finding.Message))
+		finding.Remedy = report.Remedy(report.Escape(string(finding.Remedy)))
 	}
-	slices.SortStableFunc(findings, func(a, b Finding) int {
-		return cmp.Compare(slices.Index(order, a.Severity), slices.Index(order, b.Severity))
-	})
-	var once []Finding
+	slices.SortStableFunc(findings, report.CompareSeverity)
+	var once []report.Finding
 	for _, finding := range findings {
 		// Sections that run the same check report it with the same text. Keep the finding
 		// that affects the node now rather than the one that would only refuse a join.
-		at := slices.IndexFunc(once, func(one Finding) bool { return one.Text == finding.Text })
+		at := slices.IndexFunc(once, func(one report.Finding) bool { return one.Message == finding.Message })
 		if at < 0 {
 			once = append(once, finding)
-		} else if one := &once[at]; one.Refuses && !finding.Refuses && finding.Severity == one.Severity {
+		} else if one := &once[at]; one.RefusesJoin && !finding.RefusesJoin && finding.Severity == one.Severity {
 			*one = finding
 		}
 	}
 	return once
-}
-
-// printable replaces characters that control a terminal by spaces.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' || unicode.Is(unicode.Bidi_Control, r) {
-			return ' '
-		}
-		return r
-	}, text)
 }

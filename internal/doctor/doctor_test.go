@@ -21,7 +21,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -34,7 +33,7 @@ func TestDoctorReportsARequestToAStandaloneCluster(t *testing.T) {
 		Pending: &identity.PendingCSR{Name: "node-csr-x", Phase: "pending", Since: time.Unix(0, 0)},
 	}
 	got := f.evaluate()[0]
-	if !strings.Contains(got.Text, "no Machine object stands for this host, so nobody approves it by itself") || !strings.Contains(string(got.Remedy), "approve node-csr-x # on the cluster; then") {
+	if !strings.Contains(got.Message, "no Machine object stands for this host, so nobody approves it by itself") || !strings.Contains(string(got.Remedy), "approve node-csr-x # on the cluster; then") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -69,17 +68,19 @@ func TestDoctorReportsJournalAndNode(t *testing.T) {
 	}, journalFacts{Now: now, Kubelet: &servicelog.Error{Time: now.Add(-2 * time.Minute), Text: "it broke"}}.evaluate())
 
 	checkFindings(t, []string{"ok: Node worker-7 is Ready and schedulable"}, evaluateNode("worker-7", nil))
-	checkFindings(t, []string{"problem: no network => journalctl", "warning: the disk fills", "note: cordoned"}, evaluateNode("worker-7", []node.Finding{
-		{Severity: report.SeverityProblem, Text: "no network", Remedy: "journalctl"}, {Severity: report.SeverityWarning, Text: "the disk fills"}, {Severity: report.SeverityNote, Text: "cordoned"},
+	checkFindings(t, []string{"problem: no network => journalctl", "warning: the disk fills", "note: cordoned"}, evaluateNode("worker-7", []report.Finding{
+		{Severity: report.SeverityProblem, Message: "no network", Remedy: "journalctl"}, {Severity: report.SeverityWarning, Message: "the disk fills"}, {Severity: report.SeverityNote, Message: "cordoned"},
 	}))
 }
 
 func TestDoctorReportsChecksAndExitCodes(t *testing.T) {
-	refusing := resultFindings(preflight.Result{Checked: 3, Findings: []preflight.Finding{
-		{Check: "a", Severity: preflight.SeverityError, Message: "no", Remedy: "mend"}, {Check: "b", Severity: preflight.SeverityWarning, Message: "hm"}, {Check: "c", Severity: preflight.SeverityReboot, Message: "old", Remedy: "reboot"},
+	refusing := resultFindings(preflight.Result{Checked: 3, Findings: []report.Finding{
+		{Check: "a", Severity: report.SeverityProblem, Message: "no", Remedy: "mend", RefusesJoin: true},
+		{Check: "b", Severity: report.SeverityWarning, Message: "hm"},
+		{Check: "c", Severity: report.SeverityProblem, Message: "old", Remedy: "reboot", RefusesJoin: true},
 	}})
 	checkFindings(t, []string{"refuses, problem: no => mend", "warning: hm", "refuses, problem: old => reboot"}, refusing)
-	warning := resultFindings(preflight.Result{Checked: 3, Findings: []preflight.Finding{{Check: "b", Severity: preflight.SeverityWarning, Message: "hm"}}})
+	warning := resultFindings(preflight.Result{Checked: 3, Findings: []report.Finding{{Check: "b", Severity: report.SeverityWarning, Message: "hm"}}})
 	checkFindings(t, []string{"ok: 3 checks, 1 warning", "warning: hm"}, warning)
 	ended, err := refusalFinding(report.Fail(report.Refused, "mend", "no name"))
 	if checkFindings(t, []string{"refuses, problem: no name => mend"}, ended); err != nil {
@@ -88,8 +89,8 @@ func TestDoctorReportsChecksAndExitCodes(t *testing.T) {
 	if ended, err = refusalFinding(os.ErrPermission); len(ended) > 0 || err == nil {
 		t.Errorf("%+v, %v", ended, err)
 	}
-	hindering := []Finding{{Severity: report.SeverityProblem, Text: "now"}}
-	for want, findings := range map[report.Code][]Finding{
+	hindering := []report.Finding{{Severity: report.SeverityProblem, Message: "now"}}
+	for want, findings := range map[report.Code][]report.Finding{
 		report.Success: warning, report.Refused: slices.Concat(warning, refusing), report.Failed: slices.Concat(refusing, hindering),
 	} {
 		if code := report.CodeOf(Report{Findings: findings}.Err()); code != want {
@@ -99,22 +100,22 @@ func TestDoctorReportsChecksAndExitCodes(t *testing.T) {
 }
 
 // Findings are sorted by severity, duplicates are removed, and texts of other
-// programs are made printable.
+// programs are escaped.
 func TestDoctorSortsFindings(t *testing.T) {
-	got := sortFindings([]Finding{
-		{Section: "a", Severity: report.SeverityOK, Text: "fine"},
-		{Section: "b", Severity: report.SeverityProblem, Text: "foreign", Refuses: true},
-		{Section: "c", Severity: report.SeverityWarning, Text: "it said \x1b[2Jpassword=hunter2"},
-		{Section: "d", Severity: report.SeverityProblem, Text: "foreign"},
-		{Section: "e", Severity: report.SeverityNote, Text: "note", Remedy: "a\nb"},
-		{Section: "f", Severity: report.SeverityProblem, Text: "last"},
+	got := sortFindings([]report.Finding{
+		{Check: "a", Severity: report.SeverityOK, Message: "fine"},
+		{Check: "b", Severity: report.SeverityProblem, Message: "foreign", RefusesJoin: true},
+		{Check: "c", Severity: report.SeverityWarning, Message: "it said \x1b[2Jpassword=hunter2"},
+		{Check: "d", Severity: report.SeverityProblem, Message: "foreign"},
+		{Check: "e", Severity: report.SeverityNote, Message: "note", Remedy: "a\nb"},
+		{Check: "f", Severity: report.SeverityProblem, Message: "last"},
 	})
-	want := []Finding{
-		{Section: "d", Severity: report.SeverityProblem, Text: "foreign"},
-		{Section: "f", Severity: report.SeverityProblem, Text: "last"},
-		{Section: "c", Severity: report.SeverityWarning, Text: "it said  [2Jpassword=***"},
-		{Section: "e", Severity: report.SeverityNote, Text: "note", Remedy: "a\nb"},
-		{Section: "a", Severity: report.SeverityOK, Text: "fine"},
+	want := []report.Finding{
+		{Check: "d", Severity: report.SeverityProblem, Message: "foreign"},
+		{Check: "f", Severity: report.SeverityProblem, Message: "last"},
+		{Check: "c", Severity: report.SeverityWarning, Message: `it said \x1b[2Jpassword=***`},
+		{Check: "e", Severity: report.SeverityNote, Message: "note", Remedy: "a\nb"},
+		{Check: "a", Severity: report.SeverityOK, Message: "fine"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -127,21 +128,21 @@ func TestDoctorSectionsAreIndependent(t *testing.T) {
 	d := &diagnostics{Builder: &plan.Builder{Machine: &machine.Machine{}}}
 	forever := make(chan struct{})
 	t.Cleanup(func() { close(forever) }) // after the last test case
-	found := func() []Finding { return []Finding{{Severity: report.SeverityOK, Text: "half of it"}} }
+	found := func() []report.Finding { return []report.Finding{{Severity: report.SeverityOK, Message: "half of it"}} }
 	for name, test := range map[string]struct {
-		check func(context.Context, *diagnostics) ([]Finding, error)
+		check func(context.Context, *diagnostics) ([]report.Finding, error)
 		want  []string
 	}{
-		"well": {func(context.Context, *diagnostics) ([]Finding, error) { return found(), nil }, []string{"ok: half of it"}},
-		"fails": {func(context.Context, *diagnostics) ([]Finding, error) {
+		"well": {func(context.Context, *diagnostics) ([]report.Finding, error) { return found(), nil }, []string{"ok: half of it"}},
+		"fails": {func(context.Context, *diagnostics) ([]report.Finding, error) {
 			return found(), report.Fail(report.Failed, "mend", "broken")
 		}, []string{"ok: half of it", "warning: could not be looked at: broken => mend"}},
-		"hangs": {func(context.Context, *diagnostics) ([]Finding, error) { <-forever; return nil, nil }, []string{"warning: looking at it took longer than 10ms, and was left"}},
-		"is patient": {func(ctx context.Context, _ *diagnostics) ([]Finding, error) {
+		"hangs": {func(context.Context, *diagnostics) ([]report.Finding, error) { <-forever; return nil, nil }, []string{"warning: looking at it took longer than 10ms, and was left"}},
+		"is patient": {func(ctx context.Context, _ *diagnostics) ([]report.Finding, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}, []string{"warning: could not be looked at: context canceled"}},
-		"may not": {func(context.Context, *diagnostics) ([]Finding, error) { return nil, os.ErrPermission }, []string{"note: not seen without root: permission denied => sudo hcp-node-agent doctor"}},
+		"may not": {func(context.Context, *diagnostics) ([]report.Finding, error) { return nil, os.ErrPermission }, []string{"note: not seen without root: permission denied => sudo hcp-node-agent doctor"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -157,8 +158,8 @@ func TestDoctorSectionsAreIndependent(t *testing.T) {
 			findings := section{name: "x", timeout: limit, check: test.check}.run(ctx, d)
 			checkFindings(t, test.want, findings)
 			for _, finding := range findings {
-				if finding.Section != "x" {
-					t.Errorf("it is of part %q", finding.Section)
+				if finding.Check != "x" {
+					t.Errorf("it is of part %q", finding.Check)
 				}
 			}
 		})
@@ -178,7 +179,7 @@ func TestDoctorRunsOnThisHost(t *testing.T) {
 	}
 	document := examined()
 	has := func(part, text string) bool {
-		return slices.ContainsFunc(document.Findings, func(f Finding) bool { return f.Section == part && strings.Contains(f.Text, text) })
+		return slices.ContainsFunc(document.Findings, func(f report.Finding) bool { return f.Check == part && strings.Contains(f.Message, text) })
 	}
 	if document.Phase != "none" || !has("join", "has not joined") || !has("validate", "were skipped") || !has("host", "ignition server was not asked") || document.ExitCode != report.CodeOf(document.Err()) {
 		t.Errorf("%+v", document)
@@ -199,11 +200,11 @@ func TestDoctorRunsOnThisHost(t *testing.T) {
 func TestDoctorText(t *testing.T) {
 	document := Report{
 		TypeMeta: report.Meta("DoctorReport"), Hostname: "worker-7", Phase: "joined",
-		Findings: []Finding{
-			{Section: "units", Severity: report.SeverityProblem, Text: "kubelet.service does not run (inactive)", Remedy: "systemctl start kubelet"},
-			{Section: "certificates", Severity: report.SeverityWarning, Text: "two lines\nof text", Remedy: "first\nsecond"},
-			{Section: "journal", Severity: report.SeverityWarning, Text: "another"},
-			{Section: "host", Severity: report.SeverityOK, Text: "18 checks"},
+		Findings: []report.Finding{
+			{Check: "units", Severity: report.SeverityProblem, Message: "kubelet.service does not run (inactive)", Remedy: "systemctl start kubelet"},
+			{Check: "certificates", Severity: report.SeverityWarning, Message: "two lines\nof text", Remedy: "first\nsecond"},
+			{Check: "journal", Severity: report.SeverityWarning, Message: "another"},
+			{Check: "host", Severity: report.SeverityOK, Message: "18 checks"},
 		},
 		Bundle: &Bundle{File: "/root/b.tar.gz", Manifest: bundle.Manifest{Files: []bundle.Entry{{Name: "a", Bytes: 1500}}}},
 	}
@@ -229,7 +230,7 @@ worker-7: 1 problem, 2 warnings
 		t.Errorf("%q", out.String())
 	}
 	encoded, err := json.Marshal(document)
-	if err != nil || !strings.Contains(string(encoded), `"kind":"DoctorReport"`) || !strings.Contains(string(encoded), `"section":"units","severity":"problem"`) {
+	if err != nil || !strings.Contains(string(encoded), `"kind":"DoctorReport"`) || !strings.Contains(string(encoded), `"check":"units","severity":"problem"`) {
 		t.Errorf("%s, %v", encoded, err)
 	}
 }

@@ -22,14 +22,14 @@ import (
 )
 
 // formatFindings formats findings as lines of severity, text and remedy.
-func formatFindings(findings []Finding) []string {
+func formatFindings(findings []report.Finding) []string {
 	lines := []string{}
 	for _, f := range findings {
-		line := string(f.Severity) + ": " + f.Text
+		line := string(f.Severity) + ": " + f.Message
 		if f.Remedy != "" {
 			line += " => " + string(f.Remedy)
 		}
-		if f.Refuses {
+		if f.RefusesJoin {
 			line = "refuses, " + line
 		}
 		lines = append(lines, line)
@@ -37,7 +37,7 @@ func formatFindings(findings []Finding) []string {
 	return lines
 }
 
-func checkFindings(t *testing.T, want []string, findings []Finding) {
+func checkFindings(t *testing.T, want []string, findings []report.Finding) {
 	t.Helper()
 	if diff := cmp.Diff(want, formatFindings(findings)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -129,7 +129,7 @@ func TestDoctorReportsBridgeAndRecords(t *testing.T) {
 	stopped := ledger.State{Present: true, Enabled: "enabled", Active: "inactive"}
 	disabled := ledger.State{Present: true, Enabled: "disabled", Active: "inactive"}
 	for name, test := range map[string]struct {
-		facts interface{ evaluate() []Finding }
+		facts interface{ evaluate() []report.Finding }
 		want  []string
 	}{
 		"br-ex":           {bridgeFacts{Required: true, Status: there, KubeletAddresses: nodeip.Addresses{IPv4: netip.MustParseAddr("192.0.2.7")}}, []string{"ok: eth0 is in br-ex with 192.0.2.7/24"}},

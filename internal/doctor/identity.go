@@ -24,7 +24,7 @@ type certificateFacts struct {
 	clientErr, servingErr error
 }
 
-func inspectCertificates(ctx context.Context, d *diagnostics) ([]Finding, error) {
+func inspectCertificates(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
 	if !d.hasStarted() {
 		return nil, nil
 	}
@@ -53,23 +53,23 @@ func (d *diagnostics) identityFor(bootstrap []byte) *identity.Identity {
 	}
 }
 
-func (f certificateFacts) evaluate() []Finding {
+func (f certificateFacts) evaluate() []report.Finding {
 	const rejoin = "# get a fresh stub, then:\nhcp-node-agent join --user-data stub.ign # asks for a new certificate"
-	var findings []Finding
+	var findings []report.Finding
 	if f.Foreign != nil {
-		findings = append(findings, Finding{Severity: report.SeverityProblem, Text: f.Foreign.Error(), Remedy: report.Remedy(report.RemedyOf(f.Foreign))})
+		findings = append(findings, report.Finding{Severity: report.SeverityProblem, Message: f.Foreign.Error(), Remedy: report.RemedyOf(f.Foreign)})
 	}
 	switch {
 	case f.Client != nil:
 		findings = append(findings, f.validityFinding("client", *f.Client, rejoin))
 	case f.RequiresClient && f.clientErr == nil:
-		findings = append(findings, Finding{Severity: report.SeverityProblem, Text: "kubelet has no client certificate, and cannot speak to the API server", Remedy: rejoin})
+		findings = append(findings, report.Finding{Severity: report.SeverityProblem, Message: "kubelet has no client certificate, and cannot speak to the API server", Remedy: rejoin})
 	}
 	const approve = "oc get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving # then: oc adm certificate approve NAME of this node's newest"
 	switch {
 	case f.Serving != nil && f.Fits == identity.Missing:
-		findings = append(findings, Finding{
-			Severity: report.SeverityProblem, Text: fmt.Sprintf("kubelet's serving certificate is for %v, which are not this node's name and addresses", f.Serving.Names),
+		findings = append(findings, report.Finding{
+			Severity: report.SeverityProblem, Message: fmt.Sprintf("kubelet's serving certificate is for %v, which are not this node's name and addresses", f.Serving.Names),
 			Remedy: "systemctl restart kubelet # makes it ask for another\n" + approve,
 		})
 	case f.Serving != nil:
@@ -80,24 +80,24 @@ func (f certificateFacts) evaluate() []Finding {
 
 // validityFinding reports the subject and validity of a certificate, and whether it
 // must be renewed.
-func (f certificateFacts) validityFinding(kind string, c identity.Certificate, renew string) Finding {
+func (f certificateFacts) validityFinding(kind string, c identity.Certificate, renew string) report.Finding {
 	whose := fmt.Sprintf("kubelet's %s certificate of %s", kind, c.Subject)
 	until := c.NotAfter.Format(time.RFC3339)
 	switch {
 	case f.Now.After(c.NotAfter):
-		return Finding{Severity: report.SeverityProblem, Text: whose + " expired on " + until, Remedy: report.Remedy(renew)}
+		return report.Finding{Severity: report.SeverityProblem, Message: whose + " expired on " + until, Remedy: report.Remedy(renew)}
 	case f.Now.Before(c.NotBefore):
-		return Finding{
-			Severity: report.SeverityProblem, Text: fmt.Sprintf("%s is valid from %s on, and this host's clock says %s", whose, c.NotBefore.Format(time.RFC3339), f.Now.UTC().Format(time.RFC3339)),
+		return report.Finding{
+			Severity: report.SeverityProblem, Message: fmt.Sprintf("%s is valid from %s on, and this host's clock says %s", whose, c.NotBefore.Format(time.RFC3339), f.Now.UTC().Format(time.RFC3339)),
 			Remedy: "chronyc makestep # or: timedatectl set-ntp true",
 		}
 	case c.RenewalOverdue(f.Now):
-		return Finding{
-			Severity: report.SeverityWarning, Text: whose + " ends on " + until + "; kubelet should have renewed it by now",
+		return report.Finding{
+			Severity: report.SeverityWarning, Message: whose + " ends on " + until + "; kubelet should have renewed it by now",
 			Remedy: "journalctl -b -u kubelet; oc get csr # a request that waits for approval",
 		}
 	}
-	return Finding{Severity: report.SeverityOK, Text: whose + " is good until " + until}
+	return report.Finding{Severity: report.SeverityOK, Message: whose + " is good until " + until}
 }
 
 // requestFacts describes the client CSR of a node that has no certificate yet.
@@ -108,7 +108,7 @@ type requestFacts struct {
 	Place   identity.ClusterTopology
 }
 
-func inspectRequest(ctx context.Context, d *diagnostics) ([]Finding, error) {
+func inspectRequest(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
 	if !d.hasStarted() || d.State.NodeName == "" {
 		return nil, nil
 	}
@@ -138,29 +138,29 @@ func (d *diagnostics) bootstrapCredential() ([]byte, error) {
 	return content, nil
 }
 
-func (f requestFacts) evaluate() []Finding {
+func (f requestFacts) evaluate() []report.Finding {
 	request := fmt.Sprintf("the client CSR %s (key %s)", f.Pending.Name, f.Pending.Fingerprint)
 	approve := "oc adm certificate approve " + f.Pending.Name
-	finding := Finding{Severity: report.SeverityProblem}
+	finding := report.Finding{Severity: report.SeverityProblem}
 	switch f.Pending.Phase {
 	case "pending":
-		finding.Text = fmt.Sprintf("%s has waited for approval for %s; %s", request, formatAge(f.Now, f.Pending.Since), f.Place.ManualApprovalHint())
+		finding.Message = fmt.Sprintf("%s has waited for approval for %s; %s", request, formatAge(f.Now, f.Pending.Since), f.Place.ManualApprovalHint())
 		finding.Remedy = report.Remedy(approve + " # " + f.Place.CommandLocation() + "; then: hcp-node-agent join")
 	case "approved":
-		finding.Text = fmt.Sprintf("%s was submitted %s ago and is approved, and no certificate is issued", request, formatAge(f.Now, f.Pending.Since))
+		finding.Message = fmt.Sprintf("%s was submitted %s ago and is approved, and no certificate is issued", request, formatAge(f.Now, f.Pending.Since))
 		finding.Remedy = report.Remedy(f.Place.SignerRemedy())
 	case "issued":
-		finding.Text, finding.Remedy = request+" has its certificate, which is not on this host yet", "hcp-node-agent join # fetches it"
+		finding.Message, finding.Remedy = request+" has its certificate, which is not on this host yet", "hcp-node-agent join # fetches it"
 	case "absent":
-		finding.Text = request + " is not in the cluster: it was deleted, or collected after a day without approval"
+		finding.Message = request + " is not in the cluster: it was deleted, or collected after a day without approval"
 		finding.Remedy = "hcp-node-agent join # submits it again"
 	case "":
-		finding.Severity, finding.Text, finding.Remedy = report.SeverityWarning, request+": what became of it is not known: "+f.Err.Error(), report.Remedy(report.RemedyOf(f.Err))
+		finding.Severity, finding.Message, finding.Remedy = report.SeverityWarning, request+": what became of it is not known: "+f.Err.Error(), report.RemedyOf(f.Err)
 	default:
-		finding.Text = fmt.Sprintf("%s is %s (%s)", request, f.Pending.Phase, f.Pending.Detail)
+		finding.Message = fmt.Sprintf("%s is %s (%s)", request, f.Pending.Phase, f.Pending.Detail)
 		finding.Remedy = report.Remedy("oc get csr " + f.Pending.Name + " -o yaml # tells who did this and why; hcp-node-agent join asks anew, with a new key")
 	}
-	return []Finding{finding}
+	return []report.Finding{finding}
 }
 
 // formatAge returns the time since then in a short form.

@@ -14,7 +14,7 @@ import (
 )
 
 // inspectHost runs the checks that a join makes before it has the payload.
-func inspectHost(ctx context.Context, d *diagnostics) ([]Finding, error) {
+func inspectHost(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
 	var notes noteSink
 	facts, err := d.HostFacts(ctx, report.Log{Sink: &notes}, false)
 	if err != nil && d.Systemd != nil {
@@ -37,11 +37,11 @@ func inspectHost(ctx context.Context, d *diagnostics) ([]Finding, error) {
 	}
 	findings := resultFindings(preflight.Run(checks, facts))
 	for _, text := range notes {
-		findings = append(findings, Finding{Severity: report.SeverityNote, Text: text})
+		findings = append(findings, report.Finding{Severity: report.SeverityNote, Message: text})
 	}
 	if d.Inputs.UserData == nil && d.phase() == "none" {
-		findings = append(findings, Finding{
-			Severity: report.SeverityNote, Text: "the ignition server was not asked: there is no user-data stub", Remedy: "hcp-node-agent doctor --user-data stub.ign",
+		findings = append(findings, report.Finding{
+			Severity: report.SeverityNote, Message: "the ignition server was not asked: there is no user-data stub", Remedy: "hcp-node-agent doctor --user-data stub.ign",
 		})
 	}
 	return findings, nil
@@ -49,7 +49,7 @@ func inspectHost(ctx context.Context, d *diagnostics) ([]Finding, error) {
 
 // inspectValidation runs the checks that a join makes with the payload: the one that
 // an earlier run saved, else the one of the given user data.
-func inspectValidation(ctx context.Context, d *diagnostics) ([]Finding, error) {
+func inspectValidation(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
 	b, err := d.withPayload(ctx)
 	if err != nil {
 		return nil, err
@@ -60,8 +60,8 @@ func inspectValidation(ctx context.Context, d *diagnostics) ([]Finding, error) {
 		}
 	}
 	if b == nil {
-		return []Finding{{
-			Severity: report.SeverityNote, Text: "the checks that need the NodePool's payload were skipped: this host has none",
+		return []report.Finding{{
+			Severity: report.SeverityNote, Message: "the checks that need the NodePool's payload were skipped: this host has none",
 			Remedy: "hcp-node-agent doctor --user-data stub.ign",
 		}}, nil
 	}
@@ -81,12 +81,12 @@ func inspectValidation(ctx context.Context, d *diagnostics) ([]Finding, error) {
 // refusalFinding converts an error that ends a join at its plan. A report.Failure
 // becomes a finding; any other error means that the result is unknown and is
 // returned.
-func refusalFinding(err error) ([]Finding, error) {
+func refusalFinding(err error) ([]report.Finding, error) {
 	var failure *report.Failure
 	if !errors.As(err, &failure) {
 		return nil, err
 	}
-	return []Finding{{Severity: report.SeverityProblem, Text: err.Error(), Remedy: report.Remedy(failure.Remedy), Refuses: true}}, nil
+	return []report.Finding{{Severity: report.SeverityProblem, Message: err.Error(), Remedy: report.Remedy(failure.Remedy), RefusesJoin: true}}, nil
 }
 
 // withPayload returns a copy of the builder with the saved payload, or nil if
@@ -121,20 +121,14 @@ func (d *diagnostics) withOverrides(ctx context.Context, payload *ignition.Paylo
 	return &b, err
 }
 
-// resultFindings converts the findings of preflight checks.
-func resultFindings(result preflight.Result) []Finding {
-	var findings []Finding
-	if result.Err() == nil {
-		findings = append(findings, Finding{Severity: report.SeverityOK, Text: result.Summary()})
+// resultFindings returns the findings of preflight checks, and one for the result if
+// a join would not be refused.
+func resultFindings(result preflight.Result) []report.Finding {
+	if result.Err() != nil {
+		return result.Findings
 	}
-	for _, found := range result.Findings {
-		finding := Finding{Severity: report.SeverityWarning, Text: found.Message, Remedy: found.Remedy}
-		if found.Severity != preflight.SeverityWarning {
-			finding.Severity, finding.Refuses = report.SeverityProblem, true
-		}
-		findings = append(findings, finding)
-	}
-	return findings
+	passed := report.Finding{Severity: report.SeverityOK, Message: result.Summary()}
+	return append([]report.Finding{passed}, result.Findings...)
 }
 
 // noteSink collects the notes and warnings that are logged while facts are

@@ -25,37 +25,37 @@ type joinFacts struct {
 	Dir       string
 }
 
-func inspectJoin(_ context.Context, d *diagnostics) ([]Finding, error) {
+func inspectJoin(_ context.Context, d *diagnostics) ([]report.Finding, error) {
 	return joinFacts{
 		State: d.State, Err: d.stateErr, InputsErr: d.inputErr, Root: d.Facts.Root, Busy: d.busy, MachineID: d.Facts.MachineID, Dir: d.Dir,
 	}.evaluate(), nil
 }
 
-func (f joinFacts) evaluate() []Finding {
+func (f joinFacts) evaluate() []report.Finding {
 	if f.Err != nil {
 		if !f.Root && errors.Is(f.Err, fs.ErrPermission) {
-			return []Finding{notInspected(f.Err, false)}
+			return []report.Finding{notInspected(f.Err, false)}
 		}
 		file := filepath.Join(f.Dir, joinstate.StateFile)
-		return []Finding{{
-			Severity: report.SeverityProblem, Text: f.Err.Error(),
+		return []report.Finding{{
+			Severity: report.SeverityProblem, Message: f.Err.Error(),
 			Remedy: report.Remedy("mv " + file + " " + file + ".damaged # then: hcp-node-agent join --user-data stub.ign (what the ledger holds stays, and leave gives it back)"),
 		}}
 	}
-	var findings []Finding
+	var findings []report.Finding
 	if f.Busy {
-		findings = append(findings, Finding{Severity: report.SeverityNote, Text: "another hcp-node-agent changes this host at the moment", Remedy: "journalctl -f -u hcp-node-agent"})
+		findings = append(findings, report.Finding{Severity: report.SeverityNote, Message: "another hcp-node-agent changes this host at the moment", Remedy: "journalctl -f -u hcp-node-agent"})
 	}
 	if f.InputsErr != nil {
-		findings = append(findings, Finding{Severity: report.SeverityWarning, Text: "what the join was begun with cannot be read: " + f.InputsErr.Error(), Remedy: report.Remedy(report.RemedyOf(f.InputsErr))})
+		findings = append(findings, report.Finding{Severity: report.SeverityWarning, Message: "what the join was begun with cannot be read: " + f.InputsErr.Error(), Remedy: report.RemedyOf(f.InputsErr)})
 	}
 	if err := joinstate.CheckMachineID(f.State, f.MachineID, f.Dir); err != nil {
-		return append(findings, Finding{Severity: report.SeverityProblem, Text: err.Error(), Remedy: report.Remedy(report.RemedyOf(err))})
+		return append(findings, report.Finding{Severity: report.SeverityProblem, Message: err.Error(), Remedy: report.RemedyOf(err)})
 	}
 	return append(findings, f.phaseFinding())
 }
 
-func (f joinFacts) phaseFinding() Finding {
+func (f joinFacts) phaseFinding() report.Finding {
 	state := f.State
 	pool := ""
 	if state.NodePool != "" {
@@ -67,11 +67,11 @@ func (f joinFacts) phaseFinding() Finding {
 	}
 	switch state.Phase() {
 	case "none":
-		return Finding{Severity: report.SeverityNote, Text: "this host has not joined a cluster with hcp-node-agent", Remedy: "hcp-node-agent join --user-data stub.ign"}
+		return report.Finding{Severity: report.SeverityNote, Message: "this host has not joined a cluster with hcp-node-agent", Remedy: "hcp-node-agent join --user-data stub.ign"}
 	case "leaving":
-		return Finding{
+		return report.Finding{
 			Severity: unfinished,
-			Text:     fmt.Sprintf("a leave of%s began at %s and has not finished", pool, state.Leaving.Local().Format(time.DateTime)),
+			Message:  fmt.Sprintf("a leave of%s began at %s and has not finished", pool, state.Leaving.Local().Format(time.DateTime)),
 			Remedy:   "hcp-node-agent leave # resumes it",
 		}
 	case "joining":
@@ -79,8 +79,8 @@ func (f joinFacts) phaseFinding() Finding {
 		if state.LastStep != "" {
 			text = fmt.Sprintf("its last step that ended is %q, the next is %q", state.LastStep, cmp.Or(state.NextStep, state.LastStep))
 		}
-		return Finding{
-			Severity: unfinished, Text: fmt.Sprintf("the join of%s, begun on %s, has not ended: %s", pool, state.Started.Local().Format(time.DateTime), text),
+		return report.Finding{
+			Severity: unfinished, Message: fmt.Sprintf("the join of%s, begun on %s, has not ended: %s", pool, state.Started.Local().Format(time.DateTime), text),
 			Remedy: "hcp-node-agent join # goes on where it ended",
 		}
 	}
@@ -88,5 +88,5 @@ func (f joinFacts) phaseFinding() Finding {
 	if until := state.Config.Until; until != "" && until != stepname.Schedulable {
 		text += ", as far as --until " + until
 	}
-	return Finding{Severity: report.SeverityOK, Text: text}
+	return report.Finding{Severity: report.SeverityOK, Message: text}
 }

@@ -19,7 +19,7 @@ type bridgeFacts struct {
 	KubeletAddresses nodeip.Addresses // addresses in kubelet's configuration
 }
 
-func inspectBridge(ctx context.Context, d *diagnostics) ([]Finding, error) {
+func inspectBridge(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
 	if !d.Facts.Root {
 		return nil, nil // Open vSwitch responds only to root, and would seem not to run
 	}
@@ -31,26 +31,26 @@ func inspectBridge(ctx context.Context, d *diagnostics) ([]Finding, error) {
 	return bridgeFacts{Required: d.State.HasCompleted(stepname.Network), Status: status, KubeletAddresses: configured}.evaluate(), err
 }
 
-func (f bridgeFacts) evaluate() []Finding {
+func (f bridgeFacts) evaluate() []report.Finding {
 	s := f.Status
 	switch {
 	case !s.Present && f.Required:
-		return []Finding{{Severity: report.SeverityProblem, Text: s.String(), Remedy: "hcp-node-agent join --only network # makes it so again"}}
+		return []report.Finding{{Severity: report.SeverityProblem, Message: s.String(), Remedy: "hcp-node-agent join --only network # makes it so again"}}
 	case !s.Present && s.Exists:
-		return []Finding{{Severity: report.SeverityNote, Text: s.String(), Remedy: "ovs-vsctl show"}}
+		return []report.Finding{{Severity: report.SeverityNote, Message: s.String(), Remedy: "ovs-vsctl show"}}
 	case !s.Present:
 		return nil
 	}
-	findings := []Finding{{Severity: report.SeverityOK, Text: s.String()}}
+	findings := []report.Finding{{Severity: report.SeverityOK, Message: s.String()}}
 	if profile := s.Profile; profile != nil && profile.File == "" {
-		findings = append(findings, Finding{
-			Severity: report.SeverityWarning, Text: "NetworkManager profile " + profile.Name + " of br-ex is not on disk: it is gone after a reboot",
+		findings = append(findings, report.Finding{
+			Severity: report.SeverityWarning, Message: "NetworkManager profile " + profile.Name + " of br-ex is not on disk: it is gone after a reboot",
 			Remedy: report.Remedy("nmcli connection modify " + profile.UUID + " save persistent"),
 		})
 	}
 	if primary := f.KubeletAddresses.Primary(); primary.IsValid() && !slices.ContainsFunc(s.Addresses, func(p netip.Prefix) bool { return p.Addr() == primary }) {
-		findings = append(findings, Finding{
-			Severity: report.SeverityProblem, Text: fmt.Sprintf("kubelet is told that the node's address is %s, which br-ex does not have", primary),
+		findings = append(findings, report.Finding{
+			Severity: report.SeverityProblem, Message: fmt.Sprintf("kubelet is told that the node's address is %s, which br-ex does not have", primary),
 			Remedy: "hcp-node-agent node-ip && systemctl restart crio kubelet",
 		})
 	}

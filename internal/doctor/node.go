@@ -22,7 +22,7 @@ type journalFacts struct {
 	Now           time.Time
 }
 
-func inspectJournal(ctx context.Context, d *diagnostics) ([]Finding, error) {
+func inspectJournal(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
 	if !d.hasStarted() || !d.Facts.Root {
 		return nil, nil
 	}
@@ -38,8 +38,8 @@ func inspectJournal(ctx context.Context, d *diagnostics) ([]Finding, error) {
 
 // evaluate reports errors as notes only, because healthy units log errors too,
 // especially at startup.
-func (f journalFacts) evaluate() []Finding {
-	var findings []Finding
+func (f journalFacts) evaluate() []report.Finding {
+	var findings []report.Finding
 	var quiet []string
 	for _, unit := range []struct {
 		name, unit string
@@ -49,20 +49,20 @@ func (f journalFacts) evaluate() []Finding {
 			quiet = append(quiet, unit.name)
 			continue
 		}
-		findings = append(findings, Finding{
-			Severity: report.SeverityNote, Text: fmt.Sprintf("the last error of %s is %s old: %s", unit.name, formatAge(f.Now, unit.last.Time), unit.last.Text),
+		findings = append(findings, report.Finding{
+			Severity: report.SeverityNote, Message: fmt.Sprintf("the last error of %s is %s old: %s", unit.name, formatAge(f.Now, unit.last.Time), unit.last.Text),
 			Remedy: report.Remedy("journalctl -b -u " + unit.unit),
 		})
 	}
 	if len(quiet) > 0 {
-		findings = append(findings, Finding{Severity: report.SeverityOK, Text: "no error in the last lines of " + strings.Join(quiet, " and ") + " since the boot"})
+		findings = append(findings, report.Finding{Severity: report.SeverityOK, Message: "no error in the last lines of " + strings.Join(quiet, " and ") + " since the boot"})
 	}
 	return findings
 }
 
 // inspectNode gets the status of the Node from the cluster once the host has a
 // credential.
-func inspectNode(ctx context.Context, d *diagnostics) ([]Finding, error) {
+func inspectNode(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
 	if !d.hasStarted() || d.State.NodeName == "" || !d.Facts.Root {
 		return nil, nil
 	}
@@ -77,7 +77,7 @@ func inspectNode(ctx context.Context, d *diagnostics) ([]Finding, error) {
 }
 
 // nodeFindings returns the problems of a Node, the most direct cause first.
-func nodeFindings(ctx context.Context, node *node.Node) ([]Finding, error) {
+func nodeFindings(ctx context.Context, node *node.Node) ([]report.Finding, error) {
 	found, err := node.Findings(ctx)
 	if err != nil {
 		return nil, err
@@ -85,13 +85,9 @@ func nodeFindings(ctx context.Context, node *node.Node) ([]Finding, error) {
 	return evaluateNode(node.Name, found), nil
 }
 
-func evaluateNode(name string, found []node.Finding) []Finding {
+func evaluateNode(name string, found []report.Finding) []report.Finding {
 	if len(found) == 0 {
-		return []Finding{{Severity: report.SeverityOK, Text: "Node " + name + " is Ready and schedulable"}}
+		return []report.Finding{{Severity: report.SeverityOK, Message: "Node " + name + " is Ready and schedulable"}}
 	}
-	findings := make([]Finding, 0, len(found))
-	for _, f := range found {
-		findings = append(findings, Finding{Severity: f.Severity, Text: f.Text, Remedy: report.Remedy(f.Remedy)})
-	}
-	return findings
+	return found
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // The finding about skipped checks must disappear after its remedy was applied.
@@ -45,8 +46,8 @@ func TestDoctorFetchesThePayloadOfGivenUserData(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		skipped := slices.ContainsFunc(document.Findings, func(f Finding) bool {
-			return f.Section == "validate" && strings.HasPrefix(f.Text, "the checks that need the NodePool's payload")
+		skipped := slices.ContainsFunc(document.Findings, func(f report.Finding) bool {
+			return f.Check == "validate" && strings.HasPrefix(f.Message, "the checks that need the NodePool's payload")
 		})
 		if skipped != test.skipped {
 			t.Errorf("%s: the checks were skipped: %v, want %v\n%+v", test.name, skipped, test.skipped, document.Findings)

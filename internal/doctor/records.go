@@ -16,7 +16,7 @@ type leftoverFacts struct {
 	Changes   []ledger.Item // started, but not recorded as complete
 }
 
-func inspectLeftovers(_ context.Context, d *diagnostics) ([]Finding, error) {
+func inspectLeftovers(_ context.Context, d *diagnostics) ([]report.Finding, error) {
 	if d.busy {
 		return nil, nil // another run is making these changes
 	}
@@ -31,11 +31,11 @@ func inspectLeftovers(_ context.Context, d *diagnostics) ([]Finding, error) {
 	return facts.evaluate(), d.ledgerErr
 }
 
-func (f leftoverFacts) evaluate() []Finding {
-	var findings []Finding
+func (f leftoverFacts) evaluate() []report.Finding {
+	var findings []report.Finding
 	if f.Migrating {
-		findings = append(findings, Finding{
-			Severity: report.SeverityProblem, Text: "a move of " + f.Uplink + " into br-ex was begun and has not ended; the next boot takes it back",
+		findings = append(findings, report.Finding{
+			Severity: report.SeverityProblem, Message: "a move of " + f.Uplink + " into br-ex was begun and has not ended; the next boot takes it back",
 			Remedy: "hcp-node-agent join # takes it back first, and goes on",
 		})
 	}
@@ -44,8 +44,8 @@ func (f leftoverFacts) evaluate() []Finding {
 		for _, item := range f.Changes {
 			targets = append(targets, item.Target)
 		}
-		findings = append(findings, Finding{
-			Severity: report.SeverityWarning, Text: fmt.Sprintf("a run was ended in the middle of %d changes of step %s: %s", len(f.Changes), f.Changes[len(f.Changes)-1].Step, report.AbbreviateList(targets)),
+		findings = append(findings, report.Finding{
+			Severity: report.SeverityWarning, Message: fmt.Sprintf("a run was ended in the middle of %d changes of step %s: %s", len(f.Changes), f.Changes[len(f.Changes)-1].Step, report.AbbreviateList(targets)),
 			Remedy: "hcp-node-agent join # makes what is missing; hcp-node-agent leave gives all back",
 		})
 	}
@@ -59,7 +59,7 @@ type driftFacts struct {
 	Partial bool // some of them could not be inspected
 }
 
-func inspectDrift(ctx context.Context, d *diagnostics) ([]Finding, error) {
+func inspectDrift(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
 	if d.Ledger == nil || d.busy || d.phase() == "leaving" {
 		return nil, nil
 	}
@@ -67,7 +67,7 @@ func inspectDrift(ctx context.Context, d *diagnostics) ([]Finding, error) {
 	return driftFacts{drift, len(d.Ledger.Items()), err != nil}.evaluate(), err
 }
 
-func (f driftFacts) evaluate() []Finding {
+func (f driftFacts) evaluate() []report.Finding {
 	var changed []string
 	for _, one := range f.Drift {
 		if !reportedByUnits(one) {
@@ -76,12 +76,12 @@ func (f driftFacts) evaluate() []Finding {
 	}
 	switch {
 	case len(changed) > 0:
-		return []Finding{{
-			Severity: report.SeverityWarning, Text: fmt.Sprintf("%d things are not as the join left them: %s", len(changed), report.AbbreviateList(changed)),
+		return []report.Finding{{
+			Severity: report.SeverityWarning, Message: fmt.Sprintf("%d things are not as the join left them: %s", len(changed), report.AbbreviateList(changed)),
 			Remedy: "hcp-node-agent join # makes them so again; all of them: hcp-node-agent status",
 		}}
 	case len(f.Drift) == 0 && f.Changes > 0 && !f.Partial:
-		return []Finding{{Severity: report.SeverityOK, Text: fmt.Sprintf("%d changes are as the join left them", f.Changes)}}
+		return []report.Finding{{Severity: report.SeverityOK, Message: fmt.Sprintf("%d changes are as the join left them", f.Changes)}}
 	}
 	return nil
 }

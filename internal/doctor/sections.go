@@ -16,7 +16,7 @@ import (
 type section struct {
 	name    string
 	timeout time.Duration
-	check   func(ctx context.Context, p *diagnostics) ([]Finding, error)
+	check   func(ctx context.Context, p *diagnostics) ([]report.Finding, error)
 }
 
 // sections returns the sections in the order of a join.
@@ -38,9 +38,9 @@ func sections() []section {
 }
 
 // run runs the section. A failure or timeout becomes a finding.
-func (s section) run(ctx context.Context, d *diagnostics) []Finding {
+func (s section) run(ctx context.Context, d *diagnostics) []report.Finding {
 	type seen struct {
-		findings []Finding
+		findings []report.Finding
 		err      error
 	}
 	found, err := runWithLimit(ctx, s.timeout, func(ctx context.Context) seen {
@@ -49,24 +49,24 @@ func (s section) run(ctx context.Context, d *diagnostics) []Finding {
 	})
 	switch {
 	case err != nil:
-		found.findings = append(found.findings, Finding{
-			Severity: report.SeverityWarning, Text: fmt.Sprintf("looking at it took longer than %s, and was left", s.timeout),
+		found.findings = append(found.findings, report.Finding{
+			Severity: report.SeverityWarning, Message: fmt.Sprintf("looking at it took longer than %s, and was left", s.timeout),
 		})
 	case found.err != nil:
 		found.findings = append(found.findings, notInspected(found.err, d.Facts.Root))
 	}
 	for i := range found.findings {
-		found.findings[i].Section = s.name
+		found.findings[i].Check = s.name
 	}
 	return found.findings
 }
 
 // notInspected returns a finding about something that could not be inspected.
-func notInspected(err error, root bool) Finding {
+func notInspected(err error, root bool) report.Finding {
 	if !root && errors.Is(err, fs.ErrPermission) {
-		return Finding{Severity: report.SeverityNote, Text: "not seen without root: " + err.Error(), Remedy: rootRemedy}
+		return report.Finding{Severity: report.SeverityNote, Message: "not seen without root: " + err.Error(), Remedy: rootRemedy}
 	}
-	return Finding{Severity: report.SeverityWarning, Text: "could not be looked at: " + err.Error(), Remedy: report.Remedy(report.RemedyOf(err))}
+	return report.Finding{Severity: report.SeverityWarning, Message: "could not be looked at: " + err.Error(), Remedy: report.RemedyOf(err)}
 }
 
 const rootRemedy = "sudo hcp-node-agent doctor"

@@ -10,7 +10,7 @@ import (
 
 // inspectServing returns findings if a running kubelet has no serving certificate,
 // or one for a previous address.
-func inspectServing(ctx context.Context, d *diagnostics) ([]Finding, error) {
+func inspectServing(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
 	if !d.hasStarted() || !d.State.HasCompleted(stepname.Kubelet) || !d.Facts.Root {
 		return nil, nil
 	}
@@ -26,5 +26,5 @@ func inspectServing(ctx context.Context, d *diagnostics) ([]Finding, error) {
 	if text == "" {
 		return nil, nil
 	}
-	return []Finding{{Severity: report.SeverityProblem, Text: text, Remedy: report.Remedy(remedy)}}, nil
+	return []report.Finding{{Severity: report.SeverityProblem, Message: text, Remedy: report.Remedy(remedy)}}, nil
 }

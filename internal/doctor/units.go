@@ -39,7 +39,7 @@ type unitFacts struct {
 	Required map[string]bool // services that must be running
 }
 
-func inspectUnits(ctx context.Context, d *diagnostics) ([]Finding, error) {
+func inspectUnits(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
 	if d.Systemd == nil {
 		return nil, nil // a check of the host reports the reason
 	}
@@ -62,8 +62,8 @@ func inspectUnits(ctx context.Context, d *diagnostics) ([]Finding, error) {
 	return facts.evaluate(), nil
 }
 
-func (f unitFacts) evaluate() []Finding {
-	var findings []Finding
+func (f unitFacts) evaluate() []report.Finding {
+	var findings []report.Finding
 	var run []string
 	if f.States[networkManagerUnit].Active == "active" {
 		run = append(run, networkManagerUnit)
@@ -80,34 +80,34 @@ func (f unitFacts) evaluate() []Finding {
 	}
 	for _, unit := range agentUnits() {
 		if f.States[unit.name].Active == "failed" {
-			findings = append(findings, Finding{
-				Severity: report.SeverityWarning, Text: unit.name + " has failed: " + unit.means, Remedy: report.Remedy("journalctl -b -u " + unit.name),
+			findings = append(findings, report.Finding{
+				Severity: report.SeverityWarning, Message: unit.name + " has failed: " + unit.means, Remedy: report.Remedy("journalctl -b -u " + unit.name),
 			})
 		}
 	}
 	if len(run) > 0 {
-		findings = append(findings, Finding{Severity: report.SeverityOK, Text: "running: " + strings.Join(run, ", ")})
+		findings = append(findings, report.Finding{Severity: report.SeverityOK, Message: "running: " + strings.Join(run, ", ")})
 	}
 	return findings
 }
 
 // notRunningFinding returns a finding about a unit that does not run but must.
-func notRunningFinding(name string, state systemd.UnitState) Finding {
+func notRunningFinding(name string, state systemd.UnitState) report.Finding {
 	failing := state.Result != "" && state.Result != "success"
 	short := strings.TrimSuffix(name, ".service")
-	finding := Finding{Severity: report.SeverityProblem, Remedy: report.Remedy("systemctl start " + short + " # why it ended: journalctl -b -u " + short)}
+	finding := report.Finding{Severity: report.SeverityProblem, Remedy: report.Remedy("systemctl start " + short + " # why it ended: journalctl -b -u " + short)}
 	switch {
 	case state.Load != "loaded":
-		finding.Text = name + " does not run: systemd says " + state.Load
+		finding.Message = name + " does not run: systemd says " + state.Load
 		finding.Remedy = report.Remedy("systemctl cat " + name)
 	case state.Active == "activating" && (failing || state.Sub == "auto-restart"):
-		finding.Text, finding.Remedy = name+" ends soon after each start ("+state.Result+")", report.Remedy("journalctl -b -u "+short)
+		finding.Message, finding.Remedy = name+" ends soon after each start ("+state.Result+")", report.Remedy("journalctl -b -u "+short)
 	case state.Active == "activating":
-		finding.Severity, finding.Text, finding.Remedy = report.SeverityWarning, name+" is starting ("+state.Sub+")", report.Remedy("systemctl status "+short)
+		finding.Severity, finding.Message, finding.Remedy = report.SeverityWarning, name+" is starting ("+state.Sub+")", report.Remedy("systemctl status "+short)
 	case failing:
-		finding.Text = name + " does not run (" + state.Active + ", " + state.Result + ")"
+		finding.Message = name + " does not run (" + state.Active + ", " + state.Result + ")"
 	default:
-		finding.Text = name + " does not run (" + state.Active + ")"
+		finding.Message = name + " does not run (" + state.Active + ")"
 	}
 	return finding
 }

@@ -72,7 +72,7 @@ func TestControlPlaneRejectsNodeOfAnotherHost(t *testing.T) {
 	want := "Node twins has the machine-id 1111, this machine's is 2222; the cluster last heard of it at " +
 		report.Timestamp(renewed.Time)
 	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), want) ||
-		!strings.Contains(report.RemedyOf(err), "oc delete node twins") {
+		!strings.Contains(string(report.RemedyOf(err)), "oc delete node twins") {
 		t.Errorf("Obtain() = %v (code %d, %s), want %q", err, report.CodeOf(err), report.RemedyOf(err), want)
 	}
 	if _, err := os.Lstat(filepath.Dir(second.Dir)); !os.IsNotExist(err) {
@@ -179,7 +179,7 @@ func TestControlPlaneServingRenewalIsReportedAndApproved(t *testing.T) {
 	}
 	csr := createServingCSR(t, serving, "192.0.2.7")
 	if got, err := without.CheckInitial(kubetest.Context(t, time.Minute)); err != nil ||
-		got.Remedy != "oc adm certificate approve "+csr {
+		got.Remedy != report.Remedy("oc adm certificate approve "+csr) {
 		t.Errorf("CheckInitial() = %+v, %v", got, err)
 	}
 	if _, err := serving.Obtain(kubetest.Context(t, time.Minute), nil); err != nil ||

@@ -135,7 +135,7 @@ func (r *csrRequester) handleCSR(ctx context.Context, found *certificatesv1.Cert
 	case phasePending:
 		r.existedBefore = false // later changes happen during this run
 		if r.approve == nil {
-			log.Wait(r.pendingText(found), r.approveCommand())
+			log.Wait(r.pendingText(found), report.Remedy(r.approveCommand()))
 			return false, nil
 		}
 		if r.offeredUID == found.UID {
@@ -172,8 +172,8 @@ func (r *csrRequester) discardKey() error {
 		return errRetryCSR
 	}
 	return report.Fail(report.ApprovalMissing,
-		"# find out who did this and why:\noc get csr "+r.desired.Name+" -o yaml # then run join again: it asks "+
-			"anew, with a new key", "%s", text)
+		report.Remedy("# find out who did this and why:\noc get csr "+r.desired.Name+" -o yaml # then run join again: it asks "+
+			"anew, with a new key"), "%s", text)
 }
 
 // timeoutError returns the error for a wait that reached its deadline.
@@ -183,6 +183,6 @@ func (r *csrRequester) timeoutError() error {
 			"the client CSR %s was approved, but no certificate was issued in time", r.desired.Name)
 	}
 	return report.Fail(report.ApprovalMissing,
-		r.approveCommand()+" # "+r.identity.Topology.CommandLocation()+"; then run join again: it finds the same CSR",
+		report.Remedy(r.approveCommand()+" # "+r.identity.Topology.CommandLocation()+"; then run join again: it finds the same CSR"),
 		"nobody approved the client CSR %s in time (key %s)", r.desired.Name, Fingerprint(&r.key.private.PublicKey))
 }

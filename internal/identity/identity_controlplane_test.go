@@ -35,7 +35,7 @@ func TestControlPlaneManualApproval(t *testing.T) {
 	}
 	csr := first[0]
 	if report.CodeOf(err) != report.ApprovalMissing ||
-		!strings.Contains(report.RemedyOf(err), "oc adm certificate approve "+csr.Name) {
+		!strings.Contains(string(report.RemedyOf(err)), "oc adm certificate approve "+csr.Name) {
 		t.Errorf("Obtain() = %v (code %d, remedy %q)", err, report.CodeOf(err), report.RemedyOf(err))
 	}
 	request, err := parseRequest(csr.Spec.Request)
@@ -236,7 +236,7 @@ func TestControlPlaneRejectedCredentials(t *testing.T) {
 			identity.BootstrapKubeconfig = kubetest.BootstrapKubeconfig(t, test.change)
 			_, err := identity.Obtain(kubetest.Context(t, 3*time.Second), nil)
 			if report.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.want) ||
-				!strings.Contains(report.RemedyOf(err), test.remedy) {
+				!strings.Contains(string(report.RemedyOf(err)), test.remedy) {
 				t.Errorf("Obtain() = %v\ncode %d, remedy %q\nwant %q, code %d, remedy %q", err, report.CodeOf(err),
 					report.RemedyOf(err), test.want, test.code, test.remedy)
 			}

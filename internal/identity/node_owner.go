@@ -47,8 +47,8 @@ func foreignNodeError(node *corev1.Node, machineID string, heard time.Time) erro
 		state = "Ready"
 	}
 	return report.Fail(report.Refused,
-		"hostnamectl set-hostname ANOTHER-NAME # then run join again\n# or, if the other machine is gone for good, "+
-			"on the hosted cluster, before the next join:\noc delete node "+node.Name,
+		report.Remedy("hostnamectl set-hostname ANOTHER-NAME # then run join again\n# or, if the other machine is gone for good, "+
+			"on the hosted cluster, before the next join:\noc delete node "+node.Name),
 		"%w: Node %s has the machine-id %s, this machine's is %s; %s, %s",
 		errForeignNode, node.Name, node.Status.NodeInfo.MachineID, machineID, when, state)
 }

@@ -32,7 +32,7 @@ func TestForeignNodeError(t *testing.T) {
 	} {
 		err := foreignNodeError(node, "bbbb", lastHeartbeat(node, lease))
 		if err.Error() != intro+want || report.CodeOf(err) != report.Refused || !errors.Is(err, errForeignNode) ||
-			!strings.Contains(report.RemedyOf(err), "oc delete node worker-1") {
+			!strings.Contains(string(report.RemedyOf(err)), "oc delete node worker-1") {
 			t.Errorf("foreignNodeError() = %v (code %d, %s)\nwant %s", err, report.CodeOf(err), report.RemedyOf(err),
 				intro+want)
 		}

@@ -19,7 +19,7 @@ import (
 type Renewal struct {
 	CSR    string // a CSR that waits for approval; "" if there is none
 	Text   string // "" if nothing needs attention
-	Remedy string
+	Remedy report.Remedy
 }
 
 // Fractions of a certificate's lifetime.
@@ -92,7 +92,7 @@ func (s *Serving) initialStatus(found map[string]*certificatesv1.CertificateSign
 	case csr != nil && len(csr.Status.Conditions) == 0:
 		return Renewal{
 			CSR: csr.Name, Text: "it waits for " + servingApprovalText(csr, s.Topology),
-			Remedy: "oc adm certificate approve " + csr.Name,
+			Remedy: report.Remedy("oc adm certificate approve " + csr.Name),
 		}
 	case csr != nil:
 		condition := csr.Status.Conditions[0]
@@ -119,7 +119,7 @@ func (s *Serving) renewalStatus(
 			CSR: csr.Name,
 			Text: "kubelet's serving certificate ends at " + report.Timestamp(leaf.NotAfter) +
 				"; the next one waits for " + servingApprovalText(csr, s.Topology),
-			Remedy: "oc adm certificate approve " + csr.Name,
+			Remedy: report.Remedy("oc adm certificate approve " + csr.Name),
 		}
 	case choice.rejected != nil:
 		return Renewal{Text: "kubelet's serving certificate ends at " + report.Timestamp(leaf.NotAfter) + "; " +

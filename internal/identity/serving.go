@@ -139,9 +139,9 @@ func (w *servingWait) handleCSR(ctx context.Context, csr *certificatesv1.Certifi
 			return nil
 		}
 	}
-	remedy := "oc adm certificate approve " + csr.Name
+	remedy := report.Remedy("oc adm certificate approve " + csr.Name)
 	w.timeoutErr = report.Fail(report.ApprovalMissing,
-		remedy+" # "+w.Topology.CommandLocation()+"; kubelet asks anew after 15 minutes",
+		report.Remedyf("%s # %s; kubelet asks anew after 15 minutes", remedy, w.Topology.CommandLocation()),
 		"nobody approved the serving CSR %s in time", csr.Name)
 	if w.approve == nil {
 		log.Wait(servingApprovalText(csr, w.Topology), remedy)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // servingCSRTimeout is how long kubelet waits for a serving CSR to be approved.
@@ -22,7 +24,10 @@ type csrChoice struct {
 }
 
 // rejectedCSR describes why a CSR must not be approved.
-type rejectedCSR struct{ text, remedy string }
+type rejectedCSR struct {
+	text   string
+	remedy report.Remedy
+}
 
 // selectCSR selects the newest acceptable serving CSR. Older CSRs count only while
 // kubelet still waits for them.
@@ -53,7 +58,7 @@ func (s *Serving) explainMismatch(csr *certificatesv1.CertificateSigningRequest)
 	if refused == nil {
 		return nil
 	}
-	why, remedy := refused.Error(), "oc get csr "+csr.Name+" -o yaml"
+	why, remedy := refused.Error(), report.Remedy("oc get csr "+csr.Name+" -o yaml")
 	if request, err := parseRequest(csr.Spec.Request); err == nil {
 		addresses := make([]netip.Addr, 0, len(request.IPAddresses))
 		for _, ip := range request.IPAddresses {
@@ -61,8 +66,8 @@ func (s *Serving) explainMismatch(csr *certificatesv1.CertificateSigningRequest)
 			addresses = append(addresses, address.Unmap())
 		}
 		if text, known := s.explainNames(request.DNSNames, addresses); known {
-			why, remedy = text, "ip -br address; oc get node "+s.NodeName+" -o wide; systemctl restart kubelet # "+
-				"makes kubelet ask anew, with the names and addresses of now"
+			why, remedy = text, report.Remedy("ip -br address; oc get node "+s.NodeName+" -o wide; systemctl restart kubelet # "+
+				"makes kubelet ask anew, with the names and addresses of now")
 		}
 	}
 	return &rejectedCSR{text: fmt.Sprintf("the serving CSR %s does not fit this machine, do not approve it: %s",

@@ -1,5 +1,7 @@
 package identity
 
+import "github.com/hcp-node-agent/hcp-node-agent/internal/report"
+
 // ClusterTopology is the kind of cluster that a node belongs to. It determines the
 // wording of messages. The zero value is a hosted cluster's NodePool of
 // platform None.
@@ -25,7 +27,7 @@ func (t ClusterTopology) CommandLocation() string {
 }
 
 // SignerRemedy returns the remedy for an approved CSR that is not issued.
-func (t ClusterTopology) SignerRemedy() string {
+func (t ClusterTopology) SignerRemedy() report.Remedy {
 	if t.Standalone {
 		return "oc get clusteroperator kube-controller-manager # its csrsigning controller"
 	}
@@ -33,7 +35,7 @@ func (t ClusterTopology) SignerRemedy() string {
 }
 
 // newCredentialRemedy returns the remedy that provides a new bootstrap credential.
-func (t ClusterTopology) newCredentialRemedy() string {
+func (t ClusterTopology) newCredentialRemedy() report.Remedy {
 	if t.Standalone {
 		return "# join again with --user-data or --endpoint: the machine-config server gives the current bootstrap " +
 			"credential"

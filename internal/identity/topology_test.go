@@ -50,10 +50,10 @@ func TestApprovalHintsMatchTopology(t *testing.T) {
 				lastStatus: csrStatus{phase: phasePending},
 			}
 			refused := a.explainRejection(apierrors.NewUnauthorized("no"))
-			text := a.pendingText(csr) + report.RemedyOf(a.timeoutError()) + servingApprovalText(csr, test.place) +
-				report.RemedyOf(refused)
+			text := a.pendingText(csr) + string(report.RemedyOf(a.timeoutError())) + servingApprovalText(csr, test.place) +
+				string(report.RemedyOf(refused))
 			a.lastStatus.phase = phaseApproved
-			text += report.RemedyOf(a.timeoutError())
+			text += string(report.RemedyOf(a.timeoutError()))
 			for _, want := range test.want {
 				if !strings.Contains(text, want) {
 					t.Errorf("it does not say %q: %s", want, text)

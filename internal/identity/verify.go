@@ -76,7 +76,7 @@ func (i *Identity) explainRejection(connection *kube.Conn, err error) error {
 	if report.CodeOf(err) != report.CredentialRefused {
 		return err
 	}
-	remedy := fmt.Sprintf("mv %s %s.old # then run join again: it asks for a new certificate", i.Kubeconfig,
+	remedy := report.Remedyf("mv %s %s.old # then run join again: it asks for a new certificate", i.Kubeconfig,
 		i.Kubeconfig)
 	leaf, now := readLeaf(i.clientCertificatePath()), connection.Clock.Now()
 	switch {

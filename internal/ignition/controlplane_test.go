@@ -84,7 +84,7 @@ func TestControlPlaneFetch(t *testing.T) {
 			if report.CodeOf(err) != test.code {
 				t.Fatalf("code %d: %v", report.CodeOf(err), err)
 			}
-			if err != nil && !strings.Contains(err.Error()+report.RemedyOf(err), test.message) {
+			if err != nil && !strings.Contains(err.Error()+string(report.RemedyOf(err)), test.message) {
 				t.Errorf("it says %q and advises %q", err, report.RemedyOf(err))
 			}
 		})

@@ -21,13 +21,13 @@ func explain(userData *UserData, e *fetch.Error) {
 	switch e.Kind {
 	case fetch.UnknownName:
 		e.Code, e.Temporary = report.Refused, false // names of clusters are often unknown outside, which no retry changes
-		e.Remedy = fmt.Sprintf("# repair DNS (check with: getent hosts %s), or name the address: --connect-to HOST:PORT", e.Host)
+		e.Remedy = report.Remedyf("# repair DNS (check with: getent hosts %s), or name the address: --connect-to HOST:PORT", e.Host)
 		if userData.isStandalone() {
-			e.Remedy = fmt.Sprintf("# make it known to this host in DNS or /etc/hosts, for kubelet needs it too (check with: getent hosts %s): "+
+			e.Remedy = report.Remedyf("# make it known to this host in DNS or /etc/hosts, for kubelet needs it too (check with: getent hosts %s): "+
 				"api-int names lead to the cluster's internal load balancer, and are often only known inside", e.Host)
 		}
 	case fetch.Unreachable:
-		e.Remedy = fmt.Sprintf("# check the way to it:\ncurl -vk https://%s/healthz", e.Address)
+		e.Remedy = report.Remedyf("# check the way to it:\ncurl -vk https://%s/healthz", e.Address)
 		if userData.isStandalone() {
 			e.Remedy += "\n" + unreachableServerRemedy(e.Address)
 		}
@@ -41,16 +41,16 @@ func explain(userData *UserData, e *fetch.Error) {
 		e.Message, e.Remedy = explainUnknownIssuer(userData, e)
 	case fetch.WrongName:
 		first, _, _ := strings.Cut(fetch.CertificateNames(e.Certificate), ",")
-		e.Remedy = fmt.Sprintf("# if it is the right server, give it the name of its certificate and say where it is:\n# --endpoint https://%s%s --connect-to %s",
+		e.Remedy = report.Remedyf("# if it is the right server, give it the name of its certificate and say where it is:\n# --endpoint https://%s%s --connect-to %s",
 			net.JoinHostPort(first, portOf(userData)), userData.Source.Path, e.Address)
 	case fetch.OutsideValidity:
 		if time.Now().After(e.Certificate.NotAfter) {
 			e.Remedy += "\n# if it is right, the cluster has not renewed the certificate: " + userData.certificateRemedy()
 		}
 	case fetch.Redirect:
-		e.Code, e.Remedy = report.Refused, "# check what stands between this host and "+userData.Source.Host
+		e.Code, e.Remedy = report.Refused, report.Remedy("# check what stands between this host and "+userData.Source.Host)
 	case fetch.TooLarge:
-		e.Remedy = "# check that the endpoint is the " + userData.serverKind() + "'s"
+		e.Remedy = report.Remedy("# check that the endpoint is the " + userData.serverKind() + "'s")
 	case fetch.Truncated:
 		e.Remedy = "# check the link to the server: it stops sending to a reader that takes more than 10 seconds"
 		if userData.isStandalone() {
@@ -77,7 +77,7 @@ func explainStatus(userData *UserData, e *fetch.Error) {
 		e.Message, e.Remedy = "it wants a token (HTTP 401) and none was given", getToken
 	case status == http.StatusUnauthorized:
 		e.Message = "it cannot read the token (HTTP 401), which must be the base64 of a UUID" + skew
-		e.Remedy = "# use a fresh stub, unchanged, from the management cluster:\n" + pool.userDataCommands()
+		e.Remedy = report.Remedy("# use a fresh stub, unchanged, from the management cluster:\n" + pool.userDataCommands())
 	case status == http.StatusNetworkAuthenticationRequired:
 		named := "the NodePool"
 		if userData.NodePool() != "" {
@@ -85,19 +85,19 @@ func explainStatus(userData *UserData, e *fetch.Error) {
 		}
 		e.Code = report.CredentialRefused
 		e.Message = fmt.Sprintf("it does not know the token (HTTP 511): the token has expired or was rotated out, or the payload of %s is not generated yet%s", named, skew)
-		e.Remedy = "# get a stub with the current token, on the management cluster:\n" + pool.userDataCommands() +
-			"\n# and if that one is refused too, see whether ValidGeneratedPayload is True:\n" + pool.conditionsCommand()
+		e.Remedy = report.Remedy("# get a stub with the current token, on the management cluster:\n" + pool.userDataCommands() +
+			"\n# and if that one is refused too, see whether ValidGeneratedPayload is True:\n" + pool.conditionsCommand())
 	case status == http.StatusNotFound:
 		e.Message = fmt.Sprintf("it has nothing at %s (HTTP 404)", userData.Source.Path)
 		e.Remedy = "# the payload of a NodePool is at https://HOST/ignition, without a slash at the end; the host is:\n" + getEndpoint
 	case status == http.StatusInternalServerError && strings.Contains(e.FirstLine, "Invalid ignition payload"):
 		e.Temporary, e.Message = false, "it has a payload for this token that is not valid (HTTP 500)"
-		e.Remedy = "# see why on the management cluster:\n" + pool.conditionsCommand()
+		e.Remedy = report.Remedy("# see why on the management cluster:\n" + pool.conditionsCommand())
 	case status == http.StatusBadGateway, status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout:
 		e.Message = fmt.Sprintf("the proxy in front of the ignition server does not reach it (HTTP %d)", status)
-		e.Remedy = "# see whether the server runs, on the management cluster:\n" + pool.serverPodsCommands()
+		e.Remedy = report.Remedy("# see whether the server runs, on the management cluster:\n" + pool.serverPodsCommands())
 	case e.Temporary:
-		e.Remedy = "# see whether the server runs, on the management cluster:\n" + pool.serverPodsCommands()
+		e.Remedy = report.Remedy("# see whether the server runs, on the management cluster:\n" + pool.serverPodsCommands())
 	default:
 		e.Code = report.Refused
 		e.Message += ", which the ignition server never does: something else stands in its place"
@@ -118,7 +118,7 @@ func clockDifference(skew time.Duration) string {
 }
 
 // explainUnknownIssuer distinguishes the CA of another cluster from a proxy that intercepts TLS.
-func explainUnknownIssuer(userData *UserData, e *fetch.Error) (what, remedy string) {
+func explainUnknownIssuer(userData *UserData, e *fetch.Error) (what string, remedy report.Remedy) {
 	issuer, expected := e.Certificate.Issuer.String(), caSubjects(userData)
 	for _, subject := range expected {
 		if subject == issuer && userData.isStandalone() {
@@ -127,14 +127,14 @@ func explainUnknownIssuer(userData *UserData, e *fetch.Error) (what, remedy stri
 		}
 		if subject == issuer {
 			return fmt.Sprintf("its certificate is signed by another CA that is also called %q: the stub is of another hosted cluster, or older than the cluster's CA", issuer),
-				"# get a stub of this hosted cluster, from the management cluster:\n" + nodePoolOf(userData).userDataCommands()
+				report.Remedy("# get a stub of this hosted cluster, from the management cluster:\n" + nodePoolOf(userData).userDataCommands())
 		}
 	}
 	if strings.HasPrefix(e.Certificate.Issuer.CommonName, "ingress-operator@") && !userData.isStandalone() {
 		return fmt.Sprintf("the default router of the management cluster answers in its place (certificate for %s): there is no Route for %s", fetch.CertificateNames(e.Certificate), userData.Source.Hostname()),
 			"# check the endpoint:\n" + getEndpoint
 	}
-	whose, remedy := "the stub's CA", fmt.Sprintf("# let connections to %s through unopened; the payload holds credentials of the cluster", e.Address)
+	whose, remedy := "the stub's CA", report.Remedyf("# let connections to %s through unopened; the payload holds credentials of the cluster", e.Address)
 	if userData.isStandalone() {
 		whose, remedy = "the CA", remedy+"\n"+getWorkerUserData
 	}

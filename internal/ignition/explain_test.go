@@ -36,7 +36,7 @@ func TestFetchDoesNotRetryUnknownName(t *testing.T) {
 		t.Error("it is retried")
 	}
 	checkFailure(t, e.Failure(), report.Refused, "the name ignition.demo.example.com does not exist in DNS")
-	if !strings.Contains(e.Remedy, "--connect-to") {
+	if !strings.Contains(string(e.Remedy), "--connect-to") {
 		t.Errorf("remedy %q", e.Remedy)
 	}
 }

@@ -124,7 +124,7 @@ func TestFetchReportsPermanentFailures(t *testing.T) {
 			fetcher := Fetcher{RetryTimeout: time.Minute, MaxBytes: 1000}
 			_, err := fetcher.Fetch(t.Context(), s.userData(t))
 			checkFailure(t, err, test.code, test.want)
-			if !strings.Contains(report.RemedyOf(err), test.remedy) {
+			if !strings.Contains(string(report.RemedyOf(err)), test.remedy) {
 				t.Errorf("remedy %q lacks %q", report.RemedyOf(err), test.remedy)
 			}
 		})

@@ -74,7 +74,7 @@ func TestFetchReportsMissingResources(t *testing.T) {
 		s := startServer(t, ca, "127.0.0.1", respond(http.StatusOK, "application/json", string(configOf("3.2.0", `{"path":"/a","contents":{"source":"`+files.URL+`/a?token=hunter2"}}`))))
 		_, err := quickFetcher().Fetch(t.Context(), s.userData(t))
 		checkFailure(t, err, code, fmt.Sprintf("fetching payload from %s: reading payload: file /a: fetching %s/a: it answers HTTP %d", s.Listener.Addr(), files.URL, status))
-		if strings.Contains(err.Error()+report.RemedyOf(err), "hunter2") {
+		if strings.Contains(err.Error()+string(report.RemedyOf(err)), "hunter2") {
 			t.Errorf("a secret is told: %v", err)
 		}
 	}

@@ -114,7 +114,7 @@ func (e *events) text() string {
 	defer e.mutex.Unlock()
 	var lines []string
 	for _, event := range e.list {
-		lines = append(lines, string(event.Kind)+" "+event.Message+" "+event.Remedy)
+		lines = append(lines, string(event.Kind)+" "+event.Message+" "+string(event.Remedy))
 	}
 	return strings.Join(lines, "\n")
 }

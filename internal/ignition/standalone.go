@@ -40,7 +40,7 @@ func (u *UserData) serverKind() string {
 }
 
 // endpointRemedy returns the remedy that prints the server's endpoint.
-func (u *UserData) endpointRemedy() string {
+func (u *UserData) endpointRemedy() report.Remedy {
 	if u.isStandalone() {
 		return getInternalEndpoint
 	}
@@ -48,7 +48,7 @@ func (u *UserData) endpointRemedy() string {
 }
 
 // caRemedy returns the remedy that prints the server's CA.
-func (u *UserData) caRemedy() string {
+func (u *UserData) caRemedy() report.Remedy {
 	if u.isStandalone() {
 		return "# give the stub, which carries the CA, instead:\n" + getWorkerUserData
 	}
@@ -56,7 +56,7 @@ func (u *UserData) caRemedy() string {
 }
 
 // configRemedy returns the remedy for a payload that cannot be read.
-func (u *UserData) configRemedy() string {
+func (u *UserData) configRemedy() report.Remedy {
 	if u.isStandalone() {
 		return "# it is made from the MachineConfigs of the pool: look there for what is named\n" + getConfigPools + "\n  oc get machineconfigs"
 	}
@@ -64,7 +64,7 @@ func (u *UserData) configRemedy() string {
 }
 
 // certificateRemedy returns the remedy for a server certificate that was not renewed.
-func (u *UserData) certificateRemedy() string {
+func (u *UserData) certificateRemedy() report.Remedy {
 	if u.isStandalone() {
 		return "look at its Secret\noc -n openshift-machine-config-operator get secret machine-config-server-tls"
 	}
@@ -110,14 +110,14 @@ func checkSpec(userData *UserData, raw []byte) *fetch.Error {
 		Kind: fetch.Unusable, Code: report.Usage, Cause: err,
 		Message: fmt.Sprintf("it answers in Ignition spec %s although spec 3 was asked for: something in between takes the Accept header away, or the cluster is older than OpenShift 4.6",
 			config.Ignition.Version),
-		Remedy: fmt.Sprintf("# compare, from a machine next to the server:\ncurl -ks -H 'Accept: %s' %s | head -c 40\noc get clusterversion",
+		Remedy: report.Remedyf("# compare, from a machine next to the server:\ncurl -ks -H 'Accept: %s' %s | head -c 40\noc get clusterversion",
 			fetch.Accept, userData.Source.Redacted()),
 	}
 }
 
 // unreachableServerRemedy returns the remedy for an unreachable machine-config server, which usually
 // accepts connections from the cluster's own network only.
-func unreachableServerRemedy(to string) string {
-	return fmt.Sprintf("# api-int and port %s are for the cluster's own network; open %s for this host on the internal load balancer and in firewalls "+
+func unreachableServerRemedy(to string) report.Remedy {
+	return report.Remedyf("# api-int and port %s are for the cluster's own network; open %s for this host on the internal load balancer and in firewalls "+
 		"(a public api address has it seldom), or name a way there: --connect-to HOST:PORT", machineConfigPort, to)
 }

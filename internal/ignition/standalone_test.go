@@ -89,7 +89,7 @@ func TestMachineConfigServerRequiresNoToken(t *testing.T) {
 	_, err := quickFetcher().Fetch(t.Context(), s.workerUserData(t))
 	checkFailure(t, err, report.CredentialRefused, "which a machine-config server never does")
 	for _, want := range []string{"user-data-NODEPOOL-HASH", "secret/worker-user-data"} {
-		if !strings.Contains(report.RemedyOf(err), want) {
+		if !strings.Contains(string(report.RemedyOf(err)), want) {
 			t.Errorf("remedy %q lacks %q", report.RemedyOf(err), want)
 		}
 	}

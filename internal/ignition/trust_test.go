@@ -38,7 +38,7 @@ func TestFetchReportsUntrustedCertificate(t *testing.T) {
 			_, err := Fetcher{RetryTimeout: time.Minute}.Fetch(t.Context(), s.userData(t))
 			checkFailure(t, err, report.Refused, test.want)
 			_, port, _ := net.SplitHostPort(s.Listener.Addr().String())
-			if want := strings.ReplaceAll(test.remedy, "PORT", port); !strings.Contains(report.RemedyOf(err), want) {
+			if want := strings.ReplaceAll(test.remedy, "PORT", port); !strings.Contains(string(report.RemedyOf(err)), want) {
 				t.Errorf("remedy %q lacks %q", report.RemedyOf(err), want)
 			}
 			if len(s.recorded()) != 0 {
@@ -52,7 +52,7 @@ func TestFetchReportsUntrustedCertificate(t *testing.T) {
 func TestNameMismatchRemedyWorks(t *testing.T) {
 	s := startServer(t, certtest.NewCA(t, "ignition-root-ca"), "ignition.demo.example.com", servePayload)
 	_, err := quickFetcher().Fetch(t.Context(), s.userData(t))
-	_, command, _ := strings.Cut(report.RemedyOf(err), "--endpoint ")
+	_, command, _ := strings.Cut(string(report.RemedyOf(err)), "--endpoint ")
 	endpoint, connectTo, found := strings.Cut(command, " --connect-to ")
 	if !found {
 		t.Fatalf("no command in %q", report.RemedyOf(err))

@@ -101,7 +101,7 @@ func TestApplyFailsAndChangesNothing(t *testing.T) {
 				before = flowtest.ListTree(t, root)
 			}
 			document, err := Apply(t.Context(), Options{Config: "-", Stdin: strings.NewReader(test.config), Root: root})
-			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != test.code || !strings.Contains(report.RemedyOf(err), test.remedy) {
+			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != test.code || !strings.Contains(string(report.RemedyOf(err)), test.remedy) {
 				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 			}
 			if document.Changes != 0 {

@@ -98,10 +98,10 @@ func TestReadInputsRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Read(test.config, joinstate.State{}, t.TempDir(), false, test.stdin)
-			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Usage || !strings.Contains(report.RemedyOf(err), test.remedy) {
+			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Usage || !strings.Contains(string(report.RemedyOf(err)), test.remedy) {
 				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 			}
-			if err != nil && strings.Contains(err.Error()+report.RemedyOf(err), flowtest.UUID) {
+			if err != nil && strings.Contains(err.Error()+string(report.RemedyOf(err)), flowtest.UUID) {
 				t.Error("the error shows the token")
 			}
 		})

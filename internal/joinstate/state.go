@@ -129,6 +129,6 @@ func CheckMachineID(state State, machine, dir string) error {
 	if state.MachineID == "" || state.MachineID == machine {
 		return nil
 	}
-	return report.Fail(report.Refused, "rm -rf "+dir+" # when this machine was cloned from a node; then join again",
+	return report.Fail(report.Refused, report.Remedy("rm -rf "+dir+" # when this machine was cloned from a node; then join again"),
 		"the state in %s was written by another machine (machine-id %s)", dir, state.MachineID)
 }

@@ -106,7 +106,7 @@ func TestExpiredCertificateOrWrongClock(t *testing.T) {
 			}
 			err = a.Client.RESTClient().Get().AbsPath("/version").Do(t.Context()).Error()
 			got := a.Explain(t.Context(), err)
-			if !strings.Contains(got.Text, test.want) || !strings.Contains(got.Remedy, test.remedy) || got.Permanent ||
+			if !strings.Contains(got.Text, test.want) || !strings.Contains(string(got.Remedy), test.remedy) || got.Permanent ||
 				got.Code != report.Failed {
 				t.Errorf("explain(%v)\n = %+v\nwant %q, %q", err, got, test.want, test.remedy)
 			}

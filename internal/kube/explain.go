@@ -20,7 +20,7 @@ import (
 // Problem explains why a request failed.
 type Problem struct {
 	Text      string
-	Remedy    string
+	Remedy    report.Remedy
 	Code      report.Code
 	Permanent bool // retries do not help
 }
@@ -93,7 +93,7 @@ func explainTLS(err error, server string) (Problem, bool) {
 	var invalid x509.CertificateInvalidError
 	var alert *net.OpError
 	var record tls.RecordHeaderError
-	remedy := "openssl s_client -connect " + serverHostPort(server) + " -showcerts </dev/null"
+	remedy := report.Remedy("openssl s_client -connect " + serverHostPort(server) + " -showcerts </dev/null")
 	switch {
 	case errors.As(err, &authority):
 		return Problem{
@@ -134,19 +134,19 @@ func explainTLS(err error, server string) (Problem, bool) {
 func explainConnection(err error, server string) Problem {
 	var dns *net.DNSError
 	var network net.Error
-	t := Problem{Code: report.Failed, Remedy: "curl -kv " + server + "/version"}
+	t := Problem{Code: report.Failed, Remedy: report.Remedy("curl -kv " + server + "/version")}
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
 		t.Text = fmt.Sprintf("the name %s of the API server has no address in DNS", dns.Name)
-		t.Remedy = "getent ahosts " + dns.Name
+		t.Remedy = report.Remedy("getent ahosts " + dns.Name)
 	case errors.As(err, &dns):
 		t.Text = fmt.Sprintf("the name %s of the API server cannot be looked up: %s", dns.Name, dns.Err)
-		t.Remedy = "getent ahosts " + dns.Name
+		t.Remedy = report.Remedy("getent ahosts " + dns.Name)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		t.Text = "nothing listens at " + server + " (connection refused)"
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		t.Text = "there is no way to " + server + " (no route to host)"
-		t.Remedy = "ip route get $(getent ahosts " + serverHost(server) + " | awk 'NR==1{print $1}')"
+		t.Remedy = report.Remedy("ip route get $(getent ahosts " + serverHost(server) + " | awk 'NR==1{print $1}')")
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		t.Text = "no answer from " + server + " in time; a firewall that drops packets looks like this"
 	default:

@@ -16,8 +16,8 @@ func explainProxy(err error, proxy *url.URL, server string) (Problem, bool) {
 	if proxy == nil {
 		return Problem{}, false
 	}
-	t := Problem{Code: report.Failed, Remedy: "curl -v --proxy " + proxy.Scheme + "://" + proxy.Host + " " + server +
-		"/version # and look at HTTPS_PROXY and NO_PROXY in this command's environment"}
+	t := Problem{Code: report.Failed, Remedy: report.Remedy("curl -v --proxy " + proxy.Scheme + "://" + proxy.Host + " " + server +
+		"/version # and look at HTTPS_PROXY and NO_PROXY in this command's environment")}
 	var connecting *net.OpError
 	if errors.As(err, &connecting) && connecting.Op == "proxyconnect" {
 		t.Text = "the proxy " + proxy.Host + " on the way to " + server + " cannot be reached: " +
@@ -29,13 +29,13 @@ func explainProxy(err error, proxy *url.URL, server string) (Problem, bool) {
 		return Problem{}, false
 	case http.StatusProxyAuthRequired:
 		t.Text = "the proxy " + proxy.Host + " wants a user and a password (407)"
-		t.Remedy = "# put them into HTTPS_PROXY=" + proxy.Scheme + "://USER:PASSWORD@" + proxy.Host + ", or take " +
-			serverHost(server) + " into NO_PROXY"
+		t.Remedy = report.Remedy("# put them into HTTPS_PROXY=" + proxy.Scheme + "://USER:PASSWORD@" + proxy.Host + ", or take " +
+			serverHost(server) + " into NO_PROXY")
 	case http.StatusForbidden, http.StatusMethodNotAllowed:
 		t.Text = fmt.Sprintf("the proxy %s does not let this machine through to %s (%d)", proxy.Host,
 			serverHostPort(server), code)
-		t.Remedy = "# allow CONNECT to " + serverHostPort(server) + " in the proxy, or take " + serverHost(server) +
-			" into NO_PROXY"
+		t.Remedy = report.Remedy("# allow CONNECT to " + serverHostPort(server) + " in the proxy, or take " + serverHost(server) +
+			" into NO_PROXY")
 	default:
 		t.Text = fmt.Sprintf("the proxy %s could not reach %s (%d %s)", proxy.Host, serverHostPort(server), code,
 			http.StatusText(code))

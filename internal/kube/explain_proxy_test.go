@@ -71,11 +71,11 @@ func TestExplainProxy(t *testing.T) {
 			}
 			err = a.Client.RESTClient().Get().AbsPath("/version").Do(t.Context()).Error()
 			got := a.Explain(t.Context(), err)
-			if !strings.Contains(got.Text, test.want) || !strings.Contains(got.Remedy, test.remedy) || got.Permanent ||
+			if !strings.Contains(got.Text, test.want) || !strings.Contains(string(got.Remedy), test.remedy) || got.Permanent ||
 				got.Code != report.Failed {
 				t.Errorf("explain(%v)\n = %+v\nwant %q, %q", err, got, test.want, test.remedy)
 			}
-			if all := got.Text + got.Remedy; strings.Contains(all, "hunter2") {
+			if all := got.Text + string(got.Remedy); strings.Contains(all, "hunter2") {
 				t.Errorf("the proxy's password is told: %s", all)
 			}
 		})
@@ -122,7 +122,7 @@ func TestExplainConnection(t *testing.T) {
 	}
 	for name, test := range tests {
 		got := Explain(test.err, server)
-		if !strings.Contains(got.Text, test.want) || !strings.Contains(got.Remedy, test.remedy) || got.Permanent {
+		if !strings.Contains(got.Text, test.want) || !strings.Contains(string(got.Remedy), test.remedy) || got.Permanent {
 			t.Errorf("%s: explain() = %+v, want %q, %q", name, got, test.want, test.remedy)
 		}
 	}

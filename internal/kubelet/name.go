@@ -51,7 +51,7 @@ func unvalidatedName(sources NameSources) (name, origin string, err error) {
 // validateName rejects names that the API server would reject later, when they are
 // harder to change.
 func validateName(name, origin string) error {
-	remedy := "hostnamectl set-hostname worker-1.example.com # a name of this machine's own, then run this again"
+	remedy := report.Remedy("hostnamectl set-hostname worker-1.example.com # a name of this machine's own, then run this again")
 	if origin != hostnameOrigin {
 		remedy = "# correct KUBELET_NODE_NAME in kubelet's unit or environment files of the NodePool's configuration"
 	}

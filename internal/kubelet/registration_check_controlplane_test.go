@@ -145,7 +145,7 @@ func TestControlPlaneRejectedRegistration(t *testing.T) {
 	unit.UnitFiles.Unit = strings.ReplaceAll(newUnit(bedLabels), "os_id=${ID}", "os_id=${ID},kubernetes.io/site=a")
 	unit.UnitFiles.DropIns = nil
 	err = unit.Run(kubetest.Context(t, time.Minute), connection, recorded.Log(), name, nil)
-	if report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), "systemctl cat kubelet") {
+	if report.CodeOf(err) != report.Refused || !strings.Contains(string(report.RemedyOf(err)), "systemctl cat kubelet") {
 		t.Errorf("Run() = %v (%s)", err, report.RemedyOf(err))
 	}
 }
@@ -203,7 +203,7 @@ func TestControlPlaneRegistrationRejectedByPolicy(t *testing.T) {
 	err := check.Run(kubetest.Context(t, time.Minute), connection, printed.Log(), "purple", nil)
 	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'no-purple' "+
 		"with binding 'no-purple' denied request: the purple team has no nodes") ||
-		!strings.Contains(report.RemedyOf(err), "--node-taint team=purple:NoSchedule") {
+		!strings.Contains(string(report.RemedyOf(err)), "--node-taint team=purple:NoSchedule") {
 		t.Errorf("Obtain() = %v (code %d, %s)", err, report.CodeOf(err), report.RemedyOf(err))
 	}
 }

@@ -14,7 +14,7 @@ import (
 // rejectionRemedy returns the commands for a registration that the cluster rejects. They
 // omit the labels and taints that the message names, or all configured ones if
 // it names none.
-func (r RegistrationCheck) rejectionRemedy(name, words string) string {
+func (r RegistrationCheck) rejectionRemedy(name, words string) report.Remedy {
 	var flags, label, taint []string
 	named := strings.FieldsFunc(words, func(c rune) bool {
 		return !strings.ContainsRune("._/-", c) && !unicode.IsLetter(c) && !unicode.IsDigit(c)
@@ -38,8 +38,8 @@ func (r RegistrationCheck) rejectionRemedy(name, words string) string {
 		}
 		pick(true)
 	}
-	return "# join without " + strings.Join(flags, " ") + " and, once the node is there, on the hosted cluster:\n" +
-		labelCommands(name, label, taint, "")
+	return report.Remedy("# join without " + strings.Join(flags, " ") + " and, once the node is there, on the hosted cluster:\n" +
+		labelCommands(name, label, taint, ""))
 }
 
 // labelCommands returns the commands that set labels and taints on an existing
@@ -81,7 +81,7 @@ func (r RegistrationCheck) reportMissing(node *corev1.Node, log report.Log) {
 	if len(lacks) > 0 {
 		log.Warn("Node "+node.Name+" was registered before, without "+strings.Join(lacks,
 			", ")+"; kubelet sets them only when it makes the Node",
-			labelCommands(node.Name, labels, taints, " --overwrite")+" # on the hosted cluster")
+			report.Remedy(labelCommands(node.Name, labels, taints, " --overwrite")+" # on the hosted cluster"))
 	}
 }
 

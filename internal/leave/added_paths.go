@@ -114,7 +114,7 @@ func (f *Flow) reportAddedPaths(document *Document, found []addedPaths, log repo
 		}
 		if len(kept) > 0 {
 			text := "kept in %s, as others can have put them there since the join: %s"
-			log.Warn(fmt.Sprintf(text, added.dir, report.AbbreviateList(kept)), removeCommand(kept))
+			log.Warn(fmt.Sprintf(text, added.dir, report.AbbreviateList(kept)), report.Remedy(removeCommand(kept)))
 		}
 	}
 	return nil

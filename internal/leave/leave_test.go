@@ -70,7 +70,7 @@ func TestDrainFailureSuggestsNoDrain(t *testing.T) {
 	for name, test := range map[string]struct {
 		err    error
 		code   report.Code
-		remedy string
+		remedy report.Remedy
 	}{
 		"plain":         {cause, report.Failed, on},
 		"with a remedy": {report.Fail(report.CredentialRefused, "oc get pods", "%w", cause), report.CredentialRefused, "oc get pods\n" + on},

@@ -242,7 +242,7 @@ func TestImmutableFilesDoNotStopUndo(t *testing.T) {
 			t.Errorf("the error does not name %s: %v", p, err)
 		}
 	}
-	if remedy := report.RemedyOf(err); !strings.Contains(remedy, fmt.Sprintf("lsattr -d %[1]s/opt/made %[1]s/opt/made/file", root)) {
+	if remedy := report.RemedyOf(err); !strings.Contains(string(remedy), fmt.Sprintf("lsattr -d %[1]s/opt/made %[1]s/opt/made/file", root)) {
 		t.Errorf("remedy %q", remedy)
 	}
 	var restored []string

@@ -75,7 +75,7 @@ func damagedError(dir string, err error) error {
 		return nil
 	}
 	name := report.ShellWord(filepath.Join(dir, logName))
-	remedy := fmt.Sprintf("mv %s %s.damaged # only if nothing on this host is to be restored", name, name)
+	remedy := report.Remedyf("mv %s %s.damaged # only if nothing on this host is to be restored", name, name)
 	return report.Fail(report.Failed, remedy, "%w", err)
 }
 

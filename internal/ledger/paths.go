@@ -99,7 +99,7 @@ func unsafeLinkError(err error) error {
 	if !errors.As(err, &unsafe) {
 		return err
 	}
-	remedy := "namei -l " + report.ShellWord(unsafe.Path) +
-		" # shows the owner of each part; replace the link with a directory, and run the same command again"
+	remedy := report.Remedy("namei -l " + report.ShellWord(unsafe.Path) +
+		" # shows the owner of each part; replace the link with a directory, and run the same command again")
 	return report.Fail(report.Failed, remedy, "%w", err)
 }

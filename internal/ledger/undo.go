@@ -148,7 +148,7 @@ func (u *undoRun) restoreError(item Item, err error) error {
 		return err
 	}
 	p := path.Join(u.l.drivers.Paths.Tree.Name(), item.Target)
-	remedy := fmt.Sprintf("lsattr -d %s %s # i is immutable, a append-only: chattr -i -a takes both off",
+	remedy := report.Remedyf("lsattr -d %s %s # i is immutable, a append-only: chattr -i -a takes both off",
 		report.ShellWord(path.Dir(p)), report.ShellWord(p))
 	return report.Fail(report.Failed, remedy, "%w", err)
 }

@@ -148,7 +148,7 @@ func remaining(rest []Leftover, failed map[string]error) error {
 		lines = append(lines, line)
 		commands = append(commands, leftover.Command())
 	}
-	return report.Fail(report.Failed, strings.Join(commands, "\n"),
+	return report.Fail(report.Failed, report.Remedy(strings.Join(commands, "\n")),
 		"the network plugin left on this host: %s", strings.Join(lines, "; "))
 }
 
@@ -168,7 +168,7 @@ func gather(ctx context.Context) (Facts, error) {
 	for _, program := range []string{"iptables", "ip6tables"} {
 		saved, err := command.Run(ctx, program+"-save")
 		if err != nil && !errors.Is(err, command.ErrNotInstalled) {
-			return facts, report.Fail(report.Failed, program+"-save", "reading the packet filter: %w", err)
+			return facts, report.Fail(report.Failed, report.Remedy(program+"-save"), "reading the packet filter: %w", err)
 		}
 		facts.IPTables[program] = saved
 	}

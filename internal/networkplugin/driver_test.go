@@ -206,7 +206,7 @@ func TestLeaveReportsWhatItCannotRemove(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "left on this host: iptables") {
 		t.Errorf("error %v", err)
 	}
-	if remedy := report.RemedyOf(err); remedy != remedied {
+	if remedy := report.RemedyOf(err); string(remedy) != remedied {
 		t.Errorf("remedy %q, want %q", remedy, remedied)
 	}
 	lines(t, "nft delete map ip filter m\n"+remedied)

@@ -72,8 +72,8 @@ func TestCheckPullDetectsOutdatedPullSecret(t *testing.T) {
 				}
 				return
 			}
-			if len(found) != 1 || found[0].Severity != report.SeverityWarning || found[0].Text != test.want ||
-				!strings.HasPrefix(found[0].Remedy, test.remedy) || found[0].About != "pulling images" {
+			if len(found) != 1 || found[0].Severity != report.SeverityWarning || found[0].Message != test.want ||
+				!strings.HasPrefix(string(found[0].Remedy), test.remedy) || found[0].Subject != "pulling images" {
 				t.Errorf("found %+v", found)
 			}
 		})

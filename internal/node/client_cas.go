@@ -27,7 +27,7 @@ const caExpiryWarning = 30 * 24 * time.Hour
 // CheckClientCAs checks whether kubelet still accepts its clients. On platform None no
 // controller distributes new CAs to a node, and kubelet reports rejected API
 // server requests only in its journal.
-func (h Host) CheckClientCAs(ctx context.Context, file string, now time.Time) ([]Finding, error) {
+func (h Host) CheckClientCAs(ctx context.Context, file string, now time.Time) ([]report.Finding, error) {
 	content, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // this payload stores the CAs elsewhere
@@ -45,15 +45,15 @@ func (h Host) CheckClientCAs(ctx context.Context, file string, now time.Time) ([
 // clientCAFindings returns the findings about kubelet's client CAs. A rejected request
 // in the journal takes precedence, because the file can contain several CAs and
 // only the newest is in use.
-func clientCAFindings(cas []*x509.Certificate, errors []string, file string, now time.Time) []Finding {
+func clientCAFindings(cas []*x509.Certificate, errors []string, file string, now time.Time) []report.Finding {
 	const remedy = "hcp-node-agent join --user-data STUB # with a fresh stub brings the cluster's new ones"
-	f := Finding{About: "kubelet's callers", Remedy: remedy}
+	f := report.Finding{Subject: "kubelet's callers", Remedy: remedy}
 	for _, line := range errors {
 		if strings.Contains(line, "Unable to authenticate the request") && strings.Contains(line, "x509") {
 			f.Severity, f.Details = report.SeverityProblem, []string{servicelog.FormatLine(line)}
-			f.Text = "kubelet refuses calls because it does not know who vouches for the caller (" + file +
+			f.Message = "kubelet refuses calls because it does not know who vouches for the caller (" + file +
 				"): logs, exec and metrics of this node fail; the cluster has other authorities since the join"
-			return []Finding{f}
+			return []report.Finding{f}
 		}
 	}
 	newest := cas[0]
@@ -65,14 +65,14 @@ func clientCAFindings(cas []*x509.Certificate, errors []string, file string, now
 	switch {
 	case now.After(newest.NotAfter):
 		f.Severity = report.SeverityProblem
-		f.Text = fmt.Sprintf("the last authority that vouches for kubelet's callers has ended at %s (%s): logs, exec "+
+		f.Message = fmt.Sprintf("the last authority that vouches for kubelet's callers has ended at %s (%s): logs, exec "+
 			"and metrics of this node fail", report.Timestamp(newest.NotAfter), file)
 	case now.Add(caExpiryWarning).After(newest.NotAfter):
 		f.Severity = report.SeverityWarning
-		f.Text = fmt.Sprintf("the last authority that vouches for kubelet's callers ends at %s (%s): logs, exec and "+
+		f.Message = fmt.Sprintf("the last authority that vouches for kubelet's callers ends at %s (%s): logs, exec and "+
 			"metrics of this node fail then", report.Timestamp(newest.NotAfter), file)
 	default:
 		return nil
 	}
-	return []Finding{f}
+	return []report.Finding{f}
 }

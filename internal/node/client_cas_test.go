@@ -49,7 +49,7 @@ func TestClientCAFindings(t *testing.T) {
 				}
 				return
 			}
-			if len(found) != 1 || found[0].Severity != test.severity || !strings.Contains(found[0].Text, test.text) ||
+			if len(found) != 1 || found[0].Severity != test.severity || !strings.Contains(found[0].Message, test.text) ||
 				found[0].Remedy == "" {
 				t.Errorf("%+v", found)
 			}

@@ -23,9 +23,9 @@ const maxClockSkew = 2 * time.Minute
 
 // diagnose returns the problems of the Node, the most direct cause first. The
 // list is empty if the Node is Ready and schedulable.
-func diagnose(f facts) []Finding {
+func diagnose(f facts) []report.Finding {
 	ready := f.node != nil && kube.IsReady(f.node) && f.isCurrentBoot()
-	var keeping []Finding
+	var keeping []report.Finding
 	if f.node != nil {
 		keeping = unschedulableFindings(f.node)
 	}
@@ -38,7 +38,7 @@ func diagnose(f facts) []Finding {
 	troubles := podProblems(f)
 	if !ready {
 		severity = report.SeverityProblem
-		var state []Finding
+		var state []report.Finding
 		state, namedPod = f.readinessFindings(troubles)
 		all = append(all, state...)
 	}
@@ -61,7 +61,7 @@ func (f facts) isCurrentBoot() bool {
 	return f.bootID == "" || f.node.Status.NodeInfo.BootID == f.bootID
 }
 
-func clockFinding(f facts) []Finding {
+func clockFinding(f facts) []report.Finding {
 	if f.clockOffset.Abs() <= maxClockSkew {
 		return nil
 	}
@@ -69,10 +69,10 @@ func clockFinding(f facts) []Finding {
 	if f.clockOffset < 0 {
 		how = "behind"
 	}
-	return []Finding{{
+	return []report.Finding{{
 		Severity: report.SeverityProblem,
-		About:    "the clock",
-		Text: fmt.Sprintf("this host's clock is %s %s the API server's; certificates and leases do not hold",
+		Subject:  "the clock",
+		Message: fmt.Sprintf("this host's clock is %s %s the API server's; certificates and leases do not hold",
 			f.clockOffset.Abs().Round(time.Minute), how),
 		Remedy: "chronyc makestep # or: timedatectl set-ntp true",
 	}}
@@ -80,78 +80,78 @@ func clockFinding(f facts) []Finding {
 
 // readinessFindings returns why the Node is not Ready or does not exist. namedPod is the pod
 // that the findings name as the cause.
-func (f facts) readinessFindings(troubles []*podProblem) (all []Finding, namedPod *podProblem) {
+func (f facts) readinessFindings(troubles []*podProblem) (all []report.Finding, namedPod *podProblem) {
 	const journal = "journalctl -u kubelet -b"
 	why, remedy := servicelog.Explain(f.hostState.recentErrors)
 	if remedy == "" {
 		remedy = journal
 	}
-	finding := Finding{
+	finding := report.Finding{
 		Severity: report.SeverityProblem, Remedy: remedy,
 		Details: servicelog.Format(servicelog.Last(f.hostState.recentErrors, 5)...),
 	}
 	if f.deleted {
-		finding.Text = "Node " + f.name + " was deleted from the cluster; kubelet registers it again only after a " +
+		finding.Message = "Node " + f.name + " was deleted from the cluster; kubelet registers it again only after a " +
 			"restart" + why
-		finding.Remedy, finding.About = "hcp-node-agent join # restarts kubelet", "the Node"
-		return []Finding{finding}, nil
+		finding.Remedy, finding.Subject = "hcp-node-agent join # restarts kubelet", "the Node"
+		return []report.Finding{finding}, nil
 	}
 	if f.node == nil {
-		finding.Text, finding.temporary = "kubelet has not registered Node "+f.name+" yet"+why, why == ""
-		return []Finding{finding}, nil
+		finding.Message, finding.Temporary = "kubelet has not registered Node "+f.name+" yet"+why, why == ""
+		return []report.Finding{finding}, nil
 	}
 	ready := kube.NodeCondition(f.node, corev1.NodeReady)
 	switch {
 	case !f.isCurrentBoot() && f.node.Status.NodeInfo.BootID != "":
-		finding.Text = fmt.Sprintf("the cluster still has the Node of another boot (%s, this one is %s): kubelet has "+
+		finding.Message = fmt.Sprintf("the cluster still has the Node of another boot (%s, this one is %s): kubelet has "+
 			"not reported yet, or another machine of this name does",
 			f.node.Status.NodeInfo.BootID, f.bootID) + why
 	case ready == nil, !f.isCurrentBoot():
-		finding.Text, finding.temporary = "kubelet has not reported its state yet"+why, why == ""
+		finding.Message, finding.Temporary = "kubelet has not reported its state yet"+why, why == ""
 	case ready.Status == corev1.ConditionUnknown:
-		finding.Text = fmt.Sprintf("kubelet has not reported since %s (%s)",
+		finding.Message = fmt.Sprintf("kubelet has not reported since %s (%s)",
 			report.Timestamp(ready.LastHeartbeatTime.Time), ready.Reason) + why
 	case isNetworkMissing(f.node):
 		return f.networkFindings(troubles)
 	default:
 		finding = f.conditionFinding(ready)
 	}
-	return []Finding{finding}, nil
+	return []report.Finding{finding}, nil
 }
 
 // conditionFinding returns the finding for the Ready condition that kubelet reports.
 // Network problems are handled elsewhere.
-func (f facts) conditionFinding(ready *corev1.NodeCondition) Finding {
-	finding := Finding{
+func (f facts) conditionFinding(ready *corev1.NodeCondition) report.Finding {
+	finding := report.Finding{
 		Severity: report.SeverityProblem,
 		Remedy:   "journalctl -u kubelet -b",
 		Details:  servicelog.Format(ready.Message),
-		Text:     ready.Reason + ": " + servicelog.Shorten(ready.Message, servicelog.MaxExcerpt),
+		Message:  ready.Reason + ": " + servicelog.Shorten(ready.Message, servicelog.MaxExcerpt),
 	}
 	switch message := ready.Message; {
 	case strings.Contains(message, "PLEG is not healthy"):
-		finding.Text = "kubelet gets no answers from CRI-O about its containers (PLEG is not healthy): CRI-O hangs, " +
+		finding.Message = "kubelet gets no answers from CRI-O about its containers (PLEG is not healthy): CRI-O hangs, " +
 			"or the disk is too slow"
 		finding.Remedy = "crictl ps; journalctl -b -u crio; iostat -x 1 3"
 	case strings.Contains(message, "container runtime is down"),
 		strings.Contains(message, "container runtime status check may not have completed yet"):
-		finding.Text = "kubelet has no contact with CRI-O yet (" + servicelog.Shorten(message, servicelog.MaxExcerpt) + ")"
+		finding.Message = "kubelet has no contact with CRI-O yet (" + servicelog.Shorten(message, servicelog.MaxExcerpt) + ")"
 		finding.Remedy = "systemctl status crio; journalctl -b -u crio"
 	case strings.Contains(message, "CSINode is not yet initialized"):
-		finding.Text, finding.temporary = "kubelet has not made its CSINode yet; it needs the API server for that", true
+		finding.Message, finding.Temporary = "kubelet has not made its CSINode yet; it needs the API server for that", true
 	case strings.Contains(message, "missing node capacity"):
-		finding.Text, finding.temporary = "kubelet has not measured this machine yet ("+servicelog.Shorten(message,
+		finding.Message, finding.Temporary = "kubelet has not measured this machine yet ("+servicelog.Shorten(message,
 			servicelog.MaxExcerpt)+")", true
 	}
 	if c, _, known := servicelog.FindCause([]string{ready.Message}, servicelog.HostCauses); known {
-		finding.Text, finding.Remedy = "kubelet is not well: "+c.Text, c.Remedy
+		finding.Message, finding.Remedy = "kubelet is not well: "+c.Text, c.Remedy
 	}
 	return finding
 }
 
 // pressureFindings returns findings for the other conditions, with current figures.
-func pressureFindings(f facts) []Finding {
-	var all []Finding
+func pressureFindings(f facts) []report.Finding {
+	var all []report.Finding
 	if f.node == nil {
 		return nil
 	}

@@ -286,7 +286,7 @@ func TestDiagnose(t *testing.T) {
 			test.facts.name, test.facts.bootID = "worker-1", "this"
 			var got []string
 			for _, f := range diagnose(test.facts) {
-				got = append(got, string(f.Severity)+" "+f.Text+" | "+f.Remedy)
+				got = append(got, string(f.Severity)+" "+f.Message+" | "+string(f.Remedy))
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
 )
 
@@ -111,7 +112,7 @@ func (p *podProblem) explainExit(named string, end *corev1.ContainerStateTermina
 	last := servicelog.Shorten(lines[len(lines)-1], servicelog.MaxExcerpt)
 	p.reason = fmt.Sprintf("%s ended with exit code %d", named, end.ExitCode)
 	container := named[strings.LastIndex(named, " ")+1:]
-	p.remedy = fmt.Sprintf("oc -n %s logs %s -c %s --previous", p.pod.Namespace, p.pod.Name, container)
+	p.remedy = report.Remedyf("oc -n %s logs %s -c %s --previous", p.pod.Namespace, p.pod.Name, container)
 	switch {
 	case end.Reason == "OOMKilled":
 		p.reason = named + " was ended by the kernel: it took more memory than its limit"

@@ -41,7 +41,7 @@ func (n *Node) Evict(ctx context.Context, allowLoss bool) error {
 			return err
 		}
 		text := fmt.Sprintf("%d pods to end: %s", len(leaving), strings.Join(qualifiedPodNames(leaving), ", "))
-		remedy := "oc get pods -A -o wide --field-selector spec.nodeName=" + n.Name
+		remedy := report.Remedy("oc get pods -A -o wide --field-selector spec.nodeName=" + n.Name)
 		if len(blocked) > 0 {
 			text = "pods that may not leave yet: " + strings.Join(blocked, "; ")
 			remedy = "oc get poddisruptionbudgets -A"

@@ -79,7 +79,7 @@ func findingTexts(t *testing.T, node *Node) []string {
 	}
 	var all []string
 	for _, f := range findings {
-		all = append(all, string(f.Severity)+" "+f.Text+" | "+f.Remedy)
+		all = append(all, string(f.Severity)+" "+f.Message+" | "+string(f.Remedy))
 	}
 	return all
 }
@@ -177,7 +177,7 @@ func TestControlPlaneTaints(t *testing.T) {
 		"kubelet sets it when it runs with --cloud-provider=external, " +
 		"and a cloud controller manager removes it; on platform None there is none and nobody does: the payload is " +
 		"of a NodePool or cluster of another platform"
-	if err == nil || err.Error() != want || !strings.HasSuffix(report.RemedyOf(err), "oc adm taint node tainted "+
+	if err == nil || err.Error() != want || !strings.HasSuffix(string(report.RemedyOf(err)), "oc adm taint node tainted "+
 		"node.cloudprovider.kubernetes.io/uninitialized-") {
 		t.Errorf("WaitSchedulable() = %v (%s)\nwant %s", err, report.RemedyOf(err), want)
 	}

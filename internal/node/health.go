@@ -24,8 +24,8 @@ const HealthURL = "http://127.0.0.1:10248/healthz"
 func WaitHealthy(ctx context.Context, url string, machine Host, log report.Log) error {
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
 	started := time.Now()
-	last := Finding{
-		Severity: report.SeverityProblem, Text: "kubelet does not answer at " + url,
+	last := report.Finding{
+		Severity: report.SeverityProblem, Message: "kubelet does not answer at " + url,
 		Remedy: "journalctl -b -u kubelet",
 	}
 	var lastQuery time.Time
@@ -38,16 +38,16 @@ func WaitHealthy(ctx context.Context, url string, machine Host, log report.Log) 
 			lastQuery = time.Now()
 			facts := machine.gatherFacts(ctx)
 			if ctx.Err() != nil {
-				return report.WaitError(ctx, last.failure())
+				return report.WaitError(ctx, failureOf(last))
 			}
 			last = healthFinding(answer, facts)
-			log.Wait(last.Text, last.Remedy)
+			log.Wait(last.Message, last.Remedy)
 			if hasFailed(ctx, machine) {
-				return last.failure()
+				return failureOf(last)
 			}
 		}
 		if sleep.For(ctx, 250*time.Millisecond) != nil {
-			return report.WaitError(ctx, last.failure())
+			return report.WaitError(ctx, failureOf(last))
 		}
 	}
 }
@@ -73,16 +73,16 @@ func probeHealth(ctx context.Context, client *http.Client, url string) error {
 }
 
 // healthFinding returns why kubelet is not healthy.
-func healthFinding(answer error, m hostFacts) Finding {
+func healthFinding(answer error, m hostFacts) report.Finding {
 	if units := unitFindings(m.units); len(units) > 0 {
 		return units[0]
 	}
-	f := Finding{
+	f := report.Finding{
 		Severity: report.SeverityProblem, Remedy: "journalctl -b -u kubelet",
 		Details: servicelog.Format(servicelog.Last(m.recentErrors, 5)...),
 	}
 	why, remedy := servicelog.Explain(m.recentErrors)
-	f.Text = "kubelet runs, but is not well: " + answer.Error() + why
+	f.Message = "kubelet runs, but is not well: " + answer.Error() + why
 	if remedy != "" {
 		f.Remedy = remedy
 	}
@@ -106,7 +106,7 @@ func (h Host) ExplainStartFailure(ctx context.Context, unit string, err error) e
 	for _, unit := range idle {
 		if isBlocking(unit.name, unit.state) { // skips units that were simply not started yet
 			f := unitFinding(unit)
-			return report.Fail(report.Failed, f.Remedy, "%w", report.DescribedError{Text: f.Text, Err: err})
+			return report.Fail(report.Failed, f.Remedy, "%w", report.DescribedError{Text: f.Message, Err: err})
 		}
 	}
 	return err

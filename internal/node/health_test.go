@@ -41,17 +41,17 @@ func TestWaitHealthyEndsAtDeadline(t *testing.T) {
 func TestHealthFinding(t *testing.T) {
 	answer := errors.New("kubelet answers 500: [-]syncloop failed")
 	if got := healthFinding(answer,
-		hostFacts{recentErrors: []string{`"e"`}}); got.Text != "kubelet runs, but is not well: kubelet answers 500: "+
+		hostFacts{recentErrors: []string{`"e"`}}); got.Message != "kubelet runs, but is not well: kubelet answers 500: "+
 		"[-]syncloop failed; its last error: e" {
-		t.Errorf("a running kubelet: %q", got.Text)
+		t.Errorf("a running kubelet: %q", got.Message)
 	}
 	idle := []unitFacts{{
 		name: "crio.service", requiredBy: kubeletUnit,
 		state: systemd.UnitState{Load: "not-found", Active: "inactive"},
 	}, {name: kubeletUnit}}
-	if got := healthFinding(answer, hostFacts{units: idle}); got.Text != "crio.service, which kubelet.service needs, "+
+	if got := healthFinding(answer, hostFacts{units: idle}); got.Message != "crio.service, which kubelet.service needs, "+
 		"does not exist on this host (Unit crio.service not found)" {
-		t.Errorf("a missing CRI-O: %q", got.Text)
+		t.Errorf("a missing CRI-O: %q", got.Message)
 	}
 }
 
@@ -61,7 +61,7 @@ func TestExplainStartFailure(t *testing.T) {
 	const want = "openvswitch.service, which crio.service needs, does not exist on this host (Unit " +
 		"openvswitch.service not found)"
 	if err == nil || err.Error() != want || !errors.Is(err, failure) ||
-		!strings.HasPrefix(report.RemedyOf(err), "dnf install openvswitch") {
+		!strings.HasPrefix(string(report.RemedyOf(err)), "dnf install openvswitch") {
 		t.Errorf("ExplainStartFailure() = %v (%s)", err, report.RemedyOf(err))
 	}
 	other := errors.New("the bus is gone")

@@ -14,7 +14,7 @@ import (
 // hostPodFindings returns findings about the pods that the host itself needs, for a
 // Node that is Ready and schedulable. Without these pods the node may have no
 // connection to webhooks, DNS or storage.
-func (n *Node) hostPodFindings(ctx context.Context, node *corev1.Node) []Finding {
+func (n *Node) hostPodFindings(ctx context.Context, node *corev1.Node) []report.Finding {
 	f := facts{name: n.Name, bootID: n.BootID, node: node}
 	f.pods, f.podsErr = n.podsAtVersion(ctx, "0")
 	if ctx.Err() != nil {
@@ -30,8 +30,8 @@ func (n *Node) hostPodFindings(ctx context.Context, node *corev1.Node) []Finding
 
 // failingPodFindings returns a warning for each pod whose failure has a known cause. Others
 // may be starting.
-func failingPodFindings(f facts) []Finding {
-	var findings []Finding
+func failingPodFindings(f facts) []report.Finding {
+	var findings []report.Finding
 	for _, trouble := range podProblems(f) {
 		if trouble.causeKnown {
 			findings = append(findings, trouble.finding(report.SeverityWarning))

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // newServedNode returns a Node whose API server responds with these objects by
@@ -99,7 +100,7 @@ func TestFindingsOfReadyNodeIncludeHostPods(t *testing.T) {
 			var got, want []string
 			found, err := node.Findings(t.Context())
 			for _, f := range found {
-				got = append(got, string(f.Severity)+" "+f.Text)
+				got = append(got, string(f.Severity)+" "+f.Message)
 			}
 			if test.want {
 				want = []string{"warning pod " + test.pod.Namespace + "/" + test.pod.Name +
@@ -114,7 +115,7 @@ func TestFindingsOfReadyNodeIncludeHostPods(t *testing.T) {
 
 func TestFindingsOfReadyNodeWithUnknownPods(t *testing.T) {
 	found, err := newServedNode(t, map[string]any{nodePath: nodeWith("True", "KubeletReady", "")}).Findings(t.Context())
-	if err != nil || len(found) != 1 || !found[0].Incomplete || found[0].About != "the pods of this node" {
+	if err != nil || len(found) != 1 || !found[0].Incomplete || found[0].Subject != "the pods of this node" {
 		t.Errorf("%+v, %v", found, err)
 	}
 }
@@ -128,7 +129,7 @@ func TestFindingsDistinguishDeletedFromAwaitedNode(t *testing.T) {
 		node := newServedNode(t, map[string]any{podsPath: corev1.PodList{}})
 		node.Registered = registered
 		found, err := node.Findings(t.Context())
-		if err != nil || !slices.ContainsFunc(found, func(f Finding) bool { return strings.HasPrefix(f.Text, want) }) {
+		if err != nil || !slices.ContainsFunc(found, func(f report.Finding) bool { return strings.HasPrefix(f.Message, want) }) {
 			t.Errorf("registered %t: %+v, %v", registered, found, err)
 		}
 		if exists, err := node.Exists(t.Context()); exists || err != nil {

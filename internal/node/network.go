@@ -23,42 +23,42 @@ func isNetworkMissing(node *corev1.Node) bool {
 // networkFindings explains a missing pod network, the most common reason for a Node
 // that is not Ready: the network plugin's pods start last and write its
 // configuration. namedPod is the pod that the findings name first.
-func (f facts) networkFindings(troubles []*podProblem) (all []Finding, namedPod *podProblem) {
-	finding := Finding{
+func (f facts) networkFindings(troubles []*podProblem) (all []report.Finding, namedPod *podProblem) {
+	finding := report.Finding{
 		Severity: report.SeverityProblem,
-		About:    "the network plugin",
-		Text:     "the network plugin is not up",
-		Remedy:   "oc get pods -A -o wide --field-selector spec.nodeName=" + f.name,
+		Subject:  "the network plugin",
+		Message:  "the network plugin is not up",
+		Remedy:   report.Remedy("oc get pods -A -o wide --field-selector spec.nodeName=" + f.name),
 		Details:  servicelog.Format(kube.NodeCondition(f.node, corev1.NodeReady).Message),
 	}
 	if len(f.hostState.networkConfigs) == 0 {
-		finding.Text = "the network plugin has not written its configuration (" + f.hostState.cniDir + " is empty)"
+		finding.Message = "the network plugin has not written its configuration (" + f.hostState.cniDir + " is empty)"
 	}
 	// Pods that wait for the pod network are not its cause.
 	causes := slices.DeleteFunc(slices.Clone(troubles),
 		func(p *podProblem) bool { return !p.causeKnown && !p.pod.Spec.HostNetwork })
 	switch {
 	case f.podsErr != nil:
-		return []Finding{finding}, nil
+		return []report.Finding{finding}, nil
 	case len(f.pods) == 0:
-		finding.Text += "; no pod is assigned to this node yet"
+		finding.Message += "; no pod is assigned to this node yet"
 		finding.Remedy = "oc get clusteroperator network; oc get daemonsets -A"
-		return []Finding{finding}, nil
+		return []report.Finding{finding}, nil
 	case len(causes) == 0 && !slices.ContainsFunc(f.pods, isNetworkPlugin):
-		finding.Text += "; no pod of a network plugin is assigned to this node, only " +
+		finding.Message += "; no pod of a network plugin is assigned to this node, only " +
 			joinFirst(sortedPodNames(f.pods), 3)
 		finding.Remedy = "oc get clusteroperator network; oc -n openshift-ovn-kubernetes get daemonsets"
-		return []Finding{finding}, nil
+		return []report.Finding{finding}, nil
 	case f.isSubnetMissing():
-		return append([]Finding{subnetFinding(f.name)}, finding), nil
+		return append([]report.Finding{subnetFinding(f.name)}, finding), nil
 	case len(causes) == 0:
-		return []Finding{finding}, nil
+		return []report.Finding{finding}, nil
 	}
 	namedPod = causes[0]
-	finding.Text += "; pod " + namedPod.podName() + " is not up: " + namedPod.reason
-	finding.Remedy, finding.Details, finding.temporary = namedPod.command(), append(finding.Details,
+	finding.Message += "; pod " + namedPod.podName() + " is not up: " + namedPod.reason
+	finding.Remedy, finding.Details, finding.Temporary = namedPod.command(), append(finding.Details,
 		namedPod.details...), !namedPod.causeKnown
-	return []Finding{finding}, namedPod
+	return []report.Finding{finding}, namedPod
 }
 
 func sortedPodNames(pods []*corev1.Pod) []string {
@@ -86,11 +86,11 @@ func (f facts) isSubnetMissing() bool {
 // subnetFinding returns the finding for a missing pod subnet. Field report: a
 // missing certificate on the management cluster kept OVN's control plane from
 // starting; on the node only the missing subnet was visible.
-func subnetFinding(node string) Finding {
-	return Finding{
+func subnetFinding(node string) report.Finding {
+	return report.Finding{
 		Severity: report.SeverityProblem,
-		About:    "no range of pod addresses",
-		Text: "OVN-Kubernetes has not given Node " + node + " a range of pod addresses (annotation " +
+		Subject:  "no range of pod addresses",
+		Message: "OVN-Kubernetes has not given Node " + node + " a range of pod addresses (annotation " +
 			"k8s.ovn.org/node-subnets): its control plane does not run; " +
 			"for a hosted cluster that is on the management cluster, and needs Secret ovn-control-plane-metrics-cert " +
 			"there",

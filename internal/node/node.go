@@ -54,9 +54,9 @@ const evidenceInterval = 3 * time.Second
 
 // neverSeenFinding returns the finding for a wait that ends before the Node was first
 // received.
-func (n *Node) neverSeenFinding() Finding {
-	return Finding{
-		Severity: report.SeverityProblem, Text: "Node " + n.Name + " was never seen",
+func (n *Node) neverSeenFinding() report.Finding {
+	return report.Finding{
+		Severity: report.SeverityProblem, Message: "Node " + n.Name + " was never seen",
 		Remedy: "systemctl status kubelet",
 	}
 }
@@ -65,7 +65,7 @@ func (n *Node) neverSeenFinding() Finding {
 // first. It is empty when the Node is Ready and schedulable, and the pods that
 // the host itself needs are running. An API server that does not respond is a
 // finding too. The error is that of ctx.
-func (n *Node) Findings(ctx context.Context) ([]Finding, error) {
+func (n *Node) Findings(ctx context.Context) ([]report.Finding, error) {
 	bounded, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
 	defer cancel()
 	node, err := n.Conn.Client.Nodes().Get(bounded, n.Name)
@@ -77,11 +77,11 @@ func (n *Node) Findings(ctx context.Context) ([]Finding, error) {
 	case err != nil:
 		problem := kube.Explain(err, n.Conn.Server)
 		m := n.Host.gatherFacts(ctx)
-		return append(slices.Concat(unitFindings(m.units), runtimeFinding(m)), Finding{
+		return append(slices.Concat(unitFindings(m.units), runtimeFinding(m)), report.Finding{
 			Severity:   report.SeverityProblem,
-			Text:       "the cluster does not tell about Node " + n.Name + ": " + problem.Text,
+			Message:    "the cluster does not tell about Node " + n.Name + ": " + problem.Text,
 			Remedy:     problem.Remedy,
-			About:      "the API server",
+			Subject:    "the API server",
 			Incomplete: true,
 		}), nil
 	}
@@ -94,16 +94,16 @@ func (n *Node) Findings(ctx context.Context) ([]Finding, error) {
 
 // unknownPodsFindings returns a finding if the node's pods could not be listed, because
 // one of them can be the cause of the other findings.
-func (n *Node) unknownPodsFindings(known facts) []Finding {
+func (n *Node) unknownPodsFindings(known facts) []report.Finding {
 	if known.podsErr == nil {
 		return nil
 	}
 	problem := kube.Explain(known.podsErr, n.Conn.Server)
-	return []Finding{{
+	return []report.Finding{{
 		Severity:   report.SeverityWarning,
-		Text:       "which pods of this node are not up is not known: " + problem.Text,
+		Message:    "which pods of this node are not up is not known: " + problem.Text,
 		Remedy:     problem.Remedy,
-		About:      "the pods of this node",
+		Subject:    "the pods of this node",
 		Incomplete: true,
 	}}
 }

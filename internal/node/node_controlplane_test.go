@@ -74,7 +74,7 @@ func TestControlPlaneWaitReadyAndSchedulable(t *testing.T) {
 
 	err := node.WaitSchedulable(kubetest.Context(t, 3*time.Second))
 	if report.CodeOf(err) != report.Failed || !strings.Contains(err.Error(), "taint team=blue:NoSchedule") ||
-		!strings.Contains(report.RemedyOf(err), "oc adm taint node ready team-") {
+		!strings.Contains(string(report.RemedyOf(err)), "oc adm taint node ready team-") {
 		t.Errorf("WaitSchedulable() = %v (%s)", err, report.RemedyOf(err))
 	}
 	go func() { done <- node.WaitSchedulable(kubetest.Context(t, time.Minute)) }()
@@ -167,7 +167,7 @@ func TestControlPlaneCordonAndEvict(t *testing.T) {
 		unschedulable, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := node.WaitSchedulable(kubetest.Context(t, 2*time.Second)); !strings.Contains(report.RemedyOf(err),
+	if err := node.WaitSchedulable(kubetest.Context(t, 2*time.Second)); !strings.Contains(string(report.RemedyOf(err)),
 		"oc adm uncordon leaving") {
 		t.Errorf("WaitSchedulable() = %v (%s), want an administrator's cordon left alone", err, report.RemedyOf(err))
 	}

@@ -22,7 +22,7 @@ func TestFindingsWithoutAPIServer(t *testing.T) {
 	got, err := node.Findings(t.Context())
 	const want = "the cluster does not tell about Node worker-1: nothing listens at https://127.0.0.1:1 (connection " +
 		"refused)"
-	if err != nil || len(got) != 1 || got[0].Text != want || got[0].Remedy != "curl -kv https://127.0.0.1:1/version" {
+	if err != nil || len(got) != 1 || got[0].Message != want || got[0].Remedy != "curl -kv https://127.0.0.1:1/version" {
 		t.Errorf("Findings() = %+v, %v", got, err)
 	}
 	if !got[0].Incomplete {

@@ -3,13 +3,16 @@ package node
 import (
 	"fmt"
 	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // objectOwner describes the owner of an object and how to check that owner.
 // $NAMESPACE and $NAME stand for the object's.
 type objectOwner struct {
 	kind, namespace, name string // an empty namespace or name matches any
-	description, remedy   string
+	description           string
+	remedy                report.Remedy
 }
 
 // objectOwners returns the owners of objects for which nodes have waited: from
@@ -23,8 +26,8 @@ func objectOwners() []objectOwner {
 			name:      name,
 			description: "the service-ca operator makes it for Service " + service +
 				"; its pods run on the cluster's nodes, so one node has to be Ready",
-			remedy: "oc -n openshift-service-ca-operator get pods; oc -n openshift-service-ca get pods; oc -n " +
-				namespace + " describe service " + service,
+			remedy: report.Remedy("oc -n openshift-service-ca-operator get pods; oc -n openshift-service-ca get pods; oc -n " +
+				namespace + " describe service " + service),
 		}
 	}
 	return []objectOwner{
@@ -104,7 +107,7 @@ func objectOwners() []objectOwner {
 
 // ownerOf returns the owner of an object, and how to check it. who is "" if the
 // owner is unknown.
-func ownerOf(r reference) (who, remedy string) {
+func ownerOf(r reference) (who string, remedy report.Remedy) {
 	for _, m := range objectOwners() {
 		if m.kind == r.kind && (m.namespace == "" || m.namespace == r.namespace) && (m.name == "" || m.name == r.name) {
 			return m.description, m.remedy
@@ -113,8 +116,8 @@ func ownerOf(r reference) (who, remedy string) {
 	if r.kind == "Secret" && strings.HasPrefix(r.namespace, "openshift-") &&
 		(strings.HasSuffix(r.name, "-tls") || strings.HasSuffix(r.name, "-cert")) {
 		return "most certificates of this kind are made by the service-ca operator, for a Service that names them",
-			"oc -n " + r.namespace + " get services -o yaml | grep serving-cert-secret-name; oc -n " +
-				"openshift-service-ca get pods"
+			report.Remedy("oc -n " + r.namespace + " get services -o yaml | grep serving-cert-secret-name; oc -n " +
+				"openshift-service-ca get pods")
 	}
-	return "", fmt.Sprintf("oc -n %s get %s %s", r.namespace, strings.ToLower(r.kind), r.name)
+	return "", report.Remedy(fmt.Sprintf("oc -n %s get %s %s", r.namespace, strings.ToLower(r.kind), r.name))
 }

@@ -15,32 +15,32 @@ import (
 // podProblem describes why a pod is not running properly.
 type podProblem struct {
 	pod        *corev1.Pod
-	reason     string // completes "pod X is not up: "
-	remedy     string // "" for the default command
+	reason     string        // completes "pod X is not up: "
+	remedy     report.Remedy // "" for the default command
 	details    []string
 	causeKnown bool // the cause is known; otherwise the pod may only need time
 }
 
 func (p *podProblem) podName() string { return p.pod.Namespace + "/" + p.pod.Name }
 
-func (p *podProblem) command() string {
+func (p *podProblem) command() report.Remedy {
 	if p.remedy != "" {
 		return p.remedy
 	}
-	return fmt.Sprintf("oc -n %s describe pod %s", p.pod.Namespace, p.pod.Name)
+	return report.Remedy(fmt.Sprintf("oc -n %s describe pod %s", p.pod.Namespace, p.pod.Name))
 }
 
 // finding returns the finding for this pod alone.
-func (p *podProblem) finding(severity report.Severity) Finding {
-	f := Finding{
+func (p *podProblem) finding(severity report.Severity) report.Finding {
+	f := report.Finding{
 		Severity:  severity,
-		Text:      "pod " + p.podName() + " is not up: " + p.reason,
+		Message:   "pod " + p.podName() + " is not up: " + p.reason,
 		Remedy:    p.command(),
 		Details:   p.details,
-		temporary: !p.causeKnown,
+		Temporary: !p.causeKnown,
 	}
 	if p.causeKnown || p.pod.Spec.HostNetwork { // other pods wait for the pod network
-		f.About = "pod " + p.podName()
+		f.Subject = "pod " + p.podName()
 	}
 	return f
 }
@@ -76,7 +76,7 @@ func (p *podProblem) addPlatformHint() {
 	}
 	manifest := "/etc/kubernetes/manifests/" + strings.TrimSuffix(p.pod.Name, "-"+p.pod.Spec.NodeName) + ".yaml"
 	p.reason += "; it is a static pod of platform " + platform + ", which a worker in another network does not need"
-	p.remedy = "hcp-node-agent leave # and then: hcp-node-agent join --user-data STUB --payload-drop " + manifest
+	p.remedy = report.Remedy("hcp-node-agent leave # and then: hcp-node-agent join --user-data STUB --payload-drop " + manifest)
 }
 
 // startupPriority orders pods by how many others depend on them. All pods depend on the
@@ -144,14 +144,14 @@ func (p *podProblem) explainRejected() {
 	p.reason = reason + ": " + message
 	if resource, found := strings.CutPrefix(reason, "OutOf"); found {
 		p.reason = fmt.Sprintf("this node has too little %s left for it (%s)", resource, message)
-		p.remedy = "oc describe node " + p.pod.Spec.NodeName + " # shows what is allocated"
+		p.remedy = report.Remedy("oc describe node " + p.pod.Spec.NodeName + " # shows what is allocated")
 	}
 	switch reason {
 	case "Evicted":
 		p.reason = "kubelet evicted it: " + message
 	case "NodeAffinity":
 		p.reason = "its node selector or affinity does not fit this Node's labels (" + message + ")"
-		p.remedy = "oc get node " + p.pod.Spec.NodeName + " --show-labels"
+		p.remedy = report.Remedy("oc get node " + p.pod.Spec.NodeName + " --show-labels")
 	case "UnexpectedAdmissionError", "SysctlForbidden", "AppArmor":
 		p.reason = "kubelet refuses it: " + message
 	}

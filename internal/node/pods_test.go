@@ -34,7 +34,7 @@ func TestExplainPod(t *testing.T) {
 			if test.remedy == "" {
 				test.remedy = "oc -n openshift-ovn-kubernetes describe pod p"
 			}
-			if !strings.HasPrefix(got.command(), test.remedy) {
+			if !strings.HasPrefix(string(got.command()), test.remedy) {
 				t.Errorf("remedy = %q, want %q", got.command(), test.remedy)
 			}
 			if strings.Contains(strings.Join(got.details, " "), "hunter2canary") {

@@ -13,14 +13,14 @@ import (
 
 // pressureFinding returns the finding for one abnormal condition. The limits are
 // kubelet's defaults (pkg/kubelet/eviction), which a KubeletConfig can change.
-func pressureFinding(c *corev1.NodeCondition, m hostFacts, node string) Finding {
-	f := Finding{
-		Severity: report.SeverityProblem, About: string(c.Type),
+func pressureFinding(c *corev1.NodeCondition, m hostFacts, node string) report.Finding {
+	f := report.Finding{
+		Severity: report.SeverityProblem, Subject: string(c.Type),
 		Details: servicelog.Format(c.Reason + ": " + c.Message),
 	}
 	switch c.Type {
 	case corev1.NodeDiskPressure:
-		f.Text = "kubelet evicts pods because a disk is nearly full: " + orUnknown(describeDisks(m.disks)) +
+		f.Message = "kubelet evicts pods because a disk is nearly full: " + orUnknown(describeDisks(m.disks)) +
 			"; it wants 10 % free on its own, 15 % on CRI-O's, and 5 % of the inodes"
 		f.Remedy = "crictl rmi --prune; du -xsh /var/lib/containers /var/lib/kubelet /var/log"
 	case corev1.NodeMemoryPressure:
@@ -28,18 +28,18 @@ func pressureFinding(c *corev1.NodeCondition, m hostFacts, node string) Finding 
 		if m.memory.total > 0 {
 			free = fmt.Sprintf("%d MiB of %d MiB are free", m.memory.available>>10, m.memory.total>>10)
 		}
-		f.Text = "kubelet evicts pods because memory is short: " + free + "; it wants 100 MiB"
+		f.Message = "kubelet evicts pods because memory is short: " + free + "; it wants 100 MiB"
 		f.Remedy = "free -m; ps -eo rss,args --sort=-rss | head"
 	case corev1.NodePIDPressure:
-		f.Text = "kubelet evicts pods because process numbers are short"
+		f.Message = "kubelet evicts pods because process numbers are short"
 		if m.tasks.limit > 0 {
-			f.Text += fmt.Sprintf(": %d processes and threads of %d", m.tasks.running, m.tasks.limit)
+			f.Message += fmt.Sprintf(": %d processes and threads of %d", m.tasks.running, m.tasks.limit)
 		}
 		f.Remedy = "ps -eLo pid,args | sort | uniq -c | sort -rn | head; sysctl kernel.pid_max"
 	default:
-		f.Text = fmt.Sprintf("%s (%s: %s): the network plugin or a route controller says so, and takes it back",
+		f.Message = fmt.Sprintf("%s (%s: %s): the network plugin or a route controller says so, and takes it back",
 			c.Type, c.Reason, servicelog.Shorten(c.Message, servicelog.MaxExcerpt))
-		f.Remedy = "oc get pods -A -o wide --field-selector spec.nodeName=" + node
+		f.Remedy = report.Remedy("oc get pods -A -o wide --field-selector spec.nodeName=" + node)
 	}
 	return f
 }

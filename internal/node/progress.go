@@ -19,10 +19,10 @@ type progressReporter struct {
 	quietPeriod time.Duration
 	firstSeen   map[string]time.Time // when each finding was first seen
 	logged      []string
-	lastSummary Finding // the last summary, for the error at the deadline
+	lastSummary report.Finding // the last summary, for the error at the deadline
 }
 
-func (n *Node) newProgressReporter(last Finding) *progressReporter {
+func (n *Node) newProgressReporter(last report.Finding) *progressReporter {
 	return &progressReporter{
 		log:         n.Log,
 		quietPeriod: n.quietPeriod,
@@ -39,32 +39,32 @@ func (r *progressReporter) waitError(ctx context.Context, err error) error {
 			r.log.Note("said: " + detail)
 		}
 	}
-	return report.FailureAtDeadline(ctx, err, r.lastSummary.failure())
+	return report.FailureAtDeadline(ctx, err, failureOf(r.lastSummary))
 }
 
 // update logs the most direct cause as one sentence, and the other problems after
 // they have lasted for quietPeriod. quiet also delays a temporary first
 // finding.
-func (r *progressReporter) update(prefix string, findings []Finding, quiet bool) {
+func (r *progressReporter) update(prefix string, findings []report.Finding, quiet bool) {
 	if len(findings) == 0 {
 		return
 	}
 	now := time.Now()
 	for _, f := range findings {
-		if _, known := r.firstSeen[f.Text]; !known {
-			r.firstSeen[f.Text] = now
+		if _, known := r.firstSeen[f.Message]; !known {
+			r.firstSeen[f.Message] = now
 		}
 	}
-	lasting := func(f Finding) bool { return now.Sub(r.firstSeen[f.Text]) >= r.quietPeriod }
+	lasting := func(f report.Finding) bool { return now.Sub(r.firstSeen[f.Message]) >= r.quietPeriod }
 	r.lastSummary = summarize(prefix, findings)
-	if !quiet || !findings[0].temporary || lasting(findings[0]) {
-		r.log.Wait(r.lastSummary.Text, r.lastSummary.Remedy)
+	if !quiet || !findings[0].Temporary || lasting(findings[0]) {
+		r.log.Wait(r.lastSummary.Message, r.lastSummary.Remedy)
 	}
 	for _, f := range findings[1:] {
-		if f.Severity != report.SeverityNote && f.About != "" && !f.temporary && lasting(f) &&
-			!slices.Contains(r.logged, f.Text) {
-			r.logged = append(r.logged, f.Text)
-			r.log.Warn(f.Text, f.Remedy)
+		if f.Severity != report.SeverityNote && f.Subject != "" && !f.Temporary && lasting(f) &&
+			!slices.Contains(r.logged, f.Message) {
+			r.logged = append(r.logged, f.Message)
+			r.log.Warn(f.Message, f.Remedy)
 		}
 	}
 }

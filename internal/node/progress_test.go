@@ -12,25 +12,25 @@ import (
 )
 
 func TestSummarize(t *testing.T) {
-	f := func(text, about string, severity report.Severity) Finding {
-		return Finding{Text: text, About: about, Severity: severity}
+	f := func(text, about string, severity report.Severity) report.Finding {
+		return report.Finding{Message: text, Subject: about, Severity: severity}
 	}
 	for name, test := range map[string]struct {
-		findings []Finding
+		findings []report.Finding
 		want     string
 	}{
-		"one": {[]Finding{f("a is so", "a", report.SeverityProblem)}, "Node w is not Ready: a is so"},
+		"one": {[]report.Finding{f("a is so", "a", report.SeverityProblem)}, "Node w is not Ready: a is so"},
 		"says it first": {
-			[]Finding{f("Node w is not Ready yet", "", report.SeverityProblem)},
+			[]report.Finding{f("Node w is not Ready yet", "", report.SeverityProblem)},
 			"Node w is not Ready yet",
 		},
-		"others": {[]Finding{
+		"others": {[]report.Finding{
 			f("a", "a", report.SeverityProblem), f("state", "", report.SeverityProblem),
 			f("b", "b", report.SeverityProblem), f("c", "c", report.SeverityWarning), f("d", "d",
 				report.SeverityProblem),
 		}, "Node w is not Ready: a; also: b, d"},
 		"many": {
-			[]Finding{
+			[]report.Finding{
 				f("a", "a", report.SeverityProblem), f("", "b", report.SeverityProblem),
 				f("", "c", report.SeverityProblem), f("", "d", report.SeverityProblem), f("", "e",
 					report.SeverityProblem), f("", "f", report.SeverityProblem),
@@ -38,47 +38,47 @@ func TestSummarize(t *testing.T) {
 			"Node w is not Ready: a; also: b, c, d and 2 more",
 		},
 	} {
-		if got := summarize("Node w is not Ready", test.findings); got.Text != test.want {
-			t.Errorf("%s: %q, want %q", name, got.Text, test.want)
+		if got := summarize("Node w is not Ready", test.findings); got.Message != test.want {
+			t.Errorf("%s: %q, want %q", name, got.Message, test.want)
 		}
 	}
 }
 
 func TestProgressReporterDelaysTemporaryFindings(t *testing.T) {
-	temporary := Finding{Severity: report.SeverityProblem, Text: "it goes by itself", temporary: true}
-	first := Finding{Severity: report.SeverityProblem, Text: "the cause", About: "the cause"}
-	second := Finding{
+	temporary := report.Finding{Severity: report.SeverityProblem, Message: "it goes by itself", Temporary: true}
+	first := report.Finding{Severity: report.SeverityProblem, Message: "the cause", Subject: "the cause"}
+	second := report.Finding{
 		Severity: report.SeverityProblem,
-		Text:     "the second",
-		About:    "the second",
+		Message:  "the second",
+		Subject:  "the second",
 		Remedy:   "do it",
 	}
-	note := Finding{Severity: report.SeverityNote, Text: "a note", About: "a note"}
-	unsaid := Finding{Severity: report.SeverityProblem, Text: "a consequence"}
+	note := report.Finding{Severity: report.SeverityNote, Message: "a note", Subject: "a note"}
+	unsaid := report.Finding{Severity: report.SeverityProblem, Message: "a consequence"}
 
 	for name, test := range map[string]struct {
 		quietPeriod time.Duration
 		quiet       bool
-		findings    []Finding
+		findings    []report.Finding
 		want        []string
 	}{
-		"passing, at first": {quietPeriod: time.Hour, quiet: true, findings: []Finding{temporary}},
+		"passing, at first": {quietPeriod: time.Hour, quiet: true, findings: []report.Finding{temporary}},
 		"passing, but asked for": {
-			quietPeriod: time.Hour, findings: []Finding{temporary},
+			quietPeriod: time.Hour, findings: []report.Finding{temporary},
 			want: []string{"wait w: it goes by itself"},
 		},
 		"passing, but it lasts": {
-			quiet: true, findings: []Finding{temporary},
+			quiet: true, findings: []report.Finding{temporary},
 			want: []string{"wait w: it goes by itself", "wait w: it goes by itself"},
 		},
 		"others, at first": {
 			quietPeriod: time.Hour,
 			quiet:       true,
-			findings:    []Finding{first, second},
+			findings:    []report.Finding{first, second},
 			want:        []string{"wait w: the cause; also: the second", "wait w: the cause; also: the second"},
 		},
 		"others that last, once": {
-			quiet: true, findings: []Finding{first, second, note, temporary, unsaid},
+			quiet: true, findings: []report.Finding{first, second, note, temporary, unsaid},
 			want: []string{
 				"wait w: the cause; also: the second", "warning the second",
 				"wait w: the cause; also: the second",
@@ -102,7 +102,7 @@ func TestProgressReporterDelaysTemporaryFindings(t *testing.T) {
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if len(test.findings) > 0 && report.CodeOf(reporter.lastSummary.failure()) != report.Failed {
+			if len(test.findings) > 0 && report.CodeOf(failureOf(reporter.lastSummary)) != report.Failed {
 				t.Error("the last sentence is not kept for the end")
 			}
 		})
@@ -116,7 +116,7 @@ func TestProgressReporterLogsDetailsAtDeadline(t *testing.T) {
 	recorded := &reporttest.Recorder{}
 	reporter := &progressReporter{
 		log:         recorded.Log(),
-		lastSummary: Finding{Text: "the cause", Remedy: "mend it", Details: []string{"one", "two"}},
+		lastSummary: report.Finding{Message: "the cause", Remedy: "mend it", Details: []string{"one", "two"}},
 	}
 	err := reporter.waitError(ctx, ctx.Err())
 	if err == nil || err.Error() != "the cause" || report.RemedyOf(err) != "mend it" ||

@@ -16,7 +16,7 @@ import (
 // a finding if that fails. CRI-O uses its mirrors, proxies and pull secret. No
 // other check detects an outdated pull secret before a new pod needs it. Only
 // the manifest is fetched.
-func (h Host) CheckPull(ctx context.Context, image string) ([]Finding, error) {
+func (h Host) CheckPull(ctx context.Context, image string) ([]report.Finding, error) {
 	err := cri.Pull(ctx, h.Socket, image)
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("pulling %s: %w", image, ctx.Err())
@@ -25,11 +25,11 @@ func (h Host) CheckPull(ctx context.Context, image string) ([]Finding, error) {
 		return nil, nil
 	}
 	why := explainPullError(image, err.Error(), h.pullSecretRegistries())
-	return []Finding{{
+	return []report.Finding{{
 		Severity: report.SeverityWarning,
-		Text:     "image " + image + " cannot be pulled: " + why.Text,
+		Message:  "image " + image + " cannot be pulled: " + why.Text,
 		Remedy:   why.Remedy,
-		About:    "pulling images",
+		Subject:  "pulling images",
 	}}, nil
 }
 
@@ -41,7 +41,7 @@ func explainPullError(image, message string, auths []string) servicelog.Cause {
 	if m := regexp.MustCompile(`pinging container registry ([\w.:\[\]-]+?):? `).FindStringSubmatch(message); m != nil {
 		registry = m[1]
 	}
-	try := "crictl pull " + image
+	try := report.Remedy("crictl pull " + image)
 	for _, pattern := range pullPatterns() {
 		match := pattern.pattern.FindStringSubmatchIndex(message)
 		if match == nil {
@@ -49,11 +49,11 @@ func explainPullError(image, message string, auths []string) servicelog.Cause {
 		}
 		fill := func(template string) string {
 			text := string(pattern.pattern.ExpandString(nil, template, message, match))
-			return strings.NewReplacer("REGISTRY", registry, "PULL", try).Replace(text)
+			return strings.NewReplacer("REGISTRY", registry, "PULL", string(try)).Replace(text)
 		}
-		c := servicelog.Cause{Text: fill(pattern.text), Remedy: fill(pattern.remedy)}
+		c := servicelog.Cause{Text: fill(pattern.text), Remedy: report.Remedy(fill(string(pattern.remedy)))}
 		if pattern.unauthorized {
-			c = unauthorizedCause(registry, try, auths)
+			c = unauthorizedCause(registry, string(try), auths)
 		}
 		return c
 	}
@@ -75,13 +75,13 @@ func unauthorizedCause(registry, try string, auths []string) servicelog.Cause {
 		Text: registry + " refuses this node's pull secret, or has no such image for it",
 		// A change of the pull secret's content does not reach joined nodes
 		// (openshift/hypershift#3259).
-		Remedy: try + "\n# if " + clusterRegistryAuth +
-			" is newer, with a fresh stub:\nhcp-node-agent join --user-data STUB",
+		Remedy: report.Remedy(try + "\n# if " + clusterRegistryAuth +
+			" is newer, with a fresh stub:\nhcp-node-agent join --user-data STUB"),
 	}
 	if auths != nil && !slices.ContainsFunc(auths,
 		func(entry string) bool { return matchesRegistry(entry, registry) }) {
 		c.Text = "this node's pull secret (" + PullSecretPath + ") has nothing for " + registry
-		c.Remedy = "# add " + registry + " to " + clusterRegistryAuth + ", and join again with a fresh stub"
+		c.Remedy = report.Remedy("# add " + registry + " to " + clusterRegistryAuth + ", and join again with a fresh stub")
 	}
 	return c
 }
@@ -110,14 +110,15 @@ func registryOf(image string) string {
 // regexp.Expand, with REGISTRY, and PULL for the command that retries the pull.
 type pullPattern struct {
 	pattern      *regexp.Regexp
-	text, remedy string
+	text         string
+	remedy       report.Remedy
 	unauthorized bool // see function unauthorizedCause
 }
 
 // pullPatterns returns patterns for errors of containers/image and kubelet. The
 // first match counts: network errors precede the responses of the registry.
 func pullPatterns() []pullPattern {
-	of := func(pattern, text, remedy string) pullPattern {
+	of := func(pattern, text string, remedy report.Remedy) pullPattern {
 		return pullPattern{pattern: regexp.MustCompile(pattern), text: text, remedy: remedy}
 	}
 	refusal := of(`(?i)unauthorized|authentication required|access to the requested resource is not `+

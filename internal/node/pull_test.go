@@ -118,7 +118,7 @@ func TestExplainPullError(t *testing.T) {
 			if got.Text != test.want {
 				t.Errorf("text = %q\nwant   %q", got.Text, test.want)
 			}
-			if !strings.HasPrefix(got.Remedy, test.remedy) {
+			if !strings.HasPrefix(string(got.Remedy), test.remedy) {
 				t.Errorf("remedy = %q, want %q", got.Remedy, test.remedy)
 			}
 		})

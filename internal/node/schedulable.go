@@ -24,8 +24,8 @@ func (n *Node) WaitSchedulable(ctx context.Context) error {
 		func(found map[string]*corev1.Node) (bool, error) {
 			node := found[n.Name]
 			if node == nil {
-				reporter.update("Node "+n.Name, []Finding{{
-					Severity: report.SeverityProblem, Text: "Node " + n.Name +
+				reporter.update("Node "+n.Name, []report.Finding{{
+					Severity: report.SeverityProblem, Message: "Node " + n.Name +
 						" is gone: somebody deleted it", Remedy: "systemctl restart kubelet # registers it again",
 				}}, false)
 				return false, nil
@@ -37,11 +37,11 @@ func (n *Node) WaitSchedulable(ctx context.Context) error {
 			keeping := unschedulableFindings(node)
 			if len(keeping) == 0 {
 				for _, f := range preferNoScheduleFindings(node) {
-					n.Log.Note(f.Text)
+					n.Log.Note(f.Message)
 				}
 				return true, nil
 			}
-			staying := slices.ContainsFunc(keeping, func(f Finding) bool { return !f.temporary })
+			staying := slices.ContainsFunc(keeping, func(f report.Finding) bool { return !f.Temporary })
 			if (staying || time.Since(began) >= n.quietPeriod) && time.Since(lastCheck) >= evidenceInterval {
 				known, lastCheck = n.gatherFacts(ctx, node), time.Now()
 			}
@@ -57,10 +57,10 @@ func (n *Node) WaitSchedulable(ctx context.Context) error {
 
 // unschedulableFindings returns the reasons why pods are not scheduled on the Node,
 // each explained.
-func unschedulableFindings(node *corev1.Node) []Finding {
-	var staying, temporary []Finding
+func unschedulableFindings(node *corev1.Node) []report.Finding {
+	var staying, temporary []report.Finding
 	add := func(taint corev1.Taint) {
-		if f := explainTaint(node, taint); f.temporary {
+		if f := explainTaint(node, taint); f.Temporary {
 			temporary = append(temporary, f)
 		} else {
 			staying = append(staying, f)
@@ -78,8 +78,8 @@ func unschedulableFindings(node *corev1.Node) []Finding {
 }
 
 // preferNoScheduleFindings returns a note for each taint with the effect PreferNoSchedule.
-func preferNoScheduleFindings(node *corev1.Node) []Finding {
-	var soft []Finding
+func preferNoScheduleFindings(node *corev1.Node) []report.Finding {
+	var soft []report.Finding
 	for _, taint := range node.Spec.Taints {
 		if taint.Effect == corev1.TaintEffectPreferNoSchedule {
 			f := explainTaint(node, taint)
@@ -91,31 +91,31 @@ func preferNoScheduleFindings(node *corev1.Node) []Finding {
 }
 
 // explainTaint returns who sets a taint, who removes it, and what to do.
-func explainTaint(node *corev1.Node, taint corev1.Taint) Finding {
-	f := Finding{Severity: report.SeverityProblem, Text: "taint " + taint.ToString(), About: "taint " +
+func explainTaint(node *corev1.Node, taint corev1.Taint) report.Finding {
+	f := report.Finding{Severity: report.SeverityProblem, Message: "taint " + taint.ToString(), Subject: "taint " +
 		taint.ToString()}
 	if taint.TimeAdded != nil {
-		f.Text += " since " + report.Timestamp(taint.TimeAdded.Time)
+		f.Message += " since " + report.Timestamp(taint.TimeAdded.Time)
 	}
 	fill := strings.NewReplacer("NODE", node.Name, "KEY", taint.Key)
 	for _, known := range knownTaints() {
 		if !known.matches(taint.Key) {
 			continue
 		}
-		f.Text += ": " + fill.Replace(known.explanation)
-		if f.Remedy, f.temporary = fill.Replace(known.remedy), known.temporary; f.temporary {
-			f.About = ""
+		f.Message += ": " + fill.Replace(known.explanation)
+		if f.Remedy, f.Temporary = report.Remedy(fill.Replace(string(known.remedy))), known.temporary; f.Temporary {
+			f.Subject = ""
 		}
 		if known.details != nil {
 			f.Details = known.details(node)
 		}
 		return f
 	}
-	f.Text += ": not one that Kubernetes or OpenShift sets by itself; an administrator, an operator or the NodePool " +
+	f.Message += ": not one that Kubernetes or OpenShift sets by itself; an administrator, an operator or the NodePool " +
 		"set it, and removes it"
 	if taint.TimeAdded == nil {
-		f.Text += " (since when is not known)"
+		f.Message += " (since when is not known)"
 	}
-	f.Remedy = fill.Replace("oc adm taint node NODE KEY- # if nothing needs it")
+	f.Remedy = report.Remedy(fill.Replace("oc adm taint node NODE KEY- # if nothing needs it"))
 	return f
 }

@@ -3,6 +3,7 @@ package node
 import (
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,8 +14,8 @@ import (
 type knownTaint struct {
 	key         string // a leading "*" matches anything
 	explanation string
-	remedy      string // "" if waiting suffices
-	temporary   bool   // removed automatically, within seconds of Ready
+	remedy      report.Remedy // "" if waiting suffices
+	temporary   bool          // removed automatically, within seconds of Ready
 	details     func(*corev1.Node) []string
 }
 

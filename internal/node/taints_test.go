@@ -66,7 +66,7 @@ func TestUnschedulableFindings(t *testing.T) {
 				t.Fatalf("unschedulableFindings() = %v, want %d findings", got, len(test.want))
 			}
 			for i, want := range test.want {
-				if !strings.Contains(got[i].Text+got[i].Remedy, want) {
+				if !strings.Contains(got[i].Message+string(got[i].Remedy), want) {
 					t.Errorf("finding %+v lacks %q", got[i], want)
 				}
 			}

@@ -9,20 +9,20 @@ import (
 )
 
 // unitFindings returns the findings for inactive units, required units first.
-func unitFindings(units []unitFacts) []Finding {
-	var all []Finding
+func unitFindings(units []unitFacts) []report.Finding {
+	var all []report.Finding
 	for _, unit := range units {
 		all = append(all, unitFinding(unit))
 	}
 	return all
 }
 
-func unitFinding(unit unitFacts) Finding {
-	f := Finding{
+func unitFinding(unit unitFacts) report.Finding {
+	f := report.Finding{
 		Severity: report.SeverityProblem,
-		About:    unit.name,
+		Subject:  unit.name,
 		Details:  servicelog.Format(unit.errors...),
-		Remedy:   "journalctl -b -u " + unit.name,
+		Remedy:   report.Remedy("journalctl -b -u " + unit.name),
 	}
 	named := unit.name
 	if unit.requiredBy != "" {
@@ -30,23 +30,23 @@ func unitFinding(unit unitFacts) Finding {
 	}
 	switch unit.state.Load {
 	case "not-found":
-		f.Text = named + " does not exist on this host (Unit " + unit.name + " not found)"
+		f.Message = named + " does not exist on this host (Unit " + unit.name + " not found)"
 		f.Remedy = installRemedy(unit.name)
 		return f
 	case "bad-setting", "error":
-		f.Text, f.Remedy = named+" has a unit file that systemd cannot use ("+
-			unit.state.Load+")", "systemd-analyze verify "+unit.name
+		f.Message, f.Remedy = named+" has a unit file that systemd cannot use ("+
+			unit.state.Load+")", report.Remedy("systemd-analyze verify "+unit.name)
 		return f
 	case "masked":
-		f.Text, f.Remedy = named+" is masked", "systemctl unmask "+unit.name+" && systemctl start kubelet"
+		f.Message, f.Remedy = named+" is masked", report.Remedy("systemctl unmask "+unit.name+" && systemctl start kubelet")
 		return f
 	}
-	f.Text = fmt.Sprintf("%s does not run (%s)", named, describeState(unit.state))
+	f.Message = fmt.Sprintf("%s does not run (%s)", named, describeState(unit.state))
 	if isStarting(unit.state) {
-		f.Text, f.temporary = named+" is still starting", true
+		f.Message, f.Temporary = named+" is still starting", true
 	}
 	why, remedy := servicelog.Explain(unit.errors)
-	f.Text += why
+	f.Message += why
 	if remedy != "" {
 		f.Remedy = remedy
 	}
@@ -77,7 +77,7 @@ func isStarting(state systemd.UnitState) bool {
 
 // installRemedy returns the command that installs the package of a unit. The
 // package names of Open vSwitch depend on the release.
-func installRemedy(unit string) string {
+func installRemedy(unit string) report.Remedy {
 	switch unit {
 	case "openvswitch.service", "ovs-vswitchd.service", "ovsdb-server.service":
 		return "dnf install openvswitch3.1 # or newer, from the Fast Datapath repository\nsystemctl start kubelet"
@@ -86,18 +86,18 @@ func installRemedy(unit string) string {
 	case "kubelet.service":
 		return "hcp-node-agent join # writes it"
 	}
-	return "dnf provides '*/" + unit + "' # names the package to install"
+	return report.Remedy("dnf provides '*/" + unit + "' # names the package to install")
 }
 
 // runtimeFinding returns a finding if CRI-O runs but does not respond.
-func runtimeFinding(m hostFacts) []Finding {
+func runtimeFinding(m hostFacts) []report.Finding {
 	if m.runtimeErr == nil {
 		return nil
 	}
-	return []Finding{{
+	return []report.Finding{{
 		Severity: report.SeverityProblem,
-		About:    "CRI-O",
-		Text:     "CRI-O runs, but does not answer at its socket: " + servicelog.Shorten(m.runtimeErr.Error(), servicelog.MaxExcerpt),
+		Subject:  "CRI-O",
+		Message:  "CRI-O runs, but does not answer at its socket: " + servicelog.Shorten(m.runtimeErr.Error(), servicelog.MaxExcerpt),
 		Remedy:   "journalctl -b -u crio; systemctl restart crio # it restarts kubelet too",
 	}}
 }

@@ -1,7 +1,6 @@
 package ovs
 
 import (
-	"fmt"
 	"net"
 	"net/netip"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 const addrGenEUI64 = int32(0)
@@ -83,7 +83,7 @@ func identify(link hostnet.Link, device networkmanager.Device, original networkm
 		case prefix.Addr().Is4() && IsDynamic(original, networkmanager.IPv4) && len(device.IPv4.LeasedAddresses()) == 0:
 			return i, refuseUnconfirmedAddresses(link.Name)
 		default:
-			return i, Refuse(fmt.Sprintf("nmcli connection modify uuid %s +%s.addresses %s # or: ip address delete %s dev %s",
+			return i, Refuse(report.Remedyf("nmcli connection modify uuid %s +%s.addresses %s # or: ip address delete %s dev %s",
 				original.Text("connection", "uuid"), networkmanager.FamilyOf(prefix.Addr()).Section(), prefix, prefix, link.Name),
 				"another program has given the uplink %s the address %s, which its NetworkManager profile does not know, so it would be lost; put it into the profile, or remove it", link.Name, prefix)
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // cloneSuffix is the suffix that configure-ovs.sh uses for the profiles of a
@@ -61,7 +62,7 @@ func planMembers(facts Facts, device networkmanager.Device, original networkmana
 		members = append(members, memberInputs{m, priority, uniquePermanentMAC(facts, link, m.Settings)})
 	}
 	if len(members) == 0 {
-		return nil, Refuse("nmcli connection show; cat /proc/net/bonding/"+device.Name,
+		return nil, Refuse(report.Remedy("nmcli connection show; cat /proc/net/bonding/"+device.Name),
 			"no NetworkManager profile makes an interface part of the bond %s, so it would have none after a boot with br-ex; give its members profiles", device.Name)
 	}
 	return members, nil

@@ -57,7 +57,7 @@ func TestForeignBridgeProfileIsRefused(t *testing.T) {
 	}
 	f.Profiles = append(f.Profiles, networkmanager.Profile{Settings: other})
 	_, err := Plan(f, Options{})
-	if report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), "nmcli connection delete uuid 7-7-7") {
+	if report.CodeOf(err) != report.Refused || !strings.Contains(string(report.RemedyOf(err)), "nmcli connection delete uuid 7-7-7") {
 		t.Errorf("error %v, remedy %q", err, report.RemedyOf(err))
 	}
 }

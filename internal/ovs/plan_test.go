@@ -184,7 +184,7 @@ func TestPlanRefuses(t *testing.T) {
 			if !strings.Contains(err.Error(), test.message) {
 				t.Errorf("says %q, want it to say %q", err, test.message)
 			}
-			if !strings.Contains(report.RemedyOf(err), test.remedy) {
+			if !strings.Contains(string(report.RemedyOf(err)), test.remedy) {
 				t.Errorf("remedy %q, want %q", report.RemedyOf(err), test.remedy)
 			}
 		})

@@ -1,6 +1,9 @@
 package ovs
 
-import "github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+import (
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
 
 const (
 	defaultAutoconnectPriority = 100 // the value of configure-ovs.sh
@@ -20,7 +23,7 @@ func chooseAutoconnectPriority(facts Facts, name, kind string) (int32, error) {
 		}
 		other := s.Int32("connection", "autoconnect-priority")
 		if other >= maxAutoconnectPriority {
-			return 0, Refuse("nmcli connection modify uuid "+profile.UUID()+" connection.autoconnect-priority 0",
+			return 0, Refuse(report.Remedy("nmcli connection modify uuid "+profile.UUID()+" connection.autoconnect-priority 0"),
 				"the profile %s has the highest autoconnect priority there is and would take %s from br-ex at the next boot; lower it", profile.ID(), name)
 		}
 		priority = max(priority, other+1)

@@ -1,7 +1,6 @@
 package ovs
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -11,7 +10,7 @@ import (
 )
 
 // Refuse returns an error with the exit code of a failed check.
-func Refuse(remedy, format string, args ...any) error {
+func Refuse(remedy report.Remedy, format string, args ...any) error {
 	return report.Fail(report.Refused, remedy, format, args...)
 }
 
@@ -59,12 +58,12 @@ func refuseForeignBridge(facts Facts) error {
 			profile.UUID() != managed[BridgeProfile] {
 			// The ports name their bridge br-ex, and NetworkManager could choose this
 			// profile.
-			return Refuse("nmcli connection delete uuid "+profile.UUID(),
+			return Refuse(report.Remedy("nmcli connection delete uuid "+profile.UUID()),
 				"NetworkManager has another profile of a bridge %s, %s, and br-ex is not up; remove that profile", BridgeName, profile.ID())
 		}
 		_, named := managed[profile.ID()]
 		if (named || strings.HasSuffix(profile.ID(), cloneSuffix)) && profile.UUID() != ProfileUUID(facts.MachineID, profile.ID()) {
-			return Refuse("nmcli connection delete uuid "+profile.UUID(),
+			return Refuse(report.Remedy("nmcli connection delete uuid "+profile.UUID()),
 				"NetworkManager has a profile %s already, made by something else, and br-ex is not up; remove that profile", profile.ID())
 		}
 	}
@@ -75,10 +74,10 @@ func refuseProfile(uplink string, original networkmanager.Profile) error {
 	settings := original.Settings
 	switch {
 	case original.External:
-		return Refuse(fmt.Sprintf("nmcli connection add type ethernet ifname %s con-name %s && nmcli connection up %s", uplink, uplink, uplink),
+		return Refuse(report.Remedyf("nmcli connection add type ethernet ifname %s con-name %s && nmcli connection up %s", uplink, uplink, uplink),
 			"NetworkManager only watches %s: another program has configured it; give it a profile of NetworkManager", uplink)
 	case settings["802-1x"] != nil:
-		return Refuse("nmcli connection show uuid "+original.UUID(),
+		return Refuse(report.Remedy("nmcli connection show uuid "+original.UUID()),
 			"the uplink %s uses 802.1X, which this version cannot carry over to br-ex; make br-ex yourself and run this again", uplink)
 	}
 	return nil
@@ -86,7 +85,7 @@ func refuseProfile(uplink string, original networkmanager.Profile) error {
 
 // refuseFamilies refuses addressing that br-ex cannot have.
 func refuseFamilies(link hostnet.Link, original networkmanager.Profile, now IPState) error {
-	show := "nmcli connection show uuid " + original.UUID()
+	show := report.Remedy("nmcli connection show uuid " + original.UUID())
 	if len(now[networkmanager.IPv4].Addresses)+len(now[networkmanager.IPv6].Addresses) == 0 {
 		return Refuse("ip -br address", "the uplink %s has no address", link.Name)
 	}
@@ -95,7 +94,7 @@ func refuseFamilies(link hostnet.Link, original networkmanager.Profile, now IPSt
 		case method == "shared":
 			return Refuse(show, "the uplink %s shares its network with others by %s (method \"shared\"); br-ex cannot", link.Name, family)
 		case method == "ignore" && len(now[family].Addresses) > 0:
-			return Refuse(fmt.Sprintf("nmcli connection modify uuid %s %s.method auto && nmcli connection up uuid %s", original.UUID(), family.Section(), original.UUID()),
+			return Refuse(report.Remedyf("nmcli connection modify uuid %s %s.method auto && nmcli connection up uuid %s", original.UUID(), family.Section(), original.UUID()),
 				"the uplink %s has %s addresses that its NetworkManager profile leaves to others (method \"ignore\"), so they would be lost", link.Name, family)
 		}
 	}
@@ -117,7 +116,7 @@ func refuseWithoutDefaultRoute(facts Facts, uplink string, original networkmanag
 			family = f
 		}
 	}
-	return Refuse(fmt.Sprintf("nmcli connection modify uuid %s %s && nmcli connection up uuid %s", original.UUID(), addDefaultRouteArguments(original.Settings, family), original.UUID()),
+	return Refuse(report.Remedyf("nmcli connection modify uuid %s %s && nmcli connection up uuid %s", original.UUID(), addDefaultRouteArguments(original.Settings, family), original.UUID()),
 		"no default route leads over the uplink %s, and OVN-Kubernetes needs one over br-ex; give it one, or name another interface with --bridge-interface", uplink)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // refuseDevice refuses an uplink that cannot be attached to br-ex.
@@ -14,7 +15,7 @@ func refuseDevice(facts Facts, link hostnet.Link, device networkmanager.Device, 
 		return err
 	}
 	if !known || !device.Managed {
-		return Refuse(fmt.Sprintf("nmcli device set %s managed yes", link.Name), "NetworkManager does not manage the uplink %s", link.Name)
+		return Refuse(report.Remedyf("nmcli device set %s managed yes", link.Name), "NetworkManager does not manage the uplink %s", link.Name)
 	}
 	if link.Master != 0 {
 		return refuseMember(facts, link)
@@ -26,7 +27,7 @@ func refuseDevice(facts Facts, link hostnet.Link, device networkmanager.Device, 
 		return refuseUnconfirmedAddresses(link.Name)
 	}
 	if device.Active.UUID == "" || device.Active.State != networkmanager.Activated {
-		return Refuse("nmcli device connect "+link.Name, "the uplink %s has no active NetworkManager profile", link.Name)
+		return Refuse(report.Remedy("nmcli device connect "+link.Name), "the uplink %s has no active NetworkManager profile", link.Name)
 	}
 	return nil
 }
@@ -35,7 +36,7 @@ func refuseDevice(facts Facts, link hostnet.Link, device networkmanager.Device, 
 // being activated, or after a rollback that has kept them (see
 // Driver.holdAddress in package migrate).
 func refuseUnconfirmedAddresses(uplink string) error {
-	return Refuse(fmt.Sprintf("nmcli device reapply %s # once its DHCP server or router answers, then run the same command again", uplink),
+	return Refuse(report.Remedyf("nmcli device reapply %s # once its DHCP server or router answers, then run the same command again", uplink),
 		"the uplink %s is still coming up: NetworkManager waits for an answer of its DHCP server or router", uplink)
 }
 
@@ -50,7 +51,7 @@ func refuseMember(facts Facts, link hostnet.Link) error {
 	if name == "" {
 		name = "another interface"
 	}
-	return Refuse("ip -d link show "+link.Name,
+	return Refuse(report.Remedy("ip -d link show "+link.Name),
 		"the uplink %s is part of %s; name the interface above it with --bridge-interface", link.Name, name)
 }
 
@@ -60,7 +61,7 @@ const otherInterfaceRemedy = "hcp-node-agent join --bridge-interface NAME"
 // refuseKind refuses the types of interface that cannot be a port of a bridge,
 // or whose migration is not supported.
 func refuseKind(link hostnet.Link, device networkmanager.Device) error {
-	why, remedy := "", otherInterfaceRemedy
+	why, remedy := "", report.Remedy(otherInterfaceRemedy)
 	switch device.Type {
 	case networkmanager.Ethernet, networkmanager.Veth, networkmanager.VLAN, networkmanager.Bond:
 	case networkmanager.WiFi:
@@ -73,7 +74,7 @@ func refuseKind(link hostnet.Link, device networkmanager.Device) error {
 		why, remedy = "a team, which RHEL has given up; make it a bond first (team2bond translates the configuration)",
 			"nmcli connection add type bond con-name bond0 ifname bond0 bond.options mode=active-backup,miimon=100"
 	case networkmanager.MACVLAN:
-		why, remedy = "a macvlan interface, which takes only frames to its own MAC, and pods have others; name the interface that it is on", "ip -d link show "+link.Name
+		why, remedy = "a macvlan interface, which takes only frames to its own MAC, and pods have others; name the interface that it is on", report.Remedy("ip -d link show "+link.Name)
 	case networkmanager.TUN, networkmanager.WireGuard, networkmanager.IPTunnel:
 		why = "a tunnel; OVN-Kubernetes needs an interface of the network that the nodes share; name one"
 	case networkmanager.Dummy:

@@ -70,7 +70,7 @@ func TestRefuseDevice(t *testing.T) {
 			if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), test.message) {
 				t.Errorf("says %v, want it to refuse and say %q", err, test.message)
 			}
-			if !strings.Contains(report.RemedyOf(err), test.remedy) {
+			if !strings.Contains(string(report.RemedyOf(err)), test.remedy) {
 				t.Errorf("remedy %q, want %q", report.RemedyOf(err), test.remedy)
 			}
 		})

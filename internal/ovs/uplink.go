@@ -105,7 +105,7 @@ func chooseMetric(facts Facts, uplink string, family int) (int64, error) {
 			continue // br-ex will not have one either
 		}
 		if route.Metric <= 1 {
-			return 0, Refuse(fmt.Sprintf("ip route show default dev %s # and give that route a higher metric", route.Link),
+			return 0, Refuse(report.Remedyf("ip route show default dev %s # and give that route a higher metric", route.Link),
 				"the default route over %s has the metric %d, so it would win over the one over br-ex", route.Link, route.Metric)
 		}
 		metric = int64(route.Metric) - 1

@@ -9,14 +9,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Finding is one problem with the packages or repositories of a host.
-type Finding struct {
-	Name     string          `json:"name"` // stable, kebab-case
-	Severity report.Severity `json:"severity"`
-	Text     string          `json:"text"`
-	Remedy   string          `json:"remedy,omitempty"` // commands and notes
-}
-
 // Missing is a package that is not installed.
 type Missing struct {
 	Package
@@ -30,7 +22,7 @@ type Decision struct {
 	Needed   int     // number of required packages
 	Present  int     // number of them that are installed
 	Missing  []Missing
-	Findings []Finding
+	Findings []report.Finding
 }
 
 // Specs returns the package specs of the missing packages that a repository can provide.
@@ -44,24 +36,8 @@ func (d Decision) Specs() []string {
 	return specs
 }
 
-// Err returns the failure for the findings of severity problem, with all texts and
-// remedies. It returns nil if there are none.
-func (d Decision) Err() error {
-	var texts, remedies []string
-	for _, f := range d.Findings {
-		if f.Severity != report.SeverityProblem {
-			continue
-		}
-		texts = append(texts, f.Text)
-		if f.Remedy != "" && !slices.Contains(remedies, f.Remedy) {
-			remedies = append(remedies, f.Remedy)
-		}
-	}
-	if len(texts) == 0 {
-		return nil
-	}
-	return report.Fail(report.Refused, strings.Join(remedies, "\n"), "%s", strings.Join(texts, "; "))
-}
+// Err returns the failure for the findings of severity problem, nil if there are none.
+func (d Decision) Err() error { return report.Refusal(d.Findings) }
 
 // Decide determines which packages are missing, which repository provides them, and which
 // versions are incompatible. It changes nothing.
@@ -98,8 +74,14 @@ type decision struct {
 	minor int // Kubernetes minor version of the release; 0 if unknown
 }
 
-func (d *decision) addFinding(severity report.Severity, name, remedy, format string, args ...any) {
-	d.Findings = append(d.Findings, Finding{Name: name, Severity: severity, Text: fmt.Sprintf(format, args...), Remedy: remedy})
+func (d *decision) addFinding(severity report.Severity, name string, remedy report.Remedy, format string, args ...any) {
+	d.Findings = append(d.Findings, report.Finding{
+		Check:       name,
+		Severity:    severity,
+		Message:     fmt.Sprintf(format, args...),
+		Remedy:      remedy,
+		RefusesJoin: severity == report.SeverityProblem,
+	})
 }
 
 // findMissing determines the present and the missing packages. A program without its package was
@@ -149,7 +131,7 @@ func (d *decision) requireRelease() {
 		candidates = append(candidates, release.String())
 	}
 	d.addFinding(report.SeverityProblem, "release",
-		fmt.Sprintf("hcp-node-agent join --openshift-release %s # oc get nodepool -A shows the version of the NodePool", top),
+		report.Remedyf("hcp-node-agent join --openshift-release %s # oc get nodepool -A shows the version of the NodePool", top),
 		"packages are missing, and it is not known of which OpenShift release: the payload does not say it; with this control plane it can be %s", strings.Join(candidates, ", "))
 }
 

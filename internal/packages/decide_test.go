@@ -250,14 +250,14 @@ func TestDecide(t *testing.T) {
 			var got []string
 			last := ""
 			for _, f := range decision.Findings {
-				if f.Name == "standing" && f.Severity == report.SeverityNote && facts.Release == (Release{4, 18}) {
+				if f.Check == "standing" && f.Severity == report.SeverityNote && facts.Release == (Release{4, 18}) {
 					continue // always of RHEL 9
 				}
-				if f.Name == "standing" && facts.Release.IsZero() {
+				if f.Check == "standing" && facts.Release.IsZero() {
 					continue
 				}
-				got = append(got, f.Name+" "+string(f.Severity))
-				last = f.Text + "\n" + f.Remedy
+				got = append(got, f.Check+" "+string(f.Severity))
+				last = f.Message + "\n" + string(f.Remedy)
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("findings (-want +got):\n%s", diff)

@@ -49,16 +49,16 @@ func classifyError(err error, specs []string) error {
 	}
 	// The URL of a repository can contain a password.
 	text := redact.Text(err.Error())
-	again := "dnf install " + strings.Join(specs, " ") + " # shows all that dnf prints"
+	again := report.Remedy("dnf install " + strings.Join(specs, " ") + " # shows all that dnf prints")
 	if len(specs) == 0 {
 		again = "dnf makecache # shows all that dnf prints"
 	}
 	switch {
 	case dnfErr.IsRepositoryUnreachable():
-		return report.Fail(report.Failed, "# look at its baseurl= in /etc/yum.repos.d, at the proxy and at the subscription\n"+again,
+		return report.Fail(report.Failed, report.Remedy("# look at its baseurl= in /etc/yum.repos.d, at the proxy and at the subscription\n"+again),
 			"a repository does not answer: %s", text)
 	case dnfErr.IsSignatureError():
-		return report.Fail(report.Refused, "rpm --import KEY # of whoever signed the packages (RHEL's: /etc/pki/rpm-gpg/RPM-GPG-KEY-redhat-release)\n"+again,
+		return report.Fail(report.Refused, report.Remedy("rpm --import KEY # of whoever signed the packages (RHEL's: /etc/pki/rpm-gpg/RPM-GPG-KEY-redhat-release)\n"+again),
 			"a signature could not be checked, nothing was installed: %s", text)
 	case dnfErr.IsPackageNotFound():
 		return report.Fail(report.Refused, again, "%s", text)

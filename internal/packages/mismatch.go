@@ -27,7 +27,7 @@ func (d *decision) checkRepositories() {
 		if match := ofRHEL.FindStringSubmatch(r.ID); match != nil {
 			major, _ := strconv.Atoi(match[1] + match[2]) // digits
 			if major != d.rhel {
-				d.addFinding(report.SeverityProblem, "repository-of-other-rhel", d.disableCommand(r.ID),
+				d.addFinding(report.SeverityProblem, "repository-of-other-rhel", report.Remedy(d.disableCommand(r.ID)),
 					"repository %s is for RHEL %d, and this host has RHEL %d: what is installed from it does not run, or breaks other packages", r.ID, major, d.rhel)
 				continue
 			}
@@ -37,7 +37,7 @@ func (d *decision) checkRepositories() {
 			continue
 		}
 		if other, err := ParseRelease(match[1]); err == nil && d.table.compare(other, d.Release) != 0 {
-			d.addFinding(report.SeverityWarning, "repository-of-other-release", d.disableCommand(r.ID),
+			d.addFinding(report.SeverityWarning, "repository-of-other-release", report.Remedy(d.disableCommand(r.ID)),
 				"repository %s is of OpenShift %s, and the NodePool has %s: the next dnf update can bring a kubelet or CRI-O that does not fit", r.ID, other, d.Release)
 		}
 	}
@@ -83,16 +83,16 @@ func (d *decision) checkSkew() {
 	switch {
 	case kubelet.IsZero():
 	case !control.IsZero() && d.table.compare(kubelet, control) > 0:
-		d.addFinding(report.SeverityProblem, "kubelet-newer", d.replaceCommand("downgrade", d.desiredRelease()),
+		d.addFinding(report.SeverityProblem, "kubelet-newer", report.Remedy(d.replaceCommand("downgrade", d.desiredRelease())),
 			"the installed kubelet is of OpenShift %s, newer than the control plane (%s), which Kubernetes does not support", kubelet, d.releaseNumbers(control))
 	case kubeletMinor > 0 && controlMinor > 0 && kubeletMinor+maxKubeletSkew(kubeletMinor) < controlMinor:
-		d.addFinding(report.SeverityProblem, "kubelet-older", d.replaceCommand("install", d.desiredRelease()),
+		d.addFinding(report.SeverityProblem, "kubelet-older", report.Remedy(d.replaceCommand("install", d.desiredRelease())),
 			"the installed kubelet (OpenShift %s, Kubernetes 1.%d) is %d minor versions older than the control plane (%s); %d are supported", kubelet, kubeletMinor, controlMinor-kubeletMinor, d.releaseNumbers(control), maxKubeletSkew(kubeletMinor))
 	case d.table.compare(kubelet, d.Release) > 0:
-		d.addFinding(report.SeverityProblem, "kubelet-of-other-release", d.replaceCommand("downgrade", d.Release),
+		d.addFinding(report.SeverityProblem, "kubelet-of-other-release", report.Remedy(d.replaceCommand("downgrade", d.Release)),
 			"the installed kubelet is of OpenShift %s and the NodePool has %s: it does not know the payload's settings for sure", kubelet, d.Release)
 	case d.table.compare(kubelet, d.Release) < 0:
-		d.addFinding(report.SeverityProblem, "kubelet-of-other-release", d.replaceCommand("install", d.Release),
+		d.addFinding(report.SeverityProblem, "kubelet-of-other-release", report.Remedy(d.replaceCommand("install", d.Release)),
 			"the installed kubelet is of OpenShift %s and the NodePool has %s: it does not know the payload's settings for sure", kubelet, d.Release)
 	}
 	d.checkRuntimeSkew(kubelet)
@@ -122,10 +122,10 @@ func (d *decision) checkRuntimeSkew(kubelet Release) {
 	const text = "the installed CRI-O is 1.%d, %s than %s (Kubernetes 1.%d); their minor versions have to be the same"
 	command := fmt.Sprintf("'cri-o-1.%d.*'", want)
 	if have < want {
-		d.addFinding(report.SeverityProblem, "crio-skew", "dnf install "+command, text, have, "older", whose, want)
+		d.addFinding(report.SeverityProblem, "crio-skew", report.Remedy("dnf install "+command), text, have, "older", whose, want)
 		return
 	}
-	d.addFinding(report.SeverityWarning, "crio-skew", "dnf downgrade "+command, text, have, "newer", whose, want)
+	d.addFinding(report.SeverityWarning, "crio-skew", report.Remedy("dnf downgrade "+command), text, have, "newer", whose, want)
 }
 
 // desiredRelease returns the release whose kubelet should be installed.

@@ -28,10 +28,10 @@ func (d *decision) reportMissing() {
 		can = nil
 	}
 	if list := can["required"]; len(list) > 0 {
-		d.addFinding(report.SeverityProblem, "not-installed", d.installCommand(slices.Concat(list, can["wanted"]))+"\n# or:\nhcp-node-agent join --install-packages",
+		d.addFinding(report.SeverityProblem, "not-installed", report.Remedy(d.installCommand(slices.Concat(list, can["wanted"]))+"\n# or:\nhcp-node-agent join --install-packages"),
 			"packages that a node needs are not installed: %s", describePackages(list))
 	} else if list := can["wanted"]; len(list) > 0 {
-		d.addFinding(report.SeverityWarning, "not-installed", d.installCommand(list), "packages that a node may need are not installed: %s", describePackages(list))
+		d.addFinding(report.SeverityWarning, "not-installed", report.Remedy(d.installCommand(list)), "packages that a node may need are not installed: %s", describePackages(list))
 	}
 	for _, need := range []string{"required", "wanted"} {
 		d.reportUnavailable(slices.DeleteFunc(slices.Clone(absent), func(m Missing) bool { return m.Need != need || d.isHidden(m.Name) }))
@@ -48,7 +48,7 @@ func (d *decision) reportUnqueried() {
 	if d.facts.QueryError != "" {
 		d.addFinding(report.SeverityWarning, "repositories-silent", "", "packages that a node may need are not looked for: %s", d.facts.QueryError)
 	}
-	d.addFinding(report.SeverityWarning, "not-installed", d.installCommand(d.Missing), "packages that a node may need are not installed: %s", describePackages(d.Missing))
+	d.addFinding(report.SeverityWarning, "not-installed", report.Remedy(d.installCommand(d.Missing)), "packages that a node may need are not installed: %s", describePackages(d.Missing))
 }
 
 // installCommand returns the command that installs the missing packages.
@@ -84,7 +84,7 @@ func (d *decision) reportUnavailable(list []Missing) {
 		for _, m := range group {
 			texts = append(texts, fmt.Sprintf("%s (%s)%s", m.Spec, m.For, d.describeAlternative(m)))
 		}
-		d.addFinding(severity, "not-available", d.enableRemedy(name, group), "no enabled repository has %s", strings.Join(texts, ", "))
+		d.addFinding(severity, "not-available", report.Remedy(d.enableRemedy(name, group)), "no enabled repository has %s", strings.Join(texts, ", "))
 	}
 }
 

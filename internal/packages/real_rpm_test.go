@@ -64,7 +64,7 @@ func TestRealInstall(t *testing.T) {
 	if decision.Err() != nil || decision.Present != 0 || decision.Needed != 15 || len(decision.Specs()) != 14 {
 		t.Fatalf("%v; %+v", decision.Err(), decision)
 	}
-	if last := decision.Findings[len(decision.Findings)-1]; !strings.Contains(last.Text, "no enabled repository has nfs-utils") {
+	if last := decision.Findings[len(decision.Findings)-1]; !strings.Contains(last.Message, "no enabled repository has nfs-utils") {
 		t.Errorf("it does not say what the mirror lacks: %+v", last)
 	}
 
@@ -182,7 +182,7 @@ data: {module: container-tools, stream: rhel9, profiles: {rhel9: []}}
 			t.Fatal(err)
 		}
 		for _, f := range Decide(readTable(t), facts).Findings {
-			found = found || f.Name == "module"
+			found = found || f.Check == "module"
 		}
 		return found
 	}

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -86,7 +85,7 @@ func (b *Builder) checkJoinToken(nodeName string, cluster kube.Cluster) error {
 		return nil
 	}
 	if t.NodeName != nodeName {
-		return report.Fail(report.Refused, fmt.Sprintf("# give this host the join token of %s, or the name of the join token:\nhostnamectl set-hostname %s", nodeName, t.NodeName),
+		return report.Fail(report.Refused, report.Remedyf("# give this host the join token of %s, or the name of the join token:\nhostnamectl set-hostname %s", nodeName, t.NodeName),
 			"the join token %s is for the node %s, and this node is %s", t.ID, t.NodeName, nodeName)
 	}
 	hashes, err := enrollment.CAHashes(cluster.CA)

@@ -41,7 +41,7 @@ func TestJoinTokenOfAnotherNodeOrClusterIsRefused(t *testing.T) {
 	} {
 		b := &Builder{Inputs: inputs.Inputs{JoinToken: test.token}}
 		err := b.checkJoinToken(test.node, kube.Cluster{Server: "https://api.example.com:6443", CA: test.ca})
-		if (err == nil) != (test.want == "") || (err != nil && (!strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), test.remedy))) {
+		if (err == nil) != (test.want == "") || (err != nil && (!strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Refused || !strings.Contains(string(report.RemedyOf(err)), test.remedy))) {
 			t.Errorf("%s: %v, code %d, remedy %q", name, err, report.CodeOf(err), report.RemedyOf(err))
 		}
 	}

@@ -86,17 +86,13 @@ func (b *Builder) MissingBinaries(p *Plan) ([]preflight.Program, error) {
 }
 
 // packageFindings returns the findings about packages for the preflight command.
-func (b *Builder) packageFindings(ctx context.Context) []preflight.Finding {
+func (b *Builder) packageFindings(ctx context.Context) []report.Finding {
 	decision, err := b.DecidePackages(ctx, nil, kubelet.Version{})
 	if err != nil {
-		return []preflight.Finding{{Check: "packages", Severity: preflight.SeverityError, Message: err.Error(), Remedy: report.Remedy(report.RemedyOf(err))}}
+		return []report.Finding{{
+			Check: "packages", Severity: report.SeverityProblem, Message: err.Error(), Remedy: report.RemedyOf(err),
+			RefusesJoin: true,
+		}}
 	}
-	var found []preflight.Finding
-	for _, f := range decision.Findings {
-		severity := map[report.Severity]preflight.Severity{report.SeverityProblem: preflight.SeverityError, report.SeverityWarning: preflight.SeverityWarning}[f.Severity]
-		if severity != "" {
-			found = append(found, preflight.Finding{Check: "packages", Severity: severity, Message: f.Text, Remedy: report.Remedy(f.Remedy)})
-		}
-	}
-	return found
+	return decision.Findings
 }

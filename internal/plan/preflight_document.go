@@ -46,7 +46,12 @@ func (d PreflightDocument) Err() error {
 	if err == nil {
 		return nil
 	}
-	refusals := len(d.Findings) - d.Count(preflight.SeverityWarning)
+	refusals := 0
+	for _, finding := range d.Findings {
+		if finding.RefusesJoin {
+			refusals++
+		}
+	}
 	if refusals == 1 {
 		return report.Fail(report.CodeOf(err), "", "a join would be refused: 1 problem")
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // HostFacts is the input of the checks that do not need the payload.
@@ -38,37 +39,37 @@ func HostChecks() []Check[HostFacts] {
 		{"os", "the distribution is RHEL or like it", checkOS},
 		{"architecture", "there are OpenShift packages for this processor", checkArch},
 		{"image-mode", "files and packages can be changed", checkImageMode},
-		{"hostname", "the host name can be the node's name", func(f HostFacts) []Finding { return findingFromError(f.NodeName) }},
+		{"hostname", "the host name can be the node's name", func(f HostFacts) []report.Finding { return findingFromError(f.NodeName) }},
 		{"memory", "there is memory for a worker", checkMemory},
 		{"disk", "there is room in /var/lib", checkDisk},
 		{"selinux", "SELinux protects the containers", checkSELinux},
 		{"networkmanager", "NetworkManager runs", checkNetworkManager},
-		{"uplink", "the uplink can be moved into br-ex", func(f HostFacts) []Finding { return findingFromError(f.Uplink) }},
+		{"uplink", "the uplink can be moved into br-ex", func(f HostFacts) []report.Finding { return findingFromError(f.Uplink) }},
 		{"mtu", "packets are large enough for an overlay", checkMTU},
 		{"firewall", "no firewall service rewrites the rules of the cluster network", checkFirewall},
 		{"fapolicyd", "programs of containers may be executed", checkFapolicyd},
 		{"ports", "the ports of a node are free", checkPorts},
-		{"other-cluster", "the host is not a node of another cluster", func(f HostFacts) []Finding { return findingFromError(f.OtherCluster) }},
-		{"endpoint", "the ignition server answers and its certificate is right", func(f HostFacts) []Finding { return findingFromError(f.Endpoint) }},
+		{"other-cluster", "the host is not a node of another cluster", func(f HostFacts) []report.Finding { return findingFromError(f.OtherCluster) }},
+		{"endpoint", "the ignition server answers and its certificate is right", func(f HostFacts) []report.Finding { return findingFromError(f.Endpoint) }},
 		{"clock", "the clock agrees with the ignition server's", checkClock},
 	}
 }
 
-func checkRoot(f HostFacts) []Finding {
+func checkRoot(f HostFacts) []report.Finding {
 	if f.Host.Root {
 		return nil
 	}
 	return errorFinding("# run the same command with sudo", "the agent does not run as root")
 }
 
-func checkSystemd(f HostFacts) []Finding {
+func checkSystemd(f HostFacts) []report.Finding {
 	if f.Systemd == nil {
 		return nil
 	}
 	return errorFinding("# run the agent on the host itself, not in a container", "%v", f.Systemd)
 }
 
-func checkOS(f HostFacts) []Finding {
+func checkOS(f HostFacts) []report.Finding {
 	os := f.Host.OS
 	major, _, _ := strings.Cut(os.Version, ".")
 	like := os.ID == "rhel" || os.ID == "rhcos" || slices.Contains(os.Like, "rhel")
@@ -78,21 +79,21 @@ func checkOS(f HostFacts) []Finding {
 	return warningFinding("", "%s is not RHEL 8, 9 or 10; OpenShift has no packages for it and nobody supports such a node", os.Name)
 }
 
-func checkArch(f HostFacts) []Finding {
+func checkArch(f HostFacts) []report.Finding {
 	if f.Host.Arch == "amd64" || f.Host.Arch == "arm64" {
 		return nil
 	}
 	return errorFinding("", "NodePools of platform None are amd64 or arm64, this host is %s", f.Host.Arch)
 }
 
-func checkImageMode(f HostFacts) []Finding {
+func checkImageMode(f HostFacts) []report.Finding {
 	if !f.Host.OSTree {
 		return nil
 	}
 	return errorFinding("hcp-node-agent status", "this is an image-mode host, which its own ignition or image configures; the agent only checks and reports here")
 }
 
-func checkMemory(f HostFacts) []Finding {
+func checkMemory(f HostFacts) []report.Finding {
 	const least = 1 << 20 // KiB; by default kubelet reserves 1 GiB for the system
 	if f.Host.MemoryKiB >= least*15/10 {
 		return nil
@@ -100,7 +101,7 @@ func checkMemory(f HostFacts) []Finding {
 	return warningFinding("", "the host has %d MiB of memory; the payload reserves 1024 MiB for the system, little is left for pods", f.Host.MemoryKiB/1024)
 }
 
-func checkDisk(f HostFacts) []Finding {
+func checkDisk(f HostFacts) []report.Finding {
 	const least = 5 << 20 // KiB: the node images of a release have several GB
 	if f.Host.DiskFree >= least {
 		return nil
@@ -108,22 +109,22 @@ func checkDisk(f HostFacts) []Finding {
 	return warningFinding("", "/var/lib has %d MiB free; the images of a worker need several GiB", f.Host.DiskFree/1024)
 }
 
-func checkSELinux(f HostFacts) []Finding {
+func checkSELinux(f HostFacts) []report.Finding {
 	if f.Host.SELinux == "enforcing" {
 		return nil
 	}
 	return warningFinding("", "SELinux is %s; OpenShift expects it to be enforcing", f.Host.SELinux)
 }
 
-func checkNetworkManager(f HostFacts) []Finding {
+func checkNetworkManager(f HostFacts) []report.Finding {
 	if f.Units["NetworkManager.service"].Active == "active" {
 		return nil
 	}
 	return errorFinding("systemctl enable --now NetworkManager", "NetworkManager does not run; br-ex is built through it")
 }
 
-func checkMTU(f HostFacts) []Finding {
-	var found []Finding
+func checkMTU(f HostFacts) []report.Finding {
+	var found []report.Finding
 	for _, link := range f.Links {
 		if len(link.Addresses) > 0 && link.MTU < 1280 && link.Name != "lo" {
 			found = append(found, warningFinding("", "%s has an MTU of %d; IPv6 needs 1280 and the overlay takes 100 of it", link.Name, link.MTU)...)
@@ -132,7 +133,7 @@ func checkMTU(f HostFacts) []Finding {
 	return found
 }
 
-func checkFirewall(f HostFacts) []Finding {
+func checkFirewall(f HostFacts) []report.Finding {
 	if f.Units["firewalld.service"].Active != "active" {
 		return nil
 	}
@@ -140,7 +141,7 @@ func checkFirewall(f HostFacts) []Finding {
 		"firewalld runs; it drops the cluster network's packets unless its rules are made for it")
 }
 
-func checkFapolicyd(f HostFacts) []Finding {
+func checkFapolicyd(f HostFacts) []report.Finding {
 	if f.Units["fapolicyd.service"].Active != "active" {
 		return nil
 	}
@@ -149,7 +150,7 @@ func checkFapolicyd(f HostFacts) []Finding {
 
 // checkPorts assumes that a port is held by its service if that service is running. A
 // kubelet of another cluster is the finding of another check.
-func checkPorts(f HostFacts) []Finding {
+func checkPorts(f HostFacts) []report.Finding {
 	var taken []string
 	for _, port := range f.Ports {
 		if f.Units[port.Service].Active != "active" && f.Units[port.Service].Active != "activating" {
@@ -162,7 +163,7 @@ func checkPorts(f HostFacts) []Finding {
 	return errorFinding("ss -lntup # shows who holds them", "ports that a node needs are in use: %s", strings.Join(taken, ", "))
 }
 
-func checkClock(f HostFacts) []Finding {
+func checkClock(f HostFacts) []report.Finding {
 	if math.Abs(f.ClockSkew.Seconds()) <= MaxSkew.Seconds() {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // PayloadFacts is the input of the checks that need the payload.
@@ -42,8 +43,8 @@ func SoftwareChecks() []Check[PayloadFacts] {
 // PayloadChecks returns the checks that need the payload.
 func PayloadChecks() []Check[PayloadFacts] {
 	return []Check[PayloadFacts]{
-		{"api", "the API server answers and its certificate is right", func(f PayloadFacts) []Finding { return findingFromError(f.API) }},
-		{"node-name", "the node's name is free, or this machine's own", func(f PayloadFacts) []Finding { return findingFromError(f.NodeName) }},
+		{"api", "the API server answers and its certificate is right", func(f PayloadFacts) []report.Finding { return findingFromError(f.API) }},
+		{"node-name", "the node's name is free, or this machine's own", func(f PayloadFacts) []report.Finding { return findingFromError(f.NodeName) }},
 		{"fips", "FIPS mode is as the cluster has it", checkFIPS},
 		{"cgroup", "the cgroup version is the one that the payload needs", checkCgroup},
 		{"units", "every unit that the payload enables exists", checkUnits},
@@ -54,7 +55,7 @@ func PayloadChecks() []Check[PayloadFacts] {
 	}
 }
 
-func checkFIPS(f PayloadFacts) []Finding {
+func checkFIPS(f PayloadFacts) []report.Finding {
 	switch {
 	case f.FIPS && !f.Host.FIPS:
 		return errorFinding("# install the host in FIPS mode (fips=1 at installation; it cannot be switched on soundly later)",
@@ -68,17 +69,20 @@ func checkFIPS(f PayloadFacts) []Finding {
 
 // checkCgroup checks the kernel arguments of the payload. From 4.14 on, payloads request
 // cgroup v2 with systemd.unified_cgroup_hierarchy=1.
-func checkCgroup(f PayloadFacts) []Finding {
+func checkCgroup(f PayloadFacts) []report.Finding {
 	if f.Host.CgroupV2 || !slices.Contains(f.KernelArguments, "systemd.unified_cgroup_hierarchy=1") {
 		return nil
 	}
-	return []Finding{{
-		Severity: SeverityReboot, Message: "the payload needs cgroup v2 and this host was booted with v1",
-		Remedy: "grubby --update-kernel=ALL --args=systemd.unified_cgroup_hierarchy=1 && reboot # then run join again",
+	return []report.Finding{{
+		Severity:    report.SeverityProblem,
+		Message:     "the payload needs cgroup v2 and this host was booted with v1",
+		Remedy:      "grubby --update-kernel=ALL --args=systemd.unified_cgroup_hierarchy=1 && reboot # then run join again",
+		RefusesJoin: true,
+		Code:        report.RebootNeeded,
 	}}
 }
 
-func checkUnits(f PayloadFacts) []Finding {
+func checkUnits(f PayloadFacts) []report.Finding {
 	if len(f.MissingUnits) == 0 {
 		return nil
 	}
@@ -86,7 +90,7 @@ func checkUnits(f PayloadFacts) []Finding {
 		"the payload enables units that do not exist on this host: %s", strings.Join(f.MissingUnits, ", "))
 }
 
-func checkPrograms(f PayloadFacts) []Finding {
+func checkPrograms(f PayloadFacts) []report.Finding {
 	if f.Packages != nil {
 		return findingFromError(f.Packages)
 	}
@@ -100,11 +104,11 @@ func checkPrograms(f PayloadFacts) []Finding {
 			packages = append(packages, program.Package)
 		}
 	}
-	return errorFinding("dnf install "+strings.Join(packages, " ")+" # some are in the rhocp repository of the cluster's release",
+	return errorFinding(report.Remedy("dnf install "+strings.Join(packages, " ")+" # some are in the rhocp repository of the cluster's release"),
 		"programs that a node needs are not installed: %s", strings.Join(names, ", "))
 }
 
-func checkSwap(f PayloadFacts) []Finding {
+func checkSwap(f PayloadFacts) []report.Finding {
 	if len(f.Host.Swap) == 0 {
 		return nil
 	}
@@ -115,7 +119,7 @@ func checkSwap(f PayloadFacts) []Finding {
 	return warningFinding("", "swap is on (%s); kubelet of this release tolerates it", devices)
 }
 
-func checkLoopbackAddresses(f PayloadFacts) []Finding {
+func checkLoopbackAddresses(f PayloadFacts) []report.Finding {
 	for _, address := range f.LoopbackAddresses {
 		if taken := addressConflict(f.Links, address); taken != "" {
 			return errorFinding("# give that network another range, or set spec.networking.apiServer.advertiseAddress of the HostedCluster",

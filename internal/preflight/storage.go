@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // FileSystem is a mounted file system.
@@ -46,7 +47,7 @@ func findInMountinfo(mountinfo, path string) FileSystem {
 
 // checkOverlaySize reports a payload with which CRI-O would not start. The storage library
 // supports a size limit only on XFS with project quotas.
-func checkOverlaySize(f PayloadFacts) []Finding {
+func checkOverlaySize(f PayloadFacts) []report.Finding {
 	quota := slices.ContainsFunc(f.Storage.Options, func(option string) bool {
 		return slices.Contains([]string{"prjquota", "pquota", "pqnoenforce"}, option)
 	})
@@ -63,6 +64,6 @@ func checkOverlaySize(f PayloadFacts) []Finding {
 		return errorFinding("grubby --update-kernel=ALL --args=rootflags=pquota && reboot\n"+without,
 			"%smounted without project quotas: CRI-O does not start", what)
 	}
-	return errorFinding(fmt.Sprintf("findmnt --fstab %s # add pquota to its options in /etc/fstab, then reboot\n%s", f.Storage.MountPoint, without),
+	return errorFinding(report.Remedyf("findmnt --fstab %s # add pquota to its options in /etc/fstab, then reboot\n%s", f.Storage.MountPoint, without),
 		"%smounted without project quotas: CRI-O does not start", what)
 }

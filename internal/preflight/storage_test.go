@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 const mounts = `22 1 253:0 / / rw,relatime shared:1 - xfs /dev/mapper/rhel-root rw,attr2,inode64,noquota
@@ -48,7 +50,7 @@ func TestOverlaySizeNeedsProjectQuotas(t *testing.T) {
 	} {
 		var message, remedy string
 		for _, finding := range Run(PayloadChecks(), PayloadFacts{OverlaySize: test.size, Storage: test.storage}).Findings {
-			if finding.Check == "overlay-size" && finding.Severity == SeverityError {
+			if finding.Check == "overlay-size" && finding.Severity == report.SeverityProblem {
 				message, remedy = finding.Message, string(finding.Remedy)
 			}
 		}

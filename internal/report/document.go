@@ -70,12 +70,12 @@ func (r *Recorder) Emit(event Event) {
 		r.Steps = append(r.Steps, StepResult{Name: event.Step, Result: StatusFailed, Started: event.Time})
 	case Warning:
 		if n := len(r.Steps); n > 0 {
-			r.Steps[n-1].Warnings = append(r.Steps[n-1].Warnings, StepWarning{event.Message, Remedy(event.Remedy)})
+			r.Steps[n-1].Warnings = append(r.Steps[n-1].Warnings, StepWarning{event.Message, event.Remedy})
 		}
 	case StepDone, StepUnchanged, StepSkipped, StepFailed:
 		if n := len(r.Steps); n > 0 {
 			last := &r.Steps[n-1]
-			last.Result, last.Message, last.Remedy = stepStatus(event.Kind), event.Message, Remedy(event.Remedy)
+			last.Result, last.Message, last.Remedy = stepStatus(event.Kind), event.Message, event.Remedy
 			last.Seconds = event.Elapsed.Seconds()
 		}
 	case Waiting, Note, Detail, CommandFailed:

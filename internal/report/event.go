@@ -26,7 +26,7 @@ type Event struct {
 	Kind    EventKind     `json:"kind"`
 	Step    string        `json:"step,omitempty"`
 	Message string        `json:"message,omitempty"`
-	Remedy  string        `json:"remedy,omitempty"`  // as in Remedy
+	Remedy  Remedy        `json:"remedy,omitempty"`  // as in Remedy
 	Elapsed time.Duration `json:"elapsed,omitempty"` // of the step, in nanoseconds
 	RetryAt time.Time     `json:"next,omitzero"`     // time of the next attempt; zero if unknown
 	Change  string        `json:"change,omitempty"`  // changed object of the host: KIND:TARGET
@@ -63,18 +63,18 @@ func (l Log) Headline(message string) { l.emit(Event{Kind: Headline, Message: me
 func (l Log) Note(message string) { l.emit(Event{Kind: Note, Message: message}) }
 
 // Warn emits a warning and its remedy.
-func (l Log) Warn(message, remedy string) {
+func (l Log) Warn(message string, remedy Remedy) {
 	l.emit(Event{Kind: Warning, Message: message, Remedy: remedy})
 }
 
 // Wait reports what is awaited and the last observation. Outputs show a repeated message
 // only once.
-func (l Log) Wait(message, remedy string) {
+func (l Log) Wait(message string, remedy Remedy) {
 	l.emit(Event{Kind: Waiting, Message: message, Remedy: remedy})
 }
 
 // WaitForRetry is Wait for an operation that is retried after pause.
-func (l Log) WaitForRetry(message, remedy string, pause time.Duration) {
+func (l Log) WaitForRetry(message string, remedy Remedy, pause time.Duration) {
 	l.emit(Event{Kind: Waiting, Message: message, Remedy: remedy, RetryAt: time.Now().Add(pause)})
 }
 

@@ -27,7 +27,7 @@ const Interrupted Code = 130
 // Failure is an error with an exit code and a remedy.
 type Failure struct {
 	Code   Code
-	Remedy string // as in Remedy
+	Remedy Remedy
 	Err    error
 }
 
@@ -38,7 +38,7 @@ func (f *Failure) Error() string { return f.Err.Error() }
 func (f *Failure) Unwrap() error { return f.Err }
 
 // Fail returns a Failure; format and args are those of fmt.Errorf.
-func Fail(code Code, remedy, format string, args ...any) error {
+func Fail(code Code, remedy Remedy, format string, args ...any) error {
 	return &Failure{Code: code, Remedy: remedy, Err: fmt.Errorf(format, args...)}
 }
 
@@ -56,7 +56,7 @@ func CodeOf(err error) Code {
 }
 
 // RemedyOf returns the remedy of the outermost Failure in the error's chain, or "".
-func RemedyOf(err error) string {
+func RemedyOf(err error) Remedy {
 	var failure *Failure
 	if errors.As(err, &failure) {
 		return failure.Remedy

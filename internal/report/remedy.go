@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 )
@@ -103,3 +104,6 @@ func (r Remedy) MarshalJSON() ([]byte, error) {
 
 // JSONType returns the type that MarshalJSON encodes, for schemas.
 func (Remedy) JSONType() reflect.Type { return reflect.TypeFor[remedyParts]() }
+
+// Remedyf returns a remedy; format and args are those of fmt.Sprintf.
+func Remedyf(format string, args ...any) Remedy { return Remedy(fmt.Sprintf(format, args...)) }

@@ -9,7 +9,7 @@ type CommandResult struct {
 
 // ResultOf returns the result of a command that ended with err.
 func ResultOf(err error) CommandResult {
-	r := CommandResult{ExitCode: CodeOf(err), Remedy: Remedy(RemedyOf(err))}
+	r := CommandResult{ExitCode: CodeOf(err), Remedy: RemedyOf(err)}
 	if err != nil {
 		r.Error = err.Error()
 	}

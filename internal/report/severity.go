@@ -7,7 +7,7 @@ type Severity string
 
 // The severities, most severe first.
 const (
-	SeverityProblem Severity = "problem" // impairs the node now
+	SeverityProblem Severity = "problem" // refuses a join, or impairs the node now
 	SeverityWarning Severity = "warning" // needs attention
 	SeverityNote    Severity = "note"    // informational
 	SeverityOK      Severity = "ok"      // no problem

@@ -42,7 +42,7 @@ func (s *Slog) Emit(event Event) {
 	}
 	record := slog.NewRecord(event.Time, level, message, 0)
 	record.AddAttrs(slog.String(AttrEvent, string(event.Kind)))
-	remedy := Remedy(event.Remedy)
+	remedy := event.Remedy
 	for _, attr := range [][2]string{{AttrStep, event.Step}, {AttrRemedy, remedy.Command()}, {AttrNote, remedy.Note()}, {AttrChange, event.Change}, {AttrRequest, event.Request}} {
 		if attr[1] != "" {
 			record.AddAttrs(slog.String(attr[0], attr[1]))

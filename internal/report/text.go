@@ -38,7 +38,7 @@ func (t *Text) Emit(event Event) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	t.eraseLine()
-	event.Step, event.Message, event.Remedy = Escape(event.Step), Escape(event.Message), Escape(event.Remedy)
+	event.Step, event.Message, event.Remedy = Escape(event.Step), Escape(event.Message), Remedy(Escape(string(event.Remedy)))
 	switch event.Kind {
 	case Headline:
 		headline := []string{event.Message}
@@ -112,8 +112,8 @@ func (t *Text) printLabeled(label, color, message string) {
 }
 
 // printRemedy prints a remedy at column 0, for copying. Commands are not wrapped.
-func (t *Text) printRemedy(remedy string) {
-	for _, line := range Remedy(remedy).Lines() {
+func (t *Text) printRemedy(remedy Remedy) {
+	for _, line := range remedy.Lines() {
 		note, isNote := strings.CutPrefix(line, "# ")
 		if !isNote || !t.Live {
 			t.printLine(line)

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -31,13 +30,13 @@ func (w *nodeWatcher) checks() []watch.Check {
 }
 
 // checkNode returns the reasons why the Node is not Ready or not schedulable.
-func (w *nodeWatcher) checkNode(ctx context.Context) ([]watch.Finding, error) {
-	return w.convertFindings(w.node.Findings(ctx))
+func (w *nodeWatcher) checkNode(ctx context.Context) ([]report.Finding, error) {
+	return w.node.Findings(ctx)
 }
 
 // checkDrift returns a finding if the host differs from the state that the join
 // created.
-func (w *nodeWatcher) checkDrift(ctx context.Context) ([]watch.Finding, error) {
+func (w *nodeWatcher) checkDrift(ctx context.Context) ([]report.Finding, error) {
 	m, err := machine.Open(ctx, w.StateDir, false)
 	if err != nil {
 		return nil, err
@@ -55,14 +54,14 @@ func (w *nodeWatcher) checkDrift(ctx context.Context) ([]watch.Finding, error) {
 	if more := len(names) - shown; more > 0 {
 		names = append(names[:shown], fmt.Sprintf("%d more", more))
 	}
-	return []watch.Finding{{
-		Severity: report.SeverityWarning, Subject: "drift", Text: "not as the join left it: " + strings.Join(names, ", "),
+	return []report.Finding{{
+		Severity: report.SeverityWarning, Subject: "drift", Message: "not as the join left it: " + strings.Join(names, ", "),
 		Remedy: "hcp-node-agent status # shows all of it; hcp-node-agent join makes it so again",
 	}}, nil
 }
 
 // checkCertificates returns findings about the renewal of kubelet's certificates.
-func (w *nodeWatcher) checkCertificates(ctx context.Context) ([]watch.Finding, error) {
+func (w *nodeWatcher) checkCertificates(ctx context.Context) ([]report.Finding, error) {
 	identity := &identity.Identity{Dir: identity.PKIDirectory, NodeName: w.state.NodeName}
 	serving, err := servingcert.Open(w.node, w.state.Topology())
 	if err != nil {
@@ -75,26 +74,26 @@ func (w *nodeWatcher) checkCertificates(ctx context.Context) ([]watch.Finding, e
 // checkServing returns a finding if a CSR for the serving certificate awaits
 // approval. kubelet submits a CSR if it has no certificate or if the host's address
 // changes. On platform None no controller approves it.
-func checkServing(ctx context.Context, serving *identity.Serving) ([]watch.Finding, error) {
+func checkServing(ctx context.Context, serving *identity.Serving) ([]report.Finding, error) {
 	const about = "serving certificate"
 	if text, remedy := servingcert.Problem(ctx, serving); text != "" {
-		return []watch.Finding{{Severity: report.SeverityProblem, Subject: about, Text: text, Remedy: remedy}}, nil
+		return []report.Finding{{Severity: report.SeverityProblem, Subject: about, Message: text, Remedy: remedy}}, nil
 	}
 	next, err := serving.CheckRenewal(ctx)
 	return renewalFinding(about, next), err
 }
 
-func renewalFinding(about string, next identity.Renewal) []watch.Finding {
+func renewalFinding(about string, next identity.Renewal) []report.Finding {
 	if next.Text == "" {
 		return nil
 	}
-	return []watch.Finding{{Severity: report.SeverityWarning, Subject: about, Text: next.Text, Remedy: next.Remedy}}
+	return []report.Finding{{Severity: report.SeverityWarning, Subject: about, Message: next.Text, Remedy: next.Remedy}}
 }
 
 // checkCAs returns findings about certificate authorities that the node does not
 // trust: those of the API server's certificate and those of kubelet's clients.
-func (w *nodeWatcher) checkCAs(ctx context.Context) ([]watch.Finding, error) {
-	found, err := w.convertFindings(w.node.Host.CheckClientCAs(ctx, node.ClientCAPath, time.Now()))
+func (w *nodeWatcher) checkCAs(ctx context.Context) ([]report.Finding, error) {
+	found, err := w.node.Host.CheckClientCAs(ctx, node.ClientCAPath, time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -110,9 +109,9 @@ func (w *nodeWatcher) checkCAs(ctx context.Context) ([]watch.Finding, error) {
 	if err != nil || len(unknown) == 0 {
 		return found, err
 	}
-	return append(found, watch.Finding{
+	return append(found, report.Finding{
 		Severity: report.SeverityWarning, Subject: "the cluster's authorities",
-		Text: fmt.Sprintf("the cluster has an authority that this node does not trust (%s): the node is lost to it when the API server takes a certificate of that one",
+		Message: fmt.Sprintf("the cluster has an authority that this node does not trust (%s): the node is lost to it when the API server takes a certificate of that one",
 			strings.Join(unknown, "; ")),
 		Remedy: "hcp-node-agent join --user-data STUB # with a fresh stub",
 	}), nil
@@ -121,19 +120,10 @@ func (w *nodeWatcher) checkCAs(ctx context.Context) ([]watch.Finding, error) {
 // checkImages returns a finding if images can no longer be pulled. It tests this
 // with the pause image, which exists locally. An expired pull secret otherwise goes
 // unnoticed.
-func (w *nodeWatcher) checkImages(ctx context.Context) ([]watch.Finding, error) {
+func (w *nodeWatcher) checkImages(ctx context.Context) ([]report.Finding, error) {
 	effective, err := crio.RunningConfig(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return w.convertFindings(w.node.Host.CheckPull(ctx, effective.PauseImage))
-}
-
-// convertFindings converts findings of package node to those of package watch.
-func (w *nodeWatcher) convertFindings(all []node.Finding, err error) ([]watch.Finding, error) {
-	found := make([]watch.Finding, 0, len(all))
-	for _, f := range all {
-		found = append(found, watch.Finding{Severity: f.Severity, Subject: cmp.Or(f.About, f.Text), Text: f.Text, Remedy: f.Remedy, Incomplete: f.Incomplete})
-	}
-	return found, err
+	return w.node.Host.CheckPull(ctx, effective.PauseImage)
 }

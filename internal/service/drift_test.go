@@ -40,7 +40,7 @@ func TestDriftIsReportedByServiceAndStatus(t *testing.T) {
 		if err != nil || (len(found) > 0) != step.drift {
 			t.Fatalf("%q: the service finds %+v, %v", step.content, found, err)
 		}
-		if step.drift && (found[0].Severity != report.SeverityWarning || !strings.Contains(found[0].Text, made) || found[0].Remedy == "") {
+		if step.drift && (found[0].Severity != report.SeverityWarning || !strings.Contains(found[0].Message, made) || found[0].Remedy == "") {
 			t.Errorf("%q: the service finds %+v", step.content, found[0])
 		}
 		document, err := status.Get(t.Context(), inputs.Options{StateDir: dir})

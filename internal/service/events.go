@@ -49,9 +49,9 @@ func (w *nodeWatcher) recordEvent(ctx context.Context, change watch.Change) erro
 // changeMessage returns the log message for a change.
 func changeMessage(change watch.Change) string {
 	if change.Resolved {
-		return "no longer: " + change.Text
+		return "no longer: " + change.Message
 	}
-	return change.Text
+	return change.Message
 }
 
 // eventReason returns the reason of the Event, in CamelCase as Kubernetes requires.

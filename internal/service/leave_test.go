@@ -38,7 +38,7 @@ func TestServiceDoesNotJoinDuringALeave(t *testing.T) {
 			},
 		} {
 			err := run()
-			if report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), "hcp-node-agent leave") || (attempt{err: err}).isRetryable() {
+			if report.CodeOf(err) != report.Refused || !strings.Contains(string(report.RemedyOf(err)), "hcp-node-agent leave") || (attempt{err: err}).isRetryable() {
 				t.Errorf("%s, finished %v: %v", name, !finished.IsZero(), err)
 			}
 		}

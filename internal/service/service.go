@@ -86,8 +86,8 @@ func (o Options) tryJoin(ctx context.Context, sink report.Sink) error {
 }
 
 // failedCheckFinding returns a finding about a check that could not be run.
-func failedCheckFinding(err error) watch.Finding {
-	return watch.Finding{Severity: report.SeverityWarning, Subject: "what could not be found out", Text: err.Error(), Remedy: report.RemedyOf(err)}
+func failedCheckFinding(err error) report.Finding {
+	return report.Finding{Severity: report.SeverityWarning, Subject: "what could not be found out", Message: err.Error(), Remedy: report.RemedyOf(err)}
 }
 
 // hasEnded reports whether the host has left the cluster or has joined again. The

@@ -86,7 +86,7 @@ func statusLine(name string, active []watch.Change, settled bool) string {
 	case len(active) == 0:
 		return checkingStatus(name)
 	}
-	text := active[0].Text
+	text := active[0].Message
 	if more := len(active) - 1; more > 0 {
 		text = fmt.Sprintf("%s (and %d more; see: hcp-node-agent doctor)", text, more)
 	}

@@ -21,8 +21,12 @@ import (
 
 func activeFindings() []watch.Change {
 	return []watch.Change{
-		{Check: "node", Since: time.Unix(1795290000, 0), Finding: watch.Finding{Severity: report.SeverityProblem, Subject: "kubelet", Text: "kubelet.service does not run (failed)"}},
-		{Check: "host", Since: time.Unix(1795290300, 0), Finding: watch.Finding{Severity: report.SeverityWarning, Subject: "drift", Text: "not as the join left it: /etc/a"}},
+		{Since: time.Unix(1795290000, 0), Finding: report.Finding{
+			Check: "node", Severity: report.SeverityProblem, Subject: "kubelet", Message: "kubelet.service does not run (failed)",
+		}},
+		{Since: time.Unix(1795290300, 0), Finding: report.Finding{
+			Check: "host", Severity: report.SeverityWarning, Subject: "drift", Message: "not as the join left it: /etc/a",
+		}},
 	}
 }
 
@@ -93,7 +97,7 @@ func TestServiceMetrics(t *testing.T) {
 // systemd must not restart the unit.
 func TestRunNeedsAJoin(t *testing.T) {
 	err := Run(t.Context(), Options{Options: inputs.Options{StateDir: t.TempDir()}})
-	if report.CodeOf(err) != report.Usage || !strings.Contains(report.RemedyOf(err), "join --user-data") {
+	if report.CodeOf(err) != report.Usage || !strings.Contains(string(report.RemedyOf(err)), "join --user-data") {
 		t.Errorf("%v (%d)", err, report.CodeOf(err))
 	}
 }
@@ -145,7 +149,7 @@ func TestServiceHasEnded(t *testing.T) {
 // A check that cannot be run is a finding with a remedy.
 func TestFailedCheckFinding(t *testing.T) {
 	f := failedCheckFinding(report.Fail(report.Failed, "systemctl start crio", "CRI-O does not answer: %w", context.DeadlineExceeded))
-	if f.Severity != report.SeverityWarning || f.Text != "CRI-O does not answer: context deadline exceeded" || f.Remedy != "systemctl start crio" || f.Subject == "" {
+	if f.Severity != report.SeverityWarning || f.Message != "CRI-O does not answer: context deadline exceeded" || f.Remedy != "systemctl start crio" || f.Subject == "" {
 		t.Errorf("%+v", f)
 	}
 }

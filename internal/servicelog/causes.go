@@ -4,11 +4,16 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // Cause is an explanation of a failure, derived from the log output of a
 // program.
-type Cause struct{ Text, Remedy string }
+type Cause struct {
+	Text   string
+	Remedy report.Remedy
+}
 
 // FindCause returns the explanation of the newest line that matches a pattern,
 // and that line.
@@ -23,7 +28,7 @@ func FindCause(lines []string, patterns func() []Pattern) (found Cause, line str
 				fill := func(template string) string {
 					return strings.TrimSpace(string(candidate.pattern.ExpandString(nil, template, line, match)))
 				}
-				return Cause{Text: Shorten(fill(candidate.text), MaxMessage), Remedy: fill(candidate.remedy)},
+				return Cause{Text: Shorten(fill(candidate.text), MaxMessage), Remedy: report.Remedy(fill(string(candidate.remedy)))},
 					line, true
 			}
 		}
@@ -47,7 +52,7 @@ func lastMessage(lines []string) string {
 
 // Explain returns the continuation of a sentence about a unit, from its error
 // messages: the known cause, or else the last message.
-func Explain(lines []string) (text, remedy string) {
+func Explain(lines []string) (text string, remedy report.Remedy) {
 	if c, _, known := FindCause(lines, knownCauses); known {
 		return ": " + c.Text, c.Remedy
 	}
@@ -60,8 +65,9 @@ func Explain(lines []string) (text, remedy string) {
 // Pattern matches an error message. text and remedy are templates of
 // regexp.Expand.
 type Pattern struct {
-	pattern      *regexp.Regexp
-	text, remedy string
+	pattern *regexp.Regexp
+	text    string
+	remedy  report.Remedy
 }
 
 const releaseMismatch = "the installed kubelet is not of the payload's release"
@@ -73,7 +79,7 @@ func knownCauses() []Pattern {
 	return slices.Concat(unitCauses(), RuntimeCauses(), HostCauses(), clusterCauses())
 }
 
-func newPattern(pattern, text, remedy string) Pattern {
+func newPattern(pattern, text string, remedy report.Remedy) Pattern {
 	return Pattern{pattern: regexp.MustCompile(pattern), text: text, remedy: remedy}
 }
 

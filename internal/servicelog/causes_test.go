@@ -159,7 +159,7 @@ func TestFindCause(t *testing.T) {
 			if !known || got.Text != test.want || line != test.line {
 				t.Errorf("findCause() = %v %q\nwant %q", known, got.Text, test.want)
 			}
-			if !strings.HasPrefix(got.Remedy, test.remedy) {
+			if !strings.HasPrefix(string(got.Remedy), test.remedy) {
 				t.Errorf("remedy = %q, want %q", got.Remedy, test.remedy)
 			}
 		})

@@ -29,7 +29,7 @@ func Open(node *node.Node, topology identity.ClusterTopology) (*identity.Serving
 
 // Problem returns why kubelet has no serving certificate for this host, and the
 // remedy. It returns "" if kubelet has one.
-func Problem(ctx context.Context, serving *identity.Serving) (text, remedy string) {
+func Problem(ctx context.Context, serving *identity.Serving) (text string, remedy report.Remedy) {
 	if serving.Check() == identity.Valid {
 		return "", ""
 	}

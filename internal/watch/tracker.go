@@ -9,21 +9,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Finding is one problem that a check found.
-type Finding struct {
-	Severity report.Severity
-	Subject  string // short, and constant for the same problem
-	Text     string // one sentence; may change between checks
-	Remedy   string // commands and notes
-	// Incomplete means that the check is incomplete because of this finding. Other findings can
-	// exist even if the check did not return them.
-	Incomplete bool
-}
-
 // Change is a new or resolved finding.
 type Change struct {
-	Finding
-	Check    string    // name of the check
+	report.Finding
 	Since    time.Time // time of the first occurrence
 	Resolved bool
 }
@@ -46,13 +34,14 @@ type Tracker struct {
 }
 
 // Update records the findings of a check at a time, and returns the confirmed changes.
-func (t *Tracker) Update(check string, found []Finding, at time.Time) []Change {
+func (t *Tracker) Update(check string, found []report.Finding, at time.Time) []Change {
 	if t.all == nil {
 		t.all = map[key]*activeFinding{}
 	}
 	now, blind := map[key]bool{}, false
 	for _, finding := range found {
 		blind = blind || finding.Incomplete
+		finding.Subject = cmp.Or(finding.Subject, finding.Message)
 		k := key{check, finding.Subject}
 		if now[k] {
 			continue // the first finding of several with the same subject is the nearer cause
@@ -60,9 +49,10 @@ func (t *Tracker) Update(check string, found []Finding, at time.Time) []Change {
 		now[k] = true
 		s := t.all[k]
 		if s == nil {
-			s = &activeFinding{Change: Change{Check: check, Since: at}}
+			s = &activeFinding{Change: Change{Since: at}}
 			t.all[k] = s
 		}
+		finding.Check = check
 		s.Finding, s.missed = finding, 0
 		s.seen++
 	}
@@ -132,9 +122,8 @@ func (t *Tracker) Active() []Change {
 			changes = append(changes, s.Change)
 		}
 	}
-	order := report.Severities()
 	slices.SortFunc(changes, func(a, b Change) int {
-		return cmp.Or(cmp.Compare(slices.Index(order, a.Severity), slices.Index(order, b.Severity)), a.Since.Compare(b.Since), cmp.Compare(a.Subject, b.Subject))
+		return cmp.Or(report.CompareSeverity(a.Finding, b.Finding), a.Since.Compare(b.Since), cmp.Compare(a.Subject, b.Subject))
 	})
 	return changes
 }

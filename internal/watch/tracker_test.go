@@ -32,9 +32,9 @@ func TestTracker(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var tracker Tracker
 			for i, names := range test.seen {
-				var found []Finding
+				var found []report.Finding
 				for _, about := range strings.Fields(names) {
-					found = append(found, Finding{Subject: about, Incomplete: about == "?"})
+					found = append(found, report.Finding{Subject: about, Incomplete: about == "?"})
 				}
 				var changes []string
 				for _, change := range tracker.Update("look", found, time.Unix(int64(i), 0)) {
@@ -57,7 +57,7 @@ func TestTracker(t *testing.T) {
 // An incomplete check is repeated at its normal interval.
 func TestIncompleteChecksAreNotRepeatedEarly(t *testing.T) {
 	var tracker Tracker
-	for second, found := range [][]Finding{{{Subject: "told"}, {Subject: "seen once"}}, {{Subject: "told"}}, nil, {{Subject: "?", Incomplete: true}}, {{Subject: "?", Incomplete: true}}} {
+	for second, found := range [][]report.Finding{{{Subject: "told"}, {Subject: "seen once"}}, {{Subject: "told"}}, nil, {{Subject: "?", Incomplete: true}}, {{Subject: "?", Incomplete: true}}} {
 		tracker.Update("look", found, time.Unix(int64(second), 0))
 	}
 	if tracker.needsConfirmation("look") {
@@ -68,17 +68,17 @@ func TestIncompleteChecksAreNotRepeatedEarly(t *testing.T) {
 func TestActiveIsSorted(t *testing.T) {
 	var tracker Tracker
 	for _, second := range []int64{10, 20} {
-		tracker.Update("late", []Finding{{Severity: report.SeverityProblem, Subject: "late"}}, time.Unix(second, 0))
+		tracker.Update("late", []report.Finding{{Severity: report.SeverityProblem, Subject: "late"}}, time.Unix(second, 0))
 	}
 	for _, second := range []int64{5, 6, 7} {
-		tracker.Update("early", []Finding{
-			{Severity: report.SeverityWarning, Subject: "warned"}, {Severity: report.SeverityProblem, Subject: "early", Text: time.Unix(second, 0).UTC().Format("05")},
+		tracker.Update("early", []report.Finding{
+			{Severity: report.SeverityWarning, Subject: "warned"}, {Severity: report.SeverityProblem, Subject: "early", Message: time.Unix(second, 0).UTC().Format("05")},
 		}, time.Unix(second, 0))
 	}
-	tracker.Update("new", []Finding{{Severity: report.SeverityProblem, Subject: "not told yet"}}, time.Unix(1, 0))
+	tracker.Update("new", []report.Finding{{Severity: report.SeverityProblem, Subject: "not told yet"}}, time.Unix(1, 0))
 	var got []string
 	for _, s := range tracker.Active() {
-		got = append(got, s.Subject+" "+s.Text)
+		got = append(got, s.Subject+" "+s.Message)
 	}
 	// Sorted by severity, then by age; the text is the latest.
 	if want := []string{"early 07", "late ", "warned "}; !slices.Equal(got, want) {

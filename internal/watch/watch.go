@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
@@ -13,7 +14,7 @@ type Check struct {
 	Interval time.Duration
 	// Find returns the problems. An error means that the check is incomplete, and contains
 	// the remedy.
-	Find func(context.Context) ([]Finding, error)
+	Find func(context.Context) ([]report.Finding, error)
 }
 
 // Watcher runs checks and reports changes.
@@ -25,7 +26,7 @@ type Watcher struct {
 	// finding.
 	ConfirmAfter time.Duration
 	// FailureFinding returns the finding for a check that failed.
-	FailureFinding func(error) Finding
+	FailureFinding func(error) report.Finding
 	// OnChange is called once with the changes of one check.
 	OnChange func(context.Context, []Change)
 	// OnTick is called after every check with the active findings. Until settled is true,

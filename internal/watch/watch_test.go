@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // recorder is a Watcher that records its actions with the seconds since its start.
@@ -27,7 +29,7 @@ func newRecorder(checks ...Check) *recorder {
 	r := &recorder{began: time.Now()}
 	r.Watcher = Watcher{
 		Checks: checks, Timeout: 10 * time.Second, ConfirmAfter: 30 * time.Second,
-		FailureFinding: func(err error) Finding { return Finding{Subject: "failed", Text: err.Error()} },
+		FailureFinding: func(err error) report.Finding { return report.Finding{Subject: "failed", Message: err.Error()} },
 		OnChange: func(_ context.Context, changes []Change) {
 			for _, c := range changes {
 				r.note("tell " + c.Subject)
@@ -38,7 +40,7 @@ func newRecorder(checks ...Check) *recorder {
 	}
 	for i := range r.Checks {
 		find, name := r.Checks[i].Find, r.Checks[i].Name
-		r.Checks[i].Find = func(ctx context.Context) ([]Finding, error) {
+		r.Checks[i].Find = func(ctx context.Context) ([]report.Finding, error) {
 			r.note(name)
 			return find(ctx)
 		}
@@ -46,7 +48,7 @@ func newRecorder(checks ...Check) *recorder {
 	return r
 }
 
-func healthy(context.Context) ([]Finding, error) { return nil, nil }
+func healthy(context.Context) ([]report.Finding, error) { return nil, nil }
 
 func TestRunUsesCheckIntervals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -68,7 +70,7 @@ func TestRunContinuesAfterHangingCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
 		defer cancel()
-		hang := func(ctx context.Context) ([]Finding, error) {
+		hang := func(ctx context.Context) ([]report.Finding, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
@@ -89,11 +91,11 @@ func TestRunKeepsFindingsOfFailedCheck(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 		defer cancel()
 		var checks int
-		r := newRecorder(Check{Name: "look", Interval: 20 * time.Second, Find: func(context.Context) ([]Finding, error) {
+		r := newRecorder(Check{Name: "look", Interval: 20 * time.Second, Find: func(context.Context) ([]report.Finding, error) {
 			if checks++; checks > 2 {
 				return nil, errors.New("unreadable")
 			}
-			return []Finding{{Subject: "it"}}, nil
+			return []report.Finding{{Subject: "it"}}, nil
 		}})
 		var active []Change
 		r.OnTick = func(_ context.Context, all []Change, _ bool) { active = all }
@@ -112,9 +114,9 @@ func TestRunDiscardsCanceledCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		r := newRecorder(Check{Name: "hangs", Interval: time.Second, Find: func(ctx context.Context) ([]Finding, error) {
+		r := newRecorder(Check{Name: "hangs", Interval: time.Second, Find: func(ctx context.Context) ([]report.Finding, error) {
 			<-ctx.Done()
-			return []Finding{{Subject: "half"}}, ctx.Err()
+			return []report.Finding{{Subject: "half"}}, ctx.Err()
 		}})
 		if err := r.Run(ctx); err != nil || len(r.tracker.all) > 0 {
 			t.Errorf("%v, knows %v", err, r.tracker.all)
@@ -150,11 +152,11 @@ func TestRunCallsOnTick(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
 		defer cancel()
 		var checks int
-		r := newRecorder(Check{Name: "bad", Interval: 10 * time.Second, Find: func(context.Context) ([]Finding, error) {
+		r := newRecorder(Check{Name: "bad", Interval: 10 * time.Second, Find: func(context.Context) ([]report.Finding, error) {
 			if checks++; checks == 1 || checks == 5 {
 				return nil, nil
 			}
-			return []Finding{{Subject: "it"}}, nil
+			return []report.Finding{{Subject: "it"}}, nil
 		}}, Check{Name: "well", Interval: time.Hour, Find: healthy})
 		var beats []string
 		r.OnTick = func(_ context.Context, all []Change, settled bool) {
@@ -172,9 +174,9 @@ func TestRunRepeatsCheckForConfirmation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 17*time.Minute)
 		defer cancel()
-		bad := func(context.Context) ([]Finding, error) { return []Finding{{Subject: "it"}}, nil }
+		bad := func(context.Context) ([]report.Finding, error) { return []report.Finding{{Subject: "it"}}, nil }
 		var checks int
-		r := newRecorder(Check{Name: "rarely", Interval: 5 * time.Minute, Find: func(ctx context.Context) ([]Finding, error) {
+		r := newRecorder(Check{Name: "rarely", Interval: 5 * time.Minute, Find: func(ctx context.Context) ([]report.Finding, error) {
 			checks++
 			if checks == 2 || checks == 3 || checks == 4 {
 				return bad(ctx)

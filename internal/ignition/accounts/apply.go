@@ -36,7 +36,7 @@ func Plan(ctx context.Context, in Input) ([]ledger.Change, error) {
 		interrupted := item.Kind == User && !item.Done && !item.Before.Present
 		if interrupted && db.has(User, item.Target) && db.hash(User, item.Target) == "x" {
 			return nil, report.Fail(report.Refused,
-				"userdel "+report.ShellWord(item.Target)+" # the next run adds the user again",
+				report.Remedy("userdel "+report.ShellWord(item.Target)+" # the next run adds the user again"),
 				"the user %s is in %s only in part: useradd was interrupted", item.Target, passwdFile)
 		}
 	}
@@ -130,8 +130,8 @@ func writtenBy(tree *hostfs.Tree, pending []ledger.PlannedChange) ([]ledger.Chan
 	backups := []ledger.Change{record(Leftovers, "/etc/.pwd.lock")}
 	for _, file := range slices.Concat(filesOf(User), filesOf(Group)) {
 		if (file == passwdFile || file == groupFile) && db[file].info.Type != hostfs.Regular {
-			return nil, report.Fail(report.Refused, "dnf --installroot "+report.ShellWord(tree.Name())+
-				" --releasever 9 install setup shadow-utils # or use another release, or the tree of an image",
+			return nil, report.Fail(report.Refused, report.Remedy("dnf --installroot "+report.ShellWord(tree.Name())+
+				" --releasever 9 install setup shadow-utils # or use another release, or the tree of an image"),
 				"users and groups of the config need %s, which %s lacks", file, tree.Name())
 		}
 		backups = append(backups, record(Leftovers, file+"-"))

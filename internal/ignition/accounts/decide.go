@@ -168,7 +168,7 @@ func keepsFiles(c ledger.Change, db database) error {
 	name := report.ShellWord(c.Target)
 	if !c.Desired.Present {
 		return report.Fail(report.Refused,
-			"userdel --remove "+name+" # deletes the home directory too; or exclude the user from the config",
+			report.Remedy("userdel --remove "+name+" # deletes the home directory too; or exclude the user from the config"),
 			"the user %s exists, and join removes no users", c.Target)
 	}
 	command := ""
@@ -181,7 +181,7 @@ func keepsFiles(c ledger.Change, db database) error {
 	if command == "" {
 		return nil
 	}
-	return report.Fail(report.Refused, "usermod"+command+" "+name+" # or remove these fields from the config",
+	return report.Fail(report.Refused, report.Remedy("usermod"+command+" "+name+" # or remove these fields from the config"),
 		"the user %s exists, and join changes no home directory, uid or primary group of a user", c.Target)
 }
 

@@ -81,7 +81,7 @@ func TestDecideRefuses(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != test.code {
 				t.Errorf("error %v, code %d", err, report.CodeOf(err))
 			}
-			if remedy := report.RemedyOf(err); remedy == "" || !strings.HasPrefix(remedy, test.remedy) {
+			if remedy := report.RemedyOf(err); remedy == "" || !strings.HasPrefix(string(remedy), test.remedy) {
 				t.Errorf("remedy %q, want %q", remedy, test.remedy)
 			}
 			if err != nil && strings.Contains(err.Error(), "root:x") {

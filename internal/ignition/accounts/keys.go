@@ -70,7 +70,7 @@ func readsKeysFile(settings string) bool {
 	return true // an older sshd, or no output
 }
 
-func refuseKeys(user types.PasswdUser, remedy, format string, args ...any) error {
+func refuseKeys(user types.PasswdUser, remedy report.Remedy, format string, args ...any) error {
 	return report.Fail(report.Refused, remedy, "the SSH keys of the user %s were not written: %w",
 		user.Name, fmt.Errorf(format, args...))
 }
@@ -103,7 +103,7 @@ func keysOf(in Input, passwd table, user types.PasswdUser) ([]ledger.Change, err
 	below := func(p string) string { return report.ShellWord(path.Join(in.Tree.Name(), p)) }
 	sub, info, err := in.Tree.Sub(home)
 	if gone(err) {
-		return nil, refuseKeys(user, fmt.Sprintf("install -d -o %d %s", uid, below(home)),
+		return nil, refuseKeys(user, report.Remedyf("install -d -o %d %s", uid, below(home)),
 			"the home directory %s does not exist", home)
 	}
 	if err != nil {
@@ -113,7 +113,7 @@ func keysOf(in Input, passwd table, user types.PasswdUser) ([]ledger.Change, err
 	// A uid that the config changes in an image: usermod changes the owner first.
 	renumbered := !in.Live && user.UID != nil && *user.UID != uid
 	if info.UID != uid && !renumbered {
-		return nil, refuseKeys(user, fmt.Sprintf("chown %d %s", uid, below(home)), "%s belongs to uid %d", home, info.UID)
+		return nil, refuseKeys(user, report.Remedyf("chown %d %s", uid, below(home)), "%s belongs to uid %d", home, info.UID)
 	}
 	target, why := path.Join(home, keysFile), "SSH keys of "+user.Name
 	var changes []ledger.Change
@@ -131,7 +131,7 @@ func keysOf(in Input, passwd table, user types.PasswdUser) ([]ledger.Change, err
 		return nil, refuseKeys(user, "# add the keys manually, or replace it with a directory",
 			"%s is a %s, which is not followed", path.Dir(target), dir.Type)
 	case dir.UID != uid && !renumbered:
-		return nil, refuseKeys(user, fmt.Sprintf("chown %d %s", uid, below(path.Dir(target))),
+		return nil, refuseKeys(user, report.Remedyf("chown %d %s", uid, below(path.Dir(target))),
 			"%s belongs to uid %d", path.Dir(target), dir.UID)
 	default:
 		if file, err = sub.Lstat("/" + keysFile); err != nil {

@@ -82,7 +82,7 @@ func TestRemediesOfKeysNameThePathInTheTree(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := m.apply(passwd)
-		if got := strings.ReplaceAll(report.RemedyOf(err), m.root, "ROOT"); got != want {
+		if got := strings.ReplaceAll(string(report.RemedyOf(err)), m.root, "ROOT"); got != want {
 			t.Errorf("%v: remedy %q, want %q", err, got, want)
 		}
 	}

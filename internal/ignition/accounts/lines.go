@@ -168,7 +168,7 @@ func (l *lines) mustStay(c ledger.Change, db database) (bool, error) {
 		if len(users) == 0 || slices.Equal(users, []string{c.Target}) {
 			return len(users) > 0, nil
 		}
-		return false, report.Fail(report.Failed, "usermod --gid users "+report.ShellWord(users[0])+" # or to another group",
+		return false, report.Fail(report.Failed, report.Remedy("usermod --gid users "+report.ShellWord(users[0])+" # or to another group"),
 			"the group %s was not removed: it is the primary group of %s", c.Target, strings.Join(users, ", "))
 	}
 	uid, err := strconv.Atoi(cmp.Or(db[passwdFile].column(c.Target, colID), "-1"))
@@ -179,6 +179,6 @@ func (l *lines) mustStay(c ledger.Change, db database) (bool, error) {
 	if err != nil || len(pids) == 0 {
 		return false, err
 	}
-	return false, report.Fail(report.Failed, "loginctl terminate-user "+report.ShellWord(c.Target)+" # ends its processes",
+	return false, report.Fail(report.Failed, report.Remedy("loginctl terminate-user "+report.ShellWord(c.Target)+" # ends its processes"),
 		"the user %s was not removed: its process %d is running", c.Target, pids[0])
 }

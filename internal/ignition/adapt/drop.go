@@ -79,7 +79,7 @@ func checkExclusions(p *ignition.Payload, patterns []string) error {
 	}
 	for _, link := range p.Config.Storage.Links {
 		if link.Hard != nil && *link.Hard && isExcluded(patterns, ptr.Deref(link.Target, "")) && !isExcluded(patterns, link.Path) {
-			return report.Fail(report.Usage, "# drop the link too: --payload-drop "+link.Path,
+			return report.Fail(report.Usage, report.Remedy("# drop the link too: --payload-drop "+link.Path),
 				"payload.drop leaves out %s, of which the payload makes the hard link %s", ptr.Deref(link.Target, ""), link.Path)
 		}
 	}

@@ -69,8 +69,8 @@ func checkPlatform(p *ignition.Payload, in Input) error {
 	if platform != "" {
 		named = "platform " + platform
 	}
-	remedy := "# join with the user data of a NodePool of platform None; the platforms of all NodePools:\n" +
-		"oc get nodepool -A -o custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,PLATFORM:.spec.platform.type"
+	remedy := report.Remedy("# join with the user data of a NodePool of platform None; the platforms of all NodePools:\n" +
+		"oc get nodepool -A -o custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,PLATFORM:.spec.platform.type")
 	if !in.Hosted {
 		remedy = "# only clusters of platform None or BareMetal take this host; the platform of this cluster:\n" +
 			"oc get infrastructure cluster -o jsonpath='{.status.platformStatus.type}'"

@@ -47,7 +47,7 @@ func TestPayloadOfAnotherPlatformIsRejected(t *testing.T) {
 				return
 			}
 			reporttest.CheckFailure(t, err, report.Refused, test.want)
-			if plan != nil || !strings.Contains(report.RemedyOf(err), "\noc get ") {
+			if plan != nil || !strings.Contains(string(report.RemedyOf(err)), "\noc get ") {
 				t.Errorf("plan %v, remedy %q", plan, report.RemedyOf(err))
 			}
 			in.Facts.OSTree = true

@@ -31,9 +31,9 @@ func (p *problems) addTree(format string, args ...any) {
 func (p *problems) hasAny() bool { return len(p.config)+len(p.tree) > 0 }
 
 func (p *problems) asFailure() error {
-	code, remedy := report.Failed, "# move what is in the way to another place, or set overwrite: true for the entry in the config"
+	code, remedy := report.Failed, report.Remedy("# move what is in the way to another place, or set overwrite: true for the entry in the config")
 	if p.link != "" {
-		remedy = fmt.Sprintf("namei -l %s # shows the owner of each part; replace the link with a directory, or change the path in the config", report.ShellWord(p.link))
+		remedy = report.Remedyf("namei -l %s # shows the owner of each part; replace the link with a directory, or change the path in the config", report.ShellWord(p.link))
 	}
 	if len(p.config) > 0 {
 		code, remedy = report.Usage, "# correct the entries in the config"

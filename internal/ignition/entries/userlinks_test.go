@@ -39,7 +39,7 @@ func TestUserLinksToForeignFilesAreNotFollowed(t *testing.T) {
 			decision, err := Decide(inputOf(t, tree, c.config, strict))
 			changes := changesOf(decision)
 			if strings.HasPrefix(c.want, "link") {
-				if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(report.RemedyOf(err), "namei -l /") {
+				if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(string(report.RemedyOf(err)), "namei -l /") {
 					t.Errorf("%s: error %v, remedy %q", name, err, report.RemedyOf(err))
 				}
 				continue

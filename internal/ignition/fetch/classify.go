@@ -46,7 +46,7 @@ const (
 type Error struct {
 	Kind      Kind
 	Message   string // one clause that follows "fetching URL:"
-	Remedy    string
+	Remedy    report.Remedy
 	Code      report.Code
 	Temporary bool // a retry can succeed
 	Cause     error
@@ -145,7 +145,7 @@ func Classify(target *url.URL, address string, err error) *Error {
 	case errors.As(err, &name) && name.IsNotFound:
 		// Temporary: a network that is only coming up can report the same.
 		e.Kind, e.Host, e.Message = UnknownName, name.Name, fmt.Sprintf("the name %s does not exist in DNS", name.Name)
-		e.Remedy = "# check the name in the config, and DNS:\ngetent hosts " + name.Name
+		e.Remedy = report.Remedy("# check the name in the config, and DNS:\ngetent hosts " + name.Name)
 	case errors.As(err, &name):
 		e.Kind, e.Message = NoNameServer, fmt.Sprintf("no name server answers for %s (%s)", name.Name, name.Err)
 		e.Remedy = "# check the name servers of this host: resolvectl status, or cat /etc/resolv.conf"
@@ -156,7 +156,7 @@ func Classify(target *url.URL, address string, err error) *Error {
 		e.Remedy = "# check ignition.proxy of the config that names the proxy"
 	default:
 		e.Kind, e.Message = classifyConnection(e.Address, operation, err)
-		e.Remedy = "# check the way to it:\ncurl -v " + RedactURL(target)
+		e.Remedy = report.Remedy("# check the way to it:\ncurl -v " + RedactURL(target))
 		if e.Kind == NoRoute {
 			e.Remedy = "# check the routes of this host:\nip route; ip -6 route"
 		}
@@ -199,7 +199,7 @@ func (e *Error) classifyTLS(target *url.URL, err error) bool {
 		e.classifyCertificate(target, unverified)
 	case errors.As(err, &operation) && operation.Op == "remote error": // an alert of the server, in crypto/tls
 		e.Kind, e.Message = Handshake, fmt.Sprintf("it refuses the TLS handshake: %s", operation.Err)
-		e.Remedy = fmt.Sprintf("# check with:\nopenssl s_client -connect %s -servername %s </dev/null", e.Address, target.Hostname())
+		e.Remedy = report.Remedyf("# check with:\nopenssl s_client -connect %s -servername %s </dev/null", e.Address, target.Hostname())
 	default:
 		return false
 	}

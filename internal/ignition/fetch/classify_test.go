@@ -68,7 +68,7 @@ func TestClassify(t *testing.T) {
 			if e.Kind != test.kind || e.Code != test.code || e.Temporary != test.temporary || !strings.HasPrefix(e.Message, test.want) && !strings.HasSuffix(e.Message, test.want) {
 				t.Errorf("%s, code %d, temporary %t, %q", e.Kind, e.Code, e.Temporary, e.Message)
 			}
-			if e.Remedy == "" || strings.Contains(e.Error()+e.Remedy, "hunter2") {
+			if e.Remedy == "" || strings.Contains(e.Error()+string(e.Remedy), "hunter2") {
 				t.Errorf("%q, remedy %q", e, e.Remedy)
 			}
 			if !errors.Is(e, test.err) {

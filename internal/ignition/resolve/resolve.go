@@ -24,9 +24,9 @@ const (
 
 // Options are the settings of Resolve. The zero value is valid.
 type Options struct {
-	Name    string // of the config in messages; "" means "config"
-	Remedy  string // for a config that is not valid
-	Offline bool   // return an error for resources that need the network
+	Name    string        // of the config in messages; "" means "config"
+	Remedy  report.Remedy // for a config that is not valid
+	Offline bool          // return an error for resources that need the network
 
 	// Parent holds the settings of the config that refers to this one, such as user data. Its
 	// proxy, timeouts and certificate authorities apply if the config has none.
@@ -69,7 +69,7 @@ func Resolve(ctx context.Context, raw []byte, o Options) (*Document, error) {
 
 // Offline resolves a complete config without the network. An error lists each resource that needs
 // the network.
-func Offline(raw []byte, name, remedy string) (*Document, error) {
+func Offline(raw []byte, name string, remedy report.Remedy) (*Document, error) {
 	return Resolve(context.Background(), raw, Options{Name: name, Remedy: remedy, Offline: true})
 }
 

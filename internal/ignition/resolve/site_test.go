@@ -188,7 +188,7 @@ type events struct {
 func (e *events) Emit(event report.Event) {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	e.list = append(e.list, string(event.Kind)+" "+event.Message+" "+event.Remedy)
+	e.list = append(e.list, string(event.Kind)+" "+event.Message+" "+string(event.Remedy))
 }
 
 func (e *events) text() string {
@@ -254,7 +254,7 @@ func resolveError(t *testing.T, raw string, o Options, code report.Code, wants .
 			t.Errorf("error %q lacks %q", err, want)
 		}
 	}
-	checkSecret(t, err.Error()+report.RemedyOf(err))
+	checkSecret(t, err.Error()+string(report.RemedyOf(err)))
 	return err.Error()
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // removeAddresses removes the addresses of an uplink that keeps its profile.
@@ -68,7 +69,7 @@ func (d *Driver) restoreProfileAddresses(ctx context.Context, o ovs.Backup) erro
 		})
 		if err != nil {
 			d.Log.Warn(fmt.Sprintf("no DHCP server has answered on %s; it keeps its address until one does", o.Uplink),
-				"nmcli device reapply "+o.Uplink)
+				report.Remedy("nmcli device reapply "+o.Uplink))
 			return nil
 		}
 	}

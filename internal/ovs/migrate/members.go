@@ -8,6 +8,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 const membersTimeout = 10 * time.Second // until all members must be ports of their bond again
@@ -66,7 +67,7 @@ func (d *Driver) awaitMembers(ctx context.Context, o ovs.Backup) error {
 			return err
 		}
 		if err != nil {
-			d.Log.Warn(fmt.Sprintf("%s is not part of %s again: %v", m.Name, o.Uplink, cmp.Or(last, err)), "nmcli connection up uuid "+m.UUID+" ifname "+m.Name)
+			d.Log.Warn(fmt.Sprintf("%s is not part of %s again: %v", m.Name, o.Uplink, cmp.Or(last, err)), report.Remedy("nmcli connection up uuid "+m.UUID+" ifname "+m.Name))
 		}
 	}
 	return nil

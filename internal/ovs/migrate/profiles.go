@@ -8,6 +8,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // restoreProfile activates the original profile on the NIC, removes the agent's
@@ -183,7 +184,7 @@ func (d *Driver) releaseAddress(ctx context.Context, o ovs.Backup, nic networkma
 	}
 	if len(device.IPv4.LeasedAddresses())+len(device.IPv6.LeasedAddresses()) == 0 {
 		d.Log.Warn(fmt.Sprintf("neither a DHCP server nor a router has answered on %s; it keeps its address until one does", o.Uplink),
-			"nmcli device reapply "+o.Uplink)
+			report.Remedy("nmcli device reapply "+o.Uplink))
 		return nil
 	}
 	// There is a lease, but NetworkManager (1.42) continues to wait if the lease

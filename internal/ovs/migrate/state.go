@@ -6,6 +6,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // bridgeData is the data of a state of br-ex.
@@ -74,7 +75,7 @@ func withCurrentName(o ovs.Backup, facts ovs.Facts) (ovs.Backup, error) {
 	if own, found := facts.Profile(o.UUID); found {
 		named := own.Settings.Text("connection", "interface-name")
 		if named != "" && named != now {
-			return o, ovs.Refuse("nmcli connection modify "+o.UUID+" connection.interface-name "+now+" # and then run this again",
+			return o, ovs.Refuse(report.Remedy("nmcli connection modify "+o.UUID+" connection.interface-name "+now+" # and then run this again"),
 				"the uplink was called %s when it went into br-ex and is called %s since a boot, and its profile %s is for %s alone", o.Uplink, now, o.ID, named)
 		}
 		bound = named != ""

@@ -44,7 +44,7 @@ func TestWithCurrentName(t *testing.T) {
 				t.Fatalf("%v, refused: %t", err, test.refused)
 			}
 			if test.refused {
-				if !strings.Contains(report.RemedyOf(err), "connection.interface-name eth0") {
+				if !strings.Contains(string(report.RemedyOf(err)), "connection.interface-name eth0") {
 					t.Errorf("the remedy is %q", report.RemedyOf(err))
 				}
 				return

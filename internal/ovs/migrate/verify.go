@@ -8,6 +8,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // verify checks that br-ex has the addressing of the uplink: addresses, default
@@ -52,7 +53,7 @@ func (d *Driver) verifyRestored(ctx context.Context, o ovs.Backup, carried ovs.A
 		return err
 	}
 	if missing != "" {
-		d.Log.Warn(fmt.Sprintf("%s is not quite as it was: %s", o.Uplink, missing), "nmcli device show "+o.Uplink)
+		d.Log.Warn(fmt.Sprintf("%s is not quite as it was: %s", o.Uplink, missing), report.Remedy("nmcli device show "+o.Uplink))
 		return nil
 	}
 	// With its own profile, addresses and routes the uplink is in its original

@@ -33,10 +33,10 @@ var hyperShiftWords = regexp.MustCompile(`(?i)NodePool|HCP_NAMESPACE|hostedclust
 // err nor its remedy has terms of hosted clusters.
 func CheckStandaloneRemedy(t *testing.T, err error, remedy string) {
 	t.Helper()
-	if !strings.Contains(report.RemedyOf(err), remedy) {
+	if !strings.Contains(string(report.RemedyOf(err)), remedy) {
 		t.Errorf("remedy %q lacks %q", report.RemedyOf(err), remedy)
 	}
-	text := strings.ReplaceAll(err.Error()+report.RemedyOf(err), "holds no token", "")
+	text := strings.ReplaceAll(err.Error()+string(report.RemedyOf(err)), "holds no token", "")
 	if wrong := hyperShiftWords.FindString(text); wrong != "" {
 		t.Errorf("it says %q to a standalone cluster: %s; %s", wrong, err, report.RemedyOf(err))
 	}

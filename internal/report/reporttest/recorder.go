@@ -35,7 +35,7 @@ func (r *Recorder) Events() []report.Event {
 func (r *Recorder) Text() string {
 	var text strings.Builder
 	for _, event := range r.Events() {
-		text.WriteString(event.Message + "\n" + event.Remedy + "\n")
+		text.WriteString(event.Message + "\n" + string(event.Remedy) + "\n")
 	}
 	return text.String()
 }

@@ -1,0 +1,84 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Finding is one result of a check of the host or of its Node.
+type Finding struct {
+	Check       string   `json:"check" doc:"name of the check"`
+	Severity    Severity `json:"severity" doc:"severity of the finding"`
+	Message     string   `json:"message" doc:"finding; further lines have details"`
+	Remedy      Remedy   `json:"remedy,omitempty" doc:"how to resolve the finding"`
+	RefusesJoin bool     `json:"refusesJoin,omitempty" doc:"whether a join would be refused because of the finding"`
+
+	// Code is the exit code if the finding refuses a join. 0 stands for Refused.
+	Code Code `json:"-"`
+	// Subject is the affected object in two or three words. It is the same in
+	// repeated checks, and "" if a summary of several findings need not list it.
+	Subject string `json:"-"`
+	// Details are the messages of other programs that Message summarizes, with secrets
+	// masked.
+	Details []string `json:"-"`
+	// Incomplete means that the check could not run completely because of this finding:
+	// other findings may be missing.
+	Incomplete bool `json:"-"`
+	// Temporary means that the finding usually disappears within seconds.
+	Temporary bool `json:"-"`
+}
+
+// Refusal returns the failure for all findings that refuse a join, with their messages
+// and remedies. It returns nil if there are none. The exit code is that of the findings
+// if it is the same for all, else Refused.
+func Refusal(findings []Finding) error {
+	var messages, remedies []string
+	code := Success
+	for _, finding := range findings {
+		if !finding.RefusesJoin {
+			continue
+		}
+		messages = append(messages, finding.Message)
+		if remedy := string(finding.Remedy); remedy != "" && !slices.Contains(remedies, remedy) {
+			remedies = append(remedies, remedy)
+		}
+		if own := cmp.Or(finding.Code, Refused); code == Success {
+			code = own
+		} else if code != own {
+			code = Refused
+		}
+	}
+	if len(messages) == 0 {
+		return nil
+	}
+	return Fail(code, Remedy(strings.Join(remedies, "\n")), "%s", strings.Join(messages, "; "))
+}
+
+// CountFindings returns the number of findings of each severity but OK, in the form
+// "1 problem, 2 warnings". It returns "" if there are none.
+func CountFindings(findings []Finding) string {
+	var counts []string
+	for _, severity := range []Severity{SeverityProblem, SeverityWarning, SeverityNote} {
+		n := 0
+		for _, finding := range findings {
+			if finding.Severity == severity {
+				n++
+			}
+		}
+		switch n {
+		case 0:
+		case 1:
+			counts = append(counts, "1 "+string(severity))
+		default:
+			counts = append(counts, fmt.Sprintf("%d %ss", n, severity))
+		}
+	}
+	return strings.Join(counts, ", ")
+}
+
+// CompareSeverity orders findings by severity, the most severe first.
+func CompareSeverity(a, b Finding) int {
+	return cmp.Compare(slices.Index(Severities(), a.Severity), slices.Index(Severities(), b.Severity))
+}
