@@ -26,5 +26,5 @@ func inspectServing(ctx context.Context, d *diagnostics) ([]report.Finding, erro
 	if text == "" {
 		return nil, nil
 	}
-	return []report.Finding{{Severity: report.SeverityProblem, Message: text, Remedy: report.Remedy(remedy)}}, nil
+	return []report.Finding{{Severity: report.SeverityProblem, Message: text, Remedy: remedy}}, nil
 }

@@ -2,7 +2,6 @@ package node
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -10,13 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
 )
-
-// serviceNetworkPattern matches connections to the first address of the default
-// service networks, which is the address of the API server in the cluster.
-var serviceNetworkPattern = regexp.MustCompile(`dial tcp (172\.30|10\.96|172\.31)\.0\.1:443`)
 
 // maxClockSkew is the maximum clock difference, the same limit as in preflight.
 const maxClockSkew = 2 * time.Minute
@@ -34,8 +30,8 @@ func diagnose(f facts) []report.Finding {
 	}
 	all := slices.Concat(unitFindings(f.hostState.units), runtimeFinding(f.hostState), clockFinding(f))
 	severity := report.SeverityWarning
-	var namedPod *podProblem
-	troubles := podProblems(f)
+	var namedPod *pods.Problem
+	troubles := pods.Problems(f.pods, f.evidence())
 	if !ready {
 		severity = report.SeverityProblem
 		var state []report.Finding
@@ -45,8 +41,8 @@ func diagnose(f facts) []report.Finding {
 	all = append(all, pressureFindings(f)...)
 	all = append(all, keeping...)
 	for _, trouble := range troubles {
-		if trouble != namedPod && (trouble.causeKnown || !ready) {
-			all = append(all, trouble.finding(severity))
+		if trouble != namedPod && (trouble.CauseKnown || !ready) {
+			all = append(all, trouble.Finding(severity))
 		}
 	}
 	if f.node != nil {
@@ -80,7 +76,7 @@ func clockFinding(f facts) []report.Finding {
 
 // readinessFindings returns why the Node is not Ready or does not exist. namedPod is the pod
 // that the findings name as the cause.
-func (f facts) readinessFindings(troubles []*podProblem) (all []report.Finding, namedPod *podProblem) {
+func (f facts) readinessFindings(troubles []*pods.Problem) (all []report.Finding, namedPod *pods.Problem) {
 	const journal = "journalctl -u kubelet -b"
 	why, remedy := servicelog.Explain(f.hostState.recentErrors)
 	if remedy == "" {

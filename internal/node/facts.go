@@ -9,6 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
 )
 
 // facts contains all that is known about a node with problems. The diagnosis
@@ -19,19 +20,18 @@ type facts struct {
 	node        *corev1.Node // nil if it does not exist
 	deleted     bool         // node is nil but existed before
 	hostState   hostFacts
-	clockOffset time.Duration // local clock minus the API server's clock
-	pods        []*corev1.Pod // pods of this node
-	podsErr     error         // why pods is unknown; nil if it is known
-	missing     []reference   // Secrets and ConfigMaps that the pods need and the cluster lacks
+	clockOffset time.Duration    // local clock minus the API server's clock
+	pods        []*corev1.Pod    // pods of this node
+	podsErr     error            // why pods is unknown; nil if it is known
+	missing     []pods.Reference // Secrets and ConfigMaps that the pods need and the cluster lacks
 }
 
 // hostFacts contains the facts that the host itself provides.
 type hostFacts struct {
-	units []unitFacts // inactive units, dependencies first
-	// kubelet's errors of the last minutes, the newest last; kubelet retries a pull every five
-	kubeletErrors  []string
-	recentErrors   []string // kubelet's errors of the last minute, which still persist
-	runtimeErr     error    // why CRI-O does not respond on its socket
+	units          []unitFacts // inactive units, dependencies first
+	kubeletErrors  []string    // kubelet's errors of the last minutes, the newest last
+	recentErrors   []string    // kubelet's errors of the last minute, which still persist
+	runtimeErr     error       // why CRI-O does not respond on its socket
 	cniDir         string
 	networkConfigs []string // CNI network configurations
 	disks          []hostinfo.Usage
@@ -64,7 +64,7 @@ func (n *Node) gatherFacts(ctx context.Context, node *corev1.Node) facts {
 		clockOffset: clockOffset(n.Conn),
 	}
 	if f.pods, f.podsErr = n.pods(ctx); f.podsErr == nil {
-		f.missing = n.missingReferences(ctx, f.pods)
+		f.missing = n.references.missing(ctx, f.pods)
 	}
 	return f
 }
@@ -73,4 +73,14 @@ func (n *Node) gatherFacts(ctx context.Context, node *corev1.Node) facts {
 // result has whole seconds, like the Date header.
 func clockOffset(a *kube.Conn) time.Duration {
 	return time.Since(a.Clock.Now()).Truncate(time.Second)
+}
+
+// evidence returns the facts that explain the problems of pods.
+func (f facts) evidence() pods.Evidence {
+	return pods.Evidence{
+		KubeletErrors:  f.hostState.kubeletErrors,
+		Registries:     f.hostState.registries,
+		Missing:        f.missing,
+		NetworkMissing: f.node != nil && isNetworkMissing(f.node),
+	}
 }

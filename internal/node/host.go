@@ -10,11 +10,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
 )
-
-// PullSecretPath is where a payload stores the node's pull secret.
-const PullSecretPath = "/var/lib/kubelet/config.json" //nolint:gosec // a path, no secret
 
 // kubeletUnit is the name of kubelet's systemd unit.
 const kubeletUnit = "kubelet.service"
@@ -26,7 +24,7 @@ type Host struct {
 	CNIDirectory string           // directory of CRI-O's network configurations, /etc/kubernetes/cni/net.d
 	RuntimeUnit  string           // crio.service
 	Socket       string           // CRI-O's socket, cri.Socket
-	PullSecret   string           // PullSecretPath
+	PullSecret   string           // pods.PullSecretPath
 	Disks        []string         // paths on the file systems that kubelet and CRI-O fill
 }
 
@@ -37,7 +35,7 @@ func JoinedHost(manager *systemd.Manager, cniDirectory string) Host {
 		CNIDirectory: cniDirectory,
 		RuntimeUnit:  "crio.service",
 		Socket:       cri.Socket,
-		PullSecret:   PullSecretPath,
+		PullSecret:   pods.PullSecretPath,
 		Disks:        []string{"/var/lib/kubelet", "/var/lib/containers"},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -22,7 +23,7 @@ func (n *Node) hostPodFindings(ctx context.Context, node *corev1.Node) []report.
 	}
 	f.pods = slices.DeleteFunc(f.pods, func(pod *corev1.Pod) bool { return !isHostPod(pod) })
 	if len(failingPodFindings(f)) > 0 { // the host is searched for the cause only in this case
-		f.hostState, f.missing = n.Host.gatherFacts(ctx), n.missingReferences(ctx, f.pods)
+		f.hostState, f.missing = n.Host.gatherFacts(ctx), n.references.missing(ctx, f.pods)
 	}
 	findings := failingPodFindings(f)
 	return append(findings, n.unknownPodsFindings(f)...)
@@ -32,9 +33,9 @@ func (n *Node) hostPodFindings(ctx context.Context, node *corev1.Node) []report.
 // may be starting.
 func failingPodFindings(f facts) []report.Finding {
 	var findings []report.Finding
-	for _, trouble := range podProblems(f) {
-		if trouble.causeKnown {
-			findings = append(findings, trouble.finding(report.SeverityWarning))
+	for _, trouble := range pods.Problems(f.pods, f.evidence()) {
+		if trouble.CauseKnown {
+			findings = append(findings, trouble.Finding(report.SeverityWarning))
 		}
 	}
 	return findings
@@ -52,5 +53,5 @@ func isHostPod(pod *corev1.Pod) bool {
 		return false
 	}
 	return pod.Namespace == metav1.NamespaceSystem || strings.HasPrefix(pod.Namespace, "openshift-") ||
-		isNetworkPlugin(pod)
+		pods.IsNetworkPlugin(pod)
 }

@@ -141,16 +141,3 @@ func TestFindingsDistinguishDeletedFromAwaitedNode(t *testing.T) {
 		t.Errorf("exists %t, %v", exists, err)
 	}
 }
-
-func TestStaticPodOfOtherPlatform(t *testing.T) {
-	pod := podOf("openshift-vsphere-infra", "keepalived-worker-1", true,
-		corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}})
-	pod.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"}
-	got := podProblems(facts{pods: []*corev1.Pod{pod}})
-	const want = "container main ended with exit code 1; it is a static pod of platform vsphere, which a worker in " +
-		"another network does not need"
-	if len(got) != 1 || got[0].reason != want || got[0].command() != "hcp-node-agent leave # and then: "+
-		"hcp-node-agent join --user-data STUB --payload-drop /etc/kubernetes/manifests/keepalived.yaml" {
-		t.Errorf("podProblems() = %+v", got)
-	}
-}

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
 )
@@ -23,7 +24,7 @@ func isNetworkMissing(node *corev1.Node) bool {
 // networkFindings explains a missing pod network, the most common reason for a Node
 // that is not Ready: the network plugin's pods start last and write its
 // configuration. namedPod is the pod that the findings name first.
-func (f facts) networkFindings(troubles []*podProblem) (all []report.Finding, namedPod *podProblem) {
+func (f facts) networkFindings(troubles []*pods.Problem) (all []report.Finding, namedPod *pods.Problem) {
 	finding := report.Finding{
 		Severity: report.SeverityProblem,
 		Subject:  "the network plugin",
@@ -36,7 +37,7 @@ func (f facts) networkFindings(troubles []*podProblem) (all []report.Finding, na
 	}
 	// Pods that wait for the pod network are not its cause.
 	causes := slices.DeleteFunc(slices.Clone(troubles),
-		func(p *podProblem) bool { return !p.causeKnown && !p.pod.Spec.HostNetwork })
+		func(p *pods.Problem) bool { return !p.CauseKnown && !p.Pod.Spec.HostNetwork })
 	switch {
 	case f.podsErr != nil:
 		return []report.Finding{finding}, nil
@@ -44,7 +45,7 @@ func (f facts) networkFindings(troubles []*podProblem) (all []report.Finding, na
 		finding.Message += "; no pod is assigned to this node yet"
 		finding.Remedy = "oc get clusteroperator network; oc get daemonsets -A"
 		return []report.Finding{finding}, nil
-	case len(causes) == 0 && !slices.ContainsFunc(f.pods, isNetworkPlugin):
+	case len(causes) == 0 && !slices.ContainsFunc(f.pods, pods.IsNetworkPlugin):
 		finding.Message += "; no pod of a network plugin is assigned to this node, only " +
 			joinFirst(sortedPodNames(f.pods), 3)
 		finding.Remedy = "oc get clusteroperator network; oc -n openshift-ovn-kubernetes get daemonsets"
@@ -55,9 +56,9 @@ func (f facts) networkFindings(troubles []*podProblem) (all []report.Finding, na
 		return []report.Finding{finding}, nil
 	}
 	namedPod = causes[0]
-	finding.Message += "; pod " + namedPod.podName() + " is not up: " + namedPod.reason
-	finding.Remedy, finding.Details, finding.Temporary = namedPod.command(), append(finding.Details,
-		namedPod.details...), !namedPod.causeKnown
+	finding.Message += "; pod " + namedPod.Name() + " is not up: " + namedPod.Reason
+	finding.Remedy, finding.Details, finding.Temporary = namedPod.Remedy(), append(finding.Details,
+		namedPod.Details...), !namedPod.CauseKnown
 	return []report.Finding{finding}, namedPod
 }
 

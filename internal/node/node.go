@@ -26,8 +26,8 @@ type Node struct {
 	Log        report.Log
 	Conn       *kube.Conn
 
-	quietPeriod     time.Duration
-	knownReferences map[reference]bool // objects known to exist, which are not requested again
+	quietPeriod time.Duration
+	references  referenceChecker
 }
 
 // OpenNode returns a Node that uses kubelet's kubeconfig. It sends no request.
@@ -45,6 +45,7 @@ func OpenNode(kubeconfig, name string, proxy kube.Proxy, log report.Log) (*Node,
 		Log:         log,
 		Conn:        connection,
 		quietPeriod: defaultQuietPeriod,
+		references:  referenceChecker{client: connection.Client},
 	}, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
@@ -40,8 +41,9 @@ func TestControlPlaneMissingSecretIsReported(t *testing.T) {
 	kubetest.WaitUntil(t, "the node authorizer to link the pod to the node",
 		func() bool { return findingTexts(t, node)[0] == want })
 
-	err := node.getMetadata(t.Context(),
-		reference{kind: "Secret", namespace: "openshift-ovn-kubernetes", name: "of-nobody-here"})
+	err := node.references.metadataRequest(pods.Reference{
+		Kind: "Secret", Namespace: "openshift-ovn-kubernetes", Name: "of-nobody-here",
+	}).Do(t.Context()).Error()
 	if !apierrors.IsForbidden(err) {
 		t.Errorf("a Secret that no pod of this node refers to: %v, want it forbidden", err)
 	}
@@ -56,9 +58,9 @@ func TestControlPlaneMissingSecretIsReported(t *testing.T) {
 	kubetest.WaitUntil(t, "the Secret to be seen", func() bool {
 		return strings.Contains(findingTexts(t, node)[0], "ovnkube-node-missing is not up: it is being started | ")
 	})
-	raw, err := node.metadataRequest(reference{
-		kind: "Secret", namespace: "openshift-ovn-kubernetes",
-		name: "ovn-node-metrics-cert",
+	raw, err := node.references.metadataRequest(pods.Reference{
+		Kind: "Secret", Namespace: "openshift-ovn-kubernetes",
+		Name: "ovn-node-metrics-cert",
 	}).Do(t.Context()).Raw()
 	if err != nil || !strings.Contains(string(raw), "PartialObjectMetadata") ||
 		strings.Contains(string(raw), "Y2FuYXJ5") {

@@ -3,10 +3,10 @@ package node
 import (
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // knownTaint describes a known taint: who sets it, who removes it. In explanation and

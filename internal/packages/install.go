@@ -55,10 +55,10 @@ func classifyError(err error, specs []string) error {
 	}
 	switch {
 	case dnfErr.IsRepositoryUnreachable():
-		return report.Fail(report.Failed, report.Remedy("# look at its baseurl= in /etc/yum.repos.d, at the proxy and at the subscription\n"+again),
+		return report.Fail(report.Failed, "# look at its baseurl= in /etc/yum.repos.d, at the proxy and at the subscription\n"+again,
 			"a repository does not answer: %s", text)
 	case dnfErr.IsSignatureError():
-		return report.Fail(report.Refused, report.Remedy("rpm --import KEY # of whoever signed the packages (RHEL's: /etc/pki/rpm-gpg/RPM-GPG-KEY-redhat-release)\n"+again),
+		return report.Fail(report.Refused, "rpm --import KEY # of whoever signed the packages (RHEL's: /etc/pki/rpm-gpg/RPM-GPG-KEY-redhat-release)\n"+again,
 			"a signature could not be checked, nothing was installed: %s", text)
 	case dnfErr.IsPackageNotFound():
 		return report.Fail(report.Refused, again, "%s", text)

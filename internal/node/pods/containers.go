@@ -1,4 +1,4 @@
-package node
+package pods
 
 import (
 	"fmt"
@@ -16,8 +16,8 @@ import (
 // explainContainers explains the first container that is not running properly and
 // reports whether there is one. An init container must have exited with 0 or
 // run as a sidecar.
-func (p *podProblem) explainContainers(
-	kind string, specs []corev1.Container, statuses []corev1.ContainerStatus, f facts,
+func (p *Problem) explainContainers(
+	kind string, specs []corev1.Container, statuses []corev1.ContainerStatus, e Evidence,
 ) bool {
 	for n := range statuses {
 		s := &statuses[n]
@@ -30,47 +30,47 @@ func (p *podProblem) explainContainers(
 		case s.State.Waiting != nil && s.State.Waiting.Reason == "PodInitializing":
 			continue
 		case s.State.Waiting != nil:
-			p.explainWaiting(named, image, s, f)
+			p.explainWaiting(named, image, s, e)
 			return true
 		case s.State.Terminated != nil && s.State.Terminated.ExitCode != 0:
 			p.explainExit(named, s.State.Terminated)
 			return true
 		case s.State.Running != nil && !s.Ready && (kind == "container" || s.Started == nil || !*s.Started):
-			p.explainNotReady(named, kind, s, f)
+			p.explainNotReady(named, kind, s, e)
 			return true
 		}
 	}
 	return false
 }
 
-func (p *podProblem) explainWaiting(named, image string, s *corev1.ContainerStatus, f facts) {
+func (p *Problem) explainWaiting(named, image string, s *corev1.ContainerStatus, e Evidence) {
 	reason, message := s.State.Waiting.Reason, s.State.Waiting.Message
 	switch reason {
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable",
 		"SignatureValidationFailed", "ImageInspectError":
-		p.explainPull(image, reason, message, f)
+		p.explainPull(image, reason, message, e)
 	case "CrashLoopBackOff":
 		if s.LastTerminationState.Terminated != nil {
 			p.explainExit(named, s.LastTerminationState.Terminated)
 			return
 		}
-		p.reason, p.causeKnown = named+" ends soon after each start", true
+		p.Reason, p.CauseKnown = named+" ends soon after each start", true
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PreStartHookError",
 		"PostStartHookError":
-		if r, absent := p.missingReference(f, false); absent {
+		if r, absent := p.missingReference(e, false); absent {
 			p.explainMissing(r)
 			return
 		}
-		p.causeKnown, p.details = true, servicelog.Format(message)
-		p.reason = named + " cannot be started: " + servicelog.Shorten(message, servicelog.MaxExcerpt)
+		p.CauseKnown, p.Details = true, servicelog.Format(message)
+		p.Reason = named + " cannot be started: " + servicelog.Shorten(message, servicelog.MaxExcerpt)
 		missingKey := regexp.MustCompile(`couldn't find key (\S+) in (Secret|ConfigMap) (\S+)`)
 		if m := missingKey.FindStringSubmatch(message); m != nil {
-			p.reason = fmt.Sprintf("%s %s has no key %s, which %s needs", m[2], m[3], m[1], named)
+			p.Reason = fmt.Sprintf("%s %s has no key %s, which %s needs", m[2], m[3], m[1], named)
 		}
 	default:
-		p.explainNotStarted(f)
-		if message != "" && !p.causeKnown {
-			p.reason = fmt.Sprintf("%s: %s: %s", named, reason, servicelog.Shorten(message, servicelog.MaxExcerpt))
+		p.explainNotStarted(e)
+		if message != "" && !p.CauseKnown {
+			p.Reason = fmt.Sprintf("%s: %s: %s", named, reason, servicelog.Shorten(message, servicelog.MaxExcerpt))
 		}
 	}
 }
@@ -78,13 +78,13 @@ func (p *podProblem) explainWaiting(named, image string, s *corev1.ContainerStat
 // explainPull explains why an image cannot be pulled. During the back-off older
 // kubelets do not report the reason in the status, so it is read from their
 // journal.
-func (p *podProblem) explainPull(image, reason, message string, f facts) {
+func (p *Problem) explainPull(image, reason, message string, e Evidence) {
 	detail := message
 	if _, last, found := strings.Cut(message, "Back-off pulling image "); found {
 		_, detail, _ = strings.Cut(last, ": ")
 	}
 	if detail == "" {
-		for _, line := range slices.Backward(f.hostState.kubeletErrors) {
+		for _, line := range slices.Backward(e.KubeletErrors) {
 			if strings.Contains(line, "Back-off") || !strings.Contains(line, image) {
 				continue
 			}
@@ -95,62 +95,66 @@ func (p *podProblem) explainPull(image, reason, message string, f facts) {
 	if reason == "InvalidImageName" {
 		detail = reason
 	}
-	c := explainPullError(image, detail, f.hostState.registries)
-	p.causeKnown = true
-	p.reason = "image " + shortImage(image) + " cannot be pulled: " + c.Text
+	c := ExplainPull(image, detail, e.Registries)
+	p.CauseKnown = true
+	p.Reason = "image " + shortImage(image) + " cannot be pulled: " + c.Text
 	p.remedy = c.Remedy
-	p.details = servicelog.Format(detail, "image "+image)
+	p.Details = servicelog.Format(detail, "image "+image)
 }
+
+// serviceNetworkPattern matches connections to the first address of the default
+// service networks, which is the address of the API server in the cluster.
+var serviceNetworkPattern = regexp.MustCompile(`dial tcp (172\.30|10\.96|172\.31)\.0\.1:443`)
 
 // explainExit explains the exit of a container. A container in a crash loop
 // alternates between waiting, running and terminated; the text is the same for
 // all three.
-func (p *podProblem) explainExit(named string, end *corev1.ContainerStateTerminated) {
-	p.causeKnown = true
+func (p *Problem) explainExit(named string, end *corev1.ContainerStateTerminated) {
+	p.CauseKnown = true
 	message := redact.Text(strings.TrimSpace(end.Message))
 	lines := strings.Split(message, "\n")
 	last := servicelog.Shorten(lines[len(lines)-1], servicelog.MaxExcerpt)
-	p.reason = fmt.Sprintf("%s ended with exit code %d", named, end.ExitCode)
+	p.Reason = fmt.Sprintf("%s ended with exit code %d", named, end.ExitCode)
 	container := named[strings.LastIndex(named, " ")+1:]
-	p.remedy = report.Remedyf("oc -n %s logs %s -c %s --previous", p.pod.Namespace, p.pod.Name, container)
+	p.remedy = report.Remedyf("oc -n %s logs %s -c %s --previous", p.Pod.Namespace, p.Pod.Name, container)
 	switch {
 	case end.Reason == "OOMKilled":
-		p.reason = named + " was ended by the kernel: it took more memory than its limit"
+		p.Reason = named + " was ended by the kernel: it took more memory than its limit"
 	case end.Signal != 0:
-		p.reason = fmt.Sprintf("%s was ended by signal %d", named, end.Signal)
+		p.Reason = fmt.Sprintf("%s was ended by signal %d", named, end.Signal)
 	case end.Reason == "ContainerCannotRun", end.Reason == "StartError":
-		p.reason = named + " cannot be run"
+		p.Reason = named + " cannot be run"
 	}
 	if c, _, known := servicelog.FindCause(lines, servicelog.HostCauses); known {
-		p.reason += ": " + c.Text
+		p.Reason += ": " + c.Text
 		if serviceNetworkPattern.MatchString(message) {
-			p.reason += "; that is the cluster's service network, which the network plugin (before it: kube-proxy) " +
+			p.Reason += "; that is the cluster's service network, which the network plugin (before it: kube-proxy) " +
 				"sets up on this node"
 		}
 	} else if last != "" {
-		p.reason += ": " + last
+		p.Reason += ": " + last
 	}
 	if message != "" {
-		p.details = servicelog.Format(servicelog.Last(lines, 5)...)
+		p.Details = servicelog.Format(servicelog.Last(lines, 5)...)
 	}
 }
 
 // explainNotReady explains a container that runs but is not ready. It usually only
 // needs more time, unless it has crashed before.
-func (p *podProblem) explainNotReady(named, kind string, s *corev1.ContainerStatus, f facts) {
+func (p *Problem) explainNotReady(named, kind string, s *corev1.ContainerStatus, e Evidence) {
 	if before := s.LastTerminationState.Terminated; before != nil && before.ExitCode != 0 && s.RestartCount > 0 {
 		p.explainExit(named, before)
 		return
 	}
-	p.reason = named + " runs, but is not ready"
+	p.Reason = named + " runs, but is not ready"
 	if kind != "container" {
-		p.reason = named + " is running"
+		p.Reason = named + " is running"
 	}
 	// Field report: the sidecars that protect OVN's metrics wait forever for a
 	// certificate that their pod can start without.
-	if r, absent := p.missingReference(f, true); absent {
+	if r, absent := p.missingReference(e, true); absent {
 		p.explainMissing(r)
-		p.reason, p.causeKnown = named+" runs, but is not ready; "+strings.Replace(p.reason, "needs", "can use",
+		p.Reason, p.CauseKnown = named+" runs, but is not ready; "+strings.Replace(p.Reason, "needs", "can use",
 			1), false
 	}
 }

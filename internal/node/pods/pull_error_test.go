@@ -1,4 +1,4 @@
-package node
+package pods
 
 import (
 	"strings"
@@ -114,7 +114,7 @@ func TestExplainPullError(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := explainPullError(image, test.message, test.auths)
+			got := ExplainPull(image, test.message, test.auths)
 			if got.Text != test.want {
 				t.Errorf("text = %q\nwant   %q", got.Text, test.want)
 			}

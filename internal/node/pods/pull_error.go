@@ -1,41 +1,20 @@
-package node
+package pods
 
 import (
-	"context"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
 )
 
-// CheckPull has CRI-O pull an image that already exists on the host, and returns
-// a finding if that fails. CRI-O uses its mirrors, proxies and pull secret. No
-// other check detects an outdated pull secret before a new pod needs it. Only
-// the manifest is fetched.
-func (h Host) CheckPull(ctx context.Context, image string) ([]report.Finding, error) {
-	err := cri.Pull(ctx, h.Socket, image)
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("pulling %s: %w", image, ctx.Err())
-	}
-	if err == nil {
-		return nil, nil
-	}
-	why := explainPullError(image, err.Error(), h.pullSecretRegistries())
-	return []report.Finding{{
-		Severity: report.SeverityWarning,
-		Message:  "image " + image + " cannot be pulled: " + why.Text,
-		Remedy:   why.Remedy,
-		Subject:  "pulling images",
-	}}, nil
-}
+// PullSecretPath is where a payload stores the node's pull secret.
+const PullSecretPath = "/var/lib/kubelet/config.json" //nolint:gosec // a path, no secret
 
-// explainPullError explains why an image cannot be pulled. The text completes "image X
+// ExplainPull explains why an image cannot be pulled. The text completes "image X
 // cannot be pulled: ".
-func explainPullError(image, message string, auths []string) servicelog.Cause {
+func ExplainPull(image, message string, auths []string) servicelog.Cause {
 	registry := registryOf(image)
 	// If a mirror is configured, the mirror rejected the request.
 	if m := regexp.MustCompile(`pinging container registry ([\w.:\[\]-]+?):? `).FindStringSubmatch(message); m != nil {

@@ -1,4 +1,4 @@
-package node
+package pods
 
 import (
 	"strings"
@@ -27,9 +27,9 @@ func TestReferences(t *testing.T) {
 		},
 	}
 	var got []string
-	for _, r := range references(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n"}, Spec: spec}) {
+	for _, r := range References(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n"}, Spec: spec}) {
 		text := r.String()
-		if r.optional {
+		if r.Optional {
 			text += "?"
 		}
 		got = append(got, text)

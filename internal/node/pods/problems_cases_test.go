@@ -1,4 +1,4 @@
-package node
+package pods
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -27,18 +27,18 @@ func explainPodCases() map[string]explainPodCase {
 		}
 	}
 	plainSpec := secret("there", nil)
-	gone := func(name string, optional bool) facts {
-		return facts{missing: []reference{{
-			kind:      "Secret",
-			namespace: "openshift-ovn-kubernetes",
-			name:      name,
-			optional:  optional,
+	gone := func(name string, optional bool) Evidence {
+		return Evidence{Missing: []Reference{{
+			Kind:      "Secret",
+			Namespace: "openshift-ovn-kubernetes",
+			Name:      name,
+			Optional:  optional,
 		}}}
 	}
-	journal := func(lines ...string) facts { return facts{hostState: hostFacts{kubeletErrors: lines}} }
+	journal := func(lines ...string) Evidence { return Evidence{KubeletErrors: lines} }
 	noNetwork := journal(`"Error syncing pod, skipping" err="network is not ready: container runtime network not ` +
 		`ready: NetworkReady=false reason:NetworkPluginNotReady" pod="openshift-ovn-kubernetes/p" podUID="1"`)
-	noNetwork.node = notReady(cniMessage)
+	noNetwork.NetworkMissing = true
 
 	return map[string]explainPodCase{
 		"runs":          {spec: plainSpec, status: one("Running", corev1.ContainerStatus{Ready: true, State: running})},

@@ -1,7 +1,6 @@
-package node
+package pods
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -107,17 +106,17 @@ func objectOwners() []objectOwner {
 
 // ownerOf returns the owner of an object, and how to check it. who is "" if the
 // owner is unknown.
-func ownerOf(r reference) (who string, remedy report.Remedy) {
+func ownerOf(r Reference) (who string, remedy report.Remedy) {
 	for _, m := range objectOwners() {
-		if m.kind == r.kind && (m.namespace == "" || m.namespace == r.namespace) && (m.name == "" || m.name == r.name) {
+		if m.kind == r.Kind && (m.namespace == "" || m.namespace == r.Namespace) && (m.name == "" || m.name == r.Name) {
 			return m.description, m.remedy
 		}
 	}
-	if r.kind == "Secret" && strings.HasPrefix(r.namespace, "openshift-") &&
-		(strings.HasSuffix(r.name, "-tls") || strings.HasSuffix(r.name, "-cert")) {
+	if r.Kind == "Secret" && strings.HasPrefix(r.Namespace, "openshift-") &&
+		(strings.HasSuffix(r.Name, "-tls") || strings.HasSuffix(r.Name, "-cert")) {
 		return "most certificates of this kind are made by the service-ca operator, for a Service that names them",
-			report.Remedy("oc -n " + r.namespace + " get services -o yaml | grep serving-cert-secret-name; oc -n " +
+			report.Remedy("oc -n " + r.Namespace + " get services -o yaml | grep serving-cert-secret-name; oc -n " +
 				"openshift-service-ca get pods")
 	}
-	return "", report.Remedy(fmt.Sprintf("oc -n %s get %s %s", r.namespace, strings.ToLower(r.kind), r.name))
+	return "", report.Remedyf("oc -n %s get %s %s", r.Namespace, strings.ToLower(r.Kind), r.Name)
 }
