@@ -79,7 +79,7 @@ func printGroup(w io.Writer, group plan.Group, changes []plan.PlannedChange) {
 		if change.Group != group {
 			continue
 		}
-		fmt.Fprintf(w, "  %s %s: %s (%s)\n", actionSign(change.Action), report.EscapeLine(change.Target), describeChange(change), change.Reason)
+		fmt.Fprintf(w, "  %s %s: %s (%s)\n", actionSign(change.Action), report.EscapeLine(change.Target), change.Describe(), change.Reason)
 		for line := range strings.Lines(change.Diff) {
 			fmt.Fprintf(w, "      %s\n", strings.TrimSuffix(line, "\n"))
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/status"
 )
@@ -51,8 +50,8 @@ func printStatus(w io.Writer, document status.Document) {
 			fmt.Fprintf(w, "  %-24s %s\n", unit, describeUnit(s.Load, s.Active, s.File))
 		}
 	}
-	if s := document.Units[ovs.NodeIPUnit]; s.Active == "failed" {
-		fmt.Fprintf(w, "  %s failed: kubelet was told the address of an earlier boot; see: journalctl -b -u %s\n", ovs.NodeIPUnit, ovs.NodeIPUnit)
+	if unit := status.NodeIPUnit; document.Units[unit].Active == "failed" {
+		fmt.Fprintf(w, "  %s failed: kubelet was told the address of an earlier boot; see: journalctl -b -u %s\n", unit, unit)
 	}
 	if bridge := document.Bridge; bridge != nil {
 		fmt.Fprintf(w, "  %-24s %s\n", "br-ex", bridge)

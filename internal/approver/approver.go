@@ -109,7 +109,7 @@ func (a *Approver) emitApprovalFailure(csr *certificatesv1.CertificateSigningReq
 
 func newEvent(csr *certificatesv1.CertificateSigningRequest, d Decision) Event {
 	recorded := Event{
-		Outcome: d.Outcome, Node: d.Node, CSR: csr.Name, Signer: csr.Spec.SignerName, Key: d.Key, Reason: d.Reason, Remedy: report.Remedy(d.Remedy),
+		Outcome: d.Outcome, Node: d.Node, CSR: csr.Name, Signer: csr.Spec.SignerName, Key: d.Key, Reason: d.Reason, Remedy: d.Remedy,
 	}
 	if d.Enrollment != nil {
 		recorded.TokenID = d.Enrollment.ID

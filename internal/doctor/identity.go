@@ -148,7 +148,7 @@ func (f requestFacts) evaluate() []report.Finding {
 		finding.Remedy = report.Remedy(approve + " # " + f.Place.CommandLocation() + "; then: hcp-node-agent join")
 	case "approved":
 		finding.Message = fmt.Sprintf("%s was submitted %s ago and is approved, and no certificate is issued", request, formatAge(f.Now, f.Pending.Since))
-		finding.Remedy = report.Remedy(f.Place.SignerRemedy())
+		finding.Remedy = f.Place.SignerRemedy()
 	case "issued":
 		finding.Message, finding.Remedy = request+" has its certificate, which is not on this host yet", "hcp-node-agent join # fetches it"
 	case "absent":

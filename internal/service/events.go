@@ -40,7 +40,7 @@ func (w *nodeWatcher) publishChanges(ctx context.Context, changes []watch.Change
 // recordEvent records the change as an Event, which "oc describe node" prints.
 func (w *nodeWatcher) recordEvent(ctx context.Context, change watch.Change) error {
 	text := changeMessage(change)
-	if remedy := report.Remedy(change.Remedy).Inline(); !change.Resolved && remedy != "" {
+	if remedy := change.Remedy.Inline(); !change.Resolved && remedy != "" {
 		text += " (" + remedy + ")"
 	}
 	return w.node.RecordEvent(ctx, !change.Resolved && change.Severity != report.SeverityNote, eventReason(change), text)

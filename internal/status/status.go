@@ -18,6 +18,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
+// NodeIPUnit is the unit that determines the node's address again at every boot.
+const NodeIPUnit = ovs.NodeIPUnit
+
 // Document describes the state of the node.
 type Document struct {
 	report.TypeMeta
@@ -67,7 +70,7 @@ func newJoin(state joinstate.State) *Join {
 
 // statusUnits returns the units whose state is part of the status.
 func statusUnits() []string {
-	return []string{"NetworkManager.service", "openvswitch.service", crio.Unit, kubelet.UnitName, ovs.NodeIPUnit}
+	return []string{"NetworkManager.service", "openvswitch.service", crio.Unit, kubelet.UnitName, NodeIPUnit}
 }
 
 // Get gathers the state of the node. It fails if the state cannot be read. Drift

@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"fmt"
@@ -6,17 +6,16 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 )
 
-// describeChange describes the current and the desired state of a change.
-func describeChange(change plan.PlannedChange) string {
+// Describe returns the current and the desired state of the change in one line.
+func (change PlannedChange) Describe() string {
 	switch change.Action {
-	case plan.ActionAdd:
+	case ActionAdd:
 		return describeState(change.Kind, change.Desired)
-	case plan.ActionRemove:
+	case ActionRemove:
 		return describeState(change.Kind, change.Now)
-	case plan.ActionAttributes, plan.ActionChange:
+	case ActionAttributes, ActionChange:
 	}
 	now, want := change.Now, change.Desired
 	var list []string
