@@ -65,7 +65,7 @@ func Open(options Options) (*Approver, error) {
 		return nil, err
 	}
 	return &Approver{
-		connection: connection, options: options, enrollments: NewEnrollments(nil),
+		connection: connection, options: options, enrollments: newEnrollments(nil),
 		usage: usageRecords{client: connection.client, namespace: options.Namespace, name: options.ConfigMap},
 		dir:   enrollmentDir{path: options.EnrollmentDir}, enrollmentErrors: map[string]bool{}, resyncDelay: minResyncDelay, initialResyncDelay: minResyncDelay,
 	}, nil

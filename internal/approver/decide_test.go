@@ -145,7 +145,7 @@ func TestDecide(t *testing.T) {
 		"serving, newest not in use":              {serving, []*enrollment.Enrollment{one.enrollment, newer.enrollment}, used(mine), Approved, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := Decide(test.csr, NewEnrollments(test.enrollments), test.facts)
+			d := Decide(test.csr, newEnrollments(test.enrollments), test.facts)
 			if d.Outcome != test.want || (test.reason == "") != (d.Reason == "") || !strings.Contains(d.Reason, test.reason) {
 				t.Errorf("%s: %s, want %s: %s", d.Outcome, d.Reason, test.want, test.reason)
 			}
@@ -154,12 +154,12 @@ func TestDecide(t *testing.T) {
 			}
 		})
 	}
-	if d := Decide(&certificatesv1.CertificateSigningRequest{Spec: certificatesv1.CertificateSigningRequestSpec{SignerName: "kubernetes.io/kubelet-serving"}}, NewEnrollments(enrollments), good); d.Outcome == Approved {
+	if d := Decide(&certificatesv1.CertificateSigningRequest{Spec: certificatesv1.CertificateSigningRequestSpec{SignerName: "kubernetes.io/kubelet-serving"}}, newEnrollments(enrollments), good); d.Outcome == Approved {
 		t.Error("an empty CSR is approved")
 	}
 	wide := validServingCSR(key)
 	wide.request.IPAddresses = append(wide.request.IPAddresses, net.ParseIP("192.0.2.99"))
-	if d := Decide(wide.csr(t), NewEnrollments(enrollments), used(mine)); d.Outcome != Refused {
+	if d := Decide(wide.csr(t), newEnrollments(enrollments), used(mine)); d.Outcome != Refused {
 		t.Errorf("an address that is not the enrollment's: %+v", d)
 	}
 }

@@ -50,7 +50,7 @@ func (d *enrollmentDir) load() (Enrollments, []error) {
 	d.lastState = d.state() // before the files are read, so that a concurrent change causes another load
 	entries, err := os.ReadDir(d.path)
 	if err != nil {
-		return NewEnrollments(nil), []error{fmt.Errorf("reading the directory of enrollments: %w", err)}
+		return newEnrollments(nil), []error{fmt.Errorf("reading the directory of enrollments: %w", err)}
 	}
 	var problems []error
 	from := map[string]string{} // token ID to file name
@@ -73,7 +73,7 @@ func (d *enrollmentDir) load() (Enrollments, []error) {
 		from[record.ID] = entry.Name()
 		list = append(list, record)
 	}
-	return NewEnrollments(list), problems
+	return newEnrollments(list), problems
 }
 
 const maxEnrollmentBytes = 64 << 10 // above the limit of ParseEnrollment, which reports a larger file

@@ -12,9 +12,9 @@ type Enrollments struct {
 	byNode map[string][]*enrollment.Enrollment
 }
 
-// NewEnrollments indexes enrollments. A node can have several, for example after a new join token was
+// newEnrollments indexes enrollments. A node can have several, for example after a new join token was
 // created.
-func NewEnrollments(list []*enrollment.Enrollment) Enrollments {
+func newEnrollments(list []*enrollment.Enrollment) Enrollments {
 	c := Enrollments{byID: map[string]*enrollment.Enrollment{}, byNode: map[string][]*enrollment.Enrollment{}}
 	for _, record := range list {
 		c.byID[record.ID] = record

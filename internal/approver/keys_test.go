@@ -135,13 +135,13 @@ func TestDecideVerifiesTheRequestsSignatureLast(t *testing.T) {
 		test.spoil(g)
 		csr := g.csr(t)
 		csr.Annotations = test.annotations
-		if d := Decide(csr, NewEnrollments([]*enrollment.Enrollment{mine.enrollment}), facts); d.Outcome != Refused || !strings.Contains(d.Reason, test.reason) {
+		if d := Decide(csr, newEnrollments([]*enrollment.Enrollment{mine.enrollment}), facts); d.Outcome != Refused || !strings.Contains(d.Reason, test.reason) {
 			t.Errorf("%s: %s: %s, want %s", name, d.Outcome, d.Reason, test.reason)
 		}
 	}
 	serving := validServingCSR(key)
 	serving.pem = withKey(t, huge)
-	if d := Decide(serving.csr(t), NewEnrollments([]*enrollment.Enrollment{mine.enrollment}), facts); d.Outcome != Refused || !strings.Contains(d.Reason, "its key is RSA of 46000 bits") {
+	if d := Decide(serving.csr(t), newEnrollments([]*enrollment.Enrollment{mine.enrollment}), facts); d.Outcome != Refused || !strings.Contains(d.Reason, "its key is RSA of 46000 bits") {
 		t.Errorf("serving: %s: %s", d.Outcome, d.Reason)
 	}
 }

@@ -44,6 +44,6 @@ func (a *Approver) approveServingManually(ctx context.Context, node ManualApprov
 		return "", err
 	}
 	// The administrator gave the addresses, so a Node with the same address is only reported.
-	d.Reason = in.conflict(node.NodeName, NewEnrollments(nil), Facts{NodesByAddress: nodesOf}).String()
+	d.Reason = in.conflict(node.NodeName, newEnrollments(nil), Facts{NodesByAddress: nodesOf}).String()
 	return "", a.approveChecked(ctx, newest, d)
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// DropIn is the agent's CRI-O configuration file. CRI-O reads the files of this directory
+// dropIn is the agent's CRI-O configuration file. CRI-O reads the files of this directory
 // in order of their names, and later files override earlier ones.
-const DropIn = "/etc/crio/crio.conf.d/99-hcp-node-agent.conf"
+const dropIn = "/etc/crio/crio.conf.d/99-hcp-node-agent.conf"
 
 // Config is the part of CRI-O's configuration that the agent uses.
 type Config struct {
@@ -62,8 +62,8 @@ func Parse(files ...[]byte) (Config, error) {
 	return config, nil
 }
 
-// Render returns the content of the agent's drop-in.
-func Render(config Config) []byte {
+// render returns the content of the agent's drop-in.
+func render(config Config) []byte {
 	var out strings.Builder
 	out.WriteString("# Written by hcp-node-agent: the pause image of the cluster's release.\n[crio.image]\n")
 	for _, line := range []struct{ key, value string }{

@@ -45,7 +45,7 @@ func TestLaterFileOverridesEarlier(t *testing.T) {
 
 func TestDropInRoundTrip(t *testing.T) {
 	want := Config{PauseImage: `odd "name" \ here`, PauseCommand: "/usr/bin/pod", PauseAuthFile: "/a"}
-	got, err := Parse([]byte(shippedConfig), Render(want))
+	got, err := Parse([]byte(shippedConfig), render(want))
 	want.Runtime = "crun"
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

@@ -24,8 +24,8 @@ func Desired(payload Config, pauseImage string) (Config, error) {
 // Changes returns the changes that set CRI-O's pause image.
 func Changes(wanted Config) []ledger.Change {
 	return []ledger.Change{{
-		Kind: ledger.File, Target: DropIn, Reason: "the release's own pause image",
-		Desired: ledger.FileState(Render(wanted), 0o644),
+		Kind: ledger.File, Target: dropIn, Reason: "the release's own pause image",
+		Desired: ledger.FileState(render(wanted), 0o644),
 	}}
 }
 
@@ -61,7 +61,7 @@ func Verify(effective, wanted Config) error {
 	} {
 		if field.want != "" && field.is != field.want {
 			return report.Fail(report.Failed,
-				report.Remedy("grep -rn "+field.name+" /etc/crio # a file that is read after "+DropIn+" wins; remove the setting there"),
+				report.Remedy("grep -rn "+field.name+" /etc/crio # a file that is read after "+dropIn+" wins; remove the setting there"),
 				"CRI-O runs with %s %q and should have %q", field.name, field.is, field.want)
 		}
 	}

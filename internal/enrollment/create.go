@@ -15,9 +15,9 @@ import (
 // Lifetimes of join tokens. User data contains an Ignition token, which HyperShift replaces after
 // five and a half hours at the latest.
 const (
-	DefaultLifetime     = 24 * time.Hour
-	MaxLifetime         = 365 * 24 * time.Hour
-	MaxUserDataLifetime = 5 * time.Hour
+	defaultLifetime     = 24 * time.Hour
+	maxLifetime         = 365 * 24 * time.Hour
+	maxUserDataLifetime = 5 * time.Hour
 )
 
 // Options configures a new join token.
@@ -62,13 +62,13 @@ func (o Options) lifetime() (time.Duration, error) {
 	case !utf8.Valid(o.UserData):
 		return 0, errors.New("the stub is no text")
 	case o.Lifetime == 0 && o.UserData != nil:
-		return MaxUserDataLifetime, nil
+		return maxUserDataLifetime, nil
 	case o.Lifetime == 0:
-		return DefaultLifetime, nil
-	case o.UserData != nil && o.Lifetime > MaxUserDataLifetime:
-		return 0, fmt.Errorf("a join token with a stub in it can be good for %s at most, as the stub's token is; %s was asked for", MaxUserDataLifetime, o.Lifetime)
-	case o.Lifetime < time.Minute, o.Lifetime > MaxLifetime:
-		return 0, fmt.Errorf("a join token can be good for one minute to %d days; %s was asked for", MaxLifetime/(24*time.Hour), o.Lifetime)
+		return defaultLifetime, nil
+	case o.UserData != nil && o.Lifetime > maxUserDataLifetime:
+		return 0, fmt.Errorf("a join token with a stub in it can be good for %s at most, as the stub's token is; %s was asked for", maxUserDataLifetime, o.Lifetime)
+	case o.Lifetime < time.Minute, o.Lifetime > maxLifetime:
+		return 0, fmt.Errorf("a join token can be good for one minute to %d days; %s was asked for", maxLifetime/(24*time.Hour), o.Lifetime)
 	}
 	return o.Lifetime, nil
 }

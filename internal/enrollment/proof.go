@@ -15,7 +15,7 @@ import (
 // Annotations of a CSR that identify and prove the join token.
 const (
 	AnnotationID        = "node.hcp-agent.io/join-token-id"
-	AnnotationSignature = "node.hcp-agent.io/join-token-proof"
+	annotationSignature = "node.hcp-agent.io/join-token-proof"
 )
 
 const (
@@ -57,7 +57,7 @@ func (t *Token) Sign(cluster []Hash, publicKey crypto.PublicKey) (map[string]str
 	}
 	signature := ed25519.Sign(t.key, signed)
 	return map[string]string{
-		AnnotationID: t.ID, AnnotationSignature: signatureVersion + base64.StdEncoding.EncodeToString(signature),
+		AnnotationID: t.ID, annotationSignature: signatureVersion + base64.StdEncoding.EncodeToString(signature),
 	}, nil
 }
 
@@ -71,7 +71,7 @@ func (e *Enrollment) Verify(cluster []Hash, publicKey crypto.PublicKey, annotati
 	if id := annotations[AnnotationID]; id != e.ID {
 		return fmt.Errorf("it is of the join token %q, and the enrollment is of %s", shorten(id), e.ID)
 	}
-	text, versioned := strings.CutPrefix(annotations[AnnotationSignature], signatureVersion)
+	text, versioned := strings.CutPrefix(annotations[annotationSignature], signatureVersion)
 	if !versioned || len(text) > base64.StdEncoding.EncodedLen(ed25519.SignatureSize) {
 		return fmt.Errorf("its proof is not one of version %s", strings.TrimSuffix(signatureVersion, ":"))
 	}

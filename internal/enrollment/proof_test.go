@@ -59,11 +59,11 @@ func TestSignAndVerify(t *testing.T) {
 		"another join token":      {enrollment, cluster, &key.PublicKey, otherCluster, "it is of the join token"},
 		"another enrollment":      {anotherEnrollment, cluster, &key.PublicKey, with(AnnotationID, another.ID), "was not made with the join token"},
 		"no annotations":          {enrollment, cluster, &key.PublicKey, nil, "it is of the join token"},
-		"no proof":                {enrollment, cluster, &key.PublicKey, with(AnnotationSignature, ""), "not one of version v1"},
-		"another version":         {enrollment, cluster, &key.PublicKey, with(AnnotationSignature, "v2:"+strings.TrimPrefix(proof[AnnotationSignature], "v1:")), "not one of version v1"},
-		"rubbish":                 {enrollment, cluster, &key.PublicKey, with(AnnotationSignature, "v1:!"), "no signature"},
-		"cut":                     {enrollment, cluster, &key.PublicKey, with(AnnotationSignature, proof[AnnotationSignature][:40]), "no signature"},
-		"longer":                  {enrollment, cluster, &key.PublicKey, with(AnnotationSignature, proof[AnnotationSignature]+strings.Repeat("A", 1<<20)), "not one of version v1"},
+		"no proof":                {enrollment, cluster, &key.PublicKey, with(annotationSignature, ""), "not one of version v1"},
+		"another version":         {enrollment, cluster, &key.PublicKey, with(annotationSignature, "v2:"+strings.TrimPrefix(proof[annotationSignature], "v1:")), "not one of version v1"},
+		"rubbish":                 {enrollment, cluster, &key.PublicKey, with(annotationSignature, "v1:!"), "no signature"},
+		"cut":                     {enrollment, cluster, &key.PublicKey, with(annotationSignature, proof[annotationSignature][:40]), "no signature"},
+		"longer":                  {enrollment, cluster, &key.PublicKey, with(annotationSignature, proof[annotationSignature]+strings.Repeat("A", 1<<20)), "not one of version v1"},
 		"no public key":           {enrollment, cluster, "x", proof, "encoding public key"},
 	} {
 		err := test.enrollment.Verify(test.cluster, test.key, test.annotations)

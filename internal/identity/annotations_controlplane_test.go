@@ -19,7 +19,7 @@ import (
 // annotateWith annotates a CSR as a join token does.
 func annotateWith(value string) func(crypto.PublicKey) (map[string]string, error) {
 	return func(key crypto.PublicKey) (map[string]string, error) {
-		return map[string]string{"example.com/proof": value + " of " + Fingerprint(key)}, nil
+		return map[string]string{"example.com/proof": value + " of " + fingerprint(key)}, nil
 	}
 }
 

@@ -68,7 +68,7 @@ func newCertificate(c *x509.Certificate) Certificate {
 		Names:       kube.CertificateNames(c),
 		NotBefore:   c.NotBefore.UTC(),
 		NotAfter:    c.NotAfter.UTC(),
-		Fingerprint: Fingerprint(c.PublicKey),
+		Fingerprint: fingerprint(c.PublicKey),
 	}
 }
 

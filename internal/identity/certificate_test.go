@@ -29,7 +29,7 @@ func TestReadCertificate(t *testing.T) {
 			Names:       []string{"worker-7", "192.0.2.7", "2001:db8::7"},
 			NotBefore:   template.NotBefore,
 			NotAfter:    template.NotAfter,
-			Fingerprint: Fingerprint(&key.PublicKey),
+			Fingerprint: fingerprint(&key.PublicKey),
 		},
 		"":                              nil,
 		string(certtest.KeyPEM(t, key)): nil,

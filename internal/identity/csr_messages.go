@@ -14,7 +14,7 @@ import (
 
 func (r *csrRequester) pendingText(found *certificatesv1.CertificateSigningRequest) string {
 	return fmt.Sprintf("approval of the client CSR %s for %s (key %s, signer %s, asked at %s%s); %s; run %s:",
-		r.desired.Name, nodeUser(r.identity.NodeName), Fingerprint(&r.key.private.PublicKey),
+		r.desired.Name, nodeUser(r.identity.NodeName), fingerprint(&r.key.private.PublicKey),
 		r.desired.Spec.SignerName, report.Timestamp(found.CreationTimestamp.Time),
 		waitingSinceText(found.CreationTimestamp.Time, r.key.createdAt), r.approvalHint(),
 		r.identity.Topology.CommandLocation())

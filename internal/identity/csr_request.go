@@ -142,7 +142,7 @@ func (r *csrRequester) handleCSR(ctx context.Context, found *certificatesv1.Cert
 			return false, nil
 		}
 		r.offeredUID = found.UID
-		log.Wait(ownApprovalText(r.desired.Name, Fingerprint(&r.key.private.PublicKey)), "")
+		log.Wait(ownApprovalText(r.desired.Name, fingerprint(&r.key.private.PublicKey)), "")
 		return false, r.approve(ctx, ApprovalRequest{Name: r.desired.Name, PublicKey: &r.key.private.PublicKey})
 	case phaseApproved:
 		r.existedBefore = false
@@ -184,5 +184,5 @@ func (r *csrRequester) timeoutError() error {
 	}
 	return report.Fail(report.ApprovalMissing,
 		report.Remedy(r.approveCommand()+" # "+r.identity.Topology.CommandLocation()+"; then run join again: it finds the same CSR"),
-		"nobody approved the client CSR %s in time (key %s)", r.desired.Name, Fingerprint(&r.key.private.PublicKey))
+		"nobody approved the client CSR %s in time (key %s)", r.desired.Name, fingerprint(&r.key.private.PublicKey))
 }

@@ -38,7 +38,7 @@ func (i *Identity) FindPendingCSR(ctx context.Context) (*PendingCSR, error) {
 	if err != nil {
 		return nil, err
 	}
-	pending := &PendingCSR{Name: expected.Name, Fingerprint: Fingerprint(&key.private.PublicKey)}
+	pending := &PendingCSR{Name: expected.Name, Fingerprint: fingerprint(&key.private.PublicKey)}
 	connection, err := i.connectBootstrap()
 	if err != nil {
 		return pending, err

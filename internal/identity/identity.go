@@ -90,7 +90,7 @@ func (i *Identity) Obtain(ctx context.Context, approve Approver) (Result, error)
 		return result, err
 	}
 	if leaf := readLeaf(i.clientCertificatePath()); leaf != nil {
-		result.NotAfter, result.Fingerprint = leaf.NotAfter, Fingerprint(leaf.PublicKey)
+		result.NotAfter, result.Fingerprint = leaf.NotAfter, fingerprint(leaf.PublicKey)
 	}
 	return result, nil
 }

@@ -42,7 +42,7 @@ func TestControlPlaneManualApproval(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{csr.Name, Fingerprint(request.PublicKey), "\noc adm certificate approve " +
+	for _, want := range []string{csr.Name, fingerprint(request.PublicKey), "\noc adm certificate approve " +
 		csr.Name + "\n", "platform None"} {
 		if !strings.Contains(recorded.Text(), want) {
 			t.Errorf("while waiting it did not say %q, but:\n%s", want, recorded.Text())

@@ -81,8 +81,8 @@ func (p *pendingKey) remove() error {
 	return nil
 }
 
-// Fingerprint returns the fingerprint of a public key, in the form for
+// fingerprint returns the fingerprint of a public key, in the form for
 // comparison by people.
-func Fingerprint(publicKey any) string {
+func fingerprint(publicKey any) string {
 	return cmp.Or(enrollment.Fingerprint(publicKey), "SHA256:unknown")
 }

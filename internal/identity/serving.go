@@ -151,18 +151,18 @@ func (w *servingWait) handleCSR(ctx context.Context, csr *certificatesv1.Certifi
 		return nil
 	}
 	w.offeredUID = csr.UID
-	_, fingerprint := servingNames(csr)
-	log.Wait(ownApprovalText(csr.Name, fingerprint), "")
+	_, keyFingerprint := servingNames(csr)
+	log.Wait(ownApprovalText(csr.Name, keyFingerprint), "")
 	return w.approve(ctx, ApprovalRequest{Name: csr.Name})
 }
 
 // servingNames returns the names and the key's fingerprint in a serving CSR.
-func servingNames(csr *certificatesv1.CertificateSigningRequest) (names, fingerprint string) {
+func servingNames(csr *certificatesv1.CertificateSigningRequest) (names, keyFingerprint string) {
 	request, err := parseRequest(csr.Spec.Request)
 	if err != nil {
 		return "", ""
 	}
-	return fmt.Sprint(request.DNSNames, request.IPAddresses), Fingerprint(request.PublicKey)
+	return fmt.Sprint(request.DNSNames, request.IPAddresses), fingerprint(request.PublicKey)
 }
 
 func servingApprovalText(csr *certificatesv1.CertificateSigningRequest, topology ClusterTopology) string {

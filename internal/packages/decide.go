@@ -87,7 +87,7 @@ func (d *decision) addFinding(severity report.Severity, name string, remedy repo
 // findMissing determines the present and the missing packages. A program without its package was
 // installed in another way and counts as present, because dnf would install a second copy.
 func (d *decision) findMissing() {
-	for _, need := range d.table.Needs(d.rhel, d.Release, d.facts.Commands) {
+	for _, need := range d.table.needs(d.rhel, d.Release, d.facts.Commands) {
 		d.Needed++
 		there := d.facts.isInstalled(need, d.table)
 		if !there && need.Program != "" && slices.Contains(d.facts.Programs, need.Program) {
@@ -140,7 +140,7 @@ func (d *decision) candidateReleases(top Release) []Release {
 	minor := d.table.kubernetesMinor(top)
 	var list []Release
 	for behind := 0; behind <= 3 && minor > 0; behind++ {
-		list = append(list, d.table.Releases(minor-behind)...)
+		list = append(list, d.table.releases(minor-behind)...)
 	}
 	return list
 }
@@ -148,7 +148,7 @@ func (d *decision) candidateReleases(top Release) []Release {
 // releaseNumbers returns all version numbers of a release: 4.23 and 5.0 are the same release.
 func (d *decision) releaseNumbers(release Release) string {
 	names := []string{release.String()}
-	for _, other := range d.table.Releases(d.table.kubernetesMinor(release)) {
+	for _, other := range d.table.releases(d.table.kubernetesMinor(release)) {
 		if other != release {
 			names = append(names, other.String())
 		}

@@ -138,7 +138,7 @@ func (d *decision) desiredRelease() Release {
 
 // replaceCommand returns the command that installs another version of kubelet.
 func (d *decision) replaceCommand(verb string, to Release) string {
-	needs := d.table.Needs(d.rhel, to, nil)
+	needs := d.table.needs(d.rhel, to, nil)
 	at := slices.IndexFunc(needs, func(p Package) bool { return p.Program == "kubelet" })
 	if at < 0 {
 		return ""

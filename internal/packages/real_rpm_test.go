@@ -116,7 +116,7 @@ func TestRealRepositoriesAreNotQueriedIfComplete(t *testing.T) {
 	b := rpms.New(t)
 	key := b.GenerateKey("known")
 	var specs, nvrs []string
-	for _, need := range readTable(t).Needs(9, Release{4, 18}, nil) {
+	for _, need := range readTable(t).needs(9, Release{4, 18}, nil) {
 		version := map[string]string{"release": "4.18.1", "kubernetes": "1.31.1", "": "1.0"}[need.Version]
 		nvrs = append(nvrs, need.Name+"-"+version+"-1.el9")
 		specs = append(specs, need.Name)

@@ -95,9 +95,9 @@ func (t Table) supportLevel(rhel int, release Release) SupportLevel {
 	return Unknown
 }
 
-// Needs returns the packages of a worker, required packages first. The keys of commands are
+// needs returns the packages of a worker, required packages first. The keys of commands are
 // the commands that the payload runs; true means in a unit.
-func (t Table) Needs(rhel int, release Release, commands map[string]bool) []Package {
+func (t Table) needs(rhel int, release Release, commands map[string]bool) []Package {
 	var list []Package
 	for _, need := range []string{"required", "wanted"} {
 		for _, p := range t.Packages {
@@ -145,9 +145,9 @@ func (t Table) repositoryID(name string, rhel int, arch string, release Release)
 // kubernetesMinor returns the Kubernetes minor version of a release, or 0 if unknown.
 func (t Table) kubernetesMinor(release Release) int { return t.Kubernetes[release.String()] }
 
-// Releases returns the releases that ship Kubernetes 1.minor, newest first. There can be
+// releases returns the releases that ship Kubernetes 1.minor, newest first. There can be
 // several: 4.23 and 5.0 are one release with two numbers.
-func (t Table) Releases(minor int) []Release {
+func (t Table) releases(minor int) []Release {
 	var list []Release
 	for text, has := range t.Kubernetes {
 		if release, err := ParseRelease(text); err == nil && has == minor {
@@ -161,7 +161,7 @@ func (t Table) Releases(minor int) []Release {
 // Newest returns the newest release that ships Kubernetes 1.minor, or zero if the table has
 // none.
 func (t Table) Newest(minor int) Release {
-	if list := t.Releases(minor); len(list) > 0 {
+	if list := t.releases(minor); len(list) > 0 {
 		return list[0]
 	}
 	return Release{}

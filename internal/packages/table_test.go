@@ -48,7 +48,7 @@ func TestEveryWorkerHasRequiredPrograms(t *testing.T) {
 				t.Fatal(err)
 			}
 			count := map[string]int{}
-			for _, p := range table.Needs(rhel, release, nil) {
+			for _, p := range table.needs(rhel, release, nil) {
 				count[p.Name]++
 				if p.Program != p.Name {
 					count[p.Program]++
@@ -87,7 +87,7 @@ func TestNeedsByRelease(t *testing.T) {
 		{10, Release{4, 21}, "podman", "containernetworking-plugins"},
 	} {
 		var names []string
-		for _, p := range table.Needs(test.rhel, test.release, nil) {
+		for _, p := range table.needs(test.rhel, test.release, nil) {
 			names = append(names, p.Name)
 		}
 		if !slices.Contains(names, test.has) || slices.Contains(names, test.not) {
@@ -152,7 +152,7 @@ func TestReleasesOfKubernetes(t *testing.T) {
 	for minor, want := range map[int][]Release{
 		25: {{4, 12}}, 31: {{4, 18}}, 35: {{4, 22}}, 36: {{5, 0}, {4, 23}}, 37: {{5, 1}}, 38: nil, 0: nil,
 	} {
-		if diff := cmp.Diff(want, table.Releases(minor)); diff != "" {
+		if diff := cmp.Diff(want, table.releases(minor)); diff != "" {
 			t.Errorf("Kubernetes 1.%d (-want +got):\n%s", minor, diff)
 		}
 	}

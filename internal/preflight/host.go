@@ -27,9 +27,9 @@ type HostFacts struct {
 	OtherCluster error  // state of another cluster on this host
 }
 
-// MaxSkew is the maximum difference of the clocks. Certificates have a tolerance of a few
+// maxSkew is the maximum difference of the clocks. Certificates have a tolerance of a few
 // minutes, and tokens are checked against the server's clock.
-const MaxSkew = 2 * time.Minute
+const maxSkew = 2 * time.Minute
 
 // HostChecks returns the checks that do not need the payload.
 func HostChecks() []Check[HostFacts] {
@@ -164,7 +164,7 @@ func checkPorts(f HostFacts) []report.Finding {
 }
 
 func checkClock(f HostFacts) []report.Finding {
-	if math.Abs(f.ClockSkew.Seconds()) <= MaxSkew.Seconds() {
+	if math.Abs(f.ClockSkew.Seconds()) <= maxSkew.Seconds() {
 		return nil
 	}
 	how := "behind"

@@ -57,7 +57,7 @@ func TestEventsCannotControlTerminal(t *testing.T) {
 	var sent string
 	handler := Journal{Send: func(message string, _ journal.Priority, _ map[string]string) error { sent = message; return nil }}
 	record := slog.NewRecord(time.Time{}, slog.LevelInfo, evil, 0)
-	record.AddAttrs(slog.String(AttrRemedy, "run "+evil))
+	record.AddAttrs(slog.String(attrRemedy, "run "+evil))
 	if err := handler.Handle(context.Background(), record); err != nil || sent != `a\x1b[2Jb\rc\u202e`+"\n"+`run a\x1b[2Jb\rc\u202e` {
 		t.Errorf("the journal gets %q, %v", sent, err)
 	}

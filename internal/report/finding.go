@@ -80,5 +80,5 @@ func CountFindings(findings []Finding) string {
 
 // CompareSeverity orders findings by severity, the most severe first.
 func CompareSeverity(a, b Finding) int {
-	return cmp.Compare(slices.Index(Severities(), a.Severity), slices.Index(Severities(), b.Severity))
+	return cmp.Compare(slices.Index(severities(), a.Severity), slices.Index(severities(), b.Severity))
 }

@@ -57,13 +57,13 @@ func (j Journal) WithGroup(string) slog.Handler { return j }
 // journalMessage returns the message for journalctl, which does not show fields: prefixed with
 // the step, and followed by the remedy.
 func journalMessage(message string, fields map[string]string) string {
-	if step := fields[journalField(AttrStep)]; step != "" && !strings.HasPrefix(message, step) {
+	if step := fields[journalField(attrStep)]; step != "" && !strings.HasPrefix(message, step) {
 		message = step + ": " + message
 	}
-	if note := fields[journalField(AttrNote)]; note != "" {
+	if note := fields[journalField(attrNote)]; note != "" {
 		message += "\n# " + strings.ReplaceAll(note, "\n", "\n# ")
 	}
-	if remedy := fields[journalField(AttrRemedy)]; remedy != "" {
+	if remedy := fields[journalField(attrRemedy)]; remedy != "" {
 		message += "\n" + remedy
 	}
 	return message

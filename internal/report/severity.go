@@ -14,9 +14,9 @@ const (
 )
 
 // Enum returns all severities.
-func (Severity) Enum() []string { return schema.Strings(Severities()...) }
+func (Severity) Enum() []string { return schema.Strings(severities()...) }
 
-// Severities returns all severities, most severe first.
-func Severities() []Severity {
+// severities returns all severities, most severe first.
+func severities() []Severity {
 	return []Severity{SeverityProblem, SeverityWarning, SeverityNote, SeverityOK}
 }

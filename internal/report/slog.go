@@ -8,14 +8,14 @@ import (
 
 // Names of record attributes. In the journal they are fields, in capitals.
 const (
-	AttrStep    = "step"
-	AttrEvent   = "event"      // kind of the event
-	AttrRemedy  = "remedy"     // commands of the remedy
-	AttrNote    = "note"       // notes of the remedy
-	AttrSeconds = "seconds"    // elapsed time of the step
-	AttrNext    = "next"       // time of the next attempt
-	AttrChange  = "change"     // KIND:TARGET of the changed object
-	AttrRequest = "request_id" // certificate signing request
+	attrStep    = "step"
+	attrEvent   = "event"      // kind of the event
+	attrRemedy  = "remedy"     // commands of the remedy
+	attrNote    = "note"       // notes of the remedy
+	attrSeconds = "seconds"    // elapsed time of the step
+	attrNext    = "next"       // time of the next attempt
+	attrChange  = "change"     // KIND:TARGET of the changed object
+	attrRequest = "request_id" // certificate signing request
 )
 
 // Slog is a Sink that writes every event as a record of log/slog.
@@ -41,18 +41,18 @@ func (s *Slog) Emit(event Event) {
 		message = event.Step + " begins"
 	}
 	record := slog.NewRecord(event.Time, level, message, 0)
-	record.AddAttrs(slog.String(AttrEvent, string(event.Kind)))
+	record.AddAttrs(slog.String(attrEvent, string(event.Kind)))
 	remedy := event.Remedy
-	for _, attr := range [][2]string{{AttrStep, event.Step}, {AttrRemedy, remedy.Command()}, {AttrNote, remedy.Note()}, {AttrChange, event.Change}, {AttrRequest, event.Request}} {
+	for _, attr := range [][2]string{{attrStep, event.Step}, {attrRemedy, remedy.Command()}, {attrNote, remedy.Note()}, {attrChange, event.Change}, {attrRequest, event.Request}} {
 		if attr[1] != "" {
 			record.AddAttrs(slog.String(attr[0], attr[1]))
 		}
 	}
 	if event.Elapsed > 0 {
-		record.AddAttrs(slog.Float64(AttrSeconds, float64(event.Elapsed.Round(time.Millisecond).Milliseconds())/1000))
+		record.AddAttrs(slog.Float64(attrSeconds, float64(event.Elapsed.Round(time.Millisecond).Milliseconds())/1000))
 	}
 	if !event.RetryAt.IsZero() {
-		record.AddAttrs(slog.Time(AttrNext, event.RetryAt))
+		record.AddAttrs(slog.Time(attrNext, event.RetryAt))
 	}
 	_ = s.Handler.Handle(ctx, record) // a failing log does not stop a join
 }

@@ -33,8 +33,8 @@ type Tracker struct {
 	all map[key]*activeFinding
 }
 
-// Update records the findings of a check at a time, and returns the confirmed changes.
-func (t *Tracker) Update(check string, found []report.Finding, at time.Time) []Change {
+// update records the findings of a check at a time, and returns the confirmed changes.
+func (t *Tracker) update(check string, found []report.Finding, at time.Time) []Change {
 	if t.all == nil {
 		t.all = map[key]*activeFinding{}
 	}
@@ -113,9 +113,9 @@ func (t *Tracker) needsConfirmation(check string) bool {
 	return false
 }
 
-// Active returns the reported findings that are not resolved, ordered by severity and
+// active returns the reported findings that are not resolved, ordered by severity and
 // then by age.
-func (t *Tracker) Active() []Change {
+func (t *Tracker) active() []Change {
 	var changes []Change
 	for _, s := range slices.Collect(maps.Values(t.all)) {
 		if s.reported {

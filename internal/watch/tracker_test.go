@@ -37,7 +37,7 @@ func TestTracker(t *testing.T) {
 					found = append(found, report.Finding{Subject: about, Incomplete: about == "?"})
 				}
 				var changes []string
-				for _, change := range tracker.Update("look", found, time.Unix(int64(i), 0)) {
+				for _, change := range tracker.update("look", found, time.Unix(int64(i), 0)) {
 					sign := "+"
 					if change.Resolved {
 						sign = "-"
@@ -48,7 +48,7 @@ func TestTracker(t *testing.T) {
 					t.Errorf("look %d of %q tells %q, want %q", i, names, got, test.want[i])
 				}
 				// Another check does not resolve the findings of this check.
-				tracker.Update("another", nil, time.Unix(int64(i), 0))
+				tracker.update("another", nil, time.Unix(int64(i), 0))
 			}
 		})
 	}
@@ -58,7 +58,7 @@ func TestTracker(t *testing.T) {
 func TestIncompleteChecksAreNotRepeatedEarly(t *testing.T) {
 	var tracker Tracker
 	for second, found := range [][]report.Finding{{{Subject: "told"}, {Subject: "seen once"}}, {{Subject: "told"}}, nil, {{Subject: "?", Incomplete: true}}, {{Subject: "?", Incomplete: true}}} {
-		tracker.Update("look", found, time.Unix(int64(second), 0))
+		tracker.update("look", found, time.Unix(int64(second), 0))
 	}
 	if tracker.needsConfirmation("look") {
 		t.Errorf("it is to be looked at again: %+v", tracker.all)
@@ -68,23 +68,23 @@ func TestIncompleteChecksAreNotRepeatedEarly(t *testing.T) {
 func TestActiveIsSorted(t *testing.T) {
 	var tracker Tracker
 	for _, second := range []int64{10, 20} {
-		tracker.Update("late", []report.Finding{{Severity: report.SeverityProblem, Subject: "late"}}, time.Unix(second, 0))
+		tracker.update("late", []report.Finding{{Severity: report.SeverityProblem, Subject: "late"}}, time.Unix(second, 0))
 	}
 	for _, second := range []int64{5, 6, 7} {
-		tracker.Update("early", []report.Finding{
+		tracker.update("early", []report.Finding{
 			{Severity: report.SeverityWarning, Subject: "warned"}, {Severity: report.SeverityProblem, Subject: "early", Message: time.Unix(second, 0).UTC().Format("05")},
 		}, time.Unix(second, 0))
 	}
-	tracker.Update("new", []report.Finding{{Severity: report.SeverityProblem, Subject: "not told yet"}}, time.Unix(1, 0))
+	tracker.update("new", []report.Finding{{Severity: report.SeverityProblem, Subject: "not told yet"}}, time.Unix(1, 0))
 	var got []string
-	for _, s := range tracker.Active() {
+	for _, s := range tracker.active() {
 		got = append(got, s.Subject+" "+s.Message)
 	}
 	// Sorted by severity, then by age; the text is the latest.
 	if want := []string{"early 07", "late ", "warned "}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if since := tracker.Active()[0].Since; !since.Equal(time.Unix(5, 0)) {
+	if since := tracker.active()[0].Since; !since.Equal(time.Unix(5, 0)) {
 		t.Errorf("since %v", since)
 	}
 }

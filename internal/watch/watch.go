@@ -56,7 +56,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 				return nil //nolint:nilerr // ctx was cancelled
 			}
 			due[i] = time.Now().Add(w.nextInterval(check))
-			w.OnTick(ctx, w.tracker.Active(), w.settled(due))
+			w.OnTick(ctx, w.tracker.active(), w.settled(due))
 		}
 		if sleep.For(ctx, time.Until(earliest(due))) != nil {
 			return nil //nolint:nilerr // ctx has ended, as requested
@@ -94,7 +94,7 @@ func (w *Watcher) runCheck(ctx context.Context, check Check) {
 		failed.Incomplete = true
 		found = append(found, failed)
 	}
-	if changes := w.tracker.Update(check.Name, found, time.Now()); len(changes) > 0 {
+	if changes := w.tracker.update(check.Name, found, time.Now()); len(changes) > 0 {
 		w.OnChange(ctx, changes)
 	}
 }
