@@ -92,7 +92,7 @@ func (i *Identity) checkAccepted(ctx context.Context, cluster kube.Cluster) erro
 		return nil
 	}
 	problem := connection.Explain(ctx, err)
-	return report.Fail(problem.Code, problem.Remedy, "%s", problem.Text)
+	return report.Fail(problem.Code, problem.Remedy, "%s", problem.Message)
 }
 
 // replaceCAs returns the kubeconfig with the cluster's CAs, and whether they

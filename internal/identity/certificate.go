@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
 // ClientCertificatePath returns the path of kubelet's current client certificate.
@@ -65,7 +66,7 @@ func newCertificate(c *x509.Certificate) Certificate {
 	return Certificate{
 		Subject:     c.Subject.String(),
 		Issuer:      c.Issuer.String(),
-		Names:       kube.CertificateNames(c),
+		Names:       transport.CertificateNames(c),
 		NotBefore:   c.NotBefore.UTC(),
 		NotAfter:    c.NotAfter.UTC(),
 		Fingerprint: fingerprint(c.PublicKey),

@@ -16,6 +16,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
 // csrRequester requests one client certificate through a CSR.
@@ -51,7 +52,7 @@ var errRetryCSR = errors.New("asking again")
 // run submits CSRs until a certificate is issued or the request fails
 // permanently.
 func (r *csrRequester) run(ctx context.Context) ([]byte, error) {
-	pause := kube.NewBackoff()
+	pause := transport.NewBackoff()
 	for {
 		if err := r.submit(ctx); err != nil {
 			return nil, r.explainRejection(err)

@@ -48,7 +48,7 @@ func (i *Identity) FindPendingCSR(ctx context.Context) (*PendingCSR, error) {
 		found, err = nil, nil
 	}
 	if err != nil {
-		return pending, kube.Explain(err, connection.Server).Failure("asking the cluster about the client CSR", err)
+		return pending, connection.Explain(ctx, err).Failure("asking the cluster about the client CSR")
 	}
 	at := evaluateCSR(found, expected, metav1.Now())
 	pending.Phase, pending.Detail = string(at.phase), at.detail
@@ -99,13 +99,13 @@ func CSRsJSON(ctx context.Context, a *kube.Conn, node string, names []string) ([
 		case err == nil:
 			own[name] = csr
 		case !apierrors.IsNotFound(err): // CSRs are deleted an hour after their approval
-			return nil, kube.Explain(err, a.Server).Failure("asking the cluster about the CSR "+name, err)
+			return nil, a.Explain(ctx, err).Failure("asking the cluster about the CSR " + name)
 		}
 	}
 	serving, _, err := a.Client.CSRs().Source("",
 		"spec.signerName="+certificatesv1.KubeletServingSignerName).ListAll(ctx)
 	if err != nil {
-		return nil, kube.Explain(err, a.Server).Failure("asking the cluster for serving CSRs", err)
+		return nil, a.Explain(ctx, err).Failure("asking the cluster for serving CSRs")
 	}
 	if newest := newestFirst(serving, nodeUser(node)); len(newest) > 0 {
 		own[newest[0].Name] = newest[0]

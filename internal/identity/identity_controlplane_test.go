@@ -218,7 +218,7 @@ func TestControlPlaneRejectedCredentials(t *testing.T) {
 				cluster.CertificateAuthorityData = foreign.PEM
 			},
 			code:   report.Failed,
-			want:   "this cluster's CA has not signed",
+			want:   "which is not a trusted CA",
 			remedy: "openssl s_client",
 		},
 		"nothing listens": {
@@ -226,7 +226,7 @@ func TestControlPlaneRejectedCredentials(t *testing.T) {
 				cluster.Server = "https://127.0.0.1:1"
 			},
 			code:   report.Failed,
-			want:   "connection refused",
+			want:   "refused the connection",
 			remedy: "curl",
 		},
 	}

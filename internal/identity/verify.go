@@ -13,6 +13,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
 // clientConfig returns the connection settings for a certificate that is not
@@ -121,7 +122,7 @@ func compareClocks(leaf *x509.Certificate, server, local time.Time) error {
 	if !local.After(leaf.NotAfter) || server.After(leaf.NotAfter) {
 		return nil
 	}
-	return report.Fail(report.Refused, kube.ClockRemedy+" # then run join again",
+	return report.Fail(report.Refused, transport.ClockRemedy+" # then run join again",
 		"this machine's clock is wrong: it says %s, at which this node's certificate has expired (at %s); the API "+
 			"server's clock says %s",
 		report.Timestamp(local), report.Timestamp(leaf.NotAfter), report.Timestamp(server))

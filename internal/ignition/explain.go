@@ -11,39 +11,39 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
-// minReportedSkew is the smallest clock difference that is reported with a failure.
-const minReportedSkew = time.Minute
-
 // explain adapts the text and the remedy of a failed request to the server of the user data.
-func explain(userData *UserData, e *fetch.Error) {
+func explain(userData *UserData, e *transport.Error) {
 	switch e.Kind {
-	case fetch.UnknownName:
+	case transport.UnknownName:
 		e.Code, e.Temporary = report.Refused, false // names of clusters are often unknown outside, which no retry changes
-		e.Remedy = report.Remedyf("# repair DNS (check with: getent hosts %s), or name the address: --connect-to HOST:PORT", e.Host)
+		e.Remedy = report.Remedyf("# repair DNS (check with: getent hosts %s), or name the address: --connect-to HOST:PORT", e.Name)
 		if userData.isStandalone() {
 			e.Remedy = report.Remedyf("# make it known to this host in DNS or /etc/hosts, for kubelet needs it too (check with: getent hosts %s): "+
-				"api-int names lead to the cluster's internal load balancer, and are often only known inside", e.Host)
+				"api-int names lead to the cluster's internal load balancer, and are often only known inside", e.Name)
 		}
-	case fetch.Unreachable:
+	case transport.Unreachable:
 		e.Remedy = report.Remedyf("# check the way to it:\ncurl -vk https://%s/healthz", e.Address)
 		if userData.isStandalone() {
 			e.Remedy += "\n" + unreachableServerRemedy(e.Address)
 		}
-	case fetch.NoTLS:
+	case transport.NoTLS:
 		e.Remedy = "# check host and port of the endpoint:\n" + userData.endpointRemedy()
-	case fetch.Handshake:
+	case transport.Handshake:
 		if !userData.isStandalone() {
-			e.Remedy = "# a Route is found by name, so the endpoint must be given by name and not by address\n" + e.Remedy
+			e.Remedy = report.Remedyf("# a Route is found by name, so the endpoint must be given by name and not by address\nopenssl s_client -connect %s -servername %s </dev/null",
+				e.Address, userData.Source.Hostname())
 		}
-	case fetch.UnknownAuthority:
+	case transport.UnknownAuthority:
 		e.Message, e.Remedy = explainUnknownIssuer(userData, e)
-	case fetch.WrongName:
-		first, _, _ := strings.Cut(fetch.CertificateNames(e.Certificate), ",")
-		e.Remedy = report.Remedyf("# if it is the right server, give it the name of its certificate and say where it is:\n# --endpoint https://%s%s --connect-to %s",
-			net.JoinHostPort(first, portOf(userData)), userData.Source.Path, e.Address)
-	case fetch.OutsideValidity:
+	case transport.WrongName:
+		if names := transport.CertificateNames(e.Certificate); len(names) > 0 {
+			e.Remedy = report.Remedyf("# if it is the right server, give it the name of its certificate and say where it is:\n# --endpoint https://%s%s --connect-to %s",
+				net.JoinHostPort(names[0], portOf(userData)), userData.Source.Path, e.Address)
+		}
+	case transport.OutsideValidity:
 		if time.Now().After(e.Certificate.NotAfter) {
 			e.Remedy += "\n# if it is right, the cluster has not renewed the certificate: " + userData.certificateRemedy()
 		}
@@ -56,7 +56,7 @@ func explain(userData *UserData, e *fetch.Error) {
 		if userData.isStandalone() {
 			e.Remedy = "# check the link to the server, and what stands in between"
 		}
-	case fetch.Status:
+	case transport.Status:
 		if userData.isStandalone() {
 			explainConfigStatus(userData, e)
 		} else {
@@ -69,9 +69,9 @@ func explain(userData *UserData, e *fetch.Error) {
 // 200, 401, 404, 500 and 511; HAProxy in front of it returns 502, 503 and 504. Status 511 means
 // that the token has expired, or that the payload is not generated yet. A retry can succeed in
 // the second case, so after the last attempt both causes are reported.
-func explainStatus(userData *UserData, e *fetch.Error) {
+func explainStatus(userData *UserData, e *transport.Error) {
 	pool := nodePoolOf(userData)
-	skew := clockDifference(e.Skew)
+	skew := transport.SkewNote(e.Skew)
 	switch status := e.Status; {
 	case status == http.StatusUnauthorized && !userData.HasToken():
 		e.Message, e.Remedy = "it wants a token (HTTP 401) and none was given", getToken
@@ -105,20 +105,8 @@ func explainStatus(userData *UserData, e *fetch.Error) {
 	}
 }
 
-// clockDifference describes a clock difference of at least minReportedSkew, and returns "" for a
-// smaller one.
-func clockDifference(skew time.Duration) string {
-	switch {
-	case skew >= minReportedSkew:
-		return fmt.Sprintf("; this host's clock is %s behind the server's", skew)
-	case skew <= -minReportedSkew:
-		return fmt.Sprintf("; this host's clock is %s ahead of the server's", -skew)
-	}
-	return ""
-}
-
 // explainUnknownIssuer distinguishes the CA of another cluster from a proxy that intercepts TLS.
-func explainUnknownIssuer(userData *UserData, e *fetch.Error) (what string, remedy report.Remedy) {
+func explainUnknownIssuer(userData *UserData, e *transport.Error) (what string, remedy report.Remedy) {
 	issuer, expected := e.Certificate.Issuer.String(), caSubjects(userData)
 	for _, subject := range expected {
 		if subject == issuer && userData.isStandalone() {
@@ -131,7 +119,7 @@ func explainUnknownIssuer(userData *UserData, e *fetch.Error) (what string, reme
 		}
 	}
 	if strings.HasPrefix(e.Certificate.Issuer.CommonName, "ingress-operator@") && !userData.isStandalone() {
-		return fmt.Sprintf("the default router of the management cluster answers in its place (certificate for %s): there is no Route for %s", fetch.CertificateNames(e.Certificate), userData.Source.Hostname()),
+		return fmt.Sprintf("the default router of the management cluster answers in its place (certificate for %s): there is no Route for %s", strings.Join(transport.CertificateNames(e.Certificate), ", "), userData.Source.Hostname()),
 			"# check the endpoint:\n" + getEndpoint
 	}
 	whose, remedy := "the stub's CA", report.Remedyf("# let connections to %s through unopened; the payload holds credentials of the cluster", e.Address)

@@ -10,16 +10,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
 // explainedError returns an error as the fetcher reports it for user data.
-func explainedError(userData *UserData, err error) *fetch.Error {
-	e := fetch.Classify(userData.Source, "", err)
+func explainedError(userData *UserData, err error) *transport.Error {
+	e := transport.Classify(userData.Source, nil, err)
 	explain(userData, e)
 	return e
 }
@@ -35,7 +34,7 @@ func TestFetchDoesNotRetryUnknownName(t *testing.T) {
 	if e.Temporary {
 		t.Error("it is retried")
 	}
-	checkFailure(t, e.Failure(), report.Refused, "the name ignition.demo.example.com does not exist in DNS")
+	checkFailure(t, e.Failure("fetching payload"), report.Refused, "the name ignition.demo.example.com does not exist in DNS")
 	if !strings.Contains(string(e.Remedy), "--connect-to") {
 		t.Errorf("remedy %q", e.Remedy)
 	}
@@ -50,9 +49,24 @@ func TestFetchReportsRefusedConnection(t *testing.T) {
 	fetcher := quickFetcher()
 	fetcher.Log = report.Log{Sink: log}
 	_, err = fetcher.Fetch(t.Context(), userData)
-	checkFailure(t, err, report.Failed, "refuses the connection")
+	checkFailure(t, err, report.Failed, "refused the connection")
 	if !strings.Contains(log.text(), "retrying until") {
 		t.Error("it was not tried again")
+	}
+}
+
+// With ConnectTo, the error names the address that was tried instead of the endpoint's.
+func TestFetchReportsConnectToAddress(t *testing.T) {
+	userData, err := NewUserData(Values{Endpoint: "ignition.demo.example.com", CA: certtest.NewCA(t, "ca").PEM})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fetcher := quickFetcher()
+	fetcher.ConnectTo = refusedPort(t)
+	_, err = fetcher.Fetch(t.Context(), userData)
+	checkFailure(t, err, report.Failed, fetcher.ConnectTo+" refused the connection")
+	if !strings.Contains(string(report.RemedyOf(err)), "https://"+fetcher.ConnectTo+"/healthz") {
+		t.Errorf("remedy %q", report.RemedyOf(err))
 	}
 }
 
@@ -129,10 +143,10 @@ func TestFetchThroughProxy(t *testing.T) {
 		code        report.Code
 		want        string
 	}{
-		{"407", "http://me:hunter2@" + rejectingServer(t, http.StatusProxyAuthRequired), report.Refused, "refuses to connect to ignition.demo.example.com:443: 407 Proxy Authentication Required"},
+		{"407", "http://me:hunter2@" + rejectingServer(t, http.StatusProxyAuthRequired), report.Refused, "refused to connect to ignition.demo.example.com:443: HTTP 407 Proxy Authentication Required"},
 		{"403", "http://" + rejectingServer(t, http.StatusForbidden), report.Refused, "403 Forbidden"},
 		{"503", "http://" + rejectingServer(t, http.StatusServiceUnavailable), report.Refused, "503 Service Unavailable"},
-		{"not there", "http://" + refusedPort(t), report.Failed, "the proxy cannot be reached: connection refused"},
+		{"not there", "http://" + refusedPort(t), report.Failed, " is unreachable: connection refused"},
 		{"https", "https://proxy.example.com:3129", report.Usage, "is not an http one"},
 		{"not a URL", "http://me:hunter2@%zz", report.Usage, "the https proxy of the stub is not a URL"},
 	}
@@ -151,16 +165,4 @@ func rejectingServer(t *testing.T, status int) string {
 	t.Helper()
 	address, _ := connectProxy(t, status, "")
 	return address
-}
-
-func TestClockDifference(t *testing.T) {
-	for skew, want := range map[time.Duration]string{
-		0: "", 59 * time.Second: "", -59 * time.Second: "",
-		time.Hour:    "; this host's clock is 1h0m0s behind the server's",
-		-time.Minute: "; this host's clock is 1m0s ahead of the server's",
-	} {
-		if got := clockDifference(skew); got != want {
-			t.Errorf("clockDifference(%s) = %q, want %q", skew, got, want)
-		}
-	}
 }

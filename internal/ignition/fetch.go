@@ -14,6 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/resolve"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
 const (
@@ -52,7 +53,7 @@ func (f Fetcher) Fetch(ctx context.Context, userData *UserData) (*Payload, error
 		limit = defaultMaxBytes
 	}
 	client := f.client(userData)
-	client.Check = func(got *fetch.Response) *fetch.Error { return checkPayload(userData, got) }
+	client.Check = func(got *fetch.Response) *transport.Error { return checkPayload(userData, got) }
 	got, err := client.Get(ctx, fetch.Request{
 		Name: userData.serverKind() + " " + userData.Source.Host, URL: userData.Source, Headers: userData.Headers, Limit: limit,
 	})
@@ -91,10 +92,10 @@ func (f Fetcher) Probe(ctx context.Context, userData *UserData) (Probe, error) {
 	switch {
 	case failed == nil:
 		return Probe{Skew: got.Skew}, nil
-	case failed.Kind == fetch.Status, failed.Kind == fetch.Redirect:
+	case failed.Kind == transport.Status, failed.Kind == fetch.Redirect:
 		return Probe{Skew: failed.Skew}, nil
 	}
-	err := fmt.Errorf("fetching payload from %s: %w", userData.Source.Host, failed.Failure())
+	err := failed.Failure("fetching payload from " + userData.Source.Host)
 	if failed.Temporary {
 		return Probe{Temporary: err}, nil
 	}
@@ -145,7 +146,7 @@ func (f Fetcher) client(userData *UserData) *fetch.Client {
 		Proxy:          userData.Proxy,
 		ConnectTo:      f.ConnectTo,
 		CheckRedirect:  checkSource,
-		Explain:        func(e *fetch.Error) { explain(userData, e) },
+		Explain:        func(e *transport.Error) { explain(userData, e) },
 		InitialBackoff: f.initialBackoff,
 	}
 }
@@ -153,14 +154,14 @@ func (f Fetcher) client(userData *UserData) *fetch.Client {
 // checkPayload distinguishes a truncated payload from a body that is no payload, and reports a
 // spec version that was not requested. The server truncates responses to slow readers after ten
 // seconds.
-func checkPayload(userData *UserData, got *fetch.Response) *fetch.Error {
+func checkPayload(userData *UserData, got *fetch.Response) *transport.Error {
 	var whole json.RawMessage
 	err := json.NewDecoder(bytes.NewReader(got.Body)).Decode(&whole)
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return fetch.NewTruncatedError(got, err)
 	case err != nil:
-		return &fetch.Error{
+		return &transport.Error{
 			Kind: fetch.Unusable, Code: report.Usage, Cause: err,
 			Message: fmt.Sprintf("what it sends (%s) is not JSON, so something else than the %s answers", contentKind(got), userData.serverKind()),
 			Remedy:  "# check the endpoint, and what stands between this host and it:\n" + userData.endpointRemedy(),

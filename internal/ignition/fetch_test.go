@@ -62,7 +62,7 @@ func TestFetchRetriesTemporaryFailures(t *testing.T) {
 		{"shorter than it said", truncatedResponse(true), "it stopped sending after 20 of 104 bytes"},
 		{"incomplete JSON", truncatedResponse(false), "it stopped sending after 20 of 20 bytes"},
 		{"no bytes", respond(http.StatusOK, "application/json", ""), "it stopped sending after 0 bytes"},
-		{"closed connection", closeConnection, "closed the connection without an answer"},
+		{"closed connection", closeConnection, "closed the connection without a response"},
 	}
 	ca := certtest.NewCA(t, "ignition-root-ca")
 	for _, test := range tests {

@@ -101,7 +101,7 @@ func TestReadConfig(t *testing.T) {
 	// A config with one merged config but no CA is not user data.
 	base := startServer(t, certtest.NewCA(t, "unknown"), "127.0.0.1", servePayload)
 	_, err = ReadConfig(t.Context(), []byte(`{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"`+base.URL+`/base.ign"}]}}}`), quickFetcher(), false)
-	checkFailure(t, err, report.Refused, "merged config 1: fetching "+base.URL+"/base.ign: its certificate is signed by")
+	checkFailure(t, err, report.Refused, "merged config 1: fetching "+base.URL+"/base.ign: the certificate of "+base.Listener.Addr().String()+" is signed by")
 
 	more := strings.Replace(string(userData), `"ignition":{`, `"storage":{"files":[{"path":"/more","contents":{"source":"data:,more"}}]},"ignition":{`, 1)
 	p, err = ReadConfig(t.Context(), []byte(more), quickFetcher(), false)
@@ -146,7 +146,7 @@ func TestOpenOverride(t *testing.T) {
 		t.Errorf("content %q", content)
 	}
 	_, err = OpenOverride(t.Context(), "a.ign", raw, nil, report.Log{})
-	checkFailure(t, err, report.Refused, "reading Ignition override a.ign: file /etc/a: fetching "+s.URL+"/a: its certificate is signed")
+	checkFailure(t, err, report.Refused, "reading Ignition override a.ign: file /etc/a: fetching "+s.URL+"/a: the certificate of "+s.Listener.Addr().String()+" is signed")
 	if err := CheckOverride("a.ign", raw); err != nil {
 		t.Errorf("what it refers to is asked for too early: %v", err)
 	}

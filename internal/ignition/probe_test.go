@@ -44,7 +44,7 @@ func TestProbeReportsFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	probe, err := Fetcher{}.Probe(t.Context(), userData)
-	if err != nil || probe.Temporary == nil || !strings.Contains(probe.Temporary.Error(), "refuses the connection") {
+	if err != nil || probe.Temporary == nil || !strings.Contains(probe.Temporary.Error(), "refused the connection") {
 		t.Errorf("what can pass is not told apart: %v, %v", err, probe.Temporary)
 	}
 	_, err = Fetcher{ConnectTo: "here"}.Probe(t.Context(), userData)

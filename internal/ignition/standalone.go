@@ -9,6 +9,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
 // A standalone cluster has no management cluster, no NodePool and no token. Its machine-config
@@ -73,12 +74,12 @@ func (u *UserData) certificateRemedy() report.Remedy {
 
 // explainConfigStatus sets the text and remedy for an HTTP status of a machine-config server.
 // The server itself returns 200, 400, 403, 404, 405 and 500.
-func explainConfigStatus(userData *UserData, e *fetch.Error) {
+func explainConfigStatus(userData *UserData, e *transport.Error) {
 	switch status := e.Status; {
 	case status == http.StatusUnauthorized, status == http.StatusNetworkAuthenticationRequired:
 		e.Code, e.Temporary = report.CredentialRefused, false
 		e.Message = fmt.Sprintf("it wants a credential (HTTP %d), which a machine-config server never does%s: the ignition server of a hosted cluster answers, or a proxy",
-			status, clockDifference(e.Skew))
+			status, transport.SkewNote(e.Skew))
 		e.Remedy = "# for a hosted cluster:\n" + getUserData + "\n# for a standalone one:\n" + getWorkerUserData
 	case status == http.StatusNotFound:
 		e.Message, e.Remedy = fmt.Sprintf("it has nothing at %s (HTTP 404)", userData.Source.Path), getInternalEndpoint
@@ -100,13 +101,13 @@ func explainConfigStatus(userData *UserData, e *fetch.Error) {
 }
 
 // checkSpec returns an error for a config of Ignition spec 2, which was not requested.
-func checkSpec(userData *UserData, raw []byte) *fetch.Error {
+func checkSpec(userData *UserData, raw []byte) *transport.Error {
 	var config struct{ Ignition struct{ Version string } }
 	err := json.Unmarshal(raw, &config)
 	if !strings.HasPrefix(config.Ignition.Version, "2.") {
 		return nil
 	}
-	return &fetch.Error{
+	return &transport.Error{
 		Kind: fetch.Unusable, Code: report.Usage, Cause: err,
 		Message: fmt.Sprintf("it answers in Ignition spec %s although spec 3 was asked for: something in between takes the Accept header away, or the cluster is older than OpenShift 4.6",
 			config.Ignition.Version),

@@ -104,8 +104,8 @@ func TestMachineConfigServerIsNotTrusted(t *testing.T) {
 	}{
 		"the API server's CA": {certtest.NewCA(t, "root-ca").IssueServing(t, "127.0.0.1"), "is not the one that signs the machine-config server", "secret/worker-user-data"},
 		"opened on the way":   {certtest.NewCA(t, "Corporate Proxy CA").IssueServing(t, "127.0.0.1"), "a proxy that opens TLS", "unopened"},
-		"the public name":     {ca.IssueServing(t, "api-int.demo.example.com"), "its certificate is for api-int.demo.example.com", "/config/worker --connect-to"},
-		"expired":             {ca.IssueServing(t, "127.0.0.1", validFor(-2*time.Hour, -time.Hour)), "has expired", "machine-config-server-tls"},
+		"the public name":     {ca.IssueServing(t, "api-int.demo.example.com"), " is for api-int.demo.example.com", "/config/worker --connect-to"},
+		"expired":             {ca.IssueServing(t, "127.0.0.1", validFor(-2*time.Hour, -time.Hour)), " expired at ", "machine-config-server-tls"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := startServerWith(t, ca, test.leaf, servePayload)
@@ -130,13 +130,13 @@ func TestMachineConfigServerIsUnreachable(t *testing.T) {
 		remedy string
 	}{
 		"no such name": {&net.DNSError{Err: "no such host", Name: "api-int.demo.example.com", IsNotFound: true}, "api-int.demo.example.com does not exist", "kubelet needs it too"},
-		"refused":      {&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, "refuses the connection", "open api-int.demo.example.com:22623 for this host"},
-		"no TLS":       {tls.RecordHeaderError{}, "api-int.demo.example.com:22623 does not speak TLS", "apiServerInternalURI"},
-		"alert":        {&net.OpError{Op: "remote error", Err: errors.New("handshake failure")}, "refuses the TLS handshake", "openssl s_client"},
+		"refused":      {&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, "refused the connection", "open api-int.demo.example.com:22623 for this host"},
+		"no TLS":       {tls.RecordHeaderError{}, "api-int.demo.example.com:22623 does not use TLS", "apiServerInternalURI"},
+		"alert":        {&net.OpError{Op: "remote error", Err: errors.New("handshake failure")}, "refused the TLS handshake", "openssl s_client"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := explainedError(userData, test.err)
-			checkStandalone(t, e.Failure(), e.Code, test.want, test.remedy)
+			checkStandalone(t, e.Failure("fetching payload"), e.Code, test.want, test.remedy)
 		})
 	}
 }

@@ -27,10 +27,10 @@ func TestFetchReportsUntrustedCertificate(t *testing.T) {
 		{"CA of another cluster", other.IssueServing(t, "127.0.0.1"), `another CA that is also called "CN=ignition-root-ca,OU=openshift"`, "user-data-demo-workers-$HASH"},
 		{"TLS opened on the way", corporate.IssueServing(t, "127.0.0.1"), `signed by "CN=Corporate Proxy CA,OU=openshift" and not by the stub's CA "CN=ignition-root-ca,OU=openshift"`, "unopened"},
 		{"router", router.IssueServing(t, "127.0.0.1"), "the default router of the management cluster answers in its place", "ignitionEndpoint"},
-		{"another name", ca.IssueServing(t, "ignition.demo.example.com"), "its certificate is for ignition.demo.example.com and not for 127.0.0.1", "--endpoint https://ignition.demo.example.com:PORT/ignition --connect-to 127.0.0.1:PORT"},
-		{"another address", ca.IssueServing(t, "192.0.2.7"), "its certificate is for 192.0.2.7 and not for 127.0.0.1", "--endpoint https://192.0.2.7:PORT/ignition --connect-to"},
-		{"expired", ca.IssueServing(t, "127.0.0.1", validFor(-2*time.Hour, -time.Hour)), "has expired on", "disable-pki-reconciliation"},
-		{"not valid yet", ca.IssueServing(t, "127.0.0.1", validFor(time.Hour, 2*time.Hour)), "the clock is probably behind", "timedatectl"},
+		{"another name", ca.IssueServing(t, "ignition.demo.example.com"), " is for ignition.demo.example.com and not for 127.0.0.1", "--endpoint https://ignition.demo.example.com:PORT/ignition --connect-to 127.0.0.1:PORT"},
+		{"another address", ca.IssueServing(t, "192.0.2.7"), " is for 192.0.2.7 and not for 127.0.0.1", "--endpoint https://192.0.2.7:PORT/ignition --connect-to"},
+		{"expired", ca.IssueServing(t, "127.0.0.1", validFor(-2*time.Hour, -time.Hour)), " expired at ", "disable-pki-reconciliation"},
+		{"not valid yet", ca.IssueServing(t, "127.0.0.1", validFor(time.Hour, 2*time.Hour)), "is not valid before", "timedatectl"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -69,7 +69,13 @@ func TestFetchRejectsOldTLS(t *testing.T) {
 	s := startServer(t, ca, "127.0.0.1", servePayload)
 	s.TLS.MinVersion, s.TLS.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
 	_, err := Fetcher{RetryTimeout: time.Minute}.Fetch(t.Context(), s.userData(t))
-	checkFailure(t, err, report.Refused, "it refuses the TLS handshake: tls: protocol version not supported")
+	checkFailure(t, err, report.Refused, " refused the TLS handshake: tls: protocol version not supported")
+
+	fetcher := Fetcher{RetryTimeout: time.Minute, ConnectTo: s.Listener.Addr().String()}
+	_, err = fetcher.Fetch(t.Context(), s.userData(t, func(v *Values) { v.Endpoint = "ignition.demo.example.com" }))
+	if want := "openssl s_client -connect " + fetcher.ConnectTo + " -servername ignition.demo.example.com"; !strings.Contains(string(report.RemedyOf(err)), want) {
+		t.Errorf("remedy %q, want %q", report.RemedyOf(err), want)
+	}
 }
 
 func TestFetchReportsServerWithoutTLS(t *testing.T) {
@@ -78,7 +84,7 @@ func TestFetchReportsServerWithoutTLS(t *testing.T) {
 	defer plain.Close()
 	userData := (&ignitionServer{Server: plain, ca: ca}).userData(t, func(v *Values) { v.Endpoint = plain.Listener.Addr().String() })
 	_, err := Fetcher{RetryTimeout: time.Minute}.Fetch(t.Context(), userData)
-	checkFailure(t, err, report.Refused, "does not speak TLS")
+	checkFailure(t, err, report.Refused, "does not use TLS")
 }
 
 // A server that accepts a connection and closes it, such as a load balancer without backends.
@@ -102,5 +108,5 @@ func TestFetchRetriesClosedHandshake(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = quickFetcher().Fetch(t.Context(), userData)
-	checkFailure(t, err, report.Failed, "closed the connection without an answer")
+	checkFailure(t, err, report.Failed, "closed the connection without a response")
 }

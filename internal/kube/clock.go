@@ -3,15 +3,13 @@ package kube
 import (
 	"context"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
 // ServerClock records the time of the server from the Date header of its
@@ -58,58 +56,51 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
-// ClockRemedy is the command that prints and sets the clock.
-const ClockRemedy = "timedatectl; chronyc makestep"
-
-// minReportedSkew is the smallest clock difference that is reported. The Date header
-// of the server has whole seconds, and the response takes some time.
-const minReportedSkew = time.Minute
-
-// SkewNote returns a note in parentheses about the difference between the local
-// clock and the server's. It returns "" if the difference is small or the time
-// of the server is unknown.
+// SkewNote returns a clause about the difference between the local clock and the
+// server's. It returns "" if the difference is small or the time of the server is
+// unknown.
 func (c *ServerClock) SkewNote(local time.Time) string {
 	c.mu.Lock()
 	known := !c.serverDate.IsZero()
 	c.mu.Unlock()
-	server := c.Now()
-	if difference := local.Sub(server).Abs(); !known || difference < minReportedSkew {
-		return ""
+	if note := transport.SkewNote(c.Now().Sub(local)); known && note != "" {
+		return note + " (if it is wrong: " + transport.ClockRemedy + ")"
 	}
-	return fmt.Sprintf(" (this machine's clock says %s; if that is the wrong one: %s)", report.Timestamp(local),
-		ClockRemedy)
+	return ""
 }
 
 // explainExpiry distinguishes an expired server certificate from a wrong local
 // clock. To do so, it requests the time from the server.
-func (c *Conn) explainExpiry(ctx context.Context, err error) (Problem, bool) {
-	var invalid x509.CertificateInvalidError
-	if c.tls == nil || !errors.As(err, &invalid) || invalid.Reason != x509.Expired || invalid.Cert == nil {
-		return Problem{}, false
+func (c *Conn) explainExpiry(ctx context.Context, e *transport.Error) *transport.Error {
+	if c.tls == nil {
+		return e
 	}
-	date, err := c.fetchServerDate(ctx, invalid.Cert)
+	date, err := c.fetchServerDate(ctx, e.Certificate)
 	if err != nil {
-		return explainTLS(err, c.Server) // the time of an unverified server is not trusted
+		// The time of an unverified server is not trusted.
+		if untrusted := transport.Classify(c.versionURL(), c.proxyURL(), err); untrusted.Certificate != nil {
+			return untrusted
+		}
+		return e
 	}
-	return expiryProblem(c.Server, invalid.Cert, date, time.Now()), true
+	return expiryError(e, date, time.Now())
 }
 
-// expiryProblem decides between an expired certificate and a wrong local clock,
-// by the date of the server.
-func expiryProblem(server string, certificate *x509.Certificate, date, local time.Time) Problem {
-	t := Problem{Code: report.Failed, Remedy: ClockRemedy}
-	validity := fmt.Sprintf("the certificate of %s is valid from %s to %s", server,
-		report.Timestamp(certificate.NotBefore), report.Timestamp(certificate.NotAfter))
-	if date.After(certificate.NotBefore) && date.Before(certificate.NotAfter) {
-		t.Text = fmt.Sprintf("this machine's clock is wrong: it says %s, the API server's says %s; %s",
-			report.Timestamp(local), report.Timestamp(date), validity)
-		return t
+// expiryError decides between an expired certificate and a wrong local clock, by the
+// date of the server.
+func expiryError(e *transport.Error, date, local time.Time) *transport.Error {
+	if date.After(e.Certificate.NotBefore) && date.Before(e.Certificate.NotAfter) {
+		e.Message = fmt.Sprintf("this host's clock is wrong: it shows %s, and the API server's shows %s; by this host's "+
+			"clock, %s", report.Timestamp(local), report.Timestamp(date),
+			transport.DescribeValidity(e.Address, e.Certificate, local))
+		e.Remedy = transport.ClockRemedy
+		return e
 	}
-	t.Text = fmt.Sprintf("%s, and the API server's own clock says %s: it needs a new one", validity,
-		report.Timestamp(date))
-	t.Remedy = "# look whether the hosted control plane's certificates are renewed (the annotation " +
+	e.Message = fmt.Sprintf("%s; the API server's clock shows %s, so the certificate must be renewed",
+		transport.DescribeValidity(e.Address, e.Certificate, date), report.Timestamp(date))
+	e.Remedy = "# check whether the hosted control plane's certificates are renewed (the annotation " +
 		"hypershift.openshift.io/disable-pki-reconciliation stops that)"
-	return t
+	return e
 }
 
 // fetchServerDate requests the current time from the server. The server is verified as
@@ -119,24 +110,25 @@ func (c *Conn) fetchServerDate(ctx context.Context, certificate *x509.Certificat
 	verify.Certificates, verify.GetClientCertificate = nil, nil
 	valid := certificate.NotBefore.Add(certificate.NotAfter.Sub(certificate.NotBefore) / 2)
 	verify.Time = func() time.Time { return valid }
-	transport := &http.Transport{TLSClientConfig: verify, DisableKeepAlives: true}
-	if proxy := c.proxyURL(); proxy != nil {
-		transport.Proxy = func(*http.Request) (*url.URL, error) { return proxy, nil }
-	}
+	client := &http.Client{Transport: &http.Transport{
+		Proxy:             http.ProxyURL(c.proxyURL()),
+		TLSClientConfig:   verify,
+		DisableKeepAlives: true,
+	}}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(c.Server, "/")+"/version", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.versionURL().String(), nil)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("asking for the time: %w", err)
+		return time.Time{}, fmt.Errorf("requesting the time: %w", err)
 	}
-	response, err := (&http.Client{Transport: transport}).Do(request)
+	response, err := client.Do(request)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("asking for the time: %w", err)
+		return time.Time{}, fmt.Errorf("requesting the time: %w", err)
 	}
 	response.Body.Close()
 	date, err := http.ParseTime(response.Header.Get("Date"))
 	if err != nil {
-		return time.Time{}, fmt.Errorf("asking for the time: %w", err)
+		return time.Time{}, fmt.Errorf("requesting the time: %w", err)
 	}
 	return date, nil
 }

@@ -31,28 +31,28 @@ func TestExpiredCertificateOrWrongClock(t *testing.T) {
 			from:   now.Add(-48 * time.Hour),
 			to:     now.Add(-24 * time.Hour),
 			date:   now,
-			want:   "it needs a new one",
+			want:   "the certificate must be renewed",
 			remedy: "disable-pki-reconciliation",
 		},
 		"not valid yet": {
 			from:   now.Add(24 * time.Hour),
 			to:     now.Add(48 * time.Hour),
 			date:   now,
-			want:   "it needs a new one",
+			want:   "the certificate must be renewed",
 			remedy: "disable-pki-reconciliation",
 		},
 		"clock is ahead": {
 			from:   now.Add(-48 * time.Hour),
 			to:     now.Add(-24 * time.Hour),
 			date:   now.Add(-30 * time.Hour),
-			want:   "this machine's clock is wrong: it says",
+			want:   "this host's clock is wrong: it shows",
 			remedy: "chronyc makestep",
 		},
 		"clock is behind": {
 			from:   now.Add(24 * time.Hour),
 			to:     now.Add(48 * time.Hour),
 			date:   now.Add(30 * time.Hour),
-			want:   "this machine's clock is wrong: it says",
+			want:   "this host's clock is wrong: it shows",
 			remedy: "chronyc makestep",
 		},
 		"somebody else's answer": {
@@ -60,7 +60,7 @@ func TestExpiredCertificateOrWrongClock(t *testing.T) {
 			to:      now.Add(-24 * time.Hour),
 			date:    now.Add(-30 * time.Hour),
 			foreign: true,
-			want:    "this cluster's CA has not signed",
+			want:    "which is not a trusted CA",
 			remedy:  "openssl",
 		},
 	}
@@ -106,7 +106,7 @@ func TestExpiredCertificateOrWrongClock(t *testing.T) {
 			}
 			err = a.Client.RESTClient().Get().AbsPath("/version").Do(t.Context()).Error()
 			got := a.Explain(t.Context(), err)
-			if !strings.Contains(got.Text, test.want) || !strings.Contains(string(got.Remedy), test.remedy) || got.Permanent ||
+			if !strings.Contains(got.Message, test.want) || !strings.Contains(string(got.Remedy), test.remedy) || !got.Temporary ||
 				got.Code != report.Failed {
 				t.Errorf("explain(%v)\n = %+v\nwant %q, %q", err, got, test.want, test.remedy)
 			}
@@ -120,7 +120,7 @@ func TestSkewNote(t *testing.T) {
 	if got := clock.SkewNote(now.Add(30 * time.Second)); got != "" {
 		t.Errorf("half a minute is worth a word: %q", got)
 	}
-	if got := clock.SkewNote(now.Add(-time.Hour)); !strings.Contains(got, report.Timestamp(now.Add(-time.Hour))) ||
+	if got := clock.SkewNote(now.Add(-time.Hour)); !strings.Contains(got, "1h0m0s behind the server's") ||
 		!strings.Contains(got, "chronyc makestep") {
 		t.Errorf("SkewNote() = %q", got)
 	}

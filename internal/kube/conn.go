@@ -9,11 +9,11 @@ import (
 	"time"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
 // Proxy selects the proxy for a request, as http.Transport.Proxy does. A nil
@@ -61,7 +61,7 @@ func Connect(config *rest.Config, proxy Proxy) (*Conn, error) {
 // Retry repeats request until it succeeds, fails permanently, or ctx ends. It
 // logs every temporary failure, and blocks between attempts.
 func (c *Conn) Retry(ctx context.Context, log report.Log, doing string, request func(context.Context) error) error {
-	pause := NewBackoff()
+	pause := transport.NewBackoff()
 	var last error // the last failure before ctx ended
 	for {
 		bounded, cancel := context.WithTimeout(ctx, RequestTimeout)
@@ -71,29 +71,17 @@ func (c *Conn) Retry(ctx context.Context, log report.Log, doing string, request 
 			return nil
 		}
 		problem := c.Explain(ctx, err)
-		if problem.Permanent {
-			return problem.Failure(doing, err)
+		if !problem.Temporary {
+			return problem.Failure(doing)
 		}
 		next := pause.Step()
 		if ctx.Err() == nil || last == nil {
-			last = problem.Failure(doing, err)
-			log.WaitForRetry(doing+": "+problem.Text, problem.Remedy, next)
+			last = problem.Failure(doing)
+			log.WaitForRetry(doing+": "+problem.Message, problem.Remedy, next)
 		}
 		if sleep.For(ctx, next) != nil {
 			return report.WaitError(ctx, last)
 		}
-	}
-}
-
-// NewBackoff returns a backoff that grows from one second to fifteen. The jitter
-// keeps many nodes from reconnecting at the same moment.
-func NewBackoff() *wait.Backoff {
-	return &wait.Backoff{
-		Duration: time.Second,
-		Factor:   1.7,
-		Jitter:   0.3,
-		Steps:    1 << 30,
-		Cap:      15 * time.Second,
 	}
 }
 
@@ -104,11 +92,7 @@ func (c *Conn) proxyURL() *url.URL {
 	if choose == nil {
 		choose = utilnet.NewProxierWithNoProxyCIDR(http.ProxyFromEnvironment)
 	}
-	target, err := url.Parse(c.Server)
-	if err != nil {
-		return nil
-	}
-	proxy, err := choose(&http.Request{URL: target})
+	proxy, err := choose(&http.Request{URL: c.versionURL()})
 	if err != nil {
 		return nil // the request itself fails with this error
 	}

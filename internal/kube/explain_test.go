@@ -41,51 +41,53 @@ func TestExplain(t *testing.T) {
 		server    func(s *httptest.Server) string
 		foreignCA bool
 		want      string
-		permanent bool
+		temporary bool
 		code      report.Code
 	}{
 		"401": {
-			handler:   answering(401, status(401, "Unauthorized")),
-			want:      "does not accept this credential",
-			permanent: true,
-			code:      report.CredentialRefused,
+			handler: answering(401, status(401, "Unauthorized")),
+			want:    "does not accept this credential",
+			code:    report.CredentialRefused,
 		},
 		"403": {
-			handler:   answering(403, status(403, "Forbidden")),
-			want:      "words of the server",
-			permanent: true,
-			code:      report.CredentialRefused,
+			handler: answering(403, status(403, "Forbidden")),
+			want:    "words of the server",
+			code:    report.CredentialRefused,
 		},
 		"422": {
-			handler:   answering(422, status(422, "Invalid")),
-			want:      "words of the server",
-			permanent: true,
-			code:      report.Failed,
+			handler: answering(422, status(422, "Invalid")),
+			want:    "words of the server",
+			code:    report.Failed,
 		},
-		"503 of a proxy": {handler: answering(503, "<html>no server</html>"), want: "answers 503", code: report.Failed},
+		"503 of a proxy": {
+			handler: answering(503, "<html>no server</html>"), want: "responded with HTTP 503", temporary: true,
+			code: report.Failed,
+		},
 		"another CA": {
 			handler:   answering(200, "{}"),
 			foreignCA: true,
-			want:      "this cluster's CA has not signed",
+			want:      "which is not a trusted CA",
+			temporary: true,
 			code:      report.Failed,
 		},
 		"another name": {
-			handler: answering(200, "{}"),
-			server:  func(s *httptest.Server) string { return strings.Replace(s.URL, "127.0.0.1", "127.0.0.2", 1) },
-			want:    "a certificate for other names: example.com",
-			code:    report.Failed,
+			handler:   answering(200, "{}"),
+			server:    func(s *httptest.Server) string { return strings.Replace(s.URL, "127.0.0.1", "127.0.0.2", 1) },
+			want:      "is for example.com",
+			temporary: true,
+			code:      report.Failed,
 		},
 		"nothing listens": {
 			server: func(*httptest.Server) string { return "https://" + closedPort(t) },
-			want:   "connection refused", code: report.Failed,
+			want:   "refused the connection", temporary: true, code: report.Failed,
 		},
 		"name without address": {
 			server: func(*httptest.Server) string { return "https://api.invalid:6443" },
-			want:   "api.invalid", code: report.Failed,
+			want:   "the name api.invalid ", temporary: true, code: report.Failed,
 		},
 		"no TLS": {
 			server: func(*httptest.Server) string { return "https://" + plainPort(t) },
-			want:   "does not speak TLS", code: report.Failed,
+			want:   "does not use TLS", temporary: true, code: report.Failed,
 		},
 	}
 	for name, test := range tests {
@@ -121,10 +123,10 @@ func TestExplain(t *testing.T) {
 			if err == nil {
 				t.Fatal("the request went well")
 			}
-			got := Explain(err, url)
-			if !strings.Contains(got.Text, test.want) || got.Permanent != test.permanent || got.Code != test.code {
-				t.Errorf("explain(%v)\n = %+v\nwant text %q, permanent %v, code %d", err, got, test.want,
-					test.permanent, test.code)
+			got := a.Explain(t.Context(), err)
+			if !strings.Contains(got.Message, test.want) || got.Temporary != test.temporary || got.Code != test.code {
+				t.Errorf("explain(%v)\n = %+v\nwant text %q, temporary %v, code %d", err, got, test.want,
+					test.temporary, test.code)
 			}
 		})
 	}
@@ -141,8 +143,8 @@ func TestRetrySurvivesServerRestartAndEnds(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || tries != 2 || !strings.Contains(sink.Text(), "asking: the name api.example.com of the API "+
-		"server has no address in DNS") {
+	if err != nil || tries != 2 || !strings.Contains(sink.Text(), "asking: the name api.example.com does not "+
+		"exist in DNS") {
 		t.Errorf("Retry() = %v after %d tries, said %q", err, tries, sink.Text())
 	}
 
@@ -150,7 +152,7 @@ func TestRetrySurvivesServerRestartAndEnds(t *testing.T) {
 	defer cancel()
 	err = a.Retry(ctx, sink.Log(), "asking",
 		func(context.Context) error { return &net.DNSError{Name: "api.example.com", IsNotFound: true} })
-	if err == nil || !strings.Contains(err.Error(), "no address in DNS") ||
+	if err == nil || !strings.Contains(err.Error(), "does not exist in DNS") ||
 		report.RemedyOf(err) != "getent ahosts api.example.com" {
 		t.Errorf("Retry() at the deadline = %v (%s), want the last thing seen", err, report.RemedyOf(err))
 	}

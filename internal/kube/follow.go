@@ -9,6 +9,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
 // Source defines how a set of objects is listed and watched.
@@ -54,7 +55,7 @@ func Follow[T metav1.Object](
 	ctx context.Context, connection *Conn, log report.Log, s Source[T], tick time.Duration,
 	see func(map[string]T) (bool, error),
 ) error {
-	pause := NewBackoff()
+	pause := transport.NewBackoff()
 	var version string // resource version to watch from; "" if a list is needed
 	var objects map[string]T
 	for {
@@ -74,7 +75,7 @@ func Follow[T metav1.Object](
 			return err
 		}
 		if time.Since(started) > time.Minute {
-			pause = NewBackoff()
+			pause = transport.NewBackoff()
 		}
 		if sleep.For(ctx, pause.Step()) != nil {
 			return ctx.Err()
@@ -100,8 +101,8 @@ func watchFrom[T metav1.Object](
 		AllowWatchBookmarks: true,
 	})
 	if err != nil {
-		if problem := connection.Explain(ctx, err); problem.Permanent {
-			return false, "", problem.Failure(s.Activity, err)
+		if problem := connection.Explain(ctx, err); !problem.Temporary {
+			return false, "", problem.Failure(s.Activity)
 		}
 		return false, "", nil // the next list reports the error and retries
 	}

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,9 +40,8 @@ func (n *Node) RecordEvent(ctx context.Context, warning bool, reason, message st
 		event.Type = corev1.EventTypeWarning
 	}
 	if _, err := n.Conn.Client.Events(event.Namespace).Create(ctx, event, metav1.CreateOptions{}); err != nil {
-		problem := kube.Explain(err, n.Conn.Server)
-		return report.Fail(report.Failed, problem.Remedy, "writing an Event about Node %s: %w", n.Name,
-			fmt.Errorf("%s", problem.Text))
+		problem := n.Conn.Explain(ctx, err)
+		return report.Fail(report.Failed, problem.Remedy, "writing an Event about Node %s: %w", n.Name, problem)
 	}
 	return nil
 }

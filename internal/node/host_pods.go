@@ -26,7 +26,7 @@ func (n *Node) hostPodFindings(ctx context.Context, node *corev1.Node) []report.
 		f.hostState, f.missing = n.Host.gatherFacts(ctx), n.references.missing(ctx, f.pods)
 	}
 	findings := failingPodFindings(f)
-	return append(findings, n.unknownPodsFindings(f)...)
+	return append(findings, n.unknownPodsFindings(ctx, f)...)
 }
 
 // failingPodFindings returns a warning for each pod whose failure has a known cause. Others

@@ -39,9 +39,9 @@ func (n *Node) MissingCAs(ctx context.Context, cluster kube.Cluster) ([]string, 
 		return nil, nil // the pod was deleted in the meantime
 	}
 	if err != nil {
-		problem := kube.Explain(err, n.Conn.Server)
+		problem := n.Conn.Explain(ctx, err)
 		return nil, report.Fail(report.Failed, problem.Remedy,
-			"reading the cluster's authorities (ConfigMap %s/%s): %s", namespace, rootCAConfigMap, problem.Text)
+			"reading the cluster's authorities (ConfigMap %s/%s): %s", namespace, rootCAConfigMap, problem.Message)
 	}
 	return missingCertificates(cluster.CA, []byte(bundle.Data["ca.crt"]))
 }

@@ -76,11 +76,11 @@ func (n *Node) Findings(ctx context.Context) ([]report.Finding, error) {
 	case apierrors.IsNotFound(err):
 		node = nil
 	case err != nil:
-		problem := kube.Explain(err, n.Conn.Server)
+		problem := n.Conn.Explain(ctx, err)
 		m := n.Host.gatherFacts(ctx)
 		return append(slices.Concat(unitFindings(m.units), runtimeFinding(m)), report.Finding{
 			Severity:   report.SeverityProblem,
-			Message:    "the cluster does not tell about Node " + n.Name + ": " + problem.Text,
+			Message:    "the cluster does not tell about Node " + n.Name + ": " + problem.Message,
 			Remedy:     problem.Remedy,
 			Subject:    "the API server",
 			Incomplete: true,
@@ -90,19 +90,19 @@ func (n *Node) Findings(ctx context.Context) ([]report.Finding, error) {
 		return n.hostPodFindings(ctx, node), nil
 	}
 	known := n.gatherFacts(ctx, node)
-	return append(diagnose(known), n.unknownPodsFindings(known)...), nil
+	return append(diagnose(known), n.unknownPodsFindings(ctx, known)...), nil
 }
 
 // unknownPodsFindings returns a finding if the node's pods could not be listed, because
 // one of them can be the cause of the other findings.
-func (n *Node) unknownPodsFindings(known facts) []report.Finding {
+func (n *Node) unknownPodsFindings(ctx context.Context, known facts) []report.Finding {
 	if known.podsErr == nil {
 		return nil
 	}
-	problem := kube.Explain(known.podsErr, n.Conn.Server)
+	problem := n.Conn.Explain(ctx, known.podsErr)
 	return []report.Finding{{
 		Severity:   report.SeverityWarning,
-		Message:    "which pods of this node are not up is not known: " + problem.Text,
+		Message:    "which pods of this node are not up is not known: " + problem.Message,
 		Remedy:     problem.Remedy,
 		Subject:    "the pods of this node",
 		Incomplete: true,

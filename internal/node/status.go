@@ -29,7 +29,7 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		problem := n.Conn.Explain(ctx, err)
 		return Status{}, report.Fail(report.Failed, problem.Remedy, "asking the cluster about Node %s: %s", n.Name,
-			problem.Text)
+			problem.Message)
 	}
 	return newStatus(node), nil
 }
@@ -74,7 +74,7 @@ func (s Status) String() string {
 func (n *Node) JSON(ctx context.Context) ([]byte, error) {
 	node, err := n.Conn.Client.Nodes().Get(ctx, n.Name)
 	if err != nil {
-		return nil, kube.Explain(err, n.Conn.Server).Failure("asking the cluster about Node "+n.Name, err)
+		return nil, n.Conn.Explain(ctx, err).Failure("asking the cluster about Node " + n.Name)
 	}
 	node.ManagedFields = nil
 	return kube.EncodeJSON(node)

@@ -12,10 +12,11 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
 // Try sends a request once and follows redirects.
-func (c *Client) Try(ctx context.Context, r Request) (*Response, *Error) {
+func (c *Client) Try(ctx context.Context, r Request) (*Response, *transport.Error) {
 	response, failed := c.attempt(ctx, r)
 	if failed == nil && c.Check != nil {
 		failed = c.Check(response)
@@ -26,16 +27,20 @@ func (c *Client) Try(ctx context.Context, r Request) (*Response, *Error) {
 	return response, failed
 }
 
-func (c *Client) attempt(ctx context.Context, r Request) (*Response, *Error) {
+func (c *Client) attempt(ctx context.Context, r Request) (*Response, *transport.Error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
 	target, headers, address, unencrypted := r.URL, r.Headers, c.ConnectTo, false
 	for range maxRedirects {
 		unencrypted = unencrypted || target.Scheme == "http"
-		transport := c.transport(target, address)
-		response, err := roundTrip(ctx, transport, target, headers, address)
+		dialed, serverName := *target, ""
+		if address != "" {
+			dialed.Host, serverName = address, target.Hostname()
+		}
+		trip := c.newTransport(serverName)
+		response, err := roundTrip(ctx, trip, &dialed, target, headers)
 		if err != nil {
-			return nil, Classify(target, address, err)
+			return nil, c.classify(&dialed, err)
 		}
 		next, failed := c.redirect(target, response)
 		if failed == nil && next == nil {
@@ -44,39 +49,43 @@ func (c *Client) attempt(ctx context.Context, r Request) (*Response, *Error) {
 			if failed == nil {
 				got.Unencrypted = unencrypted
 			}
-			transport.CloseIdleConnections()
+			trip.CloseIdleConnections()
 			return got, failed
 		}
 		response.Body.Close()
-		transport.CloseIdleConnections()
+		trip.CloseIdleConnections()
 		if failed != nil {
 			return nil, failed
 		}
 		target, headers, address = next, nil, ""
 	}
-	return nil, &Error{
+	return nil, &transport.Error{
 		Kind: Redirect, Code: report.Usage, Message: fmt.Sprintf("it redirects more than %d times", maxRedirects), Remedy: "# check the URL",
 	}
 }
 
-// transport returns a transport for one request: HTTP/1.1, as the ignition server and Ignition's
-// own client.
-func (c *Client) transport(target *url.URL, address string) *http.Transport {
+// classify returns the error of a request without a response.
+func (c *Client) classify(server *url.URL, err error) *transport.Error {
+	proxy, _ := c.Proxy.For(server) // an error would be err
+	failed := transport.Classify(server, proxy, err)
+	failed.AddNote(notes)
+	return failed
+}
+
+// newTransport returns a transport for one request: HTTP/1.1, as the ignition server and Ignition's
+// own client. serverName is the name for SNI and in the certificate, empty for the host of the URL.
+func (c *Client) newTransport(serverName string) *http.Transport {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
-	config := &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12}
-	if address != "" {
-		config.ServerName = target.Hostname()
-	}
 	dial := c.Dial
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
 	}
 	return &http.Transport{
 		Proxy:                  func(r *http.Request) (*url.URL, error) { return c.Proxy.For(r.URL) },
-		OnProxyConnectResponse: checkConnect,
+		OnProxyConnectResponse: transport.CheckConnect,
 		DialContext:            dial,
-		TLSClientConfig:        config,
+		TLSClientConfig:        &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12, ServerName: serverName},
 		TLSHandshakeTimeout:    dialTimeout,
 		ResponseHeaderTimeout:  c.HeaderTimeout,
 		MaxResponseHeaderBytes: 64 << 10,
@@ -87,12 +96,8 @@ func (c *Client) transport(target *url.URL, address string) *http.Transport {
 
 // roundTrip sends one request. It does not use an http.Client, which would include URLs in
 // errors.
-func roundTrip(ctx context.Context, transport *http.Transport, target *url.URL, headers http.Header, address string) (*http.Response, error) {
-	dialled := *target
-	if address != "" {
-		dialled.Host = address
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, dialled.String(), nil)
+func roundTrip(ctx context.Context, trip *http.Transport, dialed, target *url.URL, headers http.Header) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, dialed.String(), nil)
 	if err != nil {
 		return nil, errors.New("the URL cannot be requested") // the cause contains the URL
 	}
@@ -105,11 +110,11 @@ func roundTrip(ctx context.Context, transport *http.Transport, target *url.URL, 
 		password, _ := user.Password()
 		request.SetBasicAuth(user.Username(), password)
 	}
-	return transport.RoundTrip(request)
+	return trip.RoundTrip(request)
 }
 
 // redirect returns the URL that a response redirects to, nil for none.
-func (c *Client) redirect(target *url.URL, response *http.Response) (*url.URL, *Error) {
+func (c *Client) redirect(target *url.URL, response *http.Response) (*url.URL, *transport.Error) {
 	location := response.Header.Get("Location")
 	switch response.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
@@ -119,18 +124,18 @@ func (c *Client) redirect(target *url.URL, response *http.Response) (*url.URL, *
 	if location == "" {
 		return nil, nil // no redirect
 	}
-	failed := &Error{Kind: Redirect, Code: report.Usage, Message: "it redirects to what is no URL", Remedy: "# check the URL"}
+	failed := &transport.Error{Kind: Redirect, Code: report.Usage, Message: "it redirects to what is no URL", Remedy: "# check the URL"}
 	next, err := target.Parse(location)
 	if err != nil {
 		return nil, failed
 	}
 	if next.Scheme != "http" && next.Scheme != "https" || next.Hostname() == "" {
-		failed.Message = fmt.Sprintf("it redirects to %s, which is neither http nor https", RedactURL(next))
+		failed.Message = fmt.Sprintf("it redirects to %s, which is neither http nor https", transport.RedactURL(next))
 		return nil, failed
 	}
 	if c.CheckRedirect != nil {
 		if err := c.CheckRedirect(next); err != nil {
-			failed.Message = fmt.Sprintf("it redirects to %s, which is not allowed: %s", RedactURL(next), err)
+			failed.Message = fmt.Sprintf("it redirects to %s, which is not allowed: %s", transport.RedactURL(next), err)
 			return nil, failed
 		}
 	}
@@ -139,7 +144,7 @@ func (c *Client) redirect(target *url.URL, response *http.Response) (*url.URL, *
 
 // read reads the whole body and closes it. A server that stops sending is canceled after
 // stallTimeout.
-func (c *Client) read(response *http.Response, limit int64, cancel context.CancelFunc) (*Response, *Error) {
+func (c *Client) read(response *http.Response, limit int64, cancel context.CancelFunc) (*Response, *transport.Error) {
 	defer response.Body.Close()
 	got := &Response{Size: response.ContentLength, ContentType: response.Header.Get("Content-Type")}
 	if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
@@ -159,7 +164,7 @@ func (c *Client) read(response *http.Response, limit int64, cancel context.Cance
 		return nil, NewTruncatedError(got, err)
 	}
 	if int64(len(got.Body)) > limit {
-		return nil, &Error{
+		return nil, &transport.Error{
 			Kind: TooLarge, Code: report.Usage, Message: "what it sends has more than " + FormatSize(limit),
 			Remedy: "# put large contents into a package or an image",
 		}
@@ -180,14 +185,6 @@ func (r *stallReader) Read(b []byte) (int, error) {
 		r.timer.Reset(r.timeout)
 	}
 	return n, err
-}
-
-// RedactURL returns a URL without parts that may be secret: user, password, query and fragment.
-func RedactURL(u *url.URL) string {
-	shown := *u
-	shown.User, shown.RawQuery, shown.ForceQuery = nil, "", false
-	shown.Fragment, shown.RawFragment = "", ""
-	return shown.String()
 }
 
 // FormatSize returns a number of bytes as text.

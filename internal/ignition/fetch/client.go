@@ -1,5 +1,6 @@
 // Package fetch gets payloads, and the resources that configs refer to, over HTTP and HTTPS. It
-// has one client, one retry policy and one classification of failures.
+// has one client, and classifies responses that cannot be used. Failures without a response are
+// those of package transport.
 //
 // Headers are sent to the first server only, as in Ignition, because a redirect can lead to any
 // server. The proxy of the environment is not used. No error and no log message contains a
@@ -10,7 +11,6 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -21,6 +21,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
 // Accept is the Accept header of each request. HyperShift's server serves the same config to
@@ -35,8 +36,6 @@ const UserAgent = "hcp-node-agent"
 
 const (
 	defaultRetryTimeout = 2 * time.Minute
-	initialBackoff      = time.Second
-	maxBackoff          = 15 * time.Second
 	dialTimeout         = 10 * time.Second
 	attemptTimeout      = 10 * time.Minute
 	stallTimeout        = 30 * time.Second // without a byte of the body
@@ -58,9 +57,9 @@ type Client struct {
 	ConnectTo string
 
 	// Hooks, each of which may be nil.
-	CheckRedirect func(to *url.URL) error // returns why a redirect is not allowed
-	Check         func(*Response) *Error  // returns why a body is not usable
-	Explain       func(*Error)            // sets the text, the remedy, the exit code and Temporary for the server
+	CheckRedirect func(to *url.URL) error          // returns why a redirect is not allowed
+	Check         func(*Response) *transport.Error // returns why a body is not usable
+	Explain       func(*transport.Error)           // sets the text, the remedy, the exit code and Temporary for the server
 
 	// Shorter times and another dialer, for tests.
 	InitialBackoff, StallTimeout time.Duration
@@ -98,8 +97,8 @@ type Response struct {
 }
 
 // Get sends a request, with retries. It blocks until there is a usable response, a failure is
-// not temporary, RetryTimeout has passed, or ctx ends. An error is a report.Failure around an
-// *Error.
+// not temporary, RetryTimeout has passed, or ctx ends. An error is a report.Failure around a
+// *transport.Error.
 func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
 	began, budget, limited := time.Now(), c.RetryTimeout, ctx
 	if budget == 0 {
@@ -112,7 +111,11 @@ func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
 		defer cancel()
 	}
 	deadline := began.Add(budget)
-	var last *Error
+	pause := transport.NewBackoff()
+	if c.InitialBackoff > 0 {
+		pause.Duration = c.InitialBackoff
+	}
+	var last *transport.Error
 	for attempt := 1; ; attempt++ {
 		response, failed := c.Try(limited, r)
 		if failed == nil {
@@ -122,29 +125,13 @@ func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
 			failed = last // the timeout interrupted this attempt; report the failure before it
 		}
 		last = failed
-		failed.attempts, failed.took = attempt, time.Since(began)
 		if !failed.Temporary || limited.Err() != nil || time.Now().After(deadline) {
-			return nil, failed.failureOf(ctx)
+			return nil, finalError(ctx, failed, attempt, time.Since(began))
 		}
-		next := min(c.backoff(attempt), time.Until(deadline))
+		next := min(pause.Step(), time.Until(deadline))
 		c.Log.WaitForRetry(fmt.Sprintf("%s: %s; retrying until %s", r.Name, failed.Message, deadline.Format(time.TimeOnly)), failed.Remedy, next)
 		if sleep.For(limited, next) != nil {
-			return nil, failed.failureOf(ctx)
+			return nil, finalError(ctx, failed, attempt, time.Since(began))
 		}
 	}
-}
-
-// backoff returns the backoff after a number of attempts. It doubles up to maxBackoff, and half of
-// it is random, so that hosts that booted together do not send their requests together.
-func (c *Client) backoff(attempts int) time.Duration {
-	pause := initialBackoff
-	if c.InitialBackoff > 0 {
-		pause = c.InitialBackoff
-	}
-	for range attempts - 1 {
-		if pause = min(2*pause, maxBackoff); pause == maxBackoff {
-			break
-		}
-	}
-	return pause/2 + rand.N(pause/2+1) //nolint:gosec // jitter needs no secrecy
 }

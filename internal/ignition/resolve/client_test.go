@@ -39,8 +39,8 @@ func TestTemporaryFailuresAreRetried(t *testing.T) {
 		{"429", respondWithStatus(429), "it answers HTTP 429 Too Many Requests"},
 		{"cut short", cut, "it stopped sending after 4 of 100 bytes"},
 		{"stalled", stall, "it stopped sending after 4 of 100 bytes"},
-		{"no headers", silent, "took the connection and did not answer in time"},
-		{"hung up", hangUp, "closed the connection without an answer"},
+		{"no headers", silent, "accepted the connection and did not respond in time"},
+		{"hung up", hangUp, "closed the connection without a response"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -80,12 +80,12 @@ func TestPermanentFailuresAreReported(t *testing.T) {
 	}{
 		{s.URL + "/401", report.CredentialRefused, "it answers HTTP 401 Unauthorized", true},
 		{s.URL + "/403", report.CredentialRefused, "it answers HTTP 403 Forbidden", true},
-		{s.URL + "/407", report.CredentialRefused, "the proxy wants a user and a password", true},
+		{s.URL + "/407", report.CredentialRefused, "the proxy requires a user and a password", true},
 		{s.URL + "/404", report.Usage, "it answers HTTP 404 Not Found", true},
 		{s.URL + "/206", report.Usage, "it answers HTTP 206 Partial Content", true},
 		{s.URL + "/503", report.Failed, "it answers HTTP 503 Service Unavailable (", false},
-		{"http://" + closed.Addr().String() + "/closed", report.Failed, "refuses the connection", false},
-		{"https://" + s.Listener.Addr().String() + "/tls", report.Refused, "does not speak TLS", true},
+		{"http://" + closed.Addr().String() + "/closed", report.Failed, "refused the connection", false},
+		{"https://" + s.Listener.Addr().String() + "/tls", report.Refused, "does not use TLS", true},
 		{"http://nowhere.invalid/dns", report.Failed, "nowhere.invalid", false},
 	}
 	for _, test := range tests {
@@ -103,7 +103,7 @@ func TestPermanentFailuresAreReported(t *testing.T) {
 	forever := retryingOptions()
 	forever.RetryTimeout = 24 * time.Hour
 	resolveError(t, configWith(`"timeouts":{"httpTotal":1}`, fileEntry("/a", resourceAt(s.URL+"/503"))), forever, report.Failed, "HTTP 503", " tries in ")
-	resolveError(t, configWith(`"timeouts":{"httpTotal":1,"httpResponseHeaders":0}`, fileEntry("/a", resourceAt(s.URL+"/silent"))), forever, report.Failed, "did not answer in time")
+	resolveError(t, configWith(`"timeouts":{"httpTotal":1,"httpResponseHeaders":0}`, fileEntry("/a", resourceAt(s.URL+"/silent"))), forever, report.Failed, "did not respond in time")
 }
 
 func TestEndsWithContext(t *testing.T) {
@@ -138,11 +138,11 @@ func TestConfigCAsAreTrusted(t *testing.T) {
 
 	other, expired, named := startTLSServer(t, pages), startTLSServerUntil(t, time.Now().Add(-time.Hour), pages), startTLSServer(t, pages, "web.example.com")
 	tests := []struct{ name, raw, want string }{
-		{"unknown", configWith("", a), `its certificate is signed by "CN=a CA of a test,OU=openshift", which neither this host nor the config trusts`},
-		{"another CA", configWith(caSetting(resourceAt(dataResource(string(other.ca)))), a), "neither this host nor the config trusts"},
-		{"expired", configWith(caSetting(resourceAt(dataResource(string(expired.ca)))), fileEntry("/a", resourceAt(expired.URL+"/a"))), `the certificate of "CN=ignition-server" has expired`},
-		{"another name", configWith(caSetting(resourceAt(dataResource(string(named.ca)))), fileEntry("/a", resourceAt(strings.Replace(named.URL, "127.0.0.1", "localhost", 1)+"/a"))), "its certificate is for web.example.com, 127.0.0.1 and not for localhost"},
-		{"CA from one that is not trusted", configWith(caSetting(resourceAt(s.URL+"/ca")), a), "certificate authority 1: fetching " + s.URL + "/ca: its certificate is signed"},
+		{"unknown", configWith("", a), ` is signed by "CN=a CA of a test,OU=openshift", which is not a trusted CA`},
+		{"another CA", configWith(caSetting(resourceAt(dataResource(string(other.ca)))), a), "which is not a trusted CA"},
+		{"expired", configWith(caSetting(resourceAt(dataResource(string(expired.ca)))), fileEntry("/a", resourceAt(expired.URL+"/a"))), `the certificate "CN=ignition-server" of ` + expired.Listener.Addr().String() + ` expired at `},
+		{"another name", configWith(caSetting(resourceAt(dataResource(string(named.ca)))), fileEntry("/a", resourceAt(strings.Replace(named.URL, "127.0.0.1", "localhost", 1)+"/a"))), " is for web.example.com, 127.0.0.1 and not for localhost"},
+		{"CA from one that is not trusted", configWith(caSetting(resourceAt(s.URL+"/ca")), a), "certificate authority 1: fetching " + s.URL + "/ca: the certificate of " + s.Listener.Addr().String() + " is signed"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { resolveError(t, test.raw, retryingOptions(), report.Refused, test.want) })
@@ -166,12 +166,12 @@ func TestSettingsOfNestedConfigs(t *testing.T) {
 		t.Errorf("%v: %s", contentsOf(t, d), indent(t, d.Config.Ignition))
 	}
 	resolveError(t, configWith(first+","+mergeSetting(resourceAt(root.URL+"/other"))), quickOptions(), report.Refused,
-		"merged config 1: fetching "+secret.URL+"/deep: its certificate is signed")
+		"merged config 1: fetching "+secret.URL+"/deep: the certificate of "+secret.Listener.Addr().String()+" is signed")
 
 	// A replacement config has its own settings, and contents are fetched with only those.
 	replacing := startTLSServer(t, map[string]http.HandlerFunc{"/new": respondWith(configWith("", fileEntry("/a", resourceAt(secret.URL+"/a"))))})
 	both := caSetting(resourceAt(dataResource(string(replacing.ca))), resourceAt(dataResource(string(secret.ca))))
-	resolveError(t, configWith(both+","+replaceSetting(resourceAt(replacing.URL+"/new"))), quickOptions(), report.Refused, "file /a: fetching "+secret.URL+"/a: its certificate is signed")
+	resolveError(t, configWith(both+","+replaceSetting(resourceAt(replacing.URL+"/new"))), quickOptions(), report.Refused, "file /a: fetching "+secret.URL+"/a: the certificate of "+secret.Listener.Addr().String()+" is signed")
 }
 
 // The parent's settings apply if the config has none, and are not part of the document.
@@ -275,10 +275,10 @@ func TestConfigProxyIsUsed(t *testing.T) {
 		}
 	}
 	refusing, broken := newForwardProxy(t, "", http.StatusForbidden), newForwardProxy(t, "", http.StatusBadGateway)
-	resolveError(t, configWith(proxy(refusing.URL), secure), quickOptions(), report.Refused, "refuses to connect to web.example.com:443: 403 Forbidden")
+	resolveError(t, configWith(proxy(refusing.URL), secure), quickOptions(), report.Refused, "refused to connect to web.example.com:443: HTTP 403 Forbidden")
 	resolveError(t, configWith(proxy(refusing.URL), clear), quickOptions(), report.CredentialRefused, "HTTP 403")
 	resolveError(t, configWith(proxy(broken.URL), secure), quickOptions(), report.Refused, "502 Bad Gateway", " tries in ")
-	resolveError(t, configWith(proxy("http://127.0.0.1:1"), secure), quickOptions(), report.Failed, "the proxy cannot be reached: connection refused")
+	resolveError(t, configWith(proxy("http://127.0.0.1:1"), secure), quickOptions(), report.Failed, "the proxy http://127.0.0.1:1 is unreachable: connection refused")
 	if trap.recorded() != "" {
 		t.Errorf("the environment's proxy was asked for %s", trap.recorded())
 	}

@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
 // RedactSource returns a source without parts that may be secret: user, password, query, and the
@@ -17,7 +17,7 @@ func RedactSource(source string) string {
 	if err != nil {
 		return "a URL that cannot be read"
 	}
-	return fetch.RedactURL(parsed)
+	return transport.RedactURL(parsed)
 }
 
 // scheme returns the scheme of a source, "" for no scheme and for an invalid URL.

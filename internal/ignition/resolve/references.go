@@ -12,6 +12,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
 // resourceRef is a resource of a config and its purpose.
@@ -97,9 +98,9 @@ func (r resourceRef) unsupportedReason() string {
 	case err != nil:
 		return "is at a URL that cannot be read"
 	case source.Scheme != "http" && source.Scheme != "https":
-		return fmt.Sprintf("is to come by %s, from %s; possible are data, http and https", source.Scheme, fetch.RedactURL(source))
+		return fmt.Sprintf("is to come by %s, from %s; possible are data, http and https", source.Scheme, transport.RedactURL(source))
 	case source.Hostname() == "":
-		return fmt.Sprintf("is at %s, which names no host", fetch.RedactURL(source))
+		return fmt.Sprintf("is at %s, which names no host", transport.RedactURL(source))
 	}
 	return ""
 }
@@ -136,9 +137,9 @@ func (r *resolver) get(ctx context.Context, reference resourceRef) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	response, err := r.client.Get(ctx, fetch.Request{Name: fetch.RedactURL(source), URL: source, Headers: headers, Limit: r.unpacker.remaining})
+	response, err := r.client.Get(ctx, fetch.Request{Name: transport.RedactURL(source), URL: source, Headers: headers, Limit: r.unpacker.remaining})
 	if err != nil {
-		return nil, fmt.Errorf("%s: fetching %s: %w", reference.description, fetch.RedactURL(source), err)
+		return nil, fmt.Errorf("%s: fetching %s: %w", reference.description, transport.RedactURL(source), err)
 	}
 	content, err := r.unpacker.unpack(response.Body, *reference.resource)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
 // configureClient creates the client with the settings of a config, and of the parent if the config has
@@ -33,7 +34,7 @@ func (r *resolver) configureClient(ctx context.Context, ignition types.Ignition)
 	if t := ignition.Timeouts.HTTPTotal; t != nil {
 		c.TotalTimeout = time.Duration(*t) * time.Second
 	}
-	c.Explain = func(e *fetch.Error) {
+	c.Explain = func(e *transport.Error) {
 		if e.Kind == fetch.TooLarge {
 			e.Message += ", or all contents together have"
 		}

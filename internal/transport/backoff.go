@@ -1,0 +1,19 @@
+package transport
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// NewBackoff returns a backoff that grows from one second to fifteen, and adds a jitter of up to 30%,
+// so that hosts that booted together do not send their requests together.
+func NewBackoff() *wait.Backoff {
+	return &wait.Backoff{
+		Duration: time.Second,
+		Factor:   1.7,
+		Jitter:   0.3,
+		Steps:    1 << 30,
+		Cap:      15 * time.Second,
+	}
+}

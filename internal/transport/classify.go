@@ -1,0 +1,100 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"syscall"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Classify returns why a request to server got no response. proxy is the proxy of the request, nil
+// for none. The remedy is a command that shows the failure; callers add what to change. Failures of
+// TLS, and of a proxy that rejects the request, are not temporary. Neither the message nor the
+// remedy contains a user, password, query or fragment of a URL.
+func Classify(server, proxy *url.URL, err error) *Error {
+	e := &Error{Code: report.Failed, Temporary: true, Cause: err, Address: hostPort(server)}
+	var name *net.DNSError
+	switch {
+	case e.classifyProxy(server, proxy, err):
+	case errors.As(err, &name):
+		e.Kind, e.Name, e.Remedy = NoNameServer, name.Name, report.Remedy("getent ahosts "+name.Name)
+		e.Message = fmt.Sprintf("the name %s cannot be resolved: %s", name.Name, name.Err)
+		if name.IsNotFound {
+			// Temporary: a network that is only coming up can report the same.
+			e.Kind, e.Message = UnknownName, fmt.Sprintf("the name %s does not exist in DNS", name.Name)
+		}
+	case e.classifyTLS(server.Hostname(), err):
+	default:
+		e.classifyConnection(server, err)
+	}
+	return e
+}
+
+// classifyConnection sets the reason for a failure to connect, or for a connection without a
+// response.
+func (e *Error) classifyConnection(server *url.URL, err error) {
+	to, cause := e.Address, innermost(err)
+	var operation *net.OpError
+	dialing := errors.As(err, &operation) && operation.Op == "dial"
+	if dialing && operation.Addr != nil && operation.Addr.String() != to {
+		to = fmt.Sprintf("%s (%s)", to, operation.Addr)
+	}
+	var network net.Error
+	timeout := errors.As(err, &network) && network.Timeout()
+	e.Kind, e.Remedy = Unreachable, report.Remedy("curl -kv "+RedactURL(server))
+	switch {
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		e.Kind, e.Message = NoRoute, "no route to "+to
+		e.Remedy = report.Remedyf("ip route get $(getent ahosts %s | awk 'NR==1{print $1}')", server.Hostname())
+	case errors.Is(err, syscall.ECONNREFUSED):
+		e.Message = to + " refused the connection: no service listens there, or a firewall rejects it"
+	case dialing && timeout:
+		e.Message = fmt.Sprintf("connecting to %s timed out: a firewall drops packets, or the address is wrong", to)
+	case cause == context.DeadlineExceeded: //nolint:errorlint // the timeouts of net/http after the connection match it too
+		e.Message = to + " did not respond in time; a firewall that drops packets can be the cause"
+	case timeout:
+		e.Message = to + " accepted the connection and did not respond in time"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		e.Message = to + " closed the connection without a response"
+	default:
+		e.Message = fmt.Sprintf("the request to %s failed: %s", to, cause)
+	}
+}
+
+// innermost returns the innermost cause of an error of net/http or net. The outer errors contain
+// the URL and its secrets.
+func innermost(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}
+
+// hostPort returns the HOST:PORT of a URL.
+func hostPort(server *url.URL) string {
+	port := server.Port()
+	switch {
+	case port != "":
+	case server.Scheme == "http":
+		port = "80"
+	default:
+		port = "443"
+	}
+	return net.JoinHostPort(server.Hostname(), port)
+}
+
+// RedactURL returns a URL without parts that may be secret: user, password, query and fragment.
+func RedactURL(u *url.URL) string {
+	shown := *u
+	shown.User, shown.RawQuery, shown.ForceQuery = nil, "", false
+	shown.Fragment, shown.RawFragment = "", ""
+	return shown.String()
+}
