@@ -170,7 +170,7 @@ func homeOf(tree *hostfs.Tree, c ledger.Change) ([]ledger.Change, error) {
 	places := map[string]string{"MAIL_DIR": "/var/spool/mail", "HOME": "/home", "SKEL": "/etc/skel"}
 	for _, file := range []string{"/etc/login.defs", "/etc/default/useradd"} {
 		content, _, err := tree.ReadFile(file)
-		if err != nil && !gone(err) {
+		if err != nil && !hostfs.IsNotExist(err) {
 			return nil, err
 		}
 		for line := range strings.Lines(string(content)) {

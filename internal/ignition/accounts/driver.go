@@ -19,7 +19,7 @@ import (
 // ledger.SharedContents is required too.
 func AddDrivers(to ledger.Drivers) {
 	tree := to.Paths.Tree
-	commands, keys := &commands{tree: tree}, &keyFiles{tree: tree, selinux: to.Paths.SELinux}
+	commands, keys := &commands{tree: tree}, &keyFiles{paths: to.Paths}
 	maps.Copy(to.Resources, map[ledger.Kind]ledger.Driver{Group: commands, User: commands, Keys: keys, KeysDir: keys})
 	lines := &lines{tree}
 	maps.Copy(to.Snapshots, map[ledger.Kind]ledger.SnapshotDriver{
@@ -190,7 +190,7 @@ func (d *commands) CleanUp(ctx context.Context, _ []ledger.Change) error {
 		}
 	}
 	for _, dir := range []string{"/etc", "/home"} {
-		if err := d.tree.SyncFileSystem(dir); err != nil && !gone(err) {
+		if err := d.tree.SyncFileSystem(dir); err != nil && !hostfs.IsNotExist(err) {
 			return err
 		}
 	}

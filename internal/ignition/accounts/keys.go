@@ -102,7 +102,7 @@ func keysOf(in Input, passwd table, user types.PasswdUser) ([]ledger.Change, err
 	}
 	below := func(p string) string { return report.ShellWord(path.Join(in.Tree.Name(), p)) }
 	sub, info, err := in.Tree.Sub(home)
-	if gone(err) {
+	if hostfs.IsNotExist(err) {
 		return nil, refuseKeys(user, report.Remedyf("install -d -o %d %s", uid, below(home)),
 			"the home directory %s does not exist", home)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -156,7 +157,7 @@ func TestKeysAreNotLedAway(t *testing.T) {
 		if err := replace(filepath.Join(m.root, "home/anna/.ssh"), target); err != nil {
 			t.Fatal(err)
 		}
-		driver := &keyFiles{tree: tree}
+		driver := &keyFiles{paths: &ledger.Paths{Tree: tree}}
 		now, err := driver.Get(t.Context(), changes[1])
 		if err == nil {
 			err = driver.Set(t.Context(), changes[1], now)
