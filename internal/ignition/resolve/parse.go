@@ -9,6 +9,7 @@ import (
 
 	ignerrors "github.com/coreos/ignition/v2/config/shared/errors"
 	"github.com/coreos/ignition/v2/config/util"
+	"github.com/coreos/ignition/v2/config/v3_6"
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"github.com/coreos/ignition/v2/config/validate"
 	vreport "github.com/coreos/vcontext/report"
@@ -31,9 +32,6 @@ func Parse(raw []byte) (config types.Config, version string, warnings []string, 
 	if keys := bytes.Count(raw, []byte(`":`)); keys > maxKeys {
 		return config, "", nil, fmt.Errorf("it has %d keys; configs of up to %d keys can be read", keys, maxKeys)
 	}
-	if config, version, found, ok := parseWithFirstVersion(raw); ok {
-		return config, version, firstWarnings(found), nil
-	}
 	parsed, found, err := util.GetConfigVersion(raw)
 	if wrong := detectWrongFormat(raw, err == nil); wrong != nil {
 		return config, "", nil, wrong
@@ -49,7 +47,7 @@ func Parse(raw []byte) (config types.Config, version string, warnings []string, 
 			parsed, types.MaxVersion.Major, types.MaxVersion.Minor)
 	}
 	if err == nil {
-		config, found, err = parseAs(parsed.String(), raw)
+		config, found, err = v3_6.ParseCompatibleVersion(raw)
 	}
 	switch {
 	case errors.Is(err, ignerrors.ErrEmpty):

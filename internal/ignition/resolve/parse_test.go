@@ -44,3 +44,16 @@ func TestParseReportsTheFirstUnknownKeys(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A version in another part of the text is not the config's version.
+func TestParseReturnsTheVersionOfTheConfig(t *testing.T) {
+	for _, raw := range []string{
+		`{"passwd":{"users":[{"name":"\"version\":\"3.2.0\""}]},"ignition":{"version":"3.4.0"}}`,
+		`{"x":{"version":"3.2.0"},"ignition":{"version":"3.4.0"}}`,
+		`{"ignition":{"version":"3.2.0"},"ignition":{"version":"3.4.0"}}`,
+	} {
+		if _, version, _, err := Parse([]byte(raw)); err != nil || version != "3.4.0" {
+			t.Errorf("%s: %q, %v", raw, version, err)
+		}
+	}
+}

@@ -10,7 +10,7 @@ import (
 // RedactSource returns a source without parts that may be secret: user, password, query, and the
 // content of a data URL.
 func RedactSource(source string) string {
-	if strings.HasPrefix(source, "data:") {
+	if isDataURL(source) {
 		return "a data URL"
 	}
 	parsed, err := url.Parse(source)
@@ -20,14 +20,5 @@ func RedactSource(source string) string {
 	return transport.RedactURL(parsed)
 }
 
-// scheme returns the scheme of a source, "" for no scheme and for an invalid URL.
-func scheme(source string) string {
-	if strings.HasPrefix(source, "data:") {
-		return "data" // avoids parsing megabytes
-	}
-	parsed, err := url.Parse(source)
-	if err != nil {
-		return ""
-	}
-	return parsed.Scheme
-}
+// isDataURL reports whether a source is in the config itself.
+func isDataURL(source string) bool { return strings.HasPrefix(source, "data:") }

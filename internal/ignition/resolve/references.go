@@ -31,7 +31,7 @@ func (r resourceRef) describe() string {
 
 // isRemote reports whether the resource must be fetched.
 func (r resourceRef) isRemote() bool {
-	return r.resource.Source != nil && *r.resource.Source != "" && scheme(*r.resource.Source) != "data"
+	return r.resource.Source != nil && *r.resource.Source != "" && !isDataURL(*r.resource.Source)
 }
 
 // contentRefs returns the contents of the entries of a config.
@@ -45,10 +45,6 @@ func contentRefs(config *types.Config) []resourceRef {
 				description: fmt.Sprintf("addition %d to file %s", j+1, file.Path), resource: &file.Append[j], file: file.Path, isAppended: true,
 			})
 		}
-	}
-	for i := range config.Storage.Luks {
-		luks := &config.Storage.Luks[i]
-		list = append(list, resourceRef{description: "key file of encrypted disk " + luks.Name, resource: &luks.KeyFile})
 	}
 	return list
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
+	"github.com/vincent-petithory/dataurl"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 )
@@ -20,9 +21,6 @@ import (
 // MaxDecodedBytes is the maximum size of all decoded contents of a config, in bytes: a few kilobytes
 // of gzip can contain gigabytes.
 const MaxDecodedBytes = 64 << 20
-
-// errRemote means that a content must be fetched.
-var errRemote = errors.New("its content is not in the config")
 
 // Unpacker decodes the contents of resources, up to a total size.
 type Unpacker struct{ limit, remaining int64 }
@@ -36,14 +34,14 @@ func (u *Unpacker) Decode(r types.Resource) ([]byte, error) {
 	if r.Source == nil || *r.Source == "" {
 		return nil, nil
 	}
-	if scheme(*r.Source) != "data" {
-		return nil, fmt.Errorf("%w but at %s", errRemote, RedactSource(*r.Source))
+	if !isDataURL(*r.Source) {
+		return nil, fmt.Errorf("its content is not in the config but at %s", RedactSource(*r.Source))
 	}
-	content, err := decode(*r.Source)
+	decoded, err := dataurl.DecodeString(*r.Source)
 	if err != nil {
-		return nil, err
+		return nil, errors.New("decoding data URL: it is not one") // the cause contains part of the URL
 	}
-	return u.unpack(content, r)
+	return u.unpack(decoded.Data, r)
 }
 
 // Contents returns the decoded contents of the files of a config, and the joined contents to
