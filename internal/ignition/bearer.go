@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -20,36 +21,19 @@ func bearerHeader(token []byte) (string, error) {
 		}
 		text = strings.TrimSpace(rest)
 	}
-	if isUUID(text) {
+	if uuid.MatchString(text) {
 		return "Bearer " + base64.StdEncoding.EncodeToString([]byte(text)), nil
 	}
 	decoded, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(decoded) == 0 {
 		return "", fmt.Errorf("its %d characters are neither a UUID nor the base64 of one", len(text))
 	}
-	if inner := string(bytes.TrimSpace(decoded)); inner != string(decoded) && isUUID(inner) {
+	if inner := string(bytes.TrimSpace(decoded)); inner != string(decoded) && uuid.MatchString(inner) {
 		// `echo TOKEN | base64` encodes a line break, too.
 		return "Bearer " + base64.StdEncoding.EncodeToString([]byte(inner)), nil
 	}
 	return "Bearer " + text, nil
 }
 
-// isUUID reports whether text is a UUID in text form: 8-4-4-4-12 hexadecimal digits.
-func isUUID(text string) bool {
-	if len(text) != 36 {
-		return false
-	}
-	for i, c := range []byte(text) {
-		switch i {
-		case 8, 13, 18, 23:
-			if c != '-' {
-				return false
-			}
-		default:
-			if !strings.ContainsRune("0123456789abcdefABCDEF", rune(c)) {
-				return false
-			}
-		}
-	}
-	return true
-}
+// uuid matches a UUID in text form.
+var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)

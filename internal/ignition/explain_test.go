@@ -115,9 +115,9 @@ func TestFetchThroughProxy(t *testing.T) {
 	s := startServer(t, certtest.NewCA(t, "ignition-root-ca"), "ignition.demo.example.com", servePayload)
 	address, requests := connectProxy(t, http.StatusOK, s.Listener.Addr().String())
 	through := func(proxy string, no ...string) *UserData {
-		return s.userData(t, func(v *Values) {
-			v.Endpoint, v.Proxy = "ignition.demo.example.com", Proxy{HTTPS: proxy, No: no}
-		})
+		userData := s.userData(t, func(v *Values) { v.Endpoint = "ignition.demo.example.com" })
+		userData.Proxy = Proxy{HTTPS: proxy, No: no}
+		return userData
 	}
 	if _, err := quickFetcher().Fetch(t.Context(), through("http://me:hunter2@"+address)); err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package ignition
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,8 +32,8 @@ type Fetcher struct {
 	ConnectTo    string
 	Log          report.Log
 	RetryTimeout time.Duration // for retries of temporary failures; 0 means two minutes
-	MaxBytes     int64         // of the payload; 0 means 32 MiB
 
+	maxBytes       int64         // of the payload; 0 means defaultMaxBytes
 	initialBackoff time.Duration // before the second attempt; 0 means one second
 }
 
@@ -48,14 +49,10 @@ func (f Fetcher) Fetch(ctx context.Context, userData *UserData) (*Payload, error
 	if err := f.check(userData); err != nil {
 		return nil, err
 	}
-	limit := f.MaxBytes
-	if limit == 0 {
-		limit = defaultMaxBytes
-	}
 	client := f.client(userData)
 	client.Check = func(got *fetch.Response) *transport.Error { return checkPayload(userData, got) }
 	got, err := client.Get(ctx, fetch.Request{
-		Name: userData.serverKind() + " " + userData.Source.Host, URL: userData.Source, Headers: userData.Headers, Limit: limit,
+		Name: userData.serverKind() + " " + userData.Source.Host, URL: userData.Source, Headers: userData.Headers, Limit: cmp.Or(f.maxBytes, defaultMaxBytes),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("fetching payload from %s: %w", userData.Source.Host, err)

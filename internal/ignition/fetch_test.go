@@ -121,7 +121,7 @@ func TestFetchReportsPermanentFailures(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := startServer(t, ca, "127.0.0.1", test.handler)
-			fetcher := Fetcher{RetryTimeout: time.Minute, MaxBytes: 1000}
+			fetcher := Fetcher{RetryTimeout: time.Minute, maxBytes: 1000}
 			_, err := fetcher.Fetch(t.Context(), s.userData(t))
 			checkFailure(t, err, test.code, test.want)
 			if !strings.Contains(string(report.RemedyOf(err)), test.remedy) {

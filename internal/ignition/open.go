@@ -56,7 +56,7 @@ func detectUserData(raw []byte) *UserData {
 // resources that it refers to. The name identifies the config in messages. The proxy and CAs of
 // the user data apply if the config has none; userData may be nil.
 func OpenOverride(ctx context.Context, name string, raw []byte, userData *UserData, log report.Log) ([]byte, error) {
-	o := resolve.Options{Name: "Ignition override " + name, Remedy: "# correct it; what is in it is described by the Ignition spec", Log: log}
+	o := resolve.Options{Name: "Ignition override " + name, Remedy: overrideRemedy, Log: log}
 	if userData != nil {
 		o.Parent = userData.ignitionSettings()
 	}

@@ -43,7 +43,9 @@ func TestFetchIncludesResources(t *testing.T) {
 		{"path":"/two","append":[{"source":"data:,start-"},{"source":"%s/two"}]}]}}`, inlineContent(string(own.PEM)), byOwn.URL)
 	s := startServer(t, ca, "127.0.0.1", respond(http.StatusOK, "application/json", payload))
 	log := &events{}
-	p, err := retryingFetcher(log).Fetch(t.Context(), s.userData(t, func(v *Values) { v.Proxy = Proxy{HTTPS: "http://" + address} }))
+	userData := s.userData(t)
+	userData.Proxy = Proxy{HTTPS: "http://" + address}
+	p, err := retryingFetcher(log).Fetch(t.Context(), userData)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"k8s.io/utils/ptr"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/resolve"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -131,7 +132,7 @@ func (p Payload) String() string {
 	if p.Server != "" {
 		from = " from " + p.Server
 	}
-	return fmt.Sprintf("%d files, %d units, %s%s", p.FileCount(), p.UnitCount(), formatSize(len(p.Raw)), from)
+	return fmt.Sprintf("%d files, %d units, %s%s", p.FileCount(), p.UnitCount(), fetch.FormatSize(int64(len(p.Raw))), from)
 }
 
 // Format writes the summary for every verb, so that contents are never printed.
@@ -139,10 +140,3 @@ func (p Payload) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, p.String
 
 // MarshalJSON returns the summary, so that contents never reach a JSON document.
 func (p Payload) MarshalJSON() ([]byte, error) { return json.Marshal(p.String()) }
-
-func formatSize(n int) string {
-	if n < 10_000 {
-		return fmt.Sprintf("%d B", n)
-	}
-	return fmt.Sprintf("%d kB", (n+500)/1000)
-}

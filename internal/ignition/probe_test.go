@@ -51,7 +51,9 @@ func TestProbeReportsFailures(t *testing.T) {
 	checkFailure(t, err, report.Usage, "is not HOST:PORT")
 	_, err = Fetcher{}.Probe(t.Context(), &UserData{})
 	checkFailure(t, err, report.Usage, "nothing says where")
-	_, err = Fetcher{}.Probe(t.Context(), s.userData(t, func(v *Values) { v.Proxy.HTTPS = "https://proxy.example.com"; v.Endpoint = "a.example.com" }))
+	userData = s.userData(t, func(v *Values) { v.Endpoint = "a.example.com" })
+	userData.Proxy.HTTPS = "https://proxy.example.com"
+	_, err = Fetcher{}.Probe(t.Context(), userData)
 	checkFailure(t, err, report.Usage, "is not an http one")
 }
 

@@ -20,7 +20,6 @@ type Values struct {
 	CA       []byte // PEM
 	NodePool string // NAMESPACE/NAME
 	Hash     string
-	Proxy    Proxy
 }
 
 // String returns a summary without the token.
@@ -71,21 +70,7 @@ func (u *UserData) Override(v Values) (*UserData, error) {
 	if v.Hash != "" {
 		userData.Headers.Set(headerConfigHash, v.Hash)
 	}
-	userData.Proxy = mergeProxy(userData.Proxy, v.Proxy)
 	return userData, userData.Validate()
-}
-
-func mergeProxy(p, with Proxy) Proxy {
-	if with.HTTP != "" {
-		p.HTTP = with.HTTP
-	}
-	if with.HTTPS != "" {
-		p.HTTPS = with.HTTPS
-	}
-	if with.No != nil {
-		p.No = with.No
-	}
-	return p
 }
 
 // parseEndpoint parses HOST, HOST:PORT or a URL. HyperShift's server has its payload at /ignition.

@@ -73,11 +73,11 @@ func TestNewUserData(t *testing.T) {
 	ca := certtest.NewCA(t, "ignition-root-ca").PEM
 	userData, err := NewUserData(Values{
 		Endpoint: "ignition.demo.example.com", Token: []byte(testUUID), CA: ca, NodePool: "clusters/demo-workers", Hash: "844282c1",
-		Proxy: Proxy{HTTP: "http://proxy.example.com:3128", HTTPS: "http://user:hunter2@proxy.example.com:3128", No: []string{".cluster.local", "10.0.0.0/8"}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	userData.Proxy = Proxy{HTTP: "http://proxy.example.com:3128", HTTPS: "http://user:hunter2@proxy.example.com:3128", No: []string{".cluster.local", "10.0.0.0/8"}}
 	checkDemoUserData(t, userData, ca)
 
 	tests := []struct {
@@ -108,13 +108,13 @@ func TestUserDataOverride(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	won, err := userData.Override(Values{Endpoint: "b.example.com:31234", CA: other, NodePool: "clusters/b", Hash: "b", Proxy: Proxy{No: []string{}}})
+	won, err := userData.Override(Values{Endpoint: "b.example.com:31234", CA: other, NodePool: "clusters/b", Hash: "b"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	checkDemoUserData(t, userData, ca) // unchanged
 	if won.Source.String() != "https://b.example.com:31234/ignition" || string(won.CAs[0]) != string(other) || len(won.CAs) != 1 ||
-		won.NodePool() != "clusters/b" || won.ConfigHash() != "b" || len(won.Proxy.No) != 0 {
+		won.NodePool() != "clusters/b" || won.ConfigHash() != "b" {
 		t.Errorf("single values did not win: %v", won)
 	}
 	if won.Headers.Get("Authorization") != testBearer || won.Proxy.HTTP != userData.Proxy.HTTP {

@@ -50,7 +50,7 @@ func TestDamagedContentsAreRejected(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			o := quickOptions()
-			o.MaxBytes = 1000
+			o.maxBytes = 1000
 			resolveError(t, configWith("", fileEntry("/a", test.resource)), o, report.Usage, test.want)
 		})
 	}
@@ -58,7 +58,7 @@ func TestDamagedContentsAreRejected(t *testing.T) {
 		t.Errorf("a gzip bomb was expanded to %d bytes, %v", len(content), err)
 	}
 	o := quickOptions()
-	o.MaxBytes = 1000
+	o.maxBytes = 1000
 	resolveError(t, configWith("", fileEntry("/a", resourceAt(dataResource(strings.Repeat("a", 600)))), fileEntry("/b", resourceAt(dataResource(strings.Repeat("b", 600))))), o, report.Usage, "file /b: the contents together have more than 1000 bytes")
 }
 

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -34,8 +35,8 @@ type Options struct {
 
 	Log          report.Log
 	RetryTimeout time.Duration // for the retries of each URL without httpTotal; 0 means two minutes
-	MaxBytes     int64         // of all configs and contents together, decoded; 0 means MaxDecodedBytes
 
+	maxBytes                     int64         // of all configs and contents together, decoded; 0 means MaxDecodedBytes
 	initialBackoff, stallTimeout time.Duration // shorter in tests
 	dial                         func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -46,23 +47,15 @@ type Options struct {
 // if a server requires another credential; Refused for a server that is not trusted; else
 // Failed.
 func Resolve(ctx context.Context, raw []byte, o Options) (*Document, error) {
-	if o.Name == "" {
-		o.Name = "config"
-	}
-	if o.Remedy == "" {
-		o.Remedy = "# correct the config"
-	}
-	if o.MaxBytes == 0 {
-		o.MaxBytes = MaxDecodedBytes
-	}
-	r := &resolver{options: o, unpacker: NewUnpacker(o.MaxBytes), caContents: map[string][]byte{}}
+	unpacker := NewUnpacker(cmp.Or(o.maxBytes, MaxDecodedBytes))
+	r := &resolver{options: o, unpacker: unpacker, caContents: map[string][]byte{}}
 	document, err := r.resolve(ctx, raw)
 	if err != nil {
-		code, remedy := report.Usage, o.Remedy
+		code, remedy := report.Usage, cmp.Or(o.Remedy, "# correct the config")
 		if inner := report.RemedyOf(err); inner != "" {
 			code, remedy = report.CodeOf(err), inner
 		}
-		return nil, report.Fail(code, remedy, "reading %s: %w", o.Name, err)
+		return nil, report.Fail(code, remedy, "reading %s: %w", cmp.Or(o.Name, "config"), err)
 	}
 	return document, nil
 }
