@@ -54,7 +54,13 @@ func TestControlPlaneFetch(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tree.Close()
-	if plan, err := adapt.ToHost(payload, adapt.Input{Hosted: true, Tree: tree}); err != nil || len(plan.Files) == 0 {
+	exists := func(string) bool { return true }
+	root := func(name string) (int, bool) { return 0, name == "root" }
+	host := adapt.Input{
+		Hosted: true, Tree: tree, User: root, Group: root,
+		HasUnit: exists, HasSysctl: exists, HasModule: exists, UnitFileState: func(string) string { return "" },
+	}
+	if plan, err := adapt.ToHost(payload, host); err != nil || len(plan.Files) == 0 {
 		t.Errorf("adapting the payload: %v", err)
 	}
 	for name, test := range map[string]struct {

@@ -43,6 +43,7 @@ func TestEveryCommandOfRealPayloadsHasAPackage(t *testing.T) {
 	}
 	defer tree.Close()
 	users := func(name string) (int, bool) { return 0, name != "core" }
+	exists := func(string) bool { return true }
 	for _, name := range files {
 		raw, err := os.ReadFile(name)
 		if err != nil {
@@ -60,6 +61,7 @@ func TestEveryCommandOfRealPayloadsHasAPackage(t *testing.T) {
 			plan, err := adapt.ToHost(payload, adapt.Input{
 				Facts: hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"}, Hosted: hosted,
 				Tree: tree, User: users, Group: users,
+				HasUnit: exists, HasSysctl: exists, HasModule: exists, UnitFileState: func(string) string { return "" },
 			})
 			if err != nil {
 				t.Fatal(err)

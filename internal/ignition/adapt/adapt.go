@@ -15,8 +15,7 @@ import (
 // must not start kubelet before the node has an identity.
 const KubeletUnit = "kubelet.service"
 
-// Input holds the facts about the host that Adapt needs. A nil function counts as a host
-// that has every unit, sysctl and module, and no user or group but root.
+// Input holds the facts about the host that ToHost needs.
 type Input struct {
 	Facts    hostinfo.Facts
 	Hosted   bool   // the payload belongs to a NodePool, not to a standalone cluster
@@ -57,7 +56,7 @@ func ToHost(p *ignition.Payload, in Input) (*Plan, error) {
 	s := newPlanner(p, in)
 	s.plan.NodePool = in.NodePool
 	s.planAccounts()
-	user, group := accounts.Announced(s.plan.Accounts, lookupOrRootOnly(in.User), lookupOrRootOnly(in.Group))
+	user, group := accounts.Announced(s.plan.Accounts, in.User, in.Group)
 	storage := s.adaptStorage()
 	units, beside := s.adaptUnits()
 	decision, err := entries.Decide(entries.Input{
@@ -94,12 +93,4 @@ func ToImage(p *ignition.Payload, tree Tree, user, group Lookup) (*Decision, err
 		Storage: p.Config.Storage, Units: p.Config.Systemd.Units, Contents: p.Contents, Appends: p.Appends,
 		Tree: tree, User: user, Group: group, Strict: true,
 	})
-}
-
-// lookupOrRootOnly returns the lookup, or for nil a lookup that finds only root.
-func lookupOrRootOnly(lookup Lookup) Lookup {
-	if lookup != nil {
-		return lookup
-	}
-	return func(name string) (int, bool) { return 0, name == "root" }
 }

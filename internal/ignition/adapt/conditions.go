@@ -23,8 +23,11 @@ const (
 // condition reports whether a rule applies to an entry.
 type condition = func(s *planner, e subject) bool
 
-func both(a, b condition) condition {
-	return func(p *planner, e subject) bool { return a(p, e) && b(p, e) }
+// allOf returns the condition that all conditions are met.
+func allOf(conditions ...condition) condition {
+	return func(p *planner, e subject) bool {
+		return !slices.ContainsFunc(conditions, func(c condition) bool { return !c(p, e) })
+	}
 }
 
 // isPackageMode reports whether the host is in package mode, not booted from an image.
@@ -38,9 +41,6 @@ func isReadableByOthers(_ *planner, e subject) bool { return e.mode&0o077 != 0 }
 
 func lacksUser(name string) condition {
 	return func(p *planner, _ subject) bool {
-		if p.in.User == nil {
-			return true
-		}
 		_, found := p.in.User(name)
 		return !found
 	}
@@ -154,7 +154,7 @@ func lacksDefaultInstance(u types.Unit) bool {
 // isStatic reports whether the payload enables a unit of the host that cannot be enabled, such as
 // ovsdb-server.service on RHEL.
 func isStatic(p *planner, e subject) bool {
-	if !isEnabled(e.unit) || ptr.Deref(e.unit.Contents, "") != "" || p.in.UnitFileState == nil {
+	if !isEnabled(e.unit) || ptr.Deref(e.unit.Contents, "") != "" {
 		return false
 	}
 	state := p.in.UnitFileState(e.unit.Name)
@@ -163,15 +163,12 @@ func isStatic(p *planner, e subject) bool {
 
 // masksHostUnit reports whether the payload masks a unit that the host has and does not mask.
 func masksHostUnit(p *planner, e subject) bool {
-	if !isMasked(e.unit) || p.in.HasUnit == nil || p.in.UnitFileState == nil {
-		return false
-	}
-	return p.in.HasUnit(e.unit.Name) && p.in.UnitFileState(e.unit.Name) != "masked"
+	return isMasked(e.unit) && p.in.HasUnit(e.unit.Name) && p.in.UnitFileState(e.unit.Name) != "masked"
 }
 
 func unmasksHostUnit(p *planner, e subject) bool {
 	u := e.unit
-	return u.Mask != nil && !*u.Mask && ptr.Deref(u.Contents, "") == "" && p.in.UnitFileState != nil && p.in.UnitFileState(u.Name) == "masked"
+	return u.Mask != nil && !*u.Mask && ptr.Deref(u.Contents, "") == "" && p.in.UnitFileState(u.Name) == "masked"
 }
 
 func runsPodman(_ *planner, e subject) bool {

@@ -19,7 +19,7 @@ func (p *planner) planKernelSettings() {
 		return
 	}
 	for _, name := range forwardingSysctls() {
-		if p.in.HasSysctl == nil || p.in.HasSysctl(name) {
+		if p.in.HasSysctl(name) {
 			p.plan.Snapshots = append(p.plan.Snapshots, ledger.Change{
 				Kind: ledger.ForeignSysctl, Target: name, Reason: "OVN-Kubernetes sets it", Desired: ledger.State{Present: true},
 			})
@@ -71,7 +71,7 @@ func (p *planner) parseSysctl(file, line string) (ledger.Change, bool) {
 		p.addReport(name, "forwarding", "the running kernel's value is left to OVN-Kubernetes, which sets it whenever it starts")
 		return ledger.Change{}, false
 	}
-	if p.in.HasSysctl != nil && !p.in.HasSysctl(name) {
+	if !p.in.HasSysctl(name) {
 		p.addReport(name, "sysctl-absent", "the running kernel has no such parameter")
 		return ledger.Change{}, false
 	}
@@ -89,7 +89,7 @@ func sysctlName(name string) string {
 }
 
 func (p *planner) parseModule(file, line string) (ledger.Change, bool) {
-	if p.in.HasModule != nil && !p.in.HasModule(line) {
+	if !p.in.HasModule(line) {
 		p.addReport(line, "module-absent", "the running kernel has no such module")
 		return ledger.Change{}, false
 	}

@@ -63,11 +63,11 @@ func unitRequirements(u types.Unit) []string {
 
 // isAvailable reports whether the payload or the host provides a unit.
 func (p *planner) isAvailable(name string) bool {
-	if _, found := p.provided[name]; found || p.in.HasUnit == nil || p.in.HasUnit(name) {
+	if _, found := p.provided[name]; found || p.in.HasUnit(name) {
 		return true
 	}
-	template, instance := splitInstance(name)
-	return instance != nil && p.isAvailable(template)
+	template := templateOf(name)
+	return template != "" && p.isAvailable(template)
 }
 
 // planMissingUnits lists the needed units that neither the payload nor the host provides, each with its

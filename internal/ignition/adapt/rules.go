@@ -84,17 +84,17 @@ func userRules() []rule {
 
 func hostRules() []rule {
 	return []rule{{
-		name: "kernel-parameters", kind: kindHost, when: both(isPackageMode, runsKubelet), effect: effectAdd, add: nodeSysctls,
+		name: "kernel-parameters", kind: kindHost, when: allOf(isPackageMode, runsKubelet), effect: effectAdd, add: nodeSysctls,
 		reason: "kubelet requires these sysctls (protectKernelDefaults), and pod traffic is forwarded where OVN-Kubernetes does not set that itself; OpenShift images set them, RHEL does not",
 	}, {
-		name: "journal", kind: kindHost, when: both(isPackageMode, isStandaloneCluster), effect: effectAdd, add: persistentJournal,
+		name: "journal", kind: kindHost, when: allOf(isPackageMode, isStandaloneCluster), effect: effectAdd, add: persistentJournal,
 		reason: "the machine-config-daemon counts boots in the journal, which RHEL does not keep over a reboot",
 	}, {
-		name: "selinux-booleans", kind: kindHost, when: both(isPackageMode, both(runsKubelet, isSELinuxEnabled)), effect: effectReport,
+		name: "selinux-booleans", kind: kindHost, when: allOf(isPackageMode, runsKubelet, isSELinuxEnabled), effect: effectReport,
 		reason: "pods that run systemd, and volumes on SMB and CephFS, need SELinux booleans that RHEL has off: " +
 			"setsebool -P container_manage_cgroup on virt_use_samba on container_use_cephfs on",
 	}, {
-		name: "relabel", kind: kindHost, when: both(isPackageMode, both(runsKubelet, isSELinuxEnabled)), effect: effectReport,
+		name: "relabel", kind: kindHost, when: allOf(isPackageMode, runsKubelet, isSELinuxEnabled), effect: effectReport,
 		reason: "a relabel of the whole host (fixfiles, /.autorelabel) would go through the volumes of pods: " +
 			"a line /var/lib/kubelet in /etc/selinux/fixfiles_exclude_dirs keeps it out",
 	}}

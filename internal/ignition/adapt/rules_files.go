@@ -10,24 +10,24 @@ func fileRules() []rule {
 		name: "encapsulated-config", kind: kindFile, match: []string{ignition.MachineConfigPath}, effect: effectSkip,
 		reason: "it marks a first boot that is still to come, and units wait for it to go; what it asks of the operating system is listed as unmet",
 	}, {
-		name: "secret-of-users", kind: kindFile, match: []string{"/etc/profile.d/*"}, when: both(isPackageMode, both(isReadableByOthers, hasSecret)), effect: effectReport,
+		name: "secret-of-users", kind: kindFile, match: []string{"/etc/profile.d/*"}, when: allOf(isPackageMode, isReadableByOthers, hasSecret), effect: effectReport,
 		reason: "it holds a password or key that every user of this host can read; its mode stays, as the shells of all users read the file",
 	}, {
 		name: "secret-mode", kind: kindFile, effect: effectOwnerOnly, match: []string{"/**"},
-		when:   both(isHostedPackageMode, both(isReadableByOthers, hasSecret)),
+		when:   allOf(isHostedPackageMode, isReadableByOthers, hasSecret),
 		reason: "it holds a password, key or token, and the payload lets every user of the host read it",
 	}, {
 		name: "secret-readable", kind: kindFile, match: []string{"/**"},
-		when: both(isPackageMode, both(isStandaloneCluster, both(isReadableByOthers, hasSecret))), effect: effectReport,
+		when: allOf(isPackageMode, isStandaloneCluster, isReadableByOthers, hasSecret), effect: effectReport,
 		reason: "it holds a password, key or token that every user of this host can read; its mode stays, as the machine-config-daemon of this cluster compares it",
 	}, {
-		name: "ifcfg-profiles", kind: kindFile, match: []string{networkManagerConfig}, when: both(isPackageMode, excludesIfcfgPlugin), effect: effectReport,
+		name: "ifcfg-profiles", kind: kindFile, match: []string{networkManagerConfig}, when: allOf(isPackageMode, excludesIfcfgPlugin), effect: effectReport,
 		reason: "NetworkManager reads no ifcfg files with it: profiles that are kept in /etc/sysconfig/network-scripts vanish at its next start (nmcli connection migrate)",
 	}, {
-		name: "dhcp-identity", kind: kindFile, match: []string{networkManagerConfig}, when: both(isPackageMode, setsAnyKey("ipv6.dhcp-duid", "ipv6.dhcp-iaid", "ipv4.dhcp-client-id")), effect: effectReport,
+		name: "dhcp-identity", kind: kindFile, match: []string{networkManagerConfig}, when: allOf(isPackageMode, setsAnyKey("ipv6.dhcp-duid", "ipv6.dhcp-iaid", "ipv4.dhcp-client-id")), effect: effectReport,
 		reason: "NetworkManager shows DHCP servers another identity with it, from the next activation of a profile on: an address that was leased under the old one can change",
 	}, {
-		name: "unmanaged-devices", kind: kindFile, match: []string{networkManagerConfig}, when: both(isPackageMode, setsAnyKey("managed", "unmanaged-devices")), effect: effectReport,
+		name: "unmanaged-devices", kind: kindFile, match: []string{networkManagerConfig}, when: allOf(isPackageMode, setsAnyKey("managed", "unmanaged-devices")), effect: effectReport,
 		reason: "from its next start on NetworkManager leaves the interfaces alone that are named in it; a release names br0, tun0 and every veth: " +
 			"a bridge or tunnel of this host by such a name would lose its profile",
 	}, {

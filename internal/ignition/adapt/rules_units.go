@@ -11,7 +11,7 @@ func unitRules() []rule {
 		name: "node-ip", kind: kindUnit, match: []string{"nodeip-configuration.service"}, when: isHostedPackageMode, effect: effectInstallOnly,
 		reason: "it pulls an image of the release with podman before the network is final; the agent chooses and writes the node's address itself",
 	}, {
-		name: "node-ip-container", kind: kindUnit, match: []string{"nodeip-configuration.service"}, when: both(isPackageMode, both(isStandaloneCluster, runsPodman)), effect: effectReport,
+		name: "node-ip-container", kind: kindUnit, match: []string{"nodeip-configuration.service"}, when: allOf(isPackageMode, isStandaloneCluster, runsPodman), effect: effectReport,
 		reason: "kubelet waits at every boot until it has run a container of the release with podman, which must be installed (dnf install podman), though the agent has told the node's address by then; " +
 			"it stays, as the machine-config-daemon of this cluster compares it",
 	}, {
@@ -21,14 +21,14 @@ func unitRules() []rule {
 		name: "nmstate-bridge", kind: kindUnit, match: []string{"nmstate-configuration.service"}, when: isHostedPackageMode, effect: effectInstallOnly,
 		reason: "all that it can do is delete br-ex for one described in /etc/nmstate/openshift; here the agent makes br-ex",
 	}, {
-		name: "nmstate", kind: kindUnit, match: []string{"nmstate.service"}, when: both(isHostedPackageMode, lacksNmstateFiles), effect: effectInstallOnly,
+		name: "nmstate", kind: kindUnit, match: []string{"nmstate.service"}, when: allOf(isHostedPackageMode, lacksNmstateFiles), effect: effectInstallOnly,
 		reason: "the payload has no file in /etc/nmstate for it to apply, and it needs a package that a host may lack",
 	}, {
-		name: "ovs-configuration-old", kind: kindUnit, match: []string{"ovs-configuration.service"}, when: both(isPackageMode, ignoresAppliedMarker), effect: effectAdd,
+		name: "ovs-configuration-old", kind: kindUnit, match: []string{"ovs-configuration.service"}, when: allOf(isPackageMode, ignoresAppliedMarker), effect: effectAdd,
 		reason: "its script, of a release before 4.16, would tear br-ex down at every boot; for the agent makes br-ex, a drop-in has it clear ovn-remote and do nothing else",
 		add:    replaceWithClearRemote,
 	}, {
-		name: "ovs-configuration-remote", kind: kindUnit, match: []string{"ovs-configuration.service"}, when: both(isPackageMode, keepsOVNRemote), effect: effectAdd,
+		name: "ovs-configuration-remote", kind: kindUnit, match: []string{"ovs-configuration.service"}, when: allOf(isPackageMode, keepsOVNRemote), effect: effectAdd,
 		reason: "it leaves br-ex alone as soon as " + appliedMarker + " exists, which the agent writes when it has made br-ex, and does not clear ovn-remote before; a drop-in does",
 		add:    clearRemoteBeforeStart,
 	}, {
@@ -50,7 +50,7 @@ func unitRules() []rule {
 		name: "unmask", kind: kindUnit, match: []string{"*"}, when: unmasksHostUnit, effect: effectRemove,
 		reason: "its mask on this host goes, as the payload wants it",
 	}, {
-		name: "not-installed-extended", kind: kindUnit, match: []string{"*"}, when: both(isStandaloneCluster, both(isNotInstalled, hasDropins)), effect: effectNothingToEnable, needsUnits: true,
+		name: "not-installed-extended", kind: kindUnit, match: []string{"*"}, when: allOf(isStandaloneCluster, isNotInstalled, hasDropins), effect: effectNothingToEnable, needsUnits: true,
 		reason: "the host has no such unit and nothing needs it; its drop-ins are written all the same, as the machine-config-daemon of this cluster looks for them",
 	}, {
 		name: "not-installed", kind: kindUnit, match: []string{"*"}, when: isNotInstalled, effect: effectSkip, needsUnits: true,
@@ -71,7 +71,7 @@ func unitRules() []rule {
 		name: "static", kind: kindUnit, match: []string{"*"}, when: isStatic, effect: effectNothingToEnable,
 		reason: "the host's unit has no [Install] section: it is started by units that need it",
 	}, {
-		name: "secret-in-drop-in", kind: kindDropin, match: []string{"*/*"}, when: both(isPackageMode, hasSecret), effect: effectReport,
+		name: "secret-in-drop-in", kind: kindDropin, match: []string{"*/*"}, when: allOf(isPackageMode, hasSecret), effect: effectReport,
 		reason: "it holds a password or token, and systemd shows the environment of a unit to every user of this host (systemctl show)",
 	}, {
 		name: "empty-drop-in", kind: kindDropin, match: []string{"*/*"}, when: func(_ *planner, e subject) bool { return e.content == "" }, effect: effectRemove,

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -83,7 +84,11 @@ func TestControlPlaneStandalone(t *testing.T) {
 // machine-config-daemon of that cluster compares them.
 func checkAdaptedAsServed(t *testing.T, payload *ignition.Payload) {
 	t.Helper()
-	plan, err := ToHost(payload, Input{Tree: emptyTree{}, HasUnit: func(string) bool { return false }})
+	in := plainHost()
+	in.Facts, in.Hosted, in.NodePool = hostinfo.Facts{}, false, ""
+	in.HasUnit = func(string) bool { return false }
+	in.UnitFileState = func(string) string { return "" }
+	plan, err := ToHost(payload, in)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,15 +37,14 @@ func enablementChange(u types.Unit) ledger.Change {
 	return ledger.Change{Kind: ledger.Unit, Target: u.Name, Reason: reasonPayload, Desired: ledger.State{Present: true, Enabled: state}}
 }
 
-// splitInstance returns the template of name@instance.service and the instance. A name without
-// an instance is returned unchanged.
-func splitInstance(name string) (template string, instance []string) {
+// templateOf returns the template of name@instance.service, "" for another name.
+func templateOf(name string) string {
 	stem, rest, found := strings.Cut(name, "@")
 	suffix := path.Ext(name)
-	if one := strings.TrimSuffix(rest, suffix); found && one != "" {
-		return stem + "@" + suffix, []string{one}
+	if !found || rest == suffix {
+		return ""
 	}
-	return name, nil
+	return stem + "@" + suffix
 }
 
 // sectionValues returns the values of keys in a section of a unit's contents and drop-ins. The

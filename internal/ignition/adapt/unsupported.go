@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // noteUnsupported adds notes for operating system settings of the payload that the agent does not apply.
@@ -78,10 +79,10 @@ func (p *planner) grubbyCommand() string {
 	}
 	command := "grubby --update-kernel=ALL"
 	if len(add) > 0 {
-		command += " --args=" + shellQuote(strings.Join(add, " "))
+		command += " --args=" + report.ShellWord(strings.Join(add, " "))
 	}
 	if len(remove) > 0 {
-		command += " --remove-args=" + shellQuote(strings.Join(remove, " "))
+		command += " --remove-args=" + report.ShellWord(strings.Join(remove, " "))
 	}
 	if len(add)+len(remove) == 0 {
 		return ""
@@ -132,11 +133,4 @@ func (p *planner) isBootedWith(argument string) bool {
 
 func requestsCgroupV2(word string) bool {
 	return word == "systemd.unified_cgroup_hierarchy=1" || word == "cgroup_no_v1=all"
-}
-
-func shellQuote(argument string) string {
-	if strings.ContainsAny(argument, " \"'$`\\") {
-		return "'" + strings.ReplaceAll(argument, "'", `'\''`) + "'"
-	}
-	return argument
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/ignitiontest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // Settings that the agent does not apply are listed with the command that does: one command for
@@ -55,7 +56,7 @@ func TestUnsupportedSettingsAreNoted(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	if got := shellQuote("a='b'"); got != `'a='\''b'\'''` {
+	if got := report.ShellWord("a='b'"); got != `'a='\''b'\'''` {
 		t.Errorf("quoted as %s", got)
 	}
 }
