@@ -30,9 +30,13 @@ func (f *finder) addText(text string) {
 	for _, block := range privateKey.FindAllString(text, -1) {
 		f.addKeyLines(block)
 	}
-	secretValues(text, func(from, to int) { f.addValue(text[from:to]) })
-	f.addPairs(text)
-	f.addSections(text)
+	add := func(value string) string {
+		f.addValue(value)
+		return value
+	}
+	replaceKeyValues(text, add)
+	replaceNamedPairs(text, add)
+	replaceSections(text, add)
 	for _, part := range scheme.FindAllString(text, -1) {
 		f.addValue(part)
 	}
@@ -45,31 +49,6 @@ func (f *finder) addText(text string) {
 	for _, shape := range []*regexp.Regexp{jwt, crypt} {
 		for _, part := range shape.FindAllString(text, -1) {
 			f.add(part)
-		}
-	}
-}
-
-// addPairs adds the values that follow a secret key.
-func (f *finder) addPairs(text string) {
-	for _, part := range nameValuePair.FindAllStringSubmatch(text, -1) {
-		length := 0
-		if isSecretKey(part[2]) {
-			length = valueLength(part[4], "")
-			f.addValue(part[4][:length])
-		}
-		f.addPairs(part[4][length:]) // a match extends to the end of its line
-	}
-}
-
-// addSections adds the values below a heading such as [vpn-secrets].
-func (f *finder) addSections(text string) {
-	secret := false
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\r\n")
-		if heading := section.FindStringSubmatch(line); heading != nil {
-			secret = strings.HasSuffix(heading[1], "-secrets")
-		} else if part := setting.FindStringSubmatch(line); secret && part != nil {
-			f.addValue(part[2])
 		}
 	}
 }

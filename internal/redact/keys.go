@@ -45,32 +45,23 @@ func isSecretKey(key string) bool {
 // string), INI, a shell, a header or a query.
 var keyPattern = regexp.MustCompile(`([A-Za-z0-9_.-]+)\\?["']?[ \t]*(?::=|=>|[:=])[ \t]*`)
 
-// maskKeyValues masks the values of secret keys.
-func maskKeyValues(text string) string {
+// replaceKeyValues replaces the value of each secret key, in order. It also searches the values
+// of other keys: Environment=TOKEN=... contains two keys.
+func replaceKeyValues(text string, replace func(value string) string) string {
 	var out strings.Builder
-	at := 0
-	secretValues(text, func(from, to int) {
-		out.WriteString(text[at:from])
-		out.WriteString(maskValue(text[from:to]))
-		at = to
-	})
-	out.WriteString(text[at:])
-	return out.String()
-}
-
-// secretValues calls found with the position of the value of each secret key, in order. It
-// also searches the values of other keys: Environment=TOKEN=... contains two keys.
-func secretValues(text string, found func(from, to int)) {
+	written := 0
 	for at := 0; ; {
 		mark := keyPattern.FindStringSubmatchIndex(text[at:])
 		if mark == nil {
-			return
+			out.WriteString(text[written:])
+			return out.String()
 		}
 		key, end, value := at+mark[2], at+mark[3], at+mark[1]
 		at = value
 		if isSecretKey(text[key:end]) {
 			at += valueLength(text[value:], text[:key])
-			found(value, at)
+			out.WriteString(text[written:value] + replace(text[value:at]))
+			written = at
 		}
 	}
 }

@@ -59,14 +59,16 @@ func blockLine(indented int) func(string) (string, bool) {
 // environments and in headers of Ignition configs.
 var nameValuePair = regexp.MustCompile(`(\bname\\?["']?\s*:\s*\\?["']?)([A-Za-z0-9_.-]+)(\\?["']?\s*,?\s*\\?["']?value\\?["']?\s*:[ \t]*)([^\n]*)`)
 
-// maskNamedPairs masks the values of labeled pairs.
-func maskNamedPairs(text string) string {
+// replaceNamedPairs replaces the values of labeled pairs with a secret name. A match of the
+// pattern extends to the end of the line, which can contain further pairs.
+func replaceNamedPairs(text string, replace func(value string) string) string {
 	return nameValuePair.ReplaceAllStringFunc(text, func(match string) string {
 		part := nameValuePair.FindStringSubmatch(match)
-		if !isSecretKey(part[2]) {
-			return match
+		pair, rest := part[1]+part[2]+part[3], part[4]
+		if isSecretKey(part[2]) {
+			length := valueLength(rest, "")
+			pair, rest = pair+replace(rest[:length]), rest[length:]
 		}
-		length := valueLength(part[4], "")
-		return part[1] + part[2] + part[3] + maskValue(part[4][:length]) + maskNamedPairs(part[4][length:])
+		return pair + replaceNamedPairs(rest, replace)
 	})
 }

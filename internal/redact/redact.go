@@ -48,10 +48,10 @@ func Text(text string) string {
 
 // maskPlain masks the secrets of a text without PEM blocks.
 func maskPlain(text string) string {
-	text = maskSections(text)
+	text = replaceSections(text, maskValue)
 	text = maskNested(text)
-	text = maskNamedPairs(text)
-	text = maskKeyValues(text)
+	text = replaceNamedPairs(text, maskValue)
+	text = replaceKeyValues(text, maskValue)
 	text = maskShapes(text)
 	text = maskCommands(text)
 	text = maskEncodings(text)

@@ -10,9 +10,9 @@ var (
 	setting = regexp.MustCompile(`^([ \t]*[^\s=\[#;][^=\n]*=[ \t]*)(.+)$`)
 )
 
-// maskSections masks every value below a heading such as [vpn-secrets], where NetworkManager
-// keyfiles store secrets under any key.
-func maskSections(text string) string {
+// replaceSections replaces every value below a heading such as [vpn-secrets], where
+// NetworkManager keyfiles store secrets under any key.
+func replaceSections(text string, replace func(value string) string) string {
 	if !strings.Contains(text, "-secrets]") {
 		return text
 	}
@@ -23,7 +23,7 @@ func maskSections(text string) string {
 		if heading := section.FindStringSubmatch(bare); heading != nil {
 			secret = strings.HasSuffix(heading[1], "-secrets")
 		} else if part := setting.FindStringSubmatch(bare); secret && part != nil {
-			lines[i] = part[1] + maskValue(part[2])
+			lines[i] = part[1] + replace(part[2])
 		}
 	}
 	return strings.Join(lines, "\n")
