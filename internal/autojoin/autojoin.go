@@ -165,36 +165,34 @@ func (f Files) Fingerprint() string {
 // Ignition deletes its own configuration likewise (ignition-delete-config.service).
 // Files that were created later are kept and reported.
 func (f Files) RemoveAfterJoin(state joinstate.State, log report.Log) {
-	f.remove(state, log, func(info fs.FileInfo) bool { return !info.ModTime().After(state.Finished) }, func(path string) removalMessages {
-		return removalMessages{
-			removed: "this host has joined with it, and needs it no longer",
-			kept:    "this host has joined already, and does not use " + path + ", which holds a secret",
-			remedy:  report.Remedy("rm " + path + " # or begin anew: hcp-node-agent join --user-data STUB [--join-token FILE]"),
-		}
+	f.remove(state, log, removal{
+		isOwn:   func(info fs.FileInfo) bool { return !info.ModTime().After(state.Finished) },
+		removed: "%s is removed: this host has joined with it, and needs it no longer",
+		kept:    "this host has joined already, and does not use %s, which holds a secret",
+		remedy:  "rm %s # or begin anew: hcp-node-agent join --user-data STUB [--join-token FILE]",
 	})
 }
 
 // RemoveAfterLeave removes the files that the join used, because the host would
 // otherwise join again at its next boot. Other files are kept and reported.
 func (f Files) RemoveAfterLeave(state joinstate.State, log report.Log) {
-	f.remove(state, log, func(fs.FileInfo) bool { return true }, func(path string) removalMessages {
-		return removalMessages{
-			removed: "this host shall not join with it again",
-			kept:    path + " is there still, and this host joins with it at its next boot",
-			remedy:  report.Remedy("rm " + path),
-		}
+	f.remove(state, log, removal{
+		isOwn:   func(fs.FileInfo) bool { return true },
+		removed: "%s is removed: this host shall not join with it again",
+		kept:    "%s is there still, and this host joins with it at its next boot",
+		remedy:  "rm %s",
 	})
 }
 
-// removalMessages contains the log messages for a file that is removed or kept.
-type removalMessages struct {
-	removed, kept string
-	remedy        report.Remedy
+// removal describes a removal of files. The messages have a verb for the path.
+type removal struct {
+	isOwn                 func(fs.FileInfo) bool // whether the recorded join used this version of the file
+	removed, kept, remedy string
 }
 
-// remove removes the files that the recorded join used and that own accepts. It
-// reports the files that are kept.
-func (f Files) remove(state joinstate.State, log report.Log, own func(fs.FileInfo) bool, messages func(path string) removalMessages) {
+// remove removes the files that the recorded join used, and reports the files that
+// are kept.
+func (f Files) remove(state joinstate.State, log report.Log, r removal) {
 	if f.Dir == "" {
 		return
 	}
@@ -204,16 +202,16 @@ func (f Files) remove(state joinstate.State, log report.Log, own func(fs.FileInf
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		texts := messages(path)
-		if err == nil && used == path && own(info) {
+		if err == nil && used == path && r.isOwn(info) {
 			if err = joinstate.RemoveFiles(f.Dir, name); err == nil {
-				log.Note(path + " is removed: " + texts.removed)
+				log.Note(fmt.Sprintf(r.removed, path))
 				continue
 			}
 		}
+		kept := fmt.Sprintf(r.kept, path)
 		if err != nil {
-			texts.kept += ": " + err.Error()
+			kept += ": " + err.Error()
 		}
-		log.Warn(texts.kept, texts.remedy)
+		log.Warn(kept, report.Remedyf(r.remedy, path))
 	}
 }

@@ -65,7 +65,7 @@ func (f Fetcher) Fetch(ctx context.Context, userData *UserData) (*Payload, error
 	if err != nil {
 		return nil, fmt.Errorf("fetching payload from %s: %w", userData.Source.Host, err)
 	}
-	payload.Server, payload.ServerDate, payload.Skew = userData.Source.Host, got.Date, got.Skew
+	payload.Server, payload.Skew = userData.Source.Host, got.Skew
 	return payload, nil
 }
 

@@ -26,9 +26,8 @@ type Payload struct {
 	Config   types.Config // translated to the newest spec
 	Warnings []string     // of Ignition's own validation
 
-	Server     string        // the host that served it, "" for a file
-	ServerDate time.Time     // the server's clock, zero if unknown
-	Skew       time.Duration // ServerDate minus this host's clock at that time, in seconds
+	Server string        // the host that served it, "" for a file
+	Skew   time.Duration // the server's clock minus this host's, in seconds; 0 for unknown
 
 	Contents map[string][]byte // decoded, by path
 	Appends  map[string][]byte // content to append to files, joined, by path

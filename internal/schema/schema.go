@@ -13,8 +13,8 @@ import (
 // Schema is a JSON Schema in the form that encoding/json encodes.
 type Schema map[string]any
 
-// DescriptionTag is the struct tag with the description of a field.
-const DescriptionTag = "doc"
+// descriptionTag is the struct tag with the description of a field.
+const descriptionTag = "doc"
 
 // Enum is implemented by string types with a closed set of values.
 type Enum interface {
@@ -77,7 +77,7 @@ func (f *fields) add(of reflect.Type) {
 				f.required = append(f.required, name)
 			}
 			property := schemaOf(inner)
-			if description := field.Tag.Get(DescriptionTag); description != "" {
+			if description := field.Tag.Get(descriptionTag); description != "" {
 				property["description"] = description
 			}
 			f.properties[name] = property

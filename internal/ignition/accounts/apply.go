@@ -87,7 +87,7 @@ func applyAccounts(
 	}
 	var written []ledger.Change
 	for _, item := range in.Items {
-		if !item.Done && slices.Contains([]ledger.Kind{Leftovers, Memberships, GroupAccount, UserAccount}, item.Kind) {
+		if !item.Done && slices.Contains([]ledger.Kind{accountBackup, userMemberships, groupAccount, userAccount}, item.Kind) {
 			written = append(written, item.Change)
 		}
 	}
@@ -127,32 +127,32 @@ func writtenBy(tree *hostfs.Tree, pending []ledger.PlannedChange) ([]ledger.Chan
 	if err != nil {
 		return nil, err
 	}
-	backups := []ledger.Change{record(Leftovers, "/etc/.pwd.lock")}
+	backups := []ledger.Change{record(accountBackup, "/etc/.pwd.lock")}
 	for _, file := range slices.Concat(filesOf(User), filesOf(Group)) {
 		if (file == passwdFile || file == groupFile) && db[file].info.Type != hostfs.Regular {
 			return nil, report.Fail(report.Refused, report.Remedy("dnf --installroot "+report.ShellWord(tree.Name())+
 				" --releasever 9 install setup shadow-utils # or use another release, or the tree of an image"),
 				"users and groups of the config need %s, which %s lacks", file, tree.Name())
 		}
-		backups = append(backups, record(Leftovers, file+"-"))
+		backups = append(backups, record(accountBackup, file+"-"))
 	}
 	var groups, users, homes []ledger.Change
 	for _, p := range pending {
-		own, user := record(GroupAccount, p.Target), record(UserAccount, p.Target)
+		own, user := record(groupAccount, p.Target), record(userAccount, p.Target)
 		own.Desired.Present, user.Desired.Present = p.Desired.Present, p.Desired.Present
 		groups = append(groups, own) // of a user: the group of that name
 		if p.Kind == Group {
 			for _, name := range db.primaryOf(p.Target) {
-				users = append(users, record(UserAccount, name))
+				users = append(users, record(userAccount, name))
 			}
 			continue
 		}
 		users = append(users, user)
 		for _, group := range append(db.groupsOf(p.Target), split(fields(p.Desired.Names).get("groups"))...) {
-			groups = append(groups, record(GroupAccount, db.groupName(group)))
+			groups = append(groups, record(groupAccount, db.groupName(group)))
 		}
 		if !p.Now.Present && p.Desired.Present {
-			backups = append(backups, record(Memberships, p.Target))
+			backups = append(backups, record(userMemberships, p.Target))
 			home, err := homeOf(tree, p.Change)
 			if err != nil {
 				return nil, err
@@ -180,7 +180,7 @@ func homeOf(tree *hostfs.Tree, c ledger.Change) ([]ledger.Change, error) {
 			}
 		}
 	}
-	written := []ledger.Change{record(Leftovers, path.Join(places["MAIL_DIR"], c.Target))}
+	written := []ledger.Change{record(accountBackup, path.Join(places["MAIL_DIR"], c.Target))}
 	home := path.Join(places["HOME"], c.Target)
 	if wanted := fields(c.Desired.Names).get("home"); wanted != "" {
 		home = path.Clean(wanted)
@@ -196,7 +196,7 @@ func homeOf(tree *hostfs.Tree, c ledger.Change) ([]ledger.Change, error) {
 	}
 	err = tree.Walk(places["SKEL"], func(p string, info hostfs.Info) error {
 		if info.Type != hostfs.Directory {
-			written = append(written, record(Leftovers, path.Join(home, strings.TrimPrefix(p, places["SKEL"]))))
+			written = append(written, record(accountBackup, path.Join(home, strings.TrimPrefix(p, places["SKEL"]))))
 		}
 		return nil
 	})

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +23,7 @@ const (
 // filesOf returns the files with the lines of an account. The first one decides
 // whether the account exists, the second one has its password.
 func filesOf(kind ledger.Kind) []string {
-	if kind == Group || kind == GroupAccount {
+	if kind == Group || kind == groupAccount {
 		return []string{groupFile, gshadowFile}
 	}
 	return []string{passwdFile, "/etc/shadow", "/etc/subuid", "/etc/subgid"}
@@ -173,7 +172,7 @@ func Names(tree *hostfs.Tree) (users, groups Lookup, err error) {
 	lookup := func(file string) Lookup {
 		ids := map[string]string{}
 		for _, line := range slices.Backward(db[file].lines) {
-			maps.Copy(ids, map[string]string{nameOf(line): columnOf(line, colID)})
+			ids[nameOf(line)] = columnOf(line, colID)
 		}
 		return func(name string) (int, bool) {
 			id, err := strconv.Atoi(ids[name])

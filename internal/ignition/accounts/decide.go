@@ -15,14 +15,14 @@ import (
 
 // The kinds of changes of this package.
 const (
-	Group        ledger.Kind = "group"
-	User         ledger.Kind = "user"
-	Keys         ledger.Kind = "keys"           // a file of authorized keys
-	KeysDir      ledger.Kind = "keys-directory" // the directory of that file
-	GroupAccount ledger.Kind = "group account"  // the lines of a group in the account files
-	UserAccount  ledger.Kind = "user account"   // the lines of a user
-	Memberships  ledger.Kind = "memberships"    // those of a new user, in groups that an undo does not restore
-	Leftovers    ledger.Kind = "account-backup" // files that shadow-utils write besides them
+	Group           ledger.Kind = "group"
+	User            ledger.Kind = "user"
+	Keys            ledger.Kind = "keys"           // a file of authorized keys
+	KeysDir         ledger.Kind = "keys-directory" // the directory of that file
+	groupAccount    ledger.Kind = "group account"  // the lines of a group in the account files
+	userAccount     ledger.Kind = "user account"   // the lines of a user
+	userMemberships ledger.Kind = "memberships"    // those of a new user, in groups that an undo does not restore
+	accountBackup   ledger.Kind = "account-backup" // files that shadow-utils write besides them
 )
 
 // locked is a hash that no password has. Ignition sets it for new users.

@@ -23,7 +23,7 @@ func AddDrivers(to ledger.Drivers) {
 	maps.Copy(to.Resources, map[ledger.Kind]ledger.Driver{Group: commands, User: commands, Keys: keys, KeysDir: keys})
 	lines := &lines{tree}
 	maps.Copy(to.Snapshots, map[ledger.Kind]ledger.SnapshotDriver{
-		GroupAccount: lines, UserAccount: lines, Memberships: &memberships{tree}, Leftovers: to.Paths,
+		groupAccount: lines, userAccount: lines, userMemberships: &memberships{tree}, accountBackup: to.Paths,
 	})
 }
 

@@ -163,7 +163,7 @@ func (t table) replaced(name string, own, preceding []string) table {
 // changed since, and so stays. It fails rather than leave another user without
 // its primary group, or processes without their user.
 func (l *lines) mustStay(c ledger.Change, db database) (bool, error) {
-	if c.Kind == GroupAccount {
+	if c.Kind == groupAccount {
 		users := db.primaryOf(c.Target)
 		if len(users) == 0 || slices.Equal(users, []string{c.Target}) {
 			return len(users) > 0, nil

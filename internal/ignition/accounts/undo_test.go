@@ -18,7 +18,7 @@ import (
 func keysOfItems(kept []ledger.Difference) string {
 	keys := make([]string, 0, len(kept))
 	for _, d := range kept {
-		if d.Kind != Leftovers { // the copies of what another process has replaced since
+		if d.Kind != accountBackup { // the copies of what another process has replaced since
 			keys = append(keys, d.Key())
 		}
 	}

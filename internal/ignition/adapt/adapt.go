@@ -11,9 +11,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// KubeletUnit is the unit that is enabled separately from all others: a reboot during a join
+// kubeletUnit is the unit that is enabled separately from all others: a reboot during a join
 // must not start kubelet before the node has an identity.
-const KubeletUnit = "kubelet.service"
+const kubeletUnit = "kubelet.service"
 
 // Input holds the facts about the host that ToHost needs.
 type Input struct {

@@ -106,7 +106,7 @@ func (p *planner) hasIPv6(config ignition.KubeletConfig) bool {
 			return true
 		}
 	}
-	u, _ := p.findUnit(KubeletUnit)
+	u, _ := p.findUnit(kubeletUnit)
 	return slices.ContainsFunc(sectionValues(u, "Service", "ExecStart"), func(command string) bool {
 		return strings.Contains(command, "--node-ip=${KUBELET_NODE_IPS}")
 	})

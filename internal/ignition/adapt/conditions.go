@@ -131,7 +131,7 @@ func parseOVSScript(content string) ovsScript {
 }
 
 func runsKubelet(p *planner, _ subject) bool {
-	_, found := p.provided[KubeletUnit]
+	_, found := p.provided[kubeletUnit]
 	return found
 }
 

@@ -65,7 +65,7 @@ func checkExclusions(p *ignition.Payload, patterns []string) error {
 		return nil //nolint:nilerr // Adapt reports the error with more detail
 	}
 	for _, needed := range []struct{ name, why string }{
-		{KubeletUnit, "without it there is no node"},
+		{kubeletUnit, "without it there is no node"},
 		{ignition.BootstrapKubeconfigPath, "with it the node asks the cluster for its identity"},
 		{ignition.KubeletConfigPath, "kubelet does not start without it"},
 		{config.Authentication.X509.ClientCAFile, "kubelet does not start without it"},

@@ -75,8 +75,8 @@ func (p *Plan) Changes() []ledger.Change {
 	return all
 }
 
-// CountNotes returns the number of notes with an action.
-func (p *Plan) CountNotes(action Action) int {
+// countNotes returns the number of notes with an action.
+func (p *Plan) countNotes(action Action) int {
 	n := 0
 	for _, note := range p.Notes {
 		if note.Action == action {
@@ -88,8 +88,8 @@ func (p *Plan) CountNotes(action Action) int {
 
 // Summary returns the plan on one line.
 func (p *Plan) Summary() string {
-	text := fmt.Sprintf("%d changes, %d entries left out", len(p.Changes())+len(p.Kubelet), p.CountNotes(Skip))
-	if unmet := p.CountNotes(Unsupported); unmet > 0 {
+	text := fmt.Sprintf("%d changes, %d entries left out", len(p.Changes())+len(p.Kubelet), p.countNotes(Skip))
+	if unmet := p.countNotes(Unsupported); unmet > 0 {
 		text += fmt.Sprintf(", %d wishes unmet", unmet)
 	}
 	return text

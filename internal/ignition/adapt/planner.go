@@ -140,7 +140,7 @@ func (p *planner) adaptUnits() (units []types.Unit, beside []ledger.Change) {
 		switch {
 		case r != nil && r.effect.keepsDisabled():
 			u.Enabled = nil
-		case u.Enabled != nil && u.Name == KubeletUnit:
+		case u.Enabled != nil && u.Name == kubeletUnit:
 			p.plan.Kubelet = append(p.plan.Kubelet, enablementChange(u))
 			u.Enabled = nil
 		case u.Enabled != nil:

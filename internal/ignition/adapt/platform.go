@@ -41,15 +41,15 @@ func foreignPlatform(p *ignition.Payload, hosted bool, drop []string) (platform 
 		}
 	}
 	for _, u := range p.Config.Systemd.Units {
-		if u.Name != KubeletUnit || isExcluded(drop, u.Name) {
+		if u.Name != kubeletUnit || isExcluded(drop, u.Name) {
 			continue
 		}
 		u.Dropins = slices.DeleteFunc(slices.Clone(u.Dropins), func(d types.Dropin) bool { return isExcluded(drop, u.Name+"/"+d.Name) })
 		if slices.Contains(sectionValues(u, "Service", "EnvironmentFile"), "/etc/kubernetes/node.env") {
-			evidence = append(evidence, KubeletUnit+" with EnvironmentFile=/etc/kubernetes/node.env")
+			evidence = append(evidence, kubeletUnit+" with EnvironmentFile=/etc/kubernetes/node.env")
 		}
 		if hosted && slices.ContainsFunc(sectionValues(u, "Service", "ExecStart"), usesCloudProvider) {
-			evidence = append(evidence, KubeletUnit+" with --cloud-provider=external")
+			evidence = append(evidence, kubeletUnit+" with --cloud-provider=external")
 		}
 	}
 	return platform, evidence

@@ -104,7 +104,7 @@ func checkReal(t *testing.T, p *ignition.Payload, plan *Plan) {
 			t.Errorf("%s is not planned as the payload has it", file.Path)
 		}
 	}
-	if len(plan.Kubelet) != 1 || slices.ContainsFunc(plan.Units, func(c ledger.Change) bool { return c.Target == KubeletUnit }) {
+	if len(plan.Kubelet) != 1 || slices.ContainsFunc(plan.Units, func(c ledger.Change) bool { return c.Target == kubeletUnit }) {
 		t.Error("kubelet's enablement is not apart")
 	}
 	if !slices.ContainsFunc(plan.Units, func(c ledger.Change) bool { return c.Target == "kubelet-auto-node-size.service" }) {
