@@ -1,10 +1,13 @@
 package ignition
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"net/http"
 	"slices"
 
 	v3_2 "github.com/coreos/ignition/v2/config/v3_2/types"
@@ -35,27 +38,17 @@ func (u *UserData) Encode() ([]byte, error) {
 	return content, nil
 }
 
-// encodeHeaders returns the headers in HyperShift's order and spelling, followed by headers that
-// HyperShift does not set, sorted by name.
+// encodeHeaders returns the headers in HyperShift's spelling, sorted by name.
 func encodeHeaders(u *UserData) v3_2.HTTPHeaders {
-	rest := u.Headers.Clone()
+	spelling := map[string]string{}
+	for _, name := range []string{headerNodePool, headerConfigHash} {
+		spelling[http.CanonicalHeaderKey(name)] = name
+	}
 	var headers v3_2.HTTPHeaders
-	add := func(name string) {
-		for _, value := range rest.Values(name) {
-			headers = append(headers, v3_2.HTTPHeader{Name: name, Value: &value})
+	for _, name := range slices.Sorted(maps.Keys(u.Headers)) {
+		for _, value := range u.Headers[name] {
+			headers = append(headers, v3_2.HTTPHeader{Name: cmp.Or(spelling[name], name), Value: &value})
 		}
-		rest.Del(name)
-	}
-	for _, name := range []string{headerAuthorization, headerNodePool, headerConfigHash} {
-		add(name)
-	}
-	var others []string
-	for name := range rest {
-		others = append(others, name)
-	}
-	slices.Sort(others)
-	for _, name := range others {
-		add(name)
 	}
 	return headers
 }

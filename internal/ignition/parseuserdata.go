@@ -51,7 +51,7 @@ func userDataFromConfig(config types.Config) (userData *UserData, err error) {
 	if userData.CAs, err = parseCAs(config.Ignition.Security.TLS); err != nil {
 		return nil, err
 	}
-	userData.Proxy = parseProxy(config.Ignition.Proxy)
+	userData.Proxy = resolve.ProxyOf(config.Ignition.Proxy)
 	return userData, nil
 }
 
@@ -103,18 +103,4 @@ func parseCAs(tls types.TLS) ([][]byte, error) {
 		cas = append(cas, content)
 	}
 	return cas, nil
-}
-
-func parseProxy(proxy types.Proxy) Proxy {
-	var p Proxy
-	if proxy.HTTPProxy != nil {
-		p.HTTP = *proxy.HTTPProxy
-	}
-	if proxy.HTTPSProxy != nil {
-		p.HTTPS = *proxy.HTTPSProxy
-	}
-	for _, item := range proxy.NoProxy {
-		p.No = append(p.No, string(item))
-	}
-	return p
 }

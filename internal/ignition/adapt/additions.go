@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// agentDropin is the name of drop-ins that the agent adds. No OpenShift release has a drop-in
+	// dropinName is the name of drop-ins that the agent adds. No OpenShift release has a drop-in
 	// of this name, so the machine-config-daemon (MCD) does not compare it.
-	agentDropin = "90-hcp-node-agent.conf"
+	dropinName = "90-hcp-node-agent.conf"
 
 	// sysctlPath sorts after 99-sysctl.conf, a link to /etc/sysctl.conf, in which hardening
 	// guides disable IP forwarding.
@@ -26,28 +26,33 @@ const (
 
 const fileHeader = "# Written by hcp-node-agent, and removed by hcp-node-agent leave.\n"
 
+// agentDropin returns the change that adds a drop-in to a unit.
+func agentDropin(u types.Unit, lines string) []ledger.Change {
+	return []ledger.Change{unitFileChange(dropInPath(u.Name, dropinName), fileHeader+lines)}
+}
+
 // replaceWithClearRemote replaces the command of a unit by the one that clears ovn-remote, which newer
 // scripts run if br-ex exists already. The unit is not masked, because
 // kubelet-dependencies.target requires it. RemainAfterExit limits the command to once per boot:
 // later, ovn-controller uses the setting.
 func replaceWithClearRemote(_ *planner, u types.Unit) []ledger.Change {
 	lines := "[Service]\nExecStart=\nExecStart=-" + openvswitch.ClearRemoteCommand + "\nRemainAfterExit=yes\n"
-	return []ledger.Change{unitFileChange(dropInPath(u.Name, agentDropin), fileHeader+lines)}
+	return agentDropin(u, lines)
 }
 
 // clearRemoteBeforeStart clears ovn-remote before the unit's own script runs.
 func clearRemoteBeforeStart(_ *planner, u types.Unit) []ledger.Change {
 	lines := "[Service]\nExecStartPre=-" + openvswitch.ClearRemoteCommand + "\n"
-	return []ledger.Change{unitFileChange(dropInPath(u.Name, agentDropin), fileHeader+lines)}
+	return agentDropin(u, lines)
 }
 
 // runStopBeforeStart adds a drop-in that runs the ExecStop commands of a unit before it starts.
 func runStopBeforeStart(_ *planner, u types.Unit) []ledger.Change {
-	lines := fileHeader + "[Service]\n"
+	lines := "[Service]\n"
 	for _, command := range sectionValues(u, "Service", "ExecStop") {
 		lines += "ExecStartPre=-" + strings.TrimLeft(command, "-") + "\n"
 	}
-	return []ledger.Change{unitFileChange(dropInPath(u.Name, agentDropin), lines)}
+	return agentDropin(u, lines)
 }
 
 // nodeSysctls returns the file with the sysctls that kubelet and the pod network need. The

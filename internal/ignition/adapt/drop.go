@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/utils/ptr"
-
 	"github.com/hcp-node-agent/hcp-node-agent/internal/glob"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -58,7 +56,7 @@ func excludableNames(p *ignition.Payload) []string {
 }
 
 // checkExclusions returns an error if a pattern excludes an entry without which the host cannot
-// become a node, or the target of a hard link.
+// become a node.
 func checkExclusions(p *ignition.Payload, patterns []string) error {
 	config, err := p.KubeletConfig()
 	if err != nil {
@@ -75,12 +73,6 @@ func checkExclusions(p *ignition.Payload, patterns []string) error {
 				return report.Fail(report.Usage, "# make the pattern narrower; to change it instead of dropping it, give --ignition-override",
 					"payload.drop has the pattern %q, which would leave out %s: %s", pattern, needed.name, needed.why)
 			}
-		}
-	}
-	for _, link := range p.Config.Storage.Links {
-		if link.Hard != nil && *link.Hard && isExcluded(patterns, ptr.Deref(link.Target, "")) && !isExcluded(patterns, link.Path) {
-			return report.Fail(report.Usage, report.Remedy("# drop the link too: --payload-drop "+link.Path),
-				"payload.drop leaves out %s, of which the payload makes the hard link %s", ptr.Deref(link.Target, ""), link.Path)
 		}
 	}
 	return nil

@@ -125,7 +125,7 @@ func TestExcludeRejectsHardLinkTargets(t *testing.T) {
 	in := plainHost()
 	in.Exclude = []string{"/etc/c"}
 	_, err = ToHost(p, in)
-	reporttest.CheckFailure(t, err, report.Usage, "payload.drop leaves out /etc/c, of which the payload makes the hard link /etc/h")
+	reporttest.CheckFailure(t, err, report.Failed, "/etc/h shall be a hard link to /etc/c, where nothing is")
 	in.Exclude = []string{"/etc/c", "/etc/h"}
 	if _, err := ToHost(p, in); err != nil {
 		t.Error(err)

@@ -14,6 +14,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
+// ProxyOf returns the proxy settings of a config.
+func ProxyOf(config types.Proxy) fetch.Proxy {
+	proxy := fetch.Proxy{HTTP: ptr.Deref(config.HTTPProxy, ""), HTTPS: ptr.Deref(config.HTTPSProxy, "")}
+	for _, item := range config.NoProxy {
+		proxy.No = append(proxy.No, string(item))
+	}
+	return proxy
+}
+
 // configureClient creates the client with the settings of a config, and of the parent if the config has
 // none. Certificate authorities are fetched with the other settings and the CAs that this host
 // trusts.
@@ -22,11 +31,8 @@ func (r *resolver) configureClient(ctx context.Context, ignition types.Ignition)
 	ignition = v3_6.Merge(types.Config{Ignition: r.options.Parent}, types.Config{Ignition: ignition}).Ignition
 	c := &fetch.Client{
 		Log: r.options.Log, RetryTimeout: r.options.RetryTimeout, HeaderTimeout: headerTimeout,
-		Proxy:          fetch.Proxy{HTTP: ptr.Deref(ignition.Proxy.HTTPProxy, ""), HTTPS: ptr.Deref(ignition.Proxy.HTTPSProxy, "")},
+		Proxy:          ProxyOf(ignition.Proxy),
 		InitialBackoff: r.options.initialBackoff, StallTimeout: r.options.stallTimeout, Dial: r.options.dial,
-	}
-	for _, item := range ignition.Proxy.NoProxy {
-		c.Proxy.No = append(c.Proxy.No, string(item))
 	}
 	if t := ignition.Timeouts.HTTPResponseHeaders; t != nil {
 		c.HeaderTimeout = time.Duration(*t) * time.Second
