@@ -53,24 +53,17 @@ func LoadPayload(raw []byte) (*Payload, error) {
 func newPayload(d *resolve.Document) (*Payload, error) {
 	sum := sha256.Sum256(d.Raw)
 	p := &Payload{Raw: d.Raw, Digest: hex.EncodeToString(sum[:]), Version: d.Version, Config: d.Config, Warnings: d.Warnings}
-	if err := p.setContents(d.Contents, d.Appends); err != nil {
+	if err := p.decodeContents(); err != nil {
 		return nil, report.Fail(report.Usage, payloadRemedy, "reading payload: %w", err)
 	}
 	return p, nil
 }
 
-// decodeContents decodes the contents of the config again after a change.
-func (p *Payload) decodeContents() error {
-	contents, appends, err := resolve.Contents(p.Config)
-	if err != nil {
+// decodeContents decodes the contents of the config, and parses the MachineConfig among them.
+func (p *Payload) decodeContents() (err error) {
+	if p.Contents, p.Appends, err = resolve.Contents(p.Config); err != nil {
 		return err
 	}
-	return p.setContents(contents, appends)
-}
-
-// setContents sets the decoded contents and parses the MachineConfig among them.
-func (p *Payload) setContents(contents, appends map[string][]byte) (err error) {
-	p.Contents, p.Appends = contents, appends
 	if p.machine, err = parseMachineConfig(p); err != nil {
 		return fmt.Errorf("file %s: %w", MachineConfigPath, err)
 	}

@@ -50,8 +50,8 @@ func TestTemporaryFailuresAreRetried(t *testing.T) {
 			// end during the first attempt.
 			o.Log, o.stallTimeout, o.RetryTimeout = report.Log{Sink: log}, 50*time.Millisecond, time.Nanosecond
 			d := resolveComplete(t, configWith(`"timeouts":{"httpResponseHeaders":1,"httpTotal":8}`, fileEntry("/a", resourceAt(s.URL+"/a?"+canary))), o)
-			if string(d.Contents["/a"]) != "a" || len(s.recorded()) != 3 {
-				t.Errorf("content %q after %d requests", d.Contents["/a"], len(s.recorded()))
+			if contentsOf(t, d)["/a"] != "a" || len(s.recorded()) != 3 {
+				t.Errorf("content %q after %d requests", contentsOf(t, d)["/a"], len(s.recorded()))
 			}
 			if !strings.Contains(log.text(), test.message) || !strings.Contains(log.text(), "retrying until") {
 				t.Errorf("what was said lacks %q: %s", test.message, log.text())
@@ -128,7 +128,7 @@ func TestConfigCAsAreTrusted(t *testing.T) {
 	a := fileEntry("/a", resourceAt(s.URL+"/a"))
 
 	d := resolveComplete(t, configWith(caSetting(resourceAt(plain.URL+"/ca", gzipCompression, hash512(ca)), resourceAt(plain.URL+"/same", hash256(ca))), a), quickOptions())
-	if string(d.Contents["/a"]) != "a" || len(d.Config.Ignition.Security.TLS.CertificateAuthorities) != 1 {
+	if contentsOf(t, d)["/a"] != "a" || len(d.Config.Ignition.Security.TLS.CertificateAuthorities) != 1 {
 		t.Errorf("%s: %s", d, indent(t, d.Config.Ignition))
 	}
 	if len(d.Warnings) > 0 {
@@ -162,7 +162,7 @@ func TestSettingsOfNestedConfigs(t *testing.T) {
 	})
 	first := caSetting(resourceAt(dataResource(string(root.ca))), resourceAt(dataResource(string(keeper.ca))))
 	d := resolveComplete(t, configWith(first+","+mergeSetting(resourceAt(root.URL+"/child"))), quickOptions())
-	if string(d.Contents["/a"]) != "a" || len(d.Config.Ignition.Security.TLS.CertificateAuthorities) != 3 {
+	if contentsOf(t, d)["/a"] != "a" || len(d.Config.Ignition.Security.TLS.CertificateAuthorities) != 3 {
 		t.Errorf("%v: %s", contentsOf(t, d), indent(t, d.Config.Ignition))
 	}
 	resolveError(t, configWith(first+","+mergeSetting(resourceAt(root.URL+"/other"))), quickOptions(), report.Refused,
@@ -184,7 +184,7 @@ func TestParentSettingsAreDefaults(t *testing.T) {
 	o := quickOptions()
 	o.Parent = parent.Ignition
 	d := resolveComplete(t, configWith(mergeSetting(resourceAt(s.URL+"/b")), fileEntry("/a", resourceAt(s.URL+"/a"))), o)
-	if string(d.Contents["/a"])+string(d.Contents["/b"]) != "ab" || len(d.Config.Ignition.Security.TLS.CertificateAuthorities) != 0 {
+	if contentsOf(t, d)["/a"]+contentsOf(t, d)["/b"] != "ab" || len(d.Config.Ignition.Security.TLS.CertificateAuthorities) != 0 {
 		t.Errorf("%v: %s", contentsOf(t, d), indent(t, d.Config.Ignition))
 	}
 }
@@ -260,7 +260,7 @@ func TestConfigProxyIsUsed(t *testing.T) {
 	through := strings.Replace(p.URL, "//", "//me:"+canary+"@", 1)
 	secure, clear := fileEntry("/s", resourceAt("https://web.example.com/a")), fileEntry("/c", resourceAt("http://files.example.com/c"))
 	d := resolveComplete(t, configWith(proxy(through), secure, clear), quickOptions())
-	if string(d.Contents["/s"]) != "by tunnel" || string(d.Contents["/c"]) != "by proxy" {
+	if contentsOf(t, d)["/s"] != "by tunnel" || contentsOf(t, d)["/c"] != "by proxy" {
 		t.Errorf("contents %v", contentsOf(t, d))
 	}
 	basic := " Basic bWU6aHVudGVyMg=="

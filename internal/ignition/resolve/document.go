@@ -14,24 +14,6 @@ type Document struct {
 	Version  string       // the spec of the outermost config
 	Config   types.Config // merged, translated to the newest spec; all sources are data URLs
 	Warnings []string     // of Ignition's own validation, and about unencrypted resources
-
-	Contents map[string][]byte // of the files that name a source, by path
-	Appends  map[string][]byte // to be appended to files, joined, by path
-}
-
-func newDocument() *Document {
-	return &Document{Contents: map[string][]byte{}, Appends: map[string][]byte{}}
-}
-
-// addContent adds the content of a reference. A file without a source has no content; an empty source
-// is an empty content.
-func (d *Document) addContent(reference resourceRef, content []byte) {
-	switch {
-	case reference.isAppended:
-		d.Appends[reference.file] = append(d.Appends[reference.file], content...)
-	case reference.file != "" && reference.resource.Source != nil:
-		d.Contents[reference.file] = content
-	}
 }
 
 // Format excludes the contents from every verb.

@@ -69,8 +69,8 @@ func TestHeadersAreNotForwarded(t *testing.T) {
 	headers := `"httpHeaders":[{"name":"authorization","value":"Bearer ` + canary + `"},{"name":"Accept","value":"text/plain"}]`
 	secret := strings.Replace(first.URL, "//", "//me:"+canary+"@", 1)
 	d := resolveComplete(t, configWith("", fileEntry("/a", resourceAt(first.URL+"/here", headers)), fileEntry("/b", resourceAt(secret+"/plain?sig="+canary))), Options{})
-	if string(d.Contents["/a"]) != "there" || strings.Contains(string(d.Raw), canary) {
-		t.Errorf("content %q of %s", d.Contents["/a"], d.Raw)
+	if contentsOf(t, d)["/a"] != "there" || strings.Contains(string(d.Raw), canary) {
+		t.Errorf("content %q of %s", contentsOf(t, d)["/a"], d.Raw)
 	}
 	seen := func(r *http.Request) map[string]string {
 		list := map[string]string{}
@@ -112,8 +112,8 @@ func TestRedirects(t *testing.T) {
 			w.WriteHeader(http.StatusFound)
 		},
 	})
-	if d := resolveComplete(t, configWith("", fileEntry("/a", resourceAt(s.URL+"/relative"))), Options{}); string(d.Contents["/a"]) != "a" {
-		t.Errorf("content %q", d.Contents["/a"])
+	if d := resolveComplete(t, configWith("", fileEntry("/a", resourceAt(s.URL+"/relative"))), Options{}); contentsOf(t, d)["/a"] != "a" {
+		t.Errorf("content %q", contentsOf(t, d)["/a"])
 	}
 	for path, want := range map[string]string{
 		"/circle": "it redirects more than 10 times", "/away": "it redirects to file:///etc/passwd, which is neither http nor https",

@@ -20,7 +20,7 @@ type resourceRef struct {
 	description string
 	resource    *types.Resource
 
-	file       string // the path of the file that the resource is a content of, "" for none
+	file       string // the path of the file of a content
 	isAppended bool   // appended to the file
 }
 

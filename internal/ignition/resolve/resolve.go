@@ -82,7 +82,6 @@ type resolver struct {
 // resolve combines two stages of Ignition: fetch, which merges the configs, and files, which
 // fetches the contents with the settings of the merged config.
 func (r *resolver) resolve(ctx context.Context, raw []byte) (*Document, error) {
-	document := newDocument()
 	config, version, warnings, err := Parse(raw)
 	if err != nil {
 		return nil, err
@@ -115,14 +114,12 @@ func (r *resolver) resolve(ctx context.Context, raw []byte) (*Document, error) {
 		if err != nil {
 			return nil, err
 		}
-		document.addContent(reference, content)
 		*reference.resource = r.asDataURL(reference, content)
 	}
-	document.Raw, document.Version, document.Config, document.Warnings = raw, version, merged, r.warnings
 	if r.changed {
-		document.Raw, err = encodeConfig(merged)
+		raw, err = encodeConfig(merged)
 	}
-	return document, err
+	return &Document{Raw: raw, Version: version, Config: merged, Warnings: r.warnings}, err
 }
 
 // merge returns a config merged with the configs that it refers to, in order, so that the later

@@ -228,11 +228,15 @@ func resolveComplete(t *testing.T, raw string, o Options) *Document {
 // contentsOf returns the contents of a document, including appended ones.
 func contentsOf(t *testing.T, d *Document) map[string]string {
 	t.Helper()
+	contents, appends, err := Contents(d.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
 	list := map[string]string{}
-	for path, content := range d.Contents {
+	for path, content := range contents {
 		list[path] = string(content)
 	}
-	for path, content := range d.Appends {
+	for path, content := range appends {
 		list[path+" +"] = string(content)
 	}
 	return list

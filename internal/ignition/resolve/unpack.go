@@ -44,19 +44,24 @@ func (u *Unpacker) Decode(r types.Resource) ([]byte, error) {
 	return u.unpack(decoded.Data, r)
 }
 
-// Contents returns the decoded contents of the files of a config, and the joined contents to
-// append to them, both by path.
+// Contents returns the decoded contents of the files of a complete config, and the joined
+// contents to append to them, both by path. A file without a source has no content; an empty
+// source is an empty content.
 func Contents(config types.Config) (own, appends map[string][]byte, err error) {
 	unpacker := NewUnpacker(MaxDecodedBytes)
-	document := newDocument()
+	own, appends = map[string][]byte{}, map[string][]byte{}
 	for _, reference := range contentRefs(&config) {
 		content, err := unpacker.Decode(*reference.resource)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, nil, fmt.Errorf("%s: %w", reference.description, err)
+		case reference.isAppended:
+			appends[reference.file] = append(appends[reference.file], content...)
+		case reference.resource.Source != nil:
+			own[reference.file] = content
 		}
-		document.addContent(reference, content)
 	}
-	return document.Contents, document.Appends, nil
+	return own, appends, nil
 }
 
 // unpack decompresses and verifies the bytes of a resource.
