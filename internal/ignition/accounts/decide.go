@@ -8,6 +8,7 @@ import (
 
 	"github.com/coreos/ignition/v2/config/util"
 	"github.com/coreos/ignition/v2/config/v3_6/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -67,13 +68,6 @@ func (f fields) change(kind ledger.Kind, name, hash string) ledger.Change {
 
 const fromConfig = "passwd of the config"
 
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
 func digestOf(hash *string) *string {
 	if !util.NotEmpty(hash) {
 		return nil
@@ -100,7 +94,7 @@ func decide(passwd types.Passwd, db database, live bool) ([]ledger.Change, error
 		if !util.IsFalse(g.ShouldExist) {
 			f := fields{}.with("gid", idText(g.Gid)).with("password", digestOf(g.PasswordHash)).
 				withOption("system", g.System)
-			change = f.change(Group, g.Name, text(g.PasswordHash))
+			change = f.change(Group, g.Name, ptr.Deref(g.PasswordHash, ""))
 		} else if users := db.primaryOf(g.Name); len(users) > 0 {
 			return nil, report.Fail(report.Refused,
 				"# assign another primary group to them, or exclude the group from the config",
@@ -141,7 +135,7 @@ func userChange(u types.PasswdUser) ledger.Change {
 		with("primary-group", u.PrimaryGroup).with("groups", &list).with("password", digestOf(hash)).
 		withOption("system", u.System).withOption("no-user-group", u.NoUserGroup).
 		withOption("no-log-init", u.NoLogInit).withOption("no-create-home", u.NoCreateHome)
-	return f.change(User, u.Name, text(hash))
+	return f.change(User, u.Name, ptr.Deref(hash, ""))
 }
 
 // accountName matches the names that RHEL's shadow-utils accept.
@@ -154,7 +148,7 @@ func valid(kind ledger.Kind, name string, hash *string, db database) error {
 		return report.Fail(report.Usage, "# use a name of at most 32 letters, digits, _, - and .",
 			"%q is not a name for a %s", name, kind)
 	}
-	if strings.ContainsAny(text(hash), ":\n\r\x00") {
+	if strings.ContainsAny(ptr.Deref(hash, ""), ":\n\r\x00") {
 		return report.Fail(report.Usage, "# use a hash as in crypt(5), for example from mkpasswd",
 			"passwordHash of the %s %s has a character that no hash has", kind, name)
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/coreos/ignition/v2/config/util"
 	"github.com/coreos/ignition/v2/config/v3_6/types"
+	"golang.org/x/sys/unix"
+	"k8s.io/utils/ptr"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
@@ -38,7 +40,7 @@ func keyChanges(ctx context.Context, in Input, db database) ([]ledger.Change, er
 			}
 			continue
 		}
-		if to := text(user.HomeDir); !in.Live && to != "" && path.Clean(to) != path.Clean(home) {
+		if to := ptr.Deref(user.HomeDir, ""); !in.Live && to != "" && path.Clean(to) != path.Clean(home) {
 			continue // usermod moves it first
 		}
 		if in.Live && in.Tree.IsLive() {
@@ -78,7 +80,7 @@ func refuseKeys(user types.PasswdUser, remedy report.Remedy, format string, args
 // willHaveHome refuses keys of a new user without a home directory.
 func willHaveHome(tree *hostfs.Tree, user types.PasswdUser) error {
 	home := path.Join("/home", user.Name)
-	if to := text(user.HomeDir); to != "" {
+	if to := ptr.Deref(user.HomeDir, ""); to != "" {
 		home = to
 	}
 	exists, err := tree.Exists(home)
@@ -101,7 +103,7 @@ func keysOf(in Input, passwd table, user types.PasswdUser) ([]ledger.Change, err
 		return nil, fmt.Errorf("reading the primary group of %s: %w", user.Name, err)
 	}
 	below := func(p string) string { return report.ShellWord(path.Join(in.Tree.Name(), p)) }
-	sub, info, err := in.Tree.Sub(home)
+	owner, err := ownerOf(in.Tree, home)
 	if hostfs.IsNotExist(err) {
 		return nil, refuseKeys(user, report.Remedyf("install -d -o %d %s", uid, below(home)),
 			"the home directory %s does not exist", home)
@@ -109,15 +111,14 @@ func keysOf(in Input, passwd table, user types.PasswdUser) ([]ledger.Change, err
 	if err != nil {
 		return nil, err
 	}
-	defer sub.Close()
 	// A uid that the config changes in an image: usermod changes the owner first.
 	renumbered := !in.Live && user.UID != nil && *user.UID != uid
-	if info.UID != uid && !renumbered {
-		return nil, refuseKeys(user, report.Remedyf("chown %d %s", uid, below(home)), "%s belongs to uid %d", home, info.UID)
+	if owner != uid && !renumbered {
+		return nil, refuseKeys(user, report.Remedyf("chown %d %s", uid, below(home)), "%s belongs to uid %d", home, owner)
 	}
 	target, why := path.Join(home, keysFile), "SSH keys of "+user.Name
 	var changes []ledger.Change
-	dir, err := sub.Lstat(path.Dir("/" + keysFile))
+	dir, err := in.Tree.Lstat(path.Dir(target))
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +135,7 @@ func keysOf(in Input, passwd table, user types.PasswdUser) ([]ledger.Change, err
 		return nil, refuseKeys(user, report.Remedyf("chown %d %s", uid, below(path.Dir(target))),
 			"%s belongs to uid %d", path.Dir(target), dir.UID)
 	default:
-		if file, err = sub.Lstat("/" + keysFile); err != nil {
+		if file, err = in.Tree.Lstat(target); err != nil {
 			return nil, err
 		}
 	}
@@ -155,6 +156,20 @@ func keysOf(in Input, passwd table, user types.PasswdUser) ([]ledger.Change, err
 		want.Digest, want.Size = digest(string(want.Content)), int64(len(want.Content))
 	}
 	return append(changes, ledger.Change{Kind: Keys, Target: target, Reason: why, Desired: want}), nil
+}
+
+// ownerOf returns the owner of a directory, which a link of root can lead to.
+func ownerOf(tree *hostfs.Tree, p string) (uid int, err error) {
+	dir, err := tree.OpenDir(p)
+	if err != nil {
+		return 0, err
+	}
+	defer dir.Close()
+	var stat unix.Stat_t
+	if err := unix.Fstat(int(dir.Fd()), &stat); err != nil {
+		return 0, fmt.Errorf("reading the owner of %s: %w", p, err)
+	}
+	return int(stat.Uid), nil
 }
 
 // keysContent returns a file as Ignition writes it.
