@@ -35,7 +35,7 @@ as a whole. A join token adds its labels and taints. Secrets in URLs are masked;
 other secrets are in files to which settings only refer.`,
 		Args: cobra.NoArgs,
 	}
-	file := settingFlags(c)
+	file := settingFlags(c, allSettings()...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		e := config.Explain(configSource(c, *file))
 		document := configDocument{TypeMeta: report.Meta("Config")}

@@ -37,12 +37,8 @@ func manSections() []cli.Section {
 // settingsSection returns the settings of a join.
 func settingsSection() cli.Section {
 	s := cli.Section{Title: "Settings", Columns: []string{"flag", "environment", "file", "default", "meaning"}}
-	flags := pflag.NewFlagSet("settings", pflag.ContinueOnError)
-	flags.SortFlags = false
-	defaults := config.Defaults()
-	config.Flags(flags, &defaults)
 	keys := config.Keys()
-	flags.VisitAll(func(flag *pflag.Flag) {
+	settingFlagSet().VisitAll(func(flag *pflag.Flag) {
 		value, usage := pflag.UnquoteUsage(flag)
 		name := strings.TrimSpace("--" + flag.Name + " " + value)
 		preset := strings.Trim(flag.DefValue, "[]")

@@ -28,7 +28,7 @@ func newDoctorCommand(p *cli.Printer) *cobra.Command {
 		Long:  doctorHelp,
 		Args:  cobra.NoArgs,
 	}
-	file := settingFlags(c)
+	file := settingFlags(c, userDataSettings...)
 	bundle := c.Flags().String("bundle", "",
 		"also write the data for a support case to `FILE` (.tar.gz), secrets masked")
 	c.RunE = func(c *cobra.Command, _ []string) error {

@@ -15,7 +15,7 @@ import (
 // The settings on documented command lines are valid, too.
 func TestDocumentedCommands(t *testing.T) {
 	agent().CheckDocumentedCommands(t, "../..", 20, func(c *cobra.Command) error {
-		if c.Flags().Lookup("until") == nil {
+		if c.Flags().Lookup("user-data") == nil {
 			return nil
 		}
 		none := func(string) (string, bool) { return "", false }
@@ -31,7 +31,7 @@ func TestBridgeDocumentListsSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &cobra.Command{}
-	settingFlags(c)
+	settingFlags(c, allSettings()...)
 	rows := regexp.MustCompile("(?m)^\\| `--([a-z-]+)[^|]*\\| `([A-Za-z]+)`").FindAllStringSubmatch(string(content), -1)
 	if len(rows) < 4 {
 		t.Errorf("only %d rows were found", len(rows))

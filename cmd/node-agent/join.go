@@ -33,7 +33,7 @@ func newJoinCommand(p *cli.Printer) *cobra.Command {
 		Example: "  hcp-node-agent join --user-data stub.ign",
 		Args:    cobra.NoArgs,
 	}
-	file := settingFlags(c)
+	file := settingFlags(c, allSettings()...)
 	resume := c.Flags().Bool("resume", false,
 		"only resume an unfinished join, as the unit does at boot; no input is read again")
 	only := c.Flags().StringSlice("only", nil,
@@ -98,14 +98,15 @@ type outcome interface {
 	Err() error
 }
 
-// newReportCommand returns a command that accepts the settings of a join and prints one document.
-// get fails only if it cannot return a complete document. A failure that the document describes
-// is part of the document, and is printed after the document in text output.
+// newReportCommand returns a command that accepts settings of a join, by their flags, and prints one
+// document. get fails only if it cannot return a complete document. A failure that the document
+// describes is part of the document, and is printed after the document in text output.
 func newReportCommand[D outcome](
-	p *cli.Printer, name, short string, get func(context.Context, inputs.Options) (D, error), print func(io.Writer, D),
+	p *cli.Printer, name, short string, settings []string,
+	get func(context.Context, inputs.Options) (D, error), print func(io.Writer, D),
 ) *cobra.Command {
 	c := &cobra.Command{Use: name, Short: short, Args: cobra.NoArgs}
-	file := settingFlags(c)
+	file := settingFlags(c, settings...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		options, err := optionsFrom(c, *file, p)
 		if err != nil {

@@ -154,29 +154,52 @@ func TestJoinWithoutUserData(t *testing.T) {
 }
 
 func TestBadSettingsAreRefused(t *testing.T) {
-	dir := t.TempDir()
-	typo, good := filepath.Join(dir, "typo.yaml"), filepath.Join(dir, "good.yaml")
-	for file, content := range map[string]string{
-		typo: "endpiont: a\n", good: "apiVersion: " + report.APIVersion + "\nkind: " + config.Kind + "\n",
+	head := "apiVersion: " + report.APIVersion + "\nkind: " + config.Kind + "\n"
+	for want, test := range map[string]struct {
+		content string
+		flags   []string // of join, with the same setting; other commands need not have the flag
+	}{
+		`until is "monday"`:          {head + "until: monday\n", []string{"--until", "monday"}},
+		`"bastion" is not HOST:PORT`: {head + "verifyReach: [bastion]\n", []string{"--verify-reach", "bastion"}},
+		"networkTimeout is 5s":       {head + "networkTimeout: 5s\n", []string{"--network-timeout", "5s"}},
+		"endpiont":                   {"endpiont: a\n", nil},
+		`apiVersion is ""`:           {"", nil},
+		"no such file":               {},
 	} {
-		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
+		dir := t.TempDir()
+		file, good := filepath.Join(dir, "config.yaml"), filepath.Join(dir, "good.yaml")
+		for name, content := range map[string]string{file: test.content, good: head} {
+			if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want == "no such file" {
+			file = filepath.Join(dir, "none.yaml")
+		}
+		lines := [][]string{{"plan", "--config", file}, {"preflight", "--config", file}, {"doctor", "--config", file}, {"join", "--config", file}}
+		if test.flags != nil {
+			lines = append(lines, append([]string{"join", "--config", good}, test.flags...))
+		}
+		for _, line := range lines {
+			got := runCommandLine(t, "", line...)
+			if got.Code != report.Usage || !strings.Contains(got.Err, want) ||
+				!strings.HasPrefix(got.Err, "hcp-node-agent "+line[0]+": configuration: ") || !strings.Contains(got.Err, "\nhcp-node-agent ") {
+				t.Errorf("%q: code %d, %s", line, got.Code, got.Err)
+			}
 		}
 	}
-	for _, verb := range []string{"join", "plan", "preflight", "status", "doctor"} {
-		for want, args := range map[string][]string{
-			`until is "monday"`:          {"--until", "monday", "--config", good},
-			`"bastion" is not HOST:PORT`: {"--verify-reach", "bastion", "--config", good},
-			"networkTimeout is 5s":       {"--network-timeout", "5s", "--config", good},
-			"no such file":               {"--config", filepath.Join(dir, "none.yaml")},
-			"endpiont":                   {"--config", typo},
-			`apiVersion is ""`:           {"--config", os.DevNull},
-		} {
-			got := runCommandLine(t, "", append([]string{verb}, args...)...)
-			if got.Code != report.Usage || !strings.Contains(got.Err, want) ||
-				!strings.HasPrefix(got.Err, "hcp-node-agent "+verb+": configuration: ") || !strings.Contains(got.Err, "\nhcp-node-agent ") {
-				t.Errorf("%s %q: code %d, %s", verb, args, got.Code, got.Err)
-			}
+}
+
+// A command that changes nothing has no flag for a change, and status, which reads the state of this
+// host, none for a join.
+func TestCommandsRefuseFlagsOfOthers(t *testing.T) {
+	for _, line := range []string{
+		"plan --approve-with x", "preflight --keep-bootstrap", "doctor --install-packages", "status --user-data x",
+		"status --config x", "config validate --skip network", "run --user-data x",
+	} {
+		got := runCommandLine(t, "", strings.Fields(line)...)
+		if got.Code != report.Usage || !strings.Contains(got.Err, ": unknown flag: --") {
+			t.Errorf("%s: code %d, %s", line, got.Code, got.Err)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"maps"
 	"os"
@@ -18,10 +17,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/selinux"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/status"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 )
 
@@ -87,10 +84,10 @@ var digestPattern = regexp.MustCompile(`sha256 [0-9a-f]+`)
 func TestStatusListsDriftAndExitsWithItsCode(t *testing.T) {
 	stateDir, changed := newDriftedState(t)
 	create := func(p *cli.Printer) *cobra.Command {
-		return newReportCommand(p, "status", "", func(ctx context.Context, options inputs.Options) (status.Document, error) {
-			options.StateDir = stateDir
-			return status.Get(ctx, options)
-		}, printStatus)
+		c := newStatusCommand(p)
+		settingFlags(c, "user-data") // given by runSubcommand
+		c.RunE = func(c *cobra.Command, _ []string) error { return showStatus(c.Context(), p, stateDir) }
+		return c
 	}
 	got := runSubcommand(t, create)
 	want := "  changes on this host     2\n  drift                    1\n    file " + changed +

@@ -17,7 +17,7 @@ import (
 
 func newPlanCommand(p *cli.Printer) *cobra.Command {
 	var diff *bool
-	c := newReportCommand(p, "plan", "Print what a join would change, without changing anything",
+	c := newReportCommand(p, "plan", "Print what a join would change, without changing anything", planSettings,
 		func(ctx context.Context, options inputs.Options) (plan.Document, error) {
 			options.Diff = *diff
 			return plan.Show(ctx, options)

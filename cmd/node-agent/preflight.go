@@ -12,7 +12,7 @@ import (
 
 func newPreflightCommand(p *cli.Printer) *cobra.Command {
 	return newReportCommand(p, "preflight", "Check whether this host can join, without changing anything",
-		plan.Preflight, printPreflight)
+		planSettings, plan.Preflight, printPreflight)
 }
 
 func printPreflight(w io.Writer, document plan.PreflightDocument) {

@@ -25,7 +25,7 @@ to the journal, to systemctl status, to Events of the Node (oc describe node)
 and to a file for the textfile collector of node_exporter.`,
 		Args: cobra.NoArgs,
 	}
-	file := settingFlags(c)
+	file := settingFlags(c, "timeout")
 	metrics := c.Flags().String("metrics-file", metricsFile, "write Prometheus metrics to `FILE`; \"\" writes none")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		options, err := optionsFrom(c, *file, p)

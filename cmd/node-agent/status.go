@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"time"
@@ -14,8 +15,24 @@ import (
 )
 
 func newStatusCommand(p *cli.Printer) *cobra.Command {
-	return newReportCommand(p, "status", "Print the state of the node and its drift since the join",
-		status.Get, printStatus)
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "Print the state of the node and its drift since the join",
+		Args:  cobra.NoArgs,
+	}
+	c.RunE = func(c *cobra.Command, _ []string) error { return showStatus(c.Context(), p, joinstate.Dir) }
+	return c
+}
+
+func showStatus(ctx context.Context, p *cli.Printer, stateDir string) error {
+	document, err := status.Get(ctx, stateDir)
+	if err != nil {
+		return err
+	}
+	if err := p.Document(document, func(w io.Writer) { printStatus(w, document) }); err != nil {
+		return err
+	}
+	return document.Err()
 }
 
 // describePool returns the name of the pool that a node's configuration is from. A standalone

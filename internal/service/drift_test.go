@@ -43,10 +43,10 @@ func TestDriftIsReportedByServiceAndStatus(t *testing.T) {
 		if step.drift && (found[0].Severity != report.SeverityWarning || !strings.Contains(found[0].Message, made) || found[0].Remedy == "") {
 			t.Errorf("%q: the service finds %+v", step.content, found[0])
 		}
-		document, err := status.Get(t.Context(), inputs.Options{StateDir: dir})
+		document, err := status.Get(t.Context(), dir)
 		flowtest.NoError(t, err)
 		err = document.Err()
-		code := report.Success
+		code := report.Failed // the host has not joined
 		if step.drift {
 			code = report.DriftFound
 		}

@@ -8,7 +8,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -73,16 +72,16 @@ func statusUnits() []string {
 	return []string{"NetworkManager.service", "openvswitch.service", crio.Unit, kubelet.UnitName, NodeIPUnit}
 }
 
-// Get gathers the state of the node. It fails if the state cannot be read. Drift
-// is in the document and in its Err.
-func Get(ctx context.Context, options inputs.Options) (Document, error) {
+// Get gathers the state of the node from the state directory, systemd, NetworkManager and the
+// cluster. It fails if the state directory cannot be read. Other failures are in the document.
+func Get(ctx context.Context, stateDir string) (Document, error) {
 	document := Document{TypeMeta: report.Meta("Status"), Phase: joinstate.PhaseNone, Units: map[string]systemd.UnitState{}}
-	state, err := joinstate.Read(options.StateDir)
+	state, err := joinstate.Read(stateDir)
 	if err != nil {
 		return document, err
 	}
 	document.Join, document.Phase = newJoin(state), state.Phase()
-	m, err := machine.Open(ctx, options.StateDir, false)
+	m, err := machine.Open(ctx, stateDir, false)
 	if err != nil {
 		return document, err
 	}
@@ -102,7 +101,7 @@ func Get(ctx context.Context, options inputs.Options) (Document, error) {
 	} else {
 		trouble(m.SystemdErr)
 	}
-	document.Bridge = bridgeStatus(ctx, m.NM, options.StateDir, trouble)
+	document.Bridge = bridgeStatus(ctx, m.NM, stateDir, trouble)
 	if document.Join != nil && state.NodeName != "" {
 		document.Node = nodeStatus(ctx, state.NodeName, trouble)
 	}
@@ -113,13 +112,29 @@ func Get(ctx context.Context, options inputs.Options) (Document, error) {
 	return document, nil
 }
 
-// Err returns a failure with the code DriftFound if the host differs from the state
-// that the join created, else nil.
+// Err returns nil if the host has joined, its Node is Ready, and nothing has drifted. Otherwise it
+// returns a failure, with the code DriftFound if the host differs from the state that the join
+// created.
 func (d Document) Err() error {
-	if len(d.Drift) == 0 {
-		return nil
+	if n := len(d.Drift); n > 0 {
+		return report.Fail(report.DriftFound, "hcp-node-agent join", "drift: %d of %d items differ", n, d.Changes)
 	}
-	return report.Fail(report.DriftFound, "hcp-node-agent join", "drift: %d of %d items differ", len(d.Drift), d.Changes)
+	switch d.Phase {
+	case joinstate.PhaseNone:
+		return report.Fail(report.Failed, "hcp-node-agent join --user-data USER_DATA", "this host has not joined a cluster")
+	case joinstate.PhaseJoining:
+		return report.Fail(report.Failed, "hcp-node-agent join # resumes the join", "the join has not finished")
+	case joinstate.PhaseLeaving:
+		return report.Fail(report.Failed, "hcp-node-agent leave # resumes the leave", "the leave has not finished")
+	case joinstate.PhaseJoined, joinstate.PhaseUnknown:
+	}
+	switch {
+	case d.Node == nil:
+		return report.Fail(report.Failed, "hcp-node-agent doctor", "the state of the Node is unknown")
+	case !d.Node.Ready:
+		return report.Fail(report.Failed, "hcp-node-agent doctor", "Node %s is not Ready", d.Node.Name)
+	}
+	return nil
 }
 
 // bridgeStatus returns the current state of br-ex and the saved record of its
