@@ -23,6 +23,7 @@ func documentKinds() []cli.DocumentKind {
 		cli.NewDocumentKind(programName, "DoctorReport", "doctor", doctor.Report{}),
 		cli.NewDocumentKind(programName, "ApplyResult", "apply", image.Document{}),
 		cli.NewDocumentKind(programName, "LeaveResult", "leave", leave.Document{}),
+		cli.NewDocumentKind(programName, "LeavePreview", "leave --dry-run", leave.PreviewDocument{}),
 		cli.NewDocumentKind(programName, "NodeIPResult", "node-ip", boot.NodeIPResult{}),
 		cli.NewDocumentKind(programName, "UplinkNameResult", "uplink-name", boot.UplinkNameResult{}),
 		cli.NewDocumentKind(programName, "Config", "config show", configDocument{}),

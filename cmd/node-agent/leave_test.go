@@ -39,3 +39,44 @@ the Node object is still in the cluster; an administrator deletes it:
 		})
 	}
 }
+
+func TestPrintLeavePreview(t *testing.T) {
+	for name, test := range map[string]struct {
+		preview leave.PreviewDocument
+		want    string
+	}{
+		"no join": {leave.PreviewDocument{}, "no changes to revert: this host has not joined a cluster\n"},
+		"all": {
+			leave.PreviewDocument{
+				Changes: []leave.Change{
+					{Kind: ledger.Unit, Target: "kubelet.service", Action: leave.Restore},
+					{Kind: ledger.File, Target: "/etc/a\nb", Action: leave.Remove},
+				},
+				Drift:       []ledger.PublishedDifference{{Kind: ledger.File, Target: "/etc/c"}},
+				NotRestored: []string{"kernel modules stay loaded"},
+				Next:        "oc delete node worker-7",
+			}, `a leave would revert 2 changes
+
+  ~ unit kubelet.service
+  - file /etc/a\nb
+
+changed since the join (kept if others changed it)
+  file /etc/c
+
+not reverted
+  kernel modules stay loaded
+
+to delete the Node afterwards, on the cluster
+  oc delete node worker-7
+
+a leave would revert 2 changes: - removed, ~ restored
+`,
+		},
+	} {
+		var out bytes.Buffer
+		printLeavePreview(&out, test.preview)
+		if diff := cmp.Diff(test.want, out.String()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

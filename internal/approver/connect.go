@@ -21,7 +21,7 @@ type connection struct {
 const caRemedy = "# give a kubeconfig that has the cluster's certificate-authority-data"
 
 func connect(kubeconfig []byte) (connection, error) {
-	config, err := newRESTConfig(kubeconfig)
+	config, err := kube.ParseKubeconfig(kubeconfig)
 	if err != nil {
 		return connection{}, err
 	}

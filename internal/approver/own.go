@@ -11,8 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/retry"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -27,7 +25,7 @@ const ApprovedReason = "HCPNodeAgentApprove"
 // the CSR is not the node's own client or serving CSR by the rules of ExpectedNode. The
 // kubeconfig is not stored. ApproveOwn succeeds if the CSR is already approved.
 func ApproveOwn(ctx context.Context, kubeconfig []byte, want ExpectedNode, name string) error {
-	config, err := newRESTConfig(kubeconfig)
+	config, err := kube.ParseKubeconfig(kubeconfig)
 	if err != nil {
 		return err
 	}
@@ -46,23 +44,6 @@ func ApproveOwn(ctx context.Context, kubeconfig []byte, want ExpectedNode, name 
 func isRetryable(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsServerTimeout(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) ||
 		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsTimeout(err)
-}
-
-// newRESTConfig returns the client configuration for a kubeconfig. It refuses a kubeconfig that
-// could send the credential to another server, or that runs a command.
-func newRESTConfig(kubeconfig []byte) (*rest.Config, error) {
-	const remedy = "oc -n HOSTED_CLUSTER_NAMESPACE extract secret/HOSTED_CLUSTER-admin-kubeconfig --to=- # gives one that can be used"
-	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
-	if err != nil {
-		return nil, report.Fail(report.Usage, remedy, "reading the approver's kubeconfig: %w", err)
-	}
-	if config.ExecProvider != nil || config.AuthProvider != nil {
-		return nil, report.Fail(report.Usage, remedy, "the approver's kubeconfig runs a program to get its credential, which is not done here")
-	}
-	if config.Insecure {
-		return nil, report.Fail(report.Usage, remedy, "the approver's kubeconfig does not verify the server (insecure-skip-tls-verify), so its credential could go to anybody")
-	}
-	return config, nil
 }
 
 func approveOwn(ctx context.Context, client *kube.Client, want ExpectedNode, name string) error {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"log/slog"
@@ -102,6 +103,22 @@ func newText(stream io.Writer) *report.Text {
 		text.Color = text.Live && os.Getenv("NO_COLOR") == ""
 	}
 	return text
+}
+
+// Confirm prints a yes-no question on a terminal and reports whether the answer is yes. If standard
+// input is no terminal, it prints nothing and returns true.
+func (p *Printer) Confirm(question string) bool {
+	file, isFile := p.In.(*os.File)
+	if !isFile || !term.IsTerminal(int(file.Fd())) {
+		return true
+	}
+	fmt.Fprintf(p.Err, "%s [y/N] ", question)
+	answer, _ := bufio.NewReader(file).ReadString('\n') // the end of the input is a no
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return true
+	}
+	return false
 }
 
 // stopRewriting ends the line that is updated in place on a terminal.

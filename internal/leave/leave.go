@@ -33,7 +33,8 @@ type Document struct {
 	Removed     []string                     `json:"removed,omitempty" doc:"removed paths that kubelet, CRI-O and pods had created"`
 	Kept        []ledger.PublishedDifference `json:"kept,omitempty" doc:"objects that were changed or created by others since the join, and remain unchanged"`
 	NotRestored []string                     `json:"notRestored,omitempty" doc:"changes that cannot be reverted, as messages"`
-	Next        string                       `json:"next,omitempty" doc:"command that deletes the Node; absent if the host was no node"`
+	NodeDeleted bool                         `json:"nodeDeleted" doc:"whether the Node was deleted"`
+	Next        string                       `json:"next,omitempty" doc:"command that deletes the Node; absent if the host was no node or the Node was deleted"`
 	report.CommandResult
 }
 
@@ -64,6 +65,8 @@ type Options struct {
 	inputs.Options
 	Drain bool // drain the node first
 	Purge bool // also remove files that may not have been created by the cluster
+	// DeleteNode is the kubeconfig to delete the Node with; nil keeps the Node.
+	DeleteNode []byte
 	// AutoJoin locates the files with which the host would join again.
 	AutoJoin autojoin.Files
 }
@@ -84,17 +87,37 @@ func Run(ctx context.Context, options Options) (Document, error) {
 	m.Bridge.RollbackTimeout = time.Duration(state.Config.NetworkTimeout)
 	m.SharedContents.Purge = options.Purge
 	document.NodeName = state.NodeName
+	log := report.Log{Sink: options.Sink, Step: "leave"}
+	deleter, err := openDeleter(ctx, options.DeleteNode, state, log)
+	if err != nil {
+		return document, err
+	}
 	if err := f.Run(ctx, leaveSteps(&document, options.Drain), options.AutoJoin); err != nil {
 		return document, err
+	}
+	// The removal of the user data may have started the service again.
+	if err := f.Machine.StopService(ctx); err != nil {
+		log.Warn(err.Error(), "systemctl stop "+machine.ServiceUnit)
 	}
 	if state.NodeName != "" && state.LastStep != "" {
 		document.Next = node.DeleteCommand(state.NodeName)
 	}
-	// The removal of the user data may have started the service again.
-	if err := f.Machine.StopService(ctx); err != nil {
-		report.Log{Sink: f.Sink, Step: "leave"}.Warn(err.Error(), "systemctl stop "+machine.ServiceUnit)
+	if deleter != nil {
+		if err := deleter.Delete(ctx); err != nil {
+			return document, report.Fail(report.CodeOf(err), report.Remedy(document.Next), "this host has left the cluster, but %w", err)
+		}
+		document.NodeDeleted, document.Next = true, ""
 	}
 	return document, nil
+}
+
+// openDeleter returns a Deleter for the Node of the join, nil if none was requested or
+// the join registered none. It fails before anything is changed.
+func openDeleter(ctx context.Context, kubeconfig []byte, state joinstate.State, log report.Log) (*node.Deleter, error) {
+	if kubeconfig == nil || state.NodeName == "" {
+		return nil, nil
+	}
+	return node.OpenDeleter(ctx, kubeconfig, state.NodeName, state.MachineID, log)
 }
 
 // Run records the leave durably, runs its steps, and removes the agent's
