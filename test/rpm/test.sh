@@ -138,8 +138,8 @@ grep -qx gpgcheck=1 "$work/install.repo" || die 'docs/install.md has no reposito
 diff -u "$work/install.repo" "$root/etc/yum.repos.d/hcp-node-agent.repo" || die 'the repository is not that of docs/install.md'
 is 'whose the repository is' '644 root' "$(stat -c '%a %U' "$root/etc/yum.repos.d/hcp-node-agent.repo")"
 rm "$root/etc/yum.repos.d/hcp-node-agent.repo"
-is 'the stub' 'CONTENT-OF-THE-STUB' "$(cat "$root/etc/hcp-node-agent/stub.ign")"
-is 'whose the stub is' '600 root' "$(stat -c '%a %U' "$root/etc/hcp-node-agent/stub.ign")"
+is 'the user data' 'CONTENT-OF-THE-USER-DATA' "$(cat "$root/etc/hcp-node-agent/user-data.ign")"
+is 'whose the user data is' '600 root' "$(stat -c '%a %U' "$root/etc/hcp-node-agent/user-data.ign")"
 asked >/dev/null
 does remove hcp-node-agent
 asked >/dev/null

@@ -26,7 +26,7 @@ func TestFirstBootByCloudInit(t *testing.T) {
 	must(t, err)
 	bootWithSeed(ctx, t, map[string]string{
 		"meta-data": "instance-id: first-boot\n",
-		"user-data": exampleUserData(t, "first-boot.yaml", "CONTENT-OF-THE-STUB", string(userData)),
+		"user-data": exampleUserData(t, "first-boot.yaml", "CONTENT-OF-THE-USER-DATA", string(userData)),
 	})
 	const waits = "systemctl show -P StatusText hcp-node-agent | grep -q '^client-certificate: approval' && ! systemctl show -P MainPID hcp-node-agent | grep -qx 0"
 	await(ctx, t, waits)
@@ -46,8 +46,8 @@ func TestFirstBootByCloudInit(t *testing.T) {
 		for i in $(seq 120); do systemctl is-active -q hcp-node-agent && break; sleep 1; done
 		systemctl status --no-pager --lines 0 hcp-node-agent && journalctl -b --no-pager -o cat -u hcp-node-agent`))
 	checkContains(t, mustOutput(ctx, t, "journalctl -b --no-pager -o cat _SYSTEMD_UNIT=hcp-node-agent.service STEP=schedulable"), "no taint keeps pods away from worker-0")
-	if left := mustOutput(ctx, t, "ls -A /etc/hcp-node-agent"); strings.Contains(left, "stub.ign") {
-		t.Errorf("the stub is still there: %s", left)
+	if left := mustOutput(ctx, t, "ls -A /etc/hcp-node-agent"); strings.Contains(left, "user-data.ign") {
+		t.Errorf("the user data still exists: %s", left)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestFirstBootWithJoinToken(t *testing.T) {
 	bootWithSeed(ctx, t, map[string]string{
 		"meta-data":      "instance-id: with-a-join-token\n",
 		"network-config": strings.NewReplacer("192.0.2.17/24", "192.0.2.104/24", "192.0.2.53", "192.0.2.1").Replace(string(network)),
-		"user-data": exampleUserData(t, "join-token.yaml", "CONTENT-OF-THE-STUB", string(userData),
+		"user-data": exampleUserData(t, "join-token.yaml", "CONTENT-OF-THE-USER-DATA", string(userData),
 			"CONTENT-OF-worker-7.token", mustOutput(ctx, t, "cat /root/worker-0.token"), "worker-7", testenv.NodeName),
 	})
 	await(ctx, t, "systemctl is-active hcp-node-agent && ! ls /etc/hcp-node-agent/node.token")
