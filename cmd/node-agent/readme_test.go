@@ -93,9 +93,9 @@ func TestUnitHardeningLetsTheJoinWork(t *testing.T) {
 	}
 }
 
-// The README's examples of an override and of a configuration file are valid.
-func TestReadmeExamplesAreValid(t *testing.T) {
-	content, err := os.ReadFile("../../README.md")
+// The documented examples of an override and of a configuration file are valid.
+func TestOverrideExamplesAreValid(t *testing.T) {
+	content, err := os.ReadFile("../../docs/customize-payload.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,11 +103,11 @@ func TestReadmeExamplesAreValid(t *testing.T) {
 		_, rest, _ := strings.Cut(string(content), "```"+language+"\n")
 		text, _, found := strings.Cut(rest, "```")
 		if !found {
-			t.Fatalf("README.md has no block of %s", language)
+			t.Fatalf("the page has no block of %s", language)
 		}
 		return []byte(text)
 	}
-	if err := ignition.CheckOverride("README", block("json")); err != nil {
+	if err := ignition.CheckOverride("example", block("json")); err != nil {
 		t.Error(err)
 	}
 	file := filepath.Join(t.TempDir(), "config.yaml")
