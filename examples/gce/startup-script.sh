@@ -6,7 +6,6 @@ set -euo pipefail
 # The host has joined, or the service resumes its join.
 [ ! -e /var/lib/hcp-node-agent/join.json ] || exit 0
 
-umask 077
 metadata=http://metadata.google.internal/computeMetadata/v1/instance/attributes
 userdata=$(curl -fsS --retry 5 -H 'Metadata-Flavor: Google' "$metadata/hcp-user-data") || exit 0
 
@@ -17,8 +16,7 @@ baseurl=https://packages.example.com/hcp-node-agent
 gpgkey=https://packages.example.com/hcp-node-agent/RPM-GPG-KEY
 gpgcheck=1
 REPO
-chmod 0644 /etc/yum.repos.d/hcp-node-agent.repo
 dnf install -y hcp-node-agent
 
-printf '%s\n' "$userdata" >/etc/hcp-node-agent/user-data.ign
+install -m 0600 /dev/stdin /etc/hcp-node-agent/user-data.ign <<<"$userdata"
 systemctl start --no-block hcp-node-agent.service hcp-node-agent.path
