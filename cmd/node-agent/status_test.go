@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/bootunits"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/status"
 )
 
@@ -20,7 +21,7 @@ func TestPrintStatus(t *testing.T) {
 	document := status.Document{
 		Phase: "joined", Join: &status.Join{NodeName: "worker-7", NodePool: "clusters/demo", APIServer: "https://api:6443", Finished: made},
 		Units: map[string]systemd.UnitState{
-			"kubelet.service": {Load: "loaded", Active: "active", File: "enabled"}, ovs.NodeIPUnit: {Load: "loaded", Active: "failed", File: "enabled"},
+			"kubelet.service": {Load: "loaded", Active: "active", File: "enabled"}, bootunits.NodeIPUnit: {Load: "loaded", Active: "failed", File: "enabled"},
 		},
 		Bridge: &ovs.Status{
 			Present: true, Exists: true, Uplink: "eth0", Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.7/24")}, MTU: 1500,

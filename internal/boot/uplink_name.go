@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/bootunits"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -26,6 +26,6 @@ func FollowUplink(ctx context.Context) (UplinkNameResult, error) {
 		return document, err
 	}
 	defer tree.Close()
-	document.Before, document.Now, err = ovs.UpdateUplinkName(ctx, tree)
+	document.Before, document.Now, err = bootunits.UpdateUplinkName(ctx, tree)
 	return document, err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/bootunits"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
@@ -126,7 +127,7 @@ func (j *join) configureBridgeConsumers(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	units, enablement := ovs.BootUnits(clears)
+	units, enablement := bootunits.Changes(clears)
 	changes, err := j.Ledger.Apply(ctx, stepname.Network, append(files, units...))
 	if err != nil {
 		return 0, err

@@ -18,6 +18,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/bootunits"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -113,7 +114,7 @@ func TestDoctorReportsTheUnits(t *testing.T) {
 		"not there":   {unitFacts{map[string]systemd.UnitState{openVSwitchUnit: {Load: "not-found", Active: "inactive"}}, all}, []string{"problem: openvswitch.service does not run: systemd says not-found => systemctl cat openvswitch.service"}},
 		"starting":    {unitFacts{map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "activating", Sub: "start-pre"}}, all}, []string{"warning: kubelet.service is starting (start-pre) => systemctl status kubelet"}},
 		"over again":  {unitFacts{map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "activating", Sub: "auto-restart", Result: "exit-code"}}, all}, []string{"problem: kubelet.service ends soon after each start (exit-code) => journalctl -b -u kubelet"}},
-		"one of ours": {unitFacts{map[string]systemd.UnitState{ovs.NodeIPUnit: {Load: "loaded", Active: "failed"}}, all}, []string{"warning: hcp-node-agent-node-ip.service has failed: kubelet was told the address of an earlier boot => journalctl -b -u hcp-node-agent-node-ip.service"}},
+		"one of ours": {unitFacts{map[string]systemd.UnitState{bootunits.NodeIPUnit: {Load: "loaded", Active: "failed"}}, all}, []string{"warning: hcp-node-agent-node-ip.service has failed: kubelet was told the address of an earlier boot => journalctl -b -u hcp-node-agent-node-ip.service"}},
 	} {
 		t.Run(name, func(t *testing.T) { checkFindings(t, test.want, test.facts.evaluate()) })
 	}

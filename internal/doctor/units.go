@@ -8,7 +8,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/bootunits"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
@@ -28,7 +28,7 @@ func nodeUnits() []struct{ name, step string } {
 func agentUnits() []struct{ name, means string } {
 	return []struct{ name, means string }{
 		{machine.ServiceUnit, "a join that was interrupted did not go on"},
-		{ovs.NodeIPUnit, "kubelet was told the address of an earlier boot"},
+		{bootunits.NodeIPUnit, "kubelet was told the address of an earlier boot"},
 		{"hcp-node-agent-ovn-remote.service", "ovn-controller can have found the database of before the boot"},
 	}
 }

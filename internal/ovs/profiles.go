@@ -136,7 +136,7 @@ func newProfiles(p profileInputs) Profiles {
 	nic.Set("connection", "autoconnect-priority", p.priority)
 	profiles := Profiles{Bridge: bridge, NICPort: nicPort, BridgePort: bridgePort, NIC: nic, BridgeIP: bridgeIP}
 	if p.permanentMAC != nil {
-		// UpdateUplinkName finds the NIC by its MAC. The profile cannot be activated on
+		// bootunits.UpdateUplinkName finds the NIC by its MAC. The profile cannot be activated on
 		// another NIC that got the name.
 		nic.Set("802-3-ethernet", "mac-address", p.permanentMAC)
 	}

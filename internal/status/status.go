@@ -14,11 +14,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/bootunits"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // NodeIPUnit is the unit that determines the node's address again at every boot.
-const NodeIPUnit = ovs.NodeIPUnit
+const NodeIPUnit = bootunits.NodeIPUnit
 
 // Document describes the state of the node.
 type Document struct {

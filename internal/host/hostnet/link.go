@@ -107,6 +107,21 @@ func Links() ([]Link, error) {
 	return links, nil
 }
 
+// LinkByPermanentMAC returns the only link with the permanent MAC, or false if there is
+// none or more than one.
+func LinkByPermanentMAC(links []Link, mac string) (Link, bool) {
+	var found []Link
+	for _, link := range links {
+		if strings.EqualFold(link.PermanentMAC, mac) {
+			found = append(found, link)
+		}
+	}
+	if len(found) != 1 {
+		return Link{}, false
+	}
+	return found[0], true
+}
+
 // advertisedSubnets returns the subnets in router advertisements by link. They
 // are the only source of the subnet of a DHCPv6 address, which is a /128.
 func advertisedSubnets() (map[int][]netip.Prefix, error) {

@@ -51,3 +51,16 @@ func TestLinkAddresses(t *testing.T) {
 		t.Errorf("lasting %v of %v, want %v", got, links[at].Addresses, want)
 	}
 }
+
+func TestLinkByPermanentMAC(t *testing.T) {
+	const mac = "52:54:00:A1:26:B0"
+	nic := func(name, mac string) Link { return Link{Name: name, PermanentMAC: mac} }
+	for want, links := range map[string][]Link{
+		"lan0": {nic("lo", ""), nic("eth0", "52:54:00:a1:26:b1"), nic("lan0", "52:54:00:a1:26:b0")},
+		"":     {nic("lan0", mac), nic("lan1", mac)},
+	} {
+		if got, ok := LinkByPermanentMAC(links, mac); got.Name != want || ok != (want != "") {
+			t.Errorf("%q, want %q", got.Name, want)
+		}
+	}
+}

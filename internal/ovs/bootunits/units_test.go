@@ -1,4 +1,4 @@
-package ovs
+package bootunits
 
 import (
 	"slices"
@@ -11,10 +11,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 )
 
-func TestBootUnits(t *testing.T) {
+func TestChanges(t *testing.T) {
 	const node, name, remote = "hcp-node-agent-node-ip.service", "hcp-node-agent-uplink-name.service", "hcp-node-agent-ovn-remote.service"
 	for payloadClears, want := range map[bool][]string{true: {node, name}, false: {node, name, remote}} {
-		files, enable := BootUnits(payloadClears)
+		files, enable := Changes(payloadClears)
 		var written, enabled []string
 		for _, change := range files {
 			if change.Kind != ledger.File || *change.Desired.Mode != 0o644 {
@@ -35,7 +35,7 @@ func TestBootUnits(t *testing.T) {
 
 // The requirements for units that work and cannot block the boot.
 func TestBootUnitFiles(t *testing.T) {
-	files, _ := BootUnits(false)
+	files, _ := Changes(false)
 	for i, want := range []map[string]string{{
 		"Unit.After": "NetworkManager-wait-online.service", "Unit.ConditionPathExists": nodeip.KubeletDropIn,
 		"Service.ExecStart": "/usr/bin/hcp-node-agent node-ip",

@@ -1,4 +1,4 @@
-package ovs
+package bootunits
 
 import (
 	"os"
@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
 func TestReplaceNICName(t *testing.T) {
@@ -34,28 +34,15 @@ func TestReplaceNICName(t *testing.T) {
 	}
 }
 
-func TestLinkByPermanentMAC(t *testing.T) {
-	const mac = "52:54:00:A1:26:B0"
-	card := func(name, mac string) hostnet.Link { return hostnet.Link{Name: name, PermanentMAC: mac} }
-	for want, links := range map[string][]hostnet.Link{
-		"lan0": {card("lo", ""), card("eth0", "52:54:00:a1:26:b1"), card("lan0", "52:54:00:a1:26:b0")},
-		"":     {card("lan0", mac), card("lan1", mac)},
-	} {
-		if got, ok := linkByPermanentMAC(links, mac); got.Name != want || ok != (want != "") {
-			t.Errorf("%q, want %q", got.Name, want)
-		}
-	}
-}
-
 // The profiles are found by their UUIDs and keep their mode; foreign profiles
 // remain unchanged.
 func TestRenameNICInProfiles(t *testing.T) {
 	const machine = "0123456789abcdef0123456789abcdef"
-	keyfiles, ifcfgs, _ := strings.Cut(ProfileDirectories, " ")
+	keyfiles, ifcfgs, _ := strings.Cut(ovs.ProfileDirectories, " ")
 	files := map[string]string{
-		keyfiles + "/br-ex.nmconnection":          "[connection]\nuuid=" + ProfileUUID(machine, BridgeProfile) + "\ninterface-name=br-ex\n[ovs-external-ids]\ndata.bridge-uplink=eth0\n",
-		keyfiles + "/ovs-port-phys0.nmconnection": "[connection]\nuuid=" + ProfileUUID(machine, NICPortProfile) + "\ninterface-name=eth0\n",
-		ifcfgs + "/ifcfg-ovs-if-phys0":            "UUID=" + ProfileUUID(machine, NICProfile) + "\nDEVICE=eth0\nHWADDR=52:54:00:A1:26:B0\n",
+		keyfiles + "/br-ex.nmconnection":          "[connection]\nuuid=" + ovs.ProfileUUID(machine, ovs.BridgeProfile) + "\ninterface-name=br-ex\n[ovs-external-ids]\ndata.bridge-uplink=eth0\n",
+		keyfiles + "/ovs-port-phys0.nmconnection": "[connection]\nuuid=" + ovs.ProfileUUID(machine, ovs.NICPortProfile) + "\ninterface-name=eth0\n",
+		ifcfgs + "/ifcfg-ovs-if-phys0":            "UUID=" + ovs.ProfileUUID(machine, ovs.NICProfile) + "\nDEVICE=eth0\nHWADDR=52:54:00:A1:26:B0\n",
 		keyfiles + "/own.nmconnection":            "[connection]\nuuid=6f1d1f3a-0000-4000-8000-000000000001\ninterface-name=eth0\n",
 	}
 	root := t.TempDir()

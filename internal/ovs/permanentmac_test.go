@@ -9,18 +9,18 @@ import (
 
 func TestUniquePermanentMAC(t *testing.T) {
 	const mac = "52:54:00:a1:26:b0"
-	card := func(name, mac string) hostnet.Link { return hostnet.Link{Name: name, PermanentMAC: mac} }
+	nic := func(name, mac string) hostnet.Link { return hostnet.Link{Name: name, PermanentMAC: mac} }
 	tests := map[string]struct {
 		links  []hostnet.Link
 		kind   string
 		unique bool
 	}{
-		"alone":                 {[]hostnet.Link{card("eth0", mac)}, "802-3-ethernet", true},
-		"beside others":         {[]hostnet.Link{card("eth0", mac), card("eth1", "52:54:00:a1:26:b1"), card("br0", "")}, "802-3-ethernet", true},
-		"shared":                {[]hostnet.Link{card("eth0", mac), card("enP1", "52:54:00:A1:26:B0")}, "802-3-ethernet", false},
-		"none":                  {[]hostnet.Link{card("eth0", ""), card("eth1", "")}, "802-3-ethernet", false},
-		"of InfiniBand":         {[]hostnet.Link{card("eth0", "80:00:02:08:fe:80:00:00:00:00:00:00:00:02:c9:03:00:31:78:f2")}, "802-3-ethernet", false},
-		"of something on a NIC": {[]hostnet.Link{card("eth0", mac)}, "vlan", false},
+		"alone":                 {[]hostnet.Link{nic("eth0", mac)}, "802-3-ethernet", true},
+		"beside others":         {[]hostnet.Link{nic("eth0", mac), nic("eth1", "52:54:00:a1:26:b1"), nic("br0", "")}, "802-3-ethernet", true},
+		"shared":                {[]hostnet.Link{nic("eth0", mac), nic("enP1", "52:54:00:A1:26:B0")}, "802-3-ethernet", false},
+		"none":                  {[]hostnet.Link{nic("eth0", ""), nic("eth1", "")}, "802-3-ethernet", false},
+		"of InfiniBand":         {[]hostnet.Link{nic("eth0", "80:00:02:08:fe:80:00:00:00:00:00:00:00:02:c9:03:00:31:78:f2")}, "802-3-ethernet", false},
+		"of something on a NIC": {[]hostnet.Link{nic("eth0", mac)}, "vlan", false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestMemberProfileMatchesMAC(t *testing.T) {
 	}
 	known, unknown := settingTexts(move.Profiles.Members[0]), settingTexts(move.Profiles.Members[1])
 	if known["connection.interface-name"] != "" || known["802-3-ethernet.mac-address"] == "" {
-		t.Errorf("with a card's MAC: %v", known)
+		t.Errorf("with a NIC's MAC: %v", known)
 	}
 	if unknown["connection.interface-name"] != `"nic1"` || unknown["802-3-ethernet.mac-address"] != "" {
 		t.Errorf("without: %v", unknown)

@@ -1,4 +1,4 @@
-package ovs
+package bootunits
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
@@ -25,7 +26,7 @@ import (
 // profilesWithNICName lists the profiles that contain the name of the NIC. The profile
 // of the NIC is written last: as long as it has the old name, the next boot
 // repeats the update.
-var profilesWithNICName = [...]string{BridgeProfile, NICPortProfile, NICProfile}
+var profilesWithNICName = [...]string{ovs.BridgeProfile, ovs.NICPortProfile, ovs.NICProfile}
 
 // udevTimeout limits the wait until udev has named a NIC.
 const udevTimeout = 30 * time.Second
@@ -43,8 +44,8 @@ func UpdateUplinkName(ctx context.Context, tree *hostfs.Tree) (before, now strin
 	if err != nil {
 		return "", "", err
 	}
-	nic := files[NICProfile].content
-	before, mac := readSetting(nic, "interface-name", "DEVICE"), readSetting(nic, "mac-address", "HWADDR")
+	profile := files[ovs.NICProfile].content
+	before, mac := readSetting(profile, "interface-name", "DEVICE"), readSetting(profile, "mac-address", "HWADDR")
 	if before == "" || mac == "" {
 		return "", "", nil
 	}
@@ -52,42 +53,27 @@ func UpdateUplinkName(ctx context.Context, tree *hostfs.Tree) (before, now strin
 	if err != nil {
 		return before, before, err
 	}
-	card, ok := linkByPermanentMAC(links, mac)
+	nic, ok := hostnet.LinkByPermanentMAC(links, mac)
 	if !ok {
 		return before, before, nil // it can appear later
 	}
-	if now, err = waitForUdevName(ctx, card); err != nil || now == before {
+	if now, err = waitForUdevName(ctx, nic); err != nil || now == before {
 		return before, before, err
 	}
 	return before, now, renameNICInProfiles(tree, files, before, now)
 }
 
-// linkByPermanentMAC returns the only link with the permanent MAC, or false if there is
-// none or more than one.
-func linkByPermanentMAC(links []hostnet.Link, mac string) (hostnet.Link, bool) {
-	var found []hostnet.Link
-	for _, link := range links {
-		if strings.EqualFold(link.PermanentMAC, mac) {
-			found = append(found, link)
-		}
-	}
-	if len(found) != 1 {
-		return hostnet.Link{}, false
-	}
-	return found[0], true
-}
-
 // waitForUdevName waits until udev has processed a NIC and returns its name. Before
 // that, the NIC has the kernel's name.
-func waitForUdevName(ctx context.Context, card hostnet.Link) (string, error) {
+func waitForUdevName(ctx context.Context, nic hostnet.Link) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, udevTimeout)
 	defer cancel()
 	for {
-		if _, err := os.Stat("/run/udev/data/n" + strconv.Itoa(card.Index)); err == nil {
+		if _, err := os.Stat("/run/udev/data/n" + strconv.Itoa(nic.Index)); err == nil {
 			break
 		}
 		if err := sleep.For(ctx, 100*time.Millisecond); err != nil {
-			return "", fmt.Errorf("waiting for udev to name %s: %w", card.Name, err)
+			return "", fmt.Errorf("waiting for udev to name %s: %w", nic.Name, err)
 		}
 	}
 	links, err := hostnet.Links()
@@ -95,11 +81,11 @@ func waitForUdevName(ctx context.Context, card hostnet.Link) (string, error) {
 		return "", err
 	}
 	for _, link := range links {
-		if link.Index == card.Index {
+		if link.Index == nic.Index {
 			return link.Name, nil
 		}
 	}
-	return "", fmt.Errorf("%s has gone while udev named it", card.Name)
+	return "", fmt.Errorf("%s has gone while udev named it", nic.Name)
 }
 
 // profileFile is a profile file of NetworkManager.
@@ -113,7 +99,7 @@ type profileFile struct {
 // UUID: NetworkManager chooses the file names.
 func findProfileFiles(tree *hostfs.Tree, machineID string) (map[string]profileFile, error) {
 	found := map[string]profileFile{}
-	for dir := range strings.FieldsSeq(ProfileDirectories) {
+	for dir := range strings.FieldsSeq(ovs.ProfileDirectories) {
 		there, err := tree.Exists(dir)
 		if err != nil {
 			return nil, err
@@ -132,7 +118,7 @@ func findProfileFiles(tree *hostfs.Tree, machineID string) (map[string]profileFi
 			}
 			uuid := readSetting(content, "uuid", "UUID")
 			for _, profile := range profilesWithNICName {
-				if uuid == ProfileUUID(machineID, profile) {
+				if uuid == ovs.ProfileUUID(machineID, profile) {
 					found[profile] = profileFile{dir + "/" + name, content, hostfs.Attr{Mode: info.Mode, UID: info.UID, GID: info.GID, Xattrs: info.Xattrs}}
 				}
 			}

@@ -14,7 +14,7 @@ func uniquePermanentMAC(facts Facts, link hostnet.Link, original networkmanager.
 	if link.PermanentMAC == "" || original.Text("connection", "type") != "802-3-ethernet" {
 		return nil
 	}
-	if _, alone := linkByPermanentMAC(facts.Links, link.PermanentMAC); !alone {
+	if _, alone := hostnet.LinkByPermanentMAC(facts.Links, link.PermanentMAC); !alone {
 		return nil
 	}
 	mac, err := net.ParseMAC(link.PermanentMAC)

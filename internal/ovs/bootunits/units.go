@@ -1,4 +1,4 @@
-package ovs
+package bootunits
 
 import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
@@ -15,17 +15,22 @@ const (
 	uplinkNameUnit = "hcp-node-agent-uplink-name.service"
 )
 
-// BootUnits returns the changes that install the units which must run at every
+// Changes returns the changes that install the units which must run at every
 // boot of a host whose uplink is in br-ex. The unit files come first, and their
 // enablement after a daemon-reload.
 //
 // An enabled ovs-configuration.service of the payload clears ovn-remote itself,
 // either unmodified or with the drop-in that package ignition adds. On other
 // hosts a unit of the agent clears it.
-func BootUnits(payloadClears bool) (files, enable []ledger.Change) {
+func Changes(payloadClears bool) (files, enable []ledger.Change) {
 	add := func(name, why, content string) {
 		files = append(files, ledger.FileChange(unitDir+name, why, content))
-		enable = append(enable, ledger.Change{Kind: ledger.Unit, Target: name, Reason: why, Desired: ledger.State{Present: true, Enabled: "enabled"}})
+		enable = append(enable, ledger.Change{
+			Kind:    ledger.Unit,
+			Target:  name,
+			Reason:  why,
+			Desired: ledger.State{Present: true, Enabled: "enabled"},
+		})
 	}
 	add(NodeIPUnit, "a DHCP server can give another address at the next boot", nodeIPUnitFile())
 	add(uplinkNameUnit, "the uplink can have another name at the next boot", uplinkNameUnitFile())
