@@ -85,8 +85,7 @@ func writePair(dir string, p keyPair, now time.Time) error {
 		return err
 	}
 	defer tree.Close()
-	link := hostfs.Attr{UID: os.Geteuid(), GID: os.Getegid()}
-	if err := tree.Symlink(filepath.Join(dir, name), "/"+currentClient, link); err != nil {
+	if err := tree.Symlink(filepath.Join(dir, name), "/"+currentClient, hostfs.AgentAttr(0)); err != nil {
 		return err
 	}
 	return tree.SyncDir("/")

@@ -30,8 +30,8 @@ func (l *Ledger) saveOriginals(pending []PlannedChange) error {
 			continue
 		}
 		staged[p.Now.Digest] = true
-		attr := hostfs.Attr{Mode: 0o600, UID: os.Geteuid(), GID: os.Getegid()}
-		if err := batch.Stage(path.Join("/", originalsName, p.Now.Digest), p.Now.Content, attr); err != nil {
+		name := path.Join("/", originalsName, p.Now.Digest)
+		if err := batch.Stage(name, p.Now.Content, hostfs.AgentAttr(0o600)); err != nil {
 			return fmt.Errorf("keeping the original of %s: %w", p.Target, err)
 		}
 	}

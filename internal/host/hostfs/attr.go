@@ -22,6 +22,11 @@ type Attr struct {
 	Label []byte
 }
 
+// AgentAttr returns the attributes of one of the agent's own files.
+func AgentAttr(mode uint32) Attr {
+	return Attr{Mode: mode, UID: os.Geteuid(), GID: os.Getegid()}
+}
+
 // set applies a to an open file or directory. The owner is changed first,
 // because that clears setuid, setgid and file capabilities.
 func (a Attr) set(file *os.File) error {

@@ -70,6 +70,16 @@ func (b *Batch) Stage(p string, content []byte, attr Attr) error {
 	return nil
 }
 
+// ReplaceFile replaces the file p atomically and durably.
+func (t *Tree) ReplaceFile(p string, content []byte, attr Attr) error {
+	batch := t.NewBatch()
+	defer batch.Abort()
+	if err := batch.Stage(p, content, attr); err != nil {
+		return err
+	}
+	return batch.Commit()
+}
+
 // openParent opens the parent of p. The batch closes it.
 func (b *Batch) openParent(p string) (pathEntry, fileID, error) {
 	where, err := b.tree.openParent(p)

@@ -3,7 +3,6 @@ package hostfs
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path"
 
 	"golang.org/x/sys/unix"
@@ -65,7 +64,7 @@ func newDirectory(where pathEntry, attr Attr) (err error) {
 func (t *Tree) MkdirAll(p string) error {
 	missing, err := t.MissingDirs(p)
 	for _, dir := range missing {
-		err = errors.Join(err, t.Mkdir(dir, Attr{Mode: 0o755, UID: os.Geteuid(), GID: os.Getegid()}))
+		err = errors.Join(err, t.Mkdir(dir, AgentAttr(0o755)))
 	}
 	return err
 }
@@ -166,12 +165,20 @@ func (t *Tree) Remove(p string) error {
 		return err
 	}
 	defer where.parent.Close()
-	err = unix.Unlinkat(where.fd(), where.base, 0)
-	if errors.Is(err, unix.EISDIR) {
-		err = unix.Unlinkat(where.fd(), where.base, unix.AT_REMOVEDIR)
-	}
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := where.remove(); err != nil {
 		return fmt.Errorf("removing %s: %w", p, err)
 	}
 	return nil
+}
+
+// remove deletes the file, link or empty directory. A missing file is not an error.
+func (p pathEntry) remove() error {
+	err := unix.Unlinkat(p.fd(), p.base, 0)
+	if errors.Is(err, unix.EISDIR) {
+		err = unix.Unlinkat(p.fd(), p.base, unix.AT_REMOVEDIR)
+	}
+	if errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	return err
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sort"
 	"strings"
 	"time"
 
@@ -41,6 +40,12 @@ type Info struct {
 	Inode    uint64
 	Changed  time.Time         // ctime: an older file that was renamed into place counts as changed
 	Xattrs   map[string][]byte // all that can be listed, including SELinux label and ACLs
+}
+
+// Attr returns the owner, mode and extended attributes of the file, for a file that
+// replaces it.
+func (i Info) Attr() Attr {
+	return Attr{Mode: i.Mode, UID: i.UID, GID: i.GID, Xattrs: i.Xattrs}
 }
 
 // Lstat returns the Info of p. A missing file yields Info{} and no error.
@@ -82,8 +87,13 @@ func infoOf(file *os.File) (Info, error) {
 		return Info{}, err
 	}
 	info := Info{
-		Mode: stat.Mode & 0o7777, UID: int(stat.Uid), GID: int(stat.Gid),
-		Size: stat.Size, Device: stat.Dev, Inode: stat.Ino, Changed: time.Unix(stat.Ctim.Unix()),
+		Mode:    stat.Mode & 0o7777,
+		UID:     int(stat.Uid),
+		GID:     int(stat.Gid),
+		Size:    stat.Size,
+		Device:  stat.Dev,
+		Inode:   stat.Ino,
+		Changed: time.Unix(stat.Ctim.Unix()),
 	}
 	switch stat.Mode & unix.S_IFMT {
 	case unix.S_IFREG:
@@ -159,9 +169,4 @@ func readAll(file *os.File, size int64) ([]byte, error) {
 			return nil, err
 		}
 	}
-}
-
-func sortedStrings(s []string) []string {
-	sort.Strings(s)
-	return s
 }

@@ -1,7 +1,9 @@
 package hostfs
 
 import (
+	"errors"
 	"fmt"
+	"os"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,4 +15,29 @@ func Unmount(point string) error {
 		return fmt.Errorf("unmounting %s: %w", point, err)
 	}
 	return nil
+}
+
+// DetachNamespace unmounts a namespace that is mounted on a file, as CRI-O does
+// for the network namespaces of pods, and keeps the file. The kernel frees the
+// namespace with its last process and its last open file. DetachNamespace
+// reports whether a namespace was mounted; any other path remains unchanged.
+//
+// The unmount is lazy, because CRI-O keeps the file open, and safe, because a
+// file has no mounts below it.
+func DetachNamespace(path string) (bool, error) {
+	var stat unix.Statfs_t
+	err := unix.Statfs(path, &stat)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading what is mounted on %s: %w", path, err)
+	}
+	if stat.Type != unix.NSFS_MAGIC {
+		return false, nil
+	}
+	if err := unix.Unmount(path, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil {
+		return false, fmt.Errorf("unmounting the namespace on %s: %w", path, err)
+	}
+	return true, nil
 }

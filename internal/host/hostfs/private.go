@@ -29,12 +29,7 @@ func writeAgentFile(dir, name string, content []byte, dirMode os.FileMode, mode 
 		return err
 	}
 	defer tree.Close()
-	batch := tree.NewBatch()
-	defer batch.Abort()
-	if err := batch.Stage("/"+name, content, Attr{Mode: mode, UID: os.Geteuid(), GID: os.Getegid()}); err != nil {
-		return err
-	}
-	return batch.Commit()
+	return tree.ReplaceFile("/"+name, content, AgentAttr(mode))
 }
 
 // PrivateDir opens directory p for the agent's own files, and creates it with

@@ -22,25 +22,13 @@ func temporaryName(base string) string {
 	return ".hcp-node-agent." + hex.EncodeToString(sum[:8])
 }
 
-// clearTemporary removes the file of a killed run under a temporary name.
-func clearTemporary(where pathEntry, name string) error {
-	err := unix.Unlinkat(where.fd(), name, 0)
-	if errors.Is(err, unix.EISDIR) {
-		err = unix.Unlinkat(where.fd(), name, unix.AT_REMOVEDIR)
-	}
-	if errors.Is(err, unix.ENOENT) {
-		return nil
-	}
-	return err
-}
-
 // makeTemporary creates a file beside where. If creation fails because a killed
 // run has left its file, which is rare, it removes that file and tries again.
 func makeTemporary(where pathEntry, make func(name string) error) (string, error) {
 	name := temporaryName(where.base)
 	err := make(name)
 	if errors.Is(err, unix.EEXIST) {
-		if err = clearTemporary(where, name); err == nil {
+		if err = (pathEntry{where.parent, name}).remove(); err == nil {
 			err = make(name)
 		}
 	}
@@ -80,7 +68,7 @@ func (t *Tree) RemoveTemporary(p string) error {
 	}
 	defer where.parent.Close()
 	name := temporaryName(where.base)
-	if err := clearTemporary(where, name); err != nil {
+	if err := (pathEntry{where.parent, name}).remove(); err != nil {
 		return fmt.Errorf("removing %s beside %s, which a killed run left: %w", name, p, err)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -114,7 +115,8 @@ func (t *Tree) ReadDir(p string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing %s: %w", p, err)
 	}
-	return sortedStrings(names), nil
+	slices.Sort(names)
+	return names, nil
 }
 
 // OpenDir opens directory p for reading, following links inside the tree.

@@ -18,44 +18,26 @@ import (
 // points, but does not descend into other file systems. It skips files that
 // disappear during the walk.
 func (t *Tree) Walk(p string, visit func(p string, info Info) error) error {
-	if path.Clean("/"+p) == "/" {
-		root, err := fileIDOf(t.root)
-		if err != nil {
-			return fmt.Errorf("walking %s: %w", p, err)
-		}
-		return t.walk(p, root.device, visit)
-	}
-	top, err := t.Lstat(p)
-	if err != nil {
-		return err
-	}
-	return t.walk(p, top.Device, visit)
-}
-
-// walk implements Walk for p, which can be the root of the tree, on a known
-// device.
-func (t *Tree) walk(p string, device uint64, visit func(string, Info) error) error {
 	p = path.Clean("/" + p)
-	if p == "/" {
-		dir, err := t.OpenDir(p)
-		if err != nil {
+	where := pathEntry{parent: t.root, base: "."}
+	if p != "/" {
+		var err error
+		if where, err = t.openParent(p); IsNotExist(err) {
+			return nil
+		} else if err != nil {
 			return err
 		}
-		defer dir.Close()
-		return walkDir(dir, p, device, visit)
+		defer where.parent.Close()
 	}
-	where, err := t.openParent(p)
-	if IsNotExist(err) {
-		return nil
-	}
+	top, err := where.info()
 	if err != nil {
-		return err
+		return fmt.Errorf("walking %s: %w", p, err)
 	}
-	defer where.parent.Close()
-	return walkPlace(where, p, device, visit)
+	return walk(where, p, top.Device, visit)
 }
 
-func walkPlace(where pathEntry, p string, device uint64, visit func(string, Info) error) error {
+// walk implements Walk for a directory of the file system on the device.
+func walk(where pathEntry, p string, device uint64, visit func(string, Info) error) error {
 	dir, err := where.open(unix.O_RDONLY | unix.O_DIRECTORY)
 	if IsNotExist(err) {
 		return nil // removed, or replaced by another file type
@@ -64,15 +46,12 @@ func walkPlace(where pathEntry, p string, device uint64, visit func(string, Info
 		return fmt.Errorf("walking %s: %w", p, err)
 	}
 	defer dir.Close()
-	return walkDir(dir, p, device, visit)
-}
-
-func walkDir(dir *os.File, p string, device uint64, visit func(string, Info) error) error {
 	names, err := dir.Readdirnames(-1)
 	if err != nil {
 		return fmt.Errorf("walking %s: %w", p, err)
 	}
-	for _, name := range sortedStrings(names) {
+	slices.Sort(names)
+	for _, name := range names {
 		inner := pathEntry{parent: dir, base: name}
 		info, err := inner.info()
 		if err != nil {
@@ -85,7 +64,7 @@ func walkDir(dir *os.File, p string, device uint64, visit func(string, Info) err
 			return err
 		}
 		if info.Type == Directory && info.Device == device {
-			if err := walkPlace(inner, path.Join(p, name), device, visit); err != nil {
+			if err := walk(inner, path.Join(p, name), device, visit); err != nil {
 				return err
 			}
 		}

@@ -72,9 +72,7 @@ func (db database) write(tree *hostfs.Tree, old database) error {
 		for _, line := range db[file].lines {
 			content.WriteString(line + "\n")
 		}
-		info := old[file].info
-		attr := hostfs.Attr{Mode: info.Mode, UID: info.UID, GID: info.GID, Xattrs: info.Xattrs}
-		if err := batch.Stage(file, content.Bytes(), attr); err != nil {
+		if err := batch.Stage(file, content.Bytes(), old[file].info.Attr()); err != nil {
 			return err
 		}
 	}

@@ -119,7 +119,7 @@ func findProfileFiles(tree *hostfs.Tree, machineID string) (map[string]profileFi
 			uuid := readSetting(content, "uuid", "UUID")
 			for _, profile := range profilesWithNICName {
 				if uuid == ovs.ProfileUUID(machineID, profile) {
-					found[profile] = profileFile{dir + "/" + name, content, hostfs.Attr{Mode: info.Mode, UID: info.UID, GID: info.GID, Xattrs: info.Xattrs}}
+					found[profile] = profileFile{path: dir + "/" + name, content: content, attr: info.Attr()}
 				}
 			}
 		}
@@ -149,13 +149,7 @@ func renameNICInProfiles(tree *hostfs.Tree, files map[string]profileFile, before
 		if !ok || bytes.Equal(content, file.content) {
 			continue
 		}
-		batch := tree.NewBatch()
-		err := batch.Stage(file.path, content, file.attr)
-		if err == nil {
-			err = batch.Commit()
-		}
-		batch.Abort()
-		if err != nil {
+		if err := tree.ReplaceFile(file.path, content, file.attr); err != nil {
 			return fmt.Errorf("naming %s in %s: %w", now, file.path, err)
 		}
 	}

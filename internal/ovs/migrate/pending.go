@@ -3,8 +3,8 @@ package migrate
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path"
+	"path/filepath"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
@@ -32,11 +32,11 @@ func (f pendingFile) read() (ovs.Backup, bool, error) {
 	if err != nil {
 		return ovs.Backup{}, false, err
 	}
-	var origin ovs.Backup
-	if err := json.Unmarshal(content, &origin); err != nil {
+	var backup ovs.Backup
+	if err := json.Unmarshal(content, &backup); err != nil {
 		return ovs.Backup{}, false, fmt.Errorf("decoding the state of the uplink: %w", err)
 	}
-	return origin, true, nil
+	return backup, true, nil
 }
 
 // write makes the pending file and the boot unit durable. It must return before
@@ -49,18 +49,16 @@ func (f pendingFile) write(o ovs.Backup) error {
 	if err := f.tree.MkdirAll(path.Dir(bootUnitLink)); err != nil {
 		return err
 	}
-	owned := func(mode uint32) hostfs.Attr {
-		return hostfs.Attr{Mode: mode, UID: os.Geteuid(), GID: os.Getegid()}
-	}
 	batch := f.tree.NewBatch()
 	defer batch.Abort()
-	if err := batch.Stage(bootUnitPath, []byte(bootRollbackUnit(f.path(), o)), owned(0o644)); err != nil {
+	unit := []byte(bootRollbackUnit(f.path(), o))
+	if err := batch.Stage(bootUnitPath, unit, hostfs.AgentAttr(0o644)); err != nil {
 		return err
 	}
-	if err := batch.Stage(f.path(), append(content, '\n'), owned(0o600)); err != nil {
+	if err := batch.Stage(f.path(), append(content, '\n'), hostfs.AgentAttr(0o600)); err != nil {
 		return err
 	}
-	if err := f.tree.Symlink(bootUnitPath, bootUnitLink, owned(0)); err != nil {
+	if err := f.tree.Symlink(bootUnitPath, bootUnitLink, hostfs.AgentAttr(0)); err != nil {
 		return err
 	}
 	return batch.Commit()
@@ -78,4 +76,16 @@ func (f pendingFile) remove() error {
 		return err
 	}
 	return f.tree.Remove(bootUnitPath)
+}
+
+// UnfinishedMigration reports whether a migration was started and not finished,
+// and returns its uplink. The timer, the next boot or the next run reverts it.
+// dir is the agent's state directory.
+func UnfinishedMigration(tree *hostfs.Tree, dir string) (uplink string, unfinished bool, err error) {
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return "", false, err
+	}
+	backup, unfinished, err := pendingFile{tree: tree, dir: dir}.read()
+	return backup.Uplink, unfinished, err
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
@@ -56,12 +55,7 @@ func (d *Driver) pinMAC(ctx context.Context, original networkmanager.Ref, o *ovs
 		if err != nil || bytes.Equal(content, now) {
 			return err
 		}
-		batch := d.Tree.NewBatch()
-		defer batch.Abort()
-		if err := batch.Stage(file, content, hostfs.Attr{Mode: info.Mode, UID: info.UID, GID: info.GID, Xattrs: info.Xattrs}); err != nil {
-			return err
-		}
-		if err := batch.Commit(); err != nil {
+		if err := d.Tree.ReplaceFile(file, content, info.Attr()); err != nil {
 			return err
 		}
 		return d.NM.LoadProfile(ctx, file)
