@@ -53,9 +53,9 @@ type icmpTypes struct{ request, reply byte }
 // existing links, because the host's address can change the link during the
 // measurement. It requires permission to open a raw socket.
 func StartPinger(ctx context.Context, target, from netip.Addr, links ...string) (*Pinger, error) {
-	network, address, kinds := "ip4:icmp", "0.0.0.0", icmpTypes{8, 0}
+	network, address, types := "ip4:icmp", "0.0.0.0", icmpTypes{8, 0}
 	if target.Is6() {
-		network, address, kinds = "ip6:ipv6-icmp", "::", icmpTypes{128, 129}
+		network, address, types = "ip6:ipv6-icmp", "::", icmpTypes{128, 129}
 	}
 	if from.IsValid() {
 		address = from.String()
@@ -64,17 +64,20 @@ func StartPinger(ctx context.Context, target, from netip.Addr, links ...string) 
 	if err != nil {
 		return nil, fmt.Errorf("opening a socket for ICMP: %w", err)
 	}
-	e := &Pinger{
-		conn: conn, target: target, types: kinds, links: []string{""}, stop: make(chan struct{}),
-		id: uint16(os.Getpid()), //nolint:gosec // only distinguishes requests of this process
+	p := &Pinger{
+		conn:   conn,
+		target: target,
+		types:  types,
+		links:  []string{""},
+		id:     uint16(os.Getpid()), //nolint:gosec // only distinguishes requests of this process
+		stop:   make(chan struct{}),
 	}
 	if target.Is6() && target.IsLinkLocalUnicast() {
-		e.links = links
+		p.links = links
 	}
-	e.finished.Add(2)
-	go e.send()
-	go e.receive()
-	return e, nil
+	p.finished.Go(p.send)
+	p.finished.Go(p.receive)
+	return p, nil
 }
 
 // Stop ends the measurement and returns the result. It blocks for up to 150 ms.
@@ -84,6 +87,20 @@ func (p *Pinger) Stop() Outage {
 	p.conn.Close()
 	p.finished.Wait()
 	return outageOf(p.requests, time.Now())
+}
+
+// SinceLastReply returns the time since the last request that got a reply. It returns
+// false for a target that has never replied: many gateways ignore echo
+// requests.
+func (p *Pinger) SinceLastReply() (time.Duration, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := len(p.requests) - 1; i >= 0; i-- {
+		if p.requests[i].answered {
+			return time.Since(p.requests[i].at), true
+		}
+	}
+	return 0, false
 }
 
 // outageOf evaluates the requests. It ignores the last ones, which can still
@@ -111,7 +128,6 @@ func outageOf(requests []request, now time.Time) Outage {
 }
 
 func (p *Pinger) send() {
-	defer p.finished.Done()
 	ticker := time.NewTicker(echoInterval)
 	defer ticker.Stop()
 	for {
@@ -146,7 +162,6 @@ func zone(link string) string {
 }
 
 func (p *Pinger) receive() {
-	defer p.finished.Done()
 	buffer := make([]byte, 256)
 	for {
 		n, _, err := p.conn.ReadFrom(buffer)

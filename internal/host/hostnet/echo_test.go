@@ -3,7 +3,7 @@ package hostnet
 import (
 	"encoding/binary"
 	"net/netip"
-	"slices"
+	"os/exec"
 	"testing"
 	"time"
 )
@@ -59,13 +59,22 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-func TestSinceLastReply(t *testing.T) {
-	link := Link{
-		Addresses: []netip.Prefix{netip.MustParsePrefix("2001:db8::1/64"), netip.MustParsePrefix("2001:db8::2/64"), netip.MustParsePrefix("192.0.2.7/24")},
-		Transient: []netip.Addr{netip.MustParseAddr("2001:db8::2")},
+func TestPingerCountsReplies(t *testing.T) {
+	if !namespaced(t) {
+		return
 	}
-	want := []netip.Prefix{netip.MustParsePrefix("2001:db8::1/64"), netip.MustParsePrefix("192.0.2.7/24")}
-	if got := link.Stable(); !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
+	if output, err := exec.CommandContext(t.Context(), "ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	for _, target := range []string{"127.0.0.1", "::1"} {
+		pinger, err := StartPinger(t.Context(), netip.MustParseAddr(target), netip.Addr{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * echoInterval)
+		outage := pinger.Stop()
+		if _, replied := pinger.SinceLastReply(); !replied || outage.Answered < 5 || outage.Answered != outage.Sent {
+			t.Errorf("%s: %+v, replied: %t", target, outage, replied)
+		}
 	}
 }

@@ -3,7 +3,6 @@ package hostnet
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"slices"
 	"sync"
@@ -39,27 +38,31 @@ func StartAddressKeeper(name string, addresses []netip.Prefix, gateway netip.Add
 	if err != nil {
 		return nil, fmt.Errorf("listing addresses of %s: %w", name, err)
 	}
-	h := &AddressKeeper{link: link.Attrs().Index, addresses: slices.Clone(addresses), done: make(chan struct{})}
+	k := &AddressKeeper{link: link.Attrs().Index, addresses: slices.Clone(addresses), done: make(chan struct{})}
 	for _, address := range present {
 		if prefix := prefixOf(address.IPNet); prefix.Addr().IsLinkLocalUnicast() && address.Flags&unix.IFA_F_TENTATIVE == 0 {
-			h.addresses = append(h.addresses, prefix)
+			k.addresses = append(k.addresses, prefix)
 		}
 	}
 	if gateway.IsValid() {
-		h.route = &netlink.Route{LinkIndex: h.link, Gw: gateway.AsSlice(), Priority: metric, Protocol: unix.RTPROT_STATIC}
+		k.route = &netlink.Route{
+			LinkIndex: k.link,
+			Gw:        gateway.AsSlice(),
+			Priority:  metric,
+			Protocol:  unix.RTPROT_STATIC,
+		}
 	}
 	addressChanges, routeChanges := make(chan netlink.AddrUpdate, 64), make(chan netlink.RouteUpdate, 64)
-	if err := netlink.AddrSubscribe(addressChanges, h.done); err != nil {
+	if err := netlink.AddrSubscribe(addressChanges, k.done); err != nil {
 		return nil, fmt.Errorf("watching the addresses of %s: %w", name, err)
 	}
-	if err := netlink.RouteSubscribe(routeChanges, h.done); err != nil {
-		close(h.done)
+	if err := netlink.RouteSubscribe(routeChanges, k.done); err != nil {
+		close(k.done)
 		return nil, fmt.Errorf("watching the routes of %s: %w", name, err)
 	}
-	h.ensure()
-	h.finished.Add(1)
-	go h.keep(addressChanges, routeChanges)
-	return h, nil
+	k.ensure()
+	k.finished.Go(func() { k.keep(addressChanges, routeChanges) })
+	return k, nil
 }
 
 // Stop stops keeping the addresses. It removes the held route, and the subnet
@@ -73,10 +76,11 @@ func (k *AddressKeeper) Stop() error {
 		routes = append(routes, k.route)
 	}
 	for _, prefix := range k.addresses {
-		subnet := prefix.Masked()
 		routes = append(routes, &netlink.Route{
-			LinkIndex: k.link, Protocol: unix.RTPROT_KERNEL, Priority: kernelMetric,
-			Dst: &net.IPNet{IP: subnet.Addr().AsSlice(), Mask: net.CIDRMask(subnet.Bits(), subnet.Addr().BitLen())},
+			LinkIndex: k.link,
+			Protocol:  unix.RTPROT_KERNEL,
+			Priority:  kernelMetric,
+			Dst:       ipNet(prefix.Masked()),
 		})
 	}
 	for _, route := range routes {
@@ -92,7 +96,6 @@ func (k *AddressKeeper) Stop() error {
 const kernelMetric = 256
 
 func (k *AddressKeeper) keep(addresses <-chan netlink.AddrUpdate, routes <-chan netlink.RouteUpdate) {
-	defer k.finished.Done()
 	for {
 		select {
 		case <-k.done:
@@ -122,18 +125,14 @@ func (k *AddressKeeper) ensure() {
 	link := &netlink.GenericLink{LinkAttrs: netlink.LinkAttrs{Index: k.link}}
 	for _, prefix := range k.addresses {
 		_ = netlink.AddrAdd(link, &netlink.Addr{
-			IPNet: &net.IPNet{IP: prefix.Addr().AsSlice(), Mask: net.CIDRMask(prefix.Bits(), prefix.Addr().BitLen())},
-			Flags: unix.IFA_F_NODAD, ValidLft: keptAddressSeconds, PreferedLft: keptAddressSeconds,
+			IPNet:       ipNet(prefix),
+			Flags:       unix.IFA_F_NODAD,
+			ValidLft:    keptAddressSeconds,
+			PreferedLft: keptAddressSeconds,
 		})
 	}
 	if k.route != nil {
 		gateway, _ := netip.AddrFromSlice(k.route.Gw)
 		_ = addExpiringRoute(k.link, gateway, k.route.Priority, keptAddressSeconds)
 	}
-}
-
-func prefixOf(network *net.IPNet) netip.Prefix {
-	ip, _ := netip.AddrFromSlice(network.IP)
-	ones, _ := network.Mask.Size()
-	return netip.PrefixFrom(ip.Unmap(), ones)
 }

@@ -28,8 +28,7 @@ type Link struct {
 	Advertised []netip.Prefix `json:"advertised,omitempty"` // on-link subnets in router advertisements
 
 	PermanentMAC string `json:"permanentMAC,omitempty"` // the hardware's own MAC, regardless of MAC
-
-	InheritsMAC bool `json:"borrowsMAC,omitempty"` // a bond with fail_over_mac: its MAC is that of the active port
+	InheritsMAC  bool   `json:"borrowsMAC,omitempty"`   // a bond with fail_over_mac: its MAC is that of the active port
 }
 
 func inheritsMAC(l netlink.Link) bool {
@@ -47,20 +46,6 @@ func (l Link) Stable() []netip.Prefix {
 		}
 	}
 	return lasting
-}
-
-// Route is a default route.
-type Route struct {
-	Link    string     `json:"link"`
-	Gateway netip.Addr `json:"gateway"` // invalid for a route without a gateway
-	Metric  int        `json:"metric"`
-	Family  int        `json:"family"` // 4 or 6
-}
-
-// EqualExceptMetric reports whether two routes are equal except for the metric.
-func (r Route) EqualExceptMetric(other Route) bool {
-	other.Metric = r.Metric
-	return r == other
 }
 
 // Links returns the network interfaces.
@@ -81,15 +66,21 @@ func Links() ([]Link, error) {
 			return nil, fmt.Errorf("listing addresses of %s: %w", attrs.Name, err)
 		}
 		link := Link{
-			Name: attrs.Name, Index: attrs.Index, Kind: l.Type(), MAC: attrs.HardwareAddr.String(), MTU: attrs.MTU,
-			Up: attrs.RawFlags&unix.IFF_UP != 0, Carrier: attrs.RawFlags&unix.IFF_LOWER_UP != 0, Master: attrs.MasterIndex,
-			Advertised: advertised[attrs.Index],
+			Name:         attrs.Name,
+			Index:        attrs.Index,
+			Kind:         l.Type(),
+			MAC:          attrs.HardwareAddr.String(),
+			MTU:          attrs.MTU,
+			Up:           attrs.RawFlags&unix.IFF_UP != 0,
+			Carrier:      attrs.RawFlags&unix.IFF_LOWER_UP != 0,
+			Master:       attrs.MasterIndex,
+			Advertised:   advertised[attrs.Index],
+			PermanentMAC: attrs.PermHWAddr.String(),
+			InheritsMAC:  inheritsMAC(l),
 		}
 		if l.Type() == "vlan" { // the parent of other types can be in another namespace
 			link.Parent = attrs.ParentIndex
 		}
-		link.PermanentMAC = attrs.PermHWAddr.String()
-		link.InheritsMAC = inheritsMAC(l)
 		for _, address := range addresses {
 			ip, ok := netip.AddrFromSlice(address.IP)
 			ones, _ := address.Mask.Size()
@@ -105,21 +96,6 @@ func Links() ([]Link, error) {
 		links = append(links, link)
 	}
 	return links, nil
-}
-
-// LinkByPermanentMAC returns the only link with the permanent MAC, or false if there is
-// none or more than one.
-func LinkByPermanentMAC(links []Link, mac string) (Link, bool) {
-	var found []Link
-	for _, link := range links {
-		if strings.EqualFold(link.PermanentMAC, mac) {
-			found = append(found, link)
-		}
-	}
-	if len(found) != 1 {
-		return Link{}, false
-	}
-	return found[0], true
 }
 
 // advertisedSubnets returns the subnets in router advertisements by link. They
@@ -173,66 +149,19 @@ func (l *Link) addFlags(ip netip.Addr, flags int) {
 	}
 }
 
-// DefaultRoutes returns the default routes of the main table, with a separate
-// entry for each path of a multipath route, lowest metric first as in the
-// kernel's list.
-func DefaultRoutes() ([]Route, error) {
-	var defaults []Route
-	for _, family := range []struct{ netlink, number int }{{netlink.FAMILY_V4, 4}, {netlink.FAMILY_V6, 6}} {
-		routes, err := dump(func() ([]netlink.Route, error) { return netlink.RouteList(nil, family.netlink) })
-		if err != nil {
-			return nil, fmt.Errorf("listing routes: %w", err)
-		}
-		for _, route := range routes {
-			if route.Dst != nil {
-				if ones, _ := route.Dst.Mask.Size(); ones != 0 {
-					continue
-				}
-			}
-			paths := []netlink.NexthopInfo{{LinkIndex: route.LinkIndex, Gw: route.Gw}}
-			for _, hop := range route.MultiPath {
-				paths = append(paths, *hop)
-			}
-			for _, hop := range paths {
-				if hop.LinkIndex == 0 {
-					continue // the head of a multipath route
-				}
-				link, err := netlink.LinkByIndex(hop.LinkIndex)
-				if err != nil {
-					return nil, fmt.Errorf("finding the interface of a default route: %w", err)
-				}
-				gateway, _ := netip.AddrFromSlice(hop.Gw)
-				defaults = append(defaults, Route{
-					Link: link.Attrs().Name, Gateway: gateway.Unmap(), Metric: route.Priority, Family: family.number,
-				})
-			}
+// LinkByPermanentMAC returns the only link with the permanent MAC, or false if there is
+// none or more than one.
+func LinkByPermanentMAC(links []Link, mac string) (Link, bool) {
+	var found []Link
+	for _, link := range links {
+		if strings.EqualFold(link.PermanentMAC, mac) {
+			found = append(found, link)
 		}
 	}
-	return defaults, nil
-}
-
-// BestDefaultRoute returns the default route of a family with the lowest metric,
-// the first in the kernel's order among equals.
-func BestDefaultRoute(routes []Route, family int) (Route, bool) {
-	var best Route
-	found := false
-	for _, route := range routes {
-		if route.Family == family && (!found || route.Metric < best.Metric) {
-			best, found = route, true
-		}
+	if len(found) != 1 {
+		return Link{}, false
 	}
-	return best, found
-}
-
-// DefaultRouteOf returns the best default route of a family over one link.
-func DefaultRouteOf(routes []Route, family int, link string) (Route, bool) {
-	var own []Route
-	for _, route := range routes {
-		if route.Link == link {
-			own = append(own, route)
-		}
-	}
-	return BestDefaultRoute(own, family)
+	return found[0], true
 }
 
 // DeleteLink deletes a network interface.

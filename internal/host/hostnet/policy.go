@@ -2,7 +2,6 @@ package hostnet
 
 import (
 	"fmt"
-	"net"
 	"net/netip"
 
 	"github.com/vishvananda/netlink"
@@ -103,8 +102,6 @@ func LinkAddresses() ([]LinkAddress, error) {
 	return addresses, nil
 }
 
-var families = []struct{ netlink, number int }{{netlink.FAMILY_V4, 4}, {netlink.FAMILY_V6, 6}}
-
 func linkNames() (map[int]string, error) {
 	links, err := dump(netlink.LinkList)
 	if err != nil {
@@ -115,12 +112,4 @@ func linkNames() (map[int]string, error) {
 		names[link.Attrs().Index] = link.Attrs().Name
 	}
 	return names, nil
-}
-
-// optionalPrefix returns the prefix of a network, or the zero Prefix for nil.
-func optionalPrefix(network *net.IPNet) netip.Prefix {
-	if network == nil {
-		return netip.Prefix{}
-	}
-	return prefixOf(network)
 }

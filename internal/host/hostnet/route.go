@@ -3,12 +3,91 @@ package hostnet
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 
 	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
+
+// Route is a default route.
+type Route struct {
+	Link    string     `json:"link"`
+	Gateway netip.Addr `json:"gateway"` // invalid for a route without a gateway
+	Metric  int        `json:"metric"`
+	Family  int        `json:"family"` // 4 or 6
+}
+
+// EqualExceptMetric reports whether two routes are equal except for the metric.
+func (r Route) EqualExceptMetric(other Route) bool {
+	other.Metric = r.Metric
+	return r == other
+}
+
+// DefaultRoutes returns the default routes of the main table, with a separate
+// entry for each path of a multipath route, lowest metric first as in the
+// kernel's list.
+func DefaultRoutes() ([]Route, error) {
+	var defaults []Route
+	for _, family := range families {
+		routes, err := dump(func() ([]netlink.Route, error) { return netlink.RouteList(nil, family.netlink) })
+		if err != nil {
+			return nil, fmt.Errorf("listing routes: %w", err)
+		}
+		for _, route := range routes {
+			if route.Dst != nil {
+				if ones, _ := route.Dst.Mask.Size(); ones != 0 {
+					continue
+				}
+			}
+			paths := []netlink.NexthopInfo{{LinkIndex: route.LinkIndex, Gw: route.Gw}}
+			for _, hop := range route.MultiPath {
+				paths = append(paths, *hop)
+			}
+			for _, hop := range paths {
+				if hop.LinkIndex == 0 {
+					continue // the head of a multipath route
+				}
+				link, err := netlink.LinkByIndex(hop.LinkIndex)
+				if err != nil {
+					return nil, fmt.Errorf("finding the interface of a default route: %w", err)
+				}
+				gateway, _ := netip.AddrFromSlice(hop.Gw)
+				defaults = append(defaults, Route{
+					Link:    link.Attrs().Name,
+					Gateway: gateway.Unmap(),
+					Metric:  route.Priority,
+					Family:  family.number,
+				})
+			}
+		}
+	}
+	return defaults, nil
+}
+
+// BestDefaultRoute returns the default route of a family with the lowest metric,
+// the first in the kernel's order among equals.
+func BestDefaultRoute(routes []Route, family int) (Route, bool) {
+	var best Route
+	found := false
+	for _, route := range routes {
+		if route.Family == family && (!found || route.Metric < best.Metric) {
+			best, found = route, true
+		}
+	}
+	return best, found
+}
+
+// DefaultRouteOf returns the best default route of a family over one link.
+func DefaultRouteOf(routes []Route, family int, link string) (Route, bool) {
+	var own []Route
+	for _, route := range routes {
+		if route.Link == link {
+			own = append(own, route)
+		}
+	}
+	return BestDefaultRoute(own, family)
+}
 
 // RemoveRoute removes a route over a link from a routing table other than the
 // main one. A missing route is not an error.
@@ -18,13 +97,34 @@ func RemoveRoute(link string, destination netip.Prefix, table, metric int) error
 		return err
 	}
 	err = netlink.RouteDel(&netlink.Route{
-		LinkIndex: index, Table: table, Priority: metric,
-		Dst: &net.IPNet{
-			IP: destination.Addr().AsSlice(), Mask: net.CIDRMask(destination.Bits(), destination.Addr().BitLen()),
-		},
+		LinkIndex: index,
+		Table:     table,
+		Priority:  metric,
+		Dst:       ipNet(destination),
 	})
 	if err != nil && !errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("removing the route to %s from table %d: %w", destination, table, err)
 	}
 	return nil
+}
+
+// addExpiringRoute adds an IPv6 default route that the kernel removes after the
+// given number of seconds, in case this process is killed before. Route of the
+// netlink library does not support a lifetime (1.3). An existing route is an
+// error, as with RouteAdd.
+func addExpiringRoute(link int, gateway netip.Addr, metric int, seconds uint32) error {
+	request := nl.NewNetlinkRequest(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_EXCL|unix.NLM_F_ACK)
+	message := nl.NewRtMsg()
+	message.Family, message.Protocol = unix.AF_INET6, unix.RTPROT_STATIC
+	request.AddData(message)
+	request.AddData(nl.NewRtAttr(unix.RTA_GATEWAY, gateway.AsSlice()))
+	for kind, value := range map[int]uint32{
+		unix.RTA_OIF:      uint32(link),   //nolint:gosec // an index is 32 bits wide
+		unix.RTA_PRIORITY: uint32(metric), //nolint:gosec // a metric is 32 bits wide
+		unix.RTA_EXPIRES:  seconds,
+	} {
+		request.AddData(nl.NewRtAttr(kind, nl.Uint32Attr(value)))
+	}
+	_, err := request.Execute(unix.NETLINK_ROUTE, 0)
+	return err
 }
