@@ -103,12 +103,12 @@ func TestParseDropIn(t *testing.T) {
 		if written.Target != KubeletDropIn {
 			t.Fatalf("the first file is %s", written.Target)
 		}
-		if diff := cmp.Diff(node, ParseDropIn(written.Desired.Content), cmpopts.EquateComparable(netip.Addr{})); diff != "" {
+		if diff := cmp.Diff(node, parseDropIn(written.Desired.Content), cmpopts.EquateComparable(netip.Addr{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 	for _, other := range []string{"", "[Service]\n", "\"KUBELET_NODE_IPS=", "\"KUBELET_NODE_IPS=a,b\""} {
-		if got := ParseDropIn([]byte(other)); got.Primary().IsValid() {
+		if got := parseDropIn([]byte(other)); got.Primary().IsValid() {
 			t.Errorf("%q: %v", other, got)
 		}
 	}

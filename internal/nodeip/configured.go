@@ -17,5 +17,5 @@ func Configured() (Addresses, error) {
 		return Addresses{}, err
 	}
 	content, _, err := tree.ReadFile(KubeletDropIn)
-	return ParseDropIn(content), err
+	return parseDropIn(content), err
 }

@@ -50,9 +50,9 @@ func runtimeFile(path string, address netip.Addr) ledger.Change {
 	return ledger.FileChange(path, reason, address.String())
 }
 
-// ParseDropIn returns the addresses in the content of KubeletDropIn. It returns
+// parseDropIn returns the addresses in the content of KubeletDropIn. It returns
 // none for content that Files did not write.
-func ParseDropIn(content []byte) Addresses {
+func parseDropIn(content []byte) Addresses {
 	var addresses Addresses
 	_, rest, _ := strings.Cut(string(content), `"KUBELET_NODE_IPS=`)
 	list, _, _ := strings.Cut(rest, `"`)

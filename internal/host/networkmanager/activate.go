@@ -29,7 +29,10 @@ type Activation struct {
 // stateChanges returns the match options for the signals that end an
 // activation.
 func stateChanges() []dbus.MatchOption {
-	return []dbus.MatchOption{dbus.WithMatchInterface(interfaceName("Connection.Active")), dbus.WithMatchMember("StateChanged")}
+	return []dbus.MatchOption{
+		dbus.WithMatchInterface(interfaceName("Connection.Active")),
+		dbus.WithMatchMember("StateChanged"),
+	}
 }
 
 // BeginActivation starts the activation of a profile on a device and does not
@@ -112,7 +115,8 @@ func (c *Client) active(ctx context.Context, path dbus.ObjectPath) (Active, erro
 		return Active{}, err
 	}
 	return Active{
-		UUID: value[string](properties, "Uuid"), Path: path,
+		UUID:  value[string](properties, "Uuid"),
+		Path:  path,
 		State: ActiveState(value[uint32](properties, "State")),
 	}, nil
 }

@@ -103,8 +103,10 @@ func routeOf(data map[string]dbus.Variant) (Route, bool) {
 	prefix, ok := prefixOf(data, "dest")
 	gateway, _ := netip.ParseAddr(value[string](data, "next-hop"))
 	return Route{
-		Destination: prefix, Gateway: gateway,
-		Metric: value[uint32](data, "metric"), Table: value[uint32](data, "table"),
+		Destination: prefix,
+		Gateway:     gateway,
+		Metric:      value[uint32](data, "metric"),
+		Table:       value[uint32](data, "table"),
 	}, ok
 }
 

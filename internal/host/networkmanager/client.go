@@ -16,9 +16,6 @@ const (
 	root        = dbus.ObjectPath("/") // for a call that requires an object when there is none
 )
 
-// ErrNotRunning means that NetworkManager is not on the bus.
-var ErrNotRunning = errors.New("NetworkManager is not running")
-
 // capabilityOVS is NM_CAPABILITY_OVS: the Open vSwitch plugin is loaded.
 const capabilityOVS = 2
 
@@ -27,8 +24,8 @@ type Client struct {
 	bus *dbus.Conn
 }
 
-// Open connects to NetworkManager. It returns ErrNotRunning if no
-// NetworkManager is on the bus.
+// Open connects to NetworkManager. It fails if NetworkManager is not
+// running.
 func Open(ctx context.Context) (*Client, error) {
 	bus, err := dbus.ConnectSystemBus() // not bound to ctx: a rollback must work after Ctrl-C
 	if err != nil {
@@ -37,7 +34,7 @@ func Open(ctx context.Context) (*Client, error) {
 	var running bool
 	err = bus.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.NameHasOwner", 0, service).Store(&running)
 	if err == nil && !running {
-		err = ErrNotRunning
+		err = errors.New("NetworkManager is not running")
 	}
 	if err != nil {
 		bus.Close()

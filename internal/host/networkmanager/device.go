@@ -79,10 +79,12 @@ func (c *Client) devices(ctx context.Context, wanted func(Device) bool) ([]Devic
 			return nil, err
 		}
 		device := Device{
-			Path: path, Name: value[string](properties, "Interface"),
+			Path:    path,
+			Name:    value[string](properties, "Interface"),
 			Type:    DeviceType(value[uint32](properties, "DeviceType")),
 			Managed: value[bool](properties, "Managed"),
-			MAC:     value[string](properties, "HwAddress"), MTU: value[uint32](properties, "Mtu"),
+			MAC:     value[string](properties, "HwAddress"),
+			MTU:     value[uint32](properties, "Mtu"),
 		}
 		if !wanted(device) {
 			continue

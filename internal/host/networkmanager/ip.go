@@ -2,6 +2,7 @@ package networkmanager
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"strings"
 
@@ -85,11 +86,8 @@ func (ip IP) LeasedAddresses() []netip.Addr {
 // ip returns the configuration of a family of a device.
 func (c *Client) ip(ctx context.Context, device map[string]dbus.Variant, family Family) (IP, error) {
 	var found IP
-	config, lease := "Ip4Config", "Dhcp4Config"
-	if family == IPv6 {
-		config, lease = "Ip6Config", "Dhcp6Config"
-	}
-	properties, err := c.optionalProperties(ctx, value[dbus.ObjectPath](device, config), strings.Replace(config, "Ip", "IP", 1))
+	config := value[dbus.ObjectPath](device, fmt.Sprintf("Ip%dConfig", family))
+	properties, err := c.optionalProperties(ctx, config, fmt.Sprintf("IP%dConfig", family))
 	if err != nil {
 		return found, err
 	}
@@ -106,7 +104,8 @@ func (c *Client) ip(ctx context.Context, device map[string]dbus.Variant, family 
 	}
 	found.Nameservers = nameservers(properties)
 	found.SearchDomains = append(value[[]string](properties, "Domains"), value[[]string](properties, "Searches")...)
-	properties, err = c.optionalProperties(ctx, value[dbus.ObjectPath](device, lease), strings.ToUpper(lease[:4])+lease[4:])
+	lease := value[dbus.ObjectPath](device, fmt.Sprintf("Dhcp%dConfig", family))
+	properties, err = c.optionalProperties(ctx, lease, fmt.Sprintf("DHCP%dConfig", family))
 	if err != nil {
 		return found, err
 	}

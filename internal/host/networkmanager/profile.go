@@ -2,6 +2,7 @@ package networkmanager
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -76,7 +77,9 @@ func (c *Client) profile(ctx context.Context, path dbus.ObjectPath) (Profile, er
 		return Profile{}, err
 	}
 	return Profile{
-		Ref: Ref(path), Settings: Settings(settings).withoutLegacy(), File: value[string](properties, "Filename"),
+		Ref:      Ref(path),
+		Settings: Settings(settings).withoutLegacy(),
+		File:     value[string](properties, "Filename"),
 		External: value[uint32](properties, "Flags")&flagExternal != 0,
 	}, nil
 }
@@ -124,6 +127,31 @@ func (c *Client) Reapply(ctx context.Context, device Device, settings Settings) 
 	err := c.call(ctx, device.Path, "Device", "Reapply", settings, uint64(0), uint32(0)).Err
 	if err != nil {
 		return fmt.Errorf("reapplying the profile of %s: %w", device.Name, err)
+	}
+	return nil
+}
+
+// AppliedSettings returns the settings that a device uses. They differ from its profile
+// if the profile was changed since, or if other settings were reapplied.
+func (c *Client) AppliedSettings(ctx context.Context, device Device) (Settings, error) {
+	var settings Settings
+	var version uint64
+	if err := c.call(ctx, device.Path, "Device", "GetAppliedConnection", uint32(0)).Store(&settings, &version); err != nil {
+		return nil, fmt.Errorf("reading what %s uses: %w", device.Name, err)
+	}
+	return settings.withoutLegacy(), nil
+}
+
+// LoadProfile makes NetworkManager reload a profile's file.
+func (c *Client) LoadProfile(ctx context.Context, file string) error {
+	var loaded bool
+	var failures []string
+	err := c.call(ctx, managerPath+"/Settings", "Settings", "LoadConnections", []string{file}).Store(&loaded, &failures)
+	if err == nil && (!loaded || len(failures) > 0) {
+		err = errors.New("NetworkManager does not take it")
+	}
+	if err != nil {
+		return fmt.Errorf("loading NetworkManager's profile %s: %w", file, err)
 	}
 	return nil
 }

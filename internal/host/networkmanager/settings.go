@@ -91,7 +91,8 @@ func (s Settings) Keep(section string, names ...string) {
 // withoutLegacy also removes the timestamp of the last use, which is not a
 // setting.
 func (s Settings) withoutLegacy() Settings {
-	for _, section := range []string{"ipv4", "ipv6"} {
+	for _, family := range Families() {
+		section := family.Section()
 		for legacy, data := range map[string]string{"addresses": "address-data", "routes": "route-data", "dns": "dns-data"} {
 			if _, ok := s[section][data]; ok {
 				s.Drop(section, legacy)
