@@ -25,24 +25,24 @@ type AddressState struct {
 func AddressStateOf(facts Facts, name string) AddressState {
 	link, _ := facts.Link(name)
 	device, _ := facts.Device(name)
-	c := AddressState{MTU: link.MTU, Stable: stableAddresses(link, device)}
+	state := AddressState{MTU: link.MTU, Stable: stableAddresses(link, device)}
 	for _, family := range networkmanager.Families() {
 		if route, ok := hostnet.DefaultRouteOf(facts.Routes, int(family), name); ok {
-			c.Defaults = append(c.Defaults, route)
+			state.Defaults = append(state.Defaults, route)
 		}
-		c.Nameservers = append(c.Nameservers, device.IP(family).Nameservers...)
+		state.Nameservers = append(state.Nameservers, device.IP(family).Nameservers...)
 		for _, search := range device.IP(family).SearchDomains {
-			if !slices.Contains(c.SearchDomains, search) {
-				c.SearchDomains = append(c.SearchDomains, search)
+			if !slices.Contains(state.SearchDomains, search) {
+				state.SearchDomains = append(state.SearchDomains, search)
 			}
 		}
 	}
 	for _, route := range facts.Routes {
 		if route.Link != name {
-			c.OtherDefaults = append(c.OtherDefaults, route)
+			state.OtherDefaults = append(state.OtherDefaults, route)
 		}
 	}
-	return c
+	return state
 }
 
 // stableAddresses returns the addresses that peers use to reach the host. It
@@ -73,8 +73,8 @@ func (a AddressState) Gateways() []netip.Addr {
 	return gateways
 }
 
-// Missing describes the first part of c that the interface lacks. It returns ""
-// if the interface has all of c.
+// Missing describes the first part of a that the interface lacks. It returns ""
+// if the interface has all of a.
 func (a AddressState) Missing(facts Facts, name string) string {
 	link, ok := facts.Link(name)
 	if !ok {
@@ -82,7 +82,7 @@ func (a AddressState) Missing(facts Facts, name string) string {
 	}
 	for _, address := range a.Stable {
 		if !slices.ContainsFunc(link.Addresses, func(p netip.Prefix) bool { return p.Addr() == address }) {
-			return fmt.Sprintf("the address %s is not there (it has %s)", address, JoinOrNone(link.Addresses))
+			return fmt.Sprintf("the address %s is not there (it has %s)", address, joinOrNone(link.Addresses))
 		}
 	}
 	for _, want := range a.Defaults {
@@ -113,7 +113,7 @@ func (a AddressState) Missing(facts Facts, name string) string {
 }
 
 // Unusable describes why the interface cannot carry the host's traffic at all.
-// It returns "" if the interface has any address and, if c has default routes,
+// It returns "" if the interface has any address and, if a has default routes,
 // at least one of them.
 func (a AddressState) Unusable(facts Facts, name string) string {
 	link, _ := facts.Link(name)

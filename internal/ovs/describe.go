@@ -19,7 +19,7 @@ func (m Migration) Describe() []string {
 	}
 	lines := []string{
 		fmt.Sprintf("move %s (named by %s; NetworkManager profile %q) into the new Open vSwitch bridge br-ex; %s goes along, as do MAC, DHCP identity, DNS and routes",
-			m.Uplink, m.Source, m.Backup.ID, JoinOrNone(m.Stable)),
+			m.Uplink, m.Source, m.Backup.ID, joinOrNone(m.Stable)),
 		fmt.Sprintf("the NetworkManager profiles below are added; %q stays as it is, with a lower priority (%d wins)",
 			m.Backup.ID, m.Profiles.NIC.Int32("connection", "autoconnect-priority")),
 		"traffic may pause for up to a tenth of a second; a failure, or the death of this program, gives the network back",
@@ -157,8 +157,8 @@ func formatProperty(s networkmanager.Settings, section, name string) string {
 	}
 }
 
-// JoinOrNone returns the items separated by commas, or "none" if there are none.
-func JoinOrNone[T fmt.Stringer](items []T) string {
+// joinOrNone returns the items separated by commas, or "none" if there are none.
+func joinOrNone[T fmt.Stringer](items []T) string {
 	if len(items) == 0 {
 		return "none"
 	}

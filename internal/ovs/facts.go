@@ -129,6 +129,16 @@ func (f Facts) Link(name string) (hostnet.Link, bool) {
 	return hostnet.Link{}, false
 }
 
+// linkAt returns the network interface with that index.
+func (f Facts) linkAt(index int) (hostnet.Link, bool) {
+	for _, link := range f.Links {
+		if index != 0 && link.Index == index {
+			return link, true
+		}
+	}
+	return hostnet.Link{}, false
+}
+
 // Device returns the device of that name that has the addresses: never an Open
 // vSwitch bridge or port.
 func (f Facts) Device(name string) (networkmanager.Device, bool) {

@@ -60,9 +60,9 @@ func Plan(facts Facts, options Options) (Migration, error) {
 	if err != nil {
 		return Migration{}, err
 	}
-	move, err := planMigration(facts, choice.name)
-	move.Source = choice.source
-	return move, err
+	migration, err := planMigration(facts, choice.name)
+	migration.Source = choice.source
+	return migration, err
 }
 
 func planMigration(facts Facts, uplink string) (Migration, error) {
@@ -95,33 +95,56 @@ func planMigration(facts Facts, uplink string) (Migration, error) {
 		return Migration{}, err
 	}
 	p := profileInputs{
-		machine: facts.MachineID, version: facts.NetworkManager.Version, link: link, device: device, original: original.Settings,
-		identity: identity, priority: priority, now: now, metrics: map[networkmanager.Family]int64{},
-		pinMAC: pinsMAC(facts, link), dnsPriority: chooseDNSPriority(facts, uplink), members: members, permanentMAC: uniquePermanentMAC(facts, link, original.Settings),
+		machine:      facts.MachineID,
+		version:      facts.NetworkManager.Version,
+		link:         link,
+		device:       device,
+		original:     original.Settings,
+		identity:     identity,
+		priority:     priority,
+		now:          now,
+		metrics:      map[networkmanager.Family]int64{},
+		pinMAC:       pinsMAC(facts, link),
+		dnsPriority:  chooseDNSPriority(facts, uplink),
+		permanentMAC: uniquePermanentMAC(facts, link, original.Settings),
+		members:      members,
 	}
 	for _, family := range networkmanager.Families() {
 		if p.metrics[family], err = chooseMetric(facts, uplink, int(family)); err != nil {
 			return Migration{}, err
 		}
 	}
-	profiles, carried := newProfiles(p), AddressStateOf(facts, uplink)
-	move := Migration{
-		Uplink: uplink, Profiles: profiles, AddressState: carried,
+	profiles, state := newProfiles(p), AddressStateOf(facts, uplink)
+	migration := Migration{
+		Uplink:       uplink,
+		Profiles:     profiles,
+		AddressState: state,
 		Backup: Backup{
-			Uplink: uplink, UUID: original.UUID(), ID: original.ID(), Settings: original.Settings, Volatile: original.IsVolatile(),
-			IPv4: now[networkmanager.IPv4], IPv6: now[networkmanager.IPv6], State: carried, OwnUUIDs: profiles.UUIDs(),
-			Members: membersFromPlans(members), InPlace: keepsProfileUntilReboot(device),
+			Uplink:   uplink,
+			UUID:     original.UUID(),
+			ID:       original.ID(),
+			Settings: original.Settings,
+			Volatile: original.IsVolatile(),
+			IPv4:     now[networkmanager.IPv4],
+			IPv6:     now[networkmanager.IPv6],
+			State:    state,
+			OwnUUIDs: profiles.UUIDs(),
+			Members:  membersFromPlans(members),
+			InPlace:  keepsProfileUntilReboot(device),
 		},
-		Staged: StagedProfiles{Static: StaticSettings(profiles.BridgeIP, now), DHCP: dhcpSettings(profiles.BridgeIP, now)},
+		Staged: StagedProfiles{
+			Static: StaticSettings(profiles.BridgeIP, now),
+			DHCP:   dhcpSettings(profiles.BridgeIP, now),
+		},
 	}
 	if hasCompetingRoute(facts, uplink) {
-		move.Staged.StaticFinalMetric = staticFinalMetric(profiles.BridgeIP, now)
+		migration.Staged.StaticFinalMetric = staticFinalMetric(profiles.BridgeIP, now)
 	}
-	move.Notes = overriddenRouteNotes(facts, uplink, p.metrics)
+	migration.Notes = overriddenRouteNotes(facts, uplink, p.metrics)
 	for _, prefix := range identity.extraAddresses {
-		move.Notes = append(move.Notes, fmt.Sprintf("%s is kept as an address set by hand: its second half differs from that of the first autoconfigured address, and follows from the interface's name", prefix))
+		migration.Notes = append(migration.Notes, fmt.Sprintf("%s is kept as an address set by hand: its second half differs from that of the first autoconfigured address, and follows from the interface's name", prefix))
 	}
-	return move, nil
+	return migration, nil
 }
 
 // IPStateOf returns the addressing of an interface by family, in the kernel's
@@ -177,15 +200,17 @@ func BridgedUplink(facts Facts) (string, bool) {
 
 func existingMigration(facts Facts, uplink string) Migration {
 	return Migration{
-		AlreadyAttached: true, Uplink: uplink, AddressState: AddressStateOf(facts, BridgeName),
-		Backup: Backup{Uplink: uplink, OwnUUIDs: ProfileUUIDs(facts.MachineID)},
+		AlreadyAttached: true,
+		Uplink:          uplink,
+		AddressState:    AddressStateOf(facts, BridgeName),
+		Backup:          Backup{Uplink: uplink, OwnUUIDs: ProfileUUIDs(facts.MachineID)},
 	}
 }
 
 // HasLeftovers reports whether profiles of the agent, or a bridge, exist
 // although br-ex does not carry the host's traffic. This happens when the
 // administrator has activated the original profile again.
-func HasLeftovers(facts Facts, o Backup) bool {
+func HasLeftovers(facts Facts, backup Backup) bool {
 	_, bridge := facts.bridge()
-	return bridge || len(o.OwnProfiles(facts.Profiles)) > 0
+	return bridge || len(backup.OwnProfiles(facts.Profiles)) > 0
 }

@@ -111,7 +111,7 @@ func stateName(state networkmanager.ActiveState) ProfileState {
 func (s Status) String() string {
 	switch {
 	case s.Present:
-		return fmt.Sprintf("%s is in br-ex with %s", s.Uplink, JoinOrNone(s.Addresses))
+		return fmt.Sprintf("%s is in br-ex with %s", s.Uplink, joinOrNone(s.Addresses))
 	case s.Exists:
 		return "br-ex is there, and does not carry the host: it has no address, no default route or no uplink"
 	}
@@ -136,7 +136,7 @@ func (s Status) Details() []string {
 		lines = append(lines, "ports "+strings.Join(ports, ", "))
 	}
 	if s.Present {
-		lines = append(lines, fmt.Sprintf("MTU %d, node IP %s", s.MTU, JoinOrNone(s.NodeIPs)))
+		lines = append(lines, fmt.Sprintf("MTU %d, node IP %s", s.MTU, joinOrNone(s.NodeIPs)))
 	}
 	if p := s.Profile; p != nil {
 		kept := "not on disk: it is gone after a reboot"

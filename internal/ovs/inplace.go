@@ -1,9 +1,6 @@
 package ovs
 
 import (
-	"net"
-
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
@@ -48,42 +45,4 @@ func LostAddresses(applied, original networkmanager.Settings) bool {
 		}
 	}
 	return false
-}
-
-// HasOwnMAC reports whether the MAC of an uplink can be pinned. A bond with
-// fail_over_mac has the MAC of its active port, and a VLAN has the MAC of the
-// interface below. With another MAC the switch or hypervisor of the ports would
-// drop the host's frames, which is the purpose of fail_over_mac.
-func HasOwnMAC(facts Facts, link hostnet.Link) bool {
-	for range len(facts.Links) + 1 { // the maximum depth
-		if link.InheritsMAC {
-			return false
-		}
-		below, ok := facts.linkAt(link.Parent)
-		if !ok {
-			return true
-		}
-		link = below
-	}
-	return true
-}
-
-// pinsMAC reports whether the profile of br-ex sets the uplink's MAC. A MAC
-// that the uplink inherits is left to Open vSwitch, which uses the port's. Open
-// vSwitch does not use locally administered MACs, though, which virtual
-// machines have. It generates one at every boot instead (find_local_hw_addr in
-// ovs/vswitchd/bridge.c). The inherited MAC is better than a random one.
-func pinsMAC(facts Facts, link hostnet.Link) bool {
-	const local = 0x02 // IEEE 802, in the first byte
-	mac, err := net.ParseMAC(link.MAC)
-	return HasOwnMAC(facts, link) || (err == nil && len(mac) > 0 && mac[0]&local != 0)
-}
-
-func (f Facts) linkAt(index int) (hostnet.Link, bool) {
-	for _, link := range f.Links {
-		if index != 0 && link.Index == index {
-			return link, true
-		}
-	}
-	return hostnet.Link{}, false
 }

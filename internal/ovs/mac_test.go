@@ -72,3 +72,48 @@ func TestMemberProfileMatchesMAC(t *testing.T) {
 		t.Errorf("without: %v", unknown)
 	}
 }
+
+func TestHasOwnMAC(t *testing.T) {
+	steady, borrowing := hostnet.Link{Name: "bond0", Index: 5}, hostnet.Link{Name: "bond0", Index: 5, InheritsMAC: true}
+	vlan := hostnet.Link{Name: "bond0.100", Index: 6, Parent: 5}
+	tests := map[string]struct {
+		links []hostnet.Link
+		link  hostnet.Link
+		want  bool
+	}{
+		"a NIC":                            {[]hostnet.Link{{Name: "eth0", Index: 2}}, hostnet.Link{Name: "eth0", Index: 2}, true},
+		"a bond":                           {[]hostnet.Link{steady}, steady, true},
+		"a bond with fail_over_mac":        {[]hostnet.Link{borrowing}, borrowing, false},
+		"a VLAN on a bond":                 {[]hostnet.Link{steady, vlan}, vlan, true},
+		"a VLAN on one with fail_over_mac": {[]hostnet.Link{borrowing, vlan}, vlan, false},
+		"a VLAN on that VLAN":              {[]hostnet.Link{borrowing, vlan}, hostnet.Link{Index: 7, Parent: 6}, false},
+		"one that is said to be on itself": {[]hostnet.Link{{Index: 6, Parent: 6}}, hostnet.Link{Index: 6, Parent: 6}, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := HasOwnMAC(Facts{Links: test.links}, test.link); got != test.want {
+				t.Errorf("%t, want %t", got, test.want)
+			}
+		})
+	}
+}
+
+func TestPinsMAC(t *testing.T) {
+	for name, test := range map[string]struct {
+		mac      string
+		borrowed bool
+		want     bool
+	}{
+		"a NIC's":                      {"00:1b:21:12:34:56", false, true},
+		"borrowed":                     {"00:1b:21:12:34:56", true, false},
+		"borrowed by a machine of KVM": {"52:54:00:12:34:56", true, true},
+		"borrowed and unreadable":      {"", true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			link := hostnet.Link{Name: "bond0", Index: 5, MAC: test.mac, InheritsMAC: test.borrowed}
+			if got := pinsMAC(Facts{Links: []hostnet.Link{link}}, link); got != test.want {
+				t.Errorf("%t, want %t", got, test.want)
+			}
+		})
+	}
+}
