@@ -20,66 +20,76 @@ func (d *Driver) removeAddresses(ctx context.Context, uplink networkmanager.Devi
 
 // restoreAddresses does the work of restoreProfile for a NIC on which the
 // original profile is still active, possibly without its addresses.
-func (d *Driver) restoreAddresses(ctx context.Context, o ovs.Backup, nic networkmanager.Device, now ovs.IPState, carried ovs.AddressState) error {
-	d.restoreMembers(ctx, o)
-	held, err := d.reapplyAddresses(ctx, o, nic, now)
+func (r *restoration) restoreAddresses(ctx context.Context) error {
+	r.restoreMembers(ctx, r.backup)
+	held, err := r.reapplyAddresses(ctx)
 	if err != nil {
 		return err
 	}
-	if err := d.removeProfilesAndAwaitMembers(ctx, o); err != nil {
+	if err := r.removeProfilesAndAwaitMembers(ctx, r.backup); err != nil {
 		return err
 	}
-	if err := d.verifyRestored(ctx, o, carried, nil); err != nil || !held {
+	if err := r.verify(ctx); err != nil || !held {
 		return err
 	}
-	hold, err := keepIPv6(o.Uplink, o.Settings, now[networkmanager.IPv6], int(ovs.MetricOf(o.IPv6)))
-	if err != nil {
-		d.Log.Note(err.Error())
-	}
-	defer func() { _ = hold.release() }() // the rest of it expires
-	if err := d.restoreProfileAddresses(ctx, o); err != nil {
+	r.keepIPv6()
+	defer func() { _ = r.ipv6.release() }() // the rest of it expires
+	if err := r.restoreProfileAddresses(ctx); err != nil {
 		return err
 	}
-	return d.verifyRestored(ctx, o, carried, hold)
+	return r.verify(ctx)
 }
 
 // reapplyAddresses adds the current addresses to an uplink that has kept its
 // profile, beside those that the profile configures, while the bridge still
 // exists. It reports whether the addresses had been removed.
-func (d *Driver) reapplyAddresses(ctx context.Context, o ovs.Backup, uplink networkmanager.Device, now ovs.IPState) (bool, error) {
-	applied, err := d.NM.AppliedSettings(ctx, uplink)
-	if err != nil || !ovs.LostAddresses(applied, o.Settings) {
+func (r *restoration) reapplyAddresses(ctx context.Context) (bool, error) {
+	applied, err := r.NM.AppliedSettings(ctx, r.nic)
+	if err != nil || !ovs.LostAddresses(applied, r.backup.Settings) {
 		return false, err
 	}
-	if err := d.raiseBridgeMetrics(ctx, o, now); err != nil {
-		d.Log.Note(err.Error()) // the host is unreachable a little longer
-	}
-	return true, d.NM.Reapply(ctx, uplink, ovs.WithAddressesOf(applied, withHeldAddresses(o.Settings, now)))
+	r.raiseBridgeMetrics(ctx)
+	settings := ovs.WithAddressesOf(applied, withHeldAddresses(r.backup.Settings, r.now))
+	return true, r.NM.Reapply(ctx, r.nic, settings)
 }
 
 // restoreProfileAddresses waits until the profile of such an uplink has configured its
 // addresses, and then removes the static ones.
-func (d *Driver) restoreProfileAddresses(ctx context.Context, o ovs.Backup) error {
-	if ovs.IsDynamic(o.Settings, networkmanager.IPv4) && len(o.IPv4.Addresses) > 0 {
+func (r *restoration) restoreProfileAddresses(ctx context.Context) error {
+	name, settings := r.backup.Uplink, r.backup.Settings
+	if ovs.IsDynamic(settings, networkmanager.IPv4) && len(r.backup.IPv4.Addresses) > 0 {
 		limited, cancel := context.WithTimeout(ctx, leaseTimeout)
 		defer cancel()
-		err := poll(limited, "the DHCP server to answer on "+o.Uplink, func() (bool, error) {
-			device, err := d.NM.AddressDevice(limited, o.Uplink)
-			return len(device.IPv4.LeasedAddresses()) > 0, err
-		})
-		if err != nil {
-			d.Log.Warn(fmt.Sprintf("no DHCP server has answered on %s; it keeps its address until one does", o.Uplink),
-				report.Remedy("nmcli device reapply "+o.Uplink))
+		if err := r.awaitLease(limited, name); err != nil {
+			r.Log.Warn(fmt.Sprintf("no DHCP server has answered on %s; it keeps its address until one does", name),
+				report.Remedy("nmcli device reapply "+name))
 			return nil
 		}
 	}
-	uplink, err := d.NM.AddressDevice(ctx, o.Uplink)
+	uplink, err := r.NM.AddressDevice(ctx, name)
 	if err != nil {
 		return err
 	}
-	applied, err := d.NM.AppliedSettings(ctx, uplink)
+	applied, err := r.NM.AppliedSettings(ctx, uplink)
 	if err != nil {
 		return err
 	}
-	return d.NM.Reapply(ctx, uplink, ovs.WithAddressesOf(applied, o.Settings))
+	return r.NM.Reapply(ctx, uplink, ovs.WithAddressesOf(applied, settings))
+}
+
+// withHeldAddresses returns the profile with the current addresses of both
+// families as additional static ones.
+func withHeldAddresses(s networkmanager.Settings, now ovs.IPState) networkmanager.Settings {
+	for _, family := range networkmanager.Families() {
+		s = ovs.WithStaticAddresses(s, family, now)
+	}
+	return s
+}
+
+// awaitLease waits until a link has an IPv4 address from a DHCP server.
+func (d *Driver) awaitLease(ctx context.Context, link string) error {
+	return poll(ctx, "the DHCP server to answer on "+link, func() (bool, error) {
+		device, err := d.NM.AddressDevice(ctx, link)
+		return len(device.IPv4.LeasedAddresses()) > 0, err
+	})
 }

@@ -45,5 +45,8 @@ func chooseCheckpoints(
 	if !o.Undoing && len(o.OwnProfiles(profiles)) > 0 {
 		return checkpoints
 	}
-	return slices.DeleteFunc(slices.Clone(checkpoints), func(c networkmanager.Checkpoint) bool { return c != o.Checkpoint })
+	if slices.Contains(checkpoints, o.Checkpoint) {
+		return []networkmanager.Checkpoint{o.Checkpoint}
+	}
+	return nil
 }

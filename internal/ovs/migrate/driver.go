@@ -46,8 +46,11 @@ type Request struct {
 // Change returns the change that attaches the uplink to br-ex.
 func (r Request) Change() ledger.Change {
 	return ledger.Change{
-		Kind: Kind, Target: ovs.BridgeName, Reason: "OVN-Kubernetes expects the uplink " + r.Migration.Uplink + " in it",
-		Desired: ledger.State{Present: true}, Plan: r,
+		Kind:    Kind,
+		Target:  ovs.BridgeName,
+		Reason:  "OVN-Kubernetes expects the uplink " + r.Migration.Uplink + " in it",
+		Desired: ledger.State{Present: true},
+		Plan:    r,
 	}
 }
 
@@ -125,15 +128,15 @@ func (d *Driver) Restore(ctx context.Context, _ ledger.Change, before ledger.Sta
 	if data.Backup == nil {
 		return d.Recover(ctx)
 	}
-	origin := *data.Backup
+	backup := *data.Backup
 	if d.NM == nil {
-		return report.Fail(report.Failed, "systemctl start NetworkManager", "NetworkManager does not run, so %s cannot be taken out of br-ex", origin.Uplink)
+		return report.Fail(report.Failed, "systemctl start NetworkManager", "NetworkManager does not run, so %s cannot be taken out of br-ex", backup.Uplink)
 	}
 	facts, err := ovs.Gather(ctx, d.NM)
 	if err != nil {
 		return err
 	}
-	if origin, err = withCurrentName(origin, facts); err != nil {
+	if backup, err = withCurrentName(backup, facts); err != nil {
 		return err
 	}
 	unfinished, found, err := d.pending().read()
@@ -144,10 +147,10 @@ func (d *Driver) Restore(ctx context.Context, _ ledger.Change, before ledger.Sta
 	if err != nil {
 		return err
 	}
-	if origin, err = prepareRevert(origin, unfinished, found, checkpoints); err != nil {
+	if backup, err = prepareRevert(backup, unfinished, found, checkpoints); err != nil {
 		return err
 	}
-	return d.restoreUplink(ctx, origin)
+	return d.restoreUplink(ctx, backup)
 }
 
 // IsCritical reports that the host's network depends on br-ex: Open vSwitch must not
@@ -158,29 +161,29 @@ func (d *Driver) IsCritical() bool { return true }
 // killed or interrupted by a power loss. Call it before anything else reads the
 // state of the network. Without an unfinished migration it does nothing.
 func (d *Driver) Recover(ctx context.Context) error {
-	origin, unfinished, err := d.pending().read()
+	backup, unfinished, err := d.pending().read()
 	if err != nil || !unfinished {
 		return err
 	}
 	if d.NM == nil {
 		return report.Fail(report.Failed, "systemctl start NetworkManager",
-			"an earlier run was ended while it moved %s into br-ex, and NetworkManager does not run", origin.Uplink)
+			"an earlier run was ended while it moved %s into br-ex, and NetworkManager does not run", backup.Uplink)
 	}
-	d.Log.Note("an earlier run was ended while it moved " + origin.Uplink + " into br-ex; giving the network back first")
-	return d.restoreUplink(ctx, origin)
+	d.Log.Note("an earlier run was ended while it moved " + backup.Uplink + " into br-ex; giving the network back first")
+	return d.restoreUplink(ctx, backup)
 }
 
 // armRollback writes the pending file and starts the rollback timer in place of an
 // older one. The timer expires if the operation that starts now is not finished
 // within the given time.
-func (d *Driver) armRollback(ctx context.Context, origin ovs.Backup, within time.Duration) error {
-	if err := d.pending().write(origin); err != nil {
+func (d *Driver) armRollback(ctx context.Context, backup ovs.Backup, within time.Duration) error {
+	if err := d.pending().write(backup); err != nil {
 		return err
 	}
 	if err := d.stopRollbackTimer(ctx); err != nil {
 		return err
 	}
-	return startRollbackTimer(ctx, within+rollbackDelay, d.pending().path(), origin)
+	return startRollbackTimer(ctx, within+rollbackDelay, d.pending().path(), backup)
 }
 
 // disarmRollback makes the current state of the network final and stops the timer.

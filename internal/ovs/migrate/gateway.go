@@ -16,8 +16,10 @@ const (
 
 // watchGateway ends a migration early when a gateway that responded before has stopped
 // responding: the host would only remain unreachable longer. A gateway may also
-// limit its echo replies. Therefore watch first probes its hardware address.
-func watchGateway(ctx context.Context, gateway netip.Addr, silence func() (time.Duration, bool), end context.CancelCauseFunc) {
+// limit its echo replies. Therefore watchGateway first probes its hardware address.
+func watchGateway(
+	ctx context.Context, gateway netip.Addr, silence func() (time.Duration, bool), end context.CancelCauseFunc,
+) {
 	again := time.NewTicker(gatewayCheckInterval)
 	defer again.Stop()
 	for {

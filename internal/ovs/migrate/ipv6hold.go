@@ -29,7 +29,9 @@ type ipv6Addresses struct {
 // keepIPv6 keeps the current addresses and gateway on a link. Manual addresses
 // need this too: their default route waits for duplicate address detection of
 // the link-local address.
-func keepIPv6(link string, profile networkmanager.Settings, now networkmanager.IP, metric int) (*ipv6Addresses, error) {
+func keepIPv6(
+	link string, profile networkmanager.Settings, now networkmanager.IP, metric int,
+) (*ipv6Addresses, error) {
 	if !ovs.HasAddresses(profile, networkmanager.IPv6) || len(now.Addresses) == 0 {
 		return nil, nil
 	}
@@ -37,7 +39,13 @@ func keepIPv6(link string, profile networkmanager.Settings, now networkmanager.I
 	if err != nil {
 		return nil, err
 	}
-	return &ipv6Addresses{hold: hold, link: link, addresses: now.Addresses, gateway: now.Gateway, metric: metric}, nil
+	return &ipv6Addresses{
+		hold:      hold,
+		link:      link,
+		addresses: now.Addresses,
+		gateway:   now.Gateway,
+		metric:    metric,
+	}, nil
 }
 
 // release ends the protection of the addresses.
@@ -50,7 +58,7 @@ func (a *ipv6Addresses) release() error {
 	return hold.Stop()
 }
 
-// missing describes an address or route that only exists because h keeps it. It
+// missing describes an address or route that only exists because a keeps it. It
 // returns "" if NetworkManager has configured all of them.
 func (a *ipv6Addresses) missing(facts ovs.Facts) string {
 	if a == nil {
@@ -62,7 +70,8 @@ func (a *ipv6Addresses) missing(facts ovs.Facts) string {
 			return fmt.Sprintf("NetworkManager has not given it the address %s yet", prefix.Addr())
 		}
 	}
-	if route, ok := hostnet.DefaultRouteOf(facts.Routes, 6, a.link); a.gateway.IsValid() && ok && route.Metric > a.metric {
+	route, ok := hostnet.DefaultRouteOf(facts.Routes, 6, a.link)
+	if a.gateway.IsValid() && ok && route.Metric > a.metric {
 		return "NetworkManager has not made the default route of IPv6 yet"
 	}
 	return ""

@@ -67,7 +67,8 @@ func (d *Driver) awaitMembers(ctx context.Context, o ovs.Backup) error {
 			return err
 		}
 		if err != nil {
-			d.Log.Warn(fmt.Sprintf("%s is not part of %s again: %v", m.Name, o.Uplink, cmp.Or(last, err)), report.Remedy("nmcli connection up uuid "+m.UUID+" ifname "+m.Name))
+			d.Log.Warn(fmt.Sprintf("%s is not part of %s again: %v", m.Name, o.Uplink, cmp.Or(last, err)),
+				report.Remedy("nmcli connection up uuid "+m.UUID+" ifname "+m.Name))
 		}
 	}
 	return nil

@@ -33,8 +33,11 @@ func (m *migration) addProfiles(ctx context.Context) error {
 		return err
 	}
 	profiles := []networkmanager.Settings{
-		ovs.WithoutAutoconnect(m.Profiles.Bridge), ovs.WithoutAutoconnect(m.Profiles.NICPort), ovs.WithoutAutoconnect(m.Profiles.BridgePort),
-		ovs.WithoutAutoconnect(m.Profiles.NIC), m.Staged.Static,
+		ovs.WithoutAutoconnect(m.Profiles.Bridge),
+		ovs.WithoutAutoconnect(m.Profiles.NICPort),
+		ovs.WithoutAutoconnect(m.Profiles.BridgePort),
+		ovs.WithoutAutoconnect(m.Profiles.NIC),
+		m.Staged.Static,
 	}
 	for _, member := range m.Profiles.Members {
 		profiles = append(profiles, ovs.WithoutAutoconnect(member))
@@ -109,8 +112,10 @@ func (m *migration) attachPort(ctx context.Context) error {
 		}
 	}
 	return openvswitch.AttachPort(ctx, openvswitch.Attachment{
-		Bridge: ovs.BridgeName, NIC: m.Uplink,
-		PortProfile: m.Backup.OwnUUIDs[ovs.NICPortProfile], DeviceProfile: m.Backup.OwnUUIDs[ovs.NICProfile],
+		Bridge:        ovs.BridgeName,
+		NIC:           m.Uplink,
+		PortProfile:   m.Backup.OwnUUIDs[ovs.NICPortProfile],
+		DeviceProfile: m.Backup.OwnUUIDs[ovs.NICProfile],
 	})
 }
 
@@ -146,20 +151,21 @@ func (m *migration) startDHCP(ctx context.Context) error {
 	if !ovs.IsDynamic(m.Profiles.BridgeIP, networkmanager.IPv4) || len(m.Backup.IPv4.Addresses) == 0 {
 		return m.removeStaleTableRoutes() // no static address was kept until there is a lease
 	}
-	if err := m.waitForLease(ctx); err != nil {
+	if err := m.awaitLease(ctx, ovs.BridgeName); err != nil {
 		return err
 	}
 	if err := m.reapply(ctx, ovs.WithoutAutoconnect(m.Profiles.BridgeIP)); err != nil {
 		return err
 	}
-	if err := m.waitForLease(ctx); err != nil {
+	if err := m.awaitLease(ctx, ovs.BridgeName); err != nil {
 		return err
 	}
 	return m.removeStaleTableRoutes()
 }
 
 func (m *migration) reapply(ctx context.Context, settings networkmanager.Settings) error {
-	if err := m.NM.UpdateProfile(ctx, m.addedProfiles[ovs.BridgeIPProfile], settings, networkmanager.InMemory); err != nil {
+	profile := m.addedProfiles[ovs.BridgeIPProfile]
+	if err := m.NM.UpdateProfile(ctx, profile, settings, networkmanager.InMemory); err != nil {
 		return err
 	}
 	device, err := m.NM.AddressDevice(ctx, ovs.BridgeName)
@@ -167,13 +173,6 @@ func (m *migration) reapply(ctx context.Context, settings networkmanager.Setting
 		return err
 	}
 	return m.NM.Reapply(ctx, device, nil)
-}
-
-func (m *migration) waitForLease(ctx context.Context) error {
-	return poll(ctx, "the DHCP server to answer on br-ex", func() (bool, error) {
-		device, err := m.NM.AddressDevice(ctx, ovs.BridgeName)
-		return len(device.IPv4.LeasedAddresses()) > 0, err
-	})
 }
 
 func (m *migration) activate(ctx context.Context, name string, device networkmanager.Device) error {
@@ -190,10 +189,13 @@ func (m *migration) save(ctx context.Context) error {
 	p := m.Profiles
 	ordered := append([]networkmanager.Settings{p.NICPort, p.BridgePort, p.NIC, p.BridgeIP}, p.Members...)
 	ordered = append(ordered, p.Bridge)
-	for _, finish := range []func(networkmanager.Settings) networkmanager.Settings{ovs.WithoutAutoconnect, unchanged} {
+	for _, autoconnect := range []bool{false, true} {
 		for _, profile := range ordered {
 			ref := m.addedProfiles[profile.Text("connection", "id")]
-			if err := m.NM.UpdateProfile(ctx, ref, finish(profile), networkmanager.ToDisk); err != nil {
+			if !autoconnect {
+				profile = ovs.WithoutAutoconnect(profile)
+			}
+			if err := m.NM.UpdateProfile(ctx, ref, profile, networkmanager.ToDisk); err != nil {
 				return err
 			}
 		}
@@ -216,5 +218,3 @@ func (m *migration) commit(ctx context.Context) error {
 	}
 	return nil
 }
-
-func unchanged(s networkmanager.Settings) networkmanager.Settings { return s }

@@ -69,7 +69,7 @@ func queryNameserver(ctx context.Context, link string, server netip.Addr) error 
 	if err := conn.SetDeadline(deadline); err != nil {
 		return err
 	}
-	const id = 0x6863
+	const id, isAnswer = 0x6863, 0x80
 	if _, err := conn.Write(rootQuery(id)); err != nil {
 		return err
 	}
@@ -79,8 +79,8 @@ func queryNameserver(ctx context.Context, link string, server netip.Addr) error 
 		if err != nil {
 			return err
 		}
-		const isAnswer = 0x80
-		if answer := buffer[:n]; len(answer) >= 12 && binary.BigEndian.Uint16(answer) == id && answer[2]&isAnswer != 0 {
+		answer := buffer[:n]
+		if len(answer) >= 12 && binary.BigEndian.Uint16(answer) == id && answer[2]&isAnswer != 0 {
 			return nil
 		}
 	}

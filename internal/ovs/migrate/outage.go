@@ -14,19 +14,20 @@ import (
 // that ignores echo requests, it measures nothing.
 type outageMonitor struct {
 	gateway netip.Addr
-	echo    *hostnet.Pinger
+	pinger  *hostnet.Pinger
 }
 
-func startOutageMonitor(ctx context.Context, uplink string, carried ovs.AddressState) outageMonitor {
-	gateways := carried.Gateways()
+func startOutageMonitor(ctx context.Context, uplink string, state ovs.AddressState) outageMonitor {
+	gateways := state.Gateways()
 	if len(gateways) == 0 {
 		return outageMonitor{}
 	}
-	echo, err := hostnet.StartPinger(ctx, gateways[0], sourceAddress(gateways[0], carried.Stable), uplink, ovs.BridgeName)
+	gateway := gateways[0]
+	pinger, err := hostnet.StartPinger(ctx, gateway, sourceAddress(gateway, state.Stable), uplink, ovs.BridgeName)
 	if err != nil {
 		return outageMonitor{}
 	}
-	return outageMonitor{gateway: gateways[0], echo: echo}
+	return outageMonitor{gateway: gateway, pinger: pinger}
 }
 
 // sourceAddress returns the source address for requests to a gateway: the host's
@@ -42,18 +43,18 @@ func sourceAddress(gateway netip.Addr, own []netip.Addr) netip.Addr {
 
 // sinceLastReply returns the time since the gateway's last reply.
 func (o outageMonitor) sinceLastReply() (time.Duration, bool) {
-	if o.echo == nil {
+	if o.pinger == nil {
 		return 0, false
 	}
-	return o.echo.SinceLastReply()
+	return o.pinger.SinceLastReply()
 }
 
 // stop ends the measurement. It returns nil if there is none.
 func (o outageMonitor) stop() *hostnet.Outage {
-	if o.echo == nil {
+	if o.pinger == nil {
 		return nil
 	}
-	outage := o.echo.Stop()
+	outage := o.pinger.Stop()
 	if outage.Answered == 0 {
 		return nil
 	}

@@ -15,7 +15,9 @@ import (
 // ports gets another MAC, so the DHCP server would not recognize the host. The
 // profile contains the MAC in memory while it is activated; unpin restores the
 // profile byte by byte.
-func (d *Driver) pinMAC(ctx context.Context, original networkmanager.Ref, o *ovs.Backup, nic networkmanager.Device) (unpin func(context.Context) error, err error) {
+func (d *Driver) pinMAC(
+	ctx context.Context, original networkmanager.Ref, o *ovs.Backup, nic networkmanager.Device,
+) (unpin func(context.Context) error, err error) {
 	nothing := func(context.Context) error { return nil }
 	const section = "802-3-ethernet"
 	_, cloned := o.Settings[section]["cloned-mac-address"]

@@ -38,13 +38,13 @@ func (d *Driver) migrate(ctx context.Context, request Request, leftover bool) er
 	defer cancel()
 	watched, end := context.WithCancelCause(limited)
 	defer end(nil)
-	gap := startOutageMonitor(limited, m.Uplink, m.AddressState)
-	go watchGateway(watched, gap.gateway, gap.sinceLastReply, end)
+	monitor := startOutageMonitor(limited, m.Uplink, m.AddressState)
+	go watchGateway(watched, monitor.gateway, monitor.sinceLastReply, end)
 	err = d.attempt(watched, request, leftover, checkpoint)
 	if cause := context.Cause(watched); err != nil && !errors.Is(watched.Err(), cause) {
 		err = cause // the gateway stopped responding
 	}
-	d.outage = gap.stop()
+	d.outage = monitor.stop()
 	if err != nil {
 		return d.rollBack(ctx, m, err)
 	}
@@ -52,11 +52,17 @@ func (d *Driver) migrate(ctx context.Context, request Request, leftover bool) er
 }
 
 // attempt runs the stages of the migration, including commit.
-func (d *Driver) attempt(ctx context.Context, request Request, leftover bool, checkpoint networkmanager.Checkpoint) error {
+func (d *Driver) attempt(
+	ctx context.Context, request Request, leftover bool, checkpoint networkmanager.Checkpoint,
+) error {
 	m := request.Migration
 	a := &migration{
-		Driver: d, Migration: m, endpoints: request.Endpoints, checkpoint: checkpoint, addedProfiles: map[string]networkmanager.Ref{},
-		nameservers: respondingServers(ctx, m.Uplink, m.Nameservers),
+		Driver:        d,
+		Migration:     m,
+		endpoints:     request.Endpoints,
+		checkpoint:    checkpoint,
+		addedProfiles: map[string]networkmanager.Ref{},
+		nameservers:   respondingServers(ctx, m.Uplink, m.Nameservers),
 	}
 	defer func() { _ = a.ipv6.release() }() // after a failure br-ex is removed with its addresses
 	for _, stage := range a.stages(leftover) {
@@ -81,7 +87,9 @@ func (m *migration) stages(leftover bool) []stage {
 	var stages []stage
 	add := func(what string, do func(context.Context) error) { stages = append(stages, stage{what, do}) }
 	if leftover {
-		add("what an earlier move has left to go", func(ctx context.Context) error { return m.removeProfiles(ctx, m.Backup) })
+		add("what an earlier move has left to go", func(ctx context.Context) error {
+			return m.removeProfiles(ctx, m.Backup)
+		})
 	}
 	add("NetworkManager to know the profiles of "+ovs.BridgeName, m.addProfiles)
 	add("NetworkManager to call the Open vSwitch database", m.connectDatabase)

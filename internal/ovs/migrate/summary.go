@@ -19,8 +19,8 @@ func (d *Driver) Summary(status ovs.Status, endpoints []Endpoint) string {
 	if d.outage != nil {
 		text += fmt.Sprintf("; gap %.2f s", d.outage.Longest.Seconds())
 	}
-	for _, reach := range endpoints {
-		text += "; " + reach.Name + " answers"
+	for _, endpoint := range endpoints {
+		text += "; " + endpoint.Name + " answers"
 	}
 	return text
 }

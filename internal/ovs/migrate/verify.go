@@ -8,7 +8,6 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // verify checks that br-ex has the addressing of the uplink: addresses, default
@@ -34,37 +33,6 @@ func (m *migration) verify(ctx context.Context) error {
 	return m.checkEndpoints(ctx, m.endpoints)
 }
 
-// verifyRestored checks that the NIC has the addressing of br-ex again. After a
-// long time the DHCP server may assign another address, which is a warning and
-// not an error.
-func (d *Driver) verifyRestored(ctx context.Context, o ovs.Backup, carried ovs.AddressState, hold *ipv6Addresses) error {
-	missing := ""
-	usable := func(facts ovs.Facts) string {
-		missing = cmp.Or(carried.Missing(facts, o.Uplink), hold.missing(facts))
-		return carried.Unusable(facts, o.Uplink)
-	}
-	limited, cancel := context.WithTimeout(ctx, fullRestoreTimeout)
-	defer cancel()
-	err := d.awaitState(limited, o.Uplink, func(facts ovs.Facts) string { return cmp.Or(usable(facts), missing) })
-	if err != nil {
-		err = d.awaitState(ctx, o.Uplink, usable)
-	}
-	if err != nil {
-		return err
-	}
-	if missing != "" {
-		d.Log.Warn(fmt.Sprintf("%s is not quite as it was: %s", o.Uplink, missing), report.Remedy("nmcli device show "+o.Uplink))
-		return nil
-	}
-	// With its own profile, addresses and routes the uplink is in its original
-	// state: if the gateway does not respond even so, the cause is not on this
-	// host.
-	if d.gatewayErr = probeGateways(ctx, o.Uplink, carried); d.gatewayErr != nil {
-		d.Log.Warn(fmt.Sprintf("%s is as it was before, but %v", o.Uplink, d.gatewayErr), "# look at the network outside this host: the gateway, the switch, the cable")
-	}
-	return nil
-}
-
 // awaitState polls until nothing is missing on link.
 func (d *Driver) awaitState(ctx context.Context, link string, missing func(ovs.Facts) string) error {
 	limited, cancel := context.WithTimeout(ctx, 30*time.Second)
@@ -84,10 +52,10 @@ func (d *Driver) awaitState(ctx context.Context, link string, missing func(ovs.F
 }
 
 // probeGateways probes the gateway of each family.
-func probeGateways(ctx context.Context, link string, carried ovs.AddressState) error {
+func probeGateways(ctx context.Context, link string, state ovs.AddressState) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	for _, gateway := range carried.Gateways() {
+	for _, gateway := range state.Gateways() {
 		if _, err := hostnet.ProbeNeighbour(ctx, link, gateway); err != nil {
 			return fmt.Errorf("asking the gateway: %w", err)
 		}

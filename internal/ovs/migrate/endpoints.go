@@ -29,8 +29,8 @@ const (
 func (d *Driver) checkEndpoints(ctx context.Context, all []Endpoint) error {
 	errs := make([]error, len(all))
 	var connecting sync.WaitGroup
-	for i, reach := range all {
-		connecting.Go(func() { errs[i] = reach.awaitConnection(ctx, endpointTimeout) })
+	for i, endpoint := range all {
+		connecting.Go(func() { errs[i] = endpoint.awaitConnection(ctx, endpointTimeout) })
 	}
 	connecting.Wait()
 	for i, err := range errs {
