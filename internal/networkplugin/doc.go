@@ -2,7 +2,7 @@
 // the host's network while the host was a node: bridges, interfaces, addresses,
 // routes, rules, packet filter chains, and settings of Open vSwitch.
 //
-// Leftovers is the pure decision from the gathered Facts. Driver is the ledger's
+// listLeftovers is the pure decision from the gathered facts. Driver is the ledger's
 // driver: it records the leftovers that exist before the join, and an undo removes
 // those that came since.
 package networkplugin

@@ -2,7 +2,6 @@ package networkplugin
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -10,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -49,7 +47,7 @@ func (d *Driver) Get(ctx context.Context, _ ledger.Change) (ledger.State, error)
 		return ledger.State{}, err
 	}
 	state := ledger.State{Present: true}
-	for _, leftover := range Leftovers(facts) {
+	for _, leftover := range listLeftovers(facts) {
 		state.Names = append(state.Names, leftover.Key)
 	}
 	if facts.Database == nil && hasDatabase() {
@@ -72,7 +70,7 @@ func (d *Driver) Restore(ctx context.Context, _ ledger.Change, before ledger.Sta
 func (d *Driver) remove(ctx context.Context, before []string) error {
 	count := 0
 	failed := map[string]error{}
-	var rest []Leftover
+	var rest []leftover
 	// The second pass removes what the first one could not, because another thing
 	// had to go first, or did not have to, because it can go with another thing.
 	for pass := range 3 {
@@ -84,7 +82,7 @@ func (d *Driver) remove(ctx context.Context, before []string) error {
 			facts.Database = nil
 		}
 		facts.Services = d.ServiceAddresses
-		all := Leftovers(facts)
+		all := listLeftovers(facts)
 		if rest = since(all, before); pass == 2 {
 			break
 		}
@@ -110,7 +108,7 @@ func (d *Driver) remove(ctx context.Context, before []string) error {
 
 // removeAll runs the commands for a list of leftovers and returns how many
 // succeeded, and the errors by key.
-func removeAll(ctx context.Context, list []Leftover, settled bool) (int, map[string]error) {
+func removeAll(ctx context.Context, list []leftover, settled bool) (int, map[string]error) {
 	done, failed := 0, map[string]error{}
 	for _, leftover := range list {
 		if leftover.Prepare != nil {
@@ -132,12 +130,12 @@ func removeAll(ctx context.Context, list []Leftover, settled bool) (int, map[str
 
 // remaining returns the error for what is still there, with the commands that
 // remove it.
-func remaining(rest []Leftover, failed map[string]error) error {
+func remaining(rest []leftover, failed map[string]error) error {
 	if len(rest) == 0 {
 		return nil
 	}
 	var lines, commands []string
-	if slices.ContainsFunc(rest, func(l Leftover) bool { return l.Remove[0] == "ovs-vsctl" }) {
+	if slices.ContainsFunc(rest, func(l leftover) bool { return l.Remove[0] == "ovs-vsctl" }) {
 		commands = append(commands, "systemctl start openvswitch") // which the rest of the undo can stop
 	}
 	for _, leftover := range rest {
@@ -146,7 +144,7 @@ func remaining(rest []Leftover, failed map[string]error) error {
 			line += " (" + err.Error() + ")"
 		}
 		lines = append(lines, line)
-		commands = append(commands, leftover.Command())
+		commands = append(commands, leftover.command())
 	}
 	return report.Fail(report.Failed, report.Remedy(strings.Join(commands, "\n")),
 		"the network plugin left on this host: %s", strings.Join(lines, "; "))
@@ -160,100 +158,4 @@ func runCommand(ctx context.Context, argv []string) error {
 	}
 	_, err := command.Run(ctx, argv[0], argv[1:]...)
 	return err
-}
-
-// gather gathers the facts.
-func gather(ctx context.Context) (Facts, error) {
-	facts := Facts{IPTables: map[string]string{}}
-	for _, program := range []string{"iptables", "ip6tables"} {
-		saved, err := command.Run(ctx, program+"-save")
-		if err != nil && !errors.Is(err, command.ErrNotInstalled) {
-			return facts, report.Fail(report.Failed, report.Remedy(program+"-save"), "reading the packet filter: %w", err)
-		}
-		facts.IPTables[program] = saved
-	}
-	for _, get := range []func() error{
-		func() (err error) { facts.NFTables, err = nfTables(ctx); return err },
-		func() (err error) { facts.Links, err = hostnet.Links(); return err },
-		func() (err error) { facts.Addresses, err = hostnet.LinkAddresses(); return err },
-		func() (err error) { facts.Routes, err = hostnet.TableRoutes(); return err },
-		func() (err error) { facts.Rules, err = hostnet.PolicyRules(); return err },
-		func() error { return facts.gatherSwitch(ctx) },
-	} {
-		if err := get(); err != nil {
-			return facts, err
-		}
-	}
-	return facts, nil
-}
-
-// gatherSwitch reads the database, and the flows of the bridges in it that are
-// gateways of OVN-Kubernetes. Without Open vSwitch, or while its database server
-// does not run, there is nothing to read.
-func (f *Facts) gatherSwitch(ctx context.Context) error {
-	if !command.Exists("ovs-vsctl") {
-		return nil
-	}
-	database, err := openvswitch.ReadDatabase(ctx)
-	var failed *command.Error
-	if errors.As(err, &failed) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	f.Database = &database
-	if openvswitch.CheckRunning(ctx) != nil {
-		return nil //nolint:nilerr // without the switch there are no flows
-	}
-	for _, bridge := range f.uplinks() {
-		if !slices.Contains(database.Bridges, bridge) {
-			continue
-		}
-		found, err := openvswitch.HasClusterFlows(ctx, bridge)
-		if err != nil {
-			return err
-		}
-		if found {
-			f.Flows = append(f.Flows, bridge)
-		}
-	}
-	return nil
-}
-
-// nfTables lists the tables of nftables.
-func nfTables(ctx context.Context) ([]NFTable, error) {
-	output, err := command.Run(ctx, "nft", "--json", "list", "tables")
-	if errors.Is(err, command.ErrNotInstalled) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, report.Fail(report.Failed, "nft --json list tables", "listing the tables of nftables: %w", err)
-	}
-	return parseNFTables([]byte(output))
-}
-
-func parseNFTables(output []byte) ([]NFTable, error) {
-	var document struct {
-		NFTables []struct{ Table *NFTable }
-	}
-	if err := json.Unmarshal(output, &document); err != nil {
-		return nil, fmt.Errorf("parsing the output of nft: %w", err)
-	}
-	var tables []NFTable
-	for _, entry := range document.NFTables {
-		if entry.Table != nil {
-			tables = append(tables, *entry.Table)
-		}
-	}
-	return tables, nil
-}
-
-// shellLine returns a command as a line for a shell.
-func shellLine(command []string) string {
-	words := make([]string, len(command))
-	for i, word := range command {
-		words[i] = report.ShellWord(word)
-	}
-	return strings.Join(words, " ")
 }

@@ -5,54 +5,43 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Facts is the state of the host's network that the network plugin,
-// kubelet and CRI-O add to while the host is a node.
-type Facts struct {
-	IPTables  map[string]string // output of iptables-save and ip6tables-save, by "iptables" and "ip6tables"
-	NFTables  []NFTable
-	Links     []hostnet.Link
-	Addresses []hostnet.LinkAddress
-	Routes    []hostnet.TableRoute
-	Rules     []hostnet.PolicyRule
-
-	// Services are addresses in the cluster's service networks.
-	Services []netip.Addr
-
-	Database *openvswitch.Database // nil: it could not be read
-	Flows    []string              // bridges with flows of OVN-Kubernetes
-}
-
-// NFTable is a table of nftables.
-type NFTable struct{ Family, Name string }
-
-// Leftover is one thing on the host that the network plugin, kubelet or CRI-O
+// leftover is one thing on the host that the network plugin, kubelet or CRI-O
 // made, or that only they make.
-type Leftover struct {
+type leftover struct {
 	Key     string   // equal for equal things; the ledger holds those from before the join
 	Prepare []string // a command that runs before all removals; nil for none
 	Remove  []string // the command that removes the thing
 	Settles bool     // it can go with another one, so it is removed only if that did not happen
 }
 
-// Command returns the shell command that removes the thing.
-func (l Leftover) Command() string {
+// command returns the shell command that removes the thing.
+func (l leftover) command() string {
 	if l.Prepare == nil {
 		return shellLine(l.Remove)
 	}
 	return shellLine(l.Prepare) + " && " + shellLine(l.Remove)
 }
 
-// Leftovers returns the objects that OVN-Kubernetes, kubelet and CRI-O have created in
+// shellLine returns a command as a line for a shell.
+func shellLine(command []string) string {
+	words := make([]string, len(command))
+	for i, word := range command {
+		words[i] = report.ShellWord(word)
+	}
+	return strings.Join(words, " ")
+}
+
+// listLeftovers returns the objects that OVN-Kubernetes, kubelet and CRI-O have created in
 // the host's network, in the order of removal. Only objects with one of their names or
 // numbers, or with a route to their addresses, are listed; see go-controller's
 // gateway_iptables.go, gateway_shared_intf.go, management-port_linux.go,
 // egressip.go and default_node_network_controller.go.
-func Leftovers(facts Facts) []Leftover {
-	var list []Leftover
+func listLeftovers(facts networkFacts) []leftover {
+	var list []leftover
 	for _, program := range []string{"iptables", "ip6tables"} {
 		list = append(list, parseIPTables(facts.IPTables[program]).leftovers(program, facts)...)
 	}
@@ -73,12 +62,12 @@ func Leftovers(facts Facts) []Leftover {
 
 // since returns the leftovers that were not there before; before are keys, each
 // as often as there were equal things.
-func since(list []Leftover, before []string) []Leftover {
+func since(list []leftover, before []string) []leftover {
 	count := map[string]int{}
 	for _, key := range before {
 		count[key]++
 	}
-	var came []Leftover
+	var came []leftover
 	for _, l := range list {
 		if count[l.Key] > 0 {
 			count[l.Key]--
@@ -90,15 +79,15 @@ func since(list []Leftover, before []string) []Leftover {
 }
 
 // newLeftover returns a thing that its own removal identifies.
-func newLeftover(remove ...string) Leftover {
-	return Leftover{Key: strings.Join(remove, " "), Remove: remove}
+func newLeftover(remove ...string) leftover {
+	return leftover{Key: strings.Join(remove, " "), Remove: remove}
 }
 
 const managementPort = "ovn-k8s-mp"
 
 // clusterNetworks lists the networks of pods and services, which lead over the
 // management port.
-func (f Facts) clusterNetworks() []netip.Prefix {
+func (f networkFacts) clusterNetworks() []netip.Prefix {
 	var networks []netip.Prefix
 	for _, route := range f.Routes {
 		network := route.Destination
@@ -112,19 +101,22 @@ func (f Facts) clusterNetworks() []netip.Prefix {
 // isCluster reports whether a network is one of the cluster's, or a masquerade
 // address of OVN-Kubernetes. While OVN-Kubernetes starts, no route leads to the
 // service networks.
-func (f Facts) isCluster(network netip.Prefix) bool {
+func (f networkFacts) isCluster(network netip.Prefix) bool {
 	if slices.Contains(f.clusterNetworks(), network) {
 		return true
 	}
 	if network.IsSingleIP() {
-		return slices.ContainsFunc(openvswitch.MasqueradeSubnets(), func(subnet netip.Prefix) bool { return network.Addr() == subnet.Addr().Next() })
+		return slices.ContainsFunc(openvswitch.MasqueradeSubnets(), func(subnet netip.Prefix) bool {
+			return network.Addr() == subnet.Addr().Next()
+		})
 	}
 	return network.Bits() > 0 && slices.ContainsFunc(f.Services, network.Contains)
 }
 
 // uplinks lists the bridges that OVN-Kubernetes uses as gateways.
-func (f Facts) uplinks() []string {
-	uplinks := []string{openvswitch.ExternalBridge, openvswitch.ExternalBridge + "1"} // also where the mapping is gone already
+func (f networkFacts) uplinks() []string {
+	// Also without a mapping, which may already have been removed.
+	uplinks := []string{openvswitch.ExternalBridge, openvswitch.ExternalBridge + "1"}
 	if f.Database == nil {
 		return uplinks
 	}

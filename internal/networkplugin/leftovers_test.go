@@ -28,7 +28,7 @@ func recorded(t *testing.T, name string) string {
 
 // commands returns the removals as shell commands, without the options that all
 // commands of a binary have.
-func commands(list []Leftover) []string {
+func commands(list []leftover) []string {
 	var all []string
 	for _, leftover := range list {
 		line := shellLine(leftover.Remove)
@@ -49,7 +49,7 @@ func overManagementPort(networks ...string) []hostnet.TableRoute {
 }
 
 func TestPacketFilterRulesOfTheClusterAreFound(t *testing.T) {
-	facts := Facts{
+	facts := networkFacts{
 		IPTables: map[string]string{"iptables": recorded(t, "iptables-save.txt"), "ip6tables": recorded(t, "ip6tables-save.txt")},
 		Routes:   overManagementPort("10.132.0.0/14", "172.31.0.0/16"),
 		Database: &openvswitch.Database{ExternalIDs: map[string]string{"ovn-bridge-mappings": "physnet:br-mine"}},
@@ -94,7 +94,7 @@ func TestPacketFilterRulesOfTheClusterAreFound(t *testing.T) {
 		"iptables --wait 10 --table raw --delete PREROUTING -p udp -m udp --dport 6081 -j NOTRACK",
 		"iptables --wait 10 --table filter --delete FORWARD -i br-ex -j DROP",
 	}
-	if diff := cmp.Diff(want, commands(since(Leftovers(facts), before))); diff != "" {
+	if diff := cmp.Diff(want, commands(since(listLeftovers(facts), before))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -102,7 +102,7 @@ func TestPacketFilterRulesOfTheClusterAreFound(t *testing.T) {
 func TestRoutingRulesOfTheClusterAreFound(t *testing.T) {
 	prefix := netip.MustParsePrefix
 	links := []hostnet.Link{{Name: "eth0", Index: 2}, {Name: "ovn-k8s-mp4", Index: 9}}
-	facts := Facts{
+	facts := networkFacts{
 		Links: links, Routes: overManagementPort("10.132.0.0/14"),
 		Rules: []hostnet.PolicyRule{
 			{Family: 4, Priority: 0, Table: 255},
@@ -129,14 +129,14 @@ func TestRoutingRulesOfTheClusterAreFound(t *testing.T) {
 		"ip -4 rule delete priority 6000 from 10.132.0.8/32 table 1002",
 		"ip link delete ovn-k8s-mp4",
 	}
-	if diff := cmp.Diff(want, commands(Leftovers(facts))); diff != "" {
+	if diff := cmp.Diff(want, commands(listLeftovers(facts))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 func TestAddressesAndRoutesOfTheClusterAreFound(t *testing.T) {
 	prefix := netip.MustParsePrefix
-	facts := Facts{
+	facts := networkFacts{
 		Links: []hostnet.Link{{Name: "eth1", Index: 3}},
 		Rules: []hostnet.PolicyRule{{Family: 4, Priority: 6000, Source: prefix("10.132.0.8/32"), Table: 1003}},
 		Addresses: []hostnet.LinkAddress{
@@ -164,7 +164,7 @@ func TestAddressesAndRoutesOfTheClusterAreFound(t *testing.T) {
 		"ip address delete fd69::2/112 dev br-ex",
 		"ip address delete 198.51.100.9/32 dev eth1",
 	}
-	if diff := cmp.Diff(want, commands(Leftovers(facts))); diff != "" {
+	if diff := cmp.Diff(want, commands(listLeftovers(facts))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -205,19 +205,19 @@ func TestSwitchStateOfTheClusterIsFound(t *testing.T) {
 		"ovs-dpctl del-if system@ovs-system br-int",
 		"ovs-dpctl del-if system@ovs-system ovn-k8s-mp0",
 	}
-	list := Leftovers(Facts{Database: &database, Links: links, Flows: []string{"br-mine"}})
+	list := listLeftovers(networkFacts{Database: &database, Links: links, Flows: []string{"br-mine"}})
 	if diff := cmp.Diff(want, commands(list)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 
 	// The datapath and tunnels serve no other bridge, and then go too.
-	alone := Facts{Database: &openvswitch.Database{Bridges: []string{"br-int"}}, Links: []hostnet.Link{links[0], links[4]}}
+	alone := networkFacts{Database: &openvswitch.Database{Bridges: []string{"br-int"}}, Links: []hostnet.Link{links[0], links[4]}}
 	want = []string{"ovs-vsctl --if-exists del-br br-int", "ovs-dpctl del-dp system@ovs-system", "ip link delete genev_sys_6081"}
-	if diff := cmp.Diff(want, commands(Leftovers(alone))); diff != "" {
+	if diff := cmp.Diff(want, commands(listLeftovers(alone))); diff != "" {
 		t.Errorf("without other bridges (-want +got):\n%s", diff)
 	}
 	alone.Database = nil // it could not be read
-	if diff := cmp.Diff([]string(nil), commands(Leftovers(alone))); diff != "" {
+	if diff := cmp.Diff([]string(nil), commands(listLeftovers(alone))); diff != "" {
 		t.Errorf("with unknown bridges (-want +got):\n%s", diff)
 	}
 
@@ -230,9 +230,9 @@ func TestSwitchStateOfTheClusterIsFound(t *testing.T) {
 }
 
 func TestRemainingThingsComeWithTheirCommands(t *testing.T) {
-	list := Leftovers(Facts{
+	list := listLeftovers(networkFacts{
 		Database: &openvswitch.Database{Bridges: []string{"br-int"}},
-		NFTables: []NFTable{{Family: "inet", Name: "ovn-kubernetes"}},
+		NFTables: []nfTable{{Family: "inet", Name: "ovn-kubernetes"}},
 	})
 	err := remaining(list, map[string]error{list[0].Key: errors.New("table is busy")})
 	const want = "the network plugin left on this host: nft delete table inet ovn-kubernetes (table is busy); " +

@@ -86,11 +86,11 @@ func (c chain) ofCluster() bool {
 
 // leftovers lists the rules first, because a chain to which a rule leads cannot
 // be deleted.
-func (t ipTables) leftovers(program string, facts Facts) []Leftover {
+func (t ipTables) leftovers(program string, facts networkFacts) []leftover {
 	command := func(c chain, operation string, args ...string) []string {
 		return append([]string{program, "--wait", "10", "--table", c.table, operation, c.name}, args...)
 	}
-	var list []Leftover
+	var list []leftover
 	for _, rule := range t.rules {
 		if !rule.ofCluster() && t.ofPlugin(rule, facts) {
 			list = append(list, newLeftover(command(rule.chain, "--delete", rule.args...)...))
@@ -109,7 +109,7 @@ func (t ipTables) leftovers(program string, facts Facts) []Leftover {
 // ofPlugin reports whether a rule of another chain belongs to OVN-Kubernetes, kubelet
 // or CRI-O: it refers to one of their chains or to the management port, or it is
 // identical to one of their rules.
-func (t ipTables) ofPlugin(rule packetRule, facts Facts) bool {
+func (t ipTables) ofPlugin(rule packetRule, facts networkFacts) bool {
 	text := strings.Join(rule.args, " ")
 	for i, arg := range rule.args[:len(rule.args)-1] {
 		if i > 0 && rule.args[i-1] == "!" {

@@ -31,10 +31,10 @@ COMMIT
 COMMIT
 # Table ` + "`mine' is incompatible, use 'nft' tool." + `
 `
-	facts := Facts{IPTables: map[string]string{"iptables": saved}, Routes: overManagementPort("10.132.0.0/14", "fe80::/64")}
-	facts.NFTables = []NFTable{{Family: "inet", Name: "filter"}, {Family: "inet", Name: "my-ovn-kubernetes"}}
+	facts := networkFacts{IPTables: map[string]string{"iptables": saved}, Routes: overManagementPort("10.132.0.0/14", "fe80::/64")}
+	facts.NFTables = []nfTable{{Family: "inet", Name: "filter"}, {Family: "inet", Name: "my-ovn-kubernetes"}}
 	facts.Services = []netip.Addr{netip.MustParseAddr("172.31.0.10")}
-	if diff := cmp.Diff([]string(nil), commands(Leftovers(facts))); diff != "" {
+	if diff := cmp.Diff([]string(nil), commands(listLeftovers(facts))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -54,8 +54,8 @@ COMMIT
 		"iptables --table filter --delete FORWARD -d 172.31.0.0/16 -j ACCEPT",
 		"iptables --table filter --delete FORWARD -s 172.31.0.0/16 -j ACCEPT",
 	}
-	facts := Facts{IPTables: map[string]string{"iptables": saved}, Services: []netip.Addr{netip.MustParseAddr("172.31.0.10")}}
-	if diff := cmp.Diff(want, commands(Leftovers(facts))); diff != "" {
+	facts := networkFacts{IPTables: map[string]string{"iptables": saved}, Services: []netip.Addr{netip.MustParseAddr("172.31.0.10")}}
+	if diff := cmp.Diff(want, commands(listLeftovers(facts))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

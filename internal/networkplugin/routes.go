@@ -24,8 +24,8 @@ const (
 	mainTable        = 254
 )
 
-func (f Facts) rules(cluster []netip.Prefix) []Leftover {
-	var list []Leftover
+func (f networkFacts) rules(cluster []netip.Prefix) []leftover {
+	var list []leftover
 	for _, rule := range f.Rules {
 		if f.ofPlugin(rule, cluster) {
 			list = append(list, ruleLeftover(rule))
@@ -34,7 +34,7 @@ func (f Facts) rules(cluster []netip.Prefix) []Leftover {
 	return list
 }
 
-func (f Facts) ofPlugin(rule hostnet.PolicyRule, cluster []netip.Prefix) bool {
+func (f networkFacts) ofPlugin(rule hostnet.PolicyRule, cluster []netip.Prefix) bool {
 	switch rule.Priority {
 	case servicePriority:
 		return rule.Mark == serviceMark && rule.Table == serviceTable
@@ -54,13 +54,13 @@ func (f Facts) ofPlugin(rule hostnet.PolicyRule, cluster []netip.Prefix) bool {
 
 // ownTable reports whether a routing table is the one that OVN-Kubernetes uses
 // for an interface whose name begins with prefix.
-func (f Facts) ownTable(table int, prefix string) bool {
+func (f networkFacts) ownTable(table int, prefix string) bool {
 	return slices.ContainsFunc(f.Links, func(link hostnet.Link) bool {
 		return table == ownTables+link.Index && strings.HasPrefix(link.Name, prefix)
 	})
 }
 
-func ruleLeftover(rule hostnet.PolicyRule) Leftover {
+func ruleLeftover(rule hostnet.PolicyRule) leftover {
 	command := []string{"ip", "-" + strconv.Itoa(rule.Family), "rule", "delete", "priority", strconv.Itoa(rule.Priority)}
 	if rule.Source.IsValid() {
 		command = append(command, "from", rule.Source.String())
@@ -77,14 +77,14 @@ func ruleLeftover(rule hostnet.PolicyRule) Leftover {
 // routes lists the routes to and by OVN-Kubernetes' masquerade addresses on a
 // bridge, and those of EgressIPs. Routes over the management port are removed
 // with it.
-func (f Facts) routes() []Leftover {
+func (f networkFacts) routes() []leftover {
 	subnets := map[string][]netip.Prefix{}
 	for _, address := range f.Addresses {
 		if openvswitch.IsMasquerade(address.Address) {
 			subnets[address.Link] = append(subnets[address.Link], address.Address.Masked())
 		}
 	}
-	var list []Leftover
+	var list []leftover
 	for _, route := range f.Routes {
 		within := func(address netip.Addr) bool {
 			return slices.ContainsFunc(subnets[route.Link], func(subnet netip.Prefix) bool { return subnet.Contains(address) })
@@ -106,7 +106,7 @@ func (f Facts) routes() []Leftover {
 
 // ofEgressIPs reports whether a route is in a table to which a rule of an
 // EgressIP leads.
-func (f Facts) ofEgressIPs(route hostnet.TableRoute) bool {
+func (f networkFacts) ofEgressIPs(route hostnet.TableRoute) bool {
 	return slices.ContainsFunc(f.Rules, func(rule hostnet.PolicyRule) bool {
 		return rule.Priority == egressIPPriority && rule.Table == route.Table && f.ofPlugin(rule, nil)
 	})
@@ -114,8 +114,8 @@ func (f Facts) ofEgressIPs(route hostnet.TableRoute) bool {
 
 // addresses lists OVN-Kubernetes' masquerade addresses and EgressIPs. Those of
 // the management port are removed with it.
-func (f Facts) addresses() []Leftover {
-	var list []Leftover
+func (f networkFacts) addresses() []leftover {
+	var list []leftover
 	for _, address := range f.Addresses {
 		if openvswitch.IsMasquerade(address.Address) || address.Label == address.Link+"eip" {
 			list = append(list, newLeftover("ip", "address", "delete", address.Address.String(), "dev", address.Link))

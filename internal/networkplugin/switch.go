@@ -19,12 +19,12 @@ func vsctl(args ...string) []string { return append([]string{"ovs-vsctl", "--tim
 
 // database lists what OVN-Kubernetes and ovn-controller have written into the
 // Open vSwitch database, from which it would come back with every start.
-func (f Facts) database() []Leftover {
-	var list []Leftover
+func (f networkFacts) database() []leftover {
+	var list []leftover
 	for _, bridge := range f.Flows {
 		// The default flow forwards traffic before the other flows are deleted.
 		ofctl := []string{"ovs-ofctl", "--timeout=10", "--protocols=" + openvswitch.FlowVersions}
-		list = append(list, Leftover{
+		list = append(list, leftover{
 			Key:     "flows of " + bridge,
 			Prepare: append(slices.Clone(ofctl), "add-flow", bridge, "priority=0,actions=NORMAL"),
 			Remove:  append(slices.Clone(ofctl), "del-flows", bridge, openvswitch.ClusterCookie),
@@ -69,8 +69,8 @@ func ofOVN(externalIDs map[string]string) bool {
 
 // setting returns a setting of the switch as a whole. Its key holds the value,
 // so that a value from before the join can be set again.
-func setting(column, key, value string) Leftover {
-	return Leftover{
+func setting(column, key, value string) leftover {
+	return leftover{
 		Key:    settingKey + column + ":" + key + "=" + value,
 		Remove: vsctl("--no-wait", "remove", "Open_vSwitch", ".", column, key),
 	}
@@ -80,10 +80,10 @@ const settingKey = "Open_vSwitch "
 
 // restoredSettings lists the commands that set the settings from before the join
 // which have another value now, or none.
-func restoredSettings(list []Leftover, before []string) [][]string {
+func restoredSettings(list []leftover, before []string) [][]string {
 	var commands [][]string
 	for _, key := range before {
-		same := func(l Leftover) bool { return l.Key == key }
+		same := func(l leftover) bool { return l.Key == key }
 		text, ok := strings.CutPrefix(key, settingKey)
 		if !ok || slices.ContainsFunc(list, same) {
 			continue
@@ -97,28 +97,28 @@ func restoredSettings(list []Leftover, before []string) [][]string {
 // links lists the interfaces of OVN-Kubernetes and ovn-controller. They go with
 // their bridges while the switch runs. The kernel's datapath and the interfaces
 // of tunnels in it serve other bridges, too.
-func (f Facts) links() []Leftover {
-	var list []Leftover
-	bridges := f.Database == nil
-	if !bridges {
-		bridges = slices.ContainsFunc(f.Database.Bridges, func(name string) bool { return !slices.Contains(clusterBridges, name) })
-	}
+func (f networkFacts) links() []leftover {
+	var list []leftover
+	otherBridges := f.Database == nil || slices.ContainsFunc(f.Database.Bridges, func(name string) bool {
+		return !slices.Contains(clusterBridges, name)
+	})
 	for _, link := range f.Links {
 		name := link.Name
 		var remove []string
 		switch {
-		case name == datapath && !bridges:
+		case name == datapath && !otherBridges:
 			remove = []string{"ovs-dpctl", "del-dp", "system@" + datapath}
-		case strings.HasPrefix(name, "genev_sys_") && !bridges:
+		case strings.HasPrefix(name, "genev_sys_") && !otherBridges:
 			remove = []string{"ip", "link", "delete", name}
-		case !strings.HasPrefix(name, managementPort) && !strings.HasSuffix(name, "-udn-vrf") && !slices.Contains(clusterBridges, name):
+		case !strings.HasPrefix(name, managementPort) && !strings.HasSuffix(name, "-udn-vrf") &&
+			!slices.Contains(clusterBridges, name):
 			continue
 		case link.Kind == "openvswitch":
 			remove = []string{"ovs-dpctl", "del-if", "system@" + datapath, name}
 		default:
 			remove = []string{"ip", "link", "delete", name}
 		}
-		list = append(list, Leftover{Key: "interface " + name, Remove: remove, Settles: true})
+		list = append(list, leftover{Key: "interface " + name, Remove: remove, Settles: true})
 	}
 	return list
 }

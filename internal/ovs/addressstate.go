@@ -139,7 +139,7 @@ func missingDefaultRoute(facts Facts, want hostnet.Route, name string) string {
 	own, _ := hostnet.DefaultRouteOf(facts.Routes, want.Family, name)
 	best, _ := hostnet.BestDefaultRoute(facts.Routes, want.Family)
 	wanted := func(route hostnet.Route) bool {
-		return route.Family == want.Family && route.Link == name && route.Metric == own.Metric && route.Gateway == want.Gateway
+		return route == hostnet.Route{Link: name, Gateway: want.Gateway, Metric: own.Metric, Family: want.Family}
 	}
 	switch {
 	case slices.ContainsFunc(facts.Routes, wanted) && (name != BridgeName || best.Link == name):

@@ -63,7 +63,8 @@ func bridgeIPSettings(p profileInputs) networkmanager.Settings {
 	for _, section := range append([]string{"802-3-ethernet", "bond", "vlan", "veth"}, linkSections...) {
 		delete(s, section)
 	}
-	s.Drop("connection", append([]string{"lldp", "wait-device-timeout", "wait-activation-delay"}, identityProperties...)...)
+	s.Drop("connection", identityProperties...)
+	s.Drop("connection", "lldp", "wait-device-timeout", "wait-activation-delay")
 	s.Set("ovs-interface", "type", "internal")
 	p.setMAC(s)
 	s.Set("802-3-ethernet", "mtu", p.device.MTU)

@@ -35,7 +35,8 @@ func Files(facts Facts) ([]ledger.Change, error) {
 			"no address of this host can be the node's address (hint: %q)", facts.NodeIPHint)
 	}
 	changes := []ledger.Change{
-		ledger.FileChange(appliedFile, "ovs-configuration.service must leave br-ex alone", "# br-ex was made by hcp-node-agent\n"),
+		ledger.FileChange(appliedFile, "ovs-configuration.service must leave br-ex alone",
+			"# br-ex was made by hcp-node-agent\n"),
 		ledger.FileChange(savedUplinkFile, "names the uplink of br-ex", uplink+"\n"),
 	}
 	if profile, managed := facts.Profile(ProfileUUID(facts.MachineID, BridgeIPProfile)); managed {

@@ -53,7 +53,8 @@ func (i identity) apply(s networkmanager.Settings) {
 		}
 	}
 	if len(i.extraAddresses) > 0 {
-		s.SetIP(networkmanager.IPv6, networkmanager.IP{Addresses: append(s.Addresses(networkmanager.IPv6), i.extraAddresses...)})
+		addresses := append(s.Addresses(networkmanager.IPv6), i.extraAddresses...)
+		s.SetIP(networkmanager.IPv6, networkmanager.IP{Addresses: addresses})
 	}
 }
 
@@ -101,7 +102,9 @@ func identify(link hostnet.Link, device networkmanager.Device, original networkm
 
 // unattributedAddresses returns the non-temporary addresses that are neither in the
 // profile nor from a DHCP server.
-func unattributedAddresses(link hostnet.Link, device networkmanager.Device, original networkmanager.Settings) []netip.Prefix {
+func unattributedAddresses(
+	link hostnet.Link, device networkmanager.Device, original networkmanager.Settings,
+) []netip.Prefix {
 	var explained []netip.Addr
 	for _, family := range networkmanager.Families() {
 		for _, prefix := range original.Addresses(family) {

@@ -54,15 +54,17 @@ func refuseForeignBridge(facts Facts) error {
 	}
 	for _, profile := range facts.Profiles {
 		settings := profile.Settings
-		if settings.Text("connection", "type") == "ovs-bridge" && settings.Text("connection", "interface-name") == BridgeName &&
-			profile.UUID() != managed[BridgeProfile] {
+		isBridge := settings.Text("connection", "type") == "ovs-bridge" &&
+			settings.Text("connection", "interface-name") == BridgeName
+		if isBridge && profile.UUID() != managed[BridgeProfile] {
 			// The ports name their bridge br-ex, and NetworkManager could choose this
 			// profile.
 			return Refuse(report.Remedy("nmcli connection delete uuid "+profile.UUID()),
 				"NetworkManager has another profile of a bridge %s, %s, and br-ex is not up; remove that profile", BridgeName, profile.ID())
 		}
 		_, named := managed[profile.ID()]
-		if (named || strings.HasSuffix(profile.ID(), cloneSuffix)) && profile.UUID() != ProfileUUID(facts.MachineID, profile.ID()) {
+		named = named || strings.HasSuffix(profile.ID(), cloneSuffix)
+		if named && profile.UUID() != ProfileUUID(facts.MachineID, profile.ID()) {
 			return Refuse(report.Remedy("nmcli connection delete uuid "+profile.UUID()),
 				"NetworkManager has a profile %s already, made by something else, and br-ex is not up; remove that profile", profile.ID())
 		}

@@ -59,7 +59,10 @@ func setStatic(s networkmanager.Settings, family networkmanager.Family, now netw
 		return // remains disabled, link-local or ignored
 	case len(now.Addresses) == 0:
 		s.Keep(section)
-		s.Set(section, "method", map[networkmanager.Family]string{networkmanager.IPv4: "disabled", networkmanager.IPv6: "link-local"}[family])
+		s.Set(section, "method", "disabled")
+		if family == networkmanager.IPv6 {
+			s.Set(section, "method", "link-local")
+		}
 		return
 	}
 	s.Keep(section, staticProperties...)
@@ -101,7 +104,9 @@ func dhcpSettings(final networkmanager.Settings, now IPState) networkmanager.Set
 
 // WithStaticAddresses returns a profile with DHCP that also has the current
 // addresses, regardless of how long the DHCP server takes.
-func WithStaticAddresses(settings networkmanager.Settings, family networkmanager.Family, now IPState) networkmanager.Settings {
+func WithStaticAddresses(
+	settings networkmanager.Settings, family networkmanager.Family, now IPState,
+) networkmanager.Settings {
 	s := settings.Clone()
 	if !IsDynamic(s, family) || len(now[family].Addresses) == 0 {
 		return s
@@ -158,7 +163,8 @@ func isImplied(route networkmanager.Route, now networkmanager.IP) bool {
 	case route.Gateway.IsValid():
 		return destination.Bits() == 0 && route.Table == 0 && route.Gateway == now.Gateway
 	}
-	return slices.ContainsFunc(now.Addresses, func(address netip.Prefix) bool { return address.Masked() == destination }) ||
+	isSubnet := func(address netip.Prefix) bool { return address.Masked() == destination }
+	return slices.ContainsFunc(now.Addresses, isSubnet) ||
 		(destination.IsSingleIP() && destination.Addr() == now.Gateway)
 }
 

@@ -90,7 +90,12 @@ func profileStatus(facts Facts) *ProfileStatus {
 	if !ok || !found {
 		return nil
 	}
-	return &ProfileStatus{Name: profile.ID(), UUID: profile.UUID(), State: stateName(device.Active.State), File: profile.File}
+	return &ProfileStatus{
+		Name:  profile.ID(),
+		UUID:  profile.UUID(),
+		State: stateName(device.Active.State),
+		File:  profile.File,
+	}
 }
 
 func stateName(state networkmanager.ActiveState) ProfileState {

@@ -30,7 +30,10 @@ func chooseUplink(facts Facts, options Options) (uplinkChoice, error) {
 		return uplinkChoice{}, report.Fail(report.Refused, "echo INTERFACE > "+bridgeHintFile+" # or: rm "+bridgeHintFile,
 			"%s is empty; it has to name the network interface for br-ex, or not be there", bridgeHintFile)
 	}
-	for _, choice := range []uplinkChoice{{options.BridgeInterface, "--bridge-interface"}, {facts.BridgeHint, bridgeHintFile}} {
+	for _, choice := range []uplinkChoice{
+		{options.BridgeInterface, "--bridge-interface"},
+		{facts.BridgeHint, bridgeHintFile},
+	} {
 		if choice.name == "" {
 			continue
 		}
@@ -83,7 +86,10 @@ func uplinkByDefaultRoute(facts Facts) (uplinkChoice, error) {
 }
 
 // excludedLinks lists patterns for the interfaces of pods and OVN-Kubernetes.
-var excludedLinks = []string{"lo", BridgeName, "br-int", "br-ext", "ovs-system", "ovn-k8s-*", "k8s-*", "genev_sys_*", "vxlan_sys_*", "patch-*", "cni*"}
+var excludedLinks = []string{
+	"lo", BridgeName, "br-int", "br-ext", "ovs-system",
+	"ovn-k8s-*", "k8s-*", "genev_sys_*", "vxlan_sys_*", "patch-*", "cni*",
+}
 
 func canBeUplink(link hostnet.Link) bool {
 	return link.Kind != "veth" && !slices.ContainsFunc(excludedLinks, func(pattern string) bool {

@@ -102,7 +102,8 @@ func Links() ([]Link, error) {
 // are the only source of the subnet of a DHCPv6 address, which is a /128.
 func advertisedSubnets() (map[int][]netip.Prefix, error) {
 	routes, err := dump(func() ([]netlink.Route, error) {
-		return netlink.RouteListFiltered(netlink.FAMILY_V6, &netlink.Route{Protocol: unix.RTPROT_RA}, netlink.RT_FILTER_PROTOCOL)
+		filter := &netlink.Route{Protocol: unix.RTPROT_RA}
+		return netlink.RouteListFiltered(netlink.FAMILY_V6, filter, netlink.RT_FILTER_PROTOCOL)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("listing advertised routes: %w", err)

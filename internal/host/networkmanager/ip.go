@@ -139,7 +139,9 @@ func nameservers(properties map[string]dbus.Variant) []netip.Addr {
 }
 
 // optionalProperties returns the properties of an object, or nil if it does not exist.
-func (c *Client) optionalProperties(ctx context.Context, path dbus.ObjectPath, name string) (map[string]dbus.Variant, error) {
+func (c *Client) optionalProperties(
+	ctx context.Context, path dbus.ObjectPath, name string,
+) (map[string]dbus.Variant, error) {
 	if path == "" || path == root {
 		return nil, nil
 	}

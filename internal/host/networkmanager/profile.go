@@ -136,7 +136,8 @@ func (c *Client) Reapply(ctx context.Context, device Device, settings Settings) 
 func (c *Client) AppliedSettings(ctx context.Context, device Device) (Settings, error) {
 	var settings Settings
 	var version uint64
-	if err := c.call(ctx, device.Path, "Device", "GetAppliedConnection", uint32(0)).Store(&settings, &version); err != nil {
+	err := c.call(ctx, device.Path, "Device", "GetAppliedConnection", uint32(0)).Store(&settings, &version)
+	if err != nil {
 		return nil, fmt.Errorf("reading what %s uses: %w", device.Name, err)
 	}
 	return settings.withoutLegacy(), nil

@@ -21,7 +21,8 @@ func (d *Driver) pinMAC(
 	nothing := func(context.Context) error { return nil }
 	const section = "802-3-ethernet"
 	_, cloned := o.Settings[section]["cloned-mac-address"]
-	if nic.Type != networkmanager.Bond || nic.MAC == "" || cloned || o.Settings.Text(section, "assigned-mac-address") != "" {
+	assigned := o.Settings.Text(section, "assigned-mac-address") != ""
+	if nic.Type != networkmanager.Bond || nic.MAC == "" || cloned || assigned {
 		return nothing, nil
 	}
 	links, err := hostnet.Links()

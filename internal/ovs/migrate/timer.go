@@ -93,7 +93,8 @@ func bootRollbackUnit(journalPath string, o ovs.Backup) string {
 	patterns, empty := "", ""
 	for _, name := range slices.Sorted(maps.Keys(o.OwnUUIDs)) {
 		patterns += " -e " + o.OwnUUIDs[name]
-		for _, file := range []string{name + ".nmconnection", name + "-" + o.OwnUUIDs[name] + ".nmconnection", "ifcfg-" + name} {
+		keyfiles := []string{name + ".nmconnection", name + "-" + o.OwnUUIDs[name] + ".nmconnection"}
+		for _, file := range append(keyfiles, "ifcfg-"+name) {
 			empty += "find " + ovs.ProfileDirectories + " -name " + file + " -empty -delete 2>/dev/null; "
 		}
 	}
