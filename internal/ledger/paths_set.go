@@ -77,7 +77,7 @@ func (d *Paths) setOne(batch *hostfs.Batch, p PlannedChange, label []byte) error
 	attr := attrOf(p.Kind, p.Desired, p.Now)
 	attr.Label, attr.Xattrs = label, p.Desired.Xattrs
 	if len(label) == 0 {
-		attr.Label = p.Now.Xattrs["security.selinux"]
+		attr.Label = p.Now.Xattrs[hostfs.SELinuxXattr]
 	}
 	switch {
 	case !p.Desired.Present:

@@ -17,8 +17,6 @@ type Link struct {
 	Kind       string         `json:"kind"` // device, vlan, bond, bridge, openvswitch, wlan, ...
 	MAC        string         `json:"mac"`
 	MTU        int            `json:"mtu"`
-	Up         bool           `json:"up"`
-	Carrier    bool           `json:"carrier"`
 	Master     int            `json:"master,omitempty"`     // index of the bridge or bond that it is a port of
 	Parent     int            `json:"parent,omitempty"`     // index of the interface below a VLAN
 	Addresses  []netip.Prefix `json:"addresses"`            // global unicast only
@@ -71,8 +69,6 @@ func Links() ([]Link, error) {
 			Kind:         l.Type(),
 			MAC:          attrs.HardwareAddr.String(),
 			MTU:          attrs.MTU,
-			Up:           attrs.RawFlags&unix.IFF_UP != 0,
-			Carrier:      attrs.RawFlags&unix.IFF_LOWER_UP != 0,
 			Master:       attrs.MasterIndex,
 			Advertised:   advertised[attrs.Index],
 			PermanentMAC: attrs.PermHWAddr.String(),

@@ -116,7 +116,6 @@ func (c *Client) active(ctx context.Context, path dbus.ObjectPath) (Active, erro
 	}
 	return Active{
 		UUID:  value[string](properties, "Uuid"),
-		Path:  path,
 		State: ActiveState(value[uint32](properties, "State")),
 	}, nil
 }

@@ -23,9 +23,8 @@ type Device struct {
 
 // Active is the active connection of a device.
 type Active struct {
-	UUID  string          `json:"uuid,omitempty"`
-	Path  dbus.ObjectPath `json:"-"`
-	State ActiveState     `json:"state,omitempty"`
+	UUID  string      `json:"uuid,omitempty"`
+	State ActiveState `json:"state,omitempty"`
 }
 
 // IP returns the device's configuration of a family.
