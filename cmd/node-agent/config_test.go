@@ -74,7 +74,7 @@ func TestConfigValidate(t *testing.T) {
 	file := filepath.Join(dir, "config.yaml")
 	const steps = "it can be some of [preflight validate packages files system network runtime client-certificate kubelet serving-certificate ready schedulable]"
 	want := strings.ReplaceAll(`DIR/config.yaml:3: field untyl not found in type config.Join
-DIR/config.d/10-site.yaml:3: timeout is -1s; it cannot be negative
+DIR/config.d/10-site.yaml:3: timeout is -1s; it must not be negative
 DIR/config.yaml:4: skip: "netwrk"; `+steps+`
 DIR/config.yaml:4: skip: "fetch"; `+steps+"\n", "DIR", dir)
 	if diff := cmp.Diff(clitest.Result{Code: report.Usage, Out: want}, runCommandLine(t, "", "config", "validate", "--config", file)); diff != "" {
@@ -105,7 +105,7 @@ func TestWritableConfigIsRefused(t *testing.T) {
 	for _, line := range [][]string{{"config", "validate", file}, {"config", "show", "--config", file}, {"join", "--config", file}} {
 		got := runCommandLine(t, "", line...)
 		all := got.Out + got.Err
-		if got.Code != report.Usage || !strings.Contains(all, file+": not read: users other than root can write to it") || !strings.Contains(all, "\nchmod go-w "+file+"\n") {
+		if got.Code != report.Usage || !strings.Contains(all, file+": file ignored: users other than root can write to it") || !strings.Contains(all, "\nchmod go-w "+file+"\n") {
 			t.Errorf("%q: code %d, %s", line, got.Code, all)
 		}
 	}

@@ -110,8 +110,8 @@ func TestApply(t *testing.T) {
 	}
 
 	other := strings.Replace(content, "hello", "bye", 1)
-	const exists = "nothing was changed, as the config cannot be applied: /motd shall be a file, but a file is there that differs, and the entry does not say overwrite: true"
-	const remedy = "# move what is in the way to another place, or set overwrite: true for the entry in the config"
+	const exists = "the config cannot be applied, nothing was changed: /motd must be a file, but a different file exists, and the entry does not set overwrite: true"
+	const remedy = "# move the existing files away, or set overwrite: true for the entries in the config"
 	failure := "hcp-node-agent apply: " + exists + "\n" + remedy + "\n"
 	got = runCommandLine(t, other, "apply", "--config", "-", "--root", root)
 	if diff := cmp.Diff(clitest.Result{Code: report.Failed, Err: failure}, got); diff != "" {
@@ -135,8 +135,8 @@ func TestJoinWithoutUserData(t *testing.T) {
 	if err := os.WriteFile(file, []byte("apiVersion: "+report.APIVersion+"\nkind: "+config.Kind+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const cause = "no user-data stub was given"
-	const remedy = "oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > stub.ign\nhcp-node-agent join --user-data stub.ign"
+	const cause = "no user data was given"
+	const remedy = "oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > user-data.ign\nhcp-node-agent join --user-data user-data.ign"
 	got := runCommandLine(t, "", "join", "--config", file)
 	if diff := cmp.Diff(clitest.Result{Code: report.Usage, Err: "hcp-node-agent join: " + cause + "\n" + remedy + "\n"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -163,7 +163,7 @@ func TestBadSettingsAreRefused(t *testing.T) {
 		`"bastion" is not HOST:PORT`: {head + "verifyReach: [bastion]\n", []string{"--verify-reach", "bastion"}},
 		"networkTimeout is 5s":       {head + "networkTimeout: 5s\n", []string{"--network-timeout", "5s"}},
 		"endpiont":                   {"endpiont: a\n", nil},
-		`apiVersion is ""`:           {"", nil},
+		`apiVersion ""`:              {"", nil},
 		"no such file":               {},
 	} {
 		dir := t.TempDir()
@@ -183,7 +183,7 @@ func TestBadSettingsAreRefused(t *testing.T) {
 		for _, line := range lines {
 			got := runCommandLine(t, "", line...)
 			if got.Code != report.Usage || !strings.Contains(got.Err, want) ||
-				!strings.HasPrefix(got.Err, "hcp-node-agent "+line[0]+": configuration: ") || !strings.Contains(got.Err, "\nhcp-node-agent ") {
+				!strings.HasPrefix(got.Err, "hcp-node-agent "+line[0]+": invalid configuration: ") || !strings.Contains(got.Err, "\nhcp-node-agent ") {
 				t.Errorf("%q: code %d, %s", line, got.Code, got.Err)
 			}
 		}

@@ -124,7 +124,7 @@ func TestFailedPreflightPrintsItsTable(t *testing.T) {
 			t.Errorf("no %q in:\n%s", want, got.Out)
 		}
 	}
-	if !strings.HasPrefix(got.Err, "hcp-node-agent preflight: a join would be refused: ") {
+	if !strings.HasPrefix(got.Err, "hcp-node-agent preflight: join would fail: ") {
 		t.Errorf("printed to stderr: %q", got.Err)
 	}
 	document := clitest.DecodeDocument(t, runSubcommand(t, newPreflightCommand, "-o", "json").Out)

@@ -72,7 +72,7 @@ files, directories and links: 3 new, 3 changed, 1 removed, 1 with other attribut
       @@ -1 +1 @@
       -a
       +bc
-  ~ /etc/other: 1 bytes, other content (payload)
+  ~ /etc/other: 1 bytes, content differs (payload)
   ~ /etc/was-link: link -> file, 1 bytes, mode 0644, owner 0, group 0 (payload)
   - /etc/gone: 1 bytes, mode 0644 (adapt: empty-drop-in)
   = /etc/same: owner 0 -> 7 (adapt: secret-mode)

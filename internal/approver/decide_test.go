@@ -120,7 +120,7 @@ func TestDecide(t *testing.T) {
 		"another cluster":                         {waiting, enrollments, with(func(f *Facts) { f.CAHashes = foreign }), Refused, "is for another cluster"},
 		"a Node is there":                         {waiting, enrollments, with(func(f *Facts) { f.NodeExists = true }), Refused, "a Node worker-1 is in the cluster already"},
 		"one group more":                          {withGroup, enrollments, good, Refused, "its groups are"},
-		"replayed on another key":                 {replayed, enrollments, good, Refused, "its proof was not made"},
+		"replayed on another key":                 {replayed, enrollments, good, Refused, "the signature of the CSR does not match"},
 		"no join token":                           {validClientCSR(key).csr(t), enrollments, good, Refused, "it carries no join token, and the node worker-1 has one"},
 		"no room for the note":                    {waiting, enrollments, with(func(f *Facts) { f.UsageRecordsFull = true }), Ignored, "is full"},
 		"full, but noted before":                  {waiting, enrollments, func() Facts { f := used(mine); f.UsageRecordsFull = true; return f }(), Approved, ""},
@@ -229,7 +229,7 @@ func TestEnrollmentDirectory(t *testing.T) {
 	}
 	put("huge.enrollment", make([]byte, 1<<20))
 	put("same.enrollment", encoded(one))
-	check("one enrollment twice", 1, "broken.enrollment", "dir.enrollment", "huge.enrollment: reading the enrollment: it has more than 16 KiB", "one.enrollment and same.enrollment are enrollments of the same join token")
+	check("one enrollment twice", 1, "broken.enrollment", "dir.enrollment", "huge.enrollment: reading the enrollment: the file is larger than 16 KiB", "one.enrollment and same.enrollment are enrollments of the same join token")
 	d.path = filepath.Join(dir, "gone")
 	check("no directory", 0, "reading the directory of enrollments")
 }

@@ -125,8 +125,8 @@ func TestDecideVerifiesTheRequestsSignatureLast(t *testing.T) {
 		annotations map[string]string
 		reason      string
 	}{
-		"no proof":           {func(g *validCSR) { g.pem = replaceSignature }, map[string]string{enrollment.AnnotationID: mine.ID}, "its proof is not one"},
-		"another's proof":    {func(g *validCSR) { g.pem = replaceSignature }, proofOf(other, &key.PublicKey), "its proof was not made"},
+		"no proof":           {func(g *validCSR) { g.pem = replaceSignature }, map[string]string{enrollment.AnnotationID: mine.ID}, "the signature of the CSR is not of version"},
+		"another's proof":    {func(g *validCSR) { g.pem = replaceSignature }, proofOf(other, &key.PublicKey), "the signature of the CSR does not match"},
 		"an oversized key":   {func(g *validCSR) { g.pem = withKey(t, huge) }, proofOf(mine, huge), "its key is RSA of 46000 bits"},
 		"another group":      {func(g *validCSR) { g.pem = replaceSignature; grouped(g) }, proofOf(mine, &key.PublicKey), "its groups are"},
 		"the signature only": {func(g *validCSR) { g.pem = replaceSignature }, proofOf(mine, &key.PublicKey), "its signature is wrong"},

@@ -91,10 +91,10 @@ func TestControlPlaneRefusesInvalidCSRs(t *testing.T) {
 		{"an extra usage", with(func(a *csrRequest) {
 			a.usages = []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageKeyEncipherment, certificatesv1.UsageClientAuth, certificatesv1.UsageServerAuth}
 		}), "its usages are"},
-		{"a replayed annotation on another key", with(func(a *csrRequest) { a.key = other }), "its proof was not made with the join token"},
+		{"a replayed annotation on another key", with(func(a *csrRequest) { a.key = other }), "the signature of the CSR does not match join token"},
 		{"another join token's proof", with(func(a *csrRequest) {
 			a.annotations = map[string]string{"node.hcp-agent.io/join-token-id": open.ID, "node.hcp-agent.io/join-token-proof": sign(t, never, real, &key.PublicKey)["node.hcp-agent.io/join-token-proof"]}
-		}), "its proof was not made with the join token"},
+		}), "the signature of the CSR does not match join token"},
 		{"a copy of the node's CSR", good.submit(t), "it is a copy: the CSR that the node submits with this key is named node-csr-"},
 		{"an enrollment of another cluster", csrRequest{client: stolen, key: key, node: "refused-elsewhere", annotations: sign(t, elsewhere, foreign, &key.PublicKey)}.submit(t), "is for another cluster"},
 		{"a Node of that name exists", csrRequest{client: stolen, key: key, node: "refused-there", name: clientCSRName(t, key, "refused-there"), annotations: sign(t, there, real, &key.PublicKey)}.submit(t), "a Node refused-there is in the cluster already"},

@@ -25,7 +25,7 @@ func TestJoinRefusesInvalidInputsBeforeAnyChange(t *testing.T) {
 		options inputs.Options
 		want    string
 	}{
-		"no stub":        {inputs.Options{Config: config.Defaults()}, "no user-data stub"},
+		"no stub":        {inputs.Options{Config: config.Defaults()}, "no user data was given"},
 		"no such step":   {inputs.Options{Config: config.Join{Skip: []string{"nothing"}}}, "there is no such step"},
 		"nothing begun":  {inputs.Options{Resume: true}, "no unfinished join"},
 		"no such stub":   {inputs.Options{Config: config.Join{UserData: "/gone/stub.ign"}}, "--user-data"},

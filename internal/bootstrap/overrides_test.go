@@ -89,7 +89,7 @@ func TestOverrideFromElsewhere(t *testing.T) {
 
 func TestOverrideThatDoesNotFitThePayload(t *testing.T) {
 	j := joinWithPayload(t, `{"ignition":{"version":"3.2.0"},"storage":{"links":[{"path":"/etc","target":"/x"}]}}`)
-	if _, err := j.LoadPayload(t.Context(), report.Log{}); report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), "do not fit together") {
+	if _, err := j.LoadPayload(t.Context(), report.Log{}); report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), "the merged config is not valid") {
 		t.Errorf("%v", err)
 	}
 }

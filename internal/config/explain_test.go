@@ -26,7 +26,7 @@ func TestFileProblemsHaveLines(t *testing.T) {
 		}},
 		"unknown key and invalid value": {fileHeader + "untyl: ready\nverifyReach: [bastion]\n", []string{
 			`:3: field untyl not found in type config.Join`,
-			`:4: verifyReach: "bastion" is not HOST:PORT (an IPv6 address has brackets: [2001:db8::1]:443)`,
+			`:4: verifyReach: "bastion" is not HOST:PORT (an IPv6 address requires brackets: [2001:db8::1]:443)`,
 		}},
 		"duplicate key": {fileHeader + "until: ready\nuntil: kubelet\n", []string{`:4: mapping key "until" already defined at line 3`}},
 		"wrong types": {fileHeader + "timeout: soon\nskip: network\nkeepBootstrap: perhaps\nuntil: [ready]\npayload: all\nnetworkTimeout: 90\n", []string{
@@ -39,19 +39,19 @@ func TestFileProblemsHaveLines(t *testing.T) {
 		}},
 		"duration of a wrong kind": {fileHeader + "timeout: [5m]\n", []string{`:3: "" is not a duration like 90s or 1h30m`}},
 		"values": {fileHeader + "until: monday\n\nverifyReach:\n- a:1\n- bastion\nnodeLabels: [x]\npayload: {drop: ['/etc/[']}\n", []string{
-			`:3: until is "monday"; it can be one of [client-certificate kubelet ready schedulable]`,
-			`:5: verifyReach: "bastion" is not HOST:PORT (an IPv6 address has brackets: [2001:db8::1]:443)`,
+			`:3: until is "monday"; valid values: [client-certificate kubelet ready schedulable]`,
+			`:5: verifyReach: "bastion" is not HOST:PORT (an IPv6 address requires brackets: [2001:db8::1]:443)`,
 			`:8: nodeLabels: "x" is not KEY=VALUE`,
 			`:9: payload.drop: pattern "/etc/[": a bracket or a backslash has no end`,
 		}},
-		"version": {"apiVersion: v2\nkind: JoinConfig\n", []string{`:1: apiVersion is "v2" and kind is "JoinConfig"; they must be "node.hcp-agent.io/v1alpha1" and "JoinConfig"`}},
+		"version": {"apiVersion: v2\nkind: JoinConfig\n", []string{`:1: apiVersion "v2" and kind "JoinConfig" are not supported; expected "node.hcp-agent.io/v1alpha1" and "JoinConfig"`}},
 		"version and unknown key": {"endpiont: a\n", []string{
-			`: apiVersion is "" and kind is ""; they must be "node.hcp-agent.io/v1alpha1" and "JoinConfig"`,
+			`: apiVersion "" and kind "" are not supported; expected "node.hcp-agent.io/v1alpha1" and "JoinConfig"`,
 			`:1: field endpiont not found in type config.Join`,
 		}},
-		"empty":         {"# nothing\n", []string{`: apiVersion is "" and kind is ""; they must be "node.hcp-agent.io/v1alpha1" and "JoinConfig"`}},
+		"empty":         {"# nothing\n", []string{`: apiVersion "" and kind "" are not supported; expected "node.hcp-agent.io/v1alpha1" and "JoinConfig"`}},
 		"not a mapping": {"- a\n", []string{":1: cannot unmarshal !!seq into config.Join"}},
-		"two documents": {fileHeader + "---\n" + fileHeader, []string{": the file has more than one YAML document"}},
+		"two documents": {fileHeader + "---\n" + fileHeader, []string{": the file contains more than one YAML document"}},
 		"tab":           {fileHeader + "payload:\n\tdrop: []\n", []string{":4: found character that cannot start any token"}},
 		"open list":     {fileHeader + "skip: [a\nuntil: ready\n", []string{":2: did not find expected ',' or ']'"}},
 	} {

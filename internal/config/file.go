@@ -31,7 +31,7 @@ func readFile(name string, content []byte, join *Join) (lines map[string]int, pr
 				Key:  "apiVersion",
 				File: name,
 				Line: lines["apiVersion"],
-				Message: fmt.Sprintf("apiVersion is %q and kind is %q; they must be %q and %q",
+				Message: fmt.Sprintf("apiVersion %q and kind %q are not supported; expected %q and %q",
 					header.APIVersion, header.Kind, report.APIVersion, Kind),
 			})
 		}
@@ -44,7 +44,7 @@ func readFile(name string, content []byte, join *Join) (lines map[string]int, pr
 	case err != nil:
 		problems = append(problems, decodingProblems(name, err)...)
 	case !errors.Is(decoder.Decode(&yaml.Node{}), io.EOF):
-		problems = append(problems, Problem{File: name, Message: "the file has more than one YAML document"})
+		problems = append(problems, Problem{File: name, Message: "the file contains more than one YAML document"})
 	}
 	return lines, problems
 }

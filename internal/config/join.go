@@ -70,16 +70,16 @@ func (j Join) validate() []Problem {
 		all = append(all, Problem{Key: key, Message: key + fmt.Sprintf(format, args...)})
 	}
 	if !slices.Contains(stepname.UntilValues(), j.Until) {
-		wrong("until", " is %q; it can be one of %v", j.Until, stepname.UntilValues())
+		wrong("until", " is %q; valid values: %v", j.Until, stepname.UntilValues())
 	}
 	if j.Timeout < 0 {
-		wrong("timeout", " is %s; it cannot be negative", time.Duration(j.Timeout))
+		wrong("timeout", " is %s; it must not be negative", time.Duration(j.Timeout))
 	}
 	if t := time.Duration(j.NetworkTimeout); t < minNetworkTimeout || t > maxNetworkTimeout {
-		wrong("networkTimeout", " is %s; it can be from %s to %s", t, minNetworkTimeout, maxNetworkTimeout)
+		wrong("networkTimeout", " is %s; it must be from %s to %s", t, minNetworkTimeout, maxNetworkTimeout)
 	}
 	if j.OpenShiftRelease != "" && !isRelease(j.OpenShiftRelease) {
-		wrong("openshiftRelease", " is %q; it is written as 4.18", j.OpenShiftRelease)
+		wrong("openshiftRelease", " is %q; the format is 4.18", j.OpenShiftRelease)
 	}
 	for _, list := range []struct {
 		key   string

@@ -39,5 +39,5 @@ func problemsError(problems []Problem) error {
 	if problems[0].Remedy != "" {
 		remedy = report.Remedy(joinRemedies(problems))
 	}
-	return report.Fail(report.Usage, remedy, "configuration: %s", joinMessages(problems))
+	return report.Fail(report.Usage, remedy, "invalid configuration: %s", joinMessages(problems))
 }

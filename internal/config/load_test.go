@@ -67,7 +67,7 @@ func TestInvalidConfigurationIsUsageError(t *testing.T) {
 		"bad until":     {fileHeader + "until: monday\n", "monday"},
 		"not YAML":      {"{", "did not find expected node content"},
 		"bad peer":      {fileHeader + "verifyReach: [bastion]\n", `"bastion" is not HOST:PORT`},
-		"bad time":      {fileHeader + "networkTimeout: 1h\n", "networkTimeout is 1h0m0s; it can be from 30s to 10m0s"},
+		"bad time":      {fileHeader + "networkTimeout: 1h\n", "networkTimeout is 1h0m0s; it must be from 30s to 10m0s"},
 		"bad pattern":   {fileHeader + "payload: {drop: ['/etc/[']}\n", "a bracket or a backslash has no end"},
 	} {
 		t.Run(name, func(t *testing.T) {

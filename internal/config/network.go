@@ -24,13 +24,13 @@ var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.
 func checkHostPort(peer string) error {
 	host, port, err := net.SplitHostPort(peer)
 	if err != nil {
-		return fmt.Errorf("%q is not HOST:PORT (an IPv6 address has brackets: [2001:db8::1]:443)", peer)
+		return fmt.Errorf("%q is not HOST:PORT (an IPv6 address requires brackets: [2001:db8::1]:443)", peer)
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 		return fmt.Errorf("%q: the port is not a number from 1 to 65535", peer)
 	}
 	if _, err := netip.ParseAddr(host); err != nil && !hostName.MatchString(host) {
-		return fmt.Errorf("%q: %q is neither an address nor the name of a host", peer, host)
+		return fmt.Errorf("%q: %q is neither an IP address nor a host name", peer, host)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ func TestCheckHostPort(t *testing.T) {
 	for peer, want := range map[string]string{
 		"bastion:22": "", "bastion.example.com:443": "", "db_1.example.com.:1": "", "192.0.2.1:65535": "", "[2001:db8::1]:443": "", "[fe80::1%eth0]:22": "",
 		"bastion": "not HOST:PORT", "": "not HOST:PORT", "2001:db8::1:443": "not HOST:PORT", "https://a.example.com:443": "not HOST:PORT",
-		":22": "neither an address nor", "a b:22": "neither an address nor", "-a:22": "neither an address nor", "a..b:22": "neither an address nor", "a/b:22": "neither an address nor",
+		":22": "neither an IP address nor", "a b:22": "neither an IP address nor", "-a:22": "neither an IP address nor", "a..b:22": "neither an IP address nor", "a/b:22": "neither an IP address nor",
 		"a:0": "port is not a number", "a:65536": "port is not a number", "a:": "port is not a number", "a:ssh": "port is not a number", "a:-1": "port is not a number",
 	} {
 		err := checkHostPort(peer)

@@ -44,7 +44,7 @@ func ParseTaint(text string) (Taint, error) {
 	switch effect {
 	case "NoSchedule", "PreferNoSchedule", "NoExecute":
 	default:
-		return Taint{}, fmt.Errorf("%q: the effect is %q; it can be one of NoSchedule, PreferNoSchedule, NoExecute", text, effect)
+		return Taint{}, fmt.Errorf("%q: the effect is %q; valid effects: NoSchedule, PreferNoSchedule, NoExecute", text, effect)
 	}
 	if err := checkKey(text, key); err != nil {
 		return Taint{}, err
@@ -54,14 +54,14 @@ func ParseTaint(text string) (Taint, error) {
 
 func checkKey(text, key string) error {
 	if problems := validation.IsQualifiedName(key); len(problems) > 0 {
-		return fmt.Errorf("%q: the key is %q: %s", text, key, problems[0])
+		return fmt.Errorf("%q: invalid key %q: %s", text, key, problems[0])
 	}
 	return nil
 }
 
 func checkValue(text, value string) error {
 	if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
-		return fmt.Errorf("%q: the value is %q: %s", text, value, problems[0])
+		return fmt.Errorf("%q: invalid value %q: %s", text, value, problems[0])
 	}
 	return nil
 }

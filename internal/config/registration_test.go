@@ -14,8 +14,8 @@ func TestParseLabel(t *testing.T) {
 	long := strings.Repeat("x", 64)
 	for text, want := range map[string]string{
 		"a=b": "", "a=": "", "example.com/role=web-1_2.3": "", "topology.kubernetes.io/zone=a": "",
-		"a": "is not KEY=VALUE", "": "is not KEY=VALUE", "=b": "the key is", "-a=b": "the key is", "a/b/c=d": "the key is", "Example.com/a=b": "the key is",
-		long + "=a": "the key is", "a=" + long: "the value is", "a=b c": "the value is", "a=-b": "the value is", "a=b=c": "the value is", "a=${X}": "the value is", "a=%i": "the value is", "a=b\nc": "the value is",
+		"a": "is not KEY=VALUE", "": "is not KEY=VALUE", "=b": "invalid key", "-a=b": "invalid key", "a/b/c=d": "invalid key", "Example.com/a=b": "invalid key",
+		long + "=a": "invalid key", "a=" + long: "invalid value", "a=b c": "invalid value", "a=-b": "invalid value", "a=b=c": "invalid value", "a=${X}": "invalid value", "a=%i": "invalid value", "a=b\nc": "invalid value",
 	} {
 		_, _, err := ParseLabel(text)
 		if (err == nil) != (want == "") || (err != nil && !strings.Contains(err.Error(), want)) {
@@ -28,7 +28,7 @@ func TestParseTaint(t *testing.T) {
 	for text, want := range map[string]string{
 		"a=b:NoSchedule": "", "a:NoExecute": "", "example.com/a=b:PreferNoSchedule": "",
 		"a=b": "is not KEY[=VALUE]:EFFECT", "a=b:noschedule": "the effect is", "a=b:": "the effect is", "a=b:NoSchedule:x": "the effect is",
-		":NoSchedule": "the key is", "=b:NoSchedule": "the key is", "a=b=c:NoSchedule": "the value is", "a=b,c:NoSchedule": "the value is",
+		":NoSchedule": "invalid key", "=b:NoSchedule": "invalid key", "a=b=c:NoSchedule": "invalid value", "a=b,c:NoSchedule": "invalid value",
 	} {
 		taint, err := ParseTaint(text)
 		if (err == nil) != (want == "") || (err != nil && !strings.Contains(err.Error(), want)) {

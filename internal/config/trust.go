@@ -54,7 +54,7 @@ func checkOwnership(name string, mode fs.FileMode, owner, caller int) *Problem {
 	}
 	return &Problem{
 		File:    name,
-		Message: fmt.Sprintf("not read: users other than root can write to it (owner %d, mode %#o)", owner, mode.Perm()),
+		Message: fmt.Sprintf("file ignored: users other than root can write to it (owner %d, mode %#o)", owner, mode.Perm()),
 		Remedy:  report.Remedy(strings.Join(remedy, " && ")),
 	}
 }

@@ -67,7 +67,7 @@ func TestLoadRefusesFilesThatOthersCanWrite(t *testing.T) {
 			}
 			for path, mode := range map[string]os.FileMode{file: modes[0], dropIn: modes[1]} {
 				refused := mode&0o022 != 0
-				if strings.Contains(err.Error(), path+": not read: users other than root can write to it") != refused ||
+				if strings.Contains(err.Error(), path+": file ignored: users other than root can write to it") != refused ||
 					strings.Contains(string(report.RemedyOf(err)), "chmod go-w "+path) != refused {
 					t.Errorf("%s with the mode %o: %v; remedy %s", path, mode, err, report.RemedyOf(err))
 				}

@@ -217,7 +217,7 @@ second
   warning  journal              another
   ok       host                 18 checks
 worker-7: 1 problem, 2 warnings
-/root/b.tar.gz: 1 pieces, 2 kB before compression (manifest.json lists them); secrets are masked
+/root/b.tar.gz: 1 file, 2 kB before compression (manifest.json lists all); secrets are masked
 `
 	var out bytes.Buffer
 	document.Print(&out)

@@ -75,7 +75,7 @@ func TestDoctorReportsTheJoin(t *testing.T) {
 			"problem: a leave of NodePool clusters/demo began at 2026-01-02 03:04:05 and has not finished => hcp-node-agent leave # resumes it",
 		}},
 		"cloned": {joinFacts{State: state("schedulable", began), MachineID: "another"}, []string{
-			"problem: the state in /d was written by another machine (machine-id m) => rm -rf /d # when this machine was cloned from a node; then join again",
+			"problem: the state in /d was written by another machine (machine-id m) => rm -rf /d # only if this machine was cloned from a node; then join again",
 		}},
 		"not root": {joinFacts{Err: fmt.Errorf("reading: %w", fs.ErrPermission)}, []string{"note: not seen without root: reading: permission denied => sudo hcp-node-agent doctor"}},
 		"damaged": {joinFacts{Err: errors.New("reading the state of the join: EOF"), Root: true}, []string{

@@ -161,11 +161,11 @@ func TestLifetimes(t *testing.T) {
 		"default with stub":  {0, []byte("{}"), 5 * time.Hour, ""},
 		"asked for":          {48 * time.Hour, nil, 48 * time.Hour, ""},
 		"short with stub":    {time.Hour, []byte("{}"), time.Hour, ""},
-		"too long with stub": {5*time.Hour + time.Second, []byte("{}"), 0, "at most, as the stub's token is"},
-		"too long":           {366 * 24 * time.Hour, nil, 0, "one minute to 365 days"},
-		"too short":          {time.Second, nil, 0, "one minute to 365 days"},
-		"negative":           {-time.Hour, nil, 0, "one minute to 365 days"},
-		"stub is no text":    {0, []byte{0xff}, 0, "no text"},
+		"too long with stub": {5*time.Hour + time.Second, []byte("{}"), 0, "because the user data expires"},
+		"too long":           {366 * 24 * time.Hour, nil, 0, "1 minute to 365 days"},
+		"too short":          {time.Second, nil, 0, "1 minute to 365 days"},
+		"negative":           {-time.Hour, nil, 0, "1 minute to 365 days"},
+		"stub is no text":    {0, []byte{0xff}, 0, "not valid UTF-8 text"},
 	} {
 		desired := Options{NodeName: "a", ClusterCA: certtest.NewCA(t, "ca").PEM, Lifetime: test.lifetime, UserData: test.userData}
 		token, enrollment, err := New(desired, noon)

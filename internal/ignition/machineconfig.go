@@ -46,7 +46,7 @@ func parseMachineConfig(p *Payload) (MachineConfig, error) {
 		Spec     MachineConfig
 	}
 	if err := json.Unmarshal(content, &document); err != nil {
-		return MachineConfig{}, fmt.Errorf("decoding MachineConfig: %w", err)
+		return MachineConfig{}, fmt.Errorf("decoding the MachineConfig: %w", err)
 	}
 	document.Spec.Name = document.Metadata.Name
 	return document.Spec, nil
@@ -81,7 +81,7 @@ func (p *Payload) KubeletConfig() (KubeletConfig, error) {
 func parseKubeletConfig(content []byte) (KubeletConfig, error) {
 	var config KubeletConfig
 	if err := yaml.Unmarshal(content, &config); err != nil {
-		return config, fmt.Errorf("file %s: decoding kubelet's configuration: %w", KubeletConfigPath, err)
+		return config, fmt.Errorf("file %s: decoding the kubelet configuration: %w", KubeletConfigPath, err)
 	}
 	return config, nil
 }
@@ -94,7 +94,7 @@ func ClusterDNS(tree *hostfs.Tree) ([]netip.Addr, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading kubelet's configuration: %w", err)
+		return nil, fmt.Errorf("reading the kubelet configuration: %w", err)
 	}
 	config, err := parseKubeletConfig(content)
 	if err != nil {

@@ -44,26 +44,26 @@ func (u *UserData) Override(v Values) (*UserData, error) {
 	if v.Endpoint != "" {
 		source, err := parseEndpoint(v.Endpoint)
 		if err != nil {
-			return nil, report.Fail(report.Usage, "# give the endpoint as HOST, HOST:PORT or https://HOST:PORT/ignition\n"+getEndpoint+"\n"+getInternalEndpoint, "reading endpoint %q: %w", redactURL(v.Endpoint), err)
+			return nil, report.Fail(report.Usage, "# specify the endpoint as HOST, HOST:PORT or https://HOST:PORT/ignition\n"+getEndpoint+"\n"+getInternalEndpoint, "reading the endpoint %q: %w", redactURL(v.Endpoint), err)
 		}
 		userData.Source = source
 	}
 	if len(v.Token) > 0 {
 		value, err := bearerHeader(v.Token)
 		if err != nil {
-			return nil, report.Fail(report.Usage, getToken, "reading ignition token: %w", err)
+			return nil, report.Fail(report.Usage, getToken, "reading the ignition token: %w", err)
 		}
 		userData.Headers.Set(headerAuthorization, value)
 	}
 	if len(v.CA) > 0 {
 		if err := fetch.CheckCA(v.CA); err != nil {
-			return nil, report.Fail(report.Usage, userData.caRemedy(), "reading CA of the %s: %w", userData.serverKind(), err)
+			return nil, report.Fail(report.Usage, userData.caRemedy(), "reading the CA of the %s: %w", userData.serverKind(), err)
 		}
 		userData.CAs = [][]byte{v.CA}
 	}
 	if v.NodePool != "" {
 		if namespace, name, found := strings.Cut(v.NodePool, "/"); !found || namespace == "" || name == "" || strings.Contains(name, "/") {
-			return nil, report.Fail(report.Usage, "# give the NodePool as NAMESPACE/NAME, as in clusters/demo-workers", "reading NodePool %q: it is not NAMESPACE/NAME", v.NodePool)
+			return nil, report.Fail(report.Usage, "# specify the NodePool as NAMESPACE/NAME, for example clusters/demo-workers", "reading the NodePool %q: not in the format NAMESPACE/NAME", v.NodePool)
 		}
 		userData.Headers.Set(headerNodePool, v.NodePool)
 	}
@@ -86,7 +86,7 @@ func parseEndpoint(text string) (*url.URL, error) {
 	}
 	source, err := url.Parse(text)
 	if err != nil {
-		return nil, errors.New("it is not a URL")
+		return nil, errors.New("invalid URL")
 	}
 	if err := checkSource(source); err != nil {
 		return nil, err
@@ -105,15 +105,15 @@ func parseEndpoint(text string) (*url.URL, error) {
 func checkSource(source *url.URL) error {
 	switch {
 	case source.Scheme == "http":
-		return errors.New("it is http; the payload holds credentials and is only fetched over https")
+		return errors.New("http is not allowed, because the payload contains credentials; use https")
 	case source.Scheme != "https":
-		return fmt.Errorf("its scheme is %q; only https is possible", source.Scheme)
+		return fmt.Errorf("unsupported scheme %q; only https is allowed", source.Scheme)
 	case source.Hostname() == "":
-		return errors.New("it names no host")
+		return errors.New("the host is missing")
 	case source.User != nil:
-		return errors.New("it has a user name in it; the ignition server takes a token, in a header")
+		return errors.New("user names are not allowed in the URL; the ignition server requires a token in a header")
 	case source.Fragment != "":
-		return errors.New("it has a fragment (#)")
+		return errors.New("fragments (#) are not allowed in the URL")
 	}
 	return nil
 }

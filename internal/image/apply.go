@@ -79,11 +79,11 @@ func openRoot(root string) (*hostfs.Tree, error) {
 	}
 	running, err := os.Stat("/")
 	if err != nil {
-		return nil, fmt.Errorf("looking at the root of the running host: %w", err)
+		return nil, fmt.Errorf("reading the root directory of the running host: %w", err)
 	}
 	if os.SameFile(given, running) {
 		return nil, report.Fail(report.Usage, "hcp-node-agent join # changes the running host",
-			"--root is the root of the running host; apply writes to the tree of an image and touches no service")
+			"--root is the root directory of the running host; apply only changes the directory tree of an image")
 	}
 	// Use an absolute path, because mount points are listed by absolute path.
 	name, err := filepath.Abs(root)

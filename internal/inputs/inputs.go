@@ -81,8 +81,8 @@ func Read(c config.Join, state joinstate.State, dir string, resume bool, stdin i
 		return in, nil
 	}
 	return in, report.Fail(report.Usage,
-		"oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > stub.ign\nhcp-node-agent join --user-data stub.ign",
-		"no user-data stub was given")
+		"oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > user-data.ign\nhcp-node-agent join --user-data user-data.ign",
+		"no user data was given")
 }
 
 // checkStandardInput fails if more than one input is to be read from standard
@@ -95,7 +95,7 @@ func checkStandardInput(c config.Join) error {
 		}
 	}
 	if len(readers) > 1 {
-		return UsageError("standard input can be one of --user-data, --approve-with, --join-token and --ignition-override, not several")
+		return UsageError("only one of --user-data, --approve-with, --join-token and --ignition-override can read standard input")
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ const maxInputSize = 32 << 20 // 32 MiB; user data has about 2 kB, a payload abo
 func ReadFile(name string, stdin io.Reader, flag string) ([]byte, error) {
 	source := stdin
 	if name == "-" && stdin == nil {
-		return nil, UsageError("reading %s: it cannot be standard input; give a file", flag)
+		return nil, UsageError("reading %s: standard input is not supported; use a file", flag)
 	}
 	if name != "-" {
 		file, err := os.Open(name)
@@ -136,7 +136,7 @@ func ReadFile(name string, stdin io.Reader, flag string) ([]byte, error) {
 		return nil, UsageError("reading %s: %w", flag, err)
 	}
 	if len(content) > maxInputSize {
-		return nil, UsageError("reading %s: %s has more than %d MiB", flag, DescribeInput(name), maxInputSize>>20)
+		return nil, UsageError("reading %s: %s is larger than %d MiB", flag, DescribeInput(name), maxInputSize>>20)
 	}
 	if len(content) == 0 {
 		return nil, UsageError("reading %s: %s is empty", flag, DescribeInput(name))

@@ -81,20 +81,20 @@ func TestReadInputsRefuses(t *testing.T) {
 		want   string
 		remedy string
 	}{
-		"nothing":              {config.Join{}, nil, "no user-data stub was given", "hcp-node-agent join --user-data stub.ign"},
-		"standard input twice": {config.Join{UserData: "-", ApproveWith: "-"}, nil, "not several", "join --help"},
+		"nothing":              {config.Join{}, nil, "no user data was given", "hcp-node-agent join --user-data user-data.ign"},
+		"standard input twice": {config.Join{UserData: "-", ApproveWith: "-"}, nil, "can read standard input", "join --help"},
 		"missing file":         {config.Join{UserData: "/gone/stub.ign"}, nil, "reading --user-data: open /gone/stub.ign", "join --help"},
 		"a directory":          {config.Join{UserData: t.TempDir()}, nil, "reading --user-data: ", "join --help"},
 		"empty file":           {config.Join{UserData: flowtest.WriteTempFile(t, nil)}, nil, "input\" is empty", "join --help"},
 		"empty standard input": {config.Join{UserData: "-"}, strings.NewReader(""), "standard input is empty", "join --help"},
 		"broken input":         {config.Join{UserData: "-"}, broken, "broken pipe", "join --help"},
-		"too much":             {config.Join{UserData: "-"}, io.LimitReader(endless{}, maxInputSize+1), "more than 32 MiB", "join --help"},
-		"no stub":              {config.Join{UserData: flowtest.WriteTempFile(t, []byte("hello"))}, nil, "it is not JSON", "get secret user-data-"},
+		"too much":             {config.Join{UserData: "-"}, io.LimitReader(endless{}, maxInputSize+1), "larger than 32 MiB", "join --help"},
+		"no stub":              {config.Join{UserData: flowtest.WriteTempFile(t, []byte("hello"))}, nil, "the config is not JSON", "get secret user-data-"},
 		"missing approver":     {config.Join{UserData: userData, ApproveWith: "/gone/kubeconfig"}, nil, "reading --approve-with", "join --help"},
 		"missing token":        {config.Join{UserData: userData, TokenFile: "/gone/token"}, nil, "reading --token-file", "join --help"},
 		"missing CA":           {config.Join{UserData: userData, CAFile: "/gone/ca"}, nil, "reading --ca-file", "join --help"},
-		"token from stdin":     {config.Join{UserData: userData, TokenFile: "-"}, strings.NewReader(flowtest.UUID), "reading --token-file: it cannot be standard input", "join --help"},
-		"endpoint without CA":  {config.Join{Endpoint: "a.example.com"}, nil, "which CA", "ca.crt"},
+		"token from stdin":     {config.Join{UserData: userData, TokenFile: "-"}, strings.NewReader(flowtest.UUID), "reading --token-file: standard input is not supported", "join --help"},
+		"endpoint without CA":  {config.Join{Endpoint: "a.example.com"}, nil, "the CA of the ignition server", "ca.crt"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Read(test.config, joinstate.State{}, t.TempDir(), false, test.stdin)

@@ -44,11 +44,11 @@ func TestReadJoinToken(t *testing.T) {
 		"begun anew without":      {config: config.Join{UserData: flowtest.WriteTempFile(t, other)}, state: begun, kept: plain, pool: "clusters/given"},
 		"a new one wins":          {config: config.Join{JoinToken: flowtest.WriteTempFile(t, plain)}, state: begun, kept: old, pool: "clusters/token", there: true},
 		"joined long ago":         {config: config.Join{JoinToken: flowtest.WriteTempFile(t, old)}, state: joined, pool: "clusters/token", there: true},
-		"no stub at all":          {config: config.Join{JoinToken: flowtest.WriteTempFile(t, plain)}, want: "no user-data stub was given", code: report.Usage},
+		"no stub at all":          {config: config.Join{JoinToken: flowtest.WriteTempFile(t, plain)}, want: "no user data was given", code: report.Usage},
 		"expired":                 {config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: flowtest.WriteTempFile(t, old)}, want: "expired at ", code: report.CredentialRefused},
 		"no join token in it":     {config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: flowtest.WriteTempFile(t, other)}, want: "reading the join token: ", code: report.Usage},
 		"missing":                 {config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: "/gone/worker.token"}, want: "reading --join-token: open /gone", code: report.Usage},
-		"standard input is taken": {config: config.Join{UserData: "-", JoinToken: "-"}, stdin: string(plain), want: "--join-token and --ignition-override, not several", code: report.Usage},
+		"standard input is taken": {config: config.Join{UserData: "-", JoinToken: "-"}, stdin: string(plain), want: "--join-token and --ignition-override can read standard input", code: report.Usage},
 		"kept one is damaged":     {state: begun, kept: []byte("x"), want: "reading the join token", code: report.Usage},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -69,9 +69,9 @@ func TestBadOverridesAreRefused(t *testing.T) {
 		"no such file":   {[]string{"/gone/site.ign"}, "reading --ignition-override: open /gone/site.ign"},
 		"empty":          {[]string{flowtest.WriteTempFile(t, nil)}, "is empty"},
 		"no config":      {[]string{flowtest.WriteTempFile(t, []byte(`{"ignition":x}`))}, "line 1"},
-		"bad path":       {[]string{flowtest.WriteTempFile(t, []byte(firstOverride)), bad}, bad + `": it is not a valid Ignition config: `},
+		"bad path":       {[]string{flowtest.WriteTempFile(t, []byte(firstOverride)), bad}, bad + `": not a valid Ignition config: `},
 		"its line":       {[]string{bad}, "line 2 col"},
-		"stdin twice":    {[]string{"-", "-"}, "not several"},
+		"stdin twice":    {[]string{"-", "-"}, "can read standard input"},
 		"other spec":     {[]string{flowtest.WriteTempFile(t, []byte(`{"ignition":{"version":"2.3.0"}}`))}, "spec 2.3.0"},
 		"not even a dir": {[]string{t.TempDir()}, "--ignition-override"},
 	} {

@@ -87,7 +87,7 @@ func Read(dir string) (State, error) {
 // SaveFile writes one of the agent's own files.
 func SaveFile(dir, name string, content []byte) error {
 	if err := hostfs.WritePrivate(dir, name, content); err != nil {
-		return fmt.Errorf("keeping %s: %w", name, err)
+		return fmt.Errorf("saving %s: %w", name, err)
 	}
 	return nil
 }
@@ -129,6 +129,6 @@ func CheckMachineID(state State, machine, dir string) error {
 	if state.MachineID == "" || state.MachineID == machine {
 		return nil
 	}
-	return report.Fail(report.Refused, report.Remedy("rm -rf "+dir+" # when this machine was cloned from a node; then join again"),
+	return report.Fail(report.Refused, report.Remedy("rm -rf "+dir+" # only if this machine was cloned from a node; then join again"),
 		"the state in %s was written by another machine (machine-id %s)", dir, state.MachineID)
 }

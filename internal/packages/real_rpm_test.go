@@ -64,7 +64,7 @@ func TestRealInstall(t *testing.T) {
 	if decision.Err() != nil || decision.Present != 0 || decision.Needed != 15 || len(decision.Specs()) != 14 {
 		t.Fatalf("%v; %+v", decision.Err(), decision)
 	}
-	if last := decision.Findings[len(decision.Findings)-1]; !strings.Contains(last.Message, "no enabled repository has nfs-utils") {
+	if last := decision.Findings[len(decision.Findings)-1]; !strings.Contains(last.Message, "no enabled repository provides nfs-utils") {
 		t.Errorf("it does not say what the mirror lacks: %+v", last)
 	}
 
@@ -145,7 +145,7 @@ func TestRealRepositoriesAreNotQueriedIfComplete(t *testing.T) {
 	}
 	server.Close()
 	facts, err = Gather(t.Context(), b.Root, readTable(t), rhel9())
-	if decision := Decide(readTable(t), facts); err != nil || decision.Err() != nil || !strings.Contains(facts.QueryError, "a repository does not answer") {
+	if decision := Decide(readTable(t), facts); err != nil || decision.Err() != nil || !strings.Contains(facts.QueryError, "a repository is unreachable") {
 		t.Errorf("to be installed, and nobody answers: %v; %q; %+v", err, facts.QueryError, decision)
 	}
 }

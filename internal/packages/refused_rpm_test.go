@@ -49,7 +49,7 @@ func TestRealSignatures(t *testing.T) {
 			err := Install(t.Context(), b.Root, report.Log{}, "cri-o-1.31.*")
 			t.Logf("%v\n%s", err, report.RemedyOf(err))
 			if err == nil || report.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.message) ||
-				(test.code == report.Refused) != strings.Contains(err.Error(), "a signature could not be checked, nothing was installed: ") {
+				(test.code == report.Refused) != strings.Contains(err.Error(), "a signature could not be verified; nothing was installed: ") {
 				t.Errorf("%v", err)
 			}
 			if got, err := b.Root.Installed(t.Context()); err != nil || slices.Contains(packageNames(got), "cri-o-1.31.4") {
@@ -82,7 +82,7 @@ func TestRealUnreachableRepository(t *testing.T) {
 	b.ConfigureRepository("site", "enabled=1", "gpgkey=file://"+b.GenerateKey("known"), "baseurl=http://mirror:hunter2@"+address+"/ocp")
 	_, err = Gather(t.Context(), b.Root, readTable(t), rhel9())
 	t.Logf("%v\n%s", err, report.RemedyOf(err))
-	if report.CodeOf(err) != report.Failed || err == nil || !strings.Contains(err.Error(), "a repository does not answer") ||
+	if report.CodeOf(err) != report.Failed || err == nil || !strings.Contains(err.Error(), "a repository is unreachable") ||
 		!strings.Contains(err.Error(), "Failed to download metadata for repo 'site'") || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("%v", err)
 	}

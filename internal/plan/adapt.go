@@ -85,15 +85,15 @@ func (b *Builder) checkJoinToken(nodeName string, cluster kube.Cluster) error {
 		return nil
 	}
 	if t.NodeName != nodeName {
-		return report.Fail(report.Refused, report.Remedyf("# give this host the join token of %s, or the name of the join token:\nhostnamectl set-hostname %s", nodeName, t.NodeName),
-			"the join token %s is for the node %s, and this node is %s", t.ID, t.NodeName, nodeName)
+		return report.Fail(report.Refused, report.Remedyf("# use the join token of node %s, or set the host name to that of the join token:\nhostnamectl set-hostname %s", nodeName, t.NodeName),
+			"join token %s is for node %s, but this node is %s", t.ID, t.NodeName, nodeName)
 	}
 	hashes, err := enrollment.CAHashes(cluster.CA)
 	if err == nil {
 		err = t.CheckCluster(hashes)
 	}
 	if err != nil {
-		return report.Fail(report.Refused, inputs.EnrollCommand, "the join token cannot be used with %s: %w", cluster.Server, err)
+		return report.Fail(report.Refused, inputs.EnrollCommand, "the join token is not valid for %s: %w", cluster.Server, err)
 	}
 	return nil
 }

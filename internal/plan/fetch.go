@@ -43,8 +43,8 @@ func (b *Builder) loadBasePayload(ctx context.Context, log report.Log) (kept boo
 		return true, err
 	}
 	if b.Inputs.UserData == nil {
-		return false, report.Fail(report.Usage, "hcp-node-agent join --user-data stub.ign",
-			"there is no payload on this host any more, and no stub to fetch it with")
+		return false, report.Fail(report.Usage, "hcp-node-agent join --user-data USER_DATA",
+			"this host no longer has a payload, and no user data was given to download it")
 	}
 	b.Payload, err = b.Fetcher(log).Fetch(ctx, b.Inputs.UserData)
 	return false, err

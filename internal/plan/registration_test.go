@@ -128,7 +128,7 @@ func TestRegistrationIsPlanned(t *testing.T) {
 		},
 		"a NodePool that cannot be a label": {
 			plan: []ledger.Change{plannedUnit(kubeletUnit)},
-			join: func(b *Builder) { b.State.NodePool = "clusters/" + strings.Repeat("x", 64) }, note: "cannot be the value of a label",
+			join: func(b *Builder) { b.State.NodePool = "clusters/" + strings.Repeat("x", 64) }, note: "is not a valid label value",
 		},
 		"no unit at all": {note: "0 lines ExecStart="},
 	} {

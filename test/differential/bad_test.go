@@ -54,7 +54,7 @@ func badConfigs() []struct {
 	}{
 		{"empty", "", 2, "empty"},
 		{"only spaces", " \n", 2, "empty"},
-		{"no JSON", "hello", 2, "it is not JSON"},
+		{"no JSON", "hello", 2, "the config is not JSON"},
 		{"half a config", `{"ignition":{"version":"3.4.0"},"storage":{"files":[`, 2, "not a valid Ignition config"},
 		{"JSON of another kind", `["a"]`, 2, "not a valid Ignition config"},
 		{"an object that is no config", `{"a":1}`, 2, "ignition.version"},
@@ -64,7 +64,7 @@ func badConfigs() []struct {
 		{"a Secret", `{"apiVersion":"v1","kind":"Secret","data":{"value":"e30="}}`, 2, "Secret"},
 		{"base64", "eyJpZ25pdGlvbiI6eyJ2ZXJzaW9uIjoiMy4yLjAifX0=", 2, "base64"},
 		{"a wrong type", storage(`"files":[{"path":7}]`), 2, "path"},
-		{"an unknown scheme", file(`"contents":{"source":"ftp://example.com/x"}`), 2, "possible are data, http and https"},
+		{"an unknown scheme", file(`"contents":{"source":"ftp://example.com/x"}`), 2, "supported: data, http and https"},
 		{"tftp", file(`"contents":{"source":"tftp://example.com/x"}`), 2, "tftp"},
 		{"s3", file(`"contents":{"source":"s3://bucket/x"}`), 2, "s3"},
 		{"gs", file(`"contents":{"source":"gs://bucket/x"}`), 2, "gs"},
@@ -156,9 +156,9 @@ func TestInvalidRootsChangeNothing(t *testing.T) {
 		{"no root", []string{"apply", "--config", good}, 2, "--config and --root"},
 		{"an unknown flag", []string{"apply", "--config", good, "--root", dir, "--force"}, 2, "--force"},
 		{"an argument", []string{"apply", "--config", good, "--root", dir, "more"}, 2, "more"},
-		{"the running host", []string{"apply", "--config", good, "--root", "/"}, 2, "--root is the root of the running host"},
-		{"the running host by another name", []string{"apply", "--config", good, "--root", "/proc/self/root"}, 2, "--root is the root of the running host"},
-		{"the running host by a link", []string{"apply", "--config", good, "--root", alias}, 2, "--root is the root of the running host"},
+		{"the running host", []string{"apply", "--config", good, "--root", "/"}, 2, "--root is the root directory of the running host"},
+		{"the running host by another name", []string{"apply", "--config", good, "--root", "/proc/self/root"}, 2, "--root is the root directory of the running host"},
+		{"the running host by a link", []string{"apply", "--config", good, "--root", alias}, 2, "--root is the root directory of the running host"},
 		{"a root that is not there", []string{"apply", "--config", good, "--root", dir + "/gone"}, 2, dir + "/gone"},
 		{"a root that is a file", []string{"apply", "--config", good, "--root", plainFile}, 2, plainFile},
 		{"a config that is not there", []string{"apply", "--config", dir + "/gone", "--root", dir}, 2, dir + "/gone"},
@@ -168,7 +168,7 @@ func TestInvalidRootsChangeNothing(t *testing.T) {
 		{"a stub that is empty", []string{"plan", "--user-data", plainFile}, 2, "empty"},
 		{"a stub that is a directory", []string{"plan", "--user-data", dir}, 2, dir},
 		{"a stub that refers to nothing", []string{"plan", "--user-data", bare}, 2, "merge"},
-		{"a config in place of a stub", []string{"plan", "--user-data", good}, 2, "more than a stub"},
+		{"a config in place of a stub", []string{"plan", "--user-data", good}, 2, "the config is not user data"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			before := listTree(t, dir)

@@ -221,9 +221,9 @@ func TestAdaptRejectsUnsupportedPayloads(t *testing.T) {
 			[]string{"an entry at /proc/a", "an entry at /sys", "an entry at /var/lib/hcp-node-agent/ledger.log"},
 		},
 		{"slash in a unit", spec(`"systemd":{"units":[{"name":"../a.service"},{"name":"crio.service","dropins":[{"name":"../c.conf","contents":"[Unit]\n"}]}]}`), []string{`unit "../a.service"`, `drop-in "../c.conf" of unit crio.service`}},
-		{"unknown owner", spec(`"storage":{"files":[{"path":"/a","user":{"name":"nobody-here"}}]}`), []string{`/a shall belong to user "nobody-here"`}},
-		{"unknown group", spec(`"storage":{"directories":[{"path":"/a","group":{"name":"nobody-here"}}]}`), []string{`/a shall belong to group "nobody-here"`}},
-		{"bad kubelet.conf", spec(`"storage":{"files":[{"path":"` + ignition.KubeletConfigPath + `","contents":{"source":"data:,%09a"}}]}`), []string{"decoding kubelet's configuration"}},
+		{"unknown owner", spec(`"storage":{"files":[{"path":"/a","user":{"name":"nobody-here"}}]}`), []string{`/a must belong to user "nobody-here"`}},
+		{"unknown group", spec(`"storage":{"directories":[{"path":"/a","group":{"name":"nobody-here"}}]}`), []string{`/a must belong to group "nobody-here"`}},
+		{"bad kubelet.conf", spec(`"storage":{"files":[{"path":"` + ignition.KubeletConfigPath + `","contents":{"source":"data:,%09a"}}]}`), []string{"decoding the kubelet configuration"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -88,9 +88,9 @@ func (p *Plan) countNotes(action Action) int {
 
 // Summary returns the plan on one line.
 func (p *Plan) Summary() string {
-	text := fmt.Sprintf("%d changes, %d entries left out", len(p.Changes())+len(p.Kubelet), p.countNotes(Skip))
+	text := fmt.Sprintf("%d changes, %d skipped", len(p.Changes())+len(p.Kubelet), p.countNotes(Skip))
 	if unmet := p.countNotes(Unsupported); unmet > 0 {
-		text += fmt.Sprintf(", %d wishes unmet", unmet)
+		text += fmt.Sprintf(", %d unsupported", unmet)
 	}
 	return text
 }

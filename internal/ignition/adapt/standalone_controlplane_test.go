@@ -70,13 +70,13 @@ func TestControlPlaneStandalone(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = ignition.Fetcher{ConnectTo: c.MachineConfigForward, RetryTimeout: 1}.Fetch(t.Context(), pool)
-	checkStandalone(t, err, report.Failed, "the configuration of pool gpu (HTTP 500)", "oc get machineconfigpools")
+	checkStandalone(t, err, report.Failed, "no configuration for pool gpu (HTTP 500)", "oc get machineconfigpools")
 	api, err := ignition.NewUserData(ignition.Values{Endpoint: c.MachineConfigURL, CA: read(c.ClusterCA)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = fetcher.Fetch(t.Context(), api)
-	checkStandalone(t, err, report.Refused, "is not the one that signs the machine-config server", "worker-user-data")
+	checkStandalone(t, err, report.Refused, "does not sign the machine-config server", "worker-user-data")
 }
 
 // checkAdaptedAsServed fails the test unless the plan has every file of a standalone cluster's

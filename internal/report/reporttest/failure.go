@@ -36,7 +36,7 @@ func CheckStandaloneRemedy(t *testing.T, err error, remedy string) {
 	if !strings.Contains(string(report.RemedyOf(err)), remedy) {
 		t.Errorf("remedy %q lacks %q", report.RemedyOf(err), remedy)
 	}
-	text := strings.ReplaceAll(err.Error()+string(report.RemedyOf(err)), "holds no token", "")
+	text := strings.ReplaceAll(err.Error()+string(report.RemedyOf(err)), "but no token", "")
 	if wrong := hyperShiftWords.FindString(text); wrong != "" {
 		t.Errorf("it says %q to a standalone cluster: %s; %s", wrong, err, report.RemedyOf(err))
 	}

@@ -87,7 +87,7 @@ func TestLeaveResumesAfterAPowerCut(t *testing.T) {
 	must(t, err)
 
 	await(ctx, t, "systemctl is-failed hcp-node-agent") // it refuses to join and exits
-	checkContains(t, mustOutput(ctx, t, "journalctl -b --no-pager -o cat -u hcp-node-agent"), "a leave of this host began at ")
+	checkContains(t, mustOutput(ctx, t, "journalctl -b --no-pager -o cat -u hcp-node-agent"), "a leave of this host started at ")
 	checkContains(t, mustOutput(ctx, t, "hcp-node-agent status || true"), " is leaving NodePool ")
 	if joined := mustOutput(ctx, t, "ovs-vsctl --timeout=5 list-br 2>/dev/null; systemctl is-active kubelet || true"); joined != "inactive" {
 		t.Errorf("after the boot the host has %q", joined)

@@ -45,7 +45,7 @@ func TestRefusedAndNothingChanged(t *testing.T) {
 		"truncated payload": {
 			func() error { return server.SetFaults(ctx, bed.Faults{TruncateAfter: 20_000}) }, "--timeout 10s",
 			report.Failed,
-			[]string{"stopped sending after 20000 bytes"},
+			[]string{"the transfer ended after 20000 bytes"},
 		},
 		"clock": {
 			func() error { return server.SetFaults(ctx, bed.Faults{DateSkewSeconds: 3600}) }, "",
