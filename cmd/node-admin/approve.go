@@ -50,16 +50,16 @@ rights that approve needs).`,
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&o.enrollmentDir, "enrollments", "",
-		"`DIR` with NAME.enrollment files; it is read again when it changes")
+		"`DIR` with NAME.enrollment files; reread when it changes")
 	flags.BoolVar(&o.watch, "watch", false, "approve new CSRs until stopped")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the hosted cluster, or - for standard input")
-	flags.StringVar(&o.node, "node", "", "`NAME` of the one node to approve")
+	flags.StringVar(&o.node, "node", "", "`NAME` of the single node to approve")
 	flags.StringVar(&o.fingerprint, "fingerprint", "",
-		"fingerprint of the one node's key, as join prints it: `SHA256:HEX`")
+		"fingerprint of that node's key, as printed by join: `SHA256:HEX`")
 	flags.StringSliceVar(&o.addresses, "address", nil,
-		"`IP` that the one node's serving certificate may contain; can be repeated")
+		"`IP` that the serving certificate of that node may contain; can be repeated")
 	flags.DurationVar(&o.timeout, "timeout", 10*time.Minute,
-		"how long to wait for the one node's CSRs, as a `DURATION`; 0 waits forever")
+		"timeout of the wait for the CSRs of that node, as a `DURATION`; 0 means no limit")
 	flags.StringVar(&o.namespace, "namespace", approver.DefaultNamespace,
 		"`NAMESPACE` of the ConfigMap that records used join tokens")
 	flags.StringVar(&o.configMap, "configmap", approver.DefaultConfigMap, "`NAME` of that ConfigMap")
@@ -74,15 +74,15 @@ func approveUsageError(format string, args ...any) error {
 func (o approveOptions) check() error {
 	switch {
 	case o.kubeconfig == "":
-		return approveUsageError("approve needs --kubeconfig of the hosted cluster")
+		return approveUsageError("approve requires --kubeconfig of the hosted cluster")
 	case (o.enrollmentDir == "") == (o.node == ""):
-		return approveUsageError("give one of --enrollments DIR and --node NAME")
+		return approveUsageError("exactly one of --enrollments DIR and --node NAME is required")
 	case o.enrollmentDir != "" && (o.fingerprint != "" || len(o.addresses) > 0):
-		return approveUsageError("--fingerprint and --address are for --node; an enrollment has its own")
+		return approveUsageError("--fingerprint and --address require --node; an enrollment contains its own")
 	case o.node != "" && o.watch:
-		return approveUsageError("--watch is for --enrollments")
+		return approveUsageError("--watch requires --enrollments")
 	case o.node != "" && o.fingerprint == "" && len(o.addresses) == 0:
-		return approveUsageError("--node needs --fingerprint, --address or both")
+		return approveUsageError("--node requires --fingerprint, --address or both")
 	}
 	if o.enrollmentDir == "" {
 		return nil

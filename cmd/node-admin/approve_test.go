@@ -26,19 +26,28 @@ func TestApproveRejectsInvalidFlags(t *testing.T) {
 	config := writeTestFile(t, dir, "kubeconfig", kubeconfig(string(certtest.NewCA(t, "ca").PEM)))
 	fingerprint := "SHA256:" + strings.Repeat("0", 64)
 	for line, want := range map[string]string{
-		"":                       "approve needs --kubeconfig",
-		"--kubeconfig " + config: "give one of --enrollments DIR and --node NAME",
-		"--enrollments " + dir + " --node a --kubeconfig " + config:                                                "give one of --enrollments DIR and --node NAME",
-		"--enrollments /gone --kubeconfig " + config:                                                               "reading --enrollments: stat /gone",
-		"--enrollments " + config + " --kubeconfig " + config:                                                      "is not a directory",
-		"--enrollments " + dir + " --fingerprint x --kubeconfig " + config:                                         "are for --node",
-		"--enrollments " + dir + " --kubeconfig /gone":                                                             "reading --kubeconfig: open /gone",
-		"--enrollments " + dir + " --kubeconfig -":                                                                 "reading the approver's kubeconfig",
-		"--enrollments " + dir + " --kubeconfig " + config:                                                         "runs a program to get its credential",
-		"--node a --kubeconfig " + config:                                                                          "needs --fingerprint, --address or both",
-		"--node a --watch --fingerprint x --kubeconfig " + config:                                                  "--watch is for --enrollments",
-		"--node a --address x --kubeconfig " + config:                                                              "\"x\" is not an IP address",
-		"--node a --fingerprint " + fingerprint + " --kubeconfig " + writeTestFile(t, dir, "noca", kubeconfig("")): "kubeconfig",
+		"":                       "approve requires --kubeconfig",
+		"--kubeconfig " + config: "exactly one of --enrollments DIR and --node NAME is required",
+		"--enrollments " + dir + " --node a --kubeconfig " +
+			config: "exactly one of --enrollments DIR and --node NAME is required",
+		"--enrollments /gone --kubeconfig " +
+			config: "reading --enrollments: stat /gone",
+		"--enrollments " + config + " --kubeconfig " +
+			config: "is not a directory",
+		"--enrollments " + dir + " --fingerprint x --kubeconfig " +
+			config: "require --node",
+		"--enrollments " + dir + " --kubeconfig /gone": "reading --kubeconfig: open /gone",
+		"--enrollments " + dir + " --kubeconfig -":     "reading the kubeconfig",
+		"--enrollments " + dir + " --kubeconfig " +
+			config: "runs a command to obtain its credential",
+		"--node a --kubeconfig " +
+			config: "requires --fingerprint, --address or both",
+		"--node a --watch --fingerprint x --kubeconfig " +
+			config: "--watch requires --enrollments",
+		"--node a --address x --kubeconfig " +
+			config: "\"x\" is not an IP address",
+		"--node a --fingerprint " + fingerprint + " --kubeconfig " +
+			writeTestFile(t, dir, "noca", kubeconfig("")): "kubeconfig",
 	} {
 		got := runCommandLine(t, append([]string{"approve"}, strings.Fields(line)...)...)
 		if got.Code != report.Usage || got.Out != "" || !strings.HasPrefix(got.Err, "hcp-node-admin approve: ") || !strings.Contains(got.Err, want) {

@@ -53,9 +53,9 @@ func readTokenSummary(path string) (enrollment.Summary, error) {
 }
 
 func printToken(w io.Writer, t enrollment.Summary) {
-	until := "until " + t.Expires.Local().Format(time.DateTime)
+	until := "valid until " + report.Timestamp(t.Expires)
 	if t.Expired {
-		until = "EXPIRED at " + t.Expires.Local().Format(time.DateTime)
+		until = "EXPIRED at " + report.Timestamp(t.Expires)
 	}
 	noun := "join token"
 	if t.Kind == enrollment.KindEnrollment {
@@ -77,6 +77,6 @@ func printToken(w io.Writer, t enrollment.Summary) {
 	row("labels", strings.Join(t.Labels, " "))
 	row("taints", strings.Join(t.Taints, " "))
 	if t.HasUserData {
-		row("stub", "is in it")
+		row("user data", "included")
 	}
 }

@@ -26,8 +26,8 @@ func writeTestFile(t *testing.T, dir, name, content string) string {
 
 func kubeconfig(ca string) string {
 	return "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],\n" +
-		"clusters: [{name: c, cluster: {server: 'https://api.example.com:6443', certificate-authority-data: " + base64.StdEncoding.EncodeToString([]byte(ca)) + "}}],\n" +
-		"users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/false, interactiveMode: Never}}}]}\n"
+		"clusters: [{name: c, cluster: {server: 'https://api.example.com:6443', certificate-authority-data: " +
+		base64.StdEncoding.EncodeToString([]byte(ca)) + "}}],\nusers: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/false, interactiveMode: Never}}}]}\n"
 }
 
 const unassignedUUID = "0b4fbd3e-0f8a-4e2e-9a39-a4d4c1e5ba45" // not assigned to any server
@@ -50,7 +50,7 @@ func TestTokenCreate(t *testing.T) {
 	if got.Code != report.Success || got.Err != "" {
 		t.Fatalf("code %d, %s", got.Code, got.Err)
 	}
-	for _, want := range []string{tokenPath + "   a secret", enrollmentPath + "   no secret", "hcp-node-agent join --join-token NAME.token\n", "hcp-node-admin approve --enrollments DIR --watch --kubeconfig FILE"} {
+	for _, want := range []string{tokenPath + "   secret", enrollmentPath + "   not secret", "hcp-node-agent join --join-token NAME.token\n", "hcp-node-admin approve --enrollments DIR --watch --kubeconfig FILE"} {
 		if !strings.Contains(got.Out, want) {
 			t.Errorf("it does not say %q, but:\n%s", want, got.Out)
 		}
@@ -80,7 +80,7 @@ func TestTokenCreate(t *testing.T) {
 		}
 	}
 	again := runCommandLine(t, "token", "create", "--node", "worker-7", "--kubeconfig", config, "--output-dir", dir)
-	if after, err := os.ReadFile(tokenPath); again.Code != report.Usage || !strings.Contains(again.Err, tokenPath+" exists already") || err != nil || string(after) != string(content) {
+	if after, err := os.ReadFile(tokenPath); again.Code != report.Usage || !strings.Contains(again.Err, tokenPath+" already exists") || err != nil || string(after) != string(content) {
 		t.Errorf("over an existing one: code %d, %s", again.Code, again.Err)
 	}
 }
@@ -111,16 +111,16 @@ func TestTokenCreateRejectsInvalidFlags(t *testing.T) {
 	dir := t.TempDir()
 	ca := writeTestFile(t, dir, "ca.crt", string(certtest.NewCA(t, "ca").PEM))
 	for line, want := range map[string]string{
-		"--ca " + ca: "give the node's name",
-		"--node a --ca " + ca + " --kubeconfig " + ca: "give one of --kubeconfig and --ca",
-		"--node a":                                         "give one of --kubeconfig and --ca",
+		"--ca " + ca: "the node's name is required",
+		"--node a --ca " + ca + " --kubeconfig " + ca: "exactly one of --kubeconfig and --ca is required",
+		"--node a":                                         "exactly one of --kubeconfig and --ca is required",
 		"--node a --kubeconfig /gone":                      "reading --kubeconfig: open /gone",
 		"--node a --kubeconfig " + ca:                      "reading the kubeconfig",
 		"--node a --ca " + os.DevNull:                      "no certificate in PEM form",
 		"--node Worker_1 --ca " + ca:                       "is not a valid node name",
 		"--node ../a --ca " + ca:                           "is not a valid node name",
-		"--node a --node a --ca " + ca:                     "named twice",
-		"--node a --node b --address 192.0.2.1 --ca " + ca: "give addresses in --nodes FILE",
+		"--node a --node a --ca " + ca:                     "listed twice",
+		"--node a --node b --address 192.0.2.1 --ca " + ca: "list the addresses in --nodes FILE",
 		"--node a --address 127.0.0.1 --ca " + ca:          "other machines cannot reach",
 		"--node a --address here --ca " + ca:               "is not an IP address",
 		"--node a --label x --ca " + ca:                    "not a label in the format key=value",

@@ -25,10 +25,10 @@ func newApplyCommand(p *cli.Printer) *cobra.Command {
 	c.Flags().StringVar(&options.Config, "config", "",
 		"Ignition config, or user data: a `FILE`, or - for standard input")
 	c.Flags().StringVar(&options.Root, "root", "", "`DIRECTORY` that becomes the root of the image")
-	c.Flags().BoolVar(&options.Offline, "offline", false, "refuse a config that refers to remote resources")
+	c.Flags().BoolVar(&options.Offline, "offline", false, "reject a config that refers to remote resources")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if options.Config == "" || options.Root == "" {
-			return report.Fail(report.Usage, "hcp-node-agent apply --help", "apply needs --config and --root")
+			return report.Fail(report.Usage, "hcp-node-agent apply --help", "apply requires --config and --root")
 		}
 		options.Stdin, options.Sink = p.In, p.Sink
 		applied, err := image.Apply(c.Context(), options)
@@ -37,11 +37,11 @@ func newApplyCommand(p *cli.Printer) *cobra.Command {
 		}
 		return p.Document(applied, func(w io.Writer) {
 			if applied.Changes == 0 {
-				fmt.Fprintf(w, "%s has the config already (entries: %d); nothing was changed\n",
+				fmt.Fprintf(w, "%s already contains the config (entries: %d); nothing was changed\n",
 					applied.Root, applied.Entries)
 				return
 			}
-			fmt.Fprintf(w, "%s has the config now (entries: %d, changes: %d)\n",
+			fmt.Fprintf(w, "%s now contains the config (entries: %d, changes: %d)\n",
 				applied.Root, applied.Entries, applied.Changes)
 		})
 	}

@@ -143,7 +143,8 @@ func checkSteps(join config.Join) []config.Problem {
 	var problems []config.Problem
 	for _, name := range join.Skip {
 		if !slices.Contains(possible, name) {
-			problems = append(problems, config.Problem{Key: "skip", Message: fmt.Sprintf("skip: %q; it can be some of %v", name, possible)})
+			problems = append(problems, config.Problem{Key: "skip", Message: fmt.Sprintf("skip: %q is not valid; "+
+				"valid steps: %v", name, possible)})
 		}
 	}
 	return problems

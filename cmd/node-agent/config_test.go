@@ -69,19 +69,21 @@ DIR/config.d/10-site.yaml
 
 func TestConfigValidate(t *testing.T) {
 	dir := writeTempFiles(t, map[string]string{
-		"config.yaml": configHead + "untyl: ready\nskip: [netwrk, fetch]\n", "config.d/10-site.yaml": configHead + "timeout: -1s\n", "good.yaml": configHead,
+		"config.yaml": configHead + "untyl: ready\nskip: [netwrk, fetch]\n", "config.d/10-site.yaml": configHead +
+			"timeout: -1s\n", "good.yaml": configHead,
 	})
 	file := filepath.Join(dir, "config.yaml")
-	const steps = "it can be some of [preflight validate packages files system network runtime client-certificate kubelet serving-certificate ready schedulable]"
+	const steps = "valid steps: [preflight validate packages files system network runtime client-certificate kubelet serving-certificate ready schedulable]"
 	want := strings.ReplaceAll(`DIR/config.yaml:3: field untyl not found in type config.Join
 DIR/config.d/10-site.yaml:3: timeout is -1s; it must not be negative
-DIR/config.yaml:4: skip: "netwrk"; `+steps+`
-DIR/config.yaml:4: skip: "fetch"; `+steps+"\n", "DIR", dir)
+DIR/config.yaml:4: skip: "netwrk" is not valid; `+steps+`
+DIR/config.yaml:4: skip: "fetch" is not valid; `+steps+"\n", "DIR", dir)
 	if diff := cmp.Diff(clitest.Result{Code: report.Usage, Out: want}, runCommandLine(t, "", "config", "validate", "--config", file)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	good := filepath.Join(dir, "good.yaml")
-	if diff := cmp.Diff(clitest.Result{Code: report.Success, Out: "nothing is wrong with " + good + "\n"}, runCommandLine(t, "", "config", "validate", good)); diff != "" {
+	if diff := cmp.Diff(clitest.Result{Code: report.Success, Out: "no problems in " + good +
+		"\n"}, runCommandLine(t, "", "config", "validate", good)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	got := runCommandLine(t, "", "config", "validate", good, file, "--output", "json")

@@ -19,15 +19,18 @@ func manSections() []cli.Section {
 		{
 			Title: "Environment", Columns: []string{"variable", "meaning"},
 			Rows: append([][]string{
-				{config.EnvironmentPrefix + "SETTING", "a setting of a join, by its flag in capitals: that of --user-data is " + config.Variable("user-data")},
+				{config.EnvironmentPrefix + "SETTING", "a setting of a join, named after its flag in capitals: " +
+					"the variable of --user-data is " + config.Variable("user-data")},
 			}, cli.OutputVariables()...),
 		},
 		{
 			Title: "Files", Columns: []string{"file", "content"},
 			Rows: [][]string{
 				{config.DefaultFile, "configuration of kind " + config.Kind + "; see: hcp-node-agent config show"},
-				{"/etc/hcp-node-agent/config.d/*.yaml", "drop-ins in the order of their names; each overrides those before it"},
-				{joinstate.Dir, "the ledger of changes with the former state, and the state of the join; for root only, because it has secrets"},
+				{"/etc/hcp-node-agent/config.d/*.yaml", "drop-ins in the order of their names; each overrides " +
+					"those before it"},
+				{joinstate.Dir, "the ledger of changes with the former state, and the state of the join; readable " +
+					"only by root, because it contains secrets"},
 				{metricsFile, "metrics of the service for the textfile collector of node_exporter"},
 			},
 		},
@@ -83,6 +86,6 @@ Print the problems of the configuration with their lines:
 }
 
 func configurationExample() string {
-	return "apiVersion: " + report.APIVersion + "\nkind: " + config.Kind +
-		"\nuserData: /root/stub.ign\nnodeLabels: [example.com/rack=7]\nverifyReach: [bastion.example.com:22]\n"
+	return "apiVersion: " + report.APIVersion + "\nkind: " + config.Kind + "\nuserData: " +
+		"/root/user-data.ign\nnodeLabels: [example.com/rack=7]\nverifyReach: [bastion.example.com:22]\n"
 }

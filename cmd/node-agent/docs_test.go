@@ -25,7 +25,7 @@ func TestManPageOfJoin(t *testing.T) {
 		"2026-11-21", "hcp-node-agent join [flags]", "       --user-data=\"\"\n              FILE with the NodePool's user data, or",
 		"       -o, --output=\"text\"\n              output FORMAT", "[HCP_NODE_AGENT_PAYLOAD_DROP, payload.drop]",
 		"a final /**;", "pause IMAGE for CRI-O", "\n       schedulable          wait", "/var/lib/hcp-node-agent",
-		"       7      reboot needed, then run it again\n", "       130    interrupted", "SEE ALSO", "with the value dumb, lines",
+		"       7      reboot required; then run the command again\n", "       130    interrupted", "SEE ALSO", "with the value dumb, lines",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q:\n%s", want, text)

@@ -30,7 +30,7 @@ func newDoctorCommand(p *cli.Printer) *cobra.Command {
 	}
 	file := settingFlags(c, userDataSettings...)
 	bundle := c.Flags().String("bundle", "",
-		"also write the data for a support case to `FILE` (.tar.gz), secrets masked")
+		"also write the data for a support case to `FILE` (.tar.gz), with secrets masked")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		options, err := optionsFrom(c, *file, p)
 		if err != nil {

@@ -46,7 +46,7 @@ func settingFlags(c *cobra.Command, flags ...string) *string {
 	if slices.Contains(flags, "skip") {
 		cli.CompleteFlag(c, "skip", cli.CompleteList(stepNames(func(s bootstrap.Step) bool { return !s.Required })))
 	}
-	return c.Flags().String("config", config.DefaultFile, "configuration `FILE`; drop-ins are in config.d beside it")
+	return c.Flags().String("config", config.DefaultFile, "configuration `FILE`; its drop-ins are in the directory config.d beside it")
 }
 
 // allSettings returns the flags of all settings of a join, in the order of the help.

@@ -30,12 +30,12 @@ func newJoinCommand(p *cli.Printer) *cobra.Command {
 		Short: "Join this host to the cluster as a worker, or resume a join",
 		Long: "Join makes this host a worker of the cluster. Run it again to resume a join that\n" +
 			"stopped.\n\nSteps:\n\n" + stepTable(),
-		Example: "  hcp-node-agent join --user-data stub.ign",
+		Example: "  hcp-node-agent join --user-data user-data.ign",
 		Args:    cobra.NoArgs,
 	}
 	file := settingFlags(c, allSettings()...)
 	resume := c.Flags().Bool("resume", false,
-		"only resume an unfinished join, as the unit does at boot; no input is read again")
+		"resume an interrupted join with the saved settings, as the service does at boot; no input is read again")
 	only := c.Flags().StringSlice("only", nil,
 		"run only these `STEPS`, whether or not the host has joined: network needs no user data")
 	cli.CompleteFlag(c, "only", cli.CompleteList(stepNames(func(s bootstrap.Step) bool { return s.Independent })))

@@ -30,9 +30,9 @@ stop.`,
 	c.Flags().SortFlags = false
 	dryRun := c.Flags().Bool("dry-run", false, "only print what would be reverted")
 	yes := c.Flags().BoolP("yes", "y", false, "do not ask for confirmation on a terminal")
-	noDrain := c.Flags().Bool("no-drain", false, "do not drain the node first")
+	noDrain := c.Flags().Bool("no-drain", false, "do not drain the node")
 	purge := c.Flags().Bool("purge", false,
-		"also remove files that others can have put beside the cluster's since the join")
+		"also remove files that other processes may have created in the cluster's directories since the join")
 	deleteNode := c.Flags().String("delete-node", "",
 		"delete the Node from the cluster with this `KUBECONFIG` (- for standard input); it is not stored")
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -97,12 +97,12 @@ func printLeavePreview(w io.Writer, preview leave.PreviewDocument) {
 }
 
 func printLeave(w io.Writer, left leave.Document) {
-	fmt.Fprintf(w, "\n%d things are as they were before the join\n", left.Restored)
+	fmt.Fprintf(w, "\nrestored items: %d\n", left.Restored)
 	if n := len(left.Removed); n > 0 {
-		fmt.Fprintf(w, "removed, of kubelet, CRI-O and pods: %d\n", n)
+		fmt.Fprintf(w, "removed items of kubelet, CRI-O and pods: %d\n", n)
 	}
 	if n := len(left.Kept); n > 0 {
-		fmt.Fprintf(w, "kept, as others changed or created it: %d\n", n)
+		fmt.Fprintf(w, "kept items, changed or created by other processes: %d\n", n)
 		for _, kept := range left.Kept {
 			fmt.Fprintf(w, "  %s %s\n", kept.Kind, kept.Target)
 		}
@@ -111,6 +111,6 @@ func printLeave(w io.Writer, left leave.Document) {
 		fmt.Fprintln(w, "the Node is deleted")
 	}
 	if left.Next != "" {
-		fmt.Fprintf(w, "the Node object is still in the cluster; an administrator deletes it:\n  %s\n", left.Next)
+		fmt.Fprintf(w, "the Node object still exists in the cluster; an administrator must delete it:\n  %s\n", left.Next)
 	}
 }

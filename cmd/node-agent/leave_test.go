@@ -16,16 +16,16 @@ func TestLeavePrintsKeptChanges(t *testing.T) {
 		left leave.Document
 		want string
 	}{
-		"nothing else": {leave.Document{Restored: 111}, "\n111 things are as they were before the join\n"},
+		"nothing else": {leave.Document{Restored: 111}, "\nrestored items: 111\n"},
 		"all": {
 			leave.Document{
 				Restored: 111, Removed: []string{"/var/lib/kubelet/pki"}, Kept: []ledger.PublishedDifference{own}, Next: "oc delete node worker-7",
 			}, `
-111 things are as they were before the join
-removed, of kubelet, CRI-O and pods: 1
-kept, as others changed or created it: 1
+restored items: 111
+removed items of kubelet, CRI-O and pods: 1
+kept items, changed or created by other processes: 1
   file /opt/cni/bin/own
-the Node object is still in the cluster; an administrator deletes it:
+the Node object still exists in the cluster; an administrator must delete it:
   oc delete node worker-7
 `,
 		},

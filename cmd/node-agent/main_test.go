@@ -57,7 +57,7 @@ func TestInvalidCommandLines(t *testing.T) {
 		"leave --user-data x":       "hcp-node-agent leave: unknown flag: --user-data\nsee: hcp-node-agent leave --help\n",
 		"version --output yaml":     "hcp-node-agent version: invalid argument \"yaml\" for \"-o, --output\" flag: must be one of text, json\nsee: hcp-node-agent version --help\n",
 		"version -o JSON":           "hcp-node-agent version: invalid argument \"JSON\" for \"-o, --output\" flag: must be one of text, json\nsee: hcp-node-agent version --help\n",
-		"apply":                     "hcp-node-agent apply: apply needs --config and --root\nhcp-node-agent apply --help\n",
+		"apply":                     "hcp-node-agent apply: apply requires --config and --root\nhcp-node-agent apply --help\n",
 		"apply --config - --root /": "hcp-node-agent apply: reading --config: standard input is empty\nhcp-node-agent apply --help\n",
 	})
 }
@@ -95,7 +95,7 @@ func TestApply(t *testing.T) {
 	owner := fmt.Sprintf(`"user":{"id":%d},"group":{"id":%d}`, os.Geteuid(), os.Getegid())
 	content := `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/motd","mode":420,"contents":{"source":"data:,hello"},` + owner + `}]}}`
 	got := runCommandLine(t, content, "apply", "--config", "-", "--root", root)
-	if diff := cmp.Diff(clitest.Result{Code: report.Success, Out: root + " has the config now (entries: 1, changes: 1)\n"}, got); diff != "" {
+	if diff := cmp.Diff(clitest.Result{Code: report.Success, Out: root + " now contains the config (entries: 1, changes: 1)\n"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if written, err := os.ReadFile(filepath.Join(root, "motd")); err != nil || string(written) != "hello" {
@@ -138,7 +138,8 @@ func TestJoinWithoutUserData(t *testing.T) {
 	const cause = "no user data was given"
 	const remedy = "oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > user-data.ign\nhcp-node-agent join --user-data user-data.ign"
 	got := runCommandLine(t, "", "join", "--config", file)
-	if diff := cmp.Diff(clitest.Result{Code: report.Usage, Err: "hcp-node-agent join: " + cause + "\n" + remedy + "\n"}, got); diff != "" {
+	if diff := cmp.Diff(clitest.Result{Code: report.Usage, Err: "hcp-node-agent join: " + cause + "\n" + remedy +
+		"\n"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	got = runCommandLine(t, "", "join", "--config", file, "--output", "json")

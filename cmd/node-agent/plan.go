@@ -32,15 +32,15 @@ func printPlan(w io.Writer, document plan.Document) {
 		who += " of NodePool " + document.NodePool
 	}
 	if document.Empty {
-		fmt.Fprintf(w, "%s: nothing is left to do\n", who)
+		fmt.Fprintf(w, "%s: no changes needed\n", who)
 		for _, line := range describeNetwork(document.Network) {
 			fmt.Fprintf(w, "  %s\n", line)
 		}
 		return
 	}
-	fmt.Fprintf(w, "a join would make %s\n", who)
+	fmt.Fprintf(w, "changes that a join would make for %s\n", who)
 	if len(document.Overrides) > 0 {
-		fmt.Fprintf(w, "overridden by %s\n", strings.Join(document.Overrides, ", "))
+		fmt.Fprintf(w, "overrides: %s\n", strings.Join(document.Overrides, ", "))
 	}
 	for _, group := range groupsOf(document.Changes) {
 		printGroup(w, group, document.Changes)
@@ -50,14 +50,14 @@ func printPlan(w io.Writer, document plan.Document) {
 	for _, note := range document.Notes {
 		notes = append(notes, note.String())
 	}
-	printList(w, "left out, changed, added, or worth knowing", notes)
+	printList(w, "notes: skipped, changed and added entries", notes)
 	printList(w, "missing", document.MissingUnits)
 }
 
 // describeNetwork returns the lines about the network.
 func describeNetwork(network *plan.Network) []string {
 	if network == nil {
-		return []string{"not planned: the step network is skipped, or Open vSwitch is installed first"}
+		return []string{"not planned: the step network is skipped, or Open vSwitch is not installed yet"}
 	}
 	return network.Description
 }

@@ -51,7 +51,7 @@ func TestPrintPlan(t *testing.T) {
 			newPlannedChange("units", "add", ledger.Symlink, "/etc/systemd/system/a.service", "payload", none, ledger.State{Present: true, Link: "/dev/null"}),
 			newPlannedChange("kernel", "change", ledger.Sysctl, "vm.panic", "/etc/sysctl.d/a.conf", value("0"), value("1")),
 			newPlannedChange("kernel", "add", ledger.Module, "ip_tables", "/etc/modules-load.d/a.conf", none, ledger.State{Present: true}),
-			newPlannedChange("runtime", "add", ledger.File, "/etc/crio/a", "the release's own pause image", none, there("abc", 0o644)),
+			newPlannedChange("runtime", "add", ledger.File, "/etc/crio/a", "the release's pause image", none, there("abc", 0o644)),
 			newPlannedChange("units", "change", ledger.Unit, "b.service", "payload", enabled("disabled"), enabled("enabled")),
 			newPlannedChange("other", "add", "firewall", "10250/tcp", "payload", none, value("open")),
 		},
@@ -59,8 +59,8 @@ func TestPrintPlan(t *testing.T) {
 		Notes:        []adapt.Note{{Subject: "/etc/x", Action: adapt.Skip, Reason: "so", Rule: "r"}},
 		MissingUnits: []string{"a.service (enabled by the payload)"},
 	}
-	const want = `a join would make worker-7 of NodePool clusters/demo
-overridden by a.ign, -
+	const want = `changes that a join would make for worker-7 of NodePool clusters/demo
+overrides: a.ign, -
 
 files, directories and links: 3 new, 3 changed, 1 removed, 1 with other attributes
   + /etc/d: directory, mode 0750 (payload)
@@ -86,7 +86,7 @@ kernel: 1 new, 1 changed
   + ip_tables: present (/etc/modules-load.d/a.conf)
 
 runtime: 1 new
-  + /etc/crio/a: 3 bytes, mode 0644 (the release's own pause image)
+  + /etc/crio/a: 3 bytes, mode 0644 (the release's pause image)
 
 other: 1 new
   + 10250/tcp: open (payload)
@@ -94,7 +94,7 @@ other: 1 new
 network
   move eth0 into br-ex
 
-left out, changed, added, or worth knowing
+notes: skipped, changed and added entries
   skip   /etc/x: so (r)
 
 missing
@@ -111,7 +111,7 @@ missing
 func TestPrintPlanWithoutChanges(t *testing.T) {
 	for want, network := range map[string]*plan.Network{
 		"br-ex is there": {Description: []string{"br-ex is there"}},
-		"not planned: the step network is skipped, or Open vSwitch is installed first": nil,
+		"not planned: the step network is skipped, or Open vSwitch is not installed yet": nil,
 	} {
 		var out bytes.Buffer
 		printPlan(&out, plan.Document{
@@ -121,7 +121,7 @@ func TestPrintPlanWithoutChanges(t *testing.T) {
 			Notes:    []adapt.Note{{Subject: "a"}},
 			Network:  network,
 		})
-		want = "worker-7 of NodePool clusters/demo: nothing is left to do\n  " + want + "\n"
+		want = "worker-7 of NodePool clusters/demo: no changes needed\n  " + want + "\n"
 		if out.String() != want {
 			t.Errorf("%q, want %q", out.String(), want)
 		}

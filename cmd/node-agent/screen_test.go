@@ -49,7 +49,8 @@ func replayedEvents() []report.Event {
 		{Kind: report.Waiting, Step: "fetch", Message: "ignition server ignition.demo.example.com: connection refused; asked again until 09:30:00", RetryAt: time.Now().Add(100 * time.Hour)},
 		{Kind: report.StepDone, Step: "fetch", Message: "54 files, 25 units, 136 kB from ignition.demo.example.com", Elapsed: 400 * time.Millisecond},
 		{Kind: report.StepStarted, Step: "client-certificate"},
-		{Kind: report.Waiting, Step: "client-certificate", Message: "approval of the client CSR " + csr + " for system:node:worker-0", Remedy: "oc adm certificate approve " + csr},
+		{Kind: report.Waiting, Step: "client-certificate", Message: "waiting for approval of client CSR " + csr +
+			" for system:node:worker-0", Remedy: "oc adm certificate approve " + csr},
 		{Kind: report.StepFailed, Step: "client-certificate", Message: "the client CSR " + csr + " was denied by an administrator: unknown machine", Remedy: "ask why"},
 	}
 }

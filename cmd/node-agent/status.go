@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -53,14 +52,14 @@ func printStatus(w io.Writer, document status.Document) {
 	case joinstate.PhaseNone, joinstate.PhaseUnknown:
 		fmt.Fprintln(w, "this host has not joined a cluster with hcp-node-agent")
 	case joinstate.PhaseJoining:
-		fmt.Fprintf(w, "%s is joining %s since %s; the last step done is %q\n",
-			nodeNameOrHost(join.NodeName), describePool(join), join.Started.Local().Format(time.DateTime), join.LastStep)
+		fmt.Fprintf(w, "%s is joining %s since %s; the last completed step is %q\n",
+			nodeNameOrHost(join.NodeName), describePool(join), report.Timestamp(join.Started), join.LastStep)
 	case joinstate.PhaseLeaving:
 		fmt.Fprintf(w, "%s is leaving %s since %s; to resume: hcp-node-agent leave\n",
-			nodeNameOrHost(join.NodeName), describePool(join), join.Leaving.Local().Format(time.DateTime))
+			nodeNameOrHost(join.NodeName), describePool(join), report.Timestamp(join.Leaving))
 	case joinstate.PhaseJoined:
-		fmt.Fprintf(w, "%s joined %s of %s on %s\n",
-			nodeNameOrHost(join.NodeName), describePool(join), join.APIServer, join.Finished.Local().Format(time.DateTime))
+		fmt.Fprintf(w, "%s joined %s of %s at %s\n",
+			nodeNameOrHost(join.NodeName), describePool(join), join.APIServer, report.Timestamp(join.Finished))
 	}
 	for _, unit := range []string{"NetworkManager.service", "openvswitch.service", "crio.service", "kubelet.service"} {
 		if s, known := document.Units[unit]; known {
@@ -68,7 +67,7 @@ func printStatus(w io.Writer, document status.Document) {
 		}
 	}
 	if unit := status.NodeIPUnit; document.Units[unit].Active == "failed" {
-		fmt.Fprintf(w, "  %s failed: kubelet was told the address of an earlier boot; see: journalctl -b -u %s\n", unit, unit)
+		fmt.Fprintf(w, "  %s failed: kubelet uses the address of an earlier boot; see: journalctl -b -u %s\n", unit, unit)
 	}
 	if bridge := document.Bridge; bridge != nil {
 		fmt.Fprintf(w, "  %-24s %s\n", "br-ex", bridge)

@@ -29,9 +29,9 @@ func TestPrintStatus(t *testing.T) {
 			Migration: &ovs.PublishedRecord{Uplink: "eth0", MigratedAt: made, Outage: &ovs.PublishedOutage{LongestSeconds: 0.04, Sent: 10, Answered: 9}},
 		},
 	}
-	const want = `worker-7 joined NodePool clusters/demo of https://api:6443 on 2026-01-02 03:04:05
+	const want = `worker-7 joined NodePool clusters/demo of https://api:6443 at 2026-01-02T03:04:05Z
   kubelet.service          active, enabled
-  hcp-node-agent-node-ip.service failed: kubelet was told the address of an earlier boot; see: journalctl -b -u hcp-node-agent-node-ip.service
+  hcp-node-agent-node-ip.service failed: kubelet uses the address of an earlier boot; see: journalctl -b -u hcp-node-agent-node-ip.service
   br-ex                    eth0 is in br-ex with 192.0.2.7/24
                            ports eth0 (system)
                            MTU 1500, node IP 192.0.2.7
@@ -48,9 +48,9 @@ func TestPrintStatus(t *testing.T) {
 func TestPrintNodeIP(t *testing.T) {
 	one, two := netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")
 	for want, recorded := range map[string]boot.NodeIPResult{
-		"no join yet; nothing was changed\n":                  {Note: "no join yet"},
-		"the node has 192.0.2.7 and 2001:db8::7, as before\n": {Addresses: []netip.Addr{one, two}, Before: []netip.Addr{one, two}},
-		"the node has 192.0.2.7 now, and had no address; where kubelet and CRI-O run already: systemctl restart crio kubelet\n": {Addresses: []netip.Addr{one}, Changed: true},
+		"no join yet; nothing was changed\n":                          {Note: "no join yet"},
+		"the node address is 192.0.2.7 and 2001:db8::7 (unchanged)\n": {Addresses: []netip.Addr{one, two}, Before: []netip.Addr{one, two}},
+		"the node address changed to 192.0.2.7 from no address; if kubelet and CRI-O are already running: systemctl restart crio kubelet\n": {Addresses: []netip.Addr{one}, Changed: true},
 	} {
 		var out bytes.Buffer
 		if printNodeIP(&out, recorded); out.String() != want {

@@ -103,7 +103,7 @@ func (a *Approver) emitApprovalFailure(csr *certificatesv1.CertificateSigningReq
 		return
 	}
 	a.resyncDelay = a.initialResyncDelay
-	d.Outcome, d.Reason, d.Remedy = Warning, "it cannot be approved: "+err.Error(), "# it is tried again"
+	d.Outcome, d.Reason, d.Remedy = Warning, "it cannot be approved: "+err.Error(), "# retried automatically"
 	a.emit(newEvent(csr, d))
 }
 

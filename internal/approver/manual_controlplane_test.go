@@ -69,7 +69,7 @@ func TestControlPlaneManualApprovalIgnoresCopies(t *testing.T) {
 	key = other
 	copied("b-copy", certificatesv1.UsageServerAuth)
 	node.Fingerprint = enrollment.Fingerprint(&other.PublicKey)
-	if err := a.ApproveManually(withTimeout(t, time.Minute), node); err == nil || !strings.Contains(err.Error(), "the CSR b-copy is not one to approve: its usages are") {
+	if err := a.ApproveManually(withTimeout(t, time.Minute), node); err == nil || !strings.Contains(err.Error(), "the CSR b-copy must not be approved: invalid usages: found") {
 		t.Errorf("ApproveManually() with a bad one alone = %v", err)
 	}
 }
@@ -92,7 +92,7 @@ func testManualServingApproval(t *testing.T, s *testCluster, a *Approver) {
 	}
 	time.Sleep(time.Second) // creation times have a resolution of one second, and the newest CSR counts
 	bad := serving("192.0.2.63")
-	if err := a.ApproveManually(withTimeout(t, time.Minute), node); err == nil || !strings.Contains(err.Error(), "with the address 192.0.2.63") || csrConditions(t, bad) != "" {
+	if err := a.ApproveManually(withTimeout(t, time.Minute), node); err == nil || !strings.Contains(err.Error(), "the address 192.0.2.63") || csrConditions(t, bad) != "" {
 		t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrConditions(t, bad))
 	}
 	createNode(t, "hand-other", "192.0.2.62")
@@ -101,7 +101,7 @@ func testManualServingApproval(t *testing.T, s *testCluster, a *Approver) {
 	if err := a.ApproveManually(withTimeout(t, time.Minute), node); err != nil || csrConditions(t, shared) != approvedByAgent {
 		t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrConditions(t, shared))
 	}
-	if recorded := s.lastEvent(shared); !strings.Contains(recorded.Reason, "the Node hand-other has the address 192.0.2.62, too") {
+	if recorded := s.lastEvent(shared); !strings.Contains(recorded.Reason, "the Node hand-other has the same address 192.0.2.62, too") {
 		t.Errorf("the conflict is not reported: %+v", recorded)
 	}
 }

@@ -52,17 +52,18 @@ func approveOwn(ctx context.Context, client *kube.Client, want ExpectedNode, nam
 		return err
 	}
 	if err := want.CheckOwn(csr); err != nil {
-		return fmt.Errorf("the CSR %s is not one to approve here: %w", DisplayName(name), err)
+		return fmt.Errorf("CSR %s must not be approved: %w", DisplayName(name), err)
 	}
 	for _, condition := range csr.Status.Conditions {
 		switch condition.Type {
 		case certificatesv1.CertificateApproved:
 			return nil
 		case certificatesv1.CertificateDenied, certificatesv1.CertificateFailed:
-			return fmt.Errorf("the CSR %s is %s already (%s)", DisplayName(name), condition.Type, condition.Reason)
+			return fmt.Errorf("CSR %s is already %s (%s)", DisplayName(name), condition.Type, condition.Reason)
 		}
 	}
-	return updateApproval(ctx, client, csr, "hcp-node-agent join --approve-with on "+want.NodeName+" approved its own CSR")
+	return updateApproval(ctx, client, csr, "hcp-node-agent join --approve-with on "+want.NodeName+" approved its "+
+		"own CSR")
 }
 
 // updateApproval approves a CSR in the version that was checked: the update contains the resource
@@ -94,13 +95,15 @@ func explainOwn(err error, server, name string) error {
 	case errors.As(err, &refusal):
 		return report.Fail(report.ApprovalMissing, report.Remedy(commandFor("oc get csr ", name, " -o yaml")), "%w", err)
 	case apierrors.IsNotFound(err):
-		return report.Fail(report.Usage, "# give the kubeconfig of the hosted cluster, not that of the management cluster",
-			"%s has no CSR %s: the approver's kubeconfig is of another cluster", server, DisplayName(name))
+		return report.Fail(report.Usage, "# use the kubeconfig of the hosted cluster, not that of the management "+
+			"cluster",
+			"%s has no CSR %s: the approver's kubeconfig is for another cluster", server, DisplayName(name))
 	case apierrors.IsUnauthorized(err):
-		return report.Fail(report.CredentialRefused, byHand, "%s does not accept the approver's credential: %w", server, err)
+		return report.Fail(report.CredentialRefused, byHand, "%s rejects the approver's credential: %w", server, err)
 	case apierrors.IsForbidden(err):
 		return report.Fail(report.CredentialRefused, byHand,
-			"the approver's credential lacks the right (it needs get on certificatesigningrequests, update on certificatesigningrequests/approval, approve on the two signers): %w", err)
+			"the approver's credential lacks a permission (required: get certificatesigningrequests, update "+
+				"certificatesigningrequests/approval, approve for both signers): %w", err)
 	}
-	return report.Fail(report.Failed, byHand, "approving the CSR %s: %w", DisplayName(name), err)
+	return report.Fail(report.Failed, byHand, "approving CSR %s: %w", DisplayName(name), err)
 }

@@ -166,7 +166,7 @@ func TestControlPlaneApproverStopsBeforeApproval(t *testing.T) {
 	thief := certtest.NewKey(t)
 	stolen := csrRequest{client: bootstrapClient(t), key: thief, node: "between", annotations: sign(t, made, clusterCA(t), &thief.PublicKey)}.submit(t)
 	s.runOnce()
-	if csrConditions(t, csr) != approvedByAgent || csrConditions(t, stolen) != "" || !strings.Contains(s.lastEvent(stolen).Reason, "was used already") {
+	if csrConditions(t, csr) != approvedByAgent || csrConditions(t, stolen) != "" || !strings.Contains(s.lastEvent(stolen).Reason, "was already used") {
 		t.Errorf("the node's is %q, the thief's %q: %+v", csrConditions(t, csr), csrConditions(t, stolen), s.lastEvent(stolen))
 	}
 }

@@ -148,7 +148,7 @@ func TestControlPlaneWatchSurvivesInterruptions(t *testing.T) {
 	c.setCut(false)
 	awaitIssued(t, away)
 
-	// One enrollment is added after its CSR; another one is withdrawn.
+	// One enrollment is added after its CSR; a different key is withdrawn.
 	lateDir := newTestCluster(t)
 	late := lateDir.newToken("watch-late", clusterCA(t), 0)
 	lateCSR, _ := submitWithToken(t, late)
@@ -162,11 +162,15 @@ func TestControlPlaneWatchSurvivesInterruptions(t *testing.T) {
 	}
 	awaitIssued(t, lateCSR)
 	withdrawn := s.newToken("watch-withdrawn", clusterCA(t), 0)
-	eventually(t, "the new enrollment", func() bool { return strings.HasPrefix(lastText(&mu, &output), "4 enrollments") })
+	eventually(t, "the new enrollment", func() bool {
+		return strings.HasPrefix(lastText(&mu, &output), "4 enrollments")
+	})
 	if err := os.Remove(filepath.Join(s.enrollmentDir, "watch-withdrawn-"+withdrawn.ID+enrollment.EnrollmentSuffix)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the enrollment to go", func() bool { return strings.HasPrefix(lastText(&mu, &output), "3 enrollments") })
+	eventually(t, "the enrollment to go", func() bool {
+		return strings.HasPrefix(lastText(&mu, &output), "3 enrollments")
+	})
 	goneCSR, _ := submitWithToken(t, withdrawn)
 	eventually(t, "a word about the withdrawn enrollment", func() bool { return s.lastEvent(goneCSR).Outcome == Ignored })
 
@@ -234,7 +238,7 @@ func TestControlPlaneManualApproval(t *testing.T) {
 	node := ManualApproval{NodeName: "hand", Fingerprint: enrollment.Fingerprint(&key.PublicKey)}
 
 	err := a.ApproveManually(withTimeout(t, 3*time.Second), node)
-	if err == nil || !strings.Contains(err.Error(), "there is no client CSR of hand with the key "+node.Fingerprint) || !strings.Contains(err.Error(), enrollment.Fingerprint(&other.PublicKey)) {
+	if err == nil || !strings.Contains(err.Error(), "waiting for a client CSR of hand with the key "+node.Fingerprint) || !strings.Contains(err.Error(), enrollment.Fingerprint(&other.PublicKey)) {
 		t.Errorf("ApproveManually() = %v", err)
 	}
 	csr := wanted.submit(t)
@@ -254,7 +258,7 @@ func TestControlPlaneManualApproval(t *testing.T) {
 	createNode(t, "hand-there", "192.0.2.61")
 	there := csrRequest{client: bootstrapClient(t), key: other, node: "hand-there"}.submit(t)
 	err = a.ApproveManually(withTimeout(t, time.Minute), ManualApproval{NodeName: "hand-there", Fingerprint: enrollment.Fingerprint(&other.PublicKey)})
-	if err == nil || !strings.Contains(err.Error(), "a Node hand-there is in the cluster already") || csrConditions(t, there) != "" {
+	if err == nil || !strings.Contains(err.Error(), "a Node hand-there already exists in the cluster") || csrConditions(t, there) != "" {
 		t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrConditions(t, there))
 	}
 }

@@ -86,7 +86,8 @@ func (j *join) runJoin(ctx context.Context, resumed bool) (bool, error) {
 // run reports why it failed, so an error is only logged.
 func (j *join) removeRecords() {
 	if err := j.RemoveRecords(j.Dir); err != nil {
-		report.Log{Sink: j.Sink, Step: "end"}.Warn("records of this run, which contain secrets, could not be removed: "+err.Error(), report.Remedy("rm -rf "+j.Dir))
+		report.Log{Sink: j.Sink, Step: "end"}.Warn("records of this run, which contain secrets, could not be "+
+			"removed: "+err.Error(), report.Remedy("rm -rf "+j.Dir))
 	}
 }
 
@@ -117,7 +118,7 @@ func prepareJoin(options inputs.Options) (*join, error) {
 	j := &join{Builder: &plan.Builder{Config: options.Config, Dir: options.StateDir, Sink: options.Sink, State: state}}
 	if options.Resume {
 		if !state.Exists() {
-			return nil, inputs.UsageError("there is no unfinished join to go on with")
+			return nil, inputs.UsageError("no join is in progress that could be resumed")
 		}
 		j.Config = state.Config
 		j.Config.Timeout = options.Config.Timeout
@@ -137,8 +138,8 @@ func (j *join) checkNodePool() error {
 	if userData == nil || !state.Exists() || state.NodePool == "" || userData.NodePool() == "" || userData.NodePool() == state.NodePool {
 		return nil
 	}
-	return report.Fail(report.Refused, "hcp-node-agent leave # and then join again",
-		"this host belongs to NodePool %s (join of %s); the stub is of NodePool %s",
+	return report.Fail(report.Refused, "hcp-node-agent leave # then join again",
+		"this host belongs to NodePool %s (join of %s); the user data is for NodePool %s",
 		state.NodePool, state.Started.Format(time.DateOnly), userData.NodePool())
 }
 
@@ -208,7 +209,7 @@ func (j *join) finish(changed bool) error {
 	}
 	text := fmt.Sprintf("%s is %s", j.State.NodeName, stateReached(j.Config.Until))
 	if !changed {
-		text += "; all was as it should be, nothing was changed"
+		text += "; the host was already in the desired state, nothing was changed"
 	}
 	report.Log{Sink: j.Sink}.Headline(text)
 	return nil
@@ -217,7 +218,7 @@ func (j *join) finish(changed bool) error {
 func stateReached(until string) string {
 	switch until {
 	case stepname.ClientCertificate:
-		return "known to the cluster"
+		return "registered with the cluster"
 	case stepname.Kubelet:
 		return "running kubelet"
 	case stepname.Ready:
@@ -227,16 +228,15 @@ func stateReached(until string) string {
 }
 
 func (j *join) headline() string {
-	text := "this host"
+	text := "joining this host"
 	if j.Facts.Hostname != "" {
-		text = j.Facts.Hostname
+		text = "joining " + j.Facts.Hostname
 	}
-	text += " joins"
 	if j.State.NodePool != "" {
-		text += " NodePool " + j.State.NodePool
+		text += " to NodePool " + j.State.NodePool
 	}
 	if j.State.Endpoint != "" {
-		text += " by " + j.State.Endpoint
+		text += " through " + j.State.Endpoint
 	}
 	return text
 }

@@ -26,8 +26,8 @@ func TestJoinRefusesInvalidInputsBeforeAnyChange(t *testing.T) {
 		want    string
 	}{
 		"no stub":        {inputs.Options{Config: config.Defaults()}, "no user data was given"},
-		"no such step":   {inputs.Options{Config: config.Join{Skip: []string{"nothing"}}}, "there is no such step"},
-		"nothing begun":  {inputs.Options{Resume: true}, "no unfinished join"},
+		"no such step":   {inputs.Options{Config: config.Join{Skip: []string{"nothing"}}}, "no such step"},
+		"nothing begun":  {inputs.Options{Resume: true}, "no join is in progress"},
 		"no such stub":   {inputs.Options{Config: config.Join{UserData: "/gone/stub.ign"}}, "--user-data"},
 		"not even a dir": {inputs.Options{Config: config.Join{UserData: t.TempDir()}}, "--user-data"},
 	} {
@@ -73,7 +73,7 @@ func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 			if !test.refused {
 				return
 			}
-			const want = "this host belongs to NodePool clusters/one (join of 2026-01-02); the stub is of NodePool clusters/two"
+			const want = "this host belongs to NodePool clusters/one (join of 2026-01-02); the user data is for NodePool clusters/two"
 			if err.Error() != want || report.CodeOf(err) != report.Refused || !strings.HasPrefix(string(report.RemedyOf(err)), "hcp-node-agent leave") {
 				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 			}
@@ -84,7 +84,7 @@ func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 func TestFinishRemovesTheUserData(t *testing.T) {
 	for changed, want := range map[bool]string{
 		true:  "head  worker-7 is Ready",
-		false: "head  worker-7 is Ready; all was as it should be, nothing was changed",
+		false: "head  worker-7 is Ready; the host was already in the desired state, nothing was changed",
 	} {
 		var logged flowtest.Events
 		j := &join{Builder: &plan.Builder{Config: config.Join{Until: "ready"}, Dir: t.TempDir(), Sink: &logged, State: joinstate.State{NodeName: "worker-7", Started: time.Now(), Hosted: true}}}
@@ -109,8 +109,8 @@ func TestFinishRemovesTheUserData(t *testing.T) {
 
 func TestHeadline(t *testing.T) {
 	for want, b := range map[string]*plan.Builder{
-		"this host joins": {Machine: &machine.Machine{}},
-		"worker-7 joins NodePool clusters/demo by ignition.example.com": {
+		"joining this host": {Machine: &machine.Machine{}},
+		"joining worker-7 to NodePool clusters/demo through ignition.example.com": {
 			Machine: &machine.Machine{Facts: hostinfo.Facts{Hostname: "worker-7"}}, State: joinstate.State{NodePool: "clusters/demo", Endpoint: "ignition.example.com"},
 		},
 	} {

@@ -71,7 +71,7 @@ func selectSteps(names []string) ([]Step, error) {
 	}
 	for _, name := range names {
 		if !slices.Contains(possible, name) {
-			return nil, inputs.UsageError("--only %s: only these steps can be run alone: %s", name, strings.Join(possible, ", "))
+			return nil, inputs.UsageError("--only %s: only these steps can be run individually: %s", name, strings.Join(possible, ", "))
 		}
 	}
 	return selected, nil

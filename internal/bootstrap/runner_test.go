@@ -105,7 +105,7 @@ func TestRunReportsHowEachStepEnded(t *testing.T) {
 	}
 	want := flowtest.Events{
 		"start preflight", "same preflight fine", "start fetch", "ok fetch 80 files", "start plan", "same plan fine",
-		"start validate", "same validate fine", "start packages", "skip packages left out on request",
+		"start validate", "same validate fine", "start packages", "skip packages skipped on request",
 		"start files", "fail files disk is full",
 	}
 	if diff := cmp.Diff(want, logged); diff != "" {
@@ -122,7 +122,7 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 	cancel()
 	late, stop := context.WithTimeout(t.Context(), 0)
 	defer stop()
-	const again = "# run the same command again: it goes on where this one ended"
+	const again = "# run the same command again to resume"
 	for name, test := range map[string]struct {
 		ctx    context.Context
 		err    error
@@ -141,7 +141,7 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 			canceled, report.Fail(report.NetworkRolledBack, "look at the cable", "rolled back: %w", cause),
 			"fetch: rolled back: cause", report.NetworkRolledBack, "look at the cable",
 		},
-		"time is over": {late, cause, "fetch: the time for the join is over: cause", report.Failed, again + "; --timeout DURATION waits longer"},
+		"time is over": {late, cause, "fetch: join timed out: cause", report.Failed, again + "; use --timeout DURATION to wait longer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ran []string
@@ -171,9 +171,9 @@ func TestCheckSkip(t *testing.T) {
 	}{
 		"nothing":      {nil, ""},
 		"two":          {[]string{"network", "packages"}, ""},
-		"a needed one": {[]string{"network", "fetch"}, "--skip fetch: the steps after it need its result"},
-		"no step":      {[]string{"Network"}, "--skip Network: there is no such step"},
-		"empty":        {[]string{""}, "--skip : there is no such step"},
+		"a needed one": {[]string{"network", "fetch"}, "--skip fetch: later steps require its result"},
+		"no step":      {[]string{"Network"}, "--skip Network: no such step"},
+		"empty":        {[]string{""}, "--skip : no such step"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := checkSkip(test.skip)

@@ -24,7 +24,7 @@ func makePlan(ctx context.Context, j *join, _ report.Log) (steps.Outcome, error)
 		return steps.Outcome{}, err
 	}
 	if len(pending) == 0 {
-		return steps.Unchanged("%s; all is as planned", j.Plan.Summary())
+		return steps.Unchanged("%s; no changes needed", j.Plan.Summary())
 	}
 	return steps.Outcome{Summary: j.Plan.Summary() + " (see: hcp-node-agent plan)", Changed: true}, nil
 }

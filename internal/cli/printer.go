@@ -36,8 +36,7 @@ type Printer struct {
 // BindFlags binds the flags that all commands have.
 func (p *Printer) BindFlags(root *cobra.Command) {
 	p.output = EnumFlag(root, "output", "o", "output `FORMAT`: text or json", "text", "json")
-	p.logFormat = EnumFlag(root, "log-format", "", "`FORMAT` of the progress: text, json, or journal for the systemd "+
-		"journal with fields; auto is journal for a service, else text", "auto", "text", "json", "journal")
+	p.logFormat = EnumFlag(root, "log-format", "", "`FORMAT` of the log: auto, text, json, or journal for the systemd journal with fields; auto is journal for a service, else text", "auto", "text", "json", "journal")
 	p.verbose = root.PersistentFlags().BoolP("verbose", "v", false, p.Program.Verbose)
 	root.PersistentPreRun = func(*cobra.Command, []string) { p.Open() }
 }

@@ -17,7 +17,7 @@ type Report struct {
 	report.TypeMeta
 	Time                 time.Time        `json:"time" doc:"start of the diagnostics"`
 	Hostname             string           `json:"hostname" doc:"hostname"`
-	Phase                joinstate.Phase  `json:"phase" doc:"phase of the node's life on this host"`
+	Phase                joinstate.Phase  `json:"phase" doc:"state of this host as a node"`
 	Findings             []report.Finding `json:"findings" doc:"all findings, the most severe first"`
 	Bundle               *Bundle          `json:"bundle,omitempty" doc:"archive for a support case; absent if none was created"`
 	report.CommandResult                  // of the findings
@@ -82,9 +82,9 @@ func (r Report) Err() error {
 	}
 	switch {
 	case now > 0:
-		return report.Fail(report.Failed, "", "something hinders the node: %d problems", now+refusals)
+		return report.Fail(report.Failed, "", "problems that affect the node: %d", now+refusals)
 	case refusals > 0:
-		return report.Fail(report.Refused, "", "a join would be refused: %d problems", refusals)
+		return report.Fail(report.Refused, "", "a join would be refused; problems: %d", refusals)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func (r Report) Print(w io.Writer) {
 			fmt.Fprintln(w, line)
 		}
 	}
-	counts := cmp.Or(report.CountFindings(r.Findings), "all is well")
+	counts := cmp.Or(report.CountFindings(r.Findings), "no problems found")
 	fmt.Fprintf(w, "%s: %s\n", cmp.Or(r.Hostname, "this host"), counts)
 	if r.Bundle != nil {
 		fmt.Fprintf(w, "%s: %s\n", r.Bundle.File, r.Bundle.Manifest)

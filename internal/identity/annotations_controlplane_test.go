@@ -41,7 +41,7 @@ func TestControlPlaneNewTokenReplacesCSR(t *testing.T) {
 		return *csr
 	}
 	plain := waiting()
-	if len(plain.Annotations) != 0 || !strings.Contains(recorded.Text(), "on platform None nobody approves it by itself") {
+	if len(plain.Annotations) != 0 || !strings.Contains(recorded.Text(), "on platform None no controller approves it") {
 		t.Errorf("without a join token: %v; said:\n%s", plain.Annotations, recorded.Text())
 	}
 
@@ -56,7 +56,7 @@ func TestControlPlaneNewTokenReplacesCSR(t *testing.T) {
 		t.Errorf("with a join token: %s after %s, annotations %v", first.Name, plain.Name, first.Annotations)
 	}
 	for _, want := range []string{
-		plain.Name + " is of another join token, or of none", "a new one is submitted with a new key",
+		plain.Name + " is for another join token, or for none", "submitting a new CSR with a new key",
 		"it carries the proof of this node's join token", "hcp-node-admin approve --enrollments DIR --kubeconfig FILE",
 		"oc adm certificate approve " + first.Name,
 	} {

@@ -69,7 +69,7 @@ func TestControlPlaneRejectsNodeOfAnotherHost(t *testing.T) {
 
 	setMachineID(t, node, "1111")
 	result, err := second.Obtain(kubetest.Context(t, time.Minute), manualApprover(t))
-	want := "Node twins has the machine-id 1111, this machine's is 2222; the cluster last heard of it at " +
+	want := "Node twins is 1111, this machine's is 2222; it last reported to the cluster at " +
 		report.Timestamp(renewed.Time)
 	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), want) ||
 		!strings.Contains(string(report.RemedyOf(err)), "oc delete node twins") {
@@ -103,7 +103,7 @@ func TestControlPlaneAcceptsNodeOfThisHost(t *testing.T) {
 	again, recorded := newIdentity(t, "again")
 	again.MachineID = "1111"
 	if _, err := again.Obtain(kubetest.Context(t, time.Minute), manualApprover(t)); err != nil ||
-		!strings.Contains(recorded.Text(), "is there already and is this machine's (machine-id 1111)") {
+		!strings.Contains(recorded.Text(), ", belongs to this machine (machine-id 1111)") {
 		t.Errorf("Obtain() = %v; said:\n%s", err, recorded.Text())
 	}
 }

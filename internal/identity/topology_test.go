@@ -23,16 +23,16 @@ func TestApprovalHintsMatchTopology(t *testing.T) {
 	}{
 		"hosted": {
 			want: []string{
-				"on platform None nobody approves it by itself", "on the hosted cluster",
-				"hosted control plane's kube-controller-manager", "fresh user-data stub",
+				"on platform None no controller approves it", "on the hosted cluster",
+				"hosted control plane's kube-controller-manager", "current user data",
 			},
 			lack: []string{"Machine object", "machine-config server"},
 		},
 		"standalone": {
 			place: ClusterTopology{Standalone: true},
 			want: []string{
-				"no Machine object stands for this host, so nobody approves it by itself",
-				"run on the cluster:", "clusteroperator kube-controller-manager", "the machine-config server gives",
+				"this host has no Machine object, so no controller approves it",
+				"run on the cluster:", "clusteroperator kube-controller-manager", "the machine-config server provides",
 			},
 			lack: []string{"platform None", "hosted", "stub"},
 		},
@@ -50,7 +50,8 @@ func TestApprovalHintsMatchTopology(t *testing.T) {
 				lastStatus: csrStatus{phase: phasePending},
 			}
 			refused := a.explainRejection(apierrors.NewUnauthorized("no"))
-			text := a.pendingText(csr) + string(report.RemedyOf(a.timeoutError())) + servingApprovalText(csr, test.place) +
+			text := a.pendingText(csr) + string(report.RemedyOf(a.timeoutError())) +
+				servingApprovalText(csr, test.place) +
 				string(report.RemedyOf(refused))
 			a.lastStatus.phase = phaseApproved
 			text += string(report.RemedyOf(a.timeoutError()))

@@ -125,7 +125,7 @@ func TestControlPlaneRejectedRegistration(t *testing.T) {
 		t.Errorf("Run() = %v (code %d)", err, report.CodeOf(err))
 	}
 	const remedy = "# join without --node-label " + label +
-		" and, once the node is there, on the hosted cluster:\noc label node restricted " + label
+		" ; when the Node exists, run on the hosted cluster:\noc label node restricted " + label
 	if report.RemedyOf(err) != remedy {
 		t.Errorf("the remedy is %q\nwant %q", report.RemedyOf(err), remedy)
 	}
@@ -252,7 +252,7 @@ func TestControlPlaneKubeletAcceptsDropIn(t *testing.T) {
 		}
 		if recorded := start(launch.withDropIn(DropIn{RegistrationDropIn, content})); !strings.Contains(recorded,
 			"failed to load kubelet config file") {
-			t.Errorf("%s: kubelet does not take the drop-in: %s", name, recorded)
+			t.Errorf("%s: kubelet does not take drop-in: %s", name, recorded)
 		}
 	}
 	for bad, want := range map[string]string{

@@ -107,7 +107,7 @@ func setNodeCondition(t *testing.T, node *Node, kind corev1.NodeConditionType) {
 
 func TestControlPlaneFindings(t *testing.T) {
 	node, _ := joinedNode(t, "findings")
-	cni := "the network plugin has not written its configuration (" + node.Host.CNIDirectory + " is empty)"
+	cni := "the network plugin has not written its configuration yet (" + node.Host.CNIDirectory + " is empty)"
 	check := func(what string, want ...string) {
 		t.Helper()
 		if diff := cmp.Diff(want, findingTexts(t, node)); diff != "" {
@@ -129,7 +129,7 @@ func TestControlPlaneFindings(t *testing.T) {
 	}
 
 	reportReady(t, node, corev1.ConditionUnknown, "Kubelet stopped posting node status.")
-	if got := findingTexts(t, node); !strings.HasPrefix(got[0], "problem kubelet has not reported since 20") ||
+	if got := findingTexts(t, node); !strings.HasPrefix(got[0], "problem kubelet has not reported its status since 20") ||
 		!strings.HasSuffix(got[0], "Z (ForTest) | journalctl -u kubelet -b") {
 		t.Errorf("unknown: %q", got)
 	}
@@ -137,7 +137,7 @@ func TestControlPlaneFindings(t *testing.T) {
 	setNodeCondition(t, node, corev1.NodePIDPressure)
 	kubetest.WaitUntil(t, "pressure and its taint", func() bool {
 		all := strings.Join(findingTexts(t, node), "\n")
-		return strings.Contains(all, "problem kubelet evicts pods because process numbers are short: ") &&
+		return strings.Contains(all, "problem kubelet evicts pods because the node is running out of process IDs: ") &&
 			strings.Contains(all, "problem taint node.kubernetes.io/pid-pressure:NoSchedule since ")
 	})
 
@@ -173,10 +173,7 @@ func TestControlPlaneTaints(t *testing.T) {
 		`[{"key":"UpdateInProgress","effect":"PreferNoSchedule"},{"key":"node.cloudprovider.kubernetes.io/uninitialized","value":"true","effect":"NoSchedule"}]`,
 	)
 	err := node.WaitSchedulable(kubetest.Context(t, 2*time.Second))
-	const want = "Node tainted takes no pods: taint node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule: " +
-		"kubelet sets it when it runs with --cloud-provider=external, " +
-		"and a cloud controller manager removes it; on platform None there is none and nobody does: the payload is " +
-		"of a NodePool or cluster of another platform"
+	const want = "Node tainted is not schedulable: taint node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule: kubelet sets it when it runs with --cloud-provider=external, and a cloud controller manager removes it; platform None has no cloud controller manager: the payload belongs to a NodePool or cluster of another platform"
 	if err == nil || err.Error() != want || !strings.HasSuffix(string(report.RemedyOf(err)), "oc adm taint node tainted "+
 		"node.cloudprovider.kubernetes.io/uninitialized-") {
 		t.Errorf("WaitSchedulable() = %v (%s)\nwant %s", err, report.RemedyOf(err), want)
@@ -227,20 +224,18 @@ func TestControlPlaneStuckJoinReportsCauses(t *testing.T) {
 				`reading `+
 				`manifest 1 in quay.io/a/b: unauthorized: access to the requested resource is not authorized`))
 	createPod(t, node.Name, "openshift-dns", "stuck-dns", corev1.PodSpec{}, waitingStatus("ContainerCreating", ""))
-	expectLog("pod openshift-ovn-kubernetes/stuck-ovn is not up: Secret openshift-ovn-kubernetes/stuck-metrics-cert, " +
-		"which it needs, does not exist")
+	expectLog("pod openshift-ovn-kubernetes/stuck-ovn is not ready: Secret openshift-ovn-kubernetes/stuck-metrics-cert, which it requires, does not exist")
 
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "stuck-metrics-cert"}}
 	if _, err := kubetest.AdminClient(t).CoreV1().Secrets("openshift-ovn-kubernetes").Create(t.Context(), secret,
 		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	expectLog(" is empty); pod openshift-multus/stuck-multus is not up: image quay.io/a/b:1 cannot be pulled: quay.io " +
-		"refuses this node's pull secret")
+	expectLog(" is empty); pod openshift-multus/stuck-multus is not ready: image quay.io/a/b:1 cannot be pulled: quay.io refuses this node's pull secret")
 	if err := os.WriteFile(filepath.Join(node.Host.CNIDirectory, "10-ovn.conf"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	expectLog("Node stuck is not Ready: the network plugin is not up; pod openshift-multus/stuck-multus")
+	expectLog("Node stuck is not Ready: the network plugin is not running; pod openshift-multus/stuck-multus")
 	reportReady(t, node, corev1.ConditionTrue, "")
 	if err := <-done; err != nil {
 		t.Fatalf("WaitReady() = %v", err)
@@ -248,11 +243,9 @@ func TestControlPlaneStuckJoinReportsCauses(t *testing.T) {
 
 	node.Log.Step = "schedulable"
 	err := node.WaitSchedulable(kubetest.Context(t, 2*time.Second))
-	const want = "Node stuck takes no pods: taint team=blue:NoSchedule: not one that Kubernetes or OpenShift sets by " +
-		"itself; " +
-		"an administrator, an operator or the NodePool set it, and removes it (since when is not known)"
+	const want = "Node stuck is not schedulable: taint team=blue:NoSchedule: not a taint that Kubernetes or OpenShift sets automatically; an administrator, an operator or the NodePool set it and must remove it (set at an unknown time)"
 	if err == nil || err.Error() != want ||
-		report.RemedyOf(err) != "oc adm taint node stuck team- # if nothing needs it" {
+		report.RemedyOf(err) != "oc adm taint node stuck team- # if nothing requires the taint" {
 		t.Errorf("WaitSchedulable() = %v (%s)\nwant %s", err, report.RemedyOf(err), want)
 	}
 	t.Logf("a stuck join:\n%s", face)

@@ -94,7 +94,7 @@ func TestControlPlaneReadyRequiresCurrentBoot(t *testing.T) {
 	reportReady(t, node, corev1.ConditionTrue, "")
 	node.BootID = "a-later-boot"
 	if err := node.WaitReady(kubetest.Context(t, 2*time.Second)); err == nil ||
-		!strings.Contains(err.Error(), "another boot (this-boot, this one is a-later-boot)") {
+		!strings.Contains(err.Error(), "another boot (this-boot, this boot is a-later-boot)") {
 		t.Errorf("WaitReady() = %v for a Node that an earlier boot left Ready", err)
 	}
 }
@@ -159,7 +159,7 @@ func TestControlPlaneCordonAndEvict(t *testing.T) {
 
 	// The next join removes the agent's own cordon.
 	if err := node.WaitSchedulable(kubetest.Context(t, time.Minute)); err != nil ||
-		!strings.Contains(recorded.Text(), "the cordon is lifted") {
+		!strings.Contains(recorded.Text(), "uncordoning it") {
 		t.Errorf("WaitSchedulable() after leave = %v", err)
 	}
 	unschedulable := []byte(`{"spec":{"unschedulable":true}}`)

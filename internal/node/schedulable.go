@@ -24,14 +24,14 @@ func (n *Node) WaitSchedulable(ctx context.Context) error {
 		func(found map[string]*corev1.Node) (bool, error) {
 			node := found[n.Name]
 			if node == nil {
-				reporter.update("Node "+n.Name, []report.Finding{{
-					Severity: report.SeverityProblem, Message: "Node " + n.Name +
-						" is gone: somebody deleted it", Remedy: "systemctl restart kubelet # registers it again",
+				reporter.update("kubelet to register Node "+n.Name+" again", "Node "+n.Name, []report.Finding{{
+					Severity: report.SeverityProblem, Message: "Node " + n.Name + " was deleted",
+					Remedy: "systemctl restart kubelet # registers it again",
 				}}, false)
 				return false, nil
 			}
 			if cordonedByLeave(node) {
-				n.Log.Note("the Node was cordoned by this agent's leave; the cordon is lifted")
+				n.Log.Note("a previous leave of this agent cordoned the Node; uncordoning it")
 				return false, n.uncordon(ctx)
 			}
 			keeping := unschedulableFindings(node)
@@ -49,7 +49,8 @@ func (n *Node) WaitSchedulable(ctx context.Context) error {
 				return false, ctx.Err()
 			}
 			known.node = node
-			reporter.update("Node "+n.Name+" takes no pods", diagnose(known), true)
+			reporter.update("Node "+n.Name+" to become schedulable", "Node "+n.Name+" is not schedulable", diagnose(known),
+				true)
 			return false, nil
 		})
 	return reporter.waitError(ctx, err)
@@ -111,11 +112,11 @@ func explainTaint(node *corev1.Node, taint corev1.Taint) report.Finding {
 		}
 		return f
 	}
-	f.Message += ": not one that Kubernetes or OpenShift sets by itself; an administrator, an operator or the NodePool " +
-		"set it, and removes it"
+	f.Message += ": not a taint that Kubernetes or OpenShift sets automatically; an administrator, an operator or " +
+		"the NodePool set it and must remove it"
 	if taint.TimeAdded == nil {
-		f.Message += " (since when is not known)"
+		f.Message += " (set at an unknown time)"
 	}
-	f.Remedy = report.Remedy(fill.Replace("oc adm taint node NODE KEY- # if nothing needs it"))
+	f.Remedy = report.Remedy(fill.Replace("oc adm taint node NODE KEY- # if nothing requires the taint"))
 	return f
 }

@@ -28,7 +28,7 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 	node, err := n.Conn.Client.Nodes().Get(ctx, n.Name)
 	if err != nil {
 		problem := n.Conn.Explain(ctx, err)
-		return Status{}, report.Fail(report.Failed, problem.Remedy, "asking the cluster about Node %s: %s", n.Name,
+		return Status{}, report.Fail(report.Failed, problem.Remedy, "getting Node %s: %s", n.Name,
 			problem.Message)
 	}
 	return newStatus(node), nil
@@ -74,7 +74,7 @@ func (s Status) String() string {
 func (n *Node) JSON(ctx context.Context) ([]byte, error) {
 	node, err := n.Conn.Client.Nodes().Get(ctx, n.Name)
 	if err != nil {
-		return nil, n.Conn.Explain(ctx, err).Failure("asking the cluster about Node " + n.Name)
+		return nil, n.Conn.Explain(ctx, err).Failure("getting Node " + n.Name)
 	}
 	node.ManagedFields = nil
 	return kube.EncodeJSON(node)

@@ -41,7 +41,7 @@ func TestUnschedulableFindings(t *testing.T) {
 			Value:     "blue",
 			Effect:    "NoExecute",
 			TimeAdded: &since,
-		}}}, []string{"taint team=blue:NoExecute since 2026-01-02T03:04:05Z: not one that"}},
+		}}}, []string{"taint team=blue:NoExecute since 2026-01-02T03:04:05Z: not a taint that"}},
 		"what stays is first": {
 			corev1.NodeSpec{Taints: []corev1.Taint{{
 				Key:    "node.kubernetes.io/not-ready",

@@ -113,13 +113,13 @@ func TestRegistrationIsPlanned(t *testing.T) {
 		"a unit that leaves no way, and nobody asked": {
 			files: map[string]string{units + ".d/99-site.conf": "[Service]\nExecStart=\nExecStart=/usr/bin/kubelet\n"},
 			plan:  []ledger.Change{plannedUnit(kubeletUnit)},
-			note:  "the drop-in 99-site.conf of its unit sets ExecStart=",
+			note:  "drop-in 99-site.conf of its unit sets ExecStart=",
 		},
 		"a unit that leaves no way, and somebody asked": {
 			files: map[string]string{units + ".d/99-site.conf": "[Service]\nExecStart=\nExecStart=/usr/bin/kubelet\n"},
 			plan:  []ledger.Change{plannedUnit(kubeletUnit)},
 			join:  func(b *Builder) { b.Config = config.Join{Taints: []string{"a=b:NoSchedule"}} },
-			fails: "the drop-in 99-site.conf of its unit sets ExecStart=",
+			fails: "drop-in 99-site.conf of its unit sets ExecStart=",
 		},
 		"that drop-in is removed by the plan": {
 			files: map[string]string{units + ".d/99-site.conf": "[Service]\nExecStart=\nExecStart=/usr/bin/kubelet\n"},
@@ -130,7 +130,7 @@ func TestRegistrationIsPlanned(t *testing.T) {
 			plan: []ledger.Change{plannedUnit(kubeletUnit)},
 			join: func(b *Builder) { b.State.NodePool = "clusters/" + strings.Repeat("x", 64) }, note: "is not a valid label value",
 		},
-		"no unit at all": {note: "0 lines ExecStart="},
+		"no unit at all": {note: "0 ExecStart= lines"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, p := plannedBuilder(t, test.files, test.plan...)

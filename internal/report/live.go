@@ -76,7 +76,7 @@ func (t *Text) drawLine() {
 	head := fmt.Sprintf(" %-*s ", stepWidth, t.line.step)
 	tail := formatElapsed(now.Sub(t.line.since))
 	if left := t.line.next.Sub(now).Round(time.Second); left > 0 {
-		tail = fmt.Sprintf("again in %s  %s", formatElapsed(left), tail)
+		tail = fmt.Sprintf("retry in %s  %s", formatElapsed(left), tail)
 	}
 	label = "  " + label + head
 	width := t.width() - 1

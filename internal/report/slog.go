@@ -38,7 +38,7 @@ func (s *Slog) Emit(event Event) {
 	}
 	message := event.Message
 	if message == "" {
-		message = event.Step + " begins"
+		message = event.Step + " started"
 	}
 	record := slog.NewRecord(event.Time, level, message, 0)
 	record.AddAttrs(slog.String(attrEvent, string(event.Kind)))

@@ -15,7 +15,7 @@ func emitSamples(sink Sink) {
 	log := Log{Sink: sink, Step: "client-certificate"}
 	sink.Emit(Event{Kind: StepStarted, Step: "client-certificate"})
 	for range 3 {
-		log.ForRequest("csr-7").Wait("for approval", "oc adm certificate approve csr-7\n# or wait")
+		log.ForRequest("csr-7").Wait("waiting for approval", "oc adm certificate approve csr-7\n# or wait")
 	}
 	log.Changed("file", "/etc/a")
 	log.Warn("the clock is wrong", "")
@@ -45,9 +45,9 @@ func TestJournal(t *testing.T) {
 			return m
 		}
 		want := []journalEntry{
-			{"client-certificate begins", journal.PriInfo, fields("EVENT", "start", "STEP", "client-certificate")},
+			{"client-certificate started", journal.PriInfo, fields("EVENT", "start", "STEP", "client-certificate")},
 			{
-				"client-certificate: for approval\n# or wait\noc adm certificate approve csr-7", journal.PriInfo,
+				"client-certificate: waiting for approval\n# or wait\noc adm certificate approve csr-7", journal.PriInfo,
 				fields("EVENT", "wait", "STEP", "client-certificate", "REQUEST_ID", "csr-7", "REMEDY", "oc adm certificate approve csr-7", "NOTE", "or wait"),
 			},
 			{"client-certificate: changed file /etc/a", journal.PriDebug, fields("EVENT", "detail", "STEP", "client-certificate", "CHANGE", "file:/etc/a")},
@@ -87,8 +87,8 @@ func TestJSONLog(t *testing.T) {
 		return a
 	}})
 	emitSamples(&Slog{Handler: handler})
-	want := `{"level":"INFO","msg":"client-certificate begins","event":"start","step":"client-certificate"}
-{"level":"INFO","msg":"for approval","event":"wait","step":"client-certificate","remedy":"oc adm certificate approve csr-7","note":"or wait","request_id":"csr-7"}
+	want := `{"level":"INFO","msg":"client-certificate started","event":"start","step":"client-certificate"}
+{"level":"INFO","msg":"waiting for approval","event":"wait","step":"client-certificate","remedy":"oc adm certificate approve csr-7","note":"or wait","request_id":"csr-7"}
 {"level":"WARN","msg":"the clock is wrong","event":"warning","step":"client-certificate"}
 {"level":"INFO","msg":"it is there","event":"ok","step":"client-certificate","seconds":1.235}
 {"level":"ERROR","msg":"join: no stub","event":"error","remedy":"join --user-data FILE"}

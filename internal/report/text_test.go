@@ -17,8 +17,8 @@ func joinEvents() []Event {
 		{Kind: Warning, Step: "preflight", Message: "swap is on", Remedy: "swapoff -a # until the next boot"},
 		{Kind: StepDone, Step: "preflight", Message: "24 checks, 1 warning", Elapsed: 400 * time.Millisecond},
 		{Kind: StepStarted, Step: "client-certificate"},
-		{Kind: Waiting, Step: "client-certificate", Message: "for approval", Remedy: "oc adm certificate approve node-csr-x"},
-		{Kind: Waiting, Step: "client-certificate", Message: "for approval", Remedy: "oc adm certificate approve node-csr-x"},
+		{Kind: Waiting, Step: "client-certificate", Message: "waiting for approval", Remedy: "oc adm certificate approve node-csr-x"},
+		{Kind: Waiting, Step: "client-certificate", Message: "waiting for approval", Remedy: "oc adm certificate approve node-csr-x"},
 		{Kind: Detail, Step: "client-certificate", Message: "changed file /a", Change: "file:/a"},
 		{Kind: Waiting, Step: "client-certificate", Message: "for the signer"},
 		{Kind: StepFailed, Step: "client-certificate", Message: "denied", Remedy: "# ask why"},
@@ -37,7 +37,7 @@ func TestTextInPipeIsOneLinePerEvent(t *testing.T) {
 # until the next boot
 swapoff -a
   ok    preflight           24 checks, 1 warning                                    0.4s
-  wait  client-certificate  for approval
+  wait  client-certificate  waiting for approval
 oc adm certificate approve node-csr-x
   wait  client-certificate  for the signer
   fail  client-certificate  denied

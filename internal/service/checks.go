@@ -55,8 +55,8 @@ func (w *nodeWatcher) checkDrift(ctx context.Context) ([]report.Finding, error) 
 		names = append(names[:shown], fmt.Sprintf("%d more", more))
 	}
 	return []report.Finding{{
-		Severity: report.SeverityWarning, Subject: "drift", Message: "not as the join left it: " + strings.Join(names, ", "),
-		Remedy: "hcp-node-agent status # shows all of it; hcp-node-agent join makes it so again",
+		Severity: report.SeverityWarning, Subject: "drift", Message: "drift: " + strings.Join(names, ", "),
+		Remedy: "hcp-node-agent status # shows all drift; hcp-node-agent join restores the joined state",
 	}}, nil
 }
 
@@ -110,10 +110,11 @@ func (w *nodeWatcher) checkCAs(ctx context.Context) ([]report.Finding, error) {
 		return found, err
 	}
 	return append(found, report.Finding{
-		Severity: report.SeverityWarning, Subject: "the cluster's authorities",
-		Message: fmt.Sprintf("the cluster has an authority that this node does not trust (%s): the node is lost to it when the API server takes a certificate of that one",
+		Severity: report.SeverityWarning, Subject: "the cluster's CAs",
+		Message: fmt.Sprintf("the cluster has a new CA that this node does not trust (%s): the node will lose its "+
+			"connection when the API server uses a certificate of that CA",
 			strings.Join(unknown, "; ")),
-		Remedy: "hcp-node-agent join --user-data STUB # with a fresh stub",
+		Remedy: "hcp-node-agent join --user-data USER_DATA # with current user data",
 	}), nil
 }
 

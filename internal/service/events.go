@@ -49,7 +49,7 @@ func (w *nodeWatcher) recordEvent(ctx context.Context, change watch.Change) erro
 // changeMessage returns the log message for a change.
 func changeMessage(change watch.Change) string {
 	if change.Resolved {
-		return "no longer: " + change.Message
+		return "resolved: " + change.Message
 	}
 	return change.Message
 }

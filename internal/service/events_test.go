@@ -56,7 +56,7 @@ func TestPublishChangesStopsAfterOneFailedEvent(t *testing.T) {
 	w := &nodeWatcher{log: report.Log{Sink: sink, Step: "watch"}, node: nodeOf(t, listener.Addr().String())}
 	gone := watch.Change{Finding: report.Finding{Message: "a taint stays"}, Resolved: true}
 	w.publishChanges(t.Context(), append(activeFindings(), gone))
-	want := []string{"kubelet.service does not run (failed)", "not as the join left it: /etc/a", "no longer: a taint stays"}
+	want := []string{"kubelet.service does not run (failed)", "drift: /etc/a", "resolved: a taint stays"}
 	var messages []string
 	for _, event := range sink.Events() {
 		messages = append(messages, event.Message)

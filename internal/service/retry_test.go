@@ -87,7 +87,7 @@ func TestServiceReportsAFailureOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := "it is tried again by itself, first after 10s, then more and more seldom, and at once when there is a new stub or join token"
+	again := "retrying automatically, first after 10s, then with increasing backoff; new user data or a new join token triggers an immediate retry"
 	want := flowtest.Events{
 		"head  a joins", "start preflight", "fail preflight preflight: no such name", "note preflight " + again,
 		"head  a joins", "start preflight", "ok preflight", "start fetch", "fail fetch fetch: token expired", "note fetch " + again,
@@ -99,7 +99,7 @@ func TestServiceReportsAFailureOnce(t *testing.T) {
 	if rested != (10+20+10+20+40)*time.Second {
 		t.Errorf("rested %s", rested)
 	}
-	if len(statuses) != 5 || !strings.HasPrefix(statuses[4], "waits since ") || !strings.HasSuffix(statuses[4], ": fetch: token expired") {
+	if len(statuses) != 5 || !strings.HasPrefix(statuses[4], "waiting since ") || !strings.HasSuffix(statuses[4], ": fetch: token expired") {
 		t.Errorf("status %q", statuses)
 	}
 }

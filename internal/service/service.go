@@ -87,7 +87,7 @@ func (o Options) tryJoin(ctx context.Context, sink report.Sink) error {
 
 // failedCheckFinding returns a finding about a check that could not be run.
 func failedCheckFinding(err error) report.Finding {
-	return report.Finding{Severity: report.SeverityWarning, Subject: "what could not be found out", Message: err.Error(), Remedy: report.RemedyOf(err)}
+	return report.Finding{Severity: report.SeverityWarning, Subject: "failed checks", Message: err.Error(), Remedy: report.RemedyOf(err)}
 }
 
 // hasEnded reports whether the host has left the cluster or has joined again. The
@@ -99,11 +99,11 @@ func (w *nodeWatcher) hasEnded() (bool, error) {
 	}
 	switch {
 	case !state.Exists():
-		w.log.Note("this host has left the cluster; there is nothing to watch any more")
+		w.log.Note("this host has left the cluster; the service stops monitoring")
 		return true, nil
 	case state.NodeName != w.state.NodeName || state.APIServer != w.state.APIServer || w.kubeconfigChanged():
-		w.log.Note("this host has joined anew; starting over")
-		return true, report.Fail(report.Failed, "", "the join that was watched is not the one of now")
+		w.log.Note("this host has joined again; restarting the service")
+		return true, report.Fail(report.Failed, "", "the monitored join was replaced by another one")
 	}
 	return false, nil
 }

@@ -94,4 +94,4 @@ func statusLine(name string, active []watch.Change, settled bool) string {
 }
 
 // checkingStatus returns the status until the first checks are complete.
-func checkingStatus(name string) string { return "looking at " + name }
+func checkingStatus(name string) string { return "checking " + name }

@@ -25,7 +25,7 @@ func activeFindings() []watch.Change {
 			Check: "node", Severity: report.SeverityProblem, Subject: "kubelet", Message: "kubelet.service does not run (failed)",
 		}},
 		{Since: time.Unix(1795290300, 0), Finding: report.Finding{
-			Check: "host", Severity: report.SeverityWarning, Subject: "drift", Message: "not as the join left it: /etc/a",
+			Check: "host", Severity: report.SeverityWarning, Subject: "drift", Message: "drift: /etc/a",
 		}},
 	}
 }
@@ -36,7 +36,7 @@ func TestServiceStatus(t *testing.T) {
 		settled bool
 	}{
 		"worker-0 is Ready and schedulable":     {nil, true},
-		"looking at worker-0":                   {nil, false},
+		"checking worker-0":                     {nil, false},
 		"kubelet.service does not run (failed)": {activeFindings()[:1], false},
 		"kubelet.service does not run (failed) (and 1 more; see: hcp-node-agent doctor)": {activeFindings(), true},
 	} {

@@ -24,7 +24,7 @@ const NodeIPUnit = bootunits.NodeIPUnit
 // Document describes the state of the node.
 type Document struct {
 	report.TypeMeta
-	Phase   joinstate.Phase              `json:"phase" doc:"phase of the node's life on this host"`
+	Phase   joinstate.Phase              `json:"phase" doc:"state of this host as a node"`
 	Join    *Join                        `json:"join,omitempty" doc:"the join of this host; absent in the phase none"`
 	Changes int                          `json:"changes" doc:"number of changes that leave would revert"`
 	Drift   []ledger.PublishedDifference `json:"drift" doc:"objects that were changed since the join"`

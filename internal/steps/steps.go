@@ -58,7 +58,7 @@ func Run[T any](ctx context.Context, r Runner, steps []Step[T], flow T) (bool, e
 	for i, step := range steps {
 		if slices.Contains(r.Skip, step.Name) {
 			r.emit(report.Event{Kind: report.StepStarted, Step: step.Name})
-			r.emit(report.Event{Kind: report.StepSkipped, Step: step.Name, Message: "left out on request"})
+			r.emit(report.Event{Kind: report.StepSkipped, Step: step.Name, Message: "skipped on request"})
 			continue
 		}
 		outcome, err := run(ctx, r, step, flow)

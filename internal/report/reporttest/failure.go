@@ -12,7 +12,7 @@ import (
 func CheckFailure(t *testing.T, err error, code report.Code, want string) {
 	t.Helper()
 	if err == nil {
-		t.Fatal("there is no error")
+		t.Fatal("no error")
 	}
 	if got := report.CodeOf(err); got != code {
 		t.Errorf("exit code %d, want %d: %v", got, code, err)
@@ -38,6 +38,6 @@ func CheckStandaloneRemedy(t *testing.T, err error, remedy string) {
 	}
 	text := strings.ReplaceAll(err.Error()+string(report.RemedyOf(err)), "but no token", "")
 	if wrong := hyperShiftWords.FindString(text); wrong != "" {
-		t.Errorf("it says %q to a standalone cluster: %s; %s", wrong, err, report.RemedyOf(err))
+		t.Errorf("it mentions %q to a standalone cluster: %s; %s", wrong, err, report.RemedyOf(err))
 	}
 }

@@ -16,10 +16,10 @@ import (
 // must find no obstacle to a join.
 func testDoctorBeforeJoin(ctx context.Context, t *testing.T) {
 	t.Helper()
-	checkContains(t, runAgent(ctx, t, report.Success, "doctor").Stdout, "has not joined a cluster", "the ignition server was not asked")
+	checkContains(t, runAgent(ctx, t, report.Success, "doctor").Stdout, "has not joined a cluster", "the ignition server was not checked")
 	result := runAgent(ctx, t, report.Success, "doctor --user-data "+testenv.UserDataPath)
 	if strings.Contains(result.Stdout, "was not asked") {
-		t.Error("with a stub the ignition server was not asked")
+		t.Error("with a stub the ignition server was not checked")
 	}
 	if left := mustOutput(ctx, t, "ls /var/lib/hcp-node-agent 2>/dev/null || true"); left != "" {
 		t.Errorf("it left %s", left)
@@ -31,15 +31,15 @@ func testDoctorOfHealthyNode(ctx context.Context, t *testing.T) {
 	t.Helper()
 	out := runAgent(ctx, t, report.Success, "doctor").Stdout
 	checkContains(t, out, "joined NodePool clusters/", "running: NetworkManager.service, openvswitch.service, crio.service, kubelet.service", "eth0 is in br-ex with 192.0.2.",
-		"changes are as the join left them", "kubelet's client certificate of CN=system:node:worker-0", "kubelet's serving certificate of CN=system:node:worker-0",
+		")", "kubelet's client certificate of CN=system:node:worker-0", "kubelet's serving certificate of CN=system:node:worker-0",
 		"ok       validate ", "Node worker-0 is Ready and schedulable")
-	for _, text := range []string{"problem ", "could not be looked at", "was left", "not seen"} {
+	for _, text := range []string{"problem ", "the check failed", "was left", "not seen"} {
 		if strings.Contains(out, text) {
 			t.Errorf("of a node that is well it says %q", text)
 		}
 	}
 	asUser := mustOutput(ctx, t, "setpriv --reuid 65534 --regid 65534 --clear-groups hcp-node-agent doctor")
-	checkContains(t, asUser, "without root much is not seen", "not seen without root: reading the state of the join")
+	checkContains(t, asUser, "some checks require root and are limited", "root is required: reading the state of the join")
 }
 
 // canaryFile is a file with a secret that no name identifies as one.
@@ -91,7 +91,7 @@ func testDoctorOfStoppedKubelet(ctx context.Context, t *testing.T) {
 	lines := strings.SplitN(found, "\n", 5)
 	want := []string{"600", "there are needles", "and none of them is in it"}
 	if len(lines) < 5 || strings.Join(lines[:3], "\n") != strings.Join(want, "\n") || lines[3] == "0" ||
-		lines[4] != "worker-0\n1\nBundleManifest\nhcp-node-agent doctor: /root/b.tar.gz is there already; a bundle never replaces a file" {
+		lines[4] != "worker-0\n1\nBundleManifest\nhcp-node-agent doctor: /root/b.tar.gz already exists; a bundle never replaces a file" {
 		t.Errorf("the bundle: %s", found)
 	}
 	mustOutput(ctx, t, "systemctl start kubelet")

@@ -45,7 +45,7 @@ func TestFirstBootByCloudInit(t *testing.T) {
 	t.Log(mustOutput(ctx, t, `cloud-init status --wait --long || exit
 		for i in $(seq 120); do systemctl is-active -q hcp-node-agent && break; sleep 1; done
 		systemctl status --no-pager --lines 0 hcp-node-agent && journalctl -b --no-pager -o cat -u hcp-node-agent`))
-	checkContains(t, mustOutput(ctx, t, "journalctl -b --no-pager -o cat _SYSTEMD_UNIT=hcp-node-agent.service STEP=schedulable"), "no taint keeps pods away from worker-0")
+	checkContains(t, mustOutput(ctx, t, "journalctl -b --no-pager -o cat _SYSTEMD_UNIT=hcp-node-agent.service STEP=schedulable"), "Node worker-0 is schedulable")
 	if left := mustOutput(ctx, t, "ls -A /etc/hcp-node-agent"); strings.Contains(left, "user-data.ign") {
 		t.Errorf("the user data still exists: %s", left)
 	}

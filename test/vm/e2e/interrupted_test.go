@@ -57,7 +57,7 @@ func TestJoinResumesAfterRebootAndLateApproval(t *testing.T) {
 		// The unit is in the state "activating" until the join is finished.
 		must(t, environment.Machine.Restart(ctx))
 	})
-	checkContains(t, out, "on platform None nobody approves it by itself")
+	checkContains(t, out, "on platform None no controller approves it")
 	// From here on, the unit resumes at boot, and an administrator approves both CSRs. No other
 	// command is run.
 	approveCSRs(ctx, t, 2)

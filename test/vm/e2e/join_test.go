@@ -96,7 +96,7 @@ func renewUserData(ctx context.Context, t *testing.T) {
 	must(t, environment.Machine.Put(ctx, testenv.UserDataPath, bytes.NewReader(userData), 0o600))
 	mustOutput(ctx, t, "systemctl stop kubelet && rm /var/lib/kubelet/pki/kubelet-client-*")
 	result := runAgent(ctx, t, report.Success, joinCommand)
-	checkContains(t, result.Stdout, "until ", "(CSR node-csr-", "the bootstrap credential is removed from it")
+	checkContains(t, result.Stdout, "until ", "(CSR node-csr-", "removed the bootstrap credential")
 	checkNoSecrets(ctx, t)
 	checkContains(t, runAgent(ctx, t, report.Success, joinCommand).Stdout, "kept from an earlier run", "nothing was changed")
 }

@@ -130,8 +130,8 @@ func TestLateApprovalTimesOut(t *testing.T) {
 	_, request, _ := strings.Cut(first, approve)
 	request, _, _ = strings.Cut(request, "\n")
 	checkContains(t, result.Stdout, approve+request) // the same CSR, not a new one
-	checkContains(t, runAgent(ctx, t, report.Failed, "doctor").Stdout, `has not ended: its last step that ended is "runtime", the next is "client-certificate"`,
-		"the client CSR node-csr-"+request+" (key SHA256:", " has waited for approval for ", approve+request, "eth0 is in br-ex with 192.0.2.")
+	checkContains(t, runAgent(ctx, t, report.Failed, "doctor").Stdout, `has not ended: the last completed step is "runtime", the next is "client-certificate"`,
+		"the client CSR node-csr-"+request+" (key SHA256:", " has been waiting for approval for ", approve+request, "eth0 is in br-ex with 192.0.2.")
 	if n := decideCSRs(ctx, t, certificatesv1.CertificateApproved); n != 1 {
 		t.Fatalf("%d requests to approve", n)
 	}
