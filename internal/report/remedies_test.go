@@ -93,7 +93,7 @@ type sourcePackage struct {
 	fset        *token.FileSet
 	remedyParam map[string]int // index of the parameter, by function name
 	values      map[string]ast.Expr
-	// functions with a single string result, by name.
+	// functions with a single result that is a string or a remedy, by name.
 	functions map[string]*ast.FuncDecl
 	found     []remedy
 }
@@ -117,7 +117,7 @@ func (s *sourcePackage) collectDecls(node ast.Node) bool {
 	case *ast.FuncDecl:
 		note(node.Name.Name, node.Type)
 		if results := node.Type.Results; results != nil && len(results.List) == 1 && node.Body != nil {
-			if kind, ok := results.List[0].Type.(*ast.Ident); ok && kind.Name == "string" {
+			if kind := lastName(results.List[0].Type); kind == "string" || kind == "Remedy" {
 				s.functions[node.Name.Name] = node
 			}
 		}
@@ -173,6 +173,8 @@ func (s *sourcePackage) addRemedies(node ast.Node) bool {
 			at, takes = 1, true
 		case name == "Remedy" && len(node.Args) == 1:
 			at, takes = 0, true
+		case name == "Remedyf":
+			s.add(node)
 		}
 		if takes && at < len(node.Args) {
 			s.add(node.Args[at])
@@ -280,7 +282,7 @@ func (s *sourcePackage) text(e ast.Expr, depth int) string {
 			return s.text(value, depth+1)
 		}
 	case *ast.CallExpr:
-		if name := lastName(e.Fun); len(e.Args) > 0 && (name == "Sprintf" || name == "Remedy") {
+		if name := lastName(e.Fun); len(e.Args) > 0 && slices.Contains([]string{"Sprintf", "Remedy", "Remedyf"}, name) {
 			return strings.ReplaceAll(verbs.ReplaceAllString(s.text(e.Args[0], depth), placeholder), "%%", "%")
 		}
 	}
