@@ -55,12 +55,12 @@ writes two files for each node:
 	flags.StringVar(&o.nodes, "nodes", "", "`FILE` with many nodes, one NAME ADDRESS... per line")
 	flags.StringSliceVar(&o.addresses, "address", nil, "`IP` that the node's serving certificate may contain; can be repeated; if there is none, an administrator must approve that certificate")
 	flags.DurationVar(&o.lifetime, "expires", 0,
-		"`DURATION` in which the node can use the join token (default 24h, with --embed-stub 5h)")
+		"`DURATION` in which the node can use the join token (default 24h, with --embed-user-data 5h)")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the hosted cluster; only its CA is read")
 	flags.StringVar(&o.ca, "ca", "", "`FILE` with the hosted cluster's CA (PEM), instead of --kubeconfig")
 	flags.StringArrayVar(&o.labels, "label", nil, "`KEY=VALUE` for the Node; can be repeated")
 	flags.StringArrayVar(&o.taints, "taint", nil, "`KEY=VALUE:EFFECT` for the Node; can be repeated")
-	flags.StringVar(&o.userData, "embed-stub", "",
+	flags.StringVar(&o.userData, "embed-user-data", "",
 		"include the user data in `FILE` in the join token; the host then needs no other input")
 	flags.StringVar(&o.dir, "output-dir", ".", "`DIRECTORY` for the files")
 	c.RunE = func(*cobra.Command, []string) error {
@@ -147,7 +147,7 @@ func (o tokenOptions) sharedOptions() (enrollment.Options, error) {
 		return options, nil
 	}
 	if options.UserData, err = os.ReadFile(o.userData); err != nil {
-		return options, tokenUsageError("reading --embed-stub: %w", err)
+		return options, tokenUsageError("reading --embed-user-data: %w", err)
 	}
 	if _, err := ignition.ParseUserData(options.UserData); err != nil {
 		return options, err

@@ -43,9 +43,9 @@ func TestTokenCreate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	userDataFile := writeTestFile(t, dir, "stub.ign", string(userDataContent))
+	userDataFile := writeTestFile(t, dir, "user-data.ign", string(userDataContent))
 	got := runCommandLine(t, "token", "create", "--node", "worker-7", "--address", "192.0.2.7", "--address", "2001:db8::7", "--kubeconfig", config,
-		"--label", "rack=r1", "--taint", "dedicated=gpu:NoSchedule", "--embed-stub", userDataFile, "--output-dir", dir)
+		"--label", "rack=r1", "--taint", "dedicated=gpu:NoSchedule", "--embed-user-data", userDataFile, "--output-dir", dir)
 	tokenPath, enrollmentPath := filepath.Join(dir, "worker-7.token"), filepath.Join(dir, "worker-7.enrollment")
 	if got.Code != report.Success || got.Err != "" {
 		t.Fatalf("code %d, %s", got.Code, got.Err)
@@ -126,7 +126,7 @@ func TestTokenCreateRejectsInvalidFlags(t *testing.T) {
 		"--node a --label x --ca " + ca:                    "not a label in the format key=value",
 		"--node a --taint x=y --ca " + ca:                  "not a taint in the format key=value:Effect",
 		"--node a --expires 1s --ca " + ca:                 "1 minute to 365 days",
-		"--node a --embed-stub " + ca + " --ca " + ca:      "not JSON",
+		"--node a --embed-user-data " + ca + " --ca " + ca: "not JSON",
 		"--node a --ca " + ca + " --nodes " + writeTestFile(t, dir, "n", "b 192.0.2"): "line 1: \"192.0.2\" is not an IP address",
 		"--node a --ca " + ca + " --output-dir " + filepath.Join(ca, "no"):            "not a directory",
 	} {

@@ -148,7 +148,7 @@ func TestUnitConditionsNameTheFirstBootFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, file := range []string{"stub.ign", "node.token"} {
+		for _, file := range []string{"user-data.ign", "node.token"} {
 			if !strings.Contains(string(content), "\n"+key+autojoin.DefaultDir+"/"+file+"\n") {
 				t.Errorf("%s does not look for %s", unit, file)
 			}

@@ -18,7 +18,7 @@ func newRunCommand(p *cli.Printer) *cobra.Command {
 		Use:   "run",
 		Short: "Run as the service: resume a join, then monitor the node",
 		Long: `Run resumes an unfinished join, then monitors the node. A host that has not
-joined starts with ` + autojoin.DefaultDir + `/stub.ign (and node.token), or
+joined starts with ` + autojoin.DefaultDir + `/user-data.ign (and node.token), or
 systemd credentials of these names. Temporary failures before the first change
 are retried. It exits when the host has left the cluster. Findings are written
 to the journal, to systemctl status, to Events of the Node (oc describe node)

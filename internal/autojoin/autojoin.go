@@ -23,7 +23,7 @@ const DefaultDir = "/etc/hcp-node-agent"
 // The files that start an automatic join, in DefaultDir or in the systemd
 // credentials of the service. The unit files contain these names too.
 const (
-	userDataName = "stub.ign"
+	userDataName = "user-data.ign"
 	tokenName    = "node.token"
 )
 

@@ -25,11 +25,11 @@ func TestJoinRefusesInvalidInputsBeforeAnyChange(t *testing.T) {
 		options inputs.Options
 		want    string
 	}{
-		"no stub":        {inputs.Options{Config: config.Defaults()}, "no user data was given"},
-		"no such step":   {inputs.Options{Config: config.Join{Skip: []string{"nothing"}}}, "no such step"},
-		"nothing begun":  {inputs.Options{Resume: true}, "no join is in progress"},
-		"no such stub":   {inputs.Options{Config: config.Join{UserData: "/gone/stub.ign"}}, "--user-data"},
-		"not even a dir": {inputs.Options{Config: config.Join{UserData: t.TempDir()}}, "--user-data"},
+		"no user data":      {inputs.Options{Config: config.Defaults()}, "no user data was given"},
+		"no such step":      {inputs.Options{Config: config.Join{Skip: []string{"nothing"}}}, "no such step"},
+		"nothing begun":     {inputs.Options{Resume: true}, "no join is in progress"},
+		"no such user data": {inputs.Options{Config: config.Join{UserData: "/gone/user-data.ign"}}, "--user-data"},
+		"not even a dir":    {inputs.Options{Config: config.Join{UserData: t.TempDir()}}, "--user-data"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.options.StateDir = filepath.Join(t.TempDir(), "state")
@@ -60,8 +60,8 @@ func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 	}{
 		"first join":             {userData("clusters/one"), joinstate.State{}, false},
 		"same pool":              {userData("clusters/one"), joined, false},
-		"no stub, goes on":       {nil, joined, false},
-		"stub names none":        {userData(""), joined, false},
+		"no user data, goes on":  {nil, joined, false},
+		"user data names none":   {userData(""), joined, false},
 		"joined by values alone": {userData("clusters/two"), joinstate.State{Started: joined.Started}, false},
 		"another pool":           {userData("clusters/two"), joined, true},
 	} {
@@ -99,7 +99,7 @@ func TestFinishRemovesTheUserData(t *testing.T) {
 			t.Errorf("state %+v, %v", state, err)
 		}
 		if left, err := joinstate.LoadFile(j.Dir, joinstate.UserDataFile); err != nil || left != nil {
-			t.Errorf("the stub is still there: %q, %v", left, err)
+			t.Errorf("the user data is still there: %q, %v", left, err)
 		}
 		if len(logged) != 1 || logged[0] != want {
 			t.Errorf("said %q, want %q", logged, want)

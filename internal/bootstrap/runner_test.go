@@ -131,7 +131,7 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 		remedy report.Remedy
 	}{
 		"plain":    {t.Context(), cause, "fetch: cause", report.Failed, ""},
-		"with one": {t.Context(), report.Fail(report.CredentialRefused, "get a stub", "refused: %w", cause), "fetch: refused: cause", report.CredentialRefused, "get a stub"},
+		"with one": {t.Context(), report.Fail(report.CredentialRefused, "get user data", "refused: %w", cause), "fetch: refused: cause", report.CredentialRefused, "get user data"},
 		"wrapped":  {t.Context(), fmt.Errorf("asking: %w", report.Fail(report.ApprovalMissing, "approve", "%w", cause)), "fetch: asking: cause", report.ApprovalMissing, "approve"},
 		"interrupted": {
 			canceled, fmt.Errorf("asking: %w", errors.Join(cause, context.Canceled)),

@@ -29,7 +29,7 @@ type document struct {
 	PublicKey  string    `json:"publicKey,omitempty"`  // of an enrollment, PEM
 	Labels     []string  `json:"labels,omitempty"`     // of a token
 	Taints     []string  `json:"taints,omitempty"`     // of a token
-	UserData   string    `json:"stub,omitempty"`       // of a token
+	UserData   string    `json:"userData,omitempty"`   // of a token
 	PrivateKey string    `json:"privateKey,omitempty"` // of a token, PEM
 }
 
@@ -62,7 +62,7 @@ func ParseEnrollment(content []byte) (*Enrollment, error) {
 		return nil, err
 	}
 	if d.PrivateKey != "" || d.UserData != "" || d.Labels != nil || d.Taints != nil {
-		return nil, errors.New("reading the enrollment: privateKey, stub, labels and taints are fields of a join token; an enrollment must not contain secrets")
+		return nil, errors.New("reading the enrollment: privateKey, userData, labels and taints are fields of a join token; an enrollment must not contain secrets")
 	}
 	c := &Enrollment{ID: d.ID, NodeName: d.NodeName, Expires: expires, ClusterCA: d.ClusterCA}
 	if c.key, err = parsePublicKey(d.PublicKey); err != nil {
@@ -159,7 +159,7 @@ func hasMultipleDocuments(content []byte) bool {
 
 func fieldNames(kind Kind) string {
 	if kind == KindToken {
-		return "apiVersion, kind, id, nodeName, expires, clusterCA, labels, taints, stub and privateKey"
+		return "apiVersion, kind, id, nodeName, expires, clusterCA, labels, taints, userData and privateKey"
 	}
 	return "apiVersion, kind, id, nodeName, expires, clusterCA, addresses and publicKey"
 }

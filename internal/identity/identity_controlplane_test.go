@@ -195,7 +195,7 @@ func TestControlPlaneRejectedCredentials(t *testing.T) {
 			change: kubetest.WithCredential(t, past(bootstrapperSubject())),
 			code:   report.CredentialRefused,
 			want:   "the bootstrap credential expired at",
-			remedy: "fresh user-data stub",
+			remedy: "fresh user data",
 		},
 		"of another cluster": {
 			change: func(_ *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) {
@@ -205,7 +205,7 @@ func TestControlPlaneRejectedCredentials(t *testing.T) {
 			},
 			code:   report.CredentialRefused,
 			want:   "does not accept the bootstrap credential (issued by \"CN=another cluster's signer,OU=openshift\"",
-			remedy: "fresh user-data stub",
+			remedy: "fresh user data",
 		},
 		"without the right": {
 			change: kubetest.WithCredential(t, &x509.Certificate{Subject: pkix.Name{CommonName: "nobody"}}),

@@ -34,7 +34,7 @@ func TestApprovalHintsMatchTopology(t *testing.T) {
 				"this host has no Machine object, so no controller approves it",
 				"run on the cluster:", "clusteroperator kube-controller-manager", "the machine-config server provides",
 			},
-			lack: []string{"platform None", "hosted", "stub"},
+			lack: []string{"platform None", "hosted", "user data"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

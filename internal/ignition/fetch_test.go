@@ -111,7 +111,7 @@ func TestFetchReportsPermanentFailures(t *testing.T) {
 		{"invalid payload", respond(http.StatusInternalServerError, "text/plain", "Invalid ignition payload\n"), report.Failed, "payload for this token is not valid", "status.conditions"},
 		{"web page", respond(http.StatusOK, "text/html", "<html>log in</html>"), report.Usage, "(a web page) is not JSON", "ignitionEndpoint"},
 		{"text", respond(http.StatusOK, "text/plain", "hello"), report.Usage, "(text/plain) is not JSON", "ignitionEndpoint"},
-		{"spec 2.2", respond(http.StatusOK, "application/json", `{"ignition":{"version":"2.2.0"}}`), report.Usage, "Ignition spec 2.2.0 is not supported", "MachineConfigs"},
+		{"spec 2.2", respond(http.StatusOK, "application/json", `{"ignition":{"version":"2.2.0"}}`), report.Usage, "Ignition spec 2.2.0, which is not supported", "MachineConfigs"},
 		{"invalid config", respond(http.StatusOK, "application/json", `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"a"}]}}`), report.Usage, "path not absolute", "MachineConfigs"},
 		{"too large", respond(http.StatusOK, "application/json", `"`+strings.Repeat("a", 2000)+`"`), report.Usage, "larger than 1000 bytes", "endpoint"},
 		{"redirect to http", redirect("http://127.0.0.1/ignition"), report.Refused, "the server redirects to http://127.0.0.1/ignition, which is not allowed: http is not allowed", "load balancers between"},

@@ -95,7 +95,7 @@ func TestReadConfig(t *testing.T) {
 	}
 	checkComplete(t, p, "/etc/a", "a")
 	if p.Server == "" || s.recorded()[0].Header.Get("Authorization") != testBearer {
-		t.Error("the stub was not followed as a stub")
+		t.Error("the user data was not followed as user data")
 	}
 	_, err = ReadConfig(t.Context(), userData, quickFetcher(), true)
 	checkFailure(t, err, report.Usage, "the input is user data, whose payload is at "+s.URL+"/ignition, but --offline excludes the network")
@@ -121,7 +121,7 @@ func TestReadConfig(t *testing.T) {
 	}
 	checkComplete(t, p, "/a", "a")
 	_, err = ReadConfig(t.Context(), []byte(`{"ignition":{"version":"2.2.0"}}`), quickFetcher(), false)
-	checkFailure(t, err, report.Usage, "reading the config: Ignition spec 2.2.0 is not supported")
+	checkFailure(t, err, report.Usage, "reading the config: the config has Ignition spec 2.2.0, which is not supported")
 }
 
 func TestOpenRejectsInvalidMachineConfig(t *testing.T) {

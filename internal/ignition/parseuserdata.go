@@ -16,7 +16,7 @@ import (
 )
 
 // ParseUserData parses the user data that HyperShift writes for a NodePool: an Ignition config that
-// contains one config to merge with its request headers, CAs and a proxy. ParseStub returns an
+// contains one config to merge with its request headers, CAs and a proxy. ParseUserData returns an
 // error for other settings, because they would be lost.
 func ParseUserData(content []byte) (*UserData, error) {
 	config, _, _, err := resolve.Parse(content)

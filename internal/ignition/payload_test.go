@@ -84,7 +84,7 @@ func TestLoadPayloadRejectsInvalidConfigs(t *testing.T) {
 		{"empty", nil, "the config is empty"},
 		{"no JSON", []byte("<html>"), "the config is not JSON"},
 		{"broken JSON", []byte(`{"ignition":x}`), "line 1"},
-		{"spec 2.2", []byte(`{"ignition":{"version":"2.2.0"}}`), "Ignition spec 2.2.0 is not supported (3.0 to 3.6 are)"},
+		{"spec 2.2", []byte(`{"ignition":{"version":"2.2.0"}}`), "Ignition spec 2.2.0, which is not supported (3.0 to 3.6 are)"},
 		{"spec 1", []byte(`{"ignitionVersion":1}`), "ignition.version is missing"},
 		{"experimental spec", []byte(`{"ignition":{"version":"3.7.0-experimental"}}`), "Ignition spec 3.7.0-experimental"},
 		{"relative path", configOf("3.2.0", `{"path":"etc/a"}`), "$.storage.files.0.path, line 1 col 61: path not absolute"},

@@ -65,7 +65,7 @@ func TestMachineConfigServerStatusIsExplained(t *testing.T) {
 		"spec 2":          {respond(http.StatusOK, "application/json", `{"ignition":{"version":"2.2.0"}}`), report.Usage, "the server returns Ignition spec 2.2.0, although spec 3 was requested", "curl -ks -H 'Accept: " + fetch.Accept},
 		"no spec at all":  {respond(http.StatusOK, "application/json", `{}`), report.Usage, "ignition.version is missing", "oc get machineconfigpools"},
 		"a wrong config":  {respond(http.StatusOK, "application/json", `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"a"}]}}`), report.Usage, "path not absolute", "oc get machineconfigs"},
-		"too new":         {respond(http.StatusOK, "application/json", `{"ignition":{"version":"3.9.0"}}`), report.Usage, "Ignition spec 3.9.0 is not supported (3.0 to 3.6 are)", "oc get machineconfig"},
+		"too new":         {respond(http.StatusOK, "application/json", `{"ignition":{"version":"3.9.0"}}`), report.Usage, "Ignition spec 3.9.0, which is not supported (3.0 to 3.6 are)", "oc get machineconfig"},
 		"unknown spec":    {empty(http.StatusBadRequest), report.Refused, "HTTP 400 for the Accept header", "oc get clusterversion"},
 		"unknown pool":    {empty(http.StatusInternalServerError), report.Failed, "no configuration for pool worker (HTTP 500)", "oc get machineconfigpools"},
 		"another path":    {empty(http.StatusNotFound), report.Usage, "the server has no payload at /config/worker (HTTP 404)", "https://api-int.CLUSTER_DOMAIN:22623/config/worker"},

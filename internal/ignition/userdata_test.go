@@ -50,7 +50,7 @@ func checkDemoUserData(t *testing.T, userData *UserData, ca []byte) {
 		"proxy": Proxy{HTTP: "http://proxy.example.com:3128", HTTPS: "http://user:hunter2@proxy.example.com:3128", No: []string{".cluster.local", "10.0.0.0/8"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("stub differs (-want +got):\n%s", diff)
+		t.Errorf("user data differs (-want +got):\n%s", diff)
 	}
 }
 
@@ -89,8 +89,8 @@ func TestParseUserDataRejectsOtherConfigs(t *testing.T) {
 		{"the Secret in JSON", `{"apiVersion":"v1","kind":"Secret"}`, "the input is the Secret itself"},
 		{"cut short", whole[:len(whole)/2], "not a valid Ignition config"},
 		{"no version", `{}`, "ignition.version is missing"},
-		{"spec 2.2", `{"ignition":{"version":"2.2.0","config":{"append":[` + merge + `]}}}`, "Ignition spec 2.2.0 is not supported"},
-		{"spec 3.9", `{"ignition":{"version":"3.9.0"}}`, "Ignition spec 3.9.0 is not supported"},
+		{"spec 2.2", `{"ignition":{"version":"2.2.0","config":{"append":[` + merge + `]}}}`, "Ignition spec 2.2.0, which is not supported"},
+		{"spec 3.9", `{"ignition":{"version":"3.9.0"}}`, "Ignition spec 3.9.0, which is not supported"},
 		{"nothing to merge", `{"ignition":{"version":"3.2.0"}}`, "merges 0 configs"},
 		{"two to merge", `{"ignition":{"version":"3.2.0","config":{"merge":[` + merge + `,{"source":"https://b.example.com/"}]}}}`, "merges 2 configs"},
 		{"http", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"http://a.example.com/ignition"}]}}}`, "http is not allowed"},

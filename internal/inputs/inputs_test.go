@@ -32,7 +32,7 @@ func TestReadInputs(t *testing.T) {
 	}{
 		"file":                  {config: config.Join{UserData: flowtest.WriteTempFile(t, userData)}, pool: "clusters/given", host: "given.example.com"},
 		"standard input":        {config: config.Join{UserData: "-"}, stdin: string(userData), pool: "clusters/given", host: "given.example.com"},
-		"a new stub wins":       {config: config.Join{UserData: flowtest.WriteTempFile(t, userData)}, state: begun, kept: kept, pool: "clusters/given", host: "given.example.com"},
+		"a new user data wins":  {config: config.Join{UserData: flowtest.WriteTempFile(t, userData)}, state: begun, kept: kept, pool: "clusters/given", host: "given.example.com"},
 		"values win over it":    {config: config.Join{UserData: flowtest.WriteTempFile(t, userData), Endpoint: "other.example.com:8443", NodePool: "clusters/other"}, pool: "clusters/other", host: "other.example.com:8443"},
 		"values alone":          {config: config.Join{Endpoint: "alone.example.com", TokenFile: flowtest.WriteTempFile(t, []byte(flowtest.UUID+"\n")), CAFile: flowtest.WriteTempFile(t, certtest.NewCA(t, "ca").PEM)}, host: "alone.example.com"},
 		"goes on":               {state: begun, kept: kept, pool: "clusters/kept", host: "kept.example.com"},
@@ -40,7 +40,7 @@ func TestReadInputs(t *testing.T) {
 		"was finished":          {state: begun},
 		"approver":              {config: config.Join{UserData: flowtest.WriteTempFile(t, userData), ApproveWith: "-"}, stdin: "kubeconfig", pool: "clusters/given", host: "given.example.com", approver: "kubeconfig"},
 		"resumed": {
-			config: config.Join{UserData: "/gone/stub.ign", Endpoint: "older.example.com", TokenFile: "/gone/token", CAFile: "/gone/ca", ApproveWith: "/gone/kubeconfig"},
+			config: config.Join{UserData: "/gone/user-data.ign", Endpoint: "older.example.com", TokenFile: "/gone/token", CAFile: "/gone/ca", ApproveWith: "/gone/kubeconfig"},
 			state:  begun, kept: kept, resume: true, pool: "clusters/kept", host: "kept.example.com",
 		},
 		"resumed after its end": {config: config.Join{Endpoint: "older.example.com", TokenFile: "/gone/token"}, state: begun, resume: true},
@@ -61,12 +61,12 @@ func TestReadInputs(t *testing.T) {
 			}
 			if test.host == "" {
 				if in.UserData != nil {
-					t.Errorf("there is a stub: %s", in.UserData)
+					t.Errorf("there is user data: %s", in.UserData)
 				}
 				return
 			}
 			if in.UserData == nil || in.UserData.NodePool() != test.pool || in.UserData.Source.Host != test.host || !in.UserData.HasToken() {
-				t.Errorf("stub %s", in.UserData)
+				t.Errorf("user data %s", in.UserData)
 			}
 		})
 	}
@@ -83,13 +83,13 @@ func TestReadInputsRefuses(t *testing.T) {
 	}{
 		"nothing":              {config.Join{}, nil, "no user data was given", "hcp-node-agent join --user-data user-data.ign"},
 		"standard input twice": {config.Join{UserData: "-", ApproveWith: "-"}, nil, "can read standard input", "join --help"},
-		"missing file":         {config.Join{UserData: "/gone/stub.ign"}, nil, "reading --user-data: open /gone/stub.ign", "join --help"},
+		"missing file":         {config.Join{UserData: "/gone/user-data.ign"}, nil, "reading --user-data: open /gone/user-data.ign", "join --help"},
 		"a directory":          {config.Join{UserData: t.TempDir()}, nil, "reading --user-data: ", "join --help"},
 		"empty file":           {config.Join{UserData: flowtest.WriteTempFile(t, nil)}, nil, "input\" is empty", "join --help"},
 		"empty standard input": {config.Join{UserData: "-"}, strings.NewReader(""), "standard input is empty", "join --help"},
 		"broken input":         {config.Join{UserData: "-"}, broken, "broken pipe", "join --help"},
 		"too much":             {config.Join{UserData: "-"}, io.LimitReader(endless{}, maxInputSize+1), "larger than 32 MiB", "join --help"},
-		"no stub":              {config.Join{UserData: flowtest.WriteTempFile(t, []byte("hello"))}, nil, "the config is not JSON", "get secret user-data-"},
+		"no user data":         {config.Join{UserData: flowtest.WriteTempFile(t, []byte("hello"))}, nil, "the config is not JSON", "get secret user-data-"},
 		"missing approver":     {config.Join{UserData: userData, ApproveWith: "/gone/kubeconfig"}, nil, "reading --approve-with", "join --help"},
 		"missing token":        {config.Join{UserData: userData, TokenFile: "/gone/token"}, nil, "reading --token-file", "join --help"},
 		"missing CA":           {config.Join{UserData: userData, CAFile: "/gone/ca"}, nil, "reading --ca-file", "join --help"},
@@ -106,7 +106,7 @@ func TestReadInputsRefuses(t *testing.T) {
 			}
 		})
 	}
-	_, err := Read(config.Join{UserData: "/gone/stub.ign"}, joinstate.State{}, t.TempDir(), false, nil)
+	_, err := Read(config.Join{UserData: "/gone/user-data.ign"}, joinstate.State{}, t.TempDir(), false, nil)
 	if !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the cause is lost: %v", err)
 	}

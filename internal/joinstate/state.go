@@ -21,8 +21,8 @@ const Dir = "/var/lib/hcp-node-agent"
 // The files in Dir. The user data and the payload are secrets, mode 0600.
 const (
 	StateFile     = "join.json"
-	UserDataFile  = "stub.ign"    // while a join is unfinished, so that the unit can resume it
-	PayloadFile   = "payload.ign" // so that a restart never needs the token again
+	UserDataFile  = "user-data.ign" // while a join is unfinished, so that the unit can resume it
+	PayloadFile   = "payload.ign"   // so that a restart never needs the token again
 	KeyDir        = "keys"
 	JoinTokenFile = "token" // while a join is unfinished
 

@@ -216,7 +216,7 @@ func TestResumedJoinKeepsRegistration(t *testing.T) {
 	if c := inputs.MergeSaved(config.Join{Labels: []string{"x=y"}}, earlier); len(c.Labels) != 1 || c.Labels[0] != "x=y" || len(c.Taints) != 1 {
 		t.Errorf("a join with others has %v and %v", c.Labels, c.Taints)
 	}
-	if c := inputs.MergeSaved(config.Join{UserData: "stub.ign"}, earlier); len(c.Labels)+len(c.Taints) != 0 {
+	if c := inputs.MergeSaved(config.Join{UserData: "user-data.ign"}, earlier); len(c.Labels)+len(c.Taints) != 0 {
 		t.Errorf("a join that begins anew has %v and %v", c.Labels, c.Taints)
 	}
 }

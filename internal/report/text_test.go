@@ -61,8 +61,8 @@ func TestRecorderCollectsSteps(t *testing.T) {
 
 func TestCodeAndRemedyOfAnError(t *testing.T) {
 	cause := errors.New("cause")
-	failure := fmt.Errorf("joining: %w", Fail(CredentialRefused, "get a new stub", "fetching: %w", cause))
-	if CodeOf(failure) != CredentialRefused || RemedyOf(failure) != "get a new stub" || !errors.Is(failure, cause) {
+	failure := fmt.Errorf("joining: %w", Fail(CredentialRefused, "get a new user data", "fetching: %w", cause))
+	if CodeOf(failure) != CredentialRefused || RemedyOf(failure) != "get a new user data" || !errors.Is(failure, cause) {
 		t.Errorf("code %d, remedy %q", CodeOf(failure), RemedyOf(failure))
 	}
 	if CodeOf(cause) != Failed || CodeOf(nil) != Success || RemedyOf(cause) != "" {

@@ -80,7 +80,7 @@ func noFingerprint() string { return "" }
 // An expired token must be reported once. Meanwhile systemd's status must contain
 // the reason, and the join continues once an attempt succeeds.
 func TestServiceReportsAFailureOnce(t *testing.T) {
-	expired := attempt{"fetch", report.Fail(report.CredentialRefused, "a fresh stub", "fetch: token expired")}
+	expired := attempt{"fetch", report.Fail(report.CredentialRefused, "current user data", "fetch: token expired")}
 	noNetwork := attempt{"preflight", report.Fail(report.Refused, "mend DNS", "preflight: no such name")}
 	var rested time.Duration
 	logged, statuses, err := runAttempts(t, t.Context(), noFingerprint, func(long time.Duration) { rested += long }, noNetwork, noNetwork, expired, expired, expired, attempt{})
@@ -106,7 +106,7 @@ func TestServiceReportsAFailureOnce(t *testing.T) {
 
 // New user data must end the backoff immediately.
 func TestServiceRetriesAtOnceWithNewUserData(t *testing.T) {
-	expired := attempt{"fetch", report.Fail(report.CredentialRefused, "a fresh stub", "fetch: token expired")}
+	expired := attempt{"fetch", report.Fail(report.CredentialRefused, "current user data", "fetch: token expired")}
 	userData, waits := "old", 0
 	_, _, err := runAttempts(t, t.Context(), func() string { return userData }, func(time.Duration) {
 		if waits++; waits == 1 {
@@ -121,7 +121,7 @@ func TestServiceRetriesAtOnceWithNewUserData(t *testing.T) {
 func TestServiceExitsOnPermanentFailures(t *testing.T) {
 	never := func(time.Duration) { t.Error("it waits") }
 	for name, end := range map[string]attempt{
-		"bad input":   {"", report.Fail(report.Usage, "", "no stub")},
+		"bad input":   {"", report.Fail(report.Usage, "", "no user data")},
 		"rolled back": {"network", report.Fail(report.NetworkRolledBack, "", "network: rolled back")},
 		"unknown":     {"files", errors.New("files: disk is full")},
 	} {

@@ -34,7 +34,7 @@ func (s AdminClient) State(ctx context.Context) (State, error) {
 
 // CurrentUserData returns user data with the current token.
 func (s AdminClient) CurrentUserData(ctx context.Context) ([]byte, error) {
-	return s.do(ctx, http.MethodGet, "/stub", nil)
+	return s.do(ctx, http.MethodGet, "/user-data", nil)
 }
 
 // SetFaults replaces the faults. The zero value removes all of them.

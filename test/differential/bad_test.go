@@ -164,11 +164,11 @@ func TestInvalidRootsChangeNothing(t *testing.T) {
 		{"a config that is not there", []string{"apply", "--config", dir + "/gone", "--root", dir}, 2, dir + "/gone"},
 		{"a config that is a directory", []string{"apply", "--config", dir, "--root", dir}, 2, dir},
 		{"offline", []string{"apply", "--config", remote, "--root", dir, "--offline"}, 2, "/etc/first"},
-		{"a stub that is not there", []string{"plan", "--user-data", dir + "/gone"}, 2, dir + "/gone"},
-		{"a stub that is empty", []string{"plan", "--user-data", plainFile}, 2, "empty"},
-		{"a stub that is a directory", []string{"plan", "--user-data", dir}, 2, dir},
-		{"a stub that refers to nothing", []string{"plan", "--user-data", bare}, 2, "merge"},
-		{"a config in place of a stub", []string{"plan", "--user-data", good}, 2, "the config is not user data"},
+		{"user data that is not there", []string{"plan", "--user-data", dir + "/gone"}, 2, dir + "/gone"},
+		{"user data that is empty", []string{"plan", "--user-data", plainFile}, 2, "empty"},
+		{"user data that is a directory", []string{"plan", "--user-data", dir}, 2, dir},
+		{"user data that refers to nothing", []string{"plan", "--user-data", bare}, 2, "merge"},
+		{"a config in place of user data", []string{"plan", "--user-data", good}, 2, "the config is not user data"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			before := listTree(t, dir)

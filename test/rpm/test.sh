@@ -101,7 +101,7 @@ printf '[standins]\nname=standins\nbaseurl=file://%s\ngpgcheck=0\n' "$work/stand
 cp "$work/one/repo/hcp-node-agent.repo" "$work/repos/"
 make_root
 mkdir -m 0755 "$root/etc/hcp-node-agent" # as cloud-init makes it before the package is there
-echo '{}' >"$root/etc/hcp-node-agent/stub.ign"
+echo '{}' >"$root/etc/hcp-node-agent/user-data.ign"
 does install systemd bash NetworkManager NetworkManager-ovs # a host has them before
 asked >/dev/null
 does install hcp-node-agent
@@ -111,7 +111,7 @@ is 'state directory' '700 root' "$(stat -c '%a %U' "$root/var/lib/hcp-node-agent
 is program 'hcp-node-agent 1.0.0' "$("$root/usr/bin/hcp-node-agent" version | cut -d' ' -f1-2)"
 does remove hcp-node-agent
 [ ! -e "$root/usr/bin/hcp-node-agent" ] || die 'it is still there'
-[ -e "$root/etc/hcp-node-agent/stub.ign" ] || die "the administrator's stub is gone"
+[ -e "$root/etc/hcp-node-agent/user-data.ign" ] || die "the administrator's user data is gone"
 is 'after the removal' '--no-reload disable --now hcp-node-agent.service hcp-node-agent.path' "$(asked)"
 
 say 'dnf: the administrator package, alone'
@@ -127,7 +127,7 @@ is 'after the removal' '--no-reload disable --now hcp-node-admin-approver.servic
 
 say 'kickstart: what examples/kickstart/post.ks makes the installer do'
 section() { sed -n "/^%$1/,/^%end/p" examples/kickstart/post.ks | sed '1d;$d'; }
-rm "$root/etc/hcp-node-agent/stub.ign"
+rm "$root/etc/hcp-node-agent/user-data.ign"
 section packages >"$work/packages"
 while read -r package; do does install "$package"; done <"$work/packages"
 is 'packages of the kickstart file' hcp-node-agent "$(cat "$work/packages")"

@@ -40,7 +40,7 @@ const NodeName = "worker-0"
 
 // Paths in the machine of the two files that an administrator provides.
 const (
-	UserDataPath           = "/root/stub.ign"
+	UserDataPath           = "/root/user-data.ign"
 	ApproverKubeconfigPath = "/root/approver.kubeconfig"
 )
 
@@ -110,7 +110,7 @@ func (s *Environment) Install(ctx context.Context) error {
 func (s *Environment) CopyInputs(ctx context.Context) error {
 	userData, err := s.ControlPlane.CurrentUserData(ctx)
 	if err != nil {
-		return fmt.Errorf("asking for a stub: %w", err)
+		return fmt.Errorf("asking for user data: %w", err)
 	}
 	approver, err := s.NodeSideKubeconfig(s.ControlPlane.ApproverKubeconfig)
 	if err != nil {

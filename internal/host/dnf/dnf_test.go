@@ -92,7 +92,7 @@ func TestProxy(t *testing.T) {
 		environment map[string]string
 		want        []string
 	}{
-		"the stub's":                 {nil, []string{"http_proxy=http://p:1", "https_proxy=http://p:2", "no_proxy=10.0.0.0/8,.site"}},
+		"the user data's":            {nil, []string{"http_proxy=http://p:1", "https_proxy=http://p:2", "no_proxy=10.0.0.0/8,.site"}},
 		"the environment's":          {map[string]string{"https_proxy": "http://e:1"}, nil},
 		"the environment's, capital": {map[string]string{"HTTP_PROXY": "http://e:1"}, []string{"http_proxy=http://e:1"}},
 		"both are named":             {map[string]string{"HTTP_PROXY": "http://e:1", "http_proxy": "http://e:2"}, nil},

@@ -47,7 +47,7 @@ func TestControlPlaneStandalone(t *testing.T) {
 		t.Fatal(err)
 	}
 	fetcher := ignition.Fetcher{ConnectTo: c.MachineConfigForward}
-	for name, userData := range map[string]*ignition.UserData{"stub": file, "values": values} {
+	for name, userData := range map[string]*ignition.UserData{"user data": file, "values": values} {
 		if probe, err := fetcher.Probe(t.Context(), userData); err != nil || probe.Temporary != nil {
 			t.Errorf("%s: probing: %v, %v", name, err, probe.Temporary)
 		}

@@ -38,12 +38,12 @@ func Parse(raw []byte) (config types.Config, version string, warnings []string, 
 	}
 	if err == nil && parsed.Major == 2 {
 		// OpenShift's servers select the spec by this header, and serve 2.2 without it.
-		return config, "", nil, fmt.Errorf("Ignition spec %s is not supported (3.0 to %d.%d are): request the config with the header "+
+		return config, "", nil, fmt.Errorf("the config has Ignition spec %s, which is not supported (3.0 to %d.%d are): request the config with the header "+
 			`"Accept: application/vnd.coreos.ignition+json;version=3.2.0", or use the config of a newer release`,
 			parsed, types.MaxVersion.Major, types.MaxVersion.Minor)
 	}
 	if err == nil && (parsed.Major != 3 || parsed.Minor > types.MaxVersion.Minor) {
-		return config, "", nil, fmt.Errorf("Ignition spec %s is not supported (3.0 to %d.%d are)",
+		return config, "", nil, fmt.Errorf("the config has Ignition spec %s, which is not supported (3.0 to %d.%d are)",
 			parsed, types.MaxVersion.Major, types.MaxVersion.Minor)
 	}
 	if err == nil {

@@ -21,7 +21,7 @@ func TestBridgeConsumersAndBoots(t *testing.T) {
 	api, err := url.Parse(environment.ControlPlane.NodeSideServer)
 	must(t, err)
 
-	plan := runAgent(ctx, t, report.Success, "plan --user-data /root/stub.ign")
+	plan := runAgent(ctx, t, report.Success, "plan --user-data /root/user-data.ign")
 	checkContains(t, plan.Stdout, "+ br-ex (ovs-bridge, br-ex): MTU 1500, bridge-uplink=eth0", "+ ovs-if-phys0 (802-3-ethernet, eth0): in ovs-port-phys0",
 		"+ ovs-if-br-ex (ovs-interface, br-ex): in ovs-port-br-ex, MAC ")
 

@@ -83,13 +83,13 @@ func checkNoSecrets(ctx context.Context, t *testing.T) {
 		}
 	}
 	if token == "" {
-		t.Fatal("the stub has no token to look for")
+		t.Fatal("the user data has no token to look for")
 	}
 	must(t, environment.Machine.Put(ctx, "/root/needle", strings.NewReader(token), 0o600))
 	found, err := environment.Machine.Output(ctx, `
 		journalctl -b --no-pager | grep -cFf /root/needle
 		find /etc /var /run -xdev -type f -perm /044 -size -10M -exec grep -lFf /root/needle {} + 2>/dev/null
-		ls /var/lib/hcp-node-agent/stub.ign 2>/dev/null
+		ls /var/lib/hcp-node-agent/user-data.ign 2>/dev/null
 		ls /etc/kubernetes/kubeconfig 2>/dev/null
 		grep -rl client-key-data /var/lib/hcp-node-agent
 		find /etc/mcs-machine-config-content.json /var/lib/kubelet/config.json /var/lib/hcp-node-agent -type f -perm /077

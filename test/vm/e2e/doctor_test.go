@@ -19,7 +19,7 @@ func testDoctorBeforeJoin(ctx context.Context, t *testing.T) {
 	checkContains(t, runAgent(ctx, t, report.Success, "doctor").Stdout, "has not joined a cluster", "the ignition server was not checked")
 	result := runAgent(ctx, t, report.Success, "doctor --user-data "+testenv.UserDataPath)
 	if strings.Contains(result.Stdout, "was not asked") {
-		t.Error("with a stub the ignition server was not checked")
+		t.Error("with user data the ignition server was not checked")
 	}
 	if left := mustOutput(ctx, t, "ls /var/lib/hcp-node-agent 2>/dev/null || true"); left != "" {
 		t.Errorf("it left %s", left)
@@ -54,7 +54,7 @@ func testDoctorOfStoppedKubelet(ctx context.Context, t *testing.T) {
 	checkContains(t, out, "problem  "+stepLine("units")+"  kubelet.service does not run (inactive", "systemctl start kubelet")
 
 	mustOutput(ctx, t, `umask 077; cd /root
-		jq -r '.ignition.config.merge[].httpHeaders[] | select(.name == "Authorization") | .value' stub.ign | sed 's/^Bearer //' >needles
+		jq -r '.ignition.config.merge[].httpHeaders[] | select(.name == "Authorization") | .value' user-data.ign | sed 's/^Bearer //' >needles
 		jq -r '.auths[] | .auth, (.auth | @base64d), (.auth | @base64d | sub("^[^:]*:"; ""))' /var/lib/kubelet/config.json | grep . >>needles
 		sed -n '/PRIVATE KEY/,/PRIVATE KEY/p' /var/lib/kubelet/pki/kubelet-client-current.pem | grep -v -- ----- >>needles
 		sed 's/^/# /' needles >`+canaryFile)

@@ -91,7 +91,7 @@ func TestFirstBootWithJoinToken(t *testing.T) {
 // cloud-init.service runs before D-Bus, which the class for RHEL needs to set the name.
 func bootWithSeed(ctx context.Context, t *testing.T, files map[string]string) {
 	t.Helper()
-	mustOutput(ctx, t, `rm -f /etc/cloud/cloud-init.disabled /root/stub.ign /root/approver.kubeconfig
+	mustOutput(ctx, t, `rm -f /etc/cloud/cloud-init.disabled /root/user-data.ign /root/approver.kubeconfig
 		cat >/etc/cloud/cloud.cfg <<'CFG'
 users: []
 disable_root: false

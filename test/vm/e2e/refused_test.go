@@ -64,10 +64,10 @@ func TestRefusedAndNothingChanged(t *testing.T) {
 			report.Refused,
 			[]string{"smartd.service"},
 		},
-		"not a stub": {
+		"not user data": {
 			func() error { return nil }, "--user-data /etc/hostname",
 			report.Usage,
-			[]string{"stub"},
+			[]string{"user data"},
 		},
 		"no such interface": {
 			func() error { return nil }, "--bridge-interface eth7",

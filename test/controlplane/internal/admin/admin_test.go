@@ -95,7 +95,7 @@ func TestUserDataHasCurrentToken(t *testing.T) {
 	handler, server := newServer(t)
 	for _, path := range []string{"/token/rotate", "/token/expire"} {
 		send(t, handler, "POST", path, "")
-		if _, body := send(t, handler, "GET", "/stub", ""); body != "user data with "+server.Token() {
+		if _, body := send(t, handler, "GET", "/user-data", ""); body != "user data with "+server.Token() {
 			t.Errorf("after %s: %q", path, body)
 		}
 	}
