@@ -22,9 +22,9 @@ func TestReadmeListsTheCommands(t *testing.T) {
 	agent().CheckReadmeCommands(t, "../../README.md", "command")
 }
 
-// Scripts and the systemd unit depend on exit codes. The README and the help must list all of
+// Scripts and the systemd unit depend on exit codes. The documentation and the help must list all of
 // them with the same meanings.
-func TestReadmeListsTheExitCodes(t *testing.T) {
+func TestTroubleshootingListsTheExitCodes(t *testing.T) {
 	var want [][2]string
 	help := runCommandLine(t, "", "help").Out
 	for _, exit := range report.ExitStatuses() {
@@ -33,7 +33,7 @@ func TestReadmeListsTheExitCodes(t *testing.T) {
 			t.Errorf("help does not list %d %s", exit.Code, exit.Short)
 		}
 	}
-	if diff := cmp.Diff(want, clitest.ReadmeTable(t, "../../README.md", "exit code")); diff != "" {
+	if diff := cmp.Diff(want, clitest.ReadmeTable(t, "../../docs/troubleshooting.md", "exit code")); diff != "" {
 		t.Errorf("(-table +README):\n%s", diff)
 	}
 }
