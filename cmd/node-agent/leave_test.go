@@ -53,7 +53,7 @@ func TestPrintLeavePreview(t *testing.T) {
 					{Kind: ledger.File, Target: "/etc/a\nb", Action: leave.Remove},
 				},
 				Drift:       []ledger.PublishedDifference{{Kind: ledger.File, Target: "/etc/c"}},
-				NotRestored: []string{"kernel modules stay loaded"},
+				NotRestored: []string{"kernel modules remain loaded"},
 				Next:        "oc delete node worker-7",
 			}, `a leave would revert 2 changes
 
@@ -64,7 +64,7 @@ changed since the join (kept if others changed it)
   file /etc/c
 
 not reverted
-  kernel modules stay loaded
+  kernel modules remain loaded
 
 to delete the Node afterwards, on the cluster
   oc delete node worker-7

@@ -136,7 +136,7 @@ func TestFailedPreflightPrintsItsTable(t *testing.T) {
 func TestPlanWithoutSystemdNamesSystemd(t *testing.T) {
 	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent")
 	got := runSubcommand(t, newPlanCommand)
-	if got.Code != report.Refused || !strings.Contains(got.Err, "systemd does not answer on the system bus") {
+	if got.Code != report.Refused || !strings.Contains(got.Err, "systemd does not respond on the system bus") {
 		t.Errorf("code %d: %s", got.Code, got.Err)
 	}
 }

@@ -35,7 +35,7 @@ func TestPrintStatus(t *testing.T) {
   br-ex                    eth0 is in br-ex with 192.0.2.7/24
                            ports eth0 (system)
                            MTU 1500, node IP 192.0.2.7
-                           eth0 was moved on 2026-01-02 03:04:05; gap 0.04 s (9 of 10 echoes answered)
+                           eth0 was attached to br-ex at 2026-01-02T03:04:05Z; network interruption 0.04 s (9 of 10 echo replies received)
   changes on this host     0
 `
 	var out bytes.Buffer

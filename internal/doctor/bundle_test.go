@@ -227,7 +227,7 @@ func checkManifest(t *testing.T, made Bundle, pieces map[string]string) {
 	if entry := listed["journal/kubelet.log"]; !entry.Masked || !entry.Truncated || !strings.HasPrefix(entry.Source, "journalctl ") {
 		t.Errorf("%+v", entry)
 	}
-	if entry := listed["system/packages.txt"]; !strings.Contains(entry.Missing, "ended with status 1") {
+	if entry := listed["system/packages.txt"]; !strings.Contains(entry.Missing, "exited with status 1") {
 		t.Errorf("%+v", entry)
 	}
 }

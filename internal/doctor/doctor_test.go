@@ -192,7 +192,7 @@ func TestDoctorRunsOnThisHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	document = examined()
-	if document.Phase != "unknown" || !has("join", "unexpected end of JSON") || !has("leftovers", "reading ledger") || !has("validate", "were skipped") || document.ExitCode != report.Failed {
+	if document.Phase != "unknown" || !has("join", "unexpected end of JSON") || !has("leftovers", "reading the ledger") || !has("validate", "were skipped") || document.ExitCode != report.Failed {
 		t.Errorf("%+v", document)
 	}
 }

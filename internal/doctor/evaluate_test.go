@@ -134,9 +134,9 @@ func TestDoctorReportsBridgeAndRecords(t *testing.T) {
 		want  []string
 	}{
 		"br-ex":           {bridgeFacts{Required: true, Status: there, KubeletAddresses: nodeip.Addresses{IPv4: netip.MustParseAddr("192.0.2.7")}}, []string{"ok: eth0 is in br-ex with 192.0.2.7/24"}},
-		"no br-ex":        {bridgeFacts{Required: true}, []string{"problem: br-ex is not there => hcp-node-agent join --only network # creates br-ex again"}},
+		"no br-ex":        {bridgeFacts{Required: true}, []string{"problem: br-ex does not exist => hcp-node-agent join --only network # creates br-ex again"}},
 		"none wanted":     {bridgeFacts{}, []string{}},
-		"somebody's":      {bridgeFacts{Status: ovs.Status{Exists: true}}, []string{"note: br-ex is there, and does not carry the host: it has no address, no default route or no uplink => ovs-vsctl show"}},
+		"somebody's":      {bridgeFacts{Status: ovs.Status{Exists: true}}, []string{"note: br-ex exists but does not carry the host's traffic: it has no address, no default route or no uplink => ovs-vsctl show"}},
 		"another address": {bridgeFacts{Status: there, KubeletAddresses: nodeip.Addresses{IPv4: netip.MustParseAddr("192.0.2.9")}}, []string{"ok: eth0 is in br-ex with 192.0.2.7/24", "problem: the node address in kubelet's configuration is 192.0.2.9, which br-ex does not have => hcp-node-agent node-ip && systemctl restart crio kubelet"}},
 		"passing profile": {bridgeFacts{Status: temporary}, []string{"ok: eth0 is in br-ex with 192.0.2.7/24", "warning: NetworkManager profile ovs-if-br-ex of br-ex is not stored on disk and will be lost at a reboot => nmcli connection modify u save persistent"}},
 

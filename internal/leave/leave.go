@@ -45,10 +45,10 @@ type Flow struct {
 // leaveSteps returns the steps of a leave in order.
 func leaveSteps(document *Document, evict bool) []steps.Step[*Flow] {
 	list := []steps.Step[*Flow]{
-		{Name: "drain", Description: "move the pods away", Run: drain},
-		{Name: "stop", Description: "stop kubelet and its containers", Run: stopNode},
-		{Name: "unmount", Description: "unmount what kubelet left mounted", Run: unmountVolumes},
-		{Name: "undo", Description: "give the host back by the ledger, newest change first", Run: undoStep(document)},
+		{Name: "drain", Description: "drain the node", Run: drain},
+		{Name: "stop", Description: "stop kubelet and all pods", Run: stopNode},
+		{Name: "unmount", Description: "unmount remaining volumes of kubelet", Run: unmountVolumes},
+		{Name: "undo", Description: "revert all recorded changes, newest first", Run: undoStep(document)},
 	}
 	if !evict {
 		return list[1:]
@@ -100,7 +100,7 @@ func Run(ctx context.Context, options Options) (Document, error) {
 	}
 	if deleter != nil {
 		if err := deleter.Delete(ctx); err != nil {
-			return document, report.Fail(report.CodeOf(err), report.Remedy(document.Next), "this host has left the cluster, but %w", err)
+			return document, report.Fail(report.CodeOf(err), report.Remedy(document.Next), "the host was removed from the cluster, but %w", err)
 		}
 		document.NodeDeleted, document.Next = true, ""
 	}
@@ -136,9 +136,9 @@ func (f *Flow) Run(ctx context.Context, list []steps.Step[*Flow], firstBoot auto
 
 func (f *Flow) headline() string {
 	if f.State.NodePool == "" {
-		return "giving this host back as it was"
+		return "restoring this host to its state before the join"
 	}
-	return fmt.Sprintf("%s leaves NodePool %s", f.State.NodeName, f.State.NodePool)
+	return fmt.Sprintf("removing %s from NodePool %s", f.State.NodeName, f.State.NodePool)
 }
 
 // drainTimeout is the maximum time a leave waits for pods to terminate.
@@ -153,7 +153,7 @@ func drain(ctx context.Context, f *Flow, log report.Log) (steps.Outcome, error) 
 		return steps.Outcome{}, err
 	}
 	if !there || f.State.NodeName == "" {
-		return steps.Unchanged("this host has no credential of a node")
+		return steps.Unchanged("this host has no node credentials")
 	}
 	node, err := node.OpenNode(identity.KubeconfigPath, f.State.NodeName, nil, log)
 	if err != nil {
@@ -167,7 +167,7 @@ func drain(ctx context.Context, f *Flow, log report.Log) (steps.Outcome, error) 
 	if err := node.Evict(ctx, false); err != nil {
 		return steps.Outcome{}, suggestNoDrain(err)
 	}
-	return steps.Changed("the Node is cordoned and its pods have moved away")
+	return steps.Changed("the node is cordoned and drained")
 }
 
 // suggestNoDrain adds the command that leaves without a drain to the remedy of err.
@@ -176,7 +176,7 @@ func suggestNoDrain(err error) error {
 	if remedy != "" {
 		remedy += "\n"
 	}
-	return report.Fail(report.CodeOf(err), remedy+"hcp-node-agent leave --no-drain # goes on and ends the pods where they are", "%w", err)
+	return report.Fail(report.CodeOf(err), remedy+"hcp-node-agent leave --no-drain # continues without draining and terminates the pods", "%w", err)
 }
 
 // stopNode stops the service, kubelet and all containers that kubelet started.
@@ -209,7 +209,7 @@ func stopNode(ctx context.Context, f *Flow, log report.Log) (steps.Outcome, erro
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	return steps.Changed("kubelet is stopped, %d pods are gone", stopped)
+	return steps.Changed("kubelet stopped, pods removed: %d", stopped)
 }
 
 func unmountVolumes(ctx context.Context, f *Flow, _ report.Log) (steps.Outcome, error) {
@@ -222,7 +222,7 @@ func unmountVolumes(ctx context.Context, f *Flow, _ report.Log) (steps.Outcome, 
 		all = append(all, gone...)
 	}
 	if len(all) == 0 {
-		return steps.Unchanged("nothing was left mounted")
+		return steps.Unchanged("no file systems to unmount")
 	}
-	return steps.Changed("%d file systems were unmounted", len(all))
+	return steps.Changed("unmounted file systems: %d", len(all))
 }

@@ -47,9 +47,9 @@ func undoStep(document *Document) func(context.Context, *Flow, report.Log) (step
 			return steps.Outcome{}, withResumeHint(ctx, err)
 		}
 		if len(result.Restored) == 0 {
-			return steps.Unchanged("there was nothing to give back")
+			return steps.Unchanged("no changes to revert")
 		}
-		return steps.Changed("%d things are as they were", len(result.Restored))
+		return steps.Changed("reverted changes: %d", len(result.Restored))
 	}
 }
 
@@ -59,11 +59,11 @@ func withResumeHint(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	const again = "hcp-node-agent leave # goes on where this one ended"
+	const again = "hcp-node-agent leave # resumes the leave"
 	if remedy := report.RemedyOf(err); remedy != "" {
 		return report.Fail(report.Failed, remedy+"\n"+again, "%w", err)
 	}
-	return report.Fail(report.Failed, "# fix that, then:\n"+again, "%w", err)
+	return report.Fail(report.Failed, "# fix the cause, then run:\n"+again, "%w", err)
 }
 
 // notRestored returns messages about changes that an undo does not revert by
@@ -80,12 +80,12 @@ func (f *Flow) notRestored(items []ledger.Item) []string {
 			}
 		case item.Kind == crio.StorageKind:
 			if left, err := f.Machine.Tree.Exists(item.Target); err != nil || left {
-				texts = append(texts, "images stay in "+item.Target+", which is not CRI-O's alone: \"podman image prune --all\" removes those that nothing uses")
+				texts = append(texts, "images are kept in "+item.Target+", which CRI-O shares with podman: \"podman image prune --all\" removes unused images")
 			}
 		}
 	}
 	if len(modules) > 0 {
-		texts = append(texts, "kernel modules stay loaded until the next boot: "+strings.Join(modules, ", "))
+		texts = append(texts, "kernel modules remain loaded until the next boot: "+strings.Join(modules, ", "))
 	}
 	return texts
 }

@@ -78,7 +78,7 @@ func TestExplainReturnsLastLinesWithoutPasswords(t *testing.T) {
 	if text := explain(failed, "", "Error: on the other stream\n").Error(); text != "dnf: Error: on the other stream" {
 		t.Error(text)
 	}
-	if text := explain(failed, "", "").Error(); text != "dnf install ended with status 1: it said nothing" {
+	if text := explain(failed, "", "").Error(); text != "dnf install exited with status 1: no error output" {
 		t.Error(text)
 	}
 	if err := explain(command.ErrNotInstalled, "", ""); !errors.Is(err, command.ErrNotInstalled) {

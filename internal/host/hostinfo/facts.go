@@ -51,7 +51,7 @@ func Gather(_ context.Context) (Facts, error) {
 	facts.OS = ParseOSRelease(release)
 	var uts unix.Utsname
 	if err := unix.Uname(&uts); err != nil {
-		return facts, fmt.Errorf("asking the kernel for its name: %w", err)
+		return facts, fmt.Errorf("reading the kernel release: %w", err)
 	}
 	facts.Kernel = unix.ByteSliceToString(uts.Release[:])
 	facts.Hostname = unix.ByteSliceToString(uts.Nodename[:])

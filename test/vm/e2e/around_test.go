@@ -37,13 +37,13 @@ func TestBridgeConsumersAndBoots(t *testing.T) {
 		timer = mustOutput(ctx, t, "systemctl show -P TimersMonotonic hcp-node-agent-network-guard.timer")
 	})
 	t.Log(out)
-	checkContains(t, out, "peer "+api.Hostname()+" answers", "is Ready and schedulable")
+	checkContains(t, out, "peer "+api.Hostname()+" is reachable", "is Ready and schedulable")
 	if !strings.Contains(timer, "OnActiveUSec=2min 5s") {
 		t.Errorf("the timer that guards the change: %s", timer)
 	}
 
-	checkContains(t, runAgent(ctx, t, report.Success, "plan").Stdout, "nothing is left to do", "br-ex is there already, with eth0 in it")
-	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "ports ", "eth0 (system)", "MTU 1500, node IP 192.0.2.", "NetworkManager profile ovs-if-br-ex is activated, in /etc/", "eth0 was moved on ", "; gap ")
+	checkContains(t, runAgent(ctx, t, report.Success, "plan").Stdout, "nothing is left to do", "br-ex already exists with uplink eth0")
+	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "ports ", "eth0 (system)", "MTU 1500, node IP 192.0.2.", "NetworkManager profile ovs-if-br-ex is activated, in /etc/", "eth0 was attached to br-ex at ", "; network interruption ")
 	var status status.Document
 	must(t, json.Unmarshal([]byte(runAgent(ctx, t, report.Success, "status --output json").Stdout), &status))
 	if b := status.Bridge; b == nil || b.Migration == nil || b.Migration.Outage == nil || b.Migration.Uplink != "eth0" || b.Profile == nil || len(b.Ports) < 2 || len(b.NodeIPs) == 0 {
@@ -89,7 +89,7 @@ func TestBridgeConsumersAndBoots(t *testing.T) {
 func TestBridgeWithoutTheClustersUnit(t *testing.T) {
 	ctx := newContext(t)
 	before := hostState(ctx, t)
-	checkContains(t, runAgent(ctx, t, report.Success, joinCommand+" --until kubelet --payload-drop ovs-configuration.service").Stdout, "the ignition server answers")
+	checkContains(t, runAgent(ctx, t, report.Success, joinCommand+" --until kubelet --payload-drop ovs-configuration.service").Stdout, "the ignition server is reachable")
 	cleared := mustOutput(ctx, t, `set=external_ids:ovn-remote; unit=hcp-node-agent-ovn-remote.service; systemctl is-enabled $unit; systemctl is-active $unit
 		ovs-vsctl set Open_vSwitch . $set=ssl:a; systemctl start $unit; ovs-vsctl get Open_vSwitch . $set
 		ovs-vsctl set Open_vSwitch . $set=ssl:b; systemctl start $unit; ovs-vsctl get Open_vSwitch . $set; ovs-vsctl remove Open_vSwitch . external_ids ovn-remote`)

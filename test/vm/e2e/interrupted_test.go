@@ -40,7 +40,7 @@ func TestJoinResumesAfterKills(t *testing.T) {
 			must(t, err)
 		}
 		if step.Name == stepname.ClientCertificate {
-			checkContains(t, out, "stopping hcp-node-agent.service, which is joining this host; this command takes over")
+			checkContains(t, out, "stopping hcp-node-agent.service, which is joining this host, before running this command")
 		}
 	}
 	runAgent(ctx, t, report.Success, joinCommand)

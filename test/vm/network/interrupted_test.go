@@ -21,7 +21,7 @@ func TestAgentInterrupted(t *testing.T) {
 	for _, kind := range faultKinds(t) {
 		parts := []string{criticalStep}
 		if isThorough() {
-			parts = append(parts, "come up with a copy")
+			parts = append(parts, "activated with a copy")
 		}
 		for _, part := range parts {
 			t.Run(kind.Name+" "+part, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestLeaveInterrupted(t *testing.T) {
 			row := newRow(t, kind.Name+", leave interrupted")
 			runAgent(ctx, t, migrationCommand+h.Flags)
 			row.leave = h.probeDuring(ctx, t, func() {
-				if code := runInterrupted(ctx, t, "--leave --at 'back to its own profile'"+interruptFlag); code != report.Interrupted {
+				if code := runInterrupted(ctx, t, "--leave --at 'to activate the original profile'"+interruptFlag); code != report.Interrupted {
 					t.Errorf("exit code %d", code)
 				}
 			}).String()

@@ -46,7 +46,7 @@ func TestLeaveKilled(t *testing.T) {
 			row := newRow(t, kind.Name+", leave killed")
 			runAgent(ctx, t, migrationCommand+h.Flags)
 			row.leave = h.probeDuring(ctx, t, func() {
-				result, err := machine.Run(ctx, "mortal --leave --at 'back to its own profile'; exit $?")
+				result, err := machine.Run(ctx, "mortal --leave --at 'to activate the original profile'; exit $?")
 				must(t, err)
 				if result.ExitCode != sigkillExitCode {
 					t.Fatalf("mortal lived: %+v", result)

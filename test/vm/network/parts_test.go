@@ -41,7 +41,7 @@ func faultKinds(t *testing.T) []uplink.Kind {
 
 // criticalStep is the step at which only the timer can recover the host if the agent is killed.
 // Received packets arrive on br-ex, and sent packets leave by the NIC.
-const criticalStep = "given to its new profile"
+const criticalStep = "the new profile of"
 
 // migrationSteps runs a migration with mortal and returns the text that announces each step.
 func migrationSteps(ctx context.Context, t *testing.T, h host) []string {

@@ -21,7 +21,7 @@ func TestGatewaySilent(t *testing.T) {
 			ctx, h := newHost(t, kind)
 			row := newRow(t, kind.Name+", gateway silent")
 			row.change = h.probeDuring(ctx, t, func() {
-				code := runDuring(ctx, t, h, "to be plugged into", func() {
+				code := runDuring(ctx, t, h, "to be attached to", func() {
 					for vlan := range kind.Lab.Services {
 						must(t, testLab.DropGateway(ctx, vlan))
 					}
@@ -46,7 +46,7 @@ func TestDHCPServerUnreachable(t *testing.T) {
 			ctx, h := newHost(t, kind)
 			row := newRow(t, kind.Name+", DHCP server gone")
 			row.change = h.probeDuring(ctx, t, func() {
-				code := runDuring(ctx, t, h, "to be plugged into", func() {
+				code := runDuring(ctx, t, h, "to be attached to", func() {
 					for vlan := range kind.Lab.Services {
 						testLab.StopServices(vlan)
 					}
