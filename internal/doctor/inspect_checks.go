@@ -87,7 +87,7 @@ func refusalFinding(err error) ([]report.Finding, error) {
 	if !errors.As(err, &failure) {
 		return nil, err
 	}
-	return []report.Finding{{Severity: report.SeverityProblem, Message: err.Error(), Remedy: failure.Remedy, RefusesJoin: true}}, nil
+	return []report.Finding{report.RefusingFinding(err)}, nil
 }
 
 // withPayload returns a copy of the builder with the saved payload, or nil if

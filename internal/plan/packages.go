@@ -85,14 +85,18 @@ func (b *Builder) MissingBinaries(p *Plan) ([]preflight.Program, error) {
 	return preflight.MissingPrograms(b.defaultRuntime(), run), nil
 }
 
-// packageFindings returns the findings about packages for the preflight command.
+// packageFindings returns the problems and warnings about packages for the preflight command.
 func (b *Builder) packageFindings(ctx context.Context) []report.Finding {
 	decision, err := b.DecidePackages(ctx, nil, kubelet.Version{})
+	found := decision.Findings
 	if err != nil {
-		return []report.Finding{{
-			Check: "packages", Severity: report.SeverityProblem, Message: err.Error(), Remedy: report.RemedyOf(err),
-			RefusesJoin: true,
-		}}
+		refused := report.RefusingFinding(err)
+		refused.Code = report.Refused
+		found = []report.Finding{refused}
 	}
-	return decision.Findings
+	found = slices.DeleteFunc(found, func(f report.Finding) bool { return f.Severity == report.SeverityNote })
+	for i := range found {
+		found[i].Check = "packages"
+	}
+	return found
 }

@@ -62,8 +62,5 @@ func findingFromError(err error) []report.Finding {
 	if err == nil {
 		return nil
 	}
-	return []report.Finding{{
-		Severity: report.SeverityProblem, Message: err.Error(), Remedy: report.RemedyOf(err),
-		RefusesJoin: true, Code: report.CodeOf(err),
-	}}
+	return []report.Finding{report.RefusingFinding(err)}
 }

@@ -30,6 +30,18 @@ type Finding struct {
 	Temporary bool `json:"-"`
 }
 
+// RefusingFinding returns a finding with the message, remedy and exit code of an error that refuses
+// a join.
+func RefusingFinding(err error) Finding {
+	return Finding{
+		Severity:    SeverityProblem,
+		Message:     err.Error(),
+		Remedy:      RemedyOf(err),
+		RefusesJoin: true,
+		Code:        CodeOf(err),
+	}
+}
+
 // Refusal returns the failure for all findings that refuse a join, with their messages
 // and remedies. It returns nil if there are none. The exit code is that of the findings
 // if it is the same for all, else Refused.
