@@ -73,7 +73,7 @@ func (d *diagnostics) ownNode() (*node.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	own.BootID, own.Registered = d.Facts.BootID, d.State.Registered
+	own.BootID, own.Registered, own.RequestedTaints = d.Facts.BootID, d.State.Registered, d.State.Config.Taints
 	own.Host = node.JoinedHost(d.Systemd, crio.NetworkDirectory)
 	return own, nil
 }

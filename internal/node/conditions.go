@@ -23,7 +23,7 @@ func diagnose(f facts) []report.Finding {
 	ready := f.node != nil && kube.IsReady(f.node) && f.isCurrentBoot()
 	var keeping []report.Finding
 	if f.node != nil {
-		keeping = unschedulableFindings(f.node)
+		keeping = unschedulableFindings(f.node, f.requestedTaints)
 	}
 	if ready && len(keeping) == 0 {
 		return nil

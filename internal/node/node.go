@@ -22,9 +22,12 @@ type Node struct {
 	// Registered means that the Node existed before. If it no longer exists, it
 	// was deleted.
 	Registered bool
-	Host       Host
-	Log        report.Log
-	Conn       *kube.Conn
+	// RequestedTaints are the taints, as KEY[=VALUE]:EFFECT, with which the
+	// administrator lets kubelet register the Node. They are not problems.
+	RequestedTaints []string
+	Host            Host
+	Log             report.Log
+	Conn            *kube.Conn
 
 	quietPeriod time.Duration
 	references  referenceChecker

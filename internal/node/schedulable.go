@@ -8,16 +8,18 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // WaitSchedulable waits until the Node is schedulable: it is not cordoned, and has
-// no taint with the effect NoSchedule or NoExecute. Temporary taints are logged
-// only after a delay. A cordon by an earlier leave of the agent is removed.
+// no taint with the effect NoSchedule or NoExecute but those that the administrator
+// requested. Temporary taints are logged only after a delay. A cordon by an earlier
+// leave of the agent is removed.
 func (n *Node) WaitSchedulable(ctx context.Context) error {
 	reporter := n.newProgressReporter(n.neverSeenFinding())
-	known := facts{name: n.Name, bootID: n.BootID}
+	known := facts{name: n.Name, bootID: n.BootID, requestedTaints: n.RequestedTaints}
 	var lastCheck time.Time
 	began := time.Now()
 	err := kube.Follow(ctx, n.Conn, n.Log, n.source(), evidenceInterval,
@@ -34,7 +36,7 @@ func (n *Node) WaitSchedulable(ctx context.Context) error {
 				n.Log.Note("a previous leave of this agent cordoned the Node; uncordoning it")
 				return false, n.uncordon(ctx)
 			}
-			keeping := unschedulableFindings(node)
+			keeping := unschedulableFindings(node, n.RequestedTaints)
 			if len(keeping) == 0 {
 				for _, f := range preferNoScheduleFindings(node) {
 					n.Log.Note(f.Message)
@@ -57,8 +59,9 @@ func (n *Node) WaitSchedulable(ctx context.Context) error {
 }
 
 // unschedulableFindings returns the reasons why pods are not scheduled on the Node,
-// each explained.
-func unschedulableFindings(node *corev1.Node) []report.Finding {
+// each explained. Requested taints are no reason, except those that a component of
+// the cluster removes when it is ready.
+func unschedulableFindings(node *corev1.Node, requested []string) []report.Finding {
 	var staying, temporary []report.Finding
 	add := func(taint corev1.Taint) {
 		if f := explainTaint(node, taint); f.Temporary {
@@ -68,7 +71,10 @@ func unschedulableFindings(node *corev1.Node) []report.Finding {
 		}
 	}
 	for _, taint := range node.Spec.Taints {
-		if taint.Effect != corev1.TaintEffectPreferNoSchedule && taint.Key != corev1.TaintNodeUnschedulable {
+		switch {
+		case taint.Effect == corev1.TaintEffectPreferNoSchedule, taint.Key == corev1.TaintNodeUnschedulable:
+		case isRequested(taint, requested) && !isRemovedByComponent(taint):
+		default:
 			add(taint)
 		}
 	}
@@ -76,6 +82,22 @@ func unschedulableFindings(node *corev1.Node) []report.Finding {
 		add(corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
 	}
 	return append(staying, temporary...)
+}
+
+// isRequested reports whether requested contains a taint with the key and effect of taint.
+func isRequested(taint corev1.Taint, requested []string) bool {
+	return slices.ContainsFunc(requested, func(text string) bool {
+		request, err := config.ParseTaint(text)
+		return err == nil && request.Key == taint.Key && request.Effect == string(taint.Effect)
+	})
+}
+
+// isRemovedByComponent reports whether a component of the cluster removes the taint when
+// it is ready. Cilium, for example, requires nodes to register with such a taint.
+func isRemovedByComponent(taint corev1.Taint) bool {
+	return slices.ContainsFunc(knownTaints(), func(known knownTaint) bool {
+		return known.matches(taint.Key) && (known.temporary || known.removedByComponent)
+	})
 }
 
 // preferNoScheduleFindings returns a note for each taint with the effect PreferNoSchedule.

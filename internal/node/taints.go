@@ -16,7 +16,9 @@ type knownTaint struct {
 	explanation string
 	remedy      report.Remedy // "" if waiting suffices
 	temporary   bool          // removed automatically, within seconds of Ready
-	details     func(*corev1.Node) []string
+	// removedByComponent means that a component of the cluster removes the taint when it is ready.
+	removedByComponent bool
+	details            func(*corev1.Node) []string
 }
 
 func (k knownTaint) matches(key string) bool {
@@ -170,14 +172,16 @@ func operatorTaints() []knownTaint {
 				"adm taint node NODE KEY-",
 		},
 		{
-			key: "*.csi.aws.com/agent-not-ready", // ebs, efs
+			key:                "*.csi.aws.com/agent-not-ready", // ebs, efs
+			removedByComponent: true,
 			explanation: "the node was registered with it, and the CSI driver's pod on this node removes it when " +
 				"it is ready; it remains if the cluster has no such driver",
 			remedy: "oc get pods -A -o wide --field-selector spec.nodeName=NODE | grep csi\noc adm taint node NODE " +
 				"KEY- # if the cluster has no such driver",
 		},
 		{
-			key: "*/agent-not-ready", // other CSI drivers, and Cilium
+			key:                "*/agent-not-ready", // other CSI drivers, and Cilium
+			removedByComponent: true,
 			explanation: "the node was registered with it, and the agent that KEY names removes it when its pod " +
 				"on this node is ready; it remains if the cluster has no such agent",
 			remedy: "oc get pods -A -o wide --field-selector spec.nodeName=NODE\noc adm taint node NODE KEY- # if " +

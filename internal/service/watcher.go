@@ -48,7 +48,7 @@ func (w *nodeWatcher) open(ctx context.Context) error {
 		w.close()
 		return err
 	}
-	w.node.Registered = w.state.Registered
+	w.node.Registered, w.node.RequestedTaints = w.state.Registered, w.state.Config.Taints
 	w.node.BootID, w.node.Host = facts.BootID, node.JoinedHost(w.systemd, crio.NetworkDirectory)
 	return nil
 }
