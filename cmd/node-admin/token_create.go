@@ -66,9 +66,9 @@ writes two files for each node:
 	c.RunE = func(*cobra.Command, []string) error {
 		document := tokensDocument{TypeMeta: report.Meta("JoinTokens")}
 		err := o.create(&document)
-		print := func(w io.Writer) { printTokens(w, o, document.Tokens) }
+		print := func(w *report.Page) { printTokens(w, o, document.Tokens) }
 		if err != nil && !p.JSON {
-			print(p.Out) // the tokens that were created before the error
+			print(&report.Page{Writer: p.Out}) // the tokens that were created before the error
 		}
 		if err != nil && len(document.Tokens) == 0 {
 			return err

@@ -32,7 +32,7 @@ func newTokenShowCommand(p *cli.Printer) *cobra.Command {
 				return err
 			}
 			document := tokenDocument{TypeMeta: report.Meta("JoinTokenSummary"), Summary: shown}
-			return p.Document(document, func(w io.Writer) { printToken(w, shown) })
+			return p.Document(document, func(w *report.Page) { printToken(w, shown) })
 		},
 	}
 }

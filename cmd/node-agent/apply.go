@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -35,7 +34,7 @@ func newApplyCommand(p *cli.Printer) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.Document(applied, func(w io.Writer) {
+		return p.Document(applied, func(w *report.Page) {
 			if applied.Changes == 0 {
 				fmt.Fprintf(w, "%s already contains the config (entries: %d); nothing was changed\n",
 					applied.Root, applied.Entries)

@@ -119,7 +119,7 @@ func finishConfig(p *cli.Printer, document configDocument, print func(io.Writer,
 		p.StepReported = !p.JSON
 	}
 	document.CommandResult = report.ResultOf(err)
-	if writeErr := p.Document(document, func(w io.Writer) { print(w, document) }); err == nil {
+	if writeErr := p.Document(document, func(w *report.Page) { print(w, document) }); err == nil {
 		return writeErr
 	}
 	return err

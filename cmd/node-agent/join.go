@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -47,7 +46,7 @@ func newJoinCommand(p *cli.Printer) *cobra.Command {
 		options.Resume = *resume
 		changed, err := runJoin(c.Context(), options, *only)
 		p.StepReported = err != nil && stepFailed(p.Recorder)
-		if !p.JSON || (err != nil && len(p.Recorder.Steps) == 0) {
+		if err != nil && len(p.Recorder.Steps) == 0 {
 			return err
 		}
 		return p.Finish(err, joinDocument{
@@ -56,9 +55,30 @@ func newJoinCommand(p *cli.Printer) *cobra.Command {
 			Changed:       changed,
 			Steps:         p.Recorder.Steps,
 			CommandResult: report.ResultOf(err),
-		}, nil)
+		}, func(page *report.Page) { printJoined(page, p.Recorder.Steps) })
 	}
 	return c
+}
+
+// printJoined prints what the administrator still has to do after a join, and the next commands. In
+// a pipe the warnings are lines of their own, and nothing is printed.
+func printJoined(page *report.Page, steps []report.StepResult) {
+	if page.Width == 0 {
+		return
+	}
+	title := page.Title("Actions for you") + "\n"
+	for _, step := range steps {
+		for _, warning := range step.Warnings {
+			page.Printf("%s", title)
+			page.Item("  "+page.Warn("!")+" ", warning.Message)
+			page.Remedy(warning.Remedy)
+			title = ""
+		}
+	}
+	if title == "" {
+		page.Printf("\n")
+	}
+	page.Printf("Status: hcp-node-agent status    Undo: hcp-node-agent leave\n")
 }
 
 func runJoin(ctx context.Context, options inputs.Options, only []string) (bool, error) {
@@ -103,7 +123,7 @@ type outcome interface {
 // describes is part of the document, and is printed after the document in text output.
 func newReportCommand[D outcome](
 	p *cli.Printer, name, short string, settings []string,
-	get func(context.Context, inputs.Options) (D, error), print func(io.Writer, D),
+	get func(context.Context, inputs.Options) (D, error), print func(*report.Page, D),
 ) *cobra.Command {
 	c := &cobra.Command{Use: name, Short: short, Args: cobra.NoArgs}
 	file := settingFlags(c, settings...)
@@ -117,7 +137,7 @@ func newReportCommand[D outcome](
 		if err != nil {
 			return err
 		}
-		if err := p.Document(document, func(w io.Writer) { print(w, document) }); err != nil {
+		if err := p.Document(document, func(w *report.Page) { print(w, document) }); err != nil {
 			return err
 		}
 		return document.Err()

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -61,7 +60,7 @@ stop.`,
 			return err
 		}
 		left.CommandResult = report.ResultOf(err)
-		return p.Finish(err, left, func(w io.Writer) { printLeave(w, left) })
+		return p.Finish(err, left, func(page *report.Page) { printLeave(page, left) })
 	}
 	return c
 }
@@ -71,46 +70,60 @@ func previewLeave(ctx context.Context, p *cli.Printer) error {
 	if err != nil {
 		return err
 	}
-	return p.Document(preview, func(w io.Writer) { printLeavePreview(w, preview) })
+	return p.Document(preview, func(page *report.Page) { printLeavePreview(page, preview) })
 }
 
-func printLeavePreview(w io.Writer, preview leave.PreviewDocument) {
+func printLeavePreview(page *report.Page, preview leave.PreviewDocument) {
 	if len(preview.Changes) == 0 {
-		fmt.Fprintln(w, "no changes to revert: this host has not joined a cluster")
+		page.Printf("no changes to revert: this host has not joined a cluster\n")
 		return
 	}
-	fmt.Fprintf(w, "a leave would revert %d changes\n\n", len(preview.Changes))
-	signs := map[leave.Action]string{leave.Remove: "-", leave.Restore: "~"}
+	summary := fmt.Sprintf("a leave would revert %d changes", len(preview.Changes))
+	page.Printf("%s\n\n", page.Title(summary))
 	for _, change := range preview.Changes {
-		fmt.Fprintf(w, "  %s %s %s\n", signs[change.Action], change.Kind, report.EscapeLine(change.Target))
+		sign := page.Warn("~")
+		if change.Action == leave.Remove {
+			sign = page.Bad("-")
+		}
+		page.Item("  "+sign+" ", fmt.Sprintf("%s %s", change.Kind, report.EscapeLine(change.Target)))
 	}
 	var drift []string
 	for _, one := range preview.Drift {
 		drift = append(drift, fmt.Sprintf("%s %s", one.Kind, report.EscapeLine(one.Target)))
 	}
-	printList(w, "changed since the join (kept if others changed it)", drift)
-	printList(w, "not reverted", preview.NotRestored)
+	printItems(page, "changed since the join (kept if others changed it)", drift)
+	printItems(page, "not reverted", preview.NotRestored)
 	if preview.Next != "" {
-		printList(w, "to delete the Node afterwards, on the cluster", []string{preview.Next})
+		page.Printf("\nto delete the Node afterwards, on the cluster:\n\n%s\n", preview.Next)
 	}
-	fmt.Fprintf(w, "\na leave would revert %d changes: - removed, ~ restored\n", len(preview.Changes))
+	page.Printf("\n%s: - removed, ~ restored\n", summary)
 }
 
-func printLeave(w io.Writer, left leave.Document) {
-	fmt.Fprintf(w, "\nrestored items: %d\n", left.Restored)
+// printItems prints a title and items, or nothing if there are no items.
+func printItems(page *report.Page, title string, items []string) {
+	if len(items) > 0 {
+		page.Printf("\n%s\n", page.Title(title))
+	}
+	for _, item := range items {
+		page.Item("  ", item)
+	}
+}
+
+func printLeave(page *report.Page, left leave.Document) {
+	page.Printf("\nrestored items: %d\n", left.Restored)
 	if n := len(left.Removed); n > 0 {
-		fmt.Fprintf(w, "removed items of kubelet, CRI-O and pods: %d\n", n)
+		page.Printf("removed items of kubelet, CRI-O and pods: %d\n", n)
 	}
 	if n := len(left.Kept); n > 0 {
-		fmt.Fprintf(w, "kept items, changed or created by other processes: %d\n", n)
+		page.Printf("kept items, changed or created by other processes: %d\n", n)
 		for _, kept := range left.Kept {
-			fmt.Fprintf(w, "  %s %s\n", kept.Kind, kept.Target)
+			page.Item("  ", fmt.Sprintf("%s %s", kept.Kind, report.EscapeLine(kept.Target)))
 		}
 	}
 	if left.NodeDeleted {
-		fmt.Fprintln(w, "the Node is deleted")
+		page.Printf("the Node is deleted\n")
 	}
 	if left.Next != "" {
-		fmt.Fprintf(w, "the Node object still exists in the cluster; an administrator must delete it:\n  %s\n", left.Next)
+		page.Printf("the Node object still exists in the cluster; an administrator must delete it:\n\n%s\n", left.Next)
 	}
 }

@@ -30,7 +30,7 @@ the address at their next start.`,
 				return err
 			}
 			update.CommandResult = report.ResultOf(err)
-			return p.Finish(err, update, func(w io.Writer) { printNodeIP(w, update) })
+			return p.Finish(err, update, func(w *report.Page) { printNodeIP(w, update) })
 		},
 	}
 }

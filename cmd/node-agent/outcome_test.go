@@ -90,8 +90,8 @@ func TestStatusListsDriftAndExitsWithItsCode(t *testing.T) {
 		return c
 	}
 	got := runSubcommand(t, create)
-	want := "  changes on this host     2\n  drift                    1\n    file " + changed +
-		"\n      expected: 17 bytes, sha256 DIGEST, mode 0600\n      current:  7 bytes, sha256 DIGEST, mode 0600\n"
+	want := "  drift           1 of 2 changes of the join differ\n    ~  file " + changed +
+		"\n         expected: 17 bytes, sha256 DIGEST, mode 0600\n         current:  7 bytes, sha256 DIGEST, mode 0600\n"
 	if got.Code != report.DriftFound || !strings.Contains(digestPattern.ReplaceAllString(got.Out, "sha256 DIGEST"), want) {
 		t.Errorf("code %d, printed:\n%s%s\nwant code %d and:\n%s", got.Code, got.Out, got.Err, report.DriftFound, want)
 	}
@@ -119,7 +119,7 @@ func TestFailedPreflightPrintsItsTable(t *testing.T) {
 	if got.Code != report.Refused {
 		t.Errorf("exit code %d, want %d", got.Code, report.Refused)
 	}
-	for _, want := range []string{" checks, ", "  problem  systemd: ", "  problem  networkmanager: "} {
+	for _, want := range []string{" checks, ", "  problem  systemd  ", "  problem  networkmanager  "} {
 		if !strings.Contains(got.Out, want) {
 			t.Errorf("no %q in:\n%s", want, got.Out)
 		}

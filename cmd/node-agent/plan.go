@@ -26,7 +26,7 @@ func newPlanCommand(p *cli.Printer) *cobra.Command {
 	return c
 }
 
-func printPlan(w io.Writer, document plan.Document) {
+func printPlan(w *report.Page, document plan.Document) {
 	who := document.NodeName
 	if document.NodePool != "" {
 		who += " of NodePool " + document.NodePool

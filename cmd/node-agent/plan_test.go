@@ -9,6 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 func newPlannedChange(group plan.Group, action plan.Action, kind ledger.Kind, target, why string, now, want ledger.State) plan.PlannedChange {
@@ -101,7 +102,7 @@ missing
   a.service (enabled by the payload)
 `
 	var out bytes.Buffer
-	printPlan(&out, document)
+	printPlan(&report.Page{Writer: &out}, document)
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -114,7 +115,7 @@ func TestPrintPlanWithoutChanges(t *testing.T) {
 		"not planned: the step network is skipped, or Open vSwitch is not installed yet": nil,
 	} {
 		var out bytes.Buffer
-		printPlan(&out, plan.Document{
+		printPlan(&report.Page{Writer: &out}, plan.Document{
 			NodeName: "worker-7",
 			NodePool: "clusters/demo",
 			Empty:    true,

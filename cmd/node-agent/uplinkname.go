@@ -8,6 +8,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/boot"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 func newUplinkNameCommand(p *cli.Printer) *cobra.Command {
@@ -24,7 +25,7 @@ them.`,
 			if err != nil {
 				return err
 			}
-			return p.Document(names, func(w io.Writer) { printUplinkName(w, names) })
+			return p.Document(names, func(w *report.Page) { printUplinkName(w, names) })
 		},
 	}
 }

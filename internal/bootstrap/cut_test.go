@@ -144,7 +144,7 @@ func cutVictim(t *testing.T) {
 	j := h.open(t)
 	if verb == "join" {
 		joined := &join{Builder: &plan.Builder{Dir: j.Dir, State: j.State, Config: j.State.Config, Machine: j.Machine}}
-		flowtest.NoError(t, joined.finish(true))
+		flowtest.NoError(t, joined.finish(true, time.Second))
 	} else {
 		flowtest.NoError(t, j.Run(t.Context(), cutLeave(), h.firstBoot()))
 	}

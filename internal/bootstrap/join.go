@@ -70,9 +70,10 @@ func (j *join) runJoin(ctx context.Context, resumed bool) (bool, error) {
 		return false, err
 	}
 	report.Log{Sink: j.Sink}.Headline(j.headline())
+	began := time.Now()
 	changed, err := steps.Run(ctx, j.runner(), Steps(), j)
 	if err == nil {
-		return changed, j.finish(changed)
+		return changed, j.finish(changed, time.Since(began))
 	}
 	if len(j.Ledger.Items()) == 0 && !resumed {
 		// The host is unchanged, so nothing has to be resumed at the next boot, and secrets
@@ -190,8 +191,9 @@ func (j *join) runner() steps.Runner {
 
 // finish removes the user data's token and the join token, which the node no longer
 // needs, and then records the end of the join. A power failure in between leaves an
-// unfinished join. It resumes without the tokens, because its payload is saved.
-func (j *join) finish(changed bool) error {
+// unfinished join. It resumes without the tokens, because its payload is saved. elapsed
+// is the duration of this run.
+func (j *join) finish(changed bool, elapsed time.Duration) error {
 	secrets := []string{joinstate.JoinTokenFile}
 	// User data of a standalone cluster contains no token. It is kept because it leads
 	// to the current configuration of the pool.
@@ -207,7 +209,7 @@ func (j *join) finish(changed bool) error {
 	if err := joinstate.Write(j.Dir, j.State); err != nil {
 		return err
 	}
-	text := fmt.Sprintf("%s is %s", j.State.NodeName, stateReached(j.Config.Until))
+	text := fmt.Sprintf("%s is %s (%s)", j.State.NodeName, stateReached(j.Config.Until), elapsed.Round(time.Second))
 	if !changed {
 		text += "; the host was already in the desired state, nothing was changed"
 	}

@@ -42,7 +42,7 @@ func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	if err != nil || again.JoinToken == nil || again.JoinToken.ID != in.JoinToken.ID || again.JoinToken.UserData != nil || again.UserData.NodePool() != "clusters/token" {
 		t.Errorf("resumed with %v, user data %v, %v", again.JoinToken, again.UserData, err)
 	}
-	if err := j.finish(true); err != nil {
+	if err := j.finish(true, time.Second); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
@@ -101,7 +101,7 @@ func TestFinishKeepsUserDataOfAStandaloneCluster(t *testing.T) {
 		if err := joinstate.SaveFile(b.Dir, joinstate.UserDataFile, []byte("user data")); err != nil {
 			t.Fatal(err)
 		}
-		if err := (&join{Builder: b}).finish(true); err != nil {
+		if err := (&join{Builder: b}).finish(true, time.Second); err != nil {
 			t.Fatal(err)
 		}
 		if left, err := joinstate.LoadFile(b.Dir, joinstate.UserDataFile); err != nil || (left != nil) != kept {

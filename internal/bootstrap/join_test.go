@@ -83,15 +83,15 @@ func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 
 func TestFinishRemovesTheUserData(t *testing.T) {
 	for changed, want := range map[bool]string{
-		true:  "head  worker-7 is Ready",
-		false: "head  worker-7 is Ready; the host was already in the desired state, nothing was changed",
+		true:  "headline  worker-7 is Ready (1m30s)",
+		false: "headline  worker-7 is Ready (1m30s); the host was already in the desired state, nothing was changed",
 	} {
 		var logged flowtest.Events
 		j := &join{Builder: &plan.Builder{Config: config.Join{Until: "ready"}, Dir: t.TempDir(), Sink: &logged, State: joinstate.State{NodeName: "worker-7", Started: time.Now(), Hosted: true}}}
 		if err := joinstate.SaveFile(j.Dir, joinstate.UserDataFile, []byte("secret")); err != nil {
 			t.Fatal(err)
 		}
-		if err := j.finish(changed); err != nil {
+		if err := j.finish(changed, 90*time.Second); err != nil {
 			t.Fatal(err)
 		}
 		state, err := joinstate.Read(j.Dir)

@@ -104,9 +104,9 @@ func TestRunReportsHowEachStepEnded(t *testing.T) {
 		t.Errorf("changed %t, %v", did, err)
 	}
 	want := flowtest.Events{
-		"start preflight", "same preflight fine", "start fetch", "ok fetch 80 files", "start plan", "same plan fine",
-		"start validate", "same validate fine", "start packages", "skip packages skipped on request",
-		"start files", "fail files disk is full",
+		"started preflight", "unchanged preflight fine", "started fetch", "ok fetch 80 files", "started plan", "unchanged plan fine",
+		"started validate", "unchanged validate fine", "started packages", "skipped packages skipped on request",
+		"started files", "failed files disk is full",
 	}
 	if diff := cmp.Diff(want, logged); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"runtime"
 	"runtime/debug"
 
@@ -38,7 +37,7 @@ func (p *Printer) printVersion() error {
 		Go:       runtime.Version(),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
-	return p.Document(document, func(w io.Writer) {
+	return p.Document(document, func(w *report.Page) {
 		fmt.Fprintf(w, "%s %s (%s, %s)\n", p.Program.Name, document.Version, document.Go, document.Platform)
 	})
 }

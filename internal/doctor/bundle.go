@@ -83,7 +83,7 @@ func (d *diagnostics) mask(ctx context.Context, g collector) func(string) string
 // reportPieces returns the report as text and as JSON.
 func reportPieces(document Report) []bundle.File {
 	var text, encoded bytes.Buffer
-	document.Print(&text)
+	document.Print(&report.Page{Writer: &text})
 	err := report.WriteJSON(&encoded, document)
 	return []bundle.File{
 		staticPiece("doctor.txt", "hcp-node-agent doctor", text.Bytes(), nil),

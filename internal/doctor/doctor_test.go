@@ -220,12 +220,12 @@ worker-7: 1 problem, 2 warnings
 /root/b.tar.gz: 1 file, 2 kB before compression (manifest.json lists all); secrets are masked
 `
 	var out bytes.Buffer
-	document.Print(&out)
+	document.Print(&report.Page{Writer: &out})
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	out.Reset()
-	Report{Findings: document.Findings[3:]}.Print(&out)
+	Report{Findings: document.Findings[3:]}.Print(&report.Page{Writer: &out})
 	if out.String() != "  ok       host                 18 checks\nthis host: no problems found\n" {
 		t.Errorf("%q", out.String())
 	}

@@ -13,32 +13,21 @@ import (
 )
 
 func (r *csrRequester) pendingText(found *certificatesv1.CertificateSigningRequest) string {
-	return fmt.Sprintf("waiting for approval of client CSR %s for %s (key %s, signer %s, created at %s%s); %s; "+
-		"run %s:",
+	return fmt.Sprintf("waiting for approval of client CSR %s for %s (key %s, signer %s, created at %s%s)",
 		r.desired.Name, nodeUser(r.identity.NodeName), fingerprint(&r.key.private.PublicKey),
 		r.desired.Spec.SignerName, report.Timestamp(found.CreationTimestamp.Time),
-		waitingSinceText(found.CreationTimestamp.Time, r.key.createdAt), r.approvalHint(),
-		r.identity.Topology.CommandLocation())
+		waitingSinceText(found.CreationTimestamp.Time, r.key.createdAt))
 }
 
-// approvalHint returns a clause that states how the CSR is approved.
-func (r *csrRequester) approvalHint() string {
+// approvalRemedy returns how an administrator approves the CSR, and why.
+func (r *csrRequester) approvalRemedy() report.Remedy {
 	if len(r.desired.Annotations) == 0 {
-		return r.identity.Topology.ManualApprovalHint()
+		return r.identity.Topology.approvalRemedy(r.desired.Name)
 	}
-	return "it contains the proof of this node's join token, so an approver with the matching enrollment approves " +
-		"it automatically; if no approver is running"
-}
-
-// approveCommand returns the command with which an administrator approves the
-// CSR.
-func (r *csrRequester) approveCommand() string {
-	byHand := "oc adm certificate approve " + r.desired.Name
-	if len(r.desired.Annotations) == 0 {
-		return byHand
-	}
-	return "hcp-node-admin approve --enrollments DIR --kubeconfig FILE # DIR contains the enrollment\n# or " +
-		"approve this CSR manually:\n" + byHand
+	return report.Remedyf("# the CSR contains the proof of this node's join token: an approver with the matching "+
+		"enrollment approves it automatically; if no approver is running, run %s:\n"+
+		"hcp-node-admin approve --enrollments DIR --kubeconfig FILE # DIR contains the enrollment\n"+
+		"oc adm certificate approve %s # or approve this CSR manually", r.identity.Topology.CommandLocation(), r.desired.Name)
 }
 
 // ownApprovalText returns the message while the agent approves a CSR of its own

@@ -136,7 +136,7 @@ func (r *csrRequester) handleCSR(ctx context.Context, found *certificatesv1.Cert
 	case phasePending:
 		r.existedBefore = false // later changes happen during this run
 		if r.approve == nil {
-			log.Wait(r.pendingText(found), report.Remedy(r.approveCommand()))
+			log.Wait(r.pendingText(found), r.approvalRemedy())
 			return false, nil
 		}
 		if r.offeredUID == found.UID {
@@ -185,7 +185,6 @@ func (r *csrRequester) timeoutError() error {
 			"client CSR %s was approved, but no certificate was issued in time", r.desired.Name)
 	}
 	return report.Fail(report.ApprovalMissing,
-		report.Remedy(r.approveCommand()+" # "+r.identity.Topology.CommandLocation()+"; then run join "+
-			"again: it uses the same CSR"),
+		r.approvalRemedy()+"\nhcp-node-agent join # on this host afterwards: it uses the same CSR",
 		"timed out waiting for approval of client CSR %s (key %s)", r.desired.Name, fingerprint(&r.key.private.PublicKey))
 }

@@ -91,8 +91,8 @@ func (s *Serving) initialStatus(found map[string]*certificatesv1.CertificateSign
 	switch csr := choice.csr; {
 	case csr != nil && len(csr.Status.Conditions) == 0:
 		return Renewal{
-			CSR: csr.Name, Text: "it is " + servingApprovalText(csr, s.Topology),
-			Remedy: report.Remedy("oc adm certificate approve " + csr.Name),
+			CSR: csr.Name, Text: "it is " + servingApprovalText(csr),
+			Remedy: s.Topology.approvalRemedy(csr.Name),
 		}
 	case csr != nil:
 		condition := csr.Status.Conditions[0]
@@ -117,8 +117,8 @@ func (s *Serving) renewalStatus(
 	case csr != nil && len(csr.Status.Conditions) == 0:
 		return Renewal{
 			CSR:    csr.Name,
-			Text:   "kubelet's serving certificate expires at " + report.Timestamp(leaf.NotAfter) + "; kubelet is " + servingApprovalText(csr, s.Topology),
-			Remedy: report.Remedy("oc adm certificate approve " + csr.Name),
+			Text:   "kubelet's serving certificate expires at " + report.Timestamp(leaf.NotAfter) + "; kubelet is " + servingApprovalText(csr),
+			Remedy: s.Topology.approvalRemedy(csr.Name),
 		}
 	case choice.rejected != nil:
 		return Renewal{Text: "kubelet's serving certificate expires at " + report.Timestamp(leaf.NotAfter) + "; " + choice.rejected.text, Remedy: choice.rejected.remedy}

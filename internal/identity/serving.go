@@ -141,12 +141,12 @@ func (w *servingWait) handleCSR(ctx context.Context, csr *certificatesv1.Certifi
 			return nil
 		}
 	}
-	remedy := report.Remedy("oc adm certificate approve " + csr.Name)
+	remedy := w.Topology.approvalRemedy(csr.Name)
 	w.timeoutErr = report.Fail(report.ApprovalMissing,
-		report.Remedyf("%s # %s; kubelet submits a new CSR after 15 minutes", remedy, w.Topology.CommandLocation()),
+		remedy+"\n# kubelet submits a new CSR after 15 minutes",
 		"timed out waiting for approval of serving CSR %s", csr.Name)
 	if w.approve == nil {
-		log.Wait(servingApprovalText(csr, w.Topology), remedy)
+		log.Wait(servingApprovalText(csr), remedy)
 		return nil
 	}
 	if w.offeredUID == csr.UID {
@@ -167,10 +167,9 @@ func servingNames(csr *certificatesv1.CertificateSigningRequest) (names, keyFing
 	return fmt.Sprint(request.DNSNames, request.IPAddresses), fingerprint(request.PublicKey)
 }
 
-func servingApprovalText(csr *certificatesv1.CertificateSigningRequest, topology ClusterTopology) string {
+func servingApprovalText(csr *certificatesv1.CertificateSigningRequest) string {
 	names, fingerprint := servingNames(csr)
-	return fmt.Sprintf("waiting for approval of serving CSR %s for %s (names %s, key %s, signer %s, created at "+
-		"%s); %s; run %s:",
+	return fmt.Sprintf("waiting for approval of serving CSR %s for %s (names %s, key %s, signer %s, created at %s)",
 		csr.Name, csr.Spec.Username, names, fingerprint, csr.Spec.SignerName,
-		report.Timestamp(csr.CreationTimestamp.Time), topology.ManualApprovalHint(), topology.CommandLocation())
+		report.Timestamp(csr.CreationTimestamp.Time))
 }

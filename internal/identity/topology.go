@@ -18,6 +18,11 @@ func (t ClusterTopology) ManualApprovalHint() string {
 	return "on platform None no controller approves it"
 }
 
+// approvalRemedy returns how an administrator approves a CSR, and why.
+func (t ClusterTopology) approvalRemedy(csr string) report.Remedy {
+	return report.Remedyf("# %s; run %s:\noc adm certificate approve %s", t.ManualApprovalHint(), t.CommandLocation(), csr)
+}
+
 // CommandLocation returns where an administrator runs commands.
 func (t ClusterTopology) CommandLocation() string {
 	if t.Standalone {

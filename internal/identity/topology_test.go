@@ -51,18 +51,18 @@ func TestApprovalHintsMatchTopology(t *testing.T) {
 			}
 			refused := a.explainRejection(apierrors.NewUnauthorized("no"))
 			text := a.pendingText(csr) + string(report.RemedyOf(a.timeoutError())) +
-				servingApprovalText(csr, test.place) +
+				servingApprovalText(csr) + string(test.place.approvalRemedy("x")) +
 				string(report.RemedyOf(refused))
 			a.lastStatus.phase = phaseApproved
 			text += string(report.RemedyOf(a.timeoutError()))
 			for _, want := range test.want {
 				if !strings.Contains(text, want) {
-					t.Errorf("it does not say %q: %s", want, text)
+					t.Errorf("%q is missing in: %s", want, text)
 				}
 			}
 			for _, lack := range test.lack {
 				if strings.Contains(text, lack) {
-					t.Errorf("it says %q: %s", lack, text)
+					t.Errorf("%q is in: %s", lack, text)
 				}
 			}
 		})

@@ -185,7 +185,7 @@ func TestDiagnose(t *testing.T) {
 				Sub: "start",
 			},
 		}}}}, []string{
-			"problem nodeip-configuration.service, which kubelet.service requires, is still starting | journalctl -b -u nodeip-configuration.service",
+			"problem nodeip-configuration.service, which kubelet.service requires, is still starting | ",
 			"problem kubelet has not registered Node worker-1 yet | journalctl -u kubelet -b",
 		}},
 		"a unit file of somebody": {facts{

@@ -203,7 +203,7 @@ func TestControlPlaneStuckJoinReportsCauses(t *testing.T) {
 	node, recorded := joinedNode(t, "stuck")
 	node.quietPeriod = 0 // log every message immediately
 	face := &strings.Builder{}
-	node.Log = report.Log{Sink: report.Sinks{recorded, &report.Text{W: face}}, Step: "ready"}
+	node.Log = report.Log{Sink: report.Sinks{recorded, &report.Lines{W: face}}, Step: "ready"}
 	done := make(chan error)
 	go func() { done <- node.WaitReady(kubetest.Context(t, 2*time.Minute)) }()
 	expectLog := func(text string) {

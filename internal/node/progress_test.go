@@ -65,23 +65,23 @@ func TestProgressReporterDelaysTemporaryFindings(t *testing.T) {
 		"passing, at first": {quietPeriod: time.Hour, quiet: true, findings: []report.Finding{temporary}},
 		"passing, but asked for": {
 			quietPeriod: time.Hour, findings: []report.Finding{temporary},
-			want: []string{"wait waiting for the Node: it goes by itself"},
+			want: []string{"waiting waiting for the Node: it goes by itself"},
 		},
 		"passing, but it lasts": {
 			quiet: true, findings: []report.Finding{temporary},
-			want: []string{"wait waiting for the Node: it goes by itself", "wait waiting for the Node: it goes by itself"},
+			want: []string{"waiting waiting for the Node: it goes by itself", "waiting waiting for the Node: it goes by itself"},
 		},
 		"others, at first": {
 			quietPeriod: time.Hour,
 			quiet:       true,
 			findings:    []report.Finding{first, second},
-			want:        []string{"wait waiting for the Node: the cause; also: the second", "wait waiting for the Node: the cause; also: the second"},
+			want:        []string{"waiting waiting for the Node: the cause; also: the second", "waiting waiting for the Node: the cause; also: the second"},
 		},
 		"others that last, once": {
 			quiet: true, findings: []report.Finding{first, second, note, temporary, unsaid},
 			want: []string{
-				"wait waiting for the Node: the cause; also: the second", "warning the second",
-				"wait waiting for the Node: the cause; also: the second",
+				"waiting waiting for the Node: the cause; also: the second", "warning the second",
+				"waiting waiting for the Node: the cause; also: the second",
 			},
 		},
 		"nothing is wrong at all": {quiet: true},

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -53,11 +52,11 @@ func newStatus(node *corev1.Node) Status {
 	return status
 }
 
-// String returns the status in one line.
+// String returns the state of the Node in one line, without its name.
 func (s Status) String() string {
-	text := s.Name + " is not Ready (" + s.Reason + ")"
+	text := "not Ready (" + s.Reason + ")"
 	if s.Ready {
-		text = s.Name + " is Ready"
+		text = "Ready"
 	}
 	switch {
 	case s.Unschedulable:
@@ -67,7 +66,7 @@ func (s Status) String() string {
 	case s.Ready:
 		text += " and schedulable"
 	}
-	return fmt.Sprintf("%s, kubelet %s", text, s.Kubelet)
+	return text
 }
 
 // JSON returns the Node in JSON, without managedFields.

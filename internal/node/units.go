@@ -43,10 +43,14 @@ func unitFinding(unit unitFacts) report.Finding {
 		return f
 	}
 	f.Message = fmt.Sprintf("%s is not running (%s)", named, describeState(unit.state))
+	why, remedy := servicelog.Explain(unit.errors)
 	if isStarting(unit.state) {
 		f.Message, f.Temporary = named+" is still starting", true
+		if remedy == "" { // kubelet logs errors at each start that later attempts resolve
+			f.Remedy, f.Details = "", nil
+			return f
+		}
 	}
-	why, remedy := servicelog.Explain(unit.errors)
 	f.Message += why
 	if remedy != "" {
 		f.Remedy = remedy

@@ -1,6 +1,9 @@
 package report
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // wrap splits a text at spaces into lines of at most width columns. Longer words are not
 // split, so that they can be copied. If width is 0, wrap does not split.
@@ -24,17 +27,11 @@ func wrap(text string, width int) []string {
 	return append(lines, line)
 }
 
-// truncate truncates a text to width columns and marks the truncation.
-func truncate(text string, width int) string {
-	runes := []rune(text)
-	if len(runes) <= width {
-		return text
+// displayWidth returns the number of columns of a text without its colors. Double-width characters
+// do not occur.
+func displayWidth(text string) int {
+	if strings.Contains(text, "\x1b") {
+		text = colorSequence.ReplaceAllString(text, "")
 	}
-	if width < 1 {
-		return ""
-	}
-	return string(runes[:width-1]) + "…"
+	return utf8.RuneCountInString(text)
 }
-
-// displayWidth returns the number of columns of a text. Double-width characters do not occur.
-func displayWidth(text string) int { return len([]rune(text)) }

@@ -89,9 +89,9 @@ func TestServiceReportsAFailureOnce(t *testing.T) {
 	}
 	again := "retrying automatically, first after 10s, then with increasing backoff; new user data or a new join token triggers an immediate retry"
 	want := flowtest.Events{
-		"head  a joins", "start preflight", "fail preflight preflight: no such name", "note preflight " + again,
-		"head  a joins", "start preflight", "ok preflight", "start fetch", "fail fetch fetch: token expired", "note fetch " + again,
-		"head  a joins", "start preflight", "ok preflight", "start fetch", "ok fetch", "start files", "ok files", "start network", "ok network",
+		"headline  a joins", "started preflight", "failed preflight preflight: no such name", "note preflight " + again,
+		"headline  a joins", "started preflight", "ok preflight", "started fetch", "failed fetch fetch: token expired", "note fetch " + again,
+		"headline  a joins", "started preflight", "ok preflight", "started fetch", "ok fetch", "started files", "ok files", "started network", "ok network",
 	}
 	if diff := cmp.Diff(want, logged); diff != "" {
 		t.Errorf("story (-want +got):\n%s", diff)

@@ -37,10 +37,10 @@ func FindCause(lines []string, patterns func() []Pattern) (found Cause, line str
 }
 
 // lastMessage returns the last message of a unit that is more than the exit of its
-// main process.
+// main process, and that kubelet does not log at every start.
 func lastMessage(lines []string) string {
 	for _, line := range slices.Backward(lines) {
-		if !strings.Contains(line, "Main process exited") {
+		if !strings.Contains(line, "Main process exited") && !strings.Contains(line, "getting the current node from lister") {
 			return line
 		}
 	}

@@ -31,7 +31,9 @@ type Document struct {
 	Units   map[string]systemd.UnitState `json:"units" doc:"states of systemd units by name; empty if systemd is unreachable"`
 	Bridge  *ovs.Status                  `json:"bridge,omitempty" doc:"state of br-ex"`
 	Node    *node.Status                 `json:"node,omitempty" doc:"state of the Node in the cluster; absent if it cannot be read"`
-	Errors  []string                     `json:"errors,omitempty" doc:"what could not be determined, and why"`
+	// Certificates are kubelet's, as far as they exist.
+	Certificates []Certificate `json:"certificates" doc:"certificates of kubelet that exist"`
+	Errors       []string      `json:"errors,omitempty" doc:"what could not be determined, and why"`
 	report.CommandResult
 }
 
@@ -47,6 +49,12 @@ type Join struct {
 	Started    time.Time `json:"started" doc:"start of the join"`
 	Finished   time.Time `json:"finished,omitzero" doc:"end of the join; absent while the join is in progress"`
 	Leaving    time.Time `json:"leaving,omitzero" doc:"start of a leave that has not finished; absent if there is none"`
+}
+
+// Certificate describes a certificate of kubelet.
+type Certificate struct {
+	Name    string    `json:"name" doc:"client or serving"`
+	Expires time.Time `json:"expires" doc:"end of validity"`
 }
 
 // newJoin returns the public part of the state; nil if no join was started.
@@ -105,6 +113,9 @@ func Get(ctx context.Context, stateDir string) (Document, error) {
 	document.Bridge = bridgeStatus(ctx, m.NM, stateDir, trouble)
 	if document.Join != nil && state.NodeName != "" {
 		document.Node = nodeStatus(ctx, state.NodeName, trouble)
+	}
+	for _, one := range identity.CertificateExpiries(identity.PKIDirectory) {
+		document.Certificates = append(document.Certificates, Certificate{Name: one.Name, Expires: one.NotAfter.UTC()})
 	}
 	drift, err := m.Ledger.Drift(ctx)
 	trouble(err)

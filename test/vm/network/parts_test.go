@@ -50,7 +50,7 @@ func migrationSteps(ctx context.Context, t *testing.T, h host) []string {
 	must(t, err)
 	var found []string
 	for line := range strings.Lines(output) {
-		if kind, message, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && kind == "wait" {
+		if kind, message, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && kind == string(report.Waiting) {
 			found = append(found, message)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -20,31 +21,39 @@ func joinEvents() []Event {
 		{Kind: Waiting, Step: "client-certificate", Message: "waiting for approval", Remedy: "oc adm certificate approve node-csr-x"},
 		{Kind: Waiting, Step: "client-certificate", Message: "waiting for approval", Remedy: "oc adm certificate approve node-csr-x"},
 		{Kind: Detail, Step: "client-certificate", Message: "changed file /a", Change: "file:/a"},
-		{Kind: Waiting, Step: "client-certificate", Message: "for the signer"},
+		{Kind: Waiting, Step: "client-certificate", Message: "waiting for the signer"},
 		{Kind: StepFailed, Step: "client-certificate", Message: "denied", Remedy: "# ask why"},
 	}
 }
 
-func TestTextInPipeIsOneLinePerEvent(t *testing.T) {
-	var out bytes.Buffer
-	face := &Text{W: &out}
-	for _, event := range joinEvents() {
-		face.Emit(event)
-	}
-	want := `worker-7 joins NodePool clusters/demo-workers
-
-          warning           swap is on
-# until the next boot
-swapoff -a
-  ok    preflight           24 checks, 1 warning                                    0.4s
-  wait  client-certificate  waiting for approval
-oc adm certificate approve node-csr-x
-  wait  client-certificate  for the signer
-  fail  client-certificate  denied
-# ask why
+func TestLinesHaveOneLinePerEvent(t *testing.T) {
+	const quiet = `1970-01-01T00:00:00Z preflight           warning   swap is on
+1970-01-01T00:00:00Z preflight           remedy    # until the next boot
+1970-01-01T00:00:00Z preflight           remedy    swapoff -a
+1970-01-01T00:00:00Z client-certificate  failed    denied
+1970-01-01T00:00:00Z client-certificate  remedy    # ask why
 `
-	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	const normal = `1970-01-01T00:00:00Z                     headline  worker-7 joins NodePool clusters/demo-workers
+1970-01-01T00:00:00Z preflight           warning   swap is on
+1970-01-01T00:00:00Z preflight           remedy    # until the next boot
+1970-01-01T00:00:00Z preflight           remedy    swapoff -a
+1970-01-01T00:00:00Z preflight           ok        24 checks, 1 warning (0.4s)
+1970-01-01T00:00:00Z client-certificate  waiting   waiting for approval
+1970-01-01T00:00:00Z client-certificate  remedy    oc adm certificate approve node-csr-x
+1970-01-01T00:00:00Z client-certificate  waiting   waiting for the signer
+1970-01-01T00:00:00Z client-certificate  failed    denied
+1970-01-01T00:00:00Z client-certificate  remedy    # ask why
+`
+	for level, want := range map[slog.Level]string{slog.LevelWarn: quiet, slog.LevelInfo: normal} {
+		var out bytes.Buffer
+		sink := &Heartbeat{Sink: &Lines{W: &out, Level: level}, First: time.Hour, Interval: time.Hour}
+		for _, event := range joinEvents() {
+			event.Time = time.Unix(0, 0)
+			sink.Emit(event)
+		}
+		if diff := cmp.Diff(want, out.String()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", level, diff)
+		}
 	}
 }
 
