@@ -24,16 +24,15 @@ const NodeIPUnit = bootunits.NodeIPUnit
 // Document describes the state of the node.
 type Document struct {
 	report.TypeMeta
-	Phase   joinstate.Phase              `json:"phase" doc:"state of this host as a node"`
-	Join    *Join                        `json:"join,omitempty" doc:"the join of this host; absent in the phase none"`
-	Changes int                          `json:"changes" doc:"number of changes that leave would revert"`
-	Drift   []ledger.PublishedDifference `json:"drift" doc:"objects that were changed since the join"`
-	Units   map[string]systemd.UnitState `json:"units" doc:"states of systemd units by name; empty if systemd is unreachable"`
-	Bridge  *ovs.Status                  `json:"bridge,omitempty" doc:"state of br-ex"`
-	Node    *node.Status                 `json:"node,omitempty" doc:"state of the Node in the cluster; absent if it cannot be read"`
-	// Certificates are kubelet's, as far as they exist.
-	Certificates []Certificate `json:"certificates" doc:"certificates of kubelet that exist"`
-	Errors       []string      `json:"errors,omitempty" doc:"what could not be determined, and why"`
+	Phase        joinstate.Phase              `json:"phase" doc:"state of this host as a node"`
+	Join         *Join                        `json:"join,omitempty" doc:"the join of this host; absent in the phase none"`
+	Changes      int                          `json:"changes" doc:"number of changes that leave would revert"`
+	Drift        []ledger.PublishedDifference `json:"drift" doc:"objects that were changed since the join"`
+	Units        map[string]systemd.UnitState `json:"units" doc:"states of systemd units by name; empty if systemd is unreachable"`
+	Bridge       *ovs.Status                  `json:"bridge,omitempty" doc:"state of br-ex"`
+	Node         *node.Status                 `json:"node,omitempty" doc:"state of the Node in the cluster; absent if it cannot be read"`
+	Certificates []Certificate                `json:"certificates" doc:"certificates of kubelet that exist"`
+	Errors       []string                     `json:"errors,omitempty" doc:"what could not be determined, and why"`
 	report.CommandResult
 }
 
@@ -84,7 +83,12 @@ func statusUnits() []string {
 // Get gathers the state of the node from the state directory, systemd, NetworkManager and the
 // cluster. It fails if the state directory cannot be read. Other failures are in the document.
 func Get(ctx context.Context, stateDir string) (Document, error) {
-	document := Document{TypeMeta: report.Meta("Status"), Phase: joinstate.PhaseNone, Units: map[string]systemd.UnitState{}}
+	document := Document{
+		TypeMeta:     report.Meta("Status"),
+		Phase:        joinstate.PhaseNone,
+		Units:        map[string]systemd.UnitState{},
+		Certificates: []Certificate{},
+	}
 	state, err := joinstate.Read(stateDir)
 	if err != nil {
 		return document, err
