@@ -28,7 +28,7 @@ func newApplyCommand(p *cli.Printer) *cobra.Command {
 	c.Flags().BoolVar(&options.Offline, "offline", false, "reject a config that refers to remote resources")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if options.Config == "" || options.Root == "" {
-			return report.Fail(report.Usage, "hcp-node-agent apply --help", "apply requires --config and --root")
+			return report.Fail(report.Usage, "", "--config and --root are required")
 		}
 		options.Stdin, options.Sink = p.In, p.Sink
 		applied, err := image.Apply(c.Context(), options)

@@ -41,7 +41,7 @@ func Apply(ctx context.Context, o Options) (Document, error) {
 	document := Document{TypeMeta: report.Meta("ApplyResult"), Root: o.Root}
 	content, err := inputs.ReadFile(o.Config, o.Stdin, "--config")
 	if err != nil {
-		return document, applyUsageError(err)
+		return document, err
 	}
 	tree, err := openRoot(o.Root)
 	if err != nil {
@@ -75,7 +75,10 @@ func openRoot(root string) (*hostfs.Tree, error) {
 	// too.
 	given, err := os.Stat(root)
 	if err != nil {
-		return nil, applyUsageError(fmt.Errorf("reading --root: %w", err))
+		return nil, inputs.UsageError("--root: %w", err)
+	}
+	if !given.IsDir() {
+		return nil, inputs.UsageError("--root: %s is not a directory", root)
 	}
 	running, err := os.Stat("/")
 	if err != nil {
@@ -88,15 +91,11 @@ func openRoot(root string) (*hostfs.Tree, error) {
 	// Use an absolute path, because mount points are listed by absolute path.
 	name, err := filepath.Abs(root)
 	if err != nil {
-		return nil, applyUsageError(fmt.Errorf("reading --root: %w", err))
+		return nil, inputs.UsageError("--root: %w", err)
 	}
 	tree, err := hostfs.OpenTree(name)
 	if err != nil {
-		return nil, applyUsageError(fmt.Errorf("reading --root: %w", err))
+		return nil, inputs.UsageError("--root: %w", err)
 	}
 	return tree, nil
-}
-
-func applyUsageError(err error) error {
-	return report.Fail(report.Usage, "hcp-node-agent apply --help", "%w", err)
 }
