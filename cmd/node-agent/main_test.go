@@ -39,26 +39,26 @@ func runCommandLine(t *testing.T, stdin string, args ...string) clitest.Result {
 
 func TestInvalidCommandLines(t *testing.T) {
 	agent().CheckUsageErrors(t, map[string]string{
-		"config":                    "hcp-node-agent config: a subcommand is required\nsee: hcp-node-agent config --help\n",
-		"config mint":               "hcp-node-agent config: unknown command \"mint\"\nsee: hcp-node-agent config --help\n",
-		"config sow":                "hcp-node-agent config: unknown command \"sow\"; did you mean show?\nsee: hcp-node-agent config --help\n",
-		"config show a":             "hcp-node-agent config show: unknown command \"a\" for \"hcp-node-agent config show\"\nsee: hcp-node-agent config show --help\n",
-		"jion":                      "hcp-node-agent: unknown command \"jion\"; did you mean join?\nsee: hcp-node-agent --help\n",
-		"help jion":                 "hcp-node-agent help: unknown command \"jion\"; did you mean join?\nsee: hcp-node-agent help --help\n",
-		"help join now":             "hcp-node-agent help: unknown command \"now\"\nsee: hcp-node-agent help --help\n",
-		"completion":                "hcp-node-agent completion: a subcommand is required\nsee: hcp-node-agent completion --help\n",
-		"completion sch":            "hcp-node-agent completion: unknown command \"sch\"; did you mean zsh?\nsee: hcp-node-agent completion --help\n",
-		"--user-data user-data.ign": "hcp-node-agent: unknown flag: --user-data\nsee: hcp-node-agent --help\n",
-		"join --userdata x":         "hcp-node-agent join: unknown flag: --userdata\nsee: hcp-node-agent join --help\n",
-		"join user-data.ign":        "hcp-node-agent join: unknown command \"user-data.ign\" for \"hcp-node-agent join\"\nsee: hcp-node-agent join --help\n",
-		"join --user-data":          "hcp-node-agent join: flag needs an argument: --user-data\nsee: hcp-node-agent join --help\n",
-		"join --timeout soon":       "hcp-node-agent join: --timeout: invalid value \"soon\": must be a duration such as 90s or 1h30m\nsee: hcp-node-agent join --help\n",
-		"node-ip 192.0.2.1":         "hcp-node-agent node-ip: unknown command \"192.0.2.1\" for \"hcp-node-agent node-ip\"\nsee: hcp-node-agent node-ip --help\n",
-		"leave --user-data x":       "hcp-node-agent leave: unknown flag: --user-data\nsee: hcp-node-agent leave --help\n",
-		"version --output yaml":     "hcp-node-agent version: --output: invalid value \"yaml\": must be one of text, json\nsee: hcp-node-agent version --help\n",
-		"version -o JSON":           "hcp-node-agent version: --output: invalid value \"JSON\": must be one of text, json\nsee: hcp-node-agent version --help\n",
-		"apply":                     "hcp-node-agent apply: --config and --root are required\nsee: hcp-node-agent apply --help\n",
-		"apply --config - --root /": "hcp-node-agent apply: --config: standard input is empty\nsee: hcp-node-agent apply --help\n",
+		"config":                     "hcp-node-agent config: a subcommand is required\nsee: hcp-node-agent config --help\n",
+		"config mint":                "hcp-node-agent config: unknown command \"mint\"\nsee: hcp-node-agent config --help\n",
+		"config sow":                 "hcp-node-agent config: unknown command \"sow\"; did you mean show?\nsee: hcp-node-agent config --help\n",
+		"config show a":              "hcp-node-agent config show: unknown command \"a\" for \"hcp-node-agent config show\"\nsee: hcp-node-agent config show --help\n",
+		"jion":                       "hcp-node-agent: unknown command \"jion\"; did you mean join?\nsee: hcp-node-agent --help\n",
+		"help jion":                  "hcp-node-agent help: unknown command \"jion\"; did you mean join?\nsee: hcp-node-agent help --help\n",
+		"help join now":              "hcp-node-agent help: unknown command \"now\"\nsee: hcp-node-agent help --help\n",
+		"completion":                 "hcp-node-agent completion: a subcommand is required\nsee: hcp-node-agent completion --help\n",
+		"completion sch":             "hcp-node-agent completion: unknown command \"sch\"; did you mean zsh?\nsee: hcp-node-agent completion --help\n",
+		"--user-data user-data.ign":  "hcp-node-agent: unknown flag: --user-data\nsee: hcp-node-agent --help\n",
+		"join --userdata x":          "hcp-node-agent join: unknown flag: --userdata\nsee: hcp-node-agent join --help\n",
+		"join user-data.ign":         "hcp-node-agent join: unknown command \"user-data.ign\" for \"hcp-node-agent join\"\nsee: hcp-node-agent join --help\n",
+		"join --user-data":           "hcp-node-agent join: flag needs an argument: --user-data\nsee: hcp-node-agent join --help\n",
+		"join --timeout soon":        "hcp-node-agent join: --timeout: invalid value \"soon\": must be a duration such as 90s or 1h30m\nsee: hcp-node-agent join --help\n",
+		"node-ip 192.0.2.1":          "hcp-node-agent node-ip: unknown command \"192.0.2.1\" for \"hcp-node-agent node-ip\"\nsee: hcp-node-agent node-ip --help\n",
+		"leave --user-data x":        "hcp-node-agent leave: unknown flag: --user-data\nsee: hcp-node-agent leave --help\n",
+		"version --output yaml":      "hcp-node-agent version: --output: invalid value \"yaml\": must be one of text, json\nsee: hcp-node-agent version --help\n",
+		"version -o JSON":            "hcp-node-agent version: --output: invalid value \"JSON\": must be one of text, json\nsee: hcp-node-agent version --help\n",
+		"apply":                      "hcp-node-agent apply: --payload and --root are required\nsee: hcp-node-agent apply --help\n",
+		"apply --payload - --root /": "hcp-node-agent apply: --payload: standard input is empty\nsee: hcp-node-agent apply --help\n",
 	})
 }
 
@@ -94,14 +94,14 @@ func TestApply(t *testing.T) {
 	root := t.TempDir()
 	owner := fmt.Sprintf(`"user":{"id":%d},"group":{"id":%d}`, os.Geteuid(), os.Getegid())
 	content := `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/motd","mode":420,"contents":{"source":"data:,hello"},` + owner + `}]}}`
-	got := runCommandLine(t, content, "apply", "--config", "-", "--root", root)
+	got := runCommandLine(t, content, "apply", "--payload", "-", "--root", root)
 	if diff := cmp.Diff(clitest.Result{Code: report.Success, Out: root + " now contains the config (entries: 1, changes: 1)\n"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if written, err := os.ReadFile(filepath.Join(root, "motd")); err != nil || string(written) != "hello" {
 		t.Errorf("%q, %v", written, err)
 	}
-	got = runCommandLine(t, content, "apply", "--config=-", "--root="+root, "-o", "json")
+	got = runCommandLine(t, content, "apply", "--payload=-", "--root="+root, "-o", "json")
 	want := map[string]any{
 		"apiVersion": report.APIVersion, "kind": "ApplyResult", "root": root, "changes": 0.0, "entries": 1.0, "exitCode": 0.0,
 	}
@@ -113,11 +113,11 @@ func TestApply(t *testing.T) {
 	const exists = "the config cannot be applied, nothing was changed: /motd must be a file, but a different file exists, and the entry does not set overwrite: true"
 	const remedy = "# move the existing files away, or set overwrite: true for the entries in the config"
 	failure := "hcp-node-agent apply: " + exists + "\n" + remedy + "\n"
-	got = runCommandLine(t, other, "apply", "--config", "-", "--root", root)
+	got = runCommandLine(t, other, "apply", "--payload", "-", "--root", root)
 	if diff := cmp.Diff(clitest.Result{Code: report.Failed, Err: failure}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	got = runCommandLine(t, other, "apply", "--config", "-", "--root", root, "--output", "json")
+	got = runCommandLine(t, other, "apply", "--payload", "-", "--root", root, "--output", "json")
 	want = map[string]any{
 		"apiVersion": report.APIVersion, "kind": "Failure", "exitCode": 1.0, "error": exists, "remedy": map[string]any{"note": strings.TrimPrefix(remedy, "# ")},
 	}

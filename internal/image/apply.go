@@ -26,7 +26,7 @@ type Document struct {
 
 // Options configures Apply.
 type Options struct {
-	Config  string // path of the Ignition config or the user data, or "-" for standard input
+	Payload string // path of the Ignition config or the user data, or "-" for standard input
 	Root    string // root directory of the image
 	Offline bool   // refuse a config that refers to remote resources
 	Stdin   io.Reader
@@ -39,7 +39,7 @@ type Options struct {
 // with any config, first rolls back the interrupted one.
 func Apply(ctx context.Context, o Options) (Document, error) {
 	document := Document{TypeMeta: report.Meta("ApplyResult"), Root: o.Root}
-	content, err := inputs.ReadFile(o.Config, o.Stdin, "--config")
+	content, err := inputs.ReadFile(o.Payload, o.Stdin, "--payload")
 	if err != nil {
 		return document, err
 	}
