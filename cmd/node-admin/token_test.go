@@ -135,7 +135,7 @@ func TestTokenCreateRejectsInvalidFlags(t *testing.T) {
 			args = append(args, "--output-dir", dir)
 		}
 		got := runCommandLine(t, args...)
-		if got.Code == report.Success || !strings.Contains(got.Err, want) {
+		if got.Code == report.Success || strings.Count(got.Err, want) != 1 {
 			t.Errorf("%s: code %d, %s, want %q", line, got.Code, got.Err, want)
 		}
 	}

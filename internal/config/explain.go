@@ -94,7 +94,9 @@ func (s Source) files() []string {
 // can write to is not read.
 func (s Source) read(name string) (label string, content []byte, unsafe *Problem, err error) {
 	if name == "-" && s.Stdin != nil {
-		content, err = io.ReadAll(s.Stdin)
+		if content, err = io.ReadAll(s.Stdin); err != nil {
+			err = &fs.PathError{Op: "read", Path: "<stdin>", Err: err}
+		}
 		return "<stdin>", content, nil, err
 	}
 	content, unsafe, err = readTrusted(name)
