@@ -68,7 +68,7 @@ rights that approve needs).`,
 }
 
 func approveUsageError(format string, args ...any) error {
-	return report.Fail(report.Usage, "hcp-node-admin approve --help", format, args...)
+	return report.Fail(report.Usage, "", format, args...)
 }
 
 func (o approveOptions) check() error {
@@ -88,7 +88,7 @@ func (o approveOptions) check() error {
 		return nil
 	}
 	if info, err := os.Stat(o.enrollmentDir); err != nil {
-		return approveUsageError("reading --enrollments: %w", err)
+		return approveUsageError("--enrollments: %w", err)
 	} else if !info.IsDir() {
 		return approveUsageError("--enrollments %s is not a directory", o.enrollmentDir)
 	}
@@ -106,7 +106,7 @@ func (o approveOptions) run(ctx context.Context, p *cli.Printer) error {
 	}
 	kubeconfig, err := o.readKubeconfig(p.In)
 	if err != nil {
-		return approveUsageError("reading --kubeconfig: %w", err)
+		return approveUsageError("--kubeconfig: %w", err)
 	}
 	notify := report.SystemdNotifier{}
 	a, err := approver.Open(approver.Options{

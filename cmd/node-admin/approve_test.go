@@ -31,12 +31,12 @@ func TestApproveRejectsInvalidFlags(t *testing.T) {
 		"--enrollments " + dir + " --node a --kubeconfig " +
 			config: "exactly one of --enrollments DIR and --node NAME is required",
 		"--enrollments /gone --kubeconfig " +
-			config: "reading --enrollments: stat /gone",
+			config: "--enrollments: stat /gone",
 		"--enrollments " + config + " --kubeconfig " +
 			config: "is not a directory",
 		"--enrollments " + dir + " --fingerprint x --kubeconfig " +
 			config: "require --node",
-		"--enrollments " + dir + " --kubeconfig /gone": "reading --kubeconfig: open /gone",
+		"--enrollments " + dir + " --kubeconfig /gone": "--kubeconfig: open /gone",
 		"--enrollments " + dir + " --kubeconfig -":     "reading the kubeconfig",
 		"--enrollments " + dir + " --kubeconfig " +
 			config: "runs a command to obtain its credential",

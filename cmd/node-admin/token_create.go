@@ -55,7 +55,7 @@ writes two files for each node:
 	flags.StringVar(&o.nodes, "nodes", "", "`FILE` with many nodes, one NAME ADDRESS... per line")
 	flags.StringSliceVar(&o.addresses, "address", nil, "`IP` that the node's serving certificate may contain; can be repeated; if there is none, an administrator must approve that certificate")
 	flags.DurationVar(&o.lifetime, "expires", 0,
-		"`DURATION` in which the node can use the join token (default 24h, with --embed-user-data 5h)")
+		"`DURATION` in which the node can use the join token, at most 720h (default 24h, with --embed-user-data 5h)")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the hosted cluster; only its CA is read")
 	flags.StringVar(&o.ca, "ca", "", "`FILE` with the hosted cluster's CA (PEM), instead of --kubeconfig")
 	flags.StringArrayVar(&o.labels, "label", nil, "`KEY=VALUE` for the Node; can be repeated")
@@ -80,7 +80,7 @@ writes two files for each node:
 }
 
 func tokenUsageError(format string, args ...any) error {
-	return report.Fail(report.Usage, "hcp-node-admin token create --help", format, args...)
+	return report.Fail(report.Usage, "", format, args...)
 }
 
 func (o tokenOptions) create(document *tokensDocument) error {
@@ -135,7 +135,7 @@ func (o tokenOptions) sharedOptions() (enrollment.Options, error) {
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return options, tokenUsageError("reading %s: %w", flag, err)
+		return options, tokenUsageError("%s: %w", flag, err)
 	}
 	options.ClusterCA = content
 	if o.kubeconfig != "" {
@@ -147,7 +147,7 @@ func (o tokenOptions) sharedOptions() (enrollment.Options, error) {
 		return options, nil
 	}
 	if options.UserData, err = os.ReadFile(o.userData); err != nil {
-		return options, tokenUsageError("reading --embed-user-data: %w", err)
+		return options, tokenUsageError("--embed-user-data: %w", err)
 	}
 	if _, err := ignition.ParseUserData(options.UserData); err != nil {
 		return options, err
@@ -168,11 +168,11 @@ func (o tokenOptions) tokenNodes() ([]tokenNode, error) {
 	if o.nodes != "" {
 		content, err := os.ReadFile(o.nodes)
 		if err != nil {
-			return nil, tokenUsageError("reading --nodes: %w", err)
+			return nil, tokenUsageError("--nodes: %w", err)
 		}
 		more, err := parseNodes(content)
 		if err != nil {
-			return nil, tokenUsageError("reading --nodes: %s: %w", o.nodes, err)
+			return nil, tokenUsageError("--nodes: %s: %w", o.nodes, err)
 		}
 		nodes = append(nodes, more...)
 	}
@@ -195,9 +195,10 @@ func (o tokenOptions) tokenNodes() ([]tokenNode, error) {
 
 func printTokens(w io.Writer, o tokenOptions, tokens []createdToken) {
 	for _, one := range tokens {
+		width := max(len(one.TokenFile), len(one.EnrollmentFile))
 		fmt.Fprintf(w, "%s, valid until %s\n", one.NodeName, report.Timestamp(one.Expires))
-		fmt.Fprintf(w, "  %s   secret; copy it only to this host\n", one.TokenFile)
-		fmt.Fprintf(w, "  %s   not secret; copy it to the approver's directory of enrollments\n", one.EnrollmentFile)
+		fmt.Fprintf(w, "  %-*s  secret; copy it only to this host\n", width, one.TokenFile)
+		fmt.Fprintf(w, "  %-*s  not secret; copy it to the approver's directory of enrollments\n", width, one.EnrollmentFile)
 		if len(one.Addresses) == 0 {
 			fmt.Fprintln(w, "  no address given (--address): an administrator must approve the node's serving CSR")
 		}
@@ -205,11 +206,15 @@ func printTokens(w io.Writer, o tokenOptions, tokens []createdToken) {
 	if len(tokens) == 0 {
 		return
 	}
-	stored := " --user-data USER_DATA"
-	if o.userData != "" {
-		stored = ""
+	token := "NAME" + enrollment.TokenSuffix
+	if len(tokens) == 1 {
+		token = filepath.Base(tokens[0].TokenFile)
 	}
-	fmt.Fprintf(w, "\non the host:\n  hcp-node-agent join --join-token NAME.token%s\n", stored)
-	fmt.Fprint(w, "where the hosted cluster is administered, before or after:\n"+
-		"  hcp-node-admin approve --enrollments DIR --watch --kubeconfig FILE\n")
+	userData := " --user-data user-data.ign"
+	if o.userData != "" {
+		userData = ""
+	}
+	fmt.Fprintf(w, "\n# on the host:\nhcp-node-agent join --join-token %s%s\n", token, userData)
+	fmt.Fprint(w, "# where the hosted cluster is administered, before or after:\n"+
+		"hcp-node-admin approve --enrollments DIR --watch --kubeconfig FILE\n")
 }

@@ -40,8 +40,8 @@ func newTokenShowCommand(p *cli.Printer) *cobra.Command {
 func readTokenSummary(path string) (enrollment.Summary, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return enrollment.Summary{}, report.Fail(report.Usage, "hcp-node-admin token show --help",
-			"reading the file: %w", err)
+		return enrollment.Summary{}, report.Fail(report.Usage, "",
+			"%w", err)
 	}
 	shown, err := enrollment.ParseSummary(content, time.Now())
 	if err != nil {

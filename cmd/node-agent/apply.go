@@ -16,18 +16,18 @@ func newApplyCommand(p *cli.Printer) *cobra.Command {
 		Short: "Write an Ignition config to a directory tree, for an image",
 		Long: "Apply writes an Ignition config to a directory tree that becomes the root of an\n" +
 			"image. It starts and stops no service.",
-		Example: "  hcp-node-agent apply --config worker.ign --root /mnt/image",
+		Example: "  hcp-node-agent apply --payload worker.ign --root /mnt/image",
 		Args:    cobra.NoArgs,
 	}
 	c.Flags().SortFlags = false
 	var options image.Options
-	c.Flags().StringVar(&options.Config, "config", "",
+	c.Flags().StringVar(&options.Payload, "payload", "",
 		"Ignition config, or user data: a `FILE`, or - for standard input")
 	c.Flags().StringVar(&options.Root, "root", "", "`DIRECTORY` that becomes the root of the image")
 	c.Flags().BoolVar(&options.Offline, "offline", false, "reject a config that refers to remote resources")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if options.Config == "" || options.Root == "" {
-			return report.Fail(report.Usage, "hcp-node-agent apply --help", "apply requires --config and --root")
+		if options.Payload == "" || options.Root == "" {
+			return report.Fail(report.Usage, "", "--payload and --root are required")
 		}
 		options.Stdin, options.Sink = p.In, p.Sink
 		applied, err := image.Apply(c.Context(), options)

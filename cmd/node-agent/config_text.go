@@ -46,7 +46,7 @@ func printCheck(w io.Writer, d configDocument) {
 		return
 	}
 	if len(d.Files) == 0 {
-		fmt.Fprintln(w, "no configuration file exists; no problems in the environment and flags")
+		fmt.Fprintln(w, "no configuration file exists; no problems in the environment")
 		return
 	}
 	fmt.Fprintf(w, "no problems in %s\n", strings.Join(d.Files, ", "))

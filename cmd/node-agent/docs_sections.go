@@ -20,7 +20,7 @@ func manSections() []cli.Section {
 			Title: "Environment", Columns: []string{"variable", "meaning"},
 			Rows: append([][]string{
 				{config.EnvironmentPrefix + "SETTING", "a setting of a join, named after its flag in capitals: " +
-					"the variable of --user-data is " + config.Variable("user-data")},
+					"the variable of --user-data is " + config.Variable("user-data") + "; an unknown name is an error"},
 			}, cli.OutputVariables()...),
 		},
 		{
@@ -63,14 +63,15 @@ func configurationPage() string {
 
 # DESCRIPTION
 YAML or JSON of kind %[3]s in version %[4]s. Every file has both fields. A flag overrides the environment, the environment overrides
-drop-ins, and drop-ins override the file; a list replaces the list before it. An unknown setting is an error. Secrets are not in these
+drop-ins, and drop-ins override the file; a list replaces the list before it. An unknown
+setting or variable is an error. Secrets are not in these
 files; settings name the files that have them.
 
 Print the settings and their origins:
 
     %[1]s config show
 
-Print the problems of the configuration with their lines:
+Print all problems of the configuration with their positions:
 
     %[1]s config validate
 

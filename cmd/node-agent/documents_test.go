@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 )
@@ -18,8 +17,7 @@ func TestDocumentedCommands(t *testing.T) {
 		if c.Flags().Lookup("user-data") == nil {
 			return nil
 		}
-		none := func(string) (string, bool) { return "", false }
-		_, err := config.Load(config.Source{File: "/nonexistent/config.yaml", Lookup: none, Flags: c.Flags()})
+		_, err := config.Load(config.Source{File: "/nonexistent/config.yaml", Flags: c.Flags()})
 		return err
 	})
 }
@@ -46,8 +44,7 @@ func TestBridgeDocumentListsSettings(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		none := func(string) (string, bool) { return "", false }
-		if _, err := config.Load(config.Source{File: file, Lookup: none, Flags: pflag.NewFlagSet("none", pflag.ContinueOnError)}); err != nil {
+		if _, err := config.Load(config.Source{File: file}); err != nil {
 			t.Errorf("%s: %v", row[2], err)
 		}
 	}

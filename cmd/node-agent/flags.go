@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
@@ -44,7 +43,7 @@ func settingFlags(c *cobra.Command, flags ...string) *string {
 		cli.CompleteFlag(c, "until", cobra.FixedCompletions(stepname.UntilValues(), cobra.ShellCompDirectiveNoFileComp))
 	}
 	if slices.Contains(flags, "skip") {
-		cli.CompleteFlag(c, "skip", cli.CompleteList(stepNames(func(s bootstrap.Step) bool { return !s.Required })))
+		cli.CompleteFlag(c, "skip", cli.CompleteList(stepname.SkipValues()))
 	}
 	return c.Flags().String("config", config.DefaultFile, "configuration `FILE`; its drop-ins are in the directory config.d beside it")
 }
@@ -63,17 +62,6 @@ func settingFlagSet() *pflag.FlagSet {
 	defaults := config.Defaults()
 	config.Flags(flags, &defaults)
 	return flags
-}
-
-// stepNames returns the names of the steps that isSelected accepts.
-func stepNames(isSelected func(bootstrap.Step) bool) []string {
-	var names []string
-	for _, step := range bootstrap.Steps() {
-		if isSelected(step) {
-			names = append(names, step.Name)
-		}
-	}
-	return names
 }
 
 func completeInterfaces(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {

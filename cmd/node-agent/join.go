@@ -37,7 +37,7 @@ func newJoinCommand(p *cli.Printer) *cobra.Command {
 		"resume an interrupted join with the saved settings, as the service does at boot; no input is read again")
 	only := c.Flags().StringSlice("only", nil,
 		"run only these `STEPS`, whether or not the host has joined: network needs no user data")
-	cli.CompleteFlag(c, "only", cli.CompleteList(stepNames(func(s bootstrap.Step) bool { return s.Independent })))
+	cli.CompleteFlag(c, "only", cli.CompleteList(bootstrap.IndependentSteps()))
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		options, err := optionsFrom(c, *file, p)
 		if err != nil {
@@ -103,13 +103,11 @@ func stepTable() string {
 
 // optionsFrom returns the options of a join from the configuration and the flags of c.
 func optionsFrom(c *cobra.Command, file string, p *cli.Printer) (inputs.Options, error) {
-	from := configSource(c, file)
-	from.Check = nil // the join itself reports which steps cannot be skipped
-	join, err := config.Load(from)
+	join, err := config.Load(configSource(c, file))
 	if err != nil {
 		return inputs.Options{}, err
 	}
-	return inputs.Options{Config: join, StateDir: joinstate.Dir, Sink: p.Sink, Stdin: p.In}, nil
+	return inputs.Options{Command: c.Name(), Config: join, StateDir: joinstate.Dir, Sink: p.Sink, Stdin: p.In}, nil
 }
 
 // outcome is a document that determines the exit code of its command.

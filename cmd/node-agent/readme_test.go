@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/pflag"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
@@ -114,7 +113,7 @@ func TestOverrideExamplesAreValid(t *testing.T) {
 	if err := os.WriteFile(file, block("yaml"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	join, err := config.Load(config.Source{File: file, Lookup: func(string) (string, bool) { return "", false }, Flags: pflag.NewFlagSet("none", pflag.ContinueOnError)})
+	join, err := config.Load(config.Source{File: file})
 	if err != nil || len(join.IgnitionOverrides) != 1 || len(join.Payload.Exclude) != 1 {
 		t.Errorf("%+v, %v", join, err)
 	}

@@ -39,8 +39,8 @@ func TestSchemasAcceptPrintedDocuments(t *testing.T) {
 		{"plan", "--config", in("good.yaml")},
 		{"doctor", "--config", in("good.yaml")},
 		{"doctor", "--config", in("typo.yaml")},
-		{"apply", "--config", in("a.ign"), "--root", in("root")},
-		{"apply", "--config", in("none"), "--root", in("root")},
+		{"apply", "--payload", in("a.ign"), "--root", in("root")},
+		{"apply", "--payload", in("none"), "--root", in("root")},
 		{"join", "--config", in("none.yaml")},
 	})
 }
@@ -58,7 +58,7 @@ func TestFailuresPrintTheirDocument(t *testing.T) {
 		{"status", "--config", in("typo.yaml")},
 		{"doctor", "--config", in("good.yaml"), "--bundle", in("good.yaml")},
 		{"apply"},
-		{"apply", "--config", in("none"), "--root", in("root")},
+		{"apply", "--payload", in("none"), "--root", in("root")},
 		{"status", "--unknown"},
 		{"status", "now"},
 		{"jion"},

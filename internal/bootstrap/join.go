@@ -102,9 +102,6 @@ func withTimeout(ctx context.Context, timeout config.Duration) (context.Context,
 
 // prepareJoin reads the inputs of a run. It changes nothing.
 func prepareJoin(options inputs.Options) (*join, error) {
-	if err := checkSkip(options.Config.Skip); err != nil {
-		return nil, err
-	}
 	state, err := joinstate.Read(options.StateDir)
 	if err != nil {
 		return nil, err
@@ -125,7 +122,7 @@ func prepareJoin(options inputs.Options) (*join, error) {
 		j.Config.Timeout = options.Config.Timeout
 	}
 	j.Config = inputs.MergeSaved(j.Config, state)
-	if j.Inputs, err = inputs.Read(options.Config, state, j.Dir, options.Resume, options.Stdin); err != nil {
+	if j.Inputs, err = inputs.Read(options, state); err != nil {
 		return nil, err
 	}
 	j.Config = inputs.MergeJoinToken(j.Config, j.Inputs.JoinToken)

@@ -26,7 +26,6 @@ func TestJoinRefusesInvalidInputsBeforeAnyChange(t *testing.T) {
 		want    string
 	}{
 		"no user data":      {inputs.Options{Config: config.Defaults()}, "no user data was given"},
-		"no such step":      {inputs.Options{Config: config.Join{Skip: []string{"nothing"}}}, "no such step"},
 		"nothing begun":     {inputs.Options{Resume: true}, "no join is in progress"},
 		"no such user data": {inputs.Options{Config: config.Join{UserData: "/gone/user-data.ign"}}, "--user-data"},
 		"not even a dir":    {inputs.Options{Config: config.Join{UserData: t.TempDir()}}, "--user-data"},

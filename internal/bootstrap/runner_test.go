@@ -164,26 +164,11 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 	}
 }
 
-func TestCheckSkip(t *testing.T) {
-	for name, test := range map[string]struct {
-		skip []string
-		want string
-	}{
-		"nothing":      {nil, ""},
-		"two":          {[]string{"network", "packages"}, ""},
-		"a needed one": {[]string{"network", "fetch"}, "--skip fetch: later steps require its result"},
-		"no step":      {[]string{"Network"}, "--skip Network: no such step"},
-		"empty":        {[]string{""}, "--skip : no such step"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			err := checkSkip(test.skip)
-			if test.want == "" && err == nil {
-				return
-			}
-			if err == nil || err.Error() != test.want || report.CodeOf(err) != report.Usage {
-				t.Errorf("error %v, want %q", err, test.want)
-			}
-		})
+// The steps that cannot be skipped have results that later steps require.
+func TestSkipValuesAreStepsInOrder(t *testing.T) {
+	want := slices.DeleteFunc(stepNames(), func(name string) bool { return name == stepname.Fetch || name == stepname.Plan })
+	if diff := cmp.Diff(want, stepname.SkipValues()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

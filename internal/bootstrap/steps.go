@@ -1,7 +1,6 @@
 package bootstrap
 
 import (
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -15,8 +14,8 @@ type Step = steps.Step[*join]
 func Steps() []Step {
 	return []Step{
 		{Name: stepname.Preflight, Description: "check the host and the ignition endpoint", Run: checkHost},
-		{Name: stepname.Fetch, Description: "download the Ignition payload", Required: true, Run: fetchPayload},
-		{Name: stepname.Plan, Description: "adapt the payload to this host", Required: true, Run: makePlan},
+		{Name: stepname.Fetch, Description: "download the Ignition payload", Run: fetchPayload},
+		{Name: stepname.Plan, Description: "adapt the payload to this host", Run: makePlan},
 		{Name: stepname.Validate, Description: "run the checks that need the payload and the API server", Run: runValidation},
 		{Name: stepname.Packages, Description: "ensure that the node's packages are installed", Run: ensurePackages},
 		{Name: stepname.Files, Description: "write files, directories, links and unit files", Run: writeFiles},
@@ -29,23 +28,4 @@ func Steps() []Step {
 		{Name: stepname.Ready, Description: "wait until the Node is Ready", Run: awaitReady},
 		{Name: stepname.Schedulable, Description: "wait until the Node is schedulable", Run: awaitSchedulable},
 	}
-}
-
-// checkSkip fails if --skip names a step that does not exist or cannot be skipped.
-func checkSkip(names []string) error {
-	for _, name := range names {
-		found := false
-		for _, step := range Steps() {
-			if step.Name != name {
-				continue
-			}
-			if found = true; step.Required {
-				return inputs.UsageError("--skip %s: later steps require its result", name)
-			}
-		}
-		if !found {
-			return inputs.UsageError("--skip %s: no such step", name)
-		}
-	}
-	return nil
 }

@@ -241,8 +241,13 @@ func (p *Printer) Event(document any, text string) error {
 }
 
 // Failure prints the error of a command unless it was already printed. The JSON document is of kind
-// Failure unless the command has printed its own.
+// Failure unless the command has printed its own. The remedy of a usage error without another is
+// the help of the command.
 func (p *Printer) Failure(path string, err error) {
+	isUsage := report.CodeOf(err) == report.Usage && report.RemedyOf(err) == ""
+	if isUsage {
+		err = report.Fail(report.Usage, report.Remedy(path+" --help"), "%w", err)
+	}
 	if err != nil && p.JSON && !p.Printed {
 		// The error is also printed below.
 		_ = p.Document(FailureDocument{TypeMeta: report.Meta("Failure"), CommandResult: report.ResultOf(err)}, nil)
@@ -251,7 +256,7 @@ func (p *Printer) Failure(path string, err error) {
 	if err == nil || p.StepReported {
 		return
 	}
-	if !p.isText {
+	if p.Sink != nil && !p.isText {
 		message := strings.TrimPrefix(path, p.Program.Name+" ") + ": " + err.Error()
 		p.Sink.Emit(report.Event{
 			Time:    time.Now(),
@@ -262,6 +267,10 @@ func (p *Printer) Failure(path string, err error) {
 		return
 	}
 	fmt.Fprintf(p.Err, "%s: %v\n", path, err)
+	if isUsage {
+		fmt.Fprintf(p.Err, "see: %s\n", report.RemedyOf(err))
+		return
+	}
 	for _, line := range report.RemedyOf(err).Lines() {
 		fmt.Fprintln(p.Err, line)
 	}

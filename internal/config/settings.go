@@ -1,7 +1,8 @@
 package config
 
 import (
-	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +15,8 @@ import (
 // --user-data is HCP_NODE_AGENT_USER_DATA.
 const EnvironmentPrefix = "HCP_NODE_AGENT_"
 
-// Flags binds all settings of a join to flags. It is the only list of settings.
+// Flags binds all settings of a join to flags, which accept only valid values. It is the only
+// list of settings.
 func Flags(flags *pflag.FlagSet, j *Join) {
 	flags.StringVar(&j.UserData, "user-data", j.UserData, "`FILE` with the NodePool's user data, or - for standard input")
 	flags.StringVar(&j.Endpoint, "endpoint", j.Endpoint, "ignition server `HOST[:PORT]`; overrides the server in the user data")
@@ -39,40 +41,55 @@ func Flags(flags *pflag.FlagSet, j *Join) {
 	flags.DurationVar((*time.Duration)(&j.Timeout), "timeout", time.Duration(j.Timeout), "stop the join after `DURATION`; 0 means no timeout")
 	flags.StringSliceVar(&j.Skip, "skip", j.Skip, "skip `STEPS` (comma-separated)")
 	flags.BoolVar(&j.KeepBootstrap, "keep-bootstrap", j.KeepBootstrap, "keep the bootstrap credential on the node after the node is Ready")
+	flags.VisitAll(addCheck)
 }
 
-// fromEnvironment sets the values of environment variables and calls onSet for each.
-func fromEnvironment(j *Join, lookup func(string) (string, bool), onSet func(flag string)) error {
+// fromEnvironment sets the values of environment variables and calls onSet for each. A variable
+// that has the prefix and names no setting is a problem.
+func fromEnvironment(j *Join, environment []string, onSet func(flag string)) []Problem {
 	flags := pflag.NewFlagSet("environment", pflag.ContinueOnError)
 	Flags(flags, j)
-	var bad error
-	flags.VisitAll(func(flag *pflag.Flag) {
-		name := Variable(flag.Name)
-		if value, given := lookup(name); given && bad == nil {
-			if err := flags.Set(flag.Name, value); err != nil {
-				bad = fmt.Errorf("reading environment variable %s: %w", name, err)
-			}
-			onSet(flag.Name)
+	settings := map[string]*pflag.Flag{} // by variable
+	flags.VisitAll(func(flag *pflag.Flag) { settings[Variable(flag.Name)] = flag })
+	var problems []Problem
+	for _, assignment := range slices.Sorted(slices.Values(environment)) {
+		name, value, _ := strings.Cut(assignment, "=")
+		if !strings.HasPrefix(name, EnvironmentPrefix) {
+			continue
 		}
-	})
-	return bad
+		flag, known := settings[name]
+		if !known {
+			problems = append(problems, Problem{Message: name + ": no setting has this environment variable" +
+				suggestion(name, slices.Sorted(maps.Keys(settings)))})
+			continue
+		}
+		if err := flag.Value.Set(value); err != nil {
+			problems = append(problems, Problem{Key: keyOf(flag.Name), Message: invalidValue(name, value, err)})
+		}
+		onSet(flag.Name)
+	}
+	return problems
 }
 
 // fromFlags sets the values given on the command line and calls onSet for each.
-func fromFlags(j *Join, given *pflag.FlagSet, onSet func(flag string)) error {
+func fromFlags(j *Join, given *pflag.FlagSet, onSet func(flag string)) []Problem {
 	flags := pflag.NewFlagSet("flags", pflag.ContinueOnError)
 	Flags(flags, j)
-	var bad error
+	var problems []Problem
 	given.Visit(func(flag *pflag.Flag) {
-		if flags.Lookup(flag.Name) == nil || bad != nil {
+		setting := flags.Lookup(flag.Name)
+		if setting == nil {
 			return // a flag of the command, not a setting
 		}
-		if err := copyValue(flags.Lookup(flag.Name), flag); err != nil {
-			bad = fmt.Errorf("reading flag --%s: %w", flag.Name, err)
+		if err := copyValue(setting, flag); err != nil {
+			problems = append(problems, Problem{
+				Key:     keyOf(flag.Name),
+				Message: invalidValue("--"+flag.Name, flag.Value.String(), err),
+			})
 		}
 		onSet(flag.Name)
 	})
-	return bad
+	return problems
 }
 
 // copyValue sets a flag to the value of another flag. Lists are copied as slices, because a

@@ -59,13 +59,13 @@ func checkOwnership(name string, mode fs.FileMode, owner, caller int) *Problem {
 	}
 }
 
-// joinRemedies returns the combined remedy of several problems.
-func joinRemedies(problems []Problem) string {
+// joinRemedies returns the combined remedy of several problems, "" if none has one.
+func joinRemedies(problems []Problem) report.Remedy {
 	var all []string
 	for _, p := range problems {
 		if p.Remedy != "" {
 			all = append(all, string(p.Remedy))
 		}
 	}
-	return strings.Join(all, " && ")
+	return report.Remedy(strings.Join(all, " && "))
 }

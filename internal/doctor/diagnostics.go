@@ -39,7 +39,7 @@ func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics,
 	options.Config.ApproveWith = "" // the diagnostics approve nothing
 	b.Config = inputs.MergeSaved(options.Config, b.State)
 	if options.Config.UserData != "" || options.Config.Endpoint != "" || b.State.Exists() {
-		b.Inputs, d.inputErr = inputs.Read(options.Config, b.State, b.Dir, false, options.Stdin)
+		b.Inputs, d.inputErr = inputs.Read(options, b.State)
 	}
 	if !b.State.Exists() {
 		b.State.SetSource(b.Inputs.UserData)

@@ -82,7 +82,7 @@ func TestDoctorReportsTheJoin(t *testing.T) {
 			"problem: reading the state of the join: EOF => mv /d/join.json /d/join.json.damaged # then: hcp-node-agent join --user-data USER_DATA (the ledger is kept, and leave can still revert its changes)",
 		}},
 		"inputs": {joinFacts{State: state("schedulable", began), InputsErr: inputs.UsageError("no such file")}, []string{
-			"warning: the inputs of the join cannot be read: no such file => hcp-node-agent join --help",
+			"warning: the inputs of the join cannot be read: no such file => hcp-node-agent doctor --help",
 			"ok: worker-7 joined NodePool clusters/demo of https://api:6443 at 2026-01-02T03:04:05Z",
 		}},
 	} {

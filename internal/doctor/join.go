@@ -49,7 +49,7 @@ func (f joinFacts) evaluate() []report.Finding {
 	}
 	if f.InputsErr != nil {
 		findings = append(findings, report.Finding{Severity: report.SeverityWarning, Message: "the inputs of the " +
-			"join cannot be read: " + f.InputsErr.Error(), Remedy: report.RemedyOf(f.InputsErr)})
+			"join cannot be read: " + f.InputsErr.Error(), Remedy: cmp.Or(report.RemedyOf(f.InputsErr), "hcp-node-agent doctor --help")})
 	}
 	if err := joinstate.CheckMachineID(f.State, f.MachineID, f.Dir); err != nil {
 		return append(findings, report.Finding{Severity: report.SeverityProblem, Message: err.Error(), Remedy: report.RemedyOf(err)})

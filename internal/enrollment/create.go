@@ -12,11 +12,12 @@ import (
 	"unicode/utf8"
 )
 
-// Lifetimes of join tokens. User data contains an Ignition token, which HyperShift replaces after
-// five and a half hours at the latest.
+// Lifetimes of join tokens. A month is sufficient to prepare images and deliver hardware; until then
+// a copy of the token can enroll a host as the node. User data contains an Ignition token, which
+// HyperShift replaces after five and a half hours at the latest.
 const (
 	defaultLifetime     = 24 * time.Hour
-	maxLifetime         = 365 * 24 * time.Hour
+	maxLifetime         = 30 * 24 * time.Hour
 	maxUserDataLifetime = 5 * time.Hour
 )
 
@@ -33,6 +34,9 @@ type Options struct {
 
 // New creates a join token with a new key, and its enrollment.
 func New(desired Options, now time.Time) (*Token, *Enrollment, error) {
+	if err := desired.check(); err != nil {
+		return nil, nil, err
+	}
 	lifetime, err := desired.lifetime()
 	if err != nil {
 		return nil, nil, err
@@ -55,6 +59,17 @@ func New(desired Options, now time.Time) (*Token, *Enrollment, error) {
 	}
 	c := &Enrollment{ID: t.ID, NodeName: t.NodeName, Expires: t.Expires, ClusterCA: cas, Addresses: desired.Addresses, key: public}
 	return t, c, checkRoundTrip(t, c)
+}
+
+// check checks what an administrator specifies, for messages that do not mention a token.
+func (o Options) check() error {
+	if err := CheckNodeName(o.NodeName); err != nil {
+		return err
+	}
+	if err := checkList("labels", o.Labels, checkLabel); err != nil {
+		return err
+	}
+	return checkList("taints", o.Taints, checkTaint)
 }
 
 func (o Options) lifetime() (time.Duration, error) {
@@ -88,8 +103,10 @@ func checkRoundTrip(t *Token, c *Enrollment) error {
 	if err == nil && !bytes.Equal(read.UserData, t.UserData) {
 		err = errors.New("the user data cannot be encoded as YAML")
 	}
-	_, enrollmentErr := ParseEnrollment(enrollment)
-	if err := errors.Join(err, enrollmentErr); err != nil {
+	if err == nil {
+		_, err = ParseEnrollment(enrollment)
+	}
+	if err != nil {
 		return fmt.Errorf("creating a join token for %q: %w", shorten(t.NodeName), err)
 	}
 	return nil

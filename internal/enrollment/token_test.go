@@ -162,9 +162,9 @@ func TestLifetimes(t *testing.T) {
 		"asked for":               {48 * time.Hour, nil, 48 * time.Hour, ""},
 		"short with user data":    {time.Hour, []byte("{}"), time.Hour, ""},
 		"too long with user data": {5*time.Hour + time.Second, []byte("{}"), 0, "because the user data expires"},
-		"too long":                {366 * 24 * time.Hour, nil, 0, "1 minute to 365 days"},
-		"too short":               {time.Second, nil, 0, "1 minute to 365 days"},
-		"negative":                {-time.Hour, nil, 0, "1 minute to 365 days"},
+		"too long":                {31 * 24 * time.Hour, nil, 0, "1 minute to 30 days"},
+		"too short":               {time.Second, nil, 0, "1 minute to 30 days"},
+		"negative":                {-time.Hour, nil, 0, "1 minute to 30 days"},
 		"user data is no text":    {0, []byte{0xff}, 0, "not valid UTF-8 text"},
 	} {
 		desired := Options{NodeName: "a", ClusterCA: certtest.NewCA(t, "ca").PEM, Lifetime: test.lifetime, UserData: test.userData}

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/resolve"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -142,7 +143,7 @@ func (f Fetcher) client(userData *UserData) *fetch.Client {
 		Roots:          userData.rootCAs(),
 		Proxy:          userData.Proxy,
 		ConnectTo:      f.ConnectTo,
-		CheckRedirect:  checkSource,
+		CheckRedirect:  config.CheckPayloadURL,
 		Explain:        func(e *transport.Error) { explain(userData, e) },
 		InitialBackoff: f.initialBackoff,
 	}

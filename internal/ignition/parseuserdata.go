@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
@@ -86,7 +88,7 @@ func mergeSource(resource types.Resource) (*url.URL, error) {
 	if err != nil {
 		return nil, errors.New("invalid URL")
 	}
-	return source, checkSource(source)
+	return source, config.CheckPayloadURL(source)
 }
 
 func parseCAs(tls types.TLS) ([][]byte, error) {

@@ -1,14 +1,13 @@
 package ignition
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -77,18 +76,8 @@ func (u *UserData) Override(v Values) (*UserData, error) {
 // Another path, such as /config/worker of a standalone cluster's machine-config server, is kept.
 // That server is also recognized by its port.
 func parseEndpoint(text string) (*url.URL, error) {
-	text = strings.TrimSpace(text)
-	if address, err := netip.ParseAddr(text); err == nil && address.Is6() {
-		text = "[" + text + "]" // "fd00::1" would be parsed as a host and a port
-	}
-	if !strings.Contains(text, "://") {
-		text = "https://" + text
-	}
-	source, err := url.Parse(text)
+	source, err := config.ParseEndpoint(text)
 	if err != nil {
-		return nil, errors.New("invalid URL")
-	}
-	if err := checkSource(source); err != nil {
 		return nil, err
 	}
 	if source.Path == "" || source.Path == "/" {
@@ -98,22 +87,4 @@ func parseEndpoint(text string) (*url.URL, error) {
 		}
 	}
 	return source, nil
-}
-
-// checkSource returns an error if a payload must not be fetched from source. A payload contains
-// the pull secret and a credential of the cluster, so it is never sent unencrypted.
-func checkSource(source *url.URL) error {
-	switch {
-	case source.Scheme == "http":
-		return errors.New("http is not allowed, because the payload contains credentials; use https")
-	case source.Scheme != "https":
-		return fmt.Errorf("unsupported scheme %q; only https is allowed", source.Scheme)
-	case source.Hostname() == "":
-		return errors.New("the host is missing")
-	case source.User != nil:
-		return errors.New("user names are not allowed in the URL; the ignition server requires a token in a header")
-	case source.Fragment != "":
-		return errors.New("fragments (#) are not allowed in the URL")
-	}
-	return nil
 }

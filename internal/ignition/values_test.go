@@ -54,7 +54,7 @@ func TestParseEndpoint(t *testing.T) {
 		{"https://", "the host is missing"},
 		{"https://me@ignition.example.com", "user name"},
 		{"https://ignition.example.com/#a", "fragment"},
-		{"https://[", "invalid URL"},
+		{"https://[", "must be HOST, HOST:PORT or an https URL"},
 	}
 	for _, test := range tests {
 		got, err := parseEndpoint(test.given)

@@ -12,7 +12,7 @@ import (
 
 func applyTo(t *testing.T, root, config string) (Document, error) {
 	t.Helper()
-	return Apply(t.Context(), Options{Config: "-", Root: root, Offline: true, Stdin: strings.NewReader(config)})
+	return Apply(t.Context(), Options{Payload: "-", Root: root, Offline: true, Stdin: strings.NewReader(config)})
 }
 
 const (

@@ -52,7 +52,7 @@ func TestReadInputs(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			in, err := Read(test.config, test.state, dir, test.resume, strings.NewReader(test.stdin))
+			in, err := Read(Options{Config: test.config, StateDir: dir, Resume: test.resume, Stdin: strings.NewReader(test.stdin)}, test.state)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,23 +81,23 @@ func TestReadInputsRefuses(t *testing.T) {
 		want   string
 		remedy string
 	}{
-		"nothing":              {config.Join{}, nil, "no user data was given", "hcp-node-agent join --user-data user-data.ign"},
-		"standard input twice": {config.Join{UserData: "-", ApproveWith: "-"}, nil, "can read standard input", "join --help"},
-		"missing file":         {config.Join{UserData: "/gone/user-data.ign"}, nil, "reading --user-data: open /gone/user-data.ign", "join --help"},
-		"a directory":          {config.Join{UserData: t.TempDir()}, nil, "reading --user-data: ", "join --help"},
-		"empty file":           {config.Join{UserData: flowtest.WriteTempFile(t, nil)}, nil, "input\" is empty", "join --help"},
-		"empty standard input": {config.Join{UserData: "-"}, strings.NewReader(""), "standard input is empty", "join --help"},
-		"broken input":         {config.Join{UserData: "-"}, broken, "broken pipe", "join --help"},
-		"too much":             {config.Join{UserData: "-"}, io.LimitReader(endless{}, maxInputSize+1), "larger than 32 MiB", "join --help"},
+		"nothing":              {config.Join{}, nil, "no user data was given", "\n# on this host:\nhcp-node-agent plan --user-data user-data.ign"},
+		"standard input twice": {config.Join{UserData: "-", ApproveWith: "-"}, nil, "can read standard input", ""},
+		"missing file":         {config.Join{UserData: "/gone/user-data.ign"}, nil, "--user-data: open /gone/user-data.ign", ""},
+		"a directory":          {config.Join{UserData: t.TempDir()}, nil, "--user-data: ", ""},
+		"empty file":           {config.Join{UserData: flowtest.WriteTempFile(t, nil)}, nil, "input\" is empty", ""},
+		"empty standard input": {config.Join{UserData: "-"}, strings.NewReader(""), "standard input is empty", ""},
+		"broken input":         {config.Join{UserData: "-"}, broken, "broken pipe", ""},
+		"too much":             {config.Join{UserData: "-"}, io.LimitReader(endless{}, maxInputSize+1), "larger than 32 MiB", ""},
 		"no user data":         {config.Join{UserData: flowtest.WriteTempFile(t, []byte("hello"))}, nil, "the config is not JSON", "get secret user-data-"},
-		"missing approver":     {config.Join{UserData: userData, ApproveWith: "/gone/kubeconfig"}, nil, "reading --approve-with", "join --help"},
-		"missing token":        {config.Join{UserData: userData, TokenFile: "/gone/token"}, nil, "reading --token-file", "join --help"},
-		"missing CA":           {config.Join{UserData: userData, CAFile: "/gone/ca"}, nil, "reading --ca-file", "join --help"},
-		"token from stdin":     {config.Join{UserData: userData, TokenFile: "-"}, strings.NewReader(flowtest.UUID), "reading --token-file: standard input is not supported", "join --help"},
+		"missing approver":     {config.Join{UserData: userData, ApproveWith: "/gone/kubeconfig"}, nil, "--approve-with", ""},
+		"missing token":        {config.Join{UserData: userData, TokenFile: "/gone/token"}, nil, "--token-file", ""},
+		"missing CA":           {config.Join{UserData: userData, CAFile: "/gone/ca"}, nil, "--ca-file", ""},
+		"token from stdin":     {config.Join{UserData: userData, TokenFile: "-"}, strings.NewReader(flowtest.UUID), "--token-file: standard input is not supported", ""},
 		"endpoint without CA":  {config.Join{Endpoint: "a.example.com"}, nil, "the CA of the ignition server", "ca.crt"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Read(test.config, joinstate.State{}, t.TempDir(), false, test.stdin)
+			_, err := Read(Options{Command: "plan", Config: test.config, StateDir: t.TempDir(), Stdin: test.stdin}, joinstate.State{})
 			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Usage || !strings.Contains(string(report.RemedyOf(err)), test.remedy) {
 				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 			}
@@ -106,7 +106,7 @@ func TestReadInputsRefuses(t *testing.T) {
 			}
 		})
 	}
-	_, err := Read(config.Join{UserData: "/gone/user-data.ign"}, joinstate.State{}, t.TempDir(), false, nil)
+	_, err := Read(Options{Config: config.Join{UserData: "/gone/user-data.ign"}, StateDir: t.TempDir()}, joinstate.State{})
 	if !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the cause is lost: %v", err)
 	}

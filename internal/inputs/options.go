@@ -9,6 +9,7 @@ import (
 
 // Options configures a command.
 type Options struct {
+	Command  string // name of the command, for remedies; join if empty
 	Config   config.Join
 	Service  bool // started by the service: waits for other runs, never takes over
 	Resume   bool // resume the unfinished join with its recorded settings

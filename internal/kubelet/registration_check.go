@@ -73,7 +73,7 @@ func (r RegistrationCheck) addTaints(node *corev1.Node, command, flag string) er
 		for text := range strings.SplitSeq(flag, ",") {
 			taint, err := config.ParseTaint(text)
 			if err != nil {
-				return fmt.Errorf("reading %s in kubelet's unit: %w", taintsFlag, err)
+				return fmt.Errorf("reading %s in kubelet's unit: %q: %w", taintsFlag, text, err)
 			}
 			taints = append(taints, taint)
 		}

@@ -34,7 +34,7 @@ func openReadOnly(ctx context.Context, options inputs.Options) (*Builder, error)
 		return nil, err
 	}
 	b := &Builder{Config: inputs.MergeSaved(options.Config, state), Dir: options.StateDir, Sink: options.Sink, State: state}
-	if b.Inputs, err = inputs.Read(options.Config, state, b.Dir, false, options.Stdin); err != nil {
+	if b.Inputs, err = inputs.Read(options, state); err != nil {
 		return nil, err
 	}
 	b.Config = inputs.MergeJoinToken(b.Config, b.Inputs.JoinToken)

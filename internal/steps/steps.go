@@ -16,8 +16,6 @@ import (
 type Step[T any] struct {
 	Name        string
 	Description string // for help texts and documents
-	// Required steps cannot be skipped, because later steps use their results.
-	Required bool
 	// Independent steps do not use the results of earlier steps, and can be run with
 	// --only.
 	Independent bool

@@ -70,7 +70,7 @@ func badConfigs() []struct {
 		{"gs", file(`"contents":{"source":"gs://bucket/x"}`), 2, "gs"},
 		{"a hash that is not its", file(`"contents":{"source":"data:,x","verification":{"hash":"SHA512"}}`), 2, "sha512"},
 		{"a hash of another kind", file(`"contents":{"source":"data:,x","verification":{"hash":"md5-aa"}}`), 2, "hash"},
-		{"not compressed", file(`"contents":{"source":"data:,x","compression":"gzip"}`), 2, "gzip"},
+		{"not compressed", file(`"contents":{"source":"data:,x","compression":"gzip"}`), 2, "decompressing the content"},
 		{"compressed otherwise", file(`"contents":{"source":"data:,x","compression":"xz"}`), 2, "compression"},
 		{"a bomb", file(`"contents":{"source":"` + bomb + `","compression":"gzip"}`), 2, "64 MiB"},
 		{"no data URL", file(`"contents":{"source":"data:x"}`), 2, "contents.source"},
@@ -111,7 +111,7 @@ func TestInvalidConfigsChangeNothing(t *testing.T) {
 			root := newTree(t, scenario{tree: []Node{{Path: "/alias", Link: "etc"}}})
 			before := listTree(t, root)
 			config := servers.replacePlaceholders(test.config, "bad")
-			got := runAgent(t, config, "apply", "--config", "-", "--root", root)
+			got := runAgent(t, config, "apply", "--payload", "-", "--root", root)
 			checkBad(t, got, test.code, test.message)
 			if diff := diffListings(before, listTree(t, root)); diff != "" {
 				t.Errorf("the tree (-before +after):\n%s", diff)
@@ -152,18 +152,18 @@ func TestInvalidRootsChangeNothing(t *testing.T) {
 		code    int
 		message string
 	}{
-		{"no flags", []string{"apply"}, 2, "--config and --root"},
-		{"no root", []string{"apply", "--config", good}, 2, "--config and --root"},
-		{"an unknown flag", []string{"apply", "--config", good, "--root", dir, "--force"}, 2, "--force"},
-		{"an argument", []string{"apply", "--config", good, "--root", dir, "more"}, 2, "more"},
-		{"the running host", []string{"apply", "--config", good, "--root", "/"}, 2, "--root is the root directory of the running host"},
-		{"the running host by another name", []string{"apply", "--config", good, "--root", "/proc/self/root"}, 2, "--root is the root directory of the running host"},
-		{"the running host by a link", []string{"apply", "--config", good, "--root", alias}, 2, "--root is the root directory of the running host"},
-		{"a root that is not there", []string{"apply", "--config", good, "--root", dir + "/gone"}, 2, dir + "/gone"},
-		{"a root that is a file", []string{"apply", "--config", good, "--root", plainFile}, 2, plainFile},
-		{"a config that is not there", []string{"apply", "--config", dir + "/gone", "--root", dir}, 2, dir + "/gone"},
-		{"a config that is a directory", []string{"apply", "--config", dir, "--root", dir}, 2, dir},
-		{"offline", []string{"apply", "--config", remote, "--root", dir, "--offline"}, 2, "/etc/first"},
+		{"no flags", []string{"apply"}, 2, "--payload and --root"},
+		{"no root", []string{"apply", "--payload", good}, 2, "--payload and --root"},
+		{"an unknown flag", []string{"apply", "--payload", good, "--root", dir, "--force"}, 2, "--force"},
+		{"an argument", []string{"apply", "--payload", good, "--root", dir, "more"}, 2, "more"},
+		{"the running host", []string{"apply", "--payload", good, "--root", "/"}, 2, "--root is the root directory of the running host"},
+		{"the running host by another name", []string{"apply", "--payload", good, "--root", "/proc/self/root"}, 2, "--root is the root directory of the running host"},
+		{"the running host by a link", []string{"apply", "--payload", good, "--root", alias}, 2, "--root is the root directory of the running host"},
+		{"a root that is not there", []string{"apply", "--payload", good, "--root", dir + "/gone"}, 2, dir + "/gone"},
+		{"a root that is a file", []string{"apply", "--payload", good, "--root", plainFile}, 2, plainFile},
+		{"a config that is not there", []string{"apply", "--payload", dir + "/gone", "--root", dir}, 2, dir + "/gone"},
+		{"a config that is a directory", []string{"apply", "--payload", dir, "--root", dir}, 2, dir},
+		{"offline", []string{"apply", "--payload", remote, "--root", dir, "--offline"}, 2, "/etc/first"},
 		{"user data that is not there", []string{"plan", "--user-data", dir + "/gone"}, 2, dir + "/gone"},
 		{"user data that is empty", []string{"plan", "--user-data", plainFile}, 2, "empty"},
 		{"user data that is a directory", []string{"plan", "--user-data", dir}, 2, dir},

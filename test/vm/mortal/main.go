@@ -66,7 +66,7 @@ func main() {
 }
 
 func migrate(ctx context.Context, flags *pflag.FlagSet, of faultSink) error {
-	join, err := config.Load(config.Source{File: config.DefaultFile, Lookup: os.LookupEnv, Flags: flags})
+	join, err := config.Load(config.Source{File: config.DefaultFile, Environment: os.Environ(), Flags: flags})
 	if err != nil {
 		return err
 	}
