@@ -11,16 +11,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/servingcert"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
 
 // checks returns the checks of the service and their intervals. For 100 nodes they
 // cause at most a few API requests per minute.
-func (w *nodeWatcher) checks() []watch.Check {
-	return []watch.Check{
+func (w *nodeMonitor) checks() []monitor.Check {
+	return []monitor.Check{
 		{Name: "node", Interval: time.Minute, Find: w.checkNode},
 		{Name: "host", Interval: 10 * time.Minute, Find: w.checkDrift},
 		{Name: "certificates", Interval: 15 * time.Minute, Find: w.checkCertificates},
@@ -30,13 +30,13 @@ func (w *nodeWatcher) checks() []watch.Check {
 }
 
 // checkNode returns the reasons why the Node is not Ready or not schedulable.
-func (w *nodeWatcher) checkNode(ctx context.Context) ([]report.Finding, error) {
+func (w *nodeMonitor) checkNode(ctx context.Context) ([]report.Finding, error) {
 	return w.node.Findings(ctx)
 }
 
 // checkDrift returns a finding if the host differs from the state that the join
 // created.
-func (w *nodeWatcher) checkDrift(ctx context.Context) ([]report.Finding, error) {
+func (w *nodeMonitor) checkDrift(ctx context.Context) ([]report.Finding, error) {
 	m, err := machine.Open(ctx, w.StateDir, false)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (w *nodeWatcher) checkDrift(ctx context.Context) ([]report.Finding, error) 
 }
 
 // checkCertificates returns findings about the renewal of kubelet's certificates.
-func (w *nodeWatcher) checkCertificates(ctx context.Context) ([]report.Finding, error) {
+func (w *nodeMonitor) checkCertificates(ctx context.Context) ([]report.Finding, error) {
 	identity := &identity.Identity{Dir: identity.PKIDirectory, NodeName: w.state.NodeName}
 	serving, err := servingcert.Open(w.node, w.state.Topology())
 	if err != nil {
@@ -92,7 +92,7 @@ func renewalFinding(about string, next identity.Renewal) []report.Finding {
 
 // checkCAs returns findings about certificate authorities that the node does not
 // trust: those of the API server's certificate and those of kubelet's clients.
-func (w *nodeWatcher) checkCAs(ctx context.Context) ([]report.Finding, error) {
+func (w *nodeMonitor) checkCAs(ctx context.Context) ([]report.Finding, error) {
 	found, err := w.node.Host.CheckClientCAs(ctx, node.ClientCAPath, time.Now())
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (w *nodeWatcher) checkCAs(ctx context.Context) ([]report.Finding, error) {
 // checkImages returns a finding if images can no longer be pulled. It tests this
 // with the pause image, which exists locally. An expired pull secret otherwise goes
 // unnoticed.
-func (w *nodeWatcher) checkImages(ctx context.Context) ([]report.Finding, error) {
+func (w *nodeMonitor) checkImages(ctx context.Context) ([]report.Finding, error) {
 	effective, err := crio.RunningConfig(ctx)
 	if err != nil {
 		return nil, err

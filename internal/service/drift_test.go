@@ -30,7 +30,7 @@ func TestDriftIsReportedByServiceAndStatus(t *testing.T) {
 	_, err = l.Apply(t.Context(), "files", []ledger.Change{{Kind: ledger.File, Target: made, Desired: want}})
 	flowtest.NoError(t, err)
 	flowtest.NoError(t, l.Close())
-	w := &nodeWatcher{Options: Options{Options: inputs.Options{StateDir: dir}}}
+	w := &nodeMonitor{Options: Options{Options: inputs.Options{StateDir: dir}}}
 	for _, step := range []struct {
 		content string
 		drift   bool

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
 
 // eventsTimeout is the maximum time for all Events of one check. systemd considers
@@ -14,7 +14,7 @@ const eventsTimeout = 30 * time.Second
 
 // publishChanges writes the changes found by a check to the journal, and then to
 // the cluster as Events.
-func (w *nodeWatcher) publishChanges(ctx context.Context, changes []watch.Change) {
+func (w *nodeMonitor) publishChanges(ctx context.Context, changes []monitor.Change) {
 	for _, change := range changes {
 		if text := changeMessage(change); change.Resolved {
 			w.log.Note(text)
@@ -38,7 +38,7 @@ func (w *nodeWatcher) publishChanges(ctx context.Context, changes []watch.Change
 }
 
 // recordEvent records the change as an Event, which "oc describe node" prints.
-func (w *nodeWatcher) recordEvent(ctx context.Context, change watch.Change) error {
+func (w *nodeMonitor) recordEvent(ctx context.Context, change monitor.Change) error {
 	text := changeMessage(change)
 	if remedy := change.Remedy.Inline(); !change.Resolved && remedy != "" {
 		text += " (" + remedy + ")"
@@ -47,7 +47,7 @@ func (w *nodeWatcher) recordEvent(ctx context.Context, change watch.Change) erro
 }
 
 // changeMessage returns the log message for a change.
-func changeMessage(change watch.Change) string {
+func changeMessage(change monitor.Change) string {
 	if change.Resolved {
 		return "resolved: " + change.Message
 	}
@@ -55,7 +55,7 @@ func changeMessage(change watch.Change) string {
 }
 
 // eventReason returns the reason of the Event, in CamelCase as Kubernetes requires.
-func eventReason(change watch.Change) string {
+func eventReason(change monitor.Change) string {
 	if change.Resolved {
 		return "HCPNodeAgentResolved"
 	}

@@ -11,10 +11,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
 
 // nodeOf returns a node of the API server at that address, which need not work.
@@ -53,8 +53,8 @@ func TestPublishChangesStopsAfterOneFailedEvent(t *testing.T) {
 		}
 	}()
 	sink := &reporttest.Recorder{}
-	w := &nodeWatcher{log: report.Log{Sink: sink, Step: "watch"}, node: nodeOf(t, listener.Addr().String())}
-	gone := watch.Change{Finding: report.Finding{Message: "a taint stays"}, Resolved: true}
+	w := &nodeMonitor{log: report.Log{Sink: sink, Step: "monitor"}, node: nodeOf(t, listener.Addr().String())}
+	gone := monitor.Change{Finding: report.Finding{Message: "a taint stays"}, Resolved: true}
 	w.publishChanges(t.Context(), append(activeFindings(), gone))
 	want := []string{"kubelet.service does not run (failed)", "drift: /etc/a", "resolved: a taint stays"}
 	var messages []string

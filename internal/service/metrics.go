@@ -4,12 +4,12 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
 
 // metrics returns the metrics about the node.
-func (w *nodeWatcher) metrics(active []watch.Change, now time.Time) []report.Metric {
+func (w *nodeMonitor) metrics(active []monitor.Change, now time.Time) []report.Metric {
 	counts := map[report.Severity]float64{}
 	since := report.Metric{Name: "hcp_node_agent_finding_since_timestamp_seconds", Help: "Time at which the " +
 		"finding was first seen, in seconds since 1970."}

@@ -11,9 +11,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
 
 // Options configures the service.
@@ -44,8 +44,8 @@ func Run(ctx context.Context, options Options) error {
 			return err
 		}
 	}
-	options.AutoJoin.RemoveAfterJoin(state, report.Log{Sink: options.Sink, Step: "watch"})
-	w := &nodeWatcher{Options: options, state: state, kubeconfig: identity.KubeconfigPath, log: report.Log{Sink: options.Sink, Step: "watch"}}
+	options.AutoJoin.RemoveAfterJoin(state, report.Log{Sink: options.Sink, Step: "monitor"})
+	w := &nodeMonitor{Options: options, state: state, kubeconfig: identity.KubeconfigPath, log: report.Log{Sink: options.Sink, Step: "monitor"}}
 	if err := w.open(ctx); err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func Run(ctx context.Context, options Options) error {
 	// Report readiness even if the node is not Ready, which can take a day. Until then
 	// the unit is activating, and an administrator's join would stop the service.
 	report.SystemdNotifier{}.Ready(checkingStatus(state.NodeName))
-	return (&watch.Watcher{
+	return (&monitor.Monitor{
 		Checks: w.checks(), Timeout: 2 * time.Minute, ConfirmAfter: 20 * time.Second, FailureFinding: failedCheckFinding,
 		OnChange: w.publishChanges, OnTick: w.reportStatus, Done: w.hasEnded,
 	}).Run(ctx)
@@ -92,7 +92,7 @@ func failedCheckFinding(err error) report.Finding {
 
 // hasEnded reports whether the host has left the cluster or has joined again. The
 // next start of the service handles the new state.
-func (w *nodeWatcher) hasEnded() (bool, error) {
+func (w *nodeMonitor) hasEnded() (bool, error) {
 	state, err := joinstate.Read(w.StateDir)
 	if err != nil {
 		return false, err
@@ -110,7 +110,7 @@ func (w *nodeWatcher) hasEnded() (bool, error) {
 
 // kubeconfigChanged reports whether a join has changed kubelet's kubeconfig. The
 // state contains the new CAs of a cluster some steps before the kubeconfig does.
-func (w *nodeWatcher) kubeconfigChanged() bool {
+func (w *nodeMonitor) kubeconfigChanged() bool {
 	now, err := os.ReadFile(w.kubeconfig)
 	return err == nil && !bytes.Equal(now, w.kubeconfigContent) // if it does not exist, a leave is in progress
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
 
-// nodeWatcher watches a node that has joined.
-type nodeWatcher struct {
+// nodeMonitor watches a node that has joined.
+type nodeMonitor struct {
 	Options
 	state     joinstate.State
 	log       report.Log
@@ -31,7 +31,7 @@ type nodeWatcher struct {
 	kubeconfigContent []byte // its content when node was opened
 }
 
-func (w *nodeWatcher) open(ctx context.Context) error {
+func (w *nodeMonitor) open(ctx context.Context) error {
 	facts, err := hostinfo.Gather(ctx)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (w *nodeWatcher) open(ctx context.Context) error {
 	return nil
 }
 
-func (w *nodeWatcher) close() {
+func (w *nodeMonitor) close() {
 	if w.systemd != nil {
 		w.systemd.Close()
 	}
@@ -62,7 +62,7 @@ func (w *nodeWatcher) close() {
 // reportStatus reports to systemd that the watcher is alive, and writes the
 // metrics. It writes no metrics before the first findings or the end of all checks,
 // because zero findings would then read as healthy.
-func (w *nodeWatcher) reportStatus(ctx context.Context, active []watch.Change, settled bool) {
+func (w *nodeMonitor) reportStatus(ctx context.Context, active []monitor.Change, settled bool) {
 	report.SystemdNotifier{}.Watchdog(statusLine(w.state.NodeName, active, settled))
 	w.hasResult = w.hasResult || settled || len(active) > 0
 	if w.Metrics == "" || !w.hasResult {
@@ -79,7 +79,7 @@ func (w *nodeWatcher) reportStatus(ctx context.Context, active []watch.Change, s
 }
 
 // statusLine returns the line that systemctl status prints.
-func statusLine(name string, active []watch.Change, settled bool) string {
+func statusLine(name string, active []monitor.Change, settled bool) string {
 	switch {
 	case len(active) == 0 && settled:
 		return name + " is Ready and schedulable"

@@ -15,12 +15,12 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
 
-func activeFindings() []watch.Change {
-	return []watch.Change{
+func activeFindings() []monitor.Change {
+	return []monitor.Change{
 		{Since: time.Unix(1795290000, 0), Finding: report.Finding{
 			Check: "node", Severity: report.SeverityProblem, Subject: "kubelet", Message: "kubelet.service does not run (failed)",
 		}},
@@ -32,7 +32,7 @@ func activeFindings() []watch.Change {
 
 func TestServiceStatus(t *testing.T) {
 	for want, test := range map[string]struct {
-		all     []watch.Change
+		all     []monitor.Change
 		settled bool
 	}{
 		"worker-0 is Ready and schedulable":     {nil, true},
@@ -50,7 +50,7 @@ func TestServiceStatus(t *testing.T) {
 // After that, a repeated check must not suppress them.
 func TestServiceWritesMetricsOnceChecksAreComplete(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "metrics.prom")
-	w := &nodeWatcher{Options: Options{Metrics: file}, state: joinstate.State{NodeName: "worker-0"}}
+	w := &nodeMonitor{Options: Options{Metrics: file}, state: joinstate.State{NodeName: "worker-0"}}
 	written := func() bool {
 		err := os.Remove(file)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -67,7 +67,7 @@ func TestServiceWritesMetricsOnceChecksAreComplete(t *testing.T) {
 }
 
 func TestServiceMetrics(t *testing.T) {
-	w := &nodeWatcher{Options: Options{Version: "1.2"}, state: joinstate.State{NodeName: "worker-0", NodePool: "clusters/demo"}}
+	w := &nodeMonitor{Options: Options{Version: "1.2"}, state: joinstate.State{NodeName: "worker-0", NodePool: "clusters/demo"}}
 	var out bytes.Buffer
 	if err := report.WriteMetrics(&out, w.metrics(activeFindings(), time.Unix(1795290600, 0))); err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestServiceMetrics(t *testing.T) {
 	}
 }
 
-// A host that has not joined has nothing to watch. Retries do not change that, so
+// A host that has not joined has nothing to monitor. Retries do not change that, so
 // systemd must not restart the unit.
 func TestRunNeedsAJoin(t *testing.T) {
 	err := Run(t.Context(), Options{Options: inputs.Options{StateDir: t.TempDir()}})
@@ -106,7 +106,7 @@ func TestRunNeedsAJoin(t *testing.T) {
 func TestServiceHasEnded(t *testing.T) {
 	dir := t.TempDir()
 	joined := joinstate.State{Started: time.Unix(1, 0), Finished: time.Unix(2, 0), NodeName: "worker-0", APIServer: "https://api.example.com:6443"}
-	w := &nodeWatcher{Options: Options{Options: inputs.Options{StateDir: dir}}, state: joined}
+	w := &nodeMonitor{Options: Options{Options: inputs.Options{StateDir: dir}}, state: joined}
 	check := func(when string, over, failed bool) {
 		t.Helper()
 		if got, err := w.hasEnded(); got != over || (err != nil) != failed {
