@@ -10,8 +10,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/service"
 )
 
-// metricsFile is read by the textfile collector of node_exporter, directly or through a link.
-const metricsFile = "/run/hcp-node-agent/metrics.prom"
+// metricsFile is the default file for the textfile collector of node_exporter. Its directory
+// contains nothing else, so that it can be mounted in a pod.
+const metricsFile = "/run/hcp-node-agent/metrics/hcp-node-agent.prom"
 
 func newRunCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{

@@ -1,15 +1,11 @@
 package service
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
-	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
@@ -18,63 +14,58 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// nodeMonitor watches a node that has joined.
+// nodeMonitor monitors a node that has joined.
 type nodeMonitor struct {
 	Options
-	state     joinstate.State
-	log       report.Log
-	systemd   *systemd.Manager // nil if systemd is unreachable
-	node      *node.Node
-	hasResult bool // a check has run, so the metrics are meaningful
+	state   joinstate.State
+	log     report.Log
+	systemd *systemd.Manager // nil if systemd is unreachable
+	node    *node.Node
 
+	hasResult  bool // a check has run, so the metrics are meaningful
+	driftCount *int // result of the last completed check of drift; nil before
+
+	pkiDir            string // directory of kubelet's certificates
 	kubeconfig        string // path of kubelet's kubeconfig
 	kubeconfigContent []byte // its content when node was opened
 }
 
-func (w *nodeMonitor) open(ctx context.Context) error {
+func (m *nodeMonitor) open(ctx context.Context) error {
 	facts, err := hostinfo.Gather(ctx)
 	if err != nil {
 		return err
 	}
-	w.systemd, _ = systemd.Open(ctx) // without systemd, findings have less detail
-	w.kubeconfigContent, err = os.ReadFile(w.kubeconfig)
+	m.systemd, _ = systemd.Open(ctx) // without systemd, findings have less detail
+	m.kubeconfigContent, err = os.ReadFile(m.kubeconfig)
 	if err != nil {
-		w.close()
+		m.close()
 		return fmt.Errorf("reading kubelet's kubeconfig: %w", err)
 	}
 	// Discard the log output about retried requests.
-	w.node, err = node.OpenNode(w.kubeconfig, w.state.NodeName, nil, report.Log{})
+	m.node, err = node.OpenNode(m.kubeconfig, m.state.NodeName, nil, report.Log{})
 	if err != nil {
-		w.close()
+		m.close()
 		return err
 	}
-	w.node.Registered = w.state.Registered
-	w.node.BootID, w.node.Host = facts.BootID, node.JoinedHost(w.systemd, crio.NetworkDirectory)
+	m.node.Registered = m.state.Registered
+	m.node.BootID, m.node.Host = facts.BootID, node.JoinedHost(m.systemd, crio.NetworkDirectory)
 	return nil
 }
 
-func (w *nodeMonitor) close() {
-	if w.systemd != nil {
-		w.systemd.Close()
+func (m *nodeMonitor) close() {
+	if m.systemd != nil {
+		m.systemd.Close()
 	}
 }
 
-// reportStatus reports to systemd that the watcher is alive, and writes the
+// reportStatus reports to systemd that the service is alive, and writes the
 // metrics. It writes no metrics before the first findings or the end of all checks,
 // because zero findings would then read as healthy.
-func (w *nodeMonitor) reportStatus(ctx context.Context, active []monitor.Change, settled bool) {
-	report.SystemdNotifier{}.Watchdog(statusLine(w.state.NodeName, active, settled))
-	w.hasResult = w.hasResult || settled || len(active) > 0
-	if w.Metrics == "" || !w.hasResult {
-		return
-	}
-	var out bytes.Buffer
-	err := report.WriteMetrics(&out, w.metrics(active, time.Now()))
-	if err == nil {
-		err = hostfs.WriteReadable(filepath.Dir(w.Metrics), filepath.Base(w.Metrics), out.Bytes())
-	}
-	if err != nil && ctx.Err() == nil {
-		w.log.Warn(err.Error(), "")
+func (m *nodeMonitor) reportStatus(ctx context.Context, active []monitor.Change, settled bool) {
+	report.SystemdNotifier{}.Watchdog(statusLine(m.state.NodeName, active, settled))
+	m.hasResult = m.hasResult || settled || len(active) > 0
+	if m.Metrics != "" && m.hasResult {
+		m.writeMetrics(ctx, active)
 	}
 }
 
