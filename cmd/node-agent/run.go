@@ -10,8 +10,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/service"
 )
 
-// metricsFile is the default file for the textfile collector of node_exporter. Its directory
-// contains nothing else, so that it can be mounted in a pod.
+// metricsFile is the default file for the textfile collector of node_exporter. The DaemonSet in
+// deploy/monitoring mounts its directory, so that the directory must not contain anything else.
 const metricsFile = "/run/hcp-node-agent/metrics/hcp-node-agent.prom"
 
 func newRunCommand(p *cli.Printer) *cobra.Command {
