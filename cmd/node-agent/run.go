@@ -10,8 +10,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/service"
 )
 
-// metricsFile is read by the textfile collector of node_exporter, directly or through a link.
-const metricsFile = "/run/hcp-node-agent/metrics.prom"
+// metricsFile is the default file for the textfile collector of node_exporter. The DaemonSet in
+// deploy/monitoring mounts its directory, so that the directory must not contain anything else.
+const metricsFile = "/run/hcp-node-agent/metrics/hcp-node-agent.prom"
 
 func newRunCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{

@@ -25,6 +25,8 @@ type join struct {
 
 	Plan       *plan.Plan      // of the plan step
 	Validation plan.Validation // of the validate step
+
+	durations map[string]config.Duration // of the completed steps of this run
 }
 
 // Join makes this host a worker node. It reports whether anything changed.
@@ -177,9 +179,11 @@ func (j *join) recordStart() error {
 
 // runner returns the runner of the steps. It records each completed step.
 func (j *join) runner() steps.Runner {
+	j.durations = map[string]config.Duration{}
 	return steps.Runner{
 		Sink: j.Sink, Ledger: j.Ledger, Skip: j.Config.Skip, Until: j.Config.Until,
-		Completed: func(name, next string) error {
+		Completed: func(name, next string, elapsed time.Duration) error {
+			j.durations[name] = config.Duration(elapsed.Round(time.Millisecond))
 			j.State.Complete(name, next)
 			return joinstate.Write(j.Dir, j.State)
 		},
@@ -203,6 +207,7 @@ func (j *join) finish(changed bool, elapsed time.Duration) error {
 	if j.State.Finished.IsZero() {
 		j.State.Finished = time.Now().UTC()
 	}
+	j.State.StepDurations = j.durations
 	if err := joinstate.Write(j.Dir, j.State); err != nil {
 		return err
 	}

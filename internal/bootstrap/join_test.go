@@ -90,11 +90,12 @@ func TestFinishRemovesTheUserData(t *testing.T) {
 		if err := joinstate.SaveFile(j.Dir, joinstate.UserDataFile, []byte("secret")); err != nil {
 			t.Fatal(err)
 		}
+		j.durations = map[string]config.Duration{"ready": config.Duration(time.Minute)}
 		if err := j.finish(changed, 90*time.Second); err != nil {
 			t.Fatal(err)
 		}
 		state, err := joinstate.Read(j.Dir)
-		if err != nil || state.Finished.IsZero() {
+		if err != nil || state.Finished.IsZero() || state.StepDurations["ready"] != config.Duration(time.Minute) {
 			t.Errorf("state %+v, %v", state, err)
 		}
 		if left, err := joinstate.LoadFile(j.Dir, joinstate.UserDataFile); err != nil || left != nil {

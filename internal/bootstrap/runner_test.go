@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -86,6 +87,9 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 			state, err := joinstate.Read(j.Dir)
 			if err != nil || state.LastStep != test.want[len(test.want)-1] {
 				t.Errorf("remembered %q, %v", state.LastStep, err)
+			}
+			if names := slices.Sorted(maps.Keys(j.durations)); !slices.Equal(names, slices.Sorted(slices.Values(test.want))) {
+				t.Errorf("durations of %q, want those of %q", names, test.want)
 			}
 		})
 	}

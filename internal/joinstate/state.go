@@ -53,6 +53,8 @@ type State struct {
 	Started             time.Time   `json:"started"`
 	Finished            time.Time   `json:"finished,omitzero"` // zero while the join is unfinished
 	Leaving             time.Time   `json:"leaving,omitzero"`  // start of the unfinished leave
+
+	StepDurations map[string]config.Duration `json:"stepDurations,omitempty"` // of the last completed run of join
 }
 
 // Exists reports whether a join was ever started on this host.

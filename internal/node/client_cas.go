@@ -50,7 +50,8 @@ func clientCAFindings(cas []*x509.Certificate, errors []string, file string, now
 	f := report.Finding{Subject: "kubelet's clients", Remedy: remedy}
 	for _, line := range errors {
 		if strings.Contains(line, "Unable to authenticate the request") && strings.Contains(line, "x509") {
-			f.Severity, f.Details = report.SeverityProblem, []string{servicelog.FormatLine(line)}
+			f.Severity, f.Reason = report.SeverityProblem, report.ClientCAOutdated
+			f.Details = []string{servicelog.FormatLine(line)}
 			f.Message = "kubelet rejects requests because it does not trust the CA of its clients (" + file + "): " +
 				"logs, exec and metrics of this node fail; the cluster's CAs have changed since the join"
 			return []report.Finding{f}
@@ -64,11 +65,11 @@ func clientCAFindings(cas []*x509.Certificate, errors []string, file string, now
 	}
 	switch {
 	case now.After(newest.NotAfter):
-		f.Severity = report.SeverityProblem
+		f.Severity, f.Reason = report.SeverityProblem, report.ClientCAExpired
 		f.Message = fmt.Sprintf("the last CA of kubelet's clients expired at %s (%s): logs, exec and metrics of "+
 			"this node fail", report.Timestamp(newest.NotAfter), file)
 	case now.Add(caExpiryWarning).After(newest.NotAfter):
-		f.Severity = report.SeverityWarning
+		f.Severity, f.Reason = report.SeverityWarning, report.ClientCAExpiring
 		f.Message = fmt.Sprintf("the last CA of kubelet's clients expires at %s (%s): logs, exec and metrics of "+
 			"this node will fail then", report.Timestamp(newest.NotAfter), file)
 	default:

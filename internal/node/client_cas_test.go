@@ -50,7 +50,7 @@ func TestClientCAFindings(t *testing.T) {
 				return
 			}
 			if len(found) != 1 || found[0].Severity != test.severity || !strings.Contains(found[0].Message, test.text) ||
-				found[0].Remedy == "" {
+				found[0].Remedy == "" || found[0].Reason == "" {
 				t.Errorf("%+v", found)
 			}
 		})

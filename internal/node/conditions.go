@@ -67,6 +67,7 @@ func clockFinding(f facts) []report.Finding {
 	}
 	return []report.Finding{{
 		Severity: report.SeverityProblem,
+		Reason:   report.ClockSkew,
 		Subject:  "the clock",
 		Message: fmt.Sprintf("this host's clock is %s %s the API server's; certificates and leases are not valid",
 			f.clockOffset.Abs().Round(time.Minute), how),
@@ -83,16 +84,20 @@ func (f facts) readinessFindings(troubles []*pods.Problem) (all []report.Finding
 		remedy = journal
 	}
 	finding := report.Finding{
-		Severity: report.SeverityProblem, Remedy: remedy,
-		Details: servicelog.Format(servicelog.Last(f.hostState.recentErrors, 5)...),
+		Severity: report.SeverityProblem,
+		Reason:   report.NodeNotReady,
+		Remedy:   remedy,
+		Details:  servicelog.Format(servicelog.Last(f.hostState.recentErrors, 5)...),
 	}
 	if f.deleted {
 		finding.Message = "Node " + f.name + " was deleted from the cluster; kubelet registers it again only " +
 			"after a restart" + why
-		finding.Remedy, finding.Subject = "hcp-node-agent join # restarts kubelet", "the Node"
+		finding.Remedy = "hcp-node-agent join # restarts kubelet"
+		finding.Reason, finding.Subject = report.NodeDeleted, "the Node"
 		return []report.Finding{finding}, nil
 	}
 	if f.node == nil {
+		finding.Reason = report.NodeNotRegistered
 		finding.Message, finding.Temporary = "kubelet has not registered Node "+f.name+" yet"+why, why == ""
 		return []report.Finding{finding}, nil
 	}
@@ -120,6 +125,7 @@ func (f facts) readinessFindings(troubles []*pods.Problem) (all []report.Finding
 func (f facts) conditionFinding(ready *corev1.NodeCondition) report.Finding {
 	finding := report.Finding{
 		Severity: report.SeverityProblem,
+		Reason:   report.NodeNotReady,
 		Remedy:   "journalctl -u kubelet -b",
 		Details:  servicelog.Format(ready.Message),
 		Message:  ready.Reason + ": " + servicelog.Shorten(ready.Message, servicelog.MaxExcerpt),

@@ -234,6 +234,9 @@ func TestDiagnose(t *testing.T) {
 			test.facts.name, test.facts.bootID = "worker-1", "this"
 			var got []string
 			for _, f := range diagnose(test.facts) {
+				if f.Reason == "" {
+					t.Errorf("no reason: %+v", f)
+				}
 				got = append(got, string(f.Severity)+" "+f.Message+" | "+string(f.Remedy))
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {

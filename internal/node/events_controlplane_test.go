@@ -22,10 +22,10 @@ func TestControlPlaneEvent(t *testing.T) {
 	kubetest.CreateNode(t, node.Conn, node.Name)
 	long := strings.Repeat("ü", 2000) // of two bytes each; the API server accepts 1024
 	for message, warning := range map[string]bool{
-		"a taint stays": true, "no longer: a taint stays": false,
+		"a taint stays": true, "resolved: a taint stays": false,
 		long: true,
 	} {
-		if err := node.RecordEvent(t.Context(), warning, "HCPNodeAgentFound", message); err != nil {
+		if err := node.RecordEvent(t.Context(), warning, "NodeTainted", message); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -39,8 +39,8 @@ func TestControlPlaneEvent(t *testing.T) {
 	for _, event := range list.Items {
 		kinds[event.Message] = event.Type + " " + event.Reason + " " + event.Source.Component
 	}
-	if len(kinds) != 3 || kinds["a taint stays"] != "Warning HCPNodeAgentFound hcp-node-agent" ||
-		kinds["no longer: a taint stays"] != "Normal HCPNodeAgentFound hcp-node-agent" {
+	if len(kinds) != 3 || kinds["a taint stays"] != "Warning NodeTainted hcp-node-agent" ||
+		kinds["resolved: a taint stays"] != "Normal NodeTainted hcp-node-agent" {
 		t.Errorf("%q", kinds)
 	}
 }

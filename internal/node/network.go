@@ -27,6 +27,7 @@ func isNetworkMissing(node *corev1.Node) bool {
 func (f facts) networkFindings(troubles []*pods.Problem) (all []report.Finding, namedPod *pods.Problem) {
 	finding := report.Finding{
 		Severity: report.SeverityProblem,
+		Reason:   report.PodNetworkNotReady,
 		Subject:  "the network plugin",
 		Message:  "the network plugin is not running",
 		Remedy:   report.Remedy("oc get pods -A -o wide --field-selector spec.nodeName=" + f.name),
@@ -91,6 +92,7 @@ func (f facts) isSubnetMissing() bool {
 func subnetFinding(node string) report.Finding {
 	return report.Finding{
 		Severity: report.SeverityProblem,
+		Reason:   report.PodSubnetMissing,
 		Subject:  "no pod subnet",
 		Message: "OVN-Kubernetes has not assigned Node " + node + " a pod subnet (annotation " +
 			"k8s.ovn.org/node-subnets): its control plane is not running; for a hosted cluster it runs on the " +

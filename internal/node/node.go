@@ -85,6 +85,7 @@ func (n *Node) Findings(ctx context.Context) ([]report.Finding, error) {
 			Severity:   report.SeverityProblem,
 			Message:    "getting Node " + n.Name + ": " + problem.Message,
 			Remedy:     problem.Remedy,
+			Reason:     report.APIServerUnreachable,
 			Subject:    "the API server",
 			Incomplete: true,
 		}), nil
@@ -107,6 +108,7 @@ func (n *Node) unknownPodsFindings(ctx context.Context, known facts) []report.Fi
 		Severity:   report.SeverityWarning,
 		Message:    "the status of this node's pods is unknown: " + problem.Message,
 		Remedy:     problem.Remedy,
+		Reason:     report.PodStatusUnknown,
 		Subject:    "the pods of this node",
 		Incomplete: true,
 	}}

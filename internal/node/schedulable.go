@@ -115,8 +115,15 @@ func preferNoScheduleFindings(node *corev1.Node) []report.Finding {
 
 // explainTaint returns who sets a taint, who removes it, and what to do.
 func explainTaint(node *corev1.Node, taint corev1.Taint) report.Finding {
-	f := report.Finding{Severity: report.SeverityProblem, Message: "taint " + taint.ToString(), Subject: "taint " +
-		taint.ToString()}
+	f := report.Finding{
+		Severity: report.SeverityProblem,
+		Reason:   report.NodeTainted,
+		Message:  "taint " + taint.ToString(),
+		Subject:  "taint " + taint.ToString(),
+	}
+	if taint.Key == corev1.TaintNodeUnschedulable {
+		f.Reason = report.NodeCordoned
+	}
 	if taint.TimeAdded != nil {
 		f.Message += " since " + report.Timestamp(taint.TimeAdded.Time)
 	}

@@ -20,6 +20,7 @@ func unitFindings(units []unitFacts) []report.Finding {
 func unitFinding(unit unitFacts) report.Finding {
 	f := report.Finding{
 		Severity: report.SeverityProblem,
+		Reason:   unitReason(unit.name),
 		Subject:  unit.name,
 		Details:  servicelog.Format(unit.errors...),
 		Remedy:   report.Remedy("journalctl -b -u " + unit.name),
@@ -56,6 +57,16 @@ func unitFinding(unit unitFacts) report.Finding {
 		f.Remedy = remedy
 	}
 	return f
+}
+
+func unitReason(unit string) report.Reason {
+	switch unit {
+	case kubeletUnit:
+		return report.KubeletNotRunning
+	case "crio.service":
+		return report.CRIONotRunning
+	}
+	return report.RequiredUnitNotRunning
 }
 
 // describeState describes an inactive unit. A unit in a restart loop goes through
@@ -101,6 +112,7 @@ func runtimeFinding(m hostFacts) []report.Finding {
 	}
 	return []report.Finding{{
 		Severity: report.SeverityProblem,
+		Reason:   report.CRIONotRunning,
 		Subject:  "CRI-O",
 		Message: "CRI-O is running, but does not respond on its socket: " +
 			servicelog.Shorten(m.runtimeErr.Error(), servicelog.MaxExcerpt),

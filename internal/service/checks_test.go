@@ -31,7 +31,7 @@ func TestCheckServing(t *testing.T) {
 		address string
 		want    bool
 	}{
-		"as it should be": {certificate, "192.0.2.7", false},
+		"valid":           {certificate, "192.0.2.7", false},
 		"another address": {certificate, "192.0.2.8", true},
 		"none":            {nil, "192.0.2.7", true},
 	} {

@@ -15,7 +15,7 @@ import (
 )
 
 // A leave that a reboot interrupted must not become a join, and a partially
-// restored host must not be watched.
+// restored host must not be monitored.
 func TestServiceDoesNotJoinDuringALeave(t *testing.T) {
 	for _, finished := range []time.Time{{}, time.Now()} {
 		dir := t.TempDir()

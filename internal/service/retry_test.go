@@ -135,8 +135,8 @@ func TestServiceExitsOnPermanentFailures(t *testing.T) {
 // systemctl stop must end the wait.
 func TestServiceStopsDuringBackoff(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	_, _, err := runAttempts(t, ctx, noFingerprint, func(time.Duration) { cancel() }, attempt{"fetch", report.Fail(report.Failed, "", "fetch: away")})
-	if report.CodeOf(err) != report.Interrupted || !strings.Contains(err.Error(), "fetch: away") {
+	_, _, err := runAttempts(t, ctx, noFingerprint, func(time.Duration) { cancel() }, attempt{"fetch", report.Fail(report.Failed, "", "fetch: unreachable")})
+	if report.CodeOf(err) != report.Interrupted || !strings.Contains(err.Error(), "fetch: unreachable") {
 		t.Errorf("%v (%d)", err, report.CodeOf(err))
 	}
 }
@@ -157,11 +157,11 @@ func TestServiceReportsTheFirstStepAtOnce(t *testing.T) {
 	sink := &dedupSink{sink: &logged, previous: attempt{"", report.Fail(report.CredentialRefused, "a new join token", "the join token has expired")}}
 	sink.Emit(report.Event{Kind: report.Headline, Message: "worker-0 joins"})
 	if len(logged) > 0 {
-		t.Errorf("told before it came further: %v", logged)
+		t.Errorf("passed on too early: %v", logged)
 	}
 	sink.Emit(report.Event{Kind: report.StepStarted, Step: "preflight"})
 	sink.Emit(report.Event{Kind: report.Waiting, Step: "client-certificate", Message: "approval"})
 	if len(logged) != 3 {
-		t.Errorf("told %v", logged)
+		t.Errorf("passed on: %v", logged)
 	}
 }

@@ -46,7 +46,7 @@ type Runner struct {
 	Until  string // the name of the last step to run; "" runs all
 	// Completed is called after each completed step with the names of that step and of
 	// the next one, "" after the last. It can be nil.
-	Completed func(name, next string) error
+	Completed func(name, next string, elapsed time.Duration) error
 }
 
 // Run runs the steps and reports whether any of them changed something. It returns the
@@ -59,6 +59,7 @@ func Run[T any](ctx context.Context, r Runner, steps []Step[T], flow T) (bool, e
 			r.emit(report.Event{Kind: report.StepSkipped, Step: step.Name, Message: "skipped on request"})
 			continue
 		}
+		started := time.Now()
 		outcome, err := run(ctx, r, step, flow)
 		if err != nil {
 			return changed, err
@@ -69,7 +70,7 @@ func Run[T any](ctx context.Context, r Runner, steps []Step[T], flow T) (bool, e
 			if i+1 < len(steps) {
 				next = steps[i+1].Name
 			}
-			if err := r.Completed(step.Name, next); err != nil {
+			if err := r.Completed(step.Name, next, time.Since(started)); err != nil {
 				return changed, err
 			}
 		}

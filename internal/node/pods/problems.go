@@ -44,6 +44,7 @@ func (p *Problem) Remedy() report.Remedy {
 func (p *Problem) Finding(severity report.Severity) report.Finding {
 	f := report.Finding{
 		Severity:  severity,
+		Reason:    report.PodNotReady,
 		Message:   "pod " + p.Name() + " is not ready: " + p.Reason,
 		Remedy:    p.Remedy(),
 		Details:   p.Details,

@@ -21,10 +21,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
+const metricsFile = "/run/hcp-node-agent/metrics/hcp-node-agent.prom"
+
 // TestJoinTokenAndService joins with a join token and without manual approval: the approver accepts
-// the node because of its enrollment. Then the service watches the node. It reports new and
+// the node because of its enrollment. Then the service monitors the node. It reports new and
 // resolved findings to systemd, in the journal, as an Event and in the metrics, uses little
-// memory, and ends with leave.
+// memory, and ends with leave, which removes the metrics.
 func TestJoinTokenAndService(t *testing.T) {
 	ctx := newContext(t)
 	createJoinToken(ctx, t)
@@ -35,29 +37,30 @@ func TestJoinTokenAndService(t *testing.T) {
 		t.Errorf("the Node has the labels %v", node.Labels)
 	}
 	if left := mustOutput(ctx, t, "ls /var/lib/hcp-node-agent"); strings.Contains(left, "token") {
-		t.Errorf("the join token is kept: %s", left)
+		t.Errorf("the join token remains: %s", left)
 	}
 	await(ctx, t, "systemctl is-active hcp-node-agent && systemctl show -P StatusText hcp-node-agent | grep -qx 'worker-0 is Ready and schedulable'")
 
 	setTaints(ctx, t, `[{"key":"team","value":"blue","effect":"NoSchedule"}]`)
 	await(ctx, t, "systemctl show -P StatusText hcp-node-agent | grep -q 'taint team=blue:NoSchedule'")
-	await(ctx, t, `grep -qx 'hcp_node_agent_findings{severity="problem"} 1' /run/hcp-node-agent/metrics.prom`)
-	checkEvent(ctx, t, corev1.EventTypeWarning, "taint team=blue:NoSchedule")
+	await(ctx, t, `grep -qx 'hcp_node_agent_findings{check="node",severity="problem"} 1' `+metricsFile)
+	checkEvent(ctx, t, corev1.EventTypeWarning, "NodeTainted", "taint team=blue:NoSchedule")
 	setTaints(ctx, t, "null")
-	await(ctx, t, "journalctl -u hcp-node-agent -o cat | grep -q 'no longer: .*taint team=blue:NoSchedule'")
-	checkEvent(ctx, t, corev1.EventTypeNormal, "no longer: ")
-	await(ctx, t, `grep -qx 'hcp_node_agent_findings{severity="problem"} 0' /run/hcp-node-agent/metrics.prom`)
+	await(ctx, t, "journalctl -u hcp-node-agent -o cat | grep -q 'resolved: .*taint team=blue:NoSchedule'")
+	checkEvent(ctx, t, corev1.EventTypeNormal, "NodeTaintedResolved", "resolved: ")
+	await(ctx, t, `grep -qx 'hcp_node_agent_findings{check="node",severity="problem"} 0' `+metricsFile)
 
 	out := mustOutput(ctx, t, `
 		grep -E '^(VmRSS|RssAnon|RssFile)' /proc/$(systemctl show -P MainPID hcp-node-agent)/status
-		systemctl show -p CPUUsageNSec -p MemoryCurrent -p ActiveEnterTimestamp hcp-node-agent; date; cat /run/hcp-node-agent/metrics.prom
+		systemctl show -p CPUUsageNSec -p MemoryCurrent -p ActiveEnterTimestamp hcp-node-agent; date; cat `+metricsFile+`
 		journalctl -u hcp-node-agent -o cat`)
 	t.Logf("the service after some minutes:\n%s", out)
 	if own := numberAfter(t, out, "RssAnon:"); own > 25*1024 {
-		t.Errorf("it has %d kB of its own", own)
+		t.Errorf("the service uses %d kB of anonymous memory", own)
 	}
 
 	runAgent(ctx, t, report.Success, "leave --no-drain")
+	mustOutput(ctx, t, "test ! -e "+metricsFile)
 	if state := mustOutput(ctx, t, "systemctl show -P Result hcp-node-agent; systemctl show -P ActiveState hcp-node-agent"); strings.Join(strings.Fields(state), " ") != "success inactive" {
 		t.Errorf("after leave the service is %s", state)
 	}
@@ -99,16 +102,18 @@ func await(ctx context.Context, t *testing.T, command string) {
 	result, err := environment.Machine.Run(ctx, "for i in $(seq 240); do ( "+command+" ) >/dev/null && exit 0; sleep 1; done; exit 1")
 	must(t, err)
 	if result.ExitCode != 0 {
-		t.Fatalf("it did not come to this: %s", command)
+		t.Fatalf("timed out waiting for: %s", command)
 	}
 }
 
-// checkEvent checks that "oc describe node" prints a text.
-func checkEvent(ctx context.Context, t *testing.T, kind, text string) {
+// checkEvent checks that the Node has an Event with this type, reason and text.
+func checkEvent(ctx context.Context, t *testing.T, kind, reason, text string) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute) // the Event follows the journal entry
 	for {
-		list, err := environment.Client.CoreV1().Events("default").List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.uid=worker-0,source=hcp-node-agent"})
+		list, err := environment.Client.CoreV1().Events("default").List(ctx, metav1.ListOptions{
+			FieldSelector: "involvedObject.uid=worker-0,source=hcp-node-agent,reason=" + reason,
+		})
 		must(t, err)
 		for _, e := range list.Items {
 			if e.Type == kind && strings.Contains(e.Message, text) {
@@ -117,7 +122,7 @@ func checkEvent(ctx context.Context, t *testing.T, kind, text string) {
 			}
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("no %s Event says %q; there are %d of the agent", kind, text, len(list.Items))
+			t.Fatalf("no %s Event with reason %s contains %q; Events with this reason: %d", kind, reason, text, len(list.Items))
 		}
 		time.Sleep(time.Second)
 	}

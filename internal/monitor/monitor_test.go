@@ -1,4 +1,4 @@
-package watch
+package monitor
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// recorder is a Watcher that records its actions with the seconds since its start.
+// recorder is a Monitor that records its actions with the seconds since its start.
 type recorder struct {
-	Watcher
+	Monitor
 	began time.Time
 	notes []string
 }
@@ -27,12 +27,12 @@ func (r *recorder) note(text string) {
 
 func newRecorder(checks ...Check) *recorder {
 	r := &recorder{began: time.Now()}
-	r.Watcher = Watcher{
+	r.Monitor = Monitor{
 		Checks: checks, Timeout: 10 * time.Second, ConfirmAfter: 30 * time.Second,
 		FailureFinding: func(err error) report.Finding { return report.Finding{Subject: "failed", Message: err.Error()} },
 		OnChange: func(_ context.Context, changes []Change) {
 			for _, c := range changes {
-				r.note("tell " + c.Subject)
+				r.note("report " + c.Subject)
 			}
 		},
 		OnTick: func(context.Context, []Change, bool) {},
@@ -78,7 +78,7 @@ func TestRunContinuesAfterHangingCheck(t *testing.T) {
 		if err := r.Run(ctx); err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"0 hangs", "10 other", "30 hangs", "40 tell failed", "40 other"}
+		want := []string{"0 hangs", "10 other", "30 hangs", "40 report failed", "40 other"}
 		if !slices.Equal(r.notes, want) {
 			t.Errorf("%q, want %q", r.notes, want)
 		}
@@ -91,7 +91,7 @@ func TestRunKeepsFindingsOfFailedCheck(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 		defer cancel()
 		var checks int
-		r := newRecorder(Check{Name: "look", Interval: 20 * time.Second, Find: func(context.Context) ([]report.Finding, error) {
+		r := newRecorder(Check{Name: "check", Interval: 20 * time.Second, Find: func(context.Context) ([]report.Finding, error) {
 			if checks++; checks > 2 {
 				return nil, errors.New("unreadable")
 			}
@@ -102,30 +102,30 @@ func TestRunKeepsFindingsOfFailedCheck(t *testing.T) {
 		if err := r.Run(ctx); err != nil {
 			t.Fatal(err)
 		}
-		changes := slices.DeleteFunc(r.notes, func(note string) bool { return strings.HasSuffix(note, " look") })
-		if want := []string{"20 tell it", "60 tell failed"}; !slices.Equal(changes, want) || len(active) != 2 {
-			t.Errorf("%q, want %q; %d stand", changes, want, len(active))
+		changes := slices.DeleteFunc(r.notes, func(note string) bool { return strings.HasSuffix(note, " check") })
+		if want := []string{"20 report it", "60 report failed"}; !slices.Equal(changes, want) || len(active) != 2 {
+			t.Errorf("%q, want %q; %d active findings", changes, want, len(active))
 		}
 	})
 }
 
-// The result of a check that was canceled at the end of the watch is not reported.
+// The result of a check that was canceled at the end of the monitoring is not reported.
 func TestRunDiscardsCanceledCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		r := newRecorder(Check{Name: "hangs", Interval: time.Second, Find: func(ctx context.Context) ([]report.Finding, error) {
 			<-ctx.Done()
-			return []report.Finding{{Subject: "half"}}, ctx.Err()
+			return []report.Finding{{Subject: "partial"}}, ctx.Err()
 		}})
 		if err := r.Run(ctx); err != nil || len(r.tracker.all) > 0 {
-			t.Errorf("%v, knows %v", err, r.tracker.all)
+			t.Errorf("%v, tracked findings: %v", err, r.tracker.all)
 		}
 	})
 }
 
 func TestRunEndsWhenDone(t *testing.T) {
-	for name, want := range map[string]error{"over": nil, "not to be found out": errors.New("unreadable")} {
+	for name, want := range map[string]error{"done": nil, "failed": errors.New("unreadable")} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRecorder(Check{Name: "once", Interval: time.Second, Find: healthy})
@@ -157,14 +157,14 @@ func TestRunCallsOnTick(t *testing.T) {
 				return nil, nil
 			}
 			return []report.Finding{{Subject: "it"}}, nil
-		}}, Check{Name: "well", Interval: time.Hour, Find: healthy})
-		var beats []string
+		}}, Check{Name: "healthy", Interval: time.Hour, Find: healthy})
+		var ticks []string
 		r.OnTick = func(_ context.Context, all []Change, settled bool) {
-			beats = append(beats, fmt.Sprint(len(all), settled))
+			ticks = append(ticks, fmt.Sprint(len(all), settled))
 		}
 		want := []string{"0 false", "0 true", "0 false", "1 true", "1 true", "1 false"}
-		if err := r.Run(ctx); err != nil || !slices.Equal(beats, want) {
-			t.Errorf("%q, %v, want %q", beats, err, want)
+		if err := r.Run(ctx); err != nil || !slices.Equal(ticks, want) {
+			t.Errorf("%q, %v, want %q", ticks, err, want)
 		}
 	})
 }
@@ -186,7 +186,7 @@ func TestRunRepeatsCheckForConfirmation(t *testing.T) {
 		if err := r.Run(ctx); err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"0 rarely", "300 rarely", "330 rarely", "330 tell it", "630 rarely", "930 rarely", "960 rarely", "960 tell it"}
+		want := []string{"0 rarely", "300 rarely", "330 rarely", "330 report it", "630 rarely", "930 rarely", "960 rarely", "960 report it"}
 		if !slices.Equal(r.notes, want) {
 			t.Errorf("%q, want %q", r.notes, want)
 		}

@@ -1,4 +1,4 @@
-package watch
+package monitor
 
 import (
 	"cmp"
@@ -26,7 +26,11 @@ type activeFinding struct {
 	reported     bool
 }
 
-type key struct{ check, subject string }
+type key struct {
+	check   string
+	reason  report.Reason
+	subject string
+}
 
 // Tracker records the active findings. The zero value has no findings.
 type Tracker struct {
@@ -38,13 +42,13 @@ func (t *Tracker) update(check string, found []report.Finding, at time.Time) []C
 	if t.all == nil {
 		t.all = map[key]*activeFinding{}
 	}
-	now, blind := map[key]bool{}, false
+	now, incomplete := map[key]bool{}, false
 	for _, finding := range found {
-		blind = blind || finding.Incomplete
+		incomplete = incomplete || finding.Incomplete
 		finding.Subject = cmp.Or(finding.Subject, finding.Message)
-		k := key{check, finding.Subject}
+		k := key{check, finding.Reason, finding.Subject}
 		if now[k] {
-			continue // the first finding of several with the same subject is the nearer cause
+			continue // of several findings about a subject, the first is the most direct cause
 		}
 		now[k] = true
 		s := t.all[k]
@@ -56,10 +60,10 @@ func (t *Tracker) update(check string, found []report.Finding, at time.Time) []C
 		s.Finding, s.missed = finding, 0
 		s.seen++
 	}
-	if blind {
+	if incomplete {
 		t.keepUnchecked(check, now)
 	}
-	return t.confirmed(check, now, blind)
+	return t.confirmed(check, now, incomplete)
 }
 
 // keepUnchecked handles findings that an incomplete check did not return. Reported findings
@@ -79,13 +83,13 @@ func (t *Tracker) keepUnchecked(check string, now map[key]bool) {
 }
 
 // confirmed returns the changes that enough consecutive checks have confirmed.
-func (t *Tracker) confirmed(check string, now map[key]bool, blind bool) []Change {
+func (t *Tracker) confirmed(check string, now map[key]bool, incomplete bool) []Change {
 	var changes []Change
 	for k, s := range t.all {
 		if k.check != check {
 			continue
 		}
-		if !now[k] && !blind {
+		if !now[k] && !incomplete {
 			s.seen, s.missed = 0, s.missed+1
 		}
 		switch {
@@ -99,7 +103,9 @@ func (t *Tracker) confirmed(check string, now map[key]bool, blind bool) []Change
 			}
 		}
 	}
-	slices.SortFunc(changes, func(a, b Change) int { return cmp.Compare(a.Subject, b.Subject) })
+	slices.SortFunc(changes, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Reason, b.Reason))
+	})
 	return changes
 }
 

@@ -1,4 +1,4 @@
-package watch
+package monitor
 
 import (
 	"context"
@@ -17,8 +17,8 @@ type Check struct {
 	Find func(context.Context) ([]report.Finding, error)
 }
 
-// Watcher runs checks and reports changes.
-type Watcher struct {
+// Monitor runs checks and reports changes.
+type Monitor struct {
 	Checks []Check
 	// Timeout is the timeout of one check.
 	Timeout time.Duration
@@ -33,7 +33,7 @@ type Watcher struct {
 	// some checks have not run or await confirmation, so an empty list does not mean
 	// healthy.
 	OnTick func(ctx context.Context, active []Change, settled bool)
-	// Done reports whether there is nothing more to watch.
+	// Done reports whether monitoring must end.
 	Done func() (bool, error)
 
 	tracker Tracker
@@ -41,22 +41,22 @@ type Watcher struct {
 
 // Run runs the checks until ctx is done, or until Done returns true or an error. It returns
 // the error of Done. Only one check runs at a time, to limit the load.
-func (w *Watcher) Run(ctx context.Context) error {
-	due := make([]time.Time, len(w.Checks))
+func (m *Monitor) Run(ctx context.Context) error {
+	due := make([]time.Time, len(m.Checks))
 	for {
-		for i, check := range w.Checks {
+		for i, check := range m.Checks {
 			if time.Now().Before(due[i]) {
 				continue
 			}
-			if over, err := w.Done(); over || err != nil {
+			if over, err := m.Done(); over || err != nil {
 				return err
 			}
-			w.runCheck(ctx, check)
+			m.runCheck(ctx, check)
 			if ctx.Err() != nil {
 				return nil //nolint:nilerr // ctx was cancelled
 			}
-			due[i] = time.Now().Add(w.nextInterval(check))
-			w.OnTick(ctx, w.tracker.active(), w.settled(due))
+			due[i] = time.Now().Add(m.nextInterval(check))
+			m.OnTick(ctx, m.tracker.active(), m.settled(due))
 		}
 		if sleep.For(ctx, time.Until(earliest(due))) != nil {
 			return nil //nolint:nilerr // ctx has ended, as requested
@@ -64,38 +64,38 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-func (w *Watcher) nextInterval(check Check) time.Duration {
-	if w.tracker.needsConfirmation(check.Name) {
-		return min(check.Interval, w.ConfirmAfter)
+func (m *Monitor) nextInterval(check Check) time.Duration {
+	if m.tracker.needsConfirmation(check.Name) {
+		return min(check.Interval, m.ConfirmAfter)
 	}
 	return check.Interval
 }
 
 // settled reports whether every check has run and no confirmation is pending. The due time
 // of a check that has never run is zero.
-func (w *Watcher) settled(due []time.Time) bool {
-	for i, check := range w.Checks {
-		if due[i].IsZero() || w.tracker.needsConfirmation(check.Name) {
+func (m *Monitor) settled(due []time.Time) bool {
+	for i, check := range m.Checks {
+		if due[i].IsZero() || m.tracker.needsConfirmation(check.Name) {
 			return false
 		}
 	}
 	return true
 }
 
-func (w *Watcher) runCheck(ctx context.Context, check Check) {
-	limited, cancel := context.WithTimeout(ctx, w.Timeout)
+func (m *Monitor) runCheck(ctx context.Context, check Check) {
+	limited, cancel := context.WithTimeout(ctx, m.Timeout)
 	defer cancel()
 	found, err := check.Find(limited)
 	if ctx.Err() != nil {
 		return // discard the result of a canceled check
 	}
 	if err != nil {
-		failed := w.FailureFinding(err)
+		failed := m.FailureFinding(err)
 		failed.Incomplete = true
 		found = append(found, failed)
 	}
-	if changes := w.tracker.update(check.Name, found, time.Now()); len(changes) > 0 {
-		w.OnChange(ctx, changes)
+	if changes := m.tracker.update(check.Name, found, time.Now()); len(changes) > 0 {
+		m.OnChange(ctx, changes)
 	}
 }
 
