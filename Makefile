@@ -48,6 +48,10 @@ docs: ## generate docs/reference.md, docs/reference-admin.md and docs/schema fro
 demo: deps build bed ## from nothing to a Ready node with a running pod, on this machine
 	go run ./test/demo
 
+.PHONY: demo-svg
+demo-svg: deps build bed ## the same, and record the join in docs/demo.svg
+	go run ./test/demo -record docs/demo.svg
+
 .PHONY: test
 test: deps bed-control oracle $(GOTESTSUM) ## unit, table and golden tests, the seeds of the fuzz targets, the real Ignition, a real control plane; prints what was skipped
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
