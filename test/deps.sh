@@ -1,10 +1,10 @@
 #!/bin/bash
 # deps.sh: install what building and running the test bed needs and this host
-# lacks. Debian 12 with Go is what it is made for; on anything else it prints
-# what to install and changes nothing.
+# lacks. It installs on Debian 12 with Go; on other hosts it prints what to
+# install and changes nothing.
 set -euo pipefail
 
-# Program (or file) that must be there, and the Debian package that brings it.
+# Required program (or file), and the Debian package that contains it.
 needs=(
   "make make"
   "git git"
@@ -96,7 +96,7 @@ echo "deps: installing ${missing[*]}" >&2
 export DEBIAN_FRONTEND=noninteractive
 case " ${missing[*]} " in
   # Only its programs are wanted, not an Open vSwitch of the host's own, now or
-  # at the next boot. systemctl may not be there yet.
+  # at the next boot. systemctl may not be installed yet.
   *" openvswitch-switch "*)
     install -d /etc/systemd/system
     ln -sf /dev/null /etc/systemd/system/openvswitch-switch.service
