@@ -1,10 +1,10 @@
 #!/bin/bash
 # deps.sh: install what building and running the test bed needs and this host
-# lacks. Debian 12 with Go is what it is made for; on anything else it prints
-# what to install and changes nothing.
+# lacks. It installs on Debian 12 with Go; on other hosts it prints what to
+# install and changes nothing.
 set -euo pipefail
 
-# Program (or file) that must be there, and the Debian package that brings it.
+# Required program (or file), and the Debian package that contains it.
 needs=(
   "make make"
   "git git"

@@ -44,7 +44,7 @@ func (r Registration) RenderDropIn(launch UnitFiles) (string, error) {
 	command, err := settings.kubeletCommand()
 	if err != nil {
 		return "", report.Fail(report.Refused, "# show the unit and its drop-ins:\nsystemctl cat kubelet",
-			"passing labels and taints to kubelet: %w", err)
+			"configuring labels and taints for kubelet: %w", err)
 	}
 	content := "# Written by hcp-node-agent: labels and taints for the registration of the Node.\n[Service]\n"
 	rewritten := command

@@ -1,7 +1,7 @@
 #!/bin/bash
 # repositories.sh OUT: what a machine installs the agent from, for this machine's
 # architecture: OUT/old and OUT/new, signed repositories of two versions, and
-# OUT/standins, which says on a Debian what RHEL's packages say.
+# OUT/standins, packages that provide on Debian what RHEL's packages provide.
 set -euo pipefail
 out=${1:?usage: repositories.sh OUT}
 cd "$(dirname "$0")/../.."

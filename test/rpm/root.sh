@@ -3,7 +3,7 @@
 # sourced by test.sh; all of it is below $work.
 : "${work:?}" "${root:?}"
 
-# standin NAME PROVIDES: an empty package that says it is another.
+# standin NAME PROVIDES: an empty package that provides another.
 standin() {
   cat >"$work/$1.spec" <<EOT
 Name: $1
@@ -25,7 +25,7 @@ EOT
 }
 
 # make_root: / of a machine on which scriptlets run: a shell, grep, cat, and a systemctl
-# that writes down what it was asked.
+# that records its arguments.
 make_root() {
   local file
   mkdir -p "$root"/{bin,usr/bin,lib,lib64,etc,var/lib,run/systemd/system,dev,proc}
@@ -41,8 +41,8 @@ make_root() {
   : >"$root/systemctl.log"
 }
 
-# in_root ARGUMENTS: dnf of this machine, that knows only that root and its
-# repositories. What it says is in $work/dnf.log.
+# in_root ARGUMENTS: dnf of this machine, with that root and its repositories
+# only. Its output is in $work/dnf.log.
 in_root() {
   dnf -y --installroot="$root" --releasever=9 --forcearch="$(uname -m)" \
     --config="$work/dnf.conf" --setopt=reposdir="$work/repos" --setopt=cachedir="$work/cache" \
@@ -55,8 +55,8 @@ does() {
   in_root "$@" || { cat "$work/dnf.log"; exit 1; }
 }
 
-# asked: what systemctl was asked since the last time.
-asked() {
+# systemctl_calls: prints the arguments of systemctl since the last call.
+systemctl_calls() {
   cat "$root/systemctl.log"
   : >"$root/systemctl.log"
 }

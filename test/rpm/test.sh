@@ -1,8 +1,7 @@
 #!/bin/bash
-# test.sh: the RPM, without a machine: two builds with the same bytes, rpmlint, what
-# the package says and holds, and dnf that installs, upgrades and removes it in an
-# empty root. As root on Debian 12 (packaging/rpm/deps.sh). UPDATE=1 writes the golden
-# files anew.
+# test.sh: the RPM, without a machine: two identical builds, rpmlint, metadata and
+# contents, and installation, upgrade and removal by dnf in an empty root. As root on
+# Debian 12 (packaging/rpm/deps.sh). UPDATE=1 updates the golden files.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 packaging/rpm/deps.sh
@@ -18,7 +17,7 @@ die() {
   printf 'FAIL: %s\n' "$*" >&2
   exit 1
 }
-# same FILE: standard input is what the golden file says.
+# same FILE: standard input must match the golden file.
 same() {
   cat >"$work/got"
   [ "${UPDATE:-0}" != 1 ] || cp "$work/got" "test/rpm/golden/$1"
@@ -43,7 +42,7 @@ git ls-files -z | xargs -0 cp --parents -Pt "$(mkdir -p "$work/elsewhere" && ech
 (
   cd "$work/elsewhere"
   epoch=$(git -C "$OLDPWD" log -1 --format=%ct)
-  git init -q && git add -A # sources.sh asks git which files there are
+  git init -q && git add -A # sources.sh lists the files with git
   umask 077
   CHECK=0 SOURCE_DATE_EPOCH=$epoch TZ=Asia/Tokyo packaging/rpm/build.sh "$work/two"
 )
@@ -100,29 +99,29 @@ printf '[main]\ngpgcheck=1\nplugins=0\n' >"$work/dnf.conf"
 printf '[standins]\nname=standins\nbaseurl=file://%s\ngpgcheck=0\n' "$work/standins/repo" >"$work/repos/standins.repo"
 cp "$work/one/repo/hcp-node-agent.repo" "$work/repos/"
 make_root
-mkdir -m 0755 "$root/etc/hcp-node-agent" # as cloud-init makes it before the package is there
+mkdir -m 0755 "$root/etc/hcp-node-agent" # as cloud-init creates it before the installation
 echo '{}' >"$root/etc/hcp-node-agent/user-data.ign"
 does install systemd bash NetworkManager NetworkManager-ovs # a host has them before
-asked >/dev/null
+systemctl_calls >/dev/null
 does install hcp-node-agent
-is 'after the install' "$(printf -- '--no-reload preset hcp-node-agent.service hcp-node-agent.path\ndaemon-reload')" "$(asked)"
+is 'after the install' "$(printf -- '--no-reload preset hcp-node-agent.service hcp-node-agent.path\ndaemon-reload')" "$(systemctl_calls)"
 is 'directory of secrets' '700 root' "$(stat -c '%a %U' "$root/etc/hcp-node-agent")"
 is 'state directory' '700 root' "$(stat -c '%a %U' "$root/var/lib/hcp-node-agent")"
 is program 'hcp-node-agent 1.0.0' "$("$root/usr/bin/hcp-node-agent" version | cut -d' ' -f1-2)"
 does remove hcp-node-agent
 [ ! -e "$root/usr/bin/hcp-node-agent" ] || die 'it is still there'
 [ -e "$root/etc/hcp-node-agent/user-data.ign" ] || die "the administrator's user data is gone"
-is 'after the removal' '--no-reload disable --now hcp-node-agent.service hcp-node-agent.path' "$(asked)"
+is 'after the removal' '--no-reload disable --now hcp-node-agent.service hcp-node-agent.path' "$(systemctl_calls)"
 
 say 'dnf: the administrator package, alone'
 does install hcp-node-admin
-is 'after the install' "$(printf -- '--no-reload preset hcp-node-admin-approver.service\ndaemon-reload\n--no-block try-restart hcp-node-admin-approver.service')" "$(asked)"
+is 'after the install' "$(printf -- '--no-reload preset hcp-node-admin-approver.service\ndaemon-reload\n--no-block try-restart hcp-node-admin-approver.service')" "$(systemctl_calls)"
 is 'directory of enrollments' '700 root' "$(stat -c '%a %U' "$root/etc/hcp-node-admin")"
 is program 'hcp-node-admin 1.0.0' "$("$root/usr/bin/hcp-node-admin" version | cut -d' ' -f1-2)"
 is plugin 'hcp-node-admin 1.0.0' "$("$root/usr/bin/kubectl-hcp_node" version | cut -d' ' -f1-2)"
 [ ! -e "$root/usr/bin/hcp-node-agent" ] || die 'the agent came along'
 does remove hcp-node-admin
-is 'after the removal' '--no-reload disable --now hcp-node-admin-approver.service' "$(asked)"
+is 'after the removal' '--no-reload disable --now hcp-node-admin-approver.service' "$(systemctl_calls)"
 [ ! -e "$root/usr/bin/kubectl-hcp_node" ] || die 'the plugin still exists'
 
 say 'kickstart: what examples/kickstart/post.ks makes the installer do'
@@ -140,27 +139,27 @@ is 'whose the repository is' '644 root' "$(stat -c '%a %U' "$root/etc/yum.repos.
 rm "$root/etc/yum.repos.d/hcp-node-agent.repo"
 is 'the user data' 'CONTENT-OF-THE-USER-DATA' "$(cat "$root/etc/hcp-node-agent/user-data.ign")"
 is 'whose the user data is' '600 root' "$(stat -c '%a %U' "$root/etc/hcp-node-agent/user-data.ign")"
-asked >/dev/null
+systemctl_calls >/dev/null
 does remove hcp-node-agent
-asked >/dev/null
+systemctl_calls >/dev/null
 
 say 'dnf: with nothing else than systemd and a shell it installs as well'
 does remove NetworkManager NetworkManager-ovs
 does install hcp-node-agent
 does install NetworkManager NetworkManager-ovs
-asked >/dev/null
+systemctl_calls >/dev/null
 
 say 'dnf: another version for a node, while it watches and while it joins'
 VERSION=1.0.1 CHECK=0 ARCHITECTURES=$(uname -m) packaging/rpm/build.sh "$work/next"
 sed 's/^\[.*/[next]/' "$work/next/repo/hcp-node-agent.repo" >"$work/repos/next.repo"
 echo 'bridgeInterface: eth1' >>"$root/etc/hcp-node-agent/config.yaml"
-# other VERSION STATE WANT...: dnf goes to VERSION, and asks that of systemctl
+# other VERSION STATE COMMAND CALL...: dnf installs VERSION with COMMAND, and calls systemctl with each CALL
 other() {
   echo "$2" >"$root/var/lib/hcp-node-agent/join.json"
   does "$3" hcp-node-agent
   is 'the other program' "hcp-node-agent $1" "$("$root/usr/bin/hcp-node-agent" version | cut -d' ' -f1-2)"
   shift 3
-  is 'asked of systemctl' "$(printf '%s\n' daemon-reload "$@")" "$(asked)"
+  is 'calls of systemctl' "$(printf '%s\n' daemon-reload "$@")" "$(systemctl_calls)"
   grep -q eth1 "$root/etc/hcp-node-agent/config.yaml" || die 'the configuration was replaced'
 }
 other 1.0.1 '{"finished":"2026-01-01T00:00:00Z"}' upgrade '--no-block try-restart hcp-node-agent.service'
@@ -174,7 +173,7 @@ grep -q 'First give the host back: hcp-node-agent leave' "$work/removal" || { ca
 [ -e "$root/stand-in/NetworkManager-ovs" ] || die 'what the node lives on was removed along with it'
 [ -x "$root/usr/bin/hcp-node-agent" ] || die 'the program is gone'
 rpm --root "$root" -q hcp-node-agent >/dev/null || die 'rpm has forgotten it'
-is 'asked for the refused removal' '' "$(asked)"
+is 'asked for the refused removal' '' "$(systemctl_calls)"
 rm "$root/var/lib/hcp-node-agent/join.json"
 does remove hcp-node-agent
 [ ! -e "$root/usr/bin/hcp-node-agent" ] || die 'it is still there after leave'

@@ -44,8 +44,8 @@ func (m faultSink) Emit(event report.Event) {
 func main() {
 	flags := pflag.NewFlagSet("mortal", pflag.ContinueOnError)
 	of := faultSink{}
-	flags.StringVar(&of.at, "at", "", "die when `TEXT` is said")
-	flags.StringVar(&of.command, "run", "", "run `COMMAND` instead of dying, and go on")
+	flags.StringVar(&of.at, "at", "", "exit when `TEXT` is printed")
+	flags.StringVar(&of.command, "run", "", "run `COMMAND` instead of exiting, and continue")
 	leaves := flags.Bool("leave", false, "give the uplink back")
 	defaults := config.Defaults()
 	config.Flags(flags, &defaults)
