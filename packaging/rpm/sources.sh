@@ -1,9 +1,9 @@
 #!/bin/bash
-# sources.sh DIRECTORY: what rpmbuild needs, in DIRECTORY: the two tarballs and the
-# spec with its version, bundled modules and date. Same commit, same bytes.
+# sources.sh DIRECTORY creates the sources for rpmbuild in DIRECTORY: two tarballs, and
+# the spec with version, bundled modules and date. They are reproducible from the commit.
 #
-# VERSION is the package's (default: version.sh). What is not committed is left out,
-# unless WORKTREE=1 takes the files that git knows as they are now.
+# VERSION is the version of the package (default: from version.sh). WORKTREE=1 uses the
+# tracked files of the working tree instead of the commit.
 set -euo pipefail
 out=$(mkdir -p "$1" && cd "$1" && pwd)
 cd "$(dirname "$0")/../.."
@@ -20,8 +20,8 @@ else
   git archive HEAD | tar -C "$tree" -x
 fi
 
-# modules PROGRAM: the modules in a program, for both architectures; go mod vendor
-# also copies those of the tests.
+# modules PROGRAM prints the modules of a binary, for both architectures. go mod vendor
+# also copies the modules of tests.
 modules() {
   local arch
   for arch in amd64 arm64; do
@@ -36,19 +36,19 @@ go mod vendor
 for program in agent admin; do
   cut -d' ' -f1 "$work/modules-$program" >"packaging/rpm/modules-$program.txt"
 done
-# Licences that go mod vendor does not take for such, by their names.
+# go mod vendor does not recognize all names of license files.
 while read -r module; do
   dir=$(go list -mod=mod -m -f '{{.Dir}}' "$module")
   find "$dir" -maxdepth 1 -type f -iregex '.*/\(licen[cs]e\|copying\|notice\|patents\).*' -exec cp -n {} "vendor/$module/" \;
   if [ -z "$(find "vendor/$module" -maxdepth 1 -iregex '.*/\(licen[cs]e\|copying\).*')" ]; then
-    echo "sources.sh: $module has no licence file" >&2
+    echo "sources.sh: $module has no license file" >&2
     exit 1
   fi
 done < <(sort -u packaging/rpm/modules-*.txt)
 
 manual=with
-[ ! -e cmd/node-agent/docs.go ] || manual=without # conditions of RPM: "without" is on unless asked otherwise
-# A version of RPM's has no dashes: 0.0.0-2023… is before 0.0.0.
+[ ! -e cmd/node-agent/docs.go ] || manual=without # %bcond_without: built by default
+# RPM versions contain no dash. The tilde sorts 0.0.0-2023… before 0.0.0.
 bundled() {
   awk '{ sub(/^v/, "", $2); sub(/[+]incompatible$/, "", $2); gsub(/-/, "~", $2); printf "Provides:       bundled(golang(%s)) = %s\n", $1, $2 }' "$work/modules-$1"
 }
@@ -67,7 +67,7 @@ pack() { # FILE DIRECTORY OPTION-OR-PATH...
 }
 pack "hcp-node-agent-$version.tar.gz" "$work" --exclude="hcp-node-agent-$version/vendor" "hcp-node-agent-$version"
 pack "hcp-node-agent-$version-vendor.tar.gz" "$tree" vendor
-# The SRPM has their modes and times, whatever this machine makes of them.
+# The SRPM contains modes and times, which must not depend on the build host.
 chmod 0644 "$out"/*
 touch -d "@$epoch" "$out"/*
 echo "$version"
