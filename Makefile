@@ -1,6 +1,6 @@
 # hcp-node-agent. `make help` lists the targets.
 
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+VERSION ?= $(or $(shell packaging/version.sh),$(error packaging/version.sh failed))
 HCP_BED_CACHE ?= $(HOME)/.cache/hcp-node-agent
 EXECS ?= 1500000
 # How many lanes of test-vm run at a time; a lane uses about one core.

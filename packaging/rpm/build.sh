@@ -3,7 +3,7 @@
 # them in OUT (build/rpm): OUT/repo, OUT/SHA256SUMS, OUT/unsigned (same commit, same
 # bytes). Nothing outside of OUT, /tmp and Go's caches is written.
 #
-# VERSION       of the package (default: from git, see version.sh)
+# VERSION       of the package (default: packaging/version.sh)
 # WORKTREE=1    take the files as they are, not as they are committed
 # ARCHITECTURES default: "x86_64 aarch64"
 # CHECK=0       leave out the unit tests of the spec
