@@ -132,8 +132,11 @@ func TestControlPlaneWatchSurvivesInterruptions(t *testing.T) {
 	if count("READY") != 0 {
 		t.Error("READY was said while the API server is away")
 	}
+	if got := probe(a, "/readyz") + probe(a, "/livez"); got != "not ok\nok\n" {
+		t.Errorf("the probes return %q while the API server is unreachable", got)
+	}
 	c.setCut(false)
-	eventually(t, "READY", func() bool { return count("READY") == 1 })
+	eventually(t, "READY", func() bool { return count("READY") == 1 && probe(a, "/readyz") == "ok\n" })
 
 	early := s.newToken("watch-early", clusterCA(t), 0)
 	first, _ := submitWithToken(t, early)
@@ -142,6 +145,9 @@ func TestControlPlaneWatchSurvivesInterruptions(t *testing.T) {
 	c.setCut(true)
 	away, _ := submitWithToken(t, s.newToken("watch-away", clusterCA(t), 0))
 	eventually(t, "another word about the API server", func() bool { return warned("https://") > 1 })
+	if probe(a, "/readyz") != "not ok\n" {
+		t.Error("it is ready while it is cut off")
+	}
 	if csrConditions(t, away) != "" {
 		t.Fatal("approved by an approver that is cut off")
 	}
