@@ -1,6 +1,6 @@
 # hcp-node-agent. `make help` lists the targets.
 
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+VERSION ?= $(or $(shell packaging/version.sh),$(error packaging/version.sh failed))
 HCP_BED_CACHE ?= $(HOME)/.cache/hcp-node-agent
 EXECS ?= 1500000
 # How many lanes of test-vm run at a time; a lane uses about one core.
@@ -165,3 +165,15 @@ rpm: ## the RPMs, and a repository of them signed with a test key: build/rpm
 .PHONY: test-rpm
 test-rpm: ## build the RPMs twice, check them, and install, upgrade and remove them in an empty root
 	test/rpm/test.sh
+
+.PHONY: release
+release: ## the files of a release: tarballs, SBOMs, the image, RPMs, checksums: build/release
+	packaging/release.sh
+
+.PHONY: image
+image: ## the image of hcp-node-admin for amd64 and arm64, an OCI archive: build/image (needs buildah)
+	packaging/image.sh build/image/hcp-node-admin_$(VERSION)_image.tar
+
+.PHONY: test-release
+test-release: ## build a release twice, compare the bytes, and check the SBOMs, the versions and the image
+	test/release/test.sh

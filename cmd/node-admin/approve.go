@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -23,6 +25,7 @@ type approveOptions struct {
 	node, fingerprint                               string
 	addresses                                       []string
 	watch                                           bool
+	probeAddress                                    string
 	timeout                                         time.Duration
 }
 
@@ -52,6 +55,8 @@ rights that approve needs).`,
 	flags.StringVar(&o.enrollmentDir, "enrollments", "",
 		"`DIR` with NAME.enrollment files; reread when it changes")
 	flags.BoolVar(&o.watch, "watch", false, "approve new CSRs until stopped")
+	flags.StringVar(&o.probeAddress, "health-probe-bind-address", "",
+		"with --watch: serve /readyz and /livez over HTTP at `ADDRESS`, such as :8080")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the hosted cluster, or - for standard input")
 	flags.StringVar(&o.node, "node", "", "`NAME` of the single node to approve")
 	flags.StringVar(&o.fingerprint, "fingerprint", "",
@@ -81,6 +86,8 @@ func (o approveOptions) check() error {
 		return approveUsageError("--fingerprint and --address require --node; an enrollment contains its own")
 	case o.node != "" && o.watch:
 		return approveUsageError("--watch requires --enrollments")
+	case o.probeAddress != "" && !o.watch:
+		return approveUsageError("--health-probe-bind-address requires --watch")
 	case o.node != "" && o.fingerprint == "" && len(o.addresses) == 0:
 		return approveUsageError("--node requires --fingerprint, --address or both")
 	}
@@ -122,7 +129,7 @@ func (o approveOptions) run(ctx context.Context, p *cli.Printer) error {
 	case err != nil:
 		return err
 	case o.watch:
-		return a.Watch(ctx)
+		return o.watchCSRs(ctx, a)
 	case o.enrollmentDir != "":
 		return a.Once(ctx)
 	}
@@ -137,6 +144,19 @@ func (o approveOptions) run(ctx context.Context, p *cli.Printer) error {
 		Addresses:   addresses,
 		Log:         report.Log{Sink: p.Sink, Step: "approve"},
 	})
+}
+
+func (o approveOptions) watchCSRs(ctx context.Context, a *approver.Approver) error {
+	if o.probeAddress != "" {
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.probeAddress)
+		if err != nil {
+			return approveUsageError("--health-probe-bind-address: %w", err)
+		}
+		server := &http.Server{Handler: a.HealthHandler(), ReadTimeout: 10 * time.Second}
+		defer server.Close()
+		go func() { _ = server.Serve(listener) }() // the probes report a failure
+	}
+	return a.Watch(ctx)
 }
 
 func (o approveOptions) readKubeconfig(stdin io.Reader) ([]byte, error) {

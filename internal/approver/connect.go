@@ -20,7 +20,8 @@ type connection struct {
 
 const caRemedy = "# use a kubeconfig that contains the cluster's certificate-authority-data"
 
-func connect(kubeconfig []byte) (connection, error) {
+// connect reads a kubeconfig. onRequest is called for every request.
+func connect(kubeconfig []byte, onRequest func()) (connection, error) {
 	config, err := kube.ParseKubeconfig(kubeconfig)
 	if err != nil {
 		return connection{}, err
@@ -36,7 +37,7 @@ func connect(kubeconfig []byte) (connection, error) {
 			"cluster's CA: %w", err)
 	}
 	config.UserAgent = "hcp-node-admin"
-	config.Wrap(func(base http.RoundTripper) http.RoundTripper { return limitedTransport{base} })
+	config.Wrap(func(base http.RoundTripper) http.RoundTripper { return limitedTransport{base, onRequest} })
 	client, err := kube.NewClient(config)
 	if err != nil {
 		return connection{}, err

@@ -54,6 +54,7 @@ func (a *Approver) Watch(ctx context.Context) error {
 		if err == nil {
 			version, err = a.resync(ctx)
 		}
+		a.health.isSynced.Store(err == nil)
 		if err != nil && ctx.Err() == nil {
 			err = a.explain(err)
 			if !ready && isPermanent(err) {
@@ -151,6 +152,7 @@ func (a *Approver) watchChanges(ctx context.Context, version string) {
 		case <-ctx.Done():
 			return
 		case <-enrollments.C:
+			a.health.recordProgress()
 			if a.dir.hasChanged() {
 				return
 			}

@@ -8,8 +8,6 @@ import (
 	"net/netip"
 
 	"sigs.k8s.io/yaml"
-
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // Files of a payload that configure the node as a whole.
@@ -87,8 +85,11 @@ func parseKubeletConfig(content []byte) (KubeletConfig, error) {
 }
 
 // ClusterDNS returns the addresses of the cluster DNS service in kubelet's configuration on a
-// host, none if the file does not exist.
-func ClusterDNS(tree *hostfs.Tree) ([]netip.Addr, error) {
+// host, none if the file does not exist. Tree is a hostfs.Tree; this package does not import hostfs,
+// because hcp-node-admin is also built for macOS.
+func ClusterDNS[Info any](tree interface {
+	ReadFile(path string) ([]byte, Info, error)
+}) ([]netip.Addr, error) {
 	content, _, err := tree.ReadFile(KubeletConfigPath)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

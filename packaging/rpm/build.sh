@@ -3,7 +3,7 @@
 # a repository. OUT (default: build/rpm) contains repo, SHA256SUMS, and unsigned, which
 # is reproducible from the commit. The script writes only to OUT, /tmp and Go's caches.
 #
-# VERSION       version of the package (default: from git, see version.sh)
+# VERSION       version of the package (default: packaging/version.sh)
 # WORKTREE=1    use the files of the working tree instead of the commit
 # ARCHITECTURES default: "x86_64 aarch64"
 # CHECK=0       skip the unit tests of the spec

@@ -2,13 +2,16 @@
 # sources.sh DIRECTORY creates the sources for rpmbuild in DIRECTORY: two tarballs, and
 # the spec with version, bundled modules and date. They are reproducible from the commit.
 #
-# VERSION is the version of the package (default: from version.sh). WORKTREE=1 uses the
-# tracked files of the working tree instead of the commit.
+# VERSION is the version of the binaries (default: packaging/version.sh); the version
+# of the package has a tilde in place of the dash. COMMIT is the commit that the binaries
+# print. WORKTREE=1 uses the tracked files of the working tree instead of the commit.
 set -euo pipefail
 out=$(mkdir -p "$1" && cd "$1" && pwd)
 cd "$(dirname "$0")/../.."
-version=${VERSION:-$(packaging/rpm/version.sh)}
-epoch=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+program_version=${VERSION:-$(packaging/version.sh)}
+version=${program_version/-/\~} # 1.3.0~rc.1 is before 1.3.0
+commit=${COMMIT:-$(git rev-parse HEAD)}
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tree=$work/hcp-node-agent-$version
@@ -52,22 +55,17 @@ manual=with
 bundled() {
   awk '{ sub(/^v/, "", $2); sub(/[+]incompatible$/, "", $2); gsub(/-/, "~", $2); printf "Provides:       bundled(golang(%s)) = %s\n", $1, $2 }' "$work/modules-$1"
 }
-date=$(LC_ALL=C TZ=UTC date -d "@$epoch" '+%a %b %d %Y')
-awk -v version="$version" -v date="$date" -v manual="$manual" -v agent="$(bundled agent)" -v admin="$(bundled admin)" '
+date=$(LC_ALL=C TZ=UTC date -d "@$SOURCE_DATE_EPOCH" '+%a %b %d %Y')
+commit_date=$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%dT%H:%M:%SZ)
+awk -v version="$version" -v program_version="$program_version" -v commit="$commit" -v commit_date="$commit_date" -v date="$date" -v manual="$manual" -v agent="$(bundled agent)" -v admin="$(bundled admin)" '
   /^@BUNDLED_AGENT@$/ { print agent; next }
   /^@BUNDLED_ADMIN@$/ { print admin; next }
-  { gsub(/@VERSION@/, version); gsub(/@DATE@/, date); gsub(/@MANUAL@/, manual); print }
+  { gsub(/@VERSION@/, version); gsub(/@PROGRAM_VERSION@/, program_version); gsub(/@COMMIT@/, commit); gsub(/@COMMIT_DATE@/, commit_date); gsub(/@DATE@/, date); gsub(/@MANUAL@/, manual); print }
 ' packaging/rpm/hcp-node-agent.spec >"$out/hcp-node-agent.spec"
 
-pack() { # FILE DIRECTORY OPTION-OR-PATH...
-  local file=$1 dir=$2
-  shift 2
-  tar -C "$dir" --sort=name --format=gnu --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime="@$epoch" -cf - "$@" |
-    gzip -n >"$out/$file"
-}
-pack "hcp-node-agent-$version.tar.gz" "$work" --exclude="hcp-node-agent-$version/vendor" "hcp-node-agent-$version"
-pack "hcp-node-agent-$version-vendor.tar.gz" "$tree" vendor
+packaging/pack.sh "$out/hcp-node-agent-$version.tar.gz" "$work" --exclude="hcp-node-agent-$version/vendor" "hcp-node-agent-$version"
+packaging/pack.sh "$out/hcp-node-agent-$version-vendor.tar.gz" "$tree" vendor
 # The SRPM contains modes and times, which must not depend on the build host.
 chmod 0644 "$out"/*
-touch -d "@$epoch" "$out"/*
+touch -d "@$SOURCE_DATE_EPOCH" "$out"/*
 echo "$version"

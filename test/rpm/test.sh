@@ -28,16 +28,40 @@ golden() {
 equal() { [ "$2" = "$3" ] || die "$1: want '$2', got '$3'"; }
 
 section 'versions sort'
+tree=$work/tree
+mkdir -p "$tree/packaging" && cp packaging/version.sh "$tree/packaging/" && echo 1.0.0 >"$tree/VERSION"
+equal 'version of a tree without git' 1.0.0-dev "$("$tree/packaging/version.sh")"
+tree() { git -C "$tree" -c user.name=test -c user.email=test@example.com "$@"; }
+tree init -q && tree add -A
 before=
-for version in v0.9.0 v1.0.0-rc.1-0-gab1 v1.0.0-rc.1-3-gab2 v1.0.0-0-gab3 v1.0.0-0-gab3-dirty v1.0.0-2-gab4 v1.0.0-10-gab5 v1.0.1-0-gab6; do
-  now=$(packaging/rpm/version.sh "$version")
+# sorts COMMAND...: the version after COMMAND sorts after the last one, as the version of the RPM.
+sorts() {
+  local now
+  "$@"
+  now=$("$tree/packaging/version.sh")
+  now=${now/-/\~}
   [ -z "$before" ] || equal "$before < $now" -1 "$(rpm --eval "%{lua:print(rpm.vercmp('$before', '$now'))}")"
   before=$now
-done
-if packaging/rpm/version.sh 'v1;0' 2>/dev/null; then die 'an invalid version was accepted'; fi
+}
+sorts tree commit -q -m first
+sorts touch "$tree/uncommitted"
+rm "$tree/uncommitted"
+for ((n = 2; n < 10; n++)); do tree commit -q --allow-empty -m "$n"; done
+sorts tree commit -q --allow-empty -m tenth
+sorts tree tag v1.0.0-rc.1
+equal 'version of a candidate' 1.0.0-rc.1 "$("$tree/packaging/version.sh")"
+tree commit -q --allow-empty -m eleventh
+sorts tree tag v1.0.0
+equal 'version of a release' 1.0.0 "$("$tree/packaging/version.sh")"
+tree commit -q --allow-empty -m twelfth
+if "$tree/packaging/version.sh" 2>"$work/released"; then die 'a commit after the release has its version'; fi
+grep -q '1.0.0 has been released' "$work/released" || die "$(cat "$work/released")"
+echo 1.0.1 >"$tree/VERSION"
+sorts tree commit -q -a -m next
 
 section 'reproducible builds: two builds in different directories are identical'
-export VERSION=1.0.0 WORKTREE=1
+commit=$(git rev-parse HEAD)
+export VERSION=1.0.0 COMMIT=$commit WORKTREE=1
 packaging/rpm/build.sh "$work/one"
 git ls-files -z | xargs -0 cp --parents -Pt "$(mkdir -p "$work/elsewhere" && echo "$work/elsewhere")"
 (
@@ -88,7 +112,9 @@ rpm -qpl "$work/one/unsigned/hcp-node-agent-1.0.0-1.x86_64.rpm" >"$work/list"
 schema=$(grep -o '/usr/share/doc/hcp-node-agent/[^ `]*' docs/json.md)
 grep -qxF "$schema" "$work/list" || die "docs/json.md names $schema, which does not exist"
 rpm -qpl "$work/one/unsigned/hcp-node-admin-1.0.0-1.x86_64.rpm" >"$work/list"
-grep -qx '/usr/share/doc/hcp-node-admin/deploy/approver-rbac.yaml' "$work/list" || die 'hcp-node-admin lacks the role of the approver'
+for file in deploy/*; do
+  grep -qxF "/usr/share/doc/hcp-node-admin/$file" "$work/list" || die "hcp-node-admin lacks $file"
+done
 package=$work/one/unsigned/hcp-node-agent-selinux-1.0.0-1.noarch.rpm
 rpm -qp --requires "$package" | LC_ALL=C sort -u | golden hcp-node-agent-selinux/requires
 rpm -qp --scripts "$package" | golden hcp-node-agent-selinux/scripts
@@ -121,7 +147,7 @@ equal 'calls of systemctl' "$(printf 'systemctl --no-reload preset hcp-node-agen
 if rpm --root "$root" -q hcp-node-agent-selinux >/dev/null; then die 'the SELinux module was installed on a host without SELinux'; fi
 equal 'directory of secrets' '700 root' "$(stat -c '%a %U' "$root/etc/hcp-node-agent")"
 equal 'state directory' '700 root' "$(stat -c '%a %U' "$root/var/lib/hcp-node-agent")"
-equal version 'hcp-node-agent 1.0.0' "$("$root/usr/bin/hcp-node-agent" version | cut -d' ' -f1-2)"
+equal version "hcp-node-agent 1.0.0 (commit $commit," "$("$root/usr/bin/hcp-node-agent" version | cut -d' ' -f1-4)"
 must_dnf remove hcp-node-agent
 [ ! -e "$root/usr/bin/hcp-node-agent" ] || die 'the binary still exists'
 [ -e "$root/etc/hcp-node-agent/user-data.ign" ] || die "the administrator's user data was removed"
