@@ -114,3 +114,13 @@ func printLeave(w io.Writer, left leave.Document) {
 		fmt.Fprintf(w, "the Node object still exists in the cluster; an administrator must delete it:\n  %s\n", left.Next)
 	}
 }
+
+// printList prints the title and the lines, or nothing if there are no lines.
+func printList(w io.Writer, title string, lines []string) {
+	if len(lines) > 0 {
+		fmt.Fprintf(w, "\n%s\n", title)
+	}
+	for _, line := range lines {
+		fmt.Fprintf(w, "  %s\n", line)
+	}
+}

@@ -61,6 +61,17 @@ func (p *Printer) Open() {
 	p.Sink = report.Sinks{progress, p.Recorder, report.SystemdNotifier{}}
 }
 
+// Verbose reports whether details were requested.
+func (p *Printer) Verbose() bool { return *p.verbose }
+
+// Width returns the columns of the terminal that the output is printed on, 0 for a pipe.
+func (p *Printer) Width() int {
+	if p.text == nil || p.JSON {
+		return 0
+	}
+	return p.text.Columns()
+}
+
 // log returns the log that progress goes to; nil if progress is printed as text.
 func (p *Printer) log() report.Sink {
 	level := slog.LevelInfo

@@ -25,8 +25,20 @@ type Inputs struct {
 }
 
 // Read reads the user data, the values that replace parts of it, the
-// approver's kubeconfig, the join token and the Ignition overrides.
+// approver's kubeconfig, the join token and the Ignition overrides. It fails if
+// a first join has no user data.
 func Read(c config.Join, state joinstate.State, dir string, resume bool, stdin io.Reader) (Inputs, error) {
+	in, err := ReadOptional(c, state, dir, resume, stdin)
+	if err == nil && in.UserData == nil && !resume && !state.Exists() {
+		err = report.Fail(report.Usage,
+			"oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > user-data.ign\nhcp-node-agent join --user-data user-data.ign",
+			"no user data was given")
+	}
+	return in, err
+}
+
+// ReadOptional is Read for a command that needs no user data.
+func ReadOptional(c config.Join, state joinstate.State, dir string, resume bool, stdin io.Reader) (Inputs, error) {
 	var in Inputs
 	if err := checkStandardInput(c); err != nil {
 		return in, err
@@ -77,12 +89,8 @@ func Read(c config.Join, state joinstate.State, dir string, resume bool, stdin i
 	case c.Endpoint != "":
 		in.UserData, err = ignition.NewUserData(values)
 		return in, err
-	case state.Exists():
-		return in, nil
 	}
-	return in, report.Fail(report.Usage,
-		"oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > user-data.ign\nhcp-node-agent join --user-data user-data.ign",
-		"no user data was given")
+	return in, nil
 }
 
 // checkStandardInput fails if more than one input is to be read from standard

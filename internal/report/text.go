@@ -160,6 +160,9 @@ func (t *Text) colorize(color, text string) string {
 	return color + text + reset
 }
 
+// Columns returns the terminal's width in columns, or 0 in a pipe.
+func (t *Text) Columns() int { return t.width() }
+
 // width returns the terminal's width in columns, or 0 in a pipe.
 func (t *Text) width() int {
 	if !t.Live {
