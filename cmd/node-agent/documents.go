@@ -18,6 +18,7 @@ func documentKinds() []cli.DocumentKind {
 	return append(cli.CommonDocuments(),
 		cli.NewDocumentKind(programName, "JoinResult", "join", joinDocument{}),
 		cli.NewDocumentKind(programName, "Plan", "plan", plan.Document{}),
+		cli.NewDocumentKind(programName, plan.FactsKind, "plan --print-facts", plan.HostFacts{}),
 		cli.NewDocumentKind(programName, "Preflight", "preflight", plan.PreflightDocument{}),
 		cli.NewDocumentKind(programName, "Status", "status", status.Document{}),
 		cli.NewDocumentKind(programName, "DoctorReport", "doctor", doctor.Report{}),

@@ -113,7 +113,7 @@ func TestReadConfig(t *testing.T) {
 	checkComplete(t, p, "/etc/a", "a")
 	checkComplete(t, p, "/more", "more")
 	_, err = ReadConfig(t.Context(), []byte(more), quickFetcher(), true)
-	checkFailure(t, err, report.Usage, "the config requires the network, which --offline excludes: merged config 1 at "+s.URL+"/ignition")
+	checkFailure(t, err, report.Usage, "the config refers to resources on the network, which are not fetched offline: merged config 1 at "+s.URL+"/ignition")
 
 	p, err = ReadConfig(t.Context(), configOf("3.0.0", `{"path":"/a","contents":{"source":"data:,a"}}`), quickFetcher(), true)
 	if err != nil {

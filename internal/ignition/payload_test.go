@@ -93,7 +93,7 @@ func TestLoadPayloadRejectsInvalidConfigs(t *testing.T) {
 		{"bad gzip", file(`{"compression":"gzip","source":"data:,hello"}`), "file /etc/a: decompressing the content"},
 		{"wrong hash", file(`{"source":"data:,a","verification":{"hash":"sha256-` + strings.Repeat("0", 64) + `"}}`), "verification failed: the sha256 is"},
 		{"gzip bomb", file(`{"compression":"gzip","source":"` + gzipResource(t, make([]byte, resolve.MaxDecodedBytes+1)) + `"}`), "exceeds 64 MiB"},
-		{"content elsewhere", file(`{"source":"https://b.example.com/a?token=hunter2"}`), "the config requires the network, which --offline excludes: file /etc/a at https://b.example.com/a"},
+		{"content elsewhere", file(`{"source":"https://b.example.com/a?token=hunter2"}`), "the config refers to resources on the network, which are not fetched offline: file /etc/a at https://b.example.com/a"},
 		{"config elsewhere", []byte(`{"ignition":{"version":"3.4.0","config":{"merge":[{"source":"https://b.example.com/"}]}}}`), "merged config 1 at https://b.example.com/"},
 		{"bad MachineConfig", configOf("3.2.0", `{"path":"`+MachineConfigPath+`","contents":{"source":"data:,%5B"}}`), "decoding the MachineConfig"},
 	}

@@ -26,8 +26,23 @@ type Inputs struct {
 }
 
 // Read reads the user data, the values that replace parts of it, the
-// approver's kubeconfig, the join token and the Ignition overrides.
+// approver's kubeconfig, the join token and the Ignition overrides. It fails if
+// a first join has no user data.
 func Read(o Options, state joinstate.State) (Inputs, error) {
+	in, err := ReadOptional(o, state)
+	if err == nil && in.UserData == nil && !o.Resume && !state.Exists() {
+		err = report.Fail(report.Usage,
+			report.Remedyf("# on the management cluster:\n"+
+				"oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > user-data.ign\n"+
+				"# on this host:\n"+
+				"hcp-node-agent %s --user-data user-data.ign", cmp.Or(o.Command, "join")),
+			"no user data was given")
+	}
+	return in, err
+}
+
+// ReadOptional is Read for a command that needs no user data.
+func ReadOptional(o Options, state joinstate.State) (Inputs, error) {
 	var in Inputs
 	c, dir, resume, stdin := o.Config, o.StateDir, o.Resume, o.Stdin
 	if err := checkStandardInput(c); err != nil {
@@ -79,15 +94,8 @@ func Read(o Options, state joinstate.State) (Inputs, error) {
 	case c.Endpoint != "":
 		in.UserData, err = ignition.NewUserData(values)
 		return in, err
-	case state.Exists():
-		return in, nil
 	}
-	return in, report.Fail(report.Usage,
-		report.Remedyf("# on the management cluster:\n"+
-			"oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > user-data.ign\n"+
-			"# on this host:\n"+
-			"hcp-node-agent %s --user-data user-data.ign", cmp.Or(o.Command, "join")),
-		"no user data was given")
+	return in, nil
 }
 
 // checkStandardInput fails if more than one input is to be read from standard

@@ -16,5 +16,9 @@ type Options struct {
 	StateDir string
 	Sink     report.Sink
 	Stdin    io.Reader
-	Diff     bool // for a plan: include differences of text files
+
+	// For a plan.
+	Diff    bool   // include differences of text files
+	Payload string // file with the payload, "-" for standard input; "": it is fetched
+	Facts   string // file with the facts of another host; "": see plan.Show
 }

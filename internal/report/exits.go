@@ -20,6 +20,7 @@ func ExitStatuses() []ExitStatus {
 		{NetworkRolledBack, "network rolled back", "the network change was rolled back"},
 		{RebootNeeded, "reboot required", "reboot required; then run the command again"},
 		{DriftFound, "drift found", "drift found"},
+		{ChangesPlanned, "changes planned", "changes planned (plan --detailed-exitcode)"},
 		{Interrupted, "interrupted", "interrupted by a signal; run the command again to resume"},
 	}
 }

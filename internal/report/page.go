@@ -23,32 +23,27 @@ func (p *Page) Printf(format string, args ...any) { fmt.Fprintf(p, format, args.
 func (p *Page) Item(label, text string) {
 	indent := strings.Repeat(" ", displayWidth(label))
 	for part := range strings.SplitSeq(text, "\n") {
-		for _, line := range p.wrap(len(indent), part) {
-			p.Printf("%s\n", strings.TrimRight(label+line, " "))
-			label = indent
-		}
+		p.Hanging(label, indent, part)
+		label = indent
+	}
+}
+
+// Hanging prints a text of one line after a label. Further lines begin with indent.
+func (p *Page) Hanging(label, indent, text string) {
+	for _, line := range wrapHanging(label, indent, text, p.Width) {
+		p.Printf("%s\n", strings.TrimRight(line, " "))
 	}
 }
 
 // Remedy prints a remedy. Its commands are at column 0 and are not wrapped, for copying.
 func (p *Page) Remedy(remedy Remedy) {
 	for _, line := range remedy.Lines() {
-		note, isNote := strings.CutPrefix(line, "# ")
-		if !isNote {
-			p.Printf("%s\n", line)
+		if note, isNote := strings.CutPrefix(line, "# "); isNote {
+			p.Hanging("# ", "# ", note)
 			continue
 		}
-		for _, part := range p.wrap(len("# "), note) {
-			p.Printf("# %s\n", part)
-		}
+		p.Printf("%s\n", line)
 	}
-}
-
-func (p *Page) wrap(indent int, text string) []string {
-	if p.Width == 0 {
-		return []string{text}
-	}
-	return wrap(text, max(p.Width-indent, 1))
 }
 
 // Good returns text in the color of good results.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 	"time"
 
@@ -87,6 +88,19 @@ func (m *Manager) UnitState(ctx context.Context, name string) (UnitState, error)
 		}
 	}
 	return state, nil
+}
+
+// UnitFiles returns the states of all unit files, such as enabled, disabled or static, by name.
+func (m *Manager) UnitFiles(ctx context.Context) (map[string]string, error) {
+	files, err := m.conn.ListUnitFilesContext(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("listing the unit files of systemd: %w", err)
+	}
+	states := map[string]string{}
+	for _, file := range files {
+		states[path.Base(file.Path)] = file.Type
+	}
+	return states, nil
 }
 
 func (m *Manager) unitFileState(ctx context.Context, name string) (string, error) {

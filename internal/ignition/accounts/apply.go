@@ -20,6 +20,20 @@ type Input struct {
 	Tree   *hostfs.Tree
 	Live   bool // the tree is the running host, whose users keep their keys and files
 	Items  []ledger.Item
+	// HomesUnknown is set if the tree has no home directories although its users may have some. The
+	// keys of existing users are not planned then.
+	HomesUnknown bool
+}
+
+// UsersWithKeys returns the users whose SSH keys are desired.
+func (in Input) UsersWithKeys() []string {
+	var names []string
+	for _, user := range in.Passwd.Users {
+		if len(user.SSHAuthorizedKeys) > 0 {
+			names = append(names, user.Name)
+		}
+	}
+	return names
 }
 
 // Plan returns the changes of groups and users, then those of the keys of users

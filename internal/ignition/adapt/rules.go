@@ -6,6 +6,7 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // entryKind is a kind of entry that rules apply to.
@@ -58,7 +59,8 @@ type rule struct {
 	when       func(s *planner, e subject) bool // nil: always
 	effect     effect
 	reason     string
-	needsUnits bool // depends on the planned units
+	remedy     report.Remedy // for the administrator; "" for none
+	needsUnits bool          // depends on the planned units
 
 	add func(s *planner, u types.Unit) []ledger.Change // returns additional files; nil for a note only
 }
@@ -91,8 +93,8 @@ func hostRules() []rule {
 		reason: "the machine-config-daemon counts boots in the journal, which RHEL does not keep across reboots",
 	}, {
 		name: "selinux-booleans", kind: kindHost, when: allOf(isPackageMode, runsKubelet, isSELinuxEnabled), effect: effectReport,
-		reason: "pods that run systemd, and volumes on SMB and CephFS, require SELinux booleans that RHEL disables: " +
-			"setsebool -P container_manage_cgroup=1 virt_use_samba=1 container_use_cephfs=1",
+		reason: "pods that run systemd, and volumes on SMB and CephFS, require SELinux booleans that RHEL disables",
+		remedy: "setsebool -P container_manage_cgroup=1 virt_use_samba=1 container_use_cephfs=1",
 	}, {
 		name: "relabel", kind: kindHost, when: allOf(isPackageMode, runsKubelet, isSELinuxEnabled), effect: effectReport,
 		reason: "relabeling the whole host (fixfiles, /.autorelabel) would include the volumes of pods: " +

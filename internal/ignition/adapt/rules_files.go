@@ -22,7 +22,8 @@ func fileRules() []rule {
 		reason: "contains a password, key or token that every user of this host can read; the mode is kept, because the machine-config-daemon of this cluster compares it",
 	}, {
 		name: "ifcfg-profiles", kind: kindFile, match: []string{networkManagerConfig}, when: allOf(isPackageMode, excludesIfcfgPlugin), effect: effectReport,
-		reason: "disables ifcfg files: NetworkManager ignores profiles in /etc/sysconfig/network-scripts from its next start (convert them: nmcli connection migrate)",
+		reason: "disables ifcfg files: NetworkManager ignores profiles in /etc/sysconfig/network-scripts from its next start",
+		remedy: "nmcli connection migrate # if the host has profiles in /etc/sysconfig/network-scripts",
 	}, {
 		name: "dhcp-identity", kind: kindFile, match: []string{networkManagerConfig}, when: allOf(isPackageMode, setsAnyKey("ipv6.dhcp-duid", "ipv6.dhcp-iaid", "ipv4.dhcp-client-id")), effect: effectReport,
 		reason: "changes the DHCP client ID from the next activation of a profile: leased addresses can change",

@@ -13,27 +13,27 @@ import (
 func (p *planner) noteUnsupported() {
 	machine := p.payload.MachineConfig()
 	if machine.OSImageURL != "" && isPackageMode(p, subject{}) {
-		p.addUnsupported("operating system image", "os-image", "the host keeps its packages, which must be of the same release as "+machine.OSImageURL)
+		p.addUnsupported("operating system image", "os-image", "the host keeps its packages, which must be of the same release as "+machine.OSImageURL, "")
 	}
 	if command := p.grubbyCommand(); command != "" {
-		p.addUnsupported("kernel arguments", "kernel-arguments", "the host was booted with different ones; to set those of the payload for the next boot: "+command)
+		p.addUnsupported("kernel arguments", "kernel-arguments", "the host was booted with different ones", report.Remedy(command+" # takes effect at the next boot"))
 	}
 	for _, extension := range machine.Extensions {
-		reason := "the agent does not install it, and its packages are unknown"
+		reason, remedy := "the agent does not install it, and its packages are unknown", report.Remedy("")
 		if packages := p.extensionPackages(extension); packages != "" {
-			reason = "the agent does not install it; to install its packages: dnf install " + packages
+			reason, remedy = "the agent does not install it", report.Remedy("dnf install "+packages)
 		}
-		p.addUnsupported("extension "+extension, "extension", reason)
+		p.addUnsupported("extension "+extension, "extension", reason, remedy)
 	}
 	if kernel := machine.KernelType; kernel != "" && kernel != "default" {
-		reason := "the agent does not install kernels, and its packages are unknown"
+		reason, remedy := "the agent does not install kernels, and its packages are unknown", report.Remedy("")
 		if packages := kernelPackages[kernel]; packages != "" {
-			reason = "the agent does not install kernels; to install its packages before a reboot: dnf install " + packages
+			reason, remedy = "the agent does not install kernels", report.Remedy("dnf install "+packages+" # takes effect at the next boot")
 		}
-		p.addUnsupported("kernel type "+kernel, "kernel-type", reason)
+		p.addUnsupported("kernel type "+kernel, "kernel-type", reason, remedy)
 	}
 	if machine.FIPS != p.in.Facts.FIPS && machine.Name != "" {
-		p.addUnsupported(fmt.Sprintf("FIPS mode: %t", machine.FIPS), "fips", "the host was installed in another mode; FIPS mode must be enabled at installation time")
+		p.addUnsupported(fmt.Sprintf("FIPS mode: %t", machine.FIPS), "fips", "the host was installed in another mode; FIPS mode must be enabled at installation time", "")
 	}
 }
 
@@ -90,8 +90,8 @@ func (p *planner) grubbyCommand() string {
 	return command
 }
 
-func (p *planner) addUnsupported(subject, rule, reason string) {
-	p.plan.Notes = append(p.plan.Notes, Note{Subject: subject, Action: Unsupported, Reason: reason, Rule: rule})
+func (p *planner) addUnsupported(subject, rule, reason string, remedy report.Remedy) {
+	p.plan.Notes = append(p.plan.Notes, Note{Subject: subject, Action: Unsupported, Reason: reason, Rule: rule, Remedy: remedy})
 }
 
 // kernelArguments returns the kernel arguments of the MachineConfig and of the payload itself.

@@ -184,8 +184,8 @@ func (r *resolver) checkContents(list []resourceRef) error {
 		}
 	}
 	if len(r.remoteResources) > 0 {
-		return report.Fail(report.Usage, "# use a config that contains all contents as data URLs, or omit --offline",
-			"the config requires the network, which --offline excludes: %s", joinFirst(r.remoteResources))
+		return report.Fail(report.Usage, "# use a config that contains all contents as data URLs; apply without --offline fetches them",
+			"the config refers to resources on the network, which are not fetched offline: %s", joinFirst(r.remoteResources))
 	}
 	return nil
 }

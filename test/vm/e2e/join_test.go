@@ -50,6 +50,9 @@ func TestNodeLifeCycle(t *testing.T) {
 	if len(plan.Changes) != 0 {
 		t.Errorf("the plan of a joined host is not empty: %v", plan.Changes)
 	}
+	// The same payload planned with recorded facts, as on another machine.
+	checkContains(t, mustOutput(ctx, t, "hcp-node-agent plan --print-facts | hcp-node-agent plan --payload /var/lib/hcp-node-agent/payload.ign --facts -"),
+		"facts      standard input: ", "Not planned")
 	checkNoSecrets(ctx, t)
 	testDoctorOfHealthyNode(ctx, t)
 	testDoctorOfStoppedKubelet(ctx, t)
