@@ -13,7 +13,7 @@ import (
 )
 
 func (r *csrRequester) pendingText(found *certificatesv1.CertificateSigningRequest) string {
-	return fmt.Sprintf("waiting for approval of client CSR %s for %s (key %s, signer %s, created at %s%s); %s; "+
+	return fmt.Sprintf("waiting for approval of client CSR %s for %s (key %s, signer %s, created at %s%s); %s "+
 		"run %s:",
 		r.desired.Name, nodeUser(r.identity.NodeName), fingerprint(&r.key.private.PublicKey),
 		r.desired.Spec.SignerName, report.Timestamp(found.CreationTimestamp.Time),
@@ -21,13 +21,14 @@ func (r *csrRequester) pendingText(found *certificatesv1.CertificateSigningReque
 		r.identity.Topology.CommandLocation())
 }
 
-// approvalHint returns a clause that states how the CSR is approved.
+// approvalHint returns the clause before the location of the approval command, which states how
+// the CSR is approved.
 func (r *csrRequester) approvalHint() string {
 	if len(r.desired.Annotations) == 0 {
-		return r.identity.Topology.ManualApprovalHint()
+		return r.identity.Topology.ManualApprovalHint() + ";"
 	}
 	return "it contains the proof of this node's join token, so an approver with the matching enrollment approves " +
-		"it automatically; if no approver is running"
+		"it automatically; if no approver is running,"
 }
 
 // approveCommand returns the command with which an administrator approves the
