@@ -42,6 +42,6 @@ func TestControlPlaneDeployment(t *testing.T) {
 	}
 	pod.Spec.Containers[0].SecurityContext = nil
 	if _, err := client.CoreV1().Pods("restricted").Create(t.Context(), pod, dry); err == nil {
-		t.Error("the namespace lets everything in, so that this test tells nothing")
+		t.Error("the namespace admits every pod, so this test proves nothing")
 	}
 }
