@@ -101,11 +101,11 @@ func TestControlPlaneForbiddenCSRDoesNotBlockOthers(t *testing.T) {
 		if recorded.CSR == bad {
 			times++
 		} else if recorded.Outcome == Warning {
-			t.Errorf("told: %+v", recorded)
+			t.Errorf("reported: %+v", recorded)
 		}
 	}
 	if last := s.lastEvent(bad); times != 1 || last.Outcome != Warning || last.Node != "forbidden" || csrConditions(t, bad) != "" {
-		t.Errorf("told %d times, %+v", times, last)
+		t.Errorf("reported %d times, %+v", times, last)
 	}
 
 	more, _ := submitWithToken(t, s.newToken("allowed-once", clusterCA(t), 0))

@@ -87,7 +87,7 @@ func TestControlPlaneManualApproval(t *testing.T) {
 		t.Errorf("Undo() = %v", err)
 	}
 	if _, err := os.Lstat(filepath.Dir(identity.Dir)); !os.IsNotExist(err) {
-		t.Errorf("after undo kubelet's directory is still there: %v", err)
+		t.Errorf("after undo kubelet's directory still exists: %v", err)
 	}
 }
 
@@ -104,7 +104,7 @@ func checkIdentityFiles(t *testing.T, identity *Identity) {
 		}
 	}
 	if _, err := os.Lstat(filepath.Join(identity.KeyDir, pendingKeyName)); !os.IsNotExist(err) {
-		t.Errorf("the pending key is still there: %v", err)
+		t.Errorf("the pending key still exists: %v", err)
 	}
 	if state, err := identity.Check(context.Background()); state != Valid || err != nil {
 		t.Errorf("Check() = %q, %v", state, err)

@@ -187,11 +187,11 @@ data: {module: container-tools, stream: rhel9, profiles: {rhel9: []}}
 		return found
 	}
 	if !find() {
-		t.Error("it is not found")
+		t.Error("no finding about the module")
 	}
 	b.Write("root/etc/dnf/modules.d/container-tools.module", "[container-tools]\nname=container-tools\nstream=\nprofiles=\nstate=disabled\n")
 	if find() {
-		t.Error("it is still found when the module is disabled")
+		t.Error("a finding about a disabled module")
 	}
 }
 

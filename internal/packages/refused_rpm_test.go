@@ -53,7 +53,7 @@ func TestRealSignatures(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 			if got, err := b.Root.Installed(t.Context()); err != nil || slices.Contains(packageNames(got), "cri-o-1.31.4") {
-				t.Errorf("it is installed: %v, %v", got, err)
+				t.Errorf("the package is installed: %v, %v", got, err)
 			}
 		})
 	}
