@@ -44,8 +44,8 @@ func TestJoinTokenAndService(t *testing.T) {
 	await(ctx, t, `grep -qx 'hcp_node_agent_findings{severity="problem"} 1' /run/hcp-node-agent/metrics.prom`)
 	checkEvent(ctx, t, corev1.EventTypeWarning, "taint team=blue:NoSchedule")
 	setTaints(ctx, t, "null")
-	await(ctx, t, "journalctl -u hcp-node-agent -o cat | grep -q 'no longer: .*taint team=blue:NoSchedule'")
-	checkEvent(ctx, t, corev1.EventTypeNormal, "no longer: ")
+	await(ctx, t, "journalctl -u hcp-node-agent -o cat | grep -q 'resolved: .*taint team=blue:NoSchedule'")
+	checkEvent(ctx, t, corev1.EventTypeNormal, "resolved: ")
 	await(ctx, t, `grep -qx 'hcp_node_agent_findings{severity="problem"} 0' /run/hcp-node-agent/metrics.prom`)
 
 	out := mustOutput(ctx, t, `
@@ -54,7 +54,7 @@ func TestJoinTokenAndService(t *testing.T) {
 		journalctl -u hcp-node-agent -o cat`)
 	t.Logf("the service after some minutes:\n%s", out)
 	if own := numberAfter(t, out, "RssAnon:"); own > 25*1024 {
-		t.Errorf("it has %d kB of its own", own)
+		t.Errorf("the service uses %d kB of anonymous memory", own)
 	}
 
 	runAgent(ctx, t, report.Success, "leave --no-drain")
@@ -99,7 +99,7 @@ func await(ctx context.Context, t *testing.T, command string) {
 	result, err := environment.Machine.Run(ctx, "for i in $(seq 240); do ( "+command+" ) >/dev/null && exit 0; sleep 1; done; exit 1")
 	must(t, err)
 	if result.ExitCode != 0 {
-		t.Fatalf("it did not come to this: %s", command)
+		t.Fatalf("this command did not succeed in time: %s", command)
 	}
 }
 
@@ -117,7 +117,7 @@ func checkEvent(ctx context.Context, t *testing.T, kind, text string) {
 			}
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("no %s Event says %q; there are %d of the agent", kind, text, len(list.Items))
+			t.Fatalf("no %s Event contains %q; the agent created %d Events", kind, text, len(list.Items))
 		}
 		time.Sleep(time.Second)
 	}
