@@ -28,7 +28,7 @@ stop.`,
 	}
 	c.Flags().SortFlags = false
 	dryRun := c.Flags().Bool("dry-run", false, "only print what would be reverted")
-	yes := c.Flags().BoolP("yes", "y", false, "do not ask for confirmation on a terminal")
+	yes := c.Flags().BoolP("yes", "y", false, "do not prompt for confirmation on a terminal")
 	noDrain := c.Flags().Bool("no-drain", false, "do not drain the node")
 	purge := c.Flags().Bool("purge", false,
 		"also remove files that other processes may have created in the cluster's directories since the join")

@@ -59,7 +59,7 @@ func (n ExpectedNode) CheckClient(csr *certificatesv1.CertificateSigningRequest)
 		return err
 	}
 	if names := requestedNames(request); len(names) > 0 || len(request.Extensions) > 0 {
-		return refuse("names", fmt.Sprintf("%q (%d extensions)", names, len(request.Extensions)), "none")
+		return refuse("names", fmt.Sprintf("%q (X.509 extensions: %d)", names, len(request.Extensions)), "none")
 	}
 	key, comparable := n.PublicKey.(interface {
 		Equal(other crypto.PublicKey) bool

@@ -50,6 +50,8 @@ func TestDoctorReportsTheJoin(t *testing.T) {
 	state := func(last string, finished time.Time) joinstate.State {
 		return joinstate.State{NodeName: "worker-7", NodePool: "clusters/demo", APIServer: "https://api:6443", MachineID: "m", Started: began, Finished: finished, LastStep: last, NextStep: map[string]string{"runtime": "client-certificate", "files": "system"}[last]}
 	}
+	standalone := state("schedulable", began)
+	standalone.NodePool = ""
 	leaving := state("schedulable", began)
 	leaving.Leaving = began
 	identity := state("client-certificate", began)
@@ -58,9 +60,10 @@ func TestDoctorReportsTheJoin(t *testing.T) {
 		facts joinFacts
 		want  []string
 	}{
-		"none":    {joinFacts{}, []string{"note: this host has not joined a cluster with hcp-node-agent => hcp-node-agent join --user-data USER_DATA"}},
-		"joined":  {joinFacts{State: state("schedulable", began)}, []string{"ok: worker-7 joined NodePool clusters/demo of https://api:6443 at 2026-01-02T03:04:05Z"}},
-		"to half": {joinFacts{State: identity}, []string{"ok: worker-7 joined NodePool clusters/demo of https://api:6443 at 2026-01-02T03:04:05Z, up to --until client-certificate"}},
+		"none":       {joinFacts{}, []string{"note: this host has not joined a cluster with hcp-node-agent => hcp-node-agent join --user-data USER_DATA"}},
+		"joined":     {joinFacts{State: state("schedulable", began)}, []string{"ok: worker-7 joined NodePool clusters/demo of https://api:6443 at 2026-01-02T03:04:05Z"}},
+		"to half":    {joinFacts{State: identity}, []string{"ok: worker-7 joined NodePool clusters/demo of https://api:6443 at 2026-01-02T03:04:05Z, up to --until client-certificate"}},
+		"standalone": {joinFacts{State: standalone}, []string{"ok: worker-7 joined the workers of https://api:6443 at 2026-01-02T03:04:05Z"}},
 		"half joined": {joinFacts{State: state("runtime", time.Time{})}, []string{
 			`problem: the join of NodePool clusters/demo, started at 2026-01-02T03:04:05Z, has not finished: the last completed step is "runtime", the next is "client-certificate" => hcp-node-agent join # resumes the join`,
 		}},

@@ -59,9 +59,9 @@ func (f joinFacts) evaluate() []report.Finding {
 
 func (f joinFacts) phaseFinding() report.Finding {
 	state := f.State
-	pool := ""
+	pool := "the workers" // of a standalone cluster
 	if state.NodePool != "" {
-		pool = " NodePool " + state.NodePool
+		pool = "NodePool " + state.NodePool
 	}
 	unfinished := report.SeverityProblem
 	if f.Busy {
@@ -74,7 +74,7 @@ func (f joinFacts) phaseFinding() report.Finding {
 	case "leaving":
 		return report.Finding{
 			Severity: unfinished,
-			Message:  fmt.Sprintf("a leave of%s started at %s and has not finished", pool, report.Timestamp(state.Leaving)),
+			Message:  fmt.Sprintf("a leave of %s started at %s and has not finished", pool, report.Timestamp(state.Leaving)),
 			Remedy:   "hcp-node-agent leave # resumes the leave",
 		}
 	case "joining":
@@ -83,11 +83,11 @@ func (f joinFacts) phaseFinding() report.Finding {
 			text = fmt.Sprintf("the last completed step is %q, the next is %q", state.LastStep, cmp.Or(state.NextStep, state.LastStep))
 		}
 		return report.Finding{
-			Severity: unfinished, Message: fmt.Sprintf("the join of%s, started at %s, has not finished: %s", pool, report.Timestamp(state.Started), text),
+			Severity: unfinished, Message: fmt.Sprintf("the join of %s, started at %s, has not finished: %s", pool, report.Timestamp(state.Started), text),
 			Remedy: "hcp-node-agent join # resumes the join",
 		}
 	}
-	text := fmt.Sprintf("%s joined%s of %s at %s", state.NodeName, pool, state.APIServer, report.Timestamp(state.Finished))
+	text := fmt.Sprintf("%s joined %s of %s at %s", state.NodeName, pool, state.APIServer, report.Timestamp(state.Finished))
 	if until := state.Config.Until; until != "" && until != stepname.Schedulable {
 		text += ", up to --until " + until
 	}

@@ -93,7 +93,7 @@ func TestEvaluateCSR(t *testing.T) {
 			change: withCertificate([]byte("rubbish"), "Approved"),
 			want:   phaseCertificateMismatch, detail: "no certificate in PEM",
 		},
-		"a request of another node or key key": {
+		"another key": {
 			change: func(c *certificatesv1.CertificateSigningRequest) { c.Spec.Request = other.Spec.Request },
 			want:   phaseKeyMismatch,
 			detail: "another key",

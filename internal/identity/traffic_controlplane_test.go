@@ -39,7 +39,7 @@ func parseAddresses(texts ...string) []netip.Addr {
 	return all
 }
 
-// createServingCSR creates serving CSR of a node with the node's own credential,
+// createServingCSR creates a serving CSR of a node with the node's own credential,
 // as kubelet does.
 func createServingCSR(t *testing.T, serving *Serving, address string) string {
 	t.Helper()

@@ -89,7 +89,8 @@ func parseKubeletConfig(content []byte) (KubeletConfig, error) {
 // because hcp-node-admin is also built for macOS.
 func ClusterDNS[Info any](tree interface {
 	ReadFile(path string) ([]byte, Info, error)
-}) ([]netip.Addr, error) {
+},
+) ([]netip.Addr, error) {
 	content, _, err := tree.ReadFile(KubeletConfigPath)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

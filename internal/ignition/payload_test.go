@@ -90,7 +90,7 @@ func TestLoadPayloadRejectsInvalidConfigs(t *testing.T) {
 		{"relative path", configOf("3.2.0", `{"path":"etc/a"}`), "$.storage.files.0.path, line 1 col 61: path not absolute"},
 		{"same path twice", configOf("3.2.0", `{"path":"/a"}`, `{"path":"/a"}`), "duplicate entry"},
 		{"bad data URL", file(`{"source":"data:;base64,%%%"}`), "$.storage.files.0.contents.source"},
-		{"bad gzip", file(`{"compression":"gzip","source":"data:,hello"}`), "file /etc/a: decompressing the content"},
+		{"bad gzip", file(`{"compression":"gzip","source":"data:,hello"}`), "file /etc/a: decompressing the gzip content"},
 		{"wrong hash", file(`{"source":"data:,a","verification":{"hash":"sha256-` + strings.Repeat("0", 64) + `"}}`), "verification failed: the sha256 is"},
 		{"gzip bomb", file(`{"compression":"gzip","source":"` + gzipResource(t, make([]byte, resolve.MaxDecodedBytes+1)) + `"}`), "exceeds 64 MiB"},
 		{"content elsewhere", file(`{"source":"https://b.example.com/a?token=hunter2"}`), "the config refers to resources on the network, which are not fetched offline: file /etc/a at https://b.example.com/a"},

@@ -101,11 +101,11 @@ func TestControlPlaneMissingCAs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if found := unknown(); len(found) > 0 {
-		t.Errorf("the authorities of now: %q", found)
+		t.Errorf("the current CAs: %q", found)
 	}
 	// The node's kubeconfig contains the CA of another cluster.
 	cluster.CA = certtest.NewCA(t, "of before").PEM
 	if found := unknown(); len(found) == 0 || !strings.Contains(found[0], "CN=") {
-		t.Errorf("a new authority: %q", found)
+		t.Errorf("a new CA: %q", found)
 	}
 }

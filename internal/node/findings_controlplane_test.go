@@ -118,12 +118,12 @@ func TestControlPlaneFindings(t *testing.T) {
 
 	kubetest.CreateNode(t, node.Conn, node.Name)
 	reportReady(t, node, corev1.ConditionTrue, "")
-	kubetest.WaitUntil(t, "the controllers to be done with the Node",
+	kubetest.WaitUntil(t, "no finding about the Node",
 		func() bool { return len(findingTexts(t, node)) == 0 })
 
 	reportReady(t, node, corev1.ConditionFalse, "PLEG is not healthy: pleg has yet to be successful")
 	got := findingTexts(t, node)
-	if len(got) == 0 || got[0] != "problem kubelet gets no answers from CRI-O about its containers (PLEG is not "+
+	if len(got) == 0 || got[0] != "problem CRI-O does not respond to kubelet's requests about its containers (PLEG is not "+
 		"healthy): CRI-O hangs, or the disk is too slow | crictl ps; journalctl -b -u crio; iostat -x 1 3" {
 		t.Errorf("PLEG: %q", got)
 	}
@@ -149,7 +149,7 @@ func TestControlPlaneFindings(t *testing.T) {
 	createPod(t, node.Name, "openshift-ovn-kubernetes", "findings-puller", corev1.PodSpec{HostNetwork: true},
 		waitingStatus("ErrImagePull", "reading manifest 1 in quay.io/a/b: manifest unknown"))
 	if got := findingTexts(t, node); got[0] != "problem "+cni+"; pod openshift-ovn-kubernetes/findings-puller is not "+
-		"up: image quay.io/a/b:1 cannot be pulled: quay.io does not have it | crictl pull quay.io/a/b:1" {
+		"ready: image quay.io/a/b:1 cannot be pulled: quay.io does not have it | crictl pull quay.io/a/b:1" {
 		t.Errorf("pull: %q", got[0])
 	}
 }
@@ -158,7 +158,7 @@ func TestControlPlaneTaints(t *testing.T) {
 	node, _ := joinedNode(t, "tainted")
 	kubetest.CreateNode(t, node.Conn, node.Name)
 	reportReady(t, node, corev1.ConditionTrue, "")
-	kubetest.WaitUntil(t, "the controllers to be done with the Node",
+	kubetest.WaitUntil(t, "no finding about the Node",
 		func() bool { return len(findingTexts(t, node)) == 0 })
 	patch := func(taints string) {
 		t.Helper()
@@ -183,7 +183,7 @@ func TestControlPlaneTaints(t *testing.T) {
 		patch(`[{"key":"` + key + `","effect":"NoSchedule"}]`)
 		var got []string
 		// The node lifecycle controller removes its own taints if they do not apply.
-		kubetest.WaitUntil(t, "word of taint "+key, func() bool {
+		kubetest.WaitUntil(t, "the finding about taint "+key, func() bool {
 			got = findingTexts(t, node)
 			return len(got) == 1 || (len(got) == 0 && strings.HasPrefix(key, "node.kubernetes.io/"))
 		})
@@ -210,7 +210,7 @@ func TestControlPlaneStuckJoinReportsCauses(t *testing.T) {
 		t.Helper()
 		kubetest.WaitUntil(t, text, func() bool { return strings.Contains(recorded.Text(), text) })
 	}
-	expectLog("kubelet has not registered Node stuck yet")
+	expectLog("waiting for kubelet to register Node stuck")
 	kubetest.CreateNode(t, node.Conn, node.Name,
 		corev1.Taint{Key: "team", Value: "blue", Effect: corev1.TaintEffectNoSchedule})
 	reportReady(t, node, corev1.ConditionFalse, cniMessage)
@@ -231,11 +231,11 @@ func TestControlPlaneStuckJoinReportsCauses(t *testing.T) {
 		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	expectLog(" is empty); pod openshift-multus/stuck-multus is not ready: image quay.io/a/b:1 cannot be pulled: quay.io refuses this node's pull secret")
+	expectLog(" is empty); pod openshift-multus/stuck-multus is not ready: image quay.io/a/b:1 cannot be pulled: quay.io rejects this node's pull secret")
 	if err := os.WriteFile(filepath.Join(node.Host.CNIDirectory, "10-ovn.conf"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	expectLog("Node stuck is not Ready: the network plugin is not running; pod openshift-multus/stuck-multus")
+	expectLog("waiting for Node stuck to become Ready: the network plugin is not running; pod openshift-multus/stuck-multus")
 	reportReady(t, node, corev1.ConditionTrue, "")
 	if err := <-done; err != nil {
 		t.Fatalf("WaitReady() = %v", err)

@@ -51,7 +51,7 @@ func TestControlPlaneMissingSecretIsReported(t *testing.T) {
 	if _, err := secrets.Create(t.Context(), made, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	kubetest.WaitUntil(t, "the Secret to be seen", func() bool {
+	kubetest.WaitUntil(t, "the Secret to be found", func() bool {
 		return strings.Contains(findingTexts(t, node)[0], "ovnkube-node-missing is not ready: it is starting | ")
 	})
 	raw, err := node.references.metadataRequest(pods.Reference{
@@ -60,6 +60,6 @@ func TestControlPlaneMissingSecretIsReported(t *testing.T) {
 	}).Do(t.Context()).Raw()
 	if err != nil || !strings.Contains(string(raw), "PartialObjectMetadata") ||
 		strings.Contains(string(raw), "Y2FuYXJ5") {
-		t.Errorf("what is read of a Secret: %v\n%s", err, raw)
+		t.Errorf("the content of a Secret was read: %v\n%s", err, raw)
 	}
 }

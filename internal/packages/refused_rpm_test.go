@@ -27,11 +27,11 @@ func TestRealSignatures(t *testing.T) {
 		code    report.Code
 		message string
 	}{
-		"not signed":                      {false, []string{"gpgcheck=1", "gpgkey=KEY"}, report.Refused, "is not signed"},
-		"not signed nor to be checked":    {false, []string{"gpgcheck=0", "gpgkey=KEY"}, report.Refused, "is not signed"},
-		"signed by somebody unknown":      {true, []string{"gpgcheck=0", "gpgkey=KEY"}, report.Refused, "GPG check FAILED"},
-		"signed and no key is configured": {true, []string{"gpgcheck=0"}, report.Refused, "you do not have any GPG public keys installed"},
-		"signed and the key is not there": {true, []string{"gpgcheck=1", "gpgkey=file:///nowhere/key"}, report.Failed, "Couldn't open file /nowhere/key"},
+		"not signed":                        {false, []string{"gpgcheck=1", "gpgkey=KEY"}, report.Refused, "is not signed"},
+		"neither signed nor checked":        {false, []string{"gpgcheck=0", "gpgkey=KEY"}, report.Refused, "is not signed"},
+		"signed with an unknown key":        {true, []string{"gpgcheck=0", "gpgkey=KEY"}, report.Refused, "GPG check FAILED"},
+		"signed and no key is configured":   {true, []string{"gpgcheck=0"}, report.Refused, "you do not have any GPG public keys installed"},
+		"signed and the key does not exist": {true, []string{"gpgcheck=1", "gpgkey=file:///nowhere/key"}, report.Failed, "Couldn't open file /nowhere/key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := rpms.New(t)
@@ -53,7 +53,7 @@ func TestRealSignatures(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 			if got, err := b.Root.Installed(t.Context()); err != nil || slices.Contains(packageNames(got), "cri-o-1.31.4") {
-				t.Errorf("it is installed: %v, %v", got, err)
+				t.Errorf("the package is installed: %v, %v", got, err)
 			}
 		})
 	}
@@ -120,7 +120,7 @@ func TestRealCanceledInstall(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 	if _, err := os.Stat(filepath.Join(b.Root.Root, "var/cache/dnf/download_lock.pid")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("dnf's lock is still there: %v", err)
+		t.Errorf("dnf's lock still exists: %v", err)
 	}
 }
 

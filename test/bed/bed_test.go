@@ -71,7 +71,7 @@ func TestStartReportsFailure(t *testing.T) {
 	bin := writeControlPlaneScript(t, "echo controlplane: no room for it >&2; exit 1")
 	_, err := bed.Start(context.Background(), bed.Options{Bin: bin, Dir: t.TempDir()})
 	if err == nil || !strings.Contains(err.Error(), "no room for it") {
-		t.Errorf("got %v, want what the program said", err)
+		t.Errorf("got %v, want the output of the program", err)
 	}
 }
 

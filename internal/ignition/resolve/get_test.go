@@ -42,8 +42,8 @@ func TestDamagedContentsAreRejected(t *testing.T) {
 	})
 	tests := []struct{ name, resource, want string }{
 		{"hash", resourceAt(s.URL+"/a?"+canary, hash512("other")), "file /a at " + s.URL + "/a: verification failed: the sha512 is "},
-		{"not gzip", resourceAt(s.URL+"/a", gzipCompression), "file /a at " + s.URL + "/a: decompressing the content"},
-		{"half a gzip", resourceAt(s.URL+"/cut", gzipCompression), "decompressing the content: unexpected EOF"},
+		{"not gzip", resourceAt(s.URL+"/a", gzipCompression), "file /a at " + s.URL + "/a: decompressing the gzip content"},
+		{"half a gzip", resourceAt(s.URL+"/cut", gzipCompression), "decompressing the gzip content: unexpected EOF"},
 		{"gzip bomb", resourceAt(s.URL+"/bomb", gzipCompression), "the total size of all contents exceeds 1000 bytes"},
 		{"too long", resourceAt(s.URL + "/long"), "the response is larger than 1000 bytes"},
 	}

@@ -81,11 +81,11 @@ func (u *Unpacker) unpack(content []byte, r types.Resource) ([]byte, error) {
 func gunzip(compressed []byte, limit int64) ([]byte, error) {
 	reader, err := gzip.NewReader(bytes.NewReader(compressed))
 	if err != nil {
-		return nil, fmt.Errorf("decompressing the content: %w", err)
+		return nil, fmt.Errorf("decompressing the gzip content: %w", err)
 	}
 	content, err := io.ReadAll(io.LimitReader(reader, limit+1))
 	if err != nil {
-		return nil, fmt.Errorf("decompressing the content: %w", err)
+		return nil, fmt.Errorf("decompressing the gzip content: %w", err)
 	}
 	return content, nil
 }

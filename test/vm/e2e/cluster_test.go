@@ -35,7 +35,7 @@ func awaitReadyNode(ctx context.Context, t *testing.T) {
 		return false, nil
 	})
 	if err != nil {
-		t.Fatalf("waiting for the node of this boot to be Ready: %v", err)
+		t.Fatalf("waiting for the Node to be Ready in this boot: %v", err)
 	}
 }
 
@@ -83,7 +83,7 @@ func checkNoSecrets(ctx context.Context, t *testing.T) {
 		}
 	}
 	if token == "" {
-		t.Fatal("the user data has no token to look for")
+		t.Fatal("the user data contains no token")
 	}
 	must(t, environment.Machine.Put(ctx, "/root/needle", strings.NewReader(token), 0o600))
 	found, err := environment.Machine.Output(ctx, `
@@ -96,6 +96,6 @@ func checkNoSecrets(ctx context.Context, t *testing.T) {
 		rm -f /root/needle; true`)
 	must(t, err)
 	if found != "0" {
-		t.Errorf("secrets are where they should not be:\n%s", found)
+		t.Errorf("files and journal entries with readable secrets:\n%s", found)
 	}
 }

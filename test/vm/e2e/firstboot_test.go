@@ -28,12 +28,12 @@ func TestFirstBootByCloudInit(t *testing.T) {
 		"meta-data": "instance-id: first-boot\n",
 		"user-data": exampleUserData(t, "first-boot.yaml", "CONTENT-OF-THE-USER-DATA", string(userData)),
 	})
-	const waits = "systemctl show -P StatusText hcp-node-agent | grep -q '^client-certificate: approval' && ! systemctl show -P MainPID hcp-node-agent | grep -qx 0"
+	const waits = "systemctl show -P StatusText hcp-node-agent | grep -q '^client-certificate: waiting for approval' && ! systemctl show -P MainPID hcp-node-agent | grep -qx 0"
 	await(ctx, t, waits)
 	if state := mustOutput(ctx, t, `systemctl stop hcp-node-agent
 		systemctl show -P Result hcp-node-agent; systemctl is-active hcp-node-agent
 		systemctl start --no-block hcp-node-agent`); state != "success\ninactive" {
-		t.Errorf("the service that was stopped is %s", state)
+		t.Errorf("the stopped service is %s", state)
 	}
 	await(ctx, t, waits)
 	mustOutput(ctx, t, "systemctl kill -s TERM hcp-node-agent")
@@ -117,7 +117,7 @@ func exampleUserData(t *testing.T, name string, pairs ...string) string {
 	pairs = append(pairs, "https://packages.example.com/hcp-node-agent", "file:///srv/new")
 	for i := 0; i < len(pairs); i += 2 {
 		if !strings.Contains(string(content), pairs[i]) {
-			t.Fatalf("%s does not say %s", name, pairs[i])
+			t.Fatalf("%s does not contain %s", name, pairs[i])
 		}
 		// Keep the indentation of the YAML block in each line.
 		content = []byte(strings.ReplaceAll(string(content), pairs[i], strings.ReplaceAll(strings.TrimSpace(pairs[i+1]), "\n", "\n      ")))
@@ -131,7 +131,7 @@ func approveCSRs(ctx context.Context, t *testing.T, requests int) {
 	deadline := time.Now().Add(8 * time.Minute)
 	for done := 0; done < requests; {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d of %d requests were there to approve", done, requests)
+			t.Fatalf("%d of %d CSRs were submitted", done, requests)
 		}
 		done += decideCSRs(ctx, t, certificatesv1.CertificateApproved)
 		time.Sleep(time.Second)

@@ -96,7 +96,7 @@ func TestOverrideAndDrop(t *testing.T) {
 	runAgent(ctx, t, report.Success, joinCommand+" --until kubelet"+with)
 	checkLabels(ctx, t)
 	if now := mustOutput(ctx, t, overrideResultScript); now != overrideResult {
-		t.Errorf("the host has\n%s\nand not\n%s", now, overrideResult)
+		t.Errorf("the host has\n%s\nwant\n%s", now, overrideResult)
 	}
 	// Without the override files: the merged override is saved with the join.
 	mustOutput(ctx, t, "rm /root/site.ign")

@@ -73,7 +73,7 @@ func runInterrupted(ctx context.Context, t *testing.T, args string) report.Code 
 	must(t, err)
 	t.Logf("exit code %d:\n%s%s", result.ExitCode, result.Stdout, result.Stderr)
 	if strings.Contains(result.Stdout, "\nrun\t") {
-		t.Error("it could not be interrupted")
+		t.Error("mortal was not interrupted")
 	}
 	return report.Code(result.ExitCode)
 }
@@ -84,6 +84,6 @@ func (h host) checkNoSafeguards(ctx context.Context, t *testing.T) {
 	left := mustRun(ctx, t, `systemctl list-units --plain --no-legend --no-pager 'hcp-node-agent-network-*guard*'
 		ls /var/lib/hcp-node-agent/network-move.json /etc/systemd/system/hcp-node-agent-network-boot-guard.service 2>/dev/null; true`)
 	if left != "" {
-		t.Errorf("guards are left:\n%s", left)
+		t.Errorf("safeguards are left:\n%s", left)
 	}
 }

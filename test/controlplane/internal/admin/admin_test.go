@@ -101,7 +101,7 @@ func TestUserDataHasCurrentToken(t *testing.T) {
 	}
 	send(t, handler, "POST", "/token/delete", "")
 	if server.Token() != "" {
-		t.Error("the token is there after it was deleted")
+		t.Error("the deleted token exists")
 	}
 }
 
