@@ -53,7 +53,7 @@ func TestDocumentLinks(t *testing.T) {
 
 // Every flag in backquotes exists, except flags of other programs.
 func TestDocumentedFlags(t *testing.T) {
-	other := []string{"--cloud-provider", "--hostname-override", "--no-block", "--nodeps"}
+	other := []string{"--cloud-provider", "--collector", "--hostname-override", "--no-block", "--nodeps", "--server-side"}
 	var reference string
 	for _, file := range []string{"../../docs/reference.md", "../../docs/reference-admin.md"} {
 		content, err := os.ReadFile(file)
