@@ -99,7 +99,7 @@ func output(ctx context.Context, t *testing.T, command string) string {
 }
 
 // runAgent runs the agent in the machine, logs its output and requires exit code 0.
-func runAgent(ctx context.Context, t *testing.T, limit time.Duration, args string) string {
+func runAgent(ctx context.Context, t *testing.T, limit time.Duration, args string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -110,7 +110,6 @@ func runAgent(ctx context.Context, t *testing.T, limit time.Duration, args strin
 	if code != 0 {
 		t.Errorf("hcp-node-agent %s: exit code %d", args, code)
 	}
-	return out.String()
 }
 
 // checkNoDrift checks that the agent and OVN-Kubernetes do not conflict: no drift is reported, and a
