@@ -70,7 +70,7 @@ func badConfigs() []struct {
 		{"gs", file(`"contents":{"source":"gs://bucket/x"}`), 2, "gs"},
 		{"a wrong hash", file(`"contents":{"source":"data:,x","verification":{"hash":"SHA512"}}`), 2, "sha512"},
 		{"a hash of another kind", file(`"contents":{"source":"data:,x","verification":{"hash":"md5-aa"}}`), 2, "hash"},
-		{"not compressed", file(`"contents":{"source":"data:,x","compression":"gzip"}`), 2, "decompressing the content"},
+		{"not compressed", file(`"contents":{"source":"data:,x","compression":"gzip"}`), 2, "gzip"},
 		{"compressed otherwise", file(`"contents":{"source":"data:,x","compression":"xz"}`), 2, "compression"},
 		{"a bomb", file(`"contents":{"source":"` + bomb + `","compression":"gzip"}`), 2, "64 MiB"},
 		{"no data URL", file(`"contents":{"source":"data:x"}`), 2, "contents.source"},
