@@ -1,6 +1,6 @@
 # hcp-node-agent. `make help` lists the targets.
 
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+VERSION ?= $(or $(shell packaging/version.sh),$(error packaging/version.sh failed))
 HCP_BED_CACHE ?= $(HOME)/.cache/hcp-node-agent
 EXECS ?= 1500000
 # How many lanes of test-vm run at a time; a lane uses about one core.
@@ -11,7 +11,7 @@ QUICK_KINDS ?= dual vlan-on-bond
 QUICK_FAULTS = TestAgentKilled|TestAgentInterrupted|TestLeaveInterrupted|TestGatewaySilent
 # What test-vm has no time for, because other tests show nearly the same; THOROUGH=1 runs them, as test-all does.
 SLOW = $(if $(THOROUGH),^$$,TestBridgeWithoutTheClustersUnit|TestFirstBootByCloudInit|TestLateApprovalTimesOut)
-# The stories of lane-install; the last two balance the lanes.
+# The tests of lane-install; the last two balance the lanes.
 INSTALL = TestPackage|TestFirstBoot|TestJoinResumesAfterKills|TestOverrideAndDrop|TestStandaloneCluster|TestDeniedRequest|TestLeaveResumes
 LINT = $(HCP_BED_CACHE)/tools/golangci-lint-v2.6.2
 GOTESTSUM = $(HCP_BED_CACHE)/tools/gotestsum-v1.13.0
@@ -48,6 +48,10 @@ docs: ## generate docs/reference.md, docs/reference-admin.md and docs/schema fro
 demo: deps build bed ## from nothing to a Ready node with a running pod, on this machine
 	go run ./test/demo
 
+.PHONY: demo-svg
+demo-svg: deps build bed ## the same, and record the join in docs/demo.svg
+	go run ./test/demo -record docs/demo.svg
+
 .PHONY: test
 test: deps bed-control oracle $(GOTESTSUM) ## unit, table and golden tests, the seeds of the fuzz targets, the real Ignition, a real control plane; prints what was skipped
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
@@ -76,7 +80,7 @@ SHOW_LOG = status=$$?; cat build/$@.log; exit $$status
 .PHONY: $(LANES) lane-machine
 lane-install: # installation and first boot, and what the package's repositories are built for
 	@($(TO_LOG); LANE=-install go test -tags vm -count=1 -timeout 60m -v -run '$(INSTALL)' -skip '$(SLOW)' ./test/vm/e2e); $(SHOW_LOG)
-lane-node: # all other stories
+lane-node: # all other tests
 	@($(TO_LOG); LANE=-node go test -tags vm -count=1 -timeout 60m -v -skip '$(INSTALL)|$(SLOW)' ./test/vm/e2e); $(SHOW_LOG)
 lane-network:
 	@($(TO_LOG); KINDS="$(QUICK_KINDS)" go test -tags vm -count=1 -timeout 40m -v -run TestUplinks ./test/vm/network && \
@@ -125,7 +129,7 @@ controlplane: deps bed-control ## run the miniature control plane for hand work,
 	test/controlplane/run.sh
 
 .PHONY: deps
-deps: ## install what the test bed needs and this machine lacks (Debian; elsewhere it says what)
+deps: ## install what the test bed needs and this machine lacks (Debian; elsewhere it prints what)
 	@test/deps.sh
 
 .PHONY: oracle
@@ -159,5 +163,17 @@ rpm: ## the RPMs, and a repository of them signed with a test key: build/rpm
 	packaging/rpm/build.sh
 
 .PHONY: test-rpm
-test-rpm: ## build the RPMs twice, look at them, and install, upgrade and remove them in an empty root
+test-rpm: ## build the RPMs twice, check them, and install, upgrade and remove them in an empty root
 	test/rpm/test.sh
+
+.PHONY: release
+release: ## the files of a release: tarballs, SBOMs, the image, RPMs, checksums: build/release
+	packaging/release.sh
+
+.PHONY: image
+image: ## the image of hcp-node-admin for amd64 and arm64, an OCI archive: build/image (needs buildah)
+	packaging/image.sh build/image/hcp-node-admin_$(VERSION)_image.tar
+
+.PHONY: test-release
+test-release: ## build a release twice, compare the bytes, and check the SBOMs, the versions and the image
+	test/release/test.sh

@@ -1,10 +1,10 @@
 #!/bin/bash
 # deps.sh: install what building and running the test bed needs and this host
-# lacks. Debian 12 with Go is what it is made for; on anything else it prints
-# what to install and changes nothing.
+# lacks. It installs on Debian 12 with Go; on other hosts it prints what to
+# install and changes nothing.
 set -euo pipefail
 
-# Program (or file) that must be there, and the Debian package that brings it.
+# Required program (or file), and the Debian package that contains it.
 needs=(
   "make make"
   "git git"
@@ -57,6 +57,9 @@ needs=(
   "createrepo_c createrepo-c"
   "gpg gnupg"
   "gpg-agent gpg-agent"
+  # the metrics and alerts of deploy/monitoring
+  "promtool prometheus"
+  "prometheus-node-exporter prometheus-node-exporter"
   # make lint
   "shellcheck shellcheck"
 )
@@ -94,14 +97,16 @@ if [ "$(id -u)" != 0 ]; then
 fi
 echo "deps: installing ${missing[*]}" >&2
 export DEBIAN_FRONTEND=noninteractive
-case " ${missing[*]} " in
-  # Only its programs are wanted, not an Open vSwitch of the host's own, now or
-  # at the next boot. systemctl may not be there yet.
-  *" openvswitch-switch "*)
-    install -d /etc/systemd/system
-    ln -sf /dev/null /etc/systemd/system/openvswitch-switch.service
-    ;;
-esac
+# The tests use only the binaries of these packages. Their services must not run on
+# this host, now or after the next boot. systemctl may not be installed yet.
+for package in openvswitch-switch prometheus prometheus-node-exporter; do
+  case " ${missing[*]} " in
+    *" $package "*)
+      install -d /etc/systemd/system
+      ln -sf /dev/null "/etc/systemd/system/$package.service"
+      ;;
+  esac
+done
 if [ ! -e /usr/sbin/policy-rc.d ]; then # installing starts no service
   printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d
   chmod +x /usr/sbin/policy-rc.d

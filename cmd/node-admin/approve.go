@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -23,6 +25,7 @@ type approveOptions struct {
 	node, fingerprint                               string
 	addresses                                       []string
 	watch                                           bool
+	probeAddress                                    string
 	timeout                                         time.Duration
 }
 
@@ -50,16 +53,18 @@ rights that approve needs).`,
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&o.enrollmentDir, "enrollments", "",
-		"`DIR` with NAME.enrollment files; it is read again when it changes")
+		"`DIR` with NAME.enrollment files; reread when it changes")
 	flags.BoolVar(&o.watch, "watch", false, "approve new CSRs until stopped")
+	flags.StringVar(&o.probeAddress, "health-probe-bind-address", "",
+		"with --watch: serve /readyz and /livez over HTTP at `ADDRESS`, such as :8080")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the hosted cluster, or - for standard input")
-	flags.StringVar(&o.node, "node", "", "`NAME` of the one node to approve")
+	flags.StringVar(&o.node, "node", "", "`NAME` of the single node to approve")
 	flags.StringVar(&o.fingerprint, "fingerprint", "",
-		"fingerprint of the one node's key, as join prints it: `SHA256:HEX`")
+		"fingerprint of that node's key, as printed by join: `SHA256:HEX`")
 	flags.StringSliceVar(&o.addresses, "address", nil,
-		"`IP` that the one node's serving certificate may contain; can be repeated")
+		"`IP` that the serving certificate of that node may contain; can be repeated")
 	flags.DurationVar(&o.timeout, "timeout", 10*time.Minute,
-		"how long to wait for the one node's CSRs, as a `DURATION`; 0 waits forever")
+		"timeout of the wait for the CSRs of that node, as a `DURATION`; 0 means no limit")
 	flags.StringVar(&o.namespace, "namespace", approver.DefaultNamespace,
 		"`NAMESPACE` of the ConfigMap that records used join tokens")
 	flags.StringVar(&o.configMap, "configmap", approver.DefaultConfigMap, "`NAME` of that ConfigMap")
@@ -68,27 +73,29 @@ rights that approve needs).`,
 }
 
 func approveUsageError(format string, args ...any) error {
-	return report.Fail(report.Usage, "hcp-node-admin approve --help", format, args...)
+	return report.Fail(report.Usage, "", format, args...)
 }
 
 func (o approveOptions) check() error {
 	switch {
 	case o.kubeconfig == "":
-		return approveUsageError("approve needs --kubeconfig of the hosted cluster")
+		return approveUsageError("approve requires --kubeconfig of the hosted cluster")
 	case (o.enrollmentDir == "") == (o.node == ""):
-		return approveUsageError("give one of --enrollments DIR and --node NAME")
+		return approveUsageError("exactly one of --enrollments DIR and --node NAME is required")
 	case o.enrollmentDir != "" && (o.fingerprint != "" || len(o.addresses) > 0):
-		return approveUsageError("--fingerprint and --address are for --node; an enrollment has its own")
+		return approveUsageError("--fingerprint and --address require --node; an enrollment contains its own")
 	case o.node != "" && o.watch:
-		return approveUsageError("--watch is for --enrollments")
+		return approveUsageError("--watch requires --enrollments")
+	case o.probeAddress != "" && !o.watch:
+		return approveUsageError("--health-probe-bind-address requires --watch")
 	case o.node != "" && o.fingerprint == "" && len(o.addresses) == 0:
-		return approveUsageError("--node needs --fingerprint, --address or both")
+		return approveUsageError("--node requires --fingerprint, --address or both")
 	}
 	if o.enrollmentDir == "" {
 		return nil
 	}
 	if info, err := os.Stat(o.enrollmentDir); err != nil {
-		return approveUsageError("reading --enrollments: %w", err)
+		return approveUsageError("--enrollments: %w", err)
 	} else if !info.IsDir() {
 		return approveUsageError("--enrollments %s is not a directory", o.enrollmentDir)
 	}
@@ -106,7 +113,7 @@ func (o approveOptions) run(ctx context.Context, p *cli.Printer) error {
 	}
 	kubeconfig, err := o.readKubeconfig(p.In)
 	if err != nil {
-		return approveUsageError("reading --kubeconfig: %w", err)
+		return approveUsageError("--kubeconfig: %w", err)
 	}
 	notify := report.SystemdNotifier{}
 	a, err := approver.Open(approver.Options{
@@ -122,7 +129,7 @@ func (o approveOptions) run(ctx context.Context, p *cli.Printer) error {
 	case err != nil:
 		return err
 	case o.watch:
-		return a.Watch(ctx)
+		return o.watchCSRs(ctx, a)
 	case o.enrollmentDir != "":
 		return a.Once(ctx)
 	}
@@ -137,6 +144,19 @@ func (o approveOptions) run(ctx context.Context, p *cli.Printer) error {
 		Addresses:   addresses,
 		Log:         report.Log{Sink: p.Sink, Step: "approve"},
 	})
+}
+
+func (o approveOptions) watchCSRs(ctx context.Context, a *approver.Approver) error {
+	if o.probeAddress != "" {
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.probeAddress)
+		if err != nil {
+			return approveUsageError("--health-probe-bind-address: %w", err)
+		}
+		server := &http.Server{Handler: a.HealthHandler(), ReadTimeout: 10 * time.Second}
+		defer server.Close()
+		go func() { _ = server.Serve(listener) }() // the probes report a failure
+	}
+	return a.Watch(ctx)
 }
 
 func (o approveOptions) readKubeconfig(stdin io.Reader) ([]byte, error) {

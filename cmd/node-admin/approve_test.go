@@ -2,23 +2,25 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	appsv1 "k8s.io/api/apps/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 )
 
 func TestApproveRejectsInvalidFlags(t *testing.T) {
@@ -26,25 +28,87 @@ func TestApproveRejectsInvalidFlags(t *testing.T) {
 	config := writeTestFile(t, dir, "kubeconfig", kubeconfig(string(certtest.NewCA(t, "ca").PEM)))
 	fingerprint := "SHA256:" + strings.Repeat("0", 64)
 	for line, want := range map[string]string{
-		"":                       "approve needs --kubeconfig",
-		"--kubeconfig " + config: "give one of --enrollments DIR and --node NAME",
-		"--enrollments " + dir + " --node a --kubeconfig " + config:                                                "give one of --enrollments DIR and --node NAME",
-		"--enrollments /gone --kubeconfig " + config:                                                               "reading --enrollments: stat /gone",
-		"--enrollments " + config + " --kubeconfig " + config:                                                      "is not a directory",
-		"--enrollments " + dir + " --fingerprint x --kubeconfig " + config:                                         "are for --node",
-		"--enrollments " + dir + " --kubeconfig /gone":                                                             "reading --kubeconfig: open /gone",
-		"--enrollments " + dir + " --kubeconfig -":                                                                 "reading the approver's kubeconfig",
-		"--enrollments " + dir + " --kubeconfig " + config:                                                         "runs a program to get its credential",
-		"--node a --kubeconfig " + config:                                                                          "needs --fingerprint, --address or both",
-		"--node a --watch --fingerprint x --kubeconfig " + config:                                                  "--watch is for --enrollments",
-		"--node a --address x --kubeconfig " + config:                                                              "\"x\" is not an IP address",
-		"--node a --fingerprint " + fingerprint + " --kubeconfig " + writeTestFile(t, dir, "noca", kubeconfig("")): "kubeconfig",
+		"":                       "approve requires --kubeconfig",
+		"--kubeconfig " + config: "exactly one of --enrollments DIR and --node NAME is required",
+		"--enrollments " + dir + " --node a --kubeconfig " +
+			config: "exactly one of --enrollments DIR and --node NAME is required",
+		"--enrollments /gone --kubeconfig " +
+			config: "--enrollments: stat /gone",
+		"--enrollments " + config + " --kubeconfig " +
+			config: "is not a directory",
+		"--enrollments " + dir + " --fingerprint x --kubeconfig " +
+			config: "require --node",
+		"--enrollments " + dir + " --kubeconfig /gone": "--kubeconfig: open /gone",
+		"--enrollments " + dir + " --kubeconfig -":     "reading the kubeconfig",
+		"--enrollments " + dir + " --kubeconfig " +
+			config: "runs a command to obtain its credential",
+		"--node a --kubeconfig " +
+			config: "requires --fingerprint, --address or both",
+		"--node a --watch --fingerprint x --kubeconfig " +
+			config: "--watch requires --enrollments",
+		"--enrollments " + dir + " --health-probe-bind-address :0 --kubeconfig " +
+			config: "--health-probe-bind-address requires --watch",
+		"--node a --address x --kubeconfig " +
+			config: "\"x\" is not an IP address",
+		"--node a --fingerprint " + fingerprint + " --kubeconfig " +
+			writeTestFile(t, dir, "noca", kubeconfig("")): "kubeconfig",
 	} {
 		got := runCommandLine(t, append([]string{"approve"}, strings.Fields(line)...)...)
 		if got.Code != report.Usage || got.Out != "" || !strings.HasPrefix(got.Err, "hcp-node-admin approve: ") || !strings.Contains(got.Err, want) {
 			t.Errorf("%s: code %d, %s%s, want %q", line, got.Code, got.Out, got.Err, want)
 		}
 	}
+}
+
+// While the API server is unreachable, a watching approver is live and not ready.
+func TestApproveServesProbes(t *testing.T) {
+	dir := t.TempDir()
+	unreachable := strings.NewReplacer("api.example.com:6443", "127.0.0.1:1", "{exec: {", "{token: t}}, {name: other, user: {exec: {").
+		Replace(kubeconfig(string(certtest.NewCA(t, "ca").PEM)))
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := taken.Addr().String()
+	line := []string{
+		"approve", "--watch", "--enrollments", dir, "--kubeconfig", writeTestFile(t, dir, "kubeconfig", unreachable),
+		"--health-probe-bind-address", address,
+	}
+	if got := runCommandLine(t, line...); got.Code != report.Usage || !strings.Contains(got.Err, "--health-probe-bind-address: listen tcp "+address) {
+		t.Errorf("with an address in use: code %d, %s", got.Code, got.Err)
+	}
+	taken.Close()
+
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan report.Code)
+	go func() { done <- run(ctx, line, cli.Streams{Out: io.Discard, Err: io.Discard}) }()
+	for path, want := range map[string]int{"/livez": http.StatusOK, "/readyz": http.StatusServiceUnavailable} {
+		if got := probeStatus(t, "http://"+address+path); got != want {
+			t.Errorf("%s returns %d, want %d", path, got, want)
+		}
+	}
+	stop()
+	if code := <-done; code != report.Success {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// probeStatus returns the status code of the response, as soon as the server listens.
+func probeStatus(t *testing.T, url string) int {
+	t.Helper()
+	for range 100 {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if response, err := http.DefaultClient.Do(request); err == nil {
+			response.Body.Close()
+			return response.StatusCode
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatalf("%s is unreachable", url)
+	return 0
 }
 
 // A decision is printed on one line, regardless of the text in a CSR.
@@ -131,35 +195,5 @@ func TestApproverUnit(t *testing.T) {
 	}
 	if setting("Type") != "notify" || setting("DynamicUser") != "yes" || setting("TimeoutStartSec") != "infinity" {
 		t.Error("the unit does not wait for READY, or runs as somebody")
-	}
-}
-
-func TestApproverDeployment(t *testing.T) {
-	documents, err := rights.Documents("approver.yaml")
-	if err != nil || len(documents) != 1 {
-		t.Fatal(len(documents), err)
-	}
-	var deployment appsv1.Deployment
-	if err := yaml.UnmarshalStrict([]byte(documents[0]), &deployment); err != nil {
-		t.Fatal(err)
-	}
-	pod := deployment.Spec.Template.Spec
-	container := pod.Containers[0]
-	flags := parseApproveFlags(t, container.Args)
-	var mounts []string
-	for _, mount := range container.VolumeMounts {
-		if !mount.ReadOnly {
-			t.Errorf("%s can be written to", mount.MountPath)
-		}
-		mounts = append(mounts, mount.MountPath)
-	}
-	enrollments, _ := flags.GetString("enrollments")
-	path, _ := flags.GetString("kubeconfig")
-	if !slices.Equal(mounts, []string{enrollments, strings.TrimSuffix(path, "/kubeconfig")}) || len(pod.Volumes) != 2 {
-		t.Errorf("mounted are %q, used %s and %s", mounts, enrollments, path)
-	}
-	security := container.SecurityContext
-	if !*pod.SecurityContext.RunAsNonRoot || *pod.AutomountServiceAccountToken || !*security.ReadOnlyRootFilesystem || *security.AllowPrivilegeEscalation || security.Capabilities.Drop[0] != "ALL" {
-		t.Error("the pod has more rights than it needs")
 	}
 }

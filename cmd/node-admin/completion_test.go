@@ -16,13 +16,13 @@ func expectedCompletions() clitest.Completions {
 			"token ":                               {"create", "show"},
 			"token c":                              {"create"},
 			"-o json token c":                      {"create"},
-			"token show st":                        {"stub.ign"},
+			"token show us":                        {"user-data.ign"},
 			"token create --output-dir enrollment": {"enrollments"},
 			"approve --enrollments ":               {"enrollments"},
 			"approve --wa":                         {"--watch"},
 			"join":                                 {},
 		},
-		InFish: map[string][]string{"approve --enrollments ": {"enrollments", "script", "stub.ign"}},
+		InFish: map[string][]string{"approve --enrollments ": {"enrollments", "script", "user-data.ign"}},
 	}
 }
 

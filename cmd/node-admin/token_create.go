@@ -53,23 +53,22 @@ writes two files for each node:
 	flags.SortFlags = false
 	flags.StringArrayVar(&o.names, "node", nil, "`NAME` of the node; can be repeated")
 	flags.StringVar(&o.nodes, "nodes", "", "`FILE` with many nodes, one NAME ADDRESS... per line")
-	flags.StringSliceVar(&o.addresses, "address", nil, "`IP` that the node's serving certificate may contain; "+
-		"can be repeated; without any, an administrator approves that certificate")
+	flags.StringSliceVar(&o.addresses, "address", nil, "`IP` that the node's serving certificate may contain; can be repeated; if there is none, an administrator must approve that certificate")
 	flags.DurationVar(&o.lifetime, "expires", 0,
-		"`DURATION` in which the node can use the join token (default 24h, with --embed-stub 5h)")
+		"`DURATION` in which the node can use the join token, at most 720h (default 24h, with --embed-user-data 5h)")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the hosted cluster; only its CA is read")
 	flags.StringVar(&o.ca, "ca", "", "`FILE` with the hosted cluster's CA (PEM), instead of --kubeconfig")
 	flags.StringArrayVar(&o.labels, "label", nil, "`KEY=VALUE` for the Node; can be repeated")
 	flags.StringArrayVar(&o.taints, "taint", nil, "`KEY=VALUE:EFFECT` for the Node; can be repeated")
-	flags.StringVar(&o.userData, "embed-stub", "",
-		"put the user data in `FILE` into the join token; the host needs no other input then")
+	flags.StringVar(&o.userData, "embed-user-data", "",
+		"include the user data in `FILE` in the join token; the host then needs no other input")
 	flags.StringVar(&o.dir, "output-dir", ".", "`DIRECTORY` for the files")
 	c.RunE = func(*cobra.Command, []string) error {
 		document := tokensDocument{TypeMeta: report.Meta("JoinTokens")}
 		err := o.create(&document)
-		print := func(w io.Writer) { printTokens(w, o, document.Tokens) }
+		print := func(w *report.Page) { printTokens(w, o, document.Tokens) }
 		if err != nil && !p.JSON {
-			print(p.Out) // the tokens that were created before the error
+			print(&report.Page{Writer: p.Out}) // the tokens that were created before the error
 		}
 		if err != nil && len(document.Tokens) == 0 {
 			return err
@@ -81,7 +80,7 @@ writes two files for each node:
 }
 
 func tokenUsageError(format string, args ...any) error {
-	return report.Fail(report.Usage, "hcp-node-admin token create --help", format, args...)
+	return report.Fail(report.Usage, "", format, args...)
 }
 
 func (o tokenOptions) create(document *tokensDocument) error {
@@ -97,7 +96,7 @@ func (o tokenOptions) create(document *tokensDocument) error {
 		for _, suffix := range []string{enrollment.TokenSuffix, enrollment.EnrollmentSuffix} {
 			if path := filepath.Join(o.dir, node.name+suffix); exists(path) {
 				return tokenUsageError(
-					"%s exists already, and nothing is written over it: move it away, or give another --output-dir", path)
+					"%s already exists and is not overwritten: move it, or use another --output-dir", path)
 			}
 		}
 	}
@@ -127,7 +126,8 @@ func exists(path string) bool {
 func (o tokenOptions) sharedOptions() (enrollment.Options, error) {
 	options := enrollment.Options{Labels: o.labels, Taints: o.taints, Lifetime: o.lifetime}
 	if (o.kubeconfig == "") == (o.ca == "") {
-		return options, tokenUsageError("give one of --kubeconfig and --ca: a join token is for one cluster")
+		return options, tokenUsageError("exactly one of --kubeconfig and --ca is required: a join token is for " +
+			"one cluster")
 	}
 	path, flag := o.ca, "--ca"
 	if o.kubeconfig != "" {
@@ -135,7 +135,7 @@ func (o tokenOptions) sharedOptions() (enrollment.Options, error) {
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return options, tokenUsageError("reading %s: %w", flag, err)
+		return options, tokenUsageError("%s: %w", flag, err)
 	}
 	options.ClusterCA = content
 	if o.kubeconfig != "" {
@@ -147,7 +147,7 @@ func (o tokenOptions) sharedOptions() (enrollment.Options, error) {
 		return options, nil
 	}
 	if options.UserData, err = os.ReadFile(o.userData); err != nil {
-		return options, tokenUsageError("reading --embed-stub: %w", err)
+		return options, tokenUsageError("--embed-user-data: %w", err)
 	}
 	if _, err := ignition.ParseUserData(options.UserData); err != nil {
 		return options, err
@@ -168,47 +168,53 @@ func (o tokenOptions) tokenNodes() ([]tokenNode, error) {
 	if o.nodes != "" {
 		content, err := os.ReadFile(o.nodes)
 		if err != nil {
-			return nil, tokenUsageError("reading --nodes: %w", err)
+			return nil, tokenUsageError("--nodes: %w", err)
 		}
 		more, err := parseNodes(content)
 		if err != nil {
-			return nil, tokenUsageError("reading --nodes: %s: %w", o.nodes, err)
+			return nil, tokenUsageError("--nodes: %s: %w", o.nodes, err)
 		}
 		nodes = append(nodes, more...)
 	}
 	seen := map[string]bool{}
 	for _, node := range nodes {
 		if seen[node.name] {
-			return nil, tokenUsageError("the node %s is named twice", node.name)
+			return nil, tokenUsageError("node %s is listed twice", node.name)
 		}
 		seen[node.name] = true
 	}
 	switch {
 	case len(nodes) == 0:
-		return nil, tokenUsageError("give the node's name: --node NAME, or --nodes FILE")
+		return nil, tokenUsageError("the node's name is required: --node NAME, or --nodes FILE")
 	case len(nodes) > 1 && len(addresses) > 0:
-		return nil, tokenUsageError("--address is of one node, and there are %d: give addresses in --nodes FILE", len(nodes))
+		return nil, tokenUsageError("--address is for a single node, but %d are given: list the addresses in "+
+			"--nodes FILE", len(nodes))
 	}
 	return nodes, nil
 }
 
 func printTokens(w io.Writer, o tokenOptions, tokens []createdToken) {
 	for _, one := range tokens {
-		fmt.Fprintf(w, "%s, until %s\n", one.NodeName, one.Expires.Local().Format(time.DateTime))
-		fmt.Fprintf(w, "  %s   a secret: bring it to this host alone\n", one.TokenFile)
-		fmt.Fprintf(w, "  %s   no secret: put it into the approver's directory of enrollments\n", one.EnrollmentFile)
+		width := max(len(one.TokenFile), len(one.EnrollmentFile))
+		fmt.Fprintf(w, "%s, valid until %s\n", one.NodeName, report.Timestamp(one.Expires))
+		fmt.Fprintf(w, "  %-*s  secret; copy it only to this host\n", width, one.TokenFile)
+		fmt.Fprintf(w, "  %-*s  not secret; copy it to the approver's directory of enrollments\n", width, one.EnrollmentFile)
 		if len(one.Addresses) == 0 {
-			fmt.Fprintln(w, "  it names no address (--address), so a person has to approve the node's serving certificate")
+			fmt.Fprintln(w, "  no address given (--address): an administrator must approve the node's serving CSR")
 		}
 	}
 	if len(tokens) == 0 {
 		return
 	}
-	stored := " --user-data stub.ign"
-	if o.userData != "" {
-		stored = ""
+	token := "NAME" + enrollment.TokenSuffix
+	if len(tokens) == 1 {
+		token = filepath.Base(tokens[0].TokenFile)
 	}
-	fmt.Fprintf(w, "\non the host:\n  hcp-node-agent join --join-token NAME.token%s\n", stored)
-	fmt.Fprint(w, "where the hosted cluster is administered, before or after:\n"+
-		"  hcp-node-admin approve --enrollments DIR --watch --kubeconfig FILE\n")
+	userData := " --user-data user-data.ign"
+	if o.userData != "" {
+		userData = ""
+	}
+	fmt.Fprintf(w, "\n# on the host:\nhcp-node-agent join --join-token %s%s\n", token, userData)
+	fmt.Fprint(w, "# where the hosted cluster is administered, before or after:\n"+
+		"hcp-node-admin approve --enrollments DIR --watch --kubeconfig FILE\n")
 }

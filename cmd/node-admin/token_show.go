@@ -32,7 +32,7 @@ func newTokenShowCommand(p *cli.Printer) *cobra.Command {
 				return err
 			}
 			document := tokenDocument{TypeMeta: report.Meta("JoinTokenSummary"), Summary: shown}
-			return p.Document(document, func(w io.Writer) { printToken(w, shown) })
+			return p.Document(document, func(w *report.Page) { printToken(w, shown) })
 		},
 	}
 }
@@ -40,8 +40,8 @@ func newTokenShowCommand(p *cli.Printer) *cobra.Command {
 func readTokenSummary(path string) (enrollment.Summary, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return enrollment.Summary{}, report.Fail(report.Usage, "hcp-node-admin token show --help",
-			"reading the file: %w", err)
+		return enrollment.Summary{}, report.Fail(report.Usage, "",
+			"%w", err)
 	}
 	shown, err := enrollment.ParseSummary(content, time.Now())
 	if err != nil {
@@ -53,9 +53,9 @@ func readTokenSummary(path string) (enrollment.Summary, error) {
 }
 
 func printToken(w io.Writer, t enrollment.Summary) {
-	until := "until " + t.Expires.Local().Format(time.DateTime)
+	until := "valid until " + report.Timestamp(t.Expires)
 	if t.Expired {
-		until = "EXPIRED at " + t.Expires.Local().Format(time.DateTime)
+		until = "EXPIRED at " + report.Timestamp(t.Expires)
 	}
 	noun := "join token"
 	if t.Kind == enrollment.KindEnrollment {
@@ -77,6 +77,6 @@ func printToken(w io.Writer, t enrollment.Summary) {
 	row("labels", strings.Join(t.Labels, " "))
 	row("taints", strings.Join(t.Taints, " "))
 	if t.HasUserData {
-		row("stub", "is in it")
+		row("user data", "included")
 	}
 }

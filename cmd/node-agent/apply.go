@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -17,31 +16,31 @@ func newApplyCommand(p *cli.Printer) *cobra.Command {
 		Short: "Write an Ignition config to a directory tree, for an image",
 		Long: "Apply writes an Ignition config to a directory tree that becomes the root of an\n" +
 			"image. It starts and stops no service.",
-		Example: "  hcp-node-agent apply --config worker.ign --root /mnt/image",
+		Example: "  hcp-node-agent apply --payload worker.ign --root /mnt/image",
 		Args:    cobra.NoArgs,
 	}
 	c.Flags().SortFlags = false
 	var options image.Options
-	c.Flags().StringVar(&options.Config, "config", "",
+	c.Flags().StringVar(&options.Payload, "payload", "",
 		"Ignition config, or user data: a `FILE`, or - for standard input")
 	c.Flags().StringVar(&options.Root, "root", "", "`DIRECTORY` that becomes the root of the image")
-	c.Flags().BoolVar(&options.Offline, "offline", false, "refuse a config that refers to remote resources")
+	c.Flags().BoolVar(&options.Offline, "offline", false, "reject a config that refers to remote resources")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if options.Config == "" || options.Root == "" {
-			return report.Fail(report.Usage, "hcp-node-agent apply --help", "apply needs --config and --root")
+		if options.Payload == "" || options.Root == "" {
+			return report.Fail(report.Usage, "", "--payload and --root are required")
 		}
 		options.Stdin, options.Sink = p.In, p.Sink
 		applied, err := image.Apply(c.Context(), options)
 		if err != nil {
 			return err
 		}
-		return p.Document(applied, func(w io.Writer) {
+		return p.Document(applied, func(w *report.Page) {
 			if applied.Changes == 0 {
-				fmt.Fprintf(w, "%s has the config already (entries: %d); nothing was changed\n",
+				fmt.Fprintf(w, "%s already contains the config (entries: %d); nothing was changed\n",
 					applied.Root, applied.Entries)
 				return
 			}
-			fmt.Fprintf(w, "%s has the config now (entries: %d, changes: %d)\n",
+			fmt.Fprintf(w, "%s now contains the config (entries: %d, changes: %d)\n",
 				applied.Root, applied.Entries, applied.Changes)
 		})
 	}

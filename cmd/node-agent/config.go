@@ -1,15 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
@@ -35,7 +31,7 @@ as a whole. A join token adds its labels and taints. Secrets in URLs are masked;
 other secrets are in files to which settings only refer.`,
 		Args: cobra.NoArgs,
 	}
-	file := settingFlags(c)
+	file := settingFlags(c, allSettings()...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		e := config.Explain(configSource(c, *file))
 		document := configDocument{TypeMeta: report.Meta("Config")}
@@ -52,10 +48,10 @@ func newConfigValidateCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "validate [FILE...]",
 		Short: "Validate the configuration",
-		Long: `Validate prints all problems of the configuration with their lines. Without a
-FILE it validates the configuration of a join on this host: the file, its
-drop-ins, the environment and flags. Each FILE is validated alone, with only
-the defaults before it. Files to which settings refer are not opened.
+		Long: `Validate prints all problems of the configuration with their positions. Without
+a FILE it validates the configuration of a join on this host: the file, its
+drop-ins and the environment. Each FILE, or - for standard input, is validated
+alone. Files to which settings refer are not opened.
 
 The exit code is 0 without problems, and 2 otherwise.`,
 		Args:              cobra.ArbitraryArgs,
@@ -68,14 +64,7 @@ The exit code is 0 without problems, and 2 otherwise.`,
 			sources = nil
 		}
 		for _, name := range args {
-			sources = append(sources, config.Source{
-				File:      name,
-				Required:  true,
-				NoDropIns: true,
-				Lookup:    func(string) (string, bool) { return "", false },
-				Flags:     pflag.NewFlagSet("none", pflag.ContinueOnError),
-				Check:     checkSteps,
-			})
+			sources = append(sources, config.Source{File: name, Stdin: p.In, Required: true, NoDropIns: true})
 		}
 		document := configDocument{TypeMeta: report.Meta("ConfigCheck")}
 		for _, one := range sources {
@@ -119,7 +108,7 @@ func finishConfig(p *cli.Printer, document configDocument, print func(io.Writer,
 		p.StepReported = !p.JSON
 	}
 	document.CommandResult = report.ResultOf(err)
-	if writeErr := p.Document(document, func(w io.Writer) { print(w, document) }); err == nil {
+	if writeErr := p.Document(document, func(w *report.Page) { print(w, document) }); err == nil {
 		return writeErr
 	}
 	return err
@@ -128,23 +117,9 @@ func finishConfig(p *cli.Printer, document configDocument, print func(io.Writer,
 // configSource returns the sources of this host's configuration.
 func configSource(c *cobra.Command, file string) config.Source {
 	return config.Source{
-		File:     file,
-		Required: c.Flags().Changed("config"),
-		Lookup:   os.LookupEnv,
-		Flags:    c.Flags(),
-		Check:    checkSteps,
+		File:        file,
+		Required:    c.Flags().Changed("config"),
+		Environment: os.Environ(),
+		Flags:       c.Flags(),
 	}
-}
-
-// checkSteps returns a problem for each name in skip that is not a step, or not one that can be
-// skipped.
-func checkSteps(join config.Join) []config.Problem {
-	possible := stepNames(func(s bootstrap.Step) bool { return !s.Required })
-	var problems []config.Problem
-	for _, name := range join.Skip {
-		if !slices.Contains(possible, name) {
-			problems = append(problems, config.Problem{Key: "skip", Message: fmt.Sprintf("skip: %q; it can be some of %v", name, possible)})
-		}
-	}
-	return problems
 }

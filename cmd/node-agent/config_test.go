@@ -14,6 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 )
 
@@ -45,7 +46,7 @@ func TestConfigShow(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := writeTempFiles(t, map[string]string{
-		"config.yaml": configHead + "endpoint: https://me:hunter2@ignition.example.com\n", "config.d/10-site.yaml": configHead + "# this rack\nnodeLabels: [zone=a]\n",
+		"config.yaml": configHead + "endpoint: ignition.example.com\n", "config.d/10-site.yaml": configHead + "# this rack\nnodeLabels: [zone=a]\n",
 		"node.token": string(content),
 	})
 	file := filepath.Join(dir, "config.yaml")
@@ -53,7 +54,7 @@ func TestConfigShow(t *testing.T) {
 	want := `DIR/config.yaml
 DIR/config.d/10-site.yaml
 
-  endpoint  https://***@ignition.example.com  DIR/config.yaml:3
+  endpoint  ignition.example.com  DIR/config.yaml:3
   networkTimeout  1m30s  default
   nodeLabels  ["zone=a"]  DIR/config.d/10-site.yaml:4
   joinToken  DIR/node.token  --join-token
@@ -68,20 +69,36 @@ DIR/config.d/10-site.yaml
 }
 
 func TestConfigValidate(t *testing.T) {
+	// Exec removes these variables for other tests.
+	program := agent()
+	program.Variables = ""
+	t.Setenv("HCP_NODE_AGENT_TIMEOT", "5m")
 	dir := writeTempFiles(t, map[string]string{
-		"config.yaml": configHead + "untyl: ready\nskip: [netwrk, fetch]\n", "config.d/10-site.yaml": configHead + "timeout: -1s\n", "good.yaml": configHead,
+		"config.yaml":           configHead + "skip: [netwrk, fetch]\nuntyl: ready\n",
+		"config.d/10-site.yaml": configHead + "timeout: -1s\n",
+		"good/config.yaml":      configHead,
 	})
-	file := filepath.Join(dir, "config.yaml")
-	const steps = "it can be some of [preflight validate packages files system network runtime client-certificate kubelet serving-certificate ready schedulable]"
-	want := strings.ReplaceAll(`DIR/config.yaml:3: field untyl not found in type config.Join
-DIR/config.d/10-site.yaml:3: timeout is -1s; it cannot be negative
-DIR/config.yaml:4: skip: "netwrk"; `+steps+`
-DIR/config.yaml:4: skip: "fetch"; `+steps+"\n", "DIR", dir)
-	if diff := cmp.Diff(clitest.Result{Code: report.Usage, Out: want}, runCommandLine(t, "", "config", "validate", "--config", file)); diff != "" {
+	file, good := filepath.Join(dir, "config.yaml"), filepath.Join(dir, "good/config.yaml")
+	steps := "must be one of " + strings.Join(stepname.SkipValues(), ", ")
+	want := strings.ReplaceAll(`DIR/config.yaml:3:8: skip: invalid value "netwrk": `+steps+`
+DIR/config.yaml:3:16: skip: invalid value "fetch": `+steps+`
+DIR/config.yaml:4:1: untyl: unknown setting; did you mean until?
+DIR/config.d/10-site.yaml:3:10: timeout: invalid value "-1s": must not be negative
+HCP_NODE_AGENT_TIMEOT: no setting has this environment variable; did you mean HCP_NODE_AGENT_TIMEOUT?
+`, "DIR", dir)
+	if diff := cmp.Diff(clitest.Result{Code: report.Usage, Out: want}, program.Exec(t, "", "config", "validate", "--config", file)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	good := filepath.Join(dir, "good.yaml")
-	if diff := cmp.Diff(clitest.Result{Code: report.Success, Out: "nothing is wrong with " + good + "\n"}, runCommandLine(t, "", "config", "validate", good)); diff != "" {
+	for _, command := range []string{"join", "plan", "preflight", "doctor", "run"} {
+		got := program.Exec(t, "", command, "--config", good)
+		if want := "hcp-node-agent " + command + ": invalid configuration: HCP_NODE_AGENT_TIMEOT: no setting has this environment variable; " +
+			"did you mean HCP_NODE_AGENT_TIMEOUT?\nsee: hcp-node-agent " + command + " --help\n"; got.Code != report.Usage || got.Err != want {
+			t.Errorf("%s: code %d, %s", command, got.Code, got.Err)
+		}
+	}
+	// A file is validated alone.
+	if diff := cmp.Diff(clitest.Result{Code: report.Success, Out: "no problems in " + good +
+		"\n"}, program.Exec(t, "", "config", "validate", good)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	got := runCommandLine(t, "", "config", "validate", good, file, "--output", "json")
@@ -89,9 +106,30 @@ DIR/config.yaml:4: skip: "fetch"; `+steps+"\n", "DIR", dir)
 	if got.Code != report.Usage || len(document["problems"].([]any)) != 3 || document["exitCode"] != 2.0 {
 		t.Errorf("code %d, %s%s", got.Code, got.Out, got.Err)
 	}
-	first := map[string]any{"file": file, "line": 3.0, "message": "field untyl not found in type config.Join"}
+	first := map[string]any{"file": file, "key": "skip", "line": 3.0, "column": 8.0, "message": `skip: invalid value "netwrk": ` + steps}
 	if diff := cmp.Diff(first, document["problems"].([]any)[0]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Standard input is validated like a file.
+func TestConfigValidateStandardInput(t *testing.T) {
+	for name, content := range map[string]string{"valid": configHead, "invalid": ""} {
+		if content == "" {
+			bad, err := os.ReadFile(filepath.Join("testdata", "config", "invalid.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			content = string(bad)
+		}
+		want, err := os.ReadFile(filepath.Join("testdata", "config", name+".txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := runCommandLine(t, content, "config", "validate", "-")
+		if diff := cmp.Diff(string(want), got.Out); diff != "" || (got.Code == report.Success) != (name == "valid") || got.Err != "" {
+			t.Errorf("%s: code %d, %s (-want +got):\n%s", name, got.Code, got.Err, diff)
+		}
 	}
 }
 
@@ -105,7 +143,7 @@ func TestWritableConfigIsRefused(t *testing.T) {
 	for _, line := range [][]string{{"config", "validate", file}, {"config", "show", "--config", file}, {"join", "--config", file}} {
 		got := runCommandLine(t, "", line...)
 		all := got.Out + got.Err
-		if got.Code != report.Usage || !strings.Contains(all, file+": not read: users other than root can write to it") || !strings.Contains(all, "\nchmod go-w "+file+"\n") {
+		if got.Code != report.Usage || !strings.Contains(all, file+": file ignored: users other than root can write to it") || !strings.Contains(all, "\nchmod go-w "+file+"\n") {
 			t.Errorf("%q: code %d, %s", line, got.Code, all)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 func printConfig(w io.Writer, d configDocument) {
 	if len(d.Files) == 0 {
-		fmt.Fprintln(w, "there is no file of configuration ("+config.DefaultFile+")")
+		fmt.Fprintln(w, "no configuration file exists ("+config.DefaultFile+")")
 	}
 	for _, file := range d.Files {
 		fmt.Fprintln(w, file)
@@ -25,7 +25,7 @@ func printConfig(w io.Writer, d configDocument) {
 		fmt.Fprintf(w, "  %-*s  %-*s  %s\n", key, s.Key, value, valueText(s.Value), s.Origin)
 	}
 	for _, p := range d.Problems {
-		fmt.Fprintf(w, "  wrong: %s\n", p)
+		fmt.Fprintf(w, "  problem: %s\n", p)
 		printRemedy(w, p)
 	}
 }
@@ -46,10 +46,10 @@ func printCheck(w io.Writer, d configDocument) {
 		return
 	}
 	if len(d.Files) == 0 {
-		fmt.Fprintln(w, "there is no file of configuration, and nothing is wrong with the environment and flags")
+		fmt.Fprintln(w, "no configuration file exists; no problems in the environment")
 		return
 	}
-	fmt.Fprintf(w, "nothing is wrong with %s\n", strings.Join(d.Files, ", "))
+	fmt.Fprintf(w, "no problems in %s\n", strings.Join(d.Files, ", "))
 }
 
 // valueText returns a value in the syntax of the configuration file.

@@ -28,9 +28,9 @@ func docs() cli.Docs {
 }
 
 // settingNames returns the other names of the setting that a flag of a join sets.
-func settingNames(c *cobra.Command, flag *pflag.Flag) string {
+func settingNames(_ *cobra.Command, flag *pflag.Flag) string {
 	key := config.Keys()[flag.Name]
-	if key == "" || c.Flags().Lookup("until") == nil {
+	if key == "" || flag.Annotations[settingAnnotation] == nil {
 		return ""
 	}
 	return fmt.Sprintf(" [%s, %s]", config.Variable(flag.Name), key)

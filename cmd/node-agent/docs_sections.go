@@ -19,15 +19,18 @@ func manSections() []cli.Section {
 		{
 			Title: "Environment", Columns: []string{"variable", "meaning"},
 			Rows: append([][]string{
-				{config.EnvironmentPrefix + "SETTING", "a setting of a join, by its flag in capitals: that of --user-data is " + config.Variable("user-data")},
+				{config.EnvironmentPrefix + "SETTING", "a setting of a join, named after its flag in capitals: " +
+					"the variable of --user-data is " + config.Variable("user-data") + "; an unknown name is an error"},
 			}, cli.OutputVariables()...),
 		},
 		{
 			Title: "Files", Columns: []string{"file", "content"},
 			Rows: [][]string{
 				{config.DefaultFile, "configuration of kind " + config.Kind + "; see: hcp-node-agent config show"},
-				{"/etc/hcp-node-agent/config.d/*.yaml", "drop-ins in the order of their names; each overrides those before it"},
-				{joinstate.Dir, "the ledger of changes with the former state, and the state of the join; for root only, because it has secrets"},
+				{"/etc/hcp-node-agent/config.d/*.yaml", "drop-ins in the order of their names; each overrides " +
+					"those before it"},
+				{joinstate.Dir, "the ledger of changes with the former state, and the state of the join; readable " +
+					"only by root, because it contains secrets"},
 				{metricsFile, "metrics of the service for the textfile collector of node_exporter"},
 			},
 		},
@@ -37,12 +40,8 @@ func manSections() []cli.Section {
 // settingsSection returns the settings of a join.
 func settingsSection() cli.Section {
 	s := cli.Section{Title: "Settings", Columns: []string{"flag", "environment", "file", "default", "meaning"}}
-	flags := pflag.NewFlagSet("settings", pflag.ContinueOnError)
-	flags.SortFlags = false
-	defaults := config.Defaults()
-	config.Flags(flags, &defaults)
 	keys := config.Keys()
-	flags.VisitAll(func(flag *pflag.Flag) {
+	settingFlagSet().VisitAll(func(flag *pflag.Flag) {
 		value, usage := pflag.UnquoteUsage(flag)
 		name := strings.TrimSpace("--" + flag.Name + " " + value)
 		preset := strings.Trim(flag.DefValue, "[]")
@@ -64,14 +63,15 @@ func configurationPage() string {
 
 # DESCRIPTION
 YAML or JSON of kind %[3]s in version %[4]s. Every file has both fields. A flag overrides the environment, the environment overrides
-drop-ins, and drop-ins override the file; a list replaces the list before it. An unknown setting is an error. Secrets are not in these
+drop-ins, and drop-ins override the file; a list replaces the list before it. An unknown
+setting or variable is an error. Secrets are not in these
 files; settings name the files that have them.
 
 Print the settings and their origins:
 
     %[1]s config show
 
-Print the problems of the configuration with their lines:
+Print all problems of the configuration with their positions:
 
     %[1]s config validate
 
@@ -87,6 +87,6 @@ Print the problems of the configuration with their lines:
 }
 
 func configurationExample() string {
-	return "apiVersion: " + report.APIVersion + "\nkind: " + config.Kind +
-		"\nuserData: /root/stub.ign\nnodeLabels: [example.com/rack=7]\nverifyReach: [bastion.example.com:22]\n"
+	return "apiVersion: " + report.APIVersion + "\nkind: " + config.Kind + "\nuserData: " +
+		"/root/user-data.ign\nnodeLabels: [example.com/rack=7]\nverifyReach: [bastion.example.com:22]\n"
 }

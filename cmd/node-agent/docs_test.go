@@ -22,10 +22,10 @@ func TestManPageOfJoin(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "1795219200")
 	text := formatManPage(t, "hcp-node-agent-join.8")
 	for _, want := range []string{
-		"2026-11-21", "hcp-node-agent join [flags]", "       --user-data=\"\"\n              the NodePool's user-data stub: a FILE,",
+		"2026-11-21", "hcp-node-agent join [flags]", "       --user-data=\"\"\n              FILE with the NodePool's user data, or",
 		"       -o, --output=\"text\"\n              output FORMAT", "[HCP_NODE_AGENT_PAYLOAD_DROP, payload.drop]",
-		"a final /**;", "CRI-O's pause IMAGE", "\n       schedulable          wait", "/var/lib/hcp-node-agent",
-		"       7      reboot needed, then run it again\n", "       130    interrupted", "SEE ALSO", "with the value dumb, lines",
+		"a final /**;", "pause IMAGE for CRI-O", "\n       schedulable          wait", "/var/lib/hcp-node-agent",
+		"       7      reboot required; then run the command again\n", "       130    interrupted", "SEE ALSO", "with the value dumb, lines",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q:\n%s", want, text)

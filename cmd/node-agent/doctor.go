@@ -28,9 +28,9 @@ func newDoctorCommand(p *cli.Printer) *cobra.Command {
 		Long:  doctorHelp,
 		Args:  cobra.NoArgs,
 	}
-	file := settingFlags(c)
+	file := settingFlags(c, userDataSettings...)
 	bundle := c.Flags().String("bundle", "",
-		"also write the data for a support case to `FILE` (.tar.gz), secrets masked")
+		"also write the data for a support case to `FILE` (.tar.gz), with secrets masked")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		options, err := optionsFrom(c, *file, p)
 		if err != nil {

@@ -34,7 +34,7 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("%v, %v, %v", info, err, made)
 	}
 	again := runCommandLine(t, "", "doctor", "--config", file, "--bundle", bundle)
-	want := clitest.Result{Code: report.Usage, Err: "hcp-node-agent doctor: " + bundle + " is there already; a bundle never replaces a file\n# give --bundle the name of a file that is not there yet\n"}
+	want := clitest.Result{Code: report.Usage, Err: "hcp-node-agent doctor: " + bundle + " already exists; a bundle never replaces a file\n# pass a file to --bundle that does not exist yet\n"}
 	if again != want {
 		t.Errorf("%+v", again)
 	}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 )
@@ -15,11 +14,10 @@ import (
 // The settings on documented command lines are valid, too.
 func TestDocumentedCommands(t *testing.T) {
 	agent().CheckDocumentedCommands(t, "../..", 20, func(c *cobra.Command) error {
-		if c.Flags().Lookup("until") == nil {
+		if c.Flags().Lookup("user-data") == nil {
 			return nil
 		}
-		none := func(string) (string, bool) { return "", false }
-		_, err := config.Load(config.Source{File: "/nonexistent/config.yaml", Lookup: none, Flags: c.Flags()})
+		_, err := config.Load(config.Source{File: "/nonexistent/config.yaml", Flags: c.Flags()})
 		return err
 	})
 }
@@ -31,7 +29,7 @@ func TestBridgeDocumentListsSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &cobra.Command{}
-	settingFlags(c)
+	settingFlags(c, allSettings()...)
 	rows := regexp.MustCompile("(?m)^\\| `--([a-z-]+)[^|]*\\| `([A-Za-z]+)`").FindAllStringSubmatch(string(content), -1)
 	if len(rows) < 4 {
 		t.Errorf("only %d rows were found", len(rows))
@@ -46,8 +44,7 @@ func TestBridgeDocumentListsSettings(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		none := func(string) (string, bool) { return "", false }
-		if _, err := config.Load(config.Source{File: file, Lookup: none, Flags: pflag.NewFlagSet("none", pflag.ContinueOnError)}); err != nil {
+		if _, err := config.Load(config.Source{File: file}); err != nil {
 			t.Errorf("%s: %v", row[2], err)
 		}
 	}

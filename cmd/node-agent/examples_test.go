@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
@@ -121,8 +120,7 @@ func checkConfigLoads(t *testing.T, content string) {
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	none := func(string) (string, bool) { return "", false }
-	if _, err := config.Load(config.Source{File: file, Required: true, Lookup: none, Flags: pflag.NewFlagSet("none", pflag.ContinueOnError)}); err != nil {
+	if _, err := config.Load(config.Source{File: file, Required: true}); err != nil {
 		t.Error(err)
 	}
 }
@@ -148,7 +146,7 @@ func TestUnitConditionsNameTheFirstBootFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, file := range []string{"stub.ign", "node.token"} {
+		for _, file := range []string{"user-data.ign", "node.token"} {
 			if !strings.Contains(string(content), "\n"+key+autojoin.DefaultDir+"/"+file+"\n") {
 				t.Errorf("%s does not look for %s", unit, file)
 			}

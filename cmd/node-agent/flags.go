@@ -2,35 +2,66 @@ package main
 
 import (
 	"net"
+	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
 
-// settingFlags binds the settings of a join and the path of the configuration
-// file, which it returns.
-func settingFlags(c *cobra.Command) *string {
+// Settings that have a flag in commands other than join, by their flags. A command that changes
+// nothing has no flag for a change.
+var (
+	// userDataSettings select the payload.
+	userDataSettings = []string{
+		"user-data", "endpoint", "token-file", "ca-file", "nodepool", "config-hash", "connect-to",
+		"ignition-override", "payload-drop",
+	}
+	// planSettings determine the result of plan and preflight.
+	planSettings = append(slices.Clone(userDataSettings),
+		"bridge-interface", "verify-reach", "network-timeout", "node-label", "node-taint", "pause-image",
+		"join-token", "openshift-release", "install-packages", "skip")
+)
+
+// settingAnnotation marks flags that are settings of a join.
+const settingAnnotation = "setting"
+
+// settingFlags binds the settings of a join that have one of the flags, and the path of the
+// configuration file, which it returns.
+func settingFlags(c *cobra.Command, flags ...string) *string {
 	c.Flags().SortFlags = false
-	defaults := config.Defaults()
-	config.Flags(c.Flags(), &defaults)
-	cli.CompleteFlag(c, "until", cobra.FixedCompletions(stepname.UntilValues(), cobra.ShellCompDirectiveNoFileComp))
-	cli.CompleteFlag(c, "skip", cli.CompleteList(stepNames(func(s bootstrap.Step) bool { return !s.Required })))
-	return c.Flags().String("config", config.DefaultFile, "configuration `FILE`; drop-ins are in config.d beside it")
+	settings := settingFlagSet()
+	for _, name := range flags {
+		flag := settings.Lookup(name)
+		flag.Annotations = map[string][]string{settingAnnotation: {"true"}}
+		c.Flags().AddFlag(flag)
+	}
+	if slices.Contains(flags, "until") {
+		cli.CompleteFlag(c, "until", cobra.FixedCompletions(stepname.UntilValues(), cobra.ShellCompDirectiveNoFileComp))
+	}
+	if slices.Contains(flags, "skip") {
+		cli.CompleteFlag(c, "skip", cli.CompleteList(stepname.SkipValues()))
+	}
+	return c.Flags().String("config", config.DefaultFile, "configuration `FILE`; its drop-ins are in the directory config.d beside it")
 }
 
-// stepNames returns the names of the steps that isSelected accepts.
-func stepNames(isSelected func(bootstrap.Step) bool) []string {
+// allSettings returns the flags of all settings of a join, in the order of the help.
+func allSettings() []string {
 	var names []string
-	for _, step := range bootstrap.Steps() {
-		if isSelected(step) {
-			names = append(names, step.Name)
-		}
-	}
+	settingFlagSet().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
 	return names
+}
+
+// settingFlagSet returns flags for all settings of a join, with their defaults.
+func settingFlagSet() *pflag.FlagSet {
+	flags := pflag.NewFlagSet("settings", pflag.ContinueOnError)
+	flags.SortFlags = false
+	defaults := config.Defaults()
+	config.Flags(flags, &defaults)
+	return flags
 }
 
 func completeInterfaces(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {

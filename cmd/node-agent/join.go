@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,15 +29,15 @@ func newJoinCommand(p *cli.Printer) *cobra.Command {
 		Short: "Join this host to the cluster as a worker, or resume a join",
 		Long: "Join makes this host a worker of the cluster. Run it again to resume a join that\n" +
 			"stopped.\n\nSteps:\n\n" + stepTable(),
-		Example: "  hcp-node-agent join --user-data stub.ign",
+		Example: "  hcp-node-agent join --user-data user-data.ign",
 		Args:    cobra.NoArgs,
 	}
-	file := settingFlags(c)
+	file := settingFlags(c, allSettings()...)
 	resume := c.Flags().Bool("resume", false,
-		"only resume an unfinished join, as the unit does at boot; no input is read again")
+		"resume an interrupted join with the saved settings, as the service does at boot; no input is read again")
 	only := c.Flags().StringSlice("only", nil,
 		"run only these `STEPS`, whether or not the host has joined: network needs no user data")
-	cli.CompleteFlag(c, "only", cli.CompleteList(stepNames(func(s bootstrap.Step) bool { return s.Independent })))
+	cli.CompleteFlag(c, "only", cli.CompleteList(bootstrap.IndependentSteps()))
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		options, err := optionsFrom(c, *file, p)
 		if err != nil {
@@ -47,7 +46,7 @@ func newJoinCommand(p *cli.Printer) *cobra.Command {
 		options.Resume = *resume
 		changed, err := runJoin(c.Context(), options, *only)
 		p.StepReported = err != nil && stepFailed(p.Recorder)
-		if !p.JSON || (err != nil && len(p.Recorder.Steps) == 0) {
+		if err != nil && len(p.Recorder.Steps) == 0 {
 			return err
 		}
 		return p.Finish(err, joinDocument{
@@ -56,9 +55,30 @@ func newJoinCommand(p *cli.Printer) *cobra.Command {
 			Changed:       changed,
 			Steps:         p.Recorder.Steps,
 			CommandResult: report.ResultOf(err),
-		}, nil)
+		}, func(page *report.Page) { printJoined(page, p.Recorder.Steps) })
 	}
 	return c
+}
+
+// printJoined prints what the administrator still has to do after a join, and the next commands. In
+// a pipe the warnings are lines of their own, and nothing is printed.
+func printJoined(page *report.Page, steps []report.StepResult) {
+	if page.Width == 0 {
+		return
+	}
+	title := page.Title("Actions for you") + "\n"
+	for _, step := range steps {
+		for _, warning := range step.Warnings {
+			page.Printf("%s", title)
+			page.Item("  "+page.Warn("!")+" ", warning.Message)
+			page.Remedy(warning.Remedy)
+			title = ""
+		}
+	}
+	if title == "" {
+		page.Printf("\n")
+	}
+	page.Printf("Status: hcp-node-agent status    Undo: hcp-node-agent leave\n")
 }
 
 func runJoin(ctx context.Context, options inputs.Options, only []string) (bool, error) {
@@ -83,13 +103,11 @@ func stepTable() string {
 
 // optionsFrom returns the options of a join from the configuration and the flags of c.
 func optionsFrom(c *cobra.Command, file string, p *cli.Printer) (inputs.Options, error) {
-	from := configSource(c, file)
-	from.Check = nil // the join itself reports which steps cannot be skipped
-	join, err := config.Load(from)
+	join, err := config.Load(configSource(c, file))
 	if err != nil {
 		return inputs.Options{}, err
 	}
-	return inputs.Options{Config: join, StateDir: joinstate.Dir, Sink: p.Sink, Stdin: p.In}, nil
+	return inputs.Options{Command: c.Name(), Config: join, StateDir: joinstate.Dir, Sink: p.Sink, Stdin: p.In}, nil
 }
 
 // outcome is a document that determines the exit code of its command.
@@ -98,14 +116,15 @@ type outcome interface {
 	Err() error
 }
 
-// newReportCommand returns a command that accepts the settings of a join and prints one document.
-// get fails only if it cannot return a complete document. A failure that the document describes
-// is part of the document, and is printed after the document in text output.
+// newReportCommand returns a command that accepts settings of a join, by their flags, and prints one
+// document. get fails only if it cannot return a complete document. A failure that the document
+// describes is part of the document, and is printed after the document in text output.
 func newReportCommand[D outcome](
-	p *cli.Printer, name, short string, get func(context.Context, inputs.Options) (D, error), print func(io.Writer, D),
+	p *cli.Printer, name, short string, settings []string,
+	get func(context.Context, inputs.Options) (D, error), print func(*report.Page, D),
 ) *cobra.Command {
 	c := &cobra.Command{Use: name, Short: short, Args: cobra.NoArgs}
-	file := settingFlags(c)
+	file := settingFlags(c, settings...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		options, err := optionsFrom(c, *file, p)
 		if err != nil {
@@ -116,7 +135,7 @@ func newReportCommand[D outcome](
 		if err != nil {
 			return err
 		}
-		if err := p.Document(document, func(w io.Writer) { print(w, document) }); err != nil {
+		if err := p.Document(document, func(w *report.Page) { print(w, document) }); err != nil {
 			return err
 		}
 		return document.Err()

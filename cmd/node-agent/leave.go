@@ -1,8 +1,8 @@
 package main
 
 import (
+	"context"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -23,40 +23,107 @@ change by the ledger, newest first. It removes what kubelet, CRI-O and pods
 created, and keeps and lists what others changed since, or created in
 directories that they share with the cluster. Run it again to resume after a
 stop.`,
-		Args: cobra.NoArgs,
+		Example: "  hcp-node-agent leave --dry-run\n  hcp-node-agent leave --delete-node admin.kubeconfig",
+		Args:    cobra.NoArgs,
 	}
-	noDrain := c.Flags().Bool("no-drain", false, "do not drain the node first")
+	c.Flags().SortFlags = false
+	dryRun := c.Flags().Bool("dry-run", false, "only print what would be reverted")
+	yes := c.Flags().BoolP("yes", "y", false, "do not prompt for confirmation on a terminal")
+	noDrain := c.Flags().Bool("no-drain", false, "do not drain the node")
 	purge := c.Flags().Bool("purge", false,
-		"also remove files that others can have put beside the cluster's since the join")
+		"also remove files that other processes may have created in the cluster's directories since the join")
+	deleteNode := c.Flags().String("delete-node", "",
+		"delete the Node from the cluster with this `KUBECONFIG` (- for standard input); it is not stored")
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		if *dryRun {
+			return previewLeave(c.Context(), p)
+		}
+		var kubeconfig []byte
+		if *deleteNode != "" {
+			var err error
+			if kubeconfig, err = inputs.ReadFile(*deleteNode, p.In, "--delete-node"); err != nil {
+				return err
+			}
+		}
+		if !*yes && !p.Confirm("Remove this host from the cluster and revert all changes of the join?") {
+			return report.Fail(report.Interrupted, "hcp-node-agent leave --dry-run # lists the changes", "not confirmed; nothing was changed")
+		}
 		left, err := leave.Run(c.Context(), leave.Options{
-			Options:  inputs.Options{StateDir: joinstate.Dir, Sink: p.Sink},
-			Drain:    !*noDrain,
-			Purge:    *purge,
-			AutoJoin: autojoin.Files{Dir: autojoin.DefaultDir},
+			Options:    inputs.Options{StateDir: joinstate.Dir, Sink: p.Sink},
+			Drain:      !*noDrain,
+			Purge:      *purge,
+			DeleteNode: kubeconfig,
+			AutoJoin:   autojoin.Files{Dir: autojoin.DefaultDir},
 		})
 		p.StepReported = err != nil && stepFailed(p.Recorder)
 		if err != nil && len(p.Recorder.Steps) == 0 {
 			return err
 		}
 		left.CommandResult = report.ResultOf(err)
-		return p.Finish(err, left, func(w io.Writer) { printLeave(w, left) })
+		return p.Finish(err, left, func(page *report.Page) { printLeave(page, left) })
 	}
 	return c
 }
 
-func printLeave(w io.Writer, left leave.Document) {
-	fmt.Fprintf(w, "\n%d things are as they were before the join\n", left.Restored)
+func previewLeave(ctx context.Context, p *cli.Printer) error {
+	preview, err := leave.Preview(ctx, joinstate.Dir)
+	if err != nil {
+		return err
+	}
+	return p.Document(preview, func(page *report.Page) { printLeavePreview(page, preview) })
+}
+
+func printLeavePreview(page *report.Page, preview leave.PreviewDocument) {
+	if len(preview.Changes) == 0 {
+		page.Printf("no changes to revert: this host has not joined a cluster\n")
+		return
+	}
+	summary := fmt.Sprintf("a leave would revert %d changes", len(preview.Changes))
+	page.Printf("%s\n\n", page.Title(summary))
+	for _, change := range preview.Changes {
+		sign := page.Warn("~")
+		if change.Action == leave.Remove {
+			sign = page.Bad("-")
+		}
+		page.Item("  "+sign+" ", fmt.Sprintf("%s %s", change.Kind, report.EscapeLine(change.Target)))
+	}
+	var drift []string
+	for _, one := range preview.Drift {
+		drift = append(drift, fmt.Sprintf("%s %s", one.Kind, report.EscapeLine(one.Target)))
+	}
+	printItems(page, "changed since the join (kept if others changed it)", drift)
+	printItems(page, "not reverted", preview.NotRestored)
+	if preview.Next != "" {
+		page.Printf("\nto delete the Node afterwards, on the cluster:\n\n%s\n", preview.Next)
+	}
+	page.Printf("\n%s: - removed, ~ restored\n", summary)
+}
+
+// printItems prints a title and items, or nothing if there are no items.
+func printItems(page *report.Page, title string, items []string) {
+	if len(items) > 0 {
+		page.Printf("\n%s\n", page.Title(title))
+	}
+	for _, item := range items {
+		page.Item("  ", item)
+	}
+}
+
+func printLeave(page *report.Page, left leave.Document) {
+	page.Printf("\nrestored items: %d\n", left.Restored)
 	if n := len(left.Removed); n > 0 {
-		fmt.Fprintf(w, "removed, of kubelet, CRI-O and pods: %d\n", n)
+		page.Printf("removed items of kubelet, CRI-O and pods: %d\n", n)
 	}
 	if n := len(left.Kept); n > 0 {
-		fmt.Fprintf(w, "kept, as others changed or created it: %d\n", n)
+		page.Printf("kept items, changed or created by other processes: %d\n", n)
 		for _, kept := range left.Kept {
-			fmt.Fprintf(w, "  %s %s\n", kept.Kind, kept.Target)
+			page.Item("  ", fmt.Sprintf("%s %s", kept.Kind, report.EscapeLine(kept.Target)))
 		}
 	}
+	if left.NodeDeleted {
+		page.Printf("the Node is deleted\n")
+	}
 	if left.Next != "" {
-		fmt.Fprintf(w, "the Node object is still in the cluster; an administrator deletes it:\n  %s\n", left.Next)
+		page.Printf("the Node object still exists in the cluster; an administrator must delete it:\n\n%s\n", left.Next)
 	}
 }

@@ -24,6 +24,6 @@ func run(ctx context.Context, args []string, streams cli.Streams) report.Code {
 func newPrinter(streams cli.Streams) *cli.Printer {
 	return &cli.Printer{
 		Streams: streams,
-		Program: cli.Program{Name: programName, Version: version, Verbose: "also print every change to the host"},
+		Program: cli.Program{Name: programName, Version: version, Verbose: "also log every change made to the host"},
 	}
 }

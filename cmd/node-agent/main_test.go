@@ -39,26 +39,26 @@ func runCommandLine(t *testing.T, stdin string, args ...string) clitest.Result {
 
 func TestInvalidCommandLines(t *testing.T) {
 	agent().CheckUsageErrors(t, map[string]string{
-		"config":                    "hcp-node-agent config: a subcommand is required\nsee: hcp-node-agent config --help\n",
-		"config mint":               "hcp-node-agent config: unknown command \"mint\"\nsee: hcp-node-agent config --help\n",
-		"config sow":                "hcp-node-agent config: unknown command \"sow\"; did you mean show?\nsee: hcp-node-agent config --help\n",
-		"config show a":             "hcp-node-agent config show: unknown command \"a\" for \"hcp-node-agent config show\"\nsee: hcp-node-agent config show --help\n",
-		"jion":                      "hcp-node-agent: unknown command \"jion\"; did you mean join?\nsee: hcp-node-agent --help\n",
-		"help jion":                 "hcp-node-agent help: unknown command \"jion\"; did you mean join?\nsee: hcp-node-agent help --help\n",
-		"help join now":             "hcp-node-agent help: unknown command \"now\"\nsee: hcp-node-agent help --help\n",
-		"completion":                "hcp-node-agent completion: a subcommand is required\nsee: hcp-node-agent completion --help\n",
-		"completion sch":            "hcp-node-agent completion: unknown command \"sch\"; did you mean zsh?\nsee: hcp-node-agent completion --help\n",
-		"--user-data stub.ign":      "hcp-node-agent: unknown flag: --user-data\nsee: hcp-node-agent --help\n",
-		"join --userdata x":         "hcp-node-agent join: unknown flag: --userdata\nsee: hcp-node-agent join --help\n",
-		"join stub.ign":             "hcp-node-agent join: unknown command \"stub.ign\" for \"hcp-node-agent join\"\nsee: hcp-node-agent join --help\n",
-		"join --user-data":          "hcp-node-agent join: flag needs an argument: --user-data\nsee: hcp-node-agent join --help\n",
-		"join --timeout soon":       "hcp-node-agent join: invalid argument \"soon\" for \"--timeout\" flag: time: invalid duration \"soon\"\nsee: hcp-node-agent join --help\n",
-		"node-ip 192.0.2.1":         "hcp-node-agent node-ip: unknown command \"192.0.2.1\" for \"hcp-node-agent node-ip\"\nsee: hcp-node-agent node-ip --help\n",
-		"leave --user-data x":       "hcp-node-agent leave: unknown flag: --user-data\nsee: hcp-node-agent leave --help\n",
-		"version --output yaml":     "hcp-node-agent version: invalid argument \"yaml\" for \"-o, --output\" flag: must be one of text, json\nsee: hcp-node-agent version --help\n",
-		"version -o JSON":           "hcp-node-agent version: invalid argument \"JSON\" for \"-o, --output\" flag: must be one of text, json\nsee: hcp-node-agent version --help\n",
-		"apply":                     "hcp-node-agent apply: apply needs --config and --root\nhcp-node-agent apply --help\n",
-		"apply --config - --root /": "hcp-node-agent apply: reading --config: standard input is empty\nhcp-node-agent apply --help\n",
+		"config":                     "hcp-node-agent config: a subcommand is required\nsee: hcp-node-agent config --help\n",
+		"config mint":                "hcp-node-agent config: unknown command \"mint\"\nsee: hcp-node-agent config --help\n",
+		"config sow":                 "hcp-node-agent config: unknown command \"sow\"; did you mean show?\nsee: hcp-node-agent config --help\n",
+		"config show a":              "hcp-node-agent config show: unknown command \"a\" for \"hcp-node-agent config show\"\nsee: hcp-node-agent config show --help\n",
+		"jion":                       "hcp-node-agent: unknown command \"jion\"; did you mean join?\nsee: hcp-node-agent --help\n",
+		"help jion":                  "hcp-node-agent help: unknown command \"jion\"; did you mean join?\nsee: hcp-node-agent help --help\n",
+		"help join now":              "hcp-node-agent help: unknown command \"now\"\nsee: hcp-node-agent help --help\n",
+		"completion":                 "hcp-node-agent completion: a subcommand is required\nsee: hcp-node-agent completion --help\n",
+		"completion sch":             "hcp-node-agent completion: unknown command \"sch\"; did you mean zsh?\nsee: hcp-node-agent completion --help\n",
+		"--user-data user-data.ign":  "hcp-node-agent: unknown flag: --user-data\nsee: hcp-node-agent --help\n",
+		"join --userdata x":          "hcp-node-agent join: unknown flag: --userdata\nsee: hcp-node-agent join --help\n",
+		"join user-data.ign":         "hcp-node-agent join: unknown command \"user-data.ign\" for \"hcp-node-agent join\"\nsee: hcp-node-agent join --help\n",
+		"join --user-data":           "hcp-node-agent join: flag needs an argument: --user-data\nsee: hcp-node-agent join --help\n",
+		"join --timeout soon":        "hcp-node-agent join: --timeout: invalid value \"soon\": must be a duration such as 90s or 1h30m\nsee: hcp-node-agent join --help\n",
+		"node-ip 192.0.2.1":          "hcp-node-agent node-ip: unknown command \"192.0.2.1\" for \"hcp-node-agent node-ip\"\nsee: hcp-node-agent node-ip --help\n",
+		"leave --user-data x":        "hcp-node-agent leave: unknown flag: --user-data\nsee: hcp-node-agent leave --help\n",
+		"version --output yaml":      "hcp-node-agent version: --output: invalid value \"yaml\": must be one of text, json\nsee: hcp-node-agent version --help\n",
+		"version -o JSON":            "hcp-node-agent version: --output: invalid value \"JSON\": must be one of text, json\nsee: hcp-node-agent version --help\n",
+		"apply":                      "hcp-node-agent apply: --payload and --root are required\nsee: hcp-node-agent apply --help\n",
+		"apply --payload - --root /": "hcp-node-agent apply: --payload: standard input is empty\nsee: hcp-node-agent apply --help\n",
 	})
 }
 
@@ -94,14 +94,14 @@ func TestApply(t *testing.T) {
 	root := t.TempDir()
 	owner := fmt.Sprintf(`"user":{"id":%d},"group":{"id":%d}`, os.Geteuid(), os.Getegid())
 	content := `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/motd","mode":420,"contents":{"source":"data:,hello"},` + owner + `}]}}`
-	got := runCommandLine(t, content, "apply", "--config", "-", "--root", root)
-	if diff := cmp.Diff(clitest.Result{Code: report.Success, Out: root + " has the config now (entries: 1, changes: 1)\n"}, got); diff != "" {
+	got := runCommandLine(t, content, "apply", "--payload", "-", "--root", root)
+	if diff := cmp.Diff(clitest.Result{Code: report.Success, Out: root + " now contains the config (entries: 1, changes: 1)\n"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if written, err := os.ReadFile(filepath.Join(root, "motd")); err != nil || string(written) != "hello" {
 		t.Errorf("%q, %v", written, err)
 	}
-	got = runCommandLine(t, content, "apply", "--config=-", "--root="+root, "-o", "json")
+	got = runCommandLine(t, content, "apply", "--payload=-", "--root="+root, "-o", "json")
 	want := map[string]any{
 		"apiVersion": report.APIVersion, "kind": "ApplyResult", "root": root, "changes": 0.0, "entries": 1.0, "exitCode": 0.0,
 	}
@@ -110,14 +110,14 @@ func TestApply(t *testing.T) {
 	}
 
 	other := strings.Replace(content, "hello", "bye", 1)
-	const exists = "nothing was changed, as the config cannot be applied: /motd shall be a file, but a file is there that differs, and the entry does not say overwrite: true"
-	const remedy = "# move what is in the way to another place, or set overwrite: true for the entry in the config"
+	const exists = "the config cannot be applied, nothing was changed: /motd must be a file, but a different file exists, and the entry does not set overwrite: true"
+	const remedy = "# move the existing files away, or set overwrite: true for the entries in the config"
 	failure := "hcp-node-agent apply: " + exists + "\n" + remedy + "\n"
-	got = runCommandLine(t, other, "apply", "--config", "-", "--root", root)
+	got = runCommandLine(t, other, "apply", "--payload", "-", "--root", root)
 	if diff := cmp.Diff(clitest.Result{Code: report.Failed, Err: failure}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	got = runCommandLine(t, other, "apply", "--config", "-", "--root", root, "--output", "json")
+	got = runCommandLine(t, other, "apply", "--payload", "-", "--root", root, "--output", "json")
 	want = map[string]any{
 		"apiVersion": report.APIVersion, "kind": "Failure", "exitCode": 1.0, "error": exists, "remedy": map[string]any{"note": strings.TrimPrefix(remedy, "# ")},
 	}
@@ -135,15 +135,21 @@ func TestJoinWithoutUserData(t *testing.T) {
 	if err := os.WriteFile(file, []byte("apiVersion: "+report.APIVersion+"\nkind: "+config.Kind+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const cause = "no user-data stub was given"
-	const remedy = "oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > stub.ign\nhcp-node-agent join --user-data stub.ign"
-	got := runCommandLine(t, "", "join", "--config", file)
-	if diff := cmp.Diff(clitest.Result{Code: report.Usage, Err: "hcp-node-agent join: " + cause + "\n" + remedy + "\n"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	const cause = "no user data was given"
+	const get = "oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > user-data.ign\n"
+	for _, command := range []string{"join", "plan", "preflight"} {
+		use := "hcp-node-agent " + command + " --user-data user-data.ign"
+		want := "hcp-node-agent " + command + ": " + cause + "\n# on the management cluster:\n" + get + "# on this host:\n" + use + "\n"
+		got := runCommandLine(t, "", command, "--config", file)
+		if diff := cmp.Diff(clitest.Result{Code: report.Usage, Err: want}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
 	}
-	got = runCommandLine(t, "", "join", "--config", file, "--output", "json")
+	got := runCommandLine(t, "", "join", "--config", file, "--output", "json")
 	want := map[string]any{
-		"apiVersion": report.APIVersion, "kind": "Failure", "exitCode": 2.0, "error": cause, "remedy": map[string]any{"command": remedy},
+		"apiVersion": report.APIVersion, "kind": "Failure", "exitCode": 2.0, "error": cause, "remedy": map[string]any{
+			"command": get + "hcp-node-agent join --user-data user-data.ign", "note": "on the management cluster:\non this host:",
+		},
 	}
 	if diff := cmp.Diff(want, clitest.DecodeDocument(t, got.Out)); diff != "" || got.Code != report.Usage {
 		t.Errorf("code %d (-want +got):\n%s", got.Code, diff)
@@ -153,30 +159,59 @@ func TestJoinWithoutUserData(t *testing.T) {
 	}
 }
 
-func TestBadSettingsAreRefused(t *testing.T) {
-	dir := t.TempDir()
-	typo, good := filepath.Join(dir, "typo.yaml"), filepath.Join(dir, "good.yaml")
-	for file, content := range map[string]string{
-		typo: "endpiont: a\n", good: "apiVersion: " + report.APIVersion + "\nkind: " + config.Kind + "\n",
+// Invalid settings are reported before the user data is missed.
+func TestInvalidSettingsAreRefused(t *testing.T) {
+	head := "apiVersion: " + report.APIVersion + "\nkind: " + config.Kind + "\n"
+	for name, test := range map[string]struct {
+		content string   // of the configuration file
+		flags   []string // of join, with the same value; other commands need not have the flag
+		want    string   // after the name of the setting
+	}{
+		"until":          {head + "until: monday\n", []string{"--until", "monday"}, `: invalid value "monday": must be one of client-certificate, kubelet, ready, schedulable`},
+		"verifyReach":    {head + "verifyReach: [bastion]\n", []string{"--verify-reach", "bastion"}, `: invalid value "bastion": must be HOST:PORT`},
+		"networkTimeout": {head + "networkTimeout: 5s\n", []string{"--network-timeout", "5s"}, `: invalid value "5s": must be from 30s to 10m0s`},
+		"timeout":        {head + "timeout: 5\n", []string{"--timeout", "5"}, `: invalid value "5": must be a duration such as 90s or 1h30m`},
+		"skip":           {head + "skip: [foo]\n", []string{"--skip", "foo"}, `: invalid value "foo": must be one of preflight, validate, `},
+		"payload.drop":   {head + "payload: {drop: [rel/a/path]}\n", []string{"--payload-drop", "rel/a/path"}, `: invalid value "rel/a/path": must be an absolute path, UNIT or UNIT/DROP-IN`},
+		"nodePool":       {head + "nodePool: foo\n", []string{"--nodepool", "foo"}, `: invalid value "foo": must be NAMESPACE/NAME`},
+		"endpoint":       {head + "endpoint: https://me:hunter2@a\n", []string{"--endpoint", "https://me:hunter2@a"}, `: invalid value "https://***@a": user names are not allowed`},
+		"endpiont":       {head + "endpiont: a\n", nil, ": unknown setting; did you mean endpoint?"},
+		"apiVersion":     {"kind: JoinConfig\n", nil, " is missing"},
+		"no such file":   {"", nil, ""},
 	} {
-		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
+		dir := writeTempFiles(t, map[string]string{"config.yaml": test.content, "good.yaml": head})
+		file := filepath.Join(dir, "config.yaml")
+		if test.content == "" {
+			file = filepath.Join(dir, "none.yaml")
+		}
+		for _, command := range []string{"plan", "preflight", "doctor", "join"} {
+			got := runCommandLine(t, "", command, "--config", file)
+			if got.Code != report.Usage || !strings.HasPrefix(got.Err, "hcp-node-agent "+command+": invalid configuration: "+file+":") ||
+				!strings.Contains(got.Err, name+test.want) || !strings.HasSuffix(got.Err, "\nsee: hcp-node-agent "+command+" --help\n") {
+				t.Errorf("%s: %s: code %d, %s", name, command, got.Code, got.Err)
+			}
+		}
+		if test.flags == nil {
+			continue
+		}
+		got := runCommandLine(t, "", append([]string{"join", "--config", filepath.Join(dir, "good.yaml")}, test.flags...)...)
+		if got.Code != report.Usage || !strings.HasPrefix(got.Err, "hcp-node-agent join: "+test.flags[0]+test.want) ||
+			!strings.HasSuffix(got.Err, "\nsee: hcp-node-agent join --help\n") {
+			t.Errorf("%q: code %d, %s", test.flags, got.Code, got.Err)
 		}
 	}
-	for _, verb := range []string{"join", "plan", "preflight", "status", "doctor"} {
-		for want, args := range map[string][]string{
-			`until is "monday"`:          {"--until", "monday", "--config", good},
-			`"bastion" is not HOST:PORT`: {"--verify-reach", "bastion", "--config", good},
-			"networkTimeout is 5s":       {"--network-timeout", "5s", "--config", good},
-			"no such file":               {"--config", filepath.Join(dir, "none.yaml")},
-			"endpiont":                   {"--config", typo},
-			`apiVersion is ""`:           {"--config", os.DevNull},
-		} {
-			got := runCommandLine(t, "", append([]string{verb}, args...)...)
-			if got.Code != report.Usage || !strings.Contains(got.Err, want) ||
-				!strings.HasPrefix(got.Err, "hcp-node-agent "+verb+": configuration: ") || !strings.Contains(got.Err, "\nhcp-node-agent ") {
-				t.Errorf("%s %q: code %d, %s", verb, args, got.Code, got.Err)
-			}
+}
+
+// A command that changes nothing has no flag for a change, and status, which reads the state of this
+// host, none for a join.
+func TestCommandsRefuseFlagsOfOthers(t *testing.T) {
+	for _, line := range []string{
+		"plan --approve-with x", "preflight --keep-bootstrap", "doctor --install-packages", "status --user-data x",
+		"status --config x", "config validate --skip network", "run --user-data x",
+	} {
+		got := runCommandLine(t, "", strings.Fields(line)...)
+		if got.Code != report.Usage || !strings.Contains(got.Err, ": unknown flag: --") {
+			t.Errorf("%s: code %d, %s", line, got.Code, got.Err)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 func newNodeIPCommand(p *cli.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "node-ip",
-		Short: "Update the node's address of kubelet and CRI-O, as a unit does at boot",
+		Short: "Update the node address of kubelet and CRI-O, as a unit does at boot",
 		Long: `Node-ip waits up to half a minute for addresses, selects them as
 nodeip-configuration.service does, and writes the drop-ins and the files in
 /run/nodeip-configuration. It starts and stops nothing: kubelet and CRI-O use
@@ -30,7 +30,7 @@ the address at their next start.`,
 				return err
 			}
 			update.CommandResult = report.ResultOf(err)
-			return p.Finish(err, update, func(w io.Writer) { printNodeIP(w, update) })
+			return p.Finish(err, update, func(w *report.Page) { printNodeIP(w, update) })
 		},
 	}
 }
@@ -40,9 +40,10 @@ func printNodeIP(w io.Writer, recorded boot.NodeIPResult) {
 	case recorded.Note != "":
 		fmt.Fprintf(w, "%s; nothing was changed\n", recorded.Note)
 	case recorded.Changed:
-		fmt.Fprintf(w, "the node has %s now, and had %s; where kubelet and CRI-O run already: systemctl restart crio kubelet\n",
+		fmt.Fprintf(w, "the node address changed to %s from %s; if kubelet and CRI-O are already running: "+
+			"systemctl restart crio kubelet\n",
 			cli.JoinAddresses(recorded.Addresses), cli.JoinAddresses(recorded.Before))
 	default:
-		fmt.Fprintf(w, "the node has %s, as before\n", cli.JoinAddresses(recorded.Addresses))
+		fmt.Fprintf(w, "the node address is %s (unchanged)\n", cli.JoinAddresses(recorded.Addresses))
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"maps"
 	"os"
@@ -18,10 +17,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/selinux"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/status"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 )
 
@@ -87,14 +84,14 @@ var digestPattern = regexp.MustCompile(`sha256 [0-9a-f]+`)
 func TestStatusListsDriftAndExitsWithItsCode(t *testing.T) {
 	stateDir, changed := newDriftedState(t)
 	create := func(p *cli.Printer) *cobra.Command {
-		return newReportCommand(p, "status", "", func(ctx context.Context, options inputs.Options) (status.Document, error) {
-			options.StateDir = stateDir
-			return status.Get(ctx, options)
-		}, printStatus)
+		c := newStatusCommand(p)
+		settingFlags(c, "user-data") // given by runSubcommand
+		c.RunE = func(c *cobra.Command, _ []string) error { return showStatus(c.Context(), p, stateDir) }
+		return c
 	}
 	got := runSubcommand(t, create)
-	want := "  changes on this host     2\n  drift                    1\n    file " + changed +
-		"\n      expected: 17 bytes, sha256 DIGEST, mode 0600\n      current:  7 bytes, sha256 DIGEST, mode 0600\n"
+	want := "  drift           1 of 2 changes of the join differ\n    ~  file " + changed +
+		"\n         expected: 17 bytes, sha256 DIGEST, mode 0600\n         current:  7 bytes, sha256 DIGEST, mode 0600\n"
 	if got.Code != report.DriftFound || !strings.Contains(digestPattern.ReplaceAllString(got.Out, "sha256 DIGEST"), want) {
 		t.Errorf("code %d, printed:\n%s%s\nwant code %d and:\n%s", got.Code, got.Out, got.Err, report.DriftFound, want)
 	}
@@ -122,12 +119,12 @@ func TestFailedPreflightPrintsItsTable(t *testing.T) {
 	if got.Code != report.Refused {
 		t.Errorf("exit code %d, want %d", got.Code, report.Refused)
 	}
-	for _, want := range []string{" checks, ", "  problem  systemd: ", "  problem  networkmanager: "} {
+	for _, want := range []string{" checks, ", "  problem  systemd  ", "  problem  networkmanager  "} {
 		if !strings.Contains(got.Out, want) {
 			t.Errorf("no %q in:\n%s", want, got.Out)
 		}
 	}
-	if !strings.HasPrefix(got.Err, "hcp-node-agent preflight: a join would be refused: ") {
+	if !strings.HasPrefix(got.Err, "hcp-node-agent preflight: join would fail: ") {
 		t.Errorf("printed to stderr: %q", got.Err)
 	}
 	document := clitest.DecodeDocument(t, runSubcommand(t, newPreflightCommand, "-o", "json").Out)
@@ -139,7 +136,7 @@ func TestFailedPreflightPrintsItsTable(t *testing.T) {
 func TestPlanWithoutSystemdNamesSystemd(t *testing.T) {
 	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent")
 	got := runSubcommand(t, newPlanCommand)
-	if got.Code != report.Refused || !strings.Contains(got.Err, "systemd does not answer on the system bus") {
+	if got.Code != report.Refused || !strings.Contains(got.Err, "systemd does not respond on the system bus") {
 		t.Errorf("code %d: %s", got.Code, got.Err)
 	}
 }

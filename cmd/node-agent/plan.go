@@ -1,134 +1,66 @@
 package main
 
 import (
-	"context"
-	"fmt"
-	"io"
-	"slices"
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 func newPlanCommand(p *cli.Printer) *cobra.Command {
-	var diff *bool
-	c := newReportCommand(p, "plan", "Print what a join would change, without changing anything",
-		func(ctx context.Context, options inputs.Options) (plan.Document, error) {
-			options.Diff = *diff
-			return plan.Show(ctx, options)
-		}, printPlan)
-	diff = c.Flags().Bool("diff", false, "also print the differences of text files; secrets are masked")
+	c := &cobra.Command{
+		Use:   "plan",
+		Short: "Print what a join would change, without changing anything",
+		Long: "Plan prints what a join would change, without changing anything. Lists of\n" +
+			"additions are abbreviated unless --verbose or --diff is given.\n\n" +
+			"With --payload it uses no network. The facts about the host are those of\n" +
+			"--facts, else those of this host if plan runs there as root, else those of a\n" +
+			"RHEL 9 host in package mode without the packages of a node. The output names\n" +
+			"the facts.",
+		Example: "  hcp-node-agent plan --user-data user-data.ign\n" +
+			"  hcp-node-agent plan --print-facts >facts.json\n" +
+			"  hcp-node-agent plan --payload worker.ign --facts facts.json\n" +
+			"  hcp-node-agent plan --detailed-exitcode",
+		Args: cobra.NoArgs,
+	}
+	file := settingFlags(c, planSettings...)
+	flags := c.Flags()
+	diff := flags.Bool("diff", false, "also print the differences of text files; secrets are masked")
+	payload := flags.String("payload", "", "rendered payload in `FILE` (- for standard input) in place of the saved or downloaded one")
+	facts := flags.String("facts", "", "plan for the host whose facts are in `FILE` (- for standard input)")
+	printFacts := flags.Bool("print-facts", false, "print the facts of this host as JSON, for --facts on another machine, and exit")
+	detailed := flags.Bool("detailed-exitcode", false, "exit with code 9 if the plan contains changes")
+	c.MarkFlagsMutuallyExclusive("print-facts", "payload")
+	c.MarkFlagsMutuallyExclusive("print-facts", "facts")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if *printFacts {
+			document, err := plan.GatherFacts(c.Context())
+			if err != nil {
+				return err
+			}
+			return p.Document(document, func(page *report.Page) { _ = report.WriteJSON(page, document) })
+		}
+		options, err := optionsFrom(c, *file, p)
+		if err != nil {
+			return err
+		}
+		options.Diff, options.Payload, options.Facts = *diff, *payload, *facts
+		document, err := plan.Show(c.Context(), options)
+		if err != nil {
+			p.StepReported = stepFailed(p.Recorder)
+			return err
+		}
+		var outcome error
+		if *detailed {
+			outcome = document.Err()
+		}
+		document.CommandResult = report.ResultOf(outcome)
+		print := func(page *report.Page) { planScreen{page, page.Verbose || *diff}.print(document) }
+		if err := p.Document(document, print); err != nil {
+			return err
+		}
+		return outcome
+	}
 	return c
-}
-
-func printPlan(w io.Writer, document plan.Document) {
-	who := document.NodeName
-	if document.NodePool != "" {
-		who += " of NodePool " + document.NodePool
-	}
-	if document.Empty {
-		fmt.Fprintf(w, "%s: nothing is left to do\n", who)
-		for _, line := range describeNetwork(document.Network) {
-			fmt.Fprintf(w, "  %s\n", line)
-		}
-		return
-	}
-	fmt.Fprintf(w, "a join would make %s\n", who)
-	if len(document.Overrides) > 0 {
-		fmt.Fprintf(w, "overridden by %s\n", strings.Join(document.Overrides, ", "))
-	}
-	for _, group := range groupsOf(document.Changes) {
-		printGroup(w, group, document.Changes)
-	}
-	printList(w, "network", describeNetwork(document.Network))
-	notes := make([]string, 0, len(document.Notes))
-	for _, note := range document.Notes {
-		notes = append(notes, note.String())
-	}
-	printList(w, "left out, changed, added, or worth knowing", notes)
-	printList(w, "missing", document.MissingUnits)
-}
-
-// describeNetwork returns the lines about the network.
-func describeNetwork(network *plan.Network) []string {
-	if network == nil {
-		return []string{"not planned: the step network is skipped, or Open vSwitch is installed first"}
-	}
-	return network.Description
-}
-
-// groupsOf returns the groups of the changes in output order.
-func groupsOf(changes []plan.PlannedChange) []plan.Group {
-	return slices.DeleteFunc(plan.Groups(), func(group plan.Group) bool {
-		return !slices.ContainsFunc(changes, func(change plan.PlannedChange) bool { return change.Group == group })
-	})
-}
-
-func printGroup(w io.Writer, group plan.Group, changes []plan.PlannedChange) {
-	title := string(group)
-	if group == plan.GroupFiles {
-		title = "files, directories and links"
-	}
-	fmt.Fprintf(w, "\n%s: %s\n", title, countActions(group, changes))
-	for _, change := range changes {
-		if change.Group != group {
-			continue
-		}
-		fmt.Fprintf(w, "  %s %s: %s (%s)\n", actionSign(change.Action), report.EscapeLine(change.Target), change.Describe(), change.Reason)
-		for line := range strings.Lines(change.Diff) {
-			fmt.Fprintf(w, "      %s\n", strings.TrimSuffix(line, "\n"))
-		}
-	}
-}
-
-// countActions returns the number of changes in a group for each action.
-func countActions(group plan.Group, changes []plan.PlannedChange) string {
-	number := map[plan.Action]int{}
-	for _, change := range changes {
-		if change.Group == group {
-			number[change.Action]++
-		}
-	}
-	var words []string
-	for _, one := range []struct {
-		action plan.Action
-		word   string
-	}{
-		{plan.ActionAdd, "new"},
-		{plan.ActionChange, "changed"},
-		{plan.ActionRemove, "removed"},
-		{plan.ActionAttributes, "with other attributes"},
-	} {
-		if n := number[one.action]; n > 0 {
-			words = append(words, fmt.Sprintf("%d %s", n, one.word))
-		}
-	}
-	return strings.Join(words, ", ")
-}
-
-func actionSign(action plan.Action) string {
-	switch action {
-	case plan.ActionAdd:
-		return "+"
-	case plan.ActionRemove:
-		return "-"
-	case plan.ActionAttributes:
-		return "="
-	}
-	return "~"
-}
-
-// printList prints the title and the lines, or nothing if there are no lines.
-func printList(w io.Writer, title string, lines []string) {
-	if len(lines) > 0 {
-		fmt.Fprintf(w, "\n%s\n", title)
-	}
-	for _, line := range lines {
-		fmt.Fprintf(w, "  %s\n", line)
-	}
 }

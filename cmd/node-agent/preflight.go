@@ -2,25 +2,24 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 func newPreflightCommand(p *cli.Printer) *cobra.Command {
 	return newReportCommand(p, "preflight", "Check whether this host can join, without changing anything",
-		plan.Preflight, printPreflight)
+		planSettings, plan.Preflight, printPreflight)
 }
 
-func printPreflight(w io.Writer, document plan.PreflightDocument) {
-	fmt.Fprintln(w, document.Summary())
+func printPreflight(page *report.Page, document plan.PreflightDocument) {
+	page.Printf("%s\n", document.Summary())
 	for _, finding := range document.Findings {
-		fmt.Fprintf(w, "  %-8s %s: %s\n", finding.Severity, finding.Check, finding.Message)
-		for _, line := range finding.Remedy.Lines() {
-			fmt.Fprintln(w, line)
-		}
+		severity := page.BySeverity(finding.Severity, fmt.Sprintf("%-8s", finding.Severity))
+		page.Item(fmt.Sprintf("  %s %-19s  ", severity, finding.Check), finding.Message)
+		page.Remedy(finding.Remedy)
 	}
 }

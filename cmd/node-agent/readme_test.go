@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/pflag"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
@@ -22,9 +21,9 @@ func TestReadmeListsTheCommands(t *testing.T) {
 	agent().CheckReadmeCommands(t, "../../README.md", "command")
 }
 
-// Scripts and the systemd unit depend on exit codes. The README and the help must list all of
+// Scripts and the systemd unit depend on exit codes. The documentation and the help must list all of
 // them with the same meanings.
-func TestReadmeListsTheExitCodes(t *testing.T) {
+func TestTroubleshootingListsTheExitCodes(t *testing.T) {
 	var want [][2]string
 	help := runCommandLine(t, "", "help").Out
 	for _, exit := range report.ExitStatuses() {
@@ -33,7 +32,7 @@ func TestReadmeListsTheExitCodes(t *testing.T) {
 			t.Errorf("help does not list %d %s", exit.Code, exit.Short)
 		}
 	}
-	if diff := cmp.Diff(want, clitest.ReadmeTable(t, "../../README.md", "exit code")); diff != "" {
+	if diff := cmp.Diff(want, clitest.ReadmeTable(t, "../../docs/troubleshooting.md", "exit code")); diff != "" {
 		t.Errorf("(-table +README):\n%s", diff)
 	}
 }
@@ -93,9 +92,9 @@ func TestUnitHardeningLetsTheJoinWork(t *testing.T) {
 	}
 }
 
-// The README's examples of an override and of a configuration file are valid.
-func TestReadmeExamplesAreValid(t *testing.T) {
-	content, err := os.ReadFile("../../README.md")
+// The documented examples of an override and of a configuration file are valid.
+func TestOverrideExamplesAreValid(t *testing.T) {
+	content, err := os.ReadFile("../../docs/customize-payload.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,18 +102,18 @@ func TestReadmeExamplesAreValid(t *testing.T) {
 		_, rest, _ := strings.Cut(string(content), "```"+language+"\n")
 		text, _, found := strings.Cut(rest, "```")
 		if !found {
-			t.Fatalf("README.md has no block of %s", language)
+			t.Fatalf("the page has no block of %s", language)
 		}
 		return []byte(text)
 	}
-	if err := ignition.CheckOverride("README", block("json")); err != nil {
+	if err := ignition.CheckOverride("example", block("json")); err != nil {
 		t.Error(err)
 	}
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	if err := os.WriteFile(file, block("yaml"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	join, err := config.Load(config.Source{File: file, Lookup: func(string) (string, bool) { return "", false }, Flags: pflag.NewFlagSet("none", pflag.ContinueOnError)})
+	join, err := config.Load(config.Source{File: file})
 	if err != nil || len(join.IgnitionOverrides) != 1 || len(join.Payload.Exclude) != 1 {
 		t.Errorf("%+v, %v", join, err)
 	}

@@ -12,10 +12,10 @@ func newRootCommand(p *cli.Printer) *cobra.Command {
 	root := cli.NewRootCommand(p, "Turn a RHEL machine into a worker of a Hosted Control Plane cluster",
 		`hcp-node-agent turns a RHEL machine into a worker of an OpenShift Hosted
 Control Plane (HyperShift) cluster, NodePool platform None, from the NodePool's
-user data. It can be stopped, killed or rebooted at any time: the same command
-resumes where it stopped. Every change to the host is recorded first, and leave
-reverts them all.`,
-		"  hcp-node-agent join --user-data stub.ign")
+user data. A join can be stopped, killed or interrupted by a reboot at any time:
+the same command resumes it. Every change to the host is recorded first, and
+leave reverts them all.`,
+		"  hcp-node-agent join --user-data user-data.ign")
 	cli.AddGroup(root, "node", "Node commands:",
 		newJoinCommand(p), newPlanCommand(p), newPreflightCommand(p), newStatusCommand(p), newDoctorCommand(p),
 		newLeaveCommand(p), newRunCommand(p), newNodeIPCommand(p), newUplinkNameCommand(p))

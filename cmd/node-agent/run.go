@@ -10,22 +10,23 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/service"
 )
 
-// metricsFile is read by the textfile collector of node_exporter, directly or through a link.
-const metricsFile = "/run/hcp-node-agent/metrics.prom"
+// metricsFile is the default file for the textfile collector of node_exporter. The DaemonSet in
+// deploy/monitoring mounts its directory, so that the directory must not contain anything else.
+const metricsFile = "/run/hcp-node-agent/metrics/hcp-node-agent.prom"
 
 func newRunCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Run as the service: resume a join, then monitor the node",
 		Long: `Run resumes an unfinished join, then monitors the node. A host that has not
-joined starts with ` + autojoin.DefaultDir + `/stub.ign (and node.token), or
+joined starts with ` + autojoin.DefaultDir + `/user-data.ign (and node.token), or
 systemd credentials of these names. Temporary failures before the first change
 are retried. It exits when the host has left the cluster. Findings are written
 to the journal, to systemctl status, to Events of the Node (oc describe node)
 and to a file for the textfile collector of node_exporter.`,
 		Args: cobra.NoArgs,
 	}
-	file := settingFlags(c)
+	file := settingFlags(c, "timeout")
 	metrics := c.Flags().String("metrics-file", metricsFile, "write Prometheus metrics to `FILE`; \"\" writes none")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		options, err := optionsFrom(c, *file, p)

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/journal"
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
@@ -40,27 +43,58 @@ func TestMain(m *testing.M) {
 
 func replayedEvents() []report.Event {
 	const csr = "node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY"
-	return []report.Event{
-		{Kind: report.Headline, Message: "worker-0 joins NodePool clusters/demo-workers by ignition.demo.example.com"},
+	const fingerprint = "SHA256:6e8dec6feb603a43925b8f607399f3daf6f0211133da4b397d97fa2f54562ab0"
+	events := []report.Event{
+		{Kind: report.Headline, Message: "joining worker-0 to NodePool clusters/demo-workers through ignition.demo.example.com:443"},
 		{Kind: report.StepStarted, Step: "preflight"},
 		{Kind: report.Warning, Step: "preflight", Message: "swap is on (/dev/vda2); kubelet does not start with it", Remedy: "swapoff -a"},
 		{Kind: report.StepUnchanged, Step: "preflight", Message: "18 checks, 1 warning", Elapsed: 1400 * time.Millisecond},
 		{Kind: report.StepStarted, Step: "fetch"},
-		{Kind: report.Waiting, Step: "fetch", Message: "ignition server ignition.demo.example.com: connection refused; asked again until 09:30:00", RetryAt: time.Now().Add(100 * time.Hour)},
+		{Kind: report.Waiting, Step: "fetch", Message: "waiting for the ignition server ignition.demo.example.com: connection refused", RetryAt: time.Now().Add(100 * time.Hour)},
 		{Kind: report.StepDone, Step: "fetch", Message: "54 files, 25 units, 136 kB from ignition.demo.example.com", Elapsed: 400 * time.Millisecond},
 		{Kind: report.StepStarted, Step: "client-certificate"},
-		{Kind: report.Waiting, Step: "client-certificate", Message: "approval of the client CSR " + csr + " for system:node:worker-0", Remedy: "oc adm certificate approve " + csr},
-		{Kind: report.StepFailed, Step: "client-certificate", Message: "the client CSR " + csr + " was denied by an administrator: unknown machine", Remedy: "ask why"},
+		{
+			Kind: report.Waiting, Step: "client-certificate",
+			Message: "waiting for approval of client CSR " + csr + " for system:node:worker-0 (key " + fingerprint + ")",
+			Remedy:  "# on platform None no controller approves it; run on the hosted cluster:\noc adm certificate approve " + csr,
+		},
+		{
+			Kind: report.StepFailed, Step: "client-certificate", Elapsed: 130 * time.Second,
+			Message: "the client CSR " + csr + " was denied by an administrator: unknown machine", Remedy: "hcp-node-agent join # submits a new CSR",
+		},
 	}
+	for i := range events {
+		events[i].Time = time.Date(2026, 1, 2, 3, 4, i, 0, time.UTC)
+	}
+	return events
 }
 
-// The output of a join on a real terminal, tmux, is compared at three times: at the usual width,
+// The log of the same join in a pipe and in the journal.
+func TestLogOfJoin(t *testing.T) {
+	var pipe, entries bytes.Buffer
+	send := func(message string, priority journal.Priority, _ map[string]string) error {
+		fmt.Fprintf(&entries, "<%d> %s\n", priority, message)
+		return nil
+	}
+	for _, sink := range []report.Sink{
+		&report.Lines{W: &pipe},
+		&report.Slog{Handler: report.Journal{Identifier: programName, Send: send}},
+	} {
+		for _, event := range replayedEvents() {
+			sink.Emit(event)
+		}
+	}
+	checkGolden(t, filepath.Join("testdata", "screen", "pipe.txt"), pipe.Bytes())
+	checkGolden(t, filepath.Join("testdata", "screen", "journal.txt"), entries.Bytes())
+}
+
+// The output of a join on a real terminal, tmux, is compared at three times: at usual widths,
 // in a narrow window, and in a window that becomes narrower during a step.
 func TestScreen(t *testing.T) {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Fatalf("%v; make deps installs what tests need", err)
 	}
-	for name, test := range map[string]struct{ width, then int }{"usual": {100, 100}, "narrow": {48, 48}, "resized": {100, 60}} {
+	for name, test := range map[string]struct{ width, then int }{"80": {80, 80}, "120": {120, 120}, "narrow": {48, 48}, "resized": {100, 60}} {
 		t.Run(name, func(t *testing.T) {
 			s := newScreen(t, test.width)
 			s.expect(name + "-1") // the process reads events from now on

@@ -1,8 +1,7 @@
 package main
 
 import (
-	"fmt"
-	"io"
+	"context"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,79 +13,62 @@ import (
 )
 
 func newStatusCommand(p *cli.Printer) *cobra.Command {
-	return newReportCommand(p, "status", "Print the state of the node and its drift since the join",
-		status.Get, printStatus)
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "Print the state of the node and its drift since the join",
+		Long: `Status prints the state of the join, the node and its services, and the drift
+since the join. It changes nothing.
+
+The exit code is 0 if the host has joined, its Node is Ready and nothing has
+drifted, 8 after drift, and 1 otherwise.`,
+		Example: "  hcp-node-agent status\n  hcp-node-agent status --watch 10s",
+		Args:    cobra.NoArgs,
+	}
+	c.Flags().SortFlags = false
+	watch := c.Flags().DurationP("watch", "w", 0, "print the status again at this `INTERVAL` until it is interrupted")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if *watch > 0 {
+			return watchStatus(c.Context(), p, joinstate.Dir, *watch)
+		}
+		return showStatus(c.Context(), p, joinstate.Dir)
+	}
+	return c
 }
 
-// describePool returns the name of the pool that a node's configuration is from. A standalone
-// cluster's pools have no name in the agent's inputs.
-func describePool(join status.Join) string {
-	if join.NodePool == "" {
-		return "the workers"
+// showStatus prints the status, and fails unless the node is as it should be.
+func showStatus(ctx context.Context, p *cli.Printer, stateDir string) error {
+	document, err := status.Get(ctx, stateDir)
+	if err != nil {
+		return err
 	}
-	return "NodePool " + join.NodePool
+	print := func(page *report.Page) { document.Print(page, time.Now()) }
+	if err := p.Document(document, print); err != nil {
+		return err
+	}
+	return document.Err()
 }
 
-func printStatus(w io.Writer, document status.Document) {
-	var join status.Join
-	if document.Join != nil {
-		join = *document.Join
-	}
-	switch document.Phase {
-	case joinstate.PhaseNone, joinstate.PhaseUnknown:
-		fmt.Fprintln(w, "this host has not joined a cluster with hcp-node-agent")
-	case joinstate.PhaseJoining:
-		fmt.Fprintf(w, "%s is joining %s since %s; the last step done is %q\n",
-			nodeNameOrHost(join.NodeName), describePool(join), join.Started.Local().Format(time.DateTime), join.LastStep)
-	case joinstate.PhaseLeaving:
-		fmt.Fprintf(w, "%s is leaving %s since %s; to resume: hcp-node-agent leave\n",
-			nodeNameOrHost(join.NodeName), describePool(join), join.Leaving.Local().Format(time.DateTime))
-	case joinstate.PhaseJoined:
-		fmt.Fprintf(w, "%s joined %s of %s on %s\n",
-			nodeNameOrHost(join.NodeName), describePool(join), join.APIServer, join.Finished.Local().Format(time.DateTime))
-	}
-	for _, unit := range []string{"NetworkManager.service", "openvswitch.service", "crio.service", "kubelet.service"} {
-		if s, known := document.Units[unit]; known {
-			fmt.Fprintf(w, "  %-24s %s\n", unit, describeUnit(s.Load, s.Active, s.File))
+// watchStatus prints the status at an interval until ctx ends. With JSON output, each document is
+// one line.
+func watchStatus(ctx context.Context, p *cli.Printer, stateDir string, interval time.Duration) error {
+	p.OneLine = true
+	for {
+		document, err := status.Get(ctx, stateDir)
+		if err != nil {
+			return err
+		}
+		err = p.Document(document, func(page *report.Page) {
+			page.Printf("%s\n", report.Timestamp(time.Now()))
+			document.Print(page, time.Now())
+			page.Printf("\n")
+		})
+		if err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(interval):
 		}
 	}
-	if unit := status.NodeIPUnit; document.Units[unit].Active == "failed" {
-		fmt.Fprintf(w, "  %s failed: kubelet was told the address of an earlier boot; see: journalctl -b -u %s\n", unit, unit)
-	}
-	if bridge := document.Bridge; bridge != nil {
-		fmt.Fprintf(w, "  %-24s %s\n", "br-ex", bridge)
-		for _, line := range bridge.Details() {
-			fmt.Fprintf(w, "  %-24s %s\n", "", line)
-		}
-	}
-	if node := document.Node; node != nil {
-		fmt.Fprintf(w, "  %-24s %s\n", "Node", node)
-	}
-	fmt.Fprintf(w, "  %-24s %d\n", "changes on this host", document.Changes)
-	if len(document.Drift) > 0 {
-		fmt.Fprintf(w, "  %-24s %d\n", "drift", len(document.Drift))
-	}
-	for _, drift := range document.Drift {
-		fmt.Fprintf(w, "    %s %s\n      expected: %s\n      current:  %s\n", drift.Kind, report.EscapeLine(drift.Target), drift.Desired, drift.Now)
-	}
-	for _, trouble := range document.Errors {
-		fmt.Fprintf(w, "  unknown: %s\n", trouble)
-	}
-}
-
-func nodeNameOrHost(name string) string {
-	if name == "" {
-		return "this host"
-	}
-	return name
-}
-
-func describeUnit(load, active, file string) string {
-	if load == "not-found" {
-		return "not installed"
-	}
-	if file == "" {
-		return active
-	}
-	return active + ", " + file
 }

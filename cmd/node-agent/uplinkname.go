@@ -8,6 +8,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/boot"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 func newUplinkNameCommand(p *cli.Printer) *cobra.Command {
@@ -24,7 +25,7 @@ them.`,
 			if err != nil {
 				return err
 			}
-			return p.Document(names, func(w io.Writer) { printUplinkName(w, names) })
+			return p.Document(names, func(w *report.Page) { printUplinkName(w, names) })
 		},
 	}
 }
@@ -32,10 +33,10 @@ them.`,
 func printUplinkName(w io.Writer, names boot.UplinkNameResult) {
 	switch names.Before {
 	case "":
-		fmt.Fprintln(w, "there is no br-ex of this agent whose uplink is known by its MAC; nothing was changed")
+		fmt.Fprintln(w, "no br-ex of this agent records the uplink's MAC address; nothing was changed")
 	case names.Now:
-		fmt.Fprintf(w, "the uplink is called %s, as before\n", names.Now)
+		fmt.Fprintf(w, "the uplink's name is %s (unchanged)\n", names.Now)
 	default:
-		fmt.Fprintf(w, "the uplink was called %s and is called %s since this boot; its profiles say so now\n", names.Before, names.Now)
+		fmt.Fprintf(w, "the uplink's name changed from %s to %s at this boot; its profiles were updated\n", names.Before, names.Now)
 	}
 }

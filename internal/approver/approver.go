@@ -47,6 +47,7 @@ type Approver struct {
 	usage       usageRecords
 	dir         enrollmentDir
 	enrollments Enrollments
+	health      *health
 
 	reported           reportedReasons
 	enrollmentErrors   map[string]bool // errors of unusable enrollments that were already reported
@@ -60,12 +61,13 @@ type Approver struct {
 
 // Open creates an approver from a kubeconfig. It sends no requests to the cluster.
 func Open(options Options) (*Approver, error) {
-	connection, err := connect(options.Kubeconfig)
+	health := newHealth()
+	connection, err := connect(options.Kubeconfig, health.recordProgress)
 	if err != nil {
 		return nil, err
 	}
 	return &Approver{
-		connection: connection, options: options, enrollments: newEnrollments(nil),
+		connection: connection, options: options, enrollments: newEnrollments(nil), health: health,
 		usage: usageRecords{client: connection.client, namespace: options.Namespace, name: options.ConfigMap},
 		dir:   enrollmentDir{path: options.EnrollmentDir}, enrollmentErrors: map[string]bool{}, resyncDelay: minResyncDelay, initialResyncDelay: minResyncDelay,
 	}, nil
@@ -103,7 +105,7 @@ func (a *Approver) emitApprovalFailure(csr *certificatesv1.CertificateSigningReq
 		return
 	}
 	a.resyncDelay = a.initialResyncDelay
-	d.Outcome, d.Reason, d.Remedy = Warning, "it cannot be approved: "+err.Error(), "# it is tried again"
+	d.Outcome, d.Reason, d.Remedy = Warning, "it cannot be approved: "+err.Error(), "# retried automatically"
 	a.emit(newEvent(csr, d))
 }
 

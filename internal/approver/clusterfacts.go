@@ -40,7 +40,7 @@ func nodeExists(ctx context.Context, c connection, name string) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("looking for a Node %s: %w", name, err)
+		return false, fmt.Errorf("getting Node %s: %w", name, err)
 	}
 	return true, nil
 }
@@ -59,7 +59,7 @@ func listNodesByAddress(ctx context.Context, c connection) (map[netip.Addr][]str
 		page, err := c.client.Nodes().List(limited, options)
 		cancel()
 		if err != nil {
-			return nil, fmt.Errorf("listing Nodes for their addresses: %w", err)
+			return nil, fmt.Errorf("listing the addresses of the Nodes: %w", err)
 		}
 		for _, node := range page.Items {
 			for _, one := range node.Status.Addresses {

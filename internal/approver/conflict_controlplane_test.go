@@ -49,10 +49,10 @@ func TestControlPlaneNodeCannotBlockServingCSROfAnother(t *testing.T) {
 	}
 	rightful, thief := serving("blocked"), serving("blocking")
 	s.runOnce()
-	if recorded := s.lastEvent(rightful); csrConditions(t, rightful) != approvedByAgent || !strings.Contains(recorded.Reason, "the Node blocking has the address 192.0.2.50, too") {
+	if recorded := s.lastEvent(rightful); csrConditions(t, rightful) != approvedByAgent || !strings.Contains(recorded.Reason, "Node blocking has the same address 192.0.2.50, which is in no enrollment of blocking") {
 		t.Errorf("the CSR is %q: %+v", csrConditions(t, rightful), recorded)
 	}
-	if recorded := s.lastEvent(thief); csrConditions(t, thief) != "" || !strings.Contains(recorded.Reason, "with the address 192.0.2.50") {
+	if recorded := s.lastEvent(thief); csrConditions(t, thief) != "" || !strings.Contains(recorded.Reason, "the address 192.0.2.50") {
 		t.Errorf("the other node's CSR is %q: %+v", csrConditions(t, thief), recorded)
 	}
 }

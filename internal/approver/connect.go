@@ -18,23 +18,26 @@ type connection struct {
 	caHashes []enrollment.Hash
 }
 
-const caRemedy = "# give a kubeconfig that has the cluster's certificate-authority-data"
+const caRemedy = "# use a kubeconfig that contains the cluster's certificate-authority-data"
 
-func connect(kubeconfig []byte) (connection, error) {
-	config, err := newRESTConfig(kubeconfig)
+// connect reads a kubeconfig. onRequest is called for every request.
+func connect(kubeconfig []byte, onRequest func()) (connection, error) {
+	config, err := kube.ParseKubeconfig(kubeconfig)
 	if err != nil {
 		return connection{}, err
 	}
 	if err := rest.LoadTLSFiles(config); err != nil {
-		return connection{}, report.Fail(report.Usage, "# give a kubeconfig whose files are there", "reading the files that the kubeconfig names: %w", err)
+		return connection{}, report.Fail(report.Usage, "# use a kubeconfig whose files exist", "reading the files "+
+			"of the kubeconfig: %w", err)
 	}
 	cas, err := enrollment.CAHashes(config.CAData)
 	if err != nil {
 		// An enrollment is valid for one cluster, which is identified by its CA.
-		return connection{}, report.Fail(report.Usage, caRemedy, "the approver's kubeconfig does not say which CA the cluster has: %w", err)
+		return connection{}, report.Fail(report.Usage, caRemedy, "the approver's kubeconfig does not contain the "+
+			"cluster's CA: %w", err)
 	}
 	config.UserAgent = "hcp-node-admin"
-	config.Wrap(func(base http.RoundTripper) http.RoundTripper { return limitedTransport{base} })
+	config.Wrap(func(base http.RoundTripper) http.RoundTripper { return limitedTransport{base, onRequest} })
 	client, err := kube.NewClient(config)
 	if err != nil {
 		return connection{}, err
@@ -51,7 +54,8 @@ func ClusterCA(kubeconfig []byte) ([]byte, error) {
 	}
 	current := file.Contexts[file.CurrentContext]
 	if current == nil || file.Clusters[current.Cluster] == nil {
-		return nil, report.Fail(report.Usage, caRemedy, "reading the kubeconfig: it has no current context with a cluster")
+		return nil, report.Fail(report.Usage, caRemedy, "reading the kubeconfig: it has no current context with a "+
+			"cluster")
 	}
 	config := &rest.Config{TLSClientConfig: rest.TLSClientConfig{
 		CAFile: file.Clusters[current.Cluster].CertificateAuthority, CAData: file.Clusters[current.Cluster].CertificateAuthorityData,
@@ -60,7 +64,8 @@ func ClusterCA(kubeconfig []byte) ([]byte, error) {
 		return nil, report.Fail(report.Usage, caRemedy, "reading the cluster's CA: %w", err)
 	}
 	if len(config.CAData) == 0 {
-		return nil, report.Fail(report.Usage, caRemedy+", or the CA itself: --ca FILE", "the kubeconfig names no CA of the cluster")
+		return nil, report.Fail(report.Usage, caRemedy+", or pass the CA: --ca FILE", "the kubeconfig contains "+
+			"no CA of the cluster")
 	}
 	return config.CAData, nil
 }

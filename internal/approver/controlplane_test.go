@@ -131,7 +131,7 @@ func TestControlPlaneApprovesOnlyOwnClientCSR(t *testing.T) {
 	hostile := map[string]string{
 		"another key, same name":      submitClient(t, bootstrapClient(t), other, nodeSubject("own")),
 		"same key, another node":      submitClient(t, bootstrapClient(t), key, nodeSubject("another")),
-		"asked by an administrator":   submitClient(t, adminClient(t), key, nodeSubject("own")),
+		"created by an administrator": submitClient(t, adminClient(t), key, nodeSubject("own")),
 		"serving by the bootstrapper": submit(t, bootstrapClient(t), key, certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("own"), []string{"own"}, net.ParseIP("192.0.2.7")),
 	}
 	for name, csr := range hostile {
@@ -164,12 +164,12 @@ func TestControlPlaneApproverErrors(t *testing.T) {
 	own := submitClient(t, bootstrapClient(t), key, nodeSubject("errors"))
 
 	err := ApproveOwn(t.Context(), readKubeconfig(t, plane.BootstrapKubeconfig), want, own)
-	if report.CodeOf(err) != report.CredentialRefused || !strings.Contains(err.Error(), "lacks the right") || report.RemedyOf(err) != report.Remedy("oc adm certificate approve "+own) {
-		t.Errorf("with a credential that may not: %v (%s)", err, report.RemedyOf(err))
+	if report.CodeOf(err) != report.CredentialRefused || !strings.Contains(err.Error(), "lacks a permission") || report.RemedyOf(err) != report.Remedy("oc adm certificate approve "+own) {
+		t.Errorf("with a credential without the permission: %v (%s)", err, report.RemedyOf(err))
 	}
 	err = ApproveOwn(t.Context(), readKubeconfig(t, plane.ApproverKubeconfig), want, "csr-of-another-cluster")
 	if report.CodeOf(err) != report.Usage || !strings.Contains(string(report.RemedyOf(err)), "management cluster") {
-		t.Errorf("with a CSR that is not there: %v (%s)", err, report.RemedyOf(err))
+		t.Errorf("with a CSR that does not exist: %v (%s)", err, report.RemedyOf(err))
 	}
 	if csrConditions(t, own) != "" {
 		t.Errorf("the CSR is %q", csrConditions(t, own))

@@ -71,7 +71,7 @@ func (a *Approver) isAllowed(ctx context.Context, what authorizationv1.ResourceA
 	defer cancel()
 	may, err := a.client.Allowed(ctx, what)
 	if err != nil {
-		return false, fmt.Errorf("asking for the credential's rights: %w", err)
+		return false, fmt.Errorf("checking the credential's permissions: %w", err)
 	}
 	return may, nil
 }

@@ -15,7 +15,7 @@ import (
 func TestApprovalStats(t *testing.T) {
 	csrs := schema.GroupResource{Group: "certificates.k8s.io", Resource: "certificatesigningrequests"}
 	forbidden := func(name string) error {
-		return fmt.Errorf("approving the CSR %s: %w", name, apierrors.NewForbidden(csrs, name, errors.New("no")))
+		return fmt.Errorf("approving CSR %s: %w", name, apierrors.NewForbidden(csrs, name, errors.New("no")))
 	}
 	broken := apierrors.NewInternalError(errors.New("a webhook does not answer"))
 	for name, test := range map[string]struct {
@@ -25,7 +25,7 @@ func TestApprovalStats(t *testing.T) {
 		"nothing to do": {approvalStats{}, ""},
 		"all went well": {approvalStats{attempted: 2}, ""},
 		"one forbidden": {approvalStats{attempted: 2, failures: []error{forbidden("b")}}, ""},
-		"all forbidden": {approvalStats{attempted: 2, failures: []error{forbidden("b"), forbidden("a")}}, "approving the CSR a: "},
+		"all forbidden": {approvalStats{attempted: 2, failures: []error{forbidden("b"), forbidden("a")}}, "approving CSR a: "},
 		"two ways":      {approvalStats{attempted: 2, failures: []error{forbidden("b"), broken}}, ""},
 	} {
 		err := test.counters.allForbidden()

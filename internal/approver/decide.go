@@ -95,15 +95,18 @@ func decideClient(csr *certificatesv1.CertificateSigningRequest, enrollments Enr
 	}
 	switch bound := facts.UsedKeys[id]; {
 	case facts.NodeExists:
-		d.Reason = fmt.Sprintf("a Node %s is in the cluster already", d.Node)
-		d.Remedy = report.Remedy("oc delete node " + d.Node + " # if its machine is gone or made anew; it is approved after that")
+		d.Reason = fmt.Sprintf("Node %s already exists in the cluster", d.Node)
+		d.Remedy = report.Remedy("oc delete node " + d.Node + " # if its machine no longer exists or was " +
+			"reinstalled; the CSR is approved after that")
 		return d
 	case bound != "" && bound != d.Key:
-		d.Reason = fmt.Sprintf("the join token %s was used already, with another key (%s)", id, bound)
-		d.Remedy = report.Remedy("hcp-node-admin token create --node " + d.Node + " --kubeconfig FILE # if the machine was made anew; look who has the join token if it was not")
+		d.Reason = fmt.Sprintf("join token %s was already used with another key (%s)", id, bound)
+		d.Remedy = report.Remedy("hcp-node-admin token create --node " + d.Node + " --kubeconfig FILE # if the " +
+			"machine was reinstalled; otherwise find out which host has the join token")
 		return d
 	case bound == "" && facts.UsageRecordsFull:
-		d.Outcome, d.Reason, d.Remedy = Ignored, "no more join tokens can be noted as used: the ConfigMap of bindings is full", usageRecordsFullRemedy
+		d.Outcome, d.Reason, d.Remedy = Ignored, "no further join token can be recorded as used: the ConfigMap of "+
+			"usage records is full", usageRecordsFullRemedy
 		return d
 	case csr.Name != own:
 		// Any bootstrapper can copy the request and its signature any number of times.
@@ -119,13 +122,13 @@ func decideWithoutEnrollment(d Decision, id string, enrollments Enrollments) Dec
 	of := enrollments.byNode[d.Node]
 	switch {
 	case len(of) > 0 && id == "":
-		d.Reason = fmt.Sprintf("it carries no join token, and the node %s has one (%s)", d.Node, of[0].ID)
+		d.Reason = fmt.Sprintf("it contains no join token, but node %s has one (%s)", d.Node, of[0].ID)
 	case len(of) > 0:
-		d.Reason = fmt.Sprintf("there is no enrollment for its join token %q; the node %s has the join token %s", truncate(id), d.Node, of[0].ID)
+		d.Reason = fmt.Sprintf("no enrollment exists for its join token %q; the join token of node %s is %s", truncate(id), d.Node, of[0].ID)
 	case id == "":
-		d.Outcome, d.Reason = Ignored, fmt.Sprintf("it carries no join token, and there is no enrollment for the node %q", truncate(d.Node))
+		d.Outcome, d.Reason = Ignored, fmt.Sprintf("it contains no join token, and no enrollment exists for node %q", truncate(d.Node))
 	default:
-		d.Outcome, d.Reason = Ignored, fmt.Sprintf("there is no enrollment for its join token %q", truncate(id))
+		d.Outcome, d.Reason = Ignored, fmt.Sprintf("no enrollment exists for its join token %q", truncate(id))
 	}
 	return d
 }
@@ -138,19 +141,21 @@ func decideServing(csr *certificatesv1.CertificateSigningRequest, enrollments En
 	}
 	d := Decision{
 		Outcome: Ignored, Node: name, Key: request.fingerprint,
-		Remedy: report.Remedy(commandFor("oc adm certificate approve ", csr.Name, " # after a look at its names")),
+		Remedy: report.Remedy(commandFor("oc adm certificate approve ", csr.Name, " # after checking its names")),
 	}
 	if len(enrollments.byNode[name]) == 0 {
-		d.Reason = fmt.Sprintf("there is no enrollment for the node %q", truncate(name))
+		d.Reason = fmt.Sprintf("no enrollment exists for node %q", truncate(name))
 		return d
 	}
 	record := usedEnrollment(enrollments.byNode[name], facts)
 	switch {
 	case record == nil:
-		d.Reason = "no join token of " + name + " was used in this cluster: it did not get its identity by its enrollment"
+		d.Reason = "no join token of " + name + " was used in this cluster: its client certificate was not issued " +
+			"through its enrollment"
 		return d
 	case len(record.Addresses) == 0:
-		d.Reason = "the enrollment of " + name + " names no addresses, so a person has to look at those of the CSR"
+		d.Reason = "the enrollment of " + name + " contains no addresses, so an administrator must check those of " +
+			"the CSR"
 		return d
 	}
 	d.Outcome, d.Remedy = Refused, ""
@@ -231,9 +236,9 @@ func (c addressConflict) String() string {
 	case c.node == "":
 		return ""
 	case c.isEnrolled:
-		return fmt.Sprintf("the address %s is that of the Node %s, and the enrollment of %s names it, too", c.address, c.node, c.node)
+		return fmt.Sprintf("the address %s belongs to Node %s and is in the enrollment of %s", c.address, c.node, c.node)
 	}
-	return fmt.Sprintf("the Node %s has the address %s, too, which no enrollment of %s names", c.node, c.address, c.node)
+	return fmt.Sprintf("Node %s has the same address %s, which is in no enrollment of %s", c.node, c.address, c.node)
 }
 
 // conflict returns the most severe conflict between the CSR's addresses and the Nodes other than

@@ -66,7 +66,8 @@ func (d *enrollmentDir) load() (Enrollments, []error) {
 		}
 		if first, taken := from[record.ID]; taken {
 			// It is unknown which of the two files is valid, so neither is used.
-			problems = append(problems, fmt.Errorf("%s and %s are enrollments of the same join token %s; neither is used", first, entry.Name(), record.ID))
+			problems = append(problems, fmt.Errorf("%s and %s are enrollments of the same join token %s; neither "+
+				"is used", first, entry.Name(), record.ID))
 			list = slices.DeleteFunc(list, func(other *enrollment.Enrollment) bool { return other.ID == record.ID })
 			continue
 		}

@@ -104,10 +104,10 @@ func (a *Approver) applyDecisions(ctx context.Context, all []decidedCSR) error {
 			a.hasConflict = true // the next resync reads the change
 		case apierrors.IsNotFound(err): // deleted, or removed by garbage collection
 		case err != nil && affectsAllCSRs(err):
-			return fmt.Errorf("approving the CSR %s: %w", DisplayName(one.csr.Name), err)
+			return fmt.Errorf("approving CSR %s: %w", DisplayName(one.csr.Name), err)
 		case err != nil:
 			a.needsResync = true
-			a.stats.failures = append(a.stats.failures, fmt.Errorf("approving the CSR %s: %w", DisplayName(one.csr.Name), err))
+			a.stats.failures = append(a.stats.failures, fmt.Errorf("approving CSR %s: %w", DisplayName(one.csr.Name), err))
 			a.emitApprovalFailure(one.csr, one.decision, err)
 		default:
 			a.approvedCount++

@@ -8,7 +8,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-const rightsRemedy = "oc apply -f deploy/approver-rbac.yaml # with the hosted cluster's administrator, and use the credential of its service account"
+const rightsRemedy = "oc apply -f deploy/approver-rbac.yaml # as the hosted cluster's administrator; then use the " +
+	"credential of its service account"
 
 // explain returns err with a message and a remedy for the administrator of an approver.
 func (a *Approver) explain(err error) error {
@@ -17,9 +18,10 @@ func (a *Approver) explain(err error) error {
 	case err == nil, errors.As(err, &recorded):
 		return err
 	case apierrors.IsUnauthorized(err):
-		return report.Fail(report.CredentialRefused, rightsRemedy, "%s does not accept the approver's credential: %w", a.server, err)
+		return report.Fail(report.CredentialRefused, rightsRemedy, "%s rejects the approver's credential: %w", a.server, err)
 	case apierrors.IsForbidden(err):
-		return report.Fail(report.CredentialRefused, rightsRemedy, "the approver's credential lacks a right on %s: %w", a.server, err)
+		return report.Fail(report.CredentialRefused, rightsRemedy, "the approver's credential lacks a permission "+
+			"on %s: %w", a.server, err)
 	}
 	return report.Fail(report.Failed, report.Remedy("curl -k "+a.server+"/livez"), "%s: %w", a.server, err)
 }

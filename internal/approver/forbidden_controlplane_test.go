@@ -41,7 +41,7 @@ func limitedKubeconfig(t *testing.T, user string, signers ...string) []byte {
 		t.Fatal(err)
 	}
 	who := client(t, plane.Kubeconfig, rest.ImpersonationConfig{UserName: user})
-	eventually(t, "the rights of "+user, func() bool {
+	eventually(t, "the permissions of "+user, func() bool {
 		_, err := who.CertificatesV1().CertificateSigningRequests().List(t.Context(), metav1.ListOptions{Limit: 1})
 		return err == nil
 	})
@@ -70,7 +70,7 @@ func TestControlPlaneForbiddenCSRDoesNotBlockOthers(t *testing.T) {
 	bad := submit(t, node, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("forbidden"), []string{"forbidden"}, net.ParseIP("192.0.2.30"))
 
 	none := s.newApprover(limitedKubeconfig(t, "approves-nothing"))
-	none.options.OnReady = func() { t.Error("READY, with a credential that may approve nothing") }
+	none.options.OnReady = func() { t.Error("READY was reported with a credential that cannot approve CSRs") }
 	if err := none.Watch(withTimeout(t, time.Minute)); report.CodeOf(err) != report.CredentialRefused {
 		t.Fatalf("Watch() = %v", err)
 	}
@@ -101,11 +101,11 @@ func TestControlPlaneForbiddenCSRDoesNotBlockOthers(t *testing.T) {
 		if recorded.CSR == bad {
 			times++
 		} else if recorded.Outcome == Warning {
-			t.Errorf("told: %+v", recorded)
+			t.Errorf("reported: %+v", recorded)
 		}
 	}
 	if last := s.lastEvent(bad); times != 1 || last.Outcome != Warning || last.Node != "forbidden" || csrConditions(t, bad) != "" {
-		t.Errorf("told %d times, %+v", times, last)
+		t.Errorf("reported %d times, %+v", times, last)
 	}
 
 	more, _ := submitWithToken(t, s.newToken("allowed-once", clusterCA(t), 0))

@@ -91,7 +91,7 @@ func TestControlPlaneHugeRequestsStayWithinMemoryLimit(t *testing.T) {
 		}
 	})
 	if recorded := s.lastEvent(last); recorded.Outcome != Ignored || recorded.Node != "" || len(recorded.Reason) > maxReasonLength {
-		t.Errorf("told %+v", recorded)
+		t.Errorf("the event is %+v", recorded)
 	}
 	for range count / 2 {
 		last = submitHuge(t, "huge")
@@ -100,12 +100,12 @@ func TestControlPlaneHugeRequestsStayWithinMemoryLimit(t *testing.T) {
 	done := make(chan struct{})
 	coming := peakMemory(func() {
 		go func() { a.watchChanges(ctx, version); close(done) }()
-		eventually(t, "a word about the last", func() bool { return s.lastEvent(last).CSR != "" })
+		eventually(t, "the event of the last CSR", func() bool { return s.lastEvent(last).CSR != "" })
 	})
 	stop()
 	<-done
-	t.Logf("%d MiB while it lists them, %d MiB while they come", listing, coming)
+	t.Logf("%d MiB during the list, %d MiB during the watch", listing, coming)
 	if max(listing, coming) > 180 {
-		t.Errorf("it took %d and %d MiB", listing, coming)
+		t.Errorf("memory use: %d MiB during the list, %d MiB during the watch", listing, coming)
 	}
 }

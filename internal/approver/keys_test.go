@@ -58,7 +58,7 @@ func newRSAPublicKey(bits uint, exponent int) *rsa.PublicKey {
 	return &rsa.PublicKey{N: modulus.Add(modulus, big.NewInt(1)), E: exponent}
 }
 
-// A request is refused because of its key before its signature is verified: all signatures here
+// A request is refused because of its key before invalid signature: found verified: all signatures here
 // are invalid, and only requests with usable keys are refused for the signature.
 func TestUnusableKeyIsRefusedBeforeTheSignature(t *testing.T) {
 	ecdsaOf := func(curve elliptic.Curve) *ecdsa.PublicKey {
@@ -125,11 +125,11 @@ func TestDecideVerifiesTheRequestsSignatureLast(t *testing.T) {
 		annotations map[string]string
 		reason      string
 	}{
-		"no proof":           {func(g *validCSR) { g.pem = replaceSignature }, map[string]string{enrollment.AnnotationID: mine.ID}, "its proof is not one"},
-		"another's proof":    {func(g *validCSR) { g.pem = replaceSignature }, proofOf(other, &key.PublicKey), "its proof was not made"},
-		"an oversized key":   {func(g *validCSR) { g.pem = withKey(t, huge) }, proofOf(mine, huge), "its key is RSA of 46000 bits"},
-		"another group":      {func(g *validCSR) { g.pem = replaceSignature; grouped(g) }, proofOf(mine, &key.PublicKey), "its groups are"},
-		"the signature only": {func(g *validCSR) { g.pem = replaceSignature }, proofOf(mine, &key.PublicKey), "its signature is wrong"},
+		"no proof":           {func(g *validCSR) { g.pem = replaceSignature }, map[string]string{enrollment.AnnotationID: mine.ID}, "the signature of the CSR is not of version"},
+		"another's proof":    {func(g *validCSR) { g.pem = replaceSignature }, proofOf(other, &key.PublicKey), "the signature of the CSR does not match"},
+		"an oversized key":   {func(g *validCSR) { g.pem = withKey(t, huge) }, proofOf(mine, huge), "invalid key: found RSA of 46000 bits"},
+		"another group":      {func(g *validCSR) { g.pem = replaceSignature; grouped(g) }, proofOf(mine, &key.PublicKey), "invalid groups: found"},
+		"the signature only": {func(g *validCSR) { g.pem = replaceSignature }, proofOf(mine, &key.PublicKey), "invalid signature: found wrong"},
 	} {
 		g := validClientCSR(key)
 		test.spoil(g)
@@ -141,7 +141,7 @@ func TestDecideVerifiesTheRequestsSignatureLast(t *testing.T) {
 	}
 	serving := validServingCSR(key)
 	serving.pem = withKey(t, huge)
-	if d := Decide(serving.csr(t), newEnrollments([]*enrollment.Enrollment{mine.enrollment}), facts); d.Outcome != Refused || !strings.Contains(d.Reason, "its key is RSA of 46000 bits") {
+	if d := Decide(serving.csr(t), newEnrollments([]*enrollment.Enrollment{mine.enrollment}), facts); d.Outcome != Refused || !strings.Contains(d.Reason, "invalid key: found RSA of 46000 bits") {
 		t.Errorf("serving: %s: %s", d.Outcome, d.Reason)
 	}
 }

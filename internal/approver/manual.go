@@ -28,7 +28,8 @@ type ManualApproval struct {
 // checkFingerprint checks the format of a fingerprint.
 func checkFingerprint(text string) error {
 	if !regexp.MustCompile(`^SHA256:[0-9a-f]{64}$`).MatchString(text) {
-		return fmt.Errorf("%q is not a fingerprint: join shows it, SHA256: and 64 hexadecimal digits", truncate(text))
+		return fmt.Errorf("%q is not a fingerprint: expected the value that join prints, SHA256: and 64 "+
+			"hexadecimal digits", truncate(text))
 	}
 	return nil
 }
@@ -40,7 +41,7 @@ func (a *Approver) ApproveManually(ctx context.Context, node ManualApproval) err
 	var since metav1.Time // zero if no client key is given: the newest serving CSR counts
 	if node.Fingerprint != "" {
 		if err := checkFingerprint(node.Fingerprint); err != nil {
-			return report.Fail(report.Usage, "journalctl -u hcp-node-agent # or the terminal of join, on the node", "%w", err)
+			return report.Fail(report.Usage, "journalctl -u hcp-node-agent # on the node; or read the output of join", "%w", err)
 		}
 		if err := a.awaitApproval(ctx, node, certificatesv1.KubeAPIServerClientKubeletSignerName, func(all []*certificatesv1.CertificateSigningRequest) (why string, err error) {
 			since, why, err = a.approveClientManually(ctx, node, all)
@@ -85,7 +86,8 @@ func (a *Approver) awaitApproval(ctx context.Context, node ManualApproval, signe
 
 func waitError(ctx context.Context, why string) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return report.Fail(report.ApprovalMissing, "# --timeout DURATION waits longer", "nothing was approved: %s", why)
+		return report.Fail(report.ApprovalMissing, "# use --timeout DURATION to wait longer", "no CSR was approved: timed out %s",
+			cmp.Or(why, "waiting for the API server"))
 	}
 	return report.Fail(report.Interrupted, "", "interrupted: %w", ctx.Err())
 }
@@ -112,23 +114,24 @@ func approvalReason(csr *certificatesv1.CertificateSigningRequest) (string, erro
 	reason := ""
 	for _, condition := range csr.Status.Conditions {
 		if condition.Type != certificatesv1.CertificateApproved {
-			return "", report.Fail(report.ApprovalMissing, "# run join again on the node: it asks anew", "the CSR %s is %s already (%s)", DisplayName(csr.Name), condition.Type, condition.Reason)
+			return "", report.Fail(report.ApprovalMissing, "# run join again on the node: it submits a new CSR", "CSR %s is already %s (%s)", DisplayName(csr.Name), condition.Type, condition.Reason)
 		}
-		reason = cmp.Or(condition.Reason, "without a reason")
+		reason = cmp.Or(condition.Reason, "no reason given")
 	}
 	return reason, nil
 }
 
 func (a *Approver) emitAlreadyApproved(csr *certificatesv1.CertificateSigningRequest, d Decision) {
 	by, _ := approvalReason(csr)
-	d.Reason = "it was approved already (" + by + ")"
+	d.Reason = "it was already approved (" + by + ")"
 	a.emitDecision(csr, d)
 }
 
 func (a *Approver) approveChecked(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, d Decision) error {
 	ctx, cancel := withRequestTimeout(ctx)
 	defer cancel()
-	if err := updateApproval(ctx, a.client, csr, "hcp-node-admin approve: "+d.Node+" by hand, key "+d.Key); err != nil {
+	if err := updateApproval(ctx, a.client, csr, "hcp-node-admin approve: "+d.Node+" manually, key "+
+		d.Key); err != nil {
 		return err
 	}
 	a.emitDecision(csr, d)
@@ -137,5 +140,5 @@ func (a *Approver) approveChecked(ctx context.Context, csr *certificatesv1.Certi
 
 // notApprovable returns the failure for a CSR that breaks a rule.
 func notApprovable(csr *certificatesv1.CertificateSigningRequest, err error) error {
-	return report.Fail(report.ApprovalMissing, report.Remedy(commandFor("oc get csr ", csr.Name, " -o yaml")), "the CSR %s is not one to approve: %w", DisplayName(csr.Name), err)
+	return report.Fail(report.ApprovalMissing, report.Remedy(commandFor("oc get csr ", csr.Name, " -o yaml")), "CSR %s must not be approved: %w", DisplayName(csr.Name), err)
 }

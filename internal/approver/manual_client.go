@@ -77,9 +77,9 @@ func (a *Approver) approveClientManually(ctx context.Context, node ManualApprova
 	case len(c.pending) == 0 && c.refusal != nil:
 		return since, "", c.refusal
 	case len(c.pending) == 0:
-		why = fmt.Sprintf("there is no client CSR of %s with the key %s", node.NodeName, node.Fingerprint)
+		why = fmt.Sprintf("waiting for a client CSR of %s with the key %s", node.NodeName, node.Fingerprint)
 		if len(c.otherKeys) > 0 {
-			why += "; those that wait for this name have the keys " + strings.Join(c.otherKeys, " and ")
+			why += "; pending CSRs for this name have the keys " + strings.Join(c.otherKeys, " and ")
 		}
 		return since, why, nil
 	}
@@ -91,8 +91,9 @@ func (a *Approver) approveClientManually(ctx context.Context, node ManualApprova
 		a.emitAlreadyApproved(c.approved[0], d)
 		return c.firstSubmitted(), "", nil
 	case exists:
-		return since, "", report.Fail(report.ApprovalMissing, report.Remedy("oc delete node "+node.NodeName+" # if its machine is gone or made anew; then run this again"),
-			"a Node %s is in the cluster already, so the CSR %s is not approved", node.NodeName, DisplayName(c.pending[0].Name))
+		return since, "", report.Fail(report.ApprovalMissing, report.Remedy("oc delete node "+node.NodeName+
+			" # if its machine no longer exists or was reinstalled; then run this command again"),
+			"Node %s already exists in the cluster, so CSR %s is not approved", node.NodeName, DisplayName(c.pending[0].Name))
 	}
 	for _, csr := range c.pending {
 		if err := a.approveChecked(ctx, csr, d); err != nil {

@@ -54,23 +54,23 @@ func TestControlPlaneManualApprovalIgnoresCopies(t *testing.T) {
 	node.Fingerprint = enrollment.Fingerprint(&key.PublicKey)
 	done := make(chan error)
 	go func() { done <- a.ApproveManually(withTimeout(t, time.Minute), node) }()
-	eventually(t, "the approval of the node's own", func() bool { return csrConditions(t, own) == approvedByAgent })
+	eventually(t, "the approval of the node's own CSR", func() bool { return csrConditions(t, own) == approvedByAgent })
 	select {
 	case err := <-done:
-		t.Fatalf("it ended before the node asked for its serving certificate: %v", err)
+		t.Fatalf("ApproveManually() returned before the node requested its serving certificate: %v", err)
 	case <-time.After(3 * time.Second):
 	}
 	coming := serving()
 	if err := <-done; err != nil || csrConditions(t, coming) != approvedByAgent || csrConditions(t, last) != approvedByAgent || csrConditions(t, first) != "" {
-		t.Errorf("ApproveManually() = %v; serving is %q, the copies %q and %q", err, csrConditions(t, coming), csrConditions(t, first), csrConditions(t, last))
+		t.Errorf("ApproveManually() = %v; the serving CSR is %q, the copies are %q and %q", err, csrConditions(t, coming), csrConditions(t, first), csrConditions(t, last))
 	}
 
 	other := certtest.NewKey(t)
 	key = other
 	copied("b-copy", certificatesv1.UsageServerAuth)
 	node.Fingerprint = enrollment.Fingerprint(&other.PublicKey)
-	if err := a.ApproveManually(withTimeout(t, time.Minute), node); err == nil || !strings.Contains(err.Error(), "the CSR b-copy is not one to approve: its usages are") {
-		t.Errorf("ApproveManually() with a bad one alone = %v", err)
+	if err := a.ApproveManually(withTimeout(t, time.Minute), node); err == nil || !strings.Contains(err.Error(), "CSR b-copy must not be approved: invalid usages: found") {
+		t.Errorf("ApproveManually() with nothing but a copy = %v", err)
 	}
 }
 
@@ -92,7 +92,7 @@ func testManualServingApproval(t *testing.T, s *testCluster, a *Approver) {
 	}
 	time.Sleep(time.Second) // creation times have a resolution of one second, and the newest CSR counts
 	bad := serving("192.0.2.63")
-	if err := a.ApproveManually(withTimeout(t, time.Minute), node); err == nil || !strings.Contains(err.Error(), "with the address 192.0.2.63") || csrConditions(t, bad) != "" {
+	if err := a.ApproveManually(withTimeout(t, time.Minute), node); err == nil || !strings.Contains(err.Error(), "the address 192.0.2.63") || csrConditions(t, bad) != "" {
 		t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrConditions(t, bad))
 	}
 	createNode(t, "hand-other", "192.0.2.62")
@@ -101,7 +101,7 @@ func testManualServingApproval(t *testing.T, s *testCluster, a *Approver) {
 	if err := a.ApproveManually(withTimeout(t, time.Minute), node); err != nil || csrConditions(t, shared) != approvedByAgent {
 		t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrConditions(t, shared))
 	}
-	if recorded := s.lastEvent(shared); !strings.Contains(recorded.Reason, "the Node hand-other has the address 192.0.2.62, too") {
+	if recorded := s.lastEvent(shared); !strings.Contains(recorded.Reason, "Node hand-other has the same address 192.0.2.62, which is in no enrollment of hand-other") {
 		t.Errorf("the conflict is not reported: %+v", recorded)
 	}
 }

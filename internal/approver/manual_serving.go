@@ -25,7 +25,7 @@ func newestServingCSR(name string, since metav1.Time, all []*certificatesv1.Cert
 func (a *Approver) approveServingManually(ctx context.Context, node ManualApproval, since metav1.Time, all []*certificatesv1.CertificateSigningRequest) (string, error) {
 	newest := newestServingCSR(node.NodeName, since, all)
 	if newest == nil {
-		return "the node " + node.NodeName + " has not asked for its serving certificate yet; its kubelet does when its Node has addresses", nil
+		return "waiting for the serving CSR of " + node.NodeName + "; kubelet submits it when its Node has addresses", nil
 	}
 	in := parseCSR(newest)
 	d := Decision{Outcome: Approved, Node: node.NodeName, Key: in.fingerprint}

@@ -11,8 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/retry"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -27,7 +25,7 @@ const ApprovedReason = "HCPNodeAgentApprove"
 // the CSR is not the node's own client or serving CSR by the rules of ExpectedNode. The
 // kubeconfig is not stored. ApproveOwn succeeds if the CSR is already approved.
 func ApproveOwn(ctx context.Context, kubeconfig []byte, want ExpectedNode, name string) error {
-	config, err := newRESTConfig(kubeconfig)
+	config, err := kube.ParseKubeconfig(kubeconfig)
 	if err != nil {
 		return err
 	}
@@ -48,40 +46,24 @@ func isRetryable(err error) bool {
 		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsTimeout(err)
 }
 
-// newRESTConfig returns the client configuration for a kubeconfig. It refuses a kubeconfig that
-// could send the credential to another server, or that runs a command.
-func newRESTConfig(kubeconfig []byte) (*rest.Config, error) {
-	const remedy = "oc -n HOSTED_CLUSTER_NAMESPACE extract secret/HOSTED_CLUSTER-admin-kubeconfig --to=- # gives one that can be used"
-	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
-	if err != nil {
-		return nil, report.Fail(report.Usage, remedy, "reading the approver's kubeconfig: %w", err)
-	}
-	if config.ExecProvider != nil || config.AuthProvider != nil {
-		return nil, report.Fail(report.Usage, remedy, "the approver's kubeconfig runs a program to get its credential, which is not done here")
-	}
-	if config.Insecure {
-		return nil, report.Fail(report.Usage, remedy, "the approver's kubeconfig does not verify the server (insecure-skip-tls-verify), so its credential could go to anybody")
-	}
-	return config, nil
-}
-
 func approveOwn(ctx context.Context, client *kube.Client, want ExpectedNode, name string) error {
 	csr, err := client.CSRs().Get(ctx, name)
 	if err != nil {
 		return err
 	}
 	if err := want.CheckOwn(csr); err != nil {
-		return fmt.Errorf("the CSR %s is not one to approve here: %w", DisplayName(name), err)
+		return fmt.Errorf("CSR %s must not be approved: %w", DisplayName(name), err)
 	}
 	for _, condition := range csr.Status.Conditions {
 		switch condition.Type {
 		case certificatesv1.CertificateApproved:
 			return nil
 		case certificatesv1.CertificateDenied, certificatesv1.CertificateFailed:
-			return fmt.Errorf("the CSR %s is %s already (%s)", DisplayName(name), condition.Type, condition.Reason)
+			return fmt.Errorf("CSR %s is already %s (%s)", DisplayName(name), condition.Type, condition.Reason)
 		}
 	}
-	return updateApproval(ctx, client, csr, "hcp-node-agent join --approve-with on "+want.NodeName+" approved its own CSR")
+	return updateApproval(ctx, client, csr, "hcp-node-agent join --approve-with on "+want.NodeName+" approved its "+
+		"own CSR")
 }
 
 // updateApproval approves a CSR in the version that was checked: the update contains the resource
@@ -113,13 +95,15 @@ func explainOwn(err error, server, name string) error {
 	case errors.As(err, &refusal):
 		return report.Fail(report.ApprovalMissing, report.Remedy(commandFor("oc get csr ", name, " -o yaml")), "%w", err)
 	case apierrors.IsNotFound(err):
-		return report.Fail(report.Usage, "# give the kubeconfig of the hosted cluster, not that of the management cluster",
-			"%s has no CSR %s: the approver's kubeconfig is of another cluster", server, DisplayName(name))
+		return report.Fail(report.Usage, "# use the kubeconfig of the hosted cluster, not that of the management "+
+			"cluster",
+			"%s has no CSR %s: the approver's kubeconfig is for another cluster", server, DisplayName(name))
 	case apierrors.IsUnauthorized(err):
-		return report.Fail(report.CredentialRefused, byHand, "%s does not accept the approver's credential: %w", server, err)
+		return report.Fail(report.CredentialRefused, byHand, "%s rejects the approver's credential: %w", server, err)
 	case apierrors.IsForbidden(err):
 		return report.Fail(report.CredentialRefused, byHand,
-			"the approver's credential lacks the right (it needs get on certificatesigningrequests, update on certificatesigningrequests/approval, approve on the two signers): %w", err)
+			"the approver's credential lacks a permission (required: get certificatesigningrequests, update "+
+				"certificatesigningrequests/approval, approve for both signers): %w", err)
 	}
-	return report.Fail(report.Failed, byHand, "approving the CSR %s: %w", DisplayName(name), err)
+	return report.Fail(report.Failed, byHand, "approving CSR %s: %w", DisplayName(name), err)
 }

@@ -52,10 +52,15 @@ func (c connection) eachPage(ctx context.Context, options metav1.ListOptions, do
 // bodyLimit is the context key for the maximum size of a response body.
 type bodyLimit struct{}
 
-// limitedTransport fails responses that exceed the bodyLimit of the request's context.
-type limitedTransport struct{ http.RoundTripper }
+// limitedTransport calls onRequest for every request, and fails responses that exceed the bodyLimit of the
+// request's context.
+type limitedTransport struct {
+	http.RoundTripper
+	onRequest func()
+}
 
 func (t limitedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	t.onRequest()
 	response, err := t.RoundTripper.RoundTrip(request)
 	if limit, limited := request.Context().Value(bodyLimit{}).(int64); limited && err == nil {
 		response.Body = &limitedBody{ReadCloser: response.Body, left: limit}

@@ -43,22 +43,22 @@ func TestControlPlaneTwoKeysAndTwoApprovers(t *testing.T) {
 
 	all, was, fresh, err := first.decideBatch(t.Context(), ordered, &clusterFacts{connection: first.connection})
 	if err != nil || len(fresh) != count {
-		t.Fatalf("the first would note %v: %v", fresh, err)
+		t.Fatalf("the first approver would record %v: %v", fresh, err)
 	}
 	_, late, others, err := second.decideBatch(t.Context(), reversed, &clusterFacts{connection: second.connection})
 	if err != nil || len(others) != count {
-		t.Fatalf("the second would note %v: %v", others, err)
+		t.Fatalf("the second approver would record %v: %v", others, err)
 	}
 	for id := range keys {
 		if fresh[id] != keys[id][0] || others[id] != keys[id][1] {
-			t.Fatalf("both have chosen the same key of %s", id)
+			t.Fatalf("both approvers chose the same key of %s", id)
 		}
 	}
 	if err := first.usage.add(t.Context(), was, fresh); err != nil {
 		t.Fatal(err)
 	}
 	if err := second.usage.add(t.Context(), late, others); !apierrors.IsConflict(err) {
-		t.Fatalf("the second wrote over the first: %v", err)
+		t.Fatalf("the second approver overwrote the record of the first: %v", err)
 	}
 	if err := second.process(t.Context(), reversed); err != nil { // as after a conflict
 		t.Fatal(err)
@@ -76,6 +76,6 @@ func TestControlPlaneTwoKeysAndTwoApprovers(t *testing.T) {
 		}
 	}
 	if !first.hasConflict {
-		t.Error("the first did not see that the second has approved already")
+		t.Error("the first approver did not find the approval by the second")
 	}
 }

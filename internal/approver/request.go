@@ -35,12 +35,12 @@ func isPlainRequest(content []byte) bool {
 // parseRequest returns the only certificate request in a CSR's PEM text.
 func parseRequest(content []byte) (*x509.CertificateRequest, error) {
 	if !isPlainRequest(content) {
-		return nil, refuse("request", fmt.Sprintf("%d bytes of something else", len(content)),
-			fmt.Sprintf("one certificate request in PEM form, of %d bytes at most", maxRequestBytes))
+		return nil, refuse("request", fmt.Sprintf("%d bytes of other data", len(content)),
+			fmt.Sprintf("one certificate request in PEM form, of at most %d bytes", maxRequestBytes))
 	}
 	block, rest := pem.Decode(content)
 	if block == nil || block.Type != "CERTIFICATE REQUEST" || len(block.Headers) > 0 || strings.TrimSpace(string(rest)) != "" {
-		return nil, refuse("request", "something else", "one certificate request in PEM form")
+		return nil, refuse("request", "other data", "one certificate request in PEM form")
 	}
 	request, err := x509.ParseCertificateRequest(block.Bytes)
 	if err != nil {
@@ -102,7 +102,7 @@ func (n ExpectedNode) checkRequest(csr *certificatesv1.CertificateSigningRequest
 // rule, so it must be checked last.
 func checkSignature(request *x509.CertificateRequest) error {
 	if err := request.CheckSignature(); err != nil {
-		return refuse("signature", "wrong", "made with the key that it asks for")
+		return refuse("signature", "wrong", "one made with the requested key")
 	}
 	return nil
 }

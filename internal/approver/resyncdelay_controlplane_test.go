@@ -28,6 +28,6 @@ func TestControlPlaneExpiredIsReportedOnce(t *testing.T) {
 		}
 	}
 	if times != 1 || a.resyncDelay != 4*a.initialResyncDelay {
-		t.Errorf("told %d times; the next look is after %s", times, a.resyncDelay)
+		t.Errorf("reported %d times; the next resync is after %s", times, a.resyncDelay)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 )
@@ -28,11 +27,7 @@ type Refusal struct {
 
 // Error returns the broken rule, the found value and the expected one.
 func (r *Refusal) Error() string {
-	is := "is"
-	if strings.HasSuffix(r.Rule, "s") { // groups, usages, names
-		is = "are"
-	}
-	return fmt.Sprintf("its %s %s %s, and not %s", r.Rule, is, r.Found, r.Expected)
+	return fmt.Sprintf("invalid %s: found %s, expected %s", r.Rule, r.Found, r.Expected)
 }
 
 // refuse returns a Refusal. It truncates found, which the requestor chooses and which is kept
@@ -64,13 +59,13 @@ func (n ExpectedNode) CheckClient(csr *certificatesv1.CertificateSigningRequest)
 		return err
 	}
 	if names := requestedNames(request); len(names) > 0 || len(request.Extensions) > 0 {
-		return refuse("names", fmt.Sprintf("%q (%d extensions)", names, len(request.Extensions)), "none")
+		return refuse("names", fmt.Sprintf("%q (X.509 extensions: %d)", names, len(request.Extensions)), "none")
 	}
 	key, comparable := n.PublicKey.(interface {
 		Equal(other crypto.PublicKey) bool
 	})
 	if !comparable || !key.Equal(request.PublicKey) {
-		return refuse("key", "another one", "this node's")
+		return refuse("key", "a different key", "this node's key")
 	}
 	return checkSignature(request)
 }
@@ -115,11 +110,11 @@ func checkNameTypes(request *x509.CertificateRequest) error {
 		var names []asn1.RawValue
 		rest, err := asn1.Unmarshal(extension.Value, &names)
 		if !extension.Id.Equal(subjectAltName) || err != nil || len(rest) > 0 {
-			return refuse("names", "in an extension "+extension.Id.String(), "in one subjectAltName")
+			return refuse("names", "extension "+extension.Id.String(), "one subjectAltName")
 		}
 		for _, name := range names {
 			if name.Class != asn1.ClassContextSpecific || (name.Tag != tagDNSName && name.Tag != tagIPAddress) {
-				return refuse("names", fmt.Sprintf("of the kind %d", name.Tag), "DNS names and IP addresses alone")
+				return refuse("names", fmt.Sprintf("a name of type %d", name.Tag), "only DNS names and IP addresses")
 			}
 		}
 	}
@@ -129,14 +124,14 @@ func checkNameTypes(request *x509.CertificateRequest) error {
 func (n ExpectedNode) checkAddresses(request *x509.CertificateRequest) error {
 	if len(request.IPAddresses) == 0 {
 		// The Node had no address yet. Kubelet submits another CSR when the Node has one.
-		return refuse("names", "without any address", "with the node's own")
+		return refuse("names", "no address", "the node's addresses")
 	}
 	for _, ip := range request.IPAddresses {
 		address, valid := netip.AddrFromSlice(ip)
 		address = address.Unmap()
 		local := address.IsLoopback() || address.IsUnspecified() || address.IsMulticast() || address.IsLinkLocalUnicast()
 		if !valid || local || !slices.Contains(n.Addresses, address) {
-			return refuse("names", "with the address "+ip.String(), fmt.Sprintf("those of the node alone, %v", n.Addresses))
+			return refuse("names", "the address "+ip.String(), fmt.Sprintf("only the node's addresses, %v", n.Addresses))
 		}
 	}
 	return nil

@@ -29,7 +29,7 @@ func TestControlPlaneEnrolledNodeGetsCertificates(t *testing.T) {
 	csr, key := submitWithToken(t, made)
 	s.runOnce()
 	if recorded := s.lastEvent(csr); csrConditions(t, csr) != approvedByAgent || recorded.Outcome != Approved || recorded.TokenID != made.ID || recorded.Key != enrollment.Fingerprint(&key.PublicKey) {
-		t.Fatalf("%q, told %+v", csrConditions(t, csr), recorded)
+		t.Fatalf("the CSR is %q: %+v", csrConditions(t, csr), recorded)
 	}
 	awaitIssued(t, csr)
 
@@ -54,11 +54,11 @@ func TestControlPlaneEnrolledNodeGetsCertificates(t *testing.T) {
 	s.runOnce()
 	for _, recorded := range s.allEvents()[lines:] {
 		if recorded.Node == "enrolled" {
-			t.Errorf("told again: %+v", recorded)
+			t.Errorf("reported again: %+v", recorded)
 		}
 	}
 	if usageRecordsVersion(t) != noted {
-		t.Error("a restart has written the ConfigMap")
+		t.Error("a restart has changed the ConfigMap")
 	}
 }
 
@@ -88,7 +88,7 @@ func TestControlPlaneApprovesOneCSRForAKey(t *testing.T) {
 	}
 	noted := usageRecordsVersion(t)
 	if csrConditions(t, first) != approvedByAgent {
-		t.Fatalf("the node's own is %q: %+v", csrConditions(t, first), s.lastEvent(first))
+		t.Fatalf("the node's own CSR is %q: %+v", csrConditions(t, first), s.lastEvent(first))
 	}
 	if err := adminClient(t).CertificatesV1().CertificateSigningRequests().Delete(t.Context(), first, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestControlPlaneApprovesOneCSRForAKey(t *testing.T) {
 	}.submit(t)
 	s.runOnce()
 	if csrConditions(t, again) != approvedByAgent || usageRecordsVersion(t) != noted {
-		t.Errorf("after its CSR was collected: %q; noted anew: %t", csrConditions(t, again), usageRecordsVersion(t) != noted)
+		t.Errorf("after the garbage collection of its CSR: %q; recorded again: %t", csrConditions(t, again), usageRecordsVersion(t) != noted)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestControlPlaneApproverStopsBeforeApproval(t *testing.T) {
 	}
 	all, was, fresh, err := ending.decideBatch(t.Context(), []*certificatesv1.CertificateSigningRequest{found}, &clusterFacts{connection: ending.connection})
 	if err != nil || len(all) != 1 || len(fresh) != 1 {
-		t.Fatalf("decided %+v, to be noted %v: %v", all, fresh, err)
+		t.Fatalf("decision %+v, to be recorded: %v: %v", all, fresh, err)
 	}
 	if err := ending.usage.add(t.Context(), was, fresh); err != nil {
 		t.Fatal(err)
@@ -166,8 +166,8 @@ func TestControlPlaneApproverStopsBeforeApproval(t *testing.T) {
 	thief := certtest.NewKey(t)
 	stolen := csrRequest{client: bootstrapClient(t), key: thief, node: "between", annotations: sign(t, made, clusterCA(t), &thief.PublicKey)}.submit(t)
 	s.runOnce()
-	if csrConditions(t, csr) != approvedByAgent || csrConditions(t, stolen) != "" || !strings.Contains(s.lastEvent(stolen).Reason, "was used already") {
-		t.Errorf("the node's is %q, the thief's %q: %+v", csrConditions(t, csr), csrConditions(t, stolen), s.lastEvent(stolen))
+	if csrConditions(t, csr) != approvedByAgent || csrConditions(t, stolen) != "" || !strings.Contains(s.lastEvent(stolen).Reason, "was already used") {
+		t.Errorf("the node's CSR is %q, the other one %q: %+v", csrConditions(t, csr), csrConditions(t, stolen), s.lastEvent(stolen))
 	}
 }
 
@@ -208,7 +208,7 @@ func TestControlPlaneWithoutTheConfigMap(t *testing.T) {
 	a := s.newApprover(readKubeconfig(t, plane.Kubeconfig))
 	a.usage.name = "another-one"
 	err := a.Watch(withTimeout(t, time.Minute))
-	if report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), "has no ConfigMap kube-system/another-one") || !strings.Contains(string(report.RemedyOf(err)), "oc apply -f deploy/approver-rbac.yaml") {
+	if report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), "ConfigMap kube-system/another-one, which records used join tokens, does not exist in the hosted cluster") || !strings.Contains(string(report.RemedyOf(err)), "oc apply -f deploy/approver-rbac.yaml") {
 		t.Errorf("%v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 	}
 }

@@ -38,7 +38,8 @@ type usageRecords struct {
 
 const (
 	maxUsageRecords        = 10_000
-	usageRecordsFullRemedy = "# take the entries of enrollments that have expired out of the ConfigMap, and their files out of the directory"
+	usageRecordsFullRemedy = "# remove the entries of expired enrollments from the ConfigMap, and their files " +
+		"from the directory"
 )
 
 // usageSnapshot is the content of the ConfigMap when it was read.
@@ -50,11 +51,12 @@ type usageSnapshot struct {
 func (u usageRecords) read(ctx context.Context) (usageSnapshot, error) {
 	object, err := u.client.ConfigMaps(u.namespace).Get(ctx, u.name)
 	if apierrors.IsNotFound(err) {
-		return usageSnapshot{}, report.Fail(report.Usage, "oc apply -f deploy/approver-rbac.yaml # makes it; or name another one with --namespace and --configmap",
-			"the hosted cluster has no ConfigMap %s/%s, in which used join tokens are noted: %w", u.namespace, u.name, err)
+		return usageSnapshot{}, report.Fail(report.Usage, "oc apply -f deploy/approver-rbac.yaml # creates the "+
+			"ConfigMap; or select another with --namespace and --configmap",
+			"ConfigMap %s/%s, which records used join tokens, does not exist in the hosted cluster: %w", u.namespace, u.name, err)
 	}
 	if err != nil {
-		return usageSnapshot{}, fmt.Errorf("reading which join tokens were used: %w", err)
+		return usageSnapshot{}, fmt.Errorf("reading the usage records of join tokens: %w", err)
 	}
 	return newUsageSnapshot(object), nil
 }
@@ -78,7 +80,7 @@ func (u usageRecords) add(ctx context.Context, was usageSnapshot, more map[strin
 		object.Data[id] = encodeFingerprint(fingerprint)
 	}
 	if _, err := u.client.ConfigMaps(u.namespace).Update(ctx, object); err != nil {
-		return fmt.Errorf("noting join tokens as used: %w", err)
+		return fmt.Errorf("recording join tokens as used: %w", err)
 	}
 	maps.Copy(was.keys, more)
 	return nil

@@ -54,6 +54,7 @@ func (a *Approver) Watch(ctx context.Context) error {
 		if err == nil {
 			version, err = a.resync(ctx)
 		}
+		a.health.isSynced.Store(err == nil)
 		if err != nil && ctx.Err() == nil {
 			err = a.explain(err)
 			if !ready && isPermanent(err) {
@@ -61,7 +62,7 @@ func (a *Approver) Watch(ctx context.Context) error {
 			}
 			if trouble != err.Error() {
 				trouble = err.Error()
-				a.emit(Event{Outcome: Warning, Reason: trouble, Remedy: "# it is tried again, without end"})
+				a.emit(Event{Outcome: Warning, Reason: trouble, Remedy: "# retried automatically"})
 				a.setStatus(trouble)
 			}
 			tries++
@@ -70,7 +71,7 @@ func (a *Approver) Watch(ctx context.Context) error {
 			continue
 		}
 		if trouble != "" {
-			a.emit(Event{Outcome: Note, Reason: "the API server answers again"})
+			a.emit(Event{Outcome: Note, Reason: "the API server is reachable again"})
 		}
 		trouble, tries = "", 0
 		if !ready && ctx.Err() == nil {
@@ -95,7 +96,7 @@ func (a *Approver) checkUsageRecords(ctx context.Context) error {
 }
 
 func (a *Approver) summary() string {
-	return fmt.Sprintf("%d enrollments; %d CSRs approved, %d ignored or refused", a.enrollments.Len(), a.approvedCount, a.reported.pendingCount())
+	return fmt.Sprintf("enrollments: %d; CSRs approved: %d, ignored or refused: %d", a.enrollments.Len(), a.approvedCount, a.reported.pendingCount())
 }
 
 func (a *Approver) setStatus(text string) {
@@ -126,7 +127,7 @@ func (a *Approver) resync(ctx context.Context) (string, error) {
 	if a.reported.endResync() {
 		a.emit(Event{
 			Outcome: Warning, Remedy: "oc get csr",
-			Reason: fmt.Sprintf("%d CSRs wait; only %d of them are reported one by one", a.reported.pendingCount(), maxReportedCSRs),
+			Reason: fmt.Sprintf("%d CSRs are pending; only %d of them are reported individually", a.reported.pendingCount(), maxReportedCSRs),
 		})
 	}
 	return version, a.checkCanApprove(ctx)
@@ -151,6 +152,7 @@ func (a *Approver) watchChanges(ctx context.Context, version string) {
 		case <-ctx.Done():
 			return
 		case <-enrollments.C:
+			a.health.recordProgress()
 			if a.dir.hasChanged() {
 				return
 			}
@@ -167,7 +169,7 @@ func (a *Approver) watchChanges(ctx context.Context, version string) {
 	}
 }
 
-var errWatchBroken = errors.New("the watch has lost its place")
+var errWatchBroken = errors.New("the watch was interrupted")
 
 // processEvents decides on a changed CSR, together with those that follow within a short time. The CSRs of
 // many nodes often arrive at once, and one write then records many tokens as used.

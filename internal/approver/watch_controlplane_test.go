@@ -128,12 +128,15 @@ func TestControlPlaneWatchSurvivesInterruptions(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- a.Watch(ctx) }()
 
-	eventually(t, "a word about the API server", func() bool { return warned("https://"+c.listener.Addr().String()) > 0 })
+	eventually(t, "a warning about the API server", func() bool { return warned("https://"+c.listener.Addr().String()) > 0 })
 	if count("READY") != 0 {
-		t.Error("READY was said while the API server is away")
+		t.Error("READY was reported while the API server is unreachable")
+	}
+	if got := probe(a, "/readyz") + probe(a, "/livez"); got != "not ok\nok\n" {
+		t.Errorf("the probes return %q while the API server is unreachable", got)
 	}
 	c.setCut(false)
-	eventually(t, "READY", func() bool { return count("READY") == 1 })
+	eventually(t, "READY", func() bool { return count("READY") == 1 && probe(a, "/readyz") == "ok\n" })
 
 	early := s.newToken("watch-early", clusterCA(t), 0)
 	first, _ := submitWithToken(t, early)
@@ -141,18 +144,21 @@ func TestControlPlaneWatchSurvivesInterruptions(t *testing.T) {
 
 	c.setCut(true)
 	away, _ := submitWithToken(t, s.newToken("watch-away", clusterCA(t), 0))
-	eventually(t, "another word about the API server", func() bool { return warned("https://") > 1 })
+	eventually(t, "another warning about the API server", func() bool { return warned("https://") > 1 })
 	if csrConditions(t, away) != "" {
-		t.Fatal("approved by an approver that is cut off")
+		t.Fatal("approved by an approver that cannot reach the API server")
+	}
+	if probe(a, "/readyz") != "not ok\n" {
+		t.Error("the approver is ready while it cannot reach the API server")
 	}
 	c.setCut(false)
 	awaitIssued(t, away)
 
-	// One enrollment is added after its CSR; another one is withdrawn.
+	// One enrollment is added after its CSR; a different key is withdrawn.
 	lateDir := newTestCluster(t)
 	late := lateDir.newToken("watch-late", clusterCA(t), 0)
 	lateCSR, _ := submitWithToken(t, late)
-	eventually(t, "a word about the CSR without an enrollment", func() bool { return s.lastEvent(lateCSR).Outcome == Ignored })
+	eventually(t, "the event of the CSR without an enrollment", func() bool { return s.lastEvent(lateCSR).Outcome == Ignored })
 	entries, err := filepath.Glob(filepath.Join(lateDir.enrollmentDir, "*"))
 	if err != nil || len(entries) != 1 {
 		t.Fatal(entries, err)
@@ -162,13 +168,17 @@ func TestControlPlaneWatchSurvivesInterruptions(t *testing.T) {
 	}
 	awaitIssued(t, lateCSR)
 	withdrawn := s.newToken("watch-withdrawn", clusterCA(t), 0)
-	eventually(t, "the new enrollment", func() bool { return strings.HasPrefix(lastText(&mu, &output), "4 enrollments") })
+	eventually(t, "the new enrollment", func() bool {
+		return strings.HasPrefix(lastText(&mu, &output), "enrollments: 4;")
+	})
 	if err := os.Remove(filepath.Join(s.enrollmentDir, "watch-withdrawn-"+withdrawn.ID+enrollment.EnrollmentSuffix)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the enrollment to go", func() bool { return strings.HasPrefix(lastText(&mu, &output), "3 enrollments") })
+	eventually(t, "the removal of the enrollment", func() bool {
+		return strings.HasPrefix(lastText(&mu, &output), "enrollments: 3;")
+	})
 	goneCSR, _ := submitWithToken(t, withdrawn)
-	eventually(t, "a word about the withdrawn enrollment", func() bool { return s.lastEvent(goneCSR).Outcome == Ignored })
+	eventually(t, "the event of the withdrawn enrollment", func() bool { return s.lastEvent(goneCSR).Outcome == Ignored })
 
 	stop()
 	if err := <-done; err != nil {
@@ -185,11 +195,11 @@ func TestControlPlaneWatchSurvivesInterruptions(t *testing.T) {
 	}
 	for line, times := range seen {
 		if times != 1 {
-			t.Errorf("told %d times: %s", times, line)
+			t.Errorf("reported %d times: %s", times, line)
 		}
 	}
 	if csrConditions(t, goneCSR) != "" {
-		t.Errorf("the withdrawn one is %q", csrConditions(t, goneCSR))
+		t.Errorf("the CSR of the withdrawn enrollment is %q", csrConditions(t, goneCSR))
 	}
 }
 
@@ -211,7 +221,7 @@ func TestControlPlaneDeletedNodeCanRejoin(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- a.Watch(ctx) }()
-	eventually(t, "a word about the Node", func() bool {
+	eventually(t, "the event about the existing Node", func() bool {
 		recorded := s.lastEvent(csr)
 		return recorded.Outcome == Refused && strings.HasPrefix(string(recorded.Remedy), "oc delete node reborn")
 	})
@@ -234,7 +244,7 @@ func TestControlPlaneManualApproval(t *testing.T) {
 	node := ManualApproval{NodeName: "hand", Fingerprint: enrollment.Fingerprint(&key.PublicKey)}
 
 	err := a.ApproveManually(withTimeout(t, 3*time.Second), node)
-	if err == nil || !strings.Contains(err.Error(), "there is no client CSR of hand with the key "+node.Fingerprint) || !strings.Contains(err.Error(), enrollment.Fingerprint(&other.PublicKey)) {
+	if err == nil || !strings.Contains(err.Error(), "waiting for a client CSR of hand with the key "+node.Fingerprint) || !strings.Contains(err.Error(), enrollment.Fingerprint(&other.PublicKey)) {
 		t.Errorf("ApproveManually() = %v", err)
 	}
 	csr := wanted.submit(t)
@@ -247,14 +257,14 @@ func TestControlPlaneManualApproval(t *testing.T) {
 		t.Errorf("the other key's CSR is %q", csrConditions(t, foreign))
 	}
 	if err := a.ApproveManually(withTimeout(t, time.Minute), ManualApproval{NodeName: "hand", Fingerprint: "SHA256:abc"}); err == nil || !strings.Contains(err.Error(), "not a fingerprint") {
-		t.Errorf("ApproveManually() with rubbish = %v", err)
+		t.Errorf("ApproveManually() with an invalid fingerprint = %v", err)
 	}
 	testManualServingApproval(t, s, a)
 
 	createNode(t, "hand-there", "192.0.2.61")
 	there := csrRequest{client: bootstrapClient(t), key: other, node: "hand-there"}.submit(t)
 	err = a.ApproveManually(withTimeout(t, time.Minute), ManualApproval{NodeName: "hand-there", Fingerprint: enrollment.Fingerprint(&other.PublicKey)})
-	if err == nil || !strings.Contains(err.Error(), "a Node hand-there is in the cluster already") || csrConditions(t, there) != "" {
+	if err == nil || !strings.Contains(err.Error(), "Node hand-there already exists in the cluster") || csrConditions(t, there) != "" {
 		t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrConditions(t, there))
 	}
 }

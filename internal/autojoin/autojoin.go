@@ -23,7 +23,7 @@ const DefaultDir = "/etc/hcp-node-agent"
 // The files that start an automatic join, in DefaultDir or in the systemd
 // credentials of the service. The unit files contain these names too.
 const (
-	userDataName = "stub.ign"
+	userDataName = "user-data.ign"
 	tokenName    = "node.token"
 )
 
@@ -64,14 +64,14 @@ func trustedFileExists(path string) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, report.Fail(report.Usage, "", "looking for what to join with: %w", err)
+		return false, report.Fail(report.Usage, "", "checking for user data and a join token: %w", err)
 	}
 	owner, known := info.Sys().(*syscall.Stat_t)
 	if known && int(owner.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 == 0 {
 		return true, nil
 	}
-	return false, report.Fail(report.Usage, report.Remedyf("# look at what is in it, then:\nchown root:root %[1]s; chmod 0600 %[1]s", path),
-		"%s is not used: others than root can write to it (%s)", path, info.Mode().Perm())
+	return false, report.Fail(report.Usage, report.Remedyf("# check the content, then:\nchown root:root %[1]s && chmod 0600 %[1]s", path),
+		"%s is ignored: users other than root can write to it (mode %s)", path, info.Mode().Perm())
 }
 
 // Configure adds the files to c if c does not name a payload source or a join token
@@ -102,7 +102,7 @@ func (f Files) NextOptions(o inputs.Options, state joinstate.State) (inputs.Opti
 		return next, err
 	}
 	if !found {
-		return next, report.Fail(report.Usage, "hcp-node-agent join --user-data FILE", "this host has not joined a cluster, so there is nothing to watch")
+		return next, report.Fail(report.Usage, "hcp-node-agent join --user-data USER_DATA", "this host has not joined a cluster; there is nothing to monitor")
 	}
 	next.Config = begun
 	return next, nil
@@ -167,9 +167,9 @@ func (f Files) Fingerprint() string {
 func (f Files) RemoveAfterJoin(state joinstate.State, log report.Log) {
 	f.remove(state, log, removal{
 		isOwn:   func(info fs.FileInfo) bool { return !info.ModTime().After(state.Finished) },
-		removed: "%s is removed: this host has joined with it, and needs it no longer",
-		kept:    "this host has joined already, and does not use %s, which holds a secret",
-		remedy:  "rm %s # or begin anew: hcp-node-agent join --user-data STUB [--join-token FILE]",
+		removed: "removed %s: the join has finished and no longer needs it",
+		kept:    "%s contains a secret and is unused: this host has already joined",
+		remedy:  "rm %s # or start over: hcp-node-agent join --user-data USER_DATA [--join-token FILE]",
 	})
 }
 
@@ -178,8 +178,8 @@ func (f Files) RemoveAfterJoin(state joinstate.State, log report.Log) {
 func (f Files) RemoveAfterLeave(state joinstate.State, log report.Log) {
 	f.remove(state, log, removal{
 		isOwn:   func(fs.FileInfo) bool { return true },
-		removed: "%s is removed: this host shall not join with it again",
-		kept:    "%s is there still, and this host joins with it at its next boot",
+		removed: "removed %s: this host must not join again automatically",
+		kept:    "%s still exists; this host joins with it at the next boot",
 		remedy:  "rm %s",
 	})
 }

@@ -19,8 +19,8 @@ import (
 func TestAutoJoinKeepsConfiguredInputs(t *testing.T) {
 	now := time.Now()
 	dir, credentials := t.TempDir(), t.TempDir()
-	userData := flowtest.WriteFileWithTime(t, dir, "stub.ign", 0o600, now)
-	flowtest.WriteFileWithTime(t, credentials, "stub.ign", 0o400, now)
+	userData := flowtest.WriteFileWithTime(t, dir, "user-data.ign", 0o600, now)
+	flowtest.WriteFileWithTime(t, credentials, "user-data.ign", 0o400, now)
 	token := flowtest.WriteFileWithTime(t, credentials, "node.token", 0o400, now)
 	for name, test := range map[string]struct {
 		boot  Files
@@ -31,11 +31,11 @@ func TestAutoJoinKeepsConfiguredInputs(t *testing.T) {
 		"nothing is there":            {boot: Files{Dir: t.TempDir()}},
 		"neither directory":           {},
 		"the directory wins":          {boot: Files{dir, credentials}, want: config.Join{UserData: userData, JoinToken: token}, found: true},
-		"credentials alone":           {boot: Files{t.TempDir(), credentials}, want: config.Join{UserData: filepath.Join(credentials, "stub.ign"), JoinToken: token}, found: true},
-		"what is configured wins":     {boot: Files{Dir: dir}, given: config.Join{UserData: "/root/stub.ign"}, want: config.Join{UserData: "/root/stub.ign"}, found: true},
+		"credentials alone":           {boot: Files{t.TempDir(), credentials}, want: config.Join{UserData: filepath.Join(credentials, "user-data.ign"), JoinToken: token}, found: true},
+		"what is configured wins":     {boot: Files{Dir: dir}, given: config.Join{UserData: "/root/user-data.ign"}, want: config.Join{UserData: "/root/user-data.ign"}, found: true},
 		"an endpoint is configured":   {boot: Files{Dir: dir}, given: config.Join{Endpoint: "a.example.com"}, want: config.Join{Endpoint: "a.example.com"}, found: true},
 		"a join token is configured":  {boot: Files{dir, credentials}, given: config.Join{JoinToken: "/root/t"}, want: config.Join{UserData: userData, JoinToken: "/root/t"}, found: true},
-		"configured, nothing dropped": {boot: Files{Dir: t.TempDir()}, given: config.Join{UserData: "/root/stub.ign"}, want: config.Join{UserData: "/root/stub.ign"}, found: true},
+		"configured, nothing dropped": {boot: Files{Dir: t.TempDir()}, given: config.Join{UserData: "/root/user-data.ign"}, want: config.Join{UserData: "/root/user-data.ign"}, found: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, found, err := test.boot.Configure(test.given)
@@ -50,7 +50,7 @@ func TestAutoJoinKeepsConfiguredInputs(t *testing.T) {
 func TestAutoJoinRefusesFilesOfOtherUsers(t *testing.T) {
 	for mode, refused := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o644: false, 0o620: true, 0o602: true, 0o666: true} {
 		dir := t.TempDir()
-		flowtest.WriteFileWithTime(t, dir, "stub.ign", mode, time.Now())
+		flowtest.WriteFileWithTime(t, dir, "user-data.ign", mode, time.Now())
 		_, _, err := Files{Dir: dir}.Configure(config.Join{})
 		if (err != nil) != refused || (refused && (report.CodeOf(err) != report.Usage || !strings.Contains(string(report.RemedyOf(err)), "chmod 0600"))) {
 			t.Errorf("mode %s: %v", mode, err)
@@ -80,11 +80,11 @@ func TestAutoJoinResumesWithNewerFiles(t *testing.T) {
 	}{
 		"nothing is there":       {},
 		"what it was begun with": {userData: before, token: before},
-		"a fresh stub":           {userData: after, want: func(dir string) config.Join { return config.Join{UserData: dir + "/stub.ign"} }},
-		"a fresh stub, old join token": {userData: after, token: before, want: func(dir string) config.Join {
-			return config.Join{UserData: dir + "/stub.ign", JoinToken: dir + "/node.token"}
+		"current user data":      {userData: after, want: func(dir string) config.Join { return config.Join{UserData: dir + "/user-data.ign"} }},
+		"current user data, old join token": {userData: after, token: before, want: func(dir string) config.Join {
+			return config.Join{UserData: dir + "/user-data.ign", JoinToken: dir + "/node.token"}
 		}},
-		"too late for a stub": {userData: after, payload: "sha256:1"},
+		"too late for user data": {userData: after, payload: "sha256:1"},
 		"a fresh join token": {token: after, payload: "sha256:1", want: func(dir string) config.Join {
 			return config.Join{JoinToken: dir + "/node.token", BridgeInterface: "eth1"}
 		}},
@@ -92,7 +92,7 @@ func TestAutoJoinResumesWithNewerFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			if !test.userData.IsZero() {
-				flowtest.WriteFileWithTime(t, dir, "stub.ign", 0o600, test.userData)
+				flowtest.WriteFileWithTime(t, dir, "user-data.ign", 0o600, test.userData)
 			}
 			if !test.token.IsZero() {
 				flowtest.WriteFileWithTime(t, dir, "node.token", 0o600, test.token)
@@ -127,12 +127,12 @@ func TestAutoJoinRemovesFilesAfterJoin(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			var logged flowtest.Events
-			for _, file := range []string{"stub.ign", "node.token"} {
+			for _, file := range []string{"user-data.ign", "node.token"} {
 				flowtest.WriteFileWithTime(t, dir, file, 0o600, test.written)
 			}
-			state := joinstate.State{Finished: ended, Config: config.Join{UserData: "/root/stub.ign"}}
+			state := joinstate.State{Finished: ended, Config: config.Join{UserData: "/root/user-data.ign"}}
 			if test.used {
-				state.Config = config.Join{UserData: dir + "/stub.ign", JoinToken: dir + "/node.token"}
+				state.Config = config.Join{UserData: dir + "/user-data.ign", JoinToken: dir + "/node.token"}
 			}
 			Files{Dir: dir}.RemoveAfterJoin(state, report.Log{Sink: &logged})
 			left, err := filepath.Glob(dir + "/*")
@@ -164,7 +164,7 @@ func TestLeaveRemovesAutoJoinFiles(t *testing.T) {
 	for name, used := range map[string]bool{"its own": true, "another's": false} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			userData, token := flowtest.WriteFileWithTime(t, dir, "stub.ign", 0o600, time.Now()), flowtest.WriteFileWithTime(t, dir, "node.token", 0o600, time.Now())
+			userData, token := flowtest.WriteFileWithTime(t, dir, "user-data.ign", 0o600, time.Now()), flowtest.WriteFileWithTime(t, dir, "node.token", 0o600, time.Now())
 			state := joinstate.State{Started: time.Now()}
 			if used {
 				state.Config = config.Join{UserData: userData, JoinToken: token}

@@ -40,7 +40,7 @@ func RefreshNodeIP(ctx context.Context, options inputs.Options) (NodeIPResult, e
 		return document, err
 	}
 	if !managed {
-		document.Note = "no run of hcp-node-agent has told kubelet an address yet"
+		document.Note = "hcp-node-agent has not configured a node IP for kubelet yet"
 		return document, nil
 	}
 	had, err := nodeip.Configured()
@@ -56,7 +56,7 @@ func RefreshNodeIP(ctx context.Context, options inputs.Options) (NodeIPResult, e
 	document.Changed, err = applyNodeIPs(ctx, options, chosen)
 	if errors.Is(err, ledger.ErrLocked) {
 		// Every run that changes the host at boot updates the addresses itself.
-		document.Note = "another hcp-node-agent is at work on this host, and sees to it"
+		document.Note = "another hcp-node-agent process is changing this host and updates the addresses"
 		return document, nil
 	}
 	return document, err
@@ -77,8 +77,8 @@ func awaitNodeIP(ctx context.Context, had nodeip.Addresses) (nodeip.Addresses, e
 	defer cancel()
 	chosen, err := nodeip.Await(limited, had)
 	if err == nil && !chosen.Primary().IsValid() {
-		err = report.Fail(report.Failed, "ip -br address; ip route show default # then: hcp-node-agent node-ip && systemctl restart crio kubelet",
-			"no address of this host can be the node's after %s; kubelet is still told %s", nodeIPTimeout, had.Primary())
+		err = report.Fail(report.Failed, "ip -br address; ip route show default # when the address is back: hcp-node-agent node-ip && systemctl restart crio kubelet",
+			"no address of this host is suitable as the node IP after %s; kubelet keeps %s", nodeIPTimeout, had.Primary())
 	}
 	return chosen, err
 }
@@ -100,7 +100,7 @@ func applyNodeIPs(ctx context.Context, options inputs.Options, chosen nodeip.Add
 		return false, nil
 	}
 	if m.Systemd == nil {
-		return true, fmt.Errorf("the node's address is written, but systemd has not read it: %w", m.SystemdErr)
+		return true, fmt.Errorf("the node IP was written, but systemd was not reloaded: %w", m.SystemdErr)
 	}
 	return true, m.Systemd.Reload(ctx)
 }

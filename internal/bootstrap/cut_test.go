@@ -99,7 +99,7 @@ func (h cutHost) open(t *testing.T) *leave.Flow {
 	t.Cleanup(func() { m.Ledger.Close() })
 	state, err := joinstate.Read(h.stateDir())
 	flowtest.NoError(t, err)
-	state.Config.UserData = filepath.Join(h.firstBoot().Dir, "stub.ign") // mount points differ each time
+	state.Config.UserData = filepath.Join(h.firstBoot().Dir, "user-data.ign") // mount points differ each time
 	return &leave.Flow{Machine: m, State: state, Dir: h.stateDir()}
 }
 
@@ -108,7 +108,7 @@ func (h cutHost) prepare(t *testing.T) {
 	t.Helper()
 	if dir := h.firstBoot().Dir; dir != "" {
 		flowtest.NoError(t, os.Mkdir(dir, 0o700))
-		flowtest.NoError(t, os.WriteFile(filepath.Join(dir, "stub.ign"), []byte("secret"), 0o600))
+		flowtest.NoError(t, os.WriteFile(filepath.Join(dir, "user-data.ign"), []byte("secret"), 0o600))
 	}
 	flowtest.NoError(t, os.Mkdir(filepath.Join(h.root, "etc/kubernetes"), 0o700))
 	state := joinstate.State{
@@ -144,7 +144,7 @@ func cutVictim(t *testing.T) {
 	j := h.open(t)
 	if verb == "join" {
 		joined := &join{Builder: &plan.Builder{Dir: j.Dir, State: j.State, Config: j.State.Config, Machine: j.Machine}}
-		flowtest.NoError(t, joined.finish(true))
+		flowtest.NoError(t, joined.finish(true, time.Second))
 	} else {
 		flowtest.NoError(t, j.Run(t.Context(), cutLeave(), h.firstBoot()))
 	}

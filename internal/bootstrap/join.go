@@ -25,6 +25,8 @@ type join struct {
 
 	Plan       *plan.Plan      // of the plan step
 	Validation plan.Validation // of the validate step
+
+	durations map[string]config.Duration // of the completed steps of this run
 }
 
 // Join makes this host a worker node. It reports whether anything changed.
@@ -70,9 +72,10 @@ func (j *join) runJoin(ctx context.Context, resumed bool) (bool, error) {
 		return false, err
 	}
 	report.Log{Sink: j.Sink}.Headline(j.headline())
+	began := time.Now()
 	changed, err := steps.Run(ctx, j.runner(), Steps(), j)
 	if err == nil {
-		return changed, j.finish(changed)
+		return changed, j.finish(changed, time.Since(began))
 	}
 	if len(j.Ledger.Items()) == 0 && !resumed {
 		// The host is unchanged, so nothing has to be resumed at the next boot, and secrets
@@ -86,7 +89,8 @@ func (j *join) runJoin(ctx context.Context, resumed bool) (bool, error) {
 // run reports why it failed, so an error is only logged.
 func (j *join) removeRecords() {
 	if err := j.RemoveRecords(j.Dir); err != nil {
-		report.Log{Sink: j.Sink, Step: "end"}.Warn("records of this run, which contain secrets, could not be removed: "+err.Error(), report.Remedy("rm -rf "+j.Dir))
+		report.Log{Sink: j.Sink, Step: "end"}.Warn("records of this run, which contain secrets, could not be "+
+			"removed: "+err.Error(), report.Remedy("rm -rf "+j.Dir))
 	}
 }
 
@@ -100,9 +104,6 @@ func withTimeout(ctx context.Context, timeout config.Duration) (context.Context,
 
 // prepareJoin reads the inputs of a run. It changes nothing.
 func prepareJoin(options inputs.Options) (*join, error) {
-	if err := checkSkip(options.Config.Skip); err != nil {
-		return nil, err
-	}
 	state, err := joinstate.Read(options.StateDir)
 	if err != nil {
 		return nil, err
@@ -117,13 +118,13 @@ func prepareJoin(options inputs.Options) (*join, error) {
 	j := &join{Builder: &plan.Builder{Config: options.Config, Dir: options.StateDir, Sink: options.Sink, State: state}}
 	if options.Resume {
 		if !state.Exists() {
-			return nil, inputs.UsageError("there is no unfinished join to go on with")
+			return nil, inputs.UsageError("no join is in progress that could be resumed")
 		}
 		j.Config = state.Config
 		j.Config.Timeout = options.Config.Timeout
 	}
 	j.Config = inputs.MergeSaved(j.Config, state)
-	if j.Inputs, err = inputs.Read(options.Config, state, j.Dir, options.Resume, options.Stdin); err != nil {
+	if j.Inputs, err = inputs.Read(options, state); err != nil {
 		return nil, err
 	}
 	j.Config = inputs.MergeJoinToken(j.Config, j.Inputs.JoinToken)
@@ -137,8 +138,8 @@ func (j *join) checkNodePool() error {
 	if userData == nil || !state.Exists() || state.NodePool == "" || userData.NodePool() == "" || userData.NodePool() == state.NodePool {
 		return nil
 	}
-	return report.Fail(report.Refused, "hcp-node-agent leave # and then join again",
-		"this host belongs to NodePool %s (join of %s); the stub is of NodePool %s",
+	return report.Fail(report.Refused, "hcp-node-agent leave # then join again",
+		"this host belongs to NodePool %s (join of %s); the user data is for NodePool %s",
 		state.NodePool, state.Started.Format(time.DateOnly), userData.NodePool())
 }
 
@@ -178,9 +179,11 @@ func (j *join) recordStart() error {
 
 // runner returns the runner of the steps. It records each completed step.
 func (j *join) runner() steps.Runner {
+	j.durations = map[string]config.Duration{}
 	return steps.Runner{
 		Sink: j.Sink, Ledger: j.Ledger, Skip: j.Config.Skip, Until: j.Config.Until,
-		Completed: func(name, next string) error {
+		Completed: func(name, next string, elapsed time.Duration) error {
+			j.durations[name] = config.Duration(elapsed.Round(time.Millisecond))
 			j.State.Complete(name, next)
 			return joinstate.Write(j.Dir, j.State)
 		},
@@ -189,8 +192,9 @@ func (j *join) runner() steps.Runner {
 
 // finish removes the user data's token and the join token, which the node no longer
 // needs, and then records the end of the join. A power failure in between leaves an
-// unfinished join. It resumes without the tokens, because its payload is saved.
-func (j *join) finish(changed bool) error {
+// unfinished join. It resumes without the tokens, because its payload is saved. elapsed
+// is the duration of this run.
+func (j *join) finish(changed bool, elapsed time.Duration) error {
 	secrets := []string{joinstate.JoinTokenFile}
 	// User data of a standalone cluster contains no token. It is kept because it leads
 	// to the current configuration of the pool.
@@ -203,12 +207,13 @@ func (j *join) finish(changed bool) error {
 	if j.State.Finished.IsZero() {
 		j.State.Finished = time.Now().UTC()
 	}
+	j.State.StepDurations = j.durations
 	if err := joinstate.Write(j.Dir, j.State); err != nil {
 		return err
 	}
-	text := fmt.Sprintf("%s is %s", j.State.NodeName, stateReached(j.Config.Until))
+	text := fmt.Sprintf("%s is %s (%s)", j.State.NodeName, stateReached(j.Config.Until), elapsed.Round(time.Second))
 	if !changed {
-		text += "; all was as it should be, nothing was changed"
+		text += "; the host was already in the desired state, nothing was changed"
 	}
 	report.Log{Sink: j.Sink}.Headline(text)
 	return nil
@@ -217,7 +222,7 @@ func (j *join) finish(changed bool) error {
 func stateReached(until string) string {
 	switch until {
 	case stepname.ClientCertificate:
-		return "known to the cluster"
+		return "registered with the cluster"
 	case stepname.Kubelet:
 		return "running kubelet"
 	case stepname.Ready:
@@ -227,16 +232,15 @@ func stateReached(until string) string {
 }
 
 func (j *join) headline() string {
-	text := "this host"
+	text := "joining this host"
 	if j.Facts.Hostname != "" {
-		text = j.Facts.Hostname
+		text = "joining " + j.Facts.Hostname
 	}
-	text += " joins"
 	if j.State.NodePool != "" {
-		text += " NodePool " + j.State.NodePool
+		text += " to NodePool " + j.State.NodePool
 	}
 	if j.State.Endpoint != "" {
-		text += " by " + j.State.Endpoint
+		text += " through " + j.State.Endpoint
 	}
 	return text
 }

@@ -18,7 +18,7 @@ import (
 // last join.
 func TestJoinAfterAnUnfinishedLeaveStartsOver(t *testing.T) {
 	dir := t.TempDir()
-	userData := filepath.Join(t.TempDir(), "stub.ign")
+	userData := filepath.Join(t.TempDir(), "user-data.ign")
 	if err := os.WriteFile(userData, flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11"), 0o600); err != nil {
 		t.Fatal(err)
 	}

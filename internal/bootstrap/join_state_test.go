@@ -25,7 +25,10 @@ import (
 func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	userData := flowtest.EncodeUserData(t, "token.example.com", "clusters/token", "33")
-	in, err := inputs.Read(config.Join{JoinToken: flowtest.WriteTempFile(t, flowtest.EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, userData, 0))}, joinstate.State{}, dir, false, nil)
+	in, err := inputs.Read(inputs.Options{
+		Config:   config.Join{JoinToken: flowtest.WriteTempFile(t, flowtest.EncodeJoinToken(t, certtest.NewCA(t, "ca").PEM, userData, 0))},
+		StateDir: dir,
+	}, joinstate.State{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,11 +41,11 @@ func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	if err != nil || info.Mode() != 0o600 {
 		t.Fatalf("%v, %v", info, err)
 	}
-	again, err := inputs.Read(config.Join{}, j.State, dir, true, nil)
+	again, err := inputs.Read(inputs.Options{StateDir: dir, Resume: true}, j.State)
 	if err != nil || again.JoinToken == nil || again.JoinToken.ID != in.JoinToken.ID || again.JoinToken.UserData != nil || again.UserData.NodePool() != "clusters/token" {
-		t.Errorf("resumed with %v, stub %v, %v", again.JoinToken, again.UserData, err)
+		t.Errorf("resumed with %v, user data %v, %v", again.JoinToken, again.UserData, err)
 	}
-	if err := j.finish(true); err != nil {
+	if err := j.finish(true, time.Second); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
@@ -76,14 +79,14 @@ func TestFailedUserDataIsRemovedAfterAJoin(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		b := &plan.Builder{Dir: t.TempDir(), Inputs: inputs.Inputs{UserData: userData, NewUserData: true}, State: test.state}
-		if err := joinstate.SaveFile(b.Dir, joinstate.UserDataFile, []byte("stub")); err != nil {
+		if err := joinstate.SaveFile(b.Dir, joinstate.UserDataFile, []byte("user data")); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := fetchPayload(ctx, &join{Builder: b}, report.Log{}); err == nil {
 			t.Errorf("%s: nobody serves a payload there", name)
 		}
 		if left, err := joinstate.LoadFile(b.Dir, joinstate.UserDataFile); err != nil || (left != nil) != test.left {
-			t.Errorf("%s: the stub is there: %v, %v", name, left != nil, err)
+			t.Errorf("%s: the user data is there: %v, %v", name, left != nil, err)
 		}
 	}
 }
@@ -98,10 +101,10 @@ func TestFinishKeepsUserDataOfAStandaloneCluster(t *testing.T) {
 		}
 		var logged flowtest.Events
 		b := &plan.Builder{Dir: t.TempDir(), Sink: &logged, State: joinstate.State{Started: time.Unix(1, 0)}, Inputs: inputs.Inputs{UserData: userData}}
-		if err := joinstate.SaveFile(b.Dir, joinstate.UserDataFile, []byte("stub")); err != nil {
+		if err := joinstate.SaveFile(b.Dir, joinstate.UserDataFile, []byte("user data")); err != nil {
 			t.Fatal(err)
 		}
-		if err := (&join{Builder: b}).finish(true); err != nil {
+		if err := (&join{Builder: b}).finish(true, time.Second); err != nil {
 			t.Fatal(err)
 		}
 		if left, err := joinstate.LoadFile(b.Dir, joinstate.UserDataFile); err != nil || (left != nil) != kept {

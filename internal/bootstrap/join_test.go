@@ -25,11 +25,10 @@ func TestJoinRefusesInvalidInputsBeforeAnyChange(t *testing.T) {
 		options inputs.Options
 		want    string
 	}{
-		"no stub":        {inputs.Options{Config: config.Defaults()}, "no user-data stub"},
-		"no such step":   {inputs.Options{Config: config.Join{Skip: []string{"nothing"}}}, "there is no such step"},
-		"nothing begun":  {inputs.Options{Resume: true}, "no unfinished join"},
-		"no such stub":   {inputs.Options{Config: config.Join{UserData: "/gone/stub.ign"}}, "--user-data"},
-		"not even a dir": {inputs.Options{Config: config.Join{UserData: t.TempDir()}}, "--user-data"},
+		"no user data":      {inputs.Options{Config: config.Defaults()}, "no user data was given"},
+		"nothing begun":     {inputs.Options{Resume: true}, "no join is in progress"},
+		"no such user data": {inputs.Options{Config: config.Join{UserData: "/gone/user-data.ign"}}, "--user-data"},
+		"not even a dir":    {inputs.Options{Config: config.Join{UserData: t.TempDir()}}, "--user-data"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.options.StateDir = filepath.Join(t.TempDir(), "state")
@@ -60,8 +59,8 @@ func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 	}{
 		"first join":             {userData("clusters/one"), joinstate.State{}, false},
 		"same pool":              {userData("clusters/one"), joined, false},
-		"no stub, goes on":       {nil, joined, false},
-		"stub names none":        {userData(""), joined, false},
+		"no user data, goes on":  {nil, joined, false},
+		"user data names none":   {userData(""), joined, false},
 		"joined by values alone": {userData("clusters/two"), joinstate.State{Started: joined.Started}, false},
 		"another pool":           {userData("clusters/two"), joined, true},
 	} {
@@ -73,7 +72,7 @@ func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 			if !test.refused {
 				return
 			}
-			const want = "this host belongs to NodePool clusters/one (join of 2026-01-02); the stub is of NodePool clusters/two"
+			const want = "this host belongs to NodePool clusters/one (join of 2026-01-02); the user data is for NodePool clusters/two"
 			if err.Error() != want || report.CodeOf(err) != report.Refused || !strings.HasPrefix(string(report.RemedyOf(err)), "hcp-node-agent leave") {
 				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 			}
@@ -83,23 +82,24 @@ func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 
 func TestFinishRemovesTheUserData(t *testing.T) {
 	for changed, want := range map[bool]string{
-		true:  "head  worker-7 is Ready",
-		false: "head  worker-7 is Ready; all was as it should be, nothing was changed",
+		true:  "headline  worker-7 is Ready (1m30s)",
+		false: "headline  worker-7 is Ready (1m30s); the host was already in the desired state, nothing was changed",
 	} {
 		var logged flowtest.Events
 		j := &join{Builder: &plan.Builder{Config: config.Join{Until: "ready"}, Dir: t.TempDir(), Sink: &logged, State: joinstate.State{NodeName: "worker-7", Started: time.Now(), Hosted: true}}}
 		if err := joinstate.SaveFile(j.Dir, joinstate.UserDataFile, []byte("secret")); err != nil {
 			t.Fatal(err)
 		}
-		if err := j.finish(changed); err != nil {
+		j.durations = map[string]config.Duration{"ready": config.Duration(time.Minute)}
+		if err := j.finish(changed, 90*time.Second); err != nil {
 			t.Fatal(err)
 		}
 		state, err := joinstate.Read(j.Dir)
-		if err != nil || state.Finished.IsZero() {
+		if err != nil || state.Finished.IsZero() || state.StepDurations["ready"] != config.Duration(time.Minute) {
 			t.Errorf("state %+v, %v", state, err)
 		}
 		if left, err := joinstate.LoadFile(j.Dir, joinstate.UserDataFile); err != nil || left != nil {
-			t.Errorf("the stub is still there: %q, %v", left, err)
+			t.Errorf("the user data is still there: %q, %v", left, err)
 		}
 		if len(logged) != 1 || logged[0] != want {
 			t.Errorf("said %q, want %q", logged, want)
@@ -109,8 +109,8 @@ func TestFinishRemovesTheUserData(t *testing.T) {
 
 func TestHeadline(t *testing.T) {
 	for want, b := range map[string]*plan.Builder{
-		"this host joins": {Machine: &machine.Machine{}},
-		"worker-7 joins NodePool clusters/demo by ignition.example.com": {
+		"joining this host": {Machine: &machine.Machine{}},
+		"joining worker-7 to NodePool clusters/demo through ignition.example.com": {
 			Machine: &machine.Machine{Facts: hostinfo.Facts{Hostname: "worker-7"}}, State: joinstate.State{NodePool: "clusters/demo", Endpoint: "ignition.example.com"},
 		},
 	} {

@@ -34,7 +34,7 @@ func TestCheckMachineIDRefusesAClonedState(t *testing.T) {
 		t.Fatal(err)
 	}
 	if again, err := ignition.ParseUserData(kept); err != nil || !again.HasToken() || again.Source.Host != "a.example.com" {
-		t.Errorf("kept stub %s, %v", again, err)
+		t.Errorf("kept user data %s, %v", again, err)
 	}
 	again := &join{Builder: &plan.Builder{Dir: dir, State: state, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
 	if err := again.recordStart(); err != nil || !again.State.Started.Equal(state.Started) {

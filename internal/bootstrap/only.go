@@ -55,24 +55,24 @@ func (j *join) runOnly(ctx context.Context, options inputs.Options, selected []S
 	return changed, err
 }
 
+// IndependentSteps returns the names of the steps that RunOnly can run.
+func IndependentSteps() []string {
+	var names []string
+	for _, step := range Steps() {
+		if step.Independent {
+			names = append(names, step.Name)
+		}
+	}
+	return names
+}
+
 // selectSteps returns the named steps in the order of a join. It fails if a step
 // depends on the result of an earlier one.
 func selectSteps(names []string) ([]Step, error) {
-	var possible []string
-	var selected []Step
-	for _, step := range Steps() {
-		if !step.Independent {
-			continue
-		}
-		possible = append(possible, step.Name)
-		if slices.Contains(names, step.Name) {
-			selected = append(selected, step)
-		}
-	}
 	for _, name := range names {
-		if !slices.Contains(possible, name) {
-			return nil, inputs.UsageError("--only %s: only these steps can be run alone: %s", name, strings.Join(possible, ", "))
+		if !slices.Contains(IndependentSteps(), name) {
+			return nil, inputs.UsageError("--only: invalid value %q: must be one of %s", name, strings.Join(IndependentSteps(), ", "))
 		}
 	}
-	return selected, nil
+	return slices.DeleteFunc(Steps(), func(step Step) bool { return !slices.Contains(names, step.Name) }), nil
 }

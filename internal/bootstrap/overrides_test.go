@@ -63,7 +63,10 @@ func TestOverrideFromElsewhere(t *testing.T) {
 	defer server.Close()
 	site := flowtest.WriteTempFile(t, []byte(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/c","contents":{"source":"`+server.URL+`/c"}}]}}`))
 	userData := flowtest.WriteTempFile(t, flowtest.EncodeUserData(t, "a.example.com", "clusters/one", "11"))
-	in, err := inputs.Read(config.Join{UserData: userData, IgnitionOverrides: []string{site}}, joinstate.State{}, t.TempDir(), false, nil)
+	in, err := inputs.Read(inputs.Options{
+		Config:   config.Join{UserData: userData, IgnitionOverrides: []string{site}},
+		StateDir: t.TempDir(),
+	}, joinstate.State{})
 	if err != nil || requests != 0 {
 		t.Fatalf("asked %d times while inputs are read, %v", requests, err)
 	}
@@ -89,7 +92,7 @@ func TestOverrideFromElsewhere(t *testing.T) {
 
 func TestOverrideThatDoesNotFitThePayload(t *testing.T) {
 	j := joinWithPayload(t, `{"ignition":{"version":"3.2.0"},"storage":{"links":[{"path":"/etc","target":"/x"}]}}`)
-	if _, err := j.LoadPayload(t.Context(), report.Log{}); report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), "do not fit together") {
+	if _, err := j.LoadPayload(t.Context(), report.Log{}); report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), "the merged config is not valid") {
 		t.Errorf("%v", err)
 	}
 }

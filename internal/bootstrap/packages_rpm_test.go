@@ -54,10 +54,10 @@ func TestPackagesAreRefusedThenInstalledThenListedByLeave(t *testing.T) {
 	}
 	findings := preflight.Run(preflight.SoftwareChecks(), preflight.PayloadFacts{Packages: refused})
 	if report.CodeOf(findings.Err()) != report.Refused || findings.Err().Error() != refused.Error() {
-		t.Errorf("the checks say %v", findings.Err())
+		t.Errorf("the checks return %v", findings.Err())
 	}
 	if _, err := ensurePackages(t.Context(), operation, report.Log{}); err == nil || err.Error() != refused.Error() {
-		t.Errorf("the step says %v", err)
+		t.Errorf("the step returns %v", err)
 	}
 	if items := operation.Ledger.Items(); len(items) > 0 {
 		t.Errorf("something was changed: %v", items)
@@ -80,7 +80,7 @@ func TestPackagesAreRefusedThenInstalledThenListedByLeave(t *testing.T) {
 	}
 	texts := removalHints(outcome.Restored)
 	if len(texts) != 1 || !strings.Contains(texts[0], "openshift-kubelet-4.18.*") || !strings.Contains(texts[0], `"dnf history undo 1"`) {
-		t.Errorf("leave says %q", texts)
+		t.Errorf("leave prints %q", texts)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestPackagesThatAreRefusedAreNotRecordedAsInstalled(t *testing.T) {
 	}
 	outcome, err := j.Ledger.Undo(t.Context())
 	if texts := removalHints(outcome.Restored); err != nil || len(texts) > 0 {
-		t.Errorf("%v; leave says %q", err, texts)
+		t.Errorf("%v; leave prints %q", err, texts)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -87,6 +88,9 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 			if err != nil || state.LastStep != test.want[len(test.want)-1] {
 				t.Errorf("remembered %q, %v", state.LastStep, err)
 			}
+			if names := slices.Sorted(maps.Keys(j.durations)); !slices.Equal(names, slices.Sorted(slices.Values(test.want))) {
+				t.Errorf("durations of %q, want those of %q", names, test.want)
+			}
 		})
 	}
 }
@@ -104,9 +108,9 @@ func TestRunReportsHowEachStepEnded(t *testing.T) {
 		t.Errorf("changed %t, %v", did, err)
 	}
 	want := flowtest.Events{
-		"start preflight", "same preflight fine", "start fetch", "ok fetch 80 files", "start plan", "same plan fine",
-		"start validate", "same validate fine", "start packages", "skip packages left out on request",
-		"start files", "fail files disk is full",
+		"started preflight", "unchanged preflight fine", "started fetch", "ok fetch 80 files", "started plan", "unchanged plan fine",
+		"started validate", "unchanged validate fine", "started packages", "skipped packages skipped on request",
+		"started files", "failed files disk is full",
 	}
 	if diff := cmp.Diff(want, logged); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -122,7 +126,7 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 	cancel()
 	late, stop := context.WithTimeout(t.Context(), 0)
 	defer stop()
-	const again = "# run the same command again: it goes on where this one ended"
+	const again = "# run the same command again to resume"
 	for name, test := range map[string]struct {
 		ctx    context.Context
 		err    error
@@ -131,7 +135,7 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 		remedy report.Remedy
 	}{
 		"plain":    {t.Context(), cause, "fetch: cause", report.Failed, ""},
-		"with one": {t.Context(), report.Fail(report.CredentialRefused, "get a stub", "refused: %w", cause), "fetch: refused: cause", report.CredentialRefused, "get a stub"},
+		"with one": {t.Context(), report.Fail(report.CredentialRefused, "get user data", "refused: %w", cause), "fetch: refused: cause", report.CredentialRefused, "get user data"},
 		"wrapped":  {t.Context(), fmt.Errorf("asking: %w", report.Fail(report.ApprovalMissing, "approve", "%w", cause)), "fetch: asking: cause", report.ApprovalMissing, "approve"},
 		"interrupted": {
 			canceled, fmt.Errorf("asking: %w", errors.Join(cause, context.Canceled)),
@@ -141,7 +145,7 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 			canceled, report.Fail(report.NetworkRolledBack, "look at the cable", "rolled back: %w", cause),
 			"fetch: rolled back: cause", report.NetworkRolledBack, "look at the cable",
 		},
-		"time is over": {late, cause, "fetch: the time for the join is over: cause", report.Failed, again + "; --timeout DURATION waits longer"},
+		"time is over": {late, cause, "fetch: join timed out: cause", report.Failed, again + "; use --timeout DURATION to wait longer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ran []string
@@ -164,26 +168,11 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 	}
 }
 
-func TestCheckSkip(t *testing.T) {
-	for name, test := range map[string]struct {
-		skip []string
-		want string
-	}{
-		"nothing":      {nil, ""},
-		"two":          {[]string{"network", "packages"}, ""},
-		"a needed one": {[]string{"network", "fetch"}, "--skip fetch: the steps after it need its result"},
-		"no step":      {[]string{"Network"}, "--skip Network: there is no such step"},
-		"empty":        {[]string{""}, "--skip : there is no such step"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			err := checkSkip(test.skip)
-			if test.want == "" && err == nil {
-				return
-			}
-			if err == nil || err.Error() != test.want || report.CodeOf(err) != report.Usage {
-				t.Errorf("error %v, want %q", err, test.want)
-			}
-		})
+// The steps that cannot be skipped have results that later steps require.
+func TestSkipValuesAreStepsInOrder(t *testing.T) {
+	want := slices.DeleteFunc(stepNames(), func(name string) bool { return name == stepname.Fetch || name == stepname.Plan })
+	if diff := cmp.Diff(want, stepname.SkipValues()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -22,10 +22,10 @@ func obtainClientCertificate(ctx context.Context, j *join, log report.Log) (step
 	if renewal := identity.CheckRenewal(time.Now()); renewal.Text != "" {
 		log.Warn(renewal.Text, renewal.Remedy)
 	}
-	summary := "system:node:" + j.State.NodeName + " until " + result.NotAfter.Local().Format("2006-01-02 15:04")
+	summary := "system:node:" + j.State.NodeName + " valid until " + report.Timestamp(result.NotAfter)
 	switch {
 	case result.OnlyCAs:
-		return steps.Changed("%s; kubelet's kubeconfig has the cluster's certificate authorities of now", summary)
+		return steps.Changed("%s; updated the cluster's CAs in kubelet's kubeconfig", summary)
 	case !result.Changed:
 		return steps.Unchanged("%s", summary)
 	}

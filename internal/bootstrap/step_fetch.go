@@ -23,7 +23,7 @@ func fetchPayload(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 		return steps.Outcome{}, err
 	}
 	if kept {
-		return steps.Unchanged("%s, kept from an earlier run", j.PayloadSummary())
+		return steps.Unchanged("%s, stored by an earlier run", j.PayloadSummary())
 	}
 	if err := joinstate.SaveFile(j.Dir, joinstate.PayloadFile, j.Payload.Raw); err != nil {
 		return steps.Outcome{}, err
@@ -38,7 +38,7 @@ func fetchPayload(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 		log.Note(warning)
 	}
 	if before == j.Payload.Digest {
-		return steps.Unchanged("%s from %s, as before", j.PayloadSummary(), j.Payload.Server)
+		return steps.Unchanged("%s from %s, unchanged", j.PayloadSummary(), j.Payload.Server)
 	}
 	return steps.Changed("%s from %s", j.PayloadSummary(), j.Payload.Server)
 }

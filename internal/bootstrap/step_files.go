@@ -25,9 +25,9 @@ func writeFiles(ctx context.Context, j *join, log report.Log) (steps.Outcome, er
 		return steps.Outcome{}, err
 	}
 	if made = append(owners, made...); len(made) == 0 {
-		return steps.Unchanged("%d files, directories and links are as they should be", len(j.Plan.Files))
+		return steps.Unchanged("%d files, directories and links unchanged", len(j.Plan.Files))
 	}
-	return steps.Changed("%d changes, %d of them replace something", len(made), countReplaced(made))
+	return steps.Changed("changes: %d (existing objects replaced: %d)", len(made), countReplaced(made))
 }
 
 // createAccounts creates the plan's groups, users and keys. It then builds the plan again,

@@ -31,7 +31,7 @@ func kubeletInputs() []string {
 // and a leave would not remove it.
 func staticPodDir() ledger.Change {
 	return ledger.Change{
-		Kind: ledger.Directory, Target: "/etc/kubernetes/manifests", Reason: "kubelet looks for static pods there", Desired: ledger.State{Present: true},
+		Kind: ledger.Directory, Target: "/etc/kubernetes/manifests", Reason: "kubelet's directory of static pods", Desired: ledger.State{Present: true},
 	}
 }
 
@@ -51,11 +51,11 @@ func startKubelet(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 		return steps.Outcome{}, err
 	}
 	if action == crio.NoAction && j.nodeDeleted(ctx, identity.KubeconfigPath) {
-		log.Note("Node " + j.State.NodeName + " was deleted from the cluster; kubelet is restarted to register it again")
+		log.Note("Node " + j.State.NodeName + " was deleted from the cluster; restarting kubelet to register it again")
 		action = crio.Restart
 	}
 	if action != crio.NoAction {
-		log.Wait("for kubelet to start", "")
+		log.Wait("waiting for kubelet to start", "")
 		if err := j.beginKubelet(ctx, action); err != nil {
 			return steps.Outcome{}, j.DiagnosticsHost().ExplainStartFailure(ctx, kubelet.UnitName, err)
 		}

@@ -23,7 +23,7 @@ import (
 func ensurePackages(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
 	if !j.ManagesPackages() {
 		all := preflight.RequiredPrograms()
-		return steps.Unchanged("%d of %d programs of a node are installed", len(all), len(all))
+		return steps.Unchanged("%d of %d node binaries are installed", len(all), len(all))
 	}
 	decision, err := j.decidePackages(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func ensurePackages(ctx context.Context, j *join, log report.Log) (steps.Outcome
 		if err := j.checkUplink(ctx); err != nil {
 			return steps.Outcome{}, err
 		}
-		return steps.Unchanged("%d of %d packages of %s are present", decision.Present, decision.Needed, nodeOfRelease(decision.Release))
+		return steps.Unchanged("%d of %d packages of %s are installed", decision.Present, decision.Needed, nodeOfRelease(decision.Release))
 	}
 	if err := j.installPackages(ctx, log, specs); err != nil {
 		return steps.Outcome{}, err
@@ -43,7 +43,7 @@ func ensurePackages(ctx context.Context, j *join, log report.Log) (steps.Outcome
 	if decision, err = j.afterInstall(ctx, log); err != nil {
 		return steps.Outcome{}, err
 	}
-	return steps.Changed("dnf installed %s; %d of %d packages of %s are present",
+	return steps.Changed("dnf installed %s; %d of %d packages of %s are installed",
 		strings.Join(specs, " "), decision.Present, decision.Needed, nodeOfRelease(decision.Release))
 }
 
@@ -126,7 +126,7 @@ func (j *join) loadOVSPlugin(ctx context.Context, log report.Log) error {
 	if err != nil || facts.NetworkManager.OVS {
 		return err
 	}
-	log.Wait("for NetworkManager to start again, with its Open vSwitch plugin", "")
+	log.Wait("waiting for NetworkManager to restart with its Open vSwitch plugin", "")
 	if err := j.Systemd.Restart(ctx, "NetworkManager.service"); err != nil {
 		return err
 	}

@@ -8,13 +8,19 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
-// makePlan decides what the later steps do. It changes nothing.
-func makePlan(ctx context.Context, j *join, _ report.Log) (steps.Outcome, error) {
+// makePlan decides what the later steps do. It changes nothing. Settings of the payload that
+// the administrator must apply are warnings.
+func makePlan(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
 	var err error
 	if j.Plan, err = j.Build(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
 	j.Plan.RecordIn(&j.State)
+	for _, note := range j.Plan.Notes {
+		if note.Remedy != "" {
+			log.Warn(note.Subject+": "+note.Reason, note.Remedy)
+		}
+	}
 	people, err := accounts.Plan(ctx, j.Accounts(j.Plan))
 	if err != nil {
 		return steps.Outcome{}, err
@@ -24,7 +30,7 @@ func makePlan(ctx context.Context, j *join, _ report.Log) (steps.Outcome, error)
 		return steps.Outcome{}, err
 	}
 	if len(pending) == 0 {
-		return steps.Unchanged("%s; all is as planned", j.Plan.Summary())
+		return steps.Unchanged("%s; no changes needed", j.Plan.Summary())
 	}
 	return steps.Outcome{Summary: j.Plan.Summary() + " (see: hcp-node-agent plan)", Changed: true}, nil
 }

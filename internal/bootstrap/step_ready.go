@@ -46,9 +46,9 @@ func awaitReady(ctx context.Context, j *join, log report.Log) (steps.Outcome, er
 		return steps.Outcome{}, err
 	}
 	if removed {
-		return steps.Changed("the cluster reports %s Ready; the bootstrap credential is removed from it", j.State.NodeName)
+		return steps.Changed("Node %s is Ready; removed the bootstrap credential", j.State.NodeName)
 	}
-	return steps.Unchanged("the cluster reports %s Ready", j.State.NodeName)
+	return steps.Unchanged("Node %s is Ready", j.State.NodeName)
 }
 
 // removeBootstrapCredential removes the bootstrap credential from a node of a
@@ -59,7 +59,7 @@ func (j *join) removeBootstrapCredential(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	made, err := j.Ledger.Apply(ctx, stepname.Ready, []ledger.Change{{
-		Kind: ledger.File, Target: ignition.BootstrapKubeconfigPath, Reason: "the node has its own identity now",
+		Kind: ledger.File, Target: ignition.BootstrapKubeconfigPath, Reason: "the node has its own client certificate",
 	}})
 	if err != nil {
 		return false, err

@@ -32,7 +32,7 @@ func startRuntime(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	case crio.Start:
 		_, err = j.Ledger.Apply(ctx, stepname.Runtime, []ledger.Change{runningUnit(crio.Unit)})
 	case crio.Restart:
-		log.Wait("for CRI-O to restart with its new configuration", "")
+		log.Wait("waiting for CRI-O to restart with its new configuration", "")
 		err = j.Systemd.Restart(ctx, crio.Unit)
 	case crio.NoAction:
 	}
@@ -58,7 +58,7 @@ func startRuntime(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 
 // runningUnit returns the change that starts a service.
 func runningUnit(unit string) ledger.Change {
-	return ledger.Change{Kind: ledger.Unit, Target: unit, Reason: "a node runs it", Desired: ledger.State{Present: true, Active: "active"}}
+	return ledger.Change{Kind: ledger.Unit, Target: unit, Reason: "required on a node", Desired: ledger.State{Present: true, Active: "active"}}
 }
 
 // serviceAction returns whether a service must be started or restarted to run with

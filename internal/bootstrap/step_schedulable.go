@@ -16,5 +16,5 @@ func awaitSchedulable(ctx context.Context, j *join, log report.Log) (steps.Outco
 	if err := node.WaitSchedulable(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	return steps.Unchanged("no taint keeps pods away from %s", j.State.NodeName)
+	return steps.Unchanged("Node %s is schedulable", j.State.NodeName)
 }

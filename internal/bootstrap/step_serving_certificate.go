@@ -20,7 +20,8 @@ func awaitServing(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 		return steps.Outcome{}, err
 	}
 	if j.Inputs.JoinToken != nil && serving.Check() != identity.Valid {
-		log.Note("the approver that has this node's enrollment approves the serving CSR by itself, when the enrollment names its addresses")
+		log.Note("the approver that has this node's enrollment approves the serving CSR automatically if the " +
+			"enrollment contains the node's addresses")
 	}
 	result, err := serving.Obtain(ctx, j.ownApprover(serving.Addresses))
 	if err != nil {

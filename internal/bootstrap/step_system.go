@@ -28,9 +28,9 @@ func configureSystem(ctx context.Context, j *join, _ report.Log) (steps.Outcome,
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	summary := fmt.Sprintf("%d kernel parameters, %d modules, %d units", len(j.Plan.Sysctls), len(j.Plan.Modules), len(j.Plan.Units))
+	summary := fmt.Sprintf("sysctls: %d, kernel modules: %d, units: %d", len(j.Plan.Sysctls), len(j.Plan.Modules), len(j.Plan.Units))
 	if len(kernel)+len(units) == 0 {
-		return steps.Unchanged("%s are as they should be", summary)
+		return steps.Unchanged("%s (unchanged)", summary)
 	}
 	return steps.Changed("%s", summary)
 }

@@ -76,7 +76,7 @@ func (a *archive) addFile(ctx context.Context, piece File, mask func(string) str
 	entry := Entry{Name: mask(piece.Name), Source: mask(piece.Source)}
 	content, err := getWithTimeout(ctx, piece, limits.Timeout)
 	if ctx.Err() != nil {
-		return entry, fmt.Errorf("making bundle: %w", context.Cause(ctx))
+		return entry, fmt.Errorf("creating bundle: %w", context.Cause(ctx))
 	}
 	if err != nil {
 		entry.Missing = mask(err.Error())
@@ -89,7 +89,7 @@ func (a *archive) addFile(ctx context.Context, piece File, mask func(string) str
 	masked := mask(text)
 	kept, cut := lastLines(masked, min(limits.File, a.remaining))
 	if cut && kept == "" && a.remaining < limits.File {
-		entry.Missing = fmt.Sprintf("there was no room for it: a bundle has %d bytes at most", limits.Total)
+		entry.Missing = fmt.Sprintf("excluded: the bundle is limited to %d bytes", limits.Total)
 		return entry, nil
 	}
 	entry.Bytes, entry.Truncated, entry.Masked = len(kept), cut || content.Truncated, masked != text
@@ -114,7 +114,7 @@ func getWithTimeout(ctx context.Context, piece File, limit time.Duration) (Conte
 	case got := <-result:
 		return got.content, got.err
 	case <-ctx.Done():
-		return Content{}, fmt.Errorf("it was not there after %s", limit)
+		return Content{}, fmt.Errorf("timed out after %s", limit)
 	}
 }
 

@@ -83,13 +83,13 @@ func TestBundleSizeIsLimited(t *testing.T) {
 		{Name: "one long line", Source: "test", Truncated: true},
 		{Name: "cut before", Source: "test", Bytes: 3, Truncated: true},
 		{Name: "rest", Source: "test", Bytes: 8, Truncated: true},
-		{Name: "no room", Source: "test", Missing: "there was no room for it: a bundle has 27 bytes at most"},
+		{Name: "no room", Source: "test", Missing: "excluded: the bundle is limited to 27 bytes"},
 		{Name: "small", Source: "test", Bytes: 2},
 	}
 	if diff := cmp.Diff(entries, manifest.Files); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if text := "6 pieces, 1 kB before compression, 4 of them cut; 1 are missing (manifest.json lists them); secrets are masked"; manifest.String() != text {
+	if text := "6 files, 1 kB before compression, 4 truncated, 1 missing (manifest.json lists all); secrets are masked"; manifest.String() != text {
 		t.Errorf("it says %q", manifest)
 	}
 }
@@ -114,7 +114,7 @@ func TestBundleContinuesAfterTimeout(t *testing.T) {
 	defer close(forever)
 	blocked := File{Name: "deaf", Source: "test", Get: func(context.Context) (Content, error) { <-forever; return Content{}, nil }}
 	manifest, _ := writeAndRead(t, Limits{File: 100, Total: 100, Timeout: 50 * time.Millisecond}, blocked, blocked)
-	entry := Entry{Name: "deaf", Source: "test", Missing: "it was not there after 50ms"}
+	entry := Entry{Name: "deaf", Source: "test", Missing: "timed out after 50ms"}
 	if diff := cmp.Diff([]Entry{entry, entry}, manifest.Files); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -45,12 +45,16 @@ func (m Manifest) String() string {
 			cut++
 		}
 	}
-	text := fmt.Sprintf("%d pieces, %d kB before compression", there, (bytes+999)/1000)
+	noun := "files"
+	if there == 1 {
+		noun = "file"
+	}
+	text := fmt.Sprintf("%d %s, %d kB before compression", there, noun, (bytes+999)/1000)
 	if cut > 0 {
-		text += fmt.Sprintf(", %d of them cut", cut)
+		text += fmt.Sprintf(", %d truncated", cut)
 	}
 	if missing > 0 {
-		text += fmt.Sprintf("; %d are missing", missing)
+		text += fmt.Sprintf(", %d missing", missing)
 	}
-	return text + " (" + ManifestName + " lists them); secrets are masked"
+	return text + " (" + ManifestName + " lists all); secrets are masked"
 }

@@ -26,6 +26,7 @@ func NewRootCommand(p *Printer, short, long, example string) *cobra.Command {
 	root.SetOut(p.Out)
 	root.SetErr(p.Err)
 	root.SetUsageFunc(printUsage)
+	root.SetFlagErrorFunc(flagError)
 	return root
 }
 

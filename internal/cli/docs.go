@@ -34,7 +34,7 @@ type Docs struct {
 func NewDocsCommand(p *Printer, docs func() Docs) *cobra.Command {
 	c := NewParentCommand("docs", "Generate the documentation", &cobra.Command{
 		Use:   "man DIRECTORY",
-		Short: "Write the man pages, with the date of SOURCE_DATE_EPOCH",
+		Short: "Write the man pages, dated with SOURCE_DATE_EPOCH",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			pages, err := ManPages(c.Root(), p.Program, docs())
@@ -71,7 +71,7 @@ func NewDocsCommand(p *Printer, docs func() Docs) *cobra.Command {
 func writeFiles(dir string, files map[string]string) error {
 	for name, content := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil { //nolint:gosec // public
-			return report.Fail(report.Usage, "# name an existing directory", "writing documentation: %w", err)
+			return report.Fail(report.Usage, "# use an existing directory", "writing documentation: %w", err)
 		}
 	}
 	return nil

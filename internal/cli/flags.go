@@ -2,11 +2,15 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 )
 
 // enum is the value of a flag that has one of a few values.
@@ -25,6 +29,20 @@ func (e enum) Set(value string) error {
 	}
 	*e.value = value
 	return nil
+}
+
+// flagError returns the error for a flag that was parsed with err. The message for an invalid value
+// is the same as for the environment and configuration files.
+func flagError(_ *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	flag, value, cause := invalid.GetFlag(), invalid.GetValue(), invalid.Unwrap()
+	if _, err := time.ParseDuration(value); err != nil && flag.Value.Type() == "duration" {
+		cause = errors.New("must be a duration such as 90s or 1h30m")
+	}
+	return errors.New(redact.Text(fmt.Sprintf("--%s: invalid value %q: %v", flag.Name, value, cause)))
 }
 
 // EnumFlag binds a flag of c and its subcommands that has one of a few values,

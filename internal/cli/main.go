@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -54,16 +53,10 @@ func requestsJSON(args []string) bool { return jsonOutput.MatchString(strings.Jo
 func Execute(ctx context.Context, root *cobra.Command, p *Printer, args []string) report.Code {
 	root.SetArgs(append([]string{}, args...)) // with nil cobra takes os.Args
 	command, err := root.ExecuteContextC(ctx)
-	path := command.CommandPath()
-	if err != nil && p.Sink == nil {
-		if requestsJSON(args) {
-			p.JSON = true
-			err := report.Fail(report.Usage, report.Remedy(path+" --help"), "%w", err)
-			_ = p.Document(FailureDocument{TypeMeta: report.Meta("Failure"), CommandResult: report.ResultOf(err)}, nil)
-		}
-		fmt.Fprintf(p.Err, "%s: %v\nsee: %s --help\n", path, err, path)
-		return report.Usage
+	if err != nil && p.Sink == nil { // the command line is not valid
+		p.JSON = requestsJSON(args)
+		err = report.Fail(report.Usage, "", "%w", err)
 	}
-	p.Failure(path, err)
+	p.Failure(command.CommandPath(), err)
 	return report.CodeOf(err)
 }

@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"bufio"
+	"cmp"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,6 +14,7 @@ import (
 	"github.com/coreos/go-systemd/v22/journal"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+	"k8s.io/klog/v2"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -27,57 +31,76 @@ type Printer struct {
 	Printed      bool // the JSON document was printed
 	OneLine      bool // a JSON document is one line, because the command prints several documents
 
-	output, logFormat *string      // flags
-	verbose           *bool        // flag
-	text              *report.Text // nil if progress goes to a log
+	output, logFormat, color *string // flags
+	verbose                  *int    // flag
+	quiet                    *bool   // flag
+
+	progress interface{ Stop() }
+	isText   bool // progress is printed as text, not logged
+	page     *report.Page
 }
 
 // BindFlags binds the flags that all commands have.
 func (p *Printer) BindFlags(root *cobra.Command) {
+	flags := root.PersistentFlags()
 	p.output = EnumFlag(root, "output", "o", "output `FORMAT`: text or json", "text", "json")
-	p.logFormat = EnumFlag(root, "log-format", "", "`FORMAT` of the progress: text, json, or journal for the systemd "+
-		"journal with fields; auto is journal for a service, else text", "auto", "text", "json", "journal")
-	p.verbose = root.PersistentFlags().BoolP("verbose", "v", false, p.Program.Verbose)
+	p.color = EnumFlag(root, "color", "", "`WHEN` output has colors: auto, always or never; auto is on a terminal", "auto", "always", "never")
+	p.logFormat = EnumFlag(root, "log-format", "", "`FORMAT` of the log: auto, text, json, or journal for the systemd journal with fields; auto is journal for a service, else text", "auto", "text", "json", "journal")
+	p.verbose = flags.CountP("verbose", "v", p.Program.Verbose+"; -vv also every request to the API server")
+	p.quiet = flags.BoolP("quiet", "q", false, "print no progress except warnings and errors")
 	root.PersistentPreRun = func(*cobra.Command, []string) { p.Open() }
 }
 
 // Open prepares the printer for the formats that were requested.
 func (p *Printer) Open() {
 	p.JSON, p.Recorder = *p.output == "json", &report.Recorder{}
-	progress := p.log()
-	if progress == nil {
-		stream := p.Out
-		if p.JSON {
-			stream = p.Err
-		}
-		p.text = newText(stream)
-		p.text.Verbose = *p.verbose
-		progress = p.text
-	}
+	progress := p.openProgress()
+	p.page = p.newPage()
 	p.Err = report.EscapeWriter{W: p.Err}
 	if !p.JSON {
-		p.Out = report.EscapeWriter{W: p.Out}
+		p.Out = p.page
 	}
 	p.Sink = report.Sinks{progress, p.Recorder, report.SystemdNotifier{}}
+	if *p.verbose > 1 {
+		logRequests(p.Err)
+	}
 }
 
-// log returns the log that progress goes to; nil if progress is printed as text.
-func (p *Printer) log() report.Sink {
+// openProgress returns the sink for progress: a log if one is requested, else text.
+func (p *Printer) openProgress() report.Sink {
 	level := slog.LevelInfo
-	if *p.verbose {
+	switch {
+	case *p.quiet:
+		level = slog.LevelWarn
+	case *p.verbose > 0:
 		level = slog.LevelDebug
 	}
 	format := *p.logFormat
 	if format == "auto" && isService() {
 		format = "journal"
 	}
+	heartbeat := &report.Heartbeat{First: time.Minute, Interval: 10 * time.Minute}
+	p.progress = heartbeat
 	switch format {
 	case "json":
-		return &report.Slog{Handler: slog.NewJSONHandler(p.Err, &slog.HandlerOptions{Level: level})}
+		heartbeat.Sink = &report.Slog{Handler: slog.NewJSONHandler(p.Err, &slog.HandlerOptions{Level: level})}
+		return heartbeat
 	case "journal":
-		return &report.Slog{Handler: report.Journal{Level: level, Identifier: p.Program.Name, Send: journal.Send}}
+		heartbeat.Sink = &report.Slog{Handler: report.Journal{Level: level, Identifier: p.Program.Name, Send: journal.Send}}
+		return heartbeat
 	}
-	return nil
+	p.isText = true
+	stream := p.Out
+	if p.JSON {
+		stream = p.Err
+	}
+	if isTerminal(stream) && os.Getenv("TERM") != "dumb" && !*p.quiet {
+		terminal := p.newTerminal(stream)
+		p.progress = terminal
+		return terminal
+	}
+	heartbeat.Sink, heartbeat.Interval = &report.Lines{W: stream, Level: level}, time.Minute
+	return heartbeat
 }
 
 // isService reports whether standard error is connected to the journal. The environment variable
@@ -87,38 +110,104 @@ func isService() bool {
 	return err == nil && connected && journal.Enabled()
 }
 
-func newText(stream io.Writer) *report.Text {
-	text := &report.Text{W: stream}
-	file, isFile := stream.(*os.File)
-	if isFile && term.IsTerminal(int(file.Fd())) {
-		text.Width = func() int {
-			width, _, err := term.GetSize(int(file.Fd()))
-			if err != nil {
-				return 0
-			}
-			return width
-		}
-		text.Live = os.Getenv("TERM") != "dumb"
-		text.Color = text.Live && os.Getenv("NO_COLOR") == ""
+// newTerminal returns the sink for progress on a terminal.
+func (p *Printer) newTerminal(stream io.Writer) *report.Terminal {
+	symbols := report.ASCII()
+	if isUTF8() {
+		symbols = report.Unicode()
 	}
-	return text
+	return &report.Terminal{
+		W:       stream,
+		Symbols: symbols,
+		Color:   p.hasColors(stream),
+		Verbose: *p.verbose > 0,
+		Size:    func() (width, height int) { return terminalSize(stream) },
+	}
+}
+
+// newPage returns the page for documents on standard output.
+func (p *Printer) newPage() *report.Page {
+	const maxWidth = 120
+	width, _ := terminalSize(p.Out)
+	colors := p.hasColors(p.Out)
+	return &report.Page{
+		Writer:  report.EscapeWriter{W: p.Out, Colors: colors},
+		Width:   min(width, maxWidth),
+		Color:   colors,
+		Verbose: *p.verbose > 0,
+	}
+}
+
+// hasColors reports whether output to stream has colors.
+func (p *Printer) hasColors(stream io.Writer) bool {
+	if *p.color == "auto" {
+		return isTerminal(stream) && os.Getenv("TERM") != "dumb" && os.Getenv("NO_COLOR") == ""
+	}
+	return *p.color == "always"
+}
+
+func isTerminal(stream any) bool {
+	file, isFile := stream.(*os.File)
+	return isFile && term.IsTerminal(int(file.Fd()))
+}
+
+// terminalSize returns the columns and rows of a terminal, or 0 if stream is none.
+func terminalSize(stream io.Writer) (width, height int) {
+	if file, isFile := stream.(*os.File); isFile {
+		width, height, _ = term.GetSize(int(file.Fd())) // 0 after an error
+	}
+	return width, height
+}
+
+// isUTF8 reports whether the locale's encoding is UTF-8 (locale(7)).
+func isUTF8() bool {
+	locale := strings.ToLower(cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG")))
+	return strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")
+}
+
+// logRequests makes client-go log its requests, without their headers and bodies, to w.
+func logRequests(w io.Writer) {
+	var flags flag.FlagSet
+	klog.InitFlags(&flags)
+	for name, value := range map[string]string{"v": "6", "logtostderr": "false", "stderrthreshold": "FATAL"} {
+		if err := flags.Set(name, value); err != nil {
+			panic(err)
+		}
+	}
+	klog.ClearLogger()
+	klog.SetOutput(w)
+}
+
+// Confirm prints a yes-no question on a terminal and reports whether the answer is yes. If standard
+// input is no terminal, it prints nothing and returns true.
+func (p *Printer) Confirm(question string) bool {
+	if !isTerminal(p.In) {
+		return true
+	}
+	fmt.Fprintf(p.Err, "%s [y/N] ", question)
+	answer, _ := bufio.NewReader(p.In).ReadString('\n') // the end of the input is a no
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return true
+	}
+	return false
 }
 
 // stopRewriting ends the line that is updated in place on a terminal.
 func (p *Printer) stopRewriting() {
-	if p.text != nil {
-		p.text.Stop()
+	if p.progress != nil {
+		p.progress.Stop()
 	}
 }
 
 // Document prints a JSON document, or its text with print.
-func (p *Printer) Document(document any, print func(io.Writer)) error {
+func (p *Printer) Document(document any, print func(*report.Page)) error {
 	p.stopRewriting()
 	if p.JSON {
 		p.Printed = true
 		return p.writeJSON(document)
 	}
-	print(p.Out)
+	print(p.page)
 	return nil
 }
 
@@ -132,7 +221,7 @@ func (p *Printer) writeJSON(document any) error {
 // Finish prints the document of a command that has a result although it ended with err. Text is
 // printed only if err is nil. Finish returns err, or the error of printing. A command that failed
 // without a result returns its error instead, and Failure prints the document.
-func (p *Printer) Finish(err error, document any, print func(io.Writer)) error {
+func (p *Printer) Finish(err error, document any, print func(*report.Page)) error {
 	if err != nil && !p.JSON {
 		return err
 	}
@@ -152,8 +241,13 @@ func (p *Printer) Event(document any, text string) error {
 }
 
 // Failure prints the error of a command unless it was already printed. The JSON document is of kind
-// Failure unless the command has printed its own.
+// Failure unless the command has printed its own. The remedy of a usage error without another is
+// the help of the command.
 func (p *Printer) Failure(path string, err error) {
+	isUsage := report.CodeOf(err) == report.Usage && report.RemedyOf(err) == ""
+	if isUsage {
+		err = report.Fail(report.Usage, report.Remedy(path+" --help"), "%w", err)
+	}
 	if err != nil && p.JSON && !p.Printed {
 		// The error is also printed below.
 		_ = p.Document(FailureDocument{TypeMeta: report.Meta("Failure"), CommandResult: report.ResultOf(err)}, nil)
@@ -162,7 +256,7 @@ func (p *Printer) Failure(path string, err error) {
 	if err == nil || p.StepReported {
 		return
 	}
-	if p.text == nil {
+	if p.Sink != nil && !p.isText {
 		message := strings.TrimPrefix(path, p.Program.Name+" ") + ": " + err.Error()
 		p.Sink.Emit(report.Event{
 			Time:    time.Now(),
@@ -173,6 +267,10 @@ func (p *Printer) Failure(path string, err error) {
 		return
 	}
 	fmt.Fprintf(p.Err, "%s: %v\n", path, err)
+	if isUsage {
+		fmt.Fprintf(p.Err, "see: %s\n", report.RemedyOf(err))
+		return
+	}
 	for _, line := range report.RemedyOf(err).Lines() {
 		fmt.Fprintln(p.Err, line)
 	}

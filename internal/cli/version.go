@@ -2,29 +2,33 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
+// The linker sets commit and commitDate in builds from a source package, which is not a repository.
+var commit, commitDate string //nolint:gochecknoglobals // the linker can set nothing else
+
 // VersionDocument is printed by version.
 type VersionDocument struct {
 	report.TypeMeta
-	Version  string `json:"version" doc:"version of the program"`
-	Commit   string `json:"commit,omitempty" doc:"commit that the program was built from; absent if unknown"`
-	Go       string `json:"go" doc:"version of Go that the program was built with"`
-	Platform string `json:"platform" doc:"operating system and architecture, such as linux/amd64"`
+	Version    string `json:"version" doc:"version of the program"`
+	Commit     string `json:"commit,omitempty" doc:"commit that the program was built from; absent if unknown"`
+	CommitDate string `json:"commitDate,omitempty" doc:"date of that commit (RFC 3339); absent if unknown"`
+	Go         string `json:"go" doc:"version of Go that the program was built with"`
+	Platform   string `json:"platform" doc:"operating system and architecture, such as linux/amd64"`
 }
 
 // NewVersionCommand returns the command that prints the version.
 func NewVersionCommand(p *Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the version",
+		Short: "Print the version and the commit of the build",
 		Args:  cobra.NoArgs,
 		RunE:  func(*cobra.Command, []string) error { return p.printVersion() },
 	}
@@ -32,26 +36,41 @@ func NewVersionCommand(p *Printer) *cobra.Command {
 
 func (p *Printer) printVersion() error {
 	document := VersionDocument{
-		TypeMeta: report.Meta("Version"),
-		Version:  p.Program.Version,
-		Commit:   commit(),
-		Go:       runtime.Version(),
-		Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		TypeMeta:   report.Meta("Version"),
+		Version:    p.Program.Version,
+		Commit:     commit,
+		CommitDate: commitDate,
+		Go:         runtime.Version(),
+		Platform:   runtime.GOOS + "/" + runtime.GOARCH,
 	}
-	return p.Document(document, func(w io.Writer) {
-		fmt.Fprintf(w, "%s %s (%s, %s)\n", p.Program.Name, document.Version, document.Go, document.Platform)
+	if info, ok := debug.ReadBuildInfo(); ok {
+		document.addSource(info.Settings)
+	}
+	return p.Document(document, func(w *report.Page) {
+		fmt.Fprintf(w, "%s %s (%s)\n", p.Program.Name, document.Version, document.details())
 	})
 }
 
-func commit() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" {
-			return setting.Value
+// addSource sets the commit and its date from Go's build information, unless the linker has set them.
+func (d *VersionDocument) addSource(settings []debug.BuildSetting) {
+	for _, setting := range settings {
+		switch {
+		case setting.Key == "vcs.revision" && d.Commit == "":
+			d.Commit = setting.Value
+		case setting.Key == "vcs.time" && d.CommitDate == "":
+			d.CommitDate = setting.Value
 		}
 	}
-	return ""
+}
+
+// details returns the fields after the version, as text.
+func (d *VersionDocument) details() string {
+	var fields []string
+	if d.Commit != "" {
+		fields = append(fields, "commit "+d.Commit)
+	}
+	if d.CommitDate != "" {
+		fields = append(fields, d.CommitDate)
+	}
+	return strings.Join(append(fields, d.Go, d.Platform), ", ")
 }

@@ -19,15 +19,15 @@ const maxPluginSize = 32 << 20
 func pluginSnapshots(tree *hostfs.Tree) ([]ledger.Change, error) {
 	var files, dirs []ledger.Change
 	for _, dir := range Plugins() {
-		kind, why := ledger.Contents, "pods install plugins there"
+		kind, why := ledger.Contents, "pods install plugins in this directory"
 		err := tree.Walk(dir, func(p string, info hostfs.Info) error {
 			if info.Type == hostfs.Directory {
 				return nil
 			}
-			kind, why = ledger.SharedContents, "pods and administrators install plugins there"
+			kind, why = ledger.SharedContents, "pods and administrators install plugins in this directory"
 			if info.Type == hostfs.Regular && info.Size <= maxPluginSize || info.Type == hostfs.Symlink {
 				files = append(files, ledger.Change{
-					Kind: ledger.File, Target: p, Reason: "pods can replace it", Desired: ledger.State{Present: true},
+					Kind: ledger.File, Target: p, Reason: "pods can replace the file", Desired: ledger.State{Present: true},
 				})
 			}
 			return nil
@@ -48,17 +48,17 @@ func Record(ctx context.Context, l *ledger.Ledger, tree *hostfs.Tree, more []led
 	}
 	exists := ledger.State{Present: true}
 	snapshots := []ledger.Change{
-		{Kind: ledger.Interfaces, Target: "all", Reason: "CNI plugins add to them", Desired: exists},
-		{Kind: crio.StorageKind, Target: crio.StorageDir, Reason: "CRI-O keeps its images there", Desired: exists},
+		{Kind: ledger.Interfaces, Target: "all", Reason: "CNI plugins add interfaces", Desired: exists},
+		{Kind: crio.StorageKind, Target: crio.StorageDir, Reason: "CRI-O stores its images in this directory", Desired: exists},
 	}
 	for _, dir := range Shared() {
 		snapshots = append(snapshots, ledger.Change{
-			Kind: ledger.SharedContents, Target: dir, Reason: "CRI-O and pods write there, and people", Desired: exists,
+			Kind: ledger.SharedContents, Target: dir, Reason: "CRI-O, pods and administrators write to this directory", Desired: exists,
 		})
 	}
 	for _, dir := range External() {
 		snapshots = append(snapshots, ledger.Change{
-			Kind: ledger.Contents, Target: dir, Reason: "kubelet, CRI-O and pods write there", Desired: exists,
+			Kind: ledger.Contents, Target: dir, Reason: "kubelet, CRI-O and pods write to this directory", Desired: exists,
 		})
 	}
 	plugins, err := pluginSnapshots(tree)

@@ -15,11 +15,11 @@ import (
 func checkExclude(pattern string) error {
 	switch {
 	case pattern == "":
-		return errors.New("an empty pattern")
+		return errors.New("must not be empty")
 	case strings.HasPrefix(pattern, "/") && path.Clean(pattern) != pattern:
-		return fmt.Errorf("pattern %q: the path is not clean; %q is", pattern, path.Clean(pattern))
+		return fmt.Errorf("must be in its shortest form, %s", path.Clean(pattern))
 	case !strings.HasPrefix(pattern, "/") && (strings.Count(pattern, "/") > 1 || strings.HasPrefix(pattern, ".") || strings.HasSuffix(pattern, "/")):
-		return fmt.Errorf("pattern %q: it is neither an absolute path nor UNIT or UNIT/DROP-IN", pattern)
+		return errors.New("must be an absolute path, UNIT or UNIT/DROP-IN")
 	}
 	return glob.Validate(pattern)
 }

@@ -14,10 +14,8 @@ func TestExcludePatterns(t *testing.T) {
 		"": false, "/etc/": false, "/etc//a": false, "/etc/../a": false, "etc/example.d/a": false, "./a": false, "../a.service": false, "a.service/": false,
 		"/etc/**/a": false, "/etc/[": false, "**": false,
 	} {
-		join := Defaults()
-		join.Payload.Exclude = []string{"fine.service", pattern}
-		if wrong := join.validate(); (len(wrong) == 0) != good {
-			t.Errorf("%q: %v", pattern, wrong)
+		if err := checkExclude(pattern); (err == nil) != good {
+			t.Errorf("%q: %v", pattern, err)
 		}
 	}
 }
@@ -27,22 +25,20 @@ func TestLaterSourceReplacesList(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	write(t, file, fileHeader+"ignitionOverrides: [/file/a, /file/b]\npayload:\n  drop: [/file/a, b.service]\n")
 	for name, test := range map[string]struct {
-		environment     map[string]string
+		environment     []string
 		args            []string
 		overrides, drop []string
 	}{
 		"file":        {nil, nil, []string{"/file/a", "/file/b"}, []string{"/file/a", "b.service"}},
-		"environment": {map[string]string{"HCP_NODE_AGENT_IGNITION_OVERRIDE": "/env/a,/env/b", "HCP_NODE_AGENT_PAYLOAD_DROP": "/env/*"}, nil, []string{"/env/a", "/env/b"}, []string{"/env/*"}},
+		"environment": {[]string{"HCP_NODE_AGENT_IGNITION_OVERRIDE=/env/a,/env/b", "HCP_NODE_AGENT_PAYLOAD_DROP=/env/*"}, nil, []string{"/env/a", "/env/b"}, []string{"/env/*"}},
 		"flags": {
-			map[string]string{"HCP_NODE_AGENT_PAYLOAD_DROP": "/env/*"},
+			[]string{"HCP_NODE_AGENT_PAYLOAD_DROP=/env/*"},
 			[]string{"--ignition-override", "/flag/a", `--ignition-override="/flag/b,c"`, "--payload-drop", "/x,y.service", "--payload-drop=z.service"},
 			[]string{"/flag/a", "/flag/b,c"},
 			[]string{"/x", "y.service", "z.service"},
 		},
 	} {
-		join, err := Load(Source{
-			File: file, Lookup: func(name string) (string, bool) { v, ok := test.environment[name]; return v, ok }, Flags: parsedFlags(t, test.args...),
-		})
+		join, err := Load(Source{File: file, Environment: test.environment, Flags: parsedFlags(t, test.args...)})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

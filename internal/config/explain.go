@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -36,10 +37,9 @@ func Explain(source Source) Explanation {
 	e := Explanation{Join: Defaults()}
 	keys := Keys()
 	origins := map[string]Origin{}
-	at := map[string]position{}
 	var untrusted []Problem
 	for i, name := range source.files() {
-		content, unsafe, err := readTrusted(name)
+		name, content, unsafe, err := source.read(name)
 		if errors.Is(err, fs.ErrNotExist) && i == 0 && !source.Required {
 			continue
 		}
@@ -59,26 +59,21 @@ func Explain(source Source) Explanation {
 			from = FromFile
 		}
 		for key, line := range lines {
-			at[key], origins[key] = position{name, line}, Origin{from, fmt.Sprintf("%s:%d", name, line)}
+			origins[key] = Origin{from, fmt.Sprintf("%s:%d", name, line)}
 		}
 	}
 	if len(untrusted) > 0 {
 		e.Problems = untrusted // do not report the content of a file that others can write
 		return e
 	}
-	if err := fromEnvironment(&e.Join, source.Lookup, func(flag string) {
+	e.Problems = append(e.Problems, fromEnvironment(&e.Join, source.Environment, func(flag string) {
 		origins[keys[flag]] = Origin{FromEnvironment, Variable(flag)}
-		delete(at, keys[flag])
-	}); err != nil {
-		e.Problems = append(e.Problems, Problem{Message: err.Error()})
+	})...)
+	if source.Flags != nil {
+		e.Problems = append(e.Problems, fromFlags(&e.Join, source.Flags, func(flag string) {
+			origins[keys[flag]] = Origin{FromFlag, "--" + flag}
+		})...)
 	}
-	if err := fromFlags(&e.Join, source.Flags, func(flag string) {
-		origins[keys[flag]] = Origin{FromFlag, "--" + flag}
-		delete(at, keys[flag])
-	}); err != nil {
-		e.Problems = append(e.Problems, Problem{Message: err.Error()})
-	}
-	e.validate(at, source.Check)
 	e.addSettings(keys, origins)
 	return e
 }
@@ -95,22 +90,17 @@ func (s Source) files() []string {
 	return append([]string{s.File}, dropins...)
 }
 
-// position is a line of a file that contains a setting.
-type position struct {
-	file string
-	line int
-}
-
-// validate adds the problems of the values, each with the position of its setting.
-func (e *Explanation) validate(at map[string]position, more func(Join) []Problem) {
-	problems := e.Join.validate()
-	if more != nil {
-		problems = append(problems, more(e.Join)...)
+// read returns the content of a file, and the name of the file for messages. A file that others
+// can write to is not read.
+func (s Source) read(name string) (label string, content []byte, unsafe *Problem, err error) {
+	if name == "-" && s.Stdin != nil {
+		if content, err = io.ReadAll(s.Stdin); err != nil {
+			err = &fs.PathError{Op: "read", Path: "<stdin>", Err: err}
+		}
+		return "<stdin>", content, nil, err
 	}
-	for _, p := range problems {
-		p.File, p.Line, p.Message = at[p.Key].file, at[p.Key].line, redact.Text(p.Message)
-		e.Problems = append(e.Problems, p)
-	}
+	content, unsafe, err = readTrusted(name)
+	return name, content, unsafe, err
 }
 
 // addSettings adds the settings of the resulting configuration.

@@ -5,84 +5,167 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// readFile sets the values of a configuration file in join, as far as the file can be
-// decoded. It returns the lines of the settings and all problems.
+// fileReader sets the values of a configuration file, and collects all problems of the file in
+// their order.
+type fileReader struct {
+	name     string
+	settings map[string]pflag.Value // by key
+	lines    map[string]int         // of the keys that were read
+	problems []Problem
+}
+
+// readFile sets the valid values of a configuration file in join. It returns the lines of the
+// settings and all problems.
 func readFile(name string, content []byte, join *Join) (lines map[string]int, problems []Problem) {
-	lines = map[string]int{}
-	var document yaml.Node
-	var header struct {
-		APIVersion string `yaml:"apiVersion"`
-		Kind       string `yaml:"kind"`
-	}
-	if err := yaml.Unmarshal(content, &document); err == nil {
-		collectLines(&document, "", lines)
-		err = document.Decode(&header)
-		if err == nil && (header.APIVersion != report.APIVersion || header.Kind != Kind) {
-			problems = append(problems, Problem{
-				Key:  "apiVersion",
-				File: name,
-				Line: lines["apiVersion"],
-				Message: fmt.Sprintf("apiVersion is %q and kind is %q; they must be %q and %q",
-					header.APIVersion, header.Kind, report.APIVersion, Kind),
-			})
-		}
-	}
+	f := fileReader{name: name, settings: valuesByKey(join), lines: map[string]int{}}
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
-	decoder.KnownFields(true)
-	err := decoder.Decode(join)
-	switch {
+	var document, next yaml.Node
+	switch err := decoder.Decode(&document); {
 	case errors.Is(err, io.EOF): // an empty file
 	case err != nil:
-		problems = append(problems, decodingProblems(name, err)...)
-	case !errors.Is(decoder.Decode(&yaml.Node{}), io.EOF):
-		problems = append(problems, Problem{File: name, Message: "the file has more than one YAML document"})
+		return nil, []Problem{syntaxProblem(name, err)}
+	default:
+		f.readMapping(document.Content[0], "")
 	}
-	return lines, problems
-}
-
-// collectLines adds the line of each setting of a document or mapping to lines.
-// The key of a nested setting has the form payload.drop.
-func collectLines(node *yaml.Node, prefix string, lines map[string]int) {
-	switch node.Kind {
-	case yaml.DocumentNode:
-		collectLines(node.Content[0], prefix, lines)
-	case yaml.MappingNode:
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			key := prefix + node.Content[i].Value
-			lines[key] = node.Content[i].Line
-			collectLines(node.Content[i+1], key+".", lines)
+	if !errors.Is(decoder.Decode(&next), io.EOF) {
+		f.addProblem(&next, "", "the file contains more than one YAML document")
+	}
+	var missing []Problem
+	for _, key := range []string{"apiVersion", "kind"} {
+		if f.lines[key] == 0 {
+			missing = append(missing, Problem{Key: key, File: name, Message: key + " is missing; it " + checkHeader(key)("").Error()})
 		}
 	}
+	return f.lines, append(missing, f.problems...)
 }
 
-var yamlLine = regexp.MustCompile(`^(?:yaml: )?line (\d+): `)
+// valuesByKey returns the values of all keys of a file, bound to join.
+func valuesByKey(join *Join) map[string]pflag.Value {
+	flags := pflag.NewFlagSet("file", pflag.ContinueOnError)
+	flags.StringVar(&join.APIVersion, "apiVersion", "", "")
+	flags.StringVar(&join.Kind, "kind", "", "")
+	values := map[string]pflag.Value{}
+	flags.VisitAll(func(flag *pflag.Flag) {
+		values[flag.Name] = checkedValue{Value: flag.Value, check: checkHeader(flag.Name)}
+	})
+	flags = pflag.NewFlagSet("settings", pflag.ContinueOnError)
+	Flags(flags, join)
+	flags.VisitAll(func(flag *pflag.Flag) { values[keyOf(flag.Name)] = flag.Value })
+	return values
+}
 
-// decodingProblems returns one problem for each error that the YAML decoder
-// reports.
-func decodingProblems(name string, err error) []Problem {
-	texts := []string{err.Error()}
-	var invalid *yaml.TypeError
-	if errors.As(err, &invalid) {
-		texts = invalid.Errors
-	}
-	problems := make([]Problem, 0, len(texts))
-	for _, text := range texts {
-		p := Problem{File: name, Message: text}
-		if match := yamlLine.FindStringSubmatch(text); match != nil {
-			p.Line, _ = strconv.Atoi(match[1]) // digits
-			p.Message = text[len(match[0]):]
+// checkHeader returns the check of apiVersion or kind.
+func checkHeader(key string) func(string) error {
+	required := map[string]string{"apiVersion": report.APIVersion, "kind": Kind}[key]
+	return func(text string) error {
+		if text != required {
+			return errors.New("must be " + required)
 		}
-		p.Message = redact.Text(p.Message)
-		problems = append(problems, p)
+		return nil
 	}
-	return problems
+}
+
+// readMapping sets the values of a mapping. The prefix of its keys is "" or ends with a period.
+func (f *fileReader) readMapping(node *yaml.Node, prefix string) {
+	if node.Kind != yaml.MappingNode {
+		f.addProblem(node, strings.TrimSuffix(prefix, "."), "must be a mapping of settings to values")
+		return
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		name, value := node.Content[i], resolveAlias(node.Content[i+1])
+		key := prefix + name.Value
+		if line, exists := f.lines[key]; exists {
+			f.addProblem(name, key, fmt.Sprintf("already set in line %d", line))
+			continue
+		}
+		setting, isSetting := f.settings[key]
+		isSection := slices.ContainsFunc(f.keys(), func(known string) bool { return strings.HasPrefix(known, key+".") })
+		switch {
+		case !isSetting && !isSection:
+			f.addProblem(name, "", fmt.Sprintf("%s: unknown setting%s", key, suggestion(key, f.keys())))
+			continue
+		case value.ShortTag() == "!!null":
+			continue // not set
+		case isSection:
+			f.readMapping(value, key+".")
+		default:
+			f.readSetting(value, key, setting)
+		}
+		f.lines[key] = name.Line
+	}
+}
+
+func (f *fileReader) keys() []string { return slices.Sorted(maps.Keys(f.settings)) }
+
+// readSetting sets a value or the elements of a list.
+func (f *fileReader) readSetting(node *yaml.Node, key string, setting pflag.Value) {
+	list, isList := setting.(pflag.SliceValue)
+	if !isList {
+		f.readScalar(node, key, setting.Set)
+		return
+	}
+	if node.Kind != yaml.SequenceNode {
+		f.addProblem(node, key, "must be a list")
+		return
+	}
+	if err := list.Replace(nil); err != nil {
+		f.addProblem(node, key, err.Error())
+	}
+	for _, element := range node.Content {
+		f.readScalar(resolveAlias(element), key, list.Append)
+	}
+}
+
+func (f *fileReader) readScalar(node *yaml.Node, key string, set func(string) error) {
+	if node.Kind != yaml.ScalarNode {
+		f.addProblem(node, key, "must be a single value")
+		return
+	}
+	if err := set(node.Value); err != nil {
+		f.problems = append(f.problems, Problem{
+			Key: key, File: f.name, Line: node.Line, Column: node.Column, Message: invalidValue(key, node.Value, err),
+		})
+	}
+}
+
+// addProblem adds a problem at the position of a node. The message follows the key, if any.
+func (f *fileReader) addProblem(node *yaml.Node, key, message string) {
+	if key != "" {
+		message = key + ": " + message
+	}
+	f.problems = append(f.problems, Problem{
+		Key: key, File: f.name, Line: node.Line, Column: node.Column, Message: message,
+	})
+}
+
+func resolveAlias(node *yaml.Node) *yaml.Node {
+	if node.Kind == yaml.AliasNode {
+		return node.Alias
+	}
+	return node
+}
+
+var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+
+// syntaxProblem returns the problem for an error of the YAML parser, which contains the line.
+func syntaxProblem(name string, err error) Problem {
+	match := yamlLine.FindStringSubmatch(err.Error())
+	if match == nil {
+		return Problem{File: name, Message: redact.Text(err.Error())}
+	}
+	line, _ := strconv.Atoi(match[1]) // digits, or "" if the line is unknown
+	return Problem{File: name, Line: line, Message: redact.Text(err.Error()[len(match[0]):])}
 }

@@ -42,3 +42,41 @@ func keyOf(flag string) string {
 func Variable(flag string) string {
 	return EnvironmentPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
+
+// suggestion returns "; did you mean NAME?" for the name that is most similar to an unknown word,
+// or "" if none is similar.
+func suggestion(word string, names []string) string {
+	const maxEdits = 2
+	best, edits := "", maxEdits+1
+	for _, name := range names {
+		if n := countEdits(strings.ToLower(word), strings.ToLower(name)); n < edits {
+			best, edits = name, n
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return "; did you mean " + best + "?"
+}
+
+// countEdits returns the number of letters to insert, delete or replace to turn a into b
+// (Levenshtein distance).
+func countEdits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replace := diagonal
+			if a[i] != b[j] {
+				replace++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -2,6 +2,8 @@ package config
 
 import (
 	"cmp"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,8 +26,11 @@ func TestKeys(t *testing.T) {
 			t.Errorf("--%s is %q in the file", flag.Name, key)
 		}
 		seen[key] = true
-		value := map[string]string{"bool": "true", "duration": "1s", "stringSlice": "[x]"}[flag.Value.Type()]
-		value = cmp.Or(value, "x")
+		value := map[string]string{
+			"nodepool": "a/b", "connect-to": "a:1", "payload-drop": "[a.service]", "verify-reach": "[a:1]", "network-timeout": "1m0s", "node-label": "[a=b]",
+			"node-taint": "[a:NoSchedule]", "openshift-release": "4.18", "until": "ready", "timeout": "1s", "skip": "[network]",
+		}[flag.Name]
+		value = cmp.Or(value, map[string]string{"bool": "true", "stringSlice": "[x]"}[flag.Value.Type()], "x")
 		want := Join{APIVersion: report.APIVersion, Kind: Kind}
 		one := pflag.NewFlagSet("one", pflag.ContinueOnError)
 		Flags(one, &want)
@@ -37,6 +42,11 @@ func TestKeys(t *testing.T) {
 		_, problems := readFile("config.yaml", []byte(content), &got)
 		if diff := gocmp.Diff(want, got); diff != "" || len(problems) > 0 {
 			t.Errorf("%s: %v (-flag +file):\n%s", key, problems, diff)
+		}
+		if e := Explain(Source{File: os.DevNull, Flags: one}); !slices.ContainsFunc(e.Settings, func(s Setting) bool {
+			return s.Key == key && s.Origin.Location == "--"+flag.Name
+		}) {
+			t.Errorf("config show does not print %s: %+v", key, e.Settings)
 		}
 	})
 	for flag, want := range map[string]string{

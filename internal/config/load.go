@@ -1,6 +1,8 @@
 package config
 
 import (
+	"io"
+
 	"github.com/spf13/pflag"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -12,13 +14,12 @@ const DefaultFile = "/etc/hcp-node-agent/config.yaml"
 
 // Source describes where settings come from.
 type Source struct {
-	File      string // configuration file; DefaultFile may be missing
-	Lookup    func(string) (string, bool)
-	Flags     *pflag.FlagSet // parsed flags
-	Required  bool           // the user named the file, so it must exist
-	NoDropIns bool           // ignore drop-ins
-	// Check returns additional problems. It can be nil.
-	Check func(Join) []Problem
+	File        string         // configuration file; DefaultFile may be missing
+	Stdin       io.Reader      // read if File is "-"; nil if "-" is an ordinary name
+	Environment []string       // NAME=VALUE, as os.Environ returns it
+	Flags       *pflag.FlagSet // parsed flags; nil for none
+	Required    bool           // the user named the file, so it must exist
+	NoDropIns   bool           // ignore drop-ins
 }
 
 // Load returns a join's configuration. Its errors have the exit code of invalid input.
@@ -27,17 +28,5 @@ func Load(source Source) (Join, error) {
 	if len(e.Problems) == 0 {
 		return e.Join, nil
 	}
-	return Join{}, problemsError(e.Problems)
-}
-
-// problemsError returns the error for problems.
-func problemsError(problems []Problem) error {
-	remedy := report.Remedy("hcp-node-agent join --help")
-	if problems[0].File != "" {
-		remedy = "hcp-node-agent config validate --help"
-	}
-	if problems[0].Remedy != "" {
-		remedy = report.Remedy(joinRemedies(problems))
-	}
-	return report.Fail(report.Usage, remedy, "configuration: %s", joinMessages(problems))
+	return Join{}, report.Fail(report.Usage, joinRemedies(e.Problems), "invalid configuration: %s", joinMessages(e.Problems))
 }

@@ -38,19 +38,19 @@ func parsedFlags(t *testing.T, args ...string) *pflag.FlagSet {
 
 func TestLaterSourceOverridesEarlier(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.yaml")
-	write(t, file, fileHeader+"endpoint: file\nnodePool: file\ncaFile: file\nbridgeInterface: file\ntimeout: 5m\n")
-	write(t, filepath.Join(filepath.Dir(file), "config.d/10-a.yaml"), fileHeader+"nodePool: drop-in\ncaFile: drop-in\nbridgeInterface: drop-in\n")
-	environment := map[string]string{"HCP_NODE_AGENT_CA_FILE": "environment", "HCP_NODE_AGENT_BRIDGE_INTERFACE": "environment"}
+	write(t, file, fileHeader+"endpoint: file\nnodePool: a/file\ncaFile: file\nbridgeInterface: file\ntimeout: 5m\n")
+	write(t, filepath.Join(filepath.Dir(file), "config.d/10-a.yaml"), fileHeader+"nodePool: a/drop-in\ncaFile: drop-in\nbridgeInterface: drop-in\n")
+	environment := []string{"HCP_NODE_AGENT_CA_FILE=environment", "HCP_NODE_AGENT_BRIDGE_INTERFACE=environment", "PATH=/bin"}
 	join, err := Load(Source{
-		File:   file,
-		Lookup: func(name string) (string, bool) { v, ok := environment[name]; return v, ok },
-		Flags:  parsedFlags(t, "--bridge-interface", "flag", "--skip", "network,packages"),
+		File:        file,
+		Environment: environment,
+		Flags:       parsedFlags(t, "--bridge-interface", "flag", "--skip", "network,packages"),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Join{
-		APIVersion: report.APIVersion, Kind: Kind, Endpoint: "file", NodePool: "drop-in", CAFile: "environment",
+		APIVersion: report.APIVersion, Kind: Kind, Endpoint: "file", NodePool: "a/drop-in", CAFile: "environment",
 		BridgeInterface: "flag", Until: "schedulable", Timeout: Duration(5 * time.Minute), Skip: []string{"network", "packages"},
 		NetworkTimeout: Duration(90 * time.Second),
 	}
@@ -66,14 +66,14 @@ func TestInvalidConfigurationIsUsageError(t *testing.T) {
 		"bad duration":  {fileHeader + "timeout: soon\n", "duration"},
 		"bad until":     {fileHeader + "until: monday\n", "monday"},
 		"not YAML":      {"{", "did not find expected node content"},
-		"bad peer":      {fileHeader + "verifyReach: [bastion]\n", `"bastion" is not HOST:PORT`},
-		"bad time":      {fileHeader + "networkTimeout: 1h\n", "networkTimeout is 1h0m0s; it can be from 30s to 10m0s"},
+		"bad peer":      {fileHeader + "verifyReach: [bastion]\n", `invalid value "bastion": must be HOST:PORT`},
+		"bad time":      {fileHeader + "networkTimeout: 1h\n", `networkTimeout: invalid value "1h": must be from 30s to 10m0s`},
 		"bad pattern":   {fileHeader + "payload: {drop: ['/etc/[']}\n", "a bracket or a backslash has no end"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "config.yaml")
 			write(t, file, test.content)
-			_, err := Load(Source{File: file, Lookup: func(string) (string, bool) { return "", false }, Flags: parsedFlags(t)})
+			_, err := Load(Source{File: file, Flags: parsedFlags(t)})
 			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Usage {
 				t.Errorf("error %v, code %d", err, report.CodeOf(err))
 			}
@@ -82,7 +82,7 @@ func TestInvalidConfigurationIsUsageError(t *testing.T) {
 }
 
 func TestMissingFileIsErrorOnlyIfRequired(t *testing.T) {
-	source := Source{File: filepath.Join(t.TempDir(), "config.yaml"), Lookup: os.LookupEnv, Flags: parsedFlags(t)}
+	source := Source{File: filepath.Join(t.TempDir(), "config.yaml"), Flags: parsedFlags(t)}
 	if _, err := Load(source); err != nil {
 		t.Error(err)
 	}

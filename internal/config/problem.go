@@ -13,19 +13,24 @@ type Problem struct {
 	Key     string        `json:"key,omitempty" doc:"key of the setting in the configuration file; absent if the problem is not with one setting"`
 	File    string        `json:"file,omitempty" doc:"path of the file; absent for the environment and flags"`
 	Line    int           `json:"line,omitempty" doc:"line in the file, from 1; absent if unknown"`
+	Column  int           `json:"column,omitempty" doc:"column in the line, from 1; absent if unknown"`
 	Message string        `json:"message" doc:"problem in one sentence without secret values"`
 	Remedy  report.Remedy `json:"remedy,omitempty" doc:"how to resolve the problem"`
 }
 
-// String returns FILE:LINE: MESSAGE, the format that editors parse.
+// String returns FILE:LINE:COLUMN: MESSAGE, the format that editors parse, without the parts that
+// are unknown.
 func (p Problem) String() string {
-	switch {
-	case p.File == "":
-		return p.Message
-	case p.Line == 0:
-		return p.File + ": " + p.Message
+	position := p.File
+	for _, number := range []int{p.Line, p.Column} {
+		if number > 0 {
+			position += fmt.Sprintf(":%d", number)
+		}
 	}
-	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Message)
+	if position == "" {
+		return p.Message
+	}
+	return position + ": " + p.Message
 }
 
 // joinMessages returns the problems as one sentence.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -22,46 +23,48 @@ func (t Taint) String() string {
 	return t.Key + "=" + t.Value + ":" + t.Effect
 }
 
-// ParseLabel parses KEY=VALUE according to the API server's rules. VALUE can be empty.
+// ParseLabel parses KEY=VALUE according to the API server's rules. VALUE can be empty. The error
+// does not contain the text.
 func ParseLabel(text string) (key, value string, err error) {
 	key, value, found := strings.Cut(text, "=")
 	if !found {
-		return "", "", fmt.Errorf("%q is not KEY=VALUE", text)
+		return "", "", errors.New("must be KEY=VALUE")
 	}
-	if err := checkKey(text, key); err != nil {
+	if err := checkKey(key); err != nil {
 		return "", "", err
 	}
-	return key, value, checkValue(text, value)
+	return key, value, checkValue(value)
 }
 
-// ParseTaint parses KEY=VALUE:EFFECT or KEY:EFFECT according to the API server's rules.
+// ParseTaint parses KEY=VALUE:EFFECT or KEY:EFFECT according to the API server's rules. The error
+// does not contain the text.
 func ParseTaint(text string) (Taint, error) {
 	left, effect, found := strings.Cut(text, ":")
 	if !found {
-		return Taint{}, fmt.Errorf("%q is not KEY[=VALUE]:EFFECT", text)
+		return Taint{}, errors.New("must be KEY[=VALUE]:EFFECT")
 	}
 	key, value, _ := strings.Cut(left, "=")
 	switch effect {
 	case "NoSchedule", "PreferNoSchedule", "NoExecute":
 	default:
-		return Taint{}, fmt.Errorf("%q: the effect is %q; it can be one of NoSchedule, PreferNoSchedule, NoExecute", text, effect)
+		return Taint{}, fmt.Errorf("the effect %q must be one of NoSchedule, PreferNoSchedule, NoExecute", effect)
 	}
-	if err := checkKey(text, key); err != nil {
+	if err := checkKey(key); err != nil {
 		return Taint{}, err
 	}
-	return Taint{Key: key, Value: value, Effect: effect}, checkValue(text, value)
+	return Taint{Key: key, Value: value, Effect: effect}, checkValue(value)
 }
 
-func checkKey(text, key string) error {
+func checkKey(key string) error {
 	if problems := validation.IsQualifiedName(key); len(problems) > 0 {
-		return fmt.Errorf("%q: the key is %q: %s", text, key, problems[0])
+		return fmt.Errorf("invalid key %q: %s", key, problems[0])
 	}
 	return nil
 }
 
-func checkValue(text, value string) error {
+func checkValue(value string) error {
 	if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
-		return fmt.Errorf("%q: the value is %q: %s", text, value, problems[0])
+		return fmt.Errorf("invalid value %q: %s", value, problems[0])
 	}
 	return nil
 }

@@ -1,7 +1,8 @@
 package config
 
 import (
-	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,65 +15,81 @@ import (
 // --user-data is HCP_NODE_AGENT_USER_DATA.
 const EnvironmentPrefix = "HCP_NODE_AGENT_"
 
-// Flags binds all settings of a join to flags. It is the only list of settings.
+// Flags binds all settings of a join to flags, which accept only valid values. It is the only
+// list of settings.
 func Flags(flags *pflag.FlagSet, j *Join) {
-	flags.StringVar(&j.UserData, "user-data", j.UserData, "the NodePool's user-data stub: a `FILE`, or - for standard input")
-	flags.StringVar(&j.Endpoint, "endpoint", j.Endpoint, "ignition server as `HOST[:PORT]`, where there is no stub or another one shall be asked")
+	flags.StringVar(&j.UserData, "user-data", j.UserData, "`FILE` with the NodePool's user data, or - for standard input")
+	flags.StringVar(&j.Endpoint, "endpoint", j.Endpoint, "ignition server `HOST[:PORT]`; overrides the server in the user data")
 	flags.StringVar(&j.TokenFile, "token-file", j.TokenFile, "`FILE` with the ignition token")
-	flags.StringVar(&j.CAFile, "ca-file", j.CAFile, "`FILE` with the ignition server's CA (PEM)")
+	flags.StringVar(&j.CAFile, "ca-file", j.CAFile, "`FILE` with the ignition server's CA in PEM format")
 	flags.StringVar(&j.NodePool, "nodepool", j.NodePool, "`NAMESPACE/NAME` of the NodePool")
-	flags.StringVar(&j.ConfigHash, "config-hash", j.ConfigHash, "the NodePool's target config version `HASH`")
-	flags.StringVar(&j.ConnectTo, "connect-to", j.ConnectTo, "connect to `HOST:PORT`; TLS and HTTP still name the endpoint")
-	flags.StringSliceVar(&j.IgnitionOverrides, "ignition-override", j.IgnitionOverrides, "merge the Ignition config in `FILE` (- for standard input) over the payload; can be given again")
-	flags.StringSliceVar(&j.Payload.Exclude, "payload-drop", j.Payload.Exclude, "leave out what a `PATTERN` matches: an absolute path, UNIT or UNIT/DROP-IN, with * and a final /**; can be given again")
-	flags.StringVar(&j.BridgeInterface, "bridge-interface", j.BridgeInterface, "the `INTERFACE` that br-ex takes as its uplink (default: that of the default route)")
-	flags.StringSliceVar(&j.RequiredEndpoints, "verify-reach", j.RequiredEndpoints, "`HOST:PORT` that has to answer by TCP before the network is changed (else nothing is) and after (else it is rolled back); can be given again")
-	flags.DurationVar((*time.Duration)(&j.NetworkTimeout), "network-timeout", time.Duration(j.NetworkTimeout), "give the host its network back after `DURATION` when the change is not finished by then, even if this program is dead")
-	flags.StringSliceVar(&j.Labels, "node-label", j.Labels, "register the Node with the label `KEY=VALUE`; can be given again")
-	flags.StringSliceVar(&j.Taints, "node-taint", j.Taints, "register the Node with the taint `KEY[=VALUE]:EFFECT`; can be given again")
-	flags.StringVar(&j.PauseImage, "pause-image", j.PauseImage, "CRI-O's pause `IMAGE` (default: the release's own)")
-	flags.StringVar(&j.ApproveWith, "approve-with", j.ApproveWith, "approve this node's own two CSRs with this `KUBECONFIG` (- for standard input); it is not stored")
-	flags.StringVar(&j.JoinToken, "join-token", j.JoinToken, "the node's join token, by which an approver knows it: a `FILE`, a systemd credential's path, or - for standard input")
-	flags.StringVar(&j.OpenShiftRelease, "openshift-release", j.OpenShiftRelease, "the NodePool's OpenShift `RELEASE`, as 4.18, whose packages a node needs (default: that of the installed kubelet)")
-	flags.BoolVar(&j.InstallPackages, "install-packages", j.InstallPackages, "install the packages that are missing, with dnf, signatures checked")
-	flags.StringVar(&j.Until, "until", j.Until, "end when the node has come to `STATE`: "+strings.Join(stepname.UntilValues(), ", "))
-	flags.DurationVar((*time.Duration)(&j.Timeout), "timeout", time.Duration(j.Timeout), "give up after `DURATION`; 0 waits without end")
-	flags.StringSliceVar(&j.Skip, "skip", j.Skip, "leave out `STEPS`, comma-separated")
-	flags.BoolVar(&j.KeepBootstrap, "keep-bootstrap", j.KeepBootstrap, "keep the bootstrap credential on the node after it is Ready")
+	flags.StringVar(&j.ConfigHash, "config-hash", j.ConfigHash, "`HASH` of the NodePool's target config version")
+	flags.StringVar(&j.ConnectTo, "connect-to", j.ConnectTo, "connect to `HOST:PORT`; TLS and HTTP still use the name of the endpoint")
+	flags.StringSliceVar(&j.IgnitionOverrides, "ignition-override", j.IgnitionOverrides, "merge the Ignition config in `FILE` (- for standard input) over the payload; can be repeated")
+	flags.StringSliceVar(&j.Payload.Exclude, "payload-drop", j.Payload.Exclude, "exclude payload entries that match `PATTERN`: an absolute path, UNIT or UNIT/DROP-IN, with * and a final /**; can be repeated")
+	flags.StringVar(&j.BridgeInterface, "bridge-interface", j.BridgeInterface, "`INTERFACE` to attach to br-ex as its uplink (default: the interface with the default route)")
+	flags.StringSliceVar(&j.RequiredEndpoints, "verify-reach", j.RequiredEndpoints, "`HOST:PORT` that must be reachable over TCP before the network change (otherwise nothing is changed) and after it (otherwise it is rolled back); can be repeated")
+	flags.DurationVar((*time.Duration)(&j.NetworkTimeout), "network-timeout", time.Duration(j.NetworkTimeout), "roll back the network change if it is not confirmed within `DURATION`, even if the agent is killed")
+	flags.StringSliceVar(&j.Labels, "node-label", j.Labels, "register the Node with the label `KEY=VALUE`; can be repeated")
+	flags.StringSliceVar(&j.Taints, "node-taint", j.Taints, "register the Node with the taint `KEY[=VALUE]:EFFECT`; can be repeated")
+	flags.StringVar(&j.PauseImage, "pause-image", j.PauseImage, "pause `IMAGE` for CRI-O (default: the image of the release)")
+	flags.StringVar(&j.ApproveWith, "approve-with", j.ApproveWith, "approve this node's two CSRs with `KUBECONFIG` (- for standard input); the kubeconfig is not stored")
+	flags.StringVar(&j.JoinToken, "join-token", j.JoinToken, "`FILE` with the node's join token, which authenticates the node to an approver: a path, including that of a systemd credential, or - for standard input")
+	flags.StringVar(&j.OpenShiftRelease, "openshift-release", j.OpenShiftRelease, "OpenShift `RELEASE` of the NodePool, such as 4.18, which selects the packages (default: the release of the installed kubelet)")
+	flags.BoolVar(&j.InstallPackages, "install-packages", j.InstallPackages, "install missing packages with dnf; signatures are always checked")
+	flags.StringVar(&j.Until, "until", j.Until, "stop when the node reaches `STATE`: "+strings.Join(stepname.UntilValues(), ", "))
+	flags.DurationVar((*time.Duration)(&j.Timeout), "timeout", time.Duration(j.Timeout), "stop the join after `DURATION`; 0 means no timeout")
+	flags.StringSliceVar(&j.Skip, "skip", j.Skip, "skip `STEPS` (comma-separated)")
+	flags.BoolVar(&j.KeepBootstrap, "keep-bootstrap", j.KeepBootstrap, "keep the bootstrap credential on the node after the node is Ready")
+	flags.VisitAll(addCheck)
 }
 
-// fromEnvironment sets the values of environment variables and calls onSet for each.
-func fromEnvironment(j *Join, lookup func(string) (string, bool), onSet func(flag string)) error {
+// fromEnvironment sets the values of environment variables and calls onSet for each. A variable
+// that has the prefix and names no setting is a problem.
+func fromEnvironment(j *Join, environment []string, onSet func(flag string)) []Problem {
 	flags := pflag.NewFlagSet("environment", pflag.ContinueOnError)
 	Flags(flags, j)
-	var bad error
-	flags.VisitAll(func(flag *pflag.Flag) {
-		name := Variable(flag.Name)
-		if value, given := lookup(name); given && bad == nil {
-			if err := flags.Set(flag.Name, value); err != nil {
-				bad = fmt.Errorf("reading environment variable %s: %w", name, err)
-			}
-			onSet(flag.Name)
+	settings := map[string]*pflag.Flag{} // by variable
+	flags.VisitAll(func(flag *pflag.Flag) { settings[Variable(flag.Name)] = flag })
+	var problems []Problem
+	for _, assignment := range slices.Sorted(slices.Values(environment)) {
+		name, value, _ := strings.Cut(assignment, "=")
+		if !strings.HasPrefix(name, EnvironmentPrefix) {
+			continue
 		}
-	})
-	return bad
+		flag, known := settings[name]
+		if !known {
+			problems = append(problems, Problem{Message: name + ": no setting has this environment variable" +
+				suggestion(name, slices.Sorted(maps.Keys(settings)))})
+			continue
+		}
+		if err := flag.Value.Set(value); err != nil {
+			problems = append(problems, Problem{Key: keyOf(flag.Name), Message: invalidValue(name, value, err)})
+		}
+		onSet(flag.Name)
+	}
+	return problems
 }
 
 // fromFlags sets the values given on the command line and calls onSet for each.
-func fromFlags(j *Join, given *pflag.FlagSet, onSet func(flag string)) error {
+func fromFlags(j *Join, given *pflag.FlagSet, onSet func(flag string)) []Problem {
 	flags := pflag.NewFlagSet("flags", pflag.ContinueOnError)
 	Flags(flags, j)
-	var bad error
+	var problems []Problem
 	given.Visit(func(flag *pflag.Flag) {
-		if flags.Lookup(flag.Name) == nil || bad != nil {
+		setting := flags.Lookup(flag.Name)
+		if setting == nil {
 			return // a flag of the command, not a setting
 		}
-		if err := copyValue(flags.Lookup(flag.Name), flag); err != nil {
-			bad = fmt.Errorf("reading flag --%s: %w", flag.Name, err)
+		if err := copyValue(setting, flag); err != nil {
+			problems = append(problems, Problem{
+				Key:     keyOf(flag.Name),
+				Message: invalidValue("--"+flag.Name, flag.Value.String(), err),
+			})
 		}
 		onSet(flag.Name)
 	})
-	return bad
+	return problems
 }
 
 // copyValue sets a flag to the value of another flag. Lists are copied as slices, because a

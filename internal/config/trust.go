@@ -54,18 +54,18 @@ func checkOwnership(name string, mode fs.FileMode, owner, caller int) *Problem {
 	}
 	return &Problem{
 		File:    name,
-		Message: fmt.Sprintf("not read: users other than root can write to it (owner %d, mode %#o)", owner, mode.Perm()),
+		Message: fmt.Sprintf("file ignored: users other than root can write to it (owner %d, mode %#o)", owner, mode.Perm()),
 		Remedy:  report.Remedy(strings.Join(remedy, " && ")),
 	}
 }
 
-// joinRemedies returns the combined remedy of several problems.
-func joinRemedies(problems []Problem) string {
+// joinRemedies returns the combined remedy of several problems, "" if none has one.
+func joinRemedies(problems []Problem) report.Remedy {
 	var all []string
 	for _, p := range problems {
 		if p.Remedy != "" {
 			all = append(all, string(p.Remedy))
 		}
 	}
-	return strings.Join(all, " && ")
+	return report.Remedy(strings.Join(all, " && "))
 }

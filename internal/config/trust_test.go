@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
-
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -38,7 +36,6 @@ func TestCheckOwnership(t *testing.T) {
 // No part of the configuration is used if others can write to any of its files.
 func TestLoadRefusesFilesThatOthersCanWrite(t *testing.T) {
 	const head = "apiVersion: node.hcp-agent.io/v1alpha1\nkind: JoinConfig\n"
-	noFlags := pflag.NewFlagSet("none", pflag.ContinueOnError)
 	write := func(t *testing.T, path, content string, mode os.FileMode) string {
 		t.Helper()
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -61,13 +58,13 @@ func TestLoadRefusesFilesThatOthersCanWrite(t *testing.T) {
 			dir := t.TempDir()
 			file := write(t, filepath.Join(dir, "config.yaml"), head+"userData: /a b/stub\nnonsense: 1\n", modes[0])
 			dropIn := write(t, filepath.Join(dir, "config.d", "99.yaml"), head+"ignitionOverrides: [/evil]\n", modes[1])
-			_, err := Load(Source{File: file, Lookup: func(string) (string, bool) { return "", false }, Flags: noFlags, Required: true})
+			_, err := Load(Source{File: file, Required: true})
 			if report.CodeOf(err) != report.Usage || strings.Contains(err.Error(), "nonsense") {
 				t.Fatalf("Load() = %v, code %d", err, report.CodeOf(err))
 			}
 			for path, mode := range map[string]os.FileMode{file: modes[0], dropIn: modes[1]} {
 				refused := mode&0o022 != 0
-				if strings.Contains(err.Error(), path+": not read: users other than root can write to it") != refused ||
+				if strings.Contains(err.Error(), path+": file ignored: users other than root can write to it") != refused ||
 					strings.Contains(string(report.RemedyOf(err)), "chmod go-w "+path) != refused {
 					t.Errorf("%s with the mode %o: %v; remedy %s", path, mode, err, report.RemedyOf(err))
 				}
@@ -76,7 +73,7 @@ func TestLoadRefusesFilesThatOthersCanWrite(t *testing.T) {
 	}
 	dir := t.TempDir()
 	file := write(t, filepath.Join(dir, "config.yaml"), head, 0o666)
-	if e := Explain(Source{File: file, Lookup: func(string) (string, bool) { return "", false }, Flags: noFlags}); len(e.Settings) > 0 || len(e.Problems) != 1 {
+	if e := Explain(Source{File: file}); len(e.Settings) > 0 || len(e.Problems) != 1 {
 		t.Errorf("Explain() = %+v", e)
 	}
 }

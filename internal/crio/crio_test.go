@@ -122,7 +122,7 @@ func TestVerifyNamesTheSetting(t *testing.T) {
 	}
 	err := Verify(Config{PauseImage: "b", NetworkDir: "/n"}, wanted)
 	var failure *report.Failure
-	if !errors.As(err, &failure) || err.Error() != `CRI-O runs with pause_image "b" and should have "a"` {
+	if !errors.As(err, &failure) || err.Error() != `CRI-O runs with pause_image "b" instead of "a"` {
 		t.Errorf("%v", err)
 	}
 }

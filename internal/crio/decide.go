@@ -15,8 +15,9 @@ func Desired(payload Config, pauseImage string) (Config, error) {
 	}
 	if payload.PauseImage == "" {
 		return Config{}, report.Fail(report.Refused,
-			"hcp-node-agent join --pause-image IMAGE # oc adm release info --image-for=pod names the release's",
-			"the payload's CRI-O configuration names no pause image")
+			"hcp-node-agent join --pause-image IMAGE # to find the release's image: oc adm release info "+
+				"--image-for=pod",
+			"the payload's CRI-O configuration contains no pause image")
 	}
 	return payload, nil
 }
@@ -24,7 +25,7 @@ func Desired(payload Config, pauseImage string) (Config, error) {
 // Changes returns the changes that set CRI-O's pause image.
 func Changes(wanted Config) []ledger.Change {
 	return []ledger.Change{{
-		Kind: ledger.File, Target: dropIn, Reason: "the release's own pause image",
+		Kind: ledger.File, Target: dropIn, Reason: "the release's pause image",
 		Desired: ledger.FileState(render(wanted), 0o644),
 	}}
 }
@@ -61,8 +62,9 @@ func Verify(effective, wanted Config) error {
 	} {
 		if field.want != "" && field.is != field.want {
 			return report.Fail(report.Failed,
-				report.Remedy("grep -rn "+field.name+" /etc/crio # a file that is read after "+dropIn+" wins; remove the setting there"),
-				"CRI-O runs with %s %q and should have %q", field.name, field.is, field.want)
+				report.Remedy("grep -rn "+field.name+" /etc/crio # a file that is read after "+dropIn+
+					" overrides it; remove the setting there"),
+				"CRI-O runs with %s %q instead of %q", field.name, field.is, field.want)
 		}
 	}
 	return nil

@@ -48,7 +48,7 @@ func RunningConfig(ctx context.Context) (Config, error) {
 func Version(ctx context.Context) (string, error) {
 	out, err := command.Run(ctx, "crio", "version", "--json")
 	if err != nil {
-		return "", fmt.Errorf("asking for CRI-O's version: %w", err)
+		return "", fmt.Errorf("getting CRI-O's version: %w", err)
 	}
 	var answer struct {
 		Version string `json:"version"`
@@ -70,16 +70,16 @@ func inspect(ctx context.Context, page string) ([]byte, error) {
 	}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://crio"+page, nil)
 	if err != nil {
-		return nil, fmt.Errorf("asking CRI-O: %w", err)
+		return nil, fmt.Errorf("querying CRI-O: %w", err)
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, report.Fail(report.Failed, "journalctl -u crio -b", "asking CRI-O for its configuration: %w", err)
+		return nil, report.Fail(report.Failed, "journalctl -u crio -b", "getting CRI-O's configuration: %w", err)
 	}
 	defer response.Body.Close()
 	content, err := io.ReadAll(io.LimitReader(response.Body, 4<<20))
 	if err != nil || response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("asking CRI-O for %s: status %s: %w", page, response.Status, err)
+		return nil, fmt.Errorf("getting CRI-O's %s: status %s: %w", page, response.Status, err)
 	}
 	return content, nil
 }

@@ -125,7 +125,7 @@ func (s *stopper) stopInOrder(ctx context.Context, pods []podSandbox) []podSandb
 func (s *stopper) stop(ctx context.Context, pods []podSandbox) []podSandbox {
 	var failed []podSandbox
 	for _, pod := range pods {
-		s.log.Wait("for pod "+pod.name+" to stop", "")
+		s.log.Wait("waiting for pod "+pod.name+" to stop", "")
 		if pod.err = s.stopOne(ctx, pod.id); pod.err != nil {
 			failed = append(failed, pod)
 		}
@@ -166,7 +166,7 @@ func (s *stopper) stopWithoutPlugin(
 	}
 	// Older releases of CRI-O always call the plugin, but at their start they
 	// delete the pods without a network namespace.
-	s.log.Wait("for CRI-O to restart, which removes pods without a network namespace", "")
+	s.log.Wait("waiting for CRI-O to restart, which removes pods without a network namespace", "")
 	if err := restart(ctx); err != nil {
 		s.log.Note(err.Error())
 	}
@@ -209,7 +209,7 @@ func (s *stopper) detach(ctx context.Context, pod *podSandbox) bool {
 			return false
 		}
 		if done {
-			s.log.Note(fmt.Sprintf("the network plugin does not respond (%v); the network namespace %s of pod %s was "+
+			s.log.Note(fmt.Sprintf("the network plugin does not respond (%v); network namespace %s of pod %s was "+
 				"removed without the plugin",
 				pod.err, namespace, pod.name))
 		}

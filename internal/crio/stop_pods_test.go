@@ -99,7 +99,7 @@ func (r *fakeRuntime) StopContainer(
 }
 
 // StopPodSandbox calls the plugin first. If that fails, CRI-O 1.34 removes the
-// file of the network namespace and stops the pod anyway, which works only if
+// file of network namespace and stops the pod anyway, which works only if
 // no namespace is mounted on the file.
 func (r *fakeRuntime) StopPodSandbox(
 	_ context.Context, request *runtimeapi.StopPodSandboxRequest,
@@ -212,7 +212,7 @@ func TestPodsStopWithoutNetworkPlugin(t *testing.T) {
 				t.Errorf("StopPods() = %d, %v; left %q", count, err, r.pods)
 			}
 			if isNamespace(file) {
-				t.Error("the network namespace is still mounted")
+				t.Error("network namespace is still mounted")
 			}
 			if !strings.Contains(recorded.Text(),
 				"network namespace "+file+" of pod ns/app was removed without the plugin") {

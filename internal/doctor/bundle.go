@@ -23,13 +23,16 @@ func checkBundle(file string) error {
 	case "":
 		return nil
 	case "-":
-		return report.Fail(report.Usage, "hcp-node-agent doctor --bundle FILE.tar.gz", "a bundle is made as a file; it cannot be standard output")
+		return report.Fail(report.Usage, "hcp-node-agent doctor --bundle FILE.tar.gz", "the bundle is written to "+
+			"a file and cannot be standard output")
 	}
 	if _, err := os.Lstat(file); err == nil {
-		return report.Fail(report.Usage, "# give --bundle the name of a file that is not there yet", "%s is there already; a bundle never replaces a file", file)
+		return report.Fail(report.Usage, "# pass a file to --bundle that does not exist yet", "%s already exists; "+
+			"a bundle never replaces a file", file)
 	}
 	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
-		return report.Fail(report.Usage, report.Remedy("mkdir -p "+filepath.Dir(file)), "%s is no directory in which a bundle could be made", filepath.Dir(file))
+		return report.Fail(report.Usage, report.Remedy("mkdir -p "+filepath.Dir(file)), "%s is not a directory to "+
+			"which a bundle can be written", filepath.Dir(file))
 	}
 	return nil
 }
@@ -80,7 +83,7 @@ func (d *diagnostics) mask(ctx context.Context, g collector) func(string) string
 // reportPieces returns the report as text and as JSON.
 func reportPieces(document Report) []bundle.File {
 	var text, encoded bytes.Buffer
-	document.Print(&text)
+	document.Print(&report.Page{Writer: &text})
 	err := report.WriteJSON(&encoded, document)
 	return []bundle.File{
 		staticPiece("doctor.txt", "hcp-node-agent doctor", text.Bytes(), nil),

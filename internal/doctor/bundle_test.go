@@ -29,22 +29,22 @@ import (
 // mark them as secrets; the output of programs does not.
 func canaries() map[string]string {
 	return map[string]string{
-		"token":        "dG9rZW4tY2FuYXJ5LTAwMDE=",
-		"pull secret":  "pull/canary+pw&2",
-		"identity":     "identity&token<canary-3",
-		"key":          "keyLine/Canary+4=",
-		"pending key":  "keyLine/Canary+5=",
-		"client key":   "keyLine/Canary+6=",
-		"wifi":         "psk canary 7",
-		"VPN":          "vpn-canary-8",
-		"proxy":        "proxy:canary@9",
-		"drop-in":      "environment-canary-10",
-		"join token":   "joinTokenCanary11joinTokenCanary11joinTokenAA=",
-		"payload":      "payload-canary-12",
-		"approver":     "approver-canary-13",
-		"stub's proxy": "stub-canary-14",
-		"override":     "override-canary-15",
-		"token file":   "token-file-canary-16",
+		"token":             "dG9rZW4tY2FuYXJ5LTAwMDE=",
+		"pull secret":       "pull/canary+pw&2",
+		"identity":          "identity&token<canary-3",
+		"key":               "keyLine/Canary+4=",
+		"pending key":       "keyLine/Canary+5=",
+		"client key":        "keyLine/Canary+6=",
+		"wifi":              "psk canary 7",
+		"VPN":               "vpn-canary-8",
+		"proxy":             "proxy:canary@9",
+		"drop-in":           "environment-canary-10",
+		"join token":        "joinTokenCanary11joinTokenCanary11joinTokenAA=",
+		"payload":           "payload-canary-12",
+		"approver":          "approver-canary-13",
+		"user data's proxy": "stub-canary-14",
+		"override":          "override-canary-15",
+		"token file":        "token-file-canary-16",
 	}
 }
 
@@ -63,7 +63,7 @@ func canaryHost(t *testing.T) string {
 	pull := `{"auths":{"quay.io":{"auth":"` + b64("puller:"+c["pull secret"]) + `"},"other":{"identitytoken":` + string(inJSON) + `}}}`
 	userData := `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://ignition.example.com/ignition","httpHeaders":[` +
 		`{"name":"NodePool","value":"clusters/demo"},{"name":"Authorization","value":"Bearer ` + c["token"] + `"}]}]},` +
-		`"proxy":{"httpsProxy":"http://me:` + c["stub's proxy"] + `@proxy:3128"}}}`
+		`"proxy":{"httpsProxy":"http://me:` + c["user data's proxy"] + `@proxy:3128"}}}`
 	payload := `{"ignition":{"version":"3.2.0"},"storage":{"files":[` +
 		`{"path":"/etc/kubernetes/kubeconfig","mode":384,"contents":{"source":"data:;base64,` + b64("users:\n- user:\n    token: "+c["payload"]+"\n") + `"}}]}}`
 	override := `{"ignition":{"version":"3.2.0"},"storage":{"files":[` +
@@ -71,7 +71,7 @@ func canaryHost(t *testing.T) string {
 	root := t.TempDir()
 	for name, content := range map[string]string{
 		"/var/lib/hcp-node-agent/join.json":                      `{"started":"2026-01-02T03:04:05Z","nodeName":"worker-7"}`,
-		"/var/lib/hcp-node-agent/stub.ign":                       userData,
+		"/var/lib/hcp-node-agent/user-data.ign":                  userData,
 		"/var/lib/hcp-node-agent/payload.ign":                    payload,
 		"/var/lib/hcp-node-agent/overrides.json":                 `[{"name":"site.ign","config":"` + b64(override) + `"}]`,
 		"/var/lib/hcp-node-agent/worker-7.token":                 "kind: JoinToken\nprivateKey: " + c["join token"] + "\n",
@@ -227,7 +227,7 @@ func checkManifest(t *testing.T, made Bundle, pieces map[string]string) {
 	if entry := listed["journal/kubelet.log"]; !entry.Masked || !entry.Truncated || !strings.HasPrefix(entry.Source, "journalctl ") {
 		t.Errorf("%+v", entry)
 	}
-	if entry := listed["system/packages.txt"]; !strings.Contains(entry.Missing, "ended with status 1") {
+	if entry := listed["system/packages.txt"]; !strings.Contains(entry.Missing, "exited with status 1") {
 		t.Errorf("%+v", entry)
 	}
 }

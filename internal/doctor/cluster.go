@@ -18,11 +18,11 @@ import (
 // contents.
 func (d *diagnostics) ledgerPieces() []bundle.File {
 	if d.Ledger == nil {
-		return []bundle.File{staticPiece("state/ledger.json", "the ledger", nil, d.ledgerErr)}
+		return []bundle.File{staticPiece("state/ledger.json", "ledger", nil, d.ledgerErr)}
 	}
 	var out bytes.Buffer
 	err := report.WriteJSON(&out, d.Ledger.Summary())
-	return []bundle.File{staticPiece("state/ledger.json", "the ledger", out.Bytes(), err)}
+	return []bundle.File{staticPiece("state/ledger.json", "ledger", out.Bytes(), err)}
 }
 
 // clusterPieces returns the Node and its CSRs as the API server returns them to
@@ -35,14 +35,14 @@ func (d *diagnostics) clusterPieces() []bundle.File {
 		}}
 	}
 	return []bundle.File{
-		add("cluster/node.json", "the Node, asked of the API server", func(ctx context.Context) ([]byte, error) {
+		add("cluster/node.json", "Node, from the API server", func(ctx context.Context) ([]byte, error) {
 			node, err := d.ownNode()
 			if err != nil {
 				return nil, err
 			}
 			return node.JSON(ctx)
 		}),
-		add("cluster/csr.json", "this node's CSRs, asked of the API server", func(ctx context.Context) ([]byte, error) {
+		add("cluster/csr.json", "CSRs of this node, from the API server", func(ctx context.Context) ([]byte, error) {
 			bootstrap, err := d.bootstrapCredential()
 			if err != nil {
 				return nil, err
@@ -73,7 +73,7 @@ func (d *diagnostics) ownNode() (*node.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	own.BootID, own.Registered = d.Facts.BootID, d.State.Registered
+	own.BootID, own.Registered, own.RequestedTaints = d.Facts.BootID, d.State.Registered, d.State.Config.Taints
 	own.Host = node.JoinedHost(d.Systemd, crio.NetworkDirectory)
 	return own, nil
 }

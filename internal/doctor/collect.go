@@ -118,7 +118,7 @@ func (g collector) read(file string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case info.Type == hostfs.Absent:
-		return nil, fmt.Errorf("there is no %s", file)
+		return nil, fmt.Errorf("%s does not exist", file)
 	case info.Type == hostfs.Symlink:
 		return []byte("link to " + info.Link + "\n"), nil
 	case info.Size > int64(g.limits.File):
@@ -173,7 +173,8 @@ func (g collector) listing(name string, dirs ...string) []bundle.File {
 // certificates returns the decoded certificates of a directory. Private keys in the
 // same files are not decoded.
 func (g collector) certificates(name, dir string) []bundle.File {
-	return []bundle.File{{Name: name, Source: "certificates in " + dir, Get: func(context.Context) (bundle.Content, error) {
+	return []bundle.File{{Name: name, Source: "certificates in " +
+		dir, Get: func(context.Context) (bundle.Content, error) {
 		names, err := g.tree.ReadDir(dir)
 		if err != nil {
 			return bundle.Content{}, err

@@ -39,7 +39,7 @@ func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics,
 	options.Config.ApproveWith = "" // the diagnostics approve nothing
 	b.Config = inputs.MergeSaved(options.Config, b.State)
 	if options.Config.UserData != "" || options.Config.Endpoint != "" || b.State.Exists() {
-		b.Inputs, d.inputErr = inputs.Read(options.Config, b.State, b.Dir, false, options.Stdin)
+		b.Inputs, d.inputErr = inputs.Read(options, b.State)
 	}
 	if !b.State.Exists() {
 		b.State.SetSource(b.Inputs.UserData)
@@ -53,7 +53,8 @@ func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics,
 	})
 	var findings []report.Finding
 	if err = errors.Join(err, opened.err); err != nil {
-		findings = append(findings, report.Finding{Check: "host", Severity: report.SeverityWarning, Message: "the host could not be opened as a whole: " + err.Error()})
+		findings = append(findings, report.Finding{Check: "host", Severity: report.SeverityWarning, Message: "the " +
+			"host's state could not be read completely: " + err.Error()})
 	}
 	if b.Machine = opened.machine; b.Machine == nil {
 		b.Machine = &machine.Machine{SystemdErr: systemd.ErrUnreachable, Bridge: &migrate.Driver{Dir: b.Dir}, Plugin: &networkplugin.Driver{}}
@@ -66,7 +67,8 @@ func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics,
 	}
 	if !b.Facts.Root {
 		findings = append(findings, report.Finding{
-			Check: "host", Severity: report.SeverityNote, Message: "without root much is not seen: the state of the join, Open vSwitch, certificates, journals", Remedy: rootRemedy,
+			Check: "host", Severity: report.SeverityNote, Message: "some checks require root and are limited: the " +
+				"state of the join, Open vSwitch, certificates, journals", Remedy: rootRemedy,
 		})
 	}
 	return d, findings

@@ -17,7 +17,8 @@ type Report struct {
 	report.TypeMeta
 	Time                 time.Time        `json:"time" doc:"start of the diagnostics"`
 	Hostname             string           `json:"hostname" doc:"hostname"`
-	Phase                joinstate.Phase  `json:"phase" doc:"phase of the node's life on this host"`
+	NodeName             string           `json:"nodeName,omitempty" doc:"name of the Node; absent before the step plan of a join"`
+	Phase                joinstate.Phase  `json:"phase" doc:"state of this host as a node"`
 	Findings             []report.Finding `json:"findings" doc:"all findings, the most severe first"`
 	Bundle               *Bundle          `json:"bundle,omitempty" doc:"archive for a support case; absent if none was created"`
 	report.CommandResult                  // of the findings
@@ -46,7 +47,13 @@ func Run(ctx context.Context, options Options) (Report, error) {
 	}
 	d, opened := openDiagnostics(ctx, options.Options)
 	defer d.Close()
-	document := Report{TypeMeta: report.Meta("DoctorReport"), Time: time.Now().UTC(), Hostname: d.Facts.Hostname, Phase: d.phase()}
+	document := Report{
+		TypeMeta: report.Meta("DoctorReport"),
+		Time:     time.Now().UTC(),
+		Hostname: d.Facts.Hostname,
+		NodeName: d.State.NodeName,
+		Phase:    d.phase(),
+	}
 	findings := opened
 	for _, part := range sections() {
 		findings = append(findings, part.run(ctx, d)...)
@@ -82,9 +89,9 @@ func (r Report) Err() error {
 	}
 	switch {
 	case now > 0:
-		return report.Fail(report.Failed, "", "something hinders the node: %d problems", now+refusals)
+		return report.Fail(report.Failed, "", "problems that affect the node: %d", now+refusals)
 	case refusals > 0:
-		return report.Fail(report.Refused, "", "a join would be refused: %d problems", refusals)
+		return report.Fail(report.Refused, "", "a join would be refused; problems: %d", refusals)
 	}
 	return nil
 }

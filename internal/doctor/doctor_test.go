@@ -33,21 +33,21 @@ func TestDoctorReportsARequestToAStandaloneCluster(t *testing.T) {
 		Pending: &identity.PendingCSR{Name: "node-csr-x", Phase: "pending", Since: time.Unix(0, 0)},
 	}
 	got := f.evaluate()[0]
-	if !strings.Contains(got.Message, "no Machine object stands for this host, so nobody approves it by itself") || !strings.Contains(string(got.Remedy), "approve node-csr-x # on the cluster; then") {
+	if !strings.Contains(got.Message, "this host has no Machine object, so no controller approves it") || !strings.Contains(string(got.Remedy), "approve node-csr-x # on the cluster; then") {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestDoctorReportsTheRequest(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
-	const request = "the client CSR node-csr-x (key SHA256:00)"
+	const request = "client CSR node-csr-x (key SHA256:00)"
 	for phase, want := range map[string]string{
-		"pending":  "problem: " + request + " has waited for approval for 3h5m; on platform None nobody approves it by itself => oc adm certificate approve node-csr-x # on the hosted cluster; then: hcp-node-agent join",
-		"approved": "problem: " + request + " was submitted 3h5m ago and is approved, and no certificate is issued => # look at the csrsigning controller in the hosted control plane's kube-controller-manager",
-		"issued":   "problem: " + request + " has its certificate, which is not on this host yet => hcp-node-agent join # fetches it",
-		"absent":   "problem: " + request + " is not in the cluster: it was deleted, or collected after a day without approval => hcp-node-agent join # submits it again",
-		"denied":   "problem: " + request + " is denied (why) => oc get csr node-csr-x -o yaml # tells who did this and why; hcp-node-agent join asks anew, with a new key",
-		"":         "warning: " + request + ": what became of it is not known: no way => look",
+		"pending":  "problem: " + request + " has been waiting for approval for 3h5m; on platform None no controller approves it => oc adm certificate approve node-csr-x # on the hosted cluster; then: hcp-node-agent join",
+		"approved": "problem: " + request + " was submitted 3h5m ago and is approved, but no certificate has been issued => # check the csrsigning controller in the hosted control plane's kube-controller-manager",
+		"issued":   "problem: " + "a certificate was issued for " + request + ", but is not on this host yet => hcp-node-agent join # downloads the certificate",
+		"absent":   "problem: " + request + " does not exist in the cluster: it was deleted manually, or automatically after a day without approval => hcp-node-agent join # submits the CSR again",
+		"denied":   "problem: " + request + " is denied (why) => oc get csr node-csr-x -o yaml # shows the cause; hcp-node-agent join submits a new CSR with a new key",
+		"":         "warning: " + "the status of " + request + " is unknown: no way => look",
 	} {
 		f := requestFacts{Now: now, Pending: &identity.PendingCSR{Name: "node-csr-x", Fingerprint: "SHA256:00", Phase: phase, Detail: "why", Since: now.Add(-185 * time.Minute)}}
 		f.Err = report.Fail(report.Failed, "look", "no way")
@@ -62,9 +62,9 @@ func TestDoctorReportsTheRequest(t *testing.T) {
 
 func TestDoctorReportsJournalAndNode(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
-	checkFindings(t, []string{"ok: no error in the last lines of kubelet and CRI-O since the boot"}, journalFacts{Now: now}.evaluate())
+	checkFindings(t, []string{"ok: no error since the boot in the last log lines of kubelet and CRI-O"}, journalFacts{Now: now}.evaluate())
 	checkFindings(t, []string{
-		"note: the last error of kubelet is 2m old: it broke => journalctl -b -u kubelet", "ok: no error in the last lines of CRI-O since the boot",
+		"note: the last error of kubelet occurred 2m ago: it broke => journalctl -b -u kubelet", "ok: no error since the boot in the last log lines of CRI-O",
 	}, journalFacts{Now: now, Kubelet: &servicelog.Error{Time: now.Add(-2 * time.Minute), Text: "it broke"}}.evaluate())
 
 	checkFindings(t, []string{"ok: Node worker-7 is Ready and schedulable"}, evaluateNode("worker-7", nil))
@@ -136,13 +136,13 @@ func TestDoctorSectionsAreIndependent(t *testing.T) {
 		"well": {func(context.Context, *diagnostics) ([]report.Finding, error) { return found(), nil }, []string{"ok: half of it"}},
 		"fails": {func(context.Context, *diagnostics) ([]report.Finding, error) {
 			return found(), report.Fail(report.Failed, "mend", "broken")
-		}, []string{"ok: half of it", "warning: could not be looked at: broken => mend"}},
-		"hangs": {func(context.Context, *diagnostics) ([]report.Finding, error) { <-forever; return nil, nil }, []string{"warning: looking at it took longer than 10ms, and was left"}},
+		}, []string{"ok: half of it", "warning: the check failed: broken => mend"}},
+		"hangs": {func(context.Context, *diagnostics) ([]report.Finding, error) { <-forever; return nil, nil }, []string{"warning: the check took longer than 10ms and was stopped"}},
 		"is patient": {func(ctx context.Context, _ *diagnostics) ([]report.Finding, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
-		}, []string{"warning: could not be looked at: context canceled"}},
-		"may not": {func(context.Context, *diagnostics) ([]report.Finding, error) { return nil, os.ErrPermission }, []string{"note: not seen without root: permission denied => sudo hcp-node-agent doctor"}},
+		}, []string{"warning: the check failed: context canceled"}},
+		"may not": {func(context.Context, *diagnostics) ([]report.Finding, error) { return nil, os.ErrPermission }, []string{"note: root is required: permission denied => sudo hcp-node-agent doctor"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -181,7 +181,7 @@ func TestDoctorRunsOnThisHost(t *testing.T) {
 	has := func(part, text string) bool {
 		return slices.ContainsFunc(document.Findings, func(f report.Finding) bool { return f.Check == part && strings.Contains(f.Message, text) })
 	}
-	if document.Phase != "none" || !has("join", "has not joined") || !has("validate", "were skipped") || !has("host", "ignition server was not asked") || document.ExitCode != report.CodeOf(document.Err()) {
+	if document.Phase != "none" || !has("join", "has not joined") || !has("validate", "were skipped") || !has("host", "ignition server was not checked") || document.ExitCode != report.CodeOf(document.Err()) {
 		t.Errorf("%+v", document)
 	}
 	if _, err := os.Stat(dir); err == nil {
@@ -192,7 +192,7 @@ func TestDoctorRunsOnThisHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	document = examined()
-	if document.Phase != "unknown" || !has("join", "unexpected end of JSON") || !has("leftovers", "reading ledger") || !has("validate", "were skipped") || document.ExitCode != report.Failed {
+	if document.Phase != "unknown" || !has("join", "unexpected end of JSON") || !has("leftovers", "reading the ledger") || !has("validate", "were skipped") || document.ExitCode != report.Failed {
 		t.Errorf("%+v", document)
 	}
 }
@@ -201,14 +201,14 @@ func TestDoctorText(t *testing.T) {
 	document := Report{
 		TypeMeta: report.Meta("DoctorReport"), Hostname: "worker-7", Phase: "joined",
 		Findings: []report.Finding{
-			{Check: "units", Severity: report.SeverityProblem, Message: "kubelet.service does not run (inactive)", Remedy: "systemctl start kubelet"},
+			{Check: "units", Severity: report.SeverityProblem, Message: "kubelet.service is not running (inactive)", Remedy: "systemctl start kubelet"},
 			{Check: "certificates", Severity: report.SeverityWarning, Message: "two lines\nof text", Remedy: "first\nsecond"},
 			{Check: "journal", Severity: report.SeverityWarning, Message: "another"},
 			{Check: "host", Severity: report.SeverityOK, Message: "18 checks"},
 		},
 		Bundle: &Bundle{File: "/root/b.tar.gz", Manifest: bundle.Manifest{Files: []bundle.Entry{{Name: "a", Bytes: 1500}}}},
 	}
-	const want = `  problem  units                kubelet.service does not run (inactive)
+	const want = `  problem  units                kubelet.service is not running (inactive)
 systemctl start kubelet
   warning  certificates         two lines
                                 of text
@@ -217,16 +217,16 @@ second
   warning  journal              another
   ok       host                 18 checks
 worker-7: 1 problem, 2 warnings
-/root/b.tar.gz: 1 pieces, 2 kB before compression (manifest.json lists them); secrets are masked
+/root/b.tar.gz: 1 file, 2 kB before compression (manifest.json lists all); secrets are masked
 `
 	var out bytes.Buffer
-	document.Print(&out)
+	document.Print(&report.Page{Writer: &out})
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	out.Reset()
-	Report{Findings: document.Findings[3:]}.Print(&out)
-	if out.String() != "  ok       host                 18 checks\nthis host: all is well\n" {
+	Report{Findings: document.Findings[3:]}.Print(&report.Page{Writer: &out})
+	if out.String() != "  ok       host                 18 checks\nthis host: no problems found\n" {
 		t.Errorf("%q", out.String())
 	}
 	encoded, err := json.Marshal(document)
@@ -241,7 +241,7 @@ func TestDoctorRefusesToReplaceAFile(t *testing.T) {
 	if err := os.WriteFile(there, []byte("kept"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for file, want := range map[string]string{there: "is there already", filepath.Join(dir, "none", "b"): "is no directory", "-": "cannot be standard output"} {
+	for file, want := range map[string]string{there: "already exists", filepath.Join(dir, "none", "b"): "is not a directory", "-": "cannot be standard output"} {
 		document, err := Run(t.Context(), Options{Options: inputs.Options{StateDir: dir}, Bundle: file})
 		if report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), want) || len(document.Findings) > 0 {
 			t.Errorf("%s: %v, %d findings", file, err, len(document.Findings))

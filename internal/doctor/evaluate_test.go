@@ -50,6 +50,8 @@ func TestDoctorReportsTheJoin(t *testing.T) {
 	state := func(last string, finished time.Time) joinstate.State {
 		return joinstate.State{NodeName: "worker-7", NodePool: "clusters/demo", APIServer: "https://api:6443", MachineID: "m", Started: began, Finished: finished, LastStep: last, NextStep: map[string]string{"runtime": "client-certificate", "files": "system"}[last]}
 	}
+	standalone := state("schedulable", began)
+	standalone.NodePool = ""
 	leaving := state("schedulable", began)
 	leaving.Leaving = began
 	identity := state("client-certificate", began)
@@ -58,32 +60,33 @@ func TestDoctorReportsTheJoin(t *testing.T) {
 		facts joinFacts
 		want  []string
 	}{
-		"none":    {joinFacts{}, []string{"note: this host has not joined a cluster with hcp-node-agent => hcp-node-agent join --user-data stub.ign"}},
-		"joined":  {joinFacts{State: state("schedulable", began)}, []string{"ok: worker-7 joined NodePool clusters/demo of https://api:6443 on 2026-01-02 03:04:05"}},
-		"to half": {joinFacts{State: identity}, []string{"ok: worker-7 joined NodePool clusters/demo of https://api:6443 on 2026-01-02 03:04:05, as far as --until client-certificate"}},
+		"none":       {joinFacts{}, []string{"note: this host has not joined a cluster with hcp-node-agent => hcp-node-agent join --user-data USER_DATA"}},
+		"joined":     {joinFacts{State: state("schedulable", began)}, []string{"ok: worker-7 joined NodePool clusters/demo of https://api:6443 at 2026-01-02T03:04:05Z"}},
+		"to half":    {joinFacts{State: identity}, []string{"ok: worker-7 joined NodePool clusters/demo of https://api:6443 at 2026-01-02T03:04:05Z, up to --until client-certificate"}},
+		"standalone": {joinFacts{State: standalone}, []string{"ok: worker-7 joined the workers of https://api:6443 at 2026-01-02T03:04:05Z"}},
 		"half joined": {joinFacts{State: state("runtime", time.Time{})}, []string{
-			`problem: the join of NodePool clusters/demo, begun on 2026-01-02 03:04:05, has not ended: its last step that ended is "runtime", the next is "client-certificate" => hcp-node-agent join # goes on where it ended`,
+			`problem: the join of NodePool clusters/demo, started at 2026-01-02T03:04:05Z, has not finished: the last completed step is "runtime", the next is "client-certificate" => hcp-node-agent join # resumes the join`,
 		}},
 		"just begun": {joinFacts{State: state("", time.Time{})}, []string{
-			"problem: the join of NodePool clusters/demo, begun on 2026-01-02 03:04:05, has not ended: no step of it has ended => hcp-node-agent join # goes on where it ended",
+			"problem: the join of NodePool clusters/demo, started at 2026-01-02T03:04:05Z, has not finished: no step has completed => hcp-node-agent join # resumes the join",
 		}},
 		"at work": {joinFacts{State: state("files", time.Time{}), Busy: true}, []string{
-			"note: another hcp-node-agent changes this host at the moment => journalctl -f -u hcp-node-agent",
-			`note: the join of NodePool clusters/demo, begun on 2026-01-02 03:04:05, has not ended: its last step that ended is "files", the next is "system" => hcp-node-agent join # goes on where it ended`,
+			"note: another hcp-node-agent is changing this host => journalctl -f -u hcp-node-agent",
+			`note: the join of NodePool clusters/demo, started at 2026-01-02T03:04:05Z, has not finished: the last completed step is "files", the next is "system" => hcp-node-agent join # resumes the join`,
 		}},
 		"leaving": {joinFacts{State: leaving}, []string{
-			"problem: a leave of NodePool clusters/demo began at 2026-01-02 03:04:05 and has not finished => hcp-node-agent leave # resumes it",
+			"problem: a leave of NodePool clusters/demo started at 2026-01-02T03:04:05Z and has not finished => hcp-node-agent leave # resumes the leave",
 		}},
 		"cloned": {joinFacts{State: state("schedulable", began), MachineID: "another"}, []string{
-			"problem: the state in /d was written by another machine (machine-id m) => rm -rf /d # when this machine was cloned from a node; then join again",
+			"problem: the state in /d was written by another machine (machine-id m) => rm -rf /d # only if this machine was cloned from a node; then join again",
 		}},
-		"not root": {joinFacts{Err: fmt.Errorf("reading: %w", fs.ErrPermission)}, []string{"note: not seen without root: reading: permission denied => sudo hcp-node-agent doctor"}},
+		"not root": {joinFacts{Err: fmt.Errorf("reading: %w", fs.ErrPermission)}, []string{"note: root is required: reading: permission denied => sudo hcp-node-agent doctor"}},
 		"damaged": {joinFacts{Err: errors.New("reading the state of the join: EOF"), Root: true}, []string{
-			"problem: reading the state of the join: EOF => mv /d/join.json /d/join.json.damaged # then: hcp-node-agent join --user-data stub.ign (what the ledger holds stays, and leave gives it back)",
+			"problem: reading the state of the join: EOF => mv /d/join.json /d/join.json.damaged # then: hcp-node-agent join --user-data USER_DATA (the ledger is kept, and leave can still revert its changes)",
 		}},
 		"inputs": {joinFacts{State: state("schedulable", began), InputsErr: inputs.UsageError("no such file")}, []string{
-			"warning: what the join was begun with cannot be read: no such file => hcp-node-agent join --help",
-			"ok: worker-7 joined NodePool clusters/demo of https://api:6443 on 2026-01-02 03:04:05",
+			"warning: the inputs of the join cannot be read: no such file => hcp-node-agent doctor --help",
+			"ok: worker-7 joined NodePool clusters/demo of https://api:6443 at 2026-01-02T03:04:05Z",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,12 +112,12 @@ func TestDoctorReportsTheUnits(t *testing.T) {
 		},
 		"not joined":  {unitFacts{map[string]systemd.UnitState{openVSwitchUnit: {Load: "not-found", Active: "inactive"}, kubelet.UnitName: {Load: "loaded", Active: "failed"}}, nil}, []string{}},
 		"not looked":  {unitFacts{nil, all}, []string{}},
-		"stopped":     {unitFacts{map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "inactive", Result: "success"}}, all}, []string{"problem: kubelet.service does not run (inactive) => systemctl start kubelet # why it ended: journalctl -b -u kubelet"}},
-		"failed":      {unitFacts{map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "failed", Result: "exit-code"}}, all}, []string{"problem: kubelet.service does not run (failed, exit-code) => systemctl start kubelet # why it ended: journalctl -b -u kubelet"}},
-		"not there":   {unitFacts{map[string]systemd.UnitState{openVSwitchUnit: {Load: "not-found", Active: "inactive"}}, all}, []string{"problem: openvswitch.service does not run: systemd says not-found => systemctl cat openvswitch.service"}},
+		"stopped":     {unitFacts{map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "inactive", Result: "success"}}, all}, []string{"problem: kubelet.service is not running (inactive) => systemctl start kubelet # to find the cause: journalctl -b -u kubelet"}},
+		"failed":      {unitFacts{map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "failed", Result: "exit-code"}}, all}, []string{"problem: kubelet.service is not running (failed, exit-code) => systemctl start kubelet # to find the cause: journalctl -b -u kubelet"}},
+		"not there":   {unitFacts{map[string]systemd.UnitState{openVSwitchUnit: {Load: "not-found", Active: "inactive"}}, all}, []string{"problem: openvswitch.service is not running: its load state in systemd is not-found => systemctl cat openvswitch.service"}},
 		"starting":    {unitFacts{map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "activating", Sub: "start-pre"}}, all}, []string{"warning: kubelet.service is starting (start-pre) => systemctl status kubelet"}},
-		"over again":  {unitFacts{map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "activating", Sub: "auto-restart", Result: "exit-code"}}, all}, []string{"problem: kubelet.service ends soon after each start (exit-code) => journalctl -b -u kubelet"}},
-		"one of ours": {unitFacts{map[string]systemd.UnitState{bootunits.NodeIPUnit: {Load: "loaded", Active: "failed"}}, all}, []string{"warning: hcp-node-agent-node-ip.service has failed: kubelet was told the address of an earlier boot => journalctl -b -u hcp-node-agent-node-ip.service"}},
+		"over again":  {unitFacts{map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "activating", Sub: "auto-restart", Result: "exit-code"}}, all}, []string{"problem: kubelet.service exits soon after each start (exit-code) => journalctl -b -u kubelet"}},
+		"one of ours": {unitFacts{map[string]systemd.UnitState{bootunits.NodeIPUnit: {Load: "loaded", Active: "failed"}}, all}, []string{"warning: hcp-node-agent-node-ip.service has failed: kubelet uses the address of an earlier boot => journalctl -b -u hcp-node-agent-node-ip.service"}},
 	} {
 		t.Run(name, func(t *testing.T) { checkFindings(t, test.want, test.facts.evaluate()) })
 	}
@@ -134,21 +137,21 @@ func TestDoctorReportsBridgeAndRecords(t *testing.T) {
 		want  []string
 	}{
 		"br-ex":           {bridgeFacts{Required: true, Status: there, KubeletAddresses: nodeip.Addresses{IPv4: netip.MustParseAddr("192.0.2.7")}}, []string{"ok: eth0 is in br-ex with 192.0.2.7/24"}},
-		"no br-ex":        {bridgeFacts{Required: true}, []string{"problem: br-ex is not there => hcp-node-agent join --only network # makes it so again"}},
+		"no br-ex":        {bridgeFacts{Required: true}, []string{"problem: br-ex does not exist => hcp-node-agent join --only network # creates br-ex again"}},
 		"none wanted":     {bridgeFacts{}, []string{}},
-		"somebody's":      {bridgeFacts{Status: ovs.Status{Exists: true}}, []string{"note: br-ex is there, and does not carry the host: it has no address, no default route or no uplink => ovs-vsctl show"}},
-		"another address": {bridgeFacts{Status: there, KubeletAddresses: nodeip.Addresses{IPv4: netip.MustParseAddr("192.0.2.9")}}, []string{"ok: eth0 is in br-ex with 192.0.2.7/24", "problem: kubelet is told that the node's address is 192.0.2.9, which br-ex does not have => hcp-node-agent node-ip && systemctl restart crio kubelet"}},
-		"passing profile": {bridgeFacts{Status: temporary}, []string{"ok: eth0 is in br-ex with 192.0.2.7/24", "warning: NetworkManager profile ovs-if-br-ex of br-ex is not on disk: it is gone after a reboot => nmcli connection modify u save persistent"}},
+		"somebody's":      {bridgeFacts{Status: ovs.Status{Exists: true}}, []string{"note: br-ex exists but does not carry the host's traffic: it has no address, no default route or no uplink => ovs-vsctl show"}},
+		"another address": {bridgeFacts{Status: there, KubeletAddresses: nodeip.Addresses{IPv4: netip.MustParseAddr("192.0.2.9")}}, []string{"ok: eth0 is in br-ex with 192.0.2.7/24", "problem: the node address in kubelet's configuration is 192.0.2.9, which br-ex does not have => hcp-node-agent node-ip && systemctl restart crio kubelet"}},
+		"passing profile": {bridgeFacts{Status: temporary}, []string{"ok: eth0 is in br-ex with 192.0.2.7/24", "warning: NetworkManager profile ovs-if-br-ex of br-ex is not stored on disk and will be lost at a reboot => nmcli connection modify u save persistent"}},
 
 		"nothing left": {leftoverFacts{}, []string{}},
-		"a move":       {leftoverFacts{Uplink: "eth0", Migrating: true}, []string{"problem: a move of eth0 into br-ex was begun and has not ended; the next boot takes it back => hcp-node-agent join # takes it back first, and goes on"}},
+		"a move":       {leftoverFacts{Uplink: "eth0", Migrating: true}, []string{"problem: the migration of eth0 to br-ex was interrupted; it is rolled back at the next boot => hcp-node-agent join # rolls back the migration, then resumes the join"}},
 		"changes": {leftoverFacts{Changes: []ledger.Item{item("file", "/a", "files"), item("file", "/b", "files"), item("file", "/c", "files"), item("file", "/d", "files"), item("file", "/e", "files"), item("file", "/f", "files")}}, []string{
-			"warning: a run was ended in the middle of 6 changes of step files: /a; /b; /c; /d; /e; and 1 more => hcp-node-agent join # makes what is missing; hcp-node-agent leave gives all back",
+			"warning: a run was interrupted during 6 changes of step files: /a; /b; /c; /d; /e; and 1 more => hcp-node-agent join # completes the changes; hcp-node-agent leave reverts all changes",
 		}},
 
-		"no drift": {driftFacts{Changes: 3}, []string{"ok: 3 changes are as the join left them"}},
+		"no drift": {driftFacts{Changes: 3}, []string{"ok: no drift (recorded changes: 3)"}},
 		"drift": {driftFacts{[]ledger.Difference{{Item: item("file", "/a", "files")}, {Item: item("unit", "x.service", "system"), Now: stopped}, {Item: item("unit", "kubelet.service", "kubelet"), Now: disabled}}, 3, false}, []string{
-			"warning: 3 things are not as the join left them: file /a is now absent; unit x.service is now enabled inactive; unit kubelet.service is now disabled inactive => hcp-node-agent join # makes them so again; all of them: hcp-node-agent status",
+			"warning: drift of 3 items: file /a (current: absent); unit x.service (current: enabled inactive); unit kubelet.service (current: disabled inactive) => hcp-node-agent join # restores the joined state; to list all drift: hcp-node-agent status",
 		}},
 		"drift that the units tell": {driftFacts{[]ledger.Difference{{Item: item("unit", "kubelet.service", "kubelet"), Now: stopped}}, 3, false}, []string{}},
 		"drift that is not known":   {driftFacts{Changes: 3, Partial: true}, []string{}},
@@ -163,23 +166,24 @@ func TestDoctorReportsCertificates(t *testing.T) {
 	days := func(from, to int) *identity.Certificate {
 		return &identity.Certificate{Subject: client, Names: []string{"worker-7", "192.0.2.7"}, NotBefore: now.AddDate(0, 0, from), NotAfter: now.AddDate(0, 0, to)}
 	}
-	const remedy = " => # get a fresh stub, then:\nhcp-node-agent join --user-data stub.ign # asks for a new certificate"
-	const approve = "oc get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving # then: oc adm certificate approve NAME of this node's newest"
+	const remedy = " => hcp-node-agent join --user-data USER_DATA # with current user data; requests a new certificate"
+	const approve = "oc get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving # then: oc adm certificate approve NAME for this node's newest CSR"
 	whose := "kubelet's client certificate of " + client
 	for name, test := range map[string]struct {
 		facts certificateFacts
 		want  []string
 	}{
 		"good": {certificateFacts{Client: days(-50, 50), Serving: days(-50, 50), Fits: identity.Valid}, []string{
-			"ok: " + whose + " is good until 2026-07-21T00:00:00Z", "ok: kubelet's serving certificate of " + client + " is good until 2026-07-21T00:00:00Z",
+			"ok: " + whose + " is valid until 2026-07-21T00:00:00Z", "ok: kubelet's serving certificate of " +
+				client + " is valid until 2026-07-21T00:00:00Z",
 		}},
 		"not due":     {certificateFacts{}, []string{}},
-		"no client":   {certificateFacts{RequiresClient: true}, []string{"problem: kubelet has no client certificate, and cannot speak to the API server" + remedy}},
+		"no client":   {certificateFacts{RequiresClient: true}, []string{"problem: kubelet has no client certificate and cannot connect to the API server" + remedy}},
 		"unread":      {certificateFacts{RequiresClient: true, clientErr: fs.ErrPermission, servingErr: fs.ErrPermission}, []string{}},
 		"expired":     {certificateFacts{Client: days(-50, -1)}, []string{"problem: " + whose + " expired on 2026-05-31T00:00:00Z" + remedy}},
-		"late":        {certificateFacts{Client: days(-95, 5)}, []string{"warning: " + whose + " ends on 2026-06-06T00:00:00Z; kubelet should have renewed it by now => journalctl -b -u kubelet; oc get csr # a request that waits for approval"}},
-		"clock":       {certificateFacts{Client: days(1, 5)}, []string{"problem: " + whose + " is valid from 2026-06-02T00:00:00Z on, and this host's clock says 2026-06-01T00:00:00Z => chronyc makestep # or: timedatectl set-ntp true"}},
-		"not its own": {certificateFacts{Serving: days(-50, 50), Fits: identity.Missing}, []string{"problem: kubelet's serving certificate is for [worker-7 192.0.2.7], which are not this node's name and addresses => systemctl restart kubelet # makes it ask for another\n" + approve}},
+		"late":        {certificateFacts{Client: days(-95, 5)}, []string{"warning: " + whose + " expires on 2026-06-06T00:00:00Z; kubelet should have renewed it => journalctl -b -u kubelet; oc get csr # shows whether a CSR is pending"}},
+		"clock":       {certificateFacts{Client: days(1, 5)}, []string{"problem: " + whose + " is not valid before 2026-06-02T00:00:00Z, but this host's clock shows 2026-06-01T00:00:00Z => chronyc makestep # or: timedatectl set-ntp true"}},
+		"not its own": {certificateFacts{Serving: days(-50, 50), Fits: identity.Missing}, []string{"problem: kubelet's serving certificate is for [worker-7 192.0.2.7], which do not match this node's name and addresses => systemctl restart kubelet # kubelet requests a new certificate\n" + approve}},
 		"foreign":     {certificateFacts{Foreign: report.Fail(report.Refused, "leave it", "another cluster's")}, []string{"problem: another cluster's => leave it"}},
 	} {
 		t.Run(name, func(t *testing.T) {

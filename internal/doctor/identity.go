@@ -54,7 +54,7 @@ func (d *diagnostics) identityFor(bootstrap []byte) *identity.Identity {
 }
 
 func (f certificateFacts) evaluate() []report.Finding {
-	const rejoin = "# get a fresh stub, then:\nhcp-node-agent join --user-data stub.ign # asks for a new certificate"
+	const rejoin = "hcp-node-agent join --user-data USER_DATA # with current user data; requests a new certificate"
 	var findings []report.Finding
 	if f.Foreign != nil {
 		findings = append(findings, report.Finding{Severity: report.SeverityProblem, Message: f.Foreign.Error(), Remedy: report.RemedyOf(f.Foreign)})
@@ -63,14 +63,17 @@ func (f certificateFacts) evaluate() []report.Finding {
 	case f.Client != nil:
 		findings = append(findings, f.validityFinding("client", *f.Client, rejoin))
 	case f.RequiresClient && f.clientErr == nil:
-		findings = append(findings, report.Finding{Severity: report.SeverityProblem, Message: "kubelet has no client certificate, and cannot speak to the API server", Remedy: rejoin})
+		findings = append(findings, report.Finding{Severity: report.SeverityProblem, Message: "kubelet has no " +
+			"client certificate and cannot connect to the API server", Remedy: rejoin})
 	}
-	const approve = "oc get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving # then: oc adm certificate approve NAME of this node's newest"
+	const approve = "oc get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving # then: oc adm " +
+		"certificate approve NAME for this node's newest CSR"
 	switch {
 	case f.Serving != nil && f.Fits == identity.Missing:
 		findings = append(findings, report.Finding{
-			Severity: report.SeverityProblem, Message: fmt.Sprintf("kubelet's serving certificate is for %v, which are not this node's name and addresses", f.Serving.Names),
-			Remedy: "systemctl restart kubelet # makes it ask for another\n" + approve,
+			Severity: report.SeverityProblem, Message: fmt.Sprintf("kubelet's serving certificate is for %v, "+
+				"which do not match this node's name and addresses", f.Serving.Names),
+			Remedy: "systemctl restart kubelet # kubelet requests a new certificate\n" + approve,
 		})
 	case f.Serving != nil:
 		findings = append(findings, f.validityFinding("serving", *f.Serving, approve))
@@ -85,19 +88,22 @@ func (f certificateFacts) validityFinding(kind string, c identity.Certificate, r
 	until := c.NotAfter.Format(time.RFC3339)
 	switch {
 	case f.Now.After(c.NotAfter):
-		return report.Finding{Severity: report.SeverityProblem, Message: whose + " expired on " + until, Remedy: report.Remedy(renew)}
+		return report.Finding{Severity: report.SeverityProblem, Message: whose + " expired on " +
+			until, Remedy: report.Remedy(renew)}
 	case f.Now.Before(c.NotBefore):
 		return report.Finding{
-			Severity: report.SeverityProblem, Message: fmt.Sprintf("%s is valid from %s on, and this host's clock says %s", whose, c.NotBefore.Format(time.RFC3339), f.Now.UTC().Format(time.RFC3339)),
+			Severity: report.SeverityProblem, Message: fmt.Sprintf("%s is not valid before %s, but this host's "+
+				"clock shows %s", whose, c.NotBefore.Format(time.RFC3339), f.Now.UTC().Format(time.RFC3339)),
 			Remedy: "chronyc makestep # or: timedatectl set-ntp true",
 		}
 	case c.RenewalOverdue(f.Now):
 		return report.Finding{
-			Severity: report.SeverityWarning, Message: whose + " ends on " + until + "; kubelet should have renewed it by now",
-			Remedy: "journalctl -b -u kubelet; oc get csr # a request that waits for approval",
+			Severity: report.SeverityWarning, Message: whose + " expires on " + until + "; kubelet should have " +
+				"renewed it",
+			Remedy: "journalctl -b -u kubelet; oc get csr # shows whether a CSR is pending",
 		}
 	}
-	return report.Finding{Severity: report.SeverityOK, Message: whose + " is good until " + until}
+	return report.Finding{Severity: report.SeverityOK, Message: whose + " is valid until " + until}
 }
 
 // requestFacts describes the client CSR of a node that has no certificate yet.
@@ -139,26 +145,29 @@ func (d *diagnostics) bootstrapCredential() ([]byte, error) {
 }
 
 func (f requestFacts) evaluate() []report.Finding {
-	request := fmt.Sprintf("the client CSR %s (key %s)", f.Pending.Name, f.Pending.Fingerprint)
+	request := fmt.Sprintf("client CSR %s (key %s)", f.Pending.Name, f.Pending.Fingerprint)
 	approve := "oc adm certificate approve " + f.Pending.Name
 	finding := report.Finding{Severity: report.SeverityProblem}
 	switch f.Pending.Phase {
 	case "pending":
-		finding.Message = fmt.Sprintf("%s has waited for approval for %s; %s", request, formatAge(f.Now, f.Pending.Since), f.Place.ManualApprovalHint())
+		finding.Message = fmt.Sprintf("%s has been waiting for approval for %s; %s", request, formatAge(f.Now, f.Pending.Since), f.Place.ManualApprovalHint())
 		finding.Remedy = report.Remedy(approve + " # " + f.Place.CommandLocation() + "; then: hcp-node-agent join")
 	case "approved":
-		finding.Message = fmt.Sprintf("%s was submitted %s ago and is approved, and no certificate is issued", request, formatAge(f.Now, f.Pending.Since))
+		finding.Message = fmt.Sprintf("%s was submitted %s ago and is approved, but no certificate has been issued", request, formatAge(f.Now, f.Pending.Since))
 		finding.Remedy = f.Place.SignerRemedy()
 	case "issued":
-		finding.Message, finding.Remedy = request+" has its certificate, which is not on this host yet", "hcp-node-agent join # fetches it"
+		finding.Message, finding.Remedy = "a certificate was issued for "+request+", but is not on this host yet", "hcp-node-agent join # downloads the certificate"
 	case "absent":
-		finding.Message = request + " is not in the cluster: it was deleted, or collected after a day without approval"
-		finding.Remedy = "hcp-node-agent join # submits it again"
+		finding.Message = request + " does not exist in the cluster: it was deleted manually, or automatically " +
+			"after a day without approval"
+		finding.Remedy = "hcp-node-agent join # submits the CSR again"
 	case "":
-		finding.Severity, finding.Message, finding.Remedy = report.SeverityWarning, request+": what became of it is not known: "+f.Err.Error(), report.RemedyOf(f.Err)
+		finding.Severity, finding.Message, finding.Remedy = report.SeverityWarning, "the status of "+request+
+			" is unknown: "+f.Err.Error(), report.RemedyOf(f.Err)
 	default:
 		finding.Message = fmt.Sprintf("%s is %s (%s)", request, f.Pending.Phase, f.Pending.Detail)
-		finding.Remedy = report.Remedy("oc get csr " + f.Pending.Name + " -o yaml # tells who did this and why; hcp-node-agent join asks anew, with a new key")
+		finding.Remedy = report.Remedy("oc get csr " + f.Pending.Name + " -o yaml # shows the cause; " +
+			"hcp-node-agent join submits a new CSR with a new key")
 	}
 	return []report.Finding{finding}
 }

@@ -41,7 +41,7 @@ func inspectHost(ctx context.Context, d *diagnostics) ([]report.Finding, error) 
 	}
 	if d.Inputs.UserData == nil && d.phase() == "none" {
 		findings = append(findings, report.Finding{
-			Severity: report.SeverityNote, Message: "the ignition server was not asked: there is no user-data stub", Remedy: "hcp-node-agent doctor --user-data stub.ign",
+			Severity: report.SeverityNote, Message: "the ignition server was not checked: no user data was given", Remedy: "hcp-node-agent doctor --user-data USER_DATA",
 		})
 	}
 	return findings, nil
@@ -61,8 +61,9 @@ func inspectValidation(ctx context.Context, d *diagnostics) ([]report.Finding, e
 	}
 	if b == nil {
 		return []report.Finding{{
-			Severity: report.SeverityNote, Message: "the checks that need the NodePool's payload were skipped: this host has none",
-			Remedy: "hcp-node-agent doctor --user-data stub.ign",
+			Severity: report.SeverityNote, Message: "the checks that need the NodePool's payload were skipped: " +
+				"this host has no payload",
+			Remedy: "hcp-node-agent doctor --user-data USER_DATA",
 		}}, nil
 	}
 	b.Config.Skip = append(slices.Clone(b.Config.Skip), stepname.Network) // inspectHost checks the uplink

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -39,15 +38,18 @@ func (f joinFacts) evaluate() []report.Finding {
 		file := filepath.Join(f.Dir, joinstate.StateFile)
 		return []report.Finding{{
 			Severity: report.SeverityProblem, Message: f.Err.Error(),
-			Remedy: report.Remedy("mv " + file + " " + file + ".damaged # then: hcp-node-agent join --user-data stub.ign (what the ledger holds stays, and leave gives it back)"),
+			Remedy: report.Remedy("mv " + file + " " + file + ".damaged # then: hcp-node-agent join --user-data " +
+				"USER_DATA (the ledger is kept, and leave can still revert its changes)"),
 		}}
 	}
 	var findings []report.Finding
 	if f.Busy {
-		findings = append(findings, report.Finding{Severity: report.SeverityNote, Message: "another hcp-node-agent changes this host at the moment", Remedy: "journalctl -f -u hcp-node-agent"})
+		findings = append(findings, report.Finding{Severity: report.SeverityNote, Message: "another " +
+			"hcp-node-agent is changing this host", Remedy: "journalctl -f -u hcp-node-agent"})
 	}
 	if f.InputsErr != nil {
-		findings = append(findings, report.Finding{Severity: report.SeverityWarning, Message: "what the join was begun with cannot be read: " + f.InputsErr.Error(), Remedy: report.RemedyOf(f.InputsErr)})
+		findings = append(findings, report.Finding{Severity: report.SeverityWarning, Message: "the inputs of the " +
+			"join cannot be read: " + f.InputsErr.Error(), Remedy: cmp.Or(report.RemedyOf(f.InputsErr), "hcp-node-agent doctor --help")})
 	}
 	if err := joinstate.CheckMachineID(f.State, f.MachineID, f.Dir); err != nil {
 		return append(findings, report.Finding{Severity: report.SeverityProblem, Message: err.Error(), Remedy: report.RemedyOf(err)})
@@ -57,9 +59,9 @@ func (f joinFacts) evaluate() []report.Finding {
 
 func (f joinFacts) phaseFinding() report.Finding {
 	state := f.State
-	pool := ""
+	pool := "the workers" // of a standalone cluster
 	if state.NodePool != "" {
-		pool = " NodePool " + state.NodePool
+		pool = "NodePool " + state.NodePool
 	}
 	unfinished := report.SeverityProblem
 	if f.Busy {
@@ -67,26 +69,27 @@ func (f joinFacts) phaseFinding() report.Finding {
 	}
 	switch state.Phase() {
 	case "none":
-		return report.Finding{Severity: report.SeverityNote, Message: "this host has not joined a cluster with hcp-node-agent", Remedy: "hcp-node-agent join --user-data stub.ign"}
+		return report.Finding{Severity: report.SeverityNote, Message: "this host has not joined a cluster with " +
+			"hcp-node-agent", Remedy: "hcp-node-agent join --user-data USER_DATA"}
 	case "leaving":
 		return report.Finding{
 			Severity: unfinished,
-			Message:  fmt.Sprintf("a leave of%s began at %s and has not finished", pool, state.Leaving.Local().Format(time.DateTime)),
-			Remedy:   "hcp-node-agent leave # resumes it",
+			Message:  fmt.Sprintf("a leave of %s started at %s and has not finished", pool, report.Timestamp(state.Leaving)),
+			Remedy:   "hcp-node-agent leave # resumes the leave",
 		}
 	case "joining":
-		text := "no step of it has ended"
+		text := "no step has completed"
 		if state.LastStep != "" {
-			text = fmt.Sprintf("its last step that ended is %q, the next is %q", state.LastStep, cmp.Or(state.NextStep, state.LastStep))
+			text = fmt.Sprintf("the last completed step is %q, the next is %q", state.LastStep, cmp.Or(state.NextStep, state.LastStep))
 		}
 		return report.Finding{
-			Severity: unfinished, Message: fmt.Sprintf("the join of%s, begun on %s, has not ended: %s", pool, state.Started.Local().Format(time.DateTime), text),
-			Remedy: "hcp-node-agent join # goes on where it ended",
+			Severity: unfinished, Message: fmt.Sprintf("the join of %s, started at %s, has not finished: %s", pool, report.Timestamp(state.Started), text),
+			Remedy: "hcp-node-agent join # resumes the join",
 		}
 	}
-	text := fmt.Sprintf("%s joined%s of %s on %s", state.NodeName, pool, state.APIServer, state.Finished.Local().Format(time.DateTime))
+	text := fmt.Sprintf("%s joined %s of %s at %s", state.NodeName, pool, state.APIServer, report.Timestamp(state.Finished))
 	if until := state.Config.Until; until != "" && until != stepname.Schedulable {
-		text += ", as far as --until " + until
+		text += ", up to --until " + until
 	}
 	return report.Finding{Severity: report.SeverityOK, Message: text}
 }

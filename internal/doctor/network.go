@@ -35,7 +35,8 @@ func (f bridgeFacts) evaluate() []report.Finding {
 	s := f.Status
 	switch {
 	case !s.Present && f.Required:
-		return []report.Finding{{Severity: report.SeverityProblem, Message: s.String(), Remedy: "hcp-node-agent join --only network # makes it so again"}}
+		return []report.Finding{{Severity: report.SeverityProblem, Message: s.String(), Remedy: "hcp-node-agent " +
+			"join --only network # creates br-ex again"}}
 	case !s.Present && s.Exists:
 		return []report.Finding{{Severity: report.SeverityNote, Message: s.String(), Remedy: "ovs-vsctl show"}}
 	case !s.Present:
@@ -44,13 +45,15 @@ func (f bridgeFacts) evaluate() []report.Finding {
 	findings := []report.Finding{{Severity: report.SeverityOK, Message: s.String()}}
 	if profile := s.Profile; profile != nil && profile.File == "" {
 		findings = append(findings, report.Finding{
-			Severity: report.SeverityWarning, Message: "NetworkManager profile " + profile.Name + " of br-ex is not on disk: it is gone after a reboot",
+			Severity: report.SeverityWarning, Message: "NetworkManager profile " + profile.Name + " of br-ex is " +
+				"not stored on disk and will be lost at a reboot",
 			Remedy: report.Remedy("nmcli connection modify " + profile.UUID + " save persistent"),
 		})
 	}
 	if primary := f.KubeletAddresses.Primary(); primary.IsValid() && !slices.ContainsFunc(s.Addresses, func(p netip.Prefix) bool { return p.Addr() == primary }) {
 		findings = append(findings, report.Finding{
-			Severity: report.SeverityProblem, Message: fmt.Sprintf("kubelet is told that the node's address is %s, which br-ex does not have", primary),
+			Severity: report.SeverityProblem, Message: fmt.Sprintf("the node address in kubelet's configuration "+
+				"is %s, which br-ex does not have", primary),
 			Remedy: "hcp-node-agent node-ip && systemctl restart crio kubelet",
 		})
 	}

@@ -50,12 +50,13 @@ func (f journalFacts) evaluate() []report.Finding {
 			continue
 		}
 		findings = append(findings, report.Finding{
-			Severity: report.SeverityNote, Message: fmt.Sprintf("the last error of %s is %s old: %s", unit.name, formatAge(f.Now, unit.last.Time), unit.last.Text),
+			Severity: report.SeverityNote, Message: fmt.Sprintf("the last error of %s occurred %s ago: %s", unit.name, formatAge(f.Now, unit.last.Time), unit.last.Text),
 			Remedy: report.Remedy("journalctl -b -u " + unit.unit),
 		})
 	}
 	if len(quiet) > 0 {
-		findings = append(findings, report.Finding{Severity: report.SeverityOK, Message: "no error in the last lines of " + strings.Join(quiet, " and ") + " since the boot"})
+		findings = append(findings, report.Finding{Severity: report.SeverityOK, Message: "no error since the boot " +
+			"in the last log lines of " + strings.Join(quiet, " and ")})
 	}
 	return findings
 }

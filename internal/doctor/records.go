@@ -35,8 +35,9 @@ func (f leftoverFacts) evaluate() []report.Finding {
 	var findings []report.Finding
 	if f.Migrating {
 		findings = append(findings, report.Finding{
-			Severity: report.SeverityProblem, Message: "a move of " + f.Uplink + " into br-ex was begun and has not ended; the next boot takes it back",
-			Remedy: "hcp-node-agent join # takes it back first, and goes on",
+			Severity: report.SeverityProblem, Message: "the migration of " + f.Uplink + " to br-ex was " +
+				"interrupted; it is rolled back at the next boot",
+			Remedy: "hcp-node-agent join # rolls back the migration, then resumes the join",
 		})
 	}
 	if len(f.Changes) > 0 {
@@ -45,8 +46,9 @@ func (f leftoverFacts) evaluate() []report.Finding {
 			targets = append(targets, item.Target)
 		}
 		findings = append(findings, report.Finding{
-			Severity: report.SeverityWarning, Message: fmt.Sprintf("a run was ended in the middle of %d changes of step %s: %s", len(f.Changes), f.Changes[len(f.Changes)-1].Step, report.AbbreviateList(targets)),
-			Remedy: "hcp-node-agent join # makes what is missing; hcp-node-agent leave gives all back",
+			Severity: report.SeverityWarning, Message: fmt.Sprintf("a run was interrupted during %d changes "+
+				"of step %s: %s", len(f.Changes), f.Changes[len(f.Changes)-1].Step, report.AbbreviateList(targets)),
+			Remedy: "hcp-node-agent join # completes the changes; hcp-node-agent leave reverts all changes",
 		})
 	}
 	return findings
@@ -71,17 +73,17 @@ func (f driftFacts) evaluate() []report.Finding {
 	var changed []string
 	for _, one := range f.Drift {
 		if !reportedByUnits(one) {
-			changed = append(changed, fmt.Sprintf("%s %s is now %s", one.Kind, one.Target, one.Now))
+			changed = append(changed, fmt.Sprintf("%s %s (current: %s)", one.Kind, one.Target, one.Now))
 		}
 	}
 	switch {
 	case len(changed) > 0:
 		return []report.Finding{{
-			Severity: report.SeverityWarning, Message: fmt.Sprintf("%d things are not as the join left them: %s", len(changed), report.AbbreviateList(changed)),
-			Remedy: "hcp-node-agent join # makes them so again; all of them: hcp-node-agent status",
+			Severity: report.SeverityWarning, Message: fmt.Sprintf("drift of %d items: %s", len(changed), report.AbbreviateList(changed)),
+			Remedy: "hcp-node-agent join # restores the joined state; to list all drift: hcp-node-agent status",
 		}}
 	case len(f.Drift) == 0 && f.Changes > 0 && !f.Partial:
-		return []report.Finding{{Severity: report.SeverityOK, Message: fmt.Sprintf("%d changes are as the join left them", f.Changes)}}
+		return []report.Finding{{Severity: report.SeverityOK, Message: fmt.Sprintf("no drift (recorded changes: %d)", f.Changes)}}
 	}
 	return nil
 }

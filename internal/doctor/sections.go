@@ -50,7 +50,7 @@ func (s section) run(ctx context.Context, d *diagnostics) []report.Finding {
 	switch {
 	case err != nil:
 		found.findings = append(found.findings, report.Finding{
-			Severity: report.SeverityWarning, Message: fmt.Sprintf("looking at it took longer than %s, and was left", s.timeout),
+			Severity: report.SeverityWarning, Message: fmt.Sprintf("the check took longer than %s and was stopped", s.timeout),
 		})
 	case found.err != nil:
 		found.findings = append(found.findings, notInspected(found.err, d.Facts.Root))
@@ -64,9 +64,11 @@ func (s section) run(ctx context.Context, d *diagnostics) []report.Finding {
 // notInspected returns a finding about something that could not be inspected.
 func notInspected(err error, root bool) report.Finding {
 	if !root && errors.Is(err, fs.ErrPermission) {
-		return report.Finding{Severity: report.SeverityNote, Message: "not seen without root: " + err.Error(), Remedy: rootRemedy}
+		return report.Finding{Severity: report.SeverityNote, Message: "root is required: " +
+			err.Error(), Remedy: rootRemedy}
 	}
-	return report.Finding{Severity: report.SeverityWarning, Message: "could not be looked at: " + err.Error(), Remedy: report.RemedyOf(err)}
+	return report.Finding{Severity: report.SeverityWarning, Message: "the check failed: " +
+		err.Error(), Remedy: report.RemedyOf(err)}
 }
 
 const rootRemedy = "sudo hcp-node-agent doctor"

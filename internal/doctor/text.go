@@ -3,27 +3,23 @@ package doctor
 import (
 	"cmp"
 	"fmt"
-	"io"
-	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Print writes the report as text.
-func (r Report) Print(w io.Writer) {
+// Print writes the report as text. Checks without problems are on one line each.
+func (r Report) Print(page *report.Page) {
 	for _, finding := range r.Findings {
-		fmt.Fprintf(w, "  %-8s %-19s  %s\n", finding.Severity, finding.Check, indented(finding.Message))
-		for _, line := range finding.Remedy.Lines() {
-			fmt.Fprintln(w, line)
-		}
+		severity := page.BySeverity(finding.Severity, fmt.Sprintf("%-8s", finding.Severity))
+		page.Item(fmt.Sprintf("  %s %-19s  ", severity, finding.Check), finding.Message)
+		page.Remedy(finding.Remedy)
 	}
-	counts := cmp.Or(report.CountFindings(r.Findings), "all is well")
-	fmt.Fprintf(w, "%s: %s\n", cmp.Or(r.Hostname, "this host"), counts)
+	counts := page.Good("no problems found")
+	if text := report.CountFindings(r.Findings); text != "" {
+		counts = text
+	}
+	page.Printf("%s: %s\n", cmp.Or(r.NodeName, r.Hostname, "this host"), counts)
 	if r.Bundle != nil {
-		fmt.Fprintf(w, "%s: %s\n", r.Bundle.File, r.Bundle.Manifest)
+		page.Item("", fmt.Sprintf("%s: %s", r.Bundle.File, r.Bundle.Manifest))
 	}
-}
-
-func indented(text string) string {
-	return strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", 32))
 }

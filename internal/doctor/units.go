@@ -27,9 +27,9 @@ func nodeUnits() []struct{ name, step string } {
 // agentUnits returns the units of the agent with the meaning of a failure.
 func agentUnits() []struct{ name, means string } {
 	return []struct{ name, means string }{
-		{machine.ServiceUnit, "a join that was interrupted did not go on"},
-		{bootunits.NodeIPUnit, "kubelet was told the address of an earlier boot"},
-		{"hcp-node-agent-ovn-remote.service", "ovn-controller can have found the database of before the boot"},
+		{machine.ServiceUnit, "an interrupted join was not resumed"},
+		{bootunits.NodeIPUnit, "kubelet uses the address of an earlier boot"},
+		{"hcp-node-agent-ovn-remote.service", "ovn-controller may have read the database of the previous boot"},
 	}
 }
 
@@ -81,12 +81,14 @@ func (f unitFacts) evaluate() []report.Finding {
 	for _, unit := range agentUnits() {
 		if f.States[unit.name].Active == "failed" {
 			findings = append(findings, report.Finding{
-				Severity: report.SeverityWarning, Message: unit.name + " has failed: " + unit.means, Remedy: report.Remedy("journalctl -b -u " + unit.name),
+				Severity: report.SeverityWarning, Message: unit.name + " has failed: " +
+					unit.means, Remedy: report.Remedy("journalctl -b -u " + unit.name),
 			})
 		}
 	}
 	if len(run) > 0 {
-		findings = append(findings, report.Finding{Severity: report.SeverityOK, Message: "running: " + strings.Join(run, ", ")})
+		findings = append(findings, report.Finding{Severity: report.SeverityOK, Message: "running: " +
+			strings.Join(run, ", ")})
 	}
 	return findings
 }
@@ -95,19 +97,21 @@ func (f unitFacts) evaluate() []report.Finding {
 func notRunningFinding(name string, state systemd.UnitState) report.Finding {
 	failing := state.Result != "" && state.Result != "success"
 	short := strings.TrimSuffix(name, ".service")
-	finding := report.Finding{Severity: report.SeverityProblem, Remedy: report.Remedy("systemctl start " + short + " # why it ended: journalctl -b -u " + short)}
+	finding := report.Finding{Severity: report.SeverityProblem, Remedy: report.Remedy("systemctl start " + short +
+		" # to find the cause: journalctl -b -u " + short)}
 	switch {
 	case state.Load != "loaded":
-		finding.Message = name + " does not run: systemd says " + state.Load
+		finding.Message = name + " is not running: its load state in systemd is " + state.Load
 		finding.Remedy = report.Remedy("systemctl cat " + name)
 	case state.Active == "activating" && (failing || state.Sub == "auto-restart"):
-		finding.Message, finding.Remedy = name+" ends soon after each start ("+state.Result+")", report.Remedy("journalctl -b -u "+short)
+		finding.Message, finding.Remedy = name+" exits soon after each start ("+state.Result+
+			")", report.Remedy("journalctl -b -u "+short)
 	case state.Active == "activating":
 		finding.Severity, finding.Message, finding.Remedy = report.SeverityWarning, name+" is starting ("+state.Sub+")", report.Remedy("systemctl status "+short)
 	case failing:
-		finding.Message = name + " does not run (" + state.Active + ", " + state.Result + ")"
+		finding.Message = name + " is not running (" + state.Active + ", " + state.Result + ")"
 	default:
-		finding.Message = name + " does not run (" + state.Active + ")"
+		finding.Message = name + " is not running (" + state.Active + ")"
 	}
 	return finding
 }

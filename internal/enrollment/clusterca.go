@@ -27,7 +27,7 @@ func (h Hash) decode() ([]byte, error) {
 	digits, found := strings.CutPrefix(string(h), hashPrefix)
 	sum, err := hex.DecodeString(digits)
 	if !found || err != nil || len(sum) != sha256.Size || digits != strings.ToLower(digits) {
-		return nil, fmt.Errorf("%q is not %s and 64 hexadecimal digits", shorten(string(h)), hashPrefix)
+		return nil, fmt.Errorf("%q is not %s followed by 64 hexadecimal digits", shorten(string(h)), hashPrefix)
 	}
 	return sum, nil
 }
@@ -58,9 +58,9 @@ func CAHashes(bundle []byte) ([]Hash, error) {
 	}
 	switch {
 	case len(all) == 0:
-		return nil, errors.New("reading the cluster's CA: there is no certificate in PEM form")
+		return nil, errors.New("reading the cluster's CA: no certificate in PEM format found")
 	case len(all) > maxCAs:
-		return nil, fmt.Errorf("reading the cluster's CA: it has %d certificates, and at most %d are taken", len(all), maxCAs)
+		return nil, fmt.Errorf("reading the cluster's CA: %d certificates; at most %d are allowed", len(all), maxCAs)
 	}
 	return all, nil
 }
@@ -84,7 +84,7 @@ func checkCluster(kind, id string, own, cluster []Hash) error {
 	if len(intersection(own, cluster)) > 0 {
 		return nil
 	}
-	return fmt.Errorf("the %s %s is for another cluster: the one with the CA %s, and this one has the CA %s", kind, id, joinHashes(own), joinHashes(cluster))
+	return fmt.Errorf("%s %s is for another cluster: expected CA %s, but this cluster has %s", kind, id, joinHashes(own), joinHashes(cluster))
 }
 
 func joinHashes(hashes []Hash) string {

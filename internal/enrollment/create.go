@@ -12,11 +12,12 @@ import (
 	"unicode/utf8"
 )
 
-// Lifetimes of join tokens. User data contains an Ignition token, which HyperShift replaces after
-// five and a half hours at the latest.
+// Lifetimes of join tokens. A month is sufficient to prepare images and deliver hardware; until then
+// a copy of the token can enroll a host as the node. User data contains an Ignition token, which
+// HyperShift replaces after five and a half hours at the latest.
 const (
 	defaultLifetime     = 24 * time.Hour
-	maxLifetime         = 365 * 24 * time.Hour
+	maxLifetime         = 30 * 24 * time.Hour
 	maxUserDataLifetime = 5 * time.Hour
 )
 
@@ -33,6 +34,9 @@ type Options struct {
 
 // New creates a join token with a new key, and its enrollment.
 func New(desired Options, now time.Time) (*Token, *Enrollment, error) {
+	if err := desired.check(); err != nil {
+		return nil, nil, err
+	}
 	lifetime, err := desired.lifetime()
 	if err != nil {
 		return nil, nil, err
@@ -43,11 +47,11 @@ func New(desired Options, now time.Time) (*Token, *Enrollment, error) {
 	}
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
-		return nil, nil, fmt.Errorf("making a key: %w", err)
+		return nil, nil, fmt.Errorf("generating a key: %w", err)
 	}
 	id := make([]byte, idDigits/2)
 	if _, err := rand.Read(id); err != nil {
-		return nil, nil, fmt.Errorf("making a join token id: %w", err)
+		return nil, nil, fmt.Errorf("generating a join token ID: %w", err)
 	}
 	t := &Token{
 		ID: hex.EncodeToString(id), NodeName: desired.NodeName, Expires: now.Add(lifetime).UTC().Truncate(time.Second), ClusterCA: cas,
@@ -57,18 +61,29 @@ func New(desired Options, now time.Time) (*Token, *Enrollment, error) {
 	return t, c, checkRoundTrip(t, c)
 }
 
+// check checks what an administrator specifies, for messages that do not mention a token.
+func (o Options) check() error {
+	if err := CheckNodeName(o.NodeName); err != nil {
+		return err
+	}
+	if err := checkList("labels", o.Labels, checkLabel); err != nil {
+		return err
+	}
+	return checkList("taints", o.Taints, checkTaint)
+}
+
 func (o Options) lifetime() (time.Duration, error) {
 	switch {
 	case !utf8.Valid(o.UserData):
-		return 0, errors.New("the stub is no text")
+		return 0, errors.New("the user data is not valid UTF-8 text")
 	case o.Lifetime == 0 && o.UserData != nil:
 		return maxUserDataLifetime, nil
 	case o.Lifetime == 0:
 		return defaultLifetime, nil
 	case o.UserData != nil && o.Lifetime > maxUserDataLifetime:
-		return 0, fmt.Errorf("a join token with a stub in it can be good for %s at most, as the stub's token is; %s was asked for", maxUserDataLifetime, o.Lifetime)
+		return 0, fmt.Errorf("a join token with user data can be valid for at most %s, because the user data expires; requested: %s", maxUserDataLifetime, o.Lifetime)
 	case o.Lifetime < time.Minute, o.Lifetime > maxLifetime:
-		return 0, fmt.Errorf("a join token can be good for one minute to %d days; %s was asked for", maxLifetime/(24*time.Hour), o.Lifetime)
+		return 0, fmt.Errorf("a join token can be valid for 1 minute to %d days; requested: %s", maxLifetime/(24*time.Hour), o.Lifetime)
 	}
 	return o.Lifetime, nil
 }
@@ -86,11 +101,13 @@ func checkRoundTrip(t *Token, c *Enrollment) error {
 	}
 	read, err := ParseToken(token)
 	if err == nil && !bytes.Equal(read.UserData, t.UserData) {
-		err = errors.New("the stub cannot be written as YAML")
+		err = errors.New("the user data cannot be encoded as YAML")
 	}
-	_, enrollmentErr := ParseEnrollment(enrollment)
-	if err := errors.Join(err, enrollmentErr); err != nil {
-		return fmt.Errorf("making a join token for %q: %w", shorten(t.NodeName), err)
+	if err == nil {
+		_, err = ParseEnrollment(enrollment)
+	}
+	if err != nil {
+		return fmt.Errorf("creating a join token for %q: %w", shorten(t.NodeName), err)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func (t *Token) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the join token: %w", err)
 	}
-	head := "# A secret: who has it can become the node " + t.NodeName + ".\n# On that host: hcp-node-agent join --join-token FILE\n"
+	head := "# Secret: any host with this file can join as node " + t.NodeName + ".\n# Usage on the host: hcp-node-agent join --join-token FILE\n"
 	return append([]byte(head), body...), nil
 }
 
@@ -47,7 +47,7 @@ func (e *Enrollment) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the enrollment: %w", err)
 	}
-	head := "# No secret. It lets the node " + e.NodeName + " be approved: hcp-node-admin approve --enrollments DIR\n"
+	head := "# Not a secret. Allows the approver to admit node " + e.NodeName + ": hcp-node-admin approve --enrollments DIR\n"
 	return append([]byte(head), body...), nil
 }
 

@@ -53,7 +53,7 @@ func (t *Token) Sign(cluster []Hash, publicKey crypto.PublicKey) (map[string]str
 	}
 	signed, err := signedMessage(intersection(t.ClusterCA, cluster)[0], t.ID, t.NodeName, publicKey)
 	if err != nil {
-		return nil, fmt.Errorf("proving the join token: %w", err)
+		return nil, fmt.Errorf("signing the CSR with the join token: %w", err)
 	}
 	signature := ed25519.Sign(t.key, signed)
 	return map[string]string{
@@ -69,25 +69,25 @@ func (e *Enrollment) Verify(cluster []Hash, publicKey crypto.PublicKey, annotati
 		return err
 	}
 	if id := annotations[AnnotationID]; id != e.ID {
-		return fmt.Errorf("it is of the join token %q, and the enrollment is of %s", shorten(id), e.ID)
+		return fmt.Errorf("the CSR has join token ID %q, but the enrollment has %s", shorten(id), e.ID)
 	}
 	text, versioned := strings.CutPrefix(annotations[annotationSignature], signatureVersion)
 	if !versioned || len(text) > base64.StdEncoding.EncodedLen(ed25519.SignatureSize) {
-		return fmt.Errorf("its proof is not one of version %s", strings.TrimSuffix(signatureVersion, ":"))
+		return fmt.Errorf("the signature of the CSR is not of version %s", strings.TrimSuffix(signatureVersion, ":"))
 	}
 	signature, err := base64.StdEncoding.Strict().DecodeString(text)
 	if err != nil || len(signature) != ed25519.SignatureSize {
-		return errors.New("its proof is no signature")
+		return errors.New("the signature of the CSR is malformed")
 	}
 	// The annotations do not contain which of the common CAs the node has signed.
 	for _, authority := range intersection(e.ClusterCA, cluster) {
 		signed, err := signedMessage(authority, e.ID, e.NodeName, publicKey)
 		if err != nil {
-			return fmt.Errorf("verifying the proof: %w", err)
+			return fmt.Errorf("verifying the signature of the CSR: %w", err)
 		}
 		if ed25519.Verify(e.key, signed, signature) {
 			return nil
 		}
 	}
-	return fmt.Errorf("its proof was not made with the join token %s for this key, the node %s and this cluster", e.ID, e.NodeName)
+	return fmt.Errorf("the signature of the CSR does not match join token %s, node %s, this key and this cluster", e.ID, e.NodeName)
 }

@@ -29,7 +29,7 @@ type document struct {
 	PublicKey  string    `json:"publicKey,omitempty"`  // of an enrollment, PEM
 	Labels     []string  `json:"labels,omitempty"`     // of a token
 	Taints     []string  `json:"taints,omitempty"`     // of a token
-	UserData   string    `json:"stub,omitempty"`       // of a token
+	UserData   string    `json:"userData,omitempty"`   // of a token
 	PrivateKey string    `json:"privateKey,omitempty"` // of a token, PEM
 }
 
@@ -40,7 +40,7 @@ func ParseToken(content []byte) (*Token, error) {
 		return nil, err
 	}
 	if d.PublicKey != "" || d.Addresses != nil {
-		return nil, errors.New("reading the join token: publicKey and addresses are an enrollment's, and not a join token's")
+		return nil, errors.New("reading the join token: publicKey and addresses are fields of an enrollment")
 	}
 	t := &Token{ID: d.ID, NodeName: d.NodeName, Expires: expires, ClusterCA: d.ClusterCA, Labels: d.Labels, Taints: d.Taints}
 	if d.UserData != "" {
@@ -62,7 +62,7 @@ func ParseEnrollment(content []byte) (*Enrollment, error) {
 		return nil, err
 	}
 	if d.PrivateKey != "" || d.UserData != "" || d.Labels != nil || d.Taints != nil {
-		return nil, errors.New("reading the enrollment: privateKey, stub, labels and taints are a join token's; a secret must not be in an enrollment")
+		return nil, errors.New("reading the enrollment: privateKey, userData, labels and taints are fields of a join token; an enrollment must not contain secrets")
 	}
 	c := &Enrollment{ID: d.ID, NodeName: d.NodeName, Expires: expires, ClusterCA: d.ClusterCA}
 	if c.key, err = parsePublicKey(d.PublicKey); err != nil {
@@ -98,10 +98,10 @@ func parse(content []byte, kind Kind, limit int) (document, time.Time, error) {
 	}
 	expires, err := time.Parse(time.RFC3339, d.Expires)
 	if err != nil || expires.Nanosecond() != 0 {
-		return d, time.Time{}, fmt.Errorf("reading the %s: expires: %q is not a time like 2026-01-31T12:00:00Z", kindNoun(kind), shorten(d.Expires))
+		return d, time.Time{}, fmt.Errorf("reading the %s: expires: %q is not a time such as 2026-01-31T12:00:00Z", kindNoun(kind), shorten(d.Expires))
 	}
 	if len(d.ClusterCA) == 0 || len(d.ClusterCA) > maxCAs {
-		return d, time.Time{}, fmt.Errorf("reading the %s: clusterCA has %d hashes; it can have 1 to %d", kindNoun(kind), len(d.ClusterCA), maxCAs)
+		return d, time.Time{}, fmt.Errorf("reading the %s: clusterCA has %d hashes; 1 to %d are allowed", kindNoun(kind), len(d.ClusterCA), maxCAs)
 	}
 	for _, hash := range d.ClusterCA {
 		if _, err := hash.decode(); err != nil {
@@ -114,13 +114,13 @@ func parse(content []byte, kind Kind, limit int) (document, time.Time, error) {
 func decodeDocument(content []byte, kind Kind, limit int) (document, error) {
 	var d document
 	if len(content) > limit {
-		return d, fmt.Errorf("reading the %s: it has more than %d KiB", kindNoun(kind), limit>>10)
+		return d, fmt.Errorf("reading the %s: the file is larger than %d KiB", kindNoun(kind), limit>>10)
 	}
 	if len(bytes.TrimSpace(content)) == 0 {
-		return d, fmt.Errorf("reading the %s: it is empty", kindNoun(kind))
+		return d, fmt.Errorf("reading the %s: the file is empty", kindNoun(kind))
 	}
 	if hasMultipleDocuments(content) {
-		return d, fmt.Errorf("reading the %s: there is more than one document in it", kindNoun(kind))
+		return d, fmt.Errorf("reading the %s: the file contains more than one YAML document", kindNoun(kind))
 	}
 	// The parser's error is not returned, because it can quote the key.
 	var head struct {
@@ -128,14 +128,14 @@ func decodeDocument(content []byte, kind Kind, limit int) (document, error) {
 		Kind       Kind   `json:"kind"`
 	}
 	if err := yaml.Unmarshal(content, &head); err != nil {
-		return d, fmt.Errorf("reading the %s: it is no YAML, or a value is of another type than it should be", kindNoun(kind))
+		return d, fmt.Errorf("reading the %s: the file is not valid YAML, or a value has the wrong type", kindNoun(kind))
 	}
 	if head.APIVersion != APIVersion || head.Kind != kind {
-		return d, fmt.Errorf("reading the %s: it has apiVersion %q and kind %q, and %q and %q are due",
+		return d, fmt.Errorf("reading the %s: apiVersion %q and kind %q are not supported; expected %q and %q",
 			kindNoun(kind), shorten(head.APIVersion), shorten(string(head.Kind)), APIVersion, kind)
 	}
 	if err := yaml.UnmarshalStrict(content, &d); err != nil {
-		return d, fmt.Errorf("reading the %s: a field is unknown, there twice, or of another type than it should be; the fields are %s", kindNoun(kind), fieldNames(kind))
+		return d, fmt.Errorf("reading the %s: a field is unknown, duplicated or of the wrong type; valid fields: %s", kindNoun(kind), fieldNames(kind))
 	}
 	return d, nil
 }
@@ -159,7 +159,7 @@ func hasMultipleDocuments(content []byte) bool {
 
 func fieldNames(kind Kind) string {
 	if kind == KindToken {
-		return "apiVersion, kind, id, nodeName, expires, clusterCA, labels, taints, stub and privateKey"
+		return "apiVersion, kind, id, nodeName, expires, clusterCA, labels, taints, userData and privateKey"
 	}
 	return "apiVersion, kind, id, nodeName, expires, clusterCA, addresses and publicKey"
 }

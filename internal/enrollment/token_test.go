@@ -135,7 +135,7 @@ func TestFormattingHidesSecrets(t *testing.T) {
 	}
 	for _, text := range texts[:1] {
 		if strings.Contains(text, "CANARY") {
-			t.Errorf("the stub is in %s", text)
+			t.Errorf("the user data is in %s", text)
 		}
 	}
 	for _, text := range texts {
@@ -157,15 +157,15 @@ func TestLifetimes(t *testing.T) {
 		want     time.Duration
 		refused  string
 	}{
-		"default":            {0, nil, 24 * time.Hour, ""},
-		"default with stub":  {0, []byte("{}"), 5 * time.Hour, ""},
-		"asked for":          {48 * time.Hour, nil, 48 * time.Hour, ""},
-		"short with stub":    {time.Hour, []byte("{}"), time.Hour, ""},
-		"too long with stub": {5*time.Hour + time.Second, []byte("{}"), 0, "at most, as the stub's token is"},
-		"too long":           {366 * 24 * time.Hour, nil, 0, "one minute to 365 days"},
-		"too short":          {time.Second, nil, 0, "one minute to 365 days"},
-		"negative":           {-time.Hour, nil, 0, "one minute to 365 days"},
-		"stub is no text":    {0, []byte{0xff}, 0, "no text"},
+		"default":                 {0, nil, 24 * time.Hour, ""},
+		"default with user data":  {0, []byte("{}"), 5 * time.Hour, ""},
+		"asked for":               {48 * time.Hour, nil, 48 * time.Hour, ""},
+		"short with user data":    {time.Hour, []byte("{}"), time.Hour, ""},
+		"too long with user data": {5*time.Hour + time.Second, []byte("{}"), 0, "because the user data expires"},
+		"too long":                {31 * 24 * time.Hour, nil, 0, "1 minute to 30 days"},
+		"too short":               {time.Second, nil, 0, "1 minute to 30 days"},
+		"negative":                {-time.Hour, nil, 0, "1 minute to 30 days"},
+		"user data is no text":    {0, []byte{0xff}, 0, "not valid UTF-8 text"},
 	} {
 		desired := Options{NodeName: "a", ClusterCA: certtest.NewCA(t, "ca").PEM, Lifetime: test.lifetime, UserData: test.userData}
 		token, enrollment, err := New(desired, noon)

@@ -24,7 +24,7 @@ func checkID(id string) error {
 func CheckNodeName(name string) error {
 	subdomain := regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`)
 	if len(name) > 63 || !subdomain.MatchString(name) {
-		return fmt.Errorf("%q is not the name of a node (small letters, digits, - and ., at most 63)", shorten(name))
+		return fmt.Errorf("%q is not a valid node name (at most 63 lowercase letters, digits, - and .)", shorten(name))
 	}
 	return nil
 }
@@ -35,7 +35,7 @@ func CheckAddress(address netip.Addr) error {
 	case !address.IsValid(), address.Zone() != "", address.Is4In6():
 		return fmt.Errorf("%q is not a plain IPv4 or IPv6 address", address)
 	case address.IsLoopback(), address.IsUnspecified(), address.IsMulticast(), address.IsLinkLocalUnicast():
-		return fmt.Errorf("%s is an address that no other machine reaches a node by", address)
+		return fmt.Errorf("other machines cannot reach a node at %s", address)
 	}
 	return nil
 }
@@ -45,14 +45,14 @@ const maxItems = 64 // of addresses, labels or taints
 // checkList checks each element of a list, and that the list has no duplicates.
 func checkList(name string, list []string, check func(string) error) error {
 	if len(list) > maxItems {
-		return fmt.Errorf("%s: there are %d, and at most %d are taken", name, len(list), maxItems)
+		return fmt.Errorf("%s: %d entries; at most %d are allowed", name, len(list), maxItems)
 	}
 	for i, text := range list {
 		if err := check(text); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if slices.Contains(list[:i], text) {
-			return fmt.Errorf("%s: %q is there twice", name, text)
+			return fmt.Errorf("%s: duplicate entry %q", name, text)
 		}
 	}
 	return nil
@@ -66,16 +66,16 @@ const (
 
 func checkLabel(text string) error {
 	if !regexp.MustCompile(`^` + keyPattern + `=` + valuePattern + `$`).MatchString(text) {
-		return fmt.Errorf("%q is not key=value of a label", shorten(text))
+		return fmt.Errorf("%q is not a label in the format key=value", shorten(text))
 	}
 	return nil
 }
 
 func checkTaint(text string) error {
 	if !regexp.MustCompile(`^` + keyPattern + `(=` + valuePattern + `)?:(NoSchedule|PreferNoSchedule|NoExecute)$`).MatchString(text) {
-		return fmt.Errorf("%q is not key=value:Effect of a taint, with the effect NoSchedule, PreferNoSchedule or NoExecute", shorten(text))
+		return fmt.Errorf("%q is not a taint in the format key=value:Effect (effects: NoSchedule, PreferNoSchedule, NoExecute)", shorten(text))
 	}
 	return nil
 }
 
-var errInvalidKey = errors.New("it is not one Ed25519 key in PEM form")
+var errInvalidKey = errors.New("not a single Ed25519 key in PEM format")

@@ -3,7 +3,7 @@
 package glob
 
 import (
-	"fmt"
+	"errors"
 	"path"
 	"strings"
 )
@@ -11,14 +11,14 @@ import (
 // belowSuffix is the end of a pattern that matches everything below a directory, at any depth.
 const belowSuffix = "/**"
 
-// Validate returns an error for an invalid pattern.
+// Validate returns an error for an invalid pattern. The error does not contain the pattern.
 func Validate(pattern string) error {
 	stem := strings.TrimSuffix(pattern, belowSuffix)
 	if strings.Contains(stem, "**") {
-		return fmt.Errorf("pattern %q: ** can only be its end, as in /etc/example.d/**", pattern)
+		return errors.New("** can only be at the end, as in /etc/example.d/**")
 	}
 	if _, err := path.Match(stem, ""); err != nil {
-		return fmt.Errorf("pattern %q: a bracket or a backslash has no end", pattern)
+		return errors.New("a bracket or a backslash has no end")
 	}
 	return nil
 }

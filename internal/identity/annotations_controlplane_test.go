@@ -41,8 +41,8 @@ func TestControlPlaneNewTokenReplacesCSR(t *testing.T) {
 		return *csr
 	}
 	plain := waiting()
-	if len(plain.Annotations) != 0 || !strings.Contains(recorded.Text(), "on platform None nobody approves it by itself") {
-		t.Errorf("without a join token: %v; said:\n%s", plain.Annotations, recorded.Text())
+	if len(plain.Annotations) != 0 || !strings.Contains(recorded.Text(), "on platform None no controller approves it") {
+		t.Errorf("without a join token: %v; printed:\n%s", plain.Annotations, recorded.Text())
 	}
 
 	identity.Annotate = annotateWith("first")
@@ -56,12 +56,13 @@ func TestControlPlaneNewTokenReplacesCSR(t *testing.T) {
 		t.Errorf("with a join token: %s after %s, annotations %v", first.Name, plain.Name, first.Annotations)
 	}
 	for _, want := range []string{
-		plain.Name + " is of another join token, or of none", "a new one is submitted with a new key",
-		"it carries the proof of this node's join token", "hcp-node-admin approve --enrollments DIR --kubeconfig FILE",
+		plain.Name + " is for another join token, or for none", "submitting a new CSR with a new key",
+		"the CSR contains the proof of this node's join token",
+		"if no approver is running, run on the hosted cluster:\n", "hcp-node-admin approve --enrollments DIR --kubeconfig FILE",
 		"oc adm certificate approve " + first.Name,
 	} {
 		if !strings.Contains(recorded.Text(), want) {
-			t.Errorf("it did not say %q, but:\n%s", want, recorded.Text())
+			t.Errorf("%q was not printed:\n%s", want, recorded.Text())
 		}
 	}
 	if again := waiting(); again.UID != first.UID {
@@ -75,13 +76,13 @@ func TestControlPlaneNewTokenReplacesCSR(t *testing.T) {
 	}
 
 	// An expired join token ends the wait, unless the CSR was approved in time.
-	expired := report.Fail(report.CredentialRefused, "make a new one", "expired")
+	expired := report.Fail(report.CredentialRefused, "create a new token", "expired")
 	identity.Annotate = func(crypto.PublicKey) (map[string]string, error) { return nil, expired }
 	if _, err := identity.Obtain(kubetest.Context(t, time.Minute), nil); !errors.Is(err, expired) {
 		t.Errorf("Obtain() = %v, want that the join token has expired", err)
 	}
 	if all := clientCSRsOf(t, "annotated"); len(all) != 3 {
-		t.Errorf("there are %d CSRs, want the three that were asked for", len(all))
+		t.Errorf("there are %d CSRs, want the three that were requested", len(all))
 	}
 	setCSRCondition(t, second.Name, certificatesv1.CertificateApproved)
 	result, err := identity.Obtain(kubetest.Context(t, time.Minute), nil)
@@ -96,7 +97,7 @@ func TestControlPlaneAutomaticApprovalShowsNoCommand(t *testing.T) {
 	csr := createServingCSR(t, serving, "192.0.2.7")
 	before := len(recorded.Text())
 	if _, err := serving.Obtain(kubetest.Context(t, 5*time.Second), manualApprover(t)); err == nil {
-		t.Error("there is a serving certificate, though no kubelet runs")
+		t.Error("a serving certificate exists, but no kubelet runs")
 	}
 	other, otherLog := newIdentity(t, "own-approval-client")
 	result, err := other.Obtain(kubetest.Context(t, time.Minute), manualApprover(t))
@@ -106,7 +107,7 @@ func TestControlPlaneAutomaticApprovalShowsNoCommand(t *testing.T) {
 	for name, text := range map[string]string{csr: recorded.Text()[before:], result.CSR: otherLog.Text()} {
 		if strings.Contains(text, "oc adm certificate approve") ||
 			!strings.Contains(text, "waiting for approval of CSR "+name+" (key SHA256:") {
-			t.Errorf("said of %s:\n%s", name, text)
+			t.Errorf("printed about %s:\n%s", name, text)
 		}
 	}
 }

@@ -61,9 +61,9 @@ func (i *Identity) refreshCAs(ctx context.Context) (Result, error) {
 	}
 	if err := i.checkAccepted(ctx, cluster); err != nil {
 		if ctx.Err() == nil {
-			i.Log.Warn("the API server cannot be reached with the payload's certificate authorities, so kubelet's "+
-				"kubeconfig keeps those that it has: "+err.Error(),
-				"hcp-node-agent join --user-data STUB # with a fresh stub")
+			i.Log.Warn("the API server cannot be reached with the payload's CAs, so kubelet's kubeconfig keeps "+
+				"its current CAs: "+err.Error(),
+				"hcp-node-agent join --user-data USER_DATA # with current user data")
 		}
 		return Result{}, i.verifyStored(ctx)
 	}

@@ -50,16 +50,16 @@ func TestControlPlaneCARotation(t *testing.T) {
 		stored, payload, want []byte
 		message               string
 	}{
-		"as it is":         {stored: own.CA, payload: own.CA, want: own.CA},
+		"unchanged":        {stored: own.CA, payload: own.CA, want: own.CA},
 		"one more":         {stored: own.CA, payload: both, want: both},
 		"one less":         {stored: both, payload: own.CA, want: own.CA},
 		"in another order": {stored: both, payload: slices.Concat(own.CA, before.PEM), want: both},
 		"another":          {stored: before.PEM, payload: own.CA, want: own.CA},
-		"of before, as a payload": {
+		"only the former CA in the payload": {
 			stored:  both,
 			payload: before.PEM,
 			want:    both,
-			message: "keeps those that it has",
+			message: "keeps its current CAs",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,13 +74,13 @@ func TestControlPlaneCARotation(t *testing.T) {
 				t.Error("the node has another certificate")
 			}
 			if !strings.Contains(recorded.Text(), test.message) {
-				t.Errorf("it did not say %q, but:\n%s", test.message, recorded.Text())
+				t.Errorf("%q was not printed:\n%s", test.message, recorded.Text())
 			}
 		})
 	}
 	// These CAs do not verify the API server.
 	if _, got, err := obtain(own.CA, before.PEM); report.CodeOf(err) != report.Refused ||
-		!strings.Contains(err.Error(), "made anew") || !bytes.Equal(got, own.CA) {
+		!strings.Contains(err.Error(), "the cluster may have been reinstalled") || !bytes.Equal(got, own.CA) {
 		t.Errorf("Obtain() = %v", err)
 	}
 }

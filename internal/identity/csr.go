@@ -38,7 +38,7 @@ func newClientCSR(key *pendingKey, nodeName string) (*certificatesv1.Certificate
 	subject := nodeSubject(nodeName)
 	request, err := cert.MakeCSR(key.private, &subject, nil, nil)
 	if err != nil {
-		return nil, fmt.Errorf("making the client CSR: %w", err)
+		return nil, fmt.Errorf("creating the client CSR: %w", err)
 	}
 	name, err := enrollment.ClientCSRName(&key.private.PublicKey, nodeName)
 	if err != nil {
@@ -62,10 +62,10 @@ const (
 	phaseIssued              phase = "issued"
 	phaseDenied              phase = "denied"
 	phaseFailed              phase = "failed"
-	phaseKeyMismatch         phase = "somebody else's" // has the same name but another key
-	phaseExpired             phase = "out of date"     // the issued certificate has expired
-	phaseCertificateMismatch phase = "not asked for"   // the issued certificate does not match the request
-	phaseAnnotationMismatch  phase = "of another join token, or of none"
+	phaseKeyMismatch         phase = "a request of another node or key" // has the same name but another key
+	phaseExpired             phase = "expired"                          // the issued certificate has expired
+	phaseCertificateMismatch phase = "issued incorrectly"               // the issued certificate does not match the request
+	phaseAnnotationMismatch  phase = "for another join token, or for none"
 )
 
 // csrStatus is the evaluated status of a CSR.
@@ -105,8 +105,8 @@ func evaluateCSR(found, expected *certificatesv1.CertificateSigningRequest, now 
 	case isApproved:
 		return csrStatus{phase: phaseApproved}
 	case !hasAnnotations(found, expected):
-		return csrStatus{phase: phaseAnnotationMismatch, detail: "it carries no proof of this node's join token, and " +
-			"what a CSR carries cannot be changed"}
+		return csrStatus{phase: phaseAnnotationMismatch, detail: "it does not contain the proof of this node's " +
+			"join token, and the annotations of an existing CSR cannot be changed"}
 	}
 	return csrStatus{phase: phasePending}
 }
@@ -151,7 +151,7 @@ func checkSameRequest(found, expected *certificatesv1.CertificateSigningRequest)
 	case !samePublicKey(actual.PublicKey, mine.PublicKey):
 		return errors.New("it is for another key")
 	case actual.Subject.String() != mine.Subject.String():
-		return fmt.Errorf("it asks for %q", actual.Subject)
+		return fmt.Errorf("it requests %q", actual.Subject)
 	case found.Spec.SignerName != expected.Spec.SignerName:
 		return fmt.Errorf("it is for the signer %q", found.Spec.SignerName)
 	}
@@ -173,7 +173,7 @@ func hasAnnotations(found, expected *certificatesv1.CertificateSigningRequest) b
 func parseRequest(content []byte) (*x509.CertificateRequest, error) {
 	block, _ := pem.Decode(content)
 	if block == nil || block.Type != "CERTIFICATE REQUEST" {
-		return nil, errors.New("it holds no certificate request in PEM form")
+		return nil, errors.New("it contains no certificate request in PEM form")
 	}
 	request, err := x509.ParseCertificateRequest(block.Bytes)
 	if err != nil {

@@ -69,7 +69,7 @@ func TestControlPlaneRejectsNodeOfAnotherHost(t *testing.T) {
 
 	setMachineID(t, node, "1111")
 	result, err := second.Obtain(kubetest.Context(t, time.Minute), manualApprover(t))
-	want := "Node twins has the machine-id 1111, this machine's is 2222; the cluster last heard of it at " +
+	want := "the machine-id of Node twins is 1111, this machine's is 2222; it last reported to the cluster at " +
 		report.Timestamp(renewed.Time)
 	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), want) ||
 		!strings.Contains(string(report.RemedyOf(err)), "oc delete node twins") {
@@ -91,7 +91,7 @@ func TestControlPlaneRejectsNodeOfAnotherHost(t *testing.T) {
 	}
 	again, err := second.Obtain(kubetest.Context(t, time.Minute), nil)
 	if err != nil || again.CSR != result.CSR {
-		t.Errorf("Obtain() after the deletion = %+v, %v; want the CSR %s of before; said:\n%s", again, err, result.CSR,
+		t.Errorf("Obtain() after the deletion = %+v, %v; want the earlier CSR %s; printed:\n%s", again, err, result.CSR,
 			recorded.Text())
 	}
 }
@@ -103,8 +103,8 @@ func TestControlPlaneAcceptsNodeOfThisHost(t *testing.T) {
 	again, recorded := newIdentity(t, "again")
 	again.MachineID = "1111"
 	if _, err := again.Obtain(kubetest.Context(t, time.Minute), manualApprover(t)); err != nil ||
-		!strings.Contains(recorded.Text(), "is there already and is this machine's (machine-id 1111)") {
-		t.Errorf("Obtain() = %v; said:\n%s", err, recorded.Text())
+		!strings.Contains(recorded.Text(), ", belongs to this machine (machine-id 1111)") {
+		t.Errorf("Obtain() = %v; printed:\n%s", err, recorded.Text())
 	}
 }
 
@@ -120,14 +120,14 @@ func TestControlPlaneFailedCSR(t *testing.T) {
 			Type:    certificatesv1.CertificateFailed,
 			Status:  "True",
 			Reason:  "SignerValidationFailure",
-			Message: "the signer's words",
+			Message: "for the test",
 		})
 		_, err = csrs.UpdateStatus(ctx, csr, metav1.UpdateOptions{})
 		return err
 	}
 	result, err := identity.Obtain(kubetest.Context(t, time.Minute), fail)
 	if report.CodeOf(err) != report.ApprovalMissing ||
-		!strings.Contains(err.Error(), result.CSR+" is failed (SignerValidationFailure: the signer's words)") {
+		!strings.Contains(err.Error(), result.CSR+" is failed (SignerValidationFailure: for the test)") {
 		t.Errorf("Obtain() = %v (code %d)", err, report.CodeOf(err))
 	}
 }
@@ -138,7 +138,7 @@ func TestControlPlaneResubmitsDeletedCSR(t *testing.T) {
 	identity, recorded := newIdentity(t, "collected")
 	first, err := identity.Obtain(kubetest.Context(t, 2*time.Second), nil)
 	if err == nil {
-		t.Fatal("nobody approved, and yet there is an identity")
+		t.Fatal("without an approval the identity exists")
 	}
 	if err := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().Delete(t.Context(), first.CSR,
 		metav1.DeleteOptions{}); err != nil {
@@ -155,7 +155,7 @@ func TestControlPlaneResubmitsDeletedCSR(t *testing.T) {
 	}
 	second, err := identity.Obtain(kubetest.Context(t, time.Minute), manualApprover(t))
 	if err != nil || second.CSR != first.CSR {
-		t.Errorf("Obtain() = %+v, %v; want the CSR %s again; said:\n%s", second, err, first.CSR, recorded.Text())
+		t.Errorf("Obtain() = %+v, %v; want the CSR %s again; printed:\n%s", second, err, first.CSR, recorded.Text())
 	}
 }
 
@@ -169,22 +169,22 @@ func TestControlPlaneServingRenewalIsReportedAndApproved(t *testing.T) {
 		certtest.NewCA(t, "signer").Issue(t, certtest.NewKey(t), template))
 
 	if _, err := serving.Obtain(kubetest.Context(t, time.Minute), nil); err != nil ||
-		strings.Contains(recorded.Text(), "serving certificate ends") {
-		t.Errorf("Obtain() before kubelet has asked = %v; said:\n%s", err, recorded.Text())
+		strings.Contains(recorded.Text(), "serving certificate expires") {
+		t.Errorf("Obtain() before kubelet has requested a certificate = %v; printed:\n%s", err, recorded.Text())
 	}
 	without := *serving
 	without.Dir = t.TempDir()
 	if got, err := without.CheckInitial(kubetest.Context(t, time.Minute)); err != nil || got.Text != noServingCSRText {
-		t.Errorf("CheckInitial() before kubelet has asked = %+v, %v", got, err)
+		t.Errorf("CheckInitial() before kubelet has requested a certificate = %+v, %v", got, err)
 	}
 	csr := createServingCSR(t, serving, "192.0.2.7")
 	if got, err := without.CheckInitial(kubetest.Context(t, time.Minute)); err != nil ||
-		got.Remedy != report.Remedy("oc adm certificate approve "+csr) {
+		got.Remedy != serving.Topology.approvalRemedy(csr) {
 		t.Errorf("CheckInitial() = %+v, %v", got, err)
 	}
 	if _, err := serving.Obtain(kubetest.Context(t, time.Minute), nil); err != nil ||
 		!strings.Contains(recorded.Text(), "\noc adm certificate approve "+csr+"\n") {
-		t.Errorf("Obtain() = %v; said:\n%s", err, recorded.Text())
+		t.Errorf("Obtain() = %v; printed:\n%s", err, recorded.Text())
 	}
 	if _, err := serving.Obtain(kubetest.Context(t, time.Minute), manualApprover(t)); err != nil {
 		t.Errorf("Obtain() with an approver = %v", err)

@@ -13,31 +13,21 @@ import (
 )
 
 func (r *csrRequester) pendingText(found *certificatesv1.CertificateSigningRequest) string {
-	return fmt.Sprintf("approval of the client CSR %s for %s (key %s, signer %s, asked at %s%s); %s; run %s:",
+	return fmt.Sprintf("waiting for approval of client CSR %s for %s (key %s, signer %s, created at %s%s)",
 		r.desired.Name, nodeUser(r.identity.NodeName), fingerprint(&r.key.private.PublicKey),
 		r.desired.Spec.SignerName, report.Timestamp(found.CreationTimestamp.Time),
-		waitingSinceText(found.CreationTimestamp.Time, r.key.createdAt), r.approvalHint(),
-		r.identity.Topology.CommandLocation())
+		waitingSinceText(found.CreationTimestamp.Time, r.key.createdAt))
 }
 
-// approvalHint returns a clause that states how the CSR is approved.
-func (r *csrRequester) approvalHint() string {
+// approvalRemedy returns how an administrator approves the CSR, and why.
+func (r *csrRequester) approvalRemedy() report.Remedy {
 	if len(r.desired.Annotations) == 0 {
-		return r.identity.Topology.ManualApprovalHint()
+		return r.identity.Topology.approvalRemedy(r.desired.Name)
 	}
-	return "it carries the proof of this node's join token, so an approver that has the enrollment approves it by itself; " +
-		"where none is running"
-}
-
-// approveCommand returns the command with which an administrator approves the
-// CSR.
-func (r *csrRequester) approveCommand() string {
-	byHand := "oc adm certificate approve " + r.desired.Name
-	if len(r.desired.Annotations) == 0 {
-		return byHand
-	}
-	return "hcp-node-admin approve --enrollments DIR --kubeconfig FILE # DIR has the enrollment\n# or this one by hand:\n" +
-		byHand
+	return report.Remedyf("# the CSR contains the proof of this node's join token: an approver with the matching "+
+		"enrollment approves it automatically; if no approver is running, run %s:\n"+
+		"hcp-node-admin approve --enrollments DIR --kubeconfig FILE # DIR contains the enrollment\n"+
+		"oc adm certificate approve %s # or approve this CSR manually", r.identity.Topology.CommandLocation(), r.desired.Name)
 }
 
 // ownApprovalText returns the message while the agent approves a CSR of its own
@@ -55,16 +45,15 @@ const pendingCSRLifetime = 24 * time.Hour
 // submitted is the creation time of the deleted CSR, since the creation time of its
 // key, now the server's time.
 func deletedText(name string, before phase, submitted, since, now time.Time) string {
-	again := "it is submitted again with the same key, which waits since " + report.Timestamp(since)
+	again := "submitting it again with the same key, waiting since " + report.Timestamp(since)
 	switch {
 	case before == phaseApproved:
-		return fmt.Sprintf("the client CSR %s was deleted after it was approved and before a certificate was issued; "+
-			"%s", name, again)
+		return fmt.Sprintf("client CSR %s was deleted after it was approved and before a certificate was issued; %s", name, again)
 	case before == phasePending && now.Sub(submitted) >= pendingCSRLifetime:
-		return fmt.Sprintf("the client CSR %s of %s was not approved for a day, and the cluster has collected it, as "+
-			"it does with all such; %s", name, report.Timestamp(submitted), again)
+		return fmt.Sprintf("client CSR %s of %s was not approved for a day, and the cluster deleted it, as it "+
+			"does with all unapproved CSRs; %s", name, report.Timestamp(submitted), again)
 	}
-	return fmt.Sprintf("the client CSR %s was deleted before it was approved; %s", name, again)
+	return fmt.Sprintf("client CSR %s was deleted before it was approved; %s", name, again)
 }
 
 // waitingSinceText returns a clause about the start of the wait, for a CSR that is not
@@ -86,29 +75,29 @@ func (r *csrRequester) explainRejection(err error) error {
 		return err
 	case r.bootstrapCertificate != nil && now.After(r.bootstrapCertificate.NotAfter):
 		return report.Fail(report.CredentialRefused, fresh, "the bootstrap credential expired at %s; the API "+
-			"server's clock says %s%s: %w",
+			"server's clock shows %s%s: %w",
 			report.Timestamp(r.bootstrapCertificate.NotAfter), report.Timestamp(now),
 			r.conn.Clock.SkewNote(time.Now()), err)
 	case r.bootstrapCertificate != nil && now.Before(r.bootstrapCertificate.NotBefore):
-		return report.Fail(report.CredentialRefused, fresh, "the bootstrap credential is valid from %s on; the API "+
-			"server's clock says %s%s: %w",
+		return report.Fail(report.CredentialRefused, fresh, "the bootstrap credential is not valid before %s; the "+
+			"API server's clock shows %s%s: %w",
 			report.Timestamp(r.bootstrapCertificate.NotBefore), report.Timestamp(now),
 			r.conn.Clock.SkewNote(time.Now()), err)
 	case apierrors.IsUnauthorized(err), anonymous:
 		return report.Fail(report.CredentialRefused, fresh,
-			"the API server does not accept the bootstrap credential%s: %w",
+			"the API server rejects the bootstrap credential%s: %w",
 			describeCredential(r.bootstrapCertificate), err)
 	}
 	return report.Fail(report.CredentialRefused,
 		"oc create clusterrolebinding create-csrs-for-bootstrapping --clusterrole=system:node-bootstrapper "+
 			"--serviceaccount=openshift-machine-config-operator:node-bootstrapper",
-		"the bootstrap credential may not ask for certificates: %w", err)
+		"the bootstrap credential has no permission to request certificates: %w", err)
 }
 
 func describeCredential(certificate *x509.Certificate) string {
 	if certificate == nil {
 		return ""
 	}
-	return fmt.Sprintf(" (issued by %q, valid until %s): its signer was replaced, or it is another cluster's",
+	return fmt.Sprintf(" (issued by %q, valid until %s): its signer was replaced, or it belongs to another cluster",
 		certificate.Issuer, report.Timestamp(certificate.NotAfter))
 }

@@ -47,7 +47,7 @@ func (r *csrRequester) csrName() string {
 
 // errRetryCSR requests a new CSR, because the current CSR cannot lead to a
 // certificate.
-var errRetryCSR = errors.New("asking again")
+var errRetryCSR = errors.New("retrying the client CSR")
 
 // run submits CSRs until a certificate is issued or the request fails
 // permanently.
@@ -136,7 +136,7 @@ func (r *csrRequester) handleCSR(ctx context.Context, found *certificatesv1.Cert
 	case phasePending:
 		r.existedBefore = false // later changes happen during this run
 		if r.approve == nil {
-			log.Wait(r.pendingText(found), report.Remedy(r.approveCommand()))
+			log.Wait(r.pendingText(found), r.approvalRemedy())
 			return false, nil
 		}
 		if r.offeredUID == found.UID {
@@ -150,7 +150,8 @@ func (r *csrRequester) handleCSR(ctx context.Context, found *certificatesv1.Cert
 		if before.phase != phaseApproved {
 			r.approvedAt = time.Now()
 		} else if time.Since(r.approvedAt) > 4*time.Second { // a running signer issues within moments
-			log.Wait("the client CSR "+r.desired.Name+" is approved, but no certificate is issued yet",
+			log.Wait("waiting for a certificate: client CSR "+r.desired.Name+" is approved, but no "+
+				"certificate has been issued yet",
 				r.identity.Topology.SignerRemedy())
 		}
 		return false, nil
@@ -165,25 +166,25 @@ func (r *csrRequester) discardKey() error {
 	if err := r.key.remove(); err != nil {
 		return err
 	}
-	text := fmt.Sprintf("the client CSR %s is %s (%s)", r.desired.Name, r.lastStatus.phase,
+	text := fmt.Sprintf("client CSR %s is %s (%s)", r.desired.Name, r.lastStatus.phase,
 		strings.TrimSpace(r.lastStatus.detail))
 	if r.existedBefore && !r.keyReplaced {
 		r.keyReplaced = true
-		r.identity.Log.Warn(text+" since an earlier run; a new one is submitted with a new key", "")
+		r.identity.Log.Warn(text+" since an earlier run; submitting a new CSR with a new key", "")
 		return errRetryCSR
 	}
 	return report.Fail(report.ApprovalMissing,
-		report.Remedy("# find out who did this and why:\noc get csr "+r.desired.Name+" -o yaml # then run join again: it asks "+
-			"anew, with a new key"), "%s", text)
+		report.Remedy("# find the cause:\noc get csr "+r.desired.Name+" -o yaml # then run join again: it "+
+			"submits a new CSR with a new key"), "%s", text)
 }
 
 // timeoutError returns the error for a wait that reached its deadline.
 func (r *csrRequester) timeoutError() error {
 	if r.lastStatus.phase == phaseApproved {
 		return report.Fail(report.Failed, r.identity.Topology.SignerRemedy(),
-			"the client CSR %s was approved, but no certificate was issued in time", r.desired.Name)
+			"client CSR %s was approved, but no certificate was issued in time", r.desired.Name)
 	}
 	return report.Fail(report.ApprovalMissing,
-		report.Remedy(r.approveCommand()+" # "+r.identity.Topology.CommandLocation()+"; then run join again: it finds the same CSR"),
-		"nobody approved the client CSR %s in time (key %s)", r.desired.Name, fingerprint(&r.key.private.PublicKey))
+		r.approvalRemedy()+"\nhcp-node-agent join # on this host afterwards: it uses the same CSR",
+		"timed out waiting for approval of client CSR %s (key %s)", r.desired.Name, fingerprint(&r.key.private.PublicKey))
 }

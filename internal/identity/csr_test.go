@@ -91,9 +91,9 @@ func TestEvaluateCSR(t *testing.T) {
 			"Approved"), want: phaseCertificateMismatch, detail: "worker-2"},
 		"rubbish issued": {
 			change: withCertificate([]byte("rubbish"), "Approved"),
-			want:   phaseCertificateMismatch, detail: "none in PEM",
+			want:   phaseCertificateMismatch, detail: "no certificate in PEM",
 		},
-		"somebody else's key": {
+		"another key": {
 			change: func(c *certificatesv1.CertificateSigningRequest) { c.Spec.Request = other.Spec.Request },
 			want:   phaseKeyMismatch,
 			detail: "another key",

@@ -48,7 +48,7 @@ func (i *Identity) FindPendingCSR(ctx context.Context) (*PendingCSR, error) {
 		found, err = nil, nil
 	}
 	if err != nil {
-		return pending, connection.Explain(ctx, err).Failure("asking the cluster about the client CSR")
+		return pending, connection.Explain(ctx, err).Failure("getting the client CSR")
 	}
 	at := evaluateCSR(found, expected, metav1.Now())
 	pending.Phase, pending.Detail = string(at.phase), at.detail
@@ -61,7 +61,7 @@ func (i *Identity) FindPendingCSR(ctx context.Context) (*PendingCSR, error) {
 // connectBootstrap returns a connection with the bootstrap credential.
 func (i *Identity) connectBootstrap() (*kube.Conn, error) {
 	if i.BootstrapKubeconfig == nil {
-		return nil, errors.New("there is no bootstrap credential on this host (any more)")
+		return nil, errors.New("this host has no bootstrap credential any more")
 	}
 	config, _, err := parseBootstrapKubeconfig(i.BootstrapKubeconfig)
 	if err != nil {
@@ -99,13 +99,13 @@ func CSRsJSON(ctx context.Context, a *kube.Conn, node string, names []string) ([
 		case err == nil:
 			own[name] = csr
 		case !apierrors.IsNotFound(err): // CSRs are deleted an hour after their approval
-			return nil, a.Explain(ctx, err).Failure("asking the cluster about the CSR " + name)
+			return nil, a.Explain(ctx, err).Failure("getting CSR " + name)
 		}
 	}
 	serving, _, err := a.Client.CSRs().Source("",
 		"spec.signerName="+certificatesv1.KubeletServingSignerName).ListAll(ctx)
 	if err != nil {
-		return nil, a.Explain(ctx, err).Failure("asking the cluster for serving CSRs")
+		return nil, a.Explain(ctx, err).Failure("listing serving CSRs")
 	}
 	if newest := newestFirst(serving, nodeUser(node)); len(newest) > 0 {
 		own[newest[0].Name] = newest[0]

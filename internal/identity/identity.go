@@ -182,7 +182,7 @@ func (i *Identity) checkCertificate(content []byte) (State, error) {
 	}
 	leaf := chain[0]
 	if leaf.Subject.CommonName != nodeUser(i.NodeName) || !slices.Contains(leaf.Subject.Organization, "system:nodes") {
-		return Missing, i.foreignIdentityError("its certificate is for %q, and this node is %q",
+		return Missing, i.foreignIdentityError("its certificate is for %q, but this node is %q",
 			leaf.Subject.CommonName, nodeUser(i.NodeName))
 	}
 	if time.Now().After(leaf.NotAfter) {
@@ -194,7 +194,8 @@ func (i *Identity) checkCertificate(content []byte) (State, error) {
 // foreignIdentityError returns the error for an existing identity of another cluster or
 // node, which remains unchanged.
 func (i *Identity) foreignIdentityError(format string, args ...any) error {
-	remedy := report.Remedyf("# to leave the other cluster:\nhcp-node-agent leave\n# or, if the agent did not join it:\n"+
+	remedy := report.Remedyf("# to leave the other cluster:\nhcp-node-agent leave\n# or, if the agent did not "+
+		"join it:\n"+
 		"systemctl stop kubelet; mv %s %s.old; mv %s %s.old", i.Kubeconfig, i.Kubeconfig, i.Dir, i.Dir)
 	return report.Fail(report.Refused, remedy, "this machine's kubelet already has another identity (%s): %w",
 		i.Kubeconfig, fmt.Errorf(format, args...))

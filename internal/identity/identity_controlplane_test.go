@@ -45,7 +45,7 @@ func TestControlPlaneManualApproval(t *testing.T) {
 	for _, want := range []string{csr.Name, fingerprint(request.PublicKey), "\noc adm certificate approve " +
 		csr.Name + "\n", "platform None"} {
 		if !strings.Contains(recorded.Text(), want) {
-			t.Errorf("while waiting it did not say %q, but:\n%s", want, recorded.Text())
+			t.Errorf("%q was not printed while waiting:\n%s", want, recorded.Text())
 		}
 	}
 	if _, err := os.Lstat(filepath.Dir(identity.Dir)); !os.IsNotExist(err) {
@@ -87,7 +87,7 @@ func TestControlPlaneManualApproval(t *testing.T) {
 		t.Errorf("Undo() = %v", err)
 	}
 	if _, err := os.Lstat(filepath.Dir(identity.Dir)); !os.IsNotExist(err) {
-		t.Errorf("after undo kubelet's directory is still there: %v", err)
+		t.Errorf("after undo kubelet's directory still exists: %v", err)
 	}
 }
 
@@ -104,7 +104,7 @@ func checkIdentityFiles(t *testing.T, identity *Identity) {
 		}
 	}
 	if _, err := os.Lstat(filepath.Join(identity.KeyDir, pendingKeyName)); !os.IsNotExist(err) {
-		t.Errorf("the pending key is still there: %v", err)
+		t.Errorf("the pending key still exists: %v", err)
 	}
 	if state, err := identity.Check(context.Background()); state != Valid || err != nil {
 		t.Errorf("Check() = %q, %v", state, err)
@@ -152,7 +152,7 @@ func TestControlPlaneDeniedBetweenRuns(t *testing.T) {
 	identity, recorded := newIdentity(t, "denied-between")
 	first, err := identity.Obtain(kubetest.Context(t, 2*time.Second), nil)
 	if err == nil {
-		t.Fatal("nobody approved, and yet there is an identity")
+		t.Fatal("without an approval the identity exists")
 	}
 	setCSRCondition(t, first.CSR, certificatesv1.CertificateDenied)
 	second, err := identity.Obtain(kubetest.Context(t, time.Minute), manualApprover(t))
@@ -195,7 +195,7 @@ func TestControlPlaneRejectedCredentials(t *testing.T) {
 			change: kubetest.WithCredential(t, past(bootstrapperSubject())),
 			code:   report.CredentialRefused,
 			want:   "the bootstrap credential expired at",
-			remedy: "fresh user-data stub",
+			remedy: "current user data",
 		},
 		"of another cluster": {
 			change: func(_ *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) {
@@ -204,8 +204,8 @@ func TestControlPlaneRejectedCredentials(t *testing.T) {
 					&x509.Certificate{Subject: bootstrapperSubject()}), certtest.KeyPEM(t, key)
 			},
 			code:   report.CredentialRefused,
-			want:   "does not accept the bootstrap credential (issued by \"CN=another cluster's signer,OU=openshift\"",
-			remedy: "fresh user-data stub",
+			want:   "rejects the bootstrap credential (issued by \"CN=another cluster's signer,OU=openshift\"",
+			remedy: "current user data",
 		},
 		"without the right": {
 			change: kubetest.WithCredential(t, &x509.Certificate{Subject: pkix.Name{CommonName: "nobody"}}),

@@ -65,7 +65,7 @@ func TestIdentityCheck(t *testing.T) {
 		},
 		"same name, other cluster": {
 			cluster: kube.Cluster{Server: server, CA: foreign.PEM}, pair: good,
-			refused: "made anew",
+			refused: "reinstalled",
 		},
 		"other node": {
 			cluster: kube.Cluster{Server: server, CA: ca.PEM},
@@ -78,11 +78,11 @@ func TestIdentityCheck(t *testing.T) {
 		"kubeconfig is rubbish": {content: "{", refused: "cannot be read"},
 		"kubeconfig of somebody's own": {
 			content: strings.ReplaceAll(execKubeconfig, "SERVER", server),
-			refused: "runs a program",
+			refused: "runs a command",
 		},
 		"kubeconfig verifies no server": {
 			content: strings.ReplaceAll(insecureKubeconfig, "SERVER", server),
-			refused: "no certificate authority",
+			refused: "contains no CA",
 		},
 		"no kubeconfig, but certificate": {pair: good, want: Missing},
 	}

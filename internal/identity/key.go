@@ -39,7 +39,7 @@ func loadOrCreateKey(dir string) (*pendingKey, error) {
 		return key, err
 	}
 	if key.private, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
-		return nil, fmt.Errorf("making a key: %w", err)
+		return nil, fmt.Errorf("creating a key: %w", err)
 	}
 	if key.pem, err = keyutil.MarshalPrivateKeyToPEM(key.private); err != nil {
 		return nil, fmt.Errorf("encoding the key: %w", err)

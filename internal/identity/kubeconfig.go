@@ -16,7 +16,7 @@ import (
 
 // parseBootstrapKubeconfig parses the bootstrap kubeconfig.
 func parseBootstrapKubeconfig(kubeconfig []byte) (*rest.Config, kube.Cluster, error) {
-	const remedy = "# fetch the payload anew with a fresh user-data stub"
+	const remedy = "# fetch the payload again with current user data"
 	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 	if err != nil {
 		return nil, kube.Cluster{}, report.Fail(report.Usage, remedy, "reading the bootstrap kubeconfig: %w", err)

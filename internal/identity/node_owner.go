@@ -14,7 +14,7 @@ import (
 )
 
 // errForeignNode means that the Node belongs to another host.
-var errForeignNode = errors.New("another machine is the Node of this name")
+var errForeignNode = errors.New("another machine already uses this Node name")
 
 // checkOwner fails if the Node belongs to another host: two kubelets with one name
 // would remove each other's pods. A Node without a machine ID was never
@@ -27,8 +27,7 @@ func (i *Identity) checkOwner(ctx context.Context, connection *kube.Conn, node *
 		return nil
 	case strings.EqualFold(machineID, i.MachineID):
 		if fresh {
-			i.Log.Note(fmt.Sprintf("Node %s of %s is there already and is this machine's (machine-id %s); the join "+
-				"goes on with it",
+			i.Log.Note(fmt.Sprintf("Node %s, created at %s, belongs to this machine (machine-id %s) and is kept",
 				node.Name, report.Timestamp(node.CreationTimestamp.Time), machineID))
 		}
 		return nil
@@ -38,18 +37,18 @@ func (i *Identity) checkOwner(ctx context.Context, connection *kube.Conn, node *
 
 // foreignNodeError returns the error for a Node that belongs to another host.
 func foreignNodeError(node *corev1.Node, machineID string, heard time.Time) error {
-	when := "the cluster has never heard of it"
+	when := "it has never reported to the cluster"
 	if !heard.IsZero() {
-		when = "the cluster last heard of it at " + report.Timestamp(heard)
+		when = "it last reported to the cluster at " + report.Timestamp(heard)
 	}
 	state := "not Ready"
 	if kube.IsReady(node) {
 		state = "Ready"
 	}
 	return report.Fail(report.Refused,
-		report.Remedy("hostnamectl set-hostname ANOTHER-NAME # then run join again\n# or, if the other machine is gone for good, "+
-			"on the hosted cluster, before the next join:\noc delete node "+node.Name),
-		"%w: Node %s has the machine-id %s, this machine's is %s; %s, %s",
+		report.Remedy("hostnamectl set-hostname ANOTHER-NAME # then run join again\n# or, if the other machine no "+
+			"longer exists, run on the hosted cluster before the next join:\noc delete node "+node.Name),
+		"%w: the machine-id of Node %s is %s, this machine's is %s; %s, %s",
 		errForeignNode, node.Name, node.Status.NodeInfo.MachineID, machineID, when, state)
 }
 

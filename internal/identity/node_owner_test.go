@@ -24,11 +24,10 @@ func TestForeignNodeError(t *testing.T) {
 			}},
 		},
 	}
-	const intro = "another machine is the Node of this name: Node worker-1 has the machine-id aaaa, this machine's " +
-		"is bbbb; "
+	const intro = "another machine already uses this Node name: the machine-id of Node worker-1 is aaaa, this machine's is bbbb; "
 	for want, lease := range map[string]time.Time{
-		"the cluster last heard of it at 2026-11-20T08:00:00Z, Ready": {},
-		"the cluster last heard of it at 2026-11-20T08:04:50Z, Ready": heartbeat.Add(290 * time.Second),
+		"it last reported to the cluster at 2026-11-20T08:00:00Z, Ready": {},
+		"it last reported to the cluster at 2026-11-20T08:04:50Z, Ready": heartbeat.Add(290 * time.Second),
 	} {
 		err := foreignNodeError(node, "bbbb", lastHeartbeat(node, lease))
 		if err.Error() != intro+want || report.CodeOf(err) != report.Refused || !errors.Is(err, errForeignNode) ||
@@ -39,7 +38,7 @@ func TestForeignNodeError(t *testing.T) {
 	}
 	node.Status.Conditions = nil
 	if err := foreignNodeError(node, "bbbb", lastHeartbeat(node, time.Time{})); !strings.HasSuffix(err.Error(),
-		"the cluster has never heard of it, not Ready") {
+		"it has never reported to the cluster, not Ready") {
 		t.Errorf("foreignNodeError() = %v", err)
 	}
 }
@@ -47,22 +46,19 @@ func TestForeignNodeError(t *testing.T) {
 func TestDeletedText(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	since := now.Add(-50 * time.Hour)
-	const again = "; it is submitted again with the same key, which waits since 2026-11-19T10:00:00Z"
+	const again = "; submitting it again with the same key, waiting since 2026-11-19T10:00:00Z"
 	tests := []struct {
 		before    phase
 		submitted time.Time
 		want      string
 	}{
-		{before: phasePending, submitted: now.Add(-25 * time.Hour), want: "the client CSR node-csr-x of " +
-			"2026-11-20T11:00:00Z was not approved for a day, and the cluster has collected it, as it does with all " +
-			"such" + again},
+		{before: phasePending, submitted: now.Add(-25 * time.Hour), want: "client CSR node-csr-x of 2026-11-20T11:00:00Z was not approved for a day, and the cluster deleted it, as it does with all unapproved CSRs" + again},
 		{
 			before: phasePending, submitted: now.Add(-23 * time.Hour),
-			want: "the client CSR node-csr-x was deleted before it was approved" + again,
+			want: "client CSR node-csr-x was deleted before it was approved" + again,
 		},
-		{before: phaseAbsent, want: "the client CSR node-csr-x was deleted before it was approved" + again},
-		{before: phaseApproved, submitted: now.Add(-25 * time.Hour), want: "the client CSR node-csr-x was deleted after " +
-			"it was approved and before a certificate was issued" + again},
+		{before: phaseAbsent, want: "client CSR node-csr-x was deleted before it was approved" + again},
+		{before: phaseApproved, submitted: now.Add(-25 * time.Hour), want: "client CSR node-csr-x was deleted after it was approved and before a certificate was issued" + again},
 	}
 	for _, test := range tests {
 		if got := deletedText("node-csr-x", test.before, test.submitted, since, now); got != test.want {

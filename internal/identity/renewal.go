@@ -42,7 +42,7 @@ func (i *Identity) CheckRenewal(now time.Time) Renewal {
 	if leaf == nil || elapsedFraction(leaf.NotBefore, leaf.NotAfter, now) < latestRenewal {
 		return Renewal{}
 	}
-	return overdueRenewal("client", leaf, "the Node "+i.NodeName+" is lost to the cluster then")
+	return overdueRenewal("client", leaf, "Node "+i.NodeName+" will lose its connection to the cluster then")
 }
 
 // CheckRenewal checks the renewal of the serving certificate. On platform None no
@@ -65,7 +65,7 @@ func (s *Serving) CheckRenewal(ctx context.Context) (Renewal, error) {
 func (s *Serving) listCSRs(
 	ctx context.Context,
 ) (found map[string]*certificatesv1.CertificateSigningRequest, err error) {
-	err = s.Conn.Retry(ctx, s.Log, "looking for the CSR of the next serving certificate",
+	err = s.Conn.Retry(ctx, s.Log, "listing CSRs for the next serving certificate",
 		func(ctx context.Context) (err error) {
 			found, _, err = s.source().ListAll(ctx)
 			return err
@@ -91,15 +91,15 @@ func (s *Serving) initialStatus(found map[string]*certificatesv1.CertificateSign
 	switch csr := choice.csr; {
 	case csr != nil && len(csr.Status.Conditions) == 0:
 		return Renewal{
-			CSR: csr.Name, Text: "it waits for " + servingApprovalText(csr, s.Topology),
-			Remedy: report.Remedy("oc adm certificate approve " + csr.Name),
+			CSR: csr.Name, Text: "it is " + servingApprovalText(csr),
+			Remedy: s.Topology.approvalRemedy(csr.Name),
 		}
 	case csr != nil:
 		condition := csr.Status.Conditions[0]
 		return Renewal{
-			Text: fmt.Sprintf("its CSR %s is %s (%s: %s), and kubelet has not got a certificate by it", csr.Name,
+			Text: fmt.Sprintf("its CSR %s is %s (%s: %s), and kubelet has not received a certificate", csr.Name,
 				condition.Type, condition.Reason, condition.Message),
-			Remedy: "systemctl restart kubelet # makes it ask anew",
+			Remedy: "systemctl restart kubelet # kubelet requests a new certificate",
 		}
 	case choice.rejected != nil:
 		return Renewal{Text: choice.rejected.text, Remedy: choice.rejected.remedy}
@@ -116,23 +116,21 @@ func (s *Serving) renewalStatus(
 	switch csr := choice.csr; {
 	case csr != nil && len(csr.Status.Conditions) == 0:
 		return Renewal{
-			CSR: csr.Name,
-			Text: "kubelet's serving certificate ends at " + report.Timestamp(leaf.NotAfter) +
-				"; the next one waits for " + servingApprovalText(csr, s.Topology),
-			Remedy: report.Remedy("oc adm certificate approve " + csr.Name),
+			CSR:    csr.Name,
+			Text:   "kubelet's serving certificate expires at " + report.Timestamp(leaf.NotAfter) + "; kubelet is " + servingApprovalText(csr),
+			Remedy: s.Topology.approvalRemedy(csr.Name),
 		}
 	case choice.rejected != nil:
-		return Renewal{Text: "kubelet's serving certificate ends at " + report.Timestamp(leaf.NotAfter) + "; " +
-			choice.rejected.text, Remedy: choice.rejected.remedy}
+		return Renewal{Text: "kubelet's serving certificate expires at " + report.Timestamp(leaf.NotAfter) + "; " + choice.rejected.text, Remedy: choice.rejected.remedy}
 	case elapsedFraction(leaf.NotBefore, leaf.NotAfter, now) >= latestRenewal:
-		return overdueRenewal("serving", leaf, "logs, exec and metrics of this node fail then")
+		return overdueRenewal("serving", leaf, "logs, exec and metrics of this node will fail then")
 	}
 	return Renewal{}
 }
 
 func overdueRenewal(kind string, leaf *x509.Certificate, then string) Renewal {
 	return Renewal{
-		Text: fmt.Sprintf("kubelet's %s certificate ends at %s, and kubelet has not got the next one; %s", kind,
+		Text: fmt.Sprintf("kubelet's %s certificate expires at %s, and kubelet has not received the next one; %s", kind,
 			report.Timestamp(leaf.NotAfter), then),
 		Remedy: "oc get csr; journalctl -u kubelet -b | grep -i certificate",
 	}
@@ -144,7 +142,7 @@ func (s *Serving) handleRenewal(ctx context.Context, approve Approver) error {
 	renewal, err := s.CheckRenewal(ctx)
 	switch {
 	case err != nil:
-		s.Log.Warn("kubelet's serving certificate is near its end, and nobody could be asked about the next one: "+
+		s.Log.Warn("kubelet's serving certificate expires soon, and the CSR for the next one cannot be read: "+
 			err.Error(), report.RemedyOf(err))
 	case renewal.CSR != "" && approve != nil:
 		return approve(ctx, ApprovalRequest{Name: renewal.CSR})

@@ -87,8 +87,8 @@ type servingWait struct {
 	timeoutErr error     // the error if the deadline passed now
 }
 
-const noServingCSRText = "kubelet has not asked for its serving certificate yet (it does when its Node has " +
-	"addresses, and serverTLSBootstrap is true in /etc/kubernetes/kubelet.conf)"
+const noServingCSRText = "kubelet has not requested its serving certificate yet (it does so when its Node has " +
+	"addresses and serverTLSBootstrap is true in /etc/kubernetes/kubelet.conf)"
 
 func (w *servingWait) handleCSRs(
 	ctx context.Context, found map[string]*certificatesv1.CertificateSigningRequest,
@@ -101,13 +101,13 @@ func (w *servingWait) handleCSRs(
 		const remedy = "journalctl -b -u kubelet"
 		w.timeoutErr = report.Fail(report.Failed, remedy, "%s", noServingCSRText)
 		if time.Since(w.started) > 10*time.Second { // kubelet needs a moment to register
-			w.Log.Wait(noServingCSRText, remedy)
+			w.Log.Wait("waiting for the serving CSR: "+noServingCSRText, remedy)
 		}
 		return false, nil
 	}
 	if misfit := choice.rejected; misfit != nil {
 		w.timeoutErr = report.Fail(report.ApprovalMissing, misfit.remedy, "%s", misfit.text)
-		w.Log.Wait(misfit.text, misfit.remedy)
+		w.Log.Wait("waiting for a valid serving CSR: "+misfit.text, misfit.remedy)
 	}
 	if choice.csr == nil {
 		return false, nil
@@ -123,28 +123,30 @@ func (w *servingWait) handleCSR(ctx context.Context, csr *certificatesv1.Certifi
 	for _, condition := range csr.Status.Conditions {
 		switch condition.Type {
 		case certificatesv1.CertificateDenied, certificatesv1.CertificateFailed:
-			text := fmt.Sprintf("the serving CSR %s is %s (%s: %s); kubelet asks anew by and by", csr.Name,
+			text := fmt.Sprintf("serving CSR %s is %s (%s: %s); kubelet requests a new certificate later", csr.Name,
 				condition.Type, condition.Reason, condition.Message)
-			w.timeoutErr = report.Fail(report.ApprovalMissing, "systemctl restart kubelet # makes it ask at once",
+			w.timeoutErr = report.Fail(report.ApprovalMissing, "systemctl restart kubelet # kubelet requests a "+
+				"new certificate immediately",
 				"%s", text)
-			log.Wait(text, "systemctl restart kubelet # makes it ask at once")
+			log.Wait("waiting for a new serving CSR: "+text, "systemctl restart kubelet # kubelet requests a new certificate immediately")
 			return nil
 		case certificatesv1.CertificateApproved:
 			if len(csr.Status.Certificate) == 0 && time.Since(condition.LastUpdateTime.Time) > 4*time.Second {
-				log.Wait("the serving CSR "+csr.Name+" is approved, but no certificate is issued yet",
+				log.Wait("waiting for a certificate: serving CSR "+csr.Name+" is approved, but no certificate "+
+					"has been issued yet",
 					w.Topology.SignerRemedy())
 			}
 			w.timeoutErr = report.Fail(report.Failed, "journalctl -b -u kubelet",
-				"the serving CSR %s was approved, but kubelet has no serving certificate", csr.Name)
+				"serving CSR %s was approved, but kubelet has no serving certificate", csr.Name)
 			return nil
 		}
 	}
-	remedy := report.Remedy("oc adm certificate approve " + csr.Name)
+	remedy := w.Topology.approvalRemedy(csr.Name)
 	w.timeoutErr = report.Fail(report.ApprovalMissing,
-		report.Remedyf("%s # %s; kubelet asks anew after 15 minutes", remedy, w.Topology.CommandLocation()),
-		"nobody approved the serving CSR %s in time", csr.Name)
+		remedy+"\n# kubelet submits a new CSR after 15 minutes",
+		"timed out waiting for approval of serving CSR %s", csr.Name)
 	if w.approve == nil {
-		log.Wait(servingApprovalText(csr, w.Topology), remedy)
+		log.Wait(servingApprovalText(csr), remedy)
 		return nil
 	}
 	if w.offeredUID == csr.UID {
@@ -165,9 +167,9 @@ func servingNames(csr *certificatesv1.CertificateSigningRequest) (names, keyFing
 	return fmt.Sprint(request.DNSNames, request.IPAddresses), fingerprint(request.PublicKey)
 }
 
-func servingApprovalText(csr *certificatesv1.CertificateSigningRequest, topology ClusterTopology) string {
+func servingApprovalText(csr *certificatesv1.CertificateSigningRequest) string {
 	names, fingerprint := servingNames(csr)
-	return fmt.Sprintf("approval of the serving CSR %s for %s (names %s, key %s, signer %s, asked at %s); %s; run %s:",
+	return fmt.Sprintf("waiting for approval of serving CSR %s for %s (names %s, key %s, signer %s, created at %s)",
 		csr.Name, csr.Spec.Username, names, fingerprint, csr.Spec.SignerName,
-		report.Timestamp(csr.CreationTimestamp.Time), topology.ManualApprovalHint(), topology.CommandLocation())
+		report.Timestamp(csr.CreationTimestamp.Time))
 }

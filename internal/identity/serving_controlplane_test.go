@@ -24,7 +24,7 @@ func TestControlPlaneServing(t *testing.T) {
 		return err
 	}()
 	if report.CodeOf(err) != report.ApprovalMissing ||
-		!strings.Contains(err.Error(), bad+" does not fit this machine, do not approve it") {
+		!strings.Contains(err.Error(), bad+" does not match this machine, do not approve it") {
 		t.Errorf("Obtain() with an address of another machine = %v", err)
 	}
 

@@ -66,11 +66,11 @@ func (s *Serving) explainMismatch(csr *certificatesv1.CertificateSigningRequest)
 			addresses = append(addresses, address.Unmap())
 		}
 		if text, known := s.explainNames(request.DNSNames, addresses); known {
-			why, remedy = text, report.Remedy("ip -br address; oc get node "+s.NodeName+" -o wide; systemctl restart kubelet # "+
-				"makes kubelet ask anew, with the names and addresses of now")
+			why, remedy = text, report.Remedy("ip -br address; oc get node "+s.NodeName+" -o wide; systemctl "+
+				"restart kubelet # kubelet requests a new certificate with the current names and addresses")
 		}
 	}
-	return &rejectedCSR{text: fmt.Sprintf("the serving CSR %s does not fit this machine, do not approve it: %s",
+	return &rejectedCSR{text: fmt.Sprintf("serving CSR %s does not match this machine, do not approve it: %s",
 		csr.Name, why), remedy: remedy}
 }
 
@@ -79,22 +79,22 @@ func (s *Serving) explainMismatch(csr *certificatesv1.CertificateSigningRequest)
 func (s *Serving) explainNames(names []string, addresses []netip.Addr) (text string, known bool) {
 	has := "it has " + joinAddresses(s.Addresses)
 	if len(s.Addresses) == 0 {
-		has = "it has none"
+		has = "it has no address"
 	}
 	if len(names) != 1 || names[0] != s.NodeName {
 		requested := strings.Join(names, ", ")
 		if requested == "" {
 			requested = "no name"
 		}
-		return fmt.Sprintf("it asks for %s, and this node is %s", requested, s.NodeName), true
+		return fmt.Sprintf("it requests %s, but this node is %s", requested, s.NodeName), true
 	}
 	if len(addresses) == 0 {
-		return "it asks for no address; the Node had none yet when kubelet asked", true
+		return "it requests no address: the Node had no address when kubelet created it", true
 	}
 	for _, address := range addresses {
 		if !slices.Contains(s.Addresses, address) {
-			return fmt.Sprintf("it asks for the address %s, which this machine has not (%s); another machine asks by "+
-				"this name, or its address has changed since", address, has), true
+			return fmt.Sprintf("it requests the address %s, which this machine does not have (%s); another "+
+				"machine uses this name, or the address has changed", address, has), true
 		}
 	}
 	return "", false

@@ -81,15 +81,15 @@ func TestControlPlaneStandaloneIdentity(t *testing.T) {
 	if state, err := identity.Check(t.Context()); err != nil || state != Valid {
 		t.Errorf("%s, %v", state, err)
 	}
-	if text := recorded.Text(); !strings.Contains(text, "no Machine object stands for this host, so nobody approves it "+
-		"by itself; run on the cluster:") || strings.Contains(text, "platform None") {
-		t.Errorf("it said %s", text)
+	if text := recorded.Text(); !strings.Contains(text, "this host has no Machine object, so no controller approves "+
+		"it; run on the cluster:") || strings.Contains(text, "platform None") {
+		t.Errorf("printed:\n%s", text)
 	}
 	// The approver of --approve-with identifies a bootstrapper by these.
 	spec := clientCSRsOf(t, "standalone")[0].Spec
 	slices.Sort(spec.Groups)
 	groups := "system:authenticated system:serviceaccounts system:serviceaccounts:openshift-machine-config-operator"
 	if spec.Username != bootstrapperSubject().CommonName || strings.Join(spec.Groups, " ") != groups {
-		t.Errorf("asked by %s of %q", spec.Username, spec.Groups)
+		t.Errorf("requested by %s of %q", spec.Username, spec.Groups)
 	}
 }

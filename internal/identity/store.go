@@ -40,7 +40,7 @@ func (i *Identity) store(ctx context.Context, cluster kube.Cluster, p keyPair) e
 		Desired: ledger.State{Present: true},
 	}
 	if _, err := i.Ledger.Apply(ctx, i.Log.Step, []ledger.Change{directory}); err != nil {
-		return fmt.Errorf("making kubelet's certificate directory: %w", err)
+		return fmt.Errorf("creating kubelet's certificate directory: %w", err)
 	}
 	changes, err := i.recordedChanges()
 	if err != nil {
@@ -114,7 +114,7 @@ func (i *Identity) recordedChanges() ([]ledger.Change, error) {
 		changes = append(changes,
 			ledger.Change{Kind: ledger.Symlink, Target: i.clientCertificatePath(), Reason: identityWhy})
 	case !errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("looking for an earlier client certificate: %w", err)
+		return nil, fmt.Errorf("finding an earlier client certificate: %w", err)
 	}
 	return changes, nil
 }

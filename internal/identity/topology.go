@@ -13,9 +13,14 @@ type ClusterTopology struct{ Standalone bool }
 // host like this.
 func (t ClusterTopology) ManualApprovalHint() string {
 	if t.Standalone {
-		return "no Machine object stands for this host, so nobody approves it by itself"
+		return "this host has no Machine object, so no controller approves it"
 	}
-	return "on platform None nobody approves it by itself"
+	return "on platform None no controller approves it"
+}
+
+// approvalRemedy returns how an administrator approves a CSR, and why.
+func (t ClusterTopology) approvalRemedy(csr string) report.Remedy {
+	return report.Remedyf("# %s; run %s:\noc adm certificate approve %s", t.ManualApprovalHint(), t.CommandLocation(), csr)
 }
 
 // CommandLocation returns where an administrator runs commands.
@@ -31,14 +36,14 @@ func (t ClusterTopology) SignerRemedy() report.Remedy {
 	if t.Standalone {
 		return "oc get clusteroperator kube-controller-manager # its csrsigning controller"
 	}
-	return "# look at the csrsigning controller in the hosted control plane's kube-controller-manager"
+	return "# check the csrsigning controller in the hosted control plane's kube-controller-manager"
 }
 
 // newCredentialRemedy returns the remedy that provides a new bootstrap credential.
 func (t ClusterTopology) newCredentialRemedy() report.Remedy {
 	if t.Standalone {
-		return "# join again with --user-data or --endpoint: the machine-config server gives the current bootstrap " +
-			"credential"
+		return "# join again with --user-data or --endpoint: the machine-config server provides the current " +
+			"bootstrap credential"
 	}
-	return "# get a fresh user-data stub and run join again: the payload brings a new bootstrap credential"
+	return "# run join again with current user data: its payload contains a new bootstrap credential"
 }

@@ -23,18 +23,18 @@ func TestApprovalHintsMatchTopology(t *testing.T) {
 	}{
 		"hosted": {
 			want: []string{
-				"on platform None nobody approves it by itself", "on the hosted cluster",
-				"hosted control plane's kube-controller-manager", "fresh user-data stub",
+				"on platform None no controller approves it", "on the hosted cluster",
+				"hosted control plane's kube-controller-manager", "current user data",
 			},
 			lack: []string{"Machine object", "machine-config server"},
 		},
 		"standalone": {
 			place: ClusterTopology{Standalone: true},
 			want: []string{
-				"no Machine object stands for this host, so nobody approves it by itself",
-				"run on the cluster:", "clusteroperator kube-controller-manager", "the machine-config server gives",
+				"this host has no Machine object, so no controller approves it",
+				"run on the cluster:", "clusteroperator kube-controller-manager", "the machine-config server provides",
 			},
-			lack: []string{"platform None", "hosted", "stub"},
+			lack: []string{"platform None", "hosted", "user data"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -50,18 +50,19 @@ func TestApprovalHintsMatchTopology(t *testing.T) {
 				lastStatus: csrStatus{phase: phasePending},
 			}
 			refused := a.explainRejection(apierrors.NewUnauthorized("no"))
-			text := a.pendingText(csr) + string(report.RemedyOf(a.timeoutError())) + servingApprovalText(csr, test.place) +
+			text := a.pendingText(csr) + string(report.RemedyOf(a.timeoutError())) +
+				servingApprovalText(csr) + string(test.place.approvalRemedy("x")) +
 				string(report.RemedyOf(refused))
 			a.lastStatus.phase = phaseApproved
 			text += string(report.RemedyOf(a.timeoutError()))
 			for _, want := range test.want {
 				if !strings.Contains(text, want) {
-					t.Errorf("it does not say %q: %s", want, text)
+					t.Errorf("%q is missing in: %s", want, text)
 				}
 			}
 			for _, lack := range test.lack {
 				if strings.Contains(text, lack) {
-					t.Errorf("it says %q: %s", lack, text)
+					t.Errorf("%q is in: %s", lack, text)
 				}
 			}
 		})

@@ -39,7 +39,7 @@ func parseAddresses(texts ...string) []netip.Addr {
 	return all
 }
 
-// createServingCSR creates the serving CSR of a node with the node's own credential,
+// createServingCSR creates a serving CSR of a node with the node's own credential,
 // as kubelet does.
 func createServingCSR(t *testing.T, serving *Serving, address string) string {
 	t.Helper()
@@ -156,7 +156,7 @@ func bytesOfClientWait(t *testing.T, name string) int64 {
 			cluster.Server = "https://" + through.address
 		})
 	if _, err := identity.Obtain(kubetest.Context(t, 8*time.Second), nil); err == nil ||
-		!strings.Contains(recorded.Text(), "approval of the client CSR") {
+		!strings.Contains(recorded.Text(), "waiting for approval of client CSR") {
 		t.Fatalf("Obtain() = %v; said:\n%s", err, recorded.Text())
 	}
 	return through.bytes.Load()

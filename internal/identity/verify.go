@@ -44,7 +44,7 @@ func (i *Identity) verify(ctx context.Context, config *rest.Config, fresh bool) 
 		return err
 	}
 	var node *corev1.Node
-	err = connection.Retry(ctx, i.Log, "showing the node's certificate to the API server",
+	err = connection.Retry(ctx, i.Log, "verifying the node's certificate with the API server",
 		func(ctx context.Context) error {
 			found, err := connection.Client.Nodes().Get(ctx, i.NodeName)
 			switch {
@@ -77,21 +77,21 @@ func (i *Identity) explainRejection(connection *kube.Conn, err error) error {
 	if report.CodeOf(err) != report.CredentialRefused {
 		return err
 	}
-	remedy := report.Remedyf("mv %s %s.old # then run join again: it asks for a new certificate", i.Kubeconfig,
+	remedy := report.Remedyf("mv %s %s.old # then run join again: it requests a new certificate", i.Kubeconfig,
 		i.Kubeconfig)
 	leaf, now := readLeaf(i.clientCertificatePath()), connection.Clock.Now()
 	switch {
 	case leaf == nil:
 		return report.Fail(report.CredentialRefused, remedy,
-			"the API server does not accept this node's certificate: %w", err)
+			"the API server rejects this node's certificate: %w", err)
 	case now.After(leaf.NotAfter):
 		return report.Fail(report.CredentialRefused, remedy, "this node's certificate expired at %s; the API "+
-			"server's clock says %s%s: %w",
+			"server's clock shows %s%s: %w",
 			report.Timestamp(leaf.NotAfter), report.Timestamp(now), connection.Clock.SkewNote(time.Now()), err)
 	}
 	return report.Fail(report.CredentialRefused, remedy,
-		"the API server does not accept this node's certificate (of %s, issued by %q, valid until %s), as after its "+
-			"signer was replaced or the Node's rights were changed: %w",
+		"the API server rejects this node's certificate (valid from %s, issued by %q, valid until %s): its signer "+
+			"may have been replaced, or the Node's permissions changed: %w",
 		report.Timestamp(leaf.NotBefore), leaf.Issuer, report.Timestamp(leaf.NotAfter), err)
 }
 
@@ -123,7 +123,7 @@ func compareClocks(leaf *x509.Certificate, server, local time.Time) error {
 		return nil
 	}
 	return report.Fail(report.Refused, transport.ClockRemedy+" # then run join again",
-		"this machine's clock is wrong: it says %s, at which this node's certificate has expired (at %s); the API "+
-			"server's clock says %s",
+		"this host's clock is wrong: it shows %s, at which this node's certificate has expired (at %s); the API "+
+			"server's clock shows %s",
 		report.Timestamp(local), report.Timestamp(leaf.NotAfter), report.Timestamp(server))
 }

@@ -17,7 +17,7 @@ func bearerHeader(token []byte) (string, error) {
 	text := string(bytes.TrimSpace(token))
 	if scheme, rest, found := strings.Cut(text, " "); found {
 		if !strings.EqualFold(scheme, "Bearer") {
-			return "", errors.New("it has a space in it and does not begin with Bearer")
+			return "", errors.New("the token contains a space and does not start with Bearer")
 		}
 		text = strings.TrimSpace(rest)
 	}
@@ -26,7 +26,7 @@ func bearerHeader(token []byte) (string, error) {
 	}
 	decoded, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(decoded) == 0 {
-		return "", fmt.Errorf("its %d characters are neither a UUID nor the base64 of one", len(text))
+		return "", fmt.Errorf("the token (%d characters) is neither a UUID nor a base64-encoded UUID", len(text))
 	}
 	if inner := string(bytes.TrimSpace(decoded)); inner != string(decoded) && uuid.MatchString(inner) {
 		// `echo TOKEN | base64` encodes a line break, too.

@@ -73,7 +73,7 @@ func TestControlPlaneFetch(t *testing.T) {
 		"down":      {faults(c, bed.Faults{DownSeconds: 2}), 30 * time.Second, report.Success, ""},
 		"expired":   {c.ExpireTokens, time.Second, report.CredentialRefused, "511"},
 		"deleted":   {c.DeleteTokens, time.Second, report.CredentialRefused, "511"},
-		"truncated": {faults(c, bed.Faults{TruncateAfter: 1000}), time.Second, report.Failed, "it stopped sending after"},
+		"truncated": {faults(c, bed.Faults{TruncateAfter: 1000}), time.Second, report.Failed, "the transfer ended after"},
 		"wrong CA":  {faults(c, bed.Faults{Certificate: bed.CertificateWrongCA}), time.Second, report.Refused, "CA"},
 		"wrong SAN": {faults(c, bed.Faults{Certificate: bed.CertificateWrongName}), time.Second, report.Refused, "--connect-to"},
 		"old cert":  {faults(c, bed.Faults{Certificate: bed.CertificateExpired}), time.Second, report.Refused, "expired"},

@@ -33,7 +33,7 @@ func (u *UserData) Encode() ([]byte, error) {
 	}
 	content, err := json.Marshal(config)
 	if err != nil {
-		return nil, fmt.Errorf("encoding stub: %w", err)
+		return nil, fmt.Errorf("encoding the user data: %w", err)
 	}
 	return content, nil
 }

@@ -147,8 +147,8 @@ func TestFetchThroughProxy(t *testing.T) {
 		{"403", "http://" + rejectingServer(t, http.StatusForbidden), report.Refused, "403 Forbidden"},
 		{"503", "http://" + rejectingServer(t, http.StatusServiceUnavailable), report.Refused, "503 Service Unavailable"},
 		{"not there", "http://" + refusedPort(t), report.Failed, " is unreachable: connection refused"},
-		{"https", "https://proxy.example.com:3129", report.Usage, "is not an http one"},
-		{"not a URL", "http://me:hunter2@%zz", report.Usage, "the https proxy of the stub is not a URL"},
+		{"https", "https://proxy.example.com:3129", report.Usage, "is not an HTTP proxy"},
+		{"not a URL", "http://me:hunter2@%zz", report.Usage, "the HTTPS proxy in the user data is not a valid URL"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/resolve"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -55,15 +56,15 @@ func (f Fetcher) Fetch(ctx context.Context, userData *UserData) (*Payload, error
 		Name: userData.serverKind() + " " + userData.Source.Host, URL: userData.Source, Headers: userData.Headers, Limit: cmp.Or(f.maxBytes, defaultMaxBytes),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("fetching payload from %s: %w", userData.Source.Host, err)
+		return nil, fmt.Errorf("fetching the payload from %s: %w", userData.Source.Host, err)
 	}
 	// Other servers can provide the resources of the payload. Ignition trusts the CAs of this
 	// host, of the user data and of the payload for them, and uses the proxy of the user data.
 	payload, err := Open(ctx, got.Body, resolve.Options{
-		Name: "payload", Remedy: userData.configRemedy(), Parent: userData.ignitionSettings(), Log: f.Log, RetryTimeout: f.RetryTimeout,
+		Name: "the payload", Remedy: userData.configRemedy(), Parent: userData.ignitionSettings(), Log: f.Log, RetryTimeout: f.RetryTimeout,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("fetching payload from %s: %w", userData.Source.Host, err)
+		return nil, fmt.Errorf("fetching the payload from %s: %w", userData.Source.Host, err)
 	}
 	payload.Server, payload.Skew = userData.Source.Host, got.Skew
 	return payload, nil
@@ -92,7 +93,7 @@ func (f Fetcher) Probe(ctx context.Context, userData *UserData) (Probe, error) {
 	case failed.Kind == transport.Status, failed.Kind == fetch.Redirect:
 		return Probe{Skew: failed.Skew}, nil
 	}
-	err := failed.Failure("fetching payload from " + userData.Source.Host)
+	err := failed.Failure("fetching the payload from " + userData.Source.Host)
 	if failed.Temporary {
 		return Probe{Temporary: err}, nil
 	}
@@ -105,7 +106,7 @@ func (f Fetcher) check(userData *UserData) error {
 		return err
 	}
 	if _, _, err := net.SplitHostPort(f.ConnectTo); f.ConnectTo != "" && err != nil {
-		return report.Fail(report.Usage, "# give it as HOST:PORT", "the address to connect to, %q, is not HOST:PORT", f.ConnectTo)
+		return report.Fail(report.Usage, "# specify --connect-to as HOST:PORT", "--connect-to %q is not HOST:PORT", f.ConnectTo)
 	}
 	_, err := f.proxy(userData)
 	return err
@@ -116,7 +117,7 @@ func (f Fetcher) proxy(userData *UserData) (*url.URL, error) {
 	if _, err := url.Parse(userData.Proxy.HTTPS); err != nil {
 		// httpproxy would ignore the URL and connect directly. The cause contains the proxy's
 		// password.
-		return nil, report.Fail(report.Usage, "# give the proxy as http://HOST:PORT", "the https proxy of the stub is not a URL")
+		return nil, report.Fail(report.Usage, "# specify the proxy as http://HOST:PORT", "the HTTPS proxy in the user data is not a valid URL")
 	}
 	dialled := *userData.Source
 	if f.ConnectTo != "" {
@@ -124,11 +125,11 @@ func (f Fetcher) proxy(userData *UserData) (*url.URL, error) {
 	}
 	proxy, err := userData.Proxy.For(&dialled)
 	if err != nil {
-		return nil, fmt.Errorf("choosing proxy: %w", err)
+		return nil, fmt.Errorf("selecting the proxy: %w", err)
 	}
 	if proxy != nil && proxy.Scheme != "http" {
-		return nil, report.Fail(report.Usage, "# give the proxy as http://HOST:PORT; what passes through it is encrypted end to end all the same",
-			"the proxy %s is not an http one", proxy.Redacted())
+		return nil, report.Fail(report.Usage, "# specify the proxy as http://HOST:PORT; the connection through the proxy is still encrypted end to end",
+			"the proxy %s is not an HTTP proxy", proxy.Redacted())
 	}
 	return proxy, nil
 }
@@ -142,7 +143,7 @@ func (f Fetcher) client(userData *UserData) *fetch.Client {
 		Roots:          userData.rootCAs(),
 		Proxy:          userData.Proxy,
 		ConnectTo:      f.ConnectTo,
-		CheckRedirect:  checkSource,
+		CheckRedirect:  config.CheckPayloadURL,
 		Explain:        func(e *transport.Error) { explain(userData, e) },
 		InitialBackoff: f.initialBackoff,
 	}
@@ -160,8 +161,8 @@ func checkPayload(userData *UserData, got *fetch.Response) *transport.Error {
 	case err != nil:
 		return &transport.Error{
 			Kind: fetch.Unusable, Code: report.Usage, Cause: err,
-			Message: fmt.Sprintf("what it sends (%s) is not JSON, so something else than the %s answers", contentKind(got), userData.serverKind()),
-			Remedy:  "# check the endpoint, and what stands between this host and it:\n" + userData.endpointRemedy(),
+			Message: fmt.Sprintf("the response (%s) is not JSON: another server than the %s responds at the endpoint", contentKind(got), userData.serverKind()),
+			Remedy:  "# check the endpoint, and proxies or load balancers on the path to it:\n" + userData.endpointRemedy(),
 		}
 	case userData.isStandalone():
 		return checkSpec(userData, got.Body)
@@ -176,5 +177,5 @@ func contentKind(got *fetch.Response) string {
 	case got.ContentType != "":
 		return got.ContentType
 	}
-	return "without a content type"
+	return "no content type"
 }

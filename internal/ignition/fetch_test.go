@@ -57,11 +57,11 @@ func TestFetchRetriesTemporaryFailures(t *testing.T) {
 		message string
 	}{
 		{"payload not ready", rejectUnknownToken, "the payload of NodePool clusters/demo-workers is not generated yet"},
-		{"server down", respondAsHAProxy, "does not reach it (HTTP 503)"},
+		{"server down", respondAsHAProxy, "is unreachable for the proxy in front of it (HTTP 503)"},
 		{"server error", respond(http.StatusInternalServerError, "text/plain", "oops"), "HTTP 500"},
-		{"shorter than it said", truncatedResponse(true), "it stopped sending after 20 of 104 bytes"},
-		{"incomplete JSON", truncatedResponse(false), "it stopped sending after 20 of 20 bytes"},
-		{"no bytes", respond(http.StatusOK, "application/json", ""), "it stopped sending after 0 bytes"},
+		{"shorter than it said", truncatedResponse(true), "the transfer ended after 20 of 104 bytes"},
+		{"incomplete JSON", truncatedResponse(false), "the transfer ended after 20 of 20 bytes"},
+		{"no bytes", respond(http.StatusOK, "application/json", ""), "the transfer ended after 0 bytes"},
 		{"closed connection", closeConnection, "closed the connection without a response"},
 	}
 	ca := certtest.NewCA(t, "ignition-root-ca")
@@ -105,17 +105,17 @@ func TestFetchReportsPermanentFailures(t *testing.T) {
 		want    string
 		remedy  string
 	}{
-		{"401", respond(http.StatusUnauthorized, "text/plain", "Unauthorized"), report.CredentialRefused, "it cannot read the token (HTTP 401)", "user-data-demo-workers-$HASH"},
-		{"404", http.NotFound, report.Usage, "it has nothing at /ignition (HTTP 404)", "https://HOST/ignition"},
-		{"403", respond(http.StatusForbidden, "text/html", "<html>"), report.Refused, "HTTP 403 Forbidden, which the ignition server never does", "ignitionEndpoint"},
-		{"invalid payload", respond(http.StatusInternalServerError, "text/plain", "Invalid ignition payload\n"), report.Failed, "a payload for this token that is not valid", "status.conditions"},
+		{"401", respond(http.StatusUnauthorized, "text/plain", "Unauthorized"), report.CredentialRefused, "the server cannot decode the token (HTTP 401)", "user-data-demo-workers-$HASH"},
+		{"404", http.NotFound, report.Usage, "the server has no payload at /ignition (HTTP 404)", "https://HOST/ignition"},
+		{"403", respond(http.StatusForbidden, "text/html", "<html>"), report.Refused, "HTTP 403 Forbidden, which the ignition server never returns", "ignitionEndpoint"},
+		{"invalid payload", respond(http.StatusInternalServerError, "text/plain", "Invalid ignition payload\n"), report.Failed, "payload for this token is not valid", "status.conditions"},
 		{"web page", respond(http.StatusOK, "text/html", "<html>log in</html>"), report.Usage, "(a web page) is not JSON", "ignitionEndpoint"},
 		{"text", respond(http.StatusOK, "text/plain", "hello"), report.Usage, "(text/plain) is not JSON", "ignitionEndpoint"},
-		{"spec 2.2", respond(http.StatusOK, "application/json", `{"ignition":{"version":"2.2.0"}}`), report.Usage, "it is of Ignition spec 2.2.0", "MachineConfigs"},
+		{"spec 2.2", respond(http.StatusOK, "application/json", `{"ignition":{"version":"2.2.0"}}`), report.Usage, "Ignition spec 2.2.0, which is not supported", "MachineConfigs"},
 		{"invalid config", respond(http.StatusOK, "application/json", `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"a"}]}}`), report.Usage, "path not absolute", "MachineConfigs"},
-		{"too large", respond(http.StatusOK, "application/json", `"`+strings.Repeat("a", 2000)+`"`), report.Usage, "more than 1000 bytes", "endpoint"},
-		{"redirect to http", redirect("http://127.0.0.1/ignition"), report.Refused, "it redirects to http://127.0.0.1/ignition, which is not allowed: it is http", "stands between"},
-		{"redirect in a circle", redirect("/ignition"), report.Refused, "it redirects more than 10 times", "stands between"},
+		{"too large", respond(http.StatusOK, "application/json", `"`+strings.Repeat("a", 2000)+`"`), report.Usage, "larger than 1000 bytes", "endpoint"},
+		{"redirect to http", redirect("http://127.0.0.1/ignition"), report.Refused, "the server redirects to http://127.0.0.1/ignition, which is not allowed: http is not allowed", "load balancers between"},
+		{"redirect in a circle", redirect("/ignition"), report.Refused, "the server redirects more than 10 times", "load balancers between"},
 	}
 	ca := certtest.NewCA(t, "ignition-root-ca")
 	for _, test := range tests {
@@ -138,7 +138,7 @@ func redirect(to string) http.HandlerFunc {
 func TestFetchWithoutToken(t *testing.T) {
 	s := startServer(t, certtest.NewCA(t, "ignition-root-ca"), "127.0.0.1", respond(http.StatusUnauthorized, "text/plain", "Unauthorized"))
 	_, err := quickFetcher().Fetch(t.Context(), s.userData(t, func(v *Values) { v.Token = nil }))
-	checkFailure(t, err, report.CredentialRefused, "it wants a token (HTTP 401) and none was given")
+	checkFailure(t, err, report.CredentialRefused, "the server requires a token (HTTP 401), and none was given")
 }
 
 // A token that remains unknown is reported with both possible causes, the number of attempts,
@@ -151,10 +151,10 @@ func TestFetchEndsRetriesAfterTimeout(t *testing.T) {
 		code    report.Code
 		want    []string
 	}{
-		{"unknown token", rejectUnknownToken, report.CredentialRefused, []string{"the token has expired or was rotated out, or the payload of NodePool clusters/demo-workers is not generated yet", " tries in "}},
+		{"unknown token", rejectUnknownToken, report.CredentialRefused, []string{"the token has expired or was rotated, or the payload of NodePool clusters/demo-workers is not generated yet", " attempts in "}},
 		{"clock behind", withDate(3*time.Hour, rejectUnknownToken), report.CredentialRefused, []string{"this host's clock is ", " behind the server's"}},
 		{"clock ahead", withDate(-3*time.Hour, rejectUnknownToken), report.CredentialRefused, []string{"this host's clock is ", " ahead of the server's"}},
-		{"server down", respondAsHAProxy, report.Failed, []string{"HTTP 503", " tries in "}},
+		{"server down", respondAsHAProxy, report.Failed, []string{"HTTP 503", " attempts in "}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -246,7 +246,7 @@ func TestConnectToKeepsServerName(t *testing.T) {
 
 func TestFetchRequiresCompleteUserData(t *testing.T) {
 	_, err := quickFetcher().Fetch(t.Context(), &UserData{})
-	checkFailure(t, err, report.Usage, "nothing says where")
+	checkFailure(t, err, report.Usage, "the ignition server is unknown")
 	_, err = quickFetcher().Fetch(t.Context(), &UserData{Source: &url.URL{Scheme: "https", Host: "127.0.0.1:1"}})
-	checkFailure(t, err, report.Usage, "nothing says which CA")
+	checkFailure(t, err, report.Usage, "the CA of the machine-config server")
 }

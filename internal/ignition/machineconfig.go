@@ -8,8 +8,6 @@ import (
 	"net/netip"
 
 	"sigs.k8s.io/yaml"
-
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // Files of a payload that configure the node as a whole.
@@ -46,7 +44,7 @@ func parseMachineConfig(p *Payload) (MachineConfig, error) {
 		Spec     MachineConfig
 	}
 	if err := json.Unmarshal(content, &document); err != nil {
-		return MachineConfig{}, fmt.Errorf("decoding MachineConfig: %w", err)
+		return MachineConfig{}, fmt.Errorf("decoding the MachineConfig: %w", err)
 	}
 	document.Spec.Name = document.Metadata.Name
 	return document.Spec, nil
@@ -81,20 +79,24 @@ func (p *Payload) KubeletConfig() (KubeletConfig, error) {
 func parseKubeletConfig(content []byte) (KubeletConfig, error) {
 	var config KubeletConfig
 	if err := yaml.Unmarshal(content, &config); err != nil {
-		return config, fmt.Errorf("file %s: decoding kubelet's configuration: %w", KubeletConfigPath, err)
+		return config, fmt.Errorf("file %s: decoding the kubelet configuration: %w", KubeletConfigPath, err)
 	}
 	return config, nil
 }
 
 // ClusterDNS returns the addresses of the cluster DNS service in kubelet's configuration on a
-// host, none if the file does not exist.
-func ClusterDNS(tree *hostfs.Tree) ([]netip.Addr, error) {
+// host, none if the file does not exist. Tree is a hostfs.Tree; this package does not import hostfs,
+// because hcp-node-admin is also built for macOS.
+func ClusterDNS[Info any](tree interface {
+	ReadFile(path string) ([]byte, Info, error)
+},
+) ([]netip.Addr, error) {
 	content, _, err := tree.ReadFile(KubeletConfigPath)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading kubelet's configuration: %w", err)
+		return nil, fmt.Errorf("reading the kubelet configuration: %w", err)
 	}
 	config, err := parseKubeletConfig(content)
 	if err != nil {

@@ -28,8 +28,8 @@ func ReadConfig(ctx context.Context, raw []byte, f Fetcher, offline bool) (*Payl
 	case userData == nil:
 		return Open(ctx, raw, resolve.Options{Offline: offline, Log: f.Log, RetryTimeout: f.RetryTimeout})
 	case offline:
-		return nil, report.Fail(report.Usage, "# give it the payload itself, or let it use the network",
-			"reading config: it is a user-data stub: its payload is at %s, and the network is not to be used", resolve.RedactSource(userData.Source.String()))
+		return nil, report.Fail(report.Usage, "# use the payload itself, or omit --offline",
+			"reading the config: the input is user data, whose payload is at %s, but --offline excludes the network", resolve.RedactSource(userData.Source.String()))
 	}
 	return f.Fetch(ctx, userData)
 }
@@ -56,7 +56,7 @@ func detectUserData(raw []byte) *UserData {
 // resources that it refers to. The name identifies the config in messages. The proxy and CAs of
 // the user data apply if the config has none; userData may be nil.
 func OpenOverride(ctx context.Context, name string, raw []byte, userData *UserData, log report.Log) ([]byte, error) {
-	o := resolve.Options{Name: "Ignition override " + name, Remedy: overrideRemedy, Log: log}
+	o := resolve.Options{Name: "the Ignition override " + name, Remedy: overrideRemedy, Log: log}
 	if userData != nil {
 		o.Parent = userData.ignitionSettings()
 	}

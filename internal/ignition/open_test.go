@@ -75,7 +75,7 @@ func TestFetchReportsMissingResources(t *testing.T) {
 		files := startServer(t, ca, "127.0.0.1", respond(status, "text/plain", "no"))
 		s := startServer(t, ca, "127.0.0.1", respond(http.StatusOK, "application/json", string(configOf("3.2.0", `{"path":"/a","contents":{"source":"`+files.URL+`/a?token=hunter2"}}`))))
 		_, err := quickFetcher().Fetch(t.Context(), s.userData(t))
-		checkFailure(t, err, code, fmt.Sprintf("fetching payload from %s: reading payload: file /a: fetching %s/a: it answers HTTP %d", s.Listener.Addr(), files.URL, status))
+		checkFailure(t, err, code, fmt.Sprintf("fetching the payload from %s: reading the payload: file /a: fetching %s/a: the server returns HTTP %d", s.Listener.Addr(), files.URL, status))
 		if strings.Contains(err.Error()+string(report.RemedyOf(err)), "hunter2") {
 			t.Errorf("a secret is told: %v", err)
 		}
@@ -95,10 +95,10 @@ func TestReadConfig(t *testing.T) {
 	}
 	checkComplete(t, p, "/etc/a", "a")
 	if p.Server == "" || s.recorded()[0].Header.Get("Authorization") != testBearer {
-		t.Error("the stub was not followed as a stub")
+		t.Error("the user data was not followed as user data")
 	}
 	_, err = ReadConfig(t.Context(), userData, quickFetcher(), true)
-	checkFailure(t, err, report.Usage, "it is a user-data stub: its payload is at "+s.URL+"/ignition, and the network is not to be used")
+	checkFailure(t, err, report.Usage, "the input is user data, whose payload is at "+s.URL+"/ignition, but --offline excludes the network")
 
 	// A config with one merged config but no CA is not user data.
 	base := startServer(t, certtest.NewCA(t, "unknown"), "127.0.0.1", servePayload)
@@ -113,7 +113,7 @@ func TestReadConfig(t *testing.T) {
 	checkComplete(t, p, "/etc/a", "a")
 	checkComplete(t, p, "/more", "more")
 	_, err = ReadConfig(t.Context(), []byte(more), quickFetcher(), true)
-	checkFailure(t, err, report.Usage, "it needs the network, which is not to be used: merged config 1 at "+s.URL+"/ignition")
+	checkFailure(t, err, report.Usage, "the config refers to resources on the network, which are not fetched offline: merged config 1 at "+s.URL+"/ignition")
 
 	p, err = ReadConfig(t.Context(), configOf("3.0.0", `{"path":"/a","contents":{"source":"data:,a"}}`), quickFetcher(), true)
 	if err != nil {
@@ -121,12 +121,12 @@ func TestReadConfig(t *testing.T) {
 	}
 	checkComplete(t, p, "/a", "a")
 	_, err = ReadConfig(t.Context(), []byte(`{"ignition":{"version":"2.2.0"}}`), quickFetcher(), false)
-	checkFailure(t, err, report.Usage, "reading config: it is of Ignition spec 2.2.0")
+	checkFailure(t, err, report.Usage, "reading the config: the config has Ignition spec 2.2.0, which is not supported")
 }
 
 func TestOpenRejectsInvalidMachineConfig(t *testing.T) {
 	_, err := Open(t.Context(), configOf("3.2.0", `{"path":"`+MachineConfigPath+`","contents":{"source":"data:,%5B"}}`), resolve.Options{})
-	checkFailure(t, err, report.Usage, "decoding MachineConfig")
+	checkFailure(t, err, report.Usage, "decoding the MachineConfig")
 }
 
 func TestOpenOverride(t *testing.T) {
@@ -148,7 +148,7 @@ func TestOpenOverride(t *testing.T) {
 		t.Errorf("content %q", content)
 	}
 	_, err = OpenOverride(t.Context(), "a.ign", raw, nil, report.Log{})
-	checkFailure(t, err, report.Refused, "reading Ignition override a.ign: file /etc/a: fetching "+s.URL+"/a: the certificate of "+s.Listener.Addr().String()+" is signed")
+	checkFailure(t, err, report.Refused, "reading the Ignition override a.ign: file /etc/a: fetching "+s.URL+"/a: the certificate of "+s.Listener.Addr().String()+" is signed")
 	if err := CheckOverride("a.ign", raw); err != nil {
 		t.Errorf("what it refers to is asked for too early: %v", err)
 	}

@@ -14,12 +14,12 @@ import (
 // config refers to are not fetched.
 func CheckOverride(name string, raw []byte) error {
 	if _, _, _, err := resolve.Parse(raw); err != nil {
-		return report.Fail(report.Usage, overrideRemedy, "reading Ignition override %s: %w", name, err)
+		return report.Fail(report.Usage, overrideRemedy, "reading the Ignition override %s: %w", name, err)
 	}
 	return nil
 }
 
-const overrideRemedy = "# correct it; what is in it is described by the Ignition spec"
+const overrideRemedy = "# correct the Ignition override (https://coreos.github.io/ignition/specs/)"
 
 // Override returns the payload with configs merged over it in order, by Ignition's rules:
 // entries with the same path or name are replaced field by field, and new entries are added. The
@@ -31,7 +31,7 @@ func (p *Payload) Override(configs ...[]byte) (*Payload, error) {
 		return &merged, nil
 	}
 	if err := merged.merge(configs); err != nil {
-		return nil, report.Fail(report.Usage, "# correct the Ignition override: it does not fit this payload", "merging Ignition override over the payload: %w", err)
+		return nil, report.Fail(report.Usage, "# correct the Ignition override, which conflicts with this payload", "merging the Ignition override over the payload: %w", err)
 	}
 	return &merged, nil
 }
@@ -40,7 +40,7 @@ func (p *Payload) merge(configs [][]byte) error {
 	base := p.Config
 	p.Base = &base
 	for _, raw := range configs {
-		document, err := resolve.Offline(raw, "override", "")
+		document, err := resolve.Offline(raw, "the override", "")
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (p *Payload) merge(configs [][]byte) error {
 	// Two valid configs can be invalid when merged, such as a link in one and a file below it in
 	// the other. Ignition validates the result again, too.
 	if err := resolve.Validate(p.Config); err != nil {
-		return fmt.Errorf("the two do not fit together: %w", err)
+		return fmt.Errorf("the merged config is not valid: %w", err)
 	}
 	return p.decodeContents()
 }

@@ -74,13 +74,13 @@ func TestCheckOverride(t *testing.T) {
 		"bad path":     {"{\"ignition\":{\"version\":\"3.2.0\"},\n\"storage\":{\"files\":[\n{\"path\":\"etc/a\"}]}}", "line 3"},
 		"other spec":   {`{"ignition":{"version":"2.2.0"}}`, "spec 2.2.0"},
 		"later spec":   {`{"ignition":{"version":"3.9.0"}}`, "spec 3.9.0"},
-		"no config":    {`{}`, "no ignition.version"},
+		"no config":    {`{}`, "ignition.version is missing"},
 		"two the same": {`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/a"},{"path":"/a"}]}}`, "duplicate"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := ignition.CheckOverride("site.ign", []byte(test.config))
 			reporttest.CheckFailure(t, err, report.Usage, test.want)
-			reporttest.CheckFailure(t, err, report.Usage, "reading Ignition override site.ign")
+			reporttest.CheckFailure(t, err, report.Usage, "reading the Ignition override site.ign")
 		})
 	}
 }
@@ -92,7 +92,7 @@ func TestOverrideRejectsInvalidMerge(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct{ config, want string }{
-		"a link as a parent":  {`{"ignition":{"version":"3.2.0"},"storage":{"links":[{"path":"/etc","target":"/x"}]}}`, "do not fit together"},
+		"a link as a parent":  {`{"ignition":{"version":"3.2.0"},"storage":{"links":[{"path":"/etc","target":"/x"}]}}`, "the merged config is not valid"},
 		"encapsulated config": {`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"` + ignition.MachineConfigPath + `","contents":{"source":"data:,no"}}]}}`, ignition.MachineConfigPath},
 		"a bad hash":          {`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/a","contents":{"source":"data:,x","verification":{"hash":"sha256-` + strings.Repeat("0", 64) + `"}}}]}}`, "file /etc/a"},
 	} {

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
@@ -16,16 +18,16 @@ import (
 )
 
 // ParseUserData parses the user data that HyperShift writes for a NodePool: an Ignition config that
-// contains one config to merge with its request headers, CAs and a proxy. ParseStub returns an
+// contains one config to merge with its request headers, CAs and a proxy. ParseUserData returns an
 // error for other settings, because they would be lost.
 func ParseUserData(content []byte) (*UserData, error) {
 	config, _, _, err := resolve.Parse(content)
 	if err != nil {
-		return nil, report.Fail(report.Usage, getUserData, "reading user-data stub: %w", err)
+		return nil, report.Fail(report.Usage, getUserData, "reading the user data: %w", err)
 	}
 	userData, err := userDataFromConfig(config)
 	if err != nil {
-		return nil, report.Fail(report.Usage, getUserData, "reading user-data stub: %w", err)
+		return nil, report.Fail(report.Usage, getUserData, "reading the user data: %w", err)
 	}
 	return userData, nil
 }
@@ -34,14 +36,14 @@ func ParseUserData(content []byte) (*UserData, error) {
 func userDataFromConfig(config types.Config) (userData *UserData, err error) {
 	merge := config.Ignition.Config.Merge
 	if extra := unexpectedParts(config); len(extra) > 0 {
-		return nil, fmt.Errorf("it is more than a stub: it also has %s", strings.Join(extra, ", "))
+		return nil, fmt.Errorf("the config is not user data: it also contains %s", strings.Join(extra, ", "))
 	}
 	if len(merge) != 1 {
-		return nil, fmt.Errorf("it names %d configs to merge; a stub names exactly one", len(merge))
+		return nil, fmt.Errorf("the config merges %d configs; user data merges exactly one", len(merge))
 	}
 	userData = &UserData{Headers: http.Header{}}
 	if userData.Source, err = mergeSource(merge[0]); err != nil {
-		return nil, fmt.Errorf("its merge source cannot be used: %w", err)
+		return nil, fmt.Errorf("reading the source of the merged config: %w", err)
 	}
 	for _, header := range merge[0].HTTPHeaders {
 		if header.Value != nil {
@@ -80,13 +82,13 @@ func unexpectedParts(config types.Config) []string {
 
 func mergeSource(resource types.Resource) (*url.URL, error) {
 	if resource.Source == nil {
-		return nil, errors.New("it is missing")
+		return nil, errors.New("the source is missing")
 	}
 	source, err := url.Parse(*resource.Source)
 	if err != nil {
-		return nil, errors.New("it is not a URL")
+		return nil, errors.New("invalid URL")
 	}
-	return source, checkSource(source)
+	return source, config.CheckPayloadURL(source)
 }
 
 func parseCAs(tls types.TLS) ([][]byte, error) {
@@ -98,7 +100,7 @@ func parseCAs(tls types.TLS) ([][]byte, error) {
 			err = fetch.CheckCA(content)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("its certificate authority %d cannot be used: %w", i+1, err)
+			return nil, fmt.Errorf("reading CA %d: %w", i+1, err)
 		}
 		cas = append(cas, content)
 	}

@@ -37,13 +37,13 @@ type Payload struct {
 }
 
 // payloadRemedy is the remedy for a payload that cannot be read.
-const payloadRemedy = "# the payload is made from the MachineConfigs of the NodePool (spec.config) and of the release: look there for what is named"
+const payloadRemedy = "# the payload is rendered from the MachineConfigs of the NodePool (spec.config) and of the release; correct the named object there"
 
 // LoadPayload parses a complete payload of Ignition spec 3.0 to 3.6 and decodes the contents of
 // its files, at most 64 MiB together. It never uses the network. An error is a report.Failure
 // with code Usage and has the location of each problem.
 func LoadPayload(raw []byte) (*Payload, error) {
-	document, err := resolve.Offline(raw, "payload", payloadRemedy)
+	document, err := resolve.Offline(raw, "the payload", payloadRemedy)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func newPayload(d *resolve.Document) (*Payload, error) {
 	sum := sha256.Sum256(d.Raw)
 	p := &Payload{Raw: d.Raw, Digest: hex.EncodeToString(sum[:]), Version: d.Version, Config: d.Config, Warnings: d.Warnings}
 	if err := p.decodeContents(); err != nil {
-		return nil, report.Fail(report.Usage, payloadRemedy, "reading payload: %w", err)
+		return nil, report.Fail(report.Usage, payloadRemedy, "reading the payload: %w", err)
 	}
 	return p, nil
 }

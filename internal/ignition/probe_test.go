@@ -37,7 +37,7 @@ func TestProbeReportsFailures(t *testing.T) {
 	ca := certtest.NewCA(t, "ignition-root-ca")
 	s := startServer(t, certtest.NewCA(t, "ignition-root-ca"), "127.0.0.1", servePayload)
 	_, err := Fetcher{}.Probe(t.Context(), s.userData(t, func(v *Values) { v.CA = ca.PEM }))
-	checkFailure(t, err, report.Refused, "the stub is of another hosted cluster")
+	checkFailure(t, err, report.Refused, "the user data belongs to another hosted cluster")
 
 	userData, err := NewUserData(Values{Endpoint: refusedPort(t), CA: ca.PEM})
 	if err != nil {
@@ -50,11 +50,11 @@ func TestProbeReportsFailures(t *testing.T) {
 	_, err = Fetcher{ConnectTo: "here"}.Probe(t.Context(), userData)
 	checkFailure(t, err, report.Usage, "is not HOST:PORT")
 	_, err = Fetcher{}.Probe(t.Context(), &UserData{})
-	checkFailure(t, err, report.Usage, "nothing says where")
+	checkFailure(t, err, report.Usage, "the ignition server is unknown")
 	userData = s.userData(t, func(v *Values) { v.Endpoint = "a.example.com" })
 	userData.Proxy.HTTPS = "https://proxy.example.com"
 	_, err = Fetcher{}.Probe(t.Context(), userData)
-	checkFailure(t, err, report.Usage, "is not an http one")
+	checkFailure(t, err, report.Usage, "is not an HTTP proxy")
 }
 
 func TestWithoutFile(t *testing.T) {

@@ -8,12 +8,12 @@ import (
 // Commands that print the parts of the user data on the management cluster. HCP_NAMESPACE is the
 // namespace of the hosted control plane: <namespace>-<name> of its HostedCluster.
 const (
-	getUserData = "# get the user-data stub from the management cluster (it is good for 5 to 11 hours):\n" +
-		"oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > stub.ign"
+	getUserData = "# get the user data from the management cluster (valid for 5 to 11 hours):\n" +
+		"oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > user-data.ign"
 	getEndpoint = "oc -n NAMESPACE get hostedcluster NAME -o jsonpath='{.status.ignitionEndpoint}'"
-	getToken    = "# get the token from the management cluster, into a file:\n" +
-		"oc -n HCP_NAMESPACE get secret token-NODEPOOL-HASH -o jsonpath='{.data.token}'"
-	getCA = `  oc -n HCP_NAMESPACE get secret ignition-server-ca-cert -o jsonpath='{.data.tls\.crt}' | base64 -d > ca.crt`
+	getToken    = "# get the token from the management cluster and save it to a file:\n" +
+		"oc -n HCP_NAMESPACE get secret token-NODEPOOL-HASH -o jsonpath='{.data.token}' > ignition.token"
+	getCA = `oc -n HCP_NAMESPACE get secret ignition-server-ca-cert -o jsonpath='{.data.tls\.crt}' | base64 -d > ca.crt`
 )
 
 // nodePool is the NodePool that commands of remedies refer to.
@@ -37,24 +37,24 @@ func isObjectName(text string) bool {
 // hostedClusterCommand returns the command that sets HC, the name of the HostedCluster. The namespace of the
 // hosted control plane is derived from it.
 func (p nodePool) hostedClusterCommand() string {
-	return fmt.Sprintf("  HC=$(oc -n %s get nodepool %s -o jsonpath='{.spec.clusterName}')", p.namespace, p.name)
+	return fmt.Sprintf("HC=$(oc -n %s get nodepool %s -o jsonpath='{.spec.clusterName}')", p.namespace, p.name)
 }
 
 // userDataCommands returns the commands that print user data with the current token.
 func (p nodePool) userDataCommands() string {
 	return strings.Join([]string{
 		p.hostedClusterCommand(),
-		fmt.Sprintf(`  HASH=$(oc -n %s get nodepool %s -o jsonpath='{.metadata.annotations.hypershift\.openshift\.io/nodePoolCurrentConfigVersion}')`, p.namespace, p.name),
-		fmt.Sprintf("  oc -n %s-$HC get secret user-data-%s-$HASH -o jsonpath='{.data.value}' | base64 -d > stub.ign", p.namespace, p.name),
+		fmt.Sprintf(`HASH=$(oc -n %s get nodepool %s -o jsonpath='{.metadata.annotations.hypershift\.openshift\.io/nodePoolCurrentConfigVersion}')`, p.namespace, p.name),
+		fmt.Sprintf("oc -n %s-$HC get secret user-data-%s-$HASH -o jsonpath='{.data.value}' | base64 -d > user-data.ign", p.namespace, p.name),
 	}, "\n")
 }
 
 // conditionsCommand returns the command that prints why a payload was not generated.
 func (p nodePool) conditionsCommand() string {
-	return fmt.Sprintf(`  oc -n %s get nodepool %s -o jsonpath='{range .status.conditions[*]}{.type}={.status} {.message}{"\n"}{end}'`, p.namespace, p.name)
+	return fmt.Sprintf(`oc -n %s get nodepool %s -o jsonpath='{range .status.conditions[*]}{.type}={.status} {.message}{"\n"}{end}'`, p.namespace, p.name)
 }
 
 // serverPodsCommands returns the commands that list the pods that serve the payload.
 func (p nodePool) serverPodsCommands() string {
-	return p.hostedClusterCommand() + fmt.Sprintf("\n  oc -n %s-$HC get pods | grep ignition-server", p.namespace)
+	return p.hostedClusterCommand() + fmt.Sprintf("\noc -n %s-$HC get pods | grep ignition-server", p.namespace)
 }

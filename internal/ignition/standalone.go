@@ -20,10 +20,10 @@ const (
 	machineConfigPath = "/config/"
 	machineConfigPort = "22623"
 
-	getWorkerUserData = "# the stub of the cluster's workers names the server and its CA, and holds no token:\n" +
+	getWorkerUserData = "# the user data of the cluster's workers contains the server and its CA, but no token:\n" +
 		"oc -n openshift-machine-api extract secret/worker-user-data --keys=userData --to=- > worker.ign\n" +
 		"hcp-node-agent join --user-data worker.ign"
-	getInternalEndpoint = "# a standalone cluster's machine-config server is at https://api-int.CLUSTER_DOMAIN:22623/config/worker; the name is that of:\n" +
+	getInternalEndpoint = "# the machine-config server of a standalone cluster is at https://api-int.CLUSTER_DOMAIN:22623/config/worker; print its name:\n" +
 		"oc get infrastructure cluster -o jsonpath='{.status.apiServerInternalURI}'"
 	getConfigServers = "oc -n openshift-machine-config-operator get pods -l k8s-app=machine-config-server -o wide"
 	getConfigPools   = "oc get machineconfigpools"
@@ -51,15 +51,15 @@ func (u *UserData) endpointRemedy() report.Remedy {
 // caRemedy returns the remedy that prints the server's CA.
 func (u *UserData) caRemedy() report.Remedy {
 	if u.isStandalone() {
-		return "# give the stub, which carries the CA, instead:\n" + getWorkerUserData
+		return "# specify the user data, which contains the CA, instead:\n" + getWorkerUserData
 	}
-	return "# give the CA in PEM, from the management cluster:\n" + getCA
+	return "# specify the CA in PEM format from the management cluster:\n" + getCA
 }
 
 // configRemedy returns the remedy for a payload that cannot be read.
 func (u *UserData) configRemedy() report.Remedy {
 	if u.isStandalone() {
-		return "# it is made from the MachineConfigs of the pool: look there for what is named\n" + getConfigPools + "\n  oc get machineconfigs"
+		return "# the payload is rendered from the MachineConfigs of the pool; correct the named object there:\n" + getConfigPools + "\noc get machineconfigs"
 	}
 	return payloadRemedy
 }
@@ -67,9 +67,9 @@ func (u *UserData) configRemedy() report.Remedy {
 // certificateRemedy returns the remedy for a server certificate that was not renewed.
 func (u *UserData) certificateRemedy() report.Remedy {
 	if u.isStandalone() {
-		return "look at its Secret\noc -n openshift-machine-config-operator get secret machine-config-server-tls"
+		return "check its Secret:\noc -n openshift-machine-config-operator get secret machine-config-server-tls"
 	}
-	return "look for the annotation hypershift.openshift.io/disable-pki-reconciliation on the HostedCluster"
+	return "check the HostedCluster for the annotation hypershift.openshift.io/disable-pki-reconciliation"
 }
 
 // explainConfigStatus sets the text and remedy for an HTTP status of a machine-config server.
@@ -78,25 +78,25 @@ func explainConfigStatus(userData *UserData, e *transport.Error) {
 	switch status := e.Status; {
 	case status == http.StatusUnauthorized, status == http.StatusNetworkAuthenticationRequired:
 		e.Code, e.Temporary = report.CredentialRefused, false
-		e.Message = fmt.Sprintf("it wants a credential (HTTP %d), which a machine-config server never does%s: the ignition server of a hosted cluster answers, or a proxy",
+		e.Message = fmt.Sprintf("the server requires a credential (HTTP %d), which a machine-config server never does%s: the ignition server of a hosted cluster or a proxy responds",
 			status, transport.SkewNote(e.Skew))
-		e.Remedy = "# for a hosted cluster:\n" + getUserData + "\n# for a standalone one:\n" + getWorkerUserData
+		e.Remedy = "# on a hosted cluster:\n" + getUserData + "\n# on a standalone cluster:\n" + getWorkerUserData
 	case status == http.StatusNotFound:
-		e.Message, e.Remedy = fmt.Sprintf("it has nothing at %s (HTTP 404)", userData.Source.Path), getInternalEndpoint
+		e.Message, e.Remedy = fmt.Sprintf("the server has no payload at %s (HTTP 404)", userData.Source.Path), getInternalEndpoint
 	case status == http.StatusBadRequest:
-		e.Code, e.Message = report.Refused, "it knows no Ignition spec that this agent can read (HTTP 400 to the Accept header)"
-		e.Remedy = "# the cluster is older than OpenShift 4.6; see:\noc get clusterversion"
+		e.Code, e.Message = report.Refused, "the server supports no Ignition spec that this agent can read (HTTP 400 for the Accept header)"
+		e.Remedy = "# the cluster is older than OpenShift 4.6; check its version:\noc get clusterversion"
 	case status == http.StatusInternalServerError:
-		e.Message = fmt.Sprintf("it cannot give the configuration of pool %s (HTTP 500): the cluster has no such pool, or has not rendered its configuration yet",
+		e.Message = fmt.Sprintf("the server has no configuration for pool %s (HTTP 500): the pool does not exist, or its configuration is not rendered yet",
 			path.Base(userData.Source.Path))
-		e.Remedy = "# see whether the pool is there and has a configuration:\n" + getConfigPools
+		e.Remedy = "# check whether the pool exists and has a configuration:\n" + getConfigPools
 	case e.Temporary:
-		e.Message += ": what stands in front of the machine-config server does not reach it"
-		e.Remedy = "# see whether the servers run, on the control plane nodes:\n" + getConfigServers
+		e.Message += ": the machine-config server is unreachable for the load balancer in front of it"
+		e.Remedy = "# check whether the servers are running on the control plane nodes:\n" + getConfigServers
 	default:
 		e.Code = report.Refused
-		e.Message += ", and not with a configuration"
-		e.Remedy = "# check the endpoint, and what stands between this host and it:\n" + getInternalEndpoint
+		e.Message += " instead of a configuration"
+		e.Remedy = "# check the endpoint, and proxies or load balancers on the path to it:\n" + getInternalEndpoint
 	}
 }
 
@@ -109,9 +109,9 @@ func checkSpec(userData *UserData, raw []byte) *transport.Error {
 	}
 	return &transport.Error{
 		Kind: fetch.Unusable, Code: report.Usage, Cause: err,
-		Message: fmt.Sprintf("it answers in Ignition spec %s although spec 3 was asked for: something in between takes the Accept header away, or the cluster is older than OpenShift 4.6",
+		Message: fmt.Sprintf("the server returns Ignition spec %s, although spec 3 was requested: a proxy removes the Accept header, or the cluster is older than OpenShift 4.6",
 			config.Ignition.Version),
-		Remedy: report.Remedyf("# compare, from a machine next to the server:\ncurl -ks -H 'Accept: %s' %s | head -c 40\noc get clusterversion",
+		Remedy: report.Remedyf("# compare with the response on a machine in the network of the server:\ncurl -ks -H 'Accept: %s' %s | head -c 40\noc get clusterversion",
 			fetch.Accept, userData.Source.Redacted()),
 	}
 }
@@ -119,6 +119,6 @@ func checkSpec(userData *UserData, raw []byte) *transport.Error {
 // unreachableServerRemedy returns the remedy for an unreachable machine-config server, which usually
 // accepts connections from the cluster's own network only.
 func unreachableServerRemedy(to string) report.Remedy {
-	return report.Remedyf("# api-int and port %s are for the cluster's own network; open %s for this host on the internal load balancer and in firewalls "+
-		"(a public api address has it seldom), or name a way there: --connect-to HOST:PORT", machineConfigPort, to)
+	return report.Remedyf("# api-int and port %s serve the cluster's own network; allow %s for this host on the internal load balancer and in firewalls "+
+		"(public API addresses rarely serve it), or set another address with --connect-to HOST:PORT", machineConfigPort, to)
 }

@@ -62,18 +62,18 @@ func TestMachineConfigServerStatusIsExplained(t *testing.T) {
 		want    string
 		remedy  string
 	}{
-		"spec 2":          {respond(http.StatusOK, "application/json", `{"ignition":{"version":"2.2.0"}}`), report.Usage, "it answers in Ignition spec 2.2.0 although spec 3 was asked for", "curl -ks -H 'Accept: " + fetch.Accept},
-		"no spec at all":  {respond(http.StatusOK, "application/json", `{}`), report.Usage, "no ignition.version", "oc get machineconfigpools"},
+		"spec 2":          {respond(http.StatusOK, "application/json", `{"ignition":{"version":"2.2.0"}}`), report.Usage, "the server returns Ignition spec 2.2.0, although spec 3 was requested", "curl -ks -H 'Accept: " + fetch.Accept},
+		"no spec at all":  {respond(http.StatusOK, "application/json", `{}`), report.Usage, "ignition.version is missing", "oc get machineconfigpools"},
 		"a wrong config":  {respond(http.StatusOK, "application/json", `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"a"}]}}`), report.Usage, "path not absolute", "oc get machineconfigs"},
-		"too new":         {respond(http.StatusOK, "application/json", `{"ignition":{"version":"3.9.0"}}`), report.Usage, "specs 3.0 to 3.6 can be read", "oc get machineconfig"},
-		"unknown spec":    {empty(http.StatusBadRequest), report.Refused, "HTTP 400 to the Accept header", "oc get clusterversion"},
-		"unknown pool":    {empty(http.StatusInternalServerError), report.Failed, "the configuration of pool worker (HTTP 500)", "oc get machineconfigpools"},
-		"another path":    {empty(http.StatusNotFound), report.Usage, "it has nothing at /config/worker (HTTP 404)", "https://api-int.CLUSTER_DOMAIN:22623/config/worker"},
+		"too new":         {respond(http.StatusOK, "application/json", `{"ignition":{"version":"3.9.0"}}`), report.Usage, "Ignition spec 3.9.0, which is not supported (3.0 to 3.6 are)", "oc get machineconfig"},
+		"unknown spec":    {empty(http.StatusBadRequest), report.Refused, "HTTP 400 for the Accept header", "oc get clusterversion"},
+		"unknown pool":    {empty(http.StatusInternalServerError), report.Failed, "no configuration for pool worker (HTTP 500)", "oc get machineconfigpools"},
+		"another path":    {empty(http.StatusNotFound), report.Usage, "the server has no payload at /config/worker (HTTP 404)", "https://api-int.CLUSTER_DOMAIN:22623/config/worker"},
 		"a load balancer": {respondAsHAProxy, report.Failed, "HTTP 503", "machine-config-server"},
 		"forbidden":       {empty(http.StatusForbidden), report.Refused, "HTTP 403", "api-int"},
-		"a web page":      {respond(http.StatusOK, "text/html", "<html>log in</html>"), report.Usage, "something else than the machine-config server answers", "22623"},
-		"cut short":       {truncatedResponse(true), report.Failed, "it stopped sending", "check the link"},
-		"silent":          {closeConnection, report.Failed, "closed the connection", "api-int and port 22623 are for the cluster's own network"},
+		"a web page":      {respond(http.StatusOK, "text/html", "<html>log in</html>"), report.Usage, "another server than the machine-config server responds", "22623"},
+		"cut short":       {truncatedResponse(true), report.Failed, "the transfer ended", "check the network connection"},
+		"silent":          {closeConnection, report.Failed, "closed the connection", "api-int and port 22623 serve the cluster's own network"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := startServer(t, certtest.NewCA(t, "root-ca"), "127.0.0.1", test.handler)
@@ -102,9 +102,9 @@ func TestMachineConfigServerIsNotTrusted(t *testing.T) {
 		want   string
 		remedy string
 	}{
-		"the API server's CA": {certtest.NewCA(t, "root-ca").IssueServing(t, "127.0.0.1"), "is not the one that signs the machine-config server", "secret/worker-user-data"},
-		"opened on the way":   {certtest.NewCA(t, "Corporate Proxy CA").IssueServing(t, "127.0.0.1"), "a proxy that opens TLS", "unopened"},
-		"the public name":     {ca.IssueServing(t, "api-int.demo.example.com"), " is for api-int.demo.example.com", "/config/worker --connect-to"},
+		"the API server's CA": {certtest.NewCA(t, "root-ca").IssueServing(t, "127.0.0.1"), "does not sign the machine-config server", "secret/worker-user-data"},
+		"opened on the way":   {certtest.NewCA(t, "Corporate Proxy CA").IssueServing(t, "127.0.0.1"), "a proxy intercepts TLS", "TLS inspection"},
+		"the public name":     {ca.IssueServing(t, "api-int.demo.example.com"), " is valid for api-int.demo.example.com", "/config/worker --connect-to"},
 		"expired":             {ca.IssueServing(t, "127.0.0.1", validFor(-2*time.Hour, -time.Hour)), " expired at ", "machine-config-server-tls"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -129,8 +129,8 @@ func TestMachineConfigServerIsUnreachable(t *testing.T) {
 		want   string
 		remedy string
 	}{
-		"no such name": {&net.DNSError{Err: "no such host", Name: "api-int.demo.example.com", IsNotFound: true}, "api-int.demo.example.com does not exist", "kubelet needs it too"},
-		"refused":      {&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, "refused the connection", "open api-int.demo.example.com:22623 for this host"},
+		"no such name": {&net.DNSError{Err: "no such host", Name: "api-int.demo.example.com", IsNotFound: true}, "api-int.demo.example.com does not exist", "kubelet requires it too"},
+		"refused":      {&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, "refused the connection", "allow api-int.demo.example.com:22623 for this host"},
 		"no TLS":       {tls.RecordHeaderError{}, "api-int.demo.example.com:22623 does not use TLS", "apiServerInternalURI"},
 		"alert":        {&net.OpError{Op: "remote error", Err: errors.New("handshake failure")}, "refused the TLS handshake", "openssl s_client"},
 	} {
@@ -160,7 +160,7 @@ func TestUserDataOfStandaloneCluster(t *testing.T) {
 		}
 	}
 	_, err = NewUserData(Values{Endpoint: source})
-	checkStandalone(t, err, report.Usage, "nothing says which CA the machine-config server", "secret/worker-user-data")
+	checkStandalone(t, err, report.Usage, "the CA of the machine-config server", "secret/worker-user-data")
 	_, err = NewUserData(Values{Endpoint: source, CA: []byte("nothing")})
-	checkStandalone(t, err, report.Usage, "reading CA of the machine-config server", "secret/worker-user-data")
+	checkStandalone(t, err, report.Usage, "reading the CA of the machine-config server", "secret/worker-user-data")
 }

@@ -24,11 +24,11 @@ func TestFetchReportsUntrustedCertificate(t *testing.T) {
 		want   string
 		remedy string
 	}{
-		{"CA of another cluster", other.IssueServing(t, "127.0.0.1"), `another CA that is also called "CN=ignition-root-ca,OU=openshift"`, "user-data-demo-workers-$HASH"},
-		{"TLS opened on the way", corporate.IssueServing(t, "127.0.0.1"), `signed by "CN=Corporate Proxy CA,OU=openshift" and not by the stub's CA "CN=ignition-root-ca,OU=openshift"`, "unopened"},
-		{"router", router.IssueServing(t, "127.0.0.1"), "the default router of the management cluster answers in its place", "ignitionEndpoint"},
-		{"another name", ca.IssueServing(t, "ignition.demo.example.com"), " is for ignition.demo.example.com and not for 127.0.0.1", "--endpoint https://ignition.demo.example.com:PORT/ignition --connect-to 127.0.0.1:PORT"},
-		{"another address", ca.IssueServing(t, "192.0.2.7"), " is for 192.0.2.7 and not for 127.0.0.1", "--endpoint https://192.0.2.7:PORT/ignition --connect-to"},
+		{"CA of another cluster", other.IssueServing(t, "127.0.0.1"), `another CA with the same name "CN=ignition-root-ca,OU=openshift"`, "user-data-demo-workers-$HASH"},
+		{"TLS opened on the way", corporate.IssueServing(t, "127.0.0.1"), `signed by "CN=Corporate Proxy CA,OU=openshift", not by the CA in the user data, "CN=ignition-root-ca,OU=openshift"`, "TLS inspection"},
+		{"router", router.IssueServing(t, "127.0.0.1"), "the default router of the management cluster responds", "ignitionEndpoint"},
+		{"another name", ca.IssueServing(t, "ignition.demo.example.com"), " is valid for ignition.demo.example.com, not for 127.0.0.1", "--endpoint https://ignition.demo.example.com:PORT/ignition --connect-to 127.0.0.1:PORT"},
+		{"another address", ca.IssueServing(t, "192.0.2.7"), " is valid for 192.0.2.7, not for 127.0.0.1", "--endpoint https://192.0.2.7:PORT/ignition --connect-to"},
 		{"expired", ca.IssueServing(t, "127.0.0.1", validFor(-2*time.Hour, -time.Hour)), " expired at ", "disable-pki-reconciliation"},
 		{"not valid yet", ca.IssueServing(t, "127.0.0.1", validFor(time.Hour, 2*time.Hour)), "is not valid before", "timedatectl"},
 	}

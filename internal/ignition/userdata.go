@@ -58,17 +58,17 @@ func (u *UserData) HasToken() bool { return u.Headers.Get(headerAuthorization) !
 // complete, because a standalone cluster requires none.
 func (u *UserData) Validate() error {
 	if u.Source == nil {
-		return report.Fail(report.Usage, getUserData+"\n# on a standalone cluster:\n"+getWorkerUserData, "nothing says where the ignition server is: there is neither a user-data stub nor an endpoint")
+		return report.Fail(report.Usage, getUserData+"\n# on a standalone cluster:\n"+getWorkerUserData, "the ignition server is unknown: neither user data nor an endpoint was given")
 	}
 	if len(u.CAs) == 0 {
 		if u.isStandalone() {
 			return report.Fail(report.Usage, getWorkerUserData,
-				"nothing says which CA the machine-config server %s is to be trusted by; this host's own trust is never used for it", u.Source.Host)
+				"the CA of the machine-config server %s is unknown; the CA trust store of this host is never used for it", u.Source.Host)
 		}
 		return report.Fail(report.Usage,
-			"# give the stub, which carries the CA, or the CA alone, from the management cluster:\n"+
+			"# specify the user data, which contains the CA, or only the CA with --ca-file; on the management cluster:\n"+
 				`oc -n HCP_NAMESPACE get secret ignition-server-ca-cert -o jsonpath='{.data.tls\.crt}' | base64 -d > ca.crt`,
-			"nothing says which CA the ignition server %s is to be trusted by; this host's own trust is never used for it", u.Source.Host)
+			"the CA of the ignition server %s is unknown; the CA trust store of this host is never used for it", u.Source.Host)
 	}
 	return nil
 }
@@ -114,9 +114,9 @@ func (u *UserData) clone() *UserData {
 
 // String returns a summary without the token.
 func (u UserData) String() string {
-	parts := []string{"stub without endpoint"}
+	parts := []string{"user data without endpoint"}
 	if u.Source != nil {
-		parts[0] = "stub of " + u.Source.Redacted()
+		parts[0] = "user data of " + u.Source.Redacted()
 	}
 	if pool := u.NodePool(); pool != "" {
 		parts = append(parts, "NodePool "+pool)
@@ -146,7 +146,7 @@ func (u UserData) MarshalJSON() ([]byte, error) { return json.Marshal(u.String()
 func redactURL(text string) string {
 	parsed, err := url.Parse(text)
 	if err != nil {
-		return "(a URL that cannot be read)"
+		return "(invalid URL)"
 	}
 	return parsed.Redacted()
 }

@@ -50,7 +50,7 @@ func checkDemoUserData(t *testing.T, userData *UserData, ca []byte) {
 		"proxy": Proxy{HTTP: "http://proxy.example.com:3128", HTTPS: "http://user:hunter2@proxy.example.com:3128", No: []string{".cluster.local", "10.0.0.0/8"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("stub differs (-want +got):\n%s", diff)
+		t.Errorf("user data differs (-want +got):\n%s", diff)
 	}
 }
 
@@ -81,27 +81,27 @@ func TestParseUserDataRejectsOtherConfigs(t *testing.T) {
 		return `{"ignition":{"version":"3.2.0","config":{"merge":[` + merge + `]}},` + section + `}`
 	}
 	tests := []struct{ name, content, want string }{
-		{"empty", "", "it is empty"},
-		{"white space", " \n", "it is empty"},
-		{"no JSON", "hello", "it is not JSON"},
-		{"still base64", base64.StdEncoding.EncodeToString([]byte(whole)), "it is still base64"},
-		{"the Secret in YAML", "apiVersion: v1\nkind: Secret\ndata: {}\n", "it is the Secret itself"},
-		{"the Secret in JSON", `{"apiVersion":"v1","kind":"Secret"}`, "it is the Secret itself"},
+		{"empty", "", "the config is empty"},
+		{"white space", " \n", "the config is empty"},
+		{"no JSON", "hello", "the config is not JSON"},
+		{"still base64", base64.StdEncoding.EncodeToString([]byte(whole)), "the input is base64"},
+		{"the Secret in YAML", "apiVersion: v1\nkind: Secret\ndata: {}\n", "the input is the Secret itself"},
+		{"the Secret in JSON", `{"apiVersion":"v1","kind":"Secret"}`, "the input is the Secret itself"},
 		{"cut short", whole[:len(whole)/2], "not a valid Ignition config"},
-		{"no version", `{}`, "no ignition.version"},
-		{"spec 2.2", `{"ignition":{"version":"2.2.0","config":{"append":[` + merge + `]}}}`, "of Ignition spec 2.2.0"},
-		{"spec 3.9", `{"ignition":{"version":"3.9.0"}}`, "of Ignition spec 3.9.0"},
-		{"nothing to merge", `{"ignition":{"version":"3.2.0"}}`, "0 configs to merge"},
-		{"two to merge", `{"ignition":{"version":"3.2.0","config":{"merge":[` + merge + `,{"source":"https://b.example.com/"}]}}}`, "2 configs to merge"},
-		{"http", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"http://a.example.com/ignition"}]}}}`, "it is http"},
-		{"data source", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"data:,%7B%7D"}]}}}`, `scheme is "data"`},
+		{"no version", `{}`, "ignition.version is missing"},
+		{"spec 2.2", `{"ignition":{"version":"2.2.0","config":{"append":[` + merge + `]}}}`, "Ignition spec 2.2.0, which is not supported"},
+		{"spec 3.9", `{"ignition":{"version":"3.9.0"}}`, "Ignition spec 3.9.0, which is not supported"},
+		{"nothing to merge", `{"ignition":{"version":"3.2.0"}}`, "merges 0 configs"},
+		{"two to merge", `{"ignition":{"version":"3.2.0","config":{"merge":[` + merge + `,{"source":"https://b.example.com/"}]}}}`, "merges 2 configs"},
+		{"http", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"http://a.example.com/ignition"}]}}}`, "http is not allowed"},
+		{"data source", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"data:,%7B%7D"}]}}}`, `unsupported scheme "data"`},
 		{"user name", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://me:secret@a.example.com/"}]}}}`, "user name"},
 		{"replace", `{"ignition":{"version":"3.2.0","config":{"replace":` + merge + `}}}`, "ignition.config.replace"},
-		{"files", userData(`"storage":{"files":[{"path":"/etc/a"}]}`), "it also has storage"},
-		{"units", userData(`"systemd":{"units":[{"name":"a.service"}]}`), "it also has systemd units"},
-		{"users", userData(`"passwd":{"users":[{"name":"core"}]}`), "it also has users"},
+		{"files", userData(`"storage":{"files":[{"path":"/etc/a"}]}`), "it also contains storage"},
+		{"units", userData(`"systemd":{"units":[{"name":"a.service"}]}`), "it also contains systemd units"},
+		{"users", userData(`"passwd":{"users":[{"name":"core"}]}`), "it also contains users"},
 		{"verification", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://a.example.com/","verification":{"hash":"sha256-` + strings.Repeat("0", 64) + `"}}]}}}`, "a verification"},
-		{"CA elsewhere", `{"ignition":{"version":"3.2.0","config":{"merge":[` + merge + `]},"security":{"tls":{"certificateAuthorities":[{"source":"https://a.example.com/ca"}]}}}}`, "not in the config but at https://a.example.com/ca"},
+		{"CA elsewhere", `{"ignition":{"version":"3.2.0","config":{"merge":[` + merge + `]},"security":{"tls":{"certificateAuthorities":[{"source":"https://a.example.com/ca"}]}}}}`, "not included in the config but at https://a.example.com/ca"},
 		{"no certificate", `{"ignition":{"version":"3.2.0","config":{"merge":[` + merge + `]},"security":{"tls":{"certificateAuthorities":[{"source":"data:,hello"}]}}}}`, "no PEM certificate"},
 		{"invalid", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"ftp://a.example.com/"}]}}}`, "$.ignition.config.merge.0.source, line 1"},
 	}

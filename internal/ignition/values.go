@@ -1,14 +1,13 @@
 package ignition
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -44,26 +43,26 @@ func (u *UserData) Override(v Values) (*UserData, error) {
 	if v.Endpoint != "" {
 		source, err := parseEndpoint(v.Endpoint)
 		if err != nil {
-			return nil, report.Fail(report.Usage, "# give the endpoint as HOST, HOST:PORT or https://HOST:PORT/ignition\n"+getEndpoint+"\n"+getInternalEndpoint, "reading endpoint %q: %w", redactURL(v.Endpoint), err)
+			return nil, report.Fail(report.Usage, "# specify the endpoint as HOST, HOST:PORT or https://HOST:PORT/ignition\n"+getEndpoint+"\n"+getInternalEndpoint, "reading the endpoint %q: %w", redactURL(v.Endpoint), err)
 		}
 		userData.Source = source
 	}
 	if len(v.Token) > 0 {
 		value, err := bearerHeader(v.Token)
 		if err != nil {
-			return nil, report.Fail(report.Usage, getToken, "reading ignition token: %w", err)
+			return nil, report.Fail(report.Usage, getToken, "reading the ignition token: %w", err)
 		}
 		userData.Headers.Set(headerAuthorization, value)
 	}
 	if len(v.CA) > 0 {
 		if err := fetch.CheckCA(v.CA); err != nil {
-			return nil, report.Fail(report.Usage, userData.caRemedy(), "reading CA of the %s: %w", userData.serverKind(), err)
+			return nil, report.Fail(report.Usage, userData.caRemedy(), "reading the CA of the %s: %w", userData.serverKind(), err)
 		}
 		userData.CAs = [][]byte{v.CA}
 	}
 	if v.NodePool != "" {
 		if namespace, name, found := strings.Cut(v.NodePool, "/"); !found || namespace == "" || name == "" || strings.Contains(name, "/") {
-			return nil, report.Fail(report.Usage, "# give the NodePool as NAMESPACE/NAME, as in clusters/demo-workers", "reading NodePool %q: it is not NAMESPACE/NAME", v.NodePool)
+			return nil, report.Fail(report.Usage, "# specify the NodePool as NAMESPACE/NAME, for example clusters/demo-workers", "reading the NodePool %q: not in the format NAMESPACE/NAME", v.NodePool)
 		}
 		userData.Headers.Set(headerNodePool, v.NodePool)
 	}
@@ -77,18 +76,8 @@ func (u *UserData) Override(v Values) (*UserData, error) {
 // Another path, such as /config/worker of a standalone cluster's machine-config server, is kept.
 // That server is also recognized by its port.
 func parseEndpoint(text string) (*url.URL, error) {
-	text = strings.TrimSpace(text)
-	if address, err := netip.ParseAddr(text); err == nil && address.Is6() {
-		text = "[" + text + "]" // "fd00::1" would be parsed as a host and a port
-	}
-	if !strings.Contains(text, "://") {
-		text = "https://" + text
-	}
-	source, err := url.Parse(text)
+	source, err := config.ParseEndpoint(text)
 	if err != nil {
-		return nil, errors.New("it is not a URL")
-	}
-	if err := checkSource(source); err != nil {
 		return nil, err
 	}
 	if source.Path == "" || source.Path == "/" {
@@ -98,22 +87,4 @@ func parseEndpoint(text string) (*url.URL, error) {
 		}
 	}
 	return source, nil
-}
-
-// checkSource returns an error if a payload must not be fetched from source. A payload contains
-// the pull secret and a credential of the cluster, so it is never sent unencrypted.
-func checkSource(source *url.URL) error {
-	switch {
-	case source.Scheme == "http":
-		return errors.New("it is http; the payload holds credentials and is only fetched over https")
-	case source.Scheme != "https":
-		return fmt.Errorf("its scheme is %q; only https is possible", source.Scheme)
-	case source.Hostname() == "":
-		return errors.New("it names no host")
-	case source.User != nil:
-		return errors.New("it has a user name in it; the ignition server takes a token, in a header")
-	case source.Fragment != "":
-		return errors.New("it has a fragment (#)")
-	}
-	return nil
 }

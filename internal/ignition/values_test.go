@@ -49,12 +49,12 @@ func TestParseEndpoint(t *testing.T) {
 		{"https://ignition.example.com/", "https://ignition.example.com/ignition"},
 		{"https://ignition.example.com:443/ignition", "https://ignition.example.com:443/ignition"},
 		{"https://api-int.example.com:22623/config/worker", "https://api-int.example.com:22623/config/worker"},
-		{"http://ignition.example.com", "it is http"},
-		{"ftp://ignition.example.com", `scheme is "ftp"`},
-		{"https://", "names no host"},
+		{"http://ignition.example.com", "http is not allowed"},
+		{"ftp://ignition.example.com", `unsupported scheme "ftp"`},
+		{"https://", "the host is missing"},
 		{"https://me@ignition.example.com", "user name"},
 		{"https://ignition.example.com/#a", "fragment"},
-		{"https://[", "not a URL"},
+		{"https://[", "must be HOST, HOST:PORT or an https URL"},
 	}
 	for _, test := range tests {
 		got, err := parseEndpoint(test.given)
@@ -85,14 +85,14 @@ func TestNewUserData(t *testing.T) {
 		values Values
 		want   string
 	}{
-		{"no endpoint", Values{CA: ca, Token: []byte(testUUID)}, "nothing says where the ignition server is"},
-		{"no CA", Values{Endpoint: "a.example.com", Token: []byte(testUUID)}, "which CA the ignition server a.example.com is to be trusted by"},
-		{"bad endpoint", Values{Endpoint: "http://a.example.com", CA: ca}, "reading endpoint"},
-		{"bad token", Values{Endpoint: "a.example.com", CA: ca, Token: []byte("a b")}, "reading ignition token"},
+		{"no endpoint", Values{CA: ca, Token: []byte(testUUID)}, "the ignition server is unknown"},
+		{"no CA", Values{Endpoint: "a.example.com", Token: []byte(testUUID)}, "the CA of the ignition server a.example.com is unknown"},
+		{"bad endpoint", Values{Endpoint: "http://a.example.com", CA: ca}, "reading the endpoint"},
+		{"bad token", Values{Endpoint: "a.example.com", CA: ca, Token: []byte("a b")}, "reading the ignition token"},
 		{"bad CA", Values{Endpoint: "a.example.com", CA: []byte("-----BEGIN")}, "no PEM certificate"},
-		{"bad certificate", Values{Endpoint: "a.example.com", CA: []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")}, "cannot be read"},
+		{"bad certificate", Values{Endpoint: "a.example.com", CA: []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")}, "parsing the certificate"},
 		{"key instead of CA", Values{Endpoint: "a.example.com", CA: []byte("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")}, "no PEM certificate"},
-		{"pool without namespace", Values{Endpoint: "a.example.com", CA: ca, NodePool: "demo"}, "not NAMESPACE/NAME"},
+		{"pool without namespace", Values{Endpoint: "a.example.com", CA: ca, NodePool: "demo"}, "not in the format NAMESPACE/NAME"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

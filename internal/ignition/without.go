@@ -11,7 +11,7 @@ import (
 func WithoutFile(raw []byte, path string) ([]byte, error) {
 	var document map[string]any
 	if err := json.Unmarshal(raw, &document); err != nil {
-		return nil, fmt.Errorf("reading payload: %w", err)
+		return nil, fmt.Errorf("reading the payload: %w", err)
 	}
 	storage, _ := document["storage"].(map[string]any)
 	files, _ := storage["files"].([]any)
@@ -24,7 +24,7 @@ func WithoutFile(raw []byte, path string) ([]byte, error) {
 	})
 	content, err := json.Marshal(document)
 	if err != nil {
-		return nil, fmt.Errorf("encoding payload: %w", err)
+		return nil, fmt.Errorf("encoding the payload: %w", err)
 	}
 	return content, nil
 }

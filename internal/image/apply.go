@@ -26,7 +26,7 @@ type Document struct {
 
 // Options configures Apply.
 type Options struct {
-	Config  string // path of the Ignition config or the user data, or "-" for standard input
+	Payload string // path of the Ignition config or the user data, or "-" for standard input
 	Root    string // root directory of the image
 	Offline bool   // refuse a config that refers to remote resources
 	Stdin   io.Reader
@@ -39,9 +39,9 @@ type Options struct {
 // with any config, first rolls back the interrupted one.
 func Apply(ctx context.Context, o Options) (Document, error) {
 	document := Document{TypeMeta: report.Meta("ApplyResult"), Root: o.Root}
-	content, err := inputs.ReadFile(o.Config, o.Stdin, "--config")
+	content, err := inputs.ReadFile(o.Payload, o.Stdin, "--payload")
 	if err != nil {
-		return document, applyUsageError(err)
+		return document, err
 	}
 	tree, err := openRoot(o.Root)
 	if err != nil {
@@ -75,28 +75,27 @@ func openRoot(root string) (*hostfs.Tree, error) {
 	// too.
 	given, err := os.Stat(root)
 	if err != nil {
-		return nil, applyUsageError(fmt.Errorf("reading --root: %w", err))
+		return nil, inputs.UsageError("--root: %w", err)
+	}
+	if !given.IsDir() {
+		return nil, inputs.UsageError("--root: %s is not a directory", root)
 	}
 	running, err := os.Stat("/")
 	if err != nil {
-		return nil, fmt.Errorf("looking at the root of the running host: %w", err)
+		return nil, fmt.Errorf("reading the root directory of the running host: %w", err)
 	}
 	if os.SameFile(given, running) {
 		return nil, report.Fail(report.Usage, "hcp-node-agent join # changes the running host",
-			"--root is the root of the running host; apply writes to the tree of an image and touches no service")
+			"--root is the root directory of the running host; apply only changes the directory tree of an image")
 	}
 	// Use an absolute path, because mount points are listed by absolute path.
 	name, err := filepath.Abs(root)
 	if err != nil {
-		return nil, applyUsageError(fmt.Errorf("reading --root: %w", err))
+		return nil, inputs.UsageError("--root: %w", err)
 	}
 	tree, err := hostfs.OpenTree(name)
 	if err != nil {
-		return nil, applyUsageError(fmt.Errorf("reading --root: %w", err))
+		return nil, inputs.UsageError("--root: %w", err)
 	}
 	return tree, nil
-}
-
-func applyUsageError(err error) error {
-	return report.Fail(report.Usage, "hcp-node-agent apply --help", "%w", err)
 }

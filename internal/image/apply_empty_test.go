@@ -12,7 +12,7 @@ import (
 
 func applyTo(t *testing.T, root, config string) (Document, error) {
 	t.Helper()
-	return Apply(t.Context(), Options{Config: "-", Root: root, Offline: true, Stdin: strings.NewReader(config)})
+	return Apply(t.Context(), Options{Payload: "-", Root: root, Offline: true, Stdin: strings.NewReader(config)})
 }
 
 const (
@@ -35,7 +35,7 @@ func TestApplyOfUsersToAnEmptyDirectoryChangesNothing(t *testing.T) {
 	root := t.TempDir()
 	for range 2 {
 		_, err := applyTo(t, root, configOfUsers)
-		if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "need /etc/passwd") || !strings.HasPrefix(string(report.RemedyOf(err)), "dnf --installroot "+root) {
+		if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "require /etc/passwd") || !strings.HasPrefix(string(report.RemedyOf(err)), "dnf --installroot "+root) {
 			t.Errorf("error %v (%d), remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 		}
 		if left := flowtest.ListTree(t, root); len(left) > 0 {

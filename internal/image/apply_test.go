@@ -50,7 +50,7 @@ func TestApplyWritesAConfig(t *testing.T) {
 			{"path":"/etc/there","overwrite":true,"mode":420,"contents":{"source":"data:,ours"},OWNER},
 			{"path":"/etc/same","overwrite":true,"mode":416,"contents":{"source":"data:,same%0A"},OWNER}],
 		"links":[{"path":"/etc/link","target":"/etc/new.d/a",OWNER}]`)
-	document, err := Apply(t.Context(), Options{Config: "-", Stdin: strings.NewReader(config), Root: root})
+	document, err := Apply(t.Context(), Options{Payload: "-", Stdin: strings.NewReader(config), Root: root})
 	if err != nil || document.Changes != 4 || document.Entries != 5 || document.Root != root {
 		t.Fatalf("%+v, %v", document, err)
 	}
@@ -61,7 +61,7 @@ func TestApplyWritesAConfig(t *testing.T) {
 	if diff := cmp.Diff(want, flowtest.ListTree(t, root)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	document, err = Apply(t.Context(), Options{Config: flowtest.WriteTempFile(t, []byte(config)), Root: root})
+	document, err = Apply(t.Context(), Options{Payload: flowtest.WriteTempFile(t, []byte(config)), Root: root})
 	if err != nil || document.Changes != 0 || document.Entries != 5 {
 		t.Errorf("again: %+v, %v", document, err)
 	}
@@ -82,13 +82,13 @@ func TestApplyFailsAndChangesNothing(t *testing.T) {
 		"a link is in its way":     {storageConfig(`"files":[` + fresh + `],"links":[{"path":"/etc/there","target":"/x",OWNER}]`), "", report.Failed, "/etc/there", "overwrite: true"},
 		"a directory is there":     {storageConfig(`"files":[` + fresh + `,{"path":"/etc/systemd","contents":{"source":"data:,a"},OWNER}]`), "", report.Failed, "/etc/systemd", "overwrite: true"},
 		"a file is a parent":       {storageConfig(`"files":[` + fresh + `,{"path":"/etc/there/below",OWNER}]`), "", report.Failed, "/etc/there", ""},
-		"no config":                {"hello", "", report.Usage, "it is not JSON", "# correct the config"},
-		"empty":                    {"", "", report.Usage, "standard input is empty", "hcp-node-agent apply --help"},
+		"no config":                {"hello", "", report.Usage, "the config is not JSON", "# correct the config"},
+		"empty":                    {"", "", report.Usage, "standard input is empty", ""},
 		"what it cannot do":        {`{"ignition":{"version":"3.2.0"},"storage":{"filesystems":[{"device":"/dev/sda","format":"ext4"}]}}`, "", report.Usage, "storage.filesystems", ""},
-		"the running host":         {storageConfig(`"files":[` + fresh + `]`), "/", report.Usage, "--root is the root of the running host", "hcp-node-agent join"},
-		"the same by another name": {storageConfig(`"files":[` + fresh + `]`), "/proc/self/root", report.Usage, "--root is the root of the running host", "hcp-node-agent join"},
-		"the same with dots":       {storageConfig(`"files":[` + fresh + `]`), "/etc/..", report.Usage, "--root is the root of the running host", "hcp-node-agent join"},
-		"no such root":             {storageConfig(`"files":[` + fresh + `]`), gone, report.Usage, "reading --root", "hcp-node-agent apply --help"},
+		"the running host":         {storageConfig(`"files":[` + fresh + `]`), "/", report.Usage, "--root is the root directory of the running host", "hcp-node-agent join"},
+		"the same by another name": {storageConfig(`"files":[` + fresh + `]`), "/proc/self/root", report.Usage, "--root is the root directory of the running host", "hcp-node-agent join"},
+		"the same with dots":       {storageConfig(`"files":[` + fresh + `]`), "/etc/..", report.Usage, "--root is the root directory of the running host", "hcp-node-agent join"},
+		"no such root":             {storageConfig(`"files":[` + fresh + `]`), gone, report.Usage, "--root: stat " + gone + ": no such file", ""},
 		"an owner without name":    {`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/fresh","user":{"name":"nobody-knows"}}]}}`, "", report.Usage, "nobody-knows", "correct the entries"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestApplyFailsAndChangesNothing(t *testing.T) {
 			if test.root == "" {
 				before = flowtest.ListTree(t, root)
 			}
-			document, err := Apply(t.Context(), Options{Config: "-", Stdin: strings.NewReader(test.config), Root: root})
+			document, err := Apply(t.Context(), Options{Payload: "-", Stdin: strings.NewReader(test.config), Root: root})
 			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != test.code || !strings.Contains(string(report.RemedyOf(err)), test.remedy) {
 				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 			}
@@ -190,7 +190,7 @@ func TestApplyRollsBackAKilledApply(t *testing.T) {
 	i.close() // simulates a kill: neither committed nor rolled back
 	config := storageConfig(`"files":[{"path":"/etc/fresh","contents":{"source":"data:,fresh"},OWNER}]`)
 	for _, at := range []string{root, expected} {
-		if _, err := Apply(t.Context(), Options{Config: "-", Stdin: strings.NewReader(config), Root: at}); err != nil {
+		if _, err := Apply(t.Context(), Options{Payload: "-", Stdin: strings.NewReader(config), Root: at}); err != nil {
 			t.Fatal(err)
 		}
 	}

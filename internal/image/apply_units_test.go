@@ -53,7 +53,7 @@ func TestApplyDisablesUnits(t *testing.T) {
 	root := imageWithUnit(t)
 	before := flowtest.ListTree(t, root)
 	apply := func(want int) {
-		document, err := Apply(t.Context(), Options{Config: "-", Stdin: strings.NewReader(disabledUnits), Root: root})
+		document, err := Apply(t.Context(), Options{Payload: "-", Stdin: strings.NewReader(disabledUnits), Root: root})
 		if err != nil || document.Changes != want {
 			t.Fatalf("%d changes, want %d, error %v", document.Changes, want, err)
 		}
@@ -88,7 +88,7 @@ func TestApplyWithoutSystemctlChangesNothing(t *testing.T) {
 	root := imageWithUnit(t)
 	before := flowtest.ListTree(t, root)
 	t.Setenv("PATH", t.TempDir())
-	_, err := Apply(t.Context(), Options{Config: "-", Stdin: strings.NewReader(disabledUnits), Root: root})
+	_, err := Apply(t.Context(), Options{Payload: "-", Stdin: strings.NewReader(disabledUnits), Root: root})
 	if report.CodeOf(err) != report.Refused || report.RemedyOf(err) != "dnf install systemd" {
 		t.Errorf("error %v, remedy %q", err, report.RemedyOf(err))
 	}

@@ -37,7 +37,7 @@ type imageTree struct {
 func openImage(ctx context.Context, tree *hostfs.Tree, log report.Log) (*imageTree, error) {
 	dir, err := tree.PrivateDir(rollbackDir)
 	if err != nil {
-		return nil, report.Fail(report.Failed, "", "making a place for the way back: %w", err)
+		return nil, report.Fail(report.Failed, "", "creating the directory for the rollback data: %w", err)
 	}
 	i := &imageTree{tree: tree, dir: dir}
 	// Open the directory by descriptor, so that it cannot be replaced in the meantime.
@@ -45,7 +45,7 @@ func openImage(ctx context.Context, tree *hostfs.Tree, log report.Log) (*imageTr
 	if err != nil {
 		dir.Close()
 		if errors.Is(err, ledger.ErrLocked) {
-			return nil, report.Fail(report.Failed, "# wait for it to end", "another apply to %s is going on", tree.Name())
+			return nil, report.Fail(report.Failed, "# wait until the other apply exits, then retry", "another apply to %s is running", tree.Name())
 		}
 		return nil, err
 	}
@@ -58,11 +58,11 @@ func openImage(ctx context.Context, tree *hostfs.Tree, log report.Log) (*imageTr
 	}
 	outcome, err := i.ledger.Undo(ctx)
 	for _, kept := range outcome.Kept {
-		log.Warn(kept.KeptMessage(), "# remove it if it is not wanted")
+		log.Warn(kept.KeptMessage(), "# remove it if it is not needed")
 	}
 	if err != nil {
 		i.close()
-		return nil, fmt.Errorf("taking back what an apply to %s has left half written: %w", tree.Name(), err)
+		return nil, fmt.Errorf("rolling back an interrupted apply to %s: %w", tree.Name(), err)
 	}
 	return i, nil
 }
@@ -78,9 +78,9 @@ func (i *imageTree) awaitSystemctl(ctx context.Context, log report.Log) error {
 		if !errors.Is(err, unix.EWOULDBLOCK) {
 			return fmt.Errorf("locking %s: %w", rollbackDir, err)
 		}
-		log.Wait("for systemctl of a killed apply to exit", "")
+		log.Wait("waiting for systemctl of an interrupted apply to exit", "")
 		if err := sleep.For(ctx, 50*time.Millisecond); err != nil {
-			return fmt.Errorf("waiting for systemctl of a killed apply: %w", err)
+			return fmt.Errorf("waiting for systemctl of an interrupted apply to exit: %w", err)
 		}
 	}
 }
@@ -112,7 +112,7 @@ func (i *imageTree) writeConfig(ctx context.Context, payload *ignition.Payload) 
 	}
 	if decision.DisablesUnits() && !command.Exists("systemctl") {
 		return 0, report.Fail(report.Refused, "dnf install systemd",
-			"the config disables units, and this machine has no systemctl to disable them in %s", i.tree.Name())
+			"the config disables units in %s, which requires systemctl on this machine", i.tree.Name())
 	}
 	if len(passwd.Users)+len(passwd.Groups) > 0 {
 		made, err := accounts.Apply(ctx, i.ledger, "accounts", accounts.Input{Passwd: passwd, Tree: i.tree})
@@ -196,7 +196,7 @@ func (i *imageTree) rollBack(ctx context.Context) error {
 	defer i.close()
 	outcome, err := i.ledger.Undo(ctx)
 	if err != nil {
-		return report.Fail(report.Failed, "# run apply again: it takes back the rest first", "taking back what was written: %w", err)
+		return report.Fail(report.Failed, "# run apply again, which first completes the rollback", "rolling back the changes: %w", err)
 	}
 	errs := []error{i.ledger.Remove(), i.tree.Remove(rollbackDir)}
 	for _, kept := range outcome.Kept {

@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -25,9 +26,25 @@ type Inputs struct {
 }
 
 // Read reads the user data, the values that replace parts of it, the
-// approver's kubeconfig, the join token and the Ignition overrides.
-func Read(c config.Join, state joinstate.State, dir string, resume bool, stdin io.Reader) (Inputs, error) {
+// approver's kubeconfig, the join token and the Ignition overrides. It fails if
+// a first join has no user data.
+func Read(o Options, state joinstate.State) (Inputs, error) {
+	in, err := ReadOptional(o, state)
+	if err == nil && in.UserData == nil && !o.Resume && !state.Exists() {
+		err = report.Fail(report.Usage,
+			report.Remedyf("# on the management cluster:\n"+
+				"oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > user-data.ign\n"+
+				"# on this host:\n"+
+				"hcp-node-agent %s --user-data user-data.ign", cmp.Or(o.Command, "join")),
+			"no user data was given")
+	}
+	return in, err
+}
+
+// ReadOptional is Read for a command that needs no user data.
+func ReadOptional(o Options, state joinstate.State) (Inputs, error) {
 	var in Inputs
+	c, dir, resume, stdin := o.Config, o.StateDir, o.Resume, o.Stdin
 	if err := checkStandardInput(c); err != nil {
 		return in, err
 	}
@@ -77,12 +94,8 @@ func Read(c config.Join, state joinstate.State, dir string, resume bool, stdin i
 	case c.Endpoint != "":
 		in.UserData, err = ignition.NewUserData(values)
 		return in, err
-	case state.Exists():
-		return in, nil
 	}
-	return in, report.Fail(report.Usage,
-		"oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > stub.ign\nhcp-node-agent join --user-data stub.ign",
-		"no user-data stub was given")
+	return in, nil
 }
 
 // checkStandardInput fails if more than one input is to be read from standard
@@ -95,7 +108,7 @@ func checkStandardInput(c config.Join) error {
 		}
 	}
 	if len(readers) > 1 {
-		return UsageError("standard input can be one of --user-data, --approve-with, --join-token and --ignition-override, not several")
+		return UsageError("only one of --user-data, --approve-with, --join-token and --ignition-override can read standard input")
 	}
 	return nil
 }
@@ -121,25 +134,25 @@ const maxInputSize = 32 << 20 // 32 MiB; user data has about 2 kB, a payload abo
 func ReadFile(name string, stdin io.Reader, flag string) ([]byte, error) {
 	source := stdin
 	if name == "-" && stdin == nil {
-		return nil, UsageError("reading %s: it cannot be standard input; give a file", flag)
+		return nil, UsageError("%s: standard input is not supported; use a file", flag)
 	}
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
-			return nil, UsageError("reading %s: %w", flag, err)
+			return nil, UsageError("%s: %w", flag, err)
 		}
 		defer file.Close()
 		source = file
 	}
 	content, err := io.ReadAll(io.LimitReader(source, maxInputSize+1))
 	if err != nil {
-		return nil, UsageError("reading %s: %w", flag, err)
+		return nil, UsageError("%s: %w", flag, err)
 	}
 	if len(content) > maxInputSize {
-		return nil, UsageError("reading %s: %s has more than %d MiB", flag, DescribeInput(name), maxInputSize>>20)
+		return nil, UsageError("%s: %s is larger than %d MiB", flag, DescribeInput(name), maxInputSize>>20)
 	}
 	if len(content) == 0 {
-		return nil, UsageError("reading %s: %s is empty", flag, DescribeInput(name))
+		return nil, UsageError("%s: %s is empty", flag, DescribeInput(name))
 	}
 	return content, nil
 }

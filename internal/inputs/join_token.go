@@ -13,7 +13,7 @@ import (
 )
 
 // EnrollCommand is the command that creates another join token.
-const EnrollCommand = "hcp-node-admin token create --node NAME --kubeconfig FILE # where the cluster's kubeconfig is, for a new one"
+const EnrollCommand = "# create a new join token on a host with a kubeconfig of the cluster:\nhcp-node-admin token create --node NAME --kubeconfig FILE"
 
 // readJoinToken returns the join token of this run, else the saved one of an
 // unfinished join, or nil. A saved join token may have expired. That matters only
@@ -52,7 +52,7 @@ func parseJoinToken(content []byte) (*enrollment.Token, error) {
 func CheckTokenValidity(t *enrollment.Token) error {
 	now := time.Now()
 	if err := t.CheckExpiry(now); err != nil {
-		return report.Fail(report.CredentialRefused, EnrollCommand, "%w, and it is %s by this host's clock", err, now.UTC().Format(time.RFC3339))
+		return report.Fail(report.CredentialRefused, EnrollCommand, "%w; this host's clock: %s", err, now.UTC().Format(time.RFC3339))
 	}
 	return nil
 }

@@ -34,9 +34,9 @@ func TestReadJoinToken(t *testing.T) {
 		code   report.Code
 	}{
 		"none":                    {config: config.Join{UserData: flowtest.WriteTempFile(t, other)}, pool: "clusters/given"},
-		"beside a stub":           {config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: flowtest.WriteTempFile(t, plain)}, pool: "clusters/given", there: true},
-		"its own stub":            {config: config.Join{JoinToken: flowtest.WriteTempFile(t, withUserData)}, pool: "clusters/token", there: true},
-		"a given stub wins":       {config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: flowtest.WriteTempFile(t, withUserData)}, pool: "clusters/given", there: true},
+		"beside user data":        {config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: flowtest.WriteTempFile(t, plain)}, pool: "clusters/given", there: true},
+		"its own user data":       {config: config.Join{JoinToken: flowtest.WriteTempFile(t, withUserData)}, pool: "clusters/token", there: true},
+		"a given user data wins":  {config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: flowtest.WriteTempFile(t, withUserData)}, pool: "clusters/given", there: true},
 		"from standard input":     {config: config.Join{JoinToken: "-"}, stdin: string(withUserData), pool: "clusters/token", there: true},
 		"goes on":                 {state: begun, kept: plain, pool: "clusters/token", there: true},
 		"goes on, expired":        {state: begun, kept: old, pool: "clusters/token", there: true},
@@ -44,11 +44,11 @@ func TestReadJoinToken(t *testing.T) {
 		"begun anew without":      {config: config.Join{UserData: flowtest.WriteTempFile(t, other)}, state: begun, kept: plain, pool: "clusters/given"},
 		"a new one wins":          {config: config.Join{JoinToken: flowtest.WriteTempFile(t, plain)}, state: begun, kept: old, pool: "clusters/token", there: true},
 		"joined long ago":         {config: config.Join{JoinToken: flowtest.WriteTempFile(t, old)}, state: joined, pool: "clusters/token", there: true},
-		"no stub at all":          {config: config.Join{JoinToken: flowtest.WriteTempFile(t, plain)}, want: "no user-data stub was given", code: report.Usage},
+		"no user data at all":     {config: config.Join{JoinToken: flowtest.WriteTempFile(t, plain)}, want: "no user data was given", code: report.Usage},
 		"expired":                 {config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: flowtest.WriteTempFile(t, old)}, want: "expired at ", code: report.CredentialRefused},
 		"no join token in it":     {config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: flowtest.WriteTempFile(t, other)}, want: "reading the join token: ", code: report.Usage},
-		"missing":                 {config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: "/gone/worker.token"}, want: "reading --join-token: open /gone", code: report.Usage},
-		"standard input is taken": {config: config.Join{UserData: "-", JoinToken: "-"}, stdin: string(plain), want: "--join-token and --ignition-override, not several", code: report.Usage},
+		"missing":                 {config: config.Join{UserData: flowtest.WriteTempFile(t, other), JoinToken: "/gone/worker.token"}, want: "--join-token: open /gone", code: report.Usage},
+		"standard input is taken": {config: config.Join{UserData: "-", JoinToken: "-"}, stdin: string(plain), want: "--join-token and --ignition-override can read standard input", code: report.Usage},
 		"kept one is damaged":     {state: begun, kept: []byte("x"), want: "reading the join token", code: report.Usage},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -63,15 +63,15 @@ func TestReadJoinToken(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			in, err := Read(test.config, test.state, dir, test.resume, strings.NewReader(test.stdin))
+			in, err := Read(Options{Config: test.config, StateDir: dir, Resume: test.resume, Stdin: strings.NewReader(test.stdin)}, test.state)
 			if test.want != "" {
-				if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != test.code || report.RemedyOf(err) == "" {
+				if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != test.code {
 					t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 				}
 				return
 			}
 			if err != nil || (in.JoinToken != nil) != test.there || in.UserData == nil || in.UserData.NodePool() != test.pool {
-				t.Errorf("token %v, stub %v, error %v", in.JoinToken, in.UserData, err)
+				t.Errorf("token %v, user data %v, error %v", in.JoinToken, in.UserData, err)
 			}
 		})
 	}

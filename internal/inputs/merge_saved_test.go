@@ -23,7 +23,7 @@ func TestMergeSaved(t *testing.T) {
 		"first":             {config.Join{}, joinstate.State{}, nil},
 		"goes on":           {config.Join{}, before, []string{"/a"}},
 		"goes on, another":  {config.Join{Payload: config.Payload{Exclude: []string{"/b"}}}, before, []string{"/b"}},
-		"anew":              {config.Join{UserData: "stub"}, before, nil},
+		"anew":              {config.Join{UserData: "user data"}, before, nil},
 		"anew, by endpoint": {config.Join{Endpoint: "e"}, before, nil},
 	} {
 		if diff := cmp.Diff(test.want, MergeSaved(test.config, test.state).Payload.Exclude); diff != "" {

@@ -9,11 +9,16 @@ import (
 
 // Options configures a command.
 type Options struct {
+	Command  string // name of the command, for remedies; join if empty
 	Config   config.Join
 	Service  bool // started by the service: waits for other runs, never takes over
 	Resume   bool // resume the unfinished join with its recorded settings
 	StateDir string
 	Sink     report.Sink
 	Stdin    io.Reader
-	Diff     bool // for a plan: include differences of text files
+
+	// For a plan.
+	Diff    bool   // include differences of text files
+	Payload string // file with the payload, "-" for standard input; "": it is fetched
+	Facts   string // file with the facts of another host; "": see plan.Show
 }

@@ -47,7 +47,7 @@ func SavedOverrides(dir string) ([]Override, error) {
 	}
 	var list []Override
 	if err := json.Unmarshal(content, &list); err != nil {
-		return nil, UsageError("reading the Ignition overrides of the earlier join: %w; give them again", err)
+		return nil, UsageError("reading the saved Ignition overrides: %w; repeat --ignition-override", err)
 	}
 	return list, nil
 }

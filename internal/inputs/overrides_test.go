@@ -44,7 +44,7 @@ func TestReadOverrides(t *testing.T) {
 			if err := joinstate.SaveFile(dir, joinstate.UserDataFile, flowtest.EncodeUserData(t, "kept.example.com", "clusters/kept", "22")); err != nil {
 				t.Fatal(err)
 			}
-			in, err := Read(test.config, test.state, dir, test.resume, strings.NewReader(firstOverride))
+			in, err := Read(Options{Config: test.config, StateDir: dir, Resume: test.resume, Stdin: strings.NewReader(firstOverride)}, test.state)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,18 +66,22 @@ func TestBadOverridesAreRefused(t *testing.T) {
 		names []string
 		want  string
 	}{
-		"no such file":   {[]string{"/gone/site.ign"}, "reading --ignition-override: open /gone/site.ign"},
+		"no such file":   {[]string{"/gone/site.ign"}, "--ignition-override: open /gone/site.ign"},
 		"empty":          {[]string{flowtest.WriteTempFile(t, nil)}, "is empty"},
 		"no config":      {[]string{flowtest.WriteTempFile(t, []byte(`{"ignition":x}`))}, "line 1"},
-		"bad path":       {[]string{flowtest.WriteTempFile(t, []byte(firstOverride)), bad}, bad + `": it is not a valid Ignition config: `},
+		"bad path":       {[]string{flowtest.WriteTempFile(t, []byte(firstOverride)), bad}, bad + `": not a valid Ignition config: `},
 		"its line":       {[]string{bad}, "line 2 col"},
-		"stdin twice":    {[]string{"-", "-"}, "not several"},
+		"stdin twice":    {[]string{"-", "-"}, "can read standard input"},
 		"other spec":     {[]string{flowtest.WriteTempFile(t, []byte(`{"ignition":{"version":"2.3.0"}}`))}, "spec 2.3.0"},
 		"not even a dir": {[]string{t.TempDir()}, "--ignition-override"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Read(config.Join{UserData: userData, IgnitionOverrides: test.names}, joinstate.State{}, t.TempDir(), false, strings.NewReader(firstOverride))
-			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Usage || report.RemedyOf(err) == "" {
+			_, err := Read(Options{
+				Config:   config.Join{UserData: userData, IgnitionOverrides: test.names},
+				StateDir: t.TempDir(),
+				Stdin:    strings.NewReader(firstOverride),
+			}, joinstate.State{})
+			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Usage {
 				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 			}
 		})

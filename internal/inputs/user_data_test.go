@@ -27,7 +27,7 @@ func TestWhichUserDataIsNew(t *testing.T) {
 		"again, later":   {config.Join{}, ended, false, true},
 		"resumed, later": {given, ended, true, false},
 	} {
-		in, err := Read(test.config, test.state, t.TempDir(), test.resume, nil)
+		in, err := Read(Options{Config: test.config, StateDir: t.TempDir(), Resume: test.resume}, test.state)
 		if err != nil || in.NewUserData != test.fresh {
 			t.Errorf("%s: fresh is %t, %v", name, in.NewUserData, err)
 		}

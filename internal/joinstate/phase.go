@@ -46,8 +46,8 @@ func (s State) CheckNotLeaving() error {
 		return nil
 	}
 	return report.Fail(report.Refused,
-		"hcp-node-agent leave # resumes the leave\nhcp-node-agent join --user-data FILE # joins again instead",
-		"a leave of this host began at %s and has not finished", s.Leaving.Local().Format(time.RFC3339))
+		"hcp-node-agent leave # resumes the leave\nhcp-node-agent join --user-data USER_DATA # joins again instead",
+		"a leave of this host started at %s and has not finished", s.Leaving.Local().Format(time.RFC3339))
 }
 
 // HasCompleted reports whether the host has completed the step, so that the results

@@ -21,8 +21,8 @@ const Dir = "/var/lib/hcp-node-agent"
 // The files in Dir. The user data and the payload are secrets, mode 0600.
 const (
 	StateFile     = "join.json"
-	UserDataFile  = "stub.ign"    // while a join is unfinished, so that the unit can resume it
-	PayloadFile   = "payload.ign" // so that a restart never needs the token again
+	UserDataFile  = "user-data.ign" // while a join is unfinished, so that the unit can resume it
+	PayloadFile   = "payload.ign"   // so that a restart never needs the token again
 	KeyDir        = "keys"
 	JoinTokenFile = "token" // while a join is unfinished
 
@@ -53,6 +53,8 @@ type State struct {
 	Started             time.Time   `json:"started"`
 	Finished            time.Time   `json:"finished,omitzero"` // zero while the join is unfinished
 	Leaving             time.Time   `json:"leaving,omitzero"`  // start of the unfinished leave
+
+	StepDurations map[string]config.Duration `json:"stepDurations,omitempty"` // of the last completed run of join
 }
 
 // Exists reports whether a join was ever started on this host.
@@ -87,7 +89,7 @@ func Read(dir string) (State, error) {
 // SaveFile writes one of the agent's own files.
 func SaveFile(dir, name string, content []byte) error {
 	if err := hostfs.WritePrivate(dir, name, content); err != nil {
-		return fmt.Errorf("keeping %s: %w", name, err)
+		return fmt.Errorf("saving %s: %w", name, err)
 	}
 	return nil
 }
@@ -129,6 +131,6 @@ func CheckMachineID(state State, machine, dir string) error {
 	if state.MachineID == "" || state.MachineID == machine {
 		return nil
 	}
-	return report.Fail(report.Refused, report.Remedy("rm -rf "+dir+" # when this machine was cloned from a node; then join again"),
+	return report.Fail(report.Refused, report.Remedy("rm -rf "+dir+" # only if this machine was cloned from a node; then join again"),
 		"the state in %s was written by another machine (machine-id %s)", dir, state.MachineID)
 }

@@ -20,7 +20,7 @@ func TestStateRoundTrip(t *testing.T) {
 	}
 	want := State{
 		TypeMeta: report.Meta("JoinState"),
-		Config:   config.Join{UserData: "stub.ign", Until: "ready", Timeout: config.Duration(90 * time.Second), Skip: []string{"network"}, KeepBootstrap: true},
+		Config:   config.Join{UserData: "user-data.ign", Until: "ready", Timeout: config.Duration(90 * time.Second), Skip: []string{"network"}, KeepBootstrap: true},
 		NodeName: "worker-7", MachineID: "0123", Endpoint: "ignition.example.com", NodePool: "clusters/demo", Hosted: true, ConfigHash: "aa",
 		APIServer: "https://api:6443", APIServerCA: []byte("PEM"), PayloadDigest: "ff", PayloadConfigHash: "aa", LastStep: "files",
 		Started: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC),

@@ -33,15 +33,14 @@ func ParseCluster(kubeconfig []byte) (Cluster, error) {
 // configuration that runs a program or does not verify the server.
 func ClusterFromConfig(config *rest.Config) (Cluster, error) {
 	if config.ExecProvider != nil || config.AuthProvider != nil {
-		return Cluster{}, errors.New("reading kubeconfig: it runs a program to get its credential, which a node's " +
-			"kubeconfig never does")
+		return Cluster{}, errors.New("reading kubeconfig: it runs a command to obtain its credential, which is " +
+			"not supported for a node")
 	}
 	if err := rest.LoadTLSFiles(config); err != nil {
-		return Cluster{}, fmt.Errorf("reading the files that a kubeconfig names: %w", err)
+		return Cluster{}, fmt.Errorf("reading the files of a kubeconfig: %w", err)
 	}
 	if config.Insecure || len(config.CAData) == 0 {
-		return Cluster{}, errors.New("reading kubeconfig: it names no certificate authority, so the API server could " +
-			"be anybody")
+		return Cluster{}, errors.New("reading kubeconfig: it contains no CA, so the API server cannot be verified")
 	}
 	return Cluster{Server: config.Host, CA: config.CAData}, nil
 }
@@ -103,7 +102,7 @@ func ParsePEMCertificates(bundle []byte) ([]*x509.Certificate, error) {
 		all = append(all, certificate)
 	}
 	if len(all) == 0 {
-		return nil, errors.New("parsing certificate: there is none in PEM form")
+		return nil, errors.New("parsing certificate: no certificate in PEM form")
 	}
 	return all, nil
 }
@@ -114,5 +113,5 @@ type CAMismatchError struct{ server string }
 
 // Error states the mismatch.
 func (e CAMismatchError) Error() string {
-	return "it trusts other certificate authorities for " + e.server + ", as after the cluster was made anew"
+	return "it trusts other CAs for " + e.server + "; the cluster may have been reinstalled"
 }

@@ -77,7 +77,7 @@ func (c *Conn) Retry(ctx context.Context, log report.Log, doing string, request 
 		next := pause.Step()
 		if ctx.Err() == nil || last == nil {
 			last = problem.Failure(doing)
-			log.WaitForRetry(doing+": "+problem.Message, problem.Remedy, next)
+			log.WaitForRetry("waiting for the API server: "+doing+": "+problem.Message, problem.Remedy, next)
 		}
 		if sleep.For(ctx, next) != nil {
 			return report.WaitError(ctx, last)

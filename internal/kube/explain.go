@@ -52,8 +52,8 @@ func explainResponse(err error) *transport.Error {
 		strings.TrimSpace(status.Status().Message))
 	switch {
 	case apierrors.IsUnauthorized(err):
-		e.Code, e.Message = report.CredentialRefused, "the API server does not accept this credential (HTTP 401)"
-		e.Remedy = "# get a fresh user-data stub for this cluster and run join again"
+		e.Code, e.Message = report.CredentialRefused, "the API server rejects this credential (HTTP 401)"
+		e.Remedy = "# run join again with current user data of this cluster"
 	case apierrors.IsForbidden(err):
 		e.Code, e.Remedy = report.CredentialRefused, "# check the RBAC of the hosted cluster"
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsMethodNotSupported(err),

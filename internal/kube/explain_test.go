@@ -46,7 +46,7 @@ func TestExplain(t *testing.T) {
 	}{
 		"401": {
 			handler: answering(401, status(401, "Unauthorized")),
-			want:    "does not accept this credential",
+			want:    "rejects this credential",
 			code:    report.CredentialRefused,
 		},
 		"403": {
@@ -73,7 +73,7 @@ func TestExplain(t *testing.T) {
 		"another name": {
 			handler:   answering(200, "{}"),
 			server:    func(s *httptest.Server) string { return strings.Replace(s.URL, "127.0.0.1", "127.0.0.2", 1) },
-			want:      "is for example.com",
+			want:      "is valid for example.com",
 			temporary: true,
 			code:      report.Failed,
 		},

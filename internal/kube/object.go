@@ -27,7 +27,7 @@ func NodeCondition(node *corev1.Node, kind corev1.NodeConditionType) *corev1.Nod
 func EncodeJSON(value any) ([]byte, error) {
 	content, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
-		return nil, fmt.Errorf("encoding what the cluster gave: %w", err)
+		return nil, fmt.Errorf("encoding the response of the cluster: %w", err)
 	}
 	return append(content, '\n'), nil
 }

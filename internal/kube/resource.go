@@ -105,6 +105,11 @@ func (r Resource[T, L]) Patch(ctx context.Context, name string, kind types.Patch
 	return r.send(ctx, r.prepare(r.client.Patch(kind)).Name(name).Body(patch))
 }
 
+// Delete deletes an object. Preconditions of options can select its UID.
+func (r Resource[T, L]) Delete(ctx context.Context, name string, options metav1.DeleteOptions) error {
+	return r.prepare(r.client.Delete()).Name(name).Body(&options).Do(ctx).Error()
+}
+
 // Items returns the objects of a list, which they share memory with.
 func (r Resource[T, L]) Items(list L) []T { return r.items(list) }
 

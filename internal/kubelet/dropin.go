@@ -43,10 +43,10 @@ func (r Registration) RenderDropIn(launch UnitFiles) (string, error) {
 	}
 	command, err := settings.kubeletCommand()
 	if err != nil {
-		return "", report.Fail(report.Refused, "# look at:\nsystemctl cat kubelet",
-			"labels and taints cannot be told to kubelet: %w", err)
+		return "", report.Fail(report.Refused, "# show the unit and its drop-ins:\nsystemctl cat kubelet",
+			"configuring labels and taints for kubelet: %w", err)
 	}
-	content := "# Written by hcp-node-agent: what the Node is registered with.\n[Service]\n"
+	content := "# Written by hcp-node-agent: labels and taints for the registration of the Node.\n[Service]\n"
 	rewritten := command
 	hook, hooked := launch.readLabelsVariable(command, settings)
 	switch {
@@ -88,15 +88,16 @@ func (u UnitFiles) checkLaterDropIns(hooked, rewritten bool) error {
 	for _, dropin := range u.dropInsAfter(RegistrationDropIn) {
 		options, err := unit.DeserializeOptions(strings.NewReader(dropin.Content))
 		if err != nil {
-			return report.Fail(report.Usage, "", "reading the drop-in %s of kubelet's unit: %w", dropin.Name, err)
+			return report.Fail(report.Usage, "", "reading drop-in %s of kubelet's unit: %w", dropin.Name, err)
 		}
 		for _, option := range options {
 			starts := rewritten && option.Name == "ExecStart"
 			sets := hooked && option.Name == "Environment" &&
 				(option.Value == "" || strings.Contains(option.Value, labelsVariable+"="))
 			if option.Section == "Service" && (starts || sets) {
-				return report.Fail(report.Refused, "# give that drop-in a name that comes before "+RegistrationDropIn,
-					"labels and taints cannot be told to kubelet: the drop-in %s of its unit sets %s= after all others",
+				return report.Fail(report.Refused, "# rename the drop-in so that it sorts before "+
+					RegistrationDropIn,
+					"labels and taints cannot be passed to kubelet: drop-in %s of its unit sets %s= after all others",
 					dropin.Name, option.Name)
 			}
 		}

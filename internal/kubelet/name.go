@@ -51,7 +51,8 @@ func unvalidatedName(sources NameSources) (name, origin string, err error) {
 // validateName rejects names that the API server would reject later, when they are
 // harder to change.
 func validateName(name, origin string) error {
-	remedy := report.Remedy("hostnamectl set-hostname worker-1.example.com # a name of this machine's own, then run this again")
+	remedy := report.Remedy("hostnamectl set-hostname worker-1.example.com # a unique name; then run this command " +
+		"again")
 	if origin != hostnameOrigin {
 		remedy = "# correct KUBELET_NODE_NAME in kubelet's unit or environment files of the NodePool's configuration"
 	}
@@ -63,16 +64,16 @@ func validateName(name, origin string) error {
 	case name == "":
 		return report.Fail(report.Refused, remedy, "the node has no name: %s is empty", origin)
 	case slices.Contains(local, name):
-		return report.Fail(report.Refused, remedy, "the node would be called %q (%s), which names no machine: every "+
-			"node needs a name of its own", name, origin)
+		return report.Fail(report.Refused, remedy, "the node's name would be %q (%s), which does not identify a "+
+			"machine: every node needs a unique name", name, origin)
 	case len(problems) > 0:
 		return report.Fail(report.Refused, remedy,
-			"the node would be called %q (%s), which Kubernetes does not allow: %s", name, origin, problems[0])
+			"the node's name would be %q (%s), which Kubernetes does not allow: %s", name, origin, problems[0])
 	case len(name) > validation.LabelValueMaxLength:
 		// kubelet puts the name into the label kubernetes.io/hostname, and the API
 		// server rejects a Node with a longer label.
-		return report.Fail(report.Refused, remedy, "the node would be called %q (%s), which has %d characters: a "+
-			"node's name may have %d",
+		return report.Fail(report.Refused, remedy, "the node's name would be %q (%s), which has %d characters: at "+
+			"most %d are allowed",
 			name, origin, len(name), validation.LabelValueMaxLength)
 	}
 	return nil

@@ -60,7 +60,7 @@ func TestNodeName(t *testing.T) {
 			"--config=a\n", hostname: "h", want: "h"},
 		"literal override in two words": {unit: "[Service]\nExecStart=/usr/bin/kubelet --hostname-override fixed " +
 			"--v=2\n", hostname: "h", want: "fixed"},
-		"localhost":  {hostname: "localhost.localdomain", wantErr: "names no machine"},
+		"localhost":  {hostname: "localhost.localdomain", wantErr: "does not identify a machine"},
 		"empty":      {hostname: "", wantErr: "the host name is empty"},
 		"underscore": {hostname: "worker_1", wantErr: "does not allow"},
 		"longer than a label": {

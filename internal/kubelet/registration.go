@@ -37,14 +37,14 @@ func NewRegistration(labels, taints []string, nodePool string) (Registration, er
 	for _, text := range labels {
 		key, value, err := config.ParseLabel(text)
 		if err != nil {
-			return r, report.Fail(report.Usage, "hcp-node-agent join --help", "node label: %w", err)
+			return r, report.Fail(report.Usage, "hcp-node-agent config validate", "node label %q: %w", text, err)
 		}
 		r.Labels[key] = value
 	}
 	for _, text := range taints {
 		taint, err := config.ParseTaint(text)
 		if err != nil {
-			return r, report.Fail(report.Usage, "hcp-node-agent join --help", "node taint: %w", err)
+			return r, report.Fail(report.Usage, "hcp-node-agent config validate", "node taint %q: %w", text, err)
 		}
 		r.Taints = append(withoutTaint(r.Taints, taint), taint)
 	}

@@ -73,7 +73,7 @@ func (r RegistrationCheck) addTaints(node *corev1.Node, command, flag string) er
 		for text := range strings.SplitSeq(flag, ",") {
 			taint, err := config.ParseTaint(text)
 			if err != nil {
-				return fmt.Errorf("reading %s in kubelet's unit: %w", taintsFlag, err)
+				return fmt.Errorf("reading %s in kubelet's unit: %q: %w", taintsFlag, text, err)
 			}
 			taints = append(taints, taint)
 		}
@@ -97,7 +97,7 @@ func (r RegistrationCheck) Run(
 		return err
 	}
 	var refusal error
-	err = connection.Retry(ctx, log, "asking the cluster whether it takes the Node with its labels and taints",
+	err = connection.Retry(ctx, log, "validating the Node with its labels and taints (server-side dry run)",
 		func(ctx context.Context) error {
 			_, err := connection.Client.Nodes().Create(ctx, node,
 				metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
@@ -121,15 +121,15 @@ func (r RegistrationCheck) Run(
 	case refusal == nil:
 		return nil
 	case strings.Contains(refusal.Error(), "does not support dry run"):
-		log.Warn("the cluster cannot be asked beforehand whether it takes the Node: "+refusal.Error(), "")
+		log.Warn("the Node cannot be validated before its registration: "+refusal.Error(), "")
 		return nil
 	case existing != nil:
-		log.Warn("the cluster would not let this Node register anew: "+refusal.Error(),
+		log.Warn("the cluster would reject a new registration of this Node: "+refusal.Error(),
 			r.rejectionRemedy(name, refusal.Error()))
 		return nil
 	}
 	return report.Fail(report.Refused, r.rejectionRemedy(name, refusal.Error()),
-		"the cluster does not take the Node with its labels and taints (%s): %w", r.Desired, refusal)
+		"the cluster rejects the Node with its labels and taints (%s): %w", r.Desired, refusal)
 }
 
 // isRejection reports whether err is a response about the Node and not a connection

@@ -63,7 +63,7 @@ func TestControlPlaneRegistration(t *testing.T) {
 	labels := []string{"example.com/rack=7", "topology.kubernetes.io/zone=b"}
 	check := newRegistrationCheck(t, labels, []string{"team=blue:NoSchedule"})
 	if err := check.Run(kubetest.Context(t, time.Minute), connection, recorded.Log(), name, nil); err != nil {
-		t.Fatalf("Run() = %v; said:\n%s", err, recorded.Text())
+		t.Fatalf("Run() = %v; printed:\n%s", err, recorded.Text())
 	}
 	nodes := kubetest.AdminClient(t).CoreV1().Nodes()
 	if _, err := nodes.Get(t.Context(), name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
@@ -106,7 +106,7 @@ func TestControlPlaneRegistration(t *testing.T) {
 			"quiet:NoExecute ",
 	} {
 		if !strings.Contains(recorded.Text(), want) {
-			t.Errorf("said:\n%s\nwant %q", recorded.Text(), want)
+			t.Errorf("printed:\n%s\nwant %q", recorded.Text(), want)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func TestControlPlaneRejectedRegistration(t *testing.T) {
 		t.Errorf("Run() = %v (code %d)", err, report.CodeOf(err))
 	}
 	const remedy = "# join without --node-label " + label +
-		" and, once the node is there, on the hosted cluster:\noc label node restricted " + label
+		"; when the Node exists, run on the hosted cluster:\noc label node restricted " + label
 	if report.RemedyOf(err) != remedy {
 		t.Errorf("the remedy is %q\nwant %q", report.RemedyOf(err), remedy)
 	}
@@ -136,8 +136,8 @@ func TestControlPlaneRejectedRegistration(t *testing.T) {
 	// For an existing Node a rejection is logged and is not an error.
 	existing := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if err := run([]string{label}, existing); err != nil ||
-		!strings.Contains(recorded.Text(), "would not let this Node register anew: ") {
-		t.Errorf("Run() = %v; said:\n%s", err, recorded.Text())
+		!strings.Contains(recorded.Text(), "the cluster would reject a new registration of this Node: ") {
+		t.Errorf("Run() = %v; printed:\n%s", err, recorded.Text())
 	}
 
 	// A label from the payload's unit cannot be excluded by the administrator.
@@ -252,7 +252,7 @@ func TestControlPlaneKubeletAcceptsDropIn(t *testing.T) {
 		}
 		if recorded := start(launch.withDropIn(DropIn{RegistrationDropIn, content})); !strings.Contains(recorded,
 			"failed to load kubelet config file") {
-			t.Errorf("%s: kubelet does not take the drop-in: %s", name, recorded)
+			t.Errorf("%s: kubelet does not take drop-in: %s", name, recorded)
 		}
 	}
 	for bad, want := range map[string]string{

@@ -33,13 +33,13 @@ func (r RegistrationCheck) rejectionRemedy(name, words string) report.Remedy {
 	}
 	if pick(false); len(flags) == 0 {
 		if strings.Contains(words, "label") {
-			return "# look at --node-labels in kubelet's unit (systemctl cat kubelet): the labels are the NodePool's " +
-				"configuration's"
+			return "# check --node-labels in kubelet's unit (systemctl cat kubelet): the labels come from the " +
+				"NodePool's configuration"
 		}
 		pick(true)
 	}
-	return report.Remedy("# join without " + strings.Join(flags, " ") + " and, once the node is there, on the hosted cluster:\n" +
-		labelCommands(name, label, taint, ""))
+	return report.Remedy("# join without " + strings.Join(flags, " ") + "; when the Node exists, run on the " +
+		"hosted cluster:\n" + labelCommands(name, label, taint, ""))
 }
 
 // labelCommands returns the commands that set labels and taints on an existing
@@ -79,8 +79,8 @@ func (r RegistrationCheck) reportMissing(node *corev1.Node, log report.Log) {
 		}
 	}
 	if len(lacks) > 0 {
-		log.Warn("Node "+node.Name+" was registered before, without "+strings.Join(lacks,
-			", ")+"; kubelet sets them only when it makes the Node",
+		log.Warn("Node "+node.Name+" was registered before, without "+strings.Join(lacks, ", ")+"; "+
+			"kubelet sets them only when it creates the Node",
 			report.Remedy(labelCommands(node.Name, labels, taints, " --overwrite")+" # on the hosted cluster"))
 	}
 }

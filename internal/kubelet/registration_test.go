@@ -187,14 +187,14 @@ func TestRegistrationDropInErrors(t *testing.T) {
 		launch UnitFiles
 		want   string
 	}{
-		"no unit": {UnitFiles{}, "has 0 lines ExecStart="},
+		"no unit": {UnitFiles{}, "has 0 ExecStart= lines"},
 		"two starts": {
 			UnitFiles{Unit: "[Service]\nExecStart=/usr/bin/kubelet\nExecStart=/usr/bin/kubelet\n"},
-			"has 2 lines ExecStart=",
+			"has 2 ExecStart= lines",
 		},
 		"a shell": {
 			UnitFiles{Unit: "[Service]\nExecStart=/bin/sh -c 'exec /usr/bin/kubelet --v=2'\n"},
-			"does not start kubelet itself",
+			"does not start kubelet directly",
 		},
 		"a later start": {UnitFiles{
 			Unit: newUnit(plainLabels),
@@ -202,16 +202,14 @@ func TestRegistrationDropInErrors(t *testing.T) {
 				"99-site.conf",
 				"[Service]\nExecStart=\nExecStart=/opt/kubelet\n",
 			}},
-		}, "the drop-in 99-site.conf of its unit sets " +
-			"ExecStart="},
+		}, "drop-in 99-site.conf of its unit sets ExecStart="},
 		"a later hook": {UnitFiles{
 			Unit: newUnit(hookedLabels),
 			DropIns: []DropIn{{
 				"99-site.conf",
 				"[Service]\nEnvironment=CUSTOM_KUBELET_LABELS=a=b\n",
 			}},
-		}, "the drop-in 99-site.conf of its unit sets " +
-			"Environment="},
+		}, "drop-in 99-site.conf of its unit sets Environment="},
 		"a later reset": {UnitFiles{
 			Unit:    newUnit(hookedLabels),
 			DropIns: []DropIn{{"99-site.conf", "[Service]\nEnvironment=\n"}},
@@ -283,10 +281,7 @@ func TestReportMissingLabelsAndTaints(t *testing.T) {
 	}}
 	var recorded reporttest.Recorder
 	r.reportMissing(node, recorded.Log())
-	const want = "Node worker-1 was registered before, without label example.com/rack=7, label zone=b (it has " +
-		"zone=a), taint team=blue:NoSchedule; kubelet sets them only when it makes the Node\n" +
-		"oc label node worker-1 --overwrite example.com/rack=7 zone=b; oc adm taint node worker-1 --overwrite " +
-		"team=blue:NoSchedule # on the hosted cluster\n"
+	const want = "Node worker-1 was registered before, without label example.com/rack=7, label zone=b (it has zone=a), taint team=blue:NoSchedule; kubelet sets them only when it creates the Node\noc label node worker-1 --overwrite example.com/rack=7 zone=b; oc adm taint node worker-1 --overwrite team=blue:NoSchedule # on the hosted cluster\n"
 	if recorded.Text() != want {
 		t.Errorf("said %q\nwant %q", recorded.Text(), want)
 	}

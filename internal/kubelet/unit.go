@@ -75,7 +75,7 @@ func addOrReset(list []string, value string) []string {
 func (s *unitSettings) readEnvironmentFile(sources NameSources, file string) error {
 	path := strings.TrimPrefix(file, "-")
 	if strings.ContainsAny(path, "*?[") {
-		return report.Fail(report.Usage, "# name the files one by one in kubelet's unit",
+		return report.Fail(report.Usage, "# list each file in kubelet's unit instead of a pattern",
 			"reading kubelet's unit: EnvironmentFile=%s is a pattern, which is not supported", file)
 	}
 	if sources.File == nil {

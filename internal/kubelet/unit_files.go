@@ -52,14 +52,14 @@ func (u UnitFiles) parseSettings() (unitSettings, error) {
 // kubeletCommand returns the single ExecStart= that starts kubelet.
 func (s unitSettings) kubeletCommand() (string, error) {
 	if len(s.commands) != 1 {
-		return "", fmt.Errorf("kubelet's unit has %d lines ExecStart=, and not one", len(s.commands))
+		return "", fmt.Errorf("kubelet's unit has %d ExecStart= lines instead of one", len(s.commands))
 	}
 	for _, word := range splitWords(s.commands[0]) {
 		if path.Base(strings.TrimLeft(word, "-@:+!")) == "kubelet" {
 			return s.commands[0], nil
 		}
 	}
-	return "", errors.New("the ExecStart= of kubelet's unit does not start kubelet itself")
+	return "", errors.New("ExecStart= of kubelet's unit does not start kubelet directly")
 }
 
 // configuredTaints returns the taints in kubelet's configuration, which the flag

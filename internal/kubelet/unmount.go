@@ -31,7 +31,7 @@ func Unmount(ctx context.Context, tree *hostfs.Tree, directory string) ([]string
 		}
 		if err := unmountWithRetry(ctx, point); err != nil {
 			errs = append(errs, report.Fail(report.Failed,
-				report.Remedy("fuser -vm "+point+" # shows who uses it; then run leave again"), "%w", err))
+				report.Remedy("fuser -vm "+point+" # shows the processes that use it; then run leave again"), "%w", err))
 			continue
 		}
 		done = append(done, point)

@@ -22,7 +22,7 @@ type Version struct{ parsed *version.Version }
 func ParseVersion(text string) (Version, error) {
 	fields := strings.Fields(text)
 	if len(fields) == 0 {
-		return Version{}, errors.New("reading a Kubernetes version: there is none")
+		return Version{}, errors.New("reading a Kubernetes version: it is empty")
 	}
 	parsed, err := version.ParseGeneric(fields[len(fields)-1])
 	if err != nil {
@@ -45,7 +45,7 @@ func ServerVersion(ctx context.Context, kubeconfig []byte, proxy kube.Proxy, log
 		return Version{}, err
 	}
 	var content []byte
-	err = connection.Retry(ctx, log, "asking the API server for its version", func(ctx context.Context) error {
+	err = connection.Retry(ctx, log, "getting the API server's version", func(ctx context.Context) error {
 		content, err = connection.Client.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
 		return err
 	})
@@ -91,7 +91,7 @@ func CheckSkew(server, kubelet Version) error {
 			"kubelet %s is newer than the API server %s, which Kubernetes does not support", kubelet, server)
 	case kubeletMinor+3 < serverMinor:
 		return report.Fail(report.Refused, "# install the kubelet of the NodePool's release",
-			"kubelet %s is %d minor versions older than the API server %s; three are supported", kubelet, serverMinor-kubeletMinor,
+			"kubelet %s is %d minor versions older than the API server %s; at most three are supported", kubelet, serverMinor-kubeletMinor,
 			server)
 	}
 	return nil

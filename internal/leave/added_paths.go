@@ -104,7 +104,7 @@ func (f *Flow) reportAddedPaths(document *Document, found []addedPaths, log repo
 				Kind:   ledger.File,
 				Target: p,
 				Step:   stepname.Files,
-				Reason: "created since the join; another program may need the file",
+				Reason: "created since the join; other programs may require the file",
 				Now:    ledger.PublishedState{Present: true, Type: info.Type},
 			})
 		}
@@ -113,7 +113,7 @@ func (f *Flow) reportAddedPaths(document *Document, found []addedPaths, log repo
 			log.Note(fmt.Sprintf("removed from %s: %s", added.dir, report.AbbreviateList(removed)))
 		}
 		if len(kept) > 0 {
-			text := "kept in %s, as others can have put them there since the join: %s"
+			text := "kept in %s (possibly created by other programs since the join): %s"
 			log.Warn(fmt.Sprintf(text, added.dir, report.AbbreviateList(kept)), report.Remedy(removeCommand(kept)))
 		}
 	}

@@ -86,7 +86,7 @@ func TestLeaveRemovesWhatTheNodeCreatedAndKeepsTheRest(t *testing.T) {
 					t.Errorf("%s (-want +got):\n%s", what, diff)
 				}
 			}
-			reported := strings.Contains(strings.Join(logged, "\n"), "kept in /opt/cni, as others can have put them there since the join: /opt/cni/bin/own plugin")
+			reported := strings.Contains(strings.Join(logged, "\n"), "kept in /opt/cni (possibly created by other programs since the join): /opt/cni/bin/own plugin")
 			if reported == purge {
 				t.Errorf("printed %q", logged)
 			}

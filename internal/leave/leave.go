@@ -2,10 +2,8 @@ package leave
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
@@ -13,14 +11,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -33,7 +29,8 @@ type Document struct {
 	Removed     []string                     `json:"removed,omitempty" doc:"removed paths that kubelet, CRI-O and pods had created"`
 	Kept        []ledger.PublishedDifference `json:"kept,omitempty" doc:"objects that were changed or created by others since the join, and remain unchanged"`
 	NotRestored []string                     `json:"notRestored,omitempty" doc:"changes that cannot be reverted, as messages"`
-	Next        string                       `json:"next,omitempty" doc:"command that deletes the Node; absent if the host was no node"`
+	NodeDeleted bool                         `json:"nodeDeleted" doc:"whether the Node was deleted"`
+	Next        string                       `json:"next,omitempty" doc:"command that deletes the Node; absent if the host was no node or the Node was deleted"`
 	report.CommandResult
 }
 
@@ -48,10 +45,10 @@ type Flow struct {
 // leaveSteps returns the steps of a leave in order.
 func leaveSteps(document *Document, evict bool) []steps.Step[*Flow] {
 	list := []steps.Step[*Flow]{
-		{Name: "drain", Description: "move the pods away", Run: drain},
-		{Name: "stop", Description: "stop kubelet and its containers", Run: stopNode},
-		{Name: "unmount", Description: "unmount what kubelet left mounted", Run: unmountVolumes},
-		{Name: "undo", Description: "give the host back by the ledger, newest change first", Run: undoStep(document)},
+		{Name: "drain", Description: "drain the node", Run: drain},
+		{Name: "stop", Description: "stop kubelet and all pods", Run: stopNode},
+		{Name: "unmount", Description: "unmount remaining volumes of kubelet", Run: unmountVolumes},
+		{Name: "undo", Description: "revert all recorded changes, newest first", Run: undoStep(document)},
 	}
 	if !evict {
 		return list[1:]
@@ -64,6 +61,8 @@ type Options struct {
 	inputs.Options
 	Drain bool // drain the node first
 	Purge bool // also remove files that may not have been created by the cluster
+	// DeleteNode is the kubeconfig to delete the Node with; nil keeps the Node.
+	DeleteNode []byte
 	// AutoJoin locates the files with which the host would join again.
 	AutoJoin autojoin.Files
 }
@@ -84,17 +83,37 @@ func Run(ctx context.Context, options Options) (Document, error) {
 	m.Bridge.RollbackTimeout = time.Duration(state.Config.NetworkTimeout)
 	m.SharedContents.Purge = options.Purge
 	document.NodeName = state.NodeName
+	log := report.Log{Sink: options.Sink, Step: "leave"}
+	deleter, err := openDeleter(ctx, options.DeleteNode, state, log)
+	if err != nil {
+		return document, err
+	}
 	if err := f.Run(ctx, leaveSteps(&document, options.Drain), options.AutoJoin); err != nil {
 		return document, err
+	}
+	// The removal of the user data may have started the service again.
+	if err := f.Machine.StopService(ctx); err != nil {
+		log.Warn(err.Error(), "systemctl stop "+machine.ServiceUnit)
 	}
 	if state.NodeName != "" && state.LastStep != "" {
 		document.Next = node.DeleteCommand(state.NodeName)
 	}
-	// The removal of the user data may have started the service again.
-	if err := f.Machine.StopService(ctx); err != nil {
-		report.Log{Sink: f.Sink, Step: "leave"}.Warn(err.Error(), "systemctl stop "+machine.ServiceUnit)
+	if deleter != nil {
+		if err := deleter.Delete(ctx); err != nil {
+			return document, report.Fail(report.CodeOf(err), report.Remedy(document.Next), "the host was removed from the cluster, but %w", err)
+		}
+		document.NodeDeleted, document.Next = true, ""
 	}
 	return document, nil
+}
+
+// openDeleter returns a Deleter for the Node of the join, nil if none was requested or
+// the join registered none. It fails before anything is changed.
+func openDeleter(ctx context.Context, kubeconfig []byte, state joinstate.State, log report.Log) (*node.Deleter, error) {
+	if kubeconfig == nil || state.NodeName == "" {
+		return nil, nil
+	}
+	return node.OpenDeleter(ctx, kubeconfig, state.NodeName, state.MachineID, log)
 }
 
 // Run records the leave durably, runs its steps, and removes the agent's
@@ -117,9 +136,9 @@ func (f *Flow) Run(ctx context.Context, list []steps.Step[*Flow], firstBoot auto
 
 func (f *Flow) headline() string {
 	if f.State.NodePool == "" {
-		return "giving this host back as it was"
+		return "restoring this host to its state before the join"
 	}
-	return fmt.Sprintf("%s leaves NodePool %s", f.State.NodeName, f.State.NodePool)
+	return fmt.Sprintf("removing %s from NodePool %s", f.State.NodeName, f.State.NodePool)
 }
 
 // drainTimeout is the maximum time a leave waits for pods to terminate.
@@ -134,7 +153,7 @@ func drain(ctx context.Context, f *Flow, log report.Log) (steps.Outcome, error) 
 		return steps.Outcome{}, err
 	}
 	if !there || f.State.NodeName == "" {
-		return steps.Unchanged("this host has no credential of a node")
+		return steps.Unchanged("this host has no node credentials")
 	}
 	node, err := node.OpenNode(identity.KubeconfigPath, f.State.NodeName, nil, log)
 	if err != nil {
@@ -148,7 +167,7 @@ func drain(ctx context.Context, f *Flow, log report.Log) (steps.Outcome, error) 
 	if err := node.Evict(ctx, false); err != nil {
 		return steps.Outcome{}, suggestNoDrain(err)
 	}
-	return steps.Changed("the Node is cordoned and its pods have moved away")
+	return steps.Changed("the node is cordoned and drained")
 }
 
 // suggestNoDrain adds the command that leaves without a drain to the remedy of err.
@@ -157,7 +176,7 @@ func suggestNoDrain(err error) error {
 	if remedy != "" {
 		remedy += "\n"
 	}
-	return report.Fail(report.CodeOf(err), remedy+"hcp-node-agent leave --no-drain # goes on and ends the pods where they are", "%w", err)
+	return report.Fail(report.CodeOf(err), remedy+"hcp-node-agent leave --no-drain # continues without draining and terminates the pods", "%w", err)
 }
 
 // stopNode stops the service, kubelet and all containers that kubelet started.
@@ -190,7 +209,7 @@ func stopNode(ctx context.Context, f *Flow, log report.Log) (steps.Outcome, erro
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	return steps.Changed("kubelet is stopped, %d pods are gone", stopped)
+	return steps.Changed("kubelet stopped, pods removed: %d", stopped)
 }
 
 func unmountVolumes(ctx context.Context, f *Flow, _ report.Log) (steps.Outcome, error) {
@@ -203,83 +222,7 @@ func unmountVolumes(ctx context.Context, f *Flow, _ report.Log) (steps.Outcome, 
 		all = append(all, gone...)
 	}
 	if len(all) == 0 {
-		return steps.Unchanged("nothing was left mounted")
+		return steps.Unchanged("no file systems to unmount")
 	}
-	return steps.Changed("%d file systems were unmounted", len(all))
-}
-
-// undoStep returns the step that reverts all changes in the ledger.
-func undoStep(document *Document) func(context.Context, *Flow, report.Log) (steps.Outcome, error) {
-	return func(ctx context.Context, f *Flow, log report.Log) (steps.Outcome, error) {
-		f.Machine.Bridge.Log, f.Machine.Plugin.Log = log, log
-		services, err := ignition.ClusterDNS(f.Machine.Tree)
-		if err != nil {
-			log.Note(err.Error()) // the leave does not depend on cluster DNS
-		}
-		f.Machine.Plugin.ServiceAddresses = services
-		found, err := f.findAddedPaths(f.Machine.Ledger.Items())
-		if err != nil {
-			return steps.Outcome{}, err
-		}
-		result, err := f.Machine.Ledger.Undo(ctx)
-		document.Restored, document.Kept = len(result.Restored), ledger.Publish(result.Kept)
-		document.NotRestored = f.notRestored(result.Restored)
-		for _, kept := range result.Kept {
-			log.Warn(kept.KeptMessage(), "")
-		}
-		err = errors.Join(err, f.reportAddedPaths(document, found, log))
-		for _, text := range document.NotRestored {
-			log.Note(text)
-		}
-		if f.Machine.Systemd != nil {
-			err = errors.Join(err, f.Machine.Systemd.Reload(ctx))
-		}
-		if f.State.Exists() { // even an earlier run of the undo may have removed CAs of the cluster
-			err = errors.Join(err, machine.UpdateTrustStore(ctx))
-		}
-		if err != nil {
-			return steps.Outcome{}, withResumeHint(ctx, err)
-		}
-		if len(result.Restored) == 0 {
-			return steps.Unchanged("there was nothing to give back")
-		}
-		return steps.Changed("%d things are as they were", len(result.Restored))
-	}
-}
-
-// withResumeHint adds the command that resumes the leave to the remedy of err. It
-// returns err unchanged if ctx has ended, because an interruption needs no repair.
-func withResumeHint(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return err
-	}
-	const again = "hcp-node-agent leave # goes on where this one ended"
-	if remedy := report.RemedyOf(err); remedy != "" {
-		return report.Fail(report.Failed, remedy+"\n"+again, "%w", err)
-	}
-	return report.Fail(report.Failed, "# fix that, then:\n"+again, "%w", err)
-}
-
-// notRestored returns messages about changes that an undo does not revert by
-// design.
-func (f *Flow) notRestored(items []ledger.Item) []string {
-	var modules, texts []string
-	for _, item := range items {
-		switch {
-		case item.Kind == ledger.Module && !item.Before.Present:
-			modules = append(modules, item.Target)
-		case item.Kind == packages.TransactionKind:
-			if left := packages.RemovalHint(item); left != "" {
-				texts = append(texts, left)
-			}
-		case item.Kind == crio.StorageKind:
-			if left, err := f.Machine.Tree.Exists(item.Target); err != nil || left {
-				texts = append(texts, "images stay in "+item.Target+", which is not CRI-O's alone: \"podman image prune --all\" removes those that nothing uses")
-			}
-		}
-	}
-	if len(modules) > 0 {
-		texts = append(texts, "kernel modules stay loaded until the next boot: "+strings.Join(modules, ", "))
-	}
-	return texts
+	return steps.Changed("unmounted file systems: %d", len(all))
 }

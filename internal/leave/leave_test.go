@@ -36,8 +36,8 @@ func TestLeaveListsChangesNotRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"images stay in /var/lib/containers, which is not CRI-O's alone: \"podman image prune --all\" removes those that nothing uses",
-		"kernel modules stay loaded until the next boot: br_netfilter, overlay",
+		"images are kept in /var/lib/containers, which CRI-O shares with podman: \"podman image prune --all\" removes unused images",
+		"kernel modules remain loaded until the next boot: br_netfilter, overlay",
 	}
 	got := f.notRestored([]ledger.Item{module("br_netfilter", false), other, storage, module("bridge", true), module("overlay", false)})
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -66,7 +66,7 @@ func TestLeaveStepsWithoutDrain(t *testing.T) {
 
 func TestDrainFailureSuggestsNoDrain(t *testing.T) {
 	cause := errors.New("a pod stays")
-	const on = "hcp-node-agent leave --no-drain # goes on and ends the pods where they are"
+	const on = "hcp-node-agent leave --no-drain # continues without draining and terminates the pods"
 	for name, test := range map[string]struct {
 		err    error
 		code   report.Code
@@ -88,7 +88,7 @@ func TestDrainFailureSuggestsNoDrain(t *testing.T) {
 // repair.
 func TestUndoFailureHasResumeCommand(t *testing.T) {
 	failure := report.Fail(report.Failed, "umount /a", "a file system is mounted")
-	if err := withResumeHint(t.Context(), failure); report.CodeOf(err) != report.Failed || report.RemedyOf(err) != "umount /a\nhcp-node-agent leave # goes on where this one ended" {
+	if err := withResumeHint(t.Context(), failure); report.CodeOf(err) != report.Failed || report.RemedyOf(err) != "umount /a\nhcp-node-agent leave # resumes the leave" {
 		t.Errorf("%v => %s", err, report.RemedyOf(err))
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -121,7 +121,7 @@ func (l *Ledger) setAll(ctx context.Context, pending []PlannedChange) error {
 		next := pending[0]
 		driver := l.drivers.Resources[next.Kind]
 		if driver == nil {
-			return fmt.Errorf("nothing here can change a %s", next.Kind)
+			return fmt.Errorf("no driver can change objects of kind %s", next.Kind)
 		}
 		if err := driver.Set(ctx, next.Change, next.Now); err != nil {
 			return err

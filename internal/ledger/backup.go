@@ -43,7 +43,7 @@ func (l *Ledger) backUpOriginal(ctx context.Context, item Item, now State) (stri
 			return "", nil
 		}
 		if err != nil {
-			return "", fmt.Errorf("keeping what %s was: %w", item.Target, err)
+			return "", fmt.Errorf("backing up %s: %w", item.Target, err)
 		}
 		return file.Target, nil
 	}

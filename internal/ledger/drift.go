@@ -39,9 +39,9 @@ func (l *Ledger) Drift(ctx context.Context) ([]Difference, error) {
 // KeptMessage returns a message about an object that an undo has kept because it was changed by
 // others, including the path of the backup.
 func (d Difference) KeptMessage() string {
-	text := fmt.Sprintf("%s %s was changed by somebody else since (now: %s); it stays", d.Kind, d.Target, d.Now)
+	text := fmt.Sprintf("%s %s was changed since the join (now: %s); it is kept", d.Kind, d.Target, d.Now)
 	if d.Backup != "" {
-		text += ", and how it was before is in " + d.Backup
+		text += "; its state before the join is backed up in " + d.Backup
 	}
 	return text
 }

@@ -81,7 +81,7 @@ func (d Drivers) of(kind Kind) (SnapshotDriver, error) {
 	if driver := d.Snapshots[kind]; driver != nil {
 		return driver, nil
 	}
-	return nil, fmt.Errorf("nothing here can change a %s", kind)
+	return nil, fmt.Errorf("no driver can change objects of kind %s", kind)
 }
 
 // currentState returns the current state of a change's object.

@@ -40,7 +40,7 @@ type Ledger struct {
 // It writes and syncs nothing before the first record, because most runs change nothing.
 func Open(dir string, drivers Drivers) (*Ledger, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the ledger's directory: %w", err)
+		return nil, fmt.Errorf("creating the ledger's directory: %w", err)
 	}
 	log, err := openLocked(filepath.Join(dir, logName), func() { time.Sleep(lockPause) })
 	if err != nil {
@@ -57,13 +57,13 @@ func Open(dir string, drivers Drivers) (*Ledger, error) {
 // OpenReadOnly reads the ledger in dir without a lock, for display. The ledger is empty if the file
 // does not exist.
 func OpenReadOnly(dir string, drivers Drivers) (*Ledger, error) {
-	l := &Ledger{dir: dir, drivers: drivers, writeErr: errors.New("the ledger was opened for reading")}
+	l := &Ledger{dir: dir, drivers: drivers, writeErr: errors.New("the ledger is open read-only")}
 	content, err := os.ReadFile(filepath.Join(dir, logName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return l, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading ledger: %w", err)
+		return nil, fmt.Errorf("reading the ledger: %w", err)
 	}
 	l.records, _, err = parse(content)
 	return l, damagedError(dir, err)
@@ -75,7 +75,7 @@ func damagedError(dir string, err error) error {
 		return nil
 	}
 	name := report.ShellWord(filepath.Join(dir, logName))
-	remedy := report.Remedyf("mv %s %s.damaged # only if nothing on this host is to be restored", name, name)
+	remedy := report.Remedyf("mv %s %s.damaged # only if no change of this host must be restored", name, name)
 	return report.Fail(report.Failed, remedy, "%w", err)
 }
 
@@ -84,11 +84,11 @@ func (l *Ledger) load() error {
 	// After the lock is held: Remove in the previous process may have deleted the
 	// directory.
 	if err := os.MkdirAll(filepath.Join(l.dir, originalsName), 0o700); err != nil {
-		return fmt.Errorf("making the ledger's directory: %w", err)
+		return fmt.Errorf("creating the ledger's directory: %w", err)
 	}
 	content, err := io.ReadAll(l.log)
 	if err != nil {
-		return fmt.Errorf("reading ledger: %w", err)
+		return fmt.Errorf("reading the ledger: %w", err)
 	}
 	records, good, err := parse(content)
 	if err != nil {
@@ -103,7 +103,7 @@ func (l *Ledger) load() error {
 		}
 	}
 	if _, err := l.log.Seek(int64(good), 0); err != nil {
-		return fmt.Errorf("seeking in ledger: %w", err)
+		return fmt.Errorf("seeking in the ledger: %w", err)
 	}
 	// An interrupted run can have written an intent before it synced the names. A done
 	// record is only written after that sync.
@@ -123,7 +123,7 @@ func (l *Ledger) Close() error {
 // append writes a record to the log. A durable record is synced, with all records before it.
 func (l *Ledger) append(r record, durable bool) error {
 	if l.writeErr != nil {
-		return fmt.Errorf("writing ledger: %w", l.writeErr)
+		return fmt.Errorf("writing the ledger: %w", l.writeErr)
 	}
 	if len(l.records) == 0 && r.Type != header {
 		if err := l.append(record{Type: header, Version: formatVersion}, true); err != nil {
@@ -144,12 +144,12 @@ func (l *Ledger) append(r record, durable bool) error {
 	}
 	if err != nil {
 		l.writeErr = err
-		return fmt.Errorf("writing ledger: %w", err)
+		return fmt.Errorf("writing the ledger: %w", err)
 	}
 	if durable {
 		if err := l.sync(); err != nil {
 			l.writeErr = err
-			return fmt.Errorf("syncing ledger: %w", err)
+			return fmt.Errorf("syncing the ledger: %w", err)
 		}
 	}
 	l.records = append(l.records, r)

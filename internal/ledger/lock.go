@@ -12,7 +12,7 @@ import (
 )
 
 // ErrLocked means that another process has the ledger open for writing.
-var ErrLocked = errors.New("another hcp-node-agent is changing this host; wait for it to end")
+var ErrLocked = errors.New("another hcp-node-agent process is changing this host; wait until it exits")
 
 // A killed process can leave a child that holds the lock between fork and exec, so lock
 // retries for one second. This does not wait for another running agent.
@@ -28,7 +28,7 @@ func openLocked(name string, pause func()) (*os.File, error) {
 	for {
 		file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
-			return nil, fmt.Errorf("opening ledger: %w", err)
+			return nil, fmt.Errorf("opening the ledger: %w", err)
 		}
 		if err := lock(int(file.Fd()), pause); err != nil {
 			return nil, errors.Join(err, file.Close())
@@ -38,7 +38,7 @@ func openLocked(name string, pause func()) (*os.File, error) {
 			return file, nil
 		}
 		if err := errors.Join(err, file.Close()); err != nil {
-			return nil, fmt.Errorf("opening ledger: %w", err)
+			return nil, fmt.Errorf("opening the ledger: %w", err)
 		}
 	}
 }
@@ -64,7 +64,7 @@ func lock(fd int, pause func()) error {
 		case err == nil:
 			return nil
 		case !errors.Is(err, unix.EWOULDBLOCK):
-			return fmt.Errorf("locking ledger: %w", err)
+			return fmt.Errorf("locking the ledger: %w", err)
 		case try == lockTries:
 			return ErrLocked
 		default:
@@ -81,7 +81,7 @@ func IsLocked(dir string) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("opening ledger: %w", err)
+		return false, fmt.Errorf("opening the ledger: %w", err)
 	}
 	defer log.Close() // releases the lock
 	err = unix.Flock(int(log.Fd()), unix.LOCK_SH|unix.LOCK_NB)

@@ -41,16 +41,16 @@ func obstacles(pending []PlannedChange, inside map[string][]string) []string {
 		switch {
 		case !p.Kind.isPath():
 		case p.Now.Type == hostfs.Other:
-			found = append(found, fmt.Sprintf("%s is a special file, which could not be given back", target))
+			found = append(found, fmt.Sprintf("%s is a special file, which cannot be restored", target))
 		case !p.Desired.Present:
 			removed[target] = true
 			for _, name := range inside[target] {
 				if inner := path.Join(target, name); !removed[inner] {
-					found = append(found, fmt.Sprintf("directory %s shall go, but %s is in it", target, inner))
+					found = append(found, fmt.Sprintf("directory %s must be removed, but contains %s", target, inner))
 				}
 			}
 		case p.Now.Present && (p.Now.Type == hostfs.Directory) != (p.Kind == Directory):
-			found = append(found, fmt.Sprintf("%s shall be a %s, but a %s is there", target, p.Kind, p.Now.Type))
+			found = append(found, fmt.Sprintf("%s must be a %s, but is a %s", target, p.Kind, p.Now.Type))
 		}
 	}
 	return found
@@ -64,6 +64,6 @@ func obstacleError(found []string) error {
 	if more := len(found) - maxObstacles; more > 0 {
 		text += fmt.Sprintf("; and %d more", more)
 	}
-	return report.Fail(report.Failed, "# move what is in the way to another place, and run the same command again",
-		"nothing was changed, as something is in the way: %s", text)
+	return report.Fail(report.Failed, "# move the conflicting files to another directory, then rerun the command",
+		"nothing was changed because of conflicting files: %s", text)
 }

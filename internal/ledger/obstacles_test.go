@@ -26,19 +26,19 @@ func TestObstacles(t *testing.T) {
 		"nothing in the way":       {[]PlannedChange{{Change{Kind: File, Target: "/a", Desired: there}, State{}}}, nil, nil},
 		"a file over a link":       {[]PlannedChange{{Change{Kind: File, Target: "/a", Desired: there}, is("link")}}, nil, nil},
 		"a link over a file":       {[]PlannedChange{{Change{Kind: Symlink, Target: "/a", Desired: there}, is("file")}}, nil, nil},
-		"a file over a directory":  {[]PlannedChange{{Change{Kind: File, Target: "/a", Desired: there}, is("directory")}}, nil, []string{"/a shall be a file, but a directory is there"}},
-		"a link over a directory":  {[]PlannedChange{{Change{Kind: Symlink, Target: "/a", Desired: there}, is("directory")}}, nil, []string{"/a shall be a link, but a directory is there"}},
-		"a directory over a file":  {[]PlannedChange{{Change{Kind: Directory, Target: "/a", Desired: there}, is("file")}}, nil, []string{"/a shall be a directory, but a file is there"}},
-		"over a socket":            {[]PlannedChange{{Change{Kind: File, Target: "/a", Desired: there}, is("special file")}}, nil, []string{"/a is a special file, which could not be given back"}},
-		"a socket shall go":        {[]PlannedChange{{Change{Kind: File, Target: "/a"}, is("special file")}}, nil, []string{"/a is a special file, which could not be given back"}},
+		"a file over a directory":  {[]PlannedChange{{Change{Kind: File, Target: "/a", Desired: there}, is("directory")}}, nil, []string{"/a must be a file, but is a directory"}},
+		"a link over a directory":  {[]PlannedChange{{Change{Kind: Symlink, Target: "/a", Desired: there}, is("directory")}}, nil, []string{"/a must be a link, but is a directory"}},
+		"a directory over a file":  {[]PlannedChange{{Change{Kind: Directory, Target: "/a", Desired: there}, is("file")}}, nil, []string{"/a must be a directory, but is a file"}},
+		"over a socket":            {[]PlannedChange{{Change{Kind: File, Target: "/a", Desired: there}, is("special file")}}, nil, []string{"/a is a special file, which cannot be restored"}},
+		"a socket shall go":        {[]PlannedChange{{Change{Kind: File, Target: "/a"}, is("special file")}}, nil, []string{"/a is a special file, which cannot be restored"}},
 		"an empty directory goes":  {[]PlannedChange{{Change{Kind: Directory, Target: "/a"}, is("directory")}}, nil, nil},
-		"a directory that is full": {[]PlannedChange{{Change{Kind: Directory, Target: "/a"}, is("directory")}}, map[string][]string{"/a": {"b"}}, []string{"directory /a shall go, but /a/b is in it"}},
+		"a directory that is full": {[]PlannedChange{{Change{Kind: Directory, Target: "/a"}, is("directory")}}, map[string][]string{"/a": {"b"}}, []string{"directory /a must be removed, but contains /a/b"}},
 		"a tree goes": {[]PlannedChange{
 			{Change{Kind: File, Target: "/a/b/"}, is("file")}, {Change{Kind: Directory, Target: "/a"}, is("directory")},
 		}, map[string][]string{"/a": {"b"}}, nil},
 		"a tree goes in the wrong order": {[]PlannedChange{
 			{Change{Kind: Directory, Target: "/a"}, is("directory")}, {Change{Kind: File, Target: "/a/b"}, is("file")},
-		}, map[string][]string{"/a": {"b"}}, []string{"directory /a shall go, but /a/b is in it"}},
+		}, map[string][]string{"/a": {"b"}}, []string{"directory /a must be removed, but contains /a/b"}},
 		"what is no path": {[]PlannedChange{{Change{Kind: Unit, Target: "a.service"}, State{Present: true}}}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

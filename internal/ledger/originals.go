@@ -32,7 +32,7 @@ func (l *Ledger) saveOriginals(pending []PlannedChange) error {
 		staged[p.Now.Digest] = true
 		name := path.Join("/", originalsName, p.Now.Digest)
 		if err := batch.Stage(name, p.Now.Content, hostfs.AgentAttr(0o600)); err != nil {
-			return fmt.Errorf("keeping the original of %s: %w", p.Target, err)
+			return fmt.Errorf("saving the original of %s: %w", p.Target, err)
 		}
 	}
 	if len(staged) == 0 {
@@ -49,10 +49,10 @@ func (l *Ledger) withOriginal(s State) (State, error) {
 	name := filepath.Join(l.dir, originalsName, filepath.Base(s.Digest))
 	content, err := os.ReadFile(name)
 	if err != nil {
-		return s, fmt.Errorf("reading a kept original: %w", err)
+		return s, fmt.Errorf("reading a saved original: %w", err)
 	}
 	if digest(content) != s.Digest {
-		return s, fmt.Errorf("reading a kept original: %s is damaged", name)
+		return s, fmt.Errorf("reading a saved original: %s is damaged", name)
 	}
 	s.Content = content
 	return s, nil

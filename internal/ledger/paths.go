@@ -100,6 +100,6 @@ func unsafeLinkError(err error) error {
 		return err
 	}
 	remedy := report.Remedy("namei -l " + report.ShellWord(unsafe.Path) +
-		" # shows the owner of each part; replace the link with a directory, and run the same command again")
+		" # shows the owner of each part; replace the link with a directory, then rerun the command")
 	return report.Fail(report.Failed, remedy, "%w", err)
 }

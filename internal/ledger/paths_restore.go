@@ -61,7 +61,7 @@ func (r *restoreBatch) restore(c Change, before State) error {
 	case hostfs.Regular:
 		return r.restoreFile(c, before, now, attr)
 	}
-	return fmt.Errorf("what was there was a %s, which cannot be put back", before.Type)
+	return fmt.Errorf("the original was a %s, which cannot be restored", before.Type)
 }
 
 // restoreFile restores a file. If the content is still the original, it changes only the

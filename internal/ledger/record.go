@@ -60,7 +60,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 func (r record) line() ([]byte, error) {
 	body, err := json.Marshal(r)
 	if err != nil {
-		return nil, fmt.Errorf("encoding ledger record: %w", err)
+		return nil, fmt.Errorf("encoding a ledger record: %w", err)
 	}
 	return fmt.Appendf(nil, "%08x %s\n", crc32.Checksum(body, castagnoli), body), nil
 }
@@ -76,20 +76,20 @@ func parse(log []byte) ([]record, int, error) {
 			break
 		}
 		if !whole && err == nil {
-			err = errors.New("record without an end")
+			err = errors.New("record is incomplete")
 		}
 		if err != nil {
-			return nil, good, fmt.Errorf("reading ledger at byte %d: %w", good, err)
+			return nil, good, fmt.Errorf("reading the ledger at byte %d: %w", good, err)
 		}
 		if r.Seq != len(records) {
-			return nil, good, fmt.Errorf("reading ledger at byte %d: record %d where %d is due", good, r.Seq, len(records))
+			return nil, good, fmt.Errorf("reading the ledger at byte %d: found record %d instead of %d", good, r.Seq, len(records))
 		}
 		records = append(records, r)
 		good += len(line) + 1
 		rest = tail
 	}
 	if len(records) > 0 && (records[0].Type != header || records[0].Version != formatVersion) {
-		return nil, 0, fmt.Errorf("reading ledger: version %d is not known to this program", records[0].Version)
+		return nil, 0, fmt.Errorf("reading the ledger: version %d is not supported", records[0].Version)
 	}
 	return records, good, nil
 }
@@ -128,10 +128,10 @@ func parseLine(line []byte) (record, error) {
 	var r record
 	sum, body, found := bytes.Cut(line, []byte(" "))
 	if !found || string(sum) != fmt.Sprintf("%08x", crc32.Checksum(body, castagnoli)) {
-		return r, errors.New("checksum is wrong")
+		return r, errors.New("checksum mismatch")
 	}
 	if err := json.Unmarshal(body, &r); err != nil {
-		return r, fmt.Errorf("decoding record: %w", err)
+		return r, fmt.Errorf("decoding a record: %w", err)
 	}
 	return r, nil
 }

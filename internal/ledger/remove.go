@@ -10,14 +10,14 @@ import (
 )
 
 // errRemoved is the error of a write after Remove or Discard.
-var errRemoved = errors.New("the ledger was given up; open it again")
+var errRemoved = errors.New("the ledger was removed; open it again")
 
 // Remove durably deletes the ledger's file and the saved originals, which can contain
 // secrets. It fails if anything is left to be restored. The directory is then as empty as
 // before Open.
 func (l *Ledger) Remove() error {
 	if left := len(l.Items()); left > 0 {
-		return fmt.Errorf("forgetting the ledger: %d things are not given back yet", left)
+		return fmt.Errorf("removing the ledger: %d changes are not restored yet", left)
 	}
 	l.writeErr = errRemoved
 	return hostfs.RemoveSynced(filepath.Join(l.dir, originalsName), filepath.Join(l.dir, logName))

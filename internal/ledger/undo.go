@@ -143,12 +143,12 @@ func (u *undoRun) decide(ctx context.Context, driver SnapshotDriver, at int, ite
 // restoreError wraps the error of an item that could not be restored. For EPERM it adds a
 // remedy.
 func (u *undoRun) restoreError(item Item, err error) error {
-	err = fmt.Errorf("giving back %s %s: %w", item.Kind, item.Target, err)
+	err = fmt.Errorf("restoring %s %s: %w", item.Kind, item.Target, err)
 	if !item.Kind.isPath() || !errors.Is(err, unix.EPERM) {
 		return err
 	}
 	p := path.Join(u.l.drivers.Paths.Tree.Name(), item.Target)
-	remedy := report.Remedyf("lsattr -d %s %s # i is immutable, a append-only: chattr -i -a takes both off",
+	remedy := report.Remedyf("lsattr -d %s %s # i: immutable, a: append-only; chattr -i -a removes both",
 		report.ShellWord(path.Dir(p)), report.ShellWord(p))
 	return report.Fail(report.Failed, remedy, "%w", err)
 }

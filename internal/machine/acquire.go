@@ -43,7 +43,7 @@ func acquire(ctx context.Context, stateDir string, sink report.Sink, service boo
 			}
 		}
 		if !t.Waited && !t.Stopped {
-			log.Wait("for another hcp-node-agent to end, which is changing this host", "hcp-node-agent status # shows how far it is")
+			log.Wait("waiting for another hcp-node-agent process to finish changing this host", "hcp-node-agent status # shows its progress")
 		}
 		t.Waited = true
 		if sleep.For(ctx, time.Second) != nil {
@@ -64,6 +64,6 @@ func stopJoiningService(ctx context.Context, log report.Log) (bool, error) {
 	if err != nil || unit.Active != "activating" {
 		return false, err
 	}
-	log.Note("stopping " + ServiceUnit + ", which is joining this host; this command takes over")
+	log.Note("stopping " + ServiceUnit + ", which is joining this host, before running this command")
 	return true, systemd.Stop(ctx, ServiceUnit)
 }

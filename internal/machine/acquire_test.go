@@ -24,7 +24,7 @@ func TestAcquireLockWaits(t *testing.T) {
 	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if _, _, err := Acquire(short, dir, nil, false); report.CodeOf(err) != report.Failed ||
-		!strings.Contains(err.Error(), "another hcp-node-agent is changing this host") {
+		!strings.Contains(err.Error(), "another hcp-node-agent process is changing this host") {
 		t.Errorf("with the time over: %v", err)
 	}
 
@@ -34,7 +34,7 @@ func TestAcquireLockWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Close()
-	if !turn.Waited || turn.Stopped || len(events.messages) != 1 || events.messages[0] != "for another hcp-node-agent to end, which is changing this host" {
+	if !turn.Waited || turn.Stopped || len(events.messages) != 1 || events.messages[0] != "waiting for another hcp-node-agent process to finish changing this host" {
 		t.Errorf("%+v, %q", turn, events.messages)
 	}
 }

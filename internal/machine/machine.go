@@ -44,7 +44,7 @@ func Open(ctx context.Context, stateDir string, write bool) (*Machine, error) {
 	}
 	if write && !m.Facts.Root {
 		m.Close()
-		return nil, report.Fail(report.Refused, "# run the same command with sudo", "the agent does not run as root")
+		return nil, report.Fail(report.Refused, "# rerun the command with sudo", "the command requires root privileges")
 	}
 	open := ledger.OpenReadOnly
 	if write {
@@ -53,7 +53,7 @@ func Open(ctx context.Context, stateDir string, write bool) (*Machine, error) {
 	if m.Ledger, err = open(stateDir, m.Drivers()); err != nil {
 		m.Close()
 		if errors.Is(err, ledger.ErrLocked) {
-			return nil, report.Fail(report.Failed, "hcp-node-agent status # shows how far it is", "%w", err)
+			return nil, report.Fail(report.Failed, "hcp-node-agent status # shows its progress", "%w", err)
 		}
 		return nil, err
 	}

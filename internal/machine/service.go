@@ -14,7 +14,7 @@ const ServiceUnit = "hcp-node-agent.service"
 // then watches the node or continues its join.
 func StartService(ctx context.Context, sink report.Sink) {
 	if err := startIfEnabled(ctx); err != nil {
-		report.Log{Sink: sink, Step: "end"}.Warn("the node is not watched until the next boot: "+err.Error(), "systemctl start "+ServiceUnit)
+		report.Log{Sink: sink, Step: "end"}.Warn("the node is not monitored until the next boot: "+err.Error(), "systemctl start "+ServiceUnit)
 	}
 }
 

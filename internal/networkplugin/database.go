@@ -30,7 +30,7 @@ func (d *Driver) startDatabase(ctx context.Context) (func() error, error) {
 	if _, err := openvswitch.ConfigGeneration(ctx); err == nil {
 		return nothing, nil
 	}
-	d.Log.Wait("for the Open vSwitch database to start", "")
+	d.Log.Wait("waiting for the Open vSwitch database to start", "")
 	if err := d.Systemd.Start(ctx, databaseUnit); err != nil {
 		return nothing, err
 	}

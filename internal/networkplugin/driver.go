@@ -94,14 +94,14 @@ func (d *Driver) remove(ctx context.Context, before []string) error {
 			}
 		}
 		if len(rest) > 0 {
-			d.Log.Wait("for Open vSwitch and the packet filter to remove what the network plugin made", "")
+			d.Log.Wait("waiting for the removal of the network plugin's objects from Open vSwitch and the packet filter", "")
 		}
 		done, errs := removeAll(ctx, rest, pass > 0)
 		count += done
 		failed = errs
 	}
 	if count > 0 {
-		d.Log.Note(fmt.Sprintf("%d interfaces, bridges, rules, chains and settings of the network plugin, kubelet and CRI-O were removed", count))
+		d.Log.Note(fmt.Sprintf("removed objects (interfaces, bridges, rules, chains and settings) of the network plugin, kubelet and CRI-O: %d", count))
 	}
 	return remaining(rest, failed)
 }
@@ -147,7 +147,7 @@ func remaining(rest []leftover, failed map[string]error) error {
 		commands = append(commands, leftover.command())
 	}
 	return report.Fail(report.Failed, report.Remedy(strings.Join(commands, "\n")),
-		"the network plugin left on this host: %s", strings.Join(lines, "; "))
+		"objects of the network plugin remain on this host: %s", strings.Join(lines, "; "))
 }
 
 // runCommand runs a removal. ovs-vsctl must not wait for a switch that does not

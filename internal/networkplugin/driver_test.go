@@ -203,7 +203,7 @@ func TestLeaveReportsWhatItCannotRemove(t *testing.T) {
 		nft add element ip filter m '{ 192.0.2.1 : jump KUBE-FIREWALL }'`)
 	err = driver.Restore(t.Context(), NewChange(), before)
 	remedied := "iptables --wait 10 --table filter --flush KUBE-FIREWALL && iptables --wait 10 --table filter --delete-chain KUBE-FIREWALL"
-	if err == nil || !strings.Contains(err.Error(), "left on this host: iptables") {
+	if err == nil || !strings.Contains(err.Error(), "remain on this host: iptables") {
 		t.Errorf("error %v", err)
 	}
 	if remedy := report.RemedyOf(err); string(remedy) != remedied {

@@ -26,6 +26,7 @@ func (h Host) CheckPull(ctx context.Context, image string) ([]report.Finding, er
 		Severity: report.SeverityWarning,
 		Message:  "image " + image + " cannot be pulled: " + why.Text,
 		Remedy:   why.Remedy,
+		Reason:   report.ImagePullFailed,
 		Subject:  "pulling images",
 	}}, nil
 }

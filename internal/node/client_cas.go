@@ -33,11 +33,11 @@ func (h Host) CheckClientCAs(ctx context.Context, file string, now time.Time) ([
 		return nil, nil // this payload stores the CAs elsewhere
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the authorities of kubelet's callers: %w", err)
+		return nil, fmt.Errorf("reading the CAs of kubelet's clients: %w", err)
 	}
 	cas, err := kube.ParsePEMCertificates(content)
 	if err != nil {
-		return nil, fmt.Errorf("reading the authorities of kubelet's callers: %s: %w", file, err)
+		return nil, fmt.Errorf("reading the CAs of kubelet's clients: %s: %w", file, err)
 	}
 	return clientCAFindings(cas, servicelog.LastErrors(ctx, kubeletUnit, 60, "--since=-1h"), file, now), nil
 }
@@ -46,13 +46,14 @@ func (h Host) CheckClientCAs(ctx context.Context, file string, now time.Time) ([
 // in the journal takes precedence, because the file can contain several CAs and
 // only the newest is in use.
 func clientCAFindings(cas []*x509.Certificate, errors []string, file string, now time.Time) []report.Finding {
-	const remedy = "hcp-node-agent join --user-data STUB # with a fresh stub brings the cluster's new ones"
-	f := report.Finding{Subject: "kubelet's callers", Remedy: remedy}
+	const remedy = "hcp-node-agent join --user-data USER_DATA # with current user data, which contains the new CAs"
+	f := report.Finding{Subject: "kubelet's clients", Remedy: remedy}
 	for _, line := range errors {
 		if strings.Contains(line, "Unable to authenticate the request") && strings.Contains(line, "x509") {
-			f.Severity, f.Details = report.SeverityProblem, []string{servicelog.FormatLine(line)}
-			f.Message = "kubelet refuses calls because it does not know who vouches for the caller (" + file +
-				"): logs, exec and metrics of this node fail; the cluster has other authorities since the join"
+			f.Severity, f.Reason = report.SeverityProblem, report.ClientCAOutdated
+			f.Details = []string{servicelog.FormatLine(line)}
+			f.Message = "kubelet rejects requests because it does not trust the CA of its clients (" + file + "): " +
+				"logs, exec and metrics of this node fail; the cluster's CAs have changed since the join"
 			return []report.Finding{f}
 		}
 	}
@@ -64,13 +65,13 @@ func clientCAFindings(cas []*x509.Certificate, errors []string, file string, now
 	}
 	switch {
 	case now.After(newest.NotAfter):
-		f.Severity = report.SeverityProblem
-		f.Message = fmt.Sprintf("the last authority that vouches for kubelet's callers has ended at %s (%s): logs, exec "+
-			"and metrics of this node fail", report.Timestamp(newest.NotAfter), file)
+		f.Severity, f.Reason = report.SeverityProblem, report.ClientCAExpired
+		f.Message = fmt.Sprintf("the last CA of kubelet's clients expired at %s (%s): logs, exec and metrics of "+
+			"this node fail", report.Timestamp(newest.NotAfter), file)
 	case now.Add(caExpiryWarning).After(newest.NotAfter):
-		f.Severity = report.SeverityWarning
-		f.Message = fmt.Sprintf("the last authority that vouches for kubelet's callers ends at %s (%s): logs, exec and "+
-			"metrics of this node fail then", report.Timestamp(newest.NotAfter), file)
+		f.Severity, f.Reason = report.SeverityWarning, report.ClientCAExpiring
+		f.Message = fmt.Sprintf("the last CA of kubelet's clients expires at %s (%s): logs, exec and metrics of "+
+			"this node will fail then", report.Timestamp(newest.NotAfter), file)
 	default:
 		return nil
 	}

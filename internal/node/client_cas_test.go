@@ -24,17 +24,17 @@ func TestClientCAFindings(t *testing.T) {
 		"the older one has ended": {cas: []*x509.Certificate{until(-10), until(300)}},
 		"near its end": {
 			cas:      []*x509.Certificate{until(-10), until(20)},
-			severity: report.SeverityWarning, text: "ends at 2026-12-11T12:00:00Z (ca.crt)",
+			severity: report.SeverityWarning, text: "expires at 2026-12-11T12:00:00Z (ca.crt)",
 		},
 		"ended": {
 			cas:      []*x509.Certificate{until(-1), until(-10)},
-			severity: report.SeverityProblem, text: "has ended at 2026-11-20T12:00:00Z",
+			severity: report.SeverityProblem, text: "expired at 2026-11-20T12:00:00Z",
 		},
 		"the API server has other": {
 			cas:      []*x509.Certificate{until(300)},
 			errors:   []string{refusal},
 			severity: report.SeverityProblem,
-			text:     "refuses calls",
+			text:     "rejects requests",
 		},
 		"a token is refused": {
 			cas:    []*x509.Certificate{until(300)},
@@ -50,7 +50,7 @@ func TestClientCAFindings(t *testing.T) {
 				return
 			}
 			if len(found) != 1 || found[0].Severity != test.severity || !strings.Contains(found[0].Message, test.text) ||
-				found[0].Remedy == "" {
+				found[0].Remedy == "" || found[0].Reason == "" {
 				t.Errorf("%+v", found)
 			}
 		})

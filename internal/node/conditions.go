@@ -23,7 +23,7 @@ func diagnose(f facts) []report.Finding {
 	ready := f.node != nil && kube.IsReady(f.node) && f.isCurrentBoot()
 	var keeping []report.Finding
 	if f.node != nil {
-		keeping = unschedulableFindings(f.node)
+		keeping = unschedulableFindings(f.node, f.requestedTaints)
 	}
 	if ready && len(keeping) == 0 {
 		return nil
@@ -67,8 +67,9 @@ func clockFinding(f facts) []report.Finding {
 	}
 	return []report.Finding{{
 		Severity: report.SeverityProblem,
+		Reason:   report.ClockSkew,
 		Subject:  "the clock",
-		Message: fmt.Sprintf("this host's clock is %s %s the API server's; certificates and leases do not hold",
+		Message: fmt.Sprintf("this host's clock is %s %s the API server's; certificates and leases are not valid",
 			f.clockOffset.Abs().Round(time.Minute), how),
 		Remedy: "chronyc makestep # or: timedatectl set-ntp true",
 	}}
@@ -83,29 +84,33 @@ func (f facts) readinessFindings(troubles []*pods.Problem) (all []report.Finding
 		remedy = journal
 	}
 	finding := report.Finding{
-		Severity: report.SeverityProblem, Remedy: remedy,
-		Details: servicelog.Format(servicelog.Last(f.hostState.recentErrors, 5)...),
+		Severity: report.SeverityProblem,
+		Reason:   report.NodeNotReady,
+		Remedy:   remedy,
+		Details:  servicelog.Format(servicelog.Last(f.hostState.recentErrors, 5)...),
 	}
 	if f.deleted {
-		finding.Message = "Node " + f.name + " was deleted from the cluster; kubelet registers it again only after a " +
-			"restart" + why
-		finding.Remedy, finding.Subject = "hcp-node-agent join # restarts kubelet", "the Node"
+		finding.Message = "Node " + f.name + " was deleted from the cluster; kubelet registers it again only " +
+			"after a restart" + why
+		finding.Remedy = "hcp-node-agent join # restarts kubelet"
+		finding.Reason, finding.Subject = report.NodeDeleted, "the Node"
 		return []report.Finding{finding}, nil
 	}
 	if f.node == nil {
+		finding.Reason = report.NodeNotRegistered
 		finding.Message, finding.Temporary = "kubelet has not registered Node "+f.name+" yet"+why, why == ""
 		return []report.Finding{finding}, nil
 	}
 	ready := kube.NodeCondition(f.node, corev1.NodeReady)
 	switch {
 	case !f.isCurrentBoot() && f.node.Status.NodeInfo.BootID != "":
-		finding.Message = fmt.Sprintf("the cluster still has the Node of another boot (%s, this one is %s): kubelet has "+
-			"not reported yet, or another machine of this name does",
+		finding.Message = fmt.Sprintf("the cluster still has the Node of another boot (%s, this boot is %s): "+
+			"kubelet has not reported its status yet, or another machine uses the same name",
 			f.node.Status.NodeInfo.BootID, f.bootID) + why
 	case ready == nil, !f.isCurrentBoot():
-		finding.Message, finding.Temporary = "kubelet has not reported its state yet"+why, why == ""
+		finding.Message, finding.Temporary = "kubelet has not reported its status yet"+why, why == ""
 	case ready.Status == corev1.ConditionUnknown:
-		finding.Message = fmt.Sprintf("kubelet has not reported since %s (%s)",
+		finding.Message = fmt.Sprintf("kubelet has not reported its status since %s (%s)",
 			report.Timestamp(ready.LastHeartbeatTime.Time), ready.Reason) + why
 	case isNetworkMissing(f.node):
 		return f.networkFindings(troubles)
@@ -120,27 +125,30 @@ func (f facts) readinessFindings(troubles []*pods.Problem) (all []report.Finding
 func (f facts) conditionFinding(ready *corev1.NodeCondition) report.Finding {
 	finding := report.Finding{
 		Severity: report.SeverityProblem,
+		Reason:   report.NodeNotReady,
 		Remedy:   "journalctl -u kubelet -b",
 		Details:  servicelog.Format(ready.Message),
 		Message:  ready.Reason + ": " + servicelog.Shorten(ready.Message, servicelog.MaxExcerpt),
 	}
 	switch message := ready.Message; {
 	case strings.Contains(message, "PLEG is not healthy"):
-		finding.Message = "kubelet gets no answers from CRI-O about its containers (PLEG is not healthy): CRI-O hangs, " +
-			"or the disk is too slow"
+		finding.Message = "CRI-O does not respond to kubelet's requests about its containers (PLEG is not " +
+			"healthy): CRI-O hangs, or the disk is too slow"
 		finding.Remedy = "crictl ps; journalctl -b -u crio; iostat -x 1 3"
 	case strings.Contains(message, "container runtime is down"),
 		strings.Contains(message, "container runtime status check may not have completed yet"):
-		finding.Message = "kubelet has no contact with CRI-O yet (" + servicelog.Shorten(message, servicelog.MaxExcerpt) + ")"
+		finding.Message = "kubelet is not connected to CRI-O yet (" +
+			servicelog.Shorten(message, servicelog.MaxExcerpt) + ")"
 		finding.Remedy = "systemctl status crio; journalctl -b -u crio"
 	case strings.Contains(message, "CSINode is not yet initialized"):
-		finding.Message, finding.Temporary = "kubelet has not made its CSINode yet; it needs the API server for that", true
+		finding.Message, finding.Temporary = "kubelet has not created its CSINode yet; it needs the API server "+
+			"for that", true
 	case strings.Contains(message, "missing node capacity"):
-		finding.Message, finding.Temporary = "kubelet has not measured this machine yet ("+servicelog.Shorten(message,
-			servicelog.MaxExcerpt)+")", true
+		finding.Message, finding.Temporary = "kubelet has not measured this machine's capacity yet ("+
+			servicelog.Shorten(message, servicelog.MaxExcerpt)+")", true
 	}
 	if c, _, known := servicelog.FindCause([]string{ready.Message}, servicelog.HostCauses); known {
-		finding.Message, finding.Remedy = "kubelet is not well: "+c.Text, c.Remedy
+		finding.Message, finding.Remedy = "kubelet is not healthy: "+c.Text, c.Remedy
 	}
 	return finding
 }

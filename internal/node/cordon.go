@@ -53,7 +53,3 @@ func (n *Node) patch(ctx context.Context, unschedulable bool, mark any) error {
 	_, err = n.Conn.Client.Nodes().Patch(ctx, n.Name, types.MergePatchType, patch)
 	return err
 }
-
-// DeleteCommand returns the command that deletes the Node. The node's own
-// credential does not allow that.
-func DeleteCommand(name string) string { return "oc delete node " + name }

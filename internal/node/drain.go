@@ -29,8 +29,8 @@ func (n *Node) Evict(ctx context.Context, allowLoss bool) error {
 	}
 	leaving, lost := podsToEvict(pods)
 	if len(lost) > 0 && !allowLoss {
-		return report.Fail(report.Refused, "# delete them, or make them part of a Deployment",
-			"these pods would be lost, because nothing makes them anew on another node: %s", strings.Join(lost, ", "))
+		return report.Fail(report.Refused, "# delete them, or manage them with a Deployment",
+			"these pods would be lost, because no controller recreates them on another node: %s", strings.Join(lost, ", "))
 	}
 	for {
 		blocked, err := n.evictPods(ctx, leaving)
@@ -40,16 +40,16 @@ func (n *Node) Evict(ctx context.Context, allowLoss bool) error {
 		if leaving, err = n.remainingPods(ctx, leaving); err != nil || len(leaving) == 0 {
 			return err
 		}
-		text := fmt.Sprintf("%d pods to end: %s", len(leaving), strings.Join(qualifiedPodNames(leaving), ", "))
+		text := "pods still running: " + strings.Join(qualifiedPodNames(leaving), ", ")
 		remedy := report.Remedy("oc get pods -A -o wide --field-selector spec.nodeName=" + n.Name)
 		if len(blocked) > 0 {
-			text = "pods that may not leave yet: " + strings.Join(blocked, "; ")
+			text = "eviction is not allowed yet: " + strings.Join(blocked, "; ")
 			remedy = "oc get poddisruptionbudgets -A"
 		}
-		n.Log.Wait(text, remedy)
+		n.Log.Wait("waiting for the drain to complete: "+text, remedy)
 		if sleep.For(ctx, 2*time.Second) != nil {
 			return report.WaitError(ctx,
-				report.Fail(report.Failed, remedy, "this node's pods are not gone in time: %s", text))
+				report.Fail(report.Failed, remedy, "drain timed out: %s", text))
 		}
 	}
 }

@@ -41,7 +41,7 @@ func (n *Node) RecordEvent(ctx context.Context, warning bool, reason, message st
 	}
 	if _, err := n.Conn.Client.Events(event.Namespace).Create(ctx, event, metav1.CreateOptions{}); err != nil {
 		problem := n.Conn.Explain(ctx, err)
-		return report.Fail(report.Failed, problem.Remedy, "writing an Event about Node %s: %w", n.Name, problem)
+		return report.Fail(report.Failed, problem.Remedy, "recording an Event for Node %s: %w", n.Name, problem)
 	}
 	return nil
 }

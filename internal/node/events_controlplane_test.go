@@ -22,10 +22,10 @@ func TestControlPlaneEvent(t *testing.T) {
 	kubetest.CreateNode(t, node.Conn, node.Name)
 	long := strings.Repeat("ü", 2000) // of two bytes each; the API server accepts 1024
 	for message, warning := range map[string]bool{
-		"a taint stays": true, "no longer: a taint stays": false,
+		"a taint stays": true, "resolved: a taint stays": false,
 		long: true,
 	} {
-		if err := node.RecordEvent(t.Context(), warning, "HCPNodeAgentFound", message); err != nil {
+		if err := node.RecordEvent(t.Context(), warning, "NodeTainted", message); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -39,8 +39,8 @@ func TestControlPlaneEvent(t *testing.T) {
 	for _, event := range list.Items {
 		kinds[event.Message] = event.Type + " " + event.Reason + " " + event.Source.Component
 	}
-	if len(kinds) != 3 || kinds["a taint stays"] != "Warning HCPNodeAgentFound hcp-node-agent" ||
-		kinds["no longer: a taint stays"] != "Normal HCPNodeAgentFound hcp-node-agent" {
+	if len(kinds) != 3 || kinds["a taint stays"] != "Warning NodeTainted hcp-node-agent" ||
+		kinds["resolved: a taint stays"] != "Normal NodeTainted hcp-node-agent" {
 		t.Errorf("%q", kinds)
 	}
 }
@@ -101,11 +101,11 @@ func TestControlPlaneMissingCAs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if found := unknown(); len(found) > 0 {
-		t.Errorf("the authorities of now: %q", found)
+		t.Errorf("the current CAs: %q", found)
 	}
 	// The node's kubeconfig contains the CA of another cluster.
 	cluster.CA = certtest.NewCA(t, "of before").PEM
 	if found := unknown(); len(found) == 0 || !strings.Contains(found[0], "CN=") {
-		t.Errorf("a new authority: %q", found)
+		t.Errorf("a new CA: %q", found)
 	}
 }

@@ -20,10 +20,12 @@ type facts struct {
 	node        *corev1.Node // nil if it does not exist
 	deleted     bool         // node is nil but existed before
 	hostState   hostFacts
-	clockOffset time.Duration    // local clock minus the API server's clock
-	pods        []*corev1.Pod    // pods of this node
-	podsErr     error            // why pods is unknown; nil if it is known
-	missing     []pods.Reference // Secrets and ConfigMaps that the pods need and the cluster lacks
+	clockOffset time.Duration // local clock minus the API server's clock
+	pods        []*corev1.Pod // pods of this node
+	podsErr     error         // why pods is unknown; nil if it is known
+	// requestedTaints are the taints that the administrator requested.
+	requestedTaints []string
+	missing         []pods.Reference // Secrets and ConfigMaps that the pods need and the cluster lacks
 }
 
 // hostFacts contains the facts that the host itself provides.
@@ -56,12 +58,13 @@ type unitFacts struct {
 // the facts are incomplete and must not be used.
 func (n *Node) gatherFacts(ctx context.Context, node *corev1.Node) facts {
 	f := facts{
-		name:        n.Name,
-		bootID:      n.BootID,
-		node:        node,
-		deleted:     node == nil && n.Registered,
-		hostState:   n.Host.gatherFacts(ctx),
-		clockOffset: clockOffset(n.Conn),
+		name:            n.Name,
+		bootID:          n.BootID,
+		node:            node,
+		requestedTaints: n.RequestedTaints,
+		deleted:         node == nil && n.Registered,
+		hostState:       n.Host.gatherFacts(ctx),
+		clockOffset:     clockOffset(n.Conn),
 	}
 	if f.pods, f.podsErr = n.pods(ctx); f.podsErr == nil {
 		f.missing = n.references.missing(ctx, f.pods)

@@ -26,6 +26,15 @@ func summarize(prefix string, findings []report.Finding) report.Finding {
 	return first
 }
 
+// waitMessage returns the message of a wait for awaited. summary is that of summarize.
+func waitMessage(awaited, prefix, summary string) string {
+	reason := strings.TrimPrefix(strings.TrimPrefix(summary, prefix), " yet")
+	if reason != "" && reason[0] != ':' && reason[0] != ';' {
+		reason = ": " + summary
+	}
+	return "waiting for " + awaited + reason
+}
+
 // joinFirst joins the first names and counts the rest.
 func joinFirst(names []string, shown int) string {
 	if len(names) > shown+1 { // "and 1 more" is not shorter than the name

@@ -107,7 +107,7 @@ func setNodeCondition(t *testing.T, node *Node, kind corev1.NodeConditionType) {
 
 func TestControlPlaneFindings(t *testing.T) {
 	node, _ := joinedNode(t, "findings")
-	cni := "the network plugin has not written its configuration (" + node.Host.CNIDirectory + " is empty)"
+	cni := "the network plugin has not written its configuration yet (" + node.Host.CNIDirectory + " is empty)"
 	check := func(what string, want ...string) {
 		t.Helper()
 		if diff := cmp.Diff(want, findingTexts(t, node)); diff != "" {
@@ -118,18 +118,18 @@ func TestControlPlaneFindings(t *testing.T) {
 
 	kubetest.CreateNode(t, node.Conn, node.Name)
 	reportReady(t, node, corev1.ConditionTrue, "")
-	kubetest.WaitUntil(t, "the controllers to be done with the Node",
+	kubetest.WaitUntil(t, "no finding about the Node",
 		func() bool { return len(findingTexts(t, node)) == 0 })
 
 	reportReady(t, node, corev1.ConditionFalse, "PLEG is not healthy: pleg has yet to be successful")
 	got := findingTexts(t, node)
-	if len(got) == 0 || got[0] != "problem kubelet gets no answers from CRI-O about its containers (PLEG is not "+
+	if len(got) == 0 || got[0] != "problem CRI-O does not respond to kubelet's requests about its containers (PLEG is not "+
 		"healthy): CRI-O hangs, or the disk is too slow | crictl ps; journalctl -b -u crio; iostat -x 1 3" {
 		t.Errorf("PLEG: %q", got)
 	}
 
 	reportReady(t, node, corev1.ConditionUnknown, "Kubelet stopped posting node status.")
-	if got := findingTexts(t, node); !strings.HasPrefix(got[0], "problem kubelet has not reported since 20") ||
+	if got := findingTexts(t, node); !strings.HasPrefix(got[0], "problem kubelet has not reported its status since 20") ||
 		!strings.HasSuffix(got[0], "Z (ForTest) | journalctl -u kubelet -b") {
 		t.Errorf("unknown: %q", got)
 	}
@@ -137,7 +137,7 @@ func TestControlPlaneFindings(t *testing.T) {
 	setNodeCondition(t, node, corev1.NodePIDPressure)
 	kubetest.WaitUntil(t, "pressure and its taint", func() bool {
 		all := strings.Join(findingTexts(t, node), "\n")
-		return strings.Contains(all, "problem kubelet evicts pods because process numbers are short: ") &&
+		return strings.Contains(all, "problem kubelet evicts pods because the node is running out of process IDs: ") &&
 			strings.Contains(all, "problem taint node.kubernetes.io/pid-pressure:NoSchedule since ")
 	})
 
@@ -149,7 +149,7 @@ func TestControlPlaneFindings(t *testing.T) {
 	createPod(t, node.Name, "openshift-ovn-kubernetes", "findings-puller", corev1.PodSpec{HostNetwork: true},
 		waitingStatus("ErrImagePull", "reading manifest 1 in quay.io/a/b: manifest unknown"))
 	if got := findingTexts(t, node); got[0] != "problem "+cni+"; pod openshift-ovn-kubernetes/findings-puller is not "+
-		"up: image quay.io/a/b:1 cannot be pulled: quay.io does not have it | crictl pull quay.io/a/b:1" {
+		"ready: image quay.io/a/b:1 cannot be pulled: quay.io does not have it | crictl pull quay.io/a/b:1" {
 		t.Errorf("pull: %q", got[0])
 	}
 }
@@ -158,7 +158,7 @@ func TestControlPlaneTaints(t *testing.T) {
 	node, _ := joinedNode(t, "tainted")
 	kubetest.CreateNode(t, node.Conn, node.Name)
 	reportReady(t, node, corev1.ConditionTrue, "")
-	kubetest.WaitUntil(t, "the controllers to be done with the Node",
+	kubetest.WaitUntil(t, "no finding about the Node",
 		func() bool { return len(findingTexts(t, node)) == 0 })
 	patch := func(taints string) {
 		t.Helper()
@@ -173,10 +173,7 @@ func TestControlPlaneTaints(t *testing.T) {
 		`[{"key":"UpdateInProgress","effect":"PreferNoSchedule"},{"key":"node.cloudprovider.kubernetes.io/uninitialized","value":"true","effect":"NoSchedule"}]`,
 	)
 	err := node.WaitSchedulable(kubetest.Context(t, 2*time.Second))
-	const want = "Node tainted takes no pods: taint node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule: " +
-		"kubelet sets it when it runs with --cloud-provider=external, " +
-		"and a cloud controller manager removes it; on platform None there is none and nobody does: the payload is " +
-		"of a NodePool or cluster of another platform"
+	const want = "Node tainted is not schedulable: taint node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule: kubelet sets it when it runs with --cloud-provider=external, and a cloud controller manager removes it; platform None has no cloud controller manager: the payload belongs to a NodePool or cluster of another platform"
 	if err == nil || err.Error() != want || !strings.HasSuffix(string(report.RemedyOf(err)), "oc adm taint node tainted "+
 		"node.cloudprovider.kubernetes.io/uninitialized-") {
 		t.Errorf("WaitSchedulable() = %v (%s)\nwant %s", err, report.RemedyOf(err), want)
@@ -186,7 +183,7 @@ func TestControlPlaneTaints(t *testing.T) {
 		patch(`[{"key":"` + key + `","effect":"NoSchedule"}]`)
 		var got []string
 		// The node lifecycle controller removes its own taints if they do not apply.
-		kubetest.WaitUntil(t, "word of taint "+key, func() bool {
+		kubetest.WaitUntil(t, "the finding about taint "+key, func() bool {
 			got = findingTexts(t, node)
 			return len(got) == 1 || (len(got) == 0 && strings.HasPrefix(key, "node.kubernetes.io/"))
 		})
@@ -206,14 +203,14 @@ func TestControlPlaneStuckJoinReportsCauses(t *testing.T) {
 	node, recorded := joinedNode(t, "stuck")
 	node.quietPeriod = 0 // log every message immediately
 	face := &strings.Builder{}
-	node.Log = report.Log{Sink: report.Sinks{recorded, &report.Text{W: face}}, Step: "ready"}
+	node.Log = report.Log{Sink: report.Sinks{recorded, &report.Lines{W: face}}, Step: "ready"}
 	done := make(chan error)
 	go func() { done <- node.WaitReady(kubetest.Context(t, 2*time.Minute)) }()
 	expectLog := func(text string) {
 		t.Helper()
 		kubetest.WaitUntil(t, text, func() bool { return strings.Contains(recorded.Text(), text) })
 	}
-	expectLog("kubelet has not registered Node stuck yet")
+	expectLog("waiting for kubelet to register Node stuck")
 	kubetest.CreateNode(t, node.Conn, node.Name,
 		corev1.Taint{Key: "team", Value: "blue", Effect: corev1.TaintEffectNoSchedule})
 	reportReady(t, node, corev1.ConditionFalse, cniMessage)
@@ -227,20 +224,18 @@ func TestControlPlaneStuckJoinReportsCauses(t *testing.T) {
 				`reading `+
 				`manifest 1 in quay.io/a/b: unauthorized: access to the requested resource is not authorized`))
 	createPod(t, node.Name, "openshift-dns", "stuck-dns", corev1.PodSpec{}, waitingStatus("ContainerCreating", ""))
-	expectLog("pod openshift-ovn-kubernetes/stuck-ovn is not up: Secret openshift-ovn-kubernetes/stuck-metrics-cert, " +
-		"which it needs, does not exist")
+	expectLog("pod openshift-ovn-kubernetes/stuck-ovn is not ready: Secret openshift-ovn-kubernetes/stuck-metrics-cert, which it requires, does not exist")
 
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "stuck-metrics-cert"}}
 	if _, err := kubetest.AdminClient(t).CoreV1().Secrets("openshift-ovn-kubernetes").Create(t.Context(), secret,
 		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	expectLog(" is empty); pod openshift-multus/stuck-multus is not up: image quay.io/a/b:1 cannot be pulled: quay.io " +
-		"refuses this node's pull secret")
+	expectLog(" is empty); pod openshift-multus/stuck-multus is not ready: image quay.io/a/b:1 cannot be pulled: quay.io rejects this node's pull secret")
 	if err := os.WriteFile(filepath.Join(node.Host.CNIDirectory, "10-ovn.conf"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	expectLog("Node stuck is not Ready: the network plugin is not up; pod openshift-multus/stuck-multus")
+	expectLog("waiting for Node stuck to become Ready: the network plugin is not running; pod openshift-multus/stuck-multus")
 	reportReady(t, node, corev1.ConditionTrue, "")
 	if err := <-done; err != nil {
 		t.Fatalf("WaitReady() = %v", err)
@@ -248,11 +243,9 @@ func TestControlPlaneStuckJoinReportsCauses(t *testing.T) {
 
 	node.Log.Step = "schedulable"
 	err := node.WaitSchedulable(kubetest.Context(t, 2*time.Second))
-	const want = "Node stuck takes no pods: taint team=blue:NoSchedule: not one that Kubernetes or OpenShift sets by " +
-		"itself; " +
-		"an administrator, an operator or the NodePool set it, and removes it (since when is not known)"
+	const want = "Node stuck is not schedulable: taint team=blue:NoSchedule: not a taint that Kubernetes or OpenShift sets automatically; an administrator, an operator or the NodePool set it and must remove it (set at an unknown time)"
 	if err == nil || err.Error() != want ||
-		report.RemedyOf(err) != "oc adm taint node stuck team- # if nothing needs it" {
+		report.RemedyOf(err) != "oc adm taint node stuck team- # if nothing requires the taint" {
 		t.Errorf("WaitSchedulable() = %v (%s)\nwant %s", err, report.RemedyOf(err), want)
 	}
 	t.Logf("a stuck join:\n%s", face)

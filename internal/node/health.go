@@ -25,7 +25,7 @@ func WaitHealthy(ctx context.Context, url string, machine Host, log report.Log) 
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
 	started := time.Now()
 	last := report.Finding{
-		Severity: report.SeverityProblem, Message: "kubelet does not answer at " + url,
+		Severity: report.SeverityProblem, Message: "kubelet does not respond at " + url,
 		Remedy: "journalctl -b -u kubelet",
 	}
 	var lastQuery time.Time
@@ -41,7 +41,7 @@ func WaitHealthy(ctx context.Context, url string, machine Host, log report.Log) 
 				return report.WaitError(ctx, failureOf(last))
 			}
 			last = healthFinding(answer, facts)
-			log.Wait(last.Message, last.Remedy)
+			log.Wait("waiting for kubelet to become healthy: "+last.Message, last.Remedy)
 			if hasFailed(ctx, machine) {
 				return failureOf(last)
 			}
@@ -55,19 +55,19 @@ func WaitHealthy(ctx context.Context, url string, machine Host, log report.Log) 
 func probeHealth(ctx context.Context, client *http.Client, url string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return fmt.Errorf("asking kubelet: %w", err)
+		return fmt.Errorf("querying kubelet's health: %w", err)
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return fmt.Errorf("asking kubelet: %w", err)
+		return fmt.Errorf("querying kubelet's health: %w", err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, 4096))
 	if err != nil {
-		return fmt.Errorf("asking kubelet: %w", err)
+		return fmt.Errorf("querying kubelet's health: %w", err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("kubelet answers %d: %s", response.StatusCode, servicelog.Shorten(string(body), servicelog.MaxMessage))
+		return fmt.Errorf("kubelet responds with HTTP %d: %s", response.StatusCode, servicelog.Shorten(string(body), servicelog.MaxMessage))
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func healthFinding(answer error, m hostFacts) report.Finding {
 		Details: servicelog.Format(servicelog.Last(m.recentErrors, 5)...),
 	}
 	why, remedy := servicelog.Explain(m.recentErrors)
-	f.Message = "kubelet runs, but is not well: " + answer.Error() + why
+	f.Message = "kubelet is running, but not healthy: " + answer.Error() + why
 	if remedy != "" {
 		f.Remedy = remedy
 	}

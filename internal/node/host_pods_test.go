@@ -104,7 +104,7 @@ func TestFindingsOfReadyNodeIncludeHostPods(t *testing.T) {
 			}
 			if test.want {
 				want = []string{"warning pod " + test.pod.Namespace + "/" + test.pod.Name +
-					" is not up: image quay.io/a/b:1 cannot be pulled: quay.io does not have it"}
+					" is not ready: image quay.io/a/b:1 cannot be pulled: quay.io does not have it"}
 			}
 			if diff := cmp.Diff(want, got); diff != "" || err != nil {
 				t.Errorf("%v (-want +got):\n%s", err, diff)

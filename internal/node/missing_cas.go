@@ -41,7 +41,7 @@ func (n *Node) MissingCAs(ctx context.Context, cluster kube.Cluster) ([]string, 
 	if err != nil {
 		problem := n.Conn.Explain(ctx, err)
 		return nil, report.Fail(report.Failed, problem.Remedy,
-			"reading the cluster's authorities (ConfigMap %s/%s): %s", namespace, rootCAConfigMap, problem.Message)
+			"reading the cluster's CAs (ConfigMap %s/%s): %s", namespace, rootCAConfigMap, problem.Message)
 	}
 	return missingCertificates(cluster.CA, []byte(bundle.Data["ca.crt"]))
 }
@@ -74,7 +74,7 @@ func missingCertificates(known, bundle []byte) ([]string, error) {
 	}
 	bundleCerts, err := kube.ParsePEMCertificates(bundle)
 	if err != nil {
-		return nil, fmt.Errorf("reading the cluster's authorities: %w", err)
+		return nil, fmt.Errorf("reading the cluster's CAs: %w", err)
 	}
 	var unknown []string
 	for _, certificate := range bundleCerts {

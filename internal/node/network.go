@@ -27,13 +27,15 @@ func isNetworkMissing(node *corev1.Node) bool {
 func (f facts) networkFindings(troubles []*pods.Problem) (all []report.Finding, namedPod *pods.Problem) {
 	finding := report.Finding{
 		Severity: report.SeverityProblem,
+		Reason:   report.PodNetworkNotReady,
 		Subject:  "the network plugin",
-		Message:  "the network plugin is not up",
+		Message:  "the network plugin is not running",
 		Remedy:   report.Remedy("oc get pods -A -o wide --field-selector spec.nodeName=" + f.name),
 		Details:  servicelog.Format(kube.NodeCondition(f.node, corev1.NodeReady).Message),
 	}
 	if len(f.hostState.networkConfigs) == 0 {
-		finding.Message = "the network plugin has not written its configuration (" + f.hostState.cniDir + " is empty)"
+		finding.Message = "the network plugin has not written its configuration yet (" + f.hostState.cniDir +
+			" is empty)"
 	}
 	// Pods that wait for the pod network are not its cause.
 	causes := slices.DeleteFunc(slices.Clone(troubles),
@@ -56,7 +58,7 @@ func (f facts) networkFindings(troubles []*pods.Problem) (all []report.Finding, 
 		return []report.Finding{finding}, nil
 	}
 	namedPod = causes[0]
-	finding.Message += "; pod " + namedPod.Name() + " is not up: " + namedPod.Reason
+	finding.Message += "; pod " + namedPod.Name() + " is not ready: " + namedPod.Reason
 	finding.Remedy, finding.Details, finding.Temporary = namedPod.Remedy(), append(finding.Details,
 		namedPod.Details...), !namedPod.CauseKnown
 	return []report.Finding{finding}, namedPod
@@ -90,11 +92,11 @@ func (f facts) isSubnetMissing() bool {
 func subnetFinding(node string) report.Finding {
 	return report.Finding{
 		Severity: report.SeverityProblem,
-		Subject:  "no range of pod addresses",
-		Message: "OVN-Kubernetes has not given Node " + node + " a range of pod addresses (annotation " +
-			"k8s.ovn.org/node-subnets): its control plane does not run; " +
-			"for a hosted cluster that is on the management cluster, and needs Secret ovn-control-plane-metrics-cert " +
-			"there",
+		Reason:   report.PodSubnetMissing,
+		Subject:  "no pod subnet",
+		Message: "OVN-Kubernetes has not assigned Node " + node + " a pod subnet (annotation " +
+			"k8s.ovn.org/node-subnets): its control plane is not running; for a hosted cluster it runs on the " +
+			"management cluster and needs Secret ovn-control-plane-metrics-cert there",
 		Remedy: "# on the management cluster:\noc -n HCP_NAMESPACE get pods -l app=ovnkube-control-plane\n" +
 			"oc -n HCP_NAMESPACE get secret ovn-control-plane-metrics-cert",
 	}

@@ -22,9 +22,12 @@ type Node struct {
 	// Registered means that the Node existed before. If it no longer exists, it
 	// was deleted.
 	Registered bool
-	Host       Host
-	Log        report.Log
-	Conn       *kube.Conn
+	// RequestedTaints are the taints, as KEY[=VALUE]:EFFECT, with which the
+	// administrator lets kubelet register the Node. They are not problems.
+	RequestedTaints []string
+	Host            Host
+	Log             report.Log
+	Conn            *kube.Conn
 
 	quietPeriod time.Duration
 	references  referenceChecker
@@ -57,7 +60,7 @@ const evidenceInterval = 3 * time.Second
 // received.
 func (n *Node) neverSeenFinding() report.Finding {
 	return report.Finding{
-		Severity: report.SeverityProblem, Message: "Node " + n.Name + " was never seen",
+		Severity: report.SeverityProblem, Message: "Node " + n.Name + " has not been found in the cluster",
 		Remedy: "systemctl status kubelet",
 	}
 }
@@ -80,8 +83,9 @@ func (n *Node) Findings(ctx context.Context) ([]report.Finding, error) {
 		m := n.Host.gatherFacts(ctx)
 		return append(slices.Concat(unitFindings(m.units), runtimeFinding(m)), report.Finding{
 			Severity:   report.SeverityProblem,
-			Message:    "the cluster does not tell about Node " + n.Name + ": " + problem.Message,
+			Message:    "getting Node " + n.Name + ": " + problem.Message,
 			Remedy:     problem.Remedy,
+			Reason:     report.APIServerUnreachable,
 			Subject:    "the API server",
 			Incomplete: true,
 		}), nil
@@ -102,8 +106,9 @@ func (n *Node) unknownPodsFindings(ctx context.Context, known facts) []report.Fi
 	problem := n.Conn.Explain(ctx, known.podsErr)
 	return []report.Finding{{
 		Severity:   report.SeverityWarning,
-		Message:    "which pods of this node are not up is not known: " + problem.Message,
+		Message:    "the status of this node's pods is unknown: " + problem.Message,
 		Remedy:     problem.Remedy,
+		Reason:     report.PodStatusUnknown,
 		Subject:    "the pods of this node",
 		Incomplete: true,
 	}}
@@ -127,11 +132,11 @@ func (n *Node) WaitReady(ctx context.Context) error {
 				return false, ctx.Err()
 			}
 			known.node = node
-			prefix := "Node " + n.Name + " is not Ready"
+			awaited, prefix := "Node "+n.Name+" to become Ready", "Node "+n.Name+" is not Ready"
 			if node == nil {
-				prefix = "kubelet has not registered Node " + n.Name
+				awaited, prefix = "kubelet to register Node "+n.Name, "kubelet has not registered Node "+n.Name
 			}
-			reporter.update(prefix, diagnose(known), false)
+			reporter.update(awaited, prefix, diagnose(known), false)
 			return false, nil
 		})
 	return reporter.waitError(ctx, err)

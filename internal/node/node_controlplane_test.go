@@ -59,12 +59,12 @@ func TestControlPlaneWaitReadyAndSchedulable(t *testing.T) {
 	node, recorded := joinedNode(t, "ready")
 	done := make(chan error)
 	go func() { done <- node.WaitReady(kubetest.Context(t, time.Minute)) }()
-	kubetest.WaitUntil(t, "word of the missing Node",
-		func() bool { return strings.Contains(recorded.Text(), "has not registered Node ready yet") })
+	kubetest.WaitUntil(t, "the wait for the registration",
+		func() bool { return strings.Contains(recorded.Text(), "waiting for kubelet to register Node ready") })
 	kubetest.CreateNode(t, node.Conn, node.Name,
 		corev1.Taint{Key: "team", Value: "blue", Effect: corev1.TaintEffectNoSchedule})
 	reportReady(t, node, corev1.ConditionFalse, cniMessage)
-	kubetest.WaitUntil(t, "word of the network", func() bool {
+	kubetest.WaitUntil(t, "the finding about the network", func() bool {
 		return strings.Contains(recorded.Text(), "the network plugin has not written its configuration")
 	})
 	reportReady(t, node, corev1.ConditionTrue, "")
@@ -94,7 +94,7 @@ func TestControlPlaneReadyRequiresCurrentBoot(t *testing.T) {
 	reportReady(t, node, corev1.ConditionTrue, "")
 	node.BootID = "a-later-boot"
 	if err := node.WaitReady(kubetest.Context(t, 2*time.Second)); err == nil ||
-		!strings.Contains(err.Error(), "another boot (this-boot, this one is a-later-boot)") {
+		!strings.Contains(err.Error(), "another boot (this-boot, this boot is a-later-boot)") {
 		t.Errorf("WaitReady() = %v for a Node that an earlier boot left Ready", err)
 	}
 }
@@ -123,7 +123,7 @@ func TestControlPlaneCordonAndEvict(t *testing.T) {
 		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	kubetest.WaitUntil(t, "the budget to count", func() bool {
+	kubetest.WaitUntil(t, "the PodDisruptionBudget to be in effect", func() bool {
 		b, err := kubetest.AdminClient(t).PolicyV1().PodDisruptionBudgets("default").Get(t.Context(), "keep-one",
 			metav1.GetOptions{})
 		return err == nil && b.Status.ObservedGeneration == b.Generation && b.Status.DesiredHealthy == 1
@@ -159,7 +159,7 @@ func TestControlPlaneCordonAndEvict(t *testing.T) {
 
 	// The next join removes the agent's own cordon.
 	if err := node.WaitSchedulable(kubetest.Context(t, time.Minute)); err != nil ||
-		!strings.Contains(recorded.Text(), "the cordon is lifted") {
+		!strings.Contains(recorded.Text(), "uncordoning it") {
 		t.Errorf("WaitSchedulable() after leave = %v", err)
 	}
 	unschedulable := []byte(`{"spec":{"unschedulable":true}}`)

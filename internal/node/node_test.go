@@ -20,8 +20,7 @@ func TestFindingsWithoutAPIServer(t *testing.T) {
 	}
 	node := &Node{Name: "worker-1", Conn: connection}
 	got, err := node.Findings(t.Context())
-	const want = "the cluster does not tell about Node worker-1: 127.0.0.1:1 refused the connection: no " +
-		"service listens there, or a firewall rejects it"
+	const want = "getting Node worker-1: 127.0.0.1:1 refused the connection: no service listens on the port, or a firewall rejects it"
 	if err != nil || len(got) != 1 || got[0].Message != want || got[0].Remedy != "curl -kv https://127.0.0.1:1/version" {
 		t.Errorf("Findings() = %+v, %v", got, err)
 	}

@@ -15,29 +15,35 @@ import (
 // kubelet's defaults (pkg/kubelet/eviction), which a KubeletConfig can change.
 func pressureFinding(c *corev1.NodeCondition, m hostFacts, node string) report.Finding {
 	f := report.Finding{
-		Severity: report.SeverityProblem, Subject: string(c.Type),
-		Details: servicelog.Format(c.Reason + ": " + c.Message),
+		Severity: report.SeverityProblem,
+		Subject:  string(c.Type),
+		Details:  servicelog.Format(c.Reason + ": " + c.Message),
 	}
 	switch c.Type {
 	case corev1.NodeDiskPressure:
+		f.Reason = report.DiskPressure
 		f.Message = "kubelet evicts pods because a disk is nearly full: " + orUnknown(describeDisks(m.disks)) +
-			"; it wants 10 % free on its own, 15 % on CRI-O's, and 5 % of the inodes"
+			"; kubelet requires 10 % free space on its own file system, 15 % on CRI-O's, and 5 % free inodes"
 		f.Remedy = "crictl rmi --prune; du -xsh /var/lib/containers /var/lib/kubelet /var/log"
 	case corev1.NodeMemoryPressure:
-		free := "it is not known how much is free"
+		f.Reason = report.MemoryPressure
+		free := "the amount of free memory is unknown"
 		if m.memory.total > 0 {
 			free = fmt.Sprintf("%d MiB of %d MiB are free", m.memory.available>>10, m.memory.total>>10)
 		}
-		f.Message = "kubelet evicts pods because memory is short: " + free + "; it wants 100 MiB"
+		f.Message = "kubelet evicts pods because memory is short: " + free + "; kubelet requires 100 MiB"
 		f.Remedy = "free -m; ps -eo rss,args --sort=-rss | head"
 	case corev1.NodePIDPressure:
-		f.Message = "kubelet evicts pods because process numbers are short"
+		f.Reason = report.PIDPressure
+		f.Message = "kubelet evicts pods because the node is running out of process IDs"
 		if m.tasks.limit > 0 {
 			f.Message += fmt.Sprintf(": %d processes and threads of %d", m.tasks.running, m.tasks.limit)
 		}
 		f.Remedy = "ps -eLo pid,args | sort | uniq -c | sort -rn | head; sysctl kernel.pid_max"
 	default:
-		f.Message = fmt.Sprintf("%s (%s: %s): the network plugin or a route controller says so, and takes it back",
+		f.Reason = report.NetworkUnavailable
+		f.Message = fmt.Sprintf("%s (%s: %s): the network plugin or a route controller sets this condition and "+
+			"clears it",
 			c.Type, c.Reason, servicelog.Shorten(c.Message, servicelog.MaxExcerpt))
 		f.Remedy = report.Remedy("oc get pods -A -o wide --field-selector spec.nodeName=" + node)
 	}
@@ -67,7 +73,7 @@ func describeDisks(all []hostinfo.Usage) string {
 
 func orUnknown(text string) string {
 	if text == "" {
-		return "it is not known which"
+		return "the affected file system is unknown"
 	}
 	return text
 }

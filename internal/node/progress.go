@@ -36,16 +36,16 @@ func (n *Node) newProgressReporter(last report.Finding) *progressReporter {
 func (r *progressReporter) waitError(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		for _, detail := range r.lastSummary.Details {
-			r.log.Note("said: " + detail)
+			r.log.Note("log output: " + detail)
 		}
 	}
 	return report.FailureAtDeadline(ctx, err, failureOf(r.lastSummary))
 }
 
-// update logs the most direct cause as one sentence, and the other problems after
+// update logs a wait for awaited with the most direct cause, and the other problems after
 // they have lasted for quietPeriod. quiet also delays a temporary first
 // finding.
-func (r *progressReporter) update(prefix string, findings []report.Finding, quiet bool) {
+func (r *progressReporter) update(awaited, prefix string, findings []report.Finding, quiet bool) {
 	if len(findings) == 0 {
 		return
 	}
@@ -58,7 +58,7 @@ func (r *progressReporter) update(prefix string, findings []report.Finding, quie
 	lasting := func(f report.Finding) bool { return now.Sub(r.firstSeen[f.Message]) >= r.quietPeriod }
 	r.lastSummary = summarize(prefix, findings)
 	if !quiet || !findings[0].Temporary || lasting(findings[0]) {
-		r.log.Wait(r.lastSummary.Message, r.lastSummary.Remedy)
+		r.log.Wait(waitMessage(awaited, prefix, r.lastSummary.Message), r.lastSummary.Remedy)
 	}
 	for _, f := range findings[1:] {
 		if f.Severity != report.SeverityNote && f.Subject != "" && !f.Temporary && lasting(f) &&

@@ -65,23 +65,23 @@ func TestProgressReporterDelaysTemporaryFindings(t *testing.T) {
 		"passing, at first": {quietPeriod: time.Hour, quiet: true, findings: []report.Finding{temporary}},
 		"passing, but asked for": {
 			quietPeriod: time.Hour, findings: []report.Finding{temporary},
-			want: []string{"wait w: it goes by itself"},
+			want: []string{"waiting waiting for the Node: it goes by itself"},
 		},
 		"passing, but it lasts": {
 			quiet: true, findings: []report.Finding{temporary},
-			want: []string{"wait w: it goes by itself", "wait w: it goes by itself"},
+			want: []string{"waiting waiting for the Node: it goes by itself", "waiting waiting for the Node: it goes by itself"},
 		},
 		"others, at first": {
 			quietPeriod: time.Hour,
 			quiet:       true,
 			findings:    []report.Finding{first, second},
-			want:        []string{"wait w: the cause; also: the second", "wait w: the cause; also: the second"},
+			want:        []string{"waiting waiting for the Node: the cause; also: the second", "waiting waiting for the Node: the cause; also: the second"},
 		},
 		"others that last, once": {
 			quiet: true, findings: []report.Finding{first, second, note, temporary, unsaid},
 			want: []string{
-				"wait w: the cause; also: the second", "warning the second",
-				"wait w: the cause; also: the second",
+				"waiting waiting for the Node: the cause; also: the second", "warning the second",
+				"waiting waiting for the Node: the cause; also: the second",
 			},
 		},
 		"nothing is wrong at all": {quiet: true},
@@ -90,7 +90,7 @@ func TestProgressReporterDelaysTemporaryFindings(t *testing.T) {
 			recorded := &reporttest.Recorder{}
 			reporter := &progressReporter{log: recorded.Log(), quietPeriod: test.quietPeriod, firstSeen: map[string]time.Time{}}
 			for range 2 {
-				reporter.update("w", test.findings, test.quiet)
+				reporter.update("the Node", "w", test.findings, test.quiet)
 			}
 			var got []string
 			for _, event := range recorded.Events() {
@@ -120,7 +120,7 @@ func TestProgressReporterLogsDetailsAtDeadline(t *testing.T) {
 	}
 	err := reporter.waitError(ctx, ctx.Err())
 	if err == nil || err.Error() != "the cause" || report.RemedyOf(err) != "mend it" ||
-		recorded.Text() != "said: one\n\nsaid: two\n\n" {
+		recorded.Text() != "log output: one\n\nlog output: two\n\n" {
 		t.Errorf("waitError() = %v; it said %q", err, recorded.Text())
 	}
 	if err := reporter.waitError(t.Context(), nil); err != nil {

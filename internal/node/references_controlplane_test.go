@@ -32,12 +32,8 @@ func TestControlPlaneMissingSecretIsReported(t *testing.T) {
 	createPod(t, node.Name, "openshift-ovn-kubernetes", "ovnkube-node-missing", podWithSecret("ovn-node-metrics-cert"),
 		waitingStatus("ContainerCreating", ""))
 
-	want := "problem the network plugin has not written its configuration (" + node.Host.CNIDirectory +
-		" is empty); pod openshift-ovn-kubernetes/ovnkube-node-missing is not up: " +
-		"Secret openshift-ovn-kubernetes/ovn-node-metrics-cert, which it needs, does not exist; the service-ca " +
-		"operator makes it for Service ovn-kubernetes-node; " +
-		"its pods run on the cluster's nodes, so one node has to be Ready | oc -n openshift-service-ca-operator get " +
-		"pods; oc -n openshift-service-ca get pods; oc -n openshift-ovn-kubernetes describe service ovn-kubernetes-node"
+	want := "problem the network plugin has not written its configuration yet (" + node.Host.CNIDirectory +
+		" is empty); pod openshift-ovn-kubernetes/ovnkube-node-missing is not ready: Secret openshift-ovn-kubernetes/ovn-node-metrics-cert, which it requires, does not exist; the service-ca operator creates it for Service ovn-kubernetes-node; its pods run on the cluster's nodes, so at least one node must be Ready | oc -n openshift-service-ca-operator get pods; oc -n openshift-service-ca get pods; oc -n openshift-ovn-kubernetes describe service ovn-kubernetes-node"
 	kubetest.WaitUntil(t, "the node authorizer to link the pod to the node",
 		func() bool { return findingTexts(t, node)[0] == want })
 
@@ -55,8 +51,8 @@ func TestControlPlaneMissingSecretIsReported(t *testing.T) {
 	if _, err := secrets.Create(t.Context(), made, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	kubetest.WaitUntil(t, "the Secret to be seen", func() bool {
-		return strings.Contains(findingTexts(t, node)[0], "ovnkube-node-missing is not up: it is being started | ")
+	kubetest.WaitUntil(t, "the Secret to be found", func() bool {
+		return strings.Contains(findingTexts(t, node)[0], "ovnkube-node-missing is not ready: it is starting | ")
 	})
 	raw, err := node.references.metadataRequest(pods.Reference{
 		Kind: "Secret", Namespace: "openshift-ovn-kubernetes",
@@ -64,6 +60,6 @@ func TestControlPlaneMissingSecretIsReported(t *testing.T) {
 	}).Do(t.Context()).Raw()
 	if err != nil || !strings.Contains(string(raw), "PartialObjectMetadata") ||
 		strings.Contains(string(raw), "Y2FuYXJ5") {
-		t.Errorf("what is read of a Secret: %v\n%s", err, raw)
+		t.Errorf("the content of a Secret was read: %v\n%s", err, raw)
 	}
 }

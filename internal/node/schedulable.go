@@ -8,33 +8,35 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // WaitSchedulable waits until the Node is schedulable: it is not cordoned, and has
-// no taint with the effect NoSchedule or NoExecute. Temporary taints are logged
-// only after a delay. A cordon by an earlier leave of the agent is removed.
+// no taint with the effect NoSchedule or NoExecute but those that the administrator
+// requested. Temporary taints are logged only after a delay. A cordon by an earlier
+// leave of the agent is removed.
 func (n *Node) WaitSchedulable(ctx context.Context) error {
 	reporter := n.newProgressReporter(n.neverSeenFinding())
-	known := facts{name: n.Name, bootID: n.BootID}
+	known := facts{name: n.Name, bootID: n.BootID, requestedTaints: n.RequestedTaints}
 	var lastCheck time.Time
 	began := time.Now()
 	err := kube.Follow(ctx, n.Conn, n.Log, n.source(), evidenceInterval,
 		func(found map[string]*corev1.Node) (bool, error) {
 			node := found[n.Name]
 			if node == nil {
-				reporter.update("Node "+n.Name, []report.Finding{{
-					Severity: report.SeverityProblem, Message: "Node " + n.Name +
-						" is gone: somebody deleted it", Remedy: "systemctl restart kubelet # registers it again",
+				reporter.update("kubelet to register Node "+n.Name+" again", "Node "+n.Name, []report.Finding{{
+					Severity: report.SeverityProblem, Message: "Node " + n.Name + " was deleted",
+					Remedy: "systemctl restart kubelet # registers it again",
 				}}, false)
 				return false, nil
 			}
 			if cordonedByLeave(node) {
-				n.Log.Note("the Node was cordoned by this agent's leave; the cordon is lifted")
+				n.Log.Note("a previous leave of this agent cordoned the Node; uncordoning it")
 				return false, n.uncordon(ctx)
 			}
-			keeping := unschedulableFindings(node)
+			keeping := unschedulableFindings(node, n.RequestedTaints)
 			if len(keeping) == 0 {
 				for _, f := range preferNoScheduleFindings(node) {
 					n.Log.Note(f.Message)
@@ -49,15 +51,17 @@ func (n *Node) WaitSchedulable(ctx context.Context) error {
 				return false, ctx.Err()
 			}
 			known.node = node
-			reporter.update("Node "+n.Name+" takes no pods", diagnose(known), true)
+			reporter.update("Node "+n.Name+" to become schedulable", "Node "+n.Name+" is not schedulable", diagnose(known),
+				true)
 			return false, nil
 		})
 	return reporter.waitError(ctx, err)
 }
 
 // unschedulableFindings returns the reasons why pods are not scheduled on the Node,
-// each explained.
-func unschedulableFindings(node *corev1.Node) []report.Finding {
+// each explained. Requested taints are no reason, except those that a component of
+// the cluster removes when it is ready.
+func unschedulableFindings(node *corev1.Node, requested []string) []report.Finding {
 	var staying, temporary []report.Finding
 	add := func(taint corev1.Taint) {
 		if f := explainTaint(node, taint); f.Temporary {
@@ -67,7 +71,10 @@ func unschedulableFindings(node *corev1.Node) []report.Finding {
 		}
 	}
 	for _, taint := range node.Spec.Taints {
-		if taint.Effect != corev1.TaintEffectPreferNoSchedule && taint.Key != corev1.TaintNodeUnschedulable {
+		switch {
+		case taint.Effect == corev1.TaintEffectPreferNoSchedule, taint.Key == corev1.TaintNodeUnschedulable:
+		case isRequested(taint, requested) && !isRemovedByComponent(taint):
+		default:
 			add(taint)
 		}
 	}
@@ -75,6 +82,22 @@ func unschedulableFindings(node *corev1.Node) []report.Finding {
 		add(corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
 	}
 	return append(staying, temporary...)
+}
+
+// isRequested reports whether requested contains a taint with the key and effect of taint.
+func isRequested(taint corev1.Taint, requested []string) bool {
+	return slices.ContainsFunc(requested, func(text string) bool {
+		request, err := config.ParseTaint(text)
+		return err == nil && request.Key == taint.Key && request.Effect == string(taint.Effect)
+	})
+}
+
+// isRemovedByComponent reports whether a component of the cluster removes the taint when
+// it is ready. Cilium, for example, requires nodes to register with such a taint.
+func isRemovedByComponent(taint corev1.Taint) bool {
+	return slices.ContainsFunc(knownTaints(), func(known knownTaint) bool {
+		return known.matches(taint.Key) && (known.temporary || known.removedByComponent)
+	})
 }
 
 // preferNoScheduleFindings returns a note for each taint with the effect PreferNoSchedule.
@@ -92,8 +115,15 @@ func preferNoScheduleFindings(node *corev1.Node) []report.Finding {
 
 // explainTaint returns who sets a taint, who removes it, and what to do.
 func explainTaint(node *corev1.Node, taint corev1.Taint) report.Finding {
-	f := report.Finding{Severity: report.SeverityProblem, Message: "taint " + taint.ToString(), Subject: "taint " +
-		taint.ToString()}
+	f := report.Finding{
+		Severity: report.SeverityProblem,
+		Reason:   report.NodeTainted,
+		Message:  "taint " + taint.ToString(),
+		Subject:  "taint " + taint.ToString(),
+	}
+	if taint.Key == corev1.TaintNodeUnschedulable {
+		f.Reason = report.NodeCordoned
+	}
 	if taint.TimeAdded != nil {
 		f.Message += " since " + report.Timestamp(taint.TimeAdded.Time)
 	}
@@ -111,11 +141,11 @@ func explainTaint(node *corev1.Node, taint corev1.Taint) report.Finding {
 		}
 		return f
 	}
-	f.Message += ": not one that Kubernetes or OpenShift sets by itself; an administrator, an operator or the NodePool " +
-		"set it, and removes it"
+	f.Message += ": not a taint that Kubernetes or OpenShift sets automatically; an administrator, an operator or " +
+		"the NodePool set it and must remove it"
 	if taint.TimeAdded == nil {
-		f.Message += " (since when is not known)"
+		f.Message += " (set at an unknown time)"
 	}
-	f.Remedy = report.Remedy(fill.Replace("oc adm taint node NODE KEY- # if nothing needs it"))
+	f.Remedy = report.Remedy(fill.Replace("oc adm taint node NODE KEY- # if nothing requires the taint"))
 	return f
 }

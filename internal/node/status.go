@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,7 +27,7 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 	node, err := n.Conn.Client.Nodes().Get(ctx, n.Name)
 	if err != nil {
 		problem := n.Conn.Explain(ctx, err)
-		return Status{}, report.Fail(report.Failed, problem.Remedy, "asking the cluster about Node %s: %s", n.Name,
+		return Status{}, report.Fail(report.Failed, problem.Remedy, "getting Node %s: %s", n.Name,
 			problem.Message)
 	}
 	return newStatus(node), nil
@@ -53,11 +52,11 @@ func newStatus(node *corev1.Node) Status {
 	return status
 }
 
-// String returns the status in one line.
+// String returns the state of the Node in one line, without its name.
 func (s Status) String() string {
-	text := s.Name + " is not Ready (" + s.Reason + ")"
+	text := "not Ready (" + s.Reason + ")"
 	if s.Ready {
-		text = s.Name + " is Ready"
+		text = "Ready"
 	}
 	switch {
 	case s.Unschedulable:
@@ -67,14 +66,14 @@ func (s Status) String() string {
 	case s.Ready:
 		text += " and schedulable"
 	}
-	return fmt.Sprintf("%s, kubelet %s", text, s.Kubelet)
+	return text
 }
 
 // JSON returns the Node in JSON, without managedFields.
 func (n *Node) JSON(ctx context.Context) ([]byte, error) {
 	node, err := n.Conn.Client.Nodes().Get(ctx, n.Name)
 	if err != nil {
-		return nil, n.Conn.Explain(ctx, err).Failure("asking the cluster about Node " + n.Name)
+		return nil, n.Conn.Explain(ctx, err).Failure("getting Node " + n.Name)
 	}
 	node.ManagedFields = nil
 	return kube.EncodeJSON(node)

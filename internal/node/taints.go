@@ -16,7 +16,9 @@ type knownTaint struct {
 	explanation string
 	remedy      report.Remedy // "" if waiting suffices
 	temporary   bool          // removed automatically, within seconds of Ready
-	details     func(*corev1.Node) []string
+	// removedByComponent means that a component of the cluster removes the taint when it is ready.
+	removedByComponent bool
+	details            func(*corev1.Node) []string
 }
 
 func (k knownTaint) matches(key string) bool {
@@ -53,8 +55,8 @@ func kubernetesTaints() []knownTaint {
 			temporary: true,
 			explanation: "the node lifecycle controller sets it while the Node is not Ready, and removes it within " +
 				"seconds of Ready",
-			remedy: "oc -n HCP_NAMESPACE get pods -l app=kube-controller-manager # on the management cluster, " +
-				"if it stays",
+			remedy: "oc -n HCP_NAMESPACE get pods -l app=kube-controller-manager # on the management cluster, if " +
+				"the taint remains",
 		},
 		{
 			key:       corev1.TaintNodeUnreachable,
@@ -66,7 +68,7 @@ func kubernetesTaints() []knownTaint {
 		{
 			key:         corev1.TaintNodeNetworkUnavailable,
 			temporary:   true,
-			explanation: "it is set until the network plugin has set up its routes on this node, and removed by it",
+			explanation: "the network plugin removes it when the routes of this node are set up",
 			remedy:      "oc get pods -A -o wide --field-selector spec.nodeName=NODE",
 		},
 		{
@@ -82,18 +84,18 @@ func kubernetesTaints() []knownTaint {
 		},
 		{
 			key:         corev1.TaintNodePIDPressure,
-			explanation: "the node lifecycle controller sets it while kubelet reports too few free process numbers",
+			explanation: "the node lifecycle controller sets it while kubelet reports too few free process IDs",
 			remedy:      "sysctl kernel.pid_max; ps -eLf | wc -l",
 		},
 		{
 			key:         corev1.TaintNodeUnschedulable,
-			explanation: "somebody cordoned the Node; it stays until somebody uncordons it",
+			explanation: "an administrator cordoned the Node; it remains until it is uncordoned",
 			remedy:      "oc adm uncordon NODE",
 		},
 		{
 			key: corev1.TaintNodeOutOfService,
-			explanation: "an administrator set it so that pods leave a machine that is shut down; an administrator " +
-				"removes it",
+			explanation: "an administrator set it so that pods leave a machine that is shut down; an " +
+				"administrator must remove it",
 			remedy: "oc adm taint node NODE KEY-",
 		},
 		{
@@ -101,35 +103,34 @@ func kubernetesTaints() []knownTaint {
 			// came from a cluster of another platform.
 			key: "node.cloudprovider.kubernetes.io/uninitialized",
 			explanation: "kubelet sets it when it runs with --cloud-provider=external, and a cloud controller " +
-				"manager removes it; " +
-				"on platform None there is none and nobody does: the payload is of a NodePool or cluster of another " +
-				"platform",
-			remedy: "# join with the stub of a NodePool of platform None; to use the node until then:\noc adm taint " +
-				"node NODE KEY-",
+				"manager removes it; platform None has no cloud controller manager: the payload belongs to a " +
+				"NodePool or cluster of another platform",
+			remedy: "# join with the user data of a NodePool of platform None; to use the node until then:\noc " +
+				"adm taint node NODE KEY-",
 		},
 		{
 			key: "node.cloudprovider.kubernetes.io/shutdown",
-			explanation: "a cloud controller manager sets it when its cloud says that the machine is off, and " +
-				"removes it when it is on",
+			explanation: "a cloud controller manager sets it when the cloud reports that the machine is off, and " +
+				"removes it when the machine is on",
 			remedy: "oc get node NODE -o jsonpath='{.spec.providerID}'",
 		},
 		{
 			key: "node-role.kubernetes.io/master",
-			explanation: "kubelet registers control plane nodes with it, and nobody removes it; a worker has it when " +
-				"its payload is that of a master",
-			remedy: "# join with the stub of a worker NodePool",
+			explanation: "kubelet registers control plane nodes with it, and no controller removes it; a worker " +
+				"has it if its payload is for a control plane node",
+			remedy: "# join with the user data of a worker NodePool",
 		},
 		{
 			key: "node-role.kubernetes.io/control-plane",
-			explanation: "kubelet registers control plane nodes with it, and nobody removes it; a worker has it when " +
-				"its payload is that of a master",
-			remedy: "# join with the stub of a worker NodePool",
+			explanation: "kubelet registers control plane nodes with it, and no controller removes it; a worker " +
+				"has it if its payload is for a control plane node",
+			remedy: "# join with the user data of a worker NodePool",
 		},
 		{
 			key: "node-role.kubernetes.io/infra",
-			explanation: "an administrator keeps the node for routers, registry and monitoring with it, and nobody " +
-				"removes it; only pods that tolerate it come here",
-			remedy: "oc adm taint node NODE KEY- # if other pods shall come too",
+			explanation: "an administrator reserves the node for routers, registry and monitoring with it, and no " +
+				"controller removes it; only pods that tolerate it are scheduled here",
+			remedy: "oc adm taint node NODE KEY- # if other pods may run here too",
 		},
 	}
 }
@@ -141,56 +142,56 @@ func operatorTaints() []knownTaint {
 			key:     "UpdateInProgress",
 			details: machineConfigState,
 			explanation: "the machine-config controller sets it while the node's configuration is not the desired " +
-				"one, and removes it when the " +
-				"machine-config daemon on the node reports Done; a hosted cluster of platform None has neither",
+				"one, and removes it when the machine-config daemon on the node reports Done; a hosted cluster of " +
+				"platform None has neither",
 			remedy: "oc get node NODE -o yaml | grep " + machineConfigPrefix,
 		},
 		{
 			key:         "k8s.ovn.org/network-unavailable",
 			temporary:   true,
-			explanation: "OVN-Kubernetes sets it until its network is up on this node, and removes it",
+			explanation: "OVN-Kubernetes sets it until its network is ready on this node, and removes it",
 			remedy:      "oc -n openshift-ovn-kubernetes get pods -o wide --field-selector spec.nodeName=NODE",
 		},
 		{
 			key: "ToBeDeletedByClusterAutoscaler",
-			explanation: "the cluster autoscaler sets it on a node that it is about to delete, and removes it when " +
-				"it thinks better of it",
+			explanation: "the cluster autoscaler sets it on a node that it is about to delete, and removes it if " +
+				"the node is kept",
 			remedy: "oc adm taint node NODE KEY- # if the autoscaler does not manage this node",
 		},
 		{
 			key: "DeletionCandidateOfClusterAutoscaler",
-			explanation: "the cluster autoscaler marks nodes with it that it may delete soon, and removes it when " +
+			explanation: "the cluster autoscaler sets it on nodes that it may delete soon, and removes it when " +
 				"they are needed",
 			remedy: "oc adm taint node NODE KEY- # if the autoscaler does not manage this node",
 		},
 		{
 			key: "node.cluster.x-k8s.io/uninitialized",
 			explanation: "the Cluster API sets it at registration, and removes it when it has found the Node's " +
-				"Machine; on platform None there is no Machine and nobody does",
-			remedy: "# join with the stub of a NodePool of platform None; to use the node until then:\noc adm " +
-				"taint node NODE KEY-",
+				"Machine; on platform None no Machine exists, and the taint remains",
+			remedy: "# join with the user data of a NodePool of platform None; to use the node until then:\noc " +
+				"adm taint node NODE KEY-",
 		},
 		{
-			key: "*.csi.aws.com/agent-not-ready", // ebs, efs
-			explanation: "the node was registered with it, and the CSI driver's pod on this node removes it when it " +
-				"is ready; " +
-				"where the cluster has no such driver nobody does",
+			key:                "*.csi.aws.com/agent-not-ready", // ebs, efs
+			removedByComponent: true,
+			explanation: "the node was registered with it, and the CSI driver's pod on this node removes it when " +
+				"it is ready; it remains if the cluster has no such driver",
 			remedy: "oc get pods -A -o wide --field-selector spec.nodeName=NODE | grep csi\noc adm taint node NODE " +
 				"KEY- # if the cluster has no such driver",
 		},
 		{
-			key: "*/agent-not-ready", // other CSI drivers, and Cilium
-			explanation: "the node was registered with it, and the agent that KEY names removes it when its pod on " +
-				"this node is ready; " +
-				"where the cluster has no such agent nobody does",
+			key:                "*/agent-not-ready", // other CSI drivers, and Cilium
+			removedByComponent: true,
+			explanation: "the node was registered with it, and the agent that KEY names removes it when its pod " +
+				"on this node is ready; it remains if the cluster has no such agent",
 			remedy: "oc get pods -A -o wide --field-selector spec.nodeName=NODE\noc adm taint node NODE KEY- # if " +
 				"the cluster has no such agent",
 		},
 		{
 			key: "node.ocs.openshift.io/storage",
-			explanation: "an administrator keeps the node for OpenShift Data Foundation with it, and nobody removes " +
-				"it; only storage pods come here",
-			remedy: "oc adm taint node NODE KEY- # if other pods shall come too",
+			explanation: "an administrator reserves the node for OpenShift Data Foundation with it, and no " +
+				"controller removes it; only storage pods are scheduled here",
+			remedy: "oc adm taint node NODE KEY- # if other pods may run here too",
 		},
 		{
 			key: "medik8s.io/drain",
@@ -200,15 +201,15 @@ func operatorTaints() []knownTaint {
 		},
 		{
 			key: "medik8s.io/remediation",
-			explanation: "a remediation operator sets it while it repairs or reboots a node that it thinks is " +
-				"unhealthy, and removes it afterwards",
+			explanation: "a remediation operator sets it while it repairs or reboots an unhealthy node, and " +
+				"removes it afterwards",
 			remedy: "oc get nodehealthcheck,selfnoderemediation -A",
 		},
 		{
 			key: "kubevirt.io/drain",
-			explanation: "OpenShift Virtualization sets it so that virtual machines leave the node; who drained the " +
-				"node removes it",
-			remedy: "oc adm taint node NODE KEY- # when the maintenance is over",
+			explanation: "OpenShift Virtualization sets it so that virtual machines leave the node; it must be " +
+				"removed after the drain",
+			remedy: "oc adm taint node NODE KEY- # when the maintenance is complete",
 		},
 	}
 }

@@ -41,7 +41,7 @@ func TestUnschedulableFindings(t *testing.T) {
 			Value:     "blue",
 			Effect:    "NoExecute",
 			TimeAdded: &since,
-		}}}, []string{"taint team=blue:NoExecute since 2026-01-02T03:04:05Z: not one that"}},
+		}}}, []string{"taint team=blue:NoExecute since 2026-01-02T03:04:05Z: not a taint that"}},
 		"what stays is first": {
 			corev1.NodeSpec{Taints: []corev1.Taint{{
 				Key:    "node.kubernetes.io/not-ready",
@@ -61,7 +61,7 @@ func TestUnschedulableFindings(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := unschedulableFindings(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker-1"}, Spec: test.spec})
+			got := unschedulableFindings(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker-1"}, Spec: test.spec}, nil)
 			if len(got) != len(test.want) {
 				t.Fatalf("unschedulableFindings() = %v, want %d findings", got, len(test.want))
 			}
@@ -74,21 +74,41 @@ func TestUnschedulableFindings(t *testing.T) {
 	}
 }
 
+func TestRequestedTaintsAreNoProblem(t *testing.T) {
+	requested := []string{"node-role.kubernetes.io/infra:NoSchedule", "team=blue:NoExecute", "node.cilium.io/agent-not-ready:NoExecute"}
+	for name, test := range map[string]struct {
+		taint corev1.Taint
+		want  int
+	}{
+		"known":                   {corev1.Taint{Key: "node-role.kubernetes.io/infra", Effect: "NoSchedule"}, 0},
+		"own":                     {corev1.Taint{Key: "team", Value: "blue", Effect: "NoExecute"}, 0},
+		"with another effect":     {corev1.Taint{Key: "team", Value: "blue", Effect: "NoSchedule"}, 1},
+		"of another key":          {corev1.Taint{Key: "site", Effect: "NoExecute"}, 1},
+		"removed by a component":  {corev1.Taint{Key: "node.cilium.io/agent-not-ready", Effect: "NoExecute"}, 1},
+		"temporary by Kubernetes": {corev1.Taint{Key: "node.kubernetes.io/not-ready", Effect: "NoSchedule"}, 1},
+	} {
+		node := &corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{test.taint}}}
+		if got := unschedulableFindings(node, requested); len(got) != test.want {
+			t.Errorf("taint %s: %d findings, want %d: %v", name, len(got), test.want, got)
+		}
+	}
+}
+
 // Every explanation states who sets a taint, who removes it, and what to do
 // unless a running controller removes it.
 func TestKnownTaintsAreComplete(t *testing.T) {
 	seen := map[string]bool{}
 	for _, taint := range knownTaints() {
 		if taint.key == "" || taint.explanation == "" || taint.remedy == "" || seen[taint.key] {
-			t.Errorf("taint %q has no story or remedy, or two", taint.key)
+			t.Errorf("taint %q lacks an explanation or a remedy, or is listed twice", taint.key)
 		}
 		seen[taint.key] = true
 		removes := false
-		for _, word := range []string{"remove", "nobody does", "uncordon", "while"} {
+		for _, word := range []string{"remove", "uncordon", "while"} {
 			removes = removes || strings.Contains(taint.explanation, word)
 		}
 		if !removes {
-			t.Errorf("taint %q: the story does not tell who removes it: %s", taint.key, taint.explanation)
+			t.Errorf("taint %q: the explanation does not name what removes it: %s", taint.key, taint.explanation)
 		}
 	}
 	for _, key := range []string{
@@ -99,7 +119,7 @@ func TestKnownTaintsAreComplete(t *testing.T) {
 		"DeletionCandidateOfClusterAutoscaler",
 	} {
 		if !seen[key] {
-			t.Errorf("taint %q has no story", key)
+			t.Errorf("taint %q is not listed", key)
 		}
 	}
 }
@@ -111,7 +131,7 @@ func TestDocumentationListsEveryTaint(t *testing.T) {
 	}
 	for _, taint := range knownTaints() {
 		if !strings.Contains(string(document), "`"+taint.key+"`") {
-			t.Errorf("docs/troubleshooting.md has not taint %s", taint.key)
+			t.Errorf("docs/troubleshooting.md does not list taint %s", taint.key)
 		}
 	}
 }

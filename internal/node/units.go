@@ -20,13 +20,14 @@ func unitFindings(units []unitFacts) []report.Finding {
 func unitFinding(unit unitFacts) report.Finding {
 	f := report.Finding{
 		Severity: report.SeverityProblem,
+		Reason:   unitReason(unit.name),
 		Subject:  unit.name,
 		Details:  servicelog.Format(unit.errors...),
 		Remedy:   report.Remedy("journalctl -b -u " + unit.name),
 	}
 	named := unit.name
 	if unit.requiredBy != "" {
-		named += ", which " + unit.requiredBy + " needs,"
+		named += ", which " + unit.requiredBy + " requires,"
 	}
 	switch unit.state.Load {
 	case "not-found":
@@ -34,23 +35,38 @@ func unitFinding(unit unitFacts) report.Finding {
 		f.Remedy = installRemedy(unit.name)
 		return f
 	case "bad-setting", "error":
-		f.Message, f.Remedy = named+" has a unit file that systemd cannot use ("+
-			unit.state.Load+")", report.Remedy("systemd-analyze verify "+unit.name)
+		f.Message, f.Remedy = named+" has an invalid unit file ("+unit.state.Load+
+			")", report.Remedy("systemd-analyze verify "+unit.name)
 		return f
 	case "masked":
-		f.Message, f.Remedy = named+" is masked", report.Remedy("systemctl unmask "+unit.name+" && systemctl start kubelet")
+		f.Message, f.Remedy = named+" is masked", report.Remedy("systemctl unmask "+unit.name+" && systemctl "+
+			"start kubelet")
 		return f
 	}
-	f.Message = fmt.Sprintf("%s does not run (%s)", named, describeState(unit.state))
+	f.Message = fmt.Sprintf("%s is not running (%s)", named, describeState(unit.state))
+	why, remedy := servicelog.Explain(unit.errors)
 	if isStarting(unit.state) {
 		f.Message, f.Temporary = named+" is still starting", true
+		if remedy == "" { // kubelet logs errors at each start that later attempts resolve
+			f.Remedy, f.Details = "", nil
+			return f
+		}
 	}
-	why, remedy := servicelog.Explain(unit.errors)
 	f.Message += why
 	if remedy != "" {
 		f.Remedy = remedy
 	}
 	return f
+}
+
+func unitReason(unit string) report.Reason {
+	switch unit {
+	case kubeletUnit:
+		return report.KubeletNotRunning
+	case "crio.service":
+		return report.CRIONotRunning
+	}
+	return report.RequiredUnitNotRunning
 }
 
 // describeState describes an inactive unit. A unit in a restart loop goes through
@@ -62,7 +78,7 @@ func describeState(state systemd.UnitState) string {
 	case state.Load != "" && state.Load != "loaded":
 		return state.Load
 	case state.Active == "activating" && (failing || state.Sub == "auto-restart"):
-		return "it ends soon after each start"
+		return "it exits soon after each start"
 	case failing:
 		return state.Active + ", " + state.Result
 	}
@@ -80,13 +96,13 @@ func isStarting(state systemd.UnitState) bool {
 func installRemedy(unit string) report.Remedy {
 	switch unit {
 	case "openvswitch.service", "ovs-vswitchd.service", "ovsdb-server.service":
-		return "dnf install openvswitch3.1 # or newer, from the Fast Datapath repository\nsystemctl start kubelet"
+		return "dnf install openvswitch3.1 # or later, from the Fast Datapath repository\nsystemctl start kubelet"
 	case "crio.service":
 		return "dnf install cri-o cri-tools # of the cluster's release\nsystemctl start kubelet"
 	case "kubelet.service":
-		return "hcp-node-agent join # writes it"
+		return "hcp-node-agent join # writes the unit file"
 	}
-	return report.Remedy("dnf provides '*/" + unit + "' # names the package to install")
+	return report.Remedy("dnf provides '*/" + unit + "' # shows the package to install")
 }
 
 // runtimeFinding returns a finding if CRI-O runs but does not respond.
@@ -96,8 +112,10 @@ func runtimeFinding(m hostFacts) []report.Finding {
 	}
 	return []report.Finding{{
 		Severity: report.SeverityProblem,
+		Reason:   report.CRIONotRunning,
 		Subject:  "CRI-O",
-		Message:  "CRI-O runs, but does not answer at its socket: " + servicelog.Shorten(m.runtimeErr.Error(), servicelog.MaxExcerpt),
-		Remedy:   "journalctl -b -u crio; systemctl restart crio # it restarts kubelet too",
+		Message: "CRI-O is running, but does not respond on its socket: " +
+			servicelog.Shorten(m.runtimeErr.Error(), servicelog.MaxExcerpt),
+		Remedy: "journalctl -b -u crio; systemctl restart crio # restarts kubelet too",
 	}}
 }

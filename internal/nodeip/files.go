@@ -18,7 +18,7 @@ const (
 	runtimeDir  = "/run/nodeip-configuration"
 )
 
-const reason = "the node's address"
+const reason = "node IP"
 
 // Files returns the files with which nodeip-configuration.service passes the
 // node's addresses to kubelet, CRI-O and the cluster's units. At least one
@@ -45,7 +45,7 @@ func Files(addresses Addresses) []ledger.Change {
 // not valid.
 func runtimeFile(path string, address netip.Addr) ledger.Change {
 	if !address.IsValid() {
-		return ledger.Change{Kind: ledger.File, Target: path, Reason: "the node has no such address"}
+		return ledger.Change{Kind: ledger.File, Target: path, Reason: "the node has no address of this family"}
 	}
 	return ledger.FileChange(path, reason, address.String())
 }

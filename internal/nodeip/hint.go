@@ -18,7 +18,7 @@ const HintFile = "/etc/default/nodeip-configuration"
 func ReadHint() (string, error) {
 	content, err := os.ReadFile(HintFile)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("reading the hint for the node's address: %w", err)
+		return "", fmt.Errorf("reading NODEIP_HINT: %w", err)
 	}
 	values := hostinfo.ParseEnv(content)
 	if hint := values["NODEIP_HINT"]; hint != "" {

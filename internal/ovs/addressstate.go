@@ -78,11 +78,11 @@ func (a AddressState) Gateways() []netip.Addr {
 func (a AddressState) Missing(facts Facts, name string) string {
 	link, ok := facts.Link(name)
 	if !ok {
-		return "there is no such interface"
+		return "the interface does not exist"
 	}
 	for _, address := range a.Stable {
 		if !slices.ContainsFunc(link.Addresses, func(p netip.Prefix) bool { return p.Addr() == address }) {
-			return fmt.Sprintf("the address %s is not there (it has %s)", address, joinOrNone(link.Addresses))
+			return fmt.Sprintf("the address %s is missing (current addresses: %s)", address, joinOrNone(link.Addresses))
 		}
 	}
 	for _, want := range a.Defaults {
@@ -92,21 +92,21 @@ func (a AddressState) Missing(facts Facts, name string) string {
 	}
 	for _, other := range a.OtherDefaults {
 		if !slices.ContainsFunc(facts.Routes, other.EqualExceptMetric) {
-			return fmt.Sprintf("the other default route, over %s, is gone", other.Link)
+			return fmt.Sprintf("the other default route over %s is missing", other.Link)
 		}
 	}
 	if a.MTU != 0 && link.MTU != a.MTU {
-		return fmt.Sprintf("its MTU is %d, not %d", link.MTU, a.MTU)
+		return fmt.Sprintf("the MTU is %d instead of %d", link.MTU, a.MTU)
 	}
 	device, _ := facts.Device(name)
 	for _, server := range a.Nameservers {
 		if !slices.Contains(device.IP(networkmanager.FamilyOf(server)).Nameservers, server) {
-			return fmt.Sprintf("the name server %s is not known any more", server)
+			return fmt.Sprintf("the name server %s is not configured", server)
 		}
 	}
 	for _, search := range a.SearchDomains {
 		if !slices.Contains(device.IPv4.SearchDomains, search) && !slices.Contains(device.IPv6.SearchDomains, search) {
-			return fmt.Sprintf("the search domain %s is not known any more", search)
+			return fmt.Sprintf("the search domain %s is not configured", search)
 		}
 	}
 	return ""
@@ -118,7 +118,7 @@ func (a AddressState) Missing(facts Facts, name string) string {
 func (a AddressState) Unusable(facts Facts, name string) string {
 	link, _ := facts.Link(name)
 	if len(link.Addresses) == 0 {
-		return "it has no address"
+		return "the interface has no address"
 	}
 	if len(a.Defaults) == 0 {
 		return ""
@@ -128,7 +128,7 @@ func (a AddressState) Unusable(facts Facts, name string) string {
 			return ""
 		}
 	}
-	return "it has no default route"
+	return "the interface has no default route"
 }
 
 // missingDefaultRoute describes a default route that is missing or not preferred, or
@@ -145,7 +145,7 @@ func missingDefaultRoute(facts Facts, want hostnet.Route, name string) string {
 	case slices.ContainsFunc(facts.Routes, wanted) && (name != BridgeName || best.Link == name):
 		return ""
 	case want.Gateway.IsValid():
-		return fmt.Sprintf("the default route is not via %s over it", want.Gateway)
+		return fmt.Sprintf("the interface has no preferred default route via %s", want.Gateway)
 	}
-	return fmt.Sprintf("there is no default route of IPv%d over it", want.Family)
+	return fmt.Sprintf("the interface has no preferred IPv%d default route", want.Family)
 }

@@ -15,14 +15,14 @@ import (
 // Describe returns a few lines for a plan about what the migration would do.
 func (m Migration) Describe() []string {
 	if m.AlreadyAttached {
-		return []string{fmt.Sprintf("br-ex is there already, with %s in it: nothing to do", m.Uplink)}
+		return []string{fmt.Sprintf("br-ex already exists with uplink %s: nothing to do", m.Uplink)}
 	}
 	lines := []string{
-		fmt.Sprintf("move %s (named by %s; NetworkManager profile %q) into the new Open vSwitch bridge br-ex; %s goes along, as do MAC, DHCP identity, DNS and routes",
+		fmt.Sprintf("attach %s (selected by %s; NetworkManager profile %q) to the new Open vSwitch bridge br-ex; br-ex takes over its addresses (%s), MAC, DHCP identity, DNS and routes",
 			m.Uplink, m.Source, m.Backup.ID, joinOrNone(m.Stable)),
-		fmt.Sprintf("the NetworkManager profiles below are added; %q stays as it is, with a lower priority (%d wins)",
+		fmt.Sprintf("add the NetworkManager profiles below; %q remains unchanged, with an autoconnect priority below %d",
 			m.Backup.ID, m.Profiles.NIC.Int32("connection", "autoconnect-priority")),
-		"traffic may pause for up to a tenth of a second; a failure, or the death of this program, gives the network back",
+		"expect up to 0.1 s of interruption; any failure, including a crash of the agent, triggers a rollback",
 	}
 	lines = append(lines, m.Notes...)
 	return append(lines, describeProfiles(m.Profiles.List())...)
@@ -44,7 +44,7 @@ func describeProfiles(profiles []networkmanager.Settings) []string {
 	var lines []string
 	for _, s := range profiles {
 		line := fmt.Sprintf("+ %s (%s, %s)", s.Text("connection", "id"), s.Text("connection", "type"),
-			cmp.Or(s.Text("connection", "interface-name"), "any name, by its MAC"))
+			cmp.Or(s.Text("connection", "interface-name"), "any name, matched by MAC"))
 		if words := describeSettings(s, names); len(words) > 0 {
 			line += ": " + strings.Join(words, ", ")
 		}

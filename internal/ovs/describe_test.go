@@ -12,9 +12,9 @@ import (
 func TestDescribe(t *testing.T) {
 	for name, want := range map[string][]string{
 		"dhcp": {
-			`move eth0 (named by the default route of IPv4; NetworkManager profile "Wired connection 1") into the new Open vSwitch bridge br-ex; 192.0.2.177 goes along, as do MAC, DHCP identity, DNS and routes`,
-			`the NetworkManager profiles below are added; "Wired connection 1" stays as it is, with a lower priority (100 wins)`,
-			"traffic may pause for up to a tenth of a second; a failure, or the death of this program, gives the network back",
+			`attach eth0 (selected by the IPv4 default route; NetworkManager profile "Wired connection 1") to the new Open vSwitch bridge br-ex; br-ex takes over its addresses (192.0.2.177), MAC, DHCP identity, DNS and routes`,
+			`add the NetworkManager profiles below; "Wired connection 1" remains unchanged, with an autoconnect priority below 100`,
+			"expect up to 0.1 s of interruption; any failure, including a crash of the agent, triggers a rollback",
 			"+ br-ex (ovs-bridge, br-ex): MTU 1500, bridge-uplink=eth0",
 			"+ ovs-port-phys0 (ovs-port, eth0): in br-ex",
 			"+ ovs-port-br-ex (ovs-port, br-ex): in br-ex",
@@ -34,7 +34,7 @@ func TestDescribe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"br-ex is there already, with eth0 in it: nothing to do"}, move.Describe()); diff != "" {
+	if diff := cmp.Diff([]string{"br-ex already exists with uplink eth0: nothing to do"}, move.Describe()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

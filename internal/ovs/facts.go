@@ -114,7 +114,7 @@ func readLine(path string) (string, bool, error) {
 		return "", false, nil
 	}
 	if err != nil {
-		return "", false, fmt.Errorf("looking at the network: %w", err)
+		return "", false, fmt.Errorf("gathering network facts: %w", err)
 	}
 	return strings.TrimSpace(string(content)), true, nil
 }

@@ -27,17 +27,17 @@ const (
 func Files(facts Facts) ([]ledger.Change, error) {
 	uplink, ok := BridgedUplink(facts)
 	if !ok {
-		return nil, errors.New("br-ex is not there, so there is nothing to tell others about it")
+		return nil, errors.New("br-ex does not exist or has no default route of the host")
 	}
 	node := nodeip.Choose(facts.Links, facts.Routes, facts.NodeIPHint)
 	if !node.Primary().IsValid() {
 		return nil, Refuse("ip -br address # and NODEIP_HINT in /etc/default/nodeip-configuration",
-			"no address of this host can be the node's address (hint: %q)", facts.NodeIPHint)
+			"no address of this host is suitable as the node IP (NODEIP_HINT: %q)", facts.NodeIPHint)
 	}
 	changes := []ledger.Change{
-		ledger.FileChange(appliedFile, "ovs-configuration.service must leave br-ex alone",
-			"# br-ex was made by hcp-node-agent\n"),
-		ledger.FileChange(savedUplinkFile, "names the uplink of br-ex", uplink+"\n"),
+		ledger.FileChange(appliedFile, "ovs-configuration.service must not change br-ex",
+			"# br-ex was created by hcp-node-agent\n"),
+		ledger.FileChange(savedUplinkFile, "name of the uplink of br-ex", uplink+"\n"),
 	}
 	if profile, managed := facts.Profile(ProfileUUID(facts.MachineID, BridgeIPProfile)); managed {
 		changes = append(changes, sysctlFiles(profile.Settings)...)
@@ -68,7 +68,7 @@ func sysctlFiles(bridgeIP networkmanager.Settings) []ledger.Change {
 	if bridgeIP.Method(networkmanager.IPv6) == "ignore" {
 		return nil
 	}
-	const why = "NetworkManager alone hears routers on br-ex"
+	const why = "only NetworkManager processes router advertisements on br-ex"
 	content := "# " + why + "\n"
 	for _, setting := range []string{"accept_ra = 0", "accept_ra_defrtr = 0", "accept_ra_pinfo = 0", "addr_gen_mode = 1"} {
 		content += "-net.ipv6.conf." + BridgeName + "." + setting + "\n"

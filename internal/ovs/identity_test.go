@@ -50,7 +50,7 @@ func TestIdentify(t *testing.T) {
 		"two from DHCPv6":              {addresses: []string{"2001:db8::7/128", "2001:db8::8/128"}, device: networkmanager.Device{IPv6: leased("ip6_address", "2001:db8::7 2001:db8::8")}},
 		"of another program":           {addresses: []string{"2001:db8::7/128"}, refused: "2001:db8::7/128"},
 		"IPv4 of another program":      {addresses: []string{"192.0.2.7/24", "192.0.2.250/32"}, device: networkmanager.Device{IPv4: leased("ip_address", "192.0.2.7")}, refused: "192.0.2.250/32"},
-		"IPv4, and no DHCP server":     {addresses: []string{"192.0.2.7/24"}, refused: "still coming up"},
+		"IPv4, and no DHCP server":     {addresses: []string{"192.0.2.7/24"}, refused: "still being activated"},
 		"static":                       {addresses: []string{"2001:db8::7/64"}, method: "manual", static: "2001:db8::7/64"},
 		"of another program on static": {addresses: []string{"2001:db8::7/64", "2001:db8::9/64"}, method: "manual", static: "2001:db8::7/64", refused: "2001:db8::9/64"},
 	}

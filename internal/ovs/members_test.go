@@ -102,7 +102,7 @@ func TestMemberPriority(t *testing.T) {
 		t.Fatalf("%v, %v", members, err)
 	}
 	usual.Settings.Set("connection", "autoconnect-priority", int32(maxAutoconnectPriority))
-	if _, err := planMembers(facts, bond, networkmanager.Profile{}); report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "would take eth1") {
+	if _, err := planMembers(facts, bond, networkmanager.Profile{}); report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "would be activated on eth1") {
 		t.Errorf("one that cannot be outdone: %v", err)
 	}
 	if _, err := planMembers(Facts{}, bond, networkmanager.Profile{}); report.CodeOf(err) != report.Refused {

@@ -49,7 +49,7 @@ func Plan(facts Facts, options Options) (Migration, error) {
 	if uplink, ok := BridgedUplink(facts); ok {
 		if options.BridgeInterface != "" && options.BridgeInterface != uplink && options.BridgeInterface != BridgeName {
 			return Migration{}, report.Fail(report.Refused, "hcp-node-agent leave",
-				"br-ex is there already around %s, but --bridge-interface names %s; leave the option out, or undo the first join", uplink, options.BridgeInterface)
+				"br-ex already exists with uplink %s, but --bridge-interface is %s; omit the flag, or revert the first join", uplink, options.BridgeInterface)
 		}
 		return existingMigration(facts, uplink), nil
 	}
@@ -142,7 +142,7 @@ func planMigration(facts Facts, uplink string) (Migration, error) {
 	}
 	migration.Notes = overriddenRouteNotes(facts, uplink, p.metrics)
 	for _, prefix := range identity.extraAddresses {
-		migration.Notes = append(migration.Notes, fmt.Sprintf("%s is kept as an address set by hand: its second half differs from that of the first autoconfigured address, and follows from the interface's name", prefix))
+		migration.Notes = append(migration.Notes, fmt.Sprintf("%s is kept as a static address: its interface identifier differs from that of the first autoconfigured address and depends on the interface name", prefix))
 	}
 	return migration, nil
 }

@@ -106,13 +106,13 @@ func TestPlanRefuses(t *testing.T) {
 		remedy  string
 	}{
 		"no Open vSwitch":    {change: func(f *Facts) { f.OVS = OpenVSwitch{} }, message: "Open vSwitch is not installed", remedy: "dnf install openvswitch"},
-		"no NetworkManager":  {change: func(f *Facts) { f.NetworkManager = networkmanager.Info{} }, message: "NetworkManager does not run", remedy: "systemctl enable --now NetworkManager"},
+		"no NetworkManager":  {change: func(f *Facts) { f.NetworkManager = networkmanager.Info{} }, message: "NetworkManager is not running", remedy: "systemctl enable --now NetworkManager"},
 		"no plugin":          {change: func(f *Facts) { f.NetworkManager.OVS = false }, message: "plugin", remedy: "dnf install NetworkManager-ovs && systemctl restart NetworkManager"},
 		"old NetworkManager": {change: func(f *Facts) { f.NetworkManager.Version = "1.28.1" }, message: "1.28.1 is too old", remedy: "dnf upgrade"},
 		"no default route":   {change: func(f *Facts) { f.Routes = nil }, message: "no default route", remedy: "ip route show default"},
 		"no route over it": {
 			change: func(f *Facts) { f.Routes = []hostnet.Route{{Link: "ctl0", Family: 4, Metric: 100}} }, options: Options{BridgeInterface: "eth0"},
-			message: "no default route leads over the uplink eth0", remedy: "+ipv4.routes '0.0.0.0/0 GATEWAY' && nmcli connection up uuid 45713ba7",
+			message: "the uplink eth0 has no default route", remedy: "+ipv4.routes '0.0.0.0/0 GATEWAY' && nmcli connection up uuid 45713ba7",
 		},
 		"never a route over it": {
 			change: func(f *Facts) {
@@ -120,17 +120,17 @@ func TestPlanRefuses(t *testing.T) {
 				f.Routes = nil
 				profile(func(p *networkmanager.Profile) { p.Settings.Set("ipv4", "never-default", true) })(f)
 			},
-			message: "no default route leads over the uplink eth0", remedy: "ipv4.never-default no && nmcli connection up uuid 45713ba7",
+			message: "the uplink eth0 has no default route", remedy: "ipv4.never-default no && nmcli connection up uuid 45713ba7",
 		},
-		"no such interface":    {options: Options{BridgeInterface: "eth9"}, message: "--bridge-interface names eth9", remedy: "ip -br link"},
-		"hint names nothing":   {change: func(f *Facts) { f.BridgeHint = "eth8" }, message: "/etc/ovnk/default_bridge names eth8", remedy: "ip -br link"},
+		"no such interface":    {options: Options{BridgeInterface: "eth9"}, message: "the network interface in --bridge-interface does not exist: eth9", remedy: "ip -br link"},
+		"hint names nothing":   {change: func(f *Facts) { f.BridgeHint = "eth8" }, message: "/etc/ovnk/default_bridge does not exist: eth8", remedy: "ip -br link"},
 		"unmanaged":            {options: Options{BridgeInterface: "ctl0"}, message: "does not manage the uplink ctl0", remedy: "nmcli device set ctl0 managed yes"},
-		"in a bridge":          {change: link(func(l *hostnet.Link) { l.Master = 7 }), message: "part of another interface", remedy: "ip -d link"},
+		"in a bridge":          {change: link(func(l *hostnet.Link) { l.Master = 7 }), message: "a port of another interface", remedy: "ip -d link"},
 		"no profile":           {change: eth0(func(d *networkmanager.Device) { d.Active = networkmanager.Active{} }), message: "no active NetworkManager profile", remedy: "nmcli device connect eth0"},
-		"configured elsewhere": {change: profile(func(p *networkmanager.Profile) { p.External = true }), message: "only watches eth0", remedy: "nmcli connection add"},
+		"configured elsewhere": {change: profile(func(p *networkmanager.Profile) { p.External = true }), message: "only monitored by NetworkManager", remedy: "nmcli connection add"},
 		"802.1X":               {change: profile(func(p *networkmanager.Profile) { p.Settings.Set("802-1x", "identity", "x") }), message: "802.1X", remedy: "nmcli connection show"},
-		"shared":               {change: method("ipv4", "shared"), message: "shares its network", remedy: "nmcli connection show uuid 45713ba7"},
-		"left to others":       {change: method("ipv4", "ignore"), message: "leaves to others", remedy: "ipv4.method auto"},
+		"shared":               {change: method("ipv4", "shared"), message: "shares its connection", remedy: "nmcli connection show uuid 45713ba7"},
+		"left to others":       {change: method("ipv4", "ignore"), message: "does not manage", remedy: "ipv4.method auto"},
 		"no address": {
 			change: func(f *Facts) {
 				link(func(l *hostnet.Link) { l.Addresses = nil })(f)
@@ -149,15 +149,15 @@ func TestPlanRefuses(t *testing.T) {
 		},
 		"highest priority": {
 			change:  profile(func(p *networkmanager.Profile) { p.Settings.Set("connection", "autoconnect-priority", int32(999)) }),
-			message: "highest autoconnect priority", remedy: "nmcli connection modify",
+			message: "highest possible autoconnect priority", remedy: "nmcli connection modify",
 		},
 		"bridge of somebody": {
 			change:  func(f *Facts) { f.OVS.Bridges = []openvswitch.Bridge{{Name: "br-ex"}} },
-			message: "bridge br-ex is there already, made by something else", remedy: "ovs-vsctl show",
+			message: "a foreign Open vSwitch bridge br-ex exists without a default route", remedy: "ovs-vsctl show",
 		},
 		"profile of somebody": {
 			change:  profile(func(p *networkmanager.Profile) { p.Settings.Set("connection", "id", "ovs-if-phys0") }),
-			message: "a profile ovs-if-phys0 already", remedy: "nmcli connection delete uuid 45713ba7",
+			message: "a foreign NetworkManager profile ovs-if-phys0 exists", remedy: "nmcli connection delete uuid 45713ba7",
 		},
 		"odd name": {
 			change: func(f *Facts) {

@@ -28,7 +28,7 @@ type Outage struct {
 func (r Record) Encode() ([]byte, error) {
 	content, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
-		return nil, fmt.Errorf("encoding the record of the move: %w", err)
+		return nil, fmt.Errorf("encoding the record of the migration: %w", err)
 	}
 	return append(content, '\n'), nil
 }
@@ -37,7 +37,7 @@ func (r Record) Encode() ([]byte, error) {
 func DecodeRecord(content []byte) (Record, error) {
 	var r Record
 	if err := json.Unmarshal(content, &r); err != nil {
-		return r, fmt.Errorf("reading the record of the move: %w", err)
+		return r, fmt.Errorf("reading the record of the migration: %w", err)
 	}
 	return r, nil
 }
@@ -64,11 +64,11 @@ func PublishRecord(r Record) *PublishedRecord {
 
 // String returns the record as one line of text.
 func (r PublishedRecord) String() string {
-	text := fmt.Sprintf("%s was moved on %s", r.Uplink, r.MigratedAt.Local().Format(time.DateTime))
+	text := fmt.Sprintf("%s was attached to br-ex at %s", r.Uplink, r.MigratedAt.Local().Format(time.RFC3339))
 	if r.Outage == nil {
-		return text + "; the gap could not be measured (the gateway does not answer echoes)"
+		return text + "; the network interruption could not be measured (the gateway does not respond to echo requests)"
 	}
-	return text + fmt.Sprintf("; gap %.2f s (%d of %d echoes answered)", r.Outage.LongestSeconds, r.Outage.Answered, r.Outage.Sent)
+	return text + fmt.Sprintf("; network interruption %.2f s (%d of %d echo replies received)", r.Outage.LongestSeconds, r.Outage.Answered, r.Outage.Sent)
 }
 
 // NewRecord returns the record of a migration; outage is nil if it could not be measured.

@@ -21,14 +21,14 @@ func refuseSoftware(facts Facts) error {
 	case !facts.OVS.Installed:
 		return Refuse("dnf install openvswitch && systemctl enable --now openvswitch", "Open vSwitch is not installed (no ovs-vsctl)")
 	case !facts.NetworkManager.Running:
-		return Refuse("systemctl enable --now NetworkManager", "NetworkManager does not run; br-ex is made through it")
+		return Refuse("systemctl enable --now NetworkManager", "NetworkManager is not running; it is required to create br-ex")
 	case !facts.NetworkManager.OVS:
 		return Refuse("dnf install NetworkManager-ovs && systemctl restart NetworkManager", "NetworkManager has not loaded its Open vSwitch plugin")
 	case !atLeast(facts.NetworkManager.Version, 1, 30):
 		// Older versions lack ovs-external-ids, without which bridge-uplink is lost at
 		// a restart.
 		return Refuse("dnf upgrade NetworkManager NetworkManager-ovs && systemctl restart NetworkManager",
-			"NetworkManager %s is too old; 1.30 or newer is needed", facts.NetworkManager.Version)
+			"NetworkManager %s is too old; version 1.30 or later is required", facts.NetworkManager.Version)
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func refuseForeignBridge(facts Facts) error {
 	managed := ProfileUUIDs(facts.MachineID)
 	if bridge, ok := facts.bridge(); ok && bridge.ExternalIDs["NM.connection.uuid"] != managed[BridgeProfile] {
 		return Refuse("ovs-vsctl show",
-			"an Open vSwitch bridge br-ex is there already, made by something else, and it does not carry the default route; finish it, or remove it (ovs-vsctl del-br br-ex) if nothing uses it")
+			"a foreign Open vSwitch bridge br-ex exists without a default route; complete its configuration, or remove it if it is unused (ovs-vsctl del-br br-ex)")
 	}
 	for _, profile := range facts.Profiles {
 		settings := profile.Settings
@@ -60,13 +60,13 @@ func refuseForeignBridge(facts Facts) error {
 			// The ports name their bridge br-ex, and NetworkManager could choose this
 			// profile.
 			return Refuse(report.Remedy("nmcli connection delete uuid "+profile.UUID()),
-				"NetworkManager has another profile of a bridge %s, %s, and br-ex is not up; remove that profile", BridgeName, profile.ID())
+				"br-ex is not active, and another NetworkManager profile for a bridge %s exists: %s; delete that profile", BridgeName, profile.ID())
 		}
 		_, named := managed[profile.ID()]
 		named = named || strings.HasSuffix(profile.ID(), cloneSuffix)
 		if named && profile.UUID() != ProfileUUID(facts.MachineID, profile.ID()) {
 			return Refuse(report.Remedy("nmcli connection delete uuid "+profile.UUID()),
-				"NetworkManager has a profile %s already, made by something else, and br-ex is not up; remove that profile", profile.ID())
+				"br-ex is not active, and a foreign NetworkManager profile %s exists; delete that profile", profile.ID())
 		}
 	}
 	return nil
@@ -77,10 +77,10 @@ func refuseProfile(uplink string, original networkmanager.Profile) error {
 	switch {
 	case original.External:
 		return Refuse(report.Remedyf("nmcli connection add type ethernet ifname %s con-name %s && nmcli connection up %s", uplink, uplink, uplink),
-			"NetworkManager only watches %s: another program has configured it; give it a profile of NetworkManager", uplink)
+			"%s is configured by another program and only monitored by NetworkManager; create a NetworkManager profile for it", uplink)
 	case settings["802-1x"] != nil:
 		return Refuse(report.Remedy("nmcli connection show uuid "+original.UUID()),
-			"the uplink %s uses 802.1X, which this version cannot carry over to br-ex; make br-ex yourself and run this again", uplink)
+			"the uplink %s uses 802.1X, which cannot be migrated to br-ex; create br-ex manually, then rerun the command", uplink)
 	}
 	return nil
 }
@@ -94,10 +94,10 @@ func refuseFamilies(link hostnet.Link, original networkmanager.Profile, now IPSt
 	for _, family := range networkmanager.Families() {
 		switch method := original.Settings.Method(family); {
 		case method == "shared":
-			return Refuse(show, "the uplink %s shares its network with others by %s (method \"shared\"); br-ex cannot", link.Name, family)
+			return Refuse(show, "the uplink %s shares its connection by %s (method \"shared\"), which br-ex does not support", link.Name, family)
 		case method == "ignore" && len(now[family].Addresses) > 0:
 			return Refuse(report.Remedyf("nmcli connection modify uuid %s %s.method auto && nmcli connection up uuid %s", original.UUID(), family.Section(), original.UUID()),
-				"the uplink %s has %s addresses that its NetworkManager profile leaves to others (method \"ignore\"), so they would be lost", link.Name, family)
+				"the uplink %s has %s addresses that its NetworkManager profile does not manage (method \"ignore\") and that would be lost", link.Name, family)
 		}
 	}
 	return nil
@@ -119,7 +119,7 @@ func refuseWithoutDefaultRoute(facts Facts, uplink string, original networkmanag
 		}
 	}
 	return Refuse(report.Remedyf("nmcli connection modify uuid %s %s && nmcli connection up uuid %s", original.UUID(), addDefaultRouteArguments(original.Settings, family), original.UUID()),
-		"no default route leads over the uplink %s, and OVN-Kubernetes needs one over br-ex; give it one, or name another interface with --bridge-interface", uplink)
+		"the uplink %s has no default route, and OVN-Kubernetes requires one over br-ex; add one, or select another interface with --bridge-interface", uplink)
 }
 
 // addDefaultRouteArguments returns the arguments of nmcli that add a default route to a profile.

@@ -36,8 +36,8 @@ func refuseDevice(facts Facts, link hostnet.Link, device networkmanager.Device, 
 // being activated, or after a rollback that has kept them (see
 // Driver.holdAddress in package migrate).
 func refuseUnconfirmedAddresses(uplink string) error {
-	return Refuse(report.Remedyf("nmcli device reapply %s # once its DHCP server or router answers, then run the same command again", uplink),
-		"the uplink %s is still coming up: NetworkManager waits for an answer of its DHCP server or router", uplink)
+	return Refuse(report.Remedyf("nmcli device reapply %s # once its DHCP server or router responds, then rerun the command", uplink),
+		"the uplink %s is still being activated: NetworkManager waits for a response of a DHCP server or router", uplink)
 }
 
 // refuseMember refuses an uplink that is a port of another interface.
@@ -45,14 +45,14 @@ func refuseMember(facts Facts, link hostnet.Link) error {
 	master, _ := facts.linkAt(link.Master)
 	if master.Kind == "vrf" {
 		return Refuse("hcp-node-agent join --bridge-interface NAME",
-			"the uplink %s is in the VRF %s, where kubelet and OVN-Kubernetes would not find its routes; take it out, or name another interface", link.Name, master.Name)
+			"the uplink %s is in the VRF %s, whose routes kubelet and OVN-Kubernetes do not use; remove it from the VRF, or select another interface", link.Name, master.Name)
 	}
 	name := master.Name
 	if name == "" {
 		name = "another interface"
 	}
 	return Refuse(report.Remedy("ip -d link show "+link.Name),
-		"the uplink %s is part of %s; name the interface above it with --bridge-interface", link.Name, name)
+		"the uplink %s is a port of %s; select the upper interface with --bridge-interface", link.Name, name)
 }
 
 // otherInterfaceRemedy is the remedy when the interface itself cannot be used.
@@ -65,27 +65,27 @@ func refuseKind(link hostnet.Link, device networkmanager.Device) error {
 	switch device.Type {
 	case networkmanager.Ethernet, networkmanager.Veth, networkmanager.VLAN, networkmanager.Bond:
 	case networkmanager.WiFi:
-		why = "a wireless interface: access points drop frames of any other MAC than its own, so it cannot be a port of a bridge; name a wired interface"
+		why = "a wireless interface, which cannot be a port of a bridge because access points drop frames of other MAC addresses; select a wired interface"
 	case networkmanager.InfiniBand:
-		why = "an InfiniBand interface, which carries no Ethernet frames, so it cannot be a port of a bridge; name an Ethernet interface"
+		why = "an InfiniBand interface, which carries no Ethernet frames and cannot be a port of a bridge; select an Ethernet interface"
 	case networkmanager.Bridge:
-		why, remedy = "a Linux bridge, and Open vSwitch takes none as a port; give its addresses to the interface below it, which br-ex can take", "bridge link show"
+		why, remedy = "a Linux bridge, which cannot be a port of Open vSwitch; configure its addresses on the lower interface instead", "bridge link show"
 	case networkmanager.Team:
-		why, remedy = "a team, which RHEL has given up; make it a bond first (team2bond translates the configuration)",
+		why, remedy = "a team, which is deprecated in RHEL; convert it to a bond first (for example with team2bond)",
 			"nmcli connection add type bond con-name bond0 ifname bond0 bond.options mode=active-backup,miimon=100"
 	case networkmanager.MACVLAN:
-		why, remedy = "a macvlan interface, which takes only frames to its own MAC, and pods have others; name the interface that it is on", report.Remedy("ip -d link show "+link.Name)
+		why, remedy = "a macvlan interface, which receives only frames for its own MAC address; select its lower interface", report.Remedy("ip -d link show "+link.Name)
 	case networkmanager.TUN, networkmanager.WireGuard, networkmanager.IPTunnel:
-		why = "a tunnel; OVN-Kubernetes needs an interface of the network that the nodes share; name one"
+		why = "a tunnel; select an interface on the network that the nodes share"
 	case networkmanager.Dummy:
-		why = "a dummy interface, which leads nowhere; name an interface with a cable"
+		why = "a dummy interface, which has no network connection; select a physical interface"
 	case networkmanager.PPP:
-		why = "a point-to-point link, which carries no Ethernet frames; name an Ethernet interface"
+		why = "a point-to-point link, which carries no Ethernet frames; select an Ethernet interface"
 	default:
 		if device.Type != 0 {
-			why = fmt.Sprintf("a device of NetworkManager type %d, which this version cannot put into br-ex; make br-ex yourself (nmstate, configure-ovs.sh) and run this again, or name another interface", device.Type)
+			why = fmt.Sprintf("a device of the unsupported NetworkManager type %d; select another interface, or create br-ex manually (nmstate, configure-ovs.sh) and rerun the command", device.Type)
 		} else if link.Kind == "ppp" { // NetworkManager reports it under the name of the modem or of the NIC below
-			why = "a point-to-point link, which carries no Ethernet frames; name an Ethernet interface"
+			why = "a point-to-point link, which carries no Ethernet frames; select an Ethernet interface"
 		}
 	}
 	if why == "" {
@@ -101,7 +101,7 @@ func refuseName(name string) error {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-:@+", r)
 	}
 	if strings.TrimFunc(name, plain) != "" || strings.HasPrefix(name, "-") {
-		return Refuse("ip link set dev ...", "the name of the interface %q has a character that systemd and shells treat specially; rename the interface", name)
+		return Refuse("ip link set dev INTERFACE name NEW_NAME", "the interface name %q contains a special character of systemd or the shell; rename the interface", name)
 	}
 	return nil
 }

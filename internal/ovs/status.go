@@ -118,9 +118,9 @@ func (s Status) String() string {
 	case s.Present:
 		return fmt.Sprintf("%s is in br-ex with %s", s.Uplink, joinOrNone(s.Addresses))
 	case s.Exists:
-		return "br-ex is there, and does not carry the host: it has no address, no default route or no uplink"
+		return "br-ex exists but does not carry the host's traffic: it has no address, no default route or no uplink"
 	}
-	return "br-ex is not there"
+	return "br-ex does not exist"
 }
 
 // Details returns further lines with what String omits.
@@ -144,7 +144,7 @@ func (s Status) Details() []string {
 		lines = append(lines, fmt.Sprintf("MTU %d, node IP %s", s.MTU, joinOrNone(s.NodeIPs)))
 	}
 	if p := s.Profile; p != nil {
-		kept := "not on disk: it is gone after a reboot"
+		kept := "not saved to disk: it is lost at a reboot"
 		if p.File != "" {
 			kept = "in " + p.File
 		}

@@ -44,12 +44,12 @@ func TestStatus(t *testing.T) {
 			"ports br-ex (internal), patch-br-ex-to-br-int (patch), eth0 (system)", "MTU 1400, node IP 192.0.2.177",
 			"NetworkManager profile ovs-if-br-ex is activated, in /etc/NetworkManager/system-connections/ovs-if-br-ex.nmconnection",
 		}},
-		"comes up": {dormant, "br-ex is there, and does not carry the host: it has no address, no default route or no uplink", []string{
+		"comes up": {dormant, "br-ex exists but does not carry the host's traffic: it has no address, no default route or no uplink", []string{
 			"ports br-ex (internal), patch-br-ex-to-br-int (patch), eth0 (system)",
-			"NetworkManager profile ovs-if-br-ex is activating, not on disk: it is gone after a reboot",
+			"NetworkManager profile ovs-if-br-ex is activating, not saved to disk: it is lost at a reboot",
 		}},
-		"by hand, without use": {empty, "br-ex is there, and does not carry the host: it has no address, no default route or no uplink", []string{"ports eth0 (system)"}},
-		"not there":            {facts(t, "dhcp"), "br-ex is not there", nil},
+		"by hand, without use": {empty, "br-ex exists but does not carry the host's traffic: it has no address, no default route or no uplink", []string{"ports eth0 (system)"}},
+		"not there":            {facts(t, "dhcp"), "br-ex does not exist", nil},
 	} {
 		status := statusOf(test.facts)
 		if status.String() != test.message {
@@ -85,8 +85,8 @@ func TestRecord(t *testing.T) {
 		outage *hostnet.Outage
 		output string
 	}{
-		"measured":     {&hostnet.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497}, "; gap 0.04 s (497 of 500 echoes answered)"},
-		"not measured": {nil, "; the gap could not be measured (the gateway does not answer echoes)"},
+		"measured":     {&hostnet.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497}, "; network interruption 0.04 s (497 of 500 echo replies received)"},
+		"not measured": {nil, "; the network interruption could not be measured (the gateway does not respond to echo requests)"},
 	} {
 		record := NewRecord(Status{Uplink: "eth0", NodeIPs: []netip.Addr{netip.MustParseAddr("192.0.2.1")}}, test.outage, now)
 		content, err := record.Encode()
@@ -100,11 +100,11 @@ func TestRecord(t *testing.T) {
 		if diff := cmp.Diff(record, back); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		if want := "eth0 was moved on " + now.Local().Format(time.DateTime) + test.output; PublishRecord(back).String() != want {
+		if want := "eth0 was attached to br-ex at " + now.Local().Format(time.RFC3339) + test.output; PublishRecord(back).String() != want {
 			t.Errorf("%s: %q, want %q", name, PublishRecord(back), want)
 		}
 	}
-	if _, err := DecodeRecord([]byte("{")); err == nil || !strings.Contains(err.Error(), "record of the move") {
+	if _, err := DecodeRecord([]byte("{")); err == nil || !strings.Contains(err.Error(), "record of the migration") {
 		t.Errorf("a torn record: %v", err)
 	}
 }

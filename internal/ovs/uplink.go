@@ -28,7 +28,7 @@ type uplinkChoice struct{ name, source string }
 func chooseUplink(facts Facts, options Options) (uplinkChoice, error) {
 	if facts.BridgeHintEmpty {
 		return uplinkChoice{}, report.Fail(report.Refused, "echo INTERFACE > "+bridgeHintFile+" # or: rm "+bridgeHintFile,
-			"%s is empty; it has to name the network interface for br-ex, or not be there", bridgeHintFile)
+			"%s is empty; write the name of the network interface for br-ex to it, or remove it", bridgeHintFile)
 	}
 	for _, choice := range []uplinkChoice{
 		{options.BridgeInterface, "--bridge-interface"},
@@ -39,7 +39,7 @@ func chooseUplink(facts Facts, options Options) (uplinkChoice, error) {
 		}
 		if _, ok := facts.Link(choice.name); !ok {
 			return choice, report.Fail(report.Refused, "ip -br link",
-				"%s names %s, and there is no such network interface", choice.source, choice.name)
+				"the network interface in %s does not exist: %s", choice.source, choice.name)
 		}
 		return choice, nil
 	}
@@ -78,11 +78,11 @@ func uplinkByDefaultRoute(facts Facts) (uplinkChoice, error) {
 	}
 	for _, family := range []int{4, 6} {
 		if route, ok := hostnet.BestDefaultRoute(routes, family); ok {
-			return uplinkChoice{route.Link, fmt.Sprintf("the default route of IPv%d", family)}, nil
+			return uplinkChoice{route.Link, fmt.Sprintf("the IPv%d default route", family)}, nil
 		}
 	}
 	return uplinkChoice{}, report.Fail(report.Refused, "ip route show default",
-		"the host has no default route, so the uplink for br-ex cannot be told, and OVN-Kubernetes needs one over br-ex; give the uplink's NetworkManager profile one")
+		"the host has no default route, which determines the uplink and which OVN-Kubernetes requires over br-ex; add one to the uplink's NetworkManager profile")
 }
 
 // excludedLinks lists patterns for the interfaces of pods and OVN-Kubernetes.
@@ -111,8 +111,8 @@ func chooseMetric(facts Facts, uplink string, family int) (int64, error) {
 			continue // br-ex will not have one either
 		}
 		if route.Metric <= 1 {
-			return 0, Refuse(report.Remedyf("ip route show default dev %s # and give that route a higher metric", route.Link),
-				"the default route over %s has the metric %d, so it would win over the one over br-ex", route.Link, route.Metric)
+			return 0, Refuse(report.Remedyf("ip route show default dev %s # then increase the metric of that route", route.Link),
+				"the default route over %s has the metric %d and would be preferred to the one over br-ex", route.Link, route.Metric)
 		}
 		metric = int64(route.Metric) - 1
 	}
@@ -128,7 +128,7 @@ func overriddenRouteNotes(facts Facts, uplink string, metrics map[networkmanager
 		own, ok := hostnet.DefaultRouteOf(facts.Routes, int(family), uplink)
 		best, _ := hostnet.BestDefaultRoute(facts.Routes, int(family))
 		if ok && best.Link != uplink && best.Metric < own.Metric {
-			notes = append(notes, fmt.Sprintf("the IPv%d default route of this host leads over %s (metric %d) and not over %s (%d); afterwards it leads over br-ex (%d), as on image-mode nodes",
+			notes = append(notes, fmt.Sprintf("the preferred IPv%d default route is over %s (metric %d) and not over %s (%d); after the change it is over br-ex (%d), as on image-mode nodes",
 				int(family), best.Link, best.Metric, uplink, own.Metric, metrics[family]))
 		}
 	}

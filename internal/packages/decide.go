@@ -54,8 +54,8 @@ func Decide(table Table, f Facts) Decision {
 		return d.Decision
 	}
 	if top := d.facts.ControlPlane; !top.IsZero() && d.table.compare(d.Release, top) > 0 && !d.facts.Release.IsZero() {
-		d.addFinding(report.SeverityProblem, "release-newer", "oc get nodepool -A # shows the version of the NodePool",
-			"the release that was given (%s) is newer than the control plane (%s), which Kubernetes does not support", d.Release, d.releaseNumbers(top))
+		d.addFinding(report.SeverityProblem, "release-newer", "oc get nodepool -A # prints the version of the NodePool",
+			"the requested release (%s) is newer than the control plane (%s), which Kubernetes does not support", d.Release, d.releaseNumbers(top))
 	}
 	d.checkSupport()
 	d.checkRepositories()
@@ -92,7 +92,7 @@ func (d *decision) findMissing() {
 		there := d.facts.isInstalled(need, d.table)
 		if !there && need.Program != "" && slices.Contains(d.facts.Programs, need.Program) {
 			there = true
-			d.addFinding(report.SeverityNote, "by-hand", "", "%s is there, but from none of the packages that are known to bring it: its version is not checked", need.Program)
+			d.addFinding(report.SeverityNote, "by-hand", "", "%s exists but was not installed from a known package: its version is not checked", need.Program)
 		}
 		if there {
 			d.Present++
@@ -122,8 +122,8 @@ func (d *decision) candidate(need Package) Missing {
 func (d *decision) requireRelease() {
 	top := d.facts.ControlPlane
 	if top.IsZero() {
-		d.addFinding(report.SeverityProblem, "release", "hcp-node-agent join --openshift-release 4.Y # oc get nodepool -A shows the version of the NodePool",
-			"packages are missing, and it is not known of which OpenShift release: the payload does not say it")
+		d.addFinding(report.SeverityProblem, "release", "hcp-node-agent join --openshift-release 4.Y # print the version of the NodePool: oc get nodepool -A",
+			"packages are missing and their OpenShift release is unknown: the payload does not contain it")
 		return
 	}
 	var candidates []string
@@ -131,8 +131,8 @@ func (d *decision) requireRelease() {
 		candidates = append(candidates, release.String())
 	}
 	d.addFinding(report.SeverityProblem, "release",
-		report.Remedyf("hcp-node-agent join --openshift-release %s # oc get nodepool -A shows the version of the NodePool", top),
-		"packages are missing, and it is not known of which OpenShift release: the payload does not say it; with this control plane it can be %s", strings.Join(candidates, ", "))
+		report.Remedyf("hcp-node-agent join --openshift-release %s # print the version of the NodePool: oc get nodepool -A", top),
+		"packages are missing and their OpenShift release is unknown: the payload does not contain it; possible with this control plane: %s", strings.Join(candidates, ", "))
 }
 
 // candidateReleases returns the possible releases of a NodePool, newest first.
@@ -165,13 +165,13 @@ func (d *decision) checkSupport() {
 	case Documented:
 	case Undocumented:
 		d.addFinding(report.SeverityNote, "standing", "",
-			"a RHEL %d worker of OpenShift %s is not in any documentation; the packages are those that RHEL CoreOS of this release is made of", d.rhel, d.Release)
+			"RHEL %d workers of OpenShift %s are not documented; the packages are those of RHEL CoreOS of this release", d.rhel, d.Release)
 	case Discontinued:
-		d.addFinding(report.SeverityWarning, "standing", "# use a host with a newer RHEL",
-			"RHEL %d workers have ended before OpenShift %s; its repositories have no packages for them", d.rhel, d.Release)
+		d.addFinding(report.SeverityWarning, "standing", "# use a host with a newer RHEL release",
+			"RHEL %d workers are no longer supported in OpenShift %s; its repositories have no packages for them", d.rhel, d.Release)
 	default:
 		d.addFinding(report.SeverityWarning, "standing", "",
-			"it is not known whether there are packages of OpenShift %s for RHEL %d; what is listed here is what its RHEL CoreOS is made of, as far as that is known", d.Release, d.rhel)
+			"it is unknown whether packages of OpenShift %s exist for RHEL %d; the listed packages are those of RHEL CoreOS, as far as known", d.Release, d.rhel)
 	}
 }
 

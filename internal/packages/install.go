@@ -15,7 +15,7 @@ const historyComment = "hcp-node-agent join"
 
 // Install installs packages with dnf and reports dnf's progress to log.
 func Install(ctx context.Context, on dnf.Host, log report.Log, specs ...string) error {
-	log.Wait("for dnf to find out what belongs to "+strings.Join(specs, " "), "")
+	log.Wait("waiting for dnf to resolve the dependencies of "+strings.Join(specs, " "), "")
 	err := on.Install(ctx, historyComment, func(line string) {
 		if what := phase(line); what != "" {
 			log.Wait(what, "")
@@ -29,13 +29,13 @@ func phase(line string) string {
 	line = strings.TrimSpace(line)
 	switch {
 	case strings.HasPrefix(line, "Downloading Packages"):
-		return "for dnf to download the packages"
+		return "waiting for dnf to download the packages"
 	case line == "Running transaction test":
-		return "for dnf to try the transaction out"
+		return "waiting for dnf to test the transaction"
 	case line == "Running transaction":
-		return "for dnf to install the packages"
+		return "waiting for dnf to install the packages"
 	case strings.HasPrefix(line, "Waiting for process with pid"):
-		return "for another dnf to end (" + line + ")"
+		return "waiting for another dnf process to exit (" + line + ")"
 	}
 	return ""
 }
@@ -49,17 +49,17 @@ func classifyError(err error, specs []string) error {
 	}
 	// The URL of a repository can contain a password.
 	text := redact.Text(err.Error())
-	again := report.Remedy("dnf install " + strings.Join(specs, " ") + " # shows all that dnf prints")
+	again := report.Remedy("dnf install " + strings.Join(specs, " ") + " # prints the complete output of dnf")
 	if len(specs) == 0 {
-		again = "dnf makecache # shows all that dnf prints"
+		again = "dnf makecache # prints the complete output of dnf"
 	}
 	switch {
 	case dnfErr.IsRepositoryUnreachable():
-		return report.Fail(report.Failed, "# look at its baseurl= in /etc/yum.repos.d, at the proxy and at the subscription\n"+again,
-			"a repository does not answer: %s", text)
+		return report.Fail(report.Failed, "# check its baseurl= in /etc/yum.repos.d, the proxy and the subscription\n"+again,
+			"a repository is unreachable: %s", text)
 	case dnfErr.IsSignatureError():
-		return report.Fail(report.Refused, "rpm --import KEY # of whoever signed the packages (RHEL's: /etc/pki/rpm-gpg/RPM-GPG-KEY-redhat-release)\n"+again,
-			"a signature could not be checked, nothing was installed: %s", text)
+		return report.Fail(report.Refused, "rpm --import KEY # public key of the signer (RHEL: /etc/pki/rpm-gpg/RPM-GPG-KEY-redhat-release)\n"+again,
+			"a signature could not be verified; nothing was installed: %s", text)
 	case dnfErr.IsPackageNotFound():
 		return report.Fail(report.Refused, again, "%s", text)
 	}

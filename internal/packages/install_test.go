@@ -9,12 +9,12 @@ import (
 
 func TestPhase(t *testing.T) {
 	for line, want := range map[string]string{
-		"Downloading Packages:":                     "for dnf to download the packages",
+		"Downloading Packages:":                     "waiting for dnf to download the packages",
 		"Running transaction check":                 "",
-		"Running transaction test":                  "for dnf to try the transaction out",
-		"Running transaction":                       "for dnf to install the packages",
+		"Running transaction test":                  "waiting for dnf to test the transaction",
+		"Running transaction":                       "waiting for dnf to install the packages",
 		"  Installing : cri-o  1/3":                 "",
-		"Waiting for process with pid 7 to finish.": "for another dnf to end (Waiting for process with pid 7 to finish.)",
+		"Waiting for process with pid 7 to finish.": "waiting for another dnf process to exit (Waiting for process with pid 7 to finish.)",
 	} {
 		if got := phase(line); got != want {
 			t.Errorf("%q: %q", line, got)
@@ -33,10 +33,10 @@ func TestRemovalHint(t *testing.T) {
 		item ledger.Item
 		want string
 	}{
-		"installed":           {item(true, "41", "42"), "(cri-o-1.31.*, with what they need): \"dnf history info 42\" lists them, \"dnf history undo 42\" removes them"},
-		"first ever":          {item(true, "", "1"), "dnf history undo 1\" "},
+		"installed":           {item(true, "41", "42"), "(cri-o-1.31.* and dependencies): list them with \"dnf history info 42\", remove them with \"dnf history undo 42\""},
+		"first ever":          {item(true, "", "1"), "dnf history undo 1\""},
 		"dnf installed none":  {item(true, "41", "41"), ""},
-		"killed while it did": {item(false, "41", ""), "join was ended while dnf installed cri-o-1.31.*: \"dnf history list\""},
+		"killed while it did": {item(false, "41", ""), "join was interrupted while dnf installed cri-o-1.31.*: list its transactions with \"dnf history list\""},
 	} {
 		if got := RemovalHint(test.item); !strings.Contains(got, test.want) || (test.want == "") != (got == "") {
 			t.Errorf("%s: %q", name, got)

@@ -28,7 +28,7 @@ func (d *decision) checkRepositories() {
 			major, _ := strconv.Atoi(match[1] + match[2]) // digits
 			if major != d.rhel {
 				d.addFinding(report.SeverityProblem, "repository-of-other-rhel", report.Remedy(d.disableCommand(r.ID)),
-					"repository %s is for RHEL %d, and this host has RHEL %d: what is installed from it does not run, or breaks other packages", r.ID, major, d.rhel)
+					"repository %s is for RHEL %d, but this host runs RHEL %d: its packages are incompatible", r.ID, major, d.rhel)
 				continue
 			}
 		}
@@ -38,7 +38,7 @@ func (d *decision) checkRepositories() {
 		}
 		if other, err := ParseRelease(match[1]); err == nil && d.table.compare(other, d.Release) != 0 {
 			d.addFinding(report.SeverityWarning, "repository-of-other-release", report.Remedy(d.disableCommand(r.ID)),
-				"repository %s is of OpenShift %s, and the NodePool has %s: the next dnf update can bring a kubelet or CRI-O that does not fit", r.ID, other, d.Release)
+				"repository %s is for OpenShift %s, but the NodePool has %s: the next dnf update can install an incompatible kubelet or CRI-O", r.ID, other, d.Release)
 		}
 	}
 }
@@ -71,8 +71,8 @@ func (d *decision) checkModules() {
 	if len(names) == 0 {
 		return
 	}
-	d.addFinding(report.SeverityProblem, "module", "dnf -y module disable container-tools # dnf module list --enabled shows other streams that hide packages",
-		"a module stream hides %s, which an enabled repository has; on RHEL 8 that is container-tools, whose packages do not go with CRI-O's", strings.Join(names, ", "))
+	d.addFinding(report.SeverityProblem, "module", "dnf -y module disable container-tools # list other enabled streams: dnf module list --enabled",
+		"a module stream hides %s of an enabled repository (on RHEL 8: container-tools, which conflicts with the packages of CRI-O)", strings.Join(names, ", "))
 }
 
 // checkSkew adds findings for versions of kubelet and CRI-O that are incompatible with each
@@ -84,16 +84,16 @@ func (d *decision) checkSkew() {
 	case kubelet.IsZero():
 	case !control.IsZero() && d.table.compare(kubelet, control) > 0:
 		d.addFinding(report.SeverityProblem, "kubelet-newer", report.Remedy(d.replaceCommand("downgrade", d.desiredRelease())),
-			"the installed kubelet is of OpenShift %s, newer than the control plane (%s), which Kubernetes does not support", kubelet, d.releaseNumbers(control))
+			"the installed kubelet (OpenShift %s) is newer than the control plane (%s), which Kubernetes does not support", kubelet, d.releaseNumbers(control))
 	case kubeletMinor > 0 && controlMinor > 0 && kubeletMinor+maxKubeletSkew(kubeletMinor) < controlMinor:
 		d.addFinding(report.SeverityProblem, "kubelet-older", report.Remedy(d.replaceCommand("install", d.desiredRelease())),
-			"the installed kubelet (OpenShift %s, Kubernetes 1.%d) is %d minor versions older than the control plane (%s); %d are supported", kubelet, kubeletMinor, controlMinor-kubeletMinor, d.releaseNumbers(control), maxKubeletSkew(kubeletMinor))
+			"the installed kubelet (OpenShift %s, Kubernetes 1.%d) is %d minor versions older than the control plane (%s); at most %d are supported", kubelet, kubeletMinor, controlMinor-kubeletMinor, d.releaseNumbers(control), maxKubeletSkew(kubeletMinor))
 	case d.table.compare(kubelet, d.Release) > 0:
 		d.addFinding(report.SeverityProblem, "kubelet-of-other-release", report.Remedy(d.replaceCommand("downgrade", d.Release)),
-			"the installed kubelet is of OpenShift %s and the NodePool has %s: it does not know the payload's settings for sure", kubelet, d.Release)
+			"the installed kubelet (OpenShift %s) does not match the NodePool (%s): it may not support the settings of the payload", kubelet, d.Release)
 	case d.table.compare(kubelet, d.Release) < 0:
 		d.addFinding(report.SeverityProblem, "kubelet-of-other-release", report.Remedy(d.replaceCommand("install", d.Release)),
-			"the installed kubelet is of OpenShift %s and the NodePool has %s: it does not know the payload's settings for sure", kubelet, d.Release)
+			"the installed kubelet (OpenShift %s) does not match the NodePool (%s): it may not support the settings of the payload", kubelet, d.Release)
 	}
 	d.checkRuntimeSkew(kubelet)
 }
@@ -119,7 +119,7 @@ func (d *decision) checkRuntimeSkew(kubelet Release) {
 	if have == 0 || want == 0 || have == want {
 		return
 	}
-	const text = "the installed CRI-O is 1.%d, %s than %s (Kubernetes 1.%d); their minor versions have to be the same"
+	const text = "the installed CRI-O 1.%d is %s than %s (Kubernetes 1.%d); the minor versions must match"
 	command := fmt.Sprintf("'cri-o-1.%d.*'", want)
 	if have < want {
 		d.addFinding(report.SeverityProblem, "crio-skew", report.Remedy("dnf install "+command), text, have, "older", whose, want)

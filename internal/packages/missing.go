@@ -29,9 +29,9 @@ func (d *decision) reportMissing() {
 	}
 	if list := can["required"]; len(list) > 0 {
 		d.addFinding(report.SeverityProblem, "not-installed", report.Remedy(d.installCommand(slices.Concat(list, can["wanted"]))+"\n# or:\nhcp-node-agent join --install-packages"),
-			"packages that a node needs are not installed: %s", describePackages(list))
+			"required packages are not installed: %s", describePackages(list))
 	} else if list := can["wanted"]; len(list) > 0 {
-		d.addFinding(report.SeverityWarning, "not-installed", report.Remedy(d.installCommand(list)), "packages that a node may need are not installed: %s", describePackages(list))
+		d.addFinding(report.SeverityWarning, "not-installed", report.Remedy(d.installCommand(list)), "recommended packages are not installed: %s", describePackages(list))
 	}
 	for _, need := range []string{"required", "wanted"} {
 		d.reportUnavailable(slices.DeleteFunc(slices.Clone(absent), func(m Missing) bool { return m.Need != need || d.isHidden(m.Name) }))
@@ -46,9 +46,9 @@ func (d *decision) reportUnqueried() {
 		return
 	}
 	if d.facts.QueryError != "" {
-		d.addFinding(report.SeverityWarning, "repositories-silent", "", "packages that a node may need are not looked for: %s", d.facts.QueryError)
+		d.addFinding(report.SeverityWarning, "repositories-silent", "", "recommended packages were not searched for: %s", d.facts.QueryError)
 	}
-	d.addFinding(report.SeverityWarning, "not-installed", report.Remedy(d.installCommand(d.Missing)), "packages that a node may need are not installed: %s", describePackages(d.Missing))
+	d.addFinding(report.SeverityWarning, "not-installed", report.Remedy(d.installCommand(d.Missing)), "recommended packages are not installed: %s", describePackages(d.Missing))
 }
 
 // installCommand returns the command that installs the missing packages.
@@ -84,7 +84,7 @@ func (d *decision) reportUnavailable(list []Missing) {
 		for _, m := range group {
 			texts = append(texts, fmt.Sprintf("%s (%s)%s", m.Spec, m.For, d.describeAlternative(m)))
 		}
-		d.addFinding(severity, "not-available", report.Remedy(d.enableRemedy(name, group)), "no enabled repository has %s", strings.Join(texts, ", "))
+		d.addFinding(severity, "not-available", report.Remedy(d.enableRemedy(name, group)), "no enabled repository provides %s", strings.Join(texts, ", "))
 	}
 }
 
@@ -113,15 +113,15 @@ func (d *decision) enableRemedy(name string, group []Missing) string {
 	again := d.installCommand(group) + " # or: hcp-node-agent join --install-packages"
 	switch {
 	case enabled:
-		return fmt.Sprintf("dnf clean expire-cache\n# %s is enabled and does not have it; what it has:\ndnf --disablerepo='*' --enablerepo=%s list available", id, id)
+		return fmt.Sprintf("dnf clean expire-cache\n# %s is enabled but does not provide it; list its packages:\ndnf --disablerepo='*' --enablerepo=%s list available", id, id)
 	case d.facts.Subscription == NoSubscription && known:
 		return fmt.Sprintf("dnf config-manager --set-enabled %s\n%s", id, again)
 	case d.facts.Subscription == NoSubscription:
-		return fmt.Sprintf("# mirror %s (or what corresponds to it) and add it to /etc/yum.repos.d, under any name\n%s", id, again)
+		return fmt.Sprintf("# mirror %s or its equivalent and add the mirror to /etc/yum.repos.d under any name\n%s", id, again)
 	case d.facts.Subscription == Unregistered:
-		return fmt.Sprintf("subscription-manager register\nsubscription-manager repos --enable=%s # or add a mirror of it to /etc/yum.repos.d, under any name\n%s", id, again)
+		return fmt.Sprintf("subscription-manager register\nsubscription-manager repos --enable=%s # or add a mirror to /etc/yum.repos.d under any name\n%s", id, again)
 	case !known:
-		return fmt.Sprintf("subscription-manager repos --enable=%s # this host's subscription does not show it: it has to be one for OpenShift\n%s", id, again)
+		return fmt.Sprintf("subscription-manager repos --enable=%s # requires a subscription for OpenShift; the current one does not include it\n%s", id, again)
 	}
 	return fmt.Sprintf("subscription-manager repos --enable=%s\n%s", id, again)
 }
@@ -138,7 +138,7 @@ func (d *decision) checkSignatures() {
 		}
 	}
 	if len(ids) > 0 {
-		d.addFinding(report.SeverityWarning, "gpgcheck", "rpm --import KEY # of whoever signed the packages, and gpgcheck=1 in its file in /etc/yum.repos.d",
-			"%s is configured with gpgcheck=0; --install-packages checks its packages all the same, and refuses what is not signed by a key that rpm or the repository knows", strings.Join(ids, ", "))
+		d.addFinding(report.SeverityWarning, "gpgcheck", "rpm --import KEY # public key of the signer; also set gpgcheck=1 in the repository's file in /etc/yum.repos.d",
+			"%s is configured with gpgcheck=0; --install-packages still requires packages signed with a key that rpm or the repository trusts", strings.Join(ids, ", "))
 	}
 }

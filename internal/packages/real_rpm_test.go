@@ -64,8 +64,8 @@ func TestRealInstall(t *testing.T) {
 	if decision.Err() != nil || decision.Present != 0 || decision.Needed != 15 || len(decision.Specs()) != 14 {
 		t.Fatalf("%v; %+v", decision.Err(), decision)
 	}
-	if last := decision.Findings[len(decision.Findings)-1]; !strings.Contains(last.Message, "no enabled repository has nfs-utils") {
-		t.Errorf("it does not say what the mirror lacks: %+v", last)
+	if last := decision.Findings[len(decision.Findings)-1]; !strings.Contains(last.Message, "no enabled repository provides nfs-utils") {
+		t.Errorf("the finding does not name the missing package: %+v", last)
 	}
 
 	transactions := &Transactions{Host: b.Root}
@@ -82,9 +82,9 @@ func TestRealInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Nothing is downloaded from a file: repository.
-	for _, phase := range []string{"for dnf to try", "for dnf to install"} {
+	for _, phase := range []string{"waiting for dnf to test", "waiting for dnf to install"} {
 		if !slices.ContainsFunc(recorder.messages, func(s string) bool { return strings.HasPrefix(s, phase) }) {
-			t.Errorf("%q was not told of: %q", phase, recorder.messages)
+			t.Errorf("%q was not logged: %q", phase, recorder.messages)
 		}
 	}
 	facts, err = Gather(t.Context(), b.Root, table, rhel9())
@@ -106,7 +106,7 @@ func TestRealInstall(t *testing.T) {
 	}
 	change.Desired = after
 	if left := RemovalHint(ledger.Item{Change: change, Before: before, Done: true}); !strings.Contains(left, `"dnf history undo 1"`) {
-		t.Errorf("leave would say %q; before %v, after %v", left, before.Value, after.Value)
+		t.Errorf("leave would print %q; before %v, after %v", left, before.Value, after.Value)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestRealRepositoriesAreNotQueriedIfComplete(t *testing.T) {
 	b.ConfigureRepository("site", "enabled=1", "baseurl="+server.URL)
 	facts, err := Gather(t.Context(), b.Root, readTable(t), rhel9())
 	if decision := Decide(readTable(t), facts); err != nil || queried || len(decision.Missing) > 0 || decision.Err() != nil {
-		t.Errorf("%v; asked: %t; %+v", err, queried, decision)
+		t.Errorf("%v; queried: %t; %+v", err, queried, decision)
 	}
 
 	b.Run("rpm", "--root", b.Root.Root, "--erase", "nfs-utils")
@@ -141,12 +141,12 @@ func TestRealRepositoriesAreNotQueriedIfComplete(t *testing.T) {
 	facts.Install = false
 	facts, err = Gather(t.Context(), b.Root, readTable(t), facts)
 	if decision := Decide(readTable(t), facts); err != nil || queried || len(decision.Missing) != 1 || decision.Err() != nil {
-		t.Errorf("without nfs-utils: %v; asked: %t; %+v", err, queried, decision)
+		t.Errorf("without nfs-utils: %v; queried: %t; %+v", err, queried, decision)
 	}
 	server.Close()
 	facts, err = Gather(t.Context(), b.Root, readTable(t), rhel9())
-	if decision := Decide(readTable(t), facts); err != nil || decision.Err() != nil || !strings.Contains(facts.QueryError, "a repository does not answer") {
-		t.Errorf("to be installed, and nobody answers: %v; %q; %+v", err, facts.QueryError, decision)
+	if decision := Decide(readTable(t), facts); err != nil || decision.Err() != nil || !strings.Contains(facts.QueryError, "a repository is unreachable") {
+		t.Errorf("with packages to install and an unreachable repository: %v; %q; %+v", err, facts.QueryError, decision)
 	}
 }
 
@@ -187,11 +187,11 @@ data: {module: container-tools, stream: rhel9, profiles: {rhel9: []}}
 		return found
 	}
 	if !find() {
-		t.Error("it is not found")
+		t.Error("no finding about the module")
 	}
 	b.Write("root/etc/dnf/modules.d/container-tools.module", "[container-tools]\nname=container-tools\nstream=\nprofiles=\nstate=disabled\n")
 	if find() {
-		t.Error("it is still found when the module is disabled")
+		t.Error("a finding about a disabled module")
 	}
 }
 
@@ -219,6 +219,6 @@ func TestRealProxy(t *testing.T) {
 	b.Root.Proxy = dnf.ProxyVariables(strings.Replace(proxy.URL, "//", "//me:hunter2@", 1), "", nil)
 	got, err := b.Root.Available(t.Context(), false, "cri-o")
 	if err != nil || len(got) != 1 || got[0].Repository != "site" || login == "" {
-		t.Errorf("%v, %v; the proxy was asked with %q", got, err, login)
+		t.Errorf("%v, %v; the proxy received %q", got, err, login)
 	}
 }

@@ -25,7 +25,7 @@ type Transactions struct {
 func (t *Transactions) Change(ctx context.Context, specs []string) (ledger.Change, error) {
 	last, err := t.Host.LastTransaction(ctx)
 	return ledger.Change{
-		Kind: TransactionKind, Target: "after dnf's transaction " + last, Reason: strings.Join(specs, " "), Desired: ledger.State{Present: true},
+		Kind: TransactionKind, Target: "after dnf transaction " + last, Reason: strings.Join(specs, " "), Desired: ledger.State{Present: true},
 	}, err
 }
 
@@ -44,11 +44,11 @@ func (t *Transactions) Get(ctx context.Context, _ ledger.Change) (ledger.State, 
 // returns "" if nothing was installed.
 func RemovalHint(item ledger.Item) string {
 	if !item.Done {
-		return fmt.Sprintf("join was ended while dnf installed %s: \"dnf history list\" shows what it did", item.Reason)
+		return fmt.Sprintf("join was interrupted while dnf installed %s: list its transactions with \"dnf history list\"", item.Reason)
 	}
 	id := item.Desired.Value
 	if id == "" || id == item.Before.Value {
 		return ""
 	}
-	return fmt.Sprintf("packages that join installed stay (%s, with what they need): \"dnf history info %s\" lists them, \"dnf history undo %s\" removes them", item.Reason, id, id)
+	return fmt.Sprintf("packages that join installed are kept (%s and dependencies): list them with \"dnf history info %s\", remove them with \"dnf history undo %s\"", item.Reason, id, id)
 }

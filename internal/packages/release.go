@@ -15,12 +15,12 @@ type Release struct{ Major, Minor int }
 func ParseRelease(text string) (Release, error) {
 	parts := strings.Split(text, ".")
 	if len(parts) < 2 {
-		return Release{}, fmt.Errorf("%q is not an OpenShift release like 4.18", text)
+		return Release{}, fmt.Errorf("%q is not an OpenShift release such as 4.18", text)
 	}
 	major, errMajor := strconv.Atoi(parts[0])
 	minor, errMinor := strconv.Atoi(parts[1])
 	if errMajor != nil || errMinor != nil || major < 4 || minor < 0 {
-		return Release{}, fmt.Errorf("%q is not an OpenShift release like 4.18", text)
+		return Release{}, fmt.Errorf("%q is not an OpenShift release such as 4.18", text)
 	}
 	return Release{major, minor}, nil
 }
@@ -40,7 +40,7 @@ func (r Release) Compare(other Release) int {
 func (r *Release) UnmarshalJSON(content []byte) error {
 	var text string
 	if err := json.Unmarshal(content, &text); err != nil {
-		return fmt.Errorf("a release is written as text, like \"4.18\": %w", err)
+		return fmt.Errorf("a release must be a string such as \"4.18\": %w", err)
 	}
 	parsed, err := ParseRelease(text)
 	if err != nil {

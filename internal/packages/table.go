@@ -75,7 +75,7 @@ type Package struct {
 func ReadTable() (Table, error) {
 	var table Table
 	if err := yaml.UnmarshalStrict(tableYAML, &table); err != nil {
-		return Table{}, fmt.Errorf("reading the table of packages: %w", err)
+		return Table{}, fmt.Errorf("reading the package table: %w", err)
 	}
 	return table, nil
 }

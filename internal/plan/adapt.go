@@ -51,8 +51,34 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 
 // adaptPayload decides what becomes of each entry of the payload on this host.
 func (b *Builder) adaptPayload(ctx context.Context) (*adapt.Plan, error) {
+	unit := b.unitStates(ctx)
+	hasModule := func(name string) bool { return hostinfo.HasModule(ctx, name) }
+	hasSysctl := hostinfo.HasSysctl
+	if b.otherHost != nil {
+		isUnknown := func(string) bool { return true } // a plan for another host lists all of them
+		hasModule, hasSysctl = isUnknown, isUnknown
+	}
+	users, groups, err := accounts.Names(b.Tree)
+	if err != nil {
+		return nil, err
+	}
+	return adapt.ToHost(b.Payload, adapt.Input{
+		Facts: b.Facts, Hosted: b.IsHosted(), NodePool: b.State.NodePool,
+		HasUnit:       func(name string) bool { return unit(name).Load != "not-found" || unit(name).File != "" },
+		UnitFileState: func(name string) string { return unit(name).File },
+		HasSysctl:     hasSysctl,
+		HasModule:     hasModule,
+		Tree:          b.Tree, User: users, Group: groups, Exclude: b.Config.Payload.Exclude,
+	})
+}
+
+// unitStates returns a function that returns the state of a unit, which it reads once.
+func (b *Builder) unitStates(ctx context.Context) func(name string) systemd.UnitState {
+	if b.otherHost != nil {
+		return b.otherHost.unitState
+	}
 	units := map[string]systemd.UnitState{}
-	unit := func(name string) systemd.UnitState {
+	return func(name string) systemd.UnitState {
 		if state, known := units[name]; known || b.Systemd == nil {
 			return state
 		}
@@ -63,18 +89,6 @@ func (b *Builder) adaptPayload(ctx context.Context) (*adapt.Plan, error) {
 		units[name] = state
 		return state
 	}
-	users, groups, err := accounts.Names(b.Tree)
-	if err != nil {
-		return nil, err
-	}
-	return adapt.ToHost(b.Payload, adapt.Input{
-		Facts: b.Facts, Hosted: b.IsHosted(), NodePool: b.State.NodePool,
-		HasUnit:       func(name string) bool { return unit(name).Load != "not-found" || unit(name).File != "" },
-		UnitFileState: func(name string) string { return unit(name).File },
-		HasSysctl:     hostinfo.HasSysctl,
-		HasModule:     func(name string) bool { return hostinfo.HasModule(ctx, name) },
-		Tree:          b.Tree, User: users, Group: groups, Exclude: b.Config.Payload.Exclude,
-	})
 }
 
 // checkJoinToken fails if the join token is for another node or another cluster. It
@@ -85,15 +99,15 @@ func (b *Builder) checkJoinToken(nodeName string, cluster kube.Cluster) error {
 		return nil
 	}
 	if t.NodeName != nodeName {
-		return report.Fail(report.Refused, report.Remedyf("# give this host the join token of %s, or the name of the join token:\nhostnamectl set-hostname %s", nodeName, t.NodeName),
-			"the join token %s is for the node %s, and this node is %s", t.ID, t.NodeName, nodeName)
+		return report.Fail(report.Refused, report.Remedyf("# use the join token of node %s, or set the host name to that of the join token:\nhostnamectl set-hostname %s", nodeName, t.NodeName),
+			"join token %s is for node %s, but this node is %s", t.ID, t.NodeName, nodeName)
 	}
 	hashes, err := enrollment.CAHashes(cluster.CA)
 	if err == nil {
 		err = t.CheckCluster(hashes)
 	}
 	if err != nil {
-		return report.Fail(report.Refused, inputs.EnrollCommand, "the join token cannot be used with %s: %w", cluster.Server, err)
+		return report.Fail(report.Refused, inputs.EnrollCommand, "the join token is not valid for %s: %w", cluster.Server, err)
 	}
 	return nil
 }

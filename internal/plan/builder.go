@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"context"
-
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
@@ -25,22 +23,10 @@ type Builder struct {
 
 	Payload     *ignition.Payload // nil before LoadPayload
 	PackageHost dnf.Host          // where packages are installed: this host, except in tests
-}
 
-// openReadOnly opens the host and reads the inputs for a command that changes nothing.
-func openReadOnly(ctx context.Context, options inputs.Options) (*Builder, error) {
-	state, err := joinstate.Read(options.StateDir)
-	if err != nil {
-		return nil, err
-	}
-	b := &Builder{Config: inputs.MergeSaved(options.Config, state), Dir: options.StateDir, Sink: options.Sink, State: state}
-	if b.Inputs, err = inputs.Read(options.Config, state, b.Dir, false, options.Stdin); err != nil {
-		return nil, err
-	}
-	b.Config = inputs.MergeJoinToken(b.Config, b.Inputs.JoinToken)
-	b.State.SetSource(b.Inputs.UserData)
-	b.Machine, err = machine.Open(ctx, options.StateDir, false)
-	return b, err
+	payloadFile   []byte     // the payload in place of the saved or downloaded one; nil: none was given
+	otherHost     *HostFacts // the facts of the plan; nil: they are read from this host
+	removeScratch func()     // removes the file tree of another host
 }
 
 // IsHosted reports whether the host joins a NodePool of a hosted cluster, as

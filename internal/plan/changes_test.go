@@ -77,7 +77,7 @@ func TestTextDiff(t *testing.T) {
 		"new and empty":   {"/etc/a", ledger.State{}, existingFile("", 0o644), ""},
 		"mode alone":      {"/etc/a", existingFile("a", 0o644), existingFile("a", 0o600), ""},
 		"masked":          {"/etc/a", existingFile("password="+canary+"\na=1\n", 0o644), existingFile("password="+canary+"\na=2\n", 0o644), "--- /etc/a\n+++ /etc/a\n@@ -1,2 +1,2 @@\n password=***\n-a=1\n+a=2\n"},
-		"only a password": {"/etc/a", existingFile("password="+canary+"\n", 0o644), existingFile("password=x"+canary+"\n", 0o644), "only secrets in it differ, 24 -> 25 bytes, changed"},
+		"only a password": {"/etc/a", existingFile("password="+canary+"\n", 0o644), existingFile("password=x"+canary+"\n", 0o644), "only secrets differ, 24 -> 25 bytes, changed"},
 		"will be private": {"/etc/a", existingFile("a", 0o644), existingFile(canary, 0o600), "secret, 1 -> 14 bytes, changed"},
 		"was private":     {"/etc/a", existingFile(canary, 0o640), existingFile("a", 0o644), "secret, 14 -> 1 bytes, changed"},
 		"private, gone":   {"/etc/a", existingFile(canary, 0o600), ledger.State{}, "secret, 14 -> 0 bytes, changed"},

@@ -34,7 +34,7 @@ func (change PlannedChange) Describe() string {
 	case now.Digest == "":
 		list = append(list, fmt.Sprintf("%d bytes", want.Size))
 	case now.Size == want.Size:
-		list = append(list, fmt.Sprintf("%d bytes, other content", want.Size))
+		list = append(list, fmt.Sprintf("%d bytes, content differs", want.Size))
 	default:
 		list = append(list, fmt.Sprintf("%d -> %d bytes", now.Size, want.Size))
 	}

@@ -37,7 +37,7 @@ func textDiff(p ledger.PlannedChange) string {
 	// part of a key, would otherwise reveal them.
 	before, after := redact.Text(string(now)), redact.Text(string(want))
 	if before == after {
-		return "only secrets in it differ, " + sizes
+		return "only secrets differ, " + sizes
 	}
 	from, to := p.Target, p.Target
 	if p.Now.Type != hostfs.Regular {

@@ -18,21 +18,35 @@ import (
 type Document struct {
 	report.TypeMeta
 	NodeName     string          `json:"nodeName,omitempty" doc:"name of the Node"`
-	NodePool     string          `json:"nodePool,omitempty" doc:"NAMESPACE/NAME of the NodePool; absent for a standalone cluster"`
+	NodePool     string          `json:"nodePool,omitempty" doc:"NAMESPACE/NAME of the NodePool; absent for a standalone cluster, and if unknown"`
+	Payload      PayloadOrigin   `json:"payload" doc:"the planned payload"`
+	Facts        FactsOrigin     `json:"facts" doc:"the facts about the host"`
 	Empty        bool            `json:"empty" doc:"whether no changes are necessary"`
 	Overrides    []string        `json:"overrides,omitempty" doc:"Ignition configs that are merged over the payload"`
 	Changes      []PlannedChange `json:"changes" doc:"changes that a join would make, except those of the network"`
-	Network      *Network        `json:"network,omitempty" doc:"attachment of the uplink to br-ex; absent if the step network is skipped, or if Open vSwitch is installed first"`
-	Notes        []adapt.Note    `json:"notes" doc:"entries of the payload that are not applied as they are, and additions"`
+	Unchanged    int             `json:"unchanged" doc:"number of planned objects that are already in the desired state"`
+	Kept         []KeptObject    `json:"kept" doc:"objects that an earlier payload added and this one does not have; they remain until leave"`
+	Network      *Network        `json:"network,omitempty" doc:"attachment of the uplink to br-ex; absent if it is not planned"`
+	NotPlanned   []string        `json:"notPlanned" doc:"parts of a join that this plan does not contain, each with the reason"`
+	Notes        []adapt.Note    `json:"notes" doc:"entries of the payload that are not applied as they are, additions, and actions for the administrator"`
 	MissingUnits []string        `json:"missingUnits,omitempty" doc:"units that the payload needs and that do not exist, each with the reason"`
 	report.CommandResult
 }
 
-// Err returns nil: a plan has no outcome of its own.
-func (Document) Err() error { return nil }
+// Err returns a failure with the code ChangesPlanned if the plan contains changes, for
+// --detailed-exitcode.
+func (d Document) Err() error {
+	if d.Empty {
+		return nil
+	}
+	return report.Fail(report.ChangesPlanned, "# apply the plan: run hcp-node-agent join with the same settings", "the plan contains changes")
+}
 
-// Show returns the changes that a join would make. It fetches the payload but
-// changes nothing, not even the agent's own state.
+// Show returns the changes that a join would make. It fetches the payload unless a file was given,
+// but changes nothing, not even the agent's own state.
+//
+// The facts are those in the file of the options, or those of this host. If a payload was given as a
+// file, and this process is not root on a host with systemd, they are the default facts.
 func Show(ctx context.Context, options inputs.Options) (Document, error) {
 	document := Document{TypeMeta: report.Meta("Plan")}
 	b, err := openReadOnly(ctx, options)
@@ -40,10 +54,12 @@ func Show(ctx context.Context, options inputs.Options) (Document, error) {
 		return document, err
 	}
 	defer b.Close()
-	if b.Systemd == nil {
-		return document, report.Fail(report.Refused, "", "comparing the units with this host: %w", b.SystemdErr)
+	if b.otherHost == nil && b.Systemd == nil {
+		return document, report.Fail(report.Refused, "hcp-node-agent plan --payload FILE # plans a rendered payload without this host",
+			"the units of this host cannot be compared: %w", b.SystemdErr)
 	}
-	if _, err := b.LoadPayload(ctx, report.Log{Sink: b.Sink, Step: stepname.Fetch}); err != nil {
+	saved, err := b.LoadPayload(ctx, report.Log{Sink: b.Sink, Step: stepname.Fetch})
+	if err != nil {
 		return document, err
 	}
 	p, err := b.Build(ctx)
@@ -51,11 +67,12 @@ func Show(ctx context.Context, options inputs.Options) (Document, error) {
 		return document, err
 	}
 	document.NodeName, document.NodePool = p.NodeName, p.NodePool
+	document.Payload, document.Facts = b.payloadOrigin(saved, options), b.factsOrigin(options)
 	document.Notes, document.MissingUnits = p.Notes, p.MissingUnits
 	for _, one := range b.Inputs.Overrides {
 		document.Overrides = append(document.Overrides, one.Name)
 	}
-	if document.Changes, err = b.plannedChanges(ctx, p, options.Diff); err != nil {
+	if err := b.addChanges(ctx, &document, p, options.Diff); err != nil {
 		return document, err
 	}
 	document.Empty = len(document.Changes)+len(document.MissingUnits) == 0
@@ -63,28 +80,44 @@ func Show(ctx context.Context, options inputs.Options) (Document, error) {
 		document.Network = newNetwork(*p.Migration)
 		document.Empty = document.Empty && p.Migration.AlreadyAttached
 	}
+	document.NotPlanned = append(document.NotPlanned, b.notPlanned(p)...)
 	return document, nil
 }
 
-// plannedChanges returns the changes of all steps that can be determined in
-// advance, except those of the network.
-func (b *Builder) plannedChanges(ctx context.Context, p *Plan, diff bool) ([]PlannedChange, error) {
+// addChanges adds the changes of all steps that can be determined in advance, except those of the
+// network.
+func (b *Builder) addChanges(ctx context.Context, document *Document, p *Plan, diff bool) error {
+	in := b.Accounts(p)
+	if b.otherHost != nil {
+		in.HomesUnknown = true
+		for _, user := range in.UsersWithKeys() {
+			if _, exists := b.otherHost.Users[user]; exists {
+				document.NotPlanned = append(document.NotPlanned, "SSH keys of user "+user+": the facts do not contain home directories")
+			}
+		}
+	}
+	people, err := accounts.Plan(ctx, in)
+	if err != nil {
+		return err
+	}
 	runtime := crio.Changes(p.Runtime)
-	people, err := accounts.Plan(ctx, b.Accounts(p))
+	requested := slices.Concat(people, p.Changes(), p.Kubelet, runtime)
+	pending, err := b.Ledger.Diff(ctx, requested)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	pending, err := b.Ledger.Diff(ctx, slices.Concat(people, p.Changes(), p.Kubelet, runtime))
-	if err != nil {
-		return nil, err
-	}
-	changes := make([]PlannedChange, 0, len(pending))
+	document.Changes = make([]PlannedChange, 0, len(pending))
 	for _, one := range pending {
+		if b.otherHost != nil && isImpliedParent(one, requested) {
+			continue
+		}
 		change := plannedChange(one, slices.ContainsFunc(runtime, func(c ledger.Change) bool { return c.Key() == one.Key() }))
 		if diff {
 			change.Diff = textDiff(one)
 		}
-		changes = append(changes, change)
+		document.Changes = append(document.Changes, change)
 	}
-	return changes, nil
+	document.Unchanged = countUnchanged(requested, pending)
+	document.Kept = keptObjects(b.Ledger.Items(), requested)
+	return nil
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
@@ -29,11 +30,33 @@ func (b *Builder) ApplyOverrides(ctx context.Context, p *ignition.Payload, log r
 // LoadPayload gets the payload and merges the administrator's overrides over it. It
 // reports whether the payload was saved by an earlier run.
 func (b *Builder) LoadPayload(ctx context.Context, log report.Log) (kept bool, err error) {
+	if b.payloadFile != nil {
+		return false, b.loadPayloadFile()
+	}
 	if kept, err = b.loadBasePayload(ctx, log); err != nil {
 		return kept, err
 	}
 	b.Payload, err = b.ApplyOverrides(ctx, b.Payload, log)
 	return kept, err
+}
+
+// loadPayloadFile parses the payload that was given as a file, and merges the overrides over it. It
+// does not use the network.
+func (b *Builder) loadPayloadFile() error {
+	if _, err := ignition.ParseUserData(b.payloadFile); err == nil {
+		return report.Fail(report.Usage, "# pass the file with --user-data; --payload requires the rendered config to which the user data refers",
+			"the file of --payload is user data, not a payload")
+	}
+	payload, err := ignition.LoadPayload(b.payloadFile)
+	if err != nil {
+		return err
+	}
+	var overrides [][]byte
+	for _, one := range b.Inputs.Overrides {
+		overrides = append(overrides, one.Config)
+	}
+	b.Payload, err = payload.Override(overrides...)
+	return err
 }
 
 // loadBasePayload gets the payload without overrides: the saved one, else the
@@ -43,8 +66,9 @@ func (b *Builder) loadBasePayload(ctx context.Context, log report.Log) (kept boo
 		return true, err
 	}
 	if b.Inputs.UserData == nil {
-		return false, report.Fail(report.Usage, "hcp-node-agent join --user-data stub.ign",
-			"there is no payload on this host any more, and no stub to fetch it with")
+		return false, report.Fail(report.Usage, "# run the command again with --user-data FILE: the current user data of the NodePool",
+			"the payload of this node must be downloaded again, because %s is missing or damaged, and no user data was given",
+			filepath.Join(b.Dir, joinstate.PayloadFile))
 	}
 	b.Payload, err = b.Fetcher(log).Fetch(ctx, b.Inputs.UserData)
 	return false, err

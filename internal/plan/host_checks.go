@@ -38,7 +38,7 @@ func (b *Builder) HostFacts(ctx context.Context, log report.Log, installsPackage
 		probe, err := b.Fetcher(log).Probe(ctx, b.Inputs.UserData)
 		facts.Endpoint, facts.ClockSkew = err, probe.Skew
 		if probe.Temporary != nil {
-			log.Note(probe.Temporary.Error() + "; the fetch step goes on asking")
+			log.Note(probe.Temporary.Error() + "; the fetch step retries")
 		}
 	}
 	return facts, nil
@@ -69,11 +69,11 @@ func (b *Builder) otherCluster() error {
 	if err != nil {
 		return nil //nolint:nilerr // there is none
 	}
-	server := "a cluster that its kubeconfig does not name"
+	server := "an unknown cluster"
 	if cluster, err := kube.ParseCluster(content); err == nil {
 		server = cluster.Server
 	}
 	return report.Fail(report.Refused,
-		"# to leave that cluster, before the next join:\nsystemctl disable --now kubelet\nmv /var/lib/kubelet /var/lib/kubelet.old",
-		"this host already is a node of %s (%s)", server, identity.KubeconfigPath)
+		"# leave that cluster before the next join:\nsystemctl disable --now kubelet\nmv /var/lib/kubelet /var/lib/kubelet.old",
+		"this host is already a node of %s (%s)", server, identity.KubeconfigPath)
 }

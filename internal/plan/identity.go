@@ -36,7 +36,7 @@ func (b *Builder) NodeClient(log report.Log) (*node.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	node.BootID, node.Host = b.Facts.BootID, b.DiagnosticsHost()
+	node.BootID, node.Host, node.RequestedTaints = b.Facts.BootID, b.DiagnosticsHost(), b.Config.Taints
 	return node, nil
 }
 

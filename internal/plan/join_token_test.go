@@ -36,8 +36,8 @@ func TestJoinTokenOfAnotherNodeOrClusterIsRefused(t *testing.T) {
 	}{
 		"fits":            {good, "worker-7", ca, "", ""},
 		"none":            {nil, "worker-8", ca, "", ""},
-		"another node":    {good, "worker-8", ca, "is for the node worker-7, and this node is worker-8", "hostnamectl set-hostname worker-7"},
-		"another cluster": {good, "worker-7", certtest.NewCA(t, "ca").PEM, "cannot be used with https://api.example.com:6443: the join token " + good.ID + " is for another cluster", "token create"},
+		"another node":    {good, "worker-8", ca, "is for node worker-7, but this node is worker-8", "hostnamectl set-hostname worker-7"},
+		"another cluster": {good, "worker-7", certtest.NewCA(t, "ca").PEM, "is not valid for https://api.example.com:6443: join token " + good.ID + " is for another cluster", "token create"},
 	} {
 		b := &Builder{Inputs: inputs.Inputs{JoinToken: test.token}}
 		err := b.checkJoinToken(test.node, kube.Cluster{Server: "https://api.example.com:6443", CA: test.ca})
@@ -55,7 +55,7 @@ func TestJoinTokenOfAnotherNodeOrClusterIsRefused(t *testing.T) {
 	if proof, err := annotate(good); err != nil || proof[enrollment.AnnotationID] != good.ID {
 		t.Errorf("proof %v, %v", proof, err)
 	}
-	if _, err := annotate(old); report.CodeOf(err) != report.CredentialRefused || !strings.Contains(err.Error(), "by this host's clock") {
+	if _, err := annotate(old); report.CodeOf(err) != report.CredentialRefused || !strings.Contains(err.Error(), "; this host's clock: ") {
 		t.Errorf("expired: %v", err)
 	}
 	if (&Builder{}).csrAnnotations() != nil {

@@ -71,8 +71,8 @@ func (b *Builder) Build(ctx context.Context) (*Plan, error) {
 func parseCluster(kubeconfig []byte) (kube.Cluster, error) {
 	cluster, err := kube.ParseCluster(kubeconfig)
 	if err != nil {
-		return cluster, report.Fail(report.Usage, "# run join again with a stub of now; if it goes on, look at the conditions of the NodePool, or of a standalone cluster's machine-config pool",
-			"the payload's %s cannot be used: %w", ignition.BootstrapKubeconfigPath, err)
+		return cluster, report.Fail(report.Usage, "# run join again with current user data; if the failure persists, check the conditions of the NodePool or, on a standalone cluster, of the machine config pool",
+			"reading %s of the payload: %w", ignition.BootstrapKubeconfigPath, err)
 	}
 	return cluster, nil
 }
@@ -126,7 +126,7 @@ func (p *Plan) Differences(old *Plan) []string {
 	}
 	for _, key := range sortedKeys(before) {
 		if _, known := after[key]; !known {
-			lines = append(lines, key+" will not be changed")
+			lines = append(lines, key+" will no longer be changed")
 		}
 	}
 	if old.Migration != nil && p.Migration != nil {

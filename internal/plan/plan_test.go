@@ -39,8 +39,8 @@ func TestDifferences(t *testing.T) {
 	want := []string{
 		"file:/etc/other will be 2 bytes, sha256 3b64db95cb55, mode 0644",
 		"unit:kubelet.service will be enabled",
-		"file:/etc/gone will not be changed",
-		"br-ex is there already, with eth1 in it: nothing to do",
+		"file:/etc/gone will no longer be changed",
+		"br-ex already exists with uplink eth1: nothing to do",
 	}
 	if diff := cmp.Diff(want, changed.Differences(old)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -53,7 +53,7 @@ func (d PreflightDocument) Err() error {
 		}
 	}
 	if refusals == 1 {
-		return report.Fail(report.CodeOf(err), "", "a join would be refused: 1 problem")
+		return report.Fail(report.CodeOf(err), "", "join would fail: 1 problem")
 	}
-	return report.Fail(report.CodeOf(err), "", "a join would be refused: %d problems", refusals)
+	return report.Fail(report.CodeOf(err), "", "join would fail: %d problems", refusals)
 }

@@ -36,7 +36,7 @@ func (b *Builder) planRegistration(p *Plan) error {
 	if _, labelled := desired.Labels[kubelet.NodePoolLabel]; !labelled && b.IsHosted() && b.State.NodePool != "" {
 		p.Notes = append(p.Notes, adapt.Note{
 			Subject: "label " + kubelet.NodePoolLabel, Action: adapt.Unsupported, Rule: "registration",
-			Reason: "the name of NodePool " + b.State.NodePool + " cannot be the value of a label",
+			Reason: "the name of NodePool " + b.State.NodePool + " is not a valid label value",
 		})
 	}
 	content, err := desired.RenderDropIn(b.kubeletLaunch(p, false))
@@ -53,7 +53,7 @@ func (b *Builder) planRegistration(p *Plan) error {
 		if b.Ledger == nil || !slices.ContainsFunc(b.Ledger.Items(), func(item ledger.Item) bool { return item.Target == registrationPath }) {
 			return nil
 		}
-		rule.Action, rule.Reason = adapt.Change, "no label or taint is asked for any more"
+		rule.Action, rule.Reason = adapt.Change, "no labels or taints are configured any more"
 		p.Files = append(p.Files, ledger.Change{Kind: ledger.File, Target: registrationPath, Reason: rule.Reason})
 	}
 	p.Notes = append(p.Notes, rule)

@@ -113,13 +113,13 @@ func TestRegistrationIsPlanned(t *testing.T) {
 		"a unit that leaves no way, and nobody asked": {
 			files: map[string]string{units + ".d/99-site.conf": "[Service]\nExecStart=\nExecStart=/usr/bin/kubelet\n"},
 			plan:  []ledger.Change{plannedUnit(kubeletUnit)},
-			note:  "the drop-in 99-site.conf of its unit sets ExecStart=",
+			note:  "drop-in 99-site.conf of its unit sets ExecStart=",
 		},
 		"a unit that leaves no way, and somebody asked": {
 			files: map[string]string{units + ".d/99-site.conf": "[Service]\nExecStart=\nExecStart=/usr/bin/kubelet\n"},
 			plan:  []ledger.Change{plannedUnit(kubeletUnit)},
 			join:  func(b *Builder) { b.Config = config.Join{Taints: []string{"a=b:NoSchedule"}} },
-			fails: "the drop-in 99-site.conf of its unit sets ExecStart=",
+			fails: "drop-in 99-site.conf of its unit sets ExecStart=",
 		},
 		"that drop-in is removed by the plan": {
 			files: map[string]string{units + ".d/99-site.conf": "[Service]\nExecStart=\nExecStart=/usr/bin/kubelet\n"},
@@ -128,9 +128,9 @@ func TestRegistrationIsPlanned(t *testing.T) {
 		},
 		"a NodePool that cannot be a label": {
 			plan: []ledger.Change{plannedUnit(kubeletUnit)},
-			join: func(b *Builder) { b.State.NodePool = "clusters/" + strings.Repeat("x", 64) }, note: "cannot be the value of a label",
+			join: func(b *Builder) { b.State.NodePool = "clusters/" + strings.Repeat("x", 64) }, note: "is not a valid label value",
 		},
-		"no unit at all": {note: "0 lines ExecStart="},
+		"no unit at all": {note: "0 ExecStart= lines"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, p := plannedBuilder(t, test.files, test.plan...)
@@ -216,7 +216,7 @@ func TestResumedJoinKeepsRegistration(t *testing.T) {
 	if c := inputs.MergeSaved(config.Join{Labels: []string{"x=y"}}, earlier); len(c.Labels) != 1 || c.Labels[0] != "x=y" || len(c.Taints) != 1 {
 		t.Errorf("a join with others has %v and %v", c.Labels, c.Taints)
 	}
-	if c := inputs.MergeSaved(config.Join{UserData: "stub.ign"}, earlier); len(c.Labels)+len(c.Taints) != 0 {
+	if c := inputs.MergeSaved(config.Join{UserData: "user-data.ign"}, earlier); len(c.Labels)+len(c.Taints) != 0 {
 		t.Errorf("a join that begins anew has %v and %v", c.Labels, c.Taints)
 	}
 }

@@ -42,13 +42,13 @@ func TestSavedPayload(t *testing.T) {
 		state joinstate.State
 		kept  bool
 	}{
-		"no stub":                        {inputs.Inputs{}, joinstate.State{PayloadConfigHash: "11"}, true},
+		"no user data":                   {inputs.Inputs{}, joinstate.State{PayloadConfigHash: "11"}, true},
 		"hosted, the same configuration": {inputs.Inputs{UserData: userData("a.example.com", "clusters/a", "11"), NewUserData: true}, joinstate.State{PayloadConfigHash: "11"}, true},
 		"hosted, another configuration":  {inputs.Inputs{UserData: userData("a.example.com", "clusters/a", "12"), NewUserData: true}, joinstate.State{PayloadConfigHash: "11"}, false},
 		"hosted, joined with it":         {inputs.Inputs{UserData: renewed(flowtest.UUID), NewUserData: true}, ended, true},
 		"hosted, joined, another token":  {inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID)), NewUserData: true}, ended, false},
 		"the same, after an interrupt":   {inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID))}, ended, false},
-		"joined, no stub":                {inputs.Inputs{NewUserData: true}, ended, true},
+		"joined, no user data":           {inputs.Inputs{NewUserData: true}, ended, true},
 		"unfinished, another token":      {inputs.Inputs{UserData: renewed(strings.ToUpper(flowtest.UUID)), NewUserData: true}, joinstate.State{PayloadConfigHash: "11", PayloadSourceDigest: by}, true},
 		"standalone, goes on":            {inputs.Inputs{UserData: userData(workers, "", "")}, joinstate.State{}, true},
 		"standalone, given again":        {inputs.Inputs{UserData: userData(workers, "", ""), NewUserData: true}, joinstate.State{}, false},

@@ -35,23 +35,23 @@ const maxSkew = 2 * time.Minute
 func HostChecks() []Check[HostFacts] {
 	return []Check[HostFacts]{
 		{"root", "the agent runs as root", checkRoot},
-		{"systemd", "the service manager answers", checkSystemd},
-		{"os", "the distribution is RHEL or like it", checkOS},
-		{"architecture", "there are OpenShift packages for this processor", checkArch},
-		{"image-mode", "files and packages can be changed", checkImageMode},
-		{"hostname", "the host name can be the node's name", func(f HostFacts) []report.Finding { return findingFromError(f.NodeName) }},
-		{"memory", "there is memory for a worker", checkMemory},
-		{"disk", "there is room in /var/lib", checkDisk},
-		{"selinux", "SELinux protects the containers", checkSELinux},
-		{"networkmanager", "NetworkManager runs", checkNetworkManager},
-		{"uplink", "the uplink can be moved into br-ex", func(f HostFacts) []report.Finding { return findingFromError(f.Uplink) }},
-		{"mtu", "packets are large enough for an overlay", checkMTU},
-		{"firewall", "no firewall service rewrites the rules of the cluster network", checkFirewall},
-		{"fapolicyd", "programs of containers may be executed", checkFapolicyd},
-		{"ports", "the ports of a node are free", checkPorts},
+		{"systemd", "systemd responds", checkSystemd},
+		{"os", "the distribution is RHEL or compatible", checkOS},
+		{"architecture", "OpenShift packages exist for this architecture", checkArch},
+		{"image-mode", "files and packages can be modified", checkImageMode},
+		{"hostname", "the host name is a valid node name", func(f HostFacts) []report.Finding { return findingFromError(f.NodeName) }},
+		{"memory", "the host has enough memory for a worker", checkMemory},
+		{"disk", "/var/lib has enough free space", checkDisk},
+		{"selinux", "SELinux is enforcing", checkSELinux},
+		{"networkmanager", "NetworkManager is running", checkNetworkManager},
+		{"uplink", "the uplink can be attached to br-ex", func(f HostFacts) []report.Finding { return findingFromError(f.Uplink) }},
+		{"mtu", "the MTU is large enough for an overlay network", checkMTU},
+		{"firewall", "no firewall service interferes with the cluster network", checkFirewall},
+		{"fapolicyd", "container binaries can be executed", checkFapolicyd},
+		{"ports", "the ports of a node are unused", checkPorts},
 		{"other-cluster", "the host is not a node of another cluster", func(f HostFacts) []report.Finding { return findingFromError(f.OtherCluster) }},
-		{"endpoint", "the ignition server answers and its certificate is right", func(f HostFacts) []report.Finding { return findingFromError(f.Endpoint) }},
-		{"clock", "the clock agrees with the ignition server's", checkClock},
+		{"endpoint", "the ignition server is reachable and its certificate is valid", func(f HostFacts) []report.Finding { return findingFromError(f.Endpoint) }},
+		{"clock", "the clock matches that of the ignition server", checkClock},
 	}
 }
 
@@ -59,7 +59,7 @@ func checkRoot(f HostFacts) []report.Finding {
 	if f.Host.Root {
 		return nil
 	}
-	return errorFinding("# run the same command with sudo", "the agent does not run as root")
+	return errorFinding("# rerun the command with sudo", "the agent is not running as root")
 }
 
 func checkSystemd(f HostFacts) []report.Finding {
@@ -76,21 +76,21 @@ func checkOS(f HostFacts) []report.Finding {
 	if like && slices.Contains([]string{"8", "9", "10"}, major) {
 		return nil
 	}
-	return warningFinding("", "%s is not RHEL 8, 9 or 10; OpenShift has no packages for it and nobody supports such a node", os.Name)
+	return warningFinding("", "unsupported distribution %s: OpenShift packages exist for RHEL 8, 9 and 10", os.Name)
 }
 
 func checkArch(f HostFacts) []report.Finding {
 	if f.Host.Arch == "amd64" || f.Host.Arch == "arm64" {
 		return nil
 	}
-	return errorFinding("", "NodePools of platform None are amd64 or arm64, this host is %s", f.Host.Arch)
+	return errorFinding("", "unsupported architecture %s: NodePools of platform None require amd64 or arm64", f.Host.Arch)
 }
 
 func checkImageMode(f HostFacts) []report.Finding {
 	if !f.Host.OSTree {
 		return nil
 	}
-	return errorFinding("hcp-node-agent status", "this is an image-mode host, which its own ignition or image configures; the agent only checks and reports here")
+	return errorFinding("hcp-node-agent status", "this host is in image mode and configured by its image or Ignition; the agent only runs checks on it")
 }
 
 func checkMemory(f HostFacts) []report.Finding {
@@ -98,7 +98,7 @@ func checkMemory(f HostFacts) []report.Finding {
 	if f.Host.MemoryKiB >= least*15/10 {
 		return nil
 	}
-	return warningFinding("", "the host has %d MiB of memory; the payload reserves 1024 MiB for the system, little is left for pods", f.Host.MemoryKiB/1024)
+	return warningFinding("", "the host has %d MiB of memory; the payload reserves 1024 MiB for the system, which leaves little for pods", f.Host.MemoryKiB/1024)
 }
 
 func checkDisk(f HostFacts) []report.Finding {
@@ -106,28 +106,28 @@ func checkDisk(f HostFacts) []report.Finding {
 	if f.Host.DiskFree >= least {
 		return nil
 	}
-	return warningFinding("", "/var/lib has %d MiB free; the images of a worker need several GiB", f.Host.DiskFree/1024)
+	return warningFinding("", "/var/lib has %d MiB of free space; the images of a worker require several GiB", f.Host.DiskFree/1024)
 }
 
 func checkSELinux(f HostFacts) []report.Finding {
 	if f.Host.SELinux == "enforcing" {
 		return nil
 	}
-	return warningFinding("", "SELinux is %s; OpenShift expects it to be enforcing", f.Host.SELinux)
+	return warningFinding("", "SELinux is %s; OpenShift requires enforcing mode", f.Host.SELinux)
 }
 
 func checkNetworkManager(f HostFacts) []report.Finding {
 	if f.Units["NetworkManager.service"].Active == "active" {
 		return nil
 	}
-	return errorFinding("systemctl enable --now NetworkManager", "NetworkManager does not run; br-ex is built through it")
+	return errorFinding("systemctl enable --now NetworkManager", "NetworkManager is not running; it is required for br-ex")
 }
 
 func checkMTU(f HostFacts) []report.Finding {
 	var found []report.Finding
 	for _, link := range f.Links {
 		if len(link.Addresses) > 0 && link.MTU < 1280 && link.Name != "lo" {
-			found = append(found, warningFinding("", "%s has an MTU of %d; IPv6 needs 1280 and the overlay takes 100 of it", link.Name, link.MTU)...)
+			found = append(found, warningFinding("", "%s has an MTU of %d; IPv6 requires 1280, and the overlay network uses 100 bytes", link.Name, link.MTU)...)
 		}
 	}
 	return found
@@ -138,14 +138,14 @@ func checkFirewall(f HostFacts) []report.Finding {
 		return nil
 	}
 	return warningFinding("systemctl disable --now firewalld",
-		"firewalld runs; it drops the cluster network's packets unless its rules are made for it")
+		"firewalld is running; it drops packets of the cluster network unless its rules allow them")
 }
 
 func checkFapolicyd(f HostFacts) []report.Finding {
 	if f.Units["fapolicyd.service"].Active != "active" {
 		return nil
 	}
-	return warningFinding("systemctl disable --now fapolicyd", "fapolicyd runs; it refuses programs of containers that no RPM owns")
+	return warningFinding("systemctl disable --now fapolicyd", "fapolicyd is running; it blocks container binaries that no RPM owns")
 }
 
 // checkPorts assumes that a port is held by its service if that service is running. A
@@ -160,7 +160,7 @@ func checkPorts(f HostFacts) []report.Finding {
 	if len(taken) == 0 {
 		return nil
 	}
-	return errorFinding("ss -lntup # shows who holds them", "ports that a node needs are in use: %s", strings.Join(taken, ", "))
+	return errorFinding("ss -lntup # lists the processes that use them", "ports that a node requires are in use: %s", strings.Join(taken, ", "))
 }
 
 func checkClock(f HostFacts) []report.Finding {
@@ -172,7 +172,7 @@ func checkClock(f HostFacts) []report.Finding {
 		how = "ahead of"
 	}
 	return errorFinding("chronyc makestep # or: timedatectl set-ntp true",
-		"this host's clock is %s %s the ignition server's; certificates and tokens will not be accepted", f.ClockSkew.Abs().Round(time.Second), how)
+		"this host's clock is %s %s the ignition server's; certificates and tokens will be rejected", f.ClockSkew.Abs().Round(time.Second), how)
 }
 
 // addressConflict returns the link and prefix that contain address, or "". It ignores lo.

@@ -43,26 +43,26 @@ func SoftwareChecks() []Check[PayloadFacts] {
 // PayloadChecks returns the checks that need the payload.
 func PayloadChecks() []Check[PayloadFacts] {
 	return []Check[PayloadFacts]{
-		{"api", "the API server answers and its certificate is right", func(f PayloadFacts) []report.Finding { return findingFromError(f.API) }},
-		{"node-name", "the node's name is free, or this machine's own", func(f PayloadFacts) []report.Finding { return findingFromError(f.NodeName) }},
-		{"fips", "FIPS mode is as the cluster has it", checkFIPS},
-		{"cgroup", "the cgroup version is the one that the payload needs", checkCgroup},
+		{"api", "the API server is reachable and its certificate is valid", func(f PayloadFacts) []report.Finding { return findingFromError(f.API) }},
+		{"node-name", "the node name is unused or belongs to this host", func(f PayloadFacts) []report.Finding { return findingFromError(f.NodeName) }},
+		{"fips", "FIPS mode matches that of the cluster", checkFIPS},
+		{"cgroup", "the cgroup version matches the payload", checkCgroup},
 		{"units", "every unit that the payload enables exists", checkUnits},
-		{"programs", "every program that the payload's units run is installed", checkPrograms},
-		{"overlay-size", "CRI-O's file system can limit containers as the payload does", checkOverlaySize},
-		{"swap", "kubelet of this release starts with the host's swap", checkSwap},
-		{"internal-address", "the API's internal address does not collide with a network of the host", checkLoopbackAddresses},
+		{"programs", "every binary that the payload's units run is installed", checkPrograms},
+		{"overlay-size", "the file system of CRI-O supports the size limit of the payload", checkOverlaySize},
+		{"swap", "kubelet of this release supports the host's swap", checkSwap},
+		{"internal-address", "the internal API address does not overlap a network of the host", checkLoopbackAddresses},
 	}
 }
 
 func checkFIPS(f PayloadFacts) []report.Finding {
 	switch {
 	case f.FIPS && !f.Host.FIPS:
-		return errorFinding("# install the host in FIPS mode (fips=1 at installation; it cannot be switched on soundly later)",
-			"the cluster runs in FIPS mode and this host does not")
+		return errorFinding("# reinstall the host in FIPS mode (fips=1); FIPS mode must be enabled at installation time",
+			"the cluster runs in FIPS mode, but this host does not")
 	case !f.FIPS && f.Host.FIPS:
 		return errorFinding("# use a host that is not in FIPS mode, or a NodePool of a FIPS cluster",
-			"this host runs in FIPS mode and the cluster does not")
+			"this host runs in FIPS mode, but the cluster does not")
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ func checkCgroup(f PayloadFacts) []report.Finding {
 	}
 	return []report.Finding{{
 		Severity:    report.SeverityProblem,
-		Message:     "the payload needs cgroup v2 and this host was booted with v1",
+		Message:     "the payload requires cgroup v2, but this host was booted with cgroup v1",
 		Remedy:      "grubby --update-kernel=ALL --args=systemd.unified_cgroup_hierarchy=1 && reboot # then run join again",
 		RefusesJoin: true,
 		Code:        report.RebootNeeded,
@@ -86,7 +86,7 @@ func checkUnits(f PayloadFacts) []report.Finding {
 	if len(f.MissingUnits) == 0 {
 		return nil
 	}
-	return errorFinding("# install the packages that bring them (openvswitch.service: dnf install openvswitch3.1 or newer, from the Fast Datapath repository), then run join again",
+	return errorFinding("# install the packages that provide them, then run join again (openvswitch.service: openvswitch3.1 or newer from the Fast Datapath repository)",
 		"the payload enables units that do not exist on this host: %s", strings.Join(f.MissingUnits, ", "))
 }
 
@@ -104,8 +104,8 @@ func checkPrograms(f PayloadFacts) []report.Finding {
 			packages = append(packages, program.Package)
 		}
 	}
-	return errorFinding(report.Remedy("dnf install "+strings.Join(packages, " ")+" # some are in the rhocp repository of the cluster's release"),
-		"programs that a node needs are not installed: %s", strings.Join(names, ", "))
+	return errorFinding(report.Remedy("dnf install "+strings.Join(packages, " ")+" # some packages are in the rhocp repository of the cluster's release"),
+		"required binaries are not installed: %s", strings.Join(names, ", "))
 }
 
 func checkSwap(f PayloadFacts) []report.Finding {
@@ -114,16 +114,16 @@ func checkSwap(f PayloadFacts) []report.Finding {
 	}
 	devices := strings.Join(f.Host.Swap, ", ")
 	if f.FailSwapOn {
-		return errorFinding("swapoff -a # and remove the swap lines from /etc/fstab", "swap is on (%s); kubelet of this release does not start with it", devices)
+		return errorFinding("swapoff -a # also remove the swap entries from /etc/fstab", "swap is enabled (%s); kubelet of this release does not start with swap", devices)
 	}
-	return warningFinding("", "swap is on (%s); kubelet of this release tolerates it", devices)
+	return warningFinding("", "swap is enabled (%s); kubelet of this release tolerates swap", devices)
 }
 
 func checkLoopbackAddresses(f PayloadFacts) []report.Finding {
 	for _, address := range f.LoopbackAddresses {
 		if taken := addressConflict(f.Links, address); taken != "" {
-			return errorFinding("# give that network another range, or set spec.networking.apiServer.advertiseAddress of the HostedCluster",
-				"the cluster's internal API address %s lies in a network of this host (%s); the node would not reach the API", address, taken)
+			return errorFinding("# change the range of that network, or set spec.networking.apiServer.advertiseAddress of the HostedCluster",
+				"the internal API address %s of the cluster is in a network of this host (%s); the node could not reach the API server", address, taken)
 		}
 	}
 	return nil

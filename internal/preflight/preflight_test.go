@@ -43,7 +43,7 @@ func TestHostChecks(t *testing.T) {
 		"late clock":     {func(f *HostFacts) { f.ClockSkew = 3 * time.Minute }, "clock", report.Refused},
 		"early clock":    {func(f *HostFacts) { f.ClockSkew = -3 * time.Minute }, "clock", report.Refused},
 		"bad token": {func(f *HostFacts) {
-			f.Endpoint = report.Fail(report.CredentialRefused, "get a new stub", "the token was refused")
+			f.Endpoint = report.Fail(report.CredentialRefused, "get a new user data", "the token was refused")
 		}, "endpoint", report.CredentialRefused},
 		"name": {func(f *HostFacts) { f.NodeName = errors.New("localhost") }, "hostname", report.Failed},
 	} {

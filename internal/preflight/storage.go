@@ -55,15 +55,15 @@ func checkOverlaySize(f PayloadFacts) []report.Finding {
 		return nil
 	}
 	const without = "# or remove overlaySize from the ContainerRuntimeConfig of the NodePool"
-	what := fmt.Sprintf("the payload limits containers to %s (overlaySize), and %s, where CRI-O keeps them, is ", f.OverlaySize, f.Storage.MountPoint)
+	what := fmt.Sprintf("the payload limits containers to %s (overlaySize), but the file system %s of CRI-O is ", f.OverlaySize, f.Storage.MountPoint)
 	switch {
 	case f.Storage.Type != "xfs":
 		return errorFinding("# mount an XFS file system with the option pquota at /var/lib/containers\n"+without,
-			"%s%s: CRI-O does not start without XFS and project quotas", what, f.Storage.Type)
+			"%s%s: CRI-O requires XFS with project quotas for this limit", what, f.Storage.Type)
 	case f.Storage.MountPoint == "/":
 		return errorFinding("grubby --update-kernel=ALL --args=rootflags=pquota && reboot\n"+without,
-			"%smounted without project quotas: CRI-O does not start", what)
+			"%smounted without project quotas: CRI-O would not start", what)
 	}
-	return errorFinding(report.Remedyf("findmnt --fstab %s # add pquota to its options in /etc/fstab, then reboot\n%s", f.Storage.MountPoint, without),
-		"%smounted without project quotas: CRI-O does not start", what)
+	return errorFinding(report.Remedyf("findmnt --fstab %s # add pquota to the options in /etc/fstab, then reboot\n%s", f.Storage.MountPoint, without),
+		"%smounted without project quotas: CRI-O would not start", what)
 }

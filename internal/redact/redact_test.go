@@ -21,7 +21,7 @@ func TestTextMasksSecrets(t *testing.T) {
 		"URL's query":               {"GET /a?token=" + canary + " HTTP/1.1", "GET /a?token=*** HTTP/1.1"},
 		"header":                    {"Authorization: Bearer " + canary + ".x_y-z~/+=", "Authorization: ***"},
 		"header in JSON":            {`{"Authorization":"Bearer ` + canary + `"}`, `{"Authorization":"***"}`},
-		"header of a stub":          {`{"name":"Authorization","value":"Bearer ` + canary + `"},{"name":"NodePool","value":"a/b"}`, `{"name":"Authorization","value":"***"},{"name":"NodePool","value":"a/b"}`},
+		"header of user data":       {`{"name":"Authorization","value":"Bearer ` + canary + `"},{"name":"NodePool","value":"a/b"}`, `{"name":"Authorization","value":"***"},{"name":"NodePool","value":"a/b"}`},
 		"header in a command":       {`curl -H "Authorization: Basic ` + canary + `=" https://a`, `curl -H "Authorization: ***" https://a`},
 		"bearer alone":              {"with bearer " + canary + "AAAA", "with bearer ***"},
 		"basic alone":               {"Basic " + canary + "AAAA=", "Basic ***"},

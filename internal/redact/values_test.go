@@ -88,7 +88,7 @@ func TestFind(t *testing.T) {
 		text string
 		want []string
 	}{
-		"stub":           {`{"httpHeaders":[{"name":"Authorization","value":"Bearer ` + canary + `AAAA"},{"name":"NodePool","value":"a/b"}]}`, []string{"Bearer " + canary + "AAAA", canary + "AAAA"}},
+		"user data":      {`{"httpHeaders":[{"name":"Authorization","value":"Bearer ` + canary + `AAAA"},{"name":"NodePool","value":"a/b"}]}`, []string{"Bearer " + canary + "AAAA", canary + "AAAA"}},
 		"pull secret":    {`{"auths":{"quay.io":{"auth":"` + auth + `","email":"a@b"}}}`, []string{auth, "puller:" + canary + "pw", canary + "pw"}},
 		"key":            {key, []string{canary + "line1", canary + "line2"}},
 		"key in JSON":    {`{"k":"` + strings.ReplaceAll(key, "\n", `\n`) + `"}`, []string{canary + "line1", canary + "line2"}},

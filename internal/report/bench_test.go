@@ -7,15 +7,17 @@ import (
 
 // BenchmarkText measures the output of a join on a terminal and in a pipe.
 func BenchmarkText(b *testing.B) {
-	for name, live := range map[string]bool{"terminal": true, "pipe": false} {
+	for name, newSink := range map[string]func() Sink{
+		"terminal": func() Sink { return &Terminal{W: io.Discard, Symbols: Unicode(), Color: true} },
+		"pipe":     func() Sink { return &Lines{W: io.Discard} },
+	} {
 		b.Run(name, func(b *testing.B) {
 			events := joinEvents()
 			for b.Loop() {
-				face := &Text{W: io.Discard, Live: live, Color: live, Width: func() int { return 120 }}
+				sink := newSink()
 				for _, event := range events {
-					face.Emit(event)
+					sink.Emit(event)
 				}
-				face.Stop()
 			}
 			b.ReportMetric(float64(len(events)), "events/op")
 		})

@@ -41,11 +41,25 @@ func EscapeLine(name string) string { return strings.ReplaceAll(Escape(name), "\
 
 // EscapeWriter is a writer that passes its input through Escape. Each Write must contain
 // complete characters, as package fmt writes them.
-type EscapeWriter struct{ W io.Writer }
+type EscapeWriter struct {
+	W      io.Writer
+	Colors bool // the colors of a Page remain
+}
 
 // Write writes the escaped text to W.
 func (e EscapeWriter) Write(text []byte) (int, error) {
-	if _, err := io.WriteString(e.W, Escape(string(text))); err != nil {
+	var out strings.Builder
+	rest := string(text)
+	for e.Colors {
+		at := colorSequence.FindStringIndex(rest)
+		if at == nil {
+			break
+		}
+		out.WriteString(Escape(rest[:at[0]]) + rest[at[0]:at[1]])
+		rest = rest[at[1]:]
+	}
+	out.WriteString(Escape(rest))
+	if _, err := io.WriteString(e.W, out.String()); err != nil {
 		return 0, fmt.Errorf("writing text: %w", err)
 	}
 	return len(text), nil

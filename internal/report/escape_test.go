@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -42,15 +43,17 @@ func TestEscape(t *testing.T) {
 func TestEventsCannotControlTerminal(t *testing.T) {
 	const evil = "a\x1b[2Jb\rc\u202e"
 	for kind := range map[EventKind]bool{Headline: true, Waiting: true, Note: true, Detail: true, Warning: true, CommandFailed: true, StepDone: true, StepFailed: true} {
-		for _, live := range []bool{false, true} {
-			var out bytes.Buffer
-			text := &Text{W: &out, Live: live, Verbose: true}
-			text.Emit(Event{Kind: kind, Step: "fetch" + evil, Message: evil, Remedy: "run " + evil})
-			text.Emit(Event{Kind: Waiting, Step: "fetch" + evil, Message: evil})
-			text.Stop()
-			rest := strings.ReplaceAll(out.String(), "\r\x1b[J", "")
+		var screen, lines bytes.Buffer
+		terminal := &Terminal{W: &screen, Symbols: ASCII(), Verbose: true}
+		for _, sink := range []Sink{terminal, &Lines{W: &lines, Level: slog.LevelDebug}} {
+			sink.Emit(Event{Kind: kind, Step: "fetch" + evil, Message: evil, Remedy: "run " + evil})
+			sink.Emit(Event{Kind: Waiting, Step: "fetch" + evil, Message: evil})
+		}
+		terminal.Stop()
+		for _, out := range []string{screen.String(), lines.String()} {
+			rest := regexp.MustCompile(`(\x1b\[[0-9]+A)?\r\x1b\[J`).ReplaceAllString(out, "")
 			if strings.ContainsAny(rest, "\x1b\r\u202e") || !strings.Contains(rest, `a\x1b[2Jb\rc\u202e`) {
-				t.Errorf("%s, live %t: %q", kind, live, out.String())
+				t.Errorf("%s: %q", kind, out)
 			}
 		}
 	}

@@ -7,17 +7,17 @@ type EventKind string
 
 // The kinds of events.
 const (
-	StepStarted   EventKind = "start" // the step starts
-	StepDone      EventKind = "ok"    // the step succeeded; Message is a summary
-	StepUnchanged EventKind = "same"  // the step found the desired state and changed nothing
-	StepSkipped   EventKind = "skip"  // excluded on request
-	StepFailed    EventKind = "fail"  // the step failed; Message is the error
-	Waiting       EventKind = "wait"  // what is awaited, and the last observation
-	Note          EventKind = "note"  // informational
+	StepStarted   EventKind = "started"   // the step starts
+	StepDone      EventKind = "ok"        // the step succeeded; Message is a summary
+	StepUnchanged EventKind = "unchanged" // the step found the desired state and changed nothing
+	StepSkipped   EventKind = "skipped"   // excluded on request
+	StepFailed    EventKind = "failed"    // the step failed; Message is the error
+	Waiting       EventKind = "waiting"   // what is awaited, and the last observation
+	Note          EventKind = "note"      // informational
 	Warning       EventKind = "warning"
-	Headline      EventKind = "head"   // describes the whole run
-	Detail        EventKind = "detail" // shown only with --verbose
-	CommandFailed EventKind = "error"  // the command failed outside of a step
+	Headline      EventKind = "headline" // describes the whole run
+	Detail        EventKind = "detail"   // shown only with --verbose
+	CommandFailed EventKind = "error"    // the command failed outside of a step
 )
 
 // Event is one event of a run.
@@ -27,7 +27,7 @@ type Event struct {
 	Step    string        `json:"step,omitempty"`
 	Message string        `json:"message,omitempty"`
 	Remedy  Remedy        `json:"remedy,omitempty"`  // as in Remedy
-	Elapsed time.Duration `json:"elapsed,omitempty"` // of the step, in nanoseconds
+	Elapsed time.Duration `json:"elapsed,omitempty"` // of the step or of the wait, in nanoseconds
 	RetryAt time.Time     `json:"next,omitzero"`     // time of the next attempt; zero if unknown
 	Change  string        `json:"change,omitempty"`  // changed object of the host: KIND:TARGET
 	// Name of the related certificate signing request.

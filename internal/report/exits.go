@@ -13,13 +13,14 @@ func ExitStatuses() []ExitStatus {
 	return []ExitStatus{
 		{Success, "done", "done"},
 		{Failed, "failed", "failed"},
-		{Usage, "usage or bad input", "usage, or input that cannot be read or is not valid"},
+		{Usage, "usage or invalid input", "usage, or unreadable or invalid input"},
 		{Refused, "refused by a check, nothing changed", "refused by a check; nothing was changed"},
-		{CredentialRefused, "credential refused", "credential refused: wrong, rotated or expired token"},
-		{ApprovalMissing, "approval missing", "approval did not come"},
+		{CredentialRefused, "authentication failed", "authentication failed: the token is invalid, rotated or expired"},
+		{ApprovalMissing, "CSR not approved", "timed out waiting for CSR approval"},
 		{NetworkRolledBack, "network rolled back", "the network change was rolled back"},
-		{RebootNeeded, "reboot needed", "reboot needed, then run it again"},
+		{RebootNeeded, "reboot required", "reboot required; then run the command again"},
 		{DriftFound, "drift found", "drift found"},
-		{Interrupted, "interrupted", "interrupted by a signal; run it again to go on"},
+		{ChangesPlanned, "changes planned", "changes planned (plan --detailed-exitcode)"},
+		{Interrupted, "interrupted", "interrupted by a signal; run the command again to resume"},
 	}
 }

@@ -19,6 +19,7 @@ const (
 	NetworkRolledBack Code = 6
 	RebootNeeded      Code = 7
 	DriftFound        Code = 8
+	ChangesPlanned    Code = 9
 )
 
 // Interrupted is the exit code after Ctrl-C, as in shells.

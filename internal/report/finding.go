@@ -17,6 +17,8 @@ type Finding struct {
 
 	// Code is the exit code if the finding refuses a join. 0 stands for Refused.
 	Code Code `json:"-"`
+	// Reason names the kind of problem. Only findings about a joined node have one.
+	Reason Reason `json:"-"`
 	// Subject is the affected object in two or three words. It is the same in
 	// repeated checks, and "" if a summary of several findings need not list it.
 	Subject string `json:"-"`

@@ -2,48 +2,67 @@ package report
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
 // liveLine is the line of the running step, which is rewritten once a second. It shows the
 // awaited condition, the time until the next attempt, and the elapsed time of the step.
 type liveLine struct {
-	step    string // "" if no step is running
-	message string
-	since   time.Time
-	next    time.Time
-	stop    chan struct{} // stops the clock
-	columns int           // columns on the screen
+	step  string // "" if no step is running
+	since time.Time
+	wait  Event         // what the step waits for
+	stop  chan struct{} // stops the clock
+
+	block   []string // lines above the line: what an administrator must do
+	drawn   int      // lines of block on the screen
+	columns int      // columns of the line on the screen
 }
 
 // beginLine starts the line of a step, and the clock that rewrites it.
-func (t *Text) beginLine(event Event) {
+func (t *Terminal) beginLine(step string) {
 	t.endLine()
-	t.last = ""
-	if !t.Live {
-		return
-	}
-	t.line = liveLine{step: event.Step, since: time.Now(), stop: make(chan struct{})}
+	t.line = liveLine{step: step, since: time.Now(), stop: make(chan struct{})}
 	go t.clock(t.line.stop)
 }
 
 // endLine stops the clock.
-func (t *Text) endLine() {
+func (t *Terminal) endLine() {
 	if t.line.stop != nil {
 		close(t.line.stop)
 	}
 	t.line = liveLine{}
 }
 
-// Stop removes the live line from the screen, so that other output can be written.
-func (t *Text) Stop() {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	t.eraseLine()
-	t.endLine()
+// beginWait shows what the step waits for. With a remedy, the complete message and the remedy are
+// shown above the line until the wait ends.
+func (t *Terminal) beginWait(event Event) {
+	if t.line.step != event.Step {
+		t.beginLine(event.Step) // waiting before a step starts, as in plan
+	}
+	t.line.wait, t.line.block = event, nil
+	if event.Remedy == "" {
+		return
+	}
+	t.printPending()
+	for _, line := range wrap(event.Message, min(t.width()-1, timeColumn)-len("    ")) {
+		t.line.block = append(t.line.block, "    "+line)
+	}
+	t.line.block = append(t.line.block, "")
+	t.line.block = append(t.line.block, t.remedyLines(event.Remedy)...)
+	t.line.block = append(t.line.block, "")
 }
 
-func (t *Text) clock(stop chan struct{}) {
+// Stop removes the live line from the screen, so that other output can be written.
+func (t *Terminal) Stop() {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.eraseClock()
+	t.endLine()
+	t.printPending()
+}
+
+func (t *Terminal) clock(stop chan struct{}) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	for {
@@ -53,62 +72,103 @@ func (t *Text) clock(stop chan struct{}) {
 		case <-ticker.C:
 			t.mutex.Lock()
 			if t.line.stop == stop { // otherwise the line has ended in the meantime
-				t.eraseLine()
-				t.drawLine()
+				t.eraseClock()
+				t.drawClock()
 			}
 			t.mutex.Unlock()
 		}
 	}
 }
 
-// drawLine prints the line. It is always narrower than the terminal, because a full line would
-// move the cursor to the next line.
-func (t *Text) drawLine() {
+// drawLine prints the block and the line of the running step.
+func (t *Terminal) drawLine() {
 	if t.line.step == "" {
 		return
 	}
-	label, color := "...  ", ""
-	if t.last != "" {
-		label, color = "wait ", yellow
+	for _, line := range t.line.block {
+		t.printLine(line)
 	}
-	painted := "  " + t.colorize(color, label)
-	now := time.Now()
-	head := fmt.Sprintf(" %-*s ", stepWidth, t.line.step)
-	tail := formatElapsed(now.Sub(t.line.since))
-	if left := t.line.next.Sub(now).Round(time.Second); left > 0 {
-		tail = fmt.Sprintf("again in %s  %s", formatElapsed(left), tail)
-	}
-	label = "  " + label + head
-	width := t.width() - 1
-	room := width - displayWidth(label)
-	if room-len(tail) < 20 && t.line.message != "" { // prefer the message over the retry time
-		tail = formatElapsed(now.Sub(t.line.since))
-	}
-	if room < len(tail) {
-		label = truncate(label, width)
-		fmt.Fprint(t.W, label)
-		t.line.columns = displayWidth(label)
-		return
-	}
-	message := truncate(t.line.message, room-len(tail)-2)
-	const usual = 60 // column of the elapsed time of completed steps
-	at := min(room, max(usual, displayWidth(message)+2+len(tail)))
-	rest := fmt.Sprintf("%s%-*s%s", head, at-len(tail), message, tail)
-	fmt.Fprint(t.W, painted+rest)
-	t.line.columns = displayWidth(label) + at
+	t.line.drawn = len(t.line.block)
+	t.drawClock()
 }
 
-// eraseLine removes the line from the screen. If the terminal has become narrower, most
-// terminals have wrapped the line into several rows.
-func (t *Text) eraseLine() {
+// drawClock prints the line of the running step. It is always narrower than the terminal, because a
+// full line would move the cursor to the next line.
+func (t *Terminal) drawClock() {
+	color, message := "", ""
+	if t.line.wait.Message != "" {
+		color = yellow
+	}
+	if len(t.line.block) == 0 {
+		message = t.line.wait.Message
+	}
+	now := time.Now()
+	elapsed := formatElapsed(now.Sub(t.line.since))
+	tail := elapsed
+	if left := t.line.wait.RetryAt.Sub(now).Round(time.Second); left > 0 {
+		tail = fmt.Sprintf("retry in %s  %s", formatElapsed(left), elapsed)
+	}
+	label := t.label(t.Symbols.running, "") + fmt.Sprintf("%-*s ", stepWidth, t.line.step)
+	width := min(t.width()-1, timeColumn)
+	room := width - displayWidth(label)
+	if room-len(tail) < 20 && message != "" { // prefer the message over the retry time
+		tail = elapsed
+	}
+	text := t.truncate(label, width)
+	if room >= len(tail) {
+		text = fmt.Sprintf("%s%-*s%s", label, room-len(tail), t.truncate(message, room-len(tail)-2), tail)
+	}
+	t.line.columns = displayWidth(text)
+	if painted := t.colorize(color, t.Symbols.running); len(text) >= len(label) {
+		text = strings.Replace(text, t.Symbols.running, painted, 1)
+	}
+	fmt.Fprint(t.W, text)
+}
+
+// eraseClock removes the line of the running step from the screen. If the terminal has become
+// narrower, most terminals have wrapped the line into several rows.
+func (t *Terminal) eraseClock() {
 	if t.line.columns == 0 {
 		return
 	}
-	if rows := (t.line.columns - 1) / max(1, t.width()); rows > 0 {
-		fmt.Fprintf(t.W, "\x1b[%dA", rows)
+	t.eraseRows((t.line.columns - 1) / t.width())
+	t.line.columns = 0
+}
+
+// eraseLine removes the block and the line of the running step from the screen, unless parts of them
+// are above the visible rows.
+func (t *Terminal) eraseLine() {
+	t.eraseClock()
+	width, height := t.size()
+	rows := 0
+	for _, line := range t.line.block[:t.line.drawn] {
+		rows += max(1, (displayWidth(line)+width-1)/width)
+	}
+	if rows > 0 && rows < height {
+		t.eraseRows(rows)
+	}
+	t.line.drawn = 0
+}
+
+// eraseRows erases the row of the cursor and n rows above it.
+func (t *Terminal) eraseRows(n int) {
+	if n > 0 {
+		fmt.Fprintf(t.W, "\x1b[%dA", n)
 	}
 	fmt.Fprint(t.W, "\r\x1b[J")
-	t.line.columns = 0
+}
+
+// truncate truncates a text to width columns and marks the truncation.
+func (t *Terminal) truncate(text string, width int) string {
+	runes := []rune(text)
+	if len(runes) <= width {
+		return text
+	}
+	end := []rune(t.Symbols.ellipsis)
+	if width < len(end) {
+		return ""
+	}
+	return string(runes[:width-len(end)]) + string(end)
 }
 
 // formatElapsed formats a duration as 0:05 or 1:02:03.

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -21,8 +22,9 @@ func renderScreen(out string, width int) []string {
 		case strings.HasPrefix(out, "\r\x1b[J"):
 			lines[len(lines)-1], out = "", out[4:]
 		case strings.HasPrefix(out, "\x1b["):
-			n := int(out[2] - '0')
-			lines, out = lines[:len(lines)-n], out[4:]
+			rows, rest, _ := strings.Cut(out[2:], "A")
+			n, _ := strconv.Atoi(rows)
+			lines, out = lines[:len(lines)-n], rest
 		case out[0] == '\n':
 			lines, out = append(lines, ""), out[1:]
 		default:
@@ -38,50 +40,73 @@ func renderScreen(out string, width int) []string {
 }
 
 // The live line shows each second the running step, the awaited condition, the next attempt
-// and the elapsed time.
+// and the elapsed time. When a wait ends, its message and remedy disappear.
 func TestLiveLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		face := &Text{W: &out, Live: true, Width: func() int { return 80 }}
+		terminal := &Terminal{W: &out, Symbols: Unicode()}
 		expect := func(want ...string) {
 			t.Helper()
 			synctest.Wait()
-			face.mutex.Lock()
-			defer face.mutex.Unlock()
+			terminal.mutex.Lock()
+			defer terminal.mutex.Unlock()
 			if diff := cmp.Diff(want, renderScreen(out.String(), 80)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		}
-		face.Emit(Event{Kind: StepStarted, Step: "fetch"})
-		expect("  ...   fetch                                                              0:00")
+		terminal.Emit(Event{Kind: StepStarted, Step: "fetch"})
+		expect("  … fetch                                                                  0:00")
 		time.Sleep(61 * time.Second)
-		face.Emit(Event{Kind: Waiting, Step: "fetch", Message: "the server does not answer", RetryAt: time.Now().Add(4 * time.Second)})
-		expect("  wait  fetch               the server does not answer      again in 0:04  1:01")
+		terminal.Emit(Event{Kind: Waiting, Step: "fetch", Message: "waiting for the server", RetryAt: time.Now().Add(4 * time.Second)})
+		expect("  … fetch               waiting for the server              retry in 0:04  1:01")
 		time.Sleep(3 * time.Second)
-		expect("  wait  fetch               the server does not answer      again in 0:01  1:04")
+		expect("  … fetch               waiting for the server              retry in 0:01  1:04")
 		time.Sleep(3 * time.Second)
-		expect("  wait  fetch               the server does not answer                     1:07")
-		face.Emit(Event{Kind: Waiting, Step: "fetch", Message: "the server does not answer", Remedy: "look"})
-		face.Emit(Event{Kind: StepDone, Step: "fetch", Message: "54 files", Elapsed: 67 * time.Second})
-		expect("  ok    fetch               54 files                                      67.0s")
-		face.Emit(Event{Kind: StepStarted, Step: "client-certificate"})
-		face.Emit(Event{Kind: Waiting, Step: "client-certificate", Message: "approval of the CSR node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY for worker-0", Remedy: "oc adm certificate approve x"})
+		expect("  … fetch               waiting for the server                             1:07")
+		terminal.Emit(Event{Kind: Warning, Step: "fetch", Message: "the server is slow"})
+		terminal.Emit(Event{Kind: Waiting, Step: "fetch", Message: "waiting for the server to start", Remedy: "systemctl start server"})
+		expect("      ! the server is slow", "    waiting for the server to start", "systemctl start server",
+			"  … fetch                                                                  1:07")
+		terminal.Emit(Event{Kind: Warning, Step: "fetch", Message: "the server is new"})
+		terminal.Emit(Event{Kind: StepDone, Step: "fetch", Message: "54 files, sha256 1e240c6f3b5a7d9e1e240c6f3b5a7d9e", Elapsed: 67 * time.Second})
+		fetched := []string{
+			"      ! the server is slow",
+			"  ✓ fetch               54 files, sha256 1e240c6f…                         1m7s", "      ! the server is new",
+		}
+		expect(fetched...)
+		terminal.Emit(Event{Kind: StepStarted, Step: "client-certificate"})
+		wait := Event{
+			Kind: Waiting, Step: "client-certificate",
+			Message: "waiting for approval of client CSR node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY for worker-0",
+			Remedy:  "# on the hosted cluster, run:\noc adm certificate approve node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY",
+		}
+		terminal.Emit(wait)
+		terminal.Emit(wait)
 		time.Sleep(time.Hour)
-		done := "  ok    fetch               54 files                                      67.0s"
-		expect(done,
-			"  wait  client-certificate  approval of the CSR",
-			"                            node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY",
-			"                            for worker-0",
-			"oc adm certificate approve x",
-			"  wait  client-certificate                                              1:00:00")
-		face.Stop()
-		time.Sleep(time.Minute)
-		expect(done,
-			"  wait  client-certificate  approval of the CSR",
-			"                            node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY",
-			"                            for worker-0",
-			"oc adm certificate approve x")
+		block := append(slices.Clone(fetched),
+			"    waiting for approval of client CSR",
+			"    node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY for worker-0",
+			"# on the hosted cluster, run:",
+			"oc adm certificate approve node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY")
+		expect(append(slices.Clone(block), "  … client-certificate                                                  1:00:00")...)
+		terminal.Emit(Event{Kind: StepFailed, Step: "client-certificate", Message: "denied", Elapsed: time.Second, Remedy: "oc get csr"})
+		expect(append(fetched, "  ✗ client-certificate  denied                                             1.0s", "oc get csr")...)
 	})
+}
+
+// After an interruption, the last message and its remedy remain on the screen.
+func TestStopKeepsRemedy(t *testing.T) {
+	var out bytes.Buffer
+	terminal := &Terminal{W: &out, Symbols: ASCII()}
+	terminal.Emit(Event{Kind: StepStarted, Step: "kubelet"})
+	terminal.Emit(Event{Kind: Warning, Step: "kubelet", Message: "kubelet is old"})
+	terminal.Emit(Event{Kind: Waiting, Step: "kubelet", Message: "waiting for kubelet", Remedy: "journalctl -u kubelet"})
+	terminal.Emit(Event{Kind: Warning, Step: "kubelet", Message: "kubelet is slow"})
+	terminal.Stop()
+	want := []string{"      ! kubelet is old", "    waiting for kubelet", "journalctl -u kubelet", "      ! kubelet is slow"}
+	if diff := cmp.Diff(want, renderScreen(out.String(), 80)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }
 
 // On a terminal that is or becomes narrow, no line is wrapped, and the previous line is
@@ -93,42 +118,43 @@ func TestLiveLineOnNarrowTerminals(t *testing.T) {
 				continue
 			}
 			var out bytes.Buffer
-			face := &Text{W: &out, Live: true, Width: func() int { return width }}
-			face.Emit(Event{Kind: StepStarted, Step: "client-certificate"})
-			face.Emit(Event{Kind: Waiting, Step: "client-certificate", Message: strings.Repeat("word ", 30), RetryAt: time.Now().Add(time.Hour)})
+			terminal := &Terminal{W: &out, Symbols: Unicode(), Size: func() (int, int) { return width, 24 }}
+			terminal.Emit(Event{Kind: StepStarted, Step: "client-certificate"})
+			terminal.Emit(Event{Kind: Waiting, Step: "client-certificate", Message: strings.Repeat("word ", 30), RetryAt: time.Now().Add(time.Hour)})
 			lines := renderScreen(out.String(), width)
 			if len(lines) != min(1, width-1) || width > 1 && displayWidth(lines[0]) >= width {
 				t.Errorf("width %d: %q", width, lines)
 			}
-			face.Stop()
+			terminal.Stop()
 		}
 		width := 100
 		var out bytes.Buffer
-		face := &Text{W: &out, Live: true, Width: func() int { return width }}
-		face.Emit(Event{Kind: Note, Message: "above"})
-		face.Emit(Event{Kind: StepStarted, Step: "client-certificate"})
-		face.Emit(Event{Kind: Waiting, Step: "client-certificate", Message: strings.Repeat("word ", 30)})
+		terminal := &Terminal{W: &out, Symbols: Unicode(), Size: func() (int, int) { return width, 24 }}
+		terminal.Emit(Event{Kind: Note, Message: "above"})
+		terminal.Emit(Event{Kind: StepStarted, Step: "client-certificate"})
+		terminal.Emit(Event{Kind: Waiting, Step: "client-certificate", Message: strings.Repeat("word ", 30)})
 		before := renderScreen(out.String(), width)
 		if len(before) != 2 || displayWidth(before[1]) != 99 {
 			t.Fatalf("%q", before)
 		}
 		out.Reset()
 		width = 40 // the terminal wraps the 99 columns into three rows
+		letters := []rune(before[1])
 		for i := 0; i < 99; i += 40 {
-			out.WriteString(before[1][i:min(i+40, len(before[1]))] + "\n")
+			out.WriteString(string(letters[i:min(i+40, len(letters))]) + "\n")
 		}
 		out.Truncate(out.Len() - 1)
-		face.Emit(Event{Kind: StepDone, Step: "client-certificate", Message: "it is there"})
-		if diff := cmp.Diff([]string{"  ok    client-certificate", "    it is there 0.0s"}, renderScreen(out.String(), width)); diff != "" {
+		terminal.Emit(Event{Kind: StepDone, Step: "client-certificate", Message: "it exists"})
+		if diff := cmp.Diff([]string{"  ✓ client-certificate", "    it exists                      0.0s"}, renderScreen(out.String(), width)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
 }
 
 func TestDetailsNeedVerbose(t *testing.T) {
-	for verbose, want := range map[bool]string{true: "          detail            changed file /a\n", false: ""} {
+	for verbose, want := range map[bool]string{true: "      - changed file /a\n", false: ""} {
 		var out bytes.Buffer
-		Log{Sink: &Text{W: &out, Verbose: verbose}, Step: "files"}.Changed("file", "/a")
+		Log{Sink: &Terminal{W: &out, Symbols: ASCII(), Verbose: verbose}, Step: "files"}.Changed("file", "/a")
 		if diff := cmp.Diff(want, out.String()); diff != "" {
 			t.Errorf("verbose %t (-want +got):\n%s", verbose, diff)
 		}

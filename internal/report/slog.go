@@ -21,26 +21,16 @@ const (
 // Slog is a Sink that writes every event as a record of log/slog.
 type Slog struct {
 	Handler slog.Handler
-
-	last Event // suppresses repeated waiting messages
 }
 
 // Emit writes one record.
 func (s *Slog) Emit(event Event) {
-	if event.Kind == Waiting && s.last.Kind == Waiting && s.last.Step == event.Step && s.last.Message == event.Message {
-		return
-	}
-	s.last = event
-	level := levelOf(event.Kind)
+	level := levelOf(event)
 	ctx := context.Background()
 	if !s.Handler.Enabled(ctx, level) {
 		return
 	}
-	message := event.Message
-	if message == "" {
-		message = event.Step + " begins"
-	}
-	record := slog.NewRecord(event.Time, level, message, 0)
+	record := slog.NewRecord(event.Time, level, message(event), 0)
 	record.AddAttrs(slog.String(attrEvent, string(event.Kind)))
 	remedy := event.Remedy
 	for _, attr := range [][2]string{{attrStep, event.Step}, {attrRemedy, remedy.Command()}, {attrNote, remedy.Note()}, {attrChange, event.Change}, {attrRequest, event.Request}} {
@@ -57,14 +47,28 @@ func (s *Slog) Emit(event Event) {
 	_ = s.Handler.Handle(ctx, record) // a failing log does not stop a join
 }
 
-func levelOf(kind EventKind) slog.Level {
-	switch kind {
-	case Detail:
+// message returns the message of an event, which is not empty.
+func message(event Event) string {
+	if event.Message == "" {
+		return event.Step + " started"
+	}
+	return event.Message
+}
+
+// levelOf returns the level of an event. A wait that an administrator can end is a warning if it
+// takes longer than a minute.
+func levelOf(event Event) slog.Level {
+	switch event.Kind {
+	case Detail, StepStarted:
 		return slog.LevelDebug
 	case Warning:
 		return slog.LevelWarn
 	case StepFailed, CommandFailed:
 		return slog.LevelError
+	case Waiting:
+		if event.Remedy != "" && event.Elapsed >= time.Minute {
+			return slog.LevelWarn
+		}
 	}
 	return slog.LevelInfo
 }

@@ -14,13 +14,11 @@ import (
 func emitSamples(sink Sink) {
 	log := Log{Sink: sink, Step: "client-certificate"}
 	sink.Emit(Event{Kind: StepStarted, Step: "client-certificate"})
-	for range 3 {
-		log.ForRequest("csr-7").Wait("for approval", "oc adm certificate approve csr-7\n# or wait")
-	}
+	log.ForRequest("csr-7").Wait("waiting for approval", "oc adm certificate approve csr-7\n# or wait")
 	log.Changed("file", "/etc/a")
 	log.Warn("the clock is wrong", "")
 	sink.Emit(Event{Kind: StepDone, Step: "client-certificate", Message: "it is there", Elapsed: 1234567 * time.Microsecond})
-	sink.Emit(Event{Kind: CommandFailed, Message: "join: no stub", Remedy: "join --user-data FILE"})
+	sink.Emit(Event{Kind: CommandFailed, Message: "join: no user data", Remedy: "join --user-data FILE"})
 }
 
 type journalEntry struct {
@@ -45,18 +43,18 @@ func TestJournal(t *testing.T) {
 			return m
 		}
 		want := []journalEntry{
-			{"client-certificate begins", journal.PriInfo, fields("EVENT", "start", "STEP", "client-certificate")},
+			{"client-certificate started", journal.PriDebug, fields("EVENT", "started", "STEP", "client-certificate")},
 			{
-				"client-certificate: for approval\n# or wait\noc adm certificate approve csr-7", journal.PriInfo,
-				fields("EVENT", "wait", "STEP", "client-certificate", "REQUEST_ID", "csr-7", "REMEDY", "oc adm certificate approve csr-7", "NOTE", "or wait"),
+				"client-certificate: waiting for approval\n# or wait\noc adm certificate approve csr-7", journal.PriInfo,
+				fields("EVENT", "waiting", "STEP", "client-certificate", "REQUEST_ID", "csr-7", "REMEDY", "oc adm certificate approve csr-7", "NOTE", "or wait"),
 			},
 			{"client-certificate: changed file /etc/a", journal.PriDebug, fields("EVENT", "detail", "STEP", "client-certificate", "CHANGE", "file:/etc/a")},
 			{"client-certificate: the clock is wrong", journal.PriWarning, fields("EVENT", "warning", "STEP", "client-certificate")},
 			{"client-certificate: it is there", journal.PriInfo, fields("EVENT", "ok", "STEP", "client-certificate", "SECONDS", "1.235")},
-			{"join: no stub\njoin --user-data FILE", journal.PriErr, fields("EVENT", "error", "REMEDY", "join --user-data FILE")},
+			{"join: no user data\njoin --user-data FILE", journal.PriErr, fields("EVENT", "error", "REMEDY", "join --user-data FILE")},
 		}
 		if !details {
-			want = append(want[:2], want[3:]...)
+			want = append(want[1:2], want[3:]...)
 		}
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(journalEntry{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", level, diff)
@@ -87,11 +85,10 @@ func TestJSONLog(t *testing.T) {
 		return a
 	}})
 	emitSamples(&Slog{Handler: handler})
-	want := `{"level":"INFO","msg":"client-certificate begins","event":"start","step":"client-certificate"}
-{"level":"INFO","msg":"for approval","event":"wait","step":"client-certificate","remedy":"oc adm certificate approve csr-7","note":"or wait","request_id":"csr-7"}
+	want := `{"level":"INFO","msg":"waiting for approval","event":"waiting","step":"client-certificate","remedy":"oc adm certificate approve csr-7","note":"or wait","request_id":"csr-7"}
 {"level":"WARN","msg":"the clock is wrong","event":"warning","step":"client-certificate"}
 {"level":"INFO","msg":"it is there","event":"ok","step":"client-certificate","seconds":1.235}
-{"level":"ERROR","msg":"join: no stub","event":"error","remedy":"join --user-data FILE"}
+{"level":"ERROR","msg":"join: no user data","event":"error","remedy":"join --user-data FILE"}
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

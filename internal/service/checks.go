@@ -11,40 +11,59 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/servingcert"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
+
+// The names of the checks, which label metrics.
+const (
+	nodeCheck         = "node"
+	driftCheck        = "drift"
+	certificatesCheck = "certificates"
+	casCheck          = "cluster-cas"
+	imagesCheck       = "images"
+)
+
+// checkNames returns the names of all checks.
+func checkNames() []string {
+	return []string{nodeCheck, driftCheck, certificatesCheck, casCheck, imagesCheck}
+}
 
 // checks returns the checks of the service and their intervals. For 100 nodes they
 // cause at most a few API requests per minute.
-func (w *nodeWatcher) checks() []watch.Check {
-	return []watch.Check{
-		{Name: "node", Interval: time.Minute, Find: w.checkNode},
-		{Name: "host", Interval: 10 * time.Minute, Find: w.checkDrift},
-		{Name: "certificates", Interval: 15 * time.Minute, Find: w.checkCertificates},
-		{Name: "authorities", Interval: time.Hour, Find: w.checkCAs},
-		{Name: "images", Interval: 6 * time.Hour, Find: w.checkImages},
+func (m *nodeMonitor) checks() []monitor.Check {
+	return []monitor.Check{
+		{Name: nodeCheck, Interval: time.Minute, Find: m.checkNode},
+		{Name: driftCheck, Interval: 10 * time.Minute, Find: m.checkDrift},
+		{Name: certificatesCheck, Interval: 15 * time.Minute, Find: m.checkCertificates},
+		{Name: casCheck, Interval: time.Hour, Find: m.checkCAs},
+		{Name: imagesCheck, Interval: 6 * time.Hour, Find: m.checkImages},
 	}
 }
 
 // checkNode returns the reasons why the Node is not Ready or not schedulable.
-func (w *nodeWatcher) checkNode(ctx context.Context) ([]report.Finding, error) {
-	return w.node.Findings(ctx)
+func (m *nodeMonitor) checkNode(ctx context.Context) ([]report.Finding, error) {
+	return m.node.Findings(ctx)
 }
 
 // checkDrift returns a finding if the host differs from the state that the join
-// created.
-func (w *nodeWatcher) checkDrift(ctx context.Context) ([]report.Finding, error) {
-	m, err := machine.Open(ctx, w.StateDir, false)
+// created. It records the number of differences for the metrics.
+func (m *nodeMonitor) checkDrift(ctx context.Context) ([]report.Finding, error) {
+	host, err := machine.Open(ctx, m.StateDir, false)
 	if err != nil {
 		return nil, err
 	}
-	defer m.Close()
-	drift, err := m.Ledger.Drift(ctx)
-	if err != nil || len(drift) == 0 {
+	defer host.Close()
+	drift, err := host.Ledger.Drift(ctx)
+	if err != nil {
 		return nil, err
+	}
+	count := len(drift)
+	m.driftCount = &count
+	if len(drift) == 0 {
+		return nil, nil
 	}
 	const shown = 3
 	names := make([]string, 0, len(drift))
@@ -55,15 +74,18 @@ func (w *nodeWatcher) checkDrift(ctx context.Context) ([]report.Finding, error) 
 		names = append(names[:shown], fmt.Sprintf("%d more", more))
 	}
 	return []report.Finding{{
-		Severity: report.SeverityWarning, Subject: "drift", Message: "not as the join left it: " + strings.Join(names, ", "),
-		Remedy: "hcp-node-agent status # shows all of it; hcp-node-agent join makes it so again",
+		Severity: report.SeverityWarning,
+		Reason:   report.ConfigurationDrift,
+		Subject:  "drift",
+		Message:  "drift: " + strings.Join(names, ", "),
+		Remedy:   "hcp-node-agent status # shows all drift; hcp-node-agent join restores the joined state",
 	}}, nil
 }
 
 // checkCertificates returns findings about the renewal of kubelet's certificates.
-func (w *nodeWatcher) checkCertificates(ctx context.Context) ([]report.Finding, error) {
-	identity := &identity.Identity{Dir: identity.PKIDirectory, NodeName: w.state.NodeName}
-	serving, err := servingcert.Open(w.node, w.state.Topology())
+func (m *nodeMonitor) checkCertificates(ctx context.Context) ([]report.Finding, error) {
+	identity := &identity.Identity{Dir: m.pkiDir, NodeName: m.state.NodeName}
+	serving, err := servingcert.Open(m.node, m.state.Topology())
 	if err != nil {
 		return nil, err
 	}
@@ -75,25 +97,37 @@ func (w *nodeWatcher) checkCertificates(ctx context.Context) ([]report.Finding, 
 // approval. kubelet submits a CSR if it has no certificate or if the host's address
 // changes. On platform None no controller approves it.
 func checkServing(ctx context.Context, serving *identity.Serving) ([]report.Finding, error) {
-	const about = "serving certificate"
+	const subject = "serving certificate"
 	if text, remedy := servingcert.Problem(ctx, serving); text != "" {
-		return []report.Finding{{Severity: report.SeverityProblem, Subject: about, Message: text, Remedy: remedy}}, nil
+		return []report.Finding{{
+			Severity: report.SeverityProblem,
+			Reason:   report.ServingCertificateMissing,
+			Subject:  subject,
+			Message:  text,
+			Remedy:   remedy,
+		}}, nil
 	}
 	next, err := serving.CheckRenewal(ctx)
-	return renewalFinding(about, next), err
+	return renewalFinding(subject, next), err
 }
 
-func renewalFinding(about string, next identity.Renewal) []report.Finding {
+func renewalFinding(subject string, next identity.Renewal) []report.Finding {
 	if next.Text == "" {
 		return nil
 	}
-	return []report.Finding{{Severity: report.SeverityWarning, Subject: about, Message: next.Text, Remedy: next.Remedy}}
+	return []report.Finding{{
+		Severity: report.SeverityWarning,
+		Reason:   report.CertificateExpiring,
+		Subject:  subject,
+		Message:  next.Text,
+		Remedy:   next.Remedy,
+	}}
 }
 
 // checkCAs returns findings about certificate authorities that the node does not
 // trust: those of the API server's certificate and those of kubelet's clients.
-func (w *nodeWatcher) checkCAs(ctx context.Context) ([]report.Finding, error) {
-	found, err := w.node.Host.CheckClientCAs(ctx, node.ClientCAPath, time.Now())
+func (m *nodeMonitor) checkCAs(ctx context.Context) ([]report.Finding, error) {
+	found, err := m.node.Host.CheckClientCAs(ctx, node.ClientCAPath, time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -105,25 +139,28 @@ func (w *nodeWatcher) checkCAs(ctx context.Context) ([]report.Finding, error) {
 	if err != nil {
 		return found, err
 	}
-	unknown, err := w.node.MissingCAs(ctx, cluster)
+	unknown, err := m.node.MissingCAs(ctx, cluster)
 	if err != nil || len(unknown) == 0 {
 		return found, err
 	}
 	return append(found, report.Finding{
-		Severity: report.SeverityWarning, Subject: "the cluster's authorities",
-		Message: fmt.Sprintf("the cluster has an authority that this node does not trust (%s): the node is lost to it when the API server takes a certificate of that one",
+		Severity: report.SeverityWarning,
+		Reason:   report.ClusterCANotTrusted,
+		Subject:  "the cluster's CAs",
+		Message: fmt.Sprintf("the cluster has a new CA that this node does not trust (%s): the node will lose its "+
+			"connection when the API server uses a certificate of that CA",
 			strings.Join(unknown, "; ")),
-		Remedy: "hcp-node-agent join --user-data STUB # with a fresh stub",
+		Remedy: "hcp-node-agent join --user-data USER_DATA # with current user data",
 	}), nil
 }
 
 // checkImages returns a finding if images can no longer be pulled. It tests this
 // with the pause image, which exists locally. An expired pull secret otherwise goes
 // unnoticed.
-func (w *nodeWatcher) checkImages(ctx context.Context) ([]report.Finding, error) {
+func (m *nodeMonitor) checkImages(ctx context.Context) ([]report.Finding, error) {
 	effective, err := crio.RunningConfig(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return w.node.Host.CheckPull(ctx, effective.PauseImage)
+	return m.node.Host.CheckPull(ctx, effective.PauseImage)
 }

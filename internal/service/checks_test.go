@@ -31,7 +31,7 @@ func TestCheckServing(t *testing.T) {
 		address string
 		want    bool
 	}{
-		"as it should be": {certificate, "192.0.2.7", false},
+		"valid":           {certificate, "192.0.2.7", false},
 		"another address": {certificate, "192.0.2.8", true},
 		"none":            {nil, "192.0.2.7", true},
 	} {
@@ -56,7 +56,7 @@ func TestCheckServing(t *testing.T) {
 				t.Fatalf("%+v, %v", found, err)
 			}
 			if test.want && (found[0].Severity != report.SeverityProblem || found[0].Subject != "serving certificate" ||
-				!strings.Contains(found[0].Message, "logs of its pods and exec into them fail") || found[0].Remedy == "") {
+				!strings.Contains(found[0].Message, "oc logs and oc exec fail for its pods") || found[0].Remedy == "") {
 				t.Errorf("%+v", found[0])
 			}
 		})

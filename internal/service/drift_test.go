@@ -24,29 +24,29 @@ func TestDriftIsReportedByServiceAndStatus(t *testing.T) {
 	defer tree.Close()
 	l, err := ledger.Open(dir, (&machine.Machine{Tree: tree}).Drivers())
 	flowtest.NoError(t, err)
-	want := ledger.FileState([]byte("of the join"), 0o600)
+	want := ledger.FileState([]byte("joined"), 0o600)
 	uid, gid := os.Geteuid(), os.Getegid()
 	want.UID, want.GID = &uid, &gid
 	_, err = l.Apply(t.Context(), "files", []ledger.Change{{Kind: ledger.File, Target: made, Desired: want}})
 	flowtest.NoError(t, err)
 	flowtest.NoError(t, l.Close())
-	w := &nodeWatcher{Options: Options{Options: inputs.Options{StateDir: dir}}}
+	m := &nodeMonitor{Options: Options{Options: inputs.Options{StateDir: dir}}}
 	for _, step := range []struct {
 		content string
 		drift   bool
-	}{{"of the join", false}, {"of somebody", true}, {"of the join", false}} {
+	}{{"joined", false}, {"changed", true}, {"joined", false}} {
 		flowtest.NoError(t, os.WriteFile(made, []byte(step.content), 0o600))
-		found, err := w.checkDrift(t.Context())
+		found, err := m.checkDrift(t.Context())
 		if err != nil || (len(found) > 0) != step.drift {
-			t.Fatalf("%q: the service finds %+v, %v", step.content, found, err)
+			t.Fatalf("%q: the service reports %+v, %v", step.content, found, err)
 		}
 		if step.drift && (found[0].Severity != report.SeverityWarning || !strings.Contains(found[0].Message, made) || found[0].Remedy == "") {
-			t.Errorf("%q: the service finds %+v", step.content, found[0])
+			t.Errorf("%q: the service reports %+v", step.content, found[0])
 		}
-		document, err := status.Get(t.Context(), inputs.Options{StateDir: dir})
+		document, err := status.Get(t.Context(), dir)
 		flowtest.NoError(t, err)
 		err = document.Err()
-		code := report.Success
+		code := report.Failed // the host has not joined
 		if step.drift {
 			code = report.DriftFound
 		}

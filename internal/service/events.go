@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
 
 // eventsTimeout is the maximum time for all Events of one check. systemd considers
@@ -14,12 +14,12 @@ const eventsTimeout = 30 * time.Second
 
 // publishChanges writes the changes found by a check to the journal, and then to
 // the cluster as Events.
-func (w *nodeWatcher) publishChanges(ctx context.Context, changes []watch.Change) {
+func (m *nodeMonitor) publishChanges(ctx context.Context, changes []monitor.Change) {
 	for _, change := range changes {
 		if text := changeMessage(change); change.Resolved {
-			w.log.Note(text)
+			m.log.Note(text)
 		} else {
-			w.log.Warn(text, change.Remedy)
+			m.log.Warn(text, change.Remedy)
 		}
 	}
 	// Stop at the first failure. If the cluster is unreachable, there is a finding
@@ -28,9 +28,9 @@ func (w *nodeWatcher) publishChanges(ctx context.Context, changes []watch.Change
 	bounded, cancel := context.WithTimeout(ctx, eventsTimeout)
 	defer cancel()
 	for _, change := range changes {
-		if err := w.recordEvent(bounded, change); err != nil {
+		if err := m.recordEvent(bounded, change); err != nil {
 			if ctx.Err() == nil {
-				w.log.Note(err.Error())
+				m.log.Note(err.Error())
 			}
 			return
 		}
@@ -38,26 +38,26 @@ func (w *nodeWatcher) publishChanges(ctx context.Context, changes []watch.Change
 }
 
 // recordEvent records the change as an Event, which "oc describe node" prints.
-func (w *nodeWatcher) recordEvent(ctx context.Context, change watch.Change) error {
+func (m *nodeMonitor) recordEvent(ctx context.Context, change monitor.Change) error {
 	text := changeMessage(change)
 	if remedy := change.Remedy.Inline(); !change.Resolved && remedy != "" {
 		text += " (" + remedy + ")"
 	}
-	return w.node.RecordEvent(ctx, !change.Resolved && change.Severity != report.SeverityNote, eventReason(change), text)
+	return m.node.RecordEvent(ctx, !change.Resolved && change.Severity != report.SeverityNote, eventReason(change), text)
 }
 
 // changeMessage returns the log message for a change.
-func changeMessage(change watch.Change) string {
+func changeMessage(change monitor.Change) string {
 	if change.Resolved {
-		return "no longer: " + change.Message
+		return "resolved: " + change.Message
 	}
 	return change.Message
 }
 
-// eventReason returns the reason of the Event, in CamelCase as Kubernetes requires.
-func eventReason(change watch.Change) string {
+// eventReason returns the reason of the Event. That of a resolved finding has a suffix.
+func eventReason(change monitor.Change) string {
 	if change.Resolved {
-		return "HCPNodeAgentResolved"
+		return string(change.Reason) + "Resolved"
 	}
-	return "HCPNodeAgentFound"
+	return string(change.Reason)
 }

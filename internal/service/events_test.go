@@ -11,10 +11,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
 
 // nodeOf returns a node of the API server at that address, which need not work.
@@ -53,18 +53,18 @@ func TestPublishChangesStopsAfterOneFailedEvent(t *testing.T) {
 		}
 	}()
 	sink := &reporttest.Recorder{}
-	w := &nodeWatcher{log: report.Log{Sink: sink, Step: "watch"}, node: nodeOf(t, listener.Addr().String())}
-	gone := watch.Change{Finding: report.Finding{Message: "a taint stays"}, Resolved: true}
-	w.publishChanges(t.Context(), append(activeFindings(), gone))
-	want := []string{"kubelet.service does not run (failed)", "not as the join left it: /etc/a", "no longer: a taint stays"}
+	m := &nodeMonitor{log: report.Log{Sink: sink, Step: "monitor"}, node: nodeOf(t, listener.Addr().String())}
+	gone := monitor.Change{Finding: report.Finding{Reason: report.NodeTainted, Message: "a taint"}, Resolved: true}
+	m.publishChanges(t.Context(), append(activeFindings(), gone))
+	want := []string{"kubelet.service is not running (failed)", "pod a/b", "pod a/c", "drift: /etc/a", "resolved: a taint"}
 	var messages []string
 	for _, event := range sink.Events() {
 		messages = append(messages, event.Message)
 	}
-	if len(messages) != 4 || !slices.Equal(messages[:3], want) {
-		t.Errorf("%q, want %q and why there is no Event", messages, want)
+	if len(messages) != len(want)+1 || !slices.Equal(messages[:len(want)], want) {
+		t.Errorf("%q, want %q and the reason for the missing Event", messages, want)
 	}
 	if n := requests.Load(); n != 1 {
-		t.Errorf("the cluster was asked %d times", n)
+		t.Errorf("%d requests, want 1", n)
 	}
 }

@@ -15,11 +15,11 @@ import (
 )
 
 // A leave that a reboot interrupted must not become a join, and a partially
-// restored host must not be watched.
+// restored host must not be monitored.
 func TestServiceDoesNotJoinDuringALeave(t *testing.T) {
 	for _, finished := range []time.Time{{}, time.Now()} {
 		dir := t.TempDir()
-		userData := flowtest.WriteFileWithTime(t, dir, "stub.ign", 0o600, time.Now().Add(time.Hour))
+		userData := flowtest.WriteFileWithTime(t, dir, "user-data.ign", 0o600, time.Now().Add(time.Hour))
 		state := joinstate.State{Started: time.Now(), Finished: finished, LastStep: "client-certificate", Leaving: time.Now()}
 		if err := joinstate.Write(dir, state); err != nil {
 			t.Fatal(err)

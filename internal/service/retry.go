@@ -97,17 +97,20 @@ func (r retrier) logRetry(a attempt) {
 	if a.step == "" {
 		log.Warn(a.err.Error(), report.RemedyOf(a.err)) // no step has reported the failure
 	}
-	log.Note("it is tried again by itself, first after " + backoff(1).String() + ", then more and more seldom, and at once when there is a new stub or join token")
+	log.Note("retrying automatically, first after " + backoff(1).String() + ", then with increasing backoff; new " +
+		"user data or a new join token triggers an immediate retry")
 }
 
 // waitForRetry waits until the next attempt is due or new input files exist.
 func (r retrier) waitForRetry(ctx context.Context, a attempt, since time.Time, long time.Duration, marks string) error {
 	until := time.Now().Add(long)
 	what := a.err.Error() // contains the name of the step, if any
-	r.setStatus(fmt.Sprintf("waits since %s, tries again at %s: %s", since.Format("Jan 2 15:04"), until.Format(time.TimeOnly), what))
+	r.setStatus(fmt.Sprintf("waiting since %s, next attempt at %s: %s", report.Timestamp(since),
+		report.Timestamp(until), what))
 	for rested := time.Duration(0); rested < long && r.fingerprint() == marks; rested += pollInterval {
 		if err := r.wait(ctx, min(pollInterval, long-rested)); err != nil {
-			return report.Fail(report.Interrupted, "systemctl start "+machine.ServiceUnit, "interrupted while waiting: %s", what)
+			return report.Fail(report.Interrupted, "systemctl start "+machine.ServiceUnit, "interrupted while "+
+				"waiting: %s", what)
 		}
 	}
 	return nil

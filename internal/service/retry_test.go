@@ -80,18 +80,18 @@ func noFingerprint() string { return "" }
 // An expired token must be reported once. Meanwhile systemd's status must contain
 // the reason, and the join continues once an attempt succeeds.
 func TestServiceReportsAFailureOnce(t *testing.T) {
-	expired := attempt{"fetch", report.Fail(report.CredentialRefused, "a fresh stub", "fetch: token expired")}
+	expired := attempt{"fetch", report.Fail(report.CredentialRefused, "current user data", "fetch: token expired")}
 	noNetwork := attempt{"preflight", report.Fail(report.Refused, "mend DNS", "preflight: no such name")}
 	var rested time.Duration
 	logged, statuses, err := runAttempts(t, t.Context(), noFingerprint, func(long time.Duration) { rested += long }, noNetwork, noNetwork, expired, expired, expired, attempt{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := "it is tried again by itself, first after 10s, then more and more seldom, and at once when there is a new stub or join token"
+	again := "retrying automatically, first after 10s, then with increasing backoff; new user data or a new join token triggers an immediate retry"
 	want := flowtest.Events{
-		"head  a joins", "start preflight", "fail preflight preflight: no such name", "note preflight " + again,
-		"head  a joins", "start preflight", "ok preflight", "start fetch", "fail fetch fetch: token expired", "note fetch " + again,
-		"head  a joins", "start preflight", "ok preflight", "start fetch", "ok fetch", "start files", "ok files", "start network", "ok network",
+		"headline  a joins", "started preflight", "failed preflight preflight: no such name", "note preflight " + again,
+		"headline  a joins", "started preflight", "ok preflight", "started fetch", "failed fetch fetch: token expired", "note fetch " + again,
+		"headline  a joins", "started preflight", "ok preflight", "started fetch", "ok fetch", "started files", "ok files", "started network", "ok network",
 	}
 	if diff := cmp.Diff(want, logged); diff != "" {
 		t.Errorf("story (-want +got):\n%s", diff)
@@ -99,14 +99,14 @@ func TestServiceReportsAFailureOnce(t *testing.T) {
 	if rested != (10+20+10+20+40)*time.Second {
 		t.Errorf("rested %s", rested)
 	}
-	if len(statuses) != 5 || !strings.HasPrefix(statuses[4], "waits since ") || !strings.HasSuffix(statuses[4], ": fetch: token expired") {
+	if len(statuses) != 5 || !strings.HasPrefix(statuses[4], "waiting since ") || !strings.HasSuffix(statuses[4], ": fetch: token expired") {
 		t.Errorf("status %q", statuses)
 	}
 }
 
 // New user data must end the backoff immediately.
 func TestServiceRetriesAtOnceWithNewUserData(t *testing.T) {
-	expired := attempt{"fetch", report.Fail(report.CredentialRefused, "a fresh stub", "fetch: token expired")}
+	expired := attempt{"fetch", report.Fail(report.CredentialRefused, "current user data", "fetch: token expired")}
 	userData, waits := "old", 0
 	_, _, err := runAttempts(t, t.Context(), func() string { return userData }, func(time.Duration) {
 		if waits++; waits == 1 {
@@ -121,7 +121,7 @@ func TestServiceRetriesAtOnceWithNewUserData(t *testing.T) {
 func TestServiceExitsOnPermanentFailures(t *testing.T) {
 	never := func(time.Duration) { t.Error("it waits") }
 	for name, end := range map[string]attempt{
-		"bad input":   {"", report.Fail(report.Usage, "", "no stub")},
+		"bad input":   {"", report.Fail(report.Usage, "", "no user data")},
 		"rolled back": {"network", report.Fail(report.NetworkRolledBack, "", "network: rolled back")},
 		"unknown":     {"files", errors.New("files: disk is full")},
 	} {
@@ -135,8 +135,8 @@ func TestServiceExitsOnPermanentFailures(t *testing.T) {
 // systemctl stop must end the wait.
 func TestServiceStopsDuringBackoff(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	_, _, err := runAttempts(t, ctx, noFingerprint, func(time.Duration) { cancel() }, attempt{"fetch", report.Fail(report.Failed, "", "fetch: away")})
-	if report.CodeOf(err) != report.Interrupted || !strings.Contains(err.Error(), "fetch: away") {
+	_, _, err := runAttempts(t, ctx, noFingerprint, func(time.Duration) { cancel() }, attempt{"fetch", report.Fail(report.Failed, "", "fetch: unreachable")})
+	if report.CodeOf(err) != report.Interrupted || !strings.Contains(err.Error(), "fetch: unreachable") {
 		t.Errorf("%v (%d)", err, report.CodeOf(err))
 	}
 }
@@ -157,11 +157,11 @@ func TestServiceReportsTheFirstStepAtOnce(t *testing.T) {
 	sink := &dedupSink{sink: &logged, previous: attempt{"", report.Fail(report.CredentialRefused, "a new join token", "the join token has expired")}}
 	sink.Emit(report.Event{Kind: report.Headline, Message: "worker-0 joins"})
 	if len(logged) > 0 {
-		t.Errorf("told before it came further: %v", logged)
+		t.Errorf("passed on too early: %v", logged)
 	}
 	sink.Emit(report.Event{Kind: report.StepStarted, Step: "preflight"})
 	sink.Emit(report.Event{Kind: report.Waiting, Step: "client-certificate", Message: "approval"})
 	if len(logged) != 3 {
-		t.Errorf("told %v", logged)
+		t.Errorf("passed on: %v", logged)
 	}
 }

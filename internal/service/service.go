@@ -11,9 +11,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
 
 // Options configures the service.
@@ -26,7 +26,7 @@ type Options struct {
 }
 
 // Run runs the service. It resumes an unfinished join, or starts one with the files
-// of AutoJoin. Then it watches the node until ctx ends or the host has left the
+// of AutoJoin. Then it monitors the node until ctx ends or the host has left the
 // cluster. After the join it does not change the host.
 func Run(ctx context.Context, options Options) error {
 	state, err := joinstate.Read(options.StateDir)
@@ -44,19 +44,32 @@ func Run(ctx context.Context, options Options) error {
 			return err
 		}
 	}
-	options.AutoJoin.RemoveAfterJoin(state, report.Log{Sink: options.Sink, Step: "watch"})
-	w := &nodeWatcher{Options: options, state: state, kubeconfig: identity.KubeconfigPath, log: report.Log{Sink: options.Sink, Step: "watch"}}
-	if err := w.open(ctx); err != nil {
+	options.AutoJoin.RemoveAfterJoin(state, report.Log{Sink: options.Sink, Step: "monitor"})
+	m := &nodeMonitor{
+		Options:    options,
+		state:      state,
+		kubeconfig: identity.KubeconfigPath,
+		pkiDir:     identity.PKIDirectory,
+		log:        report.Log{Sink: options.Sink, Step: "monitor"},
+	}
+	if err := m.open(ctx); err != nil {
 		return err
 	}
-	defer w.close()
+	defer m.close()
 	// Report readiness even if the node is not Ready, which can take a day. Until then
 	// the unit is activating, and an administrator's join would stop the service.
 	report.SystemdNotifier{}.Ready(checkingStatus(state.NodeName))
-	return (&watch.Watcher{
-		Checks: w.checks(), Timeout: 2 * time.Minute, ConfirmAfter: 20 * time.Second, FailureFinding: failedCheckFinding,
-		OnChange: w.publishChanges, OnTick: w.reportStatus, Done: w.hasEnded,
+	err = (&monitor.Monitor{
+		Checks:         m.checks(),
+		Timeout:        2 * time.Minute,
+		ConfirmAfter:   20 * time.Second,
+		FailureFinding: failedCheckFinding,
+		OnChange:       m.publishChanges,
+		OnTick:         m.reportStatus,
+		Done:           m.hasEnded,
 	}).Run(ctx)
+	m.removeMetricsAfterLeave()
+	return err
 }
 
 // joinWithRetry joins the host to the cluster, however long that takes.
@@ -87,30 +100,37 @@ func (o Options) tryJoin(ctx context.Context, sink report.Sink) error {
 
 // failedCheckFinding returns a finding about a check that could not be run.
 func failedCheckFinding(err error) report.Finding {
-	return report.Finding{Severity: report.SeverityWarning, Subject: "what could not be found out", Message: err.Error(), Remedy: report.RemedyOf(err)}
+	return report.Finding{
+		Severity: report.SeverityWarning,
+		Reason:   report.CheckFailed,
+		Subject:  "failed checks",
+		Message:  err.Error(),
+		Remedy:   report.RemedyOf(err),
+	}
 }
 
-// hasEnded reports whether the host has left the cluster or has joined again. The
-// next start of the service handles the new state.
-func (w *nodeWatcher) hasEnded() (bool, error) {
-	state, err := joinstate.Read(w.StateDir)
+// hasEnded reads the state and reports whether the host has left the cluster or has
+// joined again. The next start of the service handles such a state.
+func (m *nodeMonitor) hasEnded() (bool, error) {
+	state, err := joinstate.Read(m.StateDir)
 	if err != nil {
 		return false, err
 	}
 	switch {
 	case !state.Exists():
-		w.log.Note("this host has left the cluster; there is nothing to watch any more")
+		m.log.Note("this host has left the cluster; the service stops monitoring")
 		return true, nil
-	case state.NodeName != w.state.NodeName || state.APIServer != w.state.APIServer || w.kubeconfigChanged():
-		w.log.Note("this host has joined anew; starting over")
-		return true, report.Fail(report.Failed, "", "the join that was watched is not the one of now")
+	case state.NodeName != m.state.NodeName || state.APIServer != m.state.APIServer || m.kubeconfigChanged():
+		m.log.Note("this host has joined again; restarting the service")
+		return true, report.Fail(report.Failed, "", "the monitored join was replaced by another one")
 	}
+	m.state = state // a repeated join records new durations
 	return false, nil
 }
 
 // kubeconfigChanged reports whether a join has changed kubelet's kubeconfig. The
 // state contains the new CAs of a cluster some steps before the kubeconfig does.
-func (w *nodeWatcher) kubeconfigChanged() bool {
-	now, err := os.ReadFile(w.kubeconfig)
-	return err == nil && !bytes.Equal(now, w.kubeconfigContent) // if it does not exist, a leave is in progress
+func (m *nodeMonitor) kubeconfigChanged() bool {
+	now, err := os.ReadFile(m.kubeconfig)
+	return err == nil && !bytes.Equal(now, m.kubeconfigContent) // if it does not exist, a leave is in progress
 }

@@ -37,10 +37,10 @@ func FindCause(lines []string, patterns func() []Pattern) (found Cause, line str
 }
 
 // lastMessage returns the last message of a unit that is more than the exit of its
-// main process.
+// main process, and that kubelet does not log at every start.
 func lastMessage(lines []string) string {
 	for _, line := range slices.Backward(lines) {
-		if !strings.Contains(line, "Main process exited") {
+		if !strings.Contains(line, "Main process exited") && !strings.Contains(line, "getting the current node from lister") {
 			return line
 		}
 	}
@@ -57,7 +57,7 @@ func Explain(lines []string) (text string, remedy report.Remedy) {
 		return ": " + c.Text, c.Remedy
 	}
 	if last := lastMessage(lines); last != "" {
-		return "; its last error: " + Shorten(FormatLine(last), MaxExcerpt), ""
+		return "; last error: " + Shorten(FormatLine(last), MaxExcerpt), ""
 	}
 	return "", ""
 }
@@ -70,7 +70,7 @@ type Pattern struct {
 	remedy  report.Remedy
 }
 
-const releaseMismatch = "the installed kubelet is not of the payload's release"
+const releaseMismatch = "the installed kubelet does not match the payload's release"
 
 // knownCauses returns patterns for errors of kubelet, CRI-O and systemd that
 // stop a node, as worded by kubelet 1.25 to 1.34, CRI-O 1.34 and systemd 250 to
@@ -85,42 +85,41 @@ func newPattern(pattern, text string, remedy report.Remedy) Pattern {
 
 // unitCauses returns patterns for errors that keep a service from running.
 func unitCauses() []Pattern {
-	const sameRelease = "kubelet --version # and install the kubelet of the payload's release, then: systemctl " +
+	const sameRelease = "kubelet --version # then install the kubelet of the payload's release and run: systemctl " +
 		"restart kubelet"
 	return []Pattern{
 		// systemd
-		newPattern(`Unit (\S+) not found`, "$1, which it needs, does not exist on this host",
-			"dnf provides '*/$1' # names the package to install"),
-		newPattern(`status=203/EXEC`, "its program cannot be run: it is not installed, or SELinux or fapolicyd "+
-			"forbids it",
+		newPattern(`Unit (\S+) not found`, "$1, which it requires, does not exist on this host",
+			"dnf provides '*/$1' # shows the package to install"),
+		newPattern(`status=203/EXEC`, "its binary cannot be executed: it is not installed, or SELinux or fapolicyd denies it",
 			"ausearch -m avc,fanotify -ts recent; systemctl cat kubelet"),
-		newPattern(`status=226/NAMESPACE`, "systemd cannot set up the directories that the unit names",
+		newPattern(`status=226/NAMESPACE`, "systemd cannot set up the directories that the unit lists",
 			"journalctl -b -u kubelet"),
 
 		// kubelet's flags and configuration
 		newPattern(`unknown (?:shorthand )?flag: (\S+?)"?(?:\s|$)`,
-			"it does not know the flag $1 of its unit: "+releaseMismatch, sameRelease),
+			"it does not support the flag $1 of its unit: "+releaseMismatch, sameRelease),
 		newPattern(`unrecognized feature gate: (\w+)`,
-			"it does not know the feature gate $1 of its configuration: "+releaseMismatch, sameRelease),
+			"it does not support the feature gate $1 of its configuration: "+releaseMismatch, sameRelease),
 		newPattern(`no kind \\*"KubeletConfiguration\\*" is registered for version \\*"([^"\\]+)`,
-			"it does not know version $1 of its configuration: "+releaseMismatch, sameRelease),
+			"it does not support version $1 of its configuration: "+releaseMismatch, sameRelease),
 		newPattern(`strict decoding error: unknown field \\*"([^"\\]+)`,
-			"it does not know the setting $1 of its configuration: "+releaseMismatch, sameRelease),
-		newPattern(`running with swap on is not supported`, "swap is on, and this kubelet does not start with it",
-			"swapoff -a # and take the swap out of /etc/fstab"),
-		newPattern(`not run on a host using cgroup v1`, "this release does not run with cgroup v1",
+			"it does not support the setting $1 of its configuration: "+releaseMismatch, sameRelease),
+		newPattern(`running with swap on is not supported`, "swap is enabled, and this kubelet does not start with swap",
+			"swapoff -a # and remove swap from /etc/fstab"),
+		newPattern(`not run on a host using cgroup v1`, "this release does not support cgroup v1",
 			"grubby --update-kernel=ALL --args=systemd.unified_cgroup_hierarchy=1; reboot"),
 		newPattern(`invalid kernel flag: ([\w./-]+), expected value: (\d+), actual value: (\d+)`,
-			"kernel parameter $1 is $3 and has to be $2", "hcp-node-agent join # sets it again; see: sysctl $1"),
+			"sysctl $1 is $3 and must be $2", "hcp-node-agent join # sets the sysctl again; to show it: sysctl $1"),
 		newPattern(`failed to (?:load|validate) [kK]ubelet config(?:uration)?(?: file)?, (?:path: ([^,]+), `+
 			`)?error: (.+?)"?$`,
-			"it cannot use its configuration $1: $2", "hcp-node-agent status # tells whether somebody changed it"),
+			"it cannot use its configuration $1: $2", "hcp-node-agent status # shows whether the file was changed"),
 		newPattern(`unable to load client CA file ([^:]+): (.+?)"?$`, "it cannot read the cluster's CA $1: $2",
-			"hcp-node-agent join # writes it again"),
+			"hcp-node-agent join # writes the file again"),
 		newPattern(`unable to load bootstrap kubeconfig: stat ([^:]+): no such file`,
-			"it has no identity, and no bootstrap credential to get one ($1 is not there)",
-			"hcp-node-agent join --user-data STUB"),
-		newPattern(`listen tcp (\S+?): bind: address already in use`, "another program listens at $1", "ss -ltnp"),
+			"it has no client certificate and no bootstrap credential ($1 does not exist)",
+			"hcp-node-agent join --user-data USER_DATA"),
+		newPattern(`listen tcp (\S+?): bind: address already in use`, "another process listens on $1", "ss -ltnp"),
 	}
 }
 
@@ -128,8 +127,8 @@ func unitCauses() []Pattern {
 func RuntimeCauses() []Pattern {
 	return []Pattern{
 		newPattern(`hostPath type check failed: (\S+) is not an? (\w+)`,
-			"$1, which it mounts from this host, is not there, or is no $2",
-			"hcp-node-agent status # tells whether somebody removed it; hcp-node-agent join writes the payload's "+
+			"$1, which it mounts from this host, does not exist or is not a $2",
+			"hcp-node-agent status # shows whether the file was removed; hcp-node-agent join writes the payload's "+
 				"files again"),
 		newPattern(`references non-existent (secret|config) key: ([^\s"\\]+)`,
 			"the $1 that it mounts has no key $2", "oc get pods -A -o wide | grep ContainerCreating"),
@@ -140,7 +139,7 @@ func RuntimeCauses() []Pattern {
 		newPattern(`expected cgroupsPath to be of format`, "kubelet and CRI-O use different cgroup drivers",
 			"crio config 2>/dev/null | grep cgroup_manager; grep cgroupDriver /etc/kubernetes/kubelet.conf"),
 		newPattern(`dial unix \S*crio\.sock: connect: (no such file or directory|connection refused)`,
-			"CRI-O does not answer at its socket ($1)", "systemctl status crio"),
+			"CRI-O does not respond on its socket ($1)", "systemctl status crio"),
 	}
 }
 
@@ -148,31 +147,32 @@ func RuntimeCauses() []Pattern {
 // can affect every process, also in pods.
 func HostCauses() []Pattern {
 	return []Pattern{
-		newPattern(`no space left on device`, "no space is left on a file system of this host",
+		newPattern(`no space left on device`, "a file system of this host is full",
 			"df -h /var/lib/kubelet /var/lib/containers /var/log; df -i /var"),
 		newPattern(`too many open files|inotify_(?:init|add_watch)\S*: no space`,
 			"the kernel's limit of open files or inotify watches is reached",
 			"sysctl fs.inotify fs.file-nr"),
-		newPattern(`proxyconnect tcp: (.+?)"?$`, "the proxy does not let it through: $1",
+		newPattern(`proxyconnect tcp: (.+?)"?$`, "the proxy does not forward its requests: $1",
 			"systemctl show -P Environment kubelet crio | grep -io 'https*_proxy=[^ ]*'"),
 		newPattern(`current time (\S+?) is before ([\dTZ:.+-]+)`,
-			"this host's clock is behind: it says $1, and a certificate is valid from $2 on",
+			"this host's clock is behind: it shows $1, but a certificate is not valid before $2",
 			"chronyc makestep # or: timedatectl set-ntp true"),
 		newPattern(`current time (\S+?) is after ([\dTZ:.+-]+)`,
-			"a certificate ended at $2, and this host's clock says $1", "date -u; chronyc makestep # if the clock is "+
+			"a certificate expired at $2, and this host's clock shows $1", "date -u; chronyc makestep # if the "+
+				"clock is "+
 				"ahead"),
 		newPattern(`(?:lookup ([\w.-]+)(?: on (\S+?))?: )(no such host|server misbehaving|i/o timeout|Temporary `+
 			`failure in name resolution|connection refused)`,
-			"DNS gives no address for $1 ($2 $3)", "getent ahosts $1; cat /etc/resolv.conf"),
+			"DNS does not resolve $1 ($2 $3)", "getent ahosts $1; cat /etc/resolv.conf"),
 		newPattern(`dial tcp (172\.20\.0\.1:\d+|\[fd00::1\]:\d+): (?:connect: )?(connection refused|i/o `+
 			`timeout|no route to host|network is unreachable)`,
-			"it does not reach the API server through kube-apiserver-proxy, the pod on this host that listens at $1 "+
+			"it cannot reach the API server through kube-apiserver-proxy, the pod on this host that listens on $1 "+
 				"($2)",
 			"crictl ps -a --name 'haproxy|kubernetes-default-proxy'; "+
 				"ip address show lo; systemctl status apiserver-ip"),
 		newPattern(`dial tcp (\S+?): (?:connect: )?(connection refused|i/o timeout|no route to host|network is `+
 			`unreachable)`,
-			"it does not reach $1 ($2)", "curl -kv https://$1/version"),
+			"it cannot reach $1 ($2)", "curl -kv https://$1/version"),
 	}
 }
 
@@ -181,14 +181,14 @@ func HostCauses() []Pattern {
 func clusterCauses() []Pattern {
 	return []Pattern{
 		newPattern(`is not allowed to modify (?:node|labels|taints)|not allowed to set the following labels`,
-			"the API server refuses what kubelet writes about its Node (name, labels or taints)",
+			"the API server rejects kubelet's updates of its Node (name, labels or taints)",
 			"journalctl -b -u kubelet | grep forbidden"),
 		newPattern(`Unable to register node with API server" err="([^"\\]+)`,
-			"the API server refuses its Node: $1", "journalctl -b -u kubelet | grep register"),
+			"the API server rejects its Node: $1", "journalctl -b -u kubelet | grep register"),
 		newPattern(`/apis?/.*certificate signed by unknown authority`,
-			"it does not trust who answers as the API server, or the other way round",
+			"it does not trust the API server's certificate, or the API server does not trust its certificate",
 			"hcp-node-agent join # compares the cluster with the kubeconfig"),
-		newPattern(`Unauthorized`, "the API server does not accept its certificate",
-			"hcp-node-agent join --user-data STUB # gets a new one"),
+		newPattern(`Unauthorized`, "the API server rejects its certificate",
+			"hcp-node-agent join --user-data USER_DATA # requests a new certificate"),
 	}
 }

@@ -33,10 +33,10 @@ func Problem(ctx context.Context, serving *identity.Serving) (text string, remed
 	if serving.Check() == identity.Valid {
 		return "", ""
 	}
-	const without = "kubelet has no serving certificate for this host as it is now, so logs of its pods and exec into them fail: "
+	const without = "kubelet has no serving certificate for the current name and addresses of this host, so oc logs and oc exec fail for its pods: "
 	next, err := serving.CheckInitial(ctx)
 	if err != nil {
-		return without + "what became of its CSR is not known: " + err.Error(), report.RemedyOf(err)
+		return without + "checking its CSR: " + err.Error(), report.RemedyOf(err)
 	}
 	return without + next.Text, next.Remedy
 }

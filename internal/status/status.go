@@ -8,7 +8,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -25,14 +24,15 @@ const NodeIPUnit = bootunits.NodeIPUnit
 // Document describes the state of the node.
 type Document struct {
 	report.TypeMeta
-	Phase   joinstate.Phase              `json:"phase" doc:"phase of the node's life on this host"`
-	Join    *Join                        `json:"join,omitempty" doc:"the join of this host; absent in the phase none"`
-	Changes int                          `json:"changes" doc:"number of changes that leave would revert"`
-	Drift   []ledger.PublishedDifference `json:"drift" doc:"objects that were changed since the join"`
-	Units   map[string]systemd.UnitState `json:"units" doc:"states of systemd units by name; empty if systemd is unreachable"`
-	Bridge  *ovs.Status                  `json:"bridge,omitempty" doc:"state of br-ex"`
-	Node    *node.Status                 `json:"node,omitempty" doc:"state of the Node in the cluster; absent if it cannot be read"`
-	Errors  []string                     `json:"errors,omitempty" doc:"what could not be determined, and why"`
+	Phase        joinstate.Phase              `json:"phase" doc:"state of this host as a node"`
+	Join         *Join                        `json:"join,omitempty" doc:"the join of this host; absent in the phase none"`
+	Changes      int                          `json:"changes" doc:"number of changes that leave would revert"`
+	Drift        []ledger.PublishedDifference `json:"drift" doc:"objects that were changed since the join"`
+	Units        map[string]systemd.UnitState `json:"units" doc:"states of systemd units by name; empty if systemd is unreachable"`
+	Bridge       *ovs.Status                  `json:"bridge,omitempty" doc:"state of br-ex"`
+	Node         *node.Status                 `json:"node,omitempty" doc:"state of the Node in the cluster; absent if it cannot be read"`
+	Certificates []Certificate                `json:"certificates" doc:"certificates of kubelet that exist"`
+	Errors       []string                     `json:"errors,omitempty" doc:"what could not be determined, and why"`
 	report.CommandResult
 }
 
@@ -48,6 +48,12 @@ type Join struct {
 	Started    time.Time `json:"started" doc:"start of the join"`
 	Finished   time.Time `json:"finished,omitzero" doc:"end of the join; absent while the join is in progress"`
 	Leaving    time.Time `json:"leaving,omitzero" doc:"start of a leave that has not finished; absent if there is none"`
+}
+
+// Certificate describes a certificate of kubelet.
+type Certificate struct {
+	Name    string    `json:"name" doc:"client or serving"`
+	Expires time.Time `json:"expires" doc:"end of validity"`
 }
 
 // newJoin returns the public part of the state; nil if no join was started.
@@ -74,16 +80,21 @@ func statusUnits() []string {
 	return []string{"NetworkManager.service", "openvswitch.service", crio.Unit, kubelet.UnitName, NodeIPUnit}
 }
 
-// Get gathers the state of the node. It fails if the state cannot be read. Drift
-// is in the document and in its Err.
-func Get(ctx context.Context, options inputs.Options) (Document, error) {
-	document := Document{TypeMeta: report.Meta("Status"), Phase: joinstate.PhaseNone, Units: map[string]systemd.UnitState{}}
-	state, err := joinstate.Read(options.StateDir)
+// Get gathers the state of the node from the state directory, systemd, NetworkManager and the
+// cluster. It fails if the state directory cannot be read. Other failures are in the document.
+func Get(ctx context.Context, stateDir string) (Document, error) {
+	document := Document{
+		TypeMeta:     report.Meta("Status"),
+		Phase:        joinstate.PhaseNone,
+		Units:        map[string]systemd.UnitState{},
+		Certificates: []Certificate{},
+	}
+	state, err := joinstate.Read(stateDir)
 	if err != nil {
 		return document, err
 	}
 	document.Join, document.Phase = newJoin(state), state.Phase()
-	m, err := machine.Open(ctx, options.StateDir, false)
+	m, err := machine.Open(ctx, stateDir, false)
 	if err != nil {
 		return document, err
 	}
@@ -103,9 +114,12 @@ func Get(ctx context.Context, options inputs.Options) (Document, error) {
 	} else {
 		trouble(m.SystemdErr)
 	}
-	document.Bridge = bridgeStatus(ctx, m.NM, options.StateDir, trouble)
+	document.Bridge = bridgeStatus(ctx, m.NM, stateDir, trouble)
 	if document.Join != nil && state.NodeName != "" {
 		document.Node = nodeStatus(ctx, state.NodeName, trouble)
+	}
+	for _, one := range identity.CertificateExpiries(identity.PKIDirectory) {
+		document.Certificates = append(document.Certificates, Certificate{Name: one.Name, Expires: one.NotAfter.UTC()})
 	}
 	drift, err := m.Ledger.Drift(ctx)
 	trouble(err)
@@ -114,13 +128,29 @@ func Get(ctx context.Context, options inputs.Options) (Document, error) {
 	return document, nil
 }
 
-// Err returns a failure with the code DriftFound if the host differs from the state
-// that the join created, else nil.
+// Err returns nil if the host has joined, its Node is Ready, and nothing has drifted. Otherwise it
+// returns a failure, with the code DriftFound if the host differs from the state that the join
+// created.
 func (d Document) Err() error {
-	if len(d.Drift) == 0 {
-		return nil
+	if n := len(d.Drift); n > 0 {
+		return report.Fail(report.DriftFound, "hcp-node-agent join", "drift: %d of %d items differ", n, d.Changes)
 	}
-	return report.Fail(report.DriftFound, "hcp-node-agent join", "drift: %d of %d items differ", len(d.Drift), d.Changes)
+	switch d.Phase {
+	case joinstate.PhaseNone:
+		return report.Fail(report.Failed, "hcp-node-agent join --user-data USER_DATA", "this host has not joined a cluster")
+	case joinstate.PhaseJoining:
+		return report.Fail(report.Failed, "hcp-node-agent join # resumes the join", "the join has not finished")
+	case joinstate.PhaseLeaving:
+		return report.Fail(report.Failed, "hcp-node-agent leave # resumes the leave", "the leave has not finished")
+	case joinstate.PhaseJoined, joinstate.PhaseUnknown:
+	}
+	switch {
+	case d.Node == nil:
+		return report.Fail(report.Failed, "hcp-node-agent doctor", "the state of the Node is unknown")
+	case !d.Node.Ready:
+		return report.Fail(report.Failed, "hcp-node-agent doctor", "Node %s is not Ready", d.Node.Name)
+	}
+	return nil
 }
 
 // bridgeStatus returns the current state of br-ex and the saved record of its

@@ -22,3 +22,11 @@ const (
 
 // UntilValues returns the steps after which --until can end a join, in their order.
 func UntilValues() []string { return []string{ClientCertificate, Kubelet, Ready, Schedulable} }
+
+// SkipValues returns the steps that --skip can skip, in their order. Later steps require the
+// results of the others.
+func SkipValues() []string {
+	return []string{
+		Preflight, Validate, Packages, Files, System, Network, Runtime, ClientCertificate, Kubelet, ServingCertificate, Ready, Schedulable,
+	}
+}

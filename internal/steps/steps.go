@@ -16,8 +16,6 @@ import (
 type Step[T any] struct {
 	Name        string
 	Description string // for help texts and documents
-	// Required steps cannot be skipped, because later steps use their results.
-	Required bool
 	// Independent steps do not use the results of earlier steps, and can be run with
 	// --only.
 	Independent bool
@@ -48,7 +46,7 @@ type Runner struct {
 	Until  string // the name of the last step to run; "" runs all
 	// Completed is called after each completed step with the names of that step and of
 	// the next one, "" after the last. It can be nil.
-	Completed func(name, next string) error
+	Completed func(name, next string, elapsed time.Duration) error
 }
 
 // Run runs the steps and reports whether any of them changed something. It returns the
@@ -58,9 +56,10 @@ func Run[T any](ctx context.Context, r Runner, steps []Step[T], flow T) (bool, e
 	for i, step := range steps {
 		if slices.Contains(r.Skip, step.Name) {
 			r.emit(report.Event{Kind: report.StepStarted, Step: step.Name})
-			r.emit(report.Event{Kind: report.StepSkipped, Step: step.Name, Message: "left out on request"})
+			r.emit(report.Event{Kind: report.StepSkipped, Step: step.Name, Message: "skipped on request"})
 			continue
 		}
+		started := time.Now()
 		outcome, err := run(ctx, r, step, flow)
 		if err != nil {
 			return changed, err
@@ -71,7 +70,7 @@ func Run[T any](ctx context.Context, r Runner, steps []Step[T], flow T) (bool, e
 			if i+1 < len(steps) {
 				next = steps[i+1].Name
 			}
-			if err := r.Completed(step.Name, next); err != nil {
+			if err := r.Completed(step.Name, next, time.Since(started)); err != nil {
 				return changed, err
 			}
 		}

@@ -35,13 +35,13 @@ func (e *Error) classifyTLS(serverName string, err error) bool {
 		e.Kind, e.Certificate = WrongName, name.Certificate
 		names := strings.Join(CertificateNames(name.Certificate), ", ")
 		if names == "" {
-			names = "no name"
+			names = "no names"
 		}
-		e.Message = fmt.Sprintf("the certificate of %s is for %s and not for %s", e.Address, names, name.Host)
+		e.Message = fmt.Sprintf("the certificate of %s is valid for %s, not for %s", e.Address, names, name.Host)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
 		e.Kind, e.Certificate = OutsideValidity, invalid.Cert
 		now := time.Now()
-		e.Message = DescribeValidity(e.Address, invalid.Cert, now) + "; this host's clock shows " + report.Timestamp(now)
+		e.Message = DescribeValidity(e.Address, invalid.Cert, now) + "; this host's clock: " + report.Timestamp(now)
 		remedy = "timedatectl; chronyc tracking # if the clock is wrong: chronyc makestep"
 	case errors.As(err, &unverified):
 		e.Kind, e.Message = Unverified, fmt.Sprintf("the certificate of %s cannot be verified: %s", e.Address, unverified.Err)

@@ -52,11 +52,11 @@ func (e *Error) classifyConnection(server *url.URL, err error) {
 		e.Kind, e.Message = NoRoute, "no route to "+to
 		e.Remedy = report.Remedyf("ip route get $(getent ahosts %s | awk 'NR==1{print $1}')", server.Hostname())
 	case errors.Is(err, syscall.ECONNREFUSED):
-		e.Message = to + " refused the connection: no service listens there, or a firewall rejects it"
+		e.Message = to + " refused the connection: no service listens on the port, or a firewall rejects it"
 	case dialing && timeout:
-		e.Message = fmt.Sprintf("connecting to %s timed out: a firewall drops packets, or the address is wrong", to)
+		e.Message = fmt.Sprintf("connecting to %s timed out: a firewall may be dropping packets, or the address is wrong", to)
 	case cause == context.DeadlineExceeded: //nolint:errorlint // the timeouts of net/http after the connection match it too
-		e.Message = to + " did not respond in time; a firewall that drops packets can be the cause"
+		e.Message = to + " did not respond in time; a firewall may be dropping packets"
 	case timeout:
 		e.Message = to + " accepted the connection and did not respond in time"
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):

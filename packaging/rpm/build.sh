@@ -1,14 +1,14 @@
 #!/bin/bash
-# build.sh [OUT]: the source RPM, the RPMs for x86_64 and aarch64, and a repository of
-# them in OUT (build/rpm): OUT/repo, OUT/SHA256SUMS, OUT/unsigned (same commit, same
-# bytes). Nothing outside of OUT, /tmp and Go's caches is written.
+# build.sh [OUT] builds the source RPM and the RPMs for x86_64 and aarch64, and creates
+# a repository. OUT (default: build/rpm) contains repo, SHA256SUMS, and unsigned, which
+# is reproducible from the commit. The script writes only to OUT, /tmp and Go's caches.
 #
-# VERSION       of the package (default: from git, see version.sh)
-# WORKTREE=1    take the files as they are, not as they are committed
+# VERSION       version of the package (default: packaging/version.sh)
+# WORKTREE=1    use the files of the working tree instead of the commit
 # ARCHITECTURES default: "x86_64 aarch64"
-# CHECK=0       leave out the unit tests of the spec
-# KEY           OpenPGP key of $GNUPGHOME to sign with; without it a test key is made,
-#               and thrown away, for this one repository
+# CHECK=0       skip the unit tests of the spec
+# KEY           OpenPGP key of $GNUPGHOME that signs the packages; without it, a test
+#               key is created for this repository and deleted
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 "$here/deps.sh"
@@ -23,8 +23,7 @@ rm -rf "$out/unsigned" "$out/repo" "$out/SHA256SUMS"
 mkdir -p "$out/unsigned" "$out/repo"
 version=$("$here/sources.sh" "$work/sources")
 
-# What makes two builds alike, wherever they are made; and what RHEL 8.2 and newer
-# can read.
+# Reproducible on every machine, and readable by RHEL 8.2 and later.
 options=(
   --define "_topdir $work" --define "_sourcedir $work/sources" --define "_rpmdir $work/rpms" --define "_srcrpmdir $work/rpms"
   --define "_dbpath $work/db" --define "_tmppath $work"
@@ -33,18 +32,18 @@ options=(
   --define "_binary_filedigest_algorithm 8" --define "_source_filedigest_algorithm 8"
   --define "_libdir %{_prefix}/lib64" --define "_docdir_fmt %%{NAME}" --define "_sharedstatedir /var/lib"
 )
-# Where there are no packages of Fedora's kind for BuildRequires, their macros come
-# from here, and that Go is there deps.sh has seen.
+# Debian has neither the packages of BuildRequires nor systemd's macros. deps.sh has
+# checked that Go is installed.
 if ! rpm --eval '%{?_presetdir}' | grep -q .; then
   options+=(--nodeps --macros "$(rpm --showrc | sed -n 's/^Macro path: //p'):$here/macros.systemd")
 fi
 
-# rpm keeps the spec with its paths in the source RPM: they are the same everywhere.
-# Two builds at a time take turns.
+# The source RPM contains the paths of the build. A fixed path makes it reproducible,
+# so that concurrent builds have to wait for each other.
 same=/tmp/hcp-node-agent-srpm
 for ((turn = 0; turn < 60; turn++)); do
   mkdir -m 0700 "$same" 2>/dev/null && break
-  [ "$turn" != 59 ] || { echo "build.sh: $same is there: another build, or remove it" >&2; exit 1; }
+  [ "$turn" != 59 ] || { echo "build.sh: $same exists: another build is running, or was interrupted; then remove it" >&2; exit 1; }
   sleep 1
 done
 trap 'rm -rf "$work" "$same"' EXIT
@@ -54,7 +53,7 @@ rm -rf "$same"
 trap 'rm -rf "$work"' EXIT
 native=$(uname -m)
 for arch in ${ARCHITECTURES:-x86_64 aarch64}; do
-  # Go builds for the other architecture as well, without cgo; its tests run on this one.
+  # Go cross-compiles without cgo. The tests run on the native architecture only.
   check=()
   { [ "$arch" = "$native" ] && [ "${CHECK:-1}" = 1 ]; } || check=(--without check)
   rpmbuild --rebuild --target "$arch" "${check[@]}" "${options[@]}" "$work/rpms/hcp-node-agent-$version"-*.src.rpm >>"$out/rpmbuild.log" 2>&1 ||

@@ -1,15 +1,16 @@
 #!/bin/bash
-# deps.sh: install what building and testing the RPM needs and this machine lacks.
-# Debian 12 as root; elsewhere it says what, and changes nothing.
+# deps.sh installs the missing dependencies for building and testing the RPMs on
+# Debian 12, as root. On other systems it prints them and changes nothing.
 set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin
-needs=("rpmbuild rpm" "rpmsign rpm" "dnf dnf" "createrepo_c createrepo-c" "rpmlint rpmlint" "gpg gnupg" "gpg-agent gpg-agent" "zstd zstd" "cpio cpio" "git git")
+needs=("rpmbuild rpm" "rpmsign rpm" "dnf dnf" "createrepo_c createrepo-c" "rpmlint rpmlint" "gpg gnupg" "gpg-agent gpg-agent" "zstd zstd" "cpio cpio" "git git"
+  "secilc secilc" "matchpathcon selinux-utils" "sos sosreport")
 missing=()
 for need in "${needs[@]}"; do
   command -v "${need% *}" >/dev/null || missing+=("${need#* }")
 done
 if ! command -v go >/dev/null; then
-  echo "deps: Go is missing; install it from https://go.dev/dl (go.mod says which version)" >&2
+  echo "deps: Go is missing; install it from https://go.dev/dl (go.mod contains the version)" >&2
   exit 1
 fi
 [ ${#missing[@]} != 0 ] || exit 0

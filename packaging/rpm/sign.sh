@@ -1,7 +1,7 @@
 #!/bin/bash
-# sign.sh REPOSITORY: sign the RPMs in it, make its index, sign that, and put the
-# public key (RPM-GPG-KEY) and a .repo file beside them. KEY names a key of
-# $GNUPGHOME; without it one is made for a test, and thrown away.
+# sign.sh REPOSITORY signs the RPMs of the directory, creates and signs the repository
+# metadata, and adds the public key (RPM-GPG-KEY) and a .repo file. KEY is a key of
+# $GNUPGHOME; without it, a test key is created and deleted.
 set -euo pipefail
 repo=$1
 key=${KEY:-}
@@ -10,7 +10,7 @@ if [ -z "$key" ]; then
   export GNUPGHOME
   trap 'gpgconf --kill all; rm -rf "$GNUPGHOME"' EXIT
   key='hcp-node-agent test key'
-  # RSA and SHA-256: RHEL 8's rpm knows no other curve, and FIPS mode allows it
+  # RSA with SHA-256 is supported by RHEL 8's rpm and permitted in FIPS mode.
   gpg --batch --quiet --passphrase '' --quick-generate-key "$key" rsa3072 sign 1y
 fi
 gpg --batch --armor --export "$key" >"$repo/RPM-GPG-KEY"

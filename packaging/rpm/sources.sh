@@ -1,14 +1,17 @@
 #!/bin/bash
-# sources.sh DIRECTORY: what rpmbuild needs, in DIRECTORY: the two tarballs and the
-# spec with its version, bundled modules and date. Same commit, same bytes.
+# sources.sh DIRECTORY creates the sources for rpmbuild in DIRECTORY: two tarballs, and
+# the spec with version, bundled modules and date. They are reproducible from the commit.
 #
-# VERSION is the package's (default: version.sh). What is not committed is left out,
-# unless WORKTREE=1 takes the files that git knows as they are now.
+# VERSION is the version of the binaries (default: packaging/version.sh); the version
+# of the package has a tilde in place of the dash. COMMIT is the commit that the binaries
+# print. WORKTREE=1 uses the tracked files of the working tree instead of the commit.
 set -euo pipefail
 out=$(mkdir -p "$1" && cd "$1" && pwd)
 cd "$(dirname "$0")/../.."
-version=${VERSION:-$(packaging/rpm/version.sh)}
-epoch=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+program_version=${VERSION:-$(packaging/version.sh)}
+version=${program_version/-/\~} # 1.3.0~rc.1 is before 1.3.0
+commit=${COMMIT:-$(git rev-parse HEAD)}
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tree=$work/hcp-node-agent-$version
@@ -20,8 +23,8 @@ else
   git archive HEAD | tar -C "$tree" -x
 fi
 
-# modules PROGRAM: the modules in a program, for both architectures; go mod vendor
-# also copies those of the tests.
+# modules PROGRAM prints the modules of a binary, for both architectures. go mod vendor
+# also copies the modules of tests.
 modules() {
   local arch
   for arch in amd64 arm64; do
@@ -36,38 +39,33 @@ go mod vendor
 for program in agent admin; do
   cut -d' ' -f1 "$work/modules-$program" >"packaging/rpm/modules-$program.txt"
 done
-# Licences that go mod vendor does not take for such, by their names.
+# go mod vendor does not recognize all names of license files.
 while read -r module; do
   dir=$(go list -mod=mod -m -f '{{.Dir}}' "$module")
   find "$dir" -maxdepth 1 -type f -iregex '.*/\(licen[cs]e\|copying\|notice\|patents\).*' -exec cp -n {} "vendor/$module/" \;
   if [ -z "$(find "vendor/$module" -maxdepth 1 -iregex '.*/\(licen[cs]e\|copying\).*')" ]; then
-    echo "sources.sh: $module has no licence file" >&2
+    echo "sources.sh: $module has no license file" >&2
     exit 1
   fi
 done < <(sort -u packaging/rpm/modules-*.txt)
 
 manual=with
-[ ! -e cmd/node-agent/docs.go ] || manual=without # conditions of RPM: "without" is on unless asked otherwise
-# A version of RPM's has no dashes: 0.0.0-2023… is before 0.0.0.
+[ ! -e cmd/node-agent/docs.go ] || manual=without # %bcond_without: built by default
+# RPM versions contain no dash. The tilde sorts 0.0.0-2023… before 0.0.0.
 bundled() {
   awk '{ sub(/^v/, "", $2); sub(/[+]incompatible$/, "", $2); gsub(/-/, "~", $2); printf "Provides:       bundled(golang(%s)) = %s\n", $1, $2 }' "$work/modules-$1"
 }
-date=$(LC_ALL=C TZ=UTC date -d "@$epoch" '+%a %b %d %Y')
-awk -v version="$version" -v date="$date" -v manual="$manual" -v agent="$(bundled agent)" -v admin="$(bundled admin)" '
+date=$(LC_ALL=C TZ=UTC date -d "@$SOURCE_DATE_EPOCH" '+%a %b %d %Y')
+commit_date=$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%dT%H:%M:%SZ)
+awk -v version="$version" -v program_version="$program_version" -v commit="$commit" -v commit_date="$commit_date" -v date="$date" -v manual="$manual" -v agent="$(bundled agent)" -v admin="$(bundled admin)" '
   /^@BUNDLED_AGENT@$/ { print agent; next }
   /^@BUNDLED_ADMIN@$/ { print admin; next }
-  { gsub(/@VERSION@/, version); gsub(/@DATE@/, date); gsub(/@MANUAL@/, manual); print }
+  { gsub(/@VERSION@/, version); gsub(/@PROGRAM_VERSION@/, program_version); gsub(/@COMMIT@/, commit); gsub(/@COMMIT_DATE@/, commit_date); gsub(/@DATE@/, date); gsub(/@MANUAL@/, manual); print }
 ' packaging/rpm/hcp-node-agent.spec >"$out/hcp-node-agent.spec"
 
-pack() { # FILE DIRECTORY OPTION-OR-PATH...
-  local file=$1 dir=$2
-  shift 2
-  tar -C "$dir" --sort=name --format=gnu --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime="@$epoch" -cf - "$@" |
-    gzip -n >"$out/$file"
-}
-pack "hcp-node-agent-$version.tar.gz" "$work" --exclude="hcp-node-agent-$version/vendor" "hcp-node-agent-$version"
-pack "hcp-node-agent-$version-vendor.tar.gz" "$tree" vendor
-# The SRPM has their modes and times, whatever this machine makes of them.
+packaging/pack.sh "$out/hcp-node-agent-$version.tar.gz" "$work" --exclude="hcp-node-agent-$version/vendor" "hcp-node-agent-$version"
+packaging/pack.sh "$out/hcp-node-agent-$version-vendor.tar.gz" "$tree" vendor
+# The SRPM contains modes and times, which must not depend on the build host.
 chmod 0644 "$out"/*
-touch -d "@$epoch" "$out"/*
+touch -d "@$SOURCE_DATE_EPOCH" "$out"/*
 echo "$version"

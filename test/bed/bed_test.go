@@ -29,7 +29,7 @@ func TestControlPlaneLifeCycle(t *testing.T) {
 	}
 	before, err := c.CurrentUserData(ctx)
 	if err != nil || !json.Valid(before) {
-		t.Fatalf("the stub is %q, %v", before, err)
+		t.Fatalf("the user data is %q, %v", before, err)
 	}
 	want := bed.Faults{Certificate: bed.CertificateWrongName, TruncateAfter: 7, BytesPerSecond: 8, DateSkewSeconds: -9}
 	for name, err := range map[string]error{
@@ -51,7 +51,7 @@ func TestControlPlaneLifeCycle(t *testing.T) {
 		t.Errorf("the state is %+v", state)
 	}
 	if after, err := c.CurrentUserData(ctx); err != nil || string(after) == string(before) {
-		t.Errorf("the stub is still the same, %v", err)
+		t.Errorf("the user data is still the same, %v", err)
 	}
 	if err := c.SetFaults(ctx, bed.Faults{Certificate: "nonsense"}); err == nil {
 		t.Error("a fault that does not exist was taken")
@@ -71,7 +71,7 @@ func TestStartReportsFailure(t *testing.T) {
 	bin := writeControlPlaneScript(t, "echo controlplane: no room for it >&2; exit 1")
 	_, err := bed.Start(context.Background(), bed.Options{Bin: bin, Dir: t.TempDir()})
 	if err == nil || !strings.Contains(err.Error(), "no room for it") {
-		t.Errorf("got %v, want what the program said", err)
+		t.Errorf("got %v, want the output of the program", err)
 	}
 }
 

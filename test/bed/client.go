@@ -34,7 +34,7 @@ func (s AdminClient) State(ctx context.Context) (State, error) {
 
 // CurrentUserData returns user data with the current token.
 func (s AdminClient) CurrentUserData(ctx context.Context) ([]byte, error) {
-	return s.do(ctx, http.MethodGet, "/stub", nil)
+	return s.do(ctx, http.MethodGet, "/user-data", nil)
 }
 
 // SetFaults replaces the faults. The zero value removes all of them.
@@ -100,11 +100,11 @@ func (s AdminClient) put(ctx context.Context, path string, value any) error {
 func (s AdminClient) do(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, s.url+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("asking the switchboard: %w", err)
+		return nil, fmt.Errorf("querying the switchboard: %w", err)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("asking the switchboard: %w", err)
+		return nil, fmt.Errorf("querying the switchboard: %w", err)
 	}
 	defer response.Body.Close()
 	answer, err := io.ReadAll(response.Body)

@@ -43,7 +43,7 @@ type Document struct {
 
 	// UserData is the path of user data with the first token. CurrentUserData of AdminClient returns
 	// user data with the current token.
-	UserData string `json:"stub"`
+	UserData string `json:"userData"`
 	// Payload is the path of the Ignition server's payload.
 	Payload string `json:"payload"`
 	// IgnitionCA is the path of the CA certificate of the Ignition server.
@@ -62,7 +62,7 @@ type Document struct {
 	MachineConfigCA string `json:"machineConfigCA"`
 	// WorkerUserData is the path of the user data that such a cluster stores in Secret
 	// worker-user-data. WorkerConfig is the path of the server's response, in Ignition spec 3.2.
-	WorkerUserData string `json:"workerStub"`
+	WorkerUserData string `json:"workerUserData"`
 	WorkerConfig   string `json:"workerConfig"`
 
 	// PauseImage and WorkloadImage are pull specs by digest for nodes.

@@ -26,7 +26,7 @@ func RunTests(give func(*ControlPlane), run func() int) int {
 func runTests(give func(*ControlPlane), run func() int) (code int, err error) {
 	dir, err := os.MkdirTemp("", "control-plane-test-")
 	if err != nil {
-		return 0, fmt.Errorf("making a folder for the control plane: %w", err)
+		return 0, fmt.Errorf("creating a directory for the control plane: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)

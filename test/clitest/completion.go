@@ -47,7 +47,7 @@ func (p Program) newWorkDir(t *testing.T, shell string) (dir, script string, env
 	if err := os.Mkdir(filepath.Join(dir, "enrollments"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string]string{"stub.ign": "", "script": p.Exec(t, "", "completion", shell).Out} {
+	for name, content := range map[string]string{"user-data.ign": "", "script": p.Exec(t, "", "completion", shell).Out} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}

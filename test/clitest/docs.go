@@ -53,9 +53,9 @@ func (p Program) CheckReference(t *testing.T, file string) {
 	}
 }
 
-// CheckDocumentedCommands checks that every command line of the program in a code block of the
-// documentation is valid: the command and its flags exist, and check returns nil. root is the
-// directory of the repository, minimum the number of command lines that must be found.
+// CheckDocumentedCommands checks that every command line of the program in the documentation, in a code
+// block or in backquotes, is valid: the command and its flags exist, and check returns nil. root is
+// the directory of the repository, minimum the number of command lines that must be found.
 func (p Program) CheckDocumentedCommands(t *testing.T, root string, minimum int, check func(*cobra.Command) error) {
 	t.Helper()
 	documents := []string{filepath.Join(root, "README.md")}
@@ -68,6 +68,7 @@ func (p Program) CheckDocumentedCommands(t *testing.T, root string, minimum int,
 	}
 	// a command line of the program up to a comment, a separator or three spaces
 	command := regexp.MustCompile(`(?m)^[ #$]*(?:sudo )?` + p.Name + ` ([a-z][a-z-]*)((?: [^ #&|;>\n]+)*)`)
+	inline := regexp.MustCompile("`(?:sudo )?" + p.Name + " ([a-z][a-z-]*)((?: [^ `]+)* -[^`]+)`") // without flags it is a name
 	checked := 0
 	for _, document := range documents {
 		if strings.HasPrefix(filepath.Base(document), "reference") {
@@ -78,10 +79,11 @@ func (p Program) CheckDocumentedCommands(t *testing.T, root string, minimum int,
 			t.Fatal(err)
 		}
 		for i, block := range strings.Split(string(content), "\n```") {
+			pattern := command
 			if i%2 == 0 {
-				continue
+				pattern = inline
 			}
-			for _, match := range command.FindAllStringSubmatch(block, -1) {
+			for _, match := range pattern.FindAllStringSubmatch(block, -1) {
 				checked++
 				c, err := p.ParseLine(append([]string{match[1]}, strings.Fields(match[2])...))
 				if err == nil {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the bed's binaries into a cache folder and prints that folder. What has
-# not changed is not built again.
+# Builds the bed's binaries into a directory of the cache and prints its path.
+# Unchanged binaries are not built again.
 #
 # Usage: build.sh
 # Environment: HCP_BED_CACHE, the cache (default ~/.cache/hcp-node-agent)
@@ -23,7 +23,7 @@ digest() {
     } | sha256sum | cut -c1-16
 }
 
-# install_dir FOLDER: makes the finished $partial appear at FOLDER at once.
+# install_dir DIRECTORY: renames the complete $partial to DIRECTORY.
 partial=$(mktemp -d "$cache/partial.XXXXXX")
 trap 'rm -rf "$partial"' EXIT
 install_dir() {
@@ -33,7 +33,7 @@ install_dir() {
     mkdir "$partial"
 }
 
-# Minutes when cold, but it changes with its own folder only.
+# It takes minutes without a cache, and depends on its own directory only.
 hyperkube=$cache/hyperkube-$(digest hyperkube)
 if [ ! -x "$hyperkube/hyperkube" ]; then
     echo "building etcd and Kubernetes (some minutes the first time)" >&2
@@ -55,7 +55,7 @@ if [ ! -x "$bin/controlplane" ]; then
     install_dir "$bin"
 fi
 
-# What nobody has asked for in a week is in the way.
+# Remove what was not used for a week.
 touch "$hyperkube" "$bin"
 find "$cache" -maxdepth 1 \( -name 'hyperkube-*' -o -name 'bin-*' -o -name 'partial.*' \) \
     ! -path "$partial" -mtime +7 -exec rm -rf {} +

@@ -2,7 +2,7 @@
 # Builds what is missing and runs the control plane in the foreground until
 # Ctrl-C. Its document is on standard output.
 #
-# Usage: run.sh [FOLDER]   (default: a folder in /tmp; its logs stay)
+# Usage: run.sh [DIRECTORY]   (default: a new directory in /tmp; its logs are kept)
 set -eu
 here=$(dirname "$0")
 bin=$("$here/build.sh")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -21,10 +22,17 @@ import (
 )
 
 func main() {
-	keep := flag.Bool("keep", false, "leave all running in the end, until Ctrl-C, for a look around")
+	keep := flag.Bool("keep", false, "leave the control plane and the machine running until Ctrl-C")
+	record := flag.String("record", "", "record the join on a terminal, and draw it in this SVG file")
+	recorded := flag.String("draw", "", "draw this recording of an earlier join in the file of -record")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := demo(ctx, *keep)
+	var err error
+	if *recorded != "" {
+		err = draw(*recorded, *record)
+	} else {
+		err = demo(ctx, *keep, *record)
+	}
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
@@ -32,7 +40,7 @@ func main() {
 	}
 }
 
-func demo(ctx context.Context, keep bool) (err error) {
+func demo(ctx context.Context, keep bool, record string) (err error) {
 	repository, err := os.Getwd()
 	if err != nil {
 		return fmt.Errorf("finding the repository: %w", err)
@@ -61,14 +69,14 @@ func demo(ctx context.Context, keep bool) (err error) {
 	if err := s.CopyInputs(ctx); err != nil {
 		return err
 	}
-	join := "hcp-node-agent join --user-data " + testenv.UserDataPath + " --approve-with " + testenv.ApproverKubeconfigPath
 	printStep("in the machine: %s\n", join)
-	code, err := s.Machine.RunStream(ctx, join, nil, os.Stdout, os.Stderr)
+	if record == "" {
+		err = runJoin(ctx, s, join, os.Stdout)
+	} else {
+		err = recordJoin(ctx, s, filepath.Join(dir, "join.cast"), record)
+	}
 	if err != nil {
 		return err
-	}
-	if code != 0 {
-		return fmt.Errorf("join ended with exit code %d", code)
 	}
 	printStep("running a pod on it")
 	pod, err := s.RunPod(ctx, "hello")
@@ -78,11 +86,58 @@ func demo(ctx context.Context, keep bool) (err error) {
 	return printResult(ctx, s, pod)
 }
 
+// join is the demonstrated command. Both files are in the home directory of root.
+const join = "hcp-node-agent join --user-data user-data.ign --approve-with approver.kubeconfig"
+
+// runJoin runs a shell command in the machine, which contains the join.
+func runJoin(ctx context.Context, s *testenv.Environment, command string, output io.Writer) error {
+	code, err := s.Machine.RunStream(ctx, command, nil, output, output)
+	if err == nil && code != 0 {
+		err = fmt.Errorf("join exited with code %d", code)
+	}
+	return err
+}
+
+// recordJoin runs the join on a terminal of the machine. It writes the recording, and draws it.
+func recordJoin(ctx context.Context, s *testenv.Environment, recording, svg string) error {
+	file, err := os.Create(recording)
+	if err != nil {
+		return fmt.Errorf("creating the recording: %w", err)
+	}
+	defer file.Close()
+	r, err := newRecorder(file)
+	if err != nil {
+		return fmt.Errorf("writing the recording: %w", err)
+	}
+	fmt.Fprintf(r, "# %s\r\n", strings.Replace(join, " --approve", " \\\r\n    --approve", 1))
+	command := fmt.Sprintf("script -qec 'stty cols %d rows %d; TERM=xterm-256color %s' /dev/null", columns, rows, join)
+	if err := runJoin(ctx, s, command, io.MultiWriter(r, os.Stdout)); err != nil {
+		return err
+	}
+	return draw(recording, svg)
+}
+
+// draw draws a recording.
+func draw(recording, svg string) error {
+	content, err := os.ReadFile(recording)
+	if err != nil {
+		return fmt.Errorf("reading the recording: %w", err)
+	}
+	events, err := parseRecording(string(content))
+	if err != nil {
+		return err
+	}
+	if len(events) == 0 {
+		return fmt.Errorf("%s contains no output", recording)
+	}
+	return os.WriteFile(svg, []byte(picture("hcp-node-agent join", events)), 0o644) //nolint:gosec // a file of the repository
+}
+
 // printResult prints the node and the pod as reported by the API server.
 func printResult(ctx context.Context, s *testenv.Environment, pod *corev1.Pod) error {
 	node, err := s.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
 	if err != nil {
-		return fmt.Errorf("asking the API server about the node: %w", err)
+		return fmt.Errorf("getting the Node: %w", err)
 	}
 	ready := "Unknown"
 	for _, condition := range node.Status.Conditions {
@@ -103,7 +158,7 @@ func printResult(ctx context.Context, s *testenv.Environment, pod *corev1.Pod) e
 	}
 	fmt.Printf("its log: %s\n", strings.TrimSpace(string(logs)))
 	if ready != "True" || len(taints) > 0 || pod.Status.Phase != corev1.PodRunning {
-		return errors.New("the node is not as it should be")
+		return errors.New("the node is not Ready and schedulable, or the pod is not running")
 	}
 	return nil
 }

@@ -54,21 +54,21 @@ func badConfigs() []struct {
 	}{
 		{"empty", "", 2, "empty"},
 		{"only spaces", " \n", 2, "empty"},
-		{"no JSON", "hello", 2, "it is not JSON"},
+		{"no JSON", "hello", 2, "the config is not JSON"},
 		{"half a config", `{"ignition":{"version":"3.4.0"},"storage":{"files":[`, 2, "not a valid Ignition config"},
 		{"JSON of another kind", `["a"]`, 2, "not a valid Ignition config"},
 		{"an object that is no config", `{"a":1}`, 2, "ignition.version"},
 		{"2.x", `{"ignition":{"version":"2.2.0"}}`, 2, "2.2.0"},
-		{"a version to come", `{"ignition":{"version":"3.99.0"}}`, 2, "3.99.0"},
+		{"a future version", `{"ignition":{"version":"3.99.0"}}`, 2, "3.99.0"},
 		{"butane", "variant: fcos\nversion: 1.5.0\n", 2, "butane"},
 		{"a Secret", `{"apiVersion":"v1","kind":"Secret","data":{"value":"e30="}}`, 2, "Secret"},
 		{"base64", "eyJpZ25pdGlvbiI6eyJ2ZXJzaW9uIjoiMy4yLjAifX0=", 2, "base64"},
 		{"a wrong type", storage(`"files":[{"path":7}]`), 2, "path"},
-		{"an unknown scheme", file(`"contents":{"source":"ftp://example.com/x"}`), 2, "possible are data, http and https"},
+		{"an unknown scheme", file(`"contents":{"source":"ftp://example.com/x"}`), 2, "supported: data, http and https"},
 		{"tftp", file(`"contents":{"source":"tftp://example.com/x"}`), 2, "tftp"},
 		{"s3", file(`"contents":{"source":"s3://bucket/x"}`), 2, "s3"},
 		{"gs", file(`"contents":{"source":"gs://bucket/x"}`), 2, "gs"},
-		{"a hash that is not its", file(`"contents":{"source":"data:,x","verification":{"hash":"SHA512"}}`), 2, "sha512"},
+		{"a wrong hash", file(`"contents":{"source":"data:,x","verification":{"hash":"SHA512"}}`), 2, "sha512"},
 		{"a hash of another kind", file(`"contents":{"source":"data:,x","verification":{"hash":"md5-aa"}}`), 2, "hash"},
 		{"not compressed", file(`"contents":{"source":"data:,x","compression":"gzip"}`), 2, "gzip"},
 		{"compressed otherwise", file(`"contents":{"source":"data:,x","compression":"xz"}`), 2, "compression"},
@@ -93,7 +93,7 @@ func badConfigs() []struct {
 		{"a unit with a slash", units(`{"name":"../../../x.service","contents":"[Unit]\n"}`), 2, "slash"},
 		{"a unit of no type", units(`{"name":"x","contents":"[Unit]\n"}`), 2, "systemd"},
 		{"a mode out of range", file(`"mode":99999`), 2, "mode"},
-		{"a file there, without overwrite", storage(`"files":[{"path":"/etc/first"},{"path":"/etc/login.defs","contents":{"source":"data:,x"}}]`), 1, "/etc/login.defs"},
+		{"an existing file, without overwrite", storage(`"files":[{"path":"/etc/first"},{"path":"/etc/login.defs","contents":{"source":"data:,x"}}]`), 1, "/etc/login.defs"},
 		{"a directory in the way", storage(`"files":[{"path":"/etc/first"},{"path":"/etc/skel"}]`), 1, "/etc/skel"},
 		{"a file for a parent", storage(`"files":[{"path":"/etc/first"},{"path":"/etc/login.defs/x"}]`), 1, "/etc/login.defs"},
 		{"a hard link to nothing", storage(`"files":[{"path":"/etc/first"}],"links":[{"path":"/etc/x","target":"/etc/gone","hard":true}]`), 1, "/etc/gone"},
@@ -111,7 +111,7 @@ func TestInvalidConfigsChangeNothing(t *testing.T) {
 			root := newTree(t, scenario{tree: []Node{{Path: "/alias", Link: "etc"}}})
 			before := listTree(t, root)
 			config := servers.replacePlaceholders(test.config, "bad")
-			got := runAgent(t, config, "apply", "--config", "-", "--root", root)
+			got := runAgent(t, config, "apply", "--payload", "-", "--root", root)
 			checkBad(t, got, test.code, test.message)
 			if diff := diffListings(before, listTree(t, root)); diff != "" {
 				t.Errorf("the tree (-before +after):\n%s", diff)
@@ -152,23 +152,23 @@ func TestInvalidRootsChangeNothing(t *testing.T) {
 		code    int
 		message string
 	}{
-		{"no flags", []string{"apply"}, 2, "--config and --root"},
-		{"no root", []string{"apply", "--config", good}, 2, "--config and --root"},
-		{"an unknown flag", []string{"apply", "--config", good, "--root", dir, "--force"}, 2, "--force"},
-		{"an argument", []string{"apply", "--config", good, "--root", dir, "more"}, 2, "more"},
-		{"the running host", []string{"apply", "--config", good, "--root", "/"}, 2, "--root is the root of the running host"},
-		{"the running host by another name", []string{"apply", "--config", good, "--root", "/proc/self/root"}, 2, "--root is the root of the running host"},
-		{"the running host by a link", []string{"apply", "--config", good, "--root", alias}, 2, "--root is the root of the running host"},
-		{"a root that is not there", []string{"apply", "--config", good, "--root", dir + "/gone"}, 2, dir + "/gone"},
-		{"a root that is a file", []string{"apply", "--config", good, "--root", plainFile}, 2, plainFile},
-		{"a config that is not there", []string{"apply", "--config", dir + "/gone", "--root", dir}, 2, dir + "/gone"},
-		{"a config that is a directory", []string{"apply", "--config", dir, "--root", dir}, 2, dir},
-		{"offline", []string{"apply", "--config", remote, "--root", dir, "--offline"}, 2, "/etc/first"},
-		{"a stub that is not there", []string{"plan", "--user-data", dir + "/gone"}, 2, dir + "/gone"},
-		{"a stub that is empty", []string{"plan", "--user-data", plainFile}, 2, "empty"},
-		{"a stub that is a directory", []string{"plan", "--user-data", dir}, 2, dir},
-		{"a stub that refers to nothing", []string{"plan", "--user-data", bare}, 2, "merge"},
-		{"a config in place of a stub", []string{"plan", "--user-data", good}, 2, "more than a stub"},
+		{"no flags", []string{"apply"}, 2, "--payload and --root"},
+		{"no root", []string{"apply", "--payload", good}, 2, "--payload and --root"},
+		{"an unknown flag", []string{"apply", "--payload", good, "--root", dir, "--force"}, 2, "--force"},
+		{"an argument", []string{"apply", "--payload", good, "--root", dir, "more"}, 2, "more"},
+		{"the running host", []string{"apply", "--payload", good, "--root", "/"}, 2, "--root is the root directory of the running host"},
+		{"the running host by another name", []string{"apply", "--payload", good, "--root", "/proc/self/root"}, 2, "--root is the root directory of the running host"},
+		{"the running host by a link", []string{"apply", "--payload", good, "--root", alias}, 2, "--root is the root directory of the running host"},
+		{"a missing root", []string{"apply", "--payload", good, "--root", dir + "/gone"}, 2, dir + "/gone"},
+		{"a root that is a file", []string{"apply", "--payload", good, "--root", plainFile}, 2, plainFile},
+		{"a missing config", []string{"apply", "--payload", dir + "/gone", "--root", dir}, 2, dir + "/gone"},
+		{"a config that is a directory", []string{"apply", "--payload", dir, "--root", dir}, 2, dir},
+		{"offline", []string{"apply", "--payload", remote, "--root", dir, "--offline"}, 2, "/etc/first"},
+		{"missing user data", []string{"plan", "--user-data", dir + "/gone"}, 2, dir + "/gone"},
+		{"user data that is empty", []string{"plan", "--user-data", plainFile}, 2, "empty"},
+		{"user data that is a directory", []string{"plan", "--user-data", dir}, 2, dir},
+		{"user data that refers to nothing", []string{"plan", "--user-data", bare}, 2, "merge"},
+		{"a config in place of user data", []string{"plan", "--user-data", good}, 2, "the config is not user data"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			before := listTree(t, dir)

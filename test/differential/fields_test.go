@@ -41,7 +41,7 @@ func TestScenariosCoverEveryField(t *testing.T) {
 			t.Errorf("no scenario sets %s", field)
 		}
 		if refused && used[field] {
-			t.Errorf("%s is set by a scenario that is applied, but is said to be left out", field)
+			t.Errorf("%s is set by a scenario that is applied, but is listed as unsupported", field)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func newFiles() []scenario {
 		{name: "base64", config: storage(`"files":[{"path":"/etc/new","contents":{"source":"data:text/plain;charset=utf-8;base64,AAECAw=="}}]`)},
 		{name: "percent", config: storage(`"files":[{"path":"/etc/new","contents":{"source":"data:,a%20b%0Ac%2C+d"}}]`)},
 		{name: "gzip", config: storage(`"files":[{"path":"/etc/new","contents":{"source":"GZIPPED","compression":"gzip"}}]`)},
-		{name: "gzip is not asked for", config: storage(`"files":[{"path":"/etc/new","contents":{"source":"GZIPPED"}}]`)},
+		{name: "gzip is not requested", config: storage(`"files":[{"path":"/etc/new","contents":{"source":"GZIPPED"}}]`)},
 		{name: "a hash of what is expanded", config: storage(`"files":[{"path":"/etc/new","contents":{"source":"GZIPPED","compression":"gzip","verification":{"hash":"SHA512"}}}]`)},
 		{name: "sha256", config: storage(`"files":[{"path":"/etc/new","contents":{"source":"data:,a","verification":{"hash":"sha256-ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"}}}]`)},
 		{name: "appends", config: storage(`"files":[{"path":"/etc/new","contents":{"source":"data:,1"},"append":[{"source":"data:,2"},{"source":"GZIPPED","compression":"gzip","verification":{"hash":"SHA512"}}]}]`)},
@@ -60,7 +60,7 @@ func existingFiles() []scenario {
 	return []scenario{
 		{name: "contents without overwrite", tree: there, config: storage(`"files":[{"path":"/etc/there","contents":{"source":"data:,ours"}}]`), bothFail: "/etc/there"},
 		{
-			name: "exactly as it should be", tree: there, difference: differsIdentical,
+			name: "exactly as in the config", tree: there, difference: differsIdentical,
 			config:         storage(`"files":[{"path":"/etc/there","mode":416,"user":{"id":7},"group":{"id":8},"contents":{"source":"data:,theirs%0A"}},{"path":"/etc/new"}]`),
 			ignitionConfig: storage(`"files":[{"path":"/etc/new"}]`),
 		},
@@ -77,7 +77,7 @@ func existingFiles() []scenario {
 		{name: "a tree is overwritten by a file", tree: tree, config: storage(`"files":[{"path":"/etc/there","overwrite":true,"contents":{"source":"data:,ours"}}]`)},
 		{name: "a tree is overwritten by a link", tree: tree, config: storage(`"links":[{"path":"/etc/there","overwrite":true,"target":"/nowhere/at/all"}]`)},
 		{name: "a tree is overwritten by a directory", tree: tree, config: storage(`"directories":[{"path":"/etc/there","overwrite":true,"mode":448}],"files":[{"path":"/etc/there/new"}]`)},
-		{name: "a tree is overwritten and filled anew", tree: tree, config: storage(`"directories":[{"path":"/etc/there","overwrite":true}],"files":[{"path":"/etc/there/a/b/deep","contents":{"source":"data:,new"}}]`)},
+		{name: "a tree is overwritten and filled again", tree: tree, config: storage(`"directories":[{"path":"/etc/there","overwrite":true}],"files":[{"path":"/etc/there/a/b/deep","contents":{"source":"data:,new"}}]`)},
 		{name: "a directory in the way", tree: tree, config: storage(`"files":[{"path":"/etc/there","contents":{"source":"data:,ours"}}]`), bothFail: "/etc/there"},
 		{name: "a directory in the way of nothing", tree: tree, config: storage(`"files":[{"path":"/etc/there"}]`), bothFail: "/etc/there"},
 		{name: "a link in the way", tree: []Node{{Path: "/etc/there", Link: "elsewhere"}}, config: storage(`"files":[{"path":"/etc/there","contents":{"source":"data:,ours"}}]`), bothFail: "/etc/there"},
@@ -93,7 +93,7 @@ func existingFiles() []scenario {
 			ignitionTree: append(there, Node{Path: "/etc/two", Content: "theirs\n", Mode: 0o640, UID: 7, GID: 8, Xattr: "kept"}),
 		},
 		{
-			name: "what it ends with is not appended again", tree: there, difference: differsRerun,
+			name: "an existing end is not appended again", tree: there, difference: differsRerun,
 			config:         storage(`"files":[{"path":"/etc/there","append":[{"source":"data:,eirs%0A"}]}]`),
 			ignitionConfig: storage(`"files":[{"path":"/etc/there"}]`),
 		},

@@ -186,7 +186,7 @@ func isLinkMoved(s scenario, before, after map[string]string) bool {
 // agentApply runs the agent's apply in this process.
 func agentApply(t testing.TB, config, root string) (image.Document, error) {
 	t.Helper()
-	return image.Apply(t.Context(), image.Options{Config: "-", Stdin: strings.NewReader(config), Root: root})
+	return image.Apply(t.Context(), image.Options{Payload: "-", Stdin: strings.NewReader(config), Root: root})
 }
 
 // compare compares the results of both.

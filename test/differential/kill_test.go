@@ -46,7 +46,7 @@ func TestApplyResumesAfterKills(t *testing.T) {
 		root := newTree(t, s)
 		original = listTree(t, root)
 		began := time.Now()
-		if got := runAgent(t, "", "apply", "--config", good, "--root", root); got.code != 0 {
+		if got := runAgent(t, "", "apply", "--payload", good, "--root", root); got.code != 0 {
 			t.Fatalf("without a kill: exit code %d\n%s", got.code, got.output)
 		}
 		takes = min(takes, time.Since(began))
@@ -60,9 +60,9 @@ func TestApplyResumesAfterKills(t *testing.T) {
 	for i := range killCount {
 		delay := time.Duration(random.Int64N(int64(takes)))
 		root := newTree(t, s)
-		runAndKill(t, delay, "apply", "--config", good, "--root", root)
+		runAndKill(t, delay, "apply", "--payload", good, "--root", root)
 		if i%2 == 0 {
-			if got := runAgent(t, "", "apply", "--config", good, "--root", root); got.code != 0 {
+			if got := runAgent(t, "", "apply", "--payload", good, "--root", root); got.code != 0 {
 				t.Errorf("after a kill at %v: exit code %d\n%s", delay, got.code, got.output)
 			}
 			if diff := diffListings(final, listTree(t, root)); diff != "" {
@@ -70,7 +70,7 @@ func TestApplyResumesAfterKills(t *testing.T) {
 			}
 			continue
 		}
-		if got := runAgent(t, "", "apply", "--config", bad, "--root", root); got.code != 1 {
+		if got := runAgent(t, "", "apply", "--payload", bad, "--root", root); got.code != 1 {
 			t.Errorf("a failing run after a kill at %v: exit code %d\n%s", delay, got.code, got.output)
 		}
 		after := listTree(t, root)

@@ -23,7 +23,7 @@ func references() []scenario {
 		{name: "merge what is compressed and verified", config: ign(`,"config":{"merge":[{"source":"GZCONFIG","compression":"gzip"}]}`, `"storage":{}`)},
 		{name: "merge with headers", config: ign(`,"config":{"merge":[{"source":"HTTP/config","httpHeaders":[{"name":"X-Test","value":"a"}]}]}`, `"storage":{}`)},
 		{name: "merge what is no config", config: ign(`,"config":{"merge":[{"source":"HTTP/bad-config"}]}`, `"storage":{}`), bothFail: "/bad-config"},
-		{name: "merge what is not there", config: ign(`,"config":{"merge":[{"source":"HTTP/nowhere"}]}`, `"storage":{}`), bothFail: "/nowhere"},
+		{name: "merge a missing config", config: ign(`,"config":{"merge":[{"source":"HTTP/nowhere"}]}`, `"storage":{}`), bothFail: "/nowhere"},
 		{name: "merge with a wrong hash", config: ign(`,"config":{"merge":[{"source":"MERGED","verification":{"hash":"SHA512"}}]}`, `"storage":{}`), bothFail: "sha512"},
 		{name: "merge what is not valid together", config: ign(`,"config":{"merge":[{"source":"MERGED"}]}`, `"storage":{"links":[{"path":"/etc","target":"x"}]}`), bothFail: "link"},
 		{name: "merge a file in place of a link", config: ign(`,"config":{"merge":[{"source":"MERGED"}]}`, `"storage":{"links":[{"path":"/etc/child","target":"x"}]}`)},

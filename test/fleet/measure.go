@@ -32,7 +32,7 @@ func measure(ctx context.Context, program string, count int) (r measurement, err
 	defer cancel()
 	dir, err := os.MkdirTemp("", "fleet-")
 	if err != nil {
-		return r, fmt.Errorf("making a folder: %w", err)
+		return r, fmt.Errorf("creating a directory: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	plane, err := bed.Start(ctx, bed.Options{Dir: filepath.Join(dir, "plane")})
@@ -59,7 +59,7 @@ type fleet struct {
 func (f *fleet) prepare(ctx context.Context, count int) error {
 	later := filepath.Join(f.dir, "later")
 	if err := errors.Join(os.MkdirAll(f.enrollmentDir, 0o700), os.MkdirAll(later, 0o700)); err != nil {
-		return fmt.Errorf("making folders: %w", err)
+		return fmt.Errorf("creating directories: %w", err)
 	}
 	ca, err := os.ReadFile(f.plane.ClusterCA)
 	if err != nil {
@@ -153,7 +153,7 @@ func (f *fleet) awaitIssued(ctx context.Context) error {
 	for {
 		list, err := f.admin.CertificatesV1().CertificateSigningRequests().List(ctx, metav1.ListOptions{})
 		if err != nil {
-			return fmt.Errorf("looking at the CSRs (%d are not issued): %w", len(missing), err)
+			return fmt.Errorf("listing the CSRs (%d are not issued): %w", len(missing), err)
 		}
 		for _, csr := range list.Items {
 			if len(csr.Status.Certificate) > 0 {
@@ -183,7 +183,7 @@ func (f *fleet) check(ctx context.Context, foreign []string, approvers [2]*appro
 	}
 	list, err := f.admin.CertificatesV1().CertificateSigningRequests().List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return fmt.Errorf("looking at the CSRs: %w", err)
+		return fmt.Errorf("listing the CSRs: %w", err)
 	}
 	conditions := map[string][]certificatesv1.CertificateSigningRequestCondition{}
 	for _, csr := range list.Items {
@@ -198,7 +198,7 @@ func (f *fleet) check(ctx context.Context, foreign []string, approvers [2]*appro
 	}
 	for _, name := range foreign {
 		if times[name] > 0 || len(conditions[name]) > 0 {
-			errs = append(errs, fmt.Errorf("%s of somebody without a right has the conditions %v", name, conditions[name]))
+			errs = append(errs, fmt.Errorf("%s of a requestor without permission has the conditions %v", name, conditions[name]))
 		}
 	}
 	if len(times) != 1 { // of the waiting node

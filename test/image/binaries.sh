@@ -6,7 +6,7 @@ set -euo pipefail
 what=${1:?usage: binaries.sh crio|kubelet OUT} out=${2:?usage: binaries.sh crio|kubelet OUT}
 . "$here/versions.sh"
 
-# CRI-O is built inside its module's folder, with a copy of its own go.mod and
+# CRI-O is built inside its module's directory, with a copy of its own go.mod and
 # go.sum: a fresh resolution fails, because two of its dependencies are missing
 # from the checksum database and only its own go.sum vouches for them.
 build_crio() {

@@ -1,6 +1,6 @@
 #!/bin/bash
 # build.sh: build the test machine's image, or find it in the cache, and print
-# its folder. Needs root and what test/deps.sh installs; see README.md.
+# its directory. Needs root and what test/deps.sh installs; see README.md.
 set -euo pipefail
 . "$(dirname "$0")/lib/common.sh"
 . "$here/lib/mirrors.sh"
@@ -32,7 +32,7 @@ wait "$debian" || failed=1
 wait "$go" || failed=1
 [ "$failed" = 0 ] || die "a part could not be built, see above"
 
-# The parts are there now; this only names them.
+# The parts exist now; this only prints their directories.
 tree=$(part tree "$tree_key" false)
 networkmanager=$(part networkmanager "$nm_key" false)
 crio=$(part crio "$crio_key" false)
@@ -50,7 +50,7 @@ image_key=$(key "$here/overlay" "$here/rootfs.sh" "$here/image.sh" "$here/initra
   "$here/vmlinux.sh" "$tree_key" "$nm_key" "$crio_key" "$(sha256sum <"$kubelet/kubelet")" "$sshkey.pub")
 image=$(part image "$image_key" "$here/image.sh" "$tree" "$networkmanager" "$crio" "$kubelet" "$sshkey")
 
-# What no build has used for two weeks goes.
+# Remove what no build has used for two weeks.
 find "$cache" -mindepth 1 -maxdepth 1 -type d -mtime +14 ! -name ssh -exec rm -rf --one-file-system {} +
 
 log "ready in $((SECONDS - began)) s"

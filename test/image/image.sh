@@ -9,7 +9,7 @@ root=$out/root
 "$here/rootfs.sh" "$root" "$tree" "$networkmanager" "$crio" "$kubelet" "$sshkey.pub"
 
 # One host key for every machine of this image, known beforehand: the tests
-# check it instead of trusting whoever answers.
+# check it instead of trusting any server.
 install -m600 "$sshkey" "$out/id_ed25519"
 awk '{ print "machine", $1, $2 }' "$root/etc/ssh/ssh_host_ed25519_key.pub" >"$out/known_hosts"
 

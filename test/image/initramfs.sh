@@ -1,6 +1,6 @@
 #!/bin/bash
-# initramfs.sh ROOT OUT: a small initramfs that mounts /dev/vda and goes on from
-# there; Debian's generic one takes ten times as long under emulation.
+# initramfs.sh ROOT OUT: a small initramfs that mounts /dev/vda and boots from it;
+# Debian's generic one takes ten times as long under emulation.
 set -euo pipefail
 . "$(dirname "$0")/lib/common.sh"
 root=${1:?usage: initramfs.sh ROOT OUT} out=${2:?usage: initramfs.sh ROOT OUT}

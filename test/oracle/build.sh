@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds the real Ignition, the peer that internal/ignition is measured against,
-# and prints its folder. There are two names of one program in it:
+# and prints its directory, which contains two names of one program:
 #
 #   ignition        the engine, stage by stage, as a first boot runs it
 #   ignition-apply  the files stage alone, on the tree of an image

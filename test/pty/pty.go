@@ -54,6 +54,21 @@ func Start(t *testing.T, columns, rows uint16, command *exec.Cmd) *Terminal {
 	return terminal
 }
 
+// Input returns a terminal on which the text was already typed, as the standard input of a command in
+// this process. The terminal is closed when the test ends.
+func Input(t *testing.T, text string) *os.File {
+	t.Helper()
+	master, slave, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = slave.Close(), master.Close() })
+	if _, err := master.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+	return slave
+}
+
 func open() (master, slave *os.File, err error) {
 	// Nonblocking, so that closing the file interrupts a read.
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)

@@ -1,7 +1,7 @@
 #!/bin/bash
-# repositories.sh OUT: what a machine installs the agent from, for this machine's
-# architecture: OUT/old and OUT/new, signed repositories of two versions, and
-# OUT/standins, which says on a Debian what RHEL's packages say.
+# repositories.sh OUT creates the repositories from which test machines install the agent:
+# OUT/old and OUT/new with two versions for the architecture of this machine, signed, and
+# OUT/standins with a stand-in for packages of RHEL.
 set -euo pipefail
 out=${1:?usage: repositories.sh OUT}
 cd "$(dirname "$0")/../.."

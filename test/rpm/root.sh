@@ -1,18 +1,18 @@
 # shellcheck shell=bash
-# root.sh: an empty root for dnf, with stand-ins for the packages of RHEL. To be
-# sourced by test.sh; all of it is below $work.
+# root.sh contains functions for a root directory in which dnf installs packages, with
+# stand-ins for the packages of RHEL. Other scripts source it. It writes only to $work.
 : "${work:?}" "${root:?}"
 
-# standin NAME PROVIDES: an empty package that says it is another.
+# standin NAME [PROVIDES] builds an empty package that provides other packages.
 standin() {
   cat >"$work/$1.spec" <<EOT
 Name: $1
 Version: 1
 Release: 1
-Summary: stands for a package of RHEL
+Summary: stand-in for a package of RHEL
 License: Apache-2.0
 BuildArch: noarch
-Provides: $2
+Provides: ${2:-$1-stand-in}
 %description
 $1
 %install
@@ -24,39 +24,43 @@ EOT
   rpmbuild -bb --define "_topdir $work/standins" --define "_rpmdir $work/standins/repo" --define "_tmppath $work" "$work/$1.spec" >"$work/standin.log" 2>&1
 }
 
-# make_root: / of a machine on which scriptlets run: a shell, grep, cat, and a systemctl
-# that writes down what it was asked.
+# make_root creates a root directory in which scriptlets can run. Instead of systemctl and
+# the SELinux tools it contains commands that only log their arguments.
 make_root() {
   local file
   mkdir -p "$root"/{bin,usr/bin,lib,lib64,etc,var/lib,run/systemd/system,dev,proc}
-  for file in /bin/sh /bin/grep /bin/cat; do
+  for file in /bin/sh /bin/grep /bin/cat /bin/ln /bin/rm; do
     cp -L "$file" "$root/bin/"
     ldd "$file" | grep -o '/[^ ]*' | while read -r library; do
       mkdir -p "$root$(dirname "$library")"
       cp -L "$library" "$root$library"
     done
   done
-  printf '#!/bin/sh\necho "$@" >>/systemctl.log\n' >"$root/usr/bin/systemctl"
-  chmod +x "$root/usr/bin/systemctl"
-  : >"$root/systemctl.log"
+  for file in systemctl semodule load_policy selinuxenabled restorecon; do
+    # shellcheck disable=SC2016 # expanded by the created script
+    printf '#!/bin/sh\necho "${0##*/} $*" >>/commands.log\n' >"$root/usr/bin/$file"
+    chmod +x "$root/usr/bin/$file"
+  done
+  : >"$root/commands.log"
 }
 
-# in_root ARGUMENTS: dnf of this machine, that knows only that root and its
-# repositories. What it says is in $work/dnf.log.
-in_root() {
+# dnf_in_root ARGUMENTS runs dnf with the root directory and the test repositories only.
+# The output is in $work/dnf.log.
+dnf_in_root() {
   dnf -y --installroot="$root" --releasever=9 --forcearch="$(uname -m)" \
     --config="$work/dnf.conf" --setopt=reposdir="$work/repos" --setopt=cachedir="$work/cache" \
     --setopt=persistdir="$work/persist" --setopt=logdir="$work/log" --setopt=varsdir="$work/vars" \
     --setopt=pluginpath="$work/none" "$@" >"$work/dnf.log" 2>&1
 }
 
-# does ARGUMENTS: in_root, which has to succeed.
-does() {
-  in_root "$@" || { cat "$work/dnf.log"; exit 1; }
+# must_dnf ARGUMENTS runs dnf_in_root and exits if it fails.
+must_dnf() {
+  dnf_in_root "$@" || { cat "$work/dnf.log"; exit 1; }
 }
 
-# asked: what systemctl was asked since the last time.
-asked() {
-  cat "$root/systemctl.log"
-  : >"$root/systemctl.log"
+# logged COMMAND... prints the logged calls of these commands, and clears the log.
+logged() {
+  local command
+  for command; do grep "^$command " "$root/commands.log" || :; done
+  : >"$root/commands.log"
 }

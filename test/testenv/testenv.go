@@ -40,7 +40,7 @@ const NodeName = "worker-0"
 
 // Paths in the machine of the two files that an administrator provides.
 const (
-	UserDataPath           = "/root/stub.ign"
+	UserDataPath           = "/root/user-data.ign"
 	ApproverKubeconfigPath = "/root/approver.kubeconfig"
 )
 
@@ -96,7 +96,7 @@ func (s *Environment) Install(ctx context.Context) error {
 	} {
 		content, err := os.ReadFile(filepath.Join(s.repository, file.from))
 		if err != nil {
-			return fmt.Errorf("reading what is to be installed (make build makes it): %w", err)
+			return fmt.Errorf("reading a file to install (make build creates the binaries): %w", err)
 		}
 		if err := s.Machine.Put(ctx, file.to, bytes.NewReader(content), file.mode); err != nil {
 			return err
@@ -110,7 +110,7 @@ func (s *Environment) Install(ctx context.Context) error {
 func (s *Environment) CopyInputs(ctx context.Context) error {
 	userData, err := s.ControlPlane.CurrentUserData(ctx)
 	if err != nil {
-		return fmt.Errorf("asking for a stub: %w", err)
+		return fmt.Errorf("getting user data: %w", err)
 	}
 	approver, err := s.NodeSideKubeconfig(s.ControlPlane.ApproverKubeconfig)
 	if err != nil {

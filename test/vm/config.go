@@ -63,7 +63,7 @@ type NIC struct {
 // them in its disk images.
 func (c Config) withDefaults() (Config, error) {
 	if c.Image == "" {
-		return c, errors.New("vm: Config.Image is empty: give the folder that test/image/build.sh prints")
+		return c, errors.New("vm: Config.Image is empty: set it to the directory that test/image/build.sh prints")
 	}
 	for _, nic := range c.nics() {
 		if nic.Namespace == "" || (nic.Bridge == "") == (nic.Switch == nil) {
@@ -88,7 +88,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Dir != "" {
 		if c.Dir, err = filepath.Abs(c.Dir); err != nil {
-			return c, fmt.Errorf("finding the machine's folder: %w", err)
+			return c, fmt.Errorf("finding the machine's directory: %w", err)
 		}
 	}
 	return c, nil

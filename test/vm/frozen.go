@@ -55,7 +55,7 @@ func (m *Machine) loadState(ctx context.Context) error {
 func (m *Machine) savedState(ctx context.Context) (string, error) {
 	version, err := exec.CommandContext(ctx, "qemu-system-x86_64", "--version").Output()
 	if err != nil {
-		return "", fmt.Errorf("asking for qemu's version: %w", err)
+		return "", fmt.Errorf("getting the version of qemu: %w", err)
 	}
 	hardware := strings.Join(hardware{Config: m.cfg, accel: m.accel}.arguments(), "\n")
 	sum := sha256.Sum256([]byte(hardware + string(version)))

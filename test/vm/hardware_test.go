@@ -25,7 +25,7 @@ func TestControlChannelMatchesImage(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.Contains(string(content), want) {
-			t.Errorf("%s does not say %q", file, want)
+			t.Errorf("%s does not contain %q", file, want)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func TestSeveralCards(t *testing.T) {
 		last = max(last, at)
 	}
 	if strings.Contains(all, "id=uplink,") {
-		t.Error("the card that is missing is there")
+		t.Error("the missing card exists")
 	}
 	if cfg.mac(0) == cfg.mac(1) {
 		t.Error("both cards have the same address")

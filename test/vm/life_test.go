@@ -42,7 +42,7 @@ func TestLife(t *testing.T) {
 func testFiles(ctx context.Context, t *testing.T, m *vm.Machine) {
 	content := make([]byte, 3<<20)
 	_, _ = rand.Read(content) // never fails
-	const path = "/root/it's a folder/file"
+	const path = "/root/it's a directory/file"
 	if err := m.Put(ctx, path, bytes.NewReader(content), 0o640); err != nil {
 		t.Fatal(err)
 	}
@@ -50,11 +50,11 @@ func testFiles(ctx context.Context, t *testing.T, m *vm.Machine) {
 	if err != nil || !bytes.Equal(got, content) {
 		t.Errorf("got %d bytes back, %v; want the %d sent", len(got), err, len(content))
 	}
-	if mode := output(ctx, t, m.Channel, "stat -c %a:%U \"/root/it's a folder/file\""); mode != "640:root" {
+	if mode := output(ctx, t, m.Channel, "stat -c %a:%U \"/root/it's a directory/file\""); mode != "640:root" {
 		t.Errorf("mode and owner are %s, want 640:root", mode)
 	}
 	if _, err := m.Get(ctx, "/no/such/file"); err == nil {
-		t.Error("getting a file that is not there succeeded")
+		t.Error("getting a missing file succeeded")
 	}
 	result, err := m.Run(ctx, "echo out; echo err >&2; exit 7")
 	if want := (vm.Result{Stdout: "out\n", Stderr: "err\n", ExitCode: 7}); err != nil || result != want {
@@ -125,7 +125,7 @@ func testSnapshot(ctx context.Context, t *testing.T, m *vm.Machine) {
 	}
 	output(ctx, t, m.Channel, "ping -q -c 1 -w 20 192.0.2.1")
 	if err := m.Restore(ctx, "nothing"); err == nil {
-		t.Error("restoring a snapshot that is not there succeeded")
+		t.Error("restoring a missing snapshot succeeded")
 	}
 }
 

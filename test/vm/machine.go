@@ -60,13 +60,13 @@ func newMachine(ctx context.Context, cfg Config) (*Machine, error) {
 		return nil, err
 	}
 	if m.sockets, err = os.MkdirTemp("", "vm"); err != nil {
-		return nil, fmt.Errorf("making a folder for sockets: %w", err)
+		return nil, fmt.Errorf("creating a directory for sockets: %w", err)
 	}
 	if m.cfg.Dir == "" {
 		m.cfg.Dir, m.ownsDir = m.sockets, true
 	}
 	if err := os.MkdirAll(m.cfg.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the machine's folder: %w", err)
+		return nil, fmt.Errorf("creating the machine's directory: %w", err)
 	}
 	return m, nil
 }

@@ -53,7 +53,7 @@ func (m *Machine) startQEMU(ctx context.Context, state string) error {
 	if err := m.attach(ctx, state); err != nil {
 		m.stop()
 		output, _ := os.ReadFile(log.Name())
-		return fmt.Errorf("%w\nqemu says: %s", err, output)
+		return fmt.Errorf("%w\noutput of qemu: %s", err, output)
 	}
 	return nil
 }

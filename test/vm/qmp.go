@@ -59,7 +59,7 @@ func (m *monitor) execute(ctx context.Context, command string, arguments, result
 			err = cause
 		}
 	}
-	return fmt.Errorf("asking qemu to %s: %w", command, err)
+	return fmt.Errorf("sending %s to qemu: %w", command, err)
 }
 
 // commandError is an error response of QEMU.

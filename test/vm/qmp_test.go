@@ -49,7 +49,7 @@ func TestMonitorSkipsEventsAndCommandErrors(t *testing.T) {
 		t.Errorf("got %v, want QEMU's own words", err)
 	}
 	if answer, err := m.runHumanCommand(t.Context(), "two"); err != nil || answer != "said" {
-		t.Errorf("got %q, %v; want what was said", answer, err)
+		t.Errorf("got %q, %v; want the message", answer, err)
 	}
 }
 

@@ -47,7 +47,7 @@ func (m *Machine) runQuietCommand(ctx context.Context, line string) error {
 		return err
 	}
 	if answer = strings.TrimSpace(answer); answer != "" {
-		return fmt.Errorf("asking qemu for %q: %s", line, answer)
+		return fmt.Errorf("sending %q to qemu: %s", line, answer)
 	}
 	return nil
 }

@@ -25,19 +25,16 @@ func (f finding) String() string {
 
 // check returns the findings in a file. Generated files have none.
 func check(file string, source []byte, rules []rule) ([]finding, error) {
-	set := token.NewFileSet()
-	parsed, err := parser.ParseFile(set, file, source, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil {
-		return nil, err
+	c := &checker{file: file, set: token.NewFileSet(), rules: rules, checked: map[*ast.BasicLit]bool{}}
+	switch {
+	case strings.HasSuffix(file, ".go"):
+		err := c.goFile(source)
+		return c.findings, err
+	case strings.HasSuffix(file, ".md"):
+		c.markdown(string(source))
+	default:
+		c.hashComments(string(source))
 	}
-	if ast.IsGenerated(parsed) {
-		return nil, nil
-	}
-	c := &checker{file: file, set: set, rules: rules}
-	for _, group := range parsed.Comments {
-		c.comment(group)
-	}
-	ast.Inspect(parsed, c.declarations)
 	return c.findings, nil
 }
 
@@ -46,13 +43,31 @@ type checker struct {
 	file     string
 	set      *token.FileSet
 	rules    []rule
+	checked  map[*ast.BasicLit]bool // literals that were checked, or must not be
 	findings []finding
 }
 
-func (c *checker) add(pos token.Pos, r rule, word, where string) {
+func (c *checker) goFile(source []byte) error {
+	parsed, err := parser.ParseFile(c.set, c.file, source, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil || ast.IsGenerated(parsed) {
+		return err
+	}
+	for _, group := range parsed.Comments {
+		c.comment(group)
+	}
+	ast.Inspect(parsed, c.declarations)
+	if !strings.HasSuffix(c.file, "_test.go") { // literals in tests are mostly inputs
+		ast.Inspect(parsed, c.messages)
+	}
+	return nil
+}
+
+func (c *checker) line(node ast.Node) int { return c.set.Position(node.Pos()).Line }
+
+func (c *checker) add(line int, r rule, word, where string) {
 	c.findings = append(c.findings, finding{
 		file:    c.file,
-		line:    c.set.Position(pos).Line,
+		line:    line,
 		word:    word,
 		where:   where,
 		instead: r.instead,
@@ -61,25 +76,11 @@ func (c *checker) add(pos token.Pos, r rule, word, where string) {
 
 // comment checks a comment group. Its lines are joined, because phrases continue on the next line.
 func (c *checker) comment(group *ast.CommentGroup) {
-	var text strings.Builder
-	var starts []int // offset of each comment in text
+	var pieces []piece
 	for _, comment := range group.List {
-		starts = append(starts, text.Len())
-		text.WriteString(commentText(comment.Text))
-		text.WriteByte(' ')
+		pieces = append(pieces, piece{c.line(comment), commentText(comment.Text) + " "})
 	}
-	for _, r := range c.rules {
-		if r.places&inComment == 0 {
-			continue
-		}
-		for _, match := range r.pattern.FindAllStringIndex(text.String(), -1) {
-			i := len(starts) - 1
-			for starts[i] > match[0] {
-				i--
-			}
-			c.add(group.List[i].Pos(), r, text.String()[match[0]:match[1]], "a comment")
-		}
-	}
+	c.text(pieces, inComment, "a comment")
 }
 
 // directive matches comments for tools. The explanation of nolint directives is text.
@@ -137,7 +138,7 @@ func (c *checker) identifiers(names ...*ast.Ident) {
 				continue
 			}
 			if word := r.pattern.FindString(words); word != "" {
-				c.add(name.Pos(), r, word, "identifier "+name.Name)
+				c.add(c.line(name), r, word, "identifier "+name.Name)
 			}
 		}
 	}
@@ -154,7 +155,7 @@ func (c *checker) function(f *ast.FuncDecl) {
 			continue
 		}
 		if word := r.pattern.FindString(text); word != "" {
-			c.add(f.Doc.Pos(), r, f.Name.Name+" "+word, "a function's comment")
+			c.add(c.line(f.Doc), r, f.Name.Name+" "+word, "a function's comment")
 		}
 	}
 }

@@ -1,5 +1,6 @@
-// Command words checks the comments and identifiers of the repository's Go files against
-// words.txt. It prints one line for each finding and exits with status 1 if there is any.
+// Command words checks the language of the repository against words.txt: comments, identifiers and
+// messages of Go files, Markdown files, and the comments of scripts, units and YAML files. It prints one
+// line for each finding and exits with status 1 if there is any.
 //
 // Usage: go run ./test/words
 package main
@@ -40,7 +41,7 @@ func run() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	files, err := goFiles()
+	files, err := checkedFiles()
 	if err != nil {
 		return 0, err
 	}
@@ -69,14 +70,24 @@ func run() (int, error) {
 	return len(findings) + len(unused), nil
 }
 
-// goFiles returns the paths of all tracked and new Go files, without test data.
-func goFiles() ([]string, error) {
-	out, err := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard", "*.go").Output()
+// checked are the patterns of the files that are checked.
+var checked = []string{
+	"*.go", "*.md", "*.sh", "*.yaml", "*.yml", "*.toml", "*.spec", "*.service", "*.path", "*.link", "*.conf",
+	"*.ks", "*.preset", "*.tmpfiles", "*Containerfile", "Makefile", ".ci/run",
+}
+
+// unchecked are directories with test data, with files of an OpenShift release, and with the rules.
+var unchecked = []string{"testdata/", "/golden/", "internal/payload/files/", "internal/payload/units/", "test/words/words.txt"}
+
+// checkedFiles returns the paths of all tracked and new files that are checked.
+func checkedFiles() ([]string, error) {
+	arguments := append([]string{"ls-files", "--cached", "--others", "--exclude-standard", "--"}, checked...)
+	out, err := exec.Command("git", arguments...).Output()
 	if err != nil {
 		return nil, fmt.Errorf("listing the files: %w", err)
 	}
 	return slices.DeleteFunc(strings.Fields(string(out)), func(file string) bool {
-		return slices.Contains(strings.Split(file, "/"), "testdata")
+		return slices.ContainsFunc(unchecked, func(part string) bool { return strings.Contains(file, part) })
 	}), nil
 }
 

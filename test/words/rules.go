@@ -12,15 +12,18 @@ import (
 type place int
 
 const (
-	inComment    place = 1 << iota // all comments
+	inComment    place = 1 << iota // comments of all files
 	inIdentifier                   // declared names, split into lower-case words
 	inFunction                     // the first words after the name in a function's doc comment
+	inMessage                      // string literals with blanks, and descriptions in struct tags
+	inDocument                     // Markdown files
 )
 
 var places = map[string]place{
+	"text":       inComment | inMessage | inDocument,
+	"all":        inComment | inMessage | inDocument | inIdentifier,
 	"comment":    inComment,
 	"identifier": inIdentifier,
-	"both":       inComment | inIdentifier,
 	"function":   inFunction,
 }
 

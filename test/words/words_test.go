@@ -1,14 +1,15 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-const testRules = "tell(s|ing)?|told\tboth\treport\n" +
-	"gives? back\tcomment\trestore\n" +
+const testRules = "tell(s|ing)?|told\tall\treport\n" +
+	"gives? back\ttext\trestore\n" +
 	"is (a|the)\tfunction\ta verb\n"
 
 const testSource = `// Package example is the example.
@@ -47,6 +48,67 @@ func TestCheck(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+}
+
+const messagesSource = `package example
+
+import _ "tell it"
+
+type setting struct {
+	name string ` + "`json:\"told it\" doc:\"it gives back\"`" + `
+}
+
+var (
+	_ = "told" // a name
+	_ = "it gives " +
+		"back " + f("it told")
+	_ = regexp.MustCompile("told it|" + "give back")
+	_ = ` + "`A page\nthat tells`" + `
+)
+`
+
+func TestCheckOfTexts(t *testing.T) {
+	rules, err := parseRules(testRules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		file, source string
+		want         []string
+	}{
+		"messages": {"a.go", messagesSource, []string{
+			`a.go:6: "gives back" in a description: write restore`,
+			`a.go:11: "gives back" in a message: write restore`,
+			`a.go:12: "told" in a message: write report`,
+			`a.go:15: "tells" in a message: write report`,
+		}},
+		"literals of tests": {"a_test.go", messagesSource, nil},
+		"Markdown": {"a.md", "# Who tells\n\nIt `tells` and gives\nback.\n```\ntell\n```\n| told |\n", []string{
+			`a.md:1: "tells" in a document: write report`,
+			`a.md:3: "gives back" in a document: write restore`,
+			`a.md:8: "told" in a document: write report`,
+		}},
+		"script": {"a.sh", "#!/bin/tell\n# It gives\n#  back.\ntell # told\necho \"$#tell\"\n", []string{
+			`a.sh:2: "gives back" in a comment: write restore`,
+			`a.sh:4: "told" in a comment: write report`,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			findings, err := check(test.file, []byte(test.source), rules)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range findings {
+				got = append(got, f.String())
+			}
+			slices.Sort(got)
+			slices.Sort(test.want)
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("findings (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
@@ -91,10 +153,10 @@ func TestExceptions(t *testing.T) {
 
 func TestParseErrorsNameTheLine(t *testing.T) {
 	for name, content := range map[string]string{
-		"missing field":      "# comment\ntell\tboth\n",
+		"missing field":      "# comment\ntell\tall\n",
 		"no reason":          "# comment\ntell\tboth\t \n",
 		"unknown place":      "# comment\ntell\teverywhere\treport\n",
-		"invalid expression": "# comment\ntell(\tboth\treport\n",
+		"invalid expression": "# comment\ntell(\tall\treport\n",
 	} {
 		if _, err := parseRules(content); err == nil || !strings.HasPrefix(err.Error(), "2: ") {
 			t.Errorf("%s: got error %v, want one for line 2", name, err)

@@ -23,13 +23,13 @@ type Error struct {
 func (e *Error) Error() string {
 	message := e.Stderr
 	if message == "" {
-		message = "it said nothing"
+		message = "no error output"
 	}
-	return fmt.Sprintf("%s ended with status %d: %s", strings.Join(e.Argv, " "), e.Code, message)
+	return fmt.Sprintf("%s exited with status %d: %s", strings.Join(e.Argv, " "), e.Code, message)
 }
 
 // ErrNotInstalled means that a command is not installed.
-var ErrNotInstalled = errors.New("program is not installed")
+var ErrNotInstalled = errors.New("command is not installed")
 
 // Run runs a command until it exits and returns its standard output. Arguments
 // are visible to all users of the host: never pass a secret. The command does

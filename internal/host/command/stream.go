@@ -93,7 +93,7 @@ func (s Streaming) exitError(ctx context.Context, err error, stderr string) erro
 func newMemoryFile(name string) (*os.File, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
 	if err != nil {
-		return nil, fmt.Errorf("making a file in memory: %w", err)
+		return nil, fmt.Errorf("creating a file in memory: %w", err)
 	}
 	return os.NewFile(uintptr(fd), name), nil
 }

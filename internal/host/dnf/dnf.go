@@ -71,7 +71,7 @@ func (h Host) Available(ctx context.Context, hidden bool, names ...string) ([]Pa
 	}
 	out, stderr, err := h.run(ctx, nil, append(args, names...)...)
 	if err != nil {
-		return nil, fmt.Errorf("asking the repositories for packages: %w", explain(err, stderr, out))
+		return nil, fmt.Errorf("querying the repositories for packages: %w", explain(err, stderr, out))
 	}
 	return packages(out), nil
 }
@@ -100,7 +100,7 @@ func (h Host) Repositories(ctx context.Context) ([]Repository, error) {
 func (h Host) LastTransaction(ctx context.Context) (string, error) {
 	out, stderr, err := h.run(ctx, nil, "--cacheonly", "history", "list")
 	if err != nil {
-		return "", fmt.Errorf("asking dnf for its last transaction: %w", explain(err, stderr, out))
+		return "", fmt.Errorf("reading the last transaction of dnf: %w", explain(err, stderr, out))
 	}
 	return lastTransaction(out), nil
 }

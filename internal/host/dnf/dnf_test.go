@@ -78,7 +78,7 @@ func TestExplainReturnsLastLinesWithoutPasswords(t *testing.T) {
 	if text := explain(failed, "", "Error: on the other stream\n").Error(); text != "dnf: Error: on the other stream" {
 		t.Error(text)
 	}
-	if text := explain(failed, "", "").Error(); text != "dnf install ended with status 1: it said nothing" {
+	if text := explain(failed, "", "").Error(); text != "dnf install exited with status 1: no error output" {
 		t.Error(text)
 	}
 	if err := explain(command.ErrNotInstalled, "", ""); !errors.Is(err, command.ErrNotInstalled) {
@@ -92,7 +92,7 @@ func TestProxy(t *testing.T) {
 		environment map[string]string
 		want        []string
 	}{
-		"the stub's":                 {nil, []string{"http_proxy=http://p:1", "https_proxy=http://p:2", "no_proxy=10.0.0.0/8,.site"}},
+		"the user data's":            {nil, []string{"http_proxy=http://p:1", "https_proxy=http://p:2", "no_proxy=10.0.0.0/8,.site"}},
 		"the environment's":          {map[string]string{"https_proxy": "http://e:1"}, nil},
 		"the environment's, capital": {map[string]string{"HTTP_PROXY": "http://e:1"}, []string{"http_proxy=http://e:1"}},
 		"both are named":             {map[string]string{"HTTP_PROXY": "http://e:1", "http_proxy": "http://e:2"}, nil},

@@ -13,11 +13,11 @@ import (
 func (h Host) signatureChecks() (map[string]bool, error) {
 	main, err := os.ReadFile(filepath.Join("/", h.Root, "etc/dnf/dnf.conf"))
 	if err != nil && !os.IsNotExist(err) {
-		return nil, fmt.Errorf("reading dnf's configuration: %w", err)
+		return nil, fmt.Errorf("reading the configuration of dnf: %w", err)
 	}
 	files, err := filepath.Glob(filepath.Join("/", h.Root, "etc/yum.repos.d/*.repo"))
 	if err != nil {
-		return nil, fmt.Errorf("looking for repositories: %w", err)
+		return nil, fmt.Errorf("listing the repository files: %w", err)
 	}
 	sort.Strings(files)
 	found := map[string]bool{}

@@ -16,12 +16,12 @@ import (
 // replaces an existing file: the error is then fs.ErrExist.
 func Create(name string, fill func(io.Writer) error) error {
 	if _, err := os.Lstat(name); err == nil {
-		return fmt.Errorf("making %s: %w", name, fs.ErrExist)
+		return fmt.Errorf("creating %s: %w", name, fs.ErrExist)
 	}
 	dir := filepath.Dir(name)
 	file, err := os.CreateTemp(dir, "."+filepath.Base(name)+".*") // 0600
 	if err != nil {
-		return fmt.Errorf("making %s: %w", name, err)
+		return fmt.Errorf("creating %s: %w", name, err)
 	}
 	defer func() { _ = os.Remove(file.Name()) }() // does nothing after the rename
 	defer file.Close()
@@ -32,7 +32,7 @@ func Create(name string, fill func(io.Writer) error) error {
 		return fmt.Errorf("writing %s: %w", name, err)
 	}
 	if err := renameNoReplace(file.Name(), name); err != nil {
-		return fmt.Errorf("making %s: %w", name, err)
+		return fmt.Errorf("creating %s: %w", name, err)
 	}
 	tree, err := OpenTree(dir)
 	if err != nil {

@@ -60,7 +60,7 @@ func (t *Tree) Lstat(p string) (Info, error) {
 	defer where.parent.Close()
 	info, err := where.info()
 	if err != nil {
-		return Info{}, fmt.Errorf("looking at %s: %w", p, err)
+		return Info{}, fmt.Errorf("reading the attributes of %s: %w", p, err)
 	}
 	return info, nil
 }

@@ -43,7 +43,7 @@ func (t *Tree) Lock(ctx context.Context, p string) (*os.File, error) {
 		}
 		if err := sleep.For(ctx, 50*time.Millisecond); err != nil {
 			file.Close()
-			return nil, fmt.Errorf("locking %s: another program is changing users or groups: %w", p, err)
+			return nil, fmt.Errorf("locking %s: another process is changing users or groups: %w", p, err)
 		}
 	}
 }

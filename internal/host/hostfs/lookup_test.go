@@ -117,15 +117,15 @@ func TestUserLinksOnlyReachOwnDirectories(t *testing.T) {
 		"/home/u/own-absolute":      "",
 		"/home/u/own-absolute/sub":  "",
 		"/run/home/.ssh":            "", // root's link
-		"/home/u/back":              ".config of user 1000 leads to what belongs to user 0",
-		"/home/u/.config":           ".config of user 1000 leads to what belongs to user 0",
+		"/home/u/back":              ".config of user 1000 is not followed: its target belongs to user 0",
+		"/home/u/.config":           ".config of user 1000 is not followed: its target belongs to user 0",
 		"/home/u/.config/sudoers.d": ".config of user 1000",
 		"/run/config":               ".config of user 1000",
 		"/home/u/absolute":          "absolute of user 1000",
 		"/home/u/chain":             "trampoline of user 1000",
-		"/home/u/via-root":          "via-root of user 1000 leads to what belongs to user 0",
-		"/home/u/below-root":        "below-root of user 1000 leads to what belongs to user 0",
-		"/home/u/other":             "leads to what belongs to user 1001",
+		"/home/u/via-root":          "via-root of user 1000 is not followed: its target belongs to user 0",
+		"/home/u/below-root":        "below-root of user 1000 is not followed: its target belongs to user 0",
+		"/home/u/other":             "is not followed: its target belongs to user 1001",
 		"/home/u/moved":             "moved of user 1000", // root's link, moved by the user
 		"/tmp/trap":                 "trap of user 1000",
 	} {

@@ -31,7 +31,7 @@ func DetachNamespace(path string) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("reading what is mounted on %s: %w", path, err)
+		return false, fmt.Errorf("reading the mounts on %s: %w", path, err)
 	}
 	if stat.Type != unix.NSFS_MAGIC {
 		return false, nil

@@ -22,7 +22,7 @@ func WriteReadable(dir, name string, content []byte) error {
 
 func writeAgentFile(dir, name string, content []byte, dirMode os.FileMode, mode uint32) error {
 	if err := os.MkdirAll(dir, dirMode); err != nil {
-		return fmt.Errorf("making the agent's own directory: %w", err)
+		return fmt.Errorf("creating the agent's directory: %w", err)
 	}
 	tree, err := OpenTree(dir)
 	if err != nil {
@@ -55,11 +55,11 @@ func (t *Tree) PrivateDir(p string) (*os.File, error) {
 	info, err := infoOf(dir)
 	switch {
 	case err != nil:
-		err = fmt.Errorf("looking at %s: %w", p, err)
+		err = fmt.Errorf("reading the attributes of %s: %w", p, err)
 	case info.UID != os.Geteuid():
-		err = fmt.Errorf("directory %s belongs to user %d: remove it when it is not needed", p, info.UID)
+		err = fmt.Errorf("directory %s is owned by user %d; remove it if it is not needed", p, info.UID)
 	case info.Mode&0o022 != 0:
-		err = fmt.Errorf("directory %s can be written to by others (mode %04o): remove it when it is not needed", p, info.Mode)
+		err = fmt.Errorf("directory %s is writable by other users (mode %04o); remove it if it is not needed", p, info.Mode)
 	}
 	if err != nil {
 		dir.Close()

@@ -69,7 +69,7 @@ func (t *Tree) RemoveTemporary(p string) error {
 	defer where.parent.Close()
 	name := temporaryName(where.base)
 	if err := (pathEntry{where.parent, name}).remove(); err != nil {
-		return fmt.Errorf("removing %s beside %s, which a killed run left: %w", name, p, err)
+		return fmt.Errorf("removing %s, which an interrupted run left beside %s: %w", name, p, err)
 	}
 	return nil
 }

@@ -21,9 +21,9 @@ type UnsafeLinkError struct {
 // Error returns a message with the link and both users.
 func (e *UnsafeLinkError) Error() string {
 	if e.Other < 0 {
-		return fmt.Sprintf("the symbolic link %s of user %d leads to where nothing is, and is not followed", e.Link, e.Owner)
+		return fmt.Sprintf("the symbolic link %s of user %d is not followed: its target does not exist", e.Link, e.Owner)
 	}
-	return fmt.Sprintf("the symbolic link %s of user %d leads to what belongs to user %d, and is not followed", e.Link, e.Owner, e.Other)
+	return fmt.Sprintf("the symbolic link %s of user %d is not followed: its target belongs to user %d", e.Link, e.Owner, e.Other)
 }
 
 // LinkGuard decides which links one lookup, component by component, may follow.

@@ -34,10 +34,10 @@ type Facts struct {
 
 // OSRelease is the part of os-release(5) that the agent uses.
 type OSRelease struct {
-	ID      string   `json:"id"`
-	Like    []string `json:"like,omitempty"`
-	Version string   `json:"version"` // VERSION_ID
-	Name    string   `json:"name"`    // PRETTY_NAME
+	ID      string   `json:"id" doc:"ID, such as rhel"`
+	Like    []string `json:"like,omitempty" doc:"ID_LIKE: IDs of closely related systems"`
+	Version string   `json:"version" doc:"VERSION_ID, such as 9.4"`
+	Name    string   `json:"name" doc:"PRETTY_NAME"`
 }
 
 // Gather gathers the facts of the running host. A value that cannot be read
@@ -51,7 +51,7 @@ func Gather(_ context.Context) (Facts, error) {
 	facts.OS = ParseOSRelease(release)
 	var uts unix.Utsname
 	if err := unix.Uname(&uts); err != nil {
-		return facts, fmt.Errorf("asking the kernel for its name: %w", err)
+		return facts, fmt.Errorf("reading the kernel release: %w", err)
 	}
 	facts.Kernel = unix.ByteSliceToString(uts.Release[:])
 	facts.Hostname = unix.ByteSliceToString(uts.Nodename[:])

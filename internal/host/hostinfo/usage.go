@@ -22,7 +22,7 @@ type Usage struct {
 func FileSystemUsage(path string) (Usage, error) {
 	var stat unix.Statfs_t
 	if err := unix.Statfs(path, &stat); err != nil {
-		return Usage{}, fmt.Errorf("asking how full %s is: %w", path, err)
+		return Usage{}, fmt.Errorf("reading the disk usage of %s: %w", path, err)
 	}
 	block := uint64(stat.Bsize) //nolint:gosec // a block has a positive size
 	return Usage{Path: path, Size: stat.Blocks * block, Free: stat.Bavail * block, Inodes: stat.Files, Unused: stat.Ffree}, nil

@@ -54,11 +54,11 @@ func StartAddressKeeper(name string, addresses []netip.Prefix, gateway netip.Add
 	}
 	addressChanges, routeChanges := make(chan netlink.AddrUpdate, 64), make(chan netlink.RouteUpdate, 64)
 	if err := netlink.AddrSubscribe(addressChanges, k.done); err != nil {
-		return nil, fmt.Errorf("watching the addresses of %s: %w", name, err)
+		return nil, fmt.Errorf("monitoring the addresses of %s: %w", name, err)
 	}
 	if err := netlink.RouteSubscribe(routeChanges, k.done); err != nil {
 		close(k.done)
-		return nil, fmt.Errorf("watching the routes of %s: %w", name, err)
+		return nil, fmt.Errorf("monitoring the routes of %s: %w", name, err)
 	}
 	k.ensure()
 	k.finished.Go(func() { k.keep(addressChanges, routeChanges) })

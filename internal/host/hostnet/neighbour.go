@@ -29,16 +29,16 @@ func ProbeNeighbour(ctx context.Context, link string, ip netip.Addr) (string, er
 		case err != nil:
 			return "", err
 		case entry == nil:
-			return "", fmt.Errorf("nothing was asked on %s for %s", link, ip)
+			return "", fmt.Errorf("no neighbor entry exists on %s for %s", link, ip)
 		case entry.State&netlink.NUD_REACHABLE != 0:
 			return entry.HardwareAddr.String(), nil
 		case entry.State&netlink.NUD_FAILED != 0:
-			return "", fmt.Errorf("%s does not answer on %s", ip, link)
+			return "", fmt.Errorf("%s does not respond on %s", ip, link)
 		}
 		select {
 		case <-again.C:
 		case <-ctx.Done():
-			return "", fmt.Errorf("%s has not answered on %s: %w", ip, link, ctx.Err())
+			return "", fmt.Errorf("%s has not responded on %s: %w", ip, link, ctx.Err())
 		}
 	}
 }
@@ -53,7 +53,7 @@ func startProbe(index int, link string, ip netip.Addr) error {
 	if entry != nil && len(entry.HardwareAddr) > 0 {
 		entry.State = netlink.NUD_PROBE
 		if err := netlink.NeighSet(entry); err != nil {
-			return fmt.Errorf("asking for %s on %s: %w", ip, link, err)
+			return fmt.Errorf("probing %s on %s: %w", ip, link, err)
 		}
 		return nil
 	}
@@ -64,11 +64,11 @@ func startProbe(index int, link string, ip netip.Addr) error {
 	const discard = 9
 	conn, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(netip.AddrPortFrom(zone, discard)))
 	if err != nil {
-		return fmt.Errorf("asking for %s on %s: %w", ip, link, err)
+		return fmt.Errorf("probing %s on %s: %w", ip, link, err)
 	}
 	defer conn.Close()
 	if _, err := conn.Write(nil); err != nil {
-		return fmt.Errorf("asking for %s on %s: %w", ip, link, err)
+		return fmt.Errorf("probing %s on %s: %w", ip, link, err)
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func CopyNeighbour(ip netip.Addr, from, to string) error {
 		LinkIndex: target, Family: entry.Family, State: netlink.NUD_REACHABLE, IP: entry.IP, HardwareAddr: entry.HardwareAddr,
 	}
 	if err := netlink.NeighSet(&copied); err != nil {
-		return fmt.Errorf("telling %s about %s: %w", to, ip, err)
+		return fmt.Errorf("announcing %s on %s: %w", ip, to, err)
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func neighbour(link int, ip netip.Addr) (*netlink.Neigh, error) {
 	}
 	entries, err := dump(func() ([]netlink.Neigh, error) { return netlink.NeighList(link, family) })
 	if err != nil {
-		return nil, fmt.Errorf("listing neighbours: %w", err)
+		return nil, fmt.Errorf("listing neighbors: %w", err)
 	}
 	for _, entry := range entries {
 		if found, ok := netip.AddrFromSlice(entry.IP); ok && found.Unmap() == ip {

@@ -45,13 +45,13 @@ func (c *Client) BeginActivation(ctx context.Context, profile Ref, device Device
 	}
 	a := &Activation{client: c, changes: make(chan *dbus.Signal, 64)}
 	if err := c.bus.AddMatchSignalContext(ctx, stateChanges()...); err != nil {
-		return nil, fmt.Errorf("listening to NetworkManager: %w", err)
+		return nil, fmt.Errorf("subscribing to signals of NetworkManager: %w", err)
 	}
 	c.bus.Signal(a.changes)
 	err := c.call(ctx, managerPath, "", "ActivateConnection", dbus.ObjectPath(profile), on, root).Store(&a.path)
 	if err != nil {
 		a.End()
-		return nil, fmt.Errorf("asking NetworkManager to activate a profile: %w", err)
+		return nil, fmt.Errorf("activating a NetworkManager profile: %w", err)
 	}
 	return a, nil
 }
@@ -77,7 +77,7 @@ func (a *Activation) Wait(ctx context.Context) error {
 		case Activated:
 			return nil
 		case Deactivated, 0:
-			return fmt.Errorf("NetworkManager gave up: %s; see: journalctl -u NetworkManager -b", reasonText(reason))
+			return fmt.Errorf("the activation failed in NetworkManager: %s; see: journalctl -u NetworkManager -b", reasonText(reason))
 		}
 		select {
 		case signal := <-a.changes:
@@ -124,19 +124,19 @@ func (c *Client) active(ctx context.Context, path dbus.ObjectPath) (Active, erro
 func reasonText(reason uint32) string {
 	switch reason {
 	case 2:
-		return "somebody disconnected it"
+		return "it was disconnected by a user or a client"
 	case 3:
-		return "the device went away or was given to another profile"
+		return "the device was removed or another profile was activated on it"
 	case 5:
 		return "the address configuration is not valid"
 	case 6:
-		return "it took too long"
+		return "the activation timed out"
 	case 9:
 		return "a secret is missing"
 	case 11:
 		return "the profile was deleted"
 	case 12:
-		return "the bridge or port that it belongs to could not be activated"
+		return "its controller (bridge or port) could not be activated"
 	case 13:
 		return "its device could not be created"
 	}

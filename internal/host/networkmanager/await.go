@@ -19,12 +19,12 @@ func (c *Client) AwaitStartup(ctx context.Context) error {
 			return nil
 		}
 		if err == nil {
-			err = errors.New("it is still starting")
+			err = errors.New("NetworkManager is still starting")
 		}
 		select {
 		case <-again.C:
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for NetworkManager to run: %w", err)
+			return fmt.Errorf("waiting for NetworkManager to start: %w", err)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func (c *Client) CreateCheckpoint(ctx context.Context, timeout time.Duration) (C
 	err := c.call(ctx, managerPath, "", "CheckpointCreate",
 		[]dbus.ObjectPath{}, uint32(timeout.Seconds()), checkpointFlags).Store(&path)
 	if err != nil {
-		return "", fmt.Errorf("taking a checkpoint of NetworkManager: %w", err)
+		return "", fmt.Errorf("creating a NetworkManager checkpoint: %w", err)
 	}
 	return Checkpoint(path), nil
 }
@@ -61,7 +61,7 @@ func (c *Client) RollbackCheckpoint(ctx context.Context, checkpoint Checkpoint) 
 	}
 	for device, result := range results {
 		if result != 0 {
-			return fmt.Errorf("rolling back to NetworkManager's checkpoint: device %s ended with result %d", device, result)
+			return fmt.Errorf("rolling back to NetworkManager's checkpoint: device %s has result %d", device, result)
 		}
 	}
 	return nil
@@ -72,7 +72,7 @@ func (c *Client) ExtendCheckpoint(ctx context.Context, checkpoint Checkpoint, ti
 	err := c.call(ctx, managerPath, "", "CheckpointAdjustRollbackTimeout",
 		dbus.ObjectPath(checkpoint), uint32(timeout.Seconds())).Err
 	if err != nil {
-		return fmt.Errorf("postponing NetworkManager's checkpoint: %w", err)
+		return fmt.Errorf("extending NetworkManager's checkpoint: %w", err)
 	}
 	return nil
 }

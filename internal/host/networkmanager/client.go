@@ -38,7 +38,7 @@ func Open(ctx context.Context) (*Client, error) {
 	}
 	if err != nil {
 		bus.Close()
-		return nil, fmt.Errorf("looking for NetworkManager: %w", err)
+		return nil, fmt.Errorf("checking for NetworkManager: %w", err)
 	}
 	return &Client{bus: bus}, nil
 }
@@ -73,7 +73,7 @@ func (c *Client) properties(ctx context.Context, path dbus.ObjectPath, name stri
 	err := c.bus.Object(service, path).
 		CallWithContext(ctx, "org.freedesktop.DBus.Properties.GetAll", 0, interfaceName(name)).Store(&properties)
 	if err != nil {
-		return nil, fmt.Errorf("asking NetworkManager about %s: %w", path, err)
+		return nil, fmt.Errorf("reading %s from NetworkManager: %w", path, err)
 	}
 	return properties, nil
 }

@@ -138,7 +138,7 @@ func (c *Client) AppliedSettings(ctx context.Context, device Device) (Settings, 
 	var version uint64
 	err := c.call(ctx, device.Path, "Device", "GetAppliedConnection", uint32(0)).Store(&settings, &version)
 	if err != nil {
-		return nil, fmt.Errorf("reading what %s uses: %w", device.Name, err)
+		return nil, fmt.Errorf("reading the applied settings of %s: %w", device.Name, err)
 	}
 	return settings.withoutLegacy(), nil
 }
@@ -149,7 +149,7 @@ func (c *Client) LoadProfile(ctx context.Context, file string) error {
 	var failures []string
 	err := c.call(ctx, managerPath+"/Settings", "Settings", "LoadConnections", []string{file}).Store(&loaded, &failures)
 	if err == nil && (!loaded || len(failures) > 0) {
-		err = errors.New("NetworkManager does not take it")
+		err = errors.New("NetworkManager rejected the profile")
 	}
 	if err != nil {
 		return fmt.Errorf("loading NetworkManager's profile %s: %w", file, err)

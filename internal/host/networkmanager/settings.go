@@ -150,7 +150,7 @@ func encodeVariant(v dbus.Variant) (string, error) {
 		return "", err
 	}
 	if back.Signature() != v.Signature() || back.String() != v.String() {
-		return "", fmt.Errorf("a value of type %s cannot be kept", signature)
+		return "", fmt.Errorf("a value of type %s cannot be saved", signature)
 	}
 	return text, nil
 }

@@ -80,7 +80,7 @@ func AttachPort(ctx context.Context, a Attachment) error {
 		"--", "set", "Port", a.NIC, owner+a.PortProfile,
 		"--", "set", "Interface", a.NIC, "type=system", fmt.Sprintf("ofport_request=%d", UplinkPort), owner+a.DeviceProfile)
 	if err != nil {
-		return fmt.Errorf("plugging %s into %s: %w", a.NIC, a.Bridge, err)
+		return fmt.Errorf("attaching %s to %s: %w", a.NIC, a.Bridge, err)
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func parseBridges(output string) ([]Bridge, error) {
 	decoder := json.NewDecoder(strings.NewReader(output))
 	for _, rows := range []*table{&bridgeRows, &portRows, &interfaceRows} {
 		if err := decoder.Decode(rows); err != nil {
-			return nil, fmt.Errorf("reading what ovs-vsctl printed: %w", err)
+			return nil, fmt.Errorf("parsing the output of ovs-vsctl: %w", err)
 		}
 	}
 	interfaces := map[string]Interface{}

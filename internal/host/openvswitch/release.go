@@ -25,7 +25,7 @@ const kernelDatapath = "system@ovs-system"
 // NIC receives nothing.
 func DetachFromDatapath(ctx context.Context, nic string) error {
 	if _, err := command.Run(ctx, "ovs-dpctl", "del-if", kernelDatapath, nic); err != nil {
-		return fmt.Errorf("taking %s out of the kernel's Open vSwitch datapath: %w", nic, err)
+		return fmt.Errorf("removing %s from the kernel's Open vSwitch datapath: %w", nic, err)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func policyLabels(ctx context.Context, policy []string, types map[string]hostfs.
 			return nil, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("asking the SELinux policy for labels: %w", err)
+			return nil, fmt.Errorf("reading labels from the SELinux policy: %w", err)
 		}
 		for p, label := range parseLabels(out) {
 			labels[p] = label

@@ -12,7 +12,7 @@ import (
 func (m *Manager) Requires(ctx context.Context, name string) ([]string, error) {
 	properties, err := m.conn.GetUnitPropertiesContext(ctx, name)
 	if err != nil {
-		return nil, fmt.Errorf("asking systemd what %s requires: %w", name, err)
+		return nil, fmt.Errorf("reading the requirements of %s from systemd: %w", name, err)
 	}
 	var units []string
 	for _, kind := range []string{"Requires", "Requisite", "BindsTo"} {

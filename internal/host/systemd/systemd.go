@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 	"time"
 
@@ -18,7 +19,7 @@ type Manager struct {
 }
 
 // ErrUnreachable means that no service manager responds, as in a container.
-var ErrUnreachable = errors.New("systemd does not answer on the system bus")
+var ErrUnreachable = errors.New("systemd does not respond on the system bus")
 
 // Open connects to the service manager. The connections outlive ctx,
 // whose end would close them (WithContext in godbus' conn.go): a rollback must
@@ -60,7 +61,7 @@ type UnitState struct {
 func (m *Manager) UnitState(ctx context.Context, name string) (UnitState, error) {
 	properties, err := m.conn.GetUnitPropertiesContext(ctx, name)
 	if err != nil {
-		return UnitState{}, fmt.Errorf("asking systemd about %s: %w", name, err)
+		return UnitState{}, fmt.Errorf("reading the state of %s from systemd: %w", name, err)
 	}
 	state := UnitState{
 		Load:   stringValue(properties["LoadState"]),
@@ -79,7 +80,7 @@ func (m *Manager) UnitState(ctx context.Context, name string) (UnitState, error)
 	if strings.HasSuffix(name, ".service") && state.Load == "loaded" {
 		service, err := m.conn.GetUnitTypePropertiesContext(ctx, name, "Service")
 		if err != nil {
-			return UnitState{}, fmt.Errorf("asking systemd about %s: %w", name, err)
+			return UnitState{}, fmt.Errorf("reading the state of %s from systemd: %w", name, err)
 		}
 		state.Result = stringValue(service["Result"])
 		if pid, ok := service["MainPID"].(uint32); ok {
@@ -87,6 +88,19 @@ func (m *Manager) UnitState(ctx context.Context, name string) (UnitState, error)
 		}
 	}
 	return state, nil
+}
+
+// UnitFiles returns the states of all unit files, such as enabled, disabled or static, by name.
+func (m *Manager) UnitFiles(ctx context.Context) (map[string]string, error) {
+	files, err := m.conn.ListUnitFilesContext(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("listing the unit files of systemd: %w", err)
+	}
+	states := map[string]string{}
+	for _, file := range files {
+		states[path.Base(file.Path)] = file.Type
+	}
+	return states, nil
 }
 
 func (m *Manager) unitFileState(ctx context.Context, name string) (string, error) {
@@ -99,7 +113,7 @@ func (m *Manager) unitFileState(ctx context.Context, name string) (string, error
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("asking systemd whether %s is enabled: %w", name, err)
+		return "", fmt.Errorf("reading whether %s is enabled from systemd: %w", name, err)
 	}
 	return state, nil
 }
@@ -168,7 +182,7 @@ func (m *Manager) runJob(ctx context.Context, doing, name string, start startJob
 	select {
 	case result := <-done:
 		if result != "done" {
-			return fmt.Errorf("%s %s: systemd says %q; see: journalctl -u %s -b", doing, name, result, name)
+			return fmt.Errorf("%s %s: systemd job result %q; see: journalctl -u %s -b", doing, name, result, name)
 		}
 		return nil
 	case <-ctx.Done():

@@ -20,6 +20,20 @@ type Input struct {
 	Tree   *hostfs.Tree
 	Live   bool // the tree is the running host, whose users keep their keys and files
 	Items  []ledger.Item
+	// HomesUnknown is set if the tree has no home directories although its users may have some. The
+	// keys of existing users are not planned then.
+	HomesUnknown bool
+}
+
+// UsersWithKeys returns the users whose SSH keys are desired.
+func (in Input) UsersWithKeys() []string {
+	var names []string
+	for _, user := range in.Passwd.Users {
+		if len(user.SSHAuthorizedKeys) > 0 {
+			names = append(names, user.Name)
+		}
+	}
+	return names
 }
 
 // Plan returns the changes of groups and users, then those of the keys of users
@@ -37,7 +51,7 @@ func Plan(ctx context.Context, in Input) ([]ledger.Change, error) {
 		if interrupted && db.has(User, item.Target) && db.hash(User, item.Target) == "x" {
 			return nil, report.Fail(report.Refused,
 				report.Remedy("userdel "+report.ShellWord(item.Target)+" # the next run adds the user again"),
-				"the user %s is in %s only in part: useradd was interrupted", item.Target, passwdFile)
+				"the entry of user %s in %s is incomplete: useradd was interrupted", item.Target, passwdFile)
 		}
 	}
 	changes, err := decide(in.Passwd, db, in.Live)
@@ -132,7 +146,7 @@ func writtenBy(tree *hostfs.Tree, pending []ledger.PlannedChange) ([]ledger.Chan
 		if (file == passwdFile || file == groupFile) && db[file].info.Type != hostfs.Regular {
 			return nil, report.Fail(report.Refused, report.Remedy("dnf --installroot "+report.ShellWord(tree.Name())+
 				" --releasever 9 install setup shadow-utils # or use another release, or the tree of an image"),
-				"users and groups of the config need %s, which %s lacks", file, tree.Name())
+				"users and groups of the config require %s, which does not exist in %s", file, tree.Name())
 		}
 		backups = append(backups, record(accountBackup, file+"-"))
 	}

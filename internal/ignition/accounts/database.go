@@ -50,13 +50,21 @@ type database map[string]table
 func readDatabase(tree *hostfs.Tree) (database, error) {
 	db := database{}
 	for _, file := range slices.Concat(filesOf(User), filesOf(Group)) {
-		content, info, err := tree.ReadFile(file)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		var err error
+		if db[file], err = readTable(tree, file); err != nil {
 			return nil, err
 		}
-		db[file] = table{info: info, lines: strings.FieldsFunc(string(content), func(r rune) bool { return r == '\n' })}
 	}
 	return db, nil
+}
+
+// readTable reads a file. A missing file is an empty table.
+func readTable(tree *hostfs.Tree, file string) (table, error) {
+	content, info, err := tree.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return table{}, err
+	}
+	return table{info: info, lines: strings.FieldsFunc(string(content), func(r rune) bool { return r == '\n' })}, nil
 }
 
 // write replaces the files that differ from old, the first one of filesOf last.
@@ -166,16 +174,33 @@ type Lookup = func(name string) (id int, ok bool)
 
 // Names returns lookups in the account files of a tree.
 func Names(tree *hostfs.Tree) (users, groups Lookup, err error) {
-	db, err := readDatabase(tree)
-	lookup := func(file string) Lookup {
-		ids := map[string]string{}
-		for _, line := range slices.Backward(db[file].lines) {
-			ids[nameOf(line)] = columnOf(line, colID)
-		}
+	userIDs, groupIDs, err := IDs(tree)
+	lookup := func(ids map[string]int) Lookup {
 		return func(name string) (int, bool) {
-			id, err := strconv.Atoi(ids[name])
-			return id, err == nil && id >= 0
+			id, known := ids[name]
+			return id, known
 		}
 	}
-	return lookup(passwdFile), lookup(groupFile), err
+	return lookup(userIDs), lookup(groupIDs), err
+}
+
+// IDs returns the IDs of the users and groups in passwd(5) and group(5) of a tree, by name.
+// Accounts without a valid ID are skipped.
+func IDs(tree *hostfs.Tree) (users, groups map[string]int, err error) {
+	read := func(file string) (map[string]int, error) {
+		accounts, err := readTable(tree, file)
+		ids := map[string]int{}
+		for _, line := range slices.Backward(accounts.lines) { // of equal names, the first line counts
+			id, err := strconv.Atoi(columnOf(line, colID))
+			if delete(ids, nameOf(line)); err == nil && id >= 0 {
+				ids[nameOf(line)] = id
+			}
+		}
+		return ids, err
+	}
+	if users, err = read(passwdFile); err != nil {
+		return nil, nil, err
+	}
+	groups, err = read(groupFile)
+	return users, groups, err
 }

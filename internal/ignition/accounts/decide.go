@@ -146,11 +146,11 @@ var accountName = regexp.MustCompile(`^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,30}[A-Za-z0
 func valid(kind ledger.Kind, name string, hash *string, db database) error {
 	if !accountName.MatchString(name) && (!db.has(kind, name) || strings.HasPrefix(name, "-")) {
 		return report.Fail(report.Usage, "# use a name of at most 32 letters, digits, _, - and .",
-			"%q is not a name for a %s", name, kind)
+			"%q is not a valid name for a %s", name, kind)
 	}
 	if strings.ContainsAny(ptr.Deref(hash, ""), ":\n\r\x00") {
-		return report.Fail(report.Usage, "# use a hash as in crypt(5), for example from mkpasswd",
-			"passwordHash of the %s %s has a character that no hash has", kind, name)
+		return report.Fail(report.Usage, "# use a hash in the format of crypt(5), for example from mkpasswd",
+			"passwordHash of the %s %s contains an invalid character", kind, name)
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func keepsFiles(c ledger.Change, db database) error {
 	if !c.Desired.Present {
 		return report.Fail(report.Refused,
 			report.Remedy("userdel --remove "+name+" # deletes the home directory too; or exclude the user from the config"),
-			"the user %s exists, and join removes no users", c.Target)
+			"user %s exists, and join does not remove users", c.Target)
 	}
 	command := ""
 	missing := missingFields(c.Desired.Names, db.fields(c))
@@ -176,7 +176,7 @@ func keepsFiles(c ledger.Change, db database) error {
 		return nil
 	}
 	return report.Fail(report.Refused, report.Remedy("usermod"+command+" "+name+" # or remove these fields from the config"),
-		"the user %s exists, and join changes no home directory, uid or primary group of a user", c.Target)
+		"user %s exists, and join does not change the home directory, UID or primary group of users", c.Target)
 }
 
 // Announced returns lookups that know the accounts of a config too, without those

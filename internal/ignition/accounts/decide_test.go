@@ -60,18 +60,18 @@ func TestDecideRefuses(t *testing.T) {
 		remedy string
 		code   report.Code
 	}{
-		"name that is an option": {passwd: `{"users":[{"name":"-rf"}]}`, want: `"-rf" is not a name for a user`, code: report.Usage},
-		"name with a colon":      {passwd: `{"groups":[{"name":"a:b"}]}`, want: `"a:b" is not a name for a group`, code: report.Usage},
+		"name that is an option": {passwd: `{"users":[{"name":"-rf"}]}`, want: `"-rf" is not a valid name for a user`, code: report.Usage},
+		"name with a colon":      {passwd: `{"groups":[{"name":"a:b"}]}`, want: `"a:b" is not a valid name for a group`, code: report.Usage},
 		"hash with a colon":      {passwd: `{"users":[{"name":"u","passwordHash":"a:b"}]}`, want: "passwordHash of the user u", code: report.Usage},
 		"hash with a line":       {passwd: `{"groups":[{"name":"g","passwordHash":"a\nroot:x"}]}`, want: "passwordHash of the group g", code: report.Usage},
 		"primary group":          {passwd: `{"groups":[{"name":"users","shouldExist":false}]}`, want: "it is the primary group of carl", code: report.Refused},
 		"existing user is removed": {
 			passwd: `{"users":[{"name":"anna","shouldExist":false}]}`, image: true,
-			want: "join removes no users", remedy: "userdel --remove anna # ", code: report.Refused,
+			want: "join does not remove users", remedy: "userdel --remove anna # ", code: report.Refused,
 		},
 		"existing user moves": {
 			passwd: `{"users":[{"name":"anna","homeDir":"/srv/a b","uid":7,"primaryGroup":"users","shell":"/bin/sh"}]}`, image: true,
-			want: "join changes no home directory, uid or primary group", code: report.Refused,
+			want: "join does not change the home directory, UID or primary group", code: report.Refused,
 			remedy: "usermod --move-home --home '/srv/a b' --uid 7 --gid users anna # ",
 		},
 	}

@@ -40,6 +40,9 @@ func keyChanges(ctx context.Context, in Input, db database) ([]ledger.Change, er
 			}
 			continue
 		}
+		if in.HomesUnknown {
+			continue
+		}
 		if to := ptr.Deref(user.HomeDir, ""); !in.Live && to != "" && path.Clean(to) != path.Clean(home) {
 			continue // usermod moves it first
 		}

@@ -179,6 +179,6 @@ func (l *lines) mustStay(c ledger.Change, db database) (bool, error) {
 	if err != nil || len(pids) == 0 {
 		return false, err
 	}
-	return false, report.Fail(report.Failed, report.Remedy("loginctl terminate-user "+report.ShellWord(c.Target)+" # ends its processes"),
+	return false, report.Fail(report.Failed, report.Remedy("loginctl terminate-user "+report.ShellWord(c.Target)+" # terminates its processes"),
 		"the user %s was not removed: its process %d is running", c.Target, pids[0])
 }

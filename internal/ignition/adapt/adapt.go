@@ -51,7 +51,7 @@ func ToHost(p *ignition.Payload, in Input) (*Plan, error) {
 		return nil, err
 	}
 	if _, err := p.KubeletConfig(); err != nil {
-		return nil, report.Fail(report.Usage, "# look at the KubeletConfigs of the pool", "adapting payload: %w", err)
+		return nil, report.Fail(report.Usage, "# check the KubeletConfigs of the pool", "adapting the payload: %w", err)
 	}
 	s := newPlanner(p, in)
 	s.plan.NodePool = in.NodePool
@@ -63,7 +63,7 @@ func ToHost(p *ignition.Payload, in Input) (*Plan, error) {
 		Storage: storage, Units: units, Contents: p.Contents, Appends: p.Appends, Tree: in.Tree, User: user, Group: group,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("adapting payload: %w", err)
+		return nil, fmt.Errorf("adapting the payload: %w", err)
 	}
 	changes := decision.Changes
 	for i, change := range changes {

@@ -24,7 +24,7 @@ const (
 	journaldPath = "/etc/systemd/journald.conf.d/90-hcp-node-agent.conf"
 )
 
-const fileHeader = "# Written by hcp-node-agent, and removed by hcp-node-agent leave.\n"
+const fileHeader = "# Written by hcp-node-agent; removed by hcp-node-agent leave.\n"
 
 // agentDropin returns the change that adds a drop-in to a unit.
 func agentDropin(u types.Unit, lines string) []ledger.Change {
@@ -63,7 +63,7 @@ func nodeSysctls(p *planner, _ types.Unit) []ledger.Change {
 	config, _ := p.payload.KubeletConfig() // Adapt has reported a parse error
 	content := ""
 	if config.ProtectKernelDefaults {
-		content += "# kubelet refuses to start on other values than these (protectKernelDefaults).\n" +
+		content += "# kubelet requires these values to start (protectKernelDefaults).\n" +
 			"kernel.keys.root_maxbytes = 25000000\n" +
 			"kernel.keys.root_maxkeys = 1000000\n" +
 			"kernel.panic = 10\n" +
@@ -72,7 +72,7 @@ func nodeSysctls(p *planner, _ types.Unit) []ledger.Change {
 			"vm.panic_on_oom = 0\n"
 	}
 	if !p.isForwardingManaged() {
-		content += "# The traffic of pods is forwarded by this host.\n"
+		content += "# This host forwards the traffic of pods.\n"
 		if p.hasIPv6(config) {
 			content += "net.ipv6.conf.all.forwarding = 1\n"
 		}

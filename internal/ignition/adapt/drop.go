@@ -15,9 +15,9 @@ import (
 func excludeRules(patterns []string, hosted bool) []rule {
 	var list []rule
 	for _, pattern := range patterns {
-		reason := fmt.Sprintf("payload.drop has it, by the pattern %q", pattern)
+		reason := fmt.Sprintf("excluded by payload.drop, pattern %q", pattern)
 		if !hosted {
-			reason += "; the machine-config-daemon of this cluster will find it missing and degrade the pool"
+			reason += "; the machine-config-daemon of this cluster detects the difference and degrades the pool"
 		}
 		kind := kindUnit
 		switch {
@@ -63,15 +63,15 @@ func checkExclusions(p *ignition.Payload, patterns []string) error {
 		return nil //nolint:nilerr // Adapt reports the error with more detail
 	}
 	for _, needed := range []struct{ name, why string }{
-		{kubeletUnit, "without it there is no node"},
-		{ignition.BootstrapKubeconfigPath, "with it the node asks the cluster for its identity"},
-		{ignition.KubeletConfigPath, "kubelet does not start without it"},
-		{config.Authentication.X509.ClientCAFile, "kubelet does not start without it"},
+		{kubeletUnit, "it runs the node"},
+		{ignition.BootstrapKubeconfigPath, "the node requests its client certificate with it"},
+		{ignition.KubeletConfigPath, "kubelet requires it to start"},
+		{config.Authentication.X509.ClientCAFile, "kubelet requires it to start"},
 	} {
 		for _, pattern := range patterns {
 			if needed.name != "" && glob.Match(pattern, needed.name) {
-				return report.Fail(report.Usage, "# make the pattern narrower; to change it instead of dropping it, give --ignition-override",
-					"payload.drop has the pattern %q, which would leave out %s: %s", pattern, needed.name, needed.why)
+				return report.Fail(report.Usage, "# use a narrower pattern; to change the entry instead of excluding it, use --ignition-override",
+					"payload.drop pattern %q would exclude %s: %s", pattern, needed.name, needed.why)
 			}
 		}
 	}
@@ -90,9 +90,9 @@ func (p *planner) noteUnusedPatterns() {
 		if slices.ContainsFunc(names, func(name string) bool { return glob.Match(pattern, name) }) {
 			continue
 		}
-		reason := "payload.drop has it, and it matches no path, unit or UNIT/DROP-IN of the payload"
+		reason := "the payload.drop pattern matches no path, unit or UNIT/DROP-IN of the payload"
 		if strings.HasPrefix(pattern, unitDirectory+"/") {
-			reason += "; units are named without a path"
+			reason += "; specify units without a path"
 		}
 		p.addReport("pattern "+pattern, excludeRuleName, reason)
 	}

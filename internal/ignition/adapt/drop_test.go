@@ -87,7 +87,7 @@ func TestUnusedExcludePatternIsNoted(t *testing.T) {
 	if diff := cmp.Diff([]string{"pattern /etc/x", "pattern c.service", "pattern /etc/systemd/system/a.service"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if text := plan.Notes[len(plan.Notes)-1].Reason; !strings.HasSuffix(text, "units are named without a path") {
+	if text := plan.Notes[len(plan.Notes)-1].Reason; !strings.HasSuffix(text, "specify units without a path") {
 		t.Error(text)
 	}
 }
@@ -107,7 +107,7 @@ func TestExcludeRejectsRequiredEntries(t *testing.T) {
 		in := plainHost()
 		in.Exclude = []string{"/etc/fine", pattern}
 		_, err := ToHost(p, in)
-		reporttest.CheckFailure(t, err, report.Usage, `the pattern "`+pattern+`", which would leave out `+want)
+		reporttest.CheckFailure(t, err, report.Usage, `pattern "`+pattern+`" would exclude `+want)
 	}
 	in := plainHost()
 	in.Exclude = []string{"kubelet.service/*", "/etc/kubernetes/manifests/*", "kubelet-*"}
@@ -125,7 +125,7 @@ func TestExcludeRejectsHardLinkTargets(t *testing.T) {
 	in := plainHost()
 	in.Exclude = []string{"/etc/c"}
 	_, err = ToHost(p, in)
-	reporttest.CheckFailure(t, err, report.Failed, "/etc/h shall be a hard link to /etc/c, where nothing is")
+	reporttest.CheckFailure(t, err, report.Failed, "/etc/h must be a hard link to /etc/c, which does not exist")
 	in.Exclude = []string{"/etc/c", "/etc/h"}
 	if _, err := ToHost(p, in); err != nil {
 		t.Error(err)
@@ -172,7 +172,7 @@ func TestExcludeAndOverrideForRemoteWorker(t *testing.T) {
 	standalone := plainHost()
 	standalone.Hosted, standalone.Exclude = false, in.Exclude
 	if plan = adaptConfig(t, base, func(in *Input) { *in = standalone }); !slices.ContainsFunc(plan.Notes, func(n Note) bool {
-		return n.Rule == "payload-drop" && strings.Contains(n.Reason, "degrade the pool")
+		return n.Rule == "payload-drop" && strings.Contains(n.Reason, "degrades the pool")
 	}) {
 		t.Errorf("no warning for a standalone cluster: %v", plan.Notes)
 	}

@@ -64,15 +64,15 @@ func (p *planner) parseSysctl(file, line string) (ledger.Change, bool) {
 		return ledger.Change{}, false // an exclusion from patterns, or an invalid line
 	}
 	if strings.ContainsAny(name, "*?[") {
-		p.addReport(name, "sysctl-pattern", "it is a pattern, which the next boot will fill in")
+		p.addReport(name, "sysctl-pattern", "a pattern, which is applied at the next boot")
 		return ledger.Change{}, false
 	}
 	if isForwardingSysctl(name) && p.isForwardingManaged() {
-		p.addReport(name, "forwarding", "the running kernel's value is left to OVN-Kubernetes, which sets it whenever it starts")
+		p.addReport(name, "forwarding", "the value of the running kernel is managed by OVN-Kubernetes, which sets it at each start")
 		return ledger.Change{}, false
 	}
 	if !p.in.HasSysctl(name) {
-		p.addReport(name, "sysctl-absent", "the running kernel has no such parameter")
+		p.addReport(name, "sysctl-absent", "the running kernel does not have this sysctl")
 		return ledger.Change{}, false
 	}
 	return ledger.Change{Kind: ledger.Sysctl, Target: name, Reason: file, Desired: ledger.State{
@@ -90,7 +90,7 @@ func sysctlName(name string) string {
 
 func (p *planner) parseModule(file, line string) (ledger.Change, bool) {
 	if !p.in.HasModule(line) {
-		p.addReport(line, "module-absent", "the running kernel has no such module")
+		p.addReport(line, "module-absent", "this module does not exist for the running kernel")
 		return ledger.Change{}, false
 	}
 	return ledger.Change{Kind: ledger.Module, Target: line, Reason: file, Desired: ledger.State{Present: true}}, true

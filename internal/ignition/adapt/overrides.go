@@ -27,9 +27,9 @@ func (p *planner) markOverrides() {
 			}
 		}
 	}
-	reason := "an Ignition override has brought or changed: " + strings.Join(slices.Sorted(maps.Keys(overridden)), ", ")
+	reason := "added or changed by an Ignition override: " + strings.Join(slices.Sorted(maps.Keys(overridden)), ", ")
 	if !p.in.Hosted {
-		reason += "; the machine-config-daemon of this cluster will find the difference and degrade the pool"
+		reason += "; the machine-config-daemon of this cluster detects the difference and degrades the pool"
 	}
 	p.addReport("payload", reasonOverride, reason)
 }

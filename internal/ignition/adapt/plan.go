@@ -6,6 +6,7 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
@@ -59,11 +60,17 @@ type Note struct {
 	Action  Action `json:"action" doc:"how the entry is handled; report: applied unchanged, with an effect that the administrator should know"`
 	Reason  string `json:"reason" doc:"reason for the decision"`
 	Rule    string `json:"rule" doc:"name of the rule that decided"`
+	// Remedy is set if the administrator has to do what the agent does not.
+	Remedy report.Remedy `json:"remedy,omitempty" doc:"what the administrator must do, because the agent does not; absent if nothing"`
 }
 
 // String returns the note on one line.
 func (n Note) String() string {
-	return fmt.Sprintf("%-6s %s: %s (%s)", n.Action, n.Subject, n.Reason, n.Rule)
+	text := fmt.Sprintf("%-6s %s: %s (%s)", n.Action, n.Subject, n.Reason, n.Rule)
+	if n.Remedy != "" {
+		text += ": " + n.Remedy.Inline()
+	}
+	return text
 }
 
 // Changes returns all changes that precede the start of kubelet, in order.
@@ -88,9 +95,9 @@ func (p *Plan) countNotes(action Action) int {
 
 // Summary returns the plan on one line.
 func (p *Plan) Summary() string {
-	text := fmt.Sprintf("%d changes, %d entries left out", len(p.Changes())+len(p.Kubelet), p.countNotes(Skip))
+	text := fmt.Sprintf("%d changes, %d skipped", len(p.Changes())+len(p.Kubelet), p.countNotes(Skip))
 	if unmet := p.countNotes(Unsupported); unmet > 0 {
-		text += fmt.Sprintf(", %d wishes unmet", unmet)
+		text += fmt.Sprintf(", %d unsupported", unmet)
 	}
 	return text
 }

@@ -60,7 +60,7 @@ func (p *planner) findRule(kind entryKind, name string, about subject, early boo
 
 // addRuleNote adds the note of a rule that was applied, unless the plan has an equal note already.
 func (p *planner) addRuleNote(subject string, r *rule) {
-	note := Note{Subject: subject, Action: r.effect.action(), Reason: r.reason, Rule: r.name}
+	note := Note{Subject: subject, Action: r.effect.action(), Reason: r.reason, Rule: r.name, Remedy: r.remedy}
 	if !slices.Contains(p.plan.Notes, note) {
 		p.plan.Notes = append(p.plan.Notes, note)
 	}

@@ -69,14 +69,14 @@ func checkPlatform(p *ignition.Payload, in Input) error {
 	if platform != "" {
 		named = "platform " + platform
 	}
-	remedy := report.Remedy("# join with the user data of a NodePool of platform None; the platforms of all NodePools:\n" +
+	remedy := report.Remedy("# join with the user data of a NodePool of platform None; list the platforms of all NodePools:\n" +
 		"oc get nodepool -A -o custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,PLATFORM:.spec.platform.type")
 	if !in.Hosted {
-		remedy = "# only clusters of platform None or BareMetal take this host; the platform of this cluster:\n" +
+		remedy = "# this host can only join clusters of platform None or BareMetal; print the platform of this cluster:\n" +
 			"oc get infrastructure cluster -o jsonpath='{.status.platformStatus.type}'"
 	}
 	return report.Fail(report.Refused, remedy,
-		"the payload was rendered for %s, whose units and kubelet settings do not work on this host: it has %s", named, joinNames(evidence))
+		"the payload was rendered for %s, whose units and kubelet settings do not work on this host: it contains %s", named, joinNames(evidence))
 }
 
 // joinNames joins names for use in a sentence.

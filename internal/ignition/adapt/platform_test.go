@@ -24,7 +24,7 @@ func TestPayloadOfAnotherPlatformIsRejected(t *testing.T) {
 		want       string
 	}{
 		"None":                              {kubelet("ExecStart=/usr/bin/kubelet --cloud-provider= --v=2\nEnvironmentFile=-/etc/kubernetes/node.env\n"), false, nil, ""},
-		"AWS":                               {kubelet("EnvironmentFile=/etc/kubernetes/node.env\n") + "," + nodename, false, nil, "platform AWS, whose units and kubelet settings do not work on this host: it has aws-kubelet-nodename.service and kubelet.service with EnvironmentFile=/etc/kubernetes/node.env"},
+		"AWS":                               {kubelet("EnvironmentFile=/etc/kubernetes/node.env\n") + "," + nodename, false, nil, "platform AWS, whose units and kubelet settings do not work on this host: it contains aws-kubelet-nodename.service and kubelet.service with EnvironmentFile=/etc/kubernetes/node.env"},
 		"AWS, its units dropped":            {kubelet("") + "," + nodename, false, []string{"aws-*"}, ""},
 		"vSphere of a standalone cluster":   {kubelet("") + "," + upi, true, nil, "platform vSphere, "},
 		"a cloud provider":                  {kubelet("ExecStart=/usr/bin/kubelet --cloud-provider=external \\\n --v=2\n"), false, nil, "a platform other than None, whose"},

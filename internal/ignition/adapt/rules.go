@@ -6,6 +6,7 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // entryKind is a kind of entry that rules apply to.
@@ -23,7 +24,7 @@ const (
 type effect string
 
 const (
-	effectSkip            effect = "leave out"
+	effectSkip            effect = "skip"
 	effectRemove          effect = "removed"           // the host must not have the entry, either
 	effectOwnerOnly       effect = "owner only"        // readable only by the owner
 	effectInstallOnly     effect = "install only"      // the files of a unit are written, but the unit is not enabled
@@ -58,7 +59,8 @@ type rule struct {
 	when       func(s *planner, e subject) bool // nil: always
 	effect     effect
 	reason     string
-	needsUnits bool // depends on the planned units
+	remedy     report.Remedy // for the administrator; "" for none
+	needsUnits bool          // depends on the planned units
 
 	add func(s *planner, u types.Unit) []ledger.Change // returns additional files; nil for a note only
 }
@@ -75,27 +77,27 @@ func rules() []rule {
 func userRules() []rule {
 	return []rule{{
 		name: "core-user-absent", kind: kindUser, match: []string{coreUser}, when: lacksUser(coreUser), effect: effectSkip,
-		reason: "this host has no such user: it belongs to OpenShift images, and its SSH keys open nothing here",
+		reason: "user core does not exist on this host; its SSH keys are skipped",
 	}, {
 		name: "core-user", kind: kindUser, match: []string{coreUser}, effect: effectKeysOnly,
-		reason: "the account is the host's own: the SSH keys of the NodePool are added to its own, and nothing else of it changes",
+		reason: "the user exists on this host: the SSH keys of the NodePool are added, and nothing else is changed",
 	}}
 }
 
 func hostRules() []rule {
 	return []rule{{
 		name: "kernel-parameters", kind: kindHost, when: allOf(isPackageMode, runsKubelet), effect: effectAdd, add: nodeSysctls,
-		reason: "kubelet requires these sysctls (protectKernelDefaults), and pod traffic is forwarded where OVN-Kubernetes does not set that itself; OpenShift images set them, RHEL does not",
+		reason: "kubelet requires these sysctls (protectKernelDefaults), and IP forwarding is enabled unless OVN-Kubernetes sets it; OpenShift images set them, RHEL does not",
 	}, {
 		name: "journal", kind: kindHost, when: allOf(isPackageMode, isStandaloneCluster), effect: effectAdd, add: persistentJournal,
-		reason: "the machine-config-daemon counts boots in the journal, which RHEL does not keep over a reboot",
+		reason: "the machine-config-daemon counts boots in the journal, which RHEL does not keep across reboots",
 	}, {
 		name: "selinux-booleans", kind: kindHost, when: allOf(isPackageMode, runsKubelet, isSELinuxEnabled), effect: effectReport,
-		reason: "pods that run systemd, and volumes on SMB and CephFS, need SELinux booleans that RHEL has off: " +
-			"setsebool -P container_manage_cgroup on virt_use_samba on container_use_cephfs on",
+		reason: "pods that run systemd, and volumes on SMB and CephFS, require SELinux booleans that RHEL disables",
+		remedy: "setsebool -P container_manage_cgroup=1 virt_use_samba=1 container_use_cephfs=1",
 	}, {
 		name: "relabel", kind: kindHost, when: allOf(isPackageMode, runsKubelet, isSELinuxEnabled), effect: effectReport,
-		reason: "a relabel of the whole host (fixfiles, /.autorelabel) would go through the volumes of pods: " +
-			"a line /var/lib/kubelet in /etc/selinux/fixfiles_exclude_dirs keeps it out",
+		reason: "relabeling the whole host (fixfiles, /.autorelabel) would include the volumes of pods: " +
+			"exclude them with a line /var/lib/kubelet in /etc/selinux/fixfiles_exclude_dirs",
 	}}
 }

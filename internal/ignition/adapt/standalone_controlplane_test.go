@@ -47,7 +47,7 @@ func TestControlPlaneStandalone(t *testing.T) {
 		t.Fatal(err)
 	}
 	fetcher := ignition.Fetcher{ConnectTo: c.MachineConfigForward}
-	for name, userData := range map[string]*ignition.UserData{"stub": file, "values": values} {
+	for name, userData := range map[string]*ignition.UserData{"user data": file, "values": values} {
 		if probe, err := fetcher.Probe(t.Context(), userData); err != nil || probe.Temporary != nil {
 			t.Errorf("%s: probing: %v, %v", name, err, probe.Temporary)
 		}
@@ -62,7 +62,7 @@ func TestControlPlaneStandalone(t *testing.T) {
 	}
 	requests := string(read(filepath.Join(c.Logs, "machine-config-server.log")))
 	if n := strings.Count(requests, `GET /config/worker Accept: "`+fetch.Accept+`" User-Agent: "hcp-node-agent" Authorization: false: 200`); n != 2 {
-		t.Errorf("the server says:\n%s", requests)
+		t.Errorf("log of the server:\n%s", requests)
 	}
 
 	pool, err := file.Override(ignition.Values{Endpoint: strings.Replace(c.MachineConfigURL, "worker", "gpu", 1)})
@@ -70,13 +70,13 @@ func TestControlPlaneStandalone(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = ignition.Fetcher{ConnectTo: c.MachineConfigForward, RetryTimeout: 1}.Fetch(t.Context(), pool)
-	checkStandalone(t, err, report.Failed, "the configuration of pool gpu (HTTP 500)", "oc get machineconfigpools")
+	checkStandalone(t, err, report.Failed, "no configuration for pool gpu (HTTP 500)", "oc get machineconfigpools")
 	api, err := ignition.NewUserData(ignition.Values{Endpoint: c.MachineConfigURL, CA: read(c.ClusterCA)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = fetcher.Fetch(t.Context(), api)
-	checkStandalone(t, err, report.Refused, "is not the one that signs the machine-config server", "worker-user-data")
+	checkStandalone(t, err, report.Refused, "does not sign the machine-config server", "worker-user-data")
 }
 
 // checkAdaptedAsServed fails the test unless the plan has every file of a standalone cluster's
@@ -100,13 +100,13 @@ func checkAdaptedAsServed(t *testing.T, payload *ignition.Payload) {
 		i, found := planned[file.Path]
 		if file.Path == ignition.MachineConfigPath {
 			if found {
-				t.Error("the sign of a first boot is written")
+				t.Error("the file that marks a first boot is planned")
 			}
 			continue
 		}
 		content, mode, _ := payload.File(file.Path)
 		if !found || !bytes.Equal(plan.Files[i].Desired.Content, content) || *plan.Files[i].Desired.Mode != mode {
-			t.Errorf("%s is planned: %t, and not as it was served", file.Path, found)
+			t.Errorf("%s is planned: %t, and not as served", file.Path, found)
 		}
 	}
 	for _, unit := range payload.Config.Systemd.Units {
@@ -114,14 +114,14 @@ func checkAdaptedAsServed(t *testing.T, payload *ignition.Payload) {
 			name := unitDirectory + "/" + unit.Name + ".d/" + dropin.Name
 			i, found := planned[name]
 			if wanted := ptr.Deref(dropin.Contents, ""); wanted != "" && (!found || string(plan.Files[i].Desired.Content) != wanted) {
-				t.Errorf("%s is planned: %t, and not as it was served", name, found)
+				t.Errorf("%s is planned: %t, and not as served", name, found)
 			}
 		}
 		if ptr.Deref(unit.Contents, "") == "" {
 			continue
 		}
 		if i, found := planned[unitDirectory+"/"+unit.Name]; !found || string(plan.Files[i].Desired.Content) != *unit.Contents {
-			t.Errorf("%s is planned: %t, and not as it was served", unit.Name, found)
+			t.Errorf("%s is planned: %t, and not as served", unit.Name, found)
 		}
 		for _, change := range append(plan.Units, plan.Kubelet...) {
 			if change.Target == unit.Name && (change.Desired.Enabled == "enabled") != *unit.Enabled {

@@ -26,7 +26,7 @@ func (p *planner) planStarts() {
 		case staysActive(u):
 			p.plan.StartUnits = append(p.plan.StartUnits, u.Name)
 		case isPackageMode(p, subject{}) && !slices.Contains(ofRelease, u.Name) && (ptr.Deref(u.Contents, "") == "" || isStartedAtBoot(u)):
-			p.addReport(u.Name, "next-boot", "it is enabled, and the join neither starts nor restarts it; without waiting for the next boot: systemctl restart "+u.Name)
+			p.addReport(u.Name, "next-boot", "enabled, but neither started nor restarted by the join; to start it before the next boot: systemctl restart "+u.Name)
 		}
 	}
 }

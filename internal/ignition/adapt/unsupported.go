@@ -13,27 +13,27 @@ import (
 func (p *planner) noteUnsupported() {
 	machine := p.payload.MachineConfig()
 	if machine.OSImageURL != "" && isPackageMode(p, subject{}) {
-		p.addUnsupported("operating system image", "os-image", "the host keeps its packages; they must be of the release of "+machine.OSImageURL)
+		p.addUnsupported("operating system image", "os-image", "the host keeps its packages, which must be of the same release as "+machine.OSImageURL, "")
 	}
 	if command := p.grubbyCommand(); command != "" {
-		p.addUnsupported("kernel arguments", "kernel-arguments", "the host was booted with others; after a reboot they are the payload's by: "+command)
+		p.addUnsupported("kernel arguments", "kernel-arguments", "the host was booted with different ones", report.Remedy(command+" # takes effect at the next boot"))
 	}
 	for _, extension := range machine.Extensions {
-		reason := "the agent does not install it, and its packages are not known"
+		reason, remedy := "the agent does not install it, and its packages are unknown", report.Remedy("")
 		if packages := p.extensionPackages(extension); packages != "" {
-			reason = "the agent does not install it; its packages: dnf install " + packages
+			reason, remedy = "the agent does not install it", report.Remedy("dnf install "+packages)
 		}
-		p.addUnsupported("extension "+extension, "extension", reason)
+		p.addUnsupported("extension "+extension, "extension", reason, remedy)
 	}
 	if kernel := machine.KernelType; kernel != "" && kernel != "default" {
-		reason := "the agent installs no kernel, and its packages are not known"
+		reason, remedy := "the agent does not install kernels, and its packages are unknown", report.Remedy("")
 		if packages := kernelPackages[kernel]; packages != "" {
-			reason = "the agent installs no kernel; its packages, before a reboot into it: dnf install " + packages
+			reason, remedy = "the agent does not install kernels", report.Remedy("dnf install "+packages+" # takes effect at the next boot")
 		}
-		p.addUnsupported("kernel type "+kernel, "kernel-type", reason)
+		p.addUnsupported("kernel type "+kernel, "kernel-type", reason, remedy)
 	}
 	if machine.FIPS != p.in.Facts.FIPS && machine.Name != "" {
-		p.addUnsupported(fmt.Sprintf("FIPS mode: %t", machine.FIPS), "fips", "the host was installed otherwise, and that cannot be changed soundly")
+		p.addUnsupported(fmt.Sprintf("FIPS mode: %t", machine.FIPS), "fips", "the host was installed in another mode; FIPS mode must be enabled at installation time", "")
 	}
 }
 
@@ -90,8 +90,8 @@ func (p *planner) grubbyCommand() string {
 	return command
 }
 
-func (p *planner) addUnsupported(subject, rule, reason string) {
-	p.plan.Notes = append(p.plan.Notes, Note{Subject: subject, Action: Unsupported, Reason: reason, Rule: rule})
+func (p *planner) addUnsupported(subject, rule, reason string, remedy report.Remedy) {
+	p.plan.Notes = append(p.plan.Notes, Note{Subject: subject, Action: Unsupported, Reason: reason, Rule: rule, Remedy: remedy})
 }
 
 // kernelArguments returns the kernel arguments of the MachineConfig and of the payload itself.
@@ -109,10 +109,10 @@ func (p *planner) kernelArguments() []string {
 func UnappliedKernelArguments(p *ignition.Payload) []string {
 	var list []string
 	for _, argument := range p.Config.KernelArguments.ShouldExist {
-		list = append(list, fmt.Sprintf("the config wants the kernel argument %s, which is not a file's: set it where the image's boot loader is made", argument))
+		list = append(list, fmt.Sprintf("the config requires the kernel argument %s, which is not stored in a file: set it where the boot loader of the image is configured", argument))
 	}
 	for _, argument := range p.Config.KernelArguments.ShouldNotExist {
-		list = append(list, fmt.Sprintf("the config wants the kernel argument %s gone, which is not a file's: see to it where the image's boot loader is made", argument))
+		list = append(list, fmt.Sprintf("the config removes the kernel argument %s, which is not stored in a file: remove it where the boot loader of the image is configured", argument))
 	}
 	return list
 }

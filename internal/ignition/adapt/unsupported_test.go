@@ -22,13 +22,14 @@ func TestUnsupportedSettingsAreNoted(t *testing.T) {
 	config := `{"ignition":{"version":"3.4.0"},"kernelArguments":{"shouldExist":["quiet"],"shouldNotExist":["mitigations=off"]},` +
 		`"storage":{"files":[{"path":"` + ignition.MachineConfigPath + `","contents":` + ignitiontest.InlineContent(machine) + `}]}}`
 	software := []string{
-		"extension usbguard: the agent does not install it; its packages: dnf install usbguard",
-		"extension sandboxed-containers: the agent does not install it; its packages: dnf install kata-containers",
-		"extension ipsec: the agent does not install it; its packages: dnf install NetworkManager-libreswan libreswan",
-		"extension of-tomorrow: the agent does not install it, and its packages are not known",
-		"kernel type realtime: the agent installs no kernel; its packages, before a reboot into it: dnf install kernel-rt-core kernel-rt-modules kernel-rt-modules-extra",
+		"extension usbguard: the agent does not install it: dnf install usbguard",
+		"extension sandboxed-containers: the agent does not install it: dnf install kata-containers",
+		"extension ipsec: the agent does not install it: dnf install NetworkManager-libreswan libreswan",
+		"extension of-tomorrow: the agent does not install it, and its packages are unknown",
+		"kernel type realtime: the agent does not install kernels: dnf install kernel-rt-core kernel-rt-modules kernel-rt-modules-extra; takes effect at the next boot",
 	}
-	const arguments = "kernel arguments: the host was booted with others; after a reboot they are the payload's by: grubby --update-kernel=ALL "
+	const arguments = "kernel arguments: the host was booted with different ones: grubby --update-kernel=ALL "
+	const atBoot = "; takes effect at the next boot"
 	set := []string{"quiet", "hugepagesz=1G", "hugepages=4", "hugepagesz=2M", "hugepages=16", "a='b'"}
 	for name, test := range map[string]struct {
 		edit func(*Input)
@@ -40,16 +41,20 @@ func TestUnsupportedSettingsAreNoted(t *testing.T) {
 				in.Facts.Cmdline = []string{"nosmt", "mitigations=off"}
 			},
 			slices.Concat([]string{arguments + `--args='systemd.unified_cgroup_hierarchy=1 cgroup_no_v1="all" hugepagesz=1G hugepages=4 ` +
-				`hugepagesz=2M hugepages=16 a='\''b'\'' quiet' --remove-args=mitigations=off`},
-				software, []string{"FIPS mode: true: the host was installed otherwise, and that cannot be changed soundly"}),
+				`hugepagesz=2M hugepages=16 a='\''b'\'' quiet' --remove-args=mitigations=off` + atBoot},
+				software, []string{"FIPS mode: true: the host was installed in another mode; FIPS mode must be enabled at installation time"}),
 		},
-		"one":  {func(in *Input) { in.Facts.FIPS, in.Facts.Cmdline = true, set }, append([]string{arguments + "--args=nosmt"}, software...)},
+		"one":  {func(in *Input) { in.Facts.FIPS, in.Facts.Cmdline = true, set }, append([]string{arguments + "--args=nosmt" + atBoot}, software...)},
 		"none": {func(in *Input) { in.Facts.FIPS, in.Facts.Cmdline = true, slices.Concat(set, []string{"nosmt"}) }, software},
 	} {
 		var got []string
 		for _, note := range adaptConfig(t, config, test.edit).Notes {
 			if note.Action == Unsupported {
-				got = append(got, note.Subject+": "+note.Reason)
+				text := note.Subject + ": " + note.Reason
+				if note.Remedy != "" {
+					text += ": " + note.Remedy.Inline()
+				}
+				got = append(got, text)
 			}
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {

@@ -197,7 +197,7 @@ func (d *decider) removeExisting(p, why string) error {
 		return err
 	}
 	if there.kind == hostfs.Directory && !d.in.Strict {
-		return newObstacle("%s is a directory, which is not removed on a running host for what the config has there", path.Clean(p))
+		return newObstacle("%s is a directory; on a running host, directories are not replaced", path.Clean(p))
 	}
 	return d.overlay.remove(p, why)
 }

@@ -29,7 +29,7 @@ func (d *decider) file(e entry, file types.File) error {
 		content := append([]byte{}, d.in.Contents[file.Path]...)
 		n, err = d.newFile(e, append(content, appended...))
 	default:
-		return newObstacle("%s shall be a file, but a %s is there", t.path, there)
+		return newObstacle("%s must be a file, but a %s exists", t.path, there)
 	}
 	if err != nil || !d.setOwner(n, e.node) {
 		return err
@@ -46,7 +46,7 @@ func (d *decider) canCreate(t *touchedPath, there *node, what string) bool {
 		return true
 	}
 	if d.in.Strict {
-		t.conflict = fmt.Sprintf("%s shall be %s, but a %s is there that differs, and the entry does not say overwrite: true", t.path, what, there)
+		t.conflict = fmt.Sprintf("%s must be %s, but a different %s exists, and the entry does not set overwrite: true", t.path, what, there)
 	}
 	return d.in.Strict
 }

@@ -22,7 +22,7 @@ func (d *decider) link(e entry, link types.Link) error {
 		return d.overlay.setNode(e.path, &n)
 	case d.canCreate(t, there, "a link to "+target), there.kind == hostfs.Symlink, there.kind == hostfs.Regular:
 	default:
-		return newObstacle("%s shall be a link to %s, but a %s is there", t.path, target, there)
+		return newObstacle("%s must be a link to %s, but a %s exists", t.path, target, there)
 	}
 	if err := d.overlay.parents(e.path, e.node.Path); err != nil {
 		return err
@@ -76,13 +76,13 @@ func (d *decider) hardLink(e entry, target string) error {
 	case there.kind == hostfs.Directory && there.isSameFile(named):
 		return nil // Ignition makes no further checks
 	case named.kind == hostfs.Absent:
-		return newObstacle("%s shall be a hard link to %s, where nothing is", t.path, target)
+		return newObstacle("%s must be a hard link to %s, which does not exist", t.path, target)
 	case named.kind == hostfs.Directory || named.kind == hostfs.Other:
-		return newObstacle("%s shall be a hard link to %s, which is a %s", t.path, target, named)
+		return newObstacle("%s must be a hard link to %s, which is a %s", t.path, target, named)
 	case there.kind == hostfs.Absent || there.isSameFile(named):
 	case !d.in.Strict && (there.kind == hostfs.Symlink || there.kind == hostfs.Regular):
 	default:
-		return newObstacle("%s shall be a hard link to %s, but another %s is there", t.path, target, there)
+		return newObstacle("%s must be a hard link to %s, but another %s exists", t.path, target, there)
 	}
 	if err := d.overlay.parents(e.path, e.node.Path); err != nil {
 		return err

@@ -60,7 +60,7 @@ func TestLinks(t *testing.T) {
 				d /etc/systemd/system 0755 0:0
 				f /etc/systemd/system/a.service 0644 0:0 =[Service]\n
 				f /old 0600 5:6 =[Unit]\n`,
-			secondRunError: "/old shall be a hard link to /etc/systemd/system/a.service, but another file is there",
+			secondRunError: "/old must be a hard link to /etc/systemd/system/a.service, but another file exists",
 		},
 		"a hard link to a link is another name of that link": {
 			tree:   `l /l 5:6 =x`,

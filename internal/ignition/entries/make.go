@@ -40,7 +40,7 @@ func (o *overlay) parents(p, why string) error {
 		return nil
 	case hostfs.Absent:
 	default:
-		return newObstacle("%s is a %s, so that nothing can be below it, as %s shall", dir, n, p)
+		return newObstacle("%s is a %s, not a directory; it cannot contain %s", dir, n, p)
 	}
 	if err := o.parents(dir, why); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (o *overlay) remove(p, why string) error {
 		return err
 	}
 	if info.Type == hostfs.Other {
-		return newObstacle("%s is a special file, which could not be given back", p)
+		return newObstacle("%s is a special file, which could not be restored", p)
 	}
 	if info.Type == hostfs.Directory && !o.cleared[p] {
 		if err := o.removable(p, info.Device); err != nil {
@@ -157,18 +157,18 @@ func (o *overlay) removable(p string, device uint64) error {
 		return err
 	}
 	if len(mounts) > 0 {
-		return newObstacle("the directory %s would be removed, but something is mounted at %s", p, mounts[0])
+		return newObstacle("the directory %s would be removed, but a file system is mounted at %s", p, mounts[0])
 	}
 	count := 0
 	return o.tree.Walk(p, func(inner string, info hostfs.Info) error {
 		count++
 		switch {
 		case count > maxRemoved:
-			return newObstacle("the directory %s would be removed, but it holds more than %d entries", p, maxRemoved)
+			return newObstacle("the directory %s would be removed, but it contains more than %d entries", p, maxRemoved)
 		case info.Device != device:
-			return newObstacle("the directory %s would be removed, but something is mounted at %s", p, inner)
+			return newObstacle("the directory %s would be removed, but a file system is mounted at %s", p, inner)
 		case info.Type == hostfs.Other:
-			return newObstacle("the directory %s would be removed, but %s is a special file, which could not be given back", p, inner)
+			return newObstacle("the directory %s would be removed, but %s is a special file, which could not be restored", p, inner)
 		}
 		return nil
 	})

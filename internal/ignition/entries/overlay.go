@@ -144,7 +144,7 @@ func (o *overlay) walk(p string, there bool) (real string, found bool, err error
 		}
 		if n.kind == hostfs.Symlink {
 			if links++; links > maxLinks {
-				return "", false, newObstacle("%s leads over more than %d symbolic links", p, maxLinks)
+				return "", false, newObstacle("%s contains more than %d symbolic links", p, maxLinks)
 			}
 			holder, err := o.lstat(real)
 			if err == nil {

@@ -36,7 +36,7 @@ func (d *decider) lookupID(p, what string, id *int, name *string, lookup Lookup)
 			return &found, true
 		}
 	}
-	d.problems.addConfig("%s shall belong to %s %q, who is not in /etc/%s: create it first, or give its number", p, what, *name,
+	d.problems.addConfig("%s must belong to %s %q, which is not in /etc/%s: create it first, or use its numeric ID", p, what, *name,
 		map[string]string{"user": "passwd", "group": "group"}[what])
 	return nil, false
 }

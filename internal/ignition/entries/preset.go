@@ -127,7 +127,7 @@ func (d *decider) appendPreset(line string) error {
 		return err
 	}
 	if d.in.isForbidden(real) {
-		return newObstacle("%s is not possible, as symbolic links lead to %s", PresetPath, real)
+		return newObstacle("%s is not allowed: symbolic links lead to %s", PresetPath, real)
 	}
 	there, err := d.overlay.lstat(real)
 	if err != nil {
@@ -138,7 +138,7 @@ func (d *decider) appendPreset(line string) error {
 		return d.unitFile(real, string(appended))
 	}
 	if there.kind != hostfs.Regular {
-		return newObstacle("%s shall be a file, but a %s is there", real, there)
+		return newObstacle("%s must be a file, but a %s exists", real, there)
 	}
 	content, err := d.overlay.read(there)
 	if err != nil || hasLines(content, appended) {

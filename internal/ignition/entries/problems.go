@@ -31,9 +31,9 @@ func (p *problems) addTree(format string, args ...any) {
 func (p *problems) hasAny() bool { return len(p.config)+len(p.tree) > 0 }
 
 func (p *problems) asFailure() error {
-	code, remedy := report.Failed, report.Remedy("# move what is in the way to another place, or set overwrite: true for the entry in the config")
+	code, remedy := report.Failed, report.Remedy("# move the existing files away, or set overwrite: true for the entries in the config")
 	if p.link != "" {
-		remedy = report.Remedyf("namei -l %s # shows the owner of each part; replace the link with a directory, or change the path in the config", report.ShellWord(p.link))
+		remedy = report.Remedyf("namei -l %s # lists the owner of each path component; replace the link with a directory, or change the path in the config", report.ShellWord(p.link))
 	}
 	if len(p.config) > 0 {
 		code, remedy = report.Usage, "# correct the entries in the config"
@@ -43,7 +43,7 @@ func (p *problems) asFailure() error {
 	if more := len(list) - maxProblems; more > 0 {
 		list, rest = list[:maxProblems], fmt.Sprintf("; and %d more", more)
 	}
-	return report.Fail(code, remedy, "nothing was changed, as the config cannot be applied: %s%s", strings.Join(list, "; "), rest)
+	return report.Fail(code, remedy, "the config cannot be applied, nothing was changed: %s%s", strings.Join(list, "; "), rest)
 }
 
 // obstacle is a file in the tree that prevents an entry.

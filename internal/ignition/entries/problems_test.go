@@ -61,47 +61,47 @@ func TestDecideReportsProblems(t *testing.T) {
 		"a file that is there": {
 			tree: "f /a =old\nf /b =new", code: report.Failed,
 			config: `{"storage":{"files":[{"path":"/a","contents":{"source":"data:,new"}},{"path":"/b","mode":384,"contents":{"source":"data:,new"}}]}}`,
-			want:   []string{"/a shall be a file, but a file is there", "/b shall be a file, but a file is there", "does not say overwrite: true"},
+			want:   []string{"/a must be a file, but a different file exists", "/b must be a file, but a different file exists", "does not set overwrite: true"},
 		},
 		"a directory in the way of a file, a link and a unit": {
 			tree: "d /d\nd /e\nd /etc/systemd/system/a.service\nd /etc/systemd/system/b.service.d/1.conf", code: report.Failed,
 			config: `{"storage":{"files":[{"path":"/d"}],"links":[{"path":"/e","target":"/x"}]},"systemd":{"units":[{"name":"a.service","contents":"[Unit]\n"},{"name":"b.service","dropins":[{"name":"1.conf","contents":""}]}]}}`,
-			want:   []string{"/d shall be a file, but a directory is there", "/e shall be a link to /x, but a directory is there", "system/a.service shall be a file, but a directory", "/1.conf shall be a file, but a directory"},
+			want:   []string{"/d must be a file, but a different directory exists", "/e must be a link to /x, but a different directory exists", "system/a.service must be a file, but a directory", "/1.conf must be a file, but a directory"},
 		},
 		"other links": {
 			tree: "l /a =/x\nf /b =\nf /c =\nf /t =", code: report.Failed,
 			config: `{"storage":{"links":[{"path":"/a","target":"/y"},{"path":"/b","target":"/y"},{"path":"/c","target":"/t","hard":true},{"path":"/e","target":"/none","hard":true}]}}`,
-			want:   []string{"/a shall be a link to /y, but a link to /x is there", "/b shall be a link to /y, but a file", "/c shall be a hard link to /t, but another file", "/e shall be a hard link to /none, where nothing is"},
+			want:   []string{"/a must be a link to /y, but a different link to /x exists", "/b must be a link to /y, but a different file", "/c must be a hard link to /t, but another file", "/e must be a hard link to /none, which does not exist"},
 		},
 		"no directory": {
 			tree: "f /a =x\nl /l =/d\nd /d", code: report.Failed,
 			config: `{"storage":{"directories":[{"path":"/a"},{"path":"/l"}],"files":[{"path":"/a/b/c"}]}}`,
-			want:   []string{"/a shall be a directory, but a file is there", "/l shall be a directory, but a link to /d is there"},
+			want:   []string{"/a must be a directory, but a different file exists", "/l must be a directory, but a different link to /d exists"},
 		},
 		"a parent that is a file, also on a host": {
 			join: true, tree: "f /a =x", code: report.Failed,
 			config: `{"storage":{"files":[{"path":"/a/b/c"}]}}`,
-			want:   []string{"/a is a file, so that nothing can be below it"},
+			want:   []string{"/a is a file, not a directory"},
 		},
 		"a hard link to a directory": {
 			tree: "d /d", code: report.Failed,
 			config: `{"storage":{"links":[{"path":"/l","target":"/d","hard":true}]}}`,
-			want:   []string{"/l shall be a hard link to /d, which is a directory"},
+			want:   []string{"/l must be a hard link to /d, which is a directory"},
 		},
 		"two entries for one path": {
 			tree: "l /var/run =/run", code: report.Usage,
 			config: `{"storage":{"directories":[{"path":"/run/x"}],"files":[{"path":"/var/run/x"}]}}`,
-			want:   []string{"/run/x and /var/run/x are the same path, /run/x, by symbolic links"},
+			want:   []string{"/run/x and /var/run/x are the same path /run/x through symbolic links"},
 		},
 		"links in a circle": {
 			tree: "l /a =b\nl /b =a", code: report.Failed,
 			config: `{"storage":{"files":[{"path":"/a/x"}]}}`,
-			want:   []string{"/a leads over more than 40 symbolic links"},
+			want:   []string{"/a contains more than 40 symbolic links"},
 		},
 		"unknown owners": {
 			tree: `f /etc/passwd =bob:x:7:8::/:\n`, code: report.Usage,
 			config: `{"storage":{"files":[{"path":"/a","user":{"name":"al"}},{"path":"/b","user":{"name":"root"}},{"path":"/c","user":{"name":"bob"}}],"directories":[{"path":"/d","group":{"name":"als"}}]}}`,
-			want:   []string{`/a shall belong to user "al", who is not in /etc/passwd`, `/b shall belong to user "root"`, `/d shall belong to group "als", who is not in /etc/group`},
+			want:   []string{`/a must belong to user "al", which is not in /etc/passwd`, `/b must belong to user "root"`, `/d must belong to group "als", which is not in /etc/group`},
 			not:    "/c",
 		},
 		"places that are no files of the host": {
@@ -112,12 +112,12 @@ func TestDecideReportsProblems(t *testing.T) {
 		"the ledger of a host, over a link": {
 			join: true, tree: "l /srv =/var/lib/hcp-node-agent", code: report.Failed,
 			config: `{"storage":{"files":[{"path":"/srv/ledger.log"}]}}`,
-			want:   []string{"an entry at /srv/ledger.log is not possible, as symbolic links lead to /var/lib/hcp-node-agent/ledger.log"},
+			want:   []string{"an entry at /srv/ledger.log is not allowed: symbolic links lead to /var/lib/hcp-node-agent/ledger.log"},
 		},
 		"names of units that a preset takes for patterns": {
 			code:   report.Usage,
 			config: `{"systemd":{"units":[{"name":"*.service","enabled":true},{"name":"a b.service"},{"name":"a@x\\x2d:1.service","enabled":true}]}}`,
-			want:   []string{`unit "*.service" has a name that systemd does not take`, `unit "a b.service" has`},
+			want:   []string{`unit "*.service" has a name that systemd does not accept`, `unit "a b.service" has`},
 			not:    "x2d",
 		},
 		"paths that are too deep or too long": {
@@ -134,32 +134,32 @@ func TestDecideReportsProblems(t *testing.T) {
 		"no more than five at once": {
 			tree: "d /1\nd /2\nd /3\nd /4\nd /5\nd /6\nd /7", code: report.Failed,
 			config: `{"storage":{"files":[{"path":"/1"},{"path":"/2"},{"path":"/3"},{"path":"/4"},{"path":"/5"},{"path":"/6"},{"path":"/7"}]}}`,
-			want:   []string{"/5 shall", "and 2 more"}, not: "/6 shall",
+			want:   []string{"/5 must", "and 2 more"}, not: "/6 shall",
 		},
 		"a mount in a directory that would go": {
 			tree: "d /d/m", config: overFile, code: report.Failed,
 			around: func(tree *hostfs.Tree) Tree { return mountedTree{tree, "/d/m"} },
-			want:   []string{"the directory /d would be removed, but something is mounted at /d/m"},
+			want:   []string{"the directory /d would be removed, but a file system is mounted at /d/m"},
 		},
 		"another file system in a directory that would go": {
 			tree: "d /d/m", config: overFile, code: report.Failed,
 			around: func(tree *hostfs.Tree) Tree { return otherDeviceTree{tree} },
-			want:   []string{"the directory /d would be removed, but something is mounted at /d/m"},
+			want:   []string{"the directory /d would be removed, but a file system is mounted at /d/m"},
 		},
 		"too large a directory": {
 			tree: "d /d", config: overFile, code: report.Failed,
 			around: func(tree *hostfs.Tree) Tree { return fullTree{tree} },
-			want:   []string{"the directory /d would be removed, but it holds more than 100000 entries"},
+			want:   []string{"the directory /d would be removed, but it contains more than 100000 entries"},
 		},
 		"on a host that joins no tree goes": {
 			join: true, tree: "d /d\nd /e\nd /etc/systemd/system/a.service", code: report.Failed,
 			config: `{"storage":{"files":[{"path":"/d","overwrite":true,"contents":{"source":""}}],"links":[{"path":"/e","overwrite":true,"target":"/x"}]},"systemd":{"units":[{"name":"a.service","mask":true}]}}`,
-			want:   []string{"/d is a directory, which is not removed on a running host", "/e is a directory", "/a.service is a directory"},
+			want:   []string{"/d is a directory; on a running host, directories are not replaced", "/e is a directory", "/a.service is a directory"},
 		},
 		"on a host that joins nothing is made of a link": {
 			join: true, tree: "l /a =/x\nl /b =/x\nl /c =/x", code: report.Failed,
 			config: `{"storage":{"directories":[{"path":"/a"}],"files":[{"path":"/b"},{"path":"/c","append":[{"source":"data:,x"}]}]}}`,
-			want:   []string{"/a shall be a directory, but a link to /x is there", "/b shall be a file, but a link", "/c shall be a file, but a link"},
+			want:   []string{"/a must be a directory, but a link to /x exists", "/b must be a file, but a link", "/c must be a file, but a link"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -220,7 +220,7 @@ func TestRemoteContentsAreRejected(t *testing.T) {
 	if noTarget == nil || !strings.Contains(noTarget.Error(), "link /l has no target") {
 		t.Errorf("a link without a target: %v", noTarget)
 	}
-	for _, text := range []string{"the content of /a is elsewhere", "what is appended to /b is elsewhere"} {
+	for _, text := range []string{"the content of /a is not included in the config", "the appended content of /b is not included in the config"} {
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%q is not in: %v", text, err)
 		}

@@ -52,7 +52,7 @@ func checkConfig(in Input, found *problems) {
 		{len(in.Storage.Filesystems), "file systems (storage.filesystems)"},
 	} {
 		if section.n > 0 {
-			found.addConfig("it has %s, which only the first boot of a machine can make", section.what)
+			found.addConfig("the config has %s, which can only be created at the first boot of a machine", section.what)
 		}
 	}
 	for _, node := range configNodes(in.Storage) {
@@ -60,15 +60,15 @@ func checkConfig(in Input, found *problems) {
 		case strings.Count(node.Path, "/") > maxDepth || len(node.Path) > maxPath:
 			found.addConfig("the path %.80s... has more than %d directories or %d bytes", node.Path, maxDepth, maxPath)
 		case in.isForbidden(node.Path):
-			found.addConfig("an entry at %s is not possible", node.Path)
+			found.addConfig("an entry at %s is not allowed", node.Path)
 		}
 	}
 	for _, file := range in.Storage.Files {
 		if _, decoded := in.Contents[file.Path]; file.Contents.Source != nil && !decoded {
-			found.addConfig("the content of %s is elsewhere", file.Path)
+			found.addConfig("the content of %s is not included in the config", file.Path)
 		}
 		if _, decoded := in.Appends[file.Path]; len(file.Append) > 0 && !decoded {
-			found.addConfig("what is appended to %s is elsewhere", file.Path)
+			found.addConfig("the appended content of %s is not included in the config", file.Path)
 		}
 	}
 	for _, link := range in.Storage.Links {
@@ -106,13 +106,13 @@ func checkUnit(u types.Unit, found *problems) {
 	const outside = "/\n\x00"
 	switch {
 	case strings.ContainsAny(u.Name, outside):
-		found.addConfig("unit %q has a slash or line break in its name", u.Name)
+		found.addConfig("the name of unit %q contains a slash or line break", u.Name)
 	case !unitNamePattern.MatchString(u.Name):
-		found.addConfig("unit %q has a name that systemd does not take", u.Name)
+		found.addConfig("unit %q has a name that systemd does not accept", u.Name)
 	}
 	for _, dropin := range u.Dropins {
 		if strings.ContainsAny(dropin.Name, outside) {
-			found.addConfig("drop-in %q of unit %s has a slash or line break in its name", dropin.Name, u.Name)
+			found.addConfig("the name of drop-in %q of unit %s contains a slash or line break", dropin.Name, u.Name)
 		}
 	}
 }

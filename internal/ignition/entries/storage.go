@@ -75,9 +75,9 @@ func (d *decider) entries() ([]entry, error) {
 		e.path, e.why = real, changeReason(e.node.Path, real)
 		switch other, twice := taken[real]; {
 		case twice:
-			d.problems.addConfig("%s and %s are the same path, %s, by symbolic links", other, e.node.Path, real)
+			d.problems.addConfig("%s and %s are the same path %s through symbolic links", other, e.node.Path, real)
 		case d.in.isForbidden(real):
-			d.problems.addTree("an entry at %s is not possible, as symbolic links lead to %s", e.node.Path, real)
+			d.problems.addTree("an entry at %s is not allowed: symbolic links lead to %s", e.node.Path, real)
 		default:
 			taken[real] = e.node.Path
 			good = append(good, e)
@@ -131,7 +131,7 @@ func (d *decider) directory(e entry, mode *int) error {
 			return err
 		}
 	default:
-		return newObstacle("%s shall be a directory, but a %s is there", t.path, n)
+		return newObstacle("%s must be a directory, but a %s exists", t.path, n)
 	}
 	if !d.setOwner(n, e.node) {
 		return nil

@@ -63,7 +63,7 @@ func (d *decider) unitPath(p string) (string, *touchedPath, error) {
 		return "", nil, err
 	}
 	if d.in.isForbidden(real) {
-		return "", nil, newObstacle("%s is not possible, as symbolic links lead to %s", p, real)
+		return "", nil, newObstacle("%s is not allowed: symbolic links lead to %s", p, real)
 	}
 	t := d.overlay.touch(real, changeReason(p, real))
 	t.overwrite, t.implied, t.hardTarget = true, false, ""
@@ -81,7 +81,7 @@ func (d *decider) unitFile(p, content string) error {
 		return err
 	}
 	if there.kind == hostfs.Directory || there.kind == hostfs.Other {
-		return newObstacle("%s shall be a file, but a %s is there", real, there)
+		return newObstacle("%s must be a file, but a %s exists", real, there)
 	}
 	if err := d.overlay.parents(real, p); err != nil {
 		return err

@@ -60,7 +60,7 @@ func (c *Client) attempt(ctx context.Context, r Request) (*Response, *transport.
 		target, headers, address = next, nil, ""
 	}
 	return nil, &transport.Error{
-		Kind: Redirect, Code: report.Usage, Message: fmt.Sprintf("it redirects more than %d times", maxRedirects), Remedy: "# check the URL",
+		Kind: Redirect, Code: report.Usage, Message: fmt.Sprintf("the server redirects more than %d times", maxRedirects), Remedy: "# check the URL",
 	}
 }
 
@@ -99,7 +99,7 @@ func (c *Client) newTransport(serverName string) *http.Transport {
 func roundTrip(ctx context.Context, trip *http.Transport, dialed, target *url.URL, headers http.Header) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, dialed.String(), nil)
 	if err != nil {
-		return nil, errors.New("the URL cannot be requested") // the cause contains the URL
+		return nil, errors.New("invalid URL") // the cause contains the URL
 	}
 	request.Host = target.Host
 	request.Header = http.Header{"Accept": {Accept}, "Accept-Encoding": {"identity"}, "User-Agent": {UserAgent}}
@@ -124,18 +124,18 @@ func (c *Client) redirect(target *url.URL, response *http.Response) (*url.URL, *
 	if location == "" {
 		return nil, nil // no redirect
 	}
-	failed := &transport.Error{Kind: Redirect, Code: report.Usage, Message: "it redirects to what is no URL", Remedy: "# check the URL"}
+	failed := &transport.Error{Kind: Redirect, Code: report.Usage, Message: "the server redirects to an invalid URL", Remedy: "# check the URL"}
 	next, err := target.Parse(location)
 	if err != nil {
 		return nil, failed
 	}
 	if next.Scheme != "http" && next.Scheme != "https" || next.Hostname() == "" {
-		failed.Message = fmt.Sprintf("it redirects to %s, which is neither http nor https", transport.RedactURL(next))
+		failed.Message = fmt.Sprintf("the server redirects to %s, which is neither HTTP nor HTTPS", transport.RedactURL(next))
 		return nil, failed
 	}
 	if c.CheckRedirect != nil {
 		if err := c.CheckRedirect(next); err != nil {
-			failed.Message = fmt.Sprintf("it redirects to %s, which is not allowed: %s", transport.RedactURL(next), err)
+			failed.Message = fmt.Sprintf("the server redirects to %s, which is not allowed: %s", transport.RedactURL(next), err)
 			return nil, failed
 		}
 	}
@@ -165,8 +165,8 @@ func (c *Client) read(response *http.Response, limit int64, cancel context.Cance
 	}
 	if int64(len(got.Body)) > limit {
 		return nil, &transport.Error{
-			Kind: TooLarge, Code: report.Usage, Message: "what it sends has more than " + FormatSize(limit),
-			Remedy: "# put large contents into a package or an image",
+			Kind: TooLarge, Code: report.Usage, Message: "the response is larger than " + FormatSize(limit),
+			Remedy: "# provide large contents in a package or an image",
 		}
 	}
 	return got, nil

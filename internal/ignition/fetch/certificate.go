@@ -14,13 +14,13 @@ func CheckCA(text []byte) error {
 	for rest := text; ; {
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil {
-			return errors.New("it holds no PEM certificate")
+			return errors.New("no PEM certificate found")
 		}
 		if block.Type != "CERTIFICATE" {
 			continue
 		}
 		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
-			return fmt.Errorf("its certificate cannot be read: %w", err)
+			return fmt.Errorf("parsing the certificate: %w", err)
 		}
 		return nil
 	}

@@ -129,7 +129,7 @@ func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
 			return nil, finalError(ctx, failed, attempt, time.Since(began))
 		}
 		next := min(pause.Step(), time.Until(deadline))
-		c.Log.WaitForRetry(fmt.Sprintf("%s: %s; retrying until %s", r.Name, failed.Message, deadline.Format(time.TimeOnly)), failed.Remedy, next)
+		c.Log.WaitForRetry(fmt.Sprintf("waiting for %s: %s; retrying until %s", r.Name, failed.Message, report.Timestamp(deadline)), failed.Remedy, next)
 		if sleep.For(limited, next) != nil {
 			return nil, finalError(ctx, failed, attempt, time.Since(began))
 		}

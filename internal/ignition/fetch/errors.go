@@ -21,19 +21,19 @@ const (
 )
 
 // proxyUserNote is the note for a proxy that requires authentication.
-const proxyUserNote = "# add user and password to the proxy's URL in ignition.proxy, or add the host to ignition.proxy.noProxy"
+const proxyUserNote = "# add the user name and password to the proxy URL in ignition.proxy, or add the host to ignition.proxy.noProxy"
 
 // notes are the notes for failures without a response. TLS failures are not temporary here, whereas
 // Ignition retries them forever.
 var notes = map[transport.Kind]report.Remedy{
-	transport.UnknownName:         "# check the name in the config, and DNS",
-	transport.NoNameServer:        "# check the name servers of this host: resolvectl status, or cat /etc/resolv.conf",
-	transport.ProxyRefused:        "# allow the connection in the proxy, or add the host to ignition.proxy.noProxy of the config that names the proxy",
+	transport.UnknownName:         "# check the host name in the config, and DNS",
+	transport.NoNameServer:        "# check the name servers of this host: resolvectl status or cat /etc/resolv.conf",
+	transport.ProxyRefused:        "# allow the connection in the proxy, or add the host to ignition.proxy.noProxy in the config that sets the proxy",
 	transport.ProxyAuthentication: proxyUserNote,
-	transport.ProxyUnreachable:    "# check ignition.proxy of the config that names the proxy",
+	transport.ProxyUnreachable:    "# check ignition.proxy in the config that sets the proxy",
 	transport.NoTLS:               "# check the URL in the config",
-	transport.UnknownAuthority:    "# if the server is the right one, add its CA to ignition.security.tls.certificateAuthorities of the config",
-	transport.WrongName:           "# use the name of its certificate in the URL",
+	transport.UnknownAuthority:    "# if the server is correct, add its CA to ignition.security.tls.certificateAuthorities in the config",
+	transport.WrongName:           "# use the host name in the server's certificate in the URL",
 }
 
 // finalError returns the error of the last attempt with its exit code and remedy. If ctx ended the
@@ -41,10 +41,10 @@ var notes = map[transport.Kind]report.Remedy{
 func finalError(ctx context.Context, last *transport.Error, attempts int, took time.Duration) error {
 	var err error = last
 	if attempts > 1 {
-		err = fmt.Errorf("%w (%d tries in %s)", last, attempts, took.Round(100*time.Millisecond))
+		err = fmt.Errorf("%w (%d attempts in %s)", last, attempts, took.Round(100*time.Millisecond))
 	}
 	if ended := ctx.Err(); ended != nil && last.Temporary {
-		err = fmt.Errorf("%w; last seen: %w", ended, err)
+		err = fmt.Errorf("%w; last error: %w", ended, err)
 	}
 	return report.Fail(last.Code, last.Remedy, "%w", err)
 }
@@ -58,17 +58,17 @@ func statusError(response *http.Response, skew time.Duration) *transport.Error {
 	status := response.StatusCode
 	e := &transport.Error{
 		Kind: transport.Status, Code: report.Usage, Status: status, FirstLine: line, Skew: skew,
-		Message: fmt.Sprintf("it answers HTTP %d %s", status, http.StatusText(status)), Remedy: "# check the URL in the config",
+		Message: fmt.Sprintf("the server returns HTTP %d %s", status, http.StatusText(status)), Remedy: "# check the URL in the config",
 	}
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		e.Code = report.CredentialRefused
-		e.Remedy = "# check the credential in the config (httpHeaders, a signed URL): it may be missing, wrong or expired"
+		e.Remedy = "# check the credential in the config (httpHeaders or a signed URL): it may be missing, wrong or expired"
 	case status == http.StatusProxyAuthRequired:
-		e.Code, e.Message = report.CredentialRefused, "the proxy requires a user and a password (HTTP 407)"
+		e.Code, e.Message = report.CredentialRefused, "the proxy requires a user name and a password (HTTP 407)"
 		e.Remedy = proxyUserNote
 	case status >= 500, status == http.StatusTooManyRequests, status == http.StatusRequestTimeout:
-		e.Code, e.Temporary, e.Remedy = report.Failed, true, "# check that the server runs"
+		e.Code, e.Temporary, e.Remedy = report.Failed, true, "# check that the server is running"
 	}
 	return e
 }
@@ -81,6 +81,6 @@ func NewTruncatedError(got *Response, cause error) *transport.Error {
 	}
 	return &transport.Error{
 		Kind: Truncated, Code: report.Failed, Temporary: true, Cause: cause,
-		Message: "it stopped sending after " + received, Remedy: "# check the link to the server",
+		Message: "the transfer ended after " + received, Remedy: "# check the network connection to the server",
 	}
 }

@@ -43,7 +43,7 @@ func LoadRealPayload(t *testing.T, name string) *ignition.Payload {
 	}
 	p, err := ignition.LoadPayload(raw)
 	if err != nil {
-		reporttest.CheckFailure(t, err, report.Usage, "it needs the network, which is not to be used: file /etc/example.d/remote.txt at https://")
+		reporttest.CheckFailure(t, err, report.Usage, "the config refers to resources on the network, which are not fetched offline: file /etc/example.d/remote.txt at https://")
 		if p, err = ignition.LoadPayload(withoutRemote(t, raw)); err != nil {
 			t.Fatal(err)
 		}

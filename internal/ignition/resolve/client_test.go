@@ -34,11 +34,11 @@ func TestTemporaryFailuresAreRetried(t *testing.T) {
 		bad     http.HandlerFunc
 		message string
 	}{
-		{"500", respondWithStatus(500), "it answers HTTP 500 Internal Server Error"},
-		{"503", respondWithStatus(503), "it answers HTTP 503 Service Unavailable"},
-		{"429", respondWithStatus(429), "it answers HTTP 429 Too Many Requests"},
-		{"cut short", cut, "it stopped sending after 4 of 100 bytes"},
-		{"stalled", stall, "it stopped sending after 4 of 100 bytes"},
+		{"500", respondWithStatus(500), "the server returns HTTP 500 Internal Server Error"},
+		{"503", respondWithStatus(503), "the server returns HTTP 503 Service Unavailable"},
+		{"429", respondWithStatus(429), "the server returns HTTP 429 Too Many Requests"},
+		{"cut short", cut, "the transfer ended after 4 of 100 bytes"},
+		{"stalled", stall, "the transfer ended after 4 of 100 bytes"},
 		{"no headers", silent, "accepted the connection and did not respond in time"},
 		{"hung up", hangUp, "closed the connection without a response"},
 	}
@@ -78,12 +78,12 @@ func TestPermanentFailuresAreReported(t *testing.T) {
 		want string
 		once bool
 	}{
-		{s.URL + "/401", report.CredentialRefused, "it answers HTTP 401 Unauthorized", true},
-		{s.URL + "/403", report.CredentialRefused, "it answers HTTP 403 Forbidden", true},
-		{s.URL + "/407", report.CredentialRefused, "the proxy requires a user and a password", true},
-		{s.URL + "/404", report.Usage, "it answers HTTP 404 Not Found", true},
-		{s.URL + "/206", report.Usage, "it answers HTTP 206 Partial Content", true},
-		{s.URL + "/503", report.Failed, "it answers HTTP 503 Service Unavailable (", false},
+		{s.URL + "/401", report.CredentialRefused, "the server returns HTTP 401 Unauthorized", true},
+		{s.URL + "/403", report.CredentialRefused, "the server returns HTTP 403 Forbidden", true},
+		{s.URL + "/407", report.CredentialRefused, "the proxy requires a user name and a password", true},
+		{s.URL + "/404", report.Usage, "the server returns HTTP 404 Not Found", true},
+		{s.URL + "/206", report.Usage, "the server returns HTTP 206 Partial Content", true},
+		{s.URL + "/503", report.Failed, "the server returns HTTP 503 Service Unavailable (", false},
 		{"http://" + closed.Addr().String() + "/closed", report.Failed, "refused the connection", false},
 		{"https://" + s.Listener.Addr().String() + "/tls", report.Refused, "does not use TLS", true},
 		{"http://nowhere.invalid/dns", report.Failed, "nowhere.invalid", false},
@@ -95,14 +95,14 @@ func TestPermanentFailuresAreReported(t *testing.T) {
 				options = Options{RetryTimeout: 2 * time.Second, initialBackoff: 500 * time.Millisecond}
 			}
 			message := resolveError(t, configWith("", fileEntry("/a", resourceAt(test.url+"?"+canary))), options, test.code, "file /a: fetching "+test.url+": ", test.want)
-			if again := strings.Contains(message, " tries in "); again == test.once {
+			if again := strings.Contains(message, " attempts in "); again == test.once {
 				t.Errorf("tried again: %t: %s", again, message)
 			}
 		})
 	}
 	forever := retryingOptions()
 	forever.RetryTimeout = 24 * time.Hour
-	resolveError(t, configWith(`"timeouts":{"httpTotal":1}`, fileEntry("/a", resourceAt(s.URL+"/503"))), forever, report.Failed, "HTTP 503", " tries in ")
+	resolveError(t, configWith(`"timeouts":{"httpTotal":1}`, fileEntry("/a", resourceAt(s.URL+"/503"))), forever, report.Failed, "HTTP 503", " attempts in ")
 	resolveError(t, configWith(`"timeouts":{"httpTotal":1,"httpResponseHeaders":0}`, fileEntry("/a", resourceAt(s.URL+"/silent"))), forever, report.Failed, "did not respond in time")
 }
 
@@ -141,7 +141,7 @@ func TestConfigCAsAreTrusted(t *testing.T) {
 		{"unknown", configWith("", a), ` is signed by "CN=a CA of a test,OU=openshift", which is not a trusted CA`},
 		{"another CA", configWith(caSetting(resourceAt(dataResource(string(other.ca)))), a), "which is not a trusted CA"},
 		{"expired", configWith(caSetting(resourceAt(dataResource(string(expired.ca)))), fileEntry("/a", resourceAt(expired.URL+"/a"))), `the certificate "CN=ignition-server" of ` + expired.Listener.Addr().String() + ` expired at `},
-		{"another name", configWith(caSetting(resourceAt(dataResource(string(named.ca)))), fileEntry("/a", resourceAt(strings.Replace(named.URL, "127.0.0.1", "localhost", 1)+"/a"))), " is for web.example.com, 127.0.0.1 and not for localhost"},
+		{"another name", configWith(caSetting(resourceAt(dataResource(string(named.ca)))), fileEntry("/a", resourceAt(strings.Replace(named.URL, "127.0.0.1", "localhost", 1)+"/a"))), " is valid for web.example.com, 127.0.0.1, not for localhost"},
 		{"CA from one that is not trusted", configWith(caSetting(resourceAt(s.URL+"/ca")), a), "certificate authority 1: fetching " + s.URL + "/ca: the certificate of " + s.Listener.Addr().String() + " is signed"},
 	}
 	for _, test := range tests {
@@ -277,7 +277,7 @@ func TestConfigProxyIsUsed(t *testing.T) {
 	refusing, broken := newForwardProxy(t, "", http.StatusForbidden), newForwardProxy(t, "", http.StatusBadGateway)
 	resolveError(t, configWith(proxy(refusing.URL), secure), quickOptions(), report.Refused, "refused to connect to web.example.com:443: HTTP 403 Forbidden")
 	resolveError(t, configWith(proxy(refusing.URL), clear), quickOptions(), report.CredentialRefused, "HTTP 403")
-	resolveError(t, configWith(proxy(broken.URL), secure), quickOptions(), report.Refused, "502 Bad Gateway", " tries in ")
+	resolveError(t, configWith(proxy(broken.URL), secure), quickOptions(), report.Refused, "502 Bad Gateway", " attempts in ")
 	resolveError(t, configWith(proxy("http://127.0.0.1:1"), secure), quickOptions(), report.Failed, "the proxy http://127.0.0.1:1 is unreachable: connection refused")
 	if trap.recorded() != "" {
 		t.Errorf("the environment's proxy was asked for %s", trap.recorded())

@@ -31,7 +31,7 @@ func TestRemoteContentsAreInlined(t *testing.T) {
 		t.Errorf("%d requests: %s", len(s.recorded()), indent(t, d.Config.Storage.Files[1]))
 	}
 	// Only contents that were fetched by http without a hash cause a warning.
-	if len(d.Warnings) != 2 || !strings.Contains(d.Warnings[0], "file /none at "+s.URL+"/none came unencrypted and without a verification: anybody on the way can change it") {
+	if len(d.Warnings) != 2 || !strings.Contains(d.Warnings[0], "file /none at "+s.URL+"/none was transferred without encryption and without a verification hash: it could have been modified in transit") {
 		t.Errorf("warnings %q", d.Warnings)
 	}
 }
@@ -41,11 +41,11 @@ func TestDamagedContentsAreRejected(t *testing.T) {
 		"/a": respondWith(canary), "/cut": respondWith(gzipData(t, "hello")[:20]), "/bomb": respondWith(gzipData(t, strings.Repeat("0", 5000))), "/long": respondWith(strings.Repeat("0", 1001)),
 	})
 	tests := []struct{ name, resource, want string }{
-		{"hash", resourceAt(s.URL+"/a?"+canary, hash512("other")), "file /a at " + s.URL + "/a: its sha512 is "},
-		{"not gzip", resourceAt(s.URL+"/a", gzipCompression), "file /a at " + s.URL + "/a: expanding gzip"},
-		{"half a gzip", resourceAt(s.URL+"/cut", gzipCompression), "expanding gzip: unexpected EOF"},
-		{"gzip bomb", resourceAt(s.URL+"/bomb", gzipCompression), "the contents together have more than 1000 bytes"},
-		{"too long", resourceAt(s.URL + "/long"), "what it sends has more than 1000 bytes"},
+		{"hash", resourceAt(s.URL+"/a?"+canary, hash512("other")), "file /a at " + s.URL + "/a: verification failed: the sha512 is "},
+		{"not gzip", resourceAt(s.URL+"/a", gzipCompression), "file /a at " + s.URL + "/a: decompressing the gzip content"},
+		{"half a gzip", resourceAt(s.URL+"/cut", gzipCompression), "decompressing the gzip content: unexpected EOF"},
+		{"gzip bomb", resourceAt(s.URL+"/bomb", gzipCompression), "the total size of all contents exceeds 1000 bytes"},
+		{"too long", resourceAt(s.URL + "/long"), "the response is larger than 1000 bytes"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestDamagedContentsAreRejected(t *testing.T) {
 	}
 	o := quickOptions()
 	o.maxBytes = 1000
-	resolveError(t, configWith("", fileEntry("/a", resourceAt(dataResource(strings.Repeat("a", 600)))), fileEntry("/b", resourceAt(dataResource(strings.Repeat("b", 600))))), o, report.Usage, "file /b: the contents together have more than 1000 bytes")
+	resolveError(t, configWith("", fileEntry("/a", resourceAt(dataResource(strings.Repeat("a", 600)))), fileEntry("/b", resourceAt(dataResource(strings.Repeat("b", 600))))), o, report.Usage, "file /b: the total size of all contents exceeds 1000 bytes")
 }
 
 // Headers of the config replace the default ones, and none is sent to the target of a redirect.
@@ -101,7 +101,7 @@ func TestHeaderWithoutValueRemovesParentHeader(t *testing.T) {
 	if _, sent := s.recorded()[0].Header["X-Key"]; sent {
 		t.Error("the header was sent")
 	}
-	resolveError(t, configWith("", entry("")), Options{}, report.Usage, `file /a at `+s.URL+`/a: its header "X-Key" has no value`)
+	resolveError(t, configWith("", entry("")), Options{}, report.Usage, `file /a at `+s.URL+`/a: header "X-Key" has no value`)
 }
 
 func TestRedirects(t *testing.T) {
@@ -116,15 +116,15 @@ func TestRedirects(t *testing.T) {
 		t.Errorf("content %q", contentsOf(t, d)["/a"])
 	}
 	for path, want := range map[string]string{
-		"/circle": "it redirects more than 10 times", "/away": "it redirects to file:///etc/passwd, which is neither http nor https",
-		"/broken": "it redirects to what is no URL", "/nowhere": "it answers HTTP 302 Found",
+		"/circle": "the server redirects more than 10 times", "/away": "the server redirects to file:///etc/passwd, which is neither HTTP nor HTTPS",
+		"/broken": "the server redirects to an invalid URL", "/nowhere": "the server returns HTTP 302 Found",
 	} {
 		resolveError(t, configWith("", fileEntry("/a", resourceAt(s.URL+path))), quickOptions(), report.Usage, want)
 	}
 	// A redirect from https to http makes the response unencrypted.
 	secure := startTLSServer(t, map[string]http.HandlerFunc{"/a": redirectTo(s.URL + "/a")})
 	d := resolveComplete(t, configWith(caSetting(resourceAt(dataResource(string(secure.ca)))), fileEntry("/a", resourceAt(secure.URL+"/a"))), Options{})
-	if len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "came unencrypted") {
+	if len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "was transferred without encryption") {
 		t.Errorf("warnings %q", d.Warnings)
 	}
 }

@@ -14,7 +14,7 @@ import (
 func detectWrongFormat(raw []byte, hasVersion bool) error {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
-		return errors.New("it is empty")
+		return errors.New("the config is empty")
 	}
 	if raw[0] == '{' && hasVersion {
 		return nil
@@ -23,9 +23,9 @@ func detectWrongFormat(raw []byte, hasVersion bool) error {
 	if err := yaml.Unmarshal(raw, &object); err == nil {
 		switch {
 		case object.Kind == "Secret":
-			return errors.New("it is the Secret itself, not the config in its data.value")
+			return errors.New("the input is the Secret itself; use the config in its data.value")
 		case object.Variant != "":
-			return errors.New("it is a Butane config: butane turns it into an Ignition config")
+			return errors.New("the input is a Butane config; convert it to an Ignition config with butane")
 		}
 	}
 	if raw[0] == '{' || json.Valid(raw) {
@@ -33,7 +33,7 @@ func detectWrongFormat(raw []byte, hasVersion bool) error {
 	}
 	decoded, err := base64.StdEncoding.DecodeString(string(raw))
 	if decoded = bytes.TrimSpace(decoded); err == nil && len(decoded) > 0 && decoded[0] == '{' {
-		return errors.New("it is still base64; decode it with: base64 -d")
+		return errors.New("the input is base64; decode it with: base64 -d")
 	}
-	return errors.New("it is not JSON")
+	return errors.New("the config is not JSON")
 }

@@ -30,7 +30,7 @@ const (
 // not checked.
 func Parse(raw []byte) (config types.Config, version string, warnings []string, err error) {
 	if keys := bytes.Count(raw, []byte(`":`)); keys > maxKeys {
-		return config, "", nil, fmt.Errorf("it has %d keys; configs of up to %d keys can be read", keys, maxKeys)
+		return config, "", nil, fmt.Errorf("the config has %d keys; at most %d are supported", keys, maxKeys)
 	}
 	parsed, found, err := util.GetConfigVersion(raw)
 	if wrong := detectWrongFormat(raw, err == nil); wrong != nil {
@@ -38,12 +38,12 @@ func Parse(raw []byte) (config types.Config, version string, warnings []string, 
 	}
 	if err == nil && parsed.Major == 2 {
 		// OpenShift's servers select the spec by this header, and serve 2.2 without it.
-		return config, "", nil, fmt.Errorf("it is of Ignition spec %s; specs 3.0 to %d.%d can be read: ask its server with the header "+
-			`"Accept: application/vnd.coreos.ignition+json;version=3.2.0", or get the config of a newer release`,
+		return config, "", nil, fmt.Errorf("the config has Ignition spec %s, which is not supported (3.0 to %d.%d are): request the config with the header "+
+			`"Accept: application/vnd.coreos.ignition+json;version=3.2.0", or use the config of a newer release`,
 			parsed, types.MaxVersion.Major, types.MaxVersion.Minor)
 	}
 	if err == nil && (parsed.Major != 3 || parsed.Minor > types.MaxVersion.Minor) {
-		return config, "", nil, fmt.Errorf("it is of Ignition spec %s; specs 3.0 to %d.%d can be read",
+		return config, "", nil, fmt.Errorf("the config has Ignition spec %s, which is not supported (3.0 to %d.%d are)",
 			parsed, types.MaxVersion.Major, types.MaxVersion.Minor)
 	}
 	if err == nil {
@@ -51,13 +51,13 @@ func Parse(raw []byte) (config types.Config, version string, warnings []string, 
 	}
 	switch {
 	case errors.Is(err, ignerrors.ErrEmpty):
-		return config, "", nil, errors.New("it is empty")
+		return config, "", nil, errors.New("the config is empty")
 	case errors.Is(err, ignerrors.ErrInvalidVersion):
-		return config, "", nil, errors.New("it has no ignition.version, so it is no Ignition config")
+		return config, "", nil, errors.New("not an Ignition config: ignition.version is missing")
 	case err != nil && len(found.Entries) == 0:
-		return config, "", nil, fmt.Errorf("it is not a valid Ignition config: %w", err)
+		return config, "", nil, fmt.Errorf("not a valid Ignition config: %w", err)
 	case err != nil:
-		return config, "", nil, fmt.Errorf("it is not a valid Ignition config: %s", joinFirst(fatalProblems(found)))
+		return config, "", nil, fmt.Errorf("not a valid Ignition config: %s", joinFirst(fatalProblems(found)))
 	}
 	return config, parsed.String(), firstWarnings(found), nil
 }
@@ -119,7 +119,7 @@ func fatalProblems(found vreport.Report) []string {
 		}
 		problem := trimErrorPrefix(entry)
 		if entry.Message == ignerrors.ErrInvalidScheme.Error() {
-			problem += " (possible are data, http and https)"
+			problem += " (supported: data, http and https)"
 		}
 		list = append(list, problem)
 	}

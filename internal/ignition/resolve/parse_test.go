@@ -25,7 +25,7 @@ func TestParseRejectsConfigWithTooManyKeys(t *testing.T) {
 		t.Errorf("%d keys: %v", maxKeys, err)
 	}
 	_, _, _, err := Parse(withUnknownKeys(maxKeys - known + 1))
-	if want := "it has 50001 keys; configs of up to 50000 keys can be read"; err == nil || err.Error() != want {
+	if want := "the config has 50001 keys; at most 50000 are supported"; err == nil || err.Error() != want {
 		t.Errorf("%d keys: got %v, want %s", maxKeys+1, err, want)
 	}
 }

@@ -15,7 +15,7 @@ func RedactSource(source string) string {
 	}
 	parsed, err := url.Parse(source)
 	if err != nil {
-		return "a URL that cannot be read"
+		return "an invalid URL"
 	}
 	return transport.RedactURL(parsed)
 }

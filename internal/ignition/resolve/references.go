@@ -42,7 +42,7 @@ func contentRefs(config *types.Config) []resourceRef {
 		list = append(list, resourceRef{description: "file " + file.Path, resource: &file.Contents, file: file.Path})
 		for j := range file.Append {
 			list = append(list, resourceRef{
-				description: fmt.Sprintf("addition %d to file %s", j+1, file.Path), resource: &file.Append[j], file: file.Path, isAppended: true,
+				description: fmt.Sprintf("appended content %d of file %s", j+1, file.Path), resource: &file.Append[j], file: file.Path, isAppended: true,
 			})
 		}
 	}
@@ -53,7 +53,7 @@ func contentRefs(config *types.Config) []resourceRef {
 // config void.
 func nestedConfigs(ignition *types.Ignition) []resourceRef {
 	if ignition.Config.Replace.Source != nil {
-		return []resourceRef{{description: "the config that replaces it", resource: &ignition.Config.Replace}}
+		return []resourceRef{{description: "replacement config", resource: &ignition.Config.Replace}}
 	}
 	var list []resourceRef
 	for i := range ignition.Config.Merge {
@@ -81,8 +81,8 @@ func checkSupported(list []resourceRef) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return report.Fail(report.Usage, "# put the content into the config as a data URL, or on a web server",
-		"it refers to what cannot be fetched: %s", joinFirst(problems))
+	return report.Fail(report.Usage, "# include the content in the config as a data URL, or provide it on a web server",
+		"the config refers to unsupported sources: %s", joinFirst(problems))
 }
 
 func (r resourceRef) unsupportedReason() string {
@@ -92,11 +92,11 @@ func (r resourceRef) unsupportedReason() string {
 	source, err := url.Parse(*r.resource.Source)
 	switch {
 	case err != nil:
-		return "is at a URL that cannot be read"
+		return "has an invalid URL"
 	case source.Scheme != "http" && source.Scheme != "https":
-		return fmt.Sprintf("is to come by %s, from %s; possible are data, http and https", source.Scheme, transport.RedactURL(source))
+		return fmt.Sprintf("has the unsupported scheme %s in %s (supported: data, http and https)", source.Scheme, transport.RedactURL(source))
 	case source.Hostname() == "":
-		return fmt.Sprintf("is at %s, which names no host", transport.RedactURL(source))
+		return fmt.Sprintf("has a URL without a host: %s", transport.RedactURL(source))
 	}
 	return ""
 }
@@ -109,7 +109,7 @@ func (r resourceRef) headers() (http.Header, error) {
 		if header.Value == nil {
 			// In a merge, a header without a value removes the parent's header. If there is none
 			// to remove, Ignition fails, too.
-			return nil, fmt.Errorf("%s: its header %q has no value", r.describe(), header.Name)
+			return nil, fmt.Errorf("%s: header %q has no value", r.describe(), header.Name)
 		}
 		headers.Set(header.Name, *header.Value)
 	}
@@ -127,7 +127,7 @@ func (r *resolver) get(ctx context.Context, reference resourceRef) ([]byte, erro
 	}
 	source, err := url.Parse(*reference.resource.Source)
 	if err != nil {
-		return nil, fmt.Errorf("%s is at a URL that cannot be read", reference.description)
+		return nil, fmt.Errorf("%s has an invalid URL", reference.description)
 	}
 	headers, err := reference.headers()
 	if err != nil {
@@ -139,10 +139,10 @@ func (r *resolver) get(ctx context.Context, reference resourceRef) ([]byte, erro
 	}
 	content, err := r.unpacker.unpack(response.Body, *reference.resource)
 	if err != nil {
-		return nil, report.Fail(report.Usage, "# check the content on the server, and correct it or the config", "%s: %w", reference.describe(), err)
+		return nil, report.Fail(report.Usage, "# check the content on the server; correct the content or the config", "%s: %w", reference.describe(), err)
 	}
 	if response.Unencrypted && ptr.Deref(reference.resource.Verification.Hash, "") == "" {
-		r.warnings = append(r.warnings, fmt.Sprintf("%s came unencrypted and without a verification: anybody on the way can change it", reference.describe()))
+		r.warnings = append(r.warnings, fmt.Sprintf("%s was transferred without encryption and without a verification hash: it could have been modified in transit", reference.describe()))
 	}
 	return content, nil
 }

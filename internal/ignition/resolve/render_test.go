@@ -85,7 +85,7 @@ func TestNestedConfigsInDataURLs(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"/a": "a"}, contentsOf(t, d)); diff != "" {
 		t.Error(diff)
 	}
-	resolveError(t, configWith(mergeSetting(resourceAt(dataResource(inner), hash256("other")))), Options{}, report.Usage, "merged config 1: its sha256 is", "changed or damaged")
+	resolveError(t, configWith(mergeSetting(resourceAt(dataResource(inner), hash256("other")))), Options{}, report.Usage, "merged config 1: verification failed: the sha256 is", ", expected ")
 }
 
 // Ignition applies special mode bits from spec 3.6 on, per document.
@@ -131,16 +131,16 @@ func TestInvalidConfigsAreRejected(t *testing.T) {
 		many[i] = resourceAt(dataResource(configWith("", fileEntry(fmt.Sprintf("/%d", i), resourceAt(dataResource("a"))))))
 	}
 	tests := []struct{ name, raw, want string }{
-		{"leads to itself", configWith(mergeSetting(resourceAt(s.URL + "/self"))), "more than 16 deep"},
-		{"in a circle", configWith(mergeSetting(resourceAt(s.URL + "/ping"))), "more than 16 deep"},
-		{"too deep", deep, "more than 16 deep"},
-		{"too many", configWith(mergeSetting(many...)), "more than 64 others"},
-		{"empty nested", configWith(mergeSetting(resourceAt(s.URL + "/empty"))), "merged config 1 at " + s.URL + "/empty: it is empty"},
-		{"replaced by nothing", configWith(replaceSetting(resourceAt(""))), "the config that replaces it at : it is empty"},
+		{"leads to itself", configWith(mergeSetting(resourceAt(s.URL + "/self"))), "more than 16 levels deep"},
+		{"in a circle", configWith(mergeSetting(resourceAt(s.URL + "/ping"))), "more than 16 levels deep"},
+		{"too deep", deep, "more than 16 levels deep"},
+		{"too many", configWith(mergeSetting(many...)), "more than 64 other configs"},
+		{"empty nested", configWith(mergeSetting(resourceAt(s.URL + "/empty"))), "merged config 1 at " + s.URL + "/empty: the config is empty"},
+		{"replaced by nothing", configWith(replaceSetting(resourceAt(""))), "replacement config at : the config is empty"},
 		{"old nested", configWith(mergeSetting(resourceAt(s.URL + "/old"))), `version=3.2.0`},
-		{"bad nested", configWith(mergeSetting(resourceAt(s.URL + "/bad"))), "/bad: it is not a valid Ignition config: at $.storage.files.0.path, line 1 col"},
+		{"bad nested", configWith(mergeSetting(resourceAt(s.URL + "/bad"))), "/bad: not a valid Ignition config: at $.storage.files.0.path, line 1 col"},
 		{"bad together", configWith(mergeSetting(resourceAt(dataResource(unit))), fileEntry("/etc/systemd/system/a.service", resourceAt(dataResource("a")))), "$.storage.files.0.path: path conflicts with systemd unit or dropin (/etc/systemd/system/a.service)"},
-		{"bad CA", configWith(caSetting(resourceAt(dataResource("no CA")))), "certificate authority 1 at a data URL: it holds no PEM certificate"},
+		{"bad CA", configWith(caSetting(resourceAt(dataResource("no CA")))), "certificate authority 1 at a data URL: no PEM certificate found"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { resolveError(t, test.raw, Options{}, report.Usage, test.want) })
@@ -154,10 +154,10 @@ func TestUnsupportedSchemesAreReportedTogether(t *testing.T) {
 		fileEntry("/s3", resourceAt("s3://bucket/key?versionId="+canary)), fileEntry("/gs", resourceAt("gs://bucket/key")),
 		fileEntry("/arn", resourceAt("arn:aws:s3:::bucket/key")), fileEntry("/nohost", resourceAt("http:///path")))
 	resolveError(t, raw, Options{}, report.Usage,
-		"merged config 2 is to come by tftp, from tftp://boot/base.ign; possible are data, http and https",
-		"file /s3 is to come by s3, from s3://bucket/key;", "file /gs is to come by gs, from gs://bucket/key",
-		"file /arn is to come by arn, from arn:aws:s3:::bucket/key", "file /nohost is at http:///path, which names no host")
-	resolveError(t, configWith("", fileEntry("/a", resourceAt("ftp://me:"+canary+"@host/a"))), Options{}, report.Usage, `$.storage.files.0.contents.source`, `invalid url scheme (possible are data, http and https)`)
+		"merged config 2 has the unsupported scheme tftp in tftp://boot/base.ign (supported: data, http and https)",
+		"file /s3 has the unsupported scheme s3 in s3://bucket/key", "file /gs has the unsupported scheme gs in gs://bucket/key",
+		"file /arn has the unsupported scheme arn in arn:aws:s3:::bucket/key", "file /nohost has a URL without a host: http:///path")
+	resolveError(t, configWith("", fileEntry("/a", resourceAt("ftp://me:"+canary+"@host/a"))), Options{}, report.Usage, `$.storage.files.0.contents.source`, `invalid url scheme (supported: data, http and https)`)
 	if s.requestedPaths() != "" {
 		t.Errorf("asked for %s", s.requestedPaths())
 	}
@@ -174,7 +174,7 @@ func TestOfflineReportsRemoteResources(t *testing.T) {
 	if strings.Contains(message, "/mended") {
 		t.Errorf("what is mended by a merged config is named: %s", message)
 	}
-	resolveError(t, configWith(replaceSetting(resourceAt(s.URL+"/new")), fileEntry("/old", resourceAt(s.URL+"/old"))), Options{Offline: true}, report.Usage, "the config that replaces it at "+s.URL+"/new")
+	resolveError(t, configWith(replaceSetting(resourceAt(s.URL+"/new")), fileEntry("/old", resourceAt(s.URL+"/old"))), Options{Offline: true}, report.Usage, "replacement config at "+s.URL+"/new")
 	if s.requestedPaths() != "" {
 		t.Errorf("asked for %s", s.requestedPaths())
 	}

@@ -25,7 +25,7 @@ const (
 
 // Options are the settings of Resolve. The zero value is valid.
 type Options struct {
-	Name    string        // of the config in messages; "" means "config"
+	Name    string        // of the config in messages; "" means "the config"
 	Remedy  report.Remedy // for a config that is not valid
 	Offline bool          // return an error for resources that need the network
 
@@ -55,7 +55,7 @@ func Resolve(ctx context.Context, raw []byte, o Options) (*Document, error) {
 		if inner := report.RemedyOf(err); inner != "" {
 			code, remedy = report.CodeOf(err), inner
 		}
-		return nil, report.Fail(code, remedy, "reading %s: %w", cmp.Or(o.Name, "config"), err)
+		return nil, report.Fail(code, remedy, "reading %s: %w", cmp.Or(o.Name, "the config"), err)
 	}
 	return document, nil
 }
@@ -103,7 +103,7 @@ func (r *resolver) resolve(ctx context.Context, raw []byte) (*Document, error) {
 	}
 	if r.changed {
 		if err := Validate(merged); err != nil {
-			return nil, fmt.Errorf("merged, its configs are not a valid Ignition config: %w", err)
+			return nil, fmt.Errorf("the merged config is not valid: %w", err)
 		}
 		if err := r.configureClient(ctx, merged.Ignition); err != nil {
 			return nil, err
@@ -140,10 +140,10 @@ func (r *resolver) merge(ctx context.Context, config types.Config, depth int) (t
 			continue
 		}
 		if r.configs++; r.configs > maxConfigs {
-			return types.Config{}, fmt.Errorf("its configs refer to more than %d others", maxConfigs)
+			return types.Config{}, fmt.Errorf("the configs refer to more than %d other configs", maxConfigs)
 		}
 		if depth == maxDepth {
-			return types.Config{}, fmt.Errorf("its configs refer to others more than %d deep", maxDepth)
+			return types.Config{}, fmt.Errorf("the configs refer to other configs more than %d levels deep", maxDepth)
 		}
 		child, err := r.child(ctx, reference, depth)
 		if err != nil {
@@ -184,8 +184,8 @@ func (r *resolver) checkContents(list []resourceRef) error {
 		}
 	}
 	if len(r.remoteResources) > 0 {
-		return report.Fail(report.Usage, "# give it a config that has all in it (contents as data URLs), or let it use the network",
-			"it needs the network, which is not to be used: %s", joinFirst(r.remoteResources))
+		return report.Fail(report.Usage, "# use a config that contains all contents as data URLs; apply without --offline fetches them",
+			"the config refers to resources on the network, which are not fetched offline: %s", joinFirst(r.remoteResources))
 	}
 	return nil
 }
@@ -199,7 +199,7 @@ func encodeConfig(config types.Config) ([]byte, error) {
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(config); err != nil {
-		return nil, fmt.Errorf("encoding config: %w", err)
+		return nil, fmt.Errorf("encoding the config: %w", err)
 	}
 	return out.Bytes(), nil
 }

@@ -42,7 +42,7 @@ func (r *resolver) configureClient(ctx context.Context, ignition types.Ignition)
 	}
 	c.Explain = func(e *transport.Error) {
 		if e.Kind == fetch.TooLarge {
-			e.Message += ", or all contents together have"
+			e.Message += ", or that is the total size of all contents"
 		}
 	}
 	r.client = c
@@ -52,7 +52,7 @@ func (r *resolver) configureClient(ctx context.Context, ignition types.Ignition)
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {
-		return fmt.Errorf("reading this host's certificate authorities: %w", err)
+		return fmt.Errorf("reading the CAs that this host trusts: %w", err)
 	}
 	for _, reference := range list {
 		if r.options.Offline && reference.isRemote() {

@@ -35,11 +35,11 @@ func (u *Unpacker) Decode(r types.Resource) ([]byte, error) {
 		return nil, nil
 	}
 	if !isDataURL(*r.Source) {
-		return nil, fmt.Errorf("its content is not in the config but at %s", RedactSource(*r.Source))
+		return nil, fmt.Errorf("the content is not included in the config but at %s", RedactSource(*r.Source))
 	}
 	decoded, err := dataurl.DecodeString(*r.Source)
 	if err != nil {
-		return nil, errors.New("decoding data URL: it is not one") // the cause contains part of the URL
+		return nil, errors.New("decoding the data URL: invalid format") // the cause contains part of the URL
 	}
 	return u.unpack(decoded.Data, r)
 }
@@ -73,7 +73,7 @@ func (u *Unpacker) unpack(content []byte, r types.Resource) ([]byte, error) {
 		}
 	}
 	if u.remaining -= int64(len(content)); u.remaining < 0 {
-		return nil, fmt.Errorf("the contents together have more than %s", fetch.FormatSize(u.limit))
+		return nil, fmt.Errorf("the total size of all contents exceeds %s", fetch.FormatSize(u.limit))
 	}
 	return content, verifyHash(content, r.Verification.Hash)
 }
@@ -81,11 +81,11 @@ func (u *Unpacker) unpack(content []byte, r types.Resource) ([]byte, error) {
 func gunzip(compressed []byte, limit int64) ([]byte, error) {
 	reader, err := gzip.NewReader(bytes.NewReader(compressed))
 	if err != nil {
-		return nil, fmt.Errorf("expanding gzip: %w", err)
+		return nil, fmt.Errorf("decompressing the gzip content: %w", err)
 	}
 	content, err := io.ReadAll(io.LimitReader(reader, limit+1))
 	if err != nil {
-		return nil, fmt.Errorf("expanding gzip: %w", err)
+		return nil, fmt.Errorf("decompressing the gzip content: %w", err)
 	}
 	return content, nil
 }
@@ -102,11 +102,11 @@ func verifyHash(content []byte, want *string) error {
 	case "sha256":
 		h = sha256.New()
 	default:
-		return fmt.Errorf("its hash is of the unknown kind %q", name)
+		return fmt.Errorf("unsupported hash function %q in the verification", name)
 	}
 	h.Write(content)
 	if got := hex.EncodeToString(h.Sum(nil)); !strings.EqualFold(got, sum) {
-		return fmt.Errorf("its %s is %s and not %s: the content was changed or damaged", name, got, sum)
+		return fmt.Errorf("verification failed: the %s is %s, expected %s", name, got, sum)
 	}
 	return nil
 }

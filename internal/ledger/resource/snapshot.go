@@ -41,8 +41,8 @@ func (d *DirSnapshot) Restore(_ context.Context, c ledger.Change, before ledger.
 	// The directory itself can be a mount point, as it was before.
 	mounts = slices.DeleteFunc(mounts, func(point string) bool { return point == path.Join(d.Tree.Name(), c.Target) })
 	if len(mounts) > 0 {
-		return fmt.Errorf("a file system is mounted at %s, so nothing below %s was removed: "+
-			"unmount it (umount %s) and run leave again", mounts[0], c.Target, mounts[0])
+		return fmt.Errorf("a file system is mounted at %s, so nothing below %s was removed; "+
+			"unmount it (umount %s) and rerun leave", mounts[0], c.Target, mounts[0])
 	}
 	added, err := d.Added(c, before)
 	if err != nil {

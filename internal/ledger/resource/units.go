@@ -74,7 +74,7 @@ func (u *Units) setActive(ctx context.Context, name, now, want string) error {
 	case "inactive":
 		return u.Systemd.Stop(ctx, name)
 	}
-	return fmt.Errorf("%s shall be %q, which is not a state to bring a unit to", name, want)
+	return fmt.Errorf("setting unit %s to %q: unsupported state", name, want)
 }
 
 // Restore reverts the unit to its previous state. A unit that did not exist is stopped and

@@ -54,7 +54,7 @@ func (p *Problem) explainWaiting(named, image string, s *corev1.ContainerStatus,
 			p.explainExit(named, s.LastTerminationState.Terminated)
 			return
 		}
-		p.Reason, p.CauseKnown = named+" ends soon after each start", true
+		p.Reason, p.CauseKnown = named+" exits soon after each start", true
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PreStartHookError",
 		"PostStartHookError":
 		if r, absent := p.missingReference(e, false); absent {
@@ -65,7 +65,7 @@ func (p *Problem) explainWaiting(named, image string, s *corev1.ContainerStatus,
 		p.Reason = named + " cannot be started: " + servicelog.Shorten(message, servicelog.MaxExcerpt)
 		missingKey := regexp.MustCompile(`couldn't find key (\S+) in (Secret|ConfigMap) (\S+)`)
 		if m := missingKey.FindStringSubmatch(message); m != nil {
-			p.Reason = fmt.Sprintf("%s %s has no key %s, which %s needs", m[2], m[3], m[1], named)
+			p.Reason = fmt.Sprintf("%s %s has no key %s, which %s requires", m[2], m[3], m[1], named)
 		}
 	default:
 		p.explainNotStarted(e)
@@ -114,22 +114,22 @@ func (p *Problem) explainExit(named string, end *corev1.ContainerStateTerminated
 	message := redact.Text(strings.TrimSpace(end.Message))
 	lines := strings.Split(message, "\n")
 	last := servicelog.Shorten(lines[len(lines)-1], servicelog.MaxExcerpt)
-	p.Reason = fmt.Sprintf("%s ended with exit code %d", named, end.ExitCode)
+	p.Reason = fmt.Sprintf("%s exited with code %d", named, end.ExitCode)
 	container := named[strings.LastIndex(named, " ")+1:]
 	p.remedy = report.Remedyf("oc -n %s logs %s -c %s --previous", p.Pod.Namespace, p.Pod.Name, container)
 	switch {
 	case end.Reason == "OOMKilled":
-		p.Reason = named + " was ended by the kernel: it took more memory than its limit"
+		p.Reason = named + " was killed by the kernel: it used more memory than its limit"
 	case end.Signal != 0:
-		p.Reason = fmt.Sprintf("%s was ended by signal %d", named, end.Signal)
+		p.Reason = fmt.Sprintf("%s was killed by signal %d", named, end.Signal)
 	case end.Reason == "ContainerCannotRun", end.Reason == "StartError":
 		p.Reason = named + " cannot be run"
 	}
 	if c, _, known := servicelog.FindCause(lines, servicelog.HostCauses); known {
 		p.Reason += ": " + c.Text
 		if serviceNetworkPattern.MatchString(message) {
-			p.Reason += "; that is the cluster's service network, which the network plugin (before it: kube-proxy) " +
-				"sets up on this node"
+			p.Reason += "; this is the cluster's service network, which the network plugin (before it: " +
+				"kube-proxy) sets up on this node"
 		}
 	} else if last != "" {
 		p.Reason += ": " + last
@@ -146,7 +146,7 @@ func (p *Problem) explainNotReady(named, kind string, s *corev1.ContainerStatus,
 		p.explainExit(named, before)
 		return
 	}
-	p.Reason = named + " runs, but is not ready"
+	p.Reason = named + " is running, but not ready"
 	if kind != "container" {
 		p.Reason = named + " is running"
 	}
@@ -154,7 +154,7 @@ func (p *Problem) explainNotReady(named, kind string, s *corev1.ContainerStatus,
 	// certificate that their pod can start without.
 	if r, absent := p.missingReference(e, true); absent {
 		p.explainMissing(r)
-		p.Reason, p.CauseKnown = named+" runs, but is not ready; "+strings.Replace(p.Reason, "needs", "can use",
-			1), false
+		p.Reason, p.CauseKnown = named+" is running, but not ready; "+
+			strings.Replace(p.Reason, "requires", "can use", 1), false
 	}
 }

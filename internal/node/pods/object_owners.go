@@ -23,9 +23,10 @@ func objectOwners() []objectOwner {
 			kind:      "Secret",
 			namespace: namespace,
 			name:      name,
-			description: "the service-ca operator makes it for Service " + service +
-				"; its pods run on the cluster's nodes, so one node has to be Ready",
-			remedy: report.Remedy("oc -n openshift-service-ca-operator get pods; oc -n openshift-service-ca get pods; oc -n " +
+			description: "the service-ca operator creates it for Service " + service + "; its pods run on the " +
+				"cluster's nodes, so at least one node must be Ready",
+			remedy: report.Remedy("oc -n openshift-service-ca-operator get pods; oc -n openshift-service-ca get " +
+				"pods; oc -n " +
 				namespace + " describe service " + service),
 		}
 	}
@@ -37,9 +38,9 @@ func objectOwners() []objectOwner {
 			kind:      "Secret",
 			namespace: "openshift-ovn-kubernetes",
 			name:      "ovn-control-plane-metrics-cert",
-			description: "the service-ca operator makes it for Service ovn-kubernetes-control-plane; for a hosted " +
-				"cluster the control plane operator does, in the hosted control plane's namespace of the management " +
-				"cluster",
+			description: "the service-ca operator creates it for Service ovn-kubernetes-control-plane; for a " +
+				"hosted cluster the control plane operator does, in the hosted control plane's namespace of the " +
+				"management cluster",
 			remedy: "oc -n HCP_NAMESPACE get secret ovn-control-plane-metrics-cert # on the management cluster",
 		},
 		serviceCA("openshift-multus", "metrics-daemon-secret", "network-metrics-service"),
@@ -52,14 +53,14 @@ func objectOwners() []objectOwner {
 			kind:        "Secret",
 			namespace:   "openshift-ovn-kubernetes",
 			name:        "ovn-cert",
-			description: "the network operator makes it",
+			description: "the network operator creates it",
 			remedy:      "oc get clusteroperator network; oc -n openshift-network-operator get pods",
 		},
 		{
 			kind:        "Secret",
 			namespace:   "openshift-ingress",
 			name:        "router-certs-default",
-			description: "the ingress operator makes it",
+			description: "the ingress operator creates it",
 			remedy:      "oc get clusteroperator ingress",
 		},
 		{
@@ -73,32 +74,32 @@ func objectOwners() []objectOwner {
 		{
 			kind:        "ConfigMap",
 			name:        "kube-root-ca.crt",
-			description: "the kube-controller-manager makes it in every namespace",
+			description: "the kube-controller-manager creates it in every namespace",
 			remedy:      "oc -n HCP_NAMESPACE get pods -l app=kube-controller-manager # on the management cluster",
 		},
 		{
 			kind:        "ConfigMap",
 			name:        "openshift-service-ca.crt",
-			description: "OpenShift's kube-controller-manager makes it in every namespace",
+			description: "OpenShift's kube-controller-manager creates it in every namespace",
 			remedy:      "oc -n HCP_NAMESPACE get pods -l app=kube-controller-manager # on the management cluster",
 		},
 		{
 			kind:        "ConfigMap",
 			namespace:   "openshift-ovn-kubernetes",
-			description: "the network operator makes it",
+			description: "the network operator creates it",
 			remedy:      "oc get clusteroperator network; oc -n openshift-network-operator get pods",
 		},
 		{
 			kind:        "ConfigMap",
 			namespace:   "openshift-multus",
-			description: "the network operator makes it",
+			description: "the network operator creates it",
 			remedy:      "oc get clusteroperator network; oc -n openshift-network-operator get pods",
 		},
 		{
 			kind:        "ConfigMap",
 			namespace:   "openshift-dns",
 			name:        "dns-default",
-			description: "the dns operator makes it",
+			description: "the DNS operator creates it",
 			remedy:      "oc get clusteroperator dns",
 		},
 	}
@@ -114,7 +115,8 @@ func ownerOf(r Reference) (who string, remedy report.Remedy) {
 	}
 	if r.Kind == "Secret" && strings.HasPrefix(r.Namespace, "openshift-") &&
 		(strings.HasSuffix(r.Name, "-tls") || strings.HasSuffix(r.Name, "-cert")) {
-		return "most certificates of this kind are made by the service-ca operator, for a Service that names them",
+		return "most certificates of this kind are created by the service-ca operator, for the Service whose " +
+				"annotation names them",
 			report.Remedy("oc -n " + r.Namespace + " get services -o yaml | grep serving-cert-secret-name; oc -n " +
 				"openshift-service-ca get pods")
 	}

@@ -36,9 +36,9 @@ func (p *Problem) explainNotStarted(e Evidence) {
 			servicelog.MaxExcerpt), servicelog.Format(lines...)
 		return
 	}
-	p.Reason = "it is being started"
+	p.Reason = "it is starting"
 	if !p.Pod.Spec.HostNetwork && e.NetworkMissing {
-		p.Reason = "it waits for the pod network"
+		p.Reason = "it is waiting for the pod network"
 	}
 }
 
@@ -51,8 +51,8 @@ func (p *Problem) explainPauseImage(lines []string, e Evidence) bool {
 		if match := source.FindStringSubmatch(line); match != nil {
 			c := ExplainPull(match[1], match[2], e.Registries)
 			p.Reason = "CRI-O's pause image " + shortImage(match[1]) + " cannot be pulled: " + c.Text
-			p.remedy = "crio config 2>/dev/null | grep pause_image # hcp-node-agent join sets the release's\n" +
-				c.Remedy
+			p.remedy = "crio config 2>/dev/null | grep pause_image # hcp-node-agent join sets the pause image of " +
+				"the release\n" + c.Remedy
 			p.Details, p.CauseKnown = servicelog.Format(line), true
 			return true
 		}
@@ -85,7 +85,7 @@ func (p *Problem) missingReference(e Evidence, optional bool) (Reference, bool) 
 
 func (p *Problem) explainMissing(r Reference) {
 	p.CauseKnown = true
-	p.Reason = r.String() + ", which it needs, does not exist"
+	p.Reason = r.String() + ", which it requires, does not exist"
 	who, remedy := ownerOf(r)
 	if who != "" {
 		p.Reason += "; " + who

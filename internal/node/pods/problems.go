@@ -44,7 +44,8 @@ func (p *Problem) Remedy() report.Remedy {
 func (p *Problem) Finding(severity report.Severity) report.Finding {
 	f := report.Finding{
 		Severity:  severity,
-		Message:   "pod " + p.Name() + " is not up: " + p.Reason,
+		Reason:    report.PodNotReady,
+		Message:   "pod " + p.Name() + " is not ready: " + p.Reason,
 		Remedy:    p.Remedy(),
 		Details:   p.Details,
 		Temporary: !p.CauseKnown,
@@ -86,7 +87,7 @@ func (p *Problem) addPlatformHint() {
 	}
 	manifest := "/etc/kubernetes/manifests/" + strings.TrimSuffix(p.Pod.Name, "-"+p.Pod.Spec.NodeName) + ".yaml"
 	p.Reason += "; it is a static pod of platform " + platform + ", which a worker in another network does not need"
-	p.remedy = report.Remedy("hcp-node-agent leave # and then: hcp-node-agent join --user-data STUB --payload-drop " + manifest)
+	p.remedy = report.Remedy("hcp-node-agent leave # then: hcp-node-agent join --user-data USER_DATA --payload-drop " + manifest)
 }
 
 // startupPriority orders pods by how many others depend on them. All pods depend on the
@@ -153,16 +154,16 @@ func (p *Problem) explainRejected() {
 	p.CauseKnown = true
 	p.Reason = reason + ": " + message
 	if resource, found := strings.CutPrefix(reason, "OutOf"); found {
-		p.Reason = fmt.Sprintf("this node has too little %s left for it (%s)", resource, message)
-		p.remedy = report.Remedy("oc describe node " + p.Pod.Spec.NodeName + " # shows what is allocated")
+		p.Reason = fmt.Sprintf("this node does not have enough %s for it (%s)", resource, message)
+		p.remedy = report.Remedy("oc describe node " + p.Pod.Spec.NodeName + " # shows the allocated resources")
 	}
 	switch reason {
 	case "Evicted":
 		p.Reason = "kubelet evicted it: " + message
 	case "NodeAffinity":
-		p.Reason = "its node selector or affinity does not fit this Node's labels (" + message + ")"
+		p.Reason = "its node selector or affinity does not match this Node's labels (" + message + ")"
 		p.remedy = report.Remedy("oc get node " + p.Pod.Spec.NodeName + " --show-labels")
 	case "UnexpectedAdmissionError", "SysctlForbidden", "AppArmor":
-		p.Reason = "kubelet refuses it: " + message
+		p.Reason = "kubelet rejects it: " + message
 	}
 }

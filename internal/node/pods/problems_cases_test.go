@@ -43,12 +43,12 @@ func explainPodCases() map[string]explainPodCase {
 	return map[string]explainPodCase{
 		"runs":          {spec: plainSpec, status: one("Running", corev1.ContainerStatus{Ready: true, State: running})},
 		"ended well":    {spec: plainSpec, status: corev1.PodStatus{Phase: "Succeeded"}},
-		"just assigned": {spec: plainSpec, status: corev1.PodStatus{Phase: "Pending"}, want: "it is being started"},
+		"just assigned": {spec: plainSpec, status: corev1.PodStatus{Phase: "Pending"}, want: "it is starting"},
 		"waits for the network": {
 			spec:   plainSpec,
 			status: one("Pending", corev1.ContainerStatus{State: waiting("ContainerCreating", "")}),
 			facts:  noNetwork,
-			want:   "it waits for the pod network",
+			want:   "it is waiting for the pod network",
 		},
 		"sandbox": {
 			spec:   plainSpec,
@@ -63,7 +63,7 @@ func explainPodCases() map[string]explainPodCase {
 			status: one("Pending", corev1.ContainerStatus{State: waiting("ContainerCreating", "")}),
 			facts: journal(`Operation for "{x}" failed. Error: MountVolume.SetUp failed for volume "v" pod "p" : ` +
 				`object "openshift-ovn-kubernetes"/"there" not registered pod="openshift-ovn-kubernetes/p"`),
-			want: "it is being started",
+			want: "it is starting",
 		},
 		"pause image": {
 			spec:   plainSpec,
@@ -72,8 +72,7 @@ func explainPodCases() map[string]explainPodCase {
 				`pod sandbox with name \"k8s_p\": initializing source docker://registry.k8s.io/pause:3.10: pinging ` +
 				`container registry registry.k8s.io: Get \"https://registry.k8s.io/v2/\": dial tcp: lookup ` +
 				`registry.k8s.io on 192.0.2.1:53: no such host" pod="openshift-ovn-kubernetes/p"`),
-			want: "CRI-O's pause image registry.k8s.io/pause:3.10 cannot be pulled: DNS of this host gives no " +
-				"address for registry.k8s.io (192.0.2.1:53 no such host)",
+			want:   "CRI-O's pause image registry.k8s.io/pause:3.10 cannot be pulled: this host's DNS does not resolve registry.k8s.io (192.0.2.1:53 no such host)",
 			remedy: "crio config",
 			sure:   true,
 		},
@@ -91,9 +90,7 @@ func explainPodCases() map[string]explainPodCase {
 			spec:   secret("ovn-node-metrics-cert", nil),
 			status: one("Pending", corev1.ContainerStatus{State: waiting("ContainerCreating", "")}),
 			facts:  gone("ovn-node-metrics-cert", false),
-			want: "Secret openshift-ovn-kubernetes/ovn-node-metrics-cert, which it needs, does not exist; the " +
-				"service-ca operator makes it for Service ovn-kubernetes-node; its pods run on the cluster's nodes, " +
-				"so one node has to be Ready",
+			want:   "Secret openshift-ovn-kubernetes/ovn-node-metrics-cert, which it requires, does not exist; the service-ca operator creates it for Service ovn-kubernetes-node; its pods run on the cluster's nodes, so at least one node must be Ready",
 			remedy: "oc -n openshift-service-ca-operator get pods",
 			sure:   true,
 		},
@@ -101,9 +98,7 @@ func explainPodCases() map[string]explainPodCase {
 			spec:   secret("ovn-node-metrics-cert", &yes),
 			status: one("Running", corev1.ContainerStatus{State: running}),
 			facts:  gone("ovn-node-metrics-cert", true),
-			want: "container main runs, but is not ready; Secret openshift-ovn-kubernetes/ovn-node-metrics-cert, " +
-				"which it can use, does not exist; the service-ca operator makes it for Service ovn-kubernetes-node; " +
-				"its pods run on the cluster's nodes, so one node has to be Ready",
+			want:   "container main is running, but not ready; Secret openshift-ovn-kubernetes/ovn-node-metrics-cert, which it can use, does not exist; the service-ca operator creates it for Service ovn-kubernetes-node; its pods run on the cluster's nodes, so at least one node must be Ready",
 			remedy: "oc -n openshift-service-ca-operator get pods",
 		},
 		"a secret of nobody": {
@@ -111,7 +106,7 @@ func explainPodCases() map[string]explainPodCase {
 			status: one("Pending",
 				corev1.ContainerStatus{State: waiting("CreateContainerConfigError", `secret "mine" not found`)}),
 			facts:  gone("mine", false),
-			want:   "Secret openshift-ovn-kubernetes/mine, which it needs, does not exist",
+			want:   "Secret openshift-ovn-kubernetes/mine, which it requires, does not exist",
 			remedy: "oc -n openshift-ovn-kubernetes get secret mine",
 			sure:   true,
 		},
@@ -120,7 +115,7 @@ func explainPodCases() map[string]explainPodCase {
 			status: one("Pending",
 				corev1.ContainerStatus{State: waiting("CreateContainerConfigError",
 					"couldn't find key tls.crt in Secret openshift-ovn-kubernetes/there")}),
-			want: "Secret openshift-ovn-kubernetes/there has no key tls.crt, which container main needs",
+			want: "Secret openshift-ovn-kubernetes/there has no key tls.crt, which container main requires",
 			sure: true,
 		},
 		"cannot start": {
@@ -165,7 +160,7 @@ func explainPodCases() map[string]explainPodCase {
 		"crashed": {
 			spec:   plainSpec,
 			status: one("Running", corev1.ContainerStatus{State: ended(3, "Error", "starting\nno config\n")}),
-			want:   "container main ended with exit code 3: no config",
+			want:   "container main exited with code 3: no config",
 			remedy: "oc -n openshift-ovn-kubernetes logs p -c main --previous",
 			sure:   true,
 		},
@@ -176,7 +171,7 @@ func explainPodCases() map[string]explainPodCase {
 					State:                waiting("CrashLoopBackOff", "back-off 5m"),
 					LastTerminationState: ended(3, "Error", "no config"),
 				}),
-			want:   "container main ended with exit code 3: no config",
+			want:   "container main exited with code 3: no config",
 			remedy: "oc -n",
 			sure:   true,
 		},
@@ -187,7 +182,7 @@ func explainPodCases() map[string]explainPodCase {
 					State: running, RestartCount: 2,
 					LastTerminationState: ended(3, "Error", "no config"),
 				}),
-			want:   "container main ended with exit code 3: no config",
+			want:   "container main exited with code 3: no config",
 			remedy: "oc -n",
 			sure:   true,
 		},
@@ -196,15 +191,14 @@ func explainPodCases() map[string]explainPodCase {
 			status: one("Running",
 				corev1.ContainerStatus{State: ended(1, "Error", `F main.go: Get "https://172.30.0.1:443/api": dial `+
 					`tcp 172.30.0.1:443: i/o timeout`)}),
-			want: "container main ended with exit code 1: it does not reach 172.30.0.1:443 (i/o timeout); that is " +
-				"the cluster's service network, which the network plugin (before it: kube-proxy) sets up on this node",
+			want:   "container main exited with code 1: it cannot reach 172.30.0.1:443 (i/o timeout); this is the cluster's service network, which the network plugin (before it: kube-proxy) sets up on this node",
 			remedy: "oc -n",
 			sure:   true,
 		},
 		"memory": {
 			spec:   plainSpec,
 			status: one("Running", corev1.ContainerStatus{State: ended(137, "OOMKilled", "")}),
-			want:   "container main was ended by the kernel: it took more memory than its limit",
+			want:   "container main was killed by the kernel: it used more memory than its limit",
 			remedy: "oc -n",
 			sure:   true,
 		},
@@ -212,14 +206,14 @@ func explainPodCases() map[string]explainPodCase {
 			spec: plainSpec,
 			status: one("Running",
 				corev1.ContainerStatus{State: ended(1, "Error", "login failed, password=hunter2canary")}),
-			want:   "container main ended with exit code 1: login failed, password=***",
+			want:   "container main exited with code 1: login failed, password=***",
 			remedy: "oc -n",
 			sure:   true,
 		},
 
 		"not ready": {
 			spec: plainSpec, status: one("Running", corev1.ContainerStatus{State: running}),
-			want: "container main runs, but is not ready",
+			want: "container main is running, but not ready",
 		},
 		"init failed": {
 			spec: plainSpec,
@@ -227,7 +221,7 @@ func explainPodCases() map[string]explainPodCase {
 				Phase:                 "Pending",
 				InitContainerStatuses: []corev1.ContainerStatus{{Name: "i", State: ended(1, "Error", "")}},
 			},
-			want:   "init container i ended with exit code 1",
+			want:   "init container i exited with code 1",
 			remedy: "oc -n",
 			sure:   true,
 		},
@@ -278,15 +272,14 @@ func explainPodCases() map[string]explainPodCase {
 				Message: "Pod was rejected: Node didn't have enough resource: cpu, requested: 200, used: 400, " +
 					"capacity: 500",
 			},
-			want: "this node has too little cpu left for it (Pod was rejected: Node didn't have enough resource: " +
-				"cpu, requested: 200, used: 400, capacity: 500)",
+			want:   "this node does not have enough cpu for it (Pod was rejected: Node didn't have enough resource: cpu, requested: 200, used: 400, capacity: 500)",
 			remedy: "oc describe node",
 			sure:   true,
 		},
 		"labels": {
 			spec:   plainSpec,
 			status: corev1.PodStatus{Phase: "Failed", Reason: "NodeAffinity", Message: "Predicate NodeAffinity failed"},
-			want:   "its node selector or affinity does not fit this Node's labels (Predicate NodeAffinity failed)",
+			want:   "its node selector or affinity does not match this Node's labels (Predicate NodeAffinity failed)",
 			remedy: "oc get node",
 			sure:   true,
 		},

@@ -37,7 +37,7 @@ func ExplainPull(image, message string, auths []string) servicelog.Cause {
 		return c
 	}
 	if message == "" {
-		return servicelog.Cause{Text: "kubelet has not said why", Remedy: try}
+		return servicelog.Cause{Text: "kubelet has not reported a reason", Remedy: try}
 	}
 	return servicelog.Cause{Text: servicelog.Shorten(message, servicelog.MaxExcerpt), Remedy: try}
 }
@@ -51,16 +51,17 @@ const clusterRegistryAuth = "the cluster's pull secret (HostedCluster spec.pullS
 // node's.
 func unauthorizedCause(registry, try string, auths []string) servicelog.Cause {
 	c := servicelog.Cause{
-		Text: registry + " refuses this node's pull secret, or has no such image for it",
+		Text: registry + " rejects this node's pull secret, or has no such image for it",
 		// A change of the pull secret's content does not reach joined nodes
 		// (openshift/hypershift#3259).
-		Remedy: report.Remedy(try + "\n# if " + clusterRegistryAuth +
-			" is newer, with a fresh stub:\nhcp-node-agent join --user-data STUB"),
+		Remedy: report.Remedy(try + "\n# if " + clusterRegistryAuth + " is newer, with current user " +
+			"data:\nhcp-node-agent join --user-data USER_DATA"),
 	}
 	if auths != nil && !slices.ContainsFunc(auths,
 		func(entry string) bool { return matchesRegistry(entry, registry) }) {
-		c.Text = "this node's pull secret (" + PullSecretPath + ") has nothing for " + registry
-		c.Remedy = report.Remedy("# add " + registry + " to " + clusterRegistryAuth + ", and join again with a fresh stub")
+		c.Text = "this node's pull secret (" + PullSecretPath + ") has no credential for " + registry
+		c.Remedy = report.Remedy("# add " + registry + " to " + clusterRegistryAuth + ", and join again with " +
+			"current user data")
 	}
 	return c
 }
@@ -104,45 +105,45 @@ func pullPatterns() []pullPattern {
 		`authorized|denied: |requested access|invalid username/password|no basic auth|\b40[13]\b`, "", "")
 	refusal.unauthorized = true
 	return []pullPattern{
-		of(`InvalidImageName|couldn't parse image|invalid reference format`, "this is no name of an image",
-			"# correct it in the pod's owner"),
-		of(`not present with pull policy of Never`, "it is not on this host, and the pod forbids pulling", "PULL"),
-		of(`(?i)no space left on device`, "no space is left for it on this host",
+		of(`InvalidImageName|couldn't parse image|invalid reference format`, "the image name is invalid",
+			"# correct the image name in the pod's owner"),
+		of(`not present with pull policy of Never`, "it does not exist on this host, and the pod's pull policy is Never", "PULL"),
+		of(`(?i)no space left on device`, "this host has no free space for it",
 			"df -h /var/lib/containers; crictl rmi --prune"),
-		of(`proxyconnect tcp`, "the proxy does not let CRI-O through to REGISTRY",
+		of(`proxyconnect tcp`, "the proxy does not allow CRI-O to connect to REGISTRY",
 			"systemctl show -P Environment crio"),
 		of(`lookup ([\w.-]+)(?: on (\S+?))?: (no such host|server misbehaving|i/o timeout|Temporary failure[\w `+
 			`]*|connection refused|.{3,60})`,
-			"DNS of this host gives no address for $1 ($2 $3)", "getent ahosts $1; cat /etc/resolv.conf"),
+			"this host's DNS does not resolve $1 ($2 $3)", "getent ahosts $1; cat /etc/resolv.conf"),
 		of(`x509: certificate has expired or is not yet valid: current time (\S+?) is before`,
-			"REGISTRY has a certificate that begins later than this host's clock, $1", "chronyc makestep # or: "+
+			"the certificate of REGISTRY is not valid yet; this host's clock shows $1", "chronyc makestep # or: "+
 				"timedatectl set-ntp true"),
-		of(`x509: certificate has expired`, "the certificate of REGISTRY has ended, or this host's clock is ahead",
+		of(`x509: certificate has expired`, "the certificate of REGISTRY has expired, or this host's clock is ahead",
 			"date -u; openssl s_client -connect REGISTRY:443 </dev/null | openssl x509 -noout -dates"),
 		of(`x509: certificate signed by unknown authority`, "this host does not trust the certificate of REGISTRY",
-			"# give its CA to the cluster (HostedCluster spec.additionalTrustBundle), or to this host: "+
+			"# add its CA to the cluster (HostedCluster spec.additionalTrustBundle), or to this host: "+
 				"/etc/containers/certs.d/REGISTRY/ca.crt"),
-		of(`x509: (.{3,100})`, "the certificate of REGISTRY does not fit: $1",
+		of(`x509: (.{3,100})`, "the certificate of REGISTRY is not valid for it: $1",
 			"openssl s_client -connect REGISTRY:443 -showcerts </dev/null"),
-		of(`server gave HTTP response to HTTPS client`, "REGISTRY does not speak TLS",
-			"# set insecure = true for it in /etc/containers/registries.conf, or give it a certificate"),
-		of(`connection refused`, "nothing listens at REGISTRY (connection refused)", "curl -kv https://REGISTRY/v2/"),
-		of(`no route to host|network is unreachable`, "there is no way to REGISTRY",
+		of(`server gave HTTP response to HTTPS client`, "REGISTRY does not use TLS",
+			"# set insecure = true for it in /etc/containers/registries.conf, or configure TLS for the registry"),
+		of(`connection refused`, "no service listens at REGISTRY (connection refused)", "curl -kv https://REGISTRY/v2/"),
+		of(`no route to host|network is unreachable`, "this host has no route to REGISTRY",
 			"curl -kv https://REGISTRY/v2/; ip route"),
 		of(`(?i)i/o timeout|deadline exceeded|TLS handshake timeout|Client\.Timeout`,
-			"no answer from REGISTRY in time", "curl -kv https://REGISTRY/v2/"),
-		of(`(?i)toomanyrequests|\b429\b`, "REGISTRY has had too many requests from here",
-			"# wait, or use a credential or a mirror"),
+			"REGISTRY did not respond in time", "curl -kv https://REGISTRY/v2/"),
+		of(`(?i)toomanyrequests|\b429\b`, "REGISTRY limits the number of requests from this host",
+			"# retry later, or use a credential or a mirror"),
 		of(`(?i)SignatureValidationFailed|Source image rejected|signature`,
-			"its signature is not as /etc/containers/policy.json wants it", "cat /etc/containers/policy.json"),
+			"its signature does not meet the policy of /etc/containers/policy.json", "cat /etc/containers/policy.json"),
 		of(`(?i)no image found in (?:image index|manifest list)|no matching manifest`,
-			"REGISTRY has it, but not for this machine's architecture",
+			"REGISTRY does not have it for this machine's architecture",
 			"uname -m; skopeo inspect --raw docker://IMAGE"),
 		refusal,
 		of(`(?i)manifest unknown|name unknown|not found|repository name not known|\b404\b`,
 			"REGISTRY does not have it", "PULL"),
 		of(`(?i)unexpected (?:http )?status(?: code)?:? ?.*?\b(5\d\d)\b|\b(50[0234])\b`,
-			"REGISTRY is in trouble (HTTP $1$2)", "curl -kv https://REGISTRY/v2/"),
+			"REGISTRY failed (HTTP $1$2)", "curl -kv https://REGISTRY/v2/"),
 	}
 }
 

@@ -32,10 +32,10 @@ func Changes(payloadClears bool) (files, enable []ledger.Change) {
 			Desired: ledger.State{Present: true, Enabled: "enabled"},
 		})
 	}
-	add(NodeIPUnit, "a DHCP server can give another address at the next boot", nodeIPUnitFile())
-	add(uplinkNameUnit, "the uplink can have another name at the next boot", uplinkNameUnitFile())
+	add(NodeIPUnit, "a DHCP server can assign another address at the next boot", nodeIPUnitFile())
+	add(uplinkNameUnit, "the uplink can be renamed at the next boot", uplinkNameUnitFile())
 	if !payloadClears {
-		add(ovnRemoteUnit, "ovn-controller must not find the database of before a boot", ovnRemoteUnitFile())
+		add(ovnRemoteUnit, "ovn-controller must not connect to a database from before the boot", ovnRemoteUnitFile())
 	}
 	return files, enable
 }
@@ -47,9 +47,9 @@ func Changes(payloadClears bool) (files, enable []ledger.Change) {
 // after this unit but do not require it: if it fails, kubelet starts with its
 // previous address.
 func nodeIPUnitFile() string {
-	return `# Written by hcp-node-agent, and removed by hcp-node-agent leave.
+	return `# Written by hcp-node-agent. Removed by "hcp-node-agent leave".
 [Unit]
-Description=Tell kubelet and CRI-O the address that the node has since this boot
+Description=Update the node IP of kubelet and CRI-O
 Documentation=https://github.com/hcp-node-agent/hcp-node-agent
 Wants=NetworkManager-wait-online.service
 After=NetworkManager-wait-online.service
@@ -71,9 +71,9 @@ WantedBy=multi-user.target
 // profiles, and after the unit that removes the profiles of an unfinished
 // migration.
 func uplinkNameUnitFile() string {
-	return `# Written by hcp-node-agent, and removed by hcp-node-agent leave.
+	return `# Written by hcp-node-agent. Removed by "hcp-node-agent leave".
 [Unit]
-Description=Name the uplink of br-ex as it is called since this boot
+Description=Update the uplink name in the br-ex connection profiles
 Documentation=https://github.com/hcp-node-agent/hcp-node-agent
 DefaultDependencies=no
 Wants=systemd-udev-trigger.service
@@ -95,9 +95,9 @@ WantedBy=multi-user.target
 // ovnRemoteUnitFile returns a unit that runs once per boot: later, ovn-controller
 // uses the setting that the unit clears.
 func ovnRemoteUnitFile() string {
-	return `# Written by hcp-node-agent, and removed by hcp-node-agent leave.
+	return `# Written by hcp-node-agent. Removed by "hcp-node-agent leave".
 [Unit]
-Description=Keep ovn-controller from the database that it knew before this boot
+Description=Clear ovn-remote of the previous boot in Open vSwitch
 Documentation=https://github.com/hcp-node-agent/hcp-node-agent
 After=ovsdb-server.service openvswitch.service
 Before=ovn-controller.service crio.service kubelet.service

@@ -38,7 +38,7 @@ const udevTimeout = 30 * time.Second
 func UpdateUplinkName(ctx context.Context, tree *hostfs.Tree) (before, now string, err error) {
 	id, _, err := tree.ReadFile("/etc/machine-id")
 	if err != nil {
-		return "", "", fmt.Errorf("reading who this machine is: %w", err)
+		return "", "", fmt.Errorf("reading the machine ID: %w", err)
 	}
 	files, err := findProfileFiles(tree, strings.TrimSpace(string(id)))
 	if err != nil {
@@ -85,7 +85,7 @@ func waitForUdevName(ctx context.Context, nic hostnet.Link) (string, error) {
 			return link.Name, nil
 		}
 	}
-	return "", fmt.Errorf("%s has gone while udev named it", nic.Name)
+	return "", fmt.Errorf("%s was removed while udev renamed it", nic.Name)
 }
 
 // profileFile is a profile file of NetworkManager.
@@ -150,7 +150,7 @@ func renameNICInProfiles(tree *hostfs.Tree, files map[string]profileFile, before
 			continue
 		}
 		if err := tree.ReplaceFile(file.path, content, file.attr); err != nil {
-			return fmt.Errorf("naming %s in %s: %w", now, file.path, err)
+			return fmt.Errorf("writing the name %s to %s: %w", now, file.path, err)
 		}
 	}
 	return nil

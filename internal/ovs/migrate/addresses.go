@@ -61,7 +61,7 @@ func (r *restoration) restoreProfileAddresses(ctx context.Context) error {
 		limited, cancel := context.WithTimeout(ctx, leaseTimeout)
 		defer cancel()
 		if err := r.awaitLease(limited, name); err != nil {
-			r.Log.Warn(fmt.Sprintf("no DHCP server has answered on %s; it keeps its address until one does", name),
+			r.Log.Warn(fmt.Sprintf("no DHCP server has responded on %s; the interface keeps its address until one responds", name),
 				report.Remedy("nmcli device reapply "+name))
 			return nil
 		}
@@ -88,7 +88,7 @@ func withHeldAddresses(s networkmanager.Settings, now ovs.IPState) networkmanage
 
 // awaitLease waits until a link has an IPv4 address from a DHCP server.
 func (d *Driver) awaitLease(ctx context.Context, link string) error {
-	return poll(ctx, "the DHCP server to answer on "+link, func() (bool, error) {
+	return poll(ctx, "a DHCP response on "+link, func() (bool, error) {
 		device, err := d.NM.AddressDevice(ctx, link)
 		return len(device.IPv4.LeasedAddresses()) > 0, err
 	})

@@ -18,8 +18,8 @@ func prepareRevert(o, unfinished ovs.Backup, found bool, checkpoints []networkma
 		return o, nil
 	}
 	if len(checkpoints) > 0 {
-		return o, ovs.Refuse("# run the same command again when the other program is done; nmstate: nmstatectl commit, or nmstatectl rollback",
-			"another program is changing the network through NetworkManager, and can take its change back, and br-ex with it; br-ex was left as it is")
+		return o, ovs.Refuse("# finish the other change (nmstate: nmstatectl commit, or nmstatectl rollback), then rerun the command",
+			"another program has a NetworkManager checkpoint, and its rollback would restore br-ex; br-ex was not changed")
 	}
 	o.Checkpoint, o.Undoing = "", true
 	return o, nil

@@ -49,7 +49,7 @@ func TestPrepareRevert(t *testing.T) {
 		message     string // "": it starts
 	}{
 		"finished":                            {leaving: true},
-		"finished, and somebody else at work": {checkpoints: there, message: "another program is changing the network"},
+		"finished, and somebody else at work": {checkpoints: there, message: "another program has a NetworkManager checkpoint"},
 		"a move was killed":                   {ovs.Backup{Checkpoint: checkpoint}, true, there, false, checkpoint, ""},
 		"a leave was killed":                  {ovs.Backup{Undoing: true}, true, there, true, "", ""},
 	} {

@@ -19,11 +19,11 @@ const daemonTimeout = 30 * time.Second
 // stopped is started here, because the host has no network without them.
 func (d *Driver) ensureDaemonsRunning(ctx context.Context, nic string) error {
 	if openvswitch.CheckRunning(ctx) != nil {
-		d.Log.Wait("for Open vSwitch to run again", "")
+		d.Log.Wait("waiting for Open vSwitch to start", "")
 		d.startOpenVSwitch(ctx, nic)
 	}
 	if !d.NM.IsResponding(ctx) {
-		d.Log.Wait("for NetworkManager to run again", "")
+		d.Log.Wait("waiting for NetworkManager to start", "")
 		if err := d.Systemd.Start(ctx, "NetworkManager.service"); err != nil {
 			d.Log.Note(err.Error())
 		}
@@ -61,7 +61,7 @@ func (d *Driver) removeBridge(ctx context.Context, nic string) error {
 	errs := []error{openvswitch.DeleteBridgeNoWait(ctx, ovs.BridgeName)}
 	links, err := hostnet.Links()
 	if err != nil {
-		errs = append(errs, fmt.Errorf("looking whether %s is a port of a bridge: %w", nic, err))
+		errs = append(errs, fmt.Errorf("checking whether %s is a port of a bridge: %w", nic, err))
 	}
 	facts := ovs.Facts{Links: links}
 	if err != nil || inDatapath(facts, nic) {

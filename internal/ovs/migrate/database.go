@@ -20,7 +20,7 @@ func (d *Driver) callDatabase(ctx context.Context, bridge networkmanager.Device)
 	if err := d.NM.Reapply(ctx, bridge, nil); err != nil {
 		return err
 	}
-	return poll(ctx, "NetworkManager to call the Open vSwitch database", func() (bool, error) {
+	return poll(ctx, "NetworkManager to connect to the Open vSwitch database", func() (bool, error) {
 		now, err := openvswitch.ConfigGeneration(ctx)
 		return now != before, err
 	})
@@ -52,5 +52,5 @@ func explainDatabaseFailure(ctx context.Context, before string, cause error) err
 		return cause
 	}
 	return report.Fail(report.Failed, "systemctl restart NetworkManager",
-		"%w; NetworkManager could not write %s into the Open vSwitch database, perhaps because its picture of it is out of date", cause, ovs.BridgeName)
+		"%w; NetworkManager could not write %s to the Open vSwitch database, possibly because its cached state is out of date", cause, ovs.BridgeName)
 }

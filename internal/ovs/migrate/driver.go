@@ -48,7 +48,7 @@ func (r Request) Change() ledger.Change {
 	return ledger.Change{
 		Kind:    Kind,
 		Target:  ovs.BridgeName,
-		Reason:  "OVN-Kubernetes expects the uplink " + r.Migration.Uplink + " in it",
+		Reason:  "OVN-Kubernetes requires the uplink " + r.Migration.Uplink + " in br-ex",
 		Desired: ledger.State{Present: true},
 		Plan:    r,
 	}
@@ -108,10 +108,10 @@ func (d *Driver) Set(ctx context.Context, change ledger.Change, _ ledger.State) 
 		return err
 	}
 	if !facts.OVS.Running {
-		return ovs.Refuse("systemctl start openvswitch", "Open vSwitch does not run (ovsdb-server does not answer)")
+		return ovs.Refuse("systemctl start openvswitch", "Open vSwitch is not running (ovsdb-server does not respond)")
 	}
 	if err := openvswitch.CheckRunning(ctx); err != nil {
-		return ovs.Refuse("systemctl restart openvswitch", "Open vSwitch does not run: %w", err)
+		return ovs.Refuse("systemctl restart openvswitch", "Open vSwitch is not running: %w", err)
 	}
 	return d.migrate(ctx, request, ovs.HasLeftovers(facts, request.Migration.Backup))
 }
@@ -130,7 +130,7 @@ func (d *Driver) Restore(ctx context.Context, _ ledger.Change, before ledger.Sta
 	}
 	backup := *data.Backup
 	if d.NM == nil {
-		return report.Fail(report.Failed, "systemctl start NetworkManager", "NetworkManager does not run, so %s cannot be taken out of br-ex", backup.Uplink)
+		return report.Fail(report.Failed, "systemctl start NetworkManager", "cannot detach %s from br-ex: NetworkManager is not running", backup.Uplink)
 	}
 	facts, err := ovs.Gather(ctx, d.NM)
 	if err != nil {
@@ -167,9 +167,9 @@ func (d *Driver) Recover(ctx context.Context) error {
 	}
 	if d.NM == nil {
 		return report.Fail(report.Failed, "systemctl start NetworkManager",
-			"an earlier run was ended while it moved %s into br-ex, and NetworkManager does not run", backup.Uplink)
+			"cannot roll back the incomplete network change of an earlier run (uplink %s): NetworkManager is not running", backup.Uplink)
 	}
-	d.Log.Note("an earlier run was ended while it moved " + backup.Uplink + " into br-ex; giving the network back first")
+	d.Log.Note("found an incomplete network change of an earlier run (uplink " + backup.Uplink + "); rolling it back first")
 	return d.restoreUplink(ctx, backup)
 }
 

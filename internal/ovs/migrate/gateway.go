@@ -33,7 +33,7 @@ func watchGateway(
 			continue
 		}
 		if err := probeByRoute(ctx, gateway); err != nil && ctx.Err() == nil {
-			end(fmt.Errorf("the gateway %s has not answered for %.0f s: %w", gateway, silent.Seconds(), err))
+			end(fmt.Errorf("the gateway %s has not responded for %.0f s: %w", gateway, silent.Seconds(), err))
 			return
 		}
 	}
@@ -47,7 +47,7 @@ func probeByRoute(ctx context.Context, gateway netip.Addr) error {
 	if err != nil {
 		return err
 	}
-	err = fmt.Errorf("there is no default route via %s", gateway)
+	err = fmt.Errorf("no default route via %s exists", gateway)
 	for _, route := range routes {
 		if route.Gateway != gateway {
 			continue

@@ -31,7 +31,7 @@ func TestWatchGateway(t *testing.T) {
 				over := time.AfterFunc(time.Minute, func() { cancel(nil) })
 				defer over.Stop()
 				watchGateway(ctx, unreachableGateway, func() (time.Duration, bool) { return test.silent, test.known }, cancel)
-				reported := strings.Contains(context.Cause(ctx).Error(), "the gateway 192.0.2.254 has not answered for")
+				reported := strings.Contains(context.Cause(ctx).Error(), "the gateway 192.0.2.254 has not responded for")
 				if reported != test.ended {
 					t.Errorf("ended with %v", context.Cause(ctx))
 				}

@@ -67,12 +67,12 @@ func (a *ipv6Addresses) missing(facts ovs.Facts) string {
 	link, _ := facts.Link(a.link)
 	for _, prefix := range a.addresses {
 		if slices.Contains(link.Foreign, prefix.Addr()) {
-			return fmt.Sprintf("NetworkManager has not given it the address %s yet", prefix.Addr())
+			return fmt.Sprintf("NetworkManager has not configured the address %s yet", prefix.Addr())
 		}
 	}
 	route, ok := hostnet.DefaultRouteOf(facts.Routes, 6, a.link)
 	if a.gateway.IsValid() && ok && route.Metric > a.metric {
-		return "NetworkManager has not made the default route of IPv6 yet"
+		return "NetworkManager has not configured the IPv6 default route yet"
 	}
 	return ""
 }

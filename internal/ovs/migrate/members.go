@@ -38,7 +38,7 @@ func (d *Driver) restoreMember(ctx context.Context, m ovs.Member) error {
 	}
 	activation, err := d.NM.BeginActivation(ctx, own, nic)
 	if err != nil {
-		return fmt.Errorf("bringing up %s on %s: %w", m.ID, m.Name, err)
+		return fmt.Errorf("activating profile %s on %s: %w", m.ID, m.Name, err)
 	}
 	activation.End()
 	return nil
@@ -55,7 +55,7 @@ func (d *Driver) awaitMembers(ctx context.Context, o ovs.Backup) error {
 	defer cancel()
 	for _, m := range o.Members {
 		var last error
-		err := poll(limited, "its profile "+m.ID, func() (bool, error) {
+		err := poll(limited, "the activation of profile "+m.ID+" on "+m.Name, func() (bool, error) {
 			nic, err := d.NM.AddressDevice(limited, m.Name)
 			if err != nil || isRestored(m, nic) {
 				return true, err
@@ -67,7 +67,7 @@ func (d *Driver) awaitMembers(ctx context.Context, o ovs.Backup) error {
 			return err
 		}
 		if err != nil {
-			d.Log.Warn(fmt.Sprintf("%s is not part of %s again: %v", m.Name, o.Uplink, cmp.Or(last, err)),
+			d.Log.Warn(fmt.Sprintf("%s could not be attached to %s again: %v", m.Name, o.Uplink, cmp.Or(last, err)),
 				report.Remedy("nmcli connection up uuid "+m.UUID+" ifname "+m.Name))
 		}
 	}

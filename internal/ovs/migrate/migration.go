@@ -67,7 +67,7 @@ func (m *migration) connectDatabase(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
 	var bridge networkmanager.Device
-	err = poll(limited, "NetworkManager to begin with the bridge", func() (bool, error) {
+	err = poll(limited, "NetworkManager to start activating the bridge", func() (bool, error) {
 		var err error
 		bridge, err = m.NM.BridgeDevice(ctx, ovs.BridgeName)
 		return bridge.Active.State != 0, err
@@ -177,7 +177,7 @@ func (m *migration) reapply(ctx context.Context, settings networkmanager.Setting
 
 func (m *migration) activate(ctx context.Context, name string, device networkmanager.Device) error {
 	if err := m.NM.ActivateProfile(ctx, m.addedProfiles[name], device); err != nil {
-		return fmt.Errorf("bringing up %s: %w", name, err)
+		return fmt.Errorf("activating profile %s: %w", name, err)
 	}
 	return nil
 }
@@ -214,7 +214,7 @@ func (m *migration) commit(ctx context.Context) error {
 		return err
 	}
 	if err := m.stopRollbackTimer(context.WithoutCancel(ctx)); err != nil {
-		m.Log.Note(err.Error() + "; it does nothing any more, and ends by itself")
+		m.Log.Note(err.Error() + "; the rollback timer has no effect any more, and expires")
 	}
 	return nil
 }

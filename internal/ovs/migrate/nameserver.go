@@ -42,11 +42,11 @@ func checkNameservers(ctx context.Context, link string, servers []netip.Addr) er
 	limited, cancel := context.WithTimeout(ctx, nameserverTimeout)
 	defer cancel()
 	for _, server := range servers {
-		err := poll(limited, "the name server "+server.String(), func() (bool, error) {
+		err := poll(limited, "a response of the name server "+server.String(), func() (bool, error) {
 			return queryNameserver(limited, link, server) == nil, nil
 		})
 		if err != nil {
-			return fmt.Errorf("the name server %s has answered before and does not answer now: %w", server, err)
+			return fmt.Errorf("the name server %s no longer responds: %w", server, err)
 		}
 	}
 	return nil

@@ -72,7 +72,7 @@ func (d *Driver) profileFile(ctx context.Context, uuid string) (string, error) {
 	}
 	profile, found := ovs.Facts{Profiles: profiles}.Profile(uuid)
 	if !found {
-		return "", fmt.Errorf("NetworkManager has no profile %s", uuid)
+		return "", fmt.Errorf("the NetworkManager profile %s does not exist", uuid)
 	}
 	return profile.File, nil
 }

@@ -48,7 +48,7 @@ func (d *Driver) removeProfiles(ctx context.Context, o ovs.Backup) error {
 	if err := d.removeBridge(ctx, o.Uplink); err != nil {
 		return err
 	}
-	return poll(ctx, "NetworkManager to let br-ex go", func() (bool, error) {
+	return poll(ctx, "NetworkManager to deactivate br-ex", func() (bool, error) {
 		devices, err := d.NM.Devices(ctx)
 		for _, device := range devices {
 			if device.Name == ovs.BridgeName && device.Active.UUID != "" {

@@ -54,7 +54,7 @@ func (d *Driver) restoreProfile(ctx context.Context, o ovs.Backup) error {
 func (r *restoration) activateOriginal(ctx context.Context, original networkmanager.Ref) error {
 	activation, err := r.NM.BeginActivation(ctx, original, r.nic)
 	if err != nil {
-		return fmt.Errorf("bringing up %s on %s: %w", r.backup.ID, r.backup.Uplink, err)
+		return fmt.Errorf("activating profile %s on %s: %w", r.backup.ID, r.backup.Uplink, err)
 	}
 	defer activation.End()
 	r.keepIPv6()
@@ -116,7 +116,7 @@ func (r *restoration) raiseBridgeMetrics(ctx context.Context) {
 func (r *restoration) holdAddress(ctx context.Context) error {
 	settings := withHeldAddresses(r.backup.Settings, r.now)
 	var last error
-	err := poll(ctx, "NetworkManager to begin", func() (bool, error) {
+	err := poll(ctx, "NetworkManager to start the activation", func() (bool, error) {
 		last = r.NM.Reapply(ctx, r.nic, settings)
 		return last == nil, nil
 	})
@@ -139,7 +139,7 @@ func (r *restoration) releaseAddress(ctx context.Context, activation *networkman
 		return err
 	}
 	if len(device.IPv4.LeasedAddresses())+len(device.IPv6.LeasedAddresses()) == 0 {
-		r.Log.Warn(fmt.Sprintf("neither a DHCP server nor a router has answered on %s; it keeps its address until one does", uplink),
+		r.Log.Warn(fmt.Sprintf("no DHCP server or router has responded on %s; the interface keeps its address until one responds", uplink),
 			report.Remedy("nmcli device reapply "+uplink))
 		return nil
 	}
@@ -150,7 +150,7 @@ func (r *restoration) releaseAddress(ctx context.Context, activation *networkman
 		return err
 	}
 	if err := r.NM.ActivateProfile(ctx, original, device); err != nil {
-		return fmt.Errorf("bringing up %s on %s: %w", r.backup.ID, uplink, err)
+		return fmt.Errorf("activating profile %s on %s: %w", r.backup.ID, uplink, err)
 	}
 	return r.verify(ctx)
 }
@@ -174,15 +174,15 @@ func (r *restoration) verify(ctx context.Context) error {
 		return err
 	}
 	if missing != "" {
-		r.Log.Warn(fmt.Sprintf("%s is not quite as it was: %s", uplink, missing), report.Remedy("nmcli device show "+uplink))
+		r.Log.Warn(fmt.Sprintf("%s is restored, but its previous state differs: %s", uplink, missing), report.Remedy("nmcli device show "+uplink))
 		return nil
 	}
 	// With its own profile, addresses and routes the uplink is in its original
 	// state: if the gateway does not respond even so, the cause is not on this
 	// host.
 	if r.gatewayErr = probeGateways(ctx, uplink, r.state); r.gatewayErr != nil {
-		r.Log.Warn(fmt.Sprintf("%s is as it was before, but %v", uplink, r.gatewayErr),
-			"# look at the network outside this host: the gateway, the switch, the cable")
+		r.Log.Warn(fmt.Sprintf("%s is restored, but %v", uplink, r.gatewayErr),
+			"# check the network outside this host: the gateway, the switch and the cable")
 	}
 	return nil
 }

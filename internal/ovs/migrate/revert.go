@@ -20,23 +20,23 @@ const (
 
 // rollBack reverts a failed migration. It also works after Ctrl-C.
 func (d *Driver) rollBack(ctx context.Context, m ovs.Migration, cause error) error {
-	d.Log.Note(fmt.Sprintf("moving %s into br-ex has failed (%v); giving the network back", m.Uplink, cause))
+	d.Log.Note(fmt.Sprintf("attaching %s to br-ex failed (%v); rolling back the network change", m.Uplink, cause))
 	ctx = context.WithoutCancel(ctx)
 	if err := d.armRollback(ctx, m.Backup, revertTimeout); err != nil { // restarts the timeout
 		d.Log.Note(err.Error())
 	}
 	if err := d.revert(ctx, m.Backup); err != nil {
-		return report.Fail(report.NetworkRolledBack, "journalctl -u NetworkManager -u ovs-vswitchd -b # and the host's console",
-			"moving %s into br-ex failed: %w; giving the network back failed too: %v; a timer (%s) tries once more within two minutes",
+		return report.Fail(report.NetworkRolledBack, "journalctl -u NetworkManager -u ovs-vswitchd -b # also check the host's console",
+			"attaching %s to br-ex failed: %w; the rollback also failed: %v; a timer (%s) retries the rollback within two minutes",
 			m.Uplink, cause, err, rollbackUnit)
 	}
-	gateway := "its gateway answers"
+	gateway := "its gateway responds"
 	if d.gatewayErr != nil {
-		gateway = "its gateway is out of reach all the same"
+		gateway = "its gateway is still unreachable"
 	}
 	remedy := cmp.Or(report.RemedyOf(cause), "journalctl -u NetworkManager -b")
-	return report.Fail(report.NetworkRolledBack, remedy+" # then run the same command again",
-		"moving %s into br-ex failed: %w; the network is as it was before: %s has its own profile %s again and %s", m.Uplink, cause, m.Uplink, m.Backup.ID, gateway)
+	return report.Fail(report.NetworkRolledBack, remedy+" # then rerun the command",
+		"attaching %s to br-ex failed: %w; the network was rolled back: %s uses its profile %s again and %s", m.Uplink, cause, m.Uplink, m.Backup.ID, gateway)
 }
 
 // restoreUplink reverts a finished migration, or resumes a rollback that
@@ -65,7 +65,7 @@ func (d *Driver) revert(ctx context.Context, o ovs.Backup) error {
 	if err := d.ensureDaemonsRunning(ctx, o.Uplink); err != nil {
 		return err
 	}
-	d.Log.Wait("for NetworkManager to give "+o.Uplink+" back to its own profile", "")
+	d.Log.Wait("waiting for NetworkManager to activate the original profile on "+o.Uplink, "")
 	checkpoints, err := d.ownCheckpoints(ctx, o)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (d *Driver) revert(ctx context.Context, o ovs.Backup) error {
 		if len(checkpoints) == 0 {
 			return err
 		}
-		d.Log.Note(err.Error() + "; going back to NetworkManager's checkpoint")
+		d.Log.Note(err.Error() + "; rolling back to NetworkManager's checkpoint")
 		for _, checkpoint := range checkpoints {
 			err = errors.Join(err, d.NM.RollbackCheckpoint(ctx, checkpoint))
 		}

@@ -14,7 +14,7 @@ import (
 func (d *Driver) migrate(ctx context.Context, request Request, leftover bool) error {
 	m := request.Migration
 	if err := d.checkEndpoints(ctx, request.Endpoints); err != nil {
-		return report.Fail(report.Refused, report.RemedyOf(err), "%w, already before the network is changed; nothing was changed", err)
+		return report.Fail(report.Refused, report.RemedyOf(err), "%w; nothing was changed", err)
 	}
 	for _, note := range m.Notes {
 		d.Log.Note(note)
@@ -24,7 +24,7 @@ func (d *Driver) migrate(ctx context.Context, request Request, leftover bool) er
 	}
 	checkpoint, err := d.NM.CreateCheckpoint(ctx, d.rollbackTimeout())
 	if err != nil {
-		return errors.Join(report.Fail(report.Refused, "# run the same command again when the other program is done",
+		return errors.Join(report.Fail(report.Refused, "# wait until the other change is finished, then rerun the command",
 			"another program is changing the network through NetworkManager: %w; nothing was changed", err), d.disarmRollback(context.WithoutCancel(ctx)))
 	}
 	// For the next run, if this one is terminated: until the agent's profiles
@@ -66,7 +66,7 @@ func (d *Driver) attempt(
 	}
 	defer func() { _ = a.ipv6.release() }() // after a failure br-ex is removed with its addresses
 	for _, stage := range a.stages(leftover) {
-		d.Log.Wait("for "+stage.what, "")
+		d.Log.Wait("waiting for "+stage.what, "")
 		if err := stage.do(ctx); err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (d *Driver) attempt(
 	return nil
 }
 
-// stage is one part of a migration. The text in what follows "for".
+// stage is one part of a migration. The text in what follows "waiting for".
 type stage struct {
 	what string
 	do   func(context.Context) error
@@ -87,22 +87,22 @@ func (m *migration) stages(leftover bool) []stage {
 	var stages []stage
 	add := func(what string, do func(context.Context) error) { stages = append(stages, stage{what, do}) }
 	if leftover {
-		add("what an earlier move has left to go", func(ctx context.Context) error {
+		add("the remains of an earlier migration to be removed", func(ctx context.Context) error {
 			return m.removeProfiles(ctx, m.Backup)
 		})
 	}
-	add("NetworkManager to know the profiles of "+ovs.BridgeName, m.addProfiles)
-	add("NetworkManager to call the Open vSwitch database", m.connectDatabase)
-	add(ovs.BridgeName+" to come up with a copy of the addresses", m.activateStatic)
+	add("NetworkManager to add the profiles of "+ovs.BridgeName, m.addProfiles)
+	add("NetworkManager to connect to the Open vSwitch database", m.connectDatabase)
+	add(ovs.BridgeName+" to be activated with a copy of the addresses", m.activateStatic)
 	add(ovs.BridgeName+" to have a port for "+m.Uplink, m.activatePort)
-	add(m.Uplink+" to be plugged into "+ovs.BridgeName, m.attachPort)
+	add(m.Uplink+" to be attached to "+ovs.BridgeName, m.attachPort)
 	if m.Staged.StaticFinalMetric != nil {
-		add(ovs.BridgeName+" to be preferred to other interfaces", m.applyFinalMetrics)
+		add(ovs.BridgeName+" to have the preferred default route", m.applyFinalMetrics)
 	}
-	add(m.Uplink+" to be given to its new profile", m.activateNIC)
-	add(ovs.BridgeName+" to have its addresses by itself", m.startDHCP)
-	add("the network to work through "+ovs.BridgeName, m.verify)
+	add("the new profile of "+m.Uplink+" to be activated", m.activateNIC)
+	add(ovs.BridgeName+" to request its own addresses", m.startDHCP)
+	add("network connectivity over "+ovs.BridgeName, m.verify)
 	add("the profiles to be saved", m.save)
-	add("NetworkManager to keep the change", m.commit)
+	add("NetworkManager to commit the change", m.commit)
 	return stages
 }

@@ -75,8 +75,8 @@ func withCurrentName(o ovs.Backup, facts ovs.Facts) (ovs.Backup, error) {
 	if own, found := facts.Profile(o.UUID); found {
 		named := own.Settings.Text("connection", "interface-name")
 		if named != "" && named != now {
-			return o, ovs.Refuse(report.Remedy("nmcli connection modify "+o.UUID+" connection.interface-name "+now+" # and then run this again"),
-				"the uplink was called %s when it went into br-ex and is called %s since a boot, and its profile %s is for %s alone", o.Uplink, now, o.ID, named)
+			return o, ovs.Refuse(report.Remedy("nmcli connection modify "+o.UUID+" connection.interface-name "+now+" # then rerun the command"),
+				"the uplink %s was renamed to %s after it was attached to br-ex, but its profile %s applies only to %s", o.Uplink, now, o.ID, named)
 		}
 		bound = named != ""
 	}

@@ -17,10 +17,10 @@ func (d *Driver) Record(status ovs.Status, now time.Time) ovs.Record {
 func (d *Driver) Summary(status ovs.Status, endpoints []Endpoint) string {
 	text := status.String()
 	if d.outage != nil {
-		text += fmt.Sprintf("; gap %.2f s", d.outage.Longest.Seconds())
+		text += fmt.Sprintf("; network interruption %.2f s", d.outage.Longest.Seconds())
 	}
 	for _, endpoint := range endpoints {
-		text += "; " + endpoint.Name + " answers"
+		text += "; " + endpoint.Name + " is reachable"
 	}
 	return text
 }

@@ -40,11 +40,11 @@ const (
 // (252).
 func startRollbackTimer(ctx context.Context, after time.Duration, journalPath string, o ovs.Backup) error {
 	_, err := command.Run(ctx, "systemd-run", "--quiet", "--collect", "--unit="+rollbackUnit,
-		"--description=Give the network back if hcp-node-agent died while it made br-ex",
+		"--description=Roll back an unfinished migration to br-ex by hcp-node-agent",
 		fmt.Sprintf("--on-active=%ds", int(after.Seconds())), "--timer-property=AccuracySec=500ms",
 		"/bin/sh", "-c", rollbackScript(journalPath, o))
 	if err != nil {
-		return fmt.Errorf("arming the timer that gives the network back: %w", err)
+		return fmt.Errorf("starting the rollback timer: %w", err)
 	}
 	return nil
 }
@@ -98,12 +98,12 @@ func bootRollbackUnit(journalPath string, o ovs.Backup) string {
 			empty += "find " + ovs.ProfileDirectories + " -name " + file + " -empty -delete 2>/dev/null; "
 		}
 	}
-	return `# Written by hcp-node-agent before it changes the network, removed when the change is verified.
+	return `# Written by hcp-node-agent before a network change. Removed when the change is verified.
 [Unit]
-Description=Undo a change of the network that hcp-node-agent has not finished
+Description=Roll back an unfinished network change of hcp-node-agent
 ConditionPathExists=` + journalPath + `
 RequiresMountsFor=` + journalPath + `
-# The database has to be there even where Open vSwitch is not enabled.
+# The script requires the database, even if Open vSwitch is not enabled.
 Wants=ovsdb-server.service
 After=ovsdb-server.service
 Before=ovs-vswitchd.service NetworkManager.service

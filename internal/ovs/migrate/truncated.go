@@ -58,9 +58,9 @@ func (d *Driver) RemoveTruncatedDatabase(ctx context.Context) error {
 		if !isTruncated(first[file], later[file]) {
 			continue
 		}
-		d.Log.Note(file + " is empty, as a power cut leaves it; it is removed, and Open vSwitch makes it anew")
+		d.Log.Note(file + " is empty, probably because of a power loss; removing it so that Open vSwitch creates it again")
 		if err := errors.Join(d.Tree.Remove(file), d.Tree.SyncDir(path.Dir(file))); err != nil {
-			return fmt.Errorf("removing an empty file of Open vSwitch: %w", err)
+			return fmt.Errorf("removing an empty Open vSwitch file: %w", err)
 		}
 	}
 	// The unit has failed, or would soon reach its start limit.
@@ -72,7 +72,7 @@ func (d *Driver) statOpenVSwitchFiles() (map[string]hostfs.Info, error) {
 	for _, file := range openVSwitchFiles() {
 		info, err := d.Tree.Lstat(file)
 		if err != nil {
-			return nil, fmt.Errorf("looking at Open vSwitch's files: %w", err)
+			return nil, fmt.Errorf("checking the Open vSwitch files: %w", err)
 		}
 		found[file] = info
 	}

@@ -38,7 +38,7 @@ func (d *Driver) awaitState(ctx context.Context, link string, missing func(ovs.F
 	limited, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	last := ""
-	err := poll(limited, "addresses and default route", func() (bool, error) {
+	err := poll(limited, "the addresses and the default route", func() (bool, error) {
 		facts, err := d.gatherAddresses(ctx)
 		if err == nil {
 			last = missing(facts)
@@ -46,7 +46,7 @@ func (d *Driver) awaitState(ctx context.Context, link string, missing func(ovs.F
 		return last == "", err
 	})
 	if err != nil && last != "" {
-		return fmt.Errorf("%s is not as it should be: %s", link, last)
+		return fmt.Errorf("the configuration of %s is not complete: %s", link, last)
 	}
 	return err
 }
@@ -57,7 +57,7 @@ func probeGateways(ctx context.Context, link string, state ovs.AddressState) err
 	defer cancel()
 	for _, gateway := range state.Gateways() {
 		if _, err := hostnet.ProbeNeighbour(ctx, link, gateway); err != nil {
-			return fmt.Errorf("asking the gateway: %w", err)
+			return fmt.Errorf("probing the gateway: %w", err)
 		}
 	}
 	return nil

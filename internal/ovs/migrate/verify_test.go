@@ -42,18 +42,18 @@ func TestMissing(t *testing.T) {
 		want   string // "": nothing
 	}{
 		"all there":             {func(*ovs.Facts) {}, ""},
-		"no link":               {func(f *ovs.Facts) { f.Links = nil }, "no such interface"},
-		"another address":       {func(f *ovs.Facts) { f.Links[0].Addresses[0] = netip.MustParsePrefix("192.0.2.178/24") }, "192.0.2.177 is not there (it has 192.0.2.178/24"},
-		"no IPv6":               {func(f *ovs.Facts) { f.Links[0].Addresses = f.Links[0].Addresses[:1] }, "2001:db8::7 is not there"},
-		"no default route":      {func(f *ovs.Facts) { f.Routes = f.Routes[1:] }, "not via 192.0.2.1"},
-		"no IPv6 route":         {func(f *ovs.Facts) { f.Routes = append(f.Routes[:1], f.Routes[2]) }, "not via fe80::1"},
+		"no link":               {func(f *ovs.Facts) { f.Links = nil }, "the interface does not exist"},
+		"another address":       {func(f *ovs.Facts) { f.Links[0].Addresses[0] = netip.MustParsePrefix("192.0.2.178/24") }, "192.0.2.177 is missing (current addresses: 192.0.2.178/24"},
+		"no IPv6":               {func(f *ovs.Facts) { f.Links[0].Addresses = f.Links[0].Addresses[:1] }, "2001:db8::7 is missing"},
+		"no default route":      {func(f *ovs.Facts) { f.Routes = f.Routes[1:] }, "no preferred default route via 192.0.2.1"},
+		"no IPv6 route":         {func(f *ovs.Facts) { f.Routes = append(f.Routes[:1], f.Routes[2]) }, "no preferred default route via fe80::1"},
 		"route still by NIC":    {func(f *ovs.Facts) { f.Routes = append(f.Routes, route("eth0", 4, 10, "192.0.2.1")) }, "default route"},
 		"another gateway":       {func(f *ovs.Facts) { f.Routes[0].Gateway = netip.MustParseAddr("192.0.2.2") }, "default route"},
 		"second router first":   {func(f *ovs.Facts) { f.Routes = append([]hostnet.Route{route("br-ex", 6, 48, "fe80::2")}, f.Routes...) }, ""},
-		"another router better": {func(f *ovs.Facts) { f.Routes = append(f.Routes, route("br-ex", 6, 47, "fe80::2")) }, "not via fe80::1"},
-		"by NIC as well":        {func(f *ovs.Facts) { f.Routes = append([]hostnet.Route{route("eth0", 6, 48, "fe80::2")}, f.Routes...) }, "not via fe80::1"},
-		"other route is gone":   {func(f *ovs.Facts) { f.Routes = f.Routes[:2] }, "over eth1, is gone"},
-		"another MTU":           {func(f *ovs.Facts) { f.Links[0].MTU = 1500 }, "MTU is 1500, not 1400"},
+		"another router better": {func(f *ovs.Facts) { f.Routes = append(f.Routes, route("br-ex", 6, 47, "fe80::2")) }, "no preferred default route via fe80::1"},
+		"by NIC as well":        {func(f *ovs.Facts) { f.Routes = append([]hostnet.Route{route("eth0", 6, 48, "fe80::2")}, f.Routes...) }, "no preferred default route via fe80::1"},
+		"other route is gone":   {func(f *ovs.Facts) { f.Routes = f.Routes[:2] }, "over eth1 is missing"},
+		"another MTU":           {func(f *ovs.Facts) { f.Links[0].MTU = 1500 }, "MTU is 1500 instead of 1400"},
 		"name server is gone":   {func(f *ovs.Facts) { f.Devices[0].IPv4.Nameservers = nil }, "name server 192.0.2.53"},
 		"IPv6 server is gone":   {func(f *ovs.Facts) { f.Devices[0].IPv6.Nameservers = nil }, "name server 2001:db8::53"},
 		"search domain is gone": {func(f *ovs.Facts) { f.Devices[0].IPv4.SearchDomains = nil }, "search domain example.test"},
@@ -74,7 +74,7 @@ func TestMissing(t *testing.T) {
 	// A default route without a gateway, as over a point-to-point link.
 	f := good()
 	c = ovs.AddressState{Defaults: []hostnet.Route{route("eth0", 4, 100, "")}}
-	if got := c.Missing(f, "br-ex"); !strings.Contains(got, "no default route of IPv4") {
+	if got := c.Missing(f, "br-ex"); !strings.Contains(got, "no preferred IPv4 default route") {
 		t.Errorf("with a gateway that was not there: %q", got)
 	}
 	f.Routes[0].Gateway = netip.Addr{}
@@ -94,11 +94,11 @@ func TestUnusable(t *testing.T) {
 		facts   ovs.Facts
 		want    string
 	}{
-		"no link":                  {routed, ovs.Facts{}, "it has no address"},
-		"no route":                 {routed, addressed, "it has no default route"},
+		"no link":                  {routed, ovs.Facts{}, "the interface has no address"},
+		"no route":                 {routed, addressed, "the interface has no default route"},
 		"a route of one family":    {routed, one, ""},
 		"no route, as before":      {ovs.AddressState{}, addressed, ""},
-		"no address and no routes": {ovs.AddressState{}, ovs.Facts{}, "it has no address"},
+		"no address and no routes": {ovs.AddressState{}, ovs.Facts{}, "the interface has no address"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := test.carried.Unusable(test.facts, "eth0"); got != test.want {
@@ -144,7 +144,7 @@ func TestEndpointConnect(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
 	err = (&Driver{}).checkEndpoints(ctx, []Endpoint{{Name: "the API server", Address: unused}, {Name: "b", Address: address}})
-	if err == nil || !strings.Contains(err.Error(), "the API server ("+unused+") does not answer") {
+	if err == nil || !strings.Contains(err.Error(), "the API server ("+unused+") is unreachable") {
 		t.Errorf("says %v", err)
 	}
 }

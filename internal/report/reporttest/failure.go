@@ -12,7 +12,7 @@ import (
 func CheckFailure(t *testing.T, err error, code report.Code, want string) {
 	t.Helper()
 	if err == nil {
-		t.Fatal("there is no error")
+		t.Fatal("no error")
 	}
 	if got := report.CodeOf(err); got != code {
 		t.Errorf("exit code %d, want %d: %v", got, code, err)
@@ -27,7 +27,7 @@ func CheckFailure(t *testing.T, err error, code report.Code, want string) {
 
 // hyperShiftWords matches terms of hosted clusters, which do not help the administrator of a
 // standalone cluster.
-var hyperShiftWords = regexp.MustCompile(`(?i)NodePool|HCP_NAMESPACE|hostedcluster|hosted cluster|hypershift|management cluster|fresh stub|token`)
+var hyperShiftWords = regexp.MustCompile(`(?i)NodePool|HCP_NAMESPACE|hostedcluster|hosted cluster|hypershift|management cluster|current user data|token`)
 
 // CheckStandaloneRemedy fails the test unless the remedy of err contains the text, and neither
 // err nor its remedy has terms of hosted clusters.
@@ -36,8 +36,8 @@ func CheckStandaloneRemedy(t *testing.T, err error, remedy string) {
 	if !strings.Contains(string(report.RemedyOf(err)), remedy) {
 		t.Errorf("remedy %q lacks %q", report.RemedyOf(err), remedy)
 	}
-	text := strings.ReplaceAll(err.Error()+string(report.RemedyOf(err)), "holds no token", "")
+	text := strings.ReplaceAll(err.Error()+string(report.RemedyOf(err)), "but no token", "")
 	if wrong := hyperShiftWords.FindString(text); wrong != "" {
-		t.Errorf("it says %q to a standalone cluster: %s; %s", wrong, err, report.RemedyOf(err))
+		t.Errorf("it mentions %q to a standalone cluster: %s; %s", wrong, err, report.RemedyOf(err))
 	}
 }

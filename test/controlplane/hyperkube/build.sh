@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds etcd and Kubernetes as one static binary, with the version that the
-# real binaries tell.
+# Builds etcd and Kubernetes as one static binary, with the version of the real
+# binaries.
 #
 # Usage: build.sh OUTPUT
 set -eu

@@ -105,7 +105,7 @@ func (b *bench) compare(files, runs int) error {
 			}
 		}
 		agent := func() *exec.Cmd {
-			return exec.CommandContext(b.ctx, b.agent, "apply", "--config", config, "--root", mine)
+			return exec.CommandContext(b.ctx, b.agent, "apply", "--payload", config, "--root", mine)
 		}
 		commands := []*exec.Cmd{agent(), b.oracle.ApplyCommand(b.ctx, config, other)}
 		if i%2 == 0 { // alternate the order, so that pending writes affect both equally

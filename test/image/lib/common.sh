@@ -2,12 +2,12 @@
 # What every part of the image build shares: where results are kept, how they
 # are named after their inputs, and how each step reports its time.
 #
-# Source it; it runs nothing. Results are folders named PART-KEY in the folder
-# "machine" of the bed's cache, where KEY is the hash of everything the part was made from. A
-# folder appears under its final name only when it is complete, so a killed
-# build leaves nothing that a later one could take for a result.
+# Source it; it runs nothing. Results are directories named PART-KEY in the directory
+# "machine" of the bed's cache, where KEY is the hash of all inputs of the part. A
+# directory gets its final name only when it is complete, so a later build cannot
+# use the incomplete result of a killed build.
 
-# shellcheck disable=SC2034 # read by those who source this
+# shellcheck disable=SC2034 # read by the scripts that source this
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=${HCP_BED_CACHE:-$HOME/.cache/hcp-node-agent}/machine
 
@@ -16,7 +16,7 @@ log() { printf 'image: %s\n' "$*" >&2; }
 die() { printf 'image: error: %s\n' "$*" >&2; exit 1; }
 
 # key FILE-OR-TEXT...: a short hash over the contents of the arguments that are
-# files or folders and over the text of those that are not.
+# files or directories and over the text of all others.
 key() {
   local arg
   for arg in "$@"; do
@@ -32,15 +32,15 @@ key() {
   done | sha256sum | cut -c1-16
 }
 
-# part NAME KEY COMMAND...: print the folder of the part, made by COMMAND with
-# an empty folder as its last argument if the cache has none of that key.
+# part NAME KEY COMMAND...: print the directory of the part. If the cache has none
+# with that key, run COMMAND with an empty directory as its last argument.
 part() {
   local name=$1 k=$2 out began
   shift 2
   out=$cache/$name-$k
   mkdir -p "$cache"
   if [ ! -e "$out" ]; then
-    # One builder at a time for each part; whoever waited finds it built.
+    # One builder at a time for each part; those that waited find the result.
     exec 9>"$cache/.$name.lock"
     flock 9
     if [ ! -e "$out" ]; then

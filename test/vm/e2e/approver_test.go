@@ -26,7 +26,7 @@ func startApproverUnit(ctx context.Context, t *testing.T) {
 	must(t, environment.Machine.Put(ctx, "/etc/hcp-node-admin/approver.kubeconfig", bytes.NewReader(kubeconfig), 0o600))
 
 	if result, err := environment.Machine.Run(ctx, "systemctl start hcp-node-admin-approver"); err != nil || result.ExitCode == 0 {
-		t.Errorf("the approver starts without a folder of enrollments (%v)", err)
+		t.Errorf("the approver starts without a directory of enrollments (%v)", err)
 	}
 	mustOutput(ctx, t, `set -e
 		install -d -m 0755 /etc/hcp-node-admin/enrollments; mkdir -m 0700 /root/tokens
@@ -36,14 +36,14 @@ func startApproverUnit(ctx context.Context, t *testing.T) {
 		install -m 0644 -t /etc/hcp-node-admin/enrollments /root/tokens/worker-8.enrollment
 		stat -c '%a %U' /etc/hcp-node-admin | grep -qx '700 root'
 		timeout 240 systemctl start hcp-node-admin-approver || { journalctl -u hcp-node-admin-approver -o cat >&2; false; }`)
-	await(ctx, t, "systemctl is-active hcp-node-admin-approver && systemctl show -P StatusText hcp-node-admin-approver | grep '^1 enrollments; '")
+	await(ctx, t, "systemctl is-active hcp-node-admin-approver && systemctl show -P StatusText hcp-node-admin-approver | grep '^enrollments: 1;'")
 	mustOutput(ctx, t, "install -m 0644 -t /etc/hcp-node-admin/enrollments /root/tokens/worker-9.enrollment")
-	await(ctx, t, "systemctl show -P StatusText hcp-node-admin-approver | grep '^2 enrollments; '")
+	await(ctx, t, "systemctl show -P StatusText hcp-node-admin-approver | grep '^enrollments: 2;'")
 
 	mustOutput(ctx, t, `set -e
 		test "$(stat -c %u /proc/$(systemctl show -P MainPID hcp-node-admin-approver))" != 0
 		for path in /etc/hcp-node-admin/enrollments /run/hcp-node-admin-approver/enrollments; do
-			if setpriv --reuid nobody --clear-groups cat $path/worker-8.enrollment; then echo "everybody can read $path" >&2; exit 1; fi
+			if setpriv --reuid nobody --clear-groups cat $path/worker-8.enrollment; then echo "all users can read $path" >&2; exit 1; fi
 		done
 		systemctl stop hcp-node-admin-approver
 		rm -r /root/tokens /etc/hcp-node-admin/enrollments /etc/hcp-node-admin/approver.kubeconfig`)

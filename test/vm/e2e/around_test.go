@@ -21,7 +21,7 @@ func TestBridgeConsumersAndBoots(t *testing.T) {
 	api, err := url.Parse(environment.ControlPlane.NodeSideServer)
 	must(t, err)
 
-	plan := runAgent(ctx, t, report.Success, "plan --user-data /root/stub.ign")
+	plan := runAgent(ctx, t, report.Success, "plan --user-data /root/user-data.ign")
 	checkContains(t, plan.Stdout, "+ br-ex (ovs-bridge, br-ex): MTU 1500, bridge-uplink=eth0", "+ ovs-if-phys0 (802-3-ethernet, eth0): in ovs-port-phys0",
 		"+ ovs-if-br-ex (ovs-interface, br-ex): in ovs-port-br-ex, MAC ")
 
@@ -33,23 +33,23 @@ func TestBridgeConsumersAndBoots(t *testing.T) {
 	}
 
 	timer := ""
-	out := runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand+" --network-timeout 2m --verify-reach "+api.Host, "for br-ex to come up with a copy", func() {
+	out := runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand+" --network-timeout 2m --verify-reach "+api.Host, "waiting for br-ex to be activated with a copy", func() {
 		timer = mustOutput(ctx, t, "systemctl show -P TimersMonotonic hcp-node-agent-network-guard.timer")
 	})
 	t.Log(out)
-	checkContains(t, out, "peer "+api.Hostname()+" answers", "is Ready and schedulable")
+	checkContains(t, out, "peer "+api.Hostname()+" is reachable", "is Ready and schedulable")
 	if !strings.Contains(timer, "OnActiveUSec=2min 5s") {
-		t.Errorf("the timer that guards the change: %s", timer)
+		t.Errorf("the rollback timer: %s", timer)
 	}
 
-	checkContains(t, runAgent(ctx, t, report.Success, "plan").Stdout, "nothing is left to do", "br-ex is there already, with eth0 in it")
-	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "ports ", "eth0 (system)", "MTU 1500, node IP 192.0.2.", "NetworkManager profile ovs-if-br-ex is activated, in /etc/", "eth0 was moved on ", "; gap ")
+	checkContains(t, runAgent(ctx, t, report.Success, "plan").Stdout, "no changes needed", "br-ex already exists with uplink eth0")
+	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "ports ", "eth0 (system)", "MTU 1500, node IP 192.0.2.", "NetworkManager profile ovs-if-br-ex is activated, in /etc/", "eth0 was attached to br-ex at ", "; network interruption ")
 	var status status.Document
 	must(t, json.Unmarshal([]byte(runAgent(ctx, t, report.Success, "status --output json").Stdout), &status))
 	if b := status.Bridge; b == nil || b.Migration == nil || b.Migration.Outage == nil || b.Migration.Uplink != "eth0" || b.Profile == nil || len(b.Ports) < 2 || len(b.NodeIPs) == 0 {
 		t.Errorf("status of br-ex: %+v", b)
 	}
-	checkContains(t, runAgent(ctx, t, report.Success, "node-ip").Stdout, ", as before")
+	checkContains(t, runAgent(ctx, t, report.Success, "node-ip").Stdout, " (unchanged)")
 
 	// After the next boot the host has another address, and Open vSwitch contains settings that
 	// another component has left there.
@@ -61,23 +61,23 @@ func TestBridgeConsumersAndBoots(t *testing.T) {
 	awaitReadyNode(ctx, t)
 	environmentOutput := mustOutput(ctx, t, `systemctl show -P Environment kubelet | grep -o 'KUBELET_NODE_IP=[^ ]*'; systemctl show -P Environment crio | grep -o 'CONTAINER_STREAM_ADDRESS=[^ ]*'
 		cat /run/nodeip-configuration/primary-ip; echo; cat /run/nodeip-configuration/ipv4; echo; ls /run/nodeip-configuration; ovs-vsctl get Open_vSwitch . external_ids:ovn-remote
-		systemctl show -P Result hcp-node-agent-node-ip; [ -e /run/configure-ovs-ran ] || echo br-ex was left alone; journalctl -b --no-pager | grep -c "ordering cycle"; true`)
+		systemctl show -P Result hcp-node-agent-node-ip; [ -e /run/configure-ovs-ran ] || echo br-ex unchanged; journalctl -b --no-pager | grep -c "ordering cycle"; true`)
 	want := "KUBELET_NODE_IP=" + now + "\nCONTAINER_STREAM_ADDRESS=" + now + "\n" + now + "\n" + now + "\nipv4\nprimary-ip\n\" \"\nsuccess\n" +
-		"br-ex was left alone\n0"
+		"br-ex unchanged\n0"
 	if environmentOutput != want {
 		t.Errorf("after a boot with another address (before: %s):\n%s\nwant\n%s", was, environmentOutput, want)
 	}
 	order := mustOutput(ctx, t, `a=$(systemctl show -P ExecMainExitTimestampMonotonic hcp-node-agent-node-ip)
 		for unit in crio kubelet; do [ "$a" -lt "$(systemctl show -P ExecMainStartTimestampMonotonic $unit)" ] && echo before $unit; done`)
 	if order != "before crio\nbefore kubelet" {
-		t.Errorf("the address was told %q", order)
+		t.Errorf("the units that started after the update of the address: %q", order)
 	}
 	runAgent(ctx, t, report.Success, "status")
 
 	// kubelet starts even if the agent's binary is missing.
 	mustOutput(ctx, t, "mv /usr/bin/hcp-node-agent /root/; systemctl stop kubelet crio hcp-node-agent-node-ip; systemctl start hcp-node-agent-node-ip kubelet; true")
 	if failed := mustOutput(ctx, t, "mv /root/hcp-node-agent /usr/bin/; systemctl is-failed hcp-node-agent-node-ip; systemctl is-active kubelet"); failed != "failed\nactive" {
-		t.Errorf("without the agent's program: %q", failed)
+		t.Errorf("without the agent's binary: %q", failed)
 	}
 
 	runAgent(ctx, t, report.Success, "leave --no-drain")
@@ -89,7 +89,7 @@ func TestBridgeConsumersAndBoots(t *testing.T) {
 func TestBridgeWithoutTheClustersUnit(t *testing.T) {
 	ctx := newContext(t)
 	before := hostState(ctx, t)
-	checkContains(t, runAgent(ctx, t, report.Success, joinCommand+" --until kubelet --payload-drop ovs-configuration.service").Stdout, "the ignition server answers")
+	checkContains(t, runAgent(ctx, t, report.Success, joinCommand+" --until kubelet --payload-drop ovs-configuration.service").Stdout, "the ignition server is reachable")
 	cleared := mustOutput(ctx, t, `set=external_ids:ovn-remote; unit=hcp-node-agent-ovn-remote.service; systemctl is-enabled $unit; systemctl is-active $unit
 		ovs-vsctl set Open_vSwitch . $set=ssl:a; systemctl start $unit; ovs-vsctl get Open_vSwitch . $set
 		ovs-vsctl set Open_vSwitch . $set=ssl:b; systemctl start $unit; ovs-vsctl get Open_vSwitch . $set; ovs-vsctl remove Open_vSwitch . external_ids ovn-remote`)
@@ -103,12 +103,12 @@ func TestBridgeWithoutTheClustersUnit(t *testing.T) {
 	_, rest, _ := strings.Cut(string(document), "```sh\n")
 	script, _, found := strings.Cut(rest, "```")
 	if !found {
-		t.Fatal("docs/br-ex.md has no script")
+		t.Fatal("docs/br-ex.md contains no script")
 	}
 	must(t, environment.Machine.Put(ctx, "/root/by-hand.sh", strings.NewReader(script), 0o700))
 	after := mustOutput(ctx, t, `sh /root/by-hand.sh >&2; ovs-vsctl list-br; ip -4 route show default | grep -o 'dev [^ ]*'; nmcli -g NAME,DEVICE connection show --active | grep eth0; rm /root/by-hand.sh`)
 	if after != "dev eth0\nWired connection 1:eth0" {
-		t.Errorf("after the way back by hand: %q", after)
+		t.Errorf("after the manual removal of br-ex: %q", after)
 	}
 	runAgent(ctx, t, report.Success, "leave --no-drain")
 	checkHostState(ctx, t, before)

@@ -35,7 +35,7 @@ func awaitReadyNode(ctx context.Context, t *testing.T) {
 		return false, nil
 	})
 	if err != nil {
-		t.Fatalf("waiting for the node of this boot to be Ready: %v", err)
+		t.Fatalf("waiting for the Node to be Ready in this boot: %v", err)
 	}
 }
 
@@ -83,19 +83,19 @@ func checkNoSecrets(ctx context.Context, t *testing.T) {
 		}
 	}
 	if token == "" {
-		t.Fatal("the stub has no token to look for")
+		t.Fatal("the user data contains no token")
 	}
 	must(t, environment.Machine.Put(ctx, "/root/needle", strings.NewReader(token), 0o600))
 	found, err := environment.Machine.Output(ctx, `
 		journalctl -b --no-pager | grep -cFf /root/needle
 		find /etc /var /run -xdev -type f -perm /044 -size -10M -exec grep -lFf /root/needle {} + 2>/dev/null
-		ls /var/lib/hcp-node-agent/stub.ign 2>/dev/null
+		ls /var/lib/hcp-node-agent/user-data.ign 2>/dev/null
 		ls /etc/kubernetes/kubeconfig 2>/dev/null
 		grep -rl client-key-data /var/lib/hcp-node-agent
 		find /etc/mcs-machine-config-content.json /var/lib/kubelet/config.json /var/lib/hcp-node-agent -type f -perm /077
 		rm -f /root/needle; true`)
 	must(t, err)
 	if found != "0" {
-		t.Errorf("secrets are where they should not be:\n%s", found)
+		t.Errorf("files and journal entries with readable secrets:\n%s", found)
 	}
 }

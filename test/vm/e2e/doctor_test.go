@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,13 +17,13 @@ import (
 // must find no obstacle to a join.
 func testDoctorBeforeJoin(ctx context.Context, t *testing.T) {
 	t.Helper()
-	checkContains(t, runAgent(ctx, t, report.Success, "doctor").Stdout, "has not joined a cluster", "the ignition server was not asked")
+	checkContains(t, runAgent(ctx, t, report.Success, "doctor").Stdout, "has not joined a cluster", "the ignition server was not checked")
 	result := runAgent(ctx, t, report.Success, "doctor --user-data "+testenv.UserDataPath)
-	if strings.Contains(result.Stdout, "was not asked") {
-		t.Error("with a stub the ignition server was not asked")
+	if strings.Contains(result.Stdout, "the ignition server was not checked") {
+		t.Error("with user data doctor did not check the ignition server")
 	}
 	if left := mustOutput(ctx, t, "ls /var/lib/hcp-node-agent 2>/dev/null || true"); left != "" {
-		t.Errorf("it left %s", left)
+		t.Errorf("doctor created %s", left)
 	}
 }
 
@@ -31,15 +32,36 @@ func testDoctorOfHealthyNode(ctx context.Context, t *testing.T) {
 	t.Helper()
 	out := runAgent(ctx, t, report.Success, "doctor").Stdout
 	checkContains(t, out, "joined NodePool clusters/", "running: NetworkManager.service, openvswitch.service, crio.service, kubelet.service", "eth0 is in br-ex with 192.0.2.",
-		"changes are as the join left them", "kubelet's client certificate of CN=system:node:worker-0", "kubelet's serving certificate of CN=system:node:worker-0",
-		"ok       validate ", "Node worker-0 is Ready and schedulable")
-	for _, text := range []string{"problem ", "could not be looked at", "was left", "not seen"} {
-		if strings.Contains(out, text) {
-			t.Errorf("of a node that is well it says %q", text)
+		")", "kubelet's client certificate of CN=system:node:worker-0", "kubelet's serving certificate of CN=system:node:worker-0",
+		"Node worker-0 is Ready and schedulable")
+	findings := doctorFindings(ctx, t)
+	if !slices.ContainsFunc(findings, func(f finding) bool { return f.Check == "validate" && f.Severity == report.SeverityOK }) {
+		t.Error("doctor did not run the checks that need the payload")
+	}
+	for _, f := range findings {
+		for _, incomplete := range []string{"the check failed", "the check took longer than", "root is required"} {
+			if f.Severity == report.SeverityProblem || strings.Contains(f.Message, incomplete) {
+				t.Errorf("finding about a healthy node: %+v", f)
+			}
 		}
 	}
 	asUser := mustOutput(ctx, t, "setpriv --reuid 65534 --regid 65534 --clear-groups hcp-node-agent doctor")
-	checkContains(t, asUser, "without root much is not seen", "not seen without root: reading the state of the join")
+	checkContains(t, asUser, "some checks require root and are limited", "root is required: reading the state of the join")
+}
+
+// finding is a finding in the document of doctor.
+type finding struct {
+	Check    string
+	Severity report.Severity
+	Message  string
+}
+
+// doctorFindings returns the findings of doctor about a node without problems.
+func doctorFindings(ctx context.Context, t *testing.T) []finding {
+	t.Helper()
+	var document struct{ Findings []finding }
+	must(t, json.Unmarshal([]byte(runAgent(ctx, t, report.Success, "doctor --output json").Stdout), &document))
+	return document.Findings
 }
 
 // canaryFile is a file with a secret that no name identifies as one.
@@ -51,10 +73,10 @@ func testDoctorOfStoppedKubelet(ctx context.Context, t *testing.T) {
 	t.Helper()
 	mustOutput(ctx, t, "systemctl stop kubelet")
 	out := runAgent(ctx, t, report.Failed, "doctor").Stdout
-	checkContains(t, out, "problem  "+stepLine("units")+"  kubelet.service does not run (inactive", "systemctl start kubelet")
+	checkContains(t, out, "kubelet.service is not running (inactive", "systemctl start kubelet")
 
 	mustOutput(ctx, t, `umask 077; cd /root
-		jq -r '.ignition.config.merge[].httpHeaders[] | select(.name == "Authorization") | .value' stub.ign | sed 's/^Bearer //' >needles
+		jq -r '.ignition.config.merge[].httpHeaders[] | select(.name == "Authorization") | .value' user-data.ign | sed 's/^Bearer //' >needles
 		jq -r '.auths[] | .auth, (.auth | @base64d), (.auth | @base64d | sub("^[^:]*:"; ""))' /var/lib/kubelet/config.json | grep . >>needles
 		sed -n '/PRIVATE KEY/,/PRIVATE KEY/p' /var/lib/kubelet/pki/kubelet-client-current.pem | grep -v -- ----- >>needles
 		sed 's/^/# /' needles >`+canaryFile)
@@ -82,16 +104,16 @@ func testDoctorOfStoppedKubelet(ctx context.Context, t *testing.T) {
 		"certificates.json", "cluster/node.json", "cluster/csr.json", "units" + canaryFile,
 	} {
 		if !there[name] {
-			t.Errorf("the bundle has no %s", name)
+			t.Errorf("the bundle does not contain %s", name)
 		}
 	}
-	found := mustOutput(ctx, t, `cd /root; stat -c '%a' b.tar.gz; mkdir b; tar -xzf b.tar.gz -C b; [ "$(wc -l <needles)" -ge 5 ] && echo there are needles
-		grep -rlFf needles /root/b || echo and none of them is in it; grep -c '^# \*\*\*$' b/units`+canaryFile+`; jq -r .metadata.name b/cluster/node.json
+	found := mustOutput(ctx, t, `cd /root; stat -c '%a' b.tar.gz; mkdir b; tar -xzf b.tar.gz -C b; [ "$(wc -l <needles)" -ge 5 ] && echo found secrets to search for
+		grep -rlFf needles /root/b || echo no secret is in the bundle; grep -c '^# \*\*\*$' b/units`+canaryFile+`; jq -r .metadata.name b/cluster/node.json
 		jq -r .exitCode b/doctor.json; jq -r .kind b/manifest.json; hcp-node-agent doctor --bundle /root/b.tar.gz 2>&1 | head -n1; rm -rf b b.tar.gz needles `+canaryFile)
 	lines := strings.SplitN(found, "\n", 5)
-	want := []string{"600", "there are needles", "and none of them is in it"}
+	want := []string{"600", "found secrets to search for", "no secret is in the bundle"}
 	if len(lines) < 5 || strings.Join(lines[:3], "\n") != strings.Join(want, "\n") || lines[3] == "0" ||
-		lines[4] != "worker-0\n1\nBundleManifest\nhcp-node-agent doctor: /root/b.tar.gz is there already; a bundle never replaces a file" {
+		lines[4] != "worker-0\n1\nBundleManifest\nhcp-node-agent doctor: /root/b.tar.gz already exists; a bundle never replaces a file" {
 		t.Errorf("the bundle: %s", found)
 	}
 	mustOutput(ctx, t, "systemctl start kubelet")

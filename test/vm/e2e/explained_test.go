@@ -38,7 +38,7 @@ func TestExplained(t *testing.T) {
 	mustOutput(ctx, t, `install -d /etc/systemd/system/crio.service.d
 		printf '[Unit]\nRequires=no-such.service\n' >/etc/systemd/system/crio.service.d/90-site.conf && systemctl daemon-reload`)
 	result := runAgent(ctx, t, report.Failed, joinCommand)
-	checkContains(t, result.Stdout, "no-such.service, which crio.service needs, does not exist on this host (Unit no-such.service not found)",
+	checkContains(t, result.Stdout, "no-such.service, which crio.service requires, does not exist on this host (Unit no-such.service not found)",
 		"dnf provides '*/no-such.service'")
 	mustOutput(ctx, t, "rm /etc/systemd/system/crio.service.d/90-site.conf && systemctl daemon-reload")
 
@@ -52,18 +52,19 @@ func TestExplained(t *testing.T) {
 			setTaints(ctx, t, `[{"key":"team","value":"blue","effect":"NoSchedule"}]`)
 			createUnpullablePod(ctx, t, image)
 		}},
-		outputAction{"pod openshift-ovn-kubernetes/unpullable is not up: image " + image + " cannot be pulled: " + registry + " does not have it", func() {
+		outputAction{"pod openshift-ovn-kubernetes/unpullable is not ready: image " + image + " cannot be pulled: " +
+			registry + " does not have it", func() {
 			must(t, server.SetNetwork(ctx, true))
 		}},
-		outputAction{"Node " + testenv.NodeName + " takes no pods: taint team=blue:NoSchedule", func() { setTaints(ctx, t, "null") }},
+		outputAction{"waiting for Node " + testenv.NodeName + " to become schedulable: taint team=blue:NoSchedule", func() { setTaints(ctx, t, "null") }},
 	)
-	checkContains(t, output, "the network plugin has not written its configuration (/etc/kubernetes/cni/net.d/ is empty)", "crictl pull "+image,
+	checkContains(t, output, "the network plugin has not written its configuration yet (/etc/kubernetes/cni/net.d/ is empty)", "crictl pull "+image,
 		"oc adm taint node "+testenv.NodeName+" team-", testenv.NodeName+" is Ready and schedulable")
 
 	// A taint that is not removed causes a failure that names it.
 	setTaints(ctx, t, `[{"key":"node.cloudprovider.kubernetes.io/uninitialized","value":"true","effect":"NoSchedule"}]`)
 	result = runAgent(ctx, t, report.Failed, "join --timeout 30s --skip "+skippedSteps+",kubelet,serving-certificate,ready")
-	checkContains(t, result.Stdout, "fail  "+stepLine("schedulable")+" Node "+testenv.NodeName+" takes no pods: taint node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule", "on platform None there is none and nobody does",
+	checkContains(t, result.Stdout, "Node "+testenv.NodeName+" is not schedulable: taint node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule", "platform None has no cloud controller manager",
 		"oc adm taint node "+testenv.NodeName+" node.cloudprovider.kubernetes.io/uninitialized-")
 	setTaints(ctx, t, "null")
 
@@ -71,8 +72,7 @@ func TestExplained(t *testing.T) {
 	mustOutput(ctx, t, `install -d /etc/systemd/system/kubelet.service.d
 		printf '[Service]\nExecStart=\nExecStart=/usr/bin/kubelet --no-such-flag\n' >/etc/systemd/system/kubelet.service.d/90-site.conf`)
 	result = runAgent(ctx, t, report.Failed, "join --skip "+skippedSteps)
-	checkContains(t, result.Stdout, "kubelet.service does not run (it ends soon after each start): it does not know the flag --no-such-flag of its unit: "+
-		"the installed kubelet is not of the payload's release", "install the kubelet of the payload's release", "kubelet --version")
+	checkContains(t, result.Stdout, "kubelet.service is not running (it exits soon after each start): it does not support the flag --no-such-flag of its unit: the installed kubelet does not match the payload's release", "install the kubelet of the payload's release", "kubelet --version")
 	mustOutput(ctx, t, "rm /etc/systemd/system/kubelet.service.d/90-site.conf")
 	runAgent(ctx, t, report.Success, "join --skip "+skippedSteps)
 }
@@ -140,7 +140,7 @@ func runWithActions(ctx context.Context, t *testing.T, command string, turns ...
 		case <-watchers[n].Seen:
 			turn.then()
 		case end := <-ended:
-			t.Fatalf("%s ended (%d, %v) before it said %q:\n%s", command, end.code, end.err, turn.text, watchers[0])
+			t.Fatalf("%s ended (%d, %v) before it printed %q:\n%s", command, end.code, end.err, turn.text, watchers[0])
 		}
 	}
 	end := <-ended

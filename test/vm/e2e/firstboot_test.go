@@ -26,14 +26,14 @@ func TestFirstBootByCloudInit(t *testing.T) {
 	must(t, err)
 	bootWithSeed(ctx, t, map[string]string{
 		"meta-data": "instance-id: first-boot\n",
-		"user-data": exampleUserData(t, "first-boot.yaml", "CONTENT-OF-THE-STUB", string(userData)),
+		"user-data": exampleUserData(t, "first-boot.yaml", "CONTENT-OF-THE-USER-DATA", string(userData)),
 	})
-	const waits = "systemctl show -P StatusText hcp-node-agent | grep -q '^client-certificate: approval' && ! systemctl show -P MainPID hcp-node-agent | grep -qx 0"
+	const waits = "systemctl show -P StatusText hcp-node-agent | grep -q '^client-certificate: waiting for approval' && ! systemctl show -P MainPID hcp-node-agent | grep -qx 0"
 	await(ctx, t, waits)
 	if state := mustOutput(ctx, t, `systemctl stop hcp-node-agent
 		systemctl show -P Result hcp-node-agent; systemctl is-active hcp-node-agent
 		systemctl start --no-block hcp-node-agent`); state != "success\ninactive" {
-		t.Errorf("the service that was stopped is %s", state)
+		t.Errorf("the stopped service is %s", state)
 	}
 	await(ctx, t, waits)
 	mustOutput(ctx, t, "systemctl kill -s TERM hcp-node-agent")
@@ -45,9 +45,9 @@ func TestFirstBootByCloudInit(t *testing.T) {
 	t.Log(mustOutput(ctx, t, `cloud-init status --wait --long || exit
 		for i in $(seq 120); do systemctl is-active -q hcp-node-agent && break; sleep 1; done
 		systemctl status --no-pager --lines 0 hcp-node-agent && journalctl -b --no-pager -o cat -u hcp-node-agent`))
-	checkContains(t, mustOutput(ctx, t, "journalctl -b --no-pager -o cat _SYSTEMD_UNIT=hcp-node-agent.service STEP=schedulable"), "no taint keeps pods away from worker-0")
-	if left := mustOutput(ctx, t, "ls -A /etc/hcp-node-agent"); strings.Contains(left, "stub.ign") {
-		t.Errorf("the stub is still there: %s", left)
+	checkContains(t, mustOutput(ctx, t, "journalctl -b --no-pager -o cat _SYSTEMD_UNIT=hcp-node-agent.service STEP=schedulable"), "Node worker-0 is schedulable")
+	if left := mustOutput(ctx, t, "ls -A /etc/hcp-node-agent"); strings.Contains(left, "user-data.ign") {
+		t.Errorf("the user data still exists: %s", left)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestFirstBootWithJoinToken(t *testing.T) {
 	bootWithSeed(ctx, t, map[string]string{
 		"meta-data":      "instance-id: with-a-join-token\n",
 		"network-config": strings.NewReplacer("192.0.2.17/24", "192.0.2.104/24", "192.0.2.53", "192.0.2.1").Replace(string(network)),
-		"user-data": exampleUserData(t, "join-token.yaml", "CONTENT-OF-THE-STUB", string(userData),
+		"user-data": exampleUserData(t, "join-token.yaml", "CONTENT-OF-THE-USER-DATA", string(userData),
 			"CONTENT-OF-worker-7.token", mustOutput(ctx, t, "cat /root/worker-0.token"), "worker-7", testenv.NodeName),
 	})
 	await(ctx, t, "systemctl is-active hcp-node-agent && ! ls /etc/hcp-node-agent/node.token")
@@ -91,7 +91,7 @@ func TestFirstBootWithJoinToken(t *testing.T) {
 // cloud-init.service runs before D-Bus, which the class for RHEL needs to set the name.
 func bootWithSeed(ctx context.Context, t *testing.T, files map[string]string) {
 	t.Helper()
-	mustOutput(ctx, t, `rm -f /etc/cloud/cloud-init.disabled /root/stub.ign /root/approver.kubeconfig
+	mustOutput(ctx, t, `rm -f /etc/cloud/cloud-init.disabled /root/user-data.ign /root/approver.kubeconfig
 		cat >/etc/cloud/cloud.cfg <<'CFG'
 users: []
 disable_root: false
@@ -117,7 +117,7 @@ func exampleUserData(t *testing.T, name string, pairs ...string) string {
 	pairs = append(pairs, "https://packages.example.com/hcp-node-agent", "file:///srv/new")
 	for i := 0; i < len(pairs); i += 2 {
 		if !strings.Contains(string(content), pairs[i]) {
-			t.Fatalf("%s does not say %s", name, pairs[i])
+			t.Fatalf("%s does not contain %s", name, pairs[i])
 		}
 		// Keep the indentation of the YAML block in each line.
 		content = []byte(strings.ReplaceAll(string(content), pairs[i], strings.ReplaceAll(strings.TrimSpace(pairs[i+1]), "\n", "\n      ")))
@@ -131,7 +131,7 @@ func approveCSRs(ctx context.Context, t *testing.T, requests int) {
 	deadline := time.Now().Add(8 * time.Minute)
 	for done := 0; done < requests; {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d of %d requests were there to approve", done, requests)
+			t.Fatalf("%d of %d CSRs were submitted", done, requests)
 		}
 		done += decideCSRs(ctx, t, certificatesv1.CertificateApproved)
 		time.Sleep(time.Second)

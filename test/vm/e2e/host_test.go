@@ -48,6 +48,6 @@ func hostState(ctx context.Context, t *testing.T) []string {
 func checkHostState(ctx context.Context, t *testing.T, before []string) {
 	t.Helper()
 	if diff := cmp.Diff(before, hostState(ctx, t)); diff != "" {
-		t.Errorf("the host is not as it was (-before +now):\n%s", diff)
+		t.Errorf("the host is not restored (-before +now):\n%s", diff)
 	}
 }

@@ -28,7 +28,7 @@ func TestJoinResumesAfterKills(t *testing.T) {
 		if os.Getenv("THOROUGH") == "" && !slices.Contains(sampledSteps, step.Name) {
 			continue
 		}
-		out := runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand, " "+stepLine(step.Name), func() {
+		out := runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand, stepLine(step.Name), func() {
 			_, err := environment.Machine.Run(ctx, "kill -9 $(pidof hcp-node-agent)")
 			must(t, err)
 		})
@@ -40,7 +40,7 @@ func TestJoinResumesAfterKills(t *testing.T) {
 			must(t, err)
 		}
 		if step.Name == stepname.ClientCertificate {
-			checkContains(t, out, "stopping hcp-node-agent.service, which is joining this host; this command takes over")
+			checkContains(t, out, "stopping hcp-node-agent.service, which is joining this host, before running this command")
 		}
 	}
 	runAgent(ctx, t, report.Success, joinCommand)
@@ -57,7 +57,7 @@ func TestJoinResumesAfterRebootAndLateApproval(t *testing.T) {
 		// The unit is in the state "activating" until the join is finished.
 		must(t, environment.Machine.Restart(ctx))
 	})
-	checkContains(t, out, "on platform None nobody approves it by itself")
+	checkContains(t, out, "on platform None no controller approves it")
 	// From here on, the unit resumes at boot, and an administrator approves both CSRs. No other
 	// command is run.
 	approveCSRs(ctx, t, 2)
@@ -77,7 +77,7 @@ func TestJoinResumesAfterRebootAndLateApproval(t *testing.T) {
 func TestLeaveResumesAfterAPowerCut(t *testing.T) {
 	ctx := newContext(t)
 	before := hostState(ctx, t)
-	runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand, " "+stepLine(stepname.System), func() {
+	runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand, stepLine(stepname.System), func() {
 		_, err := environment.Machine.Run(ctx, "kill -9 $(pidof hcp-node-agent); sync")
 		must(t, err)
 	})
@@ -86,8 +86,8 @@ func TestLeaveResumesAfterAPowerCut(t *testing.T) {
 	_, err := environment.Machine.WaitBoot(ctx)
 	must(t, err)
 
-	await(ctx, t, "systemctl is-failed hcp-node-agent") // it refuses to join and exits
-	checkContains(t, mustOutput(ctx, t, "journalctl -b --no-pager -o cat -u hcp-node-agent"), "a leave of this host began at ")
+	await(ctx, t, "systemctl is-failed hcp-node-agent") // it does not join and exits
+	checkContains(t, mustOutput(ctx, t, "journalctl -b --no-pager -o cat -u hcp-node-agent"), "a leave of this host started at ")
 	checkContains(t, mustOutput(ctx, t, "hcp-node-agent status || true"), " is leaving NodePool ")
 	if joined := mustOutput(ctx, t, "ovs-vsctl --timeout=5 list-br 2>/dev/null; systemctl is-active kubelet || true"); joined != "inactive" {
 		t.Errorf("after the boot the host has %q", joined)

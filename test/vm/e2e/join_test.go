@@ -42,7 +42,7 @@ func TestNodeLifeCycle(t *testing.T) {
 	}
 	must(t, json.Unmarshal([]byte(runAgent(ctx, t, report.Success, "join --output json").Stdout), &document))
 	if document.Changed || len(document.Steps) != 14 {
-		t.Errorf("a third join says %+v", document)
+		t.Errorf("the document of a third join: %+v", document)
 	}
 	runAgent(ctx, t, report.Success, "status")
 	var plan struct{ Changes []any }
@@ -50,6 +50,9 @@ func TestNodeLifeCycle(t *testing.T) {
 	if len(plan.Changes) != 0 {
 		t.Errorf("the plan of a joined host is not empty: %v", plan.Changes)
 	}
+	// The same payload planned with recorded facts, as on another machine.
+	checkContains(t, mustOutput(ctx, t, "hcp-node-agent plan --print-facts | hcp-node-agent plan --payload /var/lib/hcp-node-agent/payload.ign --facts -"),
+		"facts      standard input: ", "Not planned")
 	checkNoSecrets(ctx, t)
 	testDoctorOfHealthyNode(ctx, t)
 	testDoctorOfStoppedKubelet(ctx, t)
@@ -96,9 +99,9 @@ func renewUserData(ctx context.Context, t *testing.T) {
 	must(t, environment.Machine.Put(ctx, testenv.UserDataPath, bytes.NewReader(userData), 0o600))
 	mustOutput(ctx, t, "systemctl stop kubelet && rm /var/lib/kubelet/pki/kubelet-client-*")
 	result := runAgent(ctx, t, report.Success, joinCommand)
-	checkContains(t, result.Stdout, "until ", "(CSR node-csr-", "the bootstrap credential is removed from it")
+	checkContains(t, result.Stdout, "until ", "(CSR node-csr-", "removed the bootstrap credential")
 	checkNoSecrets(ctx, t)
-	checkContains(t, runAgent(ctx, t, report.Success, joinCommand).Stdout, "kept from an earlier run", "nothing was changed")
+	checkContains(t, runAgent(ctx, t, report.Success, joinCommand).Stdout, "stored by an earlier run", "nothing was changed")
 }
 
 // makeManualChanges makes changes that an administrator can make on a node: it edits a file of
@@ -112,7 +115,7 @@ func makeManualChanges(ctx context.Context, t *testing.T) {
 // reports them. It then removes them for the comparison of the host state.
 func checkManualChangesKept(ctx context.Context, t *testing.T, output string) {
 	t.Helper()
-	checkContains(t, output, "how it was before is in /etc/containers/registries.conf.before-hcp-node-agent", "/etc/cni/net.d/mine.conflist")
+	checkContains(t, output, "its state before the join is backed up in /etc/containers/registries.conf.before-hcp-node-agent", "/etc/cni/net.d/mine.conflist")
 	mustOutput(ctx, t, `tail -n 1 /etc/containers/registries.conf | grep -qx '# mine' &&
 		mv /etc/containers/registries.conf.before-hcp-node-agent /etc/containers/registries.conf &&
 		rm /etc/cni/net.d/mine.conflist && rmdir -p --ignore-fail-on-non-empty /etc/cni/net.d`)

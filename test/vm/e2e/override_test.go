@@ -81,12 +81,12 @@ func TestOverrideAndDrop(t *testing.T) {
 
 	mustOutput(ctx, t, "echo '"+retiring+"' >/root/retiring.ign")
 	refused := runAgent(ctx, t, report.Refused, "plan --user-data "+testenv.UserDataPath+" --ignition-override /root/retiring.ign")
-	checkContains(t, refused.Stdout+refused.Stderr, "join removes no users", "userdel --remove retired")
+	checkContains(t, refused.Stdout+refused.Stderr, "join does not remove users", "userdel --remove retired")
 	mustOutput(ctx, t, "rm /root/retiring.ign")
 
 	const with = " --ignition-override /root/site.ign --payload-drop /etc/sysctl.d/inotify.conf"
 	planned := runAgent(ctx, t, report.Success, "plan --diff --user-data "+testenv.UserDataPath+with)
-	checkContains(t, planned.Stdout, "+192.0.2.250 site", "+ probe", "= /etc/site/kept.conf", "site.probe=1", "payload.drop has it")
+	checkContains(t, planned.Stdout, "+192.0.2.250 site", "+ probe", "= /etc/site/kept.conf", "site.probe=1", "excluded by payload.drop")
 	if strings.Contains(planned.Stdout, "canary") {
 		t.Error("the plan shows a password hash")
 	}
@@ -96,7 +96,7 @@ func TestOverrideAndDrop(t *testing.T) {
 	runAgent(ctx, t, report.Success, joinCommand+" --until kubelet"+with)
 	checkLabels(ctx, t)
 	if now := mustOutput(ctx, t, overrideResultScript); now != overrideResult {
-		t.Errorf("the host has\n%s\nand not\n%s", now, overrideResult)
+		t.Errorf("the host has\n%s\nwant\n%s", now, overrideResult)
 	}
 	// Without the override files: the merged override is saved with the join.
 	mustOutput(ctx, t, "rm /root/site.ign")

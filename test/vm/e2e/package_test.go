@@ -27,7 +27,7 @@ func TestPackageLifeCycle(t *testing.T) {
 	t.Log(mustOutput(ctx, t, "dnf -y upgrade hcp-node-agent hcp-node-admin"))
 	checkContains(t, runAgent(ctx, t, report.Success, "version").Stdout, "1.1.0")
 	if now := nodeProcesses(ctx, t); now != running {
-		t.Errorf("an upgrade of the package has touched what runs:\n%s\nnow:\n%s", running, now)
+		t.Errorf("an upgrade of the package has changed running processes:\n%s\nnow:\n%s", running, now)
 	}
 	mustOutput(ctx, t, `for i in $(seq 60); do systemctl is-active -q hcp-node-agent && break; sleep 1; done
 		systemctl is-active hcp-node-agent && readlink /proc/$(systemctl show -P MainPID hcp-node-agent)/exe | grep -qx /usr/bin/hcp-node-agent`)
@@ -43,7 +43,7 @@ func TestPackageLifeCycle(t *testing.T) {
 	checkContains(t, removal.Stdout+removal.Stderr, "hcp-node-agent leave")
 	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "worker-0")
 	if now := nodeProcesses(ctx, t); now != running {
-		t.Errorf("a refused removal has touched what runs:\n%s\nnow:\n%s", running, now)
+		t.Errorf("a refused removal has changed running processes:\n%s\nnow:\n%s", running, now)
 	}
 
 	runAgent(ctx, t, report.Success, "leave --no-drain")

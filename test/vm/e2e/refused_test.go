@@ -45,7 +45,7 @@ func TestRefusedAndNothingChanged(t *testing.T) {
 		"truncated payload": {
 			func() error { return server.SetFaults(ctx, bed.Faults{TruncateAfter: 20_000}) }, "--timeout 10s",
 			report.Failed,
-			[]string{"stopped sending after 20000 bytes"},
+			[]string{"the transfer ended after 20000 bytes"},
 		},
 		"clock": {
 			func() error { return server.SetFaults(ctx, bed.Faults{DateSkewSeconds: 3600}) }, "",
@@ -64,10 +64,10 @@ func TestRefusedAndNothingChanged(t *testing.T) {
 			report.Refused,
 			[]string{"smartd.service"},
 		},
-		"not a stub": {
+		"not user data": {
 			func() error { return nil }, "--user-data /etc/hostname",
 			report.Usage,
-			[]string{"stub"},
+			[]string{"user data"},
 		},
 		"no such interface": {
 			func() error { return nil }, "--bridge-interface eth7",
@@ -84,7 +84,7 @@ func TestRefusedAndNothingChanged(t *testing.T) {
 			checkHostState(ctx, t, before)
 			// An error before any change must not even create the directory.
 			if left := mustOutput(ctx, t, "test ! -e /var/lib/hcp-node-agent || find /var/lib/hcp-node-agent -mindepth 1"); left != "" {
-				t.Errorf("the agent left in its own directory: %s", left)
+				t.Errorf("the agent's directory contains %s", left)
 			}
 		})
 	}
@@ -107,7 +107,7 @@ func TestDeniedRequest(t *testing.T) {
 	before := hostState(ctx, t)
 	out := runUntilOutput(ctx, t, "hcp-node-agent "+joinByUserData+"; echo exit code $?", "oc adm certificate approve node-csr-", func() {
 		if n := decideCSRs(ctx, t, certificatesv1.CertificateDenied); n != 1 {
-			t.Errorf("%d requests to deny", n)
+			t.Errorf("%d CSRs to deny", n)
 		}
 	})
 	t.Log(out)
@@ -130,10 +130,10 @@ func TestLateApprovalTimesOut(t *testing.T) {
 	_, request, _ := strings.Cut(first, approve)
 	request, _, _ = strings.Cut(request, "\n")
 	checkContains(t, result.Stdout, approve+request) // the same CSR, not a new one
-	checkContains(t, runAgent(ctx, t, report.Failed, "doctor").Stdout, `has not ended: its last step that ended is "runtime", the next is "client-certificate"`,
-		"the client CSR node-csr-"+request+" (key SHA256:", " has waited for approval for ", approve+request, "eth0 is in br-ex with 192.0.2.")
+	checkContains(t, runAgent(ctx, t, report.Failed, "doctor").Stdout, `has not finished: the last completed step is "runtime", the next is "client-certificate"`,
+		"client CSR node-csr-"+request+" (key SHA256:", " has been waiting for approval for ", approve+request, "eth0 is in br-ex with 192.0.2.")
 	if n := decideCSRs(ctx, t, certificatesv1.CertificateApproved); n != 1 {
-		t.Fatalf("%d requests to approve", n)
+		t.Fatalf("%d CSRs to approve", n)
 	}
 	runAgent(ctx, t, report.Success, "join --until client-certificate")
 	if state := mustOutput(ctx, t, "systemctl is-active kubelet || true"); state != "inactive" {

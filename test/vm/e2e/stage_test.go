@@ -4,9 +4,9 @@ package e2e
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -46,7 +46,7 @@ func saveJournalOnFailure(t *testing.T) {
 	defer cancel()
 	journal, err := environment.Machine.Output(ctx, "journalctl -b --no-pager -o short-monotonic")
 	if err != nil {
-		t.Logf("the machine does not give its journal: %v; its console is %s", err, environment.Machine.Console())
+		t.Logf("the journal of the machine cannot be read: %v; its console is %s", err, environment.Machine.Console())
 		return
 	}
 	name := filepath.Join(filepath.Dir(filepath.Dir(environment.Machine.Console())), strings.ReplaceAll(t.Name(), "/", "_")+".journal")
@@ -75,13 +75,13 @@ const joinByUserData = "join --network-timeout 5m --user-data " + testenv.UserDa
 // joinCommand is the command of an administrator who has an approver's kubeconfig.
 const joinCommand = joinByUserData + " --approve-with " + testenv.ApproverKubeconfigPath
 
-// runUntilOutput runs a command in the machine and calls then as soon as the command prints text. It
-// returns the output when the command has ended.
-func runUntilOutput(ctx context.Context, t *testing.T, command, text string, then func()) string {
+// runUntilOutput runs a command in the machine and calls then as soon as its output matches pattern,
+// a regular expression. It returns the output when the command has ended.
+func runUntilOutput(ctx context.Context, t *testing.T, command, pattern string, then func()) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
-	watch := vm.NewWatcher(text)
+	watch := vm.NewPatternWatcher(regexp.MustCompile(pattern))
 	ended := make(chan error, 1)
 	go func() {
 		_, err := environment.Machine.RunStream(ctx, command, nil, watch, watch)
@@ -92,7 +92,7 @@ func runUntilOutput(ctx context.Context, t *testing.T, command, text string, the
 		then()
 		<-ended // the connection may be lost with the machine
 	case err := <-ended:
-		t.Fatalf("%s ended before it said %q (%v):\n%s", command, text, err, watch.String())
+		t.Fatalf("%s ended before its output matched %q (%v):\n%s", command, pattern, err, watch.String())
 	}
 	return watch.String()
 }
@@ -102,9 +102,10 @@ func checkContains(t *testing.T, where string, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
 		if !strings.Contains(where, text) {
-			t.Errorf("it does not say %q", text)
+			t.Errorf("the output does not contain %q", text)
 		}
 	}
 }
 
-func stepLine(step string) string { return fmt.Sprintf("%-19s", step) }
+// stepLine returns a pattern for an output line of a step: its name is the second word.
+func stepLine(step string) string { return `(?m)^\s*\S+\s+` + regexp.QuoteMeta(step) + `\s` }

@@ -46,10 +46,10 @@ func TestStandaloneCluster(t *testing.T) {
 
 	byValues := "join --network-timeout 5m --endpoint " + environment.ControlPlane.MachineConfigURL + " --ca-file " + workersCA + " --approve-with " + testenv.ApproverKubeconfigPath
 	joined := runAgent(ctx, t, report.Success, byValues)
-	checkContains(t, joined.Stdout, "joins by api-int.", "is Ready and schedulable")
-	for _, wrong := range []string{"NodePool", "hosted", "platform None", "token", "bootstrap credential is removed"} {
+	checkContains(t, joined.Stdout, "through api-int.", "is Ready and schedulable")
+	for _, wrong := range []string{"NodePool", "hosted", "platform None", "token", "removed the bootstrap credential"} {
 		if strings.Contains(joined.Stdout, wrong) {
-			t.Errorf("it says %q of a standalone cluster", wrong)
+			t.Errorf("the output of a join to a standalone cluster contains %q", wrong)
 		}
 	}
 	_, err := environment.RunPod(ctx, "standalone")
@@ -111,16 +111,16 @@ func checkFilesAsServed(ctx context.Context, t *testing.T) {
 		}
 	}
 	if !slices.Contains(paths, "/etc/machine-config-daemon/node-annotations.json") || !slices.Contains(paths, "/etc/systemd/system/nodeip-configuration.service") {
-		t.Fatalf("what is served lacks what this test is about: %v", paths)
+		t.Fatalf("the served configuration lacks the files that this test needs: %v", paths)
 	}
 	must(t, environment.Machine.Put(ctx, "/root/paths", strings.NewReader(strings.Join(paths, "\n")+"\n"), 0o600))
 	found := mustOutput(ctx, t, `while read -r path; do
 		echo "$path $(stat -c %a "$path") $(sha256sum <"$path" | cut -d' ' -f1)"
-	done </root/paths 2>&1; rm /root/paths; [ -e `+firstBoot+` ] && echo a first boot is still to come; true`)
+	done </root/paths 2>&1; rm /root/paths; [ -e `+firstBoot+` ] && echo a first boot is pending; true`)
 	got := strings.Split(found, "\n")
 	for _, line := range want {
 		if !slices.Contains(got, line) {
-			t.Errorf("not as it was served: %s", line)
+			t.Errorf("not as served: %s", line)
 		}
 	}
 	if len(got) != len(want) {
@@ -134,7 +134,7 @@ func checkFilesAsServed(ctx context.Context, t *testing.T) {
 		}
 	}
 	if !strings.HasSuffix(masked, strings.TrimSuffix(strings.Repeat("enabled\n", 4), "\n")) {
-		t.Errorf("enabled are: %s", masked)
+		t.Errorf("enabled units: %s", masked)
 	}
 }
 
@@ -145,6 +145,6 @@ func checkRequestsWithoutToken(t *testing.T) {
 	must(t, err)
 	const request = `GET /config/worker Accept: "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1" User-Agent: "hcp-node-agent" Authorization: false: 200`
 	if !strings.Contains(string(log), request) {
-		t.Errorf("the machine-config server was asked\n%s", log)
+		t.Errorf("requests to the machine-config server:\n%s", log)
 	}
 }

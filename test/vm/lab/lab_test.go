@@ -82,22 +82,22 @@ func testFaults(ctx context.Context, t *testing.T, l *lab.Lab, m *vm.Machine) {
 	t.Logf("calm: %v", calm)
 	failOnError(t, l.DropGateway(ctx, 0))
 	if run(ctx, t, m, "ping -q -c 2 -W 1 -i 0.2 192.0.2.1 >/dev/null; echo $?; ping -q -c 2 -w 10 192.0.2.2 >/dev/null; echo $?") != "1\n0" {
-		t.Error("the gateway answers, or the peer does not")
+		t.Error("the gateway responds, or the peer does not")
 	}
 	failOnError(t, l.DropAll(ctx, 0))
 	cut := probeDuring(t, l, address, func() { time.Sleep(time.Second); failOnError(t, l.RemoveFaults(ctx)); time.Sleep(time.Second) })
-	t.Logf("healed: %v", cut)
+	t.Logf("after the end of the fault: %v", cut)
 	if cut.Unanswered || cut.Lost == 0 {
 		t.Errorf("over the end of a fault: %v", cut)
 	}
 	run(ctx, t, m, "ping -q -c 1 -w 10 192.0.2.1")
 	failOnError(t, m.Cable(0).Cut(ctx))
 	if run(ctx, t, m, "cat /sys/class/net/eth0/carrier /sys/class/net/eth1/carrier") != "0\n0" {
-		t.Error("a pulled cable has a carrier")
+		t.Error("a disconnected cable has a carrier")
 	}
 	failOnError(t, m.Cable(1).Restore(ctx))
 	if run(ctx, t, m, "cat /sys/class/net/eth0/carrier /sys/class/net/eth1/carrier") != "0\n1" {
-		t.Error("the cables are not what they should be")
+		t.Error("the carriers of the cables are wrong")
 	}
 	l.StopServices(0)
 	run(ctx, t, m, "nmcli -w 15 connection add type ethernet con-name late ifname eth1 ipv4.dhcp-timeout 5 ipv6.method disabled; ! nmcli -w 20 connection up late")
@@ -144,12 +144,12 @@ func testAggregation(ctx context.Context, t *testing.T, l *lab.Lab, m *vm.Machin
 	run(ctx, t, m, "ping -q -c 2 -w 20 192.0.2.1")
 	table := run(ctx, t, m, "cat /proc/net/bonding/bond0")
 	if strings.Count(table, "Number of ports: 2") != 1 {
-		t.Errorf("the machine has not bundled its ports:\n%s", table)
+		t.Errorf("the machine has not aggregated its ports:\n%s", table)
 	}
 	state, err := l.LACPStatus(ctx)
 	failOnError(t, err)
 	if strings.Count(state, "may_enable: true") != 2 {
-		t.Errorf("the switch has not bundled its ports:\n%s", state)
+		t.Errorf("the switch has not aggregated its ports:\n%s", state)
 	}
 	// The loss of one of two cables only interrupts traffic until it is detected.
 	failOnError(t, m.Cable(0).Cut(ctx))
@@ -163,11 +163,11 @@ func testHotplug(ctx context.Context, t *testing.T, _ *lab.Lab, m *vm.Machine) {
 	failOnError(t, m.WaitSSH(ctx))
 	cards := func() string { return run(ctx, t, m, "ls /sys/class/net | grep -c '^eth'") }
 	if cards() != "1" {
-		t.Error("a card that was left out is there")
+		t.Error("a card that was not inserted exists")
 	}
 	failOnError(t, m.InsertNIC(ctx, 0))
 	run(ctx, t, m, "for i in $(seq 100); do ip -4 address | grep -q 'inet 192.0.2' && exit; sleep 0.3; done; exit 1")
 	if cards() != "2" {
-		t.Error("a card that was put in is not there")
+		t.Error("an inserted card does not exist")
 	}
 }

@@ -47,7 +47,7 @@ type Interruptions struct {
 func (g Interruptions) Answered() int { return g.Sent - g.Lost }
 
 func (g Interruptions) String() string {
-	s := fmt.Sprintf("%v (%d of %d lost, %d gaps)", g.Longest.Round(time.Millisecond), g.Lost, g.Sent, g.Count)
+	s := fmt.Sprintf("%v (%d of %d lost, %d interruptions)", g.Longest.Round(time.Millisecond), g.Lost, g.Sent, g.Count)
 	if g.Unanswered {
 		s += ", silent at the end"
 	}

@@ -44,8 +44,8 @@ func (m faultSink) Emit(event report.Event) {
 func main() {
 	flags := pflag.NewFlagSet("mortal", pflag.ContinueOnError)
 	of := faultSink{}
-	flags.StringVar(&of.at, "at", "", "die when `TEXT` is said")
-	flags.StringVar(&of.command, "run", "", "run `COMMAND` instead of dying, and go on")
+	flags.StringVar(&of.at, "at", "", "exit when `TEXT` is printed")
+	flags.StringVar(&of.command, "run", "", "run `COMMAND` instead of exiting, and continue")
 	leaves := flags.Bool("leave", false, "give the uplink back")
 	defaults := config.Defaults()
 	config.Flags(flags, &defaults)
@@ -66,7 +66,7 @@ func main() {
 }
 
 func migrate(ctx context.Context, flags *pflag.FlagSet, of faultSink) error {
-	join, err := config.Load(config.Source{File: config.DefaultFile, Lookup: os.LookupEnv, Flags: flags})
+	join, err := config.Load(config.Source{File: config.DefaultFile, Environment: os.Environ(), Flags: flags})
 	if err != nil {
 		return err
 	}

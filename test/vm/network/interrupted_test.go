@@ -21,7 +21,7 @@ func TestAgentInterrupted(t *testing.T) {
 	for _, kind := range faultKinds(t) {
 		parts := []string{criticalStep}
 		if isThorough() {
-			parts = append(parts, "come up with a copy")
+			parts = append(parts, "activated with a copy")
 		}
 		for _, part := range parts {
 			t.Run(kind.Name+" "+part, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestLeaveInterrupted(t *testing.T) {
 			row := newRow(t, kind.Name+", leave interrupted")
 			runAgent(ctx, t, migrationCommand+h.Flags)
 			row.leave = h.probeDuring(ctx, t, func() {
-				if code := runInterrupted(ctx, t, "--leave --at 'back to its own profile'"+interruptFlag); code != report.Interrupted {
+				if code := runInterrupted(ctx, t, "--leave --at 'to activate the original profile'"+interruptFlag); code != report.Interrupted {
 					t.Errorf("exit code %d", code)
 				}
 			}).String()
@@ -73,7 +73,7 @@ func runInterrupted(ctx context.Context, t *testing.T, args string) report.Code 
 	must(t, err)
 	t.Logf("exit code %d:\n%s%s", result.ExitCode, result.Stdout, result.Stderr)
 	if strings.Contains(result.Stdout, "\nrun\t") {
-		t.Error("it could not be interrupted")
+		t.Error("mortal was not interrupted")
 	}
 	return report.Code(result.ExitCode)
 }
@@ -84,6 +84,6 @@ func (h host) checkNoSafeguards(ctx context.Context, t *testing.T) {
 	left := mustRun(ctx, t, `systemctl list-units --plain --no-legend --no-pager 'hcp-node-agent-network-*guard*'
 		ls /var/lib/hcp-node-agent/network-move.json /etc/systemd/system/hcp-node-agent-network-boot-guard.service 2>/dev/null; true`)
 	if left != "" {
-		t.Errorf("guards are left:\n%s", left)
+		t.Errorf("safeguards are left:\n%s", left)
 	}
 }

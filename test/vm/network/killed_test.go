@@ -27,7 +27,7 @@ func TestAgentKilled(t *testing.T) {
 					result, err := machine.Run(ctx, "mortal --at '"+part+"'"+shortTimeout+h.Flags+"; exit $?")
 					must(t, err)
 					if result.ExitCode != sigkillExitCode {
-						t.Fatalf("mortal lived: %+v", result)
+						t.Fatalf("mortal was not killed: %+v", result)
 					}
 					h.awaitRollback(ctx, t)
 				}).String()
@@ -46,10 +46,10 @@ func TestLeaveKilled(t *testing.T) {
 			row := newRow(t, kind.Name+", leave killed")
 			runAgent(ctx, t, migrationCommand+h.Flags)
 			row.leave = h.probeDuring(ctx, t, func() {
-				result, err := machine.Run(ctx, "mortal --leave --at 'back to its own profile'; exit $?")
+				result, err := machine.Run(ctx, "mortal --leave --at 'to activate the original profile'; exit $?")
 				must(t, err)
 				if result.ExitCode != sigkillExitCode {
-					t.Fatalf("mortal lived: %+v", result)
+					t.Fatalf("mortal was not killed: %+v", result)
 				}
 				runAgent(ctx, t, "leave --no-drain")
 			}).String()

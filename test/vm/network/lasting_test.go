@@ -115,12 +115,12 @@ func TestTruncatedOVSDB(t *testing.T) {
 	must(t, machine.Reboot(ctx))
 	must(t, h.Await(ctx, machine))
 	if state := mustRun(ctx, t, "systemctl is-active openvswitch; true"); state == "active" {
-		t.Fatal("Open vSwitch starts with an empty database: it does not need this any more")
+		t.Fatal("Open vSwitch starts with an empty database, so this test is obsolete")
 	}
 	runAgent(ctx, t, migrationCommand+h.Flags)
 	h.checkState(ctx, t, "after the run")
 	if identity := mustRun(ctx, t, "ovs-vsctl get Open_vSwitch . external_ids:system-id"); len(identity) < 36 {
-		t.Errorf("Open vSwitch calls this host %s", identity)
+		t.Errorf("the system ID of Open vSwitch is %q", identity)
 	}
 }
 

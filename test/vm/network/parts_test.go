@@ -41,7 +41,7 @@ func faultKinds(t *testing.T) []uplink.Kind {
 
 // criticalStep is the step at which only the timer can recover the host if the agent is killed.
 // Received packets arrive on br-ex, and sent packets leave by the NIC.
-const criticalStep = "given to its new profile"
+const criticalStep = "the new profile of"
 
 // migrationSteps runs a migration with mortal and returns the text that announces each step.
 func migrationSteps(ctx context.Context, t *testing.T, h host) []string {
@@ -50,12 +50,12 @@ func migrationSteps(ctx context.Context, t *testing.T, h host) []string {
 	must(t, err)
 	var found []string
 	for line := range strings.Lines(output) {
-		if kind, message, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && kind == "wait" {
+		if kind, message, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && kind == string(report.Waiting) {
 			found = append(found, message)
 		}
 	}
 	if len(found) < 8 {
-		t.Fatalf("the move does not say what it waits for:\n%s", output)
+		t.Fatalf("the migration does not report its steps:\n%s", output)
 	}
 	return found
 }
@@ -81,13 +81,13 @@ func runDuring(ctx context.Context, t *testing.T, h host, text string, do func()
 		_, err := machine.Output(ctx, "touch /run/go-on")
 		must(t, err)
 	case e := <-ended:
-		t.Fatalf("the move ended before it said %q (%v):\n%s", text, e.err, watch.String())
+		t.Fatalf("the migration ended before it reported %q (%v):\n%s", text, e.err, watch.String())
 	}
 	e := <-ended
 	must(t, e.err)
 	t.Logf("exit code %d:\n%s", e.code, watch.String())
 	if strings.Contains(watch.String(), "\nrun\t") {
-		t.Error("the move did not wait")
+		t.Error("the migration did not wait")
 	}
 	return report.Code(e.code)
 }
@@ -104,7 +104,7 @@ func (h host) awaitRollback(ctx context.Context, t *testing.T) {
 		}
 	}
 	h.checkReachable(ctx, t)
-	h.checkFullState(ctx, t, "after the guards' time")
+	h.checkFullState(ctx, t, "after the rollback timeout")
 }
 
 // checkReachable checks that the host is reachable from outside.

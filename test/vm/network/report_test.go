@@ -55,7 +55,7 @@ func printRows(w io.Writer) {
 		return
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "kind\tgap of the move\tafter it\tafter a reboot\tgap of leave\tafter it\ttest")
+	fmt.Fprintln(table, "kind\tinterruption by join\tstate after\tafter a reboot\tinterruption by leave\tstate after\ttest")
 	for _, r := range rows {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.kind, r.change, r.afterMove, r.afterBoot, r.leave, r.afterLeave, r.test)
 	}

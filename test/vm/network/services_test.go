@@ -38,7 +38,7 @@ func TestServiceStopped(t *testing.T) {
 						}
 					}).String()
 					if code == report.Success {
-						row.setChanged(h.checkState(ctx, t, "after the move"))
+						row.setChanged(h.checkState(ctx, t, "after the migration"))
 					}
 					rerunAndLeave(ctx, t, h, row)
 				})

@@ -21,7 +21,7 @@ func TestGatewaySilent(t *testing.T) {
 			ctx, h := newHost(t, kind)
 			row := newRow(t, kind.Name+", gateway silent")
 			row.change = h.probeDuring(ctx, t, func() {
-				code := runDuring(ctx, t, h, "to be plugged into", func() {
+				code := runDuring(ctx, t, h, "to be attached to", func() {
 					for vlan := range kind.Lab.Services {
 						must(t, testLab.DropGateway(ctx, vlan))
 					}
@@ -46,7 +46,7 @@ func TestDHCPServerUnreachable(t *testing.T) {
 			ctx, h := newHost(t, kind)
 			row := newRow(t, kind.Name+", DHCP server gone")
 			row.change = h.probeDuring(ctx, t, func() {
-				code := runDuring(ctx, t, h, "to be plugged into", func() {
+				code := runDuring(ctx, t, h, "to be attached to", func() {
 					for vlan := range kind.Lab.Services {
 						testLab.StopServices(vlan)
 					}
@@ -72,12 +72,12 @@ func (h host) checkKeptWithoutDHCP(ctx context.Context, t *testing.T) {
 	now, err := h.State(ctx, machine)
 	must(t, err)
 	if diff := cmp.Diff(withoutSource(h.state), withoutSource(now)); diff != "" {
-		t.Errorf("without DHCP the network is not as it was (-before +now):\n%s", diff)
+		t.Errorf("without DHCP the network has changed (-before +now):\n%s", diff)
 	}
 	result, err := machine.Run(ctx, "hcp-node-agent "+migrationCommand+h.Flags)
 	must(t, err)
 	if result.ExitCode != int(report.Refused) || !strings.Contains(result.Stdout, h.remedy()) {
-		t.Errorf("the next run ends with %d:\n%s", result.ExitCode, result.Stdout)
+		t.Errorf("exit code of the next run: %d\n%s", result.ExitCode, result.Stdout)
 	}
 }
 
@@ -99,6 +99,6 @@ func (h host) followRemedy(ctx context.Context, t *testing.T, row *resultRow) {
 	_, err := machine.Output(ctx, h.remedy())
 	must(t, err)
 	must(t, h.Await(ctx, machine))
-	row.setChanged(h.checkFullState(ctx, t, "after the way back"))
+	row.setChanged(h.checkFullState(ctx, t, "after the remedy"))
 	rerunAndLeave(ctx, t, h, row)
 }

@@ -63,7 +63,7 @@ func saveJournalOnFailure(t *testing.T) {
 	defer cancel()
 	journal, err := machine.Output(ctx, "journalctl --no-pager -o short-monotonic; nmcli connection; ip address; ip route; ip -6 route; ovs-vsctl show")
 	if journal == "" {
-		t.Logf("the machine does not give its journal: %v; its console is %s", err, machine.Console())
+		t.Logf("the journal of the machine cannot be read: %v; its console is %s", err, machine.Console())
 		return
 	}
 	name := filepath.Join(logs, strings.ReplaceAll(t.Name(), "/", "_")+".journal")
@@ -99,7 +99,7 @@ func (h host) checkState(ctx context.Context, t *testing.T, when string) bool {
 	}
 	diff := cmp.Diff(want, now)
 	if diff != "" {
-		t.Errorf("%s the network is not as it was (-before +now):\n%s", when, diff)
+		t.Errorf("%s the network has changed (-before +now):\n%s", when, diff)
 	}
 	return diff == ""
 }
@@ -111,7 +111,7 @@ func (h host) checkFullState(ctx context.Context, t *testing.T, when string) boo
 	must(t, err)
 	diff := cmp.Diff(h.fullState, now)
 	if diff != "" {
-		t.Errorf("%s the host is not as it was (-before +now):\n%s", when, diff)
+		t.Errorf("%s the host is not restored (-before +now):\n%s", when, diff)
 	}
 	return diff == ""
 }
@@ -138,7 +138,7 @@ func (h host) probeDuring(ctx context.Context, t *testing.T, do func()) lab.Inte
 		gaps := probe.Stop()
 		t.Logf("%s from outside: %v", addresses[i], gaps)
 		if gaps.Answered() == 0 {
-			t.Errorf("%s never answered", addresses[i])
+			t.Errorf("%s never responded", addresses[i])
 		}
 		if gaps.Unanswered || gaps.Longest >= worst.Longest {
 			worst = gaps

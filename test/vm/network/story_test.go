@@ -13,8 +13,8 @@ func TestUplinks(t *testing.T) {
 			row := newRow(t, kind.Name)
 			ctx, h := newHost(t, kind)
 			row.change = h.probeDuring(ctx, t, func() { runAgent(ctx, t, migrationCommand+kind.Flags) }).String()
-			if !row.setChanged(h.checkState(ctx, t, "after the move")) {
-				t.Log("what follows may follow from this")
+			if !row.setChanged(h.checkState(ctx, t, "after the migration")) {
+				t.Log("later failures may be consequences")
 			}
 			must(t, machine.Reboot(ctx))
 			must(t, kind.Await(ctx, machine))

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
@@ -98,7 +99,7 @@ func output(ctx context.Context, t *testing.T, command string) string {
 }
 
 // runAgent runs the agent in the machine, logs its output and requires exit code 0.
-func runAgent(ctx context.Context, t *testing.T, limit time.Duration, args string) string {
+func runAgent(ctx context.Context, t *testing.T, limit time.Duration, args string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -109,7 +110,6 @@ func runAgent(ctx context.Context, t *testing.T, limit time.Duration, args strin
 	if code != 0 {
 		t.Errorf("hcp-node-agent %s: exit code %d", args, code)
 	}
-	return out.String()
 }
 
 // checkNoDrift checks that the agent and OVN-Kubernetes do not conflict: no drift is reported, and a
@@ -117,10 +117,25 @@ func runAgent(ctx context.Context, t *testing.T, limit time.Duration, args strin
 func checkNoDrift(ctx context.Context, t *testing.T) {
 	t.Helper()
 	runAgent(ctx, t, 2*time.Minute, "status")
-	for _, line := range strings.Split(runAgent(ctx, t, 2*time.Minute, "doctor"), "\n") {
-		if fields := strings.Fields(line); len(fields) > 1 && fields[0] != "ok" && fields[1] == "drift" {
-			t.Errorf("doctor reports %s", strings.TrimSpace(line))
+	var diagnosis struct {
+		Findings []struct {
+			Check    string
+			Severity report.Severity
+			Message  string
 		}
+	}
+	must(t, json.Unmarshal([]byte(output(ctx, t, "hcp-node-agent doctor --output json 2>/dev/null")), &diagnosis))
+	checked := false
+	for _, finding := range diagnosis.Findings {
+		if finding.Check == "drift" {
+			checked = true
+			if finding.Severity != report.SeverityOK {
+				t.Errorf("doctor reports %+v", finding)
+			}
+		}
+	}
+	if !checked {
+		t.Error("doctor does not report whether there is drift")
 	}
 	var document struct {
 		Changed bool

@@ -86,12 +86,12 @@ func (p *Proxy) Stop() { p.server.Kill() }
 func (p *Proxy) UserData(userData []byte) ([]byte, error) {
 	var document map[string]map[string]any
 	if err := json.Unmarshal(userData, &document); err != nil {
-		return nil, fmt.Errorf("reading a stub: %w", err)
+		return nil, fmt.Errorf("reading user data: %w", err)
 	}
 	document["ignition"]["proxy"] = map[string]any{"httpsProxy": p.URL}
 	changed, err := json.Marshal(document)
 	if err != nil {
-		return nil, fmt.Errorf("writing a stub: %w", err)
+		return nil, fmt.Errorf("writing user data: %w", err)
 	}
 	return changed, nil
 }

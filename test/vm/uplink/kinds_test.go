@@ -24,7 +24,7 @@ func TestKindsAreComplete(t *testing.T) {
 		}
 		for vlan := range k.Lab.Services {
 			if !vlans[vlan] {
-				t.Errorf("%s is served on VLAN %d, which is not there", k.Name, vlan)
+				t.Errorf("%s is served on VLAN %d, which does not exist", k.Name, vlan)
 			}
 		}
 		for _, script := range []string{k.Script, "if " + k.Ready + "; then :; fi", stateScript, fullStateScript} {

@@ -55,7 +55,7 @@ done | sort
 ip -br link | awk '{print "link", $1, $3}' | grep -v ovs-system | sort | if grep -qs '^\(active\|follow\)' /sys/class/net/bond0/bonding/fail_over_mac; then
   sed "s/^link bond0 $(cat /sys/class/net/"$(cat /sys/class/net/bond0/bonding/active_slave)"/address)$/link bond0 of its active member/"; else cat; fi
 # NetworkManager makes up profiles for lo, and for a second card without one,
-# anew at every start.
+# again at every start.
 for uuid in $(nmcli -g UUID,TYPE connection show | grep -v ':loopback$' | cut -d: -f1 | sort); do
   settings=$(nmcli connection show "$uuid" | grep '^[a-z]' | grep -v timestamp | sed -E "s/ +/ /; s/^/setting $uuid /")
   echo "$settings" | grep -q 'connection.interface-name: eth1' && echo "$settings" | grep -q 'connection.id: Wired connection' && continue

@@ -36,7 +36,7 @@ type Server struct {
 func (s Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /state", s.state)
-	mux.HandleFunc("GET /stub", s.userData)
+	mux.HandleFunc("GET /user-data", s.userData)
 	mux.HandleFunc("PUT /faults", s.faults)
 	mux.HandleFunc("PUT /payload", s.payload)
 	mux.HandleFunc("PUT /network", s.network)

@@ -95,13 +95,13 @@ func TestUserDataHasCurrentToken(t *testing.T) {
 	handler, server := newServer(t)
 	for _, path := range []string{"/token/rotate", "/token/expire"} {
 		send(t, handler, "POST", path, "")
-		if _, body := send(t, handler, "GET", "/stub", ""); body != "user data with "+server.Token() {
+		if _, body := send(t, handler, "GET", "/user-data", ""); body != "user data with "+server.Token() {
 			t.Errorf("after %s: %q", path, body)
 		}
 	}
 	send(t, handler, "POST", "/token/delete", "")
 	if server.Token() != "" {
-		t.Error("the token is there after it was deleted")
+		t.Error("the deleted token exists")
 	}
 }
 

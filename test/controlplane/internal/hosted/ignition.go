@@ -69,7 +69,7 @@ func (c *ControlPlane) startIgnition(cluster *kube.Cluster, images images) (*ign
 		content []byte
 		into    *string
 	}{
-		{"stub.ign", first, &d.UserData},
+		{"user-data.ign", first, &d.UserData},
 		{"payload.ign", built.Body, &d.Payload},
 		{"ignition-ca.crt", server.CA(), &d.IgnitionCA},
 	} {

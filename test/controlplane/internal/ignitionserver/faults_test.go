@@ -61,7 +61,7 @@ func TestTruncatedBodyIsReported(t *testing.T) {
 	}
 	log := s.State().Log
 	if len(log) != 1 || !log[0].Truncated || log[0].Bytes != 50_000 {
-		t.Errorf("the log says %+v", log)
+		t.Errorf("the log contains %+v", log)
 	}
 }
 

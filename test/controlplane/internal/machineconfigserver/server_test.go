@@ -99,7 +99,7 @@ func TestResponses(t *testing.T) {
 				t.Errorf("HTTP/%d %d, a body of spec %q, %v", response.ProtoMajor, response.StatusCode, config.Ignition.Version, err)
 			}
 			if test.method == http.MethodHead && response.ContentLength < 1000 {
-				t.Errorf("HEAD says %d bytes", response.ContentLength)
+				t.Errorf("HEAD returns %d bytes", response.ContentLength)
 			}
 		})
 	}

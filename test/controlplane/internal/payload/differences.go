@@ -28,7 +28,7 @@ func Differences() []Difference {
 	return []Difference{
 		{
 			What:  "kubelet.conf has no feature gates",
-			Why:   "upstream's kubelet refuses gates that only OpenShift's knows",
+			Why:   "upstream's kubelet refuses feature gates that only OpenShift's kubelet supports",
 			Paths: []string{kubeletConf},
 			apply: func(s *source, _ Inputs) error {
 				f, err := s.file(kubeletConf)

@@ -40,7 +40,7 @@ func parse(t *testing.T, body []byte) types.Config {
 	t.Helper()
 	config, report, err := ignition.ParseCompatibleVersion(body)
 	if err != nil || report.IsFatal() || len(report.Entries) > 0 {
-		t.Fatalf("Ignition says: %v\n%s", err, report.String())
+		t.Fatalf("Ignition returns: %v\n%s", err, report.String())
 	}
 	return config
 }
@@ -80,7 +80,7 @@ func TestDifferencesAreApplied(t *testing.T) {
 		}
 	}
 	if _, there := contents["/etc/kubernetes/manifests/criometricsproxy.yaml"]; there {
-		t.Error("criometricsproxy.yaml is there")
+		t.Error("criometricsproxy.yaml exists")
 	}
 	for _, d := range payload.Differences() {
 		if d.What == "" || d.Why == "" || len(d.Paths) == 0 {

@@ -46,8 +46,8 @@ func BuildWorker(in Inputs) (Worker, error) {
 func standaloneDifference() Difference {
 	const unit = "nodeip-configuration.service"
 	return Difference{
-		What:  "nodeip-configuration.service runs no container, and fails where /run/nodeip-configuration/primary-ip is not there yet",
-		Why:   "the release's image can't be had here; the real one does nothing, either, where that file is there already",
+		What:  "nodeip-configuration.service runs no container, and fails if /run/nodeip-configuration/primary-ip does not exist",
+		Why:   "the release's image is not available here; the real unit does nothing, either, if that file exists",
 		Paths: []string{unit},
 		apply: func(s *source, _ Inputs) error {
 			for _, u := range s.units {

@@ -29,7 +29,7 @@ func TestWorkerOfAStandaloneCluster(t *testing.T) {
 	}
 	slices.Sort(gone)
 	if len(gone) != 5 || len(standalone) != len(hosted)-5 || !strings.Contains(strings.Join(gone, " "), "apiserver-ip.service") {
-		t.Errorf("left out: %q; of %d entries %d are there", gone, len(hosted), len(standalone))
+		t.Errorf("omitted: %q; of %d entries %d exist", gone, len(hosted), len(standalone))
 	}
 	config := parse(t, body)
 	last := len(config.Storage.Files) - 5

@@ -2,8 +2,8 @@
 # classic.sh NIC: br-ex around an Ethernet interface in the order in which
 # OpenShift's own configure-ovs.sh brings it about, to be measured beside the
 # agent's: five profiles, then br-ex with its ports and the NIC, then the
-# interface that asks for the address anew. Written from a description of that
-# order; nothing guards it, and it is only for machines of a test.
+# interface, which requests the address again. Written from a description of that
+# order; it has no safeguards, and is only for machines of a test.
 set -euo pipefail
 nic=${1:?usage: classic.sh NIC}
 old=$(nmcli -g GENERAL.CON-UUID device show "$nic")
@@ -19,7 +19,7 @@ add type ovs-port conn.interface br-ex master br-ex con-name ovs-port-br-ex
 add type 802-3-ethernet conn.interface "$nic" master "$(uuid ovs-port-phys0)" slave-type ovs-port con-name ovs-if-phys0 \
   connection.autoconnect-priority 100 connection.autoconnect-slaves 1 802-3-ethernet.mtu "$mtu" 802-3-ethernet.cloned-mac-address "$mac"
 
-# Addresses set by hand go along; otherwise a fresh profile that asks for them.
+# Static addresses are copied; otherwise a new profile requests addresses by DHCP.
 ip=(ipv4.method "$(get ipv4.method)" ipv4.route-metric 48 ipv6.method "$(get ipv6.method)" ipv6.route-metric 48)
 for family in ipv4 ipv6; do
   [ "$(get $family.method)" = manual ] || continue

@@ -122,7 +122,7 @@ func (b *comparison) compare(ctx context.Context, kind uplink.Kind) error {
 	}
 	for _, family := range slices.Sorted(maps.Keys(longest)) {
 		script, agent := median(longest[family][0]), median(longest[family][1])
-		ratio := "no gap"
+		ratio := "no interruption"
 		if agent > 0 {
 			ratio = fmt.Sprintf("%.0f", script.Seconds()/agent.Seconds())
 		}

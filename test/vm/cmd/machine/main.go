@@ -28,7 +28,7 @@ func run() error {
 	fresh := flag.Bool("fresh", false, "boot instead of loading the state of a booted machine")
 	repository := flag.String("repository", ".", "the repository whose image is built and booted")
 	flag.StringVar(&cfg.Name, "name", "worker-0", "name and host name")
-	flag.StringVar(&cfg.Dir, "dir", "", "folder for the disk and the logs (default a temporary one)")
+	flag.StringVar(&cfg.Dir, "dir", "", "directory for the disk and the logs (default: a temporary directory)")
 	flag.StringVar(&cfg.Network.Namespace, "namespace", "", "path of the network namespace to plug the uplink into")
 	flag.StringVar(&cfg.Network.Bridge, "bridge", "", "bridge in it")
 	flag.Parse()

@@ -136,12 +136,12 @@ func numbers(text string, count int) ([]float64, error) {
 	for _, word := range strings.Fields(text) {
 		n, err := strconv.ParseFloat(word, 64)
 		if err != nil {
-			return nil, fmt.Errorf("the machine said %q: %w", text, err)
+			return nil, fmt.Errorf("the output of the machine is %q: %w", text, err)
 		}
 		all = append(all, n)
 	}
 	if len(all) != count {
-		return nil, fmt.Errorf("the machine said %q, and not %d numbers", text, count)
+		return nil, fmt.Errorf("the output of the machine is %q, want %d numbers", text, count)
 	}
 	return all, nil
 }

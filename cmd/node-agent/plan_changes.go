@@ -1,0 +1,127 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// printGroup prints the changes of a group. Additions are last, because only they are abbreviated.
+func (s planScreen) printGroup(group plan.Group, all []plan.PlannedChange) {
+	changes := slices.DeleteFunc(slices.Clone(all), func(change plan.PlannedChange) bool { return change.Group != group })
+	if len(changes) == 0 {
+		return
+	}
+	order := []plan.Action{plan.ActionRemove, plan.ActionChange, plan.ActionAttributes, plan.ActionAdd}
+	slices.SortStableFunc(changes, func(a, b plan.PlannedChange) int {
+		return cmp.Compare(slices.Index(order, a.Action), slices.Index(order, b.Action))
+	})
+	s.title(fmt.Sprintf("%s (%s)", groupTitle(group), countActions(changes)))
+	additions := slices.IndexFunc(changes, func(change plan.PlannedChange) bool { return change.Action == plan.ActionAdd })
+	shown := changes
+	if additions >= 0 {
+		shown = changes[:s.listed(len(changes), additions)]
+	}
+	column := 0
+	for _, change := range shown {
+		column = max(column, min(utf8.RuneCountInString(report.EscapeLine(change.Target)), targetColumn))
+	}
+	for _, change := range shown {
+		s.printChange(change, column)
+	}
+	s.printRest(len(changes) - len(shown))
+}
+
+// listed returns the number of entries of a list that are printed: all, or maxListed but no fewer than
+// atLeast. A rest of one entry is printed.
+func (s planScreen) listed(n, atLeast int) int {
+	limit := max(maxListed, atLeast)
+	if s.complete || n <= limit+1 {
+		return n
+	}
+	return limit
+}
+
+func (s planScreen) printRest(n int) {
+	if n > 0 {
+		s.Printf("    and %d more (-v lists all)\n", n)
+	}
+}
+
+func groupTitle(group plan.Group) string {
+	if group == plan.GroupFiles {
+		return "Files, directories and links"
+	}
+	return strings.ToUpper(string(group[:1])) + string(group[1:])
+}
+
+// printChange prints one change, with its target in a column of this width.
+func (s planScreen) printChange(change plan.PlannedChange, column int) {
+	text := change.Describe()
+	if change.Reason != "payload" {
+		text += " (" + change.Reason + ")"
+	}
+	target := fmt.Sprintf("%-*s", column, report.EscapeLine(change.Target))
+	label := "  " + s.sign(change.Action) + " " + target + "  "
+	if s.Width > 0 && utf8.RuneCountInString("  + "+target+"  "+text) >= s.Width {
+		s.Printf("%s\n", strings.TrimRight(label, " "))
+		label = strings.Repeat(" ", 6)
+	}
+	s.Hanging(label, "      ", text)
+	for line := range strings.Lines(change.Diff) {
+		s.Printf("      %s\n", strings.TrimSuffix(line, "\n"))
+	}
+}
+
+// countActions returns the number of changes for each action.
+func countActions(changes []plan.PlannedChange) string {
+	number := map[plan.Action]int{}
+	for _, change := range changes {
+		number[change.Action]++
+	}
+	var words []string
+	for _, one := range []struct {
+		action plan.Action
+		word   string
+	}{
+		{plan.ActionAdd, "to add"},
+		{plan.ActionChange, "to change"},
+		{plan.ActionAttributes, "with other attributes"},
+		{plan.ActionRemove, "to remove"},
+	} {
+		if n := number[one.action]; n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", n, one.word))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+func (s planScreen) sign(action plan.Action) string {
+	switch action {
+	case plan.ActionAdd:
+		return s.Good("+")
+	case plan.ActionRemove:
+		return s.Bad("-")
+	case plan.ActionAttributes:
+		return s.Warn("=")
+	case plan.ActionChange:
+	}
+	return s.Warn("~")
+}
+
+func (s planScreen) printKept(kept []plan.KeptObject) {
+	if len(kept) == 0 {
+		return
+	}
+	s.title(fmt.Sprintf("No longer in the payload (%d, kept until leave)", len(kept)))
+	shown := s.listed(len(kept), 0)
+	for _, object := range kept[:shown] {
+		s.Printf("  %s %s\n", object.Kind, report.EscapeLine(object.Target))
+	}
+	s.printRest(len(kept) - shown)
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// planScreen prints a plan on a page.
+type planScreen struct {
+	*report.Page
+	complete bool // long lists are not abbreviated
+}
+
+const (
+	maxListed    = 5  // entries of an abbreviated list
+	targetColumn = 48 // maximum width of the column with targets
+	originIndent = "             "
+)
+
+func (s planScreen) print(document plan.Document) {
+	s.printOrigin(document)
+	s.Printf("\n")
+	s.printItems(document.Counts())
+	if document.Empty {
+		s.title("This host is up to date: no changes needed")
+	}
+	if document.Network != nil {
+		s.title("Network")
+		for _, line := range document.Network.Description {
+			s.Hanging("  ", "    ", line)
+		}
+	}
+	s.printActions(document.Actions())
+	s.printMissing(document.MissingUnits)
+	for _, group := range plan.Groups() {
+		s.printGroup(group, document.Changes)
+	}
+	s.printKept(document.Kept)
+	for _, section := range document.Sections() {
+		s.printSection(section)
+	}
+	if len(document.NotPlanned) > 0 {
+		s.title("Not planned")
+	}
+	for _, line := range document.NotPlanned {
+		s.Hanging("  ", "    ", line)
+	}
+	s.Printf("\n")
+	s.Hanging("Plan: ", "  ", strings.Join(document.Counts(), ", "))
+}
+
+// printOrigin prints the node, the payload and the facts of the plan.
+func (s planScreen) printOrigin(document plan.Document) {
+	pool := ""
+	if document.NodePool != "" {
+		pool = " (NodePool " + document.NodePool + ")"
+	}
+	s.Hanging("", "  ", s.Title("Plan for "+document.NodeName+pool))
+	origin := document.Payload
+	payload := origin.Summary
+	switch origin.Source {
+	case plan.FromSaved:
+		payload += ", saved by the join of this host"
+	case plan.FromServer, plan.FromFile:
+		payload += ", from " + inputName(origin.Name)
+	}
+	s.Hanging("  payload    ", originIndent, payload)
+	if len(document.Overrides) > 0 {
+		s.Hanging("  overrides  ", originIndent, report.EscapeLine(strings.Join(document.Overrides, ", ")))
+	}
+	facts := document.Facts
+	switch facts.Source {
+	case plan.FactsFromFile:
+		s.Hanging("  facts      ", originIndent, inputName(facts.File)+": "+facts.Host)
+	case plan.DefaultFacts:
+		s.Hanging("  facts      ", originIndent, "default, not of a real host: "+facts.Host)
+	case plan.FactsOfThisHost:
+		s.Hanging("  facts      ", originIndent, "this host: "+facts.Host)
+	}
+}
+
+// inputName returns the name of an input on one line.
+func inputName(name string) string {
+	if name == "-" {
+		return "standard input"
+	}
+	return report.EscapeLine(name)
+}
+
+// printItems prints items beside each other. A line break is never inside an item.
+func (s planScreen) printItems(items []string) {
+	line := " "
+	for i, item := range items {
+		if i > 0 && s.Width > 0 && len(line)+3+len(item) >= s.Width {
+			s.Printf("%s\n", line)
+			line = " "
+		}
+		if line != " " {
+			line += "  "
+		}
+		line += " " + item
+	}
+	s.Printf("%s\n", line)
+}
+
+// printActions prints the notes that require an action, each with its commands at column 0.
+func (s planScreen) printActions(notes []plan.Note) {
+	if len(notes) > 0 {
+		s.title("Actions for you (not done by the agent)")
+	}
+	for _, note := range notes {
+		s.Hanging("  "+s.Warn("!")+" ", "    ", report.EscapeLine(note.Subject)+": "+note.Reason)
+		s.Remedy(note.Remedy)
+	}
+}
+
+func (s planScreen) printMissing(units []string) {
+	if len(units) == 0 {
+		return
+	}
+	s.title("Missing units (join --install-packages installs their packages)")
+	for _, unit := range units {
+		s.Hanging("  ", "    ", report.EscapeLine(unit))
+	}
+}
+
+// printSection prints notes. Entries of one rule are grouped if their reasons are equal.
+func (s planScreen) printSection(section plan.Section) {
+	notes := slices.Clone(section.Notes)
+	s.title(fmt.Sprintf("%s (%d)", section.Title, len(notes)))
+	for len(notes) > 0 {
+		first := notes[0]
+		var subjects []string
+		notes = slices.DeleteFunc(notes, func(note plan.Note) bool {
+			if note.Rule != first.Rule || note.Reason != first.Reason {
+				return false
+			}
+			subjects = append(subjects, report.EscapeLine(note.Subject))
+			return true
+		})
+		s.Hanging("  "+first.Rule+": ", "      ", strings.Join(subjects, ", "))
+		s.Hanging("      ", "      ", first.Reason)
+	}
+}
+
+func (s planScreen) title(text string) {
+	s.Printf("\n")
+	s.Hanging("", "  ", s.Title(text))
+}

@@ -1,0 +1,106 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+)
+
+// checks contains the check of each setting that has one, by flag. A check of a list is applied
+// to each element. Its errors complete a message that already contains the value.
+var checks = map[string]func(text string) error{
+	"endpoint":          optional(checkEndpoint),
+	"nodepool":          optional(checkNodePool),
+	"connect-to":        optional(checkHostPort),
+	"ignition-override": checkNotEmpty,
+	"payload-drop":      checkExclude,
+	"bridge-interface":  optional(checkInterface),
+	"verify-reach":      checkHostPort,
+	"network-timeout":   checkNetworkTimeout,
+	"node-label":        checkLabel,
+	"node-taint":        checkTaint,
+	"openshift-release": optional(checkRelease),
+	"until":             oneOf(stepname.UntilValues()),
+	"timeout":           checkTimeout,
+	"skip":              oneOf(stepname.SkipValues()),
+}
+
+// optional returns a check that also accepts "", the value of a setting that is not set.
+func optional(check func(string) error) func(string) error {
+	return func(text string) error {
+		if text == "" {
+			return nil
+		}
+		return check(text)
+	}
+}
+
+func oneOf(values []string) func(string) error {
+	return func(text string) error {
+		if !slices.Contains(values, text) {
+			return errors.New("must be one of " + strings.Join(values, ", "))
+		}
+		return nil
+	}
+}
+
+func checkNotEmpty(text string) error {
+	if text == "" {
+		return errors.New("must not be empty")
+	}
+	return nil
+}
+
+func checkNodePool(text string) error {
+	namespace, name, _ := strings.Cut(text, "/")
+	if len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return errors.New("must be NAMESPACE/NAME, such as clusters/demo-workers")
+	}
+	return nil
+}
+
+func checkRelease(text string) error {
+	if !regexp.MustCompile(`^\d+\.\d+(\.\d+)?$`).MatchString(text) {
+		return errors.New("must be a release such as 4.18")
+	}
+	return nil
+}
+
+func checkTimeout(text string) error {
+	timeout, err := parseDuration(text)
+	if err == nil && timeout < 0 {
+		return errors.New("must not be negative")
+	}
+	return err
+}
+
+// A network change takes two to ten seconds, and the checks after it up to a minute if an
+// endpoint does not respond. If a host is unreachable for more than ten minutes,
+// administrators start to drive to its site.
+const (
+	minNetworkTimeout = 30 * time.Second
+	maxNetworkTimeout = 10 * time.Minute
+)
+
+func checkNetworkTimeout(text string) error {
+	timeout, err := parseDuration(text)
+	if err == nil && (timeout < minNetworkTimeout || timeout > maxNetworkTimeout) {
+		return fmt.Errorf("must be from %s to %s", minNetworkTimeout, maxNetworkTimeout)
+	}
+	return err
+}
+
+func parseDuration(text string) (time.Duration, error) {
+	duration, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, errors.New("must be a duration such as 90s or 1h30m")
+	}
+	return duration, nil
+}

@@ -1,0 +1,91 @@
+package leave
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
+)
+
+// undoStep returns the step that reverts all changes in the ledger.
+func undoStep(document *Document) func(context.Context, *Flow, report.Log) (steps.Outcome, error) {
+	return func(ctx context.Context, f *Flow, log report.Log) (steps.Outcome, error) {
+		f.Machine.Bridge.Log, f.Machine.Plugin.Log = log, log
+		services, err := ignition.ClusterDNS(f.Machine.Tree)
+		if err != nil {
+			log.Note(err.Error()) // the leave does not depend on cluster DNS
+		}
+		f.Machine.Plugin.ServiceAddresses = services
+		found, err := f.findAddedPaths(f.Machine.Ledger.Items())
+		if err != nil {
+			return steps.Outcome{}, err
+		}
+		result, err := f.Machine.Ledger.Undo(ctx)
+		document.Restored, document.Kept = len(result.Restored), ledger.Publish(result.Kept)
+		document.NotRestored = f.notRestored(result.Restored)
+		for _, kept := range result.Kept {
+			log.Warn(kept.KeptMessage(), "")
+		}
+		err = errors.Join(err, f.reportAddedPaths(document, found, log))
+		for _, text := range document.NotRestored {
+			log.Note(text)
+		}
+		if f.Machine.Systemd != nil {
+			err = errors.Join(err, f.Machine.Systemd.Reload(ctx))
+		}
+		if f.State.Exists() { // even an earlier run of the undo may have removed CAs of the cluster
+			err = errors.Join(err, machine.UpdateTrustStore(ctx))
+		}
+		if err != nil {
+			return steps.Outcome{}, withResumeHint(ctx, err)
+		}
+		if len(result.Restored) == 0 {
+			return steps.Unchanged("no changes to revert")
+		}
+		return steps.Changed("reverted changes: %d", len(result.Restored))
+	}
+}
+
+// withResumeHint adds the command that resumes the leave to the remedy of err. It
+// returns err unchanged if ctx has ended, because an interruption needs no repair.
+func withResumeHint(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	const again = "hcp-node-agent leave # resumes the leave"
+	if remedy := report.RemedyOf(err); remedy != "" {
+		return report.Fail(report.Failed, remedy+"\n"+again, "%w", err)
+	}
+	return report.Fail(report.Failed, "# fix the cause, then run:\n"+again, "%w", err)
+}
+
+// notRestored returns messages about changes that an undo does not revert by
+// design.
+func (f *Flow) notRestored(items []ledger.Item) []string {
+	var modules, texts []string
+	for _, item := range items {
+		switch {
+		case item.Kind == ledger.Module && !item.Before.Present:
+			modules = append(modules, item.Target)
+		case item.Kind == packages.TransactionKind:
+			if left := packages.RemovalHint(item); left != "" {
+				texts = append(texts, left)
+			}
+		case item.Kind == crio.StorageKind:
+			if left, err := f.Machine.Tree.Exists(item.Target); err != nil || left {
+				texts = append(texts, "images are kept in "+item.Target+", which CRI-O shares with podman: \"podman image prune --all\" removes unused images")
+			}
+		}
+	}
+	if len(modules) > 0 {
+		texts = append(texts, "kernel modules remain loaded until the next boot: "+strings.Join(modules, ", "))
+	}
+	return texts
+}

@@ -1,0 +1,110 @@
+package monitor
+
+import (
+	"context"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
+)
+
+// Check is a check that is run regularly.
+type Check struct {
+	Name     string
+	Interval time.Duration
+	// Find returns the problems. An error means that the check is incomplete, and contains
+	// the remedy.
+	Find func(context.Context) ([]report.Finding, error)
+}
+
+// Monitor runs checks and reports changes.
+type Monitor struct {
+	Checks []Check
+	// Timeout is the timeout of one check.
+	Timeout time.Duration
+	// ConfirmAfter is the interval after which a check is repeated to confirm a new or resolved
+	// finding.
+	ConfirmAfter time.Duration
+	// FailureFinding returns the finding for a check that failed.
+	FailureFinding func(error) report.Finding
+	// OnChange is called once with the changes of one check.
+	OnChange func(context.Context, []Change)
+	// OnTick is called after every check with the active findings. Until settled is true,
+	// some checks have not run or await confirmation, so an empty list does not mean
+	// healthy.
+	OnTick func(ctx context.Context, active []Change, settled bool)
+	// Done reports whether monitoring must end.
+	Done func() (bool, error)
+
+	tracker Tracker
+}
+
+// Run runs the checks until ctx is done, or until Done returns true or an error. It returns
+// the error of Done. Only one check runs at a time, to limit the load.
+func (m *Monitor) Run(ctx context.Context) error {
+	due := make([]time.Time, len(m.Checks))
+	for {
+		for i, check := range m.Checks {
+			if time.Now().Before(due[i]) {
+				continue
+			}
+			if over, err := m.Done(); over || err != nil {
+				return err
+			}
+			m.runCheck(ctx, check)
+			if ctx.Err() != nil {
+				return nil //nolint:nilerr // ctx was cancelled
+			}
+			due[i] = time.Now().Add(m.nextInterval(check))
+			m.OnTick(ctx, m.tracker.active(), m.settled(due))
+		}
+		if sleep.For(ctx, time.Until(earliest(due))) != nil {
+			return nil //nolint:nilerr // ctx has ended, as requested
+		}
+	}
+}
+
+func (m *Monitor) nextInterval(check Check) time.Duration {
+	if m.tracker.needsConfirmation(check.Name) {
+		return min(check.Interval, m.ConfirmAfter)
+	}
+	return check.Interval
+}
+
+// settled reports whether every check has run and no confirmation is pending. The due time
+// of a check that has never run is zero.
+func (m *Monitor) settled(due []time.Time) bool {
+	for i, check := range m.Checks {
+		if due[i].IsZero() || m.tracker.needsConfirmation(check.Name) {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *Monitor) runCheck(ctx context.Context, check Check) {
+	limited, cancel := context.WithTimeout(ctx, m.Timeout)
+	defer cancel()
+	found, err := check.Find(limited)
+	if ctx.Err() != nil {
+		return // discard the result of a canceled check
+	}
+	if err != nil {
+		failed := m.FailureFinding(err)
+		failed.Incomplete = true
+		found = append(found, failed)
+	}
+	if changes := m.tracker.update(check.Name, found, time.Now()); len(changes) > 0 {
+		m.OnChange(ctx, changes)
+	}
+}
+
+func earliest(times []time.Time) time.Time {
+	first := times[0]
+	for _, t := range times[1:] {
+		if t.Before(first) {
+			first = t
+		}
+	}
+	return first
+}

@@ -1,0 +1,51 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+)
+
+// KeptObject is an object that an earlier payload added to the host.
+type KeptObject struct {
+	Kind   ledger.Kind `json:"kind" doc:"kind of the object, such as file, link, unit or sysctl"`
+	Target string      `json:"target" doc:"path or name of the object"`
+}
+
+// countUnchanged returns the number of objects that are requested and not pending.
+func countUnchanged(requested []ledger.Change, pending []ledger.PlannedChange) int {
+	unchanged := map[string]bool{}
+	for _, change := range requested {
+		unchanged[change.Key()] = groupOf(change) != GroupOther
+	}
+	for _, change := range pending {
+		delete(unchanged, change.Key())
+	}
+	n := 0
+	for _, counts := range unchanged {
+		if counts {
+			n++
+		}
+	}
+	return n
+}
+
+// keptObjects returns the objects that earlier payloads added and that are not requested any more. A
+// join does not remove them. Directories are not listed.
+func keptObjects(items []ledger.Item, requested []ledger.Change) []KeptObject {
+	keys := map[string]bool{}
+	for _, change := range requested {
+		keys[change.Key()] = true
+	}
+	var kept []KeptObject
+	for _, item := range items {
+		isOfPayload := slices.Contains([]string{stepname.Files, stepname.System}, item.Step) && groupOf(item.Change) != GroupOther
+		isDirectory := item.Kind == ledger.Directory || item.Kind == accounts.KeysDir
+		if isOfPayload && !isDirectory && item.Desired.Present && !keys[item.Key()] {
+			kept = append(kept, KeptObject{Kind: item.Kind, Target: item.Target})
+		}
+	}
+	return kept
+}

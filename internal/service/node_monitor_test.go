@@ -1,0 +1,244 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
+)
+
+func activeFindings() []monitor.Change {
+	return []monitor.Change{
+		{Since: time.Unix(1795290000, 0), Finding: report.Finding{
+			Check: nodeCheck, Severity: report.SeverityProblem, Reason: report.KubeletNotRunning,
+			Subject: "kubelet.service", Message: "kubelet.service is not running (failed)",
+		}},
+		{Since: time.Unix(1795290200, 0), Finding: report.Finding{
+			Check: nodeCheck, Severity: report.SeverityWarning, Reason: report.PodNotReady, Subject: "pod a/b", Message: "pod a/b",
+		}},
+		{Since: time.Unix(1795290250, 0), Finding: report.Finding{
+			Check: nodeCheck, Severity: report.SeverityWarning, Reason: report.PodNotReady, Subject: "pod a/c", Message: "pod a/c",
+		}},
+		{Since: time.Unix(1795290300, 0), Finding: report.Finding{
+			Check: driftCheck, Severity: report.SeverityWarning, Reason: report.ConfigurationDrift,
+			Subject: "drift", Message: "drift: /etc/a",
+		}},
+	}
+}
+
+func TestServiceStatus(t *testing.T) {
+	for want, test := range map[string]struct {
+		all     []monitor.Change
+		settled bool
+	}{
+		"worker-0 is Ready and schedulable":       {nil, true},
+		"checking worker-0":                       {nil, false},
+		"kubelet.service is not running (failed)": {activeFindings()[:1], false},
+		"kubelet.service is not running (failed) (and 3 more; see: hcp-node-agent doctor)": {activeFindings(), true},
+	} {
+		if got := statusLine("worker-0", test.all, test.settled); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// Metrics without findings must not be written before the checks are complete.
+// After that, a repeated check must not suppress them.
+func TestServiceWritesMetricsOnceChecksAreComplete(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "metrics.prom")
+	m := &nodeMonitor{Options: Options{Metrics: file}, state: joinstate.State{NodeName: "worker-0"}}
+	written := func() bool {
+		err := os.Remove(file)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		return err == nil
+	}
+	for i, settled := range []bool{false, true, false} {
+		m.reportStatus(t.Context(), nil, settled)
+		if got, want := written(), i > 0; got != want {
+			t.Errorf("tick %d: metrics written %t, want %t", i, got, want)
+		}
+	}
+}
+
+// After a leave, metrics of the former node must not remain. If only the service has ended,
+// their age must show it.
+func TestMetricsAreRemovedAfterLeave(t *testing.T) {
+	joined := joinstate.State{Started: time.Unix(1, 0), Finished: time.Unix(2, 0)}
+	leaving := joined
+	leaving.Leaving = time.Unix(3, 0)
+	for name, test := range map[string]struct {
+		state   joinstate.State
+		removed bool
+	}{
+		"service stopped": {joined, false},
+		"leave started":   {leaving, true},
+		"left":            {joinstate.State{}, true},
+	} {
+		dir := t.TempDir()
+		m := &nodeMonitor{Options: Options{Options: inputs.Options{StateDir: dir}, Metrics: filepath.Join(dir, "metrics", "a.prom")}}
+		if test.state.Exists() {
+			flowtest.NoError(t, joinstate.Write(dir, test.state))
+		}
+		m.reportStatus(t.Context(), nil, true)
+		m.removeMetricsAfterLeave()
+		if _, err := os.Stat(m.Metrics); os.IsNotExist(err) != test.removed {
+			t.Errorf("%s: metrics removed: %t, want %t", name, !test.removed, test.removed)
+		}
+		m.removeMetricsAfterLeave() // a missing file or directory is no error
+	}
+}
+
+// exampleMonitor returns the monitor of a node with drift and both certificates.
+func exampleMonitor(t *testing.T) *nodeMonitor {
+	t.Helper()
+	dir, drift := t.TempDir(), 2
+	ca, key := certtest.NewCA(t, "signer"), certtest.NewKey(t)
+	for i, path := range []string{identity.ClientCertificatePath(dir), identity.ServingCertificatePath(dir)} {
+		content := ca.Issue(t, key, &x509.Certificate{NotAfter: time.Unix(1800000000+int64(i), 0)})
+		flowtest.NoError(t, os.WriteFile(path, content, 0o600))
+	}
+	return &nodeMonitor{
+		Options: Options{Version: "1.2"},
+		state: joinstate.State{
+			NodeName: "worker-0",
+			NodePool: "clusters/demo",
+			StepDurations: map[string]config.Duration{
+				"preflight": config.Duration(1500 * time.Millisecond), "client-certificate": config.Duration(2 * time.Minute),
+			},
+		},
+		driftCount: &drift,
+		pkiDir:     dir,
+	}
+}
+
+// exampleMetrics returns the metrics of a node with findings and both certificates.
+func exampleMetrics(t *testing.T) string {
+	t.Helper()
+	var out bytes.Buffer
+	flowtest.NoError(t, report.WriteMetrics(&out, exampleMonitor(t).metrics(activeFindings(), time.Unix(1795290600, 0))))
+	return out.String()
+}
+
+func TestServiceMetrics(t *testing.T) {
+	var got []string
+	for line := range strings.Lines(exampleMetrics(t)) {
+		if !strings.HasPrefix(line, "#") {
+			got = append(got, strings.TrimSpace(line))
+		}
+	}
+	want := []string{
+		`hcp_node_agent_build_info{version="1.2",goversion="` + runtime.Version() + `"} 1`,
+		`hcp_node_agent_node_info{node="worker-0",nodepool="clusters/demo"} 1`,
+		`hcp_node_agent_last_check_timestamp_seconds 1795290600`,
+		`hcp_node_agent_findings{check="node",severity="problem"} 1`,
+		`hcp_node_agent_findings{check="node",severity="warning"} 2`,
+		`hcp_node_agent_findings{check="node",severity="note"} 0`,
+		`hcp_node_agent_findings{check="drift",severity="problem"} 0`,
+		`hcp_node_agent_findings{check="drift",severity="warning"} 1`,
+		`hcp_node_agent_findings{check="drift",severity="note"} 0`,
+		`hcp_node_agent_findings{check="certificates",severity="problem"} 0`,
+		`hcp_node_agent_findings{check="certificates",severity="warning"} 0`,
+		`hcp_node_agent_findings{check="certificates",severity="note"} 0`,
+		`hcp_node_agent_findings{check="cluster-cas",severity="problem"} 0`,
+		`hcp_node_agent_findings{check="cluster-cas",severity="warning"} 0`,
+		`hcp_node_agent_findings{check="cluster-cas",severity="note"} 0`,
+		`hcp_node_agent_findings{check="images",severity="problem"} 0`,
+		`hcp_node_agent_findings{check="images",severity="warning"} 0`,
+		`hcp_node_agent_findings{check="images",severity="note"} 0`,
+		`hcp_node_agent_finding_start_timestamp_seconds{check="node",severity="problem",reason="KubeletNotRunning"} 1795290000`,
+		`hcp_node_agent_finding_start_timestamp_seconds{check="node",severity="warning",reason="PodNotReady"} 1795290200`,
+		`hcp_node_agent_finding_start_timestamp_seconds{check="drift",severity="warning",reason="ConfigurationDrift"} 1795290300`,
+		`hcp_node_agent_certificate_expiration_timestamp_seconds{certificate="client"} 1800000000`,
+		`hcp_node_agent_certificate_expiration_timestamp_seconds{certificate="serving"} 1800000001`,
+		`hcp_node_agent_join_duration_seconds{step="client-certificate"} 120`,
+		`hcp_node_agent_join_duration_seconds{step="preflight"} 1.5`,
+		`hcp_node_agent_drift_objects 2`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A host that has not joined has nothing to monitor. Retries do not change that, so
+// systemd must not restart the unit.
+func TestRunNeedsAJoin(t *testing.T) {
+	err := Run(t.Context(), Options{Options: inputs.Options{StateDir: t.TempDir()}})
+	if report.CodeOf(err) != report.Usage || !strings.Contains(string(report.RemedyOf(err)), "join --user-data") {
+		t.Errorf("%v (%d)", err, report.CodeOf(err))
+	}
+}
+
+// The service ends after a leave, and starts over after a join to another cluster.
+func TestServiceHasEnded(t *testing.T) {
+	dir := t.TempDir()
+	joined := joinstate.State{Started: time.Unix(1, 0), Finished: time.Unix(2, 0), NodeName: "worker-0", APIServer: "https://api.example.com:6443"}
+	m := &nodeMonitor{Options: Options{Options: inputs.Options{StateDir: dir}}, state: joined}
+	check := func(when string, over, failed bool) {
+		t.Helper()
+		if got, err := m.hasEnded(); got != over || (err != nil) != failed {
+			t.Errorf("%s: over %t, %v", when, got, err)
+		}
+	}
+	write := func(state joinstate.State) {
+		t.Helper()
+		if err := joinstate.Write(dir, state); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(joined)
+	check("unchanged", false, false)
+	joined.StepDurations = map[string]config.Duration{"ready": config.Duration(time.Minute)}
+	write(joined)
+	check("after another run of the join", false, false)
+	if len(m.state.StepDurations) != 1 {
+		t.Error("the durations of the repeated join are missing")
+	}
+	m.kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	m.kubeconfigContent = []byte("with one CA")
+	check("without kubelet's kubeconfig", false, false)
+	for content, over := range map[string]bool{"with one CA": false, "with two CAs": true} {
+		if err := os.WriteFile(m.kubeconfig, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		check("with kubelet's kubeconfig "+content, over, over)
+	}
+	m.kubeconfigContent = []byte("with two CAs")
+	if err := os.Remove(m.kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	joined.APIServer = "https://other.example.com:6443"
+	write(joined)
+	check("after a join to another cluster", true, true)
+	if err := joinstate.RemoveFiles(dir, joinstate.StateFile); err != nil {
+		t.Fatal(err)
+	}
+	check("after leave", true, false)
+}
+
+// A check that cannot be run is a finding with a remedy.
+func TestFailedCheckFinding(t *testing.T) {
+	f := failedCheckFinding(report.Fail(report.Failed, "systemctl start crio", "CRI-O does not respond: %w", context.DeadlineExceeded))
+	if f.Severity != report.SeverityWarning || f.Message != "CRI-O does not respond: context deadline exceeded" || f.Remedy != "systemctl start crio" || f.Subject == "" {
+		t.Errorf("%+v", f)
+	}
+}

@@ -1,0 +1,39 @@
+package status
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+func TestStatusFailsUnlessNodeIsReadyWithoutDrift(t *testing.T) {
+	ready, notReady := &node.Status{Name: "worker-0", Ready: true}, &node.Status{Name: "worker-0"}
+	drift := []ledger.PublishedDifference{{}}
+	for name, test := range map[string]struct {
+		document Document
+		code     report.Code
+		message  string
+	}{
+		"ready":                    {Document{Phase: joinstate.PhaseJoined, Node: ready}, report.Success, ""},
+		"cordoned":                 {Document{Phase: joinstate.PhaseJoined, Node: &node.Status{Ready: true, Unschedulable: true}}, report.Success, ""},
+		"no join":                  {Document{Phase: joinstate.PhaseNone}, report.Failed, "has not joined"},
+		"unfinished join":          {Document{Phase: joinstate.PhaseJoining, Node: ready}, report.Failed, "the join has not finished"},
+		"unfinished leave":         {Document{Phase: joinstate.PhaseLeaving, Node: ready}, report.Failed, "the leave has not finished"},
+		"Node cannot be read":      {Document{Phase: joinstate.PhaseJoined}, report.Failed, "the state of the Node is unknown"},
+		"Node is not Ready":        {Document{Phase: joinstate.PhaseJoined, Node: notReady}, report.Failed, "Node worker-0 is not Ready"},
+		"drift of a Node":          {Document{Phase: joinstate.PhaseJoined, Node: ready, Drift: drift, Changes: 7}, report.DriftFound, "drift: 1 of 7 items differ"},
+		"drift of a Node NotReady": {Document{Phase: joinstate.PhaseJoined, Node: notReady, Drift: drift}, report.DriftFound, "drift"},
+	} {
+		err := test.document.Err()
+		if report.CodeOf(err) != test.code {
+			t.Errorf("%s: code %d, want %d: %v", name, report.CodeOf(err), test.code, err)
+		}
+		if err != nil && (!strings.Contains(err.Error(), test.message) || report.RemedyOf(err) == "") {
+			t.Errorf("%s: %q with remedy %q, want %q", name, err, report.RemedyOf(err), test.message)
+		}
+	}
+}

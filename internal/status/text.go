@@ -1,0 +1,157 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Print prints the status as text. The ages in it are relative to now.
+func (d Document) Print(page *report.Page, now time.Time) {
+	page.Item("", page.Title(d.title()))
+	row := func(label, text string) {
+		page.Item(fmt.Sprintf("  %-15s ", label), text)
+	}
+	if join := d.Join; join != nil {
+		join.print(row, now)
+	}
+	for _, unit := range []struct{ label, name string }{
+		{"kubelet", kubelet.UnitName},
+		{"CRI-O", crio.Unit},
+		{"Open vSwitch", "openvswitch.service"},
+		{"NetworkManager", "NetworkManager.service"},
+	} {
+		if s, known := d.Units[unit.name]; known {
+			text := describeUnit(s.Load, s.Active, s.File)
+			if node := d.Node; node != nil && node.Kubelet != "" && unit.name == kubelet.UnitName {
+				text += ", " + node.Kubelet
+			}
+			row(unit.label, text)
+		}
+	}
+	if unit := NodeIPUnit; d.Units[unit].Active == "failed" {
+		row("node address", page.Warn("the address of an earlier boot is used, because "+unit+" failed"))
+		page.Remedy(report.Remedy("journalctl -b -u " + unit))
+	}
+	if bridge := d.Bridge; bridge != nil {
+		row("network", bridge.String())
+		for _, line := range bridge.Details() {
+			row("", line)
+		}
+	}
+	label := "certificates"
+	for _, one := range d.Certificates {
+		row(label, fmt.Sprintf("%s valid until %s", one.Name, report.Timestamp(one.Expires)))
+		label = ""
+	}
+	d.printDrift(page, row)
+	for _, text := range d.Errors {
+		row("unknown", page.Warn(text))
+	}
+}
+
+// title returns the state of the host in one line.
+func (d Document) title() string {
+	name := "this host"
+	if d.Join != nil {
+		name = cmp.Or(d.Join.NodeName, name)
+	}
+	switch d.Phase {
+	case joinstate.PhaseJoining:
+		return name + ": the join has not finished"
+	case joinstate.PhaseLeaving:
+		return name + ": the leave has not finished"
+	case joinstate.PhaseJoined:
+		return name + ": " + describeNode(d.Node)
+	case joinstate.PhaseNone, joinstate.PhaseUnknown:
+	}
+	return name + " has not joined a cluster with hcp-node-agent"
+}
+
+// describeNode returns the state of the Node without its name.
+func describeNode(node *node.Status) string {
+	if node == nil {
+		return "joined; the state of the Node is unknown"
+	}
+	return node.String()
+}
+
+func (j Join) print(row func(label, text string), now time.Time) {
+	if j.NodePool != "" {
+		row("NodePool", j.NodePool)
+	}
+	if j.APIServer != "" {
+		row("API server", j.APIServer)
+	}
+	since := func(t time.Time) string {
+		return fmt.Sprintf("%s (%s ago)", report.Timestamp(t), roughly(now.Sub(t)))
+	}
+	switch {
+	case !j.Leaving.IsZero():
+		row("leaving since", since(j.Leaving))
+	case j.Finished.IsZero():
+		row("joining since", since(j.Started))
+		row("last step", cmp.Or(j.LastStep, "none"))
+	default:
+		row("joined", since(j.Finished))
+	}
+}
+
+// roughly returns a duration in its largest unit.
+func roughly(d time.Duration) string {
+	for _, unit := range []struct {
+		name string
+		size time.Duration
+	}{{"day", 24 * time.Hour}, {"hour", time.Hour}, {"minute", time.Minute}} {
+		if n := int(d / unit.size); n == 1 {
+			return "1 " + unit.name
+		} else if n > 1 {
+			return fmt.Sprintf("%d %ss", n, unit.name)
+		}
+	}
+	return "less than a minute"
+}
+
+// printDrift prints how the host differs from the state that the join created.
+func (d Document) printDrift(page *report.Page, row func(label, text string)) {
+	switch {
+	case d.Changes == 0:
+		return
+	case len(d.Drift) == 0:
+		row("changes", fmt.Sprintf("%d by the join, no drift", d.Changes))
+		return
+	}
+	row("drift", page.Bad(fmt.Sprintf("%d of %d changes of the join differ", len(d.Drift), d.Changes)))
+	for _, one := range d.Drift {
+		page.Item("    "+page.Warn(driftSign(one))+"  ", fmt.Sprintf("%s %s", one.Kind, report.EscapeLine(one.Target)))
+		page.Item("         expected: ", one.Desired.String())
+		page.Item("         current:  ", one.Now.String())
+	}
+}
+
+func driftSign(one ledger.PublishedDifference) string {
+	switch {
+	case !one.Now.Present:
+		return "-"
+	case !one.Desired.Present:
+		return "+"
+	}
+	return "~"
+}
+
+func describeUnit(load, active, file string) string {
+	if load == "not-found" {
+		return "not installed"
+	}
+	if file == "" {
+		return active
+	}
+	return active + ", " + file
+}

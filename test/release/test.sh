@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# test.sh: build the release twice, in build/release and from a clone, and check the files. As root, with buildah and
+# rpmbuild, from a checkout without changes.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+step() { printf '== %s\n' "$*"; }
+die() {
+	printf 'FAIL: %s\n' "$*" >&2
+	exit 1
+}
+# is NAME WANT GOT
+is() { [ "$2" = "$3" ] || die "$1: want '$2', got '$3'"; }
+
+unset KEY VERSION SOURCE_DATE_EPOCH
+for tool in buildah rpmbuild jq; do
+	command -v "$tool" >/dev/null || die "$tool is missing"
+done
+[ -z "$(git status --porcelain)" ] || die 'the checkout has changes, which a clone does not contain'
+version=$(packaging/version.sh)
+commit=$(git rev-parse HEAD)
+date=$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)
+out=build/release
+
+step 'two builds, one from a clone: the same bytes'
+packaging/release.sh
+git clone -q . "$work/clone"
+(umask 077 && TZ=Asia/Tokyo CHECK=0 "$work/clone/packaging/release.sh" "$work/again")
+diff -u "$out/SHA256SUMS" "$work/again/SHA256SUMS" || die 'the builds differ'
+(cd "$work/again" && sha256sum --quiet -c SHA256SUMS)
+is files "$(printf '%s\n' SHA256SUMS \
+	hcp-node-agent_"${version}"_linux_{amd64,arm64}.{cdx.json,tar.gz} \
+	hcp-node-admin_"${version}"_{darwin,linux}_{amd64,arm64}.{cdx.json,tar.gz} \
+	hcp-node-admin_"${version}"_image.tar \
+	hcp-node-{admin,agent}-"${version/-/\~}"-1.{aarch64,x86_64}.rpm hcp-node-agent-"${version/-/\~}"-1.src.rpm |
+	LC_ALL=C sort)" "$(LC_ALL=C ls "$out")"
+
+step 'SBOMs'
+for sbom in "$out"/*.cdx.json; do
+	jq -r '[.bomFormat, .metadata.component.name, .metadata.component.version, .metadata.timestamp] | @tsv' "$sbom" >"$work/got"
+	is "$sbom" "$(printf '%s\t' CycloneDX github.com/hcp-node-agent/hcp-node-agent "v$version" "$date")" "$(tr '\n' '\t' <"$work/got")"
+	binary=${sbom##*/}
+	tar -C "$work" -xzf "${sbom%.cdx.json}.tar.gz"
+	go version -m "$work/${binary%.cdx.json}/${binary%%_*}" | awk '$1 == "dep" { print $2, $3 }' | LC_ALL=C sort >"$work/modules"
+	grep -q '^k8s.io/client-go v' "$work/modules" || die "${sbom##*/}: the binary contains no client-go"
+	jq -r '.components[] | select(.name != "std") | "\(.name) \(.version)"' "$sbom" | LC_ALL=C sort | diff -u "$work/modules" - || die "$sbom"
+	jq -e --arg go "$(go env GOVERSION)" '.components[] | select(.name == "std") | .version == $go' "$sbom" >/dev/null || die "$sbom: the version of Go"
+done
+
+step 'binaries: version and licenses'
+native=linux_$(go env GOARCH)
+for program in agent admin; do
+	tree=$work/hcp-node-${program}_${version}_$native
+	is "hcp-node-$program" "$version $commit $date" \
+		"$("$tree/hcp-node-$program" version -o json | jq -r '"\(.version) \(.commit) \(.commitDate)"')"
+	while read -r module _; do
+		[ -n "$(ls "$tree/licenses/$module")" ] || die "hcp-node-$program has no license of $module"
+	done < <(go version -m "$tree/hcp-node-$program" | awk '$1 == "dep" { print $2 }')
+done
+diff -r deploy "$tree/deploy"
+
+step 'image: configuration, content, and the binary in it'
+mkdir "$work/image" "$work/root"
+tar -C "$work/image" -xf "$out/hcp-node-admin_${version}_image.tar"
+blob() { echo "$work/image/blobs/${1/://}"; }
+is tag "$version" "$(jq -r '.manifests[0].annotations["org.opencontainers.image.ref.name"]' "$work/image/index.json")"
+index=$(blob "$(jq -r '.manifests[0].digest' "$work/image/index.json")")
+is platforms 'linux/amd64 linux/arm64' "$(jq -r '[.manifests[].platform | "\(.os)/\(.architecture)"] | sort | join(" ")' "$index")"
+for architecture in amd64 arm64; do
+	manifest=$(blob "$(jq -r --arg a "$architecture" '.manifests[] | select(.platform.architecture == $a) | .digest' "$index")")
+	is configuration "$architecture 65532:65532 [\"/usr/bin/hcp-node-admin\"] $version $commit" "$(jq -r \
+		'"\(.architecture) \(.config.User) \(.config.Entrypoint | tojson) \(.config.Labels["org.opencontainers.image.version"]) \(.config.Labels["org.opencontainers.image.revision"])"' \
+		"$(blob "$(jq -r .config.digest "$manifest")")")"
+	rm -rf "$work/root" && mkdir "$work/root"
+	for layer in $(jq -r '.layers[].digest' "$manifest"); do
+		tar -C "$work/root" -xzf "$(blob "$layer")"
+	done
+	is content 'licenses usr usr/bin usr/bin/hcp-node-admin' "$(cd "$work/root" && find . -mindepth 1 ! -path './licenses/*' -printf '%P\n' | LC_ALL=C sort | xargs)"
+	cmp "$work/root/usr/bin/hcp-node-admin" "$work/hcp-node-admin_${version}_linux_$architecture/hcp-node-admin"
+	if [ "$architecture" = "$(go env GOARCH)" ]; then
+		is 'version in the image' "hcp-node-admin $version" \
+			"$(chroot --userspec=65532:65532 "$work/root" /usr/bin/hcp-node-admin version | cut -d' ' -f1-2)"
+	fi
+done
+step 'everything as expected'

@@ -1,0 +1,141 @@
+//go:build vm
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
+)
+
+const metricsFile = "/run/hcp-node-agent/metrics/hcp-node-agent.prom"
+
+// TestJoinTokenAndService joins with a join token and without manual approval: the approver accepts
+// the node because of its enrollment. Then the service monitors the node. It reports new and
+// resolved findings to systemd, in the journal, as an Event and in the metrics, uses little
+// memory, and ends with leave, which removes the metrics.
+func TestJoinTokenAndService(t *testing.T) {
+	ctx := newContext(t)
+	createJoinToken(ctx, t)
+	runAgent(ctx, t, report.Success, joinByUserData+" --join-token /root/worker-0.token")
+	node, err := environment.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
+	must(t, err)
+	if node.Labels["example.com/rack"] != "7" || node.Labels["hypershift.openshift.io/nodePool"] == "" {
+		t.Errorf("the Node has the labels %v", node.Labels)
+	}
+	if left := mustOutput(ctx, t, "ls /var/lib/hcp-node-agent"); strings.Contains(left, "token") {
+		t.Errorf("the join token remains: %s", left)
+	}
+	await(ctx, t, "systemctl is-active hcp-node-agent && systemctl show -P StatusText hcp-node-agent | grep -qx 'worker-0 is Ready and schedulable'")
+
+	setTaints(ctx, t, `[{"key":"team","value":"blue","effect":"NoSchedule"}]`)
+	await(ctx, t, "systemctl show -P StatusText hcp-node-agent | grep -q 'taint team=blue:NoSchedule'")
+	await(ctx, t, `grep -qx 'hcp_node_agent_findings{check="node",severity="problem"} 1' `+metricsFile)
+	checkEvent(ctx, t, corev1.EventTypeWarning, "NodeTainted", "taint team=blue:NoSchedule")
+	setTaints(ctx, t, "null")
+	await(ctx, t, "journalctl -u hcp-node-agent -o cat | grep -q 'resolved: .*taint team=blue:NoSchedule'")
+	checkEvent(ctx, t, corev1.EventTypeNormal, "NodeTaintedResolved", "resolved: ")
+	await(ctx, t, `grep -qx 'hcp_node_agent_findings{check="node",severity="problem"} 0' `+metricsFile)
+
+	out := mustOutput(ctx, t, `
+		grep -E '^(VmRSS|RssAnon|RssFile)' /proc/$(systemctl show -P MainPID hcp-node-agent)/status
+		systemctl show -p CPUUsageNSec -p MemoryCurrent -p ActiveEnterTimestamp hcp-node-agent; date; cat `+metricsFile+`
+		journalctl -u hcp-node-agent -o cat`)
+	t.Logf("the service after some minutes:\n%s", out)
+	if own := numberAfter(t, out, "RssAnon:"); own > 25*1024 {
+		t.Errorf("the service uses %d kB of anonymous memory", own)
+	}
+
+	runAgent(ctx, t, report.Success, "leave --no-drain")
+	mustOutput(ctx, t, "test ! -e "+metricsFile)
+	if state := mustOutput(ctx, t, "systemctl show -P Result hcp-node-agent; systemctl show -P ActiveState hcp-node-agent"); strings.Join(strings.Fields(state), " ") != "success inactive" {
+		t.Errorf("after leave the service is %s", state)
+	}
+}
+
+// createJoinToken creates a join token and copies it to the machine. The approver runs with the enrollment
+// until the test ends.
+func createJoinToken(ctx context.Context, t *testing.T) {
+	t.Helper()
+	maps := environment.Client.CoreV1().ConfigMaps(approver.DefaultNamespace)
+	_, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: approver.DefaultConfigMap}}, metav1.CreateOptions{})
+	must(t, err)
+	t.Cleanup(func() { _ = maps.Delete(context.Background(), approver.DefaultConfigMap, metav1.DeleteOptions{}) })
+	dir := t.TempDir()
+	own := func(ctx context.Context, args ...string) *exec.Cmd {
+		command := exec.CommandContext(ctx, "../../../bin/hcp-node-admin", args...)
+		command.Stdout, command.Stderr = t.Output(), t.Output()
+		return command
+	}
+	kubeconfig := environment.ControlPlane.Kubeconfig
+	must(t, own(ctx, "token", "create", "--node", testenv.NodeName, "--address", "192.0.2.104", "--label", "example.com/rack=7",
+		"--kubeconfig", kubeconfig, "--output-dir", dir).Run())
+	content, err := os.ReadFile(filepath.Join(dir, testenv.NodeName+".token"))
+	must(t, err)
+	must(t, environment.Machine.Put(ctx, "/root/worker-0.token", bytes.NewReader(content), 0o600))
+	ctx, stop := context.WithCancel(ctx)
+	approve := own(ctx, "approve", "--enrollments", dir, "--watch", "--kubeconfig", kubeconfig)
+	approve.Cancel = func() error { return approve.Process.Signal(os.Interrupt) }
+	must(t, approve.Start())
+	t.Cleanup(func() {
+		stop()
+		_ = approve.Wait() // it was interrupted
+	})
+}
+
+// await waits until a command succeeds in the machine. The service checks the node once a minute.
+func await(ctx context.Context, t *testing.T, command string) {
+	t.Helper()
+	result, err := environment.Machine.Run(ctx, "for i in $(seq 240); do ( "+command+" ) >/dev/null && exit 0; sleep 1; done; exit 1")
+	must(t, err)
+	if result.ExitCode != 0 {
+		t.Fatalf("timed out waiting for: %s", command)
+	}
+}
+
+// checkEvent checks that the Node has an Event with this type, reason and text.
+func checkEvent(ctx context.Context, t *testing.T, kind, reason, text string) {
+	t.Helper()
+	deadline := time.Now().Add(time.Minute) // the Event follows the journal entry
+	for {
+		list, err := environment.Client.CoreV1().Events("default").List(ctx, metav1.ListOptions{
+			FieldSelector: "involvedObject.uid=worker-0,source=hcp-node-agent,reason=" + reason,
+		})
+		must(t, err)
+		for _, e := range list.Items {
+			if e.Type == kind && strings.Contains(e.Message, text) {
+				t.Logf("%s %s: %s", e.Type, e.Reason, e.Message)
+				return
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no %s Event with reason %s contains %q; Events with this reason: %d", kind, reason, text, len(list.Items))
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+func numberAfter(t *testing.T, text, after string) int {
+	t.Helper()
+	_, rest, _ := strings.Cut(text, after)
+	fields := strings.Fields(rest)
+	if len(fields) == 0 {
+		t.Fatalf("no %s in %s", after, text)
+	}
+	n, err := strconv.Atoi(fields[0])
+	must(t, err)
+	return n
+}

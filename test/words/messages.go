@@ -1,0 +1,100 @@
+package main
+
+import (
+	"go/ast"
+	"go/token"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// messages checks the string literals that contain blanks (messages, remedies, help), and descriptions
+// in struct tags. Literals without blanks are names. Regular expressions are not checked.
+func (c *checker) messages(node ast.Node) bool {
+	switch n := node.(type) {
+	case *ast.ImportSpec:
+		return false
+	case *ast.Field:
+		c.description(n.Tag)
+	case *ast.CallExpr:
+		if len(n.Args) > 0 && isPattern(n.Fun) {
+			ast.Inspect(n.Args[0], c.seen)
+		}
+	case *ast.BinaryExpr:
+		if n.Op == token.ADD {
+			c.message(n)
+		}
+	case *ast.BasicLit:
+		c.message(n)
+	}
+	return true
+}
+
+// description checks the description in a struct tag.
+func (c *checker) description(tag *ast.BasicLit) {
+	if tag == nil {
+		return
+	}
+	c.checked[tag] = true
+	unquoted, err := strconv.Unquote(tag.Value)
+	if err != nil {
+		return // not valid Go, which the compiler reports
+	}
+	c.text([]piece{{c.line(tag), reflect.StructTag(unquoted).Get("doc")}}, inMessage, "a description")
+}
+
+// isPattern reports whether the first argument of a function is a regular expression.
+func isPattern(function ast.Expr) bool {
+	switch f := function.(type) {
+	case *ast.Ident:
+		return f.Name == "newPattern"
+	case *ast.SelectorExpr:
+		return strings.HasPrefix(f.Sel.Name, "MustCompile")
+	}
+	return false
+}
+
+// seen marks a node as checked.
+func (c *checker) seen(node ast.Node) bool {
+	if literal, ok := node.(*ast.BasicLit); ok {
+		c.checked[literal] = true
+	}
+	return true
+}
+
+// message checks a literal or a sum of literals and other operands.
+func (c *checker) message(expression ast.Expr) {
+	pieces := c.pieces(expression)
+	if slices.ContainsFunc(pieces, func(p piece) bool { return strings.Contains(p.text, " ") }) {
+		c.text(pieces, inMessage, "a message")
+	}
+}
+
+// pieces returns the lines of the literals that are not checked yet.
+func (c *checker) pieces(expression ast.Expr) []piece {
+	switch e := expression.(type) {
+	case *ast.ParenExpr:
+		return c.pieces(e.X)
+	case *ast.BinaryExpr:
+		return append(c.pieces(e.X), c.pieces(e.Y)...)
+	case *ast.BasicLit:
+		if e.Kind != token.STRING || c.checked[e] {
+			return nil
+		}
+		c.checked[e] = true
+		text, err := strconv.Unquote(e.Value)
+		if err != nil {
+			return nil // not valid Go, which the compiler reports
+		}
+		if e.Value[0] == '"' {
+			return []piece{{c.line(e), text}}
+		}
+		var lines []piece
+		for i, line := range strings.SplitAfter(text, "\n") {
+			lines = append(lines, piece{c.line(e) + i, line})
+		}
+		return lines
+	}
+	return []piece{{c.line(expression), "…"}}
+}
