@@ -88,7 +88,7 @@ func TestLeaveResumesAfterAPowerCut(t *testing.T) {
 
 	await(ctx, t, "systemctl is-failed hcp-node-agent") // it does not join and exits
 	checkContains(t, mustOutput(ctx, t, "journalctl -b --no-pager -o cat -u hcp-node-agent"), "a leave of this host started at ")
-	checkContains(t, mustOutput(ctx, t, "hcp-node-agent status || true"), " is leaving NodePool ")
+	checkContains(t, mustOutput(ctx, t, "hcp-node-agent status || true"), "the leave has not finished")
 	if joined := mustOutput(ctx, t, "ovs-vsctl --timeout=5 list-br 2>/dev/null; systemctl is-active kubelet || true"); joined != "inactive" {
 		t.Errorf("after the boot the host has %q", joined)
 	}

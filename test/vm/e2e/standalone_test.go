@@ -69,7 +69,7 @@ func TestStandaloneCluster(t *testing.T) {
 	if !plan.Empty {
 		t.Error("the plan of the joined host is not empty")
 	}
-	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "joined the workers of https://api-int.")
+	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "API server      https://api-int.")
 
 	must(t, environment.Machine.Reboot(ctx))
 	awaitReadyNode(ctx, t)
