@@ -55,7 +55,11 @@ func newJoinCommand(p *cli.Printer) *cobra.Command {
 			Changed:       changed,
 			Steps:         p.Recorder.Steps,
 			CommandResult: report.ResultOf(err),
-		}, func(page *report.Page) { printJoined(page, p.Recorder.Steps) })
+		}, func(page *report.Page) {
+			if !p.Quiet() {
+				printJoined(page, p.Recorder.Steps)
+			}
+		})
 	}
 	return c
 }

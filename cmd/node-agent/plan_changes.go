@@ -101,6 +101,8 @@ func countActions(changes []plan.PlannedChange) string {
 	return strings.Join(words, ", ")
 }
 
+// sign returns + for an added object, - for a removed one, = for one of which only the owner or
+// mode changes, and ~ for any other change.
 func (s planScreen) sign(action plan.Action) string {
 	switch action {
 	case plan.ActionAdd:

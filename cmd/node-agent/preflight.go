@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
@@ -17,9 +15,5 @@ func newPreflightCommand(p *cli.Printer) *cobra.Command {
 
 func printPreflight(page *report.Page, document plan.PreflightDocument) {
 	page.Printf("%s\n", document.Summary())
-	for _, finding := range document.Findings {
-		severity := page.BySeverity(finding.Severity, fmt.Sprintf("%-8s", finding.Severity))
-		page.Item(fmt.Sprintf("  %s %-19s  ", severity, finding.Check), finding.Message)
-		page.Remedy(finding.Remedy)
-	}
+	page.Findings(document.Findings)
 }

@@ -2,15 +2,13 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 )
 
 // enum is the value of a flag that has one of a few values.
@@ -39,10 +37,10 @@ func flagError(_ *cobra.Command, err error) error {
 		return err
 	}
 	flag, value, cause := invalid.GetFlag(), invalid.GetValue(), invalid.Unwrap()
-	if _, err := time.ParseDuration(value); err != nil && flag.Value.Type() == "duration" {
-		cause = errors.New("must be a duration such as 90s or 1h30m")
+	if _, err := config.ParseDuration(value); err != nil && flag.Value.Type() == "duration" {
+		cause = err
 	}
-	return errors.New(redact.Text(fmt.Sprintf("--%s: invalid value %q: %v", flag.Name, value, cause)))
+	return errors.New(config.InvalidValue("--"+flag.Name, value, cause))
 }
 
 // EnumFlag binds a flag of c and its subcommands that has one of a few values,

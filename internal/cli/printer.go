@@ -35,7 +35,7 @@ type Printer struct {
 	verbose                  *int    // flag
 	quiet                    *bool   // flag
 
-	progress interface{ Stop() }
+	progress progressSink
 	isText   bool // progress is printed as text, not logged
 	page     *report.Page
 }
@@ -54,20 +54,26 @@ func (p *Printer) BindFlags(root *cobra.Command) {
 // Open prepares the printer for the formats that were requested.
 func (p *Printer) Open() {
 	p.JSON, p.Recorder = *p.output == "json", &report.Recorder{}
-	progress := p.openProgress()
+	p.progress = p.openProgress()
 	p.page = p.newPage()
 	p.Err = report.EscapeWriter{W: p.Err}
 	if !p.JSON {
 		p.Out = p.page
 	}
-	p.Sink = report.Sinks{progress, p.Recorder, report.SystemdNotifier{}}
+	p.Sink = report.Sinks{p.progress, p.Recorder, report.SystemdNotifier{}}
 	if *p.verbose > 1 {
 		logRequests(p.Err)
 	}
 }
 
+// progressSink is a Sink for progress. Stop ends what it prints repeatedly.
+type progressSink interface {
+	report.Sink
+	Stop()
+}
+
 // openProgress returns the sink for progress: a log if one is requested, else text.
-func (p *Printer) openProgress() report.Sink {
+func (p *Printer) openProgress() progressSink {
 	level := slog.LevelInfo
 	switch {
 	case *p.quiet:
@@ -75,32 +81,32 @@ func (p *Printer) openProgress() report.Sink {
 	case *p.verbose > 0:
 		level = slog.LevelDebug
 	}
-	format := *p.logFormat
-	if format == "auto" && isService() {
-		format = "journal"
-	}
-	heartbeat := &report.Heartbeat{First: time.Minute, Interval: 10 * time.Minute}
-	p.progress = heartbeat
-	switch format {
-	case "json":
-		heartbeat.Sink = &report.Slog{Handler: slog.NewJSONHandler(p.Err, &slog.HandlerOptions{Level: level})}
-		return heartbeat
-	case "journal":
-		heartbeat.Sink = &report.Slog{Handler: report.Journal{Level: level, Identifier: p.Program.Name, Send: journal.Send}}
-		return heartbeat
-	}
-	p.isText = true
 	stream := p.Out
 	if p.JSON {
 		stream = p.Err
 	}
-	if isTerminal(stream) && os.Getenv("TERM") != "dumb" && !*p.quiet {
-		terminal := p.newTerminal(stream)
-		p.progress = terminal
-		return terminal
+	heartbeat := &report.Heartbeat{First: time.Minute, Interval: 10 * time.Minute}
+	switch format := p.resolvedLogFormat(); {
+	case format == "json":
+		heartbeat.Sink = &report.Slog{Handler: slog.NewJSONHandler(p.Err, &slog.HandlerOptions{Level: level})}
+	case format == "journal":
+		heartbeat.Sink = &report.Slog{Handler: report.Journal{Level: level, Identifier: p.Program.Name, Send: journal.Send}}
+	case isTerminal(stream) && os.Getenv("TERM") != "dumb" && !*p.quiet:
+		p.isText = true
+		return p.newTerminal(stream)
+	default:
+		p.isText = true
+		heartbeat.Sink, heartbeat.Interval = &report.Lines{W: stream, Level: level}, time.Minute
 	}
-	heartbeat.Sink, heartbeat.Interval = &report.Lines{W: stream, Level: level}, time.Minute
 	return heartbeat
+}
+
+// resolvedLogFormat returns the requested format of the log: text, json or journal.
+func (p *Printer) resolvedLogFormat() string {
+	if *p.logFormat == "auto" && isService() {
+		return "journal"
+	}
+	return *p.logFormat
 }
 
 // isService reports whether standard error is connected to the journal. The environment variable
@@ -137,6 +143,9 @@ func (p *Printer) newPage() *report.Page {
 		Verbose: *p.verbose > 0,
 	}
 }
+
+// Quiet reports whether no progress is printed.
+func (p *Printer) Quiet() bool { return *p.quiet }
 
 // hasColors reports whether output to stream has colors.
 func (p *Printer) hasColors(stream io.Writer) bool {

@@ -71,9 +71,9 @@ func addCheck(flag *pflag.Flag) {
 	flag.Value = checkedValue{Value: flag.Value, check: check}
 }
 
-// invalidValue returns the message for an invalid value. The name of the setting is that of its
+// InvalidValue returns the message for an invalid value. The name of the setting is that of its
 // source: a key, a variable or a flag.
-func invalidValue(name, value string, err error) string {
+func InvalidValue(name, value string, err error) string {
 	return redact.Text(fmt.Sprintf("%s: invalid value %q: %v", name, value, err))
 }
 

@@ -74,7 +74,7 @@ func checkRelease(text string) error {
 }
 
 func checkTimeout(text string) error {
-	timeout, err := parseDuration(text)
+	timeout, err := ParseDuration(text)
 	if err == nil && timeout < 0 {
 		return errors.New("must not be negative")
 	}
@@ -90,14 +90,15 @@ const (
 )
 
 func checkNetworkTimeout(text string) error {
-	timeout, err := parseDuration(text)
+	timeout, err := ParseDuration(text)
 	if err == nil && (timeout < minNetworkTimeout || timeout > maxNetworkTimeout) {
 		return fmt.Errorf("must be from %s to %s", minNetworkTimeout, maxNetworkTimeout)
 	}
 	return err
 }
 
-func parseDuration(text string) (time.Duration, error) {
+// ParseDuration parses a duration in the notation of Go.
+func ParseDuration(text string) (time.Duration, error) {
 	duration, err := time.ParseDuration(text)
 	if err != nil {
 		return 0, errors.New("must be a duration such as 90s or 1h30m")

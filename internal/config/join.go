@@ -65,7 +65,7 @@ type Duration time.Duration
 
 // UnmarshalText parses "90s" in JSON.
 func (d *Duration) UnmarshalText(text []byte) error {
-	parsed, err := parseDuration(string(text))
+	parsed, err := ParseDuration(string(text))
 	if err != nil {
 		return fmt.Errorf("invalid value %q: %w", text, err)
 	}

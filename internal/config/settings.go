@@ -64,7 +64,7 @@ func fromEnvironment(j *Join, environment []string, onSet func(flag string)) []P
 			continue
 		}
 		if err := flag.Value.Set(value); err != nil {
-			problems = append(problems, Problem{Key: keyOf(flag.Name), Message: invalidValue(name, value, err)})
+			problems = append(problems, Problem{Key: keyOf(flag.Name), Message: InvalidValue(name, value, err)})
 		}
 		onSet(flag.Name)
 	}
@@ -84,7 +84,7 @@ func fromFlags(j *Join, given *pflag.FlagSet, onSet func(flag string)) []Problem
 		if err := copyValue(setting, flag); err != nil {
 			problems = append(problems, Problem{
 				Key:     keyOf(flag.Name),
-				Message: invalidValue("--"+flag.Name, flag.Value.String(), err),
+				Message: InvalidValue("--"+flag.Name, flag.Value.String(), err),
 			})
 		}
 		onSet(flag.Name)

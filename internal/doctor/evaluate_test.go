@@ -151,7 +151,7 @@ func TestDoctorReportsBridgeAndRecords(t *testing.T) {
 
 		"no drift": {driftFacts{Changes: 3}, []string{"ok: no drift (recorded changes: 3)"}},
 		"drift": {driftFacts{[]ledger.Difference{{Item: item("file", "/a", "files")}, {Item: item("unit", "x.service", "system"), Now: stopped}, {Item: item("unit", "kubelet.service", "kubelet"), Now: disabled}}, 3, false}, []string{
-			"warning: drift of 3 items: file /a (current: absent); unit x.service (current: enabled inactive); unit kubelet.service (current: disabled inactive) => hcp-node-agent join # restores the joined state; to list all drift: hcp-node-agent status",
+			"warning: drift: 3 of 3 items differ: file /a (current: absent); unit x.service (current: enabled inactive); unit kubelet.service (current: disabled inactive) => hcp-node-agent join # restores the joined state; to list all drift: hcp-node-agent status",
 		}},
 		"drift that the units tell": {driftFacts{[]ledger.Difference{{Item: item("unit", "kubelet.service", "kubelet"), Now: stopped}}, 3, false}, []string{}},
 		"drift that is not known":   {driftFacts{Changes: 3, Partial: true}, []string{}},

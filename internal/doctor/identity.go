@@ -150,10 +150,10 @@ func (f requestFacts) evaluate() []report.Finding {
 	finding := report.Finding{Severity: report.SeverityProblem}
 	switch f.Pending.Phase {
 	case "pending":
-		finding.Message = fmt.Sprintf("%s has been waiting for approval for %s; %s", request, formatAge(f.Now, f.Pending.Since), f.Place.ManualApprovalHint())
+		finding.Message = fmt.Sprintf("%s has been waiting for approval for %s; %s", request, report.FormatAge(f.Now.Sub(f.Pending.Since)), f.Place.ManualApprovalHint())
 		finding.Remedy = report.Remedy(approve + " # " + f.Place.CommandLocation() + "; then: hcp-node-agent join")
 	case "approved":
-		finding.Message = fmt.Sprintf("%s was submitted %s ago and is approved, but no certificate has been issued", request, formatAge(f.Now, f.Pending.Since))
+		finding.Message = fmt.Sprintf("%s was submitted %s ago and is approved, but no certificate has been issued", request, report.FormatAge(f.Now.Sub(f.Pending.Since)))
 		finding.Remedy = f.Place.SignerRemedy()
 	case "issued":
 		finding.Message, finding.Remedy = "a certificate was issued for "+request+", but is not on this host yet", "hcp-node-agent join # downloads the certificate"
@@ -170,17 +170,4 @@ func (f requestFacts) evaluate() []report.Finding {
 			"hcp-node-agent join submits a new CSR with a new key")
 	}
 	return []report.Finding{finding}
-}
-
-// formatAge returns the time since then in a short form.
-func formatAge(now, then time.Time) string {
-	passed := now.Sub(then)
-	if passed < time.Minute {
-		return "less than a minute"
-	}
-	if passed > 48*time.Hour {
-		return fmt.Sprintf("%d days", int(passed.Hours()/24))
-	}
-	text := passed.Round(time.Minute).String() // 3h5m0s
-	return text[:len(text)-len("0s")]
 }

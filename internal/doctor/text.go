@@ -9,11 +9,7 @@ import (
 
 // Print writes the report as text. Checks without problems are on one line each.
 func (r Report) Print(page *report.Page) {
-	for _, finding := range r.Findings {
-		severity := page.BySeverity(finding.Severity, fmt.Sprintf("%-8s", finding.Severity))
-		page.Item(fmt.Sprintf("  %s %-19s  ", severity, finding.Check), finding.Message)
-		page.Remedy(finding.Remedy)
-	}
+	page.Findings(r.Findings)
 	counts := page.Good("no problems found")
 	if text := report.CountFindings(r.Findings); text != "" {
 		counts = text

@@ -45,12 +45,12 @@ func (t *Terminal) beginWait(event Event) {
 		return
 	}
 	t.printPending()
-	for _, line := range wrap(event.Message, min(t.width()-1, timeColumn)-len("    ")) {
-		t.line.block = append(t.line.block, "    "+line)
-	}
-	t.line.block = append(t.line.block, "")
-	t.line.block = append(t.line.block, t.remedyLines(event.Remedy)...)
-	t.line.block = append(t.line.block, "")
+	var block strings.Builder
+	page := t.page(&block)
+	page.Item("    ", event.Message)
+	page.Printf("\n")
+	page.Remedy(event.Remedy)
+	t.line.block = strings.Split(block.String(), "\n")
 }
 
 // Stop removes the live line from the screen, so that other output can be written.
@@ -119,7 +119,7 @@ func (t *Terminal) drawClock() {
 		text = fmt.Sprintf("%s%-*s%s", label, room-len(tail), t.truncate(message, room-len(tail)-2), tail)
 	}
 	t.line.columns = displayWidth(text)
-	if painted := t.colorize(color, t.Symbols.running); len(text) >= len(label) {
+	if painted := t.page(nil).paint(color, t.Symbols.running); len(text) >= len(label) {
 		text = strings.Replace(text, t.Symbols.running, painted, 1)
 	}
 	fmt.Fprint(t.W, text)

@@ -46,6 +46,15 @@ func (p *Page) Remedy(remedy Remedy) {
 	}
 }
 
+// Findings prints findings with their remedies.
+func (p *Page) Findings(findings []Finding) {
+	for _, finding := range findings {
+		severity := p.BySeverity(finding.Severity, fmt.Sprintf("%-8s", finding.Severity))
+		p.Item(fmt.Sprintf("  %s %-*s  ", severity, stepWidth, finding.Check), finding.Message)
+		p.Remedy(finding.Remedy)
+	}
+}
+
 // Good returns text in the color of good results.
 func (p *Page) Good(text string) string { return p.paint(green, text) }
 

@@ -80,7 +80,7 @@ func (t *Terminal) Emit(event Event) {
 		t.endLine()
 		t.printStep(event)
 		t.printPending()
-		t.printRemedy(event.Remedy)
+		t.page(t.W).Remedy(event.Remedy)
 	case CommandFailed: // printed by the command itself
 	}
 	t.drawLine()
@@ -91,7 +91,7 @@ func (t *Terminal) printHeadline(text string) {
 	if t.begun {
 		fmt.Fprintln(t.W)
 	}
-	t.printWrapped("", "", text)
+	t.page(t.W).Item("", text)
 	if !t.begun {
 		fmt.Fprintln(t.W)
 	}
@@ -102,7 +102,7 @@ func (t *Terminal) printHeadline(text string) {
 func (t *Terminal) printPending() {
 	for _, event := range t.pending {
 		t.printMessage(event)
-		t.printRemedy(event.Remedy)
+		t.page(t.W).Remedy(event.Remedy)
 	}
 	t.pending = nil
 }
@@ -142,48 +142,18 @@ func (t *Terminal) printMessage(event Event) {
 	if event.Kind == Warning {
 		symbol, color = t.Symbols.warning, yellow
 	}
-	t.printWrapped("      ", t.colorize(color, symbol)+" ", event.Message)
+	page := t.page(t.W)
+	page.Item("      "+page.paint(color, symbol)+" ", event.Message)
 }
 
-// printWrapped prints a text after a symbol, wrapped at the width of the terminal.
-func (t *Terminal) printWrapped(indent, symbol, text string) {
-	if symbol != "" {
-		indent += "  "
-	}
-	for i, line := range wrap(text, min(t.width()-1, timeColumn)-len(indent)) {
-		if i == 0 && symbol != "" {
-			t.printLine(strings.TrimSuffix(indent, "  ") + symbol + line)
-			continue
-		}
-		t.printLine(indent + line)
-	}
-}
-
-// printRemedy prints a remedy. Its commands are at column 0 and are not wrapped, for copying.
-func (t *Terminal) printRemedy(remedy Remedy) {
-	for _, line := range t.remedyLines(remedy) {
-		t.printLine(line)
-	}
-}
-
-func (t *Terminal) remedyLines(remedy Remedy) []string {
-	var lines []string
-	for _, line := range remedy.Lines() {
-		note, isNote := strings.CutPrefix(line, "# ")
-		if !isNote {
-			lines = append(lines, line)
-			continue
-		}
-		for _, part := range wrap(note, t.width()-3) {
-			lines = append(lines, "# "+part)
-		}
-	}
-	return lines
+// page returns a page with the width and colors of the terminal that writes to w.
+func (t *Terminal) page(w io.Writer) *Page {
+	return &Page{Writer: w, Width: min(t.width()-1, timeColumn), Color: t.Color}
 }
 
 // label returns the beginning of a line: two spaces and a symbol.
 func (t *Terminal) label(symbol, color string) string {
-	return "  " + t.colorize(color, symbol) + strings.Repeat(" ", t.symbolWidth()-displayWidth(symbol)+1)
+	return "  " + t.page(nil).paint(color, symbol) + strings.Repeat(" ", t.symbolWidth()-displayWidth(symbol)+1)
 }
 
 func (t *Terminal) symbolWidth() int { return displayWidth(t.Symbols.done) }
@@ -200,13 +170,6 @@ func (t *Terminal) messageColumn() int {
 func (t *Terminal) isNarrow() bool { return t.width() < 72 }
 
 func (t *Terminal) printLine(text string) { fmt.Fprintln(t.W, strings.TrimRight(text, " ")) }
-
-func (t *Terminal) colorize(color, text string) string {
-	if !t.Color {
-		return text
-	}
-	return colorize(color, text)
-}
 
 // width returns the terminal's width in columns.
 func (t *Terminal) width() int {

@@ -91,7 +91,7 @@ func (j Join) print(row func(label, text string), now time.Time) {
 		row("API server", j.APIServer)
 	}
 	since := func(t time.Time) string {
-		return fmt.Sprintf("%s (%s ago)", report.Timestamp(t), roughly(now.Sub(t)))
+		return fmt.Sprintf("%s (%s ago)", report.Timestamp(t), report.FormatAge(now.Sub(t)))
 	}
 	switch {
 	case !j.Leaving.IsZero():
@@ -102,21 +102,6 @@ func (j Join) print(row func(label, text string), now time.Time) {
 	default:
 		row("joined", since(j.Finished))
 	}
-}
-
-// roughly returns a duration in its largest unit.
-func roughly(d time.Duration) string {
-	for _, unit := range []struct {
-		name string
-		size time.Duration
-	}{{"day", 24 * time.Hour}, {"hour", time.Hour}, {"minute", time.Minute}} {
-		if n := int(d / unit.size); n == 1 {
-			return "1 " + unit.name
-		} else if n > 1 {
-			return fmt.Sprintf("%d %ss", n, unit.name)
-		}
-	}
-	return "less than a minute"
 }
 
 // printDrift prints how the host differs from the state that the join created.
@@ -136,6 +121,7 @@ func (d Document) printDrift(page *report.Page, row func(label, text string)) {
 	}
 }
 
+// driftSign returns - for a removed object, + for one that exists again, and ~ for a changed one.
 func driftSign(one ledger.PublishedDifference) string {
 	switch {
 	case !one.Now.Present:
