@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # image.sh FILE [STAGED]: build the image of hcp-node-admin for linux/amd64 and linux/arm64 as the OCI archive FILE, with
 # buildah. It pulls nothing. STAGED is a directory that contains the output of stage.sh, hcp-node-admin_linux_ARCHITECTURE;
 # without it, both are built.

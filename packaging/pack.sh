@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # pack.sh FILE DIRECTORY PATH...: write the paths in DIRECTORY to the tar archive FILE, with gzip if it ends in .gz. The
 # archive does not depend on the owner, the time and the order of the files.
 set -euo pipefail

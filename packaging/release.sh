@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # release.sh [DIRECTORY]: build the files of a release, from the commit that is checked out, in DIRECTORY (build/release):
 #
 #   hcp-node-agent_VERSION_linux_ARCHITECTURE.tar.gz  the binary and the licenses

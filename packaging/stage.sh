@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # stage.sh PROGRAM OS ARCHITECTURE DIRECTORY: build hcp-node-PROGRAM (agent or admin) in DIRECTORY, with the licenses of
 # the project, of Go and of all modules in the binary. The same commit, Go and VERSION yield the same bytes.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Print the version of the checkout, by the file VERSION and the tags. With VERSION 1.2.0:
 #
 #   1.2.0                     the commit with the tag v1.2.0

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # deps.sh: install what building and running the test bed needs and this host
 # lacks. It installs on Debian 12 with Go; on other hosts it prints what to
 # install and changes nothing.

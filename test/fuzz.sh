@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # fuzz.sh: run every fuzz target of the project in turn, each for EXECS inputs
 # (default 50000; a target with a build tag runs real programs and gets one for
 # 200 of them). They are found in the sources, so that none is forgotten. What

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command hcp-node-admin enrolls nodes in an OpenShift hosted cluster: it creates join tokens and
 // approves the CSRs of nodes.
 package main

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command hcp-node-agent joins a RHEL host to an OpenShift hosted cluster as a worker node.
 package main
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Start-up script for a RHEL instance on Google Compute Engine. It runs at every boot.
 # The user data is the instance metadata "hcp-user-data"; remove it after the join.
 set -euo pipefail

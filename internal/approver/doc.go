@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package approver decides which CSRs of nodes may be approved, and approves them
 // with a credential that has the right to do so.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package bundle collects the information for a support case in one file, with secrets
 // masked and with a limited size.
 package bundle

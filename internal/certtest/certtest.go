@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package certtest creates keys, certificate authorities (CAs) and certificates for tests.
 package certtest
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package cli
 
 import (
@@ -8,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // enum is the value of a flag that has one of a few values.
@@ -37,10 +39,10 @@ func flagError(_ *cobra.Command, err error) error {
 		return err
 	}
 	flag, value, cause := invalid.GetFlag(), invalid.GetValue(), invalid.Unwrap()
-	if _, err := config.ParseDuration(value); err != nil && flag.Value.Type() == "duration" {
+	if _, err := report.ParseDuration(value); err != nil && flag.Value.Type() == "duration" {
 		cause = err
 	}
-	return errors.New(config.InvalidValue("--"+flag.Name, value, cause))
+	return errors.New(report.InvalidValue("--"+flag.Name, value, cause))
 }
 
 // EnumFlag binds a flag of c and its subcommands that has one of a few values,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package clusterdirs
 
 // External returns the directories to which only kubelet, CRI-O and the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package config
 
 import (
@@ -6,8 +8,6 @@ import (
 	"strconv"
 
 	"github.com/spf13/pflag"
-
-	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 )
 
 // checkedValue is the value of a setting. It accepts only texts that pass check.
@@ -69,12 +69,6 @@ func addCheck(flag *pflag.Flag) {
 		return
 	}
 	flag.Value = checkedValue{Value: flag.Value, check: check}
-}
-
-// InvalidValue returns the message for an invalid value. The name of the setting is that of its
-// source: a key, a variable or a flag.
-func InvalidValue(name, value string, err error) string {
-	return redact.Text(fmt.Sprintf("%s: invalid value %q: %v", name, value, err))
 }
 
 func checkBool(text string) error {

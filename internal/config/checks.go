@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package config
 
 import (
@@ -10,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
 
@@ -74,7 +77,7 @@ func checkRelease(text string) error {
 }
 
 func checkTimeout(text string) error {
-	timeout, err := ParseDuration(text)
+	timeout, err := report.ParseDuration(text)
 	if err == nil && timeout < 0 {
 		return errors.New("must not be negative")
 	}
@@ -90,18 +93,9 @@ const (
 )
 
 func checkNetworkTimeout(text string) error {
-	timeout, err := ParseDuration(text)
+	timeout, err := report.ParseDuration(text)
 	if err == nil && (timeout < minNetworkTimeout || timeout > maxNetworkTimeout) {
 		return fmt.Errorf("must be from %s to %s", minNetworkTimeout, maxNetworkTimeout)
 	}
 	return err
-}
-
-// ParseDuration parses a duration in the notation of Go.
-func ParseDuration(text string) (time.Duration, error) {
-	duration, err := time.ParseDuration(text)
-	if err != nil {
-		return 0, errors.New("must be a duration such as 90s or 1h30m")
-	}
-	return duration, nil
 }

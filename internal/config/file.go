@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package config
 
 import (
@@ -136,7 +138,7 @@ func (f *fileReader) readScalar(node *yaml.Node, key string, set func(string) er
 	}
 	if err := set(node.Value); err != nil {
 		f.problems = append(f.problems, Problem{
-			Key: key, File: f.name, Line: node.Line, Column: node.Column, Message: InvalidValue(key, node.Value, err),
+			Key: key, File: f.name, Line: node.Line, Column: node.Column, Message: report.InvalidValue(key, node.Value, err),
 		})
 	}
 }

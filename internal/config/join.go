@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package config loads the agent's configuration. Each setting can come from the defaults,
 // /etc/hcp-node-agent/config.yaml, its drop-ins, the environment and flags. Later sources
 // override earlier ones.
@@ -7,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
 
@@ -65,7 +68,7 @@ type Duration time.Duration
 
 // UnmarshalText parses "90s" in JSON.
 func (d *Duration) UnmarshalText(text []byte) error {
-	parsed, err := ParseDuration(string(text))
+	parsed, err := report.ParseDuration(string(text))
 	if err != nil {
 		return fmt.Errorf("invalid value %q: %w", text, err)
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package config
 
 import (
@@ -8,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
 
@@ -64,7 +67,7 @@ func fromEnvironment(j *Join, environment []string, onSet func(flag string)) []P
 			continue
 		}
 		if err := flag.Value.Set(value); err != nil {
-			problems = append(problems, Problem{Key: keyOf(flag.Name), Message: InvalidValue(name, value, err)})
+			problems = append(problems, Problem{Key: keyOf(flag.Name), Message: report.InvalidValue(name, value, err)})
 		}
 		onSet(flag.Name)
 	}
@@ -84,7 +87,7 @@ func fromFlags(j *Join, given *pflag.FlagSet, onSet func(flag string)) []Problem
 		if err := copyValue(setting, flag); err != nil {
 			problems = append(problems, Problem{
 				Key:     keyOf(flag.Name),
-				Message: InvalidValue("--"+flag.Name, flag.Value.String(), err),
+				Message: report.InvalidValue("--"+flag.Name, flag.Value.String(), err),
 			})
 		}
 		onSet(flag.Name)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package enrollment implements join tokens, with which a node joins a cluster without manual
 // approval. Each token has two files.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package glob matches names against shell patterns. It is path.Match with one extension: a
 // pattern that ends in /** matches everything below a directory.
 package glob

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package identity obtains the credentials of a node: the client certificate,
 // before kubelet starts, and the certificate authorities (CAs) of the cluster. It
 // also follows the serving certificate, which kubelet requests itself. Start

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package ignition gets the payload of a node: it parses HyperShift's user data, fetches the
 // payload from the ignition server, and decodes it. Start reading at UserData and Fetcher.
 //

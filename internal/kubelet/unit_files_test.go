@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package kubelet
 
 // withDropIn returns the launch with dropin added, or replaced if the name exists.

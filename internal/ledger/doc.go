@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package ledger records and makes every change to the host.
 //
 // Before a change, the current state of the object is made durable. Then the change is made, and

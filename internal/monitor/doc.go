@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package monitor runs checks of a node at individual intervals and reports changes: new
 // findings and resolved findings. It does not repair anything.
 //

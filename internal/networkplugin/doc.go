@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package networkplugin removes what OVN-Kubernetes, kubelet and CRI-O added to
 // the host's network while the host was a node: bridges, interfaces, addresses,
 // routes, rules, packet filter chains, and settings of Open vSwitch.

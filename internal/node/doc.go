@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package node watches this host's Node and explains why it is not Ready or not
 // schedulable: facts of the cluster and of the host, from which a pure function
 // derives findings. It also cordons and drains the Node and records Events about

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package nodeip chooses the node addresses that are registered in the cluster and
 // writes them for kubelet, CRI-O and the cluster's own units.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package ovs plans how the host's uplink is attached to the Open vSwitch
 // bridge br-ex, which OVN-Kubernetes requires, without interrupting the
 // network.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package preflight checks whether a host can join. HostChecks returns the checks that do not
 // need the payload, and PayloadChecks those that do. Checks change nothing and report all
 // problems at once, each with a remedy. The commands preflight, join and doctor run the

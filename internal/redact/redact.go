@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package redact masks secrets in texts that are shown to people: the differences of a
 // plan, and the contents of a support bundle.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package report
 
 // DescribedError is an error with a replaced message.

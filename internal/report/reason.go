@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package report
 
 // Reason names the kind of problem of a finding about a joined node. It is the reason of the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package report
 
 // CommandResult contains the last fields of a document: the result of its command.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package schema generates JSON Schemas (draft 2020-12) from the Go types that
 // encoding/json encodes, so that published schemas match the output.
 package schema

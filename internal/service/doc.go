@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package service runs the agent's service: it joins the host, with retries, and then monitors
 // the node at intervals, reports findings as log messages, Kubernetes Events and metrics, and
 // changes nothing. Start reading at Run.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package servingcert checks kubelet's serving certificate on this host, by the rules of the
 // approver.
 package servingcert

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package sleep waits for a duration and returns early when a context ends. For
 // is the only function.
 package sleep

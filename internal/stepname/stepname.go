@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package stepname names the steps of a join. The names appear in progress, in --skip and
 // --until, in the record of the join and in the ledger.
 package stepname

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package steps runs the steps of a flow that changes the host, such as a join or a
 // leave, in order, and reports their progress. Start reading at Run.
 package steps

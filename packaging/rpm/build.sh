@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # build.sh [OUT] builds the source RPM and the RPMs for x86_64 and aarch64, and creates
 # a repository. OUT (default: build/rpm) contains repo, SHA256SUMS, and unsigned, which
 # is reproducible from the commit. The script writes only to OUT, /tmp and Go's caches.

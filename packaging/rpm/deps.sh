@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # deps.sh installs the missing dependencies for building and testing the RPMs on
 # Debian 12, as root. On other systems it prints them and changes nothing.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # sign.sh REPOSITORY signs the RPMs of the directory, creates and signs the repository
 # metadata, and adds the public key (RPM-GPG-KEY) and a .repo file. KEY is a key of
 # $GNUPGHOME; without it, a test key is created and deleted.

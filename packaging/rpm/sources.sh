@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # sources.sh DIRECTORY creates the sources for rpmbuild in DIRECTORY: two tarballs, and
 # the spec with version, bundled modules and date. They are reproducible from the commit.
 #

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package bed
 
 // Document describes a running control plane. The controlplane binary prints it once, when

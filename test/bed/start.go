@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package bed runs the hosted control plane of test/controlplane for tests, and simulates faults
 // of its Ignition server. It uses only the standard library, because the control plane is a
 // binary of another module.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package clitest contains the tests and helpers for command lines that hcp-node-agent and
 // hcp-node-admin share.
 package clitest

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Builds the bed's binaries into a directory of the cache and prints its path.
 # Unchanged binaries are not built again.
 #

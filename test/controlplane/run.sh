@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Builds what is missing and runs the control plane in the foreground until
 # Ctrl-C. Its document is on standard output.
 #

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command demo demonstrates the agent on this host alone. It starts a control plane and a virtual
 // machine, runs hcp-node-agent join in the machine, and runs a pod on the resulting node.
 package main

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package differential compares the agent's apply with Ignition. The same config must have the
 // same result on two copies of the same tree. Where Ignition fails, the agent must fail without a
 // change.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command fleet measures how many nodes join at the same time with join tokens and without manual
 // approval. Two approvers run concurrently, and some CSRs without a valid token are submitted.
 // The command fails if a node is not approved, or is approved twice, or if one of the other CSRs

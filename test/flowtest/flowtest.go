@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package flowtest contains what the tests of joins, leaves and the service share.
 package flowtest
 

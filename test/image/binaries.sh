@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # binaries.sh crio|kubelet OUT: what OpenShift's RPMs bring and Debian lacks,
 # built from the Go module proxy.
 set -euo pipefail

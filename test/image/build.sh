@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # build.sh: build the test machine's image, or find it in the cache, and print
 # its directory. Needs root and what test/deps.sh installs; see README.md.
 set -euo pipefail

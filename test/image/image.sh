@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # image.sh TREE NETWORKMANAGER CRIO KUBELET SSHKEY OUT: everything that boots:
 # disk.img, vmlinux, initramfs.img, and the tests' way in: id_ed25519, known_hosts.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # initramfs.sh ROOT OUT: a small initramfs that mounts /dev/vda and boots from it;
 # Debian's generic one takes ten times as long under emulation.
 set -euo pipefail

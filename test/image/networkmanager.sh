@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # networkmanager.sh TREE OUT: NetworkManager with its Open vSwitch plugin, which
 # Debian builds without. From Debian's own source of the version in TREE, in a
 # throw-away copy of it. The daemon comes too: the plugin uses symbols that

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # rootfs.sh ROOT TREE NETWORKMANAGER CRIO KUBELET PUBKEY: turn a copy of the
 # guest's tree into what a RHEL host looks like that has OpenShift's packages
 # installed and nothing configured.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # tree.sh OUT: the guest's Debian 12 tree with the packages of packages.txt, as
 # Debian configures them. Everything of our own is added by rootfs.sh, so that
 # a change there does not cost this download.

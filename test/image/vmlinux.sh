@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # vmlinux.sh VMLINUZ OUT: the kernel unpacked, for QEMU to enter directly (PVH).
 # Under emulation the kernel's own unpacking costs seconds at every boot.
 set -euo pipefail

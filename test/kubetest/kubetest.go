@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //go:build controlplane
 
 // Package kubetest is for tests that use the real control plane of test/bed:

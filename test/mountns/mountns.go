@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package mountns runs a test in a mount namespace of its own, so that its mounts end with it.
 package mountns
 

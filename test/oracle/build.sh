@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Builds the real Ignition, the peer that internal/ignition is measured against,
 # and prints its directory, which contains two names of one program:
 #

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package pty runs commands on a pseudoterminal for tests.
 package pty
 

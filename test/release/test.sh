@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test.sh: build the release twice, in build/release and from a clone, and check the files. As root, with buildah and
 # rpmbuild, from a checkout without changes.
 set -euo pipefail
@@ -34,7 +35,8 @@ is files "$(printf '%s\n' SHA256SUMS \
 	hcp-node-agent_"${version}"_linux_{amd64,arm64}.{cdx.json,tar.gz} \
 	hcp-node-admin_"${version}"_{darwin,linux}_{amd64,arm64}.{cdx.json,tar.gz} \
 	hcp-node-admin_"${version}"_image.tar \
-	hcp-node-{admin,agent}-"${version/-/\~}"-1.{aarch64,x86_64}.rpm hcp-node-agent-"${version/-/\~}"-1.src.rpm |
+	hcp-node-{admin,agent}-"${version/-/\~}"-1.{aarch64,x86_64}.rpm hcp-node-agent-"${version/-/\~}"-1.src.rpm \
+	hcp-node-agent-selinux-"${version/-/\~}"-1.noarch.rpm |
 	LC_ALL=C sort)" "$(LC_ALL=C ls "$out")"
 
 step 'SBOMs'

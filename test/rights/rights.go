@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package rights grants tests the approver's rights from the manifests in deploy, and creates a
 // credential with exactly those rights.
 package rights

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # repositories.sh OUT creates the repositories from which test machines install the agent:
 # OUT/old and OUT/new with two versions for the architecture of this machine, signed, and
 # OUT/standins with a stand-in for packages of RHEL.

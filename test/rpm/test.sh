@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # test.sh tests the RPMs without a machine: reproducible builds, rpmlint, metadata and
 # contents, the SELinux module, the sos plugin, and installation, upgrade and removal by
 # dnf in a root directory. Run it as root on Debian 12; packaging/rpm/deps.sh installs the

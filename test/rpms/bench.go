@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package rpms creates stand-in packages and repositories for tests, and a root directory in
 // which the real dnf installs them. It does not modify the root of the host.
 package rpms

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package testenv combines a control plane and a virtual machine with the agent installed, as the
 // test environment of the demonstration and of the end-to-end tests.
 package testenv

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package vm runs virtual machines for tests with QEMU, from the image that test/image builds. It
 // uses hardware acceleration if that works, and otherwise emulation.
 //

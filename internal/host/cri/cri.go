@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package cri calls CRI-O through the Container Runtime Interface, because
 // crictl is not on every host. Start reading at Connect.
 package cri

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package dnf queries and installs packages with rpm and dnf. It supports dnf
 // 4, which RHEL 8, 9 and 10 have. It makes no decisions.
 package dnf

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package networkmanager is a client of NetworkManager's D-Bus API: devices,
 // profiles, activation and checkpoints. It makes no decisions.
 package networkmanager

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package openvswitch
 
 // ExternalBridge is the bridge to the host's network, named as OVN-Kubernetes on

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package openvswitch reads and edits the Open vSwitch database through
 // ovs-vsctl. It makes no decisions.
 package openvswitch

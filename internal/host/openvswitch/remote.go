@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package openvswitch
 
 // ClearRemoteCommand is the command, in the syntax of a unit file, that makes

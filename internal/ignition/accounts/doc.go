@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package accounts applies the passwd section of an Ignition config: groups,
 // users and SSH keys of a tree, as changes for the ledger.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package adapt
 
 import "github.com/hcp-node-agent/hcp-node-agent/internal/ignition"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package adapt
 
 // unitRules returns the rules for units and their drop-ins.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package entries turns the storage and systemd sections of an Ignition config into changes for
 // the ledger. The package applies the entries one by one, in Ignition's order, to a model of the
 // tree (overlay). The changes are the differences between the overlay and the tree. The package

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package fetch gets payloads, and the resources that configs refer to, over HTTP and HTTPS. It
 // has one client, and classifies responses that cannot be used. Failures without a response are
 // those of package transport.

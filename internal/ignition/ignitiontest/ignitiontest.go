@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package ignitiontest contains what the tests of payloads share.
 package ignitiontest
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package resolve turns an Ignition config into one that refers to nothing outside itself: it
 // merges and replaces configs, and fetches, expands and verifies contents. It writes nothing, so
 // that a host is changed only once everything has arrived.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package resource contains the ledger's drivers of resources other than paths, and of snapshots.
 //
 // A resource has a desired state, which the agent sets and an undo reverts: Units, Sysctls and

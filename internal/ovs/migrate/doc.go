@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package migrate attaches the uplink to br-ex through NetworkManager, as
 // package ovs decided, and restores the uplink on a failure or when the host
 // leaves.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package reporttest records the events of a step, for tests.
 package reporttest
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Builds etcd and Kubernetes as one static binary, with the version of the real
 # binaries.
 #

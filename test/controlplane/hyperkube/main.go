@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command hyperkube contains every server of the miniature control plane in one binary, selected
 // by the name of the executable, like the former hyperkube of Kubernetes. One link step instead
 // of five makes a cold build minutes shorter.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command bench compares the time and memory of the agent's apply with those of Ignition. Both
 // apply the same config to new copies of the same tree, in turn. It has no assertions.
 //

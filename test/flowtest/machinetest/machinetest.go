@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package machinetest opens hosts below temporary directories for tests.
 package machinetest
 

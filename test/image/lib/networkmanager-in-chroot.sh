@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs inside the throw-away copy of the guest's tree; see networkmanager.sh.
 set -euo pipefail
 

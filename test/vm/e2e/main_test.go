@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //go:build vm
 
 // Package e2e tests the agent in a virtual machine against a real control plane. The tests never

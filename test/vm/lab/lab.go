@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package lab provides a network environment for machines of package vm. It has a switch with
 // VLANs and LACP (Open vSwitch in userspace), and on each network a router with DHCP, DHCPv6,
 // router advertisements and DNS. A peer measures from outside, and faults can be simulated. The

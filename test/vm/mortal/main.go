@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Mortal attaches the uplink to br-ex as `hcp-node-agent join --only network` does, or with
 // --leave reverts this as `hcp-node-agent leave` does. It kills itself with SIGKILL when it
 // reports a given text, before the step that the text announces begins. A signal from another

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //go:build vm
 
 // Package network tests the migration of every kind of uplink into br-ex and back, in a virtual

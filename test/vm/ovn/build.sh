@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # build.sh: builds what the OVN-Kubernetes test installs in the machine, or finds
 # it in the cache, and prints its directory. It contains root.tar (OVN, ovnkube
 # and its CNI plugin as a tree of the machine) and the same tree unpacked, for

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //go:build vm
 
 // Package ovn joins a machine to a cluster with the real OVN-Kubernetes as network, and leaves it

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Starts one container of the pod ovnkube-node, with the flags and sysctls that
 # cluster-network-operator uses from OpenShift 4.16 on.
 #

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package proxy runs a forward proxy in the machines' network.
 package proxy
 

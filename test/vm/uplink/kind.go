@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package uplink defines the kinds of uplinks to test as data. Each kind has the services of the
 // lab and a script that configures the machine. The package also gathers the state of the
 // machine's network for comparisons.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command controlplane runs a miniature hosted control plane until it is stopped, and prints one
 // JSON document when every component is ready.
 package main

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command enter executes a binary of the host, for pods that need more than one
 // static binary. It changes the root directory to ROOT, where the pod mounts the
 // host's root, and replaces itself with the command.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command haproxy stands in for HAProxy in the static pod that serves the API on every node. It
 // forwards TCP from the "bind" address to the address of the "server" line in the same
 // haproxy.cfg, and supports no other directive.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command network stands in for the pods that a cluster's network operator runs on a node: it
 // writes a CNI configuration and removes it on SIGTERM.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command pause holds a pod's namespaces: it reaps orphaned processes and waits for a signal.
 package main
 

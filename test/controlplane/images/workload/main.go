@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command workload is the workload that the tests run on a node: a web server that also prints a
 // line every few seconds.
 //

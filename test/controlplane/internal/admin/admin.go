@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package admin implements the admin endpoint of the test environment. It returns the requests
 // that the Ignition server has received, and simulates faults of that server and of the cluster's
 // network.

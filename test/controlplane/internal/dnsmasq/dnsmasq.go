@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package dnsmasq serves DHCP and DNS to the machines on the bridge, with Debian's dnsmasq.
 package dnsmasq
 

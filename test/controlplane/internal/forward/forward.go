@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package forward forwards TCP connections from the host's loopback interface into the network
 // namespace of the test environment.
 package forward

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package hosted assembles a miniature hosted control plane in a network namespace of its own.
 package hosted
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package ignitionserver simulates HyperShift's ignition-server and the HAProxy in front of it:
 // the same codes, bodies, headers, TLS settings, timeouts and token rules. It is the one
 // component of the test environment that is a reimplementation, and it simulates faults on

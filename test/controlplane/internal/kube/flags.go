@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package kube
 
 // The servers' ports on the loopback interface of the network namespace, which no other process

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package kube starts the Kubernetes components of the test environment: etcd, the API server,
 // the controller manager and the scheduler, with the identities and permissions of a HyperShift
 // hosted cluster.

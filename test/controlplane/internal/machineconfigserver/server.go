@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package machineconfigserver simulates the machine-config server of a standalone OpenShift
 // cluster. It serves the configuration of the worker pool to unauthenticated clients, in the
 // Ignition spec that the Accept header requests. Source: machine-config-operator, pkg/server.

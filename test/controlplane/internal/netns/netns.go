@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package netns creates a network namespace for the test environment. One OS thread of this
 // process and one descriptor hold the namespace, so the kernel removes it when the process ends
 // for any reason.

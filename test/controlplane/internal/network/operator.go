@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package network stands in for a hosted cluster's network operator: a real DaemonSet that writes
 // the CNI configuration on every node. A node without it is not Ready, with the same reason as on
 // a real cluster.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package payload
 
 // file is one file of the payload; its content is files/PATH, a template.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package payload
 
 // The types are the part of Ignition spec 3.2 that a NodePool's payload uses. Their fields are in

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package payload builds the payload of the Ignition server: an Ignition config with the
 // structure of a real NodePool's. Its contents are templates in the directories files and units;
 // differences.go lists all differences from a real cluster's payload, with reasons.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package payload
 
 // unit is one unit of the payload. Its contents are units/NAME if hasContents is set, and its

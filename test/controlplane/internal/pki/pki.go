@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package pki creates the certificate authorities and certificates of the test environment.
 package pki
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package process runs the control plane's child processes. Each has a log file, is monitored,
 // and is killed on stop.
 package process

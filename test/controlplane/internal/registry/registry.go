@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package registry provides a real image registry in memory with the images of the test
 // environment's cluster. It requires the pull secret, as a release's registry does.
 package registry

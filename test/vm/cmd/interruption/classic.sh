@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # classic.sh NIC: br-ex around an Ethernet interface in the order in which
 # OpenShift's own configure-ovs.sh brings it about, to be measured beside the
 # agent's: five profiles, then br-ex with its ports and the NIC, then the

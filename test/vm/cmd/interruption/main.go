@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command interruption compares how long a host is unreachable while its uplink is attached to br-ex, by
 // the agent and by a script with the steps of OpenShift's configure-ovs.sh. Both run in the same
 // machine, and each kind of uplink starts from the same state. A peer sends an echo request every

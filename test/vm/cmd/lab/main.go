@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command lab boots the test machine in the lab for manual use, with one kind of uplink. It
 // prints how to connect, and stops everything on Ctrl-C.
 package main

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command machine boots the test machine for manual use, prints how to connect, and stops it on
 // Ctrl-C. Without -namespace it creates a network for the machine.
 package main

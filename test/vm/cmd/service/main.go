@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command service measures the memory and the processor time that the service uses on a node that
 // it only watches. The machine is emulated, so a reference workload runs in the machine and on
 // this host, and processor time is printed for both speeds.

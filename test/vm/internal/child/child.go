@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package child runs child processes that never outlive this process.
 package child
 
