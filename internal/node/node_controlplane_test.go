@@ -79,6 +79,11 @@ func TestControlPlaneWaitReadyAndSchedulable(t *testing.T) {
 		!strings.Contains(string(report.RemedyOf(err)), "oc adm taint node ready team-") {
 		t.Errorf("WaitSchedulable() = %v (%s)", err, report.RemedyOf(err))
 	}
+	requesting := *node
+	requesting.RequestedTaints = []string{"team=blue:NoSchedule"}
+	if err := requesting.WaitSchedulable(kubetest.Context(t, time.Minute)); err != nil {
+		t.Errorf("WaitSchedulable() = %v with a taint that the configuration requests", err)
+	}
 	go func() { done <- node.WaitSchedulable(kubetest.Context(t, time.Minute)) }()
 	_, err = kubetest.AdminClient(t).CoreV1().Nodes().Patch(t.Context(), node.Name, types.JSONPatchType,
 		[]byte(`[{"op":"remove","path":"/spec/taints"}]`), metav1.PatchOptions{})
