@@ -26,6 +26,7 @@ func newTokenShowCommand(p *cli.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:               "show FILE",
 		Short:             "Print a join token or an enrollment without its secret",
+		Example:           "  hcp-node-admin token show worker-7.token",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cli.CompleteFiles(),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -31,7 +31,8 @@ from defaults, the file, its drop-ins in the order of their names, the
 environment and flags; each overrides those before it, and a list is replaced
 as a whole. A join token adds its labels and taints. Secrets in URLs are masked;
 other secrets are in files to which settings only refer.`,
-		Args: cobra.NoArgs,
+		Example: "  hcp-node-agent config show\n  hcp-node-agent config show --config join.yaml",
+		Args:    cobra.NoArgs,
 	}
 	file := settingFlags(c, allSettings()...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -56,6 +57,7 @@ drop-ins and the environment. Each FILE, or - for standard input, is validated
 alone. Files to which settings refer are not opened.
 
 The exit code is 0 without problems, and 2 otherwise.`,
+		Example:           "  hcp-node-agent config validate\n  hcp-node-agent config validate join.yaml",
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: cli.CompleteFiles(),
 	}

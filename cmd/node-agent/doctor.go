@@ -28,7 +28,9 @@ func newDoctorCommand(p *cli.Printer) *cobra.Command {
 		Use:   "doctor",
 		Short: "Diagnose this host and its node, without changing anything",
 		Long:  doctorHelp,
-		Args:  cobra.NoArgs,
+		Example: "  hcp-node-agent doctor\n" +
+			"  hcp-node-agent doctor --bundle support.tar.gz",
+		Args: cobra.NoArgs,
 	}
 	file := settingFlags(c, userDataSettings...)
 	bundle := c.Flags().String("bundle", "",

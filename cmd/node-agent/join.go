@@ -31,8 +31,11 @@ func newJoinCommand(p *cli.Printer) *cobra.Command {
 		Short: "Join this host to the cluster as a worker, or resume a join",
 		Long: "Join makes this host a worker of the cluster. Run it again to resume a join that\n" +
 			"stopped.\n\nSteps:\n\n" + stepTable(),
-		Example: "  hcp-node-agent join --user-data user-data.ign",
-		Args:    cobra.NoArgs,
+		Example: "  hcp-node-agent join --user-data user-data.ign\n" +
+			"  hcp-node-agent join --user-data user-data.ign --approve-with hosted.kubeconfig\n" +
+			"  hcp-node-agent join --join-token worker-7.token\n" +
+			"  hcp-node-agent join --only network",
+		Args: cobra.NoArgs,
 	}
 	file := settingFlags(c, allSettings()...)
 	resume := c.Flags().Bool("resume", false,
