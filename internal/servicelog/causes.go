@@ -38,18 +38,24 @@ func FindCause(lines []string, patterns func() []Pattern) (found Cause, line str
 	return Cause{}, "", false
 }
 
-// lastMessage returns the last message of a unit that is more than the exit of its
-// main process, and that kubelet does not log at every start.
+// startMessages are parts of the errors that kubelet logs at every first start, until it has
+// registered its Node.
+var startMessages = []string{"getting the current node from lister", "Failed to initialize CSINode"}
+
+// lastMessage returns the last message of a unit that is more than the exit of its main process, and
+// that kubelet does not log at every first start. If there is none, it returns the exit, or "".
 func lastMessage(lines []string) string {
+	exit := ""
 	for _, line := range slices.Backward(lines) {
-		if !strings.Contains(line, "Main process exited") && !strings.Contains(line, "getting the current node from lister") {
+		switch {
+		case slices.ContainsFunc(startMessages, func(part string) bool { return strings.Contains(line, part) }):
+		case !strings.Contains(line, "Main process exited"):
 			return line
+		case exit == "":
+			exit = line
 		}
 	}
-	if len(lines) > 0 {
-		return lines[len(lines)-1]
-	}
-	return ""
+	return exit
 }
 
 // Explain returns the continuation of a sentence about a unit, from its error

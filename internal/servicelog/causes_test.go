@@ -172,6 +172,10 @@ func TestExplainErrors(t *testing.T) {
 		"nothing":          {nil, ""},
 		"only the end":     {[]string{ended}, "; last error: " + ended},
 		"the last that is": {[]string{`"one" err="a"`, `"two" err="b"`, ended}, "; last error: two: b"},
+		"every first start": {[]string{
+			`"Eviction manager: failed to get summary stats" err="failed to get node info: getting the current node from lister: node \"w\" not found"`,
+			`Failed to initialize CSINode: error updating CSINode annotation: timed out waiting for the condition`,
+		}, ""},
 		"the newest story": {[]string{
 			`err="Unauthorized"`,
 			`"x" err="listen tcp :10250: bind: address already in use"`, `"more"`,

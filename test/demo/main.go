@@ -112,7 +112,7 @@ func recordJoin(ctx context.Context, s *testenv.Environment, recording, svg stri
 		return fmt.Errorf("writing the recording: %w", err)
 	}
 	fmt.Fprintf(r, "# %s\r\n", strings.Replace(join, " --approve", " \\\r\n    --approve", 1))
-	command := fmt.Sprintf("script -qec 'stty cols %d rows %d; TERM=xterm-256color %s' /dev/null", columns, rows, join)
+	command := fmt.Sprintf("script -qec 'stty cols %d rows %d; TERM=xterm-256color LC_ALL=C.UTF-8 %s' /dev/null", columns, rows, join)
 	if err := runJoin(ctx, s, command, io.MultiWriter(r, os.Stdout)); err != nil {
 		return err
 	}
