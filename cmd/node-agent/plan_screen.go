@@ -71,6 +71,12 @@ func (s planScreen) printOrigin(document plan.Document) {
 		payload += ", from " + inputName(origin.Name)
 	}
 	s.Hanging("  payload    ", originIndent, payload)
+	switch software := document.Software; {
+	case software != nil:
+		s.Hanging("  release    ", originIndent, software.String()+", by OS image "+report.EscapeLine(software.Image))
+	case document.SoftwareError != "":
+		s.Hanging("  release    ", originIndent, s.Warn("unknown")+": "+report.EscapeLine(document.SoftwareError))
+	}
 	if len(document.Overrides) > 0 {
 		s.Hanging("  overrides  ", originIndent, report.EscapeLine(strings.Join(document.Overrides, ", ")))
 	}

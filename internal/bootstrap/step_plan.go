@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -13,6 +14,9 @@ import (
 // makePlan decides what the later steps do. It changes nothing. Settings of the payload that
 // the administrator must apply are warnings.
 func makePlan(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
+	if err := j.loadSoftware(ctx, log); err != nil {
+		return steps.Outcome{}, err
+	}
 	var err error
 	if j.Plan, err = j.Build(ctx); err != nil {
 		return steps.Outcome{}, err
@@ -35,6 +39,21 @@ func makePlan(ctx context.Context, j *join, log report.Log) (steps.Outcome, erro
 		return steps.Unchanged("%s; no changes needed", j.Plan.Summary())
 	}
 	return steps.Outcome{Summary: j.Plan.Summary() + " (see: hcp-node-agent plan)", Changed: true}, nil
+}
+
+// loadSoftware reads the release of the payload, and stores it for later runs. If it is unknown, the
+// join continues: --openshift-release, or the installed kubelet, selects the packages.
+func (j *join) loadSoftware(ctx context.Context, log report.Log) error {
+	if err := j.LoadSoftware(ctx, log); err != nil {
+		return err
+	}
+	if j.SoftwareErr != nil {
+		log.Warn("the release of the payload is unknown: "+j.SoftwareErr.Error(), report.RemedyOf(j.SoftwareErr))
+	}
+	if j.Software == nil {
+		return nil
+	}
+	return release.Save(j.Dir, *j.Software)
 }
 
 // rebuildPlan builds the plan again after a step has changed what it was decided from, and

@@ -44,7 +44,7 @@ type Join struct {
 	ApproveWith string `json:"approveWith,omitempty" doc:"path of a kubeconfig that may approve the node's CSRs"`
 	JoinToken   string `json:"joinToken,omitempty" doc:"path of the join token, or - for standard input"`
 
-	OpenShiftRelease string `json:"openshiftRelease,omitempty" doc:"release of the NodePool, such as 4.18, which selects the packages"`
+	OpenShiftRelease string `json:"openshiftRelease,omitempty" doc:"release of the NodePool, such as 4.18, if it cannot be read from the OS image of the payload"`
 	InstallPackages  bool   `json:"installPackages,omitempty" doc:"whether missing packages are installed with dnf"`
 
 	Until         string   `json:"until,omitempty" doc:"last step of the join"`

@@ -68,6 +68,7 @@ func inspectValidation(ctx context.Context, d *diagnostics) ([]report.Finding, e
 			Remedy: "hcp-node-agent doctor --user-data USER_DATA",
 		}}, nil
 	}
+	b.LoadStoredSoftware()                                                // otherwise the release is unknown: doctor downloads no image
 	b.Config.Skip = append(slices.Clone(b.Config.Skip), stepname.Network) // inspectHost checks the uplink
 	built, err := b.Build(ctx)
 	if err != nil {

@@ -119,13 +119,18 @@ func (d *decision) candidate(need Package) Missing {
 	return m
 }
 
-// requireRelease adds a problem if the release is unknown. The payload does not contain the
-// release, and a NodePool can be up to three minor versions older than its control plane.
+// requireRelease adds a problem if the release is unknown, because the OS image of the payload could
+// not be read. A NodePool can be up to three minor versions older than its control plane. Before the
+// payload was fetched, it is a note.
 func (d *decision) requireRelease() {
+	if d.facts.BeforePayload {
+		d.addFinding(report.SeverityNote, "release", "", "packages are missing; join reads from the payload which release they must have")
+		return
+	}
+	const text = "packages are missing and their OpenShift release is unknown"
 	top := d.facts.ControlPlane
 	if top.IsZero() {
-		d.addFinding(report.SeverityProblem, "release", "hcp-node-agent join --openshift-release 4.Y # print the version of the NodePool: oc get nodepool -A",
-			"packages are missing and their OpenShift release is unknown: the payload does not contain it")
+		d.addFinding(report.SeverityProblem, "release", "hcp-node-agent join --openshift-release 4.Y # print the version of the NodePool: oc get nodepool -A", text)
 		return
 	}
 	var candidates []string
@@ -134,7 +139,7 @@ func (d *decision) requireRelease() {
 	}
 	d.addFinding(report.SeverityProblem, "release",
 		report.Remedyf("hcp-node-agent join --openshift-release %s # print the version of the NodePool: oc get nodepool -A", top),
-		"packages are missing and their OpenShift release is unknown: the payload does not contain it; possible with this control plane: %s", strings.Join(candidates, ", "))
+		text+"; possible with this control plane: %s", strings.Join(candidates, ", "))
 }
 
 // candidateReleases returns the possible releases of a NodePool, newest first.

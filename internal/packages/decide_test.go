@@ -181,7 +181,7 @@ func TestDecide(t *testing.T) {
 			func(f *Facts) {
 				f.Installed = append(without(f.Installed, "cri-o"), newPackage("cri-o", "1.32.2", "el9", ""))
 			},
-			[]string{"crio-skew warning"},
+			[]string{"crio-skew problem"},
 			[]string{"CRI-O 1.32 is newer than", "dnf downgrade 'cri-o-1.31.*'"},
 		},
 		"CRI-O older than the kubelet to come": {func(f *Facts) {
@@ -197,6 +197,11 @@ func TestDecide(t *testing.T) {
 			func(f *Facts) { f.Release, f.Installed, f.ControlPlane = Release{}, nil, Release{} },
 			[]string{"release problem"},
 			[]string{"hcp-node-agent join --openshift-release 4.Y"},
+		},
+		"before the payload": {
+			func(f *Facts) { f.Release, f.Installed, f.BeforePayload = Release{}, nil, true },
+			[]string{"release note"},
+			[]string{"join reads from the payload which release they must have"},
 		},
 		"release newer than the control plane": {func(f *Facts) {
 			f.Repositories = nil
@@ -238,7 +243,7 @@ func TestDecide(t *testing.T) {
 		}, []string{"by-hand note"}, []string{"crun exists but was not installed from a known package"}},
 		"hyperkube of an older release": {func(f *Facts) {
 			f.Installed, f.Programs = append(without(f.Installed, "openshift-kubelet"), newPackage("openshift-hyperkube", "4.15.0", "el9", "")), []string{"kubelet"}
-		}, []string{"kubelet-of-other-release problem", "crio-skew warning"}, nil},
+		}, []string{"kubelet-of-other-release problem", "crio-skew problem"}, nil},
 		"unchecked mirror": {func(f *Facts) {
 			f.Installed, f.Install = without(f.Installed, "cri-o"), true
 			f.Repositories = []dnf.Repository{{ID: "site-ocp", Enabled: true, SignaturesUnchecked: true}}

@@ -17,8 +17,10 @@ type Facts struct {
 	OS   hostinfo.OSRelease
 	Arch string // in Go's notation
 
-	// Release of the NodePool, as given by the administrator; zero if unknown.
+	// Release of the payload, from its OS image or as given by the administrator; zero if unknown.
 	Release Release
+	// BeforePayload means that the payload was not fetched yet.
+	BeforePayload bool
 	// Newest release with the API server's Kubernetes version; zero if unknown.
 	ControlPlane Release
 

@@ -110,8 +110,7 @@ func maxKubeletSkew(kubelet int) int {
 }
 
 // checkRuntimeSkew compares the minor versions of CRI-O and kubelet, which must be equal. If
-// kubelet is not installed, it compares with the release. An older CRI-O is refused, as in
-// openshift-ansible. A newer CRI-O usually works.
+// kubelet is not installed, it compares with the release.
 func (d *decision) checkRuntimeSkew(kubelet Release) {
 	want, whose := d.table.kubernetesMinor(kubelet), "the installed kubelet"
 	if want == 0 {
@@ -121,13 +120,12 @@ func (d *decision) checkRuntimeSkew(kubelet Release) {
 	if have == 0 || want == 0 || have == want {
 		return
 	}
-	const text = "the installed CRI-O 1.%d is %s than %s (Kubernetes 1.%d); the minor versions must match"
-	command := fmt.Sprintf("'cri-o-1.%d.*'", want)
-	if have < want {
-		d.addFinding(report.SeverityProblem, "crio-skew", report.Remedy("dnf install "+command), text, have, "older", whose, want)
-		return
+	age, verb := "older", "install"
+	if have > want {
+		age, verb = "newer", "downgrade"
 	}
-	d.addFinding(report.SeverityWarning, "crio-skew", report.Remedy("dnf downgrade "+command), text, have, "newer", whose, want)
+	d.addFinding(report.SeverityProblem, "crio-skew", report.Remedyf("dnf %s 'cri-o-1.%d.*'", verb, want),
+		"the installed CRI-O 1.%d is %s than %s (Kubernetes 1.%d); the minor versions must match", have, age, whose, want)
 }
 
 // desiredRelease returns the release whose kubelet should be installed.

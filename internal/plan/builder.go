@@ -9,6 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -23,8 +24,10 @@ type Builder struct {
 
 	*machine.Machine
 
-	Payload     *ignition.Payload // nil before LoadPayload
-	PackageHost dnf.Host          // where packages are installed: this host, except in tests
+	Payload     *ignition.Payload  // nil before LoadPayload
+	Software    *packages.Software // of the payload; nil before LoadSoftware, and if it is unknown
+	SoftwareErr error              // why it is unknown
+	PackageHost dnf.Host           // where packages are installed: this host, except in tests
 
 	payloadFile   []byte     // the payload in place of the saved or downloaded one; nil: none was given
 	otherHost     *HostFacts // the facts of the plan; nil: they are read from this host

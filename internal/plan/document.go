@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
@@ -19,19 +20,21 @@ import (
 // instead of contents, and diffs with secrets masked if they were requested.
 type Document struct {
 	report.TypeMeta
-	NodeName     string          `json:"nodeName,omitempty" doc:"name of the Node"`
-	NodePool     string          `json:"nodePool,omitempty" doc:"NAMESPACE/NAME of the NodePool; absent for a standalone cluster, and if unknown"`
-	Payload      PayloadOrigin   `json:"payload" doc:"the planned payload"`
-	Facts        FactsOrigin     `json:"facts" doc:"the facts about the host"`
-	Empty        bool            `json:"empty" doc:"whether no changes are necessary"`
-	Overrides    []string        `json:"overrides,omitempty" doc:"Ignition configs that are merged over the payload"`
-	Changes      []PlannedChange `json:"changes" doc:"changes that a join would make, except those of the network"`
-	Unchanged    int             `json:"unchanged" doc:"number of planned objects that are already in the desired state"`
-	Kept         []KeptObject    `json:"kept" doc:"objects that an earlier payload added and this one does not have; they remain until leave"`
-	Network      *Network        `json:"network,omitempty" doc:"attachment of the uplink to br-ex; absent if it is not planned"`
-	NotPlanned   []string        `json:"notPlanned" doc:"parts of a join that this plan does not contain, each with the reason"`
-	Notes        []adapt.Note    `json:"notes" doc:"entries of the payload that are not applied as they are, additions, and actions for the administrator"`
-	MissingUnits []string        `json:"missingUnits,omitempty" doc:"units that the payload needs and that do not exist, each with the reason"`
+	NodeName      string             `json:"nodeName,omitempty" doc:"name of the Node"`
+	NodePool      string             `json:"nodePool,omitempty" doc:"NAMESPACE/NAME of the NodePool; absent for a standalone cluster, and if unknown"`
+	Payload       PayloadOrigin      `json:"payload" doc:"the planned payload"`
+	Facts         FactsOrigin        `json:"facts" doc:"the facts about the host"`
+	Software      *packages.Software `json:"software,omitempty" doc:"release of the payload, and the packages of its OS image; absent if it is unknown"`
+	SoftwareError string             `json:"softwareError,omitempty" doc:"why the release of the payload is unknown"`
+	Empty         bool               `json:"empty" doc:"whether no changes are necessary"`
+	Overrides     []string           `json:"overrides,omitempty" doc:"Ignition configs that are merged over the payload"`
+	Changes       []PlannedChange    `json:"changes" doc:"changes that a join would make, except those of the network"`
+	Unchanged     int                `json:"unchanged" doc:"number of planned objects that are already in the desired state"`
+	Kept          []KeptObject       `json:"kept" doc:"objects that an earlier payload added and this one does not have; they remain until leave"`
+	Network       *Network           `json:"network,omitempty" doc:"attachment of the uplink to br-ex; absent if it is not planned"`
+	NotPlanned    []string           `json:"notPlanned" doc:"parts of a join that this plan does not contain, each with the reason"`
+	Notes         []adapt.Note       `json:"notes" doc:"entries of the payload that are not applied as they are, additions, and actions for the administrator"`
+	MissingUnits  []string           `json:"missingUnits,omitempty" doc:"units that the payload needs and that do not exist, each with the reason"`
 	report.CommandResult
 }
 
@@ -64,12 +67,19 @@ func Show(ctx context.Context, options inputs.Options) (Document, error) {
 	if err != nil {
 		return document, err
 	}
+	if err := b.LoadSoftware(ctx, report.Log{Sink: b.Sink, Step: stepname.Plan}); err != nil {
+		return document, err
+	}
 	p, err := b.Build(ctx)
 	if err != nil {
 		return document, err
 	}
 	document.NodeName, document.NodePool = p.NodeName, p.NodePool
 	document.Payload, document.Facts = b.payloadOrigin(saved, options), b.factsOrigin(options)
+	document.Software = b.Software
+	if b.SoftwareErr != nil {
+		document.SoftwareError = b.SoftwareErr.Error()
+	}
 	document.Notes, document.MissingUnits = p.Notes, p.MissingUnits
 	for _, one := range b.Inputs.Overrides {
 		document.Overrides = append(document.Overrides, one.Name)

@@ -157,7 +157,7 @@ func (b *Builder) notPlanned(p *Plan) []string {
 	switch {
 	case b.otherHost != nil:
 		return []string{
-			"network and packages: they depend on NetworkManager and dnf of the host",
+			"network, packages and the release of the payload: they depend on NetworkManager, dnf and an image registry",
 			"comparison of files, sysctls and kernel modules: the facts do not contain them, and all count as added",
 		}
 	case p.Migration != nil:

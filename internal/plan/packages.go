@@ -29,17 +29,30 @@ func (b *Builder) DecidePackages(ctx context.Context, p *Plan, server kubelet.Ve
 	if err != nil {
 		return packages.Decision{}, err
 	}
-	facts := packages.Facts{OS: b.Facts.OS, Arch: b.Facts.Arch, Install: b.Config.InstallPackages, Commands: b.commands(p)}
-	if b.Config.OpenShiftRelease != "" {
-		if facts.Release, err = packages.ParseRelease(b.Config.OpenShiftRelease); err != nil {
-			return packages.Decision{}, inputs.UsageError("--openshift-release: %w", err)
-		}
+	facts := packages.Facts{OS: b.Facts.OS, Arch: b.Facts.Arch, Install: b.Config.InstallPackages, Commands: b.commands(p), BeforePayload: p == nil}
+	if facts.Release, err = b.requestedRelease(); err != nil {
+		return packages.Decision{}, err
+	}
+	if b.Software != nil {
+		facts.Release = b.Software.Release
 	}
 	facts.ControlPlane = table.Newest(server.Minor())
 	if facts, err = packages.Gather(ctx, b.DNF(), table, facts); err != nil {
 		return packages.Decision{}, err
 	}
 	return packages.Decide(table, facts), nil
+}
+
+// requestedRelease returns the release that the administrator requests, zero for none.
+func (b *Builder) requestedRelease() (packages.Release, error) {
+	if b.Config.OpenShiftRelease == "" {
+		return packages.Release{}, nil
+	}
+	release, err := packages.ParseRelease(b.Config.OpenShiftRelease)
+	if err != nil {
+		return release, inputs.UsageError("--openshift-release: %w", err)
+	}
+	return release, nil
 }
 
 // DNF returns the host's dnf, with the proxy of the user data if the environment

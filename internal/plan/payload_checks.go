@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
@@ -46,10 +45,19 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 		return v, err
 	}
 	var api error
-	v.ServerVersion, api = b.checkAPI(ctx, log) // first: its version limits that of the packages
+	v.ServerVersion, api = b.serverVersion(ctx, log) // first: its version limits that of the packages
+	table, err := packages.ReadTable()
+	if err != nil {
+		return v, err
+	}
+	versions, err := b.releaseFacts(ctx)
+	if err != nil {
+		return v, err
+	}
+	versions.Server = v.ServerVersion
 	facts := preflight.PayloadFacts{
 		Host: b.Facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
-		MissingPrograms: missing, FailSwapOn: swapRefused,
+		MissingPrograms: missing, FailSwapOn: swapRefused, Release: report.Refusal(versions.Findings(table)),
 		MissingUnits: p.MissingUnits, LoopbackAddresses: internalAddresses(b.Payload.File), API: api, NodeName: b.checkIdentity(ctx, log, p),
 	}
 	if conf, found := b.effectiveFile("/etc/containers/storage.conf"); found {
@@ -68,33 +76,24 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 			// Missing binaries are checked again after the packages are installed.
 			facts.MissingUnits, facts.MissingPrograms = nil, nil
 		}
+		if facts.Packages != nil {
+			facts.Release = nil // the packages have the same mismatch
+		}
 	}
 	v.Facts = facts
 	return v, nil
 }
 
-// checkAPI returns the version of the API server, zero if it was not queried, and an error if
+// serverVersion returns the version of the API server, zero if it was not queried, and an error if
 // the server cannot be used. It verifies the server certificate with the payload's CA.
-func (b *Builder) checkAPI(ctx context.Context, log report.Log) (kubelet.Version, error) {
+func (b *Builder) serverVersion(ctx context.Context, log report.Log) (kubelet.Version, error) {
 	kubeconfig := b.BootstrapKubeconfig()
 	if kubeconfig == nil {
 		return kubelet.Version{}, nil // removed after an earlier join; the client-certificate step uses the node's own
 	}
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
-	server, err := kubelet.ServerVersion(ctx, kubeconfig, nil, log)
-	if err != nil {
-		return kubelet.Version{}, err
-	}
-	versionOutput, err := command.Run(ctx, "kubelet", "--version")
-	if err != nil {
-		return server, nil // the check for missing binaries reports this
-	}
-	own, err := kubelet.ParseVersion(versionOutput)
-	if err != nil {
-		return server, err
-	}
-	return server, kubelet.CheckSkew(server, own)
+	return kubelet.ServerVersion(ctx, kubeconfig, nil, log)
 }
 
 // checkIdentity fails if kubelet's identity belongs to another node or cluster.

@@ -21,6 +21,7 @@ type PayloadFacts struct {
 	KernelArguments   []string     // kernel arguments of the payload
 	MissingUnits      []string     // required units that do not exist, with the package
 	MissingPrograms   []Program    // commands of the payload's units
+	Release           error        // nil if kubelet, CRI-O, the payload and the API server match, or are unknown
 	Packages          error        // nil if the node's packages are or will be installed
 	OverlaySize       string       // size limit of a container's writable layer; "" for none
 	Storage           FileSystem   // file system of CRI-O's container storage
@@ -47,6 +48,7 @@ func PayloadChecks() []Check[PayloadFacts] {
 	return []Check[PayloadFacts]{
 		{"api", "the API server is reachable and its certificate is valid", func(f PayloadFacts) []report.Finding { return findingFromError(f.API) }},
 		{"node-name", "the node name is unused or belongs to this host", func(f PayloadFacts) []report.Finding { return findingFromError(f.NodeName) }},
+		{"release", "the release of kubelet and CRI-O matches the payload and the API server", func(f PayloadFacts) []report.Finding { return findingFromError(f.Release) }},
 		{"fips", "FIPS mode matches that of the cluster", checkFIPS},
 		{"cgroup", "the cgroup version matches the payload", checkCgroup},
 		{"units", "every unit that the payload enables exists", checkUnits},

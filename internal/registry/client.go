@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -53,19 +54,20 @@ func (c *Client) Open(ctx context.Context, pullSpec string) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	var failures []error
+	var failures []string
+	var last error
 	for _, source := range sources {
 		c.Log.Wait("waiting for registry "+source.host(), "")
 		image, err := c.open(ctx, source)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
 		if err == nil {
 			return &Image{Image: image, PullSpec: pullSpec, Source: source.Reference.String()}, nil
 		}
-		failures = append(failures, err)
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return nil, ctx.Err()
+		}
+		failures, last = append(failures, err.Error()), err
 	}
-	return nil, fmt.Errorf("reading image %s: %w", pullSpec, errors.Join(failures...))
+	return nil, report.Fail(report.CodeOf(last), report.RemedyOf(last), "reading image %s: %s", pullSpec, strings.Join(failures, "; "))
 }
 
 // open reads the manifest of an image from one source.

@@ -33,6 +33,7 @@ const (
 	PodNotReady               Reason = "PodNotReady"
 	PodStatusUnknown          Reason = "PodStatusUnknown"
 	PodSubnetMissing          Reason = "PodSubnetMissing"
+	ReleaseMismatch           Reason = "ReleaseMismatch"
 	RequiredUnitNotRunning    Reason = "RequiredUnitNotRunning"
 	ServingCertificateMissing Reason = "ServingCertificateMissing"
 )

@@ -12,9 +12,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/servingcert"
 )
@@ -26,11 +29,12 @@ const (
 	certificatesCheck = "certificates"
 	casCheck          = "cluster-cas"
 	imagesCheck       = "images"
+	releaseCheck      = "release"
 )
 
 // checkNames returns the names of all checks.
 func checkNames() []string {
-	return []string{nodeCheck, driftCheck, certificatesCheck, casCheck, imagesCheck}
+	return []string{nodeCheck, driftCheck, certificatesCheck, casCheck, imagesCheck, releaseCheck}
 }
 
 // checks returns the checks of the service and their intervals. For 100 nodes they
@@ -42,6 +46,7 @@ func (m *nodeMonitor) checks() []monitor.Check {
 		{Name: certificatesCheck, Interval: 15 * time.Minute, Find: m.checkCertificates},
 		{Name: casCheck, Interval: time.Hour, Find: m.checkCAs},
 		{Name: imagesCheck, Interval: 6 * time.Hour, Find: m.checkImages},
+		{Name: releaseCheck, Interval: time.Hour, Find: m.checkRelease},
 	}
 }
 
@@ -165,4 +170,30 @@ func (m *nodeMonitor) checkImages(ctx context.Context) ([]report.Finding, error)
 		return nil, err
 	}
 	return m.node.Host.CheckPull(ctx, effective.PauseImage)
+}
+
+// checkRelease returns a finding for each of kubelet and CRI-O that does not match the release of the
+// payload, and for a kubelet that does not match the API server. An update of the host's packages or
+// of the control plane causes them.
+func (m *nodeMonitor) checkRelease(ctx context.Context) ([]report.Finding, error) {
+	table, err := packages.ReadTable()
+	if err != nil {
+		return nil, err
+	}
+	facts := release.Gather(ctx)
+	if facts.Software, err = release.Load(m.StateDir); err != nil {
+		return nil, err
+	}
+	if facts.Server, err = kubelet.ServerVersion(ctx, m.kubeconfigContent, nil, report.Log{}); err != nil {
+		return nil, err
+	}
+	return releaseFindings(facts.Findings(table)), nil
+}
+
+// releaseFindings returns the findings as those about a joined node.
+func releaseFindings(findings []report.Finding) []report.Finding {
+	for i := range findings {
+		findings[i].Reason, findings[i].Subject, findings[i].RefusesJoin = report.ReleaseMismatch, "release", false
+	}
+	return findings
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/bootunits"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -28,6 +30,7 @@ type Document struct {
 	report.TypeMeta
 	Phase        joinstate.Phase              `json:"phase" doc:"state of this host as a node"`
 	Join         *Join                        `json:"join,omitempty" doc:"the join of this host; absent in the phase none"`
+	Software     *packages.Software           `json:"software,omitempty" doc:"release of the payload, and the packages of its OS image; absent if it is unknown"`
 	Changes      int                          `json:"changes" doc:"number of changes that leave would revert"`
 	Drift        []ledger.PublishedDifference `json:"drift" doc:"objects that were changed since the join"`
 	Units        map[string]systemd.UnitState `json:"units" doc:"states of systemd units by name; empty if systemd is unreachable"`
@@ -107,6 +110,8 @@ func Get(ctx context.Context, stateDir string) (Document, error) {
 			document.Errors = append(document.Errors, err.Error())
 		}
 	}
+	document.Software, err = release.Load(stateDir)
+	trouble(err)
 	if m.Systemd != nil {
 		for _, unit := range statusUnits() {
 			unitState, err := m.Systemd.UnitState(ctx, unit)

@@ -24,6 +24,9 @@ func (d Document) Print(page *report.Page, now time.Time) {
 	if join := d.Join; join != nil {
 		join.print(row, now)
 	}
+	if d.Software != nil {
+		row("release", d.Software.String())
+	}
 	for _, unit := range []struct{ label, name string }{
 		{"kubelet", kubelet.UnitName},
 		{"CRI-O", crio.Unit},

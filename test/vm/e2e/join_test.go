@@ -46,7 +46,7 @@ func TestNodeLifeCycle(t *testing.T) {
 	if document.Changed || len(document.Steps) != 14 {
 		t.Errorf("the document of a third join: %+v", document)
 	}
-	runAgent(ctx, t, report.Success, "status")
+	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "release         OpenShift 4.21 on RHEL 9.6")
 	var plan struct{ Changes []any }
 	must(t, json.Unmarshal([]byte(runAgent(ctx, t, report.Success, "plan --output json").Stdout), &plan))
 	if len(plan.Changes) != 0 {

@@ -66,6 +66,11 @@ func TestRefusedAndNothingChanged(t *testing.T) {
 			report.Refused,
 			[]string{"smartd.service"},
 		},
+		"release of the payload": {
+			func() error { return server.ReplacePayload(ctx, payloadWithOSImage(t, pushOSImage(t))) }, "",
+			report.Refused,
+			[]string{"is installed, but the payload is of OpenShift 4.18 and requires kubelet 1.31", "dnf downgrade 'openshift-kubelet-4.18.*'"},
+		},
 		"not user data": {
 			func() error { return nil }, "--user-data /etc/hostname",
 			report.Usage,

@@ -97,6 +97,7 @@ func (c *ControlPlane) payloadInputs(cluster *kube.Cluster, images images) (payl
 		Registry:           c.document.Registry,
 		ReleaseRepository:  c.document.Registry + "/" + releaseRepository,
 		PauseImage:         images.pause,
+		OSImage:            images.os,
 		APIProxyImage:      images.apiProxy,
 		PullSecret:         images.pullSecret,
 		KubeletCA:          kubeletCA,

@@ -68,6 +68,7 @@ func (c *ControlPlane) start(ctx context.Context) error {
 // images are the pull specs of the images in the registry, and the pull secret.
 type images struct {
 	pause, workload, network, apiProxy, enter string
+	os                                        string
 	pullSecret                                string
 }
 
@@ -100,12 +101,30 @@ func (c *ControlPlane) startRegistry() (images, error) {
 			return images{}, err
 		}
 	}
+	if out.os, err = server.Push(c.document.RegistryForward, releaseRepository, osImage()); err != nil {
+		return images{}, err
+	}
 	c.document.PauseImage, c.document.WorkloadImage, c.document.EnterImage = out.pause, out.workload, out.enter
 	if out.pullSecret, err = server.PullSecret(); err != nil {
 		return images{}, err
 	}
 	c.document.PullSecret, err = c.dirs.write("pull-secret.json", []byte(out.pullSecret))
 	return out, err
+}
+
+// osImage returns the OS image of the release with the Kubernetes version of the test environment.
+func osImage() registry.OSImage {
+	const git = "202510291212.p0.el9"
+	return registry.OSImage{Release: "4.21", Packages: []registry.Package{
+		{Name: "NetworkManager-ovs", Epoch: "1", Version: "1.52.0", Release: "7.el9_6", Arch: "x86_64"},
+		{Name: "bash", Epoch: "0", Version: "5.1.8", Release: "9.el9", Arch: "x86_64"},
+		{Name: "conmon-rs", Epoch: "0", Version: "0.7.2", Release: "1.rhaos4.21.el9", Arch: "x86_64"},
+		{Name: "cri-o", Epoch: "0", Version: "1.34.0", Release: "2.rhaos4.21.git5b4d5b4.el9", Arch: "x86_64"},
+		{Name: "cri-tools", Epoch: "0", Version: "1.34.0", Release: "1.el9", Arch: "x86_64"},
+		{Name: "openshift-kubelet", Epoch: "0", Version: "4.21.0", Release: git, Arch: "x86_64"},
+		{Name: "openvswitch3.5", Epoch: "0", Version: "3.5.2", Release: "46.el9fdp", Arch: "x86_64"},
+		{Name: "redhat-release", Epoch: "0", Version: "9.6", Release: "0.1.el9", Arch: "x86_64"},
+	}}
 }
 
 func (c *ControlPlane) startCluster(ctx context.Context) (*kube.Cluster, error) {

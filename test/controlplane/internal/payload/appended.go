@@ -57,7 +57,7 @@ func appended(config Config, rendered []byte, in Inputs, pool string) ([]sourceF
 			prefix + "release-image-version":           "", // empty in a real payload, too
 		}},
 		Spec: machineConfigSpec{
-			OSImageURL:                     in.releaseImage("rhel-coreos"),
+			OSImageURL:                     in.OSImage,
 			BaseOSExtensionsContainerImage: in.releaseImage("rhel-coreos-extensions"),
 			KernelArguments:                []string{"systemd.unified_cgroup_hierarchy=1", `cgroup_no_v1="all"`, "psi=0"},
 			Extensions:                     []string{},

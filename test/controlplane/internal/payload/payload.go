@@ -18,6 +18,7 @@ type Inputs struct {
 	Registry           string // host:port, plain HTTP
 	ReleaseRepository  string // repository of the release's images
 	PauseImage         string // by digest
+	OSImage            string // by digest
 	APIProxyImage      string // by digest
 	PullSecret         string // .dockerconfigjson
 	KubeletCA          []byte // PEM, the client CAs

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
@@ -70,9 +71,12 @@ func (r *Registry) PullSecret() (string, error) {
 	return string(secret), nil
 }
 
+// Builder builds an image.
+type Builder interface{ build() (v1.Image, error) }
+
 // Push builds an image and pushes it by its digest through address, which this host can reach. It
 // returns the pull spec for nodes.
-func (r *Registry) Push(address, repository string, image Image) (string, error) {
+func (r *Registry) Push(address, repository string, image Builder) (string, error) {
 	built, err := image.build()
 	if err != nil {
 		return "", err

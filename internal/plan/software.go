@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"context"
+	"crypto/x509"
+	"strings"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/osimage"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/registry"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// softwareTimeout is the maximum time to read the release from the OS image. A join continues
+// without it.
+const softwareTimeout = time.Minute
+
+// Files of the node that configure how images are pulled.
+const (
+	registriesConf   = "/etc/containers/registries.conf"
+	registriesDropIn = "/etc/containers/registries.conf.d"
+	pullSecret       = "/var/lib/kubelet/config.json" //nolint:gosec // the name of a file
+	proxyEnvironment = "/etc/mco/proxy.env"
+	caAnchors        = "/etc/pki/ca-trust/source/anchors/"
+)
+
+// LoadSoftware sets Software to the release of the payload and the packages of its OS image: those
+// that an earlier run stored, else it reads the image. It does not read the image of a payload that
+// was given as a file. A failure is stored in SoftwareErr; LoadSoftware itself fails only if ctx ends.
+func (b *Builder) LoadSoftware(ctx context.Context, log report.Log) error {
+	pullSpec := b.Payload.MachineConfig().OSImageURL
+	if pullSpec == "" || b.payloadFile != nil {
+		return nil
+	}
+	if b.LoadStoredSoftware() {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, softwareTimeout)
+	defer cancel()
+	b.Software, b.SoftwareErr = b.readSoftware(limited, pullSpec, log)
+	return ctx.Err()
+}
+
+// LoadStoredSoftware sets Software to what an earlier run stored for the same OS image. It reports
+// whether there is any: a damaged file is like none.
+func (b *Builder) LoadStoredSoftware() bool {
+	stored, err := release.Load(b.Dir)
+	if err != nil || stored == nil || stored.Image != b.Payload.MachineConfig().OSImageURL {
+		return false
+	}
+	b.Software = stored
+	return true
+}
+
+func (b *Builder) readSoftware(ctx context.Context, pullSpec string, log report.Log) (*packages.Software, error) {
+	image, err := b.registryClient(log).Open(ctx, pullSpec)
+	if err != nil {
+		return nil, err
+	}
+	software, err := osimage.Read(pullSpec, image)
+	if err != nil {
+		return nil, err
+	}
+	return &software, nil
+}
+
+// registryClient returns a client that pulls images as CRI-O does on the node.
+func (b *Builder) registryClient(log report.Log) *registry.Client {
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool() // the host has no CAs
+	}
+	for _, file := range b.Payload.Config.Storage.Files {
+		if strings.HasPrefix(file.Path, caAnchors) {
+			content, _, _ := b.Payload.File(file.Path)
+			roots.AppendCertsFromPEM(content) // the file is empty if the cluster has no additional CAs
+		}
+	}
+	registries, _ := b.effectiveFile(registriesConf)
+	secret, _ := b.effectiveFile(pullSecret)
+	return &registry.Client{
+		RegistriesConf: registries,
+		DropInDir:      registriesDropIn,
+		PullSecret:     secret,
+		Roots:          roots,
+		Proxy:          b.payloadProxy().For,
+		Arch:           b.Facts.Arch,
+		Log:            log,
+	}
+}
+
+// payloadProxy returns the proxy of CRI-O.
+func (b *Builder) payloadProxy() fetch.Proxy {
+	content, _, _ := b.Payload.File(proxyEnvironment)
+	variables := hostinfo.ParseEnv(content)
+	return fetch.Proxy{
+		HTTP:  variables["HTTP_PROXY"],
+		HTTPS: variables["HTTPS_PROXY"],
+		No:    strings.Split(variables["NO_PROXY"], ","),
+	}
+}
+
+// releaseFacts returns the versions that must match each other.
+func (b *Builder) releaseFacts(ctx context.Context) (release.Facts, error) {
+	facts := release.Gather(ctx)
+	facts.Software = b.Software
+	var err error
+	facts.Requested, err = b.requestedRelease()
+	return facts, err
+}

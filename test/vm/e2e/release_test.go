@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build vm
+
+package e2e
+
+import (
+	"encoding/json"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+)
+
+// pushOSImage pushes an OS image of OpenShift 4.18 to the registry of the control plane, and returns
+// its pull spec.
+func pushOSImage(t *testing.T) string {
+	t.Helper()
+	image, err := mutate.Config(empty.Image, v1.Config{Labels: map[string]string{"version": "418.94.202501221327-0"}})
+	must(t, err)
+	digest, err := image.Digest()
+	must(t, err)
+	reference, err := name.NewDigest(environment.ControlPlane.RegistryForward+"/release/os@"+digest.String(), name.Insecure)
+	must(t, err)
+	content, err := os.ReadFile(environment.ControlPlane.PullSecret)
+	must(t, err)
+	var secret struct{ Auths map[string]authn.AuthConfig }
+	must(t, json.Unmarshal(content, &secret))
+	login := authn.FromConfig(secret.Auths[environment.ControlPlane.Registry])
+	must(t, remote.Write(reference, image, remote.WithAuth(login)))
+	return environment.ControlPlane.Registry + "/release/os@" + digest.String()
+}
+
+// payloadWithOSImage returns the control plane's payload with another OS image.
+func payloadWithOSImage(t *testing.T, pullSpec string) []byte {
+	t.Helper()
+	payload := readPayload(t)
+	storage, _ := payload["storage"].(map[string]any)
+	files, _ := storage["files"].([]any)
+	for _, one := range files {
+		file, _ := one.(map[string]any)
+		if file["path"] != ignition.MachineConfigPath {
+			continue
+		}
+		contents, _ := file["contents"].(map[string]any)
+		source, _ := contents["source"].(string)
+		text, err := url.PathUnescape(strings.TrimPrefix(source, "data:,"))
+		must(t, err)
+		var config map[string]any
+		must(t, json.Unmarshal([]byte(text), &config))
+		spec, _ := config["spec"].(map[string]any)
+		spec["osImageURL"] = pullSpec
+		changed, err := json.Marshal(config)
+		must(t, err)
+		contents["source"] = "data:," + url.PathEscape(string(changed))
+	}
+	content, err := json.Marshal(payload)
+	must(t, err)
+	return content
+}
