@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/dnsmasq"
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/kube"
@@ -101,9 +102,11 @@ func (c *ControlPlane) startRegistry() (images, error) {
 			return images{}, err
 		}
 	}
-	if out.os, err = server.Push(c.document.RegistryForward, releaseRepository, osImage()); err != nil {
+	pushed, err := server.Push(c.document.RegistryForward, releaseRepository, osImage())
+	if err != nil {
 		return images{}, err
 	}
+	out.os = strings.Replace(pushed, c.document.Registry, "quay.io", 1) // read through a mirror
 	c.document.PauseImage, c.document.WorkloadImage, c.document.EnterImage = out.pause, out.workload, out.enter
 	if out.pullSecret, err = server.PullSecret(); err != nil {
 		return images{}, err

@@ -79,13 +79,13 @@ func Differences() []Difference {
 			},
 		},
 		{
-			What:  "the only registry is that of the test environment, and it is insecure",
+			What:  "the only registry is that of the test environment, it is insecure, and it mirrors quay.io; the first mirror does not respond",
 			Why:   "it uses plain HTTP in the test environment's network, from which no other registry is reachable",
 			Paths: []string{registries},
 			apply: func(s *source, in Inputs) error {
 				return s.replace(registries,
 					"unqualified-search-registries = ['registry.access.redhat.com', 'docker.io']",
-					fmt.Sprintf("unqualified-search-registries = []\n\n[[registry]]\nlocation = %q\ninsecure = true", in.Registry))
+					fmt.Sprintf(registriesConf, in.Registry, in.APIName))
 			},
 		},
 		{
@@ -186,3 +186,20 @@ func (s *source) removeFile(path string) error {
 	}
 	return fmt.Errorf("no file %s", path)
 }
+
+// registriesConf is the content of registries.conf for a registry and a name without a registry.
+const registriesConf = `unqualified-search-registries = []
+
+[[registry]]
+location = %[1]q
+insecure = true
+
+[[registry]]
+location = "quay.io/openshift-release-dev"
+[[registry.mirror]]
+location = "%[2]s:5999/openshift-release-dev"
+pull-from-mirror = "digest-only"
+[[registry.mirror]]
+location = "%[1]s/openshift-release-dev"
+insecure = true
+pull-from-mirror = "digest-only"`
