@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
@@ -58,6 +59,9 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 	if facts.Storage, err = preflight.FindFileSystem(crio.StorageDir); err != nil {
 		return v, err
 	}
+	if err := b.addKubeletFacts(p, &facts); err != nil {
+		return v, err
+	}
 	if b.ManagesPackages() {
 		decision, err := b.DecidePackages(ctx, p, v.ServerVersion)
 		if err != nil {
@@ -71,6 +75,20 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 	}
 	v.Facts = facts
 	return v, nil
+}
+
+// addKubeletFacts adds facts from the configuration and the unit of kubelet.
+func (b *Builder) addKubeletFacts(p *Plan, facts *preflight.PayloadFacts) error {
+	conf, _ := b.effectiveFile(ignition.KubeletConfigPath)
+	sizing, _ := b.effectiveFile(preflight.NodeSizingPath)
+	var err error
+	if facts.Reserved, err = preflight.ReadReservation(conf, sizing, b.Facts); err != nil {
+		return report.Fail(report.Usage, "# correct the KubeletConfig in spec.config of the NodePool", "%w", err)
+	}
+	if b.State.Finished.IsZero() { // else the Node is initialized already
+		facts.CloudProvider.Name, facts.CloudProvider.ProviderID, err = b.kubeletLaunch(p, true).CloudFlags()
+	}
+	return err
 }
 
 // checkAPI returns the version of the API server, zero if it was not queried, and an error if

@@ -44,7 +44,7 @@ func HostChecks() []Check[HostFacts] {
 		{"architecture", "OpenShift packages exist for this architecture", checkArch},
 		{"image-mode", "files and packages can be modified", checkImageMode},
 		{"hostname", "the host name is a valid node name", func(f HostFacts) []report.Finding { return findingFromError(f.NodeName) }},
-		{"memory", "the host has enough memory for a worker", checkMemory},
+		{"resources", "the host has enough CPUs and memory for a worker", checkResources},
 		{"disk", "/var/lib has enough free space", checkDisk},
 		{"selinux", "SELinux is enforcing", checkSELinux},
 		{"networkmanager", "NetworkManager is running", checkNetworkManager},
@@ -95,14 +95,6 @@ func checkImageMode(f HostFacts) []report.Finding {
 		return nil
 	}
 	return errorFinding("hcp-node-agent status", "this host is in image mode and configured by its image or Ignition; the agent only runs checks on it")
-}
-
-func checkMemory(f HostFacts) []report.Finding {
-	const least = 1 << 20 // KiB; by default kubelet reserves 1 GiB for the system
-	if f.Host.MemoryKiB >= least*15/10 {
-		return nil
-	}
-	return warningFinding("", "the host has %d MiB of memory; the payload reserves 1024 MiB for the system, which leaves little for pods", f.Host.MemoryKiB/1024)
 }
 
 func checkDisk(f HostFacts) []report.Finding {
