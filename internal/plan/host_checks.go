@@ -5,6 +5,8 @@ package plan
 import (
 	"context"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/firewalld"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -28,7 +30,15 @@ func (b *Builder) HostFacts(ctx context.Context, log report.Log, installsPackage
 	if facts.Links, err = hostnet.Links(); err != nil {
 		return facts, err
 	}
-	facts.Ports = preflight.UsedPorts(ctx)
+	if facts.Sockets, err = hostinfo.Sockets(preflight.IsNodePort); err != nil {
+		return facts, err
+	}
+	if synchronized, err := hostinfo.IsClockSynchronized(); err == nil { // else it is unknown
+		facts.ClockUnsynchronized = !synchronized
+	}
+	if facts.Units["firewalld.service"].Active == "active" {
+		facts.Firewall = uplinkZone(ctx)
+	}
 	_, facts.NodeName = kubelet.NodeName(kubelet.NameSources{Hostname: b.Facts.Hostname})
 	facts.OtherCluster = b.otherCluster()
 	if installsPackages {
@@ -44,6 +54,24 @@ func (b *Builder) HostFacts(ctx context.Context, log report.Log, installsPackage
 		}
 	}
 	return facts, nil
+}
+
+// uplinkZone returns firewalld's zone of the link with the default route, nil if it is unknown.
+// The check of the firewall then reports firewalld without its rules.
+func uplinkZone(ctx context.Context) *firewalld.Zone {
+	routes, err := hostnet.DefaultRoutes()
+	if err != nil {
+		return nil
+	}
+	for _, family := range []int{4, 6} {
+		if route, found := hostnet.BestDefaultRoute(routes, family); found {
+			if zone, err := firewalld.ReadZone(ctx, route.Link); err == nil {
+				return &zone
+			}
+			return nil
+		}
+	}
+	return nil
 }
 
 // CheckUplink returns an error if br-ex does not exist and cannot be created.

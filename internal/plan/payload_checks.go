@@ -11,6 +11,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
@@ -46,24 +47,22 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 	}
 	var api error
 	v.ServerVersion, api = b.serverVersion(ctx, log) // first: its version limits that of the packages
-	table, err := packages.ReadTable()
+	mismatch, err := b.releaseMismatch(ctx, v.ServerVersion)
 	if err != nil {
 		return v, err
 	}
-	versions, err := b.releaseFacts(ctx)
-	if err != nil {
-		return v, err
-	}
-	versions.Server = v.ServerVersion
 	facts := preflight.PayloadFacts{
 		Host: b.Facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
-		MissingPrograms: missing, FailSwapOn: swapRefused, Release: report.Refusal(versions.Findings(table)),
+		MissingPrograms: missing, FailSwapOn: swapRefused, Release: mismatch,
 		MissingUnits: p.MissingUnits, LoopbackAddresses: internalAddresses(b.Payload.File), API: api, NodeName: b.checkIdentity(ctx, log, p),
 	}
 	if conf, found := b.effectiveFile("/etc/containers/storage.conf"); found {
 		facts.OverlaySize = crio.OverlaySize(conf)
 	}
 	if facts.Storage, err = preflight.FindFileSystem(crio.StorageDir); err != nil {
+		return v, err
+	}
+	if err := b.addKubeletFacts(p, &facts); err != nil {
 		return v, err
 	}
 	if b.ManagesPackages() {
@@ -82,6 +81,20 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 	}
 	v.Facts = facts
 	return v, nil
+}
+
+// addKubeletFacts adds facts from the configuration and the unit of kubelet.
+func (b *Builder) addKubeletFacts(p *Plan, facts *preflight.PayloadFacts) error {
+	conf, _ := b.effectiveFile(ignition.KubeletConfigPath)
+	sizing, _ := b.effectiveFile(preflight.NodeSizingPath)
+	var err error
+	if facts.Reserved, err = preflight.ReadReservation(conf, sizing, b.Facts); err != nil {
+		return report.Fail(report.Usage, "# correct the KubeletConfig in spec.config of the NodePool", "%w", err)
+	}
+	if b.State.Finished.IsZero() { // else the Node is initialized already
+		facts.CloudProvider.Name, facts.CloudProvider.ProviderID, err = b.kubeletLaunch(p, true).CloudFlags()
+	}
+	return err
 }
 
 // serverVersion returns the version of the API server, zero if it was not queried, and an error if

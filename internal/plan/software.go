@@ -10,6 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/osimage"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/registry"
@@ -106,11 +107,17 @@ func (b *Builder) payloadProxy() fetch.Proxy {
 	}
 }
 
-// releaseFacts returns the versions that must match each other.
-func (b *Builder) releaseFacts(ctx context.Context) (release.Facts, error) {
+// releaseMismatch returns a refusal if kubelet, CRI-O, the payload and the API server do not match
+// each other, and nil if they match or are unknown.
+func (b *Builder) releaseMismatch(ctx context.Context, server kubelet.Version) (mismatch, err error) {
+	table, err := packages.ReadTable()
+	if err != nil {
+		return nil, err
+	}
 	facts := release.Gather(ctx)
-	facts.Software = b.Software
-	var err error
-	facts.Requested, err = b.requestedRelease()
-	return facts, err
+	facts.Software, facts.Server = b.Software, server
+	if facts.Requested, err = b.requestedRelease(); err != nil {
+		return nil, err
+	}
+	return report.Refusal(facts.Findings(table)), nil
 }

@@ -4,8 +4,6 @@ package preflight
 
 import (
 	"context"
-	"fmt"
-	"net"
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
@@ -30,46 +28,6 @@ func GetUnits(ctx context.Context, manager *systemd.Manager) (map[string]systemd
 		units[name] = state
 	}
 	return units, nil
-}
-
-// Port is a port of a node and the service that uses it.
-type Port struct {
-	Network string // tcp or udp
-	Number  int
-	Service string
-}
-
-// String returns the port in the form "tcp/10250".
-func (p Port) String() string { return fmt.Sprintf("%s/%d", p.Network, p.Number) }
-
-// nodePorts returns the ports of kubelet, of CRI-O's metrics and of Geneve.
-func nodePorts() []Port {
-	return []Port{
-		{"tcp", 10250, "kubelet.service"},
-		{"tcp", 10248, "kubelet.service"},
-		{"tcp", 9537, "crio.service"},
-		{"udp", 6081, "openvswitch.service"},
-	}
-}
-
-// UsedPorts returns the node ports that are in use. It binds each port briefly.
-func UsedPorts(ctx context.Context) []Port {
-	var taken []Port
-	var listen net.ListenConfig
-	for _, port := range nodePorts() {
-		address := fmt.Sprintf(":%d", port.Number)
-		if port.Network == "udp" {
-			if conn, err := listen.ListenPacket(ctx, port.Network, address); err == nil {
-				conn.Close()
-				continue
-			}
-		} else if listener, err := listen.Listen(ctx, port.Network, address); err == nil {
-			listener.Close()
-			continue
-		}
-		taken = append(taken, port)
-	}
-	return taken
 }
 
 // RequiredPrograms returns the executables that every node requires and no payload contains.

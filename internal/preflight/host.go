@@ -3,12 +3,12 @@
 package preflight
 
 import (
-	"math"
 	"net/netip"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/firewalld"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
@@ -17,16 +17,18 @@ import (
 
 // HostFacts is the input of the checks that do not need the payload.
 type HostFacts struct {
-	Host         hostinfo.Facts
-	Systemd      error                        // nil if the service manager responds
-	Units        map[string]systemd.UnitState // states of the services in the checks
-	Endpoint     error                        // nil if the ignition server responds over verified TLS
-	ClockSkew    time.Duration                // server clock minus host clock; 0 if unknown
-	NodeName     error                        // nil if the host name is a valid node name
-	Uplink       error                        // nil if br-ex exists or can be created
-	Links        []hostnet.Link
-	Ports        []Port // node ports in use by other processes
-	OtherCluster error  // state of another cluster on this host
+	Host                hostinfo.Facts
+	Systemd             error                        // nil if the service manager responds
+	Units               map[string]systemd.UnitState // states of the services in the checks
+	Endpoint            error                        // nil if the ignition server responds over verified TLS
+	ClockSkew           time.Duration                // server clock minus host clock; 0 if unknown
+	NodeName            error                        // nil if the host name is a valid node name
+	Uplink              error                        // nil if br-ex exists or can be created
+	Links               []hostnet.Link
+	Sockets             []hostinfo.Socket // of the ports of a node
+	Firewall            *firewalld.Zone   // zone of the uplink; nil if firewalld does not run or is unknown
+	ClockUnsynchronized bool              // no time service keeps the clock synchronized
+	OtherCluster        error             // state of another cluster on this host
 }
 
 // maxSkew is the maximum difference of the clocks. Certificates have a tolerance of a few
@@ -42,7 +44,7 @@ func HostChecks() []Check[HostFacts] {
 		{"architecture", "OpenShift packages exist for this architecture", checkArch},
 		{"image-mode", "files and packages can be modified", checkImageMode},
 		{"hostname", "the host name is a valid node name", func(f HostFacts) []report.Finding { return findingFromError(f.NodeName) }},
-		{"memory", "the host has enough memory for a worker", checkMemory},
+		{"resources", "the host has enough CPUs and memory for a worker", checkResources},
 		{"disk", "/var/lib has enough free space", checkDisk},
 		{"selinux", "SELinux is enforcing", checkSELinux},
 		{"networkmanager", "NetworkManager is running", checkNetworkManager},
@@ -53,7 +55,7 @@ func HostChecks() []Check[HostFacts] {
 		{"ports", "the ports of a node are unused", checkPorts},
 		{"other-cluster", "the host is not a node of another cluster", func(f HostFacts) []report.Finding { return findingFromError(f.OtherCluster) }},
 		{"endpoint", "the ignition server is reachable and its certificate is valid", func(f HostFacts) []report.Finding { return findingFromError(f.Endpoint) }},
-		{"clock", "the clock matches that of the ignition server", checkClock},
+		{"clock", "the clock is synchronized and matches that of the ignition server", checkClock},
 	}
 }
 
@@ -95,14 +97,6 @@ func checkImageMode(f HostFacts) []report.Finding {
 	return errorFinding("hcp-node-agent status", "this host is in image mode and configured by its image or Ignition; the agent only runs checks on it")
 }
 
-func checkMemory(f HostFacts) []report.Finding {
-	const least = 1 << 20 // KiB; by default kubelet reserves 1 GiB for the system
-	if f.Host.MemoryKiB >= least*15/10 {
-		return nil
-	}
-	return warningFinding("", "the host has %d MiB of memory; the payload reserves 1024 MiB for the system, which leaves little for pods", f.Host.MemoryKiB/1024)
-}
-
 func checkDisk(f HostFacts) []report.Finding {
 	const least = 5 << 20 // KiB: the node images of a release have several GB
 	if f.Host.DiskFree >= least {
@@ -135,14 +129,6 @@ func checkMTU(f HostFacts) []report.Finding {
 	return found
 }
 
-func checkFirewall(f HostFacts) []report.Finding {
-	if f.Units["firewalld.service"].Active != "active" {
-		return nil
-	}
-	return warningFinding("systemctl disable --now firewalld",
-		"firewalld is running; it drops packets of the cluster network unless its rules allow them")
-}
-
 func checkFapolicyd(f HostFacts) []report.Finding {
 	if f.Units["fapolicyd.service"].Active != "active" {
 		return nil
@@ -150,31 +136,20 @@ func checkFapolicyd(f HostFacts) []report.Finding {
 	return warningFinding("systemctl disable --now fapolicyd", "fapolicyd is running; it blocks container binaries that no RPM owns")
 }
 
-// checkPorts assumes that a port is held by its service if that service is running. A
-// kubelet of another cluster is the finding of another check.
-func checkPorts(f HostFacts) []report.Finding {
-	var taken []string
-	for _, port := range f.Ports {
-		if f.Units[port.Service].Active != "active" && f.Units[port.Service].Active != "activating" {
-			taken = append(taken, port.String())
-		}
-	}
-	if len(taken) == 0 {
-		return nil
-	}
-	return errorFinding("ss -lntup # lists the processes that use them", "ports that a node requires are in use: %s", strings.Join(taken, ", "))
-}
-
 func checkClock(f HostFacts) []report.Finding {
-	if math.Abs(f.ClockSkew.Seconds()) <= maxSkew.Seconds() {
-		return nil
+	switch {
+	case f.ClockSkew.Abs() > maxSkew:
+		how := "behind"
+		if f.ClockSkew < 0 {
+			how = "ahead of"
+		}
+		return errorFinding("chronyc makestep # or: timedatectl set-ntp true",
+			"this host's clock is %s %s the ignition server's; certificates and tokens will be rejected", f.ClockSkew.Abs().Round(time.Second), how)
+	case f.ClockUnsynchronized:
+		return warningFinding("systemctl enable --now chronyd\nchronyc tracking # the source and the offset of the clock",
+			"no time service has synchronized this host's clock; if it drifts, certificates and tokens will be rejected")
 	}
-	how := "behind"
-	if f.ClockSkew < 0 {
-		how = "ahead of"
-	}
-	return errorFinding("chronyc makestep # or: timedatectl set-ntp true",
-		"this host's clock is %s %s the ignition server's; certificates and tokens will be rejected", f.ClockSkew.Abs().Round(time.Second), how)
+	return nil
 }
 
 // addressConflict returns the link and prefix that contain address, or "". It ignores lo.

@@ -27,7 +27,9 @@ type PayloadFacts struct {
 	Storage           FileSystem   // file system of CRI-O's container storage
 	FailSwapOn        bool         // the payload's kubelet does not start with swap
 	LoopbackAddresses []netip.Addr // addresses that the payload adds to lo
-	API               error        // nil if the API server responds over verified TLS
+	Reserved          Resources    // CPU and memory that kubelet reserves
+	CloudProvider     CloudProvider
+	API               error // nil if the API server responds over verified TLS
 	// Nil if the node name is unused, or is the name of this host's Node.
 	NodeName error
 }
@@ -55,6 +57,8 @@ func PayloadChecks() []Check[PayloadFacts] {
 		{"programs", "every binary that the payload's units run is installed", checkPrograms},
 		{"overlay-size", "the file system of CRI-O supports the size limit of the payload", checkOverlaySize},
 		{"swap", "kubelet of this release supports the host's swap", checkSwap},
+		{"reservation", "kubelet's reservation leaves enough CPU and memory for pods", checkReservation},
+		{"cloud-provider", "the Node does not depend on a cloud controller manager", checkCloudProvider},
 		{"internal-address", "the internal API address does not overlap a network of the host", checkLoopbackAddresses},
 	}
 }

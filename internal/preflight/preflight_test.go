@@ -21,7 +21,7 @@ func goodHost() HostFacts {
 	return HostFacts{
 		Host: hostinfo.Facts{
 			Root: true, Arch: "amd64", OS: hostinfo.OSRelease{ID: "rhel", Version: "9.6", Name: "Red Hat Enterprise Linux 9.6"},
-			MemoryKiB: 8 << 20, DiskFree: 40 << 20, SELinux: "enforcing",
+			CPUs: 2, MemoryKiB: 8 << 20, DiskFree: 40 << 20, SELinux: "enforcing",
 		},
 		Units: map[string]systemd.UnitState{"NetworkManager.service": {Active: "active"}},
 	}
@@ -41,7 +41,7 @@ func TestHostChecks(t *testing.T) {
 		"s390x":          {func(f *HostFacts) { f.Host.Arch = "s390x" }, "architecture", report.Refused},
 		"RHCOS":          {func(f *HostFacts) { f.Host.OSTree = true }, "image-mode", report.Refused},
 		"no NM":          {func(f *HostFacts) { f.Units = nil }, "networkmanager", report.Refused},
-		"ports":          {func(f *HostFacts) { f.Ports = []Port{{"tcp", 10250, "kubelet.service"}} }, "ports", report.Refused},
+		"ports":          {func(f *HostFacts) { f.Sockets = []hostinfo.Socket{tcpSocket("0.0.0.0:10250")} }, "ports", report.Refused},
 		"late clock":     {func(f *HostFacts) { f.ClockSkew = 3 * time.Minute }, "clock", report.Refused},
 		"early clock":    {func(f *HostFacts) { f.ClockSkew = -3 * time.Minute }, "clock", report.Refused},
 		"bad token": {func(f *HostFacts) {
@@ -69,7 +69,7 @@ func TestWarningsDoNotRefuse(t *testing.T) {
 	facts.Host.SELinux = "disabled"
 	facts.Units["firewalld.service"] = systemd.UnitState{Active: "active"}
 	facts.Units["crio.service"] = systemd.UnitState{Active: "active"}
-	facts.Ports = []Port{{"tcp", 9537, "crio.service"}} // used by its own service
+	facts.Sockets = []hostinfo.Socket{tcpSocket("127.0.0.1:9537")} // its process is unknown without root
 	facts.Links = []hostnet.Link{{Name: "eth0", MTU: 900, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/24")}}}
 	result := Run(HostChecks(), facts)
 	if result.Err() != nil || result.Summary() != "18 checks, 4 warnings" {
@@ -80,7 +80,7 @@ func TestWarningsDoNotRefuse(t *testing.T) {
 func TestAllProblemsAreReported(t *testing.T) {
 	facts := goodHost()
 	facts.Host.Root = false
-	facts.Ports = []Port{{"udp", 6081, "openvswitch.service"}}
+	facts.Sockets = []hostinfo.Socket{{Network: "udp", Address: netip.MustParseAddrPort("0.0.0.0:6081")}}
 	err := Run(HostChecks(), facts).Err()
 	if err == nil || !strings.Contains(err.Error(), "root") || !strings.Contains(err.Error(), "udp/6081") ||
 		!strings.Contains(string(report.RemedyOf(err)), "sudo") || !strings.Contains(string(report.RemedyOf(err)), "ss -lntup") {

@@ -47,7 +47,7 @@ var assignment = regexp.MustCompile(`^[A-Z]+=\$\(oc$`)
 
 // commands are the commands with which remedies can begin.
 var commands = []string{
-	"ausearch", "base64", "bridge", "chown", "chronyc", "cat", "crictl", "crio", "curl", "date", "df", "dnf", "du", "free", "fuser", "getent", "grep", "grubby",
+	"ausearch", "base64", "bridge", "chown", "chronyc", "cat", "crictl", "crio", "curl", "date", "df", "dnf", "du", "firewall-cmd", "free", "fuser", "getent", "grep", "grubby",
 	"hcp-node-admin", "hcp-node-agent", "hostnamectl", "install", "ip", "journalctl", "kubelet", "loginctl", "ls", "lsattr", "mount", "mv", "namei", "nft", "nmcli", "nmstatectl", "oc",
 	"openssl", "ovs-vsctl", "ping", "ps", "resolvectl", "rm", "rpm", "setsebool", "ss", "stat", "subscription-manager", "sudo", "swapoff", "sysctl",
 	"systemctl", "systemd-analyze", "timedatectl", "umount", "usermod", "userdel", "echo", "findmnt", "mkdir", "restorecon", "cp", "podman", "uname", "PULL",

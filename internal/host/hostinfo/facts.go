@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+	"k8s.io/utils/cpuset"
 )
 
 // Facts contains what the agent's decisions depend on.
@@ -28,6 +29,7 @@ type Facts struct {
 	FIPS      bool      `json:"fips"`
 	CgroupV2  bool      `json:"cgroupV2"`
 	SELinux   string    `json:"selinux"`     // enforcing, permissive, disabled
+	CPUs      int       `json:"cpus"`        // online CPUs; 0 if unknown
 	MemoryKiB int64     `json:"memoryKiB"`   // MemTotal
 	Swap      []string  `json:"swap"`        // active swap devices and files
 	DiskFree  int64     `json:"diskFreeKiB"` // of the file system of /var/lib
@@ -64,6 +66,9 @@ func Gather(_ context.Context) (Facts, error) {
 	facts.CgroupV2 = fileExists("/sys/fs/cgroup/cgroup.controllers")
 	facts.SELinux = selinuxMode(firstLine("/sys/fs/selinux/enforce"), firstLine("/proc/self/attr/current"))
 	facts.Cmdline = strings.Fields(firstLine("/proc/cmdline"))
+	if online, err := cpuset.Parse(firstLine("/sys/devices/system/cpu/online")); err == nil {
+		facts.CPUs = online.Size()
+	}
 	facts.MemoryKiB = memTotal()
 	facts.Swap = activeSwap()
 	var disk unix.Statfs_t

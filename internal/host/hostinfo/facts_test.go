@@ -84,7 +84,7 @@ func TestGatherFacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if facts.OS.ID == "" || facts.Arch == "" || facts.Kernel == "" || facts.Hostname == "" || len(facts.BootID) != 36 ||
-		facts.MemoryKiB <= 0 || facts.DiskFree <= 0 {
+		facts.CPUs <= 0 || facts.MemoryKiB <= 0 || facts.DiskFree <= 0 {
 		t.Errorf("facts are missing: %+v", facts)
 	}
 }

@@ -3,21 +3,20 @@
 package systemd
 
 import (
-	"bufio"
 	"context"
-	"os/exec"
-	"strings"
 	"testing"
 	"time"
 
 	godbus "github.com/godbus/dbus/v5"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/bustest"
 )
 
 // A rollback continues after Ctrl-C: the connections to systemd outlive the
 // context of the run that opened them.
 func TestSystemdOutlivesContext(t *testing.T) {
-	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", startBus(t))
+	bustest.Start(t)
 	ctx, interrupt := context.WithCancel(t.Context())
 	systemd, err := Open(ctx)
 	if err != nil {
@@ -47,17 +46,10 @@ func (fakeManager) ListUnitFiles() ([]unitFile, *godbus.Error) {
 }
 
 func TestUnitFiles(t *testing.T) {
-	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", startBus(t))
-	server, err := godbus.ConnectSystemBus()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
+	bustest.Start(t)
+	server := bustest.Own(t, "org.freedesktop.systemd1")
 	if err := server.Export(fakeManager{}, "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager"); err != nil {
 		t.Fatal(err)
-	}
-	if reply, err := server.RequestName("org.freedesktop.systemd1", godbus.NameFlagDoNotQueue); err != nil || reply != godbus.RequestNameReplyPrimaryOwner {
-		t.Fatal(reply, err)
 	}
 	systemd, err := Open(t.Context())
 	if err != nil {
@@ -68,23 +60,4 @@ func TestUnitFiles(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"crio.service": "disabled", "own@.service": "static"}, files); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-}
-
-// startBus starts a separate message bus and returns its address.
-func startBus(t *testing.T) string {
-	t.Helper()
-	bus := exec.CommandContext(t.Context(), "dbus-daemon", "--session", "--nofork", "--nopidfile", "--print-address", "--address=unix:dir="+t.TempDir())
-	stdout, err := bus.StdoutPipe()
-	if err == nil {
-		err = bus.Start()
-	}
-	if err != nil {
-		t.Skipf("dbus-daemon does not start (Debian: apt-get install dbus): %v", err)
-	}
-	t.Cleanup(func() { _ = bus.Wait() }) // exits with the test's context
-	address, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatalf("the bus does not tell its address: %v", err)
-	}
-	return strings.TrimSpace(address)
 }

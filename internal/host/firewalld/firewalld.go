@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package firewalld reads the rules of firewalld by D-Bus. It changes nothing.
+package firewalld
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/godbus/dbus/v5"
+)
+
+const (
+	service       = "org.fedoraproject.FirewallD1"
+	objectPath    = "/org/fedoraproject/FirewallD1"
+	zoneInterface = service + ".zone"
+)
+
+// Zone is the zone of an interface in firewalld's runtime configuration.
+type Zone struct {
+	Name      string
+	Interface string
+	AcceptAll bool    // the zone's target is ACCEPT
+	Open      []Ports // of the zone and of its services
+}
+
+// Ports is a range of ports.
+type Ports struct {
+	Network     string // tcp, udp, ...
+	First, Last int
+}
+
+// Allows reports whether the zone accepts packets to a port from any address. Rich rules and
+// policies are ignored.
+func (z Zone) Allows(network string, port int) bool {
+	return z.AcceptAll || slices.ContainsFunc(z.Open, func(p Ports) bool {
+		return p.Network == network && p.First <= port && port <= p.Last
+	})
+}
+
+// settings is the part of the settings of a zone or a service that opens ports.
+type settings struct {
+	target   string
+	ports    []Ports
+	services []string // services of a zone, or other services that a service includes
+}
+
+// ReadZone returns the zone of an interface: the zone that the interface is bound to, or else
+// the default zone. It requires root, or a user whom polkit allows to read the rules.
+func ReadZone(ctx context.Context, link string) (Zone, error) {
+	zone := Zone{Interface: link}
+	bus, err := dbus.ConnectSystemBus(dbus.WithContext(ctx))
+	if err != nil {
+		return zone, fmt.Errorf("connecting to the system bus: %w", err)
+	}
+	defer bus.Close()
+	firewall := bus.Object(service, objectPath)
+	err = firewall.CallWithContext(ctx, zoneInterface+".getZoneOfInterface", 0, link).Store(&zone.Name)
+	if err == nil && zone.Name == "" {
+		err = firewall.CallWithContext(ctx, service+".getDefaultZone", 0).Store(&zone.Name)
+	}
+	if err != nil {
+		return zone, fmt.Errorf("reading the firewalld zone of %s: %w", link, err)
+	}
+	found, err := readSettings(ctx, firewall, zoneInterface+".getZoneSettings2", zone.Name)
+	if err != nil {
+		return zone, err
+	}
+	zone.AcceptAll, zone.Open = found.target == "ACCEPT", found.ports
+	read := map[string]bool{}
+	for names := found.services; len(names) > 0; names = names[1:] {
+		if read[names[0]] {
+			continue
+		}
+		read[names[0]] = true
+		included, err := readSettings(ctx, firewall, service+".getServiceSettings2", names[0])
+		if err != nil {
+			return zone, err
+		}
+		zone.Open, names = append(zone.Open, included.ports...), append(names, included.services...)
+	}
+	return zone, nil
+}
+
+// readSettings calls a method that returns the settings of a zone or a service.
+func readSettings(ctx context.Context, firewall dbus.BusObject, method, name string) (settings, error) {
+	var values map[string]dbus.Variant
+	if err := firewall.CallWithContext(ctx, method, 0, name).Store(&values); err != nil {
+		return settings{}, fmt.Errorf("reading the firewalld settings of %s: %w", name, err)
+	}
+	var ports []struct{ Range, Network string }
+	var found settings
+	for key, target := range map[string]any{
+		"target": &found.target, "ports": &ports, "services": &found.services, "includes": &found.services,
+	} {
+		if value, ok := values[key]; ok {
+			if err := value.Store(target); err != nil {
+				return settings{}, fmt.Errorf("reading the firewalld settings of %s: %s: %w", name, key, err)
+			}
+		}
+	}
+	for _, port := range ports {
+		if parsed, ok := parsePorts(port.Range, port.Network); ok {
+			found.ports = append(found.ports, parsed)
+		}
+	}
+	return found, nil
+}
+
+// parsePorts parses a port or a range such as 30000-32767.
+func parsePorts(text, network string) (Ports, bool) {
+	first, last, isRange := strings.Cut(text, "-")
+	if !isRange {
+		last = first
+	}
+	from, err := strconv.Atoi(first)
+	if err != nil {
+		return Ports{}, false // a service can contain a protocol without a port
+	}
+	to, err := strconv.Atoi(last)
+	return Ports{Network: network, First: from, Last: to}, err == nil
+}

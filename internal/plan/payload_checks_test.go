@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
+)
+
+func TestKubeletFacts(t *testing.T) {
+	cloudUnit := strings.Replace(kubeletUnit, "--config=", "--cloud-provider=external --provider-id=${KUBELET_PROVIDERID} --config=", 1)
+	external := preflight.CloudProvider{Name: "external"}
+	for name, test := range map[string]struct {
+		payload string // the files of the payload
+		files   map[string]string
+		join    func(*Builder)
+		want    preflight.PayloadFacts
+	}{
+		"files of the payload": {
+			`{"path":"/etc/kubernetes/kubelet.conf","contents":{"source":"data:,kubeReserved%3A%20%7Bcpu%3A%20100m%7D"}},` +
+				`{"path":"/etc/node-sizing-enabled.env","contents":{"source":"data:,NODE_SIZING_ENABLED%3Dfalse%0ASYSTEM_RESERVED_MEMORY%3D3Gi%0A"}}`,
+			map[string]string{"/etc/node-sizing-enabled.env": "SYSTEM_RESERVED_MEMORY=9Gi\n"},
+			nil,
+			preflight.PayloadFacts{Reserved: preflight.Resources{MilliCPU: 600, MemoryMiB: 3*1024 + 100}, CloudProvider: external},
+		},
+		"no files": {want: preflight.PayloadFacts{Reserved: preflight.Resources{MemoryMiB: 100}, CloudProvider: external}},
+		"a provider ID of this host": {
+			"",
+			map[string]string{units + ".d/20-node-env.conf": "[Service]\nEnvironment=KUBELET_PROVIDERID=nutanix://0a1b\n"},
+			nil,
+			preflight.PayloadFacts{Reserved: preflight.Resources{MemoryMiB: 100}, CloudProvider: preflight.CloudProvider{Name: "external", ProviderID: "nutanix://0a1b"}},
+		},
+		"a host that has joined": {
+			"", nil,
+			func(b *Builder) { b.State.Finished = time.Now() },
+			preflight.PayloadFacts{Reserved: preflight.Resources{MemoryMiB: 100}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, p := plannedBuilder(t, test.files, plannedUnit(cloudUnit))
+			var err error
+			if b.Payload, err = ignition.LoadPayload([]byte(`{"ignition":{"version":"3.2.0"},"storage":{"files":[` + test.payload + `]}}`)); err != nil {
+				t.Fatal(err)
+			}
+			if test.join != nil {
+				test.join(b)
+			}
+			var facts preflight.PayloadFacts
+			if err := b.addKubeletFacts(p, &facts); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, facts); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

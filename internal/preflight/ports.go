@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package preflight
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// nodePort is a port of a node. It is used by a service, or by a pod in the host's network
+// that kubelet.service starts.
+type nodePort struct {
+	network string
+	number  int
+	service string
+	pod     string
+	inbound bool // other hosts connect to it
+}
+
+// nodePorts returns the ports of kubelet, CRI-O, Geneve, node-exporter and, on nodes that
+// run it, the default router. On platform None, its strategy is HostNetwork.
+func nodePorts() []nodePort {
+	const kubelet, crio, openvswitch = "kubelet.service", "crio.service", "openvswitch.service"
+	return []nodePort{
+		{network: "tcp", number: 10250, service: kubelet, inbound: true},
+		{network: "tcp", number: 10248, service: kubelet},
+		{network: "tcp", number: 9537, service: crio},
+		{network: "udp", number: 6081, service: openvswitch, inbound: true},
+		{network: "tcp", number: nodeExporterPort, service: kubelet, pod: "node-exporter", inbound: true},
+		{network: "tcp", number: 80, service: kubelet, pod: "router", inbound: true},
+		{network: "tcp", number: 443, service: kubelet, pod: "router", inbound: true},
+	}
+}
+
+const nodeExporterPort = 9100
+
+// String returns the port in the form "tcp/10250".
+func (p nodePort) String() string { return fmt.Sprintf("%s/%d", p.network, p.number) }
+
+// IsNodePort reports whether a port is one of the ports of a node.
+func IsNodePort(network string, number int) bool {
+	return slices.ContainsFunc(nodePorts(), func(p nodePort) bool { return p.network == network && p.number == number })
+}
+
+// isTaken reports whether a socket prevents the port's service or pod from using the port.
+// A socket without a known process belongs to the port's service if that service is running:
+// Open vSwitch's socket is one of the kernel. A kubelet of another cluster is the finding of
+// another check.
+func (p nodePort) isTaken(socket hostinfo.Socket, units map[string]systemd.UnitState) bool {
+	switch {
+	case socket.Network != p.network || int(socket.Address.Port()) != p.number:
+		return false
+	case socket.Process == "":
+		state := units[p.service].Active
+		return state != "active" && state != "activating"
+	case p.number == nodeExporterPort && socket.Address.Addr().IsLoopback():
+		return false // the pod listens only on the node's address
+	case p.pod != "":
+		return !socket.Pod
+	}
+	return socket.Service != p.service
+}
+
+// checkPorts reports the ports that other processes use. Without its own ports, a node does
+// not become Ready. Without those of the pods, it only cannot run these pods.
+func checkPorts(f HostFacts) []report.Finding {
+	var required, ofPods []string
+	for _, port := range nodePorts() {
+		for _, socket := range f.Sockets {
+			if !port.isTaken(socket, f.Units) {
+				continue
+			}
+			if port.pod == "" {
+				required = append(required, port.String()+" by "+describeOwner(socket))
+			} else {
+				ofPods = append(ofPods, fmt.Sprintf("%s (%s) by %s", port, port.pod, describeOwner(socket)))
+			}
+		}
+	}
+	const remedy report.Remedy = "ss -lntup # lists the processes that use them"
+	var findings []report.Finding
+	if len(required) > 0 {
+		findings = errorFinding(remedy, "ports that a node requires are in use: %s", joinUnique(required))
+	}
+	if len(ofPods) > 0 {
+		findings = append(findings, warningFinding(remedy,
+			"ports of pods in the host network are in use: %s; these pods cannot start on this node", joinUnique(ofPods))...)
+	}
+	return findings
+}
+
+func describeOwner(socket hostinfo.Socket) string {
+	switch {
+	case socket.Process == "":
+		return "another process"
+	case socket.Service == "":
+		return socket.Process
+	}
+	return socket.Process + " of " + socket.Service
+}
+
+// joinUnique joins texts. A process has the same text for its IPv4 and its IPv6 socket.
+func joinUnique(texts []string) string { return strings.Join(slices.Compact(texts), ", ") }
+
+// checkFirewall reports firewalld, and the ports that the uplink's zone does not open.
+func checkFirewall(f HostFacts) []report.Finding {
+	if f.Units["firewalld.service"].Active != "active" {
+		return nil
+	}
+	var closed, flags []string
+	for _, port := range nodePorts() {
+		if f.Firewall != nil && port.inbound && !f.Firewall.Allows(port.network, port.number) {
+			closed = append(closed, port.String())
+			flags = append(flags, fmt.Sprintf("--add-port=%d/%s", port.number, port.network))
+		}
+	}
+	if len(closed) == 0 {
+		return warningFinding("systemctl disable --now firewalld",
+			"firewalld is running; it drops packets of the cluster network unless its rules allow them")
+	}
+	return warningFinding(report.Remedyf("firewall-cmd --permanent --zone=%s %s && firewall-cmd --reload # or disable it: systemctl disable --now firewalld",
+		report.ShellWord(f.Firewall.Name), strings.Join(flags, " ")),
+		"firewalld is running, and its zone %s with %s does not open ports of a node: %s", f.Firewall.Name, f.Firewall.Interface, strings.Join(closed, ", "))
+}
