@@ -79,7 +79,7 @@ func (j *join) runJoin(ctx context.Context, resumed bool) (bool, error) {
 	if err == nil {
 		return changed, j.finish(changed, time.Since(began))
 	}
-	if len(j.Ledger.Items()) == 0 && !resumed {
+	if len(j.Ledger.Items()) == 0 && j.State.RebootNeeded == "" && !resumed {
 		// The host is unchanged, so nothing has to be resumed at the next boot, and secrets
 		// must not remain. The service still retries with the files it was given.
 		j.removeRecords()
@@ -159,6 +159,7 @@ func (j *join) recordStart() error {
 		// contains the bootstrap credential.
 		j.State.Leaving, j.State.Finished = time.Time{}, time.Time{}
 		j.State.LastStep, j.State.NextStep, j.State.Completed = "", "", nil
+		j.State.RebootNeeded = ""
 		j.State.PayloadDigest, j.State.PayloadConfigHash, j.State.PayloadSourceDigest, j.State.Registered = "", "", "", false
 	}
 	j.State.Config = j.Config

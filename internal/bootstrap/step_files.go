@@ -4,6 +4,7 @@ package bootstrap
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/clusterdirs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
@@ -13,8 +14,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
-// writeFiles creates the payload's files, directories, links and unit files.
+// writeFiles sets the kernel arguments if requested, and creates the payload's files, directories,
+// links and unit files.
 func writeFiles(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
+	// First: a reboot must not start units of the payload before the uplink is attached to br-ex.
+	arguments, err := j.setKernelArguments(ctx, log)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	if err := j.trackConfigs(ctx); err != nil {
+		return steps.Outcome{}, err
+	}
 	if err := clusterdirs.Record(ctx, j.Ledger, j.Tree, j.Plan.Snapshots); err != nil {
 		return steps.Outcome{}, err
 	}
@@ -26,7 +36,7 @@ func writeFiles(ctx context.Context, j *join, log report.Log) (steps.Outcome, er
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if made = append(owners, made...); len(made) == 0 {
+	if made = slices.Concat(arguments, owners, made); len(made) == 0 {
 		return steps.Unchanged("%d files, directories and links unchanged", len(j.Plan.Files))
 	}
 	return steps.Changed("changes: %d (existing objects replaced: %d)", len(made), countReplaced(made))

@@ -4,6 +4,7 @@ package bootstrap
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
@@ -31,7 +32,7 @@ func makePlan(ctx context.Context, j *join, log report.Log) (steps.Outcome, erro
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	pending, err := j.Ledger.Diff(ctx, append(people, j.Plan.Files...))
+	pending, err := j.Ledger.Diff(ctx, slices.Concat(people, j.Plan.KernelArguments, j.Plan.Files, j.Plan.HostSettings))
 	if err != nil {
 		return steps.Outcome{}, err
 	}

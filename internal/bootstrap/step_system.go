@@ -14,8 +14,8 @@ import (
 )
 
 // configureSystem applies kernel modules and sysctls, updates the trust store, and
-// enables and starts units.
-func configureSystem(ctx context.Context, j *join, _ report.Log) (steps.Outcome, error) {
+// enables and starts units. If requested, it also applies the settings of the host.
+func configureSystem(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
 	kernel, err := j.Ledger.Apply(ctx, stepname.System, slices.Concat(j.Plan.Modules, j.Plan.Sysctls))
 	if err != nil {
 		return steps.Outcome{}, err
@@ -30,8 +30,16 @@ func configureSystem(ctx context.Context, j *join, _ report.Log) (steps.Outcome,
 	if err != nil {
 		return steps.Outcome{}, err
 	}
+	settings, err := j.Ledger.Apply(ctx, stepname.System, j.Plan.HostSettings)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	loaded, err := j.loadConfigs(ctx, log)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
 	summary := fmt.Sprintf("sysctls: %d, kernel modules: %d, units: %d", len(j.Plan.Sysctls), len(j.Plan.Modules), len(j.Plan.Units))
-	if len(kernel)+len(units) == 0 {
+	if len(kernel)+len(units)+len(settings)+loaded == 0 {
 		return steps.Unchanged("%s (unchanged)", summary)
 	}
 	return steps.Changed("%s", summary)

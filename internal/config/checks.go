@@ -30,9 +30,12 @@ var checks = map[string]func(text string) error{
 	"node-label":        checkLabel,
 	"node-taint":        checkTaint,
 	"openshift-release": optional(checkRelease),
-	"until":             oneOf(stepname.UntilValues()),
-	"timeout":           checkTimeout,
-	"skip":              oneOf(stepname.SkipValues()),
+
+	"apply-host-settings": oneOf(HostSettingsValues()),
+
+	"until":   oneOf(stepname.UntilValues()),
+	"timeout": checkTimeout,
+	"skip":    oneOf(stepname.SkipValues()),
 }
 
 // optional returns a check that also accepts "", the value of a setting that is not set.

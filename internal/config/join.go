@@ -47,6 +47,8 @@ type Join struct {
 	OpenShiftRelease string `json:"openshiftRelease,omitempty" doc:"release of the NodePool, such as 4.18, if it cannot be read from the OS image of the payload"`
 	InstallPackages  bool   `json:"installPackages,omitempty" doc:"whether missing packages are installed with dnf"`
 
+	HostSettings string `json:"hostSettings,omitempty" doc:"what the join does with kernel arguments, SELinux booleans, ports of firewalld and configuration that running services must load: report, apply, or reboot, which applies them and reboots if the kernel arguments require it"`
+
 	Until         string   `json:"until,omitempty" doc:"last step of the join"`
 	Timeout       Duration `json:"timeout,omitempty" doc:"timeout of the whole join, such as 1h30m; 0 means no timeout"`
 	Skip          []string `json:"skip,omitempty" doc:"steps that are skipped"`
@@ -60,7 +62,25 @@ type Payload struct {
 
 // Defaults returns the default configuration of a join.
 func Defaults() Join {
-	return Join{Until: stepname.Schedulable, Timeout: Duration(time.Hour), NetworkTimeout: Duration(90 * time.Second)}
+	return Join{Until: stepname.Schedulable, Timeout: Duration(time.Hour), NetworkTimeout: Duration(90 * time.Second), HostSettings: HostSettingsReport}
+}
+
+// The values of HostSettings.
+const (
+	HostSettingsReport = "report"
+	HostSettingsApply  = "apply"
+	HostSettingsReboot = "reboot"
+)
+
+// HostSettingsValues returns the values of HostSettings.
+func HostSettingsValues() []string {
+	return []string{HostSettingsReport, HostSettingsApply, HostSettingsReboot}
+}
+
+// AppliesHostSettings reports whether the join applies the settings of the host that files cannot
+// give.
+func (j Join) AppliesHostSettings() bool {
+	return j.HostSettings == HostSettingsApply || j.HostSettings == HostSettingsReboot
 }
 
 // Duration is a time.Duration with the text format 90s or 1h30m.

@@ -16,6 +16,8 @@ var irregularKeys = map[string]string{
 	"payload-drop":      "payload.drop",
 	"node-label":        "nodeLabels",
 	"node-taint":        "nodeTaints",
+
+	"apply-host-settings": "hostSettings",
 }
 
 // Keys returns the key of each setting in the file by its flag: payload.drop for

@@ -30,7 +30,7 @@ func TestKeys(t *testing.T) {
 		seen[key] = true
 		value := map[string]string{
 			"nodepool": "a/b", "connect-to": "a:1", "payload-drop": "[a.service]", "verify-reach": "[a:1]", "network-timeout": "1m0s", "node-label": "[a=b]",
-			"node-taint": "[a:NoSchedule]", "openshift-release": "4.18", "until": "ready", "timeout": "1s", "skip": "[network]",
+			"node-taint": "[a:NoSchedule]", "openshift-release": "4.18", "apply-host-settings": "apply", "until": "ready", "timeout": "1s", "skip": "[network]",
 		}[flag.Name]
 		value = cmp.Or(value, map[string]string{"bool": "true", "stringSlice": "[x]"}[flag.Value.Type()], "x")
 		want := Join{APIVersion: report.APIVersion, Kind: Kind}
@@ -53,6 +53,7 @@ func TestKeys(t *testing.T) {
 	})
 	for flag, want := range map[string]string{
 		"user-data": "userData", "payload-drop": "payload.drop", "node-label": "nodeLabels", "network-timeout": "networkTimeout", "keep-bootstrap": "keepBootstrap",
+		"apply-host-settings": "hostSettings",
 	} {
 		if keys[flag] != want {
 			t.Errorf("--%s is %q in the file, want %q", flag, keys[flag], want)

@@ -40,6 +40,8 @@ func Flags(flags *pflag.FlagSet, j *Join) {
 	flags.StringVar(&j.JoinToken, "join-token", j.JoinToken, "`FILE` with the node's join token, which authenticates the node to an approver: a path, including that of a systemd credential, or - for standard input")
 	flags.StringVar(&j.OpenShiftRelease, "openshift-release", j.OpenShiftRelease, "OpenShift `RELEASE` of the NodePool, such as 4.18, if it cannot be read from the OS image of the payload")
 	flags.BoolVar(&j.InstallPackages, "install-packages", j.InstallPackages, "install missing packages with dnf; signatures are always checked")
+	flags.StringVar(&j.HostSettings, "apply-host-settings", j.HostSettings, "apply kernel arguments, SELinux booleans, ports of firewalld and new configuration of running services: `MODE` report prints the commands, apply applies them, reboot also reboots the host if its kernel arguments change")
+	flags.Lookup("apply-host-settings").NoOptDefVal = HostSettingsApply
 	flags.StringVar(&j.Until, "until", j.Until, "stop when the node reaches `STATE`: "+strings.Join(stepname.UntilValues(), ", "))
 	flags.DurationVar((*time.Duration)(&j.Timeout), "timeout", time.Duration(j.Timeout), "stop the join after `DURATION`; 0 means no timeout")
 	flags.StringSliceVar(&j.Skip, "skip", j.Skip, "skip `STEPS` (comma-separated)")

@@ -45,14 +45,15 @@ type State struct {
 	Hosted              bool        `json:"hosted"` // a hosted cluster's NodePool, not a standalone cluster
 	ConfigHash          string      `json:"configHash,omitempty"`
 	APIServer           string      `json:"apiServer,omitempty"`
-	APIServerCA         []byte      `json:"apiServerCA,omitempty"` // PEM; existing client certificates are checked against it
-	PayloadDigest       string      `json:"payload,omitempty"`     // SHA-256 of the payload as served
-	PayloadConfigHash   string      `json:"payloadOf,omitempty"`   // config hash of the payload
-	PayloadSourceDigest string      `json:"payloadBy,omitempty"`   // SHA-256 of the user data that fetched the payload
-	LastStep            string      `json:"lastStep,omitempty"`    // the last step that this join, or its latest run, has completed
-	NextStep            string      `json:"nextStep,omitempty"`    // the step after LastStep
-	Completed           []string    `json:"completed,omitempty"`   // all steps that the host has completed since it joined
-	Registered          bool        `json:"registered,omitempty"`  // the Node has been Ready
+	APIServerCA         []byte      `json:"apiServerCA,omitempty"`  // PEM; existing client certificates are checked against it
+	PayloadDigest       string      `json:"payload,omitempty"`      // SHA-256 of the payload as served
+	PayloadConfigHash   string      `json:"payloadOf,omitempty"`    // config hash of the payload
+	PayloadSourceDigest string      `json:"payloadBy,omitempty"`    // SHA-256 of the user data that fetched the payload
+	LastStep            string      `json:"lastStep,omitempty"`     // the last step that this join, or its latest run, has completed
+	NextStep            string      `json:"nextStep,omitempty"`     // the step after LastStep
+	Completed           []string    `json:"completed,omitempty"`    // all steps that the host has completed since it joined
+	Registered          bool        `json:"registered,omitempty"`   // the Node has been Ready
+	RebootNeeded        string      `json:"rebootNeeded,omitempty"` // boot ID of the boot that a reboot must end, because of its kernel arguments
 	Started             time.Time   `json:"started"`
 	Finished            time.Time   `json:"finished,omitzero"` // zero while the join is unfinished
 	Leaving             time.Time   `json:"leaving,omitzero"`  // start of the unfinished leave

@@ -19,7 +19,7 @@ import (
 // undoStep returns the step that reverts all changes in the ledger.
 func undoStep(document *Document) func(context.Context, *Flow, report.Log) (steps.Outcome, error) {
 	return func(ctx context.Context, f *Flow, log report.Log) (steps.Outcome, error) {
-		f.Machine.Bridge.Log, f.Machine.Plugin.Log = log, log
+		f.Machine.Bridge.Log, f.Machine.Plugin.Log, f.Machine.LoadedConfigs.Log = log, log, log
 		services, err := ignition.ClusterDNS(f.Machine.Tree)
 		if err != nil {
 			log.Note(err.Error()) // the leave does not depend on cluster DNS
@@ -76,6 +76,8 @@ func (f *Flow) notRestored(items []ledger.Item) []string {
 		switch {
 		case item.Kind == ledger.Module && !item.Before.Present:
 			modules = append(modules, item.Target)
+		case item.Kind == ledger.KernelArguments:
+			texts = append(texts, "the running kernel keeps its arguments until the next boot: "+item.Desired.Value)
 		case item.Kind == packages.TransactionKind:
 			if left := packages.RemovalHint(item); left != "" {
 				texts = append(texts, left)

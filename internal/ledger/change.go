@@ -21,11 +21,17 @@ const (
 	Sysctl Kind = "sysctl" // the running kernel's value
 	Module Kind = "module" // a loaded kernel module
 
+	KernelArguments Kind = "kernel arguments" // with which the boot loader starts the kernel
+	Booleans        Kind = "booleans"         // of the SELinux policy
+	FirewallPorts   Kind = "ports"            // open in a zone of firewalld
+
 	// Contents is a snapshot of a directory whose contents other components write, such as kubelet.
 	Contents Kind = "contents"
 	// SharedContents is a snapshot of a directory in which administrators also create files, such as
 	// /etc/cni.
 	SharedContents Kind = "shared"
+	// LoadedConfig is the configuration that a running service has loaded.
+	LoadedConfig Kind = "loaded configuration"
 	// Interfaces is a snapshot of the host's network interfaces, to which CNI plugins add.
 	Interfaces Kind = "interfaces"
 	// ForeignSysctl is a snapshot of a sysctl that another component sets.

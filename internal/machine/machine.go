@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/bootloader"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
@@ -32,6 +33,7 @@ type Machine struct {
 	Bridge         *migrate.Driver
 	Plugin         *networkplugin.Driver
 	SharedContents *resource.SharedDirSnapshot // also a driver of the ledger
+	LoadedConfigs  *resource.LoadedConfigs     // also a driver of the ledger
 }
 
 // Open opens the running host. If write is true, it opens the ledger for
@@ -85,18 +87,24 @@ func OpenWithoutLedger(ctx context.Context, stateDir string) (*Machine, error) {
 func (m *Machine) Drivers() ledger.Drivers {
 	contents := &resource.DirSnapshot{Tree: m.Tree}
 	m.SharedContents = &resource.SharedDirSnapshot{DirSnapshot: contents}
+	m.LoadedConfigs = &resource.LoadedConfigs{Tree: m.Tree}
 	drivers := ledger.Drivers{
 		Paths: &ledger.Paths{Tree: m.Tree, SELinux: selinux.Policy{Tree: m.Tree}},
 		Resources: map[ledger.Kind]ledger.Driver{
 			ledger.Sysctl: resource.Sysctls{},
 			ledger.Module: resource.Modules{},
 			migrate.Kind:  m.Bridge,
+
+			ledger.KernelArguments: resource.KernelArguments{BootLoader: bootloader.Find(m.Tree)},
+			ledger.Booleans:        resource.Booleans{},
+			ledger.FirewallPorts:   resource.FirewallPorts{},
 		},
 		Snapshots: map[ledger.Kind]ledger.SnapshotDriver{
 			ledger.Contents:          contents,
 			ledger.SharedContents:    m.SharedContents,
 			ledger.Interfaces:        resource.NetworkInterfaces{},
 			ledger.ForeignSysctl:     resource.Sysctls{},
+			ledger.LoadedConfig:      m.LoadedConfigs,
 			crio.StorageKind:         &crio.StorageDriver{Contents: contents},
 			networkplugin.Kind:       m.Plugin,
 			packages.TransactionKind: &packages.Transactions{},

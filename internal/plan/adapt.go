@@ -16,6 +16,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -64,7 +65,12 @@ func (b *Builder) adaptPayload(ctx context.Context) (*adapt.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	zone, err := b.firewallZone(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return adapt.ToHost(b.Payload, adapt.Input{
+		ApplyHostSettings: b.Config.AppliesHostSettings(), FirewallZone: zone, Items: b.Ledger.Items(),
 		Facts: b.Facts, Hosted: b.IsHosted(), NodePool: b.State.NodePool,
 		HasUnit:       func(name string) bool { return unit(name).Load != "not-found" || unit(name).File != "" },
 		UnitFileState: func(name string) string { return unit(name).File },
@@ -72,6 +78,15 @@ func (b *Builder) adaptPayload(ctx context.Context) (*adapt.Plan, error) {
 		HasModule:     hasModule,
 		Tree:          b.Tree, User: users, Group: groups, Exclude: b.Config.Payload.Exclude,
 	})
+}
+
+// firewallZone returns the zone of firewalld in which the ports of a node are opened: NetworkManager
+// adds interfaces to the default zone. It returns "" if the agent opens no ports.
+func (b *Builder) firewallZone(ctx context.Context) (string, error) {
+	if !b.Config.AppliesHostSettings() || b.otherHost != nil {
+		return "", nil
+	}
+	return resource.DefaultZone(ctx)
 }
 
 // unitStates returns a function that returns the state of a unit, which it reads once.

@@ -17,6 +17,7 @@ const (
 	GroupFiles   Group = "files"
 	GroupUnits   Group = "units"
 	GroupKernel  Group = "kernel"
+	GroupHost    Group = "host settings"
 	GroupUsers   Group = "users"
 	GroupRuntime Group = "runtime"
 	GroupOther   Group = "other"
@@ -24,7 +25,7 @@ const (
 
 // Groups returns all groups in the order of a plan.
 func Groups() []Group {
-	return []Group{GroupFiles, GroupUnits, GroupKernel, GroupUsers, GroupRuntime, GroupOther}
+	return []Group{GroupFiles, GroupUnits, GroupKernel, GroupHost, GroupUsers, GroupRuntime, GroupOther}
 }
 
 // Enum returns all groups.
@@ -87,6 +88,8 @@ func groupOf(c ledger.Change) Group {
 		return GroupUnits
 	case ledger.Sysctl, ledger.Module:
 		return GroupKernel
+	case ledger.KernelArguments, ledger.Booleans, ledger.FirewallPorts:
+		return GroupHost
 	case accounts.User, accounts.Group, accounts.Keys, accounts.KeysDir:
 		return GroupUsers
 	}

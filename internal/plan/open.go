@@ -155,11 +155,10 @@ func (b *Builder) factsOrigin(options inputs.Options) FactsOrigin {
 // notPlanned returns the parts of a join that the plan does not contain, each with the reason.
 func (b *Builder) notPlanned(p *Plan) []string {
 	switch {
+	case b.otherHost != nil && b.Config.AppliesHostSettings():
+		return append(b.notPlannedElsewhere(), "ports of firewalld: they depend on firewalld of the host")
 	case b.otherHost != nil:
-		return []string{
-			"network, packages and the release of the payload: they depend on NetworkManager, dnf and an image registry",
-			"comparison of files, sysctls and kernel modules: the facts do not contain them, and all count as added",
-		}
+		return b.notPlannedElsewhere()
 	case p.Migration != nil:
 		return nil
 	case slices.Contains(b.Config.Skip, stepname.Network):
@@ -168,4 +167,12 @@ func (b *Builder) notPlanned(p *Plan) []string {
 		return []string{"network: NetworkManager does not run"}
 	}
 	return []string{"network: the packages step installs Open vSwitch first"}
+}
+
+// notPlannedElsewhere returns what a plan for another host never contains.
+func (b *Builder) notPlannedElsewhere() []string {
+	return []string{
+		"network, packages and the release of the payload: they depend on NetworkManager, dnf and an image registry",
+		"comparison of files, sysctls and kernel modules: the facts do not contain them, and all count as added",
+	}
 }

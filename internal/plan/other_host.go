@@ -58,8 +58,8 @@ func (f HostFacts) files() map[string]string {
 	}
 }
 
-// otherHostDrivers returns the drivers that read the current states from the facts. Sysctls and
-// kernel modules are unknown and count as absent.
+// otherHostDrivers returns the drivers that read the current states from the facts. Sysctls,
+// kernel modules and settings of the host are unknown and count as absent.
 func otherHostDrivers(tree *hostfs.Tree, facts HostFacts) ledger.Drivers {
 	drivers := ledger.Drivers{
 		Paths:     &ledger.Paths{Tree: tree},
@@ -71,6 +71,9 @@ func otherHostDrivers(tree *hostfs.Tree, facts HostFacts) ledger.Drivers {
 			}),
 			ledger.Sysctl: knownState(func(string) ledger.State { return ledger.State{} }),
 			ledger.Module: knownState(func(string) ledger.State { return ledger.State{} }),
+
+			ledger.KernelArguments: knownState(func(string) ledger.State { return ledger.State{} }),
+			ledger.Booleans:        knownState(func(string) ledger.State { return ledger.State{} }),
 		},
 	}
 	accounts.AddDrivers(drivers)

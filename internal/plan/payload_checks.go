@@ -56,6 +56,9 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 		MissingPrograms: missing, FailSwapOn: swapRefused, Release: mismatch,
 		MissingUnits: p.MissingUnits, LoopbackAddresses: internalAddresses(b.Payload.File), API: api, NodeName: b.checkIdentity(ctx, log, p),
 	}
+	if b.Config.AppliesHostSettings() {
+		facts.KernelArguments = nil // the join sets them
+	}
 	if conf, found := b.effectiveFile("/etc/containers/storage.conf"); found {
 		facts.OverlaySize = crio.OverlaySize(conf)
 	}

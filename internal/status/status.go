@@ -53,6 +53,8 @@ type Join struct {
 	Started    time.Time `json:"started" doc:"start of the join"`
 	Finished   time.Time `json:"finished,omitzero" doc:"end of the join; absent while the join is in progress"`
 	Leaving    time.Time `json:"leaving,omitzero" doc:"start of a leave that has not finished; absent if there is none"`
+
+	RebootNeeded bool `json:"rebootNeeded,omitempty" doc:"whether the host must be rebooted with the kernel arguments that the join has set"`
 }
 
 // Certificate describes a certificate of kubelet.
@@ -105,6 +107,9 @@ func Get(ctx context.Context, stateDir string) (Document, error) {
 	}
 	defer m.Close()
 	document.Changes = len(m.Ledger.Items())
+	if document.Join != nil {
+		document.Join.RebootNeeded = state.RebootNeeded != "" && state.RebootNeeded == m.Facts.BootID
+	}
 	trouble := func(err error) {
 		if err != nil {
 			document.Errors = append(document.Errors, err.Error())
@@ -146,6 +151,9 @@ func (d Document) Err() error {
 	case joinstate.PhaseNone:
 		return report.Fail(report.Failed, "hcp-node-agent join --user-data USER_DATA", "this host has not joined a cluster")
 	case joinstate.PhaseJoining:
+		if d.Join != nil && d.Join.RebootNeeded {
+			return report.Fail(report.RebootNeeded, "systemctl reboot", "the host must be rebooted before the join continues")
+		}
 		return report.Fail(report.Failed, "hcp-node-agent join # resumes the join", "the join has not finished")
 	case joinstate.PhaseLeaving:
 		return report.Fail(report.Failed, "hcp-node-agent leave # resumes the leave", "the leave has not finished")

@@ -23,6 +23,7 @@ func TestStatusFailsUnlessNodeIsReadyWithoutDrift(t *testing.T) {
 		"ready":                    {Document{Phase: joinstate.PhaseJoined, Node: ready}, report.Success, ""},
 		"cordoned":                 {Document{Phase: joinstate.PhaseJoined, Node: &node.Status{Ready: true, Unschedulable: true}}, report.Success, ""},
 		"no join":                  {Document{Phase: joinstate.PhaseNone}, report.Failed, "has not joined"},
+		"reboot needed":            {Document{Phase: joinstate.PhaseJoining, Join: &Join{RebootNeeded: true}}, report.RebootNeeded, "the host must be rebooted before the join continues"},
 		"unfinished join":          {Document{Phase: joinstate.PhaseJoining, Node: ready}, report.Failed, "the join has not finished"},
 		"unfinished leave":         {Document{Phase: joinstate.PhaseLeaving, Node: ready}, report.Failed, "the leave has not finished"},
 		"Node cannot be read":      {Document{Phase: joinstate.PhaseJoined}, report.Failed, "the state of the Node is unknown"},

@@ -33,7 +33,7 @@ units=$root/usr/lib/systemd/system
 ctl() { chroot "$root" systemctl --quiet "$@"; }
 ctl disable openvswitch-switch.service ovs-record-hostname.service getty@tty1.service \
   e2scrub_reap.service e2scrub_all.timer apt-daily.timer apt-daily-upgrade.timer \
-  dpkg-db-backup.timer fstrim.timer uuidd.socket
+  dpkg-db-backup.timer fstrim.timer uuidd.socket grub-common.service
 ctl enable NetworkManager.service NetworkManager-wait-online.service ssh.service control-channel.service
 # selinux-autorelabel-mark: it would have the first boot with SELinux label all.
 ctl mask selinux-autorelabel-mark.service serial-getty@ttyS0.service systemd-binfmt.service systemd-update-utmp.service \
@@ -51,6 +51,10 @@ rm "$units/openvswitch-switch.service" "$units/ovs-record-hostname.service"
 rm -f "$root"/etc/NetworkManager/dispatcher.d/cloud-init-hook-network-manager
 touch "$root/etc/cloud/cloud-init.disabled"
 printf 'datasource_list: [NoCloud, None]\nsystem_info: {distro: rhel, network: {renderers: [network-manager]}}\n' >"$root/etc/cloud/cloud.cfg.d/90-machine.cfg"
+
+# --- boot loader: QEMU loads the kernel, with the arguments in GRUB's
+# configuration if a test requests that; update-grub needs the directory
+install -d "$root/boot/grub"
 
 # --- identity: made at first boot (machine-id, host name), or the tests' (ssh)
 : >"$root/etc/machine-id"

@@ -30,6 +30,8 @@ type Config struct {
 	// SELinux boots the kernel with SELinux in permissive mode and the image's policy. The
 	// image's files are not labelled; the test must label them.
 	SELinux bool
+	// KernelArguments are added to the kernel command line.
+	KernelArguments []string
 	// Dir is the directory of the disk and the logs. By default it is a temporary directory that
 	// Close removes. In a given directory, Close keeps the logs.
 	Dir string

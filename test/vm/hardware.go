@@ -45,12 +45,12 @@ func (h hardware) kernelArguments() string {
 	if h.SELinux {
 		security = "lsm=selinux selinux=1 enforcing=0"
 	}
-	return strings.Join([]string{
+	return strings.Join(append([]string{
 		"console=ttyS0", "quiet", "loglevel=3", "systemd.show_status=0",
 		"net.ifnames=0", "mitigations=off", "nokaslr", "random.trust_cpu=on", "tsc=unstable",
 		security, "panic=10",
 		"machine.hostname=" + h.Hostname,
-	}, " ")
+	}, h.KernelArguments...), " ")
 }
 
 // arguments returns QEMU's command line arguments.

@@ -10,6 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/entries"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -25,6 +26,12 @@ type Input struct {
 	// Exclude lists patterns of entries to exclude: absolute paths, units, or UNIT/DROP-IN. See
 	// package glob.
 	Exclude []string
+
+	// ApplyHostSettings plans settings of the host that are not in files. Otherwise they become notes
+	// for the administrator.
+	ApplyHostSettings bool
+	FirewallZone      string        // of firewalld, in which the ports of a node are opened; "" if it is not running
+	Items             []ledger.Item // changes of earlier joins
 
 	Tree        Tree   // the host's files
 	User, Group Lookup // in the host's passwd(5) and group(5)
@@ -78,6 +85,9 @@ func ToHost(p *ignition.Payload, in Input) (*Plan, error) {
 	s.noteUnusedPatterns()
 	s.applyHostRules()
 	s.planKernelSettings()
+	if err := s.planHostSettings(); err != nil {
+		return nil, err
+	}
 	s.noteUnsupported()
 	s.planStarts()
 	s.planMissingUnits()

@@ -39,6 +39,9 @@ func isStandaloneCluster(p *planner, _ subject) bool { return !p.in.Hosted }
 
 func isHostedPackageMode(p *planner, e subject) bool { return p.in.Hosted && isPackageMode(p, e) }
 
+// reportsHostSettings reports whether the settings of the host are left to the administrator.
+func reportsHostSettings(p *planner, _ subject) bool { return !p.in.ApplyHostSettings }
+
 func isReadableByOthers(_ *planner, e subject) bool { return e.mode&0o077 != 0 }
 
 func lacksUser(name string) condition {

@@ -25,6 +25,17 @@ type Plan struct {
 	Sysctls []ledger.Change `json:"sysctls,omitempty"` // of the running kernel, as in Files
 	Modules []ledger.Change `json:"modules,omitempty"` // of the running kernel, as in Files
 
+	// KernelArguments sets the arguments of the next boot, before any file is written: a boot of a
+	// host with the files but without br-ex would start the units of the payload.
+	KernelArguments []ledger.Change `json:"-"`
+	// NeedsReboot is set if the host was not booted with the kernel arguments of the payload.
+	NeedsReboot bool `json:"-"`
+	// HostSettings lists SELinux booleans and ports of the firewall.
+	HostSettings []ledger.Change `json:"-"`
+	// LoadedConfigs names the services that load their configuration, as in package resource, after
+	// the files are written.
+	LoadedConfigs []string `json:"-"`
+
 	// Snapshots are values that other processes change. They are recorded before the first
 	// change, never written or compared, and restored by leave.
 	Snapshots []ledger.Change `json:"-"`
@@ -78,7 +89,7 @@ func (n Note) String() string {
 // Changes returns all changes that precede the start of kubelet, in order.
 func (p *Plan) Changes() []ledger.Change {
 	var all []ledger.Change
-	for _, part := range [][]ledger.Change{p.Files, p.Units, p.Sysctls, p.Modules} {
+	for _, part := range [][]ledger.Change{p.KernelArguments, p.Files, p.Units, p.Sysctls, p.Modules, p.HostSettings} {
 		all = append(all, part...)
 	}
 	return all

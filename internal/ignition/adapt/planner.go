@@ -63,6 +63,9 @@ func (p *planner) findRule(kind entryKind, name string, about subject, early boo
 // addRuleNote adds the note of a rule that was applied, unless the plan has an equal note already.
 func (p *planner) addRuleNote(subject string, r *rule) {
 	note := Note{Subject: subject, Action: r.effect.action(), Reason: r.reason, Rule: r.name, Remedy: r.remedy}
+	if p.loadsConfig(r) {
+		note.Reason = r.loader.reason
+	}
 	if !slices.Contains(p.plan.Notes, note) {
 		p.plan.Notes = append(p.plan.Notes, note)
 	}

@@ -63,6 +63,7 @@ type rule struct {
 	reason     string
 	remedy     report.Remedy // for the administrator; "" for none
 	needsUnits bool          // depends on the planned units
+	loader     configLoader  // the service that loads the files; zero for none
 
 	add func(s *planner, u types.Unit) []ledger.Change // returns additional files; nil for a note only
 }
@@ -94,9 +95,9 @@ func hostRules() []rule {
 		name: "journal", kind: kindHost, when: allOf(isPackageMode, isStandaloneCluster), effect: effectAdd, add: persistentJournal,
 		reason: "the machine-config-daemon counts boots in the journal, which RHEL does not keep across reboots",
 	}, {
-		name: "selinux-booleans", kind: kindHost, when: allOf(isPackageMode, runsKubelet, isSELinuxEnabled), effect: effectReport,
+		name: "selinux-booleans", kind: kindHost, when: allOf(isPackageMode, runsKubelet, isSELinuxEnabled, reportsHostSettings), effect: effectReport,
 		reason: "pods that run systemd, and volumes on SMB and CephFS, require SELinux booleans that RHEL disables",
-		remedy: "setsebool -P container_manage_cgroup=1 virt_use_samba=1 container_use_cephfs=1",
+		remedy: seBooleansCommand(),
 	}, {
 		name: "relabel", kind: kindHost, when: allOf(isPackageMode, runsKubelet, isSELinuxEnabled), effect: effectReport,
 		reason: "relabeling the whole host (fixfiles, /.autorelabel) would include the volumes of pods: " +

@@ -46,15 +46,18 @@ func fileRules() []rule {
 	}, {
 		name: "manager-settings", kind: kindFile, match: []string{"/etc/systemd/system.conf.d/*.conf"}, when: isPackageMode, effect: effectReport,
 		reason: "applied by systemd at the next boot, or with systemctl daemon-reexec",
+		loader: configLoader{"systemd", "", "join runs systemctl daemon-reexec, so that systemd applies it"},
 	}, {
 		name: "audit-rules", kind: kindFile, match: []string{"/etc/audit/rules.d/*.rules"}, when: isPackageMode, effect: effectReport,
 		reason: "loaded into the kernel at the next boot, or with augenrules --load",
+		loader: configLoader{"audit rules", "auditd.service", "join loads the audit rules into the kernel"},
 	}, {
 		name: "tmpfiles", kind: kindFile, match: []string{"/etc/tmpfiles.d/*.conf"}, when: isPackageMode, effect: effectReport,
 		reason: "applied at the next boot, or with systemd-tmpfiles --create",
 	}, {
 		name: "clock", kind: kindFile, match: []string{"/etc/chrony.conf", "/etc/chrony.d/*"}, when: isPackageMode, effect: effectReport,
 		reason: "applied by chronyd at the next boot, or with systemctl restart chronyd",
+		loader: configLoader{"chronyd", "chronyd.service", "join restarts chronyd, so that it applies the file"},
 	}, {
 		name: "keepalived", kind: kindFile, match: []string{"/etc/kubernetes/manifests/keepalived.yaml"}, when: isPackageMode, effect: effectReport,
 		reason: "serves virtual IP addresses of the cluster, which requires a node in their network; otherwise exclude it: --payload-drop /etc/kubernetes/manifests/keepalived.yaml",

@@ -21,6 +21,7 @@ func (p *planner) planStarts() {
 			ofRelease = append(ofRelease, r.match...)
 		}
 	}
+	ofRelease = append(ofRelease, p.loadedUnits()...)
 	for _, change := range p.plan.Units {
 		u, found := p.findUnit(change.Target)
 		switch {

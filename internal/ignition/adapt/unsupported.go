@@ -4,8 +4,6 @@ package adapt
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -17,9 +15,7 @@ func (p *planner) noteUnsupported() {
 	if machine.OSImageURL != "" && isPackageMode(p, subject{}) {
 		p.addUnsupported("operating system image", "os-image", "the host keeps its packages, which must be of the same release as "+machine.OSImageURL, "")
 	}
-	if command := p.grubbyCommand(); command != "" {
-		p.addUnsupported("kernel arguments", "kernel-arguments", "the host was booted with different ones", report.Remedy(command+" # takes effect at the next boot"))
-	}
+	p.noteKernelArguments()
 	for _, extension := range machine.Extensions {
 		reason, remedy := "the agent does not install it, and its packages are unknown", report.Remedy("")
 		if packages := p.extensionPackages(extension); packages != "" {
@@ -64,46 +60,8 @@ func (p *planner) extensionPackages(extension string) string {
 	return packages
 }
 
-// grubbyCommand returns the command that sets all kernel arguments which this host was not booted with,
-// "" if there are none. The arguments keep the payload's order, because some depend on an
-// earlier one.
-func (p *planner) grubbyCommand() string {
-	var add, remove []string
-	for _, argument := range p.kernelArguments() {
-		if !p.isBootedWith(argument) {
-			add = append(add, argument)
-		}
-	}
-	for _, argument := range p.payload.Config.KernelArguments.ShouldNotExist {
-		if p.isBootedWith(string(argument)) {
-			remove = append(remove, string(argument))
-		}
-	}
-	command := "grubby --update-kernel=ALL"
-	if len(add) > 0 {
-		command += " --args=" + report.ShellWord(strings.Join(add, " "))
-	}
-	if len(remove) > 0 {
-		command += " --remove-args=" + report.ShellWord(strings.Join(remove, " "))
-	}
-	if len(add)+len(remove) == 0 {
-		return ""
-	}
-	return command
-}
-
 func (p *planner) addUnsupported(subject, rule, reason string, remedy report.Remedy) {
 	p.plan.Notes = append(p.plan.Notes, Note{Subject: subject, Action: Unsupported, Reason: reason, Rule: rule, Remedy: remedy})
-}
-
-// kernelArguments returns the kernel arguments of the MachineConfig and of the payload itself.
-// One argument can consist of several words.
-func (p *planner) kernelArguments() []string {
-	list := slices.Clone(p.payload.MachineConfig().KernelArguments)
-	for _, argument := range p.payload.Config.KernelArguments.ShouldExist {
-		list = append(list, string(argument))
-	}
-	return list
 }
 
 // UnappliedKernelArguments returns one message for each kernel argument, which no change of a file tree can
@@ -117,22 +75,4 @@ func UnappliedKernelArguments(p *ignition.Payload) []string {
 		list = append(list, fmt.Sprintf("the config removes the kernel argument %s, which is not stored in a file: remove it where the boot loader of the image is configured", argument))
 	}
 	return list
-}
-
-// isBootedWith reports whether the running kernel has an argument, set explicitly or by default: RHEL
-// 9 uses cgroup v2 without an argument.
-func (p *planner) isBootedWith(argument string) bool {
-	plain := func(text string) string { return strings.ReplaceAll(text, `"`, "") }
-	for word := range strings.FieldsSeq(argument) {
-		given := slices.ContainsFunc(p.in.Facts.Cmdline, func(have string) bool { return plain(have) == plain(word) })
-		byDefault := p.in.Facts.CgroupV2 && requestsCgroupV2(plain(word))
-		if !given && !byDefault {
-			return false
-		}
-	}
-	return true
-}
-
-func requestsCgroupV2(word string) bool {
-	return word == "systemd.unified_cgroup_hierarchy=1" || word == "cgroup_no_v1=all"
 }

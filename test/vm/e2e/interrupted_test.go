@@ -5,6 +5,7 @@
 package e2e
 
 import (
+	"context"
 	"os"
 	"slices"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
 // sampledSteps are the steps after which the most state must be resumed: a network on br-ex, a service
@@ -52,16 +54,20 @@ func TestJoinResumesAfterKills(t *testing.T) {
 	checkHostState(ctx, t, before)
 }
 
+// TestJoinResumesAfterRebootAndLateApproval joins a host that needs other kernel arguments, which the
+// agent sets with a reboot before it changes anything else, and reboots it again while the join
+// waits.
 func TestJoinResumesAfterRebootAndLateApproval(t *testing.T) {
 	ctx := newContext(t)
-	const approve = "oc adm certificate approve node-csr-"
-	out := runUntilOutput(ctx, t, "hcp-node-agent "+joinByUserData, approve, func() {
-		// The unit is in the state "activating" until the join is finished.
-		must(t, environment.Machine.Restart(ctx))
-	})
-	checkContains(t, out, "on platform None no controller approves it")
+	mustOutput(ctx, t, "update-grub") // as the installation of a host does
+	before := hostState(ctx, t)
+	rebootForKernelArguments(ctx, t)
 	// From here on, the unit resumes at boot, and an administrator approves both CSRs. No other
 	// command is run.
+	await(ctx, t, "journalctl -b -u hcp-node-agent -o cat | grep 'oc adm certificate approve node-csr-'")
+	checkContains(t, mustOutput(ctx, t, "journalctl -b -u hcp-node-agent -o cat"), "on platform None no controller approves it")
+	// The unit is in the state "activating" until the join is finished.
+	must(t, environment.Machine.Restart(ctx))
 	approveCSRs(ctx, t, 2)
 	awaitReadyNode(ctx, t)
 	_, err := environment.RunPod(ctx, "resumed")
@@ -72,6 +78,54 @@ func TestJoinResumesAfterRebootAndLateApproval(t *testing.T) {
 	must(t, err)
 	again := runAgent(ctx, t, report.Success, "join")
 	checkContains(t, again.Stdout, "nothing was changed")
+	runAgent(ctx, t, report.Success, "status")
+
+	left := runAgent(ctx, t, report.Success, "leave --no-drain")
+	checkContains(t, left.Stdout, "the running kernel keeps its arguments until the next boot: psi=0")
+	must(t, environment.Machine.RebootByGRUB(ctx, func() error { return requestReboot(ctx) }))
+	_, err = environment.Machine.WaitBoot(ctx)
+	must(t, err)
+	if hasArgument(ctx, t) {
+		t.Error("the kernel argument is still set after the leave and a reboot")
+	}
+	checkHostState(ctx, t, before)
+}
+
+// rebootForKernelArguments joins a host that was not booted with psi=0, an argument of the payload. The
+// agent reboots it, and has then changed nothing but the configuration of the boot loader.
+func rebootForKernelArguments(ctx context.Context, t *testing.T) {
+	t.Helper()
+	const settings = " --apply-host-settings"
+	planned := runAgent(ctx, t, report.Success, "plan --user-data "+testenv.UserDataPath+settings)
+	checkContains(t, planned.Stdout, "Host settings", "boot loader", "psi=0", "join runs systemctl daemon-reexec")
+	files := mustOutput(ctx, t, "find /etc -type f | sort")
+	stopped := runAgent(ctx, t, report.RebootNeeded, joinByUserData+settings)
+	checkContains(t, stopped.Stdout+stopped.Stderr, "the host must be rebooted before the join continues",
+		"systemctl reboot", "hcp-node-agent.service then resumes the join")
+	added := "/etc/default/grub.d/90-hcp-node-agent.cfg"
+	if now := mustOutput(ctx, t, "find /etc -type f ! -path "+added+" | sort; ls "+added); now != files+"\n"+added {
+		t.Errorf("files in /etc before the reboot:\n%s\nwant\n%s\n%s", now, files, added)
+	}
+	must(t, environment.Machine.RebootByGRUB(ctx, func() error {
+		out := runUntilOutput(ctx, t, "hcp-node-agent join"+settings+"=reboot", "rebooting the host with the kernel arguments", func() {})
+		t.Logf("reboot:\n%s", out)
+		return nil
+	}))
+	must(t, environment.Machine.WaitSSH(ctx)) // the unit of the agent is still starting
+	if !hasArgument(ctx, t) {
+		t.Error("the host was not booted with the kernel argument")
+	}
+}
+
+// hasArgument reports whether the running kernel has the kernel argument of the payload.
+func hasArgument(ctx context.Context, t *testing.T) bool {
+	t.Helper()
+	return mustOutput(ctx, t, "grep -cw psi=0 /proc/cmdline || true") == "1"
+}
+
+func requestReboot(ctx context.Context) error {
+	_, err := environment.Machine.Output(ctx, "systemctl --no-block reboot")
+	return err
 }
 
 // TestLeaveResumesAfterAPowerCut cuts the power in the first step of leave, for a join in

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+)
+
+// rebootAction is the reaction of a join to kernel arguments with which the host was not booted.
+type rebootAction string
+
+const (
+	noReboot     rebootAction = "none"    // not needed
+	warnOfReboot rebootAction = "warn"    // the join continues; the administrator drains and reboots the node
+	awaitReboot  rebootAction = "await"   // the join stops; the administrator reboots the host
+	rebootNow    rebootAction = "reboot"  // the agent reboots the host
+	rebootInVain rebootAction = "in vain" // a reboot has not changed the kernel arguments
+)
+
+// rebootFacts is the input of decideReboot.
+type rebootFacts struct {
+	needed     bool   // the host was booted with other kernel arguments than those of the payload
+	registered bool   // the Node has been Ready, and can have pods
+	mode       string // the setting hostSettings
+	boot       string // ID of the current boot
+	neededIn   string // ID of the boot in which an earlier run has set the same arguments; "" for none
+}
+
+// decideReboot returns the reaction. It never reboots a node that can have pods, and never reboots twice
+// for the same arguments.
+func decideReboot(f rebootFacts) rebootAction {
+	switch {
+	case !f.needed:
+		return noReboot
+	case f.registered:
+		return warnOfReboot
+	case f.neededIn != "" && f.neededIn != f.boot:
+		return rebootInVain
+	case f.mode == config.HostSettingsReboot:
+		return rebootNow
+	}
+	return awaitReboot
+}
+
+// setKernelArguments sets the kernel arguments of the next boot. It fails, or reboots, if the host was
+// booted with different ones. It returns the changes.
+func (j *join) setKernelArguments(ctx context.Context, log report.Log) ([]ledger.PlannedChange, error) {
+	if !j.Config.AppliesHostSettings() {
+		return nil, nil
+	}
+	made, err := j.Ledger.Apply(ctx, stepname.Files, j.Plan.KernelArguments)
+	if err != nil {
+		return nil, err
+	}
+	facts := rebootFacts{
+		needed: j.Plan.NeedsReboot, registered: j.State.Registered, mode: j.Config.HostSettings,
+		boot: j.Facts.BootID, neededIn: j.State.RebootNeeded,
+	}
+	if len(made) > 0 {
+		facts.neededIn = "" // an earlier reboot was for other arguments
+	}
+	action := decideReboot(facts)
+	if action != rebootInVain {
+		if err := j.recordReboot(facts.needed); err != nil {
+			return nil, err
+		}
+	}
+	return made, j.reboot(ctx, log, action)
+}
+
+// recordReboot records durably whether this boot must end before its kernel arguments are right.
+func (j *join) recordReboot(needed bool) error {
+	boot := ""
+	if needed {
+		boot = j.Facts.BootID
+	}
+	if j.State.RebootNeeded == boot {
+		return nil
+	}
+	j.State.RebootNeeded = boot
+	return joinstate.Write(j.Dir, j.State)
+}
+
+// reboot carries out the action. It returns an error unless the join continues.
+func (j *join) reboot(ctx context.Context, log report.Log, action rebootAction) error {
+	what := "the kernel arguments of the payload"
+	for _, change := range j.Plan.KernelArguments {
+		what += " (" + change.Desired.Value + ")"
+	}
+	switch action {
+	case warnOfReboot:
+		log.Warn(what+" take effect at the next boot", report.Remedyf("oc adm drain %s --ignore-daemonsets --delete-emptydir-data # then reboot the node", j.State.NodeName))
+		return nil
+	case rebootInVain:
+		return report.Fail(report.Failed, "cat /proc/cmdline # compare it with the configuration of the boot loader",
+			"the host was rebooted, but not with %s", what)
+	case awaitReboot:
+		return report.Fail(report.RebootNeeded, report.Remedy("systemctl reboot # "+j.describeResume(ctx)),
+			"%s are set; the host must be rebooted before the join continues", what)
+	case rebootNow:
+		log.Note("rebooting the host with " + what + "; " + j.describeResume(ctx))
+		if _, err := command.Run(ctx, "systemctl", "reboot"); err != nil {
+			return report.Fail(report.RebootNeeded, "systemctl reboot", "the host must be rebooted with %s: %w", what, err)
+		}
+		return report.Fail(report.RebootNeeded, report.Remedy("# "+j.describeResume(ctx)), "the host is rebooting with %s", what)
+	case noReboot:
+	}
+	return nil
+}
+
+// describeResume returns how the join continues after a reboot.
+func (j *join) describeResume(ctx context.Context) string {
+	unit, err := j.Systemd.UnitState(ctx, machine.ServiceUnit)
+	if err == nil && unit.File == "enabled" {
+		return machine.ServiceUnit + " then resumes the join"
+	}
+	return "then resume the join: hcp-node-agent join"
+}
+
+// trackConfigs records that services have loaded the current configuration, before the files step
+// changes it: an undo then loads the configuration after it has restored the files.
+func (j *join) trackConfigs(ctx context.Context) error {
+	for _, name := range j.Plan.LoadedConfigs {
+		change := resource.LoadedChange(name)
+		if slices.ContainsFunc(j.Ledger.Items(), func(item ledger.Item) bool { return item.Key() == change.Key() }) {
+			continue
+		}
+		if _, err := j.Ledger.TrackExternal(ctx, stepname.Files, change); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadConfigs makes services load the configuration that the files step has written, unless an earlier
+// run has done so. It returns the number of services. A failure is a warning, because the
+// configuration takes effect at the next boot.
+func (j *join) loadConfigs(ctx context.Context, log report.Log) (int, error) {
+	n := 0
+	for _, name := range j.Plan.LoadedConfigs {
+		loaded, err := j.LoadedConfigs.IsLoaded(ctx, name, j.Ledger.Items())
+		if err != nil {
+			return n, err
+		}
+		if loaded {
+			continue
+		}
+		loader, err := resource.FindLoader(name)
+		if err != nil {
+			return n, err
+		}
+		done, err := j.Ledger.TrackExternal(ctx, stepname.System, resource.LoadedChange(name))
+		if err != nil {
+			return n, err
+		}
+		if err := loader.Run(ctx); err != nil {
+			log.Warn(fmt.Sprintf("%s has not loaded its new configuration, which takes effect at the next boot: %v", name, err),
+				report.Remedy(strings.Join(loader.Command, " ")))
+			continue
+		}
+		if err := done(); err != nil {
+			return n, err
+		}
+		log.Changed(string(ledger.LoadedConfig), name)
+		n++
+	}
+	return n, nil
+}

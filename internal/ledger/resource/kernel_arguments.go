@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resource
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/bootloader"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// ArgumentChange lists kernel arguments to add and to remove. An argument can consist of several
+// words.
+type ArgumentChange struct {
+	Add    []string `json:"add,omitempty"`
+	Remove []string `json:"remove,omitempty"`
+}
+
+// IsMet reports whether the words of a kernel command line are as desired.
+func (a ArgumentChange) IsMet(words []string) bool { return a.String() == a.describe(words) }
+
+// String returns the arguments on one line.
+func (a ArgumentChange) String() string { return a.describe(a.words()) }
+
+// describe returns the arguments to add that words contain, and the arguments to remove that they do
+// not contain.
+func (a ArgumentChange) describe(words []string) string {
+	var parts []string
+	for _, argument := range a.Add {
+		if bootloader.IsSet(words, argument) {
+			parts = append(parts, argument)
+		}
+	}
+	for _, argument := range a.Remove {
+		if !bootloader.IsSet(words, argument) {
+			parts = append(parts, "without "+argument)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// words returns the words of the arguments to add.
+func (a ArgumentChange) words() []string { return strings.Fields(strings.Join(a.Add, " ")) }
+
+// extend adds the arguments of an earlier change that a later payload does not have. They are kept
+// until the undo, as files are, unless the later change sets an argument with the same key.
+func (a ArgumentChange) extend(earlier ArgumentChange) ArgumentChange {
+	var keys []string
+	for _, word := range slices.Concat(a.words(), a.Remove) {
+		keys = append(keys, bootloader.Key(word))
+	}
+	isReplaced := func(argument string) bool {
+		return slices.ContainsFunc(strings.Fields(argument), func(word string) bool { return slices.Contains(keys, bootloader.Key(word)) })
+	}
+	return ArgumentChange{
+		Add:    append(slices.DeleteFunc(slices.Clone(earlier.Add), isReplaced), a.Add...),
+		Remove: append(slices.DeleteFunc(slices.Clone(earlier.Remove), isReplaced), a.Remove...),
+	}
+}
+
+// KernelArguments is the driver of the kernel arguments of the next boot. The running kernel keeps
+// its arguments.
+type KernelArguments struct {
+	BootLoader bootloader.BootLoader // nil if the host has none that the agent supports
+}
+
+// Change returns the change that makes the kernel arguments those of a, together with those of
+// earlier changes.
+func (KernelArguments) Change(reason string, a ArgumentChange, items []ledger.Item) (ledger.Change, error) {
+	for _, item := range items {
+		if item.Kind != ledger.KernelArguments {
+			continue
+		}
+		earlier, err := decodeArguments(item.Change)
+		if err != nil {
+			return ledger.Change{}, err
+		}
+		a = a.extend(earlier)
+	}
+	data, err := json.Marshal(a)
+	return ledger.Change{
+		Kind: ledger.KernelArguments, Target: "boot loader", Reason: reason,
+		Desired: ledger.State{Present: true, Value: a.String(), Data: data},
+	}, err
+}
+
+func decodeArguments(c ledger.Change) (ArgumentChange, error) {
+	var a ArgumentChange
+	if err := json.Unmarshal(c.Desired.Data, &a); err != nil {
+		return a, fmt.Errorf("decoding the kernel arguments: %w", err)
+	}
+	return a, nil
+}
+
+// arguments returns the desired change and the words that are set.
+func (d KernelArguments) arguments(ctx context.Context, c ledger.Change) (ArgumentChange, []string, error) {
+	a, err := decodeArguments(c)
+	if err != nil {
+		return a, nil, err
+	}
+	if d.BootLoader == nil {
+		return a, nil, report.Fail(report.Refused, "dnf install grubby",
+			"kernel arguments cannot be set or read: neither grubby nor update-grub is installed")
+	}
+	words, err := d.BootLoader.Arguments(ctx)
+	if err != nil {
+		return a, nil, fmt.Errorf("reading the kernel arguments of the next boot: %w", err)
+	}
+	return a, words, nil
+}
+
+// Get returns the desired arguments that are set as Value, and all words as Names.
+func (d KernelArguments) Get(ctx context.Context, c ledger.Change) (ledger.State, error) {
+	a, words, err := d.arguments(ctx, c)
+	if err != nil {
+		return ledger.State{}, err
+	}
+	return ledger.State{Present: true, Value: a.describe(words), Names: words}, nil
+}
+
+// Set changes the arguments.
+func (d KernelArguments) Set(ctx context.Context, c ledger.Change, _ ledger.State) error {
+	a, words, err := d.arguments(ctx, c)
+	if err != nil {
+		return err
+	}
+	var remove []string
+	for _, argument := range a.Remove {
+		if bootloader.IsSet(words, argument) {
+			remove = append(remove, strings.Fields(argument)...)
+		}
+	}
+	if err := d.BootLoader.Change(ctx, bootloader.Missing(words, a.Add), remove); err != nil {
+		return fmt.Errorf("setting kernel arguments: %w", err)
+	}
+	return nil
+}
+
+// Restore removes the arguments that were added, and adds those that were removed or replaced.
+// Arguments that others have added since are kept.
+func (d KernelArguments) Restore(ctx context.Context, c ledger.Change, before ledger.State) error {
+	a, words, err := d.arguments(ctx, c)
+	if err != nil {
+		return err
+	}
+	var added, lost []string
+	for _, word := range a.words() {
+		if slices.Contains(words, word) && !slices.Contains(before.Names, word) {
+			added = append(added, word)
+		}
+	}
+	for _, word := range before.Names {
+		if !slices.Contains(words, word) {
+			lost = append(lost, word)
+		}
+	}
+	if len(added)+len(lost) == 0 {
+		return nil
+	}
+	if err := d.BootLoader.Change(ctx, lost, added); err != nil {
+		return fmt.Errorf("restoring the kernel arguments: %w", err)
+	}
+	return nil
+}
