@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dnf
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+)
+
+// PackageFile is a file of a package in an rpm database.
+type PackageFile struct {
+	Path    string
+	Mode    uint32 // st_mode: type and permissions
+	Digest  string // SHA-256, hexadecimal; "" if it is no regular file
+	Link    string // target of a symbolic link
+	Ghost   bool   // it belongs to the package but is not in it
+	Doc     bool   // documentation
+	Config  bool   // configuration
+	License bool
+}
+
+// Flags of a file (rpmfileAttrs).
+const (
+	flagConfig  = 1 << 0
+	flagDoc     = 1 << 1
+	flagGhost   = 1 << 6
+	flagLicense = 1 << 7
+
+	sha256Algorithm = "8" // PGPHASHALGO_SHA256
+)
+
+// PackageFiles returns the files of packages in the rpm database in a directory. It fails if a package
+// is not in the database, or if its digests are not SHA-256.
+func PackageFiles(ctx context.Context, database string, names ...string) ([]PackageFile, error) {
+	const fields = `[%{=FILEDIGESTALGO}\t%{FILENAMES}\t%{FILEMODES}\t%{FILEDIGESTS}\t%{FILELINKTOS}\t%{FILEFLAGS}\n]`
+	out, err := command.Run(ctx, "rpm", append([]string{"--dbpath", database, "-q", "--queryformat", fields}, names...)...)
+	if err != nil {
+		return nil, fmt.Errorf("listing the files of %s: %w", strings.Join(names, ", "), err)
+	}
+	var files []PackageFile
+	for line := range strings.Lines(out) {
+		columns := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(columns) != 6 {
+			return nil, fmt.Errorf("listing the files of %s: unexpected line %q", strings.Join(names, ", "), line)
+		}
+		mode, errMode := strconv.ParseUint(columns[2], 10, 32)
+		flags, errFlags := strconv.ParseUint(columns[5], 10, 32)
+		if errMode != nil || errFlags != nil || columns[0] != sha256Algorithm {
+			return nil, fmt.Errorf("listing the files of %s: unexpected line %q", strings.Join(names, ", "), line)
+		}
+		files = append(files, PackageFile{
+			Path:    columns[1],
+			Mode:    uint32(mode),
+			Digest:  columns[3],
+			Link:    columns[4],
+			Ghost:   flags&flagGhost != 0,
+			Doc:     flags&flagDoc != 0,
+			Config:  flags&flagConfig != 0,
+			License: flags&flagLicense != 0,
+		})
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("listing the files of %s: the packages have none", strings.Join(names, ", "))
+	}
+	return files, nil
+}
