@@ -4,6 +4,9 @@ package packages
 
 import (
 	"maps"
+	"regexp"
+	"strconv"
+	"strings"
 )
 
 // Software describes the software of a payload: its release, and the versions of the packages in
@@ -22,6 +25,46 @@ func (s Software) String() string {
 		text += " on RHEL " + s.RHEL
 	}
 	return text
+}
+
+// RHELMajor returns the major version of the RHEL release of the OS image, or 0 if it is unknown.
+func (s *Software) RHELMajor() int {
+	if s == nil {
+		return 0
+	}
+	major, _, _ := strings.Cut(s.RHEL, ".")
+	number, _ := strconv.Atoi(major) // 0 if it is no number
+	return number
+}
+
+// Source is where the packages of a node come from that the OS image contains.
+type Source string
+
+// The sources.
+const (
+	SourceAuto  Source = "auto"  // repositories, and the OS image for packages that no repository has
+	SourceRPM   Source = "rpm"   // repositories only
+	SourceImage Source = "image" // the OS image; Open vSwitch from repositories if they have it
+)
+
+// Sources returns all sources.
+func Sources() []string { return []string{string(SourceAuto), string(SourceRPM), string(SourceImage)} }
+
+// imagePackages matches the packages that can be unpacked from an OS image. Other packages, such as
+// conmon and crun, must match the host and come from its repositories.
+var imagePackages = regexp.MustCompile(`^(openshift-kubelet|cri-o|cri-tools|conmon-rs|openvswitch3\.\d+)$`)
+
+// find returns the name of the package in the OS image that meets a need, or "".
+func (s *Software) find(need Package) string {
+	if s == nil {
+		return ""
+	}
+	for name := range s.Packages {
+		if need.matches(name) && imagePackages.MatchString(name) {
+			return name
+		}
+	}
+	return ""
 }
 
 // KubernetesMinor returns N of the Kubernetes version 1.N of the software, or 0 if it is unknown: for
