@@ -45,6 +45,7 @@ type Join struct {
 	JoinToken   string `json:"joinToken,omitempty" doc:"path of the join token, or - for standard input"`
 
 	OpenShiftRelease string `json:"openshiftRelease,omitempty" doc:"release of the NodePool, such as 4.18, if it cannot be read from the OS image of the payload"`
+	Software         string `json:"software,omitempty" doc:"source of kubelet and CRI-O: rpm (repositories), image (the OS image of the payload) or auto (the OS image if no repository has them)"`
 	InstallPackages  bool   `json:"installPackages,omitempty" doc:"whether missing packages are installed with dnf"`
 
 	Until         string   `json:"until,omitempty" doc:"last step of the join"`
@@ -60,7 +61,7 @@ type Payload struct {
 
 // Defaults returns the default configuration of a join.
 func Defaults() Join {
-	return Join{Until: stepname.Schedulable, Timeout: Duration(time.Hour), NetworkTimeout: Duration(90 * time.Second)}
+	return Join{Software: "auto", Until: stepname.Schedulable, Timeout: Duration(time.Hour), NetworkTimeout: Duration(90 * time.Second)}
 }
 
 // Duration is a time.Duration with the text format 90s or 1h30m.

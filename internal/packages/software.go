@@ -5,6 +5,7 @@ package packages
 import (
 	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -47,12 +48,21 @@ const (
 	SourceImage Source = "image" // the OS image; Open vSwitch from repositories if they have it
 )
 
-// Sources returns all sources.
-func Sources() []string { return []string{string(SourceAuto), string(SourceRPM), string(SourceImage)} }
-
 // imagePackages matches the packages that can be unpacked from an OS image. Other packages, such as
 // conmon and crun, must match the host and come from its repositories.
 var imagePackages = regexp.MustCompile(`^(openshift-kubelet|cri-o|cri-tools|conmon-rs|openvswitch3\.\d+)$`)
+
+// Unpackable returns the packages of the OS image that can be unpacked, in order.
+func (s *Software) Unpackable() []string {
+	var names []string
+	for name := range s.Packages {
+		if imagePackages.MatchString(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
 
 // find returns the name of the package in the OS image that meets a need, or "".
 func (s *Software) find(need Package) string {
@@ -65,6 +75,23 @@ func (s *Software) find(need Package) string {
 		}
 	}
 	return ""
+}
+
+// Providers returns the packages of the OS image that provide programs, for a host whose packages are
+// unknown.
+func (s *Software) Providers(table Table, programs []string) []string {
+	if s == nil {
+		return nil
+	}
+	var names []string
+	for _, need := range table.Packages {
+		if need.Program != "" && need.Contains(s.Release) && slices.Contains(programs, need.Program) {
+			if name := s.find(need); name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // KubernetesMinor returns N of the Kubernetes version 1.N of the software, or 0 if it is unknown: for

@@ -34,14 +34,14 @@ type Unpacking struct {
 	Scratch  string   // private directory for temporary files
 }
 
-// NewChange returns the change that unpacks packages of a layer into a directory of their own. digest
-// is that of the OS image, and versions are those of the packages, such as cri-o-1.32.4-1.el9.
-func NewChange(digest string, versions []string, from Unpacking) ledger.Change {
+// NewChange returns the change that unpacks packages of a layer into a directory of their own. The
+// name of the directory contains the digest of the OS image.
+func NewChange(digest string, from Unpacking) ledger.Change {
 	return ledger.Change{
 		Kind:    Kind,
 		Target:  filepath.Join(Directory, strings.ReplaceAll(digest, ":", "-")),
 		Reason:  "OS image " + digest,
-		Desired: ledger.State{Present: true, Value: strings.Join(versions, " ")},
+		Desired: ledger.State{Present: true},
 		Plan:    from,
 	}
 }
@@ -51,22 +51,18 @@ type Driver struct {
 	Labeler ledger.Labeler // sets the labels that the policy defines for the usual paths of the files
 }
 
-// Get returns the packages that a directory contains. An incomplete directory is absent.
+// Get reports whether a directory exists. It is always complete.
 func (d *Driver) Get(_ context.Context, c ledger.Change) (ledger.State, error) {
-	list, err := readList(c.Target)
+	_, err := readList(c.Target)
 	if errors.Is(err, os.ErrNotExist) {
 		return ledger.State{}, nil
 	}
-	if err != nil {
-		return ledger.State{}, err
-	}
-	return ledger.State{Present: true, Value: list.Versions}, nil
+	return ledger.State{Present: true}, err
 }
 
 // fileList is the content of listName.
 type fileList struct {
-	Versions string            `json:"versions"`
-	Files    []dnf.PackageFile `json:"files"`
+	Files []dnf.PackageFile `json:"files"`
 }
 
 func readList(dir string) (fileList, error) {
@@ -81,12 +77,6 @@ func readList(dir string) (fileList, error) {
 	return list, nil
 }
 
-// Files returns the files of a complete directory, by their usual paths.
-func Files(dir string) ([]dnf.PackageFile, error) {
-	list, err := readList(dir)
-	return list.Files, err
-}
-
 // Set unpacks the packages.
 func (d *Driver) Set(ctx context.Context, c ledger.Change, _ ledger.State) error {
 	from, ok := c.Plan.(Unpacking)
@@ -99,12 +89,12 @@ func (d *Driver) Set(ctx context.Context, c ledger.Change, _ ledger.State) error
 	}
 	defer layer.Close()
 	return hostfs.BuildDirectory(c.Target, func(dir string) error {
-		return d.fill(ctx, layer, from, dir, c.Desired.Value)
+		return d.fill(ctx, layer, from, dir)
 	})
 }
 
 // fill unpacks packages into an empty directory.
-func (d *Driver) fill(ctx context.Context, layer *os.File, from Unpacking, dir, versions string) error {
+func (d *Driver) fill(ctx context.Context, layer *os.File, from Unpacking, dir string) error {
 	database, err := hostfs.NewScratchDirectory(from.Scratch)
 	if err != nil {
 		return err
@@ -119,7 +109,7 @@ func (d *Driver) fill(ctx context.Context, layer *os.File, from Unpacking, dir, 
 	if err := d.label(ctx, dir, files); err != nil {
 		return err
 	}
-	content, err := json.Marshal(fileList{Versions: versions, Files: files})
+	content, err := json.Marshal(fileList{Files: files})
 	if err != nil {
 		return fmt.Errorf("encoding the list of files: %w", err)
 	}

@@ -24,7 +24,7 @@ func (noLabels) Relabel(context.Context, []string) error { return nil }
 
 func TestDriver(t *testing.T) {
 	layer := newLayer(t, newRoot(t, "/usr/share/rpm"), "gzip")
-	change := NewChange("sha256:00", []string{"openshift-kubelet-4.19.0-1.el9"}, Unpacking{Layer: layer.Name(), Packages: []string{"openshift-kubelet"}, Scratch: t.TempDir()})
+	change := NewChange("sha256:00", Unpacking{Layer: layer.Name(), Packages: []string{"openshift-kubelet"}, Scratch: t.TempDir()})
 	change.Target = filepath.Join(t.TempDir(), "software", "sha256-00")
 	driver := &Driver{Labeler: noLabels{}}
 	check := func(moment string, want bool) {
@@ -45,9 +45,9 @@ func TestDriver(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("after Set", true)
-	files, err := Files(change.Target)
-	if err != nil || len(files) != 4 {
-		t.Errorf("%d files, %v", len(files), err)
+	changes, err := Place(change.Target, []string{"openshift-kubelet", "cri-o"})
+	if err != nil || len(changes) != 4 {
+		t.Errorf("%d changes, %v", len(changes), err)
 	}
 	if left, _ := os.ReadDir(change.Plan.(Unpacking).Scratch); len(left) > 0 {
 		t.Errorf("Set leaves %v", left)

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -16,11 +16,18 @@ import (
 // as another unit, and administrators edit configuration. Other files are linked.
 var copied = []string{"/etc/", "/usr/lib/systemd/", "/usr/lib/tmpfiles.d/", "/usr/lib/sysctl.d/", "/usr/lib/sysusers.d/"}
 
-// Place returns the changes that put unpacked files at their usual paths. dir is the directory with
-// the files.
-func Place(dir string, files []dnf.PackageFile) ([]ledger.Change, error) {
+// Place returns the changes that put the unpacked files of packages at their usual paths. dir is a
+// directory that Driver has filled.
+func Place(dir string, packages []string) ([]ledger.Change, error) {
+	list, err := readList(dir)
+	if err != nil {
+		return nil, fmt.Errorf("reading unpacked software: %w", err)
+	}
 	var changes []ledger.Change
-	for _, file := range files {
+	for _, file := range list.Files {
+		if !slices.Contains(packages, file.Package) {
+			continue
+		}
 		change := ledger.Change{
 			Kind:    ledger.Symlink,
 			Target:  file.Path,

@@ -3,6 +3,7 @@
 package nodelayer
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -22,11 +23,19 @@ func TestPlace(t *testing.T) {
 	if err := os.WriteFile(unit, []byte("[Unit]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	changes, err := Place(dir, []dnf.PackageFile{
-		{Path: "/usr/bin/crio", Mode: unix.S_IFREG | 0o755},
-		{Path: "/usr/bin/crio-link", Mode: unix.S_IFLNK | 0o777, Link: "crio"},
-		{Path: "/usr/lib/systemd/system/crio.service", Mode: unix.S_IFREG | 0o644},
-	})
+	list, err := json.Marshal(fileList{Files: []dnf.PackageFile{
+		{Package: "cri-o", Path: "/usr/bin/crio", Mode: unix.S_IFREG | 0o755},
+		{Package: "cri-o", Path: "/usr/bin/crio-link", Mode: unix.S_IFLNK | 0o777, Link: "crio"},
+		{Package: "cri-o", Path: "/usr/lib/systemd/system/crio.service", Mode: unix.S_IFREG | 0o644},
+		{Package: "openshift-kubelet", Path: "/usr/bin/kubelet", Mode: unix.S_IFREG | 0o755},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, listName), list, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	changes, err := Place(dir, []string{"cri-o"})
 	if err != nil {
 		t.Fatal(err)
 	}
