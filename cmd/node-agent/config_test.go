@@ -60,6 +60,7 @@ DIR/config.d/10-site.yaml
   networkTimeout  1m30s  default
   nodeLabels  ["zone=a"]  DIR/config.d/10-site.yaml:4
   joinToken  DIR/node.token  --join-token
+  software  auto  default
   hostSettings  report  default
   until  ready  --until
   timeout  1h0m0s  default

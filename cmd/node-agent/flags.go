@@ -25,7 +25,7 @@ var (
 	// planSettings determine the result of plan and preflight.
 	planSettings = append(slices.Clone(userDataSettings),
 		"bridge-interface", "verify-reach", "network-timeout", "node-label", "node-taint", "pause-image",
-		"join-token", "openshift-release", "install-packages", "apply-host-settings", "skip")
+		"join-token", "openshift-release", "software", "install-packages", "apply-host-settings", "skip")
 )
 
 // settingAnnotation marks flags that are settings of a join.
@@ -46,6 +46,9 @@ func settingFlags(c *cobra.Command, flags ...string) *string {
 	}
 	if slices.Contains(flags, "apply-host-settings") {
 		cli.CompleteFlag(c, "apply-host-settings", cobra.FixedCompletions(config.HostSettingsValues(), cobra.ShellCompDirectiveNoFileComp))
+	}
+	if slices.Contains(flags, "software") {
+		cli.CompleteFlag(c, "software", cobra.FixedCompletions(config.SoftwareSources(), cobra.ShellCompDirectiveNoFileComp))
 	}
 	if slices.Contains(flags, "skip") {
 		cli.CompleteFlag(c, "skip", cli.CompleteList(stepname.SkipValues()))

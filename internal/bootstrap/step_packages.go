@@ -23,8 +23,15 @@ import (
 // requested. On a host without rpm and dnf, or that is not RHEL-like, it does
 // nothing, because the checks before it cover the required binaries.
 func ensurePackages(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
+	unpacked, err := j.unpackSoftware(ctx, log)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
 	if !j.ManagesPackages() {
 		all := preflight.RequiredPrograms()
+		if unpacked != "" {
+			return steps.Changed("unpacked %s from the OS image", unpacked)
+		}
 		return steps.Unchanged("%d of %d node binaries are installed", len(all), len(all))
 	}
 	decision, err := j.decidePackages(ctx)

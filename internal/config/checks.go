@@ -30,6 +30,7 @@ var checks = map[string]func(text string) error{
 	"node-label":        checkLabel,
 	"node-taint":        checkTaint,
 	"openshift-release": optional(checkRelease),
+	"software":          oneOf(SoftwareSources()),
 
 	"apply-host-settings": oneOf(HostSettingsValues()),
 
@@ -56,6 +57,9 @@ func oneOf(values []string) func(string) error {
 		return nil
 	}
 }
+
+// SoftwareSources returns the values of the setting software.
+func SoftwareSources() []string { return []string{"auto", "rpm", "image"} }
 
 func checkNotEmpty(text string) error {
 	if text == "" {

@@ -53,6 +53,7 @@ func TestProblemsOfEverySetting(t *testing.T) {
 		{"approveWith", "approveWith: [a]", 14, "approveWith: must be a single value"},
 		{"joinToken", "joinToken: [a]", 12, "joinToken: must be a single value"},
 		{"openshiftRelease", "openshiftRelease: stable-4.18", 19, `openshiftRelease: invalid value "stable-4.18": must be a release such as 4.18`},
+		{"software", "software: deb", 11, `software: invalid value "deb": must be one of auto, rpm, image`},
 		{"installPackages", "installPackages: perhaps", 18, `installPackages: invalid value "perhaps": must be true or false`},
 		{"hostSettings", "hostSettings: true", 15, `hostSettings: invalid value "true": must be one of report, apply, reboot`},
 		{"until", "until: monday", 8, `until: invalid value "monday": must be one of client-certificate, kubelet, ready, schedulable`},

@@ -45,6 +45,7 @@ type Join struct {
 	JoinToken   string `json:"joinToken,omitempty" doc:"path of the join token, or - for standard input"`
 
 	OpenShiftRelease string `json:"openshiftRelease,omitempty" doc:"release of the NodePool, such as 4.18, if it cannot be read from the OS image of the payload"`
+	Software         string `json:"software,omitempty" doc:"source of kubelet and CRI-O: rpm (repositories), image (the OS image of the payload) or auto (the OS image if no repository has them)"`
 	InstallPackages  bool   `json:"installPackages,omitempty" doc:"whether missing packages are installed with dnf"`
 
 	HostSettings string `json:"hostSettings,omitempty" doc:"what the join does with kernel arguments, SELinux booleans, ports of firewalld and configuration that running services must load: report, apply, or reboot, which applies them and reboots if the kernel arguments require it"`
@@ -62,7 +63,7 @@ type Payload struct {
 
 // Defaults returns the default configuration of a join.
 func Defaults() Join {
-	return Join{Until: stepname.Schedulable, Timeout: Duration(time.Hour), NetworkTimeout: Duration(90 * time.Second), HostSettings: HostSettingsReport}
+	return Join{Software: "auto", Until: stepname.Schedulable, Timeout: Duration(time.Hour), NetworkTimeout: Duration(90 * time.Second), HostSettings: HostSettingsReport}
 }
 
 // The values of HostSettings.

@@ -30,7 +30,7 @@ func TestKeys(t *testing.T) {
 		seen[key] = true
 		value := map[string]string{
 			"nodepool": "a/b", "connect-to": "a:1", "payload-drop": "[a.service]", "verify-reach": "[a:1]", "network-timeout": "1m0s", "node-label": "[a=b]",
-			"node-taint": "[a:NoSchedule]", "openshift-release": "4.18", "apply-host-settings": "apply", "until": "ready", "timeout": "1s", "skip": "[network]",
+			"node-taint": "[a:NoSchedule]", "openshift-release": "4.18", "software": "rpm", "apply-host-settings": "apply", "until": "ready", "timeout": "1s", "skip": "[network]",
 		}[flag.Name]
 		value = cmp.Or(value, map[string]string{"bool": "true", "stringSlice": "[x]"}[flag.Value.Type()], "x")
 		want := Join{APIVersion: report.APIVersion, Kind: Kind}

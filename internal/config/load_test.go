@@ -53,7 +53,7 @@ func TestLaterSourceOverridesEarlier(t *testing.T) {
 	}
 	want := Join{
 		APIVersion: report.APIVersion, Kind: Kind, Endpoint: "file", NodePool: "a/drop-in", CAFile: "environment",
-		BridgeInterface: "flag", Until: "schedulable", Timeout: Duration(5 * time.Minute), Skip: []string{"network", "packages"},
+		BridgeInterface: "flag", Software: "auto", Until: "schedulable", Timeout: Duration(5 * time.Minute), Skip: []string{"network", "packages"},
 		NetworkTimeout: Duration(90 * time.Second), HostSettings: HostSettingsReport,
 	}
 	if diff := cmp.Diff(want, join); diff != "" {

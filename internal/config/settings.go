@@ -39,6 +39,7 @@ func Flags(flags *pflag.FlagSet, j *Join) {
 	flags.StringVar(&j.ApproveWith, "approve-with", j.ApproveWith, "approve this node's two CSRs with `KUBECONFIG` (- for standard input); the kubeconfig is not stored")
 	flags.StringVar(&j.JoinToken, "join-token", j.JoinToken, "`FILE` with the node's join token, which authenticates the node to an approver: a path, including that of a systemd credential, or - for standard input")
 	flags.StringVar(&j.OpenShiftRelease, "openshift-release", j.OpenShiftRelease, "OpenShift `RELEASE` of the NodePool, such as 4.18, if it cannot be read from the OS image of the payload")
+	flags.StringVar(&j.Software, "software", j.Software, "`SOURCE` of kubelet and CRI-O: "+strings.Join(SoftwareSources(), ", ")+"; rpm is repositories, image is the OS image of the payload, auto is the OS image if no repository has them")
 	flags.BoolVar(&j.InstallPackages, "install-packages", j.InstallPackages, "install missing packages with dnf; signatures are always checked")
 	flags.StringVar(&j.HostSettings, "apply-host-settings", j.HostSettings, "apply kernel arguments, SELinux booleans, ports of firewalld and new configuration of running services: `MODE` report prints the commands, apply applies them, reboot also reboots the host if its kernel arguments change")
 	flags.Lookup("apply-host-settings").NoOptDefVal = HostSettingsApply

@@ -27,6 +27,7 @@ func MergeSaved(c config.Join, state joinstate.State) config.Join {
 	inheritDefault(&c.PauseImage, saved.PauseImage, defaults.PauseImage)
 	inheritDefault(&c.OpenShiftRelease, saved.OpenShiftRelease, defaults.OpenShiftRelease)
 	inheritDefault(&c.HostSettings, saved.HostSettings, defaults.HostSettings)
+	inheritDefault(&c.Software, saved.Software, defaults.Software)
 	inheritDefault(&c.InstallPackages, saved.InstallPackages, defaults.InstallPackages)
 	inheritDefault(&c.KeepBootstrap, saved.KeepBootstrap, defaults.KeepBootstrap)
 	for _, list := range []struct{ now, saved *[]string }{

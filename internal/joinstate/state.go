@@ -24,6 +24,7 @@ const Dir = "/var/lib/hcp-node-agent"
 const (
 	StateFile     = "join.json"
 	UserDataFile  = "user-data.ign" // while a join is unfinished, so that the unit can resume it
+	LayerFile     = "node-layer"    // a layer of the OS image, while it is downloaded and unpacked
 	SoftwareFile  = "software.json" // release and packages of the payload's OS image
 	PayloadFile   = "payload.ign"   // so that a restart never needs the token again
 	KeyDir        = "keys"

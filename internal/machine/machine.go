@@ -19,6 +19,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/nodelayer"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -91,9 +92,10 @@ func (m *Machine) Drivers() ledger.Drivers {
 	drivers := ledger.Drivers{
 		Paths: &ledger.Paths{Tree: m.Tree, SELinux: selinux.Policy{Tree: m.Tree}},
 		Resources: map[ledger.Kind]ledger.Driver{
-			ledger.Sysctl: resource.Sysctls{},
-			ledger.Module: resource.Modules{},
-			migrate.Kind:  m.Bridge,
+			ledger.Sysctl:  resource.Sysctls{},
+			ledger.Module:  resource.Modules{},
+			migrate.Kind:   m.Bridge,
+			nodelayer.Kind: &nodelayer.Driver{Labeler: selinux.Policy{Tree: m.Tree}},
 
 			ledger.KernelArguments: resource.KernelArguments{BootLoader: bootloader.Find(m.Tree)},
 			ledger.Booleans:        resource.Booleans{},

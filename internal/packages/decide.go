@@ -16,6 +16,7 @@ type Missing struct {
 	Package
 	Repository string // enabled repository with the package; "" if none
 	Spec       string // package spec for dnf
+	Image      string // name of the package in the OS image, from which it is unpacked; "" if it is not
 }
 
 // Decision is the result of Decide.
@@ -31,11 +32,22 @@ type Decision struct {
 func (d Decision) Specs() []string {
 	var specs []string
 	for _, m := range d.Missing {
-		if m.Repository != "" {
+		if m.Repository != "" && m.Image == "" {
 			specs = append(specs, m.Spec)
 		}
 	}
 	return specs
+}
+
+// FromImage returns the names of the missing packages that are unpacked from the OS image.
+func (d Decision) FromImage() []string {
+	var names []string
+	for _, m := range d.Missing {
+		if m.Image != "" {
+			names = append(names, m.Image)
+		}
+	}
+	return names
 }
 
 // Err returns the failure for the findings of severity problem, nil if there are none.
@@ -116,7 +128,24 @@ func (d *decision) candidate(need Package) Missing {
 			m.Repository = p.Repository
 		}
 	}
+	m.Image = d.imagePackage(m)
 	return m
+}
+
+// imagePackage returns the name of a missing package in the OS image if it is unpacked from there.
+func (d *decision) imagePackage(m Missing) string {
+	wanted := false
+	switch d.facts.Source {
+	case SourceAuto:
+		wanted = m.Repository == ""
+	case SourceImage:
+		wanted = m.Repository == "" || m.Program != "ovs-vsctl"
+	case SourceRPM:
+	}
+	if !wanted || d.facts.Software.RHELMajor() != d.rhel {
+		return ""
+	}
+	return d.facts.Software.find(m.Package)
 }
 
 // requireRelease adds a problem if the release is unknown, because the OS image of the payload could

@@ -19,6 +19,9 @@ type Facts struct {
 
 	// Release of the payload, from its OS image or as given by the administrator; zero if unknown.
 	Release Release
+	// Software of the payload, from its OS image; nil if it is unknown.
+	Software *Software
+	Source   Source // of the packages that the OS image contains
 	// BeforePayload means that the payload was not fetched yet.
 	BeforePayload bool
 	// Newest release with the API server's Kubernetes version; zero if unknown.

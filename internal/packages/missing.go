@@ -20,6 +20,9 @@ func (d *decision) reportMissing() {
 	var absent []Missing
 	can := map[string][]Missing{}
 	for _, m := range d.Missing {
+		if m.Image != "" {
+			continue
+		}
 		if m.Repository == "" {
 			absent = append(absent, m)
 			continue

@@ -4,6 +4,10 @@ package packages
 
 import (
 	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 // Software describes the software of a payload: its release, and the versions of the packages in
@@ -22,6 +26,72 @@ func (s Software) String() string {
 		text += " on RHEL " + s.RHEL
 	}
 	return text
+}
+
+// RHELMajor returns the major version of the RHEL release of the OS image, or 0 if it is unknown.
+func (s *Software) RHELMajor() int {
+	if s == nil {
+		return 0
+	}
+	major, _, _ := strings.Cut(s.RHEL, ".")
+	number, _ := strconv.Atoi(major) // 0 if it is no number
+	return number
+}
+
+// Source is where the packages of a node come from that the OS image contains.
+type Source string
+
+// The sources.
+const (
+	SourceAuto  Source = "auto"  // repositories, and the OS image for packages that no repository has
+	SourceRPM   Source = "rpm"   // repositories only
+	SourceImage Source = "image" // the OS image; Open vSwitch from repositories if they have it
+)
+
+// imagePackages matches the packages that can be unpacked from an OS image. Other packages, such as
+// conmon and crun, must match the host and come from its repositories.
+var imagePackages = regexp.MustCompile(`^(openshift-kubelet|cri-o|cri-tools|conmon-rs|openvswitch3\.\d+)$`)
+
+// Unpackable returns the packages of the OS image that can be unpacked, in order.
+func (s *Software) Unpackable() []string {
+	var names []string
+	for name := range s.Packages {
+		if imagePackages.MatchString(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// find returns the name of the package in the OS image that meets a need, or "".
+func (s *Software) find(need Package) string {
+	if s == nil {
+		return ""
+	}
+	for name := range s.Packages {
+		if need.matches(name) && imagePackages.MatchString(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// Providers returns the packages of the OS image that provide programs, for a host whose packages are
+// unknown.
+func (s *Software) Providers(table Table, programs []string) []string {
+	if s == nil {
+		return nil
+	}
+	var names []string
+	for _, need := range table.Packages {
+		if need.Program != "" && need.Contains(s.Release) && slices.Contains(programs, need.Program) {
+			if name := s.find(need); name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // KubernetesMinor returns N of the Kubernetes version 1.N of the software, or 0 if it is unknown: for

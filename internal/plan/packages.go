@@ -29,7 +29,8 @@ func (b *Builder) DecidePackages(ctx context.Context, p *Plan, server kubelet.Ve
 	if err != nil {
 		return packages.Decision{}, err
 	}
-	facts := packages.Facts{OS: b.Facts.OS, Arch: b.Facts.Arch, Install: b.Config.InstallPackages, Commands: b.commands(p), BeforePayload: p == nil}
+	facts := packages.Facts{OS: b.Facts.OS, Arch: b.Facts.Arch, Install: b.Config.InstallPackages, Commands: b.commands(p), BeforePayload: p == nil,
+		Software: b.Software, Source: packages.Source(b.Config.Software)}
 	if facts.Release, err = b.requestedRelease(); err != nil {
 		return packages.Decision{}, err
 	}
@@ -98,6 +99,26 @@ func (b *Builder) MissingBinaries(p *Plan) ([]preflight.Program, error) {
 		}
 	}
 	return preflight.MissingPrograms(b.defaultRuntime(), run), nil
+}
+
+// ImagePackages returns the packages that are unpacked from the OS image: those of the decision, or
+// without one those that provide missing binaries.
+func (b *Builder) ImagePackages(decision *packages.Decision, missing []preflight.Program) ([]string, error) {
+	if decision != nil {
+		return decision.FromImage(), nil
+	}
+	if b.Config.Software == string(packages.SourceRPM) {
+		return nil, nil
+	}
+	table, err := packages.ReadTable()
+	if err != nil {
+		return nil, err
+	}
+	var programs []string
+	for _, program := range missing {
+		programs = append(programs, program.Name)
+	}
+	return b.Software.Providers(table, programs), nil
 }
 
 // packageFindings returns the problems and warnings about packages for the preflight command.

@@ -26,6 +26,7 @@ type Validation struct {
 	Facts         preflight.PayloadFacts
 	ServerVersion kubelet.Version    // of the API server; zero: it was not queried
 	Packages      *packages.Decision // nil: the agent does not check the packages of this host
+	FromImage     []string           // packages that are unpacked from the OS image
 }
 
 // Validate gathers the facts for the checks that need the payload. The state must contain
@@ -81,6 +82,12 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 		if facts.Packages != nil {
 			facts.Release = nil // the packages have the same mismatch
 		}
+	}
+	if v.FromImage, err = b.ImagePackages(v.Packages, missing); err != nil {
+		return v, err
+	}
+	if len(v.FromImage) > 0 {
+		facts.MissingUnits, facts.MissingPrograms = nil, nil // checked again after the packages are unpacked
 	}
 	v.Facts = facts
 	return v, nil

@@ -59,8 +59,13 @@ func (b *Builder) LoadStoredSoftware() bool {
 	return true
 }
 
+// OpenOSImage reads the manifest of the payload's OS image.
+func (b *Builder) OpenOSImage(ctx context.Context, log report.Log) (*registry.Image, error) {
+	return b.registryClient(log).Open(ctx, b.Payload.MachineConfig().OSImageURL)
+}
+
 func (b *Builder) readSoftware(ctx context.Context, pullSpec string, log report.Log) (*packages.Software, error) {
-	image, err := b.registryClient(log).Open(ctx, pullSpec)
+	image, err := b.OpenOSImage(ctx, log)
 	if err != nil {
 		return nil, err
 	}

@@ -45,6 +45,10 @@ type Image struct {
 	v1.Image
 	PullSpec string // as it was requested
 	Source   string // pull spec that was read: that of a mirror or of the registry itself
+
+	client    *Client
+	source    source
+	reference name.Digest
 }
 
 // Open reads the manifest of an image. A pull spec must contain the digest. Open tries each mirror,
@@ -60,7 +64,8 @@ func (c *Client) Open(ctx context.Context, pullSpec string) (*Image, error) {
 		c.Log.Wait("waiting for registry "+source.host(), "")
 		image, err := c.open(ctx, source)
 		if err == nil {
-			return &Image{Image: image, PullSpec: pullSpec, Source: source.Reference.String()}, nil
+			image.PullSpec = pullSpec
+			return image, nil
 		}
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return nil, ctx.Err()
@@ -71,7 +76,7 @@ func (c *Client) Open(ctx context.Context, pullSpec string) (*Image, error) {
 }
 
 // open reads the manifest of an image from one source.
-func (c *Client) open(ctx context.Context, s source) (v1.Image, error) {
+func (c *Client) open(ctx context.Context, s source) (*Image, error) {
 	var options []name.Option
 	if s.Endpoint.Insecure {
 		options = append(options, name.Insecure)
@@ -89,7 +94,7 @@ func (c *Client) open(ctx context.Context, s source) (v1.Image, error) {
 	if err != nil {
 		return nil, c.explain(s, err)
 	}
-	return image, nil
+	return &Image{Image: image, Source: s.Reference.String(), client: c, source: s, reference: reference}, nil
 }
 
 // transport returns the transport to a registry. Only an insecure one may have a certificate that

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -68,4 +69,17 @@ func (t *Tree) PrivateDir(p string) (*os.File, error) {
 		return nil, err
 	}
 	return dir, nil
+}
+
+// OpenPrivate opens one of the agent's own files for reading and writing, and creates it with mode
+// 0600 and its directory with mode 0700 if they are missing.
+func OpenPrivate(dir, name string) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("creating the agent's directory: %w", err)
+	}
+	file, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("opening the agent's file: %w", err)
+	}
+	return file, nil
 }

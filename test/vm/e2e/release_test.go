@@ -7,16 +7,12 @@ package e2e
 import (
 	"encoding/json"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-containerregistry/pkg/authn"
-	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 )
@@ -27,17 +23,7 @@ func pushOSImage(t *testing.T) string {
 	t.Helper()
 	image, err := mutate.Config(empty.Image, v1.Config{Labels: map[string]string{"version": "418.94.202501221327-0"}})
 	must(t, err)
-	digest, err := image.Digest()
-	must(t, err)
-	reference, err := name.NewDigest(environment.ControlPlane.RegistryForward+"/release/os@"+digest.String(), name.Insecure)
-	must(t, err)
-	content, err := os.ReadFile(environment.ControlPlane.PullSecret)
-	must(t, err)
-	var secret struct{ Auths map[string]authn.AuthConfig }
-	must(t, json.Unmarshal(content, &secret))
-	login := authn.FromConfig(secret.Auths[environment.ControlPlane.Registry])
-	must(t, remote.Write(reference, image, remote.WithAuth(login)))
-	return environment.ControlPlane.Registry + "/release/os@" + digest.String()
+	return pushImage(t, image)
 }
 
 // payloadWithOSImage returns the control plane's payload with another OS image.

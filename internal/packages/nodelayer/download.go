@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nodelayer
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/registry"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
+)
+
+const (
+	// durableStep is the number of bytes after which a download is made durable. After a power failure
+	// it continues at a multiple of it, because data after the last one can be lost.
+	durableStep = 16 << 20
+	// maxFailures is the number of attempts in succession that get no data.
+	maxFailures = 5
+	// stallTimeout is the maximum time without data.
+	stallTimeout = time.Minute
+)
+
+// Source is an image whose blobs can be downloaded.
+type Source interface {
+	Blob(ctx context.Context, layer v1.Descriptor, offset int64) (*registry.Blob, error)
+}
+
+// Progress reports the bytes that were downloaded, of all.
+type Progress func(done, total int64)
+
+// download is a download into a file that may contain the beginning.
+type download struct {
+	file     *os.File
+	layer    v1.Descriptor
+	progress Progress
+
+	offset int64
+	sum    hash.Hash
+}
+
+// Download downloads a layer into a file. It continues an earlier download of the same layer, and
+// makes the file durable. It retries failures of the network. The file is complete and verified when
+// Download returns nil.
+func Download(ctx context.Context, from Source, layer v1.Descriptor, file *os.File, progress Progress) error {
+	d := &download{file: file, layer: layer, progress: progress}
+	if err := d.resume(); err != nil {
+		return err
+	}
+	pause := transport.NewBackoff()
+	for failures := 0; d.offset < layer.Size; {
+		before := d.offset
+		err := d.attempt(ctx, from)
+		if err == nil {
+			break
+		}
+		if failures++; d.offset > before {
+			failures, pause = 0, transport.NewBackoff()
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var fatal *fatalError
+		if errors.As(err, &fatal) || failures == maxFailures {
+			return err
+		}
+		if err := sleep.For(ctx, pause.Step()); err != nil {
+			return err
+		}
+	}
+	return d.verify()
+}
+
+// fatalError is a failure that a retry does not fix.
+type fatalError struct{ error }
+
+func (e *fatalError) Unwrap() error { return e.error }
+
+// resume reads the beginning of the layer that is already in the file.
+func (d *download) resume() error {
+	size, err := d.file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return fmt.Errorf("reading the download: %w", err)
+	}
+	if size != d.layer.Size {
+		size -= size % durableStep
+	}
+	if size > d.layer.Size {
+		size = 0
+	}
+	return d.restart(size)
+}
+
+// restart continues after the first size bytes of the file.
+func (d *download) restart(size int64) error {
+	d.sum, d.offset = sha256.New(), size
+	if err := d.file.Truncate(size); err != nil {
+		return fmt.Errorf("truncating the download: %w", err)
+	}
+	if _, err := d.file.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("reading the download: %w", err)
+	}
+	if _, err := io.CopyN(d.sum, d.file, size); err != nil {
+		return fmt.Errorf("reading the download: %w", err)
+	}
+	return nil
+}
+
+// attempt downloads the remaining bytes with one request.
+func (d *download) attempt(ctx context.Context, from Source) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stalled := time.AfterFunc(stallTimeout, cancel)
+	defer stalled.Stop()
+	blob, err := from.Blob(ctx, d.layer, d.offset)
+	if err != nil {
+		return err
+	}
+	defer blob.Close()
+	if blob.Offset != d.offset {
+		if err := d.restart(0); err != nil {
+			return &fatalError{err}
+		}
+	}
+	buffer := make([]byte, 256<<10)
+	for d.offset < d.layer.Size {
+		n, err := blob.Read(buffer[:min(int64(len(buffer)), d.layer.Size-d.offset)])
+		stalled.Reset(stallTimeout)
+		if n > 0 {
+			if err := d.write(buffer[:n]); err != nil {
+				return &fatalError{err}
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF) && d.offset < d.layer.Size:
+			return fmt.Errorf("the transfer of layer %s ended after %d of %d bytes", d.layer.Digest, d.offset, d.layer.Size)
+		case err != nil && !errors.Is(err, io.EOF):
+			return fmt.Errorf("the transfer of layer %s failed after %d of %d bytes: %w", d.layer.Digest, d.offset, d.layer.Size, err)
+		}
+	}
+	return nil
+}
+
+// write appends bytes to the file.
+func (d *download) write(content []byte) error {
+	if _, err := d.file.Write(content); err != nil {
+		return fmt.Errorf("storing layer %s: %w", d.layer.Digest, err)
+	}
+	d.sum.Write(content)
+	before := d.offset
+	d.offset += int64(len(content))
+	d.progress(d.offset, d.layer.Size)
+	if before/durableStep == d.offset/durableStep && d.offset < d.layer.Size {
+		return nil
+	}
+	if err := d.file.Sync(); err != nil {
+		return fmt.Errorf("storing layer %s: %w", d.layer.Digest, err)
+	}
+	return nil
+}
+
+// verify compares the digest of the file with that of the layer. It empties a file that differs, so
+// that the next run downloads it again.
+func (d *download) verify() error {
+	got := hex.EncodeToString(d.sum.Sum(nil))
+	if d.layer.Digest.Algorithm == "sha256" && got == d.layer.Digest.Hex {
+		return nil
+	}
+	return errors.Join(report.Fail(report.Failed, "# run the command again to download it again; if the failure persists, mirror the image again",
+		"the downloaded layer has the digest sha256:%s, but the OS image names %s", got, d.layer.Digest), d.restart(0))
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nodelayer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/registry"
+)
+
+// blobSource serves one blob. The first transfers end after the given numbers of bytes.
+type blobSource struct {
+	content   []byte
+	endsAfter []int
+	noRanges  bool
+	offsets   []int64 // that were requested
+}
+
+func (s *blobSource) Blob(_ context.Context, _ v1.Descriptor, offset int64) (*registry.Blob, error) {
+	s.offsets = append(s.offsets, offset)
+	if s.noRanges {
+		offset = 0
+	}
+	content := s.content[offset:]
+	if len(s.endsAfter) > 0 {
+		content, s.endsAfter = content[:s.endsAfter[0]], s.endsAfter[1:]
+	}
+	if len(content) == 0 {
+		return nil, errors.New("connection refused")
+	}
+	return &registry.Blob{ReadCloser: io.NopCloser(bytes.NewReader(content)), Offset: offset}, nil
+}
+
+func newBlob(t *testing.T, size int) (content []byte, layer v1.Descriptor) {
+	t.Helper()
+	content = make([]byte, size)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(content) // it never fails
+	digest, length, err := v1.SHA256(bytes.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content, v1.Descriptor{Digest: digest, Size: length}
+}
+
+// openWith opens a new file with content.
+func openWith(t *testing.T, content []byte) *os.File {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "layer")
+	if err := os.WriteFile(name, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	return file
+}
+
+func TestDownload(t *testing.T) {
+	content, layer := newBlob(t, 2*durableStep+1000)
+	damaged := bytes.Clone(content)
+	damaged[durableStep+5]++
+	for name, test := range map[string]struct {
+		source  blobSource
+		before  []byte
+		offsets []int64
+		err     string
+		empty   bool // the file is empty afterwards
+	}{
+		"complete":         {offsets: []int64{0}},
+		"interrupted":      {source: blobSource{endsAfter: []int{100, durableStep}}, offsets: []int64{0, 100, durableStep + 100}},
+		"resumed":          {before: content[:durableStep+70], offsets: []int64{durableStep}},
+		"tail was lost":    {before: damaged[:durableStep+70], offsets: []int64{durableStep}},
+		"already there":    {before: content},
+		"no ranges":        {source: blobSource{noRanges: true}, before: content[:durableStep], offsets: []int64{durableStep}},
+		"another, longer":  {before: append(bytes.Clone(content), 1), offsets: []int64{2 * durableStep}},
+		"damaged":          {before: damaged, err: "has the digest sha256:", empty: true},
+		"damaged at start": {before: damaged[:2*durableStep], offsets: []int64{2 * durableStep}, err: "has the digest sha256:", empty: true},
+		"unreachable":      {source: blobSource{endsAfter: []int{0, 0, 0, 0, 0}}, offsets: []int64{0, 0, 0, 0, 0}, err: "connection refused", empty: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.source.content = content
+			file, done := openWith(t, test.before), int64(0)
+			var err error
+			synctest.Test(t, func(t *testing.T) { // the pauses between attempts take no time
+				err = Download(t.Context(), &test.source, layer, file, func(n, total int64) {
+					if n <= done && !test.source.noRanges || total != layer.Size {
+						t.Errorf("progress %d after %d of %d", n, done, total)
+					}
+					done = n
+				})
+			})
+			if (err == nil) != (test.err == "") || (err != nil && !strings.Contains(err.Error(), test.err)) {
+				t.Fatalf("Download() = %v, want %q", err, test.err)
+			}
+			if diff := cmp.Diff(test.offsets, test.source.offsets); diff != "" {
+				t.Errorf("offsets of the requests (-want +got):\n%s", diff)
+			}
+			got, readErr := os.ReadFile(file.Name())
+			if readErr != nil || (test.err == "") != bytes.Equal(got, content) || test.empty && len(got) > 0 {
+				t.Errorf("the file has %d bytes, %v", len(got), readErr)
+			}
+		})
+	}
+}
+
+func TestDownloadEndsWithContext(t *testing.T) {
+	content, layer := newBlob(t, 1000)
+	ctx, cancel := context.WithCancel(t.Context())
+	source := &blobSource{content: content, endsAfter: []int{10}}
+	err := Download(ctx, source, layer, openWith(t, nil), func(int64, int64) { cancel() })
+	if !errors.Is(err, context.Canceled) || len(source.offsets) != 1 {
+		t.Errorf("Download() = %v after %d requests", err, len(source.offsets))
+	}
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nodelayer
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+)
+
+// copied are the directories whose files are copied to their usual paths: systemd treats a link
+// as another unit, and administrators edit configuration. Other files are linked.
+var copied = []string{"/etc/", "/usr/lib/systemd/", "/usr/lib/tmpfiles.d/", "/usr/lib/sysctl.d/", "/usr/lib/sysusers.d/"}
+
+// Place returns the changes that put the unpacked files of packages at their usual paths. dir is a
+// directory that Driver has filled.
+func Place(dir string, packages []string) ([]ledger.Change, error) {
+	list, err := readList(dir)
+	if err != nil {
+		return nil, fmt.Errorf("reading unpacked software: %w", err)
+	}
+	var changes []ledger.Change
+	for _, file := range list.Files {
+		if !slices.Contains(packages, file.Package) {
+			continue
+		}
+		change := ledger.Change{
+			Kind:    ledger.Symlink,
+			Target:  file.Path,
+			Reason:  "software of the OS image",
+			Desired: ledger.State{Present: true, Link: filepath.Join(dir, file.Path)},
+		}
+		switch {
+		case file.Link != "":
+			change.Desired.Link = file.Link
+		case isCopied(file.Path):
+			content, err := os.ReadFile(filepath.Join(dir, file.Path))
+			if err != nil {
+				return nil, fmt.Errorf("reading unpacked software: %w", err)
+			}
+			change.Kind, change.Desired = ledger.File, ledger.FileState(content, file.Mode&0o777)
+		}
+		changes = append(changes, change)
+	}
+	return changes, nil
+}
+
+func isCopied(path string) bool {
+	for _, dir := range copied {
+		if strings.HasPrefix(path, dir) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nodelayer
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
+)
+
+func TestPlace(t *testing.T) {
+	dir := t.TempDir()
+	unit := filepath.Join(dir, "usr/lib/systemd/system/crio.service")
+	if err := os.MkdirAll(filepath.Dir(unit), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(unit, []byte("[Unit]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list, err := json.Marshal(fileList{Files: []dnf.PackageFile{
+		{Package: "cri-o", Path: "/usr/bin/crio", Mode: unix.S_IFREG | 0o755},
+		{Package: "cri-o", Path: "/usr/bin/crio-link", Mode: unix.S_IFLNK | 0o777, Link: "crio"},
+		{Package: "cri-o", Path: "/usr/lib/systemd/system/crio.service", Mode: unix.S_IFREG | 0o644},
+		{Package: "openshift-kubelet", Path: "/usr/bin/kubelet", Mode: unix.S_IFREG | 0o755},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, listName), list, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	changes, err := Place(dir, []string{"cri-o"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, change := range changes {
+		got = append(got, string(change.Kind)+" "+change.Target+": "+change.Desired.String())
+	}
+	want := []string{
+		"link /usr/bin/crio: link to " + dir + "/usr/bin/crio",
+		"link /usr/bin/crio-link: link to crio",
+		"file /usr/lib/systemd/system/crio.service: 7 bytes, sha256 ae6c63cff33b, mode 0644",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package registry
+
+import (
+	"bytes"
+	"io"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+)
+
+func TestBlob(t *testing.T) {
+	server, image := newRegistry(t, testPassword), newImage(t)
+	client := newClient(trust(server))
+	client.PullSecret = pullSecret(server.host, testPassword)
+	opened, err := client.Open(t.Context(), server.push(t, "release/os", image, remote.WithAuth(&authn.Basic{Username: "node", Password: testPassword})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	layers, _ := image.Layers()
+	digest, _ := layers[1].Digest()
+	reader, err := layers[1].Compressed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := io.ReadAll(reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, offset := range []int64{0, 1, int64(len(content)) - 1} {
+		blob, err := opened.Blob(t.Context(), v1.Descriptor{Digest: digest, Size: int64(len(content))}, offset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(blob)
+		_ = blob.Close()
+		if err != nil || blob.Offset != offset || !bytes.Equal(got, content[offset:]) {
+			t.Errorf("Blob(%d) has %d bytes from %d on, %v", offset, len(got), blob.Offset, err)
+		}
+	}
+	if _, err := opened.Blob(t.Context(), v1.Descriptor{Digest: v1.Hash{Algorithm: "sha256", Hex: "00"}, Size: 9}, 0); err == nil {
+		t.Error("Blob() of an unknown digest has no error")
+	}
+}
