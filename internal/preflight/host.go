@@ -144,10 +144,10 @@ func checkClock(f HostFacts) []report.Finding {
 			how = "ahead of"
 		}
 		return errorFinding("chronyc makestep # or: timedatectl set-ntp true",
-			"this host's clock is %s %s the ignition server's; certificates and tokens will be rejected", f.ClockSkew.Abs().Round(time.Second), how)
+			"this host's clock is %s %s the ignition server's; certificates will be rejected", f.ClockSkew.Abs().Round(time.Second), how)
 	case f.ClockUnsynchronized:
 		return warningFinding("systemctl enable --now chronyd\nchronyc tracking # the source and the offset of the clock",
-			"no time service has synchronized this host's clock; if it drifts, certificates and tokens will be rejected")
+			"no time service has synchronized this host's clock; if it drifts, certificates will be rejected")
 	}
 	return nil
 }

@@ -136,15 +136,15 @@ func TestCheckFirewall(t *testing.T) {
 }
 
 func TestCheckClock(t *testing.T) {
-	const unsynchronized = "warning: no time service has synchronized this host's clock; if it drifts, certificates and tokens will be rejected"
+	const unsynchronized = "warning: no time service has synchronized this host's clock; if it drifts, certificates will be rejected"
 	for name, test := range map[string]struct {
 		facts HostFacts
 		want  []string
 	}{
 		"synchronized":       {HostFacts{ClockSkew: maxSkew}, nil},
 		"not synchronized":   {HostFacts{ClockUnsynchronized: true}, []string{unsynchronized}},
-		"wrong":              {HostFacts{ClockSkew: -2 * maxSkew}, []string{"problem: this host's clock is 4m0s ahead of the ignition server's; certificates and tokens will be rejected"}},
-		"wrong for a reason": {HostFacts{ClockSkew: 2 * maxSkew, ClockUnsynchronized: true}, []string{"problem: this host's clock is 4m0s behind the ignition server's; certificates and tokens will be rejected"}},
+		"wrong":              {HostFacts{ClockSkew: -2 * maxSkew}, []string{"problem: this host's clock is 4m0s ahead of the ignition server's; certificates will be rejected"}},
+		"wrong for a reason": {HostFacts{ClockSkew: 2 * maxSkew, ClockUnsynchronized: true}, []string{"problem: this host's clock is 4m0s behind the ignition server's; certificates will be rejected"}},
 	} {
 		if diff := cmp.Diff(test.want, messages(checkClock(test.facts))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
