@@ -180,6 +180,7 @@ func TestOrigins(t *testing.T) {
 		{"ignitionOverrides", []any{"https://***@example.com"}, Origin{FromFile, file + ":6"}},
 		{"payload.drop", []any{"x.service"}, Origin{FromDropIn, dropin + ":6"}},
 		{"networkTimeout", "1m30s", Origin{From: FromDefault}},
+		{"software", "auto", Origin{From: FromDefault}},
 		{"hostSettings", "report", Origin{From: FromDefault}},
 		{"until", "kubelet", Origin{FromEnvironment, "HCP_NODE_AGENT_UNTIL"}},
 		{"timeout", "1h0m0s", Origin{From: FromDefault}},
