@@ -37,6 +37,7 @@ func (s planScreen) print(document plan.Document) {
 		}
 	}
 	s.printActions(document.Actions())
+	s.printUnpacked(document.Unpacked)
 	s.printMissing(document.MissingUnits)
 	for _, group := range plan.Groups() {
 		s.printGroup(group, document.Changes)
@@ -123,6 +124,17 @@ func (s planScreen) printActions(notes []plan.Note) {
 	for _, note := range notes {
 		s.Hanging("  "+s.Warn("!")+" ", "    ", report.EscapeLine(note.Subject)+": "+note.Reason)
 		s.Remedy(note.Remedy)
+	}
+}
+
+// printUnpacked prints the packages that are unpacked from the OS image.
+func (s planScreen) printUnpacked(unpacked *plan.Unpacked) {
+	if unpacked == nil {
+		return
+	}
+	s.title(fmt.Sprintf("Software from the OS image (%d packages, %d MB to download)", len(unpacked.Packages), unpacked.Download/1e6))
+	for _, name := range unpacked.Packages {
+		s.Printf("  + %s\n", report.EscapeLine(name))
 	}
 }
 

@@ -56,11 +56,7 @@ func (j *join) unpackSoftware(ctx context.Context, log report.Log) (string, erro
 	if err := hostfs.RemoveSynced(layer); err != nil {
 		return "", err
 	}
-	versions := make([]string, 0, len(names))
-	for _, name := range names {
-		versions = append(versions, name+"-"+j.Software.Packages[name])
-	}
-	return strings.Join(versions, ", "), j.afterUnpacking(ctx, log)
+	return strings.Join(j.Software.Versions(names), ", "), j.afterUnpacking(ctx, log)
 }
 
 // placeSoftware puts unpacked packages at their usual paths. It fails if a package of the host owns

@@ -52,6 +52,15 @@ const (
 // conmon and crun, must match the host and come from its repositories.
 var imagePackages = regexp.MustCompile(`^(openshift-kubelet|cri-o|cri-tools|conmon-rs|openvswitch3\.\d+)$`)
 
+// Versions returns packages with their versions, such as cri-o-1.32.4-1.el9.
+func (s *Software) Versions(names []string) []string {
+	versions := make([]string, 0, len(names))
+	for _, name := range names {
+		versions = append(versions, name+"-"+s.Packages[name])
+	}
+	return versions
+}
+
 // Unpackable returns the packages of the OS image that can be unpacked, in order.
 func (s *Software) Unpackable() []string {
 	var names []string

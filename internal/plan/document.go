@@ -31,6 +31,7 @@ type Document struct {
 	Changes       []PlannedChange    `json:"changes" doc:"changes that a join would make, except those of the network"`
 	Unchanged     int                `json:"unchanged" doc:"number of planned objects that are already in the desired state"`
 	Kept          []KeptObject       `json:"kept" doc:"objects that an earlier payload added and this one does not have; they remain until leave"`
+	Unpacked      *Unpacked          `json:"unpacked,omitempty" doc:"packages that are unpacked from the OS image; absent if there are none"`
 	Network       *Network           `json:"network,omitempty" doc:"attachment of the uplink to br-ex; absent if it is not planned"`
 	NotPlanned    []string           `json:"notPlanned" doc:"parts of a join that this plan does not contain, each with the reason"`
 	Notes         []adapt.Note       `json:"notes" doc:"entries of the payload that are not applied as they are, additions, and actions for the administrator"`
@@ -87,7 +88,10 @@ func Show(ctx context.Context, options inputs.Options) (Document, error) {
 	if err := b.addChanges(ctx, &document, p, options.Diff); err != nil {
 		return document, err
 	}
-	document.Empty = len(document.Changes)+len(document.MissingUnits) == 0
+	if document.Unpacked, err = b.planUnpacking(ctx, p, report.Log{Sink: b.Sink, Step: stepname.Plan}); err != nil {
+		return document, err
+	}
+	document.Empty = len(document.Changes)+len(document.MissingUnits) == 0 && document.Unpacked == nil
 	if p.Migration != nil {
 		document.Network = newNetwork(*p.Migration)
 		document.Empty = document.Empty && p.Migration.AlreadyAttached
