@@ -54,7 +54,7 @@ func TestSoftwareOfTheOSImage(t *testing.T) {
 		mustOutput(ctx, t, "pkill -KILL -x hcp-node-agent")
 	})
 	result := runAgent(ctx, t, report.Success, joinCommand)
-	checkContains(t, result.Stdout, "unpacked cri-o-1.34.0-2.rhaos4.21.el9, openshift-kubelet-4.21.0-202510291212.p0.el9 from the OS image", testenv.NodeName+" is Ready and schedulable")
+	checkContains(t, result.Stdout, "unpacked openshift-kubelet-4.21.0-202510291212.p0.el9, cri-o-1.34.0-2.rhaos4.21.el9 from the OS image", testenv.NodeName+" is Ready and schedulable")
 	checkContains(t, mustOutput(ctx, t, "readlink -f /usr/bin/kubelet /usr/bin/crio; ls /var/lib/hcp-node-agent"),
 		"/usr/libexec/hcp-node-agent/software/sha256-", "/usr/bin/kubelet", "software.json")
 	_, err := environment.RunPod(ctx, "with-software-of-the-image")
