@@ -61,6 +61,7 @@ func TestSoftwareOfTheOSImage(t *testing.T) {
 	must(t, err)
 	runAgent(ctx, t, report.Success, "status")
 
+	must(t, environment.DeletePods(ctx))
 	runAgent(ctx, t, report.Success, "leave")
 	mustOutput(ctx, t, "! ls -d /usr/libexec/hcp-node-agent /usr/bin/kubelet /usr/bin/crio 2>/dev/null")
 	checkHostState(ctx, t, before)
