@@ -29,8 +29,10 @@ func (b *Builder) DecidePackages(ctx context.Context, p *Plan, server kubelet.Ve
 	if err != nil {
 		return packages.Decision{}, err
 	}
-	facts := packages.Facts{OS: b.Facts.OS, Arch: b.Facts.Arch, Install: b.Config.InstallPackages, Commands: b.commands(p), BeforePayload: p == nil,
-		Software: b.Software, Source: packages.Source(b.Config.Software)}
+	facts := packages.Facts{
+		OS: b.Facts.OS, Arch: b.Facts.Arch, Install: b.Config.InstallPackages, Commands: b.commands(p), BeforePayload: p == nil,
+		Software: b.Software, Source: packages.Source(b.Config.Software),
+	}
 	if facts.Release, err = b.requestedRelease(); err != nil {
 		return packages.Decision{}, err
 	}

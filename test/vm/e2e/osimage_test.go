@@ -44,7 +44,7 @@ var nodePackages = map[string][]string{
 // unpacks.
 func TestSoftwareOfTheOSImage(t *testing.T) {
 	ctx := newContext(t)
-	must(t, environment.ControlPlane.AdminClient.ReplacePayload(ctx, payloadWithOSImage(t, pushNodeImage(ctx, t))))
+	must(t, environment.ControlPlane.ReplacePayload(ctx, payloadWithOSImage(t, pushNodeImage(ctx, t))))
 	before := hostState(ctx, t)
 
 	runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand, "downloading the node layer of the OS image: ", func() {

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package packages
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
+)
+
+// The OS image of OpenShift 4.18 has no list of packages in reality; its versions do not matter here.
+func TestDecideFromImage(t *testing.T) {
+	table, err := ReadTable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	software := &Software{Release: Release{4, 18}, RHEL: "9.6", Packages: map[string]string{
+		"openshift-kubelet": "4.18.0-1", "cri-o": "1.31.4-1", "cri-tools": "1.31.1-1", "openvswitch3.5": "3.5.0-1", "conmon": "2.1-1",
+	}}
+	ofRHEL10 := *software
+	ofRHEL10.RHEL = "10.2"
+	missing := []string{"openshift-kubelet", "cri-o", "openvswitch3.5", "conmon"}
+	inRepositories := []dnf.Package{
+		newPackage("openshift-kubelet", "4.18.0", "el9", rhocp9), newPackage("cri-o", "1.31.4", "el9", rhocp9),
+		newPackage("openvswitch3.5", "3.5.0", "el9", fdp9), newPackage("conmon", "2.1", "el9", "appstream"),
+	}
+	for name, test := range map[string]struct {
+		source    Source
+		software  *Software
+		available []dnf.Package
+		image     []string
+		specs     []string
+	}{
+		"rpm":                       {SourceRPM, software, nil, nil, nil},
+		"auto, no repository":       {SourceAuto, software, nil, []string{"openshift-kubelet", "cri-o", "openvswitch3.5"}, nil},
+		"auto, some repositories":   {SourceAuto, software, inRepositories[1:], []string{"openshift-kubelet"}, []string{"cri-o-1.31.*", "conmon", "openvswitch3.5"}},
+		"auto, all repositories":    {SourceAuto, software, inRepositories, nil, []string{"openshift-kubelet-4.18.*", "cri-o-1.31.*", "conmon", "openvswitch3.5"}},
+		"image, all repositories":   {SourceImage, software, inRepositories, []string{"openshift-kubelet", "cri-o"}, []string{"conmon", "openvswitch3.5"}},
+		"image, no repository":      {SourceImage, software, nil, []string{"openshift-kubelet", "cri-o", "openvswitch3.5"}, nil},
+		"auto, an image of RHEL 10": {SourceAuto, &ofRHEL10, nil, nil, nil},
+		"auto, an unknown image":    {SourceAuto, nil, nil, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			facts := goodFacts()
+			facts.Installed, facts.Available, facts.Install = without(facts.Installed, missing...), test.available, true
+			facts.Source, facts.Software = test.source, test.software
+			decision := Decide(table, facts)
+			if diff := cmp.Diff(test.image, decision.FromImage()); diff != "" {
+				t.Errorf("from the image (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.specs, decision.Specs()); diff != "" {
+				t.Errorf("from repositories (-want +got):\n%s", diff)
+			}
+			for _, finding := range decision.Findings {
+				for _, unpacked := range test.image {
+					if strings.Contains(finding.Message, unpacked) {
+						t.Errorf("%s, which is unpacked, is reported: %s", unpacked, finding.Message)
+					}
+				}
+			}
+		})
+	}
+}
