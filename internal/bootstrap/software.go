@@ -137,7 +137,7 @@ func checkSpace(layerSize int64, paths ...string) error {
 	return nil
 }
 
-// afterUnpacking reloads systemd, which then knows the new units, and plans the join again.
+// afterUnpacking reloads systemd, so that it finds the new units, and plans the join again.
 func (j *join) afterUnpacking(ctx context.Context, log report.Log) error {
 	if j.Systemd != nil {
 		if err := j.Systemd.Reload(ctx); err != nil {

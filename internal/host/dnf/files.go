@@ -82,7 +82,7 @@ func Owners(ctx context.Context, paths []string) (map[string]string, error) {
 		switch {
 		case err == nil:
 			owners[path] = out
-		case !errors.As(err, &failed): // rpm has run, and knows no package
+		case !errors.As(err, &failed): // rpm has run, and no package owns it
 			return nil, fmt.Errorf("finding the package of %s: %w", path, err)
 		}
 	}
