@@ -2,9 +2,7 @@
 
 package packages
 
-import (
-	"maps"
-)
+import "maps"
 
 // Software describes the software of a payload: its release, and the versions of the packages in
 // the OS image that the payload names.

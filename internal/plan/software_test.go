@@ -22,7 +22,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
@@ -66,14 +68,14 @@ func TestLoadSoftwareReadsTheImageOfThePayload(t *testing.T) {
 	host := strings.TrimPrefix(server.URL, "https://")
 	pullSpec := "registry.invalid/release/os@" + digest
 	b := builderOf(t, map[string]string{
-		ignition.MachineConfigPath:         fmt.Sprintf(`{"spec":{"osImageURL":%q}}`, pullSpec),
-		registriesConf:                     "[[registry]]\nlocation = \"registry.invalid/release\"\n[[registry.mirror]]\nlocation = \"" + host + "/mirror\"\n",
-		pullSecret:                         fmt.Sprintf(`{"auths":{%q:{"auth":%q}}}`, host, base64.StdEncoding.EncodeToString([]byte("node:pull"))),
-		caAnchors + "openshift-config.crt": string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})),
-		proxyEnvironment:                   "# comment\nHTTP_PROXY=\nHTTPS_PROXY=http://192.0.2.1:3128\nNO_PROXY=.invalid,127.0.0.1\n",
+		ignition.MachineConfigPath:                     fmt.Sprintf(`{"spec":{"osImageURL":%q}}`, pullSpec),
+		registriesConf:                                 "[[registry]]\nlocation = \"registry.invalid/release\"\n[[registry.mirror]]\nlocation = \"" + host + "/mirror\"\n",
+		pods.PullSecretPath:                            fmt.Sprintf(`{"auths":{%q:{"auth":%q}}}`, host, base64.StdEncoding.EncodeToString([]byte("node:pull"))),
+		crio.TrustAnchorsDir + "/openshift-config.crt": string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})),
+		proxyEnvironment:                               "# comment\nHTTP_PROXY=\nHTTPS_PROXY=http://192.0.2.1:3128\nNO_PROXY=.invalid,127.0.0.1\n",
 	}, nil)
 	b.Dir, b.Facts.Arch = t.TempDir(), "amd64"
-	if err := b.LoadSoftware(t.Context(), (&reporttest.Recorder{}).Log()); err != nil || b.SoftwareErr != nil {
+	if read, err := b.LoadSoftware(t.Context(), (&reporttest.Recorder{}).Log()); err != nil || b.SoftwareErr != nil || !read {
 		t.Fatalf("LoadSoftware() = %v, %v", err, b.SoftwareErr)
 	}
 	if want := (packages.Release{Major: 4, Minor: 18}); b.Software.Release != want || b.Software.Image != pullSpec {
@@ -86,14 +88,14 @@ func TestLoadSoftwareReadsTheImageOfThePayload(t *testing.T) {
 	}
 	server.Close()
 	b.Software = nil
-	if err := b.LoadSoftware(t.Context(), (&reporttest.Recorder{}).Log()); err != nil || b.SoftwareErr != nil || b.Software == nil {
+	if read, err := b.LoadSoftware(t.Context(), (&reporttest.Recorder{}).Log()); err != nil || b.SoftwareErr != nil || b.Software == nil || read {
 		t.Errorf("LoadSoftware() = %v, %v for the stored image", err, b.SoftwareErr)
 	}
 	if err := release.Save(b.Dir, packages.Software{Image: "registry.invalid/another@" + digest}); err != nil {
 		t.Fatal(err)
 	}
 	b.Software = nil
-	if err := b.LoadSoftware(t.Context(), (&reporttest.Recorder{}).Log()); err != nil || b.SoftwareErr == nil || b.Software != nil {
+	if read, err := b.LoadSoftware(t.Context(), (&reporttest.Recorder{}).Log()); err != nil || b.SoftwareErr == nil || b.Software != nil || read {
 		t.Errorf("LoadSoftware() = %v, %v for another image", err, b.SoftwareErr)
 	}
 }

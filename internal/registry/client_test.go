@@ -144,7 +144,7 @@ func TestOpenTriesMirrors(t *testing.T) {
 
 func pullSecret(registry, password string) []byte {
 	login := base64.StdEncoding.EncodeToString([]byte("node:" + password))
-	return fmt.Appendf(nil, `{"auths":{%q:{"auth":%q,"email":"nobody@example.com"}}}`, registry, login)
+	return fmt.Appendf(nil, `{"auths":{%q:{"auth":%q}}}`, registry, login)
 }
 
 func TestOpenExplainsFailures(t *testing.T) {
