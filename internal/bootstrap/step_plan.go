@@ -45,13 +45,14 @@ func makePlan(ctx context.Context, j *join, log report.Log) (steps.Outcome, erro
 // loadSoftware reads the release of the payload, and stores it for later runs. If it is unknown, the
 // join continues: --openshift-release, or the installed kubelet, selects the packages.
 func (j *join) loadSoftware(ctx context.Context, log report.Log) error {
-	if err := j.LoadSoftware(ctx, log); err != nil {
+	read, err := j.LoadSoftware(ctx, log)
+	if err != nil {
 		return err
 	}
 	if j.SoftwareErr != nil {
 		log.Warn("the release of the payload is unknown: "+j.SoftwareErr.Error(), report.RemedyOf(j.SoftwareErr))
 	}
-	if j.Software == nil {
+	if !read {
 		return nil
 	}
 	return release.Save(j.Dir, *j.Software)

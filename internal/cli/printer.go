@@ -38,7 +38,6 @@ type Printer struct {
 	quiet                    *bool   // flag
 
 	progress progressSink
-	isText   bool // progress is printed as text, not logged
 	page     *report.Page
 }
 
@@ -94,10 +93,8 @@ func (p *Printer) openProgress() progressSink {
 	case format == "journal":
 		heartbeat.Sink = &report.Slog{Handler: report.Journal{Level: level, Identifier: p.Program.Name, Send: journal.Send}}
 	case isTerminal(stream) && os.Getenv("TERM") != "dumb" && !*p.quiet:
-		p.isText = true
 		return p.newTerminal(stream)
 	default:
-		p.isText = true
 		heartbeat.Sink, heartbeat.Interval = &report.Lines{W: stream, Level: level}, time.Minute
 	}
 	return heartbeat
@@ -105,10 +102,13 @@ func (p *Printer) openProgress() progressSink {
 
 // resolvedLogFormat returns the requested format of the log: text, json or journal.
 func (p *Printer) resolvedLogFormat() string {
-	if *p.logFormat == "auto" && isService() {
+	switch {
+	case *p.logFormat != "auto":
+		return *p.logFormat
+	case isService():
 		return "journal"
 	}
-	return *p.logFormat
+	return "text"
 }
 
 // isService reports whether standard error is connected to the journal. The environment variable
@@ -267,7 +267,7 @@ func (p *Printer) Failure(path string, err error) {
 	if err == nil || p.StepReported {
 		return
 	}
-	if p.Sink != nil && !p.isText {
+	if p.Sink != nil && p.resolvedLogFormat() != "text" {
 		message := strings.TrimPrefix(path, p.Program.Name+" ") + ": " + err.Error()
 		p.Sink.Emit(report.Event{
 			Time:    time.Now(),

@@ -68,7 +68,7 @@ func Show(ctx context.Context, options inputs.Options) (Document, error) {
 	if err != nil {
 		return document, err
 	}
-	if err := b.LoadSoftware(ctx, report.Log{Sink: b.Sink, Step: stepname.Plan}); err != nil {
+	if _, err := b.LoadSoftware(ctx, report.Log{Sink: b.Sink, Step: stepname.Plan}); err != nil {
 		return document, err
 	}
 	p, err := b.Build(ctx)

@@ -8,9 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/osimage"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/registry"
@@ -26,26 +28,22 @@ const softwareTimeout = time.Minute
 const (
 	registriesConf   = "/etc/containers/registries.conf"
 	registriesDropIn = "/etc/containers/registries.conf.d"
-	pullSecret       = "/var/lib/kubelet/config.json" //nolint:gosec // the name of a file
 	proxyEnvironment = "/etc/mco/proxy.env"
-	caAnchors        = "/etc/pki/ca-trust/source/anchors/"
 )
 
 // LoadSoftware sets Software to the release of the payload and the packages of its OS image: those
-// that an earlier run stored, else it reads the image. It does not read the image of a payload that
-// was given as a file. A failure is stored in SoftwareErr; LoadSoftware itself fails only if ctx ends.
-func (b *Builder) LoadSoftware(ctx context.Context, log report.Log) error {
+// that an earlier run stored, else it reads the image, and reports whether it has. It does not read
+// the image of a payload that was given as a file. A failure is stored in SoftwareErr; LoadSoftware
+// itself fails only if ctx ends.
+func (b *Builder) LoadSoftware(ctx context.Context, log report.Log) (read bool, err error) {
 	pullSpec := b.Payload.MachineConfig().OSImageURL
-	if pullSpec == "" || b.payloadFile != nil {
-		return nil
-	}
-	if b.LoadStoredSoftware() {
-		return nil
+	if pullSpec == "" || b.payloadFile != nil || b.LoadStoredSoftware() {
+		return false, nil
 	}
 	limited, cancel := context.WithTimeout(ctx, softwareTimeout)
 	defer cancel()
 	b.Software, b.SoftwareErr = b.readSoftware(limited, pullSpec, log)
-	return ctx.Err()
+	return b.Software != nil, ctx.Err()
 }
 
 // LoadStoredSoftware sets Software to what an earlier run stored for the same OS image. It reports
@@ -83,13 +81,13 @@ func (b *Builder) registryClient(log report.Log) *registry.Client {
 		roots = x509.NewCertPool() // the host has no CAs
 	}
 	for _, file := range b.Payload.Config.Storage.Files {
-		if strings.HasPrefix(file.Path, caAnchors) {
+		if strings.HasPrefix(file.Path, crio.TrustAnchorsDir+"/") {
 			content, _, _ := b.Payload.File(file.Path)
 			roots.AppendCertsFromPEM(content) // the file is empty if the cluster has no additional CAs
 		}
 	}
 	registries, _ := b.effectiveFile(registriesConf)
-	secret, _ := b.effectiveFile(pullSecret)
+	secret, _ := b.effectiveFile(pods.PullSecretPath)
 	return &registry.Client{
 		RegistriesConf: registries,
 		DropInDir:      registriesDropIn,

@@ -3,77 +3,43 @@
 package plan
 
 import (
-	"encoding/base64"
 	"encoding/pem"
 	"fmt"
-	"io"
-	"log"
-	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 
-	"github.com/google/go-containerregistry/pkg/authn"
-	"github.com/google/go-containerregistry/pkg/name"
-	"github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/remote"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/registry/registrytest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
 )
 
-// osImageServer runs a registry with TLS and a password that contains an OS image of OpenShift 4.18.
-func osImageServer(t *testing.T) (server *httptest.Server, digest string) {
-	t.Helper()
-	images := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
-	server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, password, _ := r.BasicAuth(); password != "pull" {
-			w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
-			w.WriteHeader(http.StatusUnauthorized)
-			return
-		}
-		images.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
+// The mirror, the pull secret and the CA are those of the payload.
+func TestLoadSoftwareReadsTheImageOfThePayload(t *testing.T) {
 	image, err := mutate.Config(empty.Image, v1.Config{Labels: map[string]string{"version": "418.94.202501221327-0"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	hash, err := image.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	reference, err := name.NewDigest(strings.TrimPrefix(server.URL, "https://") + "/mirror/os@" + hash.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	login := remote.WithAuth(&authn.Basic{Username: "node", Password: "pull"})
-	if err := remote.Write(reference, image, login, remote.WithTransport(server.Client().Transport)); err != nil {
-		t.Fatal(err)
-	}
-	return server, hash.String()
-}
-
-// The mirror, the pull secret and the CA are those of the payload.
-func TestLoadSoftwareReadsTheImageOfThePayload(t *testing.T) {
-	server, digest := osImageServer(t)
-	host := strings.TrimPrefix(server.URL, "https://")
+	server := registrytest.New(t, "pull")
+	_, digest, _ := strings.Cut(server.Push(t, "mirror/os", image), "@")
 	pullSpec := "registry.invalid/release/os@" + digest
 	b := builderOf(t, map[string]string{
-		ignition.MachineConfigPath:         fmt.Sprintf(`{"spec":{"osImageURL":%q}}`, pullSpec),
-		registriesConf:                     "[[registry]]\nlocation = \"registry.invalid/release\"\n[[registry.mirror]]\nlocation = \"" + host + "/mirror\"\n",
-		pullSecret:                         fmt.Sprintf(`{"auths":{%q:{"auth":%q}}}`, host, base64.StdEncoding.EncodeToString([]byte("node:pull"))),
-		caAnchors + "openshift-config.crt": string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})),
-		proxyEnvironment:                   "# comment\nHTTP_PROXY=\nHTTPS_PROXY=http://192.0.2.1:3128\nNO_PROXY=.invalid,127.0.0.1\n",
+		ignition.MachineConfigPath:                     fmt.Sprintf(`{"spec":{"osImageURL":%q}}`, pullSpec),
+		registriesConf:                                 "[[registry]]\nlocation = \"registry.invalid/release\"\n[[registry.mirror]]\nlocation = \"" + server.Host + "/mirror\"\n",
+		pods.PullSecretPath:                            string(registrytest.PullSecret(server.Host, "pull")),
+		crio.TrustAnchorsDir + "/openshift-config.crt": string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})),
+		proxyEnvironment:                               "# comment\nHTTP_PROXY=\nHTTPS_PROXY=http://192.0.2.1:3128\nNO_PROXY=.invalid,127.0.0.1\n",
 	}, nil)
 	b.Dir, b.Facts.Arch = t.TempDir(), "amd64"
-	if err := b.LoadSoftware(t.Context(), (&reporttest.Recorder{}).Log()); err != nil || b.SoftwareErr != nil {
+	if read, err := b.LoadSoftware(t.Context(), (&reporttest.Recorder{}).Log()); err != nil || b.SoftwareErr != nil || !read {
 		t.Fatalf("LoadSoftware() = %v, %v", err, b.SoftwareErr)
 	}
 	if want := (packages.Release{Major: 4, Minor: 18}); b.Software.Release != want || b.Software.Image != pullSpec {
@@ -86,14 +52,14 @@ func TestLoadSoftwareReadsTheImageOfThePayload(t *testing.T) {
 	}
 	server.Close()
 	b.Software = nil
-	if err := b.LoadSoftware(t.Context(), (&reporttest.Recorder{}).Log()); err != nil || b.SoftwareErr != nil || b.Software == nil {
+	if read, err := b.LoadSoftware(t.Context(), (&reporttest.Recorder{}).Log()); err != nil || b.SoftwareErr != nil || b.Software == nil || read {
 		t.Errorf("LoadSoftware() = %v, %v for the stored image", err, b.SoftwareErr)
 	}
 	if err := release.Save(b.Dir, packages.Software{Image: "registry.invalid/another@" + digest}); err != nil {
 		t.Fatal(err)
 	}
 	b.Software = nil
-	if err := b.LoadSoftware(t.Context(), (&reporttest.Recorder{}).Log()); err != nil || b.SoftwareErr == nil || b.Software != nil {
+	if read, err := b.LoadSoftware(t.Context(), (&reporttest.Recorder{}).Log()); err != nil || b.SoftwareErr == nil || b.Software != nil || read {
 		t.Errorf("LoadSoftware() = %v, %v for another image", err, b.SoftwareErr)
 	}
 }

@@ -7,16 +7,16 @@ import (
 	"io"
 	"testing"
 
-	"github.com/google/go-containerregistry/pkg/authn"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/registry/registrytest"
 )
 
 func TestBlob(t *testing.T) {
-	server, image := newRegistry(t, testPassword), newImage(t)
+	server, image := registrytest.New(t, testPassword), newImage(t)
 	client := newClient(trust(server))
-	client.PullSecret = pullSecret(server.host, testPassword)
-	opened, err := client.Open(t.Context(), server.push(t, "release/os", image, remote.WithAuth(&authn.Basic{Username: "node", Password: testPassword})))
+	client.PullSecret = registrytest.PullSecret(server.Host, testPassword)
+	opened, err := client.Open(t.Context(), server.Push(t, "release/os", image))
 	if err != nil {
 		t.Fatal(err)
 	}

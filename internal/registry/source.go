@@ -11,8 +11,8 @@ import (
 	"go.podman.io/image/v5/pkg/docker/config"
 	"go.podman.io/image/v5/pkg/sysregistriesv2"
 	"go.podman.io/image/v5/types"
-	"golang.org/x/sys/unix"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -98,13 +98,12 @@ func (c *Client) systemContext() (*types.SystemContext, func(), error) {
 	}, closeFiles, nil
 }
 
-// memoryFile creates a file in memory (memfd_create(2)).
+// memoryFile creates a file in memory with content.
 func memoryFile(name string, content []byte) (*os.File, error) {
-	descriptor, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+	file, err := command.NewMemoryFile(name)
 	if err != nil {
-		return nil, fmt.Errorf("creating %s in memory: %w", name, err)
+		return nil, err
 	}
-	file := os.NewFile(uintptr(descriptor), name)
 	if _, err := file.Write(content); err != nil {
 		_ = file.Close()
 		return nil, fmt.Errorf("writing %s in memory: %w", name, err)

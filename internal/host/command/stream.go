@@ -39,12 +39,12 @@ const outputInterval = 100 * time.Millisecond
 // process exits, and rpm aborts a transaction if its progress cannot be
 // printed.
 func (s Streaming) Run(ctx context.Context) (stdout, stderr string, err error) {
-	out, err := newMemoryFile("stdout")
+	out, err := NewMemoryFile("stdout")
 	if err != nil {
 		return "", "", err
 	}
 	defer out.Close()
-	complaints, err := newMemoryFile("stderr")
+	complaints, err := NewMemoryFile("stderr")
 	if err != nil {
 		return "", "", err
 	}
@@ -90,9 +90,9 @@ func (s Streaming) exitError(ctx context.Context, err error, stderr string) erro
 	return fmt.Errorf("running %s: %w", s.Name, err)
 }
 
-// newMemoryFile returns an anonymous file in memory, which exists until its last
+// NewMemoryFile returns an anonymous file in memory, which exists until its last
 // descriptor is closed.
-func newMemoryFile(name string) (*os.File, error) {
+func NewMemoryFile(name string) (*os.File, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("creating a file in memory: %w", err)
