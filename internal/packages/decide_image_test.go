@@ -22,6 +22,8 @@ func TestDecideFromImage(t *testing.T) {
 	}}
 	ofRHEL10 := *software
 	ofRHEL10.RHEL = "10.2"
+	withoutList := *software
+	withoutList.Packages = nil
 	missing := []string{"openshift-kubelet", "cri-o", "openvswitch3.5", "conmon"}
 	inRepositories := []dnf.Package{
 		newPackage("openshift-kubelet", "4.18.0", "el9", rhocp9), newPackage("cri-o", "1.31.4", "el9", rhocp9),
@@ -33,15 +35,18 @@ func TestDecideFromImage(t *testing.T) {
 		available []dnf.Package
 		image     []string
 		specs     []string
+		finding   string
 	}{
-		"rpm":                       {SourceRPM, software, nil, nil, nil},
-		"auto, no repository":       {SourceAuto, software, nil, []string{"openshift-kubelet", "cri-o", "openvswitch3.5"}, nil},
-		"auto, some repositories":   {SourceAuto, software, inRepositories[1:], []string{"openshift-kubelet"}, []string{"cri-o-1.31.*", "conmon", "openvswitch3.5"}},
-		"auto, all repositories":    {SourceAuto, software, inRepositories, nil, []string{"openshift-kubelet-4.18.*", "cri-o-1.31.*", "conmon", "openvswitch3.5"}},
-		"image, all repositories":   {SourceImage, software, inRepositories, []string{"openshift-kubelet", "cri-o"}, []string{"conmon", "openvswitch3.5"}},
-		"image, no repository":      {SourceImage, software, nil, []string{"openshift-kubelet", "cri-o", "openvswitch3.5"}, nil},
-		"auto, an image of RHEL 10": {SourceAuto, &ofRHEL10, nil, nil, nil},
-		"auto, an unknown image":    {SourceAuto, nil, nil, nil, nil},
+		"rpm":                       {SourceRPM, software, nil, nil, nil, ""},
+		"auto, no repository":       {SourceAuto, software, nil, []string{"openshift-kubelet", "cri-o", "openvswitch3.5"}, nil, ""},
+		"auto, some repositories":   {SourceAuto, software, inRepositories[1:], []string{"openshift-kubelet"}, []string{"cri-o-1.31.*", "conmon", "openvswitch3.5"}, ""},
+		"auto, all repositories":    {SourceAuto, software, inRepositories, nil, []string{"openshift-kubelet-4.18.*", "cri-o-1.31.*", "conmon", "openvswitch3.5"}, ""},
+		"image, all repositories":   {SourceImage, software, inRepositories, []string{"openshift-kubelet", "cri-o"}, []string{"conmon", "openvswitch3.5"}, ""},
+		"image, no repository":      {SourceImage, software, nil, []string{"openshift-kubelet", "cri-o", "openvswitch3.5"}, nil, ""},
+		"auto, an image of RHEL 10": {SourceAuto, &ofRHEL10, nil, nil, nil, "it contains RHEL 10, but this host runs RHEL 9"},
+		"rpm, an image of RHEL 10":  {SourceRPM, &ofRHEL10, nil, nil, nil, ""},
+		"image without a list":      {SourceImage, &withoutList, nil, nil, nil, "OpenShift 4.18 has one without a layer for them"},
+		"auto, an unknown image":    {SourceAuto, nil, nil, nil, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			facts := goodFacts()
@@ -54,12 +59,22 @@ func TestDecideFromImage(t *testing.T) {
 			if diff := cmp.Diff(test.specs, decision.Specs()); diff != "" {
 				t.Errorf("from repositories (-want +got):\n%s", diff)
 			}
+			explained := false
 			for _, finding := range decision.Findings {
+				if strings.HasPrefix(finding.Check, "image-") {
+					explained = true
+					if test.finding == "" || !strings.Contains(finding.Message, test.finding) || !finding.RefusesJoin {
+						t.Errorf("finding: %+v", finding)
+					}
+				}
 				for _, unpacked := range test.image {
 					if strings.Contains(finding.Message, unpacked) {
 						t.Errorf("%s, which is unpacked, is reported: %s", unpacked, finding.Message)
 					}
 				}
+			}
+			if explained != (test.finding != "") {
+				t.Errorf("no finding: %q", test.finding)
 			}
 		})
 	}

@@ -42,6 +42,25 @@ func (d *decision) reportMissing() {
 		d.reportUnavailable(slices.DeleteFunc(slices.Clone(absent), func(m Missing) bool { return m.Need != need || d.isHidden(m.Name) }))
 	}
 	d.checkSignatures()
+	d.explainImage(absent)
+}
+
+// explainImage adds a problem if packages that no repository provides cannot be unpacked from the OS
+// image either.
+func (d *decision) explainImage(absent []Missing) {
+	software := d.facts.Software
+	if software == nil || d.facts.Source == SourceRPM {
+		return
+	}
+	inImage := slices.ContainsFunc(absent, func(m Missing) bool { return software.find(m.Package) != "" })
+	switch major := software.RHELMajor(); {
+	case inImage && major > 0: // of this RHEL, they would not be absent
+		d.addFinding(report.SeverityProblem, "image-of-other-rhel", report.Remedyf("# use a host that runs RHEL %d", major),
+			"the packages are not unpacked from the OS image, because it contains RHEL %d, but this host runs RHEL %d", major, d.rhel)
+	case len(absent) > 0 && len(software.Packages) == 0 && d.facts.Source == SourceImage:
+		d.addFinding(report.SeverityProblem, "image-without-packages", "# set the source of the software: hcp-node-agent join --software rpm",
+			"the packages cannot be unpacked from the OS image: OpenShift %s has one without a layer for them", software.Release)
+	}
 }
 
 // reportUnqueried adds a warning for missing packages if no repository was queried. None of the

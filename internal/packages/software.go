@@ -16,6 +16,7 @@ type Software struct {
 	Image    string            `json:"image" doc:"pull spec of the OS image that the payload names"`
 	Release  Release           `json:"release" doc:"OpenShift release of the OS image"`
 	RHEL     string            `json:"rhel,omitempty" doc:"RHEL release of the OS image"`
+	Arch     string            `json:"arch,omitempty" doc:"architecture of the OS image, such as amd64"`
 	Packages map[string]string `json:"packages,omitempty" doc:"VERSION-RELEASE of the packages of a node in the OS image, from OpenShift 4.19 on"`
 }
 

@@ -48,14 +48,17 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 	}
 	var api error
 	v.ServerVersion, api = b.serverVersion(ctx, log) // first: its version limits that of the packages
-	mismatch, err := b.releaseMismatch(ctx, v.ServerVersion)
+	mismatches, err := b.compareReleases(ctx, v.ServerVersion)
 	if err != nil {
 		return v, err
 	}
 	facts := preflight.PayloadFacts{
 		Host: b.Facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
-		MissingPrograms: missing, FailSwapOn: swapRefused, Release: mismatch,
+		MissingPrograms: missing, FailSwapOn: swapRefused, Release: mismatches,
 		MissingUnits: p.MissingUnits, LoopbackAddresses: internalAddresses(b.Payload.File), API: api, NodeName: b.checkIdentity(ctx, log, p),
+	}
+	if b.Software != nil {
+		facts.Arch = b.Software.Arch
 	}
 	if b.Config.AppliesHostSettings() {
 		facts.KernelArguments = nil // the join sets them

@@ -110,9 +110,9 @@ func (b *Builder) payloadProxy() fetch.Proxy {
 	}
 }
 
-// releaseMismatch returns a refusal if kubelet, CRI-O, the payload and the API server do not match
-// each other, and nil if they match or are unknown.
-func (b *Builder) releaseMismatch(ctx context.Context, server kubelet.Version) (mismatch, err error) {
+// compareReleases returns a finding for each of kubelet, CRI-O, the payload and the API server that
+// does not match the others.
+func (b *Builder) compareReleases(ctx context.Context, server kubelet.Version) ([]report.Finding, error) {
 	table, err := packages.ReadTable()
 	if err != nil {
 		return nil, err
@@ -122,5 +122,5 @@ func (b *Builder) releaseMismatch(ctx context.Context, server kubelet.Version) (
 	if facts.Requested, err = b.requestedRelease(); err != nil {
 		return nil, err
 	}
-	return report.Refusal(facts.Findings(table)), nil
+	return facts.Findings(table), nil
 }

@@ -17,11 +17,11 @@ type PayloadFacts struct {
 	Host  hostinfo.Facts
 	Links []hostnet.Link
 
+	Arch              string       // of the OS image; "" if it is unknown
 	FIPS              bool         // the payload requires FIPS mode
 	KernelArguments   []string     // kernel arguments of the payload
 	MissingUnits      []string     // required units that do not exist, with the package
 	MissingPrograms   []Program    // commands of the payload's units
-	Release           error        // nil if kubelet, CRI-O, the payload and the API server match, or are unknown
 	Packages          error        // nil if the node's packages are or will be installed
 	OverlaySize       string       // size limit of a container's writable layer; "" for none
 	Storage           FileSystem   // file system of CRI-O's container storage
@@ -29,7 +29,8 @@ type PayloadFacts struct {
 	LoopbackAddresses []netip.Addr // addresses that the payload adds to lo
 	Reserved          Resources    // CPU and memory that kubelet reserves
 	CloudProvider     CloudProvider
-	API               error // nil if the API server responds over verified TLS
+	Release           []report.Finding // mismatches of kubelet, CRI-O, the payload and the API server
+	API               error            // nil if the API server responds over verified TLS
 	// Nil if the node name is unused, or is the name of this host's Node.
 	NodeName error
 }
@@ -50,7 +51,8 @@ func PayloadChecks() []Check[PayloadFacts] {
 	return []Check[PayloadFacts]{
 		{"api", "the API server is reachable and its certificate is valid", func(f PayloadFacts) []report.Finding { return findingFromError(f.API) }},
 		{"node-name", "the node name is unused or belongs to this host", func(f PayloadFacts) []report.Finding { return findingFromError(f.NodeName) }},
-		{"release", "the release of kubelet and CRI-O matches the payload and the API server", func(f PayloadFacts) []report.Finding { return findingFromError(f.Release) }},
+		{"release", "the release of kubelet and CRI-O matches the payload and the API server", func(f PayloadFacts) []report.Finding { return f.Release }},
+		{"payload-architecture", "the payload is for the architecture of the host", checkArchitecture},
 		{"fips", "FIPS mode matches that of the cluster", checkFIPS},
 		{"cgroup", "the cgroup version matches the payload", checkCgroup},
 		{"units", "every unit that the payload enables exists", checkUnits},
@@ -61,6 +63,14 @@ func PayloadChecks() []Check[PayloadFacts] {
 		{"cloud-provider", "the Node does not depend on a cloud controller manager", checkCloudProvider},
 		{"internal-address", "the internal API address does not overlap a network of the host", checkLoopbackAddresses},
 	}
+}
+
+func checkArchitecture(f PayloadFacts) []report.Finding {
+	if f.Arch == "" || f.Arch == f.Host.Arch {
+		return nil
+	}
+	return errorFinding(report.Remedyf("# use the user data of a NodePool whose spec.arch is %s", f.Host.Arch),
+		"the payload is for hosts of architecture %s, but this host is %s", f.Arch, f.Host.Arch)
 }
 
 func checkFIPS(f PayloadFacts) []report.Finding {

@@ -91,7 +91,7 @@ func TestAllProblemsAreReported(t *testing.T) {
 func TestPayloadChecks(t *testing.T) {
 	good := func() PayloadFacts {
 		return PayloadFacts{
-			Host: hostinfo.Facts{CgroupV2: true}, KernelArguments: []string{"systemd.unified_cgroup_hierarchy=1", "psi=0"},
+			Host: hostinfo.Facts{CgroupV2: true, Arch: "amd64"}, Arch: "amd64", KernelArguments: []string{"systemd.unified_cgroup_hierarchy=1", "psi=0"},
 			LoopbackAddresses: []netip.Addr{netip.MustParseAddr("172.20.0.1")},
 			Links:             []hostnet.Link{{Name: "lo", Addresses: []netip.Prefix{netip.MustParsePrefix("172.20.0.1/32")}}},
 		}
@@ -108,6 +108,11 @@ func TestPayloadChecks(t *testing.T) {
 			func(f *PayloadFacts) { f.Host.CgroupV2 = false },
 			[]report.Finding{{Check: "cgroup", Severity: report.SeverityProblem}},
 			report.RebootNeeded,
+		},
+		"architecture": {
+			func(f *PayloadFacts) { f.Arch = "arm64" },
+			[]report.Finding{{Check: "payload-architecture", Severity: report.SeverityProblem}},
+			report.Refused,
 		},
 		"FIPS cluster": {
 			func(f *PayloadFacts) { f.FIPS = true },

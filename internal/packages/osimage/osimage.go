@@ -34,13 +34,15 @@ func Read(pullSpec string, image v1.Image) (packages.Software, error) {
 	}
 	labels := config.Config.Labels
 	if labels[metadataLabel] == "true" {
-		return readMetadata(pullSpec, image)
+		software, err := readMetadata(pullSpec, image)
+		software.Arch = config.Architecture
+		return software, err
 	}
 	release, rhel, err := parseVersion(labels[versionLabel])
 	if err != nil {
 		return packages.Software{}, fmt.Errorf("OS image %s: %w", pullSpec, err)
 	}
-	return packages.Software{Image: pullSpec, Release: release, RHEL: rhel}, nil
+	return packages.Software{Image: pullSpec, Release: release, RHEL: rhel, Arch: config.Architecture}, nil
 }
 
 var coreOSVersion = regexp.MustCompile(`^(\d)(\d+)\.(\d)(\d+)\.\d{12}`)

@@ -46,11 +46,11 @@ func newImage(t *testing.T, labels, files map[string]string) v1.Image {
 	if err != nil {
 		t.Fatal(err)
 	}
-	image, err := mutate.AppendLayers(empty.Image, layer)
+	image, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{Architecture: "arm64", Config: v1.Config{Labels: labels}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if image, err = mutate.Config(image, v1.Config{Labels: labels}); err != nil {
+	if image, err = mutate.AppendLayers(image, layer); err != nil {
 		t.Fatal(err)
 	}
 	return image
@@ -104,7 +104,7 @@ func TestRead(t *testing.T) {
 				}
 				return
 			}
-			test.want.Image = pullSpec
+			test.want.Image, test.want.Arch = pullSpec, "arm64"
 			if diff := cmp.Diff(test.want, got); err != nil || diff != "" {
 				t.Errorf("Read(): %v\n%s", err, diff)
 			}
