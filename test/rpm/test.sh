@@ -122,11 +122,16 @@ rpm -qp --scripts "$package" | golden hcp-node-agent-selinux/scripts
 rpm -qpl "$package" | golden hcp-node-agent-selinux/files
 
 section 'the SELinux module compiles and labels the files of the agent'
+label() { matchpathcon -f "$work/file_contexts" "$@" | sed 's/.*:object_r:\(.*\):s0$/\1/' | paste -sd' '; }
+software=/usr/libexec/hcp-node-agent/software/sha256-00
 secilc -o "$work/policy" -f "$work/file_contexts" test/rpm/selinux-base.cil packaging/selinux/hcp_node_agent.cil
-matchpathcon -f "$work/file_contexts" /etc/hcp-node-agent /etc/hcp-node-agent/user-data.ign /etc/hcp-node-agent-other \
-  /var/lib/hcp-node-agent /var/lib/hcp-node-agent/keys/kubelet-client.key >"$work/labels"
-sed 's/.*:object_r:\(.*\):s0$/\1/' "$work/labels" | paste -sd' ' >"$work/types"
-equal 'types of the files' 'hcp_node_agent_conf_t hcp_node_agent_conf_t etc_t hcp_node_agent_var_lib_t hcp_node_agent_var_lib_t' "$(cat "$work/types")"
+equal 'types of the files' 'hcp_node_agent_conf_t hcp_node_agent_conf_t etc_t hcp_node_agent_var_lib_t hcp_node_agent_var_lib_t' \
+  "$(label /etc/hcp-node-agent /etc/hcp-node-agent/user-data.ign /etc/hcp-node-agent-other \
+    /var/lib/hcp-node-agent /var/lib/hcp-node-agent/keys/kubelet-client.key)"
+equal 'types of programs, without container-selinux' 'bin_t bin_t' "$(label $software/usr/bin/kubelet $software/usr/bin/crio)"
+secilc -o "$work/policy" -f "$work/file_contexts" test/rpm/selinux-base.cil test/rpm/selinux-container.cil packaging/selinux/hcp_node_agent.cil
+equal 'types of programs' 'kubelet_exec_t container_runtime_exec_t openvswitch_exec_t bin_t' \
+  "$(label $software/usr/bin/kubelet $software/usr/bin/crio $software/usr/sbin/ovs-vswitchd $software/usr/bin/crictl)"
 
 section 'dnf: install from the signed repository'
 for name in systemd:'systemd = 239' NetworkManager NetworkManager-ovs glibc:'rtld(GNU_HASH)' bash:/bin/sh \
