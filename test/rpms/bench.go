@@ -102,7 +102,7 @@ It has nothing in it.
 // Sign signs all packages of a repository with the named key.
 func (b *Environment) Sign(repository, key string) {
 	b.t.Helper()
-	files, err := filepath.Glob(filepath.Join(b.Dir, repository, "noarch", "*.rpm"))
+	files, err := filepath.Glob(filepath.Join(b.Dir, repository, "*", "*.rpm"))
 	if err != nil || len(files) == 0 {
 		b.t.Fatalf("no packages in %s: %v", repository, err)
 	}

@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -16,6 +15,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
@@ -31,29 +31,33 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
-// nodePackages are the files of the packages that the test moves from the machine into an OS image.
-var nodePackages = map[string][]string{
-	"openshift-kubelet-4.21.0-202510291212.p0.el9": {"/usr/bin/kubelet"},
-	"cri-o-1.34.0-2.rhaos4.21.el9": {
-		"/usr/bin/crio", "/usr/bin/pinns", "/usr/lib/systemd/system/crio.service", "/usr/lib/systemd/system/crio-wipe.service",
-	},
-}
-
 // TestSoftwareOfTheOSImage joins a machine without kubelet and CRI-O from the user data alone. They
-// come from the node layer of the OS image. The join is killed while it downloads and while it
-// unpacks.
+// come from the node layer of the OS image, which is read from a mirror with the pull secret. The disk
+// is full at first. Then the join is killed while it downloads, and the power is cut while it
+// downloads, unpacks, and puts the software at its usual paths.
 func TestSoftwareOfTheOSImage(t *testing.T) {
 	ctx := newContext(t)
 	must(t, environment.ControlPlane.ReplacePayload(ctx, payloadWithOSImage(t, pushNodeImage(ctx, t))))
 	before := hostState(ctx, t)
 
-	runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand, "downloading the node layer of the OS image: ", func() {
+	mustOutput(ctx, t, "fallocate -l $(($(df --output=avail -B1 / | tail -1) - 100000000)) /var/tmp/fill")
+	refused := runAgent(ctx, t, report.Refused, joinCommand)
+	checkContains(t, refused.Stderr, "the software of the OS image requires ", " MB on the file system of ", "df -h ")
+	mustOutput(ctx, t, "rm /var/tmp/fill; ! ls -d /usr/libexec/hcp-node-agent /usr/bin/kubelet 2>/dev/null")
+
+	const downloading = "downloading the node layer of the OS image: "
+	runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand, downloading, func() {
 		mustOutput(ctx, t, "pkill -KILL -x hcp-node-agent")
 	})
-	runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand, "unpacking the node layer", func() {
-		mustOutput(ctx, t, "pkill -KILL -x hcp-node-agent")
-	})
+	for _, moment := range []string{downloading, "unpacking the node layer"} {
+		runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand, moment, func() { must(t, environment.Machine.Kill(ctx)) })
+		bootWithoutService(ctx, t)
+	}
+	runUntilOutput(ctx, t, "{ until ls /usr/bin/kubelet; do :; done 2>/dev/null & } ; hcp-node-agent "+joinCommand, "(?m)^/usr/bin/kubelet$", func() { must(t, environment.Machine.Kill(ctx)) })
+	bootWithoutService(ctx, t)
+	began := time.Now()
 	result := runAgent(ctx, t, report.Success, joinCommand)
+	t.Logf("after %s:\n%s", time.Since(began).Round(time.Second), result.Stdout)
 	checkContains(t, result.Stdout, "unpacked openshift-kubelet-4.21.0-202510291212.p0.el9, cri-o-1.34.0-2.rhaos4.21.el9 from the OS image", testenv.NodeName+" is Ready and schedulable")
 	checkContains(t, mustOutput(ctx, t, "readlink -f /usr/bin/kubelet /usr/bin/crio; ls /var/lib/hcp-node-agent"),
 		"/usr/libexec/hcp-node-agent/software/sha256-", "/usr/bin/kubelet", "software.json")
@@ -67,8 +71,16 @@ func TestSoftwareOfTheOSImage(t *testing.T) {
 	checkHostState(ctx, t, before)
 }
 
+// bootWithoutService boots the machine, and stops the service, which resumes an interrupted join.
+func bootWithoutService(ctx context.Context, t *testing.T) {
+	t.Helper()
+	must(t, environment.Machine.Boot(ctx))
+	must(t, environment.Machine.WaitSSH(ctx))
+	mustOutput(ctx, t, "systemctl stop hcp-node-agent")
+}
+
 // pushNodeImage moves kubelet and CRI-O from the machine into the node layer of a new OS image, and
-// pushes the image. It returns the pull spec.
+// pushes the image. It returns the pull spec, which refers to a mirrored registry.
 func pushNodeImage(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	root := installNodePackages(ctx, t)
@@ -101,31 +113,16 @@ func pushNodeImage(ctx context.Context, t *testing.T) string {
 	config.Config.Labels = map[string]string{"io.openshift.metalayer": "true", "version": "9.6.20251028-0"}
 	image, err = mutate.ConfigFile(image, config)
 	must(t, err)
-	return pushImage(t, image)
+	return strings.Replace(pushImage(t, image), environment.ControlPlane.Registry, "quay.io", 1)
 }
 
-// installNodePackages builds RPMs of files that it removes from the machine, and returns a root
+// installNodePackages moves kubelet and CRI-O from the machine into packages, and returns a root
 // directory in which rpm has installed them.
 func installNodePackages(ctx context.Context, t *testing.T) string {
 	t.Helper()
-	env, source := rpms.New(t), t.TempDir()
-	for nvr, files := range nodePackages {
-		list := strings.Join(files, " ")
-		packed, err := base64.StdEncoding.DecodeString(mustOutput(ctx, t, "tar -C / -c "+strings.ReplaceAll(list, " /", " ")[1:]+" | gzip -1 | base64 -w0"))
-		must(t, err)
-		unpack := exec.CommandContext(ctx, "tar", "-C", source, "-xz")
-		unpack.Stdin = bytes.NewReader(packed)
-		must(t, unpack.Run())
-		mustOutput(ctx, t, "rm "+list)
-		release := strings.LastIndex(nvr, "-")
-		version := strings.LastIndex(nvr[:release], "-")
-		spec := env.Write(nvr+".spec", "%define debug_package %{nil}\n%define __os_install_post %{nil}\nAutoReqProv: no\nName: "+nvr[:version]+"\nVersion: "+nvr[version+1:release]+
-			"\nRelease: "+nvr[release+1:]+"\nSummary: Stands in for the real one\nLicense: Apache-2.0\n%description\nIt has the files of the test machine.\n"+
-			"%install\nfor f in "+list+"; do install -D "+source+"$f %{buildroot}$f; done\n%files\n"+strings.Join(files, "\n")+"\n")
-		env.Run("rpmbuild", "-bb", "--quiet", "--define", "_topdir "+filepath.Join(env.Dir, "build"), "--define", "_build_id_links none", spec)
-	}
-	mustOutput(ctx, t, "systemctl daemon-reload")
-	found, err := filepath.Glob(filepath.Join(env.Dir, "build/RPMS/*/*.rpm"))
+	env := rpms.New(t)
+	buildNodePackages(ctx, t, env, "release")
+	found, err := filepath.Glob(filepath.Join(env.Dir, "release/*/*.rpm"))
 	must(t, err)
 	root := filepath.Join(t.TempDir(), "root")
 	must(t, os.Mkdir(root, 0o755)) //nolint:gosec // as in an image

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build vm
+
+package e2e
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/rpms"
+)
+
+// TestPackagesAtFirstBoot boots a machine without the agent, kubelet and CRI-O, with a seed disk as a
+// cloud provides it. The agent installs the packages of the payload's release from a signed repository
+// with dnf.
+func TestPackagesAtFirstBoot(t *testing.T) {
+	ctx := newContext(t)
+	removeAgent(ctx, t)
+	addRelease(ctx, t)
+	userData, err := environment.ControlPlane.CurrentUserData(ctx)
+	must(t, err)
+	bootWithSeed(ctx, t, map[string]string{
+		"meta-data": "instance-id: packages\n",
+		"user-data": exampleUserData(t, "install-packages.yaml", "CONTENT-OF-THE-USER-DATA", string(userData)),
+	})
+	approveCSRs(ctx, t, 2)
+	awaitReadyNode(ctx, t)
+	await(ctx, t, "systemctl is-active hcp-node-agent")
+	t.Log(mustOutput(ctx, t, "journalctl -b --no-pager -o cat -u hcp-node-agent"))
+	checkContains(t, mustOutput(ctx, t, "rpm -q openshift-kubelet cri-o container-selinux NetworkManager-ovs"),
+		"openshift-kubelet-4.21.0-202510291212.p0.el9", "cri-o-1.34.0-2.rhaos4.21.el9")
+	_, err = environment.RunPod(ctx, "with-packages")
+	must(t, err)
+	runAgent(ctx, t, report.Success, "status")
+
+	must(t, environment.DeletePods(ctx))
+	left := runAgent(ctx, t, report.Success, "leave")
+	checkContains(t, left.Stdout+left.Stderr, "packages that join installed are kept", "dnf history undo")
+	mustOutput(ctx, t, "dnf -y history undo last && ! ls /usr/bin/kubelet /usr/bin/crio 2>/dev/null")
+}
+
+// addRelease moves kubelet and CRI-O from the machine into packages of a repository on the machine,
+// which then looks like RHEL 9 to the agent. The repository has no other program of a node: the machine
+// has these already.
+func addRelease(ctx context.Context, t *testing.T) {
+	t.Helper()
+	env := rpms.New(t)
+	buildNodePackages(ctx, t, env, "release")
+	env.Build("release", "container-selinux-2.237.0-1.el9", "NetworkManager-ovs-1.52.0-1.el9")
+	content, err := os.ReadFile(env.GenerateKey("release"))
+	must(t, err)
+	env.Sign("release", "release")
+	env.Run("createrepo_c", "--quiet", filepath.Join(env.Dir, "release"))
+	must(t, os.WriteFile(filepath.Join(env.Dir, "release", "KEY"), content, 0o600))
+	var packed bytes.Buffer
+	archive := tar.NewWriter(&packed)
+	must(t, archive.AddFS(os.DirFS(filepath.Join(env.Dir, "release"))))
+	must(t, archive.Close())
+	must(t, environment.Machine.Put(ctx, "/root/release.tar", &packed, 0o600))
+	mustOutput(ctx, t, `mkdir /srv/release && tar -C /srv/release -xf /root/release.tar --no-same-owner && rm /root/release.tar
+		printf '[release]\nname=release\nbaseurl=file:///srv/release\ngpgcheck=1\ngpgkey=file:///srv/release/KEY\n' >/etc/yum.repos.d/release.repo
+		rm /etc/os-release
+		printf 'NAME="Red Hat Enterprise Linux"\nID=rhel\nVERSION_ID=9.6\nPLATFORM_ID=platform:el9\n' >/etc/os-release`)
+}
+
+// nodePackages are the files of the packages that tests move from the machine into packages.
+var nodePackages = map[string][]string{
+	"openshift-kubelet-4.21.0-202510291212.p0.el9": {"/usr/bin/kubelet"},
+	"cri-o-1.34.0-2.rhaos4.21.el9": {
+		"/usr/bin/crio", "/usr/bin/pinns", "/usr/lib/systemd/system/crio.service", "/usr/lib/systemd/system/crio-wipe.service",
+	},
+}
+
+// buildNodePackages builds RPMs of nodePackages in a repository's directory, and removes their files
+// from the machine.
+func buildNodePackages(ctx context.Context, t *testing.T, env *rpms.Environment, repository string) {
+	t.Helper()
+	source := t.TempDir()
+	for nvr, files := range nodePackages {
+		list := strings.Join(files, " ")
+		var packed bytes.Buffer
+		_, err := environment.Machine.RunStream(ctx, "tar -C / -c "+strings.ReplaceAll(list, " /", " ")[1:]+" | gzip -1", nil, &packed, os.Stderr)
+		must(t, err)
+		unpack := exec.CommandContext(ctx, "tar", "-C", source, "-xz")
+		unpack.Stdin = &packed
+		must(t, unpack.Run())
+		mustOutput(ctx, t, "rm "+list)
+		release := strings.LastIndex(nvr, "-")
+		version := strings.LastIndex(nvr[:release], "-")
+		spec := env.Write(nvr+".spec", "%define debug_package %{nil}\n%define __os_install_post %{nil}\nAutoReqProv: no\nName: "+nvr[:version]+"\nVersion: "+nvr[version+1:release]+
+			"\nRelease: "+nvr[release+1:]+"\nSummary: Stands in for the real one\nLicense: Apache-2.0\n%description\nIt has the files of the test machine.\n"+
+			"%install\nfor f in "+list+"; do install -D "+source+"$f %{buildroot}$f; done\n%files\n"+strings.Join(files, "\n")+"\n")
+		env.Run("rpmbuild", "-bb", "--quiet", "--define", "_topdir "+filepath.Join(env.Dir, "build"), "--define", "_rpmdir "+filepath.Join(env.Dir, repository), "--define", "_build_id_links none", spec)
+	}
+	mustOutput(ctx, t, "systemctl daemon-reload")
+}
