@@ -28,6 +28,11 @@ type cloudConfig struct {
 		Permissions string `json:"permissions"`
 		Content     string `json:"content"`
 	} `json:"write_files"`
+	Subscription struct {
+		ActivationKey string   `json:"activation-key"`
+		Org           string   `json:"org"`
+		EnableRepo    []string `json:"enable-repo"`
+	} `json:"rh_subscription"`
 	Packages []string   `json:"packages,omitempty"`
 	RunCmd   [][]string `json:"runcmd"`
 }
