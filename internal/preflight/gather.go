@@ -53,7 +53,8 @@ func MissingPrograms(runtime string, more []Program) []Program {
 		if program.Name == "runc" && runtime != "" {
 			program = Program{runtime, runtime}
 		}
-		if !command.Exists(program.Name) && !slices.Contains(missing, program) {
+		isListed := slices.ContainsFunc(missing, func(m Program) bool { return m.Name == program.Name })
+		if !isListed && !command.Exists(program.Name) {
 			missing = append(missing, program)
 		}
 	}

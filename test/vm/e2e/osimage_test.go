@@ -144,12 +144,15 @@ func packLayer(t *testing.T, root string) []byte {
 	return packed.Bytes()
 }
 
+// repository is mirrored by registries.conf of the payload, under the host name quay.io.
+const repository = "openshift-release-dev/os"
+
 // pushImage pushes an image to the registry of the control plane, and returns its pull spec.
 func pushImage(t *testing.T, image v1.Image) string {
 	t.Helper()
 	digest, err := image.Digest()
 	must(t, err)
-	reference, err := name.NewDigest(environment.ControlPlane.RegistryForward+"/release/os@"+digest.String(), name.Insecure)
+	reference, err := name.NewDigest(environment.ControlPlane.RegistryForward+"/"+repository+"@"+digest.String(), name.Insecure)
 	must(t, err)
 	content, err := os.ReadFile(environment.ControlPlane.PullSecret)
 	must(t, err)
@@ -157,5 +160,5 @@ func pushImage(t *testing.T, image v1.Image) string {
 	must(t, json.Unmarshal(content, &secret))
 	login := authn.FromConfig(secret.Auths[environment.ControlPlane.Registry])
 	must(t, remote.Write(reference, image, remote.WithAuth(login)))
-	return environment.ControlPlane.Registry + "/release/os@" + digest.String()
+	return environment.ControlPlane.Registry + "/" + repository + "@" + digest.String()
 }
