@@ -42,7 +42,7 @@ func TestSoftwareOfTheOSImage(t *testing.T) {
 
 	mustOutput(ctx, t, "fallocate -l $(($(df --output=avail -B1 / | tail -1) - 100000000)) /var/tmp/fill")
 	refused := runAgent(ctx, t, report.Refused, joinCommand)
-	checkContains(t, refused.Stderr, "the software of the OS image requires ", " MB on the file system of ", "df -h ")
+	checkContains(t, refused.Stdout, "the software of the OS image requires ", " MB on the file system of ", "df -h ")
 	mustOutput(ctx, t, "rm /var/tmp/fill; ! ls -d /usr/libexec/hcp-node-agent /usr/bin/kubelet 2>/dev/null")
 
 	const downloading = "downloading the node layer of the OS image: "
