@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/nodelayer"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
@@ -104,8 +105,22 @@ func (b *Builder) MissingBinaries(p *Plan) ([]preflight.Program, error) {
 }
 
 // ImagePackages returns the packages that are unpacked from the OS image: those of the decision, or
-// without one those that provide missing binaries.
+// without one those that provide missing binaries, and those of an interrupted run.
 func (b *Builder) ImagePackages(decision *packages.Decision, missing []preflight.Program) ([]string, error) {
+	names, err := b.missingImagePackages(decision, missing)
+	if err != nil {
+		return nil, err
+	}
+	interrupted, err := nodelayer.Interrupted(b.Ledger.Items())
+	for _, name := range interrupted {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
+func (b *Builder) missingImagePackages(decision *packages.Decision, missing []preflight.Program) ([]string, error) {
 	if decision != nil {
 		return decision.FromImage(), nil
 	}

@@ -3,6 +3,7 @@
 package nodelayer
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +16,38 @@ import (
 // copied are the directories whose files are copied to their usual paths: systemd treats a link
 // as another unit, and administrators edit configuration. Other files are linked.
 var copied = []string{"/etc/", "/usr/lib/systemd/", "/usr/lib/tmpfiles.d/", "/usr/lib/sysctl.d/", "/usr/lib/sysusers.d/"}
+
+// placed is the reason of changes that put software at its usual paths.
+const placed = "software of the OS image"
+
+// Interrupted returns the packages of which an interrupted run may have put only some files at their
+// usual paths.
+func Interrupted(items []ledger.Item) ([]string, error) {
+	var packages []string
+	for _, item := range items {
+		if item.Reason != placed || item.Done {
+			continue
+		}
+		for _, unpacked := range items {
+			if unpacked.Kind != Kind {
+				continue
+			}
+			list, err := readList(unpacked.Target)
+			if errors.Is(err, os.ErrNotExist) {
+				continue // it is not complete, and nothing was put at its path
+			}
+			if err != nil {
+				return nil, fmt.Errorf("reading unpacked software: %w", err)
+			}
+			for _, file := range list.Files {
+				if file.Path == item.Target && !slices.Contains(packages, file.Package) {
+					packages = append(packages, file.Package)
+				}
+			}
+		}
+	}
+	return packages, nil
+}
 
 // Place returns the changes that put the unpacked files of packages at their usual paths. dir is a
 // directory that Driver has filled.
@@ -31,7 +64,7 @@ func Place(dir string, packages []string) ([]ledger.Change, error) {
 		change := ledger.Change{
 			Kind:    ledger.Symlink,
 			Target:  file.Path,
-			Reason:  "software of the OS image",
+			Reason:  placed,
 			Desired: ledger.State{Present: true, Link: filepath.Join(dir, file.Path)},
 		}
 		switch {

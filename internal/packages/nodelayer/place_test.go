@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
 func TestPlace(t *testing.T) {
@@ -42,6 +44,17 @@ func TestPlace(t *testing.T) {
 	var got []string
 	for _, change := range changes {
 		got = append(got, string(change.Kind)+" "+change.Target+": "+change.Desired.String())
+	}
+	items := []ledger.Item{{Change: ledger.Change{Kind: Kind, Target: dir + "/missing"}}, {Change: ledger.Change{Kind: Kind, Target: dir}, Done: true}}
+	for i, change := range changes {
+		items = append(items, ledger.Item{Change: change, Done: i > 0})
+	}
+	if packages, err := Interrupted(items); err != nil || !slices.Equal(packages, []string{"cri-o"}) {
+		t.Errorf("Interrupted() = %q, %v", packages, err)
+	}
+	items[2].Done = true
+	if packages, err := Interrupted(items); err != nil || len(packages) > 0 {
+		t.Errorf("Interrupted() = %q, %v after a complete run", packages, err)
 	}
 	want := []string{
 		"link /usr/bin/crio: link to " + dir + "/usr/bin/crio",

@@ -48,13 +48,12 @@ func TestPackagesAtFirstBoot(t *testing.T) {
 }
 
 // addRelease moves kubelet and CRI-O from the machine into packages of a repository on the machine,
-// which then looks like RHEL 9 to the agent. The repository has no other program of a node: the machine
-// has these already.
+// which then looks like RHEL 9 to the agent. The machine has the other programs of a node already.
 func addRelease(ctx context.Context, t *testing.T) {
 	t.Helper()
 	env := rpms.New(t)
 	buildNodePackages(ctx, t, env, "release")
-	env.Build("release", "container-selinux-2.237.0-1.el9", "NetworkManager-ovs-1.52.0-1.el9")
+	env.Build("release", "container-selinux-2.237.0-1.el9", "NetworkManager-ovs-1.52.0-1.el9", "crun-1.23-1.el9")
 	content, err := os.ReadFile(env.GenerateKey("release"))
 	must(t, err)
 	env.Sign("release", "release")
