@@ -51,7 +51,7 @@ const (
 
 // imagePackages matches the packages that can be unpacked from an OS image. Other packages, such as
 // conmon and crun, must match the host and come from its repositories.
-var imagePackages = regexp.MustCompile(`^(openshift-kubelet|cri-o|cri-tools|conmon-rs|openvswitch3\.\d+)$`)
+var imagePackages = regexp.MustCompile(`^(openshift-kubelet|cri-o|cri-tools|openvswitch3\.\d+)$`)
 
 // Versions returns packages with their versions, such as cri-o-1.32.4-1.el9.
 func (s *Software) Versions(names []string) []string {
