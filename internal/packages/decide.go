@@ -114,6 +114,12 @@ func (d *decision) findMissing() {
 		}
 		d.Missing = append(d.Missing, d.candidate(need))
 	}
+	// An optional package is no reason to download a layer of hundreds of megabytes.
+	if !slices.ContainsFunc(d.Missing, func(m Missing) bool { return m.Image != "" && m.Need == "required" }) {
+		for i := range d.Missing {
+			d.Missing[i].Image = ""
+		}
+	}
 }
 
 // candidate returns the missing package with the repository that has the required version.

@@ -45,12 +45,16 @@ func TestDecideFromImage(t *testing.T) {
 		"image, no repository":      {SourceImage, software, nil, []string{"openshift-kubelet", "cri-o", "openvswitch3.5"}, nil, ""},
 		"auto, an image of RHEL 10": {SourceAuto, &ofRHEL10, nil, nil, nil, "it contains RHEL 10, but this host runs RHEL 9"},
 		"rpm, an image of RHEL 10":  {SourceRPM, &ofRHEL10, nil, nil, nil, ""},
+		"optional package":          {SourceImage, software, nil, nil, nil, ""},
 		"image without a list":      {SourceImage, &withoutList, nil, nil, nil, "OpenShift 4.18 has one without a layer for them"},
 		"auto, an unknown image":    {SourceAuto, nil, nil, nil, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			facts := goodFacts()
 			facts.Installed, facts.Available, facts.Install = without(facts.Installed, missing...), test.available, true
+			if strings.HasPrefix(name, "optional") {
+				facts.Installed = without(goodFacts().Installed, "cri-tools")
+			}
 			facts.Source, facts.Software = test.source, test.software
 			decision := Decide(table, facts)
 			if diff := cmp.Diff(test.image, decision.FromImage()); diff != "" {

@@ -45,13 +45,14 @@ func (d *decision) reportMissing() {
 	d.explainImage(absent)
 }
 
-// explainImage adds a problem if packages that no repository provides cannot be unpacked from the OS
-// image either.
+// explainImage adds a problem if required packages that no repository provides cannot be unpacked from
+// the OS image either.
 func (d *decision) explainImage(absent []Missing) {
 	software := d.facts.Software
 	if software == nil || d.facts.Source == SourceRPM {
 		return
 	}
+	absent = slices.DeleteFunc(slices.Clone(absent), func(m Missing) bool { return m.Need != "required" })
 	inImage := slices.ContainsFunc(absent, func(m Missing) bool { return software.find(m.Package) != "" })
 	switch major := software.RHELMajor(); {
 	case inImage && major > 0: // of this RHEL, they would not be absent
