@@ -10,7 +10,7 @@ JOBS ?= 2
 QUICK_KINDS ?= dual vlan-on-bond
 QUICK_FAULTS = TestAgentKilled|TestAgentInterrupted|TestLeaveInterrupted|TestGatewaySilent
 # What test-vm has no time for, because other tests show nearly the same; THOROUGH=1 runs them, as test-all does.
-SLOW = $(if $(THOROUGH),^$$,TestBridgeWithoutTheClustersUnit|TestFirstBootByCloudInit|TestLateApprovalTimesOut)
+SLOW = $(if $(THOROUGH),^$$,TestBridgeWithoutTheClustersUnit|TestFirstBootByCloudInit|TestPackagesAtFirstBoot|TestLateApprovalTimesOut)
 # The tests of lane-install; the last two balance the lanes.
 INSTALL = TestPackage|TestFirstBoot|TestJoinResumesAfterKills|TestOverrideAndDrop|TestStandaloneCluster|TestDeniedRequest|TestLeaveResumes
 LINT = $(HCP_BED_CACHE)/tools/golangci-lint-v2.6.2
