@@ -33,8 +33,8 @@ import (
 
 // TestSoftwareOfTheOSImage joins a machine without kubelet and CRI-O from the user data alone. They
 // come from the node layer of the OS image, which is read from a mirror with the pull secret. The disk
-// is full at first. Then the join is killed while it downloads, and the power is cut while it
-// downloads, unpacks, and puts the software at its usual paths.
+// is full at first. Then the power is cut while the join downloads, it is killed while it unpacks, and the
+// power is cut while it puts the software at its usual paths.
 func TestSoftwareOfTheOSImage(t *testing.T) {
 	ctx := newContext(t)
 	must(t, environment.ControlPlane.ReplacePayload(ctx, payloadWithOSImage(t, pushNodeImage(ctx, t))))
@@ -45,14 +45,11 @@ func TestSoftwareOfTheOSImage(t *testing.T) {
 	checkContains(t, refused.Stdout, "the software of the OS image requires ", " MB on the file system of ", "df -h ")
 	mustOutput(ctx, t, "rm /var/tmp/fill; ! ls -d /usr/libexec/hcp-node-agent /usr/bin/kubelet 2>/dev/null")
 
-	const downloading = "downloading the node layer of the OS image: "
-	runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand, downloading, func() {
+	runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand, "downloading the node layer of the OS image: ", func() { must(t, environment.Machine.Kill(ctx)) })
+	bootWithoutService(ctx, t)
+	runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand, "unpacking the node layer", func() {
 		mustOutput(ctx, t, "pkill -KILL -x hcp-node-agent")
 	})
-	for _, moment := range []string{downloading, "unpacking the node layer"} {
-		runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand, moment, func() { must(t, environment.Machine.Kill(ctx)) })
-		bootWithoutService(ctx, t)
-	}
 	runUntilOutput(ctx, t, "{ until ls /usr/bin/kubelet; do :; done 2>/dev/null & } ; hcp-node-agent "+joinCommand, "(?m)^/usr/bin/kubelet$", func() { must(t, environment.Machine.Kill(ctx)) })
 	bootWithoutService(ctx, t)
 	began := time.Now()
