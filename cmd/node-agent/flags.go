@@ -22,6 +22,8 @@ var (
 		"user-data", "endpoint", "token-file", "ca-file", "nodepool", "config-hash", "connect-to",
 		"ignition-override", "payload-drop",
 	}
+	// upgradeSettings can be given to an upgrade; the others remain those of the join.
+	upgradeSettings = append(slices.Clone(userDataSettings), "openshift-release", "software", "install-packages", "apply-host-settings", "timeout")
 	// planSettings determine the result of plan and preflight.
 	planSettings = append(slices.Clone(userDataSettings),
 		"bridge-interface", "verify-reach", "network-timeout", "node-label", "node-taint", "pause-image",

@@ -30,7 +30,7 @@ func newJoinCommand(p *cli.Printer) *cobra.Command {
 		Use:   "join",
 		Short: "Join this host to the cluster as a worker, or resume a join",
 		Long: "Join makes this host a worker of the cluster. Run it again to resume a join that\n" +
-			"stopped.\n\nSteps:\n\n" + stepTable(),
+			"stopped.\n\nSteps:\n\n" + stepTable(bootstrap.Steps()),
 		Example: "  hcp-node-agent join --user-data user-data.ign\n" +
 			"  hcp-node-agent join --user-data user-data.ign --approve-with hosted.kubeconfig\n" +
 			"  hcp-node-agent join --join-token worker-7.token\n" +
@@ -102,9 +102,9 @@ func stepFailed(r *report.Recorder) bool {
 	return len(r.Steps) > 0 && r.Steps[len(r.Steps)-1].Result == report.StatusFailed
 }
 
-func stepTable() string {
+func stepTable(steps []bootstrap.Step) string {
 	var out strings.Builder
-	for _, step := range bootstrap.Steps() {
+	for _, step := range steps {
 		fmt.Fprintf(&out, "    %-19s  %s\n", step.Name, step.Description)
 	}
 	return strings.TrimSuffix(out.String(), "\n")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
 
 // printGroup prints the changes of a group. Additions are last, because only they are abbreviated.
@@ -118,14 +119,58 @@ func (s planScreen) sign(action plan.Action) string {
 	return s.Warn("~")
 }
 
-func (s planScreen) printKept(kept []plan.KeptObject) {
-	if len(kept) == 0 {
+// printObsolete prints the objects that are no longer in the payload.
+func (s planScreen) printObsolete(document plan.Document) {
+	obsolete := document.Obsolete
+	if len(obsolete) == 0 {
 		return
 	}
-	s.title(fmt.Sprintf("No longer in the payload (%d, kept until leave)", len(kept)))
-	shown := s.listed(len(kept), 0)
-	for _, object := range kept[:shown] {
-		s.Printf("  %s %s\n", object.Kind, report.EscapeLine(object.Target))
+	fate, sign := "kept until leave", " "
+	if document.Upgrade != nil {
+		fate, sign = "reverted to the state before the join", s.Bad("-")
 	}
-	s.printRest(len(kept) - shown)
+	s.title(fmt.Sprintf("No longer in the payload (%d, %s)", len(obsolete), fate))
+	shown := s.listed(len(obsolete), 0)
+	for _, object := range obsolete[:shown] {
+		s.Printf("  %s %s %s\n", sign, object.Kind, report.EscapeLine(object.Target))
+	}
+	s.printRest(len(obsolete) - shown)
+}
+
+// printEffects prints how an upgrade takes effect. Changes that require nothing are counted.
+func (s planScreen) printEffects(preview *plan.UpgradePreview) {
+	if preview == nil {
+		return
+	}
+	drain := "the node is not drained"
+	if preview.Effects.NeedsDrain() {
+		drain = "the node is drained"
+	}
+	s.title("Upgrade (" + drain + ")")
+	targets, reasons := map[string][]string{}, map[string]string{}
+	var order []string
+	nothing := 0
+	for _, effect := range preview.Effects {
+		if effect.Action == upgrade.Nothing && !effect.Drain {
+			nothing++
+			continue
+		}
+		key := string(effect.Action)
+		if effect.Unit != "" {
+			key = "restart " + effect.Unit
+		}
+		if effect.Drain {
+			key += " after a drain"
+		}
+		if targets[key] == nil {
+			order = append(order, key)
+		}
+		targets[key] = append(targets[key], report.EscapeLine(effect.Target))
+		reasons[key] = effect.Reason
+	}
+	for _, key := range order {
+		s.Hanging("  "+key+": ", "      ", strings.Join(targets[key], ", "))
+		s.Hanging("      ", "      ", reasons[key])
+	}
+	s.Printf("  %d changes require no restart\n", nothing)
 }

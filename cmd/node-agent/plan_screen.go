@@ -42,7 +42,8 @@ func (s planScreen) print(document plan.Document) {
 	for _, group := range plan.Groups() {
 		s.printGroup(group, document.Changes)
 	}
-	s.printKept(document.Kept)
+	s.printObsolete(document)
+	s.printEffects(document.Upgrade)
 	for _, section := range document.Sections() {
 		s.printSection(section)
 	}

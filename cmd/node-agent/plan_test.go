@@ -68,8 +68,8 @@ func TestPrintPlan(t *testing.T) {
 			newPlannedChange("units", "change", ledger.Unit, "b.service", "payload", enabled("disabled"), enabled("enabled")),
 			newPlannedChange("other", "add", "firewall", "10250/tcp", "payload", none, value("open")),
 		},
-		Kept:    []plan.KeptObject{{Kind: ledger.File, Target: "/etc/old"}},
-		Network: &plan.Network{Description: []string{"move eth0 into br-ex"}},
+		Obsolete: []plan.ObsoleteObject{{Kind: ledger.File, Target: "/etc/old"}},
+		Network:  &plan.Network{Description: []string{"move eth0 into br-ex"}},
 		Notes: []adapt.Note{
 			{Subject: "/etc/x", Action: adapt.Skip, Reason: "so", Rule: "r"},
 			{Subject: "kernel type", Action: adapt.Unsupported, Reason: "missing", Rule: "k", Remedy: "dnf install kernel-rt # then reboot"},
@@ -104,7 +104,7 @@ func TestPlanAbbreviatesAdditions(t *testing.T) {
 			change.Action, change.Now.Present = plan.ActionRemove, true
 		}
 		document.Changes = append(document.Changes, change)
-		document.Kept = append(document.Kept, plan.KeptObject{Kind: ledger.File, Target: fmt.Sprintf("/etc/kept-%02d", i)})
+		document.Obsolete = append(document.Obsolete, plan.ObsoleteObject{Kind: ledger.File, Target: fmt.Sprintf("/etc/kept-%02d", i)})
 	}
 	var out bytes.Buffer
 	planScreen{Page: &report.Page{Writer: &out}}.print(document)

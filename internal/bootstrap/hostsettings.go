@@ -65,7 +65,7 @@ func (j *join) setKernelArguments(ctx context.Context, log report.Log) ([]ledger
 		return nil, err
 	}
 	facts := rebootFacts{
-		needed: j.Plan.NeedsReboot, registered: j.State.Registered, mode: j.Config.HostSettings,
+		needed: j.Plan.NeedsReboot, registered: j.State.Registered && !j.isDrained(), mode: j.Config.HostSettings,
 		boot: j.Facts.BootID, neededIn: j.State.RebootNeeded,
 	}
 	if len(made) > 0 {

@@ -29,6 +29,10 @@ type join struct {
 	Validation plan.Validation // of the validate step
 
 	durations map[string]config.Duration // of the completed steps of this run
+
+	before         joinstate.State // of the host before this run of join
+	upgrade        *upgradeRun     // nil in a join
+	kubeletStarted time.Time       // when this run has started kubelet; zero if it has not
 }
 
 // Join makes this host a worker node. It reports whether anything changed.
@@ -117,6 +121,10 @@ func prepareJoin(options inputs.Options) (*join, error) {
 			return nil, err
 		}
 	}
+	if state.Upgrade != nil {
+		return nil, report.Fail(report.Refused, "hcp-node-agent upgrade # resumes the upgrade\nhcp-node-agent upgrade --rollback # or restores the state before",
+			"an upgrade of this host started at %s and has not finished", report.Timestamp(state.Upgrade.Started))
+	}
 	j := &join{Builder: &plan.Builder{Config: options.Config, Dir: options.StateDir, Sink: options.Sink, State: state}}
 	if options.Resume {
 		if !state.Exists() {
@@ -151,6 +159,7 @@ func (j *join) recordStart() error {
 	if err := joinstate.CheckMachineID(j.State, j.Facts.MachineID, j.Dir); err != nil {
 		return err
 	}
+	j.before = j.State
 	if !j.State.Exists() {
 		j.State.Started = time.Now().UTC()
 	}

@@ -46,11 +46,14 @@ func (j *join) unpackSoftware(ctx context.Context, log report.Log) (string, erro
 		return "", err
 	}
 	log.Wait("unpacking the node layer of the OS image", "")
-	change := nodelayer.NewChange(digest.String(), nodelayer.Unpacking{Layer: layer, Packages: j.Software.Unpackable(), Scratch: j.Dir})
+	change := nodelayer.NewChange(digest.String(), nodelayer.Unpacking{Layer: layer, Packages: j.Software.Unpackable(), Versions: j.Software.Packages, Scratch: j.Dir})
 	if _, err := j.Ledger.Apply(ctx, stepname.Packages, []ledger.Change{change}); err != nil {
 		return "", err
 	}
 	if err := j.placeSoftware(ctx, change.Target, names); err != nil {
+		return "", err
+	}
+	if err := j.removeObsoleteSoftware(ctx, log, change.Target, names); err != nil {
 		return "", err
 	}
 	if err := hostfs.RemoveSynced(layer); err != nil {

@@ -3,11 +3,18 @@
 package bootstrap
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -18,6 +25,11 @@ func fetchPayload(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	kept, err := j.LoadPayload(ctx, log)
 	if err != nil {
 		return steps.Outcome{}, j.discardFailedUserData(err)
+	}
+	if !kept && j.before.Hosted && j.before.Phase() == joinstate.PhaseJoined {
+		if err := j.checkSamePayload(); err != nil {
+			return steps.Outcome{}, errors.Join(j.discardFailedUserData(err), joinstate.Write(j.Dir, j.before))
+		}
 	}
 	// Save the resources to which the overrides refer. The next run may have no network
 	// yet.
@@ -43,6 +55,39 @@ func fetchPayload(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 		return steps.Unchanged("%s from %s, unchanged", j.PayloadSummary(), j.Payload.Server)
 	}
 	return steps.Changed("%s from %s", j.PayloadSummary(), j.Payload.Server)
+}
+
+// renewable are the entries of a payload that a join renews on a host that has joined.
+var renewable = []string{ignition.BootstrapKubeconfigPath, node.ClientCAPath, pods.PullSecretPath, crio.TrustAnchorsDir}
+
+// checkSamePayload fails if the fetched payload differs from that of the join in more than credentials and
+// CAs. Its changes can require a drain, and files that it does not contain any more must be removed.
+func (j *join) checkSamePayload() error {
+	raw, err := joinstate.LoadFile(j.Dir, joinstate.PayloadFile)
+	if err != nil || raw == nil {
+		return err
+	}
+	installed, err := ignition.LoadPayload(raw)
+	if err != nil {
+		return nil //nolint:nilerr // the stored payload is damaged; the fetched one replaces it
+	}
+	fetched, err := ignition.LoadPayload(j.Payload.Raw)
+	if err != nil {
+		return err
+	}
+	changed, err := ignition.ChangedEntries(installed, fetched)
+	if err != nil {
+		return err
+	}
+	changed = slices.DeleteFunc(changed, func(name string) bool {
+		return slices.ContainsFunc(renewable, func(p string) bool { return hostfs.IsWithin(name, p) })
+	})
+	if len(changed) == 0 {
+		return nil
+	}
+	source := report.ShellWord(cmp.Or(j.Config.UserData, "USER_DATA"))
+	return report.Fail(report.Refused, report.Remedyf("hcp-node-agent plan --user-data %s # prints the changes\nhcp-node-agent upgrade --user-data %s", source, source),
+		"this is an upgrade: the payload differs from that of the join in %s", report.AbbreviateList(changed))
 }
 
 // discardFailedUserData removes user data that failed to fetch a payload from a

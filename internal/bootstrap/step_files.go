@@ -32,11 +32,18 @@ func writeFiles(ctx context.Context, j *join, log report.Log) (steps.Outcome, er
 	if err != nil {
 		return steps.Outcome{}, err
 	}
+	removed, err := j.revertObsolete(ctx, log)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
 	made, err := j.Ledger.Apply(ctx, stepname.Files, j.Plan.Files)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if made = slices.Concat(arguments, owners, made); len(made) == 0 {
+	if made = slices.Concat(arguments, owners, made); removed > 0 {
+		return steps.Changed("changes: %d (existing objects replaced: %d, removed: %d)", len(made), countReplaced(made), removed)
+	}
+	if len(made) == 0 {
 		return steps.Unchanged("%d files, directories and links unchanged", len(j.Plan.Files))
 	}
 	return steps.Changed("changes: %d (existing objects replaced: %d)", len(made), countReplaced(made))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
@@ -17,6 +18,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
 
 // kubeletInputs returns the files and directories that kubelet reads when it
@@ -56,8 +58,12 @@ func startKubelet(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 		log.Note("Node " + j.State.NodeName + " was deleted from the cluster; restarting kubelet to register it again")
 		action = crio.Restart
 	}
+	if action == crio.NoAction && j.requires(upgrade.RestartKubelet) {
+		action = crio.Restart
+	}
 	if action != crio.NoAction {
 		log.Wait("waiting for kubelet to start", "")
+		j.kubeletStarted = time.Now()
 		if err := j.beginKubelet(ctx, action); err != nil {
 			return steps.Outcome{}, j.DiagnosticsHost().ExplainStartFailure(ctx, kubelet.UnitName, err)
 		}

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
@@ -39,8 +38,8 @@ func ensurePackages(ctx context.Context, j *join, log report.Log) (steps.Outcome
 		return steps.Outcome{}, err
 	}
 	logPackageFindings(decision, log)
-	specs := decision.Specs()
-	if !j.Config.InstallPackages || len(specs) == 0 {
+	specs := j.specsToInstall(decision)
+	if len(specs) == 0 {
 		if err := j.checkUplink(ctx); err != nil {
 			return steps.Outcome{}, err
 		}
@@ -54,6 +53,15 @@ func ensurePackages(ctx context.Context, j *join, log report.Log) (steps.Outcome
 	}
 	return steps.Changed("dnf installed %s; %d of %d packages of %s are installed",
 		strings.Join(specs, " "), decision.Present, decision.Needed, nodeOfRelease(decision.Release))
+}
+
+// specsToInstall returns the package specs that dnf installs: the missing packages if requested, and
+// those of which an upgrade replaces the version.
+func (j *join) specsToInstall(decision packages.Decision) []string {
+	if !j.Config.InstallPackages {
+		decision.Missing = decision.Replaced()
+	}
+	return decision.Specs()
 }
 
 // decidePackages returns which packages the host lacks, as the validate step has determined
@@ -135,13 +143,7 @@ func (j *join) loadOVSPlugin(ctx context.Context, log report.Log) error {
 	if err != nil || facts.NetworkManager.OVS {
 		return err
 	}
-	log.Wait("waiting for NetworkManager to restart with its Open vSwitch plugin", "")
-	if err := j.Systemd.Restart(ctx, "NetworkManager.service"); err != nil {
-		return err
-	}
-	// NetworkManager reports no uplink until it has taken over the connections again.
-	_, err = command.Run(ctx, "nm-online", "--wait-for-startup", "--quiet", "--timeout", "60")
-	return err
+	return j.restartNetworkManager(ctx, log)
 }
 
 func logPackageFindings(decision packages.Decision, log report.Log) {

@@ -52,8 +52,8 @@ func (j *join) loadSoftware(ctx context.Context, log report.Log) error {
 	if j.SoftwareErr != nil {
 		log.Warn("the release of the payload is unknown: "+j.SoftwareErr.Error(), report.RemedyOf(j.SoftwareErr))
 	}
-	if !read {
-		return nil
+	if !read || (j.upgrade != nil && j.State.Upgrade == nil) {
+		return nil // an upgrade stores it when it begins to change the host
 	}
 	return release.Save(j.Dir, *j.Software)
 }

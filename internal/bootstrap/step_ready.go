@@ -39,6 +39,7 @@ func awaitReady(ctx context.Context, j *join, log report.Log) (steps.Outcome, er
 	if err != nil {
 		return steps.Outcome{}, err
 	}
+	node.ReportedSince = j.kubeletStarted
 	if err := node.WaitReady(ctx); err != nil {
 		return steps.Outcome{}, err
 	}

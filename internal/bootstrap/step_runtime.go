@@ -7,10 +7,12 @@ import (
 	"fmt"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
 
 // startRuntime configures CRI-O's pause image and starts CRI-O, or restarts it if
@@ -30,6 +32,9 @@ func startRuntime(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	if err != nil {
 		return steps.Outcome{}, err
 	}
+	if action == crio.NoAction && j.requires(upgrade.RestartCRIO) {
+		action = crio.Restart
+	}
 	switch action {
 	case crio.Start:
 		_, err = j.Ledger.Apply(ctx, stepname.Runtime, []ledger.Change{runningUnit(crio.Unit)})
@@ -37,6 +42,9 @@ func startRuntime(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 		log.Wait("waiting for CRI-O to restart with its new configuration", "")
 		err = j.Systemd.Restart(ctx, crio.Unit)
 	case crio.NoAction:
+		if j.requires(upgrade.ReloadCRIO) {
+			_, err = command.Run(ctx, "systemctl", "reload", crio.Unit)
+		}
 	}
 	if err != nil {
 		return steps.Outcome{}, j.DiagnosticsHost().ExplainStartFailure(ctx, crio.Unit, err)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -23,7 +22,7 @@ func configureSystem(ctx context.Context, j *join, log report.Log) (steps.Outcom
 	if err := j.Systemd.Reload(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	if err := machine.UpdateTrustStoreIfNeeded(ctx, j.Plan.Files); err != nil {
+	if err := j.updateTrustStore(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
 	units, err := j.Ledger.Apply(ctx, stepname.System, j.Plan.Units)
@@ -38,8 +37,12 @@ func configureSystem(ctx context.Context, j *join, log report.Log) (steps.Outcom
 	if err != nil {
 		return steps.Outcome{}, err
 	}
+	restarted, err := j.restartUnits(ctx, log)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
 	summary := fmt.Sprintf("sysctls: %d, kernel modules: %d, units: %d", len(j.Plan.Sysctls), len(j.Plan.Modules), len(j.Plan.Units))
-	if len(kernel)+len(units)+len(settings)+loaded == 0 {
+	if len(kernel)+len(units)+len(settings)+loaded+restarted == 0 {
 		return steps.Unchanged("%s (unchanged)", summary)
 	}
 	return steps.Changed("%s", summary)

@@ -5,6 +5,7 @@ package doctor
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
@@ -92,5 +93,5 @@ func (d *diagnostics) phase() joinstate.Phase {
 // hasStarted reports whether a join was started on this host and no leave is in
 // progress.
 func (d *diagnostics) hasStarted() bool {
-	return d.phase() == joinstate.PhaseJoining || d.phase() == joinstate.PhaseJoined
+	return slices.Contains([]joinstate.Phase{joinstate.PhaseJoining, joinstate.PhaseJoined, joinstate.PhaseUpgrading}, d.phase())
 }

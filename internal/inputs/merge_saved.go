@@ -7,15 +7,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 )
 
-// StartsOver reports whether c names a new source for the payload. Otherwise the
-// join resumes with the settings in state.
+// StartsOver reports whether c names a new source for the payload of a host that has
+// not joined yet. Otherwise the settings in state continue to apply.
 func StartsOver(c config.Join, state joinstate.State) bool {
-	return c.UserData != "" || c.Endpoint != "" || !state.Exists()
+	hasSource := c.UserData != "" || c.Endpoint != ""
+	return !state.Exists() || (hasSource && state.Phase() != joinstate.PhaseJoined)
 }
 
 // MergeSaved returns c with unset fields filled from the saved configuration of the
-// earlier join. Inputs and timeouts apply to one run and are never inherited. A
-// configuration that names a new payload source is returned unchanged.
+// earlier join. Inputs and timeouts apply to one run and are never inherited. The
+// configuration of a join that starts over is returned unchanged.
 func MergeSaved(c config.Join, state joinstate.State) config.Join {
 	if StartsOver(c, state) {
 		return c

@@ -16,16 +16,17 @@ type Phase string
 
 // The phases.
 const (
-	PhaseNone    Phase = "none"    // no join was started
-	PhaseJoining Phase = "joining" // the join has not finished
-	PhaseJoined  Phase = "joined"
-	PhaseLeaving Phase = "leaving" // a leave has not finished
-	PhaseUnknown Phase = "unknown" // the state cannot be read
+	PhaseNone      Phase = "none"    // no join was started
+	PhaseJoining   Phase = "joining" // the join has not finished
+	PhaseJoined    Phase = "joined"
+	PhaseUpgrading Phase = "upgrading" // an upgrade or its rollback has not finished
+	PhaseLeaving   Phase = "leaving"   // a leave has not finished
+	PhaseUnknown   Phase = "unknown"   // the state cannot be read
 )
 
 // Enum returns all phases.
 func (Phase) Enum() []string {
-	return schema.Strings(PhaseNone, PhaseJoining, PhaseJoined, PhaseLeaving, PhaseUnknown)
+	return schema.Strings(PhaseNone, PhaseJoining, PhaseJoined, PhaseUpgrading, PhaseLeaving, PhaseUnknown)
 }
 
 // Phase returns the phase of the host.
@@ -37,6 +38,8 @@ func (s State) Phase() Phase {
 		return PhaseNone
 	case s.Finished.IsZero():
 		return PhaseJoining
+	case s.Upgrade != nil:
+		return PhaseUpgrading
 	}
 	return PhaseJoined
 }

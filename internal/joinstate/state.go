@@ -59,6 +59,8 @@ type State struct {
 	Finished            time.Time   `json:"finished,omitzero"` // zero while the join is unfinished
 	Leaving             time.Time   `json:"leaving,omitzero"`  // start of the unfinished leave
 
+	Upgrade *Upgrade `json:"upgrade,omitempty"` // the unfinished upgrade; nil if there is none
+
 	StepDurations map[string]config.Duration `json:"stepDurations,omitempty"` // of the last completed run of join
 }
 

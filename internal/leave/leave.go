@@ -157,16 +157,16 @@ func drain(ctx context.Context, f *Flow, log report.Log) (steps.Outcome, error) 
 	if !there || f.State.NodeName == "" {
 		return steps.Unchanged("this host has no node credentials")
 	}
-	node, err := node.OpenNode(identity.KubeconfigPath, f.State.NodeName, nil, log)
+	member, err := node.OpenNode(identity.KubeconfigPath, f.State.NodeName, nil, log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()
-	if err := node.Cordon(ctx); err != nil {
+	if err := member.Cordon(ctx, node.ForLeave); err != nil {
 		return steps.Outcome{}, suggestNoDrain(err)
 	}
-	if err := node.Evict(ctx, false); err != nil {
+	if err := member.Evict(ctx, false); err != nil {
 		return steps.Outcome{}, suggestNoDrain(err)
 	}
 	return steps.Changed("the node is cordoned and drained")

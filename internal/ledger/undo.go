@@ -20,12 +20,17 @@ type Outcome struct {
 	Kept     []Difference // changed by others since; not restored
 }
 
-// Undo restores everything, newest first, as far as possible. An error of one object does
-// not stop the others. All errors are joined, and the next Undo retries failed objects.
-// Only an error of a critical object (CriticalDriver) stops it. A directory that is not
-// empty is retried at the end. If it is still not empty, it contains foreign files and is
-// kept.
+// Undo restores everything, as Revert does.
 func (l *Ledger) Undo(ctx context.Context) (Outcome, error) {
+	return l.Revert(ctx, func(Item) bool { return true })
+}
+
+// Revert restores the selected objects, newest first, as far as possible. The others remain
+// unchanged. An error of one object does not stop the others. All errors are joined, and the
+// next call retries failed objects. Only an error of a critical object (CriticalDriver) stops
+// it. A directory that is not empty is retried at the end. If it is still not empty, it
+// contains foreign files and is kept.
+func (l *Ledger) Revert(ctx context.Context, selected func(Item) bool) (Outcome, error) {
 	items := l.Items()
 	slices.Reverse(items)
 	changes := make([]Change, 0, len(items))
@@ -39,6 +44,9 @@ func (l *Ledger) Undo(ctx context.Context) (Outcome, error) {
 	defer u.abort()
 	var notEmpty []int
 	for i, item := range items {
+		if !selected(item) {
+			continue
+		}
 		if ctx.Err() != nil {
 			return u.finish(ctx.Err())
 		}

@@ -167,3 +167,39 @@ func TestWrongAfterStateLosesNoFile(t *testing.T) {
 		})
 	}
 }
+
+// A reverted object is as before its first change, and the ledger knows the others.
+func TestRevertRestoresOnlySelectedObjects(t *testing.T) {
+	root := populate(t)
+	l := open(t, t.TempDir(), root)
+	apply := func(content string, targets ...string) {
+		t.Helper()
+		var changes []Change
+		for _, target := range targets {
+			changes = append(changes, Change{Kind: File, Target: target, Desired: ownedByTest(FileState([]byte(content), 0o644))})
+		}
+		_, err := l.Apply(t.Context(), "files", changes)
+		must(t, err)
+	}
+	apply("first\n", "/etc/replaced", "/etc/added", "/etc/kept")
+	apply("second\n", "/etc/replaced", "/etc/added")
+	result, err := l.Revert(t.Context(), func(item Item) bool { return item.Target != "/etc/kept" && item.Kind == File })
+	must(t, err)
+	if len(result.Restored) != 2 || len(result.Kept) != 0 {
+		t.Errorf("restored %v, kept %v", result.Restored, result.Kept)
+	}
+	replaced, err := os.ReadFile(filepath.Join(root, "etc/replaced"))
+	must(t, err)
+	if string(replaced) != "original\n" {
+		t.Errorf("the replaced file contains %q", replaced)
+	}
+	if _, err := os.Stat(filepath.Join(root, "etc/added")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the added file: %v", err)
+	}
+	if items := l.Items(); len(items) != 1 || items[0].Target != "/etc/kept" {
+		t.Errorf("the ledger has %v", items)
+	}
+	if drift, err := l.Drift(t.Context()); err != nil || len(drift) > 0 {
+		t.Errorf("drift: %v, %v", drift, err)
+	}
+}

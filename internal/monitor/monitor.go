@@ -37,6 +37,9 @@ type Monitor struct {
 	OnTick func(ctx context.Context, active []Change, settled bool)
 	// Done reports whether monitoring must end.
 	Done func() (bool, error)
+	// Suspended reports whether the next checks must be postponed, for example because findings are
+	// expected. Nil: never.
+	Suspended func() bool
 
 	tracker Tracker
 }
@@ -52,6 +55,11 @@ func (m *Monitor) Run(ctx context.Context) error {
 			}
 			if over, err := m.Done(); over || err != nil {
 				return err
+			}
+			if m.Suspended != nil && m.Suspended() {
+				due[i] = time.Now().Add(min(check.Interval, m.ConfirmAfter))
+				m.OnTick(ctx, m.tracker.active(), false)
+				continue
 			}
 			m.runCheck(ctx, check)
 			if ctx.Err() != nil {

@@ -15,17 +15,29 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// cordonAnnotation marks a cordon by this agent, which the next join may
-// remove. A cordon by an administrator never has the annotation.
-const cordonAnnotation = "node.hcp-agent.io/cordoned-by-leave"
+// CordonReason is why this agent cordons the Node. It is the name of an annotation that marks the
+// cordon, which the agent may remove. A cordon by an administrator never has the annotation.
+type CordonReason string
 
-func cordonedByLeave(node *corev1.Node) bool {
-	return node.Spec.Unschedulable && node.Annotations[cordonAnnotation] != ""
+// The reasons of a cordon.
+const (
+	ForLeave   CordonReason = "node.hcp-agent.io/cordoned-by-leave"
+	ForUpgrade CordonReason = "node.hcp-agent.io/cordoned-by-upgrade"
+)
+
+// cordonedFor returns why the agent has cordoned the Node, or "" if it has not.
+func cordonedFor(node *corev1.Node) CordonReason {
+	for _, reason := range []CordonReason{ForLeave, ForUpgrade} {
+		if node.Spec.Unschedulable && node.Annotations[string(reason)] != "" {
+			return reason
+		}
+	}
+	return ""
 }
 
 // Cordon marks this node's Node unschedulable, which the node's own credential
 // allows. A Node that is already cordoned or does not exist remains unchanged.
-func (n *Node) Cordon(ctx context.Context) error {
+func (n *Node) Cordon(ctx context.Context, reason CordonReason) error {
 	return n.Conn.Retry(ctx, n.Log, "cordoning Node "+n.Name, func(ctx context.Context) error {
 		node, err := n.Conn.Client.Nodes().Get(ctx, n.Name)
 		if apierrors.IsNotFound(err) || (err == nil && node.Spec.Unschedulable) {
@@ -34,19 +46,19 @@ func (n *Node) Cordon(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return n.patch(ctx, true, report.Timestamp(metav1.Now().Time))
+		return n.patch(ctx, true, map[string]any{string(reason): report.Timestamp(metav1.Now().Time)})
 	})
 }
 
 func (n *Node) uncordon(ctx context.Context) error {
 	return n.Conn.Retry(ctx, n.Log, "uncordoning Node "+n.Name, func(ctx context.Context) error {
-		return n.patch(ctx, false, nil)
+		return n.patch(ctx, false, map[string]any{string(ForLeave): nil, string(ForUpgrade): nil})
 	})
 }
 
-func (n *Node) patch(ctx context.Context, unschedulable bool, mark any) error {
+func (n *Node) patch(ctx context.Context, unschedulable bool, annotations map[string]any) error {
 	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"annotations": map[string]any{cordonAnnotation: mark}},
+		"metadata": map[string]any{"annotations": annotations},
 		"spec":     map[string]any{"unschedulable": unschedulable},
 	})
 	if err != nil {

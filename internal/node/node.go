@@ -27,9 +27,13 @@ type Node struct {
 	// RequestedTaints are the taints, as KEY[=VALUE]:EFFECT, with which the
 	// administrator lets kubelet register the Node. They are not problems.
 	RequestedTaints []string
-	Host            Host
-	Log             report.Log
-	Conn            *kube.Conn
+	// ReportedSince is the time before which the Node's status is that of an earlier kubelet process.
+	ReportedSince time.Time
+	// AllowCordon means that a cordon by an administrator is no problem.
+	AllowCordon bool
+	Host        Host
+	Log         report.Log
+	Conn        *kube.Conn
 
 	quietPeriod time.Duration
 	references  referenceChecker
@@ -124,7 +128,7 @@ func (n *Node) WaitReady(ctx context.Context) error {
 	err := kube.Follow(ctx, n.Conn, n.Log, n.source(), evidenceInterval,
 		func(found map[string]*corev1.Node) (bool, error) {
 			node := found[n.Name]
-			if node != nil && kube.IsReady(node) && n.isCurrentBoot(node) {
+			if node != nil && kube.IsReady(node) && n.isCurrentBoot(node) && n.isReported(node) {
 				return true, nil
 			}
 			if time.Since(lastCheck) >= evidenceInterval {
@@ -151,6 +155,14 @@ func (n *Node) source() kube.Source[*corev1.Node] {
 
 func (n *Node) isCurrentBoot(node *corev1.Node) bool {
 	return facts{node: node, bootID: n.BootID}.isCurrentBoot()
+}
+
+// isReported reports whether the running kubelet process has reported the status. It does so when it
+// starts. Times of the API have a resolution of one second.
+func (n *Node) isReported(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && !c.LastHeartbeatTime.Time.Before(n.ReportedSince.Truncate(time.Second))
+	})
 }
 
 // pods lists this node's pods.

@@ -110,7 +110,7 @@ func TestControlPlaneCordonAndEvict(t *testing.T) {
 	node, recorded := joinedNode(t, "leaving")
 	kubetest.CreateNode(t, node.Conn, node.Name)
 	reportReady(t, node, corev1.ConditionTrue, "")
-	if err := node.Cordon(kubetest.Context(t, time.Minute)); err != nil {
+	if err := node.Cordon(kubetest.Context(t, time.Minute), ForLeave); err != nil {
 		t.Fatalf("Cordon() = %v", err)
 	}
 	current, err := kubetest.AdminClient(t).CoreV1().Nodes().Get(t.Context(), node.Name, metav1.GetOptions{})

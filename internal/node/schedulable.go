@@ -34,9 +34,17 @@ func (n *Node) WaitSchedulable(ctx context.Context) error {
 				}}, false)
 				return false, nil
 			}
-			if cordonedByLeave(node) {
+			switch cordonedFor(node) {
+			case ForLeave:
 				n.Log.Note("a previous leave of this agent cordoned the Node; uncordoning it")
 				return false, n.uncordon(ctx)
+			case ForUpgrade:
+				n.Log.Note("uncordoning the Node after the upgrade")
+				return false, n.uncordon(ctx)
+			}
+			if node.Spec.Unschedulable && n.AllowCordon {
+				n.Log.Note("an administrator has cordoned the Node; it remains cordoned")
+				return true, nil
 			}
 			keeping := unschedulableFindings(node, n.RequestedTaints)
 			if len(keeping) == 0 {

@@ -17,6 +17,7 @@ type Missing struct {
 	Repository string // enabled repository with the package; "" if none
 	Spec       string // package spec for dnf
 	Image      string // name of the package in the OS image, from which it is unpacked; "" if it is not
+	Replaces   bool   // it is installed in a version of another release
 }
 
 // Decision is the result of Decide.
@@ -37,6 +38,11 @@ func (d Decision) Specs() []string {
 		}
 	}
 	return specs
+}
+
+// Replaced returns the missing packages that are installed in a version of another release.
+func (d Decision) Replaced() []Missing {
+	return slices.DeleteFunc(slices.Clone(d.Missing), func(m Missing) bool { return !m.Replaces })
 }
 
 // FromImage returns the names of the missing packages that are unpacked from the OS image.
@@ -103,7 +109,8 @@ func (d *decision) addFinding(severity report.Severity, name string, remedy repo
 func (d *decision) findMissing() {
 	for _, need := range d.table.needs(d.rhel, d.Release, d.facts.Commands) {
 		d.Needed++
-		there := d.facts.isInstalled(need, d.table)
+		isReplaced := d.isReplaced(need)
+		there := d.facts.isInstalled(need, d.table) && !isReplaced
 		if !there && need.Program != "" && slices.Contains(d.facts.Programs, need.Program) {
 			there = true
 			d.addFinding(report.SeverityNote, "by-hand", "", "%s exists but was not installed from a known package: its version is not checked", need.Program)
@@ -112,7 +119,7 @@ func (d *decision) findMissing() {
 			d.Present++
 			continue
 		}
-		d.Missing = append(d.Missing, d.candidate(need))
+		d.Missing = append(d.Missing, d.candidate(need, isReplaced))
 	}
 	// An optional package is no reason to download a layer of hundreds of megabytes.
 	if !slices.ContainsFunc(d.Missing, func(m Missing) bool { return m.Image != "" && m.Need == "required" }) {
@@ -122,9 +129,23 @@ func (d *decision) findMissing() {
 	}
 }
 
+// isReplaced reports whether a package is installed in a version of another release, which is to be
+// replaced.
+func (d *decision) isReplaced(need Package) bool {
+	prefix := need.versionPrefix(d.Release, d.minor)
+	return d.facts.Replace && prefix != "" && slices.ContainsFunc(d.facts.Installed, func(p dnf.Package) bool {
+		return need.matches(p.Name) && !strings.HasPrefix(p.Version, prefix)
+	})
+}
+
+// replaces reports whether the package that provides a program is replaced.
+func (d *decision) replaces(program string) bool {
+	return slices.ContainsFunc(d.Missing, func(m Missing) bool { return m.Replaces && m.Program == program })
+}
+
 // candidate returns the missing package with the repository that has the required version.
-func (d *decision) candidate(need Package) Missing {
-	m := Missing{Package: need, Spec: need.Name}
+func (d *decision) candidate(need Package, isReplaced bool) Missing {
+	m := Missing{Package: need, Spec: need.Name, Replaces: isReplaced}
 	prefix := need.versionPrefix(d.Release, d.minor)
 	if prefix != "" {
 		m.Spec += "-" + prefix + "*"
@@ -134,7 +155,9 @@ func (d *decision) candidate(need Package) Missing {
 			m.Repository = p.Repository
 		}
 	}
-	m.Image = d.imagePackage(m)
+	if !isReplaced { // rpm would still own the files
+		m.Image = d.imagePackage(m)
+	}
 	return m
 }
 

@@ -36,6 +36,7 @@ type Facts struct {
 	Programs     []string      // programs of the table that exist on the host
 	Subscription Subscription
 	Install      bool            // missing packages will be installed
+	Replace      bool            // installed packages of another release will be replaced
 	Commands     map[string]bool // commands that the payload runs; true: in a unit
 }
 

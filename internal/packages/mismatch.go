@@ -81,6 +81,9 @@ func (d *decision) checkModules() {
 // other, with the release or with the control plane.
 func (d *decision) checkSkew() {
 	kubelet, control := d.facts.kubeletRelease(), d.facts.ControlPlane
+	if d.replaces("kubelet") {
+		kubelet = d.Release
+	}
 	kubeletMinor, controlMinor := d.table.kubernetesMinor(kubelet), d.table.kubernetesMinor(control)
 	switch {
 	case kubelet.IsZero():
@@ -117,7 +120,7 @@ func (d *decision) checkRuntimeSkew(kubelet Release) {
 		want, whose = d.minor, "OpenShift "+d.Release.String()
 	}
 	have := d.facts.crioMinor()
-	if have == 0 || want == 0 || have == want {
+	if have == 0 || want == 0 || have == want || d.replaces("crio") {
 		return
 	}
 	age, verb := "older", "install"

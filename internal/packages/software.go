@@ -87,6 +87,16 @@ func (s *Software) find(need Package) string {
 	return ""
 }
 
+// Equivalent returns the package of the OS image that takes the place of a package of another image,
+// or "": the name of Open vSwitch contains its version.
+func (s *Software) Equivalent(table Table, name string) string {
+	at := slices.IndexFunc(table.Packages, func(p Package) bool { return p.matches(name) })
+	if at < 0 {
+		return ""
+	}
+	return s.find(table.Packages[at])
+}
+
 // Providers returns the packages of the OS image that provide programs, for a host whose packages are
 // unknown.
 func (s *Software) Providers(table Table, programs []string) []string {

@@ -28,6 +28,7 @@ type Builder struct {
 	Software    *packages.Software // of the payload; nil before LoadSoftware, and if it is unknown
 	SoftwareErr error              // why it is unknown
 	PackageHost dnf.Host           // where packages are installed: this host, except in tests
+	Upgrading   bool               // the payload replaces another one: software of another release is replaced
 
 	payloadFile   []byte     // the payload in place of the saved or downloaded one; nil: none was given
 	otherHost     *HostFacts // the facts of the plan; nil: they are read from this host

@@ -10,8 +10,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
 
-// KeptObject is an object that an earlier payload added to the host.
-type KeptObject struct {
+// ObsoleteObject is an object that an earlier payload added to the host.
+type ObsoleteObject struct {
 	Kind   ledger.Kind `json:"kind" doc:"kind of the object, such as file, link, unit or sysctl"`
 	Target string      `json:"target" doc:"path or name of the object"`
 }
@@ -34,20 +34,20 @@ func countUnchanged(requested []ledger.Change, pending []ledger.PlannedChange) i
 	return n
 }
 
-// keptObjects returns the objects that earlier payloads added and that are not requested any more. A
-// join does not remove them. Directories are not listed.
-func keptObjects(items []ledger.Item, requested []ledger.Change) []KeptObject {
+// obsoleteItems returns the objects that earlier payloads added and that are not requested any more.
+// An upgrade reverts them, a join does not. Directories are not included.
+func obsoleteItems(items []ledger.Item, requested []ledger.Change) []ledger.Item {
 	keys := map[string]bool{}
 	for _, change := range requested {
 		keys[change.Key()] = true
 	}
-	var kept []KeptObject
+	var obsolete []ledger.Item
 	for _, item := range items {
 		isOfPayload := slices.Contains([]string{stepname.Files, stepname.System}, item.Step) && groupOf(item.Change) != GroupOther
 		isDirectory := item.Kind == ledger.Directory || item.Kind == accounts.KeysDir
 		if isOfPayload && !isDirectory && item.Desired.Present && !keys[item.Key()] {
-			kept = append(kept, KeptObject{Kind: item.Kind, Target: item.Target})
+			obsolete = append(obsolete, item)
 		}
 	}
-	return kept
+	return obsolete
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -30,7 +31,8 @@ type Document struct {
 	Overrides     []string           `json:"overrides,omitempty" doc:"Ignition configs that are merged over the payload"`
 	Changes       []PlannedChange    `json:"changes" doc:"changes that a join would make, except those of the network"`
 	Unchanged     int                `json:"unchanged" doc:"number of planned objects that are already in the desired state"`
-	Kept          []KeptObject       `json:"kept" doc:"objects that an earlier payload added and this one does not have; they remain until leave"`
+	Obsolete      []ObsoleteObject   `json:"obsolete" doc:"objects that an earlier payload added and this one does not have; upgrade reverts them, join keeps them until leave"`
+	Upgrade       *UpgradePreview    `json:"upgrade,omitempty" doc:"how an upgrade to the payload takes effect; absent if the payload is that of the join"`
 	Unpacked      *Unpacked          `json:"unpacked,omitempty" doc:"packages that are unpacked from the OS image; absent if there are none"`
 	Network       *Network           `json:"network,omitempty" doc:"attachment of the uplink to br-ex; absent if it is not planned"`
 	NotPlanned    []string           `json:"notPlanned" doc:"parts of a join that this plan does not contain, each with the reason"`
@@ -71,6 +73,7 @@ func Show(ctx context.Context, options inputs.Options) (Document, error) {
 	if _, err := b.LoadSoftware(ctx, report.Log{Sink: b.Sink, Step: stepname.Plan}); err != nil {
 		return document, err
 	}
+	b.Upgrading = !saved && b.State.Hosted && b.State.Phase() == joinstate.PhaseJoined
 	p, err := b.Build(ctx)
 	if err != nil {
 		return document, err
@@ -88,10 +91,13 @@ func Show(ctx context.Context, options inputs.Options) (Document, error) {
 	if err := b.addChanges(ctx, &document, p, options.Diff); err != nil {
 		return document, err
 	}
-	if document.Unpacked, err = b.planUnpacking(ctx, p, report.Log{Sink: b.Sink, Step: stepname.Plan}); err != nil {
+	if err := b.addSoftware(ctx, &document, p, report.Log{Sink: b.Sink, Step: stepname.Plan}); err != nil {
 		return document, err
 	}
 	document.Empty = len(document.Changes)+len(document.MissingUnits) == 0 && document.Unpacked == nil
+	if document.Upgrade != nil {
+		document.Empty = document.Empty && len(document.Obsolete) == 0
+	}
 	if p.Migration != nil {
 		document.Network = newNetwork(*p.Migration)
 		document.Empty = document.Empty && p.Migration.AlreadyAttached
@@ -116,12 +122,12 @@ func (b *Builder) addChanges(ctx context.Context, document *Document, p *Plan, d
 	if err != nil {
 		return err
 	}
-	runtime := crio.Changes(p.Runtime)
-	requested := slices.Concat(people, p.Changes(), p.Kubelet, runtime)
+	requested := p.requested(people)
 	pending, err := b.Ledger.Diff(ctx, requested)
 	if err != nil {
 		return err
 	}
+	runtime := crio.Changes(p.Runtime)
 	document.Changes = make([]PlannedChange, 0, len(pending))
 	for _, one := range pending {
 		if b.otherHost != nil && isImpliedParent(one, requested) {
@@ -134,6 +140,12 @@ func (b *Builder) addChanges(ctx context.Context, document *Document, p *Plan, d
 		document.Changes = append(document.Changes, change)
 	}
 	document.Unchanged = countUnchanged(requested, pending)
-	document.Kept = keptObjects(b.Ledger.Items(), requested)
+	obsolete := obsoleteItems(b.Ledger.Items(), requested)
+	for _, item := range obsolete {
+		document.Obsolete = append(document.Obsolete, ObsoleteObject{Kind: item.Kind, Target: item.Target})
+	}
+	if b.Upgrading {
+		document.Upgrade = &UpgradePreview{Effects: effects(pending, obsolete, nil)}
+	}
 	return nil
 }

@@ -42,6 +42,16 @@ func (b *Builder) LoadPayload(ctx context.Context, log report.Log) (kept bool, e
 	return kept, err
 }
 
+// FetchPayload downloads the payload to which the user data refers, and merges the overrides over it.
+func (b *Builder) FetchPayload(ctx context.Context, log report.Log) error {
+	payload, err := b.Fetcher(log).Fetch(ctx, b.Inputs.UserData)
+	if err != nil {
+		return err
+	}
+	b.Payload, err = b.ApplyOverrides(ctx, payload, log)
+	return err
+}
+
 // loadPayloadFile parses the payload that was given as a file, and merges the overrides over it. It
 // does not use the network.
 func (b *Builder) loadPayloadFile() error {

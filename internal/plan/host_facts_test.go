@@ -113,13 +113,17 @@ func TestCompareWithEarlierPayload(t *testing.T) {
 	removed := item("files", ledger.File, "/etc/removed")
 	removed.Desired.Present = false
 	requested := []ledger.Change{change(ledger.File, "/etc/same"), change(ledger.File, "/etc/new"), change(ledger.Unit, "a.service"), change("account-backup", "/etc/passwd-")}
-	kept := keptObjects([]ledger.Item{
+	obsolete := obsoleteItems([]ledger.Item{
 		item("files", ledger.File, "/etc/same"), item("files", ledger.File, "/etc/old"), item("files", ledger.Directory, "/etc/old.d"),
 		item("system", ledger.Unit, "a.service"), item("system", ledger.Sysctl, "vm.old"), item("files", ledger.Contents, "/var/lib/kubelet"),
 		item("network", ledger.File, "/etc/of-the-agent"), removed,
 	}, requested)
-	if diff := cmp.Diff([]KeptObject{{ledger.File, "/etc/old"}, {ledger.Sysctl, "vm.old"}}, kept); diff != "" {
-		t.Errorf("kept (-want +got):\n%s", diff)
+	var keys []string
+	for _, item := range obsolete {
+		keys = append(keys, item.Key())
+	}
+	if diff := cmp.Diff([]string{"file:/etc/old", "sysctl:vm.old"}, keys); diff != "" {
+		t.Errorf("obsolete (-want +got):\n%s", diff)
 	}
 	if n := countUnchanged(requested, []ledger.PlannedChange{{Change: requested[1]}, {Change: change(ledger.Directory, "/etc")}}); n != 2 {
 		t.Errorf("%d unchanged, want 2", n)

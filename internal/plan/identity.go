@@ -39,6 +39,7 @@ func (b *Builder) NodeClient(log report.Log) (*node.Node, error) {
 		return nil, err
 	}
 	node.BootID, node.Host, node.RequestedTaints = b.Facts.BootID, b.DiagnosticsHost(), b.Config.Taints
+	node.AllowCordon = b.State.Upgrade != nil
 	return node, nil
 }
 

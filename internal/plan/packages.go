@@ -31,8 +31,8 @@ func (b *Builder) DecidePackages(ctx context.Context, p *Plan, server kubelet.Ve
 		return packages.Decision{}, err
 	}
 	facts := packages.Facts{
-		OS: b.Facts.OS, Arch: b.Facts.Arch, Install: b.Config.InstallPackages, Commands: b.commands(p), BeforePayload: p == nil,
-		Software: b.Software, Source: packages.Source(b.Config.Software),
+		OS: b.Facts.OS, Arch: b.Facts.Arch, Install: b.Config.InstallPackages || b.Upgrading, Commands: b.commands(p), BeforePayload: p == nil,
+		Software: b.Software, Source: packages.Source(b.Config.Software), Replace: b.Upgrading,
 	}
 	if facts.Release, err = b.requestedRelease(); err != nil {
 		return packages.Decision{}, err
@@ -65,6 +65,10 @@ func (b *Builder) DNF() dnf.Host {
 	var named []string
 	if userData := b.Inputs.UserData; userData != nil {
 		named = dnf.ProxyVariables(userData.Proxy.HTTP, userData.Proxy.HTTPS, userData.Proxy.No)
+	}
+	if b.Inputs.UserData == nil && b.Payload != nil {
+		proxy := b.payloadProxy()
+		named = dnf.ProxyVariables(proxy.HTTP, proxy.HTTPS, proxy.No)
 	}
 	on := b.PackageHost
 	on.Proxy = dnf.ExtraProxyVariables(os.LookupEnv, named)
@@ -112,8 +116,33 @@ func (b *Builder) ImagePackages(decision *packages.Decision, missing []preflight
 		return nil, err
 	}
 	interrupted, err := nodelayer.Interrupted(b.Ledger.Items())
-	for _, name := range interrupted {
+	if err != nil {
+		return nil, err
+	}
+	outdated, err := b.outdatedPackages()
+	for _, name := range slices.Concat(interrupted, outdated) {
 		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
+// outdatedPackages returns the packages of the OS image that replace unpacked packages of another
+// version.
+func (b *Builder) outdatedPackages() ([]string, error) {
+	if !b.Upgrading || b.Software == nil {
+		return nil, nil
+	}
+	table, err := packages.ReadTable()
+	if err != nil {
+		return nil, err
+	}
+	placed, err := nodelayer.PlacedPackages(b.Ledger.Items())
+	var names []string
+	for _, old := range placed {
+		name := b.Software.Equivalent(table, old.Name)
+		if name != "" && (name != old.Name || b.Software.Packages[name] != old.Version) {
 			names = append(names, name)
 		}
 	}

@@ -29,6 +29,17 @@ type Validation struct {
 	FromImage     []string           // packages that are unpacked from the OS image
 }
 
+// ReplacedSoftware returns the packages of which an upgrade installs another version.
+func (v Validation) ReplacedSoftware() []string {
+	names := slices.Clone(v.FromImage)
+	if v.Packages != nil {
+		for _, m := range v.Packages.Replaced() {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
 // Validate gathers the facts for the checks that need the payload. The state must contain
 // the node name and the cluster.
 func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Validation, error) {
@@ -48,13 +59,9 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 	}
 	var api error
 	v.ServerVersion, api = b.serverVersion(ctx, log) // first: its version limits that of the packages
-	mismatches, err := b.compareReleases(ctx, v.ServerVersion)
-	if err != nil {
-		return v, err
-	}
 	facts := preflight.PayloadFacts{
 		Host: b.Facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
-		MissingPrograms: missing, FailSwapOn: swapRefused, Release: mismatches,
+		MissingPrograms: missing, FailSwapOn: swapRefused,
 		MissingUnits: p.MissingUnits, LoopbackAddresses: internalAddresses(b.Payload.File), API: api, NodeName: b.checkIdentity(ctx, log, p),
 	}
 	if b.Software != nil {
@@ -82,15 +89,17 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 			// Missing binaries are checked again after the packages are installed.
 			facts.MissingUnits, facts.MissingPrograms = nil, nil
 		}
-		if facts.Packages != nil {
-			facts.Release = nil // the packages have the same mismatch
-		}
 	}
 	if v.FromImage, err = b.ImagePackages(v.Packages, missing); err != nil {
 		return v, err
 	}
 	if len(v.FromImage) > 0 {
 		facts.MissingUnits, facts.MissingPrograms = nil, nil // checked again after the packages are unpacked
+	}
+	if facts.Packages == nil { // else they have the same mismatch
+		if facts.Release, err = b.compareReleases(ctx, v.ServerVersion, v.ReplacedSoftware()); err != nil {
+			return v, err
+		}
 	}
 	v.Facts = facts
 	return v, nil

@@ -111,14 +111,17 @@ func (b *Builder) payloadProxy() fetch.Proxy {
 }
 
 // compareReleases returns a finding for each of kubelet, CRI-O, the payload and the API server that
-// does not match the others.
-func (b *Builder) compareReleases(ctx context.Context, server kubelet.Version) ([]report.Finding, error) {
+// does not match the others. An upgrade replaces the named packages by those of the payload.
+func (b *Builder) compareReleases(ctx context.Context, server kubelet.Version, replaced []string) ([]report.Finding, error) {
 	table, err := packages.ReadTable()
 	if err != nil {
 		return nil, err
 	}
 	facts := release.Gather(ctx)
 	facts.Software, facts.Server = b.Software, server
+	if b.Upgrading {
+		facts.Replace(table, replaced)
+	}
 	if facts.Requested, err = b.requestedRelease(); err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/nodelayer"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -17,35 +16,41 @@ type Unpacked struct {
 	Download int64    `json:"download" doc:"size of the layer that is downloaded, in bytes"`
 }
 
-// planUnpacking returns the packages that a join unpacks from the OS image, nil if there are none. It
-// does not query the API server.
-func (b *Builder) planUnpacking(ctx context.Context, p *Plan, log report.Log) (*Unpacked, error) {
+// addSoftware adds the packages that are unpacked from the OS image, and the effects of the software
+// that an upgrade replaces. It does not query the API server.
+func (b *Builder) addSoftware(ctx context.Context, document *Document, p *Plan, log report.Log) error {
 	if b.Software == nil || b.otherHost != nil {
-		return nil, nil //nolint:nilnil // there are none
+		return nil
 	}
 	missing, err := b.MissingBinaries(p)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var decision *packages.Decision
+	var v Validation
 	if b.ManagesPackages() {
-		made, err := b.DecidePackages(ctx, p, kubelet.Version{})
+		decision, err := b.DecidePackages(ctx, p, kubelet.Version{})
 		if err != nil {
-			return nil, err
+			return err
 		}
-		decision = &made
+		v.Packages = &decision
 	}
-	names, err := b.ImagePackages(decision, missing)
-	if err != nil || len(names) == 0 {
-		return nil, err
+	if v.FromImage, err = b.ImagePackages(v.Packages, missing); err != nil {
+		return err
+	}
+	if document.Upgrade != nil {
+		document.Upgrade.Effects = document.Upgrade.Effects.Merge(effects(nil, nil, v.ReplacedSoftware()))
+	}
+	if len(v.FromImage) == 0 {
+		return nil
 	}
 	image, err := b.OpenOSImage(ctx, log)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	layer, err := nodelayer.Find(image)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &Unpacked{Packages: b.Software.Versions(names), Download: layer.Size}, nil
+	document.Unpacked = &Unpacked{Packages: b.Software.Versions(v.FromImage), Download: layer.Size}
+	return nil
 }

@@ -31,6 +31,23 @@ func Gather(ctx context.Context) Facts {
 	return Facts{Kubelet: installed(ctx, "kubelet"), CRIO: installed(ctx, "crio")}
 }
 
+// Replace sets the versions of kubelet and CRI-O to those of the payload if packages, which will be
+// installed, contain them.
+func (f *Facts) Replace(table packages.Table, packages []string) {
+	var next kubelet.Version // unknown if the release of the payload is
+	if f.Software != nil && f.Software.KubernetesMinor(table) > 0 {
+		next, _ = kubelet.ParseVersion(fmt.Sprintf("1.%d.0", f.Software.KubernetesMinor(table)))
+	}
+	for _, name := range packages {
+		switch name {
+		case "openshift-kubelet", "openshift-hyperkube":
+			f.Kubelet = next
+		case "cri-o":
+			f.CRIO = next
+		}
+	}
+}
+
 // installed returns the version that the first line of the output of PROGRAM --version ends with.
 func installed(ctx context.Context, program string) kubelet.Version {
 	output, err := command.Run(ctx, program, "--version")

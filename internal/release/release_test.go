@@ -102,3 +102,30 @@ func TestSaveAndLoad(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestReplacedSoftwareMatches(t *testing.T) {
+	table, err := packages.ReadTable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		replaced []string
+		server   string
+		want     int // findings
+	}{
+		"both":                 {replaced: []string{"cri-o", "openshift-kubelet", "jq"}, server: "v1.32.1"},
+		"only CRI-O":           {replaced: []string{"cri-o"}, want: 1},
+		"none":                 {want: 2},
+		"API server too old":   {replaced: []string{"cri-o", "openshift-kubelet"}, server: "v1.31.1", want: 1},
+		"API server is newest": {replaced: []string{"cri-o", "openshift-kubelet"}, server: "v1.35.1"},
+	} {
+		facts := Facts{
+			Software: &packages.Software{Release: packages.Release{Major: 4, Minor: 19}},
+			Kubelet:  parse(t, "v1.31.9"), CRIO: parse(t, "1.31.4"), Server: parse(t, test.server),
+		}
+		facts.Replace(table, test.replaced)
+		if findings := facts.Findings(table); len(findings) != test.want {
+			t.Errorf("%s: %v", name, findings)
+		}
+	}
+}

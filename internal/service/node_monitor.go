@@ -64,7 +64,11 @@ func (m *nodeMonitor) close() {
 // metrics. It writes no metrics before the first findings or the end of all checks,
 // because zero findings would then read as healthy.
 func (m *nodeMonitor) reportStatus(ctx context.Context, active []monitor.Change, settled bool) {
-	report.SystemdNotifier{}.Watchdog(statusLine(m.state.NodeName, active, settled))
+	status := statusLine(m.state.NodeName, active, settled)
+	if m.state.Upgrade != nil {
+		status = "an upgrade of " + m.state.NodeName + " is in progress"
+	}
+	report.SystemdNotifier{}.Watchdog(status)
 	m.hasResult = m.hasResult || settled || len(active) > 0
 	if m.Metrics != "" && m.hasResult {
 		m.writeMetrics(ctx, active)

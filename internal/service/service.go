@@ -5,14 +5,17 @@ package service
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
@@ -46,6 +49,11 @@ func Run(ctx context.Context, options Options) error {
 			return err
 		}
 	}
+	if state.Upgrade != nil {
+		if state, err = resumeUpgrade(ctx, options); err != nil {
+			return err
+		}
+	}
 	options.AutoJoin.RemoveAfterJoin(state, report.Log{Sink: options.Sink, Step: "monitor"})
 	m := &nodeMonitor{
 		Options:    options,
@@ -69,6 +77,7 @@ func Run(ctx context.Context, options Options) error {
 		OnChange:       m.publishChanges,
 		OnTick:         m.reportStatus,
 		Done:           m.hasEnded,
+		Suspended:      func() bool { return m.state.Upgrade != nil },
 	}).Run(ctx)
 	m.removeMetricsAfterLeave()
 	return err
@@ -79,6 +88,21 @@ func joinWithRetry(ctx context.Context, options Options) error {
 	return retrier{
 		sink: options.Sink, try: options.tryJoin, fingerprint: options.AutoJoin.Fingerprint, wait: sleep.For, setStatus: report.SystemdNotifier{}.Status,
 	}.run(ctx)
+}
+
+// resumeUpgrade completes an interrupted upgrade, or rolls it back. It fails if neither succeeds.
+func resumeUpgrade(ctx context.Context, options Options) (joinstate.State, error) {
+	resume := options.Options
+	resume.Service, resume.Config = true, config.Join{Timeout: options.Config.Timeout} // no new input
+	_, failure := bootstrap.Upgrade(ctx, bootstrap.UpgradeOptions{Options: resume})
+	state, err := joinstate.Read(options.StateDir)
+	if err != nil || (failure != nil && state.Upgrade != nil) {
+		return state, errors.Join(failure, err)
+	}
+	if failure != nil {
+		report.Log{Sink: options.Sink, Step: "upgrade"}.Warn(failure.Error(), report.RemedyOf(failure))
+	}
+	return state, nil
 }
 
 // tryJoin attempts the join once. An administrator may have joined the host since
@@ -127,7 +151,18 @@ func (m *nodeMonitor) hasEnded() (bool, error) {
 		return true, report.Fail(report.Failed, "", "the monitored join was replaced by another one")
 	}
 	m.state = state // a repeated join records new durations
-	return false, nil
+	if state.Upgrade == nil {
+		return false, nil
+	}
+	locked, err := ledger.IsLocked(m.StateDir)
+	if err != nil || locked {
+		return false, err
+	}
+	if state, err = joinstate.Read(m.StateDir); err != nil || state.Upgrade == nil {
+		return false, err // the upgrade has just finished
+	}
+	m.log.Note("an upgrade of this host was interrupted; restarting the service to resume it")
+	return true, report.Fail(report.Failed, "", "the upgrade was interrupted")
 }
 
 // kubeconfigChanged reports whether a join has changed kubelet's kubeconfig. The

@@ -54,6 +54,8 @@ type Join struct {
 	Finished   time.Time `json:"finished,omitzero" doc:"end of the join; absent while the join is in progress"`
 	Leaving    time.Time `json:"leaving,omitzero" doc:"start of a leave that has not finished; absent if there is none"`
 
+	Upgrading time.Time `json:"upgrading,omitzero" doc:"start of an upgrade that has not finished; absent if there is none"`
+
 	RebootNeeded bool `json:"rebootNeeded,omitempty" doc:"whether the host must be rebooted with the kernel arguments that the join has set"`
 }
 
@@ -68,7 +70,7 @@ func newJoin(state joinstate.State) *Join {
 	if !state.Exists() {
 		return nil
 	}
-	return &Join{
+	join := &Join{
 		NodeName:   state.NodeName,
 		NodePool:   state.NodePool,
 		ConfigHash: state.ConfigHash,
@@ -80,6 +82,10 @@ func newJoin(state joinstate.State) *Join {
 		Finished:   state.Finished,
 		Leaving:    state.Leaving,
 	}
+	if u := state.Upgrade; u != nil {
+		join.Upgrading, join.LastStep, join.NextStep = u.Started, u.Step, ""
+	}
+	return join
 }
 
 // statusUnits returns the units whose state is part of the status.
@@ -157,6 +163,8 @@ func (d Document) Err() error {
 		return report.Fail(report.Failed, "hcp-node-agent join # resumes the join", "the join has not finished")
 	case joinstate.PhaseLeaving:
 		return report.Fail(report.Failed, "hcp-node-agent leave # resumes the leave", "the leave has not finished")
+	case joinstate.PhaseUpgrading:
+		return report.Fail(report.Failed, "hcp-node-agent upgrade # resumes the upgrade\nhcp-node-agent upgrade --rollback # or restores the previous payload and software", "the upgrade has not finished")
 	case joinstate.PhaseJoined, joinstate.PhaseUnknown:
 	}
 	switch {

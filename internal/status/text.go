@@ -73,6 +73,8 @@ func (d Document) title() string {
 		return name + ": the join has not finished"
 	case joinstate.PhaseLeaving:
 		return name + ": the leave has not finished"
+	case joinstate.PhaseUpgrading:
+		return name + ": the upgrade has not finished"
 	case joinstate.PhaseJoined:
 		return name + ": " + describeNode(d.Node)
 	case joinstate.PhaseNone, joinstate.PhaseUnknown:
@@ -101,6 +103,9 @@ func (j Join) print(row func(label, text string), now time.Time) {
 	switch {
 	case !j.Leaving.IsZero():
 		row("leaving since", since(j.Leaving))
+	case !j.Upgrading.IsZero():
+		row("upgrading since", since(j.Upgrading))
+		row("last step", cmp.Or(j.LastStep, "none"))
 	case j.Finished.IsZero():
 		row("joining since", since(j.Started))
 		row("last step", cmp.Or(j.LastStep, "none"))

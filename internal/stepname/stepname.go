@@ -10,6 +10,7 @@ const (
 	Fetch              = "fetch"
 	Plan               = "plan"
 	Validate           = "validate"
+	Drain              = "drain" // only in an upgrade
 	Packages           = "packages"
 	Files              = "files"
 	System             = "system"

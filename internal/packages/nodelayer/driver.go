@@ -29,9 +29,10 @@ const (
 
 // Unpacking is the Plan of a change of Kind.
 type Unpacking struct {
-	Layer    string   // name of the downloaded layer
-	Packages []string // names of the packages
-	Scratch  string   // private directory for temporary files
+	Layer    string            // name of the downloaded layer
+	Packages []string          // names of the packages
+	Versions map[string]string // versions of the packages, by name
+	Scratch  string            // private directory for temporary files
 }
 
 // NewChange returns the change that unpacks packages of a layer into a directory of their own. The
@@ -62,7 +63,8 @@ func (d *Driver) Get(_ context.Context, c ledger.Change) (ledger.State, error) {
 
 // fileList is the content of listName.
 type fileList struct {
-	Files []dnf.PackageFile `json:"files"`
+	Files    []dnf.PackageFile `json:"files"`
+	Versions map[string]string `json:"versions,omitempty"` // of the packages, by name
 }
 
 func readList(dir string) (fileList, error) {
@@ -109,7 +111,7 @@ func (d *Driver) fill(ctx context.Context, layer *os.File, from Unpacking, dir s
 	if err := d.label(ctx, dir, files); err != nil {
 		return err
 	}
-	content, err := json.Marshal(fileList{Files: files})
+	content, err := json.Marshal(fileList{Files: files, Versions: from.Versions})
 	if err != nil {
 		return fmt.Errorf("encoding the list of files: %w", err)
 	}

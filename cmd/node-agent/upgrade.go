@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+type upgradeDocument struct {
+	report.TypeMeta
+	Headline string              `json:"headline,omitempty" doc:"what the upgrade does, in one sentence"`
+	Changed  bool                `json:"changed" doc:"whether the host was changed"`
+	Steps    []report.StepResult `json:"steps" doc:"steps that were run, in order; those of a rollback follow"`
+	report.CommandResult
+}
+
+func newUpgradeCommand(p *cli.Printer) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "upgrade",
+		Short: "Move this node to new user data, or resume an upgrade",
+		Long: "Upgrade moves this node to the payload of new user data: another release,\n" +
+			"another MachineConfig, a renewed pull secret or CA. It drains the node only if\n" +
+			"a change requires it, and restarts only the services that read a changed file.\n" +
+			"Settings that are not given remain those of the join.\n\n" +
+			"If the node does not become schedulable, upgrade restores the previous payload\n" +
+			"and software. Run it again without options to resume after a stop; the service\n" +
+			"resumes it at boot. Print the changes first with: hcp-node-agent plan\n\n" +
+			"Steps:\n\n" + stepTable(bootstrap.UpgradeSteps()),
+		Example: "  hcp-node-agent plan --user-data user-data.ign\n" +
+			"  hcp-node-agent upgrade --user-data user-data.ign\n" +
+			"  hcp-node-agent upgrade --rollback",
+		Args: cobra.NoArgs,
+	}
+	file := settingFlags(c, upgradeSettings...)
+	flags := c.Flags()
+	noDrain := flags.Bool("no-drain", false, "do not drain the node")
+	drainTimeout := flags.Duration("drain-timeout", bootstrap.DefaultDrainTimeout, "maximum time to evict the pods; a drain that takes longer is undone")
+	rollback := flags.Bool("rollback", false, "restore the payload and the software before the last upgrade")
+	for _, name := range userDataSettings {
+		c.MarkFlagsMutuallyExclusive("rollback", name)
+	}
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		options, err := optionsFrom(c, *file, p)
+		if err != nil {
+			return err
+		}
+		changed, err := bootstrap.Upgrade(c.Context(), bootstrap.UpgradeOptions{
+			Options:      options,
+			HasInput:     flags.Changed("user-data") || flags.Changed("endpoint"),
+			Rollback:     *rollback,
+			NoDrain:      *noDrain,
+			DrainTimeout: *drainTimeout,
+		})
+		p.StepReported = err != nil && stepFailed(p.Recorder)
+		if err != nil && len(p.Recorder.Steps) == 0 {
+			return err
+		}
+		return p.Finish(err, upgradeDocument{
+			TypeMeta:      report.Meta("UpgradeResult"),
+			Headline:      p.Recorder.Headline,
+			Changed:       changed,
+			Steps:         p.Recorder.Steps,
+			CommandResult: report.ResultOf(err),
+		}, func(page *report.Page) {
+			if !p.Quiet() {
+				printJoined(page, p.Recorder.Steps)
+			}
+		})
+	}
+	return c
+}

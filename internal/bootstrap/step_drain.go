@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
+)
+
+// DefaultDrainTimeout is the maximum time to evict the pods of a node that is upgraded.
+const DefaultDrainTimeout = 15 * time.Minute
+
+// drainNode drains the node if a change of the upgrade requires it. It is the first step that changes
+// anything.
+func drainNode(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
+	planned, err := j.PlanUpgrade(ctx, j.Plan, j.Validation.ReplacedSoftware())
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	if err := j.commitUpgrade(planned.Effects); err != nil {
+		return steps.Outcome{}, err
+	}
+	u := j.State.Upgrade
+	switch {
+	case !u.Effects.NeedsDrain():
+		return steps.Unchanged("not required by the changes")
+	case !u.Drained.IsZero():
+		return steps.Unchanged("the node is drained")
+	case !u.Drain:
+		return steps.Unchanged("the node is not drained")
+	}
+	client, err := j.NodeClient(log)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(j.upgrade.options.DrainTimeout, DefaultDrainTimeout))
+	defer cancel()
+	if err := client.Cordon(ctx, node.ForUpgrade); err != nil {
+		return steps.Outcome{}, err
+	}
+	began := time.Now().UTC()
+	if err := client.Evict(ctx, false); err != nil {
+		return steps.Outcome{}, withNoDrain(err)
+	}
+	u.Drained = began
+	return steps.Outcome{Summary: "the node is cordoned and drained", Changed: true}, joinstate.Write(j.Dir, j.State)
+}
+
+// withNoDrain adds the command that upgrades without a drain to the remedy of err.
+func withNoDrain(err error) error {
+	remedy := report.RemedyOf(err)
+	if remedy != "" {
+		remedy += "\n"
+	}
+	return report.Fail(report.CodeOf(err), remedy+"# or add --no-drain to the command: pods are then stopped without an eviction", "%w", err)
+}

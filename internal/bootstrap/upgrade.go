@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
+)
+
+// UpgradeOptions configures Upgrade.
+type UpgradeOptions struct {
+	inputs.Options
+	HasInput     bool          // user data was given for this run, not by the configuration file
+	Rollback     bool          // restore the generation before the last upgrade
+	NoDrain      bool          // do not drain the node, whatever the changes require
+	DrainTimeout time.Duration // maximum time to evict the pods
+}
+
+// applyTimeout is the maximum time from the drain until the Node is schedulable. An upgrade that
+// takes longer is rolled back.
+const applyTimeout = 15 * time.Minute
+
+// upgradeRun describes one run of an upgrade.
+type upgradeRun struct {
+	options UpgradeOptions
+	began   time.Time
+	running []string // IDs of the containers before the first change
+}
+
+// Upgrade moves a joined node to the payload of new user data, or resumes an interrupted upgrade. If
+// the node does not become schedulable with the new payload, it restores the previous one and returns
+// the cause as error. It reports whether anything changed.
+func Upgrade(ctx context.Context, options UpgradeOptions) (bool, error) {
+	ctx, cancel := withTimeout(ctx, options.Config.Timeout)
+	defer cancel()
+	m, lock, err := machine.Acquire(ctx, options.StateDir, options.Sink, options.Service)
+	if err != nil {
+		return false, err
+	}
+	changed, err := upgradeHost(ctx, m, options)
+	m.Close()
+	if lock.Stopped || err == nil {
+		machine.StartService(context.WithoutCancel(ctx), options.Sink)
+	}
+	return changed, err
+}
+
+// upgradeHost runs the upgrade, and its rollback if it fails.
+func upgradeHost(ctx context.Context, m *machine.Machine, options UpgradeOptions) (bool, error) {
+	if err := m.RequireSystemd(); err != nil {
+		return false, err
+	}
+	j, err := prepareUpgrade(m, options)
+	if err != nil {
+		return false, err
+	}
+	changed, cause := j.runUpgrade(ctx)
+	if cause == nil || !j.mustRollBack(ctx, cause) {
+		return changed, j.explainUpgrade(cause)
+	}
+	log := report.Log{Sink: j.Sink, Step: "rollback"}
+	log.Warn("the upgrade failed; restoring the previous payload and software: "+cause.Error(), report.RemedyOf(cause))
+	if err := startRollback(j.Dir, j.State, cause.Error()); err != nil {
+		return changed, errors.Join(cause, err)
+	}
+	back, err := prepareUpgrade(m, options)
+	if err == nil {
+		_, err = back.runUpgrade(ctx)
+	}
+	if err != nil {
+		return true, report.Fail(report.CodeOf(err), resumeUpgradeCommand, "the upgrade failed (%w), and its rollback too: %w", cause, err)
+	}
+	return true, report.Fail(report.CodeOf(cause), report.RemedyOf(cause), "the upgrade was rolled back, because it failed: %w", cause)
+}
+
+const resumeUpgradeCommand = "hcp-node-agent upgrade # resumes the upgrade\nhcp-node-agent upgrade --rollback # or restores the previous payload and software"
+
+// mustRollBack reports whether the failure of an upgrade must be rolled back. An interrupted run, or
+// one that awaits a reboot, is resumed.
+func (j *join) mustRollBack(ctx context.Context, err error) bool {
+	return j.State.Upgrade != nil && j.State.Upgrade.RollingBack == "" && ctx.Err() == nil &&
+		!slices.Contains([]report.Code{report.Interrupted, report.RebootNeeded}, report.CodeOf(err))
+}
+
+// explainUpgrade adds how an unfinished upgrade continues to its error.
+func (j *join) explainUpgrade(err error) error {
+	if err == nil || j.State.Upgrade == nil || report.CodeOf(err) == report.RebootNeeded {
+		return err
+	}
+	return report.Fail(report.CodeOf(err), resumeUpgradeCommand, "%w", err)
+}
+
+// runUpgrade runs the steps, and completes the upgrade.
+func (j *join) runUpgrade(ctx context.Context) (bool, error) {
+	j.upgrade.began = time.Now()
+	report.Log{Sink: j.Sink}.Headline(j.upgradeHeadline())
+	runner := steps.Runner{
+		Sink: j.Sink, Ledger: j.Ledger, Skip: j.Config.Skip,
+		Completed: func(name, _ string, _ time.Duration) error {
+			if j.State.Upgrade == nil {
+				return nil // nothing has been changed
+			}
+			j.State.Upgrade.Step = name
+			return joinstate.Write(j.Dir, j.State)
+		},
+	}
+	checks, changes := upgradeSteps()
+	j.upgrade.running, _ = crio.RunningContainers(ctx, cri.Socket) // of CRI-O that does not run, nothing is measured
+	if _, err := steps.Run(ctx, runner, checks, j); err != nil {
+		return j.State.Upgrade != nil, err
+	}
+	bounded, cancel := context.WithTimeout(ctx, applyTimeout)
+	defer cancel()
+	changed, err := steps.Run(bounded, runner, changes, j)
+	if err != nil {
+		return true, err
+	}
+	return changed, j.finishUpgrade(ctx, changed)
+}
+
+func (j *join) upgradeHeadline() string {
+	u := j.State.Upgrade
+	switch {
+	case u != nil && u.RollingBack != "":
+		return "rolling back " + j.State.NodeName + describeReleases("", u.To)
+	case u != nil:
+		return "resuming the upgrade of " + j.State.NodeName + describeReleases("", u.To)
+	}
+	return fmt.Sprintf("upgrading %s of NodePool %s", j.State.NodeName, j.State.NodePool)
+}
+
+// describeReleases returns " from OpenShift A to OpenShift B", without the releases that are unknown.
+func describeReleases(from, to string) string {
+	text := ""
+	if from != "" && from != to {
+		text += " from OpenShift " + from
+	}
+	if to != "" {
+		text += " to OpenShift " + to
+	}
+	return text
+}
+
+// finishUpgrade makes the new generation permanent.
+func (j *join) finishUpgrade(ctx context.Context, changed bool) error {
+	if err := j.removeUnusedSoftware(ctx); err != nil {
+		return err
+	}
+	u := *j.State.Upgrade
+	remove := []string{joinstate.NextFile}
+	if u.RollingBack != "" {
+		remove = append(remove, joinstate.PreviousFile)
+	}
+	if err := joinstate.RemoveFiles(j.Dir, remove...); err != nil {
+		return err
+	}
+	j.State.Upgrade, j.State.RebootNeeded = nil, ""
+	if err := joinstate.Write(j.Dir, j.State); err != nil {
+		return err
+	}
+	text := j.State.NodeName + " is upgraded" + describeReleases(u.From, u.To)
+	switch {
+	case u.RollingBack != "":
+		text = j.State.NodeName + " is rolled back" + describeReleases(u.From, u.To)
+	case !changed:
+		text = j.State.NodeName + " is up to date, nothing was changed"
+	}
+	text += fmt.Sprintf(" (%s)", time.Since(j.upgrade.began).Round(time.Second))
+	if downtime := j.describeDowntime(ctx, u); downtime != "" {
+		text += "; " + downtime
+	}
+	report.Log{Sink: j.Sink}.Headline(text)
+	return nil
+}
+
+// describeDowntime returns what the upgrade meant for pods: how long the node was drained, or how many
+// containers kept running. It returns "" if an earlier run of the upgrade was interrupted.
+func (j *join) describeDowntime(ctx context.Context, u joinstate.Upgrade) string {
+	if !u.Drained.IsZero() {
+		return "pods could not run for " + time.Since(u.Drained).Round(time.Second).String()
+	}
+	now, err := crio.RunningContainers(ctx, cri.Socket)
+	if err != nil || len(j.upgrade.running) == 0 || u.Started.Before(j.upgrade.began) {
+		return ""
+	}
+	kept := 0
+	for _, id := range j.upgrade.running {
+		if slices.Contains(now, id) {
+			kept++
+		}
+	}
+	return fmt.Sprintf("%d of %d containers kept running", kept, len(j.upgrade.running))
+}

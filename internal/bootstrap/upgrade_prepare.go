@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
+)
+
+// prepareUpgrade reads the inputs of a new upgrade, or installs the generation of the unfinished one.
+// For a new upgrade, it changes nothing.
+func prepareUpgrade(m *machine.Machine, options UpgradeOptions) (*join, error) {
+	state, err := joinstate.Read(options.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkUpgradable(state, options); err != nil {
+		return nil, err
+	}
+	if err := joinstate.CheckMachineID(state, m.Facts.MachineID, options.StateDir); err != nil {
+		return nil, err
+	}
+	if options.Rollback && (state.Upgrade == nil || state.Upgrade.RollingBack == "") {
+		if err := startRollback(options.StateDir, state, "requested by the administrator"); err != nil {
+			return nil, err
+		}
+		if state, err = joinstate.Read(options.StateDir); err != nil {
+			return nil, err
+		}
+	}
+	j := &join{
+		Builder: &plan.Builder{Dir: options.StateDir, Sink: options.Sink, State: state, Machine: m, Upgrading: true},
+		upgrade: &upgradeRun{options: options},
+	}
+	if state.Upgrade != nil {
+		return j, j.installGeneration()
+	}
+	j.Config = inputs.MergeSaved(options.Config, state)
+	if j.Inputs, err = inputs.Read(options.Options, state); err != nil {
+		return nil, err
+	}
+	if j.Inputs.UserData == nil {
+		return nil, report.Fail(report.Usage, "hcp-node-agent upgrade --user-data USER_DATA # with the current user data of the NodePool", "no user data was given")
+	}
+	if err := j.checkNodePool(); err != nil {
+		return nil, err
+	}
+	j.State.Config = j.Config
+	j.State.SetSource(j.Inputs.UserData)
+	return j, nil
+}
+
+// checkUpgradable fails if the host is not a node that an upgrade can change.
+func checkUpgradable(state joinstate.State, options UpgradeOptions) error {
+	switch phase := state.Phase(); {
+	case phase == joinstate.PhaseNone:
+		return report.Fail(report.Refused, "hcp-node-agent join --user-data USER_DATA", "this host has not joined a cluster")
+	case phase == joinstate.PhaseJoining:
+		return report.Fail(report.Refused, "hcp-node-agent join # resumes the join", "the join of this host has not finished")
+	case phase == joinstate.PhaseLeaving:
+		return state.CheckNotLeaving()
+	case !state.Hosted:
+		return report.Fail(report.Refused, "oc get machineconfigpools # prints the state of the pools",
+			"this host is a node of a standalone cluster, whose machine-config-daemon upgrades it")
+	case state.Upgrade != nil && options.HasInput && !options.Rollback:
+		return report.Fail(report.Refused, resumeUpgradeCommand, "an upgrade of this host started at %s and has not finished", report.Timestamp(state.Upgrade.Started))
+	}
+	return nil
+}
+
+// installGeneration makes the generation of an unfinished upgrade the current one, and reads its inputs.
+func (j *join) installGeneration() error {
+	next, err := joinstate.LoadGeneration(j.Dir, joinstate.NextFile)
+	if err != nil {
+		return err
+	}
+	if next != nil { // else it is installed, and only the record of the upgrade remains
+		if err := next.Install(j.Dir, &j.State); err != nil {
+			return err
+		}
+	}
+	j.Config = j.State.Config
+	j.Inputs, err = inputs.Read(inputs.Options{Config: j.Config, Resume: true, StateDir: j.Dir}, j.State)
+	return err
+}
+
+// startRollback records durably that the previous generation is to be installed again. The node is
+// drained only if an administrator has requested the rollback of a finished upgrade.
+func startRollback(dir string, state joinstate.State, reason string) error {
+	previous, err := joinstate.LoadGeneration(dir, joinstate.PreviousFile)
+	if err != nil {
+		return err
+	}
+	if previous == nil {
+		return report.Fail(report.Refused, "hcp-node-agent status", "there is no upgrade of this host that could be rolled back")
+	}
+	if err := previous.Save(dir, joinstate.NextFile); err != nil {
+		return err
+	}
+	u := joinstate.Upgrade{Started: time.Now().UTC(), Drain: true}
+	if state.Upgrade != nil {
+		u = *state.Upgrade
+		u.Drain, u.Step = false, ""
+	} else {
+		current, err := release.Load(dir)
+		if err != nil {
+			return err
+		}
+		u.To = releaseOf(current)
+	}
+	var software packages.Software
+	if content := previous.Files[joinstate.SoftwareFile]; content != nil {
+		if err := json.Unmarshal(content, &software); err != nil {
+			return fmt.Errorf("reading the software of the previous payload: %w", err)
+		}
+	}
+	u.From, u.To, u.RollingBack = u.To, releaseOf(&software), reason
+	state.Upgrade = &u
+	return joinstate.Write(dir, state)
+}
+
+// commitUpgrade records durably that the upgrade changes the host from here on, how its changes take
+// effect, and the generations before and after. An interrupted upgrade is then resumed.
+func (j *join) commitUpgrade(effects upgrade.Effects) error {
+	if u := j.State.Upgrade; u != nil {
+		u.Effects = u.Effects.Merge(effects)
+		return joinstate.Write(j.Dir, j.State)
+	}
+	installed, err := joinstate.Read(j.Dir)
+	if err != nil {
+		return err
+	}
+	previous, err := joinstate.CurrentGeneration(j.Dir, installed)
+	if err != nil {
+		return err
+	}
+	next, err := j.newGeneration()
+	if err != nil {
+		return err
+	}
+	stored, err := release.Load(j.Dir)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(previous.Save(j.Dir, joinstate.PreviousFile), next.Save(j.Dir, joinstate.NextFile)); err != nil {
+		return err
+	}
+	j.State.Upgrade = &joinstate.Upgrade{
+		Started: time.Now().UTC(),
+		From:    releaseOf(stored),
+		To:      releaseOf(j.Software),
+		Effects: effects,
+		Drain:   !j.upgrade.options.NoDrain,
+	}
+	installed.Upgrade = j.State.Upgrade
+	if err := joinstate.Write(j.Dir, installed); err != nil {
+		return err
+	}
+	return next.Install(j.Dir, &j.State)
+}
+
+// releaseOf returns the release of software, or "" if it is unknown.
+func releaseOf(software *packages.Software) string {
+	if software == nil || software.Release.IsZero() {
+		return ""
+	}
+	return software.Release.String()
+}
+
+// newGeneration returns the generation of the fetched payload.
+func (j *join) newGeneration() (joinstate.Generation, error) {
+	files := map[string][]byte{joinstate.PayloadFile: j.Payload.Raw}
+	var err error
+	if len(j.Inputs.Overrides) > 0 {
+		if files[joinstate.OverridesFile], err = json.Marshal(j.Inputs.Overrides); err != nil {
+			return joinstate.Generation{}, fmt.Errorf("encoding Ignition overrides: %w", err)
+		}
+	}
+	if j.Software != nil {
+		if files[joinstate.SoftwareFile], err = json.Marshal(j.Software); err != nil {
+			return joinstate.Generation{}, fmt.Errorf("encoding the software of the payload: %w", err)
+		}
+	}
+	return joinstate.NewGeneration(j.State, files), nil
+}

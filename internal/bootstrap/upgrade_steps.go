@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/nodelayer"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
+)
+
+// UpgradeSteps returns the steps of an upgrade in order: those of a join, with a drain before the first
+// change.
+func UpgradeSteps() []Step {
+	checks, changes := upgradeSteps()
+	return slices.Concat(checks, changes)
+}
+
+// upgradeSteps returns the steps up to the drain, and the steps after it, of which a failure is rolled
+// back after applyTimeout.
+func upgradeSteps() (checks, changes []Step) {
+	all := Steps()
+	for i, step := range all {
+		switch step.Name {
+		case stepname.Fetch:
+			all[i].Run = fetchUpgrade
+		case stepname.Validate:
+			all[i].Run = validateUpgrade
+		}
+	}
+	first := slices.IndexFunc(all, func(step Step) bool { return step.Name == stepname.Packages })
+	drain := Step{Name: stepname.Drain, Description: "drain the node if a change requires it", Run: drainNode}
+	return append(slices.Clone(all[:first]), drain), all[first:]
+}
+
+// fetchUpgrade gets the payload of the user data, or that of an unfinished upgrade, which is installed.
+func fetchUpgrade(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
+	if j.State.Upgrade != nil {
+		if _, err := j.LoadPayload(ctx, log); err != nil {
+			return steps.Outcome{}, err
+		}
+		return steps.Unchanged("%s, stored by an earlier run", j.PayloadSummary())
+	}
+	if err := j.FetchPayload(ctx, log); err != nil {
+		return steps.Outcome{}, err
+	}
+	for _, warning := range j.Payload.Warnings {
+		log.Note(warning)
+	}
+	isSame := j.State.PayloadDigest == j.Payload.Digest
+	j.State.PayloadDigest, j.State.PayloadConfigHash = j.Payload.Digest, j.State.ConfigHash
+	var err error
+	if j.State.PayloadSourceDigest, err = j.Inputs.UserData.Digest(); err != nil {
+		return steps.Outcome{}, err
+	}
+	if isSame {
+		return steps.Unchanged("%s from %s, unchanged", j.PayloadSummary(), j.Payload.Server)
+	}
+	return steps.Changed("%s from %s", j.PayloadSummary(), j.Payload.Server)
+}
+
+// validateUpgrade runs the checks that need the payload. The release must be known, because the
+// software of the node must match it.
+func validateUpgrade(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
+	if j.SoftwareErr != nil && j.Config.OpenShiftRelease == config.Defaults().OpenShiftRelease {
+		return steps.Outcome{}, report.Fail(report.Refused, "# make the OS image readable, or name the release of the NodePool with --openshift-release 4.Y",
+			"the release of the payload is unknown: %w", j.SoftwareErr)
+	}
+	return runValidation(ctx, j, log)
+}
+
+// requires reports whether a change of the upgrade takes effect by the action.
+func (j *join) requires(action upgrade.Action) bool {
+	return j.State.Upgrade != nil && j.State.Upgrade.Effects.Needs(action)
+}
+
+// isDrained reports whether an upgrade has drained the node.
+func (j *join) isDrained() bool { return j.State.Upgrade != nil && !j.State.Upgrade.Drained.IsZero() }
+
+// revertObsolete restores the objects that the payload of an upgrade does not contain any more, and
+// returns their number.
+func (j *join) revertObsolete(ctx context.Context, log report.Log) (int, error) {
+	if j.State.Upgrade == nil {
+		return 0, nil
+	}
+	planned, err := j.PlanUpgrade(ctx, j.Plan, nil)
+	if err != nil {
+		return 0, err
+	}
+	obsolete := map[string]bool{}
+	for _, item := range planned.Obsolete {
+		obsolete[item.Key()] = true
+	}
+	return j.revert(ctx, log, func(item ledger.Item) bool { return obsolete[item.Key()] })
+}
+
+// revert restores the selected objects and returns their number.
+func (j *join) revert(ctx context.Context, log report.Log, selected func(ledger.Item) bool) (int, error) {
+	result, err := j.Ledger.Revert(ctx, selected)
+	for _, kept := range result.Kept {
+		log.Warn(kept.KeptMessage(), "")
+	}
+	return len(result.Restored), err
+}
+
+// updateTrustStore updates the trust store if the payload contains a CA for it, or did so before the
+// upgrade.
+func (j *join) updateTrustStore(ctx context.Context) error {
+	if u := j.State.Upgrade; u != nil && slices.ContainsFunc(u.Effects, func(e upgrade.Effect) bool { return hostfs.IsWithin(e.Target, crio.TrustAnchorsDir) }) {
+		return machine.UpdateTrustStore(ctx)
+	}
+	return machine.UpdateTrustStoreIfNeeded(ctx, j.Plan.Files)
+}
+
+// restartUnits restarts the active units of which an upgrade has changed the files, and NetworkManager
+// if its configuration has changed. It returns their number.
+func (j *join) restartUnits(ctx context.Context, log report.Log) (int, error) {
+	if j.State.Upgrade == nil {
+		return 0, nil
+	}
+	n := 0
+	for _, unit := range j.State.Upgrade.Effects.Units() {
+		state, err := j.Systemd.UnitState(ctx, unit)
+		if err != nil {
+			return n, err
+		}
+		if state.Load != "loaded" || state.Active != "active" {
+			continue // it was removed, or starts with its new file
+		}
+		log.Wait("waiting for "+unit+" to restart", "")
+		if err := j.Systemd.Restart(ctx, unit); err != nil {
+			return n, j.DiagnosticsHost().ExplainStartFailure(ctx, unit, err)
+		}
+		n++
+	}
+	if !j.requires(upgrade.RestartNetworkManager) {
+		return n, nil
+	}
+	return n + 1, j.restartNetworkManager(ctx, log)
+}
+
+// restartNetworkManager restarts NetworkManager, which keeps addresses, and waits until it has taken over
+// the connections.
+func (j *join) restartNetworkManager(ctx context.Context, log report.Log) error {
+	log.Wait("waiting for NetworkManager to restart", "")
+	if err := j.Systemd.Restart(ctx, "NetworkManager.service"); err != nil {
+		return err
+	}
+	// NetworkManager reports no uplink until it has taken over the connections again.
+	_, err := command.Run(ctx, "nm-online", "--wait-for-startup", "--quiet", "--timeout", "60")
+	return err
+}
+
+// removeObsoleteSoftware restores the paths of replaced packages that their new versions do not have.
+func (j *join) removeObsoleteSoftware(ctx context.Context, log report.Log, dir string, names []string) error {
+	if !j.Upgrading {
+		return nil
+	}
+	table, err := packages.ReadTable()
+	if err != nil {
+		return err
+	}
+	isReplaced := func(old string) bool { return slices.Contains(names, j.Software.Equivalent(table, old)) }
+	isObsolete, err := nodelayer.Obsolete(j.Ledger.Items(), dir, isReplaced)
+	if err != nil {
+		return err
+	}
+	_, err = j.revert(ctx, log, isObsolete)
+	return err
+}
+
+// removeUnusedSoftware removes the unpacked software of earlier payloads. That of the last one remains
+// for a rollback.
+func (j *join) removeUnusedSoftware(ctx context.Context) error {
+	unused := nodelayer.Unused(j.Ledger.Items())
+	if len(unused) < 2 {
+		return nil
+	}
+	remove := unused[:len(unused)-1]
+	_, err := j.revert(ctx, report.Log{Sink: j.Sink, Step: stepname.Packages}, func(item ledger.Item) bool {
+		return item.Kind == nodelayer.Kind && slices.Contains(remove, item.Target)
+	})
+	if err != nil {
+		return fmt.Errorf("removing %s: %w", strings.Join(remove, ", "), err)
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
+)
+
+// UpgradePreview describes how an upgrade takes effect.
+type UpgradePreview struct {
+	Effects upgrade.Effects `json:"effects" doc:"how each change takes effect"`
+}
+
+// Upgrade contains the effects of an upgrade and what it reverts.
+type Upgrade struct {
+	Effects  upgrade.Effects
+	Obsolete []ledger.Item // reverted
+}
+
+// PlanUpgrade returns how the changes of a plan take effect on the running node, and which objects
+// of the earlier payload are reverted. software names the packages that are replaced.
+func (b *Builder) PlanUpgrade(ctx context.Context, p *Plan, software []string) (Upgrade, error) {
+	people, err := accounts.Plan(ctx, b.Accounts(p))
+	if err != nil {
+		return Upgrade{}, err
+	}
+	requested := p.requested(people)
+	pending, err := b.Ledger.Diff(ctx, requested)
+	if err != nil {
+		return Upgrade{}, err
+	}
+	obsolete := obsoleteItems(b.Ledger.Items(), requested)
+	return Upgrade{Effects: effects(pending, obsolete, software), Obsolete: obsolete}, nil
+}
+
+// requested returns all changes that a plan requests with the accounts, except those of the network.
+func (p *Plan) requested(people []ledger.Change) []ledger.Change {
+	return slices.Concat(people, p.Changes(), p.Kubelet, crio.Changes(p.Runtime))
+}
+
+// effects returns the effects of changes, of reverted objects and of replaced packages.
+func effects(pending []ledger.PlannedChange, obsolete []ledger.Item, software []string) upgrade.Effects {
+	var all upgrade.Effects
+	for _, change := range pending {
+		all = append(all, upgrade.EffectOf(change.Kind, change.Target))
+	}
+	for _, item := range obsolete {
+		all = append(all, upgrade.EffectOf(item.Kind, item.Target))
+	}
+	for _, name := range software {
+		all = append(all, upgrade.SoftwareEffect(name))
+	}
+	return all
+}
