@@ -168,7 +168,7 @@ func TestWrongAfterStateLosesNoFile(t *testing.T) {
 	}
 }
 
-// A reverted object is as before its first change, and the ledger knows the others.
+// A reverted object is as before its first change, and the ledger keeps the others.
 func TestRevertRestoresOnlySelectedObjects(t *testing.T) {
 	root := populate(t)
 	l := open(t, t.TempDir(), root)
