@@ -50,13 +50,8 @@ func (a ArgumentChange) words() []string { return strings.Fields(strings.Join(a.
 // extend adds the arguments of an earlier change that a later payload does not have. They are kept
 // until the undo, as files are, unless the later change sets an argument with the same key.
 func (a ArgumentChange) extend(earlier ArgumentChange) ArgumentChange {
-	var keys []string
-	for _, word := range slices.Concat(a.words(), a.Remove) {
-		keys = append(keys, bootloader.Key(word))
-	}
-	isReplaced := func(argument string) bool {
-		return slices.ContainsFunc(strings.Fields(argument), func(word string) bool { return slices.Contains(keys, bootloader.Key(word)) })
-	}
+	keys := bootloader.KeysOf(slices.Concat(a.words(), a.Remove))
+	isReplaced := func(argument string) bool { return bootloader.HasKey(argument, keys) }
 	return ArgumentChange{
 		Add:    append(slices.DeleteFunc(slices.Clone(earlier.Add), isReplaced), a.Add...),
 		Remove: append(slices.DeleteFunc(slices.Clone(earlier.Remove), isReplaced), a.Remove...),
