@@ -44,6 +44,17 @@ func (a ArgumentChange) describe(words []string) string {
 	return strings.Join(parts, " ")
 }
 
+// Pending returns the words to add and to remove, so that the words of a kernel command line are as
+// desired.
+func (a ArgumentChange) Pending(words []string) (add, remove []string) {
+	for _, argument := range a.Remove {
+		if bootloader.IsSet(words, argument) {
+			remove = append(remove, strings.Fields(argument)...)
+		}
+	}
+	return bootloader.Missing(words, a.Add), remove
+}
+
 // words returns the words of the arguments to add.
 func (a ArgumentChange) words() []string { return strings.Fields(strings.Join(a.Add, " ")) }
 
@@ -124,13 +135,8 @@ func (d KernelArguments) Set(ctx context.Context, c ledger.Change, _ ledger.Stat
 	if err != nil {
 		return err
 	}
-	var remove []string
-	for _, argument := range a.Remove {
-		if bootloader.IsSet(words, argument) {
-			remove = append(remove, strings.Fields(argument)...)
-		}
-	}
-	if err := d.BootLoader.Change(ctx, bootloader.Missing(words, a.Add), remove); err != nil {
+	add, remove := a.Pending(words)
+	if err := d.BootLoader.Change(ctx, add, remove); err != nil {
 		return fmt.Errorf("setting kernel arguments: %w", err)
 	}
 	return nil
