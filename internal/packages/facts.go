@@ -21,7 +21,7 @@ type Facts struct {
 	Release Release
 	// Software of the payload, from its OS image; nil if it is unknown.
 	Software *Software
-	Source   Source // of the packages that the OS image contains
+	Source   string // of the packages that the OS image contains: a value of config.Join.Software
 	// BeforePayload means that the payload was not fetched yet.
 	BeforePayload bool
 	// Newest release with the API server's Kubernetes version; zero if unknown.

@@ -39,16 +39,6 @@ func (s *Software) RHELMajor() int {
 	return number
 }
 
-// Source is where the packages of a node come from that the OS image contains.
-type Source string
-
-// The sources.
-const (
-	SourceAuto  Source = "auto"  // repositories, and the OS image for packages that no repository has
-	SourceRPM   Source = "rpm"   // repositories only
-	SourceImage Source = "image" // the OS image; Open vSwitch from repositories if they have it
-)
-
 // imagePackages matches the packages that can be unpacked from an OS image. Other packages, such as
 // conmon and crun, must match the host and come from its repositories.
 var imagePackages = regexp.MustCompile(`^(openshift-kubelet|cri-o|cri-tools|openvswitch3\.\d+)$`)
