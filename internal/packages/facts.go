@@ -56,11 +56,13 @@ func RHEL(os hostinfo.OSRelease) int {
 	if os.ID != "rhel" && !slices.Contains(os.Like, "rhel") {
 		return 0
 	}
-	major, _, _ := strings.Cut(os.Version, ".")
-	number, err := strconv.Atoi(major)
-	if err != nil {
-		return 0
-	}
+	return majorVersion(os.Version)
+}
+
+// majorVersion returns 9 for 9.6, and 0 if the version cannot be parsed.
+func majorVersion(version string) int {
+	major, _, _ := strings.Cut(version, ".")
+	number, _ := strconv.Atoi(major) // 0 if it is no number
 	return number
 }
 

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // Software describes the software of a payload: its release, and the versions of the packages in
@@ -34,9 +32,7 @@ func (s *Software) RHELMajor() int {
 	if s == nil {
 		return 0
 	}
-	major, _, _ := strings.Cut(s.RHEL, ".")
-	number, _ := strconv.Atoi(major) // 0 if it is no number
-	return number
+	return majorVersion(s.RHEL)
 }
 
 // imagePackages matches the packages that can be unpacked from an OS image. Other packages, such as
