@@ -57,6 +57,9 @@ func Extract(ctx context.Context, layer *os.File, packages []string, scratch, to
 	return files, nil
 }
 
+// documentation are the directories whose files are not installed.
+var documentation = []string{"/usr/lib/.build-id", "/usr/share/man", "/usr/share/doc", "/usr/share/licenses"}
+
 // isInstalled reports whether a file of a package is installed on the host: programs, units and
 // configuration, but no documentation.
 func isInstalled(file dnf.PackageFile) bool {
@@ -65,12 +68,8 @@ func isInstalled(file dnf.PackageFile) bool {
 	default:
 		return false
 	}
-	for _, dir := range []string{"/usr/lib/.build-id/", "/usr/share/man/", "/usr/share/doc/", "/usr/share/licenses/"} {
-		if strings.HasPrefix(file.Path, dir) {
-			return false
-		}
-	}
-	return !file.Ghost && !file.Doc && !file.License && !strings.Contains(file.Path, "-completion/") && !strings.Contains(file.Path, "/site-functions/")
+	return !file.Ghost && !file.Doc && !file.License && !isBelowAny(file.Path, documentation) &&
+		!strings.Contains(file.Path, "-completion/") && !strings.Contains(file.Path, "/site-functions/")
 }
 
 // extractDatabase writes the rpm database of a layer below the directory scratch, and returns the

@@ -8,14 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
 // copied are the directories whose files are copied to their usual paths: systemd treats a link
 // as another unit, and administrators edit configuration. Other files are linked.
-var copied = []string{"/etc/", "/usr/lib/systemd/", "/usr/lib/tmpfiles.d/", "/usr/lib/sysctl.d/", "/usr/lib/sysusers.d/"}
+var copied = []string{"/etc", "/usr/lib/systemd", "/usr/lib/tmpfiles.d", "/usr/lib/sysctl.d", "/usr/lib/sysusers.d"}
 
 // placed is the reason of changes that put software at its usual paths.
 const placed = "software of the OS image"
@@ -70,7 +70,7 @@ func Place(dir string, packages []string) ([]ledger.Change, error) {
 		switch {
 		case file.Link != "":
 			change.Desired.Link = file.Link
-		case isCopied(file.Path):
+		case isBelowAny(file.Path, copied):
 			content, err := os.ReadFile(filepath.Join(dir, file.Path))
 			if err != nil {
 				return nil, fmt.Errorf("reading unpacked software: %w", err)
@@ -82,11 +82,7 @@ func Place(dir string, packages []string) ([]ledger.Change, error) {
 	return changes, nil
 }
 
-func isCopied(path string) bool {
-	for _, dir := range copied {
-		if strings.HasPrefix(path, dir) {
-			return true
-		}
-	}
-	return false
+// isBelowAny reports whether a path is one of the directories or below one.
+func isBelowAny(path string, dirs []string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool { return hostfs.IsWithin(path, dir) })
 }
