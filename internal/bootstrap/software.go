@@ -32,7 +32,7 @@ const progressInterval = 5 * time.Second
 func (j *join) unpackSoftware(ctx context.Context, log report.Log) (string, error) {
 	layer, names := filepath.Join(j.Dir, joinstate.LayerFile), j.Validation.FromImage
 	if len(names) == 0 {
-		return "", hostfs.RemoveSynced(layer) // an interrupted run has left it
+		return "", joinstate.RemoveFiles(j.Dir, joinstate.LayerFile) // an interrupted run has left it
 	}
 	image, err := j.OpenOSImage(ctx, log)
 	if err != nil {
@@ -53,7 +53,7 @@ func (j *join) unpackSoftware(ctx context.Context, log report.Log) (string, erro
 	if err := j.placeSoftware(ctx, change.Target, names); err != nil {
 		return "", err
 	}
-	if err := hostfs.RemoveSynced(layer); err != nil {
+	if err := joinstate.RemoveFiles(j.Dir, joinstate.LayerFile); err != nil {
 		return "", err
 	}
 	return strings.Join(j.Software.Versions(names), ", "), j.afterUnpacking(ctx, log)
