@@ -34,6 +34,9 @@ func (j *join) unpackSoftware(ctx context.Context, log report.Log) (string, erro
 	if len(names) == 0 {
 		return "", joinstate.RemoveFiles(j.Dir, joinstate.LayerFile) // an interrupted run has left it
 	}
+	if j.Software == nil {
+		return "", j.SoftwareErr
+	}
 	change := nodelayer.NewChange(j.Software.Image, nodelayer.Unpacking{Layer: layer, Packages: j.Software.Unpackable(), Scratch: j.Dir})
 	if err := j.unpackLayer(ctx, change, log); err != nil {
 		return "", err
