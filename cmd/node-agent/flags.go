@@ -43,17 +43,15 @@ func settingFlags(c *cobra.Command, flags ...string) *string {
 		flag.Annotations = map[string][]string{settingAnnotation: {"true"}}
 		c.Flags().AddFlag(flag)
 	}
-	if slices.Contains(flags, "until") {
-		cli.CompleteFlag(c, "until", cobra.FixedCompletions(stepname.UntilValues(), cobra.ShellCompDirectiveNoFileComp))
-	}
-	if slices.Contains(flags, "apply-host-settings") {
-		cli.CompleteFlag(c, "apply-host-settings", cobra.FixedCompletions(config.HostSettingsValues(), cobra.ShellCompDirectiveNoFileComp))
-	}
-	if slices.Contains(flags, "software") {
-		cli.CompleteFlag(c, "software", cobra.FixedCompletions(config.SoftwareSources(), cobra.ShellCompDirectiveNoFileComp))
-	}
-	if slices.Contains(flags, "skip") {
-		cli.CompleteFlag(c, "skip", cli.CompleteList(stepname.SkipValues()))
+	for name, complete := range map[string]cobra.CompletionFunc{
+		"until":               cli.CompleteValue(stepname.UntilValues()),
+		"apply-host-settings": cli.CompleteValue(config.HostSettingsValues()),
+		"software":            cli.CompleteValue(config.SoftwareSources()),
+		"skip":                cli.CompleteList(stepname.SkipValues()),
+	} {
+		if slices.Contains(flags, name) {
+			cli.CompleteFlag(c, name, complete)
+		}
 	}
 	return c.Flags().String("config", config.DefaultFile, "configuration `FILE`; its drop-ins are in the directory config.d beside it")
 }

@@ -132,9 +132,10 @@ func (j *join) describeResume(ctx context.Context) string {
 // trackConfigs records that services have loaded the current configuration, before the files step
 // changes it: an undo then loads the configuration after it has restored the files.
 func (j *join) trackConfigs(ctx context.Context) error {
+	items := j.Ledger.Items()
 	for _, name := range j.Plan.LoadedConfigs {
 		change := resource.LoadedChange(name)
-		if slices.ContainsFunc(j.Ledger.Items(), func(item ledger.Item) bool { return item.Key() == change.Key() }) {
+		if slices.ContainsFunc(items, func(item ledger.Item) bool { return item.Key() == change.Key() }) {
 			continue
 		}
 		if _, err := j.Ledger.TrackExternal(ctx, stepname.Files, change); err != nil {
@@ -148,9 +149,9 @@ func (j *join) trackConfigs(ctx context.Context) error {
 // run has done so. It returns the number of services. A failure is a warning, because the
 // configuration takes effect at the next boot.
 func (j *join) loadConfigs(ctx context.Context, log report.Log) (int, error) {
-	n := 0
+	n, items := 0, j.Ledger.Items()
 	for _, name := range j.Plan.LoadedConfigs {
-		loaded, err := j.LoadedConfigs.IsLoaded(ctx, name, j.Ledger.Items())
+		loaded, err := j.LoadedConfigs.IsLoaded(ctx, name, items)
 		if err != nil {
 			return n, err
 		}

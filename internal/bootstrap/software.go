@@ -32,22 +32,13 @@ const progressInterval = 5 * time.Second
 func (j *join) unpackSoftware(ctx context.Context, log report.Log) (string, error) {
 	layer, names := filepath.Join(j.Dir, joinstate.LayerFile), j.Validation.FromImage
 	if len(names) == 0 {
-		return "", hostfs.RemoveSynced(layer) // an interrupted run has left it
+		return "", joinstate.RemoveFiles(j.Dir, joinstate.LayerFile) // an interrupted run has left it
 	}
-	image, err := j.OpenOSImage(ctx, log)
-	if err != nil {
-		return "", err
+	if j.Software == nil {
+		return "", j.SoftwareErr
 	}
-	digest, err := image.Digest()
-	if err != nil {
-		return "", fmt.Errorf("reading the digest of the OS image: %w", err)
-	}
-	if err := j.downloadLayer(ctx, image, log); err != nil {
-		return "", err
-	}
-	log.Wait("unpacking the node layer of the OS image", "")
-	change := nodelayer.NewChange(digest.String(), nodelayer.Unpacking{Layer: layer, Packages: j.Software.Unpackable(), Versions: j.Software.Packages, Scratch: j.Dir})
-	if _, err := j.Ledger.Apply(ctx, stepname.Packages, []ledger.Change{change}); err != nil {
+	change := nodelayer.NewChange(j.Software.Image, nodelayer.Unpacking{Layer: layer, Packages: j.Software.Unpackable(), Versions: j.Software.Packages, Scratch: j.Dir})
+	if err := j.unpackLayer(ctx, change, log); err != nil {
 		return "", err
 	}
 	if err := j.placeSoftware(ctx, change.Target, names); err != nil {
@@ -56,10 +47,32 @@ func (j *join) unpackSoftware(ctx context.Context, log report.Log) (string, erro
 	if err := j.removeObsoleteSoftware(ctx, log, change.Target, names); err != nil {
 		return "", err
 	}
-	if err := hostfs.RemoveSynced(layer); err != nil {
+	if err := joinstate.RemoveFiles(j.Dir, joinstate.LayerFile); err != nil {
 		return "", err
 	}
 	return strings.Join(j.Software.Versions(names), ", "), j.afterUnpacking(ctx, log)
+}
+
+// unpackLayer makes the change that unpacks the node layer. It downloads the layer unless an earlier
+// run has unpacked it.
+func (j *join) unpackLayer(ctx context.Context, change ledger.Change, log report.Log) error {
+	changes := []ledger.Change{change}
+	pending, err := j.Ledger.Diff(ctx, changes)
+	if err != nil {
+		return err
+	}
+	if len(pending) > 0 {
+		image, err := j.OpenOSImage(ctx, log)
+		if err != nil {
+			return err
+		}
+		if err := j.downloadLayer(ctx, image, log); err != nil {
+			return err
+		}
+		log.Wait("unpacking the node layer of the OS image", "")
+	}
+	_, err = j.Ledger.Apply(ctx, stepname.Packages, changes)
+	return err
 }
 
 // placeSoftware puts unpacked packages at their usual paths. It fails if a package of the host owns

@@ -43,7 +43,9 @@ func ensurePackages(ctx context.Context, j *join, log report.Log) (steps.Outcome
 		if err := j.checkUplink(ctx); err != nil {
 			return steps.Outcome{}, err
 		}
-		return steps.Unchanged("%d of %d packages of %s are installed", decision.Present, decision.Needed, nodeOfRelease(decision.Release))
+		// The decision was made before the packages were unpacked.
+		decision.Present += len(decision.FromImage())
+		return summarizePackages(unpacked, nil, decision), nil
 	}
 	if err := j.installPackages(ctx, log, specs); err != nil {
 		return steps.Outcome{}, err
@@ -51,8 +53,22 @@ func ensurePackages(ctx context.Context, j *join, log report.Log) (steps.Outcome
 	if decision, err = j.afterInstall(ctx, log); err != nil {
 		return steps.Outcome{}, err
 	}
-	return steps.Changed("dnf installed %s; %d of %d packages of %s are installed",
-		strings.Join(specs, " "), decision.Present, decision.Needed, nodeOfRelease(decision.Release))
+	return summarizePackages(unpacked, specs, decision), nil
+}
+
+// summarizePackages returns the outcome of the step: the packages that were unpacked from the OS image,
+// "" for none, and those that dnf installed.
+func summarizePackages(unpacked string, specs []string, decision packages.Decision) steps.Outcome {
+	var summary []string
+	if unpacked != "" {
+		summary = append(summary, fmt.Sprintf("unpacked %s from the OS image", unpacked))
+	}
+	if len(specs) > 0 {
+		summary = append(summary, "dnf installed "+strings.Join(specs, " "))
+	}
+	isChanged := len(summary) > 0
+	summary = append(summary, fmt.Sprintf("%d of %d packages of %s are installed", decision.Present, decision.Needed, nodeOfRelease(decision.Release)))
+	return steps.Outcome{Summary: strings.Join(summary, "; "), Changed: isChanged}
 }
 
 // specsToInstall returns the package specs that dnf installs: the missing packages if requested, and

@@ -50,7 +50,7 @@ func flagError(_ *cobra.Command, err error) error {
 func EnumFlag(c *cobra.Command, name, shorthand, usage string, values ...string) *string {
 	value := values[0]
 	c.PersistentFlags().VarP(enum{value: &value, values: values}, name, shorthand, usage)
-	CompleteFlag(c, name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	CompleteFlag(c, name, CompleteValue(values))
 	return &value
 }
 
@@ -60,6 +60,11 @@ func CompleteFlag(c *cobra.Command, name string, complete cobra.CompletionFunc) 
 	if err := c.RegisterFlagCompletionFunc(name, complete); err != nil {
 		panic(err)
 	}
+}
+
+// CompleteValue completes one of a few values.
+func CompleteValue(values []string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 }
 
 // CompleteList completes a comma-separated list of values, each at most once.

@@ -58,9 +58,6 @@ func oneOf(values []string) func(string) error {
 	}
 }
 
-// SoftwareSources returns the values of the setting software.
-func SoftwareSources() []string { return []string{"auto", "rpm", "image"} }
-
 func checkNotEmpty(text string) error {
 	if text == "" {
 		return errors.New("must not be empty")

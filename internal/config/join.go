@@ -63,8 +63,18 @@ type Payload struct {
 
 // Defaults returns the default configuration of a join.
 func Defaults() Join {
-	return Join{Software: "auto", Until: stepname.Schedulable, Timeout: Duration(time.Hour), NetworkTimeout: Duration(90 * time.Second), HostSettings: HostSettingsReport}
+	return Join{Software: SoftwareAuto, Until: stepname.Schedulable, Timeout: Duration(time.Hour), NetworkTimeout: Duration(90 * time.Second), HostSettings: HostSettingsReport}
 }
+
+// The values of Software.
+const (
+	SoftwareAuto  = "auto"  // repositories, and the OS image for packages that no repository has
+	SoftwareRPM   = "rpm"   // repositories only
+	SoftwareImage = "image" // the OS image; Open vSwitch from repositories if they have it
+)
+
+// SoftwareSources returns the values of Software.
+func SoftwareSources() []string { return []string{SoftwareAuto, SoftwareRPM, SoftwareImage} }
 
 // The values of HostSettings.
 const (

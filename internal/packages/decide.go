@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -165,11 +166,10 @@ func (d *decision) candidate(need Package, isReplaced bool) Missing {
 func (d *decision) imagePackage(m Missing) string {
 	wanted := false
 	switch d.facts.Source {
-	case SourceAuto:
+	case config.SoftwareAuto:
 		wanted = m.Repository == ""
-	case SourceImage:
+	case config.SoftwareImage:
 		wanted = m.Repository == "" || m.Program != "ovs-vsctl"
-	case SourceRPM:
 	}
 	if !wanted || d.facts.Software.RHELMajor() != d.rhel {
 		return ""

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 )
 
@@ -30,24 +31,24 @@ func TestDecideFromImage(t *testing.T) {
 		newPackage("openvswitch3.5", "3.5.0", "el9", fdp9), newPackage("conmon", "2.1", "el9", "appstream"),
 	}
 	for name, test := range map[string]struct {
-		source    Source
+		source    string
 		software  *Software
 		available []dnf.Package
 		image     []string
 		specs     []string
 		finding   string
 	}{
-		"rpm":                       {SourceRPM, software, nil, nil, nil, ""},
-		"auto, no repository":       {SourceAuto, software, nil, []string{"openshift-kubelet", "cri-o", "openvswitch3.5"}, nil, ""},
-		"auto, some repositories":   {SourceAuto, software, inRepositories[1:], []string{"openshift-kubelet"}, []string{"cri-o-1.31.*", "conmon", "openvswitch3.5"}, ""},
-		"auto, all repositories":    {SourceAuto, software, inRepositories, nil, []string{"openshift-kubelet-4.18.*", "cri-o-1.31.*", "conmon", "openvswitch3.5"}, ""},
-		"image, all repositories":   {SourceImage, software, inRepositories, []string{"openshift-kubelet", "cri-o"}, []string{"conmon", "openvswitch3.5"}, ""},
-		"image, no repository":      {SourceImage, software, nil, []string{"openshift-kubelet", "cri-o", "openvswitch3.5"}, nil, ""},
-		"auto, an image of RHEL 10": {SourceAuto, &ofRHEL10, nil, nil, nil, "it contains RHEL 10, but this host runs RHEL 9"},
-		"rpm, an image of RHEL 10":  {SourceRPM, &ofRHEL10, nil, nil, nil, ""},
-		"optional package":          {SourceImage, software, nil, nil, nil, ""},
-		"image without a list":      {SourceImage, &withoutList, nil, nil, nil, "OpenShift 4.18 has one without a layer for them"},
-		"auto, an unknown image":    {SourceAuto, nil, nil, nil, nil, ""},
+		"rpm":                       {config.SoftwareRPM, software, nil, nil, nil, ""},
+		"auto, no repository":       {config.SoftwareAuto, software, nil, []string{"openshift-kubelet", "cri-o", "openvswitch3.5"}, nil, ""},
+		"auto, some repositories":   {config.SoftwareAuto, software, inRepositories[1:], []string{"openshift-kubelet"}, []string{"cri-o-1.31.*", "conmon", "openvswitch3.5"}, ""},
+		"auto, all repositories":    {config.SoftwareAuto, software, inRepositories, nil, []string{"openshift-kubelet-4.18.*", "cri-o-1.31.*", "conmon", "openvswitch3.5"}, ""},
+		"image, all repositories":   {config.SoftwareImage, software, inRepositories, []string{"openshift-kubelet", "cri-o"}, []string{"conmon", "openvswitch3.5"}, ""},
+		"image, no repository":      {config.SoftwareImage, software, nil, []string{"openshift-kubelet", "cri-o", "openvswitch3.5"}, nil, ""},
+		"auto, an image of RHEL 10": {config.SoftwareAuto, &ofRHEL10, nil, nil, nil, "it contains RHEL 10, but this host runs RHEL 9"},
+		"rpm, an image of RHEL 10":  {config.SoftwareRPM, &ofRHEL10, nil, nil, nil, ""},
+		"optional package":          {config.SoftwareImage, software, nil, nil, nil, ""},
+		"image without a list":      {config.SoftwareImage, &withoutList, nil, nil, nil, "OpenShift 4.18 has one without a layer for them"},
+		"auto, an unknown image":    {config.SoftwareAuto, nil, nil, nil, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			facts := goodFacts()

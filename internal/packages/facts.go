@@ -21,7 +21,7 @@ type Facts struct {
 	Release Release
 	// Software of the payload, from its OS image; nil if it is unknown.
 	Software *Software
-	Source   Source // of the packages that the OS image contains
+	Source   string // of the packages that the OS image contains: a value of config.Join.Software
 	// BeforePayload means that the payload was not fetched yet.
 	BeforePayload bool
 	// Newest release with the API server's Kubernetes version; zero if unknown.
@@ -57,11 +57,13 @@ func RHEL(os hostinfo.OSRelease) int {
 	if os.ID != "rhel" && !slices.Contains(os.Like, "rhel") {
 		return 0
 	}
-	major, _, _ := strings.Cut(os.Version, ".")
-	number, err := strconv.Atoi(major)
-	if err != nil {
-		return 0
-	}
+	return majorVersion(os.Version)
+}
+
+// majorVersion returns 9 for 9.6, and 0 if the version cannot be parsed.
+func majorVersion(version string) int {
+	major, _, _ := strings.Cut(version, ".")
+	number, _ := strconv.Atoi(major) // 0 if it is no number
 	return number
 }
 

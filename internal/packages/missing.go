@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -49,7 +50,7 @@ func (d *decision) reportMissing() {
 // the OS image either.
 func (d *decision) explainImage(absent []Missing) {
 	software := d.facts.Software
-	if software == nil || d.facts.Source == SourceRPM {
+	if software == nil || d.facts.Source == config.SoftwareRPM {
 		return
 	}
 	absent = slices.DeleteFunc(slices.Clone(absent), func(m Missing) bool { return m.Need != "required" })
@@ -58,7 +59,7 @@ func (d *decision) explainImage(absent []Missing) {
 	case inImage && major > 0: // of this RHEL, they would not be absent
 		d.addFinding(report.SeverityProblem, "image-of-other-rhel", report.Remedyf("# use a host that runs RHEL %d", major),
 			"the packages are not unpacked from the OS image, because it contains RHEL %d, but this host runs RHEL %d", major, d.rhel)
-	case len(absent) > 0 && len(software.Packages) == 0 && d.facts.Source == SourceImage:
+	case len(absent) > 0 && len(software.Packages) == 0 && d.facts.Source == config.SoftwareImage:
 		d.addFinding(report.SeverityProblem, "image-without-packages", "# set the source of the software: hcp-node-agent join --software rpm",
 			"the packages cannot be unpacked from the OS image: OpenShift %s has one without a layer for them", software.Release)
 	}

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // Software describes the software of a payload: its release, and the versions of the packages in
@@ -34,20 +32,8 @@ func (s *Software) RHELMajor() int {
 	if s == nil {
 		return 0
 	}
-	major, _, _ := strings.Cut(s.RHEL, ".")
-	number, _ := strconv.Atoi(major) // 0 if it is no number
-	return number
+	return majorVersion(s.RHEL)
 }
-
-// Source is where the packages of a node come from that the OS image contains.
-type Source string
-
-// The sources.
-const (
-	SourceAuto  Source = "auto"  // repositories, and the OS image for packages that no repository has
-	SourceRPM   Source = "rpm"   // repositories only
-	SourceImage Source = "image" // the OS image; Open vSwitch from repositories if they have it
-)
 
 // imagePackages matches the packages that can be unpacked from an OS image. Other packages, such as
 // conmon and crun, must match the host and come from its repositories.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
@@ -32,7 +33,7 @@ func (b *Builder) DecidePackages(ctx context.Context, p *Plan, server kubelet.Ve
 	}
 	facts := packages.Facts{
 		OS: b.Facts.OS, Arch: b.Facts.Arch, Install: b.Config.InstallPackages || b.Upgrading, Commands: b.commands(p), BeforePayload: p == nil,
-		Software: b.Software, Source: packages.Source(b.Config.Software), Replace: b.Upgrading,
+		Software: b.Software, Source: b.Config.Software, Replace: b.Upgrading,
 	}
 	if facts.Release, err = b.requestedRelease(); err != nil {
 		return packages.Decision{}, err
@@ -153,7 +154,7 @@ func (b *Builder) missingImagePackages(decision *packages.Decision, missing []pr
 	if decision != nil {
 		return decision.FromImage(), nil
 	}
-	if b.Config.Software == string(packages.SourceRPM) {
+	if b.Config.Software == config.SoftwareRPM {
 		return nil, nil
 	}
 	table, err := packages.ReadTable()

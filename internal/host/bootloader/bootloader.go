@@ -55,11 +55,11 @@ func Missing(words, arguments []string) []string {
 	for changed := true; changed; {
 		changed = false
 		for i, argument := range arguments {
-			if selected[i] || (IsSet(words, argument) && !hasKey(argument, keys)) {
+			if selected[i] || (IsSet(words, argument) && !HasKey(argument, keys)) {
 				continue
 			}
 			selected[i], changed = true, true
-			keys = append(keys, keysOf(strings.Fields(argument))...)
+			keys = append(keys, KeysOf(strings.Fields(argument))...)
 		}
 	}
 	var missing []string
@@ -71,20 +71,22 @@ func Missing(words, arguments []string) []string {
 	return missing
 }
 
-func keysOf(words []string) []string {
+// KeysOf returns the keys of words: the names of arguments without their values.
+func KeysOf(words []string) []string {
 	var keys []string
 	for _, word := range words {
-		keys = append(keys, Key(word))
+		keys = append(keys, key(word))
 	}
 	return keys
 }
 
-func hasKey(argument string, keys []string) bool {
-	return slices.ContainsFunc(strings.Fields(argument), func(word string) bool { return slices.Contains(keys, Key(word)) })
+// HasKey reports whether a word of an argument has one of the keys.
+func HasKey(argument string, keys []string) bool {
+	return slices.ContainsFunc(strings.Fields(argument), func(word string) bool { return slices.Contains(keys, key(word)) })
 }
 
-// Key returns the name of an argument without its value.
-func Key(word string) string {
+// key returns the name of an argument.
+func key(word string) string {
 	key, _, _ := strings.Cut(word, "=")
 	return key
 }

@@ -56,7 +56,7 @@ func (u *updateGrub) Change(ctx context.Context, add, remove []string) error {
 			return fmt.Errorf("kernel argument %s is set in /etc/default/grub: only grubby can remove it", word)
 		}
 	}
-	words = slices.DeleteFunc(words, func(word string) bool { return slices.Contains(remove, word) || hasKey(word, keysOf(add)) })
+	words = slices.DeleteFunc(words, func(word string) bool { return slices.Contains(remove, word) || HasKey(word, KeysOf(add)) })
 	if err := u.write(append(words, add...)); err != nil {
 		return fmt.Errorf("writing the kernel arguments of GRUB: %w", err)
 	}

@@ -21,13 +21,11 @@ type PackageFile struct {
 	Link    string // target of a symbolic link
 	Ghost   bool   // it belongs to the package but is not in it
 	Doc     bool   // documentation
-	Config  bool   // configuration
 	License bool
 }
 
 // Flags of a file (rpmfileAttrs).
 const (
-	flagConfig  = 1 << 0
 	flagDoc     = 1 << 1
 	flagGhost   = 1 << 6
 	flagLicense = 1 << 7
@@ -62,7 +60,6 @@ func PackageFiles(ctx context.Context, database string, names ...string) ([]Pack
 			Link:    columns[5],
 			Ghost:   flags&flagGhost != 0,
 			Doc:     flags&flagDoc != 0,
-			Config:  flags&flagConfig != 0,
 			License: flags&flagLicense != 0,
 		})
 	}

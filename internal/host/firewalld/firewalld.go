@@ -33,11 +33,16 @@ type Ports struct {
 	First, Last int
 }
 
+// Contains reports whether all of other are in the range.
+func (p Ports) Contains(other Ports) bool {
+	return p.Network == other.Network && p.First <= other.First && other.Last <= p.Last
+}
+
 // Allows reports whether the zone accepts packets to a port from any address. Rich rules and
 // policies are ignored.
 func (z Zone) Allows(network string, port int) bool {
 	return z.AcceptAll || slices.ContainsFunc(z.Open, func(p Ports) bool {
-		return p.Network == network && p.First <= port && port <= p.Last
+		return p.Contains(Ports{Network: network, First: port, Last: port})
 	})
 }
 
@@ -103,15 +108,15 @@ func readSettings(ctx context.Context, firewall dbus.BusObject, method, name str
 		}
 	}
 	for _, port := range ports {
-		if parsed, ok := parsePorts(port.Range, port.Network); ok {
+		if parsed, ok := ParsePorts(port.Range, port.Network); ok {
 			found.ports = append(found.ports, parsed)
 		}
 	}
 	return found, nil
 }
 
-// parsePorts parses a port or a range such as 30000-32767.
-func parsePorts(text, network string) (Ports, bool) {
+// ParsePorts parses a port or a range such as 30000-32767. It reports whether text is one.
+func ParsePorts(text, network string) (Ports, bool) {
 	first, last, isRange := strings.Cut(text, "-")
 	if !isRange {
 		last = first

@@ -80,7 +80,7 @@ func TestReadZone(t *testing.T) {
 func TestZoneAllows(t *testing.T) {
 	var zone Zone
 	for _, port := range []struct{ text, network string }{{"10250", "tcp"}, {"30000-32767", "tcp"}, {"6081", "udp"}, {"", "igmp"}} {
-		if parsed, ok := parsePorts(port.text, port.network); ok {
+		if parsed, ok := ParsePorts(port.text, port.network); ok {
 			zone.Open = append(zone.Open, parsed)
 		}
 	}

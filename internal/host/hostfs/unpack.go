@@ -19,6 +19,8 @@ type UnpackedFile struct {
 	Digest string      // SHA-256 of the content, hexadecimal; "" for a symbolic link, and for a file that is not verified
 	Link   string      // target of a symbolic link; "" for a regular file
 	Limit  int64       // maximum size in bytes
+
+	Optional bool // the archive may have no regular file of this name
 }
 
 // Unpack creates files of a tar archive below the directory dir, which must exist and be empty, owned
@@ -43,7 +45,7 @@ func Unpack(dir string, archive io.Reader, wanted map[string]UnpackedFile) error
 		}
 		name := path.Clean("/" + header.Name)
 		file, isWanted := wanted[name]
-		if !isWanted {
+		if !isWanted || (file.Optional && header.Typeflag != tar.TypeReg) {
 			continue
 		}
 		if err := file.create(root, name[1:], header, entries); err != nil {
@@ -51,8 +53,8 @@ func Unpack(dir string, archive io.Reader, wanted map[string]UnpackedFile) error
 		}
 		found[name] = true
 	}
-	for name := range wanted {
-		if !found[name] {
+	for name, file := range wanted {
+		if !found[name] && !file.Optional {
 			return fmt.Errorf("the archive does not contain %s", name)
 		}
 	}

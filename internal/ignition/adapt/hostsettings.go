@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/bootloader"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -68,10 +67,10 @@ func (p *planner) noteKernelArguments() {
 		return
 	}
 	command := "grubby --update-kernel=ALL"
-	if add := bootloader.Missing(p.in.Facts.Cmdline, arguments.Add); len(add) > 0 {
+	add, remove := arguments.Pending(p.in.Facts.Cmdline)
+	if len(add) > 0 {
 		command += " --args=" + report.ShellWord(strings.Join(add, " "))
 	}
-	remove := slices.DeleteFunc(arguments.Remove, func(argument string) bool { return !bootloader.IsSet(p.in.Facts.Cmdline, argument) })
 	if len(remove) > 0 {
 		command += " --remove-args=" + report.ShellWord(strings.Join(remove, " "))
 	}

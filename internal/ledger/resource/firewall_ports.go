@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/firewalld"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -171,21 +171,13 @@ func firewall(ctx context.Context, c ledger.Change, mode string, args ...string)
 
 // covers reports whether one of the open ports or ranges contains all of port.
 func covers(open []string, port string) bool {
-	first, last, protocol := parsePorts(port)
-	return slices.ContainsFunc(open, func(one string) bool {
-		from, to, same := parsePorts(one)
-		return same == protocol && from <= first && last <= to
-	})
+	want := parsePorts(port)
+	return slices.ContainsFunc(open, func(one string) bool { return parsePorts(one).Contains(want) })
 }
 
 // parsePorts parses PORT/PROTOCOL or FIRST-LAST/PROTOCOL.
-func parsePorts(text string) (first, last int, protocol string) {
-	ports, protocol, _ := strings.Cut(text, "/")
-	from, to, isRange := strings.Cut(ports, "-")
-	if !isRange {
-		to = from
-	}
-	first, _ = strconv.Atoi(from) // firewalld prints only numbers
-	last, _ = strconv.Atoi(to)
-	return first, last, protocol
+func parsePorts(text string) firewalld.Ports {
+	ports, network, _ := strings.Cut(text, "/")
+	parsed, _ := firewalld.ParsePorts(ports, network) // firewalld prints only numbers
+	return parsed
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// firewalld keeps the ports in two files. Like the real one, it merges adjacent ranges: 9090 becomes
+// firewallCmd keeps the ports in two files. Like the real one, it merges adjacent ranges: 9090 becomes
 // part of 9000-9999.
-const firewalld = `
+const firewallCmd = `
 dir=$(dirname $record) state=running
 for word; do case $word in
   --permanent) state=permanent ;;
@@ -25,7 +25,7 @@ esac; done
 echo "$@" >>$record`
 
 func TestFirewallPorts(t *testing.T) {
-	record := putCommand(t, "firewall-cmd", firewalld)
+	record := putCommand(t, "firewall-cmd", firewallCmd)
 	for name, ports := range map[string]string{"running": "9090/tcp 10250/tcp", "permanent": "9090/tcp"} {
 		if err := os.WriteFile(filepath.Join(filepath.Dir(record), name), []byte(ports), 0o600); err != nil {
 			t.Fatal(err)
@@ -51,7 +51,7 @@ func TestFirewallPorts(t *testing.T) {
 // If firewalld is not running, only its permanent configuration is changed.
 func TestFirewallPortsOfAStoppedFirewall(t *testing.T) {
 	putCommand(t, "firewall-cmd", "echo 'FirewallD is not running' >&2; exit 252")
-	record := putCommand(t, "firewall-offline-cmd", firewalld)
+	record := putCommand(t, "firewall-offline-cmd", firewallCmd)
 	for _, name := range []string{"running", "permanent"} { // firewall-offline-cmd has no --permanent
 		if err := os.WriteFile(filepath.Join(filepath.Dir(record), name), nil, 0o600); err != nil {
 			t.Fatal(err)

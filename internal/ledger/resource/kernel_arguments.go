@@ -44,19 +44,25 @@ func (a ArgumentChange) describe(words []string) string {
 	return strings.Join(parts, " ")
 }
 
+// Pending returns the words to add and to remove, so that the words of a kernel command line are as
+// desired.
+func (a ArgumentChange) Pending(words []string) (add, remove []string) {
+	for _, argument := range a.Remove {
+		if bootloader.IsSet(words, argument) {
+			remove = append(remove, strings.Fields(argument)...)
+		}
+	}
+	return bootloader.Missing(words, a.Add), remove
+}
+
 // words returns the words of the arguments to add.
 func (a ArgumentChange) words() []string { return strings.Fields(strings.Join(a.Add, " ")) }
 
 // extend adds the arguments of an earlier change that a later payload does not have. They are kept
 // until the undo, as files are, unless the later change sets an argument with the same key.
 func (a ArgumentChange) extend(earlier ArgumentChange) ArgumentChange {
-	var keys []string
-	for _, word := range slices.Concat(a.words(), a.Remove) {
-		keys = append(keys, bootloader.Key(word))
-	}
-	isReplaced := func(argument string) bool {
-		return slices.ContainsFunc(strings.Fields(argument), func(word string) bool { return slices.Contains(keys, bootloader.Key(word)) })
-	}
+	keys := bootloader.KeysOf(slices.Concat(a.words(), a.Remove))
+	isReplaced := func(argument string) bool { return bootloader.HasKey(argument, keys) }
 	return ArgumentChange{
 		Add:    append(slices.DeleteFunc(slices.Clone(earlier.Add), isReplaced), a.Add...),
 		Remove: append(slices.DeleteFunc(slices.Clone(earlier.Remove), isReplaced), a.Remove...),
@@ -129,13 +135,8 @@ func (d KernelArguments) Set(ctx context.Context, c ledger.Change, _ ledger.Stat
 	if err != nil {
 		return err
 	}
-	var remove []string
-	for _, argument := range a.Remove {
-		if bootloader.IsSet(words, argument) {
-			remove = append(remove, strings.Fields(argument)...)
-		}
-	}
-	if err := d.BootLoader.Change(ctx, bootloader.Missing(words, a.Add), remove); err != nil {
+	add, remove := a.Pending(words)
+	if err := d.BootLoader.Change(ctx, add, remove); err != nil {
 		return fmt.Errorf("setting kernel arguments: %w", err)
 	}
 	return nil

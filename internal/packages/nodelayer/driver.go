@@ -35,13 +35,23 @@ type Unpacking struct {
 	Scratch  string            // private directory for temporary files
 }
 
-// NewChange returns the change that unpacks packages of a layer into a directory of their own. The
-// name of the directory contains the digest of the OS image.
-func NewChange(digest string, from Unpacking) ledger.Change {
+// DirectoryOf returns the directory with the unpacked packages of an OS image. Its name contains the
+// digest of the pull spec.
+func DirectoryOf(pullSpec string) string {
+	return filepath.Join(Directory, strings.ReplaceAll(digestOf(pullSpec), ":", "-"))
+}
+
+func digestOf(pullSpec string) string {
+	_, digest, _ := strings.Cut(pullSpec, "@")
+	return digest
+}
+
+// NewChange returns the change that unpacks packages of a layer of an OS image into DirectoryOf the image.
+func NewChange(pullSpec string, from Unpacking) ledger.Change {
 	return ledger.Change{
 		Kind:    Kind,
-		Target:  filepath.Join(Directory, strings.ReplaceAll(digest, ":", "-")),
-		Reason:  "OS image " + digest,
+		Target:  DirectoryOf(pullSpec),
+		Reason:  "OS image " + digestOf(pullSpec),
 		Desired: ledger.State{Present: true},
 		Plan:    from,
 	}

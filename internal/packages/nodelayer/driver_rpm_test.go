@@ -24,7 +24,7 @@ func (noLabels) Relabel(context.Context, []string) error { return nil }
 
 func TestDriver(t *testing.T) {
 	layer := newLayer(t, newRoot(t, "/usr/share/rpm"), "gzip")
-	change := NewChange("sha256:00", Unpacking{Layer: layer.Name(), Packages: []string{"openshift-kubelet"}, Scratch: t.TempDir()})
+	change := NewChange("quay.io/openshift/os@sha256:00", Unpacking{Layer: layer.Name(), Packages: []string{"openshift-kubelet"}, Scratch: t.TempDir()})
 	change.Target = filepath.Join(t.TempDir(), "software", "sha256-00")
 	driver := &Driver{Labeler: noLabels{}}
 	check := func(moment string, want bool) {

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -57,6 +56,9 @@ func Extract(ctx context.Context, layer *os.File, packages []string, scratch, to
 	return files, nil
 }
 
+// documentation are the directories whose files are not installed.
+var documentation = []string{"/usr/lib/.build-id", "/usr/share/man", "/usr/share/doc", "/usr/share/licenses"}
+
 // isInstalled reports whether a file of a package is installed on the host: programs, units and
 // configuration, but no documentation.
 func isInstalled(file dnf.PackageFile) bool {
@@ -65,26 +67,26 @@ func isInstalled(file dnf.PackageFile) bool {
 	default:
 		return false
 	}
-	for _, dir := range []string{"/usr/lib/.build-id/", "/usr/share/man/", "/usr/share/doc/", "/usr/share/licenses/"} {
-		if strings.HasPrefix(file.Path, dir) {
-			return false
-		}
-	}
-	return !file.Ghost && !file.Doc && !file.License && !strings.Contains(file.Path, "-completion/") && !strings.Contains(file.Path, "/site-functions/")
+	return !file.Ghost && !file.Doc && !file.License && !isBelowAny(file.Path, documentation) &&
+		!strings.Contains(file.Path, "-completion/") && !strings.Contains(file.Path, "/site-functions/")
 }
 
 // extractDatabase writes the rpm database of a layer below the directory scratch, and returns the
 // directory of the database.
 func extractDatabase(layer *os.File, scratch string) (string, error) {
-	var failures []error
+	wanted := map[string]hostfs.UnpackedFile{}
 	for _, name := range databases {
-		err := unpack(layer, scratch, map[string]hostfs.UnpackedFile{name: {Mode: 0o600, Limit: maxDatabase}})
-		if err == nil {
+		wanted[name] = hostfs.UnpackedFile{Mode: 0o600, Limit: maxDatabase, Optional: true}
+	}
+	if err := unpack(layer, scratch, wanted); err != nil {
+		return "", fmt.Errorf("reading the rpm database of the layer: %w", err)
+	}
+	for _, name := range databases {
+		if _, err := os.Lstat(filepath.Join(scratch, name)); err == nil {
 			return filepath.Join(scratch, filepath.Dir(name)), nil
 		}
-		failures = append(failures, err)
 	}
-	return "", fmt.Errorf("reading the rpm database of the layer: %w", errors.Join(failures...))
+	return "", fmt.Errorf("reading the rpm database of the layer: none of %s exists", strings.Join(databases, ", "))
 }
 
 // unpack unpacks files of a layer that is compressed or not.

@@ -8,14 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
 // copied are the directories whose files are copied to their usual paths: systemd treats a link
 // as another unit, and administrators edit configuration. Other files are linked.
-var copied = []string{"/etc/", "/usr/lib/systemd/", "/usr/lib/tmpfiles.d/", "/usr/lib/sysctl.d/", "/usr/lib/sysusers.d/"}
+var copied = []string{"/etc", "/usr/lib/systemd", "/usr/lib/tmpfiles.d", "/usr/lib/sysctl.d", "/usr/lib/sysusers.d"}
 
 // placed is the reason of changes that put software at its usual paths.
 const placed = "software of the OS image"
@@ -23,30 +23,44 @@ const placed = "software of the OS image"
 // Interrupted returns the packages of which an interrupted run may have put only some files at their
 // usual paths.
 func Interrupted(items []ledger.Item) ([]string, error) {
-	var packages []string
+	var paths, packages []string
 	for _, item := range items {
-		if item.Reason != placed || item.Done {
+		if item.Reason == placed && !item.Done {
+			paths = append(paths, item.Target)
+		}
+	}
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	for _, item := range items {
+		if item.Kind != Kind {
 			continue
 		}
-		for _, unpacked := range items {
-			if unpacked.Kind != Kind {
-				continue
-			}
-			list, err := readList(unpacked.Target)
-			if errors.Is(err, os.ErrNotExist) {
-				continue // it is not complete, and nothing was put at its path
-			}
-			if err != nil {
-				return nil, fmt.Errorf("reading unpacked software: %w", err)
-			}
-			for _, file := range list.Files {
-				if file.Path == item.Target && !slices.Contains(packages, file.Package) {
-					packages = append(packages, file.Package)
-				}
+		owners, err := packagesAt(item.Target)
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range paths {
+			if name, found := owners[path]; found && !slices.Contains(packages, name) {
+				packages = append(packages, name)
 			}
 		}
 	}
 	return packages, nil
+}
+
+// packagesAt returns the packages in a directory by the usual paths of their files. An incomplete
+// directory has none: nothing was put at its path.
+func packagesAt(dir string) (map[string]string, error) {
+	list, err := readList(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("reading unpacked software: %w", err)
+	}
+	owners := map[string]string{}
+	for _, file := range list.Files {
+		owners[file.Path] = file.Package
+	}
+	return owners, nil
 }
 
 // Place returns the changes that put the unpacked files of packages at their usual paths. dir is a
@@ -70,7 +84,7 @@ func Place(dir string, packages []string) ([]ledger.Change, error) {
 		switch {
 		case file.Link != "":
 			change.Desired.Link = file.Link
-		case isCopied(file.Path):
+		case isBelowAny(file.Path, copied):
 			content, err := os.ReadFile(filepath.Join(dir, file.Path))
 			if err != nil {
 				return nil, fmt.Errorf("reading unpacked software: %w", err)
@@ -82,11 +96,7 @@ func Place(dir string, packages []string) ([]ledger.Change, error) {
 	return changes, nil
 }
 
-func isCopied(path string) bool {
-	for _, dir := range copied {
-		if strings.HasPrefix(path, dir) {
-			return true
-		}
-	}
-	return false
+// isBelowAny reports whether a path is one of the directories or below one.
+func isBelowAny(path string, dirs []string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool { return hostfs.IsWithin(path, dir) })
 }

@@ -5,8 +5,6 @@
 package e2e
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"os"
@@ -131,15 +129,9 @@ func installNodePackages(ctx context.Context, t *testing.T) string {
 // packLayer returns a directory as the layer of an image.
 func packLayer(t *testing.T, root string) []byte {
 	t.Helper()
-	archive, err := exec.Command("tar", "-C", root, "-c", "--sort=name", ".").Output()
+	archive, err := exec.Command("tar", "-I", "gzip -1", "-C", root, "-c", "--sort=name", ".").Output()
 	must(t, err)
-	var packed bytes.Buffer
-	w, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
-	must(t, err)
-	_, err = w.Write(archive)
-	must(t, err)
-	must(t, w.Close())
-	return packed.Bytes()
+	return archive
 }
 
 // repository is mirrored by registries.conf of the payload, under the host name quay.io.
