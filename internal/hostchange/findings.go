@@ -21,7 +21,7 @@ type Facts struct {
 	Configured nodeip.Addresses // in kubelet's drop-in; none if the agent did not write it
 	Suitable   nodeip.Addresses // that the boot unit would choose now
 	Existing   []netip.Addr     // of all interfaces
-	Stale      bool             // kubelet has been running since before its drop-in was written
+	Running    nodeip.Addresses // in the environment of the running kubelet; none if unknown
 }
 
 // Findings returns at most one finding about the host name and one about the addresses.
@@ -75,8 +75,9 @@ func (f Facts) addressFinding() []report.Finding {
 	case len(lost) > 0:
 		finding.Message = fmt.Sprintf("the node address changed to %s from %s, with which kubelet and CRI-O are configured",
 			join(f.Suitable.All()), join(f.Configured.All()))
-	case f.Stale:
-		finding.Message = "the node address is " + join(f.Configured.All()) + ", but kubelet has not been restarted since it changed"
+	case f.Configured.Primary().IsValid() && f.Running.Primary().IsValid() && f.Running != f.Configured:
+		finding.Message = fmt.Sprintf("the node address changed to %s from %s, and kubelet has not been restarted since",
+			join(f.Configured.All()), join(f.Running.All()))
 		finding.Remedy = "systemctl restart crio kubelet"
 	default:
 		return nil

@@ -46,7 +46,10 @@ func Gather(ctx context.Context, manager *systemd.Manager, stateDir, nodeName st
 	if facts.Suitable, err = nodeip.Current(); err != nil || manager == nil {
 		return facts, err
 	}
-	facts.Stale, err = isStale(ctx, manager, tree)
+	kubeletUnit, err := manager.UnitState(ctx, kubelet.UnitName)
+	if err == nil && kubeletUnit.MainPID > 0 {
+		facts.Running = nodeip.Running(kubeletUnit.MainPID)
+	}
 	return facts, err
 }
 
@@ -58,14 +61,4 @@ func ManagesNodeIP(stateDir string) (bool, error) {
 		return false, err
 	}
 	return slices.ContainsFunc(records.Items(), func(item ledger.Item) bool { return item.Target == nodeip.KubeletDropIn }), nil
-}
-
-// isStale reports whether kubelet has been running since before its drop-in was written.
-func isStale(ctx context.Context, manager *systemd.Manager, tree *hostfs.Tree) (bool, error) {
-	state, err := manager.UnitState(ctx, kubelet.UnitName)
-	if err != nil || state.Active != "active" {
-		return false, err
-	}
-	written, err := tree.NewestChange(nodeip.KubeletDropIn)
-	return written.After(state.Since), err
 }
