@@ -70,25 +70,17 @@ func (f Facts) addressFinding() []report.Finding {
 	switch {
 	case len(lost) > 0 && !f.Suitable.Primary().IsValid():
 		finding.Reason = report.NodeAddressMissing
-		finding.Message = "this host no longer has the node address " + join(lost) + ", and no other address is suitable"
+		finding.Message = "this host no longer has the node address " + nodeip.Format(lost) + ", and no other address is suitable"
 		finding.Remedy = "ip -br address; ip route show default"
 	case len(lost) > 0:
 		finding.Message = fmt.Sprintf("the node address changed to %s from %s, with which kubelet and CRI-O are configured",
-			join(f.Suitable.All()), join(f.Configured.All()))
+			nodeip.Format(f.Suitable.All()), nodeip.Format(f.Configured.All()))
 	case f.Configured.Primary().IsValid() && f.Running.Primary().IsValid() && f.Running != f.Configured:
 		finding.Message = fmt.Sprintf("the node address changed to %s from %s, and kubelet has not been restarted since",
-			join(f.Configured.All()), join(f.Running.All()))
+			nodeip.Format(f.Configured.All()), nodeip.Format(f.Running.All()))
 		finding.Remedy = "systemctl restart crio kubelet"
 	default:
 		return nil
 	}
 	return []report.Finding{finding}
-}
-
-func join(addresses []netip.Addr) string {
-	texts := make([]string, 0, len(addresses))
-	for _, address := range addresses {
-		texts = append(texts, address.String())
-	}
-	return strings.Join(texts, ", ")
 }

@@ -5,7 +5,6 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/boot"
@@ -16,6 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
@@ -105,7 +105,7 @@ func (m *nodeMonitor) repairAddress(ctx context.Context) (string, error) {
 			return "", report.Fail(report.Failed, report.Remedy("journalctl -b -u "+unit), "%w", err)
 		}
 	}
-	return fmt.Sprintf("kubelet and CRI-O use the node address %v", update.Addresses), nil
+	return "kubelet and CRI-O use the node address " + nodeip.Format(update.Addresses), nil
 }
 
 // registerAgain restarts kubelet, which registers its Node only when it starts, and waits for

@@ -27,7 +27,7 @@ import (
 // and reports them as resolved. Afterwards the node is as before.
 func TestEventsInTheLifeOfANode(t *testing.T) {
 	ctx := newContext(t)
-	mustOutput(ctx, t, "printf 'apiVersion: "+report.APIVersion+`\nkind: JoinConfig\nrepair: true\n' >/etc/hcp-node-agent/config.yaml`)
+	mustOutput(ctx, t, "mkdir -p /etc/hcp-node-agent && printf 'apiVersion: "+report.APIVersion+`\nkind: JoinConfig\nrepair: true\n' >/etc/hcp-node-agent/config.yaml`)
 	runAgent(ctx, t, report.Success, joinCommand)
 	awaitStatus(ctx, t, "is Ready and schedulable$")
 	addFailingStaticPod(ctx, t)
