@@ -29,7 +29,8 @@ func TestFindings(t *testing.T) {
 		"name is unknown": {func(f *Facts) { f.CurrentName = "" }, nil, ""},
 		"host name": {
 			func(f *Facts) { f.CurrentName, f.Hostname = "renamed", "Renamed" },
-			[]report.Reason{report.HostNameChanged}, "hostnamectl set-hostname worker-0",
+			[]report.Reason{report.HostNameChanged},
+			"hostnamectl set-hostname worker-0",
 		},
 		"kubelet's unit": {
 			func(f *Facts) { f.CurrentName = "other" }, []report.Reason{report.HostNameChanged}, "hcp-node-agent join",
@@ -39,15 +40,18 @@ func TestFindings(t *testing.T) {
 		},
 		"changed address": {
 			func(f *Facts) { f.Existing, f.Suitable = after.All(), after },
-			[]report.Reason{report.NodeAddressChanged}, "changed to 192.0.2.9, 2001:db8::7 from 192.0.2.7, 2001:db8::7",
+			[]report.Reason{report.NodeAddressChanged},
+			"changed to 192.0.2.9, 2001:db8::7 from 192.0.2.7, 2001:db8::7",
 		},
 		"one family lost": {
 			func(f *Facts) { f.Suitable = nodeip.Addresses{IPv4: before.IPv4}; f.Existing = f.Suitable.All() },
-			[]report.Reason{report.NodeAddressChanged}, "changed to 192.0.2.7 from 192.0.2.7, 2001:db8::7",
+			[]report.Reason{report.NodeAddressChanged},
+			"changed to 192.0.2.7 from 192.0.2.7, 2001:db8::7",
 		},
 		"no address": {
 			func(f *Facts) { f.Existing, f.Suitable = nil, nodeip.Addresses{} },
-			[]report.Reason{report.NodeAddressMissing}, "ip -br address",
+			[]report.Reason{report.NodeAddressMissing},
+			"ip -br address",
 		},
 		"kubelet not restarted": {
 			func(f *Facts) { f.Running = after }, []report.Reason{report.NodeAddressChanged}, "systemctl restart crio kubelet",
@@ -61,7 +65,8 @@ func TestFindings(t *testing.T) {
 				f.CurrentName, f.Hostname = "renamed", "renamed"
 				f.Existing, f.Suitable = after.All(), after
 			},
-			[]report.Reason{report.HostNameChanged, report.NodeAddressChanged}, "changed to renamed",
+			[]report.Reason{report.HostNameChanged, report.NodeAddressChanged},
+			"changed to renamed",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
