@@ -14,7 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
-// restoredSteps are the steps that change the host and need neither the ignition server nor
+// restoredSteps returns the steps that change the host and need neither the ignition server nor
 // an approval.
 func restoredSteps() []string {
 	return []string{stepname.Fetch, stepname.Plan, stepname.Files, stepname.System, stepname.Network, stepname.Runtime, stepname.Kubelet}

@@ -18,7 +18,7 @@ const (
 	maxRepairs       = 3 // of findings with the same reason, in repairWindow
 )
 
-// repairedReasons are the reasons of findings that have a repair, in the order of the
+// repairedReasons returns the reasons of findings that have a repair, in the order of the
 // repairs: kubelet is configured before it registers again.
 func repairedReasons() []report.Reason {
 	return []report.Reason{report.ConfigurationDrift, report.NodeAddressChanged, report.NodeDeleted}

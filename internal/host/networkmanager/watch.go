@@ -9,7 +9,7 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// watchedInterfaces are the interfaces whose properties contain the addresses of the host
+// watchedInterfaces returns the interfaces whose properties contain the addresses of the host
 // and its name.
 func watchedInterfaces() []string { return []string{"Device", "IP4Config", "IP6Config", "Settings"} }
 

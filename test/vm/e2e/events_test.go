@@ -163,13 +163,14 @@ func testHostPodFails(ctx context.Context, t *testing.T) {
 	mustOutput(ctx, t, "rm "+staticPodFile)
 }
 
-// testDriftRepaired changes a file and a unit. The check of drift runs at the start of the service.
+// testDriftRepaired changes a file and a sysctl. The check of drift runs at the start of the service.
 func testDriftRepaired(ctx context.Context, t *testing.T) {
-	mustOutput(ctx, t, "echo '# changed' >>/etc/containers/registries.conf && systemctl disable kubelet")
-	checkContains(t, runAgent(ctx, t, report.DriftFound, "status").Stdout, "file /etc/containers/registries.conf", "unit kubelet.service")
+	const sysctl = "net.ipv4.neigh.default.gc_thresh1"
+	mustOutput(ctx, t, "echo '# changed' >>/etc/containers/registries.conf && sysctl -qw "+sysctl+"=4096")
+	checkContains(t, runAgent(ctx, t, report.DriftFound, "status").Stdout, "file /etc/containers/registries.conf", "sysctl "+sysctl)
 	mustOutput(ctx, t, "systemctl restart hcp-node-agent")
 	awaitLog(ctx, t, "repaired: restored the joined state")
-	if state := mustOutput(ctx, t, "grep -c changed /etc/containers/registries.conf || true; systemctl is-enabled kubelet"); state != "0\nenabled" {
+	if state := mustOutput(ctx, t, "grep -c changed /etc/containers/registries.conf || true; sysctl -n "+sysctl); state != "0\n8192" {
 		t.Errorf("after the repair: %q", state)
 	}
 	awaitLog(ctx, t, "resolved: drift: ")
