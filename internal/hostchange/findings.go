@@ -29,10 +29,12 @@ func (f Facts) Findings() []report.Finding {
 	return slices.Concat(f.nameFinding(), f.addressFinding())
 }
 
-// nameFinding returns a finding if kubelet would start with another name than that of
-// its Node. kubelet does not start then, because its certificate contains the name.
+// HasOtherName reports whether kubelet would start with another name than that of its Node.
+// kubelet does not start then, because its certificate contains the name.
+func (f Facts) HasOtherName() bool { return f.CurrentName != "" && f.CurrentName != f.NodeName }
+
 func (f Facts) nameFinding() []report.Finding {
-	if f.CurrentName == "" || f.CurrentName == f.NodeName {
+	if !f.HasOtherName() {
 		return nil
 	}
 	finding := report.Finding{

@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/hostchange"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -32,7 +33,7 @@ func (m *nodeMonitor) repairActive(ctx context.Context, active []monitor.Change)
 		return false
 	}
 	change, due := nextRepair(active, m.repairs, time.Now())
-	if !due || !m.mayChangeHost() {
+	if !due || !m.mayChangeHost(ctx) {
 		return false
 	}
 	m.repairs = append(m.repairs, repairRecord{reason: change.Reason, since: change.Since, at: time.Now()})
@@ -49,10 +50,16 @@ func (m *nodeMonitor) repairActive(ctx context.Context, active []monitor.Change)
 	return true
 }
 
-// mayChangeHost reports whether the host is joined and no other run of the agent changes it.
-func (m *nodeMonitor) mayChangeHost() bool {
+// mayChangeHost reports whether the host is joined, kubelet would start again after the
+// repair, and no other run of the agent changes the host.
+func (m *nodeMonitor) mayChangeHost(ctx context.Context) bool {
 	state, err := joinstate.Read(m.StateDir)
 	if err != nil || state.Phase() != joinstate.PhaseJoined {
+		return false
+	}
+	// The finding about another host name may still await confirmation.
+	host, err := hostchange.Gather(ctx, m.systemd, m.StateDir, m.state.NodeName)
+	if err != nil || host.HasOtherName() {
 		return false
 	}
 	locked, err := ledger.IsLocked(m.StateDir)
