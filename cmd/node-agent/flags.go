@@ -56,10 +56,15 @@ func settingFlags(c *cobra.Command, flags ...string) *string {
 	return c.Flags().String("config", config.DefaultFile, "configuration `FILE`; its drop-ins are in the directory config.d beside it")
 }
 
-// allSettings returns the flags of all settings of a join, in the order of the help.
+// allSettings returns the flags of all settings of a join, in the order of the help. The
+// setting repair concerns only the service.
 func allSettings() []string {
 	var names []string
-	settingFlagSet().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+	settingFlagSet().VisitAll(func(flag *pflag.Flag) {
+		if flag.Name != "repair" {
+			names = append(names, flag.Name)
+		}
+	})
 	return names
 }
 

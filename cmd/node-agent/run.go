@@ -25,10 +25,14 @@ joined starts with ` + autojoin.DefaultDir + `/user-data.ign (and node.token), o
 systemd credentials of these names. Temporary failures before the first change
 are retried. It exits when the host has left the cluster. Findings are written
 to the journal, to systemctl status, to Events of the Node (oc describe node)
-and to a file for the textfile collector of node_exporter.`,
+and to a file for the textfile collector of node_exporter.
+
+With --repair, or repair: true in the configuration file, it registers a deleted
+Node again, configures kubelet and CRI-O with a changed node address, and
+restores drift. Each repair is written to the journal and is an Event.`,
 		Args: cobra.NoArgs,
 	}
-	file := settingFlags(c, "timeout")
+	file := settingFlags(c, "timeout", "repair")
 	metrics := c.Flags().String("metrics-file", metricsFile, "write Prometheus metrics to `FILE`; \"\" writes none")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		options, err := optionsFrom(c, *file, p)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/hostchange"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
@@ -37,7 +38,7 @@ type NodeIPResult struct {
 // start or stop them.
 func RefreshNodeIP(ctx context.Context, options inputs.Options) (NodeIPResult, error) {
 	document := NodeIPResult{TypeMeta: report.Meta("NodeIPResult")}
-	managed, err := managesNodeIP(options.StateDir)
+	managed, err := hostchange.ManagesNodeIP(options.StateDir)
 	if err != nil {
 		return document, err
 	}
@@ -62,16 +63,6 @@ func RefreshNodeIP(ctx context.Context, options inputs.Options) (NodeIPResult, e
 		return document, nil
 	}
 	return document, err
-}
-
-// managesNodeIP reports whether the ledger contains kubelet's drop-in. Another
-// program may have written a file of the same name.
-func managesNodeIP(dir string) (bool, error) {
-	records, err := ledger.OpenReadOnly(dir, ledger.Drivers{})
-	if err != nil {
-		return false, err
-	}
-	return slices.ContainsFunc(records.Items(), func(item ledger.Item) bool { return item.Target == nodeip.KubeletDropIn }), nil
 }
 
 func awaitNodeIP(ctx context.Context, had nodeip.Addresses) (nodeip.Addresses, error) {

@@ -148,7 +148,11 @@ func (j *join) checkNodePool() error {
 	if userData == nil || !state.Exists() || state.NodePool == "" || userData.NodePool() == "" || userData.NodePool() == state.NodePool {
 		return nil
 	}
-	return report.Fail(report.Refused, "hcp-node-agent leave # then join again",
+	file := "USER_DATA"
+	if j.Config.UserData != "" && j.Config.UserData != "-" {
+		file = report.ShellWord(j.Config.UserData)
+	}
+	return report.Fail(report.Refused, report.Remedyf("hcp-node-agent leave # prints how to delete the Node\nhcp-node-agent join --user-data %s", file),
 		"this host belongs to NodePool %s (join of %s); the user data is for NodePool %s",
 		state.NodePool, state.Started.Format(time.DateOnly), userData.NodePool())
 }

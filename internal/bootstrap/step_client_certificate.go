@@ -26,8 +26,8 @@ func obtainClientCertificate(ctx context.Context, j *join, log report.Log) (step
 	}
 	summary := "system:node:" + j.State.NodeName + " valid until " + report.Timestamp(result.NotAfter)
 	switch {
-	case result.OnlyCAs:
-		return steps.Changed("%s; updated the cluster's CAs in kubelet's kubeconfig", summary)
+	case result.OnlyCluster:
+		return steps.Changed("%s; updated the API server's URL and CAs in kubelet's kubeconfig", summary)
 	case !result.Changed:
 		return steps.Unchanged("%s", summary)
 	}

@@ -59,6 +59,7 @@ func TestProblemsOfEverySetting(t *testing.T) {
 		{"until", "until: monday", 8, `until: invalid value "monday": must be one of client-certificate, kubelet, ready, schedulable`},
 		{"timeout", "timeout: 5", 10, `timeout: invalid value "5": must be a duration such as 90s or 1h30m`},
 		{"skip", "skip: [network, fetch]", 17, `skip: invalid value "fetch": must be one of ` + strings.Join(stepname.SkipValues(), ", ")},
+		{"repair", "repair: always", 9, `repair: invalid value "always": must be true or false`},
 		{"keepBootstrap", "keepBootstrap: 'x'", 16, `keepBootstrap: invalid value "x": must be true or false`},
 	} {
 		content += bad.yaml + "\n"

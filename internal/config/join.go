@@ -53,6 +53,7 @@ type Join struct {
 	Until         string   `json:"until,omitempty" doc:"last step of the join"`
 	Timeout       Duration `json:"timeout,omitempty" doc:"timeout of the whole join, such as 1h30m; 0 means no timeout"`
 	Skip          []string `json:"skip,omitempty" doc:"steps that are skipped"`
+	Repair        bool     `json:"repair,omitempty" doc:"whether the service repairs a deleted Node, a changed node address and drift after the join"`
 	KeepBootstrap bool     `json:"keepBootstrap,omitempty" doc:"whether the bootstrap kubeconfig is kept"`
 }
 

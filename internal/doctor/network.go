@@ -4,11 +4,9 @@ package doctor
 
 import (
 	"context"
-	"fmt"
-	"net/netip"
-	"slices"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/hostchange"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
@@ -16,9 +14,8 @@ import (
 
 // bridgeFacts describes the state of br-ex.
 type bridgeFacts struct {
-	Required         bool // br-ex must exist
-	Status           ovs.Status
-	KubeletAddresses nodeip.Addresses // addresses in kubelet's configuration
+	Required bool // br-ex must exist
+	Status   ovs.Status
 }
 
 func inspectBridge(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
@@ -26,11 +23,7 @@ func inspectBridge(ctx context.Context, d *diagnostics) ([]report.Finding, error
 		return nil, nil // Open vSwitch responds only to root, and would seem not to run
 	}
 	status, err := ovs.GatherStatus(ctx, d.NM)
-	configured, unread := nodeip.Configured()
-	if unread != nil && err == nil {
-		err = unread
-	}
-	return bridgeFacts{Required: d.State.HasCompleted(stepname.Network), Status: status, KubeletAddresses: configured}.evaluate(), err
+	return bridgeFacts{Required: d.State.HasCompleted(stepname.Network), Status: status}.evaluate(), err
 }
 
 func (f bridgeFacts) evaluate() []report.Finding {
@@ -52,12 +45,15 @@ func (f bridgeFacts) evaluate() []report.Finding {
 			Remedy: report.Remedy("nmcli connection modify " + profile.UUID + " save persistent"),
 		})
 	}
-	if primary := f.KubeletAddresses.Primary(); primary.IsValid() && !slices.ContainsFunc(s.Addresses, func(p netip.Prefix) bool { return p.Addr() == primary }) {
-		findings = append(findings, report.Finding{
-			Severity: report.SeverityProblem, Message: fmt.Sprintf("the node address in kubelet's configuration "+
-				"is %s, which br-ex does not have", primary),
-			Remedy: "hcp-node-agent node-ip && systemctl restart crio kubelet",
-		})
-	}
 	return findings
+}
+
+// inspectHostChanges compares the host name and the addresses of a joined host with those
+// of its Node.
+func inspectHostChanges(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
+	if d.phase() != joinstate.PhaseJoined || !d.Facts.Root {
+		return nil, nil
+	}
+	facts, err := hostchange.Gather(ctx, d.Systemd, d.Dir, d.State.NodeName)
+	return facts.Findings(), err
 }

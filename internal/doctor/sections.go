@@ -29,6 +29,7 @@ func sections() []section {
 		{stepname.Validate, 30 * time.Second, inspectValidation},
 		{"units", 20 * time.Second, inspectUnits},
 		{stepname.Network, 30 * time.Second, inspectBridge},
+		{"identity", 10 * time.Second, inspectHostChanges},
 		{"leftovers", 20 * time.Second, inspectLeftovers},
 		{"drift", time.Minute, inspectDrift},
 		{"certificates", 10 * time.Second, inspectCertificates},

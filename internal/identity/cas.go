@@ -19,13 +19,16 @@ import (
 )
 
 // CheckWithCluster is like Check, but queries the API server if kubelet's kubeconfig
-// contains none of the cluster's current CAs. A cluster that was reinstalled
-// has another signer and rejects the node's certificate. A cluster that rotated
-// its CA accepts it.
+// contains none of the cluster's current CAs, or another URL with the same CA. A cluster
+// that was reinstalled has another signer and rejects the node's certificate. A cluster
+// that rotated its CA, or whose API server has a new endpoint, accepts it. A new endpoint
+// must also have a certificate of a CA in the kubeconfig.
 func (i *Identity) CheckWithCluster(ctx context.Context) (State, error) {
 	state, err := i.Check(ctx)
-	var others kube.CAMismatchError
-	if !errors.As(err, &others) {
+	var otherCAs kube.CAMismatchError
+	var otherServer kube.ServerMismatchError
+	moved := errors.As(err, &otherServer)
+	if !moved && !errors.As(err, &otherCAs) {
 		return state, err
 	}
 	cluster, unread := i.expectedCluster()
@@ -39,22 +42,28 @@ func (i *Identity) CheckWithCluster(ctx context.Context) (State, error) {
 	if found, foreign := i.checkCertificate(config.CertData); foreign != nil || found != Valid {
 		return state, err
 	}
-	if i.checkAccepted(ctx, cluster) != nil {
+	if moved {
+		cluster.CA = config.CAData
+	}
+	if refused := i.checkAccepted(ctx, cluster); refused != nil {
+		if moved {
+			return state, i.foreignIdentityError("%w, which does not accept it: %w", otherServer, refused)
+		}
 		return state, err
 	}
 	return Valid, nil
 }
 
-// refreshCAs keeps the existing identity, and replaces the CAs in its kubeconfig if
-// those of the payload differ. No other component distributes rotated CAs to a
-// node. CAs with which the API server cannot be verified are not written,
-// because a payload can be older than the kubeconfig.
-func (i *Identity) refreshCAs(ctx context.Context) (Result, error) {
+// refreshCluster keeps the existing identity, and replaces the URL and the CAs in its
+// kubeconfig if those of the payload differ. No other component distributes them to a
+// node. CAs with which the API server cannot be verified are not written, because a
+// payload can be older than the kubeconfig.
+func (i *Identity) refreshCluster(ctx context.Context) (Result, error) {
 	cluster, err := i.expectedCluster()
 	if err != nil {
 		return Result{}, err
 	}
-	content, changed, err := replaceCAs(i.Kubeconfig, cluster)
+	content, changed, err := replaceCluster(i.Kubeconfig, cluster)
 	if err != nil {
 		return Result{}, err
 	}
@@ -72,17 +81,17 @@ func (i *Identity) refreshCAs(ctx context.Context) (Result, error) {
 	if err := i.writeKubeconfig(ctx, content); err != nil {
 		return Result{}, err
 	}
-	return Result{Changed: true, OnlyCAs: true}, i.verifyStored(ctx)
+	return Result{Changed: true, OnlyCluster: true}, i.verifyStored(ctx)
 }
 
-// checkAccepted returns an error unless an API server that these CAs verify accepts
-// the existing certificate as this node's. It sends one request.
+// checkAccepted returns an error unless the cluster's API server, verified by its CAs,
+// accepts the existing certificate as this node's. It sends one request.
 func (i *Identity) checkAccepted(ctx context.Context, cluster kube.Cluster) error {
 	config, err := clientcmd.BuildConfigFromFlags("", i.Kubeconfig)
 	if err != nil {
 		return fmt.Errorf("reading kubelet's kubeconfig: %w", err)
 	}
-	config.CAFile, config.CAData = "", cluster.CA
+	config.Host, config.CAFile, config.CAData = cluster.Server, "", cluster.CA
 	connection, err := kube.Connect(config, i.Proxy)
 	if err != nil {
 		return err
@@ -97,9 +106,9 @@ func (i *Identity) checkAccepted(ctx context.Context, cluster kube.Cluster) erro
 	return report.Fail(problem.Code, problem.Remedy, "%s", problem.Message)
 }
 
-// replaceCAs returns the kubeconfig with the cluster's CAs, and whether they
-// differ from the current ones. Their order is ignored.
-func replaceCAs(path string, cluster kube.Cluster) (content []byte, changed bool, err error) {
+// replaceCluster returns the kubeconfig with the cluster's URL and CAs, and whether they
+// differ from the current ones. The order of the CAs is ignored.
+func replaceCluster(path string, cluster kube.Cluster) (content []byte, changed bool, err error) {
 	config, _, err := loadKubeconfig(path)
 	if err != nil {
 		return nil, false, fmt.Errorf("reading kubelet's kubeconfig: %w", err)
@@ -109,7 +118,8 @@ func replaceCAs(path string, cluster kube.Cluster) (content []byte, changed bool
 		return nil, false, err
 	}
 	same, err := sameCAs(stored.CA, cluster.CA)
-	if err != nil || same {
+	sameServer := kube.NormalizeServer(stored.Server) == kube.NormalizeServer(cluster.Server)
+	if err != nil || (same && sameServer) {
 		return nil, false, err
 	}
 	file, err := clientcmd.LoadFromFile(path)
@@ -117,8 +127,11 @@ func replaceCAs(path string, cluster kube.Cluster) (content []byte, changed bool
 		return nil, false, fmt.Errorf("reading kubelet's kubeconfig: %w", err)
 	}
 	for _, entry := range file.Clusters {
-		if kube.NormalizeServer(entry.Server) == kube.NormalizeServer(cluster.Server) {
-			entry.CertificateAuthority, entry.CertificateAuthorityData = "", cluster.CA
+		if kube.NormalizeServer(entry.Server) != kube.NormalizeServer(stored.Server) {
+			continue
+		}
+		if entry.CertificateAuthority, entry.CertificateAuthorityData = "", cluster.CA; !sameServer {
+			entry.Server = cluster.Server
 		}
 	}
 	if content, err = clientcmd.Write(*file); err != nil {

@@ -6,6 +6,9 @@ package identity
 
 import (
 	"bytes"
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -67,7 +70,7 @@ func TestControlPlaneCARotation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			result, got, err := obtain(test.stored, test.payload)
 			changes := !bytes.Equal(test.stored, test.want)
-			if err != nil || !bytes.Equal(got, test.want) || result.Changed != changes || result.OnlyCAs != changes ||
+			if err != nil || !bytes.Equal(got, test.want) || result.Changed != changes || result.OnlyCluster != changes ||
 				result.Fingerprint == "" {
 				t.Errorf("Obtain() = %+v, %v; the kubeconfig has:\n%s", result, err, got)
 			}
@@ -84,5 +87,62 @@ func TestControlPlaneCARotation(t *testing.T) {
 	if _, got, err := obtain(own.CA, before.PEM); report.CodeOf(err) != report.Refused ||
 		!strings.Contains(err.Error(), "the cluster may have been reinstalled") || !bytes.Equal(got, own.CA) {
 		t.Errorf("Obtain() = %v", err)
+	}
+}
+
+// An API server with a new endpoint must have a certificate of the CA that the node trusts,
+// and must accept the node's certificate. Otherwise the user data may be of another cluster.
+func TestControlPlaneNewEndpoint(t *testing.T) {
+	identity, _ := newIdentity(t, "moved")
+	own, err := identity.expectedCluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	identity.CA = own.CA
+	if _, err := identity.Obtain(kubetest.Context(t, time.Minute), manualApprover(t)); err != nil {
+		t.Fatal(err)
+	}
+	foreign := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	defer foreign.Close()
+	foreignCA := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: foreign.Certificate().Raw})
+	const before = "https://api.before.example.com:6443"
+	for name, test := range map[string]struct {
+		stored          []byte // CAs in kubelet's kubeconfig
+		server, payload string // URL and CAs of the payload
+		refused         string
+	}{
+		"new endpoint":                 {own.CA, own.Server, string(own.CA), ""},
+		"new endpoint and one more CA": {own.CA, own.Server, string(own.CA) + string(foreignCA), ""},
+		"other CA":                     {foreignCA, own.Server, string(own.CA), "it is for " + before},
+		"certificate of a CA in common is not that of the server": {
+			foreignCA, own.Server, string(own.CA) + string(foreignCA), "does not accept it",
+		},
+		"cluster of the same CA that rejects the node": {foreignCA, foreign.URL, string(foreignCA), "does not accept it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			content, err := encodeKubeconfig(kube.Cluster{Server: before, CA: test.stored}, identity.clientCertificatePath())
+			if err != nil {
+				t.Fatal(err)
+			}
+			kubetest.WriteFile(t, identity.Kubeconfig, content)
+			identity.Server, identity.CA = test.server, []byte(test.payload)
+			result, err := identity.Obtain(kubetest.Context(t, time.Minute), nil)
+			if test.refused != "" {
+				if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), test.refused) {
+					t.Errorf("Obtain() = %v, want a refusal with %q", err, test.refused)
+				}
+				if !bytes.Equal(kubetest.ReadFile(t, identity.Kubeconfig), content) {
+					t.Error("the kubeconfig was changed")
+				}
+				return
+			}
+			now, unread := kube.ParseCluster(kubetest.ReadFile(t, identity.Kubeconfig))
+			if err != nil || unread != nil || !result.OnlyCluster || now.Server != test.server || string(now.CA) != test.payload {
+				t.Errorf("Obtain() = %+v, %v; the kubeconfig is for %s, %v", result, err, now.Server, unread)
+			}
+			if len(clientCSRsOf(t, "moved")) != 1 {
+				t.Error("the node has requested another certificate")
+			}
+		})
 	}
 }

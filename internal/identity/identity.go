@@ -63,7 +63,7 @@ type ApprovalRequest struct {
 // Result describes how an identity was obtained.
 type Result struct {
 	Changed     bool   // false if a valid identity existed
-	OnlyCAs     bool   // only the cluster's CAs changed; certificate and key existed
+	OnlyCluster bool   // only the API server's URL or CAs changed; certificate and key existed
 	CSR         string // "" if the certificate existed
 	Fingerprint string // of the public key
 	NotAfter    time.Time
@@ -84,7 +84,7 @@ func (i *Identity) Obtain(ctx context.Context, approve Approver) (Result, error)
 	}
 	var result Result
 	if state == Valid {
-		result, err = i.refreshCAs(ctx)
+		result, err = i.refreshCluster(ctx)
 	} else {
 		result, err = i.requestCertificate(ctx, approve)
 	}

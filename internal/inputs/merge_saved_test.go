@@ -36,7 +36,7 @@ func TestMergeSaved(t *testing.T) {
 
 // Every setting must be either inherited by a resumed join or specific to one run.
 func TestMergeSavedHandlesEverySetting(t *testing.T) {
-	own := []string{"APIVersion", "Kind", "UserData", "Endpoint", "TokenFile", "CAFile", "NodePool", "ConfigHash", "ApproveWith", "JoinToken", "Until", "Timeout"}
+	own := []string{"APIVersion", "Kind", "UserData", "Endpoint", "TokenFile", "CAFile", "NodePool", "ConfigHash", "ApproveWith", "JoinToken", "Until", "Timeout", "Repair"}
 	var saved config.Join
 	fill(reflect.ValueOf(&saved).Elem())
 	got, plain := reflect.ValueOf(MergeSaved(config.Defaults(), joinstate.State{Started: time.Now(), Config: saved})), reflect.ValueOf(config.Defaults())

@@ -51,23 +51,33 @@ func ClusterFromConfig(config *rest.Config) (Cluster, error) {
 // cluster. The URL must be equal, and the CA bundles must share at least one
 // certificate, because a bundle grows and shrinks during a CA rotation.
 func (c Cluster) CheckSame(other Cluster) error {
-	if NormalizeServer(c.Server) != NormalizeServer(other.Server) {
+	sharesCA, err := c.sharesCA(other)
+	switch sameServer := NormalizeServer(c.Server) == NormalizeServer(other.Server); {
+	case err != nil:
+		return err
+	case !sameServer && sharesCA:
+		return ServerMismatchError{server: other.Server, wanted: c.Server}
+	case !sameServer:
 		return fmt.Errorf("it is for %s, not for %s", other.Server, c.Server)
+	case !sharesCA:
+		return CAMismatchError{server: other.Server}
 	}
+	return nil
+}
+
+// sharesCA reports whether the CA bundles have a certificate in common.
+func (c Cluster) sharesCA(other Cluster) (bool, error) {
 	expected, err := ParsePEMCertificates(c.CA)
 	if err != nil {
-		return err
+		return false, err
 	}
 	actual, err := ParsePEMCertificates(other.CA)
 	if err != nil {
-		return err
+		return false, err
 	}
-	for _, certificate := range actual {
-		if slices.ContainsFunc(expected, certificate.Equal) {
-			return nil
-		}
-	}
-	return CAMismatchError{server: other.Server}
+	return slices.ContainsFunc(actual, func(certificate *x509.Certificate) bool {
+		return slices.ContainsFunc(expected, certificate.Equal)
+	}), nil
 }
 
 // NormalizeServer returns server in a form in which https://Host and
@@ -117,3 +127,10 @@ type CAMismatchError struct{ server string }
 func (e CAMismatchError) Error() string {
 	return "it trusts other CAs for " + e.server + "; the cluster may have been reinstalled"
 }
+
+// ServerMismatchError means that the URLs of two clusters differ, and their CA bundles have
+// a certificate in common: the API server may have another endpoint.
+type ServerMismatchError struct{ server, wanted string }
+
+// Error states the mismatch.
+func (e ServerMismatchError) Error() string { return "it is for " + e.server + ", not for " + e.wanted }

@@ -55,7 +55,7 @@ func acquire(ctx context.Context, stateDir string, sink report.Sink, service boo
 }
 
 // stopJoiningService stops the service while it joins. After the join the service
-// changes nothing, so it need not be stopped.
+// only makes repairs, which take minutes and need not be stopped.
 func stopJoiningService(ctx context.Context, log report.Log) (bool, error) {
 	systemd, err := systemd.Open(ctx)
 	if err != nil {

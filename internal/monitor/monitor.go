@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // Check is a check that is run regularly.
@@ -35,6 +34,9 @@ type Monitor struct {
 	// some checks have not run or await confirmation, so an empty list does not mean
 	// healthy.
 	OnTick func(ctx context.Context, active []Change, settled bool)
+	// Wake receives names of checks to run at once, except checks that await confirmation,
+	// which keep their interval. It can be nil.
+	Wake <-chan string
 	// Done reports whether monitoring must end.
 	Done func() (bool, error)
 	// Suspended reports whether the next checks must be postponed, for example because findings are
@@ -68,10 +70,28 @@ func (m *Monitor) Run(ctx context.Context) error {
 			due[i] = time.Now().Add(m.nextInterval(check))
 			m.OnTick(ctx, m.tracker.active(), m.settled(due))
 		}
-		if sleep.For(ctx, time.Until(earliest(due))) != nil {
-			return nil //nolint:nilerr // ctx has ended, as requested
+		if !m.rest(ctx, due) {
+			return nil
 		}
 	}
+}
+
+// rest waits until the first check is due or a check is requested, and sets due for that
+// check. It returns false if ctx has ended.
+func (m *Monitor) rest(ctx context.Context, due []time.Time) bool {
+	timer := time.NewTimer(time.Until(earliest(due)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case name := <-m.Wake:
+		for i, check := range m.Checks {
+			if check.Name == name && !m.tracker.needsConfirmation(name) {
+				due[i] = time.Now()
+			}
+		}
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
 }
 
 func (m *Monitor) nextInterval(check Check) time.Duration {

@@ -67,6 +67,39 @@ func TestRunUsesCheckIntervals(t *testing.T) {
 	})
 }
 
+// An event runs a check at once. While the check awaits confirmation, a further event must
+// not confirm a change that is still in progress.
+func TestWakeRunsCheckAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 70*time.Second)
+		defer cancel()
+		failing := false
+		r := newRecorder(Check{Name: "host", Interval: time.Hour, Find: func(context.Context) ([]report.Finding, error) {
+			if failing {
+				return []report.Finding{{Subject: "address"}}, nil
+			}
+			return nil, nil
+		}}, Check{Name: "other", Interval: time.Hour, Find: healthy})
+		wake := make(chan string)
+		r.Wake = wake
+		go func() {
+			time.Sleep(10 * time.Second)
+			failing = true
+			for range 2 {
+				wake <- "host"
+				time.Sleep(time.Second)
+			}
+		}()
+		if err := r.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"0 host", "0 other", "10 host", "40 host", "40 report address"}
+		if !slices.Equal(r.notes, want) {
+			t.Errorf("%q, want %q", r.notes, want)
+		}
+	})
+}
+
 // A check that hangs ends at its timeout and is reported. Other checks still run.
 func TestRunContinuesAfterHangingCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

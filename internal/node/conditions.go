@@ -92,11 +92,9 @@ func (f facts) readinessFindings(troubles []*pods.Problem) (all []report.Finding
 		Details:  servicelog.Format(servicelog.Last(f.hostState.recentErrors, 5)...),
 	}
 	if f.deleted {
-		finding.Message = "Node " + f.name + " was deleted from the cluster; kubelet registers it again only " +
-			"after a restart" + why
-		finding.Remedy = "hcp-node-agent join # restarts kubelet"
-		finding.Reason, finding.Subject = report.NodeDeleted, "the Node"
-		return []report.Finding{finding}, nil
+		gone := DeletedFinding(f.name)
+		gone.Message, gone.Details = gone.Message+why, finding.Details
+		return []report.Finding{gone}, nil
 	}
 	if f.node == nil {
 		finding.Reason = report.NodeNotRegistered
@@ -120,6 +118,17 @@ func (f facts) readinessFindings(troubles []*pods.Problem) (all []report.Finding
 		finding = f.conditionFinding(ready)
 	}
 	return []report.Finding{finding}, nil
+}
+
+// DeletedFinding returns the finding for a Node that existed and does not exist any more.
+func DeletedFinding(name string) report.Finding {
+	return report.Finding{
+		Severity: report.SeverityProblem,
+		Reason:   report.NodeDeleted,
+		Subject:  "the Node",
+		Message:  "Node " + name + " was deleted from the cluster; kubelet registers it again only after a restart",
+		Remedy:   "hcp-node-agent join # restarts kubelet",
+	}
 }
 
 // conditionFinding returns the finding for the Ready condition that kubelet reports.

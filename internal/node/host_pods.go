@@ -14,11 +14,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// hostPodFindings returns findings about the pods that the host itself needs, for a
-// Node that is Ready and schedulable. Without these pods the node may have no
+// readyFindings returns findings about a Node that is Ready and schedulable: a wrong clock,
+// which breaks certificates and leases later, and the pods that the host itself needs. Without these pods the node may have no
 // connection to webhooks, DNS or storage.
-func (n *Node) hostPodFindings(ctx context.Context, node *corev1.Node) []report.Finding {
-	f := facts{name: n.Name, bootID: n.BootID, node: node}
+func (n *Node) readyFindings(ctx context.Context, node *corev1.Node) []report.Finding {
+	f := facts{name: n.Name, bootID: n.BootID, node: node, clockOffset: clockOffset(n.Conn)}
 	f.pods, f.podsErr = n.podsAtVersion(ctx, "0")
 	if ctx.Err() != nil {
 		return nil
@@ -27,7 +27,7 @@ func (n *Node) hostPodFindings(ctx context.Context, node *corev1.Node) []report.
 	if len(failingPodFindings(f)) > 0 { // the host is searched for the cause only in this case
 		f.hostState, f.missing = n.Host.gatherFacts(ctx), n.references.missing(ctx, f.pods)
 	}
-	findings := failingPodFindings(f)
+	findings := slices.Concat(clockFinding(f), failingPodFindings(f))
 	return append(findings, n.unknownPodsFindings(ctx, f)...)
 }
 

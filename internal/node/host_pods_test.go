@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -26,6 +27,9 @@ func newServedNode(t *testing.T, objects map[string]any) *Node {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
+		if date, set := objects["date"].(time.Time); set {
+			w.Header().Set("Date", date.UTC().Format(http.TimeFormat))
+		}
 		object, found := objects[request.URL.Path]
 		if !found {
 			w.WriteHeader(http.StatusNotFound)
@@ -112,6 +116,17 @@ func TestFindingsOfReadyNodeIncludeHostPods(t *testing.T) {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
 		})
+	}
+}
+
+// A clock that jumps does not make the Node NotReady, but breaks certificates later.
+func TestFindingsOfReadyNodeIncludeTheClock(t *testing.T) {
+	node := newServedNode(t, map[string]any{
+		"date": time.Now().Add(time.Hour), nodePath: nodeWith("True", "KubeletReady", ""), podsPath: corev1.PodList{},
+	})
+	found, err := node.Findings(t.Context())
+	if err != nil || len(found) != 1 || found[0].Reason != report.ClockSkew {
+		t.Errorf("%+v, %v", found, err)
 	}
 }
 

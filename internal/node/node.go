@@ -97,7 +97,7 @@ func (n *Node) Findings(ctx context.Context) ([]report.Finding, error) {
 		}), nil
 	}
 	if node != nil && len(diagnose(facts{node: node, bootID: n.BootID})) == 0 {
-		return n.hostPodFindings(ctx, node), nil
+		return n.readyFindings(ctx, node), nil
 	}
 	known := n.gatherFacts(ctx, node)
 	return append(diagnose(known), n.unknownPodsFindings(ctx, known)...), nil

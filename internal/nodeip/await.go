@@ -20,7 +20,7 @@ func Await(ctx context.Context, previous Addresses) (Addresses, error) {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
-		current, err := read()
+		current, err := Current()
 		if err != nil || current.covers(previous) {
 			return current, err
 		}
@@ -32,7 +32,8 @@ func Await(ctx context.Context, previous Addresses) (Addresses, error) {
 	}
 }
 
-func read() (Addresses, error) {
+// Current chooses the node's addresses from those that the host has now.
+func Current() (Addresses, error) {
 	links, err := hostnet.Links()
 	if err != nil {
 		return Addresses{}, err

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
@@ -34,6 +35,15 @@ func (a Addresses) All() []netip.Addr {
 		}
 	}
 	return all
+}
+
+// Format returns the addresses for messages.
+func Format(addresses []netip.Addr) string {
+	texts := make([]string, 0, len(addresses))
+	for _, address := range addresses {
+		texts = append(texts, address.String())
+	}
+	return strings.Join(texts, ", ")
 }
 
 // Choose returns the addresses that nodeip-configuration.service would choose

@@ -3,6 +3,10 @@
 package nodeip
 
 import (
+	"fmt"
+	"os"
+	"strings"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
@@ -20,4 +24,19 @@ func Configured() (Addresses, error) {
 	}
 	content, _, err := tree.ReadFile(KubeletDropIn)
 	return parseDropIn(content), err
+}
+
+// Running returns the addresses in the environment of a running kubelet, or none if they
+// cannot be read.
+func Running(pid int) Addresses {
+	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil {
+		return Addresses{} // the process has just ended
+	}
+	for variable := range strings.SplitSeq(string(environment), "\x00") {
+		if list, found := strings.CutPrefix(variable, "KUBELET_NODE_IPS="); found {
+			return parseList(list)
+		}
+	}
+	return Addresses{}
 }

@@ -55,9 +55,13 @@ func runtimeFile(path string, address netip.Addr) ledger.Change {
 // parseDropIn returns the addresses in the content of KubeletDropIn. It returns
 // none for content that Files did not write.
 func parseDropIn(content []byte) Addresses {
-	var addresses Addresses
 	_, rest, _ := strings.Cut(string(content), `"KUBELET_NODE_IPS=`)
 	list, _, _ := strings.Cut(rest, `"`)
+	return parseList(list)
+}
+
+func parseList(list string) Addresses {
+	var addresses Addresses
 	for text := range strings.SplitSeq(list, ",") {
 		address, err := netip.ParseAddr(text)
 		switch {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/hostchange"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
@@ -25,6 +26,7 @@ import (
 // The names of the checks, which label metrics.
 const (
 	nodeCheck         = "node"
+	hostCheck         = "host"
 	driftCheck        = "drift"
 	certificatesCheck = "certificates"
 	casCheck          = "cluster-cas"
@@ -34,7 +36,7 @@ const (
 
 // checkNames returns the names of all checks.
 func checkNames() []string {
-	return []string{nodeCheck, driftCheck, certificatesCheck, casCheck, imagesCheck, releaseCheck}
+	return []string{nodeCheck, hostCheck, driftCheck, certificatesCheck, casCheck, imagesCheck, releaseCheck}
 }
 
 // checks returns the checks of the service and their intervals. For 100 nodes they
@@ -42,6 +44,7 @@ func checkNames() []string {
 func (m *nodeMonitor) checks() []monitor.Check {
 	return []monitor.Check{
 		{Name: nodeCheck, Interval: time.Minute, Find: m.checkNode},
+		{Name: hostCheck, Interval: time.Minute, Find: m.checkHost},
 		{Name: driftCheck, Interval: 10 * time.Minute, Find: m.checkDrift},
 		{Name: certificatesCheck, Interval: 15 * time.Minute, Find: m.checkCertificates},
 		{Name: casCheck, Interval: time.Hour, Find: m.checkCAs},
@@ -53,6 +56,16 @@ func (m *nodeMonitor) checks() []monitor.Check {
 // checkNode returns the reasons why the Node is not Ready or not schedulable.
 func (m *nodeMonitor) checkNode(ctx context.Context) ([]report.Finding, error) {
 	return m.node.Findings(ctx)
+}
+
+// checkHost returns findings about another host name and other addresses than those of the
+// Node. Changes that NetworkManager reports run the check at once.
+func (m *nodeMonitor) checkHost(ctx context.Context) ([]report.Finding, error) {
+	facts, err := hostchange.Gather(ctx, m.systemd, m.StateDir, m.state.NodeName)
+	if err != nil {
+		return nil, err
+	}
+	return facts.Findings(), nil
 }
 
 // checkDrift returns a finding if the host differs from the state that the join

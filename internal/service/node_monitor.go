@@ -6,14 +6,17 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // nodeMonitor monitors a node that has joined.
@@ -26,6 +29,9 @@ type nodeMonitor struct {
 
 	hasResult  bool // a check has run, so the metrics are meaningful
 	driftCount *int // result of the last completed check of drift; nil before
+
+	wake    chan string    // names of checks to run at once
+	repairs []repairRecord // since the start of the service
 
 	pkiDir            string // directory of kubelet's certificates
 	kubeconfig        string // path of kubelet's kubeconfig
@@ -72,6 +78,48 @@ func (m *nodeMonitor) reportStatus(ctx context.Context, active []monitor.Change,
 	m.hasResult = m.hasResult || settled || len(active) > 0
 	if m.Metrics != "" && m.hasResult {
 		m.writeMetrics(ctx, active)
+	}
+}
+
+// reportAndRepair reports the status, and repairs a finding if that is due.
+func (m *nodeMonitor) reportAndRepair(ctx context.Context, active []monitor.Change, settled bool) {
+	m.reportStatus(ctx, active, settled)
+	if m.repairActive(ctx, active) {
+		m.reportStatus(ctx, active, settled)
+	}
+}
+
+// requestCheck lets a check run at once. If many requests are pending, it does nothing.
+func (m *nodeMonitor) requestCheck(name string) {
+	select {
+	case m.wake <- name:
+	default:
+	}
+}
+
+// settleTime is the time in which changes of the network are combined: an address is
+// removed before its successor is added.
+const settleTime = 2 * time.Second
+
+// watchNetwork requests the check of the host after each change of addresses or of the host
+// name, until ctx ends. Without NetworkManager only the interval of the check applies.
+func (m *nodeMonitor) watchNetwork(ctx context.Context) {
+	client, err := networkmanager.Open(ctx)
+	if err != nil {
+		m.log.Note("changes of the node address are noticed only within minutes: " + err.Error())
+		return
+	}
+	defer client.Close()
+	changed, err := client.Watch(ctx)
+	if err != nil {
+		m.log.Note("changes of the node address are noticed only within minutes: " + err.Error())
+		return
+	}
+	for range changed {
+		if sleep.For(ctx, settleTime) != nil {
+			return
+		}
+		m.requestCheck(hostCheck)
 	}
 }
 

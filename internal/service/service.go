@@ -32,7 +32,7 @@ type Options struct {
 
 // Run runs the service. It resumes an unfinished join, or starts one with the files
 // of AutoJoin. Then it monitors the node until ctx ends or the host has left the
-// cluster. After the join it does not change the host.
+// cluster. After the join it changes the host only if repairs are enabled.
 func Run(ctx context.Context, options Options) error {
 	state, err := joinstate.Read(options.StateDir)
 	if err != nil {
@@ -61,6 +61,7 @@ func Run(ctx context.Context, options Options) error {
 		kubeconfig: identity.KubeconfigPath,
 		pkiDir:     identity.PKIDirectory,
 		log:        report.Log{Sink: options.Sink, Step: "monitor"},
+		wake:       make(chan string, 4),
 	}
 	if err := m.open(ctx); err != nil {
 		return err
@@ -69,13 +70,17 @@ func Run(ctx context.Context, options Options) error {
 	// Report readiness even if the node is not Ready, which can take a day. Until then
 	// the unit is activating, and an administrator's join would stop the service.
 	report.SystemdNotifier{}.Ready(checkingStatus(state.NodeName))
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	go m.watchNetwork(watching)
 	err = (&monitor.Monitor{
+		Wake:           m.wake,
 		Checks:         m.checks(),
 		Timeout:        2 * time.Minute,
 		ConfirmAfter:   20 * time.Second,
 		FailureFinding: failedCheckFinding,
 		OnChange:       m.publishChanges,
-		OnTick:         m.reportStatus,
+		OnTick:         m.reportAndRepair,
 		Done:           m.hasEnded,
 		Suspended:      func() bool { return m.state.Upgrade != nil },
 	}).Run(ctx)

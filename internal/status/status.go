@@ -4,11 +4,13 @@ package status
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/hostchange"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
@@ -36,6 +38,7 @@ type Document struct {
 	Units        map[string]systemd.UnitState `json:"units" doc:"states of systemd units by name; empty if systemd is unreachable"`
 	Bridge       *ovs.Status                  `json:"bridge,omitempty" doc:"state of br-ex"`
 	Node         *node.Status                 `json:"node,omitempty" doc:"state of the Node in the cluster; absent if it cannot be read"`
+	Findings     []report.Finding             `json:"findings,omitempty" doc:"changes of the host name, of the node address, and of the Node that affect the node"`
 	Certificates []Certificate                `json:"certificates" doc:"certificates of kubelet that exist"`
 	Errors       []string                     `json:"errors,omitempty" doc:"what could not be determined, and why"`
 	report.CommandResult
@@ -134,7 +137,12 @@ func Get(ctx context.Context, stateDir string) (Document, error) {
 	}
 	document.Bridge = bridgeStatus(ctx, m.NM, stateDir, trouble)
 	if document.Join != nil && state.NodeName != "" {
-		document.Node = nodeStatus(ctx, state.NodeName, trouble)
+		document.addNode(ctx, state, trouble)
+	}
+	if state.Phase() == joinstate.PhaseJoined {
+		changes, err := hostchange.Gather(ctx, m.Systemd, stateDir, state.NodeName)
+		trouble(err)
+		document.addFindings("host", changes.Findings())
 	}
 	for _, one := range identity.CertificateExpiries(identity.PKIDirectory) {
 		document.Certificates = append(document.Certificates, Certificate{Name: one.Name, Expires: one.NotAfter.UTC()})
@@ -168,6 +176,8 @@ func (d Document) Err() error {
 	case joinstate.PhaseJoined, joinstate.PhaseUnknown:
 	}
 	switch {
+	case len(d.Findings) > 0:
+		return report.Fail(report.Failed, d.Findings[0].Remedy, "%s", d.Findings[0].Message)
 	case d.Node == nil:
 		return report.Fail(report.Failed, "hcp-node-agent doctor", "the state of the Node is unknown")
 	case !d.Node.Ready:
@@ -193,18 +203,35 @@ func bridgeStatus(ctx context.Context, nm *networkmanager.Client, dir string, tr
 	return &bridge
 }
 
-func nodeStatus(ctx context.Context, name string, trouble func(error)) *node.Status {
-	node, err := node.OpenNode(identity.KubeconfigPath, name, nil, report.Log{})
+// addNode adds the Node in the cluster, or a finding if it was deleted.
+func (d *Document) addNode(ctx context.Context, state joinstate.State, trouble func(error)) {
+	own, err := node.OpenNode(identity.KubeconfigPath, state.NodeName, nil, report.Log{})
 	if err != nil {
 		trouble(err)
-		return nil
+		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	status, err := node.Status(ctx)
+	if exists, err := own.Exists(ctx); err == nil && !exists && state.Registered {
+		d.addFindings("node", []report.Finding{node.DeletedFinding(state.NodeName)})
+		return
+	}
+	status, err := own.Status(ctx)
 	if err != nil {
 		trouble(err)
-		return nil
+		return
 	}
-	return &status
+	d.Node = &status
+}
+
+func (d *Document) addFindings(check string, findings []report.Finding) {
+	for _, finding := range findings {
+		finding.Check = check
+		d.Findings = append(d.Findings, finding)
+	}
+}
+
+// hasFinding reports whether there is a finding with this reason.
+func (d Document) hasFinding(reason report.Reason) bool {
+	return slices.ContainsFunc(d.Findings, func(f report.Finding) bool { return f.Reason == reason })
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -56,6 +55,10 @@ func (d Document) Print(page *report.Page, now time.Time) {
 		row(label, fmt.Sprintf("%s valid until %s", one.Name, report.Timestamp(one.Expires)))
 		label = ""
 	}
+	for _, finding := range d.Findings {
+		row(finding.Check, page.Bad(finding.Message))
+		page.Remedy(finding.Remedy)
+	}
 	d.printDrift(page, row)
 	for _, text := range d.Errors {
 		row("unknown", page.Warn(text))
@@ -76,18 +79,21 @@ func (d Document) title() string {
 	case joinstate.PhaseUpgrading:
 		return name + ": the upgrade has not finished"
 	case joinstate.PhaseJoined:
-		return name + ": " + describeNode(d.Node)
+		return name + ": " + d.describeNode()
 	case joinstate.PhaseNone, joinstate.PhaseUnknown:
 	}
 	return name + " has not joined a cluster with hcp-node-agent"
 }
 
 // describeNode returns the state of the Node without its name.
-func describeNode(node *node.Status) string {
-	if node == nil {
+func (d Document) describeNode() string {
+	switch {
+	case d.hasFinding(report.NodeDeleted):
+		return "joined; the Node was deleted from the cluster"
+	case d.Node == nil:
 		return "joined; the state of the Node is unknown"
 	}
-	return node.String()
+	return d.Node.String()
 }
 
 func (j Join) print(row func(label, text string), now time.Time) {

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
+)
+
+// restoredSteps returns the steps that change the host and need neither the ignition server nor
+// an approval.
+func restoredSteps() []string {
+	return []string{stepname.Fetch, stepname.Plan, stepname.Files, stepname.System, stepname.Network, stepname.Runtime, stepname.Kubelet}
+}
+
+// Restore restores what differs from the recorded join, as a repeated join does, with its
+// saved payload and settings. It does not change the record of the join. It waits for
+// other runs, and fails if something still differs afterwards.
+func Restore(ctx context.Context, options inputs.Options) (bool, error) {
+	options.Resume, options.Service = true, true
+	m, _, err := machine.Acquire(ctx, options.StateDir, options.Sink, true)
+	if err != nil {
+		return false, err
+	}
+	defer m.Close()
+	if err := m.RequireSystemd(); err != nil {
+		return false, err
+	}
+	j, err := prepareJoin(options)
+	if err != nil {
+		return false, err
+	}
+	j.Machine = m
+	selected := slices.DeleteFunc(Steps(), func(step Step) bool { return !slices.Contains(restoredSteps(), step.Name) })
+	changed, err := steps.Run(ctx, steps.Runner{Sink: j.Sink, Ledger: j.Ledger, Skip: j.Config.Skip}, selected, j)
+	if err != nil {
+		return changed, err
+	}
+	return changed, j.checkRestored(ctx)
+}
+
+// checkRestored fails if the host still differs from the joined state.
+func (j *join) checkRestored(ctx context.Context) error {
+	drift, err := j.Ledger.Drift(ctx)
+	if err != nil || len(drift) == 0 {
+		return err
+	}
+	names := make([]string, 0, len(drift))
+	for _, one := range drift {
+		names = append(names, one.Target)
+	}
+	return report.Fail(report.DriftFound, "hcp-node-agent join", "still different after the repair: %s", strings.Join(names, ", "))
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hostchange
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Facts contains the names and addresses of the join, and those of the host now.
+type Facts struct {
+	NodeName    string // of the join
+	CurrentName string // with which kubelet would start now; "" if unknown
+	Hostname    string // of the host now
+
+	Configured nodeip.Addresses // in kubelet's drop-in; none if the agent did not write it
+	Suitable   nodeip.Addresses // that the boot unit would choose now
+	Existing   []netip.Addr     // of all interfaces
+	Running    nodeip.Addresses // in the environment of the running kubelet; none if unknown
+}
+
+// Findings returns at most one finding about the host name and one about the addresses.
+func (f Facts) Findings() []report.Finding {
+	return slices.Concat(f.nameFinding(), f.addressFinding())
+}
+
+// HasOtherName reports whether kubelet would start with another name than that of its Node.
+// kubelet does not start then, because its certificate contains the name.
+func (f Facts) HasOtherName() bool { return f.CurrentName != "" && f.CurrentName != f.NodeName }
+
+func (f Facts) nameFinding() []report.Finding {
+	if !f.HasOtherName() {
+		return nil
+	}
+	finding := report.Finding{
+		Severity: report.SeverityProblem,
+		Reason:   report.HostNameChanged,
+		Subject:  "the host name",
+		Message: fmt.Sprintf("the host name changed to %s, but the Node is %s: kubelet keeps working only until "+
+			"its next restart, because its certificate contains the name of the Node", f.CurrentName, f.NodeName),
+		Remedy: report.Remedyf("hostnamectl set-hostname %s # or, to use the new name: hcp-node-agent leave, then join again", f.NodeName),
+	}
+	if !strings.EqualFold(f.CurrentName, f.Hostname) {
+		finding.Message = fmt.Sprintf("kubelet would start with the name %s (--hostname-override of its unit), but "+
+			"the Node is %s: kubelet keeps working only until its next restart", f.CurrentName, f.NodeName)
+		finding.Remedy = "hcp-node-agent join # restores kubelet's unit"
+	}
+	return []report.Finding{finding}
+}
+
+// addressFinding returns a finding if the host has lost an address with which kubelet is
+// configured, or if kubelet still runs with the addresses before a change. An additional
+// address changes nothing.
+func (f Facts) addressFinding() []report.Finding {
+	finding := report.Finding{
+		Severity: report.SeverityProblem,
+		Reason:   report.NodeAddressChanged,
+		Subject:  "the node address",
+		Remedy:   "hcp-node-agent node-ip && systemctl restart crio kubelet",
+	}
+	var lost []netip.Addr
+	for _, address := range f.Configured.All() {
+		if !slices.Contains(f.Existing, address) {
+			lost = append(lost, address)
+		}
+	}
+	switch {
+	case len(lost) > 0 && !f.Suitable.Primary().IsValid():
+		finding.Reason = report.NodeAddressMissing
+		finding.Message = "this host no longer has the node address " + nodeip.Format(lost) + ", and no other address is suitable"
+		finding.Remedy = "ip -br address; ip route show default"
+	case len(lost) > 0:
+		finding.Message = fmt.Sprintf("the node address changed to %s from %s, with which kubelet and CRI-O are configured",
+			nodeip.Format(f.Suitable.All()), nodeip.Format(f.Configured.All()))
+	case f.Configured.Primary().IsValid() && f.Running.Primary().IsValid() && f.Running != f.Configured:
+		finding.Message = fmt.Sprintf("the node address changed to %s from %s, and kubelet has not been restarted since",
+			nodeip.Format(f.Configured.All()), nodeip.Format(f.Running.All()))
+		finding.Remedy = "systemctl restart crio kubelet"
+	default:
+		return nil
+	}
+	return []report.Finding{finding}
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hostchange
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
+)
+
+// Gather reads the facts about a node that has joined. manager can be nil; a missing
+// restart of kubelet is then not found.
+func Gather(ctx context.Context, manager *systemd.Manager, stateDir, nodeName string) (Facts, error) {
+	facts := Facts{NodeName: nodeName}
+	tree, err := hostfs.OpenTree("/")
+	if err != nil {
+		return facts, err
+	}
+	defer tree.Close()
+	if facts.Hostname, err = os.Hostname(); err != nil {
+		return facts, fmt.Errorf("reading the host name: %w", err)
+	}
+	if facts.CurrentName, err = kubelet.HostNodeName(tree, facts.Hostname); err != nil {
+		return facts, err
+	}
+	configured, err := nodeip.Configured()
+	if err != nil || !configured.Primary().IsValid() {
+		return facts, err
+	}
+	managed, err := ManagesNodeIP(stateDir)
+	if err != nil || !managed {
+		return facts, err
+	}
+	facts.Configured = configured
+	if facts.Existing, err = machine.Addresses(); err != nil {
+		return facts, err
+	}
+	if facts.Suitable, err = nodeip.Current(); err != nil || manager == nil {
+		return facts, err
+	}
+	kubeletUnit, err := manager.UnitState(ctx, kubelet.UnitName)
+	if err == nil && kubeletUnit.MainPID > 0 {
+		facts.Running = nodeip.Running(kubeletUnit.MainPID)
+	}
+	return facts, err
+}
+
+// ManagesNodeIP reports whether the ledger contains kubelet's drop-in with the node's
+// addresses. Another program may have written a file of the same name.
+func ManagesNodeIP(stateDir string) (bool, error) {
+	records, err := ledger.OpenReadOnly(stateDir, ledger.Drivers{})
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(records.Items(), func(item ledger.Item) bool { return item.Target == nodeip.KubeletDropIn }), nil
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/boot"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/hostchange"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
+)
+
+// repairTimeout is the maximum time of a repair. systemd considers the service hung if it
+// sends no notification within WatchdogSec.
+const repairTimeout = 8 * time.Minute
+
+// repairActive repairs one of the active findings, if repairs are enabled and one is due, and
+// lets its check run again. While another run of the agent changes the host, it does nothing.
+// It reports whether it did something.
+func (m *nodeMonitor) repairActive(ctx context.Context, active []monitor.Change) bool {
+	if !m.Config.Repair {
+		return false
+	}
+	change, due := nextRepair(active, m.repairs, time.Now())
+	if !due || !m.mayChangeHost(ctx) {
+		return false
+	}
+	m.repairs = append(m.repairs, repairRecord{reason: change.Reason, since: change.Since, at: time.Now()})
+	m.log.Note("repairing: " + change.Message)
+	report.SystemdNotifier{}.Watchdog("repairing: " + change.Message)
+	bounded, cancel := context.WithTimeout(ctx, repairTimeout)
+	defer cancel()
+	result, err := m.repair(bounded, change.Reason)
+	if ctx.Err() != nil {
+		return false // the service was stopped; the next start repairs the finding
+	}
+	m.publishRepair(ctx, change, result, err)
+	m.requestCheck(change.Check)
+	return true
+}
+
+// mayChangeHost reports whether the host is joined, kubelet would start again after the
+// repair, and no other run of the agent changes the host.
+func (m *nodeMonitor) mayChangeHost(ctx context.Context) bool {
+	state, err := joinstate.Read(m.StateDir)
+	if err != nil || state.Phase() != joinstate.PhaseJoined {
+		return false
+	}
+	// The finding about another host name may still await confirmation.
+	host, err := hostchange.Gather(ctx, m.systemd, m.StateDir, m.state.NodeName)
+	if err != nil || host.HasOtherName() {
+		return false
+	}
+	locked, err := ledger.IsLocked(m.StateDir)
+	return err == nil && !locked
+}
+
+// repair makes the repair of findings with a reason, and returns what it did.
+func (m *nodeMonitor) repair(ctx context.Context, reason report.Reason) (string, error) {
+	if m.systemd == nil {
+		return "", report.Fail(report.Failed, "systemctl is-system-running", "systemd is unreachable")
+	}
+	switch reason {
+	case report.ConfigurationDrift:
+		_, err := bootstrap.Restore(ctx, m.Options.Options)
+		return "restored the joined state", err
+	case report.NodeAddressChanged:
+		return m.repairAddress(ctx)
+	}
+	return m.registerAgain(ctx)
+}
+
+// repairAddress writes the current addresses for kubelet and CRI-O, and restarts them. kubelet
+// then requests a serving certificate with the new address.
+func (m *nodeMonitor) repairAddress(ctx context.Context) (string, error) {
+	update, err := boot.RefreshNodeIP(ctx, m.Options.Options)
+	if err != nil {
+		return "", err
+	}
+	if update.Note != "" {
+		return "", errors.New(update.Note)
+	}
+	tree, err := hostfs.OpenTree("/")
+	if err != nil {
+		return "", err
+	}
+	defer tree.Close()
+	for _, unit := range []string{crio.Unit, kubelet.UnitName} { // a restart of CRI-O restarts kubelet
+		state, err := m.systemd.UnitState(ctx, unit)
+		if err != nil {
+			return "", err
+		}
+		written, err := tree.NewestChange("/etc/systemd/system/" + unit + ".d")
+		if err != nil {
+			return "", err
+		}
+		if crio.Decide(state.Active == "active", state.Since, written) != crio.Restart {
+			continue
+		}
+		if err := m.systemd.Restart(ctx, unit); err != nil {
+			return "", report.Fail(report.Failed, report.Remedy("journalctl -b -u "+unit), "%w", err)
+		}
+	}
+	return "kubelet and CRI-O use the node address " + nodeip.Format(update.Addresses), nil
+}
+
+// registerAgain restarts kubelet, which registers its Node only when it starts, and waits for
+// the Node.
+func (m *nodeMonitor) registerAgain(ctx context.Context) (string, error) {
+	if err := m.systemd.Restart(ctx, kubelet.UnitName); err != nil {
+		return "", report.Fail(report.Failed, report.Remedy("journalctl -b -u "+kubelet.UnitName), "%w", err)
+	}
+	for {
+		exists, err := m.node.Exists(ctx)
+		if exists {
+			return "restarted kubelet, which registered the Node again", nil
+		}
+		if sleep.For(ctx, time.Second) != nil {
+			return "", report.Fail(report.Failed, report.Remedy("journalctl -b -u "+kubelet.UnitName),
+				"kubelet was restarted, but did not register the Node within %s%s", repairTimeout, because(err))
+		}
+	}
+}
+
+func because(err error) string {
+	if err == nil {
+		return ""
+	}
+	return ": " + err.Error()
+}
+
+// publishRepair writes the result of a repair to the journal and to the cluster as an Event.
+func (m *nodeMonitor) publishRepair(ctx context.Context, change monitor.Change, result string, err error) {
+	suffix, text := "Repaired", "repaired: "+result
+	if err == nil {
+		m.log.Note(text)
+	} else {
+		suffix, text = "RepairFailed", "the repair failed: "+err.Error()
+		m.log.Warn(text, report.RemedyOf(err))
+	}
+	bounded, cancel := context.WithTimeout(ctx, eventsTimeout)
+	defer cancel()
+	if err := m.node.RecordEvent(bounded, err != nil, string(change.Reason)+suffix, text); err != nil && ctx.Err() == nil {
+		m.log.Note(err.Error())
+	}
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Limits of repairs. A repair restarts kubelet, so it must not be repeated in a loop.
+const (
+	repairBackoff    = 5 * time.Minute // after the first repair of a finding; doubles with each
+	maxRepairBackoff = 6 * time.Hour
+	repairWindow     = time.Hour
+	maxRepairs       = 3 // of findings with the same reason, in repairWindow
+)
+
+// repairedReasons returns the reasons of findings that have a repair, in the order of the
+// repairs: kubelet is configured before it registers again.
+func repairedReasons() []report.Reason {
+	return []report.Reason{report.ConfigurationDrift, report.NodeAddressChanged, report.NodeDeleted}
+}
+
+// repairRecord is one repair, of the finding that has been active since a time.
+type repairRecord struct {
+	reason report.Reason
+	since  time.Time
+	at     time.Time
+}
+
+// nextRepair returns the active finding to repair now. It returns false if there is none, if
+// the last repairs are too recent, or if kubelet must not be restarted: with another host
+// name it would not start again.
+func nextRepair(active []monitor.Change, history []repairRecord, now time.Time) (monitor.Change, bool) {
+	if slices.ContainsFunc(active, func(c monitor.Change) bool { return c.Reason == report.HostNameChanged }) {
+		return monitor.Change{}, false
+	}
+	for _, reason := range repairedReasons() {
+		for _, change := range active {
+			if change.Reason == reason && mayRepair(change, history, now) {
+				return change, true
+			}
+		}
+	}
+	return monitor.Change{}, false
+}
+
+// mayRepair reports whether earlier repairs permit another one. The first repair of a finding
+// is immediate.
+func mayRepair(change monitor.Change, history []repairRecord, now time.Time) bool {
+	wait, last, recent := time.Duration(0), time.Time{}, 0
+	for _, record := range history {
+		if record.reason != change.Reason {
+			continue
+		}
+		if now.Sub(record.at) < repairWindow {
+			recent++
+		}
+		if record.since.Equal(change.Since) {
+			wait, last = min(max(2*wait, repairBackoff), maxRepairBackoff), record.at
+		}
+	}
+	return recent < maxRepairs && now.Sub(last) >= wait
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build vm
+
+package e2e
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
+)
+
+// TestEventsInTheLifeOfANode joins a machine whose service repairs. It then causes the events that
+// kubelet does not notice itself. The service reports each, repairs those that it can repair,
+// and reports them as resolved. Afterwards the node is as before.
+func TestEventsInTheLifeOfANode(t *testing.T) {
+	ctx := newContext(t)
+	mustOutput(ctx, t, "mkdir -p /etc/hcp-node-agent && printf 'apiVersion: "+report.APIVersion+`\nkind: JoinConfig\nrepair: true\n' >/etc/hcp-node-agent/config.yaml`)
+	runAgent(ctx, t, report.Success, joinCommand)
+	awaitStatus(ctx, t, "is Ready and schedulable$")
+	addFailingStaticPod(ctx, t)
+
+	for _, event := range []struct {
+		name string
+		test func(context.Context, *testing.T)
+	}{
+		{"Node deleted", testNodeDeleted},
+		{"address added and changed", testAddressChanged},
+		{"host name changed", testHostNameChanged},
+		{"pod of the host fails", testHostPodFails},
+		{"drift", testDriftRepaired},
+	} {
+		if !t.Run(event.name, func(t *testing.T) { event.test(ctx, t) }) {
+			return
+		}
+	}
+	awaitStatus(ctx, t, "is Ready and schedulable$")
+	state := mustOutput(ctx, t, "systemctl show -P ActiveState hcp-node-agent; systemctl show -P NRestarts hcp-node-agent")
+	if state != "active\n0" {
+		t.Errorf("the service is %q", state)
+	}
+	runAgent(ctx, t, report.Success, "status")
+}
+
+// awaitStatus waits until systemd's status of the service matches a pattern.
+func awaitStatus(ctx context.Context, t *testing.T, pattern string) {
+	t.Helper()
+	await(ctx, t, "systemctl show -P StatusText hcp-node-agent | grep -q '"+pattern+"'")
+}
+
+// awaitLog waits until the journal of the service contains a text.
+func awaitLog(ctx context.Context, t *testing.T, text string) {
+	t.Helper()
+	await(ctx, t, "journalctl -b -u hcp-node-agent STEP=monitor -o cat | grep -qF '"+text+"'")
+}
+
+func testNodeDeleted(ctx context.Context, t *testing.T) {
+	before, err := environment.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
+	must(t, err)
+	must(t, environment.Client.CoreV1().Nodes().Delete(ctx, testenv.NodeName, metav1.DeleteOptions{}))
+	checkContains(t, runAgent(ctx, t, report.Failed, "status").Stdout, "the Node was deleted from the cluster")
+	awaitLog(ctx, t, "repaired: restarted kubelet, which registered the Node again")
+	awaitReadyNode(ctx, t)
+	after, err := environment.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
+	must(t, err)
+	if before.UID == after.UID {
+		t.Error("the Node is the same as before")
+	}
+	checkEvent(ctx, t, corev1.EventTypeWarning, "NodeDeleted", "was deleted from the cluster")
+	checkEvent(ctx, t, corev1.EventTypeNormal, "NodeDeletedRepaired", "restarted kubelet")
+}
+
+// testAddressChanged adds an address, which is no event, and then changes the node's address.
+func testAddressChanged(ctx context.Context, t *testing.T) {
+	const now = "192.0.2.201"
+	mustOutput(ctx, t, "ip address add 192.0.2.202/24 dev br-ex")
+	mustOutput(ctx, t, `nmcli connection modify ovs-if-br-ex ipv4.method manual ipv4.addresses `+now+`/24 ipv4.gateway 192.0.2.1 ipv4.dns 192.0.2.1 &&
+		nmcli device reapply br-ex`)
+	awaitLog(ctx, t, "repaired: kubelet and CRI-O use the node address "+now)
+	checkEvent(ctx, t, corev1.EventTypeWarning, "NodeAddressChanged", "the node address changed to "+now+" from ")
+	environmentOutput := mustOutput(ctx, t, `for unit in crio kubelet; do tr '\0' '\n' </proc/$(systemctl show -P MainPID $unit)/environ; done | grep -E '^(KUBELET_NODE_IP|CONTAINER_STREAM_ADDRESS)='
+		cat /run/nodeip-configuration/primary-ip; echo; journalctl -b -u hcp-node-agent -o cat | grep -c "192.0.2.202" || true`)
+	if want := "CONTAINER_STREAM_ADDRESS=" + now + "\nKUBELET_NODE_IP=" + now + "\n" + now + "\n0"; environmentOutput != want {
+		t.Errorf("after the repair:\n%s\nwant\n%s", environmentOutput, want)
+	}
+	approveServing(ctx, t, now)
+	err := wait.PollUntilContextTimeout(ctx, time.Second, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		node, err := environment.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
+		return err == nil && strings.Contains(fmt.Sprint(node.Status.Addresses), now), err
+	})
+	if err != nil {
+		t.Errorf("waiting for the Node to have the address %s: %v", now, err)
+	}
+	awaitLog(ctx, t, "resolved: the node address changed to "+now)
+}
+
+// approveServing waits for the serving CSR with an address and approves it, as an approver does.
+func approveServing(ctx context.Context, t *testing.T, address string) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(ctx, time.Second, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		list, err := environment.Client.CertificatesV1().CertificateSigningRequests().List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		for _, csr := range list.Items {
+			block, _ := pem.Decode(csr.Spec.Request)
+			request, err := x509.ParseCertificateRequest(block.Bytes)
+			if err == nil && csr.Spec.SignerName == certificatesv1.KubeletServingSignerName && strings.Contains(fmt.Sprint(request.IPAddresses), address) {
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+	if err != nil {
+		t.Fatalf("waiting for a serving CSR with the address %s: %v", address, err)
+	}
+	if decideCSRs(ctx, t, certificatesv1.CertificateApproved) == 0 {
+		t.Error("no CSR was pending")
+	}
+}
+
+// testHostNameChanged changes the host name and back. kubelet keeps running meanwhile.
+func testHostNameChanged(ctx context.Context, t *testing.T) {
+	started := mustOutput(ctx, t, "systemctl show -P ExecMainStartTimestampMonotonic kubelet; hostnamectl set-hostname renamed")
+	awaitLog(ctx, t, "the host name changed to renamed, but the Node is "+testenv.NodeName)
+	checkContains(t, runAgent(ctx, t, report.Failed, "status").Stdout, "hostnamectl set-hostname "+testenv.NodeName)
+	checkContains(t, runAgent(ctx, t, report.Failed, "doctor").Stdout, "the host name changed to renamed")
+	mustOutput(ctx, t, "hostnamectl set-hostname "+testenv.NodeName)
+	awaitLog(ctx, t, "resolved: the host name changed to renamed")
+	if again := mustOutput(ctx, t, "systemctl show -P ExecMainStartTimestampMonotonic kubelet"); again != started {
+		t.Error("kubelet was restarted")
+	}
+	checkEvent(ctx, t, corev1.EventTypeNormal, "HostNameChangedResolved", "renamed")
+}
+
+const staticPodFile = "/etc/kubernetes/manifests/unpullable.yaml"
+
+// addFailingStaticPod adds a static pod whose image does not exist.
+func addFailingStaticPod(ctx context.Context, t *testing.T) {
+	t.Helper()
+	repository, _, _ := strings.Cut(environment.ControlPlane.WorkloadImage, "@")
+	manifest := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"unpullable","namespace":"kube-system"},
+		"spec":{"hostNetwork":true,"containers":[{"name":"main","image":"` + repository + `:none"}]}}`
+	must(t, environment.Machine.Put(ctx, staticPodFile, strings.NewReader(manifest), 0o600))
+}
+
+// testHostPodFails checks that a failing pod of the host is reported while the Node is Ready.
+func testHostPodFails(ctx context.Context, t *testing.T) {
+	awaitLog(ctx, t, "pod kube-system/unpullable-"+testenv.NodeName+" is not ready")
+	awaitReadyNode(ctx, t)
+	mustOutput(ctx, t, "rm "+staticPodFile)
+}
+
+// testDriftRepaired changes a file and a sysctl. The check of drift runs at the start of the service.
+func testDriftRepaired(ctx context.Context, t *testing.T) {
+	const sysctl = "net.ipv4.neigh.default.gc_thresh1"
+	mustOutput(ctx, t, "echo '# changed' >>/etc/containers/registries.conf && sysctl -qw "+sysctl+"=4096")
+	checkContains(t, runAgent(ctx, t, report.DriftFound, "status").Stdout, "file /etc/containers/registries.conf", "sysctl "+sysctl)
+	mustOutput(ctx, t, "systemctl restart hcp-node-agent")
+	awaitLog(ctx, t, "repaired: restored the joined state")
+	if state := mustOutput(ctx, t, "grep -c changed /etc/containers/registries.conf || true; sysctl -n "+sysctl); state != "0\n8192" {
+		t.Errorf("after the repair: %q", state)
+	}
+	awaitLog(ctx, t, "resolved: drift: ")
+	checkEvent(ctx, t, corev1.EventTypeNormal, "ConfigurationDriftRepaired", "restored the joined state")
+}
