@@ -12,7 +12,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/clusterdirs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
@@ -86,7 +85,7 @@ func Run(ctx context.Context, options Options) (Document, error) {
 	m.SharedContents.Purge = options.Purge
 	document.NodeName = state.NodeName
 	log := report.Log{Sink: options.Sink, Step: "leave"}
-	deleter, err := openDeleter(ctx, options.DeleteNode, state, log)
+	deleter, err := openDeleter(ctx, options.DeleteNode, state, contactTimeout, log)
 	if err != nil {
 		return document, err
 	}
@@ -101,7 +100,9 @@ func Run(ctx context.Context, options Options) (Document, error) {
 		document.Next = node.DeleteCommand(state.NodeName)
 	}
 	if deleter != nil {
-		if err := deleter.Delete(ctx); err != nil {
+		contact, cancel := context.WithTimeout(ctx, contactTimeout)
+		defer cancel()
+		if err := deleter.Delete(contact); err != nil {
 			return document, report.Fail(report.CodeOf(err), report.Remedy(document.Next), "the host was removed from the cluster, but %w", err)
 		}
 		document.NodeDeleted, document.Next = true, ""
@@ -110,12 +111,19 @@ func Run(ctx context.Context, options Options) (Document, error) {
 }
 
 // openDeleter returns a Deleter for the Node of the join, nil if none was requested or
-// the join registered none. It fails before anything is changed.
-func openDeleter(ctx context.Context, kubeconfig []byte, state joinstate.State, log report.Log) (*node.Deleter, error) {
+// the join registered none. It fails before anything is changed, after timeout if the
+// cluster is unreachable.
+func openDeleter(ctx context.Context, kubeconfig []byte, state joinstate.State, timeout time.Duration, log report.Log) (*node.Deleter, error) {
 	if kubeconfig == nil || state.NodeName == "" {
 		return nil, nil
 	}
-	return node.OpenDeleter(ctx, kubeconfig, state.NodeName, state.MachineID, log)
+	contact, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	deleter, err := node.OpenDeleter(contact, kubeconfig, state.NodeName, state.MachineID, log)
+	if err != nil && contact.Err() != nil && ctx.Err() == nil {
+		return nil, report.Fail(report.CodeOf(err), "hcp-node-agent leave # without --delete-node does not need the cluster", "nothing was changed: %w", err)
+	}
+	return deleter, err
 }
 
 // Run records the leave durably, runs its steps, and removes the agent's
@@ -141,44 +149,6 @@ func (f *Flow) headline() string {
 		return "restoring this host to its state before the join"
 	}
 	return fmt.Sprintf("removing %s from NodePool %s", f.State.NodeName, f.State.NodePool)
-}
-
-// drainTimeout is the maximum time a leave waits for pods to terminate.
-const drainTimeout = 5 * time.Minute
-
-// drain cordons the node and evicts its pods with the node's own credential. If the
-// cluster is unreachable, drain fails after drainTimeout and its remedy names
-// --no-drain.
-func drain(ctx context.Context, f *Flow, log report.Log) (steps.Outcome, error) {
-	there, err := f.Machine.Tree.Exists(identity.KubeconfigPath)
-	if err != nil {
-		return steps.Outcome{}, err
-	}
-	if !there || f.State.NodeName == "" {
-		return steps.Unchanged("this host has no node credentials")
-	}
-	node, err := node.OpenNode(identity.KubeconfigPath, f.State.NodeName, nil, log)
-	if err != nil {
-		return steps.Outcome{}, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
-	defer cancel()
-	if err := node.Cordon(ctx); err != nil {
-		return steps.Outcome{}, suggestNoDrain(err)
-	}
-	if err := node.Evict(ctx, false); err != nil {
-		return steps.Outcome{}, suggestNoDrain(err)
-	}
-	return steps.Changed("the node is cordoned and drained")
-}
-
-// suggestNoDrain adds the command that leaves without a drain to the remedy of err.
-func suggestNoDrain(err error) error {
-	remedy := report.RemedyOf(err)
-	if remedy != "" {
-		remedy += "\n"
-	}
-	return report.Fail(report.CodeOf(err), remedy+"hcp-node-agent leave --no-drain # continues without draining and terminates the pods", "%w", err)
 }
 
 // stopNode stops the service, kubelet and all containers that kubelet started.
