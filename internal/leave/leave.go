@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/clusterdirs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
@@ -25,34 +26,46 @@ import (
 // Document is the result of a leave.
 type Document struct {
 	report.TypeMeta
-	NodeName    string                       `json:"nodeName,omitempty" doc:"name of the Node"`
-	Restored    int                          `json:"restored" doc:"number of changes that were reverted"`
-	Removed     []string                     `json:"removed,omitempty" doc:"removed paths that kubelet, CRI-O and pods had created"`
-	Kept        []ledger.PublishedDifference `json:"kept,omitempty" doc:"objects that were changed or created by others since the join, and remain unchanged"`
-	NotRestored []string                     `json:"notRestored,omitempty" doc:"changes that cannot be reverted, as messages"`
-	NodeDeleted bool                         `json:"nodeDeleted" doc:"whether the Node was deleted"`
-	Next        string                       `json:"next,omitempty" doc:"command that deletes the Node; absent if the host was no node or the Node was deleted"`
+	NodeName        string                       `json:"nodeName,omitempty" doc:"name of the Node"`
+	Restored        int                          `json:"restored" doc:"number of changes that were reverted"`
+	Removed         []string                     `json:"removed,omitempty" doc:"removed paths that kubelet, CRI-O and pods had created"`
+	Kept            []ledger.PublishedDifference `json:"kept,omitempty" doc:"objects that were changed or created by others since the join, and remain unchanged"`
+	NotRestored     []string                     `json:"notRestored,omitempty" doc:"changes that cannot be reverted, as messages"`
+	RemovedImages   []string                     `json:"removedImages,omitempty" doc:"with --purge: removed container images of a storage that existed before the join"`
+	RemovedPackages []string                     `json:"removedPackages,omitempty" doc:"with --purge: removed packages"`
+	NodeDeleted     bool                         `json:"nodeDeleted" doc:"whether the Node was deleted"`
+	Next            string                       `json:"next,omitempty" doc:"command that deletes the Node; absent if the host was no node or the Node was deleted"`
 	report.CommandResult
 }
 
 // Flow is one leave.
 type Flow struct {
-	Machine *machine.Machine
-	State   joinstate.State
-	Dir     string // of the agent's records
-	Sink    report.Sink
+	Machine     *machine.Machine
+	State       joinstate.State
+	Dir         string   // of the agent's records
+	Purge       bool     // remove what the undo keeps because others may use it
+	PackageHost dnf.Host // where packages are removed: this host, except in tests
+	Sink        report.Sink
 }
 
 // leaveSteps returns the steps of a leave in order.
-func leaveSteps(document *Document, evict bool) []steps.Step[*Flow] {
-	list := []steps.Step[*Flow]{
-		{Name: "drain", Description: "drain the node", Run: drain},
-		{Name: "stop", Description: "stop kubelet and all pods", Run: stopNode},
-		{Name: "unmount", Description: "unmount remaining volumes of kubelet", Run: unmountVolumes},
-		{Name: "undo", Description: "revert all recorded changes, newest first", Run: undoStep(document)},
+func leaveSteps(document *Document, evict, purge bool) []steps.Step[*Flow] {
+	all := []struct {
+		steps.Step[*Flow]
+		wanted bool
+	}{
+		{steps.Step[*Flow]{Name: "drain", Description: "drain the node", Run: drain}, evict},
+		{steps.Step[*Flow]{Name: "stop", Description: "stop kubelet and all pods", Run: stopNode}, true},
+		{steps.Step[*Flow]{Name: "images", Description: "remove images that were pulled since the join", Run: purgeImages(document)}, purge},
+		{steps.Step[*Flow]{Name: "unmount", Description: "unmount remaining volumes of kubelet", Run: unmountVolumes}, true},
+		{steps.Step[*Flow]{Name: "undo", Description: "revert all recorded changes, newest first", Run: undoStep(document)}, true},
+		{steps.Step[*Flow]{Name: "packages", Description: "remove packages that the agent installed", Run: purgePackages(document)}, purge},
 	}
-	if !evict {
-		return list[1:]
+	var list []steps.Step[*Flow]
+	for _, step := range all {
+		if step.wanted {
+			list = append(list, step.Step)
+		}
 	}
 	return list
 }
@@ -61,7 +74,9 @@ func leaveSteps(document *Document, evict bool) []steps.Step[*Flow] {
 type Options struct {
 	inputs.Options
 	Drain bool // drain the node first
-	Purge bool // also remove files that may not have been created by the cluster
+	// Purge also removes the packages that the agent installed, the images that were pulled since the
+	// join, and files that others may have created.
+	Purge bool
 	// DeleteNode is the kubeconfig to delete the Node with; nil keeps the Node.
 	DeleteNode []byte
 	// AutoJoin locates the files with which the host would join again.
@@ -80,7 +95,7 @@ func Run(ctx context.Context, options Options) (Document, error) {
 	if err != nil {
 		return document, err
 	}
-	f := &Flow{Machine: m, State: state, Dir: options.StateDir, Sink: options.Sink}
+	f := &Flow{Machine: m, State: state, Dir: options.StateDir, Sink: options.Sink, Purge: options.Purge}
 	m.Bridge.RollbackTimeout = time.Duration(state.Config.NetworkTimeout)
 	m.SharedContents.Purge = options.Purge
 	document.NodeName = state.NodeName
@@ -89,7 +104,7 @@ func Run(ctx context.Context, options Options) (Document, error) {
 	if err != nil {
 		return document, err
 	}
-	if err := f.Run(ctx, leaveSteps(&document, options.Drain), options.AutoJoin); err != nil {
+	if err := f.Run(ctx, leaveSteps(&document, options.Drain, options.Purge), options.AutoJoin); err != nil {
 		return document, err
 	}
 	// The removal of the user data may have started the service again.
@@ -134,6 +149,11 @@ func (f *Flow) Run(ctx context.Context, list []steps.Step[*Flow], firstBoot auto
 	if f.State.Exists() && f.State.Leaving.IsZero() {
 		f.State.Leaving = time.Now().UTC()
 		if err := joinstate.Write(f.Dir, f.State); err != nil {
+			return err
+		}
+	}
+	if f.Purge {
+		if err := f.recordPurge(); err != nil {
 			return err
 		}
 	}

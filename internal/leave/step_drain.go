@@ -56,6 +56,7 @@ func drainNode(ctx context.Context, kubeconfig, name string, timeout time.Durati
 	}
 	return steps.Changed("the node is cordoned and drained")
 }
+
 // suggestNoDrain adds the command that leaves without a drain to the remedy of err.
 func suggestNoDrain(err error) error {
 	remedy := report.RemedyOf(err)

@@ -11,7 +11,7 @@ func (m *Machine) RemoveRecords(dir string) error {
 	if err := m.Ledger.Remove(); err != nil {
 		return err
 	}
-	if err := joinstate.RemoveFiles(dir, joinstate.KeyDir, joinstate.PayloadFile, joinstate.SoftwareFile, joinstate.LayerFile, joinstate.OverridesFile, joinstate.UserDataFile, joinstate.JoinTokenFile, joinstate.BridgeRecordFile); err != nil {
+	if err := joinstate.RemoveFiles(dir, joinstate.KeyDir, joinstate.PayloadFile, joinstate.SoftwareFile, joinstate.LayerFile, joinstate.OverridesFile, joinstate.UserDataFile, joinstate.JoinTokenFile, joinstate.BridgeRecordFile, joinstate.PurgeFile); err != nil {
 		return err
 	}
 	return joinstate.RemoveFiles(dir, joinstate.StateFile)

@@ -97,16 +97,6 @@ func (h Host) Repositories(ctx context.Context) ([]Repository, error) {
 	return list, nil
 }
 
-// LastTransaction returns the number of dnf's last transaction, or "" if there
-// is none.
-func (h Host) LastTransaction(ctx context.Context) (string, error) {
-	out, stderr, err := h.run(ctx, nil, "--cacheonly", "history", "list")
-	if err != nil {
-		return "", fmt.Errorf("reading the last transaction of dnf: %w", explain(err, stderr, out))
-	}
-	return lastTransaction(out), nil
-}
-
 // run runs dnf without prompts, and quietly if line is nil.
 func (h Host) run(ctx context.Context, line func(string), args ...string) (stdout, stderr string, err error) {
 	if line == nil {
@@ -151,15 +141,4 @@ func repositories(out string) []Repository {
 		}
 	}
 	return list
-}
-
-// lastTransaction returns the number in the newest line, which is the first.
-func lastTransaction(out string) string {
-	for line := range strings.Lines(out) {
-		id, _, table := strings.Cut(line, "|")
-		if id = strings.TrimSpace(id); table && id != "" && strings.Trim(id, "0123456789") == "" {
-			return id
-		}
-	}
-	return ""
 }
