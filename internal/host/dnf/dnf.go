@@ -97,8 +97,16 @@ func (h Host) Repositories(ctx context.Context) ([]Repository, error) {
 	return list, nil
 }
 
-// run runs dnf without prompts, and quietly if line is nil.
+// run runs dnf without prompts, and quietly if line is nil. The locks of versionlock do not apply,
+// because the agent installs the locked versions.
 func (h Host) run(ctx context.Context, line func(string), args ...string) (stdout, stderr string, err error) {
+	locks, err := h.VersionLockFile()
+	if err != nil {
+		return "", "", err
+	}
+	if locks != "" { // otherwise dnf warns that there is no such plugin
+		args = append([]string{"--disableplugin=" + versionLockPlugin}, args...)
+	}
 	if line == nil {
 		args = append([]string{"--quiet"}, args...)
 	}
