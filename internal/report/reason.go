@@ -36,4 +36,5 @@ const (
 	ReleaseMismatch           Reason = "ReleaseMismatch"
 	RequiredUnitNotRunning    Reason = "RequiredUnitNotRunning"
 	ServingCertificateMissing Reason = "ServingCertificateMissing"
+	UpdateNotRunning          Reason = "UpdateNotRunning"
 )

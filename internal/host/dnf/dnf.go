@@ -7,6 +7,7 @@ package dnf
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
@@ -46,6 +47,9 @@ type Repository struct {
 // The queried fields of a package, in the formats of rpm and dnf.
 const (
 	rpmFields = `%{NAME}|%{VERSION}|%{RELEASE}|%{ARCH}|\n`
+	// The last field is the time in seconds, with ten digits.
+	installTimeFields = `%{NAME}|%{VERSION}|%{RELEASE}|%{ARCH}|%{INSTALLTIME}\n`
+
 	dnfFields = `%{name}|%{version}|%{release}|%{arch}|%{repoid}`
 )
 
@@ -60,6 +64,25 @@ func (h Host) Installed(ctx context.Context) ([]Package, error) {
 		return nil, fmt.Errorf("listing the installed packages: %w", err)
 	}
 	return packages(out), nil
+}
+
+// NewestFirst returns the installed packages whose names match a pattern, such as kernel*-core. The
+// package that was installed last is the first.
+func (h Host) NewestFirst(ctx context.Context, patterns ...string) ([]Package, error) {
+	args := []string{"-qa", "--queryformat", installTimeFields}
+	if h.Root != "" {
+		args = append([]string{"--root", h.Root}, args...)
+	}
+	out, err := command.Run(ctx, "rpm", append(args, patterns...)...)
+	if err != nil {
+		return nil, fmt.Errorf("listing installed packages: %w", err)
+	}
+	list := packages(out)
+	slices.SortStableFunc(list, func(a, b Package) int { return -strings.Compare(a.Repository, b.Repository) })
+	for i := range list {
+		list[i].Repository = ""
+	}
+	return list, nil
 }
 
 // Available returns all versions of the named packages in enabled repositories
