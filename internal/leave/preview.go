@@ -108,6 +108,9 @@ func Preview(ctx context.Context, options Options) (PreviewDocument, error) {
 	if err := f.previewCreated(&document, items); err != nil {
 		return document, err
 	}
+	if _, existed := f.storageItem(); !existed {
+		items = withoutStorage(items) // the undo removes it
+	}
 	document.NotRestored = f.notRestored(items)
 	if options.Purge {
 		err = f.previewPurge(ctx, &document)
@@ -115,16 +118,18 @@ func Preview(ctx context.Context, options Options) (PreviewDocument, error) {
 	return document, err
 }
 
-// previewCreated adds the paths that were created since the join.
+// previewCreated adds the paths that were created since the join. It does not walk the image storage
+// of the running CRI-O, which an undo removes as a whole.
 func (f *Flow) previewCreated(document *PreviewDocument, items []ledger.Item) error {
-	found, err := f.findAddedPaths(items)
+	walked := withoutStorage(items)
+	found, err := f.findAddedPaths(walked)
 	if err != nil {
 		return err
 	}
+	if _, existed := f.storageItem(); !existed && len(walked) < len(items) {
+		found = append(found, addedPaths{dir: crio.StorageDir, paths: []string{crio.StorageDir}})
+	}
 	for _, added := range found {
-		if _, shared := f.storageItem(); added.dir == crio.StorageDir && shared {
-			continue // its images are listed by previewPurge
-		}
 		created := CreatedPaths{Directory: added.dir, Count: len(added.paths), Action: Remove}
 		if added.shared {
 			created.Paths = added.paths
@@ -135,6 +140,10 @@ func (f *Flow) previewCreated(document *PreviewDocument, items []ledger.Item) er
 		document.Created = append(document.Created, created)
 	}
 	return nil
+}
+
+func withoutStorage(items []ledger.Item) []ledger.Item {
+	return slices.DeleteFunc(slices.Clone(items), func(item ledger.Item) bool { return item.Kind == crio.StorageKind })
 }
 
 // previewPurge adds the images and packages that a purge would remove.

@@ -33,7 +33,7 @@ func TestLeaveContinuesWithoutTheCluster(t *testing.T) {
 		kubeconfig, message string
 		timeout             time.Duration
 	}{
-		"unreachable":                {kubeconfigOf(stopped.URL), "refused the connection", 10 * time.Millisecond},
+		"unreachable":                {kubeconfigOf(stopped.URL), "cordoning Node worker-1", 10 * time.Millisecond},
 		"credential of another CA":   {kubeconfigOf(rejecting.URL), "HTTP 401", time.Minute},
 		"certificate does not exist": {strings.Replace(kubeconfigOf(stopped.URL), "user: {}", "user: {client-certificate: /nowhere, client-key: /nowhere}", 1), "/nowhere", time.Minute},
 	} {
