@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,23 +24,26 @@ func newLeaveCommand(p *cli.Printer) *cobra.Command {
 		Long: `Leave drains the node, stops kubelet and its containers, and reverts every
 change by the ledger, newest first. It removes what kubelet, CRI-O and pods
 created, and keeps and lists what others changed since, or created in
-directories that they share with the cluster. Run it again to resume after a
-stop.`,
+directories that they share with the cluster. With --purge it also removes
+these files, the packages that join installed unless other packages require
+them, and images that were pulled since the join.
+
+If the cluster does not respond within 30 seconds, for example because it was
+deleted, the leave continues without draining the node. Run it again to resume
+after a stop.`,
 		Example: "  hcp-node-agent leave --dry-run\n  hcp-node-agent leave --delete-node admin.kubeconfig",
 		Args:    cobra.NoArgs,
 	}
 	c.Flags().SortFlags = false
-	dryRun := c.Flags().Bool("dry-run", false, "only print what would be reverted")
+	dryRun := c.Flags().Bool("dry-run", false, "only print what would be done, also with the other flags")
 	yes := c.Flags().BoolP("yes", "y", false, "do not prompt for confirmation on a terminal")
 	noDrain := c.Flags().Bool("no-drain", false, "do not drain the node")
 	purge := c.Flags().Bool("purge", false,
-		"also remove files that other processes may have created in the cluster's directories since the join")
+		"also remove the packages that join installed, images that were pulled since the join, and files "+
+			"that other processes may have created in the cluster's directories")
 	deleteNode := c.Flags().String("delete-node", "",
 		"delete the Node from the cluster with this `KUBECONFIG` (- for standard input); it is not stored")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if *dryRun {
-			return previewLeave(c.Context(), p)
-		}
 		var kubeconfig []byte
 		if *deleteNode != "" {
 			var err error
@@ -47,16 +51,20 @@ stop.`,
 				return err
 			}
 		}
-		if !*yes && !p.Confirm("Remove this host from the cluster and revert all changes of the join?") {
-			return report.Fail(report.Interrupted, "hcp-node-agent leave --dry-run # lists the changes", "not confirmed; nothing was changed")
-		}
-		left, err := leave.Run(c.Context(), leave.Options{
+		options := leave.Options{
 			Options:    inputs.Options{StateDir: joinstate.Dir, Sink: p.Sink},
 			Drain:      !*noDrain,
 			Purge:      *purge,
 			DeleteNode: kubeconfig,
 			AutoJoin:   autojoin.Files{Dir: autojoin.DefaultDir},
-		})
+		}
+		if *dryRun {
+			return previewLeave(c.Context(), p, options)
+		}
+		if !*yes && !p.Confirm("Remove this host from the cluster and revert all changes of the join?") {
+			return report.Fail(report.Interrupted, "hcp-node-agent leave --dry-run # lists the changes", "not confirmed; nothing was changed")
+		}
+		left, err := leave.Run(c.Context(), options)
 		p.StepReported = err != nil && stepFailed(p.Recorder)
 		if err != nil && len(p.Recorder.Steps) == 0 {
 			return err
@@ -67,8 +75,8 @@ stop.`,
 	return c
 }
 
-func previewLeave(ctx context.Context, p *cli.Printer) error {
-	preview, err := leave.Preview(ctx, joinstate.Dir)
+func previewLeave(ctx context.Context, p *cli.Printer, options leave.Options) error {
+	preview, err := leave.Preview(ctx, options)
 	if err != nil {
 		return err
 	}
@@ -82,6 +90,10 @@ func printLeavePreview(page *report.Page, preview leave.PreviewDocument) {
 	}
 	summary := fmt.Sprintf("a leave would revert %d changes", len(preview.Changes))
 	page.Printf("%s\n\n", page.Title(summary))
+	for i, step := range preview.Steps {
+		page.Item(fmt.Sprintf("  %d. ", i+1), step)
+	}
+	page.Printf("\n%s\n", page.Title("changes"))
 	for _, change := range preview.Changes {
 		sign := page.Warn("~")
 		if change.Action == leave.Remove {
@@ -94,6 +106,16 @@ func printLeavePreview(page *report.Page, preview leave.PreviewDocument) {
 		drift = append(drift, fmt.Sprintf("%s %s", one.Kind, report.EscapeLine(one.Target)))
 	}
 	printItems(page, "changed since the join (kept if others changed it)", drift)
+	var created []string
+	for _, one := range preview.Created {
+		created = append(created, fmt.Sprintf("%s (%s): %d", report.EscapeLine(one.Directory), one.Action, one.Count))
+		for _, path := range one.Paths {
+			created = append(created, "  "+report.EscapeLine(path))
+		}
+	}
+	printItems(page, "created since the join", created)
+	printItems(page, "images to remove", preview.Images)
+	printItems(page, "packages to remove", preview.Packages)
 	printItems(page, "not reverted", preview.NotRestored)
 	if preview.Next != "" {
 		page.Printf("\nto delete the Node afterwards, on the cluster:\n\n%s\n", preview.Next)
@@ -115,6 +137,12 @@ func printLeave(page *report.Page, left leave.Document) {
 	page.Printf("\nrestored items: %d\n", left.Restored)
 	if n := len(left.Removed); n > 0 {
 		page.Printf("removed items of kubelet, CRI-O and pods: %d\n", n)
+	}
+	if n := len(left.RemovedImages); n > 0 {
+		page.Printf("removed images: %d\n", n)
+	}
+	if n := len(left.RemovedPackages); n > 0 {
+		page.Item("removed packages: ", strings.Join(left.RemovedPackages, " "))
 	}
 	if n := len(left.Kept); n > 0 {
 		page.Printf("kept items, changed or created by other processes: %d\n", n)

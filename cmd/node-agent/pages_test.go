@@ -168,13 +168,23 @@ func leaveDocument() leave.Document {
 	return leave.Document{
 		Restored: 111,
 		Removed:  []string{"/var/lib/kubelet/pki"},
-		Kept:     []ledger.PublishedDifference{{Kind: ledger.File, Target: "/opt/cni/bin/own"}},
-		Next:     "oc delete node worker-7",
+
+		RemovedImages:   []string{"quay.io/a/b@sha256:0", "quay.io/a/c@sha256:0"},
+		RemovedPackages: []string{"openshift-kubelet", "cri-o", "conmon", "container-selinux", "openvswitch3.5", "NetworkManager-ovs"},
+		Kept:            []ledger.PublishedDifference{{Kind: ledger.File, Target: "/opt/cni/bin/own"}},
+		Next:            "oc delete node worker-7",
 	}
 }
 
 func leavePreview() leave.PreviewDocument {
 	return leave.PreviewDocument{
+		Steps: []string{"drain the node", "stop kubelet and all pods"},
+		Created: []leave.CreatedPaths{
+			{Directory: "/var/lib/kubelet", Count: 1432, Action: leave.Remove},
+			{Directory: "/etc/cni", Count: 1, Action: leave.Keep, Paths: []string{"/etc/cni/net.d/mine.conflist"}},
+		},
+		Images:   []string{"quay.io/a/b@sha256:0"},
+		Packages: []string{"cri-o", "openshift-kubelet"},
 		Changes: []leave.Change{
 			{Kind: ledger.Unit, Target: "kubelet.service", Action: leave.Restore},
 			{Kind: ledger.File, Target: "/etc/a\nb", Action: leave.Remove},

@@ -6,9 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path"
+	"slices"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // StorageDir is the directory of CRI-O's images and containers. Podman uses the same
@@ -24,14 +28,37 @@ const StorageKind ledger.Kind = "image storage"
 // storage cannot be separated.
 type StorageDriver struct{ Contents *resource.DirSnapshot }
 
-// Get returns the current content of the storage.
+// Get returns whether the storage exists, and in Names one of its paths and those of its images.
 func (d *StorageDriver) Get(ctx context.Context, c ledger.Change) (ledger.State, error) {
 	state, err := d.Contents.Get(ctx, c)
 	if len(state.Names) > 0 {
 		// One name is sufficient to record that the storage existed.
-		state.Names = state.Names[:1]
+		images := slices.DeleteFunc(state.Names[1:], func(p string) bool { return !isImage(p) })
+		state.Names = state.Names[:1+len(images)]
 	}
 	return state, err
+}
+
+// imagesDir has a directory for each image, named by its ID.
+const imagesDir = StorageDir + "/storage/overlay-images"
+
+func isImage(p string) bool {
+	return path.Dir(p) == imagesDir && len(path.Base(p)) == 64 // SHA-256 in hexadecimal
+}
+
+// AddedImages returns the images that CRI-O or podman added to the storage since the state before. It
+// returns none if CRI-O does not run.
+func AddedImages(ctx context.Context, socket string, before ledger.State) ([]cri.Image, error) {
+	if !cri.IsListening(socket) {
+		return nil, nil
+	}
+	images, err := cri.Images(ctx, socket)
+	if err != nil {
+		return nil, report.Fail(report.Failed, "systemctl restart crio", "%w", err)
+	}
+	return slices.DeleteFunc(images, func(image cri.Image) bool {
+		return slices.Contains(before.Names, imagesDir+"/"+image.ID)
+	}), nil
 }
 
 // Restore removes the storage if only CRI-O used it.

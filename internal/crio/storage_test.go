@@ -5,6 +5,8 @@ package crio
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
@@ -55,5 +57,28 @@ func TestUndoRemovesOnlyOwnStorage(t *testing.T) {
 				t.Errorf("stays: %v, error %v", gone == nil, err)
 			}
 		})
+	}
+}
+
+// A purge keeps the images that existed before the join.
+func TestStorageRecordsImages(t *testing.T) {
+	root := t.TempDir()
+	tree, err := hostfs.OpenTree(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	image := strings.Repeat("0a", 32)
+	for _, dir := range []string{"storage/overlay/" + image, "storage/overlay-images/" + image + "/" + image, "storage/overlay-images/incomplete"} {
+		if err := os.MkdirAll(filepath.Join(root, StorageDir, dir), 0o750); err != nil {
+			t.Fatal(err)
+		}
+	}
+	state, err := (&StorageDriver{Contents: &resource.DirSnapshot{Tree: tree}}).Get(t.Context(), ledger.Change{Kind: StorageKind, Target: StorageDir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{StorageDir + "/storage", StorageDir + "/storage/overlay-images/" + image}; !slices.Equal(state.Names, want) {
+		t.Errorf("recorded %q, want %q", state.Names, want)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/clusterdirs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
@@ -26,34 +26,46 @@ import (
 // Document is the result of a leave.
 type Document struct {
 	report.TypeMeta
-	NodeName    string                       `json:"nodeName,omitempty" doc:"name of the Node"`
-	Restored    int                          `json:"restored" doc:"number of changes that were reverted"`
-	Removed     []string                     `json:"removed,omitempty" doc:"removed paths that kubelet, CRI-O and pods had created"`
-	Kept        []ledger.PublishedDifference `json:"kept,omitempty" doc:"objects that were changed or created by others since the join, and remain unchanged"`
-	NotRestored []string                     `json:"notRestored,omitempty" doc:"changes that cannot be reverted, as messages"`
-	NodeDeleted bool                         `json:"nodeDeleted" doc:"whether the Node was deleted"`
-	Next        string                       `json:"next,omitempty" doc:"command that deletes the Node; absent if the host was no node or the Node was deleted"`
+	NodeName        string                       `json:"nodeName,omitempty" doc:"name of the Node"`
+	Restored        int                          `json:"restored" doc:"number of changes that were reverted"`
+	Removed         []string                     `json:"removed,omitempty" doc:"removed paths that kubelet, CRI-O and pods had created"`
+	Kept            []ledger.PublishedDifference `json:"kept,omitempty" doc:"objects that were changed or created by others since the join, and remain unchanged"`
+	NotRestored     []string                     `json:"notRestored,omitempty" doc:"changes that cannot be reverted, as messages"`
+	RemovedImages   []string                     `json:"removedImages,omitempty" doc:"with --purge: removed container images of a storage that existed before the join"`
+	RemovedPackages []string                     `json:"removedPackages,omitempty" doc:"with --purge: removed packages"`
+	NodeDeleted     bool                         `json:"nodeDeleted" doc:"whether the Node was deleted"`
+	Next            string                       `json:"next,omitempty" doc:"command that deletes the Node; absent if the host was no node or the Node was deleted"`
 	report.CommandResult
 }
 
 // Flow is one leave.
 type Flow struct {
-	Machine *machine.Machine
-	State   joinstate.State
-	Dir     string // of the agent's records
-	Sink    report.Sink
+	Machine     *machine.Machine
+	State       joinstate.State
+	Dir         string   // of the agent's records
+	Purge       bool     // remove what the undo keeps because others may use it
+	PackageHost dnf.Host // where packages are removed: this host, except in tests
+	Sink        report.Sink
 }
 
 // leaveSteps returns the steps of a leave in order.
-func leaveSteps(document *Document, evict bool) []steps.Step[*Flow] {
-	list := []steps.Step[*Flow]{
-		{Name: "drain", Description: "drain the node", Run: drain},
-		{Name: "stop", Description: "stop kubelet and all pods", Run: stopNode},
-		{Name: "unmount", Description: "unmount remaining volumes of kubelet", Run: unmountVolumes},
-		{Name: "undo", Description: "revert all recorded changes, newest first", Run: undoStep(document)},
+func leaveSteps(document *Document, evict, purge bool) []steps.Step[*Flow] {
+	all := []struct {
+		steps.Step[*Flow]
+		wanted bool
+	}{
+		{steps.Step[*Flow]{Name: "drain", Description: "drain the node", Run: drain}, evict},
+		{steps.Step[*Flow]{Name: "stop", Description: "stop kubelet and all pods", Run: stopNode}, true},
+		{steps.Step[*Flow]{Name: "images", Description: "remove images that were pulled since the join", Run: purgeImages(document)}, purge},
+		{steps.Step[*Flow]{Name: "unmount", Description: "unmount remaining volumes of kubelet", Run: unmountVolumes}, true},
+		{steps.Step[*Flow]{Name: "undo", Description: "revert all recorded changes, newest first", Run: undoStep(document)}, true},
+		{steps.Step[*Flow]{Name: "packages", Description: "remove packages that the agent installed", Run: purgePackages(document)}, purge},
 	}
-	if !evict {
-		return list[1:]
+	var list []steps.Step[*Flow]
+	for _, step := range all {
+		if step.wanted {
+			list = append(list, step.Step)
+		}
 	}
 	return list
 }
@@ -62,7 +74,9 @@ func leaveSteps(document *Document, evict bool) []steps.Step[*Flow] {
 type Options struct {
 	inputs.Options
 	Drain bool // drain the node first
-	Purge bool // also remove files that may not have been created by the cluster
+	// Purge also removes the packages that the agent installed, the images that were pulled since the
+	// join, and files that others may have created.
+	Purge bool
 	// DeleteNode is the kubeconfig to delete the Node with; nil keeps the Node.
 	DeleteNode []byte
 	// AutoJoin locates the files with which the host would join again.
@@ -81,16 +95,16 @@ func Run(ctx context.Context, options Options) (Document, error) {
 	if err != nil {
 		return document, err
 	}
-	f := &Flow{Machine: m, State: state, Dir: options.StateDir, Sink: options.Sink}
+	f := &Flow{Machine: m, State: state, Dir: options.StateDir, Sink: options.Sink, Purge: options.Purge}
 	m.Bridge.RollbackTimeout = time.Duration(state.Config.NetworkTimeout)
 	m.SharedContents.Purge = options.Purge
 	document.NodeName = state.NodeName
 	log := report.Log{Sink: options.Sink, Step: "leave"}
-	deleter, err := openDeleter(ctx, options.DeleteNode, state, log)
+	deleter, err := openDeleter(ctx, options.DeleteNode, state, contactTimeout, log)
 	if err != nil {
 		return document, err
 	}
-	if err := f.Run(ctx, leaveSteps(&document, options.Drain), options.AutoJoin); err != nil {
+	if err := f.Run(ctx, leaveSteps(&document, options.Drain, options.Purge), options.AutoJoin); err != nil {
 		return document, err
 	}
 	// The removal of the user data may have started the service again.
@@ -101,7 +115,9 @@ func Run(ctx context.Context, options Options) (Document, error) {
 		document.Next = node.DeleteCommand(state.NodeName)
 	}
 	if deleter != nil {
-		if err := deleter.Delete(ctx); err != nil {
+		contact, cancel := context.WithTimeout(ctx, contactTimeout)
+		defer cancel()
+		if err := deleter.Delete(contact); err != nil {
 			return document, report.Fail(report.CodeOf(err), report.Remedy(document.Next), "the host was removed from the cluster, but %w", err)
 		}
 		document.NodeDeleted, document.Next = true, ""
@@ -110,12 +126,19 @@ func Run(ctx context.Context, options Options) (Document, error) {
 }
 
 // openDeleter returns a Deleter for the Node of the join, nil if none was requested or
-// the join registered none. It fails before anything is changed.
-func openDeleter(ctx context.Context, kubeconfig []byte, state joinstate.State, log report.Log) (*node.Deleter, error) {
+// the join registered none. It fails before anything is changed, after timeout if the
+// cluster is unreachable.
+func openDeleter(ctx context.Context, kubeconfig []byte, state joinstate.State, timeout time.Duration, log report.Log) (*node.Deleter, error) {
 	if kubeconfig == nil || state.NodeName == "" {
 		return nil, nil
 	}
-	return node.OpenDeleter(ctx, kubeconfig, state.NodeName, state.MachineID, log)
+	contact, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	deleter, err := node.OpenDeleter(contact, kubeconfig, state.NodeName, state.MachineID, log)
+	if err != nil && contact.Err() != nil && ctx.Err() == nil {
+		return nil, report.Fail(report.CodeOf(err), "hcp-node-agent leave # without --delete-node does not need the cluster", "nothing was changed: %w", err)
+	}
+	return deleter, err
 }
 
 // Run records the leave durably, runs its steps, and removes the agent's
@@ -126,6 +149,11 @@ func (f *Flow) Run(ctx context.Context, list []steps.Step[*Flow], firstBoot auto
 	if f.State.Exists() && f.State.Leaving.IsZero() {
 		f.State.Leaving = time.Now().UTC()
 		if err := joinstate.Write(f.Dir, f.State); err != nil {
+			return err
+		}
+	}
+	if f.Purge {
+		if err := f.recordPurge(); err != nil {
 			return err
 		}
 	}
@@ -141,44 +169,6 @@ func (f *Flow) headline() string {
 		return "restoring this host to its state before the join"
 	}
 	return fmt.Sprintf("removing %s from NodePool %s", f.State.NodeName, f.State.NodePool)
-}
-
-// drainTimeout is the maximum time a leave waits for pods to terminate.
-const drainTimeout = 5 * time.Minute
-
-// drain cordons the node and evicts its pods with the node's own credential. If the
-// cluster is unreachable, drain fails after drainTimeout and its remedy names
-// --no-drain.
-func drain(ctx context.Context, f *Flow, log report.Log) (steps.Outcome, error) {
-	there, err := f.Machine.Tree.Exists(identity.KubeconfigPath)
-	if err != nil {
-		return steps.Outcome{}, err
-	}
-	if !there || f.State.NodeName == "" {
-		return steps.Unchanged("this host has no node credentials")
-	}
-	member, err := node.OpenNode(identity.KubeconfigPath, f.State.NodeName, nil, log)
-	if err != nil {
-		return steps.Outcome{}, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
-	defer cancel()
-	if err := member.Cordon(ctx, node.ForLeave); err != nil {
-		return steps.Outcome{}, suggestNoDrain(err)
-	}
-	if err := member.Evict(ctx, false); err != nil {
-		return steps.Outcome{}, suggestNoDrain(err)
-	}
-	return steps.Changed("the node is cordoned and drained")
-}
-
-// suggestNoDrain adds the command that leaves without a drain to the remedy of err.
-func suggestNoDrain(err error) error {
-	remedy := report.RemedyOf(err)
-	if remedy != "" {
-		remedy += "\n"
-	}
-	return report.Fail(report.CodeOf(err), remedy+"hcp-node-agent leave --no-drain # continues without draining and terminates the pods", "%w", err)
 }
 
 // stopNode stops the service, kubelet and all containers that kubelet started.

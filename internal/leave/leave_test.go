@@ -48,9 +48,9 @@ func TestLeaveListsChangesNotRestored(t *testing.T) {
 }
 
 func TestLeaveStepsWithoutDrain(t *testing.T) {
-	names := func(evict bool) []string {
+	names := func(evict, purge bool) []string {
 		var list []string
-		for _, step := range leaveSteps(&Document{}, evict) {
+		for _, step := range leaveSteps(&Document{}, evict, purge) {
 			if step.Description == "" || step.Run == nil {
 				t.Errorf("step %s says or does nothing", step.Name)
 			}
@@ -58,11 +58,14 @@ func TestLeaveStepsWithoutDrain(t *testing.T) {
 		}
 		return list
 	}
-	if diff := cmp.Diff([]string{"drain", "stop", "unmount", "undo"}, names(true)); diff != "" {
+	if diff := cmp.Diff([]string{"drain", "stop", "unmount", "undo"}, names(true, false)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"stop", "unmount", "undo"}, names(false)); diff != "" {
+	if diff := cmp.Diff([]string{"stop", "unmount", "undo"}, names(false, false)); diff != "" {
 		t.Errorf("--no-drain (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"drain", "stop", "images", "unmount", "undo", "packages"}, names(true, true)); diff != "" {
+		t.Errorf("--purge (-want +got):\n%s", diff)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
@@ -20,8 +22,12 @@ type PreviewDocument struct {
 	report.TypeMeta
 	NodeName    string                       `json:"nodeName,omitempty" doc:"name of the Node"`
 	NodePool    string                       `json:"nodePool,omitempty" doc:"NAMESPACE/NAME of the NodePool; absent for a standalone cluster"`
+	Steps       []string                     `json:"steps" doc:"steps of the leave in order, as descriptions"`
 	Changes     []Change                     `json:"changes" doc:"changes that would be reverted, in the order of the leave"`
 	Drift       []ledger.PublishedDifference `json:"drift" doc:"objects that were changed since the join; a leave keeps those that were changed by others"`
+	Created     []CreatedPaths               `json:"created,omitempty" doc:"paths that kubelet, CRI-O, pods or others created since the join, by directory"`
+	Images      []string                     `json:"images,omitempty" doc:"with --purge: container images that would be removed from a storage that existed before the join"`
+	Packages    []string                     `json:"packages,omitempty" doc:"with --purge: packages that would be removed"`
 	NotRestored []string                     `json:"notRestored,omitempty" doc:"changes that cannot be reverted, as messages"`
 	Next        string                       `json:"next,omitempty" doc:"command that deletes the Node; absent if the host is no node"`
 	report.CommandResult
@@ -35,26 +41,35 @@ type Change struct {
 	Action Action      `json:"action" doc:"how the change would be reverted"`
 }
 
-// Action is how a change would be reverted.
+// Action describes how a leave would treat an object.
 type Action string
 
 // The actions.
 const (
 	Remove  Action = "remove"  // the object did not exist before the join
 	Restore Action = "restore" // to its former state
+	Keep    Action = "keep"    // others may have created it
 )
 
 // Enum returns all actions.
-func (Action) Enum() []string { return schema.Strings(Remove, Restore) }
+func (Action) Enum() []string { return schema.Strings(Remove, Restore, Keep) }
 
-// Preview returns what a leave would do. It changes nothing.
-func Preview(ctx context.Context, stateDir string) (PreviewDocument, error) {
+// CreatedPaths are paths in one directory that were created since the join.
+type CreatedPaths struct {
+	Directory string   `json:"directory" doc:"path of the directory"`
+	Count     int      `json:"count" doc:"number of paths"`
+	Action    Action   `json:"action" doc:"what the leave would do with the paths"`
+	Paths     []string `json:"paths,omitempty" doc:"the paths, in a directory that administrators also use"`
+}
+
+// Preview returns what a leave with these options would do. It changes nothing.
+func Preview(ctx context.Context, options Options) (PreviewDocument, error) {
 	document := PreviewDocument{TypeMeta: report.Meta("LeavePreview")}
-	state, err := joinstate.Read(stateDir)
+	state, err := joinstate.Read(options.StateDir)
 	if err != nil {
 		return document, err
 	}
-	m, err := machine.Open(ctx, stateDir, false)
+	m, err := machine.Open(ctx, options.StateDir, false)
 	if err != nil {
 		return document, err
 	}
@@ -66,10 +81,9 @@ func Preview(ctx context.Context, stateDir string) (PreviewDocument, error) {
 	items := m.Ledger.Items()
 	document.NodeName, document.NodePool = state.NodeName, state.NodePool
 	document.Drift = ledger.Publish(drift)
-	document.NotRestored = (&Flow{Machine: m}).notRestored(items)
 	for _, item := range slices.Backward(items) {
 		if item.Kind == packages.TransactionKind {
-			continue // in NotRestored
+			continue // in Packages or NotRestored
 		}
 		change := Change{Kind: item.Kind, Target: item.Target, Step: item.Step, Action: Restore}
 		if !item.Before.Present {
@@ -77,8 +91,76 @@ func Preview(ctx context.Context, stateDir string) (PreviewDocument, error) {
 		}
 		document.Changes = append(document.Changes, change)
 	}
-	if state.NodeName != "" && state.LastStep != "" {
-		document.Next = node.DeleteCommand(state.NodeName)
+	f := &Flow{Machine: m, State: state, Dir: options.StateDir, Purge: options.Purge}
+	if len(items) == 0 {
+		return document, nil
 	}
-	return document, nil
+	for _, step := range leaveSteps(&Document{}, options.Drain, options.Purge) {
+		document.Steps = append(document.Steps, step.Description)
+	}
+	if state.NodeName != "" && state.LastStep != "" {
+		if options.DeleteNode == nil {
+			document.Next = node.DeleteCommand(state.NodeName)
+		} else {
+			document.Steps = append(document.Steps, "delete Node "+state.NodeName+" from the cluster")
+		}
+	}
+	if err := f.previewCreated(&document, items); err != nil {
+		return document, err
+	}
+	if _, existed := f.storageItem(); !existed {
+		items = withoutStorage(items) // the undo removes it
+	}
+	document.NotRestored = f.notRestored(items)
+	if options.Purge {
+		err = f.previewPurge(ctx, &document)
+	}
+	return document, err
+}
+
+// previewCreated adds the paths that were created since the join. It does not walk the image storage
+// of the running CRI-O, which an undo removes as a whole.
+func (f *Flow) previewCreated(document *PreviewDocument, items []ledger.Item) error {
+	walked := withoutStorage(items)
+	found, err := f.findAddedPaths(walked)
+	if err != nil {
+		return err
+	}
+	if _, existed := f.storageItem(); !existed && len(walked) < len(items) {
+		found = append(found, addedPaths{dir: crio.StorageDir, paths: []string{crio.StorageDir}})
+	}
+	for _, added := range found {
+		created := CreatedPaths{Directory: added.dir, Count: len(added.paths), Action: Remove}
+		if added.shared {
+			created.Paths = added.paths
+			if !f.Purge {
+				created.Action = Keep
+			}
+		}
+		document.Created = append(document.Created, created)
+	}
+	return nil
+}
+
+func withoutStorage(items []ledger.Item) []ledger.Item {
+	return slices.DeleteFunc(slices.Clone(items), func(item ledger.Item) bool { return item.Kind == crio.StorageKind })
+}
+
+// previewPurge adds the images and packages that a purge would remove.
+func (f *Flow) previewPurge(ctx context.Context, document *PreviewDocument) error {
+	if storage, found := f.storageItem(); found {
+		images, err := crio.AddedImages(ctx, cri.Socket, storage.Before)
+		if err != nil {
+			return err
+		}
+		for _, image := range images {
+			document.Images = append(document.Images, image.Name)
+		}
+	}
+	removal, err := f.findPackages(ctx)
+	for _, kept := range removal.Kept {
+		document.NotRestored = append(document.NotRestored, "kept package "+kept)
+	}
+	document.Packages = removal.Names()
+	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/selinux"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -43,7 +44,7 @@ func TestPreviewListsChangesNewestFirst(t *testing.T) {
 	}
 	write(added, "edited since")
 
-	preview, err := Preview(t.Context(), stateDir)
+	preview, err := Preview(t.Context(), Options{Options: inputs.Options{StateDir: stateDir}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,12 +31,12 @@ func undoStep(document *Document) func(context.Context, *Flow, report.Log) (step
 		}
 		result, err := f.Machine.Ledger.Undo(ctx)
 		document.Restored, document.Kept = len(result.Restored), ledger.Publish(result.Kept)
-		document.NotRestored = f.notRestored(result.Restored)
+		document.NotRestored = append(document.NotRestored, f.notRestored(result.Restored)...)
 		for _, kept := range result.Kept {
 			log.Warn(kept.KeptMessage(), "")
 		}
 		err = errors.Join(err, f.reportAddedPaths(document, found, log))
-		for _, text := range document.NotRestored {
+		for _, text := range f.notRestored(result.Restored) {
 			log.Note(text)
 		}
 		if f.Machine.Systemd != nil {
@@ -78,11 +78,11 @@ func (f *Flow) notRestored(items []ledger.Item) []string {
 			modules = append(modules, item.Target)
 		case item.Kind == ledger.KernelArguments:
 			texts = append(texts, "the running kernel keeps its arguments until the next boot: "+item.Desired.Value)
-		case item.Kind == packages.TransactionKind:
+		case item.Kind == packages.TransactionKind && !f.Purge:
 			if left := packages.RemovalHint(item); left != "" {
 				texts = append(texts, left)
 			}
-		case item.Kind == crio.StorageKind:
+		case item.Kind == crio.StorageKind && (!f.Purge || len(item.Before.Names) == 0):
 			if left, err := f.Machine.Tree.Exists(item.Target); err != nil || left {
 				texts = append(texts, "images are kept in "+item.Target+", which CRI-O shares with podman: \"podman image prune --all\" removes unused images")
 			}

@@ -92,10 +92,11 @@ func (m *Machine) Drivers() ledger.Drivers {
 	drivers := ledger.Drivers{
 		Paths: &ledger.Paths{Tree: m.Tree, SELinux: selinux.Policy{Tree: m.Tree}},
 		Resources: map[ledger.Kind]ledger.Driver{
-			ledger.Sysctl:  resource.Sysctls{},
-			ledger.Module:  resource.Modules{},
-			migrate.Kind:   m.Bridge,
-			nodelayer.Kind: &nodelayer.Driver{Labeler: selinux.Policy{Tree: m.Tree}},
+			ledger.Sysctl:     resource.Sysctls{},
+			ledger.Module:     resource.Modules{},
+			migrate.Kind:      m.Bridge,
+			packages.LockKind: &packages.Locks{Tree: m.Tree},
+			nodelayer.Kind:    &nodelayer.Driver{Labeler: selinux.Policy{Tree: m.Tree}},
 
 			ledger.KernelArguments: resource.KernelArguments{BootLoader: bootloader.Find(m.Tree)},
 			ledger.Booleans:        resource.Booleans{},

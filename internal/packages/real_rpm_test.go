@@ -48,7 +48,7 @@ func TestRealInstall(t *testing.T) {
 		"openshift-kubelet-4.18.7-1.el9", "openshift-kubelet-4.19.1-1.el9", "cri-o-1.31.4-2.rhaos4.18.el9", "cri-o-1.32.0-1.rhaos4.19.el9",
 		"cri-tools-1.31.1-1.el9", "conmon-2.1.12-1.el9", "crun-1.16-1.el9", "container-selinux-2.235-1.el9", "openvswitch3.5-3.5.0-1.el9fdp",
 		"NetworkManager-ovs-1.48.0-1.el9", "podman-5.2-1.el9", "containernetworking-plugins-1.5-1.el9", "cifs-utils-7.0-1.el9",
-		"iscsi-initiator-utils-6.2-1.el9", "device-mapper-multipath-0.8-1.el9", "chrony-4.5-1.el9")
+		"iscsi-initiator-utils-6.2-1.el9", "device-mapper-multipath-0.8-1.el9", "chrony-4.5-1.el9", "python3-dnf-plugin-versionlock-4.3-1.el9")
 	b.Sign("site-ocp", "mirror")
 	b.AddRepository("site-ocp", "enabled=1", "gpgcheck=1", "gpgkey=file://"+key)
 	b.ConfigureRepository("site-off", "enabled=0", "gpgcheck=0", "baseurl=file:///nowhere")
@@ -63,7 +63,7 @@ func TestRealInstall(t *testing.T) {
 		t.Errorf("repositories %v", facts.Repositories)
 	}
 	decision := Decide(table, facts)
-	if decision.Err() != nil || decision.Present != 0 || decision.Needed != 15 || len(decision.Specs()) != 14 {
+	if decision.Err() != nil || decision.Present != 0 || decision.Needed != 16 || len(decision.Specs()) != 15 {
 		t.Fatalf("%v; %+v", decision.Err(), decision)
 	}
 	if last := decision.Findings[len(decision.Findings)-1]; !strings.Contains(last.Message, "no enabled repository provides nfs-utils") {
@@ -99,7 +99,7 @@ func TestRealInstall(t *testing.T) {
 			t.Errorf("%s is not installed: %v", name, installed)
 		}
 	}
-	if decision = Decide(table, facts); decision.Present != 14 || decision.Err() != nil {
+	if decision = Decide(table, facts); decision.Present != 15 || decision.Err() != nil {
 		t.Errorf("%d of %d after it: %v", decision.Present, decision.Needed, decision.Err())
 	}
 	after, err := transactions.Get(t.Context(), change)

@@ -17,6 +17,7 @@ func TestSpecsMatchRelease(t *testing.T) {
 	want := []string{
 		"openshift-kubelet-4.18.*", "cri-o-1.31.*", "conmon", "crun", "container-selinux", "openvswitch3.5", "NetworkManager-ovs",
 		"cri-tools-1.31.*", "podman", "containernetworking-plugins", "nfs-utils", "cifs-utils", "iscsi-initiator-utils", "device-mapper-multipath", "chrony",
+		"python3-dnf-plugin-versionlock",
 	}
 	if diff := cmp.Diff(want, decision.Specs()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

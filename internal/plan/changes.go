@@ -6,6 +6,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
@@ -88,7 +89,7 @@ func groupOf(c ledger.Change) Group {
 		return GroupUnits
 	case ledger.Sysctl, ledger.Module:
 		return GroupKernel
-	case ledger.KernelArguments, ledger.Booleans, ledger.FirewallPorts:
+	case ledger.KernelArguments, ledger.Booleans, ledger.FirewallPorts, packages.LockKind:
 		return GroupHost
 	case accounts.User, accounts.Group, accounts.Keys, accounts.KeysDir:
 		return GroupUsers

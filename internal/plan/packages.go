@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/nodelayer"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
@@ -46,6 +47,24 @@ func (b *Builder) DecidePackages(ctx context.Context, p *Plan, server kubelet.Ve
 		return packages.Decision{}, err
 	}
 	return packages.Decide(table, facts), nil
+}
+
+// versionLocks returns the changes that lock the versions of the installed packages of the node, none
+// if dnf's plugin versionlock is not installed.
+func (b *Builder) versionLocks(ctx context.Context) ([]ledger.Change, error) {
+	if b.otherHost != nil || !b.ManagesPackages() {
+		return nil, nil
+	}
+	on := b.DNF()
+	if file, err := on.VersionLockFile(); err != nil || file == "" {
+		return nil, err
+	}
+	table, err := packages.ReadTable()
+	if err != nil {
+		return nil, err
+	}
+	installed, err := on.Installed(ctx)
+	return packages.LockChanges(table, installed), err
 }
 
 // requestedRelease returns the release that the administrator requests, zero for none.

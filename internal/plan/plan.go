@@ -46,6 +46,11 @@ func (b *Builder) Build(ctx context.Context) (*Plan, error) {
 	if p.NodeName, err = b.expectedNodeName(); err != nil {
 		return nil, err
 	}
+	locks, err := b.versionLocks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.HostSettings = append(p.HostSettings, locks...)
 	if kubeconfig := b.BootstrapKubeconfig(); kubeconfig != nil {
 		if p.Cluster, err = parseCluster(kubeconfig); err != nil {
 			return nil, err

@@ -39,4 +39,5 @@ const (
 	ReleaseMismatch           Reason = "ReleaseMismatch"
 	RequiredUnitNotRunning    Reason = "RequiredUnitNotRunning"
 	ServingCertificateMissing Reason = "ServingCertificateMissing"
+	UpdateNotRunning          Reason = "UpdateNotRunning"
 )

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/hostchange"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/hostupdate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
@@ -32,11 +33,12 @@ const (
 	casCheck          = "cluster-cas"
 	imagesCheck       = "images"
 	releaseCheck      = "release"
+	updatesCheck      = "updates"
 )
 
 // checkNames returns the names of all checks.
 func checkNames() []string {
-	return []string{nodeCheck, hostCheck, driftCheck, certificatesCheck, casCheck, imagesCheck, releaseCheck}
+	return []string{nodeCheck, hostCheck, driftCheck, certificatesCheck, casCheck, imagesCheck, releaseCheck, updatesCheck}
 }
 
 // checks returns the checks of the service and their intervals. For 100 nodes they
@@ -50,6 +52,7 @@ func (m *nodeMonitor) checks() []monitor.Check {
 		{Name: casCheck, Interval: time.Hour, Find: m.checkCAs},
 		{Name: imagesCheck, Interval: 6 * time.Hour, Find: m.checkImages},
 		{Name: releaseCheck, Interval: time.Hour, Find: m.checkRelease},
+		{Name: updatesCheck, Interval: time.Hour, Find: m.checkUpdates},
 	}
 }
 
@@ -209,4 +212,10 @@ func releaseFindings(findings []report.Finding) []report.Finding {
 		findings[i].Reason, findings[i].Subject, findings[i].RefusesJoin = report.ReleaseMismatch, "release", false
 	}
 	return findings
+}
+
+// checkUpdates returns a finding for each update of the host that is installed but not running.
+func (m *nodeMonitor) checkUpdates(ctx context.Context) ([]report.Finding, error) {
+	facts, err := hostupdate.Gather(ctx, m.state.NodeName, m.systemd)
+	return facts.Findings(), err
 }

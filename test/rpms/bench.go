@@ -19,6 +19,7 @@ type Environment struct {
 	Dir    string
 	Root   dnf.Host
 	Script string // scriptlets, such as %post, of the packages that are built next
+	Header string // lines of the header, such as Requires, of the packages that are built next
 
 	t *testing.T
 }
@@ -91,7 +92,7 @@ func (b *Environment) Build(repository string, nvrs ...string) {
 Summary: Stands in for the real one
 License: Apache-2.0
 BuildArch: noarch
-%description
+`+b.Header+`%description
 It has nothing in it.
 %files
 `+b.Script))

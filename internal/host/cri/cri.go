@@ -7,6 +7,8 @@ package cri
 import (
 	"context"
 	"fmt"
+	"os"
+	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -23,6 +25,12 @@ func Connect(socket string) (*grpc.ClientConn, error) {
 		return nil, fmt.Errorf("connecting to CRI-O: %w", err)
 	}
 	return connection, nil
+}
+
+// IsListening reports whether the socket exists.
+func IsListening(socket string) bool {
+	_, err := os.Stat(socket)
+	return err == nil
 }
 
 // Check returns an error if CRI-O does not respond before ctx ends.
@@ -46,5 +54,46 @@ func Pull(ctx context.Context, socket, image string) error {
 	defer connection.Close()
 	request := &runtimeapi.PullImageRequest{Image: &runtimeapi.ImageSpec{Image: image}}
 	_, err = runtimeapi.NewImageServiceClient(connection).PullImage(ctx, request)
+	return err
+}
+
+// Image is an image in the storage of CRI-O.
+type Image struct {
+	ID   string // hexadecimal
+	Name string // a tag or digest of the image, or its ID if it has none
+}
+
+// Images returns the images in the storage, which podman shares.
+func Images(ctx context.Context, socket string) ([]Image, error) {
+	connection, err := Connect(socket)
+	if err != nil {
+		return nil, err
+	}
+	defer connection.Close()
+	list, err := runtimeapi.NewImageServiceClient(connection).ListImages(ctx, &runtimeapi.ListImagesRequest{})
+	if err != nil {
+		return nil, fmt.Errorf("listing CRI-O's images: %w", err)
+	}
+	var images []Image
+	for _, item := range list.GetImages() {
+		image := Image{ID: strings.TrimPrefix(item.GetId(), "sha256:"), Name: item.GetId()}
+		for _, name := range append(item.GetRepoTags(), item.GetRepoDigests()...) {
+			image.Name = name
+			break
+		}
+		images = append(images, image)
+	}
+	return images, nil
+}
+
+// RemoveImage removes an image with all its names. It fails if a container uses the image.
+func RemoveImage(ctx context.Context, socket, id string) error {
+	connection, err := Connect(socket)
+	if err != nil {
+		return err
+	}
+	defer connection.Close()
+	request := &runtimeapi.RemoveImageRequest{Image: &runtimeapi.ImageSpec{Image: id}}
+	_, err = runtimeapi.NewImageServiceClient(connection).RemoveImage(ctx, request)
 	return err
 }

@@ -7,6 +7,7 @@ package dnf
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
@@ -46,6 +47,9 @@ type Repository struct {
 // The queried fields of a package, in the formats of rpm and dnf.
 const (
 	rpmFields = `%{NAME}|%{VERSION}|%{RELEASE}|%{ARCH}|\n`
+	// The last field is the time in seconds, with ten digits.
+	installTimeFields = `%{NAME}|%{VERSION}|%{RELEASE}|%{ARCH}|%{INSTALLTIME}\n`
+
 	dnfFields = `%{name}|%{version}|%{release}|%{arch}|%{repoid}`
 )
 
@@ -60,6 +64,25 @@ func (h Host) Installed(ctx context.Context) ([]Package, error) {
 		return nil, fmt.Errorf("listing the installed packages: %w", err)
 	}
 	return packages(out), nil
+}
+
+// NewestFirst returns the installed packages whose names match a pattern, such as kernel*-core. The
+// package that was installed last is the first.
+func (h Host) NewestFirst(ctx context.Context, patterns ...string) ([]Package, error) {
+	args := []string{"-qa", "--queryformat", installTimeFields}
+	if h.Root != "" {
+		args = append([]string{"--root", h.Root}, args...)
+	}
+	out, err := command.Run(ctx, "rpm", append(args, patterns...)...)
+	if err != nil {
+		return nil, fmt.Errorf("listing installed packages: %w", err)
+	}
+	list := packages(out)
+	slices.SortStableFunc(list, func(a, b Package) int { return -strings.Compare(a.Repository, b.Repository) })
+	for i := range list {
+		list[i].Repository = ""
+	}
+	return list, nil
 }
 
 // Available returns all versions of the named packages in enabled repositories
@@ -97,18 +120,16 @@ func (h Host) Repositories(ctx context.Context) ([]Repository, error) {
 	return list, nil
 }
 
-// LastTransaction returns the number of dnf's last transaction, or "" if there
-// is none.
-func (h Host) LastTransaction(ctx context.Context) (string, error) {
-	out, stderr, err := h.run(ctx, nil, "--cacheonly", "history", "list")
-	if err != nil {
-		return "", fmt.Errorf("reading the last transaction of dnf: %w", explain(err, stderr, out))
-	}
-	return lastTransaction(out), nil
-}
-
-// run runs dnf without prompts, and quietly if line is nil.
+// run runs dnf without prompts, and quietly if line is nil. The locks of versionlock do not apply,
+// because the agent installs the locked versions.
 func (h Host) run(ctx context.Context, line func(string), args ...string) (stdout, stderr string, err error) {
+	locks, err := h.VersionLockFile()
+	if err != nil {
+		return "", "", err
+	}
+	if locks != "" { // otherwise dnf warns that there is no such plugin
+		args = append([]string{"--disableplugin=" + versionLockPlugin}, args...)
+	}
 	if line == nil {
 		args = append([]string{"--quiet"}, args...)
 	}
@@ -151,15 +172,4 @@ func repositories(out string) []Repository {
 		}
 	}
 	return list
-}
-
-// lastTransaction returns the number in the newest line, which is the first.
-func lastTransaction(out string) string {
-	for line := range strings.Lines(out) {
-		id, _, table := strings.Cut(line, "|")
-		if id = strings.TrimSpace(id); table && id != "" && strings.Trim(id, "0123456789") == "" {
-			return id
-		}
-	}
-	return ""
 }

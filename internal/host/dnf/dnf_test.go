@@ -37,11 +37,29 @@ rhocp-4.18-for-rhel-9-x86_64-rpms Red Hat OpenShift                     enabled
     12 | install cri-o            | 2026-11-21 22:20 | Install        |    1
     11 |                          | 2026-11-20 22:20 | Install        |  300 EE
 `
-	if got := lastTransaction(history); got != "12" {
-		t.Errorf("last transaction %q", got)
+	if diff := cmp.Diff([]string{"12", "11"}, parseHistory(history)); diff != "" {
+		t.Errorf("history (-want +got):\n%s", diff)
 	}
-	if got := lastTransaction(strings.SplitN(history, "    12", 2)[0]); got != "" {
+	if got := parseHistory(strings.SplitN(history, "    12", 2)[0]); got != nil {
 		t.Errorf("of an empty history %q", got)
+	}
+	info := noise + `Transaction ID : 12
+User           : System <unset>
+Command Line   : install @base
+Comment        : hcp-node-agent join
+Packages Altered:
+    Install  NetworkManager-ovs-1:1.48.10-2.el9.x86_64 @appstream
+    Upgrade  glibc-2.34-100.el9.x86_64                 @baseos
+    Upgraded glibc-2.34-99.el9.x86_64                  @@System
+    Removed  runc-4:1.1.12-1.el9.x86_64                @@System
+`
+	wantTransaction := Transaction{
+		ID: "12", Comment: "hcp-node-agent join",
+		Installed: []Package{{"NetworkManager-ovs", "1.48.10", "2.el9", "x86_64", ""}},
+		Removed:   []Package{{"runc", "1.1.12", "1.el9", "x86_64", ""}},
+	}
+	if diff := cmp.Diff(wantTransaction, parseTransaction("12", info)); diff != "" {
+		t.Errorf("transaction (-want +got):\n%s", diff)
 	}
 }
 

@@ -143,6 +143,9 @@ func listXattrs(p string) (map[string][]byte, error) {
 	xattrs := map[string][]byte{}
 	value := make([]byte, 64<<10) // XATTR_SIZE_MAX
 	for name := range strings.SplitSeq(strings.TrimRight(string(names[:size]), "\x00"), "\x00") {
+		if name == "" {
+			continue // the last attribute was removed between the two calls
+		}
 		n, err := unix.Getxattr(p, name, value)
 		if errors.Is(err, unix.ENODATA) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
 			continue // listed but not readable, such as security.* in a container

@@ -7,6 +7,7 @@ package openvswitch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -32,6 +33,20 @@ type Interface struct {
 func CheckRunning(ctx context.Context) error {
 	_, err := command.Run(ctx, "ovs-appctl", "--timeout=5", "--target=ovs-vswitchd", "version")
 	return err
+}
+
+// RunningVersion returns the version of the running ovs-vswitchd, such as 3.5.0-38.el9fdp.
+func RunningVersion(ctx context.Context) (string, error) {
+	output, err := command.Run(ctx, "ovs-appctl", "--timeout=5", "--target=ovs-vswitchd", "version")
+	if err != nil {
+		return "", fmt.Errorf("reading the version of ovs-vswitchd: %w", err)
+	}
+	line, _, _ := strings.Cut(output, "\n") // ovs-vswitchd (Open vSwitch) VERSION
+	words := strings.Fields(line)
+	if len(words) == 0 {
+		return "", errors.New("reading the version of ovs-vswitchd: no output")
+	}
+	return words[len(words)-1], nil
 }
 
 // Bridges returns the bridges with their interfaces.

@@ -47,6 +47,15 @@ func (m *Manager) Close() {
 	m.bus.Close()
 }
 
+// Version returns the version of the running service manager, such as 252-51.el9.
+func (m *Manager) Version() (string, error) {
+	value, err := m.conn.GetManagerProperty("Version")
+	if err != nil {
+		return "", fmt.Errorf("reading the version of systemd: %w", err)
+	}
+	return strings.Trim(value, `"`), nil
+}
+
 // UnitState is the state of a unit in systemd.
 type UnitState struct {
 	Load    string `json:"load" doc:"LoadState, such as loaded, not-found or masked"`

@@ -61,7 +61,12 @@ func TestJoinTokenAndService(t *testing.T) {
 		t.Errorf("the service uses %d kB of anonymous memory", own)
 	}
 
-	runAgent(ctx, t, report.Success, "leave --no-drain")
+	// A host must be able to leave a cluster that it cannot reach.
+	server := mustOutput(ctx, t, `host=$(sed -n 's,.*server: https://\([^:]*\).*,\1,p' /var/lib/kubelet/kubeconfig) && getent ahostsv4 "$host" | head -n 1 | cut -d ' ' -f 1`)
+	mustOutput(ctx, t, "ip route add unreachable "+server)
+	left := runAgent(ctx, t, report.Success, "leave")
+	mustOutput(ctx, t, "ip route del unreachable "+server)
+	checkContains(t, left.Stdout, "the node is not drained", "the leave continues without the cluster", "oc delete node "+testenv.NodeName)
 	mustOutput(ctx, t, "test ! -e "+metricsFile)
 	if state := mustOutput(ctx, t, "systemctl show -P Result hcp-node-agent; systemctl show -P ActiveState hcp-node-agent"); strings.Join(strings.Fields(state), " ") != "success inactive" {
 		t.Errorf("after leave the service is %s", state)

@@ -33,6 +33,7 @@ func TestPackagesAtFirstBoot(t *testing.T) {
 	})
 	approveCSRs(ctx, t, 2)
 	awaitReadyNode(ctx, t)
+	mustOutput(ctx, t, "dnf -y install of-the-administrator")
 	await(ctx, t, "systemctl is-active hcp-node-agent")
 	t.Log(mustOutput(ctx, t, "journalctl -b --no-pager -o cat -u hcp-node-agent"))
 	checkContains(t, mustOutput(ctx, t, "rpm -q openshift-kubelet cri-o container-selinux NetworkManager-ovs"),
@@ -42,9 +43,16 @@ func TestPackagesAtFirstBoot(t *testing.T) {
 	runAgent(ctx, t, report.Success, "status")
 
 	must(t, environment.DeletePods(ctx))
-	left := runAgent(ctx, t, report.Success, "leave")
-	checkContains(t, left.Stdout+left.Stderr, "packages that join installed are kept", "dnf history undo")
-	mustOutput(ctx, t, "dnf -y history undo last && ! ls /usr/bin/kubelet /usr/bin/crio 2>/dev/null")
+	preview := runAgent(ctx, t, report.Success, "leave --purge --dry-run")
+	checkContains(t, preview.Stdout, "drain the node", "images to remove", "packages to remove", "openshift-kubelet")
+	mustOutput(ctx, t, "rpm -q openshift-kubelet && systemctl is-active kubelet")
+	left := runAgent(ctx, t, report.Success, "leave --purge")
+	checkContains(t, left.Stdout, "removed images:", "removed packages:", "container-selinux")
+	remains := mustOutput(ctx, t, `rpm -q openshift-kubelet cri-o container-selinux NetworkManager-ovs crun | grep -vc 'is not installed'
+		ls /usr/bin/kubelet /usr/bin/crio 2>/dev/null; cat /var/lib/containers/storage/overlay-images/images.json; rpm -q of-the-administrator; cat /var/lib/containers/storage/mine`)
+	if remains != "0\n[]of-the-administrator-1-1.noarch\nmine" {
+		t.Errorf("after leave --purge: %q", remains)
+	}
 }
 
 // addRelease moves kubelet and CRI-O from the machine into packages of a repository on the machine,
@@ -53,7 +61,7 @@ func addRelease(ctx context.Context, t *testing.T) {
 	t.Helper()
 	env := rpms.New(t)
 	buildNodePackages(ctx, t, env, "release")
-	env.Build("release", "container-selinux-2.237.0-1.el9", "NetworkManager-ovs-1.52.0-1.el9", "crun-1.23-1.el9")
+	env.Build("release", "container-selinux-2.237.0-1.el9", "NetworkManager-ovs-1.52.0-1.el9", "crun-1.23-1.el9", "of-the-administrator-1-1")
 	content, err := os.ReadFile(env.GenerateKey("release"))
 	must(t, err)
 	env.Sign("release", "release")
@@ -66,6 +74,7 @@ func addRelease(ctx context.Context, t *testing.T) {
 	must(t, environment.Machine.Put(ctx, "/root/release.tar", &packed, 0o600))
 	mustOutput(ctx, t, `mkdir /srv/release && tar -C /srv/release -xf /root/release.tar --no-same-owner && rm /root/release.tar
 		printf '[release]\nname=release\nbaseurl=file:///srv/release\ngpgcheck=1\ngpgkey=file:///srv/release/KEY\n' >/etc/yum.repos.d/release.repo
+		mkdir -p /var/lib/containers/storage && echo mine >/var/lib/containers/storage/mine
 		rm /etc/os-release
 		printf 'NAME="Red Hat Enterprise Linux"\nID=rhel\nVERSION_ID=9.6\nPLATFORM_ID=platform:el9\n' >/etc/os-release`)
 }

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package hostupdate finds updates of a node's packages that are installed but not running. Start
+// reading at Facts.Findings.
+package hostupdate
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Facts are the installed packages and the versions that run. An empty version is unknown.
+type Facts struct {
+	NodeName       string
+	Installed      []dnf.Package // the newest installation first
+	Kernel         string        // uname -r
+	OpenVSwitch    string        // of ovs-vswitchd
+	NetworkManager string
+	Systemd        string
+}
+
+// patterns select the packages in the rpm database.
+var patterns = []string{"kernel*-core", "openvswitch*", "NetworkManager", "systemd"}
+
+// Gather returns the facts of this host. Without rpm there are no packages, and no findings.
+func Gather(ctx context.Context, nodeName string, manager *systemd.Manager) (Facts, error) {
+	facts := Facts{NodeName: nodeName}
+	if !dnf.IsAvailable() {
+		return facts, nil
+	}
+	var err error
+	if facts.Installed, err = (dnf.Host{}).NewestFirst(ctx, patterns...); err != nil || len(facts.Installed) == 0 {
+		return facts, err
+	}
+	host, err := hostinfo.Gather(ctx)
+	if err != nil {
+		return facts, err
+	}
+	facts.Kernel = host.Kernel
+	// Other checks report services that do not run.
+	facts.OpenVSwitch, _ = openvswitch.RunningVersion(ctx)
+	if manager != nil {
+		facts.Systemd, _ = manager.Version()
+	}
+	if client, err := networkmanager.Open(ctx); err == nil {
+		info, _ := client.Info(ctx)
+		facts.NetworkManager = info.Version
+		client.Close()
+	}
+	return facts, nil
+}
+
+// component is a part of the host whose update requires a restart.
+type component struct {
+	name     string
+	packages *regexp.Regexp
+	running  func(Facts) string
+	remedy   func(nodeName string) report.Remedy
+}
+
+var components = []component{
+	{"the kernel", regexp.MustCompile(`^kernel(-rt|-64k)*-core$`), func(f Facts) string { return f.Kernel }, reboot},
+	// A restart of Open vSwitch interrupts the networks of the host and of its pods.
+	{"Open vSwitch", regexp.MustCompile(`^openvswitch(\d+\.\d+)?$`), func(f Facts) string { return f.OpenVSwitch }, reboot},
+	{"NetworkManager", regexp.MustCompile(`^NetworkManager$`), func(f Facts) string { return f.NetworkManager }, run("systemctl restart NetworkManager")},
+	{"systemd", regexp.MustCompile(`^systemd$`), func(f Facts) string { return f.Systemd }, run("systemctl daemon-reexec")},
+}
+
+func reboot(nodeName string) report.Remedy {
+	return report.Remedyf("oc adm drain %s --ignore-daemonsets --delete-emptydir-data # then on the node: systemctl reboot; then: oc adm uncordon %s", nodeName, nodeName)
+}
+
+func run(command string) func(string) report.Remedy {
+	return func(string) report.Remedy { return report.Remedy(command) }
+}
+
+// Findings returns a note for each component of which another version runs than the one that was
+// installed last.
+func (f Facts) Findings() []report.Finding {
+	var findings []report.Finding
+	for _, component := range components {
+		running := component.running(f)
+		installed, found := f.newest(component.packages)
+		if !found || running == "" || isRunning(running, installed) {
+			continue
+		}
+		findings = append(findings, report.Finding{
+			Severity: report.SeverityNote,
+			Reason:   report.UpdateNotRunning,
+			Subject:  component.name,
+			Message:  fmt.Sprintf("an update of %s is installed (%s), but %s is running", component.name, installed, running),
+			Remedy:   component.remedy(f.NodeName),
+		})
+	}
+	return findings
+}
+
+func (f Facts) newest(packages *regexp.Regexp) (dnf.Package, bool) {
+	for _, p := range f.Installed {
+		if packages.MatchString(p.Name) {
+			return p, true
+		}
+	}
+	return dnf.Package{}, false
+}
+
+// isRunning reports whether a version that runs is that of a package: VERSION, VERSION-RELEASE, or as the
+// kernel prints it VERSION-RELEASE.ARCH with +VARIANT.
+func isRunning(version string, p dnf.Package) bool {
+	version, _, _ = strings.Cut(version, "+")
+	full := p.Version + "-" + p.Release
+	return version == p.Version || version == full || version == full+"."+p.Arch
+}
