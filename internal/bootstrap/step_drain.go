@@ -23,6 +23,15 @@ func drainNode(ctx context.Context, j *join, log report.Log) (steps.Outcome, err
 	if err != nil {
 		return steps.Outcome{}, err
 	}
+	client, err := j.NodeClient(log)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	if j.State.Upgrade == nil && planned.Effects.NeedsDrain() && !j.upgrade.options.NoDrain {
+		if err := client.CheckDrain(ctx); err != nil {
+			return steps.Outcome{}, withNoDrain(err)
+		}
+	}
 	if err := j.commitUpgrade(planned.Effects); err != nil {
 		return steps.Outcome{}, err
 	}
@@ -34,10 +43,6 @@ func drainNode(ctx context.Context, j *join, log report.Log) (steps.Outcome, err
 		return steps.Unchanged("the node is drained")
 	case !u.Drain:
 		return steps.Unchanged("the node is not drained")
-	}
-	client, err := j.NodeClient(log)
-	if err != nil {
-		return steps.Outcome{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(j.upgrade.options.DrainTimeout, DefaultDrainTimeout))
 	defer cancel()

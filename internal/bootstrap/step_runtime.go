@@ -42,9 +42,7 @@ func startRuntime(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 		log.Wait("waiting for CRI-O to restart with its new configuration", "")
 		err = j.Systemd.Restart(ctx, crio.Unit)
 	case crio.NoAction:
-		if j.requires(upgrade.ReloadCRIO) {
-			_, err = command.Run(ctx, "systemctl", "reload", crio.Unit)
-		}
+		err = j.reloadRuntime(ctx)
 	}
 	if err != nil {
 		return steps.Outcome{}, j.DiagnosticsHost().ExplainStartFailure(ctx, crio.Unit, err)
@@ -64,6 +62,17 @@ func startRuntime(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 		Summary: fmt.Sprintf("CRI-O %s, pause image %s", version, effective.PauseImage),
 		Changed: len(made) > 0 || action != crio.NoAction,
 	}, nil
+}
+
+// reloadRuntime reloads CRI-O if files have changed since it was started. Containers are not affected, so
+// a reload can be repeated.
+func (j *join) reloadRuntime(ctx context.Context) error {
+	action, err := j.serviceAction(ctx, crio.Unit, crio.ReloadedPaths())
+	if err != nil || action == crio.NoAction {
+		return err
+	}
+	_, err = command.Run(ctx, "systemctl", "reload", crio.Unit)
+	return err
 }
 
 // runningUnit returns the change that starts a service.

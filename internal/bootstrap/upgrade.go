@@ -74,6 +74,7 @@ func upgradeHost(ctx context.Context, m *machine.Machine, options UpgradeOptions
 	if err := startRollback(j.Dir, j.State, cause.Error()); err != nil {
 		return changed, errors.Join(cause, err)
 	}
+	options.HasInput = false
 	back, err := prepareUpgrade(m, options)
 	if err == nil {
 		_, err = back.runUpgrade(ctx)

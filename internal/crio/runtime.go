@@ -33,8 +33,14 @@ const TrustAnchorsDir = "/etc/pki/ca-trust/source/anchors"
 // the store itself every time.
 func InputPaths() []string {
 	return []string{
-		"/etc/crio", "/etc/containers", "/etc/systemd/system/crio.service", "/etc/systemd/system/crio.service.d", TrustAnchorsDir,
+		"/etc/crio", "/etc/containers/storage.conf", "/etc/systemd/system/crio.service", "/etc/systemd/system/crio.service.d", TrustAnchorsDir,
 	}
+}
+
+// ReloadedPaths returns the files and directories that CRI-O reads when it starts and when it is
+// reloaded.
+func ReloadedPaths() []string {
+	return []string{"/etc/containers/registries.conf", "/etc/containers/registries.conf.d", "/etc/containers/registries.d", "/etc/containers/policy.json"}
 }
 
 // RunningConfig returns the configuration that the running CRI-O uses.

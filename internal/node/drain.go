@@ -25,14 +25,9 @@ import (
 // pod has no controller that would recreate it, unless allowLoss is set. ctx limits
 // the wait for PodDisruptionBudgets.
 func (n *Node) Evict(ctx context.Context, allowLoss bool) error {
-	pods, err := n.listPods(ctx)
+	leaving, err := n.evictablePods(ctx, allowLoss)
 	if err != nil {
 		return err
-	}
-	leaving, lost := podsToEvict(pods)
-	if len(lost) > 0 && !allowLoss {
-		return report.Fail(report.Refused, "# delete them, or manage them with a Deployment",
-			"these pods would be lost, because no controller recreates them on another node: %s", strings.Join(lost, ", "))
 	}
 	for {
 		blocked, err := n.evictPods(ctx, leaving)
@@ -54,6 +49,28 @@ func (n *Node) Evict(ctx context.Context, allowLoss bool) error {
 				report.Fail(report.Failed, remedy, "drain timed out: %s", text))
 		}
 	}
+}
+
+// CheckDrain fails if Evict would refuse to evict the pods of this node, because a pod has no controller
+// that would recreate it.
+func (n *Node) CheckDrain(ctx context.Context) error {
+	_, err := n.evictablePods(ctx, false)
+	return err
+}
+
+// evictablePods returns the pods to evict. It fails if a pod has no controller that would recreate it,
+// unless allowLoss is set.
+func (n *Node) evictablePods(ctx context.Context, allowLoss bool) ([]*corev1.Pod, error) {
+	pods, err := n.listPods(ctx)
+	if err != nil {
+		return nil, err
+	}
+	leaving, lost := podsToEvict(pods)
+	if len(lost) > 0 && !allowLoss {
+		return nil, report.Fail(report.Refused, "# delete them, or manage them with a Deployment",
+			"these pods would be lost, because no controller recreates them on another node: %s", strings.Join(lost, ", "))
+	}
+	return leaving, nil
 }
 
 // podsToEvict returns the pods to evict, and the names of those that no

@@ -35,7 +35,8 @@ import (
 // power is cut while it puts the software at its usual paths.
 func TestSoftwareOfTheOSImage(t *testing.T) {
 	ctx := newContext(t)
-	must(t, environment.ControlPlane.ReplacePayload(ctx, payloadWithOSImage(t, pushNodeImage(ctx, t))))
+	source := moveNodeFiles(ctx, t)
+	must(t, environment.ControlPlane.ReplacePayload(ctx, payloadWithOSImage(t, pushNodeImage(t, source, firstRelease))))
 	before := hostState(ctx, t)
 
 	mustOutput(ctx, t, "fallocate -l $(($(df --output=avail -B1 / | tail -1) - 100000000)) /var/tmp/fill")
@@ -61,6 +62,8 @@ func TestSoftwareOfTheOSImage(t *testing.T) {
 	must(t, err)
 	runAgent(ctx, t, report.Success, "status")
 
+	upgradeNode(ctx, t, pushNodeImage(t, source, nextRelease))
+
 	must(t, environment.DeletePods(ctx))
 	runAgent(ctx, t, report.Success, "leave")
 	mustOutput(ctx, t, "! ls -d /usr/libexec/hcp-node-agent /usr/bin/kubelet /usr/bin/crio 2>/dev/null")
@@ -75,14 +78,14 @@ func bootWithoutService(ctx context.Context, t *testing.T) {
 	mustOutput(ctx, t, "systemctl stop hcp-node-agent")
 }
 
-// pushNodeImage moves kubelet and CRI-O from the machine into the node layer of a new OS image, and
-// pushes the image. It returns the pull spec, which refers to a mirrored registry.
-func pushNodeImage(ctx context.Context, t *testing.T) string {
+// pushNodeImage pushes a new OS image with the node files, which are in source, in its node layer. It
+// returns the pull spec, which refers to a mirrored registry.
+func pushNodeImage(t *testing.T, source string, versions map[string]string) string {
 	t.Helper()
-	root := installNodePackages(ctx, t)
+	root := installNodePackages(t, source, versions)
 	metadata, err := json.Marshal(map[string][][5]string{"rpmdb.pkglist": {
-		{"cri-o", "0", "1.34.0", "2.rhaos4.21.el9", "x86_64"},
-		{"openshift-kubelet", "0", "4.21.0", "202510291212.p0.el9", "x86_64"},
+		packageEntry("cri-o", versions),
+		packageEntry("openshift-kubelet", versions),
 		{"redhat-release", "0", "9.6", "0.1.el9", "x86_64"},
 	}})
 	must(t, err)
@@ -112,12 +115,17 @@ func pushNodeImage(ctx context.Context, t *testing.T) string {
 	return strings.Replace(pushImage(t, image), environment.ControlPlane.Registry, "quay.io", 1)
 }
 
-// installNodePackages moves kubelet and CRI-O from the machine into packages, and returns a root
-// directory in which rpm has installed them.
-func installNodePackages(ctx context.Context, t *testing.T) string {
+// packageEntry returns the entry of a package in the metadata of an OS image.
+func packageEntry(name string, versions map[string]string) [5]string {
+	version, release, _ := strings.Cut(versions[name], "-")
+	return [5]string{name, "0", version, release, "x86_64"}
+}
+
+// installNodePackages returns a root directory in which rpm has installed packages of the node files.
+func installNodePackages(t *testing.T, source string, versions map[string]string) string {
 	t.Helper()
 	env := rpms.New(t)
-	buildNodePackages(ctx, t, env, "release")
+	buildNodePackages(env, source, versions, "release")
 	found, err := filepath.Glob(filepath.Join(env.Dir, "release/*/*.rpm"))
 	must(t, err)
 	root := filepath.Join(t.TempDir(), "root")

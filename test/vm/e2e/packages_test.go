@@ -60,7 +60,7 @@ func TestPackagesAtFirstBoot(t *testing.T) {
 func addRelease(ctx context.Context, t *testing.T) {
 	t.Helper()
 	env := rpms.New(t)
-	buildNodePackages(ctx, t, env, "release")
+	buildNodePackages(env, moveNodeFiles(ctx, t), firstRelease, "release")
 	env.Build("release", "container-selinux-2.237.0-1.el9", "NetworkManager-ovs-1.52.0-1.el9", "crun-1.23-1.el9", "of-the-administrator-1-1")
 	content, err := os.ReadFile(env.GenerateKey("release"))
 	must(t, err)
@@ -79,20 +79,23 @@ func addRelease(ctx context.Context, t *testing.T) {
 		printf 'NAME="Red Hat Enterprise Linux"\nID=rhel\nVERSION_ID=9.6\nPLATFORM_ID=platform:el9\n' >/etc/os-release`)
 }
 
-// nodePackages are the files of the packages that tests move from the machine into packages.
-var nodePackages = map[string][]string{
-	"openshift-kubelet-4.21.0-202510291212.p0.el9": {"/usr/bin/kubelet"},
-	"cri-o-1.34.0-2.rhaos4.21.el9": {
-		"/usr/bin/crio", "/usr/bin/pinns", "/usr/lib/systemd/system/crio.service", "/usr/lib/systemd/system/crio-wipe.service",
-	},
+// The versions of the packages that tests make of the machine's own files.
+var (
+	firstRelease = map[string]string{"openshift-kubelet": "4.21.0-202510291212.p0.el9", "cri-o": "1.34.0-2.rhaos4.21.el9"}
+	nextRelease  = map[string]string{"openshift-kubelet": "4.21.7-202511191212.p0.el9", "cri-o": "1.34.1-1.rhaos4.21.el9"}
+)
+
+// nodeFiles are the files of the packages.
+var nodeFiles = map[string][]string{
+	"openshift-kubelet": {"/usr/bin/kubelet"},
+	"cri-o":             {"/usr/bin/crio", "/usr/bin/pinns", "/usr/lib/systemd/system/crio.service", "/usr/lib/systemd/system/crio-wipe.service"},
 }
 
-// buildNodePackages builds RPMs of nodePackages in a repository's directory, and removes their files
-// from the machine.
-func buildNodePackages(ctx context.Context, t *testing.T, env *rpms.Environment, repository string) {
+// moveNodeFiles moves nodeFiles from the machine to a directory, which it returns.
+func moveNodeFiles(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	source := t.TempDir()
-	for nvr, files := range nodePackages {
+	for _, files := range nodeFiles {
 		list := strings.Join(files, " ")
 		var packed bytes.Buffer
 		_, err := environment.Machine.RunStream(ctx, "tar -C / -c "+strings.ReplaceAll(list, " /", " ")[1:]+" | gzip -1", nil, &packed, os.Stderr)
@@ -101,12 +104,19 @@ func buildNodePackages(ctx context.Context, t *testing.T, env *rpms.Environment,
 		unpack.Stdin = &packed
 		must(t, unpack.Run())
 		mustOutput(ctx, t, "rm "+list)
-		release := strings.LastIndex(nvr, "-")
-		version := strings.LastIndex(nvr[:release], "-")
-		spec := env.Write(nvr+".spec", "%define debug_package %{nil}\n%define __os_install_post %{nil}\nAutoReqProv: no\nName: "+nvr[:version]+"\nVersion: "+nvr[version+1:release]+
-			"\nRelease: "+nvr[release+1:]+"\nSummary: Stands in for the real one\nLicense: Apache-2.0\n%description\nIt has the files of the test machine.\n"+
+	}
+	mustOutput(ctx, t, "systemctl daemon-reload")
+	return source
+}
+
+// buildNodePackages builds RPMs of nodeFiles, which are in source, in a repository's directory.
+func buildNodePackages(env *rpms.Environment, source string, versions map[string]string, repository string) {
+	for name, files := range nodeFiles {
+		nvr, list := name+"-"+versions[name], strings.Join(files, " ")
+		version, release, _ := strings.Cut(versions[name], "-")
+		spec := env.Write(nvr+".spec", "%define debug_package %{nil}\n%define __os_install_post %{nil}\nAutoReqProv: no\nName: "+name+"\nVersion: "+version+
+			"\nRelease: "+release+"\nSummary: Stands in for the real one\nLicense: Apache-2.0\n%description\nIt has the files of the test machine.\n"+
 			"%install\nfor f in "+list+"; do install -D "+source+"$f %{buildroot}$f; done\n%files\n"+strings.Join(files, "\n")+"\n")
 		env.Run("rpmbuild", "-bb", "--quiet", "--define", "_topdir "+filepath.Join(env.Dir, "build"), "--define", "_rpmdir "+filepath.Join(env.Dir, repository), "--define", "_build_id_links none", spec)
 	}
-	mustOutput(ctx, t, "systemctl daemon-reload")
 }

@@ -6,15 +6,11 @@ package e2e
 
 import (
 	"encoding/json"
-	"net/url"
-	"strings"
 	"testing"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
-
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 )
 
 // pushOSImage pushes an OS image of OpenShift 4.18 to the registry of the control plane, and returns
@@ -30,25 +26,7 @@ func pushOSImage(t *testing.T) string {
 func payloadWithOSImage(t *testing.T, pullSpec string) []byte {
 	t.Helper()
 	payload := readPayload(t)
-	storage, _ := payload["storage"].(map[string]any)
-	files, _ := storage["files"].([]any)
-	for _, one := range files {
-		file, _ := one.(map[string]any)
-		if file["path"] != ignition.MachineConfigPath {
-			continue
-		}
-		contents, _ := file["contents"].(map[string]any)
-		source, _ := contents["source"].(string)
-		text, err := url.PathUnescape(strings.TrimPrefix(source, "data:,"))
-		must(t, err)
-		var config map[string]any
-		must(t, json.Unmarshal([]byte(text), &config))
-		spec, _ := config["spec"].(map[string]any)
-		spec["osImageURL"] = pullSpec
-		changed, err := json.Marshal(config)
-		must(t, err)
-		contents["source"] = "data:," + url.PathEscape(string(changed))
-	}
+	setOSImage(t, payload, pullSpec)
 	content, err := json.Marshal(payload)
 	must(t, err)
 	return content

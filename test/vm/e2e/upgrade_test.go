@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build vm
+
+package e2e
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
+)
+
+const (
+	upgradeCommand = "upgrade --user-data " + testenv.UserDataPath
+	addedFile      = "/etc/demo.d/upgrade.conf" // in the first payload of the story, not in the second
+	ipUnit         = "apiserver-ip.service"
+)
+
+// upgradeNode upgrades the joined node twice: to changes that need no drain, and to new software with a
+// drain. In the second upgrade the agent is killed and the power is cut. Then it upgrades to a payload
+// with a unit that does not start, and rolls back.
+func upgradeNode(ctx context.Context, t *testing.T, nextImage string) {
+	t.Helper()
+	payload := currentPayload(ctx, t)
+	setFile(payload, addedFile, "added = yes\n")
+	setFile(payload, "/etc/containers/registries.conf", fileContent(t, payload, "/etc/containers/registries.conf")+"# changed\n")
+	editUnit(payload, ipUnit, "Description=", "Description=Changed: ")
+	serve(ctx, t, payload)
+	upgradeWithoutDrain(ctx, t)
+
+	removeFile(payload, addedFile)
+	setFile(payload, "/etc/kubernetes/kubelet.conf", strings.Replace(fileContent(t, payload, "/etc/kubernetes/kubelet.conf"), "containerLogMaxSize: 50Mi", "containerLogMaxSize: 40Mi", 1))
+	setOSImage(t, payload, nextImage)
+	serve(ctx, t, payload)
+	upgradeWithDrain(ctx, t)
+
+	editUnit(payload, ipUnit, "ExecStart=/usr/local/bin/setup-apiserver-ip.sh", "ExecStart=/bin/false")
+	serve(ctx, t, payload)
+	failed := runAgent(ctx, t, report.Failed, upgradeCommand)
+	checkContains(t, failed.Stdout+failed.Stderr, "the upgrade failed; restoring the previous payload and software", testenv.NodeName+" is rolled back",
+		"the upgrade was rolled back, because it failed", ipUnit)
+	checkNode(ctx, t, "apiserver-ip.service", "setup-apiserver-ip.sh", nextRelease)
+}
+
+// upgradeWithoutDrain upgrades to the served payload while a pod runs.
+func upgradeWithoutDrain(ctx context.Context, t *testing.T) {
+	t.Helper()
+	planned := runAgent(ctx, t, report.Success, "plan --user-data "+testenv.UserDataPath)
+	checkContains(t, planned.Stdout, "Upgrade (the node is not drained)", "reload CRI-O: /etc/containers/registries.conf", "restart "+ipUnit)
+	refused := runAgent(ctx, t, report.Refused, "join --user-data "+testenv.UserDataPath)
+	checkContains(t, refused.Stdout+refused.Stderr, "this is an upgrade: the payload differs from that of the join in ", addedFile, "hcp-node-agent "+upgradeCommand)
+	if mustOutput(ctx, t, "ls "+addedFile+" 2>/dev/null || true") != "" {
+		t.Error("the refused join has written a file")
+	}
+	running := mustOutput(ctx, t, "pgrep -x pause | wc -l")
+	done := runAgent(ctx, t, report.Success, upgradeCommand)
+	checkContains(t, done.Stdout, testenv.NodeName+" is upgraded", "not required by the changes", " containers kept running")
+	if now := mustOutput(ctx, t, "pgrep -x pause | wc -l"); now != running {
+		t.Errorf("%s pods run after the upgrade, %s before", now, running)
+	}
+	checkNode(ctx, t, addedFile, "added = yes", firstRelease)
+	checkContains(t, mustOutput(ctx, t, "systemctl show -P Description "+ipUnit), "Changed: ")
+}
+
+// upgradeWithDrain upgrades to the served payload. A pod that no controller recreates prevents the drain.
+func upgradeWithDrain(ctx context.Context, t *testing.T) {
+	t.Helper()
+	lost := runAgent(ctx, t, report.Refused, upgradeCommand)
+	checkContains(t, lost.Stdout+lost.Stderr, "these pods would be lost", "--no-drain")
+	runAgent(ctx, t, report.Success, "status") // nothing has changed
+	must(t, environment.DeletePods(ctx))
+
+	runUntilOutput(ctx, t, "hcp-node-agent "+upgradeCommand, "unpacking the node layer", func() {
+		mustOutput(ctx, t, "systemctl stop hcp-node-agent; pkill -KILL -f '^hcp-node-agent upgrade'")
+	})
+	status := runAgent(ctx, t, report.Failed, "status")
+	checkContains(t, status.Stdout, "the upgrade has not finished")
+	refused := runAgent(ctx, t, report.Refused, "join")
+	checkContains(t, refused.Stdout+refused.Stderr, "hcp-node-agent upgrade # resumes the upgrade")
+
+	runUntilOutput(ctx, t, "hcp-node-agent upgrade", stepLine(stepname.System), func() { must(t, environment.Machine.Kill(ctx)) })
+	must(t, environment.Machine.Boot(ctx))
+	must(t, environment.Machine.WaitSSH(ctx))
+	await(ctx, t, "journalctl -b -u hcp-node-agent -o cat | grep '"+testenv.NodeName+" is upgraded'")
+	t.Log(mustOutput(ctx, t, "journalctl -b --no-pager -o cat -u hcp-node-agent"))
+	awaitReadyNode(ctx, t)
+	checkNode(ctx, t, "/etc/kubernetes/kubelet.conf", "containerLogMaxSize: 40Mi", nextRelease)
+	if mustOutput(ctx, t, "ls "+addedFile+" 2>/dev/null || true") != "" {
+		t.Error("a file that the payload does not contain any more still exists")
+	}
+	_, err := environment.RunPod(ctx, "after-the-upgrade")
+	must(t, err)
+}
+
+// checkNode fails the test unless the node runs the software of a release, has no drift, and a file
+// contains a text. A name without a slash is that of a unit.
+func checkNode(ctx context.Context, t *testing.T, name, text string, versions map[string]string) {
+	t.Helper()
+	if !strings.Contains(name, "/") {
+		name = "/etc/systemd/system/" + name
+	}
+	checkContains(t, mustOutput(ctx, t, "cat "+name), text)
+	checkContains(t, mustOutput(ctx, t, "cat $(dirname $(readlink -f /usr/bin/kubelet))/../../.files.json"), versions["openshift-kubelet"])
+	checkContains(t, mustOutput(ctx, t, "readlink /proc/$(pgrep -x kubelet)/exe; readlink -f /usr/bin/kubelet"), mustOutput(ctx, t, "readlink -f /usr/bin/kubelet")+"\n")
+	runAgent(ctx, t, report.Success, "status")
+}
+
+// serve makes the control plane serve a payload, and copies user data with a new token to the machine.
+func serve(ctx context.Context, t *testing.T, payload map[string]any) {
+	t.Helper()
+	content, err := json.Marshal(payload)
+	must(t, err)
+	must(t, environment.ControlPlane.ReplacePayload(ctx, content))
+	must(t, environment.ControlPlane.RotateToken(ctx))
+	must(t, environment.CopyInputs(ctx))
+}
+
+// currentPayload returns the default payload with the OS image of the joined node.
+func currentPayload(ctx context.Context, t *testing.T) map[string]any {
+	t.Helper()
+	image := mustOutput(ctx, t, `grep -o '"image":"[^"]*"' /var/lib/hcp-node-agent/software.json | cut -d'"' -f4`)
+	payload := readPayload(t)
+	setOSImage(t, payload, image)
+	return payload
+}
+
+// payloadFiles returns the files of a payload.
+func payloadFiles(payload map[string]any) []any {
+	storage, _ := payload["storage"].(map[string]any)
+	files, _ := storage["files"].([]any)
+	return files
+}
+
+// setFiles replaces the files of a payload.
+func setFiles(payload map[string]any, files []any) {
+	storage, _ := payload["storage"].(map[string]any)
+	storage["files"] = files
+}
+
+func removeFile(payload map[string]any, path string) {
+	var files []any
+	for _, one := range payloadFiles(payload) {
+		if file, _ := one.(map[string]any); file["path"] != path {
+			files = append(files, one)
+		}
+	}
+	setFiles(payload, files)
+}
+
+// setFile adds or replaces a file. It keeps the other attributes of an existing file.
+func setFile(payload map[string]any, path, content string) {
+	contents := map[string]any{"source": "data:," + url.PathEscape(content)}
+	for _, one := range payloadFiles(payload) {
+		if file, _ := one.(map[string]any); file["path"] == path {
+			file["contents"] = contents
+			return
+		}
+	}
+	setFiles(payload, append(payloadFiles(payload), map[string]any{"path": path, "mode": 0o644, "overwrite": true, "contents": contents}))
+}
+
+// fileContent returns the content of a file of a payload, which is not compressed.
+func fileContent(t *testing.T, payload map[string]any, path string) string {
+	t.Helper()
+	for _, one := range payloadFiles(payload) {
+		file, _ := one.(map[string]any)
+		if file["path"] != path {
+			continue
+		}
+		contents, _ := file["contents"].(map[string]any)
+		source, _ := contents["source"].(string)
+		if _, encoded, isBase64 := strings.Cut(source, ";base64,"); isBase64 {
+			content, err := base64.StdEncoding.DecodeString(encoded)
+			must(t, err)
+			return string(content)
+		}
+		content, err := url.PathUnescape(strings.TrimPrefix(source, "data:,"))
+		must(t, err)
+		return content
+	}
+	t.Fatalf("the payload has no file %s", path)
+	return ""
+}
+
+// editUnit replaces a text in a unit of a payload.
+func editUnit(payload map[string]any, name, old, replacement string) {
+	systemd, _ := payload["systemd"].(map[string]any)
+	units, _ := systemd["units"].([]any)
+	for _, one := range units {
+		if unit, _ := one.(map[string]any); unit["name"] == name {
+			contents, _ := unit["contents"].(string)
+			unit["contents"] = strings.Replace(contents, old, replacement, 1)
+		}
+	}
+}
+
+// setOSImage replaces the OS image in the MachineConfig of a payload.
+func setOSImage(t *testing.T, payload map[string]any, pullSpec string) {
+	t.Helper()
+	var config map[string]any
+	must(t, json.Unmarshal([]byte(fileContent(t, payload, ignition.MachineConfigPath)), &config))
+	spec, _ := config["spec"].(map[string]any)
+	spec["osImageURL"] = pullSpec
+	changed, err := json.Marshal(config)
+	must(t, err)
+	setFile(payload, ignition.MachineConfigPath, string(changed))
+}
