@@ -130,12 +130,27 @@ func (d *decision) findMissing() {
 	}
 }
 
-// isReplaced reports whether a package is installed in a version of another release, which is to be
-// replaced.
+// isReplaced reports whether a package is installed in a version of another release, or of the same
+// release while the version of the OS image is available or was not searched for yet.
 func (d *decision) isReplaced(need Package) bool {
 	prefix := need.versionPrefix(d.Release, d.minor)
-	return d.facts.Replace && prefix != "" && slices.ContainsFunc(d.facts.Installed, func(p dnf.Package) bool {
-		return need.matches(p.Name) && !strings.HasPrefix(p.Version, prefix)
+	if !d.facts.Replace || prefix == "" {
+		return false
+	}
+	want := d.facts.Software.version(need)
+	return slices.ContainsFunc(d.facts.Installed, func(p dnf.Package) bool {
+		if !need.matches(p.Name) {
+			return false
+		}
+		isOther := want != "" && p.Version+"-"+p.Release != want
+		return !strings.HasPrefix(p.Version, prefix) || (isOther && (!d.facts.Queried || d.isAvailable(need.Name, want)))
+	})
+}
+
+// isAvailable reports whether a repository has a package in exactly this version.
+func (d *decision) isAvailable(name, version string) bool {
+	return slices.ContainsFunc(d.facts.Available, func(p dnf.Package) bool {
+		return p.Name == name && p.Version+"-"+p.Release == version && d.facts.isInstallable(p)
 	})
 }
 
@@ -148,7 +163,10 @@ func (d *decision) replaces(program string) bool {
 func (d *decision) candidate(need Package, isReplaced bool) Missing {
 	m := Missing{Package: need, Spec: need.Name, Replaces: isReplaced}
 	prefix := need.versionPrefix(d.Release, d.minor)
-	if prefix != "" {
+	switch want := d.facts.Software.version(need); {
+	case isReplaced && want != "" && d.isAvailable(need.Name, want):
+		m.Spec += "-" + want
+	case prefix != "":
 		m.Spec += "-" + prefix + "*"
 	}
 	for _, p := range d.facts.Available {

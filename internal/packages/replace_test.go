@@ -16,9 +16,11 @@ func TestDecideReplacesPackagesOfAnotherRelease(t *testing.T) {
 	older := []dnf.Package{newPackage("openshift-kubelet", "4.17.9", "el9", ""), newPackage("cri-o", "1.30.2", "el9", "")}
 	newer := []dnf.Package{newPackage("openshift-kubelet", "4.19.1", "el9", ""), newPackage("cri-o", "1.32.1", "el9", "")}
 	available := []dnf.Package{newPackage("openshift-kubelet", "4.18.5", "el9", rhocp9), newPackage("cri-o", "1.31.4", "el9", rhocp9)}
+	current := []dnf.Package{newPackage("openshift-kubelet", "4.18.1", "el9", ""), newPackage("cri-o", "1.31.4", "el9", "")}
 	specs := []string{"openshift-kubelet-4.18.*", "cri-o-1.31.*"}
 	for name, test := range map[string]struct {
 		installed, available []dnf.Package
+		image                map[string]string // versions of the OS image
 		replace, refused     bool
 		want                 []string
 	}{
@@ -27,11 +29,23 @@ func TestDecideReplacesPackagesOfAnotherRelease(t *testing.T) {
 		"join":          {installed: older, available: available, refused: true},
 		"no repository": {installed: older, replace: true, refused: true, want: nil},
 		"nothing to do": {replace: true},
+		"newer in the image": {
+			installed: current, available: available, replace: true,
+			image: map[string]string{"openshift-kubelet": "4.18.5-1.el9", "cri-o": "1.31.4-1.el9"},
+			want:  []string{"openshift-kubelet-4.18.5-1.el9"},
+		},
+		"not in a repository": {
+			installed: current, available: available, replace: true,
+			image: map[string]string{"openshift-kubelet": "4.18.9-1.el9", "cri-o": "1.31.4-1.el9"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := goodFacts()
 			f.ControlPlane, f.Available = Release{4, 19}, test.available
 			f.Replace, f.Install = test.replace, test.replace
+			if test.image != nil {
+				f.Software = &Software{Release: f.Release, RHEL: "9.4", Packages: test.image}
+			}
 			if test.installed != nil {
 				f.Installed = append(without(f.Installed, "openshift-kubelet", "cri-o"), test.installed...)
 			}

@@ -60,6 +60,14 @@ func (s *Software) Unpackable() []string {
 	return names
 }
 
+// version returns the version of the package in the OS image that meets a need, or "".
+func (s *Software) version(need Package) string {
+	if name := s.find(need); name != "" {
+		return s.Packages[name]
+	}
+	return ""
+}
+
 // find returns the name of the package in the OS image that meets a need, or "".
 func (s *Software) find(need Package) string {
 	if s == nil {
