@@ -227,3 +227,21 @@ func TestRunRepeatsCheckForConfirmation(t *testing.T) {
 		}
 	})
 }
+
+// While the monitor is suspended, no check runs, and the status is still reported.
+func TestRunSuspendsChecks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 75*time.Second)
+		defer cancel()
+		r := newRecorder(Check{Name: "check", Interval: 20 * time.Second, Find: healthy})
+		r.Suspended = func() bool { return time.Since(r.began) > 10*time.Second && time.Since(r.began) < 50*time.Second }
+		r.OnTick = func(_ context.Context, _ []Change, settled bool) { r.note(fmt.Sprintf("tick %t", settled)) }
+		if err := r.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"0 check", "0 tick true", "20 tick false", "40 tick false", "60 check", "60 tick true"}
+		if !slices.Equal(r.notes, want) {
+			t.Errorf("%q, want %q", r.notes, want)
+		}
+	})
+}

@@ -20,7 +20,7 @@ import (
 
 const (
 	upgradeCommand = "upgrade --user-data " + testenv.UserDataPath
-	addedFile      = "/etc/demo.d/upgrade.conf" // in the first payload of the story, not in the second
+	addedFile      = "/etc/demo.d/upgrade.conf" // in the first payload of upgradeNode, not in the second
 	ipUnit         = "apiserver-ip.service"
 )
 

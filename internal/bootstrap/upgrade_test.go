@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
+	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
+)
+
+func joinedState() joinstate.State {
+	return joinstate.State{
+		NodeName: "worker-0", Hosted: true, NodePool: "clusters/workers", ConfigHash: "a", PayloadDigest: "A",
+		Started: time.Unix(1, 0), Finished: time.Unix(2, 0), Registered: true,
+	}
+}
+
+func TestOnlyJoinedNodesOfHostedClustersAreUpgraded(t *testing.T) {
+	change := func(edit func(*joinstate.State)) joinstate.State {
+		state := joinedState()
+		edit(&state)
+		return state
+	}
+	unfinished := change(func(s *joinstate.State) { s.Upgrade = &joinstate.Upgrade{} })
+	for name, test := range map[string]struct {
+		state   joinstate.State
+		options UpgradeOptions
+		message string // "" if it is upgraded
+	}{
+		"joined":             {state: joinedState()},
+		"no join":            {message: "has not joined"},
+		"unfinished join":    {state: change(func(s *joinstate.State) { s.Finished = time.Time{} }), message: "the join of this host has not finished"},
+		"unfinished leave":   {state: change(func(s *joinstate.State) { s.Leaving = time.Unix(3, 0) }), message: "a leave of this host started"},
+		"standalone":         {state: change(func(s *joinstate.State) { s.Hosted = false }), message: "machine-config-daemon upgrades it"},
+		"resumed":            {state: unfinished},
+		"rolled back":        {state: unfinished, options: UpgradeOptions{Rollback: true}},
+		"another, too early": {state: unfinished, options: UpgradeOptions{HasInput: true}, message: "has not finished"},
+	} {
+		err := checkUpgradable(test.state, test.options)
+		switch {
+		case (err == nil) != (test.message == ""):
+			t.Errorf("%s: %v", name, err)
+		case err != nil && (report.CodeOf(err) != report.Refused || report.RemedyOf(err) == "" || !strings.Contains(err.Error(), test.message)):
+			t.Errorf("%s: %v (code %d, remedy %q)", name, err, report.CodeOf(err), report.RemedyOf(err))
+		}
+	}
+}
+
+// The records of an upgrade lead from the old generation to the new one and back, whenever a run ends.
+func TestUpgradeRecordsBothGenerations(t *testing.T) {
+	dir := t.TempDir()
+	flowtest.NoError(t, joinstate.Write(dir, joinedState()))
+	flowtest.NoError(t, joinstate.SaveFile(dir, joinstate.PayloadFile, []byte("payload A")))
+	flowtest.NoError(t, release.Save(dir, packages.Software{Release: packages.Release{Major: 4, Minor: 20}}))
+	j := &join{upgrade: &upgradeRun{}, Builder: &plan.Builder{
+		Dir: dir, State: joinedState(), Payload: &ignition.Payload{Raw: []byte("payload B")},
+		Software: &packages.Software{Release: packages.Release{Major: 4, Minor: 21}},
+	}}
+	j.State.PayloadDigest, j.State.ConfigHash = "B", "b"
+	if back := j.mustRollBack(t.Context(), errors.New("a check failed")); back {
+		t.Error("an upgrade that has changed nothing is rolled back")
+	}
+	restart := upgrade.Effects{{Target: "/etc/crio/a", Action: upgrade.RestartCRIO, Drain: true}}
+	flowtest.NoError(t, j.commitUpgrade(restart))
+	check := func(phase joinstate.Phase, digest, payload, to string) {
+		t.Helper()
+		state, err := joinstate.Read(dir)
+		flowtest.NoError(t, err)
+		content, err := joinstate.LoadFile(dir, joinstate.PayloadFile)
+		flowtest.NoError(t, err)
+		if state.Phase() != phase || state.PayloadDigest != digest || string(content) != payload || state.Upgrade.To != to || !state.Upgrade.Effects.Needs(upgrade.RestartCRIO) {
+			t.Errorf("phase %s, payload %s %q, upgrade %+v", state.Phase(), state.PayloadDigest, content, state.Upgrade)
+		}
+	}
+	check(joinstate.PhaseUpgrading, "B", "payload B", "4.21")
+
+	// A resumed run finds further changes.
+	flowtest.NoError(t, j.commitUpgrade(upgrade.Effects{{Target: "psi=0", Action: upgrade.Reboot}}))
+	if len(j.State.Upgrade.Effects) != 2 || !j.requires(upgrade.Reboot) {
+		t.Errorf("effects %+v", j.State.Upgrade.Effects)
+	}
+	for name, test := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"failed":        {errors.New("kubelet does not start"), true},
+		"interrupted":   {report.Fail(report.Interrupted, "", "interrupted"), false},
+		"awaits reboot": {report.Fail(report.RebootNeeded, "", "reboot"), false},
+	} {
+		if got := j.mustRollBack(t.Context(), test.err); got != test.want {
+			t.Errorf("%s: rolled back: %t", name, got)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if j.mustRollBack(ended, errors.New("failed")) {
+		t.Error("an interrupted upgrade is rolled back")
+	}
+
+	flowtest.NoError(t, startRollback(dir, j.State, "kubelet does not start"))
+	state, err := joinstate.Read(dir)
+	flowtest.NoError(t, err)
+	back := &join{upgrade: &upgradeRun{}, Builder: &plan.Builder{Dir: dir, State: state}}
+	flowtest.NoError(t, back.installGeneration())
+	check(joinstate.PhaseUpgrading, "A", "payload A", "4.20")
+	if u := back.State.Upgrade; u.RollingBack != "kubelet does not start" || u.From != "4.21" || u.Drain || back.mustRollBack(t.Context(), errors.New("failed")) {
+		t.Errorf("rollback %+v", u)
+	}
+}
+
+func TestRollbackWithoutUpgradeIsRefused(t *testing.T) {
+	if err := startRollback(t.TempDir(), joinedState(), "requested"); report.CodeOf(err) != report.Refused {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestDrainPrecedesTheFirstChange(t *testing.T) {
+	var names []string
+	for _, step := range UpgradeSteps() {
+		names = append(names, step.Name)
+	}
+	text := strings.Join(names, " ")
+	if want := strings.Join([]string{stepname.Validate, stepname.Drain, stepname.Packages, stepname.Files}, " "); !strings.Contains(text, want) || len(names) != len(Steps())+1 {
+		t.Errorf("steps %s", text)
+	}
+}
