@@ -31,8 +31,8 @@ import (
 
 // TestSoftwareOfTheOSImage joins a machine without kubelet and CRI-O from the user data alone. They
 // come from the node layer of the OS image, which is read from a mirror with the pull secret. The disk
-// is full at first. Then the power is cut while the join downloads, it is killed while it unpacks, and the
-// power is cut while it puts the software at its usual paths.
+// is full at first. Then the join is killed while it unpacks, and the power is cut while it puts the software
+// at its usual paths. Afterwards the node is upgraded to other software.
 func TestSoftwareOfTheOSImage(t *testing.T) {
 	ctx := newContext(t)
 	source := moveNodeFiles(ctx, t)
@@ -44,8 +44,6 @@ func TestSoftwareOfTheOSImage(t *testing.T) {
 	checkContains(t, refused.Stdout, "the software of the OS image requires ", " MB on the file system of ", "df -h ")
 	mustOutput(ctx, t, "rm /var/tmp/fill; ! ls -d /usr/libexec/hcp-node-agent /usr/bin/kubelet 2>/dev/null")
 
-	runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand, "downloading the node layer of the OS image: ", func() { must(t, environment.Machine.Kill(ctx)) })
-	bootWithoutService(ctx, t)
 	runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand, "unpacking the node layer", func() {
 		mustOutput(ctx, t, "pkill -KILL -x hcp-node-agent")
 	})
