@@ -84,7 +84,7 @@ func upgradeWithDrain(ctx context.Context, t *testing.T) {
 	status := runAgent(ctx, t, report.Failed, "status")
 	checkContains(t, status.Stdout, "the upgrade has not finished")
 	refused := runAgent(ctx, t, report.Refused, "join")
-	checkContains(t, refused.Stdout+refused.Stderr, "hcp-node-agent upgrade # resumes the upgrade")
+	checkContains(t, refused.Stdout+refused.Stderr, "# resumes the upgrade")
 
 	runUntilOutput(ctx, t, "hcp-node-agent upgrade", stepLine(stepname.System), func() { must(t, environment.Machine.Kill(ctx)) })
 	must(t, environment.Machine.Boot(ctx))
