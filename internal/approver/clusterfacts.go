@@ -4,25 +4,32 @@ package approver
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"net/netip"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 )
 
-// clusterFacts gathers facts about the cluster and caches the addresses of the Nodes.
+// clusterFacts gathers facts about the cluster for one batch of CSRs. It caches the addresses of
+// the Nodes and the client CAs.
 type clusterFacts struct {
 	connection
 	nodesByAddress map[netip.Addr][]string
+	clientCAs      *x509.CertPool
+	clientCAsError error
 }
 
 // complete adds the facts that are needed before the CSR is approved.
 func (f *clusterFacts) complete(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, node string, facts Facts) (Facts, error) {
 	var err error
 	if csr.Spec.SignerName != certificatesv1.KubeletServingSignerName {
-		facts.NodeExists, err = nodeExists(ctx, f.connection, node)
+		facts.Node, err = getNodeState(ctx, f.connection, node)
 		return facts, err
 	}
 	if f.nodesByAddress == nil {
@@ -34,17 +41,53 @@ func (f *clusterFacts) complete(ctx context.Context, csr *certificatesv1.Certifi
 	return facts, nil
 }
 
-func nodeExists(ctx context.Context, c connection, name string) (bool, error) {
+// getNodeState returns the state of a Node, which is never nil without an error.
+func getNodeState(ctx context.Context, c connection, name string) (*NodeState, error) {
 	ctx, cancel := withRequestTimeout(ctx)
 	defer cancel()
-	_, err := c.client.Nodes().Get(ctx, name)
+	node, err := c.client.Nodes().Get(ctx, name)
 	if apierrors.IsNotFound(err) {
-		return false, nil
+		return &NodeState{}, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("getting Node %s: %w", name, err)
+		return nil, fmt.Errorf("getting Node %s: %w", name, err)
 	}
-	return true, nil
+	state := &NodeState{Exists: true, IsReady: kube.IsReady(node)}
+	if ready := kube.NodeCondition(node, corev1.NodeReady); ready != nil {
+		state.LastReport = ready.LastHeartbeatTime.Time // kubelet's, even if the Node is Unknown
+	}
+	return state, nil
+}
+
+// clientCAConfigMap is the ConfigMap in kube-system in which the API server publishes the CAs of
+// its client certificates (ClusterAuthenticationTrust in k8s.io/kubernetes/pkg/controlplane). They
+// include the signer of kubelets' client certificates.
+const (
+	clientCAConfigMap = "extension-apiserver-authentication"
+	clientCAKey       = "client-ca-file"
+)
+
+// addClientCAs adds the client CAs to the facts. A missing permission or an unusable ConfigMap is a
+// fact too, because it must not stop other decisions.
+func (f *clusterFacts) addClientCAs(ctx context.Context, facts Facts) (Facts, error) {
+	if f.clientCAs == nil && f.clientCAsError == nil {
+		ctx, cancel := withRequestTimeout(ctx)
+		defer cancel()
+		object, err := f.client.ConfigMaps(metav1.NamespaceSystem).Get(ctx, clientCAConfigMap)
+		switch {
+		case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
+			f.clientCAsError = err
+		case err != nil:
+			return facts, fmt.Errorf("reading the cluster's client CAs: %w", err)
+		default:
+			f.clientCAs = x509.NewCertPool()
+			if !f.clientCAs.AppendCertsFromPEM([]byte(object.Data[clientCAKey])) {
+				f.clientCAs, f.clientCAsError = nil, fmt.Errorf("ConfigMap %s/%s contains no client CA", object.Namespace, object.Name)
+			}
+		}
+	}
+	facts.ClientCAs, facts.ClientCAsError = f.clientCAs, f.clientCAsError
+	return facts, nil
 }
 
 // nodePageSize is the maximum number of Nodes in one response.

@@ -3,6 +3,7 @@
 package approver
 
 import (
+	"crypto/x509"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -38,6 +39,8 @@ type Decision struct {
 	Node       string
 	Enrollment *enrollment.Enrollment // the enrollment that permits the approval
 	Key        string                 // fingerprint of the CSR's public key
+
+	needsClientCAs bool // the decision depends on Facts.ClientCAs, which are not gathered yet
 }
 
 // Facts describe the state of the cluster for a decision.
@@ -46,8 +49,10 @@ type Facts struct {
 	CAHashes         []enrollment.Hash       // hashes of the cluster's CAs, from the approver's kubeconfig
 	UsedKeys         map[string]string       // token ID to the fingerprint of the key that it was used with
 	UsageRecordsFull bool                    // no further usage records can be stored
-	NodeExists       bool                    // a Node with the enrollment's node name exists
+	Node             *NodeState              // with the name of the CSR's node; nil until gathered
 	NodesByAddress   map[netip.Addr][]string // address to the names of the Nodes that report it
+	ClientCAs        *x509.CertPool          // CAs of client certificates; nil until a decision needs them
+	ClientCAsError   error                   // why ClientCAs cannot be read
 }
 
 // Decide decides on a CSR. The decision depends only on the CSR, the enrollments and the facts.
@@ -71,6 +76,12 @@ func decideClient(csr *certificatesv1.CertificateSigningRequest, enrollments Enr
 	request := parseCSR(csr)
 	d := Decision{Outcome: Refused, Node: request.node, Key: request.fingerprint}
 	id := csr.Annotations[enrollment.AnnotationID]
+	if csr.Annotations[enrollment.AnnotationCertificate] != "" {
+		expired := decideExpired(csr, request, enrollments, facts)
+		if expired.Outcome == Approved || expired.needsClientCAs || id == "" {
+			return expired
+		}
+	}
 	record := enrollments.byID[id]
 	if record == nil {
 		return decideWithoutEnrollment(d, id, enrollments)
@@ -96,7 +107,7 @@ func decideClient(csr *certificatesv1.CertificateSigningRequest, enrollments Enr
 		return d
 	}
 	switch bound := facts.UsedKeys[id]; {
-	case facts.NodeExists:
+	case facts.Node != nil && facts.Node.Exists:
 		d.Reason = fmt.Sprintf("Node %s already exists in the cluster", d.Node)
 		d.Remedy = report.Remedy("oc delete node " + d.Node + " # if its machine no longer exists or was " +
 			"reinstalled; the CSR is approved after that")

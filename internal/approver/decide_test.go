@@ -120,7 +120,7 @@ func TestDecide(t *testing.T) {
 		"another signer":                          {other.csr(t), enrollments, good, Ignored, ""},
 		"expired":                                 {waiting, enrollments, with(func(f *Facts) { f.Now = now.Add(time.Hour) }), Refused, "expired at"},
 		"another cluster":                         {waiting, enrollments, with(func(f *Facts) { f.CAHashes = foreign }), Refused, "is for another cluster"},
-		"a Node is there":                         {waiting, enrollments, with(func(f *Facts) { f.NodeExists = true }), Refused, "Node worker-1 already exists in the cluster"},
+		"a Node is there":                         {waiting, enrollments, with(func(f *Facts) { f.Node = &NodeState{Exists: true} }), Refused, "Node worker-1 already exists in the cluster"},
 		"one group more":                          {withGroup, enrollments, good, Refused, "invalid groups: found"},
 		"replayed on another key":                 {replayed, enrollments, good, Refused, "the signature of the CSR does not match"},
 		"no join token":                           {validClientCSR(key).csr(t), enrollments, good, Refused, "it contains no join token, but node worker-1 has one"},

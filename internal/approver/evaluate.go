@@ -69,10 +69,16 @@ func (a *Approver) decideBatch(ctx context.Context, batch []*certificatesv1.Cert
 			facts.UsedKeys = maps.Clone(was.keys)
 		}
 		facts.UsageRecordsFull = len(facts.UsedKeys) >= maxUsageRecords
-		d := Decide(csr, a.enrollments, facts)
+		with := facts
+		d := Decide(csr, a.enrollments, with)
+		if d.needsClientCAs {
+			if with, err = get.addClientCAs(ctx, with); err != nil {
+				return nil, was, nil, err
+			}
+			d = Decide(csr, a.enrollments, with)
+		}
 		if d.Outcome == Approved {
-			with, err := get.complete(ctx, csr, d.Node, facts)
-			if err != nil {
+			if with, err = get.complete(ctx, csr, d.Node, with); err != nil {
 				return nil, was, nil, err
 			}
 			d = Decide(csr, a.enrollments, with)
@@ -97,6 +103,9 @@ func (a *Approver) applyDecisions(ctx context.Context, all []decidedCSR) error {
 			continue
 		}
 		message := fmt.Sprintf("hcp-node-admin approve: join token %s of %s, key %s", one.decision.Enrollment.ID, one.decision.Node, one.decision.Key)
+		if one.decision.Reason != "" {
+			message += "; " + one.decision.Reason
+		}
 		limited, cancel := withRequestTimeout(ctx)
 		err := updateApproval(limited, a.client, one.csr, message)
 		cancel()

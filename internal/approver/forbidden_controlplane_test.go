@@ -6,7 +6,9 @@ package approver
 
 import (
 	"context"
+	"crypto/x509"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,15 +26,24 @@ import (
 // the given signers.
 func limitedKubeconfig(t *testing.T, user string, signers ...string) []byte {
 	t.Helper()
-	rbac := adminClient(t).RbacV1()
-	rules := []rbacv1.PolicyRule{
-		{APIGroups: []string{"certificates.k8s.io"}, Resources: []string{"certificatesigningrequests"}, Verbs: []string{"get", "list", "watch"}},
-		{APIGroups: []string{"certificates.k8s.io"}, Resources: []string{"certificatesigningrequests/approval"}, Verbs: []string{"update"}},
-		{APIGroups: []string{""}, Resources: []string{"nodes", "configmaps"}, Verbs: []string{"get", "list", "update"}},
-	}
+	var rules []rbacv1.PolicyRule
 	for _, signer := range signers {
 		rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{"certificates.k8s.io"}, Resources: []string{"signers"}, ResourceNames: []string{signer}, Verbs: []string{"approve"}})
 	}
+	return impersonatingKubeconfig(t, user, rules...)
+}
+
+// impersonatingKubeconfig returns a kubeconfig of a user with the rights to read and update CSRs, to read
+// Nodes and to use the ConfigMap of the usage records, and with more rights.
+func impersonatingKubeconfig(t *testing.T, user string, more ...rbacv1.PolicyRule) []byte {
+	t.Helper()
+	rbac := adminClient(t).RbacV1()
+	rules := append([]rbacv1.PolicyRule{
+		{APIGroups: []string{"certificates.k8s.io"}, Resources: []string{"certificatesigningrequests"}, Verbs: []string{"get", "list", "watch"}},
+		{APIGroups: []string{"certificates.k8s.io"}, Resources: []string{"certificatesigningrequests/approval"}, Verbs: []string{"update"}},
+		{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get", "list"}},
+		{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{DefaultConfigMap}, Verbs: []string{"get", "update"}},
+	}, more...)
 	if _, err := rbac.ClusterRoles().Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: rules}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -113,5 +124,39 @@ func TestControlPlaneForbiddenCSRDoesNotBlockOthers(t *testing.T) {
 	more, _ := submitWithToken(t, s.newToken("allowed-once", clusterCA(t), 0))
 	if err := s.newApprover(limitedKubeconfig(t, "approves-clients-once", certificatesv1.KubeAPIServerClientKubeletSignerName)).Once(t.Context()); report.CodeOf(err) != report.CredentialRefused || csrConditions(t, more) != approvedByAgent {
 		t.Errorf("Once() = %v; the CSR is %q", err, csrConditions(t, more))
+	}
+}
+
+// A credential with the rights of an earlier release, which may not read the client CAs, still approves
+// all other CSRs.
+func TestControlPlaneUnreadableClientCAs(t *testing.T) {
+	s := newTestCluster(t)
+	submitWithToken(t, s.newToken("unverified", clusterCA(t), 0))
+	s.runOnce()
+	key := certtest.NewKey(t)
+	expired := csrRequest{
+		client: bootstrapClient(t), key: key, node: "unverified", name: clientCSRName(t, key, "unverified"),
+		annotations: annotateCertificate(t, certtest.NewCA(t, "kube-csr-signer"), key, x509.Certificate{
+			Subject: nodeSubject("unverified"), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		}),
+	}.submit(t)
+	good, _ := submitWithToken(t, s.newToken("verified", clusterCA(t), 0))
+	kubeconfig := impersonatingKubeconfig(t, "earlier-rights", rbacv1.PolicyRule{
+		APIGroups: []string{"certificates.k8s.io"}, Resources: []string{"signers"}, Verbs: []string{"approve"},
+		ResourceNames: []string{certificatesv1.KubeAPIServerClientKubeletSignerName},
+	})
+	if err := s.newApprover(kubeconfig).Once(t.Context()); err != nil && report.CodeOf(err) != report.CredentialRefused {
+		t.Fatal(err)
+	}
+	last := s.lastEvent(expired)
+	if last.Outcome != Ignored || !strings.Contains(last.Reason, "cannot be verified") || !strings.Contains(string(last.Remedy), "approver-rbac.yaml") {
+		t.Errorf("the decision is %+v", last)
+	}
+	if got := csrConditions(t, good); got != approvedByAgent {
+		t.Errorf("the other CSR is %q", got)
+	}
+	s.runOnce()
+	if last := s.lastEvent(expired); last.Outcome != Refused || !strings.Contains(last.Reason, "issued by a client CA of this cluster") {
+		t.Errorf("with the rights of the manifest, the decision is %+v", last)
 	}
 }

@@ -85,14 +85,14 @@ func (a *Approver) approveClientManually(ctx context.Context, node ManualApprova
 		}
 		return since, why, nil
 	}
-	exists, err := nodeExists(ctx, a.connection, node.NodeName)
+	state, err := getNodeState(ctx, a.connection, node.NodeName)
 	switch {
 	case err != nil:
 		return since, "", err
-	case exists && len(c.approved) > 0: // the node has joined with the approved CSR; the pending ones are copies
+	case state.Exists && len(c.approved) > 0: // the node has joined with the approved CSR; the pending ones are copies
 		a.emitAlreadyApproved(c.approved[0], d)
 		return c.firstSubmitted(), "", nil
-	case exists:
+	case state.Exists:
 		return since, "", report.Fail(report.ApprovalMissing, report.Remedy("oc delete node "+node.NodeName+
 			" # if its machine no longer exists or was reinstalled; then run this command again"),
 			"Node %s already exists in the cluster, so CSR %s is not approved", node.NodeName, DisplayName(c.pending[0].Name))

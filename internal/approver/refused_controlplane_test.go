@@ -5,6 +5,7 @@
 package approver
 
 import (
+	"crypto/x509"
 	"fmt"
 	"net"
 	"strings"
@@ -75,6 +76,10 @@ func TestControlPlaneRefusesInvalidCSRs(t *testing.T) {
 		return submit(t, who, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject(node), names, addresses...)
 	}
 
+	certificate := annotateCertificate(t, certtest.NewCA(t, "kube-csr-signer"), key, x509.Certificate{
+		Subject: nodeSubject("refused-in"), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+
 	rows := []struct{ name, csr, want string }{
 		{"a stolen bootstrap kubeconfig, and no join token", with(func(a *csrRequest) { a.annotations = nil }), "it contains no join token, but node refused-open has one"},
 		{"an unknown join token", with(func(a *csrRequest) {
@@ -100,6 +105,8 @@ func TestControlPlaneRefusesInvalidCSRs(t *testing.T) {
 		{"a copy of the node's CSR", good.submit(t), "it is a copy: the CSR that the node submits with this key is named node-csr-"},
 		{"an enrollment of another cluster", csrRequest{client: stolen, key: key, node: "refused-elsewhere", annotations: sign(t, elsewhere, foreign, &key.PublicKey)}.submit(t), "is for another cluster"},
 		{"a Node of that name exists", csrRequest{client: stolen, key: key, node: "refused-there", name: clientCSRName(t, key, "refused-there"), annotations: sign(t, there, real, &key.PublicKey)}.submit(t), "Node refused-there already exists in the cluster"},
+		{"a copied certificate of the node", csrRequest{client: stolen, key: other, node: "refused-in", annotations: certificate}.submit(t), "invalid certificate: found another key"},
+		{"a certificate of another CA", csrRequest{client: stolen, key: key, node: "refused-in", name: clientCSRName(t, key, "refused-in"), annotations: certificate}.submit(t), "issued by a client CA of this cluster"},
 		{"no join token, and no enrollment for that name", csrRequest{client: stolen, key: key, node: "refused-unknown"}.submit(t), `contains no join token, and no enrollment exists for node "refused-unknown"`},
 		{"serving: another machine's address", serving("refused-in", []string{"refused-in"}, "192.0.2.7", "192.0.2.8"), "the address 192.0.2.8"},
 		{"serving: another name", serving("refused-in", []string{"refused-in", "api.example.com"}, "192.0.2.7"), `invalid names: found ["refused-in" "api.example.com" "192.0.2.7"]`},

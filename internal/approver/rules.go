@@ -22,7 +22,7 @@ type ExpectedNode struct {
 
 // Refusal is an error for a CSR that breaks a rule.
 type Refusal struct {
-	Rule     string // signer, requestor, groups, usages, request, signature, subject, names or key
+	Rule     string // signer, requestor, groups, usages, request, signature, subject, names, key or certificate
 	Found    string
 	Expected string
 }

@@ -179,6 +179,7 @@ func TestControlPlaneRights(t *testing.T) {
 		{Verb: "get", Resource: "secrets", Namespace: "kube-system", Name: "x"},
 		{Verb: "create", Resource: "configmaps", Namespace: DefaultNamespace},
 		{Verb: "update", Resource: "configmaps", Namespace: DefaultNamespace, Name: "extension-apiserver-authentication"},
+		{Verb: "list", Resource: "configmaps", Namespace: DefaultNamespace},
 		{Verb: "update", Resource: "configmaps", Namespace: "default", Name: DefaultConfigMap},
 		{Verb: "delete", Resource: "nodes", Name: "x"},
 		{Verb: "create", Group: "certificates.k8s.io", Resource: "certificatesigningrequests"},

@@ -33,6 +33,7 @@ type join struct {
 	before         joinstate.State // of the host before this run of join
 	upgrade        *upgradeRun     // nil in a join
 	kubeletStarted time.Time       // when this run has started kubelet; zero if it has not
+	newCertificate bool            // this run has stored a new client certificate
 }
 
 // Join makes this host a worker node. It reports whether anything changed.

@@ -31,6 +31,7 @@ func obtainClientCertificate(ctx context.Context, j *join, log report.Log) (step
 	case !result.Changed:
 		return steps.Unchanged("%s", summary)
 	}
+	j.newCertificate = true
 	return steps.Changed("%s (CSR %s)", summary, result.CSR)
 }
 

@@ -58,7 +58,8 @@ func startKubelet(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 		log.Note("Node " + j.State.NodeName + " was deleted from the cluster; restarting kubelet to register it again")
 		action = crio.Restart
 	}
-	if action == crio.NoAction && j.requires(upgrade.RestartKubelet) {
+	// A kubelet that has started with an expired certificate waits for its own CSR.
+	if action == crio.NoAction && (j.newCertificate || j.requires(upgrade.RestartKubelet)) {
 		action = crio.Restart
 	}
 	if action != crio.NoAction {

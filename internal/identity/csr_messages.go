@@ -11,6 +11,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -26,10 +27,14 @@ func (r *csrRequester) approvalRemedy() report.Remedy {
 	if len(r.desired.Annotations) == 0 {
 		return r.identity.Topology.approvalRemedy(r.desired.Name)
 	}
-	return report.Remedyf("# the CSR contains the proof of this node's join token: an approver with the matching "+
+	proof := "the proof of this node's join token"
+	if r.desired.Annotations[enrollment.AnnotationCertificate] != "" {
+		proof = "this node's expired certificate"
+	}
+	return report.Remedyf("# the CSR contains %s: an approver with the matching "+
 		"enrollment approves it automatically; if no approver is running, run %s:\n"+
 		"hcp-node-admin approve --enrollments DIR --kubeconfig FILE # DIR contains the enrollment\n"+
-		"oc adm certificate approve %s # or approve this CSR manually", r.identity.Topology.CommandLocation(), r.desired.Name)
+		"oc adm certificate approve %s # or approve this CSR manually", proof, r.identity.Topology.CommandLocation(), r.desired.Name)
 }
 
 // ownApprovalText returns the message while the agent approves a CSR of its own

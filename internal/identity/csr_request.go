@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
@@ -27,6 +29,7 @@ type csrRequester struct {
 	conn                 *kube.Conn
 	approve              Approver
 	bootstrapCertificate *x509.Certificate // from the bootstrap kubeconfig; nil if it contains no certificate
+	expired              *expiredPair      // proves the node's identity; nil if there is none
 
 	key     *pendingKey
 	desired *certificatesv1.CertificateSigningRequest
@@ -78,7 +81,7 @@ func (r *csrRequester) run(ctx context.Context) ([]byte, error) {
 // submit creates the CSR, or finds the CSR that an earlier run created.
 func (r *csrRequester) submit(ctx context.Context) error {
 	var err error
-	if r.key, err = loadOrCreateKey(r.identity.KeyDir); err != nil {
+	if r.key, err = loadOrCreateKey(r.identity.KeyDir, r.expired); err != nil {
 		return err
 	}
 	if r.desired, err = newClientCSR(r.key, r.identity.NodeName); err != nil {
@@ -104,10 +107,18 @@ func (r *csrRequester) submit(ctx context.Context) error {
 // only be set on creation: the bootstrap credential is not allowed to change a
 // CSR.
 func (r *csrRequester) csrAnnotations() (map[string]string, error) {
-	if r.identity.Annotate == nil {
-		return nil, nil
+	annotations := map[string]string{}
+	if r.identity.Annotate != nil {
+		proof, err := r.identity.Annotate(&r.key.private.PublicKey)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(annotations, proof)
 	}
-	return r.identity.Annotate(&r.key.private.PublicKey)
+	if r.expired != nil && r.expired.key.Equal(r.key.private) {
+		annotations[enrollment.AnnotationCertificate] = enrollment.EncodeCertificate(r.expired.certificate)
+	}
+	return annotations, nil
 }
 
 // source selects this node's client CSR by name.
@@ -171,7 +182,7 @@ func (r *csrRequester) discardKey() error {
 	text := fmt.Sprintf("client CSR %s is %s (%s)", r.desired.Name, r.lastStatus.phase,
 		strings.TrimSpace(r.lastStatus.detail))
 	if r.existedBefore && !r.keyReplaced {
-		r.keyReplaced = true
+		r.keyReplaced, r.expired = true, nil
 		r.identity.Log.Warn(text+" since an earlier run; submitting a new CSR with a new key", "")
 		return errRetryCSR
 	}

@@ -17,11 +17,11 @@ import (
 
 func TestPendingKeyIsReused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
-	first, err := loadOrCreateKey(dir)
+	first, err := loadOrCreateKey(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := loadOrCreateKey(dir)
+	again, err := loadOrCreateKey(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestPendingKeyIsReused(t *testing.T) {
 	if err := first.remove(); err != nil {
 		t.Fatal(err)
 	}
-	if fresh, err := loadOrCreateKey(dir); err != nil || fresh.private.Equal(first.private) {
+	if fresh, err := loadOrCreateKey(dir, nil); err != nil || fresh.private.Equal(first.private) {
 		t.Errorf("after drop: the same key, or %v", err)
 	}
 }
@@ -46,7 +46,7 @@ func TestPendingKeyReplacesInvalidFile(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, pendingKeyName), nil, 0o600); err != nil { // as a full disk leaves it
 		t.Fatal(err)
 	}
-	if _, err := loadOrCreateKey(dir); err != nil {
+	if _, err := loadOrCreateKey(dir, nil); err != nil {
 		t.Errorf("loadOrCreateKey() = %v, want a new key in place of an empty file", err)
 	}
 }

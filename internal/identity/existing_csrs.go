@@ -87,7 +87,7 @@ func (i *Identity) CSRNames() []string {
 	if key, err := loadKey(i.KeyDir); err == nil && key.private != nil {
 		add(&key.private.PublicKey)
 	}
-	return names
+	return slices.Compact(names) // a pending request can have the key of an expired certificate
 }
 
 // CSRsJSON returns CSRs of a node in JSON: the client CSRs with the given names,

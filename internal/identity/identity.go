@@ -118,6 +118,7 @@ func (i *Identity) requestCertificate(ctx context.Context, approve Approver) (Re
 		conn:                 connection,
 		approve:              approve,
 		bootstrapCertificate: parseLeaf(config.CertData),
+		expired:              i.readExpiredPair(),
 	}
 	certificate, err := a.run(ctx)
 	if err != nil {

@@ -33,14 +33,17 @@ type pendingKey struct {
 
 const pendingKeyName = "kubelet-client.key"
 
-// loadOrCreateKey reads the pending key in dir, or creates one. A file without a
-// key is replaced, because nothing can depend on it.
-func loadOrCreateKey(dir string) (*pendingKey, error) {
+// loadOrCreateKey reads the pending key in dir. If there is none, it uses the key of the
+// expired certificate, or creates one. A file without a key is replaced, because
+// nothing can depend on it.
+func loadOrCreateKey(dir string, expired *expiredPair) (*pendingKey, error) {
 	key, err := loadKey(dir)
 	if err != nil || key.private != nil {
 		return key, err
 	}
-	if key.private, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+	if expired != nil {
+		key.private = expired.key
+	} else if key.private, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, fmt.Errorf("creating a key: %w", err)
 	}
 	if key.pem, err = keyutil.MarshalPrivateKeyToPEM(key.private); err != nil {

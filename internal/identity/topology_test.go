@@ -40,7 +40,7 @@ func TestApprovalHintsMatchTopology(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			key, err := loadOrCreateKey(t.TempDir())
+			key, err := loadOrCreateKey(t.TempDir(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

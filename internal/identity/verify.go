@@ -103,7 +103,9 @@ func (i *Identity) explainRejection(connection *kube.Conn, err error) error {
 func (i *Identity) checkClock(ctx context.Context) error {
 	leaf := readLeaf(i.clientCertificatePath())
 	config, err := clientcmd.BuildConfigFromFlags("", i.Kubeconfig)
-	if err != nil || leaf == nil {
+	// client-go caches connections by the names of the files and notices a new certificate only after
+	// minutes. Later connections must not use this one, whose certificate has expired.
+	if err != nil || leaf == nil || rest.LoadTLSFiles(config) != nil {
 		return nil // nothing to connect with
 	}
 	connection, err := kube.Connect(config, i.Proxy)

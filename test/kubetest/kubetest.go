@@ -75,9 +75,8 @@ func BootstrapKubeconfig(t *testing.T, change func(*clientcmdapi.Cluster, *clien
 	return content
 }
 
-// WithCredential returns a change of a kubeconfig that sets a client certificate
-// of the cluster's own signer.
-func WithCredential(t *testing.T, template *x509.Certificate) func(*clientcmdapi.Cluster, *clientcmdapi.AuthInfo) {
+// Signer returns the cluster's own signer of kubelets' certificates.
+func Signer(t *testing.T) *certtest.CA {
 	t.Helper()
 	dir := filepath.Dir(Plane.BootstrapKubeconfig)
 	chain, err := kube.ParsePEMCertificates(ReadFile(t, filepath.Join(dir, "csr-signer.crt")))
@@ -88,12 +87,19 @@ func WithCredential(t *testing.T, template *x509.Certificate) func(*clientcmdapi
 	if err != nil {
 		t.Fatal(err)
 	}
-	signerKey, isECDSA := parsed.(*ecdsa.PrivateKey)
+	key, isECDSA := parsed.(*ecdsa.PrivateKey)
 	if !isECDSA {
 		t.Fatalf("the signer's key is a %T", parsed)
 	}
+	return &certtest.CA{Certificate: chain[0], Key: key}
+}
+
+// WithCredential returns a change of a kubeconfig that sets a client certificate
+// of the cluster's own signer.
+func WithCredential(t *testing.T, template *x509.Certificate) func(*clientcmdapi.Cluster, *clientcmdapi.AuthInfo) {
+	t.Helper()
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
-	ca, key := &certtest.CA{Certificate: chain[0], Key: signerKey}, certtest.NewKey(t)
+	ca, key := Signer(t), certtest.NewKey(t)
 	return func(_ *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) {
 		user.Token = ""
 		user.ClientCertificateData = ca.Issue(t, key, template)

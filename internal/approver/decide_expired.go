@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package approver
+
+import (
+	"crypto"
+	"crypto/x509"
+	"fmt"
+	"slices"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+const (
+	// maxExpiredAge is how long after its expiry a client certificate identifies its node.
+	maxExpiredAge = 365 * 24 * time.Hour
+	// maxClockSkew is the accepted difference between the node's clock, which sets the times of
+	// its reports, and the signer's.
+	maxClockSkew = 10 * time.Minute
+)
+
+// NodeState is the state of the Node that a client CSR is for.
+type NodeState struct {
+	Exists     bool
+	IsReady    bool
+	LastReport time.Time // of its kubelet, by the clock of the node; zero if there was none
+}
+
+// decideExpired decides on a client CSR that contains the node's previous client certificate. The
+// CSR has the key of that certificate. The node was off while the certificate expired, so its
+// Node still exists, and its join token has been used.
+//
+// Any bootstrapper can read such a CSR and submit it again. The result is a certificate for the
+// same key, which is useless without the private key.
+func decideExpired(
+	csr *certificatesv1.CertificateSigningRequest, request csrContent, enrollments Enrollments, facts Facts,
+) Decision {
+	d := Decision{Outcome: Refused, Node: request.node, Key: request.fingerprint}
+	if len(enrollments.byNode[d.Node]) == 0 {
+		return decideWithoutEnrollment(d, "", enrollments)
+	}
+	record := usedEnrollment(enrollments.byNode[d.Node], facts)
+	if record == nil {
+		d.Reason = "it contains a client certificate, but no join token of " + d.Node + " was used in this cluster"
+		return d
+	}
+	if request.unusable != nil {
+		d.Reason = request.unusable.Error()
+		return d
+	}
+	certificate, err := checkPreviousCertificate(csr, request, facts.Now)
+	switch {
+	case err != nil:
+		d.Reason = err.Error()
+		return d
+	case facts.ClientCAsError != nil:
+		d.Outcome, d.Reason, d.Remedy = Ignored, "its client certificate cannot be verified: "+facts.ClientCAsError.Error(), rightsRemedy
+		return d
+	case facts.ClientCAs == nil:
+		d.Outcome, d.needsClientCAs = Ignored, true
+		return d
+	}
+	own, err := enrollment.ClientCSRName(request.key, d.Node)
+	if err == nil {
+		err = checkIssuer(certificate, facts.ClientCAs)
+	}
+	if err == nil {
+		err = ExpectedNode{NodeName: d.Node, PublicKey: request.key}.CheckClient(csr)
+	}
+	if err != nil {
+		d.Reason = err.Error()
+		return d
+	}
+	if csr.Name != own {
+		d.Reason = "it is a copy: the CSR that the node submits with this key is named " + own
+		return d
+	}
+	if d.Reason, d.Remedy = facts.Node.explainNotExpired(d.Node, certificate); d.Reason != "" {
+		return d
+	}
+	d.Outcome, d.Enrollment = Approved, record
+	d.Reason = "it has the key of the node's previous client certificate, which was valid until " +
+		report.Timestamp(certificate.NotAfter)
+	return d
+}
+
+// checkPreviousCertificate returns the certificate in a CSR's annotation. It fails unless the
+// certificate is a client certificate of the node with the key of the CSR, and has not expired
+// longer than maxExpiredAge ago. It does not verify the issuer.
+func checkPreviousCertificate(
+	csr *certificatesv1.CertificateSigningRequest, request csrContent, now time.Time,
+) (*x509.Certificate, error) {
+	certificate, err := enrollment.ParseCertificate(csr.Annotations[enrollment.AnnotationCertificate])
+	if err != nil {
+		return nil, err
+	}
+	key, comparable := request.key.(interface {
+		Equal(other crypto.PublicKey) bool
+	})
+	user := nodePrefix + request.node
+	switch {
+	case !comparable || !key.Equal(certificate.PublicKey):
+		return nil, refuse("certificate", "another key", "the key of the CSR")
+	case certificate.Subject.CommonName != user || !slices.Equal(certificate.Subject.Organization, []string{"system:nodes"}):
+		return nil, refuse("certificate", fmt.Sprintf("%q", certificate.Subject), fmt.Sprintf("%q", "CN="+user+",O=system:nodes"))
+	case !slices.Contains(certificate.ExtKeyUsage, x509.ExtKeyUsageClientAuth):
+		return nil, refuse("certificate", "other extended key usages", "client auth")
+	case now.Sub(certificate.NotAfter) > maxExpiredAge:
+		return nil, refuse("certificate", "expired at "+report.Timestamp(certificate.NotAfter), "an expiry less than 365 days ago")
+	}
+	return certificate, nil
+}
+
+// checkIssuer returns an error unless a client CA of the API server has issued the certificate.
+// The chain is verified at the certificate's own expiry, when its issuer was still valid.
+func checkIssuer(certificate *x509.Certificate, cas *x509.CertPool) error {
+	if _, err := certificate.Verify(x509.VerifyOptions{
+		Roots: cas, CurrentTime: certificate.NotAfter, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}); err != nil {
+		return refuse("certificate", err, "one that was issued by a client CA of this cluster")
+	}
+	return nil
+}
+
+// explainNotExpired returns why a Node cannot be that of a host whose client certificate has
+// expired, or "". A nil Node is not gathered yet.
+func (n *NodeState) explainNotExpired(name string, certificate *x509.Certificate) (string, report.Remedy) {
+	switch {
+	case n == nil:
+		return "", ""
+	case !n.Exists:
+		// An administrator deleted the Node, and with it the permission to use its name.
+		return "Node " + name + " does not exist any more, so its previous client certificate proves nothing",
+			report.Remedy("hcp-node-admin token create --node " + name + " --kubeconfig FILE # if the machine must " +
+				"join again")
+	case n.IsReady:
+		return "Node " + name + " is Ready, so its client certificate has not expired", ""
+	case n.LastReport.After(certificate.NotAfter.Add(maxClockSkew)):
+		// The certificate is an older one of the node, for example from a backup.
+		return "Node " + name + " has reported to the cluster after this certificate had expired, so the node had " +
+			"a newer one", ""
+	}
+	return "", ""
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build controlplane
+
+package identity
+
+import (
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/x509"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/keyutil"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
+)
+
+// runApprover runs an approver with the rights of deploy/approver-rbac.yaml until the test ends. It
+// returns a function that returns the last decision on a CSR.
+func runApprover(t *testing.T, dir string) func(csr string) approver.Event {
+	t.Helper()
+	admin := kubetest.AdminClient(t)
+	if err := rights.Grant(t.Context(), admin); err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig, err := rights.NewKubeconfig(t.Context(), admin, kubetest.Plane.Kubeconfig, "https://"+kubetest.Plane.APIForward)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	decisions := map[string]approver.Event{}
+	a, err := approver.Open(approver.Options{
+		Kubeconfig: kubeconfig, EnrollmentDir: dir,
+		Namespace: approver.DefaultNamespace, ConfigMap: approver.DefaultConfigMap,
+		OnEvent: func(event approver.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			decisions[event.CSR] = event
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- a.Watch(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return func(csr string) approver.Event {
+		mu.Lock()
+		defer mu.Unlock()
+		return decisions[csr]
+	}
+}
+
+// enroll creates an enrollment in dir, and returns the annotations of its join token.
+func enroll(t *testing.T, dir, node string) func(crypto.PublicKey) (map[string]string, error) {
+	t.Helper()
+	ca := kubetest.ReadFile(t, kubetest.Plane.ClusterCA)
+	token, record, err := enrollment.New(enrollment.Options{NodeName: node, ClusterCA: ca, Lifetime: time.Hour}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := record.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubetest.WriteFile(t, filepath.Join(dir, node+enrollment.EnrollmentSuffix), content)
+	cluster, err := enrollment.CAHashes(ca)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(key crypto.PublicKey) (map[string]string, error) { return token.Sign(cluster, key) }
+}
+
+// expireCertificate replaces the certificate of an identity by one for the same key that expired an hour
+// ago, and deletes its CSR, as the cluster does an hour after the approval.
+func expireCertificate(t *testing.T, identity *Identity, csr string) *expiredPair {
+	t.Helper()
+	parsed, err := keyutil.ParsePrivateKeyPEM(kubetest.ReadFile(t, identity.clientCertificatePath()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, isECDSA := parsed.(*ecdsa.PrivateKey)
+	if !isECDSA {
+		t.Fatalf("the key is a %T", parsed)
+	}
+	keyPEM, err := keyutil.MarshalPrivateKeyToPEM(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expiry := time.Now().Add(-time.Hour)
+	certificate := kubetest.Signer(t).Issue(t, key, &x509.Certificate{
+		Subject: nodeSubject(identity.NodeName), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		NotBefore: expiry.Add(-time.Minute), NotAfter: expiry,
+	})
+	if err := writePair(identity.Dir, keyPair{certificate: certificate, key: keyPEM}, expiry); err != nil {
+		t.Fatal(err)
+	}
+	if err := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().Delete(t.Context(), csr, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return identity.readExpiredPair()
+}
+
+// A node that was off while its certificate expired gets a new one from a running approver, without
+// its join token. Another host with the node's name does not, nor does the node after its
+// enrollment was deleted.
+func TestControlPlaneExpiredNodeIsApprovedAgain(t *testing.T) {
+	dir := t.TempDir()
+	identity, recorded := newIdentity(t, "expired")
+	identity.Annotate = enroll(t, dir, "expired")
+	decision := runApprover(t, dir)
+	joined, err := identity.Obtain(kubetest.Context(t, time.Minute), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	identity.Annotate = nil // the join token is removed after the join
+	if _, err := kubetest.AdminClient(t).CoreV1().Nodes().Create(t.Context(), &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "expired"},
+		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{
+			Type: corev1.NodeReady, Status: corev1.ConditionUnknown,
+			LastHeartbeatTime: metav1.NewTime(time.Now().Add(-time.Hour)),
+		}}},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+
+	expired := expireCertificate(t, identity, joined.CSR)
+	if state, err := identity.Check(t.Context()); err != nil || state != Expired {
+		t.Fatalf("Check() = %s, %v, want an expired certificate", state, err)
+	}
+	renewed, err := identity.Obtain(kubetest.Context(t, time.Minute), nil)
+	if err != nil || !renewed.Changed || renewed.Fingerprint != fingerprint(&expired.key.PublicKey) || time.Until(renewed.NotAfter) < time.Hour {
+		t.Fatalf("Obtain() = %+v, %v; printed:\n%s", renewed, err, recorded.Text())
+	}
+	event := decision(renewed.CSR)
+	if event.Outcome != approver.Approved || !strings.Contains(event.Reason, "the node's previous client certificate") {
+		t.Errorf("the decision on %s is %+v", renewed.CSR, event)
+	}
+	if err := identity.verifyStored(t.Context()); err != nil {
+		t.Errorf("the API server does not accept the new certificate: %v", err)
+	}
+
+	// A host that has only the bootstrap kubeconfig and copies the certificate.
+	thief, _ := newIdentity(t, "expired")
+	thief.Annotate = func(crypto.PublicKey) (map[string]string, error) {
+		return map[string]string{enrollment.AnnotationCertificate: enrollment.EncodeCertificate(expired.certificate)}, nil
+	}
+	stolen, err := thief.Obtain(kubetest.Context(t, 5*time.Second), nil)
+	if err == nil || !strings.Contains(decision(stolen.CSR).Reason, "found another key") {
+		t.Errorf("a copied certificate: %v, decision %+v", err, decision(stolen.CSR))
+	}
+
+	if err := os.Remove(filepath.Join(dir, "expired"+enrollment.EnrollmentSuffix)); err != nil {
+		t.Fatal(err)
+	}
+	kubetest.WaitUntil(t, "a decision without the enrollment", func() bool {
+		return strings.Contains(decision(stolen.CSR).Reason, "no enrollment exists")
+	})
+	expireCertificate(t, identity, renewed.CSR)
+	revoked, err := identity.Obtain(kubetest.Context(t, 5*time.Second), nil)
+	if err == nil || decision(revoked.CSR).Outcome != approver.Ignored {
+		t.Errorf("without the enrollment: %v, decision %+v", err, decision(revoked.CSR))
+	}
+	if !strings.Contains(recorded.Text(), "the CSR contains this node's expired certificate") {
+		t.Errorf("printed:\n%s", recorded.Text())
+	}
+
+	// A person denies the CSR. The next run must use another key.
+	setCSRCondition(t, revoked.CSR, "Denied")
+	fresh, err := identity.Obtain(kubetest.Context(t, time.Minute), manualApprover(t))
+	if err != nil || fresh.CSR == revoked.CSR || fresh.Fingerprint == fingerprint(&expired.key.PublicKey) {
+		t.Errorf("after the denial: %+v, %v", fresh, err)
+	}
+}
