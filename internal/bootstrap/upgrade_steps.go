@@ -137,7 +137,8 @@ func (j *join) restartUnits(ctx context.Context, log report.Log) (int, error) {
 		if err != nil {
 			return n, err
 		}
-		if state.Load != "loaded" || state.Active != "active" {
+		isRunning := state.Active == "active" || state.Active == "failed" // failed: after the change that is rolled back
+		if state.Load != "loaded" || !isRunning {
 			continue // it was removed, or starts with its new file
 		}
 		log.Wait("waiting for "+unit+" to restart", "")

@@ -47,7 +47,8 @@ func upgradeNode(ctx context.Context, t *testing.T, nextImage string) {
 	failed := runAgent(ctx, t, report.Failed, upgradeCommand)
 	checkContains(t, failed.Stdout+failed.Stderr, "the upgrade failed; restoring the previous payload and software", testenv.NodeName+" is rolled back",
 		"the upgrade was rolled back, because it failed", ipUnit)
-	checkNode(ctx, t, "apiserver-ip.service", "setup-apiserver-ip.sh", nextRelease)
+	checkNode(ctx, t, ipUnit, "setup-apiserver-ip.sh", nextRelease)
+	mustOutput(ctx, t, "systemctl is-active "+ipUnit)
 }
 
 // upgradeWithoutDrain upgrades to the served payload while a pod runs.
