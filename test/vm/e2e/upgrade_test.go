@@ -9,9 +9,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
@@ -87,6 +89,7 @@ func upgradeWithDrain(ctx context.Context, t *testing.T) {
 	refused := runAgent(ctx, t, report.Refused, "join")
 	checkContains(t, refused.Stdout+refused.Stderr, "# resumes the upgrade")
 
+	killUpgrade(ctx, t)
 	runUntilOutput(ctx, t, "hcp-node-agent upgrade", stepLine(stepname.System), func() { must(t, environment.Machine.Kill(ctx)) })
 	must(t, environment.Machine.Boot(ctx))
 	must(t, environment.Machine.WaitSSH(ctx))
@@ -99,6 +102,24 @@ func upgradeWithDrain(ctx context.Context, t *testing.T) {
 	}
 	_, err := environment.RunPod(ctx, "after-the-upgrade")
 	must(t, err)
+}
+
+// killUpgrade kills the unfinished upgrade with THOROUGH=1 in or after each of its steps up to the step
+// kubelet. The later ones are over at once.
+func killUpgrade(ctx context.Context, t *testing.T) {
+	t.Helper()
+	if os.Getenv("THOROUGH") == "" {
+		return
+	}
+	for _, step := range bootstrap.UpgradeSteps() {
+		out := runUntilOutput(ctx, t, "hcp-node-agent upgrade", stepLine(step.Name), func() {
+			mustOutput(ctx, t, "pkill -KILL -f '^hcp-node-agent upgrade'")
+		})
+		t.Logf("killed at %s:\n%s", step.Name, out)
+		if step.Name == stepname.Kubelet {
+			return
+		}
+	}
 }
 
 // checkNode fails the test unless the node runs the software of a release, has no drift, and a file
