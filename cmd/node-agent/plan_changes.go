@@ -125,14 +125,14 @@ func (s planScreen) printObsolete(document plan.Document) {
 	if len(obsolete) == 0 {
 		return
 	}
-	fate, sign := "kept until leave", " "
+	fate, prefix := "kept until leave", "  "
 	if document.Upgrade != nil {
-		fate, sign = "reverted to the state before the join", s.Bad("-")
+		fate, prefix = "reverted to the state before the join", "  "+s.Bad("-")+" "
 	}
 	s.title(fmt.Sprintf("No longer in the payload (%d, %s)", len(obsolete), fate))
 	shown := s.listed(len(obsolete), 0)
 	for _, object := range obsolete[:shown] {
-		s.Printf("  %s %s %s\n", sign, object.Kind, report.EscapeLine(object.Target))
+		s.Printf("%s%s %s\n", prefix, object.Kind, report.EscapeLine(object.Target))
 	}
 	s.printRest(len(obsolete) - shown)
 }
@@ -147,30 +147,30 @@ func (s planScreen) printEffects(preview *plan.UpgradePreview) {
 		drain = "the node is drained"
 	}
 	s.title("Upgrade (" + drain + ")")
-	targets, reasons := map[string][]string{}, map[string]string{}
-	var order []string
+	type group struct{ action, reason string }
+	targets := map[group][]string{}
+	var order []group
 	nothing := 0
 	for _, effect := range preview.Effects {
 		if effect.Action == upgrade.Nothing && !effect.Drain {
 			nothing++
 			continue
 		}
-		key := string(effect.Action)
+		key := group{string(effect.Action), effect.Reason}
 		if effect.Unit != "" {
-			key = "restart " + effect.Unit
+			key.action = "restart " + effect.Unit
 		}
 		if effect.Drain {
-			key += " after a drain"
+			key.action += " after a drain"
 		}
 		if targets[key] == nil {
 			order = append(order, key)
 		}
 		targets[key] = append(targets[key], report.EscapeLine(effect.Target))
-		reasons[key] = effect.Reason
 	}
 	for _, key := range order {
-		s.Hanging("  "+key+": ", "      ", strings.Join(targets[key], ", "))
-		s.Hanging("      ", "      ", reasons[key])
+		s.Hanging("  "+key.action+": ", "      ", strings.Join(targets[key], ", "))
+		s.Hanging("      ", "      ", key.reason)
 	}
-	s.Printf("  %d changes require no restart\n", nothing)
+	s.Printf("  %d of %d changes require no restart\n", nothing, len(preview.Effects))
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 )
 
@@ -78,6 +79,24 @@ func TestPrintPlan(t *testing.T) {
 		MissingUnits: []string{"a.service (enabled by the payload)"},
 	}
 	checkPlanScreen(t, "actions", 0, true, document)
+}
+
+// The screen of an upgrade names each service that is restarted, with the changes that require it.
+func TestPrintUpgrade(t *testing.T) {
+	var effects upgrade.Effects
+	for _, target := range []string{
+		"/etc/containers/registries.conf", "/etc/kubernetes/kubelet.conf", "/etc/systemd/system/example.service", "/etc/sysctl.d/a.conf", "/etc/kubernetes/manifests/a.yaml",
+	} {
+		effects = append(effects, upgrade.EffectOf(ledger.File, target))
+	}
+	effects = append(effects, upgrade.SoftwareEffect("openshift-kubelet"), upgrade.SoftwareEffect("cri-o"))
+	checkPlanScreen(t, "upgrade", 80, false, plan.Document{
+		NodeName: "worker-7", NodePool: "clusters/demo",
+		Payload:  plan.PayloadOrigin{Source: plan.FromServer, Name: "ignition.example.com", Summary: "2 files"},
+		Facts:    plan.FactsOrigin{Source: plan.FactsOfThisHost, Host: "RHEL 9"},
+		Obsolete: []plan.ObsoleteObject{{Kind: ledger.File, Target: "/etc/old"}},
+		Upgrade:  &plan.UpgradePreview{Effects: effects},
+	})
 }
 
 // checkPlanScreen compares the screen of a plan with a file in testdata/plan. UPDATE=1 writes the file.

@@ -122,9 +122,8 @@ func prepareJoin(options inputs.Options) (*join, error) {
 			return nil, err
 		}
 	}
-	if state.Upgrade != nil {
-		return nil, report.Fail(report.Refused, "hcp-node-agent upgrade # resumes the upgrade\nhcp-node-agent upgrade --rollback # or restores the state before",
-			"an upgrade of this host started at %s and has not finished", report.Timestamp(state.Upgrade.Started))
+	if err := state.CheckNotUpgrading(); err != nil {
+		return nil, err
 	}
 	j := &join{Builder: &plan.Builder{Config: options.Config, Dir: options.StateDir, Sink: options.Sink, State: state}}
 	if options.Resume {

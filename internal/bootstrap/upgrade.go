@@ -15,6 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -80,12 +81,10 @@ func upgradeHost(ctx context.Context, m *machine.Machine, options UpgradeOptions
 		_, err = back.runUpgrade(ctx)
 	}
 	if err != nil {
-		return true, report.Fail(report.CodeOf(err), resumeUpgradeCommand, "the upgrade failed (%w), and its rollback too: %w", cause, err)
+		return true, report.Fail(report.CodeOf(err), joinstate.ResumeUpgrade, "the upgrade failed (%w), and its rollback too: %w", cause, err)
 	}
 	return true, report.Fail(report.CodeOf(cause), report.RemedyOf(cause), "the upgrade was rolled back, because it failed: %w", cause)
 }
-
-const resumeUpgradeCommand = "hcp-node-agent upgrade # resumes the upgrade\nhcp-node-agent upgrade --rollback # or restores the previous payload and software"
 
 // mustRollBack reports whether the failure of an upgrade must be rolled back. An interrupted run, or
 // one that awaits a reboot, is resumed.
@@ -99,7 +98,7 @@ func (j *join) explainUpgrade(err error) error {
 	if err == nil || j.State.Upgrade == nil || report.CodeOf(err) == report.RebootNeeded {
 		return err
 	}
-	return report.Fail(report.CodeOf(err), resumeUpgradeCommand, "%w", err)
+	return report.Fail(report.CodeOf(err), joinstate.ResumeUpgrade, "%w", err)
 }
 
 // runUpgrade runs the steps, and completes the upgrade.
@@ -107,7 +106,9 @@ func (j *join) runUpgrade(ctx context.Context) (bool, error) {
 	j.upgrade.began = time.Now()
 	report.Log{Sink: j.Sink}.Headline(j.upgradeHeadline())
 	runner := steps.Runner{
-		Sink: j.Sink, Ledger: j.Ledger, Skip: j.Config.Skip,
+		Sink: j.Sink, Ledger: j.Ledger,
+		// The last step uncordons the node.
+		Skip: slices.DeleteFunc(slices.Clone(j.Config.Skip), func(name string) bool { return name == stepname.Schedulable }),
 		Completed: func(name, _ string, _ time.Duration) error {
 			if j.State.Upgrade == nil {
 				return nil // nothing has been changed

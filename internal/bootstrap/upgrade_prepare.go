@@ -74,7 +74,7 @@ func checkUpgradable(state joinstate.State, options UpgradeOptions) error {
 		return report.Fail(report.Refused, "oc get machineconfigpools # prints the state of the pools",
 			"this host is a node of a standalone cluster, whose machine-config-daemon upgrades it")
 	case state.Upgrade != nil && options.HasInput && !options.Rollback:
-		return report.Fail(report.Refused, resumeUpgradeCommand, "an upgrade of this host started at %s and has not finished", report.Timestamp(state.Upgrade.Started))
+		return state.CheckNotUpgrading()
 	}
 	return nil
 }

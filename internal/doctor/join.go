@@ -93,7 +93,7 @@ func (f joinFacts) phaseFinding() report.Finding {
 		return report.Finding{
 			Severity: unfinished,
 			Message:  fmt.Sprintf("an upgrade of %s started at %s and has not finished: the last completed step is %q", state.NodeName, report.Timestamp(u.Started), cmp.Or(u.Step, "none")),
-			Remedy:   "hcp-node-agent upgrade # resumes the upgrade\nhcp-node-agent upgrade --rollback # or restores the previous payload and software",
+			Remedy:   joinstate.ResumeUpgrade,
 		}
 	}
 	text := fmt.Sprintf("%s joined %s of %s at %s", state.NodeName, pool, state.APIServer, report.Timestamp(state.Finished))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
 
@@ -27,6 +28,17 @@ type Upgrade struct {
 	Drain       bool            `json:"drain,omitempty"`  // the node is drained if an effect requires it
 	Drained     time.Time       `json:"drained,omitzero"` // start of the drain; zero until the node is drained
 	Step        string          `json:"step,omitempty"`   // the last completed step
+}
+
+// ResumeUpgrade is the remedy for an unfinished upgrade.
+const ResumeUpgrade report.Remedy = "hcp-node-agent upgrade # resumes the upgrade\nhcp-node-agent upgrade --rollback # or restores the previous payload and software"
+
+// CheckNotUpgrading fails if an upgrade is unfinished.
+func (s State) CheckNotUpgrading() error {
+	if s.Upgrade == nil {
+		return nil
+	}
+	return report.Fail(report.Refused, ResumeUpgrade, "an upgrade of this host started at %s and has not finished", report.Timestamp(s.Upgrade.Started))
 }
 
 // Generation describes what a node was joined with or upgraded to. It contains everything that later

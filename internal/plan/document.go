@@ -96,7 +96,10 @@ func Show(ctx context.Context, options inputs.Options) (Document, error) {
 	}
 	document.Empty = len(document.Changes)+len(document.MissingUnits) == 0 && document.Unpacked == nil
 	if document.Upgrade != nil {
-		document.Empty = document.Empty && len(document.Obsolete) == 0
+		document.Empty = document.Empty && len(document.Upgrade.Effects) == 0
+	}
+	if document.Empty {
+		document.Upgrade = nil
 	}
 	if p.Migration != nil {
 		document.Network = newNetwork(*p.Migration)

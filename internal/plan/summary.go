@@ -50,6 +50,9 @@ func (d Document) Counts() []string {
 	for _, change := range d.Changes {
 		changes[change.Action]++
 	}
+	if d.Upgrade != nil {
+		changes[ActionRemove] += len(d.Obsolete)
+	}
 	skipped := 0
 	for _, note := range d.Notes {
 		if note.Action == adapt.Skip {

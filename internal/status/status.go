@@ -159,7 +159,7 @@ func Get(ctx context.Context, stateDir string) (Document, error) {
 // created.
 func (d Document) Err() error {
 	if d.Phase == joinstate.PhaseUpgrading { // drift is expected
-		return report.Fail(report.Failed, "hcp-node-agent upgrade # resumes the upgrade\nhcp-node-agent upgrade --rollback # or restores the previous payload and software", "the upgrade has not finished")
+		return report.Fail(report.Failed, joinstate.ResumeUpgrade, "the upgrade has not finished")
 	}
 	if n := len(d.Drift); n > 0 {
 		return report.Fail(report.DriftFound, "hcp-node-agent join", "drift: %d of %d items differ", n, d.Changes)
