@@ -73,9 +73,9 @@ func TestWakeRunsCheckAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 70*time.Second)
 		defer cancel()
-		failing := false
+		began := time.Now()
 		r := newRecorder(Check{Name: "host", Interval: time.Hour, Find: func(context.Context) ([]report.Finding, error) {
-			if failing {
+			if time.Since(began) >= 10*time.Second {
 				return []report.Finding{{Subject: "address"}}, nil
 			}
 			return nil, nil
@@ -84,7 +84,6 @@ func TestWakeRunsCheckAtOnce(t *testing.T) {
 		r.Wake = wake
 		go func() {
 			time.Sleep(10 * time.Second)
-			failing = true
 			for range 2 {
 				wake <- "host"
 				time.Sleep(time.Second)
