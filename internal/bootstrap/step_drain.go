@@ -19,7 +19,7 @@ const DefaultDrainTimeout = 15 * time.Minute
 // drainNode drains the node if a change of the upgrade requires it. It is the first step that changes
 // anything.
 func drainNode(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
-	planned, err := j.PlanUpgrade(ctx, j.Plan, j.Validation.ReplacedSoftware())
+	effects, err := j.UpgradeEffects(ctx, j.Plan, j.Validation.ReplacedSoftware())
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -27,12 +27,12 @@ func drainNode(ctx context.Context, j *join, log report.Log) (steps.Outcome, err
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if j.State.Upgrade == nil && planned.Effects.NeedsDrain() && !j.upgrade.options.NoDrain {
+	if j.State.Upgrade == nil && effects.NeedsDrain() && !j.upgrade.options.NoDrain {
 		if err := client.CheckDrain(ctx); err != nil {
 			return steps.Outcome{}, withNoDrain(err)
 		}
 	}
-	if err := j.commitUpgrade(planned.Effects); err != nil {
+	if err := j.commitUpgrade(effects); err != nil {
 		return steps.Outcome{}, err
 	}
 	u := j.State.Upgrade

@@ -96,12 +96,12 @@ func (j *join) revertObsolete(ctx context.Context, log report.Log) (int, error) 
 	if j.State.Upgrade == nil {
 		return 0, nil
 	}
-	planned, err := j.PlanUpgrade(ctx, j.Plan, nil)
+	items, err := j.Obsolete(ctx, j.Plan)
 	if err != nil {
 		return 0, err
 	}
 	obsolete := map[string]bool{}
-	for _, item := range planned.Obsolete {
+	for _, item := range items {
 		obsolete[item.Key()] = true
 	}
 	return j.revert(ctx, log, func(item ledger.Item) bool { return obsolete[item.Key()] })

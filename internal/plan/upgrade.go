@@ -17,26 +17,28 @@ type UpgradePreview struct {
 	Effects upgrade.Effects `json:"effects" doc:"how each change takes effect"`
 }
 
-// Upgrade contains the effects of an upgrade and what it reverts.
-type Upgrade struct {
-	Effects  upgrade.Effects
-	Obsolete []ledger.Item // reverted
-}
-
-// PlanUpgrade returns how the changes of a plan take effect on the running node, and which objects
-// of the earlier payload are reverted. software names the packages that are replaced.
-func (b *Builder) PlanUpgrade(ctx context.Context, p *Plan, software []string) (Upgrade, error) {
+// UpgradeEffects returns how the changes of a plan take effect on the running node. software names the
+// packages that are replaced.
+func (b *Builder) UpgradeEffects(ctx context.Context, p *Plan, software []string) (upgrade.Effects, error) {
 	people, err := accounts.Plan(ctx, b.Accounts(p))
 	if err != nil {
-		return Upgrade{}, err
+		return nil, err
 	}
 	requested := p.requested(people)
 	pending, err := b.Ledger.Diff(ctx, requested)
 	if err != nil {
-		return Upgrade{}, err
+		return nil, err
 	}
-	obsolete := obsoleteItems(b.Ledger.Items(), requested)
-	return Upgrade{Effects: effects(pending, obsolete, software), Obsolete: obsolete}, nil
+	return effects(pending, obsoleteItems(b.Ledger.Items(), requested), software), nil
+}
+
+// Obsolete returns the objects of an earlier payload that the plan does not request any more.
+func (b *Builder) Obsolete(ctx context.Context, p *Plan) ([]ledger.Item, error) {
+	people, err := accounts.Plan(ctx, b.Accounts(p))
+	if err != nil {
+		return nil, err
+	}
+	return obsoleteItems(b.Ledger.Items(), p.requested(people)), nil
 }
 
 // requested returns all changes that a plan requests with the accounts, except those of the network.
