@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
@@ -118,7 +117,7 @@ func (j *join) runUpgrade(ctx context.Context) (bool, error) {
 		},
 	}
 	checks, changes := upgradeSteps()
-	j.upgrade.running, _ = crio.RunningContainers(ctx, cri.Socket) // of CRI-O that does not run, nothing is measured
+	j.upgrade.running, _ = cri.RunningContainers(ctx, cri.Socket) // of CRI-O that does not run, nothing is measured
 	if _, err := steps.Run(ctx, runner, checks, j); err != nil {
 		return j.State.Upgrade != nil, err
 	}
@@ -192,7 +191,7 @@ func (j *join) describeDowntime(ctx context.Context, u joinstate.Upgrade) string
 	if !u.Drained.IsZero() {
 		return "pods could not run for " + time.Since(u.Drained).Round(time.Second).String()
 	}
-	now, err := crio.RunningContainers(ctx, cri.Socket)
+	now, err := cri.RunningContainers(ctx, cri.Socket)
 	if err != nil || len(j.upgrade.running) == 0 || u.Started.Before(j.upgrade.began) {
 		return ""
 	}

@@ -57,6 +57,26 @@ func Pull(ctx context.Context, socket, image string) error {
 	return err
 }
 
+// RunningContainers returns the IDs of the running containers.
+func RunningContainers(ctx context.Context, socket string) ([]string, error) {
+	connection, err := Connect(socket)
+	if err != nil {
+		return nil, err
+	}
+	defer connection.Close()
+	running := &runtimeapi.ContainerStateValue{State: runtimeapi.ContainerState_CONTAINER_RUNNING}
+	list, err := runtimeapi.NewRuntimeServiceClient(connection).ListContainers(ctx,
+		&runtimeapi.ListContainersRequest{Filter: &runtimeapi.ContainerFilter{State: running}})
+	if err != nil {
+		return nil, fmt.Errorf("listing the running containers: %w", err)
+	}
+	var ids []string
+	for _, container := range list.GetContainers() {
+		ids = append(ids, container.GetId())
+	}
+	return ids, nil
+}
+
 // Image is an image in the storage of CRI-O.
 type Image struct {
 	ID   string // hexadecimal
