@@ -128,9 +128,9 @@ func (b *Builder) MissingBinaries(p *Plan) ([]preflight.Program, error) {
 	return preflight.MissingPrograms(b.defaultRuntime(), run), nil
 }
 
-// ImagePackages returns the packages that are unpacked from the OS image: those of the decision, or
+// imagePackages returns the packages that are unpacked from the OS image: those of the decision, or
 // without one those that provide missing binaries, and those of an interrupted run.
-func (b *Builder) ImagePackages(decision *packages.Decision, missing []preflight.Program) ([]string, error) {
+func (b *Builder) imagePackages(decision *packages.Decision, missing []preflight.Program) ([]string, error) {
 	names, err := b.missingImagePackages(decision, missing)
 	if err != nil {
 		return nil, err

@@ -53,12 +53,12 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 	if err != nil {
 		return v, err
 	}
-	missing, err := b.MissingBinaries(p)
+	var api error
+	v.ServerVersion, api = b.serverVersion(ctx, log) // first: its version limits that of the packages
+	missing, err := b.addPackages(ctx, p, &v)
 	if err != nil {
 		return v, err
 	}
-	var api error
-	v.ServerVersion, api = b.serverVersion(ctx, log) // first: its version limits that of the packages
 	facts := preflight.PayloadFacts{
 		Host: b.Facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
 		MissingPrograms: missing, FailSwapOn: swapRefused,
@@ -79,19 +79,12 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 	if err := b.addKubeletFacts(p, &facts); err != nil {
 		return v, err
 	}
-	if b.ManagesPackages() {
-		decision, err := b.DecidePackages(ctx, p, v.ServerVersion)
-		if err != nil {
-			return v, err
-		}
-		v.Packages, facts.Packages = &decision, decision.Err()
-		if len(decision.Missing) > 0 {
+	if v.Packages != nil {
+		facts.Packages = v.Packages.Err()
+		if len(v.Packages.Missing) > 0 {
 			// Missing binaries are checked again after the packages are installed.
 			facts.MissingUnits, facts.MissingPrograms = nil, nil
 		}
-	}
-	if v.FromImage, err = b.ImagePackages(v.Packages, missing); err != nil {
-		return v, err
 	}
 	if len(v.FromImage) > 0 {
 		facts.MissingUnits, facts.MissingPrograms = nil, nil // checked again after the packages are unpacked
@@ -103,6 +96,24 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 	}
 	v.Facts = facts
 	return v, nil
+}
+
+// addPackages adds the packages that the host lacks for the plan, and those that are unpacked from the OS
+// image. It returns the missing binaries.
+func (b *Builder) addPackages(ctx context.Context, p *Plan, v *Validation) ([]preflight.Program, error) {
+	missing, err := b.MissingBinaries(p)
+	if err != nil {
+		return nil, err
+	}
+	if b.ManagesPackages() {
+		decision, err := b.DecidePackages(ctx, p, v.ServerVersion)
+		if err != nil {
+			return nil, err
+		}
+		v.Packages = &decision
+	}
+	v.FromImage, err = b.imagePackages(v.Packages, missing)
+	return missing, err
 }
 
 // addKubeletFacts adds facts from the configuration and the unit of kubelet.

@@ -5,7 +5,6 @@ package plan
 import (
 	"context"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/nodelayer"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -22,19 +21,8 @@ func (b *Builder) addSoftware(ctx context.Context, document *Document, p *Plan, 
 	if b.Software == nil || b.otherHost != nil {
 		return nil
 	}
-	missing, err := b.MissingBinaries(p)
-	if err != nil {
-		return err
-	}
 	var v Validation
-	if b.ManagesPackages() {
-		decision, err := b.DecidePackages(ctx, p, kubelet.Version{})
-		if err != nil {
-			return err
-		}
-		v.Packages = &decision
-	}
-	if v.FromImage, err = b.ImagePackages(v.Packages, missing); err != nil {
+	if _, err := b.addPackages(ctx, p, &v); err != nil {
 		return err
 	}
 	if document.Upgrade != nil {
