@@ -59,9 +59,5 @@ func drainNode(ctx context.Context, j *join, log report.Log) (steps.Outcome, err
 
 // withNoDrain adds the command that upgrades without a drain to the remedy of err.
 func withNoDrain(err error) error {
-	remedy := report.RemedyOf(err)
-	if remedy != "" {
-		remedy += "\n"
-	}
-	return report.Fail(report.CodeOf(err), remedy+"# or add --no-drain to the command: pods are then stopped without an eviction", "%w", err)
+	return report.AddRemedy(err, "# or add --no-drain to the command: pods are then stopped without an eviction")
 }

@@ -59,9 +59,5 @@ func drainNode(ctx context.Context, kubeconfig, name string, timeout time.Durati
 
 // suggestNoDrain adds the command that leaves without a drain to the remedy of err.
 func suggestNoDrain(err error) error {
-	remedy := report.RemedyOf(err)
-	if remedy != "" {
-		remedy += "\n"
-	}
-	return report.Fail(report.CodeOf(err), remedy+"hcp-node-agent leave --no-drain # continues without draining and terminates the pods", "%w", err)
+	return report.AddRemedy(err, "hcp-node-agent leave --no-drain # continues without draining and terminates the pods")
 }

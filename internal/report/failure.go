@@ -45,6 +45,14 @@ func Fail(code Code, remedy Remedy, format string, args ...any) error {
 	return &Failure{Code: code, Remedy: remedy, Err: fmt.Errorf(format, args...)}
 }
 
+// AddRemedy returns err with its code, and with another remedy after its own.
+func AddRemedy(err error, remedy Remedy) error {
+	if own := RemedyOf(err); own != "" {
+		remedy = own + "\n" + remedy
+	}
+	return Fail(CodeOf(err), remedy, "%w", err)
+}
+
 // CodeOf returns the exit code of the outermost Failure in the error's chain, or Failed if
 // there is none.
 func CodeOf(err error) Code {
