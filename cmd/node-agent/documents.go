@@ -18,8 +18,8 @@ import (
 // documentKinds returns all kinds of documents.
 func documentKinds() []cli.DocumentKind {
 	return append(cli.CommonDocuments(),
-		cli.NewDocumentKind(programName, "JoinResult", "join", joinDocument{}),
-		cli.NewDocumentKind(programName, "UpgradeResult", "upgrade", upgradeDocument{}),
+		cli.NewDocumentKind(programName, "JoinResult", "join", stepsDocument{}),
+		cli.NewDocumentKind(programName, "UpgradeResult", "upgrade", stepsDocument{}),
 		cli.NewDocumentKind(programName, "Plan", "plan", plan.Document{}),
 		cli.NewDocumentKind(programName, plan.FactsKind, "plan --print-facts", plan.HostFacts{}),
 		cli.NewDocumentKind(programName, "Preflight", "preflight", plan.PreflightDocument{}),

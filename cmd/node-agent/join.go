@@ -17,12 +17,32 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-type joinDocument struct {
+// stepsDocument is the result of a command that runs the steps of a join or an upgrade.
+type stepsDocument struct {
 	report.TypeMeta
-	Headline string              `json:"headline,omitempty" doc:"what the join does, in one sentence"`
+	Headline string              `json:"headline,omitempty" doc:"what the command does, in one sentence"`
 	Changed  bool                `json:"changed" doc:"whether the host was changed; false if it was already in the desired state"`
-	Steps    []report.StepResult `json:"steps" doc:"steps that were run, in order"`
+	Steps    []report.StepResult `json:"steps" doc:"steps that were run, in order; after those of a failed upgrade, the steps of its rollback"`
 	report.CommandResult
+}
+
+// finishSteps prints the result of a command that has run steps, as a document of the kind.
+func finishSteps(p *cli.Printer, kind string, changed bool, err error) error {
+	p.StepReported = err != nil && stepFailed(p.Recorder)
+	if err != nil && len(p.Recorder.Steps) == 0 {
+		return err
+	}
+	return p.Finish(err, stepsDocument{
+		TypeMeta:      report.Meta(kind),
+		Headline:      p.Recorder.Headline,
+		Changed:       changed,
+		Steps:         p.Recorder.Steps,
+		CommandResult: report.ResultOf(err),
+	}, func(page *report.Page) {
+		if !p.Quiet() {
+			printJoined(page, p.Recorder.Steps)
+		}
+	})
 }
 
 func newJoinCommand(p *cli.Printer) *cobra.Command {
@@ -50,21 +70,7 @@ func newJoinCommand(p *cli.Printer) *cobra.Command {
 		}
 		options.Resume = *resume
 		changed, err := runJoin(c.Context(), options, *only)
-		p.StepReported = err != nil && stepFailed(p.Recorder)
-		if err != nil && len(p.Recorder.Steps) == 0 {
-			return err
-		}
-		return p.Finish(err, joinDocument{
-			TypeMeta:      report.Meta("JoinResult"),
-			Headline:      p.Recorder.Headline,
-			Changed:       changed,
-			Steps:         p.Recorder.Steps,
-			CommandResult: report.ResultOf(err),
-		}, func(page *report.Page) {
-			if !p.Quiet() {
-				printJoined(page, p.Recorder.Steps)
-			}
-		})
+		return finishSteps(p, "JoinResult", changed, err)
 	}
 	return c
 }

@@ -7,16 +7,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
-
-type upgradeDocument struct {
-	report.TypeMeta
-	Headline string              `json:"headline,omitempty" doc:"what the upgrade does, in one sentence"`
-	Changed  bool                `json:"changed" doc:"whether the host was changed"`
-	Steps    []report.StepResult `json:"steps" doc:"steps that were run, in order; those of a rollback follow"`
-	report.CommandResult
-}
 
 func newUpgradeCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
@@ -55,21 +46,7 @@ func newUpgradeCommand(p *cli.Printer) *cobra.Command {
 			NoDrain:      *noDrain,
 			DrainTimeout: *drainTimeout,
 		})
-		p.StepReported = err != nil && stepFailed(p.Recorder)
-		if err != nil && len(p.Recorder.Steps) == 0 {
-			return err
-		}
-		return p.Finish(err, upgradeDocument{
-			TypeMeta:      report.Meta("UpgradeResult"),
-			Headline:      p.Recorder.Headline,
-			Changed:       changed,
-			Steps:         p.Recorder.Steps,
-			CommandResult: report.ResultOf(err),
-		}, func(page *report.Page) {
-			if !p.Quiet() {
-				printJoined(page, p.Recorder.Steps)
-			}
-		})
+		return finishSteps(p, "UpgradeResult", changed, err)
 	}
 	return c
 }
