@@ -21,11 +21,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
 
-// kubeletInputs returns the files and directories that kubelet reads when it
-// starts.
+// kubeletInputs returns the files and directories that kubelet reads only when it starts. It
+// notices changes of its client CAs itself.
 func kubeletInputs() []string {
 	return []string{
-		"/etc/kubernetes/kubelet.conf", node.ClientCAPath, "/etc/openshift/kubelet.conf.d",
+		"/etc/kubernetes/kubelet.conf", "/etc/openshift/kubelet.conf.d",
 		"/etc/systemd/system/kubelet.service", "/etc/systemd/system/kubelet.service.d", identity.KubeconfigPath,
 	}
 }

@@ -26,6 +26,9 @@ type Monitor struct {
 	// ConfirmAfter is the interval after which a check is repeated to confirm a new or resolved
 	// finding.
 	ConfirmAfter time.Duration
+	// RecheckAfter is the maximum interval of a check with active findings, so that a resolved
+	// finding is noticed soon.
+	RecheckAfter time.Duration
 	// FailureFinding returns the finding for a check that failed.
 	FailureFinding func(error) report.Finding
 	// OnChange is called once with the changes of one check.
@@ -35,7 +38,7 @@ type Monitor struct {
 	// healthy.
 	OnTick func(ctx context.Context, active []Change, settled bool)
 	// Wake receives names of checks to run at once, except checks that await confirmation,
-	// which keep their interval. It can be nil.
+	// which keep their interval. An empty name means all checks. It can be nil.
 	Wake <-chan string
 	// Done reports whether monitoring must end.
 	Done func() (bool, error)
@@ -85,7 +88,7 @@ func (m *Monitor) rest(ctx context.Context, due []time.Time) bool {
 	case <-timer.C:
 	case name := <-m.Wake:
 		for i, check := range m.Checks {
-			if check.Name == name && !m.tracker.needsConfirmation(name) {
+			if (name == "" || check.Name == name) && !m.tracker.needsConfirmation(check.Name) {
 				due[i] = time.Now()
 			}
 		}
@@ -95,8 +98,11 @@ func (m *Monitor) rest(ctx context.Context, due []time.Time) bool {
 }
 
 func (m *Monitor) nextInterval(check Check) time.Duration {
-	if m.tracker.needsConfirmation(check.Name) {
+	switch {
+	case m.tracker.needsConfirmation(check.Name):
 		return min(check.Interval, m.ConfirmAfter)
+	case m.tracker.hasActive(check.Name):
+		return min(check.Interval, m.RecheckAfter)
 	}
 	return check.Interval
 }

@@ -30,7 +30,7 @@ func (r *recorder) note(text string) {
 func newRecorder(checks ...Check) *recorder {
 	r := &recorder{began: time.Now()}
 	r.Monitor = Monitor{
-		Checks: checks, Timeout: 10 * time.Second, ConfirmAfter: 30 * time.Second,
+		Checks: checks, Timeout: 10 * time.Second, ConfirmAfter: 30 * time.Second, RecheckAfter: 24 * time.Hour,
 		FailureFinding: func(err error) report.Finding { return report.Finding{Subject: "failed", Message: err.Error()} },
 		OnChange: func(_ context.Context, changes []Change) {
 			for _, c := range changes {
@@ -203,7 +203,31 @@ func TestRunCallsOnTick(t *testing.T) {
 	})
 }
 
-// New or resolved findings are checked again early, active findings are not.
+// A check with active findings is repeated after RecheckAfter, and all checks on request.
+func TestRunRechecksActiveFindings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
+		defer cancel()
+		bad := func(context.Context) ([]report.Finding, error) { return []report.Finding{{Subject: "it"}}, nil }
+		r := newRecorder(Check{Name: "bad", Interval: time.Hour, Find: bad}, Check{Name: "healthy", Interval: time.Hour, Find: healthy})
+		r.RecheckAfter = 15 * time.Minute
+		wake := make(chan string)
+		r.Wake = wake
+		go func() {
+			time.Sleep(20 * time.Minute)
+			wake <- ""
+		}()
+		if err := r.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"0 bad", "0 healthy", "30 bad", "30 report it", "930 bad", "1200 bad", "1200 healthy"}
+		if !slices.Equal(r.notes, want) {
+			t.Errorf("%q, want %q", r.notes, want)
+		}
+	})
+}
+
+// New or resolved findings are checked again early.
 func TestRunRepeatsCheckForConfirmation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 17*time.Minute)

@@ -121,6 +121,16 @@ func (t *Tracker) needsConfirmation(check string) bool {
 	return false
 }
 
+// hasActive reports whether a check has findings, reported or not.
+func (t *Tracker) hasActive(check string) bool {
+	for k := range t.all {
+		if k.check == check {
+			return true
+		}
+	}
+	return false
+}
+
 // active returns the reported findings that are not resolved, ordered by severity and
 // then by age.
 func (t *Tracker) active() []Change {

@@ -44,19 +44,27 @@ func (m *nodeMonitor) open(ctx context.Context) error {
 		return err
 	}
 	m.systemd, _ = systemd.Open(ctx) // without systemd, findings have less detail
-	m.kubeconfigContent, err = os.ReadFile(m.kubeconfig)
-	if err != nil {
-		m.close()
-		return fmt.Errorf("reading kubelet's kubeconfig: %w", err)
-	}
-	// Discard the log output about retried requests.
-	m.node, err = node.OpenNode(m.kubeconfig, m.state.NodeName, nil, report.Log{})
-	if err != nil {
+	if err := m.openNode(facts.BootID); err != nil {
 		m.close()
 		return err
 	}
-	m.node.Registered, m.node.RequestedTaints = m.state.Registered, m.state.Config.Taints
-	m.node.BootID, m.node.Host = facts.BootID, node.JoinedHost(m.systemd, crio.NetworkDirectory)
+	return nil
+}
+
+// openNode connects to the cluster with kubelet's current kubeconfig.
+func (m *nodeMonitor) openNode(bootID string) error {
+	content, err := os.ReadFile(m.kubeconfig)
+	if err != nil {
+		return fmt.Errorf("reading kubelet's kubeconfig: %w", err)
+	}
+	// Discard the log output about retried requests.
+	opened, err := node.OpenNode(m.kubeconfig, m.state.NodeName, nil, report.Log{})
+	if err != nil {
+		return err
+	}
+	opened.Registered, opened.RequestedTaints = m.state.Registered, m.state.Config.Taints
+	opened.BootID, opened.Host = bootID, node.JoinedHost(m.systemd, crio.NetworkDirectory)
+	m.node, m.kubeconfigContent = opened, content
 	return nil
 }
 

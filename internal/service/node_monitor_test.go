@@ -17,6 +17,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
@@ -199,47 +202,59 @@ func TestRunNeedsAJoin(t *testing.T) {
 	}
 }
 
-// The service ends after a leave, and starts over after a join to another cluster.
+// The service ends after a leave. After another run of the agent it repeats all checks, with the
+// kubeconfig of that run.
 func TestServiceHasEnded(t *testing.T) {
 	dir := t.TempDir()
-	joined := joinstate.State{Started: time.Unix(1, 0), Finished: time.Unix(2, 0), NodeName: "worker-0", APIServer: "https://api.example.com:6443"}
-	m := &nodeMonitor{Options: Options{Options: inputs.Options{StateDir: dir}}, state: joined}
-	check := func(when string, over, failed bool) {
-		t.Helper()
-		if got, err := m.hasEnded(); got != over || (err != nil) != failed {
-			t.Errorf("%s: over %t, %v", when, got, err)
-		}
+	joined := joinstate.State{Started: time.Unix(1, 0), Finished: time.Unix(2, 0), NodeName: "worker-0"}
+	m := &nodeMonitor{
+		Options: Options{Options: inputs.Options{StateDir: dir}}, state: joined,
+		kubeconfig: filepath.Join(dir, "kubeconfig"), wake: make(chan string, 1),
 	}
-	write := func(state joinstate.State) {
+	writeKubeconfig := func(server string) {
 		t.Helper()
-		if err := joinstate.Write(dir, state); err != nil {
+		config := clientcmdapi.NewConfig()
+		config.Clusters["hosted"] = &clientcmdapi.Cluster{Server: server}
+		config.Contexts["kubelet"] = &clientcmdapi.Context{Cluster: "hosted"}
+		config.CurrentContext = "kubelet"
+		if err := clientcmd.WriteToFile(*config, m.kubeconfig); err != nil {
 			t.Fatal(err)
 		}
 	}
-	write(joined)
+	writeKubeconfig("https://api.example.com:6443")
+	if err := m.openNode("boot"); err != nil {
+		t.Fatal(err)
+	}
+	check := func(when string, over, repeated bool) {
+		t.Helper()
+		if got, err := m.hasEnded(t.Context()); got != over || err != nil || len(m.wake) > 0 != repeated {
+			t.Errorf("%s: over %t, %v; all checks repeated: %t", when, got, err, len(m.wake) > 0)
+		}
+		for len(m.wake) > 0 {
+			<-m.wake
+		}
+	}
+	write := func() {
+		t.Helper()
+		if err := joinstate.Write(dir, joined); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write()
 	check("unchanged", false, false)
 	joined.StepDurations = map[string]config.Duration{"ready": config.Duration(time.Minute)}
-	write(joined)
-	check("after another run of the join", false, false)
-	if len(m.state.StepDurations) != 1 {
-		t.Error("the durations of the repeated join are missing")
+	write()
+	check("after another run of the join", false, true)
+	check("again", false, false)
+	writeKubeconfig("https://api.other.example.com:6443")
+	check("with another endpoint", false, true)
+	if m.node.Conn.Server != "https://api.other.example.com:6443" || m.node.BootID != "boot" {
+		t.Errorf("the monitor uses %s", m.node.Conn.Server)
 	}
-	m.kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	m.kubeconfigContent = []byte("with one CA")
-	check("without kubelet's kubeconfig", false, false)
-	for content, over := range map[string]bool{"with one CA": false, "with two CAs": true} {
-		if err := os.WriteFile(m.kubeconfig, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		check("with kubelet's kubeconfig "+content, over, over)
-	}
-	m.kubeconfigContent = []byte("with two CAs")
 	if err := os.Remove(m.kubeconfig); err != nil {
 		t.Fatal(err)
 	}
-	joined.APIServer = "https://other.example.com:6443"
-	write(joined)
-	check("after a join to another cluster", true, true)
+	check("without kubelet's kubeconfig", false, false)
 	if err := joinstate.RemoveFiles(dir, joinstate.StateFile); err != nil {
 		t.Fatal(err)
 	}

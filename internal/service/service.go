@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"time"
 
@@ -78,10 +79,11 @@ func Run(ctx context.Context, options Options) error {
 		Checks:         m.checks(),
 		Timeout:        2 * time.Minute,
 		ConfirmAfter:   20 * time.Second,
+		RecheckAfter:   2 * time.Minute,
 		FailureFinding: failedCheckFinding,
 		OnChange:       m.publishChanges,
 		OnTick:         m.reportAndRepair,
-		Done:           m.hasEnded,
+		Done:           func() (bool, error) { return m.hasEnded(ctx) },
 		Suspended:      func() bool { return m.state.Upgrade != nil },
 	}).Run(ctx)
 	m.removeMetricsAfterLeave()
@@ -140,38 +142,50 @@ func failedCheckFinding(err error) report.Finding {
 	}
 }
 
-// hasEnded reads the state and reports whether the host has left the cluster or has
-// joined again. The next start of the service handles such a state.
-func (m *nodeMonitor) hasEnded() (bool, error) {
+// hasEnded reads the state and reports whether the host has left the cluster. After another run of
+// the agent, it lets all checks run at once, with the current kubeconfig of kubelet. It fails if an
+// upgrade was interrupted; the next start of the service resumes it.
+func (m *nodeMonitor) hasEnded(ctx context.Context) (bool, error) {
 	state, err := joinstate.Read(m.StateDir)
 	if err != nil {
 		return false, err
 	}
-	switch {
-	case !state.Exists():
+	if !state.Exists() {
 		m.log.Note("this host has left the cluster; the service stops monitoring")
 		return true, nil
-	case state.NodeName != m.state.NodeName || state.APIServer != m.state.APIServer || m.kubeconfigChanged():
-		m.log.Note("this host has joined again; restarting the service")
-		return true, report.Fail(report.Failed, "", "the monitored join was replaced by another one")
 	}
-	m.state = state // a repeated join records new durations
-	if state.Upgrade == nil {
+	before := m.state
+	m.state = state
+	if state.Upgrade != nil {
+		return m.upgradeWasInterrupted()
+	}
+	if state.NodeName != before.NodeName || m.kubeconfigChanged() {
+		if err := m.openNode(m.node.BootID); err != nil {
+			return false, err
+		}
+	} else if before.Upgrade == nil && maps.Equal(before.StepDurations, state.StepDurations) {
 		return false, nil
 	}
+	m.log.Note("the agent has changed this host; repeating all checks")
+	m.requestCheck("")
+	return false, nil
+}
+
+// upgradeWasInterrupted reports, with an error, whether no process runs the upgrade in the state any more.
+func (m *nodeMonitor) upgradeWasInterrupted() (bool, error) {
 	locked, err := ledger.IsLocked(m.StateDir)
 	if err != nil || locked {
 		return false, err
 	}
-	if state, err = joinstate.Read(m.StateDir); err != nil || state.Upgrade == nil {
+	if state, err := joinstate.Read(m.StateDir); err != nil || state.Upgrade == nil {
 		return false, err // the upgrade has just finished
 	}
 	m.log.Note("an upgrade of this host was interrupted; restarting the service to resume it")
 	return true, report.Fail(report.Failed, "", "the upgrade was interrupted")
 }
 
-// kubeconfigChanged reports whether a join has changed kubelet's kubeconfig. The
-// state contains the new CAs of a cluster some steps before the kubeconfig does.
+// kubeconfigChanged reports whether another run of the agent has changed kubelet's kubeconfig: it has a
+// new CA or URL of the API server, or is that of another cluster.
 func (m *nodeMonitor) kubeconfigChanged() bool {
 	now, err := os.ReadFile(m.kubeconfig)
 	return err == nil && !bytes.Equal(now, m.kubeconfigContent) // if it does not exist, a leave is in progress

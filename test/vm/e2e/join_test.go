@@ -16,16 +16,19 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
-// TestNodeLifeCycle tests the life cycle of a node.
+// TestNodeLifeCycle tests the life cycle of a node: the checks before a join, the join, the commands about
+// a joined host, boots, leave, and a second join.
 func TestNodeLifeCycle(t *testing.T) {
 	ctx := newContext(t)
 	before := hostState(ctx, t)
 	testDoctorBeforeJoin(ctx, t)
+	testPlannedBridge(ctx, t)
+	testUnreachableEndpoint(ctx, t)
 
 	session, err := environment.Machine.Uplink(ctx) // over the interface that is attached to br-ex
 	must(t, err)
 	must(t, session.Connect(ctx))
-	runAgent(ctx, t, report.Success, joinCommand)
+	testJoinWithEndpoint(ctx, t)
 	if who, err := session.Output(ctx, "hostname"); err != nil || who != testenv.NodeName || !session.Connected() {
 		t.Errorf("the session over the uplink did not survive: %q, %v", who, err)
 	}
@@ -36,6 +39,33 @@ func TestNodeLifeCycle(t *testing.T) {
 		t.Errorf("the pod runs on %q", pod.Spec.NodeName)
 	}
 
+	testNothingToChange(ctx, t)
+	bridge := testStatusOfBridge(ctx, t)
+	checkNoSecrets(ctx, t)
+	testDoctorOfHealthyNode(ctx, t)
+	testDoctorOfStoppedKubelet(ctx, t)
+	testRestartOfNetworkManager(ctx, t)
+	testBootWithOtherAddress(ctx, t, bridge.NodeIPs[0].String())
+	_, err = environment.RunPod(ctx, "after-reboot")
+	must(t, err)
+	runAgent(ctx, t, report.Success, "status")
+	testNodeIPWithoutTheAgent(ctx, t)
+
+	must(t, environment.DeletePods(ctx))
+	renewUserData(ctx, t)
+	makeManualChanges(ctx, t)
+	left := runAgent(ctx, t, report.Success, "leave")
+	checkContains(t, left.Stdout, "oc delete node "+testenv.NodeName)
+	checkManualChangesKept(ctx, t, left.Stdout)
+	checkHostState(ctx, t, before)
+
+	must(t, environment.Client.CoreV1().Nodes().Delete(ctx, testenv.NodeName, metav1.DeleteOptions{}))
+	runAgent(ctx, t, report.Success, joinCommand)
+}
+
+// testNothingToChange runs join and plan on a joined host.
+func testNothingToChange(ctx context.Context, t *testing.T) {
+	t.Helper()
 	again := runAgent(ctx, t, report.Success, "join")
 	checkContains(t, again.Stdout, "nothing was changed")
 	var document struct {
@@ -55,40 +85,6 @@ func TestNodeLifeCycle(t *testing.T) {
 	// The same payload planned with recorded facts, as on another machine.
 	checkContains(t, mustOutput(ctx, t, "hcp-node-agent plan --print-facts | hcp-node-agent plan --payload /var/lib/hcp-node-agent/payload.ign --facts -"),
 		"facts      standard input: ", "Not planned")
-	checkNoSecrets(ctx, t)
-	testDoctorOfHealthyNode(ctx, t)
-	testDoctorOfStoppedKubelet(ctx, t)
-
-	// Check the settings that OVN-Kubernetes reads, and that they survive a restart of
-	// NetworkManager.
-	bridge := mustOutput(ctx, t, `systemctl restart NetworkManager && nm-online -q -t 300
-		ovs-vsctl get Bridge br-ex external_ids:bridge-uplink; ovs-vsctl get Interface eth0 type; ip route show default | grep -c 'dev br-ex'`)
-	if bridge != "eth0\nsystem\n1" {
-		t.Errorf("br-ex after a restart of NetworkManager: %s", bridge)
-	}
-	must(t, environment.Machine.Reboot(ctx))
-	awaitReadyNode(ctx, t)
-	_, err = environment.RunPod(ctx, "after-reboot")
-	must(t, err)
-	runAgent(ctx, t, report.Success, "status")
-
-	must(t, environment.DeletePods(ctx))
-	renewUserData(ctx, t)
-	makeManualChanges(ctx, t)
-	left := runAgent(ctx, t, report.Success, "leave")
-	checkContains(t, left.Stdout, "oc delete node "+testenv.NodeName)
-	checkManualChangesKept(ctx, t, left.Stdout)
-	checkHostState(ctx, t, before)
-
-	must(t, environment.Client.CoreV1().Nodes().Delete(ctx, testenv.NodeName, metav1.DeleteOptions{}))
-	runAgent(ctx, t, report.Success, joinCommand)
-	_, err = environment.RunPod(ctx, "second")
-	must(t, err)
-
-	must(t, environment.Client.CoreV1().Nodes().Delete(ctx, testenv.NodeName, metav1.DeleteOptions{}))
-	checkContains(t, runAgent(ctx, t, report.Failed, "doctor").Stdout, "Node "+testenv.NodeName+" was deleted from the cluster")
-	runAgent(ctx, t, report.Success, "join")
-	awaitReadyNode(ctx, t)
 }
 
 // renewUserData joins a host that has lost its client certificate with new user data, as doctor recommends.

@@ -5,36 +5,52 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"net/url"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/status"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
-// TestBridgeConsumersAndBoots checks required endpoints, the output about br-ex, and the actions at every
-// boot.
-func TestBridgeConsumersAndBoots(t *testing.T) {
-	ctx := newContext(t)
-	before := hostState(ctx, t)
-	api, err := url.Parse(environment.ControlPlane.NodeSideServer)
-	must(t, err)
-
-	plan := runAgent(ctx, t, report.Success, "plan --user-data /root/user-data.ign")
+// testPlannedBridge checks the plan of br-ex for a host that has not joined.
+func testPlannedBridge(ctx context.Context, t *testing.T) {
+	t.Helper()
+	plan := runAgent(ctx, t, report.Success, "plan --user-data "+testenv.UserDataPath)
 	checkContains(t, plan.Stdout, "+ br-ex (ovs-bridge, br-ex): MTU 1500, bridge-uplink=eth0", "+ ovs-if-phys0 (802-3-ethernet, eth0): in ovs-port-phys0",
 		"+ ovs-if-br-ex (ovs-interface, br-ex): in ovs-port-br-ex, MAC ")
+}
 
-	// A required endpoint that is unreachable before the change prevents the change.
-	refused := runAgent(ctx, t, report.Refused, joinCommand+" --verify-reach "+api.Hostname()+":9")
-	checkContains(t, refused.Stdout, "peer "+api.Hostname(), "nothing was changed")
+// apiEndpoint returns the API server's URL for nodes.
+func apiEndpoint(t *testing.T) *url.URL {
+	t.Helper()
+	api, err := url.Parse(environment.ControlPlane.NodeSideServer)
+	must(t, err)
+	return api
+}
+
+// testUnreachableEndpoint joins with a required endpoint that is unreachable before the change of the
+// network, which prevents the change.
+func testUnreachableEndpoint(ctx context.Context, t *testing.T) {
+	t.Helper()
+	host := apiEndpoint(t).Hostname()
+	refused := runAgent(ctx, t, report.Refused, joinCommand+" --verify-reach "+host+":9")
+	checkContains(t, refused.Stdout, "peer "+host, "nothing was changed")
 	if bridges := mustOutput(ctx, t, "ovs-vsctl list-br; ip route show default | grep -c 'dev eth0'"); bridges != "1" {
 		t.Errorf("the network was changed: %s", bridges)
 	}
+}
 
-	timer := ""
+// testJoinWithEndpoint joins with a required endpoint, and checks the timer that restores the network
+// while the network is changed.
+func testJoinWithEndpoint(ctx context.Context, t *testing.T) {
+	t.Helper()
+	api, timer := apiEndpoint(t), ""
 	out := runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand+" --network-timeout 2m --verify-reach "+api.Host, "waiting for br-ex to be activated with a copy", func() {
 		timer = mustOutput(ctx, t, "systemctl show -P TimersMonotonic hcp-node-agent-network-guard.timer")
 	})
@@ -43,19 +59,38 @@ func TestBridgeConsumersAndBoots(t *testing.T) {
 	if !strings.Contains(timer, "OnActiveUSec=2min 5s") {
 		t.Errorf("the rollback timer: %s", timer)
 	}
+}
 
+// testStatusOfBridge checks the output about br-ex of a joined host, and returns its state.
+func testStatusOfBridge(ctx context.Context, t *testing.T) *ovs.Status {
+	t.Helper()
 	checkContains(t, runAgent(ctx, t, report.Success, "plan").Stdout, "no changes needed", "br-ex already exists with uplink eth0")
 	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "ports ", "eth0 (system)", "MTU 1500, node IP 192.0.2.", "NetworkManager profile ovs-if-br-ex is activated, in /etc/", "eth0 was attached to br-ex at ", "; network interruption ")
 	var status status.Document
 	must(t, json.Unmarshal([]byte(runAgent(ctx, t, report.Success, "status --output json").Stdout), &status))
-	if b := status.Bridge; b == nil || b.Migration == nil || b.Migration.Outage == nil || b.Migration.Uplink != "eth0" || b.Profile == nil || len(b.Ports) < 2 || len(b.NodeIPs) == 0 {
-		t.Errorf("status of br-ex: %+v", b)
+	b := status.Bridge
+	if b == nil || b.Migration == nil || b.Migration.Outage == nil || b.Migration.Uplink != "eth0" || b.Profile == nil || len(b.Ports) < 2 || len(b.NodeIPs) == 0 {
+		t.Fatalf("status of br-ex: %+v", b)
 	}
 	checkContains(t, runAgent(ctx, t, report.Success, "node-ip").Stdout, " (unchanged)")
+	return b
+}
 
-	// After the next boot the host has another address, and Open vSwitch contains settings that
-	// another component has left there.
-	was := status.Bridge.NodeIPs[0].String()
+// testRestartOfNetworkManager checks the settings that OVN-Kubernetes reads, and that they survive a
+// restart of NetworkManager.
+func testRestartOfNetworkManager(ctx context.Context, t *testing.T) {
+	t.Helper()
+	bridge := mustOutput(ctx, t, `systemctl restart NetworkManager && nm-online -q -t 300
+		ovs-vsctl get Bridge br-ex external_ids:bridge-uplink; ovs-vsctl get Interface eth0 type; ip route show default | grep -c 'dev br-ex'`)
+	if bridge != "eth0\nsystem\n1" {
+		t.Errorf("br-ex after a restart of NetworkManager: %s", bridge)
+	}
+}
+
+// testBootWithOtherAddress reboots the host, which then has another address than was, and settings in
+// Open vSwitch that another component has left there.
+func testBootWithOtherAddress(ctx context.Context, t *testing.T, was string) {
+	t.Helper()
 	const now = "192.0.2.201"
 	mustOutput(ctx, t, `nmcli connection modify ovs-if-br-ex ipv4.method manual ipv4.addresses `+now+`/24 ipv4.gateway 192.0.2.1 ipv4.dns 192.0.2.1 &&
 		ovs-vsctl set Open_vSwitch . external_ids:ovn-remote=ssl:192.0.2.99:6642`)
@@ -74,16 +109,15 @@ func TestBridgeConsumersAndBoots(t *testing.T) {
 	if order != "before crio\nbefore kubelet" {
 		t.Errorf("the units that started after the update of the address: %q", order)
 	}
-	runAgent(ctx, t, report.Success, "status")
+}
 
-	// kubelet starts even if the agent's binary is missing.
+// testNodeIPWithoutTheAgent checks that kubelet starts even if the agent's binary is missing.
+func testNodeIPWithoutTheAgent(ctx context.Context, t *testing.T) {
+	t.Helper()
 	mustOutput(ctx, t, "mv /usr/bin/hcp-node-agent /root/; systemctl stop kubelet crio hcp-node-agent-node-ip; systemctl start hcp-node-agent-node-ip kubelet; true")
 	if failed := mustOutput(ctx, t, "mv /root/hcp-node-agent /usr/bin/; systemctl is-failed hcp-node-agent-node-ip; systemctl is-active kubelet"); failed != "failed\nactive" {
 		t.Errorf("without the agent's binary: %q", failed)
 	}
-
-	runAgent(ctx, t, report.Success, "leave --no-drain")
-	checkHostState(ctx, t, before)
 }
 
 // Without the cluster's own unit, the agent's unit clears ovn-remote once per boot. An
