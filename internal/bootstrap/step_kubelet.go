@@ -11,6 +11,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -76,10 +77,31 @@ func startKubelet(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if len(enabled) == 0 && action == crio.NoAction {
+	restarted, err := j.restartStaticPods(ctx)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	if len(enabled) == 0 && action == crio.NoAction && restarted == 0 {
 		return steps.Unchanged("kubelet %s is healthy", lastWord(version))
 	}
 	return steps.Changed("kubelet %s is healthy", lastWord(version))
+}
+
+// restartStaticPods restarts the containers of static pods whose configuration has changed since they
+// were created, and returns their number.
+func (j *join) restartStaticPods(ctx context.Context) (int, error) {
+	n := 0
+	for _, config := range upgrade.StaticPodConfigs() {
+		changed, err := j.Tree.NewestChange(config.Path)
+		if err != nil {
+			return n, err
+		}
+		stopped, err := cri.StopOlder(ctx, cri.Socket, config.Namespace, config.Pod+"-"+j.State.NodeName, changed)
+		if n += stopped; err != nil {
+			return n, report.Fail(report.Failed, "journalctl -b -u crio --no-pager -n 50", "%w", err)
+		}
+	}
+	return n, nil
 }
 
 // nodeDeleted reports whether the Node was Ready before and does not exist any

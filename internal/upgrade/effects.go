@@ -23,13 +23,14 @@ const (
 	RestartCRIO           Action = "restart CRI-O"          // containers keep running
 	RestartKubelet        Action = "restart kubelet"        // containers keep running
 	RestartNetworkManager Action = "restart NetworkManager" // addresses remain
+	RestartStaticPod      Action = "restart static pod"     // only the containers of that pod
 	RestartUnit           Action = "restart unit"           // if it is active
 	Reboot                Action = "reboot"
 )
 
 // Enum returns all actions.
 func (Action) Enum() []string {
-	return schema.Strings(Nothing, AtBoot, ReloadCRIO, RestartCRIO, RestartKubelet, RestartNetworkManager, RestartUnit, Reboot)
+	return schema.Strings(Nothing, AtBoot, ReloadCRIO, RestartCRIO, RestartKubelet, RestartNetworkManager, RestartStaticPod, RestartUnit, Reboot)
 }
 
 // Effect describes how one change takes effect.

@@ -17,6 +17,8 @@ func TestEffectOf(t *testing.T) {
 		"/var/lib/kubelet/config.json":                                {Action: Nothing},
 		"/etc/kubernetes/kubelet-ca.crt":                              {Action: Nothing},
 		"/etc/kubernetes/manifests/kube-apiserver-proxy.yaml":         {Action: Nothing},
+		"/etc/kubernetes/apiserver-proxy-config/haproxy.cfg":          {Action: RestartStaticPod},
+		"/etc/kubernetes/crio-metrics-proxy.cfg":                      {Action: RestartStaticPod},
 		"/etc/kubernetes/kubelet.conf":                                {Action: RestartKubelet, Drain: true},
 		"/etc/systemd/system/kubelet.service.d/10-mco-env.conf":       {Action: RestartKubelet, Drain: true},
 		"/etc/crio/crio.conf.d/00-default":                            {Action: RestartCRIO, Drain: true},

@@ -39,6 +39,10 @@ var rules = []rule{
 		action: Nothing, reason: "kubelet replaces changed static pods",
 	},
 	{
+		paths:  staticPodConfigPaths(),
+		action: RestartStaticPod, reason: "the static pod that uses it reads it when it starts",
+	},
+	{
 		paths:  []string{"/etc/kubernetes/kubeconfig", "/etc/machine-config-daemon/", "/etc/mcs-machine-config-content.json"},
 		action: Nothing, reason: "it describes the payload or is used only for the join",
 	},
@@ -76,6 +80,28 @@ var rules = []rule{
 		paths:  []string{"/etc/sysctl.d/", "/etc/modules-load.d/", "/etc/chrony.conf", "/etc/chrony.d/", "/etc/audit/rules.d/", "/etc/systemd/system.conf", "/etc/systemd/system.conf.d/"},
 		action: Nothing, reason: "the agent loads it",
 	},
+}
+
+// StaticPodConfig is a file or directory that a static pod of the payload reads only when it starts.
+type StaticPodConfig struct {
+	Namespace, Pod string // without the name of the Node
+	Path           string // a directory ends with a slash
+}
+
+// StaticPodConfigs returns the configuration of the static pods of all known releases.
+func StaticPodConfigs() []StaticPodConfig {
+	return []StaticPodConfig{
+		{"kube-system", "kube-apiserver-proxy", "/etc/kubernetes/apiserver-proxy-config/"},
+		{"openshift-machine-config-operator", "kube-rbac-proxy-crio", "/etc/kubernetes/crio-metrics-proxy.cfg"},
+	}
+}
+
+func staticPodConfigPaths() []string {
+	var paths []string
+	for _, config := range StaticPodConfigs() {
+		paths = append(paths, config.Path)
+	}
+	return paths
 }
 
 // findRule returns the first rule for a path. Rules for units match their drop-ins too.

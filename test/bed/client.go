@@ -29,7 +29,7 @@ func (s AdminClient) State(ctx context.Context) (State, error) {
 		return state, err
 	}
 	if err := json.Unmarshal(body, &state); err != nil {
-		return state, fmt.Errorf("decoding the switchboard's state: %w", err)
+		return state, fmt.Errorf("decoding the state of the control plane: %w", err)
 	}
 	return state, nil
 }
@@ -83,7 +83,12 @@ func (s AdminClient) SetNetwork(ctx context.Context, deployed bool) error {
 	return s.put(ctx, "/network", Network{Deployed: deployed})
 }
 
-// Reset removes the faults, restores the payload, creates a token if there is none, and deploys
+// RotatePullSecret makes the registry refuse the current pull secret, and returns a new one.
+func (s AdminClient) RotatePullSecret(ctx context.Context) ([]byte, error) {
+	return s.do(ctx, http.MethodPost, "/pull-secret/rotate", nil)
+}
+
+// Reset removes the faults, restores the payload and the pull secret, creates a token if there is none, and deploys
 // the network. It keeps the valid tokens, the log and the counters.
 func (s AdminClient) Reset(ctx context.Context) error {
 	_, err := s.do(ctx, http.MethodPost, "/reset", nil)
@@ -93,7 +98,7 @@ func (s AdminClient) Reset(ctx context.Context) error {
 func (s AdminClient) put(ctx context.Context, path string, value any) error {
 	body, err := json.Marshal(value)
 	if err != nil {
-		return fmt.Errorf("encoding a request to the switchboard: %w", err)
+		return fmt.Errorf("encoding a request to the admin endpoint: %w", err)
 	}
 	_, err = s.do(ctx, http.MethodPut, path, body)
 	return err
@@ -102,19 +107,19 @@ func (s AdminClient) put(ctx context.Context, path string, value any) error {
 func (s AdminClient) do(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, s.url+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("querying the switchboard: %w", err)
+		return nil, fmt.Errorf("querying the admin endpoint: %w", err)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("querying the switchboard: %w", err)
+		return nil, fmt.Errorf("querying the admin endpoint: %w", err)
 	}
 	defer response.Body.Close()
 	answer, err := io.ReadAll(response.Body)
 	if err != nil {
-		return nil, fmt.Errorf("reading the switchboard's answer: %w", err)
+		return nil, fmt.Errorf("reading the response of the admin endpoint: %w", err)
 	}
 	if response.StatusCode/100 != 2 {
-		return nil, fmt.Errorf("the switchboard answered %s to %s %s: %s", response.Status, method, path, strings.TrimSpace(string(answer)))
+		return nil, fmt.Errorf("the admin endpoint responded %s to %s %s: %s", response.Status, method, path, strings.TrimSpace(string(answer)))
 	}
 	return answer, nil
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -17,6 +18,8 @@ import (
 
 // Socket is the path of the socket on which CRI-O listens.
 const Socket = "/var/run/crio/crio.sock"
+
+const stopGrace = 10 // seconds until CRI-O kills a container that it stops
 
 // Connect returns a connection to CRI-O that is established by the first call.
 func Connect(socket string) (*grpc.ClientConn, error) {
@@ -75,6 +78,35 @@ func RunningContainers(ctx context.Context, socket string) ([]string, error) {
 		ids = append(ids, container.GetId())
 	}
 	return ids, nil
+}
+
+// StopOlder stops the running containers of a pod that were created before a time, and returns their
+// number. kubelet starts the containers of a static pod again.
+func StopOlder(ctx context.Context, socket, namespace, pod string, created time.Time) (int, error) {
+	connection, err := Connect(socket)
+	if err != nil {
+		return 0, err
+	}
+	defer connection.Close()
+	runtime := runtimeapi.NewRuntimeServiceClient(connection)
+	list, err := runtime.ListContainers(ctx, &runtimeapi.ListContainersRequest{Filter: &runtimeapi.ContainerFilter{
+		State:         &runtimeapi.ContainerStateValue{State: runtimeapi.ContainerState_CONTAINER_RUNNING},
+		LabelSelector: map[string]string{"io.kubernetes.pod.namespace": namespace, "io.kubernetes.pod.name": pod},
+	}})
+	if err != nil {
+		return 0, fmt.Errorf("listing the containers of pod %s/%s: %w", namespace, pod, err)
+	}
+	stopped := 0
+	for _, container := range list.GetContainers() {
+		if !time.Unix(0, container.GetCreatedAt()).Before(created) {
+			continue
+		}
+		if _, err := runtime.StopContainer(ctx, &runtimeapi.StopContainerRequest{ContainerId: container.GetId(), Timeout: stopGrace}); err != nil {
+			return stopped, fmt.Errorf("stopping container %s of pod %s/%s: %w", container.GetMetadata().GetName(), namespace, pod, err)
+		}
+		stopped++
+	}
+	return stopped, nil
 }
 
 // Image is an image in the storage of CRI-O.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package admin implements the admin endpoint of the test environment. It returns the requests
-// that the Ignition server has received, and simulates faults of that server and of the cluster's
-// network.
+// that the Ignition server has received, simulates faults of that server and of the cluster's
+// network, and replaces the pull secret.
 package admin
 
 import (
@@ -27,11 +27,19 @@ type Network interface {
 	Remove(context.Context) error
 }
 
+// Registry controls the image registry's password.
+type Registry interface {
+	RotatePassword()
+	ResetPassword()
+	PullSecret() (string, error)
+}
+
 // Server implements the admin endpoint.
 type Server struct {
 	Ignition *ignitionserver.Server
 	UserData func() ([]byte, error) // returns user data with the current token
 	Network  Network
+	Registry Registry
 }
 
 // Handler returns the handler of the endpoint; README.md lists the requests.
@@ -55,8 +63,10 @@ func (s Server) Handler() http.Handler {
 		s.Ignition.DeleteTokens()
 		return nil
 	}))
+	mux.HandleFunc("POST /pull-secret/rotate", s.rotatePullSecret)
 	mux.HandleFunc("POST /reset", s.handle(func(r *http.Request) error {
 		s.Ignition.Reset()
+		s.Registry.ResetPassword()
 		return s.Network.Deploy(r.Context())
 	}))
 	return mux
@@ -82,6 +92,17 @@ func (s Server) userData(w http.ResponseWriter, _ *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(userData)
+}
+
+func (s Server) rotatePullSecret(w http.ResponseWriter, _ *http.Request) {
+	s.Registry.RotatePassword()
+	secret, err := s.Registry.PullSecret()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, secret)
 }
 
 func (s Server) faults(w http.ResponseWriter, r *http.Request) {

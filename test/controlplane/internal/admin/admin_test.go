@@ -24,6 +24,13 @@ func (n *network) Deployed(context.Context) (bool, error) { return n.deployed, n
 func (n *network) Deploy(context.Context) error           { n.deployed = true; return nil }
 func (n *network) Remove(context.Context) error           { n.deployed = false; return nil }
 
+// registry is a Registry without a server.
+type registry struct{ password string }
+
+func (r *registry) RotatePassword()             { r.password = "another" }
+func (r *registry) ResetPassword()              { r.password = "first" }
+func (r *registry) PullSecret() (string, error) { return r.password, nil }
+
 func newServer(t *testing.T) (http.Handler, *ignitionserver.Server) {
 	t.Helper()
 	server, err := ignitionserver.New(ignitionserver.Config{
@@ -36,6 +43,7 @@ func newServer(t *testing.T) (http.Handler, *ignitionserver.Server) {
 		Ignition: server,
 		UserData: func() ([]byte, error) { return []byte("user data with " + server.Token()), nil },
 		Network:  &network{deployed: true},
+		Registry: &registry{},
 	}.Handler(), server
 }
 

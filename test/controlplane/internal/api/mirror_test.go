@@ -14,7 +14,7 @@ import (
 // The two modules cannot import each other's types: the agent's module must not get the
 // dependencies of this module, and this module must not change with the agent's.
 func TestFilesEqualThoseOfBed(t *testing.T) {
-	for _, name := range []string{"document.go", "switchboard.go"} {
+	for _, name := range []string{"document.go", "admin.go"} {
 		local := read(t, name)
 		original := read(t, filepath.Join("..", "..", "..", "bed", name))
 		want := strings.Replace(local, "package api\n", "package bed\n", 1)

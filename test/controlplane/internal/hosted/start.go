@@ -36,7 +36,7 @@ func (c *ControlPlane) start(ctx context.Context) error {
 		return err
 	}
 	c.recordReady("network")
-	images, err := c.startRegistry()
+	images, server, err := c.startRegistry()
 	if err != nil {
 		return err
 	}
@@ -52,14 +52,14 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	if err := operator.Deploy(ctx); err != nil {
 		return err
 	}
-	server, userData, err := c.startIgnition(cluster, images)
+	ignition, userData, err := c.startIgnition(cluster, images)
 	if err != nil {
 		return err
 	}
 	if err := c.startMachineConfig(ctx, cluster, images); err != nil {
 		return err
 	}
-	if err := c.startAdmin(server, userData, operator); err != nil {
+	if err := c.startAdmin(ignition, userData, operator, server); err != nil {
 		return err
 	}
 	c.recordReady("ready")
@@ -73,18 +73,18 @@ type images struct {
 	pullSecret                                string
 }
 
-func (c *ControlPlane) startRegistry() (images, error) {
+func (c *ControlPlane) startRegistry() (images, *registry.Registry, error) {
 	logFile, err := c.log("registry")
 	if err != nil {
-		return images{}, err
+		return images{}, nil, err
 	}
 	c.document.Registry = net.JoinHostPort(c.host("registry"), registryPort)
 	server := registry.New(c.document.Registry, log.New(logFile, "", log.LstdFlags))
 	if err := c.serve(registryPort, server.Serve, server.Close); err != nil {
-		return images{}, err
+		return images{}, nil, err
 	}
 	if c.document.RegistryForward, err = c.forward(registryPort); err != nil {
-		return images{}, err
+		return images{}, nil, err
 	}
 	var out images
 	for _, i := range []struct {
@@ -99,20 +99,20 @@ func (c *ControlPlane) startRegistry() (images, error) {
 	} {
 		image := registry.Image{Binary: filepath.Join(c.options.Bin, i.program), Path: i.path}
 		if *i.into, err = server.Push(c.document.RegistryForward, i.repository, image); err != nil {
-			return images{}, err
+			return images{}, nil, err
 		}
 	}
 	pushed, err := server.Push(c.document.RegistryForward, releaseRepository, osImage())
 	if err != nil {
-		return images{}, err
+		return images{}, nil, err
 	}
 	out.os = strings.Replace(pushed, c.document.Registry, "quay.io", 1) // read through a mirror
 	c.document.PauseImage, c.document.WorkloadImage, c.document.EnterImage = out.pause, out.workload, out.enter
 	if out.pullSecret, err = server.PullSecret(); err != nil {
-		return images{}, err
+		return images{}, nil, err
 	}
 	c.document.PullSecret, err = c.dirs.write("pull-secret.json", []byte(out.pullSecret))
-	return out, err
+	return out, server, err
 }
 
 // osImage returns the OS image of the release with the Kubernetes version of the test environment.

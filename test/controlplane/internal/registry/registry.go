@@ -13,6 +13,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -26,14 +27,16 @@ import (
 type Registry struct {
 	host     string // host:port as nodes see it
 	username string
-	password string
+	original string                 // the password at the start
+	password atomic.Pointer[string] // the current one
 	http     *http.Server
 }
 
 // New creates an empty registry with the address host for nodes. Serve must run before the first
 // Push.
 func New(host string, logger *log.Logger) *Registry {
-	r := &Registry{host: host, username: "bed", password: rand.Text()}
+	r := &Registry{host: host, username: "bed", original: rand.Text()}
+	r.ResetPassword()
 	r.http = &http.Server{
 		Handler:  r.authenticate(registry.New(registry.Logger(logger))),
 		ErrorLog: logger,
@@ -55,6 +58,15 @@ func (r *Registry) Serve(listener net.Listener) error {
 // Close closes every connection.
 func (r *Registry) Close() error { return r.http.Close() }
 
+// RotatePassword replaces the password, so that the previous pull secrets are refused.
+func (r *Registry) RotatePassword() {
+	password := rand.Text()
+	r.password.Store(&password)
+}
+
+// ResetPassword restores the password at the start.
+func (r *Registry) ResetPassword() { r.password.Store(&r.original) }
+
 // PullSecret returns a .dockerconfigjson that the registry accepts.
 func (r *Registry) PullSecret() (string, error) {
 	type auth struct {
@@ -62,7 +74,7 @@ func (r *Registry) PullSecret() (string, error) {
 		Email string `json:"email"`
 	}
 	secret, err := json.Marshal(map[string]map[string]auth{"auths": {r.host: {
-		Auth:  base64.StdEncoding.EncodeToString([]byte(r.username + ":" + r.password)),
+		Auth:  base64.StdEncoding.EncodeToString([]byte(r.username + ":" + *r.password.Load())),
 		Email: "nobody@example.com",
 	}}})
 	if err != nil {
@@ -89,7 +101,7 @@ func (r *Registry) Push(address, repository string, image Builder) (string, erro
 	if err != nil {
 		return "", fmt.Errorf("naming image %s: %w", repository, err)
 	}
-	login := &authn.Basic{Username: r.username, Password: r.password}
+	login := &authn.Basic{Username: r.username, Password: *r.password.Load()}
 	if err := remote.Write(ref, built, remote.WithAuth(login)); err != nil {
 		return "", fmt.Errorf("pushing %s: %w", repository, err)
 	}
@@ -99,7 +111,7 @@ func (r *Registry) Push(address, repository string, image Builder) (string, erro
 func (r *Registry) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		username, password, ok := request.BasicAuth()
-		if !ok || username != r.username || password != r.password {
+		if !ok || username != r.username || password != *r.password.Load() {
 			w.Header().Set("WWW-Authenticate", `Basic realm="test registry"`)
 			http.Error(w, `{"errors":[{"code":"UNAUTHORIZED","message":"authentication required"}]}`, http.StatusUnauthorized)
 			return

@@ -99,6 +99,16 @@ func TestImageIsPulledWithThePullSecret(t *testing.T) {
 	if _, err := remote.Image(ref); err == nil {
 		t.Error("the image was given without a pull secret")
 	}
+	pull := func() error {
+		_, err := remote.Image(ref, remote.WithAuth(&authn.Basic{Username: username, Password: password}))
+		return err
+	}
+	if r.RotatePassword(); pull() == nil {
+		t.Error("the image was given with an old pull secret")
+	}
+	if r.ResetPassword(); pull() != nil {
+		t.Error("the image was refused with the first pull secret")
+	}
 }
 
 // layerFiles reads the single uncompressed layer as a runtime does: its bytes must match the
