@@ -3,16 +3,17 @@
 VERSION ?= $(or $(shell packaging/version.sh),$(error packaging/version.sh failed))
 HCP_BED_CACHE ?= $(HOME)/.cache/hcp-node-agent
 EXECS ?= 1500000
-# How many lanes of test-vm run at a time; a lane uses about one core.
-JOBS ?= 2
+# How many lanes of test-vm run at a time. A lane uses one core, except lane-events, which mostly waits.
+JOBS ?= 3
 # The kinds of uplink and the faults that test-vm has the time for, beside the
 # IPv4 uplinks of the other lanes; test-network has all.
 QUICK_KINDS ?= dual vlan-on-bond
 QUICK_FAULTS = TestAgentKilled|TestAgentInterrupted|TestLeaveInterrupted|TestGatewaySilent
 # What test-vm has no time for, because other tests show nearly the same; THOROUGH=1 runs them, as test-all does.
-SLOW = $(if $(THOROUGH),^$$,TestBridgeWithoutTheClustersUnit|TestFirstBootByCloudInit|TestPackagesAtFirstBoot|TestLateApprovalTimesOut)
-# The tests of lane-install; the last two balance the lanes.
-INSTALL = TestPackage|TestFirstBoot|TestJoinResumesAfterKills|TestOverrideAndDrop|TestStandaloneCluster|TestDeniedRequest|TestLeaveResumes
+SLOW = $(if $(THOROUGH),^$$,TestBridgeWithoutTheClustersUnit|TestFirstBootByCloudInit|TestPackagesAtFirstBoot|TestLateApprovalTimesOut|TestJoinResumesAfterKills)
+# The tests of lane-install and of lane-events, which balance the lanes.
+INSTALL = TestPackage|TestFirstBoot|TestJoinResumes|TestOverrideAndDrop|TestStandaloneCluster|TestLeaveResumes
+EVENTS = TestEvents|TestDeniedRequest
 LINT = $(HCP_BED_CACHE)/tools/golangci-lint-v2.6.2
 GOTESTSUM = $(HCP_BED_CACHE)/tools/gotestsum-v1.13.0
 # Package by package, the failures whole, no list of skipped tests: the last summary has it.
@@ -73,7 +74,7 @@ test-vm: deps build bed ## the agent in real machines: the life of a node, OVN-K
 # Each lane has a machine and, but for the network, a control plane of its own. The longest come first,
 # and BESIDE before the last two, so that all end at about the same time.
 # While they run, their output is in build/lane-*.log.
-LANES = lane-install lane-node $(BESIDE) lane-network lane-ovn
+LANES = lane-install lane-node lane-events $(BESIDE) lane-network lane-ovn
 TO_LOG = mkdir -p build && exec >build/$@.log 2>&1
 SHOW_LOG = status=$$?; cat build/$@.log; exit $$status
 
@@ -81,7 +82,9 @@ SHOW_LOG = status=$$?; cat build/$@.log; exit $$status
 lane-install: # installation and first boot, and what the package's repositories are built for
 	@($(TO_LOG); LANE=-install go test -tags vm -count=1 -timeout 60m -v -run '$(INSTALL)' -skip '$(SLOW)' ./test/vm/e2e); $(SHOW_LOG)
 lane-node: # all other tests
-	@($(TO_LOG); LANE=-node go test -tags vm -count=1 -timeout 60m -v -skip '$(INSTALL)|$(SLOW)' ./test/vm/e2e); $(SHOW_LOG)
+	@($(TO_LOG); LANE=-node go test -tags vm -count=1 -timeout 60m -v -skip '$(INSTALL)|$(EVENTS)|$(SLOW)' ./test/vm/e2e); $(SHOW_LOG)
+lane-events: # what happens to a node in its life
+	@($(TO_LOG); LANE=-events go test -tags vm -count=1 -timeout 60m -v -run '$(EVENTS)' ./test/vm/e2e); $(SHOW_LOG)
 lane-network:
 	@($(TO_LOG); KINDS="$(QUICK_KINDS)" go test -tags vm -count=1 -timeout 40m -v -run TestUplinks ./test/vm/network && \
 		KINDS= go test -tags vm -count=1 -timeout 40m -v -run '$(QUICK_FAULTS)' ./test/vm/network); $(SHOW_LOG)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build controlplane
+//go:build controlplane || vm
 
 // Package kubetest is for tests that use the real control plane of test/bed:
 // clients and kubeconfigs of the administrator, the bootstrapper and nodes.

@@ -22,36 +22,45 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
-// TestEventsInTheLifeOfANode joins a machine whose service repairs. It then causes the events that
-// kubelet does not notice itself. The service reports each, repairs those that it can repair,
-// and reports them as resolved. Afterwards the node is as before.
+// TestEventsInTheLifeOfANode joins a machine with a join token, and causes the events that kubelet does
+// not notice or not survive itself. The service reports each, repairs those that it can repair, and
+// reports them as resolved. Others need a command of the administrator. In between the node is healthy.
 func TestEventsInTheLifeOfANode(t *testing.T) {
-	ctx := newContext(t)
-	mustOutput(ctx, t, "mkdir -p /etc/hcp-node-agent && printf 'apiVersion: "+report.APIVersion+`\nkind: JoinConfig\nrepair: true\n' >/etc/hcp-node-agent/config.yaml`)
-	runAgent(ctx, t, report.Success, joinCommand)
-	awaitStatus(ctx, t, "is Ready and schedulable$")
-	addFailingStaticPod(ctx, t)
-
+	ctx := newContextFor(t, 35*time.Minute) // most of it are intervals of the service's checks
+	joinWithToken(ctx, t)
+	cluster := &changingCluster{payload: readPayload(t)}
 	for _, event := range []struct {
 		name string
 		test func(context.Context, *testing.T)
 	}{
+		{"taint, failing pod of the host, host name and clock", testReportedAndResolved},
 		{"Node deleted", testNodeDeleted},
 		{"address added and changed", testAddressChanged},
-		{"host name changed", testHostNameChanged},
-		{"pod of the host fails", testHostPodFails},
 		{"drift", testDriftRepaired},
+		{"DNS and registry gone", testNamesAndRegistryGone},
+		{"pull secret and client CA replaced", cluster.testPullSecretReplaced},
+		{"CAs renewed", cluster.testCAsRenewed},
+		{"API endpoint changed", cluster.testEndpointChanged},
+		{"moved to another NodePool", testOtherNodePool},
+		{"client certificate expired while off", cluster.testExpiredWhileOff},
 	} {
-		if !t.Run(event.name, func(t *testing.T) { event.test(ctx, t) }) {
+		if !t.Run(event.name, func(t *testing.T) { event.test(ctx, t); awaitHealthy(ctx, t) }) {
 			return
 		}
 	}
+	runAgent(ctx, t, report.Success, "status")
+	checkResources(ctx, t)
+	leaveWithoutTheCluster(ctx, t)
+}
+
+// awaitHealthy waits until the service reports a healthy node. The service must not have been restarted.
+func awaitHealthy(ctx context.Context, t *testing.T) {
+	t.Helper()
 	awaitStatus(ctx, t, "is Ready and schedulable$")
 	state := mustOutput(ctx, t, "systemctl show -P ActiveState hcp-node-agent; systemctl show -P NRestarts hcp-node-agent")
 	if state != "active\n0" {
 		t.Errorf("the service is %q", state)
 	}
-	runAgent(ctx, t, report.Success, "status")
 }
 
 // awaitStatus waits until systemd's status of the service matches a pattern.
@@ -64,6 +73,12 @@ func awaitStatus(ctx context.Context, t *testing.T, pattern string) {
 func awaitLog(ctx context.Context, t *testing.T, text string) {
 	t.Helper()
 	await(ctx, t, "journalctl -b -u hcp-node-agent STEP=monitor -o cat | grep -qF '"+text+"'")
+}
+
+// awaitResolved waits until the service has reported that a finding with a text is resolved.
+func awaitResolved(ctx context.Context, t *testing.T, text string) {
+	t.Helper()
+	await(ctx, t, "journalctl -b -u hcp-node-agent STEP=monitor -o cat | grep 'resolved: ' | grep -qF '"+text+"'")
 }
 
 func testNodeDeleted(ctx context.Context, t *testing.T) {
@@ -82,20 +97,33 @@ func testNodeDeleted(ctx context.Context, t *testing.T) {
 	checkEvent(ctx, t, corev1.EventTypeNormal, "NodeDeletedRepaired", "restarted kubelet")
 }
 
-// testAddressChanged adds an address, which is no event, and then changes the node's address.
+// testAddressChanged adds an address, which is no event, and then changes the node's address: to one that
+// an administrator must approve, and back to one of the enrollment.
 func testAddressChanged(ctx context.Context, t *testing.T) {
-	const now = "192.0.2.201"
+	const other = "192.0.2.201"
+	original := mustOutput(ctx, t, "cat /run/nodeip-configuration/primary-ip")
 	mustOutput(ctx, t, "ip address add 192.0.2.202/24 dev br-ex")
-	mustOutput(ctx, t, `nmcli connection modify ovs-if-br-ex ipv4.method manual ipv4.addresses `+now+`/24 ipv4.gateway 192.0.2.1 ipv4.dns 192.0.2.1 &&
+	mustOutput(ctx, t, `nmcli connection modify ovs-if-br-ex ipv4.method manual ipv4.addresses `+other+`/24 ipv4.gateway 192.0.2.1 ipv4.dns 192.0.2.1 &&
 		nmcli device reapply br-ex`)
+	awaitAddress(ctx, t, other, original, func() { approveServing(ctx, t, other) })
+	if n := mustOutput(ctx, t, `journalctl -b -u hcp-node-agent -o cat | grep -c "192.0.2.202" || true`); n != "0" {
+		t.Errorf("the additional address was reported %s times", n)
+	}
+	mustOutput(ctx, t, `nmcli connection modify ovs-if-br-ex ipv4.method auto ipv4.addresses '' ipv4.gateway '' ipv4.dns '' && nmcli device reapply br-ex`)
+	awaitAddress(ctx, t, original, other, func() {})
+}
+
+// awaitAddress waits until the service has reported and repaired a change of the node's address.
+func awaitAddress(ctx context.Context, t *testing.T, now, before string, approve func()) {
+	t.Helper()
 	awaitLog(ctx, t, "repaired: kubelet and CRI-O use the node address "+now)
-	checkEvent(ctx, t, corev1.EventTypeWarning, "NodeAddressChanged", "the node address changed to "+now+" from ")
+	checkEvent(ctx, t, corev1.EventTypeWarning, "NodeAddressChanged", "the node address changed to "+now+" from "+before)
 	environmentOutput := mustOutput(ctx, t, `for unit in crio kubelet; do tr '\0' '\n' </proc/$(systemctl show -P MainPID $unit)/environ; done | grep -E '^(KUBELET_NODE_IP|CONTAINER_STREAM_ADDRESS)='
-		cat /run/nodeip-configuration/primary-ip; echo; journalctl -b -u hcp-node-agent -o cat | grep -c "192.0.2.202" || true`)
-	if want := "CONTAINER_STREAM_ADDRESS=" + now + "\nKUBELET_NODE_IP=" + now + "\n" + now + "\n0"; environmentOutput != want {
+		cat /run/nodeip-configuration/primary-ip`)
+	if want := "CONTAINER_STREAM_ADDRESS=" + now + "\nKUBELET_NODE_IP=" + now + "\n" + now; environmentOutput != want {
 		t.Errorf("after the repair:\n%s\nwant\n%s", environmentOutput, want)
 	}
-	approveServing(ctx, t, now)
+	approve()
 	err := wait.PollUntilContextTimeout(ctx, time.Second, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		node, err := environment.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
 		return err == nil && strings.Contains(fmt.Sprint(node.Status.Addresses), now), err
@@ -103,7 +131,8 @@ func testAddressChanged(ctx context.Context, t *testing.T) {
 	if err != nil {
 		t.Errorf("waiting for the Node to have the address %s: %v", now, err)
 	}
-	awaitLog(ctx, t, "resolved: the node address changed to "+now)
+	awaitResolved(ctx, t, "the node address changed to "+now)
+	await(ctx, t, "openssl s_client -connect "+now+":10250 </dev/null 2>/dev/null | openssl x509 -noout -ext subjectAltName | grep -qF 'IP Address:"+now+"'")
 }
 
 // approveServing waits for the serving CSR with an address and approves it, as an approver does.
@@ -131,18 +160,36 @@ func approveServing(ctx context.Context, t *testing.T, address string) {
 	}
 }
 
-// testHostNameChanged changes the host name and back. kubelet keeps running meanwhile.
-func testHostNameChanged(ctx context.Context, t *testing.T) {
-	started := mustOutput(ctx, t, "systemctl show -P ExecMainStartTimestampMonotonic kubelet; hostnamectl set-hostname renamed")
-	awaitLog(ctx, t, "the host name changed to renamed, but the Node is "+testenv.NodeName)
+// testReportedAndResolved causes events that only a person can handle, all at the same time.
+func testReportedAndResolved(ctx context.Context, t *testing.T) {
+	const (
+		taint      = "taint team=blue:NoSchedule"
+		renamed    = "the host name changed to renamed, but the Node is " + testenv.NodeName
+		clockAhead = "clock is 1h0m0s ahead of the API server"
+		failingPod = "pod kube-system/unpullable-" + testenv.NodeName + " is not ready"
+	)
+	started := mustOutput(ctx, t, "systemctl show -P ExecMainStartTimestampMonotonic kubelet; date -s '+1 hour' >/dev/null; hostnamectl set-hostname renamed")
+	setTaints(ctx, t, `[{"key":"team","value":"blue","effect":"NoSchedule"}]`)
+	addFailingStaticPod(ctx, t)
+
+	for _, text := range []string{renamed, taint, clockAhead, failingPod} {
+		awaitLog(ctx, t, text)
+	}
 	checkContains(t, runAgent(ctx, t, report.Failed, "status").Stdout, "hostnamectl set-hostname "+testenv.NodeName)
 	checkContains(t, runAgent(ctx, t, report.Failed, "doctor").Stdout, "the host name changed to renamed")
-	mustOutput(ctx, t, "hostnamectl set-hostname "+testenv.NodeName)
-	awaitLog(ctx, t, "resolved: the host name changed to renamed")
+	checkEvent(ctx, t, corev1.EventTypeWarning, "NodeTainted", taint)
+	await(ctx, t, `grep -qx 'hcp_node_agent_findings{check="host",severity="problem"} 1' `+metricsFile)
+
+	mustOutput(ctx, t, "date -s '-1 hour' >/dev/null; hostnamectl set-hostname "+testenv.NodeName+"; rm "+staticPodFile)
+	setTaints(ctx, t, "null")
+	for _, text := range []string{renamed, taint, clockAhead, failingPod} {
+		awaitResolved(ctx, t, text)
+	}
+	checkEvent(ctx, t, corev1.EventTypeNormal, "HostNameChangedResolved", "renamed")
+	await(ctx, t, `grep -qx 'hcp_node_agent_findings{check="host",severity="problem"} 0' `+metricsFile)
 	if again := mustOutput(ctx, t, "systemctl show -P ExecMainStartTimestampMonotonic kubelet"); again != started {
 		t.Error("kubelet was restarted")
 	}
-	checkEvent(ctx, t, corev1.EventTypeNormal, "HostNameChangedResolved", "renamed")
 }
 
 const staticPodFile = "/etc/kubernetes/manifests/unpullable.yaml"
@@ -156,13 +203,6 @@ func addFailingStaticPod(ctx context.Context, t *testing.T) {
 	must(t, environment.Machine.Put(ctx, staticPodFile, strings.NewReader(manifest), 0o600))
 }
 
-// testHostPodFails checks that a failing pod of the host is reported while the Node is Ready.
-func testHostPodFails(ctx context.Context, t *testing.T) {
-	awaitLog(ctx, t, "pod kube-system/unpullable-"+testenv.NodeName+" is not ready")
-	awaitReadyNode(ctx, t)
-	mustOutput(ctx, t, "rm "+staticPodFile)
-}
-
 // testDriftRepaired changes a file and a sysctl. The check of drift runs at the start of the service.
 func testDriftRepaired(ctx context.Context, t *testing.T) {
 	const sysctl = "net.ipv4.neigh.default.gc_thresh1"
@@ -173,6 +213,6 @@ func testDriftRepaired(ctx context.Context, t *testing.T) {
 	if state := mustOutput(ctx, t, "grep -c changed /etc/containers/registries.conf || true; sysctl -n "+sysctl); state != "0\n8192" {
 		t.Errorf("after the repair: %q", state)
 	}
-	awaitLog(ctx, t, "resolved: drift: ")
+	awaitResolved(ctx, t, "drift: ")
 	checkEvent(ctx, t, corev1.EventTypeNormal, "ConfigurationDriftRepaired", "restored the joined state")
 }

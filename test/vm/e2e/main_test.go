@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
@@ -49,6 +50,7 @@ func runTests(m *testing.M) (int, error) {
 		return 1, err
 	}
 	defer environment.Close()
+	kubetest.Plane = environment.ControlPlane
 	if err := environment.Install(ctx); err != nil {
 		return 1, err
 	}

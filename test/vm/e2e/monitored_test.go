@@ -25,12 +25,11 @@ import (
 
 const metricsFile = "/run/hcp-node-agent/metrics/hcp-node-agent.prom"
 
-// TestJoinTokenAndService joins with a join token and without manual approval: the approver accepts
-// the node because of its enrollment. Then the service monitors the node. It reports new and
-// resolved findings to systemd, in the journal, as an Event and in the metrics, uses little
-// memory, and ends with leave, which removes the metrics.
-func TestJoinTokenAndService(t *testing.T) {
-	ctx := newContext(t)
+// joinWithToken joins with a join token and without manual approval: the approver accepts the node
+// because of its enrollment. The service then monitors the node, and repairs it.
+func joinWithToken(ctx context.Context, t *testing.T) {
+	t.Helper()
+	mustOutput(ctx, t, "mkdir -p /etc/hcp-node-agent && printf 'apiVersion: "+report.APIVersion+`\nkind: JoinConfig\nrepair: true\n' >/etc/hcp-node-agent/config.yaml`)
 	createJoinToken(ctx, t)
 	runAgent(ctx, t, report.Success, joinByUserData+" --join-token /root/worker-0.token")
 	node, err := environment.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
@@ -41,27 +40,26 @@ func TestJoinTokenAndService(t *testing.T) {
 	if left := mustOutput(ctx, t, "ls /var/lib/hcp-node-agent"); strings.Contains(left, "token") {
 		t.Errorf("the join token remains: %s", left)
 	}
-	await(ctx, t, "systemctl is-active hcp-node-agent && systemctl show -P StatusText hcp-node-agent | grep -qx 'worker-0 is Ready and schedulable'")
+	awaitHealthy(ctx, t)
+}
 
-	setTaints(ctx, t, `[{"key":"team","value":"blue","effect":"NoSchedule"}]`)
-	await(ctx, t, "systemctl show -P StatusText hcp-node-agent | grep -q 'taint team=blue:NoSchedule'")
-	await(ctx, t, `grep -qx 'hcp_node_agent_findings{check="node",severity="problem"} 1' `+metricsFile)
-	checkEvent(ctx, t, corev1.EventTypeWarning, "NodeTainted", "taint team=blue:NoSchedule")
-	setTaints(ctx, t, "null")
-	await(ctx, t, "journalctl -u hcp-node-agent -o cat | grep -q 'resolved: .*taint team=blue:NoSchedule'")
-	checkEvent(ctx, t, corev1.EventTypeNormal, "NodeTaintedResolved", "resolved: ")
-	await(ctx, t, `grep -qx 'hcp_node_agent_findings{check="node",severity="problem"} 0' `+metricsFile)
-
+// checkResources checks that the service uses little memory.
+func checkResources(ctx context.Context, t *testing.T) {
+	t.Helper()
 	out := mustOutput(ctx, t, `
 		grep -E '^(VmRSS|RssAnon|RssFile)' /proc/$(systemctl show -P MainPID hcp-node-agent)/status
 		systemctl show -p CPUUsageNSec -p MemoryCurrent -p ActiveEnterTimestamp hcp-node-agent; date; cat `+metricsFile+`
-		journalctl -u hcp-node-agent -o cat`)
+		journalctl -b -u hcp-node-agent -o cat`)
 	t.Logf("the service after some minutes:\n%s", out)
 	if own := numberAfter(t, out, "RssAnon:"); own > 25*1024 {
 		t.Errorf("the service uses %d kB of anonymous memory", own)
 	}
+}
 
-	// A host must be able to leave a cluster that it cannot reach.
+// leaveWithoutTheCluster leaves a cluster that the host cannot reach. The service ends, and removes its
+// metrics.
+func leaveWithoutTheCluster(ctx context.Context, t *testing.T) {
+	t.Helper()
 	server := mustOutput(ctx, t, `host=$(sed -n 's,.*server: https://\([^:]*\).*,\1,p' /var/lib/kubelet/kubeconfig) && getent ahostsv4 "$host" | head -n 1 | cut -d ' ' -f 1`)
 	mustOutput(ctx, t, "ip route add unreachable "+server)
 	left := runAgent(ctx, t, report.Success, "leave")

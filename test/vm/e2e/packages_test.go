@@ -16,15 +16,19 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rpms"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
 // TestPackagesAtFirstBoot boots a machine without the agent, kubelet and CRI-O, with a seed disk as a
 // cloud provides it. The agent installs the packages of the payload's release from a signed repository
-// with dnf.
+// with dnf. Then it upgrades them to those of another release, with a reboot for kernel arguments, and
+// back. leave --purge removes them.
 func TestPackagesAtFirstBoot(t *testing.T) {
 	ctx := newContext(t)
+	mustOutput(ctx, t, "update-grub") // as the installation of a host does
 	removeAgent(ctx, t)
-	addRelease(ctx, t)
+	repository := &releaseRepository{env: rpms.New(t), source: moveNodeFiles(ctx, t)}
+	repository.add(ctx, t, firstRelease)
 	userData, err := environment.ControlPlane.CurrentUserData(ctx)
 	must(t, err)
 	bootWithSeed(ctx, t, map[string]string{
@@ -43,6 +47,7 @@ func TestPackagesAtFirstBoot(t *testing.T) {
 	runAgent(ctx, t, report.Success, "status")
 
 	must(t, environment.DeletePods(ctx))
+	upgradePackages(ctx, t, repository)
 	preview := runAgent(ctx, t, report.Success, "leave --purge --dry-run")
 	checkContains(t, preview.Stdout, "drain the node", "images to remove", "packages to remove", "openshift-kubelet")
 	mustOutput(ctx, t, "rpm -q openshift-kubelet && systemctl is-active kubelet")
@@ -55,25 +60,69 @@ func TestPackagesAtFirstBoot(t *testing.T) {
 	}
 }
 
-// addRelease moves kubelet and CRI-O from the machine into packages of a repository on the machine,
-// which then looks like RHEL 9 to the agent. The machine has the other programs of a node already.
-func addRelease(ctx context.Context, t *testing.T) {
+// upgradePackages upgrades the node to the packages of another release, and sets kernel arguments. The
+// agent drains and reboots the host, and the service completes the upgrade after the boot. Then it rolls
+// back the packages.
+func upgradePackages(ctx context.Context, t *testing.T, repository *releaseRepository) {
 	t.Helper()
-	env := rpms.New(t)
-	buildNodePackages(env, moveNodeFiles(ctx, t), firstRelease, "release")
-	env.Build("release", "container-selinux-2.237.0-1.el9", "NetworkManager-ovs-1.52.0-1.el9", "crun-1.23-1.el9", "of-the-administrator-1-1")
-	content, err := os.ReadFile(env.GenerateKey("release"))
-	must(t, err)
-	env.Sign("release", "release")
-	env.Run("createrepo_c", "--quiet", filepath.Join(env.Dir, "release"))
-	must(t, os.WriteFile(filepath.Join(env.Dir, "release", "KEY"), content, 0o600))
+	repository.add(ctx, t, nextRelease)
+	payload := readPayload(t)
+	setOSImage(t, payload, pushNodeImage(t, repository.source, nextRelease))
+	serve(ctx, t, payload)
+	checkContains(t, runAgent(ctx, t, report.Success, "plan --user-data "+testenv.UserDataPath+" --apply-host-settings").Stdout,
+		"openshift-kubelet-"+nextRelease["openshift-kubelet"], "the node is drained", "reboot: ")
+	must(t, environment.Machine.RebootByGRUB(ctx, func() error {
+		out := runUntilOutput(ctx, t, "hcp-node-agent "+upgradeCommand+" --apply-host-settings=reboot", "rebooting the host with the kernel arguments", func() {})
+		t.Logf("upgrade:\n%s", out)
+		return nil
+	}))
+	must(t, environment.Machine.WaitSSH(ctx))
+	await(ctx, t, "journalctl -b -u hcp-node-agent -o cat | grep '"+testenv.NodeName+" is upgraded'")
+	t.Log(mustOutput(ctx, t, "journalctl -b --no-pager -o cat -u hcp-node-agent"))
+	awaitReadyNode(ctx, t)
+	if !hasArgument(ctx, t) {
+		t.Error("the host was not booted with the kernel argument")
+	}
+	checkPackages(ctx, t, nextRelease)
+	checkContains(t, runAgent(ctx, t, report.Success, "upgrade --rollback").Stdout, testenv.NodeName+" is rolled back")
+	checkPackages(ctx, t, firstRelease)
+	awaitReadyNode(ctx, t)
+}
+
+// checkPackages fails the test unless the packages of a release are installed, and the node has no drift.
+func checkPackages(ctx context.Context, t *testing.T, versions map[string]string) {
+	t.Helper()
+	checkContains(t, mustOutput(ctx, t, "rpm -q openshift-kubelet cri-o"), "openshift-kubelet-"+versions["openshift-kubelet"], "cri-o-"+versions["cri-o"])
+	runAgent(ctx, t, report.Success, "status")
+}
+
+// releaseRepository is a repository of packages on the machine, which then looks like RHEL 9 to the agent.
+// The machine has the other programs of a node already.
+type releaseRepository struct {
+	env    *rpms.Environment
+	source string // directory with the machine's kubelet and CRI-O
+}
+
+// add adds packages of kubelet and CRI-O with other versions.
+func (r *releaseRepository) add(ctx context.Context, t *testing.T, versions map[string]string) {
+	t.Helper()
+	dir := filepath.Join(r.env.Dir, "release")
+	buildNodePackages(r.env, r.source, versions, "release")
+	if _, err := os.Stat(filepath.Join(dir, "KEY")); os.IsNotExist(err) {
+		r.env.Build("release", "container-selinux-2.237.0-1.el9", "NetworkManager-ovs-1.52.0-1.el9", "crun-1.23-1.el9", "of-the-administrator-1-1")
+		content, err := os.ReadFile(r.env.GenerateKey("release"))
+		must(t, err)
+		must(t, os.WriteFile(filepath.Join(dir, "KEY"), content, 0o600))
+	}
+	r.env.Sign("release", "release")
+	r.env.Run("createrepo_c", "--quiet", dir)
 	var packed bytes.Buffer
 	archive := tar.NewWriter(&packed)
-	must(t, archive.AddFS(os.DirFS(filepath.Join(env.Dir, "release"))))
+	must(t, archive.AddFS(os.DirFS(dir)))
 	must(t, archive.Close())
 	must(t, environment.Machine.Put(ctx, "/root/release.tar", &packed, 0o600))
-	mustOutput(ctx, t, `mkdir /srv/release && tar -C /srv/release -xf /root/release.tar --no-same-owner && rm /root/release.tar
-		printf '[release]\nname=release\nbaseurl=file:///srv/release\ngpgcheck=1\ngpgkey=file:///srv/release/KEY\n' >/etc/yum.repos.d/release.repo
+	mustOutput(ctx, t, `rm -rf /srv/release && mkdir /srv/release && tar -C /srv/release -xf /root/release.tar --no-same-owner && rm /root/release.tar
+		printf '[release]\nname=release\nbaseurl=file:///srv/release\ngpgcheck=1\ngpgkey=file:///srv/release/KEY\nmetadata_expire=0\n' >/etc/yum.repos.d/release.repo
 		mkdir -p /var/lib/containers/storage && echo mine >/var/lib/containers/storage/mine
 		rm /etc/os-release
 		printf 'NAME="Red Hat Enterprise Linux"\nID=rhel\nVERSION_ID=9.6\nPLATFORM_ID=platform:el9\n' >/etc/os-release`)

@@ -23,7 +23,13 @@ import (
 // test.
 func newContext(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 25*time.Minute)
+	return newContextFor(t, 25*time.Minute)
+}
+
+// newContextFor is newContext with another timeout.
+func newContextFor(t *testing.T, timeout time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	t.Cleanup(cancel)
 	must(t, environment.Reset(ctx))
 	must(t, environment.Machine.Restore(ctx, installedSnapshot))

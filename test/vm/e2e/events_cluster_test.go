@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build vm
+
+package e2e
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/util/keyutil"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
+)
+
+// testNamesAndRegistryGone makes DNS and the registry unreachable while the service starts, which then
+// opens new connections.
+func testNamesAndRegistryGone(ctx context.Context, t *testing.T) {
+	registry, _, _ := strings.Cut(environment.ControlPlane.Registry, ":")
+	mustOutput(ctx, t, `cp /etc/resolv.conf /etc/hosts /root/ && echo nameserver 127.0.0.9 >/etc/resolv.conf && echo 127.0.0.9 `+registry+` >>/etc/hosts
+		systemctl restart hcp-node-agent`)
+	name := "the name " + apiEndpoint(t).Hostname() + " cannot be resolved"
+	awaitLog(ctx, t, name)
+	awaitLog(ctx, t, "no service listens at "+environment.ControlPlane.Registry)
+	mustOutput(ctx, t, "cat /root/resolv.conf >/etc/resolv.conf; cat /root/hosts >/etc/hosts; rm /root/hosts /root/resolv.conf")
+	awaitResolved(ctx, t, name)
+	awaitResolved(ctx, t, "no service listens at "+registry)
+}
+
+// changingCluster is the cluster of a joined node whose payload changes.
+type changingCluster struct {
+	payload map[string]any
+}
+
+// addCA adds a new CA to a file of the payload, and returns it.
+func (c *changingCluster) addCA(t *testing.T, path, name string) *certtest.CA {
+	t.Helper()
+	ca := certtest.NewCA(t, name)
+	setFile(c.payload, path, fileContent(t, c.payload, path)+string(ca.PEM))
+	return ca
+}
+
+// startTimes returns when the services started, and the running containers.
+func startTimes(ctx context.Context, t *testing.T) string {
+	t.Helper()
+	return mustOutput(ctx, t, "systemctl show -P ExecMainStartTimestampMonotonic kubelet crio; "+containersCommand)
+}
+
+// testPullSecretReplaced makes the registry refuse the node's pull secret, and adds a CA of kubelet's clients.
+// A join renews both without a restart.
+func (c *changingCluster) testPullSecretReplaced(ctx context.Context, t *testing.T) {
+	secret, err := environment.ControlPlane.RotatePullSecret(ctx)
+	must(t, err)
+	mustOutput(ctx, t, "systemctl restart hcp-node-agent") // it pulls at its start, and then every 6 hours
+	awaitLog(ctx, t, "rejects this node")
+	started := startTimes(ctx, t)
+
+	setFile(c.payload, "/var/lib/kubelet/config.json", string(secret))
+	ca := c.addCA(t, "/etc/kubernetes/kubelet-ca.crt", "new-client-signer")
+	key := certtest.NewKey(t)
+	certificate := ca.Issue(t, key, &x509.Certificate{
+		Subject: pkix.Name{CommonName: "client", Organization: []string{"system:masters"}}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+	must(t, environment.Machine.Put(ctx, "/root/client.pem", strings.NewReader(string(certificate)+string(certtest.KeyPEM(t, key))), 0o600))
+	const request = "curl -sk -o /dev/null -w '%{http_code}' --cert /root/client.pem https://127.0.0.1:10250/pods"
+	if code := mustOutput(ctx, t, request); code != "401" {
+		t.Errorf("kubelet responds with %s to a client of another CA", code)
+	}
+	serve(ctx, t, c.payload)
+	checkContains(t, runAgent(ctx, t, report.Success, "join --user-data "+testenv.UserDataPath).Stdout, "is Ready and schedulable")
+	await(ctx, t, "test $("+request+") = 200")
+	awaitResolved(ctx, t, "rejects this node")
+	if now := startTimes(ctx, t); now != started {
+		t.Errorf("services or containers were restarted:\n%s\nbefore:\n%s", now, started)
+	}
+	mustOutput(ctx, t, "rm /root/client.pem")
+}
+
+// testCAsRenewed adds a CA of the API server and a trusted CA. A join restarts CRI-O and kubelet, and
+// keeps the containers.
+func (c *changingCluster) testCAsRenewed(ctx context.Context, t *testing.T) {
+	pods := mustOutput(ctx, t, containersCommand)
+	const trusted = "/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt"
+	c.addCA(t, trusted, "registry")
+	added := certtest.NewCA(t, "root-ca")
+	c.editKubeconfig(t, func(cluster *clientcmdapi.Cluster) {
+		cluster.CertificateAuthorityData = append(cluster.CertificateAuthorityData, added.PEM...)
+	})
+	serve(ctx, t, c.payload)
+	checkContains(t, runAgent(ctx, t, report.Success, "join --user-data "+testenv.UserDataPath).Stdout, "updated the API server's URL and CAs in kubelet's kubeconfig")
+	if now := mustOutput(ctx, t, containersCommand); now != pods {
+		t.Errorf("the containers are %q, before: %q", now, pods)
+	}
+	mustOutput(ctx, t, "grep -q CERTIFICATE "+trusted)
+	awaitReadyNode(ctx, t)
+}
+
+// testEndpointChanged moves the API server to another name. An upgrade changes the URL for kubelet and for
+// the proxy of the pods, without a drain.
+func (c *changingCluster) testEndpointChanged(ctx context.Context, t *testing.T) {
+	before := apiEndpoint(t).Hostname()
+	after := strings.Replace(before, "api.", "api-int.", 1)
+	c.editKubeconfig(t, func(cluster *clientcmdapi.Cluster) {
+		cluster.Server = strings.Replace(cluster.Server, before, after, 1)
+	})
+	for _, path := range []string{"/etc/kubernetes/apiserver-proxy-config/haproxy.cfg", "/etc/kubernetes/apiserver-url.env"} {
+		setFile(c.payload, path, strings.ReplaceAll(fileContent(t, c.payload, path), before, after))
+	}
+	serve(ctx, t, c.payload)
+	proxy := mustOutput(ctx, t, "pgrep -x haproxy")
+	checkContains(t, runAgent(ctx, t, report.Success, "plan --user-data "+testenv.UserDataPath).Stdout, "the node is not drained", "restart static pod: ")
+	runAgent(ctx, t, report.Success, upgradeCommand)
+	checkContains(t, mustOutput(ctx, t, "grep server: /var/lib/kubelet/kubeconfig"), after)
+	await(ctx, t, "pgrep -x haproxy | grep -vx "+proxy)
+	awaitReadyNode(ctx, t)
+	awaitLog(ctx, t, "the agent has changed this host; repeating all checks")
+}
+
+// testOtherNodePool joins with the user data of another NodePool, which is refused.
+func testOtherNodePool(ctx context.Context, t *testing.T) {
+	mustOutput(ctx, t, `jq '(.ignition.config.merge[].httpHeaders[] | select(.name == "NodePool") | .value) = "clusters/other"' `+testenv.UserDataPath+` >/root/other.ign`)
+	for _, command := range []string{"join", "upgrade"} {
+		refused := runAgent(ctx, t, report.Refused, command+" --user-data /root/other.ign")
+		checkContains(t, refused.Stdout+refused.Stderr, "clusters/other", "hcp-node-agent leave", "join --user-data /root/other.ign")
+	}
+	mustOutput(ctx, t, "rm /root/other.ign")
+}
+
+// testExpiredWhileOff replaces kubelet's client certificate by one that expires while the host is off. With
+// current user data the host gets the same identity again, without a leave, and without a person,
+// because of its enrollment.
+func (c *changingCluster) testExpiredWhileOff(ctx context.Context, t *testing.T) {
+	const current = "/var/lib/kubelet/pki/kubelet-client-current.pem"
+	before, err := environment.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
+	must(t, err)
+	parsed, err := keyutil.ParsePrivateKeyPEM([]byte(mustOutput(ctx, t, "systemctl stop hcp-node-agent kubelet; cat "+current)))
+	must(t, err)
+	key, isECDSA := parsed.(*ecdsa.PrivateKey)
+	if !isECDSA {
+		t.Fatalf("the key is a %T", parsed)
+	}
+	expired := kubetest.Signer(t).Issue(t, key, &x509.Certificate{
+		Subject:     pkix.Name{CommonName: "system:node:" + testenv.NodeName, Organization: []string{"system:nodes"}},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		NotBefore:   time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Second),
+	})
+	must(t, environment.Machine.Put(ctx, "/root/expired.pem", strings.NewReader(string(expired)+string(certtest.KeyPEM(t, key))), 0o600))
+	mustOutput(ctx, t, "cat /root/expired.pem >"+current+" && rm /root/expired.pem && sync")
+	must(t, environment.Machine.PowerOff(ctx))
+	awaitNodeLost(ctx, t)
+	must(t, environment.Machine.Boot(ctx))
+	must(t, environment.Machine.WaitSSH(ctx))
+
+	checkContains(t, runAgent(ctx, t, report.Failed, "doctor").Stdout, "client certificate", "expired", "join --user-data")
+	serve(ctx, t, c.payload)
+	checkContains(t, runAgent(ctx, t, report.Success, "join --user-data "+testenv.UserDataPath).Stdout, "is Ready and schedulable")
+	after, err := environment.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
+	must(t, err)
+	if before.UID != after.UID {
+		t.Error("the Node is another one than before")
+	}
+}
+
+// awaitNodeLost waits until the cluster has noticed that the node does not report any more.
+func awaitNodeLost(ctx context.Context, t *testing.T) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(ctx, time.Second, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
+		node, err := environment.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		for _, condition := range node.Status.Conditions {
+			if condition.Type == corev1.NodeReady {
+				return condition.Status == corev1.ConditionUnknown, nil
+			}
+		}
+		return false, nil
+	})
+	if err != nil {
+		t.Fatalf("waiting for the Node to be lost: %v", err)
+	}
+}
+
+// editKubeconfig changes the cluster of the payload's bootstrap kubeconfig.
+func (c *changingCluster) editKubeconfig(t *testing.T, edit func(*clientcmdapi.Cluster)) {
+	t.Helper()
+	config, err := clientcmd.Load([]byte(fileContent(t, c.payload, ignition.BootstrapKubeconfigPath)))
+	must(t, err)
+	for _, cluster := range config.Clusters {
+		edit(cluster)
+	}
+	content, err := clientcmd.Write(*config)
+	must(t, err)
+	setFile(c.payload, ignition.BootstrapKubeconfigPath, string(content))
+}
