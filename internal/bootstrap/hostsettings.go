@@ -93,7 +93,7 @@ func (j *join) recordReboot(needed bool) error {
 	return joinstate.Write(j.Dir, j.State)
 }
 
-// reboot carries out the action. It returns an error unless the join continues.
+// reboot carries out the action. It returns an error unless the join or upgrade continues.
 func (j *join) reboot(ctx context.Context, log report.Log, action rebootAction) error {
 	what := "the kernel arguments of the payload"
 	for _, change := range j.Plan.KernelArguments {
@@ -108,7 +108,7 @@ func (j *join) reboot(ctx context.Context, log report.Log, action rebootAction) 
 			"the host was rebooted, but not with %s", what)
 	case awaitReboot:
 		return report.Fail(report.RebootNeeded, report.Remedy("systemctl reboot # "+j.describeResume(ctx)),
-			"%s are set; the host must be rebooted before the join continues", what)
+			"%s are set; the host must be rebooted before the %s continues", what, j.commandName())
 	case rebootNow:
 		log.Note("rebooting the host with " + what + "; " + j.describeResume(ctx))
 		if _, err := command.Run(ctx, "systemctl", "reboot"); err != nil {
@@ -120,13 +120,21 @@ func (j *join) reboot(ctx context.Context, log report.Log, action rebootAction) 
 	return nil
 }
 
-// describeResume returns how the join continues after a reboot.
+// commandName returns the command that runs: join or upgrade.
+func (j *join) commandName() string {
+	if j.Upgrading {
+		return "upgrade"
+	}
+	return "join"
+}
+
+// describeResume returns how the command continues after a reboot.
 func (j *join) describeResume(ctx context.Context) string {
 	unit, err := j.Systemd.UnitState(ctx, machine.ServiceUnit)
 	if err == nil && unit.File == "enabled" {
-		return machine.ServiceUnit + " then resumes the join"
+		return machine.ServiceUnit + " then resumes the " + j.commandName()
 	}
-	return "then resume the join: hcp-node-agent join"
+	return "then resume it: hcp-node-agent " + j.commandName()
 }
 
 // trackConfigs records that services have loaded the current configuration, before the files step

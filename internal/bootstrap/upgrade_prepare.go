@@ -3,9 +3,7 @@
 package bootstrap
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
@@ -119,13 +117,11 @@ func startRollback(dir string, state joinstate.State, reason string) error {
 		}
 		u.To = releaseOf(current)
 	}
-	var software packages.Software
-	if content := previous.Files[joinstate.SoftwareFile]; content != nil {
-		if err := json.Unmarshal(content, &software); err != nil {
-			return fmt.Errorf("reading the software of the previous payload: %w", err)
-		}
+	software, err := release.Decode(previous.Files[joinstate.SoftwareFile])
+	if err != nil {
+		return err
 	}
-	u.From, u.To, u.RollingBack = u.To, releaseOf(&software), reason
+	u.From, u.To, u.RollingBack = u.To, releaseOf(software), reason
 	state.Upgrade = &u
 	return joinstate.Write(dir, state)
 }
@@ -181,15 +177,16 @@ func releaseOf(software *packages.Software) string {
 // newGeneration returns the generation of the fetched payload.
 func (j *join) newGeneration() (joinstate.Generation, error) {
 	files := map[string][]byte{joinstate.PayloadFile: j.Payload.Raw}
-	var err error
-	if len(j.Inputs.Overrides) > 0 {
-		if files[joinstate.OverridesFile], err = json.Marshal(j.Inputs.Overrides); err != nil {
-			return joinstate.Generation{}, fmt.Errorf("encoding Ignition overrides: %w", err)
-		}
+	overrides, err := inputs.EncodeOverrides(j.Inputs.Overrides)
+	if err != nil {
+		return joinstate.Generation{}, err
+	}
+	if overrides != nil {
+		files[joinstate.OverridesFile] = overrides
 	}
 	if j.Software != nil {
-		if files[joinstate.SoftwareFile], err = json.Marshal(j.Software); err != nil {
-			return joinstate.Generation{}, fmt.Errorf("encoding the software of the payload: %w", err)
+		if files[joinstate.SoftwareFile], err = release.Encode(*j.Software); err != nil {
+			return joinstate.Generation{}, err
 		}
 	}
 	return joinstate.NewGeneration(j.State, files), nil

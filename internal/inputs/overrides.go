@@ -56,12 +56,24 @@ func SavedOverrides(dir string) ([]Override, error) {
 
 // SaveOverrides saves the overrides for later runs.
 func SaveOverrides(dir string, list []Override) error {
-	if len(list) == 0 {
+	content, err := EncodeOverrides(list)
+	if err != nil {
+		return err
+	}
+	if content == nil {
 		return joinstate.RemoveFiles(dir, joinstate.OverridesFile)
+	}
+	return joinstate.SaveFile(dir, joinstate.OverridesFile, content)
+}
+
+// EncodeOverrides returns the content of joinstate.OverridesFile, or nil if there are no overrides.
+func EncodeOverrides(list []Override) ([]byte, error) {
+	if len(list) == 0 {
+		return nil, nil
 	}
 	content, err := json.Marshal(list)
 	if err != nil {
-		return fmt.Errorf("encoding Ignition overrides: %w", err)
+		return nil, fmt.Errorf("encoding Ignition overrides: %w", err)
 	}
-	return joinstate.SaveFile(dir, joinstate.OverridesFile, content)
+	return content, nil
 }

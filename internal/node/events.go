@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -41,7 +42,12 @@ func (n *Node) RecordEvent(ctx context.Context, warning bool, reason, message st
 	if warning {
 		event.Type = corev1.EventTypeWarning
 	}
-	if _, err := n.Conn.Client.Events(event.Namespace).Create(ctx, event, metav1.CreateOptions{}); err != nil {
+	events := n.Conn.Client.Events(event.Namespace)
+	_, err := events.Create(ctx, event, metav1.CreateOptions{})
+	if utilnet.IsHTTP2ConnectionLost(err) { // for example because the host has another address
+		_, err = events.Create(ctx, event, metav1.CreateOptions{})
+	}
+	if err != nil {
 		problem := n.Conn.Explain(ctx, err)
 		return report.Fail(report.Failed, problem.Remedy, "recording an Event for Node %s: %w", n.Name, problem)
 	}

@@ -98,18 +98,35 @@ func checkMinor(program string, installed kubelet.Version, release packages.Rele
 
 // Save stores the software of the payload for later runs.
 func Save(dir string, software packages.Software) error {
-	content, err := json.Marshal(software)
+	content, err := Encode(software)
 	if err != nil {
-		return fmt.Errorf("encoding the software of the payload: %w", err)
+		return err
 	}
 	return joinstate.SaveFile(dir, joinstate.SoftwareFile, content)
+}
+
+// Encode returns the content of joinstate.SoftwareFile.
+func Encode(software packages.Software) ([]byte, error) {
+	content, err := json.Marshal(software)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the software of the payload: %w", err)
+	}
+	return content, nil
 }
 
 // Load returns the stored software of the payload, or nil if there is none.
 func Load(dir string) (*packages.Software, error) {
 	content, err := joinstate.LoadFile(dir, joinstate.SoftwareFile)
-	if err != nil || content == nil {
+	if err != nil {
 		return nil, err
+	}
+	return Decode(content)
+}
+
+// Decode returns the software in the content of joinstate.SoftwareFile, or nil if there is none.
+func Decode(content []byte) (*packages.Software, error) {
+	if content == nil {
+		return nil, nil
 	}
 	var software packages.Software
 	if err := json.Unmarshal(content, &software); err != nil {
