@@ -112,7 +112,7 @@ func (d *decision) findMissing() {
 		d.Needed++
 		isReplaced := d.isReplaced(need)
 		there := d.facts.isInstalled(need, d.table) && !isReplaced
-		if !there && need.Program != "" && slices.Contains(d.facts.Programs, need.Program) {
+		if !there && !isReplaced && need.Program != "" && slices.Contains(d.facts.Programs, need.Program) {
 			there = true
 			d.addFinding(report.SeverityNote, "by-hand", "", "%s exists but was not installed from a known package: its version is not checked", need.Program)
 		}

@@ -43,6 +43,7 @@ func TestDecideReplacesPackagesOfAnotherRelease(t *testing.T) {
 			f := goodFacts()
 			f.ControlPlane, f.Available = Release{4, 19}, test.available
 			f.Replace, f.Install = test.replace, test.replace
+			f.Programs = []string{"kubelet", "crio"} // of the installed packages
 			if test.image != nil {
 				f.Software = &Software{Release: f.Release, RHEL: "9.4", Packages: test.image}
 			}

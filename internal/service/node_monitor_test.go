@@ -227,7 +227,7 @@ func TestServiceHasEnded(t *testing.T) {
 	}
 	check := func(when string, over, repeated bool) {
 		t.Helper()
-		if got, err := m.hasEnded(t.Context()); got != over || err != nil || len(m.wake) > 0 != repeated {
+		if got, err := m.hasEnded(); got != over || err != nil || len(m.wake) > 0 != repeated {
 			t.Errorf("%s: over %t, %v; all checks repeated: %t", when, got, err, len(m.wake) > 0)
 		}
 		for len(m.wake) > 0 {

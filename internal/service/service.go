@@ -83,7 +83,7 @@ func Run(ctx context.Context, options Options) error {
 		FailureFinding: failedCheckFinding,
 		OnChange:       m.publishChanges,
 		OnTick:         m.reportAndRepair,
-		Done:           func() (bool, error) { return m.hasEnded(ctx) },
+		Done:           m.hasEnded,
 		Suspended:      func() bool { return m.state.Upgrade != nil },
 	}).Run(ctx)
 	m.removeMetricsAfterLeave()
@@ -145,7 +145,7 @@ func failedCheckFinding(err error) report.Finding {
 // hasEnded reads the state and reports whether the host has left the cluster. After another run of
 // the agent, it lets all checks run at once, with the current kubeconfig of kubelet. It fails if an
 // upgrade was interrupted; the next start of the service resumes it.
-func (m *nodeMonitor) hasEnded(ctx context.Context) (bool, error) {
+func (m *nodeMonitor) hasEnded() (bool, error) {
 	state, err := joinstate.Read(m.StateDir)
 	if err != nil {
 		return false, err

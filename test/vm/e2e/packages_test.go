@@ -70,7 +70,7 @@ func upgradePackages(ctx context.Context, t *testing.T, repository *releaseRepos
 	setOSImage(t, payload, pushNodeImage(t, repository.source, nextRelease))
 	serve(ctx, t, payload)
 	checkContains(t, runAgent(ctx, t, report.Success, "plan --user-data "+testenv.UserDataPath+" --apply-host-settings").Stdout,
-		"openshift-kubelet-"+nextRelease["openshift-kubelet"], "the node is drained", "reboot: ")
+		"Upgrade (the node is drained)", "reboot after a drain: boot loader", "restart kubelet after a drain: openshift-kubelet")
 	must(t, environment.Machine.RebootByGRUB(ctx, func() error {
 		out := runUntilOutput(ctx, t, "hcp-node-agent "+upgradeCommand+" --apply-host-settings=reboot", "rebooting the host with the kernel arguments", func() {})
 		t.Logf("upgrade:\n%s", out)
