@@ -63,18 +63,14 @@ func startKubelet(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	if action == crio.NoAction && (j.newCertificate || j.requires(upgrade.RestartKubelet)) {
 		action = crio.Restart
 	}
-	recordStart := func() error { return nil }
 	if action != crio.NoAction {
 		log.Wait("waiting for kubelet to start", "")
 		j.kubeletStarted = time.Now()
-		if recordStart, err = j.beginKubelet(ctx, action); err != nil {
+		if err := j.beginKubelet(ctx, action); err != nil {
 			return steps.Outcome{}, j.DiagnosticsHost().ExplainStartFailure(ctx, kubelet.UnitName, err)
 		}
 	}
 	if err := node.WaitHealthy(ctx, node.HealthURL, j.DiagnosticsHost(), log); err != nil {
-		return steps.Outcome{}, err
-	}
-	if err := recordStart(); err != nil {
 		return steps.Outcome{}, err
 	}
 	version, err := command.Run(ctx, "kubelet", "--version")
@@ -124,17 +120,17 @@ func (j *join) nodeDeleted(ctx context.Context, kubeconfig string) bool {
 }
 
 // beginKubelet starts kubelet without waiting for the systemd job, which waits for
-// units that may be slow. kubelet's health endpoint reports readiness instead. The returned function
-// records in the ledger that kubelet runs.
-func (j *join) beginKubelet(ctx context.Context, action crio.Action) (recordStart func() error, err error) {
-	recordStart, err = j.Ledger.TrackExternal(ctx, stepname.Kubelet, runningUnit(kubelet.UnitName))
+// units that may be slow. kubelet's health endpoint reports readiness instead.
+func (j *join) beginKubelet(ctx context.Context, action crio.Action) error {
+	unit := runningUnit(kubelet.UnitName)
+	_, err := j.Ledger.TrackExternal(ctx, stepname.Kubelet, unit)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if action == crio.Restart {
-		return recordStart, j.Systemd.Restart(ctx, kubelet.UnitName)
+		return j.Systemd.Restart(ctx, kubelet.UnitName)
 	}
-	return recordStart, errors.Join(j.Systemd.ResetFailed(ctx, kubelet.UnitName), j.Systemd.StartNoWait(ctx, kubelet.UnitName))
+	return errors.Join(j.Systemd.ResetFailed(ctx, kubelet.UnitName), j.Systemd.StartNoWait(ctx, kubelet.UnitName))
 }
 
 // unitsToStart returns the changes that start those units of the payload that
