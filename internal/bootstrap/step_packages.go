@@ -47,6 +47,9 @@ func ensurePackages(ctx context.Context, j *join, log report.Log) (steps.Outcome
 		decision.Present += len(decision.FromImage())
 		return summarizePackages(unpacked, nil, decision), nil
 	}
+	if err := j.keepVersions(decision.Replaced()); err != nil {
+		return steps.Outcome{}, err
+	}
 	if err := j.installPackages(ctx, log, specs); err != nil {
 		return steps.Outcome{}, err
 	}

@@ -166,6 +166,33 @@ func (j *join) commitUpgrade(effects upgrade.Effects) error {
 	return next.Install(j.Dir, &j.State)
 }
 
+// keepVersions records the versions of packages that an upgrade replaces in the previous generation, so
+// that a rollback installs exactly them. The OS image of the previous payload can have others.
+func (j *join) keepVersions(replaced []packages.Missing) error {
+	if j.State.Upgrade == nil || j.State.Upgrade.RollingBack != "" || len(replaced) == 0 {
+		return nil
+	}
+	table, err := packages.ReadTable()
+	if err != nil {
+		return err
+	}
+	previous, err := joinstate.LoadGeneration(j.Dir, joinstate.PreviousFile)
+	if err != nil {
+		return err
+	}
+	software, err := release.Decode(previous.Files[joinstate.SoftwareFile])
+	if err != nil || software == nil {
+		return err
+	}
+	for _, m := range replaced {
+		software.ReplaceVersion(table, *m.Replaces)
+	}
+	if previous.Files[joinstate.SoftwareFile], err = release.Encode(*software); err != nil {
+		return err
+	}
+	return previous.Save(j.Dir, joinstate.PreviousFile)
+}
+
 // releaseOf returns the release of software, or "" if it is unknown.
 func releaseOf(software *packages.Software) string {
 	if software == nil || software.Release.IsZero() {

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
@@ -63,7 +66,9 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 	dir := t.TempDir()
 	flowtest.NoError(t, joinstate.Write(dir, joinedState()))
 	flowtest.NoError(t, joinstate.SaveFile(dir, joinstate.PayloadFile, []byte("payload A")))
-	flowtest.NoError(t, release.Save(dir, packages.Software{Release: packages.Release{Major: 4, Minor: 20}}))
+	flowtest.NoError(t, release.Save(dir, packages.Software{
+		Release: packages.Release{Major: 4, Minor: 20}, Packages: map[string]string{"cri-o": "1.33.5-1.el9", "openvswitch3.4": "3.4.1-1.el9"},
+	}))
 	j := &join{upgrade: &upgradeRun{}, Builder: &plan.Builder{
 		Dir: dir, State: joinedState(), Payload: &ignition.Payload{Raw: []byte("payload B")},
 		Software: &packages.Software{Release: packages.Release{Major: 4, Minor: 21}},
@@ -85,6 +90,12 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 		}
 	}
 	check(joinstate.PhaseUpgrading, "B", "payload B", "4.21")
+
+	// The installed packages are not those of the OS image. A rollback restores them.
+	flowtest.NoError(t, j.keepVersions([]packages.Missing{
+		{Replaces: &dnf.Package{Name: "cri-o", Version: "1.33.2", Release: "1.el9"}},
+		{Replaces: &dnf.Package{Name: "openvswitch3.5", Version: "3.5.0", Release: "1.el9"}},
+	}))
 
 	// A resumed run finds further changes.
 	flowtest.NoError(t, j.commitUpgrade(upgrade.Effects{{Target: "psi=0", Action: upgrade.Reboot}}))
@@ -115,6 +126,11 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 	back := &join{upgrade: &upgradeRun{}, Builder: &plan.Builder{Dir: dir, State: state}}
 	flowtest.NoError(t, back.installGeneration())
 	check(joinstate.PhaseUpgrading, "A", "payload A", "4.20")
+	software, err := release.Load(dir)
+	flowtest.NoError(t, err)
+	if diff := cmp.Diff(map[string]string{"cri-o": "1.33.2-1.el9", "openvswitch3.5": "3.5.0-1.el9"}, software.Packages); diff != "" {
+		t.Errorf("the packages of the rollback (-want +got):\n%s", diff)
+	}
 	if u := back.State.Upgrade; u.RollingBack != "kubelet does not start" || u.From != "4.21" || u.Drain || back.mustRollBack(t.Context(), errors.New("failed")) {
 		t.Errorf("rollback %+v", u)
 	}

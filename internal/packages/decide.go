@@ -15,10 +15,10 @@ import (
 // Missing is a package that is not installed.
 type Missing struct {
 	Package
-	Repository string // enabled repository with the package; "" if none
-	Spec       string // package spec for dnf
-	Image      string // name of the package in the OS image, from which it is unpacked; "" if it is not
-	Replaces   bool   // it is installed in a version of another release
+	Repository string       // enabled repository with the package; "" if none
+	Spec       string       // package spec for dnf
+	Image      string       // name of the package in the OS image, from which it is unpacked; "" if it is not
+	Replaces   *dnf.Package // the installed package, if its version is replaced
 }
 
 // Decision is the result of Decide.
@@ -43,7 +43,7 @@ func (d Decision) Specs() []string {
 
 // Replaced returns the missing packages that are installed in a version of another release.
 func (d Decision) Replaced() []Missing {
-	return slices.DeleteFunc(slices.Clone(d.Missing), func(m Missing) bool { return !m.Replaces })
+	return slices.DeleteFunc(slices.Clone(d.Missing), func(m Missing) bool { return m.Replaces == nil })
 }
 
 // FromImage returns the names of the missing packages that are unpacked from the OS image.
@@ -110,9 +110,9 @@ func (d *decision) addFinding(severity report.Severity, name string, remedy repo
 func (d *decision) findMissing() {
 	for _, need := range d.table.needs(d.rhel, d.Release, d.facts.Commands) {
 		d.Needed++
-		isReplaced := d.isReplaced(need)
-		there := d.facts.isInstalled(need, d.table) && !isReplaced
-		if !there && !isReplaced && need.Program != "" && slices.Contains(d.facts.Programs, need.Program) {
+		replaced := d.findReplaced(need)
+		there := d.facts.isInstalled(need, d.table) && replaced == nil
+		if !there && replaced == nil && need.Program != "" && slices.Contains(d.facts.Programs, need.Program) {
 			there = true
 			d.addFinding(report.SeverityNote, "by-hand", "", "%s exists but was not installed from a known package: its version is not checked", need.Program)
 		}
@@ -120,7 +120,7 @@ func (d *decision) findMissing() {
 			d.Present++
 			continue
 		}
-		d.Missing = append(d.Missing, d.candidate(need, isReplaced))
+		d.Missing = append(d.Missing, d.candidate(need, replaced))
 	}
 	// An optional package is no reason to download a layer of hundreds of megabytes.
 	if !slices.ContainsFunc(d.Missing, func(m Missing) bool { return m.Image != "" && m.Need == "required" }) {
@@ -130,21 +130,26 @@ func (d *decision) findMissing() {
 	}
 }
 
-// isReplaced reports whether a package is installed in a version of another release, or of the same
-// release while the version of the OS image is available or was not searched for yet.
-func (d *decision) isReplaced(need Package) bool {
+// findReplaced returns a package that is installed in a version of another release, or of the same
+// release while the version of the OS image is available or was not searched for yet. It returns nil if
+// there is none.
+func (d *decision) findReplaced(need Package) *dnf.Package {
 	prefix := need.versionPrefix(d.Release, d.minor)
 	if !d.facts.Replace || prefix == "" {
-		return false
+		return nil
 	}
 	want := d.facts.Software.version(need)
-	return slices.ContainsFunc(d.facts.Installed, func(p dnf.Package) bool {
+	at := slices.IndexFunc(d.facts.Installed, func(p dnf.Package) bool {
 		if !need.matches(p.Name) {
 			return false
 		}
 		isOther := want != "" && p.Version+"-"+p.Release != want
 		return !strings.HasPrefix(p.Version, prefix) || (isOther && (!d.facts.Queried || d.isAvailable(need.Name, want)))
 	})
+	if at < 0 {
+		return nil
+	}
+	return &d.facts.Installed[at]
 }
 
 // isAvailable reports whether a repository has a package in exactly this version.
@@ -156,15 +161,15 @@ func (d *decision) isAvailable(name, version string) bool {
 
 // replaces reports whether the package that provides a program is replaced.
 func (d *decision) replaces(program string) bool {
-	return slices.ContainsFunc(d.Missing, func(m Missing) bool { return m.Replaces && m.Program == program })
+	return slices.ContainsFunc(d.Missing, func(m Missing) bool { return m.Replaces != nil && m.Program == program })
 }
 
 // candidate returns the missing package with the repository that has the required version.
-func (d *decision) candidate(need Package, isReplaced bool) Missing {
-	m := Missing{Package: need, Spec: need.Name, Replaces: isReplaced}
+func (d *decision) candidate(need Package, replaced *dnf.Package) Missing {
+	m := Missing{Package: need, Spec: need.Name, Replaces: replaced}
 	prefix := need.versionPrefix(d.Release, d.minor)
 	switch want := d.facts.Software.version(need); {
-	case isReplaced && want != "" && d.isAvailable(need.Name, want):
+	case replaced != nil && want != "" && d.isAvailable(need.Name, want):
 		m.Spec += "-" + want
 	case prefix != "":
 		m.Spec += "-" + prefix + "*"
@@ -174,7 +179,7 @@ func (d *decision) candidate(need Package, isReplaced bool) Missing {
 			m.Repository = p.Repository
 		}
 	}
-	if !isReplaced { // rpm would still own the files
+	if replaced == nil { // rpm would still own the files
 		m.Image = d.imagePackage(m)
 	}
 	return m

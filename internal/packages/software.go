@@ -6,6 +6,8 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 )
 
 // Software describes the software of a payload: its release, and the versions of the packages in
@@ -89,6 +91,16 @@ func (s *Software) Equivalent(table Table, name string) string {
 		return ""
 	}
 	return s.find(table.Packages[at])
+}
+
+// ReplaceVersion sets the version of a package to that of an installed one, which takes its place.
+func (s *Software) ReplaceVersion(table Table, installed dnf.Package) {
+	before := s.Equivalent(table, installed.Name)
+	if s.Packages == nil {
+		s.Packages = map[string]string{}
+	}
+	delete(s.Packages, before)
+	s.Packages[installed.Name] = installed.Version + "-" + installed.Release
 }
 
 // Providers returns the packages of the OS image that provide programs, for a host whose packages are
