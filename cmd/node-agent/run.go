@@ -28,8 +28,9 @@ to the journal, to systemctl status, to Events of the Node (oc describe node)
 and to a file for the textfile collector of node_exporter.
 
 With --repair, or repair: true in the configuration file, it registers a deleted
-Node again, configures kubelet and CRI-O with a changed node address, and
-restores drift. Each repair is written to the journal and is an Event.`,
+Node again, configures kubelet and CRI-O with a changed node address, adds a new
+CA of the API server for kubelet, and restores drift. Each repair is written to
+the journal and is an Event.`,
 		Args: cobra.NoArgs,
 	}
 	file := settingFlags(c, "timeout", "repair")

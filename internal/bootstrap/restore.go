@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
@@ -24,26 +27,60 @@ func restoredSteps() []string {
 // saved payload and settings. It does not change the record of the join. It waits for
 // other runs, and fails if something still differs afterwards.
 func Restore(ctx context.Context, options inputs.Options) (bool, error) {
-	options.Resume, options.Service = true, true
-	m, _, err := machine.Acquire(ctx, options.StateDir, options.Sink, true)
+	j, err := openRecordedJoin(ctx, options)
 	if err != nil {
 		return false, err
 	}
-	defer m.Close()
-	if err := m.RequireSystemd(); err != nil {
-		return false, err
-	}
-	j, err := prepareJoin(options)
-	if err != nil {
-		return false, err
-	}
-	j.Machine = m
+	defer j.Close()
 	selected := slices.DeleteFunc(Steps(), func(step Step) bool { return !slices.Contains(restoredSteps(), step.Name) })
 	changed, err := steps.Run(ctx, steps.Runner{Sink: j.Sink, Ledger: j.Ledger, Skip: j.Config.Skip}, selected, j)
 	if err != nil {
 		return changed, err
 	}
 	return changed, j.checkRestored(ctx)
+}
+
+// TrustCAs adds CAs, in PEM, to those with which kubelet verifies the API server, and restarts kubelet.
+// It waits for other runs.
+func TrustCAs(ctx context.Context, options inputs.Options, cas []byte) error {
+	j, err := openRecordedJoin(ctx, options)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	j.State.APIServerCA = kube.JoinPEM(j.State.APIServerCA, cas) // until the next payload is fetched
+	if err := joinstate.Write(j.Dir, j.State); err != nil {
+		return err
+	}
+	log := report.Log{Sink: j.Sink, Step: stepname.ClientCertificate}
+	if err := j.Identity(log, nil).AddCAs(ctx, cas); err != nil {
+		return err
+	}
+	if err := j.Systemd.Restart(ctx, kubelet.UnitName); err != nil {
+		return j.DiagnosticsHost().ExplainStartFailure(ctx, kubelet.UnitName, err)
+	}
+	return nil
+}
+
+// openRecordedJoin opens the host for a repair by the service, with the saved settings of its join. The
+// caller must close it.
+func openRecordedJoin(ctx context.Context, options inputs.Options) (*join, error) {
+	options.Resume, options.Service = true, true
+	m, _, err := machine.Acquire(ctx, options.StateDir, options.Sink, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.RequireSystemd(); err != nil {
+		m.Close()
+		return nil, err
+	}
+	j, err := prepareJoin(options)
+	if err != nil {
+		m.Close()
+		return nil, err
+	}
+	j.Machine = m
+	return j, nil
 }
 
 // checkRestored fails if the host still differs from the joined state.

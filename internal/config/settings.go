@@ -47,7 +47,7 @@ func Flags(flags *pflag.FlagSet, j *Join) {
 	flags.DurationVar((*time.Duration)(&j.Timeout), "timeout", time.Duration(j.Timeout), "stop the join after `DURATION`; 0 means no timeout")
 	flags.StringSliceVar(&j.Skip, "skip", j.Skip, "skip `STEPS` (comma-separated)")
 	flags.BoolVar(&j.KeepBootstrap, "keep-bootstrap", j.KeepBootstrap, "keep the bootstrap credential on the node after the node is Ready")
-	flags.BoolVar(&j.Repair, "repair", j.Repair, "repair a deleted Node, a changed node address and drift after the join")
+	flags.BoolVar(&j.Repair, "repair", j.Repair, "repair the node after the join: a deleted Node, a changed node address, drift, a new CA of the API server")
 	flags.VisitAll(addCheck)
 }
 

@@ -84,6 +84,25 @@ func (i *Identity) refreshCluster(ctx context.Context) (Result, error) {
 	return Result{Changed: true, OnlyCluster: true}, i.verifyStored(ctx)
 }
 
+// AddCAs adds CAs of the API server, in PEM, to those in kubelet's kubeconfig. kubelet reads them when
+// it starts.
+func (i *Identity) AddCAs(ctx context.Context, cas []byte) error {
+	config, _, err := loadKubeconfig(i.Kubeconfig)
+	if err != nil {
+		return fmt.Errorf("reading kubelet's kubeconfig: %w", err)
+	}
+	cluster, err := kube.ClusterFromConfig(config)
+	if err != nil {
+		return err
+	}
+	cluster.CA = kube.JoinPEM(cluster.CA, cas)
+	content, changed, err := replaceCluster(i.Kubeconfig, cluster)
+	if err != nil || !changed {
+		return err
+	}
+	return i.writeKubeconfig(ctx, content)
+}
+
 // checkAccepted returns an error unless the cluster's API server, verified by its CAs,
 // accepts the existing certificate as this node's. It sends one request.
 func (i *Identity) checkAccepted(ctx context.Context, cluster kube.Cluster) error {

@@ -146,3 +146,30 @@ func TestControlPlaneNewEndpoint(t *testing.T) {
 		})
 	}
 }
+
+// New CAs that the cluster publishes are added to those of the kubeconfig, once.
+func TestControlPlaneAddCAs(t *testing.T) {
+	identity, _ := newIdentity(t, "adding")
+	own, err := identity.expectedCluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := identity.Obtain(kubetest.Context(t, time.Minute), manualApprover(t)); err != nil {
+		t.Fatal(err)
+	}
+	next := certtest.NewCA(t, "root-ca").PEM
+	for range 2 {
+		if err := identity.AddCAs(t.Context(), next); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now, err := kube.ParseCluster(kubetest.ReadFile(t, identity.Kubeconfig))
+	if err != nil || now.Server != own.Server || string(now.CA) != string(own.CA)+string(next) {
+		t.Errorf("the kubeconfig is for %s with\n%s%v", now.Server, now.CA, err)
+	}
+	// A repeated join with the CAs of both keeps them.
+	identity.CA = kube.JoinPEM(own.CA, next)
+	if result, err := identity.Obtain(kubetest.Context(t, time.Minute), nil); err != nil || result.Changed {
+		t.Errorf("Obtain() = %+v, %v", result, err)
+	}
+}

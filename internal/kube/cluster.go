@@ -3,6 +3,7 @@
 package kube
 
 import (
+	"bytes"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -93,6 +94,14 @@ func NormalizeServer(server string) string {
 	}
 	return strings.ToLower(parsed.Scheme) + "://" + strings.ToLower(parsed.Hostname()) + ":" + port +
 		strings.TrimRight(parsed.Path, "/")
+}
+
+// JoinPEM returns the blocks of both PEM bundles. The first may lack a newline at its end.
+func JoinPEM(first, second []byte) []byte {
+	if len(first) == 0 || len(second) == 0 {
+		return slices.Concat(first, second)
+	}
+	return slices.Concat(bytes.TrimRight(first, "\n"), []byte("\n"), second)
 }
 
 // ParsePEMCertificates parses the certificates of a PEM bundle and ignores other

@@ -7,9 +7,11 @@ import (
 	"crypto/x509"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -18,14 +20,14 @@ import (
 // rootCAConfigMap is the ConfigMap in every namespace that contains the certificate
 // authorities (CAs) of the API server (RootCAConfigMapPublisher in
 // k8s.io/kubernetes). A node may read it in the namespaces of its own pods that
-// mount it.
+// mount it. Users can change it in their own namespaces.
 const rootCAConfigMap = "kube-root-ca.crt"
 
 // MissingCAs returns the CAs of the cluster that the node's kubeconfig does
 // not contain, for example during a CA rotation. No other source informs a
 // node: it works until the API server uses a certificate of a new CA. The list
-// is empty if no pod mounts the bundle.
-func (n *Node) MissingCAs(ctx context.Context, cluster kube.Cluster) ([]string, error) {
+// is empty if no pod of Kubernetes or OpenShift mounts the bundle.
+func (n *Node) MissingCAs(ctx context.Context, cluster kube.Cluster) ([]*x509.Certificate, error) {
 	pods, err := n.pods(ctx)
 	if err != nil {
 		return nil, err
@@ -49,9 +51,12 @@ func (n *Node) MissingCAs(ctx context.Context, cluster kube.Cluster) ([]string, 
 }
 
 // findMountingNamespace returns the namespace of a pod with a projected volume of the
-// ConfigMap name.
+// ConfigMap name. Only an administrator can change ConfigMaps in such a namespace.
 func findMountingNamespace(pods []*corev1.Pod, name string) (string, bool) {
 	for _, pod := range pods {
+		if pod.Namespace != metav1.NamespaceSystem && !strings.HasPrefix(pod.Namespace, "openshift-") {
+			continue
+		}
 		for _, volume := range pod.Spec.Volumes {
 			if volume.Projected == nil {
 				continue
@@ -66,10 +71,9 @@ func findMountingNamespace(pods []*corev1.Pod, name string) (string, bool) {
 	return "", false
 }
 
-// missingCertificates returns descriptions of the certificates in bundle that known does
-// not contain. A certificate that was reissued for the same subject and key
-// counts as the same CA.
-func missingCertificates(known, bundle []byte) ([]string, error) {
+// missingCertificates returns the certificates in bundle that known does not contain. A
+// certificate that was reissued for the same subject and key counts as the same CA.
+func missingCertificates(known, bundle []byte) ([]*x509.Certificate, error) {
 	knownCerts, err := kube.ParsePEMCertificates(known)
 	if err != nil {
 		return nil, fmt.Errorf("reading kubelet's kubeconfig: %w", err)
@@ -78,15 +82,14 @@ func missingCertificates(known, bundle []byte) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the cluster's CAs: %w", err)
 	}
-	var unknown []string
+	var unknown []*x509.Certificate
 	for _, certificate := range bundleCerts {
 		same := func(other *x509.Certificate) bool {
 			return other.Subject.String() == certificate.Subject.String() &&
 				slices.Equal(other.RawSubjectPublicKeyInfo, certificate.RawSubjectPublicKeyInfo)
 		}
 		if !slices.ContainsFunc(knownCerts, same) {
-			unknown = append(unknown,
-				fmt.Sprintf("%q of %s", certificate.Subject, report.Timestamp(certificate.NotBefore)))
+			unknown = append(unknown, certificate)
 		}
 	}
 	return unknown, nil

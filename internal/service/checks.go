@@ -162,9 +162,13 @@ func (m *nodeMonitor) checkCAs(ctx context.Context) ([]report.Finding, error) {
 	if err != nil {
 		return found, err
 	}
-	unknown, err := m.node.MissingCAs(ctx, cluster)
-	if err != nil || len(unknown) == 0 {
+	missing, err := m.node.MissingCAs(ctx, cluster)
+	if err != nil || len(missing) == 0 {
 		return found, err
+	}
+	var unknown []string
+	for _, ca := range missing {
+		unknown = append(unknown, fmt.Sprintf("%q of %s", ca.Subject, report.Timestamp(ca.NotBefore)))
 	}
 	return append(found, report.Finding{
 		Severity: report.SeverityWarning,

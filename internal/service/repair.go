@@ -4,6 +4,7 @@ package service
 
 import (
 	"context"
+	"encoding/pem"
 	"errors"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/hostchange"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
@@ -77,6 +79,8 @@ func (m *nodeMonitor) repair(ctx context.Context, reason report.Reason) (string,
 		return "restored the joined state", err
 	case report.NodeAddressChanged:
 		return m.repairAddress(ctx)
+	case report.ClusterCANotTrusted:
+		return m.repairCAs(ctx)
 	}
 	return m.registerAgain(ctx)
 }
@@ -113,6 +117,24 @@ func (m *nodeMonitor) repairAddress(ctx context.Context) (string, error) {
 		}
 	}
 	return "kubelet and CRI-O use the node address " + nodeip.Format(update.Addresses), nil
+}
+
+// repairCAs adds the new CAs of the cluster to those with which kubelet verifies the API server. The API
+// server has told them to the node over a connection that the current CAs verify.
+func (m *nodeMonitor) repairCAs(ctx context.Context) (string, error) {
+	cluster, err := kube.ParseCluster(m.kubeconfigContent)
+	if err != nil {
+		return "", err
+	}
+	missing, err := m.node.MissingCAs(ctx, cluster)
+	if err != nil {
+		return "", err
+	}
+	var cas []byte
+	for _, ca := range missing {
+		cas = append(cas, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Raw})...)
+	}
+	return "kubelet trusts the new CAs of the cluster", bootstrap.TrustCAs(ctx, m.Options.Options, cas)
 }
 
 // registerAgain restarts kubelet, which registers its Node only when it starts, and waits for

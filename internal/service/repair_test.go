@@ -32,6 +32,7 @@ func TestNextRepair(t *testing.T) {
 	}{
 		"nothing":                           {nil, nil, ""},
 		"a finding without a repair":        {[]monitor.Change{activeChange(report.DiskPressure, since), activeChange(report.NodeAddressMissing, since)}, nil, ""},
+		"new CA, deleted Node":              {[]monitor.Change{deleted, activeChange(report.ClusterCANotTrusted, since)}, nil, report.ClusterCANotTrusted},
 		"deleted Node":                      {[]monitor.Change{deleted}, nil, report.NodeDeleted},
 		"address":                           {[]monitor.Change{address}, nil, report.NodeAddressChanged},
 		"configuration before registration": {[]monitor.Change{deleted, address, drift}, nil, report.ConfigurationDrift},

@@ -88,6 +88,13 @@ func (s AdminClient) RotatePullSecret(ctx context.Context) ([]byte, error) {
 	return s.do(ctx, http.MethodPost, "/pull-secret/rotate", nil)
 }
 
+// PublishCAs publishes more CAs of the API server, in PEM, than the one that it uses, as before the
+// rotation of its CA.
+func (s AdminClient) PublishCAs(ctx context.Context, more []byte) error {
+	_, err := s.do(ctx, http.MethodPut, "/published-cas", more)
+	return err
+}
+
 // Reset removes the faults, restores the payload and the pull secret, creates a token if there is none, and deploys
 // the network. It keeps the valid tokens, the log and the counters.
 func (s AdminClient) Reset(ctx context.Context) error {

@@ -90,6 +90,25 @@ func (c *changingCluster) testPullSecretReplaced(ctx context.Context, t *testing
 	mustOutput(ctx, t, "rm /root/client.pem")
 }
 
+// testCAPublished publishes a new CA of the API server, as before its rotation. The service adds it to
+// those that kubelet trusts, and a repeated join keeps it.
+func (c *changingCluster) testCAPublished(ctx context.Context, t *testing.T) {
+	next := certtest.NewCA(t, "root-ca").PEM
+	must(t, environment.ControlPlane.PublishCAs(ctx, next))
+	mustOutput(ctx, t, "systemctl restart hcp-node-agent") // it looks for CAs at its start, and then every hour
+	awaitLog(ctx, t, "the cluster has a new CA that this node does not trust")
+	awaitLog(ctx, t, "repaired: kubelet trusts the new CAs of the cluster")
+	awaitResolved(ctx, t, "the cluster has a new CA that this node does not trust")
+	checkContains(t, runAgent(ctx, t, report.Success, "join").Stdout, "nothing was changed")
+	if n := mustOutput(ctx, t, "sed -n 's/.*certificate-authority-data: //p' /var/lib/kubelet/kubeconfig | base64 -d | grep -c BEGIN"); n != "2" {
+		t.Errorf("kubelet trusts %s CAs", n)
+	}
+	awaitReadyNode(ctx, t)
+	c.editKubeconfig(t, func(cluster *clientcmdapi.Cluster) {
+		cluster.CertificateAuthorityData = append(cluster.CertificateAuthorityData, next...)
+	})
+}
+
 // testCAsRenewed adds a CA of the API server and a trusted CA. A join restarts CRI-O and kubelet, and
 // keeps the containers.
 func (c *changingCluster) testCAsRenewed(ctx context.Context, t *testing.T) {

@@ -26,7 +26,7 @@ import (
 // not notice or not survive itself. The service reports each, repairs those that it can repair, and
 // reports them as resolved. Others need a command of the administrator. In between the node is healthy.
 func TestEventsInTheLifeOfANode(t *testing.T) {
-	ctx := newContextFor(t, 35*time.Minute) // most of it are intervals of the service's checks
+	ctx := newContextFor(t, 45*time.Minute) // most of it are intervals of the service's checks
 	joinWithToken(ctx, t)
 	cluster := &changingCluster{payload: readPayload(t)}
 	for _, event := range []struct {
@@ -39,6 +39,7 @@ func TestEventsInTheLifeOfANode(t *testing.T) {
 		{"drift", testDriftRepaired},
 		{"DNS and registry gone", testNamesAndRegistryGone},
 		{"pull secret and client CA replaced", cluster.testPullSecretReplaced},
+		{"new CA published", cluster.testCAPublished},
 		{"CAs renewed", cluster.testCAsRenewed},
 		{"API endpoint changed", cluster.testEndpointChanged},
 		{"moved to another NodePool", testOtherNodePool},

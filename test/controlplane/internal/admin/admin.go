@@ -2,7 +2,7 @@
 
 // Package admin implements the admin endpoint of the test environment. It returns the requests
 // that the Ignition server has received, simulates faults of that server and of the cluster's
-// network, and replaces the pull secret.
+// network, and replaces the pull secret and the published CAs.
 package admin
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/ignitionserver"
 )
 
-// maxPayload limits the body of PUT /payload, in bytes.
+// maxPayload limits the body of a request, in bytes.
 const maxPayload = 16 << 20
 
 // Network controls the stand-in of the network operator.
@@ -34,12 +34,18 @@ type Registry interface {
 	PullSecret() (string, error)
 }
 
+// Cluster controls the CAs of the API server that the cluster publishes.
+type Cluster interface {
+	PublishCAs(more []byte) error
+}
+
 // Server implements the admin endpoint.
 type Server struct {
 	Ignition *ignitionserver.Server
 	UserData func() ([]byte, error) // returns user data with the current token
 	Network  Network
 	Registry Registry
+	Cluster  Cluster
 }
 
 // Handler returns the handler of the endpoint; README.md lists the requests.
@@ -64,9 +70,13 @@ func (s Server) Handler() http.Handler {
 		return nil
 	}))
 	mux.HandleFunc("POST /pull-secret/rotate", s.rotatePullSecret)
+	mux.HandleFunc("PUT /published-cas", s.publishCAs)
 	mux.HandleFunc("POST /reset", s.handle(func(r *http.Request) error {
 		s.Ignition.Reset()
 		s.Registry.ResetPassword()
+		if err := s.Cluster.PublishCAs(nil); err != nil {
+			return err
+		}
 		return s.Network.Deploy(r.Context())
 	}))
 	return mux
@@ -123,6 +133,16 @@ func (s Server) payload(w http.ResponseWriter, r *http.Request) {
 		}
 		s.Ignition.SetPayload(body, r.URL.Query().Has("unchecked"))
 		return nil
+	})(w, r)
+}
+
+func (s Server) publishCAs(w http.ResponseWriter, r *http.Request) {
+	s.handle(func(r *http.Request) error {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPayload))
+		if err != nil {
+			return badRequest(fmt.Errorf("reading the CAs: %w", err))
+		}
+		return s.Cluster.PublishCAs(body)
 	})(w, r)
 }
 

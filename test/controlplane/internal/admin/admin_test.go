@@ -31,6 +31,11 @@ func (r *registry) RotatePassword()             { r.password = "another" }
 func (r *registry) ResetPassword()              { r.password = "first" }
 func (r *registry) PullSecret() (string, error) { return r.password, nil }
 
+// cluster is a Cluster without processes.
+type cluster struct{}
+
+func (cluster) PublishCAs([]byte) error { return nil }
+
 func newServer(t *testing.T) (http.Handler, *ignitionserver.Server) {
 	t.Helper()
 	server, err := ignitionserver.New(ignitionserver.Config{
@@ -44,6 +49,7 @@ func newServer(t *testing.T) (http.Handler, *ignitionserver.Server) {
 		UserData: func() ([]byte, error) { return []byte("user data with " + server.Token()), nil },
 		Network:  &network{deployed: true},
 		Registry: &registry{},
+		Cluster:  cluster{},
 	}.Handler(), server
 }
 

@@ -59,7 +59,7 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	if err := c.startMachineConfig(ctx, cluster, images); err != nil {
 		return err
 	}
-	if err := c.startAdmin(ignition, userData, operator, server); err != nil {
+	if err := c.startAdmin(ignition, userData, operator, server, cluster); err != nil {
 		return err
 	}
 	c.recordReady("ready")

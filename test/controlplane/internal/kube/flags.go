@@ -75,7 +75,7 @@ func (c Config) controllerManagerFlags() []string {
 		// the forty controllers first requests its service account.
 		"--kube-api-qps=500",
 		"--kube-api-burst=1000",
-		"--root-ca-file=" + c.file("root-ca.crt"),
+		"--root-ca-file=" + c.file(publishedCAs),
 		"--service-account-private-key-file=" + c.file("sa.key"),
 		"--cluster-signing-cert-file=" + c.file("csr-signer.crt"),
 		"--cluster-signing-key-file=" + c.file("csr-signer.key"),

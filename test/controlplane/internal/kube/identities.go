@@ -75,6 +75,7 @@ func (ids identities) write(c Config) error {
 	}
 	for name, content := range map[string][]byte{
 		"root-ca.crt":        ids.root.Certificate,
+		publishedCAs:         ids.root.Certificate,
 		"csr-signer.crt":     ids.csrSigner.Certificate,
 		"csr-signer.key":     ids.csrSigner.Key,
 		"client-ca.crt":      ids.clientCAs(),

@@ -26,6 +26,9 @@ const (
 // API proxy listens. It is HyperShift's default.
 const InternalAPIAddress = "172.20.0.1"
 
+// publishedCAs is the file with the CAs in the ConfigMaps kube-root-ca.crt.
+const publishedCAs = "published-cas.crt"
+
 const serviceNetwork = "172.31.0.0/16"
 
 // Config configures the control plane.

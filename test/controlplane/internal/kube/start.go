@@ -3,9 +3,12 @@
 package kube
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
+	"os"
+	"slices"
 
 	"k8s.io/client-go/kubernetes"
 )
@@ -23,6 +26,8 @@ type Cluster struct {
 	KubeletCA           string // the payload's kubelet-ca.crt
 	NodeSideServer      string
 	APIForward          string
+
+	config Config
 }
 
 // Start starts the control plane. It returns when the API server is ready, the controller manager
@@ -35,6 +40,7 @@ func Start(ctx context.Context, c Config) (*Cluster, error) {
 		RootCA:              c.file("root-ca.crt"),
 		KubeletCA:           c.file("client-ca.crt"),
 		NodeSideServer:      "https://" + net.JoinHostPort(c.APIName, "6443"),
+		config:              c,
 	}
 	if err := cluster.writeIdentities(c); err != nil {
 		return nil, err
@@ -49,6 +55,29 @@ func Start(ctx context.Context, c Config) (*Cluster, error) {
 	return cluster, nil
 }
 
+const controllerManager = "kube-controller-manager"
+
+// PublishCAs publishes the CA of the API server and more CAs, in PEM, in every ConfigMap kube-root-ca.crt,
+// as before the rotation of the CA. It restarts the controller manager if they change.
+func (cluster *Cluster) PublishCAs(more []byte) error {
+	root, err := os.ReadFile(cluster.RootCA)
+	if err != nil {
+		return fmt.Errorf("reading the CA of the API server: %w", err)
+	}
+	published, err := os.ReadFile(cluster.config.file(publishedCAs))
+	if err != nil {
+		return fmt.Errorf("reading the published CAs: %w", err)
+	}
+	wanted := slices.Concat(root, more)
+	if bytes.Equal(published, wanted) {
+		return nil
+	}
+	if err := cluster.config.write(publishedCAs, wanted); err != nil {
+		return fmt.Errorf("writing the published CAs: %w", err)
+	}
+	return cluster.config.Group.Restart(controllerManager)
+}
+
 func (cluster *Cluster) startAPIServer(_ context.Context, c Config) error {
 	if err := c.Group.Start("etcd", c.bin("etcd"), c.etcdFlags()...); err != nil {
 		return err
@@ -57,7 +86,7 @@ func (cluster *Cluster) startAPIServer(_ context.Context, c Config) error {
 }
 
 func (cluster *Cluster) startControllers(_ context.Context, c Config) error {
-	if err := c.Group.Start("kube-controller-manager", c.bin("kube-controller-manager"), c.controllerManagerFlags()...); err != nil {
+	if err := c.Group.Start(controllerManager, c.bin("kube-controller-manager"), c.controllerManagerFlags()...); err != nil {
 		return err
 	}
 	return c.Group.Start("kube-scheduler", c.bin("kube-scheduler"), c.schedulerFlags()...)

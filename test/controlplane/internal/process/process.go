@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -22,8 +23,17 @@ type Group struct {
 	exits  sync.WaitGroup
 
 	mu       sync.Mutex
-	children []*exec.Cmd
+	children []*child
 	stopping bool
+}
+
+// child is a started process.
+type child struct {
+	name, path string
+	args       []string
+	cmd        *exec.Cmd
+	exited     chan struct{}
+	expected   bool // its exit is no failure
 }
 
 // NewGroup returns an empty group. Logs are written to LOGS/NAME.log; start starts a command, for
@@ -39,7 +49,7 @@ func (g *Group) Failed() <-chan error { return g.failed }
 // Start starts one child in a process group of its own.
 func (g *Group) Start(name, path string, args ...string) error {
 	logPath := filepath.Join(g.logs, name+".log")
-	log, err := os.Create(logPath)
+	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644) //nolint:gosec // a log of tests
 	if err != nil {
 		return fmt.Errorf("opening the log of %s: %w", name, err)
 	}
@@ -54,18 +64,39 @@ func (g *Group) Start(name, path string, args ...string) error {
 	if err := g.start(cmd); err != nil {
 		return fmt.Errorf("starting %s: %w", name, err)
 	}
-	g.children = append(g.children, cmd)
+	c := &child{name: name, path: path, args: args, cmd: cmd, exited: make(chan struct{})}
+	g.children = append(g.children, c)
 	g.exits.Add(1)
-	go g.watch(name, logPath, cmd)
+	go g.watch(c, logPath)
 	return nil
 }
 
-func (g *Group) watch(name, logPath string, cmd *exec.Cmd) {
+// Restart kills a child and starts it again with the same arguments.
+func (g *Group) Restart(name string) error {
+	g.mu.Lock()
+	at := slices.IndexFunc(g.children, func(c *child) bool { return c.name == name && !c.expected })
+	if at < 0 {
+		g.mu.Unlock()
+		return fmt.Errorf("restarting %s: it was not started", name)
+	}
+	c := g.children[at]
+	c.expected = true
+	err := c.cmd.Process.Kill()
+	g.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("stopping %s: %w", name, err)
+	}
+	<-c.exited
+	return g.Start(name, c.path, c.args...)
+}
+
+func (g *Group) watch(c *child, logPath string) {
 	defer g.exits.Done()
-	err := cmd.Wait()
+	defer close(c.exited)
+	err := c.cmd.Wait()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.stopping {
+	if g.stopping || c.expected {
 		return
 	}
 	outcome := "exit status 0"
@@ -73,7 +104,7 @@ func (g *Group) watch(name, logPath string, cmd *exec.Cmd) {
 		outcome = err.Error()
 	}
 	select {
-	case g.failed <- fmt.Errorf("%s exited unexpectedly (%s); the end of %s:\n%s", name, outcome, logPath, tail(logPath, 20)):
+	case g.failed <- fmt.Errorf("%s exited unexpectedly (%s); the end of %s:\n%s", c.name, outcome, logPath, tail(logPath, 20)):
 	default:
 	}
 }
@@ -83,8 +114,8 @@ func (g *Group) watch(name, logPath string, cmd *exec.Cmd) {
 func (g *Group) Stop() {
 	g.mu.Lock()
 	g.stopping = true
-	for _, cmd := range g.children {
-		_ = cmd.Process.Kill() // an error means that the process has exited
+	for _, c := range g.children {
+		_ = c.cmd.Process.Kill() // an error means that the process has exited
 	}
 	g.mu.Unlock()
 	g.exits.Wait()

@@ -5,7 +5,9 @@ package process_test
 import (
 	"context"
 	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -60,5 +62,28 @@ func TestStopIsNotReportedAsFailure(t *testing.T) {
 	}
 	if err := g.Start("late", "/bin/sleep", "3600"); err == nil {
 		t.Error("a child was started after the stop")
+	}
+}
+
+func TestRestartIsNotReportedAsFailure(t *testing.T) {
+	g := newGroup(t)
+	started := filepath.Join(t.TempDir(), "started")
+	if err := g.Start("sleeper", "/bin/sh", "-c", "echo x >>"+started+"; exec sleep 3600"); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Restart("sleeper"); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Restart("other"); err == nil {
+		t.Error("a child that was not started was restarted")
+	}
+	err := g.Until(t.Context(), "the second start", func(context.Context) error {
+		if content, err := os.ReadFile(started); err != nil || !strings.HasSuffix(string(content), "x\n") {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
