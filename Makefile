@@ -71,10 +71,9 @@ test-real:
 test-vm: deps build bed ## the agent in real machines: the life of a node, OVN-Kubernetes, uplinks into br-ex and back, faults on the way
 	$(MAKE) -j$(JOBS) --output-sync=target $(LANES)
 
-# Each lane has a machine and, but for the network, a control plane of its own. The longest come first,
-# and BESIDE before the last two, so that all end at about the same time.
+# Each lane has a machine and, but for the network, a control plane of its own. The longest come first.
 # While they run, their output is in build/lane-*.log.
-LANES = lane-install lane-node lane-events $(BESIDE) lane-network lane-ovn
+LANES = lane-install lane-node lane-events lane-network lane-ovn $(BESIDE)
 TO_LOG = mkdir -p build && exec >build/$@.log 2>&1
 SHOW_LOG = status=$$?; cat build/$@.log; exit $$status
 
