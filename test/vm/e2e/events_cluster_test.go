@@ -95,6 +95,7 @@ func (c *changingCluster) testPullSecretReplaced(ctx context.Context, t *testing
 func (c *changingCluster) testCAPublished(ctx context.Context, t *testing.T) {
 	next := certtest.NewCA(t, "root-ca").PEM
 	must(t, environment.ControlPlane.PublishCAs(ctx, next))
+	awaitPublished(ctx, t, next)
 	mustOutput(ctx, t, "systemctl restart hcp-node-agent") // it looks for CAs at its start, and then every hour
 	awaitLog(ctx, t, "the cluster has a new CA that this node does not trust")
 	awaitLog(ctx, t, "repaired: kubelet trusts the new CAs of the cluster")
@@ -107,6 +108,18 @@ func (c *changingCluster) testCAPublished(ctx context.Context, t *testing.T) {
 	c.editKubeconfig(t, func(cluster *clientcmdapi.Cluster) {
 		cluster.CertificateAuthorityData = append(cluster.CertificateAuthorityData, next...)
 	})
+}
+
+// awaitPublished waits until the cluster publishes a CA to the pods of the network plugin.
+func awaitPublished(ctx context.Context, t *testing.T, ca []byte) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		bundle, err := environment.Client.CoreV1().ConfigMaps("openshift-ovn-kubernetes").Get(ctx, "kube-root-ca.crt", metav1.GetOptions{})
+		return err == nil && strings.Contains(bundle.Data["ca.crt"], string(ca)), err
+	})
+	if err != nil {
+		t.Fatalf("waiting for the cluster to publish the CA: %v", err)
+	}
 }
 
 // testCAsRenewed adds a CA of the API server and a trusted CA. A join restarts CRI-O and kubelet, and
