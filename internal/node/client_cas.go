@@ -41,7 +41,23 @@ func (h Host) CheckClientCAs(ctx context.Context, file string, now time.Time) ([
 	if err != nil {
 		return nil, fmt.Errorf("reading the CAs of kubelet's clients: %s: %w", file, err)
 	}
-	return clientCAFindings(cas, servicelog.LastErrors(ctx, kubeletUnit, 60, "--since=-1h"), file, now), nil
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading the CAs of kubelet's clients: %w", err)
+	}
+	since := rejectionsSince(info.ModTime(), now)
+	return clientCAFindings(cas, servicelog.LastErrors(ctx, kubeletUnit, 60, fmt.Sprintf("--since=@%d", since.Unix())), file, now), nil
+}
+
+// rejectionsSince returns the time after which requests that kubelet has rejected matter: kubelet then
+// used the current CAs. It reloads changed CAs within a minute (FileRefreshDuration in
+// k8s.io/apiserver/pkg/server/dynamiccertificates).
+func rejectionsSince(changed, now time.Time) time.Time {
+	since, loaded := now.Add(-time.Hour), changed.Add(time.Minute)
+	if loaded.After(since) {
+		return loaded
+	}
+	return since
 }
 
 // clientCAFindings returns the findings about kubelet's client CAs. A rejected request

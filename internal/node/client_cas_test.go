@@ -58,3 +58,17 @@ func TestClientCAFindings(t *testing.T) {
 		})
 	}
 }
+
+// Requests that kubelet has rejected before it loaded renewed CAs do not matter any more.
+func TestRejectionsSince(t *testing.T) {
+	now := time.Unix(10000, 0)
+	for ago, want := range map[time.Duration]time.Duration{
+		10 * time.Second: -50 * time.Second, // kubelet has not loaded them yet
+		10 * time.Minute: 9 * time.Minute,
+		5 * time.Hour:    time.Hour,
+	} {
+		if got := now.Sub(rejectionsSince(now.Add(-ago), now)); got != want {
+			t.Errorf("CAs changed %s ago: rejections of the last %s matter, want %s", ago, got, want)
+		}
+	}
+}
