@@ -120,7 +120,7 @@ func (m *nodeMonitor) repairAddress(ctx context.Context) (string, error) {
 }
 
 // repairCAs adds the new CAs of the cluster to those with which kubelet verifies the API server. The API
-// server has told them to the node over a connection that the current CAs verify.
+// server has sent them to the node over a connection that the current CAs verify.
 func (m *nodeMonitor) repairCAs(ctx context.Context) (string, error) {
 	cluster, err := kube.ParseCluster(m.kubeconfigContent)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/clientcmd"
@@ -94,9 +95,10 @@ func (c *changingCluster) testPullSecretReplaced(ctx context.Context, t *testing
 // those that kubelet trusts, and a repeated join keeps it.
 func (c *changingCluster) testCAPublished(ctx context.Context, t *testing.T) {
 	next := certtest.NewCA(t, "root-ca").PEM
+	defer runPodWithCAs(ctx, t)()
 	must(t, environment.ControlPlane.PublishCAs(ctx, next))
 	awaitPublished(ctx, t, next)
-	mustOutput(ctx, t, "systemctl restart hcp-node-agent") // it looks for CAs at its start, and then every hour
+	mustOutput(ctx, t, "systemctl restart hcp-node-agent") // it checks the CAs at its start, and then every hour
 	awaitLog(ctx, t, "the cluster has a new CA that this node does not trust")
 	awaitLog(ctx, t, "repaired: kubelet trusts the new CAs of the cluster")
 	awaitResolved(ctx, t, "the cluster has a new CA that this node does not trust")
@@ -110,11 +112,35 @@ func (c *changingCluster) testCAPublished(ctx context.Context, t *testing.T) {
 	})
 }
 
+const networkNamespace = "openshift-ovn-kubernetes"
+
+// runPodWithCAs runs a pod that mounts the CAs of the API server, as those of OVN-Kubernetes do, and returns a
+// function that deletes it. A node can read the CAs only in the namespace of such a pod.
+func runPodWithCAs(ctx context.Context, t *testing.T) func() {
+	t.Helper()
+	pods, grace := environment.Client.CoreV1().Pods(networkNamespace), int64(1)
+	_, err := pods.Create(ctx, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "with-cas"},
+		Spec: corev1.PodSpec{
+			NodeName: testenv.NodeName, HostNetwork: true, TerminationGracePeriodSeconds: &grace,
+			Containers: []corev1.Container{{Name: "main", Image: environment.ControlPlane.WorkloadImage}},
+		},
+	}, metav1.CreateOptions{})
+	must(t, err)
+	return func() {
+		must(t, pods.Delete(ctx, "with-cas", metav1.DeleteOptions{}))
+		must(t, wait.PollUntilContextTimeout(ctx, time.Second, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+			_, err := pods.Get(ctx, "with-cas", metav1.GetOptions{})
+			return apierrors.IsNotFound(err), nil
+		}))
+	}
+}
+
 // awaitPublished waits until the cluster publishes a CA to the pods of the network plugin.
 func awaitPublished(ctx context.Context, t *testing.T, ca []byte) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		bundle, err := environment.Client.CoreV1().ConfigMaps("openshift-ovn-kubernetes").Get(ctx, "kube-root-ca.crt", metav1.GetOptions{})
+		bundle, err := environment.Client.CoreV1().ConfigMaps(networkNamespace).Get(ctx, "kube-root-ca.crt", metav1.GetOptions{})
 		return err == nil && strings.Contains(bundle.Data["ca.crt"], string(ca)), err
 	})
 	if err != nil {
