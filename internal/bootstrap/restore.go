@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -52,8 +53,8 @@ func TrustCAs(ctx context.Context, options inputs.Options, cas []byte) error {
 	if err := joinstate.Write(j.Dir, j.State); err != nil {
 		return err
 	}
-	log := report.Log{Sink: j.Sink, Step: stepname.ClientCertificate}
-	if err := j.Identity(log, nil).AddCAs(ctx, cas); err != nil {
+	own := identity.Identity{Kubeconfig: identity.KubeconfigPath, Ledger: j.Ledger, Log: report.Log{Sink: j.Sink, Step: stepname.ClientCertificate}}
+	if err := own.AddCAs(ctx, cas); err != nil {
 		return err
 	}
 	if err := j.Systemd.Restart(ctx, kubelet.UnitName); err != nil {

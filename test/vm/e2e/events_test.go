@@ -51,6 +51,9 @@ func TestEventsInTheLifeOfANode(t *testing.T) {
 	}
 	runAgent(ctx, t, report.Success, "status")
 	checkResources(ctx, t)
+	// A crash, or the watchdog.
+	mustOutput(ctx, t, "systemctl kill --kill-whom=main --signal=ABRT hcp-node-agent")
+	await(ctx, t, "systemctl show -P NRestarts hcp-node-agent | grep -qx 1 && systemctl is-active hcp-node-agent")
 	leaveWithoutTheCluster(ctx, t)
 }
 
