@@ -53,7 +53,10 @@ func TrustCAs(ctx context.Context, options inputs.Options, cas []byte) error {
 	if err := joinstate.Write(j.Dir, j.State); err != nil {
 		return err
 	}
-	own := identity.Identity{Kubeconfig: identity.KubeconfigPath, Ledger: j.Ledger, Log: report.Log{Sink: j.Sink, Step: stepname.ClientCertificate}}
+	own := identity.Identity{
+		Kubeconfig: identity.KubeconfigPath, Ledger: j.Ledger,
+		Log: report.Log{Sink: j.Sink, Step: stepname.ClientCertificate},
+	}
 	if err := own.AddCAs(ctx, cas); err != nil {
 		return err
 	}

@@ -25,7 +25,6 @@ const (
 	stopTimeout  = 2 * time.Minute // for one pod; CRI-O itself gives a network plugin one minute
 	stopAttempts = 3               // for a pod whose network plugin reports an error
 	stopPause    = 2 * time.Second // between two attempts
-	stopGrace    = 10              // seconds until CRI-O kills a container
 )
 
 // StopPods stops and removes every pod of CRI-O and returns how many it removed.
@@ -238,7 +237,7 @@ func (s *stopper) endContainers(ctx context.Context, id string) ([]string, error
 			continue
 		}
 		if _, err := s.runtime.StopContainer(ctx,
-			&runtimeapi.StopContainerRequest{ContainerId: container.GetId(), Timeout: stopGrace}); err != nil {
+			&runtimeapi.StopContainerRequest{ContainerId: container.GetId(), Timeout: cri.StopGrace}); err != nil {
 			return nil, fmt.Errorf("stopping its container %s: %w", container.GetMetadata().GetName(), err)
 		}
 	}

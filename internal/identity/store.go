@@ -3,10 +3,8 @@
 package identity
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -73,13 +71,9 @@ func writePair(dir string, p keyPair, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	var content bytes.Buffer
-	for _, certificate := range chain {
-		content.Write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw}))
-	}
-	content.Write(p.key)
+	content := append(kube.EncodeCertificates(chain), p.key...)
 	name := "kubelet-client-" + now.Format("2006-01-02-15-04-05") + ".pem"
-	if err := hostfs.WritePrivate(dir, name, content.Bytes()); err != nil {
+	if err := hostfs.WritePrivate(dir, name, content); err != nil {
 		return err
 	}
 	tree, err := hostfs.OpenTree(dir)

@@ -104,6 +104,15 @@ func JoinPEM(first, second []byte) []byte {
 	return slices.Concat(bytes.TrimRight(first, "\n"), []byte("\n"), second)
 }
 
+// EncodeCertificates returns certificates as a PEM bundle.
+func EncodeCertificates(certificates []*x509.Certificate) []byte {
+	var bundle []byte
+	for _, certificate := range certificates {
+		bundle = append(bundle, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw})...)
+	}
+	return bundle
+}
+
 // ParsePEMCertificates parses the certificates of a PEM bundle and ignores other
 // blocks. It fails if there are none.
 func ParsePEMCertificates(bundle []byte) ([]*x509.Certificate, error) {

@@ -45,8 +45,8 @@ func (h Host) CheckClientCAs(ctx context.Context, file string, now time.Time) ([
 	if err != nil {
 		return nil, fmt.Errorf("reading the CAs of kubelet's clients: %w", err)
 	}
-	since := rejectionsSince(info.ModTime(), now)
-	return clientCAFindings(cas, servicelog.LastErrors(ctx, kubeletUnit, 60, fmt.Sprintf("--since=@%d", since.Unix())), file, now), nil
+	since := fmt.Sprintf("--since=@%d", rejectionsSince(info.ModTime(), now).Unix())
+	return clientCAFindings(cas, servicelog.LastErrors(ctx, kubeletUnit, 60, since), file, now), nil
 }
 
 // rejectionsSince returns the time after which requests that kubelet has rejected matter: kubelet then

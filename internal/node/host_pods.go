@@ -54,6 +54,11 @@ func isHostPod(pod *corev1.Pod) bool {
 	if owner == nil || owner.Kind != "DaemonSet" {
 		return false
 	}
-	return pod.Namespace == metav1.NamespaceSystem || strings.HasPrefix(pod.Namespace, "openshift-") ||
-		pods.IsNetworkPlugin(pod)
+	return isClusterNamespace(pod.Namespace) || pods.IsNetworkPlugin(pod)
+}
+
+// isClusterNamespace reports whether a namespace belongs to Kubernetes or OpenShift, and not to a user of
+// the cluster.
+func isClusterNamespace(name string) bool {
+	return name == metav1.NamespaceSystem || strings.HasPrefix(name, "openshift-")
 }

@@ -7,11 +7,9 @@ import (
 	"crypto/x509"
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -54,7 +52,7 @@ func (n *Node) MissingCAs(ctx context.Context, cluster kube.Cluster) ([]*x509.Ce
 // ConfigMap name. Only an administrator can change ConfigMaps in such a namespace.
 func findMountingNamespace(pods []*corev1.Pod, name string) (string, bool) {
 	for _, pod := range pods {
-		if pod.Namespace != metav1.NamespaceSystem && !strings.HasPrefix(pod.Namespace, "openshift-") {
+		if !isClusterNamespace(pod.Namespace) {
 			continue
 		}
 		for _, volume := range pod.Spec.Volumes {

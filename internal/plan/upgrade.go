@@ -20,11 +20,10 @@ type UpgradePreview struct {
 // UpgradeEffects returns how the changes of a plan take effect on the running node. software names the
 // packages that are replaced.
 func (b *Builder) UpgradeEffects(ctx context.Context, p *Plan, software []string) (upgrade.Effects, error) {
-	people, err := accounts.Plan(ctx, b.Accounts(p))
+	requested, err := b.requestedChanges(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	requested := p.requested(people)
 	pending, err := b.Ledger.Diff(ctx, requested)
 	if err != nil {
 		return nil, err
@@ -34,11 +33,20 @@ func (b *Builder) UpgradeEffects(ctx context.Context, p *Plan, software []string
 
 // Obsolete returns the objects of an earlier payload that the plan does not request any more.
 func (b *Builder) Obsolete(ctx context.Context, p *Plan) ([]ledger.Item, error) {
+	requested, err := b.requestedChanges(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return obsoleteItems(b.Ledger.Items(), requested), nil
+}
+
+// requestedChanges returns all changes that a plan requests of this host, except those of the network.
+func (b *Builder) requestedChanges(ctx context.Context, p *Plan) ([]ledger.Change, error) {
 	people, err := accounts.Plan(ctx, b.Accounts(p))
 	if err != nil {
 		return nil, err
 	}
-	return obsoleteItems(b.Ledger.Items(), p.requested(people)), nil
+	return p.requested(people), nil
 }
 
 // requested returns all changes that a plan requests with the accounts, except those of the network.

@@ -4,8 +4,8 @@ package service
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -154,15 +154,7 @@ func (m *nodeMonitor) checkCAs(ctx context.Context) ([]report.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	kubeconfig, err := os.ReadFile(identity.KubeconfigPath)
-	if err != nil {
-		return found, fmt.Errorf("reading kubelet's kubeconfig: %w", err)
-	}
-	cluster, err := kube.ParseCluster(kubeconfig)
-	if err != nil {
-		return found, err
-	}
-	missing, err := m.node.MissingCAs(ctx, cluster)
+	missing, err := m.missingCAs(ctx)
 	if err != nil || len(missing) == 0 {
 		return found, err
 	}
@@ -179,6 +171,15 @@ func (m *nodeMonitor) checkCAs(ctx context.Context) ([]report.Finding, error) {
 			strings.Join(unknown, "; ")),
 		Remedy: "hcp-node-agent join --user-data USER_DATA # with current user data",
 	}), nil
+}
+
+// missingCAs returns the CAs of the cluster that kubelet's kubeconfig does not contain.
+func (m *nodeMonitor) missingCAs(ctx context.Context) ([]*x509.Certificate, error) {
+	cluster, err := kube.ParseCluster(m.kubeconfigContent)
+	if err != nil {
+		return nil, err
+	}
+	return m.node.MissingCAs(ctx, cluster)
 }
 
 // checkImages returns a finding if images can no longer be pulled. It tests this

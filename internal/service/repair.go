@@ -4,7 +4,6 @@ package service
 
 import (
 	"context"
-	"encoding/pem"
 	"errors"
 	"time"
 
@@ -122,19 +121,12 @@ func (m *nodeMonitor) repairAddress(ctx context.Context) (string, error) {
 // repairCAs adds the new CAs of the cluster to those with which kubelet verifies the API server. The API
 // server has sent them to the node over a connection that the current CAs verify.
 func (m *nodeMonitor) repairCAs(ctx context.Context) (string, error) {
-	cluster, err := kube.ParseCluster(m.kubeconfigContent)
+	missing, err := m.missingCAs(ctx)
 	if err != nil {
 		return "", err
 	}
-	missing, err := m.node.MissingCAs(ctx, cluster)
-	if err != nil {
-		return "", err
-	}
-	var cas []byte
-	for _, ca := range missing {
-		cas = append(cas, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Raw})...)
-	}
-	return "kubelet trusts the new CAs of the cluster", bootstrap.TrustCAs(ctx, m.Options.Options, cas)
+	err = bootstrap.TrustCAs(ctx, m.Options.Options, kube.EncodeCertificates(missing))
+	return "kubelet trusts the new CAs of the cluster", err
 }
 
 // registerAgain restarts kubelet, which registers its Node only when it starts, and waits for

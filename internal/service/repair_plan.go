@@ -21,7 +21,9 @@ const (
 // repairedReasons returns the reasons of findings that have a repair, in the order of the
 // repairs: kubelet is configured before it registers again.
 func repairedReasons() []report.Reason {
-	return []report.Reason{report.ConfigurationDrift, report.NodeAddressChanged, report.ClusterCANotTrusted, report.NodeDeleted}
+	return []report.Reason{
+		report.ConfigurationDrift, report.NodeAddressChanged, report.ClusterCANotTrusted, report.NodeDeleted,
+	}
 }
 
 // repairRecord is one repair, of the finding that has been active since a time.

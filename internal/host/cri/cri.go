@@ -19,7 +19,8 @@ import (
 // Socket is the path of the socket on which CRI-O listens.
 const Socket = "/var/run/crio/crio.sock"
 
-const stopGrace = 10 // seconds until CRI-O kills a container that it stops
+// StopGrace is the time until CRI-O kills a container that it stops, in seconds.
+const StopGrace = 10
 
 // Connect returns a connection to CRI-O that is established by the first call.
 func Connect(socket string) (*grpc.ClientConn, error) {
@@ -101,8 +102,10 @@ func StopOlder(ctx context.Context, socket, namespace, pod string, created time.
 		if !time.Unix(0, container.GetCreatedAt()).Before(created) {
 			continue
 		}
-		if _, err := runtime.StopContainer(ctx, &runtimeapi.StopContainerRequest{ContainerId: container.GetId(), Timeout: stopGrace}); err != nil {
-			return stopped, fmt.Errorf("stopping container %s of pod %s/%s: %w", container.GetMetadata().GetName(), namespace, pod, err)
+		request := &runtimeapi.StopContainerRequest{ContainerId: container.GetId(), Timeout: StopGrace}
+		if _, err := runtime.StopContainer(ctx, request); err != nil {
+			name := container.GetMetadata().GetName()
+			return stopped, fmt.Errorf("stopping container %s of pod %s/%s: %w", name, namespace, pod, err)
 		}
 		stopped++
 	}
