@@ -95,8 +95,8 @@ func (s AdminClient) PublishCAs(ctx context.Context, more []byte) error {
 	return err
 }
 
-// Reset removes the faults, restores the payload and the pull secret, creates a token if there is none, and deploys
-// the network. It keeps the valid tokens, the log and the counters.
+// Reset removes the faults, restores the payload, the pull secret and the published CAs, creates a
+// token if there is none, and deploys the network. It keeps the valid tokens, the log and the counters.
 func (s AdminClient) Reset(ctx context.Context) error {
 	_, err := s.do(ctx, http.MethodPost, "/reset", nil)
 	return err

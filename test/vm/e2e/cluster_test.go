@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
@@ -29,12 +30,7 @@ func awaitReadyNode(ctx context.Context, t *testing.T) {
 		if err != nil || node.Status.NodeInfo.BootID != boot || len(node.Spec.Taints) > 0 {
 			return false, nil //nolint:nilerr // not yet
 		}
-		for _, condition := range node.Status.Conditions {
-			if condition.Type == corev1.NodeReady {
-				return condition.Status == corev1.ConditionTrue, nil
-			}
-		}
-		return false, nil
+		return kube.IsReady(node), nil
 	})
 	if err != nil {
 		t.Fatalf("waiting for the Node to be Ready in this boot: %v", err)

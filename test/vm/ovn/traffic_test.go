@@ -23,6 +23,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
@@ -37,9 +38,7 @@ func awaitNode(ctx context.Context, t *testing.T) {
 		if err != nil || node.Status.NodeInfo.BootID != boot || len(node.Spec.Taints) > 0 {
 			return false, nil //nolint:nilerr // not yet
 		}
-		return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-		}), nil
+		return kube.IsReady(node), nil
 	})
 	if err != nil {
 		t.Fatalf("waiting for the Node of this boot to be Ready: %v", err)

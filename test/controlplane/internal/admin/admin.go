@@ -17,8 +17,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/ignitionserver"
 )
 
-// maxPayload limits the body of a request, in bytes.
-const maxPayload = 16 << 20
+// maxBody limits the body of a request, in bytes.
+const maxBody = 16 << 20
 
 // Network controls the stand-in of the network operator.
 type Network interface {
@@ -52,9 +52,12 @@ type Server struct {
 func (s Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /state", s.state)
-	mux.HandleFunc("GET /user-data", s.userData)
+	mux.HandleFunc("GET /user-data", respond(s.UserData))
 	mux.HandleFunc("PUT /faults", s.faults)
-	mux.HandleFunc("PUT /payload", s.payload)
+	mux.HandleFunc("PUT /payload", s.handleBody(func(r *http.Request, body []byte) error {
+		s.Ignition.SetPayload(body, r.URL.Query().Has("unchecked"))
+		return nil
+	}))
 	mux.HandleFunc("PUT /network", s.network)
 	mux.HandleFunc("POST /token/rotate", s.handle(func(*http.Request) error {
 		s.Ignition.RotateToken()
@@ -69,8 +72,14 @@ func (s Server) Handler() http.Handler {
 		s.Ignition.DeleteTokens()
 		return nil
 	}))
-	mux.HandleFunc("POST /pull-secret/rotate", s.rotatePullSecret)
-	mux.HandleFunc("PUT /published-cas", s.publishCAs)
+	mux.HandleFunc("POST /pull-secret/rotate", respond(func() ([]byte, error) {
+		s.Registry.RotatePassword()
+		secret, err := s.Registry.PullSecret()
+		return []byte(secret), err
+	}))
+	mux.HandleFunc("PUT /published-cas", s.handleBody(func(_ *http.Request, body []byte) error {
+		return s.Cluster.PublishCAs(body)
+	}))
 	mux.HandleFunc("POST /reset", s.handle(func(r *http.Request) error {
 		s.Ignition.Reset()
 		s.Registry.ResetPassword()
@@ -94,25 +103,17 @@ func (s Server) state(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(state)
 }
 
-func (s Server) userData(w http.ResponseWriter, _ *http.Request) {
-	userData, err := s.UserData()
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
+// respond returns a handler that responds with a JSON document.
+func respond(get func() ([]byte, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		content, err := get()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(content)
 	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(userData)
-}
-
-func (s Server) rotatePullSecret(w http.ResponseWriter, _ *http.Request) {
-	s.Registry.RotatePassword()
-	secret, err := s.Registry.PullSecret()
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, secret)
 }
 
 func (s Server) faults(w http.ResponseWriter, r *http.Request) {
@@ -125,25 +126,17 @@ func (s Server) faults(w http.ResponseWriter, r *http.Request) {
 	})(w, r)
 }
 
-func (s Server) payload(w http.ResponseWriter, r *http.Request) {
-	s.handle(func(r *http.Request) error {
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPayload))
-		if err != nil {
-			return badRequest(fmt.Errorf("reading the payload: %w", err))
-		}
-		s.Ignition.SetPayload(body, r.URL.Query().Has("unchecked"))
-		return nil
-	})(w, r)
-}
-
-func (s Server) publishCAs(w http.ResponseWriter, r *http.Request) {
-	s.handle(func(r *http.Request) error {
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPayload))
-		if err != nil {
-			return badRequest(fmt.Errorf("reading the CAs: %w", err))
-		}
-		return s.Cluster.PublishCAs(body)
-	})(w, r)
+// handleBody is handle for an action that uses the whole body of the request.
+func (s Server) handleBody(action func(*http.Request, []byte) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s.handle(func(r *http.Request) error {
+			body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+			if err != nil {
+				return badRequest(fmt.Errorf("reading the body: %w", err))
+			}
+			return action(r, body)
+		})(w, r)
+	}
 }
 
 func (s Server) network(w http.ResponseWriter, r *http.Request) {

@@ -14,7 +14,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/admin"
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/ignitionserver"
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/kube"
-	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/network"
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/payload"
 )
 
@@ -107,13 +106,13 @@ func (c *ControlPlane) payloadInputs(cluster *kube.Cluster, images images) (payl
 }
 
 // startAdmin serves the admin endpoint on the host's loopback interface.
-func (c *ControlPlane) startAdmin(ignition *ignitionserver.Server, userData func() ([]byte, error), operator network.Operator, images admin.Registry, cluster admin.Cluster) error {
+func (c *ControlPlane) startAdmin(endpoint admin.Server) error {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("listening for the admin endpoint: %w", err)
 	}
 	server := &http.Server{
-		Handler:           admin.Server{Ignition: ignition, UserData: userData, Network: operator, Registry: images, Cluster: cluster}.Handler(),
+		Handler:           endpoint.Handler(),
 		ReadHeaderTimeout: 10 * time.Second,
 	}
 	c.background(func() error {

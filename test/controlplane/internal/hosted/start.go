@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/admin"
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/dnsmasq"
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/network"
@@ -59,7 +60,8 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	if err := c.startMachineConfig(ctx, cluster, images); err != nil {
 		return err
 	}
-	if err := c.startAdmin(ignition, userData, operator, server, cluster); err != nil {
+	err = c.startAdmin(admin.Server{Ignition: ignition, UserData: userData, Network: operator, Registry: server, Cluster: cluster})
+	if err != nil {
 		return err
 	}
 	c.recordReady("ready")
