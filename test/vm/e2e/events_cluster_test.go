@@ -23,6 +23,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
@@ -40,6 +41,16 @@ func testNamesAndRegistryGone(ctx context.Context, t *testing.T) {
 	mustOutput(ctx, t, "cat /root/resolv.conf >/etc/resolv.conf; cat /root/hosts >/etc/hosts; rm /root/hosts /root/resolv.conf")
 	awaitResolved(ctx, t, name)
 	awaitResolved(ctx, t, "no service listens at "+registry)
+}
+
+// testDiskFull fills the disk until kubelet reports that too little space is left, and frees it.
+func testDiskFull(ctx context.Context, t *testing.T) {
+	const pressure = "kubelet evicts pods because a disk is nearly full"
+	mustOutput(ctx, t, "fallocate -l $(($(df --output=avail -B1 / | tail -1) - 100000000)) /var/tmp/fill")
+	awaitLog(ctx, t, pressure)
+	mustOutput(ctx, t, "rm /var/tmp/fill")
+	awaitResolved(ctx, t, pressure)
+	awaitReadyNode(ctx, t)
 }
 
 // changingCluster is the cluster of a joined node whose payload changes.
@@ -241,12 +252,8 @@ func awaitNodeLost(ctx context.Context, t *testing.T) {
 		if err != nil {
 			return false, err
 		}
-		for _, condition := range node.Status.Conditions {
-			if condition.Type == corev1.NodeReady {
-				return condition.Status == corev1.ConditionUnknown, nil
-			}
-		}
-		return false, nil
+		ready := kube.NodeCondition(node, corev1.NodeReady)
+		return ready != nil && ready.Status == corev1.ConditionUnknown, nil
 	})
 	if err != nil {
 		t.Fatalf("waiting for the Node to be lost: %v", err)

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
@@ -27,8 +28,12 @@ import (
 // reports them as resolved. Others need a command of the administrator. In between the node is healthy.
 func TestEventsInTheLifeOfANode(t *testing.T) {
 	ctx := newContextFor(t, 45*time.Minute) // most of it are intervals of the service's checks
-	joinWithToken(ctx, t)
 	cluster := &changingCluster{payload: readPayload(t)}
+	conf := fileContent(t, cluster.payload, ignition.KubeletConfigPath)
+	// By default kubelet reports the pressure for five minutes after it has ended.
+	setFile(cluster.payload, ignition.KubeletConfigPath, strings.Replace(conf, "evictionPressureTransitionPeriod: 0s", "evictionPressureTransitionPeriod: 10s", 1))
+	serve(ctx, t, cluster.payload)
+	joinWithToken(ctx, t)
 	for _, event := range []struct {
 		name string
 		test func(context.Context, *testing.T)
@@ -38,6 +43,7 @@ func TestEventsInTheLifeOfANode(t *testing.T) {
 		{"address added and changed", testAddressChanged},
 		{"drift", testDriftRepaired},
 		{"DNS and registry gone", testNamesAndRegistryGone},
+		{"disk full", testDiskFull},
 		{"pull secret and client CA replaced", cluster.testPullSecretReplaced},
 		{"new CA published", cluster.testCAPublished},
 		{"CAs renewed", cluster.testCAsRenewed},
@@ -190,6 +196,7 @@ func testReportedAndResolved(ctx context.Context, t *testing.T) {
 		awaitResolved(ctx, t, text)
 	}
 	checkEvent(ctx, t, corev1.EventTypeNormal, "HostNameChangedResolved", "renamed")
+	checkEvent(ctx, t, corev1.EventTypeNormal, "NodeTaintedResolved", "resolved: ")
 	await(ctx, t, `grep -qx 'hcp_node_agent_findings{check="host",severity="problem"} 0' `+metricsFile)
 	if again := mustOutput(ctx, t, "systemctl show -P ExecMainStartTimestampMonotonic kubelet"); again != started {
 		t.Error("kubelet was restarted")

@@ -61,6 +61,13 @@ func TestNodeLifeCycle(t *testing.T) {
 
 	must(t, environment.Client.CoreV1().Nodes().Delete(ctx, testenv.NodeName, metav1.DeleteOptions{}))
 	runAgent(ctx, t, report.Success, joinCommand)
+	_, err = environment.RunPod(ctx, "second")
+	must(t, err)
+
+	must(t, environment.Client.CoreV1().Nodes().Delete(ctx, testenv.NodeName, metav1.DeleteOptions{}))
+	checkContains(t, runAgent(ctx, t, report.Failed, "doctor").Stdout, "Node "+testenv.NodeName+" was deleted from the cluster")
+	runAgent(ctx, t, report.Success, "join")
+	awaitReadyNode(ctx, t)
 }
 
 // testNothingToChange runs join and plan on a joined host.
