@@ -33,7 +33,7 @@ units=$root/usr/lib/systemd/system
 ctl() { chroot "$root" systemctl --quiet "$@"; }
 ctl disable openvswitch-switch.service ovs-record-hostname.service getty@tty1.service \
   e2scrub_reap.service e2scrub_all.timer apt-daily.timer apt-daily-upgrade.timer \
-  dpkg-db-backup.timer fstrim.timer uuidd.socket grub-common.service
+  dpkg-db-backup.timer fstrim.timer uuidd.socket grub-common.service firewalld.service
 ctl enable NetworkManager.service NetworkManager-wait-online.service ssh.service control-channel.service
 # selinux-autorelabel-mark: it would have the first boot with SELinux label all.
 ctl mask selinux-autorelabel-mark.service serial-getty@ttyS0.service systemd-binfmt.service systemd-update-utmp.service \
