@@ -98,7 +98,7 @@ func (m *Machine) Drivers() ledger.Drivers {
 			packages.LockKind: &packages.Locks{Tree: m.Tree},
 			nodelayer.Kind:    &nodelayer.Driver{Labeler: selinux.Policy{Tree: m.Tree}},
 
-			ledger.KernelArguments: resource.KernelArguments{BootLoader: bootloader.Find(m.Tree)},
+			ledger.KernelArguments: resource.KernelArguments{BootLoader: bootloader.Find()},
 			ledger.Booleans:        resource.Booleans{},
 			ledger.FirewallPorts:   resource.FirewallPorts{},
 		},

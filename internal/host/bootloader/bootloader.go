@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // BootLoader reads and changes the kernel arguments of the next boot. An argument is one word.
@@ -21,15 +20,12 @@ type BootLoader interface {
 	Change(ctx context.Context, add, remove []string) error
 }
 
-// Find returns the configuration tool of the host's boot loader, nil if none is installed.
-func Find(tree *hostfs.Tree) BootLoader {
-	switch {
-	case command.Exists("grubby"):
-		return grubby{}
-	case command.Exists("update-grub"):
-		return &updateGrub{tree: tree}
+// Find returns the configuration tool of the host's boot loader, nil if it is not installed.
+func Find() BootLoader {
+	if !command.Exists("grubby") {
+		return nil
 	}
-	return nil
+	return grubby{}
 }
 
 // IsSet reports whether words contain all words of an argument, which can consist of several.

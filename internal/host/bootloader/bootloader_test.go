@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 func TestMissing(t *testing.T) {
@@ -55,7 +53,7 @@ kernel="/boot/vmlinuz-5.14.0-570.el9.x86_64"
 args="ro crashkernel=1G-4G:192M,4G-64G:256M rd.lvm.lv=rhel/root cgroup_no_v1="all" $tuned_params"
 root="/dev/mapper/rhel-root"
 title="Red Hat Enterprise Linux (5.14.0-570.el9.x86_64) 9.6 (Plow)"`)
-	loader := Find(nil)
+	loader := Find()
 	words, err := loader.Arguments(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -77,55 +75,5 @@ title="Red Hat Enterprise Linux (5.14.0-570.el9.x86_64) 9.6 (Plow)"`)
 		"<--update-kernel=ALL><--args=psi=0 nosmt><--remove-args=mitigations=off>\n"+
 		"<--update-kernel=ALL><--remove-args=psi=0>\n", string(got)); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
-	}
-}
-
-func TestUpdateGrub(t *testing.T) {
-	root := t.TempDir()
-	tree, err := hostfs.OpenTree(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tree.Close()
-	record := recordCommand(t, "update-grub", "")
-	loader := &updateGrub{tree: tree}
-	if words, err := loader.Arguments(t.Context()); err != nil || len(words) > 0 {
-		t.Errorf("without a configuration: %q, %v", words, err)
-	}
-	if err := os.MkdirAll(filepath.Join(root, "boot/grub"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	config := "set default=0\nmenuentry 'Debian' {\n\tlinux\t/boot/vmlinuz-6.1.0 root=UUID=12 ro  quiet\n}\nlinux /boot/old single\n"
-	if err := os.WriteFile(filepath.Join(root, grubConfig), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if words, err := loader.Arguments(t.Context()); err != nil || strings.Join(words, " ") != "root=UUID=12 ro quiet" {
-		t.Errorf("arguments %q, %v", words, err)
-	}
-	change := func(add, remove []string, want string) {
-		t.Helper()
-		if err := loader.Change(t.Context(), add, remove); err != nil {
-			t.Fatal(err)
-		}
-		content, err := os.ReadFile(filepath.Join(root, grubDefaults))
-		if err != nil && !os.IsNotExist(err) {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, string(content)); diff != "" {
-			t.Errorf("after +%q -%q (-want +got):\n%s", add, remove, diff)
-		}
-	}
-	const quoted = grubPrefix + `'a='\''b'\'''` + "\n"
-	change([]string{"psi=1", "a='b'"}, nil, grubHeader+grubPrefix+"'psi=1'\n"+quoted)
-	change([]string{"psi=0", "nosmt"}, nil, grubHeader+quoted+grubPrefix+"'psi=0'\n"+grubPrefix+"'nosmt'\n")
-	if err := loader.Change(t.Context(), nil, []string{"quiet"}); err == nil {
-		t.Error("an argument of the administrator was removed")
-	}
-	change(nil, []string{"psi=0", "a='b'", "nosmt"}, "")
-	if left, _ := filepath.Glob(filepath.Join(root, "etc/default/*")); len(left) > 0 {
-		t.Errorf("left %q", left)
-	}
-	if got, _ := os.ReadFile(record); string(got) != "<>\n<>\n<>\n" {
-		t.Errorf("update-grub was run as %q", got)
 	}
 }

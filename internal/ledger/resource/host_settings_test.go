@@ -55,7 +55,7 @@ func newLedger(t *testing.T) (*ledger.Ledger, *LoadedConfigs, string) {
 	l, err := ledger.Open(t.TempDir(), ledger.Drivers{
 		Paths: &ledger.Paths{Tree: tree},
 		Resources: map[ledger.Kind]ledger.Driver{
-			ledger.KernelArguments: KernelArguments{BootLoader: bootloader.Find(tree)},
+			ledger.KernelArguments: KernelArguments{BootLoader: bootloader.Find()},
 			ledger.Booleans:        Booleans{Dir: filepath.Join(root, "booleans")},
 			ledger.FirewallPorts:   FirewallPorts{},
 		},

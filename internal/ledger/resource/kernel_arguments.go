@@ -111,7 +111,7 @@ func (d KernelArguments) arguments(ctx context.Context, c ledger.Change) (Argume
 	}
 	if d.BootLoader == nil {
 		return a, nil, report.Fail(report.Refused, "dnf install grubby",
-			"kernel arguments cannot be set or read: neither grubby nor update-grub is installed")
+			"kernel arguments cannot be set or read: grubby is not installed")
 	}
 	words, err := d.BootLoader.Arguments(ctx)
 	if err != nil {
