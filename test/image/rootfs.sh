@@ -52,6 +52,11 @@ rm -f "$root"/etc/NetworkManager/dispatcher.d/cloud-init-hook-network-manager
 touch "$root/etc/cloud/cloud-init.disabled"
 printf 'datasource_list: [NoCloud, None]\nsystem_info: {distro: rhel, network: {renderers: [network-manager]}}\n' >"$root/etc/cloud/cloud.cfg.d/90-machine.cfg"
 
+# --- SELinux: booleans that RHEL's container-selinux adds to the policy
+printf '(boolean container_manage_cgroup false)\n(boolean container_use_cephfs false)\n' >"$root/root/booleans.cil"
+chroot "$root" semodule --noreload --store=default --install=/root/booleans.cil
+rm "$root/root/booleans.cil"
+
 # --- boot loader: QEMU loads the kernel, with the arguments in GRUB's
 # configuration if a test requests that; update-grub needs the directory
 install -d "$root/boot/grub"

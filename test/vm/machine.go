@@ -93,9 +93,9 @@ func (m *Machine) Boot(ctx context.Context) error {
 	return m.startQEMU(ctx, "")
 }
 
-// BootSELinux boots the machine with SELinux on or off.
-func (m *Machine) BootSELinux(ctx context.Context, on bool) error {
-	m.cfg.SELinux = on
+// BootSELinux boots the machine with SELinux on or off, and with kernel arguments.
+func (m *Machine) BootSELinux(ctx context.Context, on bool, arguments ...string) error {
+	m.cfg.SELinux, m.cfg.KernelArguments = on, arguments
 	return m.Boot(ctx)
 }
 

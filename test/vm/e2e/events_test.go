@@ -33,6 +33,7 @@ func TestEventsInTheLifeOfANode(t *testing.T) {
 	// By default kubelet reports the pressure for five minutes after it has ended.
 	setFile(cluster.payload, ignition.KubeletConfigPath, strings.Replace(conf, "evictionPressureTransitionPeriod: 0s", "evictionPressureTransitionPeriod: 10s", 1))
 	serve(ctx, t, cluster.payload)
+	trusted := mustOutput(ctx, t, "sha256sum "+trustStore)
 	joinWithToken(ctx, t)
 	for _, event := range []struct {
 		name string
@@ -61,6 +62,9 @@ func TestEventsInTheLifeOfANode(t *testing.T) {
 	mustOutput(ctx, t, "systemctl kill --kill-whom=main --signal=ABRT hcp-node-agent")
 	await(ctx, t, "systemctl show -P NRestarts hcp-node-agent | grep -qx 1 && systemctl is-active hcp-node-agent")
 	leaveWithoutTheCluster(ctx, t)
+	if now := mustOutput(ctx, t, "sha256sum "+trustStore); now != trusted {
+		t.Errorf("after leave the trust store is %s, before the join %s", now, trusted)
+	}
 }
 
 // awaitHealthy waits until the service reports a healthy node. The service must not have been restarted.

@@ -99,7 +99,7 @@ users: []
 disable_root: false
 datasource_list: [NoCloud, None]
 cloud_init_modules: [seed_random, write-files]
-cloud_config_modules: [set_hostname, yum-add-repo, runcmd]
+cloud_config_modules: [set_hostname, rh_subscription, yum-add-repo, runcmd]
 cloud_final_modules: [package-update-upgrade-install, scripts-user, final-message]
 system_info: {distro: rhel, paths: {cloud_dir: /var/lib/cloud, templates_dir: /etc/cloud/templates}, network: {renderers: [network-manager]}}
 CFG

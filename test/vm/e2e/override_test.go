@@ -5,6 +5,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"strings"
@@ -26,7 +27,6 @@ cat >/root/site.ign`
 
 // overrideConfig is an override with one of each kind of entry that payloads of a release do not have.
 const overrideConfig = `{"ignition": {"version": "3.6.0"},
-"kernelArguments": {"shouldExist": ["site.probe=1"]},
 "passwd": {
   "groups": [{"name": "probes", "gid": 4711}],
   "users": [
@@ -43,6 +43,30 @@ const overrideConfig = `{"ignition": {"version": "3.6.0"},
   {"name": "site@.service", "contents": "[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n"},
   {"name": "site@a.service", "enabled": true},
   {"name": "e2scrub_all.timer", "mask": true}]}}`
+
+// hostSettingsScript prints the open ports of firewalld, now and after its next start, and the values of the
+// SELinux booleans, now and after the next boot.
+const hostSettingsScript = `firewall-cmd --list-ports; firewall-cmd --permanent --list-ports
+semanage boolean --list --noheading | tr -s ' ' | grep -oE '^(container_manage_cgroup|container_use_cephfs|virt_use_samba) \([^)]*\)' | sort
+grep -o 'psi=0' /boot/grub/grub.cfg | sort -u`
+
+// The output of hostSettingsScript. The port 30080 is that of the administrator.
+const (
+	hostSettingsBefore = `30080/tcp
+30080/tcp
+container_manage_cgroup (off , off)
+container_use_cephfs (off , off)
+virt_use_samba (off , off)`
+	hostSettingsResult = `6081/udp 9000-9999/tcp 9000-9999/udp 10250-10259/tcp 30000-32767/tcp 30000-32767/udp
+6081/udp 9000-9999/tcp 9000-9999/udp 10250-10259/tcp 30000-32767/tcp 30000-32767/udp
+container_manage_cgroup (on , on)
+container_use_cephfs (on , on)
+virt_use_samba (on , on)
+psi=0`
+)
+
+// otherArguments has a kernel argument with which the machine is not booted.
+const otherArguments = `{"ignition": {"version": "3.6.0"}, "kernelArguments": {"shouldExist": ["site.probe=1"]}}`
 
 // retiring removes a user of the host.
 const retiring = `{"ignition": {"version": "3.6.0"}, "passwd": {"users": [{"name": "retired", "shouldExist": false}]}}`
@@ -68,18 +92,22 @@ enabled
 masked
 ls: cannot access '/etc/sysctl.d/inotify.conf': No such file or directory`
 
-// TestOverrideAndDrop joins with an override and an excluded file on a host with SELinux. By
-// default a new file has the label of its directory, but the policy has another label for many
-// files. The join ends after kubelet: the guest's policy does not have the types of containers,
-// so no pod can run.
+// TestOverrideAndDrop joins with an override and an excluded file on a host with SELinux and firewalld,
+// and applies the settings of the host. By default a new file has the label of its directory, but the
+// policy has another label for many files. The join ends after kubelet: the guest's policy does not have
+// the types of containers, so no pod can run.
 func TestOverrideAndDrop(t *testing.T) {
 	ctx := newContext(t)
-	bootSELinux(ctx, t)
+	bootSELinux(ctx, t, "psi=0") // an argument of the payload, so that no reboot is required
+	mustOutput(ctx, t, `update-grub # as the installation of a host does
+		systemctl enable --quiet --now firewalld
+		firewall-cmd --add-port=30080/tcp && firewall-cmd --permanent --add-port=30080/tcp`)
 	if code, err := environment.Machine.RunStream(ctx, ownedHostScript, strings.NewReader(overrideConfig), nil, os.Stderr); err != nil || code != 0 {
 		t.Fatalf("preparing the host: exit code %d, %v", code, err)
 	}
 	mustOutput(ctx, t, labelTree)
 	before, labelled := hostState(ctx, t), mustOutput(ctx, t, labelScript)
+	checkHostSettings(ctx, t, hostSettingsBefore)
 
 	mustOutput(ctx, t, "echo '"+retiring+"' >/root/retiring.ign")
 	refused := runAgent(ctx, t, report.Refused, "plan --user-data "+testenv.UserDataPath+" --ignition-override /root/retiring.ign")
@@ -87,7 +115,9 @@ func TestOverrideAndDrop(t *testing.T) {
 	mustOutput(ctx, t, "rm /root/retiring.ign")
 
 	const with = " --ignition-override /root/site.ign --payload-drop /etc/sysctl.d/inotify.conf"
-	planned := runAgent(ctx, t, report.Success, "plan --diff --user-data "+testenv.UserDataPath+with)
+	mustOutput(ctx, t, "echo '"+otherArguments+"' >/root/arguments.ign")
+	planned := runAgent(ctx, t, report.Success, "plan --diff --ignition-override /root/arguments.ign --user-data "+testenv.UserDataPath+with)
+	mustOutput(ctx, t, "rm /root/arguments.ign")
 	checkContains(t, planned.Stdout, "+192.0.2.250 site", "+ probe", "= /etc/site/kept.conf", "site.probe=1", "excluded by payload.drop")
 	if strings.Contains(planned.Stdout, "canary") {
 		t.Error("the plan shows a password hash")
@@ -95,8 +125,9 @@ func TestOverrideAndDrop(t *testing.T) {
 	// restorecon does nothing here: the label must be correct before the file gets its name.
 	// Otherwise a program that starts in between reads an unlabelled file.
 	mustOutput(ctx, t, "mount --bind /bin/true $(command -v restorecon)")
-	runAgent(ctx, t, report.Success, joinCommand+" --until kubelet"+with)
+	runAgent(ctx, t, report.Success, joinCommand+" --until kubelet --apply-host-settings"+with)
 	checkLabels(ctx, t)
+	checkHostSettings(ctx, t, hostSettingsResult)
 	if now := mustOutput(ctx, t, overrideResultScript); now != overrideResult {
 		t.Errorf("the host has\n%s\nwant\n%s", now, overrideResult)
 	}
@@ -111,9 +142,18 @@ func TestOverrideAndDrop(t *testing.T) {
 
 	runAgent(ctx, t, report.Success, "leave --no-drain")
 	mustOutput(ctx, t, "umount $(command -v restorecon)")
+	checkHostSettings(ctx, t, hostSettingsBefore)
 	checkHostState(ctx, t, before)
 	now := mustOutput(ctx, t, labelScript)
 	if diff := cmp.Diff(strings.Split(labelled, "\n"), strings.Split(now, "\n")); diff != "" {
 		t.Errorf("labels after leave (-before +now):\n%s", diff)
+	}
+}
+
+// checkHostSettings fails the test unless the output of hostSettingsScript is as expected.
+func checkHostSettings(ctx context.Context, t *testing.T, want string) {
+	t.Helper()
+	if now := mustOutput(ctx, t, hostSettingsScript+" || true"); now != want {
+		t.Errorf("the settings of the host are\n%s\nwant\n%s", now, want)
 	}
 }

@@ -29,14 +29,18 @@ func TestPackagesAtFirstBoot(t *testing.T) {
 	removeAgent(ctx, t)
 	repository := &releaseRepository{env: rpms.New(t), source: moveNodeFiles(ctx, t)}
 	repository.add(ctx, t, firstRelease)
+	addSubscriptionManager(ctx, t)
 	userData, err := environment.ControlPlane.CurrentUserData(ctx)
 	must(t, err)
 	bootWithSeed(ctx, t, map[string]string{
 		"meta-data": "instance-id: packages\n",
-		"user-data": exampleUserData(t, "install-packages.yaml", "CONTENT-OF-THE-USER-DATA", string(userData)),
+		"user-data": exampleUserData(t, "install-packages.yaml", "CONTENT-OF-THE-USER-DATA", string(userData),
+			"ACTIVATION-KEY", "workers", "ORGANIZATION", "example", "rhocp-4.18-for", "rhocp-4.21-for"),
 	})
 	approveCSRs(ctx, t, 2)
 	awaitReadyNode(ctx, t)
+	checkContains(t, mustOutput(ctx, t, "subscription-manager repos --list-enabled; cat /var/log/cloud-init.log"),
+		"rhocp-4.21-for-rhel-9-x86_64-rpms", "rh_subscription plugin completed successfully")
 	mustOutput(ctx, t, "dnf -y install of-the-administrator")
 	await(ctx, t, "systemctl is-active hcp-node-agent")
 	t.Log(mustOutput(ctx, t, "journalctl -b --no-pager -o cat -u hcp-node-agent"))
@@ -96,6 +100,15 @@ func checkPackages(ctx context.Context, t *testing.T, versions map[string]string
 	runAgent(ctx, t, report.Success, "status")
 }
 
+// addSubscriptionManager copies a stand-in of RHEL's program, which enables the release repository.
+func addSubscriptionManager(ctx context.Context, t *testing.T) {
+	t.Helper()
+	program, err := os.Open("testdata/subscription-manager")
+	must(t, err)
+	defer program.Close()
+	must(t, environment.Machine.Put(ctx, "/usr/bin/subscription-manager", program, 0o755))
+}
+
 // releaseRepository is a repository of packages on the machine, which then looks like RHEL 9 to the agent.
 // The machine has the other programs of a node already.
 type releaseRepository struct {
@@ -122,7 +135,6 @@ func (r *releaseRepository) add(ctx context.Context, t *testing.T, versions map[
 	must(t, archive.Close())
 	must(t, environment.Machine.Put(ctx, "/root/release.tar", &packed, 0o600))
 	mustOutput(ctx, t, `rm -rf /srv/release && mkdir /srv/release && tar -C /srv/release -xf /root/release.tar --no-same-owner && rm /root/release.tar
-		printf '[release]\nname=release\nbaseurl=file:///srv/release\ngpgcheck=1\ngpgkey=file:///srv/release/KEY\nmetadata_expire=0\n' >/etc/yum.repos.d/release.repo
 		mkdir -p /var/lib/containers/storage && echo mine >/var/lib/containers/storage/mine
 		rm /etc/os-release
 		printf 'NAME="Red Hat Enterprise Linux"\nID=rhel\nVERSION_ID=9.6\nPLATFORM_ID=platform:el9\n' >/etc/os-release`)

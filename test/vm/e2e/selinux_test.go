@@ -28,13 +28,13 @@ const (
 	verify = ledgerPathsScript + ` | xargs -d '\n' matchpathcon -V`
 )
 
-// bootSELinux boots the machine with SELinux in permissive mode and labels its files. A cleanup
+// bootSELinux boots the machine with SELinux in permissive mode and with kernel arguments. A cleanup
 // boots it without SELinux.
-func bootSELinux(ctx context.Context, t *testing.T) {
+func bootSELinux(ctx context.Context, t *testing.T, arguments ...string) {
 	t.Helper()
 	machine := environment.Machine
 	must(t, machine.PowerOff(ctx))
-	must(t, machine.BootSELinux(ctx, true))
+	must(t, machine.BootSELinux(ctx, true, arguments...))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // the context of the test has ended
 		defer cancel()
