@@ -69,6 +69,9 @@ func attachUplink(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 // currentMigration plans the migration with the current facts, because a rollback must restore
 // the current addresses and leases. It reports what differs from the plan of the join.
 func (j *join) currentMigration(ctx context.Context, log report.Log) (ovs.Migration, error) {
+	if err := j.AwaitUplink(ctx, log); err != nil {
+		return ovs.Migration{}, err
+	}
 	migration, err := j.PlanMigration(ctx)
 	if err != nil || j.Plan == nil || j.Plan.Migration == nil {
 		return migration, err

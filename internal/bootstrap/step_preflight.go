@@ -18,6 +18,9 @@ func checkHost(ctx context.Context, j *join, log report.Log) (steps.Outcome, err
 	if err := j.Bridge.Recover(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
+	if err := j.AwaitUplink(ctx, log); err != nil {
+		return steps.Outcome{}, err
+	}
 	facts, err := j.HostFacts(ctx, log, true)
 	if err != nil {
 		return steps.Outcome{}, err

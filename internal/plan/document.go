@@ -66,6 +66,9 @@ func Show(ctx context.Context, options inputs.Options) (Document, error) {
 		return document, report.Fail(report.Refused, "hcp-node-agent plan --payload FILE # plans a rendered payload without this host",
 			"the units of this host cannot be compared: %w", b.SystemdErr)
 	}
+	if err := b.AwaitUplink(ctx, report.Log{Sink: b.Sink, Step: stepname.Plan}); err != nil {
+		return document, err
+	}
 	saved, err := b.LoadPayload(ctx, report.Log{Sink: b.Sink, Step: stepname.Fetch})
 	if err != nil {
 		return document, err

@@ -9,10 +9,12 @@ import (
 	"crypto/x509"
 	"net"
 	"net/url"
+	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
 
 // RequiredEndpoints returns the endpoints that must be reachable before and after
@@ -47,6 +49,15 @@ func (b *Builder) needsIgnition() bool {
 	return b.Inputs.UserData != nil && (b.Payload == nil || b.Payload.Server != "")
 }
 
+// AwaitUplink waits while NetworkManager is still activating the uplink, as after a boot. Call it
+// before the facts of the host are gathered. It does not wait if the uplink is not needed.
+func (b *Builder) AwaitUplink(ctx context.Context, log report.Log) error {
+	if b.NM == nil || slices.Contains(b.Config.Skip, stepname.Network) {
+		return nil
+	}
+	return ovs.AwaitActivation(ctx, b.NM, b.migrationOptions(), log)
+}
+
 // PlanMigration plans the migration of the uplink to br-ex.
 func (b *Builder) PlanMigration(ctx context.Context) (ovs.Migration, error) {
 	facts, err := ovs.Gather(ctx, b.NM)
@@ -57,5 +68,9 @@ func (b *Builder) PlanMigration(ctx context.Context) (ovs.Migration, error) {
 }
 
 func (b *Builder) planMigration(facts ovs.Facts) (ovs.Migration, error) {
-	return ovs.Plan(facts, ovs.Options{BridgeInterface: b.Config.BridgeInterface})
+	return ovs.Plan(facts, b.migrationOptions())
+}
+
+func (b *Builder) migrationOptions() ovs.Options {
+	return ovs.Options{BridgeInterface: b.Config.BridgeInterface}
 }

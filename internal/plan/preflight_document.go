@@ -28,7 +28,11 @@ func Preflight(ctx context.Context, options inputs.Options) (PreflightDocument, 
 		return document, err
 	}
 	defer b.Close()
-	facts, err := b.HostFacts(ctx, report.Log{Sink: b.Sink, Step: stepname.Preflight}, false)
+	log := report.Log{Sink: b.Sink, Step: stepname.Preflight}
+	if err := b.AwaitUplink(ctx, log); err != nil {
+		return document, err
+	}
+	facts, err := b.HostFacts(ctx, log, false)
 	if err != nil {
 		return document, err
 	}

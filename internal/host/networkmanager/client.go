@@ -50,9 +50,10 @@ func (c *Client) Close() { c.bus.Close() }
 
 // Info contains NetworkManager's version and capabilities.
 type Info struct {
-	Running bool   `json:"running"`
-	Version string `json:"version"`
-	OVS     bool   `json:"ovs"` // the Open vSwitch plugin is loaded
+	Running  bool   `json:"running"`
+	Version  string `json:"version"`
+	OVS      bool   `json:"ovs"`                // the Open vSwitch plugin is loaded
+	Starting bool   `json:"starting,omitempty"` // it still activates the profiles of the boot
 }
 
 // Info returns NetworkManager's version and capabilities.
@@ -61,7 +62,11 @@ func (c *Client) Info(ctx context.Context) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	info := Info{Running: true, Version: value[string](properties, "Version")}
+	info := Info{
+		Running:  true,
+		Version:  value[string](properties, "Version"),
+		Starting: value[bool](properties, "Startup"),
+	}
 	for _, capability := range value[[]uint32](properties, "Capabilities") {
 		info.OVS = info.OVS || capability == capabilityOVS
 	}

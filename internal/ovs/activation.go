@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ovs
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
+)
+
+const (
+	// activationTimeout is the time in which NetworkManager makes its four attempts to
+	// activate a profile, with the default DHCP timeout of 45 seconds for each one.
+	activationTimeout  = 3 * time.Minute
+	activationInterval = time.Second
+
+	activationRemedy = "nmcli device status # prints what NetworkManager is activating"
+)
+
+// AwaitActivation waits while NetworkManager is still activating the uplink or br-ex, as after a
+// boot. It returns nil if there is nothing to wait for, or if NetworkManager has not finished after
+// activationTimeout: Plan then refuses what is missing.
+func AwaitActivation(ctx context.Context, nm *networkmanager.Client, options Options, log report.Log) error {
+	limited, cancel := context.WithTimeout(ctx, activationTimeout)
+	defer cancel()
+	for {
+		facts, err := Gather(ctx, nm)
+		if err != nil {
+			return err
+		}
+		awaited := awaitedActivation(facts, options)
+		if awaited == "" || limited.Err() != nil {
+			return nil
+		}
+		log.Wait("waiting for "+awaited, activationRemedy)
+		_ = sleep.For(limited, activationInterval) // the facts are read once more at the end
+		if ctx.Err() != nil {
+			return report.WaitError(ctx, report.Fail(report.Failed, activationRemedy, "timed out while waiting for %s", awaited))
+		}
+	}
+}
+
+// awaitedActivation returns what NetworkManager is doing without which the uplink cannot be
+// determined or attached to br-ex, or "". A br-ex of an earlier join comes first: until it has the
+// default route again, another interface would be chosen as uplink.
+func awaitedActivation(facts Facts, options Options) string {
+	if _, attached := BridgedUplink(facts); attached {
+		return ""
+	}
+	if _, exists := facts.bridge(); exists && facts.isActivating(BridgeName) {
+		return "NetworkManager to activate " + BridgeName
+	}
+	choice, err := chooseUplink(facts, options)
+	switch {
+	case err == nil && facts.isActivating(choice.name):
+		return "NetworkManager to activate " + choice.name
+	case err != nil && choice.name == "" && !facts.BridgeHintEmpty && facts.isAnyActivating():
+		return "a default route"
+	}
+	return ""
+}
+
+// isActivating reports whether NetworkManager is activating an interface, or may still begin to do
+// so because it is starting. A rollback without a DHCP server keeps the address, and the interface
+// remains in activation until a server responds (see Driver.holdAddress in package migrate). This
+// can last forever and does not count.
+func (f Facts) isActivating(name string) bool {
+	device, _ := f.Device(name)
+	if f.NetworkManager.Starting {
+		return device.Active.State != networkmanager.Activated
+	}
+	profile, _ := f.Profile(device.Active.UUID)
+	isHeld := IsDynamic(profile.Settings, networkmanager.IPv4) && len(device.IPv4.Addresses) > 0 &&
+		len(device.IPv4.LeasedAddresses()) == 0
+	return device.Active.State == networkmanager.Activating && !isHeld
+}
+
+// isAnyActivating reports whether NetworkManager is starting or activating any interface that could
+// get the default route.
+func (f Facts) isAnyActivating() bool {
+	return f.NetworkManager.Starting || slices.ContainsFunc(f.Devices, func(device networkmanager.Device) bool {
+		link, exists := f.Link(device.Name)
+		return exists && (device.Name == BridgeName || canBeUplink(link)) && f.isActivating(device.Name)
+	})
+}
