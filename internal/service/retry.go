@@ -20,17 +20,18 @@ const (
 	pollInterval   = 5 * time.Second // interval of checks for new input files
 )
 
-// attempt describes a failed attempt to join.
+// attempt describes a failed attempt to join or to upgrade.
 type attempt struct {
 	step string // the step that failed; "" if no step had started
 	err  error
 }
 
-// isRetryable reports whether the service retries the join itself. This covers
-// failures that end with time or by a remote change: network or clock not ready at
-// boot, ignition server unavailable, expired token, replaced user data, packages
-// being installed. None of these steps has changed the host when it fails. On other
-// failures the service exits, and systemd decides by the exit code.
+// isRetryable reports whether the service retries the join or the upgrade itself. This
+// covers failures that end with time or by a remote change: network or clock not ready
+// at boot, ignition server unavailable, expired token, replaced user data, packages
+// being installed, an endpoint that the network step requires. None of these steps has
+// changed the host when it fails. On other failures the service exits, and systemd
+// decides by the exit code.
 func (a attempt) isRetryable() bool {
 	code := report.CodeOf(a.err)
 	switch {
@@ -38,6 +39,8 @@ func (a attempt) isRetryable() bool {
 		return false
 	case a.step == "": // the inputs could not be read, or another process holds the lock
 		return code == report.Failed || code == report.CredentialRefused
+	case a.step == stepname.Plan || a.step == stepname.Network: // refused: the network may have changed since preflight
+		return code == report.Refused
 	}
 	return slices.Contains([]string{stepname.Preflight, stepname.Fetch, stepname.Validate, stepname.Packages}, a.step)
 }
@@ -54,7 +57,7 @@ func backoff(tries int) time.Duration {
 	return min(initialBackoff<<min(tries-1, 10), maxBackoff)
 }
 
-// retrier retries a join until it succeeds, a failure is not retryable, or ctx
+// retrier retries a join or an upgrade until it succeeds, a failure is not retryable, or ctx
 // ends. Identical failures are reported once. The systemd status always contains
 // the reason for the wait.
 type retrier struct {

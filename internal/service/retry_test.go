@@ -22,9 +22,9 @@ func TestWhichFailuresAreRetried(t *testing.T) {
 		"fetch":              {report.Failed: true, report.Refused: true, report.CredentialRefused: true, report.Usage: true, report.Interrupted: false},
 		"validate":           {report.Failed: true, report.Refused: true, report.RebootNeeded: false},
 		"packages":           {report.Failed: true, report.Refused: true},
-		"plan":               {report.Failed: false, report.Refused: false, report.Usage: false},
+		"plan":               {report.Failed: false, report.Refused: true, report.Usage: false},
 		"files":              {report.Failed: false, report.Refused: false},
-		"network":            {report.Failed: false, report.NetworkRolledBack: false},
+		"network":            {report.Failed: false, report.Refused: true, report.NetworkRolledBack: false},
 		"client-certificate": {report.ApprovalMissing: false, report.CredentialRefused: false, report.Failed: false},
 		"schedulable":        {report.Failed: false},
 	}

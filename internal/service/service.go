@@ -97,19 +97,36 @@ func joinWithRetry(ctx context.Context, options Options) error {
 	}.run(ctx)
 }
 
-// resumeUpgrade completes an interrupted upgrade, or rolls it back. It fails if neither succeeds.
+// resumeUpgrade completes an interrupted upgrade, or rolls it back, however long that takes. It fails
+// if neither succeeds and another attempt could not either.
 func resumeUpgrade(ctx context.Context, options Options) (joinstate.State, error) {
-	resume := options.Options
-	resume.Service, resume.Config = true, config.Join{Timeout: options.Config.Timeout} // no new input
+	err := retrier{
+		sink: options.Sink, try: options.tryUpgrade, fingerprint: func() string { return "" }, wait: sleep.For, setStatus: report.SystemdNotifier{}.Status,
+	}.run(ctx)
+	if err != nil {
+		return joinstate.State{}, err
+	}
+	return joinstate.Read(options.StateDir)
+}
+
+// tryUpgrade attempts once to complete an interrupted upgrade. An administrator may have completed it
+// since the last attempt. An upgrade that was rolled back is only logged.
+func (o Options) tryUpgrade(ctx context.Context, sink report.Sink) error {
+	state, err := joinstate.Read(o.StateDir)
+	if err != nil || state.Upgrade == nil {
+		return err
+	}
+	resume := o.Options
+	resume.Sink, resume.Service = sink, true
+	resume.Config = config.Join{Timeout: o.Config.Timeout} // no new input
 	_, failure := bootstrap.Upgrade(ctx, bootstrap.UpgradeOptions{Options: resume})
-	state, err := joinstate.Read(options.StateDir)
-	if err != nil || (failure != nil && state.Upgrade != nil) {
-		return state, errors.Join(failure, err)
+	if state, err = joinstate.Read(o.StateDir); err != nil || (failure != nil && state.Upgrade != nil) {
+		return errors.Join(failure, err)
 	}
 	if failure != nil {
-		report.Log{Sink: options.Sink, Step: "upgrade"}.Warn(failure.Error(), report.RemedyOf(failure))
+		report.Log{Sink: sink, Step: "upgrade"}.Warn(failure.Error(), report.RemedyOf(failure))
 	}
-	return state, nil
+	return nil
 }
 
 // tryJoin attempts the join once. An administrator may have joined the host since
