@@ -11,6 +11,8 @@ QUICK_KINDS ?= dual vlan-on-bond
 QUICK_FAULTS = TestAgentKilled|TestAgentInterrupted|TestLeaveInterrupted|TestGatewaySilent
 # What test-vm has no time for, because other tests show nearly the same; THOROUGH=1 runs them, as test-all does.
 SLOW = $(if $(THOROUGH),^$$,TestBridgeWithoutTheClustersUnit|TestFirstBootByCloudInit|TestPackagesAtFirstBoot|TestLateApprovalTimesOut|TestJoinResumesAfterKills)
+# The tests that only soak runs, at random moments and for hours.
+SOAK = TestReboots|TestPowerCuts|TestRandomInterruptions
 # The tests of lane-install and of lane-events, which balance the lanes.
 INSTALL = TestPackage|TestFirstBoot|TestJoinResumes|TestOverrideAndDrop|TestStandaloneCluster|TestLeaveResumes
 EVENTS = TestEvents|TestDeniedRequest
@@ -81,7 +83,7 @@ SHOW_LOG = status=$$?; cat build/$@.log; exit $$status
 lane-install: # installation and first boot, and what the package's repositories are built for
 	@($(TO_LOG); LANE=-install go test -tags vm -count=1 -timeout 60m -v -run '$(INSTALL)' -skip '$(SLOW)' ./test/vm/e2e); $(SHOW_LOG)
 lane-node: # all other tests
-	@($(TO_LOG); LANE=-node go test -tags vm -count=1 -timeout 60m -v -skip '$(INSTALL)|$(EVENTS)|$(SLOW)' ./test/vm/e2e); $(SHOW_LOG)
+	@($(TO_LOG); LANE=-node go test -tags vm -count=1 -timeout 60m -v -skip '$(INSTALL)|$(EVENTS)|$(SOAK)|$(SLOW)' ./test/vm/e2e); $(SHOW_LOG)
 lane-events: # what happens to a node in its life
 	@($(TO_LOG); LANE=-events go test -tags vm -count=1 -timeout 60m -v -run '$(EVENTS)' ./test/vm/e2e); $(SHOW_LOG)
 lane-network:
@@ -101,11 +103,11 @@ test-ovn: deps build bed lane-ovn ## join, traffic and leave with the real OVN-K
 
 .PHONY: test-network
 test-network: deps build bed ## every kind of uplink, and faults (KINDS="dhcp4 vlan" picks; THOROUGH=1 tries every fault at every part)
-	go test -tags vm -count=1 -p 1 -timeout 8h -v -skip 'TestReboots|TestPowerCuts' ./test/vm/lab ./test/vm/network
+	go test -tags vm -count=1 -p 1 -timeout 8h -v -skip '$(SOAK)' ./test/vm/lab ./test/vm/network
 
 .PHONY: soak
-soak: deps build bed ## reboots and power cuts at random moments, for each kind (KINDS, REBOOTS, CUTS, SEED)
-	go test -tags vm -count=1 -timeout 24h -v -run 'TestReboots|TestPowerCuts' ./test/vm/network
+soak: deps build bed ## power cuts and kills at random moments of join, upgrade, rollback and leave (RUNS, SEED), and of the network migration (KINDS, REBOOTS, CUTS)
+	LANE=-soak go test -tags vm -count=1 -p 1 -timeout 24h -v -run '$(SOAK)' ./test/vm/e2e ./test/vm/network
 
 .PHONY: fuzz
 fuzz: oracle ## every fuzz target in turn, each for EXECS inputs
