@@ -6,12 +6,14 @@ package node
 
 import (
 	"crypto/x509"
+	"fmt"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -57,7 +59,7 @@ func TestControlPlaneMissingCAs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unknown := func() []*x509.Certificate {
+	missing := func() MissingCAs {
 		t.Helper()
 		found, err := node.MissingCAs(t.Context(), cluster)
 		if err != nil {
@@ -65,14 +67,12 @@ func TestControlPlaneMissingCAs(t *testing.T) {
 		}
 		return found
 	}
+	unknown := func() []*x509.Certificate { return missing().Certificates }
 	if found := unknown(); len(found) > 0 {
 		t.Errorf("without a pod: %v", found)
 	}
 	const namespace = "openshift-trusting" // users cannot change ConfigMaps in it
-	if _, err := kubetest.AdminClient(t).CoreV1().Namespaces().Create(t.Context(),
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	createNamespace(t, namespace)
 	// The cluster's own controller creates it, or the test if none is running.
 	maps := kubetest.AdminClient(t).CoreV1().ConfigMaps(namespace)
 	bundle := &corev1.ConfigMap{
@@ -83,22 +83,10 @@ func TestControlPlaneMissingCAs(t *testing.T) {
 		!apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
-	mounts := &corev1.Pod{
+	mounts := withRootCAs(&corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "mounts"},
 		Spec:       corev1.PodSpec{NodeName: node.Name, Containers: []corev1.Container{{Name: "main", Image: "none"}}},
-	}
-	mounts.Spec.Volumes = []corev1.Volume{{
-		Name: "ca",
-		VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
-			Sources: []corev1.VolumeProjection{
-				{
-					ConfigMap: &corev1.ConfigMapProjection{
-						LocalObjectReference: corev1.LocalObjectReference{Name: rootCAConfigMap},
-					},
-				},
-			},
-		}},
-	}}
+	})
 	if _, err := kubetest.AdminClient(t).CoreV1().Pods(namespace).Create(t.Context(), mounts,
 		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -114,5 +102,16 @@ func TestControlPlaneMissingCAs(t *testing.T) {
 	}
 	if found := unknown(); len(found) != 1 || !found[0].Equal(current[0]) {
 		t.Errorf("a new CA: %v", found)
+	}
+	// Another client changes the CAs, and the publisher or that client reverts the change.
+	before := missing()
+	for _, bundle := range []string{"changed", string(kubetest.ReadFile(t, kubetest.Plane.ClusterCA))} {
+		patch := fmt.Appendf(nil, `{"data":{"ca.crt":%q}}`, bundle)
+		if _, err := maps.Patch(t.Context(), rootCAConfigMap, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := missing(); before.Version == "" || after.Version == before.Version || len(after.Certificates) != 1 {
+		t.Errorf("version %q before a change that was reverted, %q after it; %d CAs", before.Version, after.Version, len(after.Certificates))
 	}
 }

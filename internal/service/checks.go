@@ -4,7 +4,6 @@ package service
 
 import (
 	"context"
-	"crypto/x509"
 	"fmt"
 	"strings"
 	"time"
@@ -13,11 +12,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/hostchange"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/hostupdate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -49,7 +46,7 @@ func (m *nodeMonitor) checks() []monitor.Check {
 		{Name: hostCheck, Interval: time.Minute, Find: m.checkHost},
 		{Name: driftCheck, Interval: 10 * time.Minute, Find: m.checkDrift},
 		{Name: certificatesCheck, Interval: 15 * time.Minute, Find: m.checkCertificates},
-		{Name: casCheck, Interval: time.Hour, Find: m.checkCAs},
+		{Name: casCheck, Interval: casInterval, Find: m.checkCAs},
 		{Name: imagesCheck, Interval: 6 * time.Hour, Find: m.checkImages},
 		{Name: releaseCheck, Interval: time.Hour, Find: m.checkRelease},
 		{Name: updatesCheck, Interval: time.Hour, Find: m.checkUpdates},
@@ -145,41 +142,6 @@ func renewalFinding(subject string, next identity.Renewal) []report.Finding {
 		Message:  next.Text,
 		Remedy:   next.Remedy,
 	}}
-}
-
-// checkCAs returns findings about certificate authorities that the node does not
-// trust: those of the API server's certificate and those of kubelet's clients.
-func (m *nodeMonitor) checkCAs(ctx context.Context) ([]report.Finding, error) {
-	found, err := m.node.Host.CheckClientCAs(ctx, node.ClientCAPath, time.Now())
-	if err != nil {
-		return nil, err
-	}
-	missing, err := m.missingCAs(ctx)
-	if err != nil || len(missing) == 0 {
-		return found, err
-	}
-	var unknown []string
-	for _, ca := range missing {
-		unknown = append(unknown, fmt.Sprintf("%q of %s", ca.Subject, report.Timestamp(ca.NotBefore)))
-	}
-	return append(found, report.Finding{
-		Severity: report.SeverityWarning,
-		Reason:   report.ClusterCANotTrusted,
-		Subject:  "the cluster's CAs",
-		Message: fmt.Sprintf("the cluster has a new CA that this node does not trust (%s): the node will lose its "+
-			"connection when the API server uses a certificate of that CA",
-			strings.Join(unknown, "; ")),
-		Remedy: "hcp-node-agent join --user-data USER_DATA # with current user data",
-	}), nil
-}
-
-// missingCAs returns the CAs of the cluster that kubelet's kubeconfig does not contain.
-func (m *nodeMonitor) missingCAs(ctx context.Context) ([]*x509.Certificate, error) {
-	cluster, err := kube.ParseCluster(m.kubeconfigContent)
-	if err != nil {
-		return nil, err
-	}
-	return m.node.MissingCAs(ctx, cluster)
 }
 
 // checkImages returns a finding if images can no longer be pulled. It tests this

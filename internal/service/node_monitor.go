@@ -32,6 +32,7 @@ type nodeMonitor struct {
 
 	wake    chan string    // names of checks to run at once
 	repairs []repairRecord // since the start of the service
+	cas     caObservation
 
 	pkiDir            string // directory of kubelet's certificates
 	kubeconfig        string // path of kubelet's kubeconfig

@@ -13,7 +13,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/hostchange"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
@@ -116,17 +115,6 @@ func (m *nodeMonitor) repairAddress(ctx context.Context) (string, error) {
 		}
 	}
 	return "kubelet and CRI-O use the node address " + nodeip.Format(update.Addresses), nil
-}
-
-// repairCAs adds the new CAs of the cluster to those with which kubelet verifies the API server. The API
-// server has sent them to the node over a connection that the current CAs verify.
-func (m *nodeMonitor) repairCAs(ctx context.Context) (string, error) {
-	missing, err := m.missingCAs(ctx)
-	if err != nil {
-		return "", err
-	}
-	err = bootstrap.TrustCAs(ctx, m.Options.Options, kube.EncodeCertificates(missing))
-	return "kubelet trusts the new CAs of the cluster", err
 }
 
 // registerAgain restarts kubelet, which registers its Node only when it starts, and waits for

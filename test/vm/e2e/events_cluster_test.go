@@ -109,8 +109,8 @@ func (c *changingCluster) testCAPublished(ctx context.Context, t *testing.T) {
 	defer runPodWithCAs(ctx, t)()
 	must(t, environment.ControlPlane.PublishCAs(ctx, next))
 	awaitPublished(ctx, t, next)
-	mustOutput(ctx, t, "systemctl restart hcp-node-agent") // it checks the CAs at its start, and then every hour
-	awaitLog(ctx, t, "the cluster has a new CA that this node does not trust")
+	mustOutput(ctx, t, "systemctl restart hcp-node-agent") // it checks the CAs at its start, and then every five minutes
+	awaitFor(ctx, t, 8*time.Minute, logged("the cluster has a new CA that this node does not trust"))
 	awaitLog(ctx, t, "repaired: kubelet trusts the new CAs of the cluster")
 	awaitResolved(ctx, t, "the cluster has a new CA that this node does not trust")
 	checkContains(t, runAgent(ctx, t, report.Success, "join").Stdout, "nothing was changed")

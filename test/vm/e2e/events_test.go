@@ -86,7 +86,12 @@ func awaitStatus(ctx context.Context, t *testing.T, pattern string) {
 // awaitLog waits until the journal of the service contains a text.
 func awaitLog(ctx context.Context, t *testing.T, text string) {
 	t.Helper()
-	await(ctx, t, "journalctl -b -u hcp-node-agent STEP=monitor -o cat | grep -qF '"+text+"'")
+	await(ctx, t, logged(text))
+}
+
+// logged returns a command that succeeds if the service has logged a text.
+func logged(text string) string {
+	return "journalctl -b -u hcp-node-agent STEP=monitor -o cat | grep -qF '" + text + "'"
 }
 
 // awaitResolved waits until the service has reported that a finding with a text is resolved.

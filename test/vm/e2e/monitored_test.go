@@ -7,6 +7,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -104,7 +105,14 @@ func createJoinToken(ctx context.Context, t *testing.T) {
 // await waits until a command succeeds in the machine. The service checks the node once a minute.
 func await(ctx context.Context, t *testing.T, command string) {
 	t.Helper()
-	result, err := environment.Machine.Run(ctx, "for i in $(seq 240); do ( "+command+" ) >/dev/null && exit 0; sleep 1; done; exit 1")
+	awaitFor(ctx, t, 4*time.Minute, command)
+}
+
+// awaitFor waits for a time until a command succeeds in the machine.
+func awaitFor(ctx context.Context, t *testing.T, timeout time.Duration, command string) {
+	t.Helper()
+	loop := fmt.Sprintf("for i in $(seq %d); do ( %s ) >/dev/null && exit 0; sleep 1; done; exit 1", int(timeout.Seconds()), command)
+	result, err := environment.Machine.Run(ctx, loop)
 	must(t, err)
 	if result.ExitCode != 0 {
 		t.Fatalf("timed out waiting for: %s", command)

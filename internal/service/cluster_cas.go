@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Times of the check of the cluster's CAs. The CAs that the cluster publishes must be unchanged for
+// casConfirmation before the service uses them: the cluster reverts a change by others within milliseconds.
+const (
+	casInterval     = 5 * time.Minute
+	casConfirmation = 4 * time.Minute
+)
+
+// joinForCAs is the remedy for CAs that the node does not trust.
+const joinForCAs report.Remedy = "hcp-node-agent join --user-data USER_DATA # with current user data"
+
+// caObservation is a version of the published CAs, and the time of its first observation.
+type caObservation struct {
+	version string
+	since   time.Time
+}
+
+// confirm records an observation, and reports whether the CAs have been unchanged long enough to be used.
+func (o *caObservation) confirm(version string, now time.Time) bool {
+	if version != o.version {
+		*o = caObservation{version: version, since: now}
+	}
+	return now.Sub(o.since) >= casConfirmation
+}
+
+// checkCAs returns findings about certificate authorities that the node does not
+// trust: those of the API server's certificate and those of kubelet's clients.
+func (m *nodeMonitor) checkCAs(ctx context.Context) ([]report.Finding, error) {
+	found, err := m.node.Host.CheckClientCAs(ctx, node.ClientCAPath, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	missing, err := m.missingCAs(ctx, time.Now())
+	if err != nil || len(missing) == 0 {
+		return found, err
+	}
+	var unknown []string
+	for _, ca := range missing {
+		unknown = append(unknown, fmt.Sprintf("%q of %s", ca.Subject, report.Timestamp(ca.NotBefore)))
+	}
+	return append(found, report.Finding{
+		Severity: report.SeverityWarning,
+		Reason:   report.ClusterCANotTrusted,
+		Subject:  "the cluster's CAs",
+		Message: fmt.Sprintf("the cluster has a new CA that this node does not trust (%s): the node will lose its "+
+			"connection when the API server uses a certificate of that CA",
+			strings.Join(unknown, "; ")),
+		Remedy: joinForCAs,
+	}), nil
+}
+
+// missingCAs returns the CAs of the cluster that kubelet's kubeconfig does not contain. The list is empty
+// until they are confirmed.
+func (m *nodeMonitor) missingCAs(ctx context.Context, now time.Time) ([]*x509.Certificate, error) {
+	cluster, err := kube.ParseCluster(m.kubeconfigContent)
+	if err != nil {
+		return nil, err
+	}
+	missing, err := m.node.MissingCAs(ctx, cluster)
+	if err != nil || !m.cas.confirm(missing.Version, now) {
+		return nil, err
+	}
+	return missing.Certificates, nil
+}
+
+// repairCAs adds the new CAs of the cluster to those with which kubelet verifies the API server. The API
+// server has sent them to the node over a connection that the current CAs verify. It fails if the published
+// CAs have changed since the check.
+func (m *nodeMonitor) repairCAs(ctx context.Context) (string, error) {
+	missing, err := m.missingCAs(ctx, time.Now())
+	if err != nil {
+		return "", err
+	}
+	if len(missing) == 0 {
+		return "", report.Fail(report.Failed, joinForCAs,
+			"the CAs that the cluster publishes have changed since the check; none was added")
+	}
+	err = bootstrap.TrustCAs(ctx, m.Options.Options, kube.EncodeCertificates(missing))
+	return "kubelet trusts the new CAs of the cluster", err
+}
