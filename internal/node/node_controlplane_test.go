@@ -212,3 +212,22 @@ func TestControlPlaneNodeJSON(t *testing.T) {
 		t.Errorf("%s, %v", content, err)
 	}
 }
+
+// A pod that replaced an evicted one under its name, for example of a StatefulSet, must not be evicted too.
+func TestControlPlaneEvictionSparesReplacement(t *testing.T) {
+	node, _ := joinedNode(t, "replacing")
+	kubetest.CreateNode(t, node.Conn, node.Name)
+	former := createReadyPod(t, node.Name, "replaced")
+	pods, at := kubetest.AdminClient(t).CoreV1().Pods("default"), int64(0)
+	if err := pods.Delete(t.Context(), former.Name, metav1.DeleteOptions{GracePeriodSeconds: &at}); err != nil {
+		t.Fatal(err)
+	}
+	replacement := createReadyPod(t, node.Name, "replaced")
+	if blocked, err := node.evictPods(kubetest.Context(t, time.Minute), []*corev1.Pod{former}); len(blocked) > 0 || err != nil {
+		t.Errorf("evictPods() = %q, %v", blocked, err)
+	}
+	now, err := pods.Get(t.Context(), replacement.Name, metav1.GetOptions{})
+	if err != nil || now.UID != replacement.UID || now.DeletionTimestamp != nil {
+		t.Errorf("the replacement was evicted: deletion %v, %v", now.DeletionTimestamp, err)
+	}
+}
