@@ -34,6 +34,8 @@ const (
 	BridgeRecordFile = "bridge.json" // record of the last migration of the uplink to br-ex, with its interruption
 
 	OverridesFile = "overrides.json" // saved overrides; secret, and the original files may no longer exist
+
+	RepairsFile = "repairs.json" // times of the last repairs by the service
 )
 
 // State is the persistent state of a join.

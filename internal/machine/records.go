@@ -13,7 +13,7 @@ func (m *Machine) RemoveRecords(dir string) error {
 	}
 	if err := joinstate.RemoveFiles(dir, joinstate.KeyDir, joinstate.PayloadFile, joinstate.SoftwareFile, joinstate.LayerFile,
 		joinstate.OverridesFile, joinstate.UserDataFile, joinstate.JoinTokenFile, joinstate.BridgeRecordFile,
-		joinstate.NextFile, joinstate.PreviousFile, joinstate.PurgeFile); err != nil {
+		joinstate.NextFile, joinstate.PreviousFile, joinstate.PurgeFile, joinstate.RepairsFile); err != nil {
 		return err
 	}
 	return joinstate.RemoveFiles(dir, joinstate.StateFile)

@@ -30,8 +30,8 @@ type nodeMonitor struct {
 	hasResult  bool // a check has run, so the metrics are meaningful
 	driftCount *int // result of the last completed check of drift; nil before
 
-	wake    chan string    // names of checks to run at once
-	repairs []repairRecord // since the start of the service
+	wake    chan string // names of checks to run at once
+	repairs repairHistory
 	cas     caObservation
 
 	pkiDir            string // directory of kubelet's certificates

@@ -32,16 +32,19 @@ func (m *nodeMonitor) repairActive(ctx context.Context, active []monitor.Change)
 	if !m.Config.Repair {
 		return false
 	}
-	change, due := nextRepair(active, m.repairs, time.Now())
+	change, due := nextRepair(active, m.repairs.records, time.Now())
 	if !due || !m.mayChangeHost(ctx) {
 		return false
 	}
-	m.repairs = append(m.repairs, repairRecord{reason: change.Reason, since: change.Since, at: time.Now()})
 	m.log.Note("repairing: " + change.Message)
 	report.SystemdNotifier{}.Watchdog("repairing: " + change.Message)
 	bounded, cancel := context.WithTimeout(ctx, repairTimeout)
 	defer cancel()
-	result, err := m.repair(bounded, change.Reason)
+	var result string
+	err := m.repairs.add(m.StateDir, repairRecord{Reason: change.Reason, At: time.Now(), since: change.Since})
+	if err == nil {
+		result, err = m.repair(bounded, change.Reason)
+	}
 	if ctx.Err() != nil {
 		return false // the service was stopped; the next start repairs the finding
 	}

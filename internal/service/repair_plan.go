@@ -26,11 +26,12 @@ func repairedReasons() []report.Reason {
 	}
 }
 
-// repairRecord is one repair, of the finding that has been active since a time.
+// repairRecord is one repair of a finding.
 type repairRecord struct {
-	reason report.Reason
-	since  time.Time
-	at     time.Time
+	Reason report.Reason `json:"reason"`
+	At     time.Time     `json:"at"`
+
+	since time.Time // the finding has been active since then; zero if an earlier process made the repair
 }
 
 // nextRepair returns the active finding to repair now. It returns false if there is none, if
@@ -51,18 +52,19 @@ func nextRepair(active []monitor.Change, history []repairRecord, now time.Time) 
 }
 
 // mayRepair reports whether earlier repairs permit another one. The first repair of a finding
-// is immediate.
+// is immediate. A finding of which an earlier process made repairs counts as the same. Times in the future
+// are those of a wrong clock and are skipped.
 func mayRepair(change monitor.Change, history []repairRecord, now time.Time) bool {
 	wait, last, recent := time.Duration(0), time.Time{}, 0
 	for _, record := range history {
-		if record.reason != change.Reason {
+		if record.Reason != change.Reason || record.At.After(now) {
 			continue
 		}
-		if now.Sub(record.at) < repairWindow {
+		if now.Sub(record.At) < repairWindow {
 			recent++
 		}
-		if record.since.Equal(change.Since) {
-			wait, last = min(max(2*wait, repairBackoff), maxRepairBackoff), record.at
+		if record.since.IsZero() || record.since.Equal(change.Since) {
+			wait, last = min(max(2*wait, repairBackoff), maxRepairBackoff), record.At
 		}
 	}
 	return recent < maxRepairs && now.Sub(last) >= wait

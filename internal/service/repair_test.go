@@ -8,8 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/hostchange"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
 
 func activeChange(reason report.Reason, since time.Time) monitor.Change {
@@ -22,7 +27,10 @@ func TestNextRepair(t *testing.T) {
 	deleted, drift := activeChange(report.NodeDeleted, since), activeChange(report.ConfigurationDrift, since)
 	address, name := activeChange(report.NodeAddressChanged, since), activeChange(report.HostNameChanged, since)
 	at := func(before time.Duration, change monitor.Change) repairRecord {
-		return repairRecord{reason: change.Reason, since: change.Since, at: now.Add(-before)}
+		return repairRecord{Reason: change.Reason, since: change.Since, At: now.Add(-before)}
+	}
+	restarted := func(before time.Duration, change monitor.Change) repairRecord {
+		return repairRecord{Reason: change.Reason, At: now.Add(-before)}
 	}
 	earlier := activeChange(report.NodeDeleted, now.Add(-50*time.Minute))
 	for test, c := range map[string]struct {
@@ -46,6 +54,11 @@ func TestNextRepair(t *testing.T) {
 		"repeated occurrences":              {[]monitor.Change{deleted}, []repairRecord{at(50*time.Minute, earlier), at(20*time.Minute, earlier), at(10*time.Minute, earlier)}, ""},
 		"repeated occurrences, an hour ago": {[]monitor.Change{deleted}, []repairRecord{at(61*time.Minute, earlier), at(20*time.Minute, earlier), at(10*time.Minute, earlier)}, report.NodeDeleted},
 		"repeated occurrences of another":   {[]monitor.Change{drift}, []repairRecord{at(50*time.Minute, earlier), at(20*time.Minute, earlier), at(10*time.Minute, earlier)}, report.ConfigurationDrift},
+		"repaired before a restart":         {[]monitor.Change{deleted}, []repairRecord{restarted(4*time.Minute, deleted)}, ""},
+		"backoff of before a restart":       {[]monitor.Change{deleted}, []repairRecord{restarted(100*time.Minute, deleted), restarted(90*time.Minute, deleted), restarted(80*time.Minute, deleted), restarted(70*time.Minute, deleted), restarted(65*time.Minute, deleted)}, ""},
+		"limit of before a restart":         {[]monitor.Change{deleted}, []repairRecord{restarted(59*time.Minute, deleted), restarted(50*time.Minute, deleted), restarted(40*time.Minute, deleted)}, ""},
+		"long before a restart":             {[]monitor.Change{deleted}, []repairRecord{restarted(6*time.Hour, deleted)}, report.NodeDeleted},
+		"recorded with a wrong clock":       {[]monitor.Change{deleted}, []repairRecord{restarted(-time.Hour, deleted), restarted(-time.Hour, deleted), restarted(-time.Hour, deleted)}, report.NodeDeleted},
 	} {
 		if got, due := nextRepair(c.active, c.history, now); got.Reason != c.want || due != (c.want != "") {
 			t.Errorf("%s: %q (%t), want %q", test, got.Reason, due, c.want)
@@ -62,13 +75,35 @@ func TestRepairBackoff(t *testing.T) {
 	for minute := range 48 * 60 {
 		now := began.Add(time.Duration(minute) * time.Minute)
 		if _, due := nextRepair([]monitor.Change{change}, history, now); due {
-			history = append(history, repairRecord{reason: change.Reason, since: change.Since, at: now})
+			history = append(history, repairRecord{Reason: change.Reason, since: change.Since, At: now})
 			got = append(got, fmt.Sprint(minute))
 		}
 	}
 	want := []string{"0", "5", "15", "60", "100", "180", "340", "660", "1020", "1380", "1740", "2100", "2460", "2820"}
 	if !slices.Equal(got, want) {
 		t.Errorf("repairs after minutes %v, want %v", got, want)
+	}
+}
+
+// While another run of the agent changes the host, the service repairs nothing.
+func TestNoRepairWhileAnotherRunChangesTheHost(t *testing.T) {
+	dir := t.TempDir()
+	host, err := hostchange.Gather(t.Context(), nil, dir, "")
+	flowtest.NoError(t, err)
+	m := &nodeMonitor{Options: Options{Options: inputs.Options{StateDir: dir}}, state: joinstate.State{NodeName: host.CurrentName}}
+	m.Config.Repair = true
+	flowtest.NoError(t, joinstate.Write(dir, joinstate.State{Started: time.Unix(1, 0), Finished: time.Unix(2, 0), NodeName: host.CurrentName}))
+	running, err := ledger.Open(dir, ledger.Drivers{})
+	flowtest.NoError(t, err)
+	if m.mayChangeHost(t.Context()) {
+		t.Fatal("the service repairs the host during another run")
+	}
+	if m.repairActive(t.Context(), []monitor.Change{activeChange(report.ConfigurationDrift, time.Now())}) {
+		t.Error("the service repaired drift during another run")
+	}
+	flowtest.NoError(t, running.Close())
+	if !m.mayChangeHost(t.Context()) {
+		t.Error("the service does not repair the host after the other run")
 	}
 }
 

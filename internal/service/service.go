@@ -68,6 +68,9 @@ func Run(ctx context.Context, options Options) error {
 		return err
 	}
 	defer m.close()
+	if m.repairs, err = loadRepairs(options.StateDir); err != nil {
+		m.log.Warn(err.Error(), report.RemedyOf(err))
+	}
 	// Report readiness even if the node is not Ready, which can take a day. Until then
 	// the unit is activating, and an administrator's join would stop the service.
 	report.SystemdNotifier{}.Ready(checkingStatus(state.NodeName))
