@@ -120,13 +120,9 @@ func (j *join) nodeDeleted(ctx context.Context, kubeconfig string) bool {
 }
 
 // beginKubelet starts kubelet without waiting for the systemd job, which waits for
-// units that may be slow. kubelet's health endpoint reports readiness instead.
+// units that may be slow. kubelet's health endpoint reports readiness instead. The ledger does not record
+// the start: leave stops kubelet before it restores the unit, which would then count as changed by others.
 func (j *join) beginKubelet(ctx context.Context, action crio.Action) error {
-	unit := runningUnit(kubelet.UnitName)
-	_, err := j.Ledger.TrackExternal(ctx, stepname.Kubelet, unit)
-	if err != nil {
-		return err
-	}
 	if action == crio.Restart {
 		return j.Systemd.Restart(ctx, kubelet.UnitName)
 	}

@@ -223,14 +223,15 @@ func addFailingStaticPod(ctx context.Context, t *testing.T) {
 	must(t, environment.Machine.Put(ctx, staticPodFile, strings.NewReader(manifest), 0o600))
 }
 
-// testDriftRepaired changes a file and a sysctl. The check of drift runs at the start of the service.
+// testDriftRepaired changes a file and a sysctl, and disables kubelet. The check of drift runs at the start of the service.
 func testDriftRepaired(ctx context.Context, t *testing.T) {
 	const sysctl = "net.ipv4.neigh.default.gc_thresh1"
-	mustOutput(ctx, t, "echo '# changed' >>/etc/containers/registries.conf && sysctl -qw "+sysctl+"=4096")
-	checkContains(t, runAgent(ctx, t, report.DriftFound, "status").Stdout, "file /etc/containers/registries.conf", "sysctl "+sysctl)
+	mustOutput(ctx, t, "echo '# changed' >>/etc/containers/registries.conf && sysctl -qw "+sysctl+"=4096 && systemctl disable --quiet kubelet")
+	checkContains(t, runAgent(ctx, t, report.DriftFound, "status").Stdout,
+		"file /etc/containers/registries.conf", "sysctl "+sysctl, "unit kubelet.service")
 	mustOutput(ctx, t, "systemctl restart hcp-node-agent")
 	awaitLog(ctx, t, "repaired: restored the joined state")
-	if state := mustOutput(ctx, t, "grep -c changed /etc/containers/registries.conf || true; sysctl -n "+sysctl); state != "0\n8192" {
+	if state := mustOutput(ctx, t, "grep -c changed /etc/containers/registries.conf || true; sysctl -n "+sysctl+"; systemctl is-enabled kubelet"); state != "0\n8192\nenabled" {
 		t.Errorf("after the repair: %q", state)
 	}
 	awaitResolved(ctx, t, "drift: ")
