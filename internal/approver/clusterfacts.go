@@ -52,7 +52,7 @@ func getNodeState(ctx context.Context, c connection, name string) (*NodeState, e
 	if err != nil {
 		return nil, fmt.Errorf("getting Node %s: %w", name, err)
 	}
-	state := &NodeState{Exists: true, IsReady: kube.IsReady(node)}
+	state := &NodeState{Exists: true, IsReady: kube.IsReady(node), Created: node.CreationTimestamp.Time}
 	if ready := kube.NodeCondition(node, corev1.NodeReady); ready != nil {
 		state.LastReport = ready.LastHeartbeatTime.Time // kubelet's, even if the Node is Unknown
 	}

@@ -18,15 +18,19 @@ import (
 const (
 	// maxExpiredAge is how long after its expiry a client certificate identifies its node.
 	maxExpiredAge = 365 * 24 * time.Hour
-	// maxClockSkew is the accepted difference between the node's clock, which sets the times of
-	// its reports, and the signer's.
+	// maxClockSkew is the accepted difference between the clocks of the node, which sets the times of
+	// its reports, of the API server, which sets the creation time of the Node, and of the signer.
 	maxClockSkew = 10 * time.Minute
+	// maxRegistrationDelay is the accepted time between the issue of a node's first client
+	// certificate and the creation of its Node. Kubelet needs seconds, but a join can be interrupted.
+	maxRegistrationDelay = 24 * time.Hour
 )
 
 // NodeState is the state of the Node that a client CSR is for.
 type NodeState struct {
 	Exists     bool
 	IsReady    bool
+	Created    time.Time // by the clock of the API server
 	LastReport time.Time // of its kubelet, by the clock of the node; zero if there was none
 }
 
@@ -79,7 +83,7 @@ func decideExpired(
 		d.Reason = "it is a copy: the CSR that the node submits with this key is named " + own
 		return d
 	}
-	if d.Reason, d.Remedy = facts.Node.explainNotExpired(d.Node, certificate); d.Reason != "" {
+	if d.Reason, d.Remedy = facts.Node.explainAnotherNode(d.Node, certificate); d.Reason != "" {
 		return d
 	}
 	d.Outcome, d.Enrollment = Approved, record
@@ -89,8 +93,8 @@ func decideExpired(
 }
 
 // checkPreviousCertificate returns the certificate in a CSR's annotation. It fails unless the
-// certificate is a client certificate of the node with the key of the CSR, and has not expired
-// longer than maxExpiredAge ago. It does not verify the issuer.
+// certificate is a client certificate of the node with the key of the CSR, and has expired less
+// than maxExpiredAge ago. It does not verify the issuer.
 func checkPreviousCertificate(
 	csr *certificatesv1.CertificateSigningRequest, request csrContent, now time.Time,
 ) (*x509.Certificate, error) {
@@ -109,6 +113,9 @@ func checkPreviousCertificate(
 		return nil, refuse("certificate", fmt.Sprintf("%q", certificate.Subject), fmt.Sprintf("%q", "CN="+user+",O=system:nodes"))
 	case !slices.Contains(certificate.ExtKeyUsage, x509.ExtKeyUsageClientAuth):
 		return nil, refuse("certificate", "other extended key usages", "client auth")
+	case !now.After(certificate.NotAfter):
+		// With a certificate that is valid, kubelet requests the next one as the node itself.
+		return nil, refuse("certificate", "valid until "+report.Timestamp(certificate.NotAfter), "an expired one")
 	case now.Sub(certificate.NotAfter) > maxExpiredAge:
 		return nil, refuse("certificate", "expired at "+report.Timestamp(certificate.NotAfter), "an expiry less than 365 days ago")
 	}
@@ -126,9 +133,9 @@ func checkIssuer(certificate *x509.Certificate, cas *x509.CertPool) error {
 	return nil
 }
 
-// explainNotExpired returns why a Node cannot be that of a host whose client certificate has
-// expired, or "". A nil Node is not gathered yet.
-func (n *NodeState) explainNotExpired(name string, certificate *x509.Certificate) (string, report.Remedy) {
+// explainAnotherNode returns why a Node cannot be that of a host whose last client certificate is
+// this expired one, or "". A nil Node is not gathered yet.
+func (n *NodeState) explainAnotherNode(name string, certificate *x509.Certificate) (string, report.Remedy) {
 	switch {
 	case n == nil:
 		return "", ""
@@ -137,6 +144,10 @@ func (n *NodeState) explainNotExpired(name string, certificate *x509.Certificate
 		return "Node " + name + " does not exist any more, so its previous client certificate proves nothing",
 			report.Remedy("hcp-node-admin token create --node " + name + " --kubeconfig FILE # if the machine must " +
 				"join again")
+	case n.Created.After(latestRegistration(certificate)):
+		// Another machine has the name, or an administrator has created the Node for one.
+		return "Node " + name + " was created at " + report.Timestamp(n.Created) + ", so it is not the Node of the machine " +
+			"with this certificate, which is valid since " + report.Timestamp(certificate.NotBefore), ""
 	case n.IsReady:
 		return "Node " + name + " is Ready, so its client certificate has not expired", ""
 	case n.LastReport.After(certificate.NotAfter.Add(maxClockSkew)):
@@ -145,4 +156,15 @@ func (n *NodeState) explainNotExpired(name string, certificate *x509.Certificate
 			"a newer one", ""
 	}
 	return "", ""
+}
+
+// latestRegistration returns the latest creation time of the Node of a host with this certificate.
+// The host created its Node with its first certificate, shortly after the issue and before the
+// expiry. This certificate is the first one or a later one.
+func latestRegistration(certificate *x509.Certificate) time.Time {
+	latest, expiry := certificate.NotBefore.Add(maxRegistrationDelay), certificate.NotAfter.Add(maxClockSkew)
+	if expiry.Before(latest) {
+		return expiry
+	}
+	return latest
 }

@@ -38,9 +38,10 @@ func TestDecideExpiredCertificate(t *testing.T) {
 	}
 	key := certtest.NewKey(t)
 	expiry := now.Add(-24 * time.Hour)
+	issued := expiry.Add(-30 * 24 * time.Hour)
 	certificate := x509.Certificate{
 		Subject: nodeSubject("worker-1"), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-		NotBefore: expiry.Add(-time.Hour), NotAfter: expiry,
+		NotBefore: issued, NotAfter: expiry,
 	}
 	with := func(change func(*x509.Certificate)) map[string]string {
 		changed := certificate
@@ -54,7 +55,9 @@ func TestDecideExpiredCertificate(t *testing.T) {
 	cas := x509.NewCertPool()
 	cas.AddCert(certtest.NewCA(t, "another client CA").Certificate)
 	cas.AddCert(signer.Certificate)
-	off := &NodeState{Exists: true, LastReport: expiry}
+	// The Node is older than the certificate, which is one of many renewals.
+	created := issued.Add(-1000 * 24 * time.Hour)
+	off := &NodeState{Exists: true, Created: created, LastReport: expiry}
 	gathered := func(change func(*Facts)) Facts {
 		// The key of the first certificate was replaced by renewals.
 		facts := Facts{Now: now, CAHashes: cluster, UsedKeys: map[string]string{token.ID: "SHA256:00"}, ClientCAs: cas, Node: off}
@@ -74,19 +77,26 @@ func TestDecideExpiredCertificate(t *testing.T) {
 		want        Outcome
 		reason      string
 	}{
-		"expired while off":               {good, all, gathered(nil), nil, "", Approved, "it has the key of the node's previous client certificate, which was valid until "},
-		"enrollment expired":              {good, all, gathered(func(f *Facts) { f.Now = now.Add(1000 * time.Hour) }), nil, "", Approved, "previous client certificate"},
-		"Node not gathered yet":           {good, all, node(nil), nil, "", Approved, "previous client certificate"},
-		"Node never reported":             {good, all, node(&NodeState{Exists: true}), nil, "", Approved, "previous client certificate"},
-		"Node clock ahead":                {good, all, node(&NodeState{Exists: true, LastReport: expiry.Add(5 * time.Minute)}), nil, "", Approved, "previous client certificate"},
-		"CAs not gathered yet":            {good, all, gathered(func(f *Facts) { f.ClientCAs = nil }), nil, "", Ignored, ""},
-		"CAs unreadable":                  {good, all, gathered(func(f *Facts) { f.ClientCAs, f.ClientCAsError = nil, errors.New("forbidden") }), nil, "", Ignored, "cannot be verified: forbidden"},
-		"no enrollment":                   {good, nil, gathered(nil), nil, "", Ignored, "no enrollment exists for node"},
-		"enrollment never used":           {good, all, gathered(func(f *Facts) { f.UsedKeys = nil }), nil, "", Refused, "no join token of worker-1 was used in this cluster"},
-		"enrollment of another cluster":   {good, all, gathered(func(f *Facts) { f.CAHashes = nil }), nil, "", Refused, "no join token of worker-1 was used in this cluster"},
-		"Node deleted":                    {good, all, node(&NodeState{}), nil, "", Refused, "Node worker-1 does not exist any more"},
-		"Node Ready":                      {good, all, node(&NodeState{Exists: true, IsReady: true, LastReport: expiry}), nil, "", Refused, "Node worker-1 is Ready"},
-		"certificate from a backup":       {good, all, node(&NodeState{Exists: true, LastReport: expiry.Add(time.Hour)}), nil, "", Refused, "reported to the cluster after this certificate had expired"},
+		"expired while off":             {good, all, gathered(nil), nil, "", Approved, "it has the key of the node's previous client certificate, which was valid until "},
+		"enrollment expired":            {good, all, gathered(func(f *Facts) { f.Now = now.Add(1000 * time.Hour) }), nil, "", Approved, "previous client certificate"},
+		"Node not gathered yet":         {good, all, node(nil), nil, "", Approved, "previous client certificate"},
+		"Node never reported":           {good, all, node(&NodeState{Exists: true, Created: created}), nil, "", Approved, "previous client certificate"},
+		"Node clock ahead":              {good, all, node(&NodeState{Exists: true, Created: created, LastReport: expiry.Add(5 * time.Minute)}), nil, "", Approved, "previous client certificate"},
+		"CAs not gathered yet":          {good, all, gathered(func(f *Facts) { f.ClientCAs = nil }), nil, "", Ignored, ""},
+		"CAs unreadable":                {good, all, gathered(func(f *Facts) { f.ClientCAs, f.ClientCAsError = nil, errors.New("forbidden") }), nil, "", Ignored, "cannot be verified: forbidden"},
+		"no enrollment":                 {good, nil, gathered(nil), nil, "", Ignored, "no enrollment exists for node"},
+		"enrollment never used":         {good, all, gathered(func(f *Facts) { f.UsedKeys = nil }), nil, "", Refused, "no join token of worker-1 was used in this cluster"},
+		"enrollment of another cluster": {good, all, gathered(func(f *Facts) { f.CAHashes = nil }), nil, "", Refused, "no join token of worker-1 was used in this cluster"},
+		"Node deleted":                  {good, all, node(&NodeState{}), nil, "", Refused, "Node worker-1 does not exist any more"},
+		"Node Ready":                    {good, all, node(&NodeState{Exists: true, IsReady: true, Created: created, LastReport: expiry}), nil, "", Refused, "Node worker-1 is Ready"},
+		"Node of the first certificate": {good, all, node(&NodeState{Exists: true, Created: issued.Add(time.Hour), LastReport: expiry}), nil, "", Approved, "previous client certificate"},
+		"Node of another machine":       {good, all, node(&NodeState{Exists: true, Created: issued.Add(25 * time.Hour), LastReport: expiry}), nil, "", Refused, "so it is not the Node of the machine with this certificate"},
+		"Node created after the expiry": {
+			with(func(c *x509.Certificate) { c.NotBefore = expiry.Add(-time.Minute) }), all,
+			node(&NodeState{Exists: true, Created: expiry.Add(time.Hour)}), nil, "", Refused, "so it is not the Node of the machine with this certificate",
+		},
+		"certificate not expired":         {with(func(c *x509.Certificate) { c.NotAfter = now.Add(time.Minute) }), all, gathered(nil), nil, "", Refused, "expected an expired one"},
+		"certificate from a backup":       {good, all, node(&NodeState{Exists: true, Created: created, LastReport: expiry.Add(time.Hour)}), nil, "", Refused, "reported to the cluster after this certificate had expired"},
 		"expired a year ago":              {good, all, gathered(func(f *Facts) { f.Now = expiry.Add(366 * 24 * time.Hour) }), nil, "", Refused, "an expiry less than 365 days ago"},
 		"certificate of another key":      {annotateCertificate(t, signer, certtest.NewKey(t), certificate), all, gathered(nil), nil, "", Refused, "invalid certificate: found another key"},
 		"certificate of another CA":       {annotateCertificate(t, certtest.NewCA(t, "signer"), key, certificate), all, gathered(nil), nil, "", Refused, "issued by a client CA of this cluster"},

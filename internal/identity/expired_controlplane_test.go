@@ -88,9 +88,23 @@ func enroll(t *testing.T, dir, node string) func(crypto.PublicKey) (map[string]s
 	return func(key crypto.PublicKey) (map[string]string, error) { return token.Sign(cluster, key) }
 }
 
-// expireCertificate replaces the certificate of an identity by one for the same key that expired an hour
-// ago, and deletes its CSR, as the cluster does an hour after the approval.
-func expireCertificate(t *testing.T, identity *Identity, csr string) *expiredPair {
+// createOfflineNode creates the Node of a host that reported an hour ago for the last time.
+func createOfflineNode(t *testing.T, name string) {
+	t.Helper()
+	if _, err := kubetest.AdminClient(t).CoreV1().Nodes().Create(t.Context(), &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{
+			Type: corev1.NodeReady, Status: corev1.ConditionUnknown,
+			LastHeartbeatTime: metav1.NewTime(time.Now().Add(-time.Hour)),
+		}}},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// expireCertificate replaces the certificate of an identity by one for the same key that expired some
+// time ago, and deletes its CSR, as the cluster does an hour after the approval.
+func expireCertificate(t *testing.T, identity *Identity, csr string, ago time.Duration) *expiredPair {
 	t.Helper()
 	parsed, err := keyutil.ParsePrivateKeyPEM(kubetest.ReadFile(t, identity.clientCertificatePath()))
 	if err != nil {
@@ -104,7 +118,7 @@ func expireCertificate(t *testing.T, identity *Identity, csr string) *expiredPai
 	if err != nil {
 		t.Fatal(err)
 	}
-	expiry := time.Now().Add(-time.Hour)
+	expiry := time.Now().Add(-ago)
 	certificate := kubetest.Signer(t).Issue(t, key, &x509.Certificate{
 		Subject: nodeSubject(identity.NodeName), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 		NotBefore: expiry.Add(-time.Minute), NotAfter: expiry,
@@ -131,17 +145,9 @@ func TestControlPlaneExpiredNodeIsApprovedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	identity.Annotate = nil // the join token is removed after the join
-	if _, err := kubetest.AdminClient(t).CoreV1().Nodes().Create(t.Context(), &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: "expired"},
-		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{
-			Type: corev1.NodeReady, Status: corev1.ConditionUnknown,
-			LastHeartbeatTime: metav1.NewTime(time.Now().Add(-time.Hour)),
-		}}},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	createOfflineNode(t, "expired")
 
-	expired := expireCertificate(t, identity, joined.CSR)
+	expired := expireCertificate(t, identity, joined.CSR, time.Minute)
 	if state, err := identity.Check(t.Context()); err != nil || state != Expired {
 		t.Fatalf("Check() = %s, %v, want an expired certificate", state, err)
 	}
@@ -173,7 +179,7 @@ func TestControlPlaneExpiredNodeIsApprovedAgain(t *testing.T) {
 	kubetest.WaitUntil(t, "a decision without the enrollment", func() bool {
 		return strings.Contains(decision(stolen.CSR).Reason, "no enrollment exists")
 	})
-	expireCertificate(t, identity, renewed.CSR)
+	expireCertificate(t, identity, renewed.CSR, time.Minute)
 	revoked, err := identity.Obtain(kubetest.Context(t, 5*time.Second), nil)
 	if err == nil || decision(revoked.CSR).Outcome != approver.Ignored {
 		t.Errorf("without the enrollment: %v, decision %+v", err, decision(revoked.CSR))
@@ -187,5 +193,25 @@ func TestControlPlaneExpiredNodeIsApprovedAgain(t *testing.T) {
 	fresh, err := identity.Obtain(kubetest.Context(t, time.Minute), manualApprover(t))
 	if err != nil || fresh.CSR == revoked.CSR || fresh.Fingerprint == fingerprint(&expired.key.PublicKey) {
 		t.Errorf("after the denial: %+v, %v", fresh, err)
+	}
+}
+
+// A Node that was created after the certificate had expired is that of another machine, or was
+// created by an administrator.
+func TestControlPlaneExpiredCertificateOfAnEarlierNode(t *testing.T) {
+	dir := t.TempDir()
+	identity, _ := newIdentity(t, "reused")
+	identity.Annotate = enroll(t, dir, "reused")
+	decision := runApprover(t, dir)
+	joined, err := identity.Obtain(kubetest.Context(t, time.Minute), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	identity.Annotate = nil
+	expireCertificate(t, identity, joined.CSR, time.Hour)
+	createOfflineNode(t, "reused")
+	refused, err := identity.Obtain(kubetest.Context(t, 10*time.Second), nil)
+	if err == nil || !strings.Contains(decision(refused.CSR).Reason, "so it is not the Node of the machine with this certificate") {
+		t.Errorf("Obtain() = %+v, %v; decision %+v", refused, err, decision(refused.CSR))
 	}
 }
