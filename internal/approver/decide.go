@@ -101,11 +101,7 @@ func decideClient(csr *certificatesv1.CertificateSigningRequest, enrollments Enr
 			return d
 		}
 	}
-	own, err := enrollment.ClientCSRName(request.key, record.NodeName)
-	if err != nil {
-		d.Reason = err.Error()
-		return d
-	}
+	copied := enrollment.CheckCSRName(csr.Name, record.NodeName, request.key, csr.Annotations)
 	switch bound := facts.UsedKeys[id]; {
 	case facts.Node != nil && facts.Node.Exists:
 		d.Reason = fmt.Sprintf("Node %s already exists in the cluster", d.Node)
@@ -121,9 +117,9 @@ func decideClient(csr *certificatesv1.CertificateSigningRequest, enrollments Enr
 		d.Outcome, d.Reason, d.Remedy = Ignored, "no further join token can be recorded as used: the ConfigMap of "+
 			"usage records is full", usageRecordsFullRemedy
 		return d
-	case csr.Name != own:
+	case copied != nil:
 		// Any bootstrapper can copy the request and its signature any number of times.
-		d.Reason = "it is a copy: the CSR that the node submits with this key is named " + own
+		d.Reason = copied.Error()
 		return d
 	}
 	d.Outcome, d.Enrollment = Approved, record

@@ -68,19 +68,15 @@ func decideExpired(
 		d.Outcome, d.needsClientCAs = Ignored, true
 		return d
 	}
-	own, err := enrollment.ClientCSRName(request.key, d.Node)
-	if err == nil {
-		err = checkIssuer(certificate, facts.ClientCAs)
-	}
+	err = checkIssuer(certificate, facts.ClientCAs)
 	if err == nil {
 		err = ExpectedNode{NodeName: d.Node, PublicKey: request.key}.CheckClient(csr)
 	}
+	if err == nil {
+		err = enrollment.CheckCSRName(csr.Name, d.Node, request.key, csr.Annotations)
+	}
 	if err != nil {
 		d.Reason = err.Error()
-		return d
-	}
-	if csr.Name != own {
-		d.Reason = "it is a copy: the CSR that the node submits with this key is named " + own
 		return d
 	}
 	if d.Reason, d.Remedy = facts.Node.explainAnotherNode(d.Node, certificate); d.Reason != "" {

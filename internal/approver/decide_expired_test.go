@@ -68,6 +68,13 @@ func TestDecideExpiredCertificate(t *testing.T) {
 	}
 	node := func(state *NodeState) Facts { return gathered(func(f *Facts) { f.Node = state }) }
 	all := []*enrollment.Enrollment{token.enrollment}
+	named, err := enrollment.SignCSRName("node-csr-random", key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(named, good)
+	namedWithToken := maps.Clone(named)
+	maps.Copy(namedWithToken, token.sign(t, cluster, key))
 	for name, test := range map[string]struct {
 		annotations map[string]string
 		enrollments []*enrollment.Enrollment
@@ -95,23 +102,28 @@ func TestDecideExpiredCertificate(t *testing.T) {
 			with(func(c *x509.Certificate) { c.NotBefore = expiry.Add(-time.Minute) }), all,
 			node(&NodeState{Exists: true, Created: expiry.Add(time.Hour)}), nil, "", Refused, "so it is not the Node of the machine with this certificate",
 		},
-		"certificate not expired":         {with(func(c *x509.Certificate) { c.NotAfter = now.Add(time.Minute) }), all, gathered(nil), nil, "", Refused, "expected an expired one"},
-		"certificate from a backup":       {good, all, node(&NodeState{Exists: true, Created: created, LastReport: expiry.Add(time.Hour)}), nil, "", Refused, "reported to the cluster after this certificate had expired"},
-		"expired a year ago":              {good, all, gathered(func(f *Facts) { f.Now = expiry.Add(366 * 24 * time.Hour) }), nil, "", Refused, "an expiry less than 365 days ago"},
-		"certificate of another key":      {annotateCertificate(t, signer, certtest.NewKey(t), certificate), all, gathered(nil), nil, "", Refused, "invalid certificate: found another key"},
-		"certificate of another CA":       {annotateCertificate(t, certtest.NewCA(t, "signer"), key, certificate), all, gathered(nil), nil, "", Refused, "issued by a client CA of this cluster"},
-		"certificate of another node":     {with(func(c *x509.Certificate) { c.Subject = nodeSubject("worker-2") }), all, gathered(nil), nil, "", Refused, "invalid certificate: found"},
-		"certificate of an administrator": {with(func(c *x509.Certificate) { c.Subject.Organization = []string{"system:nodes", "system:masters"} }), all, gathered(nil), nil, "", Refused, "invalid certificate: found"},
-		"certificate without group":       {with(func(c *x509.Certificate) { c.Subject = pkix.Name{CommonName: "system:node:worker-1"} }), all, gathered(nil), nil, "", Refused, "invalid certificate: found"},
-		"serving certificate":             {with(func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} }), all, gathered(nil), nil, "", Refused, "expected client auth"},
-		"certificate for any purpose":     {with(func(c *x509.Certificate) { c.ExtKeyUsage = nil }), all, gathered(nil), nil, "", Refused, "expected client auth"},
-		"no base64":                       {map[string]string{enrollment.AnnotationCertificate: "-"}, all, gathered(nil), nil, "", Refused, "not valid base64"},
-		"no certificate":                  {map[string]string{enrollment.AnnotationCertificate: "AAAA"}, all, gathered(nil), nil, "", Refused, "parsing the annotated certificate"},
-		"oversized certificate":           {map[string]string{enrollment.AnnotationCertificate: strings.Repeat("A", 1<<16)}, all, gathered(nil), nil, "", Refused, "at most 8192"},
-		"copied CSR":                      {good, all, gathered(nil), nil, "aa-001", Refused, "it is a copy"},
-		"another requestor":               {good, all, gathered(nil), func(g *validCSR) { g.spec.Username = "somebody" }, "", Refused, "invalid requestor"},
-		"another group":                   {good, all, gathered(nil), func(g *validCSR) { g.spec.Groups = append(g.spec.Groups, "system:masters") }, "", Refused, "invalid groups"},
-		"signature by another key":        {good, all, gathered(nil), func(g *validCSR) { g.pem = replaceSignature }, "", Refused, "invalid signature"},
+		"certificate not expired":          {with(func(c *x509.Certificate) { c.NotAfter = now.Add(time.Minute) }), all, gathered(nil), nil, "", Refused, "expected an expired one"},
+		"certificate from a backup":        {good, all, node(&NodeState{Exists: true, Created: created, LastReport: expiry.Add(time.Hour)}), nil, "", Refused, "reported to the cluster after this certificate had expired"},
+		"expired a year ago":               {good, all, gathered(func(f *Facts) { f.Now = expiry.Add(366 * 24 * time.Hour) }), nil, "", Refused, "an expiry less than 365 days ago"},
+		"certificate of another key":       {annotateCertificate(t, signer, certtest.NewKey(t), certificate), all, gathered(nil), nil, "", Refused, "invalid certificate: found another key"},
+		"certificate of another CA":        {annotateCertificate(t, certtest.NewCA(t, "signer"), key, certificate), all, gathered(nil), nil, "", Refused, "issued by a client CA of this cluster"},
+		"certificate of another node":      {with(func(c *x509.Certificate) { c.Subject = nodeSubject("worker-2") }), all, gathered(nil), nil, "", Refused, "invalid certificate: found"},
+		"certificate of an administrator":  {with(func(c *x509.Certificate) { c.Subject.Organization = []string{"system:nodes", "system:masters"} }), all, gathered(nil), nil, "", Refused, "invalid certificate: found"},
+		"certificate without group":        {with(func(c *x509.Certificate) { c.Subject = pkix.Name{CommonName: "system:node:worker-1"} }), all, gathered(nil), nil, "", Refused, "invalid certificate: found"},
+		"serving certificate":              {with(func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} }), all, gathered(nil), nil, "", Refused, "expected client auth"},
+		"certificate for any purpose":      {with(func(c *x509.Certificate) { c.ExtKeyUsage = nil }), all, gathered(nil), nil, "", Refused, "expected client auth"},
+		"no base64":                        {map[string]string{enrollment.AnnotationCertificate: "-"}, all, gathered(nil), nil, "", Refused, "not valid base64"},
+		"no certificate":                   {map[string]string{enrollment.AnnotationCertificate: "AAAA"}, all, gathered(nil), nil, "", Refused, "parsing the annotated certificate"},
+		"oversized certificate":            {map[string]string{enrollment.AnnotationCertificate: strings.Repeat("A", 1<<16)}, all, gathered(nil), nil, "", Refused, "at most 8192"},
+		"name signed by the key":           {named, all, gathered(nil), nil, "node-csr-random", Approved, "previous client certificate"},
+		"copy of a CSR with a signed name": {named, all, gathered(nil), nil, "node-csr-copied", Refused, "it is a copy"},
+		"also a join token, name signed, Node deleted": {namedWithToken, all, gathered(func(f *Facts) {
+			f.Node, f.UsedKeys = &NodeState{}, map[string]string{token.ID: enrollment.Fingerprint(&key.PublicKey)}
+		}), nil, "node-csr-random", Approved, ""},
+		"copied CSR":               {good, all, gathered(nil), nil, "aa-001", Refused, "it is a copy"},
+		"another requestor":        {good, all, gathered(nil), func(g *validCSR) { g.spec.Username = "somebody" }, "", Refused, "invalid requestor"},
+		"another group":            {good, all, gathered(nil), func(g *validCSR) { g.spec.Groups = append(g.spec.Groups, "system:masters") }, "", Refused, "invalid groups"},
+		"signature by another key": {good, all, gathered(nil), func(g *validCSR) { g.pem = replaceSignature }, "", Refused, "invalid signature"},
 		"also a join token, Node deleted": {both, all, gathered(func(f *Facts) {
 			f.Node, f.UsedKeys = &NodeState{}, map[string]string{token.ID: enrollment.Fingerprint(&key.PublicKey)}
 		}), nil, "", Approved, ""},

@@ -102,7 +102,7 @@ func TestControlPlaneRefusesInvalidCSRs(t *testing.T) {
 		{"another join token's proof", with(func(a *csrRequest) {
 			a.annotations = map[string]string{"node.hcp-agent.io/join-token-id": open.ID, "node.hcp-agent.io/join-token-proof": sign(t, never, real, &key.PublicKey)["node.hcp-agent.io/join-token-proof"]}
 		}), "the signature of the CSR does not match join token"},
-		{"a copy of the node's CSR", good.submit(t), "it is a copy: the CSR that the node submits with this key is named node-csr-"},
+		{"a copy of the node's CSR", good.submit(t), "it is a copy: its name is neither node-csr-"},
 		{"an enrollment of another cluster", csrRequest{client: stolen, key: key, node: "refused-elsewhere", annotations: sign(t, elsewhere, foreign, &key.PublicKey)}.submit(t), "is for another cluster"},
 		{"a Node of that name exists", csrRequest{client: stolen, key: key, node: "refused-there", name: clientCSRName(t, key, "refused-there"), annotations: sign(t, there, real, &key.PublicKey)}.submit(t), "Node refused-there already exists in the cluster"},
 		{"a copied certificate of the node", csrRequest{client: stolen, key: other, node: "refused-in", annotations: certificate}.submit(t), "invalid certificate: found another key"},

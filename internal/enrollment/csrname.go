@@ -4,15 +4,34 @@ package enrollment
 
 import (
 	"crypto"
+	"crypto/ecdsa"
+	"crypto/rand"
+	"crypto/sha256"
 	"crypto/sha512"
 	"crypto/x509"
 	"encoding/base64"
 	"fmt"
+	"strings"
 )
+
+// annotationNameSignature is the annotation with which a node proves that it has chosen the name of
+// its CSR: a signature by the key of the CSR. A copy of the CSR has another name.
+const annotationNameSignature = "node.hcp-agent.io/csr-name-signature"
+
+const (
+	// nameDomain separates this signature from signatures for other purposes.
+	nameDomain = "hcp-node-agent CSR name v1"
+	// maxNameSignatureText is the maximum length of the annotation in bytes. The signature of the
+	// largest key that an approver accepts has about 190.
+	maxNameSignatureText = 256
+)
+
+const clientCSRPrefix = "node-csr-"
 
 // ClientCSRName returns the name that kubelet gives the client CSR of a node with this public key
 // (digestedName in k8s.io/kubernetes/pkg/kubelet/certificate/bootstrap). The name is derived from
-// the key, the subject and the usages, so a cluster has at most one CSR of that name.
+// the key, the subject and the usages, so a cluster has at most one CSR of that name. Everyone who
+// has seen the key can compute the name, and create a CSR that occupies it.
 func ClientCSRName(publicKey crypto.PublicKey, nodeName string) (string, error) {
 	der, err := x509.MarshalPKIXPublicKey(publicKey)
 	if err != nil {
@@ -23,5 +42,44 @@ func ClientCSRName(publicKey crypto.PublicKey, nodeName string) (string, error) 
 	for _, part := range []string{string(der), "system:node:" + nodeName, "system:nodes", "digital signature", "client auth"} {
 		hash.Write([]byte(encode([]byte(part)) + "|"))
 	}
-	return "node-csr-" + encode(hash.Sum(nil)), nil
+	return clientCSRPrefix + encode(hash.Sum(nil)), nil
+}
+
+// RandomCSRName returns a name for a client CSR that no other user of a bootstrap credential can
+// predict and occupy.
+func RandomCSRName() string { return clientCSRPrefix + strings.ToLower(rand.Text()) }
+
+// SignCSRName returns the annotations for a CSR with this name and key. The same name and key always
+// have the same annotations.
+func SignCSRName(name string, key *ecdsa.PrivateKey) (map[string]string, error) {
+	digest := nameDigest(name)
+	signature, err := key.Sign(nil, digest[:], crypto.SHA256) // deterministic (RFC 6979)
+	if err != nil {
+		return nil, fmt.Errorf("signing the name of the CSR: %w", err)
+	}
+	return map[string]string{annotationNameSignature: base64.StdEncoding.EncodeToString(signature)}, nil
+}
+
+// CheckCSRName returns an error unless the node with this public key has chosen the name of its CSR:
+// the name is that of ClientCSRName, or it is signed by the key. Therefore only the node itself can
+// have more than one CSR approved.
+func CheckCSRName(name, nodeName string, publicKey crypto.PublicKey, annotations map[string]string) error {
+	own, err := ClientCSRName(publicKey, nodeName)
+	if err != nil || name == own {
+		return err
+	}
+	text, isSigned := annotations[annotationNameSignature]
+	key, isECDSA := publicKey.(*ecdsa.PublicKey)
+	if isSigned && isECDSA && len(text) <= maxNameSignatureText {
+		digest := nameDigest(name)
+		signature, err := base64.StdEncoding.Strict().DecodeString(text)
+		if err == nil && ecdsa.VerifyASN1(key, digest[:], signature) {
+			return nil
+		}
+	}
+	return fmt.Errorf("it is a copy: its name is neither %s nor signed by the key of the node", own)
+}
+
+func nameDigest(name string) [sha256.Size]byte {
+	return sha256.Sum256([]byte(nameDomain + "\x00" + name))
 }

@@ -3,9 +3,15 @@
 package enrollment
 
 import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
 	"crypto/x509"
 	"encoding/base64"
+	"maps"
+	"strings"
 	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 )
 
 // The expected name was computed by kubelet's own digestedName (v1.34.2).
@@ -23,4 +29,49 @@ func TestClientCSRNameMatchesKubelet(t *testing.T) {
 	if got, err := ClientCSRName(key, "worker-1"); err != nil || got != want {
 		t.Errorf("ClientCSRName() = %q, %v; want %q", got, err, want)
 	}
+}
+
+// Only the holder of the key can name a CSR.
+func TestCheckCSRName(t *testing.T) {
+	key := certtest.NewKey(t)
+	own, err := ClientCSRName(&key.PublicKey, "worker-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := RandomCSRName()
+	signed := signName(t, name, key)
+	for text, test := range map[string]struct {
+		name        string
+		key         any
+		annotations map[string]string
+		accepted    bool
+	}{
+		"name of kubelet":              {own, &key.PublicKey, nil, true},
+		"name of kubelet, signed":      {own, &key.PublicKey, signed, true},
+		"signed name":                  {name, &key.PublicKey, signed, true},
+		"unsigned name":                {name, &key.PublicKey, nil, false},
+		"signature of another name":    {RandomCSRName(), &key.PublicKey, signed, false},
+		"signature by another key":     {name, &key.PublicKey, signName(t, name, certtest.NewKey(t)), false},
+		"signature is no base64":       {name, &key.PublicKey, map[string]string{annotationNameSignature: "-"}, false},
+		"oversized signature":          {name, &key.PublicKey, map[string]string{annotationNameSignature: strings.Repeat("A", 1<<16)}, false},
+		"key without ECDSA signatures": {name, make(ed25519.PublicKey, ed25519.PublicKeySize), signed, false},
+	} {
+		err := CheckCSRName(test.name, "worker-1", test.key, test.annotations)
+		if (err == nil) != test.accepted || (err != nil && !strings.Contains(err.Error(), "it is a copy")) {
+			t.Errorf("%s: CheckCSRName(%q) = %v", text, test.name, err)
+		}
+	}
+	// A later run of the node compares the annotations with those of its existing CSR.
+	if again := signName(t, name, key); !maps.Equal(again, signed) {
+		t.Errorf("SignCSRName() = %q, before %q", again, signed)
+	}
+}
+
+func signName(t *testing.T, name string, key *ecdsa.PrivateKey) map[string]string {
+	t.Helper()
+	annotations, err := SignCSRName(name, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return annotations
 }

@@ -58,7 +58,7 @@ func TestControlPlaneNewTokenReplacesCSR(t *testing.T) {
 		t.Errorf("with a join token: %s after %s, annotations %v", first.Name, plain.Name, first.Annotations)
 	}
 	for _, want := range []string{
-		plain.Name + " is for another join token, or for none", "submitting a new CSR with a new key",
+		plain.Name + " is without the proof of this node's identity", "submitting a new CSR with a new key",
 		"the CSR contains the proof of this node's join token",
 		"if no approver is running, run on the hosted cluster:\n", "hcp-node-admin approve --enrollments DIR --kubeconfig FILE",
 		"oc adm certificate approve " + first.Name,

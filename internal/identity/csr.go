@@ -16,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/cert"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -33,16 +32,16 @@ func nodeSubject(nodeName string) pkix.Name {
 // nodeUser returns the user name of a node.
 func nodeUser(nodeName string) string { return "system:node:" + nodeName }
 
-// newClientCSR returns the CSR that kubelet would submit when it bootstraps,
-// including its name (requestNodeCertificate in
-// k8s.io/kubernetes/pkg/kubelet/certificate/bootstrap).
+// newClientCSR returns the CSR that kubelet would submit when it bootstraps
+// (requestNodeCertificate in k8s.io/kubernetes/pkg/kubelet/certificate/bootstrap).
+// A new key also has the name that kubelet would give to the CSR.
 func newClientCSR(key *pendingKey, nodeName string) (*certificatesv1.CertificateSigningRequest, error) {
 	subject := nodeSubject(nodeName)
 	request, err := cert.MakeCSR(key.private, &subject, nil, nil)
 	if err != nil {
 		return nil, fmt.Errorf("creating the client CSR: %w", err)
 	}
-	name, err := enrollment.ClientCSRName(&key.private.PublicKey, nodeName)
+	name, err := key.csrName(nodeName)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +66,7 @@ const (
 	phaseKeyMismatch         phase = "a request of another node or key" // has the same name but another key
 	phaseExpired             phase = "expired"                          // the issued certificate has expired
 	phaseCertificateMismatch phase = "issued incorrectly"               // the issued certificate does not match the request
-	phaseAnnotationMismatch  phase = "for another join token, or for none"
+	phaseAnnotationMismatch  phase = "without the proof of this node's identity"
 )
 
 // csrStatus is the evaluated status of a CSR.
@@ -86,13 +85,15 @@ func evaluateCSR(found, expected *certificatesv1.CertificateSigningRequest, now 
 	if err := checkSameRequest(found, expected); err != nil {
 		return csrStatus{phase: phaseKeyMismatch, detail: err.Error()}
 	}
-	isApproved := false
+	isApproved, isOwn := false, hasAnnotations(found, expected)
 	for _, condition := range found.Status.Conditions {
 		detail := condition.Reason
 		if condition.Message != "" {
 			detail += ": " + condition.Message
 		}
 		switch {
+		case condition.Type == certificatesv1.CertificateDenied && !isOwn:
+			return csrStatus{phase: phaseAnnotationMismatch, detail: "denied: " + detail}
 		case condition.Type == certificatesv1.CertificateDenied:
 			return csrStatus{phase: phaseDenied, detail: detail}
 		case condition.Type == certificatesv1.CertificateFailed && condition.Status != corev1.ConditionFalse:
@@ -106,9 +107,8 @@ func evaluateCSR(found, expected *certificatesv1.CertificateSigningRequest, now 
 		return evaluateCertificate(found.Status.Certificate, expected, now)
 	case isApproved:
 		return csrStatus{phase: phaseApproved}
-	case !hasAnnotations(found, expected):
-		return csrStatus{phase: phaseAnnotationMismatch, detail: "it does not contain the proof of this node's " +
-			"join token, and the annotations of an existing CSR cannot be changed"}
+	case !isOwn:
+		return csrStatus{phase: phaseAnnotationMismatch, detail: "the annotations of an existing CSR cannot be changed"}
 	}
 	return csrStatus{phase: phasePending}
 }
@@ -156,6 +156,8 @@ func checkSameRequest(found, expected *certificatesv1.CertificateSigningRequest)
 		return fmt.Errorf("it requests %q", actual.Subject)
 	case found.Spec.SignerName != expected.Spec.SignerName:
 		return fmt.Errorf("it is for the signer %q", found.Spec.SignerName)
+	case !slices.Equal(found.Spec.Usages, expected.Spec.Usages):
+		return fmt.Errorf("it requests the usages %q", found.Spec.Usages)
 	}
 	return nil
 }

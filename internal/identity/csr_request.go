@@ -115,10 +115,20 @@ func (r *csrRequester) csrAnnotations() (map[string]string, error) {
 		}
 		maps.Copy(annotations, proof)
 	}
-	if r.expired != nil && r.expired.key.Equal(r.key.private) {
+	if r.hasExpiredKey() {
+		proof, err := enrollment.SignCSRName(r.desired.Name, r.key.private)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(annotations, proof)
 		annotations[enrollment.AnnotationCertificate] = enrollment.EncodeCertificate(r.expired.certificate)
 	}
 	return annotations, nil
+}
+
+// hasExpiredKey reports whether the CSR has the key of the expired certificate.
+func (r *csrRequester) hasExpiredKey() bool {
+	return r.expired != nil && r.expired.key.Equal(r.key.private)
 }
 
 // source selects this node's client CSR by name.
@@ -181,7 +191,12 @@ func (r *csrRequester) discardKey() error {
 	}
 	text := fmt.Sprintf("client CSR %s is %s (%s)", r.desired.Name, r.lastStatus.phase,
 		strings.TrimSpace(r.lastStatus.detail))
-	if r.existedBefore && !r.keyReplaced {
+	switch {
+	case r.hasExpiredKey() && !r.isRejected():
+		// Only the key of the expired certificate proves the node's identity. The next CSR has that key too.
+		r.identity.Log.Warn(text+"; submitting a new CSR with another name and the same key", "")
+		return errRetryCSR
+	case r.existedBefore && !r.keyReplaced:
 		r.keyReplaced, r.expired = true, nil
 		r.identity.Log.Warn(text+" since an earlier run; submitting a new CSR with a new key", "")
 		return errRetryCSR
@@ -189,6 +204,12 @@ func (r *csrRequester) discardKey() error {
 	return report.Fail(report.ApprovalMissing,
 		report.Remedy("# find the cause:\noc get csr "+r.desired.Name+" -o yaml # then run join again: it "+
 			"submits a new CSR with a new key"), "%s", text)
+}
+
+// isRejected reports whether an administrator or the signer has rejected the CSR. A CSR with the
+// same key would be rejected again.
+func (r *csrRequester) isRejected() bool {
+	return r.lastStatus.phase == phaseDenied || r.lastStatus.phase == phaseFailed
 }
 
 // timeoutError returns the error for a wait that reached its deadline.

@@ -3,6 +3,7 @@
 package identity
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 )
 
 func TestPendingKeyIsReused(t *testing.T) {
@@ -41,6 +43,42 @@ func TestPendingKeyIsReused(t *testing.T) {
 	}
 }
 
+// The CSR for the key of an expired certificate has a name that nobody can predict, and a later run
+// finds it. The next CSR for that key has another name.
+func TestPendingKeyOfExpiredCertificate(t *testing.T) {
+	dir := t.TempDir()
+	expired := &expiredPair{key: certtest.NewKey(t)}
+	name := func() string {
+		t.Helper()
+		key, err := loadOrCreateKey(dir, expired)
+		if err != nil || !key.private.Equal(expired.key) || !bytes.Equal(key.pem, certtest.KeyPEM(t, expired.key)) {
+			t.Fatalf("loadOrCreateKey() = %+v, %v", key, err)
+		}
+		csr, err := newClientCSR(key, "worker-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return csr.Name
+	}
+	first := name()
+	if kubelets, err := enrollment.ClientCSRName(&expired.key.PublicKey, "worker-1"); err != nil || first == kubelets {
+		t.Errorf("the CSR has the name %s that follows from the key, %v", first, err)
+	}
+	if again := name(); again != first {
+		t.Errorf("a later run names the CSR %s, the first run %s", again, first)
+	}
+	key, err := loadKey(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := key.remove(); err != nil {
+		t.Fatal(err)
+	}
+	if next := name(); next == first {
+		t.Errorf("the next CSR has the same name %s", next)
+	}
+}
+
 func TestPendingKeyReplacesInvalidFile(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, pendingKeyName), nil, 0o600); err != nil { // as a full disk leaves it
@@ -58,6 +96,7 @@ func TestEvaluateCSR(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	expected.Annotations = map[string]string{"proof": "of this node"}
 	other, err := newClientCSR(&pendingKey{private: certtest.NewKey(t)}, "worker-1")
 	if err != nil {
 		t.Fatal(err)
@@ -105,6 +144,26 @@ func TestEvaluateCSR(t *testing.T) {
 			want:   phaseKeyMismatch,
 			detail: "kubernetes.io/x",
 		},
+		"other usages": {
+			change: func(c *certificatesv1.CertificateSigningRequest) {
+				c.Spec.Usages = []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageServerAuth}
+			},
+			want:   phaseKeyMismatch,
+			detail: "server auth",
+		},
+		"without the proof": {change: withoutAnnotations, want: phaseAnnotationMismatch, detail: "cannot be changed"},
+		"without the proof, denied": {
+			change: func(c *certificatesv1.CertificateSigningRequest) { withoutAnnotations(c); withConditions("Denied")(c) },
+			want:   phaseAnnotationMismatch,
+			detail: "denied: Because: of this",
+		},
+		"without the proof, but issued": {
+			change: func(c *certificatesv1.CertificateSigningRequest) {
+				withoutAnnotations(c)
+				withCertificate(good, "Approved")(c)
+			},
+			want: phaseIssued,
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -120,6 +179,8 @@ func TestEvaluateCSR(t *testing.T) {
 		t.Errorf("assess(nil) = %q", got.phase)
 	}
 }
+
+func withoutAnnotations(c *certificatesv1.CertificateSigningRequest) { c.Annotations = nil }
 
 func withConditions(types ...string) func(*certificatesv1.CertificateSigningRequest) {
 	return func(c *certificatesv1.CertificateSigningRequest) {

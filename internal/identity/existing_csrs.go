@@ -76,18 +76,17 @@ func (i *Identity) connectBootstrap() (*kube.Conn, error) {
 // keys: the key of the current certificate and the key of a pending request.
 func (i *Identity) CSRNames() []string {
 	var names []string
-	add := func(publicKey any) {
-		if name, err := enrollment.ClientCSRName(publicKey, i.NodeName); err == nil {
+	if leaf := readLeaf(i.clientCertificatePath()); leaf != nil {
+		if name, err := enrollment.ClientCSRName(leaf.PublicKey, i.NodeName); err == nil {
 			names = append(names, name)
 		}
 	}
-	if leaf := readLeaf(i.clientCertificatePath()); leaf != nil {
-		add(leaf.PublicKey)
-	}
 	if key, err := loadKey(i.KeyDir); err == nil && key.private != nil {
-		add(&key.private.PublicKey)
+		if name, err := key.csrName(i.NodeName); err == nil {
+			names = append(names, name)
+		}
 	}
-	return slices.Compact(names) // a pending request can have the key of an expired certificate
+	return names
 }
 
 // CSRsJSON returns CSRs of a node in JSON: the client CSRs with the given names,

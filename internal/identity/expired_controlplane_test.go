@@ -16,12 +16,14 @@ import (
 	"testing"
 	"time"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/keyutil"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 )
@@ -213,5 +215,63 @@ func TestControlPlaneExpiredCertificateOfAnEarlierNode(t *testing.T) {
 	refused, err := identity.Obtain(kubetest.Context(t, 10*time.Second), nil)
 	if err == nil || !strings.Contains(decision(refused.CSR).Reason, "so it is not the Node of the machine with this certificate") {
 		t.Errorf("Obtain() = %+v, %v; decision %+v", refused, err, decision(refused.CSR))
+	}
+}
+
+// Any user of a bootstrap kubeconfig can create a CSR with the name that kubelet derives from the
+// node's key, or with the name of a CSR of the node that was deleted. The node must still be
+// approved by its expired certificate.
+func TestControlPlaneOccupiedCSRNames(t *testing.T) {
+	dir := t.TempDir()
+	identity, recorded := newIdentity(t, "occupied")
+	identity.Annotate = enroll(t, dir, "occupied")
+	var joined Result
+	if !t.Run("join", func(t *testing.T) {
+		runApprover(t, dir)
+		var err error
+		if joined, err = identity.Obtain(kubetest.Context(t, time.Minute), nil); err != nil {
+			t.Fatal(err)
+		}
+	}) {
+		return
+	}
+	identity.Annotate = nil
+	createOfflineNode(t, "occupied")
+	csrs := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests()
+	first, err := csrs.Get(t.Context(), joined.CSR, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expired := expireCertificate(t, identity, joined.CSR, time.Minute)
+	bootstrapper, err := identity.connectBootstrap()
+	if err != nil {
+		t.Fatal(err)
+	}
+	occupy := func(name string) {
+		t.Helper()
+		if _, err := bootstrapper.Client.CSRs().Create(t.Context(), &certificatesv1.CertificateSigningRequest{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: certificatesv1.CertificateSigningRequestSpec{
+				Request: first.Spec.Request, SignerName: first.Spec.SignerName, Usages: first.Spec.Usages,
+			},
+		}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	occupy(joined.CSR)
+	pending, err := identity.Obtain(kubetest.Context(t, 3*time.Second), nil)
+	if report.CodeOf(err) != report.ApprovalMissing || pending.CSR == joined.CSR {
+		t.Fatalf("Obtain() without an approver = %+v, %v", pending, err)
+	}
+	if err := csrs.Delete(t.Context(), pending.CSR, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	occupy(pending.CSR)
+
+	decision := runApprover(t, dir)
+	renewed, err := identity.Obtain(kubetest.Context(t, time.Minute), nil)
+	if err != nil || renewed.CSR == pending.CSR || renewed.Fingerprint != fingerprint(&expired.key.PublicKey) {
+		t.Errorf("Obtain() = %+v, %v; decisions %+v, %+v; printed:\n%s", renewed, err, decision(pending.CSR),
+			decision(renewed.CSR), recorded.Text())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,11 +28,17 @@ import (
 type pendingKey struct {
 	path      string
 	private   *ecdsa.PrivateKey
-	pem       []byte
+	pem       []byte    // without headers
 	createdAt time.Time // when the key was created, the start of the wait for approval
+	// randomName is the name of the CSR for the key of an expired certificate, which other hosts may
+	// know. It is "" for a new key, whose CSR has the name that kubelet gives it.
+	randomName string
 }
 
 const pendingKeyName = "kubelet-client.key"
+
+// randomNameHeader is the PEM header of the file that contains randomName.
+const randomNameHeader = "CSR-Name"
 
 // loadOrCreateKey reads the pending key in dir. If there is none, it uses the key of the
 // expired certificate, or creates one. A file without a key is replaced, because
@@ -42,7 +49,7 @@ func loadOrCreateKey(dir string, expired *expiredPair) (*pendingKey, error) {
 		return key, err
 	}
 	if expired != nil {
-		key.private = expired.key
+		key.private, key.randomName = expired.key, enrollment.RandomCSRName()
 	} else if key.private, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, fmt.Errorf("creating a key: %w", err)
 	}
@@ -50,6 +57,14 @@ func loadOrCreateKey(dir string, expired *expiredPair) (*pendingKey, error) {
 		return nil, fmt.Errorf("encoding the key: %w", err)
 	}
 	return key, key.save()
+}
+
+// csrName returns the name of the CSR with this key.
+func (p *pendingKey) csrName(nodeName string) (string, error) {
+	if p.randomName != "" {
+		return p.randomName, nil
+	}
+	return enrollment.ClientCSRName(&p.private.PublicKey, nodeName)
 }
 
 // loadKey reads the pending key in dir. private is nil if there is none.
@@ -61,7 +76,9 @@ func loadKey(dir string) (*pendingKey, error) {
 	}
 	if parsed, err := keyutil.ParsePrivateKeyPEM(content); err == nil {
 		if private, ok := parsed.(*ecdsa.PrivateKey); ok {
-			key.private, key.pem = private, content
+			block, _ := pem.Decode(content)
+			key.private, key.randomName = private, block.Headers[randomNameHeader]
+			key.pem = pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes})
 			if info, err := os.Stat(key.path); err == nil {
 				key.createdAt = info.ModTime()
 			}
@@ -72,7 +89,13 @@ func loadKey(dir string) (*pendingKey, error) {
 
 // save writes the key to disk before a CSR uses it.
 func (p *pendingKey) save() error {
-	if err := hostfs.WritePrivate(filepath.Dir(p.path), filepath.Base(p.path), p.pem); err != nil {
+	content := p.pem
+	if p.randomName != "" {
+		block, _ := pem.Decode(p.pem)
+		block.Headers = map[string]string{randomNameHeader: p.randomName}
+		content = pem.EncodeToMemory(block)
+	}
+	if err := hostfs.WritePrivate(filepath.Dir(p.path), filepath.Base(p.path), content); err != nil {
 		return fmt.Errorf("saving the pending key: %w", err)
 	}
 	return nil
