@@ -52,7 +52,7 @@ type Approver struct {
 	health      *health
 
 	reported           reportedReasons
-	enrollmentErrors   map[string]bool // errors of unusable enrollments that were already reported
+	enrollmentErrors   map[string]bool // problems with enrollments that were already reported
 	needsResync        bool            // a decision can change without a change of its CSR
 	resyncDelay        time.Duration   // until the next resync while needsResync is set
 	initialResyncDelay time.Duration   // initial value of resyncDelay
@@ -121,14 +121,14 @@ func newEvent(csr *certificatesv1.CertificateSigningRequest, d Decision) Event {
 	return recorded
 }
 
-// loadEnrollments reads the enrollments and reports each unusable one once.
+// loadEnrollments reads the enrollments and reports each problem with them once.
 func (a *Approver) loadEnrollments() {
 	enrollments, problems := a.dir.load()
 	broken := map[string]bool{}
 	for _, problem := range problems {
 		broken[problem.Error()] = true
 		if !a.enrollmentErrors[problem.Error()] {
-			a.emit(Event{Outcome: Warning, Reason: problem.Error()})
+			a.emit(Event{Outcome: Warning, Reason: problem.Error(), Remedy: report.RemedyOf(problem)})
 		}
 	}
 	a.enrollments, a.enrollmentErrors = enrollments, broken

@@ -4,6 +4,7 @@ package approver
 
 import (
 	"crypto/ecdsa"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 type issuedToken struct {
@@ -232,6 +234,34 @@ func TestEnrollmentDirectory(t *testing.T) {
 	put("huge.enrollment", make([]byte, 1<<20))
 	put("same.enrollment", encoded(one))
 	check("one enrollment twice", 1, "broken.enrollment", "dir.enrollment", "huge.enrollment: reading the enrollment: the file is larger than 16 KiB", "one.enrollment and same.enrollment are enrollments of the same join token")
+	chmod := func(path string, mode os.FileMode) {
+		t.Helper()
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	chmod(filepath.Join(dir, "two.enrollment"), 0o664)
+	chmod(dir, 0o777)
+	check("writable by others", 1, "can write to "+dir+" (owner", "broken", "dir", "huge", "one.enrollment and", "two.enrollment (owner")
 	d.path = filepath.Join(dir, "gone")
 	check("no directory", 0, "reading the directory of enrollments")
+}
+
+func TestOwnership(t *testing.T) {
+	for name, test := range map[string]struct {
+		ownership
+		remedy report.Remedy
+	}{
+		"root's":                     {ownership{0, 0o644}, ""},
+		"the caller's":               {ownership{1000, 0o600}, ""},
+		"another user's":             {ownership{1001, 0o600}, "chown root: /e"},
+		"writable by the group":      {ownership{0, 0o664}, "chmod go-w /e"},
+		"directory for all, sticky":  {ownership{0, fs.ModeDir | fs.ModeSticky | 0o777}, "chmod go-w /e"},
+		"another user's, for others": {ownership{1001, 0o666}, "chown root: /e && chmod go-w /e"},
+	} {
+		err := test.check("/e", 1000)
+		if (err != nil) != (test.remedy != "") || report.RemedyOf(err) != test.remedy {
+			t.Errorf("%s: %v, remedy %q, want %q", name, err, report.RemedyOf(err), test.remedy)
+		}
+	}
 }

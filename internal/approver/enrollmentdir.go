@@ -21,14 +21,17 @@ type enrollmentDir struct {
 	lastState string // result of state at the last load
 }
 
-// state returns the names, sizes and modification times of the files. It follows symbolic links,
-// because the files of a mounted ConfigMap are links.
+// state returns the names, sizes, modification times and owners of the files. It follows symbolic
+// links, because the files of a mounted ConfigMap are links.
 func (d *enrollmentDir) state() string {
 	entries, err := os.ReadDir(d.path)
 	if err != nil {
 		return err.Error()
 	}
 	var seen strings.Builder
+	if info, err := os.Stat(d.path); err == nil {
+		fmt.Fprintln(&seen, ownershipOf(info))
+	}
 	for _, entry := range entries {
 		if !strings.HasSuffix(entry.Name(), enrollment.EnrollmentSuffix) {
 			continue
@@ -38,15 +41,15 @@ func (d *enrollmentDir) state() string {
 			fmt.Fprintf(&seen, "%s %v\n", entry.Name(), err)
 			continue
 		}
-		fmt.Fprintf(&seen, "%s %d %d\n", entry.Name(), info.Size(), info.ModTime().UnixNano())
+		fmt.Fprintf(&seen, "%s %d %d %s\n", entry.Name(), info.Size(), info.ModTime().UnixNano(), ownershipOf(info))
 	}
 	return seen.String()
 }
 
 func (d *enrollmentDir) hasChanged() bool { return d.state() != d.lastState }
 
-// load reads the enrollments and returns one error for each unusable file. If the directory
-// cannot be read, load returns no enrollments: they may have been withdrawn, so nothing may be
+// load reads the enrollments and returns one error for each unusable file, and for each file that
+// other users can write to, which is used nevertheless. If the directory cannot be read, load returns no enrollments: they may have been withdrawn, so nothing may be
 // approved by them.
 func (d *enrollmentDir) load() (Enrollments, []error) {
 	d.lastState = d.state() // before the files are read, so that a concurrent change causes another load
@@ -55,13 +58,20 @@ func (d *enrollmentDir) load() (Enrollments, []error) {
 		return newEnrollments(nil), []error{fmt.Errorf("reading the directory of enrollments: %w", err)}
 	}
 	var problems []error
+	if info, err := os.Stat(d.path); err == nil {
+		problems = appendError(problems, checkOwnership(d.path, info))
+	}
 	from := map[string]string{} // token ID to file name
 	var list []*enrollment.Enrollment
 	for _, entry := range entries {
 		if !strings.HasSuffix(entry.Name(), enrollment.EnrollmentSuffix) {
 			continue
 		}
-		record, err := readEnrollment(filepath.Join(d.path, entry.Name()))
+		path := filepath.Join(d.path, entry.Name())
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			problems = appendError(problems, checkOwnership(path, info))
+		}
+		record, err := readEnrollment(path)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", entry.Name(), err))
 			continue
@@ -77,6 +87,13 @@ func (d *enrollmentDir) load() (Enrollments, []error) {
 		list = append(list, record)
 	}
 	return newEnrollments(list), problems
+}
+
+func appendError(list []error, err error) []error {
+	if err == nil {
+		return list
+	}
+	return append(list, err)
 }
 
 const maxEnrollmentBytes = 64 << 10 // above the limit of ParseEnrollment, which reports a larger file
