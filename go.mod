@@ -1,6 +1,6 @@
 module github.com/hcp-node-agent/hcp-node-agent
 
-go 1.25.0
+go 1.25.14
 
 require (
 	github.com/aymanbagabas/go-udiff v0.4.1

@@ -1,6 +1,6 @@
 module github.com/hcp-node-agent/hcp-node-agent/packaging/tools
 
-go 1.25.0
+go 1.25.14
 
 tool github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod
 
