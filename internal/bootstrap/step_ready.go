@@ -62,7 +62,7 @@ func (j *join) removeBootstrapCredential(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	made, err := j.Ledger.Apply(ctx, stepname.Ready, []ledger.Change{{
-		Kind: ledger.File, Target: ignition.BootstrapKubeconfigPath, Reason: "the node has its own client certificate",
+		Kind: ledger.File, Target: ignition.BootstrapKubeconfigPath, Reason: "the node has its own client certificate", NoBackup: true,
 	}})
 	if err != nil {
 		return false, err

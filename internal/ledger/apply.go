@@ -8,8 +8,8 @@ import (
 )
 
 // Apply makes the changes that differ from the current state and returns them. All data
-// that a rollback needs is durable before the first change is made. All changes are durable
-// when Apply returns.
+// that a rollback needs is durable before the first change is made, and so are the backups of
+// managed files that were edited since. All changes are durable when Apply returns.
 func (l *Ledger) Apply(ctx context.Context, step string, changes []Change) ([]PlannedChange, error) {
 	if err := l.cleanUp(ctx, l.interruptedChanges()); err != nil {
 		return nil, err
@@ -23,6 +23,9 @@ func (l *Ledger) Apply(ctx context.Context, step string, changes []Change) ([]Pl
 	}
 	completed, err := l.completedUnfinished(ctx, pending)
 	if err != nil || len(pending)+len(completed) == 0 {
+		return nil, err
+	}
+	if err := l.backUpEdits(ctx, pending); err != nil {
 		return nil, err
 	}
 	seq, err := l.recordIntent(record{Step: step, Entries: completed}, pending)

@@ -7,17 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 )
 
-// backupSuffix is appended to the name of the original file when another process has
-// replaced the agent's file. No program reads files with this suffix from its drop-in
-// directory.
+// backupSuffix is appended to the name of a file to name its backup. No program reads files with
+// this suffix from its drop-in directory.
 const backupSuffix = ".before-hcp-node-agent"
 
 // backUpOriginal writes the original file beside the file that an undo keeps, because the ledger
 // holds the only copy and is deleted later. It returns the path of the copy, or "" if
-// nothing would be lost. It never overwrites a file.
+// nothing would be lost.
 func (l *Ledger) backUpOriginal(ctx context.Context, item Item, now State) (string, error) {
 	if !item.Kind.isPath() || item.Before.Digest == "" || item.Before.Digest == now.Digest {
 		return "", nil
@@ -26,8 +26,50 @@ func (l *Ledger) backUpOriginal(ctx context.Context, item Item, now State) (stri
 	if err != nil {
 		return "", err
 	}
+	return l.backUp(ctx, item.Target, before)
+}
+
+// backUpEdits writes a copy beside each managed file whose content another process or an
+// administrator has written since, and which the changes replace or remove.
+func (l *Ledger) backUpEdits(ctx context.Context, pending []PlannedChange) error {
+	managed := map[string]Item{}
+	for _, item := range l.Items() {
+		managed[item.Key()] = item
+	}
+	for _, p := range pending {
+		item, isManaged := managed[p.Key()]
+		if !isManaged || !p.losesContent() || item.hasKnownContent(p.Now) {
+			continue
+		}
+		backup, err := l.backUp(ctx, p.Target, p.Now)
+		if err != nil {
+			return err
+		}
+		if l.OnBackup != nil {
+			l.OnBackup(p.Target, backup)
+		}
+	}
+	return nil
+}
+
+// losesContent reports whether the change replaces or removes the current content of a file.
+func (p PlannedChange) losesContent() bool {
+	onlyAttributes := p.Kind == File && p.Desired.Present && (p.Desired.Digest == "" || p.Desired.Digest == p.Now.Digest)
+	return p.Kind.isPath() && p.Now.Size > 0 && !onlyAttributes && !p.NoBackup
+}
+
+// hasKnownContent reports whether the content is the original, or was written by this or an earlier run.
+func (i Item) hasKnownContent(now State) bool {
+	known := append([]State{i.Before, i.Desired}, i.earlierDesired...)
+	return slices.ContainsFunc(known, func(s State) bool { return s.Digest == now.Digest })
+}
+
+// backUp writes the file beside target and returns the path of the copy, or "" if the directory
+// does not exist any more. It never overwrites a file. A copy with the same content is used again:
+// an interrupted run wrote it.
+func (l *Ledger) backUp(ctx context.Context, target string, state State) (string, error) {
 	for n := 1; ; n++ {
-		file := Change{Kind: File, Target: item.Target + backupSuffix}
+		file := Change{Kind: File, Target: target + backupSuffix}
 		if n > 1 {
 			file.Target += "." + strconv.Itoa(n)
 		}
@@ -35,17 +77,17 @@ func (l *Ledger) backUpOriginal(ctx context.Context, item Item, now State) (stri
 		switch {
 		case err != nil:
 			return "", err
-		case found.Digest == before.Digest: // written by an interrupted undo
+		case found.Digest == state.Digest:
 			return file.Target, nil
 		case found.Present:
 			continue
 		}
-		err = l.drivers.Paths.Restore(ctx, file, before)
-		if errors.Is(err, fs.ErrNotExist) { // the directory was removed with all its files
+		err = l.drivers.Paths.Restore(ctx, file, state)
+		if errors.Is(err, fs.ErrNotExist) {
 			return "", nil
 		}
 		if err != nil {
-			return "", fmt.Errorf("backing up %s: %w", item.Target, err)
+			return "", fmt.Errorf("backing up %s: %w", target, err)
 		}
 		return file.Target, nil
 	}

@@ -88,3 +88,66 @@ func TestAgentContentIsNotSavedAsOriginal(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A file that was edited since the join is backed up before a later run replaces or removes it. What
+// the agent itself wrote, the original, and an edited credential are not.
+func TestApplyBacksUpEditedFiles(t *testing.T) {
+	root, dir := t.TempDir(), t.TempDir()
+	names := []string{"replaced", "repaired", "removed", "linked", "unchanged", "reverted", "credential", "mode"}
+	write := func(name, content string) {
+		t.Helper()
+		must(t, os.WriteFile(filepath.Join(root, name), []byte(content), 0o600))
+	}
+	change := func(kind Kind, name string, want State) Change {
+		return Change{Kind: kind, Target: "/" + name, Desired: want}
+	}
+	file := func(content string) State { return ownedByTest(FileState([]byte(content), 0o600)) }
+	var first []Change
+	for _, name := range names {
+		write(name, "original\n")
+		first = append(first, change(File, name, file("first\n")))
+	}
+	l := open(t, dir, root)
+	if _, err := l.Apply(t.Context(), "files", first); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		write(name, "edited\n")
+	}
+	write("unchanged", "first\n")
+	write("reverted", "original\n")
+	write("repaired.before-hcp-node-agent", "of an earlier edit\n")
+	credential := change(File, "credential", State{})
+	credential.NoBackup = true
+	onlyMode := ownedByTest(DirectoryState(0o640))
+
+	reported := map[string]string{}
+	l.OnBackup = func(target, backup string) { reported[target] = backup }
+	if _, err := l.Apply(t.Context(), "files", []Change{
+		change(File, "replaced", file("second\n")), change(File, "repaired", file("first\n")), change(File, "removed", State{}),
+		change(File, "linked", State{}), change(Symlink, "linked", State{Present: true, Link: "mode"}),
+		change(File, "unchanged", file("second\n")), change(File, "reverted", file("second\n")),
+		credential, change(File, "mode", onlyMode),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{
+		"/replaced": "/replaced.before-hcp-node-agent", "/repaired": "/repaired.before-hcp-node-agent.2",
+		"/removed": "/removed.before-hcp-node-agent", "/linked": "/linked.before-hcp-node-agent",
+	}, reported); diff != "" {
+		t.Errorf("reported backups (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{
+		" drwxr-xr-x",
+		"/linked -> mode", `/linked.before-hcp-node-agent -rw------- "edited\n"`,
+		`/mode -rw-r----- "edited\n"`,
+		`/removed.before-hcp-node-agent -rw------- "edited\n"`,
+		`/repaired -rw------- "first\n"`,
+		`/repaired.before-hcp-node-agent -rw------- "of an earlier edit\n"`,
+		`/repaired.before-hcp-node-agent.2 -rw------- "edited\n"`,
+		`/replaced -rw------- "second\n"`, `/replaced.before-hcp-node-agent -rw------- "edited\n"`,
+		`/reverted -rw------- "second\n"`, `/unchanged -rw------- "second\n"`,
+	}, listTree(t, root)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -63,6 +63,9 @@ type Change struct {
 	// Overwrite allows an existing object to be replaced. The ledger ignores it; callers
 	// that implement Ignition's rules check it.
 	Overwrite bool `json:"overwrite,omitempty"`
+	// NoBackup is set for a credential that is removed: no copy of an edited one is kept. It is not
+	// recorded.
+	NoBackup bool `json:"-"`
 	// Plan is how the driver makes the change, in the driver's own type. It is not recorded.
 	Plan any `json:"-"`
 }

@@ -35,6 +35,9 @@ type Ledger struct {
 	// OnChange is called after each change that was made or restored, for logging. It can be
 	// nil.
 	OnChange func(c Change)
+	// OnBackup is called before a managed file that was edited since is replaced or removed, with the
+	// path of the backup. It can be nil.
+	OnBackup func(target, backup string)
 }
 
 // Open opens the ledger in dir, creating both if they do not exist, and truncates an

@@ -12,8 +12,8 @@ import (
 )
 
 // saveOriginals makes the contents that will be replaced durable. It skips targets that the
-// ledger already changed: their current content is the agent's own, is never restored, and
-// can be a secret that is being removed.
+// ledger already changed: their current content is the agent's own or backed up (backUpEdits),
+// is never restored, and can be a secret that is being removed.
 func (l *Ledger) saveOriginals(pending []PlannedChange) error {
 	changed := map[string]bool{}
 	for _, item := range l.Items() {

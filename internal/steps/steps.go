@@ -89,6 +89,10 @@ func run[T any](ctx context.Context, r Runner, step Step[T], flow T) (Outcome, e
 	log := report.Log{Sink: r.Sink, Step: step.Name}
 	if r.Ledger != nil {
 		r.Ledger.OnChange = func(c ledger.Change) { log.Changed(string(c.Kind), c.Target) }
+		r.Ledger.OnBackup = func(target, backup string) {
+			log.Warn(target+" was changed since the join and is replaced; the replaced content is in "+backup,
+				report.Remedyf("diff %s %s", report.ShellWord(backup), report.ShellWord(target)))
+		}
 	}
 	outcome, err := step.Run(ctx, flow, log)
 	elapsed := time.Since(started)
