@@ -173,10 +173,14 @@ func (l *Ledger) TrackExternal(ctx context.Context, step string, changes ...Chan
 }
 
 // recordIntent makes the current states durable, then the intent to change them. It returns the
-// sequence number of the intent record.
+// sequence number of the intent record. The header precedes the first original, so that originals
+// without a header mean that the log was lost.
 func (l *Ledger) recordIntent(r record, pending []PlannedChange) (int, error) {
 	for _, p := range pending {
 		r.Entries = append(r.Entries, entry{Change: p.Change, Before: p.Now})
+	}
+	if err := l.writeHeader(); err != nil {
+		return 0, err
 	}
 	if err := l.saveOriginals(pending); err != nil {
 		return 0, err

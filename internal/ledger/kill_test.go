@@ -250,7 +250,7 @@ func killAfter(t *testing.T, g workDir, wait time.Duration) time.Duration {
 }
 
 // A power failure can leave any prefix of the log. The host is changed only after the
-// intent is durable.
+// intent is durable, and originals are saved only after the header is.
 func TestLogTruncatedAtEveryByte(t *testing.T) {
 	useTmpfs(t)
 	root, dir := populate(t), t.TempDir()
@@ -268,6 +268,7 @@ func TestLogTruncatedAtEveryByte(t *testing.T) {
 	log, err := os.ReadFile(filepath.Join(dir, "ledger.log"))
 	must(t, err)
 	intended := strings.LastIndex(strings.TrimSuffix(string(log), "\n"), "\n") + 1
+	head := strings.Index(string(log), "\n") + 1
 	for cut := range len(log) + 1 {
 		trees := []string{root}
 		if cut >= intended {
@@ -276,6 +277,9 @@ func TestLogTruncatedAtEveryByte(t *testing.T) {
 		for _, tree := range trees {
 			g := workDir{root: copyTree(t, tree), dir: copyTree(t, dir)}
 			must(t, os.WriteFile(filepath.Join(g.dir, "ledger.log"), log[:cut], 0o600))
+			if cut < head {
+				must(t, os.RemoveAll(filepath.Join(g.dir, "originals")))
+			}
 			when := fmt.Sprintf("log cut at %d of %d", cut, len(log))
 			l := open(t, g.dir, g.root)
 			if _, err := l.Apply(t.Context(), "files", changes); err != nil {

@@ -64,14 +64,13 @@ func Open(dir string, drivers Drivers) (*Ledger, error) {
 func OpenReadOnly(dir string, drivers Drivers) (*Ledger, error) {
 	l := &Ledger{dir: dir, drivers: drivers, writeErr: errors.New("the ledger is open read-only")}
 	content, err := os.ReadFile(filepath.Join(dir, logName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return l, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("reading the ledger: %w", err)
 	}
-	l.records, _, err = parse(content)
-	return l, damagedError(dir, err)
+	if l.records, _, err = parse(content); err != nil {
+		return l, damagedError(dir, err)
+	}
+	return l, l.checkComplete()
 }
 
 // damagedError adds a remedy to the error of an unreadable ledger.
@@ -82,6 +81,27 @@ func damagedError(dir string, err error) error {
 	name := report.ShellWord(filepath.Join(dir, logName))
 	remedy := report.Remedyf("mv %s %s.damaged # only if no change of this host must be restored", name, name)
 	return report.Fail(report.Failed, remedy, "%w", err)
+}
+
+// checkComplete fails if the ledger has originals but no records. Nothing could be restored, although
+// the host was changed.
+func (l *Ledger) checkComplete() error {
+	if len(l.records) > 0 {
+		return nil
+	}
+	originals := filepath.Join(l.dir, originalsName)
+	saved, err := os.ReadDir(originals)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("reading the saved originals: %w", err)
+	}
+	if len(saved) == 0 {
+		return nil
+	}
+	name := report.ShellWord(originals)
+	return report.Fail(report.Failed, report.Remedyf("mv %s %s.lost # after the log was restored from a backup of the host, "+
+		"or if no change of this host must be restored", name, name),
+		"the ledger is incomplete: %s is empty, but %s contains files from before the join (%d)",
+		filepath.Join(l.dir, logName), originals, len(saved))
 }
 
 // load reads the records from the log, and truncates an incomplete tail.
@@ -100,6 +120,9 @@ func (l *Ledger) load() error {
 		return damagedError(l.dir, err)
 	}
 	l.records = records
+	if err := l.checkComplete(); err != nil {
+		return err
+	}
 	if good < len(content) {
 		// Durable before anything is appended: a mixture of old and new bytes would be
 		// unreadable.
@@ -125,13 +148,21 @@ func (l *Ledger) Close() error {
 	return l.log.Close()
 }
 
+// writeHeader writes the first record of a new log, durably.
+func (l *Ledger) writeHeader() error {
+	if len(l.records) > 0 {
+		return nil
+	}
+	return l.append(record{Type: header, Version: formatVersion}, true)
+}
+
 // append writes a record to the log. A durable record is synced, with all records before it.
 func (l *Ledger) append(r record, durable bool) error {
 	if l.writeErr != nil {
 		return fmt.Errorf("writing the ledger: %w", l.writeErr)
 	}
-	if len(l.records) == 0 && r.Type != header {
-		if err := l.append(record{Type: header, Version: formatVersion}, true); err != nil {
+	if r.Type != header {
+		if err := l.writeHeader(); err != nil {
 			return err
 		}
 	}

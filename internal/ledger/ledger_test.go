@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // open opens a ledger for root, with the driver of paths.
@@ -173,6 +174,54 @@ func TestDamageInTheMiddleIsAnError(t *testing.T) {
 	}
 	if _, err := Open(dir, Drivers{}); err == nil || !strings.Contains(err.Error(), "checksum") {
 		t.Errorf("opening a damaged ledger: %v", err)
+	}
+}
+
+// Without the log, nothing can be restored: an undo must not report that there is nothing to restore.
+func TestOriginalsWithoutLogAreAnError(t *testing.T) {
+	for name, lose := range map[string]func(name string) error{
+		"empty":   func(name string) error { return os.Truncate(name, 0) },
+		"missing": os.Remove,
+	} {
+		t.Run(name, func(t *testing.T) {
+			root, dir := populate(t), t.TempDir()
+			l := open(t, dir, root)
+			_, err := l.Apply(t.Context(), "files", testChanges())
+			must(t, err)
+			drivers := l.drivers
+			must(t, l.Close())
+			must(t, lose(filepath.Join(dir, "ledger.log")))
+
+			_, errRead := OpenReadOnly(dir, drivers)
+			_, errWrite := Open(dir, drivers)
+			for _, err := range []error{errRead, errWrite} {
+				if err == nil || !strings.Contains(err.Error(), "ledger is incomplete") || report.RemedyOf(err) == "" {
+					t.Errorf("error %v, remedy %q", err, report.RemedyOf(err))
+				}
+			}
+		})
+	}
+}
+
+// An interrupted Discard leaves the header, and originals that the next run ignores.
+func TestDiscardIsResumed(t *testing.T) {
+	root, dir := populate(t), t.TempDir()
+	l := open(t, dir, root)
+	_, err := l.Apply(t.Context(), "files", testChanges())
+	must(t, err)
+	log := filepath.Join(dir, "ledger.log")
+	content, err := os.ReadFile(log)
+	must(t, err)
+	must(t, l.Close())
+	must(t, os.Truncate(log, int64(strings.Index(string(content), "\n")+1)))
+
+	l = open(t, dir, root)
+	if items := l.Items(); len(items) > 0 {
+		t.Errorf("items %v", items)
+	}
+	must(t, l.Discard())
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left %v, %v", left, err)
 	}
 }
 

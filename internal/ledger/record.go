@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"time"
 )
 
@@ -83,6 +84,9 @@ func parse(log []byte) ([]record, int, error) {
 		if err != nil {
 			return nil, good, fmt.Errorf("reading the ledger at byte %d: %w", good, err)
 		}
+		if !r.Type.isKnown() {
+			return nil, good, fmt.Errorf("reading the ledger at byte %d: the record type %q is not supported", good, r.Type)
+		}
 		if r.Seq != len(records) {
 			return nil, good, fmt.Errorf("reading the ledger at byte %d: found record %d instead of %d", good, r.Seq, len(records))
 		}
@@ -136,4 +140,9 @@ func parseLine(line []byte) (record, error) {
 		return r, fmt.Errorf("decoding a record: %w", err)
 	}
 	return r, nil
+}
+
+// isKnown reports whether this version of the format has the type.
+func (t recordType) isKnown() bool {
+	return slices.Contains([]recordType{header, intent, done, undone}, t)
 }

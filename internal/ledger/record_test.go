@@ -132,6 +132,7 @@ func TestParseDistinguishesTruncationFromDamage(t *testing.T) {
 		"a line is missing":                   {head + strings.Join(lines[2:], ""), 0, "found record 2 instead of 1"},
 		"a line is there twice":               {head + head + intended, 0, "found record 0 instead of 1"},
 		"written by a newer version":          {string(newer), 0, "version 2 is not supported"},
+		"a record of an unknown type":         {whole + next(record{Type: "moved"}, 4), 0, `record type "moved" is not supported`},
 		"newer, and cut short":                {string(newer) + "12345", 0, "version 2 is not supported"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,20 +22,29 @@ func (l *Ledger) Remove() error {
 		return fmt.Errorf("removing the ledger: %d changes are not restored yet", left)
 	}
 	l.writeErr = errRemoved
-	return hostfs.RemoveSynced(filepath.Join(l.dir, originalsName), filepath.Join(l.dir, logName))
+	if err := hostfs.RemoveSynced(filepath.Join(l.dir, originalsName)); err != nil {
+		return err // originals without a log are an error of the next run
+	}
+	return hostfs.RemoveSynced(filepath.Join(l.dir, logName))
 }
 
 // Discard makes the changes permanent: it deletes the ledger like Remove, but nothing can
-// be restored afterwards. The log file is removed first and durably. An interruption thus
-// leaves either everything that a rollback needs, or nothing to be rolled back. A ledger
+// be restored afterwards. The log is truncated to its header first and durably. An interruption
+// thus leaves either everything that a rollback needs, or nothing to be rolled back. A ledger
 // without records needs no sync.
 func (l *Ledger) Discard() error {
 	l.writeErr = errRemoved
-	log := filepath.Join(l.dir, logName)
 	if len(l.records) > 0 {
-		if err := hostfs.RemoveSynced(log); err != nil {
+		header, err := l.records[0].line()
+		if err == nil {
+			err = errors.Join(l.log.Truncate(int64(len(header))), l.log.Sync())
+		}
+		if err != nil {
 			return fmt.Errorf("discarding the ledger: %w", err)
 		}
 	}
-	return errors.Join(os.RemoveAll(log), os.RemoveAll(filepath.Join(l.dir, originalsName)))
+	if err := os.RemoveAll(filepath.Join(l.dir, originalsName)); err != nil {
+		return fmt.Errorf("discarding the ledger: %w", err)
+	}
+	return os.RemoveAll(filepath.Join(l.dir, logName))
 }
