@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -201,5 +202,24 @@ func TestRevertRestoresOnlySelectedObjects(t *testing.T) {
 	}
 	if drift, err := l.Drift(t.Context()); err != nil || len(drift) > 0 {
 		t.Errorf("drift: %v, %v", drift, err)
+	}
+}
+
+// A saved original that the disk has damaged is not restored over the current file.
+func TestUndoRefusesDamagedOriginal(t *testing.T) {
+	root, dir := populate(t), t.TempDir()
+	l := open(t, dir, root)
+	_, err := l.Apply(t.Context(), "files", testChanges())
+	must(t, err)
+	name := filepath.Join(dir, originalsName, digest([]byte("original\n")))
+	must(t, os.WriteFile(name, []byte("origin\x00l\n"), 0o600))
+
+	_, err = l.Undo(t.Context())
+	if err == nil || !strings.Contains(err.Error(), name+" is damaged") {
+		t.Errorf("error %v", err)
+	}
+	content, err := os.ReadFile(filepath.Join(root, "etc/replaced"))
+	if err != nil || string(content) != "theirs\n" {
+		t.Errorf("the file contains %q, %v", content, err)
 	}
 }

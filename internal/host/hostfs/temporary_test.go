@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // A file that a killed run has left under the temporary name does not prevent
@@ -39,5 +41,26 @@ func TestTemporaryNameExists(t *testing.T) {
 				t.Errorf("there is %q", got)
 			}
 		})
+	}
+}
+
+// From its creation, a temporary file is readable only by its owner, whatever the umask is: its content
+// can be a secret.
+func TestTemporaryFileIsPrivate(t *testing.T) {
+	defer unix.Umask(unix.Umask(0))
+	tree, root := openTest(t)
+	where, err := tree.openParent("/secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer where.parent.Close()
+	file, name, err := createTemporary(where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	info, err := os.Stat(filepath.Join(root, name))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 }
