@@ -36,7 +36,7 @@ type Options struct {
 }
 
 // Apply writes a complete Ignition config, as Ignition itself does, to the
-// directory tree o.Root. It does not touch running services. On failure the tree is
+// directory tree o.Root. Only files with secrets get stricter modes. It does not touch running services. On failure the tree is
 // restored to its previous state. After a kill the next apply to the same tree,
 // with any config, first rolls back the interrupted one.
 func Apply(ctx context.Context, o Options) (Document, error) {
@@ -63,7 +63,7 @@ func Apply(ctx context.Context, o Options) (Document, error) {
 		return document, err
 	}
 	document.Entries = payload.EntryCount()
-	document.Changes, err = i.writeConfig(ctx, payload)
+	document.Changes, err = i.writeConfig(ctx, payload, log)
 	if err != nil {
 		// Roll back even if ctx has ended: the tree must not remain partially written.
 		document.Changes = 0

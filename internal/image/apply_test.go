@@ -69,6 +69,27 @@ func TestApplyWritesAConfig(t *testing.T) {
 	}
 }
 
+// Files with secrets get the modes of a join. Shells of all users read the files in /etc/profile.d.
+func TestApplyRestrictsSecrets(t *testing.T) {
+	root := CreateImage(t)
+	const secret = `"mode":420,"contents":{"source":"data:,HTTP_PROXY=http://user:hunter2@proxy:3128"},OWNER`
+	config := storageConfig(`"files":[{"path":"/etc/mco/proxy.env",` + secret + `},{"path":"/etc/profile.d/proxy.sh",` + secret + `},
+		{"path":"/etc/plain","mode":420,"contents":{"source":"data:,plain"},OWNER}]`)
+	var logged flowtest.Events
+	if _, err := Apply(t.Context(), Options{Payload: "-", Stdin: strings.NewReader(config), Root: root, Sink: &logged}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]os.FileMode{"etc/mco/proxy.env": 0o600, "etc/profile.d/proxy.sh": 0o644, "etc/plain": 0o644} {
+		info, err := os.Stat(filepath.Join(root, name))
+		if err != nil || info.Mode() != want {
+			t.Errorf("%s: mode %v, %v", name, info.Mode(), err)
+		}
+	}
+	if text := strings.Join(logged, "\n"); !strings.Contains(text, "/etc/mco/proxy.env: contains a password") {
+		t.Errorf("printed %q", logged)
+	}
+}
+
 func TestApplyFailsAndChangesNothing(t *testing.T) {
 	const there = `{"path":"/etc/there","contents":{"source":"data:,ours"},OWNER}`
 	const fresh = `{"path":"/etc/fresh","contents":{"source":"data:,fresh"},OWNER}`
@@ -91,6 +112,7 @@ func TestApplyFailsAndChangesNothing(t *testing.T) {
 		"the same by another name": {storageConfig(`"files":[` + fresh + `]`), "/proc/self/root", report.Usage, "--root is the root directory of the running host", "hcp-node-agent join"},
 		"the same with dots":       {storageConfig(`"files":[` + fresh + `]`), "/etc/..", report.Usage, "--root is the root directory of the running host", "hcp-node-agent join"},
 		"no such root":             {storageConfig(`"files":[` + fresh + `]`), gone, report.Usage, "--root: stat " + gone + ": no such file", ""},
+		"a link with a NUL byte":   {storageConfig(`"files":[` + fresh + `],"links":[{"path":"/etc/link","target":"a\u0000b",OWNER}]`), "", report.Usage, `target "a\x00b" of link /etc/link contains a NUL byte`, "# correct the entries in the config"},
 		"an owner without name":    {`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/fresh","user":{"name":"nobody-knows"}}]}}`, "", report.Usage, "nobody-knows", "correct the entries"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -65,7 +65,7 @@ func TestApplyDisablesUnits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := i.writeConfig(t.Context(), payload); err != nil {
+	if _, err := i.writeConfig(t.Context(), payload, report.Log{}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(before, flowtest.ListTree(t, root)); diff == "" {

@@ -101,16 +101,19 @@ func imageDrivers(tree *hostfs.Tree) ledger.Drivers {
 // writeConfig creates accounts, entries and units. It determines all changes before
 // it makes the first one. It determines the entries again after the accounts exist,
 // because their numeric IDs are known only then.
-func (i *imageTree) writeConfig(ctx context.Context, payload *ignition.Payload) (changed int, err error) {
+func (i *imageTree) writeConfig(ctx context.Context, payload *ignition.Payload, log report.Log) (changed int, err error) {
 	passwd := payload.Config.Passwd
 	users, groups, err := accounts.Names(i.tree)
 	if err != nil {
 		return 0, err
 	}
 	users, groups = accounts.Announced(passwd, users, groups)
-	decision, err := adapt.ToImage(payload, i.tree, users, groups)
+	decision, notes, err := adapt.ToImage(payload, i.tree, users, groups)
 	if err != nil {
 		return 0, err
+	}
+	for _, note := range notes {
+		log.Note(note.String())
 	}
 	if decision.DisablesUnits() && !command.Exists("systemctl") {
 		return 0, report.Fail(report.Refused, "dnf install systemd",
@@ -125,7 +128,7 @@ func (i *imageTree) writeConfig(ctx context.Context, payload *ignition.Payload) 
 		if users, groups, err = accounts.Names(i.tree); err != nil {
 			return 0, err
 		}
-		if decision, err = adapt.ToImage(payload, i.tree, users, groups); err != nil {
+		if decision, _, err = adapt.ToImage(payload, i.tree, users, groups); err != nil {
 			return 0, err
 		}
 	}

@@ -60,8 +60,29 @@ func Plan(ctx context.Context, in Input) ([]ledger.Change, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkShadowFiles(in.Tree, changes, db); err != nil {
+		return nil, err
+	}
 	keys, err := keyChanges(ctx, in, db)
 	return append(changes, keys...), err
+}
+
+// checkShadowFiles refuses password hashes for a tree without /etc/shadow or /etc/gshadow: shadow-utils
+// would write them to /etc/passwd or /etc/group, which every user can read.
+func checkShadowFiles(tree *hostfs.Tree, changes []ledger.Change, db database) error {
+	for _, c := range changes {
+		hash, file := string(c.Desired.Content), filesOf(c.Kind)[1]
+		if hash == "" || hash == locked || db[file].info.Type == hostfs.Regular {
+			continue
+		}
+		command := map[ledger.Kind]string{User: "pwconv", Group: "grpconv"}[c.Kind]
+		if !tree.IsLive() {
+			command += " --root " + report.ShellWord(tree.Name())
+		}
+		return report.Fail(report.Refused, report.Remedy(command+" # creates "+file),
+			"the password hash of %s %s would be readable by every user, because %s does not exist", c.Kind, c.Target, file)
+	}
+	return nil
 }
 
 // Apply changes groups and users, then the keys, and returns the changes that it

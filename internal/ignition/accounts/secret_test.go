@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // No hash is in an argument, in the ledger's log, or in a file that others can
@@ -76,5 +77,30 @@ func TestHashIsNotInErrors(t *testing.T) {
 	var failed *command.Error
 	if !errors.As(err, &failed) || failed.Argv[0] != "chpasswd" || strings.Contains(err.Error(), "$6$") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// Without a shadow file, a hash would be written to a file that every user can read.
+func TestHashesRequireShadowFiles(t *testing.T) {
+	for file, test := range map[string]struct{ passwd, readable, remedy string }{
+		"etc/shadow":  {`{"users":[{"name":"new","passwordHash":"$6$new$new"}]}`, "etc/passwd", "pwconv --root "},
+		"etc/gshadow": {`{"groups":[{"name":"team","passwordHash":"$6$new$new"}]}`, "etc/group", "grpconv --root "},
+	} {
+		t.Run(file, func(t *testing.T) {
+			m := newMachine(t)
+			if err := os.Remove(filepath.Join(m.root, file)); err != nil {
+				t.Fatal(err)
+			}
+			_, err := m.apply(parsePasswd(t, test.passwd))
+			if report.CodeOf(err) != report.Refused || report.RemedyOf(err) != report.Remedy(test.remedy+m.root+" # creates /"+file) {
+				t.Errorf("error %v, remedy %q", err, report.RemedyOf(err))
+			}
+			if strings.Contains(m.read(test.readable), "new") {
+				t.Errorf("%s: %s", test.readable, m.read(test.readable))
+			}
+			if _, err := m.apply(parsePasswd(t, `{"users":[{"name":"new","passwordHash":""}],"groups":[{"name":"team"}]}`)); err != nil {
+				t.Errorf("without a hash: %v", err)
+			}
+		})
 	}
 }

@@ -98,11 +98,14 @@ func ToHost(p *ignition.Payload, in Input) (*Plan, error) {
 // Decision holds the changes of a payload in the tree of an image.
 type Decision = entries.Decision
 
-// ToImage returns the changes that Ignition itself would make in the tree of an image: nothing
-// is excluded, changed or added.
-func ToImage(p *ignition.Payload, tree Tree, user, group Lookup) (*Decision, error) {
-	return entries.Decide(entries.Input{
-		Storage: p.Config.Storage, Units: p.Config.Systemd.Units, Contents: p.Contents, Appends: p.Appends,
+// ToImage returns the changes that Ignition itself would make in the tree of an image, except that
+// files with secrets get the modes of a join to a NodePool. The notes name these files. Nothing is
+// excluded or added.
+func ToImage(p *ignition.Payload, tree Tree, user, group Lookup) (*Decision, []Note, error) {
+	s := &planner{in: Input{Hosted: true}, payload: p, table: secretRules(), plan: &Plan{}, ruleNames: map[string]string{}}
+	decision, err := entries.Decide(entries.Input{
+		Storage: s.adaptStorage(), Units: p.Config.Systemd.Units, Contents: p.Contents, Appends: p.Appends,
 		Tree: tree, User: user, Group: group, Strict: true,
 	})
+	return decision, s.plan.Notes, err
 }

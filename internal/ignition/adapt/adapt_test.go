@@ -96,7 +96,7 @@ func TestAdaptGolden(t *testing.T) {
 
 func TestDecideForImageGolden(t *testing.T) {
 	in := plainHost()
-	decision, err := ToImage(workerPayload(t), in.Tree, in.User, in.Group)
+	decision, _, err := ToImage(workerPayload(t), in.Tree, in.User, in.Group)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,23 +2,32 @@
 
 package adapt
 
-import "github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+import (
+	"slices"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+)
 
 const networkManagerConfig = "/etc/NetworkManager/conf.d/*.conf" // NetworkManager's own settings
 
-// fileRules returns the rules for files, directories and links.
-func fileRules() []rule {
+// secretRules returns the rules for files with secrets, which also apply to the tree of an image.
+func secretRules() []rule {
 	return []rule{{
-		name: "encapsulated-config", kind: kindFile, match: []string{ignition.MachineConfigPath}, effect: effectSkip,
-		reason: "marks a pending first boot, whose end units wait for; its operating system settings are listed as unsupported",
-	}, {
 		name: "secret-of-users", kind: kindFile, match: []string{"/etc/profile.d/*"}, when: allOf(isPackageMode, isReadableByOthers, hasSecret), effect: effectReport,
 		reason: "contains a password or key that every user of this host can read; the mode is kept, because the shells of all users read the file",
 	}, {
 		name: "secret-mode", kind: kindFile, effect: effectOwnerOnly, match: []string{"/**"},
 		when:   allOf(isHostedPackageMode, isReadableByOthers, hasSecret),
 		reason: "contains a password, key or token that every user of this host could read with the mode in the payload",
-	}, {
+	}}
+}
+
+// fileRules returns the rules for files, directories and links.
+func fileRules() []rule {
+	return slices.Concat([]rule{{
+		name: "encapsulated-config", kind: kindFile, match: []string{ignition.MachineConfigPath}, effect: effectSkip,
+		reason: "marks a pending first boot, whose end units wait for; its operating system settings are listed as unsupported",
+	}}, secretRules(), []rule{{
 		name: "secret-readable", kind: kindFile, match: []string{"/**"},
 		when: allOf(isPackageMode, isStandaloneCluster, isReadableByOthers, hasSecret), effect: effectReport,
 		reason: "contains a password, key or token that every user of this host can read; the mode is kept, because the machine-config-daemon of this cluster compares it",
@@ -61,5 +70,5 @@ func fileRules() []rule {
 	}, {
 		name: "keepalived", kind: kindFile, match: []string{"/etc/kubernetes/manifests/keepalived.yaml"}, when: isPackageMode, effect: effectReport,
 		reason: "serves virtual IP addresses of the cluster, which requires a node in their network; otherwise exclude it: --payload-drop /etc/kubernetes/manifests/keepalived.yaml",
-	}}
+	}})
 }

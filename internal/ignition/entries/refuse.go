@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
@@ -61,6 +62,8 @@ func checkConfig(in Input, found *problems) {
 		switch {
 		case strings.Count(node.Path, "/") > maxDepth || len(node.Path) > maxPath:
 			found.addConfig("the path %.80s... has more than %d directories or %d bytes", node.Path, maxDepth, maxPath)
+		case strings.Contains(node.Path, "\x00"):
+			found.addConfig("the path %q contains a NUL byte", node.Path)
 		case in.isForbidden(node.Path):
 			found.addConfig("an entry at %s is not allowed", node.Path)
 		}
@@ -74,8 +77,11 @@ func checkConfig(in Input, found *problems) {
 		}
 	}
 	for _, link := range in.Storage.Links {
-		if link.Target == nil || *link.Target == "" {
+		switch target := ptr.Deref(link.Target, ""); {
+		case target == "":
 			found.addConfig("link %s has no target", link.Path)
+		case strings.Contains(target, "\x00"):
+			found.addConfig("the target %q of link %s contains a NUL byte", target, link.Path)
 		}
 	}
 	for _, unit := range in.Units {
