@@ -23,8 +23,8 @@ type Blob struct {
 	Offset int64 // of the first byte: 0 if the registry does not support ranges
 }
 
-// Blob returns a blob of the image from an offset on, to continue a download. The total time is
-// limited only by ctx.
+// Blob returns a blob of the image from an offset on, to continue a download. Only ctx limits the time
+// to read it.
 func (i *Image) Blob(ctx context.Context, blob v1.Descriptor, offset int64) (*Blob, error) {
 	repository := i.reference.Context()
 	login, err := transport.NewWithContext(ctx, repository.Registry, authn.FromConfig(i.source.login),
@@ -47,6 +47,9 @@ func (i *Image) Blob(ctx context.Context, blob v1.Descriptor, offset int64) (*Bl
 	response, err := (&http.Client{Transport: login}).Do(request)
 	if err != nil {
 		return nil, i.client.explain(i.source, err)
+	}
+	if body, isLimited := response.Body.(*limitedBody); isLimited && response.StatusCode < http.StatusMultipleChoices {
+		body.removeLimits()
 	}
 	switch response.StatusCode {
 	case http.StatusOK:

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/random"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/registry/registrytest"
 )
@@ -43,5 +44,30 @@ func TestBlob(t *testing.T) {
 	}
 	if _, err := opened.Blob(t.Context(), v1.Descriptor{Digest: v1.Hash{Algorithm: "sha256", Hex: "00"}, Size: 9}, 0); err == nil {
 		t.Error("Blob() of an unknown digest has no error")
+	}
+}
+
+// Blobs are larger than the responses that are read into memory.
+func TestBlobIsLarge(t *testing.T) {
+	image, err := random.Image(maxResponse+1000, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := registrytest.New(t, "")
+	opened, err := newClient(trust(server)).Open(t.Context(), server.Push(t, "release/os", image))
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := opened.Manifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	blob, err := opened.Blob(t.Context(), manifest.Layers[0], 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer blob.Close()
+	if n, err := io.Copy(io.Discard, blob); err != nil || n != manifest.Layers[0].Size {
+		t.Errorf("%d of %d bytes, %v", n, manifest.Layers[0].Size, err)
 	}
 }

@@ -22,10 +22,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Maximum times of a request. Blobs are read without a limit on the total time.
+// Maximum times of a connection, and of one without requests.
 const (
 	connectTimeout  = 15 * time.Second
 	responseTimeout = 30 * time.Second
+	idleTimeout     = time.Minute
 )
 
 // Client reads images.
@@ -97,23 +98,33 @@ func (c *Client) open(ctx context.Context, s source) (*Image, error) {
 	return &Image{Image: image, Source: s.Reference.String(), client: c, source: s, reference: reference}, nil
 }
 
-// transport returns the transport to a registry. Only an insecure one may have a certificate that
-// cannot be verified, or no TLS.
+// ConfigFile returns the config of the image.
+func (i *Image) ConfigFile() (*v1.ConfigFile, error) {
+	config, err := i.Image.ConfigFile()
+	if err != nil {
+		return nil, i.client.explain(i.source, err)
+	}
+	return config, nil
+}
+
+// transport returns the transport to a registry, with limits for responses. Only an insecure one may
+// have a certificate that cannot be verified, or no TLS.
 func (c *Client) transport(insecure bool) http.RoundTripper {
 	transport := &http.Transport{
 		DialContext:           (&net.Dialer{Timeout: connectTimeout}).DialContext,
 		TLSClientConfig:       &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12, InsecureSkipVerify: insecure}, //nolint:gosec // registries.conf declares it insecure
 		TLSHandshakeTimeout:   connectTimeout,
 		ResponseHeaderTimeout: responseTimeout,
+		IdleConnTimeout:       idleTimeout,
 		ForceAttemptHTTP2:     true,
 	}
 	if c.Proxy != nil {
 		transport.Proxy = func(r *http.Request) (*url.URL, error) { return c.Proxy(r.URL) }
 	}
 	if insecure {
-		return transport
+		return limitedTransport{transport}
 	}
-	return requireTLS{transport}
+	return limitedTransport{requireTLS{transport}}
 }
 
 // requireTLS refuses requests without TLS. The library falls back to HTTP for registries with a

@@ -17,6 +17,10 @@ import (
 func (c *Client) explain(s source, err error) error {
 	server := &url.URL{Scheme: "https", Host: s.host()}
 	check := report.Remedyf("curl -sSI https://%s/v2/", s.host())
+	var limit limitError
+	if errors.As(err, &limit) {
+		return report.Fail(report.Failed, check, "%s: %w", s.Reference.Name(), limit)
+	}
 	var response *transport.Error
 	if !errors.As(err, &response) {
 		var proxy *url.URL
