@@ -25,11 +25,16 @@ const (
 	// durableStep is the number of bytes after which a download is made durable. After a power failure
 	// it continues at a multiple of it, because data after the last one can be lost.
 	durableStep = 16 << 20
-	// maxFailures is the number of attempts in succession that get no data.
-	maxFailures = 5
-	// stallTimeout is the maximum time without data.
+	// minProgress is the number of bytes that count as progress.
+	minProgress = 64 << 10
+	// stallTimeout is the maximum time without progress. The least rate is therefore 1 kB/s.
 	stallTimeout = time.Minute
+	// maxFailures is the number of attempts in succession without progress. A link of
+	// 256 kbit/s that is interrupted every second makes progress in every second attempt.
+	maxFailures = 10
 )
+
+var errStalled = fmt.Errorf("the registry sent less than %d kB in %s", minProgress>>10, stallTimeout)
 
 // Source is an image whose blobs can be downloaded.
 type Source interface {
@@ -50,29 +55,32 @@ type download struct {
 }
 
 // Download downloads a layer into a file. It continues an earlier download of the same layer, and
-// makes the file durable. It retries failures of the network. The file is complete and verified when
-// Download returns nil.
+// makes the file durable. It retries failures of the network as long as the download makes progress.
+// The file is complete and verified when Download returns nil.
 func Download(ctx context.Context, from Source, layer v1.Descriptor, file *os.File, progress Progress) error {
 	d := &download{file: file, layer: layer, progress: progress}
 	if err := d.resume(); err != nil {
 		return err
 	}
-	pause := transport.NewBackoff()
+	pause, furthest := transport.NewBackoff(), d.offset
 	for failures := 0; d.offset < layer.Size; {
-		before := d.offset
 		err := d.attempt(ctx, from)
 		if err == nil {
 			break
 		}
-		if failures++; d.offset > before {
-			failures, pause = 0, transport.NewBackoff()
-		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		// An attempt without ranges begins at 0, and gets no further than an earlier one.
+		if failures++; d.offset >= furthest+minProgress {
+			failures, pause, furthest = 0, transport.NewBackoff(), d.offset
+		}
 		var fatal *fatalError
-		if errors.As(err, &fatal) || failures == maxFailures {
+		if errors.As(err, &fatal) {
 			return err
+		}
+		if failures == maxFailures {
+			return report.AddRemedy(err, "# run the command again to continue the download")
 		}
 		if err := sleep.For(ctx, pause.Step()); err != nil {
 			return err
@@ -116,36 +124,51 @@ func (d *download) restart(size int64) error {
 	return nil
 }
 
-// attempt downloads the remaining bytes with one request.
+// attempt downloads the remaining bytes with one request. It fails if the request makes no progress
+// for stallTimeout.
 func (d *download) attempt(ctx context.Context, from Source) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stalled := time.AfterFunc(stallTimeout, cancel)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stalled := time.AfterFunc(stallTimeout, func() { cancel(errStalled) })
 	defer stalled.Stop()
 	blob, err := from.Blob(ctx, d.layer, d.offset)
-	if err != nil {
-		return err
+	if err == nil {
+		defer blob.Close()
+		err = d.transfer(blob, func() { stalled.Reset(stallTimeout) })
 	}
-	defer blob.Close()
+	if err != nil && errors.Is(context.Cause(ctx), errStalled) {
+		err = errStalled
+	}
+	if err != nil {
+		return fmt.Errorf("the transfer of layer %s failed after %d of %d bytes: %w", d.layer.Digest, d.offset, d.layer.Size, err)
+	}
+	return nil
+}
+
+// transfer writes a blob to the file, and calls advanced after each minProgress bytes.
+func (d *download) transfer(blob *registry.Blob, advanced func()) error {
 	if blob.Offset != d.offset {
 		if err := d.restart(0); err != nil {
 			return &fatalError{err}
 		}
 	}
 	buffer := make([]byte, 256<<10)
-	for d.offset < d.layer.Size {
+	for received := 0; d.offset < d.layer.Size; {
 		n, err := blob.Read(buffer[:min(int64(len(buffer)), d.layer.Size-d.offset)])
-		stalled.Reset(stallTimeout)
+		if received += n; received >= minProgress {
+			advanced()
+			received = 0
+		}
 		if n > 0 {
 			if err := d.write(buffer[:n]); err != nil {
 				return &fatalError{err}
 			}
 		}
-		switch {
-		case errors.Is(err, io.EOF) && d.offset < d.layer.Size:
-			return fmt.Errorf("the transfer of layer %s ended after %d of %d bytes", d.layer.Digest, d.offset, d.layer.Size)
-		case err != nil && !errors.Is(err, io.EOF):
-			return fmt.Errorf("the transfer of layer %s failed after %d of %d bytes: %w", d.layer.Digest, d.offset, d.layer.Size, err)
+		if errors.Is(err, io.EOF) && d.offset < d.layer.Size {
+			return io.ErrUnexpectedEOF
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
 		}
 	}
 	return nil

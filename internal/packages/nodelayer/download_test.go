@@ -13,11 +13,13 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/registry"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // blobSource serves one blob. The first transfers end after the given numbers of bytes.
@@ -89,7 +91,7 @@ func TestDownload(t *testing.T) {
 		"another, longer":  {before: append(bytes.Clone(content), 1), offsets: []int64{2 * durableStep}},
 		"damaged":          {before: damaged, err: "has the digest sha256:", empty: true},
 		"damaged at start": {before: damaged[:2*durableStep], offsets: []int64{2 * durableStep}, err: "has the digest sha256:", empty: true},
-		"unreachable":      {source: blobSource{endsAfter: []int{0, 0, 0, 0, 0}}, offsets: []int64{0, 0, 0, 0, 0}, err: "connection refused", empty: true},
+		"unreachable":      {source: blobSource{endsAfter: make([]int, maxFailures)}, offsets: make([]int64, maxFailures), err: "connection refused", empty: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.source.content = content
@@ -124,5 +126,79 @@ func TestDownloadEndsWithContext(t *testing.T) {
 	err := Download(ctx, source, layer, openWith(t, nil), func(int64, int64) { cancel() })
 	if !errors.Is(err, context.Canceled) || len(source.offsets) != 1 {
 		t.Errorf("Download() = %v after %d requests", err, len(source.offsets))
+	}
+}
+
+// link is a source whose transfers take time. Each attempt gets at most perAttempt bytes, in chunks.
+type link struct {
+	content    []byte
+	chunk      int
+	interval   time.Duration // between chunks
+	perAttempt int           // 0: all
+	noRanges   bool
+	requests   int
+}
+
+func (l *link) Blob(ctx context.Context, _ v1.Descriptor, offset int64) (*registry.Blob, error) {
+	l.requests++
+	if l.noRanges {
+		offset = 0
+	}
+	left := l.content[offset:]
+	if l.perAttempt > 0 {
+		left = left[:min(l.perAttempt, len(left))]
+	}
+	return &registry.Blob{ReadCloser: io.NopCloser(&transfer{link: l, ctx: ctx, left: left}), Offset: offset}, nil
+}
+
+// transfer is the response of a link to one request.
+type transfer struct {
+	*link
+	ctx  context.Context
+	left []byte
+}
+
+func (t *transfer) Read(p []byte) (int, error) {
+	if len(t.left) == 0 {
+		return 0, io.EOF
+	}
+	if err := sleep.For(t.ctx, t.interval); err != nil {
+		return 0, err
+	}
+	n := copy(p, t.left[:min(t.chunk, len(t.left))])
+	t.left = t.left[n:]
+	return n, nil
+}
+
+// A download may take any time as long as it makes progress.
+func TestDownloadRequiresProgress(t *testing.T) {
+	const size = 4 << 20
+	content, layer := newBlob(t, size)
+	for name, test := range map[string]struct {
+		link link
+		err  string
+	}{
+		"slow link":                        {link: link{chunk: 16 << 10, interval: time.Second / 2}},
+		"slow link, interrupted always":    {link: link{chunk: 16 << 10, interval: time.Second / 2, perAttempt: 32 << 10}},
+		"slowest rate":                     {link: link{chunk: minProgress, interval: stallTimeout - time.Second}},
+		"a byte each second":               {link: link{chunk: 1, interval: time.Second}, err: errStalled.Error()},
+		"a byte in each attempt":           {link: link{chunk: 1, perAttempt: 1}, err: "unexpected EOF"},
+		"silent":                           {link: link{chunk: 1, interval: time.Hour}, err: errStalled.Error()},
+		"no ranges, interrupted always":    {link: link{chunk: 1 << 20, perAttempt: 2 << 20, noRanges: true}, err: "unexpected EOF"},
+		"interrupted in the last progress": {link: link{chunk: 1 << 20, perAttempt: size - 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.link.content = content
+			file := openWith(t, nil)
+			synctest.Test(t, func(t *testing.T) {
+				err := Download(t.Context(), &test.link, layer, file, func(int64, int64) {})
+				if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+					t.Errorf("Download() = %v after %d requests, want %q", err, test.link.requests, test.err)
+				}
+				if err != nil && test.link.requests > 2*maxFailures {
+					t.Errorf("%d requests without progress", test.link.requests)
+				}
+			})
+		})
 	}
 }
