@@ -32,6 +32,10 @@ func (c *Client) explain(s source, err error) error {
 	name := s.Reference.Name()
 	switch response.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
+		if s.login.Username == "" && s.login.IdentityToken == "" && s.helper != "" {
+			return report.Fail(report.CredentialRefused, report.Remedyf("# add credentials for %s to auths of the cluster's pull secret", s.host()),
+				"%s: only the credential helper %s may have credentials for this registry, and the agent starts no credential helpers", name, s.helper)
+		}
 		if s.login.Username == "" && s.login.IdentityToken == "" {
 			return report.Fail(report.CredentialRefused, check, "%s: the pull secret of the payload contains no credentials for this registry", name)
 		}
