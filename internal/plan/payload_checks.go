@@ -112,7 +112,9 @@ func (b *Builder) addPackages(ctx context.Context, p *Plan, v *Validation) ([]pr
 		}
 		v.Packages = &decision
 	}
-	v.FromImage, err = b.imagePackages(v.Packages, missing)
+	if v.FromImage, err = b.imagePackages(v.Packages, missing); err == nil && len(v.FromImage) > 0 {
+		err = b.checkImagePolicy()
+	}
 	return missing, err
 }
 

@@ -62,6 +62,16 @@ func (b *Builder) OpenOSImage(ctx context.Context, log report.Log) (*registry.Im
 	return b.registryClient(log).Open(ctx, b.Payload.MachineConfig().OSImageURL)
 }
 
+// checkImagePolicy fails unless the signature policy accepts software of the payload's OS image. A host
+// without a policy has no requirements.
+func (b *Builder) checkImagePolicy() error {
+	policy, found := b.effectiveFile(registry.PolicyPath)
+	if !found {
+		return nil
+	}
+	return registry.CheckPolicy(b.Payload.MachineConfig().OSImageURL, policy)
+}
+
 func (b *Builder) readSoftware(ctx context.Context, pullSpec string, log report.Log) (*packages.Software, error) {
 	image, err := b.OpenOSImage(ctx, log)
 	if err != nil {
