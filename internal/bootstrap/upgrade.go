@@ -86,9 +86,10 @@ func upgradeHost(ctx context.Context, m *machine.Machine, options UpgradeOptions
 }
 
 // mustRollBack reports whether the failure of an upgrade must be rolled back. An interrupted run, or
-// one that awaits a reboot, is resumed.
+// one that awaits a reboot, is resumed. A repeated generation cannot be rolled back.
 func (j *join) mustRollBack(ctx context.Context, err error) bool {
-	return j.State.Upgrade != nil && j.State.Upgrade.RollingBack == "" && ctx.Err() == nil &&
+	u := j.State.Upgrade
+	return u != nil && u.RollingBack == "" && !u.Repeats && ctx.Err() == nil &&
 		!slices.Contains([]report.Code{report.Interrupted, report.RebootNeeded}, report.CodeOf(err))
 }
 
@@ -159,15 +160,7 @@ func (j *join) finishUpgrade(ctx context.Context, changed bool) error {
 		return err
 	}
 	u := *j.State.Upgrade
-	remove := []string{joinstate.NextFile}
-	if u.RollingBack != "" {
-		remove = append(remove, joinstate.PreviousFile)
-	}
-	if err := joinstate.RemoveFiles(j.Dir, remove...); err != nil {
-		return err
-	}
-	j.State.Upgrade, j.State.RebootNeeded = nil, ""
-	if err := joinstate.Write(j.Dir, j.State); err != nil {
+	if err := joinstate.FinishUpgrade(j.Dir, &j.State); err != nil {
 		return err
 	}
 	text := j.State.NodeName + " is upgraded" + describeReleases(u.From, u.To)

@@ -3,7 +3,6 @@
 package bootstrap
 
 import (
-	"errors"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
@@ -79,16 +78,11 @@ func checkUpgradable(state joinstate.State, options UpgradeOptions) error {
 
 // installGeneration makes the generation of an unfinished upgrade the current one, and reads its inputs.
 func (j *join) installGeneration() error {
-	next, err := joinstate.LoadGeneration(j.Dir, joinstate.NextFile)
-	if err != nil {
+	if err := joinstate.InstallUpgrade(j.Dir, &j.State); err != nil {
 		return err
 	}
-	if next != nil { // else it is installed, and only the record of the upgrade remains
-		if err := next.Install(j.Dir, &j.State); err != nil {
-			return err
-		}
-	}
 	j.Config = j.State.Config
+	var err error
 	j.Inputs, err = inputs.Read(inputs.Options{Config: j.Config, Resume: true, StateDir: j.Dir}, j.State)
 	return err
 }
@@ -96,14 +90,8 @@ func (j *join) installGeneration() error {
 // startRollback records durably that the previous generation is to be installed again. The node is
 // drained only if an administrator has requested the rollback of a finished upgrade.
 func startRollback(dir string, state joinstate.State, reason string) error {
-	previous, err := joinstate.LoadGeneration(dir, joinstate.PreviousFile)
+	previous, err := joinstate.LoadPrevious(dir, state)
 	if err != nil {
-		return err
-	}
-	if previous == nil {
-		return report.Fail(report.Refused, "hcp-node-agent status", "there is no upgrade of this host that could be rolled back")
-	}
-	if err := previous.Save(dir, joinstate.NextFile); err != nil {
 		return err
 	}
 	u := joinstate.Upgrade{Started: time.Now().UTC(), Drain: true}
@@ -122,8 +110,7 @@ func startRollback(dir string, state joinstate.State, reason string) error {
 		return err
 	}
 	u.From, u.To, u.RollingBack = u.To, releaseOf(software), reason
-	state.Upgrade = &u
-	return joinstate.Write(dir, state)
+	return joinstate.BeginRollback(dir, state, u)
 }
 
 // commitUpgrade records durably that the upgrade changes the host from here on, how its changes take
@@ -133,14 +120,6 @@ func (j *join) commitUpgrade(effects upgrade.Effects) error {
 		u.Effects = u.Effects.Merge(effects)
 		return joinstate.Write(j.Dir, j.State)
 	}
-	installed, err := joinstate.Read(j.Dir)
-	if err != nil {
-		return err
-	}
-	previous, err := joinstate.CurrentGeneration(j.Dir, installed)
-	if err != nil {
-		return err
-	}
 	next, err := j.newGeneration()
 	if err != nil {
 		return err
@@ -149,27 +128,24 @@ func (j *join) commitUpgrade(effects upgrade.Effects) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(previous.Save(j.Dir, joinstate.PreviousFile), next.Save(j.Dir, joinstate.NextFile)); err != nil {
-		return err
-	}
-	j.State.Upgrade = &joinstate.Upgrade{
+	begun, err := joinstate.BeginUpgrade(j.Dir, next, joinstate.Upgrade{
 		Started: time.Now().UTC(),
 		From:    releaseOf(stored),
 		To:      releaseOf(j.Software),
 		Effects: effects,
 		Drain:   !j.upgrade.options.NoDrain,
-	}
-	installed.Upgrade = j.State.Upgrade
-	if err := joinstate.Write(j.Dir, installed); err != nil {
+	})
+	if err != nil {
 		return err
 	}
-	return next.Install(j.Dir, &j.State)
+	j.State.Upgrade = begun
+	return joinstate.InstallUpgrade(j.Dir, &j.State)
 }
 
 // keepVersions records the versions of packages that an upgrade replaces in the previous generation, so
 // that a rollback installs exactly them. The OS image of the previous payload can have others.
 func (j *join) keepVersions(replaced []packages.Missing) error {
-	if j.State.Upgrade == nil || j.State.Upgrade.RollingBack != "" || len(replaced) == 0 {
+	if u := j.State.Upgrade; u == nil || u.RollingBack != "" || u.Repeats || len(replaced) == 0 {
 		return nil
 	}
 	table, err := packages.ReadTable()

@@ -40,8 +40,8 @@ func (f joinFacts) evaluate() []report.Finding {
 		file := filepath.Join(f.Dir, joinstate.StateFile)
 		return []report.Finding{{
 			Severity: report.SeverityProblem, Message: f.Err.Error(),
-			Remedy: report.Remedy("mv " + file + " " + file + ".damaged # then: hcp-node-agent join --user-data " +
-				"USER_DATA (the ledger is kept, and leave can still revert its changes)"),
+			Remedy: cmp.Or(report.RemedyOf(f.Err), report.Remedy("mv "+file+" "+file+".damaged # then: hcp-node-agent join --user-data "+
+				"USER_DATA (the ledger is kept, and leave can still revert its changes)")),
 		}}
 	}
 	var findings []report.Finding

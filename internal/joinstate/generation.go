@@ -3,47 +3,23 @@
 package joinstate
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"time"
+	"maps"
+	"reflect"
+	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
-
-// The files with generations during and after an upgrade. They are secrets, mode 0600.
-const (
-	NextFile     = "next.json"     // the generation that an unfinished upgrade or rollback installs
-	PreviousFile = "previous.json" // the generation before the last upgrade, for upgrade --rollback
-)
-
-// Upgrade is the state of an unfinished upgrade.
-type Upgrade struct {
-	Started     time.Time       `json:"started"`
-	From        string          `json:"from,omitempty"`        // release before the upgrade; "" if unknown
-	To          string          `json:"to,omitempty"`          // release that is installed; "" if unknown
-	RollingBack string          `json:"rollingBack,omitempty"` // why the previous generation is restored; "" if it is not
-	Effects     upgrade.Effects `json:"effects,omitempty"`
-	Drain       bool            `json:"drain,omitempty"`  // the node is drained if an effect requires it
-	Drained     time.Time       `json:"drained,omitzero"` // start of the drain; zero until the node is drained
-	Step        string          `json:"step,omitempty"`   // the last completed step
-}
-
-// ResumeUpgrade is the remedy for an unfinished upgrade.
-const ResumeUpgrade report.Remedy = "hcp-node-agent upgrade # resumes the upgrade\nhcp-node-agent upgrade --rollback # or restores the previous payload and software"
-
-// CheckNotUpgrading fails if an upgrade is unfinished.
-func (s State) CheckNotUpgrading() error {
-	if s.Upgrade == nil {
-		return nil
-	}
-	return report.Fail(report.Refused, ResumeUpgrade, "an upgrade of this host started at %s and has not finished", report.Timestamp(s.Upgrade.Started))
-}
 
 // Generation describes what a node was joined with or upgraded to. It contains everything that later
 // runs use, except for the changes in the ledger.
 type Generation struct {
+	report.TypeMeta
 	Config              config.Join       `json:"config"`
 	Endpoint            string            `json:"endpoint,omitempty"`
 	NodePool            string            `json:"nodePool,omitempty"`
@@ -51,8 +27,12 @@ type Generation struct {
 	PayloadDigest       string            `json:"payloadDigest,omitempty"`
 	PayloadConfigHash   string            `json:"payloadConfigHash,omitempty"`
 	PayloadSourceDigest string            `json:"payloadSourceDigest,omitempty"`
-	Files               map[string][]byte `json:"files"` // contents of generationFiles by name
+	Files               map[string][]byte `json:"files"`       // contents of generationFiles by name
+	FilesDigest         string            `json:"filesDigest"` // SHA-256 of Files: the payload differs from the served one after Ready
 }
+
+// kindGeneration is the kind of the files with generations.
+const kindGeneration = "Generation"
 
 // generationFiles are the files in the state directory that belong to a generation.
 var generationFiles = []string{PayloadFile, OverridesFile, SoftwareFile}
@@ -88,6 +68,7 @@ func CurrentGeneration(dir string, state State) (Generation, error) {
 
 // Save writes the generation durably to a file in dir.
 func (g Generation) Save(dir, name string) error {
+	g.TypeMeta, g.FilesDigest = report.Meta(kindGeneration), g.digestFiles()
 	content, err := json.Marshal(g)
 	if err != nil {
 		return fmt.Errorf("encoding %s: %w", name, err)
@@ -95,17 +76,48 @@ func (g Generation) Save(dir, name string) error {
 	return SaveFile(dir, name, content)
 }
 
-// LoadGeneration reads a generation from a file in dir. It returns nil if the file does not exist.
+// LoadGeneration reads a generation from a file in dir. It returns nil if the file does not exist, and
+// an error if the file is damaged or another version of the agent wrote it.
 func LoadGeneration(dir, name string) (*Generation, error) {
 	content, err := LoadFile(dir, name)
 	if err != nil || content == nil {
 		return nil, err
 	}
 	var g Generation
-	if err := json.Unmarshal(content, &g); err != nil {
+	if err := decode(kindGeneration, content, &g); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
+	for file := range g.Files {
+		if !slices.Contains(generationFiles, file) {
+			return nil, fmt.Errorf("reading %s: %w", name, refuseRecord("it contains a file that this version of the agent does not know ("+file+")"))
+		}
+	}
+	if len(g.Files[PayloadFile]) == 0 || g.FilesDigest != g.digestFiles() {
+		return nil, report.Fail(report.Refused, "hcp-node-agent upgrade --user-data USER_DATA # with the current user data of the NodePool",
+			"reading %s: the file is damaged: its payload is missing or does not match the digest; nothing was changed", name)
+	}
 	return &g, nil
+}
+
+// digestFiles returns the SHA-256 of the names and contents of the files.
+func (g Generation) digestFiles() string {
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(g.Files)) {
+		fmt.Fprintf(sum, "%s %d\n", name, len(g.Files[name]))
+		sum.Write(g.Files[name])
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// IsSame reports whether the installation of g instead of other would change nothing: both have the same
+// served payload, overrides, software and settings.
+func (g Generation) IsSame(other Generation) bool {
+	settings := func(c config.Join) config.Join {
+		c.UserData, c.Timeout = "", 0 // they belong to a run
+		return c
+	}
+	return g.PayloadDigest == other.PayloadDigest && reflect.DeepEqual(settings(g.Config), settings(other.Config)) &&
+		bytes.Equal(g.Files[OverridesFile], other.Files[OverridesFile]) && bytes.Equal(g.Files[SoftwareFile], other.Files[SoftwareFile])
 }
 
 // Install makes the generation the current one. It can be repeated after an interruption. The

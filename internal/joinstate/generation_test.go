@@ -3,13 +3,16 @@
 package joinstate
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 func TestGenerationIsInstalledAndRolledBack(t *testing.T) {
@@ -62,5 +65,61 @@ func TestGenerationIsInstalledAndRolledBack(t *testing.T) {
 	check("a", map[string]string{PayloadFile: "payload A", OverridesFile: "overrides A"})
 	if missing, err := LoadGeneration(dir, NextFile); missing != nil || err != nil {
 		t.Errorf("without a file: %v, %v", missing, err)
+	}
+}
+
+// The state must name the payload that is installed, so it is written after the files.
+func TestStateIsWrittenAfterTheFilesOfAGeneration(t *testing.T) {
+	for _, failing := range generationFiles {
+		dir := t.TempDir()
+		state := State{PayloadDigest: "A"}
+		if err := Write(dir, state); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Join(dir, failing, "obstacle"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		files := map[string][]byte{}
+		for _, name := range generationFiles {
+			files[name] = []byte("B")
+		}
+		err := NewGeneration(State{PayloadDigest: "B"}, files).Install(dir, &state)
+		read, readErr := Read(dir)
+		if err == nil || readErr != nil || read.PayloadDigest != "A" {
+			t.Errorf("%s cannot be written: %v; the state names payload %s, %v", failing, err, read.PayloadDigest, readErr)
+		}
+	}
+}
+
+// An upgrade to the installed payload must not lose the previous one, and a rollback to the installed one
+// is refused.
+func TestRepeatedGenerationKeepsThePreviousOne(t *testing.T) {
+	dir := t.TempDir()
+	state := State{PayloadDigest: "A", Config: config.Join{UserData: "first", Software: "rpm"}}
+	if err := errors.Join(Write(dir, state), SaveFile(dir, PayloadFile, []byte("payload A"))); err != nil {
+		t.Fatal(err)
+	}
+	older := NewGeneration(State{PayloadDigest: "Z"}, map[string][]byte{PayloadFile: []byte("payload Z")})
+	if err := older.Save(dir, PreviousFile); err != nil {
+		t.Fatal(err)
+	}
+	again := NewGeneration(State{PayloadDigest: "A", Config: config.Join{UserData: "second", Software: "rpm"}}, map[string][]byte{PayloadFile: []byte("payload A, with the bootstrap kubeconfig")})
+	begun, err := BeginUpgrade(dir, again, Upgrade{})
+	if err != nil || !begun.Repeats {
+		t.Fatalf("%+v, %v", begun, err)
+	}
+	state.Upgrade = begun
+	if err := errors.Join(InstallUpgrade(dir, &state), FinishUpgrade(dir, &state)); err != nil {
+		t.Fatal(err)
+	}
+	if previous, err := LoadPrevious(dir, state); err != nil || previous.PayloadDigest != "Z" {
+		t.Errorf("the previous generation is %+v, %v", previous, err)
+	}
+
+	if err := again.Save(dir, PreviousFile); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LoadPrevious(dir, state); report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "is the installed one") {
+		t.Errorf("a rollback to the installed generation: %v", err)
 	}
 }

@@ -38,6 +38,9 @@ const (
 	RepairsFile = "repairs.json" // times of the last repairs by the service
 )
 
+// kindState is the kind of StateFile.
+const kindState = "JoinState"
+
 // State is the persistent state of a join.
 type State struct {
 	report.TypeMeta
@@ -80,7 +83,8 @@ func (s *State) SetSource(userData *ignition.UserData) {
 	s.NodePool, s.ConfigHash = userData.NodePool(), userData.ConfigHash()
 }
 
-// Read reads the state. A missing file yields the zero State and no error.
+// Read reads the state. A missing file yields the zero State and no error. A state of another version
+// of the agent is an error.
 func Read(dir string) (State, error) {
 	content, err := os.ReadFile(filepath.Join(dir, StateFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -90,7 +94,7 @@ func Read(dir string) (State, error) {
 		return State{}, fmt.Errorf("reading the state of the join: %w", err)
 	}
 	var state State
-	if err := json.Unmarshal(content, &state); err != nil {
+	if err := decode(kindState, content, &state); err != nil {
 		return State{}, fmt.Errorf("reading the state of the join: %s: %w", filepath.Join(dir, StateFile), err)
 	}
 	return state, nil
@@ -106,7 +110,7 @@ func SaveFile(dir, name string, content []byte) error {
 
 // Write writes the state durably.
 func Write(dir string, state State) error {
-	state.TypeMeta = report.Meta("JoinState")
+	state.TypeMeta = report.Meta(kindState)
 	content, err := json.MarshalIndent(state, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encoding the state of the join: %w", err)

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package joinstate
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// decode reads a record of the agent. It refuses a record of another version, or with a field that this
+// version does not know: the next write would drop it.
+func decode(kind string, content []byte, into any) error {
+	var meta report.TypeMeta
+	if err := json.Unmarshal(content, &meta); err != nil {
+		return err
+	}
+	if want := report.Meta(kind); meta != want {
+		return refuseRecord(fmt.Sprintf("the file is of kind %q in version %q, not of kind %s in version %s", meta.Kind, meta.APIVersion, want.Kind, want.APIVersion))
+	}
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(into)
+	if err != nil && strings.HasPrefix(err.Error(), "json: unknown field") {
+		return refuseRecord("the file has a field that this version of the agent does not know ("+strings.TrimPrefix(err.Error(), "json: ")+")")
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is data after the record")
+	}
+	return nil
+}
+
+// refuseRecord returns the failure for a record that another version of the agent wrote.
+func refuseRecord(problem string) error {
+	return report.Fail(report.Refused, "dnf upgrade hcp-node-agent # install the version of the agent that wrote the file, or a newer one",
+		"%s; nothing was changed", problem)
+}
