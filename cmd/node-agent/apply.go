@@ -19,7 +19,7 @@ func newApplyCommand(p *cli.Printer) *cobra.Command {
 		Long: "Apply writes an Ignition config to a directory tree that becomes the root of an\n" +
 			"image. It starts and stops no service.",
 		Example: "  hcp-node-agent apply --payload worker.ign --root /mnt/image",
-		Args:    cobra.NoArgs,
+		Args:    cli.NoArgs,
 	}
 	c.Flags().SortFlags = false
 	var options image.Options

@@ -32,7 +32,7 @@ environment and flags; each overrides those before it, and a list is replaced
 as a whole. A join token adds its labels and taints. Secrets in URLs are masked;
 other secrets are in files to which settings only refer.`,
 		Example: "  hcp-node-agent config show\n  hcp-node-agent config show --config join.yaml",
-		Args:    cobra.NoArgs,
+		Args:    cli.NoArgs,
 	}
 	file := settingFlags(c, allSettings()...)
 	c.RunE = func(c *cobra.Command, _ []string) error {

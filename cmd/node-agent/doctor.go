@@ -30,7 +30,7 @@ func newDoctorCommand(p *cli.Printer) *cobra.Command {
 		Long:  doctorHelp,
 		Example: "  hcp-node-agent doctor\n" +
 			"  hcp-node-agent doctor --bundle support.tar.gz",
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 	}
 	file := settingFlags(c, userDataSettings...)
 	bundle := c.Flags().String("bundle", "",

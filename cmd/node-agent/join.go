@@ -55,7 +55,7 @@ func newJoinCommand(p *cli.Printer) *cobra.Command {
 			"  hcp-node-agent join --user-data user-data.ign --approve-with hosted.kubeconfig\n" +
 			"  hcp-node-agent join --join-token worker-7.token\n" +
 			"  hcp-node-agent join --only network",
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 	}
 	file := settingFlags(c, allSettings()...)
 	resume := c.Flags().Bool("resume", false,
@@ -138,7 +138,7 @@ func newReportCommand[D outcome](
 	p *cli.Printer, name, short string, settings []string,
 	get func(context.Context, inputs.Options) (D, error), print func(*report.Page, D),
 ) *cobra.Command {
-	c := &cobra.Command{Use: name, Short: short, Args: cobra.NoArgs}
+	c := &cobra.Command{Use: name, Short: short, Args: cli.NoArgs}
 	file := settingFlags(c, settings...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		options, err := optionsFrom(c, *file, p)

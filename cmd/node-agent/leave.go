@@ -32,7 +32,7 @@ If the cluster does not respond within 30 seconds, for example because it was
 deleted, the leave continues without draining the node. Run it again to resume
 after a stop.`,
 		Example: "  hcp-node-agent leave --dry-run\n  hcp-node-agent leave --delete-node admin.kubeconfig",
-		Args:    cobra.NoArgs,
+		Args:    cli.NoArgs,
 	}
 	c.Flags().SortFlags = false
 	dryRun := c.Flags().Bool("dry-run", false, "only print what would be done, also with the other flags")

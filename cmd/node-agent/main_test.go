@@ -15,6 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
@@ -44,7 +45,7 @@ func TestInvalidCommandLines(t *testing.T) {
 		"config":                     "hcp-node-agent config: a subcommand is required\nsee: hcp-node-agent config --help\n",
 		"config mint":                "hcp-node-agent config: unknown command \"mint\"\nsee: hcp-node-agent config --help\n",
 		"config sow":                 "hcp-node-agent config: unknown command \"sow\"; did you mean show?\nsee: hcp-node-agent config --help\n",
-		"config show a":              "hcp-node-agent config show: unknown command \"a\" for \"hcp-node-agent config show\"\nsee: hcp-node-agent config show --help\n",
+		"config show a":              "hcp-node-agent config show: unexpected argument \"a\"\nsee: hcp-node-agent config show --help\n",
 		"jion":                       "hcp-node-agent: unknown command \"jion\"; did you mean join?\nsee: hcp-node-agent --help\n",
 		"help jion":                  "hcp-node-agent help: unknown command \"jion\"; did you mean join?\nsee: hcp-node-agent help --help\n",
 		"help join now":              "hcp-node-agent help: unknown command \"now\"\nsee: hcp-node-agent help --help\n",
@@ -52,10 +53,10 @@ func TestInvalidCommandLines(t *testing.T) {
 		"completion sch":             "hcp-node-agent completion: unknown command \"sch\"; did you mean zsh?\nsee: hcp-node-agent completion --help\n",
 		"--user-data user-data.ign":  "hcp-node-agent: unknown flag: --user-data\nsee: hcp-node-agent --help\n",
 		"join --userdata x":          "hcp-node-agent join: unknown flag: --userdata\nsee: hcp-node-agent join --help\n",
-		"join user-data.ign":         "hcp-node-agent join: unknown command \"user-data.ign\" for \"hcp-node-agent join\"\nsee: hcp-node-agent join --help\n",
+		"join user-data.ign":         "hcp-node-agent join: unexpected argument \"user-data.ign\"; did you mean --user-data user-data.ign?\nsee: hcp-node-agent join --help\n",
 		"join --user-data":           "hcp-node-agent join: flag needs an argument: --user-data\nsee: hcp-node-agent join --help\n",
 		"join --timeout soon":        "hcp-node-agent join: --timeout: invalid value \"soon\": must be a duration such as 90s or 1h30m\nsee: hcp-node-agent join --help\n",
-		"node-ip 192.0.2.1":          "hcp-node-agent node-ip: unknown command \"192.0.2.1\" for \"hcp-node-agent node-ip\"\nsee: hcp-node-agent node-ip --help\n",
+		"node-ip 192.0.2.1":          "hcp-node-agent node-ip: unexpected argument \"192.0.2.1\"\nsee: hcp-node-agent node-ip --help\n",
 		"leave --user-data x":        "hcp-node-agent leave: unknown flag: --user-data\nsee: hcp-node-agent leave --help\n",
 		"version --output yaml":      "hcp-node-agent version: --output: invalid value \"yaml\": must be one of text, json\nsee: hcp-node-agent version --help\n",
 		"version -o JSON":            "hcp-node-agent version: --output: invalid value \"JSON\": must be one of text, json\nsee: hcp-node-agent version --help\n",
@@ -137,11 +138,11 @@ func TestJoinWithoutUserData(t *testing.T) {
 	if err := os.WriteFile(file, []byte("apiVersion: "+report.APIVersion+"\nkind: "+config.Kind+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const cause = "no user data was given"
-	const get = "oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > user-data.ign\n"
-	for _, command := range []string{"join", "plan", "preflight"} {
+	const cause = "no user data was given: the file that HyperShift stores for each NodePool"
+	get := ignition.UserDataRemedy()
+	for _, command := range []string{"join", "plan"} {
 		use := "hcp-node-agent " + command + " --user-data user-data.ign"
-		want := "hcp-node-agent " + command + ": " + cause + "\n# on the management cluster:\n" + get + "# on this host:\n" + use + "\n"
+		want := "hcp-node-agent " + command + ": " + cause + "\n" + string(get) + "\n# on this host:\n" + use + "\n"
 		got := runCommandLine(t, "", command, "--config", file)
 		if diff := cmp.Diff(clitest.Result{Code: report.Usage, Err: want}, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -150,7 +151,7 @@ func TestJoinWithoutUserData(t *testing.T) {
 	got := runCommandLine(t, "", "join", "--config", file, "--output", "json")
 	want := map[string]any{
 		"apiVersion": report.APIVersion, "kind": "Failure", "exitCode": 2.0, "error": cause, "remedy": map[string]any{
-			"command": get + "hcp-node-agent join --user-data user-data.ign", "note": "on the management cluster:\non this host:",
+			"command": get.Command() + "\nhcp-node-agent join --user-data user-data.ign", "note": get.Note() + "\non this host:",
 		},
 	}
 	if diff := cmp.Diff(want, clitest.DecodeDocument(t, got.Out)); diff != "" || got.Code != report.Usage {

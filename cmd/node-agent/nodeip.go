@@ -24,7 +24,7 @@ nodeip-configuration.service does, and writes the drop-ins and the files in
 /run/nodeip-configuration. It starts and stops nothing: kubelet and CRI-O use
 the address at their next start.`,
 		Hidden: true,
-		Args:   cobra.NoArgs,
+		Args:   cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			options := inputs.Options{StateDir: joinstate.Dir, Sink: p.Sink}
 			update, err := boot.RefreshNodeIP(c.Context(), options)

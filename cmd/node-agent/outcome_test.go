@@ -135,6 +135,17 @@ func TestFailedPreflightPrintsItsTable(t *testing.T) {
 	}
 }
 
+// Without user data, the checks of the host run, and a note names the one that did not.
+func TestPreflightWithoutUserData(t *testing.T) {
+	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent")
+	got := runCommandLine(t, "", "preflight", "--config", filepath.Join(writeTempFiles(t, map[string]string{"config.yaml": configHead}), "config.yaml"))
+	for _, want := range []string{" checks, ", "  problem  systemd  ", "  note     endpoint             not checked: no user data was given (--user-data FILE)\n"} {
+		if got.Code != report.Refused || !strings.Contains(got.Out, want) {
+			t.Errorf("code %d, no %q in:\n%s%s", got.Code, want, got.Out, got.Err)
+		}
+	}
+}
+
 func TestPlanWithoutSystemdNamesSystemd(t *testing.T) {
 	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent")
 	got := runSubcommand(t, newPlanCommand)

@@ -24,7 +24,7 @@ func newPlanCommand(p *cli.Printer) *cobra.Command {
 			"  hcp-node-agent plan --print-facts >facts.json\n" +
 			"  hcp-node-agent plan --payload worker.ign --facts facts.json\n" +
 			"  hcp-node-agent plan --detailed-exitcode",
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 	}
 	file := settingFlags(c, planSettings...)
 	flags := c.Flags()

@@ -31,7 +31,7 @@ With --repair, or repair: true in the configuration file, it registers a deleted
 Node again, configures kubelet and CRI-O with a changed node address, adds a new
 CA of the API server for kubelet, and restores drift. Each repair is written to
 the journal and is an Event.`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 	}
 	file := settingFlags(c, "timeout", "repair")
 	metrics := c.Flags().String("metrics-file", metricsFile, "write Prometheus metrics to `FILE`; \"\" writes none")

@@ -24,7 +24,7 @@ since the join. It changes nothing.
 The exit code is 0 if the host has joined, its Node is Ready and nothing has
 drifted, 8 after drift, and 1 otherwise.`,
 		Example: "  hcp-node-agent status\n  hcp-node-agent status --watch 10s",
-		Args:    cobra.NoArgs,
+		Args:    cli.NoArgs,
 	}
 	c.Flags().SortFlags = false
 	watch := c.Flags().DurationP("watch", "w", 0, "print the status again at this `INTERVAL` until it is interrupted")

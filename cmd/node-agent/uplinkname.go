@@ -21,7 +21,7 @@ func newUplinkNameCommand(p *cli.Printer) *cobra.Command {
 to the profiles of br-ex if it differs. It runs before NetworkManager reads
 them.`,
 		Hidden: true,
-		Args:   cobra.NoArgs,
+		Args:   cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			names, err := boot.FollowUplink(c.Context())
 			if err != nil {

@@ -59,7 +59,7 @@ func Join(ctx context.Context, options inputs.Options) (bool, error) {
 	changed := false
 	if err == nil {
 		j.Machine = m
-		changed, err = j.runJoin(ctx, options.Resume)
+		changed, err = j.runJoin(ctx, options, Steps())
 	}
 	m.Close()
 	if lock.Stopped || (err == nil && j.Config.Until == config.Defaults().Until) {
@@ -68,10 +68,14 @@ func Join(ctx context.Context, options inputs.Options) (bool, error) {
 	return changed, err
 }
 
-// runJoin runs all steps and emits the first and the final headline. If a new join
-// fails before it changes the host, its records are removed. A resumed join always
-// keeps them.
-func (j *join) runJoin(ctx context.Context, resumed bool) (bool, error) {
+// runJoin runs steps and emits the first and the final headline. If a new join
+// fails before it changes the host, its records are removed, and its remedies repeat
+// its inputs. A resumed join always keeps its records.
+func (j *join) runJoin(ctx context.Context, options inputs.Options, all []Step) (bool, error) {
+	keepsRecords := func() bool {
+		return options.Resume || len(j.Ledger.Items()) > 0 || j.State.RebootNeeded != ""
+	}
+	j.Sink = options.RemedySink(keepsRecords)
 	if err := j.RequireSystemd(); err != nil && slices.Contains(j.Config.Skip, stepname.Preflight) {
 		return false, err // otherwise a check of preflight fails
 	}
@@ -80,14 +84,15 @@ func (j *join) runJoin(ctx context.Context, resumed bool) (bool, error) {
 	}
 	report.Log{Sink: j.Sink}.Headline(j.headline())
 	began := time.Now()
-	changed, err := steps.Run(ctx, j.runner(), Steps(), j)
+	changed, err := steps.Run(ctx, j.runner(), all, j)
 	if err == nil {
 		return changed, j.finish(changed, time.Since(began))
 	}
-	if len(j.Ledger.Items()) == 0 && j.State.RebootNeeded == "" && !resumed {
+	if !keepsRecords() {
 		// The host is unchanged, so nothing has to be resumed at the next boot, and secrets
 		// must not remain. The service still retries with the files it was given.
 		j.removeRecords()
+		err = options.CompleteError(err)
 	}
 	return changed, err
 }

@@ -26,6 +26,7 @@ func RunOnly(ctx context.Context, options inputs.Options, names []string) (bool,
 	if err != nil {
 		return false, err
 	}
+	options.Only = names
 	ctx, cancel := withTimeout(ctx, options.Config.Timeout)
 	defer cancel()
 	m, lock, err := machine.Acquire(ctx, options.StateDir, options.Sink, options.Service)
@@ -50,9 +51,12 @@ func (j *join) runOnly(ctx context.Context, options inputs.Options, selected []S
 		return false, err
 	}
 	j.State, j.Config = state, inputs.MergeSaved(options.Config, state)
+	hasRecords := func() bool { return len(j.Ledger.Items()) > 0 || state.Exists() }
+	j.Sink = options.RemedySink(hasRecords)
 	changed, err := steps.Run(ctx, steps.Runner{Sink: j.Sink, Ledger: j.Ledger}, selected, j)
-	if err != nil && len(j.Ledger.Items()) == 0 && !state.Exists() {
+	if err != nil && !hasRecords() {
 		j.removeRecords()
+		err = options.CompleteError(err)
 	}
 	return changed, err
 }

@@ -102,6 +102,17 @@ func requireSubcommand(c *cobra.Command) {
 	}
 }
 
+// NoArgs makes an argument of c a usage error.
+func NoArgs(c *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case c.Flags().Lookup("user-data") != nil:
+		return fmt.Errorf("unexpected argument %q; did you mean --user-data %s?", args[0], args[0])
+	}
+	return fmt.Errorf("unexpected argument %q", args[0])
+}
+
 // unknownCommand returns the error for a word that is no subcommand of c.
 func unknownCommand(c *cobra.Command, word string) error {
 	suggestions := slices.Compact(c.SuggestionsFor(word))

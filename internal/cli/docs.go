@@ -48,7 +48,7 @@ func NewDocsCommand(p *Printer, docs func() Docs) *cobra.Command {
 	}, &cobra.Command{
 		Use:   "markdown",
 		Short: "Print the reference in Markdown",
-		Args:  cobra.NoArgs,
+		Args:  NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return writeReference(p.Out, c.Root(), docs()) },
 	}, &cobra.Command{
 		Use:   "schema DIRECTORY",

@@ -31,7 +31,7 @@ func NewVersionCommand(p *Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version and the commit of the build",
-		Args:  cobra.NoArgs,
+		Args:  NoArgs,
 		RunE:  func(*cobra.Command, []string) error { return p.printVersion() },
 	}
 }

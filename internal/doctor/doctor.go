@@ -60,6 +60,9 @@ func Run(ctx context.Context, options Options) (Report, error) {
 	for _, part := range sections() {
 		findings = append(findings, part.run(ctx, d)...)
 	}
+	if !d.State.Exists() && d.stateErr == nil {
+		options.CompleteFindings(findings)
+	}
 	document.Findings = sortFindings(findings)
 	document.CommandResult = report.ResultOf(document.Err())
 	if err := ctx.Err(); err != nil {

@@ -25,11 +25,11 @@ import (
 func ParseUserData(content []byte) (*UserData, error) {
 	config, _, _, err := resolve.Parse(content)
 	if err != nil {
-		return nil, report.Fail(report.Usage, getUserData, "reading the user data: %w", err)
+		return nil, report.Fail(report.Usage, UserDataRemedy(), "reading the user data: %w", err)
 	}
 	userData, err := userDataFromConfig(config)
 	if err != nil {
-		return nil, report.Fail(report.Usage, getUserData, "reading the user data: %w", err)
+		return nil, report.Fail(report.Usage, UserDataRemedy(), "reading the user data: %w", err)
 	}
 	return userData, nil
 }
@@ -39,6 +39,9 @@ func userDataFromConfig(config types.Config) (userData *UserData, err error) {
 	merge := config.Ignition.Config.Merge
 	if extra := unexpectedParts(config); len(extra) > 0 {
 		return nil, fmt.Errorf("the config is not user data: it also contains %s", strings.Join(extra, ", "))
+	}
+	if len(merge) == 0 {
+		return nil, errors.New("the config is an Ignition config, but not user data: it names no ignition server")
 	}
 	if len(merge) != 1 {
 		return nil, fmt.Errorf("the config merges %d configs; user data merges exactly one", len(merge))

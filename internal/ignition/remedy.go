@@ -5,18 +5,25 @@ package ignition
 import (
 	"fmt"
 	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // Commands that print the parts of the user data on the management cluster. HCP_NAMESPACE is the
 // namespace of the hosted control plane: <namespace>-<name> of its HostedCluster.
 const (
-	getUserData = "# get the user data from the management cluster (valid for 5 to 11 hours):\n" +
-		"oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > user-data.ign"
 	getEndpoint = "oc -n NAMESPACE get hostedcluster NAME -o jsonpath='{.status.ignitionEndpoint}'"
 	getToken    = "# get the token from the management cluster and save it to a file:\n" +
 		"oc -n HCP_NAMESPACE get secret token-NODEPOOL-HASH -o jsonpath='{.data.token}' > ignition.token"
 	getCA = `oc -n HCP_NAMESPACE get secret ignition-server-ca-cert -o jsonpath='{.data.tls\.crt}' | base64 -d > ca.crt`
 )
+
+// UserDataRemedy returns the commands that get the user data of a NodePool. The administrator replaces its
+// namespace and name.
+func UserDataRemedy() report.Remedy {
+	return report.Remedy("# get the user data on the management cluster (valid for 5 to 11 hours); to list the NodePools: " +
+		"oc get nodepool -A\n" + placeholderPool().userDataCommands())
+}
 
 // nodePool is the NodePool that commands of remedies refer to.
 type nodePool struct{ namespace, name string }
@@ -24,10 +31,12 @@ type nodePool struct{ namespace, name string }
 func nodePoolOf(u *UserData) nodePool {
 	namespace, name, _ := strings.Cut(u.NodePool(), "/")
 	if !isObjectName(namespace) || !isObjectName(name) {
-		return nodePool{"NAMESPACE", "NODEPOOL"}
+		return placeholderPool()
 	}
 	return nodePool{namespace, name}
 }
+
+func placeholderPool() nodePool { return nodePool{"NAMESPACE", "NODEPOOL"} }
 
 // isObjectName reports whether text can be the name of a Kubernetes object, so that it is safe in a
 // command that is pasted into a shell.
@@ -45,6 +54,7 @@ func (p nodePool) hostedClusterCommand() string {
 // userDataCommands returns the commands that print user data with the current token.
 func (p nodePool) userDataCommands() string {
 	return strings.Join([]string{
+		"umask 077",
 		p.hostedClusterCommand(),
 		fmt.Sprintf(`HASH=$(oc -n %s get nodepool %s -o jsonpath='{.metadata.annotations.hypershift\.openshift\.io/nodePoolCurrentConfigVersion}')`, p.namespace, p.name),
 		fmt.Sprintf("oc -n %s-$HC get secret user-data-%s-$HASH -o jsonpath='{.data.value}' | base64 -d > user-data.ign", p.namespace, p.name),

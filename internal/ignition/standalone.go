@@ -82,7 +82,7 @@ func explainConfigStatus(userData *UserData, e *transport.Error) {
 		e.Code, e.Temporary = report.CredentialRefused, false
 		e.Message = fmt.Sprintf("the server requires a credential (HTTP %d), which a machine-config server never does%s: the ignition server of a hosted cluster or a proxy responds",
 			status, transport.SkewNote(e.Skew))
-		e.Remedy = "# on a hosted cluster:\n" + getUserData + "\n# on a standalone cluster:\n" + getWorkerUserData
+		e.Remedy = "# on a hosted cluster:\n" + UserDataRemedy() + "\n# on a standalone cluster:\n" + getWorkerUserData
 	case status == http.StatusNotFound:
 		e.Message, e.Remedy = fmt.Sprintf("the server has no payload at %s (HTTP 404)", userData.Source.Path), getInternalEndpoint
 	case status == http.StatusBadRequest:

@@ -60,7 +60,7 @@ func (u *UserData) HasToken() bool { return u.Headers.Get(headerAuthorization) !
 // complete, because a standalone cluster requires none.
 func (u *UserData) Validate() error {
 	if u.Source == nil {
-		return report.Fail(report.Usage, getUserData+"\n# on a standalone cluster:\n"+getWorkerUserData, "the ignition server is unknown: neither user data nor an endpoint was given")
+		return report.Fail(report.Usage, UserDataRemedy()+"\n# on a standalone cluster:\n"+getWorkerUserData, "the ignition server is unknown: neither user data nor an endpoint was given")
 	}
 	if len(u.CAs) == 0 {
 		if u.isStandalone() {

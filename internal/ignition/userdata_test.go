@@ -93,7 +93,7 @@ func TestParseUserDataRejectsOtherConfigs(t *testing.T) {
 		{"no version", `{}`, "ignition.version is missing"},
 		{"spec 2.2", `{"ignition":{"version":"2.2.0","config":{"append":[` + merge + `]}}}`, "Ignition spec 2.2.0, which is not supported"},
 		{"spec 3.9", `{"ignition":{"version":"3.9.0"}}`, "Ignition spec 3.9.0, which is not supported"},
-		{"nothing to merge", `{"ignition":{"version":"3.2.0"}}`, "merges 0 configs"},
+		{"nothing to merge", `{"ignition":{"version":"3.2.0"}}`, "names no ignition server"},
 		{"two to merge", `{"ignition":{"version":"3.2.0","config":{"merge":[` + merge + `,{"source":"https://b.example.com/"}]}}}`, "merges 2 configs"},
 		{"http", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"http://a.example.com/ignition"}]}}}`, "http is not allowed"},
 		{"data source", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"data:,%7B%7D"}]}}}`, `unsupported scheme "data"`},

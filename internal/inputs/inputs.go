@@ -34,11 +34,8 @@ func Read(o Options, state joinstate.State) (Inputs, error) {
 	in, err := ReadOptional(o, state)
 	if err == nil && in.UserData == nil && !o.Resume && !state.Exists() {
 		err = report.Fail(report.Usage,
-			report.Remedyf("# on the management cluster:\n"+
-				"oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > user-data.ign\n"+
-				"# on this host:\n"+
-				"hcp-node-agent %s --user-data user-data.ign", cmp.Or(o.Command, "join")),
-			"no user data was given")
+			ignition.UserDataRemedy()+report.Remedyf("\n# on this host:\nhcp-node-agent %s --user-data user-data.ign", cmp.Or(o.Command, "join")),
+			"no user data was given: the file that HyperShift stores for each NodePool")
 	}
 	return in, err
 }

@@ -16,6 +16,7 @@ type Options struct {
 	Service  bool // started by the service: waits for other runs, never takes over
 	Resume   bool // resume the unfinished join with its recorded settings
 	StateDir string
+	Only     []string // the steps of a run that is no join; empty: all steps
 	Sink     report.Sink
 	Stdin    io.Reader
 

@@ -57,29 +57,37 @@ func (d Document) Err() error {
 // file, and this process is not root on a host with systemd, they are the default facts.
 func Show(ctx context.Context, options inputs.Options) (Document, error) {
 	document := Document{TypeMeta: report.Meta("Plan")}
-	b, err := openReadOnly(ctx, options)
+	b, err := openReadOnly(ctx, options, true)
 	if err != nil {
 		return document, err
 	}
 	defer b.Close()
+	if err = b.fill(ctx, options, &document); err != nil && !b.State.Exists() {
+		err = options.CompleteError(err)
+	}
+	return document, err
+}
+
+// fill adds the changes that a join would make to a document.
+func (b *Builder) fill(ctx context.Context, options inputs.Options, document *Document) error {
 	if b.otherHost == nil && b.Systemd == nil {
-		return document, report.Fail(report.Refused, "hcp-node-agent plan --payload FILE # plans a rendered payload without this host",
+		return report.Fail(report.Refused, "hcp-node-agent plan --payload FILE # plans a rendered payload without this host",
 			"the units of this host cannot be compared: %w", b.SystemdErr)
 	}
 	if err := b.AwaitUplink(ctx, report.Log{Sink: b.Sink, Step: stepname.Plan}); err != nil {
-		return document, err
+		return err
 	}
 	saved, err := b.LoadPayload(ctx, report.Log{Sink: b.Sink, Step: stepname.Fetch})
 	if err != nil {
-		return document, err
+		return err
 	}
 	if _, err := b.LoadSoftware(ctx, report.Log{Sink: b.Sink, Step: stepname.Plan}); err != nil {
-		return document, err
+		return err
 	}
 	b.Upgrading = !saved && b.State.Hosted && b.State.Phase() == joinstate.PhaseJoined
 	p, err := b.Build(ctx)
 	if err != nil {
-		return document, err
+		return err
 	}
 	document.NodeName, document.NodePool = p.NodeName, p.NodePool
 	document.Payload, document.Facts = b.payloadOrigin(saved, options), b.factsOrigin(options)
@@ -91,11 +99,11 @@ func Show(ctx context.Context, options inputs.Options) (Document, error) {
 	for _, one := range b.Inputs.Overrides {
 		document.Overrides = append(document.Overrides, one.Name)
 	}
-	if err := b.addChanges(ctx, &document, p, options.Diff); err != nil {
-		return document, err
+	if err := b.addChanges(ctx, document, p, options.Diff); err != nil {
+		return err
 	}
-	if err := b.addSoftware(ctx, &document, p, report.Log{Sink: b.Sink, Step: stepname.Plan}); err != nil {
-		return document, err
+	if err := b.addSoftware(ctx, document, p, report.Log{Sink: b.Sink, Step: stepname.Plan}); err != nil {
+		return err
 	}
 	document.Empty = len(document.Changes)+len(document.MissingUnits) == 0 && document.Unpacked == nil
 	if document.Upgrade != nil {
@@ -109,7 +117,7 @@ func Show(ctx context.Context, options inputs.Options) (Document, error) {
 		document.Empty = document.Empty && p.Migration.AlreadyAttached
 	}
 	document.NotPlanned = append(document.NotPlanned, b.notPlanned(p)...)
-	return document, nil
+	return nil
 }
 
 // addChanges adds the changes of all steps that can be determined in advance, except those of the

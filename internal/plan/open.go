@@ -45,13 +45,15 @@ type FactsOrigin struct {
 }
 
 // openReadOnly opens the host and reads the inputs for a command that changes nothing. The host is
-// this one unless the options require facts from elsewhere.
-func openReadOnly(ctx context.Context, options inputs.Options) (*Builder, error) {
+// this one unless the options require facts from elsewhere. needsUserData is whether a host without a
+// recorded join requires user data, unless the options name a payload.
+func openReadOnly(ctx context.Context, options inputs.Options, needsUserData bool) (*Builder, error) {
 	facts, err := otherHostFacts(ctx, options)
 	if err != nil {
 		return nil, err
 	}
-	b := &Builder{Config: options.Config, Sink: options.Sink}
+	b := &Builder{Config: options.Config}
+	b.Sink = options.RemedySink(func() bool { return b.State.Exists() })
 	if facts == nil {
 		b.Dir = options.StateDir
 		if b.State, err = joinstate.Read(b.Dir); err != nil {
@@ -59,12 +61,14 @@ func openReadOnly(ctx context.Context, options inputs.Options) (*Builder, error)
 		}
 		b.Config = inputs.MergeSaved(b.Config, b.State)
 	}
-	read := inputs.Read
 	if options.Payload != "" {
 		if b.payloadFile, err = readPlanInput(options, options.Payload, "--payload"); err != nil {
 			return nil, err
 		}
-		read = inputs.ReadOptional
+	}
+	read := inputs.ReadOptional
+	if needsUserData && options.Payload == "" {
+		read = inputs.Read
 	}
 	if b.Inputs, err = read(options, b.State); err != nil {
 		return nil, err

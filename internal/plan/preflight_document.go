@@ -19,11 +19,12 @@ type PreflightDocument struct {
 	report.CommandResult
 }
 
-// Preflight runs the checks that need no payload. It fails if the checks cannot be
-// run; their findings are in the document and in its Err.
+// Preflight runs the checks that need no payload. Without user data, it reports that
+// the ignition server was not checked. It fails if the checks cannot be run; their
+// findings are in the document and in its Err.
 func Preflight(ctx context.Context, options inputs.Options) (PreflightDocument, error) {
 	document := PreflightDocument{TypeMeta: report.Meta("Preflight")}
-	b, err := openReadOnly(ctx, options)
+	b, err := openReadOnly(ctx, options, false)
 	if err != nil {
 		return document, err
 	}
@@ -41,8 +42,24 @@ func Preflight(ctx context.Context, options inputs.Options) (PreflightDocument, 
 		document.Checked++
 		document.Findings = append(document.Findings, b.packageFindings(ctx)...)
 	}
+	if !b.State.Exists() {
+		if b.Inputs.UserData == nil {
+			document.Checked--
+			document.Findings = append(document.Findings, uncheckedEndpoint())
+		}
+		options.CompleteFindings(document.Findings)
+	}
 	document.CommandResult = report.ResultOf(document.Err())
 	return document, nil
+}
+
+// uncheckedEndpoint returns the finding of the check of the ignition server without user data.
+func uncheckedEndpoint() report.Finding {
+	return report.Finding{
+		Check:    "endpoint",
+		Severity: report.SeverityNote,
+		Message:  "not checked: no user data was given (--user-data FILE)",
+	}
 }
 
 // Err returns a failure if a join would be refused because of the findings, else

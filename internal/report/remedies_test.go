@@ -50,7 +50,7 @@ var commands = []string{
 	"ausearch", "base64", "bridge", "chown", "chronyc", "cat", "crictl", "crio", "curl", "date", "df", "dnf", "du", "firewall-cmd", "free", "fuser", "getent", "grep", "grubby",
 	"hcp-node-admin", "hcp-node-agent", "hostnamectl", "install", "ip", "journalctl", "kubelet", "loginctl", "ls", "lsattr", "mount", "mv", "namei", "nft", "nmcli", "nmstatectl", "oc",
 	"openssl", "ovs-vsctl", "ping", "ps", "resolvectl", "rm", "rpm", "setsebool", "ss", "stat", "subscription-manager", "sudo", "swapoff", "sysctl",
-	"systemctl", "systemd-analyze", "timedatectl", "umount", "usermod", "userdel", "echo", "findmnt", "mkdir", "restorecon", "cp", "podman", "uname", "PULL",
+	"systemctl", "umask", "systemd-analyze", "timedatectl", "umount", "usermod", "userdel", "echo", "findmnt", "mkdir", "restorecon", "cp", "podman", "uname", "PULL",
 }
 
 // placeholder replaces the part of a remedy that is known only at run time.
