@@ -5,6 +5,7 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -19,17 +20,16 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 )
 
 // lawfulState is a state in which an interrupted command may leave the host.
 type lawfulState string
 
 const (
-	asBefore lawfulState = "as before the join"
-	payloadA lawfulState = "Ready with payload A"
-	payloadB lawfulState = "Ready with payload B" // the next release, and with addedFile
-	leaving  lawfulState = "waiting for the command to be repeated"
+	asBefore   lawfulState = "as before the join"
+	payloadA   lawfulState = "Ready with payload A"
+	payloadB   lawfulState = "Ready with payload B" // the next release, and with addedFile
+	unfinished lawfulState = "unfinished until the command is repeated"
 )
 
 // operation is a command that takes the host from one lawful state to another.
@@ -160,11 +160,11 @@ func (c *campaign) interrupt(ctx context.Context, t *testing.T, op operation, ho
 	t.Helper()
 	t.Logf("%s: %s after %s of %s", op.name, how, moment.Round(100*time.Millisecond), c.durations[op.name].Round(time.Second))
 	c.serve(ctx, t, op)
-	output := vm.NewWatcher("\x00") // only collects
+	var output bytes.Buffer
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_, _ = environment.Machine.RunStream(ctx, "exec hcp-node-agent "+op.command, nil, output, output) // the connection may be lost
+		_, _ = environment.Machine.RunStream(ctx, "exec hcp-node-agent "+op.command, nil, &output, &output) // the connection may be lost
 	}()
 	time.Sleep(moment)
 	if how == powerCut {
@@ -173,7 +173,7 @@ func (c *campaign) interrupt(ctx context.Context, t *testing.T, op operation, ho
 		mustOutput(ctx, t, "pkill -KILL -f '^hcp-node-agent "+strings.Fields(op.command)[0]+"' || true")
 	}
 	<-ended
-	t.Logf("output of %s until then:\n%s", op.name, output)
+	t.Logf("output of %s until then:\n%s", op.name, output.String())
 	if how == powerCut {
 		must(t, environment.Machine.Boot(ctx))
 		must(t, environment.Machine.WaitSSH(ctx))
@@ -184,7 +184,7 @@ func (c *campaign) interrupt(ctx context.Context, t *testing.T, op operation, ho
 		return
 	}
 	command := op.command
-	if state == leaving {
+	if state == unfinished {
 		command = op.resume
 	}
 	runAgent(ctx, t, report.Success, command)
@@ -204,7 +204,7 @@ func (c *campaign) awaitLawfulState(ctx context.Context, t *testing.T, op operat
 			c.checkState(ctx, t, op, asBefore)
 			return asBefore
 		case phase == joinstate.PhaseLeaving && op.to == asBefore, phase == joinstate.PhaseJoining && how == sigkill:
-			return leaving
+			return unfinished
 		case phase == joinstate.PhaseJoined:
 			state := payloadA
 			if mustOutput(ctx, t, "ls "+addedFile+" 2>/dev/null || true") != "" {
