@@ -15,19 +15,25 @@ import (
 )
 
 // readyFindings returns findings about a Node that is Ready and schedulable: a wrong clock,
-// which breaks certificates and leases later, and the pods that the host itself needs. Without these pods the node may have no
-// connection to webhooks, DNS or storage.
+// which breaks certificates and leases later, the pods that the host itself needs, and registries for which the
+// node has no credential. Without its pods the node may have no connection to webhooks, DNS or storage.
 func (n *Node) readyFindings(ctx context.Context, node *corev1.Node) []report.Finding {
 	f := facts{name: n.Name, bootID: n.BootID, node: node, clockOffset: clockOffset(n.Conn)}
-	f.pods, f.podsErr = n.podsAtVersion(ctx, "0")
+	all, err := n.podsAtVersion(ctx, "0")
 	if ctx.Err() != nil {
 		return nil
 	}
-	f.pods = slices.DeleteFunc(f.pods, func(pod *corev1.Pod) bool { return !isHostPod(pod) })
-	if len(failingPodFindings(f)) > 0 { // the host is searched for the cause only in this case
+	f.podsErr = err
+	for _, pod := range all {
+		if isHostPod(pod) {
+			f.pods = append(f.pods, pod)
+		}
+	}
+	// The host is searched for the cause only if there is a failure.
+	if len(failingPodFindings(f)) > 0 || slices.ContainsFunc(all, pods.AwaitsImage) {
 		f.hostState, f.missing = n.Host.gatherFacts(ctx), n.references.missing(ctx, f.pods)
 	}
-	findings := slices.Concat(clockFinding(f), failingPodFindings(f))
+	findings := slices.Concat(clockFinding(f), failingPodFindings(f), pods.MissingCredentials(all, f.evidence()))
 	return append(findings, n.unknownPodsFindings(ctx, f)...)
 }
 

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -116,6 +118,28 @@ func TestFindingsOfReadyNodeIncludeHostPods(t *testing.T) {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
 		})
+	}
+}
+
+// A registry without a credential on the node is reported for pods of users too.
+func TestFindingsOfReadyNodeIncludeMissingCredentials(t *testing.T) {
+	rejected := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "unauthorized"}}
+	node := newServedNode(t, map[string]any{
+		nodePath: nodeWith("True", "KubeletReady", ""),
+		podsPath: corev1.PodList{Items: []corev1.Pod{*podOf("team", "app", false, rejected)}},
+	})
+	node.Host.PullSecret = filepath.Join(t.TempDir(), "config.json")
+	for content, want := range map[string]int{
+		`{"auths":{"registry.redhat.io":{}}}`: 1,
+		`{"auths":{"quay.io":{}}}`:            0,
+	} {
+		if err := os.WriteFile(node.Host.PullSecret, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		found, err := node.Findings(t.Context())
+		if err != nil || len(found) != want || (want == 1 && found[0].Reason != report.RegistryCredentialMissing) {
+			t.Errorf("pull secret %s: %+v, %v", content, found, err)
+		}
 	}
 }
 

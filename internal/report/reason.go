@@ -36,6 +36,7 @@ const (
 	PodNotReady               Reason = "PodNotReady"
 	PodStatusUnknown          Reason = "PodStatusUnknown"
 	PodSubnetMissing          Reason = "PodSubnetMissing"
+	RegistryCredentialMissing Reason = "RegistryCredentialMissing"
 	ReleaseMismatch           Reason = "ReleaseMismatch"
 	RequiredUnitNotRunning    Reason = "RequiredUnitNotRunning"
 	ServingCertificateMissing Reason = "ServingCertificateMissing"

@@ -97,8 +97,8 @@ func (p *Problem) explainPull(image, reason, message string, e Evidence) {
 	if reason == "InvalidImageName" {
 		detail = reason
 	}
-	c := ExplainPull(image, detail, e.Registries)
-	p.CauseKnown = true
+	c, uncredentialed := classifyPull(image, detail, e.Registries)
+	p.CauseKnown, p.uncredentialed = true, uncredentialed
 	p.Reason = "image " + shortImage(image) + " cannot be pulled: " + c.Text
 	p.remedy = c.Remedy
 	p.Details = servicelog.Format(detail, "image "+image)

@@ -29,6 +29,8 @@ type Problem struct {
 	remedy     report.Remedy // "" for the default command
 	Details    []string
 	CauseKnown bool // the cause is known; otherwise the pod may only need time
+
+	uncredentialed string // registry of the pod's image for which the node has no credential; "" for another cause
 }
 
 // Name returns the namespace and the name of the pod.

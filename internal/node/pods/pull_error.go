@@ -17,6 +17,13 @@ const PullSecretPath = "/var/lib/kubelet/config.json" //nolint:gosec // a path, 
 // ExplainPull explains why an image cannot be pulled. The text completes "image X
 // cannot be pulled: ".
 func ExplainPull(image, message string, auths []string) servicelog.Cause {
+	cause, _ := classifyPull(image, message, auths)
+	return cause
+}
+
+// classifyPull explains why an image cannot be pulled. It also returns the registry that requires a
+// credential, if auths, the registries in the node's pull secret, do not contain it.
+func classifyPull(image, message string, auths []string) (cause servicelog.Cause, uncredentialed string) {
 	registry := registryOf(image)
 	// If a mirror is configured, the mirror rejected the request.
 	if m := regexp.MustCompile(`pinging container registry ([\w.:\[\]-]+?):? `).FindStringSubmatch(message); m != nil {
@@ -28,20 +35,19 @@ func ExplainPull(image, message string, auths []string) servicelog.Cause {
 		if match == nil {
 			continue
 		}
+		if pattern.unauthorized {
+			return unauthorizedCause(registry, string(try), auths)
+		}
 		fill := func(template string) string {
 			text := string(pattern.pattern.ExpandString(nil, template, message, match))
 			return strings.NewReplacer("REGISTRY", registry, "PULL", string(try)).Replace(text)
 		}
-		c := servicelog.Cause{Text: fill(pattern.text), Remedy: report.Remedy(fill(string(pattern.remedy)))}
-		if pattern.unauthorized {
-			c = unauthorizedCause(registry, string(try), auths)
-		}
-		return c
+		return servicelog.Cause{Text: fill(pattern.text), Remedy: report.Remedy(fill(string(pattern.remedy)))}, ""
 	}
 	if message == "" {
-		return servicelog.Cause{Text: "kubelet has not reported a reason", Remedy: try}
+		return servicelog.Cause{Text: "kubelet has not reported a reason", Remedy: try}, ""
 	}
-	return servicelog.Cause{Text: servicelog.Shorten(message, servicelog.MaxExcerpt), Remedy: try}
+	return servicelog.Cause{Text: servicelog.Shorten(message, servicelog.MaxExcerpt), Remedy: try}, ""
 }
 
 // clusterRegistryAuth describes where an administrator changes the pull secret of the
@@ -50,22 +56,23 @@ const clusterRegistryAuth = "the cluster's pull secret (HostedCluster spec.pullS
 	"openshift-config/pull-secret)"
 
 // unauthorizedCause explains a registry that requires a credential, or rejects the
-// node's.
-func unauthorizedCause(registry, try string, auths []string) servicelog.Cause {
-	c := servicelog.Cause{
+// node's. In the former case it also returns the registry.
+func unauthorizedCause(registry, try string, auths []string) (cause servicelog.Cause, uncredentialed string) {
+	hasCredential := func(entry string) bool { return matchesRegistry(entry, registry) }
+	if auths != nil && !slices.ContainsFunc(auths, hasCredential) {
+		return servicelog.Cause{
+			Text: "this node's pull secret (" + PullSecretPath + ") has no credential for " + registry,
+			Remedy: report.Remedy("# add " + registry + " to " + clusterRegistryAuth + ", and join again with " +
+				"current user data"),
+		}, registry
+	}
+	return servicelog.Cause{
 		Text: registry + " rejects this node's pull secret, or has no such image for it",
 		// A change of the pull secret's content does not reach joined nodes
 		// (openshift/hypershift#3259).
 		Remedy: report.Remedy(try + "\n# if " + clusterRegistryAuth + " is newer, with current user " +
 			"data:\nhcp-node-agent join --user-data USER_DATA"),
-	}
-	if auths != nil && !slices.ContainsFunc(auths,
-		func(entry string) bool { return matchesRegistry(entry, registry) }) {
-		c.Text = "this node's pull secret (" + PullSecretPath + ") has no credential for " + registry
-		c.Remedy = report.Remedy("# add " + registry + " to " + clusterRegistryAuth + ", and join again with " +
-			"current user data")
-	}
-	return c
+	}, ""
 }
 
 // matchesRegistry reports whether an entry of a pull secret is for a registry. Some
@@ -103,7 +110,9 @@ func pullPatterns() []pullPattern {
 	of := func(pattern, text string, remedy report.Remedy) pullPattern {
 		return pullPattern{pattern: regexp.MustCompile(pattern), text: text, remedy: remedy}
 	}
-	refusal := of(`(?i)unauthorized|authentication required|access to the requested resource is not `+
+	// A line of the journal contains only the beginning of "unable to retrieve auth token: invalid
+	// username/password: unauthorized", because the rest is masked like a token.
+	refusal := of(`(?i)unauthorized|unable to retrieve auth token|authentication required|access to the requested resource is not `+
 		`authorized|denied: |requested access|invalid username/password|no basic auth|\b40[13]\b`, "", "")
 	refusal.unauthorized = true
 	return []pullPattern{
