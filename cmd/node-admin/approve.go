@@ -26,7 +26,7 @@ type approveOptions struct {
 	enrollmentDir, kubeconfig, namespace, configMap string
 	node, fingerprint                               string
 	addresses                                       []string
-	watch                                           bool
+	watch, allowManagementCluster                   bool
 	probeAddress                                    string
 	timeout                                         time.Duration
 }
@@ -70,6 +70,8 @@ rights that approve needs).`,
 	flags.StringVar(&o.namespace, "namespace", approver.DefaultNamespace,
 		"`NAMESPACE` of the ConfigMap that records used join tokens")
 	flags.StringVar(&o.configMap, "configmap", approver.DefaultConfigMap, "`NAME` of that ConfigMap")
+	flags.BoolVar(&o.allowManagementCluster, "allow-management-cluster", false,
+		"approve nodes of a cluster that serves HostedClusters itself")
 	c.RunE = func(c *cobra.Command, _ []string) error { return o.run(c.Context(), p) }
 	return c
 }
@@ -119,13 +121,15 @@ func (o approveOptions) run(ctx context.Context, p *cli.Printer) error {
 	}
 	notify := report.SystemdNotifier{}
 	a, err := approver.Open(approver.Options{
-		Kubeconfig:    kubeconfig,
-		EnrollmentDir: o.enrollmentDir,
-		Namespace:     o.namespace,
-		ConfigMap:     o.configMap,
-		OnEvent:       func(recorded approver.Event) { printEvent(p, recorded) },
-		OnStatus:      notify.Status,
-		OnReady:       func() { notify.Ready("watching") },
+		Kubeconfig:             kubeconfig,
+		EnrollmentDir:          o.enrollmentDir,
+		Namespace:              o.namespace,
+		ConfigMap:              o.configMap,
+		AllowManagementCluster: o.allowManagementCluster,
+
+		OnEvent:  func(recorded approver.Event) { printEvent(p, recorded) },
+		OnStatus: notify.Status,
+		OnReady:  func() { notify.Ready("watching") },
 	})
 	switch {
 	case err != nil:

@@ -47,13 +47,13 @@ writes two files for each node:
     NAME.token       a secret, for that host only: join --join-token NAME.token
     NAME.enrollment  no secret, for the approver: approve --enrollments DIR,
                      with the enrollments in DIR`,
-		Example: "  hcp-node-admin token create --node worker-7 --kubeconfig hosted.kubeconfig",
+		Example: "  hcp-node-admin token create --node worker-7.example.com --address 192.0.2.7 --kubeconfig hosted.kubeconfig",
 		Args:    cobra.NoArgs,
 	}
 	var o tokenOptions
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringArrayVar(&o.names, "node", nil, "`NAME` of the node; can be repeated")
+	flags.StringArrayVar(&o.names, "node", nil, "`NAME` of the node, which is the host name of the host (hostname); can be repeated")
 	flags.StringVar(&o.nodes, "nodes", "", "`FILE` with many nodes, one NAME ADDRESS... per line")
 	flags.StringSliceVar(&o.addresses, "address", nil, "`IP` that the node's serving certificate may contain; can be repeated; if there is none, an administrator must approve that certificate")
 	flags.DurationVar(&o.lifetime, "expires", 0,

@@ -18,9 +18,12 @@ type Options struct {
 	EnrollmentDir string // directory of the enrollment files; not used for manual approval
 	Namespace     string // of the ConfigMap with the usage records
 	ConfigMap     string
-	OnEvent       func(Event)       // receives every decision, one call at a time
-	OnStatus      func(text string) // receives the status text whenever the status changes; may be nil
-	OnReady       func()            // is called once, after the first successful resync; may be nil
+	// AllowManagementCluster permits a kubeconfig of a cluster that serves HostedClusters.
+	AllowManagementCluster bool
+
+	OnEvent  func(Event)       // receives every decision, one call at a time
+	OnStatus func(text string) // receives the status text whenever the status changes; may be nil
+	OnReady  func()            // is called once, after the first successful resync; may be nil
 }
 
 // Event is a decision on a CSR or another message of an approver.

@@ -40,6 +40,9 @@ func checkFingerprint(text string) error {
 // each of them until ctx ends. It uses no enrollment, because the administrator has compared the
 // fingerprint.
 func (a *Approver) ApproveManually(ctx context.Context, node ManualApproval) error {
+	if err := a.checkHostedCluster(ctx); err != nil {
+		return a.explain(err)
+	}
 	var since metav1.Time // zero if no client key is given: the newest serving CSR counts
 	if node.Fingerprint != "" {
 		if err := checkFingerprint(node.Fingerprint); err != nil {

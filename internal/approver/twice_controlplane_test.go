@@ -211,7 +211,7 @@ func TestControlPlaneWithoutTheConfigMap(t *testing.T) {
 	a := s.newApprover(readKubeconfig(t, plane.Kubeconfig))
 	a.usage.name = "another-one"
 	err := a.Watch(withTimeout(t, time.Minute))
-	if report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), "ConfigMap kube-system/another-one, which records used join tokens, does not exist in the hosted cluster") || !strings.Contains(string(report.RemedyOf(err)), "oc apply -f deploy/approver-rbac.yaml") {
+	if report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), "ConfigMap kube-system/another-one, which records used join tokens, does not exist in the hosted cluster") || !strings.Contains(string(report.RemedyOf(err)), "oc --kubeconfig hosted.kubeconfig apply -f deploy/approver-rbac.yaml") {
 		t.Errorf("%v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 	}
 }

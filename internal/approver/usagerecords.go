@@ -53,7 +53,7 @@ type usageSnapshot struct {
 func (u usageRecords) read(ctx context.Context) (usageSnapshot, error) {
 	object, err := u.client.ConfigMaps(u.namespace).Get(ctx, u.name)
 	if apierrors.IsNotFound(err) {
-		return usageSnapshot{}, report.Fail(report.Usage, "oc apply -f deploy/approver-rbac.yaml # creates the "+
+		return usageSnapshot{}, report.Fail(report.Usage, "oc --kubeconfig hosted.kubeconfig apply -f deploy/approver-rbac.yaml # creates the "+
 			"ConfigMap; or select another with --namespace and --configmap",
 			"ConfigMap %s/%s, which records used join tokens, does not exist in the hosted cluster: %w", u.namespace, u.name, err)
 	}

@@ -28,6 +28,9 @@ const (
 // Once decides on all existing CSRs and reports their number.
 func (a *Approver) Once(ctx context.Context) error {
 	a.loadEnrollments()
+	if err := a.checkHostedCluster(ctx); err != nil {
+		return a.explain(err)
+	}
 	for {
 		a.hasConflict = false
 		if _, err := a.resync(ctx); err != nil {
@@ -51,7 +54,7 @@ func (a *Approver) Watch(ctx context.Context) error {
 		}
 		version, err := "", error(nil)
 		if !ready {
-			err = a.checkUsageRecords(ctx)
+			err = a.checkStart(ctx)
 		}
 		if err == nil {
 			version, err = a.resync(ctx)
@@ -88,9 +91,12 @@ func (a *Approver) Watch(ctx context.Context) error {
 	return nil
 }
 
-// checkUsageRecords checks at the start, instead of with the first node, whether the usage records are
-// readable.
-func (a *Approver) checkUsageRecords(ctx context.Context) error {
+// checkStart checks at the start, instead of with the first node, whether the cluster is a hosted
+// cluster and whether the usage records are readable.
+func (a *Approver) checkStart(ctx context.Context) error {
+	if err := a.checkHostedCluster(ctx); err != nil {
+		return err
+	}
 	ctx, cancel := withRequestTimeout(ctx)
 	defer cancel()
 	_, err := a.usage.read(ctx)

@@ -22,7 +22,9 @@ import (
 // contains none of the cluster's current CAs, or another URL with the same CA. A cluster
 // that was reinstalled has another signer and rejects the node's certificate. A cluster
 // that rotated its CA, or whose API server has a new endpoint, accepts it. A new endpoint
-// must also have a certificate of a CA in the kubeconfig.
+// must also have a certificate of a CA in the kubeconfig. Every API server rejects an
+// expired certificate, so that of the node then only has to be rejected by such a server:
+// the approver verifies whether the cluster has issued it.
 func (i *Identity) CheckWithCluster(ctx context.Context) (State, error) {
 	state, err := i.Check(ctx)
 	var otherCAs kube.CAMismatchError
@@ -39,19 +41,24 @@ func (i *Identity) CheckWithCluster(ctx context.Context) (State, error) {
 	if unread != nil || !certified || rest.LoadTLSFiles(config) != nil {
 		return state, err
 	}
-	if found, foreign := i.checkCertificate(config.CertData); foreign != nil || found != Valid {
+	found, foreign := i.checkCertificate(config.CertData)
+	if foreign != nil || (found == Expired && !moved) {
 		return state, err
 	}
 	if moved {
 		cluster.CA = config.CAData
 	}
-	if refused := i.checkAccepted(ctx, cluster); refused != nil {
+	refused := i.checkAccepted(ctx, cluster)
+	if found == Expired && report.CodeOf(refused) == report.CredentialRefused {
+		refused = nil
+	}
+	if refused != nil {
 		if moved {
 			return state, i.foreignIdentityError("%w, which does not accept it: %w", otherServer, refused)
 		}
 		return state, err
 	}
-	return Valid, nil
+	return found, nil
 }
 
 // refreshCluster keeps the existing identity, and replaces the URL and the CAs in its

@@ -101,8 +101,12 @@ func (i *Identity) explainRejection(connection *kube.Conn, err error) error {
 // If it is valid by the server's clock, a new certificate does not help:
 // kubelet would consider that expired too.
 func (i *Identity) checkClock(ctx context.Context) error {
+	cluster, err := i.expectedCluster() // its endpoint can be newer than that in the kubeconfig
+	if err != nil {
+		return err
+	}
 	leaf := readLeaf(i.clientCertificatePath())
-	config, err := clientcmd.BuildConfigFromFlags("", i.Kubeconfig)
+	config, err := clientcmd.BuildConfigFromFlags(cluster.Server, i.Kubeconfig)
 	// client-go caches connections by the names of the files and notices a new certificate only after
 	// minutes. Later connections must not use this one, whose certificate has expired.
 	if err != nil || leaf == nil || rest.LoadTLSFiles(config) != nil {
