@@ -14,6 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 )
@@ -60,15 +61,19 @@ func (j *join) setKernelArguments(ctx context.Context, log report.Log) ([]ledger
 	if !j.Config.AppliesHostSettings() {
 		return nil, nil
 	}
+	reverted, err := j.revertKernelArguments(ctx, log)
+	if err != nil {
+		return nil, err
+	}
 	made, err := j.Ledger.Apply(ctx, stepname.Files, j.Plan.KernelArguments)
 	if err != nil {
 		return nil, err
 	}
 	facts := rebootFacts{
-		needed: j.Plan.NeedsReboot, registered: j.State.Registered && !j.isDrained(), mode: j.Config.HostSettings,
+		needed: j.Plan.NeedsReboot || j.isBootObsolete(), registered: j.State.Registered && !j.isDrained(), mode: j.Config.HostSettings,
 		boot: j.Facts.BootID, neededIn: j.State.RebootNeeded,
 	}
-	if len(made) > 0 {
+	if len(made) > 0 || reverted {
 		facts.neededIn = "" // an earlier reboot was for other arguments
 	}
 	action := decideReboot(facts)
@@ -78,6 +83,38 @@ func (j *join) setKernelArguments(ctx context.Context, log report.Log) ([]ledger
 		}
 	}
 	return made, j.reboot(ctx, log, action)
+}
+
+// revertKernelArguments reverts the kernel arguments of an earlier payload if this one does not have all
+// of them, and reports whether it did. The arguments of this payload are then set on top of the
+// original ones. It first records that this boot has obsolete arguments.
+func (j *join) revertKernelArguments(ctx context.Context, log report.Log) (bool, error) {
+	isObsolete := func(item ledger.Item) bool {
+		return item.Kind == ledger.KernelArguments && (len(j.Plan.KernelArguments) == 0 || plan.SetsMore(item, j.Plan.KernelArguments))
+	}
+	if !slices.ContainsFunc(j.Ledger.Items(), isObsolete) {
+		return false, nil
+	}
+	if err := j.recordReboot(true); err != nil {
+		return false, err
+	}
+	_, err := j.revert(ctx, log, isObsolete)
+	return true, err
+}
+
+// isBootObsolete reports whether a run in this boot has recorded that the boot must end.
+func (j *join) isBootObsolete() bool {
+	return j.State.RebootNeeded != "" && j.State.RebootNeeded == j.Facts.BootID
+}
+
+// setHostSettings reverts the booleans and ports that this plan does not have any more, and sets those
+// that it has. It returns the changes.
+func (j *join) setHostSettings(ctx context.Context, log report.Log) ([]ledger.PlannedChange, error) {
+	setsMore := func(item ledger.Item) bool { return plan.SetsMore(item, j.Plan.HostSettings) }
+	if _, err := j.revert(ctx, log, setsMore); err != nil {
+		return nil, err
+	}
+	return j.Ledger.Apply(ctx, stepname.System, j.Plan.HostSettings)
 }
 
 // recordReboot records durably whether this boot must end before its kernel arguments are right.

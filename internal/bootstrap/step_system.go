@@ -29,7 +29,7 @@ func configureSystem(ctx context.Context, j *join, log report.Log) (steps.Outcom
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	settings, err := j.Ledger.Apply(ctx, stepname.System, j.Plan.HostSettings)
+	settings, err := j.setHostSettings(ctx, log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}

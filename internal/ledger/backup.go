@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strconv"
 )
@@ -32,13 +33,14 @@ func (l *Ledger) backUpOriginal(ctx context.Context, item Item, now State) (stri
 // backUpEdits writes a copy beside each managed file whose content another process or an
 // administrator has written since, and which the changes replace or remove.
 func (l *Ledger) backUpEdits(ctx context.Context, pending []PlannedChange) error {
-	managed := map[string]Item{}
+	managed, byPath := map[string]bool{}, map[string][]Item{}
 	for _, item := range l.Items() {
-		managed[item.Key()] = item
+		managed[item.Key()] = true
+		byPath[path.Clean(item.Target)] = append(byPath[path.Clean(item.Target)], item)
 	}
 	for _, p := range pending {
-		item, isManaged := managed[p.Key()]
-		if !isManaged || !p.losesContent() || item.hasKnownContent(p.Now) {
+		isKnown := func(item Item) bool { return item.hasKnownContent(p.Now) }
+		if !managed[p.Key()] || !p.losesContent() || slices.ContainsFunc(byPath[path.Clean(p.Target)], isKnown) {
 			continue
 		}
 		backup, err := l.backUp(ctx, p.Target, p.Now)
@@ -59,9 +61,12 @@ func (p PlannedChange) losesContent() bool {
 }
 
 // hasKnownContent reports whether the content is the original, or was written by this or an earlier run.
+// A hard link has the content of its target.
 func (i Item) hasKnownContent(now State) bool {
 	known := append([]State{i.Before, i.Desired}, i.earlierDesired...)
-	return slices.ContainsFunc(known, func(s State) bool { return s.Digest == now.Digest })
+	return slices.ContainsFunc(known, func(s State) bool {
+		return s.Digest == now.Digest || (i.Kind == HardLink && s.Link != "")
+	})
 }
 
 // backUp writes the file beside target and returns the path of the copy, or "" if the directory

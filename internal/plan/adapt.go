@@ -70,7 +70,7 @@ func (b *Builder) adaptPayload(ctx context.Context) (*adapt.Plan, error) {
 		return nil, err
 	}
 	return adapt.ToHost(b.Payload, adapt.Input{
-		ApplyHostSettings: b.Config.AppliesHostSettings(), FirewallZone: zone, Items: b.Ledger.Items(),
+		ApplyHostSettings: b.Config.AppliesHostSettings(), FirewallZone: zone,
 		Facts: b.Facts, Hosted: b.IsHosted(), NodePool: b.State.NodePool,
 		HasUnit:       func(name string) bool { return unit(name).Load != "not-found" || unit(name).File != "" },
 		UnitFileState: func(name string) string { return unit(name).File },

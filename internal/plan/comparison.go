@@ -34,8 +34,9 @@ func countUnchanged(requested []ledger.Change, pending []ledger.PlannedChange) i
 	return n
 }
 
-// obsoleteItems returns the objects that earlier payloads added and that are not requested any more.
-// An upgrade reverts them, a join does not. Directories are not included.
+// obsoleteItems returns the objects that earlier payloads added and that are not requested any more,
+// and the settings of which less is requested. An upgrade reverts them, a join does not. Directories
+// are not included.
 func obsoleteItems(items []ledger.Item, requested []ledger.Change) []ledger.Item {
 	keys := map[string]bool{}
 	for _, change := range requested {
@@ -45,9 +46,24 @@ func obsoleteItems(items []ledger.Item, requested []ledger.Change) []ledger.Item
 	for _, item := range items {
 		isOfPayload := slices.Contains([]string{stepname.Files, stepname.System}, item.Step) && groupOf(item.Change) != GroupOther
 		isDirectory := item.Kind == ledger.Directory || item.Kind == accounts.KeysDir
-		if isOfPayload && !isDirectory && item.Desired.Present && !keys[item.Key()] {
+		isObsolete := !keys[item.Key()] || SetsMore(item, requested)
+		if isOfPayload && !isDirectory && item.Desired.Present && isObsolete {
 			obsolete = append(obsolete, item)
 		}
 	}
 	return obsolete
+}
+
+// SetsMore reports whether an item has set kernel arguments, SELinux booleans or ports that the
+// requested change of the same object does not contain. The item must then be reverted before the
+// change is made.
+func SetsMore(item ledger.Item, requested []ledger.Change) bool {
+	if !slices.Contains([]ledger.Kind{ledger.KernelArguments, ledger.Booleans, ledger.FirewallPorts}, item.Kind) {
+		return false
+	}
+	return slices.ContainsFunc(requested, func(change ledger.Change) bool {
+		return change.Key() == item.Key() && slices.ContainsFunc(item.Desired.Names, func(name string) bool {
+			return !slices.Contains(change.Desired.Names, name)
+		})
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -112,17 +113,25 @@ func TestCompareWithEarlierPayload(t *testing.T) {
 	}
 	removed := item("files", ledger.File, "/etc/removed")
 	removed.Desired.Present = false
+	setting := func(kind ledger.Kind, target string, names ...string) ledger.Change {
+		return ledger.Change{Kind: kind, Target: target, Desired: ledger.State{Present: true, Names: names}}
+	}
+	arguments := ledger.Item{Step: "files", Change: setting(ledger.KernelArguments, "boot loader", "psi=0", "nosmt")}
+	booleans := ledger.Item{Step: "system", Change: setting(ledger.Booleans, "SELinux policy", "a=on")}
+	settings := []ledger.Change{
+		setting(ledger.KernelArguments, "boot loader", "psi=0"), setting(ledger.Booleans, "SELinux policy", "a=on", "b=on"),
+	}
 	requested := []ledger.Change{change(ledger.File, "/etc/same"), change(ledger.File, "/etc/new"), change(ledger.Unit, "a.service"), change("account-backup", "/etc/passwd-")}
 	obsolete := obsoleteItems([]ledger.Item{
 		item("files", ledger.File, "/etc/same"), item("files", ledger.File, "/etc/old"), item("files", ledger.Directory, "/etc/old.d"),
 		item("system", ledger.Unit, "a.service"), item("system", ledger.Sysctl, "vm.old"), item("files", ledger.Contents, "/var/lib/kubelet"),
-		item("network", ledger.File, "/etc/of-the-agent"), removed,
-	}, requested)
+		item("network", ledger.File, "/etc/of-the-agent"), removed, arguments, booleans,
+	}, slices.Concat(requested, settings))
 	var keys []string
 	for _, item := range obsolete {
 		keys = append(keys, item.Key())
 	}
-	if diff := cmp.Diff([]string{"file:/etc/old", "sysctl:vm.old"}, keys); diff != "" {
+	if diff := cmp.Diff([]string{"file:/etc/old", "sysctl:vm.old", "kernel arguments:boot loader"}, keys); diff != "" {
 		t.Errorf("obsolete (-want +got):\n%s", diff)
 	}
 	if n := countUnchanged(requested, []ledger.PlannedChange{{Change: requested[1]}, {Change: change(ledger.Directory, "/etc")}}); n != 2 {

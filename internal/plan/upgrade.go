@@ -60,8 +60,8 @@ func effects(pending []ledger.PlannedChange, obsolete []ledger.Item, software []
 	for _, change := range pending {
 		all = append(all, upgrade.EffectOf(change.Kind, change.Target))
 	}
-	for _, item := range obsolete {
-		all = append(all, upgrade.EffectOf(item.Kind, item.Target))
+	for _, item := range obsolete { // a replaced setting can be pending too
+		all = all.Merge(upgrade.Effects{upgrade.EffectOf(item.Kind, item.Target)})
 	}
 	for _, name := range software {
 		all = append(all, upgrade.SoftwareEffect(name))

@@ -10,7 +10,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/entries"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -30,8 +29,7 @@ type Input struct {
 	// ApplyHostSettings plans settings of the host that are not in files. Otherwise they become notes
 	// for the administrator.
 	ApplyHostSettings bool
-	FirewallZone      string        // of firewalld, in which the ports of a node are opened; "" if it is not running
-	Items             []ledger.Item // changes of earlier joins
+	FirewallZone      string // of firewalld, in which the ports of a node are opened; "" if it is not running
 
 	Tree        Tree   // the host's files
 	User, Group Lookup // in the host's passwd(5) and group(5)

@@ -33,7 +33,7 @@ func (p *planner) planHostSettings() error {
 		return nil
 	}
 	if len(arguments.Add)+len(arguments.Remove) > 0 {
-		change, err := resource.KernelArguments{}.Change("payload", arguments, p.in.Items)
+		change, err := resource.KernelArguments{}.Change("payload", arguments)
 		if err != nil {
 			return err
 		}

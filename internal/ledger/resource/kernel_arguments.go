@@ -21,6 +21,9 @@ type ArgumentChange struct {
 	Remove []string `json:"remove,omitempty"`
 }
 
+// without precedes an argument to remove in descriptions.
+const without = "without "
+
 // IsMet reports whether the words of a kernel command line are as desired.
 func (a ArgumentChange) IsMet(words []string) bool { return a.String() == a.describe(words) }
 
@@ -38,7 +41,7 @@ func (a ArgumentChange) describe(words []string) string {
 	}
 	for _, argument := range a.Remove {
 		if !bootloader.IsSet(words, argument) {
-			parts = append(parts, "without "+argument)
+			parts = append(parts, without+argument)
 		}
 	}
 	return strings.Join(parts, " ")
@@ -58,40 +61,22 @@ func (a ArgumentChange) Pending(words []string) (add, remove []string) {
 // words returns the words of the arguments to add.
 func (a ArgumentChange) words() []string { return strings.Fields(strings.Join(a.Add, " ")) }
 
-// extend adds the arguments of an earlier change that a later payload does not have. They are kept
-// until the undo, as files are, unless the later change sets an argument with the same key.
-func (a ArgumentChange) extend(earlier ArgumentChange) ArgumentChange {
-	keys := bootloader.KeysOf(slices.Concat(a.words(), a.Remove))
-	isReplaced := func(argument string) bool { return bootloader.HasKey(argument, keys) }
-	return ArgumentChange{
-		Add:    append(slices.DeleteFunc(slices.Clone(earlier.Add), isReplaced), a.Add...),
-		Remove: append(slices.DeleteFunc(slices.Clone(earlier.Remove), isReplaced), a.Remove...),
-	}
-}
-
 // KernelArguments is the driver of the kernel arguments of the next boot. The running kernel keeps
 // its arguments.
 type KernelArguments struct {
 	BootLoader bootloader.BootLoader // nil if the host has none that the agent supports
 }
 
-// Change returns the change that makes the kernel arguments those of a, together with those of
-// earlier changes.
-func (KernelArguments) Change(reason string, a ArgumentChange, items []ledger.Item) (ledger.Change, error) {
-	for _, item := range items {
-		if item.Kind != ledger.KernelArguments {
-			continue
-		}
-		earlier, err := decodeArguments(item.Change)
-		if err != nil {
-			return ledger.Change{}, err
-		}
-		a = a.extend(earlier)
-	}
+// Change returns the change that makes the kernel arguments those of a.
+func (KernelArguments) Change(reason string, a ArgumentChange) (ledger.Change, error) {
 	data, err := json.Marshal(a)
+	names := slices.Clone(a.Add)
+	for _, argument := range a.Remove {
+		names = append(names, without+argument)
+	}
 	return ledger.Change{
 		Kind: ledger.KernelArguments, Target: "boot loader", Reason: reason,
-		Desired: ledger.State{Present: true, Value: a.String(), Data: data},
+		Desired: ledger.State{Present: true, Value: a.String(), Names: names, Data: data},
 	}, err
 }
 
@@ -140,6 +125,12 @@ func (d KernelArguments) Set(ctx context.Context, c ledger.Change, _ ledger.Stat
 		return fmt.Errorf("setting kernel arguments: %w", err)
 	}
 	return nil
+}
+
+// IsPartiallyRestored returns true: Restore considers each argument separately, so an undo need not keep
+// all of them if an administrator has removed one.
+func (KernelArguments) IsPartiallyRestored(ledger.Change, ledger.State, ledger.State) (bool, error) {
+	return true, nil
 }
 
 // Restore removes the arguments that were added, and adds those that were removed or replaced.
