@@ -137,7 +137,7 @@ func joiningStatus() status.Document {
 func preflightDocument() plan.PreflightDocument {
 	return plan.PreflightDocument{Result: preflight.Result{Checked: 18, Findings: []report.Finding{
 		{
-			Check: "firewall", Severity: report.SeverityWarning, Remedy: "systemctl disable --now firewalld",
+			Check: "firewall", Severity: report.SeverityWarning, Remedy: "firewall-cmd --list-all-zones",
 			Message: "firewalld is running, and drops the traffic of the cluster network that arrives on the uplink",
 		},
 		{

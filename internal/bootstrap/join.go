@@ -102,7 +102,7 @@ func (j *join) runJoin(ctx context.Context, options inputs.Options, all []Step) 
 func (j *join) removeRecords() {
 	if err := j.RemoveRecords(j.Dir); err != nil {
 		report.Log{Sink: j.Sink, Step: "end"}.Warn("records of this run, which contain secrets, could not be "+
-			"removed: "+err.Error(), report.Remedy("rm -rf "+j.Dir))
+			"removed: "+err.Error(), report.Remedy("# delete the files in "+j.Dir))
 	}
 }
 

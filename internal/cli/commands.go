@@ -107,7 +107,7 @@ func NoArgs(c *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
 		return nil
-	case c.Flags().Lookup("user-data") != nil:
+	case strings.HasSuffix(args[0], ".ign") && c.Flags().Lookup("user-data") != nil:
 		return fmt.Errorf("unexpected argument %q; did you mean --user-data %s?", args[0], args[0])
 	}
 	return fmt.Errorf("unexpected argument %q", args[0])

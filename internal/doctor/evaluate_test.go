@@ -79,7 +79,7 @@ func TestDoctorReportsTheJoin(t *testing.T) {
 			"problem: a leave of NodePool clusters/demo started at 2026-01-02T03:04:05Z and has not finished => hcp-node-agent leave # resumes the leave",
 		}},
 		"cloned": {joinFacts{State: state("schedulable", began), MachineID: "another"}, []string{
-			"problem: the state in /d was written by another machine (machine-id m) => rm -rf /d # only if this machine was cloned from a node; then join again",
+			"problem: the state in /d was written by another machine (machine-id m) => # only if this machine was cloned from a node, because the directory is required to restore a host; then join again:\nmv /d /d.clone",
 		}},
 		"not root": {joinFacts{Err: fmt.Errorf("reading: %w", fs.ErrPermission)}, []string{"note: root is required: reading: permission denied => sudo hcp-node-agent doctor"}},
 		"damaged": {joinFacts{Err: errors.New("reading the state of the join: EOF"), Root: true}, []string{

@@ -90,7 +90,7 @@ func TestMachineConfigServerRequiresNoToken(t *testing.T) {
 	s := startServer(t, certtest.NewCA(t, "root-ca"), "127.0.0.1", respond(http.StatusUnauthorized, "text/plain", "Unauthorized"))
 	_, err := quickFetcher().Fetch(t.Context(), s.workerUserData(t))
 	checkFailure(t, err, report.CredentialRefused, "which a machine-config server never does")
-	for _, want := range []string{"user-data-NODEPOOL-HASH", "secret/worker-user-data"} {
+	for _, want := range []string{"user-data-NODEPOOL-$HASH", "secret/worker-user-data"} {
 		if !strings.Contains(string(report.RemedyOf(err)), want) {
 			t.Errorf("remedy %q lacks %q", report.RemedyOf(err), want)
 		}

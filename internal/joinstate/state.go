@@ -145,6 +145,7 @@ func CheckMachineID(state State, machine, dir string) error {
 	if state.MachineID == "" || state.MachineID == machine {
 		return nil
 	}
-	return report.Fail(report.Refused, report.Remedy("rm -rf "+dir+" # only if this machine was cloned from a node; then join again"),
+	return report.Fail(report.Refused, report.Remedyf("# only if this machine was cloned from a node, because the directory "+
+		"is required to restore a host; then join again:\nmv %[1]s %[1]s.clone", dir),
 		"the state in %s was written by another machine (machine-id %s)", dir, state.MachineID)
 }

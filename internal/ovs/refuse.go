@@ -21,7 +21,7 @@ func Refuse(remedy report.Remedy, format string, args ...any) error {
 func refuseSoftware(facts Facts) error {
 	switch {
 	case !facts.OVS.Installed:
-		return Refuse("dnf install openvswitch && systemctl enable --now openvswitch", "Open vSwitch is not installed (no ovs-vsctl)")
+		return Refuse("# Open vSwitch is in the Fast Datapath repository; print its versions: dnf list 'openvswitch3*'\ndnf install openvswitch3.5 && systemctl enable --now openvswitch", "Open vSwitch is not installed (no ovs-vsctl)")
 	case !facts.NetworkManager.Running:
 		return Refuse("systemctl enable --now NetworkManager", "NetworkManager is not running; it is required to create br-ex")
 	case !facts.NetworkManager.OVS:

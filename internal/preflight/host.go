@@ -87,7 +87,7 @@ func checkArch(f HostFacts) []report.Finding {
 	if f.Host.Arch == "amd64" || f.Host.Arch == "arm64" {
 		return nil
 	}
-	return errorFinding("", "unsupported architecture %s: NodePools of platform None require amd64 or arm64", f.Host.Arch)
+	return errorFinding("# use a host with one of these architectures", "unsupported architecture %s: NodePools of platform None require amd64 or arm64", f.Host.Arch)
 }
 
 func checkImageMode(f HostFacts) []report.Finding {
@@ -102,14 +102,19 @@ func checkDisk(f HostFacts) []report.Finding {
 	if f.Host.DiskFree >= least {
 		return nil
 	}
-	return warningFinding("", "/var/lib has %d MiB of free space; the images of a worker require several GiB", f.Host.DiskFree/1024)
+	return warningFinding("df -h /var/lib # extend its file system",
+		"/var/lib has %.1f GiB of free space; the images of a worker require at least 5 GiB, 50 GiB are recommended", float64(f.Host.DiskFree)/(1<<20))
 }
 
 func checkSELinux(f HostFacts) []report.Finding {
 	if f.Host.SELinux == "enforcing" {
 		return nil
 	}
-	return warningFinding("", "SELinux is %s; OpenShift requires enforcing mode", f.Host.SELinux)
+	remedy := report.Remedy("setenforce 1 # also set SELINUX=enforcing in /etc/selinux/config")
+	if f.Host.SELinux != "permissive" {
+		remedy = "# set SELINUX=enforcing in /etc/selinux/config, request labels for all files (touch /.autorelabel) and reboot before the join"
+	}
+	return warningFinding(remedy, "SELinux is %s; OpenShift requires enforcing mode", f.Host.SELinux)
 }
 
 func checkNetworkManager(f HostFacts) []report.Finding {
@@ -123,7 +128,8 @@ func checkMTU(f HostFacts) []report.Finding {
 	var found []report.Finding
 	for _, link := range f.Links {
 		if len(link.Addresses) > 0 && link.MTU < 1280 && link.Name != "lo" {
-			found = append(found, warningFinding("", "%s has an MTU of %d; IPv6 requires 1280, and the overlay network uses 100 bytes", link.Name, link.MTU)...)
+			found = append(found, warningFinding("nmcli device show # set the MTU in the interface's connection: nmcli connection modify NAME 802-3-ethernet.mtu 1500",
+				"%s has an MTU of %d; IPv6 requires 1280, and the overlay network uses 100 bytes", link.Name, link.MTU)...)
 		}
 	}
 	return found
@@ -133,7 +139,9 @@ func checkFapolicyd(f HostFacts) []report.Finding {
 	if f.Units["fapolicyd.service"].Active != "active" {
 		return nil
 	}
-	return warningFinding("systemctl disable --now fapolicyd", "fapolicyd is running; it blocks container binaries that no RPM owns")
+	return warningFinding("fapolicyd-cli --list # the rules: allow files below /var/lib/containers with a rule in /etc/fapolicyd/rules.d, "+
+		"or disable fapolicyd if your policy permits it",
+		"fapolicyd is running; it blocks container binaries that no RPM owns")
 }
 
 func checkClock(f HostFacts) []report.Finding {

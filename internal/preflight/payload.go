@@ -94,7 +94,7 @@ func checkCgroup(f PayloadFacts) []report.Finding {
 	return []report.Finding{{
 		Severity:    report.SeverityProblem,
 		Message:     "the payload requires cgroup v2, but this host was booted with cgroup v1",
-		Remedy:      "grubby --update-kernel=ALL --args=systemd.unified_cgroup_hierarchy=1 && reboot # then run join again",
+		Remedy:      "grubby --update-kernel=ALL --args=systemd.unified_cgroup_hierarchy=1 # then reboot this host, and run join again",
 		RefusesJoin: true,
 		Code:        report.RebootNeeded,
 	}}

@@ -63,7 +63,7 @@ func checkOverlaySize(f PayloadFacts) []report.Finding {
 		return errorFinding("# mount an XFS file system with the option pquota at /var/lib/containers\n"+without,
 			"%s%s: CRI-O requires XFS with project quotas for this limit", what, f.Storage.Type)
 	case f.Storage.MountPoint == "/":
-		return errorFinding("grubby --update-kernel=ALL --args=rootflags=pquota && reboot\n"+without,
+		return errorFinding("grubby --update-kernel=ALL --args=rootflags=pquota # then reboot this host\n"+without,
 			"%smounted without project quotas: CRI-O would not start", what)
 	}
 	return errorFinding(report.Remedyf("findmnt --fstab %s # add pquota to the options in /etc/fstab, then reboot\n%s", f.Storage.MountPoint, without),

@@ -116,7 +116,7 @@ func unitCauses() []Pattern {
 		newPattern(`running with swap on is not supported`, "swap is enabled, and this kubelet does not start with swap",
 			"swapoff -a # and remove swap from /etc/fstab"),
 		newPattern(`not run on a host using cgroup v1`, "this release does not support cgroup v1",
-			"grubby --update-kernel=ALL --args=systemd.unified_cgroup_hierarchy=1; reboot"),
+			"grubby --update-kernel=ALL --args=systemd.unified_cgroup_hierarchy=1 # then drain the node and reboot it"),
 		newPattern(`invalid kernel flag: ([\w./-]+), expected value: (\d+), actual value: (\d+)`,
 			"sysctl $1 is $3 and must be $2", "hcp-node-agent join # sets the sysctl again; to show it: sysctl $1"),
 		newPattern(`failed to (?:load|validate) [kK]ubelet config(?:uration)?(?: file)?, (?:path: ([^,]+), `+

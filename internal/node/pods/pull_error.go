@@ -137,7 +137,8 @@ func pullPatterns() []pullPattern {
 		of(`x509: (.{3,100})`, "the certificate of REGISTRY is not valid for it: $1",
 			"openssl s_client -connect REGISTRY:443 -showcerts </dev/null"),
 		of(`server gave HTTP response to HTTPS client`, "REGISTRY does not use TLS",
-			"# set insecure = true for it in /etc/containers/registries.conf, or configure TLS for the registry"),
+			"# configure TLS for the registry. If others cannot change the traffic to it, permit HTTP instead: set "+
+				"insecure = true for it in /etc/containers/registries.conf"),
 		of(`connection refused`, "no service listens at REGISTRY (connection refused)", "curl -kv https://REGISTRY/v2/"),
 		of(`no route to host|network is unreachable`, "this host has no route to REGISTRY",
 			"curl -kv https://REGISTRY/v2/; ip route"),
