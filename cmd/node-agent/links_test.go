@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 )
 
 var (
@@ -19,18 +21,8 @@ var (
 
 // Every link between the repository's documents leads to an existing file and heading.
 func TestDocumentLinks(t *testing.T) {
-	var documents []string
-	for _, pattern := range []string{
-		"*.md", "docs/*.md", "examples/*.md", "examples/*/*.md", "packaging/*/*.md", "test/*/*.md", "test/*/*/*.md",
-	} {
-		found, err := filepath.Glob(filepath.Join("../..", pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
-		documents = append(documents, found...)
-	}
 	count := 0
-	for _, document := range documents {
+	for _, document := range documents(t) {
 		for _, match := range link.FindAllStringSubmatch(proseOf(t, document), -1) {
 			if strings.Contains(match[1], ":") {
 				continue // not in the repository
@@ -51,6 +43,22 @@ func TestDocumentLinks(t *testing.T) {
 	if count < 100 {
 		t.Errorf("only %d links were found", count)
 	}
+}
+
+// documents returns the files with the repository's documents.
+func documents(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	for _, pattern := range []string{
+		"*.md", "docs/*.md", "examples/*.md", "examples/*/*.md", "packaging/*/*.md", "test/*/*.md", "test/*/*/*.md",
+	} {
+		found, err := filepath.Glob(filepath.Join("../..", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, found...)
+	}
+	return all
 }
 
 // Every flag in backquotes exists, except flags of other programs.
@@ -97,4 +105,37 @@ func anchors(t *testing.T, document string) []string {
 		all = append(all, strings.ReplaceAll(text, " ", "-"))
 	}
 	return all
+}
+
+// promptedCommand matches a command after a prompt. A line that begins with # is a comment for the shell,
+// and a pasted command with another prompt fails.
+var promptedCommand = regexp.MustCompile(`(?m)^ *([#$]) (hcp-node-a\w+|cat|curl|dnf|grubby|jq|journalctl|make|nmcli|oc|podman|rpm|sudo|systemctl|umask)\b.*$`)
+
+// Commands in the blocks of all documents and in man pages can be pasted: they have no prompt.
+func TestCommandsHaveNoPrompt(t *testing.T) {
+	blocks := 0
+	for _, document := range documents(t) {
+		content, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range codeBlock.FindAllString(string(content), -1) {
+			blocks++
+			for _, line := range promptedCommand.FindAllString(block, -1) {
+				t.Errorf("%s: %q has a prompt", document, line)
+			}
+		}
+	}
+	if blocks < 100 {
+		t.Errorf("only %d blocks were found", blocks)
+	}
+	pages, err := cli.ManPages(agent().Root(), cli.Program{Name: programName, Version: version}, docs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, page := range pages {
+		for _, line := range promptedCommand.FindAllString(string(page), -1) {
+			t.Errorf("%s: %q has a prompt", name, line)
+		}
+	}
 }

@@ -184,7 +184,11 @@ must_dnf remove hcp-node-agent
 if rpm --root "$root" -q hcp-node-agent-selinux >/dev/null; then die 'the SELinux module was not removed'; fi
 equal 'calls at removal' "$(printf '%s\n' 'semodule -n -s targeted -X 200 -r hcp_node_agent' \
   'load_policy ' 'restorecon -R -i /etc/hcp-node-agent /var/lib/hcp-node-agent')" "$(logged "${tools[@]}")"
-must_dnf install hcp-node-agent
+
+section 'dnf: the command of the README, in the directory of the packages'
+readme=$(sed -n 's|^ *\(dnf install \./[^#]*\).*|\1|p' README.md)
+(cd "$work/one/repo" && eval "must_$readme")
+rpm --root "$root" -q hcp-node-agent hcp-node-agent-selinux >/dev/null || die "not all packages were installed by: $readme"
 [ -L "$plugin" ] || die 'there is no sos plugin'
 
 section 'sos: a report contains the bundle of the agent, without secrets'

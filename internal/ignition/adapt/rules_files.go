@@ -37,7 +37,7 @@ func fileRules() []rule {
 		remedy: "nmcli connection migrate # if the host has profiles in /etc/sysconfig/network-scripts",
 	}, {
 		name: "dhcp-identity", kind: kindFile, match: []string{networkManagerConfig}, when: allOf(isPackageMode, setsAnyKey("ipv6.dhcp-duid", "ipv6.dhcp-iaid", "ipv4.dhcp-client-id")), effect: effectReport,
-		reason: "changes the DHCP client ID from the next activation of a profile: leased addresses can change",
+		reason: "changes the DHCP client ID of other interfaces than br-ex from the next activation of a profile: their leased addresses can change",
 	}, {
 		name: "unmanaged-devices", kind: kindFile, match: []string{networkManagerConfig}, when: allOf(isPackageMode, setsAnyKey("managed", "unmanaged-devices")), effect: effectReport,
 		reason: "NetworkManager does not manage the interfaces that it lists from its next start; releases list br0, tun0 and every veth: " +
