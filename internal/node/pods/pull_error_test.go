@@ -72,7 +72,7 @@ func TestExplainPullError(t *testing.T) {
 			`not quay.io`, want: "the certificate of quay.io is not valid for it: certificate is valid for a.example.com, not quay.io", remedy: "openssl s_client -connect quay.io:443"},
 		"plain HTTP": {
 			message: `Get "https://quay.io/v2/": http: server gave HTTP response to HTTPS client`,
-			want:    "quay.io does not use TLS", remedy: "# set insecure",
+			want:    "quay.io does not use TLS", remedy: "# configure TLS for the registry",
 		},
 		"proxy": {message: `Get "https://quay.io/v2/": proxyconnect tcp: dial tcp 192.0.2.3:3128: connect: ` +
 			`connection refused`, want: "the proxy does not allow CRI-O to connect to quay.io", remedy: "systemctl show"},
