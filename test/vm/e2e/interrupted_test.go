@@ -55,8 +55,8 @@ func TestJoinResumesAfterKills(t *testing.T) {
 }
 
 // TestJoinResumesAfterRebootAndLateApproval joins a host that needs other kernel arguments, which the
-// agent sets with a reboot before it changes anything else, and reboots it again while the join
-// waits.
+// agent sets with a reboot before it changes anything else. The power is cut during the migration to
+// br-ex, and the machine is rebooted again while the join waits.
 func TestJoinResumesAfterRebootAndLateApproval(t *testing.T) {
 	ctx := newContext(t)
 	mustOutput(ctx, t, "update-grub") // as the installation of a host does
@@ -64,6 +64,7 @@ func TestJoinResumesAfterRebootAndLateApproval(t *testing.T) {
 	rebootForKernelArguments(ctx, t)
 	// From here on, the unit resumes at boot, and an administrator approves both CSRs. No other
 	// command is run.
+	cutPowerDuringMigration(ctx, t)
 	await(ctx, t, "journalctl -b -u hcp-node-agent -o cat | grep 'oc adm certificate approve node-csr-'")
 	checkContains(t, mustOutput(ctx, t, "journalctl -b -u hcp-node-agent -o cat"), "on platform None no controller approves it")
 	// The unit is in the state "activating" until the join is finished.
@@ -115,6 +116,16 @@ func rebootForKernelArguments(ctx context.Context, t *testing.T) {
 	if !hasArgument(ctx, t) {
 		t.Error("the host was not booted with the kernel argument")
 	}
+}
+
+// cutPowerDuringMigration cuts the power while the service attaches the uplink to br-ex, and boots. The NIC
+// is in the bridge by then, but no profile of br-ex is saved.
+func cutPowerDuringMigration(ctx context.Context, t *testing.T) {
+	t.Helper()
+	runUntilOutput(ctx, t, "journalctl --boot --follow --lines all --output cat --unit hcp-node-agent", "waiting for the new profile of",
+		func() { must(t, environment.Machine.Kill(ctx)) })
+	must(t, environment.Machine.Boot(ctx))
+	must(t, environment.Machine.WaitSSH(ctx))
 }
 
 // hasArgument reports whether the running kernel has the kernel argument of the payload.

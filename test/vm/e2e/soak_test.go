@@ -38,7 +38,7 @@ type operation struct {
 	from, to              lawfulState
 }
 
-// operations are the life of a node.
+// operations returns the life of a node.
 func operations() []operation {
 	return []operation{
 		{"join", joinCommand, joinCommand, asBefore, payloadA},
