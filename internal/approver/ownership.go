@@ -15,7 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// ownership is who can write to a file or a directory.
+// ownership contains the owner and the mode of a file or a directory.
 type ownership struct {
 	owner int // user ID
 	mode  fs.FileMode
@@ -29,8 +29,8 @@ func ownershipOf(info fs.FileInfo) ownership {
 	return found
 }
 
-// check returns a warning if users other than root and the caller can write to path. An enrollment
-// decides who becomes a node.
+// check returns an error if users other than root and the caller can write to path. An enrollment
+// permits a host to become a node.
 func (o ownership) check(path string, caller int) error {
 	const writableByOthers = 0o022
 	word := report.ShellWord(path)

@@ -30,8 +30,8 @@ const clientCSRPrefix = "node-csr-"
 
 // ClientCSRName returns the name that kubelet gives the client CSR of a node with this public key
 // (digestedName in k8s.io/kubernetes/pkg/kubelet/certificate/bootstrap). The name is derived from
-// the key, the subject and the usages, so a cluster has at most one CSR of that name. Everyone who
-// has seen the key can compute the name, and create a CSR that occupies it.
+// the key, the subject and the usages, so a cluster has at most one CSR of that name. Any user
+// with access to the key can compute the name, and create a CSR that occupies it.
 func ClientCSRName(publicKey crypto.PublicKey, nodeName string) (string, error) {
 	der, err := x509.MarshalPKIXPublicKey(publicKey)
 	if err != nil {

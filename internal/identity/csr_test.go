@@ -43,7 +43,7 @@ func TestPendingKeyIsReused(t *testing.T) {
 	}
 }
 
-// The CSR for the key of an expired certificate has a name that nobody can predict, and a later run
+// The CSR for the key of an expired certificate has a name that no other client can predict, and a later run
 // finds it. The next CSR for that key has another name.
 func TestPendingKeyOfExpiredCertificate(t *testing.T) {
 	dir := t.TempDir()

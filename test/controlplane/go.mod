@@ -1,6 +1,6 @@
 module github.com/hcp-node-agent/hcp-node-agent/test/controlplane
 
-go 1.25.14
+go 1.25.0
 
 require (
 	github.com/coreos/ignition/v2 v2.27.0
