@@ -44,8 +44,8 @@ func (o ownership) check(path string, caller int) error {
 	if len(remedy) == 0 {
 		return nil
 	}
-	return report.Fail(report.Failed, report.Remedy(strings.Join(remedy, " && ")), "users other than root can write to %s "+
-		"(owner %d, mode %#o): they can admit nodes", path, o.owner, o.mode.Perm())
+	return report.Fail(report.Failed, report.Remedy(strings.Join(remedy, " && ")),
+		"users other than root can write to %s (owner %d, mode %#o): they can admit nodes", path, o.owner, o.mode.Perm())
 }
 
 // checkOwnership is like check, but accepts everything on a read-only mount, such as a ConfigMap in
