@@ -19,6 +19,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/keyutil"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
@@ -28,12 +29,20 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 )
 
+var rightsGranted sync.Once
+
+// grantRights creates the objects of deploy/approver-rbac.yaml, once for all tests.
+func grantRights(admin kubernetes.Interface) (err error) {
+	rightsGranted.Do(func() { err = rights.Grant(context.Background(), admin) })
+	return err
+}
+
 // runApprover runs an approver with the rights of deploy/approver-rbac.yaml until the test ends. It
 // returns a function that returns the last decision on a CSR.
 func runApprover(t *testing.T, dir string) func(csr string) approver.Event {
 	t.Helper()
 	admin := kubetest.AdminClient(t)
-	if err := rights.Grant(t.Context(), admin); err != nil {
+	if err := grantRights(admin); err != nil {
 		t.Fatal(err)
 	}
 	kubeconfig, err := rights.NewKubeconfig(t.Context(), admin, kubetest.Plane.Kubeconfig, "https://"+kubetest.Plane.APIForward)
