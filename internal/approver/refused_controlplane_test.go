@@ -78,6 +78,7 @@ func TestControlPlaneRefusesInvalidCSRs(t *testing.T) {
 
 	certificate := annotateCertificate(t, certtest.NewCA(t, "kube-csr-signer"), key, x509.Certificate{
 		Subject: nodeSubject("refused-in"), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		NotAfter: time.Now().Add(-time.Minute),
 	})
 
 	rows := []struct{ name, csr, want string }{
