@@ -38,7 +38,7 @@ func isSecretKey(key string) bool {
 	}
 	whole := strings.Join(words, "")
 	return slices.ContainsFunc([]string{
-		"password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "privatekey", "keydata", "wepkey",
+		"password", "passwd", "passphrase", "passwort", "kennwort", "secret", "token", "apikey", "accesskey", "privatekey", "keydata", "wepkey",
 		"credential", "passcode", "authtok", "activationkey", "encryptionkey", "cookie", "signature", "authorization", "bearer", "presharedkey", "mkacak",
 	}, func(part string) bool { return strings.Contains(whole, part) })
 }

@@ -56,6 +56,7 @@ func maskPlain(text string) string {
 	text = replaceKeyValues(text, maskValue)
 	text = maskShapes(text)
 	text = maskCommands(text)
+	text = maskWords(text)
 	text = maskEncodings(text)
 	return maskContinuation(text)
 }

@@ -89,7 +89,15 @@ func TestTextMasksSecrets(t *testing.T) {
 		"base64 over two lines": {
 			"Nov 22 h a[1]: " + long + "\nNov 22 h a[1]: AA1" + canary + "\nNov 22 h a[1]: next", "Nov 22 h a[1]: ***\nNov 22 h a[1]: ***\nNov 22 h a[1]: next",
 		},
-		"long base64url": {"x " + long + "_-", "x ***"},
+		"community":              {"rocommunity " + canary + " 192.0.2.0/24\nrwcommunity6 " + canary, "rocommunity *** 192.0.2.0/24\nrwcommunity6 ***"},
+		"key of a command":       {"wg set wg0 private-key " + canary + " peer", "wg set wg0 private-key *** peer"},
+		"setting with a space":   {"CHAP.secret " + canary + " x", "CHAP.secret *** x"},
+		"password in a sentence": {"the password is " + canary + " now; password is: '" + canary + "'", "the password is *** now; password is: '***'"},
+		"German":                 {"Kennwort=" + canary + " \nDB_PASSWORT: " + canary + "\ndas Passwort ist " + canary, "Kennwort=*** \nDB_PASSWORT: ***\ndas Passwort ist ***"},
+		"key of AWS":             {"id AKIAIOSFODNN7EXAMPLE of", "id *** of"},
+		"token of Slack":         {"with xoxb-123456789012-" + canary + " now", "with *** now"},
+		"token of user data":     {"token b9f0c1de-4c7a-4d1a-9a44-0c5de1f2ca7a was refused", "token *** was refused"},
+		"long base64url":         {"x " + long + "_-", "x ***"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Text(test.text)
@@ -121,6 +129,8 @@ func TestTextKeepsPublicData(t *testing.T) {
 		"units":             "[Service]\nExecStart=/usr/bin/kubelet --config=/etc/kubernetes/kubelet.conf --node-ip=${KUBELET_NODE_IP} \\\n  --v=2\nEnvironment=\"KUBELET_LOG_LEVEL=2\"\n",
 		"URLs":              "https://api.example.com/a@b http://proxy:3128 https://mirror/x?arch=x86_64",
 		"words":             "the password is asked for, a token is basic to it, bearer of news",
+		"words with signs":  "The password is user-supplied. The password is required, the passphrase is $VALUE, the private-key file private-key /etc/a",
+		"UUIDs":             "pod b9f0c1de-4c7a-4d1a-9a44-0c5de1f2ca7a token volume UUID=b9f0c1de-4c7a-4d1a-9a44-0c5de1f2ca7a",
 		"a path":            "/usr/share/containers/oci/hooks/d/prestart/OpenShift4/network/bridge/setup2",
 		"addresses":         "fd00::1 192.0.2.1:10250 02:00:00:00:00:01 me@example.com git@github.com:a/b.git",
 		"tolerations":       "tolerations:\n- key: node-role.kubernetes.io/master\n  operator: Exists\n",

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
@@ -16,8 +17,8 @@ import (
 
 // Values masks known secrets by their value, regardless of the text around them. It
 // recognizes them plain, in base64 at any offset of the encoded data, in hexadecimal,
-// encoded for a URL or for JSON, and wrapped over several lines. The zero value contains no
-// secrets.
+// encoded for a URL or for JSON, and wrapped over several lines. Of a long secret it also recognizes
+// each half. The zero value contains no secrets.
 type Values struct {
 	replacer *strings.Replacer
 	wrapped  []string // also searched for across line ends
@@ -74,6 +75,8 @@ func forms(secret string) []string {
 			all = append(all, form, strings.ToUpper(form), strings.ToLower(form))
 		}
 	}
+	all = append(all, halves(secret)...)
+	all = append(all, escapedForms(secret)...)
 	// The escapes of systemd-escape.
 	all = append(all, strings.ReplaceAll(secret, "-", "%2D"), strings.ReplaceAll(secret, "-", `\x2d`))
 	for _, form := range slices.Clone(all) {
@@ -83,6 +86,44 @@ func forms(secret string) []string {
 	}
 	return all
 }
+
+// minHalfLength is the minimum length of half a secret. A text that was cut can contain only one half.
+const minHalfLength = 16
+
+// halves returns the halves of a long secret that contain a digit. Others can be words.
+func halves(secret string) []string {
+	middle := len(secret) / 2
+	if middle < minHalfLength {
+		return nil
+	}
+	return slices.DeleteFunc([]string{secret[:middle], secret[middle:]}, func(half string) bool {
+		return !strings.ContainsAny(half, "0123456789")
+	})
+}
+
+// escapedForms returns a secret with each byte encoded for a URL, and with the escapes of JSON encoders
+// that escape more than JSON requires.
+func escapedForms(secret string) []string {
+	var percentAll strings.Builder
+	for _, b := range []byte(secret) {
+		fmt.Fprintf(&percentAll, "%%%02x", b)
+	}
+	all := []string{percentAll.String(), strings.ToUpper(percentAll.String())}
+	for _, format := range []string{`\u%04x`, `\u%04X`} {
+		for _, escaped := range []*regexp.Regexp{punctuation, hyphen, plus} {
+			all = append(all, escaped.ReplaceAllStringFunc(secret, func(char string) string {
+				return fmt.Sprintf(format, char[0])
+			}))
+		}
+	}
+	return all
+}
+
+var (
+	punctuation = regexp.MustCompile(`[[:punct:]]`)
+	hyphen      = regexp.MustCompile(`-`)
+	plus        = regexp.MustCompile(`\+`)
+)
 
 var percent = regexp.MustCompile(`%[0-9A-F]{2}`)
 

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -57,6 +58,33 @@ func TestValuesMaskEveryForm(t *testing.T) {
 	}
 	if text := "abc and nothing known"; values.Text(text) != text || (Values{}).Text(text) != text {
 		t.Error("what is no secret was changed")
+	}
+}
+
+// Programs escape more characters than they must, and logs cut lines.
+func TestValuesMaskEscapesAndHalves(t *testing.T) {
+	const token = "b9f0c1de-4c7a-4d1a-9a44-0c5de1f2ca7a"
+	var everyByte strings.Builder
+	for _, b := range []byte(token) {
+		fmt.Fprintf(&everyByte, "%%%02X", b)
+	}
+	values := NewValues(token, "aB3+/x==", "only-words-in-both-halves-of-it.")
+	for text, want := range map[string]string{
+		everyByte.String():                             Mask,
+		strings.ToLower(everyByte.String()):            Mask,
+		strings.ReplaceAll(token, "-", `\u002d`):       Mask,
+		strings.ReplaceAll(token, "-", `\u002D`):       Mask,
+		`aB3\u002B/x==`:                                Mask,
+		`aB3\u002b\u002fx\u003d\u003d`:                 Mask,
+		"cut: " + token[:len(token)/2]:                 "cut: " + Mask,
+		"cut: " + token[:24]:                           "cut: " + Mask + token[18:24],
+		"cut: " + token[10:]:                           "cut: " + token[10:18] + Mask,
+		token:                                          Mask,
+		"a text with only-words-in-both in a sentence": "a text with only-words-in-both in a sentence",
+	} {
+		if got := values.Text(text); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
 	}
 }
 
