@@ -105,9 +105,9 @@ func TestCheckFirewall(t *testing.T) {
 		command string
 	}{
 		"not running":             {nil, nil, nil, ""},
-		"rules not readable":      {running, nil, []string{generic}, "firewall-cmd --list-all-zones # firewalld also drops forwarded packets of pods; if your policy permits it, disable it: systemctl disable --now firewalld"},
-		"all open":                {running, open(all...), []string{generic}, "firewall-cmd --list-all-zones # firewalld also drops forwarded packets of pods; if your policy permits it, disable it: systemctl disable --now firewalld"},
-		"a zone that accepts all": {running, &firewalld.Zone{Name: "trusted", AcceptAll: true}, []string{generic}, "firewall-cmd --list-all-zones # firewalld also drops forwarded packets of pods; if your policy permits it, disable it: systemctl disable --now firewalld"},
+		"rules not readable":      {running, nil, []string{generic}, "firewall-cmd --list-all-zones"},
+		"all open":                {running, open(all...), []string{generic}, "firewall-cmd --list-all-zones"},
+		"a zone that accepts all": {running, &firewalld.Zone{Name: "trusted", AcceptAll: true}, []string{generic}, "firewall-cmd --list-all-zones"},
 		"Geneve and the router only": {
 			running, open(all[0], firewalld.Ports{Network: "tcp", First: 443, Last: 443}, all[2]),
 			[]string{"warning: firewalld is running, and its zone public with eth0 does not open ports of a node: tcp/10250, tcp/9100"},

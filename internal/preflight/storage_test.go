@@ -46,7 +46,7 @@ func TestOverlaySizeNeedsProjectQuotas(t *testing.T) {
 		"no size":            {"", FileSystem{"/", "ext4", nil}, "", ""},
 		"XFS with quotas":    {"8Gi", FileSystem{"/var", "xfs", []string{"rw", "prjquota"}}, "", ""},
 		"XFS without quotas": {"8Gi", FileSystem{"/var", "xfs", []string{"rw", "noquota"}}, "limits containers to 8Gi (overlaySize), but the file system /var", "findmnt --fstab /var # add pquota"},
-		"XFS of user quotas": {"8Gi", FileSystem{"/", "xfs", []string{"usrquota"}}, "without project quotas", "grubby --update-kernel=ALL --args=rootflags=pquota && reboot\n"},
+		"XFS of user quotas": {"8Gi", FileSystem{"/", "xfs", []string{"usrquota"}}, "without project quotas", "grubby --update-kernel=ALL --args=rootflags=pquota # then reboot this host\n"},
 		"ext4":               {"8Gi", FileSystem{"/", "ext4", []string{"prjquota"}}, "is ext4: CRI-O requires XFS", "XFS"},
 		"not known":          {"8Gi", FileSystem{}, "", ""},
 	} {
