@@ -71,8 +71,8 @@ func TestRemediesOfOtherInputs(t *testing.T) {
 		"join token":      {config.Join{JoinToken: "/a.token"}, "hcp-node-agent join", "hcp-node-agent join --join-token /a.token"},
 		"another command": {config.Join{UserData: userData}, "hcp-node-agent status", "hcp-node-agent status"},
 	} {
-		c := config.Defaults()
-		c.UserData, c.Endpoint, c.CAFile, c.BridgeInterface, c.JoinToken = test.given.UserData, test.given.Endpoint, test.given.CAFile, test.given.BridgeInterface, test.given.JoinToken
+		c, defaults := test.given, config.Defaults()
+		c.Software, c.Until, c.NetworkTimeout, c.HostSettings = defaults.Software, defaults.Until, defaults.NetworkTimeout, defaults.HostSettings
 		if got := (inputs.Options{Config: c}).CompleteRemedy(test.remedy); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
