@@ -14,8 +14,9 @@ func newUpgradeCommand(p *cli.Printer) *cobra.Command {
 		Use:   "upgrade",
 		Short: "Move this node to new user data, or resume an upgrade",
 		Long: "Upgrade moves this node to the payload of new user data: another release,\n" +
-			"another MachineConfig, a renewed pull secret or CA. It drains the node only if\n" +
-			"a change requires it, and restarts only the services that read a changed file.\n" +
+			"another MachineConfig, a renewed pull secret or CA. It downloads and unpacks\n" +
+			"everything while pods run; with --stage it ends there. It drains the node only\n" +
+			"if a change requires it, and restarts only the services that read a changed file.\n" +
 			"Settings that are not given remain those of the join.\n\n" +
 			"If the node does not become schedulable, upgrade restores the previous payload\n" +
 			"and software. Run it again without options to resume after a stop; the service\n" +
@@ -23,6 +24,7 @@ func newUpgradeCommand(p *cli.Printer) *cobra.Command {
 			"Steps:\n\n" + stepTable(bootstrap.UpgradeSteps()),
 		Example: "  hcp-node-agent plan --user-data user-data.ign\n" +
 			"  hcp-node-agent upgrade --user-data user-data.ign\n" +
+			"  hcp-node-agent upgrade --user-data user-data.ign --stage\n" +
 			"  hcp-node-agent upgrade --rollback",
 		Args: cobra.NoArgs,
 	}
@@ -31,6 +33,8 @@ func newUpgradeCommand(p *cli.Printer) *cobra.Command {
 	noDrain := flags.Bool("no-drain", false, "do not drain the node")
 	drainTimeout := flags.Duration("drain-timeout", bootstrap.DefaultDrainTimeout, "maximum time to evict the pods; a drain that takes longer is undone")
 	rollback := flags.Bool("rollback", false, "restore the payload and the software before the last upgrade")
+	stage := flags.Bool("stage", false, "download and unpack the software, and end before the drain; there is no timeout unless --timeout is given")
+	c.MarkFlagsMutuallyExclusive("rollback", "stage")
 	for _, name := range userDataSettings {
 		c.MarkFlagsMutuallyExclusive("rollback", name)
 	}
@@ -39,10 +43,14 @@ func newUpgradeCommand(p *cli.Printer) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if *stage && !flags.Changed("timeout") {
+			options.Config.Timeout = 0
+		}
 		changed, err := bootstrap.Upgrade(c.Context(), bootstrap.UpgradeOptions{
 			Options:      options,
 			HasInput:     flags.Changed("user-data") || flags.Changed("endpoint"),
 			Rollback:     *rollback,
+			Stage:        *stage,
 			NoDrain:      *noDrain,
 			DrainTimeout: *drainTimeout,
 		})

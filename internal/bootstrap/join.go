@@ -86,6 +86,9 @@ func (j *join) runJoin(ctx context.Context, options inputs.Options, all []Step) 
 	began := time.Now()
 	changed, err := steps.Run(ctx, j.runner(), all, j)
 	if err == nil {
+		err = j.removeUnusedSoftware(ctx)
+	}
+	if err == nil {
 		return changed, j.finish(changed, time.Since(began))
 	}
 	if !keepsRecords() {

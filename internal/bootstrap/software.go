@@ -26,53 +26,60 @@ import (
 // progressInterval is the interval of messages about a download.
 const progressInterval = 5 * time.Second
 
-// unpackSoftware downloads the node layer of the OS image and puts the packages that the host lacks at
-// their usual paths. It returns the packages with their versions, or "" if there are none. The layer
-// is removed when all packages are at their paths.
+// unpackSoftware unpacks the node layer of the OS image and puts the packages that the host lacks at
+// their usual paths. It returns the packages with their versions, or "" if there are none.
 func (j *join) unpackSoftware(ctx context.Context, log report.Log) (string, error) {
-	layer, names := filepath.Join(j.Dir, joinstate.LayerFile), j.Validation.FromImage
+	if _, err := j.unpackLayer(ctx, log); err != nil {
+		return "", err
+	}
+	names := j.Validation.FromImage
 	if len(names) == 0 {
-		return "", joinstate.RemoveFiles(j.Dir, joinstate.LayerFile) // an interrupted run has left it
+		return "", nil
 	}
-	if j.Software == nil {
-		return "", j.SoftwareErr
-	}
-	change := nodelayer.NewChange(j.Software.Image, nodelayer.Unpacking{Layer: layer, Packages: j.Software.Unpackable(), Versions: j.Software.Packages, Scratch: j.Dir})
-	if err := j.unpackLayer(ctx, change, log); err != nil {
+	dir := nodelayer.DirectoryOf(j.Software.Image)
+	if err := j.placeSoftware(ctx, dir, names); err != nil {
 		return "", err
 	}
-	if err := j.placeSoftware(ctx, change.Target, names); err != nil {
-		return "", err
-	}
-	if err := j.removeObsoleteSoftware(ctx, log, change.Target, names); err != nil {
-		return "", err
-	}
-	if err := joinstate.RemoveFiles(j.Dir, joinstate.LayerFile); err != nil {
+	if err := j.removeObsoleteSoftware(ctx, log, dir, names); err != nil {
 		return "", err
 	}
 	return strings.Join(j.Software.Versions(names), ", "), j.afterUnpacking(ctx, log)
 }
 
-// unpackLayer makes the change that unpacks the node layer. It downloads the layer unless an earlier
-// run has unpacked it.
-func (j *join) unpackLayer(ctx context.Context, change ledger.Change, log report.Log) error {
-	changes := []ledger.Change{change}
+// unpackLayer unpacks the node layer of the OS image beside the present software, if the host lacks
+// packages that it contains. It downloads the layer unless an earlier run has unpacked it, and removes the
+// downloaded layer. It reports whether it has unpacked anything.
+func (j *join) unpackLayer(ctx context.Context, log report.Log) (bool, error) {
+	if len(j.Validation.FromImage) == 0 {
+		return false, joinstate.RemoveFiles(j.Dir, joinstate.LayerFile) // an interrupted run has left it
+	}
+	if j.Software == nil {
+		return false, j.SoftwareErr
+	}
+	changes := []ledger.Change{nodelayer.NewChange(j.Software.Image, nodelayer.Unpacking{
+		Layer:    filepath.Join(j.Dir, joinstate.LayerFile),
+		Packages: j.Software.Unpackable(),
+		Versions: j.Software.Packages,
+		Scratch:  j.Dir,
+	})}
 	pending, err := j.Ledger.Diff(ctx, changes)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if len(pending) > 0 {
 		image, err := j.OpenOSImage(ctx, log)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if err := j.downloadLayer(ctx, image, log); err != nil {
-			return err
+			return false, err
 		}
 		log.Wait("unpacking the node layer of the OS image", "")
 	}
-	_, err = j.Ledger.Apply(ctx, stepname.Packages, changes)
-	return err
+	if _, err := j.Ledger.Apply(ctx, stepname.Packages, changes); err != nil {
+		return false, err
+	}
+	return len(pending) > 0, joinstate.RemoveFiles(j.Dir, joinstate.LayerFile)
 }
 
 // placeSoftware puts unpacked packages at their usual paths. It fails if a package of the host owns

@@ -16,8 +16,8 @@ import (
 // DefaultDrainTimeout is the maximum time to evict the pods of a node that is upgraded.
 const DefaultDrainTimeout = 15 * time.Minute
 
-// drainNode drains the node if a change of the upgrade requires it. It is the first step that changes
-// anything.
+// drainNode drains the node if a change of the upgrade requires it. It is the first step that affects the
+// node.
 func drainNode(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
 	effects, err := j.UpgradeEffects(ctx, j.Plan, j.Validation.ReplacedSoftware())
 	if err != nil {

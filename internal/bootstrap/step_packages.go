@@ -105,7 +105,7 @@ func (j *join) installPackages(ctx context.Context, log report.Log, specs []stri
 	if err != nil {
 		return err
 	}
-	if err := packages.Install(ctx, on, log, specs...); err != nil {
+	if err := packages.Install(ctx, on, log, specs...); err != nil { // an upgrade has downloaded them before
 		if ctx.Err() == nil {
 			err = errors.Join(err, done())
 		}

@@ -23,12 +23,13 @@ type UpgradeOptions struct {
 	inputs.Options
 	HasInput     bool          // user data was given for this run, not by the configuration file
 	Rollback     bool          // restore the generation before the last upgrade
+	Stage        bool          // end before the drain, when everything is downloaded and unpacked
 	NoDrain      bool          // do not drain the node, whatever the changes require
 	DrainTimeout time.Duration // maximum time to evict the pods
 }
 
-// applyTimeout is the maximum time from the drain until the Node is schedulable. An upgrade that
-// takes longer is rolled back.
+// applyTimeout is the maximum time from the end of the drain until the Node is schedulable. An upgrade that
+// takes longer is rolled back. Nothing is downloaded in this time.
 const applyTimeout = 15 * time.Minute
 
 // upgradeRun describes one run of an upgrade.
@@ -42,9 +43,9 @@ type upgradeRun struct {
 // the node does not become schedulable with the new payload, it restores the previous one and returns
 // the cause as error. It reports whether anything changed.
 func Upgrade(ctx context.Context, options UpgradeOptions) (bool, error) {
-	ctx, cancel := withTimeout(ctx, options.Config.Timeout)
+	limited, cancel := withTimeout(ctx, options.Config.Timeout)
 	defer cancel()
-	m, lock, err := machine.Acquire(ctx, options.StateDir, options.Sink, options.Service)
+	m, lock, err := machine.Acquire(limited, options.StateDir, options.Sink, options.Service)
 	if err != nil {
 		return false, err
 	}
@@ -101,7 +102,8 @@ func (j *join) explainUpgrade(err error) error {
 	return report.Fail(report.CodeOf(err), joinstate.ResumeUpgrade, "%w", err)
 }
 
-// runUpgrade runs the steps, and completes the upgrade.
+// runUpgrade runs the steps, and completes the upgrade. The timeout of the run applies until the drain: later,
+// it would leave the node in between.
 func (j *join) runUpgrade(ctx context.Context) (bool, error) {
 	j.upgrade.began = time.Now()
 	report.Log{Sink: j.Sink}.Headline(j.upgradeHeadline())
@@ -117,14 +119,25 @@ func (j *join) runUpgrade(ctx context.Context) (bool, error) {
 			return joinstate.Write(j.Dir, j.State)
 		},
 	}
-	checks, changes := upgradeSteps()
+	parts := upgradeParts()
 	j.upgrade.running, _ = cri.RunningContainers(ctx, cri.Socket) // of CRI-O that does not run, nothing is measured
-	if _, err := steps.Run(ctx, runner, checks, j); err != nil {
+	limited, cancel := withTimeout(ctx, j.upgrade.options.Config.Timeout)
+	defer cancel()
+	staged, err := steps.Run(limited, runner, parts.prepare, j)
+	if err != nil {
+		return j.State.Upgrade != nil, err
+	}
+	if j.upgrade.options.Stage {
+		report.Log{Sink: j.Sink}.Headline("the upgrade of " + j.State.NodeName + describeReleases("", releaseOf(j.Software)) + " is staged; " +
+			"start it with: hcp-node-agent upgrade --user-data USER_DATA")
+		return staged, nil
+	}
+	if _, err := steps.Run(ctx, runner, parts.drain, j); err != nil {
 		return j.State.Upgrade != nil, err
 	}
 	bounded, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
-	changed, err := steps.Run(bounded, runner, changes, j)
+	changed, err := steps.Run(bounded, runner, parts.change, j)
 	if err != nil {
 		return true, err
 	}
@@ -139,7 +152,11 @@ func (j *join) upgradeHeadline() string {
 	case u != nil:
 		return "resuming the upgrade of " + j.State.NodeName + describeReleases("", u.To)
 	}
-	return fmt.Sprintf("upgrading %s of NodePool %s", j.State.NodeName, j.State.NodePool)
+	verb := "upgrading"
+	if j.upgrade.options.Stage {
+		verb = "staging the upgrade of"
+	}
+	return fmt.Sprintf("%s %s of NodePool %s", verb, j.State.NodeName, j.State.NodePool)
 }
 
 // describeReleases returns " from OpenShift A to OpenShift B", without the releases that are unknown.
@@ -156,10 +173,16 @@ func describeReleases(from, to string) string {
 
 // finishUpgrade makes the new generation permanent.
 func (j *join) finishUpgrade(ctx context.Context, changed bool) error {
+	u := *j.State.Upgrade
+	if u.RollingBack == "" || !j.isStagedSoftwareUnpacked() {
+		j.State.Staged = nil
+	}
 	if err := j.removeUnusedSoftware(ctx); err != nil {
 		return err
 	}
-	u := *j.State.Upgrade
+	if err := joinstate.RemoveFiles(j.Dir, joinstate.PackagesDir); err != nil {
+		return err
+	}
 	if err := joinstate.FinishUpgrade(j.Dir, &j.State); err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func checkUpgradable(state joinstate.State, options UpgradeOptions) error {
 	case !state.Hosted:
 		return report.Fail(report.Refused, "oc get machineconfigpools # prints the state of the pools",
 			"this host is a node of a standalone cluster, whose machine-config-daemon upgrades it")
-	case state.Upgrade != nil && options.HasInput && !options.Rollback:
+	case state.Upgrade != nil && (options.HasInput || options.Stage) && !options.Rollback:
 		return state.CheckNotUpgrading()
 	}
 	return nil

@@ -4,9 +4,7 @@ package bootstrap
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
@@ -22,16 +20,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
 
-// UpgradeSteps returns the steps of an upgrade in order: those of a join, with a drain before the first
-// change.
+// UpgradeSteps returns the steps of an upgrade in order: those of a join, with the steps stage and drain
+// before the first change of the node.
 func UpgradeSteps() []Step {
-	checks, changes := upgradeSteps()
-	return slices.Concat(checks, changes)
+	parts := upgradeParts()
+	return slices.Concat(parts.prepare, parts.drain, parts.change)
 }
 
-// upgradeSteps returns the steps up to the drain, and the steps after it, of which a failure is rolled
-// back after applyTimeout.
-func upgradeSteps() (checks, changes []Step) {
+// upgradeParts returns the steps of an upgrade in three parts: what happens while pods run, the drain,
+// and the changes of the node.
+func upgradeParts() (parts struct{ prepare, drain, change []Step }) {
 	all := Steps()
 	for i, step := range all {
 		switch step.Name {
@@ -42,8 +40,11 @@ func upgradeSteps() (checks, changes []Step) {
 		}
 	}
 	first := slices.IndexFunc(all, func(step Step) bool { return step.Name == stepname.Packages })
-	drain := Step{Name: stepname.Drain, Description: "drain the node if a change requires it", Run: drainNode}
-	return append(slices.Clone(all[:first]), drain), all[first:]
+	parts.prepare = append(slices.Clone(all[:first]),
+		Step{Name: stepname.Stage, Description: "download and unpack the software while pods run", Run: stageUpgrade})
+	parts.drain = []Step{{Name: stepname.Drain, Description: "drain the node if a change requires it", Run: drainNode}}
+	parts.change = all[first:]
+	return parts
 }
 
 // fetchUpgrade gets the payload of the user data, or that of an unfinished upgrade, which is installed.
@@ -78,6 +79,9 @@ func validateUpgrade(ctx context.Context, j *join, log report.Log) (steps.Outcom
 	if j.SoftwareErr != nil && j.Config.OpenShiftRelease == config.Defaults().OpenShiftRelease {
 		return steps.Outcome{}, report.Fail(report.Refused, "# make the OS image readable, or name the release of the NodePool with --openshift-release 4.Y",
 			"the release of the payload is unknown: %w", j.SoftwareErr)
+	}
+	if j.isStaged() {
+		j.useStagedPackages()
 	}
 	return runValidation(ctx, j, log)
 }
@@ -181,21 +185,4 @@ func (j *join) removeObsoleteSoftware(ctx context.Context, log report.Log, dir s
 	}
 	_, err = j.revert(ctx, log, isObsolete)
 	return err
-}
-
-// removeUnusedSoftware removes the unpacked software of earlier payloads. That of the last one remains
-// for a rollback.
-func (j *join) removeUnusedSoftware(ctx context.Context) error {
-	unused := nodelayer.Unused(j.Ledger.Items())
-	if len(unused) < 2 {
-		return nil
-	}
-	remove := unused[:len(unused)-1]
-	_, err := j.revert(ctx, report.Log{Sink: j.Sink, Step: stepname.Packages}, func(item ledger.Item) bool {
-		return item.Kind == nodelayer.Kind && slices.Contains(remove, item.Target)
-	})
-	if err != nil {
-		return fmt.Errorf("removing %s: %w", strings.Join(remove, ", "), err)
-	}
-	return nil
 }

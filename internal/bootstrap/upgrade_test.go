@@ -50,6 +50,7 @@ func TestOnlyJoinedNodesOfHostedClustersAreUpgraded(t *testing.T) {
 		"resumed":            {state: unfinished},
 		"rolled back":        {state: unfinished, options: UpgradeOptions{Rollback: true}},
 		"another, too early": {state: unfinished, options: UpgradeOptions{HasInput: true}, message: "has not finished"},
+		"staged, too early":  {state: unfinished, options: UpgradeOptions{Stage: true}, message: "has not finished"},
 	} {
 		err := checkUpgradable(test.state, test.options)
 		switch {
@@ -142,13 +143,14 @@ func TestRollbackWithoutUpgradeIsRefused(t *testing.T) {
 	}
 }
 
-func TestDrainPrecedesTheFirstChange(t *testing.T) {
+// Everything that takes time or can fail without the node happens while pods run.
+func TestStageAndDrainPrecedeTheFirstChange(t *testing.T) {
 	var names []string
 	for _, step := range UpgradeSteps() {
 		names = append(names, step.Name)
 	}
 	text := strings.Join(names, " ")
-	if want := strings.Join([]string{stepname.Validate, stepname.Drain, stepname.Packages, stepname.Files}, " "); !strings.Contains(text, want) || len(names) != len(Steps())+1 {
+	if want := strings.Join([]string{stepname.Validate, stepname.Stage, stepname.Drain, stepname.Packages, stepname.Files}, " "); !strings.Contains(text, want) || len(names) != len(Steps())+2 {
 		t.Errorf("steps %s", text)
 	}
 }

@@ -33,6 +33,8 @@ const (
 
 	BridgeRecordFile = "bridge.json" // record of the last migration of the uplink to br-ex, with its interruption
 
+	PackagesDir = "packages" // dnf's cache with the packages of an upgrade, until its end
+
 	OverridesFile = "overrides.json" // saved overrides; secret, and the original files may no longer exist
 
 	RepairsFile = "repairs.json" // times of the last repairs by the service
@@ -66,6 +68,8 @@ type State struct {
 	Leaving             time.Time   `json:"leaving,omitzero"`  // start of the unfinished leave
 
 	Upgrade *Upgrade `json:"upgrade,omitempty"` // the unfinished upgrade; nil if there is none
+
+	Staged *Staged `json:"staged,omitempty"` // what upgrade --stage has prepared; nil if nothing
 
 	StepDurations map[string]config.Duration `json:"stepDurations,omitempty"` // of the last completed run of join
 }

@@ -5,6 +5,7 @@ package joinstate
 import (
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
@@ -46,11 +47,19 @@ type Upgrade struct {
 	From        string          `json:"from,omitempty"`        // release before the upgrade; "" if unknown
 	To          string          `json:"to,omitempty"`          // release that is installed; "" if unknown
 	RollingBack string          `json:"rollingBack,omitempty"` // why the previous generation is restored; "" if it is not
-	Repeats     bool            `json:"repeats,omitempty"`     // the installed generation is installed again: a rollback would not restore it
+	Repeats     bool            `json:"repeats,omitempty"`     // the generation is the installed one, and does not become the previous one
 	Effects     upgrade.Effects `json:"effects,omitempty"`
 	Drain       bool            `json:"drain,omitempty"`  // the node is drained if an effect requires it
 	Drained     time.Time       `json:"drained,omitzero"` // start of the drain; zero until the node is drained
 	Step        string          `json:"step,omitempty"`   // the last completed step
+}
+
+// Staged describes the software that upgrade --stage has downloaded and unpacked for a payload.
+type Staged struct {
+	Since         time.Time          `json:"since"`
+	PayloadDigest string             `json:"payload"`            // SHA-256 of the payload as served
+	Software      *packages.Software `json:"software,omitempty"` // of the payload; nil if it is unknown
+	Size          int64              `json:"size,omitempty"`     // on the disk, in bytes
 }
 
 // ResumeUpgrade is the remedy for an unfinished upgrade.
@@ -119,7 +128,8 @@ func LoadPrevious(dir string, state State) (*Generation, error) {
 		return nil, err
 	}
 	if state.Upgrade == nil && previous.IsSame(current) {
-		return nil, report.Fail(report.Refused, "hcp-node-agent status", "the previous payload is the installed one: there is nothing to roll back")
+		return nil, report.Fail(report.Refused, "hcp-node-agent status",
+			"the previous payload is the installed one: there is nothing to roll back")
 	}
 	return previous, nil
 }

@@ -46,15 +46,24 @@ func (b *Builder) LoadSoftware(ctx context.Context, log report.Log) (read bool, 
 	return b.Software != nil, ctx.Err()
 }
 
-// LoadStoredSoftware sets Software to what an earlier run stored for the same OS image. It reports
+// LoadStoredSoftware sets Software to what an earlier run stored or staged for the same OS image. It reports
 // whether there is any: a damaged file is like none.
 func (b *Builder) LoadStoredSoftware() bool {
 	stored, err := release.Load(b.Dir)
-	if err != nil || stored == nil || stored.Image != b.Payload.MachineConfig().OSImageURL {
-		return false
+	if err != nil {
+		stored = nil
 	}
-	b.Software = stored
-	return true
+	candidates := []*packages.Software{stored}
+	if b.State.Staged != nil {
+		candidates = append(candidates, b.State.Staged.Software)
+	}
+	for _, one := range candidates {
+		if one != nil && one.Image == b.Payload.MachineConfig().OSImageURL {
+			b.Software = one
+			return true
+		}
+	}
+	return false
 }
 
 // OpenOSImage reads the manifest of the payload's OS image.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/hostchange"
@@ -20,6 +21,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/bootunits"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/nodelayer"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -34,6 +36,8 @@ type Document struct {
 	Join         *Join                        `json:"join,omitempty" doc:"the join of this host; absent in the phase none"`
 	Software     *packages.Software           `json:"software,omitempty" doc:"release of the payload, and the packages of its OS image; absent if it is unknown"`
 	Changes      int                          `json:"changes" doc:"number of changes that leave would revert"`
+	Staged       *Staged                      `json:"staged,omitempty" doc:"what upgrade --stage has prepared; absent if nothing"`
+	Unused       []UnusedSoftware             `json:"unusedSoftware,omitempty" doc:"unpacked software that does not run on the node"`
 	Drift        []ledger.PublishedDifference `json:"drift" doc:"objects that were changed since the join"`
 	Units        map[string]systemd.UnitState `json:"units" doc:"states of systemd units by name; empty if systemd is unreachable"`
 	Bridge       *ovs.Status                  `json:"bridge,omitempty" doc:"state of br-ex"`
@@ -60,6 +64,20 @@ type Join struct {
 	Upgrading time.Time `json:"upgrading,omitzero" doc:"start of an upgrade that has not finished; absent if there is none"`
 
 	RebootNeeded bool `json:"rebootNeeded,omitempty" doc:"whether the host must be rebooted with the kernel arguments that the join has set"`
+}
+
+// Staged describes what upgrade --stage has prepared.
+type Staged struct {
+	Release string    `json:"release,omitempty" doc:"release of the payload, such as OpenShift 4.21 on RHEL 9.6; absent if it is unknown"`
+	Payload string    `json:"payload" doc:"SHA-256 of the payload, hexadecimal"`
+	Size    int64     `json:"size" doc:"size on the disk, in bytes"`
+	Since   time.Time `json:"since" doc:"when it was complete"`
+}
+
+// UnusedSoftware describes unpacked software that does not run on the node.
+type UnusedSoftware struct {
+	Directory string `json:"directory" doc:"directory with the files"`
+	Size      int64  `json:"size" doc:"size on the disk, in bytes"`
 }
 
 // Certificate describes a certificate of kubelet.
@@ -89,6 +107,30 @@ func newJoin(state joinstate.State) *Join {
 		join.Upgrading, join.LastStep, join.NextStep = u.Started, u.Step, ""
 	}
 	return join
+}
+
+func newStaged(s *joinstate.Staged) *Staged {
+	if s == nil {
+		return nil
+	}
+	staged := &Staged{Payload: s.PayloadDigest, Size: s.Size, Since: s.Since}
+	if s.Software != nil {
+		staged.Release = s.Software.String()
+	}
+	return staged
+}
+
+// unusedSoftware returns the unpacked software that does not run on the node.
+func unusedSoftware(items []ledger.Item) ([]UnusedSoftware, error) {
+	var unused []UnusedSoftware
+	for _, dir := range nodelayer.Unused(items) {
+		size, err := hostfs.DiskUsage(dir)
+		if err != nil {
+			return unused, err
+		}
+		unused = append(unused, UnusedSoftware{Directory: dir, Size: size})
+	}
+	return unused, nil
 }
 
 // statusUnits returns the units whose state is part of the status.
@@ -125,6 +167,9 @@ func Get(ctx context.Context, stateDir string) (Document, error) {
 		}
 	}
 	document.Software, err = release.Load(stateDir)
+	trouble(err)
+	document.Staged = newStaged(state.Staged)
+	document.Unused, err = unusedSoftware(m.Ledger.Items())
 	trouble(err)
 	if m.Systemd != nil {
 		for _, unit := range statusUnits() {

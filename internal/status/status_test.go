@@ -3,12 +3,15 @@
 package status
 
 import (
+	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -39,6 +42,22 @@ func TestStatusFailsUnlessNodeIsReadyWithoutDrift(t *testing.T) {
 		}
 		if err != nil && (!strings.Contains(err.Error(), test.message) || report.RemedyOf(err) == "") {
 			t.Errorf("%s: %q with remedy %q, want %q", name, err, report.RemedyOf(err), test.message)
+		}
+	}
+}
+
+func TestStatusListsStagedAndUnusedSoftware(t *testing.T) {
+	since := time.Date(2026, 11, 24, 8, 0, 0, 0, time.UTC)
+	document := Document{
+		Phase:  joinstate.PhaseJoined,
+		Staged: newStaged(&joinstate.Staged{Since: since, Size: 243_000_000, Software: &packages.Software{Release: packages.Release{Major: 4, Minor: 21}}}),
+		Unused: []UnusedSoftware{{Directory: "/usr/libexec/hcp-node-agent/software/sha256-00", Size: 57_000_000}},
+	}
+	var out bytes.Buffer
+	document.Print(&report.Page{Writer: &out}, since.Add(3*time.Hour))
+	for _, want := range []string{"staged          OpenShift 4.21, 243 MB, since ", "(3h0m ago)", "unused software /usr/libexec/hcp-node-agent/software/sha256-00 (57 MB)"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the status has no %q:\n%s", want, out.String())
 		}
 	}
 }

@@ -26,6 +26,13 @@ func (d Document) Print(page *report.Page, now time.Time) {
 	if d.Software != nil {
 		row("release", d.Software.String())
 	}
+	if s := d.Staged; s != nil {
+		row("staged", fmt.Sprintf("%s, %s, since %s (%s ago)", cmp.Or(s.Release, "an unknown release"),
+			formatSize(s.Size), report.Timestamp(s.Since), report.FormatAge(now.Sub(s.Since))))
+	}
+	for _, one := range d.Unused {
+		row("unused software", fmt.Sprintf("%s (%s)", one.Directory, formatSize(one.Size)))
+	}
 	for _, unit := range []struct{ label, name string }{
 		{"kubelet", kubelet.UnitName},
 		{"CRI-O", crio.Unit},
@@ -119,6 +126,8 @@ func (j Join) print(row func(label, text string), now time.Time) {
 		row("joined", since(j.Finished))
 	}
 }
+
+func formatSize(bytes int64) string { return fmt.Sprintf("%d MB", bytes/1e6) }
 
 // printDrift prints how the host differs from the state that the join created.
 func (d Document) printDrift(page *report.Page, row func(label, text string)) {

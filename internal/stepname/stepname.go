@@ -10,6 +10,7 @@ const (
 	Fetch              = "fetch"
 	Plan               = "plan"
 	Validate           = "validate"
+	Stage              = "stage" // only in an upgrade
 	Drain              = "drain" // only in an upgrade
 	Packages           = "packages"
 	Files              = "files"

@@ -61,6 +61,21 @@ func Pull(ctx context.Context, socket, image string) error {
 	return err
 }
 
+// HasImage reports whether an image exists on the host under this name.
+func HasImage(ctx context.Context, socket, image string) (bool, error) {
+	connection, err := Connect(socket)
+	if err != nil {
+		return false, err
+	}
+	defer connection.Close()
+	status, err := runtimeapi.NewImageServiceClient(connection).ImageStatus(ctx,
+		&runtimeapi.ImageStatusRequest{Image: &runtimeapi.ImageSpec{Image: image}})
+	if err != nil {
+		return false, fmt.Errorf("searching for image %s: %w", image, err)
+	}
+	return status.GetImage() != nil, nil
+}
+
 // RunningContainers returns the IDs of the running containers.
 func RunningContainers(ctx context.Context, socket string) ([]string, error) {
 	connection, err := Connect(socket)

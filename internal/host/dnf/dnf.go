@@ -15,9 +15,11 @@ import (
 
 // Host runs rpm and dnf for a host. Its zero value is the running host.
 type Host struct {
-	Root    string   // the absolute path of the root directory; "" for the running host
-	Release string   // dnf's $releasever for a root without one, such as "9"
-	Proxy   []string // http_proxy=URL and the like, for dnf only; may contain secrets
+	Root      string   // the absolute path of the root directory; "" for the running host
+	Release   string   // dnf's $releasever for a root without one, such as "9"
+	Proxy     []string // http_proxy=URL and the like, for dnf only; may contain secrets
+	Cache     string   // path of dnf's cache, not below Root; "": the one in dnf's configuration
+	CacheOnly bool     // metadata and packages are read from the cache, whatever their age, and never downloaded
 }
 
 // IsAvailable reports whether this host has rpm and dnf.
@@ -132,6 +134,12 @@ func (h Host) run(ctx context.Context, line func(string), args ...string) (stdou
 	}
 	if line == nil {
 		args = append([]string{"--quiet"}, args...)
+	}
+	if h.CacheOnly {
+		args = append([]string{"--cacheonly"}, args...)
+	}
+	if h.Cache != "" {
+		args = append([]string{"--setopt=cachedir=" + h.Cache}, args...)
 	}
 	if h.Root != "" {
 		args = append([]string{"--installroot", h.Root}, args...)

@@ -19,18 +19,40 @@ import (
 //
 // The error contains dnf's own messages (see Error).
 func (h Host) Install(ctx context.Context, comment string, logLine func(line string), specs ...string) error {
-	args := []string{
-		"--assumeyes", "--setopt=gpgcheck=1", "--setopt=*.gpgcheck=1", "--setopt=localpkg_gpgcheck=1",
-		"--comment", comment, "install",
+	return h.install(ctx, logLine, append([]string{"--comment", comment, "install"}, specs...))
+}
+
+// Download downloads packages with their dependencies into the cache, from which Install with CacheOnly
+// installs them. It checks their signatures, and tests the transaction: dependencies, file conflicts and
+// free space. A repeated Download continues an interrupted one. The error is like that of Install.
+func (h Host) Download(ctx context.Context, logLine func(line string), specs ...string) error {
+	args := []string{"--setopt=keepcache=1", "--setopt=tsflags=test"}
+	if !h.CacheOnly {
+		args = append(args, "--refresh")
 	}
+	return h.install(ctx, logLine, append(append(args, "install"), specs...))
+}
+
+// install runs dnf for an installation with checks of all signatures.
+func (h Host) install(ctx context.Context, logLine func(line string), command []string) error {
+	args := []string{"--assumeyes", "--setopt=gpgcheck=1", "--setopt=*.gpgcheck=1", "--setopt=localpkg_gpgcheck=1"}
 	if logLine == nil {
 		logLine = func(string) {}
 	}
-	out, stderr, err := h.run(ctx, logLine, append(args, specs...)...)
+	out, stderr, err := h.run(ctx, logLine, append(args, command...)...)
 	if err != nil {
 		return fmt.Errorf("installing packages: %w", explain(err, stderr, out))
 	}
 	return nil
+}
+
+// defaultCache is the path of dnf's cache in its default configuration.
+const defaultCache = "/var/cache/dnf"
+
+// CopyCache copies dnf's own cache to Cache, so that its metadata are not downloaded again.
+func (h Host) CopyCache(ctx context.Context) error {
+	_, err := command.Run(ctx, "cp", "--archive", "--reflink=auto", "--no-target-directory", h.Root+defaultCache, h.Cache)
+	return err
 }
 
 // Error is a failure of dnf with its messages.

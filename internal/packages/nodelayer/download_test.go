@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -82,8 +83,16 @@ func TestDownload(t *testing.T) {
 		err     string
 		empty   bool // the file is empty afterwards
 	}{
-		"complete":         {offsets: []int64{0}},
-		"interrupted":      {source: blobSource{endsAfter: []int{100, durableStep}}, offsets: []int64{0, 100, durableStep + 100}},
+		"complete":    {offsets: []int64{0}},
+		"interrupted": {source: blobSource{endsAfter: []int{100, durableStep}}, offsets: []int64{0, 100, durableStep + 100}},
+		"ten interruptions": {
+			source:  blobSource{endsAfter: slices.Repeat([]int{3 << 20}, 10)},
+			offsets: []int64{0, 3 << 20, 6 << 20, 9 << 20, 12 << 20, 15 << 20, 18 << 20, 21 << 20, 24 << 20, 27 << 20, 30 << 20},
+		},
+		"interruptions without data": {
+			source:  blobSource{endsAfter: []int{100, 0, 0, 0, 0, 100, 0, 0, 0, 0, 100, 0, 0, 0, 0}},
+			offsets: []int64{0, 100, 100, 100, 100, 100, 200, 200, 200, 200, 200, 300, 300, 300, 300, 300},
+		},
 		"resumed":          {before: content[:durableStep+70], offsets: []int64{durableStep}},
 		"tail was lost":    {before: damaged[:durableStep+70], offsets: []int64{durableStep}},
 		"already there":    {before: content},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 )
 
 // PlacedPackage is a package of an OS image at its usual paths.
@@ -84,12 +85,13 @@ func unpackedDirectories(items []ledger.Item) []string {
 	return dirs
 }
 
-// Unused returns the directories with unpacked packages of which no file is linked at its usual path,
-// the oldest first.
-func Unused(items []ledger.Item) []string {
+// Unused returns the directories with unpacked packages of which no file is linked at its usual path, and
+// that do not belong to one of the software, which can be nil.
+func Unused(items []ledger.Item, used ...*packages.Software) []string {
 	return slices.DeleteFunc(unpackedDirectories(items), func(dir string) bool {
-		return slices.ContainsFunc(items, func(item ledger.Item) bool {
-			return item.Reason == placed && hostfs.IsWithin(item.Desired.Link, dir)
-		})
+		return slices.ContainsFunc(used, func(s *packages.Software) bool { return s != nil && DirectoryOf(s.Image) == dir }) ||
+			slices.ContainsFunc(items, func(item ledger.Item) bool {
+				return item.Reason == placed && hostfs.IsWithin(item.Desired.Link, dir)
+			})
 	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 )
 
 // unpackedDirectory returns a directory with the list of unpacked files, and its item.
@@ -37,6 +38,16 @@ func placedFile(dir ledger.Item, path string) ledger.Item {
 	return ledger.Item{Done: true, Change: ledger.Change{
 		Kind: ledger.Symlink, Target: path, Reason: placed, Desired: ledger.State{Present: true, Link: filepath.Join(dir.Target, path)},
 	}}
+}
+
+func TestUnused(t *testing.T) {
+	linked := unpackedDirectory(t, "cri-o", "1.33.1-1.el9", "/usr/bin/crio")
+	unused := unpackedDirectory(t, "cri-o", "1.34.1-1.el9", "/usr/bin/crio")
+	kept := ledger.Item{Change: ledger.Change{Kind: Kind, Target: DirectoryOf("quay.io/os@sha256:01")}}
+	items := []ledger.Item{linked, unused, kept, placedFile(linked, "/usr/bin/crio")}
+	if diff := cmp.Diff([]string{unused.Target}, Unused(items, nil, &packages.Software{Image: "quay.io/os@sha256:01"})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }
 
 func TestPlacedPackages(t *testing.T) {

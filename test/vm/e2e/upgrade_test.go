@@ -8,10 +8,12 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"net"
 	"net/url"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
@@ -75,15 +77,17 @@ func upgradeWithoutDrain(ctx context.Context, t *testing.T) {
 	checkContains(t, mustOutput(ctx, t, "systemctl show -P Description "+ipUnit), "Changed: ")
 }
 
-// upgradeWithDrain upgrades to the served payload. A pod that no controller recreates prevents the drain.
+// upgradeWithDrain stages the upgrade to the served payload, and upgrades. A pod that no controller recreates
+// prevents the drain.
 func upgradeWithDrain(ctx context.Context, t *testing.T) {
 	t.Helper()
+	stageOverBrokenLink(ctx, t)
 	lost := runAgent(ctx, t, report.Refused, upgradeCommand)
 	checkContains(t, lost.Stdout+lost.Stderr, "these pods would be lost", "--no-drain")
 	runAgent(ctx, t, report.Success, "status") // nothing has changed
 	must(t, environment.DeletePods(ctx))
 
-	runUntilOutput(ctx, t, "hcp-node-agent "+upgradeCommand, "unpacking the node layer", func() {
+	runUntilOutput(ctx, t, "hcp-node-agent "+upgradeCommand, stepLine(stepname.Packages), func() {
 		mustOutput(ctx, t, "systemctl stop hcp-node-agent; pkill -KILL -f '^hcp-node-agent upgrade'")
 	})
 	status := runAgent(ctx, t, report.Failed, "status")
@@ -97,6 +101,7 @@ func upgradeWithDrain(ctx context.Context, t *testing.T) {
 	must(t, environment.Machine.WaitSSH(ctx))
 	await(ctx, t, "journalctl -b -u hcp-node-agent -o cat | grep '"+testenv.NodeName+" is upgraded'")
 	t.Log(mustOutput(ctx, t, "journalctl -b --no-pager -o cat -u hcp-node-agent"))
+	mustOutput(ctx, t, "journalctl -b -u hcp-node-agent -o cat | grep 'pods could not run for '")
 	awaitReadyNode(ctx, t)
 	checkNode(ctx, t, "/etc/kubernetes/kubelet.conf", "containerLogMaxSize: 40Mi", nextRelease)
 	if mustOutput(ctx, t, "ls "+addedFile+" 2>/dev/null || true") != "" {
@@ -104,6 +109,46 @@ func upgradeWithDrain(ctx context.Context, t *testing.T) {
 	}
 	_, err := environment.RunPod(ctx, "after-the-upgrade")
 	must(t, err)
+}
+
+// registryTable is a table of nftables that limits the traffic with the registry.
+const registryTable = "inet hcp_test"
+
+// stageOverBrokenLink stages the upgrade to the served payload over a slow link that is interrupted ten times, and
+// in which the agent is killed once, while a pod runs. Afterwards the registry is unreachable until the next
+// boot: the upgrade must not need it. With THOROUGH=1 the link has 256 kbit/s.
+func stageOverBrokenLink(ctx context.Context, t *testing.T) {
+	t.Helper()
+	rate, pause := "1500 kbytes/second", "2"
+	if os.Getenv("THOROUGH") != "" {
+		rate, pause = "32 kbytes/second", "120"
+	}
+	_, port, err := net.SplitHostPort(environment.ControlPlane.Registry)
+	must(t, err)
+	const stage = upgradeCommand + " --stage"
+	table := "nft 'add table " + registryTable + "; " +
+		"add chain " + registryTable + " slow { type filter hook input priority 0; }; add chain " + registryTable + " cut { type filter hook output priority 0; }'; "
+	reject := "nft add rule " + registryTable + " cut tcp dport " + port + " reject with tcp reset; "
+	mustOutput(ctx, t, table+"nft add rule "+registryTable+" slow tcp sport "+port+" limit rate over "+rate+" burst 64 kbytes drop")
+	running := mustOutput(ctx, t, containersCommand)
+
+	runUntilOutput(ctx, t, "hcp-node-agent "+stage, "downloading the node layer", func() {
+		mustOutput(ctx, t, "pkill -KILL -f '^hcp-node-agent upgrade'")
+	})
+	mustOutput(ctx, t, "systemd-run --unit=hcp-test-cuts sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do sleep "+pause+"; "+reject+"sleep 1; nft flush chain "+registryTable+" cut; done'")
+	began := time.Now()
+	staged := runAgent(ctx, t, report.Success, stage)
+	t.Logf("staged in %s:\n%s", time.Since(began).Round(time.Second), staged.Stdout)
+	checkContains(t, staged.Stdout, "unpacked the software of the OS image", "is staged; start it with: hcp-node-agent upgrade")
+	mustOutput(ctx, t, "systemctl stop hcp-test-cuts; nft flush table "+registryTable+"; "+reject)
+
+	status := runAgent(ctx, t, report.Success, "status")
+	checkContains(t, status.Stdout, "staged ", " MB, since ")
+	if now := mustOutput(ctx, t, containersCommand); now != running {
+		t.Errorf("the containers after staging: %q, before: %q", now, running)
+	}
+	again := runAgent(ctx, t, report.Success, stage)
+	checkContains(t, again.Stdout, "nothing has to be downloaded")
 }
 
 // killUpgrade kills the unfinished upgrade with THOROUGH=1 in or after each of its steps up to the step
