@@ -72,7 +72,7 @@ func canaryHost(t *testing.T) string {
 		`{"path":"/etc/app.conf","mode":384,"contents":{"source":"data:,password%3D` + c["override"] + `"}}]}}`
 	root := t.TempDir()
 	for name, content := range map[string]string{
-		"/var/lib/hcp-node-agent/join.json":                      `{"started":"2026-01-02T03:04:05Z","nodeName":"worker-7"}`,
+		"/var/lib/hcp-node-agent/join.json":                      `{"apiVersion":"node.hcp-agent.io/v1alpha1","kind":"JoinState","started":"2026-01-02T03:04:05Z","nodeName":"worker-7"}`,
 		"/var/lib/hcp-node-agent/user-data.ign":                  userData,
 		"/var/lib/hcp-node-agent/payload.ign":                    payload,
 		"/var/lib/hcp-node-agent/overrides.json":                 `[{"name":"site.ign","config":"` + b64(override) + `"}]`,

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 
@@ -21,15 +20,15 @@ func decode(kind string, content []byte, into any) error {
 		return err
 	}
 	if want := report.Meta(kind); meta != want {
-		return refuseRecord(fmt.Sprintf("the file is of kind %q in version %q, not of kind %s in version %s", meta.Kind, meta.APIVersion, want.Kind, want.APIVersion))
+		return refuseRecord("the file is of kind %q in version %q, not of kind %s in version %s",
+			meta.Kind, meta.APIVersion, want.Kind, want.APIVersion)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(content))
 	decoder.DisallowUnknownFields()
-	err := decoder.Decode(into)
-	if err != nil && strings.HasPrefix(err.Error(), "json: unknown field") {
-		return refuseRecord("the file has a field that this version of the agent does not know ("+strings.TrimPrefix(err.Error(), "json: ")+")")
-	}
-	if err != nil {
+	if err := decoder.Decode(into); err != nil {
+		if field, isUnknown := strings.CutPrefix(err.Error(), "json: unknown field "); isUnknown {
+			return refuseRecord("this version of the agent does not know the field %s of the file", field)
+		}
 		return err
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
@@ -39,7 +38,8 @@ func decode(kind string, content []byte, into any) error {
 }
 
 // refuseRecord returns the failure for a record that another version of the agent wrote.
-func refuseRecord(problem string) error {
-	return report.Fail(report.Refused, "dnf upgrade hcp-node-agent # install the version of the agent that wrote the file, or a newer one",
-		"%s; nothing was changed", problem)
+func refuseRecord(problem string, args ...any) error {
+	return report.Fail(report.Refused,
+		"dnf upgrade hcp-node-agent # install the version of the agent that wrote the file, or a newer one",
+		problem+"; nothing was changed", args...)
 }

@@ -28,15 +28,15 @@ func TestRecordsOfOtherVersionsAreRefused(t *testing.T) {
 		"state of another kind":       {StateFile, `{` + generationHeader + `}`, `of kind "Generation"`},
 		"state without a version":     {StateFile, `{"started":"2026-01-01T00:00:00Z"}`, `of kind ""`},
 		"state null":                  {StateFile, `null`, `of kind ""`},
-		"state with an unknown field": {StateFile, `{` + stateHeader + `,"futurePhase":"x"}`, `unknown field "futurePhase"`},
+		"state with an unknown field": {StateFile, `{` + stateHeader + `,"futurePhase":"x"}`, `does not know the field "futurePhase"`},
 		"upgrade with an unknown field": {
-			StateFile, `{` + stateHeader + `,"upgrade":{"mustNotRunOldSteps":true}}`, `unknown field "mustNotRunOldSteps"`,
+			StateFile, `{` + stateHeader + `,"upgrade":{"mustNotRunOldSteps":true}}`, `does not know the field "mustNotRunOldSteps"`,
 		},
-		"setting that is unknown":          {StateFile, `{` + stateHeader + `,"config":{"future":1}}`, `unknown field "future"`},
+		"setting that is unknown":          {StateFile, `{` + stateHeader + `,"config":{"future":1}}`, `does not know the field "future"`},
 		"generation of another version":    {NextFile, `{"apiVersion":"node.hcp-agent.io/v9","kind":"Generation"}`, "v9"},
 		"generation without a version":     {NextFile, `{}`, `of kind ""`},
 		"generation null":                  {PreviousFile, `null`, `of kind ""`},
-		"generation with an unknown field": {PreviousFile, `{` + generationHeader + `,"contents":{}}`, `unknown field "contents"`},
+		"generation with an unknown field": {PreviousFile, `{` + generationHeader + `,"contents":{}}`, `does not know the field "contents"`},
 		"generation with an unknown file":  {NextFile, `{` + generationHeader + `,"files":{"../evil":"eA=="}}`, "../evil"},
 	} {
 		dir := t.TempDir()
@@ -63,9 +63,11 @@ func TestRecordsOfOtherVersionsAreRefused(t *testing.T) {
 // the payload of the node.
 func TestDamagedGenerationIsRefused(t *testing.T) {
 	for name, change := range map[string]func(content string) string{
-		"without a payload": func(string) string { return `{` + generationHeader + `,"files":{},"filesDigest":"` + Generation{}.digestFiles() + `"}` },
-		"another payload":   func(content string) string { return strings.Replace(content, "cGF5bG9hZCBC", "cGF5bG9hZCBD", 1) },
-		"trailing data":     func(content string) string { return content + "{}" },
+		"without a payload": func(string) string {
+			return `{` + generationHeader + `,"files":{},"filesDigest":"` + Generation{}.digestFiles() + `"}`
+		},
+		"another payload": func(content string) string { return strings.Replace(content, "cGF5bG9hZCBC", "cGF5bG9hZCBD", 1) },
+		"trailing data":   func(content string) string { return content + "{}" },
 	} {
 		dir := t.TempDir()
 		generation := Generation{PayloadDigest: "B", Files: map[string][]byte{PayloadFile: []byte("payload B")}}

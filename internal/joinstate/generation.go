@@ -28,7 +28,7 @@ type Generation struct {
 	PayloadConfigHash   string            `json:"payloadConfigHash,omitempty"`
 	PayloadSourceDigest string            `json:"payloadSourceDigest,omitempty"`
 	Files               map[string][]byte `json:"files"`       // contents of generationFiles by name
-	FilesDigest         string            `json:"filesDigest"` // SHA-256 of Files: the payload differs from the served one after Ready
+	FilesDigest         string            `json:"filesDigest"` // SHA-256 of Files; PayloadDigest is that of the served payload
 }
 
 // kindGeneration is the kind of the files with generations.
@@ -89,11 +89,13 @@ func LoadGeneration(dir, name string) (*Generation, error) {
 	}
 	for file := range g.Files {
 		if !slices.Contains(generationFiles, file) {
-			return nil, fmt.Errorf("reading %s: %w", name, refuseRecord("it contains a file that this version of the agent does not know ("+file+")"))
+			return nil, fmt.Errorf("reading %s: %w", name,
+				refuseRecord("this version of the agent does not know the file %q in it", file))
 		}
 	}
 	if len(g.Files[PayloadFile]) == 0 || g.FilesDigest != g.digestFiles() {
-		return nil, report.Fail(report.Refused, "hcp-node-agent upgrade --user-data USER_DATA # with the current user data of the NodePool",
+		return nil, report.Fail(report.Refused,
+			"hcp-node-agent upgrade --user-data USER_DATA # with the current user data of the NodePool",
 			"reading %s: the file is damaged: its payload is missing or does not match the digest; nothing was changed", name)
 	}
 	return &g, nil
