@@ -22,7 +22,7 @@ GOTESTSUM = $(HCP_BED_CACHE)/tools/gotestsum-v1.13.0
 RUN_TESTS = $(GOTESTSUM) --format pkgname-and-test-fails --format-icons text --hide-summary skipped
 RESULTS = $(CURDIR)/build/test
 # The packages with tests against real peers, real shells among them (completion).
-REAL = ./cmd/node-admin ./cmd/node-agent ./internal/approver ./internal/bootstrap ./internal/identity ./internal/ignition ./internal/ignition/adapt ./internal/kubelet ./internal/node ./internal/packages ./internal/packages/nodelayer ./test/bed ./test/differential
+REAL = ./cmd/node-admin ./cmd/node-agent ./internal/approver ./internal/bootstrap ./internal/identity ./internal/ignition ./internal/ignition/adapt ./internal/kubelet ./internal/maintenance ./internal/node ./internal/packages ./internal/packages/nodelayer ./test/bed ./test/differential
 
 export CGO_ENABLED ?= 0
 # Without the checkout's path in what is compiled, a fresh clone finds it in Go's build cache.

@@ -20,6 +20,7 @@ func documentKinds() []cli.DocumentKind {
 	return append(cli.CommonDocuments(),
 		cli.NewDocumentKind(programName, "JoinResult", "join", stepsDocument{}),
 		cli.NewDocumentKind(programName, "UpgradeResult", "upgrade", stepsDocument{}),
+		cli.NewDocumentKind(programName, "MaintenanceResult", "maintenance", stepsDocument{}),
 		cli.NewDocumentKind(programName, "Plan", "plan", plan.Document{}),
 		cli.NewDocumentKind(programName, plan.FactsKind, "plan --print-facts", plan.HostFacts{}),
 		cli.NewDocumentKind(programName, "Preflight", "preflight", plan.PreflightDocument{}),

@@ -15,9 +15,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
-// stepsDocument is the result of a command that runs the steps of a join or an upgrade.
+// stepsDocument is the result of a command that runs the steps of a join, an upgrade or a maintenance.
 type stepsDocument struct {
 	report.TypeMeta
 	Headline string              `json:"headline,omitempty" doc:"what the command does, in one sentence"`
@@ -108,9 +109,9 @@ func stepFailed(r *report.Recorder) bool {
 	return len(r.Steps) > 0 && r.Steps[len(r.Steps)-1].Result == report.StatusFailed
 }
 
-func stepTable(steps []bootstrap.Step) string {
+func stepTable[T any](list []steps.Step[T]) string {
 	var out strings.Builder
-	for _, step := range steps {
+	for _, step := range list {
 		fmt.Fprintf(&out, "    %-19s  %s\n", step.Name, step.Description)
 	}
 	return strings.TrimSuffix(out.String(), "\n")

@@ -20,11 +20,11 @@ func newRunCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Run as the service: resume a join, then monitor the node",
-		Long: `Run resumes an unfinished join, then monitors the node. A host that has not
-joined starts with ` + autojoin.DefaultDir + `/user-data.ign (and node.token), or
-systemd credentials of these names. Temporary failures before the first change
-are retried. It exits when the host has left the cluster. Findings are written
-to the journal, to systemctl status, to Events of the Node (oc describe node)
+		Long: `Run resumes an unfinished join, upgrade or maintenance, then monitors the node.
+A host that has not joined starts with ` + autojoin.DefaultDir + `/user-data.ign (and
+node.token), or systemd credentials of these names. Temporary failures before
+the first change are retried. It exits when the host has left the cluster.
+Findings are written to the journal, to systemctl status, to Events of the Node (oc describe node)
 and to a file for the textfile collector of node_exporter.
 
 With --repair, or repair: true in the configuration file, it registers a deleted

@@ -9,11 +9,9 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
@@ -144,14 +142,10 @@ func (j *join) reboot(ctx context.Context, log report.Log, action rebootAction) 
 		return report.Fail(report.Failed, "cat /proc/cmdline # compare it with the configuration of the boot loader",
 			"the host was rebooted, but not with %s", what)
 	case awaitReboot:
-		return report.Fail(report.RebootNeeded, report.Remedy("systemctl reboot # "+j.describeResume(ctx)),
+		return report.Fail(report.RebootNeeded, report.Remedy("systemctl reboot # "+j.DescribeResume(ctx, j.commandName())),
 			"%s are set; the host must be rebooted before the %s continues", what, j.commandName())
 	case rebootNow:
-		log.Note("rebooting the host with " + what + "; " + j.describeResume(ctx))
-		if _, err := command.Run(ctx, "systemctl", "reboot"); err != nil {
-			return report.Fail(report.RebootNeeded, "systemctl reboot", "the host must be rebooted with %s: %w", what, err)
-		}
-		return report.Fail(report.RebootNeeded, report.Remedy("# "+j.describeResume(ctx)), "the host is rebooting with %s", what)
+		return j.Reboot(ctx, log, j.commandName(), "with "+what)
 	case noReboot:
 	}
 	return nil
@@ -163,15 +157,6 @@ func (j *join) commandName() string {
 		return "upgrade"
 	}
 	return "join"
-}
-
-// describeResume returns how the command continues after a reboot.
-func (j *join) describeResume(ctx context.Context) string {
-	unit, err := j.Systemd.UnitState(ctx, machine.ServiceUnit)
-	if err == nil && unit.File == "enabled" {
-		return machine.ServiceUnit + " then resumes the " + j.commandName()
-	}
-	return "then resume it: hcp-node-agent " + j.commandName()
 }
 
 // trackConfigs records that services have loaded the current configuration, before the files step

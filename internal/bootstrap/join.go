@@ -4,6 +4,7 @@ package bootstrap
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +47,7 @@ func Join(ctx context.Context, options inputs.Options) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	ctx, cancel := withTimeout(ctx, j.Config.Timeout)
+	ctx, cancel := j.Config.WithTimeout(ctx)
 	defer cancel()
 	m, lock, err := machine.Acquire(ctx, options.StateDir, options.Sink, options.Service)
 	if err != nil {
@@ -109,14 +110,6 @@ func (j *join) removeRecords() {
 	}
 }
 
-// withTimeout limits a run to its --timeout. A timeout of 0 means no limit.
-func withTimeout(ctx context.Context, timeout config.Duration) (context.Context, context.CancelFunc) {
-	if timeout > 0 {
-		return context.WithTimeout(ctx, time.Duration(timeout))
-	}
-	return context.WithCancel(ctx)
-}
-
 // prepareJoin reads the inputs of a run. It changes nothing.
 func prepareJoin(options inputs.Options) (*join, error) {
 	state, err := joinstate.Read(options.StateDir)
@@ -130,7 +123,7 @@ func prepareJoin(options inputs.Options) (*join, error) {
 			return nil, err
 		}
 	}
-	if err := state.CheckNotUpgrading(); err != nil {
+	if err := cmp.Or(state.CheckNotUpgrading(), joinstate.CheckNoMaintenance(options.StateDir)); err != nil {
 		return nil, err
 	}
 	j := &join{Builder: &plan.Builder{Config: options.Config, Dir: options.StateDir, Sink: options.Sink, State: state}}

@@ -27,7 +27,7 @@ func RunOnly(ctx context.Context, options inputs.Options, names []string) (bool,
 		return false, err
 	}
 	options.Only = names
-	ctx, cancel := withTimeout(ctx, options.Config.Timeout)
+	ctx, cancel := options.Config.WithTimeout(ctx)
 	defer cancel()
 	m, lock, err := machine.Acquire(ctx, options.StateDir, options.Sink, options.Service)
 	if err != nil {

@@ -3,7 +3,6 @@
 package bootstrap
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -14,7 +13,7 @@ import (
 )
 
 // DefaultDrainTimeout is the maximum time to evict the pods of a node that is upgraded.
-const DefaultDrainTimeout = 15 * time.Minute
+const DefaultDrainTimeout = node.DefaultDrainTimeout
 
 // drainNode drains the node if a change of the upgrade requires it. It is the first step that affects the
 // node.
@@ -44,13 +43,8 @@ func drainNode(ctx context.Context, j *join, log report.Log) (steps.Outcome, err
 	case !u.Drain:
 		return steps.Unchanged("the node is not drained")
 	}
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(j.upgrade.options.DrainTimeout, DefaultDrainTimeout))
-	defer cancel()
-	if err := client.Cordon(ctx, node.ForUpgrade); err != nil {
-		return steps.Outcome{}, err
-	}
 	began := time.Now().UTC()
-	if err := client.Evict(ctx, false); err != nil {
+	if err := client.Drain(ctx, node.ForUpgrade, j.upgrade.options.DrainTimeout); err != nil {
 		return steps.Outcome{}, withNoDrain(err)
 	}
 	u.Drained = began

@@ -43,7 +43,7 @@ type upgradeRun struct {
 // the node does not become schedulable with the new payload, it restores the previous one and returns
 // the cause as error. It reports whether anything changed.
 func Upgrade(ctx context.Context, options UpgradeOptions) (bool, error) {
-	limited, cancel := withTimeout(ctx, options.Config.Timeout)
+	limited, cancel := options.Config.WithTimeout(ctx)
 	defer cancel()
 	m, lock, err := machine.Acquire(limited, options.StateDir, options.Sink, options.Service)
 	if err != nil {
@@ -121,7 +121,7 @@ func (j *join) runUpgrade(ctx context.Context) (bool, error) {
 	}
 	parts := upgradeParts()
 	j.upgrade.running, _ = cri.RunningContainers(ctx, cri.Socket) // of CRI-O that does not run, nothing is measured
-	limited, cancel := withTimeout(ctx, j.upgrade.options.Config.Timeout)
+	limited, cancel := j.upgrade.options.Config.WithTimeout(ctx)
 	defer cancel()
 	staged, err := steps.Run(limited, runner, parts.prepare, j)
 	if err != nil {

@@ -3,6 +3,7 @@
 package bootstrap
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
@@ -22,7 +23,7 @@ func prepareUpgrade(m *machine.Machine, options UpgradeOptions) (*join, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkUpgradable(state, options); err != nil {
+	if err := cmp.Or(checkUpgradable(state, options), joinstate.CheckNoMaintenance(options.StateDir)); err != nil {
 		return nil, err
 	}
 	if err := joinstate.CheckMachineID(state, m.Facts.MachineID, options.StateDir); err != nil {
@@ -60,13 +61,10 @@ func prepareUpgrade(m *machine.Machine, options UpgradeOptions) (*join, error) {
 
 // checkUpgradable fails if the host is not a node that an upgrade can change.
 func checkUpgradable(state joinstate.State, options UpgradeOptions) error {
-	switch phase := state.Phase(); {
-	case phase == joinstate.PhaseNone:
-		return report.Fail(report.Refused, "hcp-node-agent join --user-data USER_DATA", "this host has not joined a cluster")
-	case phase == joinstate.PhaseJoining:
-		return report.Fail(report.Refused, "hcp-node-agent join # resumes the join", "the join of this host has not finished")
-	case phase == joinstate.PhaseLeaving:
-		return state.CheckNotLeaving()
+	if err := state.CheckHasJoined(); err != nil {
+		return err
+	}
+	switch {
 	case !state.Hosted:
 		return report.Fail(report.Refused, "oc get machineconfigpools # prints the state of the pools",
 			"this host is a node of a standalone cluster, whose machine-config-daemon upgrades it")

@@ -78,6 +78,9 @@ func TestDoctorReportsTheJoin(t *testing.T) {
 		"leaving": {joinFacts{State: leaving}, []string{
 			"problem: a leave of NodePool clusters/demo started at 2026-01-02T03:04:05Z and has not finished => hcp-node-agent leave # resumes the leave",
 		}},
+		"maintained": {joinFacts{State: state("schedulable", began), Maintenance: &joinstate.Maintenance{Started: began, Step: "update"}}, []string{
+			`problem: a maintenance of worker-7 started at 2026-01-02T03:04:05Z and has not finished: the last completed step is "update" => ` + string(joinstate.ResumeMaintenance),
+		}},
 		"cloned": {joinFacts{State: state("schedulable", began), MachineID: "another"}, []string{
 			"problem: the state in /d was written by another machine (machine-id m) => # only if this machine was cloned from a node, because the directory is required to restore a host; then join again:\nmv /d /d.clone",
 		}},

@@ -24,12 +24,19 @@ type joinFacts struct {
 	Busy      bool   // another run of the agent is changing this host
 	MachineID string // machine-id
 	Dir       string
+
+	Maintenance *joinstate.Maintenance // unfinished; nil if there is none
 }
 
 func inspectJoin(_ context.Context, d *diagnostics) ([]report.Finding, error) {
-	return joinFacts{
+	facts := joinFacts{
 		State: d.State, Err: d.stateErr, InputsErr: d.inputErr, Root: d.Facts.Root, Busy: d.busy, MachineID: d.Facts.MachineID, Dir: d.Dir,
-	}.evaluate(), nil
+	}
+	var err error
+	if facts.Err == nil {
+		facts.Maintenance, err = joinstate.ReadMaintenance(d.Dir)
+	}
+	return facts.evaluate(), err
 }
 
 func (f joinFacts) evaluate() []report.Finding {
@@ -94,6 +101,13 @@ func (f joinFacts) phaseFinding() report.Finding {
 			Severity: unfinished,
 			Message:  fmt.Sprintf("an upgrade of %s started at %s and has not finished: the last completed step is %q", state.NodeName, report.Timestamp(u.Started), cmp.Or(u.Step, "none")),
 			Remedy:   joinstate.ResumeUpgrade,
+		}
+	}
+	if m := f.Maintenance; m != nil {
+		return report.Finding{
+			Severity: unfinished,
+			Message:  fmt.Sprintf("a maintenance of %s started at %s and has not finished: the last completed step is %q", state.NodeName, report.Timestamp(m.Started), cmp.Or(m.Step, "none")),
+			Remedy:   joinstate.ResumeMaintenance,
 		}
 	}
 	text := fmt.Sprintf("%s joined %s of %s at %s", state.NodeName, pool, state.APIServer, report.Timestamp(state.Finished))

@@ -20,7 +20,6 @@ import (
 
 // Facts are the installed packages and the versions that run. An empty version is unknown.
 type Facts struct {
-	NodeName       string
 	Installed      []dnf.Package // the newest installation first
 	Kernel         string        // uname -r
 	OpenVSwitch    string        // of ovs-vswitchd
@@ -32,8 +31,8 @@ type Facts struct {
 var patterns = []string{"kernel*-core", "openvswitch*", "NetworkManager", "systemd"}
 
 // Gather returns the facts of this host. Without rpm there are no packages, and no findings.
-func Gather(ctx context.Context, nodeName string, manager *systemd.Manager) (Facts, error) {
-	facts := Facts{NodeName: nodeName}
+func Gather(ctx context.Context, manager *systemd.Manager) (Facts, error) {
+	var facts Facts
 	if !dnf.IsAvailable() {
 		return facts, nil
 	}
@@ -64,24 +63,19 @@ type component struct {
 	name     string
 	packages *regexp.Regexp
 	running  func(Facts) string
-	remedy   func(nodeName string) report.Remedy
+	remedy   report.Remedy
 }
 
 var components = []component{
 	{"the kernel", regexp.MustCompile(`^kernel(-rt|-64k)*-core$`), func(f Facts) string { return f.Kernel }, reboot},
 	// A restart of Open vSwitch interrupts the networks of the host and of its pods.
 	{"Open vSwitch", regexp.MustCompile(`^openvswitch(\d+\.\d+)?$`), func(f Facts) string { return f.OpenVSwitch }, reboot},
-	{"NetworkManager", regexp.MustCompile(`^NetworkManager$`), func(f Facts) string { return f.NetworkManager }, run("systemctl restart NetworkManager")},
-	{"systemd", regexp.MustCompile(`^systemd$`), func(f Facts) string { return f.Systemd }, run("systemctl daemon-reexec")},
+	{"NetworkManager", regexp.MustCompile(`^NetworkManager$`), func(f Facts) string { return f.NetworkManager }, "systemctl restart NetworkManager"},
+	{"systemd", regexp.MustCompile(`^systemd$`), func(f Facts) string { return f.Systemd }, "systemctl daemon-reexec"},
 }
 
-func reboot(nodeName string) report.Remedy {
-	return report.Remedyf("oc adm drain %s --ignore-daemonsets --delete-emptydir-data # then on the node: systemctl reboot; then: oc adm uncordon %s", nodeName, nodeName)
-}
-
-func run(command string) func(string) report.Remedy {
-	return func(string) report.Remedy { return report.Remedy(command) }
-}
+// reboot is the remedy for an update that runs after a reboot.
+const reboot report.Remedy = "hcp-node-agent maintenance --no-update # drains the node, reboots the host and uncordons the node"
 
 // Findings returns a note for each component of which another version runs than the one that was
 // installed last.
@@ -98,7 +92,7 @@ func (f Facts) Findings() []report.Finding {
 			Reason:   report.UpdateNotRunning,
 			Subject:  component.name,
 			Message:  fmt.Sprintf("an update of %s is installed (%s), but %s is running", component.name, installed, running),
-			Remedy:   component.remedy(f.NodeName),
+			Remedy:   component.remedy,
 		})
 	}
 	return findings

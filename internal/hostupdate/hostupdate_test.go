@@ -13,7 +13,6 @@ import (
 
 func TestFindings(t *testing.T) {
 	current := Facts{
-		NodeName: "worker-1",
 		Installed: []dnf.Package{
 			{Name: "openvswitch-selinux-extra-policy", Version: "1.0", Release: "36.el9fdp", Arch: "noarch"},
 			{Name: "kernel-core", Version: "5.14.0", Release: "570.el9", Arch: "x86_64"},
@@ -34,10 +33,10 @@ func TestFindings(t *testing.T) {
 		"no packages":     {func(f *Facts) { f.Installed = nil }, nil},
 		"without release": {func(f *Facts) { f.OpenVSwitch = "3.5.0" }, nil},
 		"kernel": {func(f *Facts) { f.Kernel = "5.14.0-503.el9.x86_64" }, map[string]report.Remedy{
-			"an update of the kernel is installed (kernel-core-5.14.0-570.el9.x86_64), but 5.14.0-503.el9.x86_64 is running": "oc adm drain worker-1 --ignore-daemonsets --delete-emptydir-data # then on the node: systemctl reboot; then: oc adm uncordon worker-1",
+			"an update of the kernel is installed (kernel-core-5.14.0-570.el9.x86_64), but 5.14.0-503.el9.x86_64 is running": reboot,
 		}},
 		"Open vSwitch": {func(f *Facts) { f.OpenVSwitch = "3.5.0-20.el9fdp" }, map[string]report.Remedy{
-			"an update of Open vSwitch is installed (openvswitch3.5-3.5.0-38.el9fdp.x86_64), but 3.5.0-20.el9fdp is running": "oc adm drain worker-1 --ignore-daemonsets --delete-emptydir-data # then on the node: systemctl reboot; then: oc adm uncordon worker-1",
+			"an update of Open vSwitch is installed (openvswitch3.5-3.5.0-38.el9fdp.x86_64), but 3.5.0-20.el9fdp is running": reboot,
 		}},
 		"services": {func(f *Facts) { f.NetworkManager, f.Systemd = "1.48.10", "252-46.el9" }, map[string]report.Remedy{
 			"an update of NetworkManager is installed (NetworkManager-1.52.0-3.el9.x86_64), but 1.48.10 is running": "systemctl restart NetworkManager",

@@ -26,7 +26,7 @@ const (
 
 // Enum returns all phases.
 func (Phase) Enum() []string {
-	return schema.Strings(PhaseNone, PhaseJoining, PhaseJoined, PhaseUpgrading, PhaseLeaving, PhaseUnknown)
+	return schema.Strings(PhaseNone, PhaseJoining, PhaseJoined, PhaseUpgrading, PhaseMaintenance, PhaseLeaving, PhaseUnknown)
 }
 
 // Phase returns the phase of the host.
@@ -42,6 +42,17 @@ func (s State) Phase() Phase {
 		return PhaseUpgrading
 	}
 	return PhaseJoined
+}
+
+// CheckHasJoined fails unless a join of the host has finished, and no leave has started.
+func (s State) CheckHasJoined() error {
+	switch phase := s.Phase(); {
+	case phase == PhaseNone:
+		return report.Fail(report.Refused, "hcp-node-agent join --user-data USER_DATA", "this host has not joined a cluster")
+	case phase == PhaseJoining:
+		return report.Fail(report.Refused, "hcp-node-agent join # resumes the join", "the join of this host has not finished")
+	}
+	return s.CheckNotLeaving()
 }
 
 // CheckNotLeaving fails if a leave is unfinished. A leave that a power failure or a

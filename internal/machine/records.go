@@ -14,7 +14,7 @@ func (m *Machine) RemoveRecords(dir string) error {
 	if err := joinstate.RemoveFiles(dir, joinstate.KeyDir, joinstate.PayloadFile, joinstate.SoftwareFile, joinstate.LayerFile,
 		joinstate.OverridesFile, joinstate.UserDataFile, joinstate.JoinTokenFile, joinstate.BridgeRecordFile,
 		joinstate.NextFile, joinstate.ReplacedFile, joinstate.PreviousFile, joinstate.PurgeFile,
-		joinstate.PackagesDir, joinstate.RepairsFile); err != nil {
+		joinstate.PackagesDir, joinstate.RepairsFile, joinstate.MaintenanceFile); err != nil {
 		return err
 	}
 	return joinstate.RemoveFiles(dir, joinstate.StateFile)

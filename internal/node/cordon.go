@@ -21,13 +21,14 @@ type CordonReason string
 
 // The reasons of a cordon.
 const (
-	ForLeave   CordonReason = "node.hcp-agent.io/cordoned-by-leave"
-	ForUpgrade CordonReason = "node.hcp-agent.io/cordoned-by-upgrade"
+	ForLeave       CordonReason = "node.hcp-agent.io/cordoned-by-leave"
+	ForUpgrade     CordonReason = "node.hcp-agent.io/cordoned-by-upgrade"
+	ForMaintenance CordonReason = "node.hcp-agent.io/cordoned-by-maintenance"
 )
 
 // cordonedFor returns why the agent has cordoned the Node, or "" if it has not.
 func cordonedFor(node *corev1.Node) CordonReason {
-	for _, reason := range []CordonReason{ForLeave, ForUpgrade} {
+	for _, reason := range []CordonReason{ForLeave, ForUpgrade, ForMaintenance} {
 		if node.Spec.Unschedulable && node.Annotations[string(reason)] != "" {
 			return reason
 		}
@@ -52,8 +53,25 @@ func (n *Node) Cordon(ctx context.Context, reason CordonReason) error {
 
 func (n *Node) uncordon(ctx context.Context) error {
 	return n.Conn.Retry(ctx, n.Log, "uncordoning Node "+n.Name, func(ctx context.Context) error {
-		return n.patch(ctx, false, map[string]any{string(ForLeave): nil, string(ForUpgrade): nil})
+		return n.patch(ctx, false, map[string]any{string(ForLeave): nil, string(ForUpgrade): nil, string(ForMaintenance): nil})
 	})
+}
+
+// UndoCordon uncordons this node's Node if Cordon has cordoned it for the reason.
+func (n *Node) UndoCordon(ctx context.Context, reason CordonReason) error {
+	var isCordoned bool
+	err := n.Conn.Retry(ctx, n.Log, "getting Node "+n.Name, func(ctx context.Context) error {
+		node, err := n.Conn.Client.Nodes().Get(ctx, n.Name)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		isCordoned = err == nil && cordonedFor(node) == reason
+		return err
+	})
+	if err != nil || !isCordoned {
+		return err
+	}
+	return n.uncordon(ctx)
 }
 
 func (n *Node) patch(ctx context.Context, unschedulable bool, annotations map[string]any) error {

@@ -3,6 +3,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,20 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
+
+// DefaultDrainTimeout is the maximum time to evict the pods of a node.
+const DefaultDrainTimeout = 15 * time.Minute
+
+// Drain cordons this node's Node for the reason and evicts its pods. The timeout is that of both;
+// DefaultDrainTimeout if it is 0.
+func (n *Node) Drain(ctx context.Context, reason CordonReason, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(timeout, DefaultDrainTimeout))
+	defer cancel()
+	if err := n.Cordon(ctx, reason); err != nil {
+		return err
+	}
+	return n.Evict(ctx, false)
+}
 
 // Evict evicts this node's pods through the eviction API, which a node may use
 // for its own pods, and waits until they are gone. Pods of DaemonSets, static

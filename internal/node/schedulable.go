@@ -41,6 +41,9 @@ func (n *Node) WaitSchedulable(ctx context.Context) error {
 			case ForUpgrade:
 				n.Log.Note("uncordoning the Node after the upgrade")
 				return false, n.uncordon(ctx)
+			case ForMaintenance:
+				n.Log.Note("uncordoning the Node after the maintenance")
+				return false, n.uncordon(ctx)
 			}
 			if node.Spec.Unschedulable && n.AllowCordon {
 				n.Log.Note("an administrator has cordoned the Node; it remains cordoned")

@@ -17,19 +17,23 @@ const historyComment = "hcp-node-agent join"
 
 // Install installs packages with dnf and reports dnf's progress to log.
 func Install(ctx context.Context, on dnf.Host, log report.Log, specs ...string) error {
-	err := on.Install(ctx, historyComment, logPhases(log, specs), specs...)
-	return classifyError(err, specs)
+	logResolution(log, specs)
+	return classifyError(on.Install(ctx, historyComment, logPhases(log), specs...), specs)
 }
 
 // Download downloads packages with dnf, and tests their installation, without installing them. It reports
 // dnf's progress to log.
 func Download(ctx context.Context, on dnf.Host, log report.Log, specs ...string) error {
-	return classifyError(on.Download(ctx, logPhases(log, specs), specs...), specs)
+	logResolution(log, specs)
+	return classifyError(on.Download(ctx, logPhases(log), specs...), specs)
 }
 
-// logPhases returns a function that reports the phases of an installation to log.
-func logPhases(log report.Log, specs []string) func(line string) {
+func logResolution(log report.Log, specs []string) {
 	log.Wait("waiting for dnf to resolve the dependencies of "+strings.Join(specs, " "), "")
+}
+
+// logPhases returns a function that logs the phases that begin with lines of dnf's output.
+func logPhases(log report.Log) func(line string) {
 	return func(line string) {
 		if what := phase(line); what != "" {
 			log.Wait(what, "")

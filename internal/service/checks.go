@@ -183,6 +183,6 @@ func releaseFindings(findings []report.Finding) []report.Finding {
 
 // checkUpdates returns a finding for each update of the host that is installed but not running.
 func (m *nodeMonitor) checkUpdates(ctx context.Context) ([]report.Finding, error) {
-	facts, err := hostupdate.Gather(ctx, m.state.NodeName, m.systemd)
+	facts, err := hostupdate.Gather(ctx, m.systemd)
 	return facts.Findings(), err
 }

@@ -27,6 +27,8 @@ type nodeMonitor struct {
 	systemd *systemd.Manager // nil if systemd is unreachable
 	node    *node.Node
 
+	maintenance *joinstate.Maintenance // unfinished; nil if there is none
+
 	hasResult  bool // a check has run, so the metrics are meaningful
 	driftCount *int // result of the last completed check of drift; nil before
 
@@ -80,8 +82,8 @@ func (m *nodeMonitor) close() {
 // because zero findings would then read as healthy.
 func (m *nodeMonitor) reportStatus(ctx context.Context, active []monitor.Change, settled bool) {
 	status := statusLine(m.state.NodeName, active, settled)
-	if m.state.Upgrade != nil {
-		status = "an upgrade of " + m.state.NodeName + " is in progress"
+	if name := m.unfinishedRun(); name != "" {
+		status = name + " of " + m.state.NodeName + " is in progress"
 	}
 	report.SystemdNotifier{}.Watchdog(status)
 	m.hasResult = m.hasResult || settled || len(active) > 0

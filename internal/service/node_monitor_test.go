@@ -25,6 +25,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
@@ -251,6 +252,19 @@ func TestServiceHasEnded(t *testing.T) {
 	if m.node.Conn.Server != "https://api.other.example.com:6443" || m.node.BootID != "boot" {
 		t.Errorf("the monitor uses %s", m.node.Conn.Server)
 	}
+	lock, err := ledger.Open(dir, ledger.Drivers{})
+	flowtest.NoError(t, err)
+	flowtest.NoError(t, joinstate.WriteMaintenance(dir, joinstate.Maintenance{Started: time.Unix(3, 0)}))
+	check("during a maintenance", false, false)
+	if !m.isSuspended() || m.unfinishedRun() != "a maintenance" {
+		t.Errorf("the checks are not suspended during %q", m.unfinishedRun())
+	}
+	flowtest.NoError(t, lock.Close())
+	if over, err := m.hasEnded(); !over || report.CodeOf(err) != report.Failed {
+		t.Errorf("after an interrupted maintenance: over %t, %v", over, err)
+	}
+	flowtest.NoError(t, joinstate.RemoveFiles(dir, joinstate.MaintenanceFile))
+	check("after the maintenance", false, true)
 	if err := os.Remove(m.kubeconfig); err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func (m *nodeMonitor) repairActive(ctx context.Context, active []monitor.Change)
 // repair, and no other run of the agent changes the host.
 func (m *nodeMonitor) mayChangeHost(ctx context.Context) bool {
 	state, err := joinstate.Read(m.StateDir)
-	if err != nil || state.Phase() != joinstate.PhaseJoined {
+	if err != nil || state.Phase() != joinstate.PhaseJoined || m.isSuspended() {
 		return false
 	}
 	// The finding about another host name may still await confirmation.

@@ -16,7 +16,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
@@ -55,6 +54,9 @@ func Run(ctx context.Context, options Options) error {
 			return err
 		}
 	}
+	if err := resumeMaintenance(ctx, options); err != nil {
+		return err
+	}
 	options.AutoJoin.RemoveAfterJoin(state, report.Log{Sink: options.Sink, Step: "monitor"})
 	m := &nodeMonitor{
 		Options:    options,
@@ -87,7 +89,7 @@ func Run(ctx context.Context, options Options) error {
 		OnChange:       m.publishChanges,
 		OnTick:         m.reportAndRepair,
 		Done:           m.hasEnded,
-		Suspended:      func() bool { return m.state.Upgrade != nil },
+		Suspended:      m.isSuspended,
 	}).Run(ctx)
 	m.removeMetricsAfterLeave()
 	return err
@@ -174,34 +176,24 @@ func (m *nodeMonitor) hasEnded() (bool, error) {
 		m.log.Note("this host has left the cluster; the service stops monitoring")
 		return true, nil
 	}
-	before := m.state
+	before, wasSuspended := m.state, m.isSuspended()
 	m.state = state
-	if state.Upgrade != nil {
-		return m.upgradeWasInterrupted()
+	if m.maintenance, err = joinstate.ReadMaintenance(m.StateDir); err != nil {
+		return false, err
+	}
+	if m.isSuspended() {
+		return m.wasInterrupted()
 	}
 	if state.NodeName != before.NodeName || m.kubeconfigChanged() {
 		if err := m.openNode(m.node.BootID); err != nil {
 			return false, err
 		}
-	} else if before.Upgrade == nil && maps.Equal(before.StepDurations, state.StepDurations) {
+	} else if !wasSuspended && maps.Equal(before.StepDurations, state.StepDurations) {
 		return false, nil
 	}
 	m.log.Note("the agent has changed this host; repeating all checks")
 	m.requestCheck("")
 	return false, nil
-}
-
-// upgradeWasInterrupted reports, with an error, whether no process runs the upgrade in the state any more.
-func (m *nodeMonitor) upgradeWasInterrupted() (bool, error) {
-	locked, err := ledger.IsLocked(m.StateDir)
-	if err != nil || locked {
-		return false, err
-	}
-	if state, err := joinstate.Read(m.StateDir); err != nil || state.Upgrade == nil {
-		return false, err // the upgrade has just finished
-	}
-	m.log.Note("an upgrade of this host was interrupted; restarting the service to resume it")
-	return true, report.Fail(report.Failed, "", "the upgrade was interrupted")
 }
 
 // kubeconfigChanged reports whether another run of the agent has changed kubelet's kubeconfig: it has a

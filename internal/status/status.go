@@ -61,6 +61,8 @@ type Join struct {
 	Finished   time.Time `json:"finished,omitzero" doc:"end of the join; absent while the join is in progress"`
 	Leaving    time.Time `json:"leaving,omitzero" doc:"start of a leave that has not finished; absent if there is none"`
 
+	Maintaining time.Time `json:"maintaining,omitzero" doc:"start of a maintenance that has not finished; absent if there is none"`
+
 	Upgrading time.Time `json:"upgrading,omitzero" doc:"start of an upgrade that has not finished; absent if there is none"`
 
 	RebootNeeded bool `json:"rebootNeeded,omitempty" doc:"whether the host must be rebooted with the kernel arguments that the join has set"`
@@ -152,6 +154,11 @@ func Get(ctx context.Context, stateDir string) (Document, error) {
 		return document, err
 	}
 	document.Join, document.Phase = newJoin(state), state.Phase()
+	maintenance, err := joinstate.ReadMaintenance(stateDir)
+	if err != nil {
+		return document, err
+	}
+	document.addMaintenance(maintenance)
 	m, err := machine.Open(ctx, stateDir, false)
 	if err != nil {
 		return document, err
@@ -199,12 +206,24 @@ func Get(ctx context.Context, stateDir string) (Document, error) {
 	return document, nil
 }
 
+// addMaintenance adds an unfinished maintenance, if there is one. A leave takes precedence.
+func (d *Document) addMaintenance(record *joinstate.Maintenance) {
+	if record == nil || d.Phase != joinstate.PhaseJoined {
+		return
+	}
+	d.Phase = joinstate.PhaseMaintenance
+	d.Join.Maintaining, d.Join.LastStep, d.Join.NextStep = record.Started, record.Step, ""
+}
+
 // Err returns nil if the host has joined, its Node is Ready, and nothing has drifted. Otherwise it
 // returns a failure, with the code DriftFound if the host differs from the state that the join
 // created.
 func (d Document) Err() error {
 	if d.Phase == joinstate.PhaseUpgrading { // drift is expected
 		return report.Fail(report.Failed, joinstate.ResumeUpgrade, "the upgrade has not finished")
+	}
+	if d.Phase == joinstate.PhaseMaintenance {
+		return report.Fail(report.Failed, joinstate.ResumeMaintenance, "the maintenance has not finished")
 	}
 	if n := len(d.Drift); n > 0 {
 		return report.Fail(report.DriftFound, "hcp-node-agent join", "drift: %d of %d items differ", n, d.Changes)
@@ -219,7 +238,7 @@ func (d Document) Err() error {
 		return report.Fail(report.Failed, "hcp-node-agent join # resumes the join", "the join has not finished")
 	case joinstate.PhaseLeaving:
 		return report.Fail(report.Failed, "hcp-node-agent leave # resumes the leave", "the leave has not finished")
-	case joinstate.PhaseJoined, joinstate.PhaseUpgrading, joinstate.PhaseUnknown:
+	case joinstate.PhaseJoined, joinstate.PhaseUpgrading, joinstate.PhaseMaintenance, joinstate.PhaseUnknown:
 	}
 	switch {
 	case len(d.Findings) > 0:

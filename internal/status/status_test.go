@@ -30,6 +30,7 @@ func TestStatusFailsUnlessNodeIsReadyWithoutDrift(t *testing.T) {
 		"unfinished join":          {Document{Phase: joinstate.PhaseJoining, Node: ready}, report.Failed, "the join has not finished"},
 		"unfinished leave":         {Document{Phase: joinstate.PhaseLeaving, Node: ready}, report.Failed, "the leave has not finished"},
 		"unfinished upgrade":       {Document{Phase: joinstate.PhaseUpgrading, Node: ready, Drift: drift}, report.Failed, "the upgrade has not finished"},
+		"unfinished maintenance":   {Document{Phase: joinstate.PhaseMaintenance, Node: ready, Drift: drift}, report.Failed, "the maintenance has not finished"},
 		"Node cannot be read":      {Document{Phase: joinstate.PhaseJoined}, report.Failed, "the state of the Node is unknown"},
 		"Node was deleted":         {Document{Phase: joinstate.PhaseJoined, Findings: []report.Finding{node.DeletedFinding("worker-0")}}, report.Failed, "Node worker-0 was deleted from the cluster"},
 		"Node is not Ready":        {Document{Phase: joinstate.PhaseJoined, Node: notReady}, report.Failed, "Node worker-0 is not Ready"},

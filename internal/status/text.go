@@ -85,6 +85,8 @@ func (d Document) title() string {
 		return name + ": the leave has not finished"
 	case joinstate.PhaseUpgrading:
 		return name + ": the upgrade has not finished"
+	case joinstate.PhaseMaintenance:
+		return name + ": the maintenance has not finished"
 	case joinstate.PhaseJoined:
 		return name + ": " + d.describeNode()
 	case joinstate.PhaseNone, joinstate.PhaseUnknown:
@@ -118,6 +120,9 @@ func (j Join) print(row func(label, text string), now time.Time) {
 		row("leaving since", since(j.Leaving))
 	case !j.Upgrading.IsZero():
 		row("upgrading since", since(j.Upgrading))
+		row("last step", cmp.Or(j.LastStep, "none"))
+	case !j.Maintaining.IsZero():
+		row("maintenance since", since(j.Maintaining))
 		row("last step", cmp.Or(j.LastStep, "none"))
 	case j.Finished.IsZero():
 		row("joining since", since(j.Started))

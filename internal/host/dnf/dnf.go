@@ -132,6 +132,11 @@ func (h Host) run(ctx context.Context, line func(string), args ...string) (stdou
 	if locks != "" { // otherwise dnf warns that there is no such plugin
 		args = append([]string{"--disableplugin=" + versionLockPlugin}, args...)
 	}
+	return h.runWithLocks(ctx, line, args...)
+}
+
+// runWithLocks runs dnf like run, and the locks of versionlock apply.
+func (h Host) runWithLocks(ctx context.Context, line func(string), args ...string) (stdout, stderr string, err error) {
 	if line == nil {
 		args = append([]string{"--quiet"}, args...)
 	}

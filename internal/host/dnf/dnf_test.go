@@ -63,6 +63,40 @@ Packages Altered:
 	}
 }
 
+// The table of dnf contains packages to install and others. A row with a long name continues on the next line.
+func TestParseUpdates(t *testing.T) {
+	const line = "================================================================================\n"
+	got := parseUpdates("Last metadata expiration check: 0:00:01 ago.\nDependencies resolved.\n" + line +
+		" Package               Architecture  Version                 Repository    Size\n" + line + `Installing:
+ kernel-core           x86_64        5.14.0-570.el9          baseos        17 M
+Upgrading:
+ NetworkManager        x86_64        1:1.52.0-3.el9          baseos       2.3 M
+ a-package-with-a-name-that-is-longer-than-the-column
+                       noarch        1.2-1.el9               appstream    950  
+     replacing  another.x86_64 1.0-1.el9
+Installing dependencies:
+ grubby                x86_64        8.40-64.el9             baseos        36 k
+Removing:
+ kernel-core           x86_64        5.14.0-427.el9          @baseos       61 M
+Skipping packages with broken dependencies:
+ broken                x86_64        2-1.el9                 site         6.0 k
+
+Transaction Summary
+` + line + "Install  2 Packages\n")
+	want := []Package{
+		{"kernel-core", "5.14.0", "570.el9", "x86_64", "baseos"},
+		{"NetworkManager", "1.52.0", "3.el9", "x86_64", "baseos"},
+		{"a-package-with-a-name-that-is-longer-than-the-column", "1.2", "1.el9", "noarch", "appstream"},
+		{"grubby", "8.40", "64.el9", "x86_64", "baseos"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := parseUpdates("Dependencies resolved.\nNothing to do.\nComplete!\n"); got != nil {
+		t.Errorf("without updates: %v", got)
+	}
+}
+
 func TestSignatureChecks(t *testing.T) {
 	root := t.TempDir()
 	for name, content := range map[string]string{

@@ -8,6 +8,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -130,14 +131,20 @@ func (r *releaseRepository) add(ctx context.Context, t *testing.T, versions map[
 	r.env.Sign("release", "release")
 	r.env.Run("createrepo_c", "--quiet", dir)
 	var packed bytes.Buffer
-	archive := tar.NewWriter(&packed)
-	must(t, archive.AddFS(os.DirFS(dir)))
-	must(t, archive.Close())
+	packDirectory(t, &packed, dir)
 	must(t, environment.Machine.Put(ctx, "/root/release.tar", &packed, 0o600))
 	mustOutput(ctx, t, `rm -rf /srv/release && mkdir /srv/release && tar -C /srv/release -xf /root/release.tar --no-same-owner && rm /root/release.tar
 		mkdir -p /var/lib/containers/storage && echo mine >/var/lib/containers/storage/mine
 		rm /etc/os-release
 		printf 'NAME="Red Hat Enterprise Linux"\nID=rhel\nVERSION_ID=9.6\nPLATFORM_ID=platform:el9\n' >/etc/os-release`)
+}
+
+// packDirectory writes a tar archive of a directory.
+func packDirectory(t *testing.T, to io.Writer, dir string) {
+	t.Helper()
+	archive := tar.NewWriter(to)
+	must(t, archive.AddFS(os.DirFS(dir)))
+	must(t, archive.Close())
 }
 
 // The versions of the packages that tests make of the machine's own files.

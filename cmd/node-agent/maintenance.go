@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/maintenance"
+)
+
+func newMaintenanceCommand(p *cli.Printer) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "maintenance",
+		Short: "Update the operating system of this node: drain, dnf update, reboot",
+		Long: "Maintenance updates the packages of this host while its node is drained,\n" +
+			"reboots the host if an installed update of the kernel, Open vSwitch, systemd or\n" +
+			"NetworkManager is not running, and uncordons the node. Packages are downloaded\n" +
+			"before the drain. kubelet, CRI-O, cri-tools and Open vSwitch keep the versions\n" +
+			"of the payload's release. Without updates and a pending reboot, it does nothing.\n" +
+			"A node that the administrator has cordoned remains cordoned.\n\n" +
+			"If it fails before a package has changed, the node is uncordoned. Otherwise run\n" +
+			"it again to resume; the service resumes it after a reboot and after a stop.\n\n" +
+			"Steps:\n\n" + stepTable(maintenance.Steps()),
+		Example: "  hcp-node-agent maintenance\n" +
+			"  hcp-node-agent maintenance --no-update\n" +
+			"  hcp-node-agent maintenance --no-update --reboot",
+		Args: cobra.NoArgs,
+	}
+	file := settingFlags(c, "timeout")
+	flags := c.Flags()
+	noUpdate := flags.Bool("no-update", false, "update no packages: only reboot the host if an installed update requires it")
+	reboot := flags.Bool("reboot", false, "reboot the host even if no update requires it")
+	drainTimeout := flags.Duration("drain-timeout", maintenance.DefaultDrainTimeout, "maximum time to evict the pods; a drain that takes longer is undone")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		options, err := optionsFrom(c, *file, p)
+		if err != nil {
+			return err
+		}
+		changed, err := maintenance.Run(c.Context(), maintenance.Options{
+			Options:      options,
+			NoUpdate:     *noUpdate,
+			Reboot:       *reboot,
+			DrainTimeout: *drainTimeout,
+		})
+		return finishSteps(p, "MaintenanceResult", changed, err)
+	}
+	return c
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dnf
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Updates returns the packages that dnf update would install: new versions of installed packages and
+// their new dependencies. The locks of versionlock apply, and excluded packages are not updated. It may
+// download metadata of repositories, and does not change the host.
+func (h Host) Updates(ctx context.Context, exclude ...string) ([]Package, error) {
+	out, stderr, err := h.update(ctx, func(string) {}, exclude, "--assumeno")
+	// dnf fails because it has to ask for confirmation.
+	if err != nil && (ctx.Err() != nil || !strings.Contains(stderr, "Operation aborted")) {
+		return nil, fmt.Errorf("querying the repositories for updates: %w", explain(err, stderr, out))
+	}
+	return parseUpdates(out), nil
+}
+
+// DownloadUpdates downloads the packages that Update installs to dnf's cache. It calls logLine for each
+// line that dnf prints.
+func (h Host) DownloadUpdates(ctx context.Context, logLine func(line string), exclude ...string) error {
+	out, stderr, err := h.update(ctx, logLine, exclude, "--assumeyes", "--downloadonly")
+	if err != nil {
+		return fmt.Errorf("downloading updates: %w", explain(err, stderr, out))
+	}
+	return nil
+}
+
+// Update runs dnf update with the packages that DownloadUpdates has downloaded, without the network. If
+// the cache lacks some, because dnf-makecache.timer has downloaded newer metadata since, dnf downloads
+// them. comment is stored in dnf's history. When ctx ends, dnf is interrupted; it finishes a running
+// transaction.
+func (h Host) Update(ctx context.Context, comment string, logLine func(line string), exclude ...string) error {
+	args := []string{"--assumeyes", "--comment", comment}
+	out, stderr, err := h.update(ctx, logLine, exclude, append(args, "--cacheonly")...)
+	if err != nil && ctx.Err() == nil && hasAny(stderr, "packages have invalid cache", "Cache-only enabled but no cache") {
+		out, stderr, err = h.update(ctx, logLine, exclude, args...)
+	}
+	if err != nil {
+		return fmt.Errorf("updating packages: %w", explain(err, stderr, out))
+	}
+	return nil
+}
+
+func (h Host) update(ctx context.Context, logLine func(string), exclude []string, args ...string) (stdout, stderr string, err error) {
+	for _, name := range exclude {
+		args = append(args, "--exclude="+name)
+	}
+	return h.runWithLocks(ctx, logLine, append(args, "update")...)
+}
+
+// parseUpdates parses dnf's table of a transaction: sections such as "Upgrading:", and below each a row
+// " NAME ARCH [EPOCH:]VERSION-RELEASE REPOSITORY SIZE" per package. A row that is too long continues on
+// lines with more spaces before the text. Packages that are removed or skipped are not in the result.
+func parseUpdates(out string) []Package {
+	_, table, found := strings.Cut(out, "\n Package ")
+	if !found {
+		return nil
+	}
+	table, _, _ = strings.Cut(table, "\nTransaction Summary")
+	var list []Package
+	var row []string
+	isInstalled := false
+	for line := range strings.Lines(table) {
+		switch words := strings.Fields(line); {
+		case strings.HasPrefix(line, "  "):
+			if len(row) > 0 { // else it describes the package, such as "replacing"
+				row = append(row, words...)
+			}
+		case strings.HasPrefix(line, " "):
+			row = words
+		case strings.HasSuffix(line, ":\n"):
+			isInstalled = hasAny(line, "Installing", "Upgrading", "Downgrading")
+		}
+		if len(row) < 4 {
+			continue
+		}
+		if p, ok := parseNEVRA(row[0] + "-" + row[2] + "." + row[1]); ok && isInstalled {
+			p.Repository = row[3]
+			list = append(list, p)
+		}
+		row = nil
+	}
+	return list
+}

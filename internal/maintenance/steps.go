@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package maintenance
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
+)
+
+// Step is one step of a maintenance.
+type Step = steps.Step[*flow]
+
+// Steps returns the steps of a maintenance in order.
+func Steps() []Step { return append(preparation(), changes()...) }
+
+// preparation returns the steps that change neither the node nor the packages of the host.
+func preparation() []Step {
+	return []Step{
+		{Name: "check", Description: "find updates, and updates that are not running", Run: checkHost},
+		{Name: "download", Description: "download the packages while pods run", Run: download},
+	}
+}
+
+// changes returns the steps after the record of the maintenance exists.
+func changes() []Step {
+	return []Step{
+		{Name: "drain", Description: "cordon and drain the node", Run: drain},
+		{Name: "update", Description: "update the packages with dnf", Run: update},
+		{Name: "reboot", Description: "reboot the host if an update requires it", Run: reboot},
+		{Name: "ready", Description: "wait until the Node is Ready", Run: awaitReady},
+		{Name: "schedulable", Description: "uncordon the node and wait until it is schedulable", Run: uncordon},
+	}
+}
+
+// checkHost determines the work. For an unfinished maintenance it is recorded.
+func checkHost(ctx context.Context, f *flow, log report.Log) (steps.Outcome, error) {
+	if f.record != nil {
+		return steps.Unchanged("resuming the maintenance of %s", report.Timestamp(f.record.Started))
+	}
+	if err := f.gatherWork(ctx, log); err != nil {
+		return steps.Outcome{}, err
+	}
+	if f.work.isNothing() {
+		return steps.Unchanged("no updates, and no reboot is pending")
+	}
+	for _, note := range f.work.notes() {
+		log.Note(note)
+	}
+	client, err := f.node(log)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	if err := client.CheckDrain(ctx); err != nil {
+		return steps.Outcome{}, err
+	}
+	return steps.Unchanged("%s", f.work.summary())
+}
+
+// download downloads the updates. A resumed maintenance does so again, because a power failure may have
+// damaged the downloaded packages.
+func download(ctx context.Context, f *flow, log report.Log) (steps.Outcome, error) {
+	switch {
+	case f.record != nil && f.record.Updated:
+		return steps.Unchanged("the packages are updated")
+	case f.record != nil && !f.record.Update, f.record == nil && len(f.work.updates) == 0:
+		return steps.Unchanged("no packages to update")
+	}
+	if err := f.updater.Download(ctx, log); err != nil {
+		return steps.Outcome{}, err
+	}
+	return steps.Changed("the updates are in dnf's cache")
+}
+
+// drain drains the node.
+func drain(ctx context.Context, f *flow, log report.Log) (steps.Outcome, error) {
+	if f.record.Drained {
+		return steps.Unchanged("the node is drained")
+	}
+	client, err := f.node(log)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	if err := client.Drain(ctx, node.ForMaintenance, time.Duration(f.record.DrainTimeout)); err != nil {
+		return steps.Outcome{}, err
+	}
+	f.record.Drained = true
+	return steps.Changed("the node is cordoned and drained")
+}
+
+// update updates the packages. After an interruption, dnf updates the packages that remain.
+func update(ctx context.Context, f *flow, log report.Log) (steps.Outcome, error) {
+	switch {
+	case f.record.Updated:
+		return steps.Unchanged("the packages are updated")
+	case !f.record.Update:
+		return steps.Unchanged("no packages to update")
+	}
+	if err := f.updater.Update(ctx, log); err != nil {
+		return steps.Outcome{}, err
+	}
+	last, err := f.updater.LastTransaction(ctx)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	f.record.Updated = true
+	if last == f.record.Transaction {
+		return steps.Unchanged("the packages are up to date")
+	}
+	return steps.Changed("the packages are updated (dnf history info %s)", last)
+}
+
+// reboot reboots the host, and then ends the run with a failure. The service resumes the maintenance.
+func reboot(ctx context.Context, f *flow, log report.Log) (steps.Outcome, error) {
+	pending, err := f.pendingUpdates(ctx)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	facts := rebootFacts{pending: pending, requested: f.record.Reboot, boot: f.machine.Facts.BootID, rebootedFrom: f.record.RebootedFrom}
+	switch facts.decide() {
+	case isRebooted:
+		for _, finding := range pending {
+			log.Warn("after the reboot, "+finding.Message, "journalctl -b # and check which kernel the boot loader starts")
+		}
+		return steps.Unchanged("the host was rebooted")
+	case noReboot:
+		return steps.Unchanged("no update requires a reboot; dnf needs-restarting lists the processes that use replaced files")
+	case rebootNow:
+	}
+	f.record.RebootedFrom = facts.boot
+	if err := f.writeRecord(); err != nil {
+		return steps.Outcome{}, err
+	}
+	return steps.Outcome{}, f.machine.Reboot(ctx, log, "maintenance", facts.reason())
+}
+
+// awaitReady waits until the Node is Ready in the current boot.
+func awaitReady(ctx context.Context, f *flow, log report.Log) (steps.Outcome, error) {
+	client, err := f.node(log)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	if err := client.WaitReady(ctx); err != nil {
+		return steps.Outcome{}, err
+	}
+	return steps.Unchanged("Node %s is Ready", client.Name)
+}
+
+// uncordon uncordons the node unless the administrator has cordoned it: the cordon of the drain has an
+// annotation.
+func uncordon(ctx context.Context, f *flow, log report.Log) (steps.Outcome, error) {
+	client, err := f.node(log)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	if err := client.WaitSchedulable(ctx); err != nil {
+		return steps.Outcome{}, err
+	}
+	status, err := client.Status(ctx)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	if status.Unschedulable {
+		return steps.Unchanged("Node %s remains cordoned by the administrator", client.Name)
+	}
+	return steps.Changed("Node %s is schedulable", client.Name)
+}
+
+// writeRecord writes the record durably.
+func (f *flow) writeRecord() error { return joinstate.WriteMaintenance(f.dir, *f.record) }
+
+// describe returns the number of things with the noun in its singular or plural form.
+func describe(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
