@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
@@ -64,6 +66,12 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 		MissingPrograms: missing, FailSwapOn: swapRefused,
 		MissingUnits: p.MissingUnits, LoopbackAddresses: internalAddresses(b.Payload.File), API: api, NodeName: b.checkIdentity(ctx, log, p),
 	}
+	if !b.Facts.OSTree { // else the image has them
+		facts.KernelType, facts.KernelPackages = machineConfig.KernelType, p.KernelPackages
+		if facts.MissingExtensions, err = b.missingExtensions(ctx, p.Extensions); err != nil {
+			return v, err
+		}
+	}
 	if b.Software != nil {
 		facts.Arch = b.Software.Arch
 	}
@@ -96,6 +104,39 @@ func (b *Builder) Validate(ctx context.Context, p *Plan, log report.Log) (Valida
 	}
 	v.Facts = facts
 	return v, nil
+}
+
+// missingExtensions returns the extensions whose packages are not all installed, nil without rpm.
+func (b *Builder) missingExtensions(ctx context.Context, extensions []adapt.Extension) ([]preflight.Extension, error) {
+	if len(extensions) == 0 || !dnf.IsAvailable() {
+		return nil, nil
+	}
+	installed, err := b.PackageHost.Installed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return compareExtensions(extensions, installed), nil
+}
+
+// compareExtensions returns the extensions with the packages that are not installed. Extensions without
+// known packages are included. The IPsec package of any version of Open vSwitch is sufficient.
+func compareExtensions(extensions []adapt.Extension, installed []dnf.Package) []preflight.Extension {
+	var missing []preflight.Extension
+	for _, extension := range extensions {
+		lacking := slices.DeleteFunc(slices.Clone(extension.Packages), func(name string) bool {
+			return slices.ContainsFunc(installed, func(p dnf.Package) bool {
+				return p.Name == name || (isOVSIPsec(p.Name) && isOVSIPsec(name))
+			})
+		})
+		if len(lacking) > 0 || len(extension.Packages) == 0 {
+			missing = append(missing, preflight.Extension{Name: extension.Name, Packages: lacking})
+		}
+	}
+	return missing
+}
+
+func isOVSIPsec(name string) bool {
+	return strings.HasPrefix(name, "openvswitch") && strings.HasSuffix(name, "-ipsec")
 }
 
 // addPackages adds the packages that the host lacks for the plan, and those that are unpacked from the OS

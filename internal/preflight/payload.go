@@ -4,6 +4,7 @@ package preflight
 
 import (
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -20,6 +21,9 @@ type PayloadFacts struct {
 	Arch              string       // of the OS image; "" if it is unknown
 	FIPS              bool         // the payload requires FIPS mode
 	KernelArguments   []string     // kernel arguments of the payload
+	KernelType        string       // that the payload requires; "" for any
+	KernelPackages    string       // of the kernel type; "" if they are unknown
+	MissingExtensions []Extension  // of the payload
 	MissingUnits      []string     // required units that do not exist, with the package
 	MissingPrograms   []Program    // commands of the payload's units
 	Packages          error        // nil if the node's packages are or will be installed
@@ -41,6 +45,12 @@ type Program struct {
 	Package string `json:"package"`
 }
 
+// Extension is an extension of the operating system, and its packages that are not installed.
+type Extension struct {
+	Name     string
+	Packages []string // nil if they are unknown
+}
+
 // SoftwareChecks returns the checks of PayloadChecks that depend on installed packages.
 func SoftwareChecks() []Check[PayloadFacts] {
 	return slices.DeleteFunc(PayloadChecks(), func(c Check[PayloadFacts]) bool { return c.Name != "units" && c.Name != "programs" })
@@ -55,6 +65,8 @@ func PayloadChecks() []Check[PayloadFacts] {
 		{"payload-architecture", "the payload is for the architecture of the host", checkArchitecture},
 		{"fips", "FIPS mode matches that of the cluster", checkFIPS},
 		{"cgroup", "the cgroup version matches the payload", checkCgroup},
+		{"kernel-type", "the running kernel has the type that the payload requires", checkKernelType},
+		{"extensions", "the packages of the payload's extensions are installed", checkExtensions},
 		{"units", "every unit that the payload enables exists", checkUnits},
 		{"programs", "every binary that the payload's units run is installed", checkPrograms},
 		{"overlay-size", "the file system of CRI-O supports the size limit of the payload", checkOverlaySize},
@@ -83,6 +95,48 @@ func checkFIPS(f PayloadFacts) []report.Finding {
 			"this host runs in FIPS mode, but the cluster does not")
 	}
 	return nil
+}
+
+// kernelReleases maps kernel types to the releases (uname -r) of their kernels: 5.14.0-570.el9_6.x86_64+rt,
+// 5.14.0-284.11.1.rt14.296.el9_2.x86_64 before RHEL 9.3, 5.14.0-570.el9_6.aarch64+64k.
+var kernelReleases = map[string]*regexp.Regexp{
+	"realtime":  regexp.MustCompile(`\+rt|\.rt\d`),
+	"64k-pages": regexp.MustCompile(`\+64k`),
+}
+
+// checkKernelType refuses a kernel of another type: a node for real-time workloads would be Ready without
+// being able to run them.
+func checkKernelType(f PayloadFacts) []report.Finding {
+	if f.KernelType == "" || f.KernelType == "default" {
+		return nil
+	}
+	releases := kernelReleases[f.KernelType]
+	if releases == nil {
+		return errorFinding("# remove spec.kernelType from the MachineConfigs of the NodePool, or use a newer version of the agent",
+			"the payload requires a kernel of the unknown type %s", f.KernelType)
+	}
+	if releases.MatchString(f.Host.Kernel) {
+		return nil
+	}
+	suffix := map[string]string{"realtime": "rt", "64k-pages": "64k"}[f.KernelType]
+	remedy := report.Remedyf("dnf install %s # kernel-rt is in the repositories of RHEL for Real Time (rt) and NFV (nfv)\n"+
+		`grubby --set-default "$(ls -v /boot/vmlinuz-*%s* | tail -n 1)" && systemctl reboot # then run the command again`, f.KernelPackages, suffix)
+	return errorFinding(remedy, "the payload requires a kernel of type %s, but this host runs %s", f.KernelType, f.Host.Kernel)
+}
+
+func checkExtensions(f PayloadFacts) []report.Finding {
+	var findings []report.Finding
+	for _, extension := range f.MissingExtensions {
+		if extension.Packages == nil {
+			findings = append(findings, errorFinding("# remove the extension from the MachineConfigs of the NodePool, or use a newer version of the agent",
+				"the payload requires the unknown extension %s", extension.Name)...)
+			continue
+		}
+		packages := strings.Join(extension.Packages, " ")
+		findings = append(findings, errorFinding(report.Remedy("dnf install "+packages),
+			"the payload requires the extension %s, but packages are not installed: %s", extension.Name, packages)...)
+	}
+	return findings
 }
 
 // checkCgroup checks the kernel arguments of the payload. From 4.14 on, payloads request

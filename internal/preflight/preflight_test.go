@@ -119,6 +119,23 @@ func TestPayloadChecks(t *testing.T) {
 			[]report.Finding{{Check: "fips", Severity: report.SeverityProblem}},
 			report.Refused,
 		},
+		"kernel of another type": {
+			func(f *PayloadFacts) { f.KernelType, f.Host.Kernel = "realtime", "5.14.0-570.el9_6.x86_64" },
+			[]report.Finding{{Check: "kernel-type", Severity: report.SeverityProblem}},
+			report.Refused,
+		},
+		"kernel of an unknown type": {
+			func(f *PayloadFacts) { f.KernelType, f.Host.Kernel = "of-tomorrow", "5.14.0-570.el9_6.x86_64" },
+			[]report.Finding{{Check: "kernel-type", Severity: report.SeverityProblem}},
+			report.Refused,
+		},
+		"extensions": {
+			func(f *PayloadFacts) {
+				f.MissingExtensions = []Extension{{"ipsec", []string{"libreswan"}}, {"of-tomorrow", nil}}
+			},
+			[]report.Finding{{Check: "extensions", Severity: report.SeverityProblem}, {Check: "extensions", Severity: report.SeverityProblem}},
+			report.Refused,
+		},
 		"FIPS host": {
 			func(f *PayloadFacts) { f.Host.FIPS = true },
 			[]report.Finding{{Check: "fips", Severity: report.SeverityProblem}},
@@ -176,5 +193,20 @@ func TestCheckNamesAreUnique(t *testing.T) {
 	}
 	if len(seen) != len(HostChecks())+len(PayloadChecks()) {
 		t.Error("two checks have one name")
+	}
+}
+
+func TestKernelTypes(t *testing.T) {
+	for release, kind := range map[string]string{
+		"5.14.0-570.el9_6.x86_64+rt": "realtime", "5.14.0-284.11.1.rt14.296.el9_2.x86_64": "realtime", "6.12.0-55.el10.x86_64+rt": "realtime",
+		"5.14.0-570.el9_6.aarch64+64k": "64k-pages", "5.14.0-570.el9_6.x86_64": "default",
+	} {
+		for _, required := range []string{"realtime", "64k-pages", "default", ""} {
+			found := checkKernelType(PayloadFacts{KernelType: required, KernelPackages: "kernel-x", Host: hostinfo.Facts{Kernel: release}})
+			want := required != "" && required != "default" && required != kind
+			if (len(found) > 0) != want {
+				t.Errorf("%s on %s: %+v", required, release, found)
+			}
+		}
 	}
 }

@@ -43,6 +43,9 @@ type Plan struct {
 	// StartUnits lists the enabled units that are started with kubelet: units that stay active after
 	// a boot.
 	StartUnits []string `json:"-"`
+	// Extensions and KernelPackages are required of the host. The agent does not install them.
+	Extensions     []Extension `json:"-"`
+	KernelPackages string      `json:"-"` // of the payload's kernel type; "" for the default or an unknown one
 	// Commands lists the binaries that units and scripts of the payload run on this host.
 	Commands []Command `json:"-"`
 

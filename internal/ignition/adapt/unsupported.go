@@ -4,6 +4,7 @@ package adapt
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -18,14 +19,17 @@ func (p *planner) noteUnsupported() {
 	p.noteKernelArguments()
 	for _, extension := range machine.Extensions {
 		reason, remedy := "the agent does not install it, and its packages are unknown", report.Remedy("")
-		if packages := p.extensionPackages(extension); packages != "" {
+		packages := p.extensionPackages(extension)
+		p.plan.Extensions = append(p.plan.Extensions, Extension{Name: extension, Packages: strings.Fields(packages)})
+		if packages != "" {
 			reason, remedy = "the agent does not install it", report.Remedy("dnf install "+packages)
 		}
 		p.addUnsupported("extension "+extension, "extension", reason, remedy)
 	}
 	if kernel := machine.KernelType; kernel != "" && kernel != "default" {
 		reason, remedy := "the agent does not install kernels, and its packages are unknown", report.Remedy("")
-		if packages := kernelPackages[kernel]; packages != "" {
+		p.plan.KernelPackages = kernelPackages[kernel]
+		if packages := p.plan.KernelPackages; packages != "" {
 			reason, remedy = "the agent does not install kernels", report.Remedy("dnf install "+packages+" # takes effect at the next boot")
 		}
 		p.addUnsupported("kernel type "+kernel, "kernel-type", reason, remedy)
@@ -33,6 +37,12 @@ func (p *planner) noteUnsupported() {
 	if machine.FIPS != p.in.Facts.FIPS && machine.Name != "" {
 		p.addUnsupported(fmt.Sprintf("FIPS mode: %t", machine.FIPS), "fips", "the host was installed in another mode; FIPS mode must be enabled at installation time", "")
 	}
+}
+
+// Extension is an extension of the operating system that the payload requires.
+type Extension struct {
+	Name     string
+	Packages []string // nil if they are unknown
 }
 
 // kernelPackages maps kernel types to packages (machine-config-operator, pkg/daemon/update.go).
