@@ -90,7 +90,9 @@ func rollbackScript(journalPath string, o ovs.Backup) string {
 // NetworkManager starts. It removes the bridge from the database, which
 // survives a reboot, before the switch attaches the NIC. It deletes profiles
 // that were already saved: those with the agent's UUIDs, and those with the
-// agent's names that a power loss has left empty.
+// agent's names that a power loss has left empty. On a busy host at boot,
+// ovs-vsctl can take ten seconds. If it did not finish, the switch would attach
+// the NIC, and the host would have no network until the next run.
 func bootRollbackUnit(journalPath string, o ovs.Backup) string {
 	patterns, empty := "", ""
 	for _, name := range slices.Sorted(maps.Keys(o.OwnUUIDs)) {
@@ -112,7 +114,7 @@ Before=ovs-vswitchd.service NetworkManager.service
 
 [Service]
 Type=oneshot
-ExecStart=/bin/sh -c 'ovs-vsctl --no-wait --timeout=10 --if-exists del-br ` + ovs.BridgeName + `'
+ExecStart=/bin/sh -c 'ovs-vsctl --no-wait --timeout=30 --if-exists del-br ` + ovs.BridgeName + `'
 ExecStart=-/bin/sh -c 'grep -rlZsF` + patterns + ` ` + ovs.ProfileDirectories + ` | xargs -0 -r rm -f --'
 ExecStart=-/bin/sh -c '` + empty + `'
 ExecStart=/bin/rm -f ` + journalPath + ` ` + bootUnitLink + ` ` + bootUnitPath + `

@@ -135,7 +135,7 @@ func TestBootRollbackUnit(t *testing.T) {
 		}
 	}
 	content, _ := os.ReadFile(calls)
-	if diff := cmp.Diff("ovs-vsctl --no-wait --timeout=10 --if-exists del-br br-ex\n", string(content)); diff != "" {
+	if diff := cmp.Diff("ovs-vsctl --no-wait --timeout=30 --if-exists del-br br-ex\n", string(content)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	left, err := filepath.Glob(profiles + "/*")
