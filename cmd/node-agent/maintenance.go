@@ -12,7 +12,7 @@ import (
 func newMaintenanceCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "maintenance",
-		Short: "Update the operating system of this node: drain, dnf update, reboot",
+		Short: "Update and reboot this host while its node is drained",
 		Long: "Maintenance updates the packages of this host while its node is drained,\n" +
 			"reboots the host if an installed update of the kernel, Open vSwitch, systemd or\n" +
 			"NetworkManager is not running, and uncordons the node. Packages are downloaded\n" +

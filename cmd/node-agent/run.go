@@ -24,8 +24,8 @@ func newRunCommand(p *cli.Printer) *cobra.Command {
 A host that has not joined starts with ` + autojoin.DefaultDir + `/user-data.ign (and
 node.token), or systemd credentials of these names. Temporary failures before
 the first change are retried. It exits when the host has left the cluster.
-Findings are written to the journal, to systemctl status, to Events of the Node (oc describe node)
-and to a file for the textfile collector of node_exporter.
+Findings are written to the journal, to systemctl status, to Events of the Node
+(oc describe node) and to a file for the textfile collector of node_exporter.
 
 With --repair, or repair: true in the configuration file, it registers a deleted
 Node again, configures kubelet and CRI-O with a changed node address, adds a new

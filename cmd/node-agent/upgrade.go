@@ -15,8 +15,9 @@ func newUpgradeCommand(p *cli.Printer) *cobra.Command {
 		Short: "Move this node to new user data, or resume an upgrade",
 		Long: "Upgrade moves this node to the payload of new user data: another release,\n" +
 			"another MachineConfig, a renewed pull secret or CA. It downloads and unpacks\n" +
-			"everything while pods run; with --stage it ends there. It drains the node only\n" +
-			"if a change requires it, and restarts only the services that read a changed file.\n" +
+			"everything while pods run; with --stage it ends there. Then it drains the node\n" +
+			"only if a change requires it, and restarts only the services that read a\n" +
+			"changed file.\n" +
 			"Settings that are not given remain those of the join.\n\n" +
 			"If the node does not become schedulable, upgrade restores the previous payload\n" +
 			"and software. Run it again without options to resume after a stop; the service\n" +

@@ -42,6 +42,10 @@ func TestUpdateAndItsFailures(t *testing.T) {
 
 	b.Build("site", "cri-o-1.31.5-1.el9")
 	build("bash-2-1.el9", "")
+	list, err := updater.List(t.Context(), report.Log{})
+	if err != nil || len(list) != 1 {
+		t.Fatalf("updates %v, %v", list, err)
+	}
 	b.Run("rm", "-r", b.Dir+"/site/noarch") // metadata without packages
 	if _, err := update(t.Context(), f, report.Log{}); err == nil || changed() || report.RemedyOf(err) == "" {
 		t.Errorf("without packages: %v (remedy %q), the host is changed: %t", err, report.RemedyOf(err), changed())
