@@ -119,7 +119,7 @@ func (r *siteRepository) add(ctx context.Context, t *testing.T, nvrs ...string) 
 	packDirectory(t, &packed, dir)
 	must(t, environment.Machine.Put(ctx, "/root/site.tar", &packed, 0o600))
 	mustOutput(ctx, t, `rm -rf /srv/site && mkdir /srv/site && tar -C /srv/site -xf /root/site.tar --no-same-owner && rm /root/site.tar
-		printf '[site]\nname=site\nbaseurl=file:///srv/site\ngpgcheck=1\ngpgkey=file:///srv/site/KEY\nmetadata_expire=0\n' >/etc/yum.repos.d/site.repo`)
+		mkdir -p /etc/yum.repos.d && printf '[site]\nname=site\nbaseurl=file:///srv/site\ngpgcheck=1\ngpgkey=file:///srv/site/KEY\nmetadata_expire=0\n' >/etc/yum.repos.d/site.repo`)
 }
 
 // checkInstalled fails the test unless the package is installed, and CRI-O has the locked version.
