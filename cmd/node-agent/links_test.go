@@ -134,7 +134,7 @@ func TestCommandsHaveNoPrompt(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, page := range pages {
-		for _, line := range promptedCommand.FindAllString(string(page), -1) {
+		for _, line := range promptedCommand.FindAllString(page, -1) {
 			t.Errorf("%s: %q has a prompt", name, line)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -42,26 +41,37 @@ func TestDecideReboot(t *testing.T) {
 	}
 }
 
-// updateGrub generates the configuration of GRUB, below ROOT, from the files that the real command reads.
+// updateGrub generates the configuration of GRUB, below ROOT, from the file that the real command reads.
 const updateGrub = `#!/bin/sh
-GRUB_CMDLINE_LINUX=
-for file in ROOT/etc/default/grub.d/*.cfg; do [ -e "$file" ] && . "$file"; done
-echo "linux /boot/vmlinuz ro quiet $GRUB_CMDLINE_LINUX" >ROOT/boot/grub/grub.cfg
+. ROOT/etc/default/grub
+echo "linux /boot/vmlinuz root=/dev/vda ro quiet $GRUB_CMDLINE_LINUX" >ROOT/boot/grub/grub.cfg
 `
+
+// putGrubby puts the stand-in of grubby that the test machine has into PATH. It changes the configuration
+// below root.
+func putGrubby(t *testing.T, root string) {
+	t.Helper()
+	bin := t.TempDir()
+	grubby, err := os.ReadFile("../../test/image/overlay/usr/bin/grubby")
+	flowtest.NoError(t, err)
+	below := strings.NewReplacer("=/etc/default/grub", "="+root+"/etc/default/grub", "=/boot/grub", "="+root+"/boot/grub")
+	for name, script := range map[string]string{
+		"grubby":      below.Replace(string(grubby)),
+		"update-grub": strings.ReplaceAll(updateGrub, "ROOT", root),
+	} {
+		flowtest.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte(script), 0o700)) //nolint:gosec // must be executable
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+}
 
 // The arguments of the next boot are the original ones and those of the current payload: an upgrade
 // removes those of the earlier payload, a rollback sets them again, and arguments of others remain.
 func TestKernelArgumentsFollowThePayload(t *testing.T) {
-	if command.Exists("grubby") {
-		t.Skip("the host has grubby, which the agent prefers to update-grub")
-	}
-	root, bin := t.TempDir(), t.TempDir()
-	script := strings.ReplaceAll(updateGrub, "ROOT", root)
-	flowtest.NoError(t, os.WriteFile(filepath.Join(bin, "update-grub"), []byte(script), 0o700)) //nolint:gosec // must be executable
-	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	root := t.TempDir()
+	putGrubby(t, root)
 	flowtest.WriteTree(t, root, map[string]string{
-		"boot/grub/grub.cfg":             "linux /boot/vmlinuz ro quiet site=1\n",
-		"etc/default/grub.d/50-site.cfg": `GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX site=1"` + "\n",
+		"boot/grub/grub.cfg": "linux /boot/vmlinuz root=/dev/vda ro quiet site=1\n",
+		"etc/default/grub":   `GRUB_CMDLINE_LINUX="site=1"` + "\n",
 	})
 	m := machinetest.Open(t, root)
 	var logged flowtest.Events
@@ -92,7 +102,7 @@ func TestKernelArgumentsFollowThePayload(t *testing.T) {
 		flowtest.NoError(t, err)
 		content, err := os.ReadFile(filepath.Join(root, "boot/grub/grub.cfg"))
 		flowtest.NoError(t, err)
-		got := strings.Join(strings.Fields(strings.TrimPrefix(string(content), "linux /boot/vmlinuz")), " ")
+		got := strings.Join(strings.Fields(strings.TrimPrefix(string(content), "linux /boot/vmlinuz root=/dev/vda")), " ")
 		mustReboot := strings.Contains(strings.Join(logged, "\n"), "take effect at the next boot")
 		if got != step.want || mustReboot != step.mustReboot {
 			t.Errorf("%s: arguments %q, want %q; reboot %t, want %t", step.name, got, step.want, mustReboot, step.mustReboot)
@@ -104,11 +114,12 @@ func TestKernelArgumentsFollowThePayload(t *testing.T) {
 func TestBooleansFollowThePlan(t *testing.T) {
 	bin := t.TempDir()
 	record := filepath.Join(bin, "record")
-	flowtest.NoError(t, os.WriteFile(filepath.Join(bin, "setsebool"), []byte("#!/bin/sh\necho \"$@\" >>"+record+`
+	script := "#!/bin/sh\necho \"$@\" >>" + record + `
 shift
 for setting; do case $setting in *=on) value=1 ;; *) value=0 ;; esac
-	echo "$value $value" >`+bin+`/${setting%=*}; done
-`), 0o700)) //nolint:gosec // must be executable
+	echo "$value $value" >` + bin + `/${setting%=*}; done
+`
+	flowtest.NoError(t, os.WriteFile(filepath.Join(bin, "setsebool"), []byte(script), 0o700)) //nolint:gosec // must be executable
 	flowtest.WriteTree(t, bin, map[string]string{"kept": "0 0", "dropped": "0 0", "new": "0 0"})
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	m := machinetest.Open(t, t.TempDir())

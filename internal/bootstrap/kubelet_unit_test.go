@@ -68,7 +68,7 @@ func startManager(t *testing.T) (*kubeletManager, *systemd.Manager) {
 	bustest.Start(t)
 	m := &kubeletManager{root: t.TempDir()}
 	dir := filepath.Join(m.root, "etc/systemd/system")
-	flowtest.NoError(t, os.MkdirAll(dir, 0o755))
+	flowtest.NoError(t, os.MkdirAll(dir, 0o750))
 	const unit = "[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n"
 	flowtest.NoError(t, os.WriteFile(filepath.Join(dir, kubelet.UnitName), []byte(unit), 0o600))
 	server := bustest.Own(t, "org.freedesktop.systemd1")

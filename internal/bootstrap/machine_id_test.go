@@ -44,7 +44,7 @@ func TestCheckMachineIDRefusesAClonedState(t *testing.T) {
 	}
 	clone := &join{Builder: &plan.Builder{Dir: dir, State: state, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "two"}}}}
 	err = clone.recordStart()
-	if report.CodeOf(err) != report.Refused || !strings.Contains(string(report.RemedyOf(err)), "rm -rf "+dir) {
+	if report.CodeOf(err) != report.Refused || !strings.Contains(string(report.RemedyOf(err)), "mv "+dir+" "+dir+".clone") {
 		t.Errorf("clone: %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 	}
 }

@@ -65,7 +65,8 @@ func TestRemediesOfOtherInputs(t *testing.T) {
 		"standard input": {config.Join{UserData: "-"}, "hcp-node-agent join --install-packages", "hcp-node-agent join --user-data USER_DATA --install-packages"},
 		"no input":       {config.Join{}, "hcp-node-agent join --install-packages", "hcp-node-agent join --user-data USER_DATA --install-packages"},
 		"other user data": {
-			config.Join{Endpoint: "a.example.com", CAFile: userData, BridgeInterface: "eth0"}, "hcp-node-agent join --user-data USER_DATA # with current user data",
+			config.Join{Endpoint: "a.example.com", CAFile: userData, BridgeInterface: "eth0"},
+			"hcp-node-agent join --user-data USER_DATA # with current user data",
 			"hcp-node-agent join --bridge-interface eth0 --user-data USER_DATA # with current user data",
 		},
 		"join token":      {config.Join{JoinToken: "/a.token"}, "hcp-node-agent join", "hcp-node-agent join --join-token /a.token"},

@@ -72,7 +72,7 @@ func TestApplyWritesAConfig(t *testing.T) {
 // Files with secrets get the modes of a join. Shells of all users read the files in /etc/profile.d.
 func TestApplyRestrictsSecrets(t *testing.T) {
 	root := CreateImage(t)
-	const secret = `"mode":420,"contents":{"source":"data:,HTTP_PROXY=http://user:hunter2@proxy:3128"},OWNER`
+	const secret = `"mode":420,"contents":{"source":"data:,HTTP_PROXY=http://user:hunter2@proxy:3128"},OWNER` //nolint:gosec // an example
 	config := storageConfig(`"files":[{"path":"/etc/mco/proxy.env",` + secret + `},{"path":"/etc/profile.d/proxy.sh",` + secret + `},
 		{"path":"/etc/plain","mode":420,"contents":{"source":"data:,plain"},OWNER}]`)
 	var logged flowtest.Events

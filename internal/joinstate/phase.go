@@ -46,10 +46,10 @@ func (s State) Phase() Phase {
 
 // CheckHasJoined fails unless a join of the host has finished, and no leave has started.
 func (s State) CheckHasJoined() error {
-	switch phase := s.Phase(); {
-	case phase == PhaseNone:
+	switch s.Phase() {
+	case PhaseNone:
 		return report.Fail(report.Refused, "hcp-node-agent join --user-data USER_DATA", "this host has not joined a cluster")
-	case phase == PhaseJoining:
+	case PhaseJoining:
 		return report.Fail(report.Refused, "hcp-node-agent join # resumes the join", "the join of this host has not finished")
 	}
 	return s.CheckNotLeaving()

@@ -96,8 +96,10 @@ func TestOpenLimitsMemory(t *testing.T) {
 				sendEndless(w, r)
 			},
 		},
-		"wrong digest of the config": {manifest: manifestOf(int64(len(emptyJSON)), "other"), want: "error verifying sha256 checksum",
-			serve: func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, emptyJSON) }},
+		"wrong digest of the config": {
+			manifest: manifestOf(int64(len(emptyJSON)), "other"), want: "error verifying sha256 checksum",
+			serve: func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, emptyJSON) },
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, sent := newHostile(t, test.manifest, test.challenge, test.serve)

@@ -13,7 +13,9 @@ func TestCheckPolicy(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("a", 64)
 	pullSpec := "quay.example.com:8443/release/os@" + digest
 	const accept, reject, signed = `[{"type":"insecureAcceptAnything"}]`, `[{"type":"reject"}]`, `[{"type":"signedBy","keyType":"GPGKeys","keyPath":"/k"}]`
-	scoped := func(scopes string) string { return `{"default":` + accept + `,"transports":{"docker":{` + scopes + `}}}` }
+	scoped := func(scopes string) string {
+		return `{"default":` + accept + `,"transports":{"docker":{` + scopes + `}}}`
+	}
 	for name, test := range map[string]struct {
 		policy, want string // want "": accepted
 	}{

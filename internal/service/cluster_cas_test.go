@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -72,8 +73,8 @@ func monitorOf(t *testing.T, published *publishedCAs) (*nodeMonitor, []byte) {
 func TestCAsMustBeUnchangedForMinutes(t *testing.T) {
 	published := &publishedCAs{}
 	m, trusted := monitorOf(t, published)
-	rogue := append(certtest.NewCA(t, "rogue").PEM, trusted...)
-	added := append(certtest.NewCA(t, "added").PEM, trusted...)
+	rogue := slices.Concat(certtest.NewCA(t, "rogue").PEM, trusted)
+	added := slices.Concat(certtest.NewCA(t, "added").PEM, trusted)
 	start := time.Unix(1795290000, 0)
 	check := func(after time.Duration, want int) {
 		t.Helper()
@@ -105,13 +106,13 @@ func TestCAsMustBeUnchangedForMinutes(t *testing.T) {
 func TestRepairRefusesCAsThatChangedSinceTheCheck(t *testing.T) {
 	published := &publishedCAs{}
 	m, trusted := monitorOf(t, published)
-	published.publish(append(certtest.NewCA(t, "added").PEM, trusted...))
+	published.publish(slices.Concat(certtest.NewCA(t, "added").PEM, trusted))
 	m.cas = caObservation{version: "openshift-dns/uid/1\n", since: time.Now().Add(-time.Hour)}
 	missing, err := m.missingCAs(t.Context(), time.Now())
 	if err != nil || len(missing) != 1 {
 		t.Fatalf("confirmed: %d, %v", len(missing), err)
 	}
-	published.publish(append(certtest.NewCA(t, "rogue").PEM, trusted...))
+	published.publish(slices.Concat(certtest.NewCA(t, "rogue").PEM, trusted))
 	result, err := m.repairCAs(t.Context())
 	if report.CodeOf(err) != report.Failed || !strings.Contains(err.Error(), "have changed since the check") {
 		t.Errorf("%q, %v", result, err)

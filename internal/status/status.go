@@ -4,7 +4,6 @@ package status
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
@@ -287,16 +286,4 @@ func (d *Document) addNode(ctx context.Context, state joinstate.State, trouble f
 		return
 	}
 	d.Node = &status
-}
-
-func (d *Document) addFindings(check string, findings []report.Finding) {
-	for _, finding := range findings {
-		finding.Check = check
-		d.Findings = append(d.Findings, finding)
-	}
-}
-
-// hasFinding reports whether there is a finding with this reason.
-func (d Document) hasFinding(reason report.Reason) bool {
-	return slices.ContainsFunc(d.Findings, func(f report.Finding) bool { return f.Reason == reason })
 }

@@ -107,7 +107,7 @@ func TestMigrationArmsTheRollbackFirst(t *testing.T) {
 	}
 	defer d.Systemd.Close()
 
-	planned, err := ovs.Plan(facts(t, "dhcp"), ovs.Options{})
+	planned, err := ovs.Plan(facts(t), ovs.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

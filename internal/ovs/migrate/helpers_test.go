@@ -14,9 +14,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-func facts(t *testing.T, name string) ovs.Facts {
+func facts(t *testing.T) ovs.Facts {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join("..", "testdata", name+".facts.json"))
+	content, err := os.ReadFile(filepath.Join("..", "testdata", "dhcp.facts.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func facts(t *testing.T, name string) ovs.Facts {
 }
 
 func bridged(t *testing.T) ovs.Facts {
-	f := facts(t, "dhcp")
+	f := facts(t)
 	f.OVS.Bridges = []openvswitch.Bridge{{
 		Name: "br-ex", ExternalIDs: map[string]string{"bridge-uplink": "eth0"},
 		Interfaces: []openvswitch.Interface{

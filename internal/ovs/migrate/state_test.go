@@ -77,7 +77,7 @@ func TestStateOf(t *testing.T) {
 		}
 		return state.Present, data
 	}
-	plain := facts(t, "dhcp")
+	plain := facts(t)
 	present, before := get(plain)
 	if present || before.Unfinished || before.Backup == nil {
 		t.Fatalf("before: %t, %+v", present, before)
