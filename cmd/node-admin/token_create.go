@@ -47,8 +47,9 @@ writes two files for each node:
     NAME.token       a secret, for that host only: join --join-token NAME.token
     NAME.enrollment  no secret, for the approver: approve --enrollments DIR,
                      with the enrollments in DIR`,
-		Example: "  hcp-node-admin token create --node worker-7.example.com --address 192.0.2.7 --kubeconfig hosted.kubeconfig",
-		Args:    cobra.NoArgs,
+		Example: "  hcp-node-admin token create --node worker-7.example.com --address 192.0.2.7 \\\n" +
+			"      --kubeconfig hosted.kubeconfig",
+		Args: cobra.NoArgs,
 	}
 	var o tokenOptions
 	flags := c.Flags()

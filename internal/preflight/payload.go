@@ -120,7 +120,7 @@ func checkKernelType(f PayloadFacts) []report.Finding {
 	}
 	suffix := map[string]string{"realtime": "rt", "64k-pages": "64k"}[f.KernelType]
 	remedy := report.Remedyf("dnf install %s # kernel-rt is in the repositories of RHEL for Real Time (rt) and NFV (nfv)\n"+
-		`grubby --set-default "$(ls -v /boot/vmlinuz-*%s* | tail -n 1)" && systemctl reboot # then run the command again`, f.KernelPackages, suffix)
+		`grubby --set-default "$(ls -v /boot/vmlinuz-*%s* | tail -n 1)" # then reboot the host and run the command again`, f.KernelPackages, suffix)
 	return errorFinding(remedy, "the payload requires a kernel of type %s, but this host runs %s", f.KernelType, f.Host.Kernel)
 }
 

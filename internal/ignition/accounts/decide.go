@@ -177,7 +177,7 @@ func keepsFiles(c ledger.Change, db database) error {
 	if command == "" {
 		return nil
 	}
-	return report.Fail(report.Refused, report.Remedy("usermod"+command+" "+name+" # or remove these fields from the config"),
+	return report.Fail(report.Refused, report.Remedyf("usermod %s %s # or remove these fields from the config", strings.TrimSpace(command), name),
 		"user %s exists, and join does not change the home directory, UID or primary group of users", c.Target)
 }
 

@@ -90,8 +90,9 @@ func TestDownload(t *testing.T) {
 			offsets: []int64{0, 3 << 20, 6 << 20, 9 << 20, 12 << 20, 15 << 20, 18 << 20, 21 << 20, 24 << 20, 27 << 20, 30 << 20},
 		},
 		"interruptions without data": {
-			source:  blobSource{endsAfter: []int{100, 0, 0, 0, 0, 100, 0, 0, 0, 0, 100, 0, 0, 0, 0}},
-			offsets: []int64{0, 100, 100, 100, 100, 100, 200, 200, 200, 200, 200, 300, 300, 300, 300, 300},
+			source: blobSource{endsAfter: []int{1 << 20, 0, 0, 0, 0, 1 << 20, 0, 0, 0, 0, 1 << 20, 0, 0, 0, 0}},
+			offsets: slices.Concat([]int64{0}, slices.Repeat([]int64{1 << 20}, 5), slices.Repeat([]int64{2 << 20}, 5),
+				slices.Repeat([]int64{3 << 20}, 5)),
 		},
 		"resumed":          {before: content[:durableStep+70], offsets: []int64{durableStep}},
 		"tail was lost":    {before: damaged[:durableStep+70], offsets: []int64{durableStep}},
