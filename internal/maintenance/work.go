@@ -11,7 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// work is what a maintenance has to do.
+// work describes the tasks of a maintenance.
 type work struct {
 	updates []dnf.Package    // to install
 	pending []report.Finding // updates that are installed but not running
@@ -73,7 +73,7 @@ func (w work) summary() string {
 	return strings.Join(parts, "; ")
 }
 
-// rebootAction is what the step reboot does.
+// rebootAction describes an action of the step reboot.
 type rebootAction string
 
 const (

@@ -13,7 +13,7 @@ import (
 // download metadata of repositories, and does not change the host.
 func (h Host) Updates(ctx context.Context, exclude ...string) ([]Package, error) {
 	out, stderr, err := h.update(ctx, func(string) {}, exclude, "--assumeno")
-	// dnf fails because it has to ask for confirmation.
+	// dnf fails because it requires a confirmation.
 	if err != nil && (ctx.Err() != nil || !strings.Contains(stderr, "Operation aborted")) {
 		return nil, fmt.Errorf("querying the repositories for updates: %w", explain(err, stderr, out))
 	}
