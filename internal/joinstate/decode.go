@@ -12,9 +12,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// decode reads a record of the agent. It refuses a record of another version, or with a field that this
+// Decode reads a record of the agent. It refuses a record of another version, or with a field that this
 // version does not know: the next write would drop it.
-func decode(kind string, content []byte, into any) error {
+func Decode(kind string, content []byte, into any) error {
 	var meta report.TypeMeta
 	if err := json.Unmarshal(content, &meta); err != nil {
 		return err

@@ -84,7 +84,7 @@ func LoadGeneration(dir, name string) (*Generation, error) {
 		return nil, err
 	}
 	var g Generation
-	if err := decode(kindGeneration, content, &g); err != nil {
+	if err := Decode(kindGeneration, content, &g); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
 	for file := range g.Files {

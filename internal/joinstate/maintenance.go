@@ -3,7 +3,6 @@
 package joinstate
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -45,13 +44,7 @@ func ReadMaintenance(dir string) (*Maintenance, error) {
 		return nil, err
 	}
 	var record Maintenance
-	decoder := json.NewDecoder(bytes.NewReader(content))
-	decoder.DisallowUnknownFields()
-	err = decoder.Decode(&record)
-	if want := report.Meta(maintenanceKind); err == nil && record.TypeMeta != want {
-		err = fmt.Errorf("it has the kind %s %s, not %s %s", record.APIVersion, record.Kind, want.APIVersion, want.Kind)
-	}
-	if err != nil {
+	if err := Decode(maintenanceKind, content, &record); err != nil {
 		path := report.ShellWord(filepath.Join(dir, MaintenanceFile))
 		return nil, report.Fail(report.Failed, report.Remedyf("dnf update hcp-node-agent # if a newer version has written the file\nrm %s # or end the maintenance; then uncordon the node", path),
 			"reading %s: %w", path, err)
