@@ -138,6 +138,7 @@ func TestControlPlaneUnreadableClientCAs(t *testing.T) {
 		client: bootstrapClient(t), key: key, node: "unverified", name: clientCSRName(t, key, "unverified"),
 		annotations: annotateCertificate(t, certtest.NewCA(t, "kube-csr-signer"), key, x509.Certificate{
 			Subject: nodeSubject("unverified"), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+			NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: time.Now().Add(-time.Hour),
 		}),
 	}.submit(t)
 	good, _ := submitWithToken(t, s.newToken("verified", clusterCA(t), 0))

@@ -52,7 +52,7 @@ func TestUpdateAndItsFailures(t *testing.T) {
 	}
 
 	b.Build("site", "bash-2-1.el9", "cri-o-1.31.5-1.el9")
-	build("glibc-2-1.el9", "%pre\nexit 1\n")
+	build("glibc-2-1.el9", "%pre -p <lua>\nerror('fails')\n")
 	_, err = download(t.Context(), f, report.Log{})
 	flowtest.NoError(t, err)
 	if _, err := update(t.Context(), f, report.Log{}); err == nil || !changed() || !strings.Contains(string(report.RemedyOf(err)), "dnf update") {
@@ -60,6 +60,8 @@ func TestUpdateAndItsFailures(t *testing.T) {
 	}
 
 	build("glibc-2-2.el9", "")
+	_, err = download(t.Context(), f, report.Log{}) // as each run does before the update
+	flowtest.NoError(t, err)
 	outcome, err := update(t.Context(), f, report.Log{})
 	if err != nil || !outcome.Changed || !f.record.Updated || !strings.Contains(outcome.Summary, "dnf history info 3") {
 		t.Errorf("resumed: %+v, %v", outcome, err)
