@@ -13,6 +13,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
@@ -29,7 +30,7 @@ func TestControlPlaneNodeCannotBlockServingCSROfAnother(t *testing.T) {
 		return rest.ImpersonationConfig{UserName: "system:node:" + node, Groups: []string{"system:nodes"}}
 	}
 	nodes := client(t, plane.Kubeconfig, as("blocking")).CoreV1().Nodes()
-	node, err := nodes.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "blocking"}}, metav1.CreateOptions{})
+	_, err := nodes.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "blocking"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,11 +39,9 @@ func TestControlPlaneNodeCannotBlockServingCSROfAnother(t *testing.T) {
 			t.Log(err)
 		}
 	})
-	node.Status.Addresses = []corev1.NodeAddress{
-		{Type: corev1.NodeInternalIP, Address: "192.0.2.66"},
-		{Type: corev1.NodeInternalIP, Address: "192.0.2.50"},
-	}
-	if _, err := nodes.UpdateStatus(t.Context(), node, metav1.UpdateOptions{}); err != nil {
+	// A patch, because controllers of the cluster change the new Node, too.
+	const addresses = `{"status":{"addresses":[{"type":"InternalIP","address":"192.0.2.66"},{"type":"InternalIP","address":"192.0.2.50"}]}}`
+	if _, err := nodes.Patch(t.Context(), "blocking", types.MergePatchType, []byte(addresses), metav1.PatchOptions{}, "status"); err != nil {
 		t.Fatal(err)
 	}
 	serving := func(node string) string {

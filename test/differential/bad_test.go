@@ -169,7 +169,7 @@ func TestInvalidRootsChangeNothing(t *testing.T) {
 		{"missing user data", []string{"plan", "--user-data", dir + "/gone"}, 2, dir + "/gone"},
 		{"user data that is empty", []string{"plan", "--user-data", plainFile}, 2, "empty"},
 		{"user data that is a directory", []string{"plan", "--user-data", dir}, 2, dir},
-		{"user data that refers to nothing", []string{"plan", "--user-data", bare}, 2, "merge"},
+		{"user data that refers to nothing", []string{"plan", "--user-data", bare}, 2, "names no ignition server"},
 		{"a config in place of user data", []string{"plan", "--user-data", good}, 2, "the config is not user data"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
