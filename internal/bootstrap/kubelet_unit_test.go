@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/godbus/dbus/v5"
@@ -26,7 +27,7 @@ import (
 // files of a root directory.
 type kubeletManager struct {
 	root   string
-	active bool
+	active atomic.Bool
 }
 
 func (m *kubeletManager) systemctl(verb string) string {
@@ -49,14 +50,14 @@ func (m *kubeletManager) DisableUnitFiles([]string, bool) ([]struct{ A, B, C str
 }
 
 func (m *kubeletManager) StartUnit(string, string) (dbus.ObjectPath, *dbus.Error) {
-	m.active = true
+	m.active.Store(true)
 	return "/org/freedesktop/systemd1/job/1", nil
 }
 
 // GetAll returns the properties of kubelet's unit.
 func (m *kubeletManager) GetAll(string) (map[string]dbus.Variant, *dbus.Error) {
 	active := "inactive"
-	if m.active {
+	if m.active.Load() {
 		active = "active"
 	}
 	return map[string]dbus.Variant{"LoadState": dbus.MakeVariant("loaded"), "ActiveState": dbus.MakeVariant(active)}, nil
@@ -114,7 +115,7 @@ func TestKubeletEnablement(t *testing.T) {
 	enable()
 	checkDrift("after a repeated join", 0)
 
-	manager.active = false
+	manager.active.Store(false)
 	outcome, err := m.Ledger.Undo(t.Context())
 	if err != nil || len(outcome.Kept) > 0 || manager.systemctl("is-enabled") != "disabled" {
 		t.Errorf("after the leave: kept %+v, %v; the unit is %s", outcome.Kept, err, manager.systemctl("is-enabled"))
