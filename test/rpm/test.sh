@@ -238,7 +238,7 @@ while read -r package; do must_dnf install "$package"; done <"$work/packages"
 equal 'packages of the kickstart file' hcp-node-agent "$(cat "$work/packages")"
 mkdir -p "$root/etc/yum.repos.d" # RHEL has it
 kickstart post | chroot "$root" /bin/sh -e
-sed -n '/^# cat .*hcp-node-agent\.repo/,/^EOT/p' docs/install.md | sed '1d;$d' >"$work/install.repo"
+sed -n '/^cat .*hcp-node-agent\.repo/,/^EOT/p' docs/install.md | sed '1d;$d' >"$work/install.repo"
 grep -qx gpgcheck=1 "$work/install.repo" || die 'docs/install.md has no repository whose packages are checked'
 diff -u "$work/install.repo" "$root/etc/yum.repos.d/hcp-node-agent.repo" || die 'the repository differs from docs/install.md'
 equal 'mode and owner of the repository file' '644 root' "$(stat -c '%a %U' "$root/etc/yum.repos.d/hcp-node-agent.repo")"
