@@ -88,10 +88,11 @@ func TestMigrationArmsTheRollbackFirst(t *testing.T) {
 	nm := checkpointRefuser{calls: calls, pending: filepath.Join(root, dir, "network-move.json"), armed: make(chan armedRollback, 1)}
 	export(t, bustest.Own(t, nmName), nm, nmPath, nmName)
 	units := bustest.Own(t, systemdName)
-	export(t, units, inactiveUnits{}, systemdPath, systemdName+".Manager")
+	// The subtree comes first: godbus reads it under the lock that the next export takes.
 	if err := units.ExportSubtree(inactiveUnits{}, unitPathPattern, "org.freedesktop.DBus.Properties"); err != nil {
 		t.Fatal(err)
 	}
+	export(t, units, inactiveUnits{}, systemdPath, systemdName+".Manager")
 	d := &Driver{Dir: dir, RollbackTimeout: 70 * time.Second}
 	var err error
 	if d.Tree, err = hostfs.OpenTree(root); err != nil {
