@@ -37,6 +37,10 @@ type upgradeRun struct {
 	options UpgradeOptions
 	began   time.Time
 	running []string // IDs of the containers before the first change
+
+	// mayRollBack: the step stage or a later one was started. If a resumed run fails before, its rollback
+	// would fail for the same reason, such as a network that is not ready yet.
+	mayRollBack bool
 }
 
 // Upgrade moves a joined node to the payload of new user data, or resumes an interrupted upgrade. If
@@ -90,7 +94,7 @@ func upgradeHost(ctx context.Context, m *machine.Machine, options UpgradeOptions
 // one that awaits a reboot, is resumed. A repeated generation cannot be rolled back.
 func (j *join) mustRollBack(ctx context.Context, err error) bool {
 	u := j.State.Upgrade
-	return u != nil && u.RollingBack == "" && !u.Repeats && ctx.Err() == nil &&
+	return u != nil && u.RollingBack == "" && !u.Repeats && j.upgrade.mayRollBack && ctx.Err() == nil &&
 		!slices.Contains([]report.Code{report.Interrupted, report.RebootNeeded}, report.CodeOf(err))
 }
 

@@ -26,6 +26,7 @@ import (
 // stageUpgrade downloads everything that the later steps need, and unpacks it beside the present software.
 // It does not affect the node, and pods keep running. A repeated run continues an interrupted one.
 func stageUpgrade(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
+	j.upgrade.mayRollBack = true
 	if slices.Contains(j.Config.Skip, stepname.Packages) {
 		return steps.Unchanged("the step %s is skipped", stepname.Packages)
 	}

@@ -70,7 +70,7 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 	flowtest.NoError(t, release.Save(dir, packages.Software{
 		Release: packages.Release{Major: 4, Minor: 20}, Packages: map[string]string{"cri-o": "1.33.5-1.el9", "openvswitch3.4": "3.4.1-1.el9"},
 	}))
-	j := &join{upgrade: &upgradeRun{}, Builder: &plan.Builder{
+	j := &join{upgrade: &upgradeRun{mayRollBack: true}, Builder: &plan.Builder{
 		Dir: dir, State: joinedState(), Payload: &ignition.Payload{Raw: []byte("payload B")},
 		Software: &packages.Software{Release: packages.Release{Major: 4, Minor: 21}},
 	}}
@@ -115,6 +115,11 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 			t.Errorf("%s: rolled back: %t", name, got)
 		}
 	}
+	j.upgrade.mayRollBack = false
+	if j.mustRollBack(t.Context(), errors.New("the network is not ready")) {
+		t.Error("an upgrade is rolled back that fails before it changes anything")
+	}
+	j.upgrade.mayRollBack = true
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if j.mustRollBack(ended, errors.New("failed")) {
@@ -124,7 +129,7 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 	flowtest.NoError(t, startRollback(dir, j.State, "kubelet does not start"))
 	state, err := joinstate.Read(dir)
 	flowtest.NoError(t, err)
-	back := &join{upgrade: &upgradeRun{}, Builder: &plan.Builder{Dir: dir, State: state}}
+	back := &join{upgrade: &upgradeRun{mayRollBack: true}, Builder: &plan.Builder{Dir: dir, State: state}}
 	flowtest.NoError(t, back.installGeneration())
 	check(joinstate.PhaseUpgrading, "A", "payload A", "4.20")
 	software, err := release.Load(dir)

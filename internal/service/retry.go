@@ -20,6 +20,10 @@ const (
 	pollInterval   = 5 * time.Second // interval of checks for new input files
 )
 
+// maxMigrations is the number of migrations into br-ex that the service attempts if each is rolled back,
+// because each interrupts the network of the host.
+const maxMigrations = 3
+
 // attempt describes a failed attempt to join or to upgrade.
 type attempt struct {
 	step string // the step that failed; "" if no step had started
@@ -29,9 +33,9 @@ type attempt struct {
 // isRetryable reports whether the service retries the join or the upgrade itself. This
 // covers failures that end with time or by a remote change: network or clock not ready
 // at boot, ignition server unavailable, expired token, replaced user data, packages
-// being installed, an endpoint that the network step requires. None of these steps has
-// changed the host when it fails. On other failures the service exits, and systemd
-// decides by the exit code.
+// being installed, an endpoint that the network step requires, a migration into br-ex
+// that was rolled back. None of these steps has changed the host when it fails. On
+// other failures the service exits, and systemd decides by the exit code.
 func (a attempt) isRetryable() bool {
 	code := report.CodeOf(a.err)
 	switch {
@@ -39,8 +43,10 @@ func (a attempt) isRetryable() bool {
 		return false
 	case a.step == "": // the inputs could not be read, or another process holds the lock
 		return code == report.Failed || code == report.CredentialRefused
-	case a.step == stepname.Plan || a.step == stepname.Network: // refused: the network may have changed since preflight
+	case a.step == stepname.Plan: // refused: the network may have changed since preflight
 		return code == report.Refused
+	case a.step == stepname.Network:
+		return code == report.Refused || code == report.NetworkRolledBack
 	}
 	return slices.Contains([]string{stepname.Preflight, stepname.Fetch, stepname.Validate, stepname.Packages}, a.step)
 }
@@ -70,7 +76,7 @@ type retrier struct {
 
 func (r retrier) run(ctx context.Context) error {
 	var last attempt
-	tries, since := 0, time.Now()
+	tries, migrations, since := 0, 0, time.Now()
 	for {
 		sink := &dedupSink{sink: r.sink, previous: last}
 		marks := r.fingerprint()
@@ -80,7 +86,10 @@ func (r retrier) run(ctx context.Context) error {
 			return nil
 		}
 		now := attempt{step: sink.failedStep, err: err}
-		if ctx.Err() != nil || !now.isRetryable() {
+		if report.CodeOf(err) == report.NetworkRolledBack {
+			migrations++
+		}
+		if ctx.Err() != nil || !now.isRetryable() || migrations == maxMigrations {
 			sink.flush()
 			return err
 		}

@@ -24,7 +24,7 @@ func TestWhichFailuresAreRetried(t *testing.T) {
 		"packages":           {report.Failed: true, report.Refused: true},
 		"plan":               {report.Failed: false, report.Refused: true, report.Usage: false},
 		"files":              {report.Failed: false, report.Refused: false},
-		"network":            {report.Failed: false, report.Refused: true, report.NetworkRolledBack: false},
+		"network":            {report.Failed: false, report.Refused: true, report.NetworkRolledBack: true},
 		"client-certificate": {report.ApprovalMissing: false, report.CredentialRefused: false, report.Failed: false},
 		"schedulable":        {report.Failed: false},
 	}
@@ -123,14 +123,27 @@ func TestServiceRetriesAtOnceWithNewUserData(t *testing.T) {
 func TestServiceExitsOnPermanentFailures(t *testing.T) {
 	never := func(time.Duration) { t.Error("it waits") }
 	for name, end := range map[string]attempt{
-		"bad input":   {"", report.Fail(report.Usage, "", "no user data")},
-		"rolled back": {"network", report.Fail(report.NetworkRolledBack, "", "network: rolled back")},
-		"unknown":     {"files", errors.New("files: disk is full")},
+		"bad input": {"", report.Fail(report.Usage, "", "no user data")},
+		"unknown":   {"files", errors.New("files: disk is full")},
 	} {
 		_, statuses, err := runAttempts(t, t.Context(), noFingerprint, never, end)
 		if !errors.Is(err, end.err) || len(statuses) != 0 {
 			t.Errorf("%s: %v, %q", name, err, statuses)
 		}
+	}
+}
+
+// Each migration interrupts the network, so that their number is limited, also if another failure occurs in between.
+func TestServiceLimitsMigrations(t *testing.T) {
+	rolledBack := attempt{"network", report.Fail(report.NetworkRolledBack, "", "network: rolled back")}
+	noNetwork := attempt{"preflight", report.Fail(report.Refused, "mend DNS", "preflight: no such name")}
+	waits := 0
+	_, _, err := runAttempts(t, t.Context(), noFingerprint, func(time.Duration) { waits++ }, rolledBack, noNetwork, rolledBack, rolledBack)
+	if !errors.Is(err, rolledBack.err) || waits == 0 {
+		t.Errorf("%v after %d waits", err, waits)
+	}
+	if _, _, err := runAttempts(t, t.Context(), noFingerprint, func(time.Duration) {}, rolledBack, attempt{}); err != nil {
+		t.Errorf("the second migration succeeds: %v", err)
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 // test.
 func newContext(t *testing.T) context.Context {
 	t.Helper()
-	return newContextFor(t, 25*time.Minute)
+	return newContextFor(t, 40*time.Minute)
 }
 
 // newContextFor is newContext with another timeout.
