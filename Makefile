@@ -86,7 +86,7 @@ lane-install: # installation and first boot, and what the package's repositories
 lane-node: # all other tests
 	@($(TO_LOG); LANE=-node go test -tags vm -count=1 -timeout 60m -v -skip '$(INSTALL)|$(EVENTS)|$(SOAK)|$(SLOW)' ./test/vm/e2e); $(SHOW_LOG)
 lane-events: # what happens to a node in its life
-	@($(TO_LOG); LANE=-events go test -tags vm -count=1 -timeout 60m -v -run '$(EVENTS)' ./test/vm/e2e); $(SHOW_LOG)
+	@($(TO_LOG); LANE=-events go test -tags vm -count=1 -timeout 60m -v -run '$(EVENTS)' -skip '$(SLOW)' ./test/vm/e2e); $(SHOW_LOG)
 lane-network:
 	@($(TO_LOG); KINDS="$(QUICK_KINDS)" go test -tags vm -count=1 -timeout 40m -v -run TestUplinks ./test/vm/network && \
 		KINDS= go test -tags vm -count=1 -timeout 40m -v -run '$(QUICK_FAULTS)' ./test/vm/network); $(SHOW_LOG)
