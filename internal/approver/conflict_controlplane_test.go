@@ -40,8 +40,10 @@ func TestControlPlaneNodeCannotBlockServingCSROfAnother(t *testing.T) {
 		}
 	})
 	// A patch, because controllers of the cluster change the new Node, too.
-	const addresses = `{"status":{"addresses":[{"type":"InternalIP","address":"192.0.2.66"},{"type":"InternalIP","address":"192.0.2.50"}]}}`
-	if _, err := nodes.Patch(t.Context(), "blocking", types.MergePatchType, []byte(addresses), metav1.PatchOptions{}, "status"); err != nil {
+	const addresses = `{"status":{"addresses":[
+		{"type":"InternalIP","address":"192.0.2.66"}, {"type":"InternalIP","address":"192.0.2.50"}]}}`
+	_, err = nodes.Patch(t.Context(), "blocking", types.MergePatchType, []byte(addresses), metav1.PatchOptions{}, "status")
+	if err != nil {
 		t.Fatal(err)
 	}
 	serving := func(node string) string {

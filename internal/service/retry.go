@@ -34,8 +34,8 @@ type attempt struct {
 // covers failures that end with time or by a remote change: network or clock not ready
 // at boot, ignition server unavailable, expired token, replaced user data, packages
 // being installed, an endpoint that the network step requires, a migration into br-ex
-// that was rolled back. None of these steps has changed the host when it fails. On
-// other failures the service exits, and systemd decides by the exit code.
+// that was rolled back. Each of these steps leaves the host as it found it when it
+// fails. On other failures the service exits, and systemd decides by the exit code.
 func (a attempt) isRetryable() bool {
 	code := report.CodeOf(a.err)
 	switch {

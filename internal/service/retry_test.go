@@ -79,11 +79,13 @@ func runAttempts(t *testing.T, ctx context.Context, marks func() string, wait fu
 
 func noFingerprint() string { return "" }
 
+// noNetwork is a failure that ends with time.
+var noNetwork = attempt{"preflight", report.Fail(report.Refused, "correct the name server", "preflight: no such name")}
+
 // An expired token must be reported once. Meanwhile systemd's status must contain
 // the reason, and the join continues once an attempt succeeds.
 func TestServiceReportsAFailureOnce(t *testing.T) {
 	expired := attempt{"fetch", report.Fail(report.CredentialRefused, "current user data", "fetch: token expired")}
-	noNetwork := attempt{"preflight", report.Fail(report.Refused, "mend DNS", "preflight: no such name")}
 	var rested time.Duration
 	logged, statuses, err := runAttempts(t, t.Context(), noFingerprint, func(long time.Duration) { rested += long }, noNetwork, noNetwork, expired, expired, expired, attempt{})
 	if err != nil {
@@ -133,16 +135,17 @@ func TestServiceExitsOnPermanentFailures(t *testing.T) {
 	}
 }
 
-// Each migration interrupts the network, so that their number is limited, also if another failure occurs in between.
+// Each migration interrupts the network, so that their number is limited, also if another failure occurs
+// in between.
 func TestServiceLimitsMigrations(t *testing.T) {
 	rolledBack := attempt{"network", report.Fail(report.NetworkRolledBack, "", "network: rolled back")}
-	noNetwork := attempt{"preflight", report.Fail(report.Refused, "mend DNS", "preflight: no such name")}
 	waits := 0
-	_, _, err := runAttempts(t, t.Context(), noFingerprint, func(time.Duration) { waits++ }, rolledBack, noNetwork, rolledBack, rolledBack)
+	count := func(time.Duration) { waits++ }
+	_, _, err := runAttempts(t, t.Context(), noFingerprint, count, rolledBack, noNetwork, rolledBack, rolledBack)
 	if !errors.Is(err, rolledBack.err) || waits == 0 {
 		t.Errorf("%v after %d waits", err, waits)
 	}
-	if _, _, err := runAttempts(t, t.Context(), noFingerprint, func(time.Duration) {}, rolledBack, attempt{}); err != nil {
+	if _, _, err := runAttempts(t, t.Context(), noFingerprint, count, rolledBack, attempt{}); err != nil {
 		t.Errorf("the second migration succeeds: %v", err)
 	}
 }
