@@ -47,7 +47,7 @@ func (h hardware) kernelArguments() string {
 	}
 	return strings.Join(append([]string{
 		"console=ttyS0", "quiet", "loglevel=3", "systemd.show_status=0",
-		"net.ifnames=0", "mitigations=off", "nokaslr", "random.trust_cpu=on", "tsc=unstable",
+		"net.ifnames=0", "mitigations=off", "nokaslr", "norandmaps", "random.trust_cpu=on", "tsc=unstable",
 		security, "panic=10",
 		"machine.hostname=" + h.Hostname,
 	}, h.KernelArguments...), " ")
