@@ -76,22 +76,23 @@ test-vm: deps build bed ## the agent in real machines: the life of a node, OVN-K
 
 # Each lane has a machine and, but for the network, a control plane of its own. The longest come first.
 # While they run, their output is in build/lane-*.log.
+LIMIT = $(if $(THOROUGH),8h,60m)
 LANES = lane-install lane-node lane-events lane-network lane-ovn $(BESIDE)
 TO_LOG = mkdir -p build && exec >build/$@.log 2>&1
 SHOW_LOG = status=$$?; cat build/$@.log; exit $$status
 
 .PHONY: $(LANES) lane-machine
 lane-install: # installation and first boot, and what the package's repositories are built for
-	@($(TO_LOG); LANE=-install go test -tags vm -count=1 -timeout 60m -v -run '$(INSTALL)' -skip '$(SLOW)' ./test/vm/e2e); $(SHOW_LOG)
+	@($(TO_LOG); LANE=-install go test -tags vm -count=1 -timeout $(LIMIT) -v -run '$(INSTALL)' -skip '$(SLOW)' ./test/vm/e2e); $(SHOW_LOG)
 lane-node: # all other tests
-	@($(TO_LOG); LANE=-node go test -tags vm -count=1 -timeout 60m -v -skip '$(INSTALL)|$(EVENTS)|$(SOAK)|$(SLOW)' ./test/vm/e2e); $(SHOW_LOG)
+	@($(TO_LOG); LANE=-node go test -tags vm -count=1 -timeout $(LIMIT) -v -skip '$(INSTALL)|$(EVENTS)|$(SOAK)|$(SLOW)' ./test/vm/e2e); $(SHOW_LOG)
 lane-events: # what happens to a node in its life
-	@($(TO_LOG); LANE=-events go test -tags vm -count=1 -timeout 60m -v -run '$(EVENTS)' -skip '$(SLOW)' ./test/vm/e2e); $(SHOW_LOG)
+	@($(TO_LOG); LANE=-events go test -tags vm -count=1 -timeout $(LIMIT) -v -run '$(EVENTS)' -skip '$(SLOW)' ./test/vm/e2e); $(SHOW_LOG)
 lane-network:
 	@($(TO_LOG); KINDS="$(QUICK_KINDS)" go test -tags vm -count=1 -timeout 40m -v -run TestUplinks ./test/vm/network && \
 		KINDS= go test -tags vm -count=1 -timeout 40m -v -run '$(QUICK_FAULTS)' ./test/vm/network); $(SHOW_LOG)
 lane-ovn:
-	@($(TO_LOG); THOROUGH=$(THOROUGH) go test -tags vm -count=1 -timeout 150m -v ./test/vm/ovn); $(SHOW_LOG)
+	@($(TO_LOG); THOROUGH=$(THOROUGH) go test -tags vm -count=1 -timeout $(LIMIT) -v ./test/vm/ovn); $(SHOW_LOG)
 lane-machine: # the machine itself, as every test expects it
 	@($(TO_LOG); go test -tags vm -count=1 -timeout 20m -v ./test/vm); $(SHOW_LOG)
 

@@ -55,14 +55,14 @@ func testDiskFull(ctx context.Context, t *testing.T) {
 
 // changingCluster is the cluster of a joined node whose payload changes.
 type changingCluster struct {
-	payload map[string]any
+	payload testenv.Payload
 }
 
 // addCA adds a new CA to a file of the payload, and returns it.
 func (c *changingCluster) addCA(t *testing.T, path, name string) *certtest.CA {
 	t.Helper()
 	ca := certtest.NewCA(t, name)
-	setFile(c.payload, path, fileContent(t, c.payload, path)+string(ca.PEM))
+	c.payload.SetFile(path, fileContent(t, c.payload, path)+string(ca.PEM))
 	return ca
 }
 
@@ -81,7 +81,7 @@ func (c *changingCluster) testPullSecretReplaced(ctx context.Context, t *testing
 	awaitLog(ctx, t, "rejects this node")
 	started := startTimes(ctx, t)
 
-	setFile(c.payload, "/var/lib/kubelet/config.json", string(secret))
+	c.payload.SetFile("/var/lib/kubelet/config.json", string(secret))
 	ca := c.addCA(t, "/etc/kubernetes/kubelet-ca.crt", "new-client-signer")
 	key := certtest.NewKey(t)
 	certificate := ca.Issue(t, key, &x509.Certificate{
@@ -189,7 +189,7 @@ func (c *changingCluster) testEndpointChanged(ctx context.Context, t *testing.T)
 		cluster.Server = strings.Replace(cluster.Server, before, after, 1)
 	})
 	for _, path := range []string{"/etc/kubernetes/apiserver-proxy-config/haproxy.cfg", "/etc/kubernetes/apiserver-url.env"} {
-		setFile(c.payload, path, strings.ReplaceAll(fileContent(t, c.payload, path), before, after))
+		c.payload.SetFile(path, strings.ReplaceAll(fileContent(t, c.payload, path), before, after))
 	}
 	serve(ctx, t, c.payload)
 	proxy := mustOutput(ctx, t, "pgrep -x haproxy")
@@ -272,5 +272,5 @@ func (c *changingCluster) editKubeconfig(t *testing.T, edit func(*clientcmdapi.C
 	}
 	content, err := clientcmd.Write(*config)
 	must(t, err)
-	setFile(c.payload, ignition.BootstrapKubeconfigPath, string(content))
+	c.payload.SetFile(ignition.BootstrapKubeconfigPath, string(content))
 }

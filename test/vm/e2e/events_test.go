@@ -28,10 +28,10 @@ import (
 // reports them as resolved. Others need a command of the administrator. In between the node is healthy.
 func TestEventsInTheLifeOfANode(t *testing.T) {
 	ctx := newContextFor(t, 45*time.Minute) // most of it are intervals of the service's checks
-	cluster := &changingCluster{payload: readPayload(t)}
+	cluster := &changingCluster{payload: servedPayload(t)}
 	conf := fileContent(t, cluster.payload, ignition.KubeletConfigPath)
 	// By default kubelet reports the pressure for five minutes after it has ended.
-	setFile(cluster.payload, ignition.KubeletConfigPath, strings.Replace(conf, "evictionPressureTransitionPeriod: 0s", "evictionPressureTransitionPeriod: 10s", 1))
+	cluster.payload.SetFile(ignition.KubeletConfigPath, strings.Replace(conf, "evictionPressureTransitionPeriod: 0s", "evictionPressureTransitionPeriod: 10s", 1))
 	serve(ctx, t, cluster.payload)
 	trusted := mustOutput(ctx, t, "sha256sum "+trustStore)
 	joinWithToken(ctx, t)

@@ -10,12 +10,11 @@ import (
 	"context"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/nodeimage"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rpms"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
@@ -28,8 +27,8 @@ func TestPackagesAtFirstBoot(t *testing.T) {
 	ctx := newContext(t)
 	mustOutput(ctx, t, "update-grub") // as the installation of a host does
 	removeAgent(ctx, t)
-	repository := &releaseRepository{env: rpms.New(t), source: moveNodeFiles(ctx, t)}
-	repository.add(ctx, t, firstRelease)
+	repository := &releaseRepository{env: rpms.New(t), source: nodeimage.MoveFiles(ctx, t, environment.Machine)}
+	repository.add(ctx, t, nodeimage.FirstRelease)
 	addSubscriptionManager(ctx, t)
 	userData, err := environment.ControlPlane.CurrentUserData(ctx)
 	must(t, err)
@@ -70,9 +69,9 @@ func TestPackagesAtFirstBoot(t *testing.T) {
 // back the packages.
 func upgradePackages(ctx context.Context, t *testing.T, repository *releaseRepository) {
 	t.Helper()
-	repository.add(ctx, t, nextRelease)
-	payload := readPayload(t)
-	setOSImage(t, payload, pushNodeImage(t, repository.source, nextRelease))
+	repository.add(ctx, t, nodeimage.NextRelease)
+	payload := servedPayload(t)
+	must(t, payload.SetOSImage(nodeimage.Push(t, environment.ControlPlane, repository.source, nodeimage.NextRelease)))
 	serve(ctx, t, payload)
 	checkContains(t, runAgent(ctx, t, report.Success, "plan --user-data "+testenv.UserDataPath+" --apply-host-settings").Stdout,
 		"Upgrade (the node is drained)", "reboot after a drain: boot loader", "restart kubelet after a drain: openshift-kubelet")
@@ -88,9 +87,9 @@ func upgradePackages(ctx context.Context, t *testing.T, repository *releaseRepos
 	if !hasArgument(ctx, t) {
 		t.Error("the host was not booted with the kernel argument")
 	}
-	checkPackages(ctx, t, nextRelease)
+	checkPackages(ctx, t, nodeimage.NextRelease)
 	checkContains(t, runAgent(ctx, t, report.Success, "upgrade --rollback").Stdout, testenv.NodeName+" is rolled back")
-	checkPackages(ctx, t, firstRelease)
+	checkPackages(ctx, t, nodeimage.FirstRelease)
 	awaitReadyNode(ctx, t)
 }
 
@@ -121,7 +120,7 @@ type releaseRepository struct {
 func (r *releaseRepository) add(ctx context.Context, t *testing.T, versions map[string]string) {
 	t.Helper()
 	dir := filepath.Join(r.env.Dir, "release")
-	buildNodePackages(r.env, r.source, versions, "release")
+	nodeimage.BuildPackages(r.env, r.source, versions, "release")
 	if _, err := os.Stat(filepath.Join(dir, "KEY")); os.IsNotExist(err) {
 		r.env.Build("release", "container-selinux-2.237.0-1.el9", "NetworkManager-ovs-1.52.0-1.el9", "crun-1.23-1.el9", "of-the-administrator-1-1")
 		content, err := os.ReadFile(r.env.GenerateKey("release"))
@@ -145,46 +144,4 @@ func packDirectory(t *testing.T, to io.Writer, dir string) {
 	archive := tar.NewWriter(to)
 	must(t, archive.AddFS(os.DirFS(dir)))
 	must(t, archive.Close())
-}
-
-// The versions of the packages that tests make of the machine's own files.
-var (
-	firstRelease = map[string]string{"openshift-kubelet": "4.21.0-202510291212.p0.el9", "cri-o": "1.34.0-2.rhaos4.21.el9"}
-	nextRelease  = map[string]string{"openshift-kubelet": "4.21.7-202511191212.p0.el9", "cri-o": "1.34.1-1.rhaos4.21.el9"}
-)
-
-// nodeFiles are the files of the packages.
-var nodeFiles = map[string][]string{
-	"openshift-kubelet": {"/usr/bin/kubelet"},
-	"cri-o":             {"/usr/bin/crio", "/usr/bin/pinns", "/usr/lib/systemd/system/crio.service", "/usr/lib/systemd/system/crio-wipe.service"},
-}
-
-// moveNodeFiles moves nodeFiles from the machine to a directory, which it returns.
-func moveNodeFiles(ctx context.Context, t *testing.T) string {
-	t.Helper()
-	source := t.TempDir()
-	for _, files := range nodeFiles {
-		list := strings.Join(files, " ")
-		var packed bytes.Buffer
-		_, err := environment.Machine.RunStream(ctx, "tar -C / -c "+strings.ReplaceAll(list, " /", " ")[1:]+" | gzip -1", nil, &packed, os.Stderr)
-		must(t, err)
-		unpack := exec.CommandContext(ctx, "tar", "-C", source, "-xz")
-		unpack.Stdin = &packed
-		must(t, unpack.Run())
-		mustOutput(ctx, t, "rm "+list)
-	}
-	mustOutput(ctx, t, "systemctl daemon-reload")
-	return source
-}
-
-// buildNodePackages builds RPMs of nodeFiles, which are in source, in a repository's directory.
-func buildNodePackages(env *rpms.Environment, source string, versions map[string]string, repository string) {
-	for name, files := range nodeFiles {
-		nvr, list := name+"-"+versions[name], strings.Join(files, " ")
-		version, release, _ := strings.Cut(versions[name], "-")
-		spec := env.Write(nvr+".spec", "%define debug_package %{nil}\n%define __os_install_post %{nil}\nAutoReqProv: no\nName: "+name+"\nVersion: "+version+
-			"\nRelease: "+release+"\nSummary: Stands in for the real one\nLicense: Apache-2.0\n%description\nIt has the files of the test machine.\n"+
-			"%install\nfor f in "+list+"; do install -D "+source+"$f %{buildroot}$f; done\n%files\n"+strings.Join(files, "\n")+"\n")
-		env.Run("rpmbuild", "-bb", "--quiet", "--define", "_topdir "+filepath.Join(env.Dir, "build"), "--define", "_rpmdir "+filepath.Join(env.Dir, repository), "--define", "_build_id_links none", spec)
-	}
 }

@@ -7,7 +7,6 @@ package e2e
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
@@ -100,7 +99,7 @@ func TestRefusedAndNothingChanged(t *testing.T) {
 // payloadWithUnit returns the control plane's payload with one more enabled unit.
 func payloadWithUnit(t *testing.T, name string) []byte {
 	t.Helper()
-	payload := readPayload(t)
+	payload := servedPayload(t)
 	systemd, _ := payload["systemd"].(map[string]any)
 	units, _ := systemd["units"].([]any)
 	systemd["units"] = append(units, map[string]any{"name": name, "enabled": true})
@@ -146,16 +145,6 @@ func TestLateApprovalTimesOut(t *testing.T) {
 	if state := mustOutput(ctx, t, "systemctl is-active kubelet || true"); state != "inactive" {
 		t.Errorf("kubelet is %s after --until client-certificate", state)
 	}
-}
-
-// readPayload returns the payload that the control plane serves.
-func readPayload(t *testing.T) map[string]any {
-	t.Helper()
-	content, err := os.ReadFile(environment.ControlPlane.Payload)
-	must(t, err)
-	var payload map[string]any
-	must(t, json.Unmarshal(content, &payload))
-	return payload
 }
 
 func mustOutput(ctx context.Context, t *testing.T, command string) string {

@@ -20,6 +20,8 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/nodeimage"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
 // lawfulState is a state in which an interrupted command may leave the host.
@@ -58,7 +60,7 @@ const (
 
 // campaign interrupts the operations at random times.
 type campaign struct {
-	payloads  map[lawfulState]map[string]any
+	payloads  map[lawfulState]testenv.Payload
 	host      []string // before the join
 	durations map[string]time.Duration
 }
@@ -106,15 +108,15 @@ func soakNumber(t *testing.T, name string, fallback uint64) uint64 {
 func newCampaign(t *testing.T) *campaign {
 	t.Helper()
 	ctx := newContext(t)
-	source := moveNodeFiles(ctx, t)
+	source := nodeimage.MoveFiles(ctx, t, environment.Machine)
 	mustOutput(ctx, t, "sync")
 	must(t, environment.Machine.Snapshot(ctx, preparedSnapshot))
-	a, b := readPayload(t), readPayload(t)
-	setOSImage(t, a, pushNodeImage(t, source, firstRelease))
-	setOSImage(t, b, pushNodeImage(t, source, nextRelease))
-	setFile(b, addedFile, "added = yes\n")
+	a, b := servedPayload(t), servedPayload(t)
+	must(t, a.SetOSImage(nodeimage.Push(t, environment.ControlPlane, source, nodeimage.FirstRelease)))
+	must(t, b.SetOSImage(nodeimage.Push(t, environment.ControlPlane, source, nodeimage.NextRelease)))
+	b.SetFile(addedFile, "added = yes\n")
 	return &campaign{
-		payloads:  map[lawfulState]map[string]any{payloadA: a, payloadB: b},
+		payloads:  map[lawfulState]testenv.Payload{payloadA: a, payloadB: b},
 		host:      hostState(ctx, t),
 		durations: map[string]time.Duration{},
 	}
@@ -236,9 +238,9 @@ func (c *campaign) checkState(ctx context.Context, t *testing.T, op operation, s
 		return
 	}
 	awaitReadyNode(ctx, t)
-	versions, added := firstRelease, ""
+	versions, added := nodeimage.FirstRelease, ""
 	if state == payloadB {
-		versions, added = nextRelease, addedFile
+		versions, added = nodeimage.NextRelease, addedFile
 	}
 	checkNode(ctx, t, ipUnit, "setup-apiserver-ip.sh", versions)
 	if found := mustOutput(ctx, t, "ls "+addedFile+" 2>/dev/null || true"); found != added {

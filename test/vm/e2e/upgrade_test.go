@@ -6,19 +6,16 @@ package e2e
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"net"
-	"net/url"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/test/nodeimage"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
@@ -36,24 +33,24 @@ const (
 func upgradeNode(ctx context.Context, t *testing.T, nextImage string) {
 	t.Helper()
 	payload := currentPayload(ctx, t)
-	setFile(payload, addedFile, "added = yes\n")
-	setFile(payload, "/etc/containers/registries.conf", fileContent(t, payload, "/etc/containers/registries.conf")+"# changed\n")
-	editUnit(payload, ipUnit, "Description=", "Description=Changed: ")
+	payload.SetFile(addedFile, "added = yes\n")
+	payload.SetFile("/etc/containers/registries.conf", fileContent(t, payload, "/etc/containers/registries.conf")+"# changed\n")
+	payload.EditUnit(ipUnit, "Description=", "Description=Changed: ")
 	serve(ctx, t, payload)
 	upgradeWithoutDrain(ctx, t)
 
-	removeFile(payload, addedFile)
-	setFile(payload, "/etc/kubernetes/kubelet.conf", strings.Replace(fileContent(t, payload, "/etc/kubernetes/kubelet.conf"), "containerLogMaxSize: 50Mi", "containerLogMaxSize: 40Mi", 1))
-	setOSImage(t, payload, nextImage)
+	payload.RemoveFile(addedFile)
+	payload.SetFile("/etc/kubernetes/kubelet.conf", strings.Replace(fileContent(t, payload, "/etc/kubernetes/kubelet.conf"), "containerLogMaxSize: 50Mi", "containerLogMaxSize: 40Mi", 1))
+	must(t, payload.SetOSImage(nextImage))
 	serve(ctx, t, payload)
 	upgradeWithDrain(ctx, t)
 
-	editUnit(payload, ipUnit, "ExecStart=/usr/local/bin/setup-apiserver-ip.sh", "ExecStart=/bin/false")
+	payload.EditUnit(ipUnit, "ExecStart=/usr/local/bin/setup-apiserver-ip.sh", "ExecStart=/bin/false")
 	serve(ctx, t, payload)
 	failed := runAgent(ctx, t, report.Failed, upgradeCommand)
 	checkContains(t, failed.Stdout+failed.Stderr, "the upgrade failed; restoring the previous payload and software", testenv.NodeName+" is rolled back",
 		"the upgrade was rolled back, because it failed", ipUnit)
-	checkNode(ctx, t, ipUnit, "setup-apiserver-ip.sh", nextRelease)
+	checkNode(ctx, t, ipUnit, "setup-apiserver-ip.sh", nodeimage.NextRelease)
 	mustOutput(ctx, t, "systemctl is-active "+ipUnit)
 }
 
@@ -73,7 +70,7 @@ func upgradeWithoutDrain(ctx context.Context, t *testing.T) {
 	if now := mustOutput(ctx, t, containersCommand); now != running {
 		t.Errorf("the containers after the upgrade: %q, before: %q", now, running)
 	}
-	checkNode(ctx, t, addedFile, "added = yes", firstRelease)
+	checkNode(ctx, t, addedFile, "added = yes", nodeimage.FirstRelease)
 	checkContains(t, mustOutput(ctx, t, "systemctl show -P Description "+ipUnit), "Changed: ")
 }
 
@@ -103,7 +100,7 @@ func upgradeWithDrain(ctx context.Context, t *testing.T) {
 	t.Log(mustOutput(ctx, t, "journalctl -b --no-pager -o cat -u hcp-node-agent"))
 	mustOutput(ctx, t, "journalctl -b -u hcp-node-agent -o cat | grep 'pods could not run for '")
 	awaitReadyNode(ctx, t)
-	checkNode(ctx, t, "/etc/kubernetes/kubelet.conf", "containerLogMaxSize: 40Mi", nextRelease)
+	checkNode(ctx, t, "/etc/kubernetes/kubelet.conf", "containerLogMaxSize: 40Mi", nodeimage.NextRelease)
 	if mustOutput(ctx, t, "ls "+addedFile+" 2>/dev/null || true") != "" {
 		t.Error("a file that the payload does not contain any more still exists")
 	}
@@ -183,102 +180,32 @@ func checkNode(ctx context.Context, t *testing.T, name, text string, versions ma
 }
 
 // serve makes the control plane serve a payload, and copies user data with a new token to the machine.
-func serve(ctx context.Context, t *testing.T, payload map[string]any) {
+func serve(ctx context.Context, t *testing.T, payload testenv.Payload) {
 	t.Helper()
-	content, err := json.Marshal(payload)
-	must(t, err)
-	must(t, environment.ControlPlane.ReplacePayload(ctx, content))
-	must(t, environment.ControlPlane.RotateToken(ctx))
-	must(t, environment.CopyInputs(ctx))
+	must(t, environment.Serve(ctx, payload))
 }
 
-// currentPayload returns the default payload with the OS image of the joined node.
-func currentPayload(ctx context.Context, t *testing.T) map[string]any {
+// servedPayload returns the payload that the control plane serves.
+func servedPayload(t *testing.T) testenv.Payload {
 	t.Helper()
-	image := mustOutput(ctx, t, `grep -o '"image":"[^"]*"' /var/lib/hcp-node-agent/software.json | cut -d'"' -f4`)
-	payload := readPayload(t)
-	setOSImage(t, payload, image)
+	payload, err := environment.Payload()
+	must(t, err)
 	return payload
 }
 
-// payloadFiles returns the files of a payload.
-func payloadFiles(payload map[string]any) []any {
-	storage, _ := payload["storage"].(map[string]any)
-	files, _ := storage["files"].([]any)
-	return files
-}
-
-// setFiles replaces the files of a payload.
-func setFiles(payload map[string]any, files []any) {
-	storage, _ := payload["storage"].(map[string]any)
-	storage["files"] = files
-}
-
-func removeFile(payload map[string]any, path string) {
-	var files []any
-	for _, one := range payloadFiles(payload) {
-		if file, _ := one.(map[string]any); file["path"] != path {
-			files = append(files, one)
-		}
-	}
-	setFiles(payload, files)
-}
-
-// setFile adds or replaces a file. It keeps the other attributes of an existing file.
-func setFile(payload map[string]any, path, content string) {
-	contents := map[string]any{"source": "data:," + url.PathEscape(content)}
-	for _, one := range payloadFiles(payload) {
-		if file, _ := one.(map[string]any); file["path"] == path {
-			file["contents"] = contents
-			return
-		}
-	}
-	setFiles(payload, append(payloadFiles(payload), map[string]any{"path": path, "mode": 0o644, "overwrite": true, "contents": contents}))
-}
-
-// fileContent returns the content of a file of a payload, which is not compressed.
-func fileContent(t *testing.T, payload map[string]any, path string) string {
+// currentPayload returns the default payload with the OS image of the joined node.
+func currentPayload(ctx context.Context, t *testing.T) testenv.Payload {
 	t.Helper()
-	for _, one := range payloadFiles(payload) {
-		file, _ := one.(map[string]any)
-		if file["path"] != path {
-			continue
-		}
-		contents, _ := file["contents"].(map[string]any)
-		source, _ := contents["source"].(string)
-		if _, encoded, isBase64 := strings.Cut(source, ";base64,"); isBase64 {
-			content, err := base64.StdEncoding.DecodeString(encoded)
-			must(t, err)
-			return string(content)
-		}
-		content, err := url.PathUnescape(strings.TrimPrefix(source, "data:,"))
-		must(t, err)
-		return content
-	}
-	t.Fatalf("the payload has no file %s", path)
-	return ""
+	image := mustOutput(ctx, t, `grep -o '"image":"[^"]*"' /var/lib/hcp-node-agent/software.json | cut -d'"' -f4`)
+	payload := servedPayload(t)
+	must(t, payload.SetOSImage(image))
+	return payload
 }
 
-// editUnit replaces a text in a unit of a payload.
-func editUnit(payload map[string]any, name, old, replacement string) {
-	systemd, _ := payload["systemd"].(map[string]any)
-	units, _ := systemd["units"].([]any)
-	for _, one := range units {
-		if unit, _ := one.(map[string]any); unit["name"] == name {
-			contents, _ := unit["contents"].(string)
-			unit["contents"] = strings.Replace(contents, old, replacement, 1)
-		}
-	}
-}
-
-// setOSImage replaces the OS image in the MachineConfig of a payload.
-func setOSImage(t *testing.T, payload map[string]any, pullSpec string) {
+// fileContent returns the content of a file of a payload.
+func fileContent(t *testing.T, payload testenv.Payload, path string) string {
 	t.Helper()
-	var config map[string]any
-	must(t, json.Unmarshal([]byte(fileContent(t, payload, ignition.MachineConfigPath)), &config))
-	spec, _ := config["spec"].(map[string]any)
-	spec["osImageURL"] = pullSpec
-	changed, err := json.Marshal(config)
+	content, err := payload.File(path)
 	must(t, err)
-	setFile(payload, ignition.MachineConfigPath, string(changed))
+	return content
 }

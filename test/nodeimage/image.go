@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeimage
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/static"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
+	"github.com/hcp-node-agent/hcp-node-agent/test/rpms"
+)
+
+// Push pushes a new OS image with kubelet and CRI-O, which are in source, in its node layer. It returns the
+// pull spec, which refers to a registry that the registries.conf of the payload mirrors.
+func Push(t *testing.T, plane *bed.ControlPlane, source string, versions map[string]string) string {
+	t.Helper()
+	root := installNodePackages(t, source, versions)
+	metadata, err := json.Marshal(map[string][][5]string{"rpmdb.pkglist": {
+		packageEntry("cri-o", versions),
+		packageEntry("openshift-kubelet", versions),
+		{"redhat-release", "0", "9.6", "0.1.el9", "x86_64"},
+	}})
+	must(t, err)
+	metadataRoot := t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(metadataRoot, "usr/share/openshift/base"), 0o755)) //nolint:gosec // as in an image
+	must(t, os.WriteFile(filepath.Join(metadataRoot, "usr/share/openshift/base/meta.json"), metadata, 0o600))
+
+	image := empty.Image
+	for _, layer := range []struct{ root, command string }{
+		{t.TempDir(), "ostree chunk"},
+		{root, "/bin/sh -c /run/src/build-node-image.sh"},
+		{metadataRoot, "COPY --from=metadata /usr/share/openshift /usr/share/openshift"},
+	} {
+		image, err = mutate.Append(image, mutate.Addendum{
+			Layer:   static.NewLayer(packLayer(t, layer.root), types.DockerLayer),
+			History: v1.History{CreatedBy: layer.command},
+		})
+		must(t, err)
+	}
+	config, err := image.ConfigFile()
+	must(t, err)
+	config = config.DeepCopy()
+	config.OS, config.Architecture = "linux", runtime.GOARCH
+	config.Config.Labels = map[string]string{"io.openshift.metalayer": "true", "version": "9.6.20251028-0"}
+	image, err = mutate.ConfigFile(image, config)
+	must(t, err)
+	return strings.Replace(PushImage(t, plane, image), plane.Registry, "quay.io", 1)
+}
+
+// packageEntry returns the entry of a package in the metadata of an OS image.
+func packageEntry(name string, versions map[string]string) [5]string {
+	version, release, _ := strings.Cut(versions[name], "-")
+	return [5]string{name, "0", version, release, "x86_64"}
+}
+
+// installNodePackages returns a root directory in which rpm has installed packages of the node files.
+func installNodePackages(t *testing.T, source string, versions map[string]string) string {
+	t.Helper()
+	env := rpms.New(t)
+	BuildPackages(env, source, versions, "release")
+	found, err := filepath.Glob(filepath.Join(env.Dir, "release/*/*.rpm"))
+	must(t, err)
+	root := filepath.Join(t.TempDir(), "root")
+	must(t, os.Mkdir(root, 0o755)) //nolint:gosec // as in an image
+	env.Run("rpm", append([]string{"--root", root, "--dbpath", "/usr/share/rpm", "--nodeps", "--install"}, found...)...)
+	return root
+}
+
+// packLayer returns a directory as the layer of an image.
+func packLayer(t *testing.T, root string) []byte {
+	t.Helper()
+	archive, err := exec.Command("tar", "-I", "gzip -1", "-C", root, "-c", "--sort=name", ".").Output()
+	must(t, err)
+	return archive
+}
+
+// repository is mirrored by registries.conf of the payload, under the host name quay.io.
+const repository = "openshift-release-dev/os"
+
+// PushImage pushes an image to the registry of the control plane, and returns its pull spec.
+func PushImage(t *testing.T, plane *bed.ControlPlane, image v1.Image) string {
+	t.Helper()
+	digest, err := image.Digest()
+	must(t, err)
+	reference, err := name.NewDigest(plane.RegistryForward+"/"+repository+"@"+digest.String(), name.Insecure)
+	must(t, err)
+	content, err := os.ReadFile(plane.PullSecret)
+	must(t, err)
+	var secret struct{ Auths map[string]authn.AuthConfig }
+	must(t, json.Unmarshal(content, &secret))
+	login := authn.FromConfig(secret.Auths[plane.Registry])
+	must(t, remote.Write(reference, image, remote.WithAuth(login)))
+	return plane.Registry + "/" + repository + "@" + digest.String()
+}
