@@ -116,8 +116,11 @@ func (j *join) placeSoftware(ctx context.Context, dir string, names []string) er
 // downloadLayer downloads the node layer of an image.
 func (j *join) downloadLayer(ctx context.Context, image *registry.Image, log report.Log) error {
 	layer, err := nodelayer.Find(image)
-	if err != nil {
+	if errors.Is(err, nodelayer.ErrNoLayer) {
 		return report.Fail(report.Refused, "# install the packages of the release from a repository: docs/packages.md", "OS image %s: %w", image.PullSpec, err)
+	}
+	if err != nil {
+		return fmt.Errorf("OS image %s: %w", image.PullSpec, err)
 	}
 	if err := checkSpace(layer.Size, j.Dir, "/usr"); err != nil {
 		return err

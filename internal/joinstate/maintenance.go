@@ -46,7 +46,7 @@ func ReadMaintenance(dir string) (*Maintenance, error) {
 	var record Maintenance
 	if err := Decode(maintenanceKind, content, &record); err != nil {
 		path := report.ShellWord(filepath.Join(dir, MaintenanceFile))
-		return nil, report.Fail(report.Failed, report.Remedyf("dnf update hcp-node-agent # if a newer version has written the file\nrm %s # or end the maintenance; then uncordon the node", path),
+		return nil, report.Fail(report.Failed, report.Remedyf("dnf upgrade hcp-node-agent # if a newer version has written the file\nrm %s # or end the maintenance; then uncordon the node", path),
 			"reading %s: %w", path, err)
 	}
 	return &record, nil

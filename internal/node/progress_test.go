@@ -118,10 +118,10 @@ func TestProgressReporterLogsDetailsAtDeadline(t *testing.T) {
 	recorded := &reporttest.Recorder{}
 	reporter := &progressReporter{
 		log:         recorded.Log(),
-		lastSummary: report.Finding{Message: "the cause", Remedy: "mend it", Details: []string{"one", "two"}},
+		lastSummary: report.Finding{Message: "the cause", Remedy: "oc describe node", Details: []string{"one", "two"}},
 	}
 	err := reporter.waitError(ctx, ctx.Err())
-	if err == nil || err.Error() != "the cause" || report.RemedyOf(err) != "mend it" ||
+	if err == nil || err.Error() != "the cause" || report.RemedyOf(err) != "oc describe node" ||
 		recorded.Text() != "log output: one\n\nlog output: two\n\n" {
 		t.Errorf("waitError() = %v; it said %q", err, recorded.Text())
 	}

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# binaries.sh crio|kubelet OUT: what OpenShift's RPMs bring and Debian lacks,
+# binaries.sh crio|kubelet|previous-kubelet OUT: what OpenShift's RPMs bring and Debian lacks,
 # built from the Go module proxy.
 set -euo pipefail
 . "$(dirname "$0")/lib/common.sh"
-what=${1:?usage: binaries.sh crio|kubelet OUT} out=${2:?usage: binaries.sh crio|kubelet OUT}
+usage="usage: binaries.sh crio|kubelet|previous-kubelet OUT"
+what=${1:?$usage} out=${2:?$usage}
 . "$here/versions.sh"
 
 # CRI-O is built inside its module's directory, with a copy of its own go.mod and
@@ -26,18 +27,19 @@ build_crio() {
   rm "$out/go.mod" "$out/go.sum"
 }
 
-# kubelet comes from the module of the control plane's binaries: one pinned
-# Kubernetes for both.
+# build_kubelet MODULE: kubelet of the Kubernetes that a module pins.
 build_kubelet() {
-  local minor=${kubernetes_version#v1.}
-  local v=k8s.io/component-base/version
-  (cd "$kubernetes" && CGO_ENABLED=0 go build -trimpath -buildvcs=false \
-    -ldflags="-s -w -X $v.gitVersion=$kubernetes_version -X $v.gitMajor=1 -X $v.gitMinor=${minor%%.*}" \
+  local version minor v=k8s.io/component-base/version
+  version=$(cd "$1" && go list -m -f '{{.Version}}' k8s.io/kubernetes)
+  minor=${version#v1.}
+  (cd "$1" && CGO_ENABLED=0 go build -trimpath -buildvcs=false \
+    -ldflags="-s -w -X $v.gitVersion=$version -X $v.gitMajor=1 -X $v.gitMinor=${minor%%.*}" \
     -o "$out/kubelet" k8s.io/kubernetes/cmd/kubelet)
 }
 
 case $what in
   crio) build_crio ;;
-  kubelet) build_kubelet ;;
+  kubelet) build_kubelet "$kubernetes" ;; # one pinned Kubernetes for the control plane and the node
+  previous-kubelet) build_kubelet "$here/previous" ;;
   *) die "unknown binary $what" ;;
 esac

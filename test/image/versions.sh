@@ -6,4 +6,3 @@ crio_version=v1.34.0
 
 # Kubernetes is pinned once, in the module of the control plane's binaries.
 kubernetes=${here:?}/../controlplane/hyperkube
-kubernetes_version=$(awk '$1 == "k8s.io/kubernetes" && $2 ~ /^v/ { print $2; exit }' "$kubernetes/go.mod")

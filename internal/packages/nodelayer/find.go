@@ -13,7 +13,11 @@ import (
 // buildCommand is part of the command that creates the layer.
 const buildCommand = "build-node-image.sh"
 
-// Find returns the layer with the packages of a node: its digest, size and media type.
+// ErrNoLayer is returned for an image without a layer of packages of a node.
+var ErrNoLayer = errors.New("the OS image has no layer with the packages of a node; images have one from OpenShift 4.19 on")
+
+// Find returns the layer with the packages of a node: its digest, size and media type. It returns ErrNoLayer if the
+// image has none.
 func Find(image v1.Image) (v1.Descriptor, error) {
 	config, err := image.ConfigFile()
 	if err != nil {
@@ -35,5 +39,5 @@ func Find(image v1.Image) (v1.Descriptor, error) {
 		}
 		layer++
 	}
-	return v1.Descriptor{}, errors.New("the OS image has no layer with the packages of a node; images have one from OpenShift 4.19 on")
+	return v1.Descriptor{}, ErrNoLayer
 }

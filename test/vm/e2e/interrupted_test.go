@@ -32,7 +32,7 @@ func TestJoinResumesAfterKills(t *testing.T) {
 		if os.Getenv("THOROUGH") == "" && !slices.Contains(sampledSteps, step.Name) {
 			continue
 		}
-		out := runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand, stepLine(step.Name), func() {
+		out := runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand, testenv.StepLine(step.Name), func() {
 			_, err := environment.Machine.Run(ctx, "kill -9 $(pidof hcp-node-agent)")
 			must(t, err)
 		})
@@ -144,11 +144,11 @@ func requestReboot(ctx context.Context) error {
 func TestLeaveResumesAfterAPowerCut(t *testing.T) {
 	ctx := newContext(t)
 	before := hostState(ctx, t)
-	runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand, stepLine(stepname.System), func() {
+	runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand, testenv.StepLine(stepname.System), func() {
 		_, err := environment.Machine.Run(ctx, "kill -9 $(pidof hcp-node-agent); sync")
 		must(t, err)
 	})
-	runUntilOutput(ctx, t, "hcp-node-agent leave", stepLine("drain"), func() { must(t, environment.Machine.Kill(ctx)) })
+	runUntilOutput(ctx, t, "hcp-node-agent leave", testenv.StepLine("drain"), func() { must(t, environment.Machine.Kill(ctx)) })
 	must(t, environment.Machine.Boot(ctx))
 	_, err := environment.Machine.WaitBoot(ctx)
 	must(t, err)

@@ -86,7 +86,7 @@ func killMaintenance(ctx context.Context, t *testing.T) {
 	}
 	mustOutput(ctx, t, "systemctl stop hcp-node-agent") // it resumes an interrupted maintenance
 	for _, step := range maintenance.Steps() {
-		out := runUntilOutput(ctx, t, "hcp-node-agent maintenance", stepLine(step.Name), func() {
+		out := runUntilOutput(ctx, t, "hcp-node-agent maintenance", testenv.StepLine(step.Name), func() {
 			mustOutput(ctx, t, "pkill -KILL -f '^hcp-node-agent maintenance'")
 		})
 		t.Logf("killed at %s:\n%s", step.Name, out)

@@ -8,7 +8,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -90,22 +89,9 @@ const joinCommand = joinByUserData + " --approve-with " + testenv.ApproverKubeco
 // a regular expression. It returns the output when the command has ended.
 func runUntilOutput(ctx context.Context, t *testing.T, command, pattern string, then func()) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
-	defer cancel()
-	watch := vm.NewPatternWatcher(regexp.MustCompile(pattern))
-	ended := make(chan error, 1)
-	go func() {
-		_, err := environment.Machine.RunStream(ctx, command, nil, watch, watch)
-		ended <- err
-	}()
-	select {
-	case <-watch.Seen:
-		then()
-		<-ended // the connection may be lost with the machine
-	case err := <-ended:
-		t.Fatalf("%s ended before its output matched %q (%v):\n%s", command, pattern, err, watch.String())
-	}
-	return watch.String()
+	out, err := environment.RunUntilOutput(ctx, command, pattern, then)
+	must(t, err)
+	return out
 }
 
 // checkContains fails the test for each text that where does not contain.
@@ -117,6 +103,3 @@ func checkContains(t *testing.T, where string, texts ...string) {
 		}
 	}
 }
-
-// stepLine returns a pattern for an output line of a step: its name is the second word.
-func stepLine(step string) string { return `(?m)^\s*\S+\s+` + regexp.QuoteMeta(step) + `\s` }

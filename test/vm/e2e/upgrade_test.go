@@ -84,7 +84,7 @@ func upgradeWithDrain(ctx context.Context, t *testing.T) {
 	runAgent(ctx, t, report.Success, "status") // nothing has changed
 	must(t, environment.DeletePods(ctx))
 
-	runUntilOutput(ctx, t, "hcp-node-agent "+upgradeCommand, stepLine(stepname.Packages), func() {
+	runUntilOutput(ctx, t, "hcp-node-agent "+upgradeCommand, testenv.StepLine(stepname.Packages), func() {
 		mustOutput(ctx, t, "systemctl stop hcp-node-agent; pkill -KILL -f '^hcp-node-agent upgrade'")
 	})
 	status := runAgent(ctx, t, report.Failed, "status")
@@ -93,7 +93,7 @@ func upgradeWithDrain(ctx context.Context, t *testing.T) {
 	checkContains(t, refused.Stdout+refused.Stderr, "# resumes the upgrade")
 
 	killUpgrade(ctx, t)
-	runUntilOutput(ctx, t, "hcp-node-agent upgrade", stepLine(stepname.System), func() { must(t, environment.Machine.Kill(ctx)) })
+	runUntilOutput(ctx, t, "hcp-node-agent upgrade", testenv.StepLine(stepname.System), func() { must(t, environment.Machine.Kill(ctx)) })
 	must(t, environment.Machine.Boot(ctx))
 	must(t, environment.Machine.WaitSSH(ctx))
 	await(ctx, t, "journalctl -b -u hcp-node-agent -o cat | grep '"+testenv.NodeName+" is upgraded'")
@@ -156,7 +156,7 @@ func killUpgrade(ctx context.Context, t *testing.T) {
 		return
 	}
 	for _, step := range bootstrap.UpgradeSteps() {
-		out := runUntilOutput(ctx, t, "hcp-node-agent upgrade", stepLine(step.Name), func() {
+		out := runUntilOutput(ctx, t, "hcp-node-agent upgrade", testenv.StepLine(step.Name), func() {
 			mustOutput(ctx, t, "pkill -KILL -f '^hcp-node-agent upgrade'")
 		})
 		t.Logf("killed at %s:\n%s", step.Name, out)

@@ -25,16 +25,18 @@ import (
 const joinCommand = "join --network-timeout 5m --user-data " + testenv.UserDataPath + " --approve-with " + testenv.ApproverKubeconfigPath
 
 // TestJoinAndLeaveWithOVNKubernetes tests the life cycle of a node: OVN-Kubernetes uses br-ex,
-// pods have a network, and leave removes all of it. THOROUGH=1 adds a reboot, a restart of
-// NetworkManager, a second join, and leave while OVN-Kubernetes starts.
+// pods have a network, an upgrade replaces the software, and leave removes all of it. THOROUGH=1 adds
+// another minor release of Kubernetes, a reboot, a restart of NetworkManager, a second join, and leave
+// while OVN-Kubernetes starts.
 func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Hour)
 	defer cancel()
 	t.Cleanup(func() { keepJournal(t) })
 	thorough := os.Getenv("THOROUGH") != ""
 	before := networkState(ctx, t)
+	node := prepareNode(ctx, t)
 
-	must(t, testCluster.CopyInputs(ctx))
+	must(t, testCluster.Serve(ctx, node.before))
 	step(t, "join", func() { runAgent(ctx, t, 20*time.Minute, joinCommand) })
 	step(t, "pods", func() { awaitPods(ctx, t) })
 	step(t, "gateway", func() { checkGatewayIsBridge(ctx, t) })
@@ -50,6 +52,7 @@ func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
 		})
 		step(t, "NetworkManager restart", func() { restartNetworkManager(ctx, t) })
 	}
+	step(t, "upgrade", func() { upgradeNode(ctx, t, node) })
 	step(t, "leave", func() {
 		makeOVNNewest(ctx, t)
 		awaitPlugin(ctx, t)
@@ -61,8 +64,7 @@ func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
 	}
 	step(t, "second join", func() {
 		must(t, testCluster.Client.CoreV1().Nodes().Delete(ctx, testenv.NodeName, metav1.DeleteOptions{}))
-		must(t, testCluster.ControlPlane.RotateToken(ctx))
-		must(t, testCluster.CopyInputs(ctx))
+		must(t, testCluster.Serve(ctx, node.before))
 		runAgent(ctx, t, 20*time.Minute, joinCommand)
 		awaitPods(ctx, t)
 		checkGatewayIsBridge(ctx, t)

@@ -99,14 +99,7 @@ func checkGatewayIsBridge(ctx context.Context, t *testing.T) {
 // checkTraffic checks each traffic direction of a workload.
 func checkTraffic(ctx context.Context, t *testing.T) {
 	t.Helper()
-	node, err := testCluster.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
-	must(t, err)
-	address := ""
-	for _, a := range node.Status.Addresses {
-		if a.Type == corev1.NodeInternalIP {
-			address = a.Address
-		}
-	}
+	address := nodeAddress(ctx, t)
 	pods, err := testCluster.Client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: "app=server"})
 	must(t, err)
 	if len(pods.Items) != 1 {
@@ -138,7 +131,7 @@ func checkTraffic(ctx context.Context, t *testing.T) {
 		{"pod to outside by name, as the node", pod("http://registry." + domain() + ":" + outsidePort), "from " + address + "\n"},
 		{"host to pod", machine("http://" + server.Status.PodIP + ":8080"), hello},
 		{"host to service", machine("http://" + serviceIP), hello},
-		{"outside to NodePort", func(context.Context) (string, error) { return getOutside("http://" + address + ":" + nodePort) }, hello},
+		{"outside to NodePort", func(ctx context.Context) (string, error) { return getOutside(nodeURL(ctx, t, nodePort)) }, hello},
 		{"logs", func(ctx context.Context) (string, error) { return testCluster.kube(ctx, "", "logs", server.Name) }, hello},
 	} {
 		var got string
@@ -161,6 +154,26 @@ func checkTraffic(ctx context.Context, t *testing.T) {
 		line, _, _ := strings.Cut(got, "\n")
 		t.Logf("%-36s ok: %s", c.what, line)
 	}
+}
+
+// nodeAddress returns the InternalIP of the Node.
+func nodeAddress(ctx context.Context, t *testing.T) string {
+	t.Helper()
+	node, err := testCluster.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
+	must(t, err)
+	for _, a := range node.Status.Addresses {
+		if a.Type == corev1.NodeInternalIP {
+			return a.Address
+		}
+	}
+	t.Fatal("the Node has no InternalIP")
+	return ""
+}
+
+// nodeURL returns the URL of a NodePort.
+func nodeURL(ctx context.Context, t *testing.T, port string) string {
+	t.Helper()
+	return "http://" + nodeAddress(ctx, t) + ":" + port
 }
 
 func domain() string { return testCluster.ControlPlane.Name + ".example.com" }

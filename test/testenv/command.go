@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package testenv
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
+)
+
+// RunUntilOutput runs a command in the machine for at most 5 minutes, and calls then as soon as its output
+// matches pattern, a regular expression. It returns the output when the command has ended: then may end it,
+// or the machine.
+func (s *Environment) RunUntilOutput(ctx context.Context, command, pattern string, then func()) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	watch := vm.NewPatternWatcher(regexp.MustCompile(pattern))
+	ended := make(chan error, 1)
+	go func() {
+		_, err := s.Machine.RunStream(ctx, command, nil, watch, watch)
+		ended <- err
+	}()
+	select {
+	case <-watch.Seen:
+		then()
+		<-ended // an error is expected: the connection may be lost with the machine
+		return watch.String(), nil
+	case err := <-ended:
+		return "", fmt.Errorf("%s ended before its output matched %q (%v):\n%s", command, pattern, err, watch.String())
+	}
+}
+
+// StepLine returns a pattern for an output line of a step: its name is the second word.
+func StepLine(step string) string { return `(?m)^\s*\S+\s+` + regexp.QuoteMeta(step) + `\s` }

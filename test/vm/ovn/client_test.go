@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build vm
+
+package ovn
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+)
+
+// requests are the results of the requests of a period.
+type requests struct {
+	sent, failed int
+	outage       time.Duration // from the first failure to the last one
+	lastError    string
+	firstFailure time.Time
+}
+
+// requestClient sends requests from outside the cluster until its test ends, twice a second.
+type requestClient struct {
+	mu    sync.Mutex
+	since requests
+}
+
+// newRequestClient starts a client of a NodePort.
+func newRequestClient(ctx context.Context, t *testing.T, port string) *requestClient {
+	t.Helper()
+	url := nodeURL(ctx, t, port)
+	ctx, cancel := context.WithCancel(ctx)
+	t.Cleanup(cancel)
+	client := &requestClient{}
+	go func() {
+		for ticks := time.Tick(500 * time.Millisecond); ctx.Err() == nil; <-ticks {
+			_, err := getOutside(url)
+			client.add(err)
+		}
+	}()
+	return client
+}
+
+func (c *requestClient) add(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.since.sent++
+	if err == nil {
+		return
+	}
+	c.since.failed++
+	c.since.lastError = err.Error()
+	if c.since.firstFailure.IsZero() {
+		c.since.firstFailure = time.Now()
+	}
+	c.since.outage = time.Since(c.since.firstFailure)
+}
+
+// take logs and returns the results since the last call, and starts the next period.
+func (c *requestClient) take(t *testing.T, period string) requests {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	taken := c.since
+	c.since = requests{}
+	t.Logf("client: %d of %d requests failed during %s, within %s (last: %s)",
+		taken.failed, taken.sent, period, taken.outage.Round(time.Second), taken.lastError)
+	if taken.sent == 0 {
+		t.Errorf("the client has sent nothing during %s", period)
+	}
+	return taken
+}
