@@ -39,7 +39,7 @@ func TestPackagesAtFirstBoot(t *testing.T) {
 	})
 	approveCSRs(ctx, t, 2)
 	awaitReadyNode(ctx, t)
-	checkContains(t, mustOutput(ctx, t, "subscription-manager repos --list-enabled; cat /var/log/cloud-init.log"),
+	checkContains(t, mustOutput(ctx, t, "subscription-manager repos --list-enabled; journalctl -b -t cloud-init -o cat"),
 		"rhocp-4.21-for-rhel-9-x86_64-rpms", "rh_subscription plugin completed successfully")
 	mustOutput(ctx, t, "dnf -y install of-the-administrator")
 	await(ctx, t, "systemctl is-active hcp-node-agent")
