@@ -149,13 +149,18 @@ func (j *join) checkNodePool() error {
 	if userData == nil || !state.Exists() || state.NodePool == "" || userData.NodePool() == "" || userData.NodePool() == state.NodePool {
 		return nil
 	}
-	file := "USER_DATA"
-	if j.Config.UserData != "" && j.Config.UserData != "-" {
-		file = report.ShellWord(j.Config.UserData)
-	}
-	return report.Fail(report.Refused, report.Remedyf("hcp-node-agent leave # prints how to delete the Node\nhcp-node-agent join --user-data %s", file),
+	return report.Fail(report.Refused, report.Remedyf("hcp-node-agent leave # prints how to delete the Node\nhcp-node-agent join --user-data %s", j.userDataFile()),
 		"this host belongs to NodePool %s (join of %s); the user data is for NodePool %s",
 		state.NodePool, state.Started.Format(time.DateOnly), userData.NodePool())
+}
+
+// userDataFile returns the user data of this run as a word of a shell command: the file, or USER_DATA if it was not
+// read from a file.
+func (j *join) userDataFile() string {
+	if j.Config.UserData == "" || j.Config.UserData == "-" {
+		return "USER_DATA"
+	}
+	return report.ShellWord(j.Config.UserData)
 }
 
 // recordStart saves the state and the inputs of the join, so that the unit can

@@ -3,7 +3,6 @@
 package bootstrap
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -85,7 +84,7 @@ func (j *join) checkSamePayload() error {
 	if len(changed) == 0 {
 		return nil
 	}
-	source := report.ShellWord(cmp.Or(j.Config.UserData, "USER_DATA"))
+	source := j.userDataFile()
 	return report.Fail(report.Refused, report.Remedyf("hcp-node-agent plan --user-data %s # prints the changes\nhcp-node-agent upgrade --user-data %s", source, source),
 		"this is an upgrade: the payload differs from that of the join in %s", report.AbbreviateList(changed))
 }

@@ -133,7 +133,7 @@ func (j *join) runUpgrade(ctx context.Context) (bool, error) {
 	}
 	if j.upgrade.options.Stage {
 		report.Log{Sink: j.Sink}.Headline("the upgrade of " + j.State.NodeName + describeReleases("", releaseOf(j.Software)) + " is staged; " +
-			"start it with: hcp-node-agent upgrade --user-data USER_DATA")
+			"start it with: hcp-node-agent upgrade --user-data " + j.userDataFile())
 		return staged, nil
 	}
 	if _, err := steps.Run(ctx, runner, parts.drain, j); err != nil {

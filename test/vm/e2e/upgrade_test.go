@@ -136,7 +136,7 @@ func stageOverBrokenLink(ctx context.Context, t *testing.T) {
 	began := time.Now()
 	staged := runAgent(ctx, t, report.Success, stage)
 	t.Logf("staged in %s:\n%s", time.Since(began).Round(time.Second), staged.Stdout)
-	checkContains(t, staged.Stdout, "unpacked the software of the OS image", "is staged; start it with: hcp-node-agent upgrade")
+	checkContains(t, staged.Stdout, "unpacked the software of the OS image", "is staged; start it with: hcp-node-agent "+upgradeCommand)
 	mustOutput(ctx, t, "systemctl stop hcp-test-cuts; nft flush table "+registryTable+"; "+reject)
 
 	status := runAgent(ctx, t, report.Success, "status")

@@ -76,25 +76,26 @@ func payloadWith(t *testing.T, source string, versions map[string]string) testen
 func upgradeNode(ctx context.Context, t *testing.T, n *node) {
 	t.Helper()
 	thorough := os.Getenv("THOROUGH") != ""
+	const command = "upgrade --user-data " + testenv.UserDataPath
 	deployWeb(ctx, t)
 	awaitWeb(ctx, t)
 	client := newRequestClient(ctx, t, webNodePort)
 
 	must(t, testCluster.Serve(ctx, n.after))
-	runAgent(ctx, t, 30*time.Minute, "upgrade --user-data "+testenv.UserDataPath+" --stage")
+	runAgent(ctx, t, 30*time.Minute, command+" --stage")
 	if staged := client.take(t, "staging"); staged.failed > 0 {
 		t.Errorf("%d requests failed while the upgrade was staged", staged.failed)
 	}
 	if thorough {
-		refuseDrain(ctx, t)
+		refuseDrain(ctx, t, command)
 		client.take(t, "a drain that the PodDisruptionBudget prevents")
 	}
 	_, err := testCluster.kube(ctx, "", "patch", "poddisruptionbudget", "web", "--type=merge", "-p", `{"spec":{"minAvailable":0}}`)
 	must(t, err)
 	if thorough {
-		killUpgrade(ctx, t)
+		killUpgrade(ctx, t, command)
 	}
-	runAgent(ctx, t, 20*time.Minute, "upgrade")
+	runAgent(ctx, t, 20*time.Minute, command)
 	checkUpgraded(ctx, t, n.newer, nodeimage.NextRelease)
 	client.take(t, "the upgrade")
 	if !thorough {
@@ -131,11 +132,11 @@ func awaitWeb(ctx context.Context, t *testing.T) {
 }
 
 // refuseDrain upgrades while the PodDisruptionBudget prevents that the last pod is evicted. The drain is undone.
-func refuseDrain(ctx context.Context, t *testing.T) {
+func refuseDrain(ctx context.Context, t *testing.T, command string) {
 	t.Helper()
-	result, err := testCluster.Machine.Run(ctx, "hcp-node-agent upgrade --drain-timeout 1m")
+	result, err := testCluster.Machine.Run(ctx, "hcp-node-agent "+command+" --drain-timeout 1m")
 	must(t, err)
-	t.Logf("hcp-node-agent upgrade --drain-timeout 1m\n%s%s", result.Stdout, result.Stderr)
+	t.Logf("hcp-node-agent %s --drain-timeout 1m\n%s%s", command, result.Stdout, result.Stderr)
 	if result.ExitCode == int(report.Success) {
 		t.Error("the node was drained against the PodDisruptionBudget")
 	}
@@ -149,10 +150,10 @@ func refuseDrain(ctx context.Context, t *testing.T) {
 
 // killUpgrade kills the staged upgrade in or after each of its steps up to the step kubelet. The later ones are over
 // at once.
-func killUpgrade(ctx context.Context, t *testing.T) {
+func killUpgrade(ctx context.Context, t *testing.T, command string) {
 	t.Helper()
 	for _, step := range bootstrap.UpgradeSteps() {
-		out, err := testCluster.RunUntilOutput(ctx, "hcp-node-agent upgrade", testenv.StepLine(step.Name), func() {
+		out, err := testCluster.RunUntilOutput(ctx, "hcp-node-agent "+command, testenv.StepLine(step.Name), func() {
 			output(ctx, t, "pkill -KILL -f '^hcp-node-agent upgrade'")
 		})
 		must(t, err)
