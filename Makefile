@@ -11,7 +11,7 @@ JOBS ?= 2
 QUICK_KINDS ?= dual vlan-on-bond
 QUICK_FAULTS = TestAgentKilled|TestAgentInterrupted|TestLeaveInterrupted|TestGatewaySilent
 # What test-vm has no time for on a machine with two cores; THOROUGH=1 runs them, as test-all does.
-SLOW = $(if $(THOROUGH),^$$,TestBridgeWithoutTheClustersUnit|TestFirstBoot|TestPackage|TestLateApprovalTimesOut|TestJoinResumes|TestExplained|TestStandaloneCluster|TestOverrideAndDrop|TestEvents|TestSoftwareOfTheOSImage)
+SLOW = $(if $(THOROUGH),^$$,TestBridgeWithoutTheClustersUnit|TestFirstBootWithJoinToken|TestPackage|TestLateApprovalTimesOut|TestJoinResumesAfterReboot|TestExplained|TestStandaloneCluster|TestOverrideAndDrop|TestEvents|TestSoftwareOfTheOSImage)
 # The tests that only soak runs, at random moments and for hours.
 SOAK = TestReboots|TestPowerCuts|TestRandomInterruptions
 # The tests of lane-install and of lane-events, which balance the lanes.
