@@ -34,9 +34,9 @@ func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
 	t.Cleanup(func() { keepJournal(t) })
 	thorough := os.Getenv("THOROUGH") != ""
 	before := networkState(ctx, t)
-	node := prepareNode(ctx, t)
+	first, next := moveSoftware(ctx, t)
 
-	must(t, testCluster.Serve(ctx, node.before))
+	must(t, testCluster.Serve(ctx, first.payload))
 	step(t, "join", func() { runAgent(ctx, t, 20*time.Minute, joinCommand) })
 	step(t, "pods", func() { awaitPods(ctx, t) })
 	step(t, "gateway", func() { checkGatewayIsBridge(ctx, t) })
@@ -52,7 +52,7 @@ func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
 		})
 		step(t, "NetworkManager restart", func() { restartNetworkManager(ctx, t) })
 	}
-	step(t, "upgrade", func() { upgradeNode(ctx, t, node) })
+	step(t, "upgrade", func() { upgradeNode(ctx, t, first, next) })
 	step(t, "leave", func() {
 		makeOVNNewest(ctx, t)
 		awaitPlugin(ctx, t)
@@ -64,7 +64,7 @@ func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
 	}
 	step(t, "second join", func() {
 		must(t, testCluster.Client.CoreV1().Nodes().Delete(ctx, testenv.NodeName, metav1.DeleteOptions{}))
-		must(t, testCluster.Serve(ctx, node.before))
+		must(t, testCluster.Serve(ctx, first.payload))
 		runAgent(ctx, t, 20*time.Minute, joinCommand)
 		awaitPods(ctx, t)
 		checkGatewayIsBridge(ctx, t)

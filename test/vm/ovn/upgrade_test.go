@@ -28,52 +28,53 @@ import (
 //go:embed web.yaml
 var webManifests string
 
-const webNodePort = "30081"
+const (
+	webNodePort = "30081"
+	kubeletPath = "/usr/bin/kubelet"
+)
 
-// node is the software of the node before and after its upgrade.
-type node struct {
-	before, after  testenv.Payload
-	kubelet, newer string // versions
+// release is software of the node.
+type release struct {
+	payload  testenv.Payload
+	packages map[string]string // versions
+	kubelet  string            // version
 }
 
-// prepareNode removes kubelet and CRI-O from the machine, and makes two payloads whose OS images have them. With
-// THOROUGH=1 the kubelet of the first one is of the previous minor release of Kubernetes, which takes minutes to
-// build. Otherwise only the versions of the packages differ.
-func prepareNode(ctx context.Context, t *testing.T) *node {
+// moveSoftware removes kubelet and CRI-O from the machine, and makes two releases of them, whose payloads refer to OS
+// images. With THOROUGH=1 the kubelet of the first one is of the previous minor release of Kubernetes, which takes
+// minutes to build. Otherwise the two differ only in the versions of their packages.
+func moveSoftware(ctx context.Context, t *testing.T) (first, next release) {
 	t.Helper()
-	n := &node{kubelet: testCluster.ControlPlane.KubernetesVersion, newer: testCluster.ControlPlane.KubernetesVersion}
 	source := nodeimage.MoveFiles(ctx, t, testCluster.Machine)
-	n.after = payloadWith(t, source, nodeimage.NextRelease)
+	next = newRelease(ctx, t, source, nodeimage.NextRelease)
 	if os.Getenv("THOROUGH") != "" {
 		previous, err := exec.CommandContext(ctx, "../../image/previous.sh").Output()
 		must(t, err)
 		content, err := os.ReadFile(strings.TrimSpace(string(previous)))
 		must(t, err)
-		kubelet := filepath.Join(source, "usr/bin/kubelet")
-		must(t, os.WriteFile(kubelet, content, 0o755)) //nolint:gosec // a program
-		version, err := exec.CommandContext(ctx, kubelet, "--version").Output()
-		must(t, err)
-		n.kubelet = strings.TrimSpace(strings.TrimPrefix(string(version), "Kubernetes "))
+		must(t, os.WriteFile(filepath.Join(source, kubeletPath), content, 0o755)) //nolint:gosec // a program
 	}
-	n.before = payloadWith(t, source, nodeimage.FirstRelease)
-	t.Logf("from kubelet %s to %s", n.kubelet, n.newer)
-	return n
+	first = newRelease(ctx, t, source, nodeimage.FirstRelease)
+	t.Logf("releases with kubelet %s and %s", first.kubelet, next.kubelet)
+	return first, next
 }
 
-// payloadWith returns the served payload with an OS image of the files in source.
-func payloadWith(t *testing.T, source string, versions map[string]string) testenv.Payload {
+// newRelease returns a release with the kubelet and CRI-O in source.
+func newRelease(ctx context.Context, t *testing.T, source string, packages map[string]string) release {
 	t.Helper()
 	payload, err := testCluster.Payload()
 	must(t, err)
-	must(t, payload.SetOSImage(nodeimage.Push(t, testCluster.ControlPlane, source, versions)))
-	return payload
+	must(t, payload.SetOSImage(nodeimage.Push(t, testCluster.ControlPlane, source, packages)))
+	version, err := exec.CommandContext(ctx, filepath.Join(source, kubeletPath), "--version").Output()
+	must(t, err)
+	return release{payload: payload, packages: packages, kubelet: strings.TrimSpace(strings.TrimPrefix(string(version), "Kubernetes "))}
 }
 
 // upgradeNode upgrades the node while a client outside the cluster sends requests to a Deployment behind a
 // PodDisruptionBudget. None may fail while the upgrade is staged. There is no other node, so that requests fail
 // while this one has no pods. With THOROUGH=1, the budget prevents a first drain, the agent is killed in each
 // step of the upgrade, and the upgrade is rolled back.
-func upgradeNode(ctx context.Context, t *testing.T, n *node) {
+func upgradeNode(ctx context.Context, t *testing.T, first, next release) {
 	t.Helper()
 	thorough := os.Getenv("THOROUGH") != ""
 	const command = "upgrade --user-data " + testenv.UserDataPath
@@ -81,7 +82,7 @@ func upgradeNode(ctx context.Context, t *testing.T, n *node) {
 	awaitWeb(ctx, t)
 	client := newRequestClient(ctx, t, webNodePort)
 
-	must(t, testCluster.Serve(ctx, n.after))
+	must(t, testCluster.Serve(ctx, next.payload))
 	runAgent(ctx, t, 30*time.Minute, command+" --stage")
 	if staged := client.take(t, "staging"); staged.failed > 0 {
 		t.Errorf("%d requests failed while the upgrade was staged", staged.failed)
@@ -96,13 +97,13 @@ func upgradeNode(ctx context.Context, t *testing.T, n *node) {
 		killUpgrade(ctx, t, command)
 	}
 	runAgent(ctx, t, 20*time.Minute, command)
-	checkUpgraded(ctx, t, n.newer, nodeimage.NextRelease)
+	checkRelease(ctx, t, next)
 	client.take(t, "the upgrade")
 	if !thorough {
 		return
 	}
 	runAgent(ctx, t, 20*time.Minute, "upgrade --rollback")
-	checkUpgraded(ctx, t, n.kubelet, nodeimage.FirstRelease)
+	checkRelease(ctx, t, first)
 	client.take(t, "the rollback")
 }
 
@@ -140,9 +141,9 @@ func refuseDrain(ctx context.Context, t *testing.T, command string) {
 	if result.ExitCode == int(report.Success) {
 		t.Error("the node was drained against the PodDisruptionBudget")
 	}
-	object, err := testCluster.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
+	node, err := testCluster.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
 	must(t, err)
-	if object.Spec.Unschedulable {
+	if node.Spec.Unschedulable {
 		t.Error("the node is still cordoned after a drain that was given up")
 	}
 	awaitWeb(ctx, t)
@@ -164,19 +165,19 @@ func killUpgrade(ctx context.Context, t *testing.T, command string) {
 	}
 }
 
-// checkUpgraded checks that the node runs kubelet and the packages of a release, has no drift, and serves the
-// Deployment again.
-func checkUpgraded(ctx context.Context, t *testing.T, kubelet string, versions map[string]string) {
+// checkRelease checks that the node runs a release, has no drift, and serves the Deployment again.
+func checkRelease(ctx context.Context, t *testing.T, want release) {
 	t.Helper()
 	awaitPods(ctx, t)
 	awaitWeb(ctx, t)
-	object, err := testCluster.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
+	node, err := testCluster.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
 	must(t, err)
-	if got := object.Status.NodeInfo.KubeletVersion; got != kubelet {
-		t.Errorf("the node has kubelet %s, want %s", got, kubelet)
+	if got := node.Status.NodeInfo.KubeletVersion; got != want.kubelet {
+		t.Errorf("the node has kubelet %s, want %s", got, want.kubelet)
 	}
-	if files := output(ctx, t, "cat $(dirname $(readlink -f /usr/bin/kubelet))/../../.files.json"); !strings.Contains(files, versions["openshift-kubelet"]) {
-		t.Errorf("kubelet is not of the package openshift-kubelet-%s", versions["openshift-kubelet"])
+	files := output(ctx, t, "cat $(dirname $(readlink -f "+kubeletPath+"))/../../.files.json")
+	if version := want.packages["openshift-kubelet"]; !strings.Contains(files, version) {
+		t.Errorf("kubelet is not of the package openshift-kubelet-%s", version)
 	}
 	runAgent(ctx, t, 2*time.Minute, "status")
 }
