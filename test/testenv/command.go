@@ -4,6 +4,7 @@ package testenv
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"time"
@@ -29,7 +30,7 @@ func (s *Environment) RunUntilOutput(ctx context.Context, command, pattern strin
 		<-ended // an error is expected: the connection may be lost with the machine
 		return watch.String(), nil
 	case err := <-ended:
-		return "", fmt.Errorf("%s ended before its output matched %q (%v):\n%s", command, pattern, err, watch.String())
+		return "", errors.Join(err, fmt.Errorf("%s ended before its output matched %q:\n%s", command, pattern, watch.String()))
 	}
 }
 
