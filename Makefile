@@ -22,8 +22,11 @@ GOTESTSUM = $(HCP_BED_CACHE)/tools/gotestsum-v1.13.0
 # Package by package, the failures whole, no list of skipped tests: the last summary has it.
 RUN_TESTS = $(GOTESTSUM) --format pkgname-and-test-fails --format-icons text --hide-summary skipped
 RESULTS = $(CURDIR)/build/test
-# The packages with tests against real peers, real shells among them (completion).
-REAL = ./cmd/node-admin ./cmd/node-agent ./internal/approver ./internal/bootstrap ./internal/identity ./internal/ignition ./internal/ignition/adapt ./internal/kubelet ./internal/maintenance ./internal/node ./internal/packages ./internal/packages/nodelayer ./test/bed ./test/differential
+# The tests with real peers (real shells among them) and those that inject faults into system calls, with the tags of their files.
+REAL_TAGS = controlplane differential faults rpm
+REAL_FILES = $(shell git grep -lE '^//go:build ($(subst $(space),|,$(REAL_TAGS)))$$' -- '*_test.go')
+REAL_TESTS = $(subst $(space),|,$(filter-out TestMain,$(shell grep -hoE '^func Test[A-Z][A-Za-z0-9]*' $(REAL_FILES) | cut -c6-)))
+space := $() $()
 
 export CGO_ENABLED ?= 0
 # Without the checkout's path in what is compiled, a fresh clone finds it in Go's build cache.
@@ -67,7 +70,7 @@ test: deps bed-control oracle $(GOTESTSUM) ## unit, table and golden tests, the 
 test-unit:
 	CGO_ENABLED=1 $(RUN_TESTS) --jsonfile $(RESULTS)/unit.json -- -race ./...
 test-real:
-	$(RUN_TESTS) --jsonfile $(RESULTS)/real.json -- -tags 'controlplane differential rpm' -count=1 -p 2 $(REAL)
+	$(RUN_TESTS) --jsonfile $(RESULTS)/real.json -- -tags '$(REAL_TAGS)' -count=1 -p 2 -run '^($(REAL_TESTS))$$' $(addprefix ./,$(sort $(dir $(REAL_FILES))))
 	cd test/controlplane && $(RUN_TESTS) --jsonfile $(RESULTS)/controlplane.json -- ./...
 
 .PHONY: test-vm

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build faults
+
 package ledger
 
 import (
@@ -27,7 +29,7 @@ var logCall = regexp.MustCompile(`(write|fsync)\(\d+<[^>]*ledger\.log>(?:, "([\\
 func logWrites(t *testing.T, g workDir, verb string) []logOperation {
 	t.Helper()
 	trace := filepath.Join(t.TempDir(), "trace")
-	command := g.command(t, verb, "strace", "-f", "-qq", "-y", "-xx", "-s", "1000000", "-o", trace, "-e", "trace=write,fsync")
+	command := g.command(t, verb, "strace", "-f", "--seccomp-bpf", "-qq", "-y", "-xx", "-s", "1000000", "-o", trace, "-e", "trace=write,fsync")
 	if out, err := command.CombinedOutput(); err != nil || !strings.Contains(string(out), "complete") {
 		t.Fatalf("%v: %s", err, out)
 	}

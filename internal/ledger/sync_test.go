@@ -79,7 +79,7 @@ func TestSyncsDoNotGrowWithChanges(t *testing.T) {
 func countSyncs(t *testing.T, verb string, n int) map[string]int {
 	t.Helper()
 	trace := filepath.Join(t.TempDir(), "trace")
-	command := exec.CommandContext(t.Context(), "strace", "-f", "-qq", "-o", trace, "-e", "trace=fsync,fdatasync,syncfs,sync",
+	command := exec.CommandContext(t.Context(), "strace", "-f", "--seccomp-bpf", "-qq", "-o", trace, "-e", "trace=fsync,fdatasync,syncfs,sync",
 		os.Args[0], "-test.run=^"+t.Name()+"$")
 	command.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d", syncsOf, verb, n), syncsAt+"="+t.TempDir())
 	if out, err := command.CombinedOutput(); err != nil {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build faults
+
 package accounts
 
 import (
@@ -19,11 +21,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
-
-// allCommands is a config that needs each command that a join can run.
-const allCommands = `{"groups":[{"name":"team","gid":3000,"passwordHash":"$6$g$g"},{"name":"empty","shouldExist":false},{"name":"users","gid":101}],
-	"users":[{"name":"core","groups":["wheel","team"],"passwordHash":"$6$c$c","sshAuthorizedKeys":["ssh-ed25519 AAAA2 core"]},
-		{"name":"bert","shell":"/bin/zsh","passwordHash":"$6$n$n"}]}`
 
 // The variables that make the test binary the process that is killed.
 const (

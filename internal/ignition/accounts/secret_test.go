@@ -14,6 +14,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
+// allCommands is a config that needs each command that a join can run.
+const allCommands = `{"groups":[{"name":"team","gid":3000,"passwordHash":"$6$g$g"},{"name":"empty","shouldExist":false},{"name":"users","gid":101}],
+	"users":[{"name":"core","groups":["wheel","team"],"passwordHash":"$6$c$c","sshAuthorizedKeys":["ssh-ed25519 AAAA2 core"]},
+		{"name":"bert","shell":"/bin/zsh","passwordHash":"$6$n$n"}]}`
+
 // No hash is in an argument, in the ledger's log, or in a file that others can
 // read; only the ones that were replaced are kept, for root alone.
 func TestHashesStayOut(t *testing.T) {
