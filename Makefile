@@ -22,9 +22,9 @@ GOTESTSUM = $(HCP_BED_CACHE)/tools/gotestsum-v1.13.0
 # Package by package, the failures whole, no list of skipped tests: the last summary has it.
 RUN_TESTS = $(GOTESTSUM) --format pkgname-and-test-fails --format-icons text --hide-summary skipped
 RESULTS = $(CURDIR)/build/test
-# The tests with real peers (real shells among them) and those that inject faults into system calls, with the tags of their files.
-REAL_TAGS = controlplane differential faults rpm
-REAL_FILES = $(shell git grep -lE '^//go:build ($(subst $(space),|,$(REAL_TAGS)))$$' -- '*_test.go')
+# The tests with real peers and those that inject faults into system calls, by the build constraints of their files.
+REAL_TAGS = controlplane differential faults rpm shells
+REAL_FILES = $(or $(shell git grep -lE '^//go:build ($(subst $(space),|,$(REAL_TAGS)))$$' -- '*_test.go'),$(error no test file has a tag of REAL_TAGS))
 REAL_TESTS = $(subst $(space),|,$(filter-out TestMain,$(shell grep -hoE '^func Test[A-Z][A-Za-z0-9]*' $(REAL_FILES) | cut -c6-)))
 space := $() $()
 
@@ -78,7 +78,7 @@ test-vm: deps build bed ## the agent in real machines: the life of a node, OVN-K
 	$(MAKE) -j$(JOBS) --output-sync=target $(LANES)
 
 # Each lane has a machine and, but for the network, a control plane of its own. The longest come first.
-# While they run, their output is in build/lane-*.log.
+# While they run, their output is in build/lane-*.log. LIMIT is the time after which go test ends a lane.
 LIMIT = $(if $(THOROUGH),8h,60m)
 LANES = lane-install lane-node lane-events lane-network lane-ovn $(BESIDE)
 TO_LOG = mkdir -p build && exec >build/$@.log 2>&1
