@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 )
 
@@ -36,3 +38,22 @@ func (s *Environment) RunUntilOutput(ctx context.Context, command, pattern strin
 
 // StepLine returns a pattern for an output line of a step: its name is the second word.
 func StepLine(step string) string { return `(?m)^\s*\S+\s+` + regexp.QuoteMeta(step) + `\s` }
+
+// KillUpgrade runs an upgrade command repeatedly, and kills the agent in or after each of its steps up to the step
+// kubelet. The later ones are over at once. It logs the output of each run.
+func (s *Environment) KillUpgrade(ctx context.Context, command string, logf func(format string, arguments ...any)) error {
+	for _, step := range bootstrap.UpgradeSteps() {
+		var killErr error
+		out, err := s.RunUntilOutput(ctx, command, StepLine(step.Name), func() {
+			_, killErr = s.Machine.Output(ctx, "pkill -KILL -f '^hcp-node-agent upgrade'")
+		})
+		if err := errors.Join(err, killErr); err != nil {
+			return err
+		}
+		logf("killed at %s:\n%s", step.Name, out)
+		if step.Name == stepname.Kubelet {
+			break
+		}
+	}
+	return nil
+}

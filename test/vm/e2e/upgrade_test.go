@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/test/nodeimage"
@@ -92,7 +91,9 @@ func upgradeWithDrain(ctx context.Context, t *testing.T) {
 	refused := runAgent(ctx, t, report.Refused, "join")
 	checkContains(t, refused.Stdout+refused.Stderr, "# resumes the upgrade")
 
-	killUpgrade(ctx, t)
+	if os.Getenv("THOROUGH") != "" {
+		must(t, environment.KillUpgrade(ctx, "hcp-node-agent upgrade", t.Logf))
+	}
 	runUntilOutput(ctx, t, "hcp-node-agent upgrade", testenv.StepLine(stepname.System), func() { must(t, environment.Machine.Kill(ctx)) })
 	must(t, environment.Machine.Boot(ctx))
 	must(t, environment.Machine.WaitSSH(ctx))
@@ -146,24 +147,6 @@ func stageOverBrokenLink(ctx context.Context, t *testing.T) {
 	}
 	again := runAgent(ctx, t, report.Success, stage)
 	checkContains(t, again.Stdout, "nothing has to be downloaded")
-}
-
-// killUpgrade kills the unfinished upgrade with THOROUGH=1 in or after each of its steps up to the step
-// kubelet. The later ones are over at once.
-func killUpgrade(ctx context.Context, t *testing.T) {
-	t.Helper()
-	if os.Getenv("THOROUGH") == "" {
-		return
-	}
-	for _, step := range bootstrap.UpgradeSteps() {
-		out := runUntilOutput(ctx, t, "hcp-node-agent upgrade", testenv.StepLine(step.Name), func() {
-			mustOutput(ctx, t, "pkill -KILL -f '^hcp-node-agent upgrade'")
-		})
-		t.Logf("killed at %s:\n%s", step.Name, out)
-		if step.Name == stepname.Kubelet {
-			return
-		}
-	}
 }
 
 // checkNode fails the test unless the node runs the software of a release, has no drift, and a file

@@ -13,10 +13,9 @@ import (
 
 // requests are the results of the requests of a period.
 type requests struct {
-	sent, failed int
-	outage       time.Duration // from the first failure to the last one
-	lastError    string
-	firstFailure time.Time
+	sent, failed              int
+	firstFailure, lastFailure time.Time
+	lastError                 string
 }
 
 // requestClient sends requests from outside the cluster until its test ends, twice a second.
@@ -25,10 +24,10 @@ type requestClient struct {
 	since requests
 }
 
-// newRequestClient starts a client of a NodePort.
-func newRequestClient(ctx context.Context, t *testing.T, port string) *requestClient {
+// newRequestClient starts a client of the Deployment.
+func newRequestClient(ctx context.Context, t *testing.T) *requestClient {
 	t.Helper()
-	url := nodeURL(ctx, t, port)
+	url := webURL(ctx, t)
 	ctx, cancel := context.WithCancel(ctx)
 	t.Cleanup(cancel)
 	client := &requestClient{}
@@ -49,11 +48,10 @@ func (c *requestClient) add(err error) {
 		return
 	}
 	c.since.failed++
-	c.since.lastError = err.Error()
+	c.since.lastFailure, c.since.lastError = time.Now(), err.Error()
 	if c.since.firstFailure.IsZero() {
-		c.since.firstFailure = time.Now()
+		c.since.firstFailure = c.since.lastFailure
 	}
-	c.since.outage = time.Since(c.since.firstFailure)
 }
 
 // take logs and returns the results since the last call, and starts the next period.
@@ -64,7 +62,7 @@ func (c *requestClient) take(t *testing.T, period string) requests {
 	taken := c.since
 	c.since = requests{}
 	t.Logf("client: %d of %d requests failed during %s, within %s (last: %s)",
-		taken.failed, taken.sent, period, taken.outage.Round(time.Second), taken.lastError)
+		taken.failed, taken.sent, period, taken.lastFailure.Sub(taken.firstFailure).Round(time.Second), taken.lastError)
 	if taken.sent == 0 {
 		t.Errorf("the client has sent nothing during %s", period)
 	}

@@ -131,7 +131,7 @@ func checkTraffic(ctx context.Context, t *testing.T) {
 		{"pod to outside by name, as the node", pod("http://registry." + domain() + ":" + outsidePort), "from " + address + "\n"},
 		{"host to pod", machine("http://" + server.Status.PodIP + ":8080"), hello},
 		{"host to service", machine("http://" + serviceIP), hello},
-		{"outside to NodePort", func(ctx context.Context) (string, error) { return getOutside(nodeURL(ctx, t, nodePort)) }, hello},
+		{"outside to NodePort", func(context.Context) (string, error) { return getOutside("http://" + address + ":" + nodePort) }, hello},
 		{"logs", func(ctx context.Context) (string, error) { return testCluster.kube(ctx, "", "logs", server.Name) }, hello},
 	} {
 		var got string
@@ -168,12 +168,6 @@ func nodeAddress(ctx context.Context, t *testing.T) string {
 	}
 	t.Fatal("the Node has no InternalIP")
 	return ""
-}
-
-// nodeURL returns the URL of a NodePort.
-func nodeURL(ctx context.Context, t *testing.T, port string) string {
-	t.Helper()
-	return "http://" + nodeAddress(ctx, t) + ":" + port
 }
 
 func domain() string { return testCluster.ControlPlane.Name + ".example.com" }

@@ -18,9 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/test/nodeimage"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
@@ -80,7 +78,7 @@ func upgradeNode(ctx context.Context, t *testing.T, first, next release) {
 	const command = "upgrade --user-data " + testenv.UserDataPath
 	deployWeb(ctx, t)
 	awaitWeb(ctx, t)
-	client := newRequestClient(ctx, t, webNodePort)
+	client := newRequestClient(ctx, t)
 
 	must(t, testCluster.Serve(ctx, next.payload))
 	runAgent(ctx, t, 30*time.Minute, command+" --stage")
@@ -94,7 +92,7 @@ func upgradeNode(ctx context.Context, t *testing.T, first, next release) {
 	_, err := testCluster.kube(ctx, "", "patch", "poddisruptionbudget", "web", "--type=merge", "-p", `{"spec":{"minAvailable":0}}`)
 	must(t, err)
 	if thorough {
-		killUpgrade(ctx, t, command)
+		must(t, testCluster.KillUpgrade(ctx, "hcp-node-agent "+command, t.Logf))
 	}
 	runAgent(ctx, t, 20*time.Minute, command)
 	checkRelease(ctx, t, next)
@@ -117,12 +115,18 @@ func deployWeb(ctx context.Context, t *testing.T) {
 	must(t, err)
 }
 
+// webURL returns the URL of the Deployment outside the cluster.
+func webURL(ctx context.Context, t *testing.T) string {
+	t.Helper()
+	return "http://" + nodeAddress(ctx, t) + ":" + webNodePort
+}
+
 // awaitWeb waits until the Deployment is available and answers requests from outside.
 func awaitWeb(ctx context.Context, t *testing.T) {
 	t.Helper()
 	_, err := testCluster.kube(ctx, "", "rollout", "status", "deployment/web", "--timeout=10m")
 	must(t, err)
-	url := nodeURL(ctx, t, webNodePort)
+	url := webURL(ctx, t)
 	err = wait.PollUntilContextTimeout(ctx, time.Second, 10*time.Minute, true, func(context.Context) (bool, error) {
 		_, err := getOutside(url)
 		return err == nil, nil
@@ -147,22 +151,6 @@ func refuseDrain(ctx context.Context, t *testing.T, command string) {
 		t.Error("the node is still cordoned after a drain that was given up")
 	}
 	awaitWeb(ctx, t)
-}
-
-// killUpgrade kills the staged upgrade in or after each of its steps up to the step kubelet. The later ones are over
-// at once.
-func killUpgrade(ctx context.Context, t *testing.T, command string) {
-	t.Helper()
-	for _, step := range bootstrap.UpgradeSteps() {
-		out, err := testCluster.RunUntilOutput(ctx, "hcp-node-agent "+command, testenv.StepLine(step.Name), func() {
-			output(ctx, t, "pkill -KILL -f '^hcp-node-agent upgrade'")
-		})
-		must(t, err)
-		t.Logf("killed at %s:\n%s", step.Name, out)
-		if step.Name == stepname.Kubelet {
-			return
-		}
-	}
 }
 
 // checkRelease checks that the node runs a release, has no drift, and serves the Deployment again.
