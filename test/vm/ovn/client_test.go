@@ -13,6 +13,7 @@ import (
 
 // requests are the results of the requests of a period.
 type requests struct {
+	began                     time.Time
 	sent, failed              int
 	firstFailure, lastFailure time.Time
 	lastError                 string
@@ -30,7 +31,7 @@ func newRequestClient(ctx context.Context, t *testing.T) *requestClient {
 	url := webURL(ctx, t)
 	ctx, cancel := context.WithCancel(ctx)
 	t.Cleanup(cancel)
-	client := &requestClient{}
+	client := &requestClient{since: requests{began: time.Now()}}
 	go func() {
 		for ticks := time.Tick(500 * time.Millisecond); ctx.Err() == nil; <-ticks {
 			_, err := getOutside(url)
@@ -60,9 +61,12 @@ func (c *requestClient) take(t *testing.T, period string) requests {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	taken := c.since
-	c.since = requests{}
-	t.Logf("client: %d of %d requests failed during %s, within %s (last: %s)",
-		taken.failed, taken.sent, period, taken.lastFailure.Sub(taken.firstFailure).Round(time.Second), taken.lastError)
+	c.since = requests{began: time.Now()}
+	t.Logf("client: %d of %d requests failed during %s", taken.failed, taken.sent, period)
+	if taken.failed > 0 {
+		t.Logf("client: the first failed after %s, the last after %s: %s", taken.firstFailure.Sub(taken.began).Round(time.Second),
+			taken.lastFailure.Sub(taken.began).Round(time.Second), taken.lastError)
+	}
 	if taken.sent == 0 {
 		t.Errorf("the client has sent nothing during %s", period)
 	}

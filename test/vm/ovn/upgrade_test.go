@@ -28,6 +28,7 @@ var webManifests string
 
 const (
 	webNodePort = "30081"
+	webReplicas = 2 // in web.yaml
 	kubeletPath = "/usr/bin/kubelet"
 )
 
@@ -70,11 +71,10 @@ func newRelease(ctx context.Context, t *testing.T, source string, packages map[s
 
 // upgradeNode upgrades the node while a client outside the cluster sends requests to a Deployment behind a
 // PodDisruptionBudget. None may fail while the upgrade is staged. There is no other node, so that requests fail
-// while this one has no pods. With THOROUGH=1, the budget prevents a first drain, the agent is killed in each
-// step of the upgrade, and the upgrade is rolled back.
+// while this one has no pods. The budget prevents a first drain, the agent is killed in each step of the upgrade,
+// and the upgrade is rolled back.
 func upgradeNode(ctx context.Context, t *testing.T, first, next release) {
 	t.Helper()
-	thorough := os.Getenv("THOROUGH") != ""
 	const command = "upgrade --user-data " + testenv.UserDataPath
 	deployWeb(ctx, t)
 	awaitWeb(ctx, t)
@@ -85,21 +85,14 @@ func upgradeNode(ctx context.Context, t *testing.T, first, next release) {
 	if staged := client.take(t, "staging"); staged.failed > 0 {
 		t.Errorf("%d requests failed while the upgrade was staged", staged.failed)
 	}
-	if thorough {
-		refuseDrain(ctx, t, command)
-		client.take(t, "a drain that the PodDisruptionBudget prevents")
-	}
+	refuseDrain(ctx, t, command)
+	client.take(t, "a drain that the PodDisruptionBudget prevents")
 	_, err := testCluster.kube(ctx, "", "patch", "poddisruptionbudget", "web", "--type=merge", "-p", `{"spec":{"minAvailable":0}}`)
 	must(t, err)
-	if thorough {
-		must(t, testCluster.KillUpgrade(ctx, "hcp-node-agent "+command, t.Logf))
-	}
+	must(t, testCluster.KillUpgrade(ctx, "hcp-node-agent "+command, t.Logf))
 	runAgent(ctx, t, 20*time.Minute, command)
 	checkRelease(ctx, t, next)
 	client.take(t, "the upgrade")
-	if !thorough {
-		return
-	}
 	runAgent(ctx, t, 20*time.Minute, "upgrade --rollback")
 	checkRelease(ctx, t, first)
 	client.take(t, "the rollback")
@@ -121,18 +114,22 @@ func webURL(ctx context.Context, t *testing.T) string {
 	return "http://" + nodeAddress(ctx, t) + ":" + webNodePort
 }
 
-// awaitWeb waits until the Deployment is available and answers requests from outside.
+// awaitWeb waits until each pod of the Deployment has answered a request from outside. OVN programs a new endpoint after
+// its pod is Ready, and connections of that moment can be reset.
 func awaitWeb(ctx context.Context, t *testing.T) {
 	t.Helper()
 	_, err := testCluster.kube(ctx, "", "rollout", "status", "deployment/web", "--timeout=10m")
 	must(t, err)
 	url := webURL(ctx, t)
+	answered := map[string]bool{}
 	err = wait.PollUntilContextTimeout(ctx, time.Second, 10*time.Minute, true, func(context.Context) (bool, error) {
-		_, err := getOutside(url)
-		return err == nil, nil
+		if answer, err := getOutside(url); err == nil {
+			answered[answer] = true // it has the name of the pod
+		}
+		return len(answered) == webReplicas, nil
 	})
 	if err != nil {
-		t.Fatalf("waiting for an answer from %s: %v", url, err)
+		t.Fatalf("waiting for an answer of %d pods from %s, got %v: %v", webReplicas, url, answered, err)
 	}
 }
 
