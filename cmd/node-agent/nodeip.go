@@ -18,13 +18,12 @@ import (
 func newNodeIPCommand(p *cli.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "node-ip",
-		Short: "Update the node address of kubelet and CRI-O, as a unit does at boot",
+		Short: "Update the node address, as a unit does at boot",
 		Long: `Node-ip waits up to half a minute for addresses, selects them as
 nodeip-configuration.service does, and writes the drop-ins and the files in
 /run/nodeip-configuration. It starts and stops nothing: kubelet and CRI-O use
 the address at their next start.`,
-		Hidden: true,
-		Args:   cli.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			options := inputs.Options{StateDir: joinstate.Dir, Sink: p.Sink}
 			update, err := boot.RefreshNodeIP(c.Context(), options)

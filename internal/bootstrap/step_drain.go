@@ -10,6 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
 
 // DefaultDrainTimeout is the maximum time to evict the pods of a node that is upgraded.
@@ -18,18 +19,9 @@ const DefaultDrainTimeout = node.DefaultDrainTimeout
 // drainNode drains the node if a change of the upgrade requires it. It is the first step that affects the
 // node.
 func drainNode(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
-	effects, err := j.UpgradeEffects(ctx, j.Plan, j.Validation.ReplacedSoftware())
+	client, effects, err := j.checkDrain(ctx, log)
 	if err != nil {
 		return steps.Outcome{}, err
-	}
-	client, err := j.NodeClient(log)
-	if err != nil {
-		return steps.Outcome{}, err
-	}
-	if j.State.Upgrade == nil && effects.NeedsDrain() && !j.upgrade.options.NoDrain {
-		if err := client.CheckDrain(ctx); err != nil {
-			return steps.Outcome{}, withNoDrain(err)
-		}
 	}
 	if err := j.commitUpgrade(effects); err != nil {
 		return steps.Outcome{}, err
@@ -49,6 +41,25 @@ func drainNode(ctx context.Context, j *join, log report.Log) (steps.Outcome, err
 	}
 	u.Drained = began
 	return steps.Outcome{Summary: "the node is cordoned and drained", Changed: true}, joinstate.Write(j.Dir, j.State)
+}
+
+// checkDrain fails if the upgrade requires a drain that would lose pods. It returns the node and the effects of the
+// upgrade.
+func (j *join) checkDrain(ctx context.Context, log report.Log) (*node.Node, upgrade.Effects, error) {
+	effects, err := j.UpgradeEffects(ctx, j.Plan, j.Validation.ReplacedSoftware())
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err := j.NodeClient(log)
+	if err != nil {
+		return nil, nil, err
+	}
+	if j.State.Upgrade == nil && effects.NeedsDrain() && !j.upgrade.options.NoDrain {
+		if err := client.CheckDrain(ctx); err != nil {
+			return nil, nil, withNoDrain(err)
+		}
+	}
+	return client, effects, nil
 }
 
 // withNoDrain adds the command that upgrades without a drain to the remedy of err.

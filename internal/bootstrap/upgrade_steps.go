@@ -83,7 +83,11 @@ func validateUpgrade(ctx context.Context, j *join, log report.Log) (steps.Outcom
 	if j.isStaged() {
 		j.useStagedPackages()
 	}
-	return runValidation(ctx, j, log)
+	outcome, err := runValidation(ctx, j, log)
+	if err == nil && j.State.Upgrade == nil && !j.upgrade.options.Stage {
+		_, _, err = j.checkDrain(ctx, log) // before the download
+	}
+	return outcome, err
 }
 
 // requires reports whether a change of the upgrade takes effect by the action.

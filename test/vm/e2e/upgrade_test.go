@@ -8,6 +8,7 @@ import (
 	"context"
 	"net"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -77,9 +78,12 @@ func upgradeWithoutDrain(ctx context.Context, t *testing.T) {
 // prevents the drain.
 func upgradeWithDrain(ctx context.Context, t *testing.T) {
 	t.Helper()
-	stageOverBrokenLink(ctx, t)
 	lost := runAgent(ctx, t, report.Refused, upgradeCommand)
 	checkContains(t, lost.Stdout+lost.Stderr, "these pods would be lost", "--no-drain")
+	if regexp.MustCompile(testenv.StepLine(stepname.Stage)).MatchString(lost.Stdout) {
+		t.Error("the upgrade that would lose pods has staged the software")
+	}
+	stageOverBrokenLink(ctx, t)
 	runAgent(ctx, t, report.Success, "status") // nothing has changed
 	must(t, environment.DeletePods(ctx))
 
