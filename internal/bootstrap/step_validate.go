@@ -17,5 +17,9 @@ func runValidation(ctx context.Context, j *join, log report.Log) (steps.Outcome,
 	if j.Validation, err = j.Validate(ctx, j.Plan, log); err != nil {
 		return steps.Outcome{}, err
 	}
-	return reportFindings(preflight.Run(preflight.PayloadChecks(), j.Validation.Facts), log)
+	result := preflight.Run(preflight.PayloadChecks(), j.Validation.Facts)
+	if j.isRollingBack() {
+		result = result.WithoutRefusal() // the payload ran on this host; without it, the node stays in between
+	}
+	return reportFindings(result, log)
 }

@@ -151,7 +151,7 @@ func (j *join) runUpgrade(ctx context.Context) (bool, error) {
 func (j *join) upgradeHeadline() string {
 	u := j.State.Upgrade
 	switch {
-	case u != nil && u.RollingBack != "":
+	case j.isRollingBack():
 		return "rolling back " + j.State.NodeName + describeReleases("", u.To)
 	case u != nil:
 		return "resuming the upgrade of " + j.State.NodeName + describeReleases("", u.To)

@@ -95,6 +95,9 @@ func (j *join) requires(action upgrade.Action) bool {
 	return j.State.Upgrade != nil && j.State.Upgrade.Effects.Needs(action)
 }
 
+// isRollingBack reports whether the previous payload and software are being restored.
+func (j *join) isRollingBack() bool { return j.State.Upgrade != nil && j.State.Upgrade.RollingBack != "" }
+
 // isDrained reports whether an upgrade has drained the node.
 func (j *join) isDrained() bool { return j.State.Upgrade != nil && !j.State.Upgrade.Drained.IsZero() }
 

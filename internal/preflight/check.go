@@ -8,6 +8,7 @@ package preflight
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -48,6 +49,18 @@ func (r Result) Summary() string {
 
 // Err returns the failure for all findings that refuse the join, nil if there are none.
 func (r Result) Err() error { return report.Refusal(r.Findings) }
+
+// WithoutRefusal returns the result with problems as warnings.
+func (r Result) WithoutRefusal() Result {
+	r.Findings = slices.Clone(r.Findings)
+	for i := range r.Findings {
+		r.Findings[i].RefusesJoin = false
+		if r.Findings[i].Severity == report.SeverityProblem {
+			r.Findings[i].Severity = report.SeverityWarning
+		}
+	}
+	return r
+}
 
 func errorFinding(remedy report.Remedy, format string, args ...any) []report.Finding {
 	return []report.Finding{{

@@ -81,7 +81,11 @@ func TestAllProblemsAreReported(t *testing.T) {
 	facts := goodHost()
 	facts.Host.Root = false
 	facts.Sockets = []hostinfo.Socket{{Network: "udp", Address: netip.MustParseAddrPort("0.0.0.0:6081")}}
-	err := Run(HostChecks(), facts).Err()
+	result := Run(HostChecks(), facts)
+	if warnings := result.WithoutRefusal(); warnings.Err() != nil || warnings.Summary() != "18 checks, 2 warnings" {
+		t.Errorf("without refusal: %s, %v", warnings.Summary(), warnings.Err())
+	}
+	err := result.Err()
 	if err == nil || !strings.Contains(err.Error(), "root") || !strings.Contains(err.Error(), "udp/6081") ||
 		!strings.Contains(string(report.RemedyOf(err)), "sudo") || !strings.Contains(string(report.RemedyOf(err)), "ss -lntup") {
 		t.Errorf("%v\n%s", err, report.RemedyOf(err))

@@ -41,6 +41,7 @@ func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
 	step(t, "pods", func() { awaitPods(ctx, t) })
 	step(t, "gateway", func() { checkGatewayIsBridge(ctx, t) })
 	step(t, "traffic", func() { checkTraffic(ctx, t) })
+	step(t, "upgrade", func() { upgradeNode(ctx, t, first, next) })
 	step(t, "no drift", func() { checkNoDrift(ctx, t) })
 	if thorough {
 		step(t, "reboot", func() {
@@ -51,9 +52,6 @@ func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
 			checkNoDrift(ctx, t)
 		})
 		step(t, "NetworkManager restart", func() { restartNetworkManager(ctx, t) })
-	}
-	if thorough {
-		step(t, "upgrade", func() { upgradeNode(ctx, t, first, next) })
 	}
 	step(t, "leave", func() {
 		makeOVNNewest(ctx, t)
@@ -66,7 +64,6 @@ func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
 	}
 	step(t, "second join", func() {
 		must(t, testCluster.Client.CoreV1().Nodes().Delete(ctx, testenv.NodeName, metav1.DeleteOptions{}))
-		must(t, testCluster.Serve(ctx, first.payload))
 		runAgent(ctx, t, 20*time.Minute, joinCommand)
 		awaitPods(ctx, t)
 		checkGatewayIsBridge(ctx, t)
