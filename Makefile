@@ -104,7 +104,7 @@ test-all: export THOROUGH = 1
 test-all: test fuzz test-rpm test-vm lane-machine test-network ## everything, for hours
 
 .PHONY: test-ovn
-test-ovn: deps build bed lane-ovn ## join, traffic and leave with the real OVN-Kubernetes (THOROUGH=1: also reboot, NetworkManager restart, second join)
+test-ovn: deps build bed lane-ovn ## join, traffic, upgrade and leave with the real OVN-Kubernetes (THOROUGH=1: also another release of Kubernetes, kills, reboot, second join)
 
 .PHONY: test-network
 test-network: deps build bed ## every kind of uplink, and faults (KINDS="dhcp4 vlan" picks; THOROUGH=1 tries every fault at every part)

@@ -15,6 +15,7 @@ import (
 type requests struct {
 	began                     time.Time
 	sent, failed              int
+	inARow, longest           int // failed requests: the last ones, and the longest sequence
 	firstFailure, lastFailure time.Time
 	lastError                 string
 }
@@ -46,14 +47,20 @@ func (c *requestClient) add(err error) {
 	defer c.mu.Unlock()
 	c.since.sent++
 	if err == nil {
+		c.since.inARow = 0
 		return
 	}
 	c.since.failed++
+	c.since.inARow++
+	c.since.longest = max(c.since.longest, c.since.inARow)
 	c.since.lastFailure, c.since.lastError = time.Now(), err.Error()
 	if c.since.firstFailure.IsZero() {
 		c.since.firstFailure = c.since.lastFailure
 	}
 }
+
+// isInterrupted reports whether two requests in a row failed. A single one can be reset by the emulated network.
+func (r requests) isInterrupted() bool { return r.longest > 1 }
 
 // take logs and returns the results since the last call, and starts the next period.
 func (c *requestClient) take(t *testing.T, period string) requests {

@@ -25,9 +25,9 @@ import (
 const joinCommand = "join --network-timeout 5m --user-data " + testenv.UserDataPath + " --approve-with " + testenv.ApproverKubeconfigPath
 
 // TestJoinAndLeaveWithOVNKubernetes tests the life cycle of a node: OVN-Kubernetes uses br-ex,
-// pods have a network, and leave removes all of it. THOROUGH=1 adds an upgrade from another minor release
-// of Kubernetes, a reboot, a restart of NetworkManager, a second join, and leave while OVN-Kubernetes
-// starts.
+// pods have a network, an upgrade replaces the software, and leave removes all of it. THOROUGH=1 adds
+// another minor release of Kubernetes, a reboot, a restart of NetworkManager, a second join, and leave
+// while OVN-Kubernetes starts.
 func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Hour)
 	defer cancel()
