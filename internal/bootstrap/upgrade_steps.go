@@ -96,7 +96,9 @@ func (j *join) requires(action upgrade.Action) bool {
 }
 
 // isRollingBack reports whether the previous payload and software are being restored.
-func (j *join) isRollingBack() bool { return j.State.Upgrade != nil && j.State.Upgrade.RollingBack != "" }
+func (j *join) isRollingBack() bool {
+	return j.State.Upgrade != nil && j.State.Upgrade.RollingBack != ""
+}
 
 // isDrained reports whether an upgrade has drained the node.
 func (j *join) isDrained() bool { return j.State.Upgrade != nil && !j.State.Upgrade.Drained.IsZero() }
