@@ -40,7 +40,8 @@ func (s *Environment) RunUntilOutput(ctx context.Context, command, pattern strin
 func StepLine(step string) string { return `(?m)^\s*\S+\s+` + regexp.QuoteMeta(step) + `\s` }
 
 // KillUpgrade runs an upgrade command repeatedly, and kills the agent in or after each of its steps up to the step
-// kubelet. The later ones are over at once. It logs the output of each run.
+// kubelet. The later ones are over at once. From the drain on, the command without options resumes the upgrade. It logs
+// the output of each run.
 func (s *Environment) KillUpgrade(ctx context.Context, command string, logf func(format string, arguments ...any)) error {
 	for _, step := range bootstrap.UpgradeSteps() {
 		var killErr error
@@ -51,8 +52,11 @@ func (s *Environment) KillUpgrade(ctx context.Context, command string, logf func
 			return err
 		}
 		logf("killed at %s:\n%s", step.Name, out)
-		if step.Name == stepname.Kubelet {
-			break
+		switch step.Name {
+		case stepname.Drain:
+			command = "hcp-node-agent upgrade"
+		case stepname.Kubelet:
+			return nil
 		}
 	}
 	return nil

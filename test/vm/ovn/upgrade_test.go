@@ -106,7 +106,7 @@ func upgradeNode(ctx context.Context, t *testing.T, first, next release) {
 	checkRelease(ctx, t, first)
 	client.take(t, "the rollback")
 	must(t, testCluster.KillUpgrade(ctx, "hcp-node-agent "+upgradeCommand, t.Logf))
-	runAgent(ctx, t, 20*time.Minute, upgradeCommand)
+	runAgent(ctx, t, 20*time.Minute, "upgrade")
 	checkRelease(ctx, t, next)
 	client.take(t, "an upgrade that is killed in each step")
 }
