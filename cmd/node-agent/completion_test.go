@@ -14,7 +14,8 @@ func expectedCompletions() clitest.Completions {
 	return clitest.Completions{InAllShells: map[string][]string{
 		"":                                     agent().FirstWords(),
 		"jo":                                   {"join"},
-		"node":                                 {},
+		"node":                                 {"node-ip"},
+		"uplink":                               {}, // a hidden command
 		"help conf":                            {"config"},
 		"config ":                              {"show", "validate"},
 		"config s":                             {"show"},
