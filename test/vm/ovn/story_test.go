@@ -15,6 +15,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
@@ -63,7 +64,7 @@ func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
 		return
 	}
 	step(t, "second join", func() {
-		must(t, testCluster.Client.CoreV1().Nodes().Delete(ctx, testenv.NodeName, metav1.DeleteOptions{}))
+		deleteNode(ctx, t)
 		runAgent(ctx, t, 20*time.Minute, joinCommand)
 		awaitPods(ctx, t)
 		checkGatewayIsBridge(ctx, t)
@@ -75,6 +76,20 @@ func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
 		runAgent(ctx, t, 10*time.Minute, "leave")
 		checkNetworkRestored(ctx, t, before)
 	})
+}
+
+// deleteNode deletes the Node and waits until its pods are deleted too. Pods that outlive their Node keep addresses of its
+// former subnet.
+func deleteNode(ctx context.Context, t *testing.T) {
+	t.Helper()
+	must(t, testCluster.Client.CoreV1().Nodes().Delete(ctx, testenv.NodeName, metav1.DeleteOptions{}))
+	err := wait.PollUntilContextTimeout(ctx, time.Second, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
+		list, err := testCluster.Client.CoreV1().Pods(corev1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + testenv.NodeName})
+		return err == nil && len(list.Items) == 0, nil
+	})
+	if err != nil {
+		t.Fatalf("waiting for the pods of the deleted Node to be deleted: %v", err)
+	}
 }
 
 func must(t *testing.T, err error) {
