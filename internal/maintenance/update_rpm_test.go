@@ -24,11 +24,11 @@ func TestUpdateAndItsFailures(t *testing.T) {
 		b.Script = script
 		b.Build("site", nvr)
 		b.Sign("site", "site")
-		b.Run("createrepo_c", "--quiet", b.Dir+"/site")
+		b.UpdateRepository("site")
 	}
 	b.Build("site", "cri-o-1.31.4-1.el9", "bash-1-1.el9")
 	build("glibc-1-1.el9", "")
-	b.ConfigureRepository("site", "baseurl=file://"+b.Dir+"/site", "enabled=1", "gpgkey=file://"+key, "metadata_expire=0")
+	b.ConfigureRepository("site", "baseurl=file://"+b.Dir+"/site", "enabled=1", "gpgkey=file://"+key)
 	flowtest.NoError(t, packages.Install(t.Context(), b.Root, report.Log{}, "bash", "glibc", "cri-o"))
 	updater, err := packages.NewUpdater(t.Context(), b.Root)
 	flowtest.NoError(t, err)

@@ -34,8 +34,8 @@ func TestRealUpdate(t *testing.T) {
 	const long = "a-package-with-a-name-that-does-not-fit-in-the-column-of-the-table-of-dnf"
 	b.Build("site", "bash-5.1.8-6.el9", long+"-1.2.3-20251101120000.el9", "cri-o-1.31.4-2.rhaos4.18.el9", "openvswitch3.5-3.5.0-1.el9fdp")
 	b.Sign("site", "site")
-	b.Run("createrepo_c", "--quiet", b.Dir+"/site")
-	b.ConfigureRepository("site", "baseurl="+server.URL+"/site", "enabled=1", "gpgkey=file://"+key, "metadata_expire=0")
+	b.UpdateRepository("site")
+	b.ConfigureRepository("site", "baseurl="+server.URL+"/site", "enabled=1", "gpgkey=file://"+key)
 	if err := Install(t.Context(), b.Root, report.Log{}, "bash", long, "cri-o", "openvswitch3.5"); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestRealUpdate(t *testing.T) {
 	b.Header = "Requires: dependency\n"
 	b.Build("site", "bash-5.1.8-9.el9", long+"-1.2.4-20251201120000.el9")
 	b.Sign("site", "site")
-	b.Run("createrepo_c", "--quiet", b.Dir+"/site")
+	b.UpdateRepository("site")
 	list, err := updater.List(t.Context(), report.Log{})
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestRealUpdate(t *testing.T) {
 	for _, nvr := range []string{"bash-5.1.8-10.el9", "bash-5.1.8-11.el9"} { // metadata that is newer than the download
 		b.Build("site", nvr)
 		b.Sign("site", "site")
-		b.Run("createrepo_c", "--quiet", b.Dir+"/site")
+		b.UpdateRepository("site")
 		if list, err := updater.List(t.Context(), report.Log{}); err != nil || len(list) != 1 {
 			t.Fatalf("updates %v, %v", list, err)
 		}

@@ -114,6 +114,14 @@ func (b *Environment) Sign(repository, key string) {
 	b.Run("rpmsign", append([]string{"--define", "_gpg_name " + key, "--define", "__gpg " + gpg, "--addsign"}, files...)...)
 }
 
+// UpdateRepository creates the metadata of a repository. dnf reads it at its next start: without that, dnf uses what it
+// has read in the same second, even with metadata_expire=0.
+func (b *Environment) UpdateRepository(repository string) {
+	b.t.Helper()
+	b.Run("createrepo_c", "--quiet", filepath.Join(b.Dir, repository))
+	b.Run("dnf", "--quiet", "--installroot", b.Root.Root, "--releasever", b.Root.Release, "clean", "expire-cache")
+}
+
 // AddRepository creates the metadata of a repository and adds the repository, with the given lines, to
 // the root's configuration.
 func (b *Environment) AddRepository(repository string, lines ...string) {
