@@ -137,7 +137,8 @@ func (j *join) downloadLayer(ctx context.Context, image *registry.Image, log rep
 		}
 		if now := time.Now(); now.Sub(reported) >= progressInterval {
 			rate := float64(done-first) / now.Sub(began).Seconds()
-			log.Wait(fmt.Sprintf("downloading the node layer of the OS image: %d of %d MB, %.0f kB/s", done/1e6, total/1e6, rate/1e3), "")
+			log.Wait(fmt.Sprintf("downloading the node layer of the OS image: %d of %d MB, %.0f kB/s",
+				done/1e6, total/1e6, rate/1e3), "")
 			reported = now
 		}
 	})

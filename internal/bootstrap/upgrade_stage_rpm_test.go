@@ -48,7 +48,7 @@ func TestStagedPackagesNeedNoRepository(t *testing.T) {
 	b.Build("site", "openshift-kubelet-4.18.7-1.el9", "openshift-kubelet-4.19.5-1.el9", "cri-o-1.31.4-1.el9", "cri-o-1.32.1-1.el9",
 		"conmon-2-1.el9", "crun-1-1.el9", "container-selinux-2-1.el9", "openvswitch3.5-3.5.0-1.el9fdp", "NetworkManager-ovs-1.48.0-1.el9")
 	b.Sign("site", "mirror")
-	b.Run("createrepo_c", "--quiet", filepath.Join(b.Dir, "site"))
+	b.UpdateRepository("site")
 	server := httptest.NewServer(http.FileServer(http.Dir(b.Dir)))
 	defer server.Close()
 	b.ConfigureRepository("site", "enabled=1", "baseurl="+server.URL+"/site", "gpgkey="+server.URL+"/"+filepath.Base(key))

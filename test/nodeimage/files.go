@@ -18,9 +18,18 @@ import (
 
 // Versions of the packages. PreviousRelease is of the minor release of OpenShift before the two others.
 var (
-	PreviousRelease = map[string]string{"openshift-kubelet": "4.20.6-202511041212.p0.el9", "cri-o": "1.33.5-2.rhaos4.20.el9"}
-	FirstRelease    = map[string]string{"openshift-kubelet": "4.21.0-202510291212.p0.el9", "cri-o": "1.34.0-2.rhaos4.21.el9"}
-	NextRelease     = map[string]string{"openshift-kubelet": "4.21.7-202511191212.p0.el9", "cri-o": "1.34.1-1.rhaos4.21.el9"}
+	PreviousRelease = map[string]string{
+		"openshift-kubelet": "4.20.6-202511041212.p0.el9",
+		"cri-o":             "1.33.5-2.rhaos4.20.el9",
+	}
+	FirstRelease = map[string]string{
+		"openshift-kubelet": "4.21.0-202510291212.p0.el9",
+		"cri-o":             "1.34.0-2.rhaos4.21.el9",
+	}
+	NextRelease = map[string]string{
+		"openshift-kubelet": "4.21.7-202511191212.p0.el9",
+		"cri-o":             "1.34.1-1.rhaos4.21.el9",
+	}
 )
 
 // nodeFiles are the files of the packages.

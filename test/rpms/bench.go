@@ -126,7 +126,7 @@ func (b *Environment) UpdateRepository(repository string) {
 // the root's configuration.
 func (b *Environment) AddRepository(repository string, lines ...string) {
 	b.t.Helper()
-	b.Run("createrepo_c", "--quiet", filepath.Join(b.Dir, repository))
+	b.UpdateRepository(repository)
 	b.ConfigureRepository(repository, append(lines, "baseurl=file://"+filepath.Join(b.Dir, repository))...)
 }
 

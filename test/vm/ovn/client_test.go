@@ -59,7 +59,8 @@ func (c *requestClient) add(err error) {
 	}
 }
 
-// isInterrupted reports whether two requests in a row failed. A single one can be reset by the emulated network.
+// isInterrupted reports whether two requests in a row failed. A single one was reset in two
+// earlier runs, for an unknown reason.
 func (r requests) isInterrupted() bool { return r.longest > 1 }
 
 // take logs and returns the results since the last call, and starts the next period.

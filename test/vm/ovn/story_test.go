@@ -78,13 +78,14 @@ func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
 	})
 }
 
-// deleteNode deletes the Node and waits until its pods are deleted too. Pods that outlive their Node keep addresses of its
-// former subnet.
+// deleteNode deletes the Node and waits until its pods are deleted too. Pods that outlive their Node keep addresses of
+// its former subnet.
 func deleteNode(ctx context.Context, t *testing.T) {
 	t.Helper()
 	must(t, testCluster.Client.CoreV1().Nodes().Delete(ctx, testenv.NodeName, metav1.DeleteOptions{}))
 	err := wait.PollUntilContextTimeout(ctx, time.Second, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
-		list, err := testCluster.Client.CoreV1().Pods(corev1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + testenv.NodeName})
+		ofNode := metav1.ListOptions{FieldSelector: "spec.nodeName=" + testenv.NodeName}
+		list, err := testCluster.Client.CoreV1().Pods(corev1.NamespaceAll).List(ctx, ofNode)
 		return err == nil && len(list.Items) == 0, nil
 	})
 	if err != nil {

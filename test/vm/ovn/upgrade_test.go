@@ -40,9 +40,9 @@ type release struct {
 }
 
 // moveSoftware removes kubelet and CRI-O from the machine, and makes two releases of them, whose payloads refer to OS
-// images. With THOROUGH=1 the first one is of the previous minor release of Kubernetes, of which kubelet takes minutes to
-// build. Its CRI-O is the same program, because Go's module proxy has no other version. Otherwise the two differ only in
-// the versions of their packages.
+// images. With THOROUGH=1 the first one is of the previous minor release of Kubernetes, of which kubelet takes minutes
+// to build. Its CRI-O is the same program, because Go's module proxy has no other version. Otherwise the two differ
+// only in the versions of their packages.
 func moveSoftware(ctx context.Context, t *testing.T) (first, next release) {
 	t.Helper()
 	source := nodeimage.MoveFiles(ctx, t, testCluster.Machine)
@@ -87,8 +87,8 @@ func upgradeNode(ctx context.Context, t *testing.T, first, next release) {
 
 	must(t, testCluster.Serve(ctx, next.payload))
 	runAgent(ctx, t, 30*time.Minute, upgradeCommand+" --stage")
-	if client.take(t, "staging").isInterrupted() {
-		t.Error("the Deployment was interrupted while the upgrade was staged")
+	if staged := client.take(t, "staging"); staged.isInterrupted() || (thorough && staged.failed > 0) {
+		t.Errorf("%d requests failed while the upgrade was staged", staged.failed)
 	}
 	if thorough {
 		refuseDrain(ctx, t)
