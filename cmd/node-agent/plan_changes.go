@@ -9,9 +9,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
 
 // printGroup prints the changes of a group. Additions are last, because only they are abbreviated.
@@ -126,7 +126,7 @@ func (s planScreen) printObsolete(document plan.Document) {
 		return
 	}
 	fate, prefix := "kept until leave", "  "
-	if document.Upgrade != nil {
+	if document.Upgrade {
 		fate, prefix = "reverted to the state before the join", "  "+s.Bad("-")+" "
 	}
 	s.title(fmt.Sprintf("No longer in the payload (%d, %s)", len(obsolete), fate))
@@ -137,32 +137,30 @@ func (s planScreen) printObsolete(document plan.Document) {
 	s.printRest(len(obsolete) - shown)
 }
 
-// printEffects prints how an upgrade takes effect. Changes that require nothing are counted.
-func (s planScreen) printEffects(preview *plan.UpgradePreview) {
-	if preview == nil {
+// printEffects prints how the changes take effect. Changes that require nothing are counted.
+func (s planScreen) printEffects(document plan.Document) {
+	if len(document.Effects) == 0 {
 		return
 	}
 	drain := "the node is not drained"
-	if preview.Effects.NeedsDrain() {
+	if document.Effects.NeedsDrain() {
 		drain = "the node is drained"
 	}
-	s.title("Upgrade (" + drain + ")")
+	title := "Join"
+	if document.Upgrade {
+		title = "Upgrade"
+	}
+	s.title(title + " (" + drain + ")")
 	type group struct{ action, reason string }
 	targets := map[group][]string{}
 	var order []group
 	nothing := 0
-	for _, effect := range preview.Effects {
-		if effect.Action == upgrade.Nothing && !effect.Drain {
+	for _, effect := range document.Effects {
+		if effect.Action == effects.Nothing && !effect.Drain {
 			nothing++
 			continue
 		}
-		key := group{string(effect.Action), effect.Reason}
-		if effect.Unit != "" {
-			key.action = "restart " + effect.Unit
-		}
-		if effect.Drain {
-			key.action += " after a drain"
-		}
+		key := group{effect.String(), effect.Reason}
 		if targets[key] == nil {
 			order = append(order, key)
 		}
@@ -172,5 +170,5 @@ func (s planScreen) printEffects(preview *plan.UpgradePreview) {
 		s.Hanging("  "+key.action+": ", "      ", strings.Join(targets[key], ", "))
 		s.Hanging("      ", "      ", key.reason)
 	}
-	s.Printf("  %d of %d changes require no restart\n", nothing, len(preview.Effects))
+	s.Printf("  %d of %d changes require no restart\n", nothing, len(document.Effects))
 }

@@ -43,7 +43,7 @@ func (s planScreen) print(document plan.Document) {
 		s.printGroup(group, document.Changes)
 	}
 	s.printObsolete(document)
-	s.printEffects(document.Upgrade)
+	s.printEffects(document)
 	for _, section := range document.Sections() {
 		s.printSection(section)
 	}

@@ -13,11 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 )
 
@@ -83,19 +83,20 @@ func TestPrintPlan(t *testing.T) {
 
 // The screen of an upgrade names each service that is restarted, with the changes that require it.
 func TestPrintUpgrade(t *testing.T) {
-	var effects upgrade.Effects
+	var all effects.Effects
 	for _, target := range []string{
 		"/etc/containers/registries.conf", "/etc/kubernetes/kubelet.conf", "/etc/systemd/system/example.service", "/etc/sysctl.d/a.conf", "/etc/kubernetes/manifests/a.yaml",
 	} {
-		effects = append(effects, upgrade.EffectOf(ledger.File, target))
+		all = append(all, effects.Of(ledger.File, target))
 	}
-	effects = append(effects, upgrade.SoftwareEffect("openshift-kubelet"), upgrade.SoftwareEffect("cri-o"))
+	all = append(all, effects.OfPackage("openshift-kubelet"), effects.OfPackage("cri-o"))
 	checkPlanScreen(t, "upgrade", 80, false, plan.Document{
 		NodeName: "worker-7", NodePool: "clusters/demo",
 		Payload:  plan.PayloadOrigin{Source: plan.FromServer, Name: "ignition.example.com", Summary: "2 files"},
 		Facts:    plan.FactsOrigin{Source: plan.FactsOfThisHost, Host: "RHEL 9"},
 		Obsolete: []plan.ObsoleteObject{{Kind: ledger.File, Target: "/etc/old"}},
-		Upgrade:  &plan.UpgradePreview{Effects: effects},
+		Upgrade:  true,
+		Effects:  all,
 	})
 }
 

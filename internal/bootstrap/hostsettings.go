@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
@@ -188,17 +187,13 @@ func (j *join) loadConfigs(ctx context.Context, log report.Log) (int, error) {
 		if loaded {
 			continue
 		}
-		loader, err := resource.FindLoader(name)
-		if err != nil {
-			return n, err
-		}
 		done, err := j.Ledger.TrackExternal(ctx, stepname.System, resource.LoadedChange(name))
 		if err != nil {
 			return n, err
 		}
-		if err := loader.Run(ctx); err != nil {
+		if command, err := resource.LoadConfig(ctx, name); err != nil {
 			log.Warn(fmt.Sprintf("%s has not loaded its new configuration, which takes effect at the next boot: %v", name, err),
-				report.Remedy(strings.Join(loader.Command, " ")))
+				report.Remedy(command))
 			continue
 		}
 		if err := done(); err != nil {

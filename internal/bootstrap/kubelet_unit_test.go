@@ -12,7 +12,6 @@ import (
 
 	"github.com/godbus/dbus/v5"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/bustest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
@@ -108,7 +107,7 @@ func TestKubeletEnablement(t *testing.T) {
 	}
 
 	enable()
-	flowtest.NoError(t, j.beginKubelet(t.Context(), crio.Start))
+	flowtest.NoError(t, j.beginKubelet(t.Context(), systemd.StartNeeded))
 	checkDrift("after the join", 0)
 	flowtest.NoError(t, client.Disable(t.Context(), kubelet.UnitName))
 	checkDrift("disabled", 1)

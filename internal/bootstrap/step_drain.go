@@ -6,11 +6,11 @@ import (
 	"context"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
 
 // DefaultDrainTimeout is the maximum time to evict the pods of a node that is upgraded.
@@ -19,11 +19,11 @@ const DefaultDrainTimeout = node.DefaultDrainTimeout
 // drainNode drains the node if a change of the upgrade requires it. It is the first step that affects the
 // node.
 func drainNode(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
-	client, effects, err := j.checkDrain(ctx, log)
+	client, required, err := j.checkDrain(ctx, log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if err := j.commitUpgrade(effects); err != nil {
+	if err := j.commitUpgrade(required); err != nil {
 		return steps.Outcome{}, err
 	}
 	u := j.State.Upgrade
@@ -45,8 +45,8 @@ func drainNode(ctx context.Context, j *join, log report.Log) (steps.Outcome, err
 
 // checkDrain fails if the upgrade requires a drain that would lose pods. It returns the node and the effects of the
 // upgrade.
-func (j *join) checkDrain(ctx context.Context, log report.Log) (*node.Node, upgrade.Effects, error) {
-	effects, err := j.UpgradeEffects(ctx, j.Plan, j.Validation.ReplacedSoftware())
+func (j *join) checkDrain(ctx context.Context, log report.Log) (*node.Node, effects.Effects, error) {
+	required, err := j.UpgradeEffects(ctx, j.Plan, j.Validation.ReplacedSoftware())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -54,12 +54,12 @@ func (j *join) checkDrain(ctx context.Context, log report.Log) (*node.Node, upgr
 	if err != nil {
 		return nil, nil, err
 	}
-	if j.State.Upgrade == nil && effects.NeedsDrain() && !j.upgrade.options.NoDrain {
+	if j.State.Upgrade == nil && required.NeedsDrain() && !j.upgrade.options.NoDrain {
 		if err := client.CheckDrain(ctx); err != nil {
 			return nil, nil, withNoDrain(err)
 		}
 	}
-	return client, effects, nil
+	return client, required, nil
 }
 
 // withNoDrain adds the command that upgrades without a drain to the remedy of err.

@@ -9,27 +9,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
-
-// kubeletInputs returns the files and directories that kubelet reads only when it starts. It
-// notices changes of its client CAs itself.
-func kubeletInputs() []string {
-	return []string{
-		"/etc/kubernetes/kubelet.conf", "/etc/openshift/kubelet.conf.d",
-		"/etc/systemd/system/kubelet.service", "/etc/systemd/system/kubelet.service.d", identity.KubeconfigPath,
-	}
-}
 
 // staticPodDir returns the change that creates the directory of static pods.
 // kubelet creates it if the payload has no static pods, as on a standalone cluster,
@@ -51,19 +43,19 @@ func startKubelet(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	action, err := j.serviceAction(ctx, kubelet.UnitName, kubeletInputs())
+	action, err := machine.RequiredAction(ctx, j.Systemd, j.Tree, systemd.KubeletUnit)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if action == crio.NoAction && j.nodeDeleted(ctx, identity.KubeconfigPath) {
+	if action == systemd.NoAction && j.nodeDeleted(ctx, identity.KubeconfigPath) {
 		log.Note("Node " + j.State.NodeName + " was deleted from the cluster; restarting kubelet to register it again")
-		action = crio.Restart
+		action = systemd.RestartNeeded
 	}
 	// A kubelet that has started with an expired certificate waits for its own CSR.
-	if action == crio.NoAction && (j.newCertificate || j.requires(upgrade.RestartKubelet)) {
-		action = crio.Restart
+	if action == systemd.NoAction && (j.newCertificate || j.requires(effects.Restart, systemd.KubeletUnit)) {
+		action = systemd.RestartNeeded
 	}
-	if action != crio.NoAction {
+	if action != systemd.NoAction {
 		log.Wait("waiting for kubelet to start", "")
 		j.kubeletStarted = time.Now()
 		if err := j.beginKubelet(ctx, action); err != nil {
@@ -81,7 +73,7 @@ func startKubelet(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if len(enabled) == 0 && action == crio.NoAction && restarted == 0 {
+	if len(enabled) == 0 && action == systemd.NoAction && restarted == 0 {
 		return steps.Unchanged("kubelet %s is healthy", lastWord(version))
 	}
 	return steps.Changed("kubelet %s is healthy", lastWord(version))
@@ -91,12 +83,12 @@ func startKubelet(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 // were created, and returns their number.
 func (j *join) restartStaticPods(ctx context.Context) (int, error) {
 	n := 0
-	for _, config := range upgrade.StaticPodConfigs() {
-		changed, err := j.Tree.NewestChange(config.Path)
+	for _, pod := range effects.StaticPods() {
+		changed, err := j.Tree.NewestChange(pod.Paths...)
 		if err != nil {
 			return n, err
 		}
-		stopped, err := cri.StopOlder(ctx, cri.Socket, config.Namespace, config.Pod+"-"+j.State.NodeName, changed)
+		stopped, err := cri.StopOlder(ctx, cri.Socket, pod.Namespace, pod.Name+"-"+j.State.NodeName, changed)
 		if n += stopped; err != nil {
 			return n, report.Fail(report.Failed, "journalctl -b -u crio --no-pager -n 50", "%w", err)
 		}
@@ -122,8 +114,8 @@ func (j *join) nodeDeleted(ctx context.Context, kubeconfig string) bool {
 // beginKubelet starts kubelet without waiting for the systemd job, which waits for
 // units that may be slow. kubelet's health endpoint reports readiness instead. The ledger does not record
 // the start: leave stops kubelet before it restores the unit, which would then count as changed by others.
-func (j *join) beginKubelet(ctx context.Context, action crio.Action) error {
-	if action == crio.Restart {
+func (j *join) beginKubelet(ctx context.Context, action systemd.Action) error {
+	if action == systemd.RestartNeeded {
 		return j.Systemd.Restart(ctx, kubelet.UnitName)
 	}
 	return errors.Join(j.Systemd.ResetFailed(ctx, kubelet.UnitName), j.Systemd.StartNoWait(ctx, kubelet.UnitName))

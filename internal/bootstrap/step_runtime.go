@@ -7,12 +7,14 @@ import (
 	"fmt"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
 
 // startRuntime configures CRI-O's pause image and starts CRI-O, or restarts it if
@@ -28,20 +30,20 @@ func startRuntime(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	if err := j.Systemd.Reload(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	action, err := j.serviceAction(ctx, crio.Unit, crio.InputPaths())
+	action, err := machine.RequiredAction(ctx, j.Systemd, j.Tree, systemd.CRIOUnit)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if action == crio.NoAction && j.requires(upgrade.RestartCRIO) {
-		action = crio.Restart
+	if action == systemd.NoAction && j.requires(effects.Restart, systemd.CRIOUnit) {
+		action = systemd.RestartNeeded
 	}
 	switch action {
-	case crio.Start:
+	case systemd.StartNeeded:
 		_, err = j.Ledger.Apply(ctx, stepname.Runtime, []ledger.Change{runningUnit(crio.Unit)})
-	case crio.Restart:
+	case systemd.RestartNeeded:
 		log.Wait("waiting for CRI-O to restart with its new configuration", "")
 		err = j.Systemd.Restart(ctx, crio.Unit)
-	case crio.NoAction:
+	case systemd.NoAction:
 		err = j.reloadRuntime(ctx)
 	}
 	if err != nil {
@@ -60,15 +62,19 @@ func startRuntime(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	}
 	return steps.Outcome{
 		Summary: fmt.Sprintf("CRI-O %s, pause image %s", version, effective.PauseImage),
-		Changed: len(made) > 0 || action != crio.NoAction,
+		Changed: len(made) > 0 || action != systemd.NoAction,
 	}, nil
 }
 
 // reloadRuntime reloads CRI-O if files have changed since it was started. Containers are not affected, so
 // a reload can be repeated.
 func (j *join) reloadRuntime(ctx context.Context) error {
-	action, err := j.serviceAction(ctx, crio.Unit, crio.ReloadedPaths())
-	if err != nil || action == crio.NoAction {
+	state, err := j.Systemd.UnitState(ctx, systemd.CRIOUnit)
+	if err != nil {
+		return err
+	}
+	newest, err := j.Tree.NewestChange(effects.Inputs(effects.Reload, systemd.CRIOUnit)...)
+	if err != nil || state.Required(newest) == systemd.NoAction {
 		return err
 	}
 	_, err = command.Run(ctx, "systemctl", "reload", crio.Unit)
@@ -78,18 +84,4 @@ func (j *join) reloadRuntime(ctx context.Context) error {
 // runningUnit returns the change that starts a service.
 func runningUnit(unit string) ledger.Change {
 	return ledger.Change{Kind: ledger.Unit, Target: unit, Reason: "required on a node", Desired: ledger.State{Present: true, Active: "active"}}
-}
-
-// serviceAction returns whether a service must be started or restarted to run with
-// its current inputs.
-func (j *join) serviceAction(ctx context.Context, unit string, inputs []string) (crio.Action, error) {
-	state, err := j.Systemd.UnitState(ctx, unit)
-	if err != nil {
-		return crio.NoAction, err
-	}
-	newest, err := j.Tree.NewestChange(inputs...)
-	if err != nil {
-		return crio.NoAction, err
-	}
-	return crio.Decide(state.Active == "active", state.Since, newest), nil
 }

@@ -11,12 +11,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
 
@@ -69,7 +70,7 @@ func runFaulty(t *testing.T, dir, verb string) {
 	runtime.LockOSThread()
 	var err error
 	if verb == "upgrade" {
-		err = upgradeToB(t, dir).commitUpgrade(upgrade.Effects{{Target: "/etc/crio/a", Action: upgrade.RestartCRIO}})
+		err = upgradeToB(t, dir).commitUpgrade(effects.Effects{{Target: "/etc/crio/a", Action: effects.Restart, Unit: systemd.CRIOUnit}})
 	} else {
 		err = rollBack(t, dir)
 	}

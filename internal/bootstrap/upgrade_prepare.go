@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
@@ -13,7 +14,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
 
 // prepareUpgrade reads the inputs of a new upgrade, or installs the generation of the unfinished one.
@@ -113,9 +113,9 @@ func startRollback(dir string, state joinstate.State, reason string) error {
 
 // commitUpgrade records durably that the upgrade changes the host from here on, how its changes take
 // effect, and the generations before and after. An interrupted upgrade is then resumed.
-func (j *join) commitUpgrade(effects upgrade.Effects) error {
+func (j *join) commitUpgrade(required effects.Effects) error {
 	if u := j.State.Upgrade; u != nil {
-		u.Effects = u.Effects.Merge(effects)
+		u.Effects = u.Effects.Merge(required)
 		return joinstate.Write(j.Dir, j.State)
 	}
 	next, err := j.newGeneration()
@@ -130,7 +130,7 @@ func (j *join) commitUpgrade(effects upgrade.Effects) error {
 		Started: time.Now().UTC(),
 		From:    releaseOf(stored),
 		To:      releaseOf(j.Software),
-		Effects: effects,
+		Effects: required,
 		Drain:   !j.upgrade.options.NoDrain,
 	})
 	if err != nil {

@@ -8,8 +8,10 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
@@ -17,7 +19,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
 
 // UpgradeSteps returns the steps of an upgrade in order: those of a join, with the steps stage and drain
@@ -90,9 +91,9 @@ func validateUpgrade(ctx context.Context, j *join, log report.Log) (steps.Outcom
 	return outcome, err
 }
 
-// requires reports whether a change of the upgrade takes effect by the action.
-func (j *join) requires(action upgrade.Action) bool {
-	return j.State.Upgrade != nil && j.State.Upgrade.Effects.Needs(action)
+// requires reports whether a change of the upgrade takes effect by the action on the unit.
+func (j *join) requires(action effects.Action, unit string) bool {
+	return j.State.Upgrade != nil && j.State.Upgrade.Effects.Requires(action, unit)
 }
 
 // isRollingBack reports whether the previous payload and software are being restored.
@@ -132,27 +133,34 @@ func (j *join) revert(ctx context.Context, log report.Log, selected func(ledger.
 // updateTrustStore updates the trust store if the payload contains a CA for it, or did so before the
 // upgrade.
 func (j *join) updateTrustStore(ctx context.Context) error {
-	if u := j.State.Upgrade; u != nil && slices.ContainsFunc(u.Effects, func(e upgrade.Effect) bool { return hostfs.IsWithin(e.Target, crio.TrustAnchorsDir) }) {
+	if u := j.State.Upgrade; u != nil && slices.ContainsFunc(u.Effects, func(e effects.Effect) bool { return hostfs.IsWithin(e.Target, crio.TrustAnchorsDir) }) {
 		return machine.UpdateTrustStore(ctx)
 	}
 	return machine.UpdateTrustStoreIfNeeded(ctx, j.Plan.Files)
 }
 
-// restartUnits restarts the active units of which an upgrade has changed the files, and NetworkManager
-// if its configuration has changed. It returns their number.
+// restartUnits restarts the active units that were started before their files changed, and those of which
+// an upgrade has changed or removed files. It returns their number. Later steps restart CRI-O and kubelet.
 func (j *join) restartUnits(ctx context.Context, log report.Log) (int, error) {
-	if j.State.Upgrade == nil {
-		return 0, nil
-	}
 	n := 0
-	for _, unit := range j.State.Upgrade.Effects.Units() {
+	for unit, files := range j.unitsWithFiles() {
 		state, err := j.Systemd.UnitState(ctx, unit)
 		if err != nil {
 			return n, err
 		}
-		isRunning := state.Active == "active" || state.Active == "failed" // failed: after the change that is rolled back
-		if state.Load != "loaded" || !isRunning {
-			continue // it was removed, or starts with its new file
+		newest, err := j.Tree.NewestChange(files...)
+		if err != nil {
+			return n, err
+		}
+		isRequired := j.requires(effects.Restart, unit)
+		switch {
+		case state.Load != "loaded": // it was removed
+			continue
+		case state.Active == "failed" && isRequired: // after the change that is rolled back
+		case state.Active != "active":
+			continue // it starts with its new files
+		case !isRequired && state.Required(newest) == systemd.NoAction:
+			continue
 		}
 		log.Wait("waiting for "+unit+" to restart", "")
 		if err := j.Systemd.Restart(ctx, unit); err != nil {
@@ -160,17 +168,38 @@ func (j *join) restartUnits(ctx context.Context, log report.Log) (int, error) {
 		}
 		n++
 	}
-	if !j.requires(upgrade.RestartNetworkManager) {
+	if !j.requires(effects.Restart, systemd.NetworkManagerUnit) {
 		return n, nil
 	}
 	return n + 1, j.restartNetworkManager(ctx, log)
+}
+
+// unitsWithFiles returns the units that are restarted if a file of the plan or of the upgrade changes, with
+// the files of the plan. A join does not restart NetworkManager, which would interrupt pods that are not
+// drained: its configuration takes effect at the next boot.
+func (j *join) unitsWithFiles() map[string][]string {
+	units := map[string][]string{}
+	if u := j.State.Upgrade; u != nil {
+		for _, unit := range u.Effects.UnitsToRestart() {
+			units[unit] = nil
+		}
+	}
+	for _, file := range j.Plan.Files {
+		if effect := effects.Of(file.Kind, file.Target); effect.Action == effects.Restart {
+			units[effect.Unit] = append(units[effect.Unit], file.Target)
+		}
+	}
+	for _, unit := range []string{systemd.KubeletUnit, systemd.CRIOUnit, systemd.NetworkManagerUnit} {
+		delete(units, unit)
+	}
+	return units
 }
 
 // restartNetworkManager restarts NetworkManager, which keeps addresses, and waits until it has taken over
 // the connections.
 func (j *join) restartNetworkManager(ctx context.Context, log report.Log) error {
 	log.Wait("waiting for NetworkManager to restart", "")
-	if err := j.Systemd.Restart(ctx, "NetworkManager.service"); err != nil {
+	if err := j.Systemd.Restart(ctx, systemd.NetworkManagerUnit); err != nil {
 		return err
 	}
 	// NetworkManager reports no uplink until it has taken over the connections again.

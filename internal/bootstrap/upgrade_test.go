@@ -11,7 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
@@ -19,7 +21,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
 
@@ -78,7 +79,7 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 	if back := j.mustRollBack(t.Context(), errors.New("a check failed")); back {
 		t.Error("an upgrade that has changed nothing is rolled back")
 	}
-	restart := upgrade.Effects{{Target: "/etc/crio/a", Action: upgrade.RestartCRIO, Drain: true}}
+	restart := effects.Effects{{Target: "/etc/crio/a", Action: effects.Restart, Unit: systemd.CRIOUnit, Drain: true}}
 	flowtest.NoError(t, j.commitUpgrade(restart))
 	check := func(phase joinstate.Phase, digest, payload, to string) {
 		t.Helper()
@@ -86,7 +87,7 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 		flowtest.NoError(t, err)
 		content, err := joinstate.LoadFile(dir, joinstate.PayloadFile)
 		flowtest.NoError(t, err)
-		if state.Phase() != phase || state.PayloadDigest != digest || string(content) != payload || state.Upgrade.To != to || !state.Upgrade.Effects.Needs(upgrade.RestartCRIO) {
+		if state.Phase() != phase || state.PayloadDigest != digest || string(content) != payload || state.Upgrade.To != to || !state.Upgrade.Effects.Requires(effects.Restart, systemd.CRIOUnit) {
 			t.Errorf("phase %s, payload %s %q, upgrade %+v", state.Phase(), state.PayloadDigest, content, state.Upgrade)
 		}
 	}
@@ -99,8 +100,8 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 	}))
 
 	// A resumed run finds further changes.
-	flowtest.NoError(t, j.commitUpgrade(upgrade.Effects{{Target: "psi=0", Action: upgrade.Reboot}}))
-	if len(j.State.Upgrade.Effects) != 2 || !j.requires(upgrade.Reboot) {
+	flowtest.NoError(t, j.commitUpgrade(effects.Effects{{Target: "psi=0", Action: effects.Reboot}}))
+	if len(j.State.Upgrade.Effects) != 2 || !j.requires(effects.Reboot, "") {
 		t.Errorf("effects %+v", j.State.Upgrade.Effects)
 	}
 	for name, test := range map[string]struct {

@@ -4,14 +4,10 @@ package crio
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -60,60 +56,6 @@ func TestDesired(t *testing.T) {
 	}
 	if _, err := Desired(Config{}, ""); report.CodeOf(err) != report.Refused {
 		t.Errorf("no pause image at all: %v", err)
-	}
-}
-
-func TestDecide(t *testing.T) {
-	now := time.Now()
-	for _, test := range []struct {
-		active        bool
-		since, newest time.Time
-		want          Action
-	}{
-		{false, time.Time{}, now, Start},
-		{true, now, now.Add(-time.Second), NoAction},
-		{true, now, now.Add(time.Second), Restart},
-	} {
-		if got := Decide(test.active, test.since, test.newest); got != test.want {
-			t.Errorf("%+v: %s", test, got)
-		}
-	}
-}
-
-// CRI-O reads the host's trust store only when it starts.
-func TestAddedCARestartsCRIO(t *testing.T) {
-	root := t.TempDir()
-	anchors := filepath.Join(root, TrustAnchorsDir)
-	if err := os.MkdirAll(anchors, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	tree, err := hostfs.OpenTree(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tree.Close()
-	before, err := tree.NewestChange(InputPaths()...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	started := before.Add(time.Nanosecond)
-	if action := Decide(true, started, before); action != NoAction {
-		t.Errorf("without a change: %s", action)
-	}
-	for _, change := range []func(string) error{
-		func(name string) error { return os.WriteFile(name, []byte("CA"), 0o600) },
-		func(name string) error { return os.WriteFile(name, []byte("renewed"), 0o600) },
-		os.Remove,
-	} {
-		time.Sleep(20 * time.Millisecond) // longer than the resolution of file times
-		if err := change(filepath.Join(anchors, "user-ca-bundle.crt")); err != nil {
-			t.Fatal(err)
-		}
-		newest, err := tree.NewestChange(InputPaths()...)
-		if action := Decide(true, started, newest); err != nil || action != Restart {
-			t.Errorf("after a change at %s of a CRI-O of %s: %s, %v", newest, started, action, err)
-		}
-		started = newest
 	}
 }
 

@@ -3,8 +3,6 @@
 package crio
 
 import (
-	"time"
-
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -30,28 +28,6 @@ func Changes(wanted Config) []ledger.Change {
 		Kind: ledger.File, Target: dropIn, Reason: "the release's pause image",
 		Desired: ledger.FileState(render(wanted), 0o644),
 	}}
-}
-
-// Action is the required action for the service.
-type Action string
-
-// The actions.
-const (
-	NoAction Action = "nothing"
-	Start    Action = "start"
-	Restart  Action = "restart"
-)
-
-// Decide returns Start if CRI-O is not running, and Restart if an input is newer than its
-// start. Other restarts are avoided: kubelet.service requires crio.service and restarts too.
-func Decide(active bool, since, newestInput time.Time) Action {
-	switch {
-	case !active:
-		return Start
-	case newestInput.After(since):
-		return Restart
-	}
-	return NoAction
 }
 
 // Verify compares the effective configuration of the running CRI-O with the desired

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -23,25 +24,10 @@ const Socket = "/var/run/crio/crio.sock"
 const NetworkDirectory = "/etc/kubernetes/cni/net.d"
 
 // Unit is the name of CRI-O's service.
-const Unit = "crio.service"
+const Unit = systemd.CRIOUnit
 
 // TrustAnchorsDir is the directory of the CAs that are added to the host's trust store.
 const TrustAnchorsDir = "/etc/pki/ca-trust/source/anchors"
-
-// InputPaths returns the files and directories that CRI-O reads when it starts. For the trust
-// store, which CRI-O reads only at start, these are the added CAs. update-ca-trust rewrites
-// the store itself every time.
-func InputPaths() []string {
-	return []string{
-		"/etc/crio", "/etc/containers/storage.conf", "/etc/systemd/system/crio.service", "/etc/systemd/system/crio.service.d", TrustAnchorsDir,
-	}
-}
-
-// ReloadedPaths returns the files and directories that CRI-O reads when it starts and when it is
-// reloaded.
-func ReloadedPaths() []string {
-	return []string{"/etc/containers/registries.conf", "/etc/containers/registries.conf.d", "/etc/containers/registries.d", "/etc/containers/policy.json"}
-}
 
 // RunningConfig returns the configuration that the running CRI-O uses.
 func RunningConfig(ctx context.Context) (Config, error) {

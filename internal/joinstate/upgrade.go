@@ -5,9 +5,9 @@ package joinstate
 import (
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
 
 // The files with generations during and after an upgrade. They are secrets, mode 0600.
@@ -48,7 +48,7 @@ type Upgrade struct {
 	To          string          `json:"to,omitempty"`          // release that is installed; "" if unknown
 	RollingBack string          `json:"rollingBack,omitempty"` // why the previous generation is restored; "" if it is not
 	Repeats     bool            `json:"repeats,omitempty"`     // the generation is the installed one, and does not become the previous one
-	Effects     upgrade.Effects `json:"effects,omitempty"`
+	Effects     effects.Effects `json:"effects,omitempty"`
 	Drain       bool            `json:"drain,omitempty"`  // the node is drained if an effect requires it
 	Drained     time.Time       `json:"drained,omitzero"` // start of the drain; zero until the node is drained
 	Step        string          `json:"step,omitempty"`   // the last completed step

@@ -9,6 +9,7 @@ import (
 	"github.com/coreos/go-systemd/v22/unit"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -149,4 +150,4 @@ func splitWords(line string) []string {
 }
 
 // UnitName is the name of kubelet's systemd unit.
-const UnitName = "kubelet.service"
+const UnitName = systemd.KubeletUnit

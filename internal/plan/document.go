@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
@@ -32,7 +33,8 @@ type Document struct {
 	Changes       []PlannedChange    `json:"changes" doc:"changes that a join would make, except those of the network"`
 	Unchanged     int                `json:"unchanged" doc:"number of planned objects that are already in the desired state"`
 	Obsolete      []ObsoleteObject   `json:"obsolete" doc:"objects that an earlier payload added and this one does not have; upgrade reverts them, join keeps them until leave"`
-	Upgrade       *UpgradePreview    `json:"upgrade,omitempty" doc:"how an upgrade to the payload takes effect; absent if the payload is that of the join"`
+	Upgrade       bool               `json:"upgrade" doc:"whether only an upgrade can make the changes, because the payload is not that of the join"`
+	Effects       effects.Effects    `json:"effects,omitempty" doc:"how the changes take effect on the running node; absent for a host that has not joined"`
 	Unpacked      *Unpacked          `json:"unpacked,omitempty" doc:"packages that are unpacked from the OS image; absent if there are none"`
 	Network       *Network           `json:"network,omitempty" doc:"attachment of the uplink to br-ex; absent if it is not planned"`
 	NotPlanned    []string           `json:"notPlanned" doc:"parts of a join that this plan does not contain, each with the reason"`
@@ -106,12 +108,8 @@ func (b *Builder) fill(ctx context.Context, options inputs.Options, document *Do
 		return err
 	}
 	document.Empty = len(document.Changes)+len(document.MissingUnits) == 0 && document.Unpacked == nil
-	if document.Upgrade != nil {
-		document.Empty = document.Empty && len(document.Upgrade.Effects) == 0
-	}
-	if document.Empty {
-		document.Upgrade = nil
-	}
+	document.Empty = document.Empty && len(document.Effects) == 0
+	document.Upgrade = b.Upgrading && !document.Empty
 	if p.Migration != nil {
 		document.Network = newNetwork(*p.Migration)
 		document.Empty = document.Empty && p.Migration.AlreadyAttached
@@ -158,8 +156,11 @@ func (b *Builder) addChanges(ctx context.Context, document *Document, p *Plan, d
 	for _, item := range obsolete {
 		document.Obsolete = append(document.Obsolete, ObsoleteObject{Kind: item.Kind, Target: item.Target})
 	}
-	if b.Upgrading {
-		document.Upgrade = &UpgradePreview{Effects: effects(pending, obsolete, nil)}
+	switch {
+	case b.Upgrading:
+		document.Effects = collectEffects(pending, obsolete, nil)
+	case b.State.Phase() == joinstate.PhaseJoined:
+		document.Effects = collectEffects(pending, nil, nil).InJoin()
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (d Document) Counts() []string {
 	for _, change := range d.Changes {
 		changes[change.Action]++
 	}
-	if d.Upgrade != nil {
+	if d.Upgrade {
 		changes[ActionRemove] += len(d.Obsolete)
 	}
 	skipped := 0

@@ -25,8 +25,8 @@ func (b *Builder) addSoftware(ctx context.Context, document *Document, p *Plan, 
 	if _, err := b.addPackages(ctx, p, &v); err != nil {
 		return err
 	}
-	if document.Upgrade != nil {
-		document.Upgrade.Effects = document.Upgrade.Effects.Merge(effects(nil, nil, v.ReplacedSoftware()))
+	if b.Upgrading {
+		document.Effects = document.Effects.Merge(collectEffects(nil, nil, v.ReplacedSoftware()))
 	}
 	if len(v.FromImage) == 0 {
 		return nil

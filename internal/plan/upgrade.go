@@ -7,19 +7,14 @@ import (
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
-
-// UpgradePreview describes how an upgrade takes effect.
-type UpgradePreview struct {
-	Effects upgrade.Effects `json:"effects" doc:"how each change takes effect"`
-}
 
 // UpgradeEffects returns how the changes of a plan take effect on the running node. software names the
 // packages that are replaced.
-func (b *Builder) UpgradeEffects(ctx context.Context, p *Plan, software []string) (upgrade.Effects, error) {
+func (b *Builder) UpgradeEffects(ctx context.Context, p *Plan, software []string) (effects.Effects, error) {
 	requested, err := b.requestedChanges(ctx, p)
 	if err != nil {
 		return nil, err
@@ -28,7 +23,7 @@ func (b *Builder) UpgradeEffects(ctx context.Context, p *Plan, software []string
 	if err != nil {
 		return nil, err
 	}
-	return effects(pending, obsoleteItems(b.Ledger.Items(), requested), software), nil
+	return collectEffects(pending, obsoleteItems(b.Ledger.Items(), requested), software), nil
 }
 
 // Obsolete returns the objects of an earlier payload that the plan does not request any more.
@@ -54,17 +49,17 @@ func (p *Plan) requested(people []ledger.Change) []ledger.Change {
 	return slices.Concat(people, p.Changes(), p.Kubelet, crio.Changes(p.Runtime))
 }
 
-// effects returns the effects of changes, of reverted objects and of replaced packages.
-func effects(pending []ledger.PlannedChange, obsolete []ledger.Item, software []string) upgrade.Effects {
-	var all upgrade.Effects
+// collectEffects returns the effects of changes, of reverted objects and of replaced packages.
+func collectEffects(pending []ledger.PlannedChange, obsolete []ledger.Item, software []string) effects.Effects {
+	var all effects.Effects
 	for _, change := range pending {
-		all = append(all, upgrade.EffectOf(change.Kind, change.Target))
+		all = append(all, effects.Of(change.Kind, change.Target))
 	}
 	for _, item := range obsolete { // a replaced setting can be pending too
-		all = all.Merge(upgrade.Effects{upgrade.EffectOf(item.Kind, item.Target)})
+		all = all.Merge(effects.Effects{effects.Of(item.Kind, item.Target)})
 	}
 	for _, name := range software {
-		all = append(all, upgrade.SoftwareEffect(name))
+		all = append(all, effects.OfPackage(name))
 	}
 	return all
 }

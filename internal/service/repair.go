@@ -11,10 +11,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/hostchange"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -102,15 +104,11 @@ func (m *nodeMonitor) repairAddress(ctx context.Context) (string, error) {
 	}
 	defer tree.Close()
 	for _, unit := range []string{crio.Unit, kubelet.UnitName} { // a restart of CRI-O restarts kubelet
-		state, err := m.systemd.UnitState(ctx, unit)
+		action, err := machine.RequiredAction(ctx, m.systemd, tree, unit)
 		if err != nil {
 			return "", err
 		}
-		written, err := tree.NewestChange("/etc/systemd/system/" + unit + ".d")
-		if err != nil {
-			return "", err
-		}
-		if crio.Decide(state.Active == "active", state.Since, written) != crio.Restart {
+		if action != systemd.RestartNeeded {
 			continue
 		}
 		if err := m.systemd.Restart(ctx, unit); err != nil {

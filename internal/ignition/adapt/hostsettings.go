@@ -109,7 +109,7 @@ func requestsCgroupV2(word string) bool {
 // A configLoader is a service that loads files of the payload, if the agent applies the settings of
 // the host.
 type configLoader struct {
-	name   string // of resource.Loaders
+	name   string // of a loader in the table of effects
 	unit   string // that must exist on the host; "" for none
 	reason string // in place of that of the rule
 }

@@ -209,11 +209,7 @@ func TestLoadedConfigsFollowTheFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		loader, err := FindLoader("chronyd")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := loader.Run(ctx); err != nil {
+		if _, err := LoadConfig(ctx, "chronyd"); err != nil {
 			t.Fatal(err)
 		}
 		if err := done(); err != nil {

@@ -8,8 +8,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
@@ -17,41 +19,27 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// A Loader is a running service with the command that makes it load its configuration.
-type Loader struct {
-	Name    string
-	Command []string
-	Paths   []string // files and directories of the configuration
+// LoadConfig makes a service load its configuration. The name is that of a loader of the table of effects.
+// It returns the command that does the same.
+func LoadConfig(ctx context.Context, name string) (string, error) {
+	loader, err := findLoader(name)
+	if err != nil {
+		return "", err
+	}
+	text := strings.Join(loader.Command, " ")
+	if name == "systemd" {
+		return text, systemd.Reexecute(ctx)
+	}
+	_, err = command.Run(ctx, loader.Command[0], loader.Command[1:]...)
+	return text, err
 }
 
-const systemdLoader = "systemd"
-
-// Loaders returns the services whose configuration a payload contains and no other step loads.
-func Loaders() []Loader {
-	return []Loader{
-		{"chronyd", []string{"systemctl", "try-restart", "chronyd.service"}, []string{"/etc/chrony.conf", "/etc/chrony.d"}},
-		{"audit rules", []string{"augenrules", "--load"}, []string{"/etc/audit/rules.d"}},
-		{systemdLoader, []string{"systemctl", "daemon-reexec"}, []string{"/etc/systemd/system.conf", "/etc/systemd/system.conf.d"}},
+func findLoader(name string) (effects.Loader, error) {
+	loader, found := effects.FindLoader(name)
+	if !found {
+		return loader, fmt.Errorf("no command loads the configuration of %q", name)
 	}
-}
-
-// FindLoader returns the loader of a name.
-func FindLoader(name string) (Loader, error) {
-	for _, loader := range Loaders() {
-		if loader.Name == name {
-			return loader, nil
-		}
-	}
-	return Loader{}, fmt.Errorf("no command loads the configuration of %q", name)
-}
-
-// Run makes the service load its configuration.
-func (l Loader) Run(ctx context.Context) error {
-	if l.Name == systemdLoader {
-		return systemd.Reexecute(ctx)
-	}
-	_, err := command.Run(ctx, l.Command[0], l.Command[1:]...)
-	return err
+	return loader, nil
 }
 
 // LoadedConfigs is a snapshot of the configurations that services have loaded. It must be recorded
@@ -74,7 +62,7 @@ func LoadedChange(loader string) ledger.Change {
 // Data therefore has the time, so that no two states are equal, and an undo always loads the
 // configuration.
 func (d *LoadedConfigs) Get(_ context.Context, c ledger.Change) (ledger.State, error) {
-	loader, err := FindLoader(c.Target)
+	loader, err := findLoader(c.Target)
 	if err != nil {
 		return ledger.State{}, err
 	}
@@ -139,12 +127,9 @@ func (*LoadedConfigs) IsPartiallyRestored(ledger.Change, ledger.State, ledger.St
 
 // Restore loads the restored configuration. A service that cannot load it does so at the next boot.
 func (d *LoadedConfigs) Restore(ctx context.Context, c ledger.Change, _ ledger.State) error {
-	loader, err := FindLoader(c.Target)
-	if err != nil {
-		return err
-	}
-	if err := loader.Run(ctx); err != nil {
-		d.Log.Warn(fmt.Sprintf("%s has not loaded its restored configuration, which takes effect at the next boot: %v", loader.Name, err), "")
+	if _, err := LoadConfig(ctx, c.Target); err != nil {
+		d.Log.Warn(fmt.Sprintf("%s has not loaded its restored configuration, which takes effect at the next boot: %v",
+			c.Target, err), "")
 	}
 	return ctx.Err()
 }

@@ -58,7 +58,7 @@ func upgradeNode(ctx context.Context, t *testing.T, nextImage string) {
 func upgradeWithoutDrain(ctx context.Context, t *testing.T) {
 	t.Helper()
 	planned := runAgent(ctx, t, report.Success, "plan --user-data "+testenv.UserDataPath)
-	checkContains(t, planned.Stdout, "Upgrade (the node is not drained)", "reload CRI-O: /etc/containers/registries.conf", "restart "+ipUnit)
+	checkContains(t, planned.Stdout, "Upgrade (the node is not drained)", "reload crio.service: /etc/containers/registries.conf", "restart "+ipUnit)
 	refused := runAgent(ctx, t, report.Refused, "join --user-data "+testenv.UserDataPath)
 	checkContains(t, refused.Stdout+refused.Stderr, "this is an upgrade: the payload differs from that of the join in ", addedFile, "hcp-node-agent "+upgradeCommand)
 	if mustOutput(ctx, t, "ls "+addedFile+" 2>/dev/null || true") != "" {
