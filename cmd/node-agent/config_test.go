@@ -16,7 +16,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 )
 
@@ -83,7 +83,7 @@ func TestConfigValidate(t *testing.T) {
 		"good/config.yaml":      configHead,
 	})
 	file, good := filepath.Join(dir, "config.yaml"), filepath.Join(dir, "good/config.yaml")
-	steps := "must be one of " + strings.Join(stepname.SkipValues(), ", ")
+	steps := "must be one of " + strings.Join(steps.SkipValues(), ", ")
 	want := strings.ReplaceAll(`DIR/config.yaml:3:8: skip: invalid value "netwrk": `+steps+`
 DIR/config.yaml:3:16: skip: invalid value "fetch": `+steps+`
 DIR/config.yaml:4:1: untyl: unknown setting; did you mean until?

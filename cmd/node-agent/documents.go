@@ -12,7 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/status"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // documentKinds returns all kinds of documents.
@@ -46,7 +46,7 @@ func schemas() map[string]schema.Schema {
 	}.Schema()
 	properties, _ := file["properties"].(map[string]any)
 	if until, isSchema := properties["until"].(schema.Schema); isSchema {
-		until["enum"] = stepname.UntilValues()
+		until["enum"] = steps.UntilValues()
 	}
 	file["required"] = []string{"apiVersion", "kind"}
 	all[config.Kind+".json"] = schema.Closed(file)

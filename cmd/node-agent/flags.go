@@ -11,7 +11,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // Settings that have a flag in commands other than join, by their flags. A command that changes
@@ -44,10 +44,10 @@ func settingFlags(c *cobra.Command, flags ...string) *string {
 		c.Flags().AddFlag(flag)
 	}
 	for name, complete := range map[string]cobra.CompletionFunc{
-		"until":               cli.CompleteValue(stepname.UntilValues()),
+		"until":               cli.CompleteValue(steps.UntilValues()),
 		"apply-host-settings": cli.CompleteValue(config.HostSettingsValues()),
 		"software":            cli.CompleteValue(config.SoftwareSources()),
-		"skip":                cli.CompleteList(stepname.SkipValues()),
+		"skip":                cli.CompleteList(steps.SkipValues()),
 	} {
 		if slices.Contains(flags, name) {
 			cli.CompleteFlag(c, name, complete)

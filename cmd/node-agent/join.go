@@ -63,7 +63,7 @@ func newJoinCommand(p *cli.Printer) *cobra.Command {
 		"resume an interrupted join with the saved settings, as the service does at boot; no input is read again")
 	only := c.Flags().StringSlice("only", nil,
 		"run only these `STEPS`, whether or not the host has joined: network needs no user data")
-	cli.CompleteFlag(c, "only", cli.CompleteList(bootstrap.IndependentSteps()))
+	cli.CompleteFlag(c, "only", cli.CompleteList(steps.IndependentSteps()))
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		options, err := optionsFrom(c, *file, p)
 		if err != nil {

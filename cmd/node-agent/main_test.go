@@ -18,7 +18,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 )
 
@@ -75,7 +75,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 			t.Errorf("help of join does not list step %s", step.Name)
 		}
 	}
-	for _, until := range stepname.UntilValues() {
+	for _, until := range steps.UntilValues() {
 		if !strings.Contains(join, until) {
 			t.Errorf("help of join does not name --until %s", until)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // rebootAction is the reaction of a join to kernel arguments with which the host was not booted.
@@ -62,7 +62,7 @@ func (j *join) setKernelArguments(ctx context.Context, log report.Log) ([]ledger
 	if err != nil {
 		return nil, err
 	}
-	made, err := j.Ledger.Apply(ctx, stepname.Files, j.Plan.KernelArguments)
+	made, err := j.Ledger.Apply(ctx, steps.Files, j.Plan.KernelArguments)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (j *join) setHostSettings(ctx context.Context, log report.Log) ([]ledger.Pl
 	if _, err := j.revert(ctx, log, setsMore); err != nil {
 		return nil, err
 	}
-	return j.Ledger.Apply(ctx, stepname.System, j.Plan.HostSettings)
+	return j.Ledger.Apply(ctx, steps.System, j.Plan.HostSettings)
 }
 
 // recordReboot records durably whether this boot must end before its kernel arguments are right.
@@ -167,7 +167,7 @@ func (j *join) trackConfigs(ctx context.Context) error {
 		if slices.ContainsFunc(items, func(item ledger.Item) bool { return item.Key() == change.Key() }) {
 			continue
 		}
-		if _, err := j.Ledger.TrackExternal(ctx, stepname.Files, change); err != nil {
+		if _, err := j.Ledger.TrackExternal(ctx, steps.Files, change); err != nil {
 			return err
 		}
 	}
@@ -187,7 +187,7 @@ func (j *join) loadConfigs(ctx context.Context, log report.Log) (int, error) {
 		if loaded {
 			continue
 		}
-		done, err := j.Ledger.TrackExternal(ctx, stepname.System, resource.LoadedChange(name))
+		done, err := j.Ledger.TrackExternal(ctx, steps.System, resource.LoadedChange(name))
 		if err != nil {
 			return n, err
 		}

@@ -18,7 +18,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -77,7 +76,7 @@ func (j *join) runJoin(ctx context.Context, options inputs.Options, all []Step) 
 		return options.Resume || len(j.Ledger.Items()) > 0 || j.State.RebootNeeded != ""
 	}
 	j.Sink = options.RemedySink(keepsRecords)
-	if err := j.RequireSystemd(); err != nil && slices.Contains(j.Config.Skip, stepname.Preflight) {
+	if err := j.RequireSystemd(); err != nil && slices.Contains(j.Config.Skip, steps.Preflight) {
 		return false, err // otherwise a check of preflight fails
 	}
 	if err := j.recordStart(); err != nil {
@@ -243,11 +242,11 @@ func (j *join) finish(changed bool, elapsed time.Duration) error {
 
 func stateReached(until string) string {
 	switch until {
-	case stepname.ClientCertificate:
+	case steps.ClientCertificate:
 		return "registered with the cluster"
-	case stepname.Kubelet:
+	case steps.Kubelet:
 		return "running kubelet"
-	case stepname.Ready:
+	case steps.Ready:
 		return "Ready"
 	}
 	return "Ready and schedulable"

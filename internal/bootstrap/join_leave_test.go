@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
@@ -32,7 +33,7 @@ func TestJoinAfterAnUnfinishedLeaveStartsOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.Machine = &machine.Machine{}
+	j.Machine = &machine.Machine{Ledger: &ledger.Ledger{}}
 	if err := j.recordStart(); err != nil {
 		t.Fatal(err)
 	}

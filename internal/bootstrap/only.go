@@ -22,10 +22,12 @@ func RunOnly(ctx context.Context, options inputs.Options, names []string) (bool,
 	if options.Resume {
 		return false, inputs.UsageError("--only and --resume cannot be given together")
 	}
-	selected, err := selectSteps(names)
-	if err != nil {
-		return false, err
+	for _, name := range names {
+		if allowed := steps.IndependentSteps(); !slices.Contains(allowed, name) {
+			return false, inputs.UsageError("--only: invalid value %q: must be one of %s", name, strings.Join(allowed, ", "))
+		}
 	}
+	selected := selectSteps(func(s steps.JoinStep) bool { return slices.Contains(names, s.Name) })
 	options.Only = names
 	ctx, cancel := options.Config.WithTimeout(ctx)
 	defer cancel()
@@ -59,26 +61,4 @@ func (j *join) runOnly(ctx context.Context, options inputs.Options, selected []S
 		err = options.CompleteError(err)
 	}
 	return changed, err
-}
-
-// IndependentSteps returns the names of the steps that RunOnly can run.
-func IndependentSteps() []string {
-	var names []string
-	for _, step := range Steps() {
-		if step.Independent {
-			names = append(names, step.Name)
-		}
-	}
-	return names
-}
-
-// selectSteps returns the named steps in the order of a join. It fails if a step
-// depends on the result of an earlier one.
-func selectSteps(names []string) ([]Step, error) {
-	for _, name := range names {
-		if !slices.Contains(IndependentSteps(), name) {
-			return nil, inputs.UsageError("--only: invalid value %q: must be one of %s", name, strings.Join(IndependentSteps(), ", "))
-		}
-	}
-	return slices.DeleteFunc(Steps(), func(step Step) bool { return !slices.Contains(names, step.Name) }), nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest/machinetest"
 )
@@ -35,7 +35,7 @@ func TestRemediesOfARefusedFirstJoinCanBeRun(t *testing.T) {
 		"hcp-node-agent join --payload-drop /etc/a":                                   func(c *config.Join) { c.Payload.Exclude = []string{"/etc/b*", "/etc/a"} },
 	} {
 		given := config.Defaults()
-		given.UserData, given.Skip, given.HostSettings = "it's here/user-data.ign", []string{stepname.Packages}, config.HostSettingsApply
+		given.UserData, given.Skip, given.HostSettings = "it's here/user-data.ign", []string{steps.Packages}, config.HostSettingsApply
 		given.Payload.Exclude, given.BridgeInterface = []string{"/etc/b*"}, "eth0"
 		failed := refuseJoin(t, given, remedy)
 
@@ -97,7 +97,7 @@ func refuseJoin(t *testing.T, given config.Join, remedy report.Remedy) refusedJo
 	j := &join{Builder: &plan.Builder{Config: given, Dir: options.StateDir, Sink: recorder, Inputs: in, Machine: machinetest.Open(t, t.TempDir())}}
 	var ran []string
 	refusal := stepEnd{err: report.Fail(report.Refused, remedy, "refused")}
-	_, err = j.runJoin(t.Context(), options, scriptedSteps(&ran, map[string]stepEnd{stepname.Preflight: refusal}))
+	_, err = j.runJoin(t.Context(), options, scriptedSteps(&ran, map[string]stepEnd{steps.Preflight: refusal}))
 	if report.CodeOf(err) != report.Refused || len(recorder.Steps) != 1 {
 		t.Fatalf("error %v after the steps %+v", err, recorder.Steps)
 	}

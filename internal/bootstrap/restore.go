@@ -4,7 +4,6 @@ package bootstrap
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
@@ -14,15 +13,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
-
-// restoredSteps returns the steps that change the host and need neither the ignition server nor
-// an approval.
-func restoredSteps() []string {
-	return []string{stepname.Fetch, stepname.Plan, stepname.Files, stepname.System, stepname.Network, stepname.Runtime, stepname.Kubelet}
-}
 
 // Restore restores what differs from the recorded join, as a repeated join does, with its
 // saved payload and settings. It does not change the record of the join. It waits for
@@ -33,7 +25,7 @@ func Restore(ctx context.Context, options inputs.Options) (bool, error) {
 		return false, err
 	}
 	defer j.Close()
-	selected := slices.DeleteFunc(Steps(), func(step Step) bool { return !slices.Contains(restoredSteps(), step.Name) })
+	selected := selectSteps(func(s steps.JoinStep) bool { return s.Restores })
 	changed, err := steps.Run(ctx, steps.Runner{Sink: j.Sink, Ledger: j.Ledger, Skip: j.Config.Skip}, selected, j)
 	if err != nil {
 		return changed, err
@@ -55,7 +47,7 @@ func TrustCAs(ctx context.Context, options inputs.Options, cas []byte) error {
 	}
 	own := identity.Identity{
 		Kubeconfig: identity.KubeconfigPath, Ledger: j.Ledger,
-		Log: report.Log{Sink: j.Sink, Step: stepname.ClientCertificate},
+		Log: report.Log{Sink: j.Sink, Step: steps.ClientCertificate},
 	}
 	if err := own.AddCAs(ctx, cas); err != nil {
 		return err

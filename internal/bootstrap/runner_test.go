@@ -14,10 +14,10 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
@@ -43,6 +43,15 @@ func scriptedSteps(ran *[]string, ends map[string]stepEnd) []Step {
 		}
 	}
 	return list
+}
+
+// Each step of a join and of an upgrade has a function.
+func TestStepsHaveFunctions(t *testing.T) {
+	for _, step := range append(Steps(), UpgradeSteps()...) {
+		if step.Run == nil {
+			t.Errorf("step %s has no function", step.Name)
+		}
+	}
 }
 
 func stepNames() []string {
@@ -78,7 +87,7 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ran []string
-			j := &join{Builder: &plan.Builder{Config: test.config, Dir: t.TempDir(), Machine: &machine.Machine{}}}
+			j := &join{Builder: &plan.Builder{Config: test.config, Dir: t.TempDir(), Machine: &machine.Machine{Ledger: &ledger.Ledger{}}}}
 			did, err := steps.Run(t.Context(), j.runner(), scriptedSteps(&ran, nil), j)
 			if err != nil || did {
 				t.Errorf("changed %t, %v", did, err)
@@ -100,7 +109,7 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 func TestRunReportsHowEachStepEnded(t *testing.T) {
 	var ran []string
 	var logged flowtest.Events
-	j := &join{Builder: &plan.Builder{Config: config.Join{Until: "client-certificate", Skip: []string{"packages"}}, Dir: t.TempDir(), Sink: &logged, Machine: &machine.Machine{}}}
+	j := &join{Builder: &plan.Builder{Config: config.Join{Until: "client-certificate", Skip: []string{"packages"}}, Dir: t.TempDir(), Sink: &logged, Machine: &machine.Machine{Ledger: &ledger.Ledger{}}}}
 	list := scriptedSteps(&ran, map[string]stepEnd{
 		"fetch": {outcome: steps.Outcome{Summary: "80 files", Changed: true}},
 		"files": {err: errors.New("disk is full")},
@@ -152,7 +161,7 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var ran []string
 			recorder := &report.Recorder{}
-			j := &join{Builder: &plan.Builder{Dir: t.TempDir(), Sink: recorder, Machine: &machine.Machine{}}}
+			j := &join{Builder: &plan.Builder{Dir: t.TempDir(), Sink: recorder, Machine: &machine.Machine{Ledger: &ledger.Ledger{}}}}
 			_, err := steps.Run(test.ctx, j.runner(), scriptedSteps(&ran, map[string]stepEnd{
 				"fetch": {err: test.err},
 			}), j)
@@ -172,8 +181,8 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 
 // The steps that cannot be skipped have results that later steps require.
 func TestSkipValuesAreStepsInOrder(t *testing.T) {
-	want := slices.DeleteFunc(stepNames(), func(name string) bool { return name == stepname.Fetch || name == stepname.Plan })
-	if diff := cmp.Diff(want, stepname.SkipValues()); diff != "" {
+	want := slices.DeleteFunc(stepNames(), func(name string) bool { return name == steps.Fetch || name == steps.Plan })
+	if diff := cmp.Diff(want, steps.SkipValues()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -187,11 +196,11 @@ func TestUntilValuesAreStepsInOrder(t *testing.T) {
 			t.Errorf("step %+v is twice there, or says and does nothing", step)
 		}
 		seen[step.Name] = true
-		if slices.Contains(stepname.UntilValues(), step.Name) {
+		if slices.Contains(steps.UntilValues(), step.Name) {
 			states = append(states, step.Name)
 		}
 	}
-	if diff := cmp.Diff(stepname.UntilValues(), states); diff != "" {
+	if diff := cmp.Diff(steps.UntilValues(), states); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	words := map[string]bool{}

@@ -20,7 +20,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/nodelayer"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/registry"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // progressInterval is the interval of messages about a download.
@@ -76,7 +76,7 @@ func (j *join) unpackLayer(ctx context.Context, log report.Log) (bool, error) {
 		}
 		log.Wait("unpacking the node layer of the OS image", "")
 	}
-	if _, err := j.Ledger.Apply(ctx, stepname.Packages, changes); err != nil {
+	if _, err := j.Ledger.Apply(ctx, steps.Packages, changes); err != nil {
 		return false, err
 	}
 	return len(pending) > 0, joinstate.RemoveFiles(j.Dir, joinstate.LayerFile)
@@ -109,7 +109,7 @@ func (j *join) placeSoftware(ctx context.Context, dir string, names []string) er
 				"%s belongs to package %s of this host, and would be replaced by the OS image", path, owners[path])
 		}
 	}
-	_, err = j.Ledger.Apply(ctx, stepname.Packages, changes)
+	_, err = j.Ledger.Apply(ctx, steps.Packages, changes)
 	return err
 }
 

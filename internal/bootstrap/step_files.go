@@ -10,7 +10,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -36,7 +35,7 @@ func writeFiles(ctx context.Context, j *join, log report.Log) (steps.Outcome, er
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	made, err := j.Ledger.Apply(ctx, stepname.Files, j.Plan.Files)
+	made, err := j.Ledger.Apply(ctx, steps.Files, j.Plan.Files)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -55,7 +54,7 @@ func (j *join) createAccounts(ctx context.Context, log report.Log) ([]ledger.Pla
 	if len(j.Plan.Accounts.Users)+len(j.Plan.Accounts.Groups) == 0 {
 		return nil, nil
 	}
-	made, err := accounts.Apply(ctx, j.Ledger, stepname.Files, j.Accounts(j.Plan))
+	made, err := accounts.Apply(ctx, j.Ledger, steps.Files, j.Accounts(j.Plan))
 	if err != nil || len(made) == 0 {
 		return nil, err
 	}

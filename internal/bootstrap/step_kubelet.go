@@ -19,7 +19,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -39,7 +38,7 @@ func startKubelet(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	if err := j.Systemd.Reload(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	enabled, err := j.Ledger.Apply(ctx, stepname.Kubelet, slices.Concat([]ledger.Change{staticPodDir()}, j.Plan.Kubelet, j.unitsToStart()))
+	enabled, err := j.Ledger.Apply(ctx, steps.Kubelet, slices.Concat([]ledger.Change{staticPodDir()}, j.Plan.Kubelet, j.unitsToStart()))
 	if err != nil {
 		return steps.Outcome{}, err
 	}

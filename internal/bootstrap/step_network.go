@@ -14,7 +14,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/bootunits"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -35,7 +34,7 @@ func attachUplink(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	}
 	// Record after Open vSwitch is started and before br-ex exists: leave then removes
 	// the plugin's state after br-ex and before it stops Open vSwitch.
-	if err := j.recordPlugin(ctx, stepname.Network); err != nil {
+	if err := j.recordPlugin(ctx, steps.Network); err != nil {
 		return steps.Outcome{}, err
 	}
 	migration, err := j.currentMigration(ctx, log)
@@ -43,7 +42,7 @@ func attachUplink(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 		return steps.Outcome{}, err
 	}
 	request := migrate.Request{Migration: migration, Endpoints: j.RequiredEndpoints()}
-	made, err := j.Ledger.Apply(ctx, stepname.Network, append(migration.FilesBeforeMigration(), request.Change()))
+	made, err := j.Ledger.Apply(ctx, steps.Network, append(migration.FilesBeforeMigration(), request.Change()))
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -88,7 +87,7 @@ func (j *join) currentMigration(ctx context.Context, log report.Log) (ovs.Migrat
 // not record that state, joined the host.
 func (j *join) recordPlugin(ctx context.Context, step string) error {
 	recorded := slices.ContainsFunc(j.Ledger.Items(), func(item ledger.Item) bool { return item.Kind == networkplugin.Kind })
-	if recorded || j.State.HasCompleted(stepname.Kubelet) {
+	if recorded || j.State.HasCompleted(steps.Kubelet) {
 		return nil
 	}
 	_, err := j.Ledger.TrackExternal(ctx, step, networkplugin.NewChange())
@@ -109,7 +108,7 @@ func (j *join) startOpenVSwitch(ctx context.Context) error {
 	if state.File == "disabled" {
 		vswitch.Desired.Enabled = "enabled"
 	}
-	started, err := j.Ledger.Apply(ctx, stepname.Network, []ledger.Change{vswitch})
+	started, err := j.Ledger.Apply(ctx, steps.Network, []ledger.Change{vswitch})
 	if err != nil || len(started) == 0 {
 		return err
 	}
@@ -133,7 +132,7 @@ func (j *join) configureBridgeConsumers(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	units, enablement := bootunits.Changes(clears)
-	changes, err := j.Ledger.Apply(ctx, stepname.Network, append(files, units...))
+	changes, err := j.Ledger.Apply(ctx, steps.Network, append(files, units...))
 	if err != nil {
 		return 0, err
 	}
@@ -142,7 +141,7 @@ func (j *join) configureBridgeConsumers(ctx context.Context) (int, error) {
 			return 0, err
 		}
 	}
-	enabled, err := j.Ledger.Apply(ctx, stepname.Network, enablement)
+	enabled, err := j.Ledger.Apply(ctx, steps.Network, enablement)
 	return len(changes) + len(enabled), err
 }
 

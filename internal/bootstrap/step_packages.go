@@ -14,7 +14,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -101,7 +100,7 @@ func (j *join) installPackages(ctx context.Context, log report.Log, specs []stri
 	if err != nil {
 		return err
 	}
-	done, err := j.Ledger.TrackExternal(ctx, stepname.Packages, change)
+	done, err := j.Ledger.TrackExternal(ctx, steps.Packages, change)
 	if err != nil {
 		return err
 	}
@@ -145,7 +144,7 @@ func (j *join) afterInstall(ctx context.Context, log report.Log) (packages.Decis
 // checkUplink fails if the uplink cannot be attached to br-ex. The plan step does not plan the
 // migration if Open vSwitch is missing, because this step may install it.
 func (j *join) checkUplink(ctx context.Context) error {
-	if j.Plan.Migration != nil || slices.Contains(j.Config.Skip, stepname.Network) {
+	if j.Plan.Migration != nil || slices.Contains(j.Config.Skip, steps.Network) {
 		return nil
 	}
 	return j.CheckUplink(ctx)

@@ -10,7 +10,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -61,7 +60,7 @@ func (j *join) removeBootstrapCredential(ctx context.Context) (bool, error) {
 	if j.Config.KeepBootstrap || !j.IsHosted() || j.BootstrapKubeconfig() == nil {
 		return false, nil
 	}
-	made, err := j.Ledger.Apply(ctx, stepname.Ready, []ledger.Change{{
+	made, err := j.Ledger.Apply(ctx, steps.Ready, []ledger.Change{{
 		Kind: ledger.File, Target: ignition.BootstrapKubeconfigPath, Reason: "the node has its own client certificate", NoBackup: true,
 	}})
 	if err != nil {

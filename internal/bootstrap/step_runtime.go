@@ -13,17 +13,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // startRuntime configures CRI-O's pause image and starts CRI-O, or restarts it if
 // one of its inputs has changed.
 func startRuntime(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
-	if err := j.recordPlugin(ctx, stepname.Runtime); err != nil { // where the step network was skipped
+	if err := j.recordPlugin(ctx, steps.Runtime); err != nil { // where the step network was skipped
 		return steps.Outcome{}, err
 	}
-	made, err := j.Ledger.Apply(ctx, stepname.Runtime, crio.Changes(j.Plan.Runtime))
+	made, err := j.Ledger.Apply(ctx, steps.Runtime, crio.Changes(j.Plan.Runtime))
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -39,7 +38,7 @@ func startRuntime(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	}
 	switch action {
 	case systemd.StartNeeded:
-		_, err = j.Ledger.Apply(ctx, stepname.Runtime, []ledger.Change{runningUnit(crio.Unit)})
+		_, err = j.Ledger.Apply(ctx, steps.Runtime, []ledger.Change{runningUnit(crio.Unit)})
 	case systemd.RestartNeeded:
 		log.Wait("waiting for CRI-O to restart with its new configuration", "")
 		err = j.Systemd.Restart(ctx, crio.Unit)

@@ -8,14 +8,13 @@ import (
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // configureSystem applies kernel modules and sysctls, updates the trust store, and
 // enables and starts units. If requested, it also applies the settings of the host.
 func configureSystem(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
-	kernel, err := j.Ledger.Apply(ctx, stepname.System, slices.Concat(j.Plan.Modules, j.Plan.Sysctls))
+	kernel, err := j.Ledger.Apply(ctx, steps.System, slices.Concat(j.Plan.Modules, j.Plan.Sysctls))
 	if err != nil {
 		return steps.Outcome{}, err
 	}
@@ -25,7 +24,7 @@ func configureSystem(ctx context.Context, j *join, log report.Log) (steps.Outcom
 	if err := j.updateTrustStore(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	units, err := j.Ledger.Apply(ctx, stepname.System, j.Plan.Units)
+	units, err := j.Ledger.Apply(ctx, steps.System, j.Plan.Units)
 	if err != nil {
 		return steps.Outcome{}, err
 	}

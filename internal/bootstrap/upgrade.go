@@ -14,7 +14,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -114,7 +113,7 @@ func (j *join) runUpgrade(ctx context.Context) (bool, error) {
 	runner := steps.Runner{
 		Sink: j.Sink, Ledger: j.Ledger,
 		// The last step uncordons the node.
-		Skip: slices.DeleteFunc(slices.Clone(j.Config.Skip), func(name string) bool { return name == stepname.Schedulable }),
+		Skip: slices.DeleteFunc(slices.Clone(j.Config.Skip), func(name string) bool { return name == steps.Schedulable }),
 		Completed: func(name, _ string, _ time.Duration) error {
 			if j.State.Upgrade == nil {
 				return nil // nothing has been changed
@@ -123,11 +122,11 @@ func (j *join) runUpgrade(ctx context.Context) (bool, error) {
 			return joinstate.Write(j.Dir, j.State)
 		},
 	}
-	parts := upgradeParts()
+	prepare, drain, change := upgradeParts()
 	j.upgrade.running, _ = cri.RunningContainers(ctx, cri.Socket) // of CRI-O that does not run, nothing is measured
 	limited, cancel := j.upgrade.options.Config.WithTimeout(ctx)
 	defer cancel()
-	staged, err := steps.Run(limited, runner, parts.prepare, j)
+	staged, err := steps.Run(limited, runner, prepare, j)
 	if err != nil {
 		return j.State.Upgrade != nil, err
 	}
@@ -136,12 +135,12 @@ func (j *join) runUpgrade(ctx context.Context) (bool, error) {
 			"start it with: hcp-node-agent upgrade --user-data " + j.userDataFile())
 		return staged, nil
 	}
-	if _, err := steps.Run(ctx, runner, parts.drain, j); err != nil {
+	if _, err := steps.Run(ctx, runner, drain, j); err != nil {
 		return j.State.Upgrade != nil, err
 	}
 	bounded, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
-	changed, err := steps.Run(bounded, runner, parts.change, j)
+	changed, err := steps.Run(bounded, runner, change, j)
 	if err != nil {
 		return true, err
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/nodelayer"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -27,8 +26,8 @@ import (
 // It does not affect the node, and pods keep running. A repeated run continues an interrupted one.
 func stageUpgrade(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
 	j.upgrade.mayRollBack = true
-	if slices.Contains(j.Config.Skip, stepname.Packages) {
-		return steps.Unchanged("the step %s is skipped", stepname.Packages)
+	if slices.Contains(j.Config.Skip, steps.Packages) {
+		return steps.Unchanged("the step %s is skipped", steps.Packages)
 	}
 	if err := j.removeOtherStaged(ctx); err != nil {
 		return steps.Outcome{}, err
@@ -225,7 +224,7 @@ func (j *join) removeUnusedSoftware(ctx context.Context) error {
 	if len(remove) == 0 {
 		return nil
 	}
-	_, err := j.revert(ctx, report.Log{Sink: j.Sink, Step: stepname.Packages}, func(item ledger.Item) bool {
+	_, err := j.revert(ctx, report.Log{Sink: j.Sink, Step: steps.Packages}, func(item ledger.Item) bool {
 		return item.Kind == nodelayer.Kind && slices.Contains(remove, item.Target)
 	})
 	if err != nil {

@@ -17,35 +17,33 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/nodelayer"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // UpgradeSteps returns the steps of an upgrade in order: those of a join, with the steps stage and drain
 // before the first change of the node.
 func UpgradeSteps() []Step {
-	parts := upgradeParts()
-	return slices.Concat(parts.prepare, parts.drain, parts.change)
+	own := map[string]Step{
+		steps.Fetch:    {Run: fetchUpgrade},
+		steps.Validate: {Run: validateUpgrade},
+		steps.Stage:    {Run: stageUpgrade},
+		steps.Drain:    {Run: drainNode},
+	}
+	all := selectSteps(func(steps.JoinStep) bool { return true })
+	for i, step := range all {
+		if replacement, found := own[step.Name]; found {
+			all[i].Run = replacement.Run
+		}
+	}
+	return all
 }
 
 // upgradeParts returns the steps of an upgrade in three parts: what happens while pods run, the drain,
 // and the changes of the node.
-func upgradeParts() (parts struct{ prepare, drain, change []Step }) {
-	all := Steps()
-	for i, step := range all {
-		switch step.Name {
-		case stepname.Fetch:
-			all[i].Run = fetchUpgrade
-		case stepname.Validate:
-			all[i].Run = validateUpgrade
-		}
-	}
-	first := slices.IndexFunc(all, func(step Step) bool { return step.Name == stepname.Packages })
-	parts.prepare = append(slices.Clone(all[:first]),
-		Step{Name: stepname.Stage, Description: "download and unpack the software while pods run", Run: stageUpgrade})
-	parts.drain = []Step{{Name: stepname.Drain, Description: "drain the node if a change requires it", Run: drainNode}}
-	parts.change = all[first:]
-	return parts
+func upgradeParts() (prepare, drain, change []Step) {
+	all := UpgradeSteps()
+	at := slices.IndexFunc(all, func(step Step) bool { return step.Name == steps.Drain })
+	return all[:at], all[at : at+1], all[at+1:]
 }
 
 // fetchUpgrade gets the payload of the user data, or that of an unfinished upgrade, which is installed.

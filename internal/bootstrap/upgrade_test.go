@@ -20,7 +20,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
 
@@ -156,7 +156,7 @@ func TestStageAndDrainPrecedeTheFirstChange(t *testing.T) {
 		names = append(names, step.Name)
 	}
 	text := strings.Join(names, " ")
-	if want := strings.Join([]string{stepname.Validate, stepname.Stage, stepname.Drain, stepname.Packages, stepname.Files}, " "); !strings.Contains(text, want) || len(names) != len(Steps())+2 {
+	if want := strings.Join([]string{steps.Validate, steps.Stage, steps.Drain, steps.Packages, steps.Files}, " "); !strings.Contains(text, want) || len(names) != len(Steps())+2 {
 		t.Errorf("steps %s", text)
 	}
 }

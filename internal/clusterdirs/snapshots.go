@@ -9,7 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // maxPluginSize is the maximum size in bytes of a plugin file that is backed up
@@ -67,6 +67,6 @@ func Record(ctx context.Context, l *ledger.Ledger, tree *hostfs.Tree, more []led
 	if err != nil {
 		return err
 	}
-	_, err = l.TrackExternal(ctx, stepname.Files, slices.Concat(plugins, snapshots, more)...)
+	_, err = l.TrackExternal(ctx, steps.Files, slices.Concat(plugins, snapshots, more)...)
 	return err
 }

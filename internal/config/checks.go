@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // checks contains the check of each setting that has one, by flag. A check of a list is applied
@@ -34,9 +34,9 @@ var checks = map[string]func(text string) error{
 
 	"apply-host-settings": oneOf(HostSettingsValues()),
 
-	"until":   oneOf(stepname.UntilValues()),
+	"until":   oneOf(steps.UntilValues()),
 	"timeout": checkTimeout,
-	"skip":    oneOf(stepname.SkipValues()),
+	"skip":    oneOf(steps.SkipValues()),
 }
 
 // optional returns a check that also accepts "", the value of a setting that is not set.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // messages returns the problems without the name of the file.
@@ -58,7 +58,7 @@ func TestProblemsOfEverySetting(t *testing.T) {
 		{"hostSettings", "hostSettings: true", 15, `hostSettings: invalid value "true": must be one of report, apply, reboot`},
 		{"until", "until: monday", 8, `until: invalid value "monday": must be one of client-certificate, kubelet, ready, schedulable`},
 		{"timeout", "timeout: 5", 10, `timeout: invalid value "5": must be a duration such as 90s or 1h30m`},
-		{"skip", "skip: [network, fetch]", 17, `skip: invalid value "fetch": must be one of ` + strings.Join(stepname.SkipValues(), ", ")},
+		{"skip", "skip: [network, fetch]", 17, `skip: invalid value "fetch": must be one of ` + strings.Join(steps.SkipValues(), ", ")},
 		{"repair", "repair: always", 9, `repair: invalid value "always": must be true or false`},
 		{"keepBootstrap", "keepBootstrap: 'x'", 16, `keepBootstrap: invalid value "x": must be true or false`},
 	} {
@@ -104,7 +104,7 @@ func TestFileProblemsHavePositions(t *testing.T) {
 			`:6:10: payload: must be a mapping of settings to values`,
 			`:7:14: nodeLabels: must be a single value`,
 		}},
-		"an alias":         {fileHeader + "verifyReach: &x [bastion]\nskip: *x\n", []string{`:3:18: verifyReach: invalid value "bastion": must be HOST:PORT (an IPv6 address requires brackets: [2001:db8::1]:443)`, `:3:18: skip: invalid value "bastion": must be one of ` + strings.Join(stepname.SkipValues(), ", ")}},
+		"an alias":         {fileHeader + "verifyReach: &x [bastion]\nskip: *x\n", []string{`:3:18: verifyReach: invalid value "bastion": must be HOST:PORT (an IPv6 address requires brackets: [2001:db8::1]:443)`, `:3:18: skip: invalid value "bastion": must be one of ` + strings.Join(steps.SkipValues(), ", ")}},
 		"duplicate key":    {fileHeader + "until: ready\nuntil: kubelet\n", []string{`:4:1: until: already set in line 3`}},
 		"secret in a URL":  {fileHeader + "endpoint: https://me:hunter2@a.example.com\n", []string{`:3:11: endpoint: invalid value "https://***@a.example.com": user names are not allowed in the URL; the ignition server requires a token in a header`}},
 		"version":          {"kind: JoinConfig\napiVersion: v2\n", []string{`:2:13: apiVersion: invalid value "v2": must be node.hcp-agent.io/v1alpha1`}},
@@ -133,7 +133,7 @@ func TestEnvironmentProblems(t *testing.T) {
 	want := []string{
 		"HCP_NODE_AGENT_COLOR: no setting has this environment variable",
 		`HCP_NODE_AGENT_KEEP_BOOTSTRAP: invalid value "yes": must be true or false`,
-		`HCP_NODE_AGENT_SKIP: invalid value "network,plan": "plan": must be one of ` + strings.Join(stepname.SkipValues(), ", "),
+		`HCP_NODE_AGENT_SKIP: invalid value "network,plan": "plan": must be one of ` + strings.Join(steps.SkipValues(), ", "),
 		"HCP_NODE_AGENT_TIMEOT: no setting has this environment variable; did you mean HCP_NODE_AGENT_TIMEOUT?",
 		`HCP_NODE_AGENT_TIMEOUT: invalid value "5": must be a duration such as 90s or 1h30m`,
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // Kind is the kind of the configuration file.
@@ -64,7 +64,7 @@ type Payload struct {
 
 // Defaults returns the default configuration of a join.
 func Defaults() Join {
-	return Join{Software: SoftwareAuto, Until: stepname.Schedulable, Timeout: Duration(time.Hour), NetworkTimeout: Duration(90 * time.Second), HostSettings: HostSettingsReport}
+	return Join{Software: SoftwareAuto, Until: steps.Schedulable, Timeout: Duration(time.Hour), NetworkTimeout: Duration(90 * time.Second), HostSettings: HostSettingsReport}
 }
 
 // The values of Software.

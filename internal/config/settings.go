@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // EnvironmentPrefix is the prefix of the environment variables of settings. The variable of
@@ -43,7 +43,7 @@ func Flags(flags *pflag.FlagSet, j *Join) {
 	flags.BoolVar(&j.InstallPackages, "install-packages", j.InstallPackages, "install missing packages with dnf; signatures are always checked")
 	flags.StringVar(&j.HostSettings, "apply-host-settings", j.HostSettings, "apply kernel arguments, SELinux booleans, ports of firewalld and new configuration of running services: `MODE` report prints the commands, apply applies them, reboot also reboots the host if its kernel arguments change")
 	flags.Lookup("apply-host-settings").NoOptDefVal = HostSettingsApply
-	flags.StringVar(&j.Until, "until", j.Until, "stop when the node reaches `STATE`: "+strings.Join(stepname.UntilValues(), ", "))
+	flags.StringVar(&j.Until, "until", j.Until, "stop when the node reaches `STATE`: "+strings.Join(steps.UntilValues(), ", "))
 	flags.DurationVar((*time.Duration)(&j.Timeout), "timeout", time.Duration(j.Timeout), "stop the join after `DURATION`; 0 means no timeout")
 	flags.StringSliceVar(&j.Skip, "skip", j.Skip, "skip `STEPS` (comma-separated)")
 	flags.BoolVar(&j.KeepBootstrap, "keep-bootstrap", j.KeepBootstrap, "keep the bootstrap credential on the node after the node is Ready")

@@ -13,7 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // certificateFacts contains the facts about kubelet's certificates.
@@ -30,7 +30,7 @@ func inspectCertificates(ctx context.Context, d *diagnostics) ([]report.Finding,
 	if !d.hasStarted() {
 		return nil, nil
 	}
-	f := certificateFacts{RequiresClient: d.State.HasCompleted(stepname.ClientCertificate), Now: d.now}
+	f := certificateFacts{RequiresClient: d.State.HasCompleted(steps.ClientCertificate), Now: d.now}
 	f.Client, f.clientErr = identity.ReadCertificate(identity.ClientCertificatePath(identity.PKIDirectory))
 	f.Serving, f.servingErr = identity.ReadCertificate(identity.ServingCertificatePath(identity.PKIDirectory))
 	if d.State.APIServer != "" && d.Facts.Root {

@@ -12,7 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // inspectHost runs the checks that a join makes before it has the payload.
@@ -68,8 +68,8 @@ func inspectValidation(ctx context.Context, d *diagnostics) ([]report.Finding, e
 			Remedy: "hcp-node-agent doctor --user-data USER_DATA",
 		}}, nil
 	}
-	b.LoadStoredSoftware()                                                // otherwise the release is unknown: doctor downloads no image
-	b.Config.Skip = append(slices.Clone(b.Config.Skip), stepname.Network) // inspectHost checks the uplink
+	b.LoadStoredSoftware()                                             // otherwise the release is unknown: doctor downloads no image
+	b.Config.Skip = append(slices.Clone(b.Config.Skip), steps.Network) // inspectHost checks the uplink
 	built, err := b.Build(ctx)
 	if err != nil {
 		return refusalFinding(err)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // joinFacts contains the facts about the join itself.
@@ -111,7 +111,7 @@ func (f joinFacts) phaseFinding() report.Finding {
 		}
 	}
 	text := fmt.Sprintf("%s joined %s of %s at %s", state.NodeName, pool, state.APIServer, report.Timestamp(state.Finished))
-	if until := state.Config.Until; until != "" && until != stepname.Schedulable {
+	if until := state.Config.Until; until != "" && until != steps.Schedulable {
 		text += ", up to --until " + until
 	}
 	return report.Finding{Severity: report.SeverityOK, Message: text}

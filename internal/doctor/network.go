@@ -9,7 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // bridgeFacts describes the state of br-ex.
@@ -23,7 +23,7 @@ func inspectBridge(ctx context.Context, d *diagnostics) ([]report.Finding, error
 		return nil, nil // Open vSwitch responds only to root, and would seem not to run
 	}
 	status, err := ovs.GatherStatus(ctx, d.NM)
-	return bridgeFacts{Required: d.State.HasCompleted(stepname.Network), Status: status}.evaluate(), err
+	return bridgeFacts{Required: d.State.HasCompleted(steps.Network), Status: status}.evaluate(), err
 }
 
 func (f bridgeFacts) evaluate() []report.Finding {

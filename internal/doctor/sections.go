@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // section is one section of the diagnostics. It has its own time limit, and its
@@ -26,15 +26,15 @@ func sections() []section {
 	return []section{
 		{"join", 10 * time.Second, inspectJoin},
 		{"host", 45 * time.Second, inspectHost},
-		{stepname.Validate, 30 * time.Second, inspectValidation},
+		{steps.Validate, 30 * time.Second, inspectValidation},
 		{"units", 20 * time.Second, inspectUnits},
-		{stepname.Network, 30 * time.Second, inspectBridge},
+		{steps.Network, 30 * time.Second, inspectBridge},
 		{"identity", 10 * time.Second, inspectHostChanges},
 		{"leftovers", 20 * time.Second, inspectLeftovers},
 		{"drift", time.Minute, inspectDrift},
 		{"certificates", 10 * time.Second, inspectCertificates},
 		{"request", 20 * time.Second, inspectRequest},
-		{stepname.ServingCertificate, 20 * time.Second, inspectServing},
+		{steps.ServingCertificate, 20 * time.Second, inspectServing},
 		{"journal", 30 * time.Second, inspectJournal},
 		{"node", 30 * time.Second, inspectNode},
 	}

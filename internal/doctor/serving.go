@@ -7,13 +7,13 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/servingcert"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // inspectServing returns findings if a running kubelet has no serving certificate,
 // or one for a previous address.
 func inspectServing(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
-	if !d.hasStarted() || !d.State.HasCompleted(stepname.Kubelet) || !d.Facts.Root {
+	if !d.hasStarted() || !d.State.HasCompleted(steps.Kubelet) || !d.Facts.Root {
 		return nil, nil
 	}
 	node, err := d.ownNode()

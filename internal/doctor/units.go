@@ -12,7 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/bootunits"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 // nodeUnits returns the services of a node with the steps that start them, in the
 // order of their dependencies.
 func nodeUnits() []struct{ name, step string } {
-	return []struct{ name, step string }{{openVSwitchUnit, stepname.Network}, {crio.Unit, stepname.Runtime}, {kubelet.UnitName, stepname.Kubelet}}
+	return []struct{ name, step string }{{openVSwitchUnit, steps.Network}, {crio.Unit, steps.Runtime}, {kubelet.UnitName, steps.Kubelet}}
 }
 
 // agentUnits returns the units of the agent with the meaning of a failure.

@@ -14,7 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // addedPaths lists the paths that kubelet, CRI-O and pods have created in one
@@ -105,7 +105,7 @@ func (f *Flow) reportAddedPaths(document *Document, found []addedPaths, log repo
 			document.Kept = append(document.Kept, ledger.PublishedDifference{
 				Kind:   ledger.File,
 				Target: p,
-				Step:   stepname.Files,
+				Step:   steps.Files,
 				Reason: "created since the join; other programs may require the file",
 				Now:    ledger.PublishedState{Present: true, Type: info.Type},
 			})

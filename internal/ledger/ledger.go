@@ -40,6 +40,15 @@ type Ledger struct {
 	OnBackup func(target, backup string)
 }
 
+// LogTo reports each change that is made or restored, and each backup of an edited file, to log.
+func (l *Ledger) LogTo(log report.Log) {
+	l.OnChange = func(c Change) { log.Changed(string(c.Kind), c.Target) }
+	l.OnBackup = func(target, backup string) {
+		log.Warn(target+" was changed since the join and is replaced; the replaced content is in "+backup,
+			report.Remedyf("diff %s %s", report.ShellWord(backup), report.ShellWord(target)))
+	}
+}
+
 // Open opens the ledger in dir, creating both if they do not exist, and truncates an
 // incomplete tail. Only one process can have it open: Open fails with ErrLocked otherwise.
 // It writes and syncs nothing before the first record, because most runs change nothing.

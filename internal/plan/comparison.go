@@ -7,7 +7,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // ObsoleteObject is an object that an earlier payload added to the host.
@@ -44,7 +44,7 @@ func obsoleteItems(items []ledger.Item, requested []ledger.Change) []ledger.Item
 	}
 	var obsolete []ledger.Item
 	for _, item := range items {
-		isOfPayload := slices.Contains([]string{stepname.Files, stepname.System}, item.Step) && groupOf(item.Change) != GroupOther
+		isOfPayload := steps.FindJoinStep(item.Step).OwnsPayload && groupOf(item.Change) != GroupOther
 		isDirectory := item.Kind == ledger.Directory || item.Kind == accounts.KeysDir
 		isObsolete := !keys[item.Key()] || SetsMore(item, requested)
 		if isOfPayload && !isDirectory && item.Desired.Present && isObsolete {

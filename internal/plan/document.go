@@ -15,7 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // Document lists the changes that a join would make. It contains digests
@@ -76,14 +76,14 @@ func (b *Builder) fill(ctx context.Context, options inputs.Options, document *Do
 		return report.Fail(report.Refused, "hcp-node-agent plan --payload FILE # plans a rendered payload without this host",
 			"the units of this host cannot be compared: %w", b.SystemdErr)
 	}
-	if err := b.AwaitUplink(ctx, report.Log{Sink: b.Sink, Step: stepname.Plan}); err != nil {
+	if err := b.AwaitUplink(ctx, report.Log{Sink: b.Sink, Step: steps.Plan}); err != nil {
 		return err
 	}
-	saved, err := b.LoadPayload(ctx, report.Log{Sink: b.Sink, Step: stepname.Fetch})
+	saved, err := b.LoadPayload(ctx, report.Log{Sink: b.Sink, Step: steps.Fetch})
 	if err != nil {
 		return err
 	}
-	if _, err := b.LoadSoftware(ctx, report.Log{Sink: b.Sink, Step: stepname.Plan}); err != nil {
+	if _, err := b.LoadSoftware(ctx, report.Log{Sink: b.Sink, Step: steps.Plan}); err != nil {
 		return err
 	}
 	b.Upgrading = !saved && b.State.Hosted && b.State.Phase() == joinstate.PhaseJoined
@@ -104,7 +104,7 @@ func (b *Builder) fill(ctx context.Context, options inputs.Options, document *Do
 	if err := b.addChanges(ctx, document, p, options.Diff); err != nil {
 		return err
 	}
-	if err := b.addSoftware(ctx, document, p, report.Log{Sink: b.Sink, Step: stepname.Plan}); err != nil {
+	if err := b.addSoftware(ctx, document, p, report.Log{Sink: b.Sink, Step: steps.Plan}); err != nil {
 		return err
 	}
 	document.Empty = len(document.Changes)+len(document.MissingUnits) == 0 && document.Unpacked == nil

@@ -14,7 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // RequiredEndpoints returns the endpoints that must be reachable before and after
@@ -52,7 +52,7 @@ func (b *Builder) needsIgnition() bool {
 // AwaitUplink waits while NetworkManager is still activating the uplink, as after a boot. Call it
 // before the facts of the host are gathered. It does not wait if the uplink is not needed.
 func (b *Builder) AwaitUplink(ctx context.Context, log report.Log) error {
-	if b.NM == nil || slices.Contains(b.Config.Skip, stepname.Network) {
+	if b.NM == nil || slices.Contains(b.Config.Skip, steps.Network) {
 		return nil
 	}
 	return ovs.AwaitActivation(ctx, b.NM, b.migrationOptions(), log)

@@ -13,7 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // PayloadSource is where the payload of a plan is from.
@@ -165,7 +165,7 @@ func (b *Builder) notPlanned(p *Plan) []string {
 		return b.notPlannedElsewhere()
 	case p.Migration != nil:
 		return nil
-	case slices.Contains(b.Config.Skip, stepname.Network):
+	case slices.Contains(b.Config.Skip, steps.Network):
 		return []string{"network: the step network is skipped"}
 	case b.NM == nil:
 		return []string{"network: NetworkManager does not run"}

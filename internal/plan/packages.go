@@ -16,13 +16,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/nodelayer"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // ManagesPackages reports whether the agent checks and installs packages on this
 // host.
 func (b *Builder) ManagesPackages() bool {
-	return packages.RHEL(b.Facts.OS) > 0 && dnf.IsAvailable() && !slices.Contains(b.Config.Skip, stepname.Packages)
+	return packages.RHEL(b.Facts.OS) > 0 && dnf.IsAvailable() && !slices.Contains(b.Config.Skip, steps.Packages)
 }
 
 // DecidePackages determines which packages the host lacks for the plan, nil before there is

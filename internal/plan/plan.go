@@ -18,7 +18,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // Plan contains all that a join does to this host. Build returns it, and nothing changes it
@@ -68,7 +68,7 @@ func (b *Builder) Build(ctx context.Context) (*Plan, error) {
 	if p.Registration, err = b.registrationCheck(p); err != nil {
 		return nil, err
 	}
-	if !slices.Contains(b.Config.Skip, stepname.Network) {
+	if !slices.Contains(b.Config.Skip, steps.Network) {
 		p.Migration, err = b.possibleMigration(ctx)
 	}
 	return p, err

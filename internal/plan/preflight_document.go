@@ -8,7 +8,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // PreflightDocument is the result of the checks that a join makes before it has the
@@ -29,7 +29,7 @@ func Preflight(ctx context.Context, options inputs.Options) (PreflightDocument, 
 		return document, err
 	}
 	defer b.Close()
-	log := report.Log{Sink: b.Sink, Step: stepname.Preflight}
+	log := report.Log{Sink: b.Sink, Step: steps.Preflight}
 	if err := b.AwaitUplink(ctx, log); err != nil {
 		return document, err
 	}

@@ -5,12 +5,11 @@ package service
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // Backoff of the service between attempts to join.
@@ -43,12 +42,9 @@ func (a attempt) isRetryable() bool {
 		return false
 	case a.step == "": // the inputs could not be read, or another process holds the lock
 		return code == report.Failed || code == report.CredentialRefused
-	case a.step == stepname.Plan: // refused: the network may have changed since preflight
-		return code == report.Refused
-	case a.step == stepname.Network:
-		return code == report.Refused || code == report.NetworkRolledBack
 	}
-	return slices.Contains([]string{stepname.Preflight, stepname.Fetch, stepname.Validate, stepname.Packages}, a.step)
+	isRetryable := steps.FindJoinStep(a.step).IsRetryable
+	return isRetryable != nil && isRetryable(code)
 }
 
 // sameFailure reports whether two attempts failed for the same reason. Messages are

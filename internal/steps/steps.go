@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -18,9 +17,6 @@ import (
 type Step[T any] struct {
 	Name        string
 	Description string // for help texts and documents
-	// Independent steps do not use the results of earlier steps, and can be run with
-	// --only.
-	Independent bool
 	Run         func(ctx context.Context, flow T, log report.Log) (Outcome, error)
 }
 
@@ -43,13 +39,16 @@ func Changed(format string, args ...any) (Outcome, error) {
 // Runner describes how steps are run.
 type Runner struct {
 	Sink   report.Sink
-	Ledger *ledger.Ledger // its changes are reported as events of the step that makes them
+	Ledger Ledger // its changes are reported as events of the step that makes them; nil: the flow has none
 	Skip   []string
 	Until  string // the name of the last step to run; "" runs all
 	// Completed is called after each completed step with the names of that step and of
 	// the next one, "" after the last. It can be nil.
 	Completed func(name, next string, elapsed time.Duration) error
 }
+
+// Ledger reports its changes to the log of the current step.
+type Ledger interface{ LogTo(log report.Log) }
 
 // Run runs the steps and reports whether any of them changed something. It returns the
 // error of the first step that fails, prefixed with the name of the step.
@@ -88,11 +87,7 @@ func run[T any](ctx context.Context, r Runner, step Step[T], flow T) (Outcome, e
 	r.emit(report.Event{Kind: report.StepStarted, Step: step.Name})
 	log := report.Log{Sink: r.Sink, Step: step.Name}
 	if r.Ledger != nil {
-		r.Ledger.OnChange = func(c ledger.Change) { log.Changed(string(c.Kind), c.Target) }
-		r.Ledger.OnBackup = func(target, backup string) {
-			log.Warn(target+" was changed since the join and is replaced; the replaced content is in "+backup,
-				report.Remedyf("diff %s %s", report.ShellWord(backup), report.ShellWord(target)))
-		}
+		r.Ledger.LogTo(log)
 	}
 	outcome, err := step.Run(ctx, flow, log)
 	elapsed := time.Since(started)

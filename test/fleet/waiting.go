@@ -18,7 +18,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 )
 
@@ -64,7 +64,7 @@ func startWaiting(ctx context.Context, plane *bed.ControlPlane, n *node, cluster
 	output := approvalSink{waiting: make(chan struct{}, 1)}
 	identity := &identity.Identity{
 		Dir: filepath.Join(dir, "kubelet", "pki"), Kubeconfig: filepath.Join(dir, "kubelet", "kubeconfig"), BootstrapKubeconfig: bootstrap,
-		NodeName: n.name, KeyDir: filepath.Join(dir, "state"), Ledger: book, Log: report.Log{Sink: output, Step: stepname.ClientCertificate},
+		NodeName: n.name, KeyDir: filepath.Join(dir, "state"), Ledger: book, Log: report.Log{Sink: output, Step: steps.ClientCertificate},
 		Annotate: func(key crypto.PublicKey) (map[string]string, error) { return n.token.Sign(cluster, key) },
 	}
 	node := &waitingNode{proxy: w, done: make(chan error, 1)}

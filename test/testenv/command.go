@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 )
 
@@ -53,9 +53,9 @@ func (s *Environment) KillUpgrade(ctx context.Context, command string, logf func
 		}
 		logf("killed at %s:\n%s", step.Name, out)
 		switch step.Name {
-		case stepname.Drain:
+		case steps.Drain:
 			command = "hcp-node-agent upgrade"
-		case stepname.Kubelet:
+		case steps.Kubelet:
 			return nil
 		}
 	}

@@ -12,13 +12,13 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
 // sampledSteps are the steps after which the most state must be resumed: a network on br-ex, a service
 // that waits for approval, and a client certificate.
-var sampledSteps = []string{stepname.Network, stepname.Runtime, stepname.ClientCertificate}
+var sampledSteps = []string{steps.Network, steps.Runtime, steps.ClientCertificate}
 
 // TestJoinResumesAfterKills kills the join after some of its steps, or with THOROUGH=1 after each
 // step.
@@ -43,7 +43,7 @@ func TestJoinResumesAfterKills(t *testing.T) {
 			_, err := environment.Machine.Output(ctx, "systemctl start --no-block hcp-node-agent; until journalctl -b -u hcp-node-agent | grep -q 'oc adm certificate approve'; do sleep 1; done")
 			must(t, err)
 		}
-		if step.Name == stepname.ClientCertificate {
+		if step.Name == steps.ClientCertificate {
 			checkContains(t, out, "stopping hcp-node-agent.service, which is joining this host, before running this command")
 		}
 	}
@@ -144,7 +144,7 @@ func requestReboot(ctx context.Context) error {
 func TestLeaveResumesAfterAPowerCut(t *testing.T) {
 	ctx := newContext(t)
 	before := hostState(ctx, t)
-	runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand, testenv.StepLine(stepname.System), func() {
+	runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand, testenv.StepLine(steps.System), func() {
 		_, err := environment.Machine.Run(ctx, "kill -9 $(pidof hcp-node-agent); sync")
 		must(t, err)
 	})

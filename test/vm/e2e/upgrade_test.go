@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/stepname"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 	"github.com/hcp-node-agent/hcp-node-agent/test/nodeimage"
 	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
@@ -80,14 +80,14 @@ func upgradeWithDrain(ctx context.Context, t *testing.T) {
 	t.Helper()
 	lost := runAgent(ctx, t, report.Refused, upgradeCommand)
 	checkContains(t, lost.Stdout+lost.Stderr, "these pods would be lost", "--no-drain")
-	if regexp.MustCompile(testenv.StepLine(stepname.Stage)).MatchString(lost.Stdout) {
+	if regexp.MustCompile(testenv.StepLine(steps.Stage)).MatchString(lost.Stdout) {
 		t.Error("the upgrade that would lose pods has staged the software")
 	}
 	stageOverBrokenLink(ctx, t)
 	runAgent(ctx, t, report.Success, "status") // nothing has changed
 	must(t, environment.DeletePods(ctx))
 
-	runUntilOutput(ctx, t, "hcp-node-agent "+upgradeCommand, testenv.StepLine(stepname.Packages), func() {
+	runUntilOutput(ctx, t, "hcp-node-agent "+upgradeCommand, testenv.StepLine(steps.Packages), func() {
 		mustOutput(ctx, t, "systemctl stop hcp-node-agent; pkill -KILL -f '^hcp-node-agent upgrade'")
 	})
 	status := runAgent(ctx, t, report.Failed, "status")
@@ -98,7 +98,7 @@ func upgradeWithDrain(ctx context.Context, t *testing.T) {
 	if os.Getenv("THOROUGH") != "" {
 		must(t, environment.KillUpgrade(ctx, "hcp-node-agent upgrade", t.Logf))
 	}
-	runUntilOutput(ctx, t, "hcp-node-agent upgrade", testenv.StepLine(stepname.System), func() { must(t, environment.Machine.Kill(ctx)) })
+	runUntilOutput(ctx, t, "hcp-node-agent upgrade", testenv.StepLine(steps.System), func() { must(t, environment.Machine.Kill(ctx)) })
 	must(t, environment.Machine.Boot(ctx))
 	must(t, environment.Machine.WaitSSH(ctx))
 	await(ctx, t, "journalctl -b -u hcp-node-agent -o cat | grep '"+testenv.NodeName+" is upgraded'")
