@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -65,14 +66,14 @@ func (s planScreen) printOrigin(document plan.Document) {
 	}
 	s.Hanging("", "  ", s.Title("Plan for "+document.NodeName+pool))
 	origin := document.Payload
-	payload := origin.Summary
+	text := origin.Summary
 	switch origin.Source {
-	case plan.FromSaved:
-		payload += ", saved by the join of this host"
-	case plan.FromServer, plan.FromFile:
-		payload += ", from " + inputName(origin.Name)
+	case payload.KindSaved:
+		text += ", saved by the join of this host"
+	case payload.KindServer, payload.KindFile:
+		text += ", from " + inputName(origin.Name)
 	}
-	s.Hanging("  payload    ", originIndent, payload)
+	s.Hanging("  payload    ", originIndent, text)
 	switch software := document.Software; {
 	case software != nil:
 		s.Hanging("  release    ", originIndent, software.String()+", by OS image "+report.EscapeLine(software.Image))

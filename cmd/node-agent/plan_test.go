@@ -16,6 +16,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
@@ -51,7 +52,7 @@ func TestPrintPlan(t *testing.T) {
 	owner.UID = &seven
 	document := plan.Document{
 		NodeName: "worker-7", NodePool: "clusters/demo", Overrides: []string{"a.ign", "-"}, Unchanged: 2,
-		Payload: plan.PayloadOrigin{Source: plan.FromSaved, Summary: "2 files"},
+		Payload: plan.PayloadOrigin{Source: payload.KindSaved, Summary: "2 files"},
 		Facts:   plan.FactsOrigin{Source: plan.FactsOfThisHost, Host: "RHEL 9"},
 		Changes: []plan.PlannedChange{
 			newPlannedChange("files", "add", ledger.Directory, "/etc/d", "payload", none, ledger.DirectoryState(0o750)),
@@ -92,7 +93,7 @@ func TestPrintUpgrade(t *testing.T) {
 	all = append(all, effects.OfPackage("openshift-kubelet"), effects.OfPackage("cri-o"))
 	checkPlanScreen(t, "upgrade", 80, false, plan.Document{
 		NodeName: "worker-7", NodePool: "clusters/demo",
-		Payload:  plan.PayloadOrigin{Source: plan.FromServer, Name: "ignition.example.com", Summary: "2 files"},
+		Payload:  plan.PayloadOrigin{Source: payload.KindServer, Name: "ignition.example.com", Summary: "2 files"},
 		Facts:    plan.FactsOrigin{Source: plan.FactsOfThisHost, Host: "RHEL 9"},
 		Obsolete: []plan.ObsoleteObject{{Kind: ledger.File, Target: "/etc/old"}},
 		Upgrade:  true,
@@ -139,7 +140,7 @@ func TestPrintPlanWithoutChanges(t *testing.T) {
 	var out bytes.Buffer
 	planScreen{Page: &report.Page{Writer: &out}}.print(plan.Document{
 		NodeName: "worker-7",
-		Payload:  plan.PayloadOrigin{Source: plan.FromServer, Name: "ignition.example.com", Summary: "2 files"},
+		Payload:  plan.PayloadOrigin{Source: payload.KindServer, Name: "ignition.example.com", Summary: "2 files"},
 		Facts:    plan.FactsOrigin{Source: plan.FactsOfThisHost, Host: "RHEL 9"},
 		Empty:    true, Unchanged: 1,
 		NotPlanned: []string{"network: the step network is skipped"},

@@ -38,16 +38,15 @@ func joinWithPayload(t *testing.T, overrides ...string) *join {
 
 func TestPayloadIsOverridden(t *testing.T) {
 	j := joinWithPayload(t, firstOverride, secondOverride)
-	kept, err := j.LoadPayload(t.Context(), report.Log{})
-	if err != nil || !kept {
-		t.Fatalf("%t, %v", kept, err)
+	if err := j.LoadPayload(t.Context(), report.Log{}); err != nil || !j.Loaded.IsSaved() {
+		t.Fatalf("%+v, %v", j.Loaded, err)
 	}
 	for name, want := range map[string]string{"/etc/a": "a", "/etc/first": "a", "/etc/second": "b"} {
 		if content, _, _ := j.Payload.File(name); string(content) != want {
 			t.Errorf("%s is %q", name, content)
 		}
 	}
-	if got, want := j.PayloadSummary(), "4 files, 0 units, 0 kB, with 2 overrides"; got != want {
+	if got, want := j.Loaded.Summary(), "4 files, 0 units, 0 kB, with 2 overrides"; got != want {
 		t.Errorf("size %q", got)
 	}
 	if strings.Contains(string(j.Payload.Raw), "first") {
@@ -94,7 +93,7 @@ func TestOverrideFromElsewhere(t *testing.T) {
 
 func TestOverrideThatDoesNotFitThePayload(t *testing.T) {
 	j := joinWithPayload(t, `{"ignition":{"version":"3.2.0"},"storage":{"links":[{"path":"/etc","target":"/x"}]}}`)
-	if _, err := j.LoadPayload(t.Context(), report.Log{}); report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), "the merged config is not valid") {
+	if err := j.LoadPayload(t.Context(), report.Log{}); report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), "the merged config is not valid") {
 		t.Errorf("%v", err)
 	}
 }

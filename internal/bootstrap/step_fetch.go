@@ -21,11 +21,10 @@ import (
 // fetchPayload gets the payload from the ignition server, or the payload that an earlier
 // run of the same join saved. A restart never needs the token again.
 func fetchPayload(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
-	kept, err := j.LoadPayload(ctx, log)
-	if err != nil {
+	if err := j.LoadPayload(ctx, log); err != nil {
 		return steps.Outcome{}, j.discardFailedUserData(err)
 	}
-	if !kept && j.before.Hosted && j.before.Phase() == joinstate.PhaseJoined {
+	if !j.Loaded.IsSaved() && j.before.Hosted && j.before.Phase() == joinstate.PhaseJoined {
 		if err := j.checkSamePayload(); err != nil {
 			return steps.Outcome{}, errors.Join(j.discardFailedUserData(err), joinstate.Write(j.Dir, j.before))
 		}
@@ -35,8 +34,8 @@ func fetchPayload(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	if err := inputs.SaveOverrides(j.Dir, j.Inputs.Overrides); err != nil {
 		return steps.Outcome{}, err
 	}
-	if kept {
-		return steps.Unchanged("%s, stored by an earlier run", j.PayloadSummary())
+	if j.Loaded.IsSaved() {
+		return steps.Unchanged("%s, stored by an earlier run", j.Loaded.Summary())
 	}
 	if err := joinstate.SaveFile(j.Dir, joinstate.PayloadFile, j.Payload.Raw); err != nil {
 		return steps.Outcome{}, err
@@ -44,6 +43,7 @@ func fetchPayload(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	before := j.State.PayloadDigest
 	j.State.PayloadDigest = j.Payload.Digest
 	j.State.PayloadConfigHash = j.State.ConfigHash
+	var err error
 	if j.State.PayloadSourceDigest, err = j.Inputs.UserData.Digest(); err != nil {
 		return steps.Outcome{}, err
 	}
@@ -51,9 +51,9 @@ func fetchPayload(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 		log.Note(warning)
 	}
 	if before == j.Payload.Digest {
-		return steps.Unchanged("%s from %s, unchanged", j.PayloadSummary(), j.Payload.Server)
+		return steps.Unchanged("%s from %s, unchanged", j.Loaded.Summary(), j.Payload.Server)
 	}
-	return steps.Changed("%s from %s", j.PayloadSummary(), j.Payload.Server)
+	return steps.Changed("%s from %s", j.Loaded.Summary(), j.Payload.Server)
 }
 
 // renewable are the entries of a payload that a join renews on a host that has joined.

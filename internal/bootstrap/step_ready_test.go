@@ -15,7 +15,7 @@ import (
 // its origin.
 func TestSaveWithoutTheBootstrapCredential(t *testing.T) {
 	j := joinWithPayload(t, firstOverride, `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"`+ignition.BootstrapKubeconfigPath+`","mode":384},{"path":"/etc/c"}]}}`)
-	if _, err := j.LoadPayload(t.Context(), report.Log{}); err != nil {
+	if err := j.LoadPayload(t.Context(), report.Log{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.saveWithout(ignition.BootstrapKubeconfigPath); err != nil {
@@ -26,7 +26,7 @@ func TestSaveWithoutTheBootstrapCredential(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := &join{Builder: &plan.Builder{Dir: j.Dir, Inputs: inputs.Inputs{Overrides: list}}}
-	if _, err := again.LoadPayload(t.Context(), report.Log{}); err != nil {
+	if err := again.LoadPayload(t.Context(), report.Log{}); err != nil {
 		t.Fatal(err)
 	}
 	if again.BootstrapKubeconfig() != nil {

@@ -49,12 +49,12 @@ func upgradeParts() (prepare, drain, change []Step) {
 // fetchUpgrade gets the payload of the user data, or that of an unfinished upgrade, which is installed.
 func fetchUpgrade(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
 	if j.State.Upgrade != nil {
-		if _, err := j.LoadPayload(ctx, log); err != nil {
+		if err := j.LoadPayload(ctx, log); err != nil {
 			return steps.Outcome{}, err
 		}
-		return steps.Unchanged("%s, stored by an earlier run", j.PayloadSummary())
+		return steps.Unchanged("%s, stored by an earlier run", j.Loaded.Summary())
 	}
-	if err := j.FetchPayload(ctx, log); err != nil {
+	if err := j.LoadPayloadFrom(ctx, log, j.PayloadServer()); err != nil {
 		return steps.Outcome{}, err
 	}
 	for _, warning := range j.Payload.Warnings {
@@ -67,9 +67,9 @@ func fetchUpgrade(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 		return steps.Outcome{}, err
 	}
 	if isSame {
-		return steps.Unchanged("%s from %s, unchanged", j.PayloadSummary(), j.Payload.Server)
+		return steps.Unchanged("%s from %s, unchanged", j.Loaded.Summary(), j.Payload.Server)
 	}
-	return steps.Changed("%s from %s", j.PayloadSummary(), j.Payload.Server)
+	return steps.Changed("%s from %s", j.Loaded.Summary(), j.Payload.Server)
 }
 
 // validateUpgrade runs the checks that need the payload. The release must be known, because the

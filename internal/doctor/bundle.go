@@ -70,7 +70,7 @@ func (d *diagnostics) writeBundle(ctx context.Context, g collector, options Opti
 // that looks like a secret.
 func (d *diagnostics) mask(ctx context.Context, g collector) func(string) string {
 	secrets := g.secrets(d.options.Config, d.State.Config)
-	if b, err := d.withPayload(ctx); err == nil && b != nil {
+	if b, err := d.withPayload(ctx, d.SavedPayload()); err == nil && b != nil {
 		secrets = append(secrets, payloadSecrets(b.Payload)...)
 	}
 	if userData := d.Inputs.UserData; userData != nil {

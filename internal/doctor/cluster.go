@@ -45,7 +45,7 @@ func (d *diagnostics) clusterPieces() []bundle.File {
 			return node.JSON(ctx)
 		}),
 		add("cluster/csr.json", "CSRs of this node, from the API server", func(ctx context.Context) ([]byte, error) {
-			bootstrap, err := d.bootstrapCredential()
+			bootstrap, err := d.bootstrapCredential(ctx)
 			if err != nil {
 				return nil, err
 			}

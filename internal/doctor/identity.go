@@ -123,7 +123,7 @@ func inspectRequest(ctx context.Context, d *diagnostics) ([]report.Finding, erro
 	if client, err := identity.ReadCertificate(identity.ClientCertificatePath(identity.PKIDirectory)); err != nil || client != nil && d.now.Before(client.NotAfter) {
 		return nil, nil //nolint:nilerr // reported by the section for certificates
 	}
-	bootstrap, err := d.bootstrapCredential()
+	bootstrap, err := d.bootstrapCredential(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -137,8 +137,8 @@ func inspectRequest(ctx context.Context, d *diagnostics) ([]report.Finding, erro
 
 // bootstrapCredential returns the kubeconfig of the saved payload that can request
 // the node's client certificate, or nil if it was removed.
-func (d *diagnostics) bootstrapCredential() ([]byte, error) {
-	payload, err := d.SavedPayload()
+func (d *diagnostics) bootstrapCredential(ctx context.Context) ([]byte, error) {
+	payload, err := d.SavedPayload().Get(ctx, report.Log{})
 	if err != nil || payload == nil {
 		return nil, err
 	}

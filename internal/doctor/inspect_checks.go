@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -52,12 +52,12 @@ func inspectHost(ctx context.Context, d *diagnostics) ([]report.Finding, error) 
 // inspectValidation runs the checks that a join makes with the payload: the one that
 // an earlier run saved, else the one of the given user data.
 func inspectValidation(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
-	b, err := d.withPayload(ctx)
+	b, err := d.withPayload(ctx, d.SavedPayload())
 	if err != nil {
 		return nil, err
 	}
 	if b == nil && d.Inputs.UserData != nil {
-		if b, err = d.withFetchedPayload(ctx); err != nil {
+		if b, err = d.withPayload(ctx, d.shortRetries()); err != nil {
 			return refusalFinding(err)
 		}
 	}
@@ -93,36 +93,20 @@ func refusalFinding(err error) ([]report.Finding, error) {
 	return []report.Finding{report.RefusingFinding(err)}, nil
 }
 
-// withPayload returns a copy of the builder with the saved payload, or nil if
-// there is none.
-func (d *diagnostics) withPayload(ctx context.Context) (*plan.Builder, error) {
-	payload, err := d.SavedPayload()
-	if err != nil || payload == nil {
-		return nil, err
-	}
-	return d.withOverrides(ctx, payload)
-}
-
-// withFetchedPayload returns a copy of the builder with the current payload of
-// the ignition server. It saves nothing.
-func (d *diagnostics) withFetchedPayload(ctx context.Context) (*plan.Builder, error) {
-	fetcher := d.Fetcher(report.Log{})
-	fetcher.RetryTimeout = 10 * time.Second // of the 30 seconds of this section
-	payload, err := fetcher.Fetch(ctx, d.Inputs.UserData)
-	if err != nil {
-		return nil, err
-	}
-	return d.withOverrides(ctx, payload)
-}
-
-// withOverrides returns a copy of the builder with the payload and the overrides
-// merged over it.
-func (d *diagnostics) withOverrides(ctx context.Context, payload *ignition.Payload) (*plan.Builder, error) {
+// withPayload returns a copy of the builder with the payload of a source, nil if the source has none.
+func (d *diagnostics) withPayload(ctx context.Context, source payload.Source) (*plan.Builder, error) {
 	b := *d.Builder
-	b.Inputs.Overrides = slices.Clone(b.Inputs.Overrides) // ApplyOverrides changes the slice
-	var err error
-	b.Payload, err = b.ApplyOverrides(ctx, payload, report.Log{})
-	return &b, err
+	if err := b.LoadPayloadFrom(ctx, report.Log{}, source); err != nil || b.Payload == nil {
+		return nil, err
+	}
+	return &b, nil
+}
+
+// shortRetries returns the ignition server with retries that fit into the 30 seconds of a section.
+func (d *diagnostics) shortRetries() payload.Server {
+	server := d.PayloadServer()
+	server.Fetcher.RetryTimeout = 10 * time.Second
+	return server
 }
 
 // resultFindings returns the findings of preflight checks, and one for the result if

@@ -43,58 +43,88 @@ func Read(o Options, state joinstate.State) (Inputs, error) {
 // ReadOptional is Read for a command that needs no user data.
 func ReadOptional(o Options, state joinstate.State) (Inputs, error) {
 	var in Inputs
-	c, dir, resume, stdin := o.Config, o.StateDir, o.Resume, o.Stdin
+	c := o.Config
 	if err := checkStandardInput(c); err != nil {
 		return in, err
 	}
 	var err error
-	if in.JoinToken, err = readJoinToken(c, state, dir, resume, stdin); err != nil {
+	if in.JoinToken, err = readJoinToken(c, state, o.StateDir, o.Resume, o.Stdin); err != nil {
 		return in, err
 	}
-	if in.Overrides, err = readOverrides(c, state, dir, resume, stdin); err != nil {
+	if in.Overrides, err = readOverrides(c, state, o.StateDir, o.Resume, o.Stdin); err != nil {
 		return in, err
 	}
-	if c.ApproveWith != "" && !resume {
-		if in.Approver, err = ReadFile(c.ApproveWith, stdin, "--approve-with"); err != nil {
+	if c.ApproveWith != "" && !o.Resume {
+		if in.Approver, err = ReadFile(c.ApproveWith, o.Stdin, "--approve-with"); err != nil {
 			return in, err
 		}
 	}
+	in.NewUserData = !o.Resume && (c.UserData != "" || c.Endpoint != "" || !state.Finished.IsZero())
+	in.UserData, err = readUserData(o, findUserData(o, state, in.JoinToken), in.JoinToken)
+	return in, err
+}
+
+// userDataSource is a source of user data.
+type userDataSource int
+
+// The sources of user data.
+const (
+	noUserData     userDataSource = iota
+	savedUserData                 // of the unfinished join; a finished join needs none
+	userDataFile                  // --user-data
+	endpointValues                // --endpoint, --token-file and other single values
+	tokenUserData                 // in the join token
+)
+
+// findUserData returns the source of the user data: what this run was given takes precedence.
+func findUserData(o Options, state joinstate.State, token *enrollment.Token) userDataSource {
+	switch {
+	case o.Resume:
+		return savedUserData
+	case o.Config.UserData != "":
+		return userDataFile
+	case o.Config.Endpoint != "":
+		return endpointValues
+	case token != nil && token.UserData != nil:
+		return tokenUserData
+	case state.Exists():
+		return savedUserData
+	}
+	return noUserData
+}
+
+// readUserData reads the user data of a source, nil if there is none. Single values that are given in addition
+// replace its values, except in a resumed run: the saved user data contains them, and their files may no longer
+// exist.
+func readUserData(o Options, source userDataSource, token *enrollment.Token) (*ignition.UserData, error) {
 	var raw []byte
-	switch {
-	case !resume && c.UserData == "" && c.Endpoint == "" && in.JoinToken != nil && in.JoinToken.UserData != nil:
-		raw = in.JoinToken.UserData
-	case resume || (c.UserData == "" && c.Endpoint == "" && state.Exists()):
-		// Use the user data of the unfinished join. A finished join needs none.
-		raw, err = joinstate.LoadFile(dir, joinstate.UserDataFile)
-	case c.UserData != "":
-		raw, err = ReadFile(c.UserData, stdin, "--user-data")
+	var err error
+	switch source {
+	case savedUserData:
+		raw, err = joinstate.LoadFile(o.StateDir, joinstate.UserDataFile)
+	case userDataFile:
+		raw, err = ReadFile(o.Config.UserData, o.Stdin, "--user-data")
+	case tokenUserData:
+		raw = token.UserData
+	case noUserData, endpointValues:
 	}
-	if err != nil {
-		return in, err
-	}
-	if resume {
-		// The saved user data contains the single values. Their files may no longer exist.
-		if raw != nil {
-			in.UserData, err = ignition.ParseUserData(raw)
-		}
-		return in, err
-	}
-	in.NewUserData = c.UserData != "" || c.Endpoint != "" || !state.Finished.IsZero()
-	values, err := readUserDataValues(c)
-	if err != nil {
-		return in, err
+	var values ignition.Values
+	if err == nil && !o.Resume {
+		values, err = readUserDataValues(o.Config)
 	}
 	switch {
-	case raw != nil:
-		if in.UserData, err = ignition.ParseUserData(raw); err == nil {
-			in.UserData, err = in.UserData.Override(values)
-		}
-		return in, err
-	case c.Endpoint != "":
-		in.UserData, err = ignition.NewUserData(values)
-		return in, err
+	case err != nil:
+		return nil, err
+	case source == endpointValues:
+		return ignition.NewUserData(values)
+	case raw == nil:
+		return nil, nil //nolint:nilnil // there is none
 	}
-	return in, nil
+	userData, err := ignition.ParseUserData(raw)
+	if err != nil || o.Resume {
+		return userData, err
+	}
+	return userData.Override(values)
 }
 
 // checkStandardInput fails if more than one input is to be read from standard

@@ -10,6 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -24,7 +25,8 @@ type Builder struct {
 
 	*machine.Machine
 
-	Payload     *ignition.Payload  // nil before LoadPayload
+	Loaded      payload.Loaded     // the payload with its source; zero before LoadPayload
+	Payload     *ignition.Payload  // that of Loaded
 	Software    *packages.Software // of the payload; nil before LoadSoftware, and if it is unknown
 	SoftwareErr error              // why it is unknown
 	PackageHost dnf.Host           // where packages are installed: this host, except in tests

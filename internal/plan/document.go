@@ -79,20 +79,19 @@ func (b *Builder) fill(ctx context.Context, options inputs.Options, document *Do
 	if err := b.AwaitUplink(ctx, report.Log{Sink: b.Sink, Step: steps.Plan}); err != nil {
 		return err
 	}
-	saved, err := b.LoadPayload(ctx, report.Log{Sink: b.Sink, Step: steps.Fetch})
-	if err != nil {
+	if err := b.LoadPayload(ctx, report.Log{Sink: b.Sink, Step: steps.Fetch}); err != nil {
 		return err
 	}
 	if _, err := b.LoadSoftware(ctx, report.Log{Sink: b.Sink, Step: steps.Plan}); err != nil {
 		return err
 	}
-	b.Upgrading = !saved && b.State.Hosted && b.State.Phase() == joinstate.PhaseJoined
+	b.Upgrading = !b.Loaded.IsSaved() && b.State.Hosted && b.State.Phase() == joinstate.PhaseJoined
 	p, err := b.Build(ctx)
 	if err != nil {
 		return err
 	}
 	document.NodeName, document.NodePool = p.NodeName, p.NodePool
-	document.Payload, document.Facts = b.payloadOrigin(saved, options), b.factsOrigin(options)
+	document.Payload, document.Facts = b.payloadOrigin(options), b.factsOrigin(options)
 	document.Software = b.Software
 	if b.SoftwareErr != nil {
 		document.SoftwareError = b.SoftwareErr.Error()

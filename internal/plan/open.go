@@ -11,30 +11,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
-// PayloadSource is where the payload of a plan is from.
-type PayloadSource string
-
-// The sources of a payload.
-const (
-	FromSaved  PayloadSource = "saved"
-	FromServer PayloadSource = "server"
-	FromFile   PayloadSource = "file"
-)
-
-// Enum returns all sources of a payload.
-func (PayloadSource) Enum() []string { return schema.Strings(FromSaved, FromServer, FromFile) }
-
 // PayloadOrigin identifies a payload in a document.
 type PayloadOrigin struct {
-	Source  PayloadSource `json:"source" doc:"saved: by the join of this host; server: downloaded; file: of --payload"`
-	Name    string        `json:"name,omitempty" doc:"name of the file or of the server"`
-	Digest  string        `json:"digest" doc:"SHA-256 of the payload without overrides, hexadecimal"`
-	Summary string        `json:"summary" doc:"numbers of files and units, and the size"`
+	Source  payload.Kind `json:"source" doc:"saved: by the join of this host; server: downloaded; file: of --payload"`
+	Name    string       `json:"name,omitempty" doc:"name of the file or of the server"`
+	Digest  string       `json:"digest" doc:"SHA-256 of the payload without overrides, hexadecimal"`
+	Summary string       `json:"summary" doc:"numbers of files and units, and the size"`
 }
 
 // FactsOrigin identifies the facts of a plan in a document.
@@ -130,13 +117,19 @@ func readPlanInput(options inputs.Options, name, flag string) ([]byte, error) {
 	return content, nil
 }
 
-func (b *Builder) payloadOrigin(saved bool, options inputs.Options) PayloadOrigin {
-	origin := PayloadOrigin{Source: FromServer, Name: b.Payload.Server, Digest: b.Payload.Digest, Summary: b.PayloadSummary()}
-	switch {
-	case b.payloadFile != nil:
-		origin.Source, origin.Name = FromFile, options.Payload
-	case saved:
-		origin.Source, origin.Name = FromSaved, ""
+func (b *Builder) payloadOrigin(options inputs.Options) PayloadOrigin {
+	origin := PayloadOrigin{
+		Source:  b.Loaded.Source,
+		Name:    b.Payload.Server,
+		Digest:  b.Payload.Digest,
+		Summary: b.Loaded.Summary(),
+	}
+	switch origin.Source {
+	case payload.KindFile:
+		origin.Name = options.Payload
+	case payload.KindSaved:
+		origin.Name = ""
+	case payload.KindServer:
 	}
 	return origin
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plan
+package payload
 
 import (
 	"strings"
@@ -11,13 +11,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
 
 // A saved payload is used as long as it can be the required one, because the token
 // may have expired. The server of a standalone cluster requires no token, and its
 // user data does not identify a configuration.
-func TestSavedPayload(t *testing.T) {
+func TestSaved(t *testing.T) {
 	userData := func(endpoint, pool, hash string) *ignition.UserData {
 		userData, err := ignition.NewUserData(ignition.Values{Endpoint: endpoint, CA: certtest.NewCA(t, "ca").PEM, NodePool: pool, Hash: hash})
 		if err != nil {
@@ -56,11 +57,11 @@ func TestSavedPayload(t *testing.T) {
 		"standalone, given again":        {inputs.Inputs{UserData: userData(workers, "", ""), NewUserData: true}, joinstate.State{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := &Builder{Dir: t.TempDir(), Inputs: test.in, State: test.state}
-			if err := joinstate.SaveFile(b.Dir, joinstate.PayloadFile, []byte(`{"ignition":{"version":"3.2.0"}}`)); err != nil {
+			saved := Saved{Dir: t.TempDir(), Inputs: test.in, State: test.state}
+			if err := joinstate.SaveFile(saved.Dir, joinstate.PayloadFile, []byte(`{"ignition":{"version":"3.2.0"}}`)); err != nil {
 				t.Fatal(err)
 			}
-			if payload, err := b.SavedPayload(); err != nil || (payload != nil) != test.kept {
+			if payload, err := saved.Get(t.Context(), report.Log{}); err != nil || (payload != nil) != test.kept {
 				t.Errorf("kept %v, %v", payload, err)
 			}
 		})

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package payload
+
+import (
+	"context"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Saved is the payload that an earlier run saved, unless the user data requires another one.
+//
+// The config hash in the user data of a NodePool covers its configuration and release, and the names of its
+// pull secret and CAs, but not their contents. While a join is unfinished, an equal hash is sufficient,
+// because the token may have expired. If a host that has joined is given user data with another token, the
+// payload is fetched again. The host then gets the current contents and the bootstrap credential that was
+// removed.
+//
+// The user data of a standalone cluster does not identify a configuration, and its server requires no token.
+// A join with that user data, and a later join, therefore get the current configuration. The cluster's own
+// machine-config-daemon has applied it to the host before.
+type Saved struct {
+	Dir    string // of the agent's records
+	State  joinstate.State
+	Inputs inputs.Inputs
+}
+
+// Kind returns KindSaved.
+func (Saved) Kind() Kind { return KindSaved }
+
+// Get returns the saved payload, nil if another one is required, or if it is damaged.
+func (s Saved) Get(context.Context, report.Log) (*ignition.Payload, error) {
+	raw, err := joinstate.LoadFile(s.Dir, joinstate.PayloadFile)
+	if err != nil || raw == nil {
+		return nil, err
+	}
+	isOther, err := s.requiresOther()
+	if err != nil || isOther {
+		return nil, err
+	}
+	payload, err := ignition.LoadPayload(raw)
+	if err != nil {
+		return nil, nil //nolint:nilnil,nilerr // damaged: it is fetched again
+	}
+	return payload, nil
+}
+
+// requiresOther reports whether the user data requires another payload than the saved one.
+func (s Saved) requiresOther() (bool, error) {
+	userData := s.Inputs.UserData
+	switch {
+	case userData == nil:
+		return false, nil
+	case userData.ConfigHash() != s.State.PayloadConfigHash:
+		return true, nil
+	case !userData.IsHosted():
+		return s.Inputs.NewUserData, nil
+	case s.State.Finished.IsZero():
+		return false, nil
+	}
+	by, err := userData.Digest()
+	return by != s.State.PayloadSourceDigest, err
+}
