@@ -57,9 +57,9 @@ func (k Kind) isPath() bool { return k.FileType() != "" }
 // makes it, and two plans can be compared.
 type Change struct {
 	Kind    Kind   `json:"kind"`
-	Target  string `json:"target"`        // path, unit name, sysctl name, ...
-	Reason  string `json:"why,omitempty"` // the source of the setting
-	Desired State  `json:"want"`
+	Target  string `json:"target"`           // path, unit name, sysctl name, ...
+	Reason  string `json:"reason,omitempty"` // the source of the setting
+	Desired State  `json:"desired"`
 	// Overwrite allows an existing object to be replaced. The ledger ignores it; callers
 	// that implement Ignition's rules check it.
 	Overwrite bool `json:"overwrite,omitempty"`

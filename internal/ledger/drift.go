@@ -13,7 +13,7 @@ import (
 type Difference struct {
 	Item
 	Now    State  `json:"now"`
-	Backup string `json:"aside,omitempty"` // after an undo: path of the backup
+	Backup string `json:"backup,omitempty"` // after an undo: path of the backup
 }
 
 // Drift returns the objects that another process or an administrator has changed since. It

@@ -16,7 +16,7 @@ import (
 // FuzzParse parses arbitrary bytes as a ledger. The parser must not panic, must return a
 // prefix, and its result must survive a round trip.
 func FuzzParse(f *testing.F) {
-	golden, err := os.ReadFile(filepath.Join("testdata", "version1.log"))
+	golden, err := os.ReadFile(filepath.Join("testdata", "v1alpha1.log"))
 	if err != nil {
 		f.Fatal(err)
 	}

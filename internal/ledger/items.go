@@ -97,8 +97,8 @@ type Summary struct {
 	Kind      Kind      `json:"kind"`
 	Target    string    `json:"target"`
 	Step      string    `json:"step"`
-	Reason    string    `json:"why,omitempty"`
-	ChangedAt time.Time `json:"when"` // time of the last change
+	Reason    string    `json:"reason,omitempty"`
+	ChangedAt time.Time `json:"changedAt"` // time of the last change
 	Done      bool      `json:"done"`
 }
 

@@ -84,8 +84,8 @@ func OpenReadOnly(dir string, drivers Drivers) (*Ledger, error) {
 
 // damagedError adds a remedy to the error of an unreadable ledger.
 func damagedError(dir string, err error) error {
-	if err == nil {
-		return nil
+	if err == nil || report.CodeOf(err) == report.Refused {
+		return err
 	}
 	name := report.ShellWord(filepath.Join(dir, logName))
 	remedy := report.Remedyf("mv %s %s.damaged # only if no change of this host must be restored", name, name)
@@ -162,7 +162,8 @@ func (l *Ledger) writeHeader() error {
 	if len(l.records) > 0 {
 		return nil
 	}
-	return l.append(record{Type: header, Version: formatVersion}, true)
+	current := report.Meta(formatKind)
+	return l.append(record{Type: header, Meta: &current}, true)
 }
 
 // append writes a record to the log. A durable record is synced, with all records before it.

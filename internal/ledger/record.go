@@ -10,26 +10,29 @@ import (
 	"hash/crc32"
 	"slices"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// The file format of ledger.log, version 1: one record per line,
+// The file format of ledger.log: one record per line,
 //
 //	CCCCCCCC {json}\n
 //
 // where C is the CRC-32C of the JSON in hexadecimal. The first record has the type "ledger" and
-// contains the version. Records are only ever appended. Records of the types ledger, intent and
+// contains the version of the format, as the apiVersion of other documents. A file of another version, or a
+// record with an unknown field, is refused and remains unchanged. Records are only ever appended. Records of the types ledger, intent and
 // done are made durable, together with all earlier records, before anything else happens.
 // An undone record is not, because restoring twice changes nothing. Whatever a power failure
 // leaves behind the last durable record, in any order of disk writes, is truncated when the
 // ledger is opened. Any other damage is an error, and the ledger is not written to any more.
 // See isTruncated.
 //
-// An "intent" record lists changes with the state before each change. With "bracket", which the
-// first versions did not write, the desired states are undefined until the "done" record.
+// An "intent" record lists changes with the state before each change. If the changes are external, their
+// desired states are undefined until the "done" record.
 // A "done" record means that the changes of an intent were made. An "undone" record means that
 // an object was restored. Contents that a change replaces are saved in originals/, named by
 // their SHA-256.
-const formatVersion = 1
+const formatKind = "Ledger"
 
 type recordType string
 
@@ -44,14 +47,17 @@ type record struct {
 	Type     recordType `json:"type"`
 	Seq      int        `json:"seq"`
 	Time     time.Time  `json:"time"`
-	Version  int        `json:"version,omitempty"` // header
-	Step     string     `json:"step,omitempty"`    // intent: the step of the join
-	Entries  []entry    `json:"entries,omitempty"` // intent
-	External bool       `json:"bracket,omitempty"` // intent: changed externally
-	Of       int        `json:"of,omitempty"`      // done: the sequence number of the intent
-	After    []State    `json:"after,omitempty"`   // done: the states after external changes
-	Key      string     `json:"key,omitempty"`     // undone
+	Meta     *meta      `json:"meta,omitempty"`     // header
+	Step     string     `json:"step,omitempty"`     // intent: the step of the join
+	Entries  []entry    `json:"entries,omitempty"`  // intent
+	External bool       `json:"external,omitempty"` // intent: changed externally
+	Of       int        `json:"of,omitempty"`       // done: the sequence number of the intent
+	After    []State    `json:"after,omitempty"`    // done: the states after external changes
+	Key      string     `json:"key,omitempty"`      // undone
 }
+
+// meta is the version of the format.
+type meta = report.TypeMeta
 
 type entry struct {
 	Change
@@ -75,6 +81,9 @@ func parse(log []byte) ([]record, int, error) {
 	for rest := log; len(rest) > 0; {
 		line, tail, whole := bytes.Cut(rest, []byte("\n"))
 		r, err := parseLine(line)
+		if err != nil && !errors.Is(err, errChecksum) {
+			return nil, good, refuse(err)
+		}
 		if (!whole || err != nil) && isTruncated(rest, len(records) == 0) {
 			break
 		}
@@ -85,7 +94,7 @@ func parse(log []byte) ([]record, int, error) {
 			return nil, good, fmt.Errorf("reading the ledger at byte %d: %w", good, err)
 		}
 		if !r.Type.isKnown() {
-			return nil, good, fmt.Errorf("reading the ledger at byte %d: the record type %q is not supported", good, r.Type)
+			return nil, good, refuse(fmt.Errorf("the record type %q is not supported", r.Type))
 		}
 		if r.Seq != len(records) {
 			return nil, good, fmt.Errorf("reading the ledger at byte %d: found record %d instead of %d", good, r.Seq, len(records))
@@ -94,14 +103,14 @@ func parse(log []byte) ([]record, int, error) {
 		good += len(line) + 1
 		rest = tail
 	}
-	if len(records) > 0 && (records[0].Type != header || records[0].Version != formatVersion) {
-		return nil, 0, fmt.Errorf("reading the ledger: version %d is not supported", records[0].Version)
+	if len(records) > 0 && (records[0].Meta == nil || *records[0].Meta != report.Meta(formatKind)) {
+		return nil, 0, refuse(fmt.Errorf("the format %+v is not supported", records[0].Meta))
 	}
 	return records, good, nil
 }
 
 // maxHeader is the maximum length of the first record, which is made durable alone.
-const maxHeader = 128
+const maxHeader = 256
 
 // isTruncated reports whether a power failure, and not disk damage, can have left rest, which
 // begins with an unreadable record. Data that a disk has not written is zeros, or is behind
@@ -134,12 +143,23 @@ func parseLine(line []byte) (record, error) {
 	var r record
 	sum, body, found := bytes.Cut(line, []byte(" "))
 	if !found || string(sum) != fmt.Sprintf("%08x", crc32.Checksum(body, castagnoli)) {
-		return r, errors.New("checksum mismatch")
+		return r, errChecksum
 	}
-	if err := json.Unmarshal(body, &r); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&r); err != nil {
 		return r, fmt.Errorf("decoding a record: %w", err)
 	}
 	return r, nil
+}
+
+var errChecksum = errors.New("checksum mismatch")
+
+// refuse returns the failure for a ledger of another version of the agent.
+func refuse(err error) error {
+	return report.Fail(report.Refused,
+		"dnf upgrade hcp-node-agent # install the version of the agent that wrote the file, or a newer one",
+		"reading the ledger: %w; nothing was changed", err)
 }
 
 // isKnown reports whether this version of the format has the type.

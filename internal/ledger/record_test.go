@@ -3,6 +3,8 @@
 package ledger
 
 import (
+	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,16 +12,17 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// goldenRecords returns one record of each type. testdata/version1.log contains them as
-// written by version 1. This version must roll back a host that an older version joined, so
-// the file never changes without a new format version.
+// goldenRecords returns one record of each type. testdata/v1alpha1.log contains them. An agent must roll back
+// a host that an older version joined, so the file never changes without a new apiVersion.
 func goldenRecords() []record {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	mode, root := uint32(0o640), 0
 	return []record{
-		{Type: header, Seq: 0, Time: at, Version: 1},
+		{Type: header, Seq: 0, Time: at, Meta: metaOf("node.hcp-agent.io/v1alpha1")},
 		{Type: intent, Seq: 1, Time: at, Step: "files", Entries: []entry{
 			{
 				Change: Change{Kind: File, Target: "/etc/a", Reason: "payload", Desired: FileState([]byte("secret"), 0o600), Overwrite: true},
@@ -39,6 +42,8 @@ func goldenRecords() []record {
 	}
 }
 
+func metaOf(apiVersion string) *meta { return &meta{APIVersion: apiVersion, Kind: "Ledger"} }
+
 func TestFileFormat(t *testing.T) {
 	var log strings.Builder
 	for _, r := range goldenRecords() {
@@ -48,7 +53,7 @@ func TestFileFormat(t *testing.T) {
 		}
 		log.Write(line)
 	}
-	name := filepath.Join("testdata", "version1.log")
+	name := filepath.Join("testdata", "v1alpha1.log")
 	want, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +67,7 @@ func TestFileFormat(t *testing.T) {
 }
 
 func TestFileFormatRoundTrip(t *testing.T) {
-	content, err := os.ReadFile(filepath.Join("testdata", "version1.log"))
+	content, err := os.ReadFile(filepath.Join("testdata", "v1alpha1.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,13 +83,13 @@ func TestFileFormatRoundTrip(t *testing.T) {
 }
 
 func TestParseDistinguishesTruncationFromDamage(t *testing.T) {
-	content, err := os.ReadFile(filepath.Join("testdata", "version1.log"))
+	content, err := os.ReadFile(filepath.Join("testdata", "v1alpha1.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.SplitAfter(strings.TrimSuffix(string(content), "\n"), "\n")
 	whole := string(content)
-	newer, err := record{Type: header, Version: 2}.line()
+	newer, err := record{Type: header, Meta: metaOf("node.hcp-agent.io/v9")}.line()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,10 +135,11 @@ func TestParseDistinguishesTruncationFromDamage(t *testing.T) {
 		"a bad undone before a done":          {head + flipped(next(goldenRecords()[3], 1)) + next(goldenRecords()[2], 2), 0, "checksum mismatch"},
 		"damage before the end":               {strings.Replace(whole, "/etc/b", "/etc/c", 1), 0, "checksum mismatch"},
 		"a line is missing":                   {head + strings.Join(lines[2:], ""), 0, "found record 2 instead of 1"},
-		"a line is there twice":               {head + head + intended, 0, "found record 0 instead of 1"},
-		"written by a newer version":          {string(newer), 0, "version 2 is not supported"},
+		"a line occurs twice":                 {head + head + intended, 0, "found record 0 instead of 1"},
+		"written by a newer version":          {string(newer), 0, "node.hcp-agent.io/v9 Kind:Ledger} is not supported"},
 		"a record of an unknown type":         {whole + next(record{Type: "moved"}, 4), 0, `record type "moved" is not supported`},
-		"newer, and cut short":                {string(newer) + "12345", 0, "version 2 is not supported"},
+		"a record with an unknown field":      {whole + unknownField(t, `{"type":"done","seq":4,"of":1,"future":true}`), 0, `unknown field "future"`},
+		"newer, and cut short":                {string(newer) + "12345", 0, "node.hcp-agent.io/v9 Kind:Ledger} is not supported"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			records, good, err := parse([]byte(test.log))
@@ -150,5 +156,37 @@ func TestParseDistinguishesTruncationFromDamage(t *testing.T) {
 				t.Errorf("what is left after the cut: %d records, %v", len(again), err)
 			}
 		})
+	}
+}
+
+// unknownField returns the line of a record that a newer version of the agent has written.
+func unknownField(t *testing.T, body string) string {
+	t.Helper()
+	return fmt.Sprintf("%08x %s\n", crc32.Checksum([]byte(body), castagnoli), body)
+}
+
+// A ledger of another version is refused with the remedy, and its file remains unchanged.
+func TestForeignLedgerIsRefused(t *testing.T) {
+	own, err := goldenRecords()[0].line()
+	must(t, err)
+	newer, err := record{Type: header, Meta: metaOf("node.hcp-agent.io/v9")}.line()
+	must(t, err)
+	for name, content := range map[string]string{
+		"version": string(newer),
+		"field":   string(own) + unknownField(t, `{"type":"undone","seq":1,"key":"file:/etc/a","future":true}`),
+	} {
+		dir := t.TempDir()
+		log := filepath.Join(dir, logName)
+		must(t, os.WriteFile(log, []byte(content), 0o600))
+		_, errWrite := Open(dir, Drivers{})
+		_, errRead := OpenReadOnly(dir, Drivers{})
+		for _, err := range []error{errWrite, errRead} {
+			if report.CodeOf(err) != report.Refused || !strings.Contains(string(report.RemedyOf(err)), "dnf upgrade hcp-node-agent") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if now, err := os.ReadFile(log); err != nil || string(now) != content {
+			t.Errorf("%s: the file is now %q, %v", name, now, err)
+		}
 	}
 }
