@@ -15,8 +15,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // ManualApproval describes one node that an administrator approves manually.
@@ -83,7 +83,7 @@ func (a *Approver) awaitApproval(ctx context.Context, node ManualApproval, signe
 			return nil
 		}
 		node.Log.Wait(why, "")
-		if sleep.For(ctx, 2*time.Second) != nil {
+		if command.Sleep(ctx, 2*time.Second) != nil {
 			return waitError(ctx, why)
 		}
 	}

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/hostchange"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodecheck"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -38,7 +38,7 @@ type NodeIPResult struct {
 // start or stop them.
 func RefreshNodeIP(ctx context.Context, options inputs.Options) (NodeIPResult, error) {
 	document := NodeIPResult{TypeMeta: report.Meta("NodeIPResult")}
-	managed, err := hostchange.ManagesNodeIP(options.StateDir)
+	managed, err := nodecheck.ManagesNodeIP(options.StateDir)
 	if err != nil {
 		return document, err
 	}

@@ -6,9 +6,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/clusterdirs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -24,7 +24,7 @@ func writeFiles(ctx context.Context, j *join, log report.Log) (steps.Outcome, er
 	if err := j.trackConfigs(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	if err := clusterdirs.Record(ctx, j.Ledger, j.Tree, j.Plan.Snapshots); err != nil {
+	if err := machine.RecordClusterDirs(ctx, j.Ledger, j.Tree, j.Plan.Snapshots); err != nil {
 		return steps.Outcome{}, err
 	}
 	owners, err := j.createAccounts(ctx, log)

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/clusterdirs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 )
 
 // Since OpenShift 4.21 kubelet.service and its script for reserved resources create
@@ -45,10 +45,10 @@ func TestUndoRemovesKubeletsDropInDirectory(t *testing.T) {
 			}
 			defer l.Close()
 			var brackets []ledger.Change
-			for _, dir := range clusterdirs.Shared() {
+			for _, dir := range machine.SharedDirs() {
 				brackets = append(brackets, ledger.Change{Kind: ledger.SharedContents, Target: dir, Desired: ledger.State{Present: true}})
 			}
-			for _, dir := range clusterdirs.External() {
+			for _, dir := range machine.ClusterDirs() {
 				brackets = append(brackets, ledger.Change{Kind: ledger.Contents, Target: dir, Desired: ledger.State{Present: true}})
 			}
 			if _, err := l.TrackExternal(t.Context(), "files", brackets...); err != nil {

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"path"
 	"strings"
-
-	"github.com/hcp-node-agent/hcp-node-agent/internal/glob"
 )
 
 // checkExclude returns an error for an invalid pattern of payload.drop. A pattern that can
@@ -23,5 +21,5 @@ func checkExclude(pattern string) error {
 	case !strings.HasPrefix(pattern, "/") && (strings.Count(pattern, "/") > 1 || strings.HasPrefix(pattern, ".") || strings.HasSuffix(pattern, "/")):
 		return errors.New("must be an absolute path, UNIT or UNIT/DROP-IN")
 	}
-	return glob.Validate(pattern)
+	return ValidatePattern(pattern)
 }

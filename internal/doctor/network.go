@@ -5,8 +5,8 @@ package doctor
 import (
 	"context"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/hostchange"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodecheck"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -54,6 +54,6 @@ func inspectHostChanges(ctx context.Context, d *diagnostics) ([]report.Finding, 
 	if d.phase() != joinstate.PhaseJoined || !d.Facts.Root {
 		return nil, nil
 	}
-	facts, err := hostchange.Gather(ctx, d.Systemd, d.Dir, d.State.NodeName)
+	facts, err := nodecheck.GatherHost(ctx, d.Systemd, d.Dir, d.State.NodeName)
 	return facts.Findings(), err
 }

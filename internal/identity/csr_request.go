@@ -17,9 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
@@ -72,7 +72,7 @@ func (r *csrRequester) run(ctx context.Context) ([]byte, error) {
 		if !errors.Is(err, errRetryCSR) {
 			return nil, r.explainRejection(report.FailureAtDeadline(ctx, err, r.timeoutError()))
 		}
-		if sleep.For(ctx, pause.Step()) != nil {
+		if command.Sleep(ctx, pause.Step()) != nil {
 			return nil, report.WaitError(ctx, r.timeoutError())
 		}
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // rollbackDir is the directory in the tree that contains the rollback data of an
@@ -81,7 +80,7 @@ func (i *imageTree) awaitSystemctl(ctx context.Context, log report.Log) error {
 			return fmt.Errorf("locking %s: %w", rollbackDir, err)
 		}
 		log.Wait("waiting for systemctl of an interrupted apply to exit", "")
-		if err := sleep.For(ctx, 50*time.Millisecond); err != nil {
+		if err := command.Sleep(ctx, 50*time.Millisecond); err != nil {
 			return fmt.Errorf("waiting for systemctl of an interrupted apply to exit: %w", err)
 		}
 	}

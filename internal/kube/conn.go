@@ -13,8 +13,8 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
@@ -81,7 +81,7 @@ func (c *Conn) Retry(ctx context.Context, log report.Log, doing string, request 
 			last = problem.Failure(doing)
 			log.WaitForRetry("waiting for the API server: "+doing+": "+problem.Message, problem.Remedy, next)
 		}
-		if sleep.For(ctx, next) != nil {
+		if command.Sleep(ctx, next) != nil {
 			return report.WaitError(ctx, last)
 		}
 	}

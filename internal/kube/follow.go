@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
@@ -79,7 +79,7 @@ func Follow[T metav1.Object](
 		if time.Since(started) > time.Minute {
 			pause = transport.NewBackoff()
 		}
-		if sleep.For(ctx, pause.Step()) != nil {
+		if command.Sleep(ctx, pause.Step()) != nil {
 			return ctx.Err()
 		}
 	}

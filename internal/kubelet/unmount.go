@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // Unmount unmounts what kubelet and CRI-O left mounted below directory, the
@@ -61,7 +61,7 @@ func isKubeletMount(point, directory string) bool {
 func unmountWithRetry(ctx context.Context, point string) error {
 	for try := 0; ; try++ {
 		err := hostfs.Unmount(point)
-		if !errors.Is(err, unix.EBUSY) || try == 20 || sleep.For(ctx, 250*time.Millisecond) != nil {
+		if !errors.Is(err, unix.EBUSY) || try == 20 || command.Sleep(ctx, 250*time.Millisecond) != nil {
 			return err
 		}
 	}

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/clusterdirs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -40,7 +40,7 @@ func (f *Flow) findAddedPaths(items []ledger.Item) ([]addedPaths, error) {
 			return nil, err
 		}
 		shared := item.Kind == ledger.SharedContents
-		if shared || slices.Contains(clusterdirs.Plugins(), item.Target) {
+		if shared || slices.Contains(machine.PluginDirs(), item.Target) {
 			came, err = f.onlyFiles(came)
 		} else {
 			came, err = f.topmost(item, came)
@@ -111,7 +111,7 @@ func (f *Flow) reportAddedPaths(document *Document, found []addedPaths, log repo
 			})
 		}
 		document.Removed = append(document.Removed, removed...)
-		if len(removed) > 0 && !slices.Contains(clusterdirs.External(), added.dir) && added.dir != crio.StorageDir {
+		if len(removed) > 0 && !slices.Contains(machine.ClusterDirs(), added.dir) && added.dir != crio.StorageDir {
 			log.Note(fmt.Sprintf("removed from %s: %s", added.dir, report.AbbreviateList(removed)))
 		}
 		if len(kept) > 0 {

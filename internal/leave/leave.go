@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/clusterdirs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
@@ -206,7 +205,7 @@ func stopNode(ctx context.Context, f *Flow, log report.Log) (steps.Outcome, erro
 
 func unmountVolumes(ctx context.Context, f *Flow, _ report.Log) (steps.Outcome, error) {
 	var all []string
-	for _, dir := range slices.Concat(clusterdirs.External(), clusterdirs.Plugins(), []string{crio.StorageDir}) {
+	for _, dir := range slices.Concat(machine.ClusterDirs(), machine.PluginDirs(), []string{crio.StorageDir}) {
 		gone, err := kubelet.Unmount(ctx, f.Machine.Tree, dir)
 		if err != nil {
 			return steps.Outcome{}, err

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // Lock describes how a run acquired the lock on the host.
@@ -48,7 +48,7 @@ func acquire(ctx context.Context, stateDir string, sink report.Sink, service boo
 			log.Wait("waiting for another hcp-node-agent process to finish changing this host", "hcp-node-agent status # shows its progress")
 		}
 		t.Waited = true
-		if sleep.For(ctx, time.Second) != nil {
+		if command.Sleep(ctx, time.Second) != nil {
 			return nil, t, report.ExplainInterruption(ctx, ledger.ErrLocked)
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // DefaultDrainTimeout is the maximum time to evict the pods of a node.
@@ -59,7 +59,7 @@ func (n *Node) Evict(ctx context.Context, allowLoss bool) error {
 			remedy = "oc get poddisruptionbudgets -A"
 		}
 		n.Log.Wait("waiting for the drain to complete: "+text, remedy)
-		if sleep.For(ctx, 2*time.Second) != nil {
+		if command.Sleep(ctx, 2*time.Second) != nil {
 			return report.WaitError(ctx,
 				report.Fail(report.Failed, remedy, "drain timed out: %s", text))
 		}

@@ -10,10 +10,10 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // HealthURL is kubelet's health endpoint. kubelet serves it only on loopback;
@@ -48,7 +48,7 @@ func WaitHealthy(ctx context.Context, url string, machine Host, log report.Log) 
 				return failureOf(last)
 			}
 		}
-		if sleep.For(ctx, 250*time.Millisecond) != nil {
+		if command.Sleep(ctx, 250*time.Millisecond) != nil {
 			return report.WaitError(ctx, failureOf(last))
 		}
 	}

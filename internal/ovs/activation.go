@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 const (
@@ -37,7 +37,7 @@ func AwaitActivation(ctx context.Context, nm *networkmanager.Client, options Opt
 			return nil
 		}
 		log.Wait("waiting for "+awaited, activationRemedy)
-		_ = sleep.For(limited, activationInterval) // the facts are read once more at the end
+		_ = command.Sleep(limited, activationInterval) // the facts are read once more at the end
 		if ctx.Err() != nil {
 			return report.WaitError(ctx, report.Fail(report.Failed, activationRemedy, "timed out while waiting for %s", awaited))
 		}

@@ -9,12 +9,11 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/hostchange"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/hostupdate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodecheck"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -40,8 +39,8 @@ func checkNames() []string {
 
 // checks returns the checks of the service and their intervals. For 100 nodes they
 // cause at most a few API requests per minute.
-func (m *nodeMonitor) checks() []monitor.Check {
-	return []monitor.Check{
+func (m *nodeMonitor) checks() []Check {
+	return []Check{
 		{Name: nodeCheck, Interval: time.Minute, Find: m.checkNode},
 		{Name: hostCheck, Interval: time.Minute, Find: m.checkHost},
 		{Name: driftCheck, Interval: 10 * time.Minute, Find: m.checkDrift},
@@ -61,7 +60,7 @@ func (m *nodeMonitor) checkNode(ctx context.Context) ([]report.Finding, error) {
 // checkHost returns findings about another host name and other addresses than those of the
 // Node. Changes that NetworkManager reports run the check at once.
 func (m *nodeMonitor) checkHost(ctx context.Context) ([]report.Finding, error) {
-	facts, err := hostchange.Gather(ctx, m.systemd, m.StateDir, m.state.NodeName)
+	facts, err := nodecheck.GatherHost(ctx, m.systemd, m.StateDir, m.state.NodeName)
 	if err != nil {
 		return nil, err
 	}

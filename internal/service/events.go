@@ -6,7 +6,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -16,7 +15,7 @@ const eventsTimeout = 30 * time.Second
 
 // publishChanges writes the changes found by a check to the journal, and then to
 // the cluster as Events.
-func (m *nodeMonitor) publishChanges(ctx context.Context, changes []monitor.Change) {
+func (m *nodeMonitor) publishChanges(ctx context.Context, changes []Change) {
 	for _, change := range changes {
 		if text := changeMessage(change); change.Resolved {
 			m.log.Note(text)
@@ -40,7 +39,7 @@ func (m *nodeMonitor) publishChanges(ctx context.Context, changes []monitor.Chan
 }
 
 // recordEvent records the change as an Event, which "oc describe node" prints.
-func (m *nodeMonitor) recordEvent(ctx context.Context, change monitor.Change) error {
+func (m *nodeMonitor) recordEvent(ctx context.Context, change Change) error {
 	text := changeMessage(change)
 	if remedy := change.Remedy.Inline(); !change.Resolved && remedy != "" {
 		text += " (" + remedy + ")"
@@ -49,7 +48,7 @@ func (m *nodeMonitor) recordEvent(ctx context.Context, change monitor.Change) er
 }
 
 // changeMessage returns the log message for a change.
-func changeMessage(change monitor.Change) string {
+func changeMessage(change Change) string {
 	if change.Resolved {
 		return "resolved: " + change.Message
 	}
@@ -57,7 +56,7 @@ func changeMessage(change monitor.Change) string {
 }
 
 // eventReason returns the reason of the Event. That of a resolved finding has a suffix.
-func eventReason(change monitor.Change) string {
+func eventReason(change Change) string {
 	if change.Resolved {
 		return string(change.Reason) + "Resolved"
 	}

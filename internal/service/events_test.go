@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
@@ -56,7 +55,7 @@ func TestPublishChangesStopsAfterOneFailedEvent(t *testing.T) {
 	}()
 	sink := &reporttest.Recorder{}
 	m := &nodeMonitor{log: report.Log{Sink: sink, Step: "monitor"}, node: nodeOf(t, listener.Addr().String())}
-	gone := monitor.Change{Finding: report.Finding{Reason: report.NodeTainted, Message: "a taint"}, Resolved: true}
+	gone := Change{Finding: report.Finding{Reason: report.NodeTainted, Message: "a taint"}, Resolved: true}
 	m.publishChanges(t.Context(), append(activeFindings(), gone))
 	want := []string{"kubelet.service is not running (failed)", "pod a/b", "pod a/c", "drift: /etc/a", "resolved: a taint"}
 	var messages []string

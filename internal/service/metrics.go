@@ -14,12 +14,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // writeMetrics writes the metrics file. Readers never see a partial file.
-func (m *nodeMonitor) writeMetrics(ctx context.Context, active []monitor.Change) {
+func (m *nodeMonitor) writeMetrics(ctx context.Context, active []Change) {
 	var out bytes.Buffer
 	err := report.WriteMetrics(&out, m.metrics(active, time.Now()))
 	if err == nil {
@@ -52,7 +51,7 @@ func (m *nodeMonitor) removeMetricsAfterLeave() {
 
 // metrics returns the metrics about the node. active are the confirmed findings, the most
 // severe and oldest first.
-func (m *nodeMonitor) metrics(active []monitor.Change, now time.Time) []report.Metric {
+func (m *nodeMonitor) metrics(active []Change, now time.Time) []report.Metric {
 	metrics := []report.Metric{
 		{
 			Name: "hcp_node_agent_build_info",
@@ -90,7 +89,7 @@ func (m *nodeMonitor) metrics(active []monitor.Change, now time.Time) []report.M
 
 // findingCounts counts the findings of each check and severity. Counts of 0 are included,
 // because Prometheus cannot distinguish a missing sample from a failure.
-func findingCounts(active []monitor.Change) report.Metric {
+func findingCounts(active []Change) report.Metric {
 	metric := report.Metric{Name: "hcp_node_agent_findings", Help: "Number of active findings."}
 	for _, check := range checkNames() {
 		for _, severity := range []report.Severity{report.SeverityProblem, report.SeverityWarning, report.SeverityNote} {
@@ -110,7 +109,7 @@ func findingCounts(active []monitor.Change) report.Metric {
 
 // findingTimes returns the start of the oldest finding of each check, severity and reason.
 // The subjects of findings are not labels: there is no limit to their number.
-func findingTimes(active []monitor.Change) report.Metric {
+func findingTimes(active []Change) report.Metric {
 	metric := report.Metric{
 		Name: "hcp_node_agent_finding_start_timestamp_seconds",
 		Help: "Unix time of the first occurrence of the oldest active finding with this reason.",

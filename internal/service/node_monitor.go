@@ -9,14 +9,13 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // nodeMonitor monitors a node that has joined.
@@ -80,7 +79,7 @@ func (m *nodeMonitor) close() {
 // reportStatus reports to systemd that the service is alive, and writes the
 // metrics. It writes no metrics before the first findings or the end of all checks,
 // because zero findings would then read as healthy.
-func (m *nodeMonitor) reportStatus(ctx context.Context, active []monitor.Change, settled bool) {
+func (m *nodeMonitor) reportStatus(ctx context.Context, active []Change, settled bool) {
 	status := statusLine(m.state.NodeName, active, settled)
 	if name := m.unfinishedRun(); name != "" {
 		status = name + " of " + m.state.NodeName + " is in progress"
@@ -93,7 +92,7 @@ func (m *nodeMonitor) reportStatus(ctx context.Context, active []monitor.Change,
 }
 
 // reportAndRepair reports the status, and repairs a finding if that is due.
-func (m *nodeMonitor) reportAndRepair(ctx context.Context, active []monitor.Change, settled bool) {
+func (m *nodeMonitor) reportAndRepair(ctx context.Context, active []Change, settled bool) {
 	m.reportStatus(ctx, active, settled)
 	if m.repairActive(ctx, active) {
 		m.reportStatus(ctx, active, settled)
@@ -127,7 +126,7 @@ func (m *nodeMonitor) watchNetwork(ctx context.Context) {
 		return
 	}
 	for range changed {
-		if sleep.For(ctx, settleTime) != nil {
+		if command.Sleep(ctx, settleTime) != nil {
 			return
 		}
 		m.requestCheck(hostCheck)
@@ -135,7 +134,7 @@ func (m *nodeMonitor) watchNetwork(ctx context.Context) {
 }
 
 // statusLine returns the line that systemctl status prints.
-func statusLine(name string, active []monitor.Change, settled bool) string {
+func statusLine(name string, active []Change, settled bool) string {
 	switch {
 	case len(active) == 0 && settled:
 		return name + " is Ready and schedulable"

@@ -26,13 +26,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
 
-func activeFindings() []monitor.Change {
-	return []monitor.Change{
+func activeFindings() []Change {
+	return []Change{
 		{Since: time.Unix(1795290000, 0), Finding: report.Finding{
 			Check: nodeCheck, Severity: report.SeverityProblem, Reason: report.KubeletNotRunning,
 			Subject: "kubelet.service", Message: "kubelet.service is not running (failed)",
@@ -52,7 +51,7 @@ func activeFindings() []monitor.Change {
 
 func TestServiceStatus(t *testing.T) {
 	for want, test := range map[string]struct {
-		all     []monitor.Change
+		all     []Change
 		settled bool
 	}{
 		"worker-0 is Ready and schedulable":       {nil, true},

@@ -10,17 +10,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/boot"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/hostchange"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodecheck"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // repairTimeout is the maximum time of a repair. systemd considers the service hung if it
@@ -30,7 +29,7 @@ const repairTimeout = 8 * time.Minute
 // repairActive repairs one of the active findings, if repairs are enabled and one is due, and
 // lets its check run again. While another run of the agent changes the host, it does nothing.
 // It reports whether it did something.
-func (m *nodeMonitor) repairActive(ctx context.Context, active []monitor.Change) bool {
+func (m *nodeMonitor) repairActive(ctx context.Context, active []Change) bool {
 	if !m.Config.Repair {
 		return false
 	}
@@ -63,7 +62,7 @@ func (m *nodeMonitor) mayChangeHost(ctx context.Context) bool {
 		return false
 	}
 	// The finding about another host name may still await confirmation.
-	host, err := hostchange.Gather(ctx, m.systemd, m.StateDir, m.state.NodeName)
+	host, err := nodecheck.GatherHost(ctx, m.systemd, m.StateDir, m.state.NodeName)
 	if err != nil || host.HasOtherName() {
 		return false
 	}
@@ -129,7 +128,7 @@ func (m *nodeMonitor) registerAgain(ctx context.Context) (string, error) {
 		if exists {
 			return "restarted kubelet, which registered the Node again", nil
 		}
-		if sleep.For(ctx, time.Second) != nil {
+		if command.Sleep(ctx, time.Second) != nil {
 			return "", report.Fail(report.Failed, report.Remedy("journalctl -b -u "+kubelet.UnitName),
 				"kubelet was restarted, but did not register the Node within %s%s", repairTimeout, because(err))
 		}
@@ -144,7 +143,7 @@ func because(err error) string {
 }
 
 // publishRepair writes the result of a repair to the journal and to the cluster as an Event.
-func (m *nodeMonitor) publishRepair(ctx context.Context, change monitor.Change, result string, err error) {
+func (m *nodeMonitor) publishRepair(ctx context.Context, change Change, result string, err error) {
 	suffix, text := "Repaired", "repaired: "+result
 	if err == nil {
 		m.log.Note(text)

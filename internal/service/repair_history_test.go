@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
@@ -25,7 +24,7 @@ func TestRepairLimitsSurviveRestarts(t *testing.T) {
 		history, err := loadRepairs(dir)
 		flowtest.NoError(t, err)
 		change := activeChange(report.NodeDeleted, now)
-		if _, due := nextRepair([]monitor.Change{change}, history.records, now); due {
+		if _, due := nextRepair([]Change{change}, history.records, now); due {
 			flowtest.NoError(t, history.add(dir, repairRecord{Reason: change.Reason, At: now, since: change.Since}))
 			repairs++
 		}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -37,9 +36,9 @@ type repairRecord struct {
 // nextRepair returns the active finding to repair now. It returns false if there is none, if
 // the last repairs are too recent, or if kubelet must not be restarted: with another host
 // name it would not start again.
-func nextRepair(active []monitor.Change, history []repairRecord, now time.Time) (monitor.Change, bool) {
-	if slices.ContainsFunc(active, func(c monitor.Change) bool { return c.Reason == report.HostNameChanged }) {
-		return monitor.Change{}, false
+func nextRepair(active []Change, history []repairRecord, now time.Time) (Change, bool) {
+	if slices.ContainsFunc(active, func(c Change) bool { return c.Reason == report.HostNameChanged }) {
+		return Change{}, false
 	}
 	for _, reason := range repairedReasons() {
 		for _, change := range active {
@@ -48,13 +47,13 @@ func nextRepair(active []monitor.Change, history []repairRecord, now time.Time) 
 			}
 		}
 	}
-	return monitor.Change{}, false
+	return Change{}, false
 }
 
 // mayRepair reports whether earlier repairs permit another one. The first repair of a finding
 // is immediate. A finding of which an earlier process made repairs counts as the same. Times in the future
 // are those of a wrong clock and are skipped.
-func mayRepair(change monitor.Change, history []repairRecord, now time.Time) bool {
+func mayRepair(change Change, history []repairRecord, now time.Time) bool {
 	wait, last, recent := time.Duration(0), time.Time{}, 0
 	for _, record := range history {
 		if record.Reason != change.Reason || record.At.After(now) {

@@ -8,17 +8,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/hostchange"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodecheck"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
 
-func activeChange(reason report.Reason, since time.Time) monitor.Change {
-	return monitor.Change{Finding: report.Finding{Reason: reason, Message: string(reason)}, Since: since}
+func activeChange(reason report.Reason, since time.Time) Change {
+	return Change{Finding: report.Finding{Reason: reason, Message: string(reason)}, Since: since}
 }
 
 func TestNextRepair(t *testing.T) {
@@ -26,39 +25,39 @@ func TestNextRepair(t *testing.T) {
 	since := now.Add(-time.Minute)
 	deleted, drift := activeChange(report.NodeDeleted, since), activeChange(report.ConfigurationDrift, since)
 	address, name := activeChange(report.NodeAddressChanged, since), activeChange(report.HostNameChanged, since)
-	at := func(before time.Duration, change monitor.Change) repairRecord {
+	at := func(before time.Duration, change Change) repairRecord {
 		return repairRecord{Reason: change.Reason, since: change.Since, At: now.Add(-before)}
 	}
-	restarted := func(before time.Duration, change monitor.Change) repairRecord {
+	restarted := func(before time.Duration, change Change) repairRecord {
 		return repairRecord{Reason: change.Reason, At: now.Add(-before)}
 	}
 	earlier := activeChange(report.NodeDeleted, now.Add(-50*time.Minute))
 	for test, c := range map[string]struct {
-		active  []monitor.Change
+		active  []Change
 		history []repairRecord
 		want    report.Reason
 	}{
 		"nothing":                           {nil, nil, ""},
-		"a finding without a repair":        {[]monitor.Change{activeChange(report.DiskPressure, since), activeChange(report.NodeAddressMissing, since)}, nil, ""},
-		"new CA, deleted Node":              {[]monitor.Change{deleted, activeChange(report.ClusterCANotTrusted, since)}, nil, report.ClusterCANotTrusted},
-		"deleted Node":                      {[]monitor.Change{deleted}, nil, report.NodeDeleted},
-		"address":                           {[]monitor.Change{address}, nil, report.NodeAddressChanged},
-		"configuration before registration": {[]monitor.Change{deleted, address, drift}, nil, report.ConfigurationDrift},
-		"addresses before registration":     {[]monitor.Change{deleted, address}, nil, report.NodeAddressChanged},
-		"kubelet would not start":           {[]monitor.Change{deleted, name}, nil, ""},
-		"repaired just now":                 {[]monitor.Change{deleted}, []repairRecord{at(4*time.Minute, deleted)}, ""},
-		"repaired in vain":                  {[]monitor.Change{deleted}, []repairRecord{at(5*time.Minute, deleted)}, report.NodeDeleted},
-		"repaired in vain twice":            {[]monitor.Change{deleted}, []repairRecord{at(20*time.Minute, deleted), at(9*time.Minute, deleted)}, ""},
-		"another finding meanwhile":         {[]monitor.Change{deleted, drift}, []repairRecord{at(time.Minute, drift)}, report.NodeDeleted},
-		"a new occurrence":                  {[]monitor.Change{deleted}, []repairRecord{at(2*time.Minute, earlier)}, report.NodeDeleted},
-		"repeated occurrences":              {[]monitor.Change{deleted}, []repairRecord{at(50*time.Minute, earlier), at(20*time.Minute, earlier), at(10*time.Minute, earlier)}, ""},
-		"repeated occurrences, an hour ago": {[]monitor.Change{deleted}, []repairRecord{at(61*time.Minute, earlier), at(20*time.Minute, earlier), at(10*time.Minute, earlier)}, report.NodeDeleted},
-		"repeated occurrences of another":   {[]monitor.Change{drift}, []repairRecord{at(50*time.Minute, earlier), at(20*time.Minute, earlier), at(10*time.Minute, earlier)}, report.ConfigurationDrift},
-		"repaired before a restart":         {[]monitor.Change{deleted}, []repairRecord{restarted(4*time.Minute, deleted)}, ""},
-		"backoff of before a restart":       {[]monitor.Change{deleted}, []repairRecord{restarted(100*time.Minute, deleted), restarted(90*time.Minute, deleted), restarted(80*time.Minute, deleted), restarted(70*time.Minute, deleted), restarted(65*time.Minute, deleted)}, ""},
-		"limit of before a restart":         {[]monitor.Change{deleted}, []repairRecord{restarted(59*time.Minute, deleted), restarted(50*time.Minute, deleted), restarted(40*time.Minute, deleted)}, ""},
-		"long before a restart":             {[]monitor.Change{deleted}, []repairRecord{restarted(6*time.Hour, deleted)}, report.NodeDeleted},
-		"recorded with a wrong clock":       {[]monitor.Change{deleted}, []repairRecord{restarted(-time.Hour, deleted), restarted(-time.Hour, deleted), restarted(-time.Hour, deleted)}, report.NodeDeleted},
+		"a finding without a repair":        {[]Change{activeChange(report.DiskPressure, since), activeChange(report.NodeAddressMissing, since)}, nil, ""},
+		"new CA, deleted Node":              {[]Change{deleted, activeChange(report.ClusterCANotTrusted, since)}, nil, report.ClusterCANotTrusted},
+		"deleted Node":                      {[]Change{deleted}, nil, report.NodeDeleted},
+		"address":                           {[]Change{address}, nil, report.NodeAddressChanged},
+		"configuration before registration": {[]Change{deleted, address, drift}, nil, report.ConfigurationDrift},
+		"addresses before registration":     {[]Change{deleted, address}, nil, report.NodeAddressChanged},
+		"kubelet would not start":           {[]Change{deleted, name}, nil, ""},
+		"repaired just now":                 {[]Change{deleted}, []repairRecord{at(4*time.Minute, deleted)}, ""},
+		"repaired in vain":                  {[]Change{deleted}, []repairRecord{at(5*time.Minute, deleted)}, report.NodeDeleted},
+		"repaired in vain twice":            {[]Change{deleted}, []repairRecord{at(20*time.Minute, deleted), at(9*time.Minute, deleted)}, ""},
+		"another finding meanwhile":         {[]Change{deleted, drift}, []repairRecord{at(time.Minute, drift)}, report.NodeDeleted},
+		"a new occurrence":                  {[]Change{deleted}, []repairRecord{at(2*time.Minute, earlier)}, report.NodeDeleted},
+		"repeated occurrences":              {[]Change{deleted}, []repairRecord{at(50*time.Minute, earlier), at(20*time.Minute, earlier), at(10*time.Minute, earlier)}, ""},
+		"repeated occurrences, an hour ago": {[]Change{deleted}, []repairRecord{at(61*time.Minute, earlier), at(20*time.Minute, earlier), at(10*time.Minute, earlier)}, report.NodeDeleted},
+		"repeated occurrences of another":   {[]Change{drift}, []repairRecord{at(50*time.Minute, earlier), at(20*time.Minute, earlier), at(10*time.Minute, earlier)}, report.ConfigurationDrift},
+		"repaired before a restart":         {[]Change{deleted}, []repairRecord{restarted(4*time.Minute, deleted)}, ""},
+		"backoff of before a restart":       {[]Change{deleted}, []repairRecord{restarted(100*time.Minute, deleted), restarted(90*time.Minute, deleted), restarted(80*time.Minute, deleted), restarted(70*time.Minute, deleted), restarted(65*time.Minute, deleted)}, ""},
+		"limit of before a restart":         {[]Change{deleted}, []repairRecord{restarted(59*time.Minute, deleted), restarted(50*time.Minute, deleted), restarted(40*time.Minute, deleted)}, ""},
+		"long before a restart":             {[]Change{deleted}, []repairRecord{restarted(6*time.Hour, deleted)}, report.NodeDeleted},
+		"recorded with a wrong clock":       {[]Change{deleted}, []repairRecord{restarted(-time.Hour, deleted), restarted(-time.Hour, deleted), restarted(-time.Hour, deleted)}, report.NodeDeleted},
 	} {
 		if got, due := nextRepair(c.active, c.history, now); got.Reason != c.want || due != (c.want != "") {
 			t.Errorf("%s: %q (%t), want %q", test, got.Reason, due, c.want)
@@ -74,7 +73,7 @@ func TestRepairBackoff(t *testing.T) {
 	var got []string
 	for minute := range 48 * 60 {
 		now := began.Add(time.Duration(minute) * time.Minute)
-		if _, due := nextRepair([]monitor.Change{change}, history, now); due {
+		if _, due := nextRepair([]Change{change}, history, now); due {
 			history = append(history, repairRecord{Reason: change.Reason, since: change.Since, At: now})
 			got = append(got, fmt.Sprint(minute))
 		}
@@ -88,7 +87,7 @@ func TestRepairBackoff(t *testing.T) {
 // While another run of the agent changes the host, the service repairs nothing.
 func TestNoRepairWhileAnotherRunChangesTheHost(t *testing.T) {
 	dir := t.TempDir()
-	host, err := hostchange.Gather(t.Context(), nil, dir, "")
+	host, err := nodecheck.GatherHost(t.Context(), nil, dir, "")
 	flowtest.NoError(t, err)
 	m := &nodeMonitor{Options: Options{Options: inputs.Options{StateDir: dir}}, state: joinstate.State{NodeName: host.CurrentName}}
 	m.Config.Repair = true
@@ -98,7 +97,7 @@ func TestNoRepairWhileAnotherRunChangesTheHost(t *testing.T) {
 	if m.mayChangeHost(t.Context()) {
 		t.Fatal("the service repairs the host during another run")
 	}
-	if m.repairActive(t.Context(), []monitor.Change{activeChange(report.ConfigurationDrift, time.Now())}) {
+	if m.repairActive(t.Context(), []Change{activeChange(report.ConfigurationDrift, time.Now())}) {
 		t.Error("the service repaired drift during another run")
 	}
 	flowtest.NoError(t, running.Close())
@@ -110,7 +109,7 @@ func TestNoRepairWhileAnotherRunChangesTheHost(t *testing.T) {
 // Without repair: true, the service changes nothing.
 func TestNoRepairUnlessRequested(t *testing.T) {
 	m := &nodeMonitor{} // a repair would need the host
-	if m.repairActive(t.Context(), []monitor.Change{activeChange(report.NodeDeleted, time.Now())}) {
+	if m.repairActive(t.Context(), []Change{activeChange(report.NodeDeleted, time.Now())}) {
 		t.Error("a finding was repaired")
 	}
 }

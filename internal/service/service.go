@@ -13,12 +13,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/monitor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // Options configures the service.
@@ -79,7 +78,7 @@ func Run(ctx context.Context, options Options) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	go m.watchNetwork(watching)
-	err = (&monitor.Monitor{
+	err = (&Monitor{
 		Wake:           m.wake,
 		Checks:         m.checks(),
 		Timeout:        2 * time.Minute,
@@ -98,7 +97,7 @@ func Run(ctx context.Context, options Options) error {
 // joinWithRetry joins the host to the cluster, however long that takes.
 func joinWithRetry(ctx context.Context, options Options) error {
 	return retrier{
-		sink: options.Sink, try: options.tryJoin, fingerprint: options.AutoJoin.Fingerprint, wait: sleep.For, setStatus: report.SystemdNotifier{}.Status,
+		sink: options.Sink, try: options.tryJoin, fingerprint: options.AutoJoin.Fingerprint, wait: command.Sleep, setStatus: report.SystemdNotifier{}.Status,
 	}.run(ctx)
 }
 
@@ -106,7 +105,7 @@ func joinWithRetry(ctx context.Context, options Options) error {
 // if neither succeeds and another attempt could not either.
 func resumeUpgrade(ctx context.Context, options Options) (joinstate.State, error) {
 	err := retrier{
-		sink: options.Sink, try: options.tryUpgrade, fingerprint: func() string { return "" }, wait: sleep.For, setStatus: report.SystemdNotifier{}.Status,
+		sink: options.Sink, try: options.tryUpgrade, fingerprint: func() string { return "" }, wait: command.Sleep, setStatus: report.SystemdNotifier{}.Status,
 	}.run(ctx)
 	if err != nil {
 		return joinstate.State{}, err

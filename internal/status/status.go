@@ -10,13 +10,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/hostchange"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodecheck"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/bootunits"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
@@ -191,7 +191,7 @@ func Get(ctx context.Context, stateDir string) (Document, error) {
 		document.addNode(ctx, state, trouble)
 	}
 	if state.Phase() == joinstate.PhaseJoined {
-		changes, err := hostchange.Gather(ctx, m.Systemd, stateDir, state.NodeName)
+		changes, err := nodecheck.GatherHost(ctx, m.Systemd, stateDir, state.NodeName)
 		trouble(err)
 		document.addFindings("host", changes.Findings())
 	}

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 )
 
 // lockTimeout is the timeout of lckpwdf(3).
@@ -43,7 +43,7 @@ func (t *Tree) Lock(ctx context.Context, p string) (*os.File, error) {
 			file.Close()
 			return nil, fmt.Errorf("locking %s: %w", p, err)
 		}
-		if err := sleep.For(ctx, 50*time.Millisecond); err != nil {
+		if err := command.Sleep(ctx, 50*time.Millisecond); err != nil {
 			file.Close()
 			return nil, fmt.Errorf("locking %s: another process is changing users or groups: %w", p, err)
 		}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // reexecTimeout is the maximum time until systemd responds after it has executed itself again.
@@ -32,7 +31,7 @@ func Reexecute(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		if sleep.For(ctx, 100*time.Millisecond) != nil {
+		if command.Sleep(ctx, 100*time.Millisecond) != nil {
 			return fmt.Errorf("waiting for systemd after systemctl daemon-reexec: %w", err)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/glob"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -60,7 +60,7 @@ func excludableNames(p *ignition.Payload) []string {
 // checkExclusions returns an error if a pattern excludes an entry without which the host cannot
 // become a node.
 func checkExclusions(p *ignition.Payload, patterns []string) error {
-	config, err := p.KubeletConfig()
+	kubeletConfig, err := p.KubeletConfig()
 	if err != nil {
 		return nil //nolint:nilerr // Adapt reports the error with more detail
 	}
@@ -68,10 +68,10 @@ func checkExclusions(p *ignition.Payload, patterns []string) error {
 		{kubeletUnit, "it runs the node"},
 		{ignition.BootstrapKubeconfigPath, "the node requests its client certificate with it"},
 		{ignition.KubeletConfigPath, "kubelet requires it to start"},
-		{config.Authentication.X509.ClientCAFile, "kubelet requires it to start"},
+		{kubeletConfig.Authentication.X509.ClientCAFile, "kubelet requires it to start"},
 	} {
 		for _, pattern := range patterns {
-			if needed.name != "" && glob.Match(pattern, needed.name) {
+			if needed.name != "" && config.MatchPath(pattern, needed.name) {
 				return report.Fail(report.Usage, "# use a narrower pattern; to change the entry instead of excluding it, use --ignition-override",
 					"payload.drop pattern %q would exclude %s: %s", pattern, needed.name, needed.why)
 			}
@@ -81,7 +81,7 @@ func checkExclusions(p *ignition.Payload, patterns []string) error {
 }
 
 func isExcluded(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(pattern string) bool { return glob.Match(pattern, name) })
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return config.MatchPath(pattern, name) })
 }
 
 // noteUnusedPatterns adds a note for each pattern that matches nothing. Such a pattern is usually a typing
@@ -89,7 +89,7 @@ func isExcluded(patterns []string, name string) bool {
 func (p *planner) noteUnusedPatterns() {
 	names := excludableNames(p.payload)
 	for _, pattern := range p.in.Exclude {
-		if slices.ContainsFunc(names, func(name string) bool { return glob.Match(pattern, name) }) {
+		if slices.ContainsFunc(names, func(name string) bool { return config.MatchPath(pattern, name) }) {
 			continue
 		}
 		reason := "the payload.drop pattern matches no path, unit or UNIT/DROP-IN of the payload"

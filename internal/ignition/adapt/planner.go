@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"k8s.io/utils/ptr"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/glob"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
@@ -50,7 +50,7 @@ type subject struct {
 // true, rules that depend on the planned units are ignored.
 func (p *planner) findRule(kind entryKind, name string, about subject, early bool) *rule {
 	for i, r := range p.table {
-		if r.kind != kind || (early && r.needsUnits) || !slices.ContainsFunc(r.match, func(pattern string) bool { return glob.Match(pattern, name) }) {
+		if r.kind != kind || (early && r.needsUnits) || !slices.ContainsFunc(r.match, func(pattern string) bool { return config.MatchPath(pattern, name) }) {
 			continue
 		}
 		if r.when == nil || r.when(p, about) {

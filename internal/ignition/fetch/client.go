@@ -21,8 +21,8 @@ import (
 
 	"golang.org/x/net/http/httpproxy"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
@@ -132,7 +132,7 @@ func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
 		}
 		next := min(pause.Step(), time.Until(deadline))
 		c.Log.WaitForRetry(fmt.Sprintf("waiting for %s: %s; retrying until %s", r.Name, failed.Message, report.Timestamp(deadline)), failed.Remedy, next)
-		if sleep.For(limited, next) != nil {
+		if command.Sleep(limited, next) != nil {
 			return nil, finalError(ctx, failed, attempt, time.Since(began))
 		}
 	}

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // A NIC can get another name at a boot, because of a new kernel or naming
@@ -74,7 +74,7 @@ func waitForUdevName(ctx context.Context, nic hostnet.Link) (string, error) {
 		if _, err := os.Stat("/run/udev/data/n" + strconv.Itoa(nic.Index)); err == nil {
 			break
 		}
-		if err := sleep.For(ctx, 100*time.Millisecond); err != nil {
+		if err := command.Sleep(ctx, 100*time.Millisecond); err != nil {
 			return "", fmt.Errorf("waiting for udev to name %s: %w", nic.Name, err)
 		}
 	}

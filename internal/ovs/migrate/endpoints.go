@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // Endpoint is an address that must be reachable before and after the change of
@@ -54,7 +54,7 @@ func (e Endpoint) awaitConnection(ctx context.Context, total time.Duration) erro
 		if err == nil {
 			return nil
 		}
-		if sleep.For(ctx, time.Second) != nil {
+		if command.Sleep(ctx, time.Second) != nil {
 			return err
 		}
 	}

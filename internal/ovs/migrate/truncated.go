@@ -10,9 +10,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // openVSwitchFiles returns the database files and the file with the host's identity.
@@ -49,7 +49,7 @@ func (d *Driver) RemoveTruncatedDatabase(ctx context.Context) error {
 	if !slices.ContainsFunc(openVSwitchFiles(), suspect) {
 		return nil
 	}
-	if err := sleep.For(ctx, truncationRecheckDelay); err != nil {
+	if err := command.Sleep(ctx, truncationRecheckDelay); err != nil {
 		return err
 	}
 	later, err := d.statOpenVSwitchFiles()

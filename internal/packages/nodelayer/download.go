@@ -15,9 +15,9 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/registry"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
@@ -82,7 +82,7 @@ func Download(ctx context.Context, from Source, layer v1.Descriptor, file *os.Fi
 		if failures == maxFailures {
 			return report.AddRemedy(err, "# run the command again to continue the download")
 		}
-		if err := sleep.For(ctx, pause.Step()); err != nil {
+		if err := command.Sleep(ctx, pause.Step()); err != nil {
 			return err
 		}
 	}

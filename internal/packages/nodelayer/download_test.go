@@ -19,8 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/registry"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // blobSource serves one blob. The first transfers end after the given numbers of bytes.
@@ -172,7 +172,7 @@ func (t *transfer) Read(p []byte) (int, error) {
 	if len(t.left) == 0 {
 		return 0, io.EOF
 	}
-	if err := sleep.For(t.ctx, t.interval); err != nil {
+	if err := command.Sleep(t.ctx, t.interval); err != nil {
 		return 0, err
 	}
 	n := copy(p, t.left[:min(t.chunk, len(t.left))])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package clusterdirs
+package machine
 
 import (
 	"context"
@@ -20,7 +20,7 @@ const maxPluginSize = 32 << 20
 // pods write to them: the names they contain, and each file that pods can replace.
 func pluginSnapshots(tree *hostfs.Tree) ([]ledger.Change, error) {
 	var files, dirs []ledger.Change
-	for _, dir := range Plugins() {
+	for _, dir := range PluginDirs() {
 		kind, why := ledger.Contents, "pods install plugins in this directory"
 		err := tree.Walk(dir, func(p string, info hostfs.Info) error {
 			if info.Type == hostfs.Directory {
@@ -42,9 +42,9 @@ func pluginSnapshots(tree *hostfs.Tree) ([]ledger.Change, error) {
 	return slices.Concat(files, dirs), nil
 }
 
-// Record records, once, the contents of all directories to which the cluster's
+// RecordClusterDirs records, once, the contents of all directories to which the cluster's
 // components write, before they do. The plan can name more snapshots.
-func Record(ctx context.Context, l *ledger.Ledger, tree *hostfs.Tree, more []ledger.Change) error {
+func RecordClusterDirs(ctx context.Context, l *ledger.Ledger, tree *hostfs.Tree, more []ledger.Change) error {
 	if slices.ContainsFunc(l.Items(), func(item ledger.Item) bool { return item.Kind == ledger.Interfaces }) {
 		return nil
 	}
@@ -53,12 +53,12 @@ func Record(ctx context.Context, l *ledger.Ledger, tree *hostfs.Tree, more []led
 		{Kind: ledger.Interfaces, Target: "all", Reason: "CNI plugins add interfaces", Desired: exists},
 		{Kind: crio.StorageKind, Target: crio.StorageDir, Reason: "CRI-O stores its images in this directory", Desired: exists},
 	}
-	for _, dir := range Shared() {
+	for _, dir := range SharedDirs() {
 		snapshots = append(snapshots, ledger.Change{
 			Kind: ledger.SharedContents, Target: dir, Reason: "CRI-O, pods and administrators write to this directory", Desired: exists,
 		})
 	}
-	for _, dir := range External() {
+	for _, dir := range ClusterDirs() {
 		snapshots = append(snapshots, ledger.Change{
 			Kind: ledger.Contents, Target: dir, Reason: "kubelet, CRI-O and pods write to this directory", Desired: exists,
 		})

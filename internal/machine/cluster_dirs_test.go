@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package clusterdirs
+package machine
 
 import (
 	"slices"
@@ -11,7 +11,7 @@ func TestOVNDirectoriesAreRestored(t *testing.T) {
 	for _, dir := range []string{
 		"/var/lib/ovn-ic", "/var/lib/ovn", "/var/log/ovn", "/var/log/ovn-kubernetes", "/run/ovn-ic", "/run/ovn", "/run/ovn-kubernetes",
 	} {
-		if !slices.Contains(External(), dir) {
+		if !slices.Contains(ClusterDirs(), dir) {
 			t.Errorf("leave does not restore %s", dir)
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package glob
+package config
 
 import "testing"
 
@@ -35,8 +35,8 @@ func TestMatch(t *testing.T) {
 		{"/etc/[", "/etc/[", false},
 		{"/etc/[/**", "/etc/[/a", false},
 	} {
-		if got := Match(test.pattern, test.name); got != test.want {
-			t.Errorf("Match(%q, %q) = %t", test.pattern, test.name, got)
+		if got := MatchPath(test.pattern, test.name); got != test.want {
+			t.Errorf("MatchPath(%q, %q) = %t", test.pattern, test.name, got)
 		}
 	}
 }
@@ -46,7 +46,7 @@ func TestValidate(t *testing.T) {
 		"/etc/a.conf": true, "/etc/*": true, "/etc/d/**": true, "/**": true, "*.service": true, "a.service/*.conf": true,
 		"/etc/[": false, `/etc/\`: false, "/etc/**/a": false, "**": false, "/etc/a**": false, "/etc/**/**": false,
 	} {
-		if err := Validate(pattern); (err == nil) != good {
+		if err := ValidatePattern(pattern); (err == nil) != good {
 			t.Errorf("Check(%q): %v", pattern, err)
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package hostchange
+package nodecheck
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Facts contains the names and addresses of the join, and those of the host now.
-type Facts struct {
+// HostFacts contains the names and addresses of the join, and those of the host now.
+type HostFacts struct {
 	NodeName    string // of the join
 	CurrentName string // with which kubelet would start now; "" if unknown
 	Hostname    string // of the host now
@@ -25,15 +25,15 @@ type Facts struct {
 }
 
 // Findings returns at most one finding about the host name and one about the addresses.
-func (f Facts) Findings() []report.Finding {
+func (f HostFacts) Findings() []report.Finding {
 	return slices.Concat(f.nameFinding(), f.addressFinding())
 }
 
 // HasOtherName reports whether kubelet would start with another name than that of its Node.
 // kubelet does not start then, because its certificate contains the name.
-func (f Facts) HasOtherName() bool { return f.CurrentName != "" && f.CurrentName != f.NodeName }
+func (f HostFacts) HasOtherName() bool { return f.CurrentName != "" && f.CurrentName != f.NodeName }
 
-func (f Facts) nameFinding() []report.Finding {
+func (f HostFacts) nameFinding() []report.Finding {
 	if !f.HasOtherName() {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (f Facts) nameFinding() []report.Finding {
 // addressFinding returns a finding if the host has lost an address with which kubelet is
 // configured, or if kubelet still runs with the addresses before a change. An additional
 // address changes nothing.
-func (f Facts) addressFinding() []report.Finding {
+func (f HostFacts) addressFinding() []report.Finding {
 	finding := report.Finding{
 		Severity: report.SeverityProblem,
 		Reason:   report.NodeAddressChanged,

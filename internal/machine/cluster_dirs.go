@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package clusterdirs
+package machine
 
-// External returns the directories to which only kubelet, CRI-O and the
+// ClusterDirs returns the directories to which only kubelet, CRI-O and the
 // cluster's pods write. Their original contents are recorded, so that leave can
 // remove what was added, including credentials of the cluster.
 //
 // /etc/cni/multus and /etc/cni/tuning belong to Multus (hostPath volumes of
 // cluster-network-operator's multus.yaml), the directories of OVN to ovnkube-node,
 // and /run/ofport_requests.br-ex to the payload's 10-ofport-request.sh.
-func External() []string {
+func ClusterDirs() []string {
 	return []string{
 		"/var/lib/kubelet", "/var/log/pods", "/var/log/containers", "/var/log/crio", "/var/lib/crio",
 		"/etc/cni/multus", "/etc/cni/tuning", "/var/lib/cni", "/run/multus", "/var/lib/ovnk", "/run/nodeip-configuration",
@@ -20,16 +20,16 @@ func External() []string {
 	}
 }
 
-// Shared returns the directories in which the cluster creates directories and
+// SharedDirs returns the directories in which the cluster creates directories and
 // administrators create files: podman networks, CRI-O hooks, kubelet drop-ins.
-func Shared() []string {
+func SharedDirs() []string {
 	return []string{"/etc/cni", "/etc/containers/oci", "/etc/openshift"}
 }
 
-// Plugins returns the directories into which pods, and possibly
+// PluginDirs returns the directories into which pods, and possibly
 // administrators, install plugins. If a directory contained files before the join,
 // the origin of new files cannot be determined. Otherwise they belong to the node.
-func Plugins() []string {
+func PluginDirs() []string {
 	return []string{
 		"/opt/cni", "/etc/kubernetes/cni", "/etc/kubernetes/kubelet-plugins", "/etc/kubernetes/static-pod-resources",
 	}

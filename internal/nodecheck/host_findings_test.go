@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package hostchange
+package nodecheck
 
 import (
 	"net/netip"
@@ -16,52 +16,52 @@ func TestFindings(t *testing.T) {
 	address := netip.MustParseAddr
 	before := nodeip.Addresses{IPv4: address("192.0.2.7"), IPv6: address("2001:db8::7")}
 	after := nodeip.Addresses{IPv4: address("192.0.2.9"), IPv6: address("2001:db8::7")}
-	joined := Facts{
+	joined := HostFacts{
 		NodeName: "worker-0", CurrentName: "worker-0", Hostname: "Worker-0",
 		Configured: before, Suitable: before, Existing: append(before.All(), address("127.0.0.1")), Running: before,
 	}
 	for name, test := range map[string]struct {
-		change func(*Facts)
+		change func(*HostFacts)
 		want   []report.Reason
 		text   string // in the first message or remedy
 	}{
-		"unchanged":       {func(*Facts) {}, nil, ""},
-		"name is unknown": {func(f *Facts) { f.CurrentName = "" }, nil, ""},
+		"unchanged":       {func(*HostFacts) {}, nil, ""},
+		"name is unknown": {func(f *HostFacts) { f.CurrentName = "" }, nil, ""},
 		"host name": {
-			func(f *Facts) { f.CurrentName, f.Hostname = "renamed", "Renamed" },
+			func(f *HostFacts) { f.CurrentName, f.Hostname = "renamed", "Renamed" },
 			[]report.Reason{report.HostNameChanged},
 			"hostnamectl set-hostname worker-0",
 		},
 		"kubelet's unit": {
-			func(f *Facts) { f.CurrentName = "other" }, []report.Reason{report.HostNameChanged}, "hcp-node-agent join",
+			func(f *HostFacts) { f.CurrentName = "other" }, []report.Reason{report.HostNameChanged}, "hcp-node-agent join",
 		},
 		"additional address": {
-			func(f *Facts) { f.Existing = append(f.Existing, address("192.0.2.9")); f.Suitable = after }, nil, "",
+			func(f *HostFacts) { f.Existing = append(f.Existing, address("192.0.2.9")); f.Suitable = after }, nil, "",
 		},
 		"changed address": {
-			func(f *Facts) { f.Existing, f.Suitable = after.All(), after },
+			func(f *HostFacts) { f.Existing, f.Suitable = after.All(), after },
 			[]report.Reason{report.NodeAddressChanged},
 			"changed to 192.0.2.9, 2001:db8::7 from 192.0.2.7, 2001:db8::7",
 		},
 		"one family lost": {
-			func(f *Facts) { f.Suitable = nodeip.Addresses{IPv4: before.IPv4}; f.Existing = f.Suitable.All() },
+			func(f *HostFacts) { f.Suitable = nodeip.Addresses{IPv4: before.IPv4}; f.Existing = f.Suitable.All() },
 			[]report.Reason{report.NodeAddressChanged},
 			"changed to 192.0.2.7 from 192.0.2.7, 2001:db8::7",
 		},
 		"no address": {
-			func(f *Facts) { f.Existing, f.Suitable = nil, nodeip.Addresses{} },
+			func(f *HostFacts) { f.Existing, f.Suitable = nil, nodeip.Addresses{} },
 			[]report.Reason{report.NodeAddressMissing},
 			"ip -br address",
 		},
 		"kubelet not restarted": {
-			func(f *Facts) { f.Running = after }, []report.Reason{report.NodeAddressChanged}, "systemctl restart crio kubelet",
+			func(f *HostFacts) { f.Running = after }, []report.Reason{report.NodeAddressChanged}, "systemctl restart crio kubelet",
 		},
-		"kubelet is not running": {func(f *Facts) { f.Running = nodeip.Addresses{} }, nil, ""},
+		"kubelet is not running": {func(f *HostFacts) { f.Running = nodeip.Addresses{} }, nil, ""},
 		"not managed by the agent": {
-			func(f *Facts) { f.Configured, f.Existing = nodeip.Addresses{}, nil }, nil, "",
+			func(f *HostFacts) { f.Configured, f.Existing = nodeip.Addresses{}, nil }, nil, "",
 		},
 		"both": {
-			func(f *Facts) {
+			func(f *HostFacts) {
 				f.CurrentName, f.Hostname = "renamed", "renamed"
 				f.Existing, f.Suitable = after.All(), after
 			},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package sleep
+package command
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func TestFor(t *testing.T) {
+func TestSleep(t *testing.T) {
 	for name, test := range map[string]struct {
 		stopAfter time.Duration // when the context ends
 		want      error
@@ -29,9 +29,9 @@ func TestFor(t *testing.T) {
 				}
 				time.AfterFunc(test.stopAfter, cancel)
 				started := time.Now()
-				err := For(ctx, time.Minute)
+				err := Sleep(ctx, time.Minute)
 				if took := time.Since(started); !errors.Is(err, test.want) || took != test.took {
-					t.Errorf("For() = %v after %s, want %v after %s", err, took, test.want, test.took)
+					t.Errorf("Sleep() = %v after %s, want %v after %s", err, took, test.want, test.took)
 				}
 			})
 		})

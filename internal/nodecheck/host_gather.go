@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package hostchange
+package nodecheck
 
 import (
 	"context"
@@ -16,10 +16,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 )
 
-// Gather reads the facts about a node that has joined. manager can be nil; a missing
+// GatherHost reads the facts about a node that has joined. manager can be nil; a missing
 // restart of kubelet is then not found.
-func Gather(ctx context.Context, manager *systemd.Manager, stateDir, nodeName string) (Facts, error) {
-	facts := Facts{NodeName: nodeName}
+func GatherHost(ctx context.Context, manager *systemd.Manager, stateDir, nodeName string) (HostFacts, error) {
+	facts := HostFacts{NodeName: nodeName}
 	tree, err := hostfs.OpenTree("/")
 	if err != nil {
 		return facts, err

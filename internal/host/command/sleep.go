@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"context"
+	"time"
+)
+
+// Sleep waits for the duration and returns nil. If ctx ends first, or has ended
+// already, Sleep returns ctx.Err() at once.
+func Sleep(ctx context.Context, duration time.Duration) error {
+	timer := time.NewTimer(duration)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
