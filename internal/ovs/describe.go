@@ -21,7 +21,7 @@ func (m Migration) Describe() []string {
 	}
 	lines := []string{
 		fmt.Sprintf("attach %s (selected by %s; NetworkManager profile %q) to the new Open vSwitch bridge br-ex; br-ex takes over its addresses (%s), MAC, DHCP identity, DNS and routes",
-			m.Uplink, m.Source, m.Backup.ID, joinOrNone(m.Stable)),
+			m.Uplink, m.Source, m.Backup.ID, joinOrNone(m.Addresses)),
 		fmt.Sprintf("add the NetworkManager profiles below; %q remains unchanged, with an autoconnect priority below %d",
 			m.Backup.ID, m.Profiles.NIC.Int32("connection", "autoconnect-priority")),
 		"expect up to 0.1 s of interruption; any failure, including a crash of the agent, triggers a rollback",

@@ -49,8 +49,8 @@ func TestMasqueradeAddressesAreIgnored(t *testing.T) {
 
 	facts.Links[len(facts.Links)-1].Transient = nil // as with older OVN-Kubernetes
 	carried := AddressStateOf(facts, "br-ex")
-	if want := []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")}; !slices.Equal(carried.Stable, want) {
-		t.Errorf("peers know the host by %v, want %v", carried.Stable, want)
+	if want := []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")}; !slices.Equal(carried.Addresses, want) {
+		t.Errorf("peers know the host by %v, want %v", carried.Addresses, want)
 	}
 	if missing := carried.Missing(facts, "br-ex"); missing != "" {
 		t.Errorf("it lacks what it has: %s", missing)

@@ -20,12 +20,12 @@ const BridgeName = openvswitch.ExternalBridge
 // Migration describes how the uplink is attached to br-ex: the decision of
 // Plan, as a plain value.
 type Migration struct {
-	AlreadyAttached bool   `json:"alreadyThere"` // br-ex already carries the host's traffic; nothing to do
+	AlreadyAttached bool   `json:"alreadyAttached"` // br-ex already carries the host's traffic; nothing to do
 	Uplink          string `json:"uplink"`
 
-	Backup   Backup         `json:"origin"`   // for a rollback
-	Profiles Profiles       `json:"profiles"` // the final profiles
-	Staged   StagedProfiles `json:"bring"`    // the intermediate settings of ovs-if-br-ex
+	Backup   Backup         `json:"backup"`         // for a rollback
+	Profiles Profiles       `json:"profiles"`       // the final profiles
+	Staged   StagedProfiles `json:"stagedProfiles"` // the intermediate settings of ovs-if-br-ex
 
 	// The uplink's addressing, which br-ex must have afterwards.
 	AddressState
@@ -37,9 +37,9 @@ type Migration struct {
 
 // StagedProfiles are the intermediate settings of ovs-if-br-ex, in their order.
 type StagedProfiles struct {
-	Static            networkmanager.Settings `json:"copy"`             // current addresses, higher metrics than the NIC's
-	StaticFinalMetric networkmanager.Settings `json:"prefer,omitempty"` // with the final metrics; nil: no competing route
-	DHCP              networkmanager.Settings `json:"lease"`            // DHCP and static addresses until there is a lease
+	Static            networkmanager.Settings `json:"static"`                      // current addresses, higher metrics than the NIC's
+	StaticFinalMetric networkmanager.Settings `json:"staticFinalMetric,omitempty"` // with the final metrics; nil: no competing route
+	DHCP              networkmanager.Settings `json:"dhcp"`                        // DHCP and static addresses until there is a lease
 }
 
 // Plan decides what to do about br-ex: nothing, a migration, or a refusal that
@@ -122,17 +122,17 @@ func planMigration(facts Facts, uplink string) (Migration, error) {
 		Profiles:     profiles,
 		AddressState: state,
 		Backup: Backup{
-			Uplink:   uplink,
-			UUID:     original.UUID(),
-			ID:       original.ID(),
-			Settings: original.Settings,
-			Volatile: original.IsVolatile(),
-			IPv4:     now[networkmanager.IPv4],
-			IPv6:     now[networkmanager.IPv6],
-			State:    state,
-			OwnUUIDs: profiles.UUIDs(),
-			Members:  membersFromPlans(members),
-			InPlace:  keepsProfileUntilReboot(device),
+			Uplink:       uplink,
+			UUID:         original.UUID(),
+			ID:           original.ID(),
+			Settings:     original.Settings,
+			Volatile:     original.IsVolatile(),
+			IPv4:         now[networkmanager.IPv4],
+			IPv6:         now[networkmanager.IPv6],
+			AddressState: state,
+			ProfileUUIDs: profiles.UUIDs(),
+			Members:      membersFromPlans(members),
+			KeepsProfile: keepsProfileUntilReboot(device),
 		},
 		Staged: StagedProfiles{
 			Static: StaticSettings(profiles.BridgeIP, now),
@@ -205,7 +205,7 @@ func existingMigration(facts Facts, uplink string) Migration {
 		AlreadyAttached: true,
 		Uplink:          uplink,
 		AddressState:    AddressStateOf(facts, BridgeName),
-		Backup:          Backup{Uplink: uplink, OwnUUIDs: ProfileUUIDs(facts.MachineID)},
+		Backup:          Backup{Uplink: uplink, ProfileUUIDs: ProfileUUIDs(facts.MachineID)},
 	}
 }
 

@@ -53,7 +53,7 @@ func TestPlanGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden := filepath.Join("testdata", name+".move.json")
+			golden := filepath.Join("testdata", name+".migration.json")
 			if *update {
 				if err := os.WriteFile(golden, append(got, '\n'), 0o600); err != nil {
 					t.Fatal(err)

@@ -24,7 +24,7 @@ type Status struct {
 	Ports     []openvswitch.Interface `json:"ports,omitempty" doc:"Open vSwitch interfaces of br-ex"`
 	NodeIPs   []netip.Addr            `json:"nodeIPs,omitempty" doc:"addresses of the node, the primary address first"`
 	Profile   *ProfileStatus          `json:"profile,omitempty" doc:"active NetworkManager profile of br-ex; absent if there is none, or if NetworkManager is unreachable"`
-	Migration *PublishedRecord        `json:"migration,omitempty" doc:"migration of the uplink to br-ex; absent if the agent has not created br-ex"`
+	Migration *Record                 `json:"migration,omitempty" doc:"migration of the uplink to br-ex; absent if the agent has not created br-ex"`
 }
 
 // ProfileStatus describes the active NetworkManager profile of br-ex.

@@ -67,7 +67,7 @@ func TestStatusAsJSON(t *testing.T) {
 	status := statusOf(withProfile(t))
 	outage := &hostnet.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497}
 	made := NewRecord(status, outage, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	status.Migration = PublishRecord(made)
+	status.Migration = &made
 	got, err := json.Marshal(status)
 	if err != nil {
 		t.Fatal(err)
@@ -102,8 +102,8 @@ func TestRecord(t *testing.T) {
 		if diff := cmp.Diff(record, back); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		if want := "eth0 was attached to br-ex at " + now.Local().Format(time.RFC3339) + test.output; PublishRecord(back).String() != want {
-			t.Errorf("%s: %q, want %q", name, PublishRecord(back), want)
+		if want := "eth0 was attached to br-ex at " + now.Local().Format(time.RFC3339) + test.output; back.String() != want {
+			t.Errorf("%s: %q, want %q", name, back, want)
 		}
 	}
 	if _, err := DecodeRecord([]byte("{")); err == nil || !strings.Contains(err.Error(), "record of the migration") {

@@ -53,7 +53,7 @@ type IP struct {
 	Gateway       netip.Addr        `json:"gateway"`
 	Routes        []Route           `json:"routes,omitempty"` // including default routes
 	Nameservers   []netip.Addr      `json:"nameservers,omitempty"`
-	SearchDomains []string          `json:"searches,omitempty"`
+	SearchDomains []string          `json:"searchDomains,omitempty"`
 	DHCP          map[string]string `json:"dhcp,omitempty"` // the identity sent, the server, and the addresses
 }
 

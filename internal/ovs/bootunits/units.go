@@ -79,7 +79,7 @@ Description=Update the uplink name in the br-ex connection profiles
 Documentation=https://github.com/hcp-node-agent/hcp-node-agent
 DefaultDependencies=no
 Wants=systemd-udev-trigger.service
-After=local-fs.target systemd-remount-fs.service systemd-udevd.service systemd-udev-trigger.service hcp-node-agent-network-boot-guard.service
+After=local-fs.target systemd-remount-fs.service systemd-udevd.service systemd-udev-trigger.service hcp-node-agent-network-boot-rollback.service
 Before=NetworkManager.service shutdown.target
 Conflicts=shutdown.target
 

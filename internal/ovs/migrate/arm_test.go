@@ -85,7 +85,7 @@ func TestMigrationArmsTheRollbackFirst(t *testing.T) {
 	t.Setenv("PATH", commands+":"+os.Getenv("PATH"))
 
 	bustest.Start(t)
-	nm := checkpointRefuser{calls: calls, pending: filepath.Join(root, dir, "network-move.json"), armed: make(chan armedRollback, 1)}
+	nm := checkpointRefuser{calls: calls, pending: filepath.Join(root, dir, "network-migration.json"), armed: make(chan armedRollback, 1)}
 	export(t, bustest.Own(t, nmName), nm, nmPath, nmName)
 	units := bustest.Own(t, systemdName)
 	// The subtree comes first: godbus reads it under the lock that the next export takes.

@@ -16,14 +16,14 @@ import (
 // checkpoint would activate br-ex again after its removal.
 func prepareRevert(o, unfinished ovs.Backup, found bool, checkpoints []networkmanager.Checkpoint) (ovs.Backup, error) {
 	if found {
-		o.Checkpoint, o.Undoing = unfinished.Checkpoint, unfinished.Undoing
+		o.Checkpoint, o.Committed = unfinished.Checkpoint, unfinished.Committed
 		return o, nil
 	}
 	if len(checkpoints) > 0 {
 		return o, ovs.Refuse("# finish the other change (nmstate: nmstatectl commit, or nmstatectl rollback), then rerun the command",
 			"another program has a NetworkManager checkpoint, and its rollback would restore br-ex; br-ex was not changed")
 	}
-	o.Checkpoint, o.Undoing = "", true
+	o.Checkpoint, o.Committed = "", true
 	return o, nil
 }
 
@@ -44,7 +44,7 @@ func (d *Driver) ownCheckpoints(ctx context.Context, o ovs.Backup) ([]networkman
 func chooseCheckpoints(
 	o ovs.Backup, checkpoints []networkmanager.Checkpoint, profiles []networkmanager.Profile,
 ) []networkmanager.Checkpoint {
-	if !o.Undoing && len(o.OwnProfiles(profiles)) > 0 {
+	if !o.Committed && len(o.OwnProfiles(profiles)) > 0 {
 		return checkpoints
 	}
 	if slices.Contains(checkpoints, o.Checkpoint) {

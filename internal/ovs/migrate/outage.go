@@ -25,7 +25,7 @@ func startOutageMonitor(ctx context.Context, uplink string, state ovs.AddressSta
 		return outageMonitor{}
 	}
 	gateway := gateways[0]
-	pinger, err := hostnet.StartPinger(ctx, gateway, sourceAddress(gateway, state.Stable), uplink, ovs.BridgeName)
+	pinger, err := hostnet.StartPinger(ctx, gateway, sourceAddress(gateway, state.Addresses), uplink, ovs.BridgeName)
 	if err != nil {
 		return outageMonitor{}
 	}

@@ -21,7 +21,7 @@ type pendingFile struct {
 	dir  string
 }
 
-func (f pendingFile) path() string { return path.Join(f.dir, "network-move.json") }
+func (f pendingFile) path() string { return path.Join(f.dir, "network-migration.json") }
 
 // read returns the backup of an unfinished migration, and reports whether there
 // is one.

@@ -98,7 +98,7 @@ func (r *restoration) raiseBridgeMetrics(ctx context.Context) {
 		r.Log.Note(err.Error())
 		return
 	}
-	bridgeIP, found := ovs.Facts{Profiles: profiles}.Profile(r.backup.OwnUUIDs[ovs.BridgeIPProfile])
+	bridgeIP, found := ovs.Facts{Profiles: profiles}.Profile(r.backup.ProfileUUIDs[ovs.BridgeIPProfile])
 	if !found {
 		return
 	}
@@ -199,10 +199,10 @@ func (d *Driver) currentState(ctx context.Context, o ovs.Backup) (ovs.IPState, o
 	link, _ := facts.Link(ovs.BridgeName)
 	device, _ := facts.Device(ovs.BridgeName)
 	state := ovs.AddressStateOf(facts, ovs.BridgeName)
-	if device.Active.State == networkmanager.Activated && len(state.Stable) > 0 && len(state.Defaults) > 0 {
+	if device.Active.State == networkmanager.Activated && len(state.Addresses) > 0 && len(state.DefaultRoutes) > 0 {
 		return ovs.IPStateOf(facts, link, device), state, nil
 	}
-	return ovs.IPState{networkmanager.IPv4: o.IPv4, networkmanager.IPv6: o.IPv6}, o.State, nil
+	return ovs.IPState{networkmanager.IPv4: o.IPv4, networkmanager.IPv6: o.IPv6}, o.AddressState, nil
 }
 
 // withMetricsOf returns state with route metrics that are at least those of the

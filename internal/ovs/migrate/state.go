@@ -46,7 +46,7 @@ func stateOf(facts ovs.Facts, planned ovs.Migration, planErr error) (ledger.Stat
 	}
 	if planErr != nil {
 		// A br-ex of the agent without traffic must be removed even so.
-		own := ovs.Backup{OwnUUIDs: ovs.ProfileUUIDs(facts.MachineID)}.OwnProfiles(facts.Profiles)
+		own := ovs.Backup{ProfileUUIDs: ovs.ProfileUUIDs(facts.MachineID)}.OwnProfiles(facts.Profiles)
 		return bridgeData{Unfinished: len(own) > 0}.state(false)
 	}
 	return bridgeData{Unfinished: ovs.HasLeftovers(facts, planned.Backup), Backup: &planned.Backup}.state(false)

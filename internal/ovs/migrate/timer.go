@@ -27,9 +27,9 @@ import (
 // required anyway, not the agent's binary, which may have been replaced or
 // removed. Both do nothing once the pending file is removed.
 const (
-	rollbackUnit = "hcp-node-agent-network-guard"
-	bootUnitPath = "/etc/systemd/system/hcp-node-agent-network-boot-guard.service"
-	bootUnitLink = "/etc/systemd/system/multi-user.target.wants/hcp-node-agent-network-boot-guard.service"
+	rollbackUnit = "hcp-node-agent-network-rollback"
+	bootUnitPath = "/etc/systemd/system/hcp-node-agent-network-boot-rollback.service"
+	bootUnitLink = "/etc/systemd/system/multi-user.target.wants/hcp-node-agent-network-boot-rollback.service"
 
 	// rollbackDelay is the time between the checkpoint's timeout and the timer:
 	// enough for NetworkManager's own rollback, which takes about a second.
@@ -68,8 +68,8 @@ func rollbackScript(journalPath string, o ovs.Backup) string {
 		"}",
 		"ovs-vsctl --timeout=10 --if-exists del-br " + ovs.BridgeName,
 	}
-	for _, name := range slices.Sorted(maps.Keys(o.OwnUUIDs)) {
-		lines = append(lines, "nmcli --wait 20 connection delete uuid "+o.OwnUUIDs[name]+" 2>/dev/null") // often gone already
+	for _, name := range slices.Sorted(maps.Keys(o.ProfileUUIDs)) {
+		lines = append(lines, "nmcli --wait 20 connection delete uuid "+o.ProfileUUIDs[name]+" 2>/dev/null") // often gone already
 	}
 	lines = append(lines,
 		fmt.Sprintf("nmcli -g GENERAL.CON-UUID device show '%s' | grep -qx %s || nmcli --wait 60 connection up uuid %s ifname '%s' || nmcli --wait 60 device connect '%s' || exit 1",
@@ -78,7 +78,7 @@ func rollbackScript(journalPath string, o ovs.Backup) string {
 		lines = append(lines, fmt.Sprintf("nmcli -g GENERAL.CON-UUID device show '%s' | grep -qx %s || nmcli --wait 20 connection up uuid %s ifname '%s'",
 			m.Name, m.UUID, m.UUID, m.Name))
 	}
-	if o.InPlace { // its profile may be active without addresses
+	if o.KeepsProfile { // its profile may be active without addresses
 		lines = append(lines, fmt.Sprintf("ip -o address show dev '%s' scope global | grep -q . || nmcli --wait 60 device reapply '%s' || exit 1", o.Uplink, o.Uplink))
 	}
 	lines = append(lines,
@@ -95,9 +95,9 @@ func rollbackScript(journalPath string, o ovs.Backup) string {
 // the NIC, and the host would have no network until the next run.
 func bootRollbackUnit(journalPath string, o ovs.Backup) string {
 	patterns, empty := "", ""
-	for _, name := range slices.Sorted(maps.Keys(o.OwnUUIDs)) {
-		patterns += " -e " + o.OwnUUIDs[name]
-		keyfiles := []string{name + ".nmconnection", name + "-" + o.OwnUUIDs[name] + ".nmconnection"}
+	for _, name := range slices.Sorted(maps.Keys(o.ProfileUUIDs)) {
+		patterns += " -e " + o.ProfileUUIDs[name]
+		keyfiles := []string{name + ".nmconnection", name + "-" + o.ProfileUUIDs[name] + ".nmconnection"}
 		for _, file := range append(keyfiles, "ifcfg-"+name) {
 			empty += "find " + ovs.ProfileDirectories + " -name " + file + " -empty -delete 2>/dev/null; "
 		}

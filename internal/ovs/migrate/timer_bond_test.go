@@ -17,8 +17,8 @@ import (
 // rollback detaches its ports: the timer must restore both.
 func TestRollbackScriptOfBond(t *testing.T) {
 	origin := ovs.Backup{
-		Uplink: "bond0", UUID: "ub", InPlace: true, Members: []ovs.Member{{Name: "eth0", UUID: "u0"}, {Name: "eth1", UUID: "u1"}},
-		OwnUUIDs: map[string]string{"eth0-slave-ovs-clone": "c0"},
+		Uplink: "bond0", UUID: "ub", KeepsProfile: true, Members: []ovs.Member{{Name: "eth0", UUID: "u0"}, {Name: "eth1", UUID: "u1"}},
+		ProfileUUIDs: map[string]string{"eth0-slave-ovs-clone": "c0"},
 	}
 	tests := map[string]struct {
 		using    map[string]string // profiles by interface

@@ -48,7 +48,7 @@ func runScript(t *testing.T, script, path string) (ok bool) {
 }
 
 func TestRollbackScript(t *testing.T) {
-	origin := ovs.Backup{Uplink: "eth0", UUID: "origin-uuid", OwnUUIDs: map[string]string{"br-ex": "u1", "ovs-if-br-ex": "u2"}}
+	origin := ovs.Backup{Uplink: "eth0", UUID: "origin-uuid", ProfileUUIDs: map[string]string{"br-ex": "u1", "ovs-if-br-ex": "u2"}}
 	revert := []string{
 		"ovs-appctl --timeout=5 --target=ovs-vswitchd version",
 		"ovs-vsctl --timeout=10 --if-exists del-br br-ex",
@@ -123,7 +123,7 @@ func TestBootRollbackUnit(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	unit := bootRollbackUnit("/state/network-move.json", ovs.Backup{OwnUUIDs: map[string]string{"br-ex": "u1", "ovs-if-br-ex": "u2"}})
+	unit := bootRollbackUnit("/state/network-migration.json", ovs.Backup{ProfileUUIDs: map[string]string{"br-ex": "u1", "ovs-if-br-ex": "u2"}})
 	for line := range strings.Lines(unit) {
 		command, found := strings.CutPrefix(strings.TrimSpace(line), "ExecStart=")
 		if !found || strings.HasPrefix(command, "/bin/rm") {
@@ -147,7 +147,7 @@ func TestBootRollbackUnit(t *testing.T) {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
 	for _, want := range []string{
-		"ConditionPathExists=/state/network-move.json\n", "Before=ovs-vswitchd.service NetworkManager.service\n", "Wants=ovsdb-server.service\nAfter=ovsdb-server.service\n",
+		"ConditionPathExists=/state/network-migration.json\n", "Before=ovs-vswitchd.service NetworkManager.service\n", "Wants=ovsdb-server.service\nAfter=ovsdb-server.service\n",
 	} {
 		if !strings.Contains(unit, want) {
 			t.Errorf("the unit lacks %q", want)

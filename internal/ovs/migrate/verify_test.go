@@ -20,10 +20,10 @@ import (
 func TestMissing(t *testing.T) {
 	servers := []netip.Addr{netip.MustParseAddr("192.0.2.53"), netip.MustParseAddr("2001:db8::53")}
 	c := ovs.AddressState{
-		Stable:      []netip.Addr{netip.MustParseAddr("192.0.2.177"), netip.MustParseAddr("2001:db8::7")},
+		Addresses:   []netip.Addr{netip.MustParseAddr("192.0.2.177"), netip.MustParseAddr("2001:db8::7")},
 		Nameservers: servers, SearchDomains: []string{"example.test"}, MTU: 1400,
-		Defaults:      []hostnet.Route{route("eth0", 4, 100, "192.0.2.1"), route("eth0", 6, 100, "fe80::1")},
-		OtherDefaults: []hostnet.Route{route("eth1", 4, 101, "198.51.100.1")},
+		DefaultRoutes:      []hostnet.Route{route("eth0", 4, 100, "192.0.2.1"), route("eth0", 6, 100, "fe80::1")},
+		OtherDefaultRoutes: []hostnet.Route{route("eth1", 4, 101, "198.51.100.1")},
 	}
 	good := func() ovs.Facts {
 		f := ovs.Facts{
@@ -75,7 +75,7 @@ func TestMissing(t *testing.T) {
 	}
 	// A default route without a gateway, as over a point-to-point link.
 	f := good()
-	c = ovs.AddressState{Defaults: []hostnet.Route{route("eth0", 4, 100, "")}}
+	c = ovs.AddressState{DefaultRoutes: []hostnet.Route{route("eth0", 4, 100, "")}}
 	if got := c.Missing(f, "br-ex"); !strings.Contains(got, "no preferred IPv4 default route") {
 		t.Errorf("with a gateway that was not there: %q", got)
 	}
@@ -87,7 +87,7 @@ func TestMissing(t *testing.T) {
 
 // A host that had no default route is restored without one.
 func TestUnusable(t *testing.T) {
-	routed := ovs.AddressState{Defaults: []hostnet.Route{route("br-ex", 4, 48, "192.0.2.1"), route("br-ex", 6, 48, "fe80::1")}}
+	routed := ovs.AddressState{DefaultRoutes: []hostnet.Route{route("br-ex", 4, 48, "192.0.2.1"), route("br-ex", 6, 48, "fe80::1")}}
 	addressed := ovs.Facts{Links: []hostnet.Link{link("eth0", 2, "192.0.2.177/24")}}
 	one := addressed
 	one.Routes = []hostnet.Route{route("eth1", 4, 100, "192.0.2.1"), route("eth0", 6, 100, "fe80::2")}
