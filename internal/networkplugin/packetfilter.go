@@ -112,15 +112,67 @@ func (t ipTables) leftovers(program string, facts networkFacts) []leftover {
 // or CRI-O: it refers to one of their chains or to the management port, or it is
 // identical to one of their rules.
 func (t ipTables) ofPlugin(rule packetRule, facts networkFacts) bool {
-	text := strings.Join(rule.args, " ")
-	for i, arg := range rule.args[:len(rule.args)-1] {
-		if i > 0 && rule.args[i-1] == "!" {
+	if rule.refersToPlugin() {
+		return true
+	}
+	pattern := rule.pattern(facts)
+	if pattern == restoreMark && !t.contains(rule.chain, saveMark) {
+		return false
+	}
+	return slices.Contains(pluginRules[rule.chain], pattern)
+}
+
+// The placeholders for values in pluginRules. The blank keeps them distinct from any value.
+const (
+	anyUplink         = "(an uplink)"
+	anyClusterNetwork = "(a cluster network)"
+)
+
+const (
+	saveMark    = "-m mark --mark 0x3f0 -j CONNMARK --save-mark --nfmask 0xffffffff --ctmask 0xffffffff"
+	restoreMark = "-m mark --mark 0x0 -j CONNMARK --restore-mark --nfmask 0xffffffff --ctmask 0xffffffff"
+)
+
+// geneveRules exclude Geneve from connection tracking; cluster-network-operator's script adds them.
+var geneveRules = []string{
+	"-p udp -m udp --dport 6081 -j NOTRACK",
+	"-p udp -m udp --dport 6081 -j CT --notrack",
+}
+
+// pluginRules lists the rules of OVN-Kubernetes in the chains that are built in.
+var pluginRules = map[chain][]string{
+	{table: "raw", name: "PREROUTING"}:    geneveRules,
+	{table: "raw", name: "OUTPUT"}:        geneveRules,
+	{table: "mangle", name: "PREROUTING"}: {saveMark, restoreMark}, // EgressIPs in local gateway mode
+	{table: "filter", name: "FORWARD"}: {
+		"-i " + anyUplink + " -j DROP",
+		"-o " + anyUplink + " -j DROP",
+		"-s " + anyClusterNetwork + " -j ACCEPT",
+		"-d " + anyClusterNetwork + " -j ACCEPT",
+	},
+	{table: "nat", name: "POSTROUTING"}: { // local gateway mode
+		"-s " + anyClusterNetwork + " -j MASQUERADE",
+		"-d " + anyClusterNetwork + " -j MASQUERADE",
+	},
+}
+
+// contains reports whether a chain has a rule with these arguments.
+func (t ipTables) contains(c chain, args string) bool {
+	return slices.ContainsFunc(t.rules, func(rule packetRule) bool {
+		return rule.chain == c && strings.Join(rule.args, " ") == args
+	})
+}
+
+// refersToPlugin reports whether a rule leads to a chain of the cluster, or applies to the
+// management port.
+func (r packetRule) refersToPlugin() bool {
+	for i, value := range r.args[1:] {
+		if i > 0 && r.args[i-1] == "!" {
 			continue
 		}
-		value := rule.args[i+1]
-		switch arg {
+		switch r.args[i] {
 		case "-j", "-g":
-			if (chain{table: rule.table, name: value}).ofCluster() {
+			if (chain{table: r.table, name: value}).ofCluster() {
 				return true
 			}
 		case "-i", "-o":
@@ -129,34 +181,24 @@ func (t ipTables) ofPlugin(rule packetRule, facts networkFacts) bool {
 			}
 		}
 	}
-	switch rule.table + " " + rule.name {
-	case "raw PREROUTING", "raw OUTPUT": // Geneve; cluster-network-operator's script
-		return text == "-p udp -m udp --dport 6081 -j NOTRACK" || text == "-p udp -m udp --dport 6081 -j CT --notrack"
-	case "mangle PREROUTING": // EgressIPs in local gateway mode
-		return text == saveMark || (text == restoreMark && slices.ContainsFunc(t.rules, func(other packetRule) bool {
-			return other.chain == rule.chain && strings.Join(other.args, " ") == saveMark
-		}))
-	case "filter FORWARD":
-		return slices.ContainsFunc(facts.uplinks(), func(uplink string) bool {
-			return text == "-i "+uplink+" -j DROP" || text == "-o "+uplink+" -j DROP"
-		}) || forNetwork(rule.args, "ACCEPT", facts.isCluster)
-	case "nat POSTROUTING": // local gateway mode
-		return forNetwork(rule.args, "MASQUERADE", facts.isCluster)
-	}
 	return false
 }
 
-const (
-	saveMark    = "-m mark --mark 0x3f0 -j CONNMARK --save-mark --nfmask 0xffffffff --ctmask 0xffffffff"
-	restoreMark = "-m mark --mark 0x0 -j CONNMARK --restore-mark --nfmask 0xffffffff --ctmask 0xffffffff"
-)
-
-// forNetwork reports whether a rule only has a target and a source or
-// destination that is one of certain networks.
-func forNetwork(args []string, target string, isOne func(netip.Prefix) bool) bool {
-	if len(args) != 4 || (args[0] != "-s" && args[0] != "-d") || args[2] != "-j" || args[3] != target {
-		return false
+// pattern returns the arguments of a rule with placeholders for the bridges that are uplinks and
+// for the cluster's networks.
+func (r packetRule) pattern(facts networkFacts) string {
+	words := slices.Clone(r.args)
+	for i, value := range r.args[1:] {
+		switch r.args[i] {
+		case "-i", "-o":
+			if slices.Contains(facts.uplinks(), value) {
+				words[i+1] = anyUplink
+			}
+		case "-s", "-d":
+			if network, err := netip.ParsePrefix(value); err == nil && facts.isCluster(network) {
+				words[i+1] = anyClusterNetwork
+			}
+		}
 	}
-	network, err := netip.ParsePrefix(args[1])
-	return err == nil && isOne(network)
+	return strings.Join(words, " ")
 }
