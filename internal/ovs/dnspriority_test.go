@@ -41,13 +41,22 @@ func TestChooseDNSPriority(t *testing.T) {
 
 // The administrator's priority is kept.
 func TestDNSPriorityOfProfileIsKept(t *testing.T) {
+	nameserver := networkmanager.Device{
+		Name:    "eth1",
+		Managed: true,
+		IPv4:    networkmanager.IP{Nameservers: []netip.Addr{netip.MustParseAddr("192.0.2.53")}},
+	}
 	for own, want := range map[int32]int32{0: 99, 50: 50, -5: -5} {
 		original := networkmanager.Settings{}
 		original.Set("ipv4", "method", "auto")
 		if own != 0 {
 			original.Set("ipv4", "dns-priority", own)
 		}
-		s := bridgeIPSettings(profileInputs{original: original, dnsPriority: 99})
+		s := bridgeIPSettings(profileInputs{
+			facts:    Facts{Devices: []networkmanager.Device{nameserver}, Routes: []hostnet.Route{{Link: "eth0", Family: 4}}},
+			link:     hostnet.Link{Name: "eth0"},
+			original: networkmanager.Profile{Settings: original},
+		})
 		if got := s.Int32("ipv4", "dns-priority"); got != want {
 			t.Errorf("%d, want %d", got, want)
 		}

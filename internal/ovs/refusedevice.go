@@ -12,11 +12,11 @@ import (
 )
 
 // refuseDevice refuses an uplink that cannot be attached to br-ex.
-func refuseDevice(facts Facts, link hostnet.Link, device networkmanager.Device, known bool) error {
+func refuseDevice(facts Facts, link hostnet.Link, device networkmanager.Device) error {
 	if err := refuseKind(link, device); err != nil {
 		return err
 	}
-	if !known || !device.Managed {
+	if !device.Managed {
 		return Refuse(report.Remedyf("nmcli device set %s managed yes", link.Name), "NetworkManager does not manage the uplink %s", link.Name)
 	}
 	if link.Master != 0 {

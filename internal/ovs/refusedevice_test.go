@@ -22,7 +22,6 @@ func TestRefuseDevice(t *testing.T) {
 		facts   Facts
 		link    hostnet.Link
 		device  networkmanager.Device
-		unknown bool
 		message string // "": accepted
 		remedy  string
 	}{
@@ -39,9 +38,9 @@ func TestRefuseDevice(t *testing.T) {
 		"WireGuard":   {link: plain, device: ofType(networkmanager.WireGuard), message: "a tunnel", remedy: "--bridge-interface"},
 		"dummy":       {link: plain, device: ofType(networkmanager.Dummy), message: "no network connection", remedy: "--bridge-interface"},
 		"ppp":         {link: plain, device: ofType(networkmanager.PPP), message: "point-to-point", remedy: "--bridge-interface"},
-		"ppp of DSL":  {link: hostnet.Link{Name: "ppp0", Kind: "ppp"}, unknown: true, message: "ppp0 is a point-to-point", remedy: "--bridge-interface"},
+		"ppp of DSL":  {link: hostnet.Link{Name: "ppp0", Kind: "ppp"}, message: "ppp0 is a point-to-point", remedy: "--bridge-interface"},
 		"another":     {link: plain, device: ofType(27), message: "type 27", remedy: "--bridge-interface"},
-		"not managed": {link: plain, unknown: true, message: "does not manage the uplink up0", remedy: "nmcli device set up0 managed yes"},
+		"not managed": {link: plain, message: "does not manage the uplink up0", remedy: "nmcli device set up0 managed yes"},
 		"in a bridge": {
 			facts: Facts{Links: []hostnet.Link{{Name: "br0", Index: 9, Kind: "bridge"}}}, link: inside,
 			device: ofType(networkmanager.Ethernet), message: "a port of br0", remedy: "ip -d link show up0",
@@ -62,7 +61,7 @@ func TestRefuseDevice(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			err := refuseDevice(test.facts, test.link, test.device, !test.unknown)
+			err := refuseDevice(test.facts, test.link, test.device)
 			if test.message == "" {
 				if err != nil {
 					t.Errorf("refused: %v", err)

@@ -216,7 +216,8 @@ func TestRequireAddresses(t *testing.T) {
 		"old NetworkManager": {both("auto", "auto"), IPState{4: four, 6: six}, "1.32.10", "may-fail=false", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			profileInputs{version: test.version, now: test.now}.requireAddresses(test.settings)
+			facts := Facts{NetworkManager: networkmanager.Info{Version: test.version}}
+			profileInputs{facts: facts, now: test.now}.requireAddresses(test.settings)
 			for section, want := range map[string]string{"ipv4": test.four, "ipv6": test.six4} {
 				got := strings.TrimSpace(strings.Replace(sectionText(test.settings, section), `method="`+test.settings.Text(section, "method")+`"`, "", 1))
 				if got != want {

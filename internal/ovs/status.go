@@ -3,6 +3,7 @@
 package ovs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -57,17 +58,13 @@ func (ProfileState) Enum() []string {
 // it returns the rest of the status together with the error.
 func GatherStatus(ctx context.Context, nm *networkmanager.Client) (Status, error) {
 	facts, err := Gather(ctx, nm)
-	if err != nil && nm != nil {
-		var without error
-		if facts, without = Gather(ctx, nil); without != nil {
-			return Status{}, without
-		}
-		return statusOf(facts), err
-	}
 	if err != nil {
-		return Status{}, err
+		var errWithout error
+		if facts, errWithout = Gather(ctx, nil); errWithout != nil {
+			return Status{}, errWithout
+		}
 	}
-	return statusOf(facts), nil
+	return statusOf(facts), err
 }
 
 func statusOf(facts Facts) Status {
@@ -95,23 +92,16 @@ func profileStatus(facts Facts) *ProfileStatus {
 	return &ProfileStatus{
 		Name:  profile.ID(),
 		UUID:  profile.UUID(),
-		State: stateName(device.Active.State),
+		State: cmp.Or(profileStates[device.Active.State], profileUnknown),
 		File:  profile.File,
 	}
 }
 
-func stateName(state networkmanager.ActiveState) ProfileState {
-	switch state {
-	case networkmanager.Activating:
-		return profileActivating
-	case networkmanager.Activated:
-		return profileActivated
-	case networkmanager.Deactivating:
-		return profileDeactivating
-	case networkmanager.Deactivated:
-		return profileDeactivated
-	}
-	return profileUnknown
+var profileStates = map[networkmanager.ActiveState]ProfileState{
+	networkmanager.Activating:   profileActivating,
+	networkmanager.Activated:    profileActivated,
+	networkmanager.Deactivating: profileDeactivating,
+	networkmanager.Deactivated:  profileDeactivated,
 }
 
 // String returns the status as one line of text.

@@ -192,7 +192,7 @@ func (r *restoration) verify(ctx context.Context) error {
 // currentState returns the current addressing of br-ex, or the uplink's before
 // the migration if br-ex has none.
 func (d *Driver) currentState(ctx context.Context, o ovs.Backup) (ovs.IPState, ovs.AddressState, error) {
-	facts, err := d.gatherAddresses(ctx)
+	facts, err := ovs.GatherAddresses(ctx, d.NM)
 	if err != nil {
 		return nil, ovs.AddressState{}, err
 	}

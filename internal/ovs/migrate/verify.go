@@ -41,7 +41,7 @@ func (d *Driver) awaitState(ctx context.Context, link string, missing func(ovs.F
 	defer cancel()
 	last := ""
 	err := poll(limited, "the addresses and the default route", func() (bool, error) {
-		facts, err := d.gatherAddresses(ctx)
+		facts, err := ovs.GatherAddresses(ctx, d.NM)
 		if err == nil {
 			last = missing(facts)
 		}
@@ -63,19 +63,6 @@ func probeGateways(ctx context.Context, link string, state ovs.AddressState) err
 		}
 	}
 	return nil
-}
-
-func (d *Driver) gatherAddresses(ctx context.Context) (ovs.Facts, error) {
-	var facts ovs.Facts
-	var err error
-	if facts.Links, err = hostnet.Links(); err != nil {
-		return facts, err
-	}
-	if facts.Routes, err = hostnet.DefaultRoutes(); err != nil {
-		return facts, err
-	}
-	facts.Devices, err = d.NM.Devices(ctx)
-	return facts, err
 }
 
 // poll calls so every 50 ms until it returns true or an error.
