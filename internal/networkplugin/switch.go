@@ -15,8 +15,6 @@ import (
 // br-ex is the agent's own, or the administrator's.
 var clusterBridges = []string{"br-int", "br-local", "br-ext"}
 
-const datapath = "ovs-system" // the interface of the kernel's datapath
-
 func vsctl(args ...string) []string { return append([]string{"ovs-vsctl", "--timeout=10"}, args...) }
 
 // database lists what OVN-Kubernetes and ovn-controller have written into the
@@ -117,15 +115,15 @@ func (f networkFacts) links() []leftover {
 		name := link.Name
 		var remove []string
 		switch {
-		case name == datapath && !otherBridges:
-			remove = []string{"ovs-dpctl", "del-dp", "system@" + datapath}
+		case name == openvswitch.Datapath && !otherBridges:
+			remove = []string{"ovs-dpctl", "del-dp", "system@" + openvswitch.Datapath}
 		case strings.HasPrefix(name, "genev_sys_") && !otherBridges:
 			remove = []string{"ip", "link", "delete", name}
 		case !strings.HasPrefix(name, managementPort) && !strings.HasSuffix(name, "-udn-vrf") &&
 			!slices.Contains(clusterBridges, name):
 			continue
 		case link.Kind == "openvswitch":
-			remove = []string{"ovs-dpctl", "del-if", "system@" + datapath, name}
+			remove = []string{"ovs-dpctl", "del-if", "system@" + openvswitch.Datapath, name}
 		default:
 			remove = []string{"ip", "link", "delete", name}
 		}

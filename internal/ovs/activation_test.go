@@ -178,7 +178,7 @@ func TestAwaitActivation(t *testing.T) {
 					cancel(interrupted)
 				}
 			}}
-			err := AwaitActivation(ctx, nm, Options{BridgeInterface: "lo"}, report.Log{Sink: logged})
+			_, err := AwaitActivation(ctx, nm, Options{BridgeInterface: "lo"}, report.Log{Sink: logged})
 			if !errors.Is(err, test.want) {
 				t.Errorf("AwaitActivation() = %v, want %v", err, test.want)
 			}

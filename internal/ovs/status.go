@@ -64,10 +64,11 @@ func GatherStatus(ctx context.Context, nm *networkmanager.Client) (Status, error
 			return Status{}, errWithout
 		}
 	}
-	return statusOf(facts), err
+	return StatusOf(facts), err
 }
 
-func statusOf(facts Facts) Status {
+// StatusOf returns the state of br-ex according to the facts.
+func StatusOf(facts Facts) Status {
 	var s Status
 	if bridge, ok := facts.bridge(); ok {
 		s.Exists, s.Ports = true, bridge.Interfaces

@@ -53,7 +53,7 @@ func TestStatus(t *testing.T) {
 		"by hand, without use": {empty, "br-ex exists but does not carry the host's traffic: it has no address, no default route or no uplink", []string{"ports eth0 (system)"}},
 		"not there":            {facts(t, "dhcp"), "br-ex does not exist", nil},
 	} {
-		status := statusOf(test.facts)
+		status := StatusOf(test.facts)
 		if status.String() != test.message {
 			t.Errorf("%s: %q", name, status)
 		}
@@ -64,7 +64,7 @@ func TestStatus(t *testing.T) {
 }
 
 func TestStatusAsJSON(t *testing.T) {
-	status := statusOf(withProfile(t))
+	status := StatusOf(withProfile(t))
 	outage := &hostnet.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497}
 	made := NewRecord(status, outage, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	status.Migration = &made

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -89,7 +90,7 @@ func uplinkByDefaultRoute(facts Facts) (uplinkChoice, error) {
 
 // excludedLinks lists patterns for the interfaces of pods and OVN-Kubernetes.
 var excludedLinks = []string{
-	"lo", BridgeName, "br-int", "br-ext", "ovs-system",
+	"lo", BridgeName, "br-int", "br-ext", openvswitch.Datapath,
 	"ovn-k8s-*", "k8s-*", "genev_sys_*", "vxlan_sys_*", "patch-*", "cni*",
 }
 

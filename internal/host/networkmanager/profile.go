@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/godbus/dbus/v5"
@@ -67,6 +68,16 @@ func (c *Client) Profiles(ctx context.Context) ([]Profile, error) {
 		profiles = append(profiles, profile)
 	}
 	return profiles, nil
+}
+
+// FindProfile returns the profile with a UUID, or false if there is none.
+func (c *Client) FindProfile(ctx context.Context, uuid string) (Profile, bool, error) {
+	profiles, err := c.Profiles(ctx)
+	i := slices.IndexFunc(profiles, func(p Profile) bool { return uuid != "" && p.UUID() == uuid })
+	if err != nil || i < 0 {
+		return Profile{}, false, err
+	}
+	return profiles[i], true, nil
 }
 
 func (c *Client) profile(ctx context.Context, path dbus.ObjectPath) (Profile, error) {

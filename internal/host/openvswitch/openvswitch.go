@@ -102,10 +102,11 @@ func AttachPort(ctx context.Context, a Attachment) error {
 	return nil
 }
 
-// DeleteBridge deletes a bridge and its ports. A missing bridge is not an
-// error.
-func DeleteBridge(ctx context.Context, name string) error {
-	if _, err := vsctl(ctx, "--if-exists", "del-br", name); err != nil {
+// DeleteBridge deletes a bridge and its ports. A missing bridge is not an error. With the option
+// "--no-wait" it does not wait for ovs-vswitchd, which may be stopped; the next start of
+// ovs-vswitchd then does not attach a NIC to the bridge.
+func DeleteBridge(ctx context.Context, name string, options ...string) error {
+	if _, err := vsctl(ctx, append(options, "--if-exists", "del-br", name)...); err != nil {
 		return fmt.Errorf("removing Open vSwitch bridge %s: %w", name, err)
 	}
 	return nil

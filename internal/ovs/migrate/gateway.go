@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 const (
@@ -22,14 +23,7 @@ const (
 func watchGateway(
 	ctx context.Context, gateway netip.Addr, silence func() (time.Duration, bool), end context.CancelCauseFunc,
 ) {
-	again := time.NewTicker(gatewayCheckInterval)
-	defer again.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-again.C:
-		}
+	for sleep.For(ctx, gatewayCheckInterval) == nil {
 		silent, known := silence()
 		if !known || silent < gatewayTimeout {
 			continue

@@ -46,29 +46,29 @@ func (d *Driver) rollBack(ctx context.Context, m ovs.Migration, cause error) err
 // terminated. A canceled ctx has an effect only before the start: a partial
 // rollback would leave the host to the timer, and revertTimeout bounds a
 // complete one.
-func (d *Driver) restoreUplink(ctx context.Context, o ovs.Backup) error {
+func (d *Driver) restoreUplink(ctx context.Context, backup ovs.Backup) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	if err := d.armRollback(ctx, o, revertTimeout); err != nil {
+	if err := d.armRollback(ctx, backup, revertTimeout); err != nil {
 		return err
 	}
-	return d.revert(ctx, o)
+	return d.revert(ctx, backup)
 }
 
 // revert restores the original profile of the NIC from any intermediate state,
 // verifies the result, and ends the unfinished migration. It can be repeated.
 // NetworkManager's checkpoint is only the fallback: its rollback requests a new
 // lease, and without a response the address is lost.
-func (d *Driver) revert(ctx context.Context, o ovs.Backup) error {
+func (d *Driver) revert(ctx context.Context, backup ovs.Backup) error {
 	ctx, cancel := context.WithTimeout(ctx, revertTimeout)
 	defer cancel()
-	if err := d.ensureDaemonsRunning(ctx, o.Uplink); err != nil {
+	if err := d.ensureDaemonsRunning(ctx, backup.Uplink); err != nil {
 		return err
 	}
-	d.Log.Wait("waiting for NetworkManager to activate the original profile on "+o.Uplink, "")
-	checkpoints, err := d.ownCheckpoints(ctx, o)
+	d.Log.Wait("waiting for NetworkManager to activate the original profile on "+backup.Uplink, "")
+	checkpoints, err := d.ownCheckpoints(ctx, backup)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (d *Driver) revert(ctx context.Context, o ovs.Backup) error {
 			d.Log.Note(err.Error()) // its timeout has just expired; the rollback is the same
 		}
 	}
-	if err := d.restoreProfile(ctx, o); err != nil {
+	if err := d.restoreProfile(ctx, backup); err != nil {
 		if len(checkpoints) == 0 {
 			return err
 		}
@@ -85,7 +85,7 @@ func (d *Driver) revert(ctx context.Context, o ovs.Backup) error {
 		for _, checkpoint := range checkpoints {
 			err = errors.Join(err, d.NM.RollbackCheckpoint(ctx, checkpoint))
 		}
-		if again := d.restoreProfile(ctx, o); again != nil {
+		if again := d.restoreProfile(ctx, backup); again != nil {
 			return errors.Join(err, again)
 		}
 		return d.disarmRollback(ctx)

@@ -40,13 +40,12 @@ func (d *Driver) migrate(ctx context.Context, request Request, leftover bool) er
 	defer cancel()
 	watched, end := context.WithCancelCause(limited)
 	defer end(nil)
-	monitor := startOutageMonitor(limited, m.Uplink, m.AddressState)
-	go watchGateway(watched, monitor.gateway, monitor.sinceLastReply, end)
+	stopMeasurement := measureOutage(watched, m.Uplink, m.AddressState, end)
 	err = d.attempt(watched, request, leftover, checkpoint)
 	if cause := context.Cause(watched); err != nil && !errors.Is(watched.Err(), cause) {
 		err = cause // the gateway stopped responding
 	}
-	d.outage = monitor.stop()
+	d.outage = stopMeasurement()
 	if err != nil {
 		return d.rollBack(ctx, m, err)
 	}

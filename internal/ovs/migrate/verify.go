@@ -10,6 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // verify checks that br-ex has the addressing of the uplink: addresses, default
@@ -65,19 +66,15 @@ func probeGateways(ctx context.Context, link string, state ovs.AddressState) err
 	return nil
 }
 
-// poll calls so every 50 ms until it returns true or an error.
-func poll(ctx context.Context, what string, so func() (bool, error)) error {
-	again := time.NewTicker(50 * time.Millisecond)
-	defer again.Stop()
+// poll calls isDone every 50 ms until it returns true or an error.
+func poll(ctx context.Context, awaited string, isDone func() (bool, error)) error {
 	for {
-		ok, err := so()
-		if ctx.Err() == nil && (err != nil || ok) {
+		done, err := isDone()
+		if ctx.Err() == nil && (err != nil || done) {
 			return err
 		}
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			return fmt.Errorf("waiting for %s: %w", what, ctx.Err())
+		if err := sleep.For(ctx, 50*time.Millisecond); err != nil {
+			return fmt.Errorf("waiting for %s: %w", awaited, err)
 		}
 	}
 }
