@@ -160,10 +160,10 @@ func LinkByPermanentMAC(links []Link, mac string) (Link, bool) {
 			found = append(found, link)
 		}
 	}
-	if len(found) != 1 {
-		return Link{}, false
+	if len(found) == 1 {
+		return found[0], true
 	}
-	return found[0], true
+	return Link{}, false
 }
 
 // DeleteLink deletes a network interface.

@@ -4,7 +4,6 @@ package openvswitch
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -46,20 +45,13 @@ func ReadDatabase(ctx context.Context) (Database, error) {
 	if err != nil {
 		return Database{}, fmt.Errorf("reading the Open vSwitch database: %w", err)
 	}
-	database, err := parseDatabase(output)
-	if err != nil {
-		return Database{}, fmt.Errorf("reading the Open vSwitch database: %w", err)
-	}
-	return database, nil
+	return parseDatabase(output)
 }
 
 func parseDatabase(output string) (Database, error) {
 	var whole, bridges, ports, qos, queues table
-	decoder := json.NewDecoder(strings.NewReader(output))
-	for _, rows := range []*table{&whole, &bridges, &ports, &qos, &queues} {
-		if err := decoder.Decode(rows); err != nil {
-			return Database{}, fmt.Errorf("parsing the output of ovs-vsctl: %w", err)
-		}
+	if err := parseTables(output, &whole, &bridges, &ports, &qos, &queues); err != nil {
+		return Database{}, err
 	}
 	var database Database
 	for _, row := range whole.Data {
@@ -74,7 +66,9 @@ func parseDatabase(output string) (Database, error) {
 	}
 	for _, row := range ports.Data {
 		database.Ports = append(database.Ports, Port{
-			Bridge: bridgeOf[cellUUID(row[0])], Name: cellString(row[1]), ExternalIDs: cellMap(row[2]),
+			Bridge:      bridgeOf[cellUUID(row[0])],
+			Name:        cellString(row[1]),
+			ExternalIDs: cellMap(row[2]),
 		})
 	}
 	for _, row := range qos.Data {

@@ -58,6 +58,5 @@ func probeByRoute(ctx context.Context, gateway netip.Addr) error {
 func probeOnLink(ctx context.Context, link string, gateway netip.Addr) error {
 	ctx, cancel := context.WithTimeout(ctx, gatewayTimeout)
 	defer cancel()
-	_, err := hostnet.ProbeNeighbour(ctx, link, gateway)
-	return err
+	return hostnet.ProbeNeighbour(ctx, link, gateway)
 }

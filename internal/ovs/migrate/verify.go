@@ -59,7 +59,7 @@ func probeGateways(ctx context.Context, link string, state ovs.AddressState) err
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	for _, gateway := range state.Gateways() {
-		if _, err := hostnet.ProbeNeighbour(ctx, link, gateway); err != nil {
+		if err := hostnet.ProbeNeighbour(ctx, link, gateway); err != nil {
 			return fmt.Errorf("probing the gateway: %w", err)
 		}
 	}
