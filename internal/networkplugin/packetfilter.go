@@ -112,20 +112,23 @@ func (t ipTables) leftovers(program string, facts networkFacts) []leftover {
 // or CRI-O: it refers to one of their chains or to the management port, or it is
 // identical to one of their rules.
 func (t ipTables) ofPlugin(rule packetRule, facts networkFacts) bool {
-	if rule.refersToPlugin() {
+	words := rule.pattern(facts)
+	if slices.Contains(words, clusterChain) || slices.Contains(words, managementInterface) {
 		return true
 	}
-	pattern := rule.pattern(facts)
+	pattern := strings.Join(words, " ")
 	if pattern == restoreMark && !t.contains(rule.chain, saveMark) {
 		return false
 	}
 	return slices.Contains(pluginRules[rule.chain], pattern)
 }
 
-// The placeholders for values in pluginRules. The blank keeps them distinct from any value.
+// The placeholders for arguments in a pattern. The blank keeps them distinct from any value.
 const (
-	anyUplink         = "(an uplink)"
-	anyClusterNetwork = "(a cluster network)"
+	clusterChain        = "(a chain of the cluster)"
+	managementInterface = "(the management port)"
+	anyUplink           = "(an uplink)"
+	anyClusterNetwork   = "(a cluster network)"
 )
 
 const (
@@ -163,42 +166,32 @@ func (t ipTables) contains(c chain, args string) bool {
 	})
 }
 
-// refersToPlugin reports whether a rule leads to a chain of the cluster, or applies to the
-// management port.
-func (r packetRule) refersToPlugin() bool {
+// pattern returns the arguments of a rule with placeholders for what belongs to the cluster. An
+// argument behind "!" has no placeholder.
+func (r packetRule) pattern(facts networkFacts) []string {
+	words := slices.Clone(r.args)
 	for i, value := range r.args[1:] {
 		if i > 0 && r.args[i-1] == "!" {
 			continue
 		}
+		placeholder := value
 		switch r.args[i] {
 		case "-j", "-g":
 			if (chain{table: r.table, name: value}).ofCluster() {
-				return true
+				placeholder = clusterChain
 			}
 		case "-i", "-o":
 			if strings.HasPrefix(value, managementPort) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// pattern returns the arguments of a rule with placeholders for the bridges that are uplinks and
-// for the cluster's networks.
-func (r packetRule) pattern(facts networkFacts) string {
-	words := slices.Clone(r.args)
-	for i, value := range r.args[1:] {
-		switch r.args[i] {
-		case "-i", "-o":
-			if slices.Contains(facts.uplinks(), value) {
-				words[i+1] = anyUplink
+				placeholder = managementInterface
+			} else if slices.Contains(facts.uplinks(), value) {
+				placeholder = anyUplink
 			}
 		case "-s", "-d":
 			if network, err := netip.ParsePrefix(value); err == nil && facts.isCluster(network) {
-				words[i+1] = anyClusterNetwork
+				placeholder = anyClusterNetwork
 			}
 		}
+		words[i+1] = placeholder
 	}
-	return strings.Join(words, " ")
+	return words
 }

@@ -2,7 +2,11 @@
 
 package ovs
 
-import "github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+import (
+	"slices"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+)
 
 // Backup describes the uplink before the migration: everything that a rollback
 // needs. The ledger keeps it as the state before the change, and the pending
@@ -31,11 +35,8 @@ type Backup struct {
 
 // OwnProfiles returns those of profiles that the agent has created.
 func (b Backup) OwnProfiles(profiles []networkmanager.Profile) []networkmanager.Profile {
-	var managed []networkmanager.Profile
-	for _, profile := range profiles {
-		if uuid, named := b.ProfileUUIDs[profile.ID()]; named && uuid == profile.UUID() {
-			managed = append(managed, profile)
-		}
-	}
-	return managed
+	return slices.DeleteFunc(slices.Clone(profiles), func(profile networkmanager.Profile) bool {
+		uuid, ok := b.ProfileUUIDs[profile.ID()]
+		return !ok || uuid != profile.UUID()
+	})
 }
