@@ -24,10 +24,22 @@ func TestChooseDNSPriority(t *testing.T) {
 		routes  []hostnet.Route
 		want    int32
 	}{
-		"alone":              {[]networkmanager.Device{own, silent}, []hostnet.Route{route("eth0", 4, 100, "")}, 0},
-		"the best":           {[]networkmanager.Device{own, other}, []hostnet.Route{route("eth0", 4, 100, ""), route("eth1", 4, 101, "")}, 99},
-		"the best by IPv6":   {[]networkmanager.Device{own, other}, []hostnet.Route{route("eth1", 4, 100, ""), route("eth0", 6, 100, "")}, 99},
-		"the second":         {[]networkmanager.Device{own, other}, []hostnet.Route{route("eth0", 4, 101, ""), route("eth1", 4, 100, "")}, 101},
+		"alone": {[]networkmanager.Device{own, silent}, []hostnet.Route{route("eth0", 4, 100, "")}, 0},
+		"the best": {
+			[]networkmanager.Device{own, other},
+			[]hostnet.Route{route("eth0", 4, 100, ""), route("eth1", 4, 101, "")},
+			99,
+		},
+		"the best by IPv6": {
+			[]networkmanager.Device{own, other},
+			[]hostnet.Route{route("eth1", 4, 100, ""), route("eth0", 6, 100, "")},
+			99,
+		},
+		"the second": {
+			[]networkmanager.Device{own, other},
+			[]hostnet.Route{route("eth0", 4, 101, ""), route("eth1", 4, 100, "")},
+			101,
+		},
 		"without any route":  {[]networkmanager.Device{own, other}, nil, 101},
 		"of another program": {[]networkmanager.Device{own, {Name: "eth1", IPv4: other.IPv4}}, nil, 0},
 	} {

@@ -107,14 +107,36 @@ func TestPlanRefuses(t *testing.T) {
 		message string
 		remedy  string
 	}{
-		"no Open vSwitch":    {change: func(f *Facts) { f.OVS = OpenVSwitch{} }, message: "Open vSwitch is not installed", remedy: "dnf install openvswitch"},
-		"no NetworkManager":  {change: func(f *Facts) { f.NetworkManager = networkmanager.Info{} }, message: "NetworkManager is not running", remedy: "systemctl enable --now NetworkManager"},
-		"no plugin":          {change: func(f *Facts) { f.NetworkManager.OVS = false }, message: "plugin", remedy: "dnf install NetworkManager-ovs && systemctl restart NetworkManager"},
-		"old NetworkManager": {change: func(f *Facts) { f.NetworkManager.Version = "1.28.1" }, message: "1.28.1 is too old", remedy: "dnf upgrade"},
-		"no default route":   {change: func(f *Facts) { f.Routes = nil }, message: "no default route", remedy: "ip route show default"},
+		"no Open vSwitch": {
+			change:  func(f *Facts) { f.OVS = OpenVSwitch{} },
+			message: "Open vSwitch is not installed",
+			remedy:  "dnf install openvswitch",
+		},
+		"no NetworkManager": {
+			change:  func(f *Facts) { f.NetworkManager = networkmanager.Info{} },
+			message: "NetworkManager is not running",
+			remedy:  "systemctl enable --now NetworkManager",
+		},
+		"no plugin": {
+			change:  func(f *Facts) { f.NetworkManager.OVS = false },
+			message: "plugin",
+			remedy:  "dnf install NetworkManager-ovs && systemctl restart NetworkManager",
+		},
+		"old NetworkManager": {
+			change:  func(f *Facts) { f.NetworkManager.Version = "1.28.1" },
+			message: "1.28.1 is too old",
+			remedy:  "dnf upgrade",
+		},
+		"no default route": {
+			change:  func(f *Facts) { f.Routes = nil },
+			message: "no default route",
+			remedy:  "ip route show default",
+		},
 		"no route over it": {
-			change: func(f *Facts) { f.Routes = []hostnet.Route{{Link: "ctl0", Family: 4, Metric: 100}} }, options: Options{BridgeInterface: "eth0"},
-			message: "the uplink eth0 has no default route", remedy: "+ipv4.routes '0.0.0.0/0 GATEWAY' && nmcli connection up uuid 45713ba7",
+			change:  func(f *Facts) { f.Routes = []hostnet.Route{{Link: "ctl0", Family: 4, Metric: 100}} },
+			options: Options{BridgeInterface: "eth0"},
+			message: "the uplink eth0 has no default route",
+			remedy:  "+ipv4.routes '0.0.0.0/0 GATEWAY' && nmcli connection up uuid 45713ba7",
 		},
 		"never a route over it": {
 			change: func(f *Facts) {
@@ -122,17 +144,50 @@ func TestPlanRefuses(t *testing.T) {
 				f.Routes = nil
 				profile(func(p *networkmanager.Profile) { p.Settings.Set("ipv4", "never-default", true) })(f)
 			},
-			message: "the uplink eth0 has no default route", remedy: "ipv4.never-default no && nmcli connection up uuid 45713ba7",
+			message: "the uplink eth0 has no default route",
+			remedy:  "ipv4.never-default no && nmcli connection up uuid 45713ba7",
 		},
-		"no such interface":    {options: Options{BridgeInterface: "eth9"}, message: "the network interface in --bridge-interface does not exist: eth9", remedy: "ip -br link"},
-		"hint names nothing":   {change: func(f *Facts) { f.BridgeHint = "eth8" }, message: "/etc/ovnk/default_bridge does not exist: eth8", remedy: "ip -br link"},
-		"unmanaged":            {options: Options{BridgeInterface: "ctl0"}, message: "does not manage the uplink ctl0", remedy: "nmcli device set ctl0 managed yes"},
-		"in a bridge":          {change: link(func(l *hostnet.Link) { l.Master = 7 }), message: "a port of another interface", remedy: "ip -d link"},
-		"no profile":           {change: eth0(func(d *networkmanager.Device) { d.Active = networkmanager.Active{} }), message: "no active NetworkManager profile", remedy: "nmcli device connect eth0"},
-		"configured elsewhere": {change: profile(func(p *networkmanager.Profile) { p.External = true }), message: "only monitored by NetworkManager", remedy: "nmcli connection add"},
-		"802.1X":               {change: profile(func(p *networkmanager.Profile) { p.Settings.Set("802-1x", "identity", "x") }), message: "802.1X", remedy: "nmcli connection show"},
-		"shared":               {change: method("ipv4", "shared"), message: "shares its connection", remedy: "nmcli connection show uuid 45713ba7"},
-		"left to others":       {change: method("ipv4", "ignore"), message: "does not manage", remedy: "ipv4.method auto"},
+		"no such interface": {
+			options: Options{BridgeInterface: "eth9"},
+			message: "the network interface in --bridge-interface does not exist: eth9",
+			remedy:  "ip -br link",
+		},
+		"hint names nothing": {
+			change:  func(f *Facts) { f.BridgeHint = "eth8" },
+			message: "/etc/ovnk/default_bridge does not exist: eth8",
+			remedy:  "ip -br link",
+		},
+		"unmanaged": {
+			options: Options{BridgeInterface: "ctl0"},
+			message: "does not manage the uplink ctl0",
+			remedy:  "nmcli device set ctl0 managed yes",
+		},
+		"in a bridge": {
+			change:  link(func(l *hostnet.Link) { l.Master = 7 }),
+			message: "a port of another interface",
+			remedy:  "ip -d link",
+		},
+		"no profile": {
+			change:  eth0(func(d *networkmanager.Device) { d.Active = networkmanager.Active{} }),
+			message: "no active NetworkManager profile",
+			remedy:  "nmcli device connect eth0",
+		},
+		"configured elsewhere": {
+			change:  profile(func(p *networkmanager.Profile) { p.External = true }),
+			message: "only monitored by NetworkManager",
+			remedy:  "nmcli connection add",
+		},
+		"802.1X": {
+			change:  profile(func(p *networkmanager.Profile) { p.Settings.Set("802-1x", "identity", "x") }),
+			message: "802.1X",
+			remedy:  "nmcli connection show",
+		},
+		"shared": {
+			change:  method("ipv4", "shared"),
+			message: "shares its connection",
+			remedy:  "nmcli connection show uuid 45713ba7",
+		},
+		"left to others": {change: method("ipv4", "ignore"), message: "does not manage", remedy: "ipv4.method auto"},
 		"no address": {
 			change: func(f *Facts) {
 				link(func(l *hostnet.Link) { l.Addresses = nil })(f)
@@ -144,13 +199,20 @@ func TestPlanRefuses(t *testing.T) {
 			change:  link(func(l *hostnet.Link) { l.Addresses = append(l.Addresses, netip.MustParsePrefix("2001:db8::7/128")) }),
 			message: "2001:db8::7/128", remedy: "+ipv6.addresses 2001:db8::7/128",
 		},
-		"hint file is empty": {change: func(f *Facts) { f.BridgeHintEmpty = true }, message: "/etc/ovnk/default_bridge is empty", remedy: "rm /etc/ovnk/default_bridge"},
+		"hint file is empty": {
+			change:  func(f *Facts) { f.BridgeHintEmpty = true },
+			message: "/etc/ovnk/default_bridge is empty",
+			remedy:  "rm /etc/ovnk/default_bridge",
+		},
 		"another route is the best": {
-			change: func(f *Facts) { f.Routes = append(f.Routes, hostnet.Route{Link: "ctl0", Family: 4, Metric: 0}) }, options: Options{BridgeInterface: "eth0"},
+			change:  func(f *Facts) { f.Routes = append(f.Routes, hostnet.Route{Link: "ctl0", Family: 4, Metric: 0}) },
+			options: Options{BridgeInterface: "eth0"},
 			message: "over ctl0 has the metric 0", remedy: "ip route show default dev ctl0",
 		},
 		"highest priority": {
-			change:  profile(func(p *networkmanager.Profile) { p.Settings.Set("connection", "autoconnect-priority", int32(999)) }),
+			change: profile(
+				func(p *networkmanager.Profile) { p.Settings.Set("connection", "autoconnect-priority", int32(999)) },
+			),
 			message: "highest possible autoconnect priority", remedy: "nmcli connection modify",
 		},
 		"bridge of somebody": {
@@ -204,7 +266,10 @@ func bridged(t *testing.T) Facts {
 			{Name: "eth0", Type: "system"},
 		},
 	}}
-	f.Links = append(f.Links, hostnet.Link{Name: "br-ex", Index: 9, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.177/24")}})
+	f.Links = append(
+		f.Links,
+		hostnet.Link{Name: "br-ex", Index: 9, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.177/24")}},
+	)
 	f.Routes = []hostnet.Route{{Link: "br-ex", Gateway: netip.MustParseAddr("192.0.2.1"), Metric: 48, Family: 4}}
 	return f
 }
