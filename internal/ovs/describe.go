@@ -20,7 +20,8 @@ func (m Migration) Describe() []string {
 		return []string{fmt.Sprintf("br-ex already exists with uplink %s: nothing to do", m.Uplink)}
 	}
 	lines := []string{
-		fmt.Sprintf("attach %s (selected by %s; NetworkManager profile %q) to the new Open vSwitch bridge br-ex; br-ex takes over its addresses (%s), MAC, DHCP identity, DNS and routes",
+		fmt.Sprintf("attach %s (selected by %s; NetworkManager profile %q) to the new Open vSwitch bridge br-ex; br-ex "+
+			"takes over its addresses (%s), MAC, DHCP identity, DNS and routes",
 			m.Uplink, m.Source, m.Backup.ID, joinOrNone(m.Addresses)),
 		fmt.Sprintf("add the NetworkManager profiles below; %q remains unchanged, with an autoconnect priority below %d",
 			m.Backup.ID, m.Profiles.NIC.Int32("connection", "autoconnect-priority")),

@@ -26,11 +26,11 @@ type Facts struct {
 	Links           []hostnet.Link           `json:"links"`
 	Routes          []hostnet.Route          `json:"routes"`
 	OVS             OpenVSwitch              `json:"ovs"`
-	BridgeHint      string                   `json:"bridgeHint,omitempty"`      // content of /etc/ovnk/default_bridge
+	BridgeHint      string                   `json:"bridgeHint,omitempty"`      // /etc/ovnk/default_bridge
 	BridgeHintEmpty bool                     `json:"bridgeHintEmpty,omitempty"` // that file exists and is empty
-	SavedUplink     string                   `json:"savedUplink,omitempty"`     // content of /var/lib/ovnk/iface_default_hint
-	PrimaryIP       string                   `json:"primaryIP,omitempty"`       // from /run/nodeip-configuration/primary-ip
-	NodeIPHint      string                   `json:"nodeIPHint,omitempty"`      // from /etc/default/nodeip-configuration
+	SavedUplink     string                   `json:"savedUplink,omitempty"`     // /var/lib/ovnk/iface_default_hint
+	PrimaryIP       string                   `json:"primaryIP,omitempty"`       // /run/nodeip-configuration/primary-ip
+	NodeIPHint      string                   `json:"nodeIPHint,omitempty"`      // /etc/default/nodeip-configuration
 }
 
 // OpenVSwitch is the state of Open vSwitch.

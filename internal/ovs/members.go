@@ -65,7 +65,8 @@ func planMembers(facts Facts, device networkmanager.Device, original networkmana
 	}
 	if len(members) == 0 {
 		return nil, Refuse(report.Remedy("nmcli connection show; cat /proc/net/bonding/"+device.Name),
-			"no NetworkManager profile configures a port of the bond %s, so the bond would have no ports after a reboot; create a profile for each port", device.Name)
+			"no NetworkManager profile configures a port of the bond %s, so the bond would have no ports after a reboot; "+
+				"create a profile for each port", device.Name)
 	}
 	return members, nil
 }

@@ -37,9 +37,12 @@ type Migration struct {
 
 // StagedProfiles are the intermediate settings of ovs-if-br-ex, in their order.
 type StagedProfiles struct {
-	Static            networkmanager.Settings `json:"static"`                      // current addresses, higher metrics than the NIC's
-	StaticFinalMetric networkmanager.Settings `json:"staticFinalMetric,omitempty"` // with the final metrics; nil: no competing route
-	DHCP              networkmanager.Settings `json:"dhcp"`                        // DHCP and static addresses until there is a lease
+	// Static has the current addresses, with higher metrics than the NIC's.
+	Static networkmanager.Settings `json:"static"`
+	// StaticFinalMetric has the final metrics. It is nil without a competing route.
+	StaticFinalMetric networkmanager.Settings `json:"staticFinalMetric,omitempty"`
+	// DHCP has DHCP and static addresses, until there is a lease.
+	DHCP networkmanager.Settings `json:"dhcp"`
 }
 
 // Plan decides what to do about br-ex: nothing, a migration, or a refusal that

@@ -89,7 +89,8 @@ const FlowVersions = "OpenFlow10,OpenFlow13,OpenFlow15"
 
 // HasClusterFlows reports whether a bridge has flows of OVN-Kubernetes.
 func HasClusterFlows(ctx context.Context, bridge string) (bool, error) {
-	output, err := command.Run(ctx, "ovs-ofctl", "--timeout=10", "--protocols="+FlowVersions, "dump-flows", bridge, ClusterCookie)
+	output, err := command.Run(ctx, "ovs-ofctl", "--timeout=10", "--protocols="+FlowVersions,
+		"dump-flows", bridge, ClusterCookie)
 	if err != nil {
 		return false, fmt.Errorf("reading the flows of %s: %w", bridge, err)
 	}

@@ -93,7 +93,8 @@ Conflicts=shutdown.target
 // ovnRemoteUnitFile returns a unit that runs once per boot: later, ovn-controller
 // uses the setting that the unit clears.
 func ovnRemoteUnitFile() string {
-	return unitFile("Clear ovn-remote of the previous boot in Open vSwitch", `After=`+openvswitch.DatabaseUnit+` `+openvswitch.Unit+`
+	const ordering = `After=` + openvswitch.DatabaseUnit + ` ` + openvswitch.Unit + `
 Before=ovn-controller.service crio.service kubelet.service
-`, "-"+openvswitch.ClearRemoteCommand)
+`
+	return unitFile("Clear ovn-remote of the previous boot in Open vSwitch", ordering, "-"+openvswitch.ClearRemoteCommand)
 }

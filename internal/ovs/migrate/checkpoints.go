@@ -14,13 +14,16 @@ import (
 // unfinished rollback if found is true, else as a new one. It refuses a new
 // rollback while another program has a checkpoint: a rollback to that
 // checkpoint would activate br-ex again after its removal.
-func prepareRevert(backup, unfinished ovs.Backup, found bool, checkpoints []networkmanager.Checkpoint) (ovs.Backup, error) {
+func prepareRevert(
+	backup, unfinished ovs.Backup, found bool, checkpoints []networkmanager.Checkpoint,
+) (ovs.Backup, error) {
 	if found {
 		backup.Checkpoint, backup.Committed = unfinished.Checkpoint, unfinished.Committed
 		return backup, nil
 	}
 	if len(checkpoints) > 0 {
-		return backup, ovs.Refuse("# finish the other change (nmstate: nmstatectl commit, or nmstatectl rollback), then rerun the command",
+		return backup, ovs.Refuse("# finish the other change (nmstate: nmstatectl commit, or nmstatectl rollback), "+
+			"then rerun the command",
 			"another program has a NetworkManager checkpoint, and its rollback would restore br-ex; br-ex was not changed")
 	}
 	backup.Checkpoint, backup.Committed = "", true

@@ -152,7 +152,8 @@ func (d *Driver) Restore(ctx context.Context, _ ledger.Change, before ledger.Sta
 	}
 	backup := *data.Backup
 	if d.NM == nil {
-		return report.Fail(report.Failed, "systemctl start NetworkManager", "cannot detach %s from br-ex: NetworkManager is not running", backup.Uplink)
+		return report.Fail(report.Failed, "systemctl start NetworkManager",
+			"cannot detach %s from br-ex: NetworkManager is not running", backup.Uplink)
 	}
 	facts, err := ovs.Gather(ctx, d.NM)
 	if err != nil {
@@ -189,9 +190,11 @@ func (d *Driver) Recover(ctx context.Context) error {
 	}
 	if d.NM == nil {
 		return report.Fail(report.Failed, "systemctl start NetworkManager",
-			"cannot roll back the incomplete network change of an earlier run (uplink %s): NetworkManager is not running", backup.Uplink)
+			"cannot roll back the incomplete network change of an earlier run (uplink %s): NetworkManager is not running",
+			backup.Uplink)
 	}
-	d.Log.Note("found an incomplete network change of an earlier run (uplink " + backup.Uplink + "); rolling it back first")
+	d.Log.Note("found an incomplete network change of an earlier run (uplink " + backup.Uplink + "); rolling it back " +
+		"first")
 	return d.restoreUplink(ctx, backup)
 }
 

@@ -140,7 +140,8 @@ func (r *restoration) releaseAddress(ctx context.Context, activation *networkman
 		return err
 	}
 	if len(device.IPv4.LeasedAddresses())+len(device.IPv6.LeasedAddresses()) == 0 {
-		r.Log.Warn(fmt.Sprintf("no DHCP server or router has responded on %s; the interface keeps its address until one responds", uplink),
+		r.Log.Warn("no DHCP server or router has responded on "+uplink+
+			"; the interface keeps its address until one responds",
 			report.Remedy("nmcli device reapply "+uplink))
 		return nil
 	}
@@ -175,7 +176,8 @@ func (r *restoration) verify(ctx context.Context) error {
 		return err
 	}
 	if missing != "" {
-		r.Log.Warn(fmt.Sprintf("%s is restored, but its previous state differs: %s", uplink, missing), report.Remedy("nmcli device show "+uplink))
+		r.Log.Warn(fmt.Sprintf("%s is restored, but its previous state differs: %s", uplink, missing),
+			report.Remedy("nmcli device show "+uplink))
 		return nil
 	}
 	// With its own profile, addresses and routes the uplink is in its original

@@ -17,7 +17,7 @@ const (
 	revertTimeout         = 90 * time.Second // for a complete rollback
 	staticFallbackTimeout = 3 * time.Second  // for the DHCP server, until the address is set statically
 	leaseTimeout          = 20 * time.Second // for the DHCP server, until it is considered unreachable
-	fullRestoreTimeout    = 15 * time.Second // until the uplink must have everything that it had, and not only a usable address
+	fullRestoreTimeout    = 15 * time.Second // for the complete previous state, until a usable address is sufficient
 )
 
 // rollBack reverts a failed migration. It also works after Ctrl-C.
@@ -28,8 +28,10 @@ func (d *Driver) rollBack(ctx context.Context, m ovs.Migration, cause error) err
 		d.Log.Note(err.Error())
 	}
 	if err := d.revert(ctx, m.Backup); err != nil {
-		return report.Fail(report.NetworkRolledBack, "journalctl -u NetworkManager -u ovs-vswitchd -b # also check the host's console",
-			"attaching %s to br-ex failed: %w; the rollback also failed: %v; a timer (%s) retries the rollback within two minutes",
+		return report.Fail(report.NetworkRolledBack,
+			"journalctl -u NetworkManager -u ovs-vswitchd -b # also check the host's console",
+			"attaching %s to br-ex failed: %w; the rollback also failed: %v; "+
+				"a timer (%s) retries the rollback within two minutes",
 			m.Uplink, cause, err, rollbackUnit)
 	}
 	gateway := "its gateway responds"
@@ -38,7 +40,8 @@ func (d *Driver) rollBack(ctx context.Context, m ovs.Migration, cause error) err
 	}
 	remedy := cmp.Or(report.RemedyOf(cause), "journalctl -u NetworkManager -b")
 	return report.Fail(report.NetworkRolledBack, remedy+" # then rerun the command",
-		"attaching %s to br-ex failed: %w; the network was rolled back: %s uses its profile %s again and %s", m.Uplink, cause, m.Uplink, m.Backup.ID, gateway)
+		"attaching %s to br-ex failed: %w; the network was rolled back: %s uses its profile %s again and %s",
+		m.Uplink, cause, m.Uplink, m.Backup.ID, gateway)
 }
 
 // restoreUplink reverts a finished migration, or resumes a rollback that

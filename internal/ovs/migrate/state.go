@@ -77,8 +77,10 @@ func withCurrentName(backup ovs.Backup, facts ovs.Facts) (ovs.Backup, error) {
 	if own, found := facts.Profile(backup.UUID); found {
 		named := own.Settings.Text("connection", "interface-name")
 		if named != "" && named != now {
-			return backup, ovs.Refuse(report.Remedy("nmcli connection modify "+backup.UUID+" connection.interface-name "+now+" # then rerun the command"),
-				"the uplink %s was renamed to %s after it was attached to br-ex, but its profile %s applies only to %s", backup.Uplink, now, backup.ID, named)
+			return backup, ovs.Refuse(report.Remedyf(
+				"nmcli connection modify %s connection.interface-name %s # then rerun the command", backup.UUID, now),
+				"the uplink %s was renamed to %s after it was attached to br-ex, but its profile %s applies only to %s",
+				backup.Uplink, now, backup.ID, named)
 		}
 		bound = named != ""
 	}

@@ -68,18 +68,20 @@ func rollbackScript(journalPath string, backup ovs.Backup) string {
 		"}",
 		"ovs-vsctl --timeout=10 --if-exists del-br " + ovs.BridgeName,
 	}
-	for _, name := range slices.Sorted(maps.Keys(backup.ProfileUUIDs)) {
-		lines = append(lines, "nmcli --wait 20 connection delete uuid "+backup.ProfileUUIDs[name]+" 2>/dev/null") // often gone already
+	for _, name := range slices.Sorted(maps.Keys(backup.ProfileUUIDs)) { // often deleted already
+		lines = append(lines, "nmcli --wait 20 connection delete uuid "+backup.ProfileUUIDs[name]+" 2>/dev/null")
 	}
-	lines = append(lines,
-		fmt.Sprintf("nmcli -g GENERAL.CON-UUID device show '%s' | grep -qx %s || nmcli --wait 60 connection up uuid %s ifname '%s' || nmcli --wait 60 device connect '%s' || exit 1",
-			backup.Uplink, backup.UUID, backup.UUID, backup.Uplink, backup.Uplink))
+	const isActive = "nmcli -g GENERAL.CON-UUID device show '%s' | grep -qx %s"
+	lines = append(lines, fmt.Sprintf(isActive+" || nmcli --wait 60 connection up uuid %s ifname '%s' || "+
+		"nmcli --wait 60 device connect '%s' || exit 1",
+		backup.Uplink, backup.UUID, backup.UUID, backup.Uplink, backup.Uplink))
 	for _, m := range backup.Members { // NetworkManager detaches them when it rolls back
-		lines = append(lines, fmt.Sprintf("nmcli -g GENERAL.CON-UUID device show '%s' | grep -qx %s || nmcli --wait 20 connection up uuid %s ifname '%s'",
+		lines = append(lines, fmt.Sprintf(isActive+" || nmcli --wait 20 connection up uuid %s ifname '%s'",
 			m.Name, m.UUID, m.UUID, m.Name))
 	}
 	if backup.KeepsProfile { // its profile may be active without addresses
-		lines = append(lines, fmt.Sprintf("ip -o address show dev '%s' scope global | grep -q . || nmcli --wait 60 device reapply '%s' || exit 1", backup.Uplink, backup.Uplink))
+		lines = append(lines, fmt.Sprintf("ip -o address show dev '%s' scope global | grep -q . || "+
+			"nmcli --wait 60 device reapply '%s' || exit 1", backup.Uplink, backup.Uplink))
 	}
 	lines = append(lines,
 		fmt.Sprintf("rm -f '%s' '%s' '%s'", journalPath, bootUnitLink, bootUnitPath))
