@@ -3,7 +3,6 @@
 package main
 
 import (
-	"github.com/hcp-node-agent/hcp-node-agent/internal/boot"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/doctor"
@@ -11,6 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/leave"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/service"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/status"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -29,8 +29,8 @@ func documentKinds() []cli.DocumentKind {
 		cli.NewDocumentKind(programName, "ApplyResult", "apply", image.Document{}),
 		cli.NewDocumentKind(programName, "LeaveResult", "leave", leave.Document{}),
 		cli.NewDocumentKind(programName, "LeavePreview", "leave --dry-run", leave.PreviewDocument{}),
-		cli.NewDocumentKind(programName, "NodeIPResult", "node-ip", boot.NodeIPResult{}),
-		cli.NewDocumentKind(programName, "UplinkNameResult", "uplink-name", boot.UplinkNameResult{}),
+		cli.NewDocumentKind(programName, "NodeIPResult", "node-ip", service.NodeIPResult{}),
+		cli.NewDocumentKind(programName, "UplinkNameResult", "uplink-name", service.UplinkNameResult{}),
 		cli.NewDocumentKind(programName, "Config", "config show", configDocument{}),
 		cli.NewDocumentKind(programName, "ConfigCheck", "config validate", configDocument{}),
 	)

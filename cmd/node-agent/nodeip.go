@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/boot"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/service"
 )
 
 func newNodeIPCommand(p *cli.Printer) *cobra.Command {
@@ -26,7 +26,7 @@ the address at their next start.`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			options := inputs.Options{StateDir: joinstate.Dir, Sink: p.Sink}
-			update, err := boot.RefreshNodeIP(c.Context(), options)
+			update, err := service.RefreshNodeIP(c.Context(), options)
 			if err != nil && !update.Changed {
 				return err
 			}
@@ -36,7 +36,7 @@ the address at their next start.`,
 	}
 }
 
-func printNodeIP(w io.Writer, recorded boot.NodeIPResult) {
+func printNodeIP(w io.Writer, recorded service.NodeIPResult) {
 	switch {
 	case recorded.Note != "":
 		fmt.Fprintf(w, "%s; nothing was changed\n", recorded.Note)

@@ -97,8 +97,8 @@ func joinedStatus() status.Document {
 			Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.7/24")},
 			Ports:     []openvswitch.Interface{{Name: "eth0"}},
 			NodeIPs:   []netip.Addr{netip.MustParseAddr("192.0.2.7")},
-			Migration: &ovs.PublishedRecord{
-				Uplink: "eth0", MigratedAt: finished, Outage: &ovs.PublishedOutage{LongestSeconds: 0.04, Sent: 10, Answered: 9},
+			Migration: &ovs.Record{
+				Uplink: "eth0", MigratedAt: finished, Outage: &ovs.Outage{LongestSeconds: 0.04, Sent: 10, Received: 9},
 			},
 		},
 		Node: &node.Status{Name: "worker-7", Ready: true, Kubelet: "v1.31.6"},

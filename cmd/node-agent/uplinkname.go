@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/boot"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/service"
 )
 
 func newUplinkNameCommand(p *cli.Printer) *cobra.Command {
@@ -23,7 +23,7 @@ them.`,
 		Hidden: true,
 		Args:   cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			names, err := boot.FollowUplink(c.Context())
+			names, err := service.FollowUplink(c.Context())
 			if err != nil {
 				return err
 			}
@@ -32,7 +32,7 @@ them.`,
 	}
 }
 
-func printUplinkName(w io.Writer, names boot.UplinkNameResult) {
+func printUplinkName(w io.Writer, names service.UplinkNameResult) {
 	switch names.Before {
 	case "":
 		fmt.Fprintln(w, "no br-ex of this agent records the uplink's MAC address; nothing was changed")

@@ -11,8 +11,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
 
-const databaseUnit = "ovsdb-server.service"
-
 // hasDatabase reports whether Open vSwitch has ever run on this host.
 func hasDatabase() bool {
 	return slices.ContainsFunc(openvswitch.DatabaseFiles(), func(file string) bool {
@@ -33,8 +31,8 @@ func (d *Driver) startDatabase(ctx context.Context) (func() error, error) {
 		return nothing, nil
 	}
 	d.Log.Wait("waiting for the Open vSwitch database to start", "")
-	if err := d.Systemd.Start(ctx, databaseUnit); err != nil {
+	if err := d.Systemd.Start(ctx, openvswitch.DatabaseUnit); err != nil {
 		return nothing, err
 	}
-	return func() error { return d.Systemd.Stop(context.WithoutCancel(ctx), databaseUnit) }, nil
+	return func() error { return d.Systemd.Stop(context.WithoutCancel(ctx), openvswitch.DatabaseUnit) }, nil
 }

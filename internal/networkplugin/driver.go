@@ -24,7 +24,9 @@ const Kind = ledger.Kind("network plugin")
 // plugin, kubelet and CRI-O change it.
 func NewChange() ledger.Change {
 	return ledger.Change{
-		Kind: Kind, Target: "OVN-Kubernetes", Reason: "the network plugin, kubelet and CRI-O add to the host's network",
+		Kind:    Kind,
+		Target:  "OVN-Kubernetes",
+		Reason:  "the network plugin, kubelet and CRI-O add to the host's network",
 		Desired: ledger.State{Present: true},
 	}
 }
@@ -69,48 +71,61 @@ func (d *Driver) Restore(ctx context.Context, _ ledger.Change, before ledger.Sta
 	return errors.Join(err, stop())
 }
 
+// remove removes what came since before in two passes. The second one removes what the first one
+// could not, because another thing had to be removed first. It also removes what could have been
+// removed together with another thing.
 func (d *Driver) remove(ctx context.Context, before []string) error {
 	count := 0
-	failed := map[string]error{}
-	var rest []leftover
-	// The second pass removes what the first one could not, because another thing
-	// had to go first, or did not have to, because it can go with another thing.
-	for pass := range 3 {
-		facts, err := gather(ctx)
+	var failed map[string]error
+	for _, isSecond := range []bool{false, true} {
+		added, restore, err := d.changesSince(ctx, before)
 		if err != nil {
 			return err
 		}
-		if slices.Contains(before, databaseUnread) {
-			facts.Database = nil
-		}
-		facts.Services = d.ServiceAddresses
-		all := listLeftovers(facts)
-		if rest = since(all, before); pass == 2 {
-			break
-		}
-		if facts.Database != nil {
-			for _, command := range restoredSettings(all, before) {
-				if err := runCommand(ctx, command); err != nil {
-					return fmt.Errorf("restoring a setting of Open vSwitch: %w", err)
-				}
+		for _, setting := range restore {
+			if err := runCommand(ctx, setting); err != nil {
+				return fmt.Errorf("restoring a setting of Open vSwitch: %w", err)
 			}
 		}
-		if len(rest) > 0 {
+		if len(added) > 0 {
 			d.Log.Wait("waiting for the removal of the network plugin's objects from Open vSwitch and the packet filter", "")
 		}
-		done, errs := removeAll(ctx, rest, pass > 0)
-		count += done
-		failed = errs
+		var removed int
+		removed, failed = removeAll(ctx, added, isSecond)
+		count += removed
 	}
 	if count > 0 {
-		d.Log.Note(fmt.Sprintf("removed objects (interfaces, bridges, rules, chains and settings) of the network plugin, kubelet and CRI-O: %d", count))
+		d.Log.Note(fmt.Sprintf("removed objects (interfaces, bridges, rules, chains and settings) "+
+			"of the network plugin, kubelet and CRI-O: %d", count))
+	}
+	rest, _, err := d.changesSince(ctx, before)
+	if err != nil {
+		return err
 	}
 	return remaining(rest, failed)
 }
 
+// changesSince returns the leftovers that came since before, and the commands that restore
+// the settings of Open vSwitch that changed.
+func (d *Driver) changesSince(ctx context.Context, before []string) (added []leftover, restore [][]string, err error) {
+	facts, err := gather(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if slices.Contains(before, databaseUnread) {
+		facts.Database = nil
+	}
+	facts.Services = d.ServiceAddresses
+	all := listLeftovers(facts)
+	if facts.Database != nil {
+		restore = restoredSettings(all, before)
+	}
+	return since(all, before), restore, nil
+}
+
 // removeAll runs the commands for a list of leftovers and returns how many
 // succeeded, and the errors by key.
-func removeAll(ctx context.Context, list []leftover, settled bool) (int, map[string]error) {
+func removeAll(ctx context.Context, list []leftover, removeDependent bool) (int, map[string]error) {
 	done, failed := 0, map[string]error{}
 	for _, leftover := range list {
 		if leftover.Prepare != nil {
@@ -118,7 +133,7 @@ func removeAll(ctx context.Context, list []leftover, settled bool) (int, map[str
 		}
 	}
 	for _, leftover := range list {
-		if leftover.Settles && !settled {
+		if leftover.IsDependent && !removeDependent {
 			continue
 		}
 		if err := errors.Join(failed[leftover.Key], runCommand(ctx, leftover.Remove)); err != nil {

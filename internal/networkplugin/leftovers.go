@@ -14,10 +14,10 @@ import (
 // leftover is one thing on the host that the network plugin, kubelet or CRI-O
 // made, or that only they make.
 type leftover struct {
-	Key     string   // equal for equal things; the ledger holds those from before the join
-	Prepare []string // a command that runs before all removals; nil for none
-	Remove  []string // the command that removes the thing
-	Settles bool     // it can go with another one, so it is removed only if that did not happen
+	Key         string   // equal for equal things; the ledger holds those from before the join
+	Prepare     []string // a command that runs before all removals; nil for none
+	Remove      []string // the command that removes the thing
+	IsDependent bool     // it can go with another one, so it is removed only if that did not happen
 }
 
 // command returns the shell command that removes the thing.

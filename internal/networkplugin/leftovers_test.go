@@ -3,7 +3,6 @@
 package networkplugin
 
 import (
-	"errors"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // recorded reads what a program printed on a Debian 12 host with the state of
@@ -45,14 +43,20 @@ func commands(list []leftover) []string {
 func overManagementPort(networks ...string) []hostnet.TableRoute {
 	var routes []hostnet.TableRoute
 	for _, network := range networks {
-		routes = append(routes, hostnet.TableRoute{Family: 4, Table: 254, Link: "ovn-k8s-mp0", Destination: netip.MustParsePrefix(network)})
+		routes = append(
+			routes,
+			hostnet.TableRoute{Family: 4, Table: 254, Link: "ovn-k8s-mp0", Destination: netip.MustParsePrefix(network)},
+		)
 	}
 	return routes
 }
 
 func TestPacketFilterRulesOfTheClusterAreFound(t *testing.T) {
 	facts := networkFacts{
-		IPTables: map[string]string{"iptables": recorded(t, "iptables-save.txt"), "ip6tables": recorded(t, "ip6tables-save.txt")},
+		IPTables: map[string]string{
+			"iptables":  recorded(t, "iptables-save.txt"),
+			"ip6tables": recorded(t, "ip6tables-save.txt"),
+		},
 		Routes:   overManagementPort("10.132.0.0/14", "172.31.0.0/16"),
 		Database: &openvswitch.Database{ExternalIDs: map[string]string{"ovn-bridge-mappings": "physnet:br-mine"}},
 	}
@@ -62,8 +66,10 @@ func TestPacketFilterRulesOfTheClusterAreFound(t *testing.T) {
 	}
 	facts.NFTables = tables
 	want := []string{
-		"iptables --table mangle --delete PREROUTING -m mark --mark 0x3f0 -j CONNMARK --save-mark --nfmask 0xffffffff --ctmask 0xffffffff",
-		"iptables --table mangle --delete PREROUTING -m mark --mark 0x0 -j CONNMARK --restore-mark --nfmask 0xffffffff --ctmask 0xffffffff",
+		"iptables --table mangle --delete PREROUTING -m mark --mark 0x3f0 -j CONNMARK --save-mark --nfmask 0xffffffff " +
+			"--ctmask 0xffffffff",
+		"iptables --table mangle --delete PREROUTING -m mark --mark 0x0 -j CONNMARK --restore-mark --nfmask 0xffffffff " +
+			"--ctmask 0xffffffff",
 		"iptables --table mangle --delete OUTPUT -j OVN-KUBE-ITP",
 		"iptables --table raw --delete PREROUTING -p udp -m udp --dport 6081 -j NOTRACK",
 		"iptables --table raw --delete PREROUTING -p udp -m udp --dport 6081 -j NOTRACK",
@@ -151,10 +157,28 @@ func TestAddressesAndRoutesOfTheClusterAreFound(t *testing.T) {
 		Routes: []hostnet.TableRoute{
 			{Family: 4, Table: 254, Link: "br-ex", Destination: prefix("0.0.0.0/0"), Gateway: netip.MustParseAddr("192.0.2.1")},
 			{Family: 4, Table: 254, Link: "br-ex", Destination: prefix("169.254.0.1/32")},
-			{Family: 4, Table: 254, Link: "br-ex", Destination: prefix("172.31.0.0/16"), Gateway: netip.MustParseAddr("169.254.0.4")},
+			{
+				Family:      4,
+				Table:       254,
+				Link:        "br-ex",
+				Destination: prefix("172.31.0.0/16"),
+				Gateway:     netip.MustParseAddr("169.254.0.4"),
+			},
 			{Family: 4, Table: 254, Link: "eth1", Destination: prefix("169.254.0.9/32")},
-			{Family: 4, Table: 1003, Link: "eth1", Destination: prefix("0.0.0.0/0"), Gateway: netip.MustParseAddr("198.51.100.1")},
-			{Family: 4, Table: 1004, Link: "eth1", Destination: prefix("0.0.0.0/0"), Gateway: netip.MustParseAddr("198.51.100.1")},
+			{
+				Family:      4,
+				Table:       1003,
+				Link:        "eth1",
+				Destination: prefix("0.0.0.0/0"),
+				Gateway:     netip.MustParseAddr("198.51.100.1"),
+			},
+			{
+				Family:      4,
+				Table:       1004,
+				Link:        "eth1",
+				Destination: prefix("0.0.0.0/0"),
+				Gateway:     netip.MustParseAddr("198.51.100.1"),
+			},
 		},
 	}
 	want := []string{
@@ -213,8 +237,15 @@ func TestSwitchStateOfTheClusterIsFound(t *testing.T) {
 	}
 
 	// The datapath and tunnels serve no other bridge, and then go too.
-	alone := networkFacts{Database: &openvswitch.Database{Bridges: []string{"br-int"}}, Links: []hostnet.Link{links[0], links[4]}}
-	want = []string{"ovs-vsctl --if-exists del-br br-int", "ovs-dpctl del-dp system@ovs-system", "ip link delete genev_sys_6081"}
+	alone := networkFacts{
+		Database: &openvswitch.Database{Bridges: []string{"br-int"}},
+		Links:    []hostnet.Link{links[0], links[4]},
+	}
+	want = []string{
+		"ovs-vsctl --if-exists del-br br-int",
+		"ovs-dpctl del-dp system@ovs-system",
+		"ip link delete genev_sys_6081",
+	}
 	if diff := cmp.Diff(want, commands(listLeftovers(alone))); diff != "" {
 		t.Errorf("without other bridges (-want +got):\n%s", diff)
 	}
@@ -224,29 +255,14 @@ func TestSwitchStateOfTheClusterIsFound(t *testing.T) {
 	}
 
 	// A setting from before the join is set again where it has another value now.
-	before := []string{"Open_vSwitch external_ids:ovn-encap-ip=192.0.2.7", "Open_vSwitch external_ids:ovn-remote= ", "bridge"}
+	before := []string{
+		"Open_vSwitch external_ids:ovn-encap-ip=192.0.2.7",
+		"Open_vSwitch external_ids:ovn-remote= ",
+		"bridge",
+	}
 	wantSet := [][]string{vsctl("--no-wait", "set", "Open_vSwitch", ".", `external_ids:ovn-encap-ip="192.0.2.7"`)}
 	if diff := cmp.Diff(wantSet, restoredSettings(list, before)); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
-	}
-}
-
-func TestRemainingThingsComeWithTheirCommands(t *testing.T) {
-	list := listLeftovers(networkFacts{
-		Database: &openvswitch.Database{Bridges: []string{"br-int"}},
-		NFTables: []nfTable{{Family: "inet", Name: "ovn-kubernetes"}},
-	})
-	err := remaining(list, map[string]error{list[0].Key: errors.New("table is busy")})
-	const want = "objects of the network plugin remain on this host: nft delete table inet ovn-kubernetes (table is busy); ovs-vsctl --timeout=10 --if-exists del-br br-int"
-	if err == nil || err.Error() != want {
-		t.Errorf("error %q, want %q", err, want)
-	}
-	const remedy = "systemctl start openvswitch\nnft delete table inet ovn-kubernetes\novs-vsctl --timeout=10 --if-exists del-br br-int"
-	if got := report.RemedyOf(err); got != remedy {
-		t.Errorf("remedy %q, want %q", got, remedy)
-	}
-	if err := remaining(nil, nil); err != nil {
-		t.Errorf("nothing remains, error %v", err)
 	}
 }
 

@@ -112,51 +112,86 @@ func (t ipTables) leftovers(program string, facts networkFacts) []leftover {
 // or CRI-O: it refers to one of their chains or to the management port, or it is
 // identical to one of their rules.
 func (t ipTables) ofPlugin(rule packetRule, facts networkFacts) bool {
-	text := strings.Join(rule.args, " ")
-	for i, arg := range rule.args[:len(rule.args)-1] {
-		if i > 0 && rule.args[i-1] == "!" {
-			continue
-		}
-		value := rule.args[i+1]
-		switch arg {
-		case "-j", "-g":
-			if (chain{table: rule.table, name: value}).ofCluster() {
-				return true
-			}
-		case "-i", "-o":
-			if strings.HasPrefix(value, managementPort) {
-				return true
-			}
-		}
+	words := rule.pattern(facts)
+	if slices.Contains(words, clusterChain) || slices.Contains(words, managementInterface) {
+		return true
 	}
-	switch rule.table + " " + rule.name {
-	case "raw PREROUTING", "raw OUTPUT": // Geneve; cluster-network-operator's script
-		return text == "-p udp -m udp --dport 6081 -j NOTRACK" || text == "-p udp -m udp --dport 6081 -j CT --notrack"
-	case "mangle PREROUTING": // EgressIPs in local gateway mode
-		return text == saveMark || (text == restoreMark && slices.ContainsFunc(t.rules, func(other packetRule) bool {
-			return other.chain == rule.chain && strings.Join(other.args, " ") == saveMark
-		}))
-	case "filter FORWARD":
-		return slices.ContainsFunc(facts.uplinks(), func(uplink string) bool {
-			return text == "-i "+uplink+" -j DROP" || text == "-o "+uplink+" -j DROP"
-		}) || forNetwork(rule.args, "ACCEPT", facts.isCluster)
-	case "nat POSTROUTING": // local gateway mode
-		return forNetwork(rule.args, "MASQUERADE", facts.isCluster)
+	pattern := strings.Join(words, " ")
+	if pattern == restoreMark && !t.contains(rule.chain, saveMark) {
+		return false
 	}
-	return false
+	return slices.Contains(pluginRules[rule.chain], pattern)
 }
+
+// The placeholders for arguments in a pattern. The blank keeps them distinct from any value.
+const (
+	clusterChain        = "(a chain of the cluster)"
+	managementInterface = "(the management port)"
+	anyUplink           = "(an uplink)"
+	anyClusterNetwork   = "(a cluster network)"
+)
 
 const (
 	saveMark    = "-m mark --mark 0x3f0 -j CONNMARK --save-mark --nfmask 0xffffffff --ctmask 0xffffffff"
 	restoreMark = "-m mark --mark 0x0 -j CONNMARK --restore-mark --nfmask 0xffffffff --ctmask 0xffffffff"
 )
 
-// forNetwork reports whether a rule only has a target and a source or
-// destination that is one of certain networks.
-func forNetwork(args []string, target string, isOne func(netip.Prefix) bool) bool {
-	if len(args) != 4 || (args[0] != "-s" && args[0] != "-d") || args[2] != "-j" || args[3] != target {
-		return false
+// geneveRules exclude Geneve from connection tracking; cluster-network-operator's script adds them.
+var geneveRules = []string{
+	"-p udp -m udp --dport 6081 -j NOTRACK",
+	"-p udp -m udp --dport 6081 -j CT --notrack",
+}
+
+// pluginRules lists the rules of OVN-Kubernetes in the chains that are built in.
+var pluginRules = map[chain][]string{
+	{table: "raw", name: "PREROUTING"}:    geneveRules,
+	{table: "raw", name: "OUTPUT"}:        geneveRules,
+	{table: "mangle", name: "PREROUTING"}: {saveMark, restoreMark}, // EgressIPs in local gateway mode
+	{table: "filter", name: "FORWARD"}: {
+		"-i " + anyUplink + " -j DROP",
+		"-o " + anyUplink + " -j DROP",
+		"-s " + anyClusterNetwork + " -j ACCEPT",
+		"-d " + anyClusterNetwork + " -j ACCEPT",
+	},
+	{table: "nat", name: "POSTROUTING"}: { // local gateway mode
+		"-s " + anyClusterNetwork + " -j MASQUERADE",
+		"-d " + anyClusterNetwork + " -j MASQUERADE",
+	},
+}
+
+// contains reports whether a chain has a rule with these arguments.
+func (t ipTables) contains(c chain, args string) bool {
+	return slices.ContainsFunc(t.rules, func(rule packetRule) bool {
+		return rule.chain == c && strings.Join(rule.args, " ") == args
+	})
+}
+
+// pattern returns the arguments of a rule with placeholders for what belongs to the cluster. An
+// argument behind "!" has no placeholder.
+func (r packetRule) pattern(facts networkFacts) []string {
+	words := slices.Clone(r.args)
+	for i, value := range r.args[1:] {
+		if i > 0 && r.args[i-1] == "!" {
+			continue
+		}
+		placeholder := value
+		switch r.args[i] {
+		case "-j", "-g":
+			if (chain{table: r.table, name: value}).ofCluster() {
+				placeholder = clusterChain
+			}
+		case "-i", "-o":
+			if strings.HasPrefix(value, managementPort) {
+				placeholder = managementInterface
+			} else if slices.Contains(facts.uplinks(), value) {
+				placeholder = anyUplink
+			}
+		case "-s", "-d":
+			if network, err := netip.ParsePrefix(value); err == nil && facts.isCluster(network) {
+				placeholder = anyClusterNetwork
+			}
+		}
+		words[i+1] = placeholder
 	}
-	network, err := netip.ParsePrefix(args[1])
-	return err == nil && isOne(network)
+	return words
 }

@@ -33,7 +33,10 @@ COMMIT
 COMMIT
 # Table ` + "`mine' is incompatible, use 'nft' tool." + `
 `
-	facts := networkFacts{IPTables: map[string]string{"iptables": saved}, Routes: overManagementPort("10.132.0.0/14", "fe80::/64")}
+	facts := networkFacts{
+		IPTables: map[string]string{"iptables": saved},
+		Routes:   overManagementPort("10.132.0.0/14", "fe80::/64"),
+	}
 	facts.NFTables = []nfTable{{Family: "inet", Name: "filter"}, {Family: "inet", Name: "my-ovn-kubernetes"}}
 	facts.Services = []netip.Addr{netip.MustParseAddr("172.31.0.10")}
 	if diff := cmp.Diff([]string(nil), commands(listLeftovers(facts))); diff != "" {
@@ -56,7 +59,10 @@ COMMIT
 		"iptables --table filter --delete FORWARD -d 172.31.0.0/16 -j ACCEPT",
 		"iptables --table filter --delete FORWARD -s 172.31.0.0/16 -j ACCEPT",
 	}
-	facts := networkFacts{IPTables: map[string]string{"iptables": saved}, Services: []netip.Addr{netip.MustParseAddr("172.31.0.10")}}
+	facts := networkFacts{
+		IPTables: map[string]string{"iptables": saved},
+		Services: []netip.Addr{netip.MustParseAddr("172.31.0.10")},
+	}
 	if diff := cmp.Diff(want, commands(listLeftovers(facts))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -15,8 +15,6 @@ import (
 // br-ex is the agent's own, or the administrator's.
 var clusterBridges = []string{"br-int", "br-local", "br-ext"}
 
-const datapath = "ovs-system" // the interface of the kernel's datapath
-
 func vsctl(args ...string) []string { return append([]string{"ovs-vsctl", "--timeout=10"}, args...) }
 
 // database lists what OVN-Kubernetes and ovn-controller have written into the
@@ -49,12 +47,12 @@ func (f networkFacts) database() []leftover {
 	}
 	for _, key := range slices.Sorted(maps.Keys(f.Database.ExternalIDs)) {
 		if strings.HasPrefix(key, "ovn-") {
-			list = append(list, setting("external_ids", key, f.Database.ExternalIDs[key]))
+			list = append(list, setting{"external_ids", key, f.Database.ExternalIDs[key]}.leftover())
 		}
 	}
 	const idle = "bundle-idle-timeout" // setupOVNNode
 	if value, found := f.Database.OtherConfig[idle]; found {
-		list = append(list, setting("other_config", idle, value))
+		list = append(list, setting{"other_config", idle, value}.leftover())
 	}
 	return list
 }
@@ -69,29 +67,38 @@ func ofOVN(externalIDs map[string]string) bool {
 	return false
 }
 
-// setting returns a setting of the switch as a whole. Its key holds the value,
-// so that a value from before the join can be set again.
-func setting(column, key, value string) leftover {
-	return leftover{
-		Key:    settingKey + column + ":" + key + "=" + value,
-		Remove: vsctl("--no-wait", "remove", "Open_vSwitch", ".", column, key),
-	}
+// setting is a setting of the switch as a whole: a key of a column of the table Open_vSwitch.
+type setting struct{ column, key, value string }
+
+const settingPrefix = "Open_vSwitch "
+
+// String returns the key of the setting in the ledger, which includes the value, so that a value
+// from before the join can be set again.
+func (s setting) String() string { return settingPrefix + s.column + ":" + s.key + "=" + s.value }
+
+// parseSetting parses what String returned. It returns false for the key of another leftover.
+func parseSetting(text string) (s setting, ok bool) {
+	text, ok = strings.CutPrefix(text, settingPrefix)
+	s.column, text, _ = strings.Cut(text, ":")
+	s.key, s.value, _ = strings.Cut(text, "=")
+	return s, ok
 }
 
-const settingKey = "Open_vSwitch "
+func (s setting) leftover() leftover {
+	return leftover{Key: s.String(), Remove: vsctl("--no-wait", "remove", "Open_vSwitch", ".", s.column, s.key)}
+}
 
 // restoredSettings lists the commands that set the settings from before the join
 // which have another value now, or none.
 func restoredSettings(list []leftover, before []string) [][]string {
 	var commands [][]string
 	for _, key := range before {
-		same := func(l leftover) bool { return l.Key == key }
-		text, ok := strings.CutPrefix(key, settingKey)
-		if !ok || slices.ContainsFunc(list, same) {
+		s, ok := parseSetting(key)
+		if !ok || slices.ContainsFunc(list, func(l leftover) bool { return l.Key == key }) {
 			continue
 		}
-		name, value, _ := strings.Cut(text, "=")
-		commands = append(commands, vsctl("--no-wait", "set", "Open_vSwitch", ".", name+"="+strconv.Quote(value)))
+		assignment := s.column + ":" + s.key + "=" + strconv.Quote(s.value)
+		commands = append(commands, vsctl("--no-wait", "set", "Open_vSwitch", ".", assignment))
 	}
 	return commands
 }
@@ -108,19 +115,19 @@ func (f networkFacts) links() []leftover {
 		name := link.Name
 		var remove []string
 		switch {
-		case name == datapath && !otherBridges:
-			remove = []string{"ovs-dpctl", "del-dp", "system@" + datapath}
+		case name == openvswitch.Datapath && !otherBridges:
+			remove = []string{"ovs-dpctl", "del-dp", "system@" + openvswitch.Datapath}
 		case strings.HasPrefix(name, "genev_sys_") && !otherBridges:
 			remove = []string{"ip", "link", "delete", name}
 		case !strings.HasPrefix(name, managementPort) && !strings.HasSuffix(name, "-udn-vrf") &&
 			!slices.Contains(clusterBridges, name):
 			continue
 		case link.Kind == "openvswitch":
-			remove = []string{"ovs-dpctl", "del-if", "system@" + datapath, name}
+			remove = []string{"ovs-dpctl", "del-if", "system@" + openvswitch.Datapath, name}
 		default:
 			remove = []string{"ip", "link", "delete", name}
 		}
-		list = append(list, leftover{Key: "interface " + name, Remove: remove, Settles: true})
+		list = append(list, leftover{Key: "interface " + name, Remove: remove, IsDependent: true})
 	}
 	return list
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 )
 
@@ -17,17 +18,10 @@ const pollInterval = 200 * time.Millisecond
 // respond later than a DHCP server. When ctx ends it returns what the host has by
 // then, which can be nothing, and no error.
 func Await(ctx context.Context, previous Addresses) (Addresses, error) {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
 	for {
 		current, err := Current()
-		if err != nil || current.covers(previous) {
+		if err != nil || current.covers(previous) || command.Sleep(ctx, pollInterval) != nil {
 			return current, err
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return current, nil
 		}
 	}
 }

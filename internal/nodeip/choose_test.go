@@ -33,7 +33,9 @@ func TestChoose(t *testing.T) {
 		want   []string
 	}{
 		"the link of the default route": {
-			links: []hostnet.Link{other, br}, routes: []hostnet.Route{route("br-ex", 4, 48, "192.0.2.1")}, want: []string{"192.0.2.7"},
+			links:  []hostnet.Link{other, br},
+			routes: []hostnet.Route{route("br-ex", 4, 48, "192.0.2.1")},
+			want:   []string{"192.0.2.7"},
 		},
 		"the lower metric": {
 			links: []hostnet.Link{other, br}, want: []string{"192.0.2.7"},
@@ -57,8 +59,9 @@ func TestChoose(t *testing.T) {
 			want:   []string{"192.0.2.7", "2001:db8::7"},
 		},
 		"IPv6 without a default route does not count": {
-			links: []hostnet.Link{link("br-ex", 9, "2001:db8::7/64", "192.0.2.7/24")}, routes: []hostnet.Route{route("br-ex", 4, 48, "")},
-			want: []string{"192.0.2.7"},
+			links:  []hostnet.Link{link("br-ex", 9, "2001:db8::7/64", "192.0.2.7/24")},
+			routes: []hostnet.Route{route("br-ex", 4, 48, "")},
+			want:   []string{"192.0.2.7"},
 		},
 		"OVN's own address does not count": {
 			links:  []hostnet.Link{link("br-ex", 9, "fd69::2/125", "2001:db8::7/64")},
@@ -69,13 +72,22 @@ func TestChoose(t *testing.T) {
 			want: []string{"10.0.0.7"},
 		},
 		"hint for an address from DHCPv6": {
-			links: []hostnet.Link{leased}, routes: []hostnet.Route{route("br-ex", 6, 48, "fe80::1")}, hint: "2001:db8::99", want: []string{"2001:db8::7"},
+			links:  []hostnet.Link{leased},
+			routes: []hostnet.Route{route("br-ex", 6, 48, "fe80::1")},
+			hint:   "2001:db8::99",
+			want:   []string{"2001:db8::7"},
 		},
 		"hints of both families": {
-			links: []hostnet.Link{leased, br, other}, routes: []hostnet.Route{route("br-ex", 4, 48, "192.0.2.1")}, hint: "2001:db8::99,10.0.0.1",
-			want: []string{"10.0.0.7", "2001:db8::7"},
+			links:  []hostnet.Link{leased, br, other},
+			routes: []hostnet.Route{route("br-ex", 4, 48, "192.0.2.1")},
+			hint:   "2001:db8::99,10.0.0.1",
+			want:   []string{"10.0.0.7", "2001:db8::7"},
 		},
-		"deprecated": {links: []hostnet.Link{aging}, routes: []hostnet.Route{route("br-ex", 6, 48, "fe80::1")}, want: []string{"2001:db8:2::7"}},
+		"deprecated": {
+			links:  []hostnet.Link{aging},
+			routes: []hostnet.Route{route("br-ex", 6, 48, "fe80::1")},
+			want:   []string{"2001:db8:2::7"},
+		},
 		"a gateway on none of the subnets": {
 			links: []hostnet.Link{br, other}, want: []string{"10.0.0.7"},
 			routes: []hostnet.Route{route("br-ex", 4, 48, "203.0.113.1"), route("eth1", 4, 48, "10.0.0.1")},

@@ -3,27 +3,20 @@
 package nodeip
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
-
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 )
 
 // Configured returns the addresses that kubelet's drop-in contains, or none
 // if the drop-in does not exist.
 func Configured() (Addresses, error) {
-	tree, err := hostfs.OpenTree("/")
-	if err != nil {
-		return Addresses{}, err
+	content, err := os.ReadFile(KubeletDropIn)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return Addresses{}, fmt.Errorf("reading the node IP of kubelet: %w", err)
 	}
-	defer tree.Close()
-	there, err := tree.Exists(KubeletDropIn)
-	if err != nil || !there {
-		return Addresses{}, err
-	}
-	content, _, err := tree.ReadFile(KubeletDropIn)
-	return parseDropIn(content), err
+	return parseDropIn(content), nil
 }
 
 // Running returns the addresses in the environment of a running kubelet, or none if they

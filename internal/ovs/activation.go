@@ -22,24 +22,25 @@ const (
 )
 
 // AwaitActivation waits while NetworkManager is still activating the uplink or br-ex, as after a
-// boot. It returns nil if there is nothing to wait for, or if NetworkManager has not finished after
-// activationTimeout: Plan then refuses what is missing.
-func AwaitActivation(ctx context.Context, nm *networkmanager.Client, options Options, log report.Log) error {
+// boot, and returns the facts afterwards. If NetworkManager has not finished after
+// activationTimeout, this is not an error: Plan then refuses what is missing.
+func AwaitActivation(ctx context.Context, nm *networkmanager.Client, options Options, log report.Log) (Facts, error) {
 	limited, cancel := context.WithTimeout(ctx, activationTimeout)
 	defer cancel()
 	for {
 		facts, err := Gather(ctx, nm)
 		if err != nil {
-			return err
+			return facts, err
 		}
 		awaited := awaitedActivation(facts, options)
 		if awaited == "" || limited.Err() != nil {
-			return nil
+			return facts, nil
 		}
 		log.Wait("waiting for "+awaited, activationRemedy)
 		_ = command.Sleep(limited, activationInterval) // the facts are read once more at the end
 		if ctx.Err() != nil {
-			return report.WaitError(ctx, report.Fail(report.Failed, activationRemedy, "timed out while waiting for %s", awaited))
+			err := report.Fail(report.Failed, activationRemedy, "timed out while waiting for %s", awaited)
+			return facts, report.WaitError(ctx, err)
 		}
 	}
 }

@@ -54,25 +54,108 @@ func TestAwaitedActivation(t *testing.T) {
 		noHint   bool // the file for the hint is empty
 		want     string
 	}{
-		"the uplink is active":                     {nm: booting, devices: []networkmanager.Device{device("eth0", networkmanager.Activated)}, routes: route},
-		"the uplink is active, another is not":     {nm: booted, devices: []networkmanager.Device{device("eth0", networkmanager.Activated), device("eth1", networkmanager.Activating)}, routes: route},
-		"the uplink is being activated":            {nm: booted, devices: []networkmanager.Device{device("eth0", networkmanager.Activating)}, routes: route, want: "NetworkManager to activate eth0"},
-		"the uplink is not activated yet":          {nm: booting, devices: []networkmanager.Device{device("eth0", none)}, routes: route, want: "NetworkManager to activate eth0"},
-		"the uplink is not activated":              {nm: booted, devices: []networkmanager.Device{device("eth0", none)}, routes: route},
-		"the selected uplink is being activated":   {nm: booted, devices: []networkmanager.Device{device("eth0", networkmanager.Activating)}, hint: "eth0", want: "NetworkManager to activate eth0"},
-		"the selected uplink does not exist":       {nm: booting, hint: "eth9"},
-		"no default route, while starting":         {nm: booting, devices: []networkmanager.Device{device("eth0", none)}, want: "a default route"},
-		"no default route, an uplink is activated": {nm: booted, devices: []networkmanager.Device{device("eth0", networkmanager.Activating)}, want: "a default route"},
-		"no default route, a pod is activated":     {nm: booted, devices: []networkmanager.Device{device("cni0", networkmanager.Activating)}},
-		"no default route, nothing is activated":   {nm: booted, devices: []networkmanager.Device{device("eth0", networkmanager.Activated)}},
-		"no default route, but an empty hint":      {nm: booting, devices: []networkmanager.Device{device("eth0", none)}, noHint: true},
-		"static addresses":                         {nm: booted, devices: []networkmanager.Device{withAddress}, routes: route, settings: static, want: "NetworkManager to activate eth0"},
-		"an address just leased":                   {nm: booted, devices: []networkmanager.Device{leased}, routes: route, want: "NetworkManager to activate eth0"},
-		"an address kept without a DHCP server":    {nm: booted, devices: []networkmanager.Device{withAddress}, routes: route},
-		"br-ex is being activated":                 {nm: booted, ovs: bridge, devices: []networkmanager.Device{device("eth0", networkmanager.Activated), device(BridgeName, networkmanager.Activating)}, routes: route, want: "NetworkManager to activate br-ex"},
-		"br-ex is not activated yet":               {nm: booting, ovs: bridge, devices: []networkmanager.Device{device("eth0", networkmanager.Activated)}, routes: route, want: "NetworkManager to activate br-ex"},
-		"br-ex is not activated":                   {nm: booted, ovs: bridge, devices: []networkmanager.Device{device("eth0", networkmanager.Activated)}, routes: route},
-		"NetworkManager does not run":              {devices: []networkmanager.Device{device("eth0", none)}},
+		"the uplink is active": {
+			nm:      booting,
+			devices: []networkmanager.Device{device("eth0", networkmanager.Activated)},
+			routes:  route,
+		},
+		"the uplink is active, another is not": {
+			nm: booted,
+			devices: []networkmanager.Device{
+				device("eth0", networkmanager.Activated),
+				device("eth1", networkmanager.Activating),
+			},
+			routes: route,
+		},
+		"the uplink is being activated": {
+			nm:      booted,
+			devices: []networkmanager.Device{device("eth0", networkmanager.Activating)},
+			routes:  route,
+			want:    "NetworkManager to activate eth0",
+		},
+		"the uplink is not activated yet": {
+			nm:      booting,
+			devices: []networkmanager.Device{device("eth0", none)},
+			routes:  route,
+			want:    "NetworkManager to activate eth0",
+		},
+		"the uplink is not activated": {
+			nm:      booted,
+			devices: []networkmanager.Device{device("eth0", none)},
+			routes:  route,
+		},
+		"the selected uplink is being activated": {
+			nm:      booted,
+			devices: []networkmanager.Device{device("eth0", networkmanager.Activating)},
+			hint:    "eth0",
+			want:    "NetworkManager to activate eth0",
+		},
+		"the selected uplink does not exist": {nm: booting, hint: "eth9"},
+		"no default route, while starting": {
+			nm:      booting,
+			devices: []networkmanager.Device{device("eth0", none)},
+			want:    "a default route",
+		},
+		"no default route, an uplink is activated": {
+			nm:      booted,
+			devices: []networkmanager.Device{device("eth0", networkmanager.Activating)},
+			want:    "a default route",
+		},
+		"no default route, a pod is activated": {
+			nm:      booted,
+			devices: []networkmanager.Device{device("cni0", networkmanager.Activating)},
+		},
+		"no default route, nothing is activated": {
+			nm:      booted,
+			devices: []networkmanager.Device{device("eth0", networkmanager.Activated)},
+		},
+		"no default route, but an empty hint": {
+			nm:      booting,
+			devices: []networkmanager.Device{device("eth0", none)},
+			noHint:  true,
+		},
+		"static addresses": {
+			nm:       booted,
+			devices:  []networkmanager.Device{withAddress},
+			routes:   route,
+			settings: static,
+			want:     "NetworkManager to activate eth0",
+		},
+		"an address just leased": {
+			nm:      booted,
+			devices: []networkmanager.Device{leased},
+			routes:  route,
+			want:    "NetworkManager to activate eth0",
+		},
+		"an address kept without a DHCP server": {
+			nm:      booted,
+			devices: []networkmanager.Device{withAddress},
+			routes:  route,
+		},
+		"br-ex is being activated": {
+			nm:  booted,
+			ovs: bridge,
+			devices: []networkmanager.Device{
+				device("eth0", networkmanager.Activated),
+				device(BridgeName, networkmanager.Activating),
+			},
+			routes: route,
+			want:   "NetworkManager to activate br-ex",
+		},
+		"br-ex is not activated yet": {
+			nm:      booting,
+			ovs:     bridge,
+			devices: []networkmanager.Device{device("eth0", networkmanager.Activated)},
+			routes:  route,
+			want:    "NetworkManager to activate br-ex",
+		},
+		"br-ex is not activated": {
+			nm:      booted,
+			ovs:     bridge,
+			devices: []networkmanager.Device{device("eth0", networkmanager.Activated)},
+			routes:  route,
+		},
+		"NetworkManager does not run": {devices: []networkmanager.Device{device("eth0", none)}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -81,10 +164,15 @@ func TestAwaitedActivation(t *testing.T) {
 				settings = dynamic
 			}
 			facts := Facts{
-				NetworkManager:  test.nm,
-				Devices:         test.devices,
-				Profiles:        []networkmanager.Profile{{Settings: settings}},
-				Links:           []hostnet.Link{{Name: "eth0", Index: 2}, {Name: "eth1", Index: 3}, {Name: "cni0", Index: 4}, {Name: BridgeName, Index: 5}},
+				NetworkManager: test.nm,
+				Devices:        test.devices,
+				Profiles:       []networkmanager.Profile{{Settings: settings}},
+				Links: []hostnet.Link{
+					{Name: "eth0", Index: 2},
+					{Name: "eth1", Index: 3},
+					{Name: "cni0", Index: 4},
+					{Name: BridgeName, Index: 5},
+				},
 				Routes:          test.routes,
 				OVS:             test.ovs,
 				BridgeHintEmpty: test.noHint,
@@ -178,7 +266,7 @@ func TestAwaitActivation(t *testing.T) {
 					cancel(interrupted)
 				}
 			}}
-			err := AwaitActivation(ctx, nm, Options{BridgeInterface: "lo"}, report.Log{Sink: logged})
+			_, err := AwaitActivation(ctx, nm, Options{BridgeInterface: "lo"}, report.Log{Sink: logged})
 			if !errors.Is(err, test.want) {
 				t.Errorf("AwaitActivation() = %v, want %v", err, test.want)
 			}

@@ -15,22 +15,22 @@ import (
 // AddressState is the host's addressing on an interface. It must be the same on
 // br-ex after the migration, and on the uplink again after a rollback.
 type AddressState struct {
-	Stable        []netip.Addr    `json:"stable"`             // addresses that peers use to reach the host
-	Defaults      []hostnet.Route `json:"defaults,omitempty"` // the best default route of each family
-	Nameservers   []netip.Addr    `json:"nameservers,omitempty"`
-	SearchDomains []string        `json:"searches,omitempty"`
-	MTU           int             `json:"mtu,omitempty"`
-	OtherDefaults []hostnet.Route `json:"others,omitempty"` // default routes over other interfaces
+	Addresses          []netip.Addr    `json:"addresses"`               // those that peers use to reach the host
+	DefaultRoutes      []hostnet.Route `json:"defaultRoutes,omitempty"` // the best one of each family
+	Nameservers        []netip.Addr    `json:"nameservers,omitempty"`
+	SearchDomains      []string        `json:"searchDomains,omitempty"`
+	MTU                int             `json:"mtu,omitempty"`
+	OtherDefaultRoutes []hostnet.Route `json:"otherDefaultRoutes,omitempty"` // over other interfaces
 }
 
 // AddressStateOf returns the current addressing of an interface.
 func AddressStateOf(facts Facts, name string) AddressState {
 	link, _ := facts.Link(name)
 	device, _ := facts.Device(name)
-	state := AddressState{MTU: link.MTU, Stable: stableAddresses(link, device)}
+	state := AddressState{MTU: link.MTU, Addresses: stableAddresses(link, device)}
 	for _, family := range networkmanager.Families() {
 		if route, ok := hostnet.DefaultRouteOf(facts.Routes, int(family), name); ok {
-			state.Defaults = append(state.Defaults, route)
+			state.DefaultRoutes = append(state.DefaultRoutes, route)
 		}
 		state.Nameservers = append(state.Nameservers, device.IP(family).Nameservers...)
 		for _, search := range device.IP(family).SearchDomains {
@@ -41,7 +41,7 @@ func AddressStateOf(facts Facts, name string) AddressState {
 	}
 	for _, route := range facts.Routes {
 		if route.Link != name {
-			state.OtherDefaults = append(state.OtherDefaults, route)
+			state.OtherDefaultRoutes = append(state.OtherDefaultRoutes, route)
 		}
 	}
 	return state
@@ -67,7 +67,7 @@ func stableAddresses(link hostnet.Link, device networkmanager.Device) []netip.Ad
 // Gateways returns the gateways of the default routes.
 func (a AddressState) Gateways() []netip.Addr {
 	var gateways []netip.Addr
-	for _, route := range a.Defaults {
+	for _, route := range a.DefaultRoutes {
 		if route.Gateway.IsValid() {
 			gateways = append(gateways, route.Gateway)
 		}
@@ -82,17 +82,17 @@ func (a AddressState) Missing(facts Facts, name string) string {
 	if !ok {
 		return "the interface does not exist"
 	}
-	for _, address := range a.Stable {
+	for _, address := range a.Addresses {
 		if !slices.ContainsFunc(link.Addresses, func(p netip.Prefix) bool { return p.Addr() == address }) {
 			return fmt.Sprintf("the address %s is missing (current addresses: %s)", address, joinOrNone(link.Addresses))
 		}
 	}
-	for _, want := range a.Defaults {
+	for _, want := range a.DefaultRoutes {
 		if text := missingDefaultRoute(facts, want, name); text != "" {
 			return text
 		}
 	}
-	for _, other := range a.OtherDefaults {
+	for _, other := range a.OtherDefaultRoutes {
 		if !slices.ContainsFunc(facts.Routes, other.EqualExceptMetric) {
 			return fmt.Sprintf("the other default route over %s is missing", other.Link)
 		}
@@ -122,10 +122,10 @@ func (a AddressState) Unusable(facts Facts, name string) string {
 	if len(link.Addresses) == 0 {
 		return "the interface has no address"
 	}
-	if len(a.Defaults) == 0 {
+	if len(a.DefaultRoutes) == 0 {
 		return ""
 	}
-	for _, route := range a.Defaults {
+	for _, route := range a.DefaultRoutes {
 		if _, ok := hostnet.DefaultRouteOf(facts.Routes, route.Family, name); ok {
 			return ""
 		}

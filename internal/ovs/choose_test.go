@@ -33,21 +33,95 @@ func TestChooseUplink(t *testing.T) {
 		want    string
 		source  string
 	}{
-		"default route":             {Facts{Routes: eth1}, Options{}, "eth1", "the IPv4 default route"},
-		"lowest metric":             {Facts{Routes: []hostnet.Route{route("eth0", 4, 101, ""), route("eth1", 4, 100, "")}}, Options{}, "eth1", "the IPv4 default route"},
-		"first of equals":           {Facts{Routes: []hostnet.Route{route("eth10", 4, 0, ""), route("eth1", 4, 0, "")}}, Options{}, "eth10", "the IPv4 default route"},
-		"IPv4 before IPv6":          {Facts{Routes: []hostnet.Route{route("eth0", 6, 1, ""), route("eth1", 4, 100, "")}}, Options{}, "eth1", "the IPv4 default route"},
-		"IPv6 alone":                {Facts{Routes: []hostnet.Route{route("eth0", 6, 1024, "")}}, Options{}, "eth0", "the IPv6 default route"},
-		"what pods have":            {Facts{Routes: append([]hostnet.Route{route("veth1", 4, 1, ""), route("ovn-k8s-mp0", 4, 2, ""), route("br-ex", 4, 3, "")}, eth1...)}, Options{}, "eth1", "the IPv4 default route"},
-		"file over the route":       {Facts{BridgeHint: "eth10", Routes: eth1}, Options{}, "eth10", "/etc/ovnk/default_bridge"},
-		"option over all":           {Facts{BridgeHint: "eth10", PrimaryIP: "192.0.2.7", Routes: eth1}, Options{BridgeInterface: "eth0"}, "eth0", "--bridge-interface"},
-		"the node's address":        {Facts{PrimaryIP: "192.0.2.7", NodeIPHint: "198.51.100.9", SavedUplink: "eth1", Routes: eth1}, Options{}, "eth0", "/run/nodeip-configuration/primary-ip"},
-		"the node's IPv6 address":   {Facts{PrimaryIP: "2001:db8::7", Routes: eth1}, Options{}, "eth0", "/run/nodeip-configuration/primary-ip"},
-		"that of br-ex":             {Facts{PrimaryIP: "203.0.113.7", Routes: eth1}, Options{}, "eth1", "the IPv4 default route"},
-		"hint for the address":      {Facts{NodeIPHint: "192.0.2.99", Routes: eth1}, Options{}, "eth0", "NODEIP_HINT in /etc/default/nodeip-configuration"},
-		"hint for nothing":          {Facts{NodeIPHint: "10.9.9.9", Routes: eth1}, Options{}, "eth1", "the IPv4 default route"},
-		"remembered":                {Facts{SavedUplink: "eth0", Routes: append([]hostnet.Route{route("eth0", 4, 101, "")}, eth1...)}, Options{}, "eth0", "/var/lib/ovnk/iface_default_hint"},
-		"remembered by IPv6":        {Facts{SavedUplink: "eth0", Routes: append([]hostnet.Route{route("eth0", 6, 101, "")}, eth1...)}, Options{}, "eth0", "/var/lib/ovnk/iface_default_hint"},
+		"default route": {Facts{Routes: eth1}, Options{}, "eth1", "the IPv4 default route"},
+		"lowest metric": {
+			Facts{Routes: []hostnet.Route{route("eth0", 4, 101, ""), route("eth1", 4, 100, "")}},
+			Options{},
+			"eth1",
+			"the IPv4 default route",
+		},
+		"first of equals": {
+			Facts{Routes: []hostnet.Route{route("eth10", 4, 0, ""), route("eth1", 4, 0, "")}},
+			Options{},
+			"eth10",
+			"the IPv4 default route",
+		},
+		"IPv4 before IPv6": {
+			Facts{Routes: []hostnet.Route{route("eth0", 6, 1, ""), route("eth1", 4, 100, "")}},
+			Options{},
+			"eth1",
+			"the IPv4 default route",
+		},
+		"IPv6 alone": {
+			Facts{Routes: []hostnet.Route{route("eth0", 6, 1024, "")}},
+			Options{},
+			"eth0",
+			"the IPv6 default route",
+		},
+		"what pods have": {
+			Facts{
+				Routes: append(
+					[]hostnet.Route{route("veth1", 4, 1, ""), route("ovn-k8s-mp0", 4, 2, ""), route("br-ex", 4, 3, "")},
+					eth1...),
+			},
+			Options{},
+			"eth1",
+			"the IPv4 default route",
+		},
+		"file over the route": {
+			Facts{BridgeHint: "eth10", Routes: eth1},
+			Options{},
+			"eth10",
+			"/etc/ovnk/default_bridge",
+		},
+		"option over all": {
+			Facts{BridgeHint: "eth10", PrimaryIP: "192.0.2.7", Routes: eth1},
+			Options{BridgeInterface: "eth0"},
+			"eth0",
+			"--bridge-interface",
+		},
+		"the node's address": {
+			Facts{PrimaryIP: "192.0.2.7", NodeIPHint: "198.51.100.9", SavedUplink: "eth1", Routes: eth1},
+			Options{},
+			"eth0",
+			"/run/nodeip-configuration/primary-ip",
+		},
+		"the node's IPv6 address": {
+			Facts{PrimaryIP: "2001:db8::7", Routes: eth1},
+			Options{},
+			"eth0",
+			"/run/nodeip-configuration/primary-ip",
+		},
+		"that of br-ex": {
+			Facts{PrimaryIP: "203.0.113.7", Routes: eth1},
+			Options{},
+			"eth1",
+			"the IPv4 default route",
+		},
+		"hint for the address": {
+			Facts{NodeIPHint: "192.0.2.99", Routes: eth1},
+			Options{},
+			"eth0",
+			"NODEIP_HINT in /etc/default/nodeip-configuration",
+		},
+		"hint for nothing": {
+			Facts{NodeIPHint: "10.9.9.9", Routes: eth1},
+			Options{},
+			"eth1",
+			"the IPv4 default route",
+		},
+		"remembered": {
+			Facts{SavedUplink: "eth0", Routes: append([]hostnet.Route{route("eth0", 4, 101, "")}, eth1...)},
+			Options{},
+			"eth0",
+			"/var/lib/ovnk/iface_default_hint",
+		},
+		"remembered by IPv6": {
+			Facts{SavedUplink: "eth0", Routes: append([]hostnet.Route{route("eth0", 6, 101, "")}, eth1...)},
+			Options{},
+			"eth0",
+			"/var/lib/ovnk/iface_default_hint",
+		},
 		"remembered without routes": {Facts{SavedUplink: "eth0", Routes: eth1}, Options{}, "eth1", "the IPv4 default route"},
 	}
 	for name, test := range tests {
@@ -130,11 +204,19 @@ func TestOverriddenRouteNotes(t *testing.T) {
 		uplink string
 		want   []string
 	}{
-		"the best":         {[]hostnet.Route{eth0, eth1}, "eth0", nil},
-		"the second":       {[]hostnet.Route{eth0, eth1}, "eth1", []string{"the preferred IPv4 default route is over eth0 (metric 100) and not over eth1 (101); after the change it is over br-ex (48), as on image-mode nodes"}},
-		"as good":          {[]hostnet.Route{eth0, route("eth1", 4, 100, "")}, "eth1", nil},
-		"none of its own":  {[]hostnet.Route{eth0}, "eth1", nil},
-		"of IPv6 only":     {[]hostnet.Route{eth1, route("eth0", 6, 1, ""), route("eth1", 6, 2, "")}, "eth1", []string{"the preferred IPv6 default route is over eth0 (metric 1) and not over eth1 (2); after the change it is over br-ex (47), as on image-mode nodes"}},
+		"the best": {[]hostnet.Route{eth0, eth1}, "eth0", nil},
+		"the second": {
+			[]hostnet.Route{eth0, eth1},
+			"eth1",
+			[]string{"the preferred IPv4 default route is over eth0 (metric 100) and not over eth1 (101); after the change it is over br-ex (48), as on image-mode nodes"},
+		},
+		"as good":         {[]hostnet.Route{eth0, route("eth1", 4, 100, "")}, "eth1", nil},
+		"none of its own": {[]hostnet.Route{eth0}, "eth1", nil},
+		"of IPv6 only": {
+			[]hostnet.Route{eth1, route("eth0", 6, 1, ""), route("eth1", 6, 2, "")},
+			"eth1",
+			[]string{"the preferred IPv6 default route is over eth0 (metric 1) and not over eth1 (2); after the change it is over br-ex (47), as on image-mode nodes"},
+		},
 		"no route for now": {nil, "eth1", nil},
 	} {
 		t.Run(name, func(t *testing.T) {

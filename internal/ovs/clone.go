@@ -34,7 +34,7 @@ var nicProperties = []string{"lldp", "permissions", "wait-device-timeout", "wait
 // without addresses. The MAC is pinned to the current one, because br-ex uses
 // it too and the DHCP server identifies the host by it.
 func nicSettings(p profileInputs) networkmanager.Settings {
-	s := p.original.Clone()
+	s := p.original.Settings.Clone()
 	delete(s, "match") // interface-name is exact
 	for _, section := range addressSections {
 		delete(s, section)
@@ -52,7 +52,7 @@ func nicSettings(p profileInputs) networkmanager.Settings {
 // setMAC pins the current MAC if it is the uplink's own. Otherwise Open vSwitch
 // makes br-ex follow the uplink's MAC.
 func (p profileInputs) setMAC(s networkmanager.Settings) {
-	if p.pinMAC {
+	if pinsMAC(p.facts, p.link) {
 		s.Set("802-3-ethernet", "assigned-mac-address", p.device.MAC)
 	}
 }
@@ -60,7 +60,7 @@ func (p profileInputs) setMAC(s networkmanager.Settings) {
 // bridgeIPSettings returns the clone for br-ex: the same addresses, DNS and
 // DHCP identity, with the NIC's MAC and the bridge's metric.
 func bridgeIPSettings(p profileInputs) networkmanager.Settings {
-	s := p.original.Clone()
+	s := p.original.Settings.Clone()
 	delete(s, "match")
 	for _, section := range append([]string{"802-3-ethernet", "bond", "vlan", "veth"}, linkSections...) {
 		delete(s, section)
@@ -70,12 +70,13 @@ func bridgeIPSettings(p profileInputs) networkmanager.Settings {
 	s.Set("ovs-interface", "type", "internal")
 	p.setMAC(s)
 	s.Set("802-3-ethernet", "mtu", p.device.MTU)
+	dnsPriority := chooseDNSPriority(p.facts, p.link.Name)
 	for _, family := range networkmanager.Families() {
 		if HasAddresses(s, family) {
 			s.Set(family.Section(), "route-metric", p.metrics[family])
 		}
-		if p.dnsPriority != 0 && HasAddresses(s, family) && s.Int32(family.Section(), "dns-priority") == 0 {
-			s.Set(family.Section(), "dns-priority", p.dnsPriority)
+		if dnsPriority != 0 && HasAddresses(s, family) && s.Int32(family.Section(), "dns-priority") == 0 {
+			s.Set(family.Section(), "dns-priority", dnsPriority)
 		}
 		retargetRoutingRules(s, family.Section(), p.link.Name)
 	}
@@ -96,7 +97,7 @@ func (p profileInputs) requireAddresses(s networkmanager.Settings) {
 			continue
 		case first:
 			s.Set(family.Section(), "may-fail", false)
-		case atLeast(p.version, 1, 34): // older versions do not have the property
+		case atLeast(p.facts.NetworkManager.Version, 1, 34): // older versions do not have the property
 			s.Set(family.Section(), "required-timeout", int32(30000)) // milliseconds
 		}
 		first = false

@@ -20,8 +20,9 @@ func (m Migration) Describe() []string {
 		return []string{fmt.Sprintf("br-ex already exists with uplink %s: nothing to do", m.Uplink)}
 	}
 	lines := []string{
-		fmt.Sprintf("attach %s (selected by %s; NetworkManager profile %q) to the new Open vSwitch bridge br-ex; br-ex takes over its addresses (%s), MAC, DHCP identity, DNS and routes",
-			m.Uplink, m.Source, m.Backup.ID, joinOrNone(m.Stable)),
+		fmt.Sprintf("attach %s (selected by %s; NetworkManager profile %q) to the new Open vSwitch bridge br-ex; br-ex "+
+			"takes over its addresses (%s), MAC, DHCP identity, DNS and routes",
+			m.Uplink, m.Source, m.Backup.ID, joinOrNone(m.Addresses)),
 		fmt.Sprintf("add the NetworkManager profiles below; %q remains unchanged, with an autoconnect priority below %d",
 			m.Backup.ID, m.Profiles.NIC.Int32("connection", "autoconnect-priority")),
 		"expect up to 0.1 s of interruption; any failure, including a crash of the agent, triggers a rollback",
@@ -59,28 +60,23 @@ func describeProfiles(profiles []networkmanager.Settings) []string {
 // words. A controller is named by names, or as in the profile if names lacks
 // it.
 func describeSettings(s networkmanager.Settings, names map[string]string) []string {
-	var words []string
-	add := func(label, value string) {
-		if value != "" {
-			words = append(words, label+value)
-		}
-	}
+	var w words
 	master := s.Text("connection", "master")
 	if name, managed := names[master]; managed {
 		master = name
 	}
-	add("in ", master)
-	add("autoconnect-priority ", formatProperty(s, "connection", "autoconnect-priority"))
-	add("MAC ", s.Text("802-3-ethernet", "assigned-mac-address"))
-	add("MTU ", formatProperty(s, "802-3-ethernet", "mtu"))
-	add("VLAN ", formatProperty(s, "vlan", "id"))
-	add("of ", s.Text("vlan", "parent"))
-	add("bond ", formatProperty(s, "bond", "options"))
-	add("", formatProperty(s, "ovs-external-ids", "data"))
+	w.add("in ", master)
+	w.add("autoconnect-priority ", formatProperty(s, "connection", "autoconnect-priority"))
+	w.add("MAC ", s.Text("802-3-ethernet", "assigned-mac-address"))
+	w.add("MTU ", formatProperty(s, "802-3-ethernet", "mtu"))
+	w.add("VLAN ", formatProperty(s, "vlan", "id"))
+	w.add("of ", s.Text("vlan", "parent"))
+	w.add("bond ", formatProperty(s, "bond", "options"))
+	w.add("", formatProperty(s, "ovs-external-ids", "data"))
 	for _, family := range []struct{ section, name string }{{"ipv4", "IPv4 "}, {"ipv6", "IPv6 "}} {
-		words = append(words, describeAddresses(s, family.section, family.name)...)
+		w = append(w, describeAddresses(s, family.section, family.name)...)
 	}
-	return words
+	return w
 }
 
 func describeAddresses(s networkmanager.Settings, section, name string) []string {
@@ -88,31 +84,36 @@ func describeAddresses(s networkmanager.Settings, section, name string) []string
 	if method == "" {
 		return nil
 	}
-	words := []string{name + method}
-	add := func(label, value string) {
-		if value != "" {
-			words = append(words, label+value)
-		}
-	}
+	w := words{name + method}
 	for _, address := range s.List(section, "address-data") {
-		add("", fmt.Sprintf("%v/%v", address["address"].Value(), address["prefix"].Value()))
+		w.add("", fmt.Sprintf("%v/%v", address["address"].Value(), address["prefix"].Value()))
 	}
-	add("via ", s.Text(section, "gateway"))
+	w.add("via ", s.Text(section, "gateway"))
 	for _, route := range s.List(section, "route-data") {
 		text := fmt.Sprintf("%v/%v", route["dest"].Value(), route["prefix"].Value())
 		if hop, ok := route["next-hop"]; ok {
 			text += fmt.Sprintf(" via %v", hop.Value())
 		}
-		add("route ", text)
+		w.add("route ", text)
 	}
-	add("DNS ", formatNameservers(s, section))
-	add("DNS priority ", formatProperty(s, section, "dns-priority"))
-	add("search ", formatProperty(s, section, "dns-search"))
-	add("metric ", formatProperty(s, section, "route-metric"))
-	add("DHCP client ", s.Text(section, "dhcp-client-id"))
-	add("DHCP DUID ", s.Text(section, "dhcp-duid"))
-	add("token ", s.Text(section, "token"))
-	return words
+	w.add("DNS ", formatNameservers(s, section))
+	w.add("DNS priority ", formatProperty(s, section, "dns-priority"))
+	w.add("search ", formatProperty(s, section, "dns-search"))
+	w.add("metric ", formatProperty(s, section, "route-metric"))
+	w.add("DHCP client ", s.Text(section, "dhcp-client-id"))
+	w.add("DHCP DUID ", s.Text(section, "dhcp-duid"))
+	w.add("token ", s.Text(section, "token"))
+	return w
+}
+
+// words is a list of settings, each in a few words.
+type words []string
+
+// add adds a setting unless it has no value.
+func (w *words) add(label, value string) {
+	if value != "" {
+		*w = append(*w, label+value)
+	}
 }
 
 // formatNameservers returns the name servers. The property dns-data exists since

@@ -14,14 +14,18 @@ import (
 func TestDescribe(t *testing.T) {
 	for name, want := range map[string][]string{
 		"dhcp": {
-			`attach eth0 (selected by the IPv4 default route; NetworkManager profile "Wired connection 1") to the new Open vSwitch bridge br-ex; br-ex takes over its addresses (192.0.2.177), MAC, DHCP identity, DNS and routes`,
-			`add the NetworkManager profiles below; "Wired connection 1" remains unchanged, with an autoconnect priority below 100`,
+			`attach eth0 (selected by the IPv4 default route; NetworkManager profile "Wired connection 1") to the new ` +
+				`Open vSwitch bridge br-ex; br-ex takes over its addresses (192.0.2.177), MAC, DHCP identity, DNS and routes`,
+			`add the NetworkManager profiles below; "Wired connection 1" remains unchanged, with an autoconnect priority ` +
+				`below 100`,
 			"expect up to 0.1 s of interruption; any failure, including a crash of the agent, triggers a rollback",
 			"+ br-ex (ovs-bridge, br-ex): MTU 1500, bridge-uplink=eth0",
 			"+ ovs-port-phys0 (ovs-port, eth0): in br-ex",
 			"+ ovs-port-br-ex (ovs-port, br-ex): in br-ex",
-			"+ ovs-if-phys0 (802-3-ethernet, eth0): in ovs-port-phys0, autoconnect-priority 100, MAC 52:54:00:A1:26:B0, MTU 1500",
-			"+ ovs-if-br-ex (ovs-interface, br-ex): in ovs-port-br-ex, MAC 52:54:00:A1:26:B0, MTU 1500, IPv4 auto, metric 48, DHCP client 01:52:54:00:a1:26:b0, IPv6 auto, metric 48",
+			"+ ovs-if-phys0 (802-3-ethernet, eth0): in ovs-port-phys0, autoconnect-priority 100, MAC 52:54:00:A1:26:B0, " +
+				"MTU 1500",
+			"+ ovs-if-br-ex (ovs-interface, br-ex): in ovs-port-br-ex, MAC 52:54:00:A1:26:B0, MTU 1500, IPv4 auto, metric " +
+				"48, DHCP client 01:52:54:00:a1:26:b0, IPv6 auto, metric 48",
 		},
 	} {
 		move, err := Plan(facts(t, name), Options{})
@@ -78,10 +82,14 @@ func TestDescribeSettings(t *testing.T) {
 		settings networkmanager.Settings
 		want     string
 	}{
-		"static": {static, "in 1-2-3|IPv4 manual|192.0.2.177/24|via 192.0.2.1|DNS 192.0.2.1|search example.com example.net|IPv6 auto|DHCP DUID ll|token ::7"},
-		"bond":   {bond, "bond miimon=100 mode=802.3ad"},
-		"VLAN":   {vlan, "VLAN 7|of bond0"},
-		"none":   {networkmanager.Settings{}, ""},
+		"static": {
+			static,
+			"in 1-2-3|IPv4 manual|192.0.2.177/24|via 192.0.2.1|DNS 192.0.2.1|search example.com example.net|IPv6 " +
+				"auto|DHCP DUID ll|token ::7",
+		},
+		"bond": {bond, "bond miimon=100 mode=802.3ad"},
+		"VLAN": {vlan, "VLAN 7|of bond0"},
+		"none": {networkmanager.Settings{}, ""},
 	} {
 		if diff := cmp.Diff(test.want, strings.Join(describeSettings(test.settings, nil), "|")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -24,10 +24,22 @@ func TestChooseDNSPriority(t *testing.T) {
 		routes  []hostnet.Route
 		want    int32
 	}{
-		"alone":              {[]networkmanager.Device{own, silent}, []hostnet.Route{route("eth0", 4, 100, "")}, 0},
-		"the best":           {[]networkmanager.Device{own, other}, []hostnet.Route{route("eth0", 4, 100, ""), route("eth1", 4, 101, "")}, 99},
-		"the best by IPv6":   {[]networkmanager.Device{own, other}, []hostnet.Route{route("eth1", 4, 100, ""), route("eth0", 6, 100, "")}, 99},
-		"the second":         {[]networkmanager.Device{own, other}, []hostnet.Route{route("eth0", 4, 101, ""), route("eth1", 4, 100, "")}, 101},
+		"alone": {[]networkmanager.Device{own, silent}, []hostnet.Route{route("eth0", 4, 100, "")}, 0},
+		"the best": {
+			[]networkmanager.Device{own, other},
+			[]hostnet.Route{route("eth0", 4, 100, ""), route("eth1", 4, 101, "")},
+			99,
+		},
+		"the best by IPv6": {
+			[]networkmanager.Device{own, other},
+			[]hostnet.Route{route("eth1", 4, 100, ""), route("eth0", 6, 100, "")},
+			99,
+		},
+		"the second": {
+			[]networkmanager.Device{own, other},
+			[]hostnet.Route{route("eth0", 4, 101, ""), route("eth1", 4, 100, "")},
+			101,
+		},
 		"without any route":  {[]networkmanager.Device{own, other}, nil, 101},
 		"of another program": {[]networkmanager.Device{own, {Name: "eth1", IPv4: other.IPv4}}, nil, 0},
 	} {
@@ -41,13 +53,22 @@ func TestChooseDNSPriority(t *testing.T) {
 
 // The administrator's priority is kept.
 func TestDNSPriorityOfProfileIsKept(t *testing.T) {
+	nameserver := networkmanager.Device{
+		Name:    "eth1",
+		Managed: true,
+		IPv4:    networkmanager.IP{Nameservers: []netip.Addr{netip.MustParseAddr("192.0.2.53")}},
+	}
 	for own, want := range map[int32]int32{0: 99, 50: 50, -5: -5} {
 		original := networkmanager.Settings{}
 		original.Set("ipv4", "method", "auto")
 		if own != 0 {
 			original.Set("ipv4", "dns-priority", own)
 		}
-		s := bridgeIPSettings(profileInputs{original: original, dnsPriority: 99})
+		s := bridgeIPSettings(profileInputs{
+			facts:    Facts{Devices: []networkmanager.Device{nameserver}, Routes: []hostnet.Route{{Link: "eth0", Family: 4}}},
+			link:     hostnet.Link{Name: "eth0"},
+			original: networkmanager.Profile{Settings: original},
+		})
 		if got := s.Int32("ipv4", "dns-priority"); got != want {
 			t.Errorf("%d, want %d", got, want)
 		}

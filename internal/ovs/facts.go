@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
@@ -25,11 +26,11 @@ type Facts struct {
 	Links           []hostnet.Link           `json:"links"`
 	Routes          []hostnet.Route          `json:"routes"`
 	OVS             OpenVSwitch              `json:"ovs"`
-	BridgeHint      string                   `json:"hint,omitempty"`        // content of /etc/ovnk/default_bridge
-	BridgeHintEmpty bool                     `json:"hintEmpty,omitempty"`   // that file exists and is empty
-	SavedUplink     string                   `json:"savedUplink,omitempty"` // content of /var/lib/ovnk/iface_default_hint
-	PrimaryIP       string                   `json:"primaryIP,omitempty"`   // from /run/nodeip-configuration/primary-ip
-	NodeIPHint      string                   `json:"nodeIPHint,omitempty"`  // from /etc/default/nodeip-configuration
+	BridgeHint      string                   `json:"bridgeHint,omitempty"`      // /etc/ovnk/default_bridge
+	BridgeHintEmpty bool                     `json:"bridgeHintEmpty,omitempty"` // that file exists and is empty
+	SavedUplink     string                   `json:"savedUplink,omitempty"`     // /var/lib/ovnk/iface_default_hint
+	PrimaryIP       string                   `json:"primaryIP,omitempty"`       // /run/nodeip-configuration/primary-ip
+	NodeIPHint      string                   `json:"nodeIPHint,omitempty"`      // /etc/default/nodeip-configuration
 }
 
 // OpenVSwitch is the state of Open vSwitch.
@@ -45,23 +46,35 @@ const bridgeHintFile = "/etc/ovnk/default_bridge"
 
 // Gather collects the facts. A nil nm means that NetworkManager is not running.
 func Gather(ctx context.Context, nm *networkmanager.Client) (Facts, error) {
-	var facts Facts
-	var err error
+	facts, err := GatherAddresses(ctx, nm)
+	if err != nil {
+		return facts, err
+	}
 	if nm != nil {
-		if err := facts.gatherNetworkManager(ctx, nm); err != nil {
+		if facts.NetworkManager, err = nm.Info(ctx); err != nil {
 			return facts, err
 		}
-	}
-	if facts.Links, err = hostnet.Links(); err != nil {
-		return facts, err
-	}
-	if facts.Routes, err = hostnet.DefaultRoutes(); err != nil {
-		return facts, err
+		if facts.Profiles, err = nm.Profiles(ctx); err != nil {
+			return facts, err
+		}
 	}
 	if facts.OVS, err = gatherOpenVSwitch(ctx); err != nil {
 		return facts, err
 	}
 	return facts, facts.gatherFiles()
+}
+
+// GatherAddresses collects only the links, the default routes and the devices: enough for
+// AddressStateOf and AddressState.Missing.
+func GatherAddresses(ctx context.Context, nm *networkmanager.Client) (facts Facts, err error) {
+	if facts.Links, err = hostnet.Links(); err != nil {
+		return facts, err
+	}
+	if facts.Routes, err = hostnet.DefaultRoutes(); err != nil || nm == nil {
+		return facts, err
+	}
+	facts.Devices, err = nm.Devices(ctx)
+	return facts, err
 }
 
 func (f *Facts) gatherFiles() error {
@@ -82,18 +95,6 @@ func (f *Facts) gatherFiles() error {
 	}
 	f.BridgeHintEmpty = there && f.BridgeHint == ""
 	f.NodeIPHint, err = nodeip.ReadHint()
-	return err
-}
-
-func (f *Facts) gatherNetworkManager(ctx context.Context, nm *networkmanager.Client) error {
-	var err error
-	if f.NetworkManager, err = nm.Info(ctx); err != nil {
-		return err
-	}
-	if f.Devices, err = nm.Devices(ctx); err != nil {
-		return err
-	}
-	f.Profiles, err = nm.Profiles(ctx)
 	return err
 }
 
@@ -123,51 +124,36 @@ func readLine(path string) (string, bool, error) {
 
 // Link returns the network interface with that name.
 func (f Facts) Link(name string) (hostnet.Link, bool) {
-	for _, link := range f.Links {
-		if link.Name == name {
-			return link, true
-		}
-	}
-	return hostnet.Link{}, false
+	return find(f.Links, func(link hostnet.Link) bool { return link.Name == name })
 }
 
 // linkAt returns the network interface with that index.
 func (f Facts) linkAt(index int) (hostnet.Link, bool) {
-	for _, link := range f.Links {
-		if index != 0 && link.Index == index {
-			return link, true
-		}
-	}
-	return hostnet.Link{}, false
+	return find(f.Links, func(link hostnet.Link) bool { return index != 0 && link.Index == index })
 }
 
 // Device returns the device of that name that has the addresses: never an Open
 // vSwitch bridge or port.
 func (f Facts) Device(name string) (networkmanager.Device, bool) {
-	for _, device := range f.Devices {
-		if device.Name == name && device.Type != networkmanager.OVSBridge && device.Type != networkmanager.OVSPort {
-			return device, true
-		}
-	}
-	return networkmanager.Device{}, false
+	return find(f.Devices, func(device networkmanager.Device) bool {
+		return device.Name == name && device.Type != networkmanager.OVSBridge && device.Type != networkmanager.OVSPort
+	})
 }
 
 // Profile returns the NetworkManager profile with that UUID.
 func (f Facts) Profile(uuid string) (networkmanager.Profile, bool) {
-	for _, profile := range f.Profiles {
-		if uuid != "" && profile.UUID() == uuid {
-			return profile, true
-		}
-	}
-	return networkmanager.Profile{}, false
+	return find(f.Profiles, func(profile networkmanager.Profile) bool { return uuid != "" && profile.UUID() == uuid })
 }
 
 // bridge returns br-ex.
 func (f Facts) bridge() (openvswitch.Bridge, bool) {
-	for _, bridge := range f.OVS.Bridges {
-		if bridge.Name == BridgeName {
-			return bridge, true
-		}
+	return find(f.OVS.Bridges, func(bridge openvswitch.Bridge) bool { return bridge.Name == BridgeName })
+}
+
+// find returns the first item for which is returns true, or false if there is none.
+func find[T any](items []T, is func(T) bool) (item T, ok bool) {
+	if i := slices.IndexFunc(items, is); i >= 0 {
+		return items[i], true
 	}
-	return openvswitch.Bridge{}, false
+	return item, false
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 )
 
+// BootRollbackUnit restores the uplink at boot if a migration is unfinished. See package migrate.
+const BootRollbackUnit = "hcp-node-agent-network-boot-rollback.service"
+
 const (
 	// appliedFile makes configure-ovs.sh leave br-ex unchanged, from OpenShift
 	// 4.16.
@@ -70,10 +73,10 @@ func sysctlFiles(bridgeIP networkmanager.Settings) []ledger.Change {
 	if bridgeIP.Method(networkmanager.IPv6) == "ignore" {
 		return nil
 	}
-	const why = "only NetworkManager processes router advertisements on br-ex"
-	content := "# " + why + "\n"
+	const reason = "only NetworkManager processes router advertisements on br-ex"
+	content := "# " + reason + "\n"
 	for _, setting := range []string{"accept_ra = 0", "accept_ra_defrtr = 0", "accept_ra_pinfo = 0", "addr_gen_mode = 1"} {
 		content += "-net.ipv6.conf." + BridgeName + "." + setting + "\n"
 	}
-	return []ledger.Change{ledger.FileChange(sysctlFile, why, content)}
+	return []ledger.Change{ledger.FileChange(sysctlFile, reason, content)}
 }

@@ -82,7 +82,8 @@ func TestSysctlFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := slices.ContainsFunc(changes, func(c ledger.Change) bool {
-				return c.Target == sysctlFile && strings.Contains(string(c.Desired.Content), "\n-net.ipv6.conf.br-ex.accept_ra_defrtr = 0\n")
+				return c.Target == sysctlFile &&
+					strings.Contains(string(c.Desired.Content), "\n-net.ipv6.conf.br-ex.accept_ra_defrtr = 0\n")
 			})
 			if got != test.want {
 				t.Errorf("%t, want %t: %v", got, test.want, changes)
@@ -91,7 +92,8 @@ func TestSysctlFiles(t *testing.T) {
 				return
 			}
 			before := Migration{Profiles: Profiles{BridgeIP: settings}}.FilesBeforeMigration()
-			if len(before) > 0 != test.want || len(Migration{AlreadyAttached: true, Profiles: Profiles{BridgeIP: settings}}.FilesBeforeMigration()) > 0 {
+			if len(before) > 0 != test.want ||
+				len(Migration{AlreadyAttached: true, Profiles: Profiles{BridgeIP: settings}}.FilesBeforeMigration()) > 0 {
 				t.Errorf("before a move: %v", before)
 			}
 		})

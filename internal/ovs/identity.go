@@ -88,7 +88,8 @@ func identify(link hostnet.Link, device networkmanager.Device, original networkm
 		default:
 			return i, Refuse(report.Remedyf("nmcli connection modify uuid %s +%s.addresses %s # or: ip address delete %s dev %s",
 				original.Text("connection", "uuid"), networkmanager.FamilyOf(prefix.Addr()).Section(), prefix, prefix, link.Name),
-				"the address %s of the uplink %s is not in its NetworkManager profile and would be lost; add it to the profile, or remove it", prefix, link.Name)
+				"the address %s of the uplink %s is not in its NetworkManager profile and would be lost; add it to the "+
+					"profile, or remove it", prefix, link.Name)
 		}
 	}
 	if found == nil {

@@ -17,11 +17,23 @@ func TestUniquePermanentMAC(t *testing.T) {
 		kind   string
 		unique bool
 	}{
-		"alone":                 {[]hostnet.Link{nic("eth0", mac)}, "802-3-ethernet", true},
-		"beside others":         {[]hostnet.Link{nic("eth0", mac), nic("eth1", "52:54:00:a1:26:b1"), nic("br0", "")}, "802-3-ethernet", true},
-		"shared":                {[]hostnet.Link{nic("eth0", mac), nic("enP1", "52:54:00:A1:26:B0")}, "802-3-ethernet", false},
-		"none":                  {[]hostnet.Link{nic("eth0", ""), nic("eth1", "")}, "802-3-ethernet", false},
-		"of InfiniBand":         {[]hostnet.Link{nic("eth0", "80:00:02:08:fe:80:00:00:00:00:00:00:00:02:c9:03:00:31:78:f2")}, "802-3-ethernet", false},
+		"alone": {[]hostnet.Link{nic("eth0", mac)}, "802-3-ethernet", true},
+		"beside others": {
+			[]hostnet.Link{nic("eth0", mac), nic("eth1", "52:54:00:a1:26:b1"), nic("br0", "")},
+			"802-3-ethernet",
+			true,
+		},
+		"shared": {
+			[]hostnet.Link{nic("eth0", mac), nic("enP1", "52:54:00:A1:26:B0")},
+			"802-3-ethernet",
+			false,
+		},
+		"none": {[]hostnet.Link{nic("eth0", ""), nic("eth1", "")}, "802-3-ethernet", false},
+		"of InfiniBand": {
+			[]hostnet.Link{nic("eth0", "80:00:02:08:fe:80:00:00:00:00:00:00:00:02:c9:03:00:31:78:f2")},
+			"802-3-ethernet",
+			false,
+		},
 		"of something on a NIC": {[]hostnet.Link{nic("eth0", mac)}, "vlan", false},
 	}
 	for name, test := range tests {
@@ -83,7 +95,11 @@ func TestHasOwnMAC(t *testing.T) {
 		link  hostnet.Link
 		want  bool
 	}{
-		"a NIC":                            {[]hostnet.Link{{Name: "eth0", Index: 2}}, hostnet.Link{Name: "eth0", Index: 2}, true},
+		"a NIC": {
+			[]hostnet.Link{{Name: "eth0", Index: 2}},
+			hostnet.Link{Name: "eth0", Index: 2},
+			true,
+		},
 		"a bond":                           {[]hostnet.Link{steady}, steady, true},
 		"a bond with fail_over_mac":        {[]hostnet.Link{borrowing}, borrowing, false},
 		"a VLAN on a bond":                 {[]hostnet.Link{steady, vlan}, vlan, true},

@@ -48,16 +48,30 @@ func TestBondMembers(t *testing.T) {
 		devices  []networkmanager.Device
 		want     string // NIC=profile ...
 	}{
-		"by interface":   {[]networkmanager.Profile{newBondPort("a", "eth0", "bond0", nil)}, []networkmanager.Device{newDeviceUsing("eth0", "a")}, "eth0=a"},
-		"by profile":     {[]networkmanager.Profile{newBondPort("a", "eth0", "uuid of bond", nil)}, []networkmanager.Device{newDeviceUsing("eth0", "a")}, "eth0=a"},
-		"by newer names": {[]networkmanager.Profile{newBondPort("a", "eth0", "", renamed)}, []networkmanager.Device{newDeviceUsing("eth0", "a")}, "eth0=a"},
+		"by interface": {
+			[]networkmanager.Profile{newBondPort("a", "eth0", "bond0", nil)},
+			[]networkmanager.Device{newDeviceUsing("eth0", "a")},
+			"eth0=a",
+		},
+		"by profile": {
+			[]networkmanager.Profile{newBondPort("a", "eth0", "uuid of bond", nil)},
+			[]networkmanager.Device{newDeviceUsing("eth0", "a")},
+			"eth0=a",
+		},
+		"by newer names": {
+			[]networkmanager.Profile{newBondPort("a", "eth0", "", renamed)},
+			[]networkmanager.Device{newDeviceUsing("eth0", "a")},
+			"eth0=a",
+		},
 		"of another bond": {
 			[]networkmanager.Profile{newBondPort("a", "eth0", "bond1", nil)},
 			[]networkmanager.Device{newDeviceUsing("eth0", "a")},
 			"",
 		},
 		"of a bridge of that name": {
-			[]networkmanager.Profile{newBondPort("a", "eth0", "bond0", func(s networkmanager.Settings) { s.Set("connection", "slave-type", "bridge") })},
+			[]networkmanager.Profile{
+				newBondPort("a", "eth0", "bond0", func(s networkmanager.Settings) { s.Set("connection", "slave-type", "bridge") }),
+			},
 			[]networkmanager.Device{newDeviceUsing("eth0", "a")},
 			"",
 		},
@@ -95,22 +109,32 @@ func TestBondMembers(t *testing.T) {
 
 // At boot a clone must win over every other profile of its NIC.
 func TestMemberPriority(t *testing.T) {
-	high := newBondPort("a", "eth0", "bond0", func(s networkmanager.Settings) { s.Set("connection", "autoconnect-priority", int32(300)) })
+	high := newBondPort(
+		"a",
+		"eth0",
+		"bond0",
+		func(s networkmanager.Settings) { s.Set("connection", "autoconnect-priority", int32(300)) },
+	)
 	usual := newBondPort("b", "eth1", "bond0", nil)
-	facts := Facts{Profiles: []networkmanager.Profile{high, usual}, Devices: []networkmanager.Device{newDeviceUsing("eth0", "a"), newDeviceUsing("eth1", "b")}}
+	facts := Facts{
+		Profiles: []networkmanager.Profile{high, usual},
+		Devices:  []networkmanager.Device{newDeviceUsing("eth0", "a"), newDeviceUsing("eth1", "b")},
+	}
 	bond := networkmanager.Device{Name: "bond0", Type: networkmanager.Bond}
 	members, err := planMembers(facts, bond, networkmanager.Profile{})
 	if err != nil || len(members) != 2 || members[0].priority != 301 || members[1].priority != defaultAutoconnectPriority {
 		t.Fatalf("%v, %v", members, err)
 	}
 	usual.Settings.Set("connection", "autoconnect-priority", int32(maxAutoconnectPriority))
-	if _, err := planMembers(facts, bond, networkmanager.Profile{}); report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "would be activated on eth1") {
+	if _, err := planMembers(facts, bond, networkmanager.Profile{}); report.CodeOf(err) != report.Refused ||
+		!strings.Contains(err.Error(), "would be activated on eth1") {
 		t.Errorf("one that cannot be outdone: %v", err)
 	}
 	if _, err := planMembers(Facts{}, bond, networkmanager.Profile{}); report.CodeOf(err) != report.Refused {
 		t.Errorf("a bond without members: %v", err)
 	}
-	if members, err := planMembers(facts, newDeviceUsing("eth0", "a"), networkmanager.Profile{}); err != nil || members != nil {
+	if members, err := planMembers(facts, newDeviceUsing("eth0", "a"), networkmanager.Profile{}); err != nil ||
+		members != nil {
 		t.Errorf("no bond: %v, %v", members, err)
 	}
 }

@@ -41,7 +41,11 @@ func TestPortsNameBridgeByInterface(t *testing.T) {
 	}
 	for _, port := range []networkmanager.Settings{move.Profiles.NICPort, move.Profiles.BridgePort} {
 		if got := port.Text("connection", "master"); got != "br-ex" {
-			t.Errorf("%s is in %q, want br-ex, with which 10-ofport-request.sh of OpenShift 4.14 compares it", port.Text("connection", "id"), got)
+			t.Errorf(
+				"%s is in %q, want br-ex, with which 10-ofport-request.sh of OpenShift 4.14 compares it",
+				port.Text("connection", "id"),
+				got,
+			)
 		}
 	}
 	if got := move.Profiles.NIC.Text("connection", "master"); got != move.Profiles.NICPort.Text("connection", "uuid") {
@@ -59,7 +63,8 @@ func TestForeignBridgeProfileIsRefused(t *testing.T) {
 	}
 	f.Profiles = append(f.Profiles, networkmanager.Profile{Settings: other})
 	_, err := Plan(f, Options{})
-	if report.CodeOf(err) != report.Refused || !strings.Contains(string(report.RemedyOf(err)), "nmcli connection delete uuid 7-7-7") {
+	if report.CodeOf(err) != report.Refused ||
+		!strings.Contains(string(report.RemedyOf(err)), "nmcli connection delete uuid 7-7-7") {
 		t.Errorf("error %v, remedy %q", err, report.RemedyOf(err))
 	}
 }

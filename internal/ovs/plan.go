@@ -20,12 +20,12 @@ const BridgeName = openvswitch.ExternalBridge
 // Migration describes how the uplink is attached to br-ex: the decision of
 // Plan, as a plain value.
 type Migration struct {
-	AlreadyAttached bool   `json:"alreadyThere"` // br-ex already carries the host's traffic; nothing to do
+	AlreadyAttached bool   `json:"alreadyAttached"` // br-ex already carries the host's traffic; nothing to do
 	Uplink          string `json:"uplink"`
 
-	Backup   Backup         `json:"origin"`   // for a rollback
-	Profiles Profiles       `json:"profiles"` // the final profiles
-	Staged   StagedProfiles `json:"bring"`    // the intermediate settings of ovs-if-br-ex
+	Backup   Backup         `json:"backup"`         // for a rollback
+	Profiles Profiles       `json:"profiles"`       // the final profiles
+	Staged   StagedProfiles `json:"stagedProfiles"` // the intermediate settings of ovs-if-br-ex
 
 	// The uplink's addressing, which br-ex must have afterwards.
 	AddressState
@@ -37,9 +37,12 @@ type Migration struct {
 
 // StagedProfiles are the intermediate settings of ovs-if-br-ex, in their order.
 type StagedProfiles struct {
-	Static            networkmanager.Settings `json:"copy"`             // current addresses, higher metrics than the NIC's
-	StaticFinalMetric networkmanager.Settings `json:"prefer,omitempty"` // with the final metrics; nil: no competing route
-	DHCP              networkmanager.Settings `json:"lease"`            // DHCP and static addresses until there is a lease
+	// Static has the current addresses, with higher metrics than the NIC's.
+	Static networkmanager.Settings `json:"static"`
+	// StaticFinalMetric has the final metrics. It is nil without a competing route.
+	StaticFinalMetric networkmanager.Settings `json:"staticFinalMetric,omitempty"`
+	// DHCP has DHCP and static addresses, until there is a lease.
+	DHCP networkmanager.Settings `json:"dhcp"`
 }
 
 // Plan decides what to do about br-ex: nothing, a migration, or a refusal that
@@ -51,9 +54,15 @@ func Plan(facts Facts, options Options) (Migration, error) {
 	if uplink, ok := BridgedUplink(facts); ok {
 		if options.BridgeInterface != "" && options.BridgeInterface != uplink && options.BridgeInterface != BridgeName {
 			return Migration{}, report.Fail(report.Refused, "hcp-node-agent leave",
-				"br-ex already exists with uplink %s, but --bridge-interface is %s; omit the flag, or revert the first join", uplink, options.BridgeInterface)
+				"br-ex already exists with uplink %s, but --bridge-interface is %s; omit the flag, or revert the first join",
+				uplink, options.BridgeInterface)
 		}
-		return existingMigration(facts, uplink), nil
+		return Migration{
+			AlreadyAttached: true,
+			Uplink:          uplink,
+			AddressState:    AddressStateOf(facts, BridgeName),
+			Backup:          Backup{Uplink: uplink, ProfileUUIDs: ProfileUUIDs(facts.MachineID)},
+		}, nil
 	}
 	if err := refuseForeignBridge(facts); err != nil {
 		return Migration{}, err
@@ -62,91 +71,70 @@ func Plan(facts Facts, options Options) (Migration, error) {
 	if err != nil {
 		return Migration{}, err
 	}
-	migration, err := planMigration(facts, choice.name)
-	migration.Source = choice.source
-	return migration, err
+	return planMigration(facts, choice)
 }
 
-func planMigration(facts Facts, uplink string) (Migration, error) {
-	link, _ := facts.Link(uplink)
-	device, known := facts.Device(uplink)
-	if err := refuseDevice(facts, link, device, known); err != nil {
-		return Migration{}, err
-	}
-	original, _ := facts.Profile(device.Active.UUID)
-	if err := refuseProfile(uplink, original); err != nil {
-		return Migration{}, err
-	}
-	now := IPStateOf(facts, link, device)
-	if err := refuseFamilies(link, original, now); err != nil {
-		return Migration{}, err
-	}
-	if err := refuseWithoutDefaultRoute(facts, uplink, original, now); err != nil {
-		return Migration{}, err
-	}
-	identity, err := identify(link, device, original.Settings)
+func planMigration(facts Facts, choice uplinkChoice) (Migration, error) {
+	p, err := newProfileInputs(facts, choice.name)
 	if err != nil {
 		return Migration{}, err
 	}
-	priority, err := chooseAutoconnectPriority(facts, uplink, original.Settings.Text("connection", "type"))
-	if err != nil {
-		return Migration{}, err
+	notes := overriddenRouteNotes(facts, choice.name, p.metrics)
+	for _, prefix := range p.identity.extraAddresses {
+		notes = append(notes, fmt.Sprintf("%s is kept as a static address: its interface identifier differs from that of "+
+			"the first autoconfigured address and depends on the interface name", prefix))
 	}
-	members, err := planMembers(facts, device, original)
-	if err != nil {
-		return Migration{}, err
-	}
-	p := profileInputs{
-		machine:      facts.MachineID,
-		version:      facts.NetworkManager.Version,
-		link:         link,
-		device:       device,
-		original:     original.Settings,
-		identity:     identity,
-		priority:     priority,
-		now:          now,
-		metrics:      map[networkmanager.Family]int64{},
-		pinMAC:       pinsMAC(facts, link),
-		dnsPriority:  chooseDNSPriority(facts, uplink),
-		permanentMAC: uniquePermanentMAC(facts, link, original.Settings),
-		members:      members,
-	}
-	for _, family := range networkmanager.Families() {
-		if p.metrics[family], err = chooseMetric(facts, uplink, int(family)); err != nil {
-			return Migration{}, err
+	profiles, state := newProfiles(p), AddressStateOf(facts, choice.name)
+	return Migration{
+		Uplink:       choice.name,
+		Source:       choice.source,
+		Profiles:     profiles,
+		Staged:       newStagedProfiles(profiles.BridgeIP, p.now, hasCompetingRoute(facts, choice.name)),
+		AddressState: state,
+		Notes:        notes,
+		Backup: Backup{
+			Uplink:       choice.name,
+			UUID:         p.original.UUID(),
+			ID:           p.original.ID(),
+			Settings:     p.original.Settings,
+			Volatile:     p.original.IsVolatile(),
+			IPv4:         p.now[networkmanager.IPv4],
+			IPv6:         p.now[networkmanager.IPv6],
+			AddressState: state,
+			ProfileUUIDs: profiles.UUIDs(),
+			Members:      membersFromPlans(p.members),
+			KeepsProfile: keepsProfileUntilReboot(p.device),
+		},
+	}, nil
+}
+
+// newProfileInputs returns the inputs for the profiles of an uplink, or the first reason to refuse
+// the uplink.
+func newProfileInputs(facts Facts, uplink string) (profileInputs, error) {
+	p := profileInputs{facts: facts, metrics: map[networkmanager.Family]int64{}}
+	p.link, _ = facts.Link(uplink)
+	p.device, _ = facts.Device(uplink)
+	p.original, _ = facts.Profile(p.device.Active.UUID)
+	p.now = IPStateOf(facts, p.link, p.device)
+	for _, check := range []func() error{
+		func() error { return refuseDevice(facts, p.link, p.device) },
+		func() error { return refuseProfile(uplink, p.original) },
+		func() error { return refuseFamilies(p.link, p.original, p.now) },
+		func() error { return refuseWithoutDefaultRoute(facts, uplink, p.original, p.now) },
+		func() (err error) { p.identity, err = identify(p.link, p.device, p.original.Settings); return err },
+		func() (err error) {
+			p.priority, err = chooseAutoconnectPriority(facts, uplink, p.original.Settings.Text("connection", "type"))
+			return err
+		},
+		func() (err error) { p.members, err = planMembers(facts, p.device, p.original); return err },
+		func() (err error) { p.metrics[networkmanager.IPv4], err = chooseMetric(facts, uplink, 4); return err },
+		func() (err error) { p.metrics[networkmanager.IPv6], err = chooseMetric(facts, uplink, 6); return err },
+	} {
+		if err := check(); err != nil {
+			return profileInputs{}, err
 		}
 	}
-	profiles, state := newProfiles(p), AddressStateOf(facts, uplink)
-	migration := Migration{
-		Uplink:       uplink,
-		Profiles:     profiles,
-		AddressState: state,
-		Backup: Backup{
-			Uplink:   uplink,
-			UUID:     original.UUID(),
-			ID:       original.ID(),
-			Settings: original.Settings,
-			Volatile: original.IsVolatile(),
-			IPv4:     now[networkmanager.IPv4],
-			IPv6:     now[networkmanager.IPv6],
-			State:    state,
-			OwnUUIDs: profiles.UUIDs(),
-			Members:  membersFromPlans(members),
-			InPlace:  keepsProfileUntilReboot(device),
-		},
-		Staged: StagedProfiles{
-			Static: StaticSettings(profiles.BridgeIP, now),
-			DHCP:   dhcpSettings(profiles.BridgeIP, now),
-		},
-	}
-	if hasCompetingRoute(facts, uplink) {
-		migration.Staged.StaticFinalMetric = staticFinalMetric(profiles.BridgeIP, now)
-	}
-	migration.Notes = overriddenRouteNotes(facts, uplink, p.metrics)
-	for _, prefix := range identity.extraAddresses {
-		migration.Notes = append(migration.Notes, fmt.Sprintf("%s is kept as a static address: its interface identifier differs from that of the first autoconfigured address and depends on the interface name", prefix))
-	}
-	return migration, nil
+	return p, nil
 }
 
 // IPStateOf returns the addressing of an interface by family, in the kernel's
@@ -157,12 +145,10 @@ func planMigration(facts Facts, uplink string) (Migration, error) {
 // of outgoing packets. If NetworkManager has to change the order, it can lose
 // the other addresses.
 func IPStateOf(facts Facts, link hostnet.Link, device networkmanager.Device) IPState {
-	now := IPState{networkmanager.IPv4: device.IPv4, networkmanager.IPv6: device.IPv6}
 	v4 := withoutMasquerade(device.IPv4, link)
 	slices.SortStableFunc(v4.Addresses, func(a, b netip.Prefix) int {
 		return cmp.Compare(slices.Index(link.Addresses, a), slices.Index(link.Addresses, b))
 	})
-	now[networkmanager.IPv4] = v4
 	v6 := device.IPv6
 	v6.Addresses = nil
 	for _, prefix := range link.Stable() {
@@ -173,8 +159,7 @@ func IPStateOf(facts Facts, link hostnet.Link, device networkmanager.Device) IPS
 	if route, ok := hostnet.DefaultRouteOf(facts.Routes, 6, link.Name); ok {
 		v6.Gateway = route.Gateway
 	}
-	now[networkmanager.IPv6] = withoutMasquerade(v6, link)
-	return now
+	return IPState{networkmanager.IPv4: v4, networkmanager.IPv6: withoutMasquerade(v6, link)}
 }
 
 // BridgedUplink returns the NIC in br-ex, and reports whether br-ex has a
@@ -198,15 +183,6 @@ func BridgedUplink(facts Facts) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-func existingMigration(facts Facts, uplink string) Migration {
-	return Migration{
-		AlreadyAttached: true,
-		Uplink:          uplink,
-		AddressState:    AddressStateOf(facts, BridgeName),
-		Backup:          Backup{Uplink: uplink, OwnUUIDs: ProfileUUIDs(facts.MachineID)},
-	}
 }
 
 // HasLeftovers reports whether profiles of the agent, or a bridge, exist

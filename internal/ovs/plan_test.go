@@ -53,7 +53,7 @@ func TestPlanGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden := filepath.Join("testdata", name+".move.json")
+			golden := filepath.Join("testdata", name+".migration.json")
 			if *update {
 				if err := os.WriteFile(golden, append(got, '\n'), 0o600); err != nil {
 					t.Fatal(err)
@@ -107,14 +107,36 @@ func TestPlanRefuses(t *testing.T) {
 		message string
 		remedy  string
 	}{
-		"no Open vSwitch":    {change: func(f *Facts) { f.OVS = OpenVSwitch{} }, message: "Open vSwitch is not installed", remedy: "dnf install openvswitch"},
-		"no NetworkManager":  {change: func(f *Facts) { f.NetworkManager = networkmanager.Info{} }, message: "NetworkManager is not running", remedy: "systemctl enable --now NetworkManager"},
-		"no plugin":          {change: func(f *Facts) { f.NetworkManager.OVS = false }, message: "plugin", remedy: "dnf install NetworkManager-ovs && systemctl restart NetworkManager"},
-		"old NetworkManager": {change: func(f *Facts) { f.NetworkManager.Version = "1.28.1" }, message: "1.28.1 is too old", remedy: "dnf upgrade"},
-		"no default route":   {change: func(f *Facts) { f.Routes = nil }, message: "no default route", remedy: "ip route show default"},
+		"no Open vSwitch": {
+			change:  func(f *Facts) { f.OVS = OpenVSwitch{} },
+			message: "Open vSwitch is not installed",
+			remedy:  "dnf install openvswitch",
+		},
+		"no NetworkManager": {
+			change:  func(f *Facts) { f.NetworkManager = networkmanager.Info{} },
+			message: "NetworkManager is not running",
+			remedy:  "systemctl enable --now NetworkManager",
+		},
+		"no plugin": {
+			change:  func(f *Facts) { f.NetworkManager.OVS = false },
+			message: "plugin",
+			remedy:  "dnf install NetworkManager-ovs && systemctl restart NetworkManager",
+		},
+		"old NetworkManager": {
+			change:  func(f *Facts) { f.NetworkManager.Version = "1.28.1" },
+			message: "1.28.1 is too old",
+			remedy:  "dnf upgrade",
+		},
+		"no default route": {
+			change:  func(f *Facts) { f.Routes = nil },
+			message: "no default route",
+			remedy:  "ip route show default",
+		},
 		"no route over it": {
-			change: func(f *Facts) { f.Routes = []hostnet.Route{{Link: "ctl0", Family: 4, Metric: 100}} }, options: Options{BridgeInterface: "eth0"},
-			message: "the uplink eth0 has no default route", remedy: "+ipv4.routes '0.0.0.0/0 GATEWAY' && nmcli connection up uuid 45713ba7",
+			change:  func(f *Facts) { f.Routes = []hostnet.Route{{Link: "ctl0", Family: 4, Metric: 100}} },
+			options: Options{BridgeInterface: "eth0"},
+			message: "the uplink eth0 has no default route",
+			remedy:  "+ipv4.routes '0.0.0.0/0 GATEWAY' && nmcli connection up uuid 45713ba7",
 		},
 		"never a route over it": {
 			change: func(f *Facts) {
@@ -122,17 +144,50 @@ func TestPlanRefuses(t *testing.T) {
 				f.Routes = nil
 				profile(func(p *networkmanager.Profile) { p.Settings.Set("ipv4", "never-default", true) })(f)
 			},
-			message: "the uplink eth0 has no default route", remedy: "ipv4.never-default no && nmcli connection up uuid 45713ba7",
+			message: "the uplink eth0 has no default route",
+			remedy:  "ipv4.never-default no && nmcli connection up uuid 45713ba7",
 		},
-		"no such interface":    {options: Options{BridgeInterface: "eth9"}, message: "the network interface in --bridge-interface does not exist: eth9", remedy: "ip -br link"},
-		"hint names nothing":   {change: func(f *Facts) { f.BridgeHint = "eth8" }, message: "/etc/ovnk/default_bridge does not exist: eth8", remedy: "ip -br link"},
-		"unmanaged":            {options: Options{BridgeInterface: "ctl0"}, message: "does not manage the uplink ctl0", remedy: "nmcli device set ctl0 managed yes"},
-		"in a bridge":          {change: link(func(l *hostnet.Link) { l.Master = 7 }), message: "a port of another interface", remedy: "ip -d link"},
-		"no profile":           {change: eth0(func(d *networkmanager.Device) { d.Active = networkmanager.Active{} }), message: "no active NetworkManager profile", remedy: "nmcli device connect eth0"},
-		"configured elsewhere": {change: profile(func(p *networkmanager.Profile) { p.External = true }), message: "only monitored by NetworkManager", remedy: "nmcli connection add"},
-		"802.1X":               {change: profile(func(p *networkmanager.Profile) { p.Settings.Set("802-1x", "identity", "x") }), message: "802.1X", remedy: "nmcli connection show"},
-		"shared":               {change: method("ipv4", "shared"), message: "shares its connection", remedy: "nmcli connection show uuid 45713ba7"},
-		"left to others":       {change: method("ipv4", "ignore"), message: "does not manage", remedy: "ipv4.method auto"},
+		"no such interface": {
+			options: Options{BridgeInterface: "eth9"},
+			message: "the network interface in --bridge-interface does not exist: eth9",
+			remedy:  "ip -br link",
+		},
+		"hint names nothing": {
+			change:  func(f *Facts) { f.BridgeHint = "eth8" },
+			message: "/etc/ovnk/default_bridge does not exist: eth8",
+			remedy:  "ip -br link",
+		},
+		"unmanaged": {
+			options: Options{BridgeInterface: "ctl0"},
+			message: "does not manage the uplink ctl0",
+			remedy:  "nmcli device set ctl0 managed yes",
+		},
+		"in a bridge": {
+			change:  link(func(l *hostnet.Link) { l.Master = 7 }),
+			message: "a port of another interface",
+			remedy:  "ip -d link",
+		},
+		"no profile": {
+			change:  eth0(func(d *networkmanager.Device) { d.Active = networkmanager.Active{} }),
+			message: "no active NetworkManager profile",
+			remedy:  "nmcli device connect eth0",
+		},
+		"configured elsewhere": {
+			change:  profile(func(p *networkmanager.Profile) { p.External = true }),
+			message: "only monitored by NetworkManager",
+			remedy:  "nmcli connection add",
+		},
+		"802.1X": {
+			change:  profile(func(p *networkmanager.Profile) { p.Settings.Set("802-1x", "identity", "x") }),
+			message: "802.1X",
+			remedy:  "nmcli connection show",
+		},
+		"shared": {
+			change:  method("ipv4", "shared"),
+			message: "shares its connection",
+			remedy:  "nmcli connection show uuid 45713ba7",
+		},
+		"left to others": {change: method("ipv4", "ignore"), message: "does not manage", remedy: "ipv4.method auto"},
 		"no address": {
 			change: func(f *Facts) {
 				link(func(l *hostnet.Link) { l.Addresses = nil })(f)
@@ -144,13 +199,20 @@ func TestPlanRefuses(t *testing.T) {
 			change:  link(func(l *hostnet.Link) { l.Addresses = append(l.Addresses, netip.MustParsePrefix("2001:db8::7/128")) }),
 			message: "2001:db8::7/128", remedy: "+ipv6.addresses 2001:db8::7/128",
 		},
-		"hint file is empty": {change: func(f *Facts) { f.BridgeHintEmpty = true }, message: "/etc/ovnk/default_bridge is empty", remedy: "rm /etc/ovnk/default_bridge"},
+		"hint file is empty": {
+			change:  func(f *Facts) { f.BridgeHintEmpty = true },
+			message: "/etc/ovnk/default_bridge is empty",
+			remedy:  "rm /etc/ovnk/default_bridge",
+		},
 		"another route is the best": {
-			change: func(f *Facts) { f.Routes = append(f.Routes, hostnet.Route{Link: "ctl0", Family: 4, Metric: 0}) }, options: Options{BridgeInterface: "eth0"},
+			change:  func(f *Facts) { f.Routes = append(f.Routes, hostnet.Route{Link: "ctl0", Family: 4, Metric: 0}) },
+			options: Options{BridgeInterface: "eth0"},
 			message: "over ctl0 has the metric 0", remedy: "ip route show default dev ctl0",
 		},
 		"highest priority": {
-			change:  profile(func(p *networkmanager.Profile) { p.Settings.Set("connection", "autoconnect-priority", int32(999)) }),
+			change: profile(
+				func(p *networkmanager.Profile) { p.Settings.Set("connection", "autoconnect-priority", int32(999)) },
+			),
 			message: "highest possible autoconnect priority", remedy: "nmcli connection modify",
 		},
 		"bridge of somebody": {
@@ -190,76 +252,5 @@ func TestPlanRefuses(t *testing.T) {
 				t.Errorf("remedy %q, want %q", report.RemedyOf(err), test.remedy)
 			}
 		})
-	}
-}
-
-// bridged returns the facts of a machine whose uplink is in br-ex.
-func bridged(t *testing.T) Facts {
-	f := facts(t, "dhcp")
-	f.OVS.Bridges = []openvswitch.Bridge{{
-		Name: "br-ex", ExternalIDs: map[string]string{"bridge-uplink": "eth0"},
-		Interfaces: []openvswitch.Interface{
-			{Name: "br-ex", Type: "internal"},
-			{Name: "patch-br-ex-to-br-int", Type: "patch"},
-			{Name: "eth0", Type: "system"},
-		},
-	}}
-	f.Links = append(f.Links, hostnet.Link{Name: "br-ex", Index: 9, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.177/24")}})
-	f.Routes = []hostnet.Route{{Link: "br-ex", Gateway: netip.MustParseAddr("192.0.2.1"), Metric: 48, Family: 4}}
-	return f
-}
-
-func TestPlanAlreadyAttached(t *testing.T) {
-	for _, options := range []Options{{}, {BridgeInterface: "eth0"}, {BridgeInterface: "br-ex"}} {
-		move, err := Plan(bridged(t), options)
-		if err != nil || !move.AlreadyAttached || move.Uplink != "eth0" {
-			t.Errorf("with %+v: already there %t, uplink %q, %v", options, move.AlreadyAttached, move.Uplink, err)
-		}
-	}
-	_, err := Plan(bridged(t), Options{BridgeInterface: "ctl0"})
-	if report.CodeOf(err) != report.Refused {
-		t.Errorf("another uplink than the one in br-ex: %v", err)
-	}
-}
-
-// Leftovers of the agent do not prevent a migration; they are removed.
-func TestPlanAcceptsOwnLeftovers(t *testing.T) {
-	f := facts(t, "dhcp")
-	f.OVS.Bridges = []openvswitch.Bridge{{
-		Name: "br-ex", ExternalIDs: map[string]string{"NM.connection.uuid": ProfileUUIDs(f.MachineID)[BridgeProfile]},
-	}}
-	move, err := Plan(f, Options{})
-	if err != nil || move.AlreadyAttached {
-		t.Fatalf("already there %t, %v", move.AlreadyAttached, err)
-	}
-	if !HasLeftovers(f, move.Backup) {
-		t.Error("the leftover was not seen")
-	}
-	if HasLeftovers(facts(t, "dhcp"), move.Backup) {
-		t.Error("a leftover was seen on a clean machine")
-	}
-}
-
-func TestUUIDsDependOnMachineID(t *testing.T) {
-	a, again, b := ProfileUUIDs("a"), ProfileUUIDs("a"), ProfileUUIDs("b")
-	seen := map[string]bool{}
-	for name, uuid := range a {
-		if uuid != again[name] || uuid == b[name] || seen[uuid] {
-			t.Errorf("%s: %s, again %s, on another machine %s", name, uuid, again[name], b[name])
-		}
-		seen[uuid] = true
-	}
-	if len(a) != 5 {
-		t.Errorf("%d profiles", len(a))
-	}
-}
-
-// The order of addresses is the kernel's, not NetworkManager's.
-func TestIPStateHasKernelOrder(t *testing.T) {
-	first, second := netip.MustParsePrefix("192.0.2.50/24"), netip.MustParsePrefix("192.0.2.60/24")
-	device := networkmanager.Device{IPv4: networkmanager.IP{Addresses: []netip.Prefix{second, first}}}
-	now := IPStateOf(Facts{}, hostnet.Link{Addresses: []netip.Prefix{first, second}}, device)
-	if got := now[networkmanager.IPv4].Addresses; got[0] != first || got[1] != second {
-		t.Errorf("%v", got)
 	}
 }

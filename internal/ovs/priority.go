@@ -26,7 +26,8 @@ func chooseAutoconnectPriority(facts Facts, name, kind string) (int32, error) {
 		other := s.Int32("connection", "autoconnect-priority")
 		if other >= maxAutoconnectPriority {
 			return 0, Refuse(report.Remedy("nmcli connection modify uuid "+profile.UUID()+" connection.autoconnect-priority 0"),
-				"the profile %s has the highest possible autoconnect priority and would be activated on %s instead of the br-ex profile at the next boot; lower its priority", profile.ID(), name)
+				"the profile %s has the highest possible autoconnect priority and would be activated on %s instead of the "+
+					"br-ex profile at the next boot; lower its priority", profile.ID(), name)
 		}
 		priority = max(priority, other+1)
 	}

@@ -78,20 +78,15 @@ func ProfileUUID(machineID, name string) string {
 
 // profileInputs contains the inputs of newProfiles.
 type profileInputs struct {
-	machine  string
-	version  string // NetworkManager's
+	facts    Facts
 	link     hostnet.Link
 	device   networkmanager.Device
-	original networkmanager.Settings
+	original networkmanager.Profile
+	now      IPState
 	identity identity
 	priority int32
-	now      IPState
 	metrics  map[networkmanager.Family]int64 // of br-ex's routes
-	pinMAC   bool
-
-	dnsPriority  int32  // 0: use the profile's value
-	permanentMAC []byte // nil if the MAC does not identify the NIC
-	members      []memberInputs
+	members  []memberInputs
 }
 
 // memberInputs contains the inputs for the profile of a bond's port.
@@ -102,9 +97,9 @@ type memberInputs struct {
 }
 
 func newProfiles(p profileInputs) Profiles {
-	uuids := ProfileUUIDs(p.machine)
+	uuids := ProfileUUIDs(p.facts.MachineID)
 	connection := func(name, kind, device string) networkmanager.Settings {
-		return newConnection(name, kind, device, p.machine)
+		return newConnection(name, kind, device, p.facts.MachineID)
 	}
 	bridge := connection(BridgeProfile, "ovs-bridge", BridgeName)
 	bridge["ovs-bridge"] = nil
@@ -125,9 +120,9 @@ func newProfiles(p profileInputs) Profiles {
 	}
 
 	nic := nicSettings(p)
-	copyIdentity(nic, connection(NICProfile, p.original.Text("connection", "type"), p.link.Name))
+	copyIdentity(nic, connection(NICProfile, p.original.Settings.Text("connection", "type"), p.link.Name))
 	makePortOf(nic, uuids[NICPortProfile], "ovs-port")
-	if atLeast(p.version, 1, 42) { // older versions do not have the property
+	if atLeast(p.facts.NetworkManager.Version, 1, 42) { // older versions do not have the property
 		nic.Set("ovs-interface", "type", "system")
 		nic.Set("ovs-interface", "ofport-request", uint32(openvswitch.UplinkPort))
 	}
@@ -137,13 +132,13 @@ func newProfiles(p profileInputs) Profiles {
 
 	nic.Set("connection", "autoconnect-priority", p.priority)
 	profiles := Profiles{Bridge: bridge, NICPort: nicPort, BridgePort: bridgePort, NIC: nic, BridgeIP: bridgeIP}
-	if p.permanentMAC != nil {
+	if mac := uniquePermanentMAC(p.facts, p.link, p.original.Settings); mac != nil {
 		// bootunits.UpdateUplinkName finds the NIC by its MAC. The profile cannot be activated on
 		// another NIC that got the name.
-		nic.Set("802-3-ethernet", "mac-address", p.permanentMAC)
+		nic.Set("802-3-ethernet", "mac-address", mac)
 	}
 	for _, m := range p.members {
-		profiles.Members = append(profiles.Members, memberSettings(m, p.machine, uuids[NICProfile]))
+		profiles.Members = append(profiles.Members, memberSettings(m, p.facts.MachineID, uuids[NICProfile]))
 	}
 	for _, s := range profiles.List() {
 		s.Set("connection", "autoconnect", true)

@@ -21,11 +21,15 @@ func Refuse(remedy report.Remedy, format string, args ...any) error {
 func refuseSoftware(facts Facts) error {
 	switch {
 	case !facts.OVS.Installed:
-		return Refuse("# Open vSwitch is in the Fast Datapath repository; print its versions: dnf list 'openvswitch3*'\ndnf install openvswitch3.5 && systemctl enable --now openvswitch", "Open vSwitch is not installed (no ovs-vsctl)")
+		return Refuse("# Open vSwitch is in the Fast Datapath repository; print its versions: dnf list 'openvswitch3*'\n"+
+			"dnf install openvswitch3.5 && systemctl enable --now openvswitch",
+			"Open vSwitch is not installed (no ovs-vsctl)")
 	case !facts.NetworkManager.Running:
-		return Refuse("systemctl enable --now NetworkManager", "NetworkManager is not running; it is required to create br-ex")
+		return Refuse("systemctl enable --now NetworkManager",
+			"NetworkManager is not running; it is required to create br-ex")
 	case !facts.NetworkManager.OVS:
-		return Refuse("dnf install NetworkManager-ovs && systemctl restart NetworkManager", "NetworkManager has not loaded its Open vSwitch plugin")
+		return Refuse("dnf install NetworkManager-ovs && systemctl restart NetworkManager",
+			"NetworkManager has not loaded its Open vSwitch plugin")
 	case !atLeast(facts.NetworkManager.Version, 1, 30):
 		// Older versions lack ovs-external-ids, without which bridge-uplink is lost at
 		// a restart.
@@ -52,7 +56,8 @@ func refuseForeignBridge(facts Facts) error {
 	managed := ProfileUUIDs(facts.MachineID)
 	if bridge, ok := facts.bridge(); ok && bridge.ExternalIDs["NM.connection.uuid"] != managed[BridgeProfile] {
 		return Refuse("ovs-vsctl show",
-			"a foreign Open vSwitch bridge br-ex exists without a default route; complete its configuration, or remove it if it is unused (ovs-vsctl del-br br-ex)")
+			"a foreign Open vSwitch bridge br-ex exists without a default route; complete its configuration, or remove it "+
+				"if it is unused (ovs-vsctl del-br br-ex)")
 	}
 	for _, profile := range facts.Profiles {
 		settings := profile.Settings
@@ -62,7 +67,8 @@ func refuseForeignBridge(facts Facts) error {
 			// The ports name their bridge br-ex, and NetworkManager could choose this
 			// profile.
 			return Refuse(report.Remedy("nmcli connection delete uuid "+profile.UUID()),
-				"br-ex is not active, and another NetworkManager profile for a bridge %s exists: %s; delete that profile", BridgeName, profile.ID())
+				"br-ex is not active, and another NetworkManager profile for a bridge %s exists: %s; delete that profile",
+				BridgeName, profile.ID())
 		}
 		_, named := managed[profile.ID()]
 		named = named || strings.HasSuffix(profile.ID(), cloneSuffix)
@@ -78,11 +84,14 @@ func refuseProfile(uplink string, original networkmanager.Profile) error {
 	settings := original.Settings
 	switch {
 	case original.External:
-		return Refuse(report.Remedyf("nmcli connection add type ethernet ifname %s con-name %s && nmcli connection up %s", uplink, uplink, uplink),
-			"%s is configured by another program and only monitored by NetworkManager; create a NetworkManager profile for it", uplink)
+		return Refuse(report.Remedyf("nmcli connection add type ethernet ifname %s con-name %s && nmcli connection up %s",
+			uplink, uplink, uplink),
+			"%s is configured by another program and only monitored by NetworkManager; create a NetworkManager profile for it",
+			uplink)
 	case settings["802-1x"] != nil:
 		return Refuse(report.Remedy("nmcli connection show uuid "+original.UUID()),
-			"the uplink %s uses 802.1X, which cannot be migrated to br-ex; create br-ex manually, then rerun the command", uplink)
+			"the uplink %s uses 802.1X, which cannot be migrated to br-ex; create br-ex manually, then rerun the command",
+			uplink)
 	}
 	return nil
 }
@@ -96,10 +105,13 @@ func refuseFamilies(link hostnet.Link, original networkmanager.Profile, now IPSt
 	for _, family := range networkmanager.Families() {
 		switch method := original.Settings.Method(family); {
 		case method == "shared":
-			return Refuse(show, "the uplink %s shares its connection by %s (method \"shared\"), which br-ex does not support", link.Name, family)
+			return Refuse(show, "the uplink %s shares its connection by %s (method \"shared\"), which br-ex does not support",
+				link.Name, family)
 		case method == "ignore" && len(now[family].Addresses) > 0:
-			return Refuse(report.Remedyf("nmcli connection modify uuid %s %s.method auto && nmcli connection up uuid %s", original.UUID(), family.Section(), original.UUID()),
-				"the uplink %s has %s addresses that its NetworkManager profile does not manage (method \"ignore\") and that would be lost", link.Name, family)
+			return Refuse(report.Remedyf("nmcli connection modify uuid %s %s.method auto && nmcli connection up uuid %s",
+				original.UUID(), family.Section(), original.UUID()),
+				"the uplink %s has %s addresses that its NetworkManager profile does not manage (method \"ignore\") and that "+
+					"would be lost", link.Name, family)
 		}
 	}
 	return nil
@@ -120,8 +132,10 @@ func refuseWithoutDefaultRoute(facts Facts, uplink string, original networkmanag
 			family = f
 		}
 	}
-	return Refuse(report.Remedyf("nmcli connection modify uuid %s %s && nmcli connection up uuid %s", original.UUID(), addDefaultRouteArguments(original.Settings, family), original.UUID()),
-		"the uplink %s has no default route, and OVN-Kubernetes requires one over br-ex; add one, or select another interface with --bridge-interface", uplink)
+	return Refuse(report.Remedyf("nmcli connection modify uuid %s %s && nmcli connection up uuid %s", original.UUID(),
+		addDefaultRouteArguments(original.Settings, family), original.UUID()),
+		"the uplink %s has no default route, and OVN-Kubernetes requires one over br-ex; add one, or select another "+
+			"interface with --bridge-interface", uplink)
 }
 
 // addDefaultRouteArguments returns the arguments of nmcli that add a default route to a profile.

@@ -12,12 +12,13 @@ import (
 )
 
 // refuseDevice refuses an uplink that cannot be attached to br-ex.
-func refuseDevice(facts Facts, link hostnet.Link, device networkmanager.Device, known bool) error {
+func refuseDevice(facts Facts, link hostnet.Link, device networkmanager.Device) error {
 	if err := refuseKind(link, device); err != nil {
 		return err
 	}
-	if !known || !device.Managed {
-		return Refuse(report.Remedyf("nmcli device set %s managed yes", link.Name), "NetworkManager does not manage the uplink %s", link.Name)
+	if !device.Managed {
+		return Refuse(report.Remedyf("nmcli device set %s managed yes", link.Name),
+			"NetworkManager does not manage the uplink %s", link.Name)
 	}
 	if link.Master != 0 {
 		return refuseMember(facts, link)
@@ -29,7 +30,8 @@ func refuseDevice(facts Facts, link hostnet.Link, device networkmanager.Device, 
 		return refuseUnconfirmedAddresses(link.Name)
 	}
 	if device.Active.UUID == "" || device.Active.State != networkmanager.Activated {
-		return Refuse(report.Remedy("nmcli device connect "+link.Name), "the uplink %s has no active NetworkManager profile", link.Name)
+		return Refuse(report.Remedy("nmcli device connect "+link.Name), "the uplink %s has no active NetworkManager profile",
+			link.Name)
 	}
 	return nil
 }
@@ -38,7 +40,8 @@ func refuseDevice(facts Facts, link hostnet.Link, device networkmanager.Device, 
 // being activated, or after a rollback that has kept them (see
 // Driver.holdAddress in package migrate).
 func refuseUnconfirmedAddresses(uplink string) error {
-	return Refuse(report.Remedyf("nmcli device reapply %s # once its DHCP server or router responds, then rerun the command", uplink),
+	return Refuse(report.Remedyf("nmcli device reapply %s # once its DHCP server or router responds, then rerun the "+
+		"command", uplink),
 		"the uplink %s is still being activated: NetworkManager waits for a response of a DHCP server or router", uplink)
 }
 
@@ -47,7 +50,8 @@ func refuseMember(facts Facts, link hostnet.Link) error {
 	master, _ := facts.linkAt(link.Master)
 	if master.Kind == "vrf" {
 		return Refuse("hcp-node-agent join --bridge-interface NAME",
-			"the uplink %s is in the VRF %s, whose routes kubelet and OVN-Kubernetes do not use; remove it from the VRF, or select another interface", link.Name, master.Name)
+			"the uplink %s is in the VRF %s, whose routes kubelet and OVN-Kubernetes do not use; remove it from the VRF, or "+
+				"select another interface", link.Name, master.Name)
 	}
 	name := master.Name
 	if name == "" {
@@ -67,16 +71,20 @@ func refuseKind(link hostnet.Link, device networkmanager.Device) error {
 	switch device.Type {
 	case networkmanager.Ethernet, networkmanager.Veth, networkmanager.VLAN, networkmanager.Bond:
 	case networkmanager.WiFi:
-		why = "a wireless interface, which cannot be a port of a bridge because access points drop frames of other MAC addresses; select a wired interface"
+		why = "a wireless interface, which cannot be a port of a bridge because access points drop frames of other MAC " +
+			"addresses; select a wired interface"
 	case networkmanager.InfiniBand:
-		why = "an InfiniBand interface, which carries no Ethernet frames and cannot be a port of a bridge; select an Ethernet interface"
+		why = "an InfiniBand interface, which carries no Ethernet frames and cannot be a port of a bridge; select an " +
+			"Ethernet interface"
 	case networkmanager.Bridge:
-		why, remedy = "a Linux bridge, which cannot be a port of Open vSwitch; configure its addresses on the lower interface instead", "bridge link show"
+		why, remedy = "a Linux bridge, which cannot be a port of Open vSwitch; configure its addresses on the lower "+
+			"interface instead", "bridge link show"
 	case networkmanager.Team:
 		why, remedy = "a team, which is deprecated in RHEL; convert it to a bond first (for example with team2bond)",
 			"nmcli connection add type bond con-name bond0 ifname bond0 bond.options mode=active-backup,miimon=100"
 	case networkmanager.MACVLAN:
-		why, remedy = "a macvlan interface, which receives only frames for its own MAC address; select its lower interface", report.Remedy("ip -d link show "+link.Name)
+		why, remedy = "a macvlan interface, which receives only frames for its own MAC address; select its lower interface",
+			report.Remedy("ip -d link show "+link.Name)
 	case networkmanager.TUN, networkmanager.WireGuard, networkmanager.IPTunnel:
 		why = "a tunnel; select an interface on the network that the nodes share"
 	case networkmanager.Dummy:
@@ -85,7 +93,8 @@ func refuseKind(link hostnet.Link, device networkmanager.Device) error {
 		why = "a point-to-point link, which carries no Ethernet frames; select an Ethernet interface"
 	default:
 		if device.Type != 0 {
-			why = fmt.Sprintf("a device of the unsupported NetworkManager type %d; select another interface, or create br-ex manually (nmstate, configure-ovs.sh) and rerun the command", device.Type)
+			why = fmt.Sprintf("a device of the unsupported NetworkManager type %d; select another interface, or create "+
+				"br-ex manually (nmstate, configure-ovs.sh) and rerun the command", device.Type)
 		} else if link.Kind == "ppp" { // NetworkManager reports it under the name of the modem or of the NIC below
 			why = "a point-to-point link, which carries no Ethernet frames; select an Ethernet interface"
 		}
@@ -103,7 +112,8 @@ func refuseName(name string) error {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-:@+", r)
 	}
 	if strings.TrimFunc(name, plain) != "" || strings.HasPrefix(name, "-") {
-		return Refuse("ip link set dev INTERFACE name NEW_NAME", "the interface name %q contains a special character of systemd or the shell; rename the interface", name)
+		return Refuse("ip link set dev INTERFACE name NEW_NAME",
+			"the interface name %q contains a special character of systemd or the shell; rename the interface", name)
 	}
 	return nil
 }

@@ -22,26 +22,64 @@ func TestRefuseDevice(t *testing.T) {
 		facts   Facts
 		link    hostnet.Link
 		device  networkmanager.Device
-		unknown bool
 		message string // "": accepted
 		remedy  string
 	}{
-		"Ethernet":    {link: plain, device: ofType(networkmanager.Ethernet)},
-		"veth":        {link: plain, device: ofType(networkmanager.Veth)},
-		"VLAN":        {link: plain, device: ofType(networkmanager.VLAN)},
-		"bond":        {link: plain, device: ofType(networkmanager.Bond)},
-		"WiFi":        {link: plain, device: ofType(networkmanager.WiFi), message: "wireless", remedy: "--bridge-interface"},
-		"InfiniBand":  {link: plain, device: ofType(networkmanager.InfiniBand), message: "InfiniBand", remedy: "--bridge-interface"},
-		"bridge":      {link: plain, device: ofType(networkmanager.Bridge), message: "a Linux bridge", remedy: "bridge link show"},
-		"team":        {link: plain, device: ofType(networkmanager.Team), message: "convert it to a bond first", remedy: "nmcli connection add type bond"},
-		"macvlan":     {link: plain, device: ofType(networkmanager.MACVLAN), message: "macvlan", remedy: "ip -d link show up0"},
-		"tun":         {link: plain, device: ofType(networkmanager.TUN), message: "a tunnel", remedy: "--bridge-interface"},
-		"WireGuard":   {link: plain, device: ofType(networkmanager.WireGuard), message: "a tunnel", remedy: "--bridge-interface"},
-		"dummy":       {link: plain, device: ofType(networkmanager.Dummy), message: "no network connection", remedy: "--bridge-interface"},
-		"ppp":         {link: plain, device: ofType(networkmanager.PPP), message: "point-to-point", remedy: "--bridge-interface"},
-		"ppp of DSL":  {link: hostnet.Link{Name: "ppp0", Kind: "ppp"}, unknown: true, message: "ppp0 is a point-to-point", remedy: "--bridge-interface"},
+		"Ethernet": {link: plain, device: ofType(networkmanager.Ethernet)},
+		"veth":     {link: plain, device: ofType(networkmanager.Veth)},
+		"VLAN":     {link: plain, device: ofType(networkmanager.VLAN)},
+		"bond":     {link: plain, device: ofType(networkmanager.Bond)},
+		"WiFi":     {link: plain, device: ofType(networkmanager.WiFi), message: "wireless", remedy: "--bridge-interface"},
+		"InfiniBand": {
+			link:    plain,
+			device:  ofType(networkmanager.InfiniBand),
+			message: "InfiniBand",
+			remedy:  "--bridge-interface",
+		},
+		"bridge": {
+			link:    plain,
+			device:  ofType(networkmanager.Bridge),
+			message: "a Linux bridge",
+			remedy:  "bridge link show",
+		},
+		"team": {
+			link:    plain,
+			device:  ofType(networkmanager.Team),
+			message: "convert it to a bond first",
+			remedy:  "nmcli connection add type bond",
+		},
+		"macvlan": {
+			link:    plain,
+			device:  ofType(networkmanager.MACVLAN),
+			message: "macvlan",
+			remedy:  "ip -d link show up0",
+		},
+		"tun": {link: plain, device: ofType(networkmanager.TUN), message: "a tunnel", remedy: "--bridge-interface"},
+		"WireGuard": {
+			link:    plain,
+			device:  ofType(networkmanager.WireGuard),
+			message: "a tunnel",
+			remedy:  "--bridge-interface",
+		},
+		"dummy": {
+			link:    plain,
+			device:  ofType(networkmanager.Dummy),
+			message: "no network connection",
+			remedy:  "--bridge-interface",
+		},
+		"ppp": {
+			link:    plain,
+			device:  ofType(networkmanager.PPP),
+			message: "point-to-point",
+			remedy:  "--bridge-interface",
+		},
+		"ppp of DSL": {
+			link:    hostnet.Link{Name: "ppp0", Kind: "ppp"},
+			message: "ppp0 is a point-to-point",
+			remedy:  "--bridge-interface",
+		},
 		"another":     {link: plain, device: ofType(27), message: "type 27", remedy: "--bridge-interface"},
-		"not managed": {link: plain, unknown: true, message: "does not manage the uplink up0", remedy: "nmcli device set up0 managed yes"},
+		"not managed": {link: plain, message: "does not manage the uplink up0", remedy: "nmcli device set up0 managed yes"},
 		"in a bridge": {
 			facts: Facts{Links: []hostnet.Link{{Name: "br0", Index: 9, Kind: "bridge"}}}, link: inside,
 			device: ofType(networkmanager.Ethernet), message: "a port of br0", remedy: "ip -d link show up0",
@@ -50,9 +88,19 @@ func TestRefuseDevice(t *testing.T) {
 			facts: Facts{Links: []hostnet.Link{{Name: "red", Index: 9, Kind: "vrf"}}}, link: inside,
 			device: ofType(networkmanager.Ethernet), message: "in the VRF red", remedy: "--bridge-interface",
 		},
-		"in something in another namespace": {link: inside, device: ofType(networkmanager.Ethernet), message: "a port of another interface", remedy: "ip -d"},
+		"in something in another namespace": {
+			link:    inside,
+			device:  ofType(networkmanager.Ethernet),
+			message: "a port of another interface",
+			remedy:  "ip -d",
+		},
 		"waiting for DHCP": {
-			link: plain, device: networkmanager.Device{Type: networkmanager.Ethernet, Managed: true, Active: networkmanager.Active{UUID: "u", State: networkmanager.Activating}},
+			link: plain,
+			device: networkmanager.Device{
+				Type:    networkmanager.Ethernet,
+				Managed: true,
+				Active:  networkmanager.Active{UUID: "u", State: networkmanager.Activating},
+			},
 			message: "still being activated", remedy: "nmcli device reapply up0",
 		},
 		"no profile": {
@@ -62,7 +110,7 @@ func TestRefuseDevice(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			err := refuseDevice(test.facts, test.link, test.device, !test.unknown)
+			err := refuseDevice(test.facts, test.link, test.device)
 			if test.message == "" {
 				if err != nil {
 					t.Errorf("refused: %v", err)

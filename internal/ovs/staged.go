@@ -17,6 +17,14 @@ const metricPenalty = 300
 // IPState is the host's IP configuration by family.
 type IPState map[networkmanager.Family]networkmanager.IP
 
+func newStagedProfiles(final networkmanager.Settings, now IPState, hasCompetingRoute bool) StagedProfiles {
+	staged := StagedProfiles{Static: StaticSettings(final, now), DHCP: dhcpSettings(final, now)}
+	if hasCompetingRoute {
+		staged.StaticFinalMetric = staticFinalMetric(final, now)
+	}
+	return staged
+}
+
 // StaticSettings returns ovs-if-br-ex for the time in which the NIC still has
 // the addresses: the same addresses, gateways, routes and name servers as
 // static settings, with higher metrics. DHCP cannot be used yet, because the

@@ -73,8 +73,23 @@ func TestStagedProfiles(t *testing.T) {
 	static.SetIP(networkmanager.IPv4, newIP(t, "192.0.2.7/24", "192.0.2.1", "10.0.0.0/8 via 192.0.2.2 metric 50"))
 	never := profile("ipv4", "auto")
 	never.Set("ipv4", "never-default", true)
-	v4 := newIP(t, "192.0.2.7/24", "192.0.2.1", "0.0.0.0/0 via 192.0.2.1", "192.0.2.0/24", "10.0.0.0/8 via 192.0.2.2 metric 50")
-	v6 := newIP(t, "2001:db8::7/128", "fe80::1", "::/0 via fe80::1", "::/0 via fe80::2", "2001:db8::/64", "fe80::/64 metric 1024")
+	v4 := newIP(
+		t,
+		"192.0.2.7/24",
+		"192.0.2.1",
+		"0.0.0.0/0 via 192.0.2.1",
+		"192.0.2.0/24",
+		"10.0.0.0/8 via 192.0.2.2 metric 50",
+	)
+	v6 := newIP(
+		t,
+		"2001:db8::7/128",
+		"fe80::1",
+		"::/0 via fe80::1",
+		"::/0 via fe80::2",
+		"2001:db8::/64",
+		"fe80::/64 metric 1024",
+	)
 	const address4 = `address-data=[{"address": <"192.0.2.7">, "prefix": <@u 24>}]`
 	const address6 = `address-data=[{"address": <"2001:db8::7">, "prefix": <@u 128>}]`
 	for name, test := range map[string]struct {
@@ -87,7 +102,8 @@ func TestStagedProfiles(t *testing.T) {
 			networkmanager.IPv4, profile("ipv4", "auto"), v4,
 			[]string{
 				address4, `gateway="192.0.2.1"`, `method="manual"`,
-				`route-data=[{"dest": <"10.0.0.0">, "metric": <@u 350>, "next-hop": <"192.0.2.2">, "prefix": <@u 8>}]`, `route-metric=@x 400`,
+				`route-data=[{"dest": <"10.0.0.0">, "metric": <@u 350>, "next-hop": <"192.0.2.2">, "prefix": <@u 8>}]`,
+				`route-metric=@x 400`,
 			},
 			[]string{
 				address4, `dhcp-timeout=2147483647`, `gateway="192.0.2.1"`, `method="auto"`,
@@ -98,7 +114,8 @@ func TestStagedProfiles(t *testing.T) {
 			networkmanager.IPv4, static, v4,
 			[]string{
 				address4, `gateway="192.0.2.1"`, `method="manual"`,
-				`route-data=[{"dest": <"10.0.0.0">, "metric": <@u 350>, "next-hop": <"192.0.2.2">, "prefix": <@u 8>}]`, `route-metric=@x 400`,
+				`route-data=[{"dest": <"10.0.0.0">, "metric": <@u 350>, "next-hop": <"192.0.2.2">, "prefix": <@u 8>}]`,
+				`route-metric=@x 400`,
 			},
 			nil,
 		},
@@ -126,11 +143,14 @@ func TestStagedProfiles(t *testing.T) {
 			networkmanager.IPv4, profile("ipv4", "auto"), newIP(t, "192.0.2.7/24", "", "0.0.0.0/0 via 192.0.2.1 table 7"),
 			[]string{
 				address4, `method="manual"`,
-				`route-data=[{"dest": <"0.0.0.0">, "metric": <@u 400>, "next-hop": <"192.0.2.1">, "prefix": <@u 0>, "table": <@u 7>}]`, `route-metric=@x 400`,
+				`route-data=[{"dest": <"0.0.0.0">, "metric": <@u 400>, "next-hop": <"192.0.2.1">, "prefix": <@u 0>, "table": ` +
+					`<@u 7>}]`,
+				`route-metric=@x 400`,
 			},
 			[]string{
 				address4, `dhcp-timeout=2147483647`, `method="auto"`,
-				`route-data=[{"dest": <"0.0.0.0">, "next-hop": <"192.0.2.1">, "prefix": <@u 0>, "table": <@u 7>}]`, `route-metric=@x 48`,
+				`route-data=[{"dest": <"0.0.0.0">, "next-hop": <"192.0.2.1">, "prefix": <@u 0>, "table": <@u 7>}]`,
+				`route-metric=@x 48`,
 			},
 		},
 		"never a default route": {
@@ -138,11 +158,23 @@ func TestStagedProfiles(t *testing.T) {
 			[]string{address4, `method="manual"`, `never-default=true`, `route-metric=@x 400`},
 			[]string{address4, `dhcp-timeout=2147483647`, `method="auto"`, `never-default=true`, `route-metric=@x 48`},
 		},
-		"nobody has answered on IPv4": {networkmanager.IPv4, profile("ipv4", "auto"), networkmanager.IP{}, []string{`method="disabled"`}, nil},
-		"no router on IPv6":           {networkmanager.IPv6, profile("ipv6", "auto"), networkmanager.IP{}, []string{`method="link-local"`}, nil},
-		"disabled":                    {networkmanager.IPv4, profile("ipv4", "disabled"), networkmanager.IP{}, nil, nil},
-		"left alone":                  {networkmanager.IPv6, profile("ipv6", "ignore"), networkmanager.IP{}, nil, nil},
-		"link-local":                  {networkmanager.IPv6, profile("ipv6", "link-local"), networkmanager.IP{}, nil, nil},
+		"nobody has answered on IPv4": {
+			networkmanager.IPv4,
+			profile("ipv4", "auto"),
+			networkmanager.IP{},
+			[]string{`method="disabled"`},
+			nil,
+		},
+		"no router on IPv6": {
+			networkmanager.IPv6,
+			profile("ipv6", "auto"),
+			networkmanager.IP{},
+			[]string{`method="link-local"`},
+			nil,
+		},
+		"disabled":   {networkmanager.IPv4, profile("ipv4", "disabled"), networkmanager.IP{}, nil, nil},
+		"left alone": {networkmanager.IPv6, profile("ipv6", "ignore"), networkmanager.IP{}, nil, nil},
+		"link-local": {networkmanager.IPv6, profile("ipv6", "link-local"), networkmanager.IP{}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			section := test.family.Section()
@@ -187,7 +219,8 @@ func TestStaticFinalMetric(t *testing.T) {
 			if (move.Staged.StaticFinalMetric != nil) != test.prefer {
 				t.Fatalf("it prefers br-ex: %t", move.Staged.StaticFinalMetric != nil)
 			}
-			if test.prefer && (move.Staged.StaticFinalMetric.Int64("ipv4", "route-metric") != 48 || move.Staged.StaticFinalMetric.Method(networkmanager.IPv4) != "manual") {
+			if test.prefer &&
+				(move.Staged.StaticFinalMetric.Int64("ipv4", "route-metric") != 48 || move.Staged.StaticFinalMetric.Method(networkmanager.IPv4) != "manual") {
 				t.Errorf("with %s", sectionText(move.Staged.StaticFinalMetric, "ipv4"))
 			}
 		})
@@ -210,15 +243,24 @@ func TestRequireAddresses(t *testing.T) {
 		version    string
 		four, six4 string
 	}{
-		"IPv4 alone":         {both("auto", "auto"), IPState{4: four}, "1.42.4", "may-fail=false", ""},
-		"IPv6 alone":         {both("disabled", "auto"), IPState{6: six}, "1.42.4", "", "may-fail=false"},
-		"both":               {both("auto", "auto"), IPState{4: four, 6: six}, "1.42.4", "may-fail=false", "required-timeout=30000"},
+		"IPv4 alone": {both("auto", "auto"), IPState{4: four}, "1.42.4", "may-fail=false", ""},
+		"IPv6 alone": {both("disabled", "auto"), IPState{6: six}, "1.42.4", "", "may-fail=false"},
+		"both": {
+			both("auto", "auto"),
+			IPState{4: four, 6: six},
+			"1.42.4",
+			"may-fail=false",
+			"required-timeout=30000",
+		},
 		"old NetworkManager": {both("auto", "auto"), IPState{4: four, 6: six}, "1.32.10", "may-fail=false", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			profileInputs{version: test.version, now: test.now}.requireAddresses(test.settings)
+			facts := Facts{NetworkManager: networkmanager.Info{Version: test.version}}
+			profileInputs{facts: facts, now: test.now}.requireAddresses(test.settings)
 			for section, want := range map[string]string{"ipv4": test.four, "ipv6": test.six4} {
-				got := strings.TrimSpace(strings.Replace(sectionText(test.settings, section), `method="`+test.settings.Text(section, "method")+`"`, "", 1))
+				got := strings.TrimSpace(
+					strings.Replace(sectionText(test.settings, section), `method="`+test.settings.Text(section, "method")+`"`, "", 1),
+				)
 				if got != want {
 					t.Errorf("%s: %q, want %q", section, got, want)
 				}

@@ -3,6 +3,7 @@
 package ovs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -24,7 +25,7 @@ type Status struct {
 	Ports     []openvswitch.Interface `json:"ports,omitempty" doc:"Open vSwitch interfaces of br-ex"`
 	NodeIPs   []netip.Addr            `json:"nodeIPs,omitempty" doc:"addresses of the node, the primary address first"`
 	Profile   *ProfileStatus          `json:"profile,omitempty" doc:"active NetworkManager profile of br-ex; absent if there is none, or if NetworkManager is unreachable"`
-	Migration *PublishedRecord        `json:"migration,omitempty" doc:"migration of the uplink to br-ex; absent if the agent has not created br-ex"`
+	Migration *Record                 `json:"migration,omitempty" doc:"migration of the uplink to br-ex; absent if the agent has not created br-ex"`
 }
 
 // ProfileStatus describes the active NetworkManager profile of br-ex.
@@ -57,20 +58,17 @@ func (ProfileState) Enum() []string {
 // it returns the rest of the status together with the error.
 func GatherStatus(ctx context.Context, nm *networkmanager.Client) (Status, error) {
 	facts, err := Gather(ctx, nm)
-	if err != nil && nm != nil {
-		var without error
-		if facts, without = Gather(ctx, nil); without != nil {
-			return Status{}, without
-		}
-		return statusOf(facts), err
-	}
 	if err != nil {
-		return Status{}, err
+		var errWithout error
+		if facts, errWithout = Gather(ctx, nil); errWithout != nil {
+			return Status{}, errWithout
+		}
 	}
-	return statusOf(facts), nil
+	return StatusOf(facts), err
 }
 
-func statusOf(facts Facts) Status {
+// StatusOf returns the state of br-ex according to the facts.
+func StatusOf(facts Facts) Status {
 	var s Status
 	if bridge, ok := facts.bridge(); ok {
 		s.Exists, s.Ports = true, bridge.Interfaces
@@ -95,23 +93,16 @@ func profileStatus(facts Facts) *ProfileStatus {
 	return &ProfileStatus{
 		Name:  profile.ID(),
 		UUID:  profile.UUID(),
-		State: stateName(device.Active.State),
+		State: cmp.Or(profileStates[device.Active.State], profileUnknown),
 		File:  profile.File,
 	}
 }
 
-func stateName(state networkmanager.ActiveState) ProfileState {
-	switch state {
-	case networkmanager.Activating:
-		return profileActivating
-	case networkmanager.Activated:
-		return profileActivated
-	case networkmanager.Deactivating:
-		return profileDeactivating
-	case networkmanager.Deactivated:
-		return profileDeactivated
-	}
-	return profileUnknown
+var profileStates = map[networkmanager.ActiveState]ProfileState{
+	networkmanager.Activating:   profileActivating,
+	networkmanager.Activated:    profileActivated,
+	networkmanager.Deactivating: profileDeactivating,
+	networkmanager.Deactivated:  profileDeactivated,
 }
 
 // String returns the status as one line of text.

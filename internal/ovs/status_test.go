@@ -20,12 +20,18 @@ import (
 func withProfile(t *testing.T) Facts {
 	f := bridged(t)
 	f.Links[len(f.Links)-1].MTU = 1400
-	profile := networkmanager.Profile{Settings: networkmanager.Settings{}, File: "/etc/NetworkManager/system-connections/ovs-if-br-ex.nmconnection"}
+	profile := networkmanager.Profile{
+		Settings: networkmanager.Settings{},
+		File:     "/etc/NetworkManager/system-connections/ovs-if-br-ex.nmconnection",
+	}
 	profile.Settings.Set("connection", "id", "ovs-if-br-ex")
 	profile.Settings.Set("connection", "uuid", "1-2-3")
 	f.Profiles = append(f.Profiles, profile)
 	f.Devices = append(f.Devices, networkmanager.Device{
-		Name: "br-ex", Type: networkmanager.OVSInterface, Managed: true, Active: networkmanager.Active{UUID: "1-2-3", State: networkmanager.Activated},
+		Name:    "br-ex",
+		Type:    networkmanager.OVSInterface,
+		Managed: true,
+		Active:  networkmanager.Active{UUID: "1-2-3", State: networkmanager.Activated},
 	})
 	return f
 }
@@ -44,16 +50,21 @@ func TestStatus(t *testing.T) {
 	}{
 		"carries the host": {carries, "eth0 is in br-ex with 192.0.2.177/24", []string{
 			"ports br-ex (internal), patch-br-ex-to-br-int (patch), eth0 (system)", "MTU 1400, node IP 192.0.2.177",
-			"NetworkManager profile ovs-if-br-ex is activated, in /etc/NetworkManager/system-connections/ovs-if-br-ex.nmconnection",
+			"NetworkManager profile ovs-if-br-ex is activated, in " +
+				"/etc/NetworkManager/system-connections/ovs-if-br-ex.nmconnection",
 		}},
 		"comes up": {dormant, "br-ex exists but does not carry the host's traffic: it has no address, no default route or no uplink", []string{
 			"ports br-ex (internal), patch-br-ex-to-br-int (patch), eth0 (system)",
 			"NetworkManager profile ovs-if-br-ex is activating, not saved to disk: it is lost at a reboot",
 		}},
-		"by hand, without use": {empty, "br-ex exists but does not carry the host's traffic: it has no address, no default route or no uplink", []string{"ports eth0 (system)"}},
-		"not there":            {facts(t, "dhcp"), "br-ex does not exist", nil},
+		"by hand, without use": {
+			empty,
+			"br-ex exists but does not carry the host's traffic: it has no address, no default route or no uplink",
+			[]string{"ports eth0 (system)"},
+		},
+		"not there": {facts(t, "dhcp"), "br-ex does not exist", nil},
 	} {
-		status := statusOf(test.facts)
+		status := StatusOf(test.facts)
 		if status.String() != test.message {
 			t.Errorf("%s: %q", name, status)
 		}
@@ -64,10 +75,10 @@ func TestStatus(t *testing.T) {
 }
 
 func TestStatusAsJSON(t *testing.T) {
-	status := statusOf(withProfile(t))
+	status := StatusOf(withProfile(t))
 	outage := &hostnet.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497}
 	made := NewRecord(status, outage, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	status.Migration = PublishRecord(made)
+	status.Migration = &made
 	got, err := json.Marshal(status)
 	if err != nil {
 		t.Fatal(err)
@@ -87,8 +98,14 @@ func TestRecord(t *testing.T) {
 		outage *hostnet.Outage
 		output string
 	}{
-		"measured":     {&hostnet.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497}, "; network interruption 0.04 s (497 of 500 echo replies received)"},
-		"not measured": {nil, "; the network interruption could not be measured (the gateway does not respond to echo requests)"},
+		"measured": {
+			&hostnet.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497},
+			"; network interruption 0.04 s (497 of 500 echo replies received)",
+		},
+		"not measured": {
+			nil,
+			"; the network interruption could not be measured (the gateway does not respond to echo requests)",
+		},
 	} {
 		record := NewRecord(Status{Uplink: "eth0", NodeIPs: []netip.Addr{netip.MustParseAddr("192.0.2.1")}}, test.outage, now)
 		content, err := record.Encode()
@@ -102,8 +119,8 @@ func TestRecord(t *testing.T) {
 		if diff := cmp.Diff(record, back); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		if want := "eth0 was attached to br-ex at " + now.Local().Format(time.RFC3339) + test.output; PublishRecord(back).String() != want {
-			t.Errorf("%s: %q, want %q", name, PublishRecord(back), want)
+		if want := "eth0 was attached to br-ex at " + now.Local().Format(time.RFC3339) + test.output; back.String() != want {
+			t.Errorf("%s: %q, want %q", name, back, want)
 		}
 	}
 	if _, err := DecodeRecord([]byte("{")); err == nil || !strings.Contains(err.Error(), "record of the migration") {

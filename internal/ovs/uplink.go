@@ -9,6 +9,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -84,12 +85,13 @@ func uplinkByDefaultRoute(facts Facts) (uplinkChoice, error) {
 		}
 	}
 	return uplinkChoice{}, report.Fail(report.Refused, "ip route show default",
-		"the host has no default route, which determines the uplink and which OVN-Kubernetes requires over br-ex; add one to the uplink's NetworkManager profile")
+		"the host has no default route, which determines the uplink and which OVN-Kubernetes requires over br-ex; add "+
+			"one to the uplink's NetworkManager profile")
 }
 
 // excludedLinks lists patterns for the interfaces of pods and OVN-Kubernetes.
 var excludedLinks = []string{
-	"lo", BridgeName, "br-int", "br-ext", "ovs-system",
+	"lo", BridgeName, "br-int", "br-ext", openvswitch.Datapath,
 	"ovn-k8s-*", "k8s-*", "genev_sys_*", "vxlan_sys_*", "patch-*", "cni*",
 }
 
@@ -114,7 +116,8 @@ func chooseMetric(facts Facts, uplink string, family int) (int64, error) {
 		}
 		if route.Metric <= 1 {
 			return 0, Refuse(report.Remedyf("ip route show default dev %s # then increase the metric of that route", route.Link),
-				"the default route over %s has the metric %d and would be preferred to the one over br-ex", route.Link, route.Metric)
+				"the default route over %s has the metric %d and would be preferred to the one over br-ex", route.Link,
+				route.Metric)
 		}
 		metric = int64(route.Metric) - 1
 	}
@@ -130,7 +133,8 @@ func overriddenRouteNotes(facts Facts, uplink string, metrics map[networkmanager
 		own, ok := hostnet.DefaultRouteOf(facts.Routes, int(family), uplink)
 		best, _ := hostnet.BestDefaultRoute(facts.Routes, int(family))
 		if ok && best.Link != uplink && best.Metric < own.Metric {
-			notes = append(notes, fmt.Sprintf("the preferred IPv%d default route is over %s (metric %d) and not over %s (%d); after the change it is over br-ex (%d), as on image-mode nodes",
+			notes = append(notes, fmt.Sprintf("the preferred IPv%d default route is over %s (metric %d) and not over %s "+
+				"(%d); after the change it is over br-ex (%d), as on image-mode nodes",
 				int(family), best.Link, best.Metric, uplink, own.Metric, metrics[family]))
 		}
 	}

@@ -55,7 +55,8 @@ func (b *Builder) AwaitUplink(ctx context.Context, log report.Log) error {
 	if b.NM == nil || slices.Contains(b.Config.Skip, steps.Network) {
 		return nil
 	}
-	return ovs.AwaitActivation(ctx, b.NM, b.migrationOptions(), log)
+	_, err := ovs.AwaitActivation(ctx, b.NM, b.migrationOptions(), log)
+	return err
 }
 
 // PlanMigration plans the migration of the uplink to br-ex.

@@ -33,7 +33,7 @@ func newNetwork(migration ovs.Migration) *Network {
 		Attached:    migration.AlreadyAttached,
 		Uplink:      migration.Uplink,
 		Source:      migration.Source,
-		Addresses:   migration.Stable,
+		Addresses:   migration.Addresses,
 		Notes:       migration.Notes,
 		Description: migration.Describe(),
 	}

@@ -19,7 +19,7 @@ import (
 // readMigration returns the planned migration of a host with DHCP.
 func readMigration(t *testing.T) ovs.Migration {
 	t.Helper()
-	content, err := os.ReadFile("../ovs/testdata/dhcp.move.json")
+	content, err := os.ReadFile("../ovs/testdata/dhcp.migration.json")
 	if err != nil {
 		t.Fatal(err)
 	}

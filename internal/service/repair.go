@@ -7,7 +7,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/boot"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
@@ -90,7 +89,7 @@ func (m *nodeMonitor) repair(ctx context.Context, reason report.Reason) (string,
 // repairAddress writes the current addresses for kubelet and CRI-O, and restarts them. kubelet
 // then requests a serving certificate with the new address.
 func (m *nodeMonitor) repairAddress(ctx context.Context) (string, error) {
-	update, err := boot.RefreshNodeIP(ctx, m.Options.Options)
+	update, err := RefreshNodeIP(ctx, m.Options.Options)
 	if err != nil {
 		return "", err
 	}

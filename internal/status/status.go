@@ -262,7 +262,7 @@ func bridgeStatus(ctx context.Context, nm *networkmanager.Client, dir string, tr
 	}
 	made, err := ovs.DecodeRecord(content)
 	if trouble(err); err == nil {
-		bridge.Migration = ovs.PublishRecord(made)
+		bridge.Migration = &made
 	}
 	return &bridge
 }

@@ -38,7 +38,8 @@ func TestAddressKeeper(t *testing.T) {
 		await(t, "the route", func() bool { return len(defaults(t)) == 1 })
 	}
 	// If the process is killed before it can stop the AddressKeeper.
-	if output, err := exec.CommandContext(t.Context(), "ip", "-6", "route", "show", "default").Output(); err != nil || !strings.Contains(string(output), " expires ") {
+	if output, err := exec.CommandContext(t.Context(), "ip", "-6", "route", "show", "default").Output(); err != nil ||
+		!strings.Contains(string(output), " expires ") {
 		t.Errorf("the held route lasts for ever: %s, %v", output, err)
 	}
 	if err := hold.Stop(); err != nil {

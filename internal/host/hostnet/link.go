@@ -22,13 +22,16 @@ type Link struct {
 	Master     int            `json:"master,omitempty"`     // index of the bridge or bond that it is a port of
 	Parent     int            `json:"parent,omitempty"`     // index of the interface below a VLAN
 	Addresses  []netip.Prefix `json:"addresses"`            // global unicast only
-	Transient  []netip.Addr   `json:"passing,omitempty"`    // temporary (RFC 8981), deprecated, or an EgressIP
+	Transient  []netip.Addr   `json:"transient,omitempty"`  // temporary (RFC 8981), deprecated, or an EgressIP
 	Permanent  []netip.Addr   `json:"permanent,omitempty"`  // IPv6: those that never expire, such as static ones
-	Foreign    []netip.Addr   `json:"foreign,omitempty"`    // IPv6: with a subnet route of the kernel; NetworkManager's lack it
 	Advertised []netip.Prefix `json:"advertised,omitempty"` // on-link subnets in router advertisements
 
+	// WithPrefixRoute lists the IPv6 addresses for which the kernel adds a route to the subnet.
+	// NetworkManager suppresses that route (IFA_F_NOPREFIXROUTE).
+	WithPrefixRoute []netip.Addr `json:"withPrefixRoute,omitempty"`
+
 	PermanentMAC string `json:"permanentMAC,omitempty"` // the hardware's own MAC, regardless of MAC
-	InheritsMAC  bool   `json:"borrowsMAC,omitempty"`   // a bond with fail_over_mac: its MAC is that of the active port
+	InheritsMAC  bool   `json:"inheritsMAC,omitempty"`  // a bond with fail_over_mac: its MAC is that of the active port
 }
 
 func inheritsMAC(l netlink.Link) bool {
@@ -144,7 +147,7 @@ func (l *Link) addFlags(ip netip.Addr, flags int) {
 		l.Permanent = append(l.Permanent, ip)
 	}
 	if flags&unix.IFA_F_NOPREFIXROUTE == 0 {
-		l.Foreign = append(l.Foreign, ip)
+		l.WithPrefixRoute = append(l.WithPrefixRoute, ip)
 	}
 }
 
@@ -157,10 +160,10 @@ func LinkByPermanentMAC(links []Link, mac string) (Link, bool) {
 			found = append(found, link)
 		}
 	}
-	if len(found) != 1 {
-		return Link{}, false
+	if len(found) == 1 {
+		return found[0], true
 	}
-	return found[0], true
+	return Link{}, false
 }
 
 // DeleteLink deletes a network interface.

@@ -69,7 +69,11 @@ func TestLinkByPermanentMAC(t *testing.T) {
 
 func TestStable(t *testing.T) {
 	link := Link{
-		Addresses: []netip.Prefix{netip.MustParsePrefix("2001:db8::1/64"), netip.MustParsePrefix("2001:db8::2/64"), netip.MustParsePrefix("192.0.2.7/24")},
+		Addresses: []netip.Prefix{
+			netip.MustParsePrefix("2001:db8::1/64"),
+			netip.MustParsePrefix("2001:db8::2/64"),
+			netip.MustParsePrefix("192.0.2.7/24"),
+		},
 		Transient: []netip.Addr{netip.MustParseAddr("2001:db8::2")},
 	}
 	want := []netip.Prefix{netip.MustParsePrefix("2001:db8::1/64"), netip.MustParsePrefix("192.0.2.7/24")}

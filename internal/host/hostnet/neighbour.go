@@ -10,37 +10,34 @@ import (
 	"time"
 
 	"github.com/vishvananda/netlink"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 )
 
 // ProbeNeighbour makes the kernel probe ip on a link (ARP, or neighbour
-// discovery) and returns the hardware address of the response. An earlier
-// response does not count.
-func ProbeNeighbour(ctx context.Context, link string, ip netip.Addr) (string, error) {
+// discovery) and waits for the response. An earlier response does not count.
+func ProbeNeighbour(ctx context.Context, link string, ip netip.Addr) error {
 	index, err := linkIndex(link)
 	if err != nil {
-		return "", err
+		return err
 	}
 	if err := startProbe(index, link, ip); err != nil {
-		return "", err
+		return fmt.Errorf("probing %s on %s: %w", ip, link, err)
 	}
-	again := time.NewTicker(20 * time.Millisecond)
-	defer again.Stop()
 	for {
 		entry, err := neighbour(index, ip)
 		switch {
 		case err != nil:
-			return "", err
+			return err
 		case entry == nil:
-			return "", fmt.Errorf("no neighbor entry exists on %s for %s", link, ip)
+			return fmt.Errorf("no neighbor entry exists on %s for %s", link, ip)
 		case entry.State&netlink.NUD_REACHABLE != 0:
-			return entry.HardwareAddr.String(), nil
+			return nil
 		case entry.State&netlink.NUD_FAILED != 0:
-			return "", fmt.Errorf("%s does not respond on %s", ip, link)
+			return fmt.Errorf("%s does not respond on %s", ip, link)
 		}
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			return "", fmt.Errorf("%s has not responded on %s: %w", ip, link, ctx.Err())
+		if err := command.Sleep(ctx, 20*time.Millisecond); err != nil {
+			return fmt.Errorf("%s has not responded on %s: %w", ip, link, err)
 		}
 	}
 }
@@ -54,25 +51,19 @@ func startProbe(index int, link string, ip netip.Addr) error {
 	}
 	if entry != nil && len(entry.HardwareAddr) > 0 {
 		entry.State = netlink.NUD_PROBE
-		if err := netlink.NeighSet(entry); err != nil {
-			return fmt.Errorf("probing %s on %s: %w", ip, link, err)
-		}
-		return nil
+		return netlink.NeighSet(entry)
 	}
-	zone := ip
 	if ip.Is6() && ip.IsLinkLocalUnicast() {
-		zone = ip.WithZone(link)
+		ip = ip.WithZone(link)
 	}
 	const discard = 9
-	conn, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(netip.AddrPortFrom(zone, discard)))
+	conn, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(netip.AddrPortFrom(ip, discard)))
 	if err != nil {
-		return fmt.Errorf("probing %s on %s: %w", ip, link, err)
+		return err
 	}
 	defer conn.Close()
-	if _, err := conn.Write(nil); err != nil {
-		return fmt.Errorf("probing %s on %s: %w", ip, link, err)
-	}
-	return nil
+	_, err = conn.Write(nil)
+	return err
 }
 
 // CopyNeighbour copies the neighbour entry of ip from one link to another, so
@@ -92,7 +83,11 @@ func CopyNeighbour(ip netip.Addr, from, to string) error {
 		return err
 	}
 	copied := netlink.Neigh{
-		LinkIndex: target, Family: entry.Family, State: netlink.NUD_REACHABLE, IP: entry.IP, HardwareAddr: entry.HardwareAddr,
+		LinkIndex:    target,
+		Family:       entry.Family,
+		State:        netlink.NUD_REACHABLE,
+		IP:           entry.IP,
+		HardwareAddr: entry.HardwareAddr,
 	}
 	if err := netlink.NeighSet(&copied); err != nil {
 		return fmt.Errorf("announcing %s on %s: %w", ip, to, err)

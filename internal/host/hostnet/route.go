@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
@@ -37,10 +38,8 @@ func DefaultRoutes() ([]Route, error) {
 			return nil, fmt.Errorf("listing routes: %w", err)
 		}
 		for _, route := range routes {
-			if route.Dst != nil {
-				if ones, _ := route.Dst.Mask.Size(); ones != 0 {
-					continue
-				}
+			if optionalPrefix(route.Dst).Bits() > 0 {
+				continue
 			}
 			paths := []netlink.NexthopInfo{{LinkIndex: route.LinkIndex, Gw: route.Gw}}
 			for _, hop := range route.MultiPath {
@@ -82,12 +81,7 @@ func BestDefaultRoute(routes []Route, family int) (Route, bool) {
 
 // DefaultRouteOf returns the best default route of a family over one link.
 func DefaultRouteOf(routes []Route, family int, link string) (Route, bool) {
-	var own []Route
-	for _, route := range routes {
-		if route.Link == link {
-			own = append(own, route)
-		}
-	}
+	own := slices.DeleteFunc(slices.Clone(routes), func(route Route) bool { return route.Link != link })
 	return BestDefaultRoute(own, family)
 }
 

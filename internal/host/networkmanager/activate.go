@@ -3,6 +3,7 @@
 package networkmanager
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -50,10 +51,11 @@ func (c *Client) BeginActivation(ctx context.Context, profile Ref, device Device
 		return nil, fmt.Errorf("subscribing to signals of NetworkManager: %w", err)
 	}
 	c.bus.Signal(a.changes)
-	err := c.call(ctx, managerPath, "", "ActivateConnection", dbus.ObjectPath(profile), on, root).Store(&a.path)
+	err := store("activating a NetworkManager profile",
+		c.call(ctx, managerPath, "", "ActivateConnection", dbus.ObjectPath(profile), on, root), &a.path)
 	if err != nil {
 		a.End()
-		return nil, fmt.Errorf("activating a NetworkManager profile: %w", err)
+		return nil, err
 	}
 	return a, nil
 }
@@ -79,7 +81,8 @@ func (a *Activation) Wait(ctx context.Context) error {
 		case Activated:
 			return nil
 		case Deactivated, 0:
-			return fmt.Errorf("the activation failed in NetworkManager: %s; see: journalctl -u NetworkManager -b", reasonText(reason))
+			return fmt.Errorf("the activation failed in NetworkManager: %s; see: journalctl -u NetworkManager -b",
+				cmp.Or(reasons[reason], fmt.Sprintf("reason %d", reason)))
 		}
 		select {
 		case signal := <-a.changes:
@@ -106,41 +109,21 @@ func (c *Client) ActivateProfile(ctx context.Context, profile Ref, device Device
 // active returns an active connection, or the zero Active if it no longer
 // exists.
 func (c *Client) active(ctx context.Context, path dbus.ObjectPath) (Active, error) {
-	if path == "" || path == root {
-		return Active{}, nil
-	}
-	properties, err := c.properties(ctx, path, "Connection.Active")
-	if isGone(err) {
-		return Active{}, nil
-	}
-	if err != nil {
-		return Active{}, err
-	}
+	properties, err := c.optionalProperties(ctx, path, "Connection.Active")
 	return Active{
 		UUID:  value[string](properties, "Uuid"),
 		State: ActiveState(value[uint32](properties, "State")),
-	}, nil
+	}, err
 }
 
-// reasonText returns a description of an NMActiveConnectionStateReason.
-func reasonText(reason uint32) string {
-	switch reason {
-	case 2:
-		return "it was disconnected by a user or a client"
-	case 3:
-		return "the device was removed or another profile was activated on it"
-	case 5:
-		return "the address configuration is not valid"
-	case 6:
-		return "the activation timed out"
-	case 9:
-		return "a secret is missing"
-	case 11:
-		return "the profile was deleted"
-	case 12:
-		return "its controller (bridge or port) could not be activated"
-	case 13:
-		return "its device could not be created"
-	}
-	return fmt.Sprintf("reason %d", reason)
+// reasons describes values of NMActiveConnectionStateReason.
+var reasons = map[uint32]string{
+	2:  "it was disconnected by a user or a client",
+	3:  "the device was removed or another profile was activated on it",
+	5:  "the address configuration is not valid",
+	6:  "the activation timed out",
+	9:  "a secret is missing",
+	11: "the profile was deleted",
+	12: "its controller (bridge or port) could not be activated",
+	13: "its device could not be created",
 }

@@ -81,8 +81,17 @@ func (r Route) data() map[string]dbus.Variant {
 
 // Addresses returns the static addresses of a profile.
 func (s Settings) Addresses(family Family) []netip.Prefix {
+	return prefixesOf(s.List(family.Section(), "address-data"))
+}
+
+// Routes returns the static routes of a profile.
+func (s Settings) Routes(family Family) []Route {
+	return routesOf(s.List(family.Section(), "route-data"))
+}
+
+func prefixesOf(list []map[string]dbus.Variant) []netip.Prefix {
 	var prefixes []netip.Prefix
-	for _, data := range s.List(family.Section(), "address-data") {
+	for _, data := range list {
 		if prefix, ok := prefixOf(data, "address"); ok {
 			prefixes = append(prefixes, prefix)
 		}
@@ -90,26 +99,22 @@ func (s Settings) Addresses(family Family) []netip.Prefix {
 	return prefixes
 }
 
-// Routes returns the static routes of a profile.
-func (s Settings) Routes(family Family) []Route {
+func routesOf(list []map[string]dbus.Variant) []Route {
 	var routes []Route
-	for _, data := range s.List(family.Section(), "route-data") {
-		if route, ok := routeOf(data); ok {
-			routes = append(routes, route)
+	for _, data := range list {
+		prefix, ok := prefixOf(data, "dest")
+		if !ok {
+			continue
 		}
+		gateway, _ := netip.ParseAddr(value[string](data, "next-hop"))
+		routes = append(routes, Route{
+			Destination: prefix,
+			Gateway:     gateway,
+			Metric:      value[uint32](data, "metric"),
+			Table:       value[uint32](data, "table"),
+		})
 	}
 	return routes
-}
-
-func routeOf(data map[string]dbus.Variant) (Route, bool) {
-	prefix, ok := prefixOf(data, "dest")
-	gateway, _ := netip.ParseAddr(value[string](data, "next-hop"))
-	return Route{
-		Destination: prefix,
-		Gateway:     gateway,
-		Metric:      value[uint32](data, "metric"),
-		Table:       value[uint32](data, "table"),
-	}, ok
 }
 
 func prefixData(name string, prefix netip.Prefix) map[string]dbus.Variant {

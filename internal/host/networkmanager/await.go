@@ -7,25 +7,23 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 )
 
 // AwaitStartup waits until NetworkManager responds and has finished its startup.
 // systemd restarts a NetworkManager that was killed, and devices have no
 // profile until NetworkManager has taken over the existing configuration.
 func (c *Client) AwaitStartup(ctx context.Context) error {
-	again := time.NewTicker(100 * time.Millisecond)
-	defer again.Stop()
 	for {
-		properties, err := c.properties(ctx, managerPath, "")
-		if err == nil && !value[bool](properties, "Startup") {
-			return nil
-		}
-		if err == nil {
+		info, err := c.Info(ctx)
+		if err == nil && info.Starting {
 			err = errors.New("NetworkManager is still starting")
 		}
-		select {
-		case <-again.C:
-		case <-ctx.Done():
+		if err == nil {
+			return nil
+		}
+		if command.Sleep(ctx, 100*time.Millisecond) != nil {
 			return fmt.Errorf("waiting for NetworkManager to start: %w", err)
 		}
 	}
@@ -33,6 +31,6 @@ func (c *Client) AwaitStartup(ctx context.Context) error {
 
 // IsResponding reports whether NetworkManager responds.
 func (c *Client) IsResponding(ctx context.Context) bool {
-	_, err := c.properties(ctx, managerPath, "")
+	_, err := c.Info(ctx)
 	return err == nil
 }

@@ -24,12 +24,9 @@ const checkpointFlags = uint32(0x2 | 0x4)
 // one exists.
 func (c *Client) CreateCheckpoint(ctx context.Context, timeout time.Duration) (Checkpoint, error) {
 	var path dbus.ObjectPath
-	err := c.call(ctx, managerPath, "", "CheckpointCreate",
-		[]dbus.ObjectPath{}, uint32(timeout.Seconds()), checkpointFlags).Store(&path)
-	if err != nil {
-		return "", fmt.Errorf("creating a NetworkManager checkpoint: %w", err)
-	}
-	return Checkpoint(path), nil
+	err := store("creating a NetworkManager checkpoint", c.call(ctx, managerPath, "", "CheckpointCreate",
+		[]dbus.ObjectPath{}, uint32(timeout.Seconds()), checkpointFlags), &path)
+	return Checkpoint(path), err
 }
 
 // Checkpoints returns the existing checkpoints.
@@ -47,23 +44,22 @@ func (c *Client) Checkpoints(ctx context.Context) ([]Checkpoint, error) {
 
 // DestroyCheckpoint destroys a checkpoint and keeps all changes since.
 func (c *Client) DestroyCheckpoint(ctx context.Context, checkpoint Checkpoint) error {
-	if err := c.call(ctx, managerPath, "", "CheckpointDestroy", dbus.ObjectPath(checkpoint)).Err; err != nil {
-		return fmt.Errorf("destroying NetworkManager's checkpoint: %w", err)
-	}
-	return nil
+	return store("destroying NetworkManager's checkpoint",
+		c.call(ctx, managerPath, "", "CheckpointDestroy", dbus.ObjectPath(checkpoint)))
 }
 
 // RollbackCheckpoint reverts all changes since the checkpoint that it covers,
 // and destroys it.
 func (c *Client) RollbackCheckpoint(ctx context.Context, checkpoint Checkpoint) error {
+	const doing = "rolling back to NetworkManager's checkpoint"
 	var results map[string]uint32
-	err := c.call(ctx, managerPath, "", "CheckpointRollback", dbus.ObjectPath(checkpoint)).Store(&results)
+	err := store(doing, c.call(ctx, managerPath, "", "CheckpointRollback", dbus.ObjectPath(checkpoint)), &results)
 	if err != nil {
-		return fmt.Errorf("rolling back to NetworkManager's checkpoint: %w", err)
+		return err
 	}
 	for device, result := range results {
 		if result != 0 {
-			return fmt.Errorf("rolling back to NetworkManager's checkpoint: device %s has result %d", device, result)
+			return fmt.Errorf("%s: device %s has result %d", doing, device, result)
 		}
 	}
 	return nil
@@ -71,10 +67,6 @@ func (c *Client) RollbackCheckpoint(ctx context.Context, checkpoint Checkpoint) 
 
 // ExtendCheckpoint sets a new timeout of a checkpoint, counted from now.
 func (c *Client) ExtendCheckpoint(ctx context.Context, checkpoint Checkpoint, timeout time.Duration) error {
-	err := c.call(ctx, managerPath, "", "CheckpointAdjustRollbackTimeout",
-		dbus.ObjectPath(checkpoint), uint32(timeout.Seconds())).Err
-	if err != nil {
-		return fmt.Errorf("extending NetworkManager's checkpoint: %w", err)
-	}
-	return nil
+	return store("extending NetworkManager's checkpoint", c.call(ctx, managerPath, "", "CheckpointAdjustRollbackTimeout",
+		dbus.ObjectPath(checkpoint), uint32(timeout.Seconds())))
 }

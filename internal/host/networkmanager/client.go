@@ -12,6 +12,9 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
+// Unit is the unit of NetworkManager.
+const Unit = "NetworkManager.service"
+
 const (
 	service     = "org.freedesktop.NetworkManager"
 	managerPath = "/org/freedesktop/NetworkManager"
@@ -77,17 +80,27 @@ func (c *Client) Info(ctx context.Context) (Info, error) {
 // without its prefix.
 func (c *Client) properties(ctx context.Context, path dbus.ObjectPath, name string) (map[string]dbus.Variant, error) {
 	var properties map[string]dbus.Variant
-	err := c.bus.Object(service, path).
-		CallWithContext(ctx, "org.freedesktop.DBus.Properties.GetAll", 0, interfaceName(name)).Store(&properties)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s from NetworkManager: %w", path, err)
-	}
-	return properties, nil
+	call := c.bus.Object(service, path).
+		CallWithContext(ctx, "org.freedesktop.DBus.Properties.GetAll", 0, interfaceName(name))
+	err := store(fmt.Sprintf("reading %s from NetworkManager", path), call, &properties)
+	return properties, err
 }
 
 // call calls a method of an interface, whose name is given without its prefix.
 func (c *Client) call(ctx context.Context, path dbus.ObjectPath, name, method string, args ...any) *dbus.Call {
 	return c.bus.Object(service, path).CallWithContext(ctx, interfaceName(name)+"."+method, 0, args...)
+}
+
+// store stores the results of a call. Its error begins with the text in doing.
+func store(doing string, call *dbus.Call, results ...any) error {
+	err := call.Err
+	if err == nil && len(results) > 0 {
+		err = call.Store(results...)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return nil
 }
 
 func interfaceName(name string) string {

@@ -53,7 +53,7 @@ type IP struct {
 	Gateway       netip.Addr        `json:"gateway"`
 	Routes        []Route           `json:"routes,omitempty"` // including default routes
 	Nameservers   []netip.Addr      `json:"nameservers,omitempty"`
-	SearchDomains []string          `json:"searches,omitempty"`
+	SearchDomains []string          `json:"searchDomains,omitempty"`
 	DHCP          map[string]string `json:"dhcp,omitempty"` // the identity sent, the server, and the addresses
 }
 
@@ -93,17 +93,9 @@ func (c *Client) ip(ctx context.Context, device map[string]dbus.Variant, family 
 	if err != nil {
 		return found, err
 	}
-	for _, data := range value[[]map[string]dbus.Variant](properties, "AddressData") {
-		if prefix, ok := prefixOf(data, "address"); ok {
-			found.Addresses = append(found.Addresses, prefix)
-		}
-	}
+	found.Addresses = prefixesOf(value[[]map[string]dbus.Variant](properties, "AddressData"))
 	found.Gateway, _ = netip.ParseAddr(value[string](properties, "Gateway"))
-	for _, data := range value[[]map[string]dbus.Variant](properties, "RouteData") {
-		if route, ok := routeOf(data); ok {
-			found.Routes = append(found.Routes, route)
-		}
-	}
+	found.Routes = routesOf(value[[]map[string]dbus.Variant](properties, "RouteData"))
 	found.Nameservers = nameservers(properties)
 	found.SearchDomains = append(value[[]string](properties, "Domains"), value[[]string](properties, "Searches")...)
 	lease := value[dbus.ObjectPath](device, fmt.Sprintf("Dhcp%dConfig", family))

@@ -4,8 +4,8 @@ package networkmanager
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/godbus/dbus/v5"
@@ -48,12 +48,14 @@ const (
 
 const flagExternal = 0x8 // NM_SETTINGS_CONNECTION_FLAG_EXTERNAL
 
+const settingsPath = managerPath + "/Settings"
+
 // Profiles returns all profiles.
 func (c *Client) Profiles(ctx context.Context) ([]Profile, error) {
 	var paths []dbus.ObjectPath
-	err := c.call(ctx, managerPath+"/Settings", "Settings", "ListConnections").Store(&paths)
+	err := store("listing NetworkManager's profiles", c.call(ctx, settingsPath, "Settings", "ListConnections"), &paths)
 	if err != nil {
-		return nil, fmt.Errorf("listing NetworkManager's profiles: %w", err)
+		return nil, err
 	}
 	profiles := make([]Profile, 0, len(paths))
 	for _, path := range paths {
@@ -69,10 +71,21 @@ func (c *Client) Profiles(ctx context.Context) ([]Profile, error) {
 	return profiles, nil
 }
 
+// FindProfile returns the profile with a UUID, or false if there is none.
+func (c *Client) FindProfile(ctx context.Context, uuid string) (Profile, bool, error) {
+	profiles, err := c.Profiles(ctx)
+	i := slices.IndexFunc(profiles, func(p Profile) bool { return uuid != "" && p.UUID() == uuid })
+	if err != nil || i < 0 {
+		return Profile{}, false, err
+	}
+	return profiles[i], true, nil
+}
+
 func (c *Client) profile(ctx context.Context, path dbus.ObjectPath) (Profile, error) {
 	var settings map[string]map[string]dbus.Variant
-	if err := c.call(ctx, path, "Settings.Connection", "GetSettings").Store(&settings); err != nil {
-		return Profile{}, fmt.Errorf("reading NetworkManager's profile %s: %w", path, err)
+	call := c.call(ctx, path, "Settings.Connection", "GetSettings")
+	if err := store(fmt.Sprintf("reading NetworkManager's profile %s", path), call, &settings); err != nil {
+		return Profile{}, err
 	}
 	properties, err := c.properties(ctx, path, "Settings.Connection")
 	if err != nil {
@@ -90,33 +103,28 @@ func (c *Client) profile(ctx context.Context, path dbus.ObjectPath) (Profile, er
 func (c *Client) AddProfile(ctx context.Context, settings Settings, storage Storage) (Ref, error) {
 	var path dbus.ObjectPath
 	var result map[string]dbus.Variant
-	err := c.call(ctx, managerPath+"/Settings", "Settings", "AddConnection2",
-		settings, uint32(storage), map[string]dbus.Variant{}).Store(&path, &result)
-	if err != nil {
-		return "", fmt.Errorf("adding NetworkManager profile %s: %w", settings.Text("connection", "id"), err)
-	}
-	return Ref(path), nil
+	call := c.call(ctx, settingsPath, "Settings", "AddConnection2", settings, uint32(storage), map[string]dbus.Variant{})
+	err := store("adding NetworkManager profile "+settings.Text("connection", "id"), call, &path, &result)
+	return Ref(path), err
 }
 
 // UpdateProfile replaces the settings of a profile. A device that uses it keeps
 // its configuration until Reapply.
 func (c *Client) UpdateProfile(ctx context.Context, profile Ref, settings Settings, storage Storage) error {
-	err := c.call(ctx, dbus.ObjectPath(profile), "Settings.Connection", "Update2",
-		settings, uint32(storage), map[string]dbus.Variant{}).Err
-	if err != nil {
-		return fmt.Errorf("changing NetworkManager profile %s: %w", settings.Text("connection", "id"), err)
-	}
-	return nil
+	return store("changing NetworkManager profile "+settings.Text("connection", "id"),
+		c.call(ctx, dbus.ObjectPath(profile), "Settings.Connection", "Update2",
+			settings, uint32(storage), map[string]dbus.Variant{}))
 }
 
 // DeleteProfile deactivates a profile and deletes it, from disk too. A missing
 // profile is not an error.
 func (c *Client) DeleteProfile(ctx context.Context, profile Ref) error {
-	err := c.call(ctx, dbus.ObjectPath(profile), "Settings.Connection", "Delete").Err
-	if err != nil && !isGone(err) {
-		return fmt.Errorf("deleting NetworkManager profile %s: %w", profile, err)
+	err := store(fmt.Sprintf("deleting NetworkManager profile %s", profile),
+		c.call(ctx, dbus.ObjectPath(profile), "Settings.Connection", "Delete"))
+	if isGone(err) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // Reapply applies settings to a device without changing its profile, or, if
@@ -126,11 +134,8 @@ func (c *Client) Reapply(ctx context.Context, device Device, settings Settings) 
 	if settings == nil {
 		settings = Settings{}
 	}
-	err := c.call(ctx, device.Path, "Device", "Reapply", settings, uint64(0), uint32(0)).Err
-	if err != nil {
-		return fmt.Errorf("reapplying the profile of %s: %w", device.Name, err)
-	}
-	return nil
+	return store("reapplying the profile of "+device.Name,
+		c.call(ctx, device.Path, "Device", "Reapply", settings, uint64(0), uint32(0)))
 }
 
 // AppliedSettings returns the settings that a device uses. They differ from its profile
@@ -138,23 +143,20 @@ func (c *Client) Reapply(ctx context.Context, device Device, settings Settings) 
 func (c *Client) AppliedSettings(ctx context.Context, device Device) (Settings, error) {
 	var settings Settings
 	var version uint64
-	err := c.call(ctx, device.Path, "Device", "GetAppliedConnection", uint32(0)).Store(&settings, &version)
-	if err != nil {
-		return nil, fmt.Errorf("reading the applied settings of %s: %w", device.Name, err)
-	}
-	return settings.withoutLegacy(), nil
+	err := store("reading the applied settings of "+device.Name,
+		c.call(ctx, device.Path, "Device", "GetAppliedConnection", uint32(0)), &settings, &version)
+	return settings.withoutLegacy(), err
 }
 
 // LoadProfile makes NetworkManager reload a profile's file.
 func (c *Client) LoadProfile(ctx context.Context, file string) error {
 	var loaded bool
 	var failures []string
-	err := c.call(ctx, managerPath+"/Settings", "Settings", "LoadConnections", []string{file}).Store(&loaded, &failures)
+	doing := "loading NetworkManager's profile " + file
+	call := c.call(ctx, settingsPath, "Settings", "LoadConnections", []string{file})
+	err := store(doing, call, &loaded, &failures)
 	if err == nil && (!loaded || len(failures) > 0) {
-		err = errors.New("NetworkManager rejected the profile")
+		err = fmt.Errorf("%s: NetworkManager rejected the profile", doing)
 	}
-	if err != nil {
-		return fmt.Errorf("loading NetworkManager's profile %s: %w", file, err)
-	}
-	return nil
+	return err
 }

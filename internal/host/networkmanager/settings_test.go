@@ -29,8 +29,9 @@ func TestSettingsJSON(t *testing.T) {
 		},
 		"ipv6": {"dns": dbus.MakeVariant([][]byte{{0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x53}})},
 		"802-3-ethernet": {
-			"mac-address": dbus.MakeVariant([]byte{0x52, 0x54, 0, 1, 2, 3}), "s390-options": dbus.MakeVariant(map[string]string{"a": "b"}),
-			"mtu": dbus.MakeVariant(uint32(9000)),
+			"mac-address":  dbus.MakeVariant([]byte{0x52, 0x54, 0, 1, 2, 3}),
+			"s390-options": dbus.MakeVariant(map[string]string{"a": "b"}),
+			"mtu":          dbus.MakeVariant(uint32(9000)),
 		},
 		"ovs-bridge": {},
 	}
@@ -81,8 +82,9 @@ func TestWithoutLegacy(t *testing.T) {
 		"ipv6": {"addresses": dbus.MakeVariant([][]uint32{}), "dns": dbus.MakeVariant([][]byte{})}, // from an old version
 	}.withoutLegacy()
 	want := map[string]map[string]string{
-		"connection": {"id": `s "a"`}, "ipv4": {"address-data": "aa{sv} @aa{sv} []", "dns-data": `as ["192.0.2.1#dns.corp.example"]`},
-		"ipv6": {"addresses": "aau @aau []", "dns": "aay @aay []"},
+		"connection": {"id": `s "a"`},
+		"ipv4":       {"address-data": "aa{sv} @aa{sv} []", "dns-data": `as ["192.0.2.1#dns.corp.example"]`},
+		"ipv6":       {"addresses": "aau @aau []", "dns": "aay @aay []"},
 	}
 	if diff := cmp.Diff(want, flat(s)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -105,8 +107,10 @@ func TestSetIP(t *testing.T) {
 	s := Settings{
 		"ipv4": {"dns-data": dbus.MakeVariant([]string{"192.0.2.9"})},
 		"ipv6": {
-			"dns-data":   dbus.MakeVariant([]string{"2001:db8::9"}),
-			"route-data": dbus.MakeVariant([]map[string]dbus.Variant{{"dest": dbus.MakeVariant("2001:db8:1::"), "prefix": dbus.MakeVariant(uint32(48))}}),
+			"dns-data": dbus.MakeVariant([]string{"2001:db8::9"}),
+			"route-data": dbus.MakeVariant(
+				[]map[string]dbus.Variant{{"dest": dbus.MakeVariant("2001:db8:1::"), "prefix": dbus.MakeVariant(uint32(48))}},
+			),
 		},
 	}
 	servers := []netip.Addr{address("192.0.2.2"), address("2001:db8::2")}
@@ -122,14 +126,16 @@ func TestSetIP(t *testing.T) {
 		"ipv4": {
 			"address-data": `aa{sv} [{"address": <"192.0.2.7">, "prefix": <@u 24>}]`,
 			"gateway":      `s "192.0.2.1"`,
-			"route-data":   `aa{sv} [{"dest": <"10.0.0.0">, "metric": <@u 7>, "next-hop": <"192.0.2.3">, "prefix": <@u 8>, "table": <@u 9>}]`,
-			"dns":          "au @au [33685696]", // 192.0.2.2 on a little-endian machine
+			"route-data": `aa{sv} [{"dest": <"10.0.0.0">, "metric": <@u 7>, "next-hop": <"192.0.2.3">, "prefix": <@u ` +
+				`8>, "table": <@u 9>}]`,
+			"dns": "au @au [33685696]", // 192.0.2.2 on a little-endian machine
 		},
 		"ipv6": {
 			"address-data": `aa{sv} [{"address": <"2001:db8::7">, "prefix": <@u 128>}]`,
 			"gateway":      `s "fe80::1"`,
-			"route-data":   `aa{sv} [{"dest": <"2001:db8:1::">, "prefix": <@u 48>}, {"dest": <"2001:db8::">, "prefix": <@u 64>}]`,
-			"dns":          `aay @aay [[0x20, 0x1, 0xd, 0xb8, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x2]]`,
+			"route-data": `aa{sv} [{"dest": <"2001:db8:1::">, "prefix": <@u 48>}, {"dest": <"2001:db8::">, "prefix": ` +
+				`<@u 64>}]`,
+			"dns": `aay @aay [[0x20, 0x1, 0xd, 0xb8, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x2]]`,
 		},
 	}
 	if diff := cmp.Diff(want, flat(s)); diff != "" {

@@ -9,15 +9,14 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// watchedInterfaces returns the interfaces whose properties contain the addresses of the host
-// and its name.
-func watchedInterfaces() []string { return []string{"Device", "IP4Config", "IP6Config", "Settings"} }
+// watchedInterfaces lists the interfaces whose properties contain the addresses of the host and its name.
+var watchedInterfaces = []string{"Device", "IP4Config", "IP6Config", "Settings"}
 
 // Watch returns a channel that receives a value after the addresses or the name of the host
 // may have changed. Changes in quick succession are combined. NetworkManager may restart
 // meanwhile. The channel is closed when ctx ends or the connection to the bus is lost.
 func (c *Client) Watch(ctx context.Context) (<-chan struct{}, error) {
-	for _, name := range watchedInterfaces() {
+	for _, name := range watchedInterfaces {
 		err := c.bus.AddMatchSignalContext(ctx, dbus.WithMatchSender(service),
 			dbus.WithMatchInterface("org.freedesktop.DBus.Properties"), dbus.WithMatchMember("PropertiesChanged"),
 			dbus.WithMatchArg(0, interfaceName(name)))

@@ -4,7 +4,6 @@ package openvswitch
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -46,20 +45,13 @@ func ReadDatabase(ctx context.Context) (Database, error) {
 	if err != nil {
 		return Database{}, fmt.Errorf("reading the Open vSwitch database: %w", err)
 	}
-	database, err := parseDatabase(output)
-	if err != nil {
-		return Database{}, fmt.Errorf("reading the Open vSwitch database: %w", err)
-	}
-	return database, nil
+	return parseDatabase(output)
 }
 
 func parseDatabase(output string) (Database, error) {
 	var whole, bridges, ports, qos, queues table
-	decoder := json.NewDecoder(strings.NewReader(output))
-	for _, rows := range []*table{&whole, &bridges, &ports, &qos, &queues} {
-		if err := decoder.Decode(rows); err != nil {
-			return Database{}, fmt.Errorf("parsing the output of ovs-vsctl: %w", err)
-		}
+	if err := parseTables(output, &whole, &bridges, &ports, &qos, &queues); err != nil {
+		return Database{}, err
 	}
 	var database Database
 	for _, row := range whole.Data {
@@ -74,7 +66,9 @@ func parseDatabase(output string) (Database, error) {
 	}
 	for _, row := range ports.Data {
 		database.Ports = append(database.Ports, Port{
-			Bridge: bridgeOf[cellUUID(row[0])], Name: cellString(row[1]), ExternalIDs: cellMap(row[2]),
+			Bridge:      bridgeOf[cellUUID(row[0])],
+			Name:        cellString(row[1]),
+			ExternalIDs: cellMap(row[2]),
 		})
 	}
 	for _, row := range qos.Data {
@@ -95,7 +89,8 @@ const FlowVersions = "OpenFlow10,OpenFlow13,OpenFlow15"
 
 // HasClusterFlows reports whether a bridge has flows of OVN-Kubernetes.
 func HasClusterFlows(ctx context.Context, bridge string) (bool, error) {
-	output, err := command.Run(ctx, "ovs-ofctl", "--timeout=10", "--protocols="+FlowVersions, "dump-flows", bridge, ClusterCookie)
+	output, err := command.Run(ctx, "ovs-ofctl", "--timeout=10", "--protocols="+FlowVersions,
+		"dump-flows", bridge, ClusterCookie)
 	if err != nil {
 		return false, fmt.Errorf("reading the flows of %s: %w", bridge, err)
 	}

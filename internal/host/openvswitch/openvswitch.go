@@ -58,11 +58,7 @@ func Bridges(ctx context.Context) ([]Bridge, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing Open vSwitch bridges: %w", err)
 	}
-	bridges, err := parseBridges(output)
-	if err != nil {
-		return nil, fmt.Errorf("listing Open vSwitch bridges: %w", err)
-	}
-	return bridges, nil
+	return parseBridges(output)
 }
 
 // ConfigGeneration returns a number that every change of the database increments.
@@ -102,10 +98,11 @@ func AttachPort(ctx context.Context, a Attachment) error {
 	return nil
 }
 
-// DeleteBridge deletes a bridge and its ports. A missing bridge is not an
-// error.
-func DeleteBridge(ctx context.Context, name string) error {
-	if _, err := vsctl(ctx, "--if-exists", "del-br", name); err != nil {
+// DeleteBridge deletes a bridge and its ports. A missing bridge is not an error. With the option
+// "--no-wait" it does not wait for ovs-vswitchd, which may be stopped; the next start of
+// ovs-vswitchd then does not attach a NIC to the bridge.
+func DeleteBridge(ctx context.Context, name string, options ...string) error {
+	if _, err := vsctl(ctx, append(options, "--if-exists", "del-br", name)...); err != nil {
 		return fmt.Errorf("removing Open vSwitch bridge %s: %w", name, err)
 	}
 	return nil
@@ -123,13 +120,21 @@ type table struct {
 	Data     [][]json.RawMessage `json:"data"`
 }
 
+// parseTables parses the lists of ovs-vsctl.
+func parseTables(output string, tables ...*table) error {
+	decoder := json.NewDecoder(strings.NewReader(output))
+	for _, t := range tables {
+		if err := decoder.Decode(t); err != nil {
+			return fmt.Errorf("parsing the output of ovs-vsctl: %w", err)
+		}
+	}
+	return nil
+}
+
 func parseBridges(output string) ([]Bridge, error) {
 	var bridgeRows, portRows, interfaceRows table
-	decoder := json.NewDecoder(strings.NewReader(output))
-	for _, rows := range []*table{&bridgeRows, &portRows, &interfaceRows} {
-		if err := decoder.Decode(rows); err != nil {
-			return nil, fmt.Errorf("parsing the output of ovs-vsctl: %w", err)
-		}
+	if err := parseTables(output, &bridgeRows, &portRows, &interfaceRows); err != nil {
+		return nil, err
 	}
 	interfaces := map[string]Interface{}
 	for _, row := range interfaceRows.Data {

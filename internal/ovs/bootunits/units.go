@@ -6,6 +6,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
 const (
@@ -25,12 +26,12 @@ const (
 // either unmodified or with the drop-in that package ignition adds. On other
 // hosts a unit of the agent clears it.
 func Changes(payloadClears bool) (files, enable []ledger.Change) {
-	add := func(name, why, content string) {
-		files = append(files, ledger.FileChange(unitDir+name, why, content))
+	add := func(name, reason, content string) {
+		files = append(files, ledger.FileChange(unitDir+name, reason, content))
 		enable = append(enable, ledger.Change{
 			Kind:    ledger.Unit,
 			Target:  name,
-			Reason:  why,
+			Reason:  reason,
 			Desired: ledger.State{Present: true, Enabled: "enabled"},
 		})
 	}
@@ -42,6 +43,25 @@ func Changes(payloadClears bool) (files, enable []ledger.Change) {
 	return files, enable
 }
 
+// unitFile returns a unit that runs a command once per boot. The properties belong to the section
+// [Unit].
+func unitFile(description, properties, command string) string {
+	return `# Written by hcp-node-agent. Removed by "hcp-node-agent leave".
+[Unit]
+Description=` + description + `
+Documentation=https://github.com/hcp-node-agent/hcp-node-agent
+` + properties + `
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=` + command + `
+TimeoutStartSec=60s
+
+[Install]
+WantedBy=multi-user.target
+`
+}
+
 // nodeIPUnitFile returns a unit with the ordering of
 // nodeip-configuration.service, and before the units that wait for its files.
 // It is not ordered after network-online.target, because
@@ -49,67 +69,32 @@ func Changes(payloadClears bool) (files, enable []ledger.Change) {
 // after this unit but do not require it: if it fails, kubelet starts with its
 // previous address.
 func nodeIPUnitFile() string {
-	return `# Written by hcp-node-agent. Removed by "hcp-node-agent leave".
-[Unit]
-Description=Update the node IP of kubelet and CRI-O
-Documentation=https://github.com/hcp-node-agent/hcp-node-agent
-Wants=NetworkManager-wait-online.service
+	return unitFile("Update the node IP of kubelet and CRI-O", `Wants=NetworkManager-wait-online.service
 After=NetworkManager-wait-online.service
-Before=nodeip-configuration.service wait-for-primary-ip.service wait-for-node-ip.service kubelet-dependencies.target crio.service kubelet.service
-ConditionPathExists=` + nodeip.KubeletDropIn + `
-
-[Service]
-Type=oneshot
-RemainAfterExit=yes
-ExecStart=/usr/bin/hcp-node-agent node-ip
-TimeoutStartSec=60s
-
-[Install]
-WantedBy=multi-user.target
-`
+Before=nodeip-configuration.service wait-for-primary-ip.service wait-for-node-ip.service
+Before=kubelet-dependencies.target crio.service kubelet.service
+ConditionPathExists=`+nodeip.KubeletDropIn+`
+`, "/usr/bin/hcp-node-agent node-ip")
 }
 
 // uplinkNameUnitFile returns a unit that runs before NetworkManager reads its
 // profiles, and after the unit that removes the profiles of an unfinished
 // migration.
 func uplinkNameUnitFile() string {
-	return `# Written by hcp-node-agent. Removed by "hcp-node-agent leave".
-[Unit]
-Description=Update the uplink name in the br-ex connection profiles
-Documentation=https://github.com/hcp-node-agent/hcp-node-agent
-DefaultDependencies=no
+	return unitFile("Update the uplink name in the br-ex connection profiles", `DefaultDependencies=no
 Wants=systemd-udev-trigger.service
-After=local-fs.target systemd-remount-fs.service systemd-udevd.service systemd-udev-trigger.service hcp-node-agent-network-boot-guard.service
+After=local-fs.target systemd-remount-fs.service systemd-udevd.service systemd-udev-trigger.service
+After=`+ovs.BootRollbackUnit+`
 Before=NetworkManager.service shutdown.target
 Conflicts=shutdown.target
-
-[Service]
-Type=oneshot
-RemainAfterExit=yes
-ExecStart=/usr/bin/hcp-node-agent uplink-name
-TimeoutStartSec=60s
-
-[Install]
-WantedBy=multi-user.target
-`
+`, "/usr/bin/hcp-node-agent uplink-name")
 }
 
 // ovnRemoteUnitFile returns a unit that runs once per boot: later, ovn-controller
 // uses the setting that the unit clears.
 func ovnRemoteUnitFile() string {
-	return `# Written by hcp-node-agent. Removed by "hcp-node-agent leave".
-[Unit]
-Description=Clear ovn-remote of the previous boot in Open vSwitch
-Documentation=https://github.com/hcp-node-agent/hcp-node-agent
-After=ovsdb-server.service openvswitch.service
+	const ordering = `After=` + openvswitch.DatabaseUnit + ` ` + openvswitch.Unit + `
 Before=ovn-controller.service crio.service kubelet.service
-
-[Service]
-Type=oneshot
-RemainAfterExit=yes
-ExecStart=-` + openvswitch.ClearRemoteCommand + `
-
-[Install]
-WantedBy=multi-user.target
 `
+	return unitFile("Clear ovn-remote of the previous boot in Open vSwitch", ordering, "-"+openvswitch.ClearRemoteCommand)
 }

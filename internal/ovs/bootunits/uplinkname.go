@@ -5,7 +5,9 @@ package bootunits
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -102,14 +104,10 @@ type profileFile struct {
 func findProfileFiles(tree *hostfs.Tree, machineID string) (map[string]profileFile, error) {
 	found := map[string]profileFile{}
 	for dir := range strings.FieldsSeq(ovs.ProfileDirectories) {
-		there, err := tree.Exists(dir)
-		if err != nil {
-			return nil, err
-		}
-		if !there {
+		names, err := tree.ReadDir(dir)
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		names, err := tree.ReadDir(dir)
 		if err != nil {
 			return nil, err
 		}

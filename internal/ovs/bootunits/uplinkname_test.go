@@ -22,7 +22,10 @@ func TestReplaceNICName(t *testing.T) {
 			"[connection]\ninterface-name=br-ex\n\n[ovs-external-ids]\ndata.bridge-uplink=eth0\n",
 			"[connection]\ninterface-name=br-ex\n\n[ovs-external-ids]\ndata.bridge-uplink=lan0\n",
 		},
-		"ifcfg of the NIC":     {"NAME=ovs-if-phys0\nDEVICE=eth0\nHWADDR=52:54:00:A1:26:B0\n", "NAME=ovs-if-phys0\nDEVICE=lan0\nHWADDR=52:54:00:A1:26:B0\n"},
+		"ifcfg of the NIC": {
+			"NAME=ovs-if-phys0\nDEVICE=eth0\nHWADDR=52:54:00:A1:26:B0\n",
+			"NAME=ovs-if-phys0\nDEVICE=lan0\nHWADDR=52:54:00:A1:26:B0\n",
+		},
 		"ifcfg with quotes":    {"DEVICE=\"eth0\"\r\n", "DEVICE=lan0\n"},
 		"of another interface": {"interface-name=eth01\nDEVICE=xeth0\n", "interface-name=eth01\nDEVICE=xeth0\n"},
 		"another setting":      {"id=eth0\nmaster=eth0", "id=eth0\nmaster=eth0"},
@@ -42,10 +45,19 @@ func TestRenameNICInProfiles(t *testing.T) {
 	const machine = "0123456789abcdef0123456789abcdef"
 	keyfiles, ifcfgs, _ := strings.Cut(ovs.ProfileDirectories, " ")
 	files := map[string]string{
-		keyfiles + "/br-ex.nmconnection":          "[connection]\nuuid=" + ovs.ProfileUUID(machine, ovs.BridgeProfile) + "\ninterface-name=br-ex\n[ovs-external-ids]\ndata.bridge-uplink=eth0\n",
-		keyfiles + "/ovs-port-phys0.nmconnection": "[connection]\nuuid=" + ovs.ProfileUUID(machine, ovs.NICPortProfile) + "\ninterface-name=eth0\n",
-		ifcfgs + "/ifcfg-ovs-if-phys0":            "UUID=" + ovs.ProfileUUID(machine, ovs.NICProfile) + "\nDEVICE=eth0\nHWADDR=52:54:00:A1:26:B0\n",
-		keyfiles + "/own.nmconnection":            "[connection]\nuuid=6f1d1f3a-0000-4000-8000-000000000001\ninterface-name=eth0\n",
+		keyfiles + "/br-ex.nmconnection": "[connection]\nuuid=" + ovs.ProfileUUID(
+			machine,
+			ovs.BridgeProfile,
+		) + "\ninterface-name=br-ex\n[ovs-external-ids]\ndata.bridge-uplink=eth0\n",
+		keyfiles + "/ovs-port-phys0.nmconnection": "[connection]\nuuid=" + ovs.ProfileUUID(
+			machine,
+			ovs.NICPortProfile,
+		) + "\ninterface-name=eth0\n",
+		ifcfgs + "/ifcfg-ovs-if-phys0": "UUID=" + ovs.ProfileUUID(
+			machine,
+			ovs.NICProfile,
+		) + "\nDEVICE=eth0\nHWADDR=52:54:00:A1:26:B0\n",
+		keyfiles + "/own.nmconnection": "[connection]\nuuid=6f1d1f3a-0000-4000-8000-000000000001\ninterface-name=eth0\n",
 	}
 	root := t.TempDir()
 	for name, content := range files {
@@ -69,7 +81,8 @@ func TestRenameNICInProfiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, before := range files {
-		want := strings.NewReplacer("interface-name=eth0", "interface-name=lan0", "uplink=eth0", "uplink=lan0", "DEVICE=eth0", "DEVICE=lan0").Replace(before)
+		want := strings.NewReplacer("interface-name=eth0", "interface-name=lan0", "uplink=eth0", "uplink=lan0", "DEVICE=eth0", "DEVICE=lan0").
+			Replace(before)
 		if strings.HasSuffix(name, "/own.nmconnection") {
 			want = before
 		}

@@ -4,7 +4,6 @@ package migrate
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
@@ -63,7 +62,7 @@ func (r *restoration) restoreProfileAddresses(ctx context.Context) error {
 		limited, cancel := context.WithTimeout(ctx, leaseTimeout)
 		defer cancel()
 		if err := r.awaitLease(limited, name); err != nil {
-			r.Log.Warn(fmt.Sprintf("no DHCP server has responded on %s; the interface keeps its address until one responds", name),
+			r.Log.Warn("no DHCP server has responded on "+name+"; the interface keeps its address until one responds",
 				report.Remedy("nmcli device reapply "+name))
 			return nil
 		}

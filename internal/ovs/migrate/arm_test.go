@@ -58,7 +58,10 @@ func (inactiveUnits) GetUnitFileState(string) (string, *dbus.Error) {
 }
 
 func (inactiveUnits) GetAll(string) (map[string]dbus.Variant, *dbus.Error) {
-	return map[string]dbus.Variant{"LoadState": dbus.MakeVariant("not-found"), "ActiveState": dbus.MakeVariant("inactive")}, nil
+	return map[string]dbus.Variant{
+		"LoadState":   dbus.MakeVariant("not-found"),
+		"ActiveState": dbus.MakeVariant("inactive"),
+	}, nil
 }
 
 func export(t *testing.T, server *dbus.Conn, object any, path dbus.ObjectPath, name string) {
@@ -85,7 +88,11 @@ func TestMigrationArmsTheRollbackFirst(t *testing.T) {
 	t.Setenv("PATH", commands+":"+os.Getenv("PATH"))
 
 	bustest.Start(t)
-	nm := checkpointRefuser{calls: calls, pending: filepath.Join(root, dir, "network-move.json"), armed: make(chan armedRollback, 1)}
+	nm := checkpointRefuser{
+		calls:   calls,
+		pending: filepath.Join(root, dir, "network-migration.json"),
+		armed:   make(chan armedRollback, 1),
+	}
 	export(t, bustest.Own(t, nmName), nm, nmPath, nmName)
 	units := bustest.Own(t, systemdName)
 	// The subtree comes first: godbus reads it under the lock that the next export takes.
@@ -123,8 +130,13 @@ func TestMigrationArmsTheRollbackFirst(t *testing.T) {
 	if armed.checkpointTimeout != d.RollbackTimeout {
 		t.Errorf("timeout of the checkpoint: %s, want %s", armed.checkpointTimeout, d.RollbackTimeout)
 	}
-	if !strings.Contains(armed.timer, "--unit="+rollbackUnit+"\n") || !strings.Contains(armed.timer, rollbackScript(d.pending().path(), planned.Backup)) {
-		t.Errorf("the checkpoint is requested before the timer %s is started; systemd-run has the arguments %q", rollbackUnit, armed.timer)
+	if !strings.Contains(armed.timer, "--unit="+rollbackUnit+"\n") ||
+		!strings.Contains(armed.timer, rollbackScript(d.pending().path(), planned.Backup)) {
+		t.Errorf(
+			"the checkpoint is requested before the timer %s is started; systemd-run has the arguments %q",
+			rollbackUnit,
+			armed.timer,
+		)
 	}
 	onActive := regexp.MustCompile(`(?m)^--on-active=(\d+)s$`).FindStringSubmatch(armed.timer)
 	if onActive == nil {

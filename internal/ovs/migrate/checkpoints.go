@@ -14,27 +14,30 @@ import (
 // unfinished rollback if found is true, else as a new one. It refuses a new
 // rollback while another program has a checkpoint: a rollback to that
 // checkpoint would activate br-ex again after its removal.
-func prepareRevert(o, unfinished ovs.Backup, found bool, checkpoints []networkmanager.Checkpoint) (ovs.Backup, error) {
+func prepareRevert(
+	backup, unfinished ovs.Backup, found bool, checkpoints []networkmanager.Checkpoint,
+) (ovs.Backup, error) {
 	if found {
-		o.Checkpoint, o.Undoing = unfinished.Checkpoint, unfinished.Undoing
-		return o, nil
+		backup.Checkpoint, backup.Committed = unfinished.Checkpoint, unfinished.Committed
+		return backup, nil
 	}
 	if len(checkpoints) > 0 {
-		return o, ovs.Refuse("# finish the other change (nmstate: nmstatectl commit, or nmstatectl rollback), then rerun the command",
+		return backup, ovs.Refuse("# finish the other change (nmstate: nmstatectl commit, or nmstatectl rollback), "+
+			"then rerun the command",
 			"another program has a NetworkManager checkpoint, and its rollback would restore br-ex; br-ex was not changed")
 	}
-	o.Checkpoint, o.Undoing = "", true
-	return o, nil
+	backup.Checkpoint, backup.Committed = "", true
+	return backup, nil
 }
 
 // ownCheckpoints lists the checkpoints of an unfinished migration.
-func (d *Driver) ownCheckpoints(ctx context.Context, o ovs.Backup) ([]networkmanager.Checkpoint, error) {
+func (d *Driver) ownCheckpoints(ctx context.Context, backup ovs.Backup) ([]networkmanager.Checkpoint, error) {
 	profiles, err := d.NM.Profiles(ctx)
 	if err != nil {
 		return nil, err
 	}
 	checkpoints, err := d.NM.Checkpoints(ctx)
-	return chooseCheckpoints(o, checkpoints, profiles), err
+	return chooseCheckpoints(backup, checkpoints, profiles), err
 }
 
 // chooseCheckpoints returns the checkpoints of an unfinished migration: the one
@@ -42,13 +45,13 @@ func (d *Driver) ownCheckpoints(ctx context.Context, o ovs.Backup) ([]networkman
 // because NetworkManager allows only one. After a finished migration a
 // checkpoint can be foreign.
 func chooseCheckpoints(
-	o ovs.Backup, checkpoints []networkmanager.Checkpoint, profiles []networkmanager.Profile,
+	backup ovs.Backup, checkpoints []networkmanager.Checkpoint, profiles []networkmanager.Profile,
 ) []networkmanager.Checkpoint {
-	if !o.Undoing && len(o.OwnProfiles(profiles)) > 0 {
+	if !backup.Committed && len(backup.OwnProfiles(profiles)) > 0 {
 		return checkpoints
 	}
-	if slices.Contains(checkpoints, o.Checkpoint) {
-		return []networkmanager.Checkpoint{o.Checkpoint}
+	if slices.Contains(checkpoints, backup.Checkpoint) {
+		return []networkmanager.Checkpoint{backup.Checkpoint}
 	}
 	return nil
 }

@@ -26,10 +26,18 @@ func TestChooseCheckpoints(t *testing.T) {
 		profiles []networkmanager.Profile
 		want     []networkmanager.Checkpoint
 	}{
-		"a move that names its own":               {ovs.Backup{OwnUUIDs: managed, Checkpoint: moves}, nil, there[:1]},
-		"a move, before it has changed anything":  {ovs.Backup{OwnUUIDs: managed}, nil, nil},
-		"a move, after it has added its profiles": {ovs.Backup{OwnUUIDs: managed, Checkpoint: moves}, []networkmanager.Profile{profile}, there},
-		"a finished br-ex":                        {ovs.Backup{OwnUUIDs: managed, Undoing: true}, []networkmanager.Profile{profile}, nil},
+		"a move that names its own":              {ovs.Backup{ProfileUUIDs: managed, Checkpoint: moves}, nil, there[:1]},
+		"a move, before it has changed anything": {ovs.Backup{ProfileUUIDs: managed}, nil, nil},
+		"a move, after it has added its profiles": {
+			ovs.Backup{ProfileUUIDs: managed, Checkpoint: moves},
+			[]networkmanager.Profile{profile},
+			there,
+		},
+		"a finished br-ex": {
+			ovs.Backup{ProfileUUIDs: managed, Committed: true},
+			[]networkmanager.Profile{profile},
+			nil,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := chooseCheckpoints(test.origin, there, test.profiles); !slices.Equal(got, test.want) {
@@ -50,10 +58,13 @@ func TestPrepareRevert(t *testing.T) {
 		checkpoint  networkmanager.Checkpoint
 		message     string // "": it starts
 	}{
-		"finished":                            {leaving: true},
-		"finished, and somebody else at work": {checkpoints: there, message: "another program has a NetworkManager checkpoint"},
-		"a move was killed":                   {ovs.Backup{Checkpoint: checkpoint}, true, there, false, checkpoint, ""},
-		"a leave was killed":                  {ovs.Backup{Undoing: true}, true, there, true, "", ""},
+		"finished": {leaving: true},
+		"finished, and somebody else at work": {
+			checkpoints: there,
+			message:     "another program has a NetworkManager checkpoint",
+		},
+		"a move was killed":  {ovs.Backup{Checkpoint: checkpoint}, true, there, false, checkpoint, ""},
+		"a leave was killed": {ovs.Backup{Committed: true}, true, there, true, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, err := prepareRevert(ovs.Backup{Uplink: "eth0"}, test.unfinished, test.found, test.checkpoints)
@@ -63,7 +74,7 @@ func TestPrepareRevert(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || o.Uplink != "eth0" || o.Undoing != test.leaving || o.Checkpoint != test.checkpoint {
+			if err != nil || o.Uplink != "eth0" || o.Committed != test.leaving || o.Checkpoint != test.checkpoint {
 				t.Errorf("%+v, %v", o, err)
 			}
 		})

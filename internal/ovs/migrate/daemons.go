@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
@@ -26,7 +27,7 @@ func (d *Driver) ensureDaemonsRunning(ctx context.Context, nic string) error {
 	}
 	if !d.NM.IsResponding(ctx) {
 		d.Log.Wait("waiting for NetworkManager to start", "")
-		if err := d.Systemd.Start(ctx, "NetworkManager.service"); err != nil {
+		if err := d.Systemd.Start(ctx, networkmanager.Unit); err != nil {
 			d.Log.Note(err.Error())
 		}
 	}
@@ -41,11 +42,11 @@ func (d *Driver) ensureDaemonsRunning(ctx context.Context, nic string) error {
 // logged: the rollback also works without a switch.
 func (d *Driver) startOpenVSwitch(ctx context.Context, nic string) {
 	for _, repair := range []func() error{
-		func() error { return d.Systemd.Start(ctx, "ovsdb-server.service") },
+		func() error { return d.Systemd.Start(ctx, openvswitch.DatabaseUnit) },
 		func() error { return d.refreshDatabaseView(ctx) },
 		func() error { return d.removeBridge(ctx, nic) },
-		func() error { return d.Systemd.Start(ctx, "openvswitch.service") },
-		func() error { return d.Systemd.Start(ctx, "ovs-vswitchd.service") }, // under an active openvswitch.service
+		func() error { return d.Systemd.Start(ctx, openvswitch.Unit) },
+		func() error { return d.Systemd.Start(ctx, openvswitch.SwitchUnit) }, // which Unit does not start if it is active
 	} {
 		if err := repair(); err != nil {
 			d.Log.Note(err.Error())
@@ -60,7 +61,7 @@ func (d *Driver) removeBridge(ctx context.Context, nic string) error {
 	if openvswitch.CheckRunning(ctx) == nil {
 		return openvswitch.DeleteBridge(ctx, ovs.BridgeName)
 	}
-	errs := []error{openvswitch.DeleteBridgeNoWait(ctx, ovs.BridgeName)}
+	errs := []error{openvswitch.DeleteBridge(ctx, ovs.BridgeName, "--no-wait")}
 	links, err := hostnet.Links()
 	if err != nil {
 		errs = append(errs, fmt.Errorf("checking whether %s is a port of a bridge: %w", nic, err))
@@ -80,6 +81,6 @@ func (d *Driver) removeBridge(ctx context.Context, nic string) error {
 // inDatapath reports whether the NIC is a port of the kernel's Open vSwitch datapath.
 func inDatapath(facts ovs.Facts, nic string) bool {
 	link, _ := facts.Link(nic)
-	datapath, ok := facts.Link("ovs-system")
+	datapath, ok := facts.Link(openvswitch.Datapath)
 	return ok && link.Master == datapath.Index
 }

@@ -54,5 +54,6 @@ func explainDatabaseFailure(ctx context.Context, before string, cause error) err
 		return cause
 	}
 	return report.Fail(report.Failed, "systemctl restart NetworkManager",
-		"%w; NetworkManager could not write %s to the Open vSwitch database, possibly because its cached state is out of date", cause, ovs.BridgeName)
+		"%w; NetworkManager could not write %s to the Open vSwitch database, possibly because its cached state is out of "+
+			"date", cause, ovs.BridgeName)
 }

@@ -3,6 +3,7 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -31,6 +32,7 @@ type Driver struct {
 	RollbackTimeout time.Duration // time until the network of a killed migration is restored; 0: 90 s
 	Log             report.Log
 
+	outdated   *ovs.Facts      // facts of a Request from before its migration
 	outage     *hostnet.Outage // of the finished migration, if measurable
 	gatewayErr error           // why the gateway does not respond after a rollback; nil: it responds
 }
@@ -43,6 +45,9 @@ const Kind = ledger.Kind("bridge")
 type Request struct {
 	Migration ovs.Migration
 	Endpoints []Endpoint
+	// Facts are those from which the migration was planned, if they are still up to date. The driver
+	// uses them until it starts the migration. If Facts is nil, the driver gathers the facts itself.
+	Facts *ovs.Facts
 }
 
 // Change returns the change that attaches the uplink to br-ex.
@@ -56,6 +61,22 @@ func (r Request) Change() ledger.Change {
 	}
 }
 
+// requestOf returns the Request of which change is the Change, or false for a change that the ledger
+// has recorded.
+func requestOf(change ledger.Change) (Request, bool) {
+	request, ok := change.Plan.(Request)
+	return request, ok
+}
+
+// currentFacts returns the facts of the request, or gathers them if it has none or if they are
+// outdated.
+func (d *Driver) currentFacts(ctx context.Context, request Request) (ovs.Facts, error) {
+	if request.Facts != nil && request.Facts != d.outdated {
+		return *request.Facts, nil
+	}
+	return ovs.Gather(ctx, d.NM)
+}
+
 var (
 	_ ledger.Driver          = (*Driver)(nil)
 	_ ledger.CriticalDriver  = (*Driver)(nil)
@@ -65,10 +86,7 @@ var (
 func (d *Driver) pending() pendingFile { return pendingFile{tree: d.Tree, dir: d.Dir} }
 
 func (d *Driver) rollbackTimeout() time.Duration {
-	if d.RollbackTimeout > 0 {
-		return d.RollbackTimeout
-	}
-	return defaultRollbackTimeout
+	return cmp.Or(d.RollbackTimeout, defaultRollbackTimeout)
 }
 
 // Get returns the state of br-ex. If br-ex does not exist, Data contains the
@@ -76,10 +94,6 @@ func (d *Driver) rollbackTimeout() time.Duration {
 // that does not meet the requirements of br-ex is not an error here: Set
 // refuses it.
 func (d *Driver) Get(ctx context.Context, change ledger.Change) (ledger.State, error) {
-	facts, err := ovs.Gather(ctx, d.NM)
-	if err != nil {
-		return ledger.State{}, err
-	}
 	_, unfinished, err := d.pending().read()
 	if err != nil {
 		return ledger.State{}, err
@@ -87,7 +101,12 @@ func (d *Driver) Get(ctx context.Context, change ledger.Change) (ledger.State, e
 	if unfinished {
 		return bridgeData{Unfinished: true}.state(false)
 	}
-	if request, planned := change.Plan.(Request); planned {
+	request, hasRequest := requestOf(change)
+	facts, err := d.currentFacts(ctx, request)
+	if err != nil {
+		return ledger.State{}, err
+	}
+	if hasRequest {
 		return stateOf(facts, request.Migration, nil)
 	}
 	planned, err := ovs.Plan(facts, ovs.Options{})
@@ -98,14 +117,14 @@ func (d *Driver) Get(ctx context.Context, change ledger.Change) (ledger.State, e
 // migration is planned. Every failure restores the network; its error then has the code
 // NetworkRolledBack.
 func (d *Driver) Set(ctx context.Context, change ledger.Change, _ ledger.State) error {
-	request, planned := change.Plan.(Request)
-	if !planned {
+	request, ok := requestOf(change)
+	if !ok {
 		return errors.New("attaching the uplink to br-ex: no migration was planned")
 	}
 	if request.Migration.AlreadyAttached {
 		return nil
 	}
-	facts, err := ovs.Gather(ctx, d.NM)
+	facts, err := d.currentFacts(ctx, request)
 	if err != nil {
 		return err
 	}
@@ -115,6 +134,7 @@ func (d *Driver) Set(ctx context.Context, change ledger.Change, _ ledger.State) 
 	if err := openvswitch.CheckRunning(ctx); err != nil {
 		return ovs.Refuse("systemctl restart openvswitch", "Open vSwitch is not running: %w", err)
 	}
+	d.outdated = request.Facts
 	return d.migrate(ctx, request, ovs.HasLeftovers(facts, request.Migration.Backup))
 }
 
@@ -132,7 +152,8 @@ func (d *Driver) Restore(ctx context.Context, _ ledger.Change, before ledger.Sta
 	}
 	backup := *data.Backup
 	if d.NM == nil {
-		return report.Fail(report.Failed, "systemctl start NetworkManager", "cannot detach %s from br-ex: NetworkManager is not running", backup.Uplink)
+		return report.Fail(report.Failed, "systemctl start NetworkManager",
+			"cannot detach %s from br-ex: NetworkManager is not running", backup.Uplink)
 	}
 	facts, err := ovs.Gather(ctx, d.NM)
 	if err != nil {
@@ -169,9 +190,11 @@ func (d *Driver) Recover(ctx context.Context) error {
 	}
 	if d.NM == nil {
 		return report.Fail(report.Failed, "systemctl start NetworkManager",
-			"cannot roll back the incomplete network change of an earlier run (uplink %s): NetworkManager is not running", backup.Uplink)
+			"cannot roll back the incomplete network change of an earlier run (uplink %s): NetworkManager is not running",
+			backup.Uplink)
 	}
-	d.Log.Note("found an incomplete network change of an earlier run (uplink " + backup.Uplink + "); rolling it back first")
+	d.Log.Note("found an incomplete network change of an earlier run (uplink " + backup.Uplink + "); rolling it back " +
+		"first")
 	return d.restoreUplink(ctx, backup)
 }
 

@@ -5,6 +5,7 @@ package migrate
 import (
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
@@ -18,5 +19,25 @@ func TestSetNeedsAPlannedMigration(t *testing.T) {
 	planned := Request{Migration: ovs.Migration{Uplink: "eth0", AlreadyAttached: true}}.Change()
 	if err := driver.Set(t.Context(), planned, ledger.State{}); err != nil {
 		t.Errorf("Set() = %v for a migration with nothing to do", err)
+	}
+}
+
+// Facts of a request are used until its migration starts, and never afterwards: the ledger keeps the
+// change, and reads the state of br-ex again with it.
+func TestGetUsesTheFactsOfTheRequest(t *testing.T) {
+	tree, err := hostfs.OpenTree(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	driver := &Driver{Tree: tree, Dir: "/state"}
+	attached := bridged(t)
+	change := Request{Migration: ovs.Migration{Uplink: "eth0"}, Facts: &attached}.Change()
+	if state, err := driver.Get(t.Context(), change); err != nil || !state.Present {
+		t.Errorf("Get() = %+v, %v; want br-ex of the facts", state, err)
+	}
+	driver.outdated = &attached
+	if state, err := driver.Get(t.Context(), change); err != nil || state.Present {
+		t.Errorf("Get() = %+v, %v after the migration; want the state of the host", state, err)
 	}
 }

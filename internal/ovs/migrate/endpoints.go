@@ -38,7 +38,8 @@ func (d *Driver) checkEndpoints(ctx context.Context, all []Endpoint) error {
 	for i, err := range errs {
 		if err != nil {
 			host, _, _ := net.SplitHostPort(all[i].Address)
-			return report.Fail(report.Failed, report.Remedy("getent hosts "+host), "%s (%s) is unreachable: %w", all[i].Name, all[i].Address, err)
+			return report.Fail(report.Failed, report.Remedy("getent hosts "+host),
+				"%s (%s) is unreachable: %w", all[i].Name, all[i].Address, err)
 		}
 	}
 	return nil

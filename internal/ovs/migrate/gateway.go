@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 )
 
@@ -22,14 +23,7 @@ const (
 func watchGateway(
 	ctx context.Context, gateway netip.Addr, silence func() (time.Duration, bool), end context.CancelCauseFunc,
 ) {
-	again := time.NewTicker(gatewayCheckInterval)
-	defer again.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-again.C:
-		}
+	for command.Sleep(ctx, gatewayCheckInterval) == nil {
 		silent, known := silence()
 		if !known || silent < gatewayTimeout {
 			continue
@@ -64,6 +58,5 @@ func probeByRoute(ctx context.Context, gateway netip.Addr) error {
 func probeOnLink(ctx context.Context, link string, gateway netip.Addr) error {
 	ctx, cancel := context.WithTimeout(ctx, gatewayTimeout)
 	defer cancel()
-	_, err := hostnet.ProbeNeighbour(ctx, link, gateway)
-	return err
+	return hostnet.ProbeNeighbour(ctx, link, gateway)
 }

@@ -68,7 +68,7 @@ func (a *ipv6Addresses) missing(facts ovs.Facts) string {
 	}
 	link, _ := facts.Link(a.link)
 	for _, prefix := range a.addresses {
-		if slices.Contains(link.Foreign, prefix.Addr()) {
+		if slices.Contains(link.WithPrefixRoute, prefix.Addr()) {
 			return fmt.Sprintf("NetworkManager has not configured the address %s yet", prefix.Addr())
 		}
 	}

@@ -18,8 +18,8 @@ const membersTimeout = 10 * time.Second // until all members must be ports of th
 // restoreMembers starts the activation of the own profiles of a bond's members,
 // all at once: the bond has no network until the first one is active. Errors
 // are logged, because other members may succeed.
-func (d *Driver) restoreMembers(ctx context.Context, o ovs.Backup) {
-	for _, m := range o.Members {
+func (d *Driver) restoreMembers(ctx context.Context, backup ovs.Backup) {
+	for _, m := range backup.Members {
 		if err := d.restoreMember(ctx, m); err != nil {
 			d.Log.Note(err.Error())
 		}
@@ -52,14 +52,14 @@ func (d *Driver) restoreMember(ctx context.Context, m ovs.Member) error {
 // activates the clone instead, which removeProfiles deletes. The member's
 // activation is then started again. A bond without one of its members still
 // carries the host's traffic.
-func (d *Driver) awaitMembers(ctx context.Context, o ovs.Backup) error {
+func (d *Driver) awaitMembers(ctx context.Context, backup ovs.Backup) error {
 	limited, cancel := context.WithTimeout(ctx, membersTimeout)
 	defer cancel()
-	for _, m := range o.Members {
+	for _, m := range backup.Members {
 		var last error
 		err := poll(limited, "the activation of profile "+m.ID+" on "+m.Name, func() (bool, error) {
 			nic, err := d.NM.AddressDevice(limited, m.Name)
-			if err != nil || isRestored(m, nic) {
+			if err != nil || (nic.Active.UUID == m.UUID && nic.Active.State == networkmanager.Activated) {
 				return true, err
 			}
 			last = d.restoreMember(limited, m)
@@ -69,7 +69,7 @@ func (d *Driver) awaitMembers(ctx context.Context, o ovs.Backup) error {
 			return err
 		}
 		if err != nil {
-			d.Log.Warn(fmt.Sprintf("%s could not be attached to %s again: %v", m.Name, o.Uplink, cmp.Or(last, err)),
+			d.Log.Warn(fmt.Sprintf("%s could not be attached to %s again: %v", m.Name, backup.Uplink, cmp.Or(last, err)),
 				report.Remedy("nmcli connection up uuid "+m.UUID+" ifname "+m.Name))
 		}
 	}
@@ -78,14 +78,9 @@ func (d *Driver) awaitMembers(ctx context.Context, o ovs.Backup) error {
 
 // removeProfilesAndAwaitMembers removes the agent's profiles and bridge, and waits for the members
 // of a bond.
-func (d *Driver) removeProfilesAndAwaitMembers(ctx context.Context, o ovs.Backup) error {
-	if err := d.removeProfiles(ctx, o); err != nil {
+func (d *Driver) removeProfilesAndAwaitMembers(ctx context.Context, backup ovs.Backup) error {
+	if err := d.removeProfiles(ctx, backup); err != nil {
 		return err
 	}
-	return d.awaitMembers(ctx, o)
-}
-
-// isRestored reports whether a member has its own profile again.
-func isRestored(m ovs.Member, nic networkmanager.Device) bool {
-	return nic.Active.UUID == m.UUID && nic.Active.State == networkmanager.Activated
+	return d.awaitMembers(ctx, backup)
 }

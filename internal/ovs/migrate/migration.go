@@ -116,8 +116,8 @@ func (m *migration) attachPort(ctx context.Context) error {
 	return openvswitch.AttachPort(ctx, openvswitch.Attachment{
 		Bridge:        ovs.BridgeName,
 		NIC:           m.Uplink,
-		PortProfile:   m.Backup.OwnUUIDs[ovs.NICPortProfile],
-		DeviceProfile: m.Backup.OwnUUIDs[ovs.NICProfile],
+		PortProfile:   m.Backup.ProfileUUIDs[ovs.NICPortProfile],
+		DeviceProfile: m.Backup.ProfileUUIDs[ovs.NICProfile],
 	})
 }
 
@@ -125,7 +125,7 @@ func (m *migration) attachPort(ctx context.Context) error {
 // a NIC that keeps its own. The addresses of br-ex replace them.
 func (m *migration) activateNIC(ctx context.Context) error {
 	take := func() error { return m.activate(ctx, ovs.NICProfile, m.nic) }
-	if m.Backup.InPlace {
+	if m.Backup.KeepsProfile {
 		take = func() error { return m.removeAddresses(ctx, m.nic) }
 	}
 	if err := take(); err != nil {

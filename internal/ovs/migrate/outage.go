@@ -5,31 +5,36 @@ package migrate
 import (
 	"context"
 	"net/netip"
-	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-// outageMonitor measures how long the gateway does not respond during a
-// migration: the IPv4 gateway if there is one. Without a gateway, or with one
-// that ignores echo requests, it measures nothing.
-type outageMonitor struct {
-	gateway netip.Addr
-	pinger  *hostnet.Pinger
-}
-
-func startOutageMonitor(ctx context.Context, uplink string, state ovs.AddressState) outageMonitor {
+// measureOutage measures how long the gateway does not respond during a migration: the IPv4 gateway
+// if there is one. It ends the migration with the cause that it passes to end if the gateway stops
+// responding: see watchGateway. stop returns the result. It returns nil if nothing could be
+// measured: without a gateway, or with one that ignores echo requests.
+func measureOutage(
+	ctx context.Context, uplink string, state ovs.AddressState, end context.CancelCauseFunc,
+) (stop func() *hostnet.Outage) {
+	nothing := func() *hostnet.Outage { return nil }
 	gateways := state.Gateways()
 	if len(gateways) == 0 {
-		return outageMonitor{}
+		return nothing
 	}
 	gateway := gateways[0]
-	pinger, err := hostnet.StartPinger(ctx, gateway, sourceAddress(gateway, state.Stable), uplink, ovs.BridgeName)
+	pinger, err := hostnet.StartPinger(ctx, gateway, sourceAddress(gateway, state.Addresses), uplink, ovs.BridgeName)
 	if err != nil {
-		return outageMonitor{}
+		return nothing
 	}
-	return outageMonitor{gateway: gateway, pinger: pinger}
+	go watchGateway(ctx, gateway, pinger.SinceLastReply, end)
+	return func() *hostnet.Outage {
+		outage := pinger.Stop()
+		if outage.Answered == 0 {
+			return nil
+		}
+		return &outage
+	}
 }
 
 // sourceAddress returns the source address for requests to a gateway: the host's
@@ -41,24 +46,4 @@ func sourceAddress(gateway netip.Addr, own []netip.Addr) netip.Addr {
 		}
 	}
 	return netip.Addr{}
-}
-
-// sinceLastReply returns the time since the gateway's last reply.
-func (o outageMonitor) sinceLastReply() (time.Duration, bool) {
-	if o.pinger == nil {
-		return 0, false
-	}
-	return o.pinger.SinceLastReply()
-}
-
-// stop ends the measurement. It returns nil if there is none.
-func (o outageMonitor) stop() *hostnet.Outage {
-	if o.pinger == nil {
-		return nil
-	}
-	outage := o.pinger.Stop()
-	if outage.Answered == 0 {
-		return nil
-	}
-	return &outage
 }

@@ -21,7 +21,7 @@ type pendingFile struct {
 	dir  string
 }
 
-func (f pendingFile) path() string { return path.Join(f.dir, "network-move.json") }
+func (f pendingFile) path() string { return path.Join(f.dir, "network-migration.json") }
 
 // read returns the backup of an unfinished migration, and reports whether there
 // is one.
@@ -43,8 +43,8 @@ func (f pendingFile) read() (ovs.Backup, bool, error) {
 
 // write makes the pending file and the boot unit durable. It must return before
 // the first change.
-func (f pendingFile) write(o ovs.Backup) error {
-	content, err := json.Marshal(o)
+func (f pendingFile) write(backup ovs.Backup) error {
+	content, err := json.Marshal(backup)
 	if err != nil {
 		return fmt.Errorf("encoding the state of the uplink: %w", err)
 	}
@@ -53,7 +53,7 @@ func (f pendingFile) write(o ovs.Backup) error {
 	}
 	batch := f.tree.NewBatch()
 	defer batch.Abort()
-	unit := []byte(bootRollbackUnit(f.path(), o))
+	unit := []byte(bootRollbackUnit(f.path(), backup))
 	if err := batch.Stage(bootUnitPath, unit, hostfs.AgentAttr(0o644)); err != nil {
 		return err
 	}

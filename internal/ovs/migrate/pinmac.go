@@ -15,66 +15,63 @@ import (
 // pinMAC makes a bond keep its MAC during the activation of an original profile
 // that sets none. The activation detaches the bond's ports, and a bond without
 // ports gets another MAC, so the DHCP server would not recognize the host. The
-// profile contains the MAC in memory while it is activated; unpin restores the
-// profile byte by byte.
+// profile contains the MAC in memory while it is activated. pinMAC returns the
+// settings that the profile has then; unpin restores the profile byte by byte.
 func (d *Driver) pinMAC(
-	ctx context.Context, original networkmanager.Ref, o *ovs.Backup, nic networkmanager.Device,
-) (unpin func(context.Context) error, err error) {
+	ctx context.Context, original networkmanager.Ref, backup ovs.Backup, nic networkmanager.Device,
+) (pinned networkmanager.Settings, unpin func(context.Context) error, err error) {
 	nothing := func(context.Context) error { return nil }
 	const section = "802-3-ethernet"
-	_, cloned := o.Settings[section]["cloned-mac-address"]
-	assigned := o.Settings.Text(section, "assigned-mac-address") != ""
+	_, cloned := backup.Settings[section]["cloned-mac-address"]
+	assigned := backup.Settings.Text(section, "assigned-mac-address") != ""
 	if nic.Type != networkmanager.Bond || nic.MAC == "" || cloned || assigned {
-		return nothing, nil
+		return backup.Settings, nothing, nil
 	}
 	links, err := hostnet.Links()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	facts := ovs.Facts{Links: links}
 	if link, _ := facts.Link(nic.Name); !ovs.HasOwnMAC(facts, link) {
-		return nothing, nil
+		return backup.Settings, nothing, nil
 	}
-	file, err := d.profileFile(ctx, o.UUID)
+	profile, found, err := d.NM.FindProfile(ctx, backup.UUID)
+	if err == nil && !found {
+		err = fmt.Errorf("the NetworkManager profile %s does not exist", backup.UUID)
+	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	before := o.Settings
-	o.Settings = before.Clone()
-	o.Settings.Set(section, "assigned-mac-address", nic.MAC)
-	if err := d.NM.UpdateProfile(ctx, original, o.Settings, networkmanager.InMemory); err != nil {
-		return nil, err
+	pinned = backup.Settings.Clone()
+	pinned.Set(section, "assigned-mac-address", nic.MAC)
+	if err := d.NM.UpdateProfile(ctx, original, pinned, networkmanager.InMemory); err != nil {
+		return nil, nil, err
 	}
-	return func(ctx context.Context) error {
-		if o.Volatile {
-			return d.NM.UpdateProfile(ctx, original, before, networkmanager.InMemory)
+	return pinned, func(ctx context.Context) error {
+		if backup.Volatile {
+			return d.NM.UpdateProfile(ctx, original, backup.Settings, networkmanager.InMemory)
 		}
-		content, info, err := d.Tree.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		if err := d.NM.UpdateProfile(ctx, original, before, networkmanager.ToDisk); err != nil {
-			return err
-		}
-		now, _, err := d.Tree.ReadFile(file)
-		if err != nil || bytes.Equal(content, now) {
-			return err
-		}
-		if err := d.Tree.ReplaceFile(file, content, info.Attr()); err != nil {
-			return err
-		}
-		return d.NM.LoadProfile(ctx, file)
+		return d.saveUnchanged(ctx, original, backup.Settings, profile.File)
 	}, nil
 }
 
-func (d *Driver) profileFile(ctx context.Context, uuid string) (string, error) {
-	profiles, err := d.NM.Profiles(ctx)
+// saveUnchanged saves the settings of a profile, but keeps the content of its file.
+func (d *Driver) saveUnchanged(
+	ctx context.Context, profile networkmanager.Ref, settings networkmanager.Settings, file string,
+) error {
+	content, info, err := d.Tree.ReadFile(file)
 	if err != nil {
-		return "", err
+		return err
 	}
-	profile, found := ovs.Facts{Profiles: profiles}.Profile(uuid)
-	if !found {
-		return "", fmt.Errorf("the NetworkManager profile %s does not exist", uuid)
+	if err := d.NM.UpdateProfile(ctx, profile, settings, networkmanager.ToDisk); err != nil {
+		return err
 	}
-	return profile.File, nil
+	now, _, err := d.Tree.ReadFile(file)
+	if err != nil || bytes.Equal(content, now) {
+		return err
+	}
+	if err := d.Tree.ReplaceFile(file, content, info.Attr()); err != nil {
+		return err
+	}
+	return d.NM.LoadProfile(ctx, file)
 }

@@ -11,35 +11,32 @@ import (
 
 // originalProfile returns the original profile, and creates it again if
 // necessary.
-func (d *Driver) originalProfile(ctx context.Context, o ovs.Backup) (networkmanager.Ref, error) {
-	return d.ownProfile(ctx, ovs.Member{UUID: o.UUID, Settings: o.Settings, Volatile: o.Volatile})
+func (d *Driver) originalProfile(ctx context.Context, backup ovs.Backup) (networkmanager.Ref, error) {
+	return d.ownProfile(ctx, ovs.Member{UUID: backup.UUID, Settings: backup.Settings, Volatile: backup.Volatile})
 }
 
 // ownProfile returns an interface's own profile, and creates it again if
 // necessary: a profile that NetworkManager had generated in memory is lost at a
 // reboot.
-func (d *Driver) ownProfile(ctx context.Context, o ovs.Member) (networkmanager.Ref, error) {
-	profiles, err := d.NM.Profiles(ctx)
-	if err != nil {
-		return "", err
-	}
-	if own, found := (ovs.Facts{Profiles: profiles}).Profile(o.UUID); found {
-		return own.Ref, nil
+func (d *Driver) ownProfile(ctx context.Context, m ovs.Member) (networkmanager.Ref, error) {
+	profile, found, err := d.NM.FindProfile(ctx, m.UUID)
+	if err != nil || found {
+		return profile.Ref, err
 	}
 	storage := networkmanager.ToDisk
-	if o.Volatile {
+	if m.Volatile {
 		storage = networkmanager.InMemory
 	}
-	return d.NM.AddProfile(ctx, o.Settings, storage)
+	return d.NM.AddProfile(ctx, m.Settings, storage)
 }
 
 // removeProfiles removes the existing profiles of the agent and the bridge.
-func (d *Driver) removeProfiles(ctx context.Context, o ovs.Backup) error {
+func (d *Driver) removeProfiles(ctx context.Context, backup ovs.Backup) error {
 	profiles, err := d.NM.Profiles(ctx)
 	if err != nil {
 		return err
 	}
-	for _, profile := range o.OwnProfiles(profiles) {
+	for _, profile := range backup.OwnProfiles(profiles) {
 		if err := d.NM.DeleteProfile(ctx, profile.Ref); err != nil {
 			return err
 		}
@@ -47,7 +44,7 @@ func (d *Driver) removeProfiles(ctx context.Context, o ovs.Backup) error {
 	// NetworkManager removes the bridge with a delay, and not at all while it has a
 	// port that NetworkManager has not created: OVN's, or the NIC's after an
 	// aborted migration.
-	if err := d.removeBridge(ctx, o.Uplink); err != nil {
+	if err := d.removeBridge(ctx, backup.Uplink); err != nil {
 		return err
 	}
 	return poll(ctx, "NetworkManager to deactivate br-ex", func() (bool, error) {

@@ -26,27 +26,28 @@ type restoration struct {
 
 // restoreProfile activates the original profile on the NIC, removes the agent's
 // profiles and bridge, and verifies that the NIC carries the host's traffic.
-func (d *Driver) restoreProfile(ctx context.Context, o ovs.Backup) error {
-	r := &restoration{Driver: d, backup: o}
+func (d *Driver) restoreProfile(ctx context.Context, backup ovs.Backup) error {
+	r := &restoration{Driver: d, backup: backup}
 	var err error
-	if r.now, r.state, err = d.currentState(ctx, o); err != nil {
+	if r.now, r.state, err = d.currentState(ctx, backup); err != nil {
 		return err
 	}
-	if r.nic, err = d.NM.AddressDevice(ctx, o.Uplink); err != nil {
+	if r.nic, err = d.NM.AddressDevice(ctx, backup.Uplink); err != nil {
 		return err
 	}
-	if r.nic.Active.UUID == o.UUID && r.nic.Active.State == networkmanager.Activated {
+	if r.nic.Active.UUID == backup.UUID && r.nic.Active.State == networkmanager.Activated {
 		return r.restoreAddresses(ctx)
 	}
-	original, err := d.originalProfile(ctx, o)
+	original, err := d.originalProfile(ctx, backup)
 	if err != nil {
 		return err
 	}
 	r.raiseBridgeMetrics(ctx)
-	unpin, err := d.pinMAC(ctx, original, &r.backup, r.nic)
+	pinned, unpin, err := d.pinMAC(ctx, original, backup, r.nic)
 	if err != nil {
 		return err
 	}
+	r.backup.Settings = pinned
 	err = r.activateOriginal(ctx, original)
 	return errors.Join(err, unpin(ctx))
 }
@@ -93,12 +94,10 @@ func (r *restoration) keepIPv6() {
 // will have: they do not work once the NIC is detached from the bridge. An error
 // is logged, because the host is only unreachable a little longer.
 func (r *restoration) raiseBridgeMetrics(ctx context.Context) {
-	profiles, err := r.NM.Profiles(ctx)
+	bridgeIP, found, err := r.NM.FindProfile(ctx, r.backup.ProfileUUIDs[ovs.BridgeIPProfile])
 	if err != nil {
 		r.Log.Note(err.Error())
-		return
 	}
-	bridgeIP, found := ovs.Facts{Profiles: profiles}.Profile(r.backup.OwnUUIDs[ovs.BridgeIPProfile])
 	if !found {
 		return
 	}
@@ -141,7 +140,8 @@ func (r *restoration) releaseAddress(ctx context.Context, activation *networkman
 		return err
 	}
 	if len(device.IPv4.LeasedAddresses())+len(device.IPv6.LeasedAddresses()) == 0 {
-		r.Log.Warn(fmt.Sprintf("no DHCP server or router has responded on %s; the interface keeps its address until one responds", uplink),
+		r.Log.Warn("no DHCP server or router has responded on "+uplink+
+			"; the interface keeps its address until one responds",
 			report.Remedy("nmcli device reapply "+uplink))
 		return nil
 	}
@@ -176,7 +176,8 @@ func (r *restoration) verify(ctx context.Context) error {
 		return err
 	}
 	if missing != "" {
-		r.Log.Warn(fmt.Sprintf("%s is restored, but its previous state differs: %s", uplink, missing), report.Remedy("nmcli device show "+uplink))
+		r.Log.Warn(fmt.Sprintf("%s is restored, but its previous state differs: %s", uplink, missing),
+			report.Remedy("nmcli device show "+uplink))
 		return nil
 	}
 	// With its own profile, addresses and routes the uplink is in its original
@@ -191,26 +192,26 @@ func (r *restoration) verify(ctx context.Context) error {
 
 // currentState returns the current addressing of br-ex, or the uplink's before
 // the migration if br-ex has none.
-func (d *Driver) currentState(ctx context.Context, o ovs.Backup) (ovs.IPState, ovs.AddressState, error) {
-	facts, err := d.gatherAddresses(ctx)
+func (d *Driver) currentState(ctx context.Context, backup ovs.Backup) (ovs.IPState, ovs.AddressState, error) {
+	facts, err := ovs.GatherAddresses(ctx, d.NM)
 	if err != nil {
 		return nil, ovs.AddressState{}, err
 	}
 	link, _ := facts.Link(ovs.BridgeName)
 	device, _ := facts.Device(ovs.BridgeName)
 	state := ovs.AddressStateOf(facts, ovs.BridgeName)
-	if device.Active.State == networkmanager.Activated && len(state.Stable) > 0 && len(state.Defaults) > 0 {
+	if device.Active.State == networkmanager.Activated && len(state.Addresses) > 0 && len(state.DefaultRoutes) > 0 {
 		return ovs.IPStateOf(facts, link, device), state, nil
 	}
-	return ovs.IPState{networkmanager.IPv4: o.IPv4, networkmanager.IPv6: o.IPv6}, o.State, nil
+	return ovs.IPState{networkmanager.IPv4: backup.IPv4, networkmanager.IPv6: backup.IPv6}, backup.AddressState, nil
 }
 
 // withMetricsOf returns state with route metrics that are at least those of the
 // uplink.
-func withMetricsOf(state ovs.IPState, o ovs.Backup) ovs.IPState {
+func withMetricsOf(state ovs.IPState, backup ovs.Backup) ovs.IPState {
 	before := map[networkmanager.Family]uint32{
-		networkmanager.IPv4: ovs.MetricOf(o.IPv4),
-		networkmanager.IPv6: ovs.MetricOf(o.IPv6),
+		networkmanager.IPv4: ovs.MetricOf(backup.IPv4),
+		networkmanager.IPv6: ovs.MetricOf(backup.IPv6),
 	}
 	changed := ovs.IPState{}
 	for family, now := range state {

@@ -27,7 +27,8 @@ func (d *Driver) migrate(ctx context.Context, request Request, leftover bool) er
 	checkpoint, err := d.NM.CreateCheckpoint(ctx, d.rollbackTimeout())
 	if err != nil {
 		return errors.Join(report.Fail(report.Refused, "# wait until the other change is finished, then rerun the command",
-			"another program is changing the network through NetworkManager: %w; nothing was changed", err), d.disarmRollback(context.WithoutCancel(ctx)))
+			"another program is changing the network through NetworkManager: %w; nothing was changed", err),
+			d.disarmRollback(context.WithoutCancel(ctx)))
 	}
 	// For the next run, if this one is terminated: until the agent's profiles
 	// exist, the owner of a checkpoint cannot be determined.
@@ -40,13 +41,12 @@ func (d *Driver) migrate(ctx context.Context, request Request, leftover bool) er
 	defer cancel()
 	watched, end := context.WithCancelCause(limited)
 	defer end(nil)
-	monitor := startOutageMonitor(limited, m.Uplink, m.AddressState)
-	go watchGateway(watched, monitor.gateway, monitor.sinceLastReply, end)
+	stopMeasurement := measureOutage(watched, m.Uplink, m.AddressState, end)
 	err = d.attempt(watched, request, leftover, checkpoint)
 	if cause := context.Cause(watched); err != nil && !errors.Is(watched.Err(), cause) {
 		err = cause // the gateway stopped responding
 	}
-	d.outage = monitor.stop()
+	d.outage = stopMeasurement()
 	if err != nil {
 		return d.rollBack(ctx, m, err)
 	}

@@ -46,7 +46,7 @@ func stateOf(facts ovs.Facts, planned ovs.Migration, planErr error) (ledger.Stat
 	}
 	if planErr != nil {
 		// A br-ex of the agent without traffic must be removed even so.
-		own := ovs.Backup{OwnUUIDs: ovs.ProfileUUIDs(facts.MachineID)}.OwnProfiles(facts.Profiles)
+		own := ovs.Backup{ProfileUUIDs: ovs.ProfileUUIDs(facts.MachineID)}.OwnProfiles(facts.Profiles)
 		return bridgeData{Unfinished: len(own) > 0}.state(false)
 	}
 	return bridgeData{Unfinished: ovs.HasLeftovers(facts, planned.Backup), Backup: &planned.Backup}.state(false)
@@ -63,29 +63,31 @@ func (d *Driver) IsPartiallyRestored(_ ledger.Change, _, now ledger.State) (bool
 // longer exists, because the NIC was renamed at a boot. The name comes from
 // br-ex or its profile. It refuses an original profile that only matches the
 // old name, because its activation would fail.
-func withCurrentName(o ovs.Backup, facts ovs.Facts) (ovs.Backup, error) {
+func withCurrentName(backup ovs.Backup, facts ovs.Facts) (ovs.Backup, error) {
 	now, ok := ovs.BridgedUplink(facts)
 	if !ok { // br-ex does not carry the host's traffic, for any reason
 		nic, _ := facts.Profile(ovs.ProfileUUID(facts.MachineID, ovs.NICProfile))
 		now = nic.Settings.Text("connection", "interface-name")
 		_, ok = facts.Link(now)
 	}
-	if _, there := facts.Link(o.Uplink); there || !ok {
-		return o, nil
+	if _, there := facts.Link(backup.Uplink); there || !ok {
+		return backup, nil
 	}
-	bound := o.Settings.Text("connection", "interface-name") != ""
-	if own, found := facts.Profile(o.UUID); found {
+	bound := backup.Settings.Text("connection", "interface-name") != ""
+	if own, found := facts.Profile(backup.UUID); found {
 		named := own.Settings.Text("connection", "interface-name")
 		if named != "" && named != now {
-			return o, ovs.Refuse(report.Remedy("nmcli connection modify "+o.UUID+" connection.interface-name "+now+" # then rerun the command"),
-				"the uplink %s was renamed to %s after it was attached to br-ex, but its profile %s applies only to %s", o.Uplink, now, o.ID, named)
+			return backup, ovs.Refuse(report.Remedyf(
+				"nmcli connection modify %s connection.interface-name %s # then rerun the command", backup.UUID, now),
+				"the uplink %s was renamed to %s after it was attached to br-ex, but its profile %s applies only to %s",
+				backup.Uplink, now, backup.ID, named)
 		}
 		bound = named != ""
 	}
 	if bound {
-		o.Settings = o.Settings.Clone()
-		o.Settings.Set("connection", "interface-name", now)
+		backup.Settings = backup.Settings.Clone()
+		backup.Settings.Set("connection", "interface-name", now)
 	}
-	o.Uplink = now
-	return o, nil
+	backup.Uplink = now
+	return backup, nil
 }

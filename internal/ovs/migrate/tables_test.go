@@ -17,7 +17,9 @@ func TestStaleTableRoutes(t *testing.T) {
 	route := func(destination string, table, metric uint32) map[string]dbus.Variant {
 		prefix := netip.MustParsePrefix(destination)
 		data := map[string]dbus.Variant{
-			"dest": dbus.MakeVariant(prefix.Addr().String()), "prefix": dbus.MakeVariant(uint32(prefix.Bits())), //nolint:gosec // of a prefix
+			"dest": dbus.MakeVariant(
+				prefix.Addr().String(),
+			), "prefix": dbus.MakeVariant(uint32(prefix.Bits())), //nolint:gosec // of a prefix
 			"next-hop": dbus.MakeVariant("192.0.2.2"), "table": dbus.MakeVariant(table),
 		}
 		if metric > 0 {
@@ -32,9 +34,19 @@ func TestStaleTableRoutes(t *testing.T) {
 		return s
 	}
 	final := profile(48, route("10.0.0.0/8", 100, 0), route("10.1.0.0/16", 100, 70), route("10.2.0.0/16", 254, 0))
-	copied := profile(450, route("10.0.0.0/8", 100, 0), route("10.1.0.0/16", 100, 70), route("10.2.0.0/16", 254, 350), route("10.3.0.0/16", 0, 0))
+	copied := profile(
+		450,
+		route("10.0.0.0/8", 100, 0),
+		route("10.1.0.0/16", 100, 70),
+		route("10.2.0.0/16", 254, 350),
+		route("10.3.0.0/16", 0, 0),
+	)
 	want := []tableRoute{{
-		networkmanager.Route{Destination: netip.MustParsePrefix("10.0.0.0/8"), Gateway: netip.MustParseAddr("192.0.2.2"), Table: 100}, 450,
+		networkmanager.Route{
+			Destination: netip.MustParsePrefix("10.0.0.0/8"),
+			Gateway:     netip.MustParseAddr("192.0.2.2"),
+			Table:       100,
+		}, 450,
 	}}
 	options := []cmp.Option{cmp.AllowUnexported(tableRoute{}), cmpopts.EquateComparable(netip.Prefix{}, netip.Addr{})}
 	if diff := cmp.Diff(want, staleTableRoutes(copied, final), options...); diff != "" {

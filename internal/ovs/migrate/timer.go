@@ -27,9 +27,9 @@ import (
 // required anyway, not the agent's binary, which may have been replaced or
 // removed. Both do nothing once the pending file is removed.
 const (
-	rollbackUnit = "hcp-node-agent-network-guard"
-	bootUnitPath = "/etc/systemd/system/hcp-node-agent-network-boot-guard.service"
-	bootUnitLink = "/etc/systemd/system/multi-user.target.wants/hcp-node-agent-network-boot-guard.service"
+	rollbackUnit = "hcp-node-agent-network-rollback"
+	bootUnitPath = "/etc/systemd/system/" + ovs.BootRollbackUnit
+	bootUnitLink = "/etc/systemd/system/multi-user.target.wants/" + ovs.BootRollbackUnit
 
 	// rollbackDelay is the time between the checkpoint's timeout and the timer:
 	// enough for NetworkManager's own rollback, which takes about a second.
@@ -40,11 +40,11 @@ const (
 // sign, which systemd would expand, nor a semicolon: systemd stores it as a
 // backslash and a semicolon, and reads it back that way after a daemon-reload
 // (252).
-func startRollbackTimer(ctx context.Context, after time.Duration, journalPath string, o ovs.Backup) error {
+func startRollbackTimer(ctx context.Context, after time.Duration, journalPath string, backup ovs.Backup) error {
 	_, err := command.Run(ctx, "systemd-run", "--quiet", "--collect", "--unit="+rollbackUnit,
 		"--description=Roll back an unfinished migration to br-ex by hcp-node-agent",
 		fmt.Sprintf("--on-active=%ds", int(after.Seconds())), "--timer-property=AccuracySec=500ms",
-		"/bin/sh", "-c", rollbackScript(journalPath, o))
+		"/bin/sh", "-c", rollbackScript(journalPath, backup))
 	if err != nil {
 		return fmt.Errorf("starting the rollback timer: %w", err)
 	}
@@ -54,7 +54,7 @@ func startRollbackTimer(ctx context.Context, after time.Duration, journalPath st
 // rollbackScript returns the script that restores the original profile of the
 // NIC on a running host. It removes the bridge first: as long as the NIC is in
 // it, the host receives nothing.
-func rollbackScript(journalPath string, o ovs.Backup) string {
+func rollbackScript(journalPath string, backup ovs.Backup) string {
 	lines := []string{
 		fmt.Sprintf("[ -e '%s' ] || exit 0", journalPath),
 		// A stopped switch is started, but not before the NIC is removed from its
@@ -62,24 +62,26 @@ func rollbackScript(journalPath string, o ovs.Backup) string {
 		"ovs-appctl --timeout=5 --target=ovs-vswitchd version >/dev/null 2>&1 || {",
 		"systemctl start ovsdb-server.service",
 		"ovs-vsctl --no-wait --timeout=10 --if-exists del-br " + ovs.BridgeName,
-		fmt.Sprintf("ovs-dpctl del-if system@ovs-system '%s' 2>/dev/null", o.Uplink),
+		fmt.Sprintf("ovs-dpctl del-if system@ovs-system '%s' 2>/dev/null", backup.Uplink),
 		"ovs-dpctl del-if system@ovs-system " + ovs.BridgeName + " 2>/dev/null",
 		"systemctl start openvswitch.service ovs-vswitchd.service",
 		"}",
 		"ovs-vsctl --timeout=10 --if-exists del-br " + ovs.BridgeName,
 	}
-	for _, name := range slices.Sorted(maps.Keys(o.OwnUUIDs)) {
-		lines = append(lines, "nmcli --wait 20 connection delete uuid "+o.OwnUUIDs[name]+" 2>/dev/null") // often gone already
+	for _, name := range slices.Sorted(maps.Keys(backup.ProfileUUIDs)) { // often deleted already
+		lines = append(lines, "nmcli --wait 20 connection delete uuid "+backup.ProfileUUIDs[name]+" 2>/dev/null")
 	}
-	lines = append(lines,
-		fmt.Sprintf("nmcli -g GENERAL.CON-UUID device show '%s' | grep -qx %s || nmcli --wait 60 connection up uuid %s ifname '%s' || nmcli --wait 60 device connect '%s' || exit 1",
-			o.Uplink, o.UUID, o.UUID, o.Uplink, o.Uplink))
-	for _, m := range o.Members { // NetworkManager detaches them when it rolls back
-		lines = append(lines, fmt.Sprintf("nmcli -g GENERAL.CON-UUID device show '%s' | grep -qx %s || nmcli --wait 20 connection up uuid %s ifname '%s'",
+	const isActive = "nmcli -g GENERAL.CON-UUID device show '%s' | grep -qx %s"
+	lines = append(lines, fmt.Sprintf(isActive+" || nmcli --wait 60 connection up uuid %s ifname '%s' || "+
+		"nmcli --wait 60 device connect '%s' || exit 1",
+		backup.Uplink, backup.UUID, backup.UUID, backup.Uplink, backup.Uplink))
+	for _, m := range backup.Members { // NetworkManager detaches them when it rolls back
+		lines = append(lines, fmt.Sprintf(isActive+" || nmcli --wait 20 connection up uuid %s ifname '%s'",
 			m.Name, m.UUID, m.UUID, m.Name))
 	}
-	if o.InPlace { // its profile may be active without addresses
-		lines = append(lines, fmt.Sprintf("ip -o address show dev '%s' scope global | grep -q . || nmcli --wait 60 device reapply '%s' || exit 1", o.Uplink, o.Uplink))
+	if backup.KeepsProfile { // its profile may be active without addresses
+		lines = append(lines, fmt.Sprintf("ip -o address show dev '%s' scope global | grep -q . || "+
+			"nmcli --wait 60 device reapply '%s' || exit 1", backup.Uplink, backup.Uplink))
 	}
 	lines = append(lines,
 		fmt.Sprintf("rm -f '%s' '%s' '%s'", journalPath, bootUnitLink, bootUnitPath))
@@ -93,11 +95,11 @@ func rollbackScript(journalPath string, o ovs.Backup) string {
 // agent's names that a power loss has left empty. On a busy host at boot,
 // ovs-vsctl can take ten seconds. If it did not finish, the switch would attach
 // the NIC, and the host would have no network until the next run.
-func bootRollbackUnit(journalPath string, o ovs.Backup) string {
+func bootRollbackUnit(journalPath string, backup ovs.Backup) string {
 	patterns, empty := "", ""
-	for _, name := range slices.Sorted(maps.Keys(o.OwnUUIDs)) {
-		patterns += " -e " + o.OwnUUIDs[name]
-		keyfiles := []string{name + ".nmconnection", name + "-" + o.OwnUUIDs[name] + ".nmconnection"}
+	for _, name := range slices.Sorted(maps.Keys(backup.ProfileUUIDs)) {
+		patterns += " -e " + backup.ProfileUUIDs[name]
+		keyfiles := []string{name + ".nmconnection", name + "-" + backup.ProfileUUIDs[name] + ".nmconnection"}
 		for _, file := range append(keyfiles, "ifcfg-"+name) {
 			empty += "find " + ovs.ProfileDirectories + " -name " + file + " -empty -delete 2>/dev/null; "
 		}

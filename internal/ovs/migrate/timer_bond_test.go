@@ -17,8 +17,11 @@ import (
 // rollback detaches its ports: the timer must restore both.
 func TestRollbackScriptOfBond(t *testing.T) {
 	origin := ovs.Backup{
-		Uplink: "bond0", UUID: "ub", InPlace: true, Members: []ovs.Member{{Name: "eth0", UUID: "u0"}, {Name: "eth1", UUID: "u1"}},
-		OwnUUIDs: map[string]string{"eth0-slave-ovs-clone": "c0"},
+		Uplink:       "bond0",
+		UUID:         "ub",
+		KeepsProfile: true,
+		Members:      []ovs.Member{{Name: "eth0", UUID: "u0"}, {Name: "eth1", UUID: "u1"}},
+		ProfileUUIDs: map[string]string{"eth0-slave-ovs-clone": "c0"},
 	}
 	tests := map[string]struct {
 		using    map[string]string // profiles by interface
@@ -28,13 +31,31 @@ func TestRollbackScriptOfBond(t *testing.T) {
 		fail     string
 		unfinish bool
 	}{
-		"nothing was lost":      {using: map[string]string{"bond0": "ub", "eth0": "u0", "eth1": "u1"}, address: true},
-		"the addresses":         {using: map[string]string{"bond0": "ub", "eth0": "u0", "eth1": "u1"}, reapply: true},
-		"a member":              {using: map[string]string{"bond0": "ub", "eth0": "u0"}, address: true, up: []string{"u1 ifname eth1"}},
-		"all":                   {up: []string{"ub ifname bond0", "u0 ifname eth0", "u1 ifname eth1"}, reapply: true},
-		"members are with ours": {using: map[string]string{"bond0": "ub", "eth0": "c0", "eth1": "u1"}, address: true, up: []string{"u0 ifname eth0"}},
-		"a member cannot":       {using: map[string]string{"bond0": "ub", "eth0": "u0"}, address: true, up: []string{"u1 ifname eth1"}, fail: "up?uuid?u1"},
-		"nor can the addresses": {using: map[string]string{"bond0": "ub", "eth0": "u0", "eth1": "u1"}, reapply: true, fail: "reapply", unfinish: true},
+		"nothing was lost": {using: map[string]string{"bond0": "ub", "eth0": "u0", "eth1": "u1"}, address: true},
+		"the addresses":    {using: map[string]string{"bond0": "ub", "eth0": "u0", "eth1": "u1"}, reapply: true},
+		"a member": {
+			using:   map[string]string{"bond0": "ub", "eth0": "u0"},
+			address: true,
+			up:      []string{"u1 ifname eth1"},
+		},
+		"all": {up: []string{"ub ifname bond0", "u0 ifname eth0", "u1 ifname eth1"}, reapply: true},
+		"members are with ours": {
+			using:   map[string]string{"bond0": "ub", "eth0": "c0", "eth1": "u1"},
+			address: true,
+			up:      []string{"u0 ifname eth0"},
+		},
+		"a member cannot": {
+			using:   map[string]string{"bond0": "ub", "eth0": "u0"},
+			address: true,
+			up:      []string{"u1 ifname eth1"},
+			fail:    "up?uuid?u1",
+		},
+		"nor can the addresses": {
+			using:    map[string]string{"bond0": "ub", "eth0": "u0", "eth1": "u1"},
+			reapply:  true,
+			fail:     "reapply",
+			unfinish: true,
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -48,7 +48,11 @@ func runScript(t *testing.T, script, path string) (ok bool) {
 }
 
 func TestRollbackScript(t *testing.T) {
-	origin := ovs.Backup{Uplink: "eth0", UUID: "origin-uuid", OwnUUIDs: map[string]string{"br-ex": "u1", "ovs-if-br-ex": "u2"}}
+	origin := ovs.Backup{
+		Uplink:       "eth0",
+		UUID:         "origin-uuid",
+		ProfileUUIDs: map[string]string{"br-ex": "u1", "ovs-if-br-ex": "u2"},
+	}
 	revert := []string{
 		"ovs-appctl --timeout=5 --target=ovs-vswitchd version",
 		"ovs-vsctl --timeout=10 --if-exists del-br br-ex",
@@ -69,12 +73,26 @@ func TestRollbackScript(t *testing.T) {
 		calls      []string
 		kept       bool // the pending file remains, for another attempt
 	}{
-		"finished":         {},
-		"unfinished":       {unfinished: true, fail: "delete", calls: revert}, // NetworkManager has deleted them itself
-		"profile is gone":  {unfinished: true, fail: "up", calls: append(append([]string{}, revert...), "nmcli --wait 60 device connect eth0")},
-		"nothing comes up": {unfinished: true, fail: "wait", calls: append(append([]string{}, revert...), "nmcli --wait 60 device connect eth0"), kept: true},
-		"switch stopped":   {unfinished: true, fail: "version", calls: switchStopped},
-		"daemons are dead": {unfinished: true, fail: "", calls: append(append([]string{}, switchStopped...), "nmcli --wait 60 device connect eth0"), kept: true},
+		"finished":   {},
+		"unfinished": {unfinished: true, fail: "delete", calls: revert}, // NetworkManager has deleted them itself
+		"profile is gone": {
+			unfinished: true,
+			fail:       "up",
+			calls:      append(append([]string{}, revert...), "nmcli --wait 60 device connect eth0"),
+		},
+		"nothing comes up": {
+			unfinished: true,
+			fail:       "wait",
+			calls:      append(append([]string{}, revert...), "nmcli --wait 60 device connect eth0"),
+			kept:       true,
+		},
+		"switch stopped": {unfinished: true, fail: "version", calls: switchStopped},
+		"daemons are dead": {
+			unfinished: true,
+			fail:       "",
+			calls:      append(append([]string{}, switchStopped...), "nmcli --wait 60 device connect eth0"),
+			kept:       true,
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -116,14 +134,19 @@ func TestBootRollbackUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, content := range map[string]string{
-		"br-ex.nmconnection": "uuid=u1\n", "with space.nmconnection": "master=u1\nuuid=u2\n", "original.nmconnection": "uuid=other\n",
+		"br-ex.nmconnection":        "uuid=u1\n",
+		"with space.nmconnection":   "master=u1\nuuid=u2\n",
+		"original.nmconnection":     "uuid=other\n",
 		"ovs-if-br-ex.nmconnection": "", "empty of somebody.nmconnection": "",
 	} {
 		if err := os.WriteFile(filepath.Join(profiles, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	unit := bootRollbackUnit("/state/network-move.json", ovs.Backup{OwnUUIDs: map[string]string{"br-ex": "u1", "ovs-if-br-ex": "u2"}})
+	unit := bootRollbackUnit(
+		"/state/network-migration.json",
+		ovs.Backup{ProfileUUIDs: map[string]string{"br-ex": "u1", "ovs-if-br-ex": "u2"}},
+	)
 	for line := range strings.Lines(unit) {
 		command, found := strings.CutPrefix(strings.TrimSpace(line), "ExecStart=")
 		if !found || strings.HasPrefix(command, "/bin/rm") {
@@ -142,12 +165,17 @@ func TestBootRollbackUnit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{filepath.Join(profiles, "empty of somebody.nmconnection"), filepath.Join(profiles, "original.nmconnection")}
+	want := []string{
+		filepath.Join(profiles, "empty of somebody.nmconnection"),
+		filepath.Join(profiles, "original.nmconnection"),
+	}
 	if diff := cmp.Diff(want, left); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
 	for _, want := range []string{
-		"ConditionPathExists=/state/network-move.json\n", "Before=ovs-vswitchd.service NetworkManager.service\n", "Wants=ovsdb-server.service\nAfter=ovsdb-server.service\n",
+		"ConditionPathExists=/state/network-migration.json\n",
+		"Before=ovs-vswitchd.service NetworkManager.service\n",
+		"Wants=ovsdb-server.service\nAfter=ovsdb-server.service\n",
 	} {
 		if !strings.Contains(unit, want) {
 			t.Errorf("the unit lacks %q", want)

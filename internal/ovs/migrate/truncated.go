@@ -66,7 +66,7 @@ func (d *Driver) RemoveTruncatedDatabase(ctx context.Context) error {
 		}
 	}
 	// The unit has failed, or would soon reach its start limit.
-	return d.Systemd.ResetFailed(ctx, "ovsdb-server.service")
+	return d.Systemd.ResetFailed(ctx, openvswitch.DatabaseUnit)
 }
 
 func (d *Driver) statOpenVSwitchFiles() (map[string]hostfs.Info, error) {

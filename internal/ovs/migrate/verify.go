@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
@@ -41,7 +42,7 @@ func (d *Driver) awaitState(ctx context.Context, link string, missing func(ovs.F
 	defer cancel()
 	last := ""
 	err := poll(limited, "the addresses and the default route", func() (bool, error) {
-		facts, err := d.gatherAddresses(ctx)
+		facts, err := ovs.GatherAddresses(ctx, d.NM)
 		if err == nil {
 			last = missing(facts)
 		}
@@ -58,39 +59,22 @@ func probeGateways(ctx context.Context, link string, state ovs.AddressState) err
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	for _, gateway := range state.Gateways() {
-		if _, err := hostnet.ProbeNeighbour(ctx, link, gateway); err != nil {
+		if err := hostnet.ProbeNeighbour(ctx, link, gateway); err != nil {
 			return fmt.Errorf("probing the gateway: %w", err)
 		}
 	}
 	return nil
 }
 
-func (d *Driver) gatherAddresses(ctx context.Context) (ovs.Facts, error) {
-	var facts ovs.Facts
-	var err error
-	if facts.Links, err = hostnet.Links(); err != nil {
-		return facts, err
-	}
-	if facts.Routes, err = hostnet.DefaultRoutes(); err != nil {
-		return facts, err
-	}
-	facts.Devices, err = d.NM.Devices(ctx)
-	return facts, err
-}
-
-// poll calls so every 50 ms until it returns true or an error.
-func poll(ctx context.Context, what string, so func() (bool, error)) error {
-	again := time.NewTicker(50 * time.Millisecond)
-	defer again.Stop()
+// poll calls isDone every 50 ms until it returns true or an error.
+func poll(ctx context.Context, awaited string, isDone func() (bool, error)) error {
 	for {
-		ok, err := so()
-		if ctx.Err() == nil && (err != nil || ok) {
+		done, err := isDone()
+		if ctx.Err() == nil && (err != nil || done) {
 			return err
 		}
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			return fmt.Errorf("waiting for %s: %w", what, ctx.Err())
+		if err := command.Sleep(ctx, 50*time.Millisecond); err != nil {
+			return fmt.Errorf("waiting for %s: %w", awaited, err)
 		}
 	}
 }

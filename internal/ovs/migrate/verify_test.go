@@ -20,10 +20,10 @@ import (
 func TestMissing(t *testing.T) {
 	servers := []netip.Addr{netip.MustParseAddr("192.0.2.53"), netip.MustParseAddr("2001:db8::53")}
 	c := ovs.AddressState{
-		Stable:      []netip.Addr{netip.MustParseAddr("192.0.2.177"), netip.MustParseAddr("2001:db8::7")},
+		Addresses:   []netip.Addr{netip.MustParseAddr("192.0.2.177"), netip.MustParseAddr("2001:db8::7")},
 		Nameservers: servers, SearchDomains: []string{"example.test"}, MTU: 1400,
-		Defaults:      []hostnet.Route{route("eth0", 4, 100, "192.0.2.1"), route("eth0", 6, 100, "fe80::1")},
-		OtherDefaults: []hostnet.Route{route("eth1", 4, 101, "198.51.100.1")},
+		DefaultRoutes:      []hostnet.Route{route("eth0", 4, 100, "192.0.2.1"), route("eth0", 6, 100, "fe80::1")},
+		OtherDefaultRoutes: []hostnet.Route{route("eth1", 4, 101, "198.51.100.1")},
 	}
 	good := func() ovs.Facts {
 		f := ovs.Facts{
@@ -33,7 +33,8 @@ func TestMissing(t *testing.T) {
 			},
 			Devices: []networkmanager.Device{{
 				Name: "br-ex", Type: networkmanager.OVSInterface,
-				IPv4: networkmanager.IP{Nameservers: servers[:1], SearchDomains: c.SearchDomains}, IPv6: networkmanager.IP{Nameservers: servers[1:]},
+				IPv4: networkmanager.IP{Nameservers: servers[:1], SearchDomains: c.SearchDomains},
+				IPv6: networkmanager.IP{Nameservers: servers[1:]},
 			}},
 		}
 		f.Links[0].MTU = 1400
@@ -43,17 +44,41 @@ func TestMissing(t *testing.T) {
 		change func(*ovs.Facts)
 		want   string // "": nothing
 	}{
-		"all there":             {func(*ovs.Facts) {}, ""},
-		"no link":               {func(f *ovs.Facts) { f.Links = nil }, "the interface does not exist"},
-		"another address":       {func(f *ovs.Facts) { f.Links[0].Addresses[0] = netip.MustParsePrefix("192.0.2.178/24") }, "192.0.2.177 is missing (current addresses: 192.0.2.178/24"},
-		"no IPv6":               {func(f *ovs.Facts) { f.Links[0].Addresses = f.Links[0].Addresses[:1] }, "2001:db8::7 is missing"},
-		"no default route":      {func(f *ovs.Facts) { f.Routes = f.Routes[1:] }, "no preferred default route via 192.0.2.1"},
-		"no IPv6 route":         {func(f *ovs.Facts) { f.Routes = append(f.Routes[:1], f.Routes[2]) }, "no preferred default route via fe80::1"},
-		"route still by NIC":    {func(f *ovs.Facts) { f.Routes = append(f.Routes, route("eth0", 4, 10, "192.0.2.1")) }, "default route"},
-		"another gateway":       {func(f *ovs.Facts) { f.Routes[0].Gateway = netip.MustParseAddr("192.0.2.2") }, "default route"},
-		"second router first":   {func(f *ovs.Facts) { f.Routes = append([]hostnet.Route{route("br-ex", 6, 48, "fe80::2")}, f.Routes...) }, ""},
-		"another router better": {func(f *ovs.Facts) { f.Routes = append(f.Routes, route("br-ex", 6, 47, "fe80::2")) }, "no preferred default route via fe80::1"},
-		"by NIC as well":        {func(f *ovs.Facts) { f.Routes = append([]hostnet.Route{route("eth0", 6, 48, "fe80::2")}, f.Routes...) }, "no preferred default route via fe80::1"},
+		"all there": {func(*ovs.Facts) {}, ""},
+		"no link":   {func(f *ovs.Facts) { f.Links = nil }, "the interface does not exist"},
+		"another address": {
+			func(f *ovs.Facts) { f.Links[0].Addresses[0] = netip.MustParsePrefix("192.0.2.178/24") },
+			"192.0.2.177 is missing (current addresses: 192.0.2.178/24",
+		},
+		"no IPv6": {
+			func(f *ovs.Facts) { f.Links[0].Addresses = f.Links[0].Addresses[:1] },
+			"2001:db8::7 is missing",
+		},
+		"no default route": {func(f *ovs.Facts) { f.Routes = f.Routes[1:] }, "no preferred default route via 192.0.2.1"},
+		"no IPv6 route": {
+			func(f *ovs.Facts) { f.Routes = append(f.Routes[:1], f.Routes[2]) },
+			"no preferred default route via fe80::1",
+		},
+		"route still by NIC": {
+			func(f *ovs.Facts) { f.Routes = append(f.Routes, route("eth0", 4, 10, "192.0.2.1")) },
+			"default route",
+		},
+		"another gateway": {
+			func(f *ovs.Facts) { f.Routes[0].Gateway = netip.MustParseAddr("192.0.2.2") },
+			"default route",
+		},
+		"second router first": {
+			func(f *ovs.Facts) { f.Routes = append([]hostnet.Route{route("br-ex", 6, 48, "fe80::2")}, f.Routes...) },
+			"",
+		},
+		"another router better": {
+			func(f *ovs.Facts) { f.Routes = append(f.Routes, route("br-ex", 6, 47, "fe80::2")) },
+			"no preferred default route via fe80::1",
+		},
+		"by NIC as well": {
+			func(f *ovs.Facts) { f.Routes = append([]hostnet.Route{route("eth0", 6, 48, "fe80::2")}, f.Routes...) },
+			"no preferred default route via fe80::1",
+		},
 		"other route is gone":   {func(f *ovs.Facts) { f.Routes = f.Routes[:2] }, "over eth1 is missing"},
 		"another MTU":           {func(f *ovs.Facts) { f.Links[0].MTU = 1500 }, "MTU is 1500 instead of 1400"},
 		"name server is gone":   {func(f *ovs.Facts) { f.Devices[0].IPv4.Nameservers = nil }, "name server 192.0.2.53"},
@@ -75,7 +100,7 @@ func TestMissing(t *testing.T) {
 	}
 	// A default route without a gateway, as over a point-to-point link.
 	f := good()
-	c = ovs.AddressState{Defaults: []hostnet.Route{route("eth0", 4, 100, "")}}
+	c = ovs.AddressState{DefaultRoutes: []hostnet.Route{route("eth0", 4, 100, "")}}
 	if got := c.Missing(f, "br-ex"); !strings.Contains(got, "no preferred IPv4 default route") {
 		t.Errorf("with a gateway that was not there: %q", got)
 	}
@@ -87,7 +112,9 @@ func TestMissing(t *testing.T) {
 
 // A host that had no default route is restored without one.
 func TestUnusable(t *testing.T) {
-	routed := ovs.AddressState{Defaults: []hostnet.Route{route("br-ex", 4, 48, "192.0.2.1"), route("br-ex", 6, 48, "fe80::1")}}
+	routed := ovs.AddressState{
+		DefaultRoutes: []hostnet.Route{route("br-ex", 4, 48, "192.0.2.1"), route("br-ex", 6, 48, "fe80::1")},
+	}
 	addressed := ovs.Facts{Links: []hostnet.Link{link("eth0", 2, "192.0.2.177/24")}}
 	one := addressed
 	one.Routes = []hostnet.Route{route("eth1", 4, 100, "192.0.2.1"), route("eth0", 6, 100, "fe80::2")}
@@ -145,7 +172,10 @@ func TestEndpointConnect(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
-	err = (&Driver{}).checkEndpoints(ctx, []Endpoint{{Name: "the API server", Address: unused}, {Name: "b", Address: address}})
+	err = (&Driver{}).checkEndpoints(
+		ctx,
+		[]Endpoint{{Name: "the API server", Address: unused}, {Name: "b", Address: address}},
+	)
 	if err == nil || !strings.Contains(err.Error(), "the API server ("+unused+") is unreachable") {
 		t.Errorf("says %v", err)
 	}

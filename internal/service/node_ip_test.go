@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package boot
+package service
 
 import (
 	"os"
@@ -16,7 +16,8 @@ import (
 func TestRefreshNodeIPIgnoresAForeignHost(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	changes, err := RefreshNodeIP(t.Context(), inputs.Options{StateDir: dir})
-	if err != nil || changes.Changed || len(changes.Addresses) > 0 || !strings.Contains(changes.Note, "has not configured a node IP") {
+	if err != nil || changes.Changed || len(changes.Addresses) > 0 ||
+		!strings.Contains(changes.Note, "has not configured a node IP") {
 		t.Errorf("%+v, %v", changes, err)
 	}
 	if _, err := os.Stat(dir); err == nil {

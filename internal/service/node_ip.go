@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package boot
+package service
 
 import (
 	"context"
@@ -46,12 +46,12 @@ func RefreshNodeIP(ctx context.Context, options inputs.Options) (NodeIPResult, e
 		document.Note = "hcp-node-agent has not configured a node IP for kubelet yet"
 		return document, nil
 	}
-	had, err := nodeip.Configured()
+	previous, err := nodeip.Configured()
 	if err != nil {
 		return document, err
 	}
-	document.Before = had.All()
-	chosen, err := awaitNodeIP(ctx, had)
+	document.Before = previous.All()
+	chosen, err := awaitNodeIP(ctx, previous)
 	if err != nil {
 		return document, err
 	}
@@ -65,13 +65,14 @@ func RefreshNodeIP(ctx context.Context, options inputs.Options) (NodeIPResult, e
 	return document, err
 }
 
-func awaitNodeIP(ctx context.Context, had nodeip.Addresses) (nodeip.Addresses, error) {
+func awaitNodeIP(ctx context.Context, previous nodeip.Addresses) (nodeip.Addresses, error) {
 	limited, cancel := context.WithTimeout(ctx, nodeIPTimeout)
 	defer cancel()
-	chosen, err := nodeip.Await(limited, had)
+	chosen, err := nodeip.Await(limited, previous)
 	if err == nil && !chosen.Primary().IsValid() {
-		err = report.Fail(report.Failed, "ip -br address; ip route show default # when the address is back: hcp-node-agent node-ip && systemctl restart crio kubelet",
-			"no address of this host is suitable as the node IP after %s; kubelet keeps %s", nodeIPTimeout, had.Primary())
+		err = report.Fail(report.Failed, "ip -br address; ip route show default # when the address is back: "+
+			"hcp-node-agent node-ip && systemctl restart crio kubelet",
+			"no address of this host is suitable as the node IP after %s; kubelet keeps %s", nodeIPTimeout, previous.Primary())
 	}
 	return chosen, err
 }
@@ -88,8 +89,8 @@ func applyNodeIPs(ctx context.Context, options inputs.Options, chosen nodeip.Add
 	if err != nil {
 		return false, err
 	}
-	dropins := slices.ContainsFunc(made, func(p ledger.PlannedChange) bool { return hostfs.IsWithin(p.Target, "/etc/systemd/system") })
-	if !dropins {
+	isDropIn := func(p ledger.PlannedChange) bool { return hostfs.IsWithin(p.Target, "/etc/systemd/system") }
+	if !slices.ContainsFunc(made, isDropIn) {
 		return false, nil
 	}
 	if m.Systemd == nil {
