@@ -16,9 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
@@ -168,7 +166,7 @@ func TestDoctorSectionsAreIndependent(t *testing.T) {
 func TestDoctorRunsOnThisHost(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	examined := func() Report {
-		document, err := Run(t.Context(), Options{Options: inputs.Options{Config: config.Defaults(), StateDir: dir}})
+		document, err := Run(t.Context(), inputs.Options{Config: config.Defaults(), StateDir: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +201,6 @@ func TestDoctorText(t *testing.T) {
 			{Check: "journal", Severity: report.SeverityWarning, Message: "another"},
 			{Check: "host", Severity: report.SeverityOK, Message: "18 checks"},
 		},
-		Bundle: &Bundle{File: "/root/b.tar.gz", Manifest: bundle.Manifest{Files: []bundle.Entry{{Name: "a", Bytes: 1500}}}},
 	}
 	const want = `  problem  units                kubelet.service is not running (inactive)
 systemctl start kubelet
@@ -214,7 +211,6 @@ second
   warning  journal              another
   ok       host                 18 checks
 worker-7: 1 problem, 2 warnings
-/root/b.tar.gz: 1 file, 2 kB before compression (manifest.json lists all); secrets are masked
 `
 	var out bytes.Buffer
 	document.Print(&report.Page{Writer: &out})
@@ -229,40 +225,5 @@ worker-7: 1 problem, 2 warnings
 	encoded, err := json.Marshal(document)
 	if err != nil || !strings.Contains(string(encoded), `"kind":"DoctorReport"`) || !strings.Contains(string(encoded), `"check":"units","severity":"problem"`) {
 		t.Errorf("%s, %v", encoded, err)
-	}
-}
-
-func TestDoctorRefusesToReplaceAFile(t *testing.T) {
-	dir := t.TempDir()
-	there := filepath.Join(dir, "there")
-	if err := os.WriteFile(there, []byte("kept"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for file, want := range map[string]string{there: "already exists", filepath.Join(dir, "none", "b"): "is not a directory", "-": "cannot be standard output"} {
-		document, err := Run(t.Context(), Options{Options: inputs.Options{StateDir: dir}, Bundle: file})
-		if report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), want) || len(document.Findings) > 0 {
-			t.Errorf("%s: %v, %d findings", file, err, len(document.Findings))
-		}
-	}
-	if content, err := os.ReadFile(there); err != nil || string(content) != "kept" {
-		t.Errorf("%q, %v", content, err)
-	}
-	// The file may be created while the pieces are collected.
-	late := filepath.Join(dir, "late")
-	g := collector{dir: "/none", limits: bundle.DefaultLimits()}
-	var err error
-	if g.tree, err = hostfs.OpenTree(dir); err != nil {
-		t.Fatal(err)
-	}
-	defer g.tree.Close()
-	g.run = func(context.Context, int, string, ...string) ([]byte, bool, error) {
-		return nil, false, os.WriteFile(late, []byte("theirs"), 0o600)
-	}
-	d := &diagnostics{Builder: &plan.Builder{Dir: filepath.Join(dir, "none"), Machine: &machine.Machine{Tree: g.tree}}}
-	if _, err := d.writeBundle(t.Context(), g, Options{Bundle: late}, Report{}); report.CodeOf(err) != report.Usage {
-		t.Errorf("over a file that came meanwhile: %v", err)
-	}
-	if content, err := os.ReadFile(late); err != nil || string(content) != "theirs" {
-		t.Errorf("%q, %v", content, err)
 	}
 }

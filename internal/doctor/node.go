@@ -94,3 +94,21 @@ func evaluateNode(name string, found []report.Finding) []report.Finding {
 	}
 	return found
 }
+
+// ownNode returns a client for this host's Node. It fails if the host has no
+// credential for it.
+func (d *diagnostics) ownNode() (*node.Node, error) {
+	if d.State.NodeName == "" {
+		return nil, errors.New("the node has no name yet")
+	}
+	if _, err := os.Stat(identity.KubeconfigPath); err != nil {
+		return nil, fmt.Errorf("the node has no credential: %w", err)
+	}
+	own, err := node.OpenNode(identity.KubeconfigPath, d.State.NodeName, nil, report.Log{})
+	if err != nil {
+		return nil, err
+	}
+	own.BootID, own.Registered, own.RequestedTaints = d.Facts.BootID, d.State.Registered, d.State.Config.Taints
+	own.Host = node.JoinedHost(d.Systemd, crio.NetworkDirectory)
+	return own, nil
+}

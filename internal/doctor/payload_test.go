@@ -44,7 +44,7 @@ func TestDoctorFetchesThePayloadOfGivenUserData(t *testing.T) {
 		skipped bool
 	}{{"no user data", without, true}, {"user data", with, false}} {
 		options := inputs.Options{Config: test.config, StateDir: filepath.Join(dir, "state")}
-		document, err := Run(t.Context(), Options{Options: options})
+		document, err := Run(t.Context(), options)
 		if err != nil {
 			t.Fatal(err)
 		}
