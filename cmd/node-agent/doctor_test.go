@@ -28,7 +28,8 @@ func TestDoctor(t *testing.T) {
 	got := runCommandLine(t, "", "doctor", "--config", file, "--output", "json")
 	document := clitest.DecodeDocument(t, got.Out)
 	findings, _ := document["findings"].([]any)
-	if got.Code != text.Code || document["kind"] != "DoctorReport" || document["exitCode"] != float64(got.Code) || len(findings) == 0 || got.Err != "" {
+	if got.Code != text.Code || document["kind"] != "DoctorReport" || document["exitCode"] != float64(got.Code) ||
+		len(findings) == 0 || got.Err != "" {
 		t.Errorf("code %d and %d, %s%s", text.Code, got.Code, got.Out, got.Err)
 	}
 }

@@ -18,7 +18,7 @@ type Report struct {
 	report.TypeMeta
 	Time                 time.Time        `json:"time" doc:"start of the diagnostics"`
 	Hostname             string           `json:"hostname" doc:"hostname"`
-	NodeName             string           `json:"nodeName,omitempty" doc:"name of the Node; absent before the step plan of a join"`
+	NodeName             string           `json:"nodeName,omitempty" doc:"name of the Node; absent before the step plan"`
 	Phase                joinstate.Phase  `json:"phase" doc:"state of this host as a node"`
 	Findings             []report.Finding `json:"findings" doc:"all findings, the most severe first"`
 	report.CommandResult                  // of the findings

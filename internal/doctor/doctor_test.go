@@ -33,7 +33,8 @@ func TestDoctorReportsARequestToAStandaloneCluster(t *testing.T) {
 		Pending: &identity.PendingCSR{Name: "node-csr-x", Phase: "pending", Since: time.Unix(0, 0)},
 	}
 	got := f.evaluate()[0]
-	if !strings.Contains(got.Message, "this host has no Machine object, so no controller approves it") || !strings.Contains(string(got.Remedy), "approve node-csr-x # on the cluster; then") {
+	if !strings.Contains(got.Message, "this host has no Machine object, so no controller approves it") ||
+		!strings.Contains(string(got.Remedy), "approve node-csr-x # on the cluster; then") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -42,14 +43,32 @@ func TestDoctorReportsTheRequest(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	const request = "client CSR node-csr-x (key SHA256:00)"
 	for phase, want := range map[string]string{
-		"pending":  "problem: " + request + " has been waiting for approval for 3h5m; on platform None no controller approves it => oc adm certificate approve node-csr-x # on the hosted cluster; then: hcp-node-agent join",
-		"approved": "problem: " + request + " was submitted 3h5m ago and is approved, but no certificate has been issued => # check the csrsigning controller in the hosted control plane's kube-controller-manager",
-		"issued":   "problem: " + "a certificate was issued for " + request + ", but is not on this host yet => hcp-node-agent join # downloads the certificate",
-		"absent":   "problem: " + request + " does not exist in the cluster: it was deleted manually, or automatically after a day without approval => hcp-node-agent join # submits the CSR again",
-		"denied":   "problem: " + request + " is denied (why) => oc get csr node-csr-x -o yaml # shows the cause; hcp-node-agent join submits a new CSR with a new key",
-		"":         "warning: " + "the status of " + request + " is unknown: no way => look",
+		"pending": "problem: " + request +
+			" has been waiting for approval for 3h5m; on platform None no controller approves it => oc adm certificate " +
+			"approve node-csr-x # on the hosted cluster; then: hcp-node-agent join",
+		"approved": "problem: " + request +
+			" was submitted 3h5m ago and is approved, but no certificate has been issued => # check the csrsigning " +
+			"controller in the hosted control plane's kube-controller-manager",
+		"issued": "problem: " + "a certificate was issued for " + request +
+			", but is not on this host yet => hcp-node-agent join # downloads the certificate",
+		"absent": "problem: " + request +
+			" does not exist in the cluster: it was deleted manually, or automatically after a day without approval => " +
+			"hcp-node-agent join # submits the CSR again",
+		"denied": "problem: " + request +
+			" is denied (why) => oc get csr node-csr-x -o yaml # shows the cause; hcp-node-agent join submits a new CSR " +
+			"with a new key",
+		"": "warning: " + "the status of " + request + " is unknown: no way => look",
 	} {
-		f := requestFacts{Now: now, Pending: &identity.PendingCSR{Name: "node-csr-x", Fingerprint: "SHA256:00", Phase: phase, Detail: "why", Since: now.Add(-185 * time.Minute)}}
+		f := requestFacts{
+			Now: now,
+			Pending: &identity.PendingCSR{
+				Name:        "node-csr-x",
+				Fingerprint: "SHA256:00",
+				Phase:       phase,
+				Detail:      "why",
+				Since:       now.Add(-185 * time.Minute),
+			},
+		}
 		f.Err = report.Fail(report.Failed, "look", "no way")
 		checkFindings(t, []string{want}, f.evaluate())
 	}
@@ -57,14 +76,25 @@ func TestDoctorReportsTheRequest(t *testing.T) {
 
 func TestDoctorReportsJournalAndNode(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
-	checkFindings(t, []string{"ok: no error since the boot in the last log lines of kubelet and CRI-O"}, journalFacts{Now: now}.evaluate())
+	checkFindings(
+		t,
+		[]string{"ok: no error since the boot in the last log lines of kubelet and CRI-O"},
+		journalFacts{Now: now}.evaluate(),
+	)
 	checkFindings(t, []string{
-		"note: the last error of kubelet occurred 2m ago: it broke => journalctl -b -u kubelet", "ok: no error since the boot in the last log lines of CRI-O",
+		"note: the last error of kubelet occurred 2m ago: it broke => journalctl -b -u kubelet",
+		"ok: no error since the boot in the last log lines of CRI-O",
 	}, journalFacts{Now: now, Kubelet: &servicelog.Error{Time: now.Add(-2 * time.Minute), Text: "it broke"}}.evaluate())
 
 	checkFindings(t, []string{"ok: Node worker-7 is Ready and schedulable"}, evaluateNode("worker-7", nil))
-	checkFindings(t, []string{"problem: no network => journalctl", "warning: the disk fills", "note: cordoned"}, evaluateNode("worker-7", []report.Finding{
-		{Severity: report.SeverityProblem, Message: "no network", Remedy: "journalctl"}, {Severity: report.SeverityWarning, Message: "the disk fills"}, {Severity: report.SeverityNote, Message: "cordoned"},
+	checkFindings(t, []string{
+		"problem: no network => journalctl",
+		"warning: the disk fills",
+		"note: cordoned",
+	}, evaluateNode("worker-7", []report.Finding{
+		{Severity: report.SeverityProblem, Message: "no network", Remedy: "journalctl"},
+		{Severity: report.SeverityWarning, Message: "the disk fills"},
+		{Severity: report.SeverityNote, Message: "cordoned"},
 	}))
 }
 
@@ -75,7 +105,12 @@ func TestDoctorReportsChecksAndExitCodes(t *testing.T) {
 		{Check: "c", Severity: report.SeverityProblem, Message: "old", Remedy: "reboot", RefusesJoin: true},
 	}})
 	checkFindings(t, []string{"refuses, problem: no => mend", "warning: hm", "refuses, problem: old => reboot"}, refusing)
-	warning := resultFindings(preflight.Result{Checked: 3, Findings: []report.Finding{{Check: "b", Severity: report.SeverityWarning, Message: "hm"}}})
+	warning := resultFindings(
+		preflight.Result{
+			Checked:  3,
+			Findings: []report.Finding{{Check: "b", Severity: report.SeverityWarning, Message: "hm"}},
+		},
+	)
 	checkFindings(t, []string{"ok: 3 checks, 1 warning", "warning: hm"}, warning)
 	ended, err := refusalFinding(report.Fail(report.Refused, "mend", "no name"))
 	if checkFindings(t, []string{"refuses, problem: no name => mend"}, ended); err != nil {
@@ -86,7 +121,9 @@ func TestDoctorReportsChecksAndExitCodes(t *testing.T) {
 	}
 	hindering := []report.Finding{{Severity: report.SeverityProblem, Message: "now"}}
 	for want, findings := range map[report.Code][]report.Finding{
-		report.Success: warning, report.Refused: slices.Concat(warning, refusing), report.Failed: slices.Concat(refusing, hindering),
+		report.Success: warning,
+		report.Refused: slices.Concat(warning, refusing),
+		report.Failed:  slices.Concat(refusing, hindering),
 	} {
 		if code := report.CodeOf(Report{Findings: findings}.Err()); code != want {
 			t.Errorf("code %d, want %d", code, want)
@@ -128,16 +165,24 @@ func TestDoctorSectionsAreIndependent(t *testing.T) {
 		check func(context.Context, *diagnostics) ([]report.Finding, error)
 		want  []string
 	}{
-		"well": {func(context.Context, *diagnostics) ([]report.Finding, error) { return found(), nil }, []string{"ok: half of it"}},
+		"well": {
+			func(context.Context, *diagnostics) ([]report.Finding, error) { return found(), nil },
+			[]string{"ok: half of it"},
+		},
 		"fails": {func(context.Context, *diagnostics) ([]report.Finding, error) {
 			return found(), report.Fail(report.Failed, "mend", "broken")
 		}, []string{"ok: half of it", "warning: the check failed: broken => mend"}},
-		"hangs": {func(context.Context, *diagnostics) ([]report.Finding, error) { <-forever; return nil, nil }, []string{"warning: the check took longer than 10ms and was stopped"}},
+		"hangs": {func(context.Context, *diagnostics) ([]report.Finding, error) { <-forever; return nil, nil }, []string{
+			"warning: the check took longer than 10ms and was stopped",
+		}},
 		"is patient": {func(ctx context.Context, _ *diagnostics) ([]report.Finding, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}, []string{"warning: the check failed: context canceled"}},
-		"may not": {func(context.Context, *diagnostics) ([]report.Finding, error) { return nil, os.ErrPermission }, []string{"note: root is required: permission denied => sudo hcp-node-agent doctor"}},
+		"may not": {
+			func(context.Context, *diagnostics) ([]report.Finding, error) { return nil, os.ErrPermission },
+			[]string{"note: root is required: permission denied => sudo hcp-node-agent doctor"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -174,20 +219,29 @@ func TestDoctorRunsOnThisHost(t *testing.T) {
 	}
 	document := examined()
 	has := func(part, text string) bool {
-		return slices.ContainsFunc(document.Findings, func(f report.Finding) bool { return f.Check == part && strings.Contains(f.Message, text) })
+		return slices.ContainsFunc(
+			document.Findings,
+			func(f report.Finding) bool { return f.Check == part && strings.Contains(f.Message, text) },
+		)
 	}
-	if document.Phase != "none" || !has("join", "has not joined") || !has("validate", "were skipped") || !has("host", "ignition server was not checked") || document.ExitCode != report.CodeOf(document.Err()) {
+	if document.Phase != "none" || !has("join", "has not joined") || !has("validate", "were skipped") ||
+		!has("host", "ignition server was not checked") || document.ExitCode != report.CodeOf(document.Err()) {
 		t.Errorf("%+v", document)
 	}
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("it made the state directory")
 	}
 	// If the state cannot be read, everything else is still inspected.
-	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, joinstate.StateFile), []byte("{"), 0o600), os.WriteFile(filepath.Join(dir, "ledger.log"), []byte("damaged\nledger\n"), 0o600)); err != nil {
+	if err := errors.Join(
+		os.Mkdir(dir, 0o700),
+		os.WriteFile(filepath.Join(dir, joinstate.StateFile), []byte("{"), 0o600),
+		os.WriteFile(filepath.Join(dir, "ledger.log"), []byte("damaged\nledger\n"), 0o600),
+	); err != nil {
 		t.Fatal(err)
 	}
 	document = examined()
-	if document.Phase != "unknown" || !has("join", "unexpected end of JSON") || !has("leftovers", "reading the ledger") || !has("validate", "were skipped") || document.ExitCode != report.Failed {
+	if document.Phase != "unknown" || !has("join", "unexpected end of JSON") ||
+		!has("leftovers", "reading the ledger") || !has("validate", "were skipped") || document.ExitCode != report.Failed {
 		t.Errorf("%+v", document)
 	}
 }
@@ -196,7 +250,12 @@ func TestDoctorText(t *testing.T) {
 	document := Report{
 		TypeMeta: report.Meta("DoctorReport"), Hostname: "worker-7", Phase: "joined",
 		Findings: []report.Finding{
-			{Check: "units", Severity: report.SeverityProblem, Message: "kubelet.service is not running (inactive)", Remedy: "systemctl start kubelet"},
+			{
+				Check:    "units",
+				Severity: report.SeverityProblem,
+				Message:  "kubelet.service is not running (inactive)",
+				Remedy:   "systemctl start kubelet",
+			},
 			{Check: "certificates", Severity: report.SeverityWarning, Message: "two lines\nof text", Remedy: "first\nsecond"},
 			{Check: "journal", Severity: report.SeverityWarning, Message: "another"},
 			{Check: "host", Severity: report.SeverityOK, Message: "18 checks"},
@@ -223,7 +282,8 @@ worker-7: 1 problem, 2 warnings
 		t.Errorf("%q", out.String())
 	}
 	encoded, err := json.Marshal(document)
-	if err != nil || !strings.Contains(string(encoded), `"kind":"DoctorReport"`) || !strings.Contains(string(encoded), `"check":"units","severity":"problem"`) {
+	if err != nil || !strings.Contains(string(encoded), `"kind":"DoctorReport"`) ||
+		!strings.Contains(string(encoded), `"check":"units","severity":"problem"`) {
 		t.Errorf("%s, %v", encoded, err)
 	}
 }

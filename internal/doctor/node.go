@@ -52,7 +52,12 @@ func (f journalFacts) evaluate() []report.Finding {
 			continue
 		}
 		findings = append(findings, report.Finding{
-			Severity: report.SeverityNote, Message: fmt.Sprintf("the last error of %s occurred %s ago: %s", unit.name, report.FormatAge(f.Now.Sub(unit.last.Time)), unit.last.Text),
+			Severity: report.SeverityNote, Message: fmt.Sprintf(
+				"the last error of %s occurred %s ago: %s",
+				unit.name,
+				report.FormatAge(f.Now.Sub(unit.last.Time)),
+				unit.last.Text,
+			),
 			Remedy: report.Remedy("journalctl -b -u " + unit.unit),
 		})
 	}

@@ -58,12 +58,11 @@ func maskNamed(text string) string {
 			out.WriteString(text[written:])
 			return out.String()
 		}
-		before, name := text[:at+match[2]], ""
-		if labeled := match[4] >= 0; labeled {
-			before, name = "", text[at+match[4]:at+match[5]]
-		} else {
-			name = text[at+match[6] : at+match[7]]
+		before, nameFrom, nameTo := text[:at+match[2]], match[6], match[7]
+		if match[4] >= 0 { // labeled
+			before, nameFrom, nameTo = "", match[4], match[5]
 		}
+		name := text[at+nameFrom : at+nameTo]
 		at += match[1]
 		if isSecretName(name) {
 			value := text[at : at+valueLength(text[at:], before)]
