@@ -33,7 +33,7 @@ type Document struct {
 	report.TypeMeta
 	Phase        joinstate.Phase              `json:"phase" doc:"state of this host as a node"`
 	Join         *Join                        `json:"join,omitempty" doc:"the join of this host; absent in the phase none"`
-	Software     *packages.Software           `json:"software,omitempty" doc:"release and packages of the payload, if known"`
+	Software     *packages.Software           `json:"software,omitempty" doc:"release and packages of the payload"`
 	Changes      int                          `json:"changes" doc:"number of changes that leave would revert"`
 	Staged       *Staged                      `json:"staged,omitempty" doc:"what upgrade --stage has prepared, if any"`
 	Unused       []UnusedSoftware             `json:"unusedSoftware,omitempty" doc:"unpacked software that does not run"`
