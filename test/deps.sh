@@ -38,6 +38,8 @@ needs=(
   "zsh zsh"
   "fish fish"
   "tmux tmux"
+  # the archive for a support case
+  "sos sosreport"
   # running it
   "qemu-system-x86_64 qemu-system-x86"
   "qemu-img qemu-utils"

@@ -16,12 +16,8 @@ checks the state, services, br-ex, drift, certificates, CSRs and Node of a
 join. Facts that are not readable without root are reported. Each finding has
 the next command.
 
---bundle writes a file for a support case: findings, journals, units, network,
-certificates without keys, Node and CSRs. Secrets in it are masked.
-
 The exit code is 0 without problems (warnings are none), 1 if a problem affects
-the node now, 3 if a check would refuse a join, and 2 for usage errors or if
-FILE exists.`
+the node now, 3 if a check would refuse a join, and 2 for usage errors.`
 
 func newDoctorCommand(p *cli.Printer) *cobra.Command {
 	c := &cobra.Command{
@@ -29,25 +25,16 @@ func newDoctorCommand(p *cli.Printer) *cobra.Command {
 		Short: "Diagnose this host and its node, without changing anything",
 		Long:  doctorHelp,
 		Example: "  hcp-node-agent doctor\n" +
-			"  hcp-node-agent doctor --bundle support.tar.gz",
+			"  hcp-node-agent doctor --output json # for a support case",
 		Args: cli.NoArgs,
 	}
 	file := settingFlags(c, userDataSettings...)
-	bundle := c.Flags().String("bundle", "",
-		"also write the data for a support case to `FILE` (.tar.gz), with secrets masked")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		options, err := optionsFrom(c, *file, p)
 		if err != nil {
 			return err
 		}
-		document, err := doctor.Run(c.Context(), doctor.Options{
-			Options: options,
-			Bundle:  *bundle,
-			Version: version,
-		})
-		if len(document.Findings) == 0 {
-			return err // no check was run
-		}
+		document, err := doctor.Run(c.Context(), options)
 		if err != nil {
 			document.CommandResult = report.ResultOf(err)
 		}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/doctor"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
@@ -160,7 +159,6 @@ func doctorReport() doctor.Report {
 			{Check: "journal", Severity: report.SeverityNote, Message: "kubelet logged 2 errors"},
 			{Check: "host", Severity: report.SeverityOK, Message: "18 checks"},
 		},
-		Bundle: &doctor.Bundle{File: "/root/b.tar.gz", Manifest: bundle.Manifest{Files: []bundle.Entry{{Name: "a", Bytes: 1500}}}},
 	}
 }
 

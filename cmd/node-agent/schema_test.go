@@ -61,7 +61,7 @@ func TestFailuresPrintTheirDocument(t *testing.T) {
 		append(planArguments(), "--facts", in("good.yaml")),
 		{"preflight", "--config", in("good.yaml"), "--user-data", in("none")},
 		{"status", "--config", in("typo.yaml")},
-		{"doctor", "--config", in("good.yaml"), "--bundle", in("good.yaml")},
+		{"doctor", "--config", in("typo.yaml")},
 		{"apply"},
 		{"apply", "--payload", in("none"), "--root", in("root")},
 		{"status", "--unknown"},

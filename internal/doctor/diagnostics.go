@@ -5,7 +5,6 @@ package doctor
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
@@ -60,7 +59,11 @@ func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics,
 			"host's state could not be read completely: " + err.Error()})
 	}
 	if b.Machine = opened.machine; b.Machine == nil {
-		b.Machine = &machine.Machine{SystemdErr: systemd.ErrUnreachable, Bridge: &migrate.Driver{Dir: b.Dir}, Plugin: &networkplugin.Driver{}}
+		b.Machine = &machine.Machine{
+			SystemdErr: systemd.ErrUnreachable,
+			Bridge:     &migrate.Driver{Dir: b.Dir},
+			Plugin:     &networkplugin.Driver{},
+		}
 		b.Tree, _ = hostfs.OpenTree("/") // succeeded when the process started
 		b.Facts, _ = hostinfo.Gather(ctx)
 		b.Bridge.Tree = b.Tree
@@ -93,5 +96,9 @@ func (d *diagnostics) phase() joinstate.Phase {
 // hasStarted reports whether a join was started on this host and no leave is in
 // progress.
 func (d *diagnostics) hasStarted() bool {
-	return slices.Contains([]joinstate.Phase{joinstate.PhaseJoining, joinstate.PhaseJoined, joinstate.PhaseUpgrading}, d.phase())
+	switch d.phase() {
+	case joinstate.PhaseJoining, joinstate.PhaseJoined, joinstate.PhaseUpgrading:
+		return true
+	}
+	return false
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
@@ -19,35 +18,17 @@ type Report struct {
 	report.TypeMeta
 	Time                 time.Time        `json:"time" doc:"start of the diagnostics"`
 	Hostname             string           `json:"hostname" doc:"hostname"`
-	NodeName             string           `json:"nodeName,omitempty" doc:"name of the Node; absent before the step plan of a join"`
+	NodeName             string           `json:"nodeName,omitempty" doc:"name of the Node; absent before the step plan"`
 	Phase                joinstate.Phase  `json:"phase" doc:"state of this host as a node"`
 	Findings             []report.Finding `json:"findings" doc:"all findings, the most severe first"`
-	Bundle               *Bundle          `json:"bundle,omitempty" doc:"archive for a support case; absent if none was created"`
 	report.CommandResult                  // of the findings
-}
-
-// Bundle describes the archive that was created for a support case.
-type Bundle struct {
-	File string `json:"file" doc:"absolute path of the archive"`
-	bundle.Manifest
-}
-
-// Options configures Run.
-type Options struct {
-	inputs.Options
-	Bundle  string // archive to create; "" for none
-	Version string // of the agent
 }
 
 // Run runs the diagnostics of this host and changes nothing. The host may have
 // joined, have a join in progress, or not have joined. Run fails if the diagnostics
-// cannot be run or the bundle cannot be created. The outcome of the findings is in
-// the Err of the report.
-func Run(ctx context.Context, options Options) (Report, error) {
-	if err := checkBundle(options.Bundle); err != nil {
-		return Report{TypeMeta: report.Meta("DoctorReport")}, err
-	}
-	d, opened := openDiagnostics(ctx, options.Options)
+// are interrupted. The outcome of the findings is in the Err of the report.
+func Run(ctx context.Context, options inputs.Options) (Report, error) {
+	d, opened := openDiagnostics(ctx, options)
 	defer d.Close()
 	document := Report{
 		TypeMeta: report.Meta("DoctorReport"),
@@ -67,13 +48,6 @@ func Run(ctx context.Context, options Options) (Report, error) {
 	document.CommandResult = report.ResultOf(document.Err())
 	if err := ctx.Err(); err != nil {
 		return document, report.ExplainInterruption(ctx, err)
-	}
-	if options.Bundle != "" {
-		made, err := d.bundle(ctx, options, document)
-		if err != nil {
-			return document, err
-		}
-		document.Bundle = &made
 	}
 	return document, nil
 }

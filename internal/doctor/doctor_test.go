@@ -16,9 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
@@ -35,7 +33,8 @@ func TestDoctorReportsARequestToAStandaloneCluster(t *testing.T) {
 		Pending: &identity.PendingCSR{Name: "node-csr-x", Phase: "pending", Since: time.Unix(0, 0)},
 	}
 	got := f.evaluate()[0]
-	if !strings.Contains(got.Message, "this host has no Machine object, so no controller approves it") || !strings.Contains(string(got.Remedy), "approve node-csr-x # on the cluster; then") {
+	if !strings.Contains(got.Message, "this host has no Machine object, so no controller approves it") ||
+		!strings.Contains(string(got.Remedy), "approve node-csr-x # on the cluster; then") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -44,14 +43,32 @@ func TestDoctorReportsTheRequest(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	const request = "client CSR node-csr-x (key SHA256:00)"
 	for phase, want := range map[string]string{
-		"pending":  "problem: " + request + " has been waiting for approval for 3h5m; on platform None no controller approves it => oc adm certificate approve node-csr-x # on the hosted cluster; then: hcp-node-agent join",
-		"approved": "problem: " + request + " was submitted 3h5m ago and is approved, but no certificate has been issued => # check the csrsigning controller in the hosted control plane's kube-controller-manager",
-		"issued":   "problem: " + "a certificate was issued for " + request + ", but is not on this host yet => hcp-node-agent join # downloads the certificate",
-		"absent":   "problem: " + request + " does not exist in the cluster: it was deleted manually, or automatically after a day without approval => hcp-node-agent join # submits the CSR again",
-		"denied":   "problem: " + request + " is denied (why) => oc get csr node-csr-x -o yaml # shows the cause; hcp-node-agent join submits a new CSR with a new key",
-		"":         "warning: " + "the status of " + request + " is unknown: no way => look",
+		"pending": "problem: " + request +
+			" has been waiting for approval for 3h5m; on platform None no controller approves it => oc adm certificate " +
+			"approve node-csr-x # on the hosted cluster; then: hcp-node-agent join",
+		"approved": "problem: " + request +
+			" was submitted 3h5m ago and is approved, but no certificate has been issued => # check the csrsigning " +
+			"controller in the hosted control plane's kube-controller-manager",
+		"issued": "problem: " + "a certificate was issued for " + request +
+			", but is not on this host yet => hcp-node-agent join # downloads the certificate",
+		"absent": "problem: " + request +
+			" does not exist in the cluster: it was deleted manually, or automatically after a day without approval => " +
+			"hcp-node-agent join # submits the CSR again",
+		"denied": "problem: " + request +
+			" is denied (why) => oc get csr node-csr-x -o yaml # shows the cause; hcp-node-agent join submits a new CSR " +
+			"with a new key",
+		"": "warning: " + "the status of " + request + " is unknown: no way => look",
 	} {
-		f := requestFacts{Now: now, Pending: &identity.PendingCSR{Name: "node-csr-x", Fingerprint: "SHA256:00", Phase: phase, Detail: "why", Since: now.Add(-185 * time.Minute)}}
+		f := requestFacts{
+			Now: now,
+			Pending: &identity.PendingCSR{
+				Name:        "node-csr-x",
+				Fingerprint: "SHA256:00",
+				Phase:       phase,
+				Detail:      "why",
+				Since:       now.Add(-185 * time.Minute),
+			},
+		}
 		f.Err = report.Fail(report.Failed, "look", "no way")
 		checkFindings(t, []string{want}, f.evaluate())
 	}
@@ -59,14 +76,25 @@ func TestDoctorReportsTheRequest(t *testing.T) {
 
 func TestDoctorReportsJournalAndNode(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
-	checkFindings(t, []string{"ok: no error since the boot in the last log lines of kubelet and CRI-O"}, journalFacts{Now: now}.evaluate())
+	checkFindings(
+		t,
+		[]string{"ok: no error since the boot in the last log lines of kubelet and CRI-O"},
+		journalFacts{Now: now}.evaluate(),
+	)
 	checkFindings(t, []string{
-		"note: the last error of kubelet occurred 2m ago: it broke => journalctl -b -u kubelet", "ok: no error since the boot in the last log lines of CRI-O",
+		"note: the last error of kubelet occurred 2m ago: it broke => journalctl -b -u kubelet",
+		"ok: no error since the boot in the last log lines of CRI-O",
 	}, journalFacts{Now: now, Kubelet: &servicelog.Error{Time: now.Add(-2 * time.Minute), Text: "it broke"}}.evaluate())
 
 	checkFindings(t, []string{"ok: Node worker-7 is Ready and schedulable"}, evaluateNode("worker-7", nil))
-	checkFindings(t, []string{"problem: no network => journalctl", "warning: the disk fills", "note: cordoned"}, evaluateNode("worker-7", []report.Finding{
-		{Severity: report.SeverityProblem, Message: "no network", Remedy: "journalctl"}, {Severity: report.SeverityWarning, Message: "the disk fills"}, {Severity: report.SeverityNote, Message: "cordoned"},
+	checkFindings(t, []string{
+		"problem: no network => journalctl",
+		"warning: the disk fills",
+		"note: cordoned",
+	}, evaluateNode("worker-7", []report.Finding{
+		{Severity: report.SeverityProblem, Message: "no network", Remedy: "journalctl"},
+		{Severity: report.SeverityWarning, Message: "the disk fills"},
+		{Severity: report.SeverityNote, Message: "cordoned"},
 	}))
 }
 
@@ -77,7 +105,12 @@ func TestDoctorReportsChecksAndExitCodes(t *testing.T) {
 		{Check: "c", Severity: report.SeverityProblem, Message: "old", Remedy: "reboot", RefusesJoin: true},
 	}})
 	checkFindings(t, []string{"refuses, problem: no => mend", "warning: hm", "refuses, problem: old => reboot"}, refusing)
-	warning := resultFindings(preflight.Result{Checked: 3, Findings: []report.Finding{{Check: "b", Severity: report.SeverityWarning, Message: "hm"}}})
+	warning := resultFindings(
+		preflight.Result{
+			Checked:  3,
+			Findings: []report.Finding{{Check: "b", Severity: report.SeverityWarning, Message: "hm"}},
+		},
+	)
 	checkFindings(t, []string{"ok: 3 checks, 1 warning", "warning: hm"}, warning)
 	ended, err := refusalFinding(report.Fail(report.Refused, "mend", "no name"))
 	if checkFindings(t, []string{"refuses, problem: no name => mend"}, ended); err != nil {
@@ -88,7 +121,9 @@ func TestDoctorReportsChecksAndExitCodes(t *testing.T) {
 	}
 	hindering := []report.Finding{{Severity: report.SeverityProblem, Message: "now"}}
 	for want, findings := range map[report.Code][]report.Finding{
-		report.Success: warning, report.Refused: slices.Concat(warning, refusing), report.Failed: slices.Concat(refusing, hindering),
+		report.Success: warning,
+		report.Refused: slices.Concat(warning, refusing),
+		report.Failed:  slices.Concat(refusing, hindering),
 	} {
 		if code := report.CodeOf(Report{Findings: findings}.Err()); code != want {
 			t.Errorf("code %d, want %d", code, want)
@@ -130,16 +165,24 @@ func TestDoctorSectionsAreIndependent(t *testing.T) {
 		check func(context.Context, *diagnostics) ([]report.Finding, error)
 		want  []string
 	}{
-		"well": {func(context.Context, *diagnostics) ([]report.Finding, error) { return found(), nil }, []string{"ok: half of it"}},
+		"well": {
+			func(context.Context, *diagnostics) ([]report.Finding, error) { return found(), nil },
+			[]string{"ok: half of it"},
+		},
 		"fails": {func(context.Context, *diagnostics) ([]report.Finding, error) {
 			return found(), report.Fail(report.Failed, "mend", "broken")
 		}, []string{"ok: half of it", "warning: the check failed: broken => mend"}},
-		"hangs": {func(context.Context, *diagnostics) ([]report.Finding, error) { <-forever; return nil, nil }, []string{"warning: the check took longer than 10ms and was stopped"}},
+		"hangs": {func(context.Context, *diagnostics) ([]report.Finding, error) { <-forever; return nil, nil }, []string{
+			"warning: the check took longer than 10ms and was stopped",
+		}},
 		"is patient": {func(ctx context.Context, _ *diagnostics) ([]report.Finding, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}, []string{"warning: the check failed: context canceled"}},
-		"may not": {func(context.Context, *diagnostics) ([]report.Finding, error) { return nil, os.ErrPermission }, []string{"note: root is required: permission denied => sudo hcp-node-agent doctor"}},
+		"may not": {
+			func(context.Context, *diagnostics) ([]report.Finding, error) { return nil, os.ErrPermission },
+			[]string{"note: root is required: permission denied => sudo hcp-node-agent doctor"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -168,7 +211,7 @@ func TestDoctorSectionsAreIndependent(t *testing.T) {
 func TestDoctorRunsOnThisHost(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	examined := func() Report {
-		document, err := Run(t.Context(), Options{Options: inputs.Options{Config: config.Defaults(), StateDir: dir}})
+		document, err := Run(t.Context(), inputs.Options{Config: config.Defaults(), StateDir: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,20 +219,29 @@ func TestDoctorRunsOnThisHost(t *testing.T) {
 	}
 	document := examined()
 	has := func(part, text string) bool {
-		return slices.ContainsFunc(document.Findings, func(f report.Finding) bool { return f.Check == part && strings.Contains(f.Message, text) })
+		return slices.ContainsFunc(
+			document.Findings,
+			func(f report.Finding) bool { return f.Check == part && strings.Contains(f.Message, text) },
+		)
 	}
-	if document.Phase != "none" || !has("join", "has not joined") || !has("validate", "were skipped") || !has("host", "ignition server was not checked") || document.ExitCode != report.CodeOf(document.Err()) {
+	if document.Phase != "none" || !has("join", "has not joined") || !has("validate", "were skipped") ||
+		!has("host", "ignition server was not checked") || document.ExitCode != report.CodeOf(document.Err()) {
 		t.Errorf("%+v", document)
 	}
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("it made the state directory")
 	}
 	// If the state cannot be read, everything else is still inspected.
-	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, joinstate.StateFile), []byte("{"), 0o600), os.WriteFile(filepath.Join(dir, "ledger.log"), []byte("damaged\nledger\n"), 0o600)); err != nil {
+	if err := errors.Join(
+		os.Mkdir(dir, 0o700),
+		os.WriteFile(filepath.Join(dir, joinstate.StateFile), []byte("{"), 0o600),
+		os.WriteFile(filepath.Join(dir, "ledger.log"), []byte("damaged\nledger\n"), 0o600),
+	); err != nil {
 		t.Fatal(err)
 	}
 	document = examined()
-	if document.Phase != "unknown" || !has("join", "unexpected end of JSON") || !has("leftovers", "reading the ledger") || !has("validate", "were skipped") || document.ExitCode != report.Failed {
+	if document.Phase != "unknown" || !has("join", "unexpected end of JSON") ||
+		!has("leftovers", "reading the ledger") || !has("validate", "were skipped") || document.ExitCode != report.Failed {
 		t.Errorf("%+v", document)
 	}
 }
@@ -198,12 +250,16 @@ func TestDoctorText(t *testing.T) {
 	document := Report{
 		TypeMeta: report.Meta("DoctorReport"), Hostname: "worker-7", Phase: "joined",
 		Findings: []report.Finding{
-			{Check: "units", Severity: report.SeverityProblem, Message: "kubelet.service is not running (inactive)", Remedy: "systemctl start kubelet"},
+			{
+				Check:    "units",
+				Severity: report.SeverityProblem,
+				Message:  "kubelet.service is not running (inactive)",
+				Remedy:   "systemctl start kubelet",
+			},
 			{Check: "certificates", Severity: report.SeverityWarning, Message: "two lines\nof text", Remedy: "first\nsecond"},
 			{Check: "journal", Severity: report.SeverityWarning, Message: "another"},
 			{Check: "host", Severity: report.SeverityOK, Message: "18 checks"},
 		},
-		Bundle: &Bundle{File: "/root/b.tar.gz", Manifest: bundle.Manifest{Files: []bundle.Entry{{Name: "a", Bytes: 1500}}}},
 	}
 	const want = `  problem  units                kubelet.service is not running (inactive)
 systemctl start kubelet
@@ -214,7 +270,6 @@ second
   warning  journal              another
   ok       host                 18 checks
 worker-7: 1 problem, 2 warnings
-/root/b.tar.gz: 1 file, 2 kB before compression (manifest.json lists all); secrets are masked
 `
 	var out bytes.Buffer
 	document.Print(&report.Page{Writer: &out})
@@ -227,42 +282,8 @@ worker-7: 1 problem, 2 warnings
 		t.Errorf("%q", out.String())
 	}
 	encoded, err := json.Marshal(document)
-	if err != nil || !strings.Contains(string(encoded), `"kind":"DoctorReport"`) || !strings.Contains(string(encoded), `"check":"units","severity":"problem"`) {
+	if err != nil || !strings.Contains(string(encoded), `"kind":"DoctorReport"`) ||
+		!strings.Contains(string(encoded), `"check":"units","severity":"problem"`) {
 		t.Errorf("%s, %v", encoded, err)
-	}
-}
-
-func TestDoctorRefusesToReplaceAFile(t *testing.T) {
-	dir := t.TempDir()
-	there := filepath.Join(dir, "there")
-	if err := os.WriteFile(there, []byte("kept"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for file, want := range map[string]string{there: "already exists", filepath.Join(dir, "none", "b"): "is not a directory", "-": "cannot be standard output"} {
-		document, err := Run(t.Context(), Options{Options: inputs.Options{StateDir: dir}, Bundle: file})
-		if report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), want) || len(document.Findings) > 0 {
-			t.Errorf("%s: %v, %d findings", file, err, len(document.Findings))
-		}
-	}
-	if content, err := os.ReadFile(there); err != nil || string(content) != "kept" {
-		t.Errorf("%q, %v", content, err)
-	}
-	// The file may be created while the pieces are collected.
-	late := filepath.Join(dir, "late")
-	g := collector{dir: "/none", limits: bundle.DefaultLimits()}
-	var err error
-	if g.tree, err = hostfs.OpenTree(dir); err != nil {
-		t.Fatal(err)
-	}
-	defer g.tree.Close()
-	g.run = func(context.Context, int, string, ...string) ([]byte, bool, error) {
-		return nil, false, os.WriteFile(late, []byte("theirs"), 0o600)
-	}
-	d := &diagnostics{Builder: &plan.Builder{Dir: filepath.Join(dir, "none"), Machine: &machine.Machine{Tree: g.tree}}}
-	if _, err := d.writeBundle(t.Context(), g, Options{Bundle: late}, Report{}); report.CodeOf(err) != report.Usage {
-		t.Errorf("over a file that came meanwhile: %v", err)
-	}
-	if content, err := os.ReadFile(late); err != nil || string(content) != "theirs" {
-		t.Errorf("%q, %v", content, err)
 	}
 }

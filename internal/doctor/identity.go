@@ -50,8 +50,13 @@ func inspectCertificates(ctx context.Context, d *diagnostics) ([]report.Finding,
 // this node.
 func (d *diagnostics) identityFor(bootstrap []byte) *identity.Identity {
 	return &identity.Identity{
-		Dir: identity.PKIDirectory, Kubeconfig: identity.KubeconfigPath, BootstrapKubeconfig: bootstrap, NodeName: d.State.NodeName,
-		Server: d.State.APIServer, CA: d.State.APIServerCA, KeyDir: filepath.Join(d.Dir, joinstate.KeyDir),
+		Dir:                 identity.PKIDirectory,
+		Kubeconfig:          identity.KubeconfigPath,
+		BootstrapKubeconfig: bootstrap,
+		NodeName:            d.State.NodeName,
+		Server:              d.State.APIServer,
+		CA:                  d.State.APIServerCA,
+		KeyDir:              filepath.Join(d.Dir, joinstate.KeyDir),
 	}
 }
 
@@ -59,7 +64,10 @@ func (f certificateFacts) evaluate() []report.Finding {
 	const rejoin = "hcp-node-agent join --user-data USER_DATA # with current user data; requests a new certificate"
 	var findings []report.Finding
 	if f.Foreign != nil {
-		findings = append(findings, report.Finding{Severity: report.SeverityProblem, Message: f.Foreign.Error(), Remedy: report.RemedyOf(f.Foreign)})
+		findings = append(
+			findings,
+			report.Finding{Severity: report.SeverityProblem, Message: f.Foreign.Error(), Remedy: report.RemedyOf(f.Foreign)},
+		)
 	}
 	switch {
 	case f.Client != nil:
@@ -120,7 +128,9 @@ func inspectRequest(ctx context.Context, d *diagnostics) ([]report.Finding, erro
 	if !d.hasStarted() || d.State.NodeName == "" {
 		return nil, nil
 	}
-	if client, err := identity.ReadCertificate(identity.ClientCertificatePath(identity.PKIDirectory)); err != nil || client != nil && d.now.Before(client.NotAfter) {
+	if client, err := identity.ReadCertificate(
+		identity.ClientCertificatePath(identity.PKIDirectory),
+	); err != nil || client != nil && d.now.Before(client.NotAfter) {
 		return nil, nil //nolint:nilerr // reported by the section for certificates
 	}
 	bootstrap, err := d.bootstrapCredential(ctx)
@@ -152,20 +162,31 @@ func (f requestFacts) evaluate() []report.Finding {
 	finding := report.Finding{Severity: report.SeverityProblem}
 	switch f.Pending.Phase {
 	case "pending":
-		finding.Message = fmt.Sprintf("%s has been waiting for approval for %s; %s", request, report.FormatAge(f.Now.Sub(f.Pending.Since)), f.Place.ManualApprovalHint())
+		finding.Message = fmt.Sprintf(
+			"%s has been waiting for approval for %s; %s",
+			request,
+			report.FormatAge(f.Now.Sub(f.Pending.Since)),
+			f.Place.ManualApprovalHint(),
+		)
 		finding.Remedy = report.Remedy(approve + " # " + f.Place.CommandLocation() + "; then: hcp-node-agent join")
 	case "approved":
-		finding.Message = fmt.Sprintf("%s was submitted %s ago and is approved, but no certificate has been issued", request, report.FormatAge(f.Now.Sub(f.Pending.Since)))
+		finding.Message = fmt.Sprintf(
+			"%s was submitted %s ago and is approved, but no certificate has been issued",
+			request,
+			report.FormatAge(f.Now.Sub(f.Pending.Since)),
+		)
 		finding.Remedy = f.Place.SignerRemedy()
 	case "issued":
-		finding.Message, finding.Remedy = "a certificate was issued for "+request+", but is not on this host yet", "hcp-node-agent join # downloads the certificate"
+		finding.Message = "a certificate was issued for " + request + ", but is not on this host yet"
+		finding.Remedy = "hcp-node-agent join # downloads the certificate"
 	case "absent":
 		finding.Message = request + " does not exist in the cluster: it was deleted manually, or automatically " +
 			"after a day without approval"
 		finding.Remedy = "hcp-node-agent join # submits the CSR again"
 	case "":
-		finding.Severity, finding.Message, finding.Remedy = report.SeverityWarning, "the status of "+request+
-			" is unknown: "+f.Err.Error(), report.RemedyOf(f.Err)
+		finding.Severity = report.SeverityWarning
+		finding.Message = "the status of " + request + " is unknown: " + f.Err.Error()
+		finding.Remedy = report.RemedyOf(f.Err)
 	default:
 		finding.Message = fmt.Sprintf("%s is %s (%s)", request, f.Pending.Phase, f.Pending.Detail)
 		finding.Remedy = report.Remedy("oc get csr " + f.Pending.Name + " -o yaml # shows the cause; " +

@@ -43,7 +43,9 @@ func inspectHost(ctx context.Context, d *diagnostics) ([]report.Finding, error) 
 	}
 	if d.Inputs.UserData == nil && d.phase() == "none" {
 		findings = append(findings, report.Finding{
-			Severity: report.SeverityNote, Message: "the ignition server was not checked: no user data was given", Remedy: "hcp-node-agent doctor --user-data USER_DATA",
+			Severity: report.SeverityNote,
+			Message:  "the ignition server was not checked: no user data was given",
+			Remedy:   "hcp-node-agent doctor --user-data USER_DATA",
 		})
 	}
 	return findings, nil
@@ -68,8 +70,9 @@ func inspectValidation(ctx context.Context, d *diagnostics) ([]report.Finding, e
 			Remedy: "hcp-node-agent doctor --user-data USER_DATA",
 		}}, nil
 	}
-	b.LoadStoredSoftware()                                             // otherwise the release is unknown: doctor downloads no image
-	b.Config.Skip = append(slices.Clone(b.Config.Skip), steps.Network) // inspectHost checks the uplink
+	b.LoadStoredSoftware() // otherwise the release is unknown: doctor downloads no image
+	// The section host checks the uplink.
+	b.Config.Skip = append(slices.Clone(b.Config.Skip), steps.Network)
 	built, err := b.Build(ctx)
 	if err != nil {
 		return refusalFinding(err)

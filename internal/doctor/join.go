@@ -30,7 +30,13 @@ type joinFacts struct {
 
 func inspectJoin(_ context.Context, d *diagnostics) ([]report.Finding, error) {
 	facts := joinFacts{
-		State: d.State, Err: d.stateErr, InputsErr: d.inputErr, Root: d.Facts.Root, Busy: d.busy, MachineID: d.Facts.MachineID, Dir: d.Dir,
+		State:     d.State,
+		Err:       d.stateErr,
+		InputsErr: d.inputErr,
+		Root:      d.Facts.Root,
+		Busy:      d.busy,
+		MachineID: d.Facts.MachineID,
+		Dir:       d.Dir,
 	}
 	var err error
 	if facts.Err == nil {
@@ -47,8 +53,8 @@ func (f joinFacts) evaluate() []report.Finding {
 		file := filepath.Join(f.Dir, joinstate.StateFile)
 		return []report.Finding{{
 			Severity: report.SeverityProblem, Message: f.Err.Error(),
-			Remedy: cmp.Or(report.RemedyOf(f.Err), report.Remedy("mv "+file+" "+file+".damaged # then: hcp-node-agent join --user-data "+
-				"USER_DATA (the ledger is kept, and leave can still revert its changes)")),
+			Remedy: cmp.Or(report.RemedyOf(f.Err), report.Remedy("mv "+file+" "+file+".damaged # then: "+
+				"hcp-node-agent join --user-data USER_DATA (the ledger is kept, and leave can still revert its changes)")),
 		}}
 	}
 	var findings []report.Finding
@@ -58,10 +64,16 @@ func (f joinFacts) evaluate() []report.Finding {
 	}
 	if f.InputsErr != nil {
 		findings = append(findings, report.Finding{Severity: report.SeverityWarning, Message: "the inputs of the " +
-			"join cannot be read: " + f.InputsErr.Error(), Remedy: cmp.Or(report.RemedyOf(f.InputsErr), "hcp-node-agent doctor --help")})
+			"join cannot be read: " + f.InputsErr.Error(), Remedy: cmp.Or(
+			report.RemedyOf(f.InputsErr),
+			"hcp-node-agent doctor --help",
+		)})
 	}
 	if err := joinstate.CheckMachineID(f.State, f.MachineID, f.Dir); err != nil {
-		return append(findings, report.Finding{Severity: report.SeverityProblem, Message: err.Error(), Remedy: report.RemedyOf(err)})
+		return append(
+			findings,
+			report.Finding{Severity: report.SeverityProblem, Message: err.Error(), Remedy: report.RemedyOf(err)},
+		)
 	}
 	return append(findings, f.phaseFinding())
 }
@@ -89,28 +101,53 @@ func (f joinFacts) phaseFinding() report.Finding {
 	case "joining":
 		text := "no step has completed"
 		if state.LastStep != "" {
-			text = fmt.Sprintf("the last completed step is %q, the next is %q", state.LastStep, cmp.Or(state.NextStep, state.LastStep))
+			text = fmt.Sprintf(
+				"the last completed step is %q, the next is %q",
+				state.LastStep,
+				cmp.Or(state.NextStep, state.LastStep),
+			)
 		}
 		return report.Finding{
-			Severity: unfinished, Message: fmt.Sprintf("the join of %s, started at %s, has not finished: %s", pool, report.Timestamp(state.Started), text),
+			Severity: unfinished, Message: fmt.Sprintf(
+				"the join of %s, started at %s, has not finished: %s",
+				pool,
+				report.Timestamp(state.Started),
+				text,
+			),
 			Remedy: "hcp-node-agent join # resumes the join",
 		}
 	}
 	if u := state.Upgrade; u != nil {
 		return report.Finding{
 			Severity: unfinished,
-			Message:  fmt.Sprintf("an upgrade of %s started at %s and has not finished: the last completed step is %q", state.NodeName, report.Timestamp(u.Started), cmp.Or(u.Step, "none")),
-			Remedy:   joinstate.ResumeUpgrade,
+			Message: fmt.Sprintf(
+				"an upgrade of %s started at %s and has not finished: the last completed step is %q",
+				state.NodeName,
+				report.Timestamp(u.Started),
+				cmp.Or(u.Step, "none"),
+			),
+			Remedy: joinstate.ResumeUpgrade,
 		}
 	}
 	if m := f.Maintenance; m != nil {
 		return report.Finding{
 			Severity: unfinished,
-			Message:  fmt.Sprintf("a maintenance of %s started at %s and has not finished: the last completed step is %q", state.NodeName, report.Timestamp(m.Started), cmp.Or(m.Step, "none")),
-			Remedy:   joinstate.ResumeMaintenance,
+			Message: fmt.Sprintf(
+				"a maintenance of %s started at %s and has not finished: the last completed step is %q",
+				state.NodeName,
+				report.Timestamp(m.Started),
+				cmp.Or(m.Step, "none"),
+			),
+			Remedy: joinstate.ResumeMaintenance,
 		}
 	}
-	text := fmt.Sprintf("%s joined %s of %s at %s", state.NodeName, pool, state.APIServer, report.Timestamp(state.Finished))
+	text := fmt.Sprintf(
+		"%s joined %s of %s at %s",
+		state.NodeName,
+		pool,
+		state.APIServer,
+		report.Timestamp(state.Finished),
+	)
 	if until := state.Config.Until; until != "" && until != steps.Schedulable {
 		text += ", up to --until " + until
 	}

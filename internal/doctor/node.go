@@ -52,7 +52,12 @@ func (f journalFacts) evaluate() []report.Finding {
 			continue
 		}
 		findings = append(findings, report.Finding{
-			Severity: report.SeverityNote, Message: fmt.Sprintf("the last error of %s occurred %s ago: %s", unit.name, report.FormatAge(f.Now.Sub(unit.last.Time)), unit.last.Text),
+			Severity: report.SeverityNote, Message: fmt.Sprintf(
+				"the last error of %s occurred %s ago: %s",
+				unit.name,
+				report.FormatAge(f.Now.Sub(unit.last.Time)),
+				unit.last.Text,
+			),
 			Remedy: report.Remedy("journalctl -b -u " + unit.unit),
 		})
 	}
@@ -93,4 +98,22 @@ func evaluateNode(name string, found []report.Finding) []report.Finding {
 		return []report.Finding{{Severity: report.SeverityOK, Message: "Node " + name + " is Ready and schedulable"}}
 	}
 	return found
+}
+
+// ownNode returns a client for this host's Node. It fails if the host has no
+// credential for it.
+func (d *diagnostics) ownNode() (*node.Node, error) {
+	if d.State.NodeName == "" {
+		return nil, errors.New("the node has no name yet")
+	}
+	if _, err := os.Stat(identity.KubeconfigPath); err != nil {
+		return nil, fmt.Errorf("the node has no credential: %w", err)
+	}
+	own, err := node.OpenNode(identity.KubeconfigPath, d.State.NodeName, nil, report.Log{})
+	if err != nil {
+		return nil, err
+	}
+	own.BootID, own.Registered, own.RequestedTaints = d.Facts.BootID, d.State.Registered, d.State.Config.Taints
+	own.Host = node.JoinedHost(d.Systemd, crio.NetworkDirectory)
+	return own, nil
 }

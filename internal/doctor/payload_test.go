@@ -28,7 +28,8 @@ func TestDoctorFetchesThePayloadOfGivenUserData(t *testing.T) {
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	dir := t.TempDir()
 	file := filepath.Join(dir, "user-data.ign")
-	content := `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"` + server.URL + `/ignition","httpHeaders":[` +
+	content := `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"` + server.URL +
+		`/ignition","httpHeaders":[` +
 		`{"name":"Authorization","value":"Bearer dG9rZW4="},{"name":"NodePool","value":"clusters/demo"},` +
 		`{"name":"TargetConfigVersionHash","value":"abc"}]}]},"security":{"tls":{"certificateAuthorities":[` +
 		`{"source":"data:;base64,` + base64.StdEncoding.EncodeToString(ca) + `"}]}}}}`
@@ -44,7 +45,7 @@ func TestDoctorFetchesThePayloadOfGivenUserData(t *testing.T) {
 		skipped bool
 	}{{"no user data", without, true}, {"user data", with, false}} {
 		options := inputs.Options{Config: test.config, StateDir: filepath.Join(dir, "state")}
-		document, err := Run(t.Context(), Options{Options: options})
+		document, err := Run(t.Context(), options)
 		if err != nil {
 			t.Fatal(err)
 		}

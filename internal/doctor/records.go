@@ -81,11 +81,18 @@ func (f driftFacts) evaluate() []report.Finding {
 	switch {
 	case len(changed) > 0:
 		return []report.Finding{{
-			Severity: report.SeverityWarning, Message: fmt.Sprintf("drift: %d of %d items differ: %s", len(changed), f.Changes, report.AbbreviateList(changed)),
+			Severity: report.SeverityWarning, Message: fmt.Sprintf(
+				"drift: %d of %d items differ: %s",
+				len(changed),
+				f.Changes,
+				report.AbbreviateList(changed),
+			),
 			Remedy: "hcp-node-agent join # restores the joined state; to list all drift: hcp-node-agent status",
 		}}
 	case len(f.Drift) == 0 && f.Changes > 0 && !f.Partial:
-		return []report.Finding{{Severity: report.SeverityOK, Message: fmt.Sprintf("no drift (recorded changes: %d)", f.Changes)}}
+		return []report.Finding{
+			{Severity: report.SeverityOK, Message: fmt.Sprintf("no drift (recorded changes: %d)", f.Changes)},
+		}
 	}
 	return nil
 }

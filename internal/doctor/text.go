@@ -4,7 +4,6 @@ package doctor
 
 import (
 	"cmp"
-	"fmt"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -17,7 +16,4 @@ func (r Report) Print(page *report.Page) {
 		counts = text
 	}
 	page.Printf("%s: %s\n", cmp.Or(r.NodeName, r.Hostname, "this host"), counts)
-	if r.Bundle != nil {
-		page.Item("", fmt.Sprintf("%s: %s", r.Bundle.File, r.Bundle.Manifest))
-	}
 }

@@ -23,7 +23,11 @@ const (
 // nodeUnits returns the services of a node with the steps that start them, in the
 // order of their dependencies.
 func nodeUnits() []struct{ name, step string } {
-	return []struct{ name, step string }{{openVSwitchUnit, steps.Network}, {crio.Unit, steps.Runtime}, {kubelet.UnitName, steps.Kubelet}}
+	return []struct{ name, step string }{
+		{openVSwitchUnit, steps.Network},
+		{crio.Unit, steps.Runtime},
+		{kubelet.UnitName, steps.Kubelet},
+	}
 }
 
 // agentUnits returns the units of the agent with the meaning of a failure.
@@ -109,7 +113,9 @@ func notRunningFinding(name string, state systemd.UnitState) report.Finding {
 		finding.Message, finding.Remedy = name+" exits soon after each start ("+state.Result+
 			")", report.Remedy("journalctl -b -u "+short)
 	case state.Active == "activating":
-		finding.Severity, finding.Message, finding.Remedy = report.SeverityWarning, name+" is starting ("+state.Sub+")", report.Remedy("systemctl status "+short)
+		finding.Severity = report.SeverityWarning
+		finding.Message = name + " is starting (" + state.Sub + ")"
+		finding.Remedy = report.Remedy("systemctl status " + short)
 	case failing:
 		finding.Message = name + " is not running (" + state.Active + ", " + state.Result + ")"
 	default:

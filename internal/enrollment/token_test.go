@@ -111,7 +111,7 @@ func TestWriteRemovesEnrollmentIfTokenFails(t *testing.T) {
 	}
 }
 
-// No formatting of a token, and no masked support bundle, contains its secrets.
+// No formatting of a token, and no masked text, contains its secrets.
 func TestFormattingHidesSecrets(t *testing.T) {
 	token, _ := newToken(t, fullOptions(t))
 	content, err := token.Encode()

@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 )
 
@@ -70,63 +69,6 @@ func (i *Identity) connectBootstrap() (*kube.Conn, error) {
 		return nil, err
 	}
 	return kube.Connect(config, i.Proxy)
-}
-
-// CSRNames returns the names of this node's client CSRs, derived from its
-// keys: the key of the current certificate and the key of a pending request.
-func (i *Identity) CSRNames() []string {
-	var names []string
-	if leaf := readLeaf(i.clientCertificatePath()); leaf != nil {
-		if name, err := enrollment.ClientCSRName(leaf.PublicKey, i.NodeName); err == nil {
-			names = append(names, name)
-		}
-	}
-	if key, err := loadKey(i.KeyDir); err == nil && key.private != nil {
-		if name, err := key.csrName(i.NodeName); err == nil {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// CSRsJSON returns CSRs of a node in JSON: the client CSRs with the given names,
-// and kubelet's newest CSR for its serving certificate.
-func CSRsJSON(ctx context.Context, a *kube.Conn, node string, names []string) ([]byte, error) {
-	csrs := a.Client.CSRs()
-	own := map[string]*certificatesv1.CertificateSigningRequest{}
-	for _, name := range names {
-		csr, err := csrs.Get(ctx, name)
-		switch {
-		case err == nil:
-			own[name] = csr
-		case !apierrors.IsNotFound(err): // CSRs are deleted an hour after their approval
-			return nil, a.Explain(ctx, err).Failure("getting CSR " + name)
-		}
-	}
-	serving, _, err := a.Client.CSRs().Source("",
-		"spec.signerName="+certificatesv1.KubeletServingSignerName).ListAll(ctx)
-	if err != nil {
-		return nil, a.Explain(ctx, err).Failure("listing serving CSRs")
-	}
-	if newest := newestFirst(serving, nodeUser(node)); len(newest) > 0 {
-		own[newest[0].Name] = newest[0]
-	}
-	all := make([]*certificatesv1.CertificateSigningRequest, 0, len(own))
-	for _, csr := range own {
-		csr.ManagedFields = nil
-		all = append(all, csr)
-	}
-	return kube.EncodeJSON(all)
-}
-
-// CSRsJSON is like the function [CSRsJSON], but uses the bootstrap credential. It
-// serves hosts that have no node credential yet.
-func (i *Identity) CSRsJSON(ctx context.Context, names []string) ([]byte, error) {
-	connection, err := i.connectBootstrap()
-	if err != nil {
-		return nil, err
-	}
-	return CSRsJSON(ctx, connection, i.NodeName, names)
 }
 
 // newestFirst returns the CSRs of a requestor, the newest first.

@@ -5,7 +5,6 @@
 package identity
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -57,38 +56,5 @@ func TestControlPlaneFindPendingCSR(t *testing.T) {
 	if unsubmitted, err := identity.FindPendingCSR(t.Context()); err == nil || unsubmitted == nil ||
 		unsubmitted.Name != pending.Name || unsubmitted.Phase != "" {
 		t.Errorf("without a credential: %+v, %v", unsubmitted, err)
-	}
-}
-
-// A node can read its own CSRs, and no others.
-func TestControlPlaneCSRsJSON(t *testing.T) {
-	other, _, _ := joinedNode(t, "somebody")
-	node, identity, _ := joinedNode(t, "documented")
-	client := clientCSRsOf(t, "documented")[0].Name
-	createServingCSR(t, other, "192.0.2.7")
-	wanted := map[string]bool{createServingCSR(t, node, "192.0.2.7"): true, client: true}
-
-	content, err := CSRsJSON(kubetest.Context(t, time.Minute), node.Conn, node.NodeName,
-		append(identity.CSRNames(), "node-csr-collected"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	bootstrapped, err := identity.CSRsJSON(kubetest.Context(t, time.Minute), identity.CSRNames())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, content := range [][]byte{content, bootstrapped} {
-		var csrs []certificatesv1.CertificateSigningRequest
-		if err := json.Unmarshal(content, &csrs); err != nil {
-			t.Fatal(err)
-		}
-		for _, csr := range csrs {
-			if !wanted[csr.Name] {
-				t.Errorf("%s of %s is none of its own", csr.Name, csr.Spec.Username)
-			}
-		}
-		if len(csrs) != 2 {
-			t.Errorf("%d CSRs: %s", len(csrs), content)
-		}
 	}
 }

@@ -2,12 +2,7 @@
 
 package kube
 
-import (
-	"encoding/json"
-	"fmt"
-
-	corev1 "k8s.io/api/core/v1"
-)
+import corev1 "k8s.io/api/core/v1"
 
 // IsReady reports whether the Ready condition of a Node is true.
 func IsReady(node *corev1.Node) bool {
@@ -23,13 +18,4 @@ func NodeCondition(node *corev1.Node, kind corev1.NodeConditionType) *corev1.Nod
 		}
 	}
 	return nil
-}
-
-// EncodeJSON returns an object in indented JSON.
-func EncodeJSON(value any) ([]byte, error) {
-	content, err := json.MarshalIndent(value, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("encoding the response of the cluster: %w", err)
-	}
-	return append(content, '\n'), nil
 }

@@ -2,10 +2,7 @@
 
 package ledger
 
-import (
-	"cmp"
-	"time"
-)
+import "cmp"
 
 // Item is one object that the ledger has changed: its state before the first change and the
 // desired state of the last change.
@@ -15,9 +12,8 @@ type Item struct {
 	Before State  `json:"before"`
 	Done   bool   `json:"done"` // false if the run was interrupted
 
-	changedAt      time.Time // time of the last change
-	external       bool      // changed externally; Desired is undefined until Done
-	earlierDesired []State   // desired states of earlier runs
+	external       bool    // changed externally; Desired is undefined until Done
+	earlierDesired []State // desired states of earlier runs
 }
 
 // Items returns the changed objects that are not restored yet, in the order of the first
@@ -39,7 +35,7 @@ func (l *Ledger) Items() []Item {
 					item.earlierDesired = append(item.earlierDesired, item.Desired)
 				}
 				e.Desired = carryOver(item.Desired, e.Desired)
-				item.Change, item.Step, item.Done, item.external, item.changedAt = e.Change, r.Step, false, r.External, r.Time
+				item.Change, item.Step, item.Done, item.external = e.Change, r.Step, false, r.External
 				keys[r.Seq] = append(keys[r.Seq], e.Key())
 			}
 		case done:
@@ -90,28 +86,4 @@ func (l *Ledger) Unfinished() []Item {
 		}
 	}
 	return items
-}
-
-// Summary describes one item without its states.
-type Summary struct {
-	Kind      Kind      `json:"kind"`
-	Target    string    `json:"target"`
-	Step      string    `json:"step"`
-	Reason    string    `json:"reason,omitempty"`
-	ChangedAt time.Time `json:"changedAt"` // time of the last change
-	Done      bool      `json:"done"`
-}
-
-// Summary returns the list of Items without states, for output that must not contain
-// contents.
-func (l *Ledger) Summary() []Summary {
-	items := l.Items()
-	all := make([]Summary, 0, len(items))
-	for _, item := range items {
-		all = append(all, Summary{
-			Kind: item.Kind, Target: item.Target, Step: item.Step,
-			Reason: item.Reason, ChangedAt: item.changedAt, Done: item.Done,
-		})
-	}
-	return all
 }

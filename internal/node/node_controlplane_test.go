@@ -199,20 +199,6 @@ func createReadyPod(t *testing.T, node, name string) *corev1.Pod {
 	return p
 }
 
-func TestControlPlaneNodeJSON(t *testing.T) {
-	node, _ := joinedNode(t, "documented")
-	if _, err := node.JSON(kubetest.Context(t, time.Minute)); err == nil {
-		t.Error("there is no Node yet")
-	}
-	kubetest.CreateNode(t, node.Conn, node.Name)
-	content, err := node.JSON(kubetest.Context(t, time.Minute))
-	var found corev1.Node
-	if err != nil || json.Unmarshal(content, &found) != nil || found.Name != "documented" ||
-		strings.Contains(string(content), "managedFields") {
-		t.Errorf("%s, %v", content, err)
-	}
-}
-
 // A pod that replaced an evicted one under its name, for example of a StatefulSet, must not be evicted too.
 func TestControlPlaneEvictionSparesReplacement(t *testing.T) {
 	node, _ := joinedNode(t, "replacing")

@@ -70,13 +70,3 @@ func (s Status) String() string {
 	}
 	return text
 }
-
-// JSON returns the Node in JSON, without managedFields.
-func (n *Node) JSON(ctx context.Context) ([]byte, error) {
-	node, err := n.Conn.Client.Nodes().Get(ctx, n.Name)
-	if err != nil {
-		return nil, n.Conn.Explain(ctx, err).Failure("getting Node " + n.Name)
-	}
-	node.ManagedFields = nil
-	return kube.EncodeJSON(node)
-}

@@ -25,26 +25,30 @@ func IsSecretFile(file string, content []byte, modes ...uint32) bool {
 }
 
 func isSecretPath(file string) bool {
-	known := []string{
-		"/var/lib/kubelet/config.json", "/etc/mcs-machine-config-content.json",
-		"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/security/opasswd", "/etc/krb5.keytab",
-		"/etc/mcd-currentconfig.json", "/etc/machine-config-daemon/currentconfig",
-	}
-	if slices.Contains(known, file) {
-		return true
-	}
 	for _, dir := range []string{
-		"/etc/NetworkManager/system-connections/", "/run/NetworkManager/system-connections/", "/var/lib/hcp-node-agent/",
-		"/var/lib/kubelet/pki/", "/etc/pki/entitlement/", "/etc/pki/tls/private/", "/etc/ipsec.d/", "/etc/wireguard/",
+		"/etc/NetworkManager/system-connections/", "/run/NetworkManager/system-connections/",
+		"/var/lib/hcp-node-agent/", "/var/lib/kubelet/pki/", "/etc/pki/entitlement/", "/etc/pki/tls/private/",
+		"/etc/ipsec.d/", "/etc/wireguard/",
 	} {
 		if strings.HasPrefix(file, dir) {
 			return true
 		}
 	}
-	name := strings.ToLower(path.Base(file))
-	if strings.Contains(name, "kubeconfig") || name == ".dockercfg" || name == "auth.json" || strings.HasSuffix(file, "/.docker/config.json") ||
-		strings.HasPrefix(name, "ssh_host_") && !strings.HasSuffix(name, ".pub") || slices.Contains([]string{"id_rsa", "id_ecdsa", "id_ed25519", ".netrc", ".pgpass"}, name) {
+	switch file {
+	case "/var/lib/kubelet/config.json", "/etc/mcs-machine-config-content.json",
+		"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/security/opasswd", "/etc/krb5.keytab",
+		"/etc/mcd-currentconfig.json", "/etc/machine-config-daemon/currentconfig":
 		return true
 	}
-	return slices.Contains([]string{".key", ".keytab", ".p12", ".pfx", ".jks", ".kdbx", ".nmconnection"}, path.Ext(name))
+	name := strings.ToLower(path.Base(file))
+	switch name {
+	case ".dockercfg", "auth.json", "id_rsa", "id_ecdsa", "id_ed25519", ".netrc", ".pgpass":
+		return true
+	}
+	switch path.Ext(name) {
+	case ".key", ".keytab", ".p12", ".pfx", ".jks", ".kdbx", ".nmconnection":
+		return true
+	}
+	return strings.Contains(name, "kubeconfig") || strings.HasSuffix(file, "/.docker/config.json") ||
+		strings.HasPrefix(name, "ssh_host_") && !strings.HasSuffix(name, ".pub")
 }

@@ -33,15 +33,15 @@ type Document struct {
 	report.TypeMeta
 	Phase        joinstate.Phase              `json:"phase" doc:"state of this host as a node"`
 	Join         *Join                        `json:"join,omitempty" doc:"the join of this host; absent in the phase none"`
-	Software     *packages.Software           `json:"software,omitempty" doc:"release of the payload, and the packages of its OS image; absent if it is unknown"`
+	Software     *packages.Software           `json:"software,omitempty" doc:"release and packages of the payload"`
 	Changes      int                          `json:"changes" doc:"number of changes that leave would revert"`
-	Staged       *Staged                      `json:"staged,omitempty" doc:"what upgrade --stage has prepared; absent if nothing"`
-	Unused       []UnusedSoftware             `json:"unusedSoftware,omitempty" doc:"unpacked software that does not run on the node"`
+	Staged       *Staged                      `json:"staged,omitempty" doc:"what upgrade --stage has prepared, if any"`
+	Unused       []UnusedSoftware             `json:"unusedSoftware,omitempty" doc:"unpacked software that does not run"`
 	Drift        []ledger.PublishedDifference `json:"drift" doc:"objects that were changed since the join"`
-	Units        map[string]systemd.UnitState `json:"units" doc:"states of systemd units by name; empty if systemd is unreachable"`
+	Units        map[string]systemd.UnitState `json:"units" doc:"states of units; empty without systemd"`
 	Bridge       *ovs.Status                  `json:"bridge,omitempty" doc:"state of br-ex"`
-	Node         *node.Status                 `json:"node,omitempty" doc:"state of the Node in the cluster; absent if it cannot be read"`
-	Findings     []report.Finding             `json:"findings,omitempty" doc:"changes of the host name, of the node address, and of the Node that affect the node"`
+	Node         *node.Status                 `json:"node,omitempty" doc:"state of the Node; absent if unreadable"`
+	Findings     []report.Finding             `json:"findings,omitempty" doc:"changes that affect the node"`
 	Certificates []Certificate                `json:"certificates" doc:"certificates of kubelet that exist"`
 	Errors       []string                     `json:"errors,omitempty" doc:"what could not be determined, and why"`
 	report.CommandResult
@@ -51,25 +51,25 @@ type Document struct {
 type Join struct {
 	NodeName   string    `json:"nodeName,omitempty" doc:"name of the Node; absent before the step plan"`
 	NodePool   string    `json:"nodePool,omitempty" doc:"NAMESPACE/NAME of the NodePool; absent for a standalone cluster"`
-	ConfigHash string    `json:"configHash,omitempty" doc:"version of the NodePool's configuration (TargetConfigVersionHash)"`
+	ConfigHash string    `json:"configHash,omitempty" doc:"TargetConfigVersionHash of the NodePool"`
 	Endpoint   string    `json:"endpoint,omitempty" doc:"HOST:PORT of the ignition server"`
 	APIServer  string    `json:"apiServer,omitempty" doc:"URL of the cluster's API server"`
 	LastStep   string    `json:"lastStep,omitempty" doc:"last completed step"`
 	NextStep   string    `json:"nextStep,omitempty" doc:"step after the last completed step"`
 	Started    time.Time `json:"started" doc:"start of the join"`
 	Finished   time.Time `json:"finished,omitzero" doc:"end of the join; absent while the join is in progress"`
-	Leaving    time.Time `json:"leaving,omitzero" doc:"start of a leave that has not finished; absent if there is none"`
+	Leaving    time.Time `json:"leaving,omitzero" doc:"start of a leave that has not finished"`
 
-	Maintaining time.Time `json:"maintaining,omitzero" doc:"start of a maintenance that has not finished; absent if there is none"`
+	Maintaining time.Time `json:"maintaining,omitzero" doc:"start of a maintenance that has not finished"`
 
-	Upgrading time.Time `json:"upgrading,omitzero" doc:"start of an upgrade that has not finished; absent if there is none"`
+	Upgrading time.Time `json:"upgrading,omitzero" doc:"start of an upgrade that has not finished"`
 
-	RebootNeeded bool `json:"rebootNeeded,omitempty" doc:"whether the host must be rebooted with the kernel arguments that the join has set"`
+	RebootNeeded bool `json:"rebootNeeded,omitempty" doc:"whether new kernel arguments require a reboot"`
 }
 
 // Staged describes what upgrade --stage has prepared.
 type Staged struct {
-	Release string    `json:"release,omitempty" doc:"release of the payload, such as OpenShift 4.21 on RHEL 9.6; absent if it is unknown"`
+	Release string    `json:"release,omitempty" doc:"release of the payload, such as OpenShift 4.21 on RHEL 9.6"`
 	Payload string    `json:"payload" doc:"SHA-256 of the payload, hexadecimal"`
 	Size    int64     `json:"size" doc:"size on the disk, in bytes"`
 	Since   time.Time `json:"since" doc:"when it was complete"`

@@ -191,10 +191,10 @@ readme=$(sed -n 's|^ *\(dnf install \./[^#]*\).*|\1|p' README.md)
 rpm --root "$root" -q hcp-node-agent hcp-node-agent-selinux >/dev/null || die "not all packages were installed by: $readme"
 [ -L "$plugin" ] || die 'there is no sos plugin'
 
-section 'sos: a report contains the bundle of the agent, without secrets'
+section 'sos: a report contains the output of the agent, without secrets'
 sos=$work/sos
 secret=8f1d5c6e-0d5a-4b0e-9c58-3f1f6ab2d7c4
-mkdir -p "$sos"/{bin,tmp,etc/hcp-node-agent}
+mkdir -p "$sos"/{bin,tmp,etc/hcp-node-agent,etc/crio/crio.conf.d}
 cp -r /usr/lib/python3/dist-packages/sos "$sos/" # sos in the working directory is preferred
 cp "$root/$(readlink "$plugin")" "$sos/sos/report/plugins/"
 ln "$root/usr/bin/hcp-node-agent" "$sos/bin/"
@@ -202,7 +202,7 @@ cat >"$sos/etc/hcp-node-agent/user-data.ign" <<EOT
 {"ignition": {"version": "3.2.0", "config": {"merge": [{"source": "https://127.0.0.1:1/ignition",
   "httpHeaders": [{"name": "Authorization", "value": "Bearer $secret"}]}]}}}
 EOT
-echo "# $secret" >"$sos/etc/resolv.conf" # a file of the bundle
+echo "# Bearer $secret" >"$sos/etc/crio/crio.conf.d/site.conf"
 cd "$sos"
 unshare --mount sh -ec "
   mount --bind '$sos/bin' /usr/local/bin
@@ -211,8 +211,8 @@ unshare --mount sh -ec "
   { cat "$work/sos.log"; die 'sos report'; }
 cd "$OLDPWD"
 report=$(echo "$sos"/tmp/sosreport-*)
-for file in doctor config_show manifest.json doctor.json network/resolv.conf; do
-  [ -s "$report/sos_commands/hcp_node_agent/$file" ] || die "the sos report does not contain $file"
+for file in sos_commands/hcp_node_agent/{doctor.json,status.json,changes.json,config_show} etc/crio/crio.conf.d/site.conf; do
+  [ -s "$report/$file" ] || die "the sos report does not contain $file"
 done
 if grep -rF "$secret" "$report"; then die 'the sos report contains a secret'; fi
 

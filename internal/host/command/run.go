@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -49,26 +48,11 @@ func RunInput(ctx context.Context, stdin []byte, name string, args ...string) (s
 // held, if not nil. A lock of the file is then kept until the command exits,
 // even if this process is killed.
 func RunInheriting(ctx context.Context, held *os.File, stdin []byte, name string, args ...string) (string, error) {
-	var stdout bytes.Buffer
-	err := runInto(ctx, &stdout, held, stdin, name, args...)
-	return stdout.String(), err
-}
-
-// RunTail runs a command with much output like Run. It returns at most the last
-// most bytes, and reports whether there were more.
-func RunTail(ctx context.Context, most int, name string, args ...string) (last []byte, cut bool, err error) {
-	stdout := tail{limit: most}
-	err = runInto(ctx, &stdout, nil, nil, name, args...)
-	last, cut = stdout.bytes()
-	return last, cut, err
-}
-
-func runInto(ctx context.Context, stdout io.Writer, held *os.File, stdin []byte, name string, args ...string) error {
 	command := exec.CommandContext(ctx, name, args...)
 	command.WaitDelay = 5 * time.Second // do not block on a grandchild that keeps the pipe open
 	command.Env = childEnvironment(os.Environ())
-	var stderr bytes.Buffer
-	command.Stdout, command.Stderr = stdout, &stderr
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
 	if held != nil {
 		command.ExtraFiles = []*os.File{held}
 	}
@@ -79,17 +63,17 @@ func runInto(ctx context.Context, stdout io.Writer, held *os.File, stdin []byte,
 	var exit *exec.ExitError
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
-		return fmt.Errorf("running %s: %w", name, ErrNotInstalled)
+		return stdout.String(), fmt.Errorf("running %s: %w", name, ErrNotInstalled)
 	case ctx.Err() != nil:
-		return fmt.Errorf("running %s: %w", name, ctx.Err())
+		return stdout.String(), fmt.Errorf("running %s: %w", name, ctx.Err())
 	case errors.As(err, &exit):
-		return &Error{
+		return stdout.String(), &Error{
 			Argv: append([]string{name}, args...), Code: exit.ExitCode(), Stderr: strings.TrimSpace(stderr.String()),
 		}
 	case err != nil:
-		return fmt.Errorf("running %s: %w", name, err)
+		return stdout.String(), fmt.Errorf("running %s: %w", name, err)
 	}
-	return nil
+	return stdout.String(), nil
 }
 
 // Exists reports whether the command is installed.
