@@ -35,8 +35,11 @@ func baseFiles() map[string]string {
 			"anna:!::\nbert:!::\nempty:!::\n",
 		"etc/subuid": "anna:100000:65536\nbert:165536:65536\n",
 		"etc/subgid": "anna:100000:65536\nbert:165536:65536\n",
-		"etc/login.defs": "MAIL_DIR /var/spool/mail\nUID_MIN 1000\nUID_MAX 60000\nSYS_UID_MIN 201\nSYS_UID_MAX 999\n" +
-			"GID_MIN 1000\nGID_MAX 60000\nSYS_GID_MIN 201\nSYS_GID_MAX 999\nUMASK 022\nHOME_MODE 0700\nUSERGROUPS_ENAB yes\nENCRYPT_METHOD SHA512\n" +
+		"etc/login.defs": "MAIL_DIR /var/spool/mail\nUID_MIN 1000\nUID_MAX 60000\n" +
+			"SYS_UID_MIN 201\nSYS_UID_MAX 999\n" +
+			"GID_MIN 1000\nGID_MAX 60000\n" +
+			"SYS_GID_MIN 201\nSYS_GID_MAX 999\nUMASK 022\nHOME_MODE 0700\nUSERGROUPS_ENAB yes\n" +
+			"ENCRYPT_METHOD SHA512\n" +
 			"SUB_UID_MIN 100000\nSUB_UID_MAX 600100000\nSUB_UID_COUNT 65536\nSUB_GID_MIN 100000\nSUB_GID_MAX 600100000\nSUB_GID_COUNT 65536\n",
 		"etc/default/useradd": "GROUP=100\nHOME=/home\nINACTIVE=-1\nEXPIRE=\n" +
 			"SHELL=/bin/bash\nSKEL=/etc/skel\nCREATE_MAIL_SPOOL=yes\n",

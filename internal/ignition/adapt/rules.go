@@ -57,7 +57,7 @@ func (e effect) action() Action {
 type rule struct {
 	name       string
 	kind       entryKind
-	match      []string                         // patterns of package glob
+	match      []string                             // patterns of package glob
 	when       func(p *planner, about subject) bool // nil: always
 	effect     effect
 	reason     string
