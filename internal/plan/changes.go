@@ -91,7 +91,7 @@ func groupOf(c ledger.Change) Group {
 		return GroupKernel
 	case ledger.KernelArguments, ledger.Booleans, ledger.FirewallPorts, packages.LockKind:
 		return GroupHost
-	case accounts.User, accounts.Group, accounts.Keys, accounts.KeysDir:
+	case accounts.User, accounts.Group, accounts.Keys:
 		return GroupUsers
 	}
 	return GroupOther

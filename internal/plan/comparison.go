@@ -5,7 +5,6 @@ package plan
 import (
 	"slices"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -45,9 +44,8 @@ func obsoleteItems(items []ledger.Item, requested []ledger.Change) []ledger.Item
 	var obsolete []ledger.Item
 	for _, item := range items {
 		isOfPayload := steps.FindJoinStep(item.Step).OwnsPayload && groupOf(item.Change) != GroupOther
-		isDirectory := item.Kind == ledger.Directory || item.Kind == accounts.KeysDir
 		isObsolete := !keys[item.Key()] || SetsMore(item, requested)
-		if isOfPayload && !isDirectory && item.Desired.Present && isObsolete {
+		if isOfPayload && item.Kind != ledger.Directory && item.Desired.Present && isObsolete {
 			obsolete = append(obsolete, item)
 		}
 	}

@@ -16,7 +16,7 @@ const (
 	differsEmptyAppend  difference = "nothing"
 	differsMovedLink    difference = "moved"
 	differsShadowDays   difference = "days"
-	differsGroupRemoval difference = "groups"
+	differsExisting     difference = "existing"
 	differsLinkChain    difference = "chain"
 	differsUserLinks    difference = "links"
 )
@@ -30,12 +30,12 @@ var reasons = map[difference]string{
 	differsInode:        "a directory that is overwritten remains the same directory, with its attributes: only its content, owner and mode are replaced",
 	differsSpecialFiles: "pipes, sockets and devices are not removed: they could not be restored",
 	differsEmptyAppend:  "an appended content without a source is empty; Ignition crashes",
+	differsExisting: "an account that exists already gets SSH keys only: the agent could not restore a removed account, " +
+		"a moved home directory or another owner",
 	// Differences that random configs and comparisons exclude.
 	differsUserLinks:  "links of unprivileged users lead only to directories of the same user: Ignition runs before there are users, the agent does not",
 	differsMovedLink:  "a config that replaces a link in its own paths refers to other files in its second run",
 	differsShadowDays: "the day of a password's last change is that of the run, and midnight can be between two runs",
-	differsGroupRemoval: "a config that wants a group and removes the user of that name contradicts itself: userdel removes the group too, " +
-		"and the second run creates it again",
 	differsLinkChain: "links to links are followed to their end, inside the root; Ignition resolves one of them and leaves the rest to the kernel of " +
 		"the machine on which it runs, which leads outside the root or nowhere",
 }

@@ -244,9 +244,6 @@ func randomPasswd(d *choices) types.Passwd {
 			HomeDir: maybe(d, 5, "/var/lib/new", "/home/other"), PrimaryGroup: maybe(d, 4, "wheel", "team"), NoCreateHome: maybe(d, 4, true),
 			NoUserGroup: maybe(d, 5, true), System: maybe(d, 5, true), PasswordHash: maybe(d, 3, "$6$a$b", ""), ShouldExist: maybe(d, 6, false, true),
 		}
-		if slices.ContainsFunc(passwd.Groups, func(g types.PasswdGroup) bool { return g.Name == name }) {
-			user.ShouldExist = nil // see differsGroupRemoval
-		}
 		for _, group := range []types.Group{"wheel", "staff"} {
 			if d.oneIn(4) {
 				user.Groups = append(user.Groups, group)

@@ -31,7 +31,8 @@ func killScenario() scenario {
 				{"path":"/srv/tree/a","contents":{"source":"data:,now%20a%20file"}},`+repeatNumbered(20, `{"path":"/srv/new/%d/file","mode":384,"contents":{"source":"data:,%[1]d"}}`)+`],
 			"links":[{"path":"/srv/link","target":"file"},{"path":"/srv/hard","target":"/srv/more","hard":true}]},
 			"systemd":{"units":[{"name":"a.service","enabled":true,"contents":"[Unit]\n"},{"name":"there.service","enabled":false},{"name":"b.service","mask":true}]},
-			"passwd":{"groups":[{"name":"team"}],"users":[{"name":"new","groups":["team"],"sshAuthorizedKeys":["ssh-ed25519 AAAA"]},{"name":"core","gecos":"Core"}]}`),
+			"passwd":{"groups":[{"name":"team"}],"users":[{"name":"new","groups":["team"],"sshAuthorizedKeys":["ssh-ed25519 AAAA"]},
+				{"name":"core","sshAuthorizedKeys":["ssh-ed25519 BBBB"]}]}`),
 	}
 }
 

@@ -3,7 +3,6 @@
 package accounts
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -18,151 +17,100 @@ import (
 
 const (
 	passwdFile  = "/etc/passwd"
+	shadowFile  = "/etc/shadow"
 	groupFile   = "/etc/group"
 	gshadowFile = "/etc/gshadow"
+	useraddFile = "/etc/default/useradd"
 )
 
-// filesOf returns the files with the lines of an account. The first one decides
-// whether the account exists, the second one has its password.
-func filesOf(kind ledger.Kind) []string {
-	if kind == Group || kind == groupAccount {
-		return []string{groupFile, gshadowFile}
-	}
-	return []string{passwdFile, "/etc/shadow", "/etc/subuid", "/etc/subgid"}
+// accountFile returns the file with the accounts of a kind.
+func accountFile(kind ledger.Kind) string {
+	return map[ledger.Kind]string{User: passwdFile, Group: groupFile}[kind]
+}
+
+// hashFile returns the file with the password hashes of a kind, which only root can read.
+func hashFile(kind ledger.Kind) string {
+	return map[ledger.Kind]string{User: shadowFile, Group: gshadowFile}[kind]
 }
 
 // The columns of passwd(5), shadow(5), group(5) and gshadow(5) that are used.
 const (
+	colName     = 0
 	colPassword = 1
 	colID       = 2 // passwd, group
 	colGID      = 3 // passwd
-	colMembers  = 3 // group, gshadow
+	colMembers  = 3 // group
+	colGecos    = 4 // passwd
 	colHome     = 5 // passwd
+	colShell    = 6 // passwd
 )
 
-// table holds the lines of a file.
-type table struct {
-	info  hostfs.Info
-	lines []string
-}
-
-// database holds the account files of a tree, by path.
-type database map[string]table
+// database holds the lines of the account files and of the defaults of a tree, by path. A missing file has no entry.
+type database map[string][]string
 
 func readDatabase(tree *hostfs.Tree) (database, error) {
 	db := database{}
-	for _, file := range slices.Concat(filesOf(User), filesOf(Group)) {
-		var err error
-		if db[file], err = readTable(tree, file); err != nil {
+	for _, file := range []string{passwdFile, shadowFile, groupFile, gshadowFile, useraddFile} {
+		content, _, err := tree.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
 			return nil, err
 		}
+		db[file] = strings.Split(strings.TrimSuffix(string(content), "\n"), "\n")
 	}
 	return db, nil
 }
 
-// readTable reads a file. A missing file is an empty table.
-func readTable(tree *hostfs.Tree, file string) (table, error) {
-	content, info, err := tree.ReadFile(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return table{}, err
-	}
-	return table{info: info, lines: strings.FieldsFunc(string(content), func(r rune) bool { return r == '\n' })}, nil
-}
-
-// write replaces the files that differ from old, the first one of filesOf last.
-// They keep their attributes.
-func (db database) write(tree *hostfs.Tree, old database) error {
-	batch := tree.NewBatch()
-	defer batch.Abort()
-	for _, file := range slices.Backward(slices.Concat(filesOf(User), filesOf(Group))) {
-		if slices.Equal(db[file].lines, old[file].lines) {
-			continue
-		}
-		var content bytes.Buffer
-		for _, line := range db[file].lines {
-			content.WriteString(line + "\n")
-		}
-		if err := batch.Stage(file, content.Bytes(), old[file].info.Attr()); err != nil {
-			return err
-		}
-	}
-	return batch.Commit()
-}
-
-func nameOf(line string) string { return columnOf(line, 0) }
-
-func columnOf(line string, column int) string {
-	if columns := strings.Split(line, ":"); column < len(columns) {
-		return columns[column]
+func column(line string, at int) string {
+	if columns := strings.Split(line, ":"); at < len(columns) {
+		return columns[at]
 	}
 	return ""
 }
 
-// of returns the lines of a name; subuid and subgid can have several.
-func (t table) of(name string) []string {
-	return slices.DeleteFunc(slices.Clone(t.lines), func(line string) bool { return nameOf(line) != name })
+// get returns a column of the first line of a name, or "".
+func (db database) get(file, name string, at int) string {
+	i := slices.IndexFunc(db[file], func(line string) bool { return column(line, colName) == name })
+	if i < 0 {
+		return ""
+	}
+	return column(db[file][i], at)
 }
 
 func (db database) has(kind ledger.Kind, name string) bool {
-	return len(db[filesOf(kind)[0]].of(name)) > 0
+	return name != "" && db.get(accountFile(kind), name, colName) == name
 }
 
-// column returns a column of a name's line, or "".
-func (t table) column(name string, column int) string {
-	return columnOf(strings.Join(t.of(name), "\n"), column)
+// hash returns the password hash of an account.
+func (db database) hash(kind ledger.Kind, name string) string {
+	if db.get(hashFile(kind), name, colName) == name {
+		return db.get(hashFile(kind), name, colPassword)
+	}
+	return db.get(accountFile(kind), name, colPassword)
 }
 
-// with returns the names of the lines that have a value in a column.
-func (t table) with(column int, value string) []string {
-	var names []string
-	for _, line := range t.lines {
-		if columnOf(line, column) == value {
-			names = append(names, nameOf(line))
+// gid returns the ID of a group. Like shadow-utils, it takes a number for an ID.
+func (db database) gid(group string) string {
+	for _, line := range db[groupFile] {
+		if column(line, colName) == group || column(line, colID) == group {
+			return column(line, colID)
 		}
 	}
-	return names
-}
-
-// primaryOf returns the users whose primary group is an existing group.
-func (db database) primaryOf(group string) []string {
-	if !db.has(Group, group) {
-		return nil
-	}
-	return db[passwdFile].with(colGID, db[groupFile].column(group, colID))
-}
-
-// groupName returns the name of a group. Like shadow-utils, it takes a number for
-// an ID.
-func (db database) groupName(group string) string {
-	if names := db[groupFile].with(colID, group); len(names) > 0 {
-		return names[0]
-	}
-	return group
-}
-
-func split(list string) []string {
-	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
+	return ""
 }
 
 // groupsOf returns the groups that have a user as a member, sorted.
 func (db database) groupsOf(user string) []string {
 	var groups []string
-	for _, line := range db[groupFile].lines {
-		if slices.Contains(split(columnOf(line, colMembers)), user) {
-			groups = append(groups, nameOf(line))
+	for _, line := range db[groupFile] {
+		if slices.Contains(strings.Split(column(line, colMembers), ","), user) {
+			groups = append(groups, column(line, colName))
 		}
 	}
 	slices.Sort(groups)
 	return slices.Compact(groups)
-}
-
-// hash returns the password hash of an account.
-func (db database) hash(kind ledger.Kind, name string) string {
-	files := filesOf(kind)
-	if len(db[files[1]].of(name)) > 0 {
-		return db[files[1]].column(name, colPassword)
-	}
-	return db[files[0]].column(name, colPassword)
 }
 
 // digest returns the SHA-256 of a content, hexadecimal.
@@ -189,20 +137,20 @@ func Names(tree *hostfs.Tree) (users, groups Lookup, err error) {
 // IDs returns the IDs of the users and groups in passwd(5) and group(5) of a tree, by name.
 // Accounts without a valid ID are skipped.
 func IDs(tree *hostfs.Tree) (users, groups map[string]int, err error) {
-	read := func(file string) (map[string]int, error) {
-		accounts, err := readTable(tree, file)
-		ids := map[string]int{}
-		for _, line := range slices.Backward(accounts.lines) { // of equal names, the first line counts
-			id, err := strconv.Atoi(columnOf(line, colID))
-			if delete(ids, nameOf(line)); err == nil && id >= 0 {
-				ids[nameOf(line)] = id
-			}
-		}
-		return ids, err
-	}
-	if users, err = read(passwdFile); err != nil {
+	db, err := readDatabase(tree)
+	if err != nil {
 		return nil, nil, err
 	}
-	groups, err = read(groupFile)
-	return users, groups, err
+	read := func(file string) map[string]int {
+		ids := map[string]int{}
+		for _, line := range slices.Backward(db[file]) { // of equal names, the first line counts
+			name := column(line, colName)
+			id, err := strconv.Atoi(column(line, colID))
+			if delete(ids, name); err == nil && id >= 0 {
+				ids[name] = id
+			}
+		}
+		return ids
+	}
+	return read(passwdFile), read(groupFile), nil
 }

@@ -3,8 +3,9 @@
 // Package accounts applies the passwd section of an Ignition config: groups,
 // users and SSH keys of a tree, as changes for the ledger.
 //
-// The commands of shadow-utils change the accounts, with the arguments that
-// Ignition passes to them. Password hashes are passed on standard input, as
-// arguments are visible to every user of the host. The account files are
-// recorded before the first change, and restored line by line.
+// The commands of shadow-utils create the groups and users, with the arguments
+// that Ignition passes to them, and an undo removes them with userdel and
+// groupdel. Password hashes are passed on standard input, as arguments are
+// visible to every user of the host. Accounts that the agent has not created
+// get SSH keys only: every other change of them is refused.
 package accounts

@@ -13,7 +13,6 @@ import (
 	"github.com/coreos/ignition/v2/config/util"
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"golang.org/x/sys/unix"
-	"k8s.io/utils/ptr"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
@@ -24,20 +23,19 @@ import (
 // keysFile is the file of SSH keys below a home directory.
 const keysFile = ".ssh/authorized_keys"
 
-// keyChanges returns the changes of the SSH keys of users that exist.
+// planKeys returns the changes of the SSH keys of users that exist.
 //
 // On the running host a file keeps its lines and gets those that are missing.
 // Ignition truncates it, which is right at a first boot, but would lock users out
 // of a running host. In an image the file is written as Ignition writes it.
-func keyChanges(ctx context.Context, in Input, db database) ([]ledger.Change, error) {
+func planKeys(ctx context.Context, in Input, db database) ([]ledger.Change, error) {
 	var changes []ledger.Change
 	for _, user := range in.Passwd.Users {
 		if len(user.SSHAuthorizedKeys) == 0 || util.IsFalse(user.ShouldExist) {
 			continue
 		}
-		home := db[passwdFile].column(user.Name, colHome)
 		if !db.has(User, user.Name) {
-			if err := willHaveHome(in.Tree, user); err != nil {
+			if err := checkFutureHome(in.Tree, db, user); err != nil {
 				return nil, err
 			}
 			continue
@@ -45,24 +43,41 @@ func keyChanges(ctx context.Context, in Input, db database) ([]ledger.Change, er
 		if in.HomesUnknown {
 			continue
 		}
-		if to := ptr.Deref(user.HomeDir, ""); !in.Live && to != "" && path.Clean(to) != path.Clean(home) {
-			continue // usermod moves it first
+		if err := checkSSHD(ctx, in, user.Name); err != nil {
+			return nil, err
 		}
-		if in.Live && in.Tree.IsLive() {
-			out, err := command.Run(ctx, "sshd", "-T", "-C", "user="+user.Name)
-			if err == nil && !readsKeysFile(out) {
-				return nil, refuseKeys(user, "# set AuthorizedKeysFile .ssh/authorized_keys for the user in "+
-					"/etc/ssh/sshd_config, or exclude the user from the config",
-					"sshd does not read ~/%s (sshd -T -C user=%s)", keysFile, user.Name)
-			}
-		}
-		one, err := keysOf(in, db[passwdFile], user)
+		owner, err := db.keyOwner(user.Name)
 		if err != nil {
 			return nil, err
 		}
-		changes = append(changes, one...)
+		if err := owner.checkHome(in.Tree); err != nil {
+			return nil, err
+		}
+		dir, err := owner.planDirectory(in.Tree)
+		if err != nil {
+			return nil, err
+		}
+		file, err := owner.planFile(in, keysContent(user.SSHAuthorizedKeys), len(dir) > 0)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(append(changes, dir...), file)
 	}
 	return changes, nil
+}
+
+// checkSSHD refuses keys that sshd of the running host would not read.
+func checkSSHD(ctx context.Context, in Input, user string) error {
+	if !in.Live || !in.Tree.IsLive() {
+		return nil
+	}
+	settings, err := command.Run(ctx, "sshd", "-T", "-C", "user="+user)
+	if err != nil || readsKeysFile(settings) {
+		return nil //nolint:nilerr // without sshd the keys have no effect
+	}
+	return refuseKeys(user, "# set AuthorizedKeysFile .ssh/authorized_keys for the user in "+
+		"/etc/ssh/sshd_config, or exclude the user from the config",
+		"sshd does not read ~/%s (sshd -T -C user=%s)", keysFile, user)
 }
 
 // readsKeysFile reports whether sshd, by the output of "sshd -T", reads keysFile.
@@ -77,104 +92,121 @@ func readsKeysFile(settings string) bool {
 	return true // an older sshd, or no output
 }
 
-func refuseKeys(user types.PasswdUser, remedy report.Remedy, format string, args ...any) error {
+func refuseKeys(user string, remedy report.Remedy, format string, args ...any) error {
 	return report.Fail(report.Refused, remedy, "the SSH keys of the user %s were not written: %w",
-		user.Name, fmt.Errorf(format, args...))
+		user, fmt.Errorf(format, args...))
 }
 
-// willHaveHome refuses keys of a new user without a home directory.
-func willHaveHome(tree *hostfs.Tree, user types.PasswdUser) error {
-	home := path.Join("/home", user.Name)
-	if to := ptr.Deref(user.HomeDir, ""); to != "" {
-		home = to
-	}
+// checkFutureHome refuses keys of a new user without a home directory.
+func checkFutureHome(tree *hostfs.Tree, db database, user types.PasswdUser) error {
+	home := db.homeOf(user)
 	exists, err := tree.Exists(home)
 	if err != nil || exists || !util.IsTrue(user.NoCreateHome) {
 		return err
 	}
-	return refuseKeys(user, "# remove noCreateHome or the keys from the config",
+	return refuseKeys(user.Name, "# remove noCreateHome or the keys from the config",
 		"the home directory %s does not exist", home)
 }
 
-// keysOf returns the changes of one user's keys. It follows no link of the user.
-func keysOf(in Input, passwd table, user types.PasswdUser) ([]ledger.Change, error) {
-	home := path.Clean("/" + passwd.column(user.Name, colHome))
-	uid, err := strconv.Atoi(passwd.column(user.Name, colID))
-	if err != nil {
-		return nil, fmt.Errorf("reading the uid of %s: %w", user.Name, err)
-	}
-	gid, err := strconv.Atoi(passwd.column(user.Name, colGID))
-	if err != nil {
-		return nil, fmt.Errorf("reading the primary group of %s: %w", user.Name, err)
-	}
-	below := func(p string) string { return report.ShellWord(path.Join(in.Tree.Name(), p)) }
-	owner, err := ownerOf(in.Tree, home)
-	if hostfs.IsNotExist(err) {
-		return nil, refuseKeys(user, report.Remedyf("install -d -o %d %s", uid, below(home)),
-			"the home directory %s does not exist", home)
-	}
-	if err != nil {
-		return nil, err
-	}
-	// A uid that the config changes in an image: usermod changes the owner first.
-	renumbered := !in.Live && user.UID != nil && *user.UID != uid
-	if owner != uid && !renumbered {
-		return nil, refuseKeys(user, report.Remedyf("chown %d %s", uid, below(home)), "%s belongs to uid %d", home, owner)
-	}
-	target, why := path.Join(home, keysFile), "SSH keys of "+user.Name
-	var changes []ledger.Change
-	dir, err := in.Tree.Lstat(path.Dir(target))
-	if err != nil {
-		return nil, err
-	}
-	file := hostfs.Info{Type: hostfs.Absent}
-	switch {
-	case dir.Type == hostfs.Absent:
-		mode := uint32(0o700)
-		want := ledger.State{Present: true, Mode: &mode, UID: &uid, GID: &gid}
-		changes = append(changes, ledger.Change{Kind: KeysDir, Target: path.Dir(target), Reason: why, Desired: want})
-	case dir.Type != hostfs.Directory:
-		return nil, refuseKeys(user, "# add the keys manually, or replace it with a directory",
-			"%s is a %s, which is not followed", path.Dir(target), dir.Type)
-	case dir.UID != uid && !renumbered:
-		return nil, refuseKeys(user, report.Remedyf("chown %d %s", uid, below(path.Dir(target))),
-			"%s belongs to uid %d", path.Dir(target), dir.UID)
-	default:
-		if file, err = in.Tree.Lstat(target); err != nil {
-			return nil, err
-		}
-	}
-	want := ledger.State{Present: true, Content: keysContent(user.SSHAuthorizedKeys)}
-	switch file.Type {
-	case hostfs.Absent:
-		mode := uint32(0o600)
-		want.Mode, want.UID, want.GID = &mode, &uid, &gid
-	case hostfs.Regular:
-	default:
-		return nil, refuseKeys(user, "# add the keys manually, or replace it with a file",
-			"%s is a %s, which is not followed", target, file.Type)
-	}
-	if in.Live {
-		want.Names = keyLines(want.Content)
-		want.Value = keysValue(want.Names)
-	} else {
-		want.Digest, want.Size = digest(string(want.Content)), int64(len(want.Content))
-	}
-	return append(changes, ledger.Change{Kind: Keys, Target: target, Reason: why, Desired: want}), nil
+// keyOwner is a user whose keys are written. No link of the user is followed.
+type keyOwner struct {
+	name, home string
+	uid, gid   int
 }
 
-// ownerOf returns the owner of a directory, which a link of root can lead to.
-func ownerOf(tree *hostfs.Tree, p string) (uid int, err error) {
-	dir, err := tree.OpenDir(p)
+func (db database) keyOwner(name string) (keyOwner, error) {
+	uid, err := strconv.Atoi(db.get(passwdFile, name, colID))
 	if err != nil {
-		return 0, err
+		return keyOwner{}, fmt.Errorf("reading the uid of %s: %w", name, err)
+	}
+	gid, err := strconv.Atoi(db.get(passwdFile, name, colGID))
+	if err != nil {
+		return keyOwner{}, fmt.Errorf("reading the primary group of %s: %w", name, err)
+	}
+	home := path.Clean("/" + db.get(passwdFile, name, colHome))
+	return keyOwner{name: name, home: home, uid: uid, gid: gid}, nil
+}
+
+// checkHome refuses keys if the home directory, to which a link of root can lead, does not
+// exist or belongs to another user.
+func (o keyOwner) checkHome(tree *hostfs.Tree) error {
+	shellPath := report.ShellWord(path.Join(tree.Name(), o.home))
+	dir, err := tree.OpenDir(o.home)
+	if hostfs.IsNotExist(err) {
+		return refuseKeys(o.name, report.Remedyf("install -d -o %d %s", o.uid, shellPath),
+			"the home directory %s does not exist", o.home)
+	}
+	if err != nil {
+		return err
 	}
 	defer dir.Close()
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(dir.Fd()), &stat); err != nil {
-		return 0, fmt.Errorf("reading the owner of %s: %w", p, err)
+		return fmt.Errorf("reading the owner of %s: %w", o.home, err)
 	}
-	return int(stat.Uid), nil
+	if int(stat.Uid) != o.uid {
+		return refuseKeys(o.name, report.Remedyf("chown %d %s", o.uid, shellPath),
+			"%s belongs to uid %d", o.home, stat.Uid)
+	}
+	return nil
+}
+
+// planDirectory returns the change that creates the directory of the keys, or none
+// if it exists.
+func (o keyOwner) planDirectory(tree *hostfs.Tree) ([]ledger.Change, error) {
+	target := path.Join(o.home, path.Dir(keysFile))
+	info, err := tree.Lstat(target)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.Type == hostfs.Absent:
+		return []ledger.Change{o.change(ledger.Directory, target, o.newState(0o700))}, nil
+	case info.Type != hostfs.Directory:
+		return nil, refuseKeys(o.name, "# add the keys manually, or replace it with a directory",
+			"%s is a %s, which is not followed", target, info.Type)
+	case info.UID != o.uid:
+		return nil, refuseKeys(o.name,
+			report.Remedyf("chown %d %s", o.uid, report.ShellWord(path.Join(tree.Name(), target))),
+			"%s belongs to uid %d", target, info.UID)
+	}
+	return nil, nil
+}
+
+// planFile returns the change that writes the keys.
+func (o keyOwner) planFile(in Input, content []byte, isNewDirectory bool) (ledger.Change, error) {
+	target := path.Join(o.home, keysFile)
+	info := hostfs.Info{Type: hostfs.Absent}
+	if !isNewDirectory {
+		var err error
+		if info, err = in.Tree.Lstat(target); err != nil {
+			return ledger.Change{}, err
+		}
+	}
+	desired := ledger.State{Present: true}
+	switch info.Type {
+	case hostfs.Absent:
+		desired = o.newState(0o600)
+	case hostfs.Regular:
+	default:
+		return ledger.Change{}, refuseKeys(o.name, "# add the keys manually, or replace it with a file",
+			"%s is a %s, which is not followed", target, info.Type)
+	}
+	if !in.Live {
+		desired.Content, desired.Digest, desired.Size = content, digest(string(content)), int64(len(content))
+		return o.change(ledger.File, target, desired), nil
+	}
+	desired.Names = linesOf(content)
+	desired.Value = describeLines(desired.Names)
+	return o.change(Keys, target, desired), nil
+}
+
+// newState returns the state of a new file or directory of the user.
+func (o keyOwner) newState(mode uint32) ledger.State {
+	return ledger.State{Present: true, Mode: &mode, UID: &o.uid, GID: &o.gid}
+}
+
+func (o keyOwner) change(kind ledger.Kind, target string, desired ledger.State) ledger.Change {
+	return ledger.Change{Kind: kind, Target: target, Reason: "SSH keys of " + o.name, Desired: desired}
 }
 
 // keysContent returns a file as Ignition writes it.
@@ -187,46 +219,4 @@ func keysContent(keys []types.SSHAuthorizedKey) []byte {
 		}
 	}
 	return []byte(content.String())
-}
-
-// keyLines returns the lines of a file that are not empty.
-func keyLines(content []byte) []string {
-	var lines []string
-	for line := range strings.Lines(string(content)) {
-		if line = strings.TrimSpace(line); line != "" {
-			lines = append(lines, line)
-		}
-	}
-	return lines
-}
-
-func keysValue(lines []string) string {
-	return fmt.Sprintf("%d lines, sha256 %s", len(lines), digest(strings.Join(lines, "\n")))
-}
-
-// addKeys appends the lines that a file lacks.
-func addKeys(content []byte, lines []string) []byte {
-	out, existing := slices.Clone(content), keyLines(content)
-	for _, line := range lines {
-		if slices.Contains(existing, line) {
-			continue
-		}
-		if len(out) > 0 && out[len(out)-1] != '\n' {
-			out = append(out, '\n')
-		}
-		out = append(append(out, line...), '\n')
-		existing = append(existing, line)
-	}
-	return out
-}
-
-// removeKeys removes lines, but those that existed before.
-func removeKeys(content []byte, lines, before []string) []byte {
-	var out []byte
-	for line := range strings.Lines(string(content)) {
-		if key := strings.TrimSpace(line); !slices.Contains(lines, key) || slices.Contains(before, key) {
-			out = append(out, line...)
-		}
-	}
-	return out
 }

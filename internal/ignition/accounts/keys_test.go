@@ -17,10 +17,11 @@ const annasKeys = "home/anna/.ssh/authorized_keys"
 
 // On a running host no user may lose access.
 func TestKeysAreAdded(t *testing.T) {
-	passwd := parsePasswd(t, `{"users":[{"name":"anna","sshAuthorizedKeys":["ssh-ed25519 AAAA1 anna@desk","ssh-ed25519 AAAA9 new\n# two\nssh-rsa AAAA8"]}]}`)
+	passwd := parsePasswd(t, `{"users":[{"name":"anna","sshAuthorizedKeys":[
+		"ssh-ed25519 AAAA1 anna@desk","ssh-ed25519 AAAA9 new\n# two\nssh-rsa AAAA8"]}]}`)
 	m := newMachine(t)
 	m.live = true
-	before := listing(t, m.root)
+	before := visible(t, m.root)
 	if _, err := m.apply(passwd); err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func TestKeysAreAdded(t *testing.T) {
 		t.Errorf("undone, with a line of hers: %q, want %q", got, want)
 	}
 	m.undo()
-	if after := listing(t, m.root); strings.Join(after, "\n") != strings.Join(before, "\n") {
+	if after := visible(t, m.root); strings.Join(after, "\n") != strings.Join(before, "\n") {
 		t.Error("undone, the tree is another")
 	}
 }
@@ -76,9 +77,15 @@ func TestReadsKeysFile(t *testing.T) {
 func TestRemediesOfKeysNameThePathInTheTree(t *testing.T) {
 	passwd := parsePasswd(t, `{"users":[{"name":"anna","sshAuthorizedKeys":["ssh-ed25519 AAAA9"]}]}`)
 	for want, prepare := range map[string]func(root string) error{
-		"chown 1000 ROOT/home/anna":         func(root string) error { return os.Chown(filepath.Join(root, "home/anna"), 0, 0) },
-		"chown 1000 ROOT/home/anna/.ssh":    func(root string) error { return os.Chown(filepath.Join(root, "home/anna/.ssh"), 0, 0) },
-		"install -d -o 1000 ROOT/home/anna": func(root string) error { return os.RemoveAll(filepath.Join(root, "home/anna")) },
+		"chown 1000 ROOT/home/anna": func(root string) error {
+			return os.Chown(filepath.Join(root, "home/anna"), 0, 0)
+		},
+		"chown 1000 ROOT/home/anna/.ssh": func(root string) error {
+			return os.Chown(filepath.Join(root, "home/anna/.ssh"), 0, 0)
+		},
+		"install -d -o 1000 ROOT/home/anna": func(root string) error {
+			return os.RemoveAll(filepath.Join(root, "home/anna"))
+		},
 	} {
 		m := newMachine(t)
 		if err := prepare(m.root); err != nil {
@@ -120,9 +127,11 @@ func TestKeysFollowNoLink(t *testing.T) {
 			}
 			before := strings.Join(listing(t, m.root), "\n")
 			// core would be made before; its change must not be, either.
-			passwd := parsePasswd(t, `{"users":[{"name":"core"},{"name":"anna","sshAuthorizedKeys":["ssh-ed25519 AAAA9"]}]}`)
+			passwd := parsePasswd(t, `{"users":[{"name":"core"},
+				{"name":"anna","sshAuthorizedKeys":["ssh-ed25519 AAAA9"]}]}`)
 			_, err := m.apply(passwd)
-			if err == nil || report.CodeOf(err) != report.Refused || report.RemedyOf(err) == "" || !strings.Contains(err.Error(), "the SSH keys of the user anna were not written") {
+			if err == nil || report.CodeOf(err) != report.Refused || report.RemedyOf(err) == "" ||
+				!strings.Contains(err.Error(), "the SSH keys of the user anna were not written") {
 				t.Errorf("error %v", err)
 			}
 			if strings.Join(listing(t, m.root), "\n") != before {
@@ -151,7 +160,7 @@ func TestKeysAreNotLedAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tree.Close()
-	changes, err := Plan(t.Context(), Input{Passwd: passwd, Tree: tree})
+	changes, err := Plan(t.Context(), Input{Passwd: passwd, Tree: tree, Live: true})
 	if err != nil || len(changes) != 2 {
 		t.Fatalf("%v, %v", changes, err)
 	}
@@ -159,7 +168,7 @@ func TestKeysAreNotLedAway(t *testing.T) {
 		if err := replace(filepath.Join(m.root, "home/anna/.ssh"), target); err != nil {
 			t.Fatal(err)
 		}
-		driver := &keyFiles{paths: &ledger.Paths{Tree: tree}}
+		driver := &keyLines{paths: &ledger.Paths{Tree: tree}}
 		now, err := driver.Get(t.Context(), changes[1])
 		if err == nil {
 			err = driver.Set(t.Context(), changes[1], now)

@@ -64,7 +64,7 @@ func TestKilledAtEachSystemCall(t *testing.T) {
 		t.Skip("strace is not installed: ", err)
 	}
 	start := newMachine(t)
-	before := listing(t, start.root)
+	before := visible(t, start.root)
 	if err := os.Mkdir(start.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func (m *machine) wantUndone(t *testing.T, before []string) {
 	if outcome := m.undo(); len(outcome.Kept) > 0 {
 		t.Errorf("kept %v", outcome.Kept)
 	}
-	if diff := cmp.Diff(before, listing(t, m.root)); diff != "" {
+	if diff := cmp.Diff(before, visible(t, m.root)); diff != "" {
 		t.Errorf("undone (-before +after):\n%s", diff)
 	}
 }
@@ -119,8 +119,10 @@ func (m *machine) wantUndone(t *testing.T, before []string) {
 func (m *machine) killed(t *testing.T, verb, call string, n int) bool {
 	t.Helper()
 	inject := fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n)
-	command := exec.CommandContext(t.Context(), "strace", "-qq", "-o", "/dev/null", "-e", "trace="+call, "-e", inject, os.Args[0])
-	command.Env = append(os.Environ(), victimRoot+"="+m.root, victimDir+"="+m.dir, victimVerb+"="+verb)
+	command := exec.CommandContext(t.Context(), "strace",
+		"-qq", "-o", "/dev/null", "-e", "trace="+call, "-e", inject, os.Args[0])
+	command.Env = append(os.Environ(),
+		victimRoot+"="+m.root, victimDir+"="+m.dir, victimVerb+"="+verb)
 	out, err := command.CombinedOutput()
 	if err != nil && len(out) == 0 {
 		return true
@@ -146,7 +148,7 @@ func TestNextRunWaitsForTheCommand(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	driver := &commands{tree: tree}
+	driver := &shadowUtils{tree: tree}
 	if err := driver.CleanUp(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("it does not wait: %v", err)
 	}

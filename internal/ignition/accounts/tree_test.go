@@ -25,18 +25,27 @@ import (
 func baseFiles() map[string]string {
 	return map[string]string{
 		"etc/passwd": "root:x:0:0:root:/root:/bin/bash\nmail:x:8:12:mail:/var/spool/mail:/sbin/nologin\n" +
-			"anna:x:1000:1000:Anna:/home/anna:/bin/bash\nbert:x:1001:1001::/home/bert:/bin/bash\ncarl:x:1002:100::/srv/carl:/bin/sh\n",
+			"anna:x:1000:1000:Anna:/home/anna:/bin/bash\nbert:x:1001:1001::/home/bert:/bin/bash\n" +
+			"carl:x:1002:100::/srv/carl:/bin/sh\n",
 		"etc/shadow": "root:*:19000:0:99999:7:::\nmail:*:19000:0:99999:7:::\n" +
 			"anna:$6$aa$aa:19001:0:99999:7:::\nbert:$6$bb$bb:19002:0:99999:7:::\ncarl:!:19003:0:99999:7:::\n",
 		"etc/group": "root:x:0:\nwheel:x:10:anna,bert,carl\nmail:x:12:\nusers:x:100:\nops:x:500:bert\n" +
 			"anna:x:1000:\nbert:x:1001:\nempty:x:1500:\n",
-		"etc/gshadow":         "root:::\nwheel::bert:anna,bert,carl\nmail:::\nusers:::\nops:$6$op$op::bert\nanna:!::\nbert:!::\nempty:!::\n",
-		"etc/subuid":          "anna:100000:65536\nbert:165536:65536\n",
-		"etc/subgid":          "anna:100000:65536\nbert:165536:65536\n",
-		"etc/login.defs":      "MAIL_DIR /var/spool/mail\nUID_MIN 1000\nUID_MAX 60000\nSYS_UID_MIN 201\nSYS_UID_MAX 999\nGID_MIN 1000\nGID_MAX 60000\nSYS_GID_MIN 201\nSYS_GID_MAX 999\nUMASK 022\nHOME_MODE 0700\nUSERGROUPS_ENAB yes\nENCRYPT_METHOD SHA512\nSUB_UID_MIN 100000\nSUB_UID_MAX 600100000\nSUB_UID_COUNT 65536\nSUB_GID_MIN 100000\nSUB_GID_MAX 600100000\nSUB_GID_COUNT 65536\n",
-		"etc/default/useradd": "GROUP=100\nHOME=/home\nINACTIVE=-1\nEXPIRE=\nSHELL=/bin/bash\nSKEL=/etc/skel\nCREATE_MAIL_SPOOL=yes\n",
-		"etc/skel/.bashrc":    "# .bashrc\n",
-		"home/anna/notes":     "hers\n", "home/anna/.ssh/authorized_keys": "ssh-ed25519 AAAA1 anna@desk",
+		"etc/gshadow": "root:::\nwheel::bert:anna,bert,carl\nmail:::\nusers:::\nops:$6$op$op::bert\n" +
+			"anna:!::\nbert:!::\nempty:!::\n",
+		"etc/subuid": "anna:100000:65536\nbert:165536:65536\n",
+		"etc/subgid": "anna:100000:65536\nbert:165536:65536\n",
+		"etc/login.defs": "MAIL_DIR /var/spool/mail\nUID_MIN 1000\nUID_MAX 60000\n" +
+			"SYS_UID_MIN 201\nSYS_UID_MAX 999\n" +
+			"GID_MIN 1000\nGID_MAX 60000\n" +
+			"SYS_GID_MIN 201\nSYS_GID_MAX 999\nUMASK 022\nHOME_MODE 0700\nUSERGROUPS_ENAB yes\n" +
+			"ENCRYPT_METHOD SHA512\n" +
+			"SUB_UID_MIN 100000\nSUB_UID_MAX 600100000\nSUB_UID_COUNT 65536\n" +
+			"SUB_GID_MIN 100000\nSUB_GID_MAX 600100000\nSUB_GID_COUNT 65536\n",
+		"etc/default/useradd": "GROUP=100\nHOME=/home\nINACTIVE=-1\nEXPIRE=\n" +
+			"SHELL=/bin/bash\nSKEL=/etc/skel\nCREATE_MAIL_SPOOL=yes\n",
+		"etc/skel/.bashrc": "# .bashrc\n",
+		"home/anna/notes":  "hers\n", "home/anna/.ssh/authorized_keys": "ssh-ed25519 AAAA1 anna@desk",
 		"home/bert/deep/er/file": "his\n", "var/spool/mail/bert": "From x\n",
 	}
 }

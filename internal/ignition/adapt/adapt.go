@@ -50,47 +50,47 @@ type Lookup = entries.Lookup
 // changes nothing. Parts that the agent cannot apply are an error before anything is
 // written: disks, payloads of another platform, and entries that conflict with files of the
 // host. The error names all conflicting entries.
-func ToHost(p *ignition.Payload, in Input) (*Plan, error) {
-	if err := checkExclusions(p, in.Exclude); err != nil {
+func ToHost(payload *ignition.Payload, in Input) (*Plan, error) {
+	if err := checkExclusions(payload, in.Exclude); err != nil {
 		return nil, err
 	}
-	if err := checkPlatform(p, in); err != nil {
+	if err := checkPlatform(payload, in); err != nil {
 		return nil, err
 	}
-	if _, err := p.KubeletConfig(); err != nil {
+	if _, err := payload.KubeletConfig(); err != nil {
 		return nil, report.Fail(report.Usage, "# check the KubeletConfigs of the pool", "adapting the payload: %w", err)
 	}
-	s := newPlanner(p, in)
-	s.plan.NodePool = in.NodePool
-	s.planAccounts()
-	user, group := accounts.Announced(s.plan.Accounts, in.User, in.Group)
-	storage := s.adaptStorage()
-	units, beside := s.adaptUnits()
+	p := newPlanner(payload, in)
+	p.plan.NodePool = in.NodePool
+	p.planAccounts()
+	user, group := accounts.Announced(p.plan.Accounts, in.User, in.Group)
+	storage := p.adaptStorage()
+	units, beside := p.adaptUnits()
 	decision, err := entries.Decide(entries.Input{
-		Storage: storage, Units: units, Contents: p.Contents, Appends: p.Appends, Tree: in.Tree, User: user, Group: group,
+		Storage: storage, Units: units, Contents: payload.Contents, Appends: payload.Appends, Tree: in.Tree, User: user, Group: group,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("adapting the payload: %w", err)
 	}
 	changes := decision.Changes
 	for i, change := range changes {
-		if rule, ruled := s.ruleNames[change.Target]; ruled {
+		if rule, ruled := p.ruleNames[change.Target]; ruled {
 			changes[i].Reason = ruleReason(rule)
 		}
 	}
-	s.plan.Files = slices.Concat(changes, beside)
-	s.markOverrides()
-	s.noteUnusedPatterns()
-	s.applyHostRules()
-	s.planKernelSettings()
-	if err := s.planHostSettings(); err != nil {
+	p.plan.Files = slices.Concat(changes, beside)
+	p.markOverrides()
+	p.noteUnusedPatterns()
+	p.applyHostRules()
+	p.planKernelSettings()
+	if err := p.planHostSettings(); err != nil {
 		return nil, err
 	}
-	s.noteUnsupported()
-	s.planStarts()
-	s.planMissingUnits()
-	s.plan.Commands = s.commands()
-	return s.plan, nil
+	p.noteUnsupported()
+	p.planStarts()
+	p.planMissingUnits()
+	p.plan.Commands = p.commands()
+	return p.plan, nil
 }
 
 // Decision holds the changes of a payload in the tree of an image.
@@ -99,11 +99,17 @@ type Decision = entries.Decision
 // ToImage returns the changes that Ignition itself would make in the tree of an image, except that
 // files with secrets get the modes of a join to a NodePool. The notes name these files. Nothing is
 // excluded or added.
-func ToImage(p *ignition.Payload, tree Tree, user, group Lookup) (*Decision, []Note, error) {
-	s := &planner{in: Input{Hosted: true}, payload: p, table: secretRules(), plan: &Plan{}, ruleNames: map[string]string{}}
+func ToImage(payload *ignition.Payload, tree Tree, user, group Lookup) (*Decision, []Note, error) {
+	p := &planner{
+		in:        Input{Hosted: true},
+		payload:   payload,
+		table:     secretRules(),
+		plan:      &Plan{},
+		ruleNames: map[string]string{},
+	}
 	decision, err := entries.Decide(entries.Input{
-		Storage: s.adaptStorage(), Units: p.Config.Systemd.Units, Contents: p.Contents, Appends: p.Appends,
+		Storage: p.adaptStorage(), Units: payload.Config.Systemd.Units, Contents: payload.Contents, Appends: payload.Appends,
 		Tree: tree, User: user, Group: group, Strict: true,
 	})
-	return decision, s.plan.Notes, err
+	return decision, p.plan.Notes, err
 }

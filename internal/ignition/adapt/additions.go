@@ -62,7 +62,7 @@ func runStopBeforeStart(_ *planner, u types.Unit) []ledger.Change {
 // pkg/kubelet/cm/container_manager_linux.go). Without protectKernelDefaults, kubelet sets them
 // itself. IP forwarding was set by openshift-ansible.
 func nodeSysctls(p *planner, _ types.Unit) []ledger.Change {
-	config, _ := p.payload.KubeletConfig() // Adapt has reported a parse error
+	config, _ := p.payload.KubeletConfig() // ToHost has reported a parse error
 	content := ""
 	if config.ProtectKernelDefaults {
 		content += "# kubelet requires these values to start (protectKernelDefaults).\n" +

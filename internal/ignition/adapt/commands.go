@@ -39,7 +39,7 @@ func (p *planner) commands() []Command {
 		}
 	}
 	for _, u := range p.payload.Config.Systemd.Units {
-		if _, brought := p.provided[u.Name]; !brought || p.needed[u.Name] == "" || !p.canStart(u) {
+		if _, isProvided := p.provided[u.Name]; !isProvided || p.needed[u.Name] == "" || !p.canStart(u) {
 			continue
 		}
 		for _, command := range sectionValues(u, "Service", "ExecCondition", "ExecStartPre", "ExecStart", "ExecStartPost") {

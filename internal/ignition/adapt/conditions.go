@@ -23,7 +23,7 @@ const (
 )
 
 // condition reports whether a rule applies to an entry.
-type condition = func(s *planner, e subject) bool
+type condition = func(p *planner, about subject) bool
 
 // allOf returns the condition that all conditions are met.
 func allOf(conditions ...condition) condition {

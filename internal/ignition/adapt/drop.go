@@ -37,18 +37,18 @@ const excludeRuleName = "payload-drop"
 
 // excludableNames returns the names in a payload that patterns are matched against: paths, units, and
 // UNIT/DROP-IN.
-func excludableNames(p *ignition.Payload) []string {
+func excludableNames(payload *ignition.Payload) []string {
 	var names []string
-	for _, file := range p.Config.Storage.Files {
+	for _, file := range payload.Config.Storage.Files {
 		names = append(names, file.Path)
 	}
-	for _, dir := range p.Config.Storage.Directories {
+	for _, dir := range payload.Config.Storage.Directories {
 		names = append(names, dir.Path)
 	}
-	for _, link := range p.Config.Storage.Links {
+	for _, link := range payload.Config.Storage.Links {
 		names = append(names, link.Path)
 	}
-	for _, u := range p.Config.Systemd.Units {
+	for _, u := range payload.Config.Systemd.Units {
 		names = append(names, u.Name)
 		for _, dropin := range u.Dropins {
 			names = append(names, u.Name+"/"+dropin.Name)
@@ -59,10 +59,10 @@ func excludableNames(p *ignition.Payload) []string {
 
 // checkExclusions returns an error if a pattern excludes an entry without which the host cannot
 // become a node.
-func checkExclusions(p *ignition.Payload, patterns []string) error {
-	kubeletConfig, err := p.KubeletConfig()
+func checkExclusions(payload *ignition.Payload, patterns []string) error {
+	kubeletConfig, err := payload.KubeletConfig()
 	if err != nil {
-		return nil //nolint:nilerr // Adapt reports the error with more detail
+		return nil //nolint:nilerr // ToHost reports the error with more detail
 	}
 	for _, needed := range []struct{ name, why string }{
 		{kubeletUnit, "it runs the node"},

@@ -80,8 +80,8 @@ func (p *planner) planMissingUnits() {
 			continue
 		}
 		text := fmt.Sprintf("%s (%s", name, why)
-		if brings := packageForUnit(name, p.in.Facts); brings != "" {
-			text += "; package " + brings
+		if packageName := packageForUnit(name, p.in.Facts); packageName != "" {
+			text += "; package " + packageName
 		}
 		p.plan.MissingUnits = append(p.plan.MissingUnits, text+")")
 	}
@@ -90,9 +90,9 @@ func (p *planner) planMissingUnits() {
 
 // comesWithRequiredPackage reports whether a unit belongs to a package that must be installed for another unit.
 func (p *planner) comesWithRequiredPackage(name string) bool {
-	brings := packageForUnit(name, p.in.Facts)
+	packageName := packageForUnit(name, p.in.Facts)
 	for other := range p.needed {
-		if brings != "" && packageForUnit(other, p.in.Facts) == brings && !p.isAvailable(other) {
+		if packageName != "" && packageForUnit(other, p.in.Facts) == packageName && !p.isAvailable(other) {
 			return true
 		}
 	}

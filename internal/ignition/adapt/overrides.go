@@ -40,13 +40,13 @@ func (p *planner) markOverrides() {
 const reasonOverride = "override"
 
 // overriddenTargets returns the targets of the changes that an override added or changed.
-func overriddenTargets(p *ignition.Payload) map[string]bool {
+func overriddenTargets(payload *ignition.Payload) map[string]bool {
 	targets := map[string]bool{}
-	if p.Base == nil {
+	if payload.Base == nil {
 		return targets
 	}
-	before := partsByTarget(*p.Base)
-	for target, part := range partsByTarget(p.Config) {
+	before := partsByTarget(*payload.Base)
+	for target, part := range partsByTarget(payload.Config) {
 		if !reflect.DeepEqual(before[target], part) {
 			targets[target] = true
 		}

@@ -24,18 +24,25 @@ type planner struct {
 	needed    map[string]string     // required units with the reason
 }
 
-func newPlanner(p *ignition.Payload, in Input) *planner {
-	s := &planner{in: in, payload: p, table: append(excludeRules(in.Exclude, in.Hosted), rules()...), plan: &Plan{}, ruleNames: map[string]string{}, provided: map[string]types.Unit{}}
-	for _, u := range p.Config.Systemd.Units {
-		if r := s.findRule(kindUnit, u.Name, subject{unit: u}, true); r != nil && r.effect == effectSkip {
+func newPlanner(payload *ignition.Payload, in Input) *planner {
+	p := &planner{
+		in:        in,
+		payload:   payload,
+		table:     append(excludeRules(in.Exclude, in.Hosted), rules()...),
+		plan:      &Plan{},
+		ruleNames: map[string]string{},
+		provided:  map[string]types.Unit{},
+	}
+	for _, u := range payload.Config.Systemd.Units {
+		if r := p.findRule(kindUnit, u.Name, subject{unit: u}, true); r != nil && r.effect == effectSkip {
 			continue
 		}
 		if ptr.Deref(u.Contents, "") != "" && !isMasked(u) {
-			s.provided[u.Name] = u
+			p.provided[u.Name] = u
 		}
 	}
-	s.needed = s.requiredUnits()
-	return s
+	p.needed = p.requiredUnits()
+	return p
 }
 
 // subject is the entry that a rule is evaluated for.

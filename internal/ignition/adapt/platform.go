@@ -34,15 +34,15 @@ var platformMarkers = []struct{ platform, name string }{
 // returns nothing for platform None. On a hosted cluster, an external cloud provider is
 // evidence, too: no controller would initialize the Node. Excluded entries are ignored; drop
 // holds the patterns.
-func foreignPlatform(p *ignition.Payload, hosted bool, drop []string) (platform string, evidence []string) {
-	names := excludableNames(p)
+func foreignPlatform(payload *ignition.Payload, hosted bool, drop []string) (platform string, evidence []string) {
+	names := excludableNames(payload)
 	for _, mark := range platformMarkers {
 		if slices.Contains(names, mark.name) && !isExcluded(drop, mark.name) {
 			platform = mark.platform
 			evidence = append(evidence, mark.name)
 		}
 	}
-	for _, u := range p.Config.Systemd.Units {
+	for _, u := range payload.Config.Systemd.Units {
 		if u.Name != kubeletUnit || isExcluded(drop, u.Name) {
 			continue
 		}
@@ -62,8 +62,8 @@ func usesCloudProvider(command string) bool {
 }
 
 // checkPlatform returns an error if the payload was rendered for another platform.
-func checkPlatform(p *ignition.Payload, in Input) error {
-	platform, evidence := foreignPlatform(p, in.Hosted, in.Exclude)
+func checkPlatform(payload *ignition.Payload, in Input) error {
+	platform, evidence := foreignPlatform(payload, in.Hosted, in.Exclude)
 	if in.Facts.OSTree || len(evidence) == 0 {
 		return nil
 	}

@@ -57,15 +57,15 @@ func (e effect) action() Action {
 type rule struct {
 	name       string
 	kind       entryKind
-	match      []string                         // patterns of package glob
-	when       func(s *planner, e subject) bool // nil: always
+	match      []string                             // patterns of package glob
+	when       func(p *planner, about subject) bool // nil: always
 	effect     effect
 	reason     string
 	remedy     report.Remedy // for the administrator; "" for none
 	needsUnits bool          // depends on the planned units
 	loader     configLoader  // the service that loads the files; zero for none
 
-	add func(s *planner, u types.Unit) []ledger.Change // returns additional files; nil for a note only
+	add func(p *planner, u types.Unit) []ledger.Change // returns additional files; nil for a note only
 }
 
 // rules returns the table. On a standalone cluster, the machine-config-daemon (MCD) compares

@@ -76,12 +76,12 @@ func (p *planner) addUnsupported(subject, rule, reason string, remedy report.Rem
 
 // UnappliedKernelArguments returns one message for each kernel argument, which no change of a file tree can
 // apply.
-func UnappliedKernelArguments(p *ignition.Payload) []string {
+func UnappliedKernelArguments(payload *ignition.Payload) []string {
 	var list []string
-	for _, argument := range p.Config.KernelArguments.ShouldExist {
+	for _, argument := range payload.Config.KernelArguments.ShouldExist {
 		list = append(list, fmt.Sprintf("the config requires the kernel argument %s, which is not stored in a file: set it where the boot loader of the image is configured", argument))
 	}
-	for _, argument := range p.Config.KernelArguments.ShouldNotExist {
+	for _, argument := range payload.Config.KernelArguments.ShouldNotExist {
 		list = append(list, fmt.Sprintf("the config removes the kernel argument %s, which is not stored in a file: remove it where the boot loader of the image is configured", argument))
 	}
 	return list

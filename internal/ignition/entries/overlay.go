@@ -129,10 +129,10 @@ func (o *overlay) follow(p string) (string, error) {
 	return real, err
 }
 
-// walk resolves all components of p. If there is true, p must exist: found is false at a
-// component that is missing or below no directory. Links of unprivileged users are followed only
-// to existing files of the same user, as in hostfs.Tree.
-func (o *overlay) walk(p string, there bool) (real string, found bool, err error) {
+// walk resolves all components of p. If mustExist is true, found is false at a component that is
+// missing or below no directory. Links of unprivileged users are followed only to existing files of
+// the same user, as in hostfs.Tree.
+func (o *overlay) walk(p string, mustExist bool) (real string, found bool, err error) {
 	real, links := "/", 0
 	guard := o.tree.GuardLinks(p)
 	rest := strings.Split(p, "/")
@@ -144,32 +144,37 @@ func (o *overlay) walk(p string, there bool) (real string, found bool, err error
 		if err != nil {
 			return "", false, err
 		}
-		if n.kind == hostfs.Symlink {
-			if links++; links > maxLinks {
-				return "", false, newObstacle("%s contains more than %d symbolic links", p, maxLinks)
+		if n.kind != hostfs.Symlink {
+			if mustExist && !n.leadsTo(rest) {
+				return "", false, nil
 			}
-			holder, err := o.lstat(real)
-			if err == nil {
-				err = linkObstacle(p, guard.Follow(name, holder.uid, n.uid, len(rest)))
+			real = next
+			if err := guard.Arrive(n.ownerUID(), len(rest)); err != nil {
+				return "", false, linkObstacle(p, err)
 			}
-			if err != nil {
-				return "", false, err
-			}
-			if path.IsAbs(n.link) {
-				real = "/"
-			}
-			rest = append(strings.Split(n.link, "/"), rest...)
 			continue
 		}
-		if there && (n.kind == hostfs.Absent || (n.kind != hostfs.Directory && len(rest) > 0)) {
-			return "", false, nil
+		if links++; links > maxLinks {
+			return "", false, newObstacle("%s contains more than %d symbolic links", p, maxLinks)
 		}
-		real = next
-		if err := guard.Arrive(n.ownerUID(), len(rest)); err != nil {
+		holder, err := o.lstat(real)
+		if err != nil {
+			return "", false, err
+		}
+		if err := guard.Follow(name, holder.uid, n.uid, len(rest)); err != nil {
 			return "", false, linkObstacle(p, err)
 		}
+		if path.IsAbs(n.link) {
+			real = "/"
+		}
+		rest = append(strings.Split(n.link, "/"), rest...)
 	}
 	return real, true, nil
+}
+
+// leadsTo reports whether the node exists and can contain the remaining components.
+func (n *node) leadsTo(rest []string) bool {
+	return n.kind == hostfs.Directory || (n.kind != hostfs.Absent && len(rest) == 0)
 }
 
 // ownerUID returns the owner's UID, -1 for a missing file.

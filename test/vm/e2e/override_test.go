@@ -113,7 +113,7 @@ func TestOverrideAndDrop(t *testing.T) {
 
 	mustOutput(ctx, t, "echo '"+retiring+"' >/root/retiring.ign")
 	refused := runAgent(ctx, t, report.Refused, "plan --user-data "+testenv.UserDataPath+" --ignition-override /root/retiring.ign")
-	checkContains(t, refused.Stdout+refused.Stderr, "join does not remove users", "userdel --remove retired")
+	checkContains(t, refused.Stdout+refused.Stderr, "the agent does not remove existing users", "userdel --remove retired")
 	mustOutput(ctx, t, "rm /root/retiring.ign")
 
 	const with = " --ignition-override /root/site.ign --payload-drop /etc/sysctl.d/inotify.conf"

@@ -65,7 +65,7 @@ for uuid in $(nmcli -g UUID,TYPE connection show | grep -v ':loopback$' | cut -d
 done
 nmcli -t -f NAME,DEVICE,STATE connection show --active | grep -v ':lo:' | sed 's/^/active /' | sort
 find /etc /usr/lib/systemd/system /run/NetworkManager/system-connections /run/nodeip-configuration -xdev \
-  \( -path /etc/openvswitch -o -path /etc/.pwd.lock -o -path /etc/resolv.conf \) -prune -o -type f -print 2>/dev/null | grep -v "hcp-node-agent\|/lo.nmconnection" | sort | xargs sha256sum | sed 's/^/file /'
+  \( -path /etc/openvswitch -o -path /etc/.pwd.lock -o -path '/etc/*-' -o -path /etc/resolv.conf \) -prune -o -type f -print 2>/dev/null | grep -v "hcp-node-agent\|/lo.nmconnection" | sort | xargs sha256sum | sed 's/^/file /'
 # NetworkManager never takes the rank of the best from an interface that had it
 # for a moment, so an interface that comes back is not first again.
 grep -E '^(nameserver|search|options)' /etc/resolv.conf | if [ "$(ip -4 route show default | wc -l)" -gt 1 ]; then sort; else cat; fi
