@@ -10,12 +10,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kinds"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // printGroup prints the changes of a group. Additions are last, because only they are abbreviated.
-func (s planScreen) printGroup(group plan.Group, all []plan.PlannedChange) {
+func (s planScreen) printGroup(group kinds.Group, all []plan.PlannedChange) {
 	changes := slices.DeleteFunc(slices.Clone(all), func(change plan.PlannedChange) bool { return change.Group != group })
 	if len(changes) == 0 {
 		return
@@ -56,8 +57,8 @@ func (s planScreen) printRest(n int) {
 	}
 }
 
-func groupTitle(group plan.Group) string {
-	if group == plan.GroupFiles {
+func groupTitle(group kinds.Group) string {
+	if group == kinds.GroupFiles {
 		return "Files, directories and links"
 	}
 	return strings.ToUpper(string(group[:1])) + string(group[1:])

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kinds"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -40,7 +41,7 @@ func (s planScreen) print(document plan.Document) {
 	s.printActions(document.Actions())
 	s.printUnpacked(document.Unpacked)
 	s.printMissing(document.MissingUnits)
-	for _, group := range plan.Groups() {
+	for _, group := range kinds.Groups() {
 		s.printGroup(group, document.Changes)
 	}
 	s.printObsolete(document)

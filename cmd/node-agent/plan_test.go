@@ -15,6 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kinds"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
@@ -22,7 +23,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 )
 
-func newPlannedChange(group plan.Group, action plan.Action, kind ledger.Kind, target, why string, now, want ledger.State) plan.PlannedChange {
+func newPlannedChange(group kinds.Group, action plan.Action, kind ledger.Kind, target, why string, now, want ledger.State) plan.PlannedChange {
 	return plan.PlannedChange{
 		Group:   group,
 		Action:  action,
@@ -88,7 +89,7 @@ func TestPrintUpgrade(t *testing.T) {
 	for _, target := range []string{
 		"/etc/containers/registries.conf", "/etc/kubernetes/kubelet.conf", "/etc/systemd/system/example.service", "/etc/sysctl.d/a.conf", "/etc/kubernetes/manifests/a.yaml",
 	} {
-		all = append(all, effects.Of(ledger.File, target))
+		all = append(all, effects.OfPath(target))
 	}
 	all = append(all, effects.OfPackage("openshift-kubelet"), effects.OfPackage("cri-o"))
 	checkPlanScreen(t, "upgrade", 80, false, plan.Document{

@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kinds"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
@@ -183,7 +184,7 @@ func (j *join) unitsWithFiles() map[string][]string {
 		}
 	}
 	for _, file := range j.Plan.Files {
-		if effect := effects.Of(file.Kind, file.Target); effect.Action == effects.Restart {
+		if effect := kinds.EffectOf(file); effect.Action == effects.Restart {
 			units[effect.Unit] = append(units[effect.Unit], file.Target)
 		}
 	}

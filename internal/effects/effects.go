@@ -9,7 +9,6 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
@@ -101,22 +100,8 @@ func (e Effects) Merge(more Effects) Effects {
 	return merged
 }
 
-// Of returns the effect of a change of an object, whether it is added, changed or removed.
-func Of(kind ledger.Kind, target string) Effect {
-	effect := Effect{Target: target, Action: Nothing, Reason: "the agent applies it"}
-	switch kind {
-	case ledger.File, ledger.Symlink, ledger.HardLink:
-		return ofPath(target)
-	case ledger.KernelArguments:
-		effect.Action, effect.Drain, effect.Reason = Reboot, true, "the kernel reads its arguments at boot"
-	case ledger.Directory:
-		effect.Reason = "a directory has no content of its own"
-	}
-	return effect
-}
-
-// ofPath returns the effect of a change of a file or link.
-func ofPath(target string) Effect {
+// OfPath returns the effect of a change of a file or link, whether it is added, changed or removed.
+func OfPath(target string) Effect {
 	for _, r := range rules {
 		if r.matches(target) {
 			return Effect{Target: target, Action: r.action, Unit: r.unit, Drain: r.drain, Reason: r.reason}

@@ -7,10 +7,9 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-func TestOf(t *testing.T) {
+func TestOfPath(t *testing.T) {
 	for target, want := range map[string]Effect{
 		"/etc/containers/registries.conf":                             {Action: Reload, Unit: systemd.CRIOUnit},
 		"/etc/containers/registries.conf.d/01-mirror.conf":            {Action: Reload, Unit: systemd.CRIOUnit},
@@ -42,17 +41,9 @@ func TestOf(t *testing.T) {
 		"/etc/sysctl.d/90-max.conf":                                   {Action: Nothing},
 		"/usr/local/bin/example":                                      {Action: Nothing},
 	} {
-		got := Of(ledger.File, target)
+		got := OfPath(target)
 		if got.Action != want.Action || got.Drain != want.Drain || got.Unit != want.Unit || got.Target != target || got.Reason == "" {
 			t.Errorf("%s: %+v, want %+v", target, got, want)
-		}
-	}
-	if got := Of(ledger.KernelArguments, "payload"); got.Action != Reboot || !got.Drain {
-		t.Errorf("kernel arguments: %+v", got)
-	}
-	for _, kind := range []ledger.Kind{ledger.Directory, ledger.Sysctl, ledger.Module, ledger.Unit, "keys"} {
-		if got := Of(kind, "/etc/crio/a"); got.Action != Nothing || got.Drain {
-			t.Errorf("%s: %+v", kind, got)
 		}
 	}
 }

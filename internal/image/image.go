@@ -88,13 +88,17 @@ func (i *imageTree) awaitSystemctl(ctx context.Context, log report.Log) error {
 
 func imageDrivers(tree *hostfs.Tree) ledger.Drivers {
 	homes := &resource.SharedDirSnapshot{DirSnapshot: &resource.DirSnapshot{Tree: tree}, Purge: true} // of new users
-	drivers := ledger.Drivers{
-		Paths:     &ledger.Paths{Tree: tree, SELinux: selinux.Policy{Tree: tree}},
-		Resources: map[ledger.Kind]ledger.Driver{},
+	paths := &ledger.Paths{Tree: tree, SELinux: selinux.Policy{Tree: tree}}
+	commands := accounts.NewDriver(tree)
+	return ledger.Drivers{
+		Paths: paths,
+		Resources: map[ledger.Kind]ledger.Driver{
+			accounts.Group: commands,
+			accounts.User:  commands,
+			accounts.Keys:  accounts.NewKeysDriver(paths),
+		},
 		Snapshots: map[ledger.Kind]ledger.SnapshotDriver{ledger.SharedContents: homes},
 	}
-	accounts.AddDrivers(drivers)
-	return drivers
 }
 
 // writeConfig creates accounts, entries and units. It determines all changes before

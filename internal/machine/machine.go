@@ -6,20 +6,15 @@ import (
 	"context"
 	"errors"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/bootloader"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/selinux"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kinds"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/nodelayer"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -86,38 +81,16 @@ func OpenWithoutLedger(ctx context.Context, stateDir string) (*Machine, error) {
 
 // Drivers returns the ledger drivers for this host.
 func (m *Machine) Drivers() ledger.Drivers {
-	contents := &resource.DirSnapshot{Tree: m.Tree}
-	m.SharedContents = &resource.SharedDirSnapshot{DirSnapshot: contents}
+	m.SharedContents = &resource.SharedDirSnapshot{DirSnapshot: &resource.DirSnapshot{Tree: m.Tree}}
 	m.LoadedConfigs = &resource.LoadedConfigs{Tree: m.Tree}
-	drivers := ledger.Drivers{
-		Paths: &ledger.Paths{Tree: m.Tree, SELinux: selinux.Policy{Tree: m.Tree}},
-		Resources: map[ledger.Kind]ledger.Driver{
-			ledger.Sysctl:     resource.Sysctls{},
-			ledger.Module:     resource.Modules{},
-			migrate.Kind:      m.Bridge,
-			packages.LockKind: &packages.Locks{Tree: m.Tree},
-			nodelayer.Kind:    &nodelayer.Driver{Labeler: selinux.Policy{Tree: m.Tree}},
-
-			ledger.KernelArguments: resource.KernelArguments{BootLoader: bootloader.Find()},
-			ledger.Booleans:        resource.Booleans{},
-			ledger.FirewallPorts:   resource.FirewallPorts{},
-		},
-		Snapshots: map[ledger.Kind]ledger.SnapshotDriver{
-			ledger.Contents:          contents,
-			ledger.SharedContents:    m.SharedContents,
-			ledger.Interfaces:        resource.NetworkInterfaces{},
-			ledger.ForeignSysctl:     resource.Sysctls{},
-			ledger.LoadedConfig:      m.LoadedConfigs,
-			crio.StorageKind:         &crio.StorageDriver{Contents: contents},
-			networkplugin.Kind:       m.Plugin,
-			packages.TransactionKind: &packages.Transactions{},
-		},
-	}
-	accounts.AddDrivers(drivers)
-	if m.Systemd != nil {
-		drivers.Resources[ledger.Unit] = &resource.Units{Systemd: m.Systemd}
-	}
-	return drivers
+	return kinds.Drivers(&kinds.Host{
+		Tree:    m.Tree,
+		Systemd: m.Systemd,
+		Bridge:  m.Bridge,
+		Plugin:  m.Plugin,
+		Configs: m.LoadedConfigs,
+		Shared:  m.SharedContents,
+	})
 }
 
 // RequireSystemd fails if systemd is unreachable. Steps that change the host need it.

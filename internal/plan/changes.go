@@ -3,34 +3,10 @@
 package plan
 
 import (
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kinds"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
-
-// Group is the heading under which a plan lists a change.
-type Group string
-
-// The groups in the order of a plan.
-const (
-	GroupFiles   Group = "files"
-	GroupUnits   Group = "units"
-	GroupKernel  Group = "kernel"
-	GroupHost    Group = "host settings"
-	GroupUsers   Group = "users"
-	GroupRuntime Group = "runtime"
-	GroupOther   Group = "other"
-)
-
-// Groups returns all groups in the order of a plan.
-func Groups() []Group {
-	return []Group{GroupFiles, GroupUnits, GroupKernel, GroupHost, GroupUsers, GroupRuntime, GroupOther}
-}
-
-// Enum returns all groups.
-func (Group) Enum() []string { return schema.Strings(Groups()...) }
 
 // Action is the effect of a change on its target.
 type Action string
@@ -50,7 +26,7 @@ func (Action) Enum() []string {
 
 // PlannedChange is a change that a join would make.
 type PlannedChange struct {
-	Group     Group                 `json:"group" doc:"heading under which the plan lists the change"`
+	Group     kinds.Group           `json:"group" doc:"heading under which the plan lists the change"`
 	Action    Action                `json:"action" doc:"effect on the object; attributes: only the mode or owner changes"`
 	Kind      ledger.Kind           `json:"kind" doc:"kind of the object, such as file, link, unit or sysctl"`
 	Target    string                `json:"target" doc:"path or name of the object"`
@@ -63,7 +39,7 @@ type PlannedChange struct {
 
 func plannedChange(p ledger.PlannedChange, runtime bool) PlannedChange {
 	change := PlannedChange{
-		Group:     groupOf(p.Change),
+		Group:     kinds.GroupOf(p.Change),
 		Action:    actionOf(p),
 		Kind:      p.Kind,
 		Target:    p.Target,
@@ -73,28 +49,9 @@ func plannedChange(p ledger.PlannedChange, runtime bool) PlannedChange {
 		Overwrite: p.Overwrite,
 	}
 	if runtime {
-		change.Group = GroupRuntime
+		change.Group = kinds.GroupRuntime
 	}
 	return change
-}
-
-func groupOf(c ledger.Change) Group {
-	switch c.Kind {
-	case ledger.File, ledger.Directory, ledger.Symlink, ledger.HardLink:
-		if hostfs.IsWithin(c.Target, "/etc/systemd/system") {
-			return GroupUnits
-		}
-		return GroupFiles
-	case ledger.Unit:
-		return GroupUnits
-	case ledger.Sysctl, ledger.Module:
-		return GroupKernel
-	case ledger.KernelArguments, ledger.Booleans, ledger.FirewallPorts, packages.LockKind:
-		return GroupHost
-	case accounts.User, accounts.Group, accounts.Keys:
-		return GroupUsers
-	}
-	return GroupOther
 }
 
 func actionOf(p ledger.PlannedChange) Action {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kinds"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -31,7 +32,7 @@ func TestGroupsAndActions(t *testing.T) {
 		kind      ledger.Kind
 		target    string
 		now, want ledger.State
-		group     Group
+		group     kinds.Group
 		action    Action
 	}{
 		"new file":               {ledger.File, "/etc/a", ledger.State{}, existingFile("a", 0o644), "files", "add"},
@@ -56,7 +57,7 @@ func TestGroupsAndActions(t *testing.T) {
 			t.Errorf("%s: group %q, action %q", name, got.Group, got.Action)
 		}
 	}
-	if got := plannedChange(pendingFile("/etc/crio/a", ledger.State{}, existingFile("a", 0o644)), true); got.Group != GroupRuntime {
+	if got := plannedChange(pendingFile("/etc/crio/a", ledger.State{}, existingFile("a", 0o644)), true); got.Group != kinds.GroupRuntime {
 		t.Errorf("CRI-O's file is in group %q", got.Group)
 	}
 }

@@ -5,6 +5,7 @@ package plan
 import (
 	"slices"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kinds"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -19,7 +20,7 @@ type ObsoleteObject struct {
 func countUnchanged(requested []ledger.Change, pending []ledger.PlannedChange) int {
 	unchanged := map[string]bool{}
 	for _, change := range requested {
-		unchanged[change.Key()] = groupOf(change) != GroupOther
+		unchanged[change.Key()] = kinds.GroupOf(change) != kinds.GroupOther
 	}
 	for _, change := range pending {
 		delete(unchanged, change.Key())
@@ -43,7 +44,7 @@ func obsoleteItems(items []ledger.Item, requested []ledger.Change) []ledger.Item
 	}
 	var obsolete []ledger.Item
 	for _, item := range items {
-		isOfPayload := steps.FindJoinStep(item.Step).OwnsPayload && groupOf(item.Change) != GroupOther
+		isOfPayload := steps.FindJoinStep(item.Step).OwnsPayload && kinds.GroupOf(item.Change) != kinds.GroupOther
 		isObsolete := !keys[item.Key()] || SetsMore(item, requested)
 		if isOfPayload && item.Kind != ledger.Directory && item.Desired.Present && isObsolete {
 			obsolete = append(obsolete, item)
@@ -56,7 +57,7 @@ func obsoleteItems(items []ledger.Item, requested []ledger.Change) []ledger.Item
 // requested change of the same object does not contain. The item must then be reverted before the
 // change is made.
 func SetsMore(item ledger.Item, requested []ledger.Change) bool {
-	if !slices.Contains([]ledger.Kind{ledger.KernelArguments, ledger.Booleans, ledger.FirewallPorts}, item.Kind) {
+	if !kinds.Of(item.Kind).HasMembers {
 		return false
 	}
 	return slices.ContainsFunc(requested, func(change ledger.Change) bool {

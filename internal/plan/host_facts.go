@@ -144,6 +144,9 @@ func (f HostFacts) unitState(name string) systemd.UnitState {
 	return systemd.UnitState{Load: "loaded", File: state}
 }
 
+// UnitFileState returns the state of a unit file, "" if there is none.
+func (f HostFacts) UnitFileState(name string) string { return f.unitState(name).File }
+
 // describeHost returns the operating system and its mode.
 func describeHost(facts hostinfo.Facts) string {
 	mode := "package mode"

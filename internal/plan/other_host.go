@@ -3,7 +3,6 @@
 package plan
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"path"
@@ -12,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kinds"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 )
@@ -27,7 +26,7 @@ func (b *Builder) openOtherHost(facts HostFacts) (err error) {
 		return err
 	}
 	b.Machine, b.otherHost = m, &facts
-	m.Ledger, err = ledger.OpenReadOnly(filepath.Join(m.Tree.Name(), joinstate.Dir), otherHostDrivers(m.Tree, facts))
+	m.Ledger, err = ledger.OpenReadOnly(filepath.Join(m.Tree.Name(), joinstate.Dir), kinds.OfflineDrivers(m.Tree, facts))
 	return err
 }
 
@@ -57,39 +56,6 @@ func (f HostFacts) files() map[string]string {
 			f.OS.ID, strings.Join(f.OS.Like, " "), f.OS.Version, f.OS.Name),
 	}
 }
-
-// otherHostDrivers returns the drivers that read the current states from the facts. Sysctls,
-// kernel modules and settings of the host are unknown and count as absent.
-func otherHostDrivers(tree *hostfs.Tree, facts HostFacts) ledger.Drivers {
-	drivers := ledger.Drivers{
-		Paths:     &ledger.Paths{Tree: tree},
-		Resources: map[ledger.Kind]ledger.Driver{},
-		Snapshots: map[ledger.Kind]ledger.SnapshotDriver{
-			ledger.Unit: knownState(func(name string) ledger.State {
-				state := facts.unitState(name).File
-				return ledger.State{Present: state != "", Enabled: state}
-			}),
-			ledger.Sysctl: knownState(func(string) ledger.State { return ledger.State{} }),
-			ledger.Module: knownState(func(string) ledger.State { return ledger.State{} }),
-
-			ledger.KernelArguments: knownState(func(string) ledger.State { return ledger.State{} }),
-			ledger.Booleans:        knownState(func(string) ledger.State { return ledger.State{} }),
-		},
-	}
-	accounts.AddDrivers(drivers)
-	return drivers
-}
-
-// knownState returns the current state of an object by its name. As a driver, it can only read.
-type knownState func(name string) ledger.State
-
-// Get returns the state.
-func (s knownState) Get(_ context.Context, c ledger.Change) (ledger.State, error) {
-	return s(c.Target), nil
-}
-
-// Restore is never called, because the ledger of the facts is empty and read-only.
-func (knownState) Restore(context.Context, ledger.Change, ledger.State) error { return nil }
 
 // isImpliedParent reports whether a pending change is the parent directory of another change, which
 // the ledger adds. Whether it exists on another host is unknown.

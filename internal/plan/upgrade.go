@@ -9,6 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kinds"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -53,10 +54,10 @@ func (p *Plan) requested(people []ledger.Change) []ledger.Change {
 func collectEffects(pending []ledger.PlannedChange, obsolete []ledger.Item, software []string) effects.Effects {
 	var all effects.Effects
 	for _, change := range pending {
-		all = append(all, effects.Of(change.Kind, change.Target))
+		all = append(all, kinds.EffectOf(change.Change))
 	}
 	for _, item := range obsolete { // a replaced setting can be pending too
-		all = all.Merge(effects.Effects{effects.Of(item.Kind, item.Target)})
+		all = all.Merge(effects.Effects{kinds.EffectOf(item.Change)})
 	}
 	for _, name := range software {
 		all = append(all, effects.OfPackage(name))

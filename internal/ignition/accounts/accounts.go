@@ -5,7 +5,6 @@ package accounts
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 
 	"github.com/coreos/ignition/v2/config/util"
@@ -45,16 +44,11 @@ func (in Input) UsersWithKeys() []string {
 	return names
 }
 
-// AddDrivers adds the drivers of this package, which use the paths of the drivers. The driver of
-// ledger.SharedContents is required too.
-func AddDrivers(to ledger.Drivers) {
-	commands := &shadowUtils{tree: to.Paths.Tree}
-	maps.Copy(to.Resources, map[ledger.Kind]ledger.Driver{
-		Group: commands,
-		User:  commands,
-		Keys:  &keyLines{paths: to.Paths},
-	})
-}
+// NewDriver returns the driver of users and groups.
+func NewDriver(tree *hostfs.Tree) ledger.Driver { return &shadowUtils{tree: tree} }
+
+// NewKeysDriver returns the driver of keys.
+func NewKeysDriver(paths *ledger.Paths) ledger.Driver { return &keyLines{paths: paths} }
 
 // Plan returns the changes of groups and users, then those of the keys of users
 // that exist already. It fails if the config cannot be applied.

@@ -196,13 +196,14 @@ func (m *machine) open(do func(l *ledger.Ledger, tree *hostfs.Tree)) error {
 		return err
 	}
 	defer tree.Close()
+	paths, commands := &ledger.Paths{Tree: tree}, NewDriver(tree)
 	drivers := ledger.Drivers{
-		Paths: &ledger.Paths{Tree: tree}, Resources: map[ledger.Kind]ledger.Driver{},
+		Paths:     paths,
+		Resources: map[ledger.Kind]ledger.Driver{Group: commands, User: commands, Keys: NewKeysDriver(paths)},
 		Snapshots: map[ledger.Kind]ledger.SnapshotDriver{
 			ledger.SharedContents: &resource.SharedDirSnapshot{DirSnapshot: &resource.DirSnapshot{Tree: tree}, Purge: m.purge},
 		},
 	}
-	AddDrivers(drivers)
 	if m.around != nil {
 		m.around(drivers.Resources)
 	}
