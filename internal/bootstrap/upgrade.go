@@ -62,9 +62,6 @@ func Upgrade(ctx context.Context, options UpgradeOptions) (bool, error) {
 
 // upgradeHost runs the upgrade, and its rollback if it fails.
 func upgradeHost(ctx context.Context, m *machine.Machine, options UpgradeOptions) (bool, error) {
-	if err := m.RequireSystemd(); err != nil {
-		return false, err
-	}
 	j, err := prepareUpgrade(m, options)
 	if err != nil {
 		return false, err

@@ -26,7 +26,7 @@ func prepareUpgrade(m *machine.Machine, options UpgradeOptions) (*join, error) {
 	if err := cmp.Or(checkUpgradable(state, options), joinstate.CheckNoMaintenance(options.StateDir)); err != nil {
 		return nil, err
 	}
-	if err := joinstate.CheckMachineID(state, m.Facts.MachineID, options.StateDir); err != nil {
+	if err := cmp.Or(joinstate.CheckMachineID(state, m.Facts.MachineID, options.StateDir), m.RequireSystemd()); err != nil {
 		return nil, err
 	}
 	if options.Rollback && (state.Upgrade == nil || state.Upgrade.RollingBack == "") {
