@@ -3,6 +3,8 @@
 package plan
 
 import (
+	"context"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
@@ -41,3 +43,25 @@ type Builder struct {
 // opposed to the machine config pool of a standalone cluster, whose own daemon
 // compares every file.
 func (b *Builder) IsHosted() bool { return b.State.Hosted }
+
+// Build gathers the facts about the host and decides what a join does. The payload must have been loaded.
+func (b *Builder) Build(ctx context.Context) (*Plan, error) {
+	facts, err := b.Gather(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return Build(facts, b.Payload, b.settings())
+}
+
+func (b *Builder) settings() Settings {
+	return Settings{
+		Config: b.Config, JoinToken: b.Inputs.JoinToken, NodePool: b.State.NodePool, Hosted: b.State.Hosted,
+		FirstJoin: b.State.Finished.IsZero(),
+	}
+}
+
+// BootstrapKubeconfig returns the payload's bootstrap kubeconfig, or nil if it was removed.
+func (b *Builder) BootstrapKubeconfig() []byte { return bootstrapKubeconfig(b.Payload) }
+
+// effectiveFile returns the content of a file after the join: the payload's, else the host's.
+func (b *Builder) effectiveFile(p string) ([]byte, bool) { return effectiveFile(b.Payload, b.Tree, p) }

@@ -41,11 +41,7 @@ func (b *Builder) HostFacts(ctx context.Context, log report.Log, installsPackage
 	}
 	_, facts.NodeName = kubelet.NodeName(kubelet.NameSources{Hostname: b.Facts.Hostname})
 	facts.OtherCluster = b.otherCluster()
-	if installsPackages {
-		_, facts.Uplink = b.possibleMigration(ctx)
-	} else {
-		facts.Uplink = b.CheckUplink(ctx)
-	}
+	facts.Uplink = b.checkUplink(ctx, installsPackages)
 	if b.Inputs.UserData != nil && b.State.PayloadDigest == "" {
 		probe, err := b.Fetcher(log).Probe(ctx, b.Inputs.UserData)
 		facts.Endpoint, facts.ClockSkew = err, probe.Skew
@@ -75,11 +71,19 @@ func uplinkZone(ctx context.Context) *firewalld.Zone {
 }
 
 // CheckUplink returns an error if br-ex does not exist and cannot be created.
-func (b *Builder) CheckUplink(ctx context.Context) error {
+func (b *Builder) CheckUplink(ctx context.Context) error { return b.checkUplink(ctx, false) }
+
+// checkUplink is CheckUplink. If the packages step is to install what the migration needs, that step checks the
+// uplink.
+func (b *Builder) checkUplink(ctx context.Context, installsPackages bool) error {
 	if b.NM == nil {
 		return nil // the check for NetworkManager reports this
 	}
-	_, err := b.PlanMigration(ctx)
+	network, err := ovs.Gather(ctx, b.NM)
+	if err != nil || (installsPackages && b.lacksOpenVSwitch(network)) {
+		return err
+	}
+	_, err = ovs.Plan(network, migrationOptions(b.Config))
 	return err
 }
 

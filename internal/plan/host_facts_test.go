@@ -83,7 +83,7 @@ func TestOtherHost(t *testing.T) {
 	if root != 0 || !isUser || wheel != 10 || !isGroup || other {
 		t.Errorf("root is %d (%t), wheel is %d (%t), user wheel: %t", root, isUser, wheel, isGroup, other)
 	}
-	if content, found := b.hostFile("/etc/os-release"); !found || !strings.Contains(string(content), "VERSION_ID=\"9\"\n") {
+	if content, found := readFile(b.Tree, "/etc/os-release"); !found || !strings.Contains(string(content), "VERSION_ID=\"9\"\n") {
 		t.Errorf("os-release: %s", content)
 	}
 	unit := func(name string) ledger.Change {

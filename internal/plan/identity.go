@@ -46,7 +46,7 @@ func (b *Builder) NodeClient(log report.Log) (*node.Node, error) {
 // DiagnosticsHost returns the host on which the causes of failures are searched.
 func (b *Builder) DiagnosticsHost() node.Host {
 	dir := crio.NetworkDirectory
-	if runtime, err := b.desiredRuntime(); err == nil && runtime.NetworkDir != "" {
+	if runtime, err := desiredRuntime(b.Payload, b.Config.PauseImage); err == nil && runtime.NetworkDir != "" {
 		dir = runtime.NetworkDir
 	}
 	return node.JoinedHost(b.Systemd, dir)

@@ -41,8 +41,7 @@ func TestJoinTokenOfAnotherNodeOrClusterIsRefused(t *testing.T) {
 		"another node":    {good, "worker-8", ca, "is for node worker-7, but this node is worker-8", "hostnamectl set-hostname worker-7"},
 		"another cluster": {good, "worker-7", certtest.NewCA(t, "ca").PEM, "is not valid for https://api.example.com:6443: join token " + good.ID + " is for another cluster", "token create"},
 	} {
-		b := &Builder{Inputs: inputs.Inputs{JoinToken: test.token}}
-		err := b.checkJoinToken(test.node, kube.Cluster{Server: "https://api.example.com:6443", CA: test.ca})
+		err := checkJoinToken(test.token, test.node, kube.Cluster{Server: "https://api.example.com:6443", CA: test.ca})
 		if (err == nil) != (test.want == "") || (err != nil && (!strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Refused || !strings.Contains(string(report.RemedyOf(err)), test.remedy))) {
 			t.Errorf("%s: %v, code %d, remedy %q", name, err, report.CodeOf(err), report.RemedyOf(err))
 		}

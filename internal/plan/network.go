@@ -55,7 +55,7 @@ func (b *Builder) AwaitUplink(ctx context.Context, log report.Log) error {
 	if b.NM == nil || slices.Contains(b.Config.Skip, steps.Network) {
 		return nil
 	}
-	_, err := ovs.AwaitActivation(ctx, b.NM, b.migrationOptions(), log)
+	_, err := ovs.AwaitActivation(ctx, b.NM, migrationOptions(b.Config), log)
 	return err
 }
 
@@ -65,13 +65,18 @@ func (b *Builder) PlanMigration(ctx context.Context) (ovs.Migration, error) {
 	if err != nil {
 		return ovs.Migration{}, err
 	}
-	return b.planMigration(facts)
+	return ovs.Plan(facts, migrationOptions(b.Config))
 }
 
-func (b *Builder) planMigration(facts ovs.Facts) (ovs.Migration, error) {
-	return ovs.Plan(facts, b.migrationOptions())
-}
-
-func (b *Builder) migrationOptions() ovs.Options {
-	return ovs.Options{BridgeInterface: b.Config.BridgeInterface}
+// gatherNetwork adds the facts about the uplink unless its migration is skipped.
+func (b *Builder) gatherNetwork(ctx context.Context, f *Facts) error {
+	if b.NM == nil || slices.Contains(b.Config.Skip, steps.Network) {
+		return nil
+	}
+	network, err := ovs.Gather(ctx, b.NM)
+	if err != nil {
+		return err
+	}
+	f.Network, f.InstallsOpenVSwitch = &network, b.lacksOpenVSwitch(network)
+	return nil
 }

@@ -168,7 +168,7 @@ func (b *Builder) addKubeletFacts(p *Plan, facts *preflight.PayloadFacts) error 
 		return report.Fail(report.Usage, "# correct the KubeletConfig in spec.config of the NodePool", "%w", err)
 	}
 	if b.State.Finished.IsZero() { // else the Node is initialized already
-		facts.CloudProvider.Name, facts.CloudProvider.ProviderID, err = b.kubeletLaunch(p, true).CloudFlags()
+		facts.CloudProvider.Name, facts.CloudProvider.ProviderID, err = kubeletLaunch(b.Tree, p, true).CloudFlags()
 	}
 	return err
 }

@@ -3,13 +3,11 @@
 package plan
 
 import (
-	"context"
 	"fmt"
 	"reflect"
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
@@ -17,8 +15,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // Plan contains all that a join does to this host. Build returns it, and nothing changes it
@@ -34,68 +30,6 @@ type Plan struct {
 	// Migration attaches the uplink to br-ex; nil: the step network is skipped, or the packages
 	// that it needs are installed first.
 	Migration *ovs.Migration
-}
-
-// Build decides what a join does to this host. The payload must have been loaded.
-func (b *Builder) Build(ctx context.Context) (*Plan, error) {
-	adapted, err := b.adaptPayload(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p := &Plan{Plan: adapted}
-	if p.NodeName, err = b.expectedNodeName(); err != nil {
-		return nil, err
-	}
-	locks, err := b.versionLocks(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p.HostSettings = append(p.HostSettings, locks...)
-	if kubeconfig := b.BootstrapKubeconfig(); kubeconfig != nil {
-		if p.Cluster, err = parseCluster(kubeconfig); err != nil {
-			return nil, err
-		}
-		if err := b.checkJoinToken(p.NodeName, p.Cluster); err != nil {
-			return nil, err
-		}
-	}
-	if p.Runtime, err = b.desiredRuntime(); err != nil {
-		return nil, err
-	}
-	if err := b.planRegistration(p); err != nil {
-		return nil, err
-	}
-	if p.Registration, err = b.registrationCheck(p); err != nil {
-		return nil, err
-	}
-	if !slices.Contains(b.Config.Skip, steps.Network) {
-		p.Migration, err = b.possibleMigration(ctx)
-	}
-	return p, err
-}
-
-// parseCluster reads the cluster from the payload's bootstrap kubeconfig.
-func parseCluster(kubeconfig []byte) (kube.Cluster, error) {
-	cluster, err := kube.ParseCluster(kubeconfig)
-	if err != nil {
-		return cluster, report.Fail(report.Usage, "# run join again with current user data; if the failure persists, check the conditions of the NodePool or, on a standalone cluster, of the machine config pool",
-			"reading %s of the payload: %w", ignition.BootstrapKubeconfigPath, err)
-	}
-	return cluster, nil
-}
-
-// possibleMigration plans the migration of the uplink. It returns nil if NetworkManager does not
-// run, which a check reports, or if the packages step is to install what the migration needs.
-func (b *Builder) possibleMigration(ctx context.Context) (*ovs.Migration, error) {
-	if b.NM == nil {
-		return nil, nil //nolint:nilnil // there is none
-	}
-	facts, err := ovs.Gather(ctx, b.NM)
-	if err != nil || b.lacksOpenVSwitch(facts) {
-		return nil, err
-	}
-	migration, err := b.planMigration(facts)
-	return &migration, err
 }
 
 // RecordIn stores the node name and the cluster in the state of the join.

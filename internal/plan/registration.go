@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -19,32 +18,32 @@ const registrationPath = "/etc/systemd/system/" + kubelet.UnitName + ".d/" + kub
 
 // registration returns the labels and taints with which kubelet must register the
 // Node: the configured ones and, on a hosted cluster, the NodePool's label.
-func (b *Builder) registration() (kubelet.Registration, error) {
+func (b builder) registration() (kubelet.Registration, error) {
 	pool := ""
-	if b.IsHosted() {
-		pool = b.State.NodePool
+	if b.settings.Hosted {
+		pool = b.settings.NodePool
 	}
-	return kubelet.NewRegistration(b.Config.Labels, b.Config.Taints, pool)
+	return kubelet.NewRegistration(b.settings.Config.Labels, b.settings.Config.Taints, pool)
 }
 
 // planRegistration adds the drop-in with labels and taints to the plan. If the unit
 // does not allow such a drop-in, planRegistration fails if labels or taints are
 // configured. For the NodePool's label alone it adds a note.
-func (b *Builder) planRegistration(p *Plan) error {
+func (b builder) planRegistration(p *Plan) error {
 	desired, err := b.registration()
 	if err != nil {
 		return err
 	}
-	if _, labelled := desired.Labels[kubelet.NodePoolLabel]; !labelled && b.IsHosted() && b.State.NodePool != "" {
+	if _, labelled := desired.Labels[kubelet.NodePoolLabel]; !labelled && b.settings.Hosted && b.settings.NodePool != "" {
 		p.Notes = append(p.Notes, adapt.Note{
 			Subject: "label " + kubelet.NodePoolLabel, Action: adapt.Unsupported, Rule: "registration",
-			Reason: "the name of NodePool " + b.State.NodePool + " is not a valid label value",
+			Reason: "the name of NodePool " + b.settings.NodePool + " is not a valid label value",
 		})
 	}
-	content, err := desired.RenderDropIn(b.kubeletLaunch(p, false))
+	content, err := desired.RenderDropIn(kubeletLaunch(b.facts.Files, p, false))
 	rule := adapt.Note{Subject: registrationPath, Rule: "registration"}
 	switch {
-	case err != nil && len(b.Config.Labels)+len(b.Config.Taints) > 0:
+	case err != nil && len(b.settings.Config.Labels)+len(b.settings.Config.Taints) > 0:
 		return err
 	case err != nil:
 		rule.Action, rule.Reason = adapt.Unsupported, err.Error()
@@ -52,7 +51,7 @@ func (b *Builder) planRegistration(p *Plan) error {
 		rule.Action, rule.Reason = adapt.Add, "kubelet registers the Node with "+desired.String()
 		p.Files = append(p.Files, ledger.FileChange(registrationPath, "labels and taints of the Node", content))
 	default:
-		if b.Ledger == nil || !slices.ContainsFunc(b.Ledger.Items(), func(item ledger.Item) bool { return item.Target == registrationPath }) {
+		if !slices.ContainsFunc(b.facts.Items, func(item ledger.Item) bool { return item.Target == registrationPath }) {
 			return nil
 		}
 		rule.Action, rule.Reason = adapt.Change, "no labels or taints are configured any more"
@@ -63,23 +62,23 @@ func (b *Builder) planRegistration(p *Plan) error {
 }
 
 // registrationCheck returns the Node that is submitted as a dry run before kubelet starts.
-func (b *Builder) registrationCheck(p *Plan) (*kubelet.RegistrationCheck, error) {
+func (b builder) registrationCheck(p *Plan) (*kubelet.RegistrationCheck, error) {
 	desired, err := b.registration()
-	return &kubelet.RegistrationCheck{UnitFiles: b.kubeletLaunch(p, true), Desired: desired, Arch: b.Facts.Arch, FirstJoin: b.State.Finished.IsZero()}, err
+	return &kubelet.RegistrationCheck{UnitFiles: kubeletLaunch(b.facts.Files, p, true), Desired: desired, Arch: b.facts.Host.Arch, FirstJoin: b.settings.FirstJoin}, err
 }
 
 // kubeletLaunch returns the unit file and drop-ins with which systemd will start
 // kubelet, with or without the agent's own drop-in. Planned files replace the
 // host's, in the directories of systemd.unit(5).
-func (b *Builder) kubeletLaunch(p *Plan, withDropIn bool) kubelet.UnitFiles {
-	launch := kubelet.UnitFiles{File: func(name string) ([]byte, bool) { return b.plannedFile(p, name) }}
+func kubeletLaunch(files Files, p *Plan, withDropIn bool) kubelet.UnitFiles {
+	launch := kubelet.UnitFiles{File: func(name string) ([]byte, bool) { return plannedFile(files, p, name) }}
 	dropins := map[string]string{}
 	for _, dir := range []string{"/usr/lib/systemd/system", "/usr/local/lib/systemd/system", "/run/systemd/system", "/etc/systemd/system"} {
-		if content, found := b.plannedFile(p, path.Join(dir, kubelet.UnitName)); found {
+		if content, found := plannedFile(files, p, path.Join(dir, kubelet.UnitName)); found {
 			launch.Unit = string(content)
 		}
-		for _, name := range b.plannedNames(p, path.Join(dir, kubelet.UnitName+".d")) {
-			if content, found := b.plannedFile(p, path.Join(dir, kubelet.UnitName+".d", name)); found {
+		for _, name := range plannedNames(files, p, path.Join(dir, kubelet.UnitName+".d")) {
+			if content, found := plannedFile(files, p, path.Join(dir, kubelet.UnitName+".d", name)); found {
 				dropins[name] = string(content) // overrides the same name in earlier directories
 			}
 		}
@@ -94,7 +93,7 @@ func (b *Builder) kubeletLaunch(p *Plan, withDropIn bool) kubelet.UnitFiles {
 
 // plannedFile returns the content of a file after the plan is applied. A link reads
 // as empty, because systemd treats a link to /dev/null as a file without content.
-func (b *Builder) plannedFile(p *Plan, name string) ([]byte, bool) {
+func plannedFile(files Files, p *Plan, name string) ([]byte, bool) {
 	for _, change := range slices.Backward(p.Files) {
 		switch {
 		case change.Target != name:
@@ -104,35 +103,13 @@ func (b *Builder) plannedFile(p *Plan, name string) ([]byte, bool) {
 			return change.Desired.Content, change.Desired.Present
 		}
 	}
-	return b.hostFile(name)
-}
-
-// hostFile reads a file of the host and follows links. /etc/os-release is a link,
-// and so are some drop-ins.
-func (b *Builder) hostFile(p string) ([]byte, bool) {
-	for range 10 { // more links indicate a loop
-		info, err := b.Tree.Lstat(p)
-		switch {
-		case err != nil:
-			return nil, false
-		case info.Type != hostfs.Symlink:
-			content, _, err := b.Tree.ReadFile(p)
-			return content, err == nil
-		case info.Link == "/dev/null":
-			return nil, true
-		case path.IsAbs(info.Link):
-			p = info.Link
-		default:
-			p = path.Join(path.Dir(p), info.Link)
-		}
-	}
-	return nil, false
+	return readFile(files, name)
 }
 
 // plannedNames returns the names in a directory after the plan is applied. The
 // result also contains files that the plan removes.
-func (b *Builder) plannedNames(p *Plan, dir string) []string {
-	names, err := b.Tree.ReadDir(dir)
+func plannedNames(files Files, p *Plan, dir string) []string {
+	names, err := files.ReadDir(dir)
 	if err != nil {
 		names = nil // the directory does not exist or is not readable
 	}

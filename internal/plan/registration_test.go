@@ -139,7 +139,7 @@ func TestRegistrationIsPlanned(t *testing.T) {
 			if test.join != nil {
 				test.join(b)
 			}
-			err := b.planRegistration(p)
+			err := registrationBuilder(t, b).planRegistration(p)
 			if (err == nil) != (test.fails == "") || (err != nil && (!strings.Contains(err.Error(), test.fails) || report.CodeOf(err) != report.Refused)) {
 				t.Fatalf("planRegistration() = %v (code %d), want %q", err, report.CodeOf(err), test.fails)
 			}
@@ -160,7 +160,7 @@ func TestRegistrationIsPlanned(t *testing.T) {
 // Labels that are no longer configured must be removed by the next join.
 func TestRegistrationIsRemoved(t *testing.T) {
 	b, p := plannedBuilder(t, nil, plannedUnit(kubeletUnit))
-	if err := b.planRegistration(p); err != nil {
+	if err := registrationBuilder(t, b).planRegistration(p); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.Ledger.Apply(t.Context(), "files", p.Files); err != nil {
@@ -168,14 +168,14 @@ func TestRegistrationIsRemoved(t *testing.T) {
 	}
 	b.State.Hosted = false
 	p.Files = []ledger.Change{plannedUnit(kubeletUnit)}
-	if err := b.planRegistration(p); err != nil {
+	if err := registrationBuilder(t, b).planRegistration(p); err != nil {
 		t.Fatal(err)
 	}
 	made, err := b.Ledger.Apply(t.Context(), "files", p.Files)
 	if err != nil || len(made) != 1 || made[0].Target != registrationPath {
 		t.Errorf("Apply() = %+v, %v; want the drop-in removed", made, err)
 	}
-	if _, found := b.hostFile(registrationPath); found {
+	if _, found := readFile(b.Tree, registrationPath); found {
 		t.Error("the drop-in is still there")
 	}
 }
@@ -185,10 +185,10 @@ func TestRegistrationIsRemoved(t *testing.T) {
 func TestRegisteredNodeIsAsPlanned(t *testing.T) {
 	b, p := plannedBuilder(t, map[string]string{"/usr/lib/os-release": "ID=\"rhel\"\n", "/etc/os-release": "-> ../usr/lib/os-release"}, plannedUnit(kubeletUnit))
 	b.Config = config.Join{Labels: []string{"a=b"}, Taints: []string{"team=blue:NoSchedule"}}
-	if err := b.planRegistration(p); err != nil {
+	if err := registrationBuilder(t, b).planRegistration(p); err != nil {
 		t.Fatal(err)
 	}
-	check, err := b.registrationCheck(p)
+	check, err := registrationBuilder(t, b).registrationCheck(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,4 +221,14 @@ func TestResumedJoinKeepsRegistration(t *testing.T) {
 	if c := inputs.MergeSaved(config.Join{UserData: "user-data.ign"}, earlier); len(c.Labels)+len(c.Taints) != 0 {
 		t.Errorf("a join that begins anew has %v and %v", c.Labels, c.Taints)
 	}
+}
+
+// registrationBuilder returns the builder of a plan for the host and the settings of b.
+func registrationBuilder(t *testing.T, b *Builder) builder {
+	t.Helper()
+	facts := Facts{Host: b.Facts, Files: b.Tree}
+	if b.Ledger != nil {
+		facts.Items = b.Ledger.Items()
+	}
+	return builder{facts: facts, settings: b.settings()}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 )
 
 // crioConfigDir is the drop-in directory of CRI-O. CRI-O reads the files in lexical
@@ -36,17 +37,18 @@ func (b *Builder) defaultRuntime() string {
 	return runtime
 }
 
-// desiredRuntime returns the CRI-O configuration that the release requires.
-func (b *Builder) desiredRuntime() (crio.Config, error) {
-	content, _, found := b.Payload.File("/etc/crio/crio.conf.d/00-default")
+// desiredRuntime returns the CRI-O configuration that the release requires. pauseImage replaces the pause image of
+// the payload if it is set.
+func desiredRuntime(payload *ignition.Payload, pauseImage string) (crio.Config, error) {
+	content, _, found := payload.File("/etc/crio/crio.conf.d/00-default")
 	if !found {
 		content = nil
 	}
-	payload, err := crio.Parse(content)
+	parsed, err := crio.Parse(content)
 	if err != nil {
 		return crio.Config{}, err
 	}
-	return crio.Desired(payload, b.Config.PauseImage)
+	return crio.Desired(parsed, pauseImage)
 }
 
 // parseRuntime returns the default container runtime in one CRI-O configuration

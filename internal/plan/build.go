@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Settings is what Build must know about the join: what was configured, and what earlier runs have recorded.
+type Settings struct {
+	Config    config.Join
+	JoinToken *enrollment.Token // nil if there is none
+	NodePool  string            // NAMESPACE/NAME
+	Hosted    bool              // of a hosted cluster, as opposed to a standalone one
+	FirstJoin bool              // no join of the host has finished
+}
+
+// Build decides what a join does to a host with these facts. It reads only its arguments.
+func Build(f Facts, payload *ignition.Payload, s Settings) (*Plan, error) {
+	b := builder{facts: f, payload: payload, settings: s}
+	adapted, err := adapt.ToHost(payload, adapt.Input{
+		ApplyHostSettings: s.Config.AppliesHostSettings(), FirewallZone: f.FirewallZone,
+		Facts: f.Host, Hosted: s.Hosted, NodePool: s.NodePool,
+		HasUnit:       func(name string) bool { return f.UnitState(name).Load != "not-found" || f.UnitState(name).File != "" },
+		UnitFileState: func(name string) string { return f.UnitState(name).File },
+		HasSysctl:     f.HasSysctl,
+		HasModule:     f.HasModule,
+		Tree:          f.Files, User: f.User, Group: f.Group, Exclude: s.Config.Payload.Exclude,
+	})
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Plan: adapted}
+	p.HostSettings = append(p.HostSettings, f.Locks...)
+	if p.NodeName, err = b.nodeName(); err != nil {
+		return nil, err
+	}
+	if p.Cluster, err = b.cluster(p.NodeName); err != nil {
+		return nil, err
+	}
+	if p.Runtime, err = desiredRuntime(payload, s.Config.PauseImage); err != nil {
+		return nil, err
+	}
+	if err := b.planRegistration(p); err != nil {
+		return nil, err
+	}
+	if p.Registration, err = b.registrationCheck(p); err != nil {
+		return nil, err
+	}
+	if f.Network != nil && !f.InstallsOpenVSwitch {
+		migration, err := ovs.Plan(*f.Network, migrationOptions(s.Config))
+		if err != nil {
+			return nil, err
+		}
+		p.Migration = &migration
+	}
+	return p, nil
+}
+
+// builder builds one plan.
+type builder struct {
+	facts    Facts
+	payload  *ignition.Payload
+	settings Settings
+}
+
+// nodeName returns the node name that kubelet will use.
+func (b builder) nodeName() (string, error) {
+	unit, dropins, _, _ := b.payload.Unit(kubelet.UnitName)
+	sources := kubelet.NameSources{Unit: unit, Hostname: b.facts.Host.Hostname, File: func(name string) ([]byte, bool) {
+		return effectiveFile(b.payload, b.facts.Files, name)
+	}}
+	for _, name := range sortedKeys(dropins) {
+		sources.DropIns = append(sources.DropIns, dropins[name])
+	}
+	return kubelet.NodeName(sources)
+}
+
+// cluster returns the cluster of the payload's bootstrap kubeconfig, which the join token must fit. It is zero if
+// the kubeconfig was removed.
+func (b builder) cluster(nodeName string) (kube.Cluster, error) {
+	kubeconfig := bootstrapKubeconfig(b.payload)
+	if kubeconfig == nil {
+		return kube.Cluster{}, nil
+	}
+	cluster, err := kube.ParseCluster(kubeconfig)
+	if err != nil {
+		return cluster, report.Fail(report.Usage, "# run join again with current user data; if the failure persists, check "+
+			"the conditions of the NodePool or, on a standalone cluster, of the machine config pool",
+			"reading %s of the payload: %w", ignition.BootstrapKubeconfigPath, err)
+	}
+	return cluster, checkJoinToken(b.settings.JoinToken, nodeName, cluster)
+}
+
+// checkJoinToken fails if the join token is for another node or another cluster.
+func checkJoinToken(t *enrollment.Token, nodeName string, cluster kube.Cluster) error {
+	if t == nil {
+		return nil
+	}
+	if t.NodeName != nodeName {
+		return report.Fail(report.Refused, report.Remedyf("# use the join token of node %s, or set the host name to that "+
+			"of the join token:\nhostnamectl set-hostname %s", nodeName, t.NodeName),
+			"join token %s is for node %s, but this node is %s", t.ID, t.NodeName, nodeName)
+	}
+	hashes, err := enrollment.CAHashes(cluster.CA)
+	if err == nil {
+		err = t.CheckCluster(hashes)
+	}
+	if err != nil {
+		return report.Fail(report.Refused, inputs.EnrollCommand, "the join token is not valid for %s: %w", cluster.Server, err)
+	}
+	return nil
+}
+
+// bootstrapKubeconfig returns the bootstrap kubeconfig of a payload, nil if it was removed.
+func bootstrapKubeconfig(payload *ignition.Payload) []byte {
+	content, _, found := payload.File(ignition.BootstrapKubeconfigPath)
+	if !found {
+		return nil
+	}
+	return content
+}
+
+// effectiveFile returns the content of a file after the join: the payload's, else the host's.
+func effectiveFile(payload *ignition.Payload, host Files, p string) ([]byte, bool) {
+	if content, _, found := payload.File(p); found {
+		return content, true
+	}
+	content, _, err := host.ReadFile(p)
+	return content, err == nil
+}
+
+func migrationOptions(c config.Join) ovs.Options {
+	return ovs.Options{BridgeInterface: c.BridgeInterface}
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

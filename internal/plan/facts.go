@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"context"
+	"path"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+)
+
+// Files reads the file tree of a host.
+type Files interface {
+	adapt.Tree
+	ReadDir(p string) ([]string, error)
+}
+
+// Facts are what Build must know about a host. Their functions only read, and return the same value for the
+// same name.
+type Facts struct {
+	Host         hostinfo.Facts
+	Files        Files
+	UnitState    func(name string) systemd.UnitState
+	HasSysctl    func(name string) bool // whether the running kernel has the sysctl
+	HasModule    func(name string) bool // whether the module is built in, loaded or loadable
+	User, Group  adapt.Lookup
+	FirewallZone string          // of firewalld, in which ports are opened; "" if the agent opens none
+	Locks        []ledger.Change // the version locks of the node's packages
+	Items        []ledger.Item   // of the ledger
+	// Network contains the facts about the uplink; nil: NetworkManager does not run, which a check reports, or
+	// the migration is not planned.
+	Network *ovs.Facts
+	// InstallsOpenVSwitch: the packages step installs what the migration needs.
+	InstallsOpenVSwitch bool
+}
+
+// Gather gathers the facts for Build. The migration of the uplink is planned unless it is skipped.
+func (b *Builder) Gather(ctx context.Context) (Facts, error) {
+	f := Facts{
+		Host: b.Facts, Files: b.Tree, UnitState: b.unitStates(ctx), HasSysctl: hostinfo.HasSysctl,
+		HasModule: func(name string) bool { return hostinfo.HasModule(ctx, name) },
+	}
+	if b.Ledger != nil {
+		f.Items = b.Ledger.Items()
+	}
+	var err error
+	if f.User, f.Group, err = accounts.Names(b.Tree); err != nil {
+		return f, err
+	}
+	if b.otherHost != nil {
+		isUnknown := func(string) bool { return true } // a plan for another host lists all of them
+		f.HasModule, f.HasSysctl = isUnknown, isUnknown
+		return f, nil
+	}
+	if b.Config.AppliesHostSettings() { // NetworkManager adds interfaces to the default zone
+		if f.FirewallZone, err = resource.DefaultZone(ctx); err != nil {
+			return f, err
+		}
+	}
+	if f.Locks, err = b.versionLocks(ctx); err != nil {
+		return f, err
+	}
+	return f, b.gatherNetwork(ctx, &f)
+}
+
+// unitStates returns a function that returns the state of a unit, which it reads once.
+func (b *Builder) unitStates(ctx context.Context) func(name string) systemd.UnitState {
+	if b.otherHost != nil {
+		return b.otherHost.unitState
+	}
+	units := map[string]systemd.UnitState{}
+	return func(name string) systemd.UnitState {
+		if state, known := units[name]; known || b.Systemd == nil {
+			return state
+		}
+		state, err := b.Systemd.UnitState(ctx, name)
+		if err != nil {
+			state = systemd.UnitState{Load: "not-found"}
+		}
+		units[name] = state
+		return state
+	}
+}
+
+// readFile reads a file of the host and follows links. /etc/os-release is a link, and so are some drop-ins.
+// A link to /dev/null reads as empty.
+func readFile(tree Files, p string) ([]byte, bool) {
+	for range 10 { // more links indicate a loop
+		info, err := tree.Lstat(p)
+		switch {
+		case err != nil:
+			return nil, false
+		case info.Type != hostfs.Symlink:
+			content, _, err := tree.ReadFile(p)
+			return content, err == nil
+		case info.Link == "/dev/null":
+			return nil, true
+		case path.IsAbs(info.Link):
+			p = info.Link
+		default:
+			p = path.Join(path.Dir(p), info.Link)
+		}
+	}
+	return nil, false
+}
