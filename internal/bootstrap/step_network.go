@@ -37,23 +37,26 @@ func attachUplink(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	if err := j.recordPlugin(ctx, steps.Network); err != nil {
 		return steps.Outcome{}, err
 	}
-	migration, err := j.currentMigration(ctx, log)
+	request, err := j.currentMigration(ctx, log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	request := migrate.Request{Migration: migration, Endpoints: j.RequiredEndpoints()}
-	made, err := j.Ledger.Apply(ctx, steps.Network, append(migration.FilesBeforeMigration(), request.Change()))
+	made, err := j.Ledger.Apply(ctx, steps.Network, append(request.Migration.FilesBeforeMigration(), request.Change()))
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	changes, err := j.configureBridgeConsumers(ctx)
+	if len(made) > 0 {
+		j.ForgetNetwork() // br-ex has taken over the uplink
+	}
+	facts, err := j.Network(ctx)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	status, err := ovs.GatherStatus(ctx, j.NM)
+	changes, err := j.configureBridgeConsumers(ctx, facts)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
+	status := ovs.StatusOf(facts)
 	if len(made) > 0 {
 		if err := j.recordMigration(status); err != nil {
 			return steps.Outcome{}, err
@@ -65,20 +68,22 @@ func attachUplink(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	return steps.Changed("%s", j.Bridge.Summary(status, request.Endpoints))
 }
 
-// currentMigration plans the migration with the current facts, because a rollback must restore
-// the current addresses and leases. It reports what differs from the plan of the join.
-func (j *join) currentMigration(ctx context.Context, log report.Log) (ovs.Migration, error) {
+// currentMigration plans the migration with the current facts, because a rollback must restore the current
+// addresses and leases, which can have changed while packages were installed. It reports what differs from the
+// plan of the join.
+func (j *join) currentMigration(ctx context.Context, log report.Log) (migrate.Request, error) {
 	if err := j.AwaitUplink(ctx, log); err != nil {
-		return ovs.Migration{}, err
+		return migrate.Request{}, err
 	}
-	migration, err := j.PlanMigration(ctx)
+	migration, facts, err := j.PlanMigration(ctx)
+	request := migrate.Request{Migration: migration, Endpoints: j.RequiredEndpoints(), Facts: &facts}
 	if err != nil || j.Plan == nil || j.Plan.Migration == nil {
-		return migration, err
+		return request, err
 	}
 	for _, difference := range migration.Differences(*j.Plan.Migration) {
 		log.Note("the host's network has changed since the plan: " + difference)
 	}
-	return migration, nil
+	return request, nil
 }
 
 // recordPlugin records, once, the state of the host's network before the network
@@ -118,11 +123,7 @@ func (j *join) startOpenVSwitch(ctx context.Context) error {
 // configureBridgeConsumers writes the files that other services read about br-ex,
 // and enables the units that maintain them at boot. It returns the number of
 // changes.
-func (j *join) configureBridgeConsumers(ctx context.Context) (int, error) {
-	facts, err := ovs.Gather(ctx, j.NM)
-	if err != nil {
-		return 0, err
-	}
+func (j *join) configureBridgeConsumers(ctx context.Context, facts ovs.Facts) (int, error) {
 	files, err := ovs.Files(facts)
 	if err != nil {
 		return 0, err

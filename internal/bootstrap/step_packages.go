@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -157,10 +156,12 @@ func (j *join) loadOVSPlugin(ctx context.Context, log report.Log) error {
 	if j.NM == nil || j.Systemd == nil {
 		return nil
 	}
-	facts, err := ovs.Gather(ctx, j.NM)
+	j.ForgetNetwork() // the packages can include Open vSwitch and the plugin
+	facts, err := j.Network(ctx)
 	if err != nil || facts.NetworkManager.OVS {
 		return err
 	}
+	j.ForgetNetwork() // NetworkManager takes over the connections again
 	return j.restartNetworkManager(ctx, log)
 }
 

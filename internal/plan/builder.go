@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -36,6 +37,7 @@ type Builder struct {
 
 	payloadFile   []byte     // the payload in place of the saved or downloaded one; nil: none was given
 	otherHost     *HostFacts // the facts of the plan; nil: they are read from this host
+	network       *ovs.Facts // nil before AwaitUplink
 	removeScratch func()     // removes the file tree of another host
 }
 

@@ -79,7 +79,7 @@ func (b *Builder) checkUplink(ctx context.Context, installsPackages bool) error 
 	if b.NM == nil {
 		return nil // the check for NetworkManager reports this
 	}
-	network, err := ovs.Gather(ctx, b.NM)
+	network, err := b.Network(ctx)
 	if err != nil || (installsPackages && b.lacksOpenVSwitch(network)) {
 		return err
 	}

@@ -49,23 +49,40 @@ func (b *Builder) needsIgnition() bool {
 	return b.Inputs.UserData != nil && (b.Payload == nil || b.Payload.Server != "")
 }
 
-// AwaitUplink waits while NetworkManager is still activating the uplink, as after a boot. Call it
-// before the facts of the host are gathered. It does not wait if the uplink is not needed.
+// AwaitUplink waits while NetworkManager is still activating the uplink, as after a boot, and gathers the facts
+// about the network. Later steps use these facts. It does not wait if the uplink is not needed.
 func (b *Builder) AwaitUplink(ctx context.Context, log report.Log) error {
 	if b.NM == nil || slices.Contains(b.Config.Skip, steps.Network) {
 		return nil
 	}
-	_, err := ovs.AwaitActivation(ctx, b.NM, migrationOptions(b.Config), log)
+	facts, err := ovs.AwaitActivation(ctx, b.NM, migrationOptions(b.Config), log)
+	b.network = &facts
 	return err
 }
 
-// PlanMigration plans the migration of the uplink to br-ex.
-func (b *Builder) PlanMigration(ctx context.Context) (ovs.Migration, error) {
-	facts, err := ovs.Gather(ctx, b.NM)
-	if err != nil {
-		return ovs.Migration{}, err
+// Network returns the facts about the network that AwaitUplink has gathered, or gathers them.
+func (b *Builder) Network(ctx context.Context) (ovs.Facts, error) {
+	if b.network == nil {
+		facts, err := ovs.Gather(ctx, b.NM)
+		if err != nil {
+			return facts, err
+		}
+		b.network = &facts
 	}
-	return ovs.Plan(facts, migrationOptions(b.Config))
+	return *b.network, nil
+}
+
+// ForgetNetwork makes Network gather the facts again, after a step has changed them.
+func (b *Builder) ForgetNetwork() { b.network = nil }
+
+// PlanMigration plans the migration of the uplink to br-ex, and returns the facts from which it is planned.
+func (b *Builder) PlanMigration(ctx context.Context) (ovs.Migration, ovs.Facts, error) {
+	facts, err := b.Network(ctx)
+	if err != nil {
+		return ovs.Migration{}, facts, err
+	}
+	migration, err := ovs.Plan(facts, migrationOptions(b.Config))
+	return migration, facts, err
 }
 
 // gatherNetwork adds the facts about the uplink unless its migration is skipped.
@@ -73,7 +90,7 @@ func (b *Builder) gatherNetwork(ctx context.Context, f *Facts) error {
 	if b.NM == nil || slices.Contains(b.Config.Skip, steps.Network) {
 		return nil
 	}
-	network, err := ovs.Gather(ctx, b.NM)
+	network, err := b.Network(ctx)
 	if err != nil {
 		return err
 	}
