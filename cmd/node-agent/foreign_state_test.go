@@ -23,6 +23,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/service"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/status"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
 
@@ -56,7 +57,7 @@ func TestStateOfNewerAgentIsRefused(t *testing.T) {
 			for command, run := range map[string]func(context.Context) error{
 				"join": func(ctx context.Context) error { _, err := bootstrap.Join(ctx, options); return err },
 				"upgrade": func(ctx context.Context) error {
-					_, err := bootstrap.Upgrade(ctx, bootstrap.UpgradeOptions{Options: options})
+					_, err := upgrade.Upgrade(ctx, upgrade.Options{Options: options})
 					return err
 				},
 				"leave":   func(ctx context.Context) error { _, err := leave.Run(ctx, leave.Options{Options: options}); return err },

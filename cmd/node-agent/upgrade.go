@@ -5,8 +5,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
 
 func newUpgradeCommand(p *cli.Printer) *cobra.Command {
@@ -22,7 +22,7 @@ func newUpgradeCommand(p *cli.Printer) *cobra.Command {
 			"If the node does not become schedulable, upgrade restores the previous payload\n" +
 			"and software. Run it again without options to resume after a stop; the service\n" +
 			"resumes it at boot. Print the changes first with: hcp-node-agent plan\n\n" +
-			"Steps:\n\n" + stepTable(bootstrap.UpgradeSteps()),
+			"Steps:\n\n" + stepTable(upgrade.Steps()),
 		Example: "  hcp-node-agent plan --user-data user-data.ign\n" +
 			"  hcp-node-agent upgrade --user-data user-data.ign\n" +
 			"  hcp-node-agent upgrade --user-data user-data.ign --stage\n" +
@@ -32,7 +32,7 @@ func newUpgradeCommand(p *cli.Printer) *cobra.Command {
 	file := settingFlags(c, upgradeSettings...)
 	flags := c.Flags()
 	noDrain := flags.Bool("no-drain", false, "do not drain the node")
-	drainTimeout := flags.Duration("drain-timeout", bootstrap.DefaultDrainTimeout, "maximum time to evict the pods; a drain that takes longer is undone")
+	drainTimeout := flags.Duration("drain-timeout", upgrade.DefaultDrainTimeout, "maximum time to evict the pods; a drain that takes longer is undone")
 	rollback := flags.Bool("rollback", false, "restore the payload and the software before the last upgrade")
 	stage := flags.Bool("stage", false, "download and unpack the software, and end before the drain; there is no timeout unless --timeout is given")
 	c.MarkFlagsMutuallyExclusive("rollback", "stage")
@@ -47,7 +47,7 @@ func newUpgradeCommand(p *cli.Printer) *cobra.Command {
 		if *stage && !flags.Changed("timeout") {
 			options.Config.Timeout = 0
 		}
-		changed, err := bootstrap.Upgrade(c.Context(), bootstrap.UpgradeOptions{
+		changed, err := upgrade.Upgrade(c.Context(), upgrade.Options{
 			Options:      options,
 			HasInput:     flags.Changed("user-data") || flags.Changed("endpoint"),
 			Rollback:     *rollback,

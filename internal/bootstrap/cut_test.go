@@ -145,7 +145,7 @@ func cutVictim(t *testing.T) {
 	h := cutHost{root: os.Getenv(cutRoot), withoutAutoJoin: verb == "leave by hand"}
 	j := h.open(t)
 	if verb == "join" {
-		joined := &join{Builder: &plan.Builder{Dir: j.Dir, State: j.State, Config: j.State.Config, Machine: j.Machine}}
+		joined := &Flow{Builder: &plan.Builder{Dir: j.Dir, State: j.State, Config: j.State.Config, Machine: j.Machine}}
 		flowtest.NoError(t, joined.finish(true, time.Second))
 	} else {
 		flowtest.NoError(t, j.Run(t.Context(), cutLeave(), h.firstBoot()))

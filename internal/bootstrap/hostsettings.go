@@ -54,7 +54,7 @@ func decideReboot(f rebootFacts) rebootAction {
 
 // setKernelArguments sets the kernel arguments of the next boot. It fails, or reboots, if the host was
 // booted with different ones. It returns the changes.
-func (j *join) setKernelArguments(ctx context.Context, log report.Log) ([]ledger.PlannedChange, error) {
+func (j *Flow) setKernelArguments(ctx context.Context, log report.Log) ([]ledger.PlannedChange, error) {
 	if !j.Config.AppliesHostSettings() {
 		return nil, nil
 	}
@@ -67,7 +67,7 @@ func (j *join) setKernelArguments(ctx context.Context, log report.Log) ([]ledger
 		return nil, err
 	}
 	facts := rebootFacts{
-		needed: j.Plan.NeedsReboot || j.isBootObsolete(), registered: j.State.Registered && !j.isDrained(), mode: j.Config.HostSettings,
+		needed: j.Plan.NeedsReboot || j.isBootObsolete(), registered: j.State.Registered && !j.State.Upgrade.IsDrained(), mode: j.Config.HostSettings,
 		boot: j.Facts.BootID, neededIn: j.State.RebootNeeded,
 	}
 	if len(made) > 0 || reverted {
@@ -85,7 +85,7 @@ func (j *join) setKernelArguments(ctx context.Context, log report.Log) ([]ledger
 // revertKernelArguments reverts the kernel arguments of an earlier payload if this one does not have all
 // of them, and reports whether it did. The arguments of this payload are then set on top of the
 // original ones. It first records that this boot has obsolete arguments.
-func (j *join) revertKernelArguments(ctx context.Context, log report.Log) (bool, error) {
+func (j *Flow) revertKernelArguments(ctx context.Context, log report.Log) (bool, error) {
 	isObsolete := func(item ledger.Item) bool {
 		return item.Kind == ledger.KernelArguments && (len(j.Plan.KernelArguments) == 0 || plan.SetsMore(item, j.Plan.KernelArguments))
 	}
@@ -100,13 +100,13 @@ func (j *join) revertKernelArguments(ctx context.Context, log report.Log) (bool,
 }
 
 // isBootObsolete reports whether a run in this boot has recorded that the boot must end.
-func (j *join) isBootObsolete() bool {
+func (j *Flow) isBootObsolete() bool {
 	return j.State.RebootNeeded != "" && j.State.RebootNeeded == j.Facts.BootID
 }
 
 // setHostSettings reverts the booleans and ports that this plan does not have any more, and sets those
 // that it has. It returns the changes.
-func (j *join) setHostSettings(ctx context.Context, log report.Log) ([]ledger.PlannedChange, error) {
+func (j *Flow) setHostSettings(ctx context.Context, log report.Log) ([]ledger.PlannedChange, error) {
 	setsMore := func(item ledger.Item) bool { return plan.SetsMore(item, j.Plan.HostSettings) }
 	if _, err := j.revert(ctx, log, setsMore); err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (j *join) setHostSettings(ctx context.Context, log report.Log) ([]ledger.Pl
 }
 
 // recordReboot records durably whether this boot must end before its kernel arguments are right.
-func (j *join) recordReboot(needed bool) error {
+func (j *Flow) recordReboot(needed bool) error {
 	boot := ""
 	if needed {
 		boot = j.Facts.BootID
@@ -128,7 +128,7 @@ func (j *join) recordReboot(needed bool) error {
 }
 
 // reboot carries out the action. It returns an error unless the join or upgrade continues.
-func (j *join) reboot(ctx context.Context, log report.Log, action rebootAction) error {
+func (j *Flow) reboot(ctx context.Context, log report.Log, action rebootAction) error {
 	what := "the kernel arguments of the payload"
 	for _, change := range j.Plan.KernelArguments {
 		what += " (" + change.Desired.Value + ")"
@@ -151,7 +151,7 @@ func (j *join) reboot(ctx context.Context, log report.Log, action rebootAction) 
 }
 
 // commandName returns the command that runs: join or upgrade.
-func (j *join) commandName() string {
+func (j *Flow) commandName() string {
 	if j.Upgrading {
 		return "upgrade"
 	}
@@ -160,7 +160,7 @@ func (j *join) commandName() string {
 
 // trackConfigs records that services have loaded the current configuration, before the files step
 // changes it: an undo then loads the configuration after it has restored the files.
-func (j *join) trackConfigs(ctx context.Context) error {
+func (j *Flow) trackConfigs(ctx context.Context) error {
 	items := j.Ledger.Items()
 	for _, name := range j.Plan.LoadedConfigs {
 		change := resource.LoadedChange(name)
@@ -177,7 +177,7 @@ func (j *join) trackConfigs(ctx context.Context) error {
 // loadConfigs makes services load the configuration that the files step has written, unless an earlier
 // run has done so. It returns the number of services. A failure is a warning, because the
 // configuration takes effect at the next boot.
-func (j *join) loadConfigs(ctx context.Context, log report.Log) (int, error) {
+func (j *Flow) loadConfigs(ctx context.Context, log report.Log) (int, error) {
 	n, items := 0, j.Ledger.Items()
 	for _, name := range j.Plan.LoadedConfigs {
 		loaded, err := j.LoadedConfigs.IsLoaded(ctx, name, items)

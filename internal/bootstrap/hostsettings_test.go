@@ -75,7 +75,7 @@ func TestKernelArgumentsFollowThePayload(t *testing.T) {
 	})
 	m := machinetest.Open(t, root)
 	var logged flowtest.Events
-	j := &join{Builder: &plan.Builder{Machine: m, Dir: t.TempDir(), Config: config.Join{HostSettings: config.HostSettingsApply}}}
+	j := &Flow{Builder: &plan.Builder{Machine: m, Dir: t.TempDir(), Config: config.Join{HostSettings: config.HostSettingsApply}}}
 	j.State = joinstate.State{NodeName: "worker-0", Registered: true}
 	for _, step := range []struct {
 		name, boot string
@@ -129,7 +129,7 @@ for setting; do case $setting in *=on) value=1 ;; *) value=0 ;; esac
 	flowtest.NoError(t, err)
 	defer l.Close()
 	m.Ledger = l
-	j := &join{Builder: &plan.Builder{Machine: m}}
+	j := &Flow{Builder: &plan.Builder{Machine: m}}
 	for _, settings := range [][]string{{"kept=on", "dropped=on"}, {"kept=on", "new=on"}} {
 		j.Plan = &plan.Plan{Plan: &adapt.Plan{HostSettings: []ledger.Change{resource.BooleanChange("test", settings...)}}}
 		_, err := j.setHostSettings(t.Context(), report.Log{})

@@ -21,8 +21,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
-// join is one join: its inputs, and the results of its steps.
-type join struct {
+// Flow is a join, or the part of an upgrade that it has in common with a join: its inputs, and the results of its
+// steps.
+type Flow struct {
 	*plan.Builder
 
 	Plan       *plan.Plan      // of the plan step
@@ -31,7 +32,6 @@ type join struct {
 	durations map[string]config.Duration // of the completed steps of this run
 
 	before         joinstate.State // of the host before this run of join
-	upgrade        *upgradeRun     // nil in a join
 	kubeletStarted time.Time       // when this run has started kubelet; zero if it has not
 	newCertificate bool            // this run has stored a new client certificate
 }
@@ -71,7 +71,7 @@ func Join(ctx context.Context, options inputs.Options) (bool, error) {
 // runJoin runs steps and emits the first and the final headline. If a new join
 // fails before it changes the host, its records are removed, and its remedies repeat
 // its inputs. A resumed join always keeps its records.
-func (j *join) runJoin(ctx context.Context, options inputs.Options, all []Step) (bool, error) {
+func (j *Flow) runJoin(ctx context.Context, options inputs.Options, all []Step) (bool, error) {
 	keepsRecords := func() bool {
 		return options.Resume || len(j.Ledger.Items()) > 0 || j.State.RebootNeeded != ""
 	}
@@ -86,7 +86,7 @@ func (j *join) runJoin(ctx context.Context, options inputs.Options, all []Step) 
 	began := time.Now()
 	changed, err := steps.Run(ctx, j.runner(), all, j)
 	if err == nil {
-		err = j.removeUnusedSoftware(ctx)
+		err = j.RemoveUnusedSoftware(ctx)
 	}
 	if err == nil {
 		return changed, j.finish(changed, time.Since(began))
@@ -102,7 +102,7 @@ func (j *join) runJoin(ctx context.Context, options inputs.Options, all []Step) 
 
 // removeRecords removes the agent's records of a run that has not changed the host. The
 // run reports why it failed, so an error is only logged.
-func (j *join) removeRecords() {
+func (j *Flow) removeRecords() {
 	if err := j.RemoveRecords(j.Dir); err != nil {
 		report.Log{Sink: j.Sink, Step: "end"}.Warn("records of this run, which contain secrets, could not be "+
 			"removed: "+err.Error(), report.Remedy("# delete the files in "+j.Dir))
@@ -110,7 +110,7 @@ func (j *join) removeRecords() {
 }
 
 // prepareJoin reads the inputs of a run. It changes nothing.
-func prepareJoin(options inputs.Options) (*join, error) {
+func prepareJoin(options inputs.Options) (*Flow, error) {
 	state, err := joinstate.Read(options.StateDir)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func prepareJoin(options inputs.Options) (*join, error) {
 	if err := cmp.Or(state.CheckNotUpgrading(), joinstate.CheckNoMaintenance(options.StateDir)); err != nil {
 		return nil, err
 	}
-	j := &join{Builder: &plan.Builder{Config: options.Config, Dir: options.StateDir, Sink: options.Sink, State: state}}
+	j := &Flow{Builder: &plan.Builder{Config: options.Config, Dir: options.StateDir, Sink: options.Sink, State: state}}
 	if options.Resume {
 		if !state.Exists() {
 			return nil, inputs.UsageError("no join is in progress that could be resumed")
@@ -138,24 +138,24 @@ func prepareJoin(options inputs.Options) (*join, error) {
 		return nil, err
 	}
 	j.Config = inputs.MergeJoinToken(j.Config, j.Inputs.JoinToken)
-	return j, j.checkNodePool()
+	return j, j.CheckNodePool()
 }
 
-// checkNodePool fails if the user data belongs to a NodePool other than the one
+// CheckNodePool fails if the user data belongs to a NodePool other than the one
 // this host has joined.
-func (j *join) checkNodePool() error {
+func (j *Flow) CheckNodePool() error {
 	userData, state := j.Inputs.UserData, j.State
 	if userData == nil || !state.Exists() || state.NodePool == "" || userData.NodePool() == "" || userData.NodePool() == state.NodePool {
 		return nil
 	}
-	return report.Fail(report.Refused, report.Remedyf("hcp-node-agent leave # prints how to delete the Node\nhcp-node-agent join --user-data %s", j.userDataFile()),
+	return report.Fail(report.Refused, report.Remedyf("hcp-node-agent leave # prints how to delete the Node\nhcp-node-agent join --user-data %s", j.UserDataFile()),
 		"this host belongs to NodePool %s (join of %s); the user data is for NodePool %s",
 		state.NodePool, state.Started.Format(time.DateOnly), userData.NodePool())
 }
 
-// userDataFile returns the user data of this run as a word of a shell command: the file, or USER_DATA if it was not
+// UserDataFile returns the user data of this run as a word of a shell command: the file, or USER_DATA if it was not
 // read from a file.
-func (j *join) userDataFile() string {
+func (j *Flow) UserDataFile() string {
 	if j.Config.UserData == "" || j.Config.UserData == "-" {
 		return "USER_DATA"
 	}
@@ -164,7 +164,7 @@ func (j *join) userDataFile() string {
 
 // recordStart saves the state and the inputs of the join, so that the unit can
 // resume the join after a reboot.
-func (j *join) recordStart() error {
+func (j *Flow) recordStart() error {
 	if err := joinstate.CheckMachineID(j.State, j.Facts.MachineID, j.Dir); err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (j *join) recordStart() error {
 }
 
 // runner returns the runner of the steps. It records each completed step.
-func (j *join) runner() steps.Runner {
+func (j *Flow) runner() steps.Runner {
 	j.durations = map[string]config.Duration{}
 	return steps.Runner{
 		Sink: j.Sink, Ledger: j.Ledger, Skip: j.Config.Skip, Until: j.Config.Until,
@@ -215,7 +215,7 @@ func (j *join) runner() steps.Runner {
 // needs, and then records the end of the join. A power failure in between leaves an
 // unfinished join. It resumes without the tokens, because its payload is saved. elapsed
 // is the duration of this run.
-func (j *join) finish(changed bool, elapsed time.Duration) error {
+func (j *Flow) finish(changed bool, elapsed time.Duration) error {
 	secrets := []string{joinstate.JoinTokenFile}
 	// User data of a standalone cluster contains no token. It is kept because it leads
 	// to the current configuration of the pool.
@@ -252,7 +252,7 @@ func stateReached(until string) string {
 	return "Ready and schedulable"
 }
 
-func (j *join) headline() string {
+func (j *Flow) headline() string {
 	text := "joining this host"
 	if j.Facts.Hostname != "" {
 		text = "joining " + j.Facts.Hostname

@@ -34,7 +34,7 @@ func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := &join{Builder: &plan.Builder{Dir: dir, Inputs: in, Sink: &flowtest.Events{}, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
+	j := &Flow{Builder: &plan.Builder{Dir: dir, Inputs: in, Sink: &flowtest.Events{}, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
 	if err := j.recordStart(); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestFailedUserDataIsRemovedAfterAJoin(t *testing.T) {
 		if err := joinstate.SaveFile(b.Dir, joinstate.UserDataFile, []byte("user data")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := fetchPayload(ctx, &join{Builder: b}, report.Log{}); err == nil {
+		if _, err := fetchPayload(ctx, &Flow{Builder: b}, report.Log{}); err == nil {
 			t.Errorf("%s: nobody serves a payload there", name)
 		}
 		if left, err := joinstate.LoadFile(b.Dir, joinstate.UserDataFile); err != nil || (left != nil) != test.left {
@@ -106,7 +106,7 @@ func TestFinishKeepsUserDataOfAStandaloneCluster(t *testing.T) {
 		if err := joinstate.SaveFile(b.Dir, joinstate.UserDataFile, []byte("user data")); err != nil {
 			t.Fatal(err)
 		}
-		if err := (&join{Builder: b}).finish(true, time.Second); err != nil {
+		if err := (&Flow{Builder: b}).finish(true, time.Second); err != nil {
 			t.Fatal(err)
 		}
 		if left, err := joinstate.LoadFile(b.Dir, joinstate.UserDataFile); err != nil || (left != nil) != kept {

@@ -67,7 +67,7 @@ func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 		"another pool":           {userData("clusters/two"), joined, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := (&join{Builder: &plan.Builder{Inputs: inputs.Inputs{UserData: test.userData}, State: test.state}}).checkNodePool()
+			err := (&Flow{Builder: &plan.Builder{Inputs: inputs.Inputs{UserData: test.userData}, State: test.state}}).CheckNodePool()
 			if (err != nil) != test.refused {
 				t.Fatalf("error %v", err)
 			}
@@ -88,7 +88,7 @@ func TestFinishRemovesTheUserData(t *testing.T) {
 		false: "headline  worker-7 is Ready (1m30s); the host was already in the desired state, nothing was changed",
 	} {
 		var logged flowtest.Events
-		j := &join{Builder: &plan.Builder{Config: config.Join{Until: "ready"}, Dir: t.TempDir(), Sink: &logged, State: joinstate.State{NodeName: "worker-7", Started: time.Now(), Hosted: true}}}
+		j := &Flow{Builder: &plan.Builder{Config: config.Join{Until: "ready"}, Dir: t.TempDir(), Sink: &logged, State: joinstate.State{NodeName: "worker-7", Started: time.Now(), Hosted: true}}}
 		if err := joinstate.SaveFile(j.Dir, joinstate.UserDataFile, []byte("secret")); err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestHeadline(t *testing.T) {
 			Machine: &machine.Machine{Facts: hostinfo.Facts{Hostname: "worker-7"}}, State: joinstate.State{NodePool: "clusters/demo", Endpoint: "ignition.example.com"},
 		},
 	} {
-		if got := (&join{Builder: b}).headline(); got != want {
+		if got := (&Flow{Builder: b}).headline(); got != want {
 			t.Errorf("headline %q, want %q", got, want)
 		}
 	}

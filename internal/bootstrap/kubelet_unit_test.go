@@ -91,7 +91,7 @@ func TestKubeletEnablement(t *testing.T) {
 	m.Ledger, err = ledger.Open(t.TempDir(), m.Drivers())
 	flowtest.NoError(t, err)
 	defer m.Ledger.Close()
-	j := &join{Builder: &plan.Builder{Machine: m}}
+	j := &Flow{Builder: &plan.Builder{Machine: m}}
 	enable := func() {
 		t.Helper()
 		_, err := m.Ledger.Apply(t.Context(), "kubelet", []ledger.Change{{

@@ -23,7 +23,7 @@ func TestCheckMachineIDRefusesAClonedState(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	first := &join{Builder: &plan.Builder{Dir: dir, Inputs: inputs.Inputs{UserData: userData}, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
+	first := &Flow{Builder: &plan.Builder{Dir: dir, Inputs: inputs.Inputs{UserData: userData}, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
 	if err := first.recordStart(); err != nil {
 		t.Fatal(err)
 	}
@@ -38,11 +38,11 @@ func TestCheckMachineIDRefusesAClonedState(t *testing.T) {
 	if again, err := ignition.ParseUserData(kept); err != nil || !again.HasToken() || again.Source.Host != "a.example.com" {
 		t.Errorf("kept user data %s, %v", again, err)
 	}
-	again := &join{Builder: &plan.Builder{Dir: dir, State: state, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
+	again := &Flow{Builder: &plan.Builder{Dir: dir, State: state, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
 	if err := again.recordStart(); err != nil || !again.State.Started.Equal(state.Started) {
 		t.Errorf("going on: %v, begun %v and %v", err, state.Started, again.State.Started)
 	}
-	clone := &join{Builder: &plan.Builder{Dir: dir, State: state, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "two"}}}}
+	clone := &Flow{Builder: &plan.Builder{Dir: dir, State: state, Machine: &machine.Machine{Facts: hostinfo.Facts{MachineID: "two"}}}}
 	err = clone.recordStart()
 	if report.CodeOf(err) != report.Refused || !strings.Contains(string(report.RemedyOf(err)), "mv "+dir+" "+dir+".clone") {
 		t.Errorf("clone: %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))

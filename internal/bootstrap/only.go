@@ -35,7 +35,7 @@ func RunOnly(ctx context.Context, options inputs.Options, names []string) (bool,
 	if err != nil {
 		return false, err
 	}
-	j := &join{Builder: &plan.Builder{Dir: options.StateDir, Sink: options.Sink, Machine: m}}
+	j := &Flow{Builder: &plan.Builder{Dir: options.StateDir, Sink: options.Sink, Machine: m}}
 	changed := false
 	if err = m.RequireSystemd(); err == nil {
 		changed, err = j.runOnly(ctx, options, selected)
@@ -47,7 +47,7 @@ func RunOnly(ctx context.Context, options inputs.Options, names []string) (bool,
 	return changed, err
 }
 
-func (j *join) runOnly(ctx context.Context, options inputs.Options, selected []Step) (bool, error) {
+func (j *Flow) runOnly(ctx context.Context, options inputs.Options, selected []Step) (bool, error) {
 	state, err := joinstate.Read(j.Dir)
 	if err != nil {
 		return false, err

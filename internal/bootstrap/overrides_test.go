@@ -23,9 +23,9 @@ const (
 )
 
 // joinWithPayload saves a payload and returns a join that refers to it.
-func joinWithPayload(t *testing.T, overrides ...string) *join {
+func joinWithPayload(t *testing.T, overrides ...string) *Flow {
 	t.Helper()
-	j := &join{Builder: &plan.Builder{Dir: t.TempDir()}}
+	j := &Flow{Builder: &plan.Builder{Dir: t.TempDir()}}
 	for _, one := range overrides {
 		j.Inputs.Overrides = append(j.Inputs.Overrides, inputs.Override{Name: "a", Config: []byte(one)})
 	}
@@ -76,7 +76,7 @@ func TestOverrideFromElsewhere(t *testing.T) {
 	if _, err := fetchPayload(t.Context(), j, report.Log{}); err != nil {
 		t.Fatal(err)
 	}
-	again := &join{Builder: &plan.Builder{Dir: j.Dir}}
+	again := &Flow{Builder: &plan.Builder{Dir: j.Dir}}
 	if again.Inputs.Overrides, err = inputs.SavedOverrides(j.Dir); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestOverrideFromElsewhere(t *testing.T) {
 	if _, err := fetchPayload(t.Context(), again, report.Log{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, one := range []*join{j, again} {
+	for _, one := range []*Flow{j, again} {
 		if content, _, _ := one.Payload.File("/etc/c"); string(content) != "from elsewhere" || requests != 1 {
 			t.Errorf("content %q, asked %d times", content, requests)
 		}

@@ -21,7 +21,7 @@ import (
 )
 
 // joinOnBench returns a join on a RHEL 9 host that has the packages of the bench.
-func joinOnBench(t *testing.T, b *rpms.Environment, install bool) *join {
+func joinOnBench(t *testing.T, b *rpms.Environment, install bool) *Flow {
 	t.Helper()
 	on := &packages.Transactions{Host: b.Root}
 	book, err := ledger.Open(t.TempDir(), ledger.Drivers{
@@ -31,7 +31,7 @@ func joinOnBench(t *testing.T, b *rpms.Environment, install bool) *join {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { book.Close() })
-	return &join{Builder: &plan.Builder{
+	return &Flow{Builder: &plan.Builder{
 		Config: config.Join{OpenShiftRelease: "4.18", InstallPackages: install}, PackageHost: b.Root,
 		Machine: &machine.Machine{Ledger: book, Facts: hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"}},
 	}}
@@ -66,14 +66,14 @@ func TestPackagesAreRefusedThenInstalledThenListedByLeave(t *testing.T) {
 	}
 
 	j := joinOnBench(t, b, true)
-	if decision, err = j.decidePackages(t.Context()); err != nil {
+	if decision, err = j.DecideInstallation(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.installPackages(t.Context(), report.Log{}, decision.Specs()); err != nil {
+	if err := j.InstallPackages(t.Context(), report.Log{}, decision.Specs()); err != nil {
 		t.Fatal(err)
 	}
 	again := joinOnBench(t, b, false)
-	if after, err := again.decidePackages(t.Context()); err != nil || after.Present != 7 {
+	if after, err := again.DecideInstallation(t.Context()); err != nil || after.Present != 7 {
 		t.Errorf("after it: %v, %+v", err, after)
 	}
 	outcome, err := j.Ledger.Undo(t.Context())
@@ -92,7 +92,7 @@ func TestPackagesThatAreRefusedAreNotRecordedAsInstalled(t *testing.T) {
 	b.Build("site", "cri-o-1.31.4-1.el9")
 	b.AddRepository("site", "enabled=1", "gpgcheck=0", "gpgkey=file://"+b.GenerateKey("mirror"))
 	j := joinOnBench(t, b, true)
-	err := j.installPackages(t.Context(), report.Log{}, []string{"cri-o"})
+	err := j.InstallPackages(t.Context(), report.Log{}, []string{"cri-o"})
 	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "is not signed") {
 		t.Errorf("%v", err)
 	}

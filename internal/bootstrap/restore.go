@@ -60,7 +60,7 @@ func TrustCAs(ctx context.Context, options inputs.Options, cas []byte) error {
 
 // openRecordedJoin opens the host for a repair by the service, with the saved settings of its join. The
 // caller must close it.
-func openRecordedJoin(ctx context.Context, options inputs.Options) (*join, error) {
+func openRecordedJoin(ctx context.Context, options inputs.Options) (*Flow, error) {
 	options.Resume, options.Service = true, true
 	m, _, err := machine.Acquire(ctx, options.StateDir, options.Sink, true)
 	if err != nil {
@@ -80,7 +80,7 @@ func openRecordedJoin(ctx context.Context, options inputs.Options) (*join, error
 }
 
 // checkRestored fails if the host still differs from the joined state.
-func (j *join) checkRestored(ctx context.Context) error {
+func (j *Flow) checkRestored(ctx context.Context) error {
 	drift, err := j.Ledger.Drift(ctx)
 	if err != nil || len(drift) == 0 {
 		return err

@@ -34,7 +34,7 @@ func scriptedSteps(ran *[]string, ends map[string]stepEnd) []Step {
 	list := Steps()
 	for i := range list {
 		name := list[i].Name
-		list[i].Run = func(context.Context, *join, report.Log) (steps.Outcome, error) {
+		list[i].Run = func(context.Context, *Flow, report.Log) (steps.Outcome, error) {
 			*ran = append(*ran, name)
 			if end, scripted := ends[name]; scripted {
 				return end.outcome, end.err
@@ -45,9 +45,9 @@ func scriptedSteps(ran *[]string, ends map[string]stepEnd) []Step {
 	return list
 }
 
-// Each step of a join and of an upgrade has a function.
+// Each step of a join has a function.
 func TestStepsHaveFunctions(t *testing.T) {
-	for _, step := range append(Steps(), UpgradeSteps()...) {
+	for _, step := range Steps() {
 		if step.Run == nil {
 			t.Errorf("step %s has no function", step.Name)
 		}
@@ -87,7 +87,7 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ran []string
-			j := &join{Builder: &plan.Builder{Config: test.config, Dir: t.TempDir(), Machine: &machine.Machine{Ledger: &ledger.Ledger{}}}}
+			j := &Flow{Builder: &plan.Builder{Config: test.config, Dir: t.TempDir(), Machine: &machine.Machine{Ledger: &ledger.Ledger{}}}}
 			did, err := steps.Run(t.Context(), j.runner(), scriptedSteps(&ran, nil), j)
 			if err != nil || did {
 				t.Errorf("changed %t, %v", did, err)
@@ -109,7 +109,7 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 func TestRunReportsHowEachStepEnded(t *testing.T) {
 	var ran []string
 	var logged flowtest.Events
-	j := &join{Builder: &plan.Builder{Config: config.Join{Until: "client-certificate", Skip: []string{"packages"}}, Dir: t.TempDir(), Sink: &logged, Machine: &machine.Machine{Ledger: &ledger.Ledger{}}}}
+	j := &Flow{Builder: &plan.Builder{Config: config.Join{Until: "client-certificate", Skip: []string{"packages"}}, Dir: t.TempDir(), Sink: &logged, Machine: &machine.Machine{Ledger: &ledger.Ledger{}}}}
 	list := scriptedSteps(&ran, map[string]stepEnd{
 		"fetch": {outcome: steps.Outcome{Summary: "80 files", Changed: true}},
 		"files": {err: errors.New("disk is full")},
@@ -161,7 +161,7 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var ran []string
 			recorder := &report.Recorder{}
-			j := &join{Builder: &plan.Builder{Dir: t.TempDir(), Sink: recorder, Machine: &machine.Machine{Ledger: &ledger.Ledger{}}}}
+			j := &Flow{Builder: &plan.Builder{Dir: t.TempDir(), Sink: recorder, Machine: &machine.Machine{Ledger: &ledger.Ledger{}}}}
 			_, err := steps.Run(test.ctx, j.runner(), scriptedSteps(&ran, map[string]stepEnd{
 				"fetch": {err: test.err},
 			}), j)

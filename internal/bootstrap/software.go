@@ -28,8 +28,8 @@ const progressInterval = 5 * time.Second
 
 // unpackSoftware unpacks the node layer of the OS image and puts the packages that the host lacks at
 // their usual paths. It returns the packages with their versions, or "" if there are none.
-func (j *join) unpackSoftware(ctx context.Context, log report.Log) (string, error) {
-	if _, err := j.unpackLayer(ctx, log); err != nil {
+func (j *Flow) unpackSoftware(ctx context.Context, log report.Log) (string, error) {
+	if _, err := j.UnpackLayer(ctx, log); err != nil {
 		return "", err
 	}
 	names := j.Validation.FromImage
@@ -37,7 +37,7 @@ func (j *join) unpackSoftware(ctx context.Context, log report.Log) (string, erro
 		return "", nil
 	}
 	dir := nodelayer.DirectoryOf(j.Software.Image)
-	if err := j.placeSoftware(ctx, dir, names); err != nil {
+	if err := j.PlaceSoftware(ctx, dir, names); err != nil {
 		return "", err
 	}
 	if err := j.removeObsoleteSoftware(ctx, log, dir, names); err != nil {
@@ -46,10 +46,10 @@ func (j *join) unpackSoftware(ctx context.Context, log report.Log) (string, erro
 	return strings.Join(j.Software.Versions(names), ", "), j.afterUnpacking(ctx, log)
 }
 
-// unpackLayer unpacks the node layer of the OS image beside the present software, if the host lacks
+// UnpackLayer unpacks the node layer of the OS image beside the present software, if the host lacks
 // packages that it contains. It downloads the layer unless an earlier run has unpacked it, and removes the
 // downloaded layer. It reports whether it has unpacked anything.
-func (j *join) unpackLayer(ctx context.Context, log report.Log) (bool, error) {
+func (j *Flow) UnpackLayer(ctx context.Context, log report.Log) (bool, error) {
 	if len(j.Validation.FromImage) == 0 {
 		return false, joinstate.RemoveFiles(j.Dir, joinstate.LayerFile) // an interrupted run has left it
 	}
@@ -82,9 +82,9 @@ func (j *join) unpackLayer(ctx context.Context, log report.Log) (bool, error) {
 	return len(pending) > 0, joinstate.RemoveFiles(j.Dir, joinstate.LayerFile)
 }
 
-// placeSoftware puts unpacked packages at their usual paths. It fails if a package of the host owns
+// PlaceSoftware puts unpacked packages at their usual paths. It fails if a package of the host owns
 // one of the paths.
-func (j *join) placeSoftware(ctx context.Context, dir string, names []string) error {
+func (j *Flow) PlaceSoftware(ctx context.Context, dir string, names []string) error {
 	changes, err := nodelayer.Place(dir, names)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (j *join) placeSoftware(ctx context.Context, dir string, names []string) er
 }
 
 // downloadLayer downloads the node layer of an image.
-func (j *join) downloadLayer(ctx context.Context, image *registry.Image, log report.Log) error {
+func (j *Flow) downloadLayer(ctx context.Context, image *registry.Image, log report.Log) error {
 	layer, err := nodelayer.Find(image)
 	if errors.Is(err, nodelayer.ErrNoLayer) {
 		return report.Fail(report.Refused, "# install the packages of the release from a repository: docs/packages.md", "OS image %s: %w", image.PullSpec, err)
@@ -165,7 +165,7 @@ func checkSpace(layerSize int64, paths ...string) error {
 }
 
 // afterUnpacking reloads systemd, so that it finds the new units, and plans the join again.
-func (j *join) afterUnpacking(ctx context.Context, log report.Log) error {
+func (j *Flow) afterUnpacking(ctx context.Context, log report.Log) error {
 	if j.Systemd != nil {
 		if err := j.Systemd.Reload(ctx); err != nil {
 			return err

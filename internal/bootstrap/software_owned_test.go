@@ -84,17 +84,17 @@ func TestPlaceSoftwareRefusesFilesOfPackages(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { book.Close() })
-		j := &join{Builder: &plan.Builder{Machine: &machine.Machine{Tree: tree, Ledger: book}}}
-		err = j.placeSoftware(t.Context(), unpacked(t), []string{"openshift-kubelet", "cri-o"})
+		j := &Flow{Builder: &plan.Builder{Machine: &machine.Machine{Tree: tree, Ledger: book}}}
+		err = j.PlaceSoftware(t.Context(), unpacked(t), []string{"openshift-kubelet", "cri-o"})
 		if !test.refused {
 			if err != nil || len(book.Items()) != 2 {
-				t.Errorf("%s: placeSoftware() = %v after %d changes", test.existing, err, len(book.Items()))
+				t.Errorf("%s: PlaceSoftware() = %v after %d changes", test.existing, err, len(book.Items()))
 			}
 			continue
 		}
 		if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), test.existing+" belongs to package runtime of this host") ||
 			!strings.Contains(string(report.RemedyOf(err)), "dnf remove runtime") {
-			t.Errorf("%s: placeSoftware() = %v (code %d), remedy %q", test.existing, err, report.CodeOf(err), report.RemedyOf(err))
+			t.Errorf("%s: PlaceSoftware() = %v (code %d), remedy %q", test.existing, err, report.CodeOf(err), report.RemedyOf(err))
 		}
 		entries, err := os.ReadDir(filepath.Join(root, "usr/bin"))
 		if err != nil || len(entries) != 1 || len(book.Items()) != 0 {

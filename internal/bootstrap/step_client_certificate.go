@@ -15,7 +15,7 @@ import (
 
 // obtainClientCertificate obtains the node's client certificate before kubelet
 // starts.
-func obtainClientCertificate(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
+func obtainClientCertificate(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
 	identity := j.Identity(log, j.Plan.Registration)
 	result, err := identity.Obtain(ctx, j.ownApprover(nil))
 	if err != nil {
@@ -38,7 +38,7 @@ func obtainClientCertificate(ctx context.Context, j *join, log report.Log) (step
 // ownApprover returns a function that approves the node's own CSRs with the
 // kubeconfig of --approve-with. It returns nil without that option; an
 // administrator then approves the CSRs.
-func (j *join) ownApprover(addresses []netip.Addr) identity.Approver {
+func (j *Flow) ownApprover(addresses []netip.Addr) identity.Approver {
 	if j.Inputs.Approver == nil {
 		return nil
 	}

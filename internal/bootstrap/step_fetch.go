@@ -20,7 +20,7 @@ import (
 
 // fetchPayload gets the payload from the ignition server, or the payload that an earlier
 // run of the same join saved. A restart never needs the token again.
-func fetchPayload(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
+func fetchPayload(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
 	if err := j.LoadPayload(ctx, log); err != nil {
 		return steps.Outcome{}, j.discardFailedUserData(err)
 	}
@@ -61,7 +61,7 @@ var renewable = []string{ignition.BootstrapKubeconfigPath, node.ClientCAPath, po
 
 // checkSamePayload fails if the fetched payload differs from that of the join in more than credentials and
 // CAs. Its changes can require a drain, and files that it does not contain any more must be removed.
-func (j *join) checkSamePayload() error {
+func (j *Flow) checkSamePayload() error {
 	raw, err := joinstate.LoadFile(j.Dir, joinstate.PayloadFile)
 	if err != nil || raw == nil {
 		return err
@@ -84,7 +84,7 @@ func (j *join) checkSamePayload() error {
 	if len(changed) == 0 {
 		return nil
 	}
-	source := j.userDataFile()
+	source := j.UserDataFile()
 	return report.Fail(report.Refused, report.Remedyf("hcp-node-agent plan --user-data %s # prints the changes\nhcp-node-agent upgrade --user-data %s", source, source),
 		"this is an upgrade: the payload differs from that of the join in %s", report.AbbreviateList(changed))
 }
@@ -92,7 +92,7 @@ func (j *join) checkSamePayload() error {
 // discardFailedUserData removes user data that failed to fetch a payload from a
 // host that has joined. A later join without user data then succeeds with the saved
 // payload.
-func (j *join) discardFailedUserData(err error) error {
+func (j *Flow) discardFailedUserData(err error) error {
 	if j.State.Finished.IsZero() || !j.State.Hosted {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 
 // writeFiles sets the kernel arguments if requested, and creates the payload's files, directories,
 // links and unit files.
-func writeFiles(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
+func writeFiles(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
 	// First: a reboot must not start units of the payload before the uplink is attached to br-ex.
 	arguments, err := j.setKernelArguments(ctx, log)
 	if err != nil {
@@ -50,7 +50,7 @@ func writeFiles(ctx context.Context, j *join, log report.Log) (steps.Outcome, er
 
 // createAccounts creates the plan's groups, users and keys. It then builds the plan again,
 // because the numeric IDs of file owners are known only after the accounts exist.
-func (j *join) createAccounts(ctx context.Context, log report.Log) ([]ledger.PlannedChange, error) {
+func (j *Flow) createAccounts(ctx context.Context, log report.Log) ([]ledger.PlannedChange, error) {
 	if len(j.Plan.Accounts.Users)+len(j.Plan.Accounts.Groups) == 0 {
 		return nil, nil
 	}

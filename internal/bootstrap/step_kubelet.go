@@ -33,7 +33,7 @@ func staticPodDir() ledger.Change {
 
 // startKubelet enables kubelet and starts it, or restarts it if one of its inputs
 // has changed. Then it waits until kubelet reports that it is healthy.
-func startKubelet(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
+func startKubelet(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
 	// systemd must have read the drop-in with the address before kubelet starts.
 	if err := j.Systemd.Reload(ctx); err != nil {
 		return steps.Outcome{}, err
@@ -51,7 +51,7 @@ func startKubelet(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 		action = systemd.RestartNeeded
 	}
 	// A kubelet that has started with an expired certificate waits for its own CSR.
-	if action == systemd.NoAction && (j.newCertificate || j.requires(effects.Restart, systemd.KubeletUnit)) {
+	if action == systemd.NoAction && (j.newCertificate || j.State.Upgrade.Requires(effects.Restart, systemd.KubeletUnit)) {
 		action = systemd.RestartNeeded
 	}
 	if action != systemd.NoAction {
@@ -80,7 +80,7 @@ func startKubelet(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 
 // restartStaticPods restarts the containers of static pods whose configuration has changed since they
 // were created, and returns their number.
-func (j *join) restartStaticPods(ctx context.Context) (int, error) {
+func (j *Flow) restartStaticPods(ctx context.Context) (int, error) {
 	n := 0
 	for _, pod := range effects.StaticPods() {
 		changed, err := j.Tree.NewestChange(pod.Paths...)
@@ -98,7 +98,7 @@ func (j *join) restartStaticPods(ctx context.Context) (int, error) {
 // nodeDeleted reports whether the Node was Ready before and does not exist any
 // more. If the API server does not respond, it returns false; a later step waits
 // for the server.
-func (j *join) nodeDeleted(ctx context.Context, kubeconfig string) bool {
+func (j *Flow) nodeDeleted(ctx context.Context, kubeconfig string) bool {
 	if !j.State.Registered {
 		return false
 	}
@@ -113,7 +113,7 @@ func (j *join) nodeDeleted(ctx context.Context, kubeconfig string) bool {
 // beginKubelet starts kubelet without waiting for the systemd job, which waits for
 // units that may be slow. kubelet's health endpoint reports readiness instead. The ledger does not record
 // the start: leave stops kubelet before it restores the unit, which would then count as changed by others.
-func (j *join) beginKubelet(ctx context.Context, action systemd.Action) error {
+func (j *Flow) beginKubelet(ctx context.Context, action systemd.Action) error {
 	if action == systemd.RestartNeeded {
 		return j.Systemd.Restart(ctx, kubelet.UnitName)
 	}
@@ -123,7 +123,7 @@ func (j *join) beginKubelet(ctx context.Context, action systemd.Action) error {
 // unitsToStart returns the changes that start those units of the payload that
 // remain active and that a boot would have started. Without them static pods cannot
 // reach the API server.
-func (j *join) unitsToStart() []ledger.Change {
+func (j *Flow) unitsToStart() []ledger.Change {
 	var changes []ledger.Change
 	for _, name := range j.Plan.StartUnits {
 		changes = append(changes, runningUnit(name))

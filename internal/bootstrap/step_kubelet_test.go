@@ -55,7 +55,7 @@ func TestJoinRestartsKubeletWhenTheNodeWasDeleted(t *testing.T) {
 			kubeconfig := flowtest.WriteTempFile(t, fmt.Appendf(nil, `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
 				clusters: [{name: c, cluster: {server: "%s", certificate-authority-data: %s}}], users: [{name: u, user: {token: t}}]}`,
 				server.URL, base64.StdEncoding.EncodeToString(ca)))
-			j := &join{Builder: &plan.Builder{State: joinstate.State{NodeName: "worker-0", Registered: test.registered}}}
+			j := &Flow{Builder: &plan.Builder{State: joinstate.State{NodeName: "worker-0", Registered: test.registered}}}
 			if got := j.nodeDeleted(t.Context(), kubeconfig); got != test.want {
 				t.Errorf("deleted %t, want %t", got, test.want)
 			}

@@ -19,7 +19,7 @@ import (
 
 // attachUplink attaches the uplink to br-ex and configures the services that use
 // the bridge.
-func attachUplink(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
+func attachUplink(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
 	j.Bridge.RollbackTimeout = time.Duration(j.Config.NetworkTimeout)
 	j.Bridge.Log = log
 	if err := j.Bridge.RemoveTruncatedDatabase(ctx); err != nil {
@@ -71,7 +71,7 @@ func attachUplink(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 // currentMigration plans the migration with the current facts, because a rollback must restore the current
 // addresses and leases, which can have changed while packages were installed. It reports what differs from the
 // plan of the join.
-func (j *join) currentMigration(ctx context.Context, log report.Log) (migrate.Request, error) {
+func (j *Flow) currentMigration(ctx context.Context, log report.Log) (migrate.Request, error) {
 	if err := j.AwaitUplink(ctx, log); err != nil {
 		return migrate.Request{}, err
 	}
@@ -90,7 +90,7 @@ func (j *join) currentMigration(ctx context.Context, log report.Log) (migrate.Re
 // plugin changes it. If the plugin may have run already, the original state cannot
 // be determined and is not recorded. This is the case if an older agent, which did
 // not record that state, joined the host.
-func (j *join) recordPlugin(ctx context.Context, step string) error {
+func (j *Flow) recordPlugin(ctx context.Context, step string) error {
 	recorded := slices.ContainsFunc(j.Ledger.Items(), func(item ledger.Item) bool { return item.Kind == networkplugin.Kind })
 	if recorded || j.State.HasCompleted(steps.Kubelet) {
 		return nil
@@ -102,7 +102,7 @@ func (j *join) recordPlugin(ctx context.Context, step string) error {
 // startOpenVSwitch starts Open vSwitch and enables it at boot; otherwise the host
 // would have no network after the next boot. If a preset, an alias or another unit
 // starts it at boot, that configuration remains unchanged.
-func (j *join) startOpenVSwitch(ctx context.Context) error {
+func (j *Flow) startOpenVSwitch(ctx context.Context) error {
 	const unit = "openvswitch.service"
 	vswitch := runningUnit(unit)
 	vswitch.Reason = "br-ex is an Open vSwitch bridge"
@@ -123,7 +123,7 @@ func (j *join) startOpenVSwitch(ctx context.Context) error {
 // configureBridgeConsumers writes the files that other services read about br-ex,
 // and enables the units that maintain them at boot. It returns the number of
 // changes.
-func (j *join) configureBridgeConsumers(ctx context.Context, facts ovs.Facts) (int, error) {
+func (j *Flow) configureBridgeConsumers(ctx context.Context, facts ovs.Facts) (int, error) {
 	files, err := ovs.Files(facts)
 	if err != nil {
 		return 0, err
@@ -150,7 +150,7 @@ func (j *join) configureBridgeConsumers(ctx context.Context, facts ovs.Facts) (i
 // every boot. The unit must exist and be enabled; if its script does not clear
 // ovn-remote, a rule of package ignition adds that. A step that is run alone has no
 // payload, but an earlier join may have enabled the unit.
-func (j *join) payloadClearsRemote(ctx context.Context) (bool, error) {
+func (j *Flow) payloadClearsRemote(ctx context.Context) (bool, error) {
 	if j.Plan != nil {
 		return enablesOVSConfiguration(j.Plan.Units), nil
 	}
@@ -170,7 +170,7 @@ func enablesOVSConfiguration(units []ledger.Change) bool {
 }
 
 // recordMigration saves a record of the finished migration for the status command.
-func (j *join) recordMigration(status ovs.Status) error {
+func (j *Flow) recordMigration(status ovs.Status) error {
 	content, err := j.Bridge.Record(status, time.Now()).Encode()
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 // ensurePackages checks the packages of a node and installs the missing ones if
 // requested. On a host without rpm and dnf, or that is not RHEL-like, it does
 // nothing, because the checks before it cover the required binaries.
-func ensurePackages(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
+func ensurePackages(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
 	unpacked, err := j.unpackSoftware(ctx, log)
 	if err != nil {
 		return steps.Outcome{}, err
@@ -31,12 +31,12 @@ func ensurePackages(ctx context.Context, j *join, log report.Log) (steps.Outcome
 		}
 		return steps.Unchanged("%d of %d node binaries are installed", len(all), len(all))
 	}
-	decision, err := j.decidePackages(ctx)
+	decision, err := j.DecideInstallation(ctx)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
 	logPackageFindings(decision, log)
-	specs := j.specsToInstall(decision)
+	specs := j.SpecsToInstall(decision)
 	if len(specs) == 0 {
 		if err := j.checkUplink(ctx); err != nil {
 			return steps.Outcome{}, err
@@ -45,10 +45,10 @@ func ensurePackages(ctx context.Context, j *join, log report.Log) (steps.Outcome
 		decision.Present += len(decision.FromImage())
 		return summarizePackages(unpacked, nil, decision), nil
 	}
-	if err := j.keepVersions(decision.Replaced()); err != nil {
+	if err := j.KeepVersions(decision.Replaced()); err != nil {
 		return steps.Outcome{}, err
 	}
-	if err := j.installPackages(ctx, log, specs); err != nil {
+	if err := j.InstallPackages(ctx, log, specs); err != nil {
 		return steps.Outcome{}, err
 	}
 	if decision, err = j.afterInstall(ctx, log); err != nil {
@@ -72,18 +72,18 @@ func summarizePackages(unpacked string, specs []string, decision packages.Decisi
 	return steps.Outcome{Summary: strings.Join(summary, "; "), Changed: isChanged}
 }
 
-// specsToInstall returns the package specs that dnf installs: the missing packages if requested, and
+// SpecsToInstall returns the package specs that dnf installs: the missing packages if requested, and
 // those of which an upgrade replaces the version.
-func (j *join) specsToInstall(decision packages.Decision) []string {
+func (j *Flow) SpecsToInstall(decision packages.Decision) []string {
 	if !j.Config.InstallPackages {
 		decision.Missing = decision.Replaced()
 	}
 	return decision.Specs()
 }
 
-// decidePackages returns which packages the host lacks, as the validate step has determined
+// DecideInstallation returns which packages the host lacks, as the validate step has determined
 // it unless it was skipped. It fails if the host cannot be a node with them.
-func (j *join) decidePackages(ctx context.Context) (packages.Decision, error) {
+func (j *Flow) DecideInstallation(ctx context.Context) (packages.Decision, error) {
 	if known := j.Validation.Packages; known != nil {
 		return *known, known.Err()
 	}
@@ -91,9 +91,9 @@ func (j *join) decidePackages(ctx context.Context) (packages.Decision, error) {
 	return decision, cmp.Or(err, decision.Err())
 }
 
-// installPackages installs packages with dnf and records the transaction in the
+// InstallPackages installs packages with dnf and records the transaction in the
 // ledger.
-func (j *join) installPackages(ctx context.Context, log report.Log, specs []string) error {
+func (j *Flow) InstallPackages(ctx context.Context, log report.Log, specs []string) error {
 	on := j.DNF()
 	change, err := (&packages.Transactions{Host: on}).Change(ctx, specs)
 	if err != nil {
@@ -114,7 +114,7 @@ func (j *join) installPackages(ctx context.Context, log report.Log, specs []stri
 
 // afterInstall verifies the installed packages, and reloads systemd and NetworkManager so
 // that running services notice them. Then it plans the join again.
-func (j *join) afterInstall(ctx context.Context, log report.Log) (packages.Decision, error) {
+func (j *Flow) afterInstall(ctx context.Context, log report.Log) (packages.Decision, error) {
 	decision, err := j.DecidePackages(ctx, j.Plan, j.Validation.ServerVersion)
 	if err = cmp.Or(err, decision.Err()); err != nil {
 		return decision, err
@@ -142,7 +142,7 @@ func (j *join) afterInstall(ctx context.Context, log report.Log) (packages.Decis
 
 // checkUplink fails if the uplink cannot be attached to br-ex. The plan step does not plan the
 // migration if Open vSwitch is missing, because this step may install it.
-func (j *join) checkUplink(ctx context.Context) error {
+func (j *Flow) checkUplink(ctx context.Context) error {
 	if j.Plan.Migration != nil || slices.Contains(j.Config.Skip, steps.Network) {
 		return nil
 	}
@@ -152,7 +152,7 @@ func (j *join) checkUplink(ctx context.Context) error {
 // loadOVSPlugin restarts NetworkManager if its Open vSwitch plugin is not loaded.
 // NetworkManager loads plugins only at startup. Addresses are kept during the
 // restart.
-func (j *join) loadOVSPlugin(ctx context.Context, log report.Log) error {
+func (j *Flow) loadOVSPlugin(ctx context.Context, log report.Log) error {
 	if j.NM == nil || j.Systemd == nil {
 		return nil
 	}

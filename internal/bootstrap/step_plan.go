@@ -14,7 +14,7 @@ import (
 
 // makePlan decides what the later steps do. It changes nothing. Settings of the payload that
 // the administrator must apply are warnings.
-func makePlan(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
+func makePlan(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
 	if err := j.loadSoftware(ctx, log); err != nil {
 		return steps.Outcome{}, err
 	}
@@ -44,7 +44,7 @@ func makePlan(ctx context.Context, j *join, log report.Log) (steps.Outcome, erro
 
 // loadSoftware reads the release of the payload, and stores it for later runs. If it is unknown, the
 // join continues: --openshift-release, or the installed kubelet, selects the packages.
-func (j *join) loadSoftware(ctx context.Context, log report.Log) error {
+func (j *Flow) loadSoftware(ctx context.Context, log report.Log) error {
 	read, err := j.LoadSoftware(ctx, log)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (j *join) loadSoftware(ctx context.Context, log report.Log) error {
 	if j.SoftwareErr != nil {
 		log.Warn("the release of the payload is unknown: "+j.SoftwareErr.Error(), report.RemedyOf(j.SoftwareErr))
 	}
-	if !read || (j.upgrade != nil && j.State.Upgrade == nil) {
+	if !read || (j.Upgrading && j.State.Upgrade == nil) {
 		return nil // an upgrade stores it when it begins to change the host
 	}
 	return release.Save(j.Dir, *j.Software)
@@ -60,7 +60,7 @@ func (j *join) loadSoftware(ctx context.Context, log report.Log) error {
 
 // rebuildPlan builds the plan again after a step has changed what it was decided from, and
 // reports the differences.
-func (j *join) rebuildPlan(ctx context.Context, log report.Log) error {
+func (j *Flow) rebuildPlan(ctx context.Context, log report.Log) error {
 	old := j.Plan
 	var err error
 	if j.Plan, err = j.Build(ctx); err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // checkHost runs the preflight checks.
-func checkHost(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
+func checkHost(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
 	// Roll back an unfinished migration of the uplink first, because the checks read
 	// the network configuration.
 	j.Bridge.Log = log

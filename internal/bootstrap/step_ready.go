@@ -15,7 +15,7 @@ import (
 
 // saveWithout saves the payload and the overrides without the file at path, so that
 // later runs do not write it again.
-func (j *join) saveWithout(path string) error {
+func (j *Flow) saveWithout(path string) error {
 	raw, err := ignition.WithoutFile(j.Payload.Raw, path)
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func (j *join) saveWithout(path string) error {
 
 // awaitReady waits until the cluster reports the node Ready, and then removes the
 // bootstrap credential from the host.
-func awaitReady(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
+func awaitReady(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
 	node, err := j.NodeClient(log)
 	if err != nil {
 		return steps.Outcome{}, err
@@ -56,7 +56,7 @@ func awaitReady(ctx context.Context, j *join, log report.Log) (steps.Outcome, er
 // removeBootstrapCredential removes the bootstrap credential from a node of a
 // hosted cluster. The credential is valid for a year and can request a client
 // certificate for any node.
-func (j *join) removeBootstrapCredential(ctx context.Context) (bool, error) {
+func (j *Flow) removeBootstrapCredential(ctx context.Context) (bool, error) {
 	if j.Config.KeepBootstrap || !j.IsHosted() || j.BootstrapKubeconfig() == nil {
 		return false, nil
 	}

@@ -25,7 +25,7 @@ func TestSaveWithoutTheBootstrapCredential(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := &join{Builder: &plan.Builder{Dir: j.Dir, Inputs: inputs.Inputs{Overrides: list}}}
+	again := &Flow{Builder: &plan.Builder{Dir: j.Dir, Inputs: inputs.Inputs{Overrides: list}}}
 	if err := again.LoadPayload(t.Context(), report.Log{}); err != nil {
 		t.Fatal(err)
 	}

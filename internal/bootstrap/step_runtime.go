@@ -18,7 +18,7 @@ import (
 
 // startRuntime configures CRI-O's pause image and starts CRI-O, or restarts it if
 // one of its inputs has changed.
-func startRuntime(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
+func startRuntime(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
 	if err := j.recordPlugin(ctx, steps.Runtime); err != nil { // where the step network was skipped
 		return steps.Outcome{}, err
 	}
@@ -33,7 +33,7 @@ func startRuntime(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if action == systemd.NoAction && j.requires(effects.Restart, systemd.CRIOUnit) {
+	if action == systemd.NoAction && j.State.Upgrade.Requires(effects.Restart, systemd.CRIOUnit) {
 		action = systemd.RestartNeeded
 	}
 	switch action {
@@ -67,7 +67,7 @@ func startRuntime(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 
 // reloadRuntime reloads CRI-O if files have changed since it was started. Containers are not affected, so
 // a reload can be repeated.
-func (j *join) reloadRuntime(ctx context.Context) error {
+func (j *Flow) reloadRuntime(ctx context.Context) error {
 	state, err := j.Systemd.UnitState(ctx, systemd.CRIOUnit)
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 )
 
 // awaitSchedulable waits until no taint makes the node unschedulable.
-func awaitSchedulable(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
+func awaitSchedulable(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
 	node, err := j.NodeClient(log)
 	if err != nil {
 		return steps.Outcome{}, err

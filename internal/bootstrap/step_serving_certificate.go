@@ -12,7 +12,7 @@ import (
 )
 
 // awaitServing waits until kubelet has its serving certificate.
-func awaitServing(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
+func awaitServing(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
 	node, err := j.NodeClient(log)
 	if err != nil {
 		return steps.Outcome{}, err

@@ -13,7 +13,7 @@ import (
 
 // configureSystem applies kernel modules and sysctls, updates the trust store, and
 // enables and starts units. If requested, it also applies the settings of the host.
-func configureSystem(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
+func configureSystem(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
 	kernel, err := j.Ledger.Apply(ctx, steps.System, slices.Concat(j.Plan.Modules, j.Plan.Sysctls))
 	if err != nil {
 		return steps.Outcome{}, err

@@ -12,13 +12,13 @@ import (
 
 // runValidation runs the checks that need the payload, before the first step that
 // changes the host.
-func runValidation(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
+func runValidation(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, error) {
 	var err error
 	if j.Validation, err = j.Validate(ctx, j.Plan, log); err != nil {
 		return steps.Outcome{}, err
 	}
 	result := preflight.Run(preflight.PayloadChecks(), j.Validation.Facts)
-	if j.isRollingBack() {
+	if j.State.Upgrade.IsRollingBack() {
 		result = result.WithoutRefusal() // the payload ran on this host; without it, the node stays in between
 	}
 	return reportFindings(result, log)

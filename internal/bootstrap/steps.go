@@ -10,10 +10,10 @@ import (
 )
 
 // Step is one step of a join.
-type Step = steps.Step[*join]
+type Step = steps.Step[*Flow]
 
 // run contains the function of each step of a join.
-var run = map[string]func(context.Context, *join, report.Log) (steps.Outcome, error){
+var run = map[string]func(context.Context, *Flow, report.Log) (steps.Outcome, error){
 	steps.Preflight:          checkHost,
 	steps.Fetch:              fetchPayload,
 	steps.Plan:               makePlan,
@@ -32,6 +32,11 @@ var run = map[string]func(context.Context, *join, report.Log) (steps.Outcome, er
 
 // Steps returns the steps of a join in order.
 func Steps() []Step { return selectSteps(func(s steps.JoinStep) bool { return !s.OnlyUpgrade }) }
+
+// RunStep runs a step of a join, for an upgrade.
+func RunStep(ctx context.Context, name string, j *Flow, log report.Log) (steps.Outcome, error) {
+	return run[name](ctx, j, log)
+}
 
 // selectSteps returns the selected steps of a join in order.
 func selectSteps(isSelected func(steps.JoinStep) bool) []Step {

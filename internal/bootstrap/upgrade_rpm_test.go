@@ -43,9 +43,9 @@ func TestUpgradeReplacesPackagesAndBack(t *testing.T) {
 		if step.image != nil {
 			j.Software = &packages.Software{Release: packages.Release{Major: 4, Minor: 18}, RHEL: "9.4", Packages: step.image}
 		}
-		decision, err := j.decidePackages(t.Context())
+		decision, err := j.DecideInstallation(t.Context())
 		flowtest.NoError(t, err)
-		flowtest.NoError(t, j.installPackages(t.Context(), report.Log{}, j.specsToInstall(decision)))
+		flowtest.NoError(t, j.InstallPackages(t.Context(), report.Log{}, j.SpecsToInstall(decision)))
 		installed, err := b.Root.Installed(t.Context())
 		flowtest.NoError(t, err)
 		var got []string

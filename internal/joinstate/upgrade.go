@@ -54,6 +54,18 @@ type Upgrade struct {
 	Step        string          `json:"step,omitempty"`   // the last completed step
 }
 
+// Requires reports whether a change of the upgrade takes effect by the action on the unit. Of no upgrade, it
+// returns false.
+func (u *Upgrade) Requires(action effects.Action, unit string) bool {
+	return u != nil && u.Effects.Requires(action, unit)
+}
+
+// IsRollingBack reports whether the previous payload and software are being restored.
+func (u *Upgrade) IsRollingBack() bool { return u != nil && u.RollingBack != "" }
+
+// IsDrained reports whether the upgrade has drained the node.
+func (u *Upgrade) IsDrained() bool { return u != nil && !u.Drained.IsZero() }
+
 // Staged describes the software that upgrade --stage has downloaded and unpacked for a payload.
 type Staged struct {
 	Since         time.Time          `json:"since"`

@@ -18,6 +18,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
 
 // Options configures the service.
@@ -123,7 +124,7 @@ func (o Options) tryUpgrade(ctx context.Context, sink report.Sink) error {
 	resume := o.Options
 	resume.Sink, resume.Service = sink, true
 	resume.Config = config.Join{Timeout: o.Config.Timeout} // no new input
-	_, failure := bootstrap.Upgrade(ctx, bootstrap.UpgradeOptions{Options: resume})
+	_, failure := upgrade.Upgrade(ctx, upgrade.Options{Options: resume})
 	if state, err = joinstate.Read(o.StateDir); err != nil || (failure != nil && state.Upgrade != nil) {
 		return errors.Join(failure, err)
 	}

@@ -9,8 +9,8 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 )
 
@@ -43,7 +43,7 @@ func StepLine(step string) string { return `(?m)^\s*\S+\s+` + regexp.QuoteMeta(s
 // kubelet. The later ones are over at once. From the drain on, the command without options resumes the upgrade. It logs
 // the output of each run.
 func (s *Environment) KillUpgrade(ctx context.Context, command string, logf func(format string, arguments ...any)) error {
-	for _, step := range bootstrap.UpgradeSteps() {
+	for _, step := range upgrade.Steps() {
 		var killErr error
 		out, err := s.RunUntilOutput(ctx, command, StepLine(step.Name), func() {
 			_, killErr = s.Machine.Output(ctx, "pkill -KILL -f '^hcp-node-agent upgrade'")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package bootstrap
+package upgrade
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
@@ -40,7 +41,7 @@ func TestOnlyJoinedNodesOfHostedClustersAreUpgraded(t *testing.T) {
 	unfinished := change(func(s *joinstate.State) { s.Upgrade = &joinstate.Upgrade{} })
 	for name, test := range map[string]struct {
 		state   joinstate.State
-		options UpgradeOptions
+		options Options
 		message string // "" if it is upgraded
 	}{
 		"joined":             {state: joinedState()},
@@ -49,9 +50,9 @@ func TestOnlyJoinedNodesOfHostedClustersAreUpgraded(t *testing.T) {
 		"unfinished leave":   {state: change(func(s *joinstate.State) { s.Leaving = time.Unix(3, 0) }), message: "a leave of this host started"},
 		"standalone":         {state: change(func(s *joinstate.State) { s.Hosted = false }), message: "machine-config-daemon upgrades it"},
 		"resumed":            {state: unfinished},
-		"rolled back":        {state: unfinished, options: UpgradeOptions{Rollback: true}},
-		"another, too early": {state: unfinished, options: UpgradeOptions{HasInput: true}, message: "has not finished"},
-		"staged, too early":  {state: unfinished, options: UpgradeOptions{Stage: true}, message: "has not finished"},
+		"rolled back":        {state: unfinished, options: Options{Rollback: true}},
+		"another, too early": {state: unfinished, options: Options{HasInput: true}, message: "has not finished"},
+		"staged, too early":  {state: unfinished, options: Options{Stage: true}, message: "has not finished"},
 	} {
 		err := checkUpgradable(test.state, test.options)
 		switch {
@@ -71,16 +72,16 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 	flowtest.NoError(t, release.Save(dir, packages.Software{
 		Release: packages.Release{Major: 4, Minor: 20}, Packages: map[string]string{"cri-o": "1.33.5-1.el9", "openvswitch3.4": "3.4.1-1.el9"},
 	}))
-	j := &join{upgrade: &upgradeRun{mayRollBack: true}, Builder: &plan.Builder{
+	r := &run{mayRollBack: true, node: &bootstrap.Flow{Builder: &plan.Builder{
 		Dir: dir, State: joinedState(), Payload: &ignition.Payload{Raw: []byte("payload B")},
 		Software: &packages.Software{Release: packages.Release{Major: 4, Minor: 21}},
-	}}
-	j.State.PayloadDigest, j.State.ConfigHash = "B", "b"
-	if back := j.mustRollBack(t.Context(), errors.New("a check failed")); back {
+	}}}
+	r.node.State.PayloadDigest, r.node.State.ConfigHash = "B", "b"
+	if back := r.mustRollBack(t.Context(), errors.New("a check failed")); back {
 		t.Error("an upgrade that has changed nothing is rolled back")
 	}
 	restart := effects.Effects{{Target: "/etc/crio/a", Action: effects.Restart, Unit: systemd.CRIOUnit, Drain: true}}
-	flowtest.NoError(t, j.commitUpgrade(restart))
+	flowtest.NoError(t, r.commit(restart))
 	check := func(phase joinstate.Phase, digest, payload, to string) {
 		t.Helper()
 		state, err := joinstate.Read(dir)
@@ -94,15 +95,15 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 	check(joinstate.PhaseUpgrading, "B", "payload B", "4.21")
 
 	// The installed packages are not those of the OS image. A rollback restores them.
-	flowtest.NoError(t, j.keepVersions([]packages.Missing{
+	flowtest.NoError(t, r.node.KeepVersions([]packages.Missing{
 		{Replaces: &dnf.Package{Name: "cri-o", Version: "1.33.2", Release: "1.el9"}},
 		{Replaces: &dnf.Package{Name: "openvswitch3.5", Version: "3.5.0", Release: "1.el9"}},
 	}))
 
 	// A resumed run finds further changes.
-	flowtest.NoError(t, j.commitUpgrade(effects.Effects{{Target: "psi=0", Action: effects.Reboot}}))
-	if len(j.State.Upgrade.Effects) != 2 || !j.requires(effects.Reboot, "") {
-		t.Errorf("effects %+v", j.State.Upgrade.Effects)
+	flowtest.NoError(t, r.commit(effects.Effects{{Target: "psi=0", Action: effects.Reboot}}))
+	if len(r.node.State.Upgrade.Effects) != 2 || !r.node.State.Upgrade.Requires(effects.Reboot, "") {
+		t.Errorf("effects %+v", r.node.State.Upgrade.Effects)
 	}
 	for name, test := range map[string]struct {
 		err  error
@@ -112,25 +113,25 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 		"interrupted":   {report.Fail(report.Interrupted, "", "interrupted"), false},
 		"awaits reboot": {report.Fail(report.RebootNeeded, "", "reboot"), false},
 	} {
-		if got := j.mustRollBack(t.Context(), test.err); got != test.want {
+		if got := r.mustRollBack(t.Context(), test.err); got != test.want {
 			t.Errorf("%s: rolled back: %t", name, got)
 		}
 	}
-	j.upgrade.mayRollBack = false
-	if j.mustRollBack(t.Context(), errors.New("the network is not ready")) {
+	r.mayRollBack = false
+	if r.mustRollBack(t.Context(), errors.New("the network is not ready")) {
 		t.Error("an upgrade is rolled back that fails before it changes anything")
 	}
-	j.upgrade.mayRollBack = true
+	r.mayRollBack = true
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if j.mustRollBack(ended, errors.New("failed")) {
+	if r.mustRollBack(ended, errors.New("failed")) {
 		t.Error("an interrupted upgrade is rolled back")
 	}
 
-	flowtest.NoError(t, startRollback(dir, j.State, "kubelet does not start"))
+	flowtest.NoError(t, startRollback(dir, r.node.State, "kubelet does not start"))
 	state, err := joinstate.Read(dir)
 	flowtest.NoError(t, err)
-	back := &join{upgrade: &upgradeRun{mayRollBack: true}, Builder: &plan.Builder{Dir: dir, State: state}}
+	back := &run{mayRollBack: true, node: &bootstrap.Flow{Builder: &plan.Builder{Dir: dir, State: state}}}
 	flowtest.NoError(t, back.installGeneration())
 	check(joinstate.PhaseUpgrading, "A", "payload A", "4.20")
 	software, err := release.Load(dir)
@@ -138,7 +139,7 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"cri-o": "1.33.2-1.el9", "openvswitch3.5": "3.5.0-1.el9"}, software.Packages); diff != "" {
 		t.Errorf("the packages of the rollback (-want +got):\n%s", diff)
 	}
-	if u := back.State.Upgrade; u.RollingBack != "kubelet does not start" || u.From != "4.21" || u.Drain || back.mustRollBack(t.Context(), errors.New("failed")) {
+	if u := back.node.State.Upgrade; u.RollingBack != "kubelet does not start" || u.From != "4.21" || u.Drain || back.mustRollBack(t.Context(), errors.New("failed")) {
 		t.Errorf("rollback %+v", u)
 	}
 }
@@ -152,11 +153,11 @@ func TestRollbackWithoutUpgradeIsRefused(t *testing.T) {
 // Everything that takes time or can fail without the node happens while pods run.
 func TestStageAndDrainPrecedeTheFirstChange(t *testing.T) {
 	var names []string
-	for _, step := range UpgradeSteps() {
+	for _, step := range Steps() {
 		names = append(names, step.Name)
 	}
 	text := strings.Join(names, " ")
-	if want := strings.Join([]string{steps.Validate, steps.Stage, steps.Drain, steps.Packages, steps.Files}, " "); !strings.Contains(text, want) || len(names) != len(Steps())+2 {
+	if want := strings.Join([]string{steps.Validate, steps.Stage, steps.Drain, steps.Packages, steps.Files}, " "); !strings.Contains(text, want) || len(names) != len(bootstrap.Steps())+2 {
 		t.Errorf("steps %s", text)
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package bootstrap
+package upgrade
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
@@ -17,8 +18,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
-// UpgradeOptions configures Upgrade.
-type UpgradeOptions struct {
+// Options configures Upgrade.
+type Options struct {
 	inputs.Options
 	HasInput     bool          // user data was given for this run, not by the configuration file
 	Rollback     bool          // restore the generation before the last upgrade
@@ -31,9 +32,11 @@ type UpgradeOptions struct {
 // takes longer is rolled back. Nothing is downloaded in this time.
 const applyTimeout = 15 * time.Minute
 
-// upgradeRun describes one run of an upgrade.
-type upgradeRun struct {
-	options UpgradeOptions
+// run is one run of an upgrade. The record of the upgrade, which is nil until the upgrade changes the host, is in the
+// state of the node: the releases, the effects of the changes and the phase.
+type run struct {
+	node    *bootstrap.Flow // what the upgrade has in common with a join
+	options Options
 	began   time.Time
 	running []string // IDs of the containers before the first change
 
@@ -45,7 +48,7 @@ type upgradeRun struct {
 // Upgrade moves a joined node to the payload of new user data, or resumes an interrupted upgrade. If
 // the node does not become schedulable with the new payload, it restores the previous one and returns
 // the cause as error. It reports whether anything changed.
-func Upgrade(ctx context.Context, options UpgradeOptions) (bool, error) {
+func Upgrade(ctx context.Context, options Options) (bool, error) {
 	limited, cancel := options.Config.WithTimeout(ctx)
 	defer cancel()
 	m, lock, err := machine.Acquire(limited, options.StateDir, options.Sink, options.Service)
@@ -61,24 +64,24 @@ func Upgrade(ctx context.Context, options UpgradeOptions) (bool, error) {
 }
 
 // upgradeHost runs the upgrade, and its rollback if it fails.
-func upgradeHost(ctx context.Context, m *machine.Machine, options UpgradeOptions) (bool, error) {
-	j, err := prepareUpgrade(m, options)
+func upgradeHost(ctx context.Context, m *machine.Machine, options Options) (bool, error) {
+	r, err := prepare(m, options)
 	if err != nil {
 		return false, err
 	}
-	changed, cause := j.runUpgrade(ctx)
-	if cause == nil || !j.mustRollBack(ctx, cause) {
-		return changed, j.explainUpgrade(cause)
+	changed, cause := r.runSteps(ctx)
+	if cause == nil || !r.mustRollBack(ctx, cause) {
+		return changed, r.explain(cause)
 	}
-	log := report.Log{Sink: j.Sink, Step: "rollback"}
+	log := report.Log{Sink: r.node.Sink, Step: "rollback"}
 	log.Warn("the upgrade failed; restoring the previous payload and software: "+cause.Error(), report.RemedyOf(cause))
-	if err := startRollback(j.Dir, j.State, cause.Error()); err != nil {
+	if err := startRollback(r.node.Dir, r.node.State, cause.Error()); err != nil {
 		return changed, errors.Join(cause, err)
 	}
 	options.HasInput = false
-	back, err := prepareUpgrade(m, options)
+	back, err := prepare(m, options)
 	if err == nil {
-		_, err = back.runUpgrade(ctx)
+		_, err = back.runSteps(ctx)
 	}
 	if err != nil {
 		return true, report.Fail(report.CodeOf(err), joinstate.ResumeUpgrade, "the upgrade failed (%w), and its rollback too: %w", cause, err)
@@ -88,75 +91,75 @@ func upgradeHost(ctx context.Context, m *machine.Machine, options UpgradeOptions
 
 // mustRollBack reports whether the failure of an upgrade must be rolled back. An interrupted run, or
 // one that awaits a reboot, is resumed. A repeated generation cannot be rolled back.
-func (j *join) mustRollBack(ctx context.Context, err error) bool {
-	u := j.State.Upgrade
-	return u != nil && u.RollingBack == "" && !u.Repeats && j.upgrade.mayRollBack && ctx.Err() == nil &&
+func (r *run) mustRollBack(ctx context.Context, err error) bool {
+	u := r.node.State.Upgrade
+	return u != nil && u.RollingBack == "" && !u.Repeats && r.mayRollBack && ctx.Err() == nil &&
 		!slices.Contains([]report.Code{report.Interrupted, report.RebootNeeded}, report.CodeOf(err))
 }
 
-// explainUpgrade adds how an unfinished upgrade continues to its error.
-func (j *join) explainUpgrade(err error) error {
-	if err == nil || j.State.Upgrade == nil || report.CodeOf(err) == report.RebootNeeded {
+// explain adds how an unfinished upgrade continues to its error.
+func (r *run) explain(err error) error {
+	if err == nil || r.node.State.Upgrade == nil || report.CodeOf(err) == report.RebootNeeded {
 		return err
 	}
 	return report.Fail(report.CodeOf(err), joinstate.ResumeUpgrade, "%w", err)
 }
 
-// runUpgrade runs the steps, and completes the upgrade. The timeout of the run applies until the drain: later,
+// runSteps runs the steps, and completes the upgrade. The timeout of the run applies until the drain: later,
 // it would leave the node in between.
-func (j *join) runUpgrade(ctx context.Context) (bool, error) {
-	j.upgrade.began = time.Now()
-	report.Log{Sink: j.Sink}.Headline(j.upgradeHeadline())
+func (r *run) runSteps(ctx context.Context) (bool, error) {
+	r.began = time.Now()
+	report.Log{Sink: r.node.Sink}.Headline(r.headline())
 	runner := steps.Runner{
-		Sink: j.Sink, Ledger: j.Ledger,
+		Sink: r.node.Sink, Ledger: r.node.Ledger,
 		// The last step uncordons the node.
-		Skip: slices.DeleteFunc(slices.Clone(j.Config.Skip), func(name string) bool { return name == steps.Schedulable }),
+		Skip: slices.DeleteFunc(slices.Clone(r.node.Config.Skip), func(name string) bool { return name == steps.Schedulable }),
 		Completed: func(name, _ string, _ time.Duration) error {
-			if j.State.Upgrade == nil {
+			if r.node.State.Upgrade == nil {
 				return nil // nothing has been changed
 			}
-			j.State.Upgrade.Step = name
-			return joinstate.Write(j.Dir, j.State)
+			r.node.State.Upgrade.Step = name
+			return joinstate.Write(r.node.Dir, r.node.State)
 		},
 	}
-	prepare, drain, change := upgradeParts()
-	j.upgrade.running, _ = cri.RunningContainers(ctx, cri.Socket) // of CRI-O that does not run, nothing is measured
-	limited, cancel := j.upgrade.options.Config.WithTimeout(ctx)
+	prepare, drain, change := parts()
+	r.running, _ = cri.RunningContainers(ctx, cri.Socket) // of CRI-O that does not run, nothing is measured
+	limited, cancel := r.options.Config.WithTimeout(ctx)
 	defer cancel()
-	staged, err := steps.Run(limited, runner, prepare, j)
+	staged, err := steps.Run(limited, runner, prepare, r)
 	if err != nil {
-		return j.State.Upgrade != nil, err
+		return r.node.State.Upgrade != nil, err
 	}
-	if j.upgrade.options.Stage {
-		report.Log{Sink: j.Sink}.Headline("the upgrade of " + j.State.NodeName + describeReleases("", releaseOf(j.Software)) + " is staged; " +
-			"start it with: hcp-node-agent upgrade --user-data " + j.userDataFile())
+	if r.options.Stage {
+		report.Log{Sink: r.node.Sink}.Headline("the upgrade of " + r.node.State.NodeName + describeReleases("", releaseOf(r.node.Software)) + " is staged; " +
+			"start it with: hcp-node-agent upgrade --user-data " + r.node.UserDataFile())
 		return staged, nil
 	}
-	if _, err := steps.Run(ctx, runner, drain, j); err != nil {
-		return j.State.Upgrade != nil, err
+	if _, err := steps.Run(ctx, runner, drain, r); err != nil {
+		return r.node.State.Upgrade != nil, err
 	}
 	bounded, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
-	changed, err := steps.Run(bounded, runner, change, j)
+	changed, err := steps.Run(bounded, runner, change, r)
 	if err != nil {
 		return true, err
 	}
-	return changed, j.finishUpgrade(ctx, changed)
+	return changed, r.finish(ctx, changed)
 }
 
-func (j *join) upgradeHeadline() string {
-	u := j.State.Upgrade
+func (r *run) headline() string {
+	u := r.node.State.Upgrade
 	switch {
-	case j.isRollingBack():
-		return "rolling back " + j.State.NodeName + describeReleases("", u.To)
+	case r.node.State.Upgrade.IsRollingBack():
+		return "rolling back " + r.node.State.NodeName + describeReleases("", u.To)
 	case u != nil:
-		return "resuming the upgrade of " + j.State.NodeName + describeReleases("", u.To)
+		return "resuming the upgrade of " + r.node.State.NodeName + describeReleases("", u.To)
 	}
 	verb := "upgrading"
-	if j.upgrade.options.Stage {
+	if r.options.Stage {
 		verb = "staging the upgrade of"
 	}
-	return fmt.Sprintf("%s %s of NodePool %s", verb, j.State.NodeName, j.State.NodePool)
+	return fmt.Sprintf("%s %s of NodePool %s", verb, r.node.State.NodeName, r.node.State.NodePool)
 }
 
 // describeReleases returns " from OpenShift A to OpenShift B", without the releases that are unknown.
@@ -171,51 +174,51 @@ func describeReleases(from, to string) string {
 	return text
 }
 
-// finishUpgrade makes the new generation permanent.
-func (j *join) finishUpgrade(ctx context.Context, changed bool) error {
-	u := *j.State.Upgrade
-	if u.RollingBack == "" || !j.isStagedSoftwareUnpacked() {
-		j.State.Staged = nil
+// finish makes the new generation permanent.
+func (r *run) finish(ctx context.Context, changed bool) error {
+	u := *r.node.State.Upgrade
+	if u.RollingBack == "" || !r.isStagedSoftwareUnpacked() {
+		r.node.State.Staged = nil
 	}
-	if err := j.removeUnusedSoftware(ctx); err != nil {
+	if err := r.node.RemoveUnusedSoftware(ctx); err != nil {
 		return err
 	}
-	if err := joinstate.RemoveFiles(j.Dir, joinstate.PackagesDir); err != nil {
+	if err := joinstate.RemoveFiles(r.node.Dir, joinstate.PackagesDir); err != nil {
 		return err
 	}
-	if err := joinstate.FinishUpgrade(j.Dir, &j.State); err != nil {
+	if err := joinstate.FinishUpgrade(r.node.Dir, &r.node.State); err != nil {
 		return err
 	}
-	text := j.State.NodeName + " is upgraded" + describeReleases(u.From, u.To)
+	text := r.node.State.NodeName + " is upgraded" + describeReleases(u.From, u.To)
 	switch {
 	case u.RollingBack != "":
-		text = j.State.NodeName + " is rolled back" + describeReleases(u.From, u.To)
+		text = r.node.State.NodeName + " is rolled back" + describeReleases(u.From, u.To)
 	case !changed:
-		text = j.State.NodeName + " is up to date, nothing was changed"
+		text = r.node.State.NodeName + " is up to date, nothing was changed"
 	}
-	text += fmt.Sprintf(" (%s)", time.Since(j.upgrade.began).Round(time.Second))
-	if downtime := j.describeDowntime(ctx, u); downtime != "" {
+	text += fmt.Sprintf(" (%s)", time.Since(r.began).Round(time.Second))
+	if downtime := r.describeDowntime(ctx, u); downtime != "" {
 		text += "; " + downtime
 	}
-	report.Log{Sink: j.Sink}.Headline(text)
+	report.Log{Sink: r.node.Sink}.Headline(text)
 	return nil
 }
 
 // describeDowntime returns what the upgrade meant for pods: how long the node was drained, or how many
 // containers kept running. It returns "" if an earlier run of the upgrade was interrupted.
-func (j *join) describeDowntime(ctx context.Context, u joinstate.Upgrade) string {
+func (r *run) describeDowntime(ctx context.Context, u joinstate.Upgrade) string {
 	if !u.Drained.IsZero() {
 		return "pods could not run for " + time.Since(u.Drained).Round(time.Second).String()
 	}
 	now, err := cri.RunningContainers(ctx, cri.Socket)
-	if err != nil || len(j.upgrade.running) == 0 || u.Started.Before(j.upgrade.began) {
+	if err != nil || len(r.running) == 0 || u.Started.Before(r.began) {
 		return ""
 	}
 	kept := 0
-	for _, id := range j.upgrade.running {
+	for _, id := range r.running {
 		if slices.Contains(now, id) {
 			kept++
 		}
 	}
-	return fmt.Sprintf("%d of %d containers kept running", kept, len(j.upgrade.running))
+	return fmt.Sprintf("%d of %d containers kept running", kept, len(r.running))
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package bootstrap
+package upgrade
 
 import (
 	"context"
@@ -18,15 +18,15 @@ const DefaultDrainTimeout = node.DefaultDrainTimeout
 
 // drainNode drains the node if a change of the upgrade requires it. It is the first step that affects the
 // node.
-func drainNode(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
-	client, required, err := j.checkDrain(ctx, log)
+func drainNode(ctx context.Context, r *run, log report.Log) (steps.Outcome, error) {
+	client, required, err := r.checkDrain(ctx, log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	if err := j.commitUpgrade(required); err != nil {
+	if err := r.commit(required); err != nil {
 		return steps.Outcome{}, err
 	}
-	u := j.State.Upgrade
+	u := r.node.State.Upgrade
 	switch {
 	case !u.Effects.NeedsDrain():
 		return steps.Unchanged("not required by the changes")
@@ -36,25 +36,25 @@ func drainNode(ctx context.Context, j *join, log report.Log) (steps.Outcome, err
 		return steps.Unchanged("the node is not drained")
 	}
 	began := time.Now().UTC()
-	if err := client.Drain(ctx, node.ForUpgrade, j.upgrade.options.DrainTimeout); err != nil {
+	if err := client.Drain(ctx, node.ForUpgrade, r.options.DrainTimeout); err != nil {
 		return steps.Outcome{}, withNoDrain(err)
 	}
 	u.Drained = began
-	return steps.Outcome{Summary: "the node is cordoned and drained", Changed: true}, joinstate.Write(j.Dir, j.State)
+	return steps.Outcome{Summary: "the node is cordoned and drained", Changed: true}, joinstate.Write(r.node.Dir, r.node.State)
 }
 
 // checkDrain fails if the upgrade requires a drain that would lose pods. It returns the node and the effects of the
 // upgrade.
-func (j *join) checkDrain(ctx context.Context, log report.Log) (*node.Node, effects.Effects, error) {
-	required, err := j.UpgradeEffects(ctx, j.Plan, j.Validation.ReplacedSoftware())
+func (r *run) checkDrain(ctx context.Context, log report.Log) (*node.Node, effects.Effects, error) {
+	required, err := r.node.UpgradeEffects(ctx, r.node.Plan, r.node.Validation.ReplacedSoftware())
 	if err != nil {
 		return nil, nil, err
 	}
-	client, err := j.NodeClient(log)
+	client, err := r.node.NodeClient(log)
 	if err != nil {
 		return nil, nil, err
 	}
-	if j.State.Upgrade == nil && required.NeedsDrain() && !j.upgrade.options.NoDrain {
+	if r.node.State.Upgrade == nil && required.NeedsDrain() && !r.options.NoDrain {
 		if err := client.CheckDrain(ctx); err != nil {
 			return nil, nil, withNoDrain(err)
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package bootstrap
+package upgrade
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
@@ -52,16 +53,16 @@ func recordUpgradedHost(t *testing.T, dir string) {
 }
 
 // upgradeToB returns an upgrade of the host to payload B (4.21).
-func upgradeToB(t *testing.T, dir string) *join {
+func upgradeToB(t *testing.T, dir string) *run {
 	t.Helper()
 	state, err := joinstate.Read(dir)
 	flowtest.NoError(t, err)
 	software := softwareOf(21)
-	j := &join{upgrade: &upgradeRun{}, Builder: &plan.Builder{
+	r := &run{node: &bootstrap.Flow{Builder: &plan.Builder{
 		Dir: dir, State: state, Payload: &ignition.Payload{Raw: []byte("payload B")}, Software: &software,
-	}}
-	j.State.PayloadDigest, j.State.ConfigHash = "B", "b"
-	return j
+	}}}
+	r.node.State.PayloadDigest, r.node.State.ConfigHash = "B", "b"
+	return r
 }
 
 // runFaulty runs as the process with the fault, on one thread, so that its system calls can be counted.
@@ -70,7 +71,7 @@ func runFaulty(t *testing.T, dir, verb string) {
 	runtime.LockOSThread()
 	var err error
 	if verb == "upgrade" {
-		err = upgradeToB(t, dir).commitUpgrade(effects.Effects{{Target: "/etc/crio/a", Action: effects.Restart, Unit: systemd.CRIOUnit}})
+		err = upgradeToB(t, dir).commit(effects.Effects{{Target: "/etc/crio/a", Action: effects.Restart, Unit: systemd.CRIOUnit}})
 	} else {
 		err = rollBack(t, dir)
 	}
@@ -95,8 +96,8 @@ func resumeUpgrade(t *testing.T, dir string) error {
 	if state.Upgrade == nil {
 		return nil
 	}
-	j := &join{upgrade: &upgradeRun{}, Builder: &plan.Builder{Dir: dir, State: state}}
-	return j.installGeneration()
+	r := &run{node: &bootstrap.Flow{Builder: &plan.Builder{Dir: dir, State: state}}}
+	return r.installGeneration()
 }
 
 // describeRecords returns the payloads in the records.
@@ -138,10 +139,10 @@ func TestUpgradeRecordsSurviveFaults(t *testing.T) {
 		template := t.TempDir()
 		recordUpgradedHost(t, template)
 		if verb != "upgrade" {
-			j := upgradeToB(t, template)
-			flowtest.NoError(t, j.commitUpgrade(nil))
+			r := upgradeToB(t, template)
+			flowtest.NoError(t, r.commit(nil))
 			if verb == "rollback at end" {
-				flowtest.NoError(t, joinstate.FinishUpgrade(template, &j.State))
+				flowtest.NoError(t, joinstate.FinishUpgrade(template, &r.node.State))
 			}
 		}
 		// Every rename and removal is followed by an fsync.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package bootstrap
+package upgrade
 
 import (
 	"cmp"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
@@ -16,9 +17,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// prepareUpgrade reads the inputs of a new upgrade, or installs the generation of the unfinished one.
+// prepare reads the inputs of a new upgrade, or installs the generation of the unfinished one.
 // For a new upgrade, it changes nothing.
-func prepareUpgrade(m *machine.Machine, options UpgradeOptions) (*join, error) {
+func prepare(m *machine.Machine, options Options) (*run, error) {
 	state, err := joinstate.Read(options.StateDir)
 	if err != nil {
 		return nil, err
@@ -37,30 +38,32 @@ func prepareUpgrade(m *machine.Machine, options UpgradeOptions) (*join, error) {
 			return nil, err
 		}
 	}
-	j := &join{
-		Builder: &plan.Builder{Dir: options.StateDir, Sink: options.Sink, State: state, Machine: m, Upgrading: true},
-		upgrade: &upgradeRun{options: options},
+	r := &run{
+		node: &bootstrap.Flow{Builder: &plan.Builder{
+			Dir: options.StateDir, Sink: options.Sink, State: state, Machine: m, Upgrading: true,
+		}},
+		options: options,
 	}
 	if state.Upgrade != nil {
-		return j, j.installGeneration()
+		return r, r.installGeneration()
 	}
-	j.Config = inputs.MergeSaved(options.Config, state)
-	if j.Inputs, err = inputs.Read(options.Options, state); err != nil {
+	r.node.Config = inputs.MergeSaved(options.Config, state)
+	if r.node.Inputs, err = inputs.Read(options.Options, state); err != nil {
 		return nil, err
 	}
-	if j.Inputs.UserData == nil {
+	if r.node.Inputs.UserData == nil {
 		return nil, report.Fail(report.Usage, "hcp-node-agent upgrade --user-data USER_DATA # with the current user data of the NodePool", "no user data was given")
 	}
-	if err := j.checkNodePool(); err != nil {
+	if err := r.node.CheckNodePool(); err != nil {
 		return nil, err
 	}
-	j.State.Config = j.Config
-	j.State.SetSource(j.Inputs.UserData)
-	return j, nil
+	r.node.State.Config = r.node.Config
+	r.node.State.SetSource(r.node.Inputs.UserData)
+	return r, nil
 }
 
 // checkUpgradable fails if the host is not a node that an upgrade can change.
-func checkUpgradable(state joinstate.State, options UpgradeOptions) error {
+func checkUpgradable(state joinstate.State, options Options) error {
 	if err := state.CheckHasJoined(); err != nil {
 		return err
 	}
@@ -75,13 +78,13 @@ func checkUpgradable(state joinstate.State, options UpgradeOptions) error {
 }
 
 // installGeneration makes the generation of an unfinished upgrade the current one, and reads its inputs.
-func (j *join) installGeneration() error {
-	if err := joinstate.InstallUpgrade(j.Dir, &j.State); err != nil {
+func (r *run) installGeneration() error {
+	if err := joinstate.InstallUpgrade(r.node.Dir, &r.node.State); err != nil {
 		return err
 	}
-	j.Config = j.State.Config
+	r.node.Config = r.node.State.Config
 	var err error
-	j.Inputs, err = inputs.Read(inputs.Options{Config: j.Config, Resume: true, StateDir: j.Dir}, j.State)
+	r.node.Inputs, err = inputs.Read(inputs.Options{Config: r.node.Config, Resume: true, StateDir: r.node.Dir}, r.node.State)
 	return err
 }
 
@@ -111,60 +114,33 @@ func startRollback(dir string, state joinstate.State, reason string) error {
 	return joinstate.BeginRollback(dir, state, u)
 }
 
-// commitUpgrade records durably that the upgrade changes the host from here on, how its changes take
+// commit records durably that the upgrade changes the host from here on, how its changes take
 // effect, and the generations before and after. An interrupted upgrade is then resumed.
-func (j *join) commitUpgrade(required effects.Effects) error {
-	if u := j.State.Upgrade; u != nil {
+func (r *run) commit(required effects.Effects) error {
+	if u := r.node.State.Upgrade; u != nil {
 		u.Effects = u.Effects.Merge(required)
-		return joinstate.Write(j.Dir, j.State)
+		return joinstate.Write(r.node.Dir, r.node.State)
 	}
-	next, err := j.newGeneration()
+	next, err := r.newGeneration()
 	if err != nil {
 		return err
 	}
-	stored, err := release.Load(j.Dir)
+	stored, err := release.Load(r.node.Dir)
 	if err != nil {
 		return err
 	}
-	begun, err := joinstate.BeginUpgrade(j.Dir, next, joinstate.Upgrade{
+	begun, err := joinstate.BeginUpgrade(r.node.Dir, next, joinstate.Upgrade{
 		Started: time.Now().UTC(),
 		From:    releaseOf(stored),
-		To:      releaseOf(j.Software),
+		To:      releaseOf(r.node.Software),
 		Effects: required,
-		Drain:   !j.upgrade.options.NoDrain,
+		Drain:   !r.options.NoDrain,
 	})
 	if err != nil {
 		return err
 	}
-	j.State.Upgrade = begun
-	return joinstate.InstallUpgrade(j.Dir, &j.State)
-}
-
-// keepVersions records the versions of packages that an upgrade replaces in the previous generation, so
-// that a rollback installs exactly them. The OS image of the previous payload can have others.
-func (j *join) keepVersions(replaced []packages.Missing) error {
-	if u := j.State.Upgrade; u == nil || u.RollingBack != "" || u.Repeats || len(replaced) == 0 {
-		return nil
-	}
-	table, err := packages.ReadTable()
-	if err != nil {
-		return err
-	}
-	previous, err := joinstate.LoadGeneration(j.Dir, joinstate.PreviousFile)
-	if err != nil {
-		return err
-	}
-	software, err := release.Decode(previous.Files[joinstate.SoftwareFile])
-	if err != nil || software == nil {
-		return err
-	}
-	for _, m := range replaced {
-		software.ReplaceVersion(table, *m.Replaces)
-	}
-	if previous.Files[joinstate.SoftwareFile], err = release.Encode(*software); err != nil {
-		return err
-	}
-	return previous.Save(j.Dir, joinstate.PreviousFile)
+	r.node.State.Upgrade = begun
+	return joinstate.InstallUpgrade(r.node.Dir, &r.node.State)
 }
 
 // releaseOf returns the release of software, or "" if it is unknown.
@@ -176,19 +152,19 @@ func releaseOf(software *packages.Software) string {
 }
 
 // newGeneration returns the generation of the fetched payload.
-func (j *join) newGeneration() (joinstate.Generation, error) {
-	files := map[string][]byte{joinstate.PayloadFile: j.Payload.Raw}
-	overrides, err := inputs.EncodeOverrides(j.Inputs.Overrides)
+func (r *run) newGeneration() (joinstate.Generation, error) {
+	files := map[string][]byte{joinstate.PayloadFile: r.node.Payload.Raw}
+	overrides, err := inputs.EncodeOverrides(r.node.Inputs.Overrides)
 	if err != nil {
 		return joinstate.Generation{}, err
 	}
 	if overrides != nil {
 		files[joinstate.OverridesFile] = overrides
 	}
-	if j.Software != nil {
-		if files[joinstate.SoftwareFile], err = release.Encode(*j.Software); err != nil {
+	if r.node.Software != nil {
+		if files[joinstate.SoftwareFile], err = release.Encode(*r.node.Software); err != nil {
 			return joinstate.Generation{}, err
 		}
 	}
-	return joinstate.NewGeneration(j.State, files), nil
+	return joinstate.NewGeneration(r.node.State, files), nil
 }

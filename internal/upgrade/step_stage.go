@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package bootstrap
+package upgrade
 
 import (
 	"context"
@@ -17,44 +17,43 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/nodelayer"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
-// stageUpgrade downloads everything that the later steps need, and unpacks it beside the present software.
+// stage downloads everything that the later steps need, and unpacks it beside the present software.
 // It does not affect the node, and pods keep running. A repeated run continues an interrupted one.
-func stageUpgrade(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
-	j.upgrade.mayRollBack = true
-	if slices.Contains(j.Config.Skip, steps.Packages) {
+func stage(ctx context.Context, r *run, log report.Log) (steps.Outcome, error) {
+	r.mayRollBack = true
+	if slices.Contains(r.node.Config.Skip, steps.Packages) {
 		return steps.Unchanged("the step %s is skipped", steps.Packages)
 	}
-	if err := j.removeOtherStaged(ctx); err != nil {
+	if err := r.removeOtherStaged(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
 	var staged []string
-	isUnpacked, err := j.unpackLayer(ctx, log)
+	isUnpacked, err := r.node.UnpackLayer(ctx, log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
 	if isUnpacked {
 		staged = append(staged, "unpacked the software of the OS image")
 	}
-	specs, err := j.stagePackages(ctx, log)
+	specs, err := r.stagePackages(ctx, log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
 	if len(specs) > 0 {
 		staged = append(staged, "downloaded "+strings.Join(specs, " "))
 	}
-	pulled, err := j.stageImages(ctx, log)
+	pulled, err := r.stageImages(ctx, log)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
 	if pulled > 0 {
 		staged = append(staged, fmt.Sprintf("pulled images: %d", pulled))
 	}
-	if err := j.recordStaged(); err != nil {
+	if err := r.recordStaged(); err != nil {
 		return steps.Outcome{}, err
 	}
 	if len(staged) == 0 {
@@ -64,71 +63,68 @@ func stageUpgrade(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 }
 
 // removeOtherStaged removes what was staged for another payload, and unpacked software that nothing uses.
-func (j *join) removeOtherStaged(ctx context.Context) error {
-	if s := j.State.Staged; j.State.Upgrade == nil && s != nil && s.PayloadDigest != j.State.PayloadDigest {
-		if err := j.writeStaged(nil); err != nil {
+func (r *run) removeOtherStaged(ctx context.Context) error {
+	if s := r.node.State.Staged; r.node.State.Upgrade == nil && s != nil && s.PayloadDigest != r.node.State.PayloadDigest {
+		if err := r.writeStaged(nil); err != nil {
 			return err
 		}
 	}
-	return j.removeUnusedSoftware(ctx)
+	return r.node.RemoveUnusedSoftware(ctx)
 }
 
 // recordStaged records what upgrade --stage has staged.
-func (j *join) recordStaged() error {
-	if !j.upgrade.options.Stage || j.isStaged() {
+func (r *run) recordStaged() error {
+	if !r.options.Stage || r.isStaged() {
 		return nil
 	}
-	paths := []string{filepath.Join(j.Dir, joinstate.PackagesDir)}
-	if j.Software != nil {
-		paths = append(paths, nodelayer.DirectoryOf(j.Software.Image))
+	paths := []string{filepath.Join(r.node.Dir, joinstate.PackagesDir)}
+	if r.node.Software != nil {
+		paths = append(paths, nodelayer.DirectoryOf(r.node.Software.Image))
 	}
 	size, err := hostfs.DiskUsage(paths...)
 	if err != nil {
 		return err
 	}
-	return j.writeStaged(&joinstate.Staged{
-		Since: time.Now().UTC(), PayloadDigest: j.State.PayloadDigest, Software: j.Software, Size: size,
+	return r.writeStaged(&joinstate.Staged{
+		Since: time.Now().UTC(), PayloadDigest: r.node.State.PayloadDigest, Software: r.node.Software, Size: size,
 	})
 }
 
 // writeStaged records what is staged in the state of the installed payload.
-func (j *join) writeStaged(staged *joinstate.Staged) error {
-	installed, err := joinstate.Read(j.Dir)
+func (r *run) writeStaged(staged *joinstate.Staged) error {
+	installed, err := joinstate.Read(r.node.Dir)
 	if err != nil {
 		return err
 	}
-	j.State.Staged, installed.Staged = staged, staged
-	return joinstate.Write(j.Dir, installed)
+	r.node.State.Staged, installed.Staged = staged, staged
+	return joinstate.Write(r.node.Dir, installed)
 }
 
 // isStaged reports whether the software of the payload was staged by an earlier run.
-func (j *join) isStaged() bool {
-	if u := j.State.Upgrade; u != nil {
+func (r *run) isStaged() bool {
+	if u := r.node.State.Upgrade; u != nil {
 		return u.RollingBack == ""
 	}
-	return j.State.Staged != nil && j.State.Staged.PayloadDigest == j.State.PayloadDigest
+	return r.node.State.Staged != nil && r.node.State.Staged.PayloadDigest == r.node.State.PayloadDigest
 }
-
-// stagedSpecsFile is the file with the specs of the packages in joinstate.PackagesDir.
-const stagedSpecsFile = "specs"
 
 // stagePackages downloads the packages that dnf installs in this upgrade into a cache of the agent, and
 // tests their installation. It returns the package specs. From then on, dnf reads only this cache: a
 // transaction in the step packages cannot differ from the tested one.
-func (j *join) stagePackages(ctx context.Context, log report.Log) ([]string, error) {
-	if !j.ManagesPackages() {
+func (r *run) stagePackages(ctx context.Context, log report.Log) ([]string, error) {
+	if !r.node.ManagesPackages() {
 		return nil, nil
 	}
-	decision, err := j.decidePackages(ctx)
+	decision, err := r.node.DecideInstallation(ctx)
 	if err != nil {
 		return nil, err
 	}
-	specs := j.specsToInstall(decision)
+	specs := r.node.SpecsToInstall(decision)
 	if len(specs) == 0 {
-		return nil, joinstate.RemoveFiles(j.Dir, joinstate.PackagesDir)
+		return nil, joinstate.RemoveFiles(r.node.Dir, joinstate.PackagesDir)
 	}
-	on := j.DNF()
-	on.Cache, on.CacheOnly = filepath.Join(j.Dir, joinstate.PackagesDir), false
+	on := r.node.DNF()
+	on.Cache, on.CacheOnly = filepath.Join(r.node.Dir, joinstate.PackagesDir), false
 	recorded, err := joinstate.LoadFile(on.Cache, stagedSpecsFile)
 	if err != nil {
 		return nil, err
@@ -137,7 +133,7 @@ func (j *join) stagePackages(ctx context.Context, log report.Log) ([]string, err
 	cached.CacheOnly = true
 	if recorded == nil || packages.Download(ctx, cached, log, specs...) != nil { // an earlier run was interrupted
 		if want := strings.Join(specs, "\n"); string(recorded) != want {
-			if err := joinstate.RemoveFiles(j.Dir, joinstate.PackagesDir); err != nil {
+			if err := joinstate.RemoveFiles(r.node.Dir, joinstate.PackagesDir); err != nil {
 				return nil, err
 			}
 			if err := joinstate.SaveFile(on.Cache, stagedSpecsFile, []byte(want)); err != nil {
@@ -151,29 +147,21 @@ func (j *join) stagePackages(ctx context.Context, log report.Log) ([]string, err
 			return nil, err
 		}
 	}
-	j.useStagedPackages()
+	r.useStagedPackages()
 	return specs, nil
-}
-
-// useStagedPackages makes dnf read only what stagePackages has downloaded, if there is anything.
-func (j *join) useStagedPackages() {
-	dir := filepath.Join(j.Dir, joinstate.PackagesDir)
-	if specs, err := joinstate.LoadFile(dir, stagedSpecsFile); err == nil && specs != nil {
-		j.PackageHost.Cache, j.PackageHost.CacheOnly = dir, true
-	}
 }
 
 // stageImages pulls the images that CRI-O and the static pods of the payload need, and returns their
 // number. A failure is a warning: CRI-O may need the pull secret or the mirrors of the new payload.
-func (j *join) stageImages(ctx context.Context, log report.Log) (int, error) {
+func (r *run) stageImages(ctx context.Context, log report.Log) (int, error) {
 	if !cri.IsListening(cri.Socket) {
 		return 0, nil
 	}
-	images, err := kubelet.StaticPodImages(j.Plan.Files)
+	images, err := kubelet.StaticPodImages(r.node.Plan.Files)
 	if err != nil {
 		return 0, err
 	}
-	if image := j.Plan.Runtime.PauseImage; image != "" {
+	if image := r.node.Plan.Runtime.PauseImage; image != "" {
 		images = append(images, image)
 	}
 	pulled := 0
@@ -197,38 +185,9 @@ func (j *join) stageImages(ctx context.Context, log report.Log) (int, error) {
 }
 
 // isStagedSoftwareUnpacked reports whether the staged software includes unpacked software.
-func (j *join) isStagedSoftwareUnpacked() bool {
-	s := j.State.Staged
-	return s != nil && s.Software != nil && slices.ContainsFunc(j.Ledger.Items(), func(item ledger.Item) bool {
+func (r *run) isStagedSoftwareUnpacked() bool {
+	s := r.node.State.Staged
+	return s != nil && s.Software != nil && slices.ContainsFunc(r.node.Ledger.Items(), func(item ledger.Item) bool {
 		return item.Kind == nodelayer.Kind && item.Target == nodelayer.DirectoryOf(s.Software.Image)
 	})
-}
-
-// removeUnusedSoftware removes unpacked software, except for that of the payload, of the previous
-// generation, and of a staged upgrade.
-func (j *join) removeUnusedSoftware(ctx context.Context) error {
-	used := []*packages.Software{j.Software}
-	if previous, err := joinstate.LoadGeneration(j.Dir, joinstate.PreviousFile); err != nil {
-		return err
-	} else if previous != nil {
-		software, err := release.Decode(previous.Files[joinstate.SoftwareFile])
-		if err != nil {
-			return err
-		}
-		used = append(used, software)
-	}
-	if j.State.Staged != nil {
-		used = append(used, j.State.Staged.Software)
-	}
-	remove := nodelayer.Unused(j.Ledger.Items(), used...)
-	if len(remove) == 0 {
-		return nil
-	}
-	_, err := j.revert(ctx, report.Log{Sink: j.Sink, Step: steps.Packages}, func(item ledger.Item) bool {
-		return item.Kind == nodelayer.Kind && slices.Contains(remove, item.Target)
-	})
-	if err != nil {
-		return fmt.Errorf("removing %s: %w", strings.Join(remove, ", "), err)
-	}
-	return nil
 }

@@ -2,7 +2,7 @@
 
 //go:build rpm
 
-package bootstrap
+package upgrade
 
 import (
 	"encoding/pem"
@@ -24,8 +24,11 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"golang.org/x/sys/unix"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -53,10 +56,20 @@ func TestStagedPackagesNeedNoRepository(t *testing.T) {
 	defer server.Close()
 	b.ConfigureRepository("site", "enabled=1", "baseurl="+server.URL+"/site", "gpgkey="+server.URL+"/"+filepath.Base(key))
 	flowtest.NoError(t, packages.Install(t.Context(), b.Root, report.Log{}, "openshift-kubelet-4.18.7", "cri-o-1.31.*", "conmon", "crun", "container-selinux", "openvswitch3.5", "NetworkManager-ovs"))
-	upgradeOnBench := func(dir string) *join {
-		j := joinOnBench(t, b, false)
-		j.Upgrading, j.Config.OpenShiftRelease, j.Dir, j.upgrade = true, "4.19", dir, &upgradeRun{}
-		return j
+	upgradeOnBench := func(dir string) *run {
+		book, err := ledger.Open(t.TempDir(), ledger.Drivers{
+			Snapshots: map[ledger.Kind]ledger.SnapshotDriver{
+				packages.TransactionKind: &packages.Transactions{Host: b.Root},
+			},
+		})
+		flowtest.NoError(t, err)
+		t.Cleanup(func() { book.Close() })
+		return &run{node: &bootstrap.Flow{Builder: &plan.Builder{
+			Config: config.Join{OpenShiftRelease: "4.19"}, Dir: dir, PackageHost: b.Root, Upgrading: true,
+			Machine: &machine.Machine{
+				Ledger: book, Facts: hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"},
+			},
+		}}}
 	}
 
 	dir := t.TempDir()
@@ -79,12 +92,12 @@ func TestStagedPackagesNeedNoRepository(t *testing.T) {
 	later.useStagedPackages()
 	specs, err := later.stagePackages(t.Context(), report.Log{})
 	flowtest.NoError(t, err)
-	flowtest.NoError(t, later.installPackages(t.Context(), report.Log{}, specs))
+	flowtest.NoError(t, later.node.InstallPackages(t.Context(), report.Log{}, specs))
 	if installed := installedVersions(t, b); !strings.Contains(installed, "openshift-kubelet-4.19.5 ") || !strings.Contains(installed, "cri-o-1.32.1 ") {
 		t.Errorf("installed: %s", installed)
 	}
-	later.Validation.Packages = nil
-	if decision, err := later.decidePackages(t.Context()); err != nil || decision.Err() != nil || len(decision.Replaced()) > 0 {
+	later.node.Validation.Packages = nil
+	if decision, err := later.node.DecideInstallation(t.Context()); err != nil || decision.Err() != nil || len(decision.Replaced()) > 0 {
 		t.Errorf("after the installation: %v, %v, %v", err, decision.Err(), decision.Replaced())
 	}
 }
@@ -156,7 +169,7 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 	flowtest.NoError(t, joinstate.Write(dir, joinedState()))
 	software := packages.Software{Image: pullSpec, Release: packages.Release{Major: 4, Minor: 21}, Packages: map[string]string{"openshift-kubelet": "4.21.0-1.el9"}}
 
-	upgradeTo := func(digest string) (*join, func()) {
+	upgradeTo := func(digest string) (*run, func()) {
 		tree, err := hostfs.OpenTree(root)
 		flowtest.NoError(t, err)
 		state, err := joinstate.Read(dir)
@@ -165,20 +178,20 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 		m.Facts.Arch = "amd64"
 		m.Ledger, err = ledger.Open(dir, m.Drivers())
 		flowtest.NoError(t, err)
-		j := &join{upgrade: &upgradeRun{options: UpgradeOptions{Stage: true}}, Builder: &plan.Builder{
+		r := &run{options: Options{Stage: true}, node: &bootstrap.Flow{Builder: &plan.Builder{
 			Dir: dir, State: state, Machine: m, Payload: payload, Upgrading: true,
-		}}
-		j.State.PayloadDigest, j.Validation.FromImage = digest, []string{"openshift-kubelet"}
-		return j, func() { m.Ledger.Close(); tree.Close() }
+		}}}
+		r.node.State.PayloadDigest, r.node.Validation.FromImage = digest, []string{"openshift-kubelet"}
+		return r, func() { m.Ledger.Close(); tree.Close() }
 	}
-	stage := func(isChanged bool) {
+	stageAgain := func(isChanged bool) {
 		t.Helper()
-		j, done := upgradeTo("B")
+		r, done := upgradeTo("B")
 		defer done()
-		if !j.LoadStoredSoftware() {
-			j.Software = &software // which the plan step reads from the registry
+		if !r.node.LoadStoredSoftware() {
+			r.node.Software = &software // which the plan step reads from the registry
 		}
-		outcome, err := stageUpgrade(t.Context(), j, report.Log{})
+		outcome, err := stage(t.Context(), r, report.Log{})
 		flowtest.NoError(t, err)
 		state, err := joinstate.Read(dir)
 		flowtest.NoError(t, err)
@@ -197,7 +210,7 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 		return err == nil
 	}
 
-	stage(true)
+	stageAgain(true)
 	other, done := upgradeTo("C")
 	flowtest.NoError(t, other.removeOtherStaged(t.Context()))
 	done()
@@ -207,36 +220,36 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 
 	// A rolled back upgrade leaves the software only if it was staged on request.
 	for _, isRequested := range []bool{true, false} {
-		stage(isRequested)
-		j, done := upgradeTo("A")
-		j.Software = &packages.Software{Image: "quay.io/openshift/os@sha256:00"}
-		j.State.Upgrade = &joinstate.Upgrade{RollingBack: "kubelet does not start"}
+		stageAgain(isRequested)
+		r, done := upgradeTo("A")
+		r.node.Software = &packages.Software{Image: "quay.io/openshift/os@sha256:00"}
+		r.node.State.Upgrade = &joinstate.Upgrade{RollingBack: "kubelet does not start"}
 		if !isRequested {
-			j.State.Staged = nil
+			r.node.State.Staged = nil
 		}
-		flowtest.NoError(t, j.finishUpgrade(t.Context(), true))
+		flowtest.NoError(t, r.finish(t.Context(), true))
 		done()
 		if state, err := joinstate.Read(dir); err != nil || isUnpacked() != isRequested || (state.Staged != nil) != isRequested || state.Upgrade != nil {
 			t.Errorf("after a rollback, staged on request %t: unpacked %t, %+v, %v", isRequested, isUnpacked(), state.Staged, err)
 		}
 	}
 
-	stage(true)
+	stageAgain(true)
 	server.Close()
-	stage(false)
-	j, done := upgradeTo("B")
+	stageAgain(false)
+	r, done := upgradeTo("B")
 	defer done()
-	if !j.LoadStoredSoftware() {
+	if !r.node.LoadStoredSoftware() {
 		t.Fatal("the software of the staged payload is unknown without the registry")
 	}
-	if _, err := j.unpackLayer(t.Context(), report.Log{}); err != nil {
+	if _, err := r.node.UnpackLayer(t.Context(), report.Log{}); err != nil {
 		t.Fatal(err)
 	}
-	flowtest.NoError(t, j.placeSoftware(t.Context(), nodelayer.DirectoryOf(pullSpec), j.Validation.FromImage))
+	flowtest.NoError(t, r.node.PlaceSoftware(t.Context(), nodelayer.DirectoryOf(pullSpec), r.node.Validation.FromImage))
 	if target, err := os.Readlink(filepath.Join(root, "usr/bin/kubelet")); err != nil || !strings.HasPrefix(target, nodelayer.DirectoryOf(pullSpec)) {
 		t.Errorf("kubelet is a link to %q, %v", target, err)
 	}
-	if _, err := j.Ledger.Undo(t.Context()); err != nil || isUnpacked() {
+	if _, err := r.node.Ledger.Undo(t.Context()); err != nil || isUnpacked() {
 		t.Errorf("leave keeps the unpacked software: %v", err)
 	}
 }
