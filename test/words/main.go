@@ -75,7 +75,7 @@ func run() (int, error) {
 // checked are the patterns of the files that are checked.
 var checked = []string{
 	"*.go", "*.md", "*.sh", "*.yaml", "*.yml", "*.toml", "*.spec", "*.service", "*.path", "*.link", "*.conf",
-	"*.ks", "*.preset", "*.tmpfiles", "*Containerfile", "Makefile", ".ci/run",
+	"*.ks", "*.preset", "*.tmpfiles", "*Containerfile", "Makefile", ".ci/*",
 }
 
 // unchecked are directories with test data, with files of an OpenShift release, and with the rules.
