@@ -26,6 +26,7 @@ import (
 // TestEventsInTheLifeOfANode joins a machine with a join token, and causes the events that kubelet does
 // not notice or not survive itself. The service reports each, repairs those that it can repair, and
 // reports them as resolved. Others need a command of the administrator. In between the node is healthy.
+// After a failed event the test continues if the node is healthy, and otherwise lists the remaining events.
 func TestEventsInTheLifeOfANode(t *testing.T) {
 	ctx := newContextFor(t, 45*time.Minute) // most of it are intervals of the service's checks
 	cluster := &changingCluster{payload: servedPayload(t)}
@@ -35,7 +36,7 @@ func TestEventsInTheLifeOfANode(t *testing.T) {
 	serve(ctx, t, cluster.payload)
 	trusted := mustOutput(ctx, t, "sha256sum "+trustStore)
 	joinWithToken(ctx, t)
-	for _, event := range []struct {
+	events := []struct {
 		name string
 		test func(context.Context, *testing.T)
 	}{
@@ -51,10 +52,19 @@ func TestEventsInTheLifeOfANode(t *testing.T) {
 		{"API endpoint changed", cluster.testEndpointChanged},
 		{"moved to another NodePool", testOtherNodePool},
 		{"client certificate expired while off", cluster.testExpiredWhileOff},
-	} {
-		if !t.Run(event.name, func(t *testing.T) { event.test(ctx, t); awaitHealthy(ctx, t) }) {
-			return
+	}
+	for i, event := range events {
+		if t.Run(event.name, func(t *testing.T) { event.test(ctx, t); awaitHealthy(ctx, t) }) {
+			continue
 		}
+		if !t.Run("node healthy after the failed event", func(t *testing.T) { awaitHealthy(ctx, t) }) {
+			var names []string
+			for _, remaining := range events[i+1:] {
+				names = append(names, remaining.name)
+			}
+			t.Fatalf("the node is not healthy after %q; events that did not run: %q", event.name, names)
+		}
+		t.Log("later failures may be consequences")
 	}
 	runAgent(ctx, t, report.Success, "status")
 	checkResources(ctx, t)
