@@ -30,7 +30,7 @@ func TestAutoJoinKeepsConfiguredInputs(t *testing.T) {
 		want  config.Join
 		found bool
 	}{
-		"nothing is there":            {boot: Files{Dir: t.TempDir()}},
+		"no file exists":              {boot: Files{Dir: t.TempDir()}},
 		"neither directory":           {},
 		"the directory wins":          {boot: Files{dir, credentials}, want: config.Join{UserData: userData, JoinToken: token}, found: true},
 		"credentials alone":           {boot: Files{t.TempDir(), credentials}, want: config.Join{UserData: filepath.Join(credentials, "user-data.ign"), JoinToken: token}, found: true},
@@ -80,7 +80,7 @@ func TestAutoJoinResumesWithNewerFiles(t *testing.T) {
 		payload         string
 		want            func(dir string) config.Join
 	}{
-		"nothing is there":       {},
+		"no file exists":         {},
 		"what it was begun with": {userData: before, token: before},
 		"current user data":      {userData: after, want: func(dir string) config.Join { return config.Join{UserData: dir + "/user-data.ign"} }},
 		"current user data, old join token": {userData: after, token: before, want: func(dir string) config.Join {

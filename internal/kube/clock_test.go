@@ -57,7 +57,7 @@ func TestExpiredCertificateOrWrongClock(t *testing.T) {
 			want:   "this host's clock is wrong: it shows",
 			remedy: "chronyc makestep",
 		},
-		"somebody else's answer": {
+		"response of another server": {
 			from:    now.Add(-48 * time.Hour),
 			to:      now.Add(-24 * time.Hour),
 			date:    now.Add(-30 * time.Hour),

@@ -43,7 +43,7 @@ func TestExplainProxy(t *testing.T) {
 			proxy: "proxy.invalid:3128", want: "the proxy http://proxy.invalid:3128 is unreachable: ",
 			remedy: "HTTPS_PROXY",
 		},
-		"wants a password": {
+		"requires a password": {
 			proxy: answering(407), want: "refused to connect to api.example.com:6443: HTTP 407",
 			remedy: "USER:PASSWORD@",
 		},

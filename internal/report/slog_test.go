@@ -19,7 +19,7 @@ func emitSamples(sink Sink) {
 	log.ForRequest("csr-7").Wait("waiting for approval", "oc adm certificate approve csr-7\n# or wait")
 	log.Changed("file", "/etc/a")
 	log.Warn("the clock is wrong", "")
-	sink.Emit(Event{Kind: StepDone, Step: "client-certificate", Message: "it is there", Elapsed: 1234567 * time.Microsecond})
+	sink.Emit(Event{Kind: StepDone, Step: "client-certificate", Message: "it exists", Elapsed: 1234567 * time.Microsecond})
 	sink.Emit(Event{Kind: CommandFailed, Message: "join: no user data", Remedy: "join --user-data FILE"})
 }
 
@@ -52,7 +52,7 @@ func TestJournal(t *testing.T) {
 			},
 			{"client-certificate: changed file /etc/a", journal.PriDebug, fields("EVENT", "detail", "STEP", "client-certificate", "CHANGE", "file:/etc/a")},
 			{"client-certificate: the clock is wrong", journal.PriWarning, fields("EVENT", "warning", "STEP", "client-certificate")},
-			{"client-certificate: it is there", journal.PriInfo, fields("EVENT", "ok", "STEP", "client-certificate", "SECONDS", "1.235")},
+			{"client-certificate: it exists", journal.PriInfo, fields("EVENT", "ok", "STEP", "client-certificate", "SECONDS", "1.235")},
 			{"join: no user data\njoin --user-data FILE", journal.PriErr, fields("EVENT", "error", "REMEDY", "join --user-data FILE")},
 		}
 		if !details {
@@ -89,7 +89,7 @@ func TestJSONLog(t *testing.T) {
 	emitSamples(&Slog{Handler: handler})
 	want := `{"level":"INFO","msg":"waiting for approval","event":"waiting","step":"client-certificate","remedy":"oc adm certificate approve csr-7","note":"or wait","request_id":"csr-7"}
 {"level":"WARN","msg":"the clock is wrong","event":"warning","step":"client-certificate"}
-{"level":"INFO","msg":"it is there","event":"ok","step":"client-certificate","seconds":1.235}
+{"level":"INFO","msg":"it exists","event":"ok","step":"client-certificate","seconds":1.235}
 {"level":"ERROR","msg":"join: no user data","event":"error","remedy":"join --user-data FILE"}
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {

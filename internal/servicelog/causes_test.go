@@ -176,7 +176,7 @@ func TestExplainErrors(t *testing.T) {
 			`"Eviction manager: failed to get summary stats" err="failed to get node info: getting the current node from lister: node \"w\" not found"`,
 			`Failed to initialize CSINode: error updating CSINode annotation: timed out waiting for the condition`,
 		}, ""},
-		"the newest story": {[]string{
+		"the newest errors": {[]string{
 			`err="Unauthorized"`,
 			`"x" err="listen tcp :10250: bind: address already in use"`, `"more"`,
 		}, ": another process listens on :10250"},

@@ -67,7 +67,7 @@ func TestPlainHost(t *testing.T) {
 			}
 		})
 	}
-	t.Run("NetworkManager knows Open vSwitch", func(t *testing.T) {
+	t.Run("NetworkManager supports Open vSwitch", func(t *testing.T) {
 		journal := output(ctx, t, m.Channel, "journalctl -b -u NetworkManager -o cat")
 		if !strings.Contains(journal, "Loaded device plugin: NMOvsFactory") {
 			t.Errorf("no NMOvsFactory in NetworkManager's journal:\n%s", journal)

@@ -19,7 +19,7 @@ func TestResponses(t *testing.T) {
 	}{
 		{"good token", "GET", "/ignition", s.bearer(), 200, "application/json; charset=utf-8", payload},
 		{"path with more", "GET", "/ignitionfoo", s.bearer(), 200, "application/json; charset=utf-8", payload},
-		{"method is not looked at", "POST", "/ignition", s.bearer(), 200, "application/json; charset=utf-8", payload},
+		{"method is ignored", "POST", "/ignition", s.bearer(), 200, "application/json; charset=utf-8", payload},
 		{"path with a slash", "GET", "/ignition/", s.bearer(), 404, plain, "404 page not found\n"},
 		{"standalone's path", "GET", "/config/worker", s.bearer(), 404, plain, "404 page not found\n"},
 		{"wrong path is reported before the token is checked", "GET", "/", "", 404, plain, "404 page not found\n"},
