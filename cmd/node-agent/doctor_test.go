@@ -28,7 +28,8 @@ func TestDoctor(t *testing.T) {
 	got := runCommandLine(t, "", "doctor", "--config", file, "--bundle", bundle, "--output", "json")
 	document := clitest.DecodeDocument(t, got.Out)
 	findings, _ := document["findings"].([]any)
-	if got.Code != text.Code || document["kind"] != "DoctorReport" || document["exitCode"] != float64(got.Code) || len(findings) == 0 || got.Err != "" {
+	if got.Code != text.Code || document["kind"] != "DoctorReport" || document["exitCode"] != float64(got.Code) ||
+		len(findings) == 0 || got.Err != "" {
 		t.Errorf("code %d and %d, %s%s", text.Code, got.Code, got.Out, got.Err)
 	}
 	made, _ := document["bundle"].(map[string]any)
@@ -36,7 +37,11 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("%v, %v, %v", info, err, made)
 	}
 	again := runCommandLine(t, "", "doctor", "--config", file, "--bundle", bundle)
-	want := clitest.Result{Code: report.Usage, Err: "hcp-node-agent doctor: " + bundle + " already exists; a bundle never replaces a file\n# pass a file to --bundle that does not exist yet\n"}
+	want := clitest.Result{
+		Code: report.Usage,
+		Err: "hcp-node-agent doctor: " + bundle +
+			" already exists; a bundle never replaces a file\n# pass a file to --bundle that does not exist yet\n",
+	}
 	if again != want {
 		t.Errorf("%+v", again)
 	}

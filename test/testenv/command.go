@@ -32,7 +32,8 @@ func (s *Environment) RunUntilOutput(ctx context.Context, command, pattern strin
 		<-ended // an error is expected: the connection may be lost with the machine
 		return watch.String(), nil
 	case err := <-ended:
-		return "", errors.Join(err, fmt.Errorf("%s ended before its output matched %q:\n%s", command, pattern, watch.String()))
+		return "", errors.Join(err, fmt.Errorf("%s ended before its output matched %q:\n%s", command, pattern,
+			watch.String()))
 	}
 }
 
@@ -42,7 +43,9 @@ func StepLine(step string) string { return `(?m)^\s*\S+\s+` + regexp.QuoteMeta(s
 // KillUpgrade runs an upgrade command repeatedly, and kills the agent in or after each of its steps up to the step
 // kubelet. The later ones are over at once. From the drain on, the command without options resumes the upgrade. It logs
 // the output of each run.
-func (s *Environment) KillUpgrade(ctx context.Context, command string, logf func(format string, arguments ...any)) error {
+func (s *Environment) KillUpgrade(ctx context.Context, command string,
+	logf func(format string, arguments ...any),
+) error {
 	for _, step := range bootstrap.UpgradeSteps() {
 		var killErr error
 		out, err := s.RunUntilOutput(ctx, command, StepLine(step.Name), func() {

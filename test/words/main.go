@@ -79,7 +79,9 @@ var checked = []string{
 }
 
 // unchecked are directories with test data, with files of an OpenShift release, and with the rules.
-var unchecked = []string{"testdata/", "/golden/", "internal/payload/files/", "internal/payload/units/", "test/words/words.txt"}
+var unchecked = []string{
+	"testdata/", "/golden/", "internal/payload/files/", "internal/payload/units/", "test/words/words.txt",
+}
 
 // checkedFiles returns the paths of all tracked and new files that are checked.
 func checkedFiles() ([]string, error) {

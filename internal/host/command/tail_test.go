@@ -23,7 +23,8 @@ func TestRunTail(t *testing.T) {
 		}
 	}
 	var failed *Error
-	if got, _, err := RunTail(t.Context(), 8, "sh", "-c", "echo said; exit 3"); !errors.As(err, &failed) || failed.Code != 3 || string(got) != "said\n" {
+	if got, _, err := RunTail(t.Context(), 8, "sh", "-c", "echo said; exit 3"); !errors.As(err, &failed) ||
+		failed.Code != 3 || string(got) != "said\n" {
 		t.Errorf("a failure: %q, %v", got, err)
 	}
 }

@@ -19,7 +19,8 @@ import (
 // must find no obstacle to a join.
 func testDoctorBeforeJoin(ctx context.Context, t *testing.T) {
 	t.Helper()
-	checkContains(t, runAgent(ctx, t, report.Success, "doctor").Stdout, "has not joined a cluster", "the ignition server was not checked")
+	checkContains(t, runAgent(ctx, t, report.Success, "doctor").Stdout, "has not joined a cluster",
+		"the ignition server was not checked")
 	result := runAgent(ctx, t, report.Success, "doctor --user-data "+testenv.UserDataPath)
 	if strings.Contains(result.Stdout, "the ignition server was not checked") {
 		t.Error("with user data doctor did not check the ignition server")
@@ -33,11 +34,15 @@ func testDoctorBeforeJoin(ctx context.Context, t *testing.T) {
 func testDoctorOfHealthyNode(ctx context.Context, t *testing.T) {
 	t.Helper()
 	out := runAgent(ctx, t, report.Success, "doctor").Stdout
-	checkContains(t, out, "joined NodePool clusters/", "running: NetworkManager.service, openvswitch.service, crio.service, kubelet.service", "eth0 is in br-ex with 192.0.2.",
-		")", "kubelet's client certificate of CN=system:node:worker-0", "kubelet's serving certificate of CN=system:node:worker-0",
+	checkContains(t, out, "joined NodePool clusters/",
+		"running: NetworkManager.service, openvswitch.service, crio.service, kubelet.service",
+		"eth0 is in br-ex with 192.0.2.",
+		")", "kubelet's client certificate of CN=system:node:worker-0",
+		"kubelet's serving certificate of CN=system:node:worker-0",
 		"Node worker-0 is Ready and schedulable")
 	findings := doctorFindings(ctx, t)
-	if !slices.ContainsFunc(findings, func(f finding) bool { return f.Check == "validate" && f.Severity == report.SeverityOK }) {
+	if !slices.ContainsFunc(findings,
+		func(f finding) bool { return f.Check == "validate" && f.Severity == report.SeverityOK }) {
 		t.Error("doctor did not run the checks that need the payload")
 	}
 	for _, f := range findings {
@@ -78,8 +83,10 @@ func testDoctorOfStoppedKubelet(ctx context.Context, t *testing.T) {
 	checkContains(t, out, "kubelet.service is not running (inactive", "systemctl start kubelet")
 
 	mustOutput(ctx, t, `umask 077; cd /root
-		jq -r '.ignition.config.merge[].httpHeaders[] | select(.name == "Authorization") | .value' user-data.ign | sed 's/^Bearer //' >needles
-		jq -r '.auths[] | .auth, (.auth | @base64d), (.auth | @base64d | sub("^[^:]*:"; ""))' /var/lib/kubelet/config.json | grep . >>needles
+		jq -r '.ignition.config.merge[].httpHeaders[] | select(.name == "Authorization") | .value' user-data.ign |
+			sed 's/^Bearer //' >needles
+		jq -r '.auths[] | .auth, (.auth | @base64d), (.auth | @base64d | sub("^[^:]*:"; ""))' /var/lib/kubelet/config.json |
+			grep . >>needles
 		sed -n '/PRIVATE KEY/,/PRIVATE KEY/p' /var/lib/kubelet/pki/kubelet-client-current.pem | grep -v -- ----- >>needles
 		sed 's/^/# /' needles >`+canaryFile)
 	var document struct {
@@ -92,7 +99,8 @@ func testDoctorOfStoppedKubelet(ctx context.Context, t *testing.T) {
 			}
 		}
 	}
-	must(t, json.Unmarshal([]byte(runAgent(ctx, t, report.Failed, "doctor --bundle /root/b.tar.gz --output json").Stdout), &document))
+	must(t, json.Unmarshal([]byte(runAgent(ctx, t, report.Failed, "doctor --bundle /root/b.tar.gz --output json").Stdout),
+		&document))
 	if document.ExitCode != report.Failed || document.Phase != "joined" || document.Bundle == nil {
 		t.Errorf("%+v", document)
 	}
@@ -101,21 +109,27 @@ func testDoctorOfStoppedKubelet(ctx context.Context, t *testing.T) {
 		there[piece.Name] = piece.Missing == "" && piece.Bytes > 0
 	}
 	for _, name := range []string{
-		"doctor.txt", "doctor.json", "state/join.json", "state/ledger.json", "journal/kubelet.log", "journal/crio.log", "journal/networkmanager.log",
-		"units/show.txt", "units/etc/systemd/system/kubelet.service", "network/addresses.json", "network/openvswitch.txt", "network/nm-devices.txt",
+		"doctor.txt", "doctor.json", "state/join.json", "state/ledger.json", "journal/kubelet.log", "journal/crio.log",
+		"journal/networkmanager.log",
+		"units/show.txt", "units/etc/systemd/system/kubelet.service", "network/addresses.json", "network/openvswitch.txt",
+		"network/nm-devices.txt",
 		"certificates.json", "cluster/node.json", "cluster/csr.json", "units" + canaryFile,
 	} {
 		if !there[name] {
 			t.Errorf("the bundle does not contain %s", name)
 		}
 	}
-	found := mustOutput(ctx, t, `cd /root; stat -c '%a' b.tar.gz; mkdir b; tar -xzf b.tar.gz -C b; [ "$(wc -l <needles)" -ge 5 ] && echo found secrets to search for
-		grep -rlFf needles /root/b || echo no secret is in the bundle; grep -c '^# \*\*\*$' b/units`+canaryFile+`; jq -r .metadata.name b/cluster/node.json
-		jq -r .exitCode b/doctor.json; jq -r .kind b/manifest.json; hcp-node-agent doctor --bundle /root/b.tar.gz 2>&1 | head -n1; rm -rf b b.tar.gz needles `+canaryFile)
+	found := mustOutput(ctx, t, `cd /root; stat -c '%a' b.tar.gz; mkdir b; tar -xzf b.tar.gz -C b
+		[ "$(wc -l <needles)" -ge 5 ] && echo found secrets to search for
+		grep -rlFf needles /root/b || echo no secret is in the bundle; grep -c '^# \*\*\*$' b/units`+canaryFile+
+		`; jq -r .metadata.name b/cluster/node.json
+		jq -r .exitCode b/doctor.json; jq -r .kind b/manifest.json
+		hcp-node-agent doctor --bundle /root/b.tar.gz 2>&1 | head -n1; rm -rf b b.tar.gz needles `+canaryFile)
 	lines := strings.SplitN(found, "\n", 5)
 	want := []string{"600", "found secrets to search for", "no secret is in the bundle"}
 	if len(lines) < 5 || strings.Join(lines[:3], "\n") != strings.Join(want, "\n") || lines[3] == "0" ||
-		lines[4] != "worker-0\n1\nBundleManifest\nhcp-node-agent doctor: /root/b.tar.gz already exists; a bundle never replaces a file" {
+		lines[4] != "worker-0\n1\nBundleManifest\nhcp-node-agent doctor: /root/b.tar.gz already exists; a bundle never "+
+			"replaces a file" {
 		t.Errorf("the bundle: %s", found)
 	}
 	mustOutput(ctx, t, "systemctl start kubelet")

@@ -28,7 +28,10 @@ func TestResponses(t *testing.T) {
 		{"prefix in lower case", "GET", "/ignition", "bearer " + encode(s.Token()), 401, plain, "Unauthorized\n"},
 		{"token in plain text", "GET", "/ignition", "Bearer " + s.Token(), 401, plain, "Unauthorized\n"},
 		{"token encoded twice", "GET", "/ignition", "Bearer " + encode(encode(s.Token())), 511, plain, "Token not found\n"},
-		{"unknown token", "GET", "/ignition", "Bearer " + encode("0e2e5f3c-0000-4000-8000-000000000000"), 511, plain, "Token not found\n"},
+		{
+			"unknown token", "GET", "/ignition", "Bearer " + encode("0e2e5f3c-0000-4000-8000-000000000000"), 511, plain,
+			"Token not found\n",
+		},
 		{"empty token: HTTP strips the space", "GET", "/ignition", "Bearer ", 401, plain, "Unauthorized\n"},
 		{"health needs no token", "GET", "/healthz", "", 200, "", ""},
 	} {
