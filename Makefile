@@ -6,17 +6,15 @@ EXECS ?= 1500000
 # How many lanes of test-vm run at a time. A lane uses one core; emulated machines that share cores are several times
 # slower, and then fail by their own timeouts.
 JOBS ?= 2
-# The kinds of uplink and the faults that test-vm has the time for, beside the
-# IPv4 uplinks of the other lanes; test-network has all.
+# The kinds of uplink that test-vm tests, beside the IPv4 uplinks of the other lanes; test-network tests all.
 QUICK_KINDS ?= dual vlan-on-bond
-QUICK_FAULTS = TestAgentKilled|TestAgentInterrupted|TestLeaveInterrupted|TestGatewaySilent
-# What test-vm has no time for on a machine with two cores; THOROUGH=1 runs them, as test-all does.
-SLOW = $(if $(THOROUGH),^$$,TestBridgeWithoutTheClustersUnit|TestFirstBootWithJoinToken|TestPackage|TestLateApprovalTimesOut|TestJoinResumesAfterReboot|TestExplained|TestStandaloneCluster|TestOverrideAndDrop|TestEvents|TestSoftwareOfTheOSImage)
-# The tests that only soak runs, at random moments and for hours.
-SOAK = TestReboots|TestPowerCuts|TestRandomInterruptions
-# The tests of lane-install and of lane-events, which balance the lanes.
-INSTALL = TestPackage|TestFirstBoot|TestJoinResumes|TestOverrideAndDrop|TestStandaloneCluster|TestLeaveResumes
-EVENTS = TestEvents|TestDeniedRequest
+# $(call tests_of,LANES,KINDS) returns the tests of these lanes and kinds as a pattern for go test -run.
+LANES_FILE = test/vm/lanes.txt
+tests_of = ^($(subst $(space),|,$(or $(strip $(shell awk -v lanes=' $(1) ' -v kinds='$(2)' \
+	'!/^\#/ && index(lanes, " " $$2 " ") && index(kinds, $$3) {print $$1}' $(LANES_FILE))),\
+	$(error $(LANES_FILE) has no test of lane $(1) and kind $(2)))))$$
+# Tests of the kind slow run only with THOROUGH=1, as test-all sets it.
+TEST_KINDS = quick$(if $(THOROUGH), slow)
 LINT = $(HCP_BED_CACHE)/tools/golangci-lint-v2.6.2
 GOTESTSUM = $(HCP_BED_CACHE)/tools/gotestsum-v1.13.0
 # Package by package, the failures whole, no list of skipped tests: the last summary has it.
@@ -74,30 +72,29 @@ test-real:
 	cd test/controlplane && $(RUN_TESTS) --jsonfile $(RESULTS)/controlplane.json -- ./...
 
 .PHONY: test-vm
-test-vm: deps build bed ## the agent in real machines: the life of a node, OVN-Kubernetes, uplinks into br-ex and back, faults on the way
+test-vm: deps build bed ## end-to-end tests in virtual machines: life of a node, OVN-Kubernetes, migration to br-ex and back, faults
 	$(MAKE) -j$(JOBS) --output-sync=target $(LANES)
 
-# Each lane has a machine and, but for the network, a control plane of its own. The longest come first.
-# While they run, their output is in build/lane-*.log. LIMIT is the time after which go test ends a lane.
+# Each lane has a machine and, except for the network, a control plane of its own. The longest come first.
+# Their output is in build/lane-*.log while they run. LIMIT is the timeout of go test.
 LIMIT = $(if $(THOROUGH),8h,60m)
 LANES = lane-install lane-node lane-events lane-network lane-ovn $(BESIDE)
 TO_LOG = mkdir -p build && exec >build/$@.log 2>&1
 SHOW_LOG = status=$$?; cat build/$@.log; exit $$status
+TEST_VM = go test -tags vm -count=1 -v
 
 .PHONY: $(LANES) lane-machine
-lane-install: # installation and first boot, and what the package's repositories are built for
-	@($(TO_LOG); LANE=-install go test -tags vm -count=1 -timeout $(LIMIT) -v -run '$(INSTALL)' -skip '$(SLOW)' ./test/vm/e2e); $(SHOW_LOG)
-lane-node: # all other tests
-	@($(TO_LOG); LANE=-node go test -tags vm -count=1 -timeout $(LIMIT) -v -skip '$(INSTALL)|$(EVENTS)|$(SOAK)|$(SLOW)' ./test/vm/e2e); $(SHOW_LOG)
-lane-events: # what happens to a node in its life
-	@($(TO_LOG); LANE=-events go test -tags vm -count=1 -timeout $(LIMIT) -v -run '$(EVENTS)' -skip '$(SLOW)' ./test/vm/e2e); $(SHOW_LOG)
-lane-network:
-	@($(TO_LOG); KINDS="$(QUICK_KINDS)" go test -tags vm -count=1 -timeout 40m -v -run TestUplinks ./test/vm/network && \
-		KINDS= go test -tags vm -count=1 -timeout 40m -v -run '$(QUICK_FAULTS)' ./test/vm/network); $(SHOW_LOG)
+lane-install lane-node lane-events:
+	@($(TO_LOG); LANE=-$(@:lane-%=%) $(TEST_VM) -timeout $(LIMIT) \
+		-run '$(call tests_of,$(@:lane-%=%),$(TEST_KINDS))' ./test/vm/e2e); $(SHOW_LOG)
+lane-network: # TestUplinks for QUICK_KINDS only
+	@($(TO_LOG); KINDS="$(QUICK_KINDS)" $(TEST_VM) -timeout 40m -run '^TestUplinks$$' ./test/vm/network && \
+		KINDS= $(TEST_VM) -timeout 40m -run '$(call tests_of,network,quick)' -skip '^TestUplinks$$' ./test/vm/network); $(SHOW_LOG)
 lane-ovn:
-	@($(TO_LOG); THOROUGH=$(THOROUGH) go test -tags vm -count=1 -timeout $(LIMIT) -v ./test/vm/ovn); $(SHOW_LOG)
-lane-machine: # the machine itself, as every test expects it
-	@($(TO_LOG); go test -tags vm -count=1 -timeout 20m -v ./test/vm); $(SHOW_LOG)
+	@($(TO_LOG); THOROUGH=$(THOROUGH) $(TEST_VM) -timeout $(LIMIT) \
+		-run '$(call tests_of,ovn,$(TEST_KINDS))' ./test/vm/ovn); $(SHOW_LOG)
+lane-machine:
+	@($(TO_LOG); $(TEST_VM) -timeout 20m -run '$(call tests_of,machine,$(TEST_KINDS))' ./test/vm); $(SHOW_LOG)
 
 .PHONY: test-all
 test-all: export THOROUGH = 1
@@ -108,18 +105,18 @@ test-ovn: deps build bed lane-ovn ## join, traffic, upgrade and leave with the r
 
 .PHONY: test-network
 test-network: deps build bed ## every kind of uplink, and faults (KINDS="dhcp4 vlan" picks; THOROUGH=1 tries every fault at every part)
-	go test -tags vm -count=1 -p 1 -timeout 8h -v -skip '$(SOAK)' ./test/vm/lab ./test/vm/network
+	$(TEST_VM) -p 1 -timeout 8h -run '$(call tests_of,network,quick slow)' ./test/vm/lab ./test/vm/network
 
 .PHONY: soak
 soak: deps build bed ## power cuts and kills at random moments of join, upgrade, rollback and leave (RUNS, SEED), and of the network migration (KINDS, REBOOTS, CUTS)
-	LANE=-soak go test -tags vm -count=1 -p 1 -timeout 24h -v -run '$(SOAK)' ./test/vm/e2e ./test/vm/network
+	LANE=-soak $(TEST_VM) -p 1 -timeout 24h -run '$(call tests_of,node network,soak)' ./test/vm/e2e ./test/vm/network
 
 .PHONY: fuzz
 fuzz: oracle ## every fuzz target in turn, each for EXECS inputs
 	EXECS=$(EXECS) test/fuzz.sh
 
 .PHONY: bench
-bench: deps build bed oracle ## the figures: apply beside the real Ignition, the move into br-ex beside configure-ovs.sh's order, fleets that enroll with join tokens, what the service costs, the Go benchmarks
+bench: deps build bed oracle ## the figures: apply beside the real Ignition, the interruption by a migration to br-ex and by configure-ovs.sh, fleets that enroll with join tokens, the cost of the service, the Go benchmarks
 	go run ./test/differential/bench bin/hcp-node-agent
 	go run ./test/vm/cmd/interruption
 	go run ./test/fleet bin/hcp-node-admin
@@ -131,10 +128,10 @@ lint: $(LINT) ## golangci-lint, the word list of test/words, and shellcheck
 	$(LINT) run ./...
 	cd test/controlplane && $(LINT) run ./...
 	go run ./test/words
-	shellcheck $$(git ls-files '*.sh' .ci/run | grep -v /payload/files/)
+	shellcheck $$(git ls-files '*.sh' .ci | grep -v /payload/files/)
 
 .PHONY: controlplane
-controlplane: deps bed-control ## run the miniature control plane for hand work, until Ctrl-C
+controlplane: deps bed-control ## run the miniature control plane for manual tests, until Ctrl-C
 	test/controlplane/run.sh
 
 .PHONY: deps

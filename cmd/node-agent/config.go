@@ -97,7 +97,11 @@ func (d *configDocument) addTokenSettings(before config.Join, stdin io.Reader) {
 	place := before.JoinToken
 	add := func(key string, before, after []string) {
 		if more := after[len(before):]; len(more) > 0 {
-			d.Settings = append(d.Settings, config.Setting{Key: key, Value: more, Origin: config.Origin{From: config.FromJoinToken, Location: place}})
+			d.Settings = append(d.Settings, config.Setting{
+				Key:    key,
+				Value:  more,
+				Origin: config.Origin{From: config.FromJoinToken, Location: place},
+			})
 		}
 	}
 	add("nodeLabels", before.Labels, after.Labels)

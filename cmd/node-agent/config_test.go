@@ -39,7 +39,11 @@ func writeTempFiles(t *testing.T, files map[string]string) string {
 }
 
 func TestConfigShow(t *testing.T) {
-	made, _, err := enrollment.New(enrollment.Options{NodeName: "worker-7", ClusterCA: certtest.NewCA(t, "ca").PEM, Labels: []string{"zone=b", "rack=4"}}, time.Now())
+	made, _, err := enrollment.New(enrollment.Options{
+		NodeName:  "worker-7",
+		ClusterCA: certtest.NewCA(t, "ca").PEM,
+		Labels:    []string{"zone=b", "rack=4"},
+	}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,11 +52,13 @@ func TestConfigShow(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := writeTempFiles(t, map[string]string{
-		"config.yaml": configHead + "endpoint: ignition.example.com\n", "config.d/10-site.yaml": configHead + "# this rack\nnodeLabels: [zone=a]\n",
-		"node.token": string(content),
+		"config.yaml":           configHead + "endpoint: ignition.example.com\n",
+		"config.d/10-site.yaml": configHead + "# this rack\nnodeLabels: [zone=a]\n",
+		"node.token":            string(content),
 	})
 	file := filepath.Join(dir, "config.yaml")
-	got := runCommandLine(t, "", "config", "show", "--config", file, "--join-token", filepath.Join(dir, "node.token"), "--until", "ready")
+	got := runCommandLine(t, "", "config", "show", "--config", file, "--join-token", filepath.Join(dir, "node.token"),
+		"--until", "ready")
 	want := `DIR/config.yaml
 DIR/config.d/10-site.yaml
 
@@ -83,26 +89,30 @@ func TestConfigValidate(t *testing.T) {
 		"good/config.yaml":      configHead,
 	})
 	file, good := filepath.Join(dir, "config.yaml"), filepath.Join(dir, "good/config.yaml")
-	steps := "must be one of " + strings.Join(steps.SkipValues(), ", ")
-	want := strings.ReplaceAll(`DIR/config.yaml:3:8: skip: invalid value "netwrk": `+steps+`
-DIR/config.yaml:3:16: skip: invalid value "fetch": `+steps+`
+	allowed := "must be one of " + strings.Join(steps.SkipValues(), ", ")
+	want := strings.ReplaceAll(`DIR/config.yaml:3:8: skip: invalid value "netwrk": `+allowed+`
+DIR/config.yaml:3:16: skip: invalid value "fetch": `+allowed+`
 DIR/config.yaml:4:1: untyl: unknown setting; did you mean until?
 DIR/config.d/10-site.yaml:3:10: timeout: invalid value "-1s": must not be negative
 HCP_NODE_AGENT_TIMEOT: no setting has this environment variable; did you mean HCP_NODE_AGENT_TIMEOUT?
 `, "DIR", dir)
-	if diff := cmp.Diff(clitest.Result{Code: report.Usage, Out: want}, program.Exec(t, "", "config", "validate", "--config", file)); diff != "" {
+	diff := cmp.Diff(clitest.Result{Code: report.Usage, Out: want},
+		program.Exec(t, "", "config", "validate", "--config", file))
+	if diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, command := range []string{"join", "plan", "preflight", "doctor", "run"} {
 		got := program.Exec(t, "", command, "--config", good)
-		if want := "hcp-node-agent " + command + ": invalid configuration: HCP_NODE_AGENT_TIMEOT: no setting has this environment variable; " +
-			"did you mean HCP_NODE_AGENT_TIMEOUT?\nsee: hcp-node-agent " + command + " --help\n"; got.Code != report.Usage || got.Err != want {
+		want := "hcp-node-agent " + command +
+			": invalid configuration: HCP_NODE_AGENT_TIMEOT: no setting has this environment variable; " +
+			"did you mean HCP_NODE_AGENT_TIMEOUT?\nsee: hcp-node-agent " + command + " --help\n"
+		if got.Code != report.Usage || got.Err != want {
 			t.Errorf("%s: code %d, %s", command, got.Code, got.Err)
 		}
 	}
 	// A file is validated alone.
-	if diff := cmp.Diff(clitest.Result{Code: report.Success, Out: "no problems in " + good +
-		"\n"}, program.Exec(t, "", "config", "validate", good)); diff != "" {
+	valid := clitest.Result{Code: report.Success, Out: "no problems in " + good + "\n"}
+	if diff := cmp.Diff(valid, program.Exec(t, "", "config", "validate", good)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	got := runCommandLine(t, "", "config", "validate", good, file, "--output", "json")
@@ -110,7 +120,13 @@ HCP_NODE_AGENT_TIMEOT: no setting has this environment variable; did you mean HC
 	if got.Code != report.Usage || len(document["problems"].([]any)) != 3 || document["exitCode"] != 2.0 {
 		t.Errorf("code %d, %s%s", got.Code, got.Out, got.Err)
 	}
-	first := map[string]any{"file": file, "key": "skip", "line": 3.0, "column": 8.0, "message": `skip: invalid value "netwrk": ` + steps}
+	first := map[string]any{
+		"file":    file,
+		"key":     "skip",
+		"line":    3.0,
+		"column":  8.0,
+		"message": `skip: invalid value "netwrk": ` + allowed,
+	}
 	if diff := cmp.Diff(first, document["problems"].([]any)[0]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -131,7 +147,8 @@ func TestConfigValidateStandardInput(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := runCommandLine(t, content, "config", "validate", "-")
-		if diff := cmp.Diff(string(want), got.Out); diff != "" || (got.Code == report.Success) != (name == "valid") || got.Err != "" {
+		if diff := cmp.Diff(string(want), got.Out); diff != "" || (got.Code == report.Success) != (name == "valid") ||
+			got.Err != "" {
 			t.Errorf("%s: code %d, %s (-want +got):\n%s", name, got.Code, got.Err, diff)
 		}
 	}
@@ -144,10 +161,15 @@ func TestWritableConfigIsRefused(t *testing.T) {
 	if err := os.Chmod(file, 0o666); err != nil { //nolint:gosec // what the test is about
 		t.Fatal(err)
 	}
-	for _, line := range [][]string{{"config", "validate", file}, {"config", "show", "--config", file}, {"join", "--config", file}} {
+	for _, line := range [][]string{
+		{"config", "validate", file},
+		{"config", "show", "--config", file},
+		{"join", "--config", file},
+	} {
 		got := runCommandLine(t, "", line...)
 		all := got.Out + got.Err
-		if got.Code != report.Usage || !strings.Contains(all, file+": file ignored: users other than root can write to it") || !strings.Contains(all, "\nchmod go-w "+file+"\n") {
+		if got.Code != report.Usage || !strings.Contains(all, file+": file ignored: users other than root can write to it") ||
+			!strings.Contains(all, "\nchmod go-w "+file+"\n") {
 			t.Errorf("%q: code %d, %s", line, got.Code, all)
 		}
 	}

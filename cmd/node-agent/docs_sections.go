@@ -64,10 +64,9 @@ func configurationPage() string {
 /etc/hcp-node-agent/config.d/\*.yaml
 
 # DESCRIPTION
-YAML or JSON of kind %[3]s in version %[4]s. Every file has both fields. A flag overrides the environment, the environment overrides
-drop-ins, and drop-ins override the file; a list replaces the list before it. An unknown
-setting or variable is an error. Secrets are not in these
-files; settings name the files that have them.
+YAML or JSON of kind %[3]s in version %[4]s. Every file has both fields. A flag overrides the environment,
+the environment overrides drop-ins, and drop-ins override the file; a list replaces the list before it. An
+unknown setting or variable is an error. Secrets are not in these files; settings name the files that have them.
 
 Print the settings and their origins:
 
@@ -83,7 +82,8 @@ Print all problems of the configuration with their positions:
 	for _, row := range settingsSection().Rows {
 		list.Rows = append(list.Rows, []string{row[2], fmt.Sprintf("%s. Same as %s and %s.", row[4], row[0], row[1])})
 	}
-	fmt.Fprintf(&out, "%s# EXAMPLE\n```\n%s```\n\n# SEE ALSO\n**%[3]s(8)**, **%[3]s-config-show(8)**, **%[3]s-config-validate(8)**\n",
+	fmt.Fprintf(&out,
+		"%s# EXAMPLE\n```\n%s```\n\n# SEE ALSO\n**%[3]s(8)**, **%[3]s-config-show(8)**, **%[3]s-config-validate(8)**\n",
 		list.Definitions(), configurationExample(), programName)
 	return out.String()
 }

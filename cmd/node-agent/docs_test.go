@@ -24,10 +24,12 @@ func TestManPageOfJoin(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "1795219200")
 	text := formatManPage(t, "hcp-node-agent-join.8")
 	for _, want := range []string{
-		"2026-11-21", "hcp-node-agent join [flags]", "       --user-data=\"\"\n              FILE with the NodePool's user data, or",
+		"2026-11-21", "hcp-node-agent join [flags]",
+		"       --user-data=\"\"\n              FILE with the NodePool's user data, or",
 		"       -o, --output=\"text\"\n              output FORMAT", "[HCP_NODE_AGENT_PAYLOAD_DROP, payload.drop]",
 		"a final /**;", "pause IMAGE for CRI-O", "\n       schedulable          wait", "/var/lib/hcp-node-agent",
-		"       7      reboot required; then run the command again\n", "       130    interrupted", "SEE ALSO", "with the value dumb, lines",
+		"       7      reboot required; then run the command again\n", "       130    interrupted", "SEE ALSO",
+		"with the value dumb, lines",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q:\n%s", want, text)
@@ -39,7 +41,8 @@ func TestManPageOfJoin(t *testing.T) {
 func TestManPageOfTheConfiguration(t *testing.T) {
 	text := strings.Join(strings.Fields(formatManPage(t, "hcp-node-agent-config.5")), " ")
 	for flag, setting := range config.Keys() {
-		same := regexp.MustCompile(" " + regexp.QuoteMeta(setting) + " .* Same as --" + flag + "( [^ ]+)? and " + config.Variable(flag) + `\.`)
+		same := regexp.MustCompile(" " + regexp.QuoteMeta(setting) + " .* Same as --" + flag + "( [^ ]+)? and " +
+			config.Variable(flag) + `\.`)
 		if !same.MatchString(text) {
 			t.Errorf("the page does not have %s, --%s:\n%s", setting, flag, text)
 		}

@@ -107,7 +107,8 @@ func checkFailuresStopScript(t *testing.T, commands [][]string) {
 		}
 		programs = append(programs, command[0])
 		content := "#!/bin/sh\necho ${0##*/}\n[ ${0##*/} != \"$FAILS\" ]\n"
-		if err := os.WriteFile(filepath.Join(dir, command[0]), []byte(content), 0o700); err != nil { //nolint:gosec // it is run
+		err := os.WriteFile(filepath.Join(dir, command[0]), []byte(content), 0o700) //nolint:gosec // it is run
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -115,7 +116,8 @@ func checkFailuresStopScript(t *testing.T, commands [][]string) {
 		run := exec.CommandContext(t.Context(), "/bin/sh", "-c", script)
 		run.Env = []string{"PATH=" + dir, "FAILS=" + name}
 		out, err := run.Output()
-		if diff := cmp.Diff(programs[:min(i+1, len(programs))], strings.Fields(string(out))); diff != "" || (err != nil) != (i < len(programs)) {
+		if diff := cmp.Diff(programs[:min(i+1, len(programs))], strings.Fields(string(out))); diff != "" ||
+			(err != nil) != (i < len(programs)) {
 			t.Errorf("%s fails: %v (-want +got):\n%s", name, err, diff)
 		}
 	}
@@ -148,7 +150,10 @@ func TestPackagedConfiguration(t *testing.T) {
 
 // The conditions of the units name the files that the service reads.
 func TestUnitConditionsNameTheFirstBootFiles(t *testing.T) {
-	for unit, key := range map[string]string{"hcp-node-agent.path": "PathChanged=", "hcp-node-agent.service": "ConditionPathExists=|"} {
+	for unit, key := range map[string]string{
+		"hcp-node-agent.path":    "PathChanged=",
+		"hcp-node-agent.service": "ConditionPathExists=|",
+	} {
 		content, err := os.ReadFile("../../systemd/" + unit)
 		if err != nil {
 			t.Fatal(err)

@@ -23,7 +23,8 @@ var (
 		"ignition-override", "payload-drop",
 	}
 	// upgradeSettings can be given to an upgrade; the others remain those of the join.
-	upgradeSettings = append(slices.Clone(userDataSettings), "openshift-release", "software", "install-packages", "apply-host-settings", "timeout")
+	upgradeSettings = append(slices.Clone(userDataSettings), "openshift-release", "software", "install-packages",
+		"apply-host-settings", "timeout")
 	// planSettings determine the result of plan and preflight.
 	planSettings = append(slices.Clone(userDataSettings),
 		"bridge-interface", "verify-reach", "network-timeout", "node-label", "node-taint", "pause-image",
@@ -53,7 +54,8 @@ func settingFlags(c *cobra.Command, flags ...string) *string {
 			cli.CompleteFlag(c, name, complete)
 		}
 	}
-	return c.Flags().String("config", config.DefaultFile, "configuration `FILE`; its drop-ins are in the directory config.d beside it")
+	return c.Flags().String("config", config.DefaultFile,
+		"configuration `FILE`; its drop-ins are in the directory config.d beside it")
 }
 
 // allSettings returns the flags of all settings of a join, in the order of the help. The

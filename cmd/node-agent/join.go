@@ -78,12 +78,12 @@ func newJoinCommand(p *cli.Printer) *cobra.Command {
 
 // printJoined prints what the administrator still has to do after a join, and the next commands. In
 // a pipe the warnings are lines of their own, and nothing is printed.
-func printJoined(page *report.Page, steps []report.StepResult) {
+func printJoined(page *report.Page, results []report.StepResult) {
 	if page.Width == 0 {
 		return
 	}
 	title := page.Title("Actions for you") + "\n"
-	for _, step := range steps {
+	for _, step := range results {
 		for _, warning := range step.Warnings {
 			page.Printf("%s", title)
 			page.Item("  "+page.Warn("!")+" ", warning.Message)

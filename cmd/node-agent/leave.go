@@ -62,7 +62,8 @@ after a stop.`,
 			return previewLeave(c.Context(), p, options)
 		}
 		if !*yes && !p.Confirm("Remove this host from the cluster and revert all changes of the join?") {
-			return report.Fail(report.Interrupted, "hcp-node-agent leave --dry-run # lists the changes", "not confirmed; nothing was changed")
+			return report.Fail(report.Interrupted, "hcp-node-agent leave --dry-run # lists the changes",
+				"not confirmed; nothing was changed")
 		}
 		left, err := leave.Run(c.Context(), options)
 		p.StepReported = err != nil && stepFailed(p.Recorder)

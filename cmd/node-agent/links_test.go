@@ -109,7 +109,8 @@ func anchors(t *testing.T, document string) []string {
 
 // promptedCommand matches a command after a prompt. A line that begins with # is a comment for the shell,
 // and a pasted command with another prompt fails.
-var promptedCommand = regexp.MustCompile(`(?m)^ *([#$]) (hcp-node-a\w+|cat|curl|dnf|grubby|jq|journalctl|make|nmcli|oc|podman|rpm|sudo|systemctl|umask)\b.*$`)
+var promptedCommand = regexp.MustCompile(`(?m)^ *([#$]) (hcp-node-a\w+|cat|curl|dnf|grubby|jq|journalctl|make|nmcli|` +
+	`oc|podman|rpm|sudo|systemctl|umask)\b.*$`)
 
 // Commands in the blocks of all documents and in man pages can be pasted: they have no prompt.
 func TestCommandsHaveNoPrompt(t *testing.T) {

@@ -42,26 +42,40 @@ func runCommandLine(t *testing.T, stdin string, args ...string) clitest.Result {
 
 func TestInvalidCommandLines(t *testing.T) {
 	agent().CheckUsageErrors(t, map[string]string{
-		"config":                     "hcp-node-agent config: a subcommand is required\nsee: hcp-node-agent config --help\n",
-		"config mint":                "hcp-node-agent config: unknown command \"mint\"\nsee: hcp-node-agent config --help\n",
-		"config sow":                 "hcp-node-agent config: unknown command \"sow\"; did you mean show?\nsee: hcp-node-agent config --help\n",
-		"config show a":              "hcp-node-agent config show: unexpected argument \"a\"\nsee: hcp-node-agent config show --help\n",
-		"jion":                       "hcp-node-agent: unknown command \"jion\"; did you mean join?\nsee: hcp-node-agent --help\n",
-		"help jion":                  "hcp-node-agent help: unknown command \"jion\"; did you mean join?\nsee: hcp-node-agent help --help\n",
-		"help join now":              "hcp-node-agent help: unknown command \"now\"\nsee: hcp-node-agent help --help\n",
-		"completion":                 "hcp-node-agent completion: a subcommand is required\nsee: hcp-node-agent completion --help\n",
-		"completion sch":             "hcp-node-agent completion: unknown command \"sch\"; did you mean zsh?\nsee: hcp-node-agent completion --help\n",
-		"--user-data user-data.ign":  "hcp-node-agent: unknown flag: --user-data\nsee: hcp-node-agent --help\n",
-		"join --userdata x":          "hcp-node-agent join: unknown flag: --userdata\nsee: hcp-node-agent join --help\n",
-		"join user-data.ign":         "hcp-node-agent join: unexpected argument \"user-data.ign\"; did you mean --user-data user-data.ign?\nsee: hcp-node-agent join --help\n",
-		"join --user-data":           "hcp-node-agent join: flag needs an argument: --user-data\nsee: hcp-node-agent join --help\n",
-		"join --timeout soon":        "hcp-node-agent join: --timeout: invalid value \"soon\": must be a duration such as 90s or 1h30m\nsee: hcp-node-agent join --help\n",
-		"node-ip 192.0.2.1":          "hcp-node-agent node-ip: unexpected argument \"192.0.2.1\"\nsee: hcp-node-agent node-ip --help\n",
-		"leave --user-data x":        "hcp-node-agent leave: unknown flag: --user-data\nsee: hcp-node-agent leave --help\n",
-		"version --output yaml":      "hcp-node-agent version: --output: invalid value \"yaml\": must be one of text, json\nsee: hcp-node-agent version --help\n",
-		"version -o JSON":            "hcp-node-agent version: --output: invalid value \"JSON\": must be one of text, json\nsee: hcp-node-agent version --help\n",
-		"apply":                      "hcp-node-agent apply: --payload and --root are required\nsee: hcp-node-agent apply --help\n",
-		"apply --payload - --root /": "hcp-node-agent apply: --payload: standard input is empty\nsee: hcp-node-agent apply --help\n",
+		"config":      "hcp-node-agent config: a subcommand is required\nsee: hcp-node-agent config --help\n",
+		"config mint": "hcp-node-agent config: unknown command \"mint\"\nsee: hcp-node-agent config --help\n",
+		"config sow": "hcp-node-agent config: unknown command \"sow\"; did you mean show?\n" +
+			"see: hcp-node-agent config --help\n",
+		"config show a": "hcp-node-agent config show: unexpected argument \"a\"\n" +
+			"see: hcp-node-agent config show --help\n",
+		"jion": "hcp-node-agent: unknown command \"jion\"; did you mean join?\n" +
+			"see: hcp-node-agent --help\n",
+		"help jion": "hcp-node-agent help: unknown command \"jion\"; did you mean join?\n" +
+			"see: hcp-node-agent help --help\n",
+		"help join now": "hcp-node-agent help: unknown command \"now\"\nsee: hcp-node-agent help --help\n",
+		"completion": "hcp-node-agent completion: a subcommand is required\n" +
+			"see: hcp-node-agent completion --help\n",
+		"completion sch": "hcp-node-agent completion: unknown command \"sch\"; did you mean zsh?\n" +
+			"see: hcp-node-agent completion --help\n",
+		"--user-data user-data.ign": "hcp-node-agent: unknown flag: --user-data\nsee: hcp-node-agent --help\n",
+		"join --userdata x":         "hcp-node-agent join: unknown flag: --userdata\nsee: hcp-node-agent join --help\n",
+		"join user-data.ign": "hcp-node-agent join: unexpected argument \"user-data.ign\"; did you mean --user-data " +
+			"user-data.ign?\nsee: hcp-node-agent join --help\n",
+		"join --user-data": "hcp-node-agent join: flag needs an argument: --user-data\n" +
+			"see: hcp-node-agent join --help\n",
+		"join --timeout soon": "hcp-node-agent join: --timeout: invalid value \"soon\": must be a duration such as " +
+			"90s or 1h30m\nsee: hcp-node-agent join --help\n",
+		"node-ip 192.0.2.1": "hcp-node-agent node-ip: unexpected argument \"192.0.2.1\"\n" +
+			"see: hcp-node-agent node-ip --help\n",
+		"leave --user-data x": "hcp-node-agent leave: unknown flag: --user-data\nsee: hcp-node-agent leave --help\n",
+		"version --output yaml": "hcp-node-agent version: --output: invalid value \"yaml\": must be one of text, json\n" +
+			"see: hcp-node-agent version --help\n",
+		"version -o JSON": "hcp-node-agent version: --output: invalid value \"JSON\": must be one of text, json\n" +
+			"see: hcp-node-agent version --help\n",
+		"apply": "hcp-node-agent apply: --payload and --root are required\n" +
+			"see: hcp-node-agent apply --help\n",
+		"apply --payload - --root /": "hcp-node-agent apply: --payload: standard input is empty\n" +
+			"see: hcp-node-agent apply --help\n",
 	})
 }
 
@@ -96,9 +110,13 @@ func TestAdministratorCommandsAreNotInTheAgent(t *testing.T) {
 func TestApply(t *testing.T) {
 	root := t.TempDir()
 	owner := fmt.Sprintf(`"user":{"id":%d},"group":{"id":%d}`, os.Geteuid(), os.Getegid())
-	content := `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/motd","mode":420,"contents":{"source":"data:,hello"},` + owner + `}]}}`
+	content := `{"ignition":{"version":"3.2.0"},
+		"storage":{"files":[{"path":"/motd","mode":420,"contents":{"source":"data:,hello"},` + owner + `}]}}`
 	got := runCommandLine(t, content, "apply", "--payload", "-", "--root", root)
-	if diff := cmp.Diff(clitest.Result{Code: report.Success, Out: root + " now contains the config (entries: 1, changes: 1)\n"}, got); diff != "" {
+	if diff := cmp.Diff(clitest.Result{
+		Code: report.Success,
+		Out:  root + " now contains the config (entries: 1, changes: 1)\n",
+	}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if written, err := os.ReadFile(filepath.Join(root, "motd")); err != nil || string(written) != "hello" {
@@ -108,12 +126,14 @@ func TestApply(t *testing.T) {
 	want := map[string]any{
 		"apiVersion": report.APIVersion, "kind": "ApplyResult", "root": root, "changes": 0.0, "entries": 1.0, "exitCode": 0.0,
 	}
-	if diff := cmp.Diff(want, clitest.DecodeDocument(t, got.Out)); diff != "" || got.Code != report.Success || got.Err != "" {
+	if diff := cmp.Diff(want, clitest.DecodeDocument(t, got.Out)); diff != "" || got.Code != report.Success ||
+		got.Err != "" {
 		t.Errorf("code %d, %s (-want +got):\n%s", got.Code, got.Err, diff)
 	}
 
 	other := strings.Replace(content, "hello", "bye", 1)
-	const exists = "the config cannot be applied, nothing was changed: /motd must be a file, but a different file exists, and the entry does not set overwrite: true"
+	const exists = "the config cannot be applied, nothing was changed: /motd must be a file, but a different file " +
+		"exists, and the entry does not set overwrite: true"
 	const remedy = "# move the existing files away, or set overwrite: true for the entries in the config"
 	failure := "hcp-node-agent apply: " + exists + "\n" + remedy + "\n"
 	got = runCommandLine(t, other, "apply", "--payload", "-", "--root", root)
@@ -122,9 +142,11 @@ func TestApply(t *testing.T) {
 	}
 	got = runCommandLine(t, other, "apply", "--payload", "-", "--root", root, "--output", "json")
 	want = map[string]any{
-		"apiVersion": report.APIVersion, "kind": "Failure", "exitCode": 1.0, "error": exists, "remedy": map[string]any{"note": strings.TrimPrefix(remedy, "# ")},
+		"apiVersion": report.APIVersion, "kind": "Failure", "exitCode": 1.0, "error": exists,
+		"remedy": map[string]any{"note": strings.TrimPrefix(remedy, "# ")},
 	}
-	if diff := cmp.Diff(want, clitest.DecodeDocument(t, got.Out)); diff != "" || got.Code != report.Failed || got.Err != failure {
+	if diff := cmp.Diff(want, clitest.DecodeDocument(t, got.Out)); diff != "" || got.Code != report.Failed ||
+		got.Err != failure {
 		t.Errorf("code %d, %s (-want +got):\n%s", got.Code, got.Err, diff)
 	}
 }
@@ -170,17 +192,43 @@ func TestInvalidSettingsAreRefused(t *testing.T) {
 		flags   []string // of join, with the same value; other commands need not have the flag
 		want    string   // after the name of the setting
 	}{
-		"until":          {head + "until: monday\n", []string{"--until", "monday"}, `: invalid value "monday": must be one of client-certificate, kubelet, ready, schedulable`},
-		"verifyReach":    {head + "verifyReach: [bastion]\n", []string{"--verify-reach", "bastion"}, `: invalid value "bastion": must be HOST:PORT`},
-		"networkTimeout": {head + "networkTimeout: 5s\n", []string{"--network-timeout", "5s"}, `: invalid value "5s": must be from 30s to 10m0s`},
-		"timeout":        {head + "timeout: 5\n", []string{"--timeout", "5"}, `: invalid value "5": must be a duration such as 90s or 1h30m`},
-		"skip":           {head + "skip: [foo]\n", []string{"--skip", "foo"}, `: invalid value "foo": must be one of preflight, validate, `},
-		"payload.drop":   {head + "payload: {drop: [rel/a/path]}\n", []string{"--payload-drop", "rel/a/path"}, `: invalid value "rel/a/path": must be an absolute path, UNIT or UNIT/DROP-IN`},
-		"nodePool":       {head + "nodePool: foo\n", []string{"--nodepool", "foo"}, `: invalid value "foo": must be NAMESPACE/NAME`},
-		"endpoint":       {head + "endpoint: https://me:hunter2@a\n", []string{"--endpoint", "https://me:hunter2@a"}, `: invalid value "https://***@a": user names are not allowed`},
-		"endpiont":       {head + "endpiont: a\n", nil, ": unknown setting; did you mean endpoint?"},
-		"apiVersion":     {"kind: JoinConfig\n", nil, " is missing"},
-		"no such file":   {"", nil, ""},
+		"until": {
+			head + "until: monday\n",
+			[]string{"--until", "monday"},
+			`: invalid value "monday": must be one of client-certificate, kubelet, ready, schedulable`,
+		},
+		"verifyReach": {
+			head + "verifyReach: [bastion]\n",
+			[]string{"--verify-reach", "bastion"},
+			`: invalid value "bastion": must be HOST:PORT`,
+		},
+		"networkTimeout": {
+			head + "networkTimeout: 5s\n",
+			[]string{"--network-timeout", "5s"},
+			`: invalid value "5s": must be from 30s to 10m0s`,
+		},
+		"timeout": {
+			head + "timeout: 5\n", []string{"--timeout", "5"}, `: invalid value "5": must be a duration such as 90s or 1h30m`,
+		},
+		"skip": {
+			head + "skip: [foo]\n", []string{"--skip", "foo"}, `: invalid value "foo": must be one of preflight, validate, `,
+		},
+		"payload.drop": {
+			head + "payload: {drop: [rel/a/path]}\n",
+			[]string{"--payload-drop", "rel/a/path"},
+			`: invalid value "rel/a/path": must be an absolute path, UNIT or UNIT/DROP-IN`,
+		},
+		"nodePool": {
+			head + "nodePool: foo\n", []string{"--nodepool", "foo"}, `: invalid value "foo": must be NAMESPACE/NAME`,
+		},
+		"endpoint": {
+			head + "endpoint: https://me:hunter2@a\n",
+			[]string{"--endpoint", "https://me:hunter2@a"},
+			`: invalid value "https://***@a": user names are not allowed`,
+		},
+		"endpiont":     {head + "endpiont: a\n", nil, ": unknown setting; did you mean endpoint?"},
+		"apiVersion":   {"kind: JoinConfig\n", nil, " is missing"},
+		"no such file": {"", nil, ""},
 	} {
 		dir := writeTempFiles(t, map[string]string{"config.yaml": test.content, "good.yaml": head})
 		file := filepath.Join(dir, "config.yaml")
@@ -189,8 +237,10 @@ func TestInvalidSettingsAreRefused(t *testing.T) {
 		}
 		for _, command := range []string{"plan", "preflight", "doctor", "join"} {
 			got := runCommandLine(t, "", command, "--config", file)
-			if got.Code != report.Usage || !strings.HasPrefix(got.Err, "hcp-node-agent "+command+": invalid configuration: "+file+":") ||
-				!strings.Contains(got.Err, name+test.want) || !strings.HasSuffix(got.Err, "\nsee: hcp-node-agent "+command+" --help\n") {
+			if got.Code != report.Usage || !strings.HasPrefix(got.Err,
+				"hcp-node-agent "+command+": invalid configuration: "+file+":") ||
+				!strings.Contains(got.Err, name+test.want) ||
+				!strings.HasSuffix(got.Err, "\nsee: hcp-node-agent "+command+" --help\n") {
 				t.Errorf("%s: %s: code %d, %s", name, command, got.Code, got.Err)
 			}
 		}

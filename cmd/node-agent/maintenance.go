@@ -29,9 +29,11 @@ func newMaintenanceCommand(p *cli.Printer) *cobra.Command {
 	}
 	file := settingFlags(c, "timeout")
 	flags := c.Flags()
-	noUpdate := flags.Bool("no-update", false, "update no packages: only reboot the host if an installed update requires it")
+	noUpdate := flags.Bool("no-update", false,
+		"update no packages: only reboot the host if an installed update requires it")
 	reboot := flags.Bool("reboot", false, "reboot the host even if no update requires it")
-	drainTimeout := flags.Duration("drain-timeout", maintenance.DefaultDrainTimeout, "maximum time to evict the pods; a drain that takes longer is undone")
+	drainTimeout := flags.Duration("drain-timeout", maintenance.DefaultDrainTimeout,
+		"maximum time to evict the pods; a drain that takes longer is undone")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		options, err := optionsFrom(c, *file, p)
 		if err != nil {

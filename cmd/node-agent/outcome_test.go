@@ -44,7 +44,9 @@ func runSubcommand(t *testing.T, create func(*cli.Printer) *cobra.Command, args 
 	p.BindFlags(root)
 	c := create(p)
 	root.AddCommand(c)
-	args = append([]string{c.Name(), "--config", filepath.Join(dir, "config.yaml"), "--user-data", filepath.Join(dir, "user-data.ign")}, args...)
+	args = append([]string{
+		c.Name(), "--config", filepath.Join(dir, "config.yaml"), "--user-data", filepath.Join(dir, "user-data.ign"),
+	}, args...)
 	code := cli.Execute(t.Context(), root, p, args)
 	return clitest.Result{Code: code, Out: out.String(), Err: errs.String()}
 }
@@ -138,8 +140,12 @@ func TestFailedPreflightPrintsItsTable(t *testing.T) {
 // Without user data, the checks of the host run, and a note names the one that did not.
 func TestPreflightWithoutUserData(t *testing.T) {
 	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent")
-	got := runCommandLine(t, "", "preflight", "--config", filepath.Join(writeTempFiles(t, map[string]string{"config.yaml": configHead}), "config.yaml"))
-	for _, want := range []string{" checks, ", "  problem  systemd  ", "  note     endpoint             not checked: no user data was given (--user-data FILE)\n"} {
+	got := runCommandLine(t, "", "preflight", "--config",
+		filepath.Join(writeTempFiles(t, map[string]string{"config.yaml": configHead}), "config.yaml"))
+	for _, want := range []string{
+		" checks, ", "  problem  systemd  ",
+		"  note     endpoint             not checked: no user data was given (--user-data FILE)\n",
+	} {
 		if got.Code != report.Refused || !strings.Contains(got.Out, want) {
 			t.Errorf("code %d, no %q in:\n%s%s", got.Code, want, got.Out, got.Err)
 		}

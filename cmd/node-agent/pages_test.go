@@ -113,7 +113,11 @@ func driftedStatus() status.Document {
 	mode := uint32(0o600)
 	document.Units[bootunits.NodeIPUnit] = systemd.UnitState{Load: "loaded", Active: "failed", File: "enabled"}
 	document.Units["kubelet.service"] = systemd.UnitState{Load: "not-found"}
-	document.Node = &node.Status{Name: "worker-7", Reason: "KubeletNotReady: container runtime is down", Taints: []string{"a=b:NoSchedule"}}
+	document.Node = &node.Status{
+		Name:   "worker-7",
+		Reason: "KubeletNotReady: container runtime is down",
+		Taints: []string{"a=b:NoSchedule"},
+	}
 	document.Drift = []ledger.PublishedDifference{
 		{Kind: ledger.File, Target: "/etc/sysctl.d/arp.conf", Desired: ledger.PublishedState{Present: true}},
 		{
@@ -123,7 +127,9 @@ func driftedStatus() status.Document {
 		},
 		{Kind: ledger.File, Target: "/etc/kubernetes/kubeconfig", Now: ledger.PublishedState{Present: true}},
 	}
-	document.Errors = []string{"getting Node worker-7: connecting to https://api.demo.example.com:6443: connection refused"}
+	document.Errors = []string{
+		"getting Node worker-7: connecting to https://api.demo.example.com:6443: connection refused",
+	}
 	return document
 }
 
@@ -140,8 +146,9 @@ func preflightDocument() plan.PreflightDocument {
 			Message: "firewalld is running, and drops the traffic of the cluster network that arrives on the uplink",
 		},
 		{
-			Check: "network-manager", Severity: report.SeverityProblem, RefusesJoin: true, Message: "NetworkManager is not running",
-			Remedy: "# br-ex is built with NetworkManager\nsystemctl enable --now NetworkManager",
+			Check: "network-manager", Severity: report.SeverityProblem, RefusesJoin: true,
+			Message: "NetworkManager is not running",
+			Remedy:  "# br-ex is built with NetworkManager\nsystemctl enable --now NetworkManager",
 		},
 	}}}
 }
@@ -150,11 +157,17 @@ func doctorReport() doctor.Report {
 	return doctor.Report{
 		Hostname: "worker-7.example.com", NodeName: "worker-7", Phase: joinstate.PhaseJoined,
 		Findings: []report.Finding{
-			{Check: "units", Severity: report.SeverityProblem, Message: "kubelet.service is not running (inactive)", Remedy: "systemctl start kubelet"},
+			{
+				Check:    "units",
+				Severity: report.SeverityProblem,
+				Message:  "kubelet.service is not running (inactive)",
+				Remedy:   "systemctl start kubelet",
+			},
 			{
 				Check: "certificates", Severity: report.SeverityWarning,
-				Message: "kubelet's serving certificate expires at 2026-02-02T03:04:05Z; its renewal awaits approval\nnames worker-7, 192.0.2.7",
-				Remedy:  "oc adm certificate approve node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY # on the hosted cluster",
+				Message: "kubelet's serving certificate expires at 2026-02-02T03:04:05Z; its renewal awaits approval\n" +
+					"names worker-7, 192.0.2.7",
+				Remedy: "oc adm certificate approve node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY # on the hosted cluster",
 			},
 			{Check: "journal", Severity: report.SeverityNote, Message: "kubelet logged 2 errors"},
 			{Check: "host", Severity: report.SeverityOK, Message: "18 checks"},
@@ -167,10 +180,12 @@ func leaveDocument() leave.Document {
 		Restored: 111,
 		Removed:  []string{"/var/lib/kubelet/pki"},
 
-		RemovedImages:   []string{"quay.io/a/b@sha256:0", "quay.io/a/c@sha256:0"},
-		RemovedPackages: []string{"openshift-kubelet", "cri-o", "conmon", "container-selinux", "openvswitch3.5", "NetworkManager-ovs"},
-		Kept:            []ledger.PublishedDifference{{Kind: ledger.File, Target: "/opt/cni/bin/own"}},
-		Next:            "oc delete node worker-7",
+		RemovedImages: []string{"quay.io/a/b@sha256:0", "quay.io/a/c@sha256:0"},
+		RemovedPackages: []string{
+			"openshift-kubelet", "cri-o", "conmon", "container-selinux", "openvswitch3.5", "NetworkManager-ovs",
+		},
+		Kept: []ledger.PublishedDifference{{Kind: ledger.File, Target: "/opt/cni/bin/own"}},
+		Next: "oc delete node worker-7",
 	}
 }
 
@@ -187,8 +202,10 @@ func leavePreview() leave.PreviewDocument {
 			{Kind: ledger.Unit, Target: "kubelet.service", Action: leave.Restore},
 			{Kind: ledger.File, Target: "/etc/a\nb", Action: leave.Remove},
 		},
-		Drift:       []ledger.PublishedDifference{{Kind: ledger.File, Target: "/etc/c"}},
-		NotRestored: []string{"kernel modules that the join has loaded remain loaded until the next boot, as other processes may use them"},
-		Next:        "oc delete node worker-7",
+		Drift: []ledger.PublishedDifference{{Kind: ledger.File, Target: "/etc/c"}},
+		NotRestored: []string{
+			"kernel modules that the join has loaded remain loaded until the next boot, as other processes may use them",
+		},
+		Next: "oc delete node worker-7",
 	}
 }

@@ -29,9 +29,11 @@ func newPlanCommand(p *cli.Printer) *cobra.Command {
 	file := settingFlags(c, planSettings...)
 	flags := c.Flags()
 	diff := flags.Bool("diff", false, "also print the differences of text files; secrets are masked")
-	payload := flags.String("payload", "", "rendered payload in `FILE` (- for standard input) in place of the saved or downloaded one")
+	payload := flags.String("payload", "",
+		"rendered payload in `FILE` (- for standard input) in place of the saved or downloaded one")
 	facts := flags.String("facts", "", "plan for the host whose facts are in `FILE` (- for standard input)")
-	printFacts := flags.Bool("print-facts", false, "print the facts of this host as JSON, for --facts on another machine, and exit")
+	printFacts := flags.Bool("print-facts", false,
+		"print the facts of this host as JSON, for --facts on another machine, and exit")
 	detailed := flags.Bool("detailed-exitcode", false, "exit with code 9 if the plan contains changes")
 	c.MarkFlagsMutuallyExclusive("print-facts", "payload")
 	c.MarkFlagsMutuallyExclusive("print-facts", "facts")

@@ -135,7 +135,8 @@ func (s planScreen) printUnpacked(unpacked *plan.Unpacked) {
 	if unpacked == nil {
 		return
 	}
-	s.title(fmt.Sprintf("Software from the OS image (%d packages, %d MB to download)", len(unpacked.Packages), unpacked.Download/1e6))
+	s.title(fmt.Sprintf("Software from the OS image (%d packages, %d MB to download)", len(unpacked.Packages),
+		unpacked.Download/1e6))
 	for _, name := range unpacked.Packages {
 		s.Printf("  + %s\n", report.EscapeLine(name))
 	}

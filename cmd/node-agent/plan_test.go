@@ -47,7 +47,8 @@ func TestPrintPlan(t *testing.T) {
 	enabled := func(e string) ledger.State { return ledger.State{Present: true, Enabled: e} }
 	link := ledger.State{Present: true, Type: "link", Link: "/x"}
 	none := ledger.State{}
-	changed := newPlannedChange("files", "change", ledger.File, "/etc/changed", "override", there("a", 0o644), there("bc", 0o600))
+	changed := newPlannedChange("files", "change", ledger.File, "/etc/changed", "override", there("a", 0o644),
+		there("bc", 0o600))
 	changed.Diff = "--- /etc/changed\n+++ /etc/changed\n@@ -1 +1 @@\n-a\n+bc\n"
 	seven, owner := 7, there("a", 0o644)
 	owner.UID = &seven
@@ -58,16 +59,20 @@ func TestPrintPlan(t *testing.T) {
 		Changes: []plan.PlannedChange{
 			newPlannedChange("files", "add", ledger.Directory, "/etc/d", "payload", none, ledger.DirectoryState(0o750)),
 			newPlannedChange("files", "add", ledger.File, "/etc/new", "payload", none, there("abc", 0o644)),
-			newPlannedChange("files", "add", ledger.File, "/etc/a\n  - /etc/shadow\x1b[1A", "payload", none, there("abc", 0o644)),
+			newPlannedChange("files", "add", ledger.File, "/etc/a\n  - /etc/shadow\x1b[1A", "payload", none,
+				there("abc", 0o644)),
 			changed,
 			newPlannedChange("files", "change", ledger.File, "/etc/other", "payload", there("a", 0o644), there("b", 0o644)),
 			newPlannedChange("files", "change", ledger.File, "/etc/was-link", "payload", link, there("b", 0o644)),
 			newPlannedChange("files", "remove", ledger.File, "/etc/gone", "adapt: empty-drop-in", there("a", 0o644), none),
 			newPlannedChange("files", "attributes", ledger.File, "/etc/same", "adapt: secret-mode", there("a", 0o644), owner),
-			newPlannedChange("units", "add", ledger.Symlink, "/etc/systemd/system/a.service", "payload", none, ledger.State{Present: true, Link: "/dev/null"}),
+			newPlannedChange("units", "add", ledger.Symlink, "/etc/systemd/system/a.service", "payload", none,
+				ledger.State{Present: true, Link: "/dev/null"}),
 			newPlannedChange("kernel", "change", ledger.Sysctl, "vm.panic", "/etc/sysctl.d/a.conf", value("0"), value("1")),
-			newPlannedChange("kernel", "add", ledger.Module, "ip_tables", "/etc/modules-load.d/a.conf", none, ledger.State{Present: true}),
-			newPlannedChange("runtime", "add", ledger.File, "/etc/crio/a", "the release's pause image", none, there("abc", 0o644)),
+			newPlannedChange("kernel", "add", ledger.Module, "ip_tables", "/etc/modules-load.d/a.conf", none,
+				ledger.State{Present: true}),
+			newPlannedChange("runtime", "add", ledger.File, "/etc/crio/a", "the release's pause image", none,
+				there("abc", 0o644)),
 			newPlannedChange("units", "change", ledger.Unit, "b.service", "payload", enabled("disabled"), enabled("enabled")),
 			newPlannedChange("other", "add", "firewall", "10250/tcp", "payload", none, value("open")),
 		},
@@ -75,7 +80,13 @@ func TestPrintPlan(t *testing.T) {
 		Network:  &plan.Network{Description: []string{"move eth0 into br-ex"}},
 		Notes: []adapt.Note{
 			{Subject: "/etc/x", Action: adapt.Skip, Reason: "so", Rule: "r"},
-			{Subject: "kernel type", Action: adapt.Unsupported, Reason: "missing", Rule: "k", Remedy: "dnf install kernel-rt # then reboot"},
+			{
+				Subject: "kernel type",
+				Action:  adapt.Unsupported,
+				Reason:  "missing",
+				Rule:    "k",
+				Remedy:  "dnf install kernel-rt # then reboot",
+			},
 			{Subject: "/etc/y", Action: adapt.Skip, Reason: "so", Rule: "r"},
 		},
 		MissingUnits: []string{"a.service (enabled by the payload)"},
@@ -87,7 +98,8 @@ func TestPrintPlan(t *testing.T) {
 func TestPrintUpgrade(t *testing.T) {
 	var all effects.Effects
 	for _, target := range []string{
-		"/etc/containers/registries.conf", "/etc/kubernetes/kubelet.conf", "/etc/systemd/system/example.service", "/etc/sysctl.d/a.conf", "/etc/kubernetes/manifests/a.yaml",
+		"/etc/containers/registries.conf", "/etc/kubernetes/kubelet.conf", "/etc/systemd/system/example.service",
+		"/etc/sysctl.d/a.conf", "/etc/kubernetes/manifests/a.yaml",
 	} {
 		all = append(all, effects.OfPath(target))
 	}
@@ -121,16 +133,24 @@ func checkPlanScreen(t *testing.T, name string, width int, complete bool, docume
 func TestPlanAbbreviatesAdditions(t *testing.T) {
 	var document plan.Document
 	for i := range 20 {
-		change := newPlannedChange("files", "add", ledger.File, fmt.Sprintf("/etc/%02d", i), "payload", ledger.State{}, ledger.State{Present: true})
+		change := newPlannedChange("files", "add", ledger.File, fmt.Sprintf("/etc/%02d", i), "payload", ledger.State{},
+			ledger.State{Present: true})
 		if i >= 14 {
 			change.Action, change.Now.Present = plan.ActionRemove, true
 		}
 		document.Changes = append(document.Changes, change)
-		document.Obsolete = append(document.Obsolete, plan.ObsoleteObject{Kind: ledger.File, Target: fmt.Sprintf("/etc/kept-%02d", i)})
+		document.Obsolete = append(document.Obsolete,
+			plan.ObsoleteObject{Kind: ledger.File, Target: fmt.Sprintf("/etc/kept-%02d", i)})
 	}
 	var out bytes.Buffer
 	planScreen{Page: &report.Page{Writer: &out}}.print(document)
-	for text, want := range map[string]int{"  - /etc/": 6, "  + /etc/": 0, "and 14 more (-v lists all)\n": 1, "  file /etc/kept-": 5, "and 15 more (-v lists all)\n": 1} {
+	for text, want := range map[string]int{
+		"  - /etc/":                    6,
+		"  + /etc/":                    0,
+		"and 14 more (-v lists all)\n": 1,
+		"  file /etc/kept-":            5,
+		"and 15 more (-v lists all)\n": 1,
+	} {
 		if got := strings.Count(out.String(), text); got != want {
 			t.Errorf("%q: %d times, want %d, in\n%s", text, got, want, out.String())
 		}
@@ -169,7 +189,8 @@ Plan: 0 to add, 0 to change, 0 to remove, 1 unchanged, 0 skipped, 0 actions for 
 func planArguments() []string {
 	return []string{
 		"plan", "--config", filepath.Join("testdata", "plan", "config.yaml"),
-		"--payload", "../../internal/ignition/adapt/testdata/worker.ign", "--facts", filepath.Join("testdata", "plan", "facts.json"),
+		"--payload", "../../internal/ignition/adapt/testdata/worker.ign", "--facts",
+		filepath.Join("testdata", "plan", "facts.json"),
 	}
 }
 
@@ -204,9 +225,11 @@ func TestDetailedExitCode(t *testing.T) {
 		{[]string{"--detailed-exitcode"}, report.ChangesPlanned, "the plan contains changes"},
 	} {
 		args := append(planArguments(), test.flags...)
-		text, document := runCommandLine(t, "", args...), clitest.DecodeDocument(t, runCommandLine(t, "", append(args, "-o", "json")...).Out)
+		text, document := runCommandLine(t, "", args...),
+			clitest.DecodeDocument(t, runCommandLine(t, "", append(args, "-o", "json")...).Out)
 		message, _ := document["error"].(string)
-		if text.Code != test.code || !strings.HasPrefix(text.Out, "Plan for worker-7 ") || document["exitCode"] != float64(test.code) ||
+		if text.Code != test.code || !strings.HasPrefix(text.Out, "Plan for worker-7 ") ||
+			document["exitCode"] != float64(test.code) ||
 			document["kind"] != "Plan" || message != test.err || !strings.Contains(text.Err, test.err) {
 			t.Errorf("%q: exit code %d, stderr %q, document: exit code %v, kind %v, error %q",
 				test.flags, text.Code, text.Err, document["exitCode"], document["kind"], message)
@@ -216,8 +239,10 @@ func TestDetailedExitCode(t *testing.T) {
 
 func TestPlanRefusesOtherInputs(t *testing.T) {
 	dir := writeTempFiles(t, map[string]string{
-		"user-data.ign": unreachableUserData(t), "facts.json": `{"apiVersion":"node.hcp-agent.io/v1alpha1","kind":"HostFacts"}`,
-		"remote.ign": `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/a","contents":{"source":"https://example.com/a"}}]}}`,
+		"user-data.ign": unreachableUserData(t),
+		"facts.json":    `{"apiVersion":"node.hcp-agent.io/v1alpha1","kind":"HostFacts"}`,
+		"remote.ign": `{"ignition":{"version":"3.2.0"},
+			"storage":{"files":[{"path":"/a","contents":{"source":"https://example.com/a"}}]}}`,
 	})
 	in := func(name string) string { return filepath.Join(dir, name) }
 	for _, test := range []struct{ payload, facts, want string }{
@@ -228,7 +253,8 @@ func TestPlanRefusesOtherInputs(t *testing.T) {
 		{in("remote.ign"), in("user-data.ign"), "unknown field"},
 		{in("remote.ign"), in("none"), "no such file"},
 	} {
-		got := runCommandLine(t, "", "plan", "--config", "testdata/plan/config.yaml", "--payload", test.payload, "--facts", test.facts)
+		got := runCommandLine(t, "", "plan", "--config", "testdata/plan/config.yaml", "--payload", test.payload, "--facts",
+			test.facts)
 		if got.Code != report.Usage || !strings.Contains(got.Err, test.want) || got.Out != "" {
 			t.Errorf("payload %s, facts %s: exit code %d, %q, want %q", test.payload, test.facts, got.Code, got.Err, test.want)
 		}

@@ -19,7 +19,8 @@ the same command resumes it. Every change to the host is recorded first, and
 leave reverts them all.`,
 		"  hcp-node-agent join --user-data user-data.ign")
 	cli.AddGroup(root, "node", "Node commands:",
-		newJoinCommand(p), newPlanCommand(p), newUpgradeCommand(p), newMaintenanceCommand(p), newPreflightCommand(p), newStatusCommand(p), newDoctorCommand(p),
+		newJoinCommand(p), newPlanCommand(p), newUpgradeCommand(p), newMaintenanceCommand(p), newPreflightCommand(p),
+		newStatusCommand(p), newDoctorCommand(p),
 		newLeaveCommand(p), newRunCommand(p), newNodeIPCommand(p), newUplinkNameCommand(p))
 	cli.AddGroup(root, "image", "Image commands:", newApplyCommand(p))
 	cli.AddGroup(root, otherGroup, "Other commands:",

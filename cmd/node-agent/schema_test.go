@@ -26,7 +26,8 @@ func TestJSONDocumentListsTheKinds(t *testing.T) { agent().CheckListOfKinds(t, "
 // The documents that commands print match the schemas.
 func TestSchemasAcceptPrintedDocuments(t *testing.T) {
 	dir := writeTempFiles(t, map[string]string{
-		"good.yaml": configHead + "skip: [network]\n", "typo.yaml": configHead + "untyl: a\n", "ca.pem": string(certtest.NewCA(t, "ca").PEM), "root/x": "",
+		"good.yaml": configHead + "skip: [network]\n", "typo.yaml": configHead + "untyl: a\n",
+		"ca.pem": string(certtest.NewCA(t, "ca").PEM), "root/x": "",
 		"a.ign": `{"ignition":{"version":"3.2.0"},"storage":{"directories":[{"path":"/d"}]}}`,
 	})
 	in := func(name string) string { return filepath.Join(dir, name) }
@@ -50,7 +51,11 @@ func TestSchemasAcceptPrintedDocuments(t *testing.T) {
 
 // A command that fails without a result prints a document of kind Failure.
 func TestFailuresPrintTheirDocument(t *testing.T) {
-	dir := writeTempFiles(t, map[string]string{"good.yaml": configHead, "typo.yaml": configHead + "untyl: a\n", "root/x": ""})
+	dir := writeTempFiles(t, map[string]string{
+		"good.yaml": configHead,
+		"typo.yaml": configHead + "untyl: a\n",
+		"root/x":    "",
+	})
 	in := func(name string) string { return filepath.Join(dir, name) }
 	agent().CheckFailures(t, [][]string{
 		{"join", "--config", in("none.yaml")},
@@ -73,7 +78,13 @@ func TestFailuresPrintTheirDocument(t *testing.T) {
 
 // The schema of the configuration file accepts and rejects the same files as the agent.
 func TestSchemaOfTheConfiguration(t *testing.T) {
-	good := map[string]any{"apiVersion": report.APIVersion, "kind": config.Kind, "timeout": "1h", "skip": []string{"network"}, "payload": map[string]any{"drop": []string{"a.service"}}}
+	good := map[string]any{
+		"apiVersion": report.APIVersion,
+		"kind":       config.Kind,
+		"timeout":    "1h",
+		"skip":       []string{"network"},
+		"payload":    map[string]any{"drop": []string{"a.service"}},
+	}
 	content, err := json.Marshal(good)
 	if err != nil {
 		t.Fatal(err)

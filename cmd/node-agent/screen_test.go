@@ -47,22 +47,42 @@ func replayedEvents() []report.Event {
 	const csr = "node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY"
 	const fingerprint = "SHA256:6e8dec6feb603a43925b8f607399f3daf6f0211133da4b397d97fa2f54562ab0"
 	events := []report.Event{
-		{Kind: report.Headline, Message: "joining worker-0 to NodePool clusters/demo-workers through ignition.demo.example.com:443"},
+		{
+			Kind:    report.Headline,
+			Message: "joining worker-0 to NodePool clusters/demo-workers through ignition.demo.example.com:443",
+		},
 		{Kind: report.StepStarted, Step: "preflight"},
-		{Kind: report.Warning, Step: "preflight", Message: "swap is on (/dev/vda2); kubelet does not start with it", Remedy: "swapoff -a"},
+		{
+			Kind:    report.Warning,
+			Step:    "preflight",
+			Message: "swap is on (/dev/vda2); kubelet does not start with it",
+			Remedy:  "swapoff -a",
+		},
 		{Kind: report.StepUnchanged, Step: "preflight", Message: "18 checks, 1 warning", Elapsed: 1400 * time.Millisecond},
 		{Kind: report.StepStarted, Step: "fetch"},
-		{Kind: report.Waiting, Step: "fetch", Message: "waiting for the ignition server ignition.demo.example.com: connection refused", RetryAt: time.Now().Add(100 * time.Hour)},
-		{Kind: report.StepDone, Step: "fetch", Message: "54 files, 25 units, 136 kB from ignition.demo.example.com", Elapsed: 400 * time.Millisecond},
+		{
+			Kind:    report.Waiting,
+			Step:    "fetch",
+			Message: "waiting for the ignition server ignition.demo.example.com: connection refused",
+			RetryAt: time.Now().Add(100 * time.Hour),
+		},
+		{
+			Kind:    report.StepDone,
+			Step:    "fetch",
+			Message: "54 files, 25 units, 136 kB from ignition.demo.example.com",
+			Elapsed: 400 * time.Millisecond,
+		},
 		{Kind: report.StepStarted, Step: "client-certificate"},
 		{
 			Kind: report.Waiting, Step: "client-certificate",
 			Message: "waiting for approval of client CSR " + csr + " for system:node:worker-0 (key " + fingerprint + ")",
-			Remedy:  "# on platform None no controller approves it; run on the hosted cluster:\noc adm certificate approve " + csr,
+			Remedy: "# on platform None no controller approves it; run on the hosted cluster:\noc adm certificate approve " +
+				csr,
 		},
 		{
 			Kind: report.StepFailed, Step: "client-certificate", Elapsed: 130 * time.Second,
-			Message: "the client CSR " + csr + " was denied by an administrator: unknown machine", Remedy: "hcp-node-agent join # submits a new CSR",
+			Message: "the client CSR " + csr + " was denied by an administrator: unknown machine",
+			Remedy:  "hcp-node-agent join # submits a new CSR",
 		},
 	}
 	for i := range events {
@@ -96,7 +116,12 @@ func TestScreen(t *testing.T) {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Fatalf("%v; make deps installs what tests need", err)
 	}
-	for name, test := range map[string]struct{ width, then int }{"80": {80, 80}, "120": {120, 120}, "narrow": {48, 48}, "resized": {100, 60}} {
+	for name, test := range map[string]struct{ width, then int }{
+		"80":      {80, 80},
+		"120":     {120, 120},
+		"narrow":  {48, 48},
+		"resized": {100, 60},
+	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScreen(t, test.width)
 			s.expect(name + "-1") // the process reads events from now on
@@ -155,7 +180,8 @@ func (s *screen) expect(name string) {
 		var lines []string
 		for line := range strings.Lines(s.tmux("capture-pane", "-p", "-S", "-", "-t", "s")) {
 			line = strings.TrimRight(line, " \n")
-			lines = append(lines, clockPattern.ReplaceAllStringFunc(line, func(clock string) string { return clock[:len(clock)-2] + "00" }))
+			lines = append(lines, clockPattern.ReplaceAllStringFunc(line,
+				func(clock string) string { return clock[:len(clock)-2] + "00" }))
 		}
 		got = strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n"
 		if got == string(want) {

@@ -39,6 +39,7 @@ func printUplinkName(w io.Writer, names service.UplinkNameResult) {
 	case names.Now:
 		fmt.Fprintf(w, "the uplink's name is %s (unchanged)\n", names.Now)
 	default:
-		fmt.Fprintf(w, "the uplink's name changed from %s to %s at this boot; its profiles were updated\n", names.Before, names.Now)
+		fmt.Fprintf(w, "the uplink's name changed from %s to %s at this boot; its profiles were updated\n", names.Before,
+			names.Now)
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+
 	certificatesv1 "k8s.io/api/certificates/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 )
 
 // decidedCSR is a CSR and the decision on it.
@@ -37,7 +37,7 @@ func (a *Approver) process(ctx context.Context, batch []*certificatesv1.Certific
 			cancel()
 			if apierrors.IsConflict(err) {
 				// Another approver has changed the ConfigMap. The jitter keeps the two from conflicting again.
-				if err := command.Sleep(ctx, time.Duration(10+rand.IntN(40))*time.Millisecond); err != nil { //nolint:gosec // no secret
+				if err := wait.Sleep(ctx, time.Duration(10+rand.IntN(40))*time.Millisecond); err != nil { //nolint:gosec // no secret
 					return err
 				}
 				continue

@@ -11,11 +11,12 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+
 	certificatesv1 "k8s.io/api/certificates/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -83,7 +84,7 @@ func (a *Approver) awaitApproval(ctx context.Context, node ManualApproval, signe
 			return nil
 		}
 		node.Log.Wait(why, "")
-		if command.Sleep(ctx, 2*time.Second) != nil {
+		if wait.Sleep(ctx, 2*time.Second) != nil {
 			return waitError(ctx, why)
 		}
 	}

@@ -9,12 +9,12 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+
 	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 )
 
 // Intervals at which a watching approver processes all CSRs again although none has changed. A
@@ -72,7 +72,7 @@ func (a *Approver) Watch(ctx context.Context) error {
 			}
 			tries++
 			longest := min(15*time.Second, time.Second<<min(tries, 4))
-			_ = command.Sleep(ctx, time.Duration(rand.Float64()*float64(longest))) //nolint:gosec // only spreads the load
+			_ = wait.Sleep(ctx, time.Duration(rand.Float64()*float64(longest))) //nolint:gosec // only spreads the load
 			continue
 		}
 		if trouble != "" {
@@ -149,7 +149,7 @@ func (a *Approver) watchChanges(ctx context.Context, version string) {
 	started, seconds := time.Now(), int64(resyncInterval.Seconds())+1
 	watcher, err := a.client.CSRs().Watch(ctx, metav1.ListOptions{ResourceVersion: version, TimeoutSeconds: &seconds})
 	if err != nil {
-		_ = command.Sleep(ctx, time.Second) // the next list reports the cause
+		_ = wait.Sleep(ctx, time.Second) // the next list reports the cause
 		return
 	}
 	defer watcher.Stop()
@@ -170,7 +170,7 @@ func (a *Approver) watchChanges(ctx context.Context, version string) {
 			}
 		case event, open := <-watcher.ResultChan():
 			if !open || a.processEvents(ctx, watcher, event) != nil {
-				_ = command.Sleep(ctx, time.Second) // the next list reports the cause and includes the unprocessed CSRs
+				_ = wait.Sleep(ctx, time.Second) // the next list reports the cause and includes the unprocessed CSRs
 				return
 			}
 		}

@@ -72,8 +72,10 @@ func trustedFileExists(path string) (bool, error) {
 	if known && int(owner.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 == 0 {
 		return true, nil
 	}
-	return false, report.Fail(report.Usage, report.Remedyf("# check the content, then:\nchown root:root %[1]s && chmod 0600 %[1]s", path),
-		"%s is ignored: users other than root can write to it (mode %s)", path, info.Mode().Perm())
+	return false,
+		report.Fail(report.Usage, report.Remedyf("# check the content, then:\nchown root:root %[1]s && chmod 0600 %[1]s",
+			path),
+			"%s is ignored: users other than root can write to it (mode %s)", path, info.Mode().Perm())
 }
 
 // Configure adds the files to c if c does not name a payload source or a join token
@@ -104,7 +106,8 @@ func (f Files) NextOptions(o inputs.Options, state joinstate.State) (inputs.Opti
 		return next, err
 	}
 	if !found {
-		return next, report.Fail(report.Usage, "hcp-node-agent join --user-data USER_DATA", "this host has not joined a cluster; there is nothing to monitor")
+		return next, report.Fail(report.Usage, "hcp-node-agent join --user-data USER_DATA",
+			"this host has not joined a cluster; there is nothing to monitor")
 	}
 	next.Config = begun
 	return next, nil

@@ -30,14 +30,42 @@ func TestAutoJoinKeepsConfiguredInputs(t *testing.T) {
 		want  config.Join
 		found bool
 	}{
-		"nothing is there":            {boot: Files{Dir: t.TempDir()}},
-		"neither directory":           {},
-		"the directory wins":          {boot: Files{dir, credentials}, want: config.Join{UserData: userData, JoinToken: token}, found: true},
-		"credentials alone":           {boot: Files{t.TempDir(), credentials}, want: config.Join{UserData: filepath.Join(credentials, "user-data.ign"), JoinToken: token}, found: true},
-		"what is configured wins":     {boot: Files{Dir: dir}, given: config.Join{UserData: "/root/user-data.ign"}, want: config.Join{UserData: "/root/user-data.ign"}, found: true},
-		"an endpoint is configured":   {boot: Files{Dir: dir}, given: config.Join{Endpoint: "a.example.com"}, want: config.Join{Endpoint: "a.example.com"}, found: true},
-		"a join token is configured":  {boot: Files{dir, credentials}, given: config.Join{JoinToken: "/root/t"}, want: config.Join{UserData: userData, JoinToken: "/root/t"}, found: true},
-		"configured, nothing dropped": {boot: Files{Dir: t.TempDir()}, given: config.Join{UserData: "/root/user-data.ign"}, want: config.Join{UserData: "/root/user-data.ign"}, found: true},
+		"no file exists":    {boot: Files{Dir: t.TempDir()}},
+		"neither directory": {},
+		"the directory wins": {
+			boot:  Files{dir, credentials},
+			want:  config.Join{UserData: userData, JoinToken: token},
+			found: true,
+		},
+		"credentials alone": {
+			boot:  Files{t.TempDir(), credentials},
+			want:  config.Join{UserData: filepath.Join(credentials, "user-data.ign"), JoinToken: token},
+			found: true,
+		},
+		"what is configured wins": {
+			boot:  Files{Dir: dir},
+			given: config.Join{UserData: "/root/user-data.ign"},
+			want:  config.Join{UserData: "/root/user-data.ign"},
+			found: true,
+		},
+		"an endpoint is configured": {
+			boot:  Files{Dir: dir},
+			given: config.Join{Endpoint: "a.example.com"},
+			want:  config.Join{Endpoint: "a.example.com"},
+			found: true,
+		},
+		"a join token is configured": {
+			boot:  Files{dir, credentials},
+			given: config.Join{JoinToken: "/root/t"},
+			want:  config.Join{UserData: userData, JoinToken: "/root/t"},
+			found: true,
+		},
+		"configured, nothing dropped": {
+			boot:  Files{Dir: t.TempDir()},
+			given: config.Join{UserData: "/root/user-data.ign"},
+			want:  config.Join{UserData: "/root/user-data.ign"},
+			found: true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, found, err := test.boot.Configure(test.given)
@@ -50,11 +78,19 @@ func TestAutoJoinKeepsConfiguredInputs(t *testing.T) {
 
 // A user who can write the user data can run commands as root.
 func TestAutoJoinRefusesFilesOfOtherUsers(t *testing.T) {
-	for mode, refused := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o644: false, 0o620: true, 0o602: true, 0o666: true} {
+	for mode, refused := range map[os.FileMode]bool{
+		0o600: false,
+		0o400: false,
+		0o644: false,
+		0o620: true,
+		0o602: true,
+		0o666: true,
+	} {
 		dir := t.TempDir()
 		flowtest.WriteFileWithTime(t, dir, "user-data.ign", mode, time.Now())
 		_, _, err := Files{Dir: dir}.Configure(config.Join{})
-		if (err != nil) != refused || (refused && (report.CodeOf(err) != report.Usage || !strings.Contains(string(report.RemedyOf(err)), "chmod 0600"))) {
+		if (err != nil) != refused || (refused && (report.CodeOf(err) != report.Usage ||
+			!strings.Contains(string(report.RemedyOf(err)), "chmod 0600"))) {
 			t.Errorf("mode %s: %v", mode, err)
 		}
 	}
@@ -74,15 +110,24 @@ func TestAutoJoinRefusesFilesOfOtherUsers(t *testing.T) {
 func TestAutoJoinResumesWithNewerFiles(t *testing.T) {
 	began := time.Now().Add(-time.Hour)
 	before, after := began.Add(-time.Minute), began.Add(time.Minute)
-	kept := config.Join{UserData: "/gone", TokenFile: "/gone", ApproveWith: "/gone", IgnitionOverrides: []string{"/gone"}, BridgeInterface: "eth1"}
+	kept := config.Join{
+		UserData:          "/gone",
+		TokenFile:         "/gone",
+		ApproveWith:       "/gone",
+		IgnitionOverrides: []string{"/gone"},
+		BridgeInterface:   "eth1",
+	}
 	for name, test := range map[string]struct {
 		userData, token time.Time
 		payload         string
 		want            func(dir string) config.Join
 	}{
-		"nothing is there":       {},
+		"no file exists":         {},
 		"what it was begun with": {userData: before, token: before},
-		"current user data":      {userData: after, want: func(dir string) config.Join { return config.Join{UserData: dir + "/user-data.ign"} }},
+		"current user data": {
+			userData: after,
+			want:     func(dir string) config.Join { return config.Join{UserData: dir + "/user-data.ign"} },
+		},
 		"current user data, old join token": {userData: after, token: before, want: func(dir string) config.Join {
 			return config.Join{UserData: dir + "/user-data.ign", JoinToken: dir + "/node.token"}
 		}},
@@ -166,7 +211,8 @@ func TestLeaveRemovesAutoJoinFiles(t *testing.T) {
 	for name, used := range map[string]bool{"its own": true, "another's": false} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			userData, token := flowtest.WriteFileWithTime(t, dir, "user-data.ign", 0o600, time.Now()), flowtest.WriteFileWithTime(t, dir, "node.token", 0o600, time.Now())
+			userData, token := flowtest.WriteFileWithTime(t, dir, "user-data.ign", 0o600, time.Now()),
+				flowtest.WriteFileWithTime(t, dir, "node.token", 0o600, time.Now())
 			state := joinstate.State{Started: time.Now()}
 			if used {
 				state.Config = config.Join{UserData: userData, JoinToken: token}

@@ -12,7 +12,13 @@ import (
 )
 
 func TestConfirmOnTerminal(t *testing.T) {
-	for answer, want := range map[string]bool{"y\n": true, "YES\n": true, "n\n": false, "\n": false, "yesterday\n": false} {
+	for answer, want := range map[string]bool{
+		"y\n":         true,
+		"YES\n":       true,
+		"n\n":         false,
+		"\n":          false,
+		"yesterday\n": false,
+	} {
 		var printed bytes.Buffer
 		p := &Printer{Streams: Streams{In: pty.Input(t, answer), Err: &printed}}
 		if got := p.Confirm("Really?"); got != want || printed.String() != "Really? [y/N] " {

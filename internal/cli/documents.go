@@ -28,7 +28,11 @@ func NewDocumentKind(program, kind, command string, document any) DocumentKind {
 // CommonDocuments returns the kinds of documents that all programs print.
 func CommonDocuments() []DocumentKind {
 	return []DocumentKind{
-		{Kind: "Failure", Title: "output of every command with --output json that fails without a result", Document: FailureDocument{}},
+		{
+			Kind:     "Failure",
+			Title:    "output of every command with --output json that fails without a result",
+			Document: FailureDocument{},
+		},
 		{Kind: "Version", Title: "output of version --output json", Document: VersionDocument{}},
 	}
 }

@@ -54,12 +54,9 @@ func EnumFlag(c *cobra.Command, name, shorthand, usage string, values ...string)
 	return &value
 }
 
-// CompleteFlag registers the completion of a flag. It fails only for a flag that
-// does not exist, or that has a completion.
+// CompleteFlag registers the completion of a flag. It exits if the flag does not exist or already has a completion.
 func CompleteFlag(c *cobra.Command, name string, complete cobra.CompletionFunc) {
-	if err := c.RegisterFlagCompletionFunc(name, complete); err != nil {
-		panic(err)
-	}
+	cobra.CheckErr(c.RegisterFlagCompletionFunc(name, complete))
 }
 
 // CompleteValue completes one of a few values.

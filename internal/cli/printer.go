@@ -45,8 +45,11 @@ type Printer struct {
 func (p *Printer) BindFlags(root *cobra.Command) {
 	flags := root.PersistentFlags()
 	p.output = EnumFlag(root, "output", "o", "output `FORMAT`: text or json", "text", "json")
-	p.color = EnumFlag(root, "color", "", "`WHEN` output has colors: auto, always or never; auto is on a terminal", "auto", "always", "never")
-	p.logFormat = EnumFlag(root, "log-format", "", "`FORMAT` of the log: auto, text, json, or journal for the systemd journal with fields; auto is journal for a service, else text", "auto", "text", "json", "journal")
+	p.color = EnumFlag(root, "color", "", "`WHEN` output has colors: auto, always or never; auto is on a terminal", "auto",
+		"always", "never")
+	p.logFormat = EnumFlag(root, "log-format", "",
+		"`FORMAT` of the log: auto, text, json, or journal for the systemd journal with fields; auto is journal for a "+
+			"service, else text", "auto", "text", "json", "journal")
 	p.verbose = flags.CountP("verbose", "v", p.Program.Verbose+"; -vv also every request to the API server")
 	p.quiet = flags.BoolP("quiet", "q", false, "print no progress except warnings and errors")
 	root.PersistentPreRun = func(*cobra.Command, []string) { p.Open() }
@@ -181,9 +184,7 @@ func logRequests(w io.Writer) {
 	var flags flag.FlagSet
 	klog.InitFlags(&flags)
 	for name, value := range map[string]string{"v": "6", "logtostderr": "false", "stderrthreshold": "FATAL"} {
-		if err := flags.Set(name, value); err != nil {
-			panic(err)
-		}
+		_ = flags.Set(name, value) // cannot fail, because klog defines these flags
 	}
 	klog.ClearLogger()
 	klog.SetOutput(w)

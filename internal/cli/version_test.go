@@ -14,8 +14,11 @@ func TestVersionDetails(t *testing.T) {
 		settings []debug.BuildSetting
 		want     string
 	}{
-		"from a repository":     {settings: stamped, want: "commit abc, 2026-01-02T03:04:05Z, go1, linux/amd64"},
-		"from a source package": {linked: VersionDocument{Commit: "def", CommitDate: "2026-02-03T00:00:00Z"}, want: "commit def, 2026-02-03T00:00:00Z, go1, linux/amd64"},
+		"from a repository": {settings: stamped, want: "commit abc, 2026-01-02T03:04:05Z, go1, linux/amd64"},
+		"from a source package": {
+			linked: VersionDocument{Commit: "def", CommitDate: "2026-02-03T00:00:00Z"},
+			want:   "commit def, 2026-02-03T00:00:00Z, go1, linux/amd64",
+		},
 		"linked in a checkout": {
 			linked: VersionDocument{Commit: "def", CommitDate: "2026-02-03T00:00:00Z"}, settings: stamped,
 			want: "commit def, 2026-02-03T00:00:00Z, go1, linux/amd64",

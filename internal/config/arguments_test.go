@@ -18,16 +18,20 @@ func TestArgumentsRepeatEverySetting(t *testing.T) {
 	t.Chdir(dir)
 	want := Defaults()
 	want.UserData, want.TokenFile, want.CAFile, want.ApproveWith, want.JoinToken = "/u", "/t", "/c", "/k", "/j"
-	want.Endpoint, want.NodePool, want.ConfigHash, want.ConnectTo = "a.example.com", "clusters/one", "1a2b3c4d", "192.0.2.1:443"
+	want.Endpoint, want.NodePool, want.ConfigHash, want.ConnectTo = "a.example.com", "clusters/one", "1a2b3c4d",
+		"192.0.2.1:443"
 	want.IgnitionOverrides, want.Payload.Exclude = []string{"/a,b.ign", "/c.ign"}, []string{"/etc/a*"}
-	want.BridgeInterface, want.RequiredEndpoints, want.NetworkTimeout = "eth1", []string{"a:1", "[2001:db8::1]:2"}, 2*Defaults().NetworkTimeout
+	want.BridgeInterface, want.RequiredEndpoints, want.NetworkTimeout = "eth1", []string{"a:1", "[2001:db8::1]:2"},
+		2*Defaults().NetworkTimeout
 	want.Labels, want.Taints = []string{"a=b", "c="}, []string{"a:NoSchedule"}
 	want.PauseImage = "quay.io/a/b@sha256:" + strings.Repeat("1a", 32)
-	want.OpenShiftRelease, want.Software, want.InstallPackages, want.HostSettings = "4.18", SoftwareImage, true, HostSettingsReboot
+	want.OpenShiftRelease, want.Software, want.InstallPackages, want.HostSettings = "4.18", SoftwareImage, true,
+		HostSettingsReboot
 	want.Until, want.Skip, want.KeepBootstrap = "ready", []string{"packages", "validate"}, true
 	for field := range reflect.TypeFor[Join]().NumField() {
 		name := reflect.TypeFor[Join]().Field(field).Name
-		isSet := !reflect.DeepEqual(reflect.ValueOf(want).Field(field).Interface(), reflect.ValueOf(Defaults()).Field(field).Interface())
+		isSet := !reflect.DeepEqual(reflect.ValueOf(want).Field(field).Interface(),
+			reflect.ValueOf(Defaults()).Field(field).Interface())
 		if hasNone := name == "APIVersion" || name == "Kind" || name == "Timeout" || name == "Repair"; isSet == hasNone {
 			t.Errorf("the test sets %s: %t", name, isSet)
 		}
@@ -50,7 +54,8 @@ func TestArgumentsRepeatEverySetting(t *testing.T) {
 	}
 	relative := Defaults()
 	relative.UserData, relative.ApproveWith = "user data.ign", "-"
-	if got := Arguments(relative); got[0].Text != "--user-data '"+filepath.Join(dir, "user data.ign")+"'" || got[1].Text != "--approve-with APPROVE_WITH" {
+	if got := Arguments(relative); got[0].Text != "--user-data '"+filepath.Join(dir, "user data.ign")+"'" ||
+		got[1].Text != "--approve-with APPROVE_WITH" {
 		t.Errorf("arguments %v", got)
 	}
 	if got := Arguments(Defaults()); len(got) > 0 {

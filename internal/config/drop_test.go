@@ -13,7 +13,8 @@ func TestExcludePatterns(t *testing.T) {
 	for pattern, good := range map[string]bool{
 		"/etc/kubernetes/manifests/keepalived.yaml": true, "/etc/example.d/**": true, "/etc/*/a?.[ch]": true,
 		"kubens.service": true, "*.timer": true, "kubens.service/*.conf": true, "own@*.service": true,
-		"": false, "/etc/": false, "/etc//a": false, "/etc/../a": false, "etc/example.d/a": false, "./a": false, "../a.service": false, "a.service/": false,
+		"": false, "/etc/": false, "/etc//a": false, "/etc/../a": false, "etc/example.d/a": false, "./a": false,
+		"../a.service": false, "a.service/": false,
 		"/etc/**/a": false, "/etc/[": false, "**": false,
 	} {
 		if err := checkExclude(pattern); (err == nil) != good {
@@ -31,11 +32,19 @@ func TestLaterSourceReplacesList(t *testing.T) {
 		args            []string
 		overrides, drop []string
 	}{
-		"file":        {nil, nil, []string{"/file/a", "/file/b"}, []string{"/file/a", "b.service"}},
-		"environment": {[]string{"HCP_NODE_AGENT_IGNITION_OVERRIDE=/env/a,/env/b", "HCP_NODE_AGENT_PAYLOAD_DROP=/env/*"}, nil, []string{"/env/a", "/env/b"}, []string{"/env/*"}},
+		"file": {nil, nil, []string{"/file/a", "/file/b"}, []string{"/file/a", "b.service"}},
+		"environment": {
+			[]string{"HCP_NODE_AGENT_IGNITION_OVERRIDE=/env/a,/env/b", "HCP_NODE_AGENT_PAYLOAD_DROP=/env/*"},
+			nil,
+			[]string{"/env/a", "/env/b"},
+			[]string{"/env/*"},
+		},
 		"flags": {
 			[]string{"HCP_NODE_AGENT_PAYLOAD_DROP=/env/*"},
-			[]string{"--ignition-override", "/flag/a", `--ignition-override="/flag/b,c"`, "--payload-drop", "/x,y.service", "--payload-drop=z.service"},
+			[]string{
+				"--ignition-override", "/flag/a", `--ignition-override="/flag/b,c"`, "--payload-drop", "/x,y.service",
+				"--payload-drop=z.service",
+			},
 			[]string{"/flag/a", "/flag/b,c"},
 			[]string{"/x", "y.service", "z.service"},
 		},

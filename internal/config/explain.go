@@ -47,7 +47,10 @@ func Explain(source Source) Explanation {
 		}
 		e.Files = append(e.Files, name)
 		if err != nil {
-			e.Problems = append(e.Problems, Problem{File: name, Message: fmt.Sprintf("reading configuration: %v", errors.Unwrap(err))})
+			e.Problems = append(e.Problems, Problem{
+				File:    name,
+				Message: fmt.Sprintf("reading configuration: %v", errors.Unwrap(err)),
+			})
 			continue
 		}
 		if unsafe != nil {

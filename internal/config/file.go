@@ -48,7 +48,11 @@ func readFile(name string, content []byte, join *Join) (lines map[string]int, pr
 	var missing []Problem
 	for _, key := range []string{"apiVersion", "kind"} {
 		if f.lines[key] == 0 {
-			missing = append(missing, Problem{Key: key, File: name, Message: key + " is missing; it " + checkHeader(key)("").Error()})
+			missing = append(missing, Problem{
+				Key:     key,
+				File:    name,
+				Message: key + " is missing; it " + checkHeader(key)("").Error(),
+			})
 		}
 	}
 	return f.lines, append(missing, f.problems...)

@@ -64,7 +64,13 @@ type Payload struct {
 
 // Defaults returns the default configuration of a join.
 func Defaults() Join {
-	return Join{Software: SoftwareAuto, Until: steps.Schedulable, Timeout: Duration(time.Hour), NetworkTimeout: Duration(90 * time.Second), HostSettings: HostSettingsReport}
+	return Join{
+		Software:       SoftwareAuto,
+		Until:          steps.Schedulable,
+		Timeout:        Duration(time.Hour),
+		NetworkTimeout: Duration(90 * time.Second),
+		HostSettings:   HostSettingsReport,
+	}
 }
 
 // The values of Software.

@@ -29,8 +29,10 @@ func TestKeys(t *testing.T) {
 		}
 		seen[key] = true
 		value := map[string]string{
-			"nodepool": "a/b", "connect-to": "a:1", "payload-drop": "[a.service]", "verify-reach": "[a:1]", "network-timeout": "1m0s", "node-label": "[a=b]",
-			"node-taint": "[a:NoSchedule]", "openshift-release": "4.18", "software": "rpm", "apply-host-settings": "apply", "until": "ready", "timeout": "1s", "skip": "[network]",
+			"nodepool": "a/b", "connect-to": "a:1", "payload-drop": "[a.service]", "verify-reach": "[a:1]",
+			"network-timeout": "1m0s", "node-label": "[a=b]",
+			"node-taint": "[a:NoSchedule]", "openshift-release": "4.18", "software": "rpm", "apply-host-settings": "apply",
+			"until": "ready", "timeout": "1s", "skip": "[network]",
 		}[flag.Name]
 		value = cmp.Or(value, map[string]string{"bool": "true", "stringSlice": "[x]"}[flag.Value.Type()], "x")
 		want := Join{APIVersion: report.APIVersion, Kind: Kind}
@@ -52,7 +54,8 @@ func TestKeys(t *testing.T) {
 		}
 	})
 	for flag, want := range map[string]string{
-		"user-data": "userData", "payload-drop": "payload.drop", "node-label": "nodeLabels", "network-timeout": "networkTimeout", "keep-bootstrap": "keepBootstrap",
+		"user-data": "userData", "payload-drop": "payload.drop", "node-label": "nodeLabels",
+		"network-timeout": "networkTimeout", "keep-bootstrap": "keepBootstrap",
 		"apply-host-settings": "hostSettings",
 	} {
 		if keys[flag] != want {

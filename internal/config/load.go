@@ -30,5 +30,6 @@ func Load(source Source) (Join, error) {
 	if len(e.Problems) == 0 {
 		return e.Join, nil
 	}
-	return Join{}, report.Fail(report.Usage, joinRemedies(e.Problems), "invalid configuration: %s", joinMessages(e.Problems))
+	return Join{}, report.Fail(report.Usage, joinRemedies(e.Problems), "invalid configuration: %s",
+		joinMessages(e.Problems))
 }

@@ -41,8 +41,11 @@ func parsedFlags(t *testing.T, args ...string) *pflag.FlagSet {
 func TestLaterSourceOverridesEarlier(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	write(t, file, fileHeader+"endpoint: file\nnodePool: a/file\ncaFile: file\nbridgeInterface: file\ntimeout: 5m\n")
-	write(t, filepath.Join(filepath.Dir(file), "config.d/10-a.yaml"), fileHeader+"nodePool: a/drop-in\ncaFile: drop-in\nbridgeInterface: drop-in\n")
-	environment := []string{"HCP_NODE_AGENT_CA_FILE=environment", "HCP_NODE_AGENT_BRIDGE_INTERFACE=environment", "PATH=/bin"}
+	write(t, filepath.Join(filepath.Dir(file), "config.d/10-a.yaml"),
+		fileHeader+"nodePool: a/drop-in\ncaFile: drop-in\nbridgeInterface: drop-in\n")
+	environment := []string{
+		"HCP_NODE_AGENT_CA_FILE=environment", "HCP_NODE_AGENT_BRIDGE_INTERFACE=environment", "PATH=/bin",
+	}
 	join, err := Load(Source{
 		File:        file,
 		Environment: environment,
@@ -53,7 +56,8 @@ func TestLaterSourceOverridesEarlier(t *testing.T) {
 	}
 	want := Join{
 		APIVersion: report.APIVersion, Kind: Kind, Endpoint: "file", NodePool: "a/drop-in", CAFile: "environment",
-		BridgeInterface: "flag", Software: "auto", Until: "schedulable", Timeout: Duration(5 * time.Minute), Skip: []string{"network", "packages"},
+		BridgeInterface: "flag", Software: "auto", Until: "schedulable", Timeout: Duration(5 * time.Minute),
+		Skip:           []string{"network", "packages"},
 		NetworkTimeout: Duration(90 * time.Second), HostSettings: HostSettingsReport,
 	}
 	if diff := cmp.Diff(want, join); diff != "" {
@@ -69,8 +73,10 @@ func TestInvalidConfigurationIsUsageError(t *testing.T) {
 		"bad until":     {fileHeader + "until: monday\n", "monday"},
 		"not YAML":      {"{", "did not find expected node content"},
 		"bad peer":      {fileHeader + "verifyReach: [bastion]\n", `invalid value "bastion": must be HOST:PORT`},
-		"bad time":      {fileHeader + "networkTimeout: 1h\n", `networkTimeout: invalid value "1h": must be from 30s to 10m0s`},
-		"bad pattern":   {fileHeader + "payload: {drop: ['/etc/[']}\n", "a bracket or a backslash has no end"},
+		"bad time": {
+			fileHeader + "networkTimeout: 1h\n", `networkTimeout: invalid value "1h": must be from 30s to 10m0s`,
+		},
+		"bad pattern": {fileHeader + "payload: {drop: ['/etc/[']}\n", "a bracket or a backslash has no end"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "config.yaml")

@@ -14,7 +14,9 @@ import (
 )
 
 // hostName matches a DNS name (RFC 1123) or a name in /etc/hosts.
-var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*\.?$`)
+var hostName = regexp.MustCompile(`^` + hostLabel + `(\.` + hostLabel + `)*\.?$`)
+
+const hostLabel = `[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?`
 
 // checkHostPort returns an error for an invalid HOST:PORT.
 func checkHostPort(text string) error {

@@ -22,32 +22,57 @@ const EnvironmentPrefix = "HCP_NODE_AGENT_"
 // list of settings.
 func Flags(flags *pflag.FlagSet, j *Join) {
 	flags.StringVar(&j.UserData, "user-data", j.UserData, "`FILE` with the NodePool's user data, or - for standard input")
-	flags.StringVar(&j.Endpoint, "endpoint", j.Endpoint, "ignition server `HOST[:PORT]`; overrides the server in the user data")
+	flags.StringVar(&j.Endpoint, "endpoint", j.Endpoint,
+		"ignition server `HOST[:PORT]`; overrides the server in the user data")
 	flags.StringVar(&j.TokenFile, "token-file", j.TokenFile, "`FILE` with the ignition token")
 	flags.StringVar(&j.CAFile, "ca-file", j.CAFile, "`FILE` with the ignition server's CA in PEM format")
 	flags.StringVar(&j.NodePool, "nodepool", j.NodePool, "`NAMESPACE/NAME` of the NodePool")
 	flags.StringVar(&j.ConfigHash, "config-hash", j.ConfigHash, "`HASH` of the NodePool's target config version")
-	flags.StringVar(&j.ConnectTo, "connect-to", j.ConnectTo, "connect to `HOST:PORT`; TLS and HTTP still use the name of the endpoint")
-	flags.StringSliceVar(&j.IgnitionOverrides, "ignition-override", j.IgnitionOverrides, "merge the Ignition config in `FILE` (- for standard input) over the payload; can be repeated")
-	flags.StringSliceVar(&j.Payload.Exclude, "payload-drop", j.Payload.Exclude, "exclude payload entries that match `PATTERN`: an absolute path, UNIT or UNIT/DROP-IN, with * and a final /**; can be repeated")
-	flags.StringVar(&j.BridgeInterface, "bridge-interface", j.BridgeInterface, "`INTERFACE` to attach to br-ex as its uplink (default: the interface with the default route)")
-	flags.StringSliceVar(&j.RequiredEndpoints, "verify-reach", j.RequiredEndpoints, "`HOST:PORT` that must be reachable over TCP before the network change (otherwise nothing is changed) and after it (otherwise it is rolled back); can be repeated")
-	flags.DurationVar((*time.Duration)(&j.NetworkTimeout), "network-timeout", time.Duration(j.NetworkTimeout), "roll back the network change if it is not confirmed within `DURATION`, even if the agent is killed")
-	flags.StringSliceVar(&j.Labels, "node-label", j.Labels, "register the Node with the label `KEY=VALUE`; can be repeated")
-	flags.StringSliceVar(&j.Taints, "node-taint", j.Taints, "register the Node with the taint `KEY[=VALUE]:EFFECT`; can be repeated")
-	flags.StringVar(&j.PauseImage, "pause-image", j.PauseImage, "pause `IMAGE` for CRI-O (default: the image of the release)")
-	flags.StringVar(&j.ApproveWith, "approve-with", j.ApproveWith, "approve this node's two CSRs with `KUBECONFIG` (- for standard input); the kubeconfig is not stored")
-	flags.StringVar(&j.JoinToken, "join-token", j.JoinToken, "`FILE` with the node's join token, which authenticates the node to an approver: a path, including that of a systemd credential, or - for standard input")
-	flags.StringVar(&j.OpenShiftRelease, "openshift-release", j.OpenShiftRelease, "OpenShift `RELEASE` of the NodePool, such as 4.18, if it cannot be read from the OS image of the payload")
-	flags.StringVar(&j.Software, "software", j.Software, "`SOURCE` of kubelet and CRI-O: "+strings.Join(SoftwareSources(), ", ")+"; rpm is repositories, image is the OS image of the payload, auto is the OS image if no repository has them")
-	flags.BoolVar(&j.InstallPackages, "install-packages", j.InstallPackages, "install missing packages with dnf; signatures are always checked")
-	flags.StringVar(&j.HostSettings, "apply-host-settings", j.HostSettings, "apply kernel arguments, SELinux booleans, ports of firewalld and new configuration of running services: `MODE` report prints the commands, apply applies them, reboot also reboots the host if its kernel arguments change")
+	flags.StringVar(&j.ConnectTo, "connect-to", j.ConnectTo,
+		"connect to `HOST:PORT`; TLS and HTTP still use the name of the endpoint")
+	flags.StringSliceVar(&j.IgnitionOverrides, "ignition-override", j.IgnitionOverrides,
+		"merge the Ignition config in `FILE` (- for standard input) over the payload; can be repeated")
+	flags.StringSliceVar(&j.Payload.Exclude, "payload-drop", j.Payload.Exclude,
+		"exclude payload entries that match `PATTERN`: an absolute path, UNIT or UNIT/DROP-IN, with * and a final /**; can "+
+			"be repeated")
+	flags.StringVar(&j.BridgeInterface, "bridge-interface", j.BridgeInterface,
+		"`INTERFACE` to attach to br-ex as its uplink (default: the interface with the default route)")
+	flags.StringSliceVar(&j.RequiredEndpoints, "verify-reach", j.RequiredEndpoints,
+		"`HOST:PORT` that must be reachable over TCP before the network change (otherwise nothing is changed) and after it "+
+			"(otherwise it is rolled back); can be repeated")
+	flags.DurationVar((*time.Duration)(&j.NetworkTimeout), "network-timeout", time.Duration(j.NetworkTimeout),
+		"roll back the network change if it is not confirmed within `DURATION`, even if the agent is killed")
+	flags.StringSliceVar(&j.Labels, "node-label", j.Labels,
+		"register the Node with the label `KEY=VALUE`; can be repeated")
+	flags.StringSliceVar(&j.Taints, "node-taint", j.Taints,
+		"register the Node with the taint `KEY[=VALUE]:EFFECT`; can be repeated")
+	flags.StringVar(&j.PauseImage, "pause-image", j.PauseImage,
+		"pause `IMAGE` for CRI-O (default: the image of the release)")
+	flags.StringVar(&j.ApproveWith, "approve-with", j.ApproveWith,
+		"approve this node's two CSRs with `KUBECONFIG` (- for standard input); the kubeconfig is not stored")
+	flags.StringVar(&j.JoinToken, "join-token", j.JoinToken,
+		"`FILE` with the node's join token, which authenticates the node to an approver: a path, including that of a "+
+			"systemd credential, or - for standard input")
+	flags.StringVar(&j.OpenShiftRelease, "openshift-release", j.OpenShiftRelease,
+		"OpenShift `RELEASE` of the NodePool, such as 4.18, if it cannot be read from the OS image of the payload")
+	flags.StringVar(&j.Software, "software", j.Software,
+		"`SOURCE` of kubelet and CRI-O: "+strings.Join(SoftwareSources(), ", ")+
+			"; rpm is repositories, image is the OS image of the payload, auto is the OS image if no repository has them")
+	flags.BoolVar(&j.InstallPackages, "install-packages", j.InstallPackages,
+		"install missing packages with dnf; signatures are always checked")
+	flags.StringVar(&j.HostSettings, "apply-host-settings", j.HostSettings,
+		"apply kernel arguments, SELinux booleans, ports of firewalld and new configuration of running services: `MODE` "+
+			"report prints the commands, apply applies them, reboot also reboots the host if its kernel arguments change")
 	flags.Lookup("apply-host-settings").NoOptDefVal = HostSettingsApply
-	flags.StringVar(&j.Until, "until", j.Until, "stop when the node reaches `STATE`: "+strings.Join(steps.UntilValues(), ", "))
-	flags.DurationVar((*time.Duration)(&j.Timeout), "timeout", time.Duration(j.Timeout), "stop the join after `DURATION`; 0 means no timeout")
+	flags.StringVar(&j.Until, "until", j.Until, "stop when the node reaches `STATE`: "+
+		strings.Join(steps.UntilValues(), ", "))
+	flags.DurationVar((*time.Duration)(&j.Timeout), "timeout", time.Duration(j.Timeout),
+		"stop the join after `DURATION`; 0 means no timeout")
 	flags.StringSliceVar(&j.Skip, "skip", j.Skip, "skip `STEPS` (comma-separated)")
-	flags.BoolVar(&j.KeepBootstrap, "keep-bootstrap", j.KeepBootstrap, "keep the bootstrap credential on the node after the node is Ready")
-	flags.BoolVar(&j.Repair, "repair", j.Repair, "repair the node after the join: a deleted Node, a changed node address, drift, a new CA of the API server")
+	flags.BoolVar(&j.KeepBootstrap, "keep-bootstrap", j.KeepBootstrap,
+		"keep the bootstrap credential on the node after the node is Ready")
+	flags.BoolVar(&j.Repair, "repair", j.Repair,
+		"repair the node after the join: a deleted Node, a changed node address, drift, a new CA of the API server")
 	flags.VisitAll(addCheck)
 }
 

@@ -17,16 +17,16 @@ func TestCheckOwnership(t *testing.T) {
 		owner, caller int
 		remedy        string
 	}{
-		"/dev/null":                         {os.ModeDevice | os.ModeCharDevice | 0o666, 0, 1000, ""},
-		"root's, read by root":              {0o600, 0, 0, ""},
-		"root's, everybody may read":        {0o644, 0, 0, ""},
-		"root's, read by a user":            {0o644, 0, 1000, ""},
-		"a user's own":                      {0o640, 1000, 1000, ""},
-		"a user's, read by root":            {0o600, 1000, 0, "chown root: /etc/a.yaml"},
-		"a user's, read by another":         {0o644, 1000, 1001, "chown root: /etc/a.yaml"},
-		"group can write":                   {0o664, 0, 0, "chmod go-w /etc/a.yaml"},
-		"everybody can write":               {0o602, 0, 0, "chmod go-w /etc/a.yaml"},
-		"a user's, and everybody can write": {0o666, 1000, 0, "chown root: /etc/a.yaml && chmod go-w /etc/a.yaml"},
+		"/dev/null":                 {os.ModeDevice | os.ModeCharDevice | 0o666, 0, 1000, ""},
+		"root's, read by root":      {0o600, 0, 0, ""},
+		"root's, readable by all":   {0o644, 0, 0, ""},
+		"root's, read by a user":    {0o644, 0, 1000, ""},
+		"a user's own":              {0o640, 1000, 1000, ""},
+		"a user's, read by root":    {0o600, 1000, 0, "chown root: /etc/a.yaml"},
+		"a user's, read by another": {0o644, 1000, 1001, "chown root: /etc/a.yaml"},
+		"group can write":           {0o664, 0, 0, "chmod go-w /etc/a.yaml"},
+		"writable by all":           {0o602, 0, 0, "chmod go-w /etc/a.yaml"},
+		"a user's, writable by all": {0o666, 1000, 0, "chown root: /etc/a.yaml && chmod go-w /etc/a.yaml"},
 	} {
 		problem := checkOwnership("/etc/a.yaml", test.mode, test.owner, test.caller)
 		if (problem == nil) != (test.remedy == "") || problem != nil && string(problem.Remedy) != test.remedy {

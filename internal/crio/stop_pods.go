@@ -11,11 +11,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/cri"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -114,7 +115,7 @@ func (s *stopper) stopInOrder(ctx context.Context, pods []podSandbox) []podSandb
 	}
 	failed := s.stop(ctx, onPodNetwork)
 	for attempt := 1; attempt < stopAttempts && len(failed) > 0 && len(onHost) > 0; attempt++ {
-		if command.Sleep(ctx, stopPause) != nil {
+		if wait.Sleep(ctx, stopPause) != nil {
 			break
 		}
 		failed = s.stop(ctx, failed)

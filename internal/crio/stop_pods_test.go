@@ -64,7 +64,8 @@ func (r *fakeRuntime) PodSandboxStatus(
 	}}
 	if request.GetVerbose() {
 		response.Info = map[string]string{"info": fmt.Sprintf(
-			`{"image":"","pid":0,"runtimeSpec":{"ociVersion":"1.2.0","linux":{"namespaces":[{"type":"ipc"},{"type":"network","path":%q}]}}}`,
+			`{"image":"","pid":0,"runtimeSpec":{"ociVersion":"1.2.0","linux":{"namespaces":[{"type":"ipc"},`+
+				`{"type":"network","path":%q}]}}}`,
 			r.namespaces[request.GetPodSandboxId()],
 		)}
 	}

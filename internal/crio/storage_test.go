@@ -69,16 +69,21 @@ func TestStorageRecordsImages(t *testing.T) {
 	}
 	defer tree.Close()
 	image := strings.Repeat("0a", 32)
-	for _, dir := range []string{"storage/overlay/" + image, "storage/overlay-images/" + image + "/" + image, "storage/overlay-images/incomplete"} {
+	for _, dir := range []string{
+		"storage/overlay/" + image, "storage/overlay-images/" + image + "/" + image, "storage/overlay-images/incomplete",
+	} {
 		if err := os.MkdirAll(filepath.Join(root, StorageDir, dir), 0o750); err != nil {
 			t.Fatal(err)
 		}
 	}
-	state, err := (&StorageDriver{Contents: &resource.DirSnapshot{Tree: tree}}).Get(t.Context(), ledger.Change{Kind: StorageKind, Target: StorageDir})
+	state, err := (&StorageDriver{Contents: &resource.DirSnapshot{Tree: tree}}).Get(t.Context(),
+		ledger.Change{Kind: StorageKind, Target: StorageDir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{StorageDir + "/storage", StorageDir + "/storage/overlay-images/" + image}; !slices.Equal(state.Names, want) {
+	if want := []string{
+		StorageDir + "/storage", StorageDir + "/storage/overlay-images/" + image,
+	}; !slices.Equal(state.Names, want) {
 		t.Errorf("recorded %q, want %q", state.Names, want)
 	}
 }

@@ -11,16 +11,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+
 	certificatesv1 "k8s.io/api/certificates/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
 // csrRequester requests one client certificate through a CSR.
@@ -57,7 +57,7 @@ var errRetryCSR = errors.New("retrying the client CSR")
 // run submits CSRs until a certificate is issued or the request fails
 // permanently.
 func (r *csrRequester) run(ctx context.Context) ([]byte, error) {
-	pause := transport.NewBackoff()
+	pause := wait.NewBackoff()
 	for {
 		if err := r.submit(ctx); err != nil {
 			return nil, r.explainRejection(err)
@@ -72,7 +72,7 @@ func (r *csrRequester) run(ctx context.Context) ([]byte, error) {
 		if !errors.Is(err, errRetryCSR) {
 			return nil, r.explainRejection(report.FailureAtDeadline(ctx, err, r.timeoutError()))
 		}
-		if command.Sleep(ctx, pause.Step()) != nil {
+		if wait.Sleep(ctx, pause.Step()) != nil {
 			return nil, report.WaitError(ctx, r.timeoutError())
 		}
 	}

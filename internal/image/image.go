@@ -9,6 +9,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
@@ -80,7 +82,7 @@ func (i *imageTree) awaitSystemctl(ctx context.Context, log report.Log) error {
 			return fmt.Errorf("locking %s: %w", rollbackDir, err)
 		}
 		log.Wait("waiting for systemctl of an interrupted apply to exit", "")
-		if err := command.Sleep(ctx, 50*time.Millisecond); err != nil {
+		if err := wait.Sleep(ctx, 50*time.Millisecond); err != nil {
 			return fmt.Errorf("waiting for systemctl of an interrupted apply to exit: %w", err)
 		}
 	}

@@ -57,7 +57,7 @@ func TestExpiredCertificateOrWrongClock(t *testing.T) {
 			want:   "this host's clock is wrong: it shows",
 			remedy: "chronyc makestep",
 		},
-		"somebody else's answer": {
+		"response of another server": {
 			from:    now.Add(-48 * time.Hour),
 			to:      now.Add(-24 * time.Hour),
 			date:    now.Add(-30 * time.Hour),
@@ -108,7 +108,8 @@ func TestExpiredCertificateOrWrongClock(t *testing.T) {
 			}
 			err = a.Client.RESTClient().Get().AbsPath("/version").Do(t.Context()).Error()
 			got := a.Explain(t.Context(), err)
-			if !strings.Contains(got.Message, test.want) || !strings.Contains(string(got.Remedy), test.remedy) || !got.Temporary ||
+			if !strings.Contains(got.Message, test.want) || !strings.Contains(string(got.Remedy), test.remedy) ||
+				!got.Temporary ||
 				got.Code != report.Failed {
 				t.Errorf("explain(%v)\n = %+v\nwant %q, %q", err, got, test.want, test.remedy)
 			}

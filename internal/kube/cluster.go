@@ -117,9 +117,9 @@ func EncodeCertificates(certificates []*x509.Certificate) []byte {
 // blocks. It fails if there are none.
 func ParsePEMCertificates(bundle []byte) ([]*x509.Certificate, error) {
 	var all []*x509.Certificate
-	for rest := bundle; ; {
+	for {
 		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
+		if block, bundle = pem.Decode(bundle); block == nil {
 			break
 		}
 		if block.Type != "CERTIFICATE" {

@@ -10,12 +10,12 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
 // Proxy selects the proxy for a request, as http.Transport.Proxy does. A nil
@@ -63,7 +63,7 @@ func Connect(config *rest.Config, proxy Proxy) (*Conn, error) {
 // Retry repeats request until it succeeds, fails permanently, or ctx ends. It
 // logs every temporary failure, and blocks between attempts.
 func (c *Conn) Retry(ctx context.Context, log report.Log, doing string, request func(context.Context) error) error {
-	pause := transport.NewBackoff()
+	pause := wait.NewBackoff()
 	var last error // the last failure before ctx ended
 	for {
 		bounded, cancel := context.WithTimeout(ctx, RequestTimeout)
@@ -81,7 +81,7 @@ func (c *Conn) Retry(ctx context.Context, log report.Log, doing string, request 
 			last = problem.Failure(doing)
 			log.WaitForRetry("waiting for the API server: "+doing+": "+problem.Message, problem.Remedy, next)
 		}
-		if command.Sleep(ctx, next) != nil {
+		if wait.Sleep(ctx, next) != nil {
 			return report.WaitError(ctx, last)
 		}
 	}

@@ -43,7 +43,7 @@ func TestExplainProxy(t *testing.T) {
 			proxy: "proxy.invalid:3128", want: "the proxy http://proxy.invalid:3128 is unreachable: ",
 			remedy: "HTTPS_PROXY",
 		},
-		"wants a password": {
+		"requires a password": {
 			proxy: answering(407), want: "refused to connect to api.example.com:6443: HTTP 407",
 			remedy: "USER:PASSWORD@",
 		},
@@ -71,7 +71,8 @@ func TestExplainProxy(t *testing.T) {
 			}
 			err = a.Client.RESTClient().Get().AbsPath("/version").Do(t.Context()).Error()
 			got := a.Explain(t.Context(), err)
-			if !strings.Contains(got.Message, test.want) || !strings.Contains(string(got.Remedy), test.remedy) || !got.Temporary ||
+			if !strings.Contains(got.Message, test.want) || !strings.Contains(string(got.Remedy), test.remedy) ||
+				!got.Temporary ||
 				got.Code != report.Failed {
 				t.Errorf("explain(%v)\n = %+v\nwant %q, %q", err, got, test.want, test.remedy)
 			}

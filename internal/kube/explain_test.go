@@ -107,12 +107,12 @@ func TestExplain(t *testing.T) {
 			server.Listener = listener
 			server.StartTLS()
 			defer server.Close()
-			url := fmt.Sprintf("https://127.0.0.1:%d", listener.Addr().(*net.TCPAddr).Port)
-			server.URL = url
+			host := fmt.Sprintf("https://127.0.0.1:%d", listener.Addr().(*net.TCPAddr).Port)
+			server.URL = host
 			if test.server != nil {
-				url = test.server(server)
+				host = test.server(server)
 			}
-			config := &rest.Config{Host: url}
+			config := &rest.Config{Host: host}
 			config.CAData = certtest.PEM("CERTIFICATE", server.Certificate().Raw)
 			if test.foreignCA {
 				config.CAData = certtest.NewCA(t, "foreign").PEM

@@ -6,12 +6,12 @@ import (
 	"context"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
 // Source defines how a set of objects is listed and watched.
@@ -57,7 +57,7 @@ func Follow[T metav1.Object](
 	ctx context.Context, connection *Conn, log report.Log, s Source[T], tick time.Duration,
 	see func(map[string]T) (bool, error),
 ) error {
-	pause := transport.NewBackoff()
+	pause := wait.NewBackoff()
 	var version string // resource version to watch from; "" if a list is needed
 	var objects map[string]T
 	for {
@@ -77,9 +77,9 @@ func Follow[T metav1.Object](
 			return err
 		}
 		if time.Since(started) > time.Minute {
-			pause = transport.NewBackoff()
+			pause = wait.NewBackoff()
 		}
-		if command.Sleep(ctx, pause.Step()) != nil {
+		if wait.Sleep(ctx, pause.Step()) != nil {
 			return ctx.Err()
 		}
 	}

@@ -5,8 +5,10 @@ package kubelet
 import "testing"
 
 func TestCloudFlags(t *testing.T) {
-	const external = "[Service]\nExecStart=\nExecStart=/usr/bin/kubelet --cloud-provider external --provider-id=${KUBELET_PROVIDERID}\n"
-	const none = "[Service]\nEnvironmentFile=-/etc/kubernetes/node.env\nExecStart=/usr/bin/kubelet --cloud-provider= --provider-id=${KUBELET_PROVIDERID}\n"
+	const external = "[Service]\nExecStart=\nExecStart=/usr/bin/kubelet --cloud-provider external " +
+		"--provider-id=${KUBELET_PROVIDERID}\n"
+	const none = "[Service]\nEnvironmentFile=-/etc/kubernetes/node.env\n" +
+		"ExecStart=/usr/bin/kubelet --cloud-provider= --provider-id=${KUBELET_PROVIDERID}\n"
 	for name, test := range map[string]struct {
 		unit, dropIn, env string
 		provider, id      string

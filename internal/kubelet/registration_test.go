@@ -19,8 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// newUnit returns kubelet's unit as in the releases, without flags that make
-// no difference here. The releases differ in labels, which begins the list.
+// newUnit returns kubelet's unit as in the releases, without irrelevant flags. labels differ between releases.
 func newUnit(labels string) string {
 	return `[Unit]
 Requires=crio.service kubelet-dependencies.target
@@ -48,8 +47,9 @@ WantedBy=multi-user.target
 }
 
 const (
-	plainLabels  = "--node-labels=node-role.kubernetes.io/worker,node.openshift.io/os_id=${ID} \\\n      "
-	hookedLabels = "--node-labels=node-role.kubernetes.io/worker,node.openshift.io/os_id=${ID},${CUSTOM_KUBELET_LABELS} \\\n      "
+	nodeLabels   = "--node-labels=node-role.kubernetes.io/worker,node.openshift.io/os_id=${ID}"
+	plainLabels  = nodeLabels + " \\\n      "
+	hookedLabels = nodeLabels + ",${CUSTOM_KUBELET_LABELS} \\\n      "
 )
 
 // readerOf returns a function that reads the files of a host by path.
@@ -283,7 +283,10 @@ func TestReportMissingLabelsAndTaints(t *testing.T) {
 	}}
 	var recorded reporttest.Recorder
 	r.reportMissing(node, recorded.Log())
-	const want = "Node worker-1 was registered before, without label example.com/rack=7, label zone=b (it has zone=a), taint team=blue:NoSchedule; kubelet sets them only when it creates the Node\noc label node worker-1 --overwrite example.com/rack=7 zone=b; oc adm taint node worker-1 --overwrite team=blue:NoSchedule # on the hosted cluster\n"
+	const want = "Node worker-1 was registered before, without label example.com/rack=7, label zone=b (it has zone=a), " +
+		"taint team=blue:NoSchedule; kubelet sets them only when it creates the Node\n" +
+		"oc label node worker-1 --overwrite example.com/rack=7 zone=b; oc adm taint node worker-1 --overwrite " +
+		"team=blue:NoSchedule # on the hosted cluster\n"
 	if recorded.Text() != want {
 		t.Errorf("said %q\nwant %q", recorded.Text(), want)
 	}

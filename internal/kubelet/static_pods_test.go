@@ -14,7 +14,8 @@ func TestStaticPodImages(t *testing.T) {
 		return ledger.Change{Kind: ledger.File, Target: target, Desired: ledger.FileState([]byte(content), 0o644)}
 	}
 	changes := []ledger.Change{
-		file("/etc/kubernetes/manifests/proxy.yaml", "spec:\n  initContainers: [{image: setup}]\n  containers: [{image: proxy}, {image: other}]\n"),
+		file("/etc/kubernetes/manifests/proxy.yaml",
+			"spec:\n  initContainers: [{image: setup}]\n  containers: [{image: proxy}, {image: other}]\n"),
 		file("/etc/kubernetes/manifests/second.yaml", "spec:\n  containers: [{image: proxy}]\n"),
 		file("/etc/kubernetes/kubelet.conf", "spec:\n  containers: [{image: none}]\n"),
 	}

@@ -8,9 +8,10 @@ import (
 	"path"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+
 	"golang.org/x/sys/unix"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -61,7 +62,7 @@ func isKubeletMount(point, directory string) bool {
 func unmountWithRetry(ctx context.Context, point string) error {
 	for try := 0; ; try++ {
 		err := hostfs.Unmount(point)
-		if !errors.Is(err, unix.EBUSY) || try == 20 || command.Sleep(ctx, 250*time.Millisecond) != nil {
+		if !errors.Is(err, unix.EBUSY) || try == 20 || wait.Sleep(ctx, 250*time.Millisecond) != nil {
 			return err
 		}
 	}

@@ -93,7 +93,8 @@ func CheckSkew(server, kubelet Version) error {
 			"kubelet %s is newer than the API server %s, which Kubernetes does not support", kubelet, server)
 	case kubeletMinor+3 < serverMinor:
 		return report.Fail(report.Refused, "# install the kubelet of the NodePool's release",
-			"kubelet %s is %d minor versions older than the API server %s; at most three are supported", kubelet, serverMinor-kubeletMinor,
+			"kubelet %s is %d minor versions older than the API server %s; at most three are supported", kubelet,
+			serverMinor-kubeletMinor,
 			server)
 	}
 	return nil

@@ -7,7 +7,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -48,7 +49,7 @@ func acquire(ctx context.Context, stateDir string, sink report.Sink, service boo
 			log.Wait("waiting for another hcp-node-agent process to finish changing this host", "hcp-node-agent status # shows its progress")
 		}
 		t.Waited = true
-		if command.Sleep(ctx, time.Second) != nil {
+		if wait.Sleep(ctx, time.Second) != nil {
 			return nil, t, report.ExplainInterruption(ctx, ledger.ErrLocked)
 		}
 	}

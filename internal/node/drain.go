@@ -10,13 +10,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -59,7 +60,7 @@ func (n *Node) Evict(ctx context.Context, allowLoss bool) error {
 			remedy = "oc get poddisruptionbudgets -A"
 		}
 		n.Log.Wait("waiting for the drain to complete: "+text, remedy)
-		if command.Sleep(ctx, 2*time.Second) != nil {
+		if wait.Sleep(ctx, 2*time.Second) != nil {
 			return report.WaitError(ctx,
 				report.Fail(report.Failed, remedy, "drain timed out: %s", text))
 		}

@@ -10,7 +10,8 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
@@ -48,7 +49,7 @@ func WaitHealthy(ctx context.Context, url string, machine Host, log report.Log) 
 				return failureOf(last)
 			}
 		}
-		if command.Sleep(ctx, 250*time.Millisecond) != nil {
+		if wait.Sleep(ctx, 250*time.Millisecond) != nil {
 			return report.WaitError(ctx, failureOf(last))
 		}
 	}

@@ -6,7 +6,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 )
 
@@ -20,7 +21,7 @@ const pollInterval = 200 * time.Millisecond
 func Await(ctx context.Context, previous Addresses) (Addresses, error) {
 	for {
 		current, err := Current()
-		if err != nil || current.covers(previous) || command.Sleep(ctx, pollInterval) != nil {
+		if err != nil || current.covers(previous) || wait.Sleep(ctx, pollInterval) != nil {
 			return current, err
 		}
 	}

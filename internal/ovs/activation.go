@@ -7,7 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -37,7 +38,7 @@ func AwaitActivation(ctx context.Context, nm *networkmanager.Client, options Opt
 			return facts, nil
 		}
 		log.Wait("waiting for "+awaited, activationRemedy)
-		_ = command.Sleep(limited, activationInterval) // the facts are read once more at the end
+		_ = wait.Sleep(limited, activationInterval) // the facts are read once more at the end
 		if ctx.Err() != nil {
 			err := report.Fail(report.Failed, activationRemedy, "timed out while waiting for %s", awaited)
 			return facts, report.WaitError(ctx, err)

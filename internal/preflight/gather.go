@@ -13,7 +13,8 @@ import (
 // services returns the services whose state the checks use.
 func services() []string {
 	return []string{
-		"NetworkManager.service", "firewalld.service", "fapolicyd.service", "kubelet.service", "crio.service", "openvswitch.service",
+		"NetworkManager.service", "firewalld.service", "fapolicyd.service", "kubelet.service", "crio.service",
+		"openvswitch.service",
 	}
 }
 

@@ -43,18 +43,30 @@ func HostChecks() []Check[HostFacts] {
 		{"os", "the distribution is RHEL or compatible", checkOS},
 		{"architecture", "OpenShift packages exist for this architecture", checkArch},
 		{"image-mode", "files and packages can be modified", checkImageMode},
-		{"hostname", "the host name is a valid node name", func(f HostFacts) []report.Finding { return findingFromError(f.NodeName) }},
+		{
+			"hostname", "the host name is a valid node name",
+			func(f HostFacts) []report.Finding { return findingFromError(f.NodeName) },
+		},
 		{"resources", "the host has enough CPUs and memory for a worker", checkResources},
 		{"disk", "/var/lib has enough free space", checkDisk},
 		{"selinux", "SELinux is enforcing", checkSELinux},
 		{"networkmanager", "NetworkManager is running", checkNetworkManager},
-		{"uplink", "the uplink can be attached to br-ex", func(f HostFacts) []report.Finding { return findingFromError(f.Uplink) }},
+		{
+			"uplink", "the uplink can be attached to br-ex",
+			func(f HostFacts) []report.Finding { return findingFromError(f.Uplink) },
+		},
 		{"mtu", "the MTU is large enough for an overlay network", checkMTU},
 		{"firewall", "no firewall service interferes with the cluster network", checkFirewall},
 		{"fapolicyd", "container binaries can be executed", checkFapolicyd},
 		{"ports", "the ports of a node are unused", checkPorts},
-		{"other-cluster", "the host is not a node of another cluster", func(f HostFacts) []report.Finding { return findingFromError(f.OtherCluster) }},
-		{"endpoint", "the ignition server is reachable and its certificate is valid", func(f HostFacts) []report.Finding { return findingFromError(f.Endpoint) }},
+		{
+			"other-cluster", "the host is not a node of another cluster",
+			func(f HostFacts) []report.Finding { return findingFromError(f.OtherCluster) },
+		},
+		{
+			"endpoint", "the ignition server is reachable and its certificate is valid",
+			func(f HostFacts) []report.Finding { return findingFromError(f.Endpoint) },
+		},
 		{"clock", "the clock is synchronized and matches that of the ignition server", checkClock},
 	}
 }
@@ -87,14 +99,16 @@ func checkArch(f HostFacts) []report.Finding {
 	if f.Host.Arch == "amd64" || f.Host.Arch == "arm64" {
 		return nil
 	}
-	return errorFinding("# use a host with one of these architectures", "unsupported architecture %s: NodePools of platform None require amd64 or arm64", f.Host.Arch)
+	return errorFinding("# use a host with one of these architectures",
+		"unsupported architecture %s: NodePools of platform None require amd64 or arm64", f.Host.Arch)
 }
 
 func checkImageMode(f HostFacts) []report.Finding {
 	if !f.Host.OSTree {
 		return nil
 	}
-	return errorFinding("hcp-node-agent status", "this host is in image mode and configured by its image or Ignition; the agent only runs checks on it")
+	return errorFinding("hcp-node-agent status",
+		"this host is in image mode and configured by its image or Ignition; the agent only runs checks on it")
 }
 
 func checkDisk(f HostFacts) []report.Finding {
@@ -103,7 +117,8 @@ func checkDisk(f HostFacts) []report.Finding {
 		return nil
 	}
 	return warningFinding("df -h /var/lib # extend its file system",
-		"/var/lib has %.1f GiB of free space; the images of a worker require at least 5 GiB, 50 GiB are recommended", float64(f.Host.DiskFree)/(1<<20))
+		"/var/lib has %.1f GiB of free space; the images of a worker require at least 5 GiB, 50 GiB are recommended",
+		float64(f.Host.DiskFree)/(1<<20))
 }
 
 func checkSELinux(f HostFacts) []report.Finding {
@@ -112,7 +127,8 @@ func checkSELinux(f HostFacts) []report.Finding {
 	}
 	remedy := report.Remedy("setenforce 1 # also set SELINUX=enforcing in /etc/selinux/config")
 	if f.Host.SELinux != "permissive" {
-		remedy = "# set SELINUX=enforcing in /etc/selinux/config, request labels for all files (touch /.autorelabel) and reboot before the join"
+		remedy = "# set SELINUX=enforcing in /etc/selinux/config, request labels for all files (touch /.autorelabel) and " +
+			"reboot before the join"
 	}
 	return warningFinding(remedy, "SELinux is %s; OpenShift requires enforcing mode", f.Host.SELinux)
 }
@@ -128,8 +144,10 @@ func checkMTU(f HostFacts) []report.Finding {
 	var found []report.Finding
 	for _, link := range f.Links {
 		if len(link.Addresses) > 0 && link.MTU < 1280 && link.Name != "lo" {
-			found = append(found, warningFinding("nmcli device show # set the MTU in the interface's connection: nmcli connection modify NAME 802-3-ethernet.mtu 1500",
-				"%s has an MTU of %d; IPv6 requires 1280, and the overlay network uses 100 bytes", link.Name, link.MTU)...)
+			found = append(found,
+				warningFinding("nmcli device show # set the MTU in the interface's connection: nmcli connection modify NAME "+
+					"802-3-ethernet.mtu 1500",
+					"%s has an MTU of %d; IPv6 requires 1280, and the overlay network uses 100 bytes", link.Name, link.MTU)...)
 		}
 	}
 	return found
@@ -139,7 +157,8 @@ func checkFapolicyd(f HostFacts) []report.Finding {
 	if f.Units["fapolicyd.service"].Active != "active" {
 		return nil
 	}
-	return warningFinding("fapolicyd-cli --list # the rules: allow files below /var/lib/containers with a rule in /etc/fapolicyd/rules.d, "+
+	return warningFinding("fapolicyd-cli --list # the rules: allow files below /var/lib/containers with a rule in "+
+		"/etc/fapolicyd/rules.d, "+
 		"or disable fapolicyd if your policy permits it",
 		"fapolicyd is running; it blocks container binaries that no RPM owns")
 }
@@ -152,7 +171,8 @@ func checkClock(f HostFacts) []report.Finding {
 			how = "ahead of"
 		}
 		return errorFinding("chronyc makestep # or: timedatectl set-ntp true",
-			"this host's clock is %s %s the ignition server's; certificates will be rejected", f.ClockSkew.Abs().Round(time.Second), how)
+			"this host's clock is %s %s the ignition server's; certificates will be rejected",
+			f.ClockSkew.Abs().Round(time.Second), how)
 	case f.ClockUnsynchronized:
 		return warningFinding("systemctl enable --now chronyd\nchronyc tracking # the source and the offset of the clock",
 			"no time service has synchronized this host's clock; if it drifts, certificates will be rejected")

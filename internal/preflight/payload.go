@@ -53,15 +53,25 @@ type Extension struct {
 
 // SoftwareChecks returns the checks of PayloadChecks that depend on installed packages.
 func SoftwareChecks() []Check[PayloadFacts] {
-	return slices.DeleteFunc(PayloadChecks(), func(c Check[PayloadFacts]) bool { return c.Name != "units" && c.Name != "programs" })
+	return slices.DeleteFunc(PayloadChecks(),
+		func(c Check[PayloadFacts]) bool { return c.Name != "units" && c.Name != "programs" })
 }
 
 // PayloadChecks returns the checks that need the payload.
 func PayloadChecks() []Check[PayloadFacts] {
 	return []Check[PayloadFacts]{
-		{"api", "the API server is reachable and its certificate is valid", func(f PayloadFacts) []report.Finding { return findingFromError(f.API) }},
-		{"node-name", "the node name is unused or belongs to this host", func(f PayloadFacts) []report.Finding { return findingFromError(f.NodeName) }},
-		{"release", "the release of kubelet and CRI-O matches the payload and the API server", func(f PayloadFacts) []report.Finding { return f.Release }},
+		{
+			"api", "the API server is reachable and its certificate is valid",
+			func(f PayloadFacts) []report.Finding { return findingFromError(f.API) },
+		},
+		{
+			"node-name", "the node name is unused or belongs to this host",
+			func(f PayloadFacts) []report.Finding { return findingFromError(f.NodeName) },
+		},
+		{
+			"release", "the release of kubelet and CRI-O matches the payload and the API server",
+			func(f PayloadFacts) []report.Finding { return f.Release },
+		},
 		{"payload-architecture", "the payload is for the architecture of the host", checkArchitecture},
 		{"fips", "FIPS mode matches that of the cluster", checkFIPS},
 		{"cgroup", "the cgroup version matches the payload", checkCgroup},
@@ -112,24 +122,29 @@ func checkKernelType(f PayloadFacts) []report.Finding {
 	}
 	releases := kernelReleases[f.KernelType]
 	if releases == nil {
-		return errorFinding("# remove spec.kernelType from the MachineConfigs of the NodePool, or use a newer version of the agent",
+		return errorFinding("# remove spec.kernelType from the MachineConfigs of the NodePool, or use a newer version of "+
+			"the agent",
 			"the payload requires a kernel of the unknown type %s", f.KernelType)
 	}
 	if releases.MatchString(f.Host.Kernel) {
 		return nil
 	}
 	suffix := map[string]string{"realtime": "rt", "64k-pages": "64k"}[f.KernelType]
-	remedy := report.Remedyf("dnf install %s # kernel-rt is in the repositories of RHEL for Real Time (rt) and NFV (nfv)\n"+
-		`grubby --set-default "$(ls -v /boot/vmlinuz-*%s* | tail -n 1)" # then reboot the host and run the command again`, f.KernelPackages, suffix)
-	return errorFinding(remedy, "the payload requires a kernel of type %s, but this host runs %s", f.KernelType, f.Host.Kernel)
+	remedy := report.Remedyf("dnf install %s # kernel-rt is in the repositories of RHEL for Real Time (rt) "+
+		"and NFV (nfv)\n"+
+		`grubby --set-default "$(ls -v /boot/vmlinuz-*%s* | tail -n 1)" # then reboot the host and run the command again`,
+		f.KernelPackages, suffix)
+	return errorFinding(remedy, "the payload requires a kernel of type %s, but this host runs %s", f.KernelType,
+		f.Host.Kernel)
 }
 
 func checkExtensions(f PayloadFacts) []report.Finding {
 	var findings []report.Finding
 	for _, extension := range f.MissingExtensions {
 		if extension.Packages == nil {
-			findings = append(findings, errorFinding("# remove the extension from the MachineConfigs of the NodePool, or use a newer version of the agent",
-				"the payload requires the unknown extension %s", extension.Name)...)
+			findings = append(findings,
+				errorFinding("# remove the extension from the MachineConfigs of the NodePool, or use a newer version of the agent",
+					"the payload requires the unknown extension %s", extension.Name)...)
 			continue
 		}
 		packages := strings.Join(extension.Packages, " ")
@@ -146,9 +161,10 @@ func checkCgroup(f PayloadFacts) []report.Finding {
 		return nil
 	}
 	return []report.Finding{{
-		Severity:    report.SeverityProblem,
-		Message:     "the payload requires cgroup v2, but this host was booted with cgroup v1",
-		Remedy:      "grubby --update-kernel=ALL --args=systemd.unified_cgroup_hierarchy=1 # then reboot this host, and run join again",
+		Severity: report.SeverityProblem,
+		Message:  "the payload requires cgroup v2, but this host was booted with cgroup v1",
+		Remedy: "grubby --update-kernel=ALL --args=systemd.unified_cgroup_hierarchy=1 # then reboot this host, and run " +
+			"join again",
 		RefusesJoin: true,
 		Code:        report.RebootNeeded,
 	}}
@@ -158,7 +174,8 @@ func checkUnits(f PayloadFacts) []report.Finding {
 	if len(f.MissingUnits) == 0 {
 		return nil
 	}
-	return errorFinding("# install the packages that provide them, then run join again (openvswitch.service: openvswitch3.1 or newer from the Fast Datapath repository)",
+	return errorFinding("# install the packages that provide them, then run join again (openvswitch.service: "+
+		"openvswitch3.1 or newer from the Fast Datapath repository)",
 		"the payload enables units that do not exist on this host: %s", strings.Join(f.MissingUnits, ", "))
 }
 
@@ -176,7 +193,8 @@ func checkPrograms(f PayloadFacts) []report.Finding {
 			packages = append(packages, program.Package)
 		}
 	}
-	return errorFinding(report.Remedy("dnf install "+strings.Join(packages, " ")+" # some packages are in the rhocp repository of the cluster's release"),
+	return errorFinding(report.Remedy("dnf install "+strings.Join(packages, " ")+
+		" # some packages are in the rhocp repository of the cluster's release"),
 		"required binaries are not installed: %s", strings.Join(names, ", "))
 }
 
@@ -186,7 +204,8 @@ func checkSwap(f PayloadFacts) []report.Finding {
 	}
 	devices := strings.Join(f.Host.Swap, ", ")
 	if f.FailSwapOn {
-		return errorFinding("swapoff -a # also remove the swap entries from /etc/fstab", "swap is enabled (%s); kubelet of this release does not start with swap", devices)
+		return errorFinding("swapoff -a # also remove the swap entries from /etc/fstab",
+			"swap is enabled (%s); kubelet of this release does not start with swap", devices)
 	}
 	return warningFinding("", "swap is enabled (%s); kubelet of this release tolerates swap", devices)
 }
@@ -194,8 +213,10 @@ func checkSwap(f PayloadFacts) []report.Finding {
 func checkLoopbackAddresses(f PayloadFacts) []report.Finding {
 	for _, address := range f.LoopbackAddresses {
 		if taken := addressConflict(f.Links, address); taken != "" {
-			return errorFinding("# change the range of that network, or set spec.networking.apiServer.advertiseAddress of the HostedCluster",
-				"the internal API address %s of the cluster is in a network of this host (%s); the node could not reach the API server", address, taken)
+			return errorFinding("# change the range of that network, or set spec.networking.apiServer.advertiseAddress of the "+
+				"HostedCluster",
+				"the internal API address %s of the cluster is in a network of this host (%s); the node could not reach the API "+
+					"server", address, taken)
 		}
 	}
 	return nil

@@ -17,7 +17,8 @@ func checkCloudProvider(f PayloadFacts) []report.Finding {
 	if f.CloudProvider.Name != "external" || f.CloudProvider.ProviderID != "" {
 		return nil
 	}
-	return warningFinding("oc get infrastructure cluster -o jsonpath='{.status.platformStatus.type}' # the host must be a machine of this platform",
+	return warningFinding("oc get infrastructure cluster -o jsonpath='{.status.platformStatus.type}' # the host must be "+
+		"a machine of this platform",
 		"kubelet runs with --cloud-provider=external and without a provider ID: the Node keeps the taint "+
 			"node.cloudprovider.kubernetes.io/uninitialized until a cloud controller manager recognizes this host")
 }

@@ -120,10 +120,13 @@ func checkFirewall(f HostFacts) []report.Finding {
 		}
 	}
 	if len(closed) == 0 {
-		return warningFinding("firewall-cmd --list-all-zones # firewalld also drops forwarded packets of pods; if your policy permits it, disable it: systemctl disable --now firewalld",
+		return warningFinding("firewall-cmd --list-all-zones # firewalld also drops forwarded packets of pods; if your "+
+			"policy permits it, disable it: systemctl disable --now firewalld",
 			"firewalld is running; it drops packets of the cluster network unless its rules allow them")
 	}
-	return warningFinding(report.Remedyf("firewall-cmd --permanent --zone=%s %s && firewall-cmd --reload # firewalld also drops forwarded packets of pods; if your policy permits it, disable it: systemctl disable --now firewalld",
+	return warningFinding(report.Remedyf("firewall-cmd --permanent --zone=%s %s && firewall-cmd --reload # firewalld "+
+		"also drops forwarded packets of pods; if your policy permits it, disable it: systemctl disable --now firewalld",
 		report.ShellWord(f.Firewall.Name), strings.Join(flags, " ")),
-		"firewalld is running, and its zone %s with %s does not open ports of a node: %s", f.Firewall.Name, f.Firewall.Interface, strings.Join(closed, ", "))
+		"firewalld is running, and its zone %s with %s does not open ports of a node: %s", f.Firewall.Name,
+		f.Firewall.Interface, strings.Join(closed, ", "))
 }

@@ -41,9 +41,11 @@ func TestHostChecks(t *testing.T) {
 		"s390x":          {func(f *HostFacts) { f.Host.Arch = "s390x" }, "architecture", report.Refused},
 		"RHCOS":          {func(f *HostFacts) { f.Host.OSTree = true }, "image-mode", report.Refused},
 		"no NM":          {func(f *HostFacts) { f.Units = nil }, "networkmanager", report.Refused},
-		"ports":          {func(f *HostFacts) { f.Sockets = []hostinfo.Socket{tcpSocket("0.0.0.0:10250")} }, "ports", report.Refused},
-		"late clock":     {func(f *HostFacts) { f.ClockSkew = 3 * time.Minute }, "clock", report.Refused},
-		"early clock":    {func(f *HostFacts) { f.ClockSkew = -3 * time.Minute }, "clock", report.Refused},
+		"ports": {
+			func(f *HostFacts) { f.Sockets = []hostinfo.Socket{tcpSocket("0.0.0.0:10250")} }, "ports", report.Refused,
+		},
+		"late clock":  {func(f *HostFacts) { f.ClockSkew = 3 * time.Minute }, "clock", report.Refused},
+		"early clock": {func(f *HostFacts) { f.ClockSkew = -3 * time.Minute }, "clock", report.Refused},
 		"bad token": {func(f *HostFacts) {
 			f.Endpoint = report.Fail(report.CredentialRefused, "get a new user data", "the token was refused")
 		}, "endpoint", report.CredentialRefused},
@@ -70,7 +72,9 @@ func TestWarningsDoNotRefuse(t *testing.T) {
 	facts.Units["firewalld.service"] = systemd.UnitState{Active: "active"}
 	facts.Units["crio.service"] = systemd.UnitState{Active: "active"}
 	facts.Sockets = []hostinfo.Socket{tcpSocket("127.0.0.1:9537")} // its process is unknown without root
-	facts.Links = []hostnet.Link{{Name: "eth0", MTU: 900, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/24")}}}
+	facts.Links = []hostnet.Link{
+		{Name: "eth0", MTU: 900, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/24")}},
+	}
 	result := Run(HostChecks(), facts)
 	if result.Err() != nil || result.Summary() != "18 checks, 4 warnings" {
 		t.Errorf("%s: %+v", result.Summary(), result.Findings)
@@ -87,7 +91,8 @@ func TestAllProblemsAreReported(t *testing.T) {
 	}
 	err := result.Err()
 	if err == nil || !strings.Contains(err.Error(), "root") || !strings.Contains(err.Error(), "udp/6081") ||
-		!strings.Contains(string(report.RemedyOf(err)), "sudo") || !strings.Contains(string(report.RemedyOf(err)), "ss -lntup") {
+		!strings.Contains(string(report.RemedyOf(err)), "sudo") ||
+		!strings.Contains(string(report.RemedyOf(err)), "ss -lntup") {
 		t.Errorf("%v\n%s", err, report.RemedyOf(err))
 	}
 }
@@ -95,7 +100,8 @@ func TestAllProblemsAreReported(t *testing.T) {
 func TestPayloadChecks(t *testing.T) {
 	good := func() PayloadFacts {
 		return PayloadFacts{
-			Host: hostinfo.Facts{CgroupV2: true, Arch: "amd64"}, Arch: "amd64", KernelArguments: []string{"systemd.unified_cgroup_hierarchy=1", "psi=0"},
+			Host: hostinfo.Facts{CgroupV2: true, Arch: "amd64"}, Arch: "amd64",
+			KernelArguments:   []string{"systemd.unified_cgroup_hierarchy=1", "psi=0"},
 			LoopbackAddresses: []netip.Addr{netip.MustParseAddr("172.20.0.1")},
 			Links:             []hostnet.Link{{Name: "lo", Addresses: []netip.Prefix{netip.MustParsePrefix("172.20.0.1/32")}}},
 		}
@@ -137,7 +143,10 @@ func TestPayloadChecks(t *testing.T) {
 			func(f *PayloadFacts) {
 				f.MissingExtensions = []Extension{{"ipsec", []string{"libreswan"}}, {"of-tomorrow", nil}}
 			},
-			[]report.Finding{{Check: "extensions", Severity: report.SeverityProblem}, {Check: "extensions", Severity: report.SeverityProblem}},
+			[]report.Finding{
+				{Check: "extensions", Severity: report.SeverityProblem},
+				{Check: "extensions", Severity: report.SeverityProblem},
+			},
 			report.Refused,
 		},
 		"FIPS host": {
@@ -166,7 +175,10 @@ func TestPayloadChecks(t *testing.T) {
 			report.Success,
 		},
 		"internal address": {func(f *PayloadFacts) {
-			f.Links = append(f.Links, hostnet.Link{Name: "docker0", Addresses: []netip.Prefix{netip.MustParsePrefix("172.20.0.1/16")}})
+			f.Links = append(f.Links, hostnet.Link{
+				Name:      "docker0",
+				Addresses: []netip.Prefix{netip.MustParsePrefix("172.20.0.1/16")},
+			})
 		}, []report.Finding{{Check: "internal-address", Severity: report.SeverityProblem}}, report.Refused},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -202,11 +214,16 @@ func TestCheckNamesAreUnique(t *testing.T) {
 
 func TestKernelTypes(t *testing.T) {
 	for release, kind := range map[string]string{
-		"5.14.0-570.el9_6.x86_64+rt": "realtime", "5.14.0-284.11.1.rt14.296.el9_2.x86_64": "realtime", "6.12.0-55.el10.x86_64+rt": "realtime",
+		"5.14.0-570.el9_6.x86_64+rt": "realtime", "5.14.0-284.11.1.rt14.296.el9_2.x86_64": "realtime",
+		"6.12.0-55.el10.x86_64+rt":     "realtime",
 		"5.14.0-570.el9_6.aarch64+64k": "64k-pages", "5.14.0-570.el9_6.x86_64": "default",
 	} {
 		for _, required := range []string{"realtime", "64k-pages", "default", ""} {
-			found := checkKernelType(PayloadFacts{KernelType: required, KernelPackages: "kernel-x", Host: hostinfo.Facts{Kernel: release}})
+			found := checkKernelType(PayloadFacts{
+				KernelType:     required,
+				KernelPackages: "kernel-x",
+				Host:           hostinfo.Facts{Kernel: release},
+			})
 			want := required != "" && required != "default" && required != kind
 			if (len(found) > 0) != want {
 				t.Errorf("%s on %s: %+v", required, release, found)

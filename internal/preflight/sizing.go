@@ -162,7 +162,8 @@ func checkReservation(f PayloadFacts) []report.Finding {
 	case f.Host.CPUs == 0 || f.Host.MemoryKiB == 0:
 		return nil
 	case left.MilliCPU < 0 || left.MemoryMiB < 0:
-		return errorFinding("# use a larger host, or reduce systemReserved and kubeReserved in the KubeletConfig of the NodePool",
+		return errorFinding("# use a larger host, or reduce systemReserved and kubeReserved in the KubeletConfig of the "+
+			"NodePool",
 			"kubelet would not start: the payload reserves %s, and this host has %s", f.Reserved, Resources{}.leaves(f.Host))
 	case left.isTooSmall() && !defaultReservation.leaves(f.Host).isTooSmall():
 		return tooSmall(f.Host, f.Reserved)

@@ -21,17 +21,28 @@ func TestReadReservation(t *testing.T) {
 		conf, sizing string
 		want         Resources
 	}{
-		"nothing":                    {"", "", Resources{0, 100}},
-		"default":                    {"maxPods: 250\n", "NODE_SIZING_ENABLED=false\nSYSTEM_RESERVED_MEMORY=1Gi\nSYSTEM_RESERVED_CPU=500m\n", defaultReservation},
-		"automatic":                  {"", strings.Replace(fixed, "false", "true", 1), defaultReservation},
-		"empty values":               {"", "NODE_SIZING_ENABLED=false\nSYSTEM_RESERVED_MEMORY=\n", defaultReservation},
-		"of a KubeletConfig":         {`{"kubeReserved":{"cpu":"200m","memory":"512Mi"}}`, fixed, Resources{1200, 2048 + 512 + 100}},
-		"in kubelet's configuration": {"systemReserved: {cpu: 250m, memory: 1Gi, ephemeral-storage: 1Gi}\n", "", Resources{250, 1024 + 100}},
-		"overridden by the script":   {"systemReserved: {cpu: 250m, memory: 8Gi}\n", fixed, Resources{1000, 2048 + 100}},
-		"reserved CPUs":              {"reservedSystemCPUs: 0-1,4\nkubeReserved: {cpu: 100m}\n", fixed, Resources{3000, 2048 + 100}},
-		"eviction threshold":         {"evictionHard: {memory.available: 500Mi, nodefs.available: 10%}\n", fixed, Resources{1000, 2048 + 500}},
-		"eviction share":             {"evictionHard: {memory.available: 5%}\n", fixed, Resources{1000, 2048 + 204}},
-		"no memory eviction":         {"evictionHard: {nodefs.available: 10%}\n", fixed, Resources{1000, 2048}},
+		"nothing": {"", "", Resources{0, 100}},
+		"default": {
+			"maxPods: 250\n", "NODE_SIZING_ENABLED=false\nSYSTEM_RESERVED_MEMORY=1Gi\nSYSTEM_RESERVED_CPU=500m\n",
+			defaultReservation,
+		},
+		"automatic":    {"", strings.Replace(fixed, "false", "true", 1), defaultReservation},
+		"empty values": {"", "NODE_SIZING_ENABLED=false\nSYSTEM_RESERVED_MEMORY=\n", defaultReservation},
+		"of a KubeletConfig": {
+			`{"kubeReserved":{"cpu":"200m","memory":"512Mi"}}`, fixed, Resources{1200, 2048 + 512 + 100},
+		},
+		"in kubelet's configuration": {
+			"systemReserved: {cpu: 250m, memory: 1Gi, ephemeral-storage: 1Gi}\n", "", Resources{250, 1024 + 100},
+		},
+		"overridden by the script": {"systemReserved: {cpu: 250m, memory: 8Gi}\n", fixed, Resources{1000, 2048 + 100}},
+		"reserved CPUs": {
+			"reservedSystemCPUs: 0-1,4\nkubeReserved: {cpu: 100m}\n", fixed, Resources{3000, 2048 + 100},
+		},
+		"eviction threshold": {
+			"evictionHard: {memory.available: 500Mi, nodefs.available: 10%}\n", fixed, Resources{1000, 2048 + 500},
+		},
+		"eviction share":     {"evictionHard: {memory.available: 5%}\n", fixed, Resources{1000, 2048 + 204}},
+		"no memory eviction": {"evictionHard: {nodefs.available: 10%}\n", fixed, Resources{1000, 2048}},
 	} {
 		got, err := ReadReservation([]byte(test.conf), []byte(test.sizing), hostOfSize(2, 4096))
 		if diff := cmp.Diff(test.want, got); diff != "" || err != nil {
@@ -44,11 +55,14 @@ func TestReadReservation(t *testing.T) {
 	}
 	for name, test := range map[string]struct{ conf, sizing, want string }{
 		"configuration": {"systemReserved: [", "", "reading the reservations of kubelet"},
-		"quantity":      {"", "SYSTEM_RESERVED_CPU=much\n", "/etc/node-sizing-enabled.env of the payload: SYSTEM_RESERVED_CPU"},
-		"CPUs":          {"reservedSystemCPUs: all\n", "", "reservedSystemCPUs"},
-		"eviction":      {"evictionHard: {memory.available: x%}\n", "", "evictionHard"},
+		"quantity": {
+			"", "SYSTEM_RESERVED_CPU=much\n", "/etc/node-sizing-enabled.env of the payload: SYSTEM_RESERVED_CPU",
+		},
+		"CPUs":     {"reservedSystemCPUs: all\n", "", "reservedSystemCPUs"},
+		"eviction": {"evictionHard: {memory.available: x%}\n", "", "evictionHard"},
 	} {
-		if _, err := ReadReservation([]byte(test.conf), []byte(test.sizing), hostinfo.Facts{}); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := ReadReservation([]byte(test.conf), []byte(test.sizing), hostinfo.Facts{}); err == nil ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
 	}
@@ -64,25 +78,31 @@ func TestCheckResources(t *testing.T) {
 		"1 CPU":   {hostOfSize(1, 7658), defaultReservation, nil, nil}, // 500m are left
 		"unknown": {hostOfSize(0, 0), Resources{1 << 20, 1 << 20}, nil, nil},
 		"too little memory": {hostOfSize(2, 2048), defaultReservation, []string{
-			"warning: this host has 2000m of CPU and 2048 MiB of memory, of which kubelet reserves 500m of CPU and 1124 MiB of memory; " +
-				"the pods of OVN-Kubernetes request about 180m of CPU and 2048 MiB of memory and may not fit",
+			"warning: this host has 2000m of CPU and 2048 MiB of memory, of which kubelet reserves 500m of CPU and " +
+				"1124 MiB of memory; the pods of OVN-Kubernetes request about 180m of CPU and 2048 MiB of memory and may not fit",
 		}, nil},
 		"the payload reserves nearly all": {hostOfSize(2, 7658), Resources{1900, 1124}, nil, []string{
-			"warning: this host has 2000m of CPU and 7658 MiB of memory, of which kubelet reserves 1900m of CPU and 1124 MiB of memory; " +
+			"warning: this host has 2000m of CPU and 7658 MiB of memory, of which kubelet reserves 1900m of CPU and 1124 MiB " +
+				"of memory; " +
 				"the pods of OVN-Kubernetes request about 180m of CPU and 2048 MiB of memory and may not fit",
 		}},
 		"the payload reserves more CPU than there is": {hostOfSize(2, 7658), Resources{2001, 1124}, nil, []string{
-			"problem: kubelet would not start: the payload reserves 2001m of CPU and 1124 MiB of memory, and this host has 2000m of CPU and 7658 MiB of memory",
+			"problem: kubelet would not start: the payload reserves 2001m of CPU and 1124 MiB of memory, and this host has " +
+				"2000m of CPU and 7658 MiB of memory",
 		}},
 		"the payload reserves more memory than there is": {hostOfSize(2, 4096), Resources{500, 4196}, nil, []string{
-			"problem: kubelet would not start: the payload reserves 500m of CPU and 4196 MiB of memory, and this host has 2000m of CPU and 4096 MiB of memory",
+			"problem: kubelet would not start: the payload reserves 500m of CPU and 4196 MiB of memory, and this host has " +
+				"2000m of CPU and 4096 MiB of memory",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.preflight, messages(checkResources(HostFacts{Host: test.host}))); diff != "" {
 				t.Errorf("preflight (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(test.validate, messages(checkReservation(PayloadFacts{Host: test.host, Reserved: test.reserved}))); diff != "" {
+			if diff := cmp.Diff(test.validate, messages(checkReservation(PayloadFacts{
+				Host:     test.host,
+				Reserved: test.reserved,
+			}))); diff != "" {
 				t.Errorf("validate (-want +got):\n%s", diff)
 			}
 		})
@@ -99,7 +119,8 @@ func TestCheckCloudProvider(t *testing.T) {
 		"a machine of that platform": {CloudProvider{Name: "external", ProviderID: "nutanix://0a1b"}, 0},
 	} {
 		if got := messages(checkCloudProvider(PayloadFacts{CloudProvider: test.flags})); len(got) != test.want ||
-			(test.want > 0 && !strings.Contains(got[0], "warning: kubelet runs with --cloud-provider=external and without a provider ID")) {
+			(test.want > 0 &&
+				!strings.Contains(got[0], "warning: kubelet runs with --cloud-provider=external and without a provider ID")) {
 			t.Errorf("%s: %q, want %d", name, got, test.want)
 		}
 	}

@@ -57,7 +57,8 @@ func checkOverlaySize(f PayloadFacts) []report.Finding {
 		return nil
 	}
 	const without = "# or remove overlaySize from the ContainerRuntimeConfig of the NodePool"
-	what := fmt.Sprintf("the payload limits containers to %s (overlaySize), but the file system %s of CRI-O is ", f.OverlaySize, f.Storage.MountPoint)
+	what := fmt.Sprintf("the payload limits containers to %s (overlaySize), but the file system %s of CRI-O is ",
+		f.OverlaySize, f.Storage.MountPoint)
 	switch {
 	case f.Storage.Type != "xfs":
 		return errorFinding("# mount an XFS file system with the option pquota at /var/lib/containers\n"+without,
@@ -66,6 +67,7 @@ func checkOverlaySize(f PayloadFacts) []report.Finding {
 		return errorFinding("grubby --update-kernel=ALL --args=rootflags=pquota # then reboot this host\n"+without,
 			"%smounted without project quotas: CRI-O would not start", what)
 	}
-	return errorFinding(report.Remedyf("findmnt --fstab %s # add pquota to the options in /etc/fstab, then reboot\n%s", f.Storage.MountPoint, without),
+	return errorFinding(report.Remedyf("findmnt --fstab %s # add pquota to the options in /etc/fstab, then reboot\n%s",
+		f.Storage.MountPoint, without),
 		"%smounted without project quotas: CRI-O would not start", what)
 }

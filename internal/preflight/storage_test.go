@@ -27,7 +27,8 @@ func TestFindInMountinfo(t *testing.T) {
 			t.Errorf("%s: %+v, want %s", path, got, want)
 		}
 	}
-	if got := findInMountinfo(mounts, "/var/lib"); !slices.Contains(got.Options, "prjquota") || !slices.Contains(got.Options, "relatime") {
+	if got := findInMountinfo(mounts, "/var/lib"); !slices.Contains(got.Options, "prjquota") ||
+		!slices.Contains(got.Options, "relatime") {
 		t.Errorf("options %v", got.Options)
 	}
 	later := mounts + "40 30 253:9 / /var rw - btrfs /dev/sdd rw\n"
@@ -43,12 +44,21 @@ func TestOverlaySizeNeedsProjectQuotas(t *testing.T) {
 		storage      FileSystem
 		want, remedy string
 	}{
-		"no size":            {"", FileSystem{"/", "ext4", nil}, "", ""},
-		"XFS with quotas":    {"8Gi", FileSystem{"/var", "xfs", []string{"rw", "prjquota"}}, "", ""},
-		"XFS without quotas": {"8Gi", FileSystem{"/var", "xfs", []string{"rw", "noquota"}}, "limits containers to 8Gi (overlaySize), but the file system /var", "findmnt --fstab /var # add pquota"},
-		"XFS of user quotas": {"8Gi", FileSystem{"/", "xfs", []string{"usrquota"}}, "without project quotas", "grubby --update-kernel=ALL --args=rootflags=pquota # then reboot this host\n"},
-		"ext4":               {"8Gi", FileSystem{"/", "ext4", []string{"prjquota"}}, "is ext4: CRI-O requires XFS", "XFS"},
-		"not known":          {"8Gi", FileSystem{}, "", ""},
+		"no size":         {"", FileSystem{"/", "ext4", nil}, "", ""},
+		"XFS with quotas": {"8Gi", FileSystem{"/var", "xfs", []string{"rw", "prjquota"}}, "", ""},
+		"XFS without quotas": {
+			"8Gi",
+			FileSystem{"/var", "xfs", []string{"rw", "noquota"}},
+			"limits containers to 8Gi (overlaySize), but the file system /var", "findmnt --fstab /var # add pquota",
+		},
+		"XFS of user quotas": {
+			"8Gi",
+			FileSystem{"/", "xfs", []string{"usrquota"}},
+			"without project quotas",
+			"grubby --update-kernel=ALL --args=rootflags=pquota # then reboot this host\n",
+		},
+		"ext4":      {"8Gi", FileSystem{"/", "ext4", []string{"prjquota"}}, "is ext4: CRI-O requires XFS", "XFS"},
+		"not known": {"8Gi", FileSystem{}, "", ""},
 	} {
 		var message, remedy string
 		for _, finding := range Run(PayloadChecks(), PayloadFacts{OverlaySize: test.size, Storage: test.storage}).Findings {
@@ -56,7 +66,8 @@ func TestOverlaySizeNeedsProjectQuotas(t *testing.T) {
 				message, remedy = finding.Message, string(finding.Remedy)
 			}
 		}
-		if (message == "") != (test.want == "") || !strings.Contains(message, test.want) || !strings.Contains(remedy, test.remedy) {
+		if (message == "") != (test.want == "") || !strings.Contains(message, test.want) ||
+			!strings.Contains(remedy, test.remedy) {
 			t.Errorf("%s: %q, %q; want %q, %q", name, message, remedy, test.want, test.remedy)
 		}
 	}

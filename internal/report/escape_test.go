@@ -44,7 +44,16 @@ func TestEscape(t *testing.T) {
 // of the text and the updates of the live line.
 func TestEventsCannotControlTerminal(t *testing.T) {
 	const evil = "a\x1b[2Jb\rc\u202e"
-	for kind := range map[EventKind]bool{Headline: true, Waiting: true, Note: true, Detail: true, Warning: true, CommandFailed: true, StepDone: true, StepFailed: true} {
+	for kind := range map[EventKind]bool{
+		Headline:      true,
+		Waiting:       true,
+		Note:          true,
+		Detail:        true,
+		Warning:       true,
+		CommandFailed: true,
+		StepDone:      true,
+		StepFailed:    true,
+	} {
 		var screen, lines bytes.Buffer
 		terminal := &Terminal{W: &screen, Symbols: ASCII(), Verbose: true}
 		for _, sink := range []Sink{terminal, &Lines{W: &lines, Level: slog.LevelDebug}} {
@@ -60,10 +69,13 @@ func TestEventsCannotControlTerminal(t *testing.T) {
 		}
 	}
 	var sent string
-	handler := Journal{Send: func(message string, _ journal.Priority, _ map[string]string) error { sent = message; return nil }}
+	handler := Journal{
+		Send: func(message string, _ journal.Priority, _ map[string]string) error { sent = message; return nil },
+	}
 	record := slog.NewRecord(time.Time{}, slog.LevelInfo, evil, 0)
 	record.AddAttrs(slog.String(attrRemedy, "run "+evil))
-	if err := handler.Handle(context.Background(), record); err != nil || sent != `a\x1b[2Jb\rc\u202e`+"\n"+`run a\x1b[2Jb\rc\u202e` {
+	if err := handler.Handle(context.Background(), record); err != nil ||
+		sent != `a\x1b[2Jb\rc\u202e`+"\n"+`run a\x1b[2Jb\rc\u202e` {
 		t.Errorf("the journal gets %q, %v", sent, err)
 	}
 }

@@ -23,7 +23,8 @@ type Heartbeat struct {
 func (h *Heartbeat) Emit(event Event) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
-	if event.Kind == Waiting && h.current.Kind == Waiting && event.Step == h.current.Step && event.Message == h.current.Message {
+	if event.Kind == Waiting && h.current.Kind == Waiting && event.Step == h.current.Step &&
+		event.Message == h.current.Message {
 		return
 	}
 	switch event.Kind {

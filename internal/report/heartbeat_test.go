@@ -26,7 +26,13 @@ func TestHeartbeatInPipe(t *testing.T) {
 			log.Wait("waiting for approval of CSR x", "# on the hosted cluster:\noc adm certificate approve x")
 			time.Sleep(time.Second)
 		}
-		heartbeat.Emit(Event{Time: time.Now(), Kind: StepDone, Step: "client-certificate", Message: "approved", Elapsed: 186 * time.Second})
+		heartbeat.Emit(Event{
+			Time:    time.Now(),
+			Kind:    StepDone,
+			Step:    "client-certificate",
+			Message: "approved",
+			Elapsed: 186 * time.Second,
+		})
 		time.Sleep(time.Hour)
 		heartbeat.Emit(Event{Time: time.Now(), Kind: StepStarted, Step: "kubelet"})
 		heartbeat.Stop()
@@ -57,14 +63,20 @@ func TestHeartbeatInJournal(t *testing.T) {
 			got = append(got, priority)
 			return errors.New("a log that cannot be written is no reason to stop")
 		}
-		heartbeat := &Heartbeat{Sink: &Slog{Handler: Journal{Level: slog.LevelInfo, Send: send}}, First: time.Minute, Interval: 10 * time.Minute}
+		heartbeat := &Heartbeat{
+			Sink:     &Slog{Handler: Journal{Level: slog.LevelInfo, Send: send}},
+			First:    time.Minute,
+			Interval: 10 * time.Minute,
+		}
 		log := Log{Sink: heartbeat, Step: "client-certificate"}
 		log.Wait("waiting for approval", "oc adm certificate approve x")
 		time.Sleep(22 * time.Minute)
 		log.Wait("waiting for the signer", "")
 		time.Sleep(2 * time.Minute)
 		heartbeat.Stop()
-		want := []journal.Priority{journal.PriInfo, journal.PriWarning, journal.PriWarning, journal.PriWarning, journal.PriInfo, journal.PriInfo}
+		want := []journal.Priority{
+			journal.PriInfo, journal.PriWarning, journal.PriWarning, journal.PriWarning, journal.PriInfo, journal.PriInfo,
+		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}

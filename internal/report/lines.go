@@ -34,6 +34,7 @@ func (l *Lines) Emit(event Event) {
 }
 
 func (l *Lines) print(event Event, status, message string) {
-	line := fmt.Sprintf("%s %-*s %-*s %s", Timestamp(event.Time), stepWidth, Escape(event.Step), len(StepUnchanged), status, message)
+	line := fmt.Sprintf("%s %-*s %-*s %s", Timestamp(event.Time), stepWidth, Escape(event.Step), len(StepUnchanged),
+		status, message)
 	fmt.Fprintln(l.W, strings.TrimRight(line, " "))
 }

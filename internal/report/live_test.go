@@ -59,18 +59,33 @@ func TestLiveLine(t *testing.T) {
 		terminal.Emit(Event{Kind: StepStarted, Step: "fetch"})
 		expect("  … fetch                                                                  0:00")
 		time.Sleep(61 * time.Second)
-		terminal.Emit(Event{Kind: Waiting, Step: "fetch", Message: "waiting for the server", RetryAt: time.Now().Add(4 * time.Second)})
+		terminal.Emit(Event{
+			Kind:    Waiting,
+			Step:    "fetch",
+			Message: "waiting for the server",
+			RetryAt: time.Now().Add(4 * time.Second),
+		})
 		expect("  … fetch               waiting for the server              retry in 0:04  1:01")
 		time.Sleep(3 * time.Second)
 		expect("  … fetch               waiting for the server              retry in 0:01  1:04")
 		time.Sleep(3 * time.Second)
 		expect("  … fetch               waiting for the server                             1:07")
 		terminal.Emit(Event{Kind: Warning, Step: "fetch", Message: "the server is slow"})
-		terminal.Emit(Event{Kind: Waiting, Step: "fetch", Message: "waiting for the server to start", Remedy: "systemctl start server"})
+		terminal.Emit(Event{
+			Kind:    Waiting,
+			Step:    "fetch",
+			Message: "waiting for the server to start",
+			Remedy:  "systemctl start server",
+		})
 		expect("      ! the server is slow", "    waiting for the server to start", "systemctl start server",
 			"  … fetch                                                                  1:07")
 		terminal.Emit(Event{Kind: Warning, Step: "fetch", Message: "the server is new"})
-		terminal.Emit(Event{Kind: StepDone, Step: "fetch", Message: "54 files, sha256 1e240c6f3b5a7d9e1e240c6f3b5a7d9e", Elapsed: 67 * time.Second})
+		terminal.Emit(Event{
+			Kind:    StepDone,
+			Step:    "fetch",
+			Message: "54 files, sha256 1e240c6f3b5a7d9e1e240c6f3b5a7d9e",
+			Elapsed: 67 * time.Second,
+		})
 		fetched := []string{
 			"      ! the server is slow",
 			"  ✓ fetch               54 files, sha256 1e240c6f…                         1m7s", "      ! the server is new",
@@ -80,7 +95,8 @@ func TestLiveLine(t *testing.T) {
 		wait := Event{
 			Kind: Waiting, Step: "client-certificate",
 			Message: "waiting for approval of client CSR node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY for worker-0",
-			Remedy:  "# on the hosted cluster, run:\noc adm certificate approve node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY",
+			Remedy: "# on the hosted cluster, run:\noc adm certificate approve " +
+				"node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY",
 		}
 		terminal.Emit(wait)
 		terminal.Emit(wait)
@@ -90,9 +106,17 @@ func TestLiveLine(t *testing.T) {
 			"    node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY for worker-0",
 			"# on the hosted cluster, run:",
 			"oc adm certificate approve node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY")
-		expect(append(slices.Clone(block), "  … client-certificate                                                  1:00:00")...)
-		terminal.Emit(Event{Kind: StepFailed, Step: "client-certificate", Message: "denied", Elapsed: time.Second, Remedy: "oc get csr"})
-		expect(append(fetched, "  ✗ client-certificate  denied                                             1.0s", "oc get csr")...)
+		expect(append(slices.Clone(block),
+			"  … client-certificate                                                  1:00:00")...)
+		terminal.Emit(Event{
+			Kind:    StepFailed,
+			Step:    "client-certificate",
+			Message: "denied",
+			Elapsed: time.Second,
+			Remedy:  "oc get csr",
+		})
+		expect(append(fetched, "  ✗ client-certificate  denied                                             1.0s",
+			"oc get csr")...)
 	})
 }
 
@@ -105,7 +129,9 @@ func TestStopKeepsRemedy(t *testing.T) {
 	terminal.Emit(Event{Kind: Waiting, Step: "kubelet", Message: "waiting for kubelet", Remedy: "journalctl -u kubelet"})
 	terminal.Emit(Event{Kind: Warning, Step: "kubelet", Message: "kubelet is slow"})
 	terminal.Stop()
-	want := []string{"      ! kubelet is old", "    waiting for kubelet", "journalctl -u kubelet", "      ! kubelet is slow"}
+	want := []string{
+		"      ! kubelet is old", "    waiting for kubelet", "journalctl -u kubelet", "      ! kubelet is slow",
+	}
 	if diff := cmp.Diff(want, renderScreen(out.String(), 80)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -122,7 +148,12 @@ func TestLiveLineOnNarrowTerminals(t *testing.T) {
 			var out bytes.Buffer
 			terminal := &Terminal{W: &out, Symbols: Unicode(), Size: func() (int, int) { return width, 24 }}
 			terminal.Emit(Event{Kind: StepStarted, Step: "client-certificate"})
-			terminal.Emit(Event{Kind: Waiting, Step: "client-certificate", Message: strings.Repeat("word ", 30), RetryAt: time.Now().Add(time.Hour)})
+			terminal.Emit(Event{
+				Kind:    Waiting,
+				Step:    "client-certificate",
+				Message: strings.Repeat("word ", 30),
+				RetryAt: time.Now().Add(time.Hour),
+			})
 			lines := renderScreen(out.String(), width)
 			if len(lines) != min(1, width-1) || width > 1 && displayWidth(lines[0]) >= width {
 				t.Errorf("width %d: %q", width, lines)
@@ -147,7 +178,9 @@ func TestLiveLineOnNarrowTerminals(t *testing.T) {
 		}
 		out.Truncate(out.Len() - 1)
 		terminal.Emit(Event{Kind: StepDone, Step: "client-certificate", Message: "it exists"})
-		if diff := cmp.Diff([]string{"  ✓ client-certificate", "    it exists                      0.0s"}, renderScreen(out.String(), width)); diff != "" {
+		diff := cmp.Diff([]string{"  ✓ client-certificate", "    it exists                      0.0s"},
+			renderScreen(out.String(), width))
+		if diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
@@ -165,7 +198,8 @@ func TestDetailsNeedVerbose(t *testing.T) {
 
 func TestWrap(t *testing.T) {
 	for text, want := range map[string][]string{
-		"": {""}, "one": {"one"}, "one two": {"one two"}, "one two three": {"one two", "three"}, "a abcdefghij b": {"a", "abcdefghij", "b"}, "äöü äöü äöü": {"äöü äöü", "äöü"},
+		"": {""}, "one": {"one"}, "one two": {"one two"}, "one two three": {"one two", "three"},
+		"a abcdefghij b": {"a", "abcdefghij", "b"}, "äöü äöü äöü": {"äöü äöü", "äöü"},
 	} {
 		if diff := cmp.Diff(want, wrap(text, 7)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)

@@ -23,7 +23,8 @@ func TestRemediesAreShell(t *testing.T) {
 		}
 		for line := range strings.Lines(command) {
 			word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-			if !strings.HasPrefix(word, remedies.Placeholder) && !slices.Contains(commands, strings.TrimSuffix(word, ";")) && !assignment.MatchString(word) {
+			if !strings.HasPrefix(word, remedies.Placeholder) && !slices.Contains(commands, strings.TrimSuffix(word, ";")) &&
+				!assignment.MatchString(word) {
 				t.Errorf("%s: %q begins with no known command; a note begins with #", r.At, strings.TrimSpace(line))
 			}
 		}
@@ -50,15 +51,20 @@ func TestRemediesDoNoHarm(t *testing.T) {
 
 // harmful matches commands that end pods or remove what protects or restores the host.
 var harmful = regexp.MustCompile(`\b(reboot|poweroff|shutdown|mkfs\S*|wipefs)\b|\brm\s+(-\S+\s+)*-\w*r|` +
-	`\b(stop|disable|mask)\b.*\b(firewalld|fapolicyd|auditd|nftables)\b|setenforce 0|\binsecure\b|--nogpgcheck|--no-gpg-checks`)
+	`\b(stop|disable|mask)\b.*\b(firewalld|fapolicyd|auditd|nftables)\b|setenforce 0|` +
+	`\binsecure\b|--nogpgcheck|--no-gpg-checks`)
 
 // assignment matches an assignment to a variable that the next command uses.
 var assignment = regexp.MustCompile(`^[A-Z]+=\$\(oc$`)
 
 // commands are the commands with which remedies can begin.
 var commands = []string{
-	"ausearch", "base64", "bridge", "chown", "chronyc", "cat", "crictl", "crio", "curl", "date", "df", "diff", "dnf", "du", "firewall-cmd", "free", "fuser", "getent", "grep", "grubby",
-	"hcp-node-admin", "hcp-node-agent", "hostnamectl", "install", "ip", "journalctl", "jq", "kubelet", "loginctl", "ls", "lsattr", "mount", "mv", "namei", "nft", "nmcli", "nmstatectl", "oc",
-	"openssl", "ovs-vsctl", "ping", "ps", "resolvectl", "rm", "rpm", "setenforce", "setsebool", "ss", "stat", "subscription-manager", "sudo", "swapoff", "sysctl",
-	"systemctl", "umask", "systemd-analyze", "timedatectl", "umount", "usermod", "userdel", "echo", "fapolicyd-cli", "findmnt", "mkdir", "restorecon", "cp", "podman", "uname", "PULL",
+	"ausearch", "base64", "bridge", "chown", "chronyc", "cat", "crictl", "crio", "curl", "date", "df", "diff", "dnf", "du",
+	"firewall-cmd", "free", "fuser", "getent", "grep", "grubby",
+	"hcp-node-admin", "hcp-node-agent", "hostnamectl", "install", "ip", "journalctl", "jq", "kubelet", "loginctl", "ls",
+	"lsattr", "mount", "mv", "namei", "nft", "nmcli", "nmstatectl", "oc",
+	"openssl", "ovs-vsctl", "ping", "ps", "resolvectl", "rm", "rpm", "setenforce", "setsebool", "ss", "stat",
+	"subscription-manager", "sudo", "swapoff", "sysctl",
+	"systemctl", "umask", "systemd-analyze", "timedatectl", "umount", "usermod", "userdel", "echo", "fapolicyd-cli",
+	"findmnt", "mkdir", "restorecon", "cp", "podman", "uname", "PULL",
 }

@@ -16,12 +16,22 @@ func TestRemedySeparatesCommandAndNote(t *testing.T) {
 		lines         []string
 		inline        string
 	}{
-		"nothing":       {"", "", "", nil, ""},
-		"a command":     {"swapoff -a", "swapoff -a", "", []string{"swapoff -a"}, "swapoff -a"},
-		"a note":        {"# correct the config", "", "correct the config", []string{"# correct the config"}, "correct the config"},
-		"both":          {"swapoff -a # until the next boot", "swapoff -a", "until the next boot", []string{"# until the next boot", "swapoff -a"}, "swapoff -a; until the next boot"},
+		"nothing":   {"", "", "", nil, ""},
+		"a command": {"swapoff -a", "swapoff -a", "", []string{"swapoff -a"}, "swapoff -a"},
+		"a note": {
+			"# correct the config", "", "correct the config", []string{"# correct the config"}, "correct the config",
+		},
+		"both": {
+			"swapoff -a # until the next boot", "swapoff -a", "until the next boot",
+			[]string{"# until the next boot", "swapoff -a"},
+			"swapoff -a; until the next boot",
+		},
 		"several lines": {"a # one\n# two\nb\n", "a\nb", "one\ntwo", []string{"# one", "a", "# two", "b"}, "a; b; one; two"},
-		"quoted":        {`grep ' # ' "a # b" \# c#d # e`, `grep ' # ' "a # b" \# c#d`, "e", []string{"# e", `grep ' # ' "a # b" \# c#d`}, `grep ' # ' "a # b" \# c#d; e`},
+		"quoted": {
+			`grep ' # ' "a # b" \# c#d # e`, `grep ' # ' "a # b" \# c#d`, "e",
+			[]string{"# e", `grep ' # ' "a # b" \# c#d`},
+			`grep ' # ' "a # b" \# c#d; e`,
+		},
 	} {
 		if test.remedy.Command() != test.command || test.remedy.Note() != test.note {
 			t.Errorf("%s: command %q, note %q of %q", name, test.remedy.Command(), test.remedy.Note(), test.remedy)

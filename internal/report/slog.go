@@ -35,7 +35,13 @@ func (s *Slog) Emit(event Event) {
 	record := slog.NewRecord(event.Time, level, message(event), 0)
 	record.AddAttrs(slog.String(attrEvent, string(event.Kind)))
 	remedy := event.Remedy
-	for _, attr := range [][2]string{{attrStep, event.Step}, {attrRemedy, remedy.Command()}, {attrNote, remedy.Note()}, {attrChange, event.Change}, {attrRequest, event.Request}} {
+	for _, attr := range [][2]string{
+		{attrStep, event.Step},
+		{attrRemedy, remedy.Command()},
+		{attrNote, remedy.Note()},
+		{attrChange, event.Change},
+		{attrRequest, event.Request},
+	} {
 		if attr[1] != "" {
 			record.AddAttrs(slog.String(attr[0], attr[1]))
 		}

@@ -19,7 +19,7 @@ func emitSamples(sink Sink) {
 	log.ForRequest("csr-7").Wait("waiting for approval", "oc adm certificate approve csr-7\n# or wait")
 	log.Changed("file", "/etc/a")
 	log.Warn("the clock is wrong", "")
-	sink.Emit(Event{Kind: StepDone, Step: "client-certificate", Message: "it is there", Elapsed: 1234567 * time.Microsecond})
+	sink.Emit(Event{Kind: StepDone, Step: "client-certificate", Message: "it exists", Elapsed: 1234567 * time.Microsecond})
 	sink.Emit(Event{Kind: CommandFailed, Message: "join: no user data", Remedy: "join --user-data FILE"})
 }
 
@@ -48,12 +48,25 @@ func TestJournal(t *testing.T) {
 			{"client-certificate started", journal.PriDebug, fields("EVENT", "started", "STEP", "client-certificate")},
 			{
 				"client-certificate: waiting for approval\n# or wait\noc adm certificate approve csr-7", journal.PriInfo,
-				fields("EVENT", "waiting", "STEP", "client-certificate", "REQUEST_ID", "csr-7", "REMEDY", "oc adm certificate approve csr-7", "NOTE", "or wait"),
+				fields("EVENT", "waiting", "STEP", "client-certificate", "REQUEST_ID", "csr-7", "REMEDY",
+					"oc adm certificate approve csr-7", "NOTE", "or wait"),
 			},
-			{"client-certificate: changed file /etc/a", journal.PriDebug, fields("EVENT", "detail", "STEP", "client-certificate", "CHANGE", "file:/etc/a")},
-			{"client-certificate: the clock is wrong", journal.PriWarning, fields("EVENT", "warning", "STEP", "client-certificate")},
-			{"client-certificate: it is there", journal.PriInfo, fields("EVENT", "ok", "STEP", "client-certificate", "SECONDS", "1.235")},
-			{"join: no user data\njoin --user-data FILE", journal.PriErr, fields("EVENT", "error", "REMEDY", "join --user-data FILE")},
+			{
+				"client-certificate: changed file /etc/a", journal.PriDebug,
+				fields("EVENT", "detail", "STEP", "client-certificate", "CHANGE", "file:/etc/a"),
+			},
+			{
+				"client-certificate: the clock is wrong", journal.PriWarning,
+				fields("EVENT", "warning", "STEP", "client-certificate"),
+			},
+			{
+				"client-certificate: it exists", journal.PriInfo,
+				fields("EVENT", "ok", "STEP", "client-certificate", "SECONDS", "1.235"),
+			},
+			{
+				"join: no user data\njoin --user-data FILE", journal.PriErr,
+				fields("EVENT", "error", "REMEDY", "join --user-data FILE"),
+			},
 		}
 		if !details {
 			want = append(want[1:2], want[3:]...)
@@ -67,12 +80,20 @@ func TestJournal(t *testing.T) {
 // Records of other packages are written by the same handler.
 func TestJournalWritesOtherRecords(t *testing.T) {
 	var got journalEntry
-	log := slog.New(Journal{Identifier: "hcp-node-agent", Send: func(message string, priority journal.Priority, fields map[string]string) error {
+	send := func(message string, priority journal.Priority, fields map[string]string) error {
 		got = journalEntry{message, priority, fields}
 		return nil
-	}})
+	}
+	log := slog.New(Journal{Identifier: "hcp-node-agent", Send: send})
 	log.With("_pid", 1).WithGroup("g").Error("no", "request.id", "a", "at", time.Unix(0, 0))
-	want := journalEntry{"no", journal.PriErr, map[string]string{"SYSLOG_IDENTIFIER": "hcp-node-agent", "PID": "1", "REQUEST_ID": "a", "AT": "1970-01-01T00:00:00Z"}}
+	want := journalEntry{
+		"no", journal.PriErr, map[string]string{
+			"SYSLOG_IDENTIFIER": "hcp-node-agent",
+			"PID":               "1",
+			"REQUEST_ID":        "a",
+			"AT":                "1970-01-01T00:00:00Z",
+		},
+	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(journalEntry{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -87,9 +108,10 @@ func TestJSONLog(t *testing.T) {
 		return a
 	}})
 	emitSamples(&Slog{Handler: handler})
-	want := `{"level":"INFO","msg":"waiting for approval","event":"waiting","step":"client-certificate","remedy":"oc adm certificate approve csr-7","note":"or wait","request_id":"csr-7"}
+	want := `{"level":"INFO","msg":"waiting for approval","event":"waiting","step":"client-certificate",` +
+		`"remedy":"oc adm certificate approve csr-7","note":"or wait","request_id":"csr-7"}
 {"level":"WARN","msg":"the clock is wrong","event":"warning","step":"client-certificate"}
-{"level":"INFO","msg":"it is there","event":"ok","step":"client-certificate","seconds":1.235}
+{"level":"INFO","msg":"it exists","event":"ok","step":"client-certificate","seconds":1.235}
 {"level":"ERROR","msg":"join: no user data","event":"error","remedy":"join --user-data FILE"}
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {

@@ -51,7 +51,8 @@ const (
 func (t *Terminal) Emit(event Event) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	event.Step, event.Message, event.Remedy = Escape(event.Step), Escape(event.Message), Remedy(Escape(string(event.Remedy)))
+	event.Step, event.Message, event.Remedy = Escape(event.Step), Escape(event.Message),
+		Remedy(Escape(string(event.Remedy)))
 	if !t.Verbose {
 		event.Message = t.abbreviate(event.Message)
 	}

@@ -36,7 +36,12 @@ func Strings[T ~string](values ...T) []string {
 // Of returns the schema of a document, which is a struct. Unknown fields are valid, because later
 // versions can add fields. No value can be null: see WithoutNull.
 func Of(id, title string, document any) Schema {
-	object := Schema{"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": id, "title": title, "type": "object"}
+	object := Schema{
+		"$schema": "https://json-schema.org/draft/2020-12/schema",
+		"$id":     id,
+		"title":   title,
+		"type":    "object",
+	}
 	f := fields{properties: map[string]any{}}
 	f.add(reflect.TypeOf(document))
 	f.into(object)

@@ -40,12 +40,15 @@ func encode(t *testing.T, value any) string {
 }
 
 func TestOf(t *testing.T) {
-	const innerSchema = `{"properties":{"any":{"additionalProperties":{"type":["array","boolean","number","object","string"]},"type":"object"},` +
-		`"names":{"description":"names","items":{"type":"string"},"type":"array"}},"required":["names","any"],"type":"object"}`
-	const want = `{"$id":"https://example.com/a.json","$schema":"https://json-schema.org/draft/2020-12/schema","properties":{` +
-		`"color":{"description":"color of the thing","enum":["red","blue"],"type":"string"},"inner":` + innerSchema +
+	const innerSchema = `{"properties":{"any":{"additionalProperties":{"type":["array","boolean","number","object",` +
+		`"string"]},"type":"object"},"names":{"description":"names","items":{"type":"string"},"type":"array"}},` +
+		`"required":["names","any"],"type":"object"}`
+	const want = `{"$id":"https://example.com/a.json","$schema":"https://json-schema.org/draft/2020-12/schema",` +
+		`"properties":{"color":{"description":"color of the thing","enum":["red","blue"],"type":"string"},` +
+		`"inner":` + innerSchema +
 		`,"map":{"additionalProperties":` + innerSchema + `,"type":"object"},"time":{"format":"date-time","type":"string"},` +
-		`"value":{"type":["array","boolean","number","object","string"]}},"required":["color","map"],"title":"a","type":"object"}`
+		`"value":{"type":["array","boolean","number","object","string"]}},"required":["color","map"],` +
+		`"title":"a","type":"object"}`
 	if diff := cmp.Diff(want, encode(t, schema.Of("https://example.com/a.json", "a", outer{}))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -53,7 +56,8 @@ func TestOf(t *testing.T) {
 
 func TestWithoutNull(t *testing.T) {
 	document := outer{Inner: &inner{}, Map: map[string]inner{"a": {}}, Value: []inner{{}}}
-	const want = `{"color":"","inner":{"names":[],"any":{}},"map":{"a":{"names":[],"any":{}}},"value":[{"names":[],"any":{}}]}`
+	const want = `{"color":"","inner":{"names":[],"any":{}},"map":{"a":{"names":[],"any":{}}},` +
+		`"value":[{"names":[],"any":{}}]}`
 	if diff := cmp.Diff(want, encode(t, schema.WithoutNull(document))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

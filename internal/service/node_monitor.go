@@ -8,8 +8,9 @@ import (
 	"os"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
@@ -126,7 +127,7 @@ func (m *nodeMonitor) watchNetwork(ctx context.Context) {
 		return
 	}
 	for range changed {
-		if command.Sleep(ctx, settleTime) != nil {
+		if wait.Sleep(ctx, settleTime) != nil {
 			return
 		}
 		m.requestCheck(hostCheck)

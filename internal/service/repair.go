@@ -7,9 +7,10 @@ import (
 	"errors"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
@@ -127,7 +128,7 @@ func (m *nodeMonitor) registerAgain(ctx context.Context) (string, error) {
 		if exists {
 			return "restarted kubelet, which registered the Node again", nil
 		}
-		if command.Sleep(ctx, time.Second) != nil {
+		if wait.Sleep(ctx, time.Second) != nil {
 			return "", report.Fail(report.Failed, report.Remedy("journalctl -b -u "+kubelet.UnitName),
 				"kubelet was restarted, but did not register the Node within %s%s", repairTimeout, because(err))
 		}

@@ -10,10 +10,11 @@ import (
 	"os"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/autojoin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
@@ -98,7 +99,7 @@ func Run(ctx context.Context, options Options) error {
 // joinWithRetry joins the host to the cluster, however long that takes.
 func joinWithRetry(ctx context.Context, options Options) error {
 	return retrier{
-		sink: options.Sink, try: options.tryJoin, fingerprint: options.AutoJoin.Fingerprint, wait: command.Sleep, setStatus: report.SystemdNotifier{}.Status,
+		sink: options.Sink, try: options.tryJoin, fingerprint: options.AutoJoin.Fingerprint, wait: wait.Sleep, setStatus: report.SystemdNotifier{}.Status,
 	}.run(ctx)
 }
 
@@ -106,7 +107,7 @@ func joinWithRetry(ctx context.Context, options Options) error {
 // if neither succeeds and another attempt could not either.
 func resumeUpgrade(ctx context.Context, options Options) (joinstate.State, error) {
 	err := retrier{
-		sink: options.Sink, try: options.tryUpgrade, fingerprint: func() string { return "" }, wait: command.Sleep, setStatus: report.SystemdNotifier{}.Status,
+		sink: options.Sink, try: options.tryUpgrade, fingerprint: func() string { return "" }, wait: wait.Sleep, setStatus: report.SystemdNotifier{}.Status,
 	}.run(ctx)
 	if err != nil {
 		return joinstate.State{}, err

@@ -141,7 +141,8 @@ func (t *Tracker) active() []Change {
 		}
 	}
 	slices.SortFunc(changes, func(a, b Change) int {
-		return cmp.Or(report.CompareSeverity(a.Finding, b.Finding), a.Since.Compare(b.Since), cmp.Compare(a.Subject, b.Subject))
+		return cmp.Or(report.CompareSeverity(a.Finding, b.Finding), a.Since.Compare(b.Since),
+			cmp.Compare(a.Subject, b.Subject))
 	})
 	return changes
 }

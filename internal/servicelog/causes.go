@@ -30,7 +30,10 @@ func FindCause(lines []string, patterns func() []Pattern) (found Cause, line str
 				fill := func(template string) string {
 					return strings.TrimSpace(string(candidate.pattern.ExpandString(nil, template, line, match)))
 				}
-				return Cause{Text: Shorten(fill(candidate.text), MaxMessage), Remedy: report.Remedy(fill(string(candidate.remedy)))},
+				return Cause{
+						Text:   Shorten(fill(candidate.text), MaxMessage),
+						Remedy: report.Remedy(fill(string(candidate.remedy))),
+					},
 					line, true
 			}
 		}

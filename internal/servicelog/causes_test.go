@@ -23,23 +23,27 @@ func TestFindCause(t *testing.T) {
 		},
 		"flag": {
 			line: `"command failed" err="failed to parse kubelet flag: unknown flag: --container-runtime"`,
-			want: "it does not support the flag --container-runtime of its unit: the installed kubelet does not match the payload's release", remedy: "kubelet --version",
+			want: "it does not support the flag --container-runtime of its unit: the installed kubelet does not match the " +
+				"payload's release", remedy: "kubelet --version",
 		},
 		"feature gate": {
 			line: `"command failed" err="failed to set feature gates from initial flags-based config: unrecognized ` +
 				`feature gate: PodSecurity"`,
-			want: "it does not support the feature gate PodSecurity of its configuration: the installed kubelet does not match the payload's release", remedy: "kubelet --version",
+			want: "it does not support the feature gate PodSecurity of its configuration: the installed kubelet " +
+				"does not match the payload's release", remedy: "kubelet --version",
 		},
 		"configuration's version": {
 			line: `"command failed" err="failed to load kubelet config file, path: /etc/kubernetes/kubelet.conf, ` +
 				`error: failed to load Kubelet config file /etc/kubernetes/kubelet.conf, error failed to decode: no ` +
 				`kind \"KubeletConfiguration\" is registered for version \"kubelet.config.k8s.io/v1beta9\" in scheme"`,
-			want: "it does not support version kubelet.config.k8s.io/v1beta9 of its configuration: the installed kubelet does not match the payload's release", remedy: "kubelet --version",
+			want: "it does not support version kubelet.config.k8s.io/v1beta9 of its configuration: the installed kubelet does " +
+				"not match the payload's release", remedy: "kubelet --version",
 		},
 		"setting": {
 			line: `"command failed" err="failed to load kubelet config file, path: /etc/kubernetes/kubelet.conf, ` +
 				`error: strict decoding error: unknown field \"memoryThrottling\""`,
-			want: "it does not support the setting memoryThrottling of its configuration: the installed kubelet does not match the payload's release", remedy: "kubelet --version",
+			want: "it does not support the setting memoryThrottling of its configuration: the installed kubelet " +
+				"does not match the payload's release", remedy: "kubelet --version",
 		},
 		"configuration": {
 			line: `"command failed" err="failed to load kubelet config file, path: /etc/kubernetes/kubelet.conf, ` +
@@ -87,7 +91,8 @@ func TestFindCause(t *testing.T) {
 		"no identity": {
 			line: `"command failed" err="failed to run Kubelet: unable to load bootstrap kubeconfig: stat ` +
 				`/etc/kubernetes/kubeconfig: no such file or directory"`,
-			want: "it has no client certificate and no bootstrap credential (/etc/kubernetes/kubeconfig does not exist)", remedy: "hcp-node-agent join --user-data USER_DATA",
+			want:   "it has no client certificate and no bootstrap credential (/etc/kubernetes/kubeconfig does not exist)",
+			remedy: "hcp-node-agent join --user-data USER_DATA",
 		},
 		"port": {
 			line: `"Failed to listen and serve" err="listen tcp 0.0.0.0:10250: bind: address already in use"`,
@@ -106,7 +111,8 @@ func TestFindCause(t *testing.T) {
 			line: `"Unable to register node with API server" err="Post \"https://api:6443/api/v1/nodes\": tls: ` +
 				`failed to verify certificate: x509: certificate has expired or is not yet valid: current time ` +
 				`2026-01-01T00:00:00Z is before 2026-11-20T07:32:00Z"`,
-			want: "this host's clock is behind: it shows 2026-01-01T00:00:00Z, but a certificate is not valid before 2026-11-20T07:32:00Z", remedy: "chronyc makestep",
+			want: "this host's clock is behind: it shows 2026-01-01T00:00:00Z, but a certificate is not valid before " +
+				"2026-11-20T07:32:00Z", remedy: "chronyc makestep",
 		},
 		"expired": {
 			line: `"Failed to ensure lease exists, will retry" err="Get \"https://api:6443/x\": tls: failed to ` +
@@ -134,7 +140,8 @@ func TestFindCause(t *testing.T) {
 		"API proxy on this host": {
 			line: `"Failed to ensure lease exists, will retry" err="Get \"https://172.20.0.1:6443/x\": dial tcp ` +
 				`172.20.0.1:6443: connect: connection refused"`,
-			want: "it cannot reach the API server through kube-apiserver-proxy, the pod on this host that listens on 172.20.0.1:6443 (connection refused)", remedy: "crictl ps -a --name " +
+			want: "it cannot reach the API server through kube-apiserver-proxy, the pod on this host that listens on " +
+				"172.20.0.1:6443 (connection refused)", remedy: "crictl ps -a --name " +
 				"'haproxy|kubernetes-default-proxy'",
 		},
 		"no way": {
@@ -142,9 +149,13 @@ func TestFindCause(t *testing.T) {
 				`192.0.2.9:6443: i/o timeout"`,
 			want: "it cannot reach 192.0.2.9:6443 (i/o timeout)", remedy: "curl -kv https://192.0.2.9:6443/version",
 		},
-		"other CA": {line: `"Failed to ensure lease exists, will retry" err="Get ` +
-			`\"https://api:6443/apis/coordination.k8s.io/v1/x\": tls: failed to verify certificate: x509: ` +
-			`certificate signed by unknown authority"`, want: "it does not trust the API server's certificate, or the API server does not trust its certificate", remedy: "hcp-node-agent join"},
+		"other CA": {
+			line: `"Failed to ensure lease exists, will retry" err="Get ` +
+				`\"https://api:6443/apis/coordination.k8s.io/v1/x\": tls: failed to verify certificate: x509: ` +
+				`certificate signed by unknown authority"`,
+			want:   "it does not trust the API server's certificate, or the API server does not trust its certificate",
+			remedy: "hcp-node-agent join",
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -173,10 +184,11 @@ func TestExplainErrors(t *testing.T) {
 		"only the end":     {[]string{ended}, "; last error: " + ended},
 		"the last that is": {[]string{`"one" err="a"`, `"two" err="b"`, ended}, "; last error: two: b"},
 		"every first start": {[]string{
-			`"Eviction manager: failed to get summary stats" err="failed to get node info: getting the current node from lister: node \"w\" not found"`,
+			`"Eviction manager: failed to get summary stats" err="failed to get node info: ` +
+				`getting the current node from lister: node \"w\" not found"`,
 			`Failed to initialize CSINode: error updating CSINode annotation: timed out waiting for the condition`,
 		}, ""},
-		"the newest story": {[]string{
+		"the newest errors": {[]string{
 			`err="Unauthorized"`,
 			`"x" err="listen tcp :10250: bind: address already in use"`, `"more"`,
 		}, ": another process listens on :10250"},

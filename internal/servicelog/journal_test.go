@@ -42,8 +42,12 @@ func TestFormatLogLine(t *testing.T) {
 			`kubelet config file, error: "x"`,
 		`"only a message" pod="ns/name"`:                                     "only a message",
 		`time="2026-01-01T00:00:00Z" level=fatal msg="no \"runc\" in $PATH"`: `no "runc" in $PATH`,
-		`Operation for "{volumeName:kubernetes.io/host-path/1 podName:1 nodeName:}" failed. No retries permitted until 2026-01-01 00:00:00.1 +0000 UTC m=+1.2 (durationBeforeRetry 2s). Error: MountVolume.SetUp failed for volume "v" (UniqueName: "kubernetes.io/host-path/1") pod "p" (UID: "1") : mount failed`: `MountVolume.SetUp failed for volume "v": mount failed`,
-		`"CreatePodSandbox for pod failed" err="error creating pod sandbox with name \"k8s_p_n_1_7\": no"`: "CreatePodSandbox for pod failed: error creating pod sandbox: no",
+		`Operation for "{volumeName:kubernetes.io/host-path/1 podName:1 nodeName:}" failed. No retries ` +
+			`permitted until 2026-01-01 00:00:00.1 +0000 UTC m=+1.2 (durationBeforeRetry 2s). Error: MountVolume.SetUp ` +
+			`failed for volume "v" (UniqueName: "kubernetes.io/host-path/1") pod "p" (UID: "1") : mount failed`: "" +
+			`MountVolume.SetUp failed for volume "v": mount failed`,
+		`"CreatePodSandbox for pod failed" err="error creating pod sandbox with name \"k8s_p_n_1_7\": no"`: "" +
+			"CreatePodSandbox for pod failed: error creating pod sandbox: no",
 		"Error: unknown flag: --x":                            "Error: unknown flag: --x",
 		`"x" err="Get \"https://user:hunter2secret@proxy/\""`: `x: Get "https://***@proxy/"`,
 	} {

@@ -32,7 +32,8 @@ func (e *Error) classifyTLS(serverName string, err error) bool {
 		e.Kind, e.Message = Handshake, fmt.Sprintf("%s refused the TLS handshake: %s", e.Address, alert.Err)
 	case errors.As(err, &authority) && authority.Cert != nil:
 		e.Kind, e.Certificate = UnknownAuthority, authority.Cert
-		e.Message = fmt.Sprintf("the certificate of %s is signed by %q, which is not a trusted CA", e.Address, authority.Cert.Issuer)
+		e.Message = fmt.Sprintf("the certificate of %s is signed by %q, which is not a trusted CA", e.Address,
+			authority.Cert.Issuer)
 	case errors.As(err, &name) && name.Certificate != nil:
 		e.Kind, e.Certificate = WrongName, name.Certificate
 		names := strings.Join(CertificateNames(name.Certificate), ", ")

@@ -31,7 +31,10 @@ func TestDescribeValidity(t *testing.T) {
 	leaf := certtest.NewCA(t, "a CA").IssueServing(t, "a.example.com", func(c *x509.Certificate) {
 		c.NotBefore, c.NotAfter = now.Add(-time.Hour), now.Add(time.Hour)
 	}).Leaf
-	for want, at := range map[string]time.Time{"is not valid before": now.Add(-2 * time.Hour), "expired at": now.Add(2 * time.Hour)} {
+	for want, at := range map[string]time.Time{
+		"is not valid before": now.Add(-2 * time.Hour),
+		"expired at":          now.Add(2 * time.Hour),
+	} {
 		if got := DescribeValidity("host:443", leaf, at); !strings.Contains(got, " of host:443 "+want+" ") {
 			t.Errorf("DescribeValidity() = %q, want %q", got, want)
 		}

@@ -57,7 +57,7 @@ func (e *Error) classifyConnection(server *url.URL, err error) {
 		e.Message = to + " refused the connection: no service listens on the port, or a firewall rejects it"
 	case dialing && timeout:
 		e.Message = fmt.Sprintf("connecting to %s timed out: a firewall may be dropping packets, or the address is wrong", to)
-	case cause == context.DeadlineExceeded: //nolint:errorlint // the timeouts of net/http after the connection match it too
+	case cause == context.DeadlineExceeded: //nolint:errorlint // net/http's later timeouts match it too
 		e.Message = to + " did not respond in time; a firewall may be dropping packets"
 	case timeout:
 		e.Message = to + " accepted the connection and did not respond in time"

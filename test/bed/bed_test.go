@@ -78,7 +78,8 @@ func TestStartReportsFailure(t *testing.T) {
 }
 
 func TestStartIsCanceledByContext(t *testing.T) {
-	bin := writeControlPlaneScript(t, "exec cat >/dev/null") // never becomes ready, and exits when its standard input is closed
+	// never becomes ready, and exits when its standard input is closed
+	bin := writeControlPlaneScript(t, "exec cat >/dev/null")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err := bed.Start(ctx, bed.Options{Bin: bin, Dir: t.TempDir()})

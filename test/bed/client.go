@@ -126,7 +126,8 @@ func (s AdminClient) do(ctx context.Context, method, path string, body []byte) (
 		return nil, fmt.Errorf("reading the response of the admin endpoint: %w", err)
 	}
 	if response.StatusCode/100 != 2 {
-		return nil, fmt.Errorf("the admin endpoint responded %s to %s %s: %s", response.Status, method, path, strings.TrimSpace(string(answer)))
+		return nil, fmt.Errorf("the admin endpoint responded %s to %s %s: %s", response.Status, method, path,
+			strings.TrimSpace(string(answer)))
 	}
 	return answer, nil
 }

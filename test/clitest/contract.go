@@ -18,7 +18,8 @@ func (p Program) CheckSchemaContract(t *testing.T) {
 	t.Helper()
 	for name, s := range p.Schemas {
 		id, _ := s["$id"].(string)
-		if parsed, err := url.Parse(id); err != nil || parsed.Scheme != "https" || parsed.Host == "" || parsed.Fragment != "" {
+		if parsed, err := url.Parse(id); err != nil || parsed.Scheme != "https" || parsed.Host == "" ||
+			parsed.Fragment != "" {
 			t.Errorf("%s: $id %q is not an absolute URI: %v", name, id, err)
 		}
 		for _, problem := range contractProblems(s, strings.TrimSuffix(name, ".json")) {
@@ -84,7 +85,8 @@ func (p Program) CheckFailures(t *testing.T, lines [][]string) {
 	for _, args := range lines {
 		got := p.Exec(t, "", append(args, "--output", "json")...)
 		document := DecodeDocument(t, got.Out)
-		if got.Code == report.Success || document["kind"] != "Failure" || document["exitCode"] != float64(got.Code) || document["error"] == nil || got.Err == "" {
+		if got.Code == report.Success || document["kind"] != "Failure" || document["exitCode"] != float64(got.Code) ||
+			document["error"] == nil || got.Err == "" {
 			t.Errorf("%q: exit code %d, document %v, printed to stderr: %q", args, got.Code, document, got.Err)
 		}
 		texts = append(texts, got.Out)

@@ -70,7 +70,8 @@ func (p Program) CheckDocumentedCommands(t *testing.T, root string, minimum int,
 	}
 	// a command line of the program up to a comment, a separator or three spaces
 	command := regexp.MustCompile(`(?m)^[ #$]*(?:sudo )?` + p.Name + ` ([a-z][a-z-]*)((?: [^ #&|;>\n]+)*)`)
-	inline := regexp.MustCompile("`(?:sudo )?" + p.Name + " ([a-z][a-z-]*)((?: [^ `]+)* -[^`]+)`") // without flags it is a name
+	// without flags it is a name
+	inline := regexp.MustCompile("`(?:sudo )?" + p.Name + " ([a-z][a-z-]*)((?: [^ `]+)* -[^`]+)`")
 	checked := 0
 	for _, document := range documents {
 		if strings.HasPrefix(filepath.Base(document), "reference") {

@@ -18,7 +18,9 @@ func TestPicture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{"# join\r\n", "\x1b[32mok", "\x1b[0m a < \xe2", "\x80\xa6", "\x1b[K\r\n0:01", "\r\x1b[J\x1b[33mwait\x1b[0m"} {
+	for _, text := range []string{
+		"# join\r\n", "\x1b[32mok", "\x1b[0m a < \xe2", "\x80\xa6", "\x1b[K\r\n0:01", "\r\x1b[J\x1b[33mwait\x1b[0m",
+	} {
 		if _, err := r.Write([]byte(text)); err != nil {
 			t.Fatal(err)
 		}

@@ -64,7 +64,8 @@ func demo(ctx context.Context, keep bool, record string) (err error) {
 		}
 		err = errors.Join(err, s.Close())
 	}()
-	printStep("API server %s, Kubernetes %s; the machine is %s", s.ControlPlane.NodeSideServer, s.ControlPlane.KubernetesVersion, testenv.NodeName)
+	printStep("API server %s, Kubernetes %s; the machine is %s", s.ControlPlane.NodeSideServer,
+		s.ControlPlane.KubernetesVersion, testenv.NodeName)
 	if err := s.Install(ctx); err != nil {
 		return err
 	}
@@ -112,7 +113,8 @@ func recordJoin(ctx context.Context, s *testenv.Environment, recording, svg stri
 		return fmt.Errorf("writing the recording: %w", err)
 	}
 	fmt.Fprintf(r, "# %s\r\n", strings.Replace(join, " --approve", " \\\r\n    --approve", 1))
-	command := fmt.Sprintf("script -qec 'stty cols %d rows %d; TERM=xterm-256color LC_ALL=C.UTF-8 %s' /dev/null", columns, rows, join)
+	command := fmt.Sprintf("script -qec 'stty cols %d rows %d; TERM=xterm-256color LC_ALL=C.UTF-8 %s' /dev/null", columns,
+		rows, join)
 	if err := runJoin(ctx, s, command, io.MultiWriter(r, os.Stdout)); err != nil {
 		return err
 	}
@@ -132,7 +134,8 @@ func draw(recording, svg string) error {
 	if len(events) == 0 {
 		return fmt.Errorf("%s contains no output", recording)
 	}
-	return os.WriteFile(svg, []byte(picture("hcp-node-agent join", events)), 0o644) //nolint:gosec // a file of the repository
+	content = []byte(picture("hcp-node-agent join", events))
+	return os.WriteFile(svg, content, 0o644) //nolint:gosec // a file of the repository
 }
 
 // printResult prints the node and the pod as reported by the API server.

@@ -72,7 +72,8 @@ func picture(title string, events []event) string {
 		}
 	}
 	width := margin*2 + columns*charWidth
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" xml:space="preserve" viewBox="0 0 %.0f %d" width="%.0f" role="img">
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" xml:space="preserve" viewBox="0 0 %.0f %d" width="%.0f" `+
+		`role="img">
 <title>%s</title><style>%s</style><rect width="100%%" height="100%%" rx="8" fill="#161b22"/>
 %s</svg>
 `, width, height, width, title, style, body.String())

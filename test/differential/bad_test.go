@@ -79,14 +79,22 @@ func badConfigs() []struct {
 		{"disks", spec("3.4.0", section+`"disks":[{"device":"/dev/sda","wipeTable":true}]}`), 2, "storage.disks"},
 		{"raid", spec("3.4.0", section+`"raid":[{"name":"a","level":"raid1","devices":["/dev/sda"]}]}`), 2, "storage.raid"},
 		{"luks", spec("3.4.0", section+`"luks":[{"name":"a","device":"/dev/sda"}]}`), 2, "storage.luks"},
-		{"filesystems", spec("3.4.0", section+`"filesystems":[{"device":"/dev/sda","path":"/","format":"xfs"}]}`), 2, "storage.filesystems"},
+		{
+			"filesystems", spec("3.4.0", section+`"filesystems":[{"device":"/dev/sda","path":"/","format":"xfs"}]}`), 2,
+			"storage.filesystems",
+		},
 		{"an unknown owner", file(`"user":{"name":"unheard"}`), 2, "unheard"},
 		{"an unknown group", file(`"group":{"name":"unheard"}`), 2, "unheard"},
 		{"id and name", file(`"user":{"id":0,"name":"root"}`), 2, "id"},
 		{"a relative path", storage(`"files":[{"path":"etc/first"}]`), 2, "absolute"},
 		{"a path that is not clean", storage(`"files":[{"path":"/etc/../../outside"}]`), 2, "simplified"},
 		{"the root", storage(`"directories":[{"path":"/","mode":448}]`), 2, "/"},
-		{"/proc", storage(`"files":[{"path":"/etc/first"},{"path":"/proc/sys/kernel/hostname","overwrite":true,"contents":{"source":"data:,x"}}]`), 2, "/proc/sys/kernel/hostname"},
+		{
+			"/proc",
+			storage(`"files":[{"path":"/etc/first"},
+				{"path":"/proc/sys/kernel/hostname","overwrite":true,
+				"contents":{"source":"data:,x"}}]`), 2, "/proc/sys/kernel/hostname",
+		},
 		{"/sys", storage(`"directories":[{"path":"/etc/first"},{"path":"/sys/x"}]`), 2, "/sys/x"},
 		{"/dev", storage(`"links":[{"path":"/dev/x","target":"null"}]`), 2, "/dev/x"},
 		{"the record", storage(`"files":[{"path":"/.hcp-node-agent-apply/x"}]`), 2, "/.hcp-node-agent-apply"},
@@ -95,10 +103,20 @@ func badConfigs() []struct {
 		{"a unit with a slash", units(`{"name":"../../../x.service","contents":"[Unit]\n"}`), 2, "slash"},
 		{"a unit of no type", units(`{"name":"x","contents":"[Unit]\n"}`), 2, "systemd"},
 		{"a mode out of range", file(`"mode":99999`), 2, "mode"},
-		{"an existing file, without overwrite", storage(`"files":[{"path":"/etc/first"},{"path":"/etc/login.defs","contents":{"source":"data:,x"}}]`), 1, "/etc/login.defs"},
+		{
+			"an existing file, without overwrite",
+			storage(`"files":[{"path":"/etc/first"},{"path":"/etc/login.defs","contents":{"source":"data:,x"}}]`), 1,
+			"/etc/login.defs",
+		},
 		{"a directory in the way", storage(`"files":[{"path":"/etc/first"},{"path":"/etc/skel"}]`), 1, "/etc/skel"},
-		{"a file for a parent", storage(`"files":[{"path":"/etc/first"},{"path":"/etc/login.defs/x"}]`), 1, "/etc/login.defs"},
-		{"a hard link to nothing", storage(`"files":[{"path":"/etc/first"}],"links":[{"path":"/etc/x","target":"/etc/gone","hard":true}]`), 1, "/etc/gone"},
+		{
+			"a file for a parent", storage(`"files":[{"path":"/etc/first"},{"path":"/etc/login.defs/x"}]`), 1, "/etc/login.defs",
+		},
+		{
+			"a hard link to nothing",
+			storage(`"files":[{"path":"/etc/first"}],"links":[{"path":"/etc/x","target":"/etc/gone","hard":true}]`), 1,
+			"/etc/gone",
+		},
 		{"not found", file(`"contents":{"source":"HTTP/nowhere"}`), 2, "/nowhere"},
 		{"a server that is not trusted", file(`"contents":{"source":"HTTPS/file"}`), 3, "certificate"},
 	}
@@ -135,7 +153,8 @@ func checkBad(t *testing.T, got agentResult, code int, message string) {
 
 // TestInvalidRootsChangeNothing tests other errors than those of the config.
 func TestInvalidRootsChangeNothing(t *testing.T) {
-	remote := writeConfig(t, servers.replacePlaceholders(storage(`"files":[{"path":"/etc/first","contents":{"source":"HTTP/file"}}]`), "bad"))
+	remote := writeConfig(t,
+		servers.replacePlaceholders(storage(`"files":[{"path":"/etc/first","contents":{"source":"HTTP/file"}}]`), "bad"))
 	dir := t.TempDir()
 	// Harmless even if the agent wrongly used the running host as the tree.
 	good := writeConfig(t, storage(`"files":[{"path":"`+dir+`/first"}]`))
@@ -158,9 +177,24 @@ func TestInvalidRootsChangeNothing(t *testing.T) {
 		{"no root", []string{"apply", "--payload", good}, 2, "--payload and --root"},
 		{"an unknown flag", []string{"apply", "--payload", good, "--root", dir, "--force"}, 2, "--force"},
 		{"an argument", []string{"apply", "--payload", good, "--root", dir, "more"}, 2, "more"},
-		{"the running host", []string{"apply", "--payload", good, "--root", "/"}, 2, "--root is the root directory of the running host"},
-		{"the running host by another name", []string{"apply", "--payload", good, "--root", "/proc/self/root"}, 2, "--root is the root directory of the running host"},
-		{"the running host by a link", []string{"apply", "--payload", good, "--root", alias}, 2, "--root is the root directory of the running host"},
+		{
+			"the running host",
+			[]string{"apply", "--payload", good, "--root", "/"},
+			2,
+			"--root is the root directory of the running host",
+		},
+		{
+			"the running host by another name",
+			[]string{"apply", "--payload", good, "--root", "/proc/self/root"},
+			2,
+			"--root is the root directory of the running host",
+		},
+		{
+			"the running host by a link",
+			[]string{"apply", "--payload", good, "--root", alias},
+			2,
+			"--root is the root directory of the running host",
+		},
 		{"a missing root", []string{"apply", "--payload", good, "--root", dir + "/gone"}, 2, dir + "/gone"},
 		{"a root that is a file", []string{"apply", "--payload", good, "--root", plainFile}, 2, plainFile},
 		{"a missing config", []string{"apply", "--payload", dir + "/gone", "--root", dir}, 2, dir + "/gone"},

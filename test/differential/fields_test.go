@@ -16,14 +16,18 @@ import (
 
 // unsupportedFields are prefixes of the fields that the agent does not support. badConfigs has those that
 // it refuses; kernel arguments are only reported.
-var unsupportedFields = []string{"storage.disks", "storage.filesystems", "storage.luks", "storage.raid", "kernelArguments"}
+var unsupportedFields = []string{
+	"storage.disks", "storage.filesystems", "storage.luks", "storage.raid", "kernelArguments",
+}
 
 // TestScenariosCoverEveryField checks that the scenarios set every field of the newest spec. Other fields would
 // never be compared.
 func TestScenariosCoverEveryField(t *testing.T) {
 	used := map[string]bool{}
 	configs := []string{mergedConfig}
-	for _, group := range [][]scenario{newFiles(), existingFiles(), directories(), links(), throughLinks(), unitScenarios(), references(), accounts()} {
+	for _, group := range [][]scenario{
+		newFiles(), existingFiles(), directories(), links(), throughLinks(), unitScenarios(), references(), accounts(),
+	} {
 		for _, s := range group {
 			if s.bothFail == "" && s.agentFails == "" {
 				configs = append(configs, s.config)
@@ -38,7 +42,8 @@ func TestScenariosCoverEveryField(t *testing.T) {
 		setFields(reflect.ValueOf(config), "", used)
 	}
 	for _, field := range allFields(reflect.TypeFor[types.Config](), "") {
-		refused := slices.ContainsFunc(unsupportedFields, func(prefix string) bool { return strings.HasPrefix(field, prefix) })
+		refused := slices.ContainsFunc(unsupportedFields,
+			func(prefix string) bool { return strings.HasPrefix(field, prefix) })
 		if !refused && !used[field] {
 			t.Errorf("no scenario sets %s", field)
 		}

@@ -86,7 +86,12 @@ func randomTree(d *choices) []Node {
 	for d.number(6) > 0 {
 		dir := oneOf(d, dirs...)
 		name := dir + "/" + oneOf(d, leaves...)
-		node := Node{Path: name, Mode: oneOf[uint32](d, 0, 0o600, 0o711, 0o444), UID: oneOf(d, 0, 7, 1000), GID: oneOf(d, 0, 8)}
+		node := Node{
+			Path: name,
+			Mode: oneOf[uint32](d, 0, 0o600, 0o711, 0o444),
+			UID:  oneOf(d, 0, 7, 1000),
+			GID:  oneOf(d, 0, 8),
+		}
 		switch d.number(5) {
 		case 0, 1:
 			node.Content = oneOf(d, "old\n", "", "x1")
@@ -119,13 +124,17 @@ func randomTree(d *choices) []Node {
 }
 
 func randomUnits(d *choices) []Node {
-	const system = "/etc/systemd/system/"
+	const (
+		system = "/etc/systemd/system/"
+		wants  = system + "multi-user.target.wants/"
+		vendor = "/usr/lib/systemd/system/"
+	)
 	var tree []Node
 	if d.oneIn(3) {
-		tree = append(tree, Node{Path: system + "multi-user.target.wants/there.service", Link: "/usr/lib/systemd/system/there.service"})
+		tree = append(tree, Node{Path: wants + "there.service", Link: vendor + "there.service"})
 	}
 	if d.oneIn(4) {
-		tree = append(tree, Node{Path: system + "multi-user.target.wants/many@one.service", Link: "/usr/lib/systemd/system/many@.service"})
+		tree = append(tree, Node{Path: wants + "many@one.service", Link: vendor + "many@.service"})
 	}
 	switch d.number(6) {
 	case 3:
@@ -136,7 +145,11 @@ func randomUnits(d *choices) []Node {
 		tree = append(tree, Node{Path: system + "a.service.d/10.conf", Content: "[Unit]\n", Mode: 0o600})
 	}
 	if d.oneIn(5) {
-		tree = append(tree, Node{Path: "/etc/systemd/system-preset/20-ignition.preset", Content: "enable x.service\n", Mode: 0o640})
+		tree = append(tree, Node{
+			Path:    "/etc/systemd/system-preset/20-ignition.preset",
+			Content: "enable x.service\n",
+			Mode:    0o640,
+		})
 	}
 	return tree
 }
@@ -158,7 +171,8 @@ func randomNode(d *choices) types.Node {
 	case 4:
 		node.User.ID, node.Group.ID = maybe(d, 2, 3, 7), maybe(d, 2, 3, 8)
 	case 5:
-		node.User.Name, node.Group.Name = maybe(d, 2, "core", "core", "core", "bin", "unheard"), maybe(d, 2, "wheel", "staff", "")
+		node.User.Name, node.Group.Name = maybe(d, 2, "core", "core", "core", "bin", "unheard"),
+			maybe(d, 2, "wheel", "staff", "")
 	}
 	return node
 }
@@ -212,7 +226,10 @@ func randomLink(d *choices) types.Link {
 }
 
 func randomUnit(d *choices) types.Unit {
-	unit := types.Unit{Name: oneOf(d, "a.service", "there.service", "many@one.service", "many@two.service", "new@.service", "nowhere.socket")}
+	unit := types.Unit{
+		Name: oneOf(d, "a.service", "there.service", "many@one.service", "many@two.service", "new@.service",
+			"nowhere.socket"),
+	}
 	unit.Contents = maybe(d, 2, unitText, "", "[Unit]\nDescription=other\n")
 	unit.Enabled = maybe(d, 2, true, false)
 	unit.Mask = maybe(d, 3, true, false)
@@ -241,8 +258,9 @@ func randomPasswd(d *choices) types.Passwd {
 		}
 		user := types.PasswdUser{
 			Name: name, UID: maybe(d, 5, 1500, 1000), Gecos: maybe(d, 4, "Some One"), Shell: maybe(d, 4, "/bin/sh"),
-			HomeDir: maybe(d, 5, "/var/lib/new", "/home/other"), PrimaryGroup: maybe(d, 4, "wheel", "team"), NoCreateHome: maybe(d, 4, true),
-			NoUserGroup: maybe(d, 5, true), System: maybe(d, 5, true), PasswordHash: maybe(d, 3, "$6$a$b", ""), ShouldExist: maybe(d, 6, false, true),
+			HomeDir: maybe(d, 5, "/var/lib/new", "/home/other"), PrimaryGroup: maybe(d, 4, "wheel", "team"),
+			NoCreateHome: maybe(d, 4, true), NoUserGroup: maybe(d, 5, true), System: maybe(d, 5, true),
+			PasswordHash: maybe(d, 3, "$6$a$b", ""), ShouldExist: maybe(d, 6, false, true),
 		}
 		for _, group := range []types.Group{"wheel", "staff"} {
 			if d.oneIn(4) {

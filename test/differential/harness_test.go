@@ -114,11 +114,11 @@ func listTree(t testing.TB, root string) map[string]string {
 
 func writeConfig(t testing.TB, config string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "config.ign")
-	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+	file := filepath.Join(t.TempDir(), "config.ign")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return path
+	return file
 }
 
 // ignitionResult returns the tree after a run of Ignition.
@@ -209,7 +209,8 @@ func compare(t testing.TB, s scenario) {
 		t.Errorf("agent: %v\nIgnition: %v\nconfig: %s", ourErr, theirErr, s.config)
 	default:
 		if diff := diffListings(wanted, got); diff != "" {
-			t.Errorf("(-Ignition +agent):\n%s\nconfig: %s\ntree: %s", diff, s.config, strings.Join(describeTree(s.tree), "\n      "))
+			t.Errorf("(-Ignition +agent):\n%s\nconfig: %s\ntree: %s", diff, s.config,
+				strings.Join(describeTree(s.tree), "\n      "))
 		}
 	}
 }
@@ -248,7 +249,8 @@ func runAll(t *testing.T, scenarios []scenario) {
 			t.Errorf("two scenarios are called %q", s.name)
 		}
 		known[s.name] = true
-		if (s.ignitionConfig != "" || s.ignitionTree != nil || s.agentFails != "") != (s.difference != "") || s.difference != "" && reasons[s.difference] == "" {
+		if (s.ignitionConfig != "" || s.ignitionTree != nil || s.agentFails != "") != (s.difference != "") ||
+			s.difference != "" && reasons[s.difference] == "" {
 			t.Errorf("%s: a difference needs its reason, and a reason its difference", s.name)
 		}
 		t.Run(s.name, func(t *testing.T) {

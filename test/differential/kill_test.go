@@ -27,8 +27,10 @@ func killScenario() scenario {
 		},
 		config: spec("3.6.0", `"storage":{
 			"directories":[{"path":"/srv/new","mode":1472,"user":{"id":7}},{"path":"/srv/tree","overwrite":true}],
-			"files":[{"path":"/srv/file","overwrite":true,"contents":{"source":"data:,ours"}},{"path":"/srv/more","mode":384,"append":[{"source":"data:,end%0A"}]},
-				{"path":"/srv/tree/a","contents":{"source":"data:,now%20a%20file"}},`+repeatNumbered(20, `{"path":"/srv/new/%d/file","mode":384,"contents":{"source":"data:,%[1]d"}}`)+`],
+			"files":[{"path":"/srv/file","overwrite":true,"contents":{"source":"data:,ours"}},
+			{"path":"/srv/more","mode":384,"append":[{"source":"data:,end%0A"}]},
+				{"path":"/srv/tree/a","contents":{"source":"data:,now%20a%20file"}},`+repeatNumbered(20,
+			`{"path":"/srv/new/%d/file","mode":384,"contents":{"source":"data:,%[1]d"}}`)+`],
 			"links":[{"path":"/srv/link","target":"file"},{"path":"/srv/hard","target":"/srv/more","hard":true}]},
 			"systemd":{"units":[{"name":"a.service","enabled":true,"contents":"[Unit]\n"},{"name":"there.service","enabled":false},{"name":"b.service","mask":true}]},
 			"passwd":{"groups":[{"name":"team"}],"users":[{"name":"new","groups":["team"],"sshAuthorizedKeys":["ssh-ed25519 AAAA"]},
@@ -41,7 +43,8 @@ func killScenario() scenario {
 func TestApplyResumesAfterKills(t *testing.T) {
 	s := killScenario()
 	good := writeConfig(t, s.config)
-	bad := writeConfig(t, storage(`"files":[{"path":"/etc/first"},{"path":"/etc/login.defs","contents":{"source":"data:,x"}}]`))
+	bad := writeConfig(t,
+		storage(`"files":[{"path":"/etc/first"},{"path":"/etc/login.defs","contents":{"source":"data:,x"}}]`))
 
 	var original, final map[string]string
 	takes := time.Hour

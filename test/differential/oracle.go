@@ -88,7 +88,8 @@ func (o Oracle) Boot(ctx context.Context, config, root, scratch string) error {
 			"-platform", "file", "-stage", stage, "-root", root, "-log-to-stdout", "-neednet", filepath.Join(scratch, "neednet"),
 			"-config-cache", filepath.Join(scratch, "config"), "-state-file", filepath.Join(scratch, "state"))
 		command.Env = append(os.Environ(), "IGNITION_CONFIG_FILE="+config, "IGNITION_KERNEL_CMDLINE_PATH="+cmdline,
-			"IGNITION_SYSTEM_CONFIG_DIR="+none, "IGNITION_SYSTEM_LOCAL_CONFIG_DIR="+none, "IGNITION_SYSTEM_RUNTIME_CONFIG_DIR="+none,
+			"IGNITION_SYSTEM_CONFIG_DIR="+none, "IGNITION_SYSTEM_LOCAL_CONFIG_DIR="+none,
+			"IGNITION_SYSTEM_RUNTIME_CONFIG_DIR="+none,
 			// sshd on RHEL does not read key fragments.
 			"IGNITION_WRITE_AUTHORIZED_KEYS_FRAGMENT=false")
 		if err := runIgnition(command); err != nil {

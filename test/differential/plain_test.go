@@ -7,14 +7,25 @@ package differential
 // plainTree returns the initial tree of every scenario, with the accounts and units of an image.
 func plainTree() []Node {
 	return []Node{
-		{Path: "/etc/passwd", Content: "root:x:0:0:root:/root:/bin/bash\nbin:x:1:1:bin:/bin:/sbin/nologin\ncore:x:1000:1000::/home/core:/bin/bash\n"},
+		{
+			Path: "/etc/passwd",
+			Content: "root:x:0:0:root:/root:/bin/bash\nbin:x:1:1:bin:/bin:/sbin/nologin\n" +
+				"core:x:1000:1000::/home/core:/bin/bash\n",
+		},
 		{Path: "/etc/group", Content: "root:x:0:\nbin:x:1:\nwheel:x:10:\nadm:x:4:\ncore:x:1000:\nstaff:x:50:core\n"},
-		{Path: "/etc/shadow", Content: "root:*:19000:0:99999:7:::\nbin:*:19000:0:99999:7:::\ncore:!!:19000:0:99999:7:::\n", Mode: 0o600},
+		{
+			Path:    "/etc/shadow",
+			Content: "root:*:19000:0:99999:7:::\nbin:*:19000:0:99999:7:::\ncore:!!:19000:0:99999:7:::\n",
+			Mode:    0o600,
+		},
 		{Path: "/etc/gshadow", Content: "root:::\nbin:::\nwheel:::\nadm:::\ncore:!::\nstaff:!::core\n", Mode: 0o600},
 		{Path: "/etc/subuid", Content: "core:100000:65536\n"},
 		{Path: "/etc/subgid", Content: "core:100000:65536\n"},
 		{Path: "/etc/login.defs", Content: loginDefs},
-		{Path: "/etc/default/useradd", Content: "GROUP=100\nHOME=/home\nINACTIVE=-1\nEXPIRE=\nSHELL=/bin/bash\nSKEL=/etc/skel\nCREATE_MAIL_SPOOL=no\n"},
+		{
+			Path:    "/etc/default/useradd",
+			Content: "GROUP=100\nHOME=/home\nINACTIVE=-1\nEXPIRE=\nSHELL=/bin/bash\nSKEL=/etc/skel\nCREATE_MAIL_SPOOL=no\n",
+		},
 		{Path: "/etc/skel/.bashrc", Content: "# a skeleton\n"},
 		// Debian's useradd creates all of them with mode 0700, because its fchmodat needs /proc
 		// in the root.

@@ -76,7 +76,8 @@ func compareRandom(t testing.TB, bytes []byte) bool {
 		wanted, theirErr = ignitionResult(t, g.scenario(t))
 	}
 	describe := func() string {
-		return fmt.Sprintf("decisions: %x\nconfig: %s\ntree: %s\nagent: %v\nIgnition: %v", bytes, s.config, strings.Join(describeTree(s.tree), "\n      "), ourErr, theirErr)
+		return fmt.Sprintf("decisions: %x\nconfig: %s\ntree: %s\nagent: %v\nIgnition: %v", bytes, s.config,
+			strings.Join(describeTree(s.tree), "\n      "), ourErr, theirErr)
 	}
 	switch {
 	case ourErr != nil && strings.Contains(ourErr.Error(), "is not followed"): // see differsUserLinks
@@ -95,7 +96,9 @@ func compareRandom(t testing.TB, bytes []byte) bool {
 	return ourErr == nil
 }
 
-var existingFileError = regexp.MustCompile(`error creating file "([^"]+)": A file exists there already and overwrite is false`)
+var existingFileError = regexp.MustCompile(
+	`error creating file "([^"]+)": A file exists there already and overwrite is false`,
+)
 
 // satisfiedFile returns the index of the config's file at which Ignition failed, if the file is
 // already in the desired state, or else -1.
@@ -108,7 +111,8 @@ func satisfiedFile(t testing.TB, g randomCase, err error) int {
 	before := listTree(t, newTree(t, scenario{tree: g.tree}))
 	return slices.IndexFunc(g.config.Storage.Files, func(f types.File) bool {
 		real := resolveLink(g.tree, f.Path)
-		return strings.HasSuffix(found[1], real) && before[real] != "" && matchesFile(before[real], f, g.config.Ignition.Version)
+		return strings.HasSuffix(found[1], real) && before[real] != "" &&
+			matchesFile(before[real], f, g.config.Ignition.Version)
 	})
 }
 
@@ -129,7 +133,8 @@ func resolveLink(tree []Node, name string) string {
 // matchesFile reports whether a line of a listing matches the desired state of the file.
 func matchesFile(line string, f types.File, version string) bool {
 	content, known := map[string]string{
-		"data:,new": "new", "data:,old%0A": "old\n", "data:,": "", "": "", "data:;base64,bmV3": "new", data(string(gzipped("expanded\n"))): "expanded\n",
+		"data:,new": "new", "data:,old%0A": "old\n", "data:,": "", "": "", "data:;base64,bmV3": "new",
+		data(string(gzipped("expanded\n"))): "expanded\n",
 	}[*f.Contents.Source]
 	fields := strings.Fields(line)
 	if !known || len(f.Append) > 0 || !strings.Contains(line, fmt.Sprintf("%q", content)) {

@@ -53,7 +53,9 @@ func (s *testServers) close() {
 func (s *testServers) replacePlaceholders(config, run string) string {
 	authority := s.caCertificate()
 	return strings.NewReplacer("HTTPS", s.tls.URL, "HTTP", s.clear.URL, "PROXY", s.proxy.URL, "RUN", run,
-		"AUTHORITYSUM", "sha512-"+sum(authority), "AUTHORITY", data(authority), "CONFIGSUM", "sha512-"+sum(mergedConfig), "GZCONFIG", data(string(gzipped(mergedConfig))), "MERGED", data(mergedConfig), "GZIPPED", data(string(gzipped("expanded\n"))),
+		"AUTHORITYSUM", "sha512-"+sum(authority), "AUTHORITY", data(authority), "CONFIGSUM", "sha512-"+sum(mergedConfig),
+		"GZCONFIG", data(string(gzipped(mergedConfig))), "MERGED", data(mergedConfig), "GZIPPED",
+		data(string(gzipped("expanded\n"))),
 		"SHA512", "sha512-"+sum("expanded\n")).Replace(config)
 }
 

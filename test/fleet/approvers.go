@@ -40,7 +40,9 @@ type approverResult struct {
 	peak     float64 // peak memory in MiB
 }
 
-func startApprover(ctx context.Context, program string, plane *bed.ControlPlane, admin kubernetes.Interface, dir, enrollments string) (*approverProcess, error) {
+func startApprover(ctx context.Context, program string, plane *bed.ControlPlane, admin kubernetes.Interface, dir,
+	enrollments string,
+) (*approverProcess, error) {
 	w, err := newCountingProxy(plane.APIForward)
 	if err != nil {
 		return nil, err
@@ -61,7 +63,8 @@ func startApprover(ctx context.Context, program string, plane *bed.ControlPlane,
 	if p.errors, err = os.Create(filepath.Join(dir, filepath.Base(file.Name())+".log")); err != nil {
 		return nil, fmt.Errorf("making the approver's log: %w", err)
 	}
-	p.command = exec.CommandContext(ctx, program, "approve", "--watch", "--enrollments", enrollments, "--kubeconfig", file.Name(), "--output", "json")
+	p.command = exec.CommandContext(ctx, program, "approve", "--watch", "--enrollments", enrollments, "--kubeconfig",
+		file.Name(), "--output", "json")
 	p.command.Stderr = p.errors
 	out, err := p.command.StdoutPipe()
 	if err != nil {

@@ -50,9 +50,11 @@ func measureAll(ctx context.Context, sizes, program string) error {
 			return fmt.Errorf("%d nodes: %w", count, err)
 		}
 		received := r.approvers[0].received + r.approvers[1].received
-		fmt.Printf("%6d %7d %9.1f %9.1f %11s %9.1f %8d kB %8.1f kB %10.1f %9.1f kB\n", count, r.foreign, r.submitted.Seconds(), r.issued.Seconds(),
+		fmt.Printf("%6d %7d %9.1f %9.1f %11s %9.1f %8d kB %8.1f kB %10.1f %9.1f kB\n", count, r.foreign,
+			r.submitted.Seconds(), r.issued.Seconds(),
 			fmt.Sprintf("%d+%d", r.approvers[0].approved, r.approvers[1].approved), max(r.approvers[0].cpu, r.approvers[1].cpu),
-			received/1000, float64(received)/1000/float64(count), max(r.approvers[0].peak, r.approvers[1].peak), float64(r.waiting)/1000)
+			received/1000, float64(received)/1000/float64(count), max(r.approvers[0].peak, r.approvers[1].peak),
+			float64(r.waiting)/1000)
 	}
 	return nil
 }

@@ -194,7 +194,8 @@ func (f *fleet) check(ctx context.Context, foreign []string, approvers [2]*appro
 	var errs []error
 	for _, n := range f.nodes {
 		if times[n.csr] != 1 || len(conditions[n.csr]) != 1 {
-			errs = append(errs, fmt.Errorf("%s was approved %d times, and its CSR has the conditions %v", n.name, times[n.csr], conditions[n.csr]))
+			errs = append(errs, fmt.Errorf("%s was approved %d times, and its CSR has the conditions %v", n.name, times[n.csr],
+				conditions[n.csr]))
 		}
 		delete(times, n.csr)
 	}

@@ -49,7 +49,9 @@ func newNode(name string, ca []byte, enrollments string) (*node, error) {
 // submitCSR submits the node's client CSR with its join token, as join does. If withForeign is set, it
 // also submits two CSRs that must not be approved: one without a token, and one with copied
 // annotations and another key.
-func (n *node) submitCSR(ctx context.Context, client kubernetes.Interface, cluster []enrollment.Hash, withForeign bool) ([]string, error) {
+func (n *node) submitCSR(ctx context.Context, client kubernetes.Interface, cluster []enrollment.Hash,
+	withForeign bool,
+) ([]string, error) {
 	key, err := newKey()
 	if err != nil {
 		return nil, err
@@ -85,7 +87,9 @@ func newKey() (*ecdsa.PrivateKey, error) {
 	return key, nil
 }
 
-func submit(ctx context.Context, client kubernetes.Interface, key *ecdsa.PrivateKey, name, csrName string, annotations map[string]string) (string, error) {
+func submit(ctx context.Context, client kubernetes.Interface, key *ecdsa.PrivateKey, name, csrName string,
+	annotations map[string]string,
+) (string, error) {
 	subject := pkix.Name{CommonName: "system:node:" + name, Organization: []string{"system:nodes"}}
 	request, err := cert.MakeCSR(key, &subject, nil, nil)
 	if err != nil {
@@ -106,7 +110,9 @@ func submit(ctx context.Context, client kubernetes.Interface, key *ecdsa.Private
 
 // submitAll submits the CSRs of all nodes, eight at a time. It returns the CSRs that must not be
 // approved.
-func submitAll(ctx context.Context, client kubernetes.Interface, cluster []enrollment.Hash, nodes []*node) ([]string, error) {
+func submitAll(ctx context.Context, client kubernetes.Interface, cluster []enrollment.Hash,
+	nodes []*node,
+) ([]string, error) {
 	var mu sync.Mutex
 	var foreign []string
 	var errs []error

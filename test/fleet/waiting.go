@@ -41,7 +41,9 @@ func (w approvalSink) Emit(event report.Event) {
 }
 
 // startWaiting submits the node's CSR and returns when the node waits for approval.
-func startWaiting(ctx context.Context, plane *bed.ControlPlane, n *node, cluster []enrollment.Hash, dir string) (*waitingNode, error) {
+func startWaiting(ctx context.Context, plane *bed.ControlPlane, n *node, cluster []enrollment.Hash,
+	dir string,
+) (*waitingNode, error) {
 	w, err := newCountingProxy(plane.APIForward)
 	if err != nil {
 		return nil, err
@@ -62,16 +64,18 @@ func startWaiting(ctx context.Context, plane *bed.ControlPlane, n *node, cluster
 		return nil, errors.Join(err, tree.Close())
 	}
 	output := approvalSink{waiting: make(chan struct{}, 1)}
-	identity := &identity.Identity{
-		Dir: filepath.Join(dir, "kubelet", "pki"), Kubeconfig: filepath.Join(dir, "kubelet", "kubeconfig"), BootstrapKubeconfig: bootstrap,
-		NodeName: n.name, KeyDir: filepath.Join(dir, "state"), Ledger: book, Log: report.Log{Sink: output, Step: steps.ClientCertificate},
+	requester := &identity.Identity{
+		Dir: filepath.Join(dir, "kubelet", "pki"), Kubeconfig: filepath.Join(dir, "kubelet", "kubeconfig"),
+		BootstrapKubeconfig: bootstrap,
+		NodeName:            n.name, KeyDir: filepath.Join(dir, "state"), Ledger: book,
+		Log:      report.Log{Sink: output, Step: steps.ClientCertificate},
 		Annotate: func(key crypto.PublicKey) (map[string]string, error) { return n.token.Sign(cluster, key) },
 	}
 	node := &waitingNode{proxy: w, done: make(chan error, 1)}
 	go func() {
 		defer tree.Close()
 		defer book.Close()
-		_, err := identity.Obtain(ctx, nil)
+		_, err := requester.Obtain(ctx, nil)
 		node.done <- err
 	}()
 	select {

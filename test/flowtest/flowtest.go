@@ -68,7 +68,13 @@ const UUID = "0b4fbd3e-0f8a-4e2e-9a39-a4d4c1e5ba45"
 // EncodeUserData returns encoded user data for a server.
 func EncodeUserData(t *testing.T, endpoint, pool, hash string) []byte {
 	t.Helper()
-	userData, err := ignition.NewUserData(ignition.Values{Endpoint: endpoint, Token: []byte(UUID), CA: certtest.NewCA(t, "ca").PEM, NodePool: pool, Hash: hash})
+	userData, err := ignition.NewUserData(ignition.Values{
+		Endpoint: endpoint,
+		Token:    []byte(UUID),
+		CA:       certtest.NewCA(t, "ca").PEM,
+		NodePool: pool,
+		Hash:     hash,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +99,8 @@ func WriteTempFile(t *testing.T, content []byte) string {
 func EncodeJoinToken(t *testing.T, ca, userData []byte, ago time.Duration) []byte {
 	t.Helper()
 	made, _, err := enrollment.New(enrollment.Options{
-		NodeName: "worker-7", ClusterCA: ca, Labels: []string{"rack=r1", "zone=z1"}, Taints: []string{"dedicated=gpu:NoSchedule", "x:NoExecute"}, UserData: userData,
+		NodeName: "worker-7", ClusterCA: ca, Labels: []string{"rack=r1", "zone=z1"},
+		Taints: []string{"dedicated=gpu:NoSchedule", "x:NoExecute"}, UserData: userData,
 		Lifetime: time.Hour,
 	}, time.Now().Add(-ago))
 	if err != nil {

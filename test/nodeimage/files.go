@@ -35,7 +35,10 @@ var (
 // nodeFiles are the files of the packages.
 var nodeFiles = map[string][]string{
 	"openshift-kubelet": {"/usr/bin/kubelet"},
-	"cri-o":             {"/usr/bin/crio", "/usr/bin/pinns", "/usr/lib/systemd/system/crio.service", "/usr/lib/systemd/system/crio-wipe.service"},
+	"cri-o": {
+		"/usr/bin/crio", "/usr/bin/pinns", "/usr/lib/systemd/system/crio.service",
+		"/usr/lib/systemd/system/crio-wipe.service",
+	},
 }
 
 // MoveFiles moves kubelet and CRI-O from a machine to a directory, which it returns.
@@ -45,7 +48,8 @@ func MoveFiles(ctx context.Context, t *testing.T, machine *vm.Machine) string {
 	for _, files := range nodeFiles {
 		list := strings.Join(files, " ")
 		var packed bytes.Buffer
-		_, err := machine.RunStream(ctx, "tar -C / -c "+strings.ReplaceAll(list, " /", " ")[1:]+" | gzip -1", nil, &packed, os.Stderr)
+		_, err := machine.RunStream(ctx, "tar -C / -c "+strings.ReplaceAll(list, " /", " ")[1:]+" | gzip -1", nil, &packed,
+			os.Stderr)
 		must(t, err)
 		unpack := exec.CommandContext(ctx, "tar", "-C", source, "-xz")
 		unpack.Stdin = &packed
@@ -63,10 +67,14 @@ func BuildPackages(env *rpms.Environment, source string, versions map[string]str
 	for name, files := range nodeFiles {
 		nvr, list := name+"-"+versions[name], strings.Join(files, " ")
 		version, release, _ := strings.Cut(versions[name], "-")
-		spec := env.Write(nvr+".spec", "%define debug_package %{nil}\n%define __os_install_post %{nil}\nAutoReqProv: no\nName: "+name+"\nVersion: "+version+
-			"\nRelease: "+release+"\nSummary: Stands in for the real one\nLicense: Apache-2.0\n%description\nIt has the files of the test machine.\n"+
-			"%install\nfor f in "+list+"; do install -D "+source+"$f %{buildroot}$f; done\n%files\n"+strings.Join(files, "\n")+"\n")
-		env.Run("rpmbuild", "-bb", "--quiet", "--define", "_topdir "+filepath.Join(env.Dir, "build"), "--define", "_rpmdir "+filepath.Join(env.Dir, repository), "--define", "_build_id_links none", spec)
+		spec := env.Write(nvr+".spec",
+			"%define debug_package %{nil}\n%define __os_install_post %{nil}\nAutoReqProv: no\nName: "+name+"\nVersion: "+version+
+				"\nRelease: "+release+
+				"\nSummary: Stands in for the real one\nLicense: Apache-2.0\n%description\nIt has the files of the test machine.\n"+
+				"%install\nfor f in "+list+"; do install -D "+source+"$f %{buildroot}$f; done\n%files\n"+strings.Join(files, "\n")+
+				"\n")
+		env.Run("rpmbuild", "-bb", "--quiet", "--define", "_topdir "+filepath.Join(env.Dir, "build"), "--define",
+			"_rpmdir "+filepath.Join(env.Dir, repository), "--define", "_build_id_links none", spec)
 	}
 }
 

@@ -62,9 +62,9 @@ func Push(t *testing.T, plane *bed.ControlPlane, source string, versions map[str
 }
 
 // packageEntry returns the entry of a package in the metadata of an OS image.
-func packageEntry(name string, versions map[string]string) [5]string {
-	version, release, _ := strings.Cut(versions[name], "-")
-	return [5]string{name, "0", version, release, "x86_64"}
+func packageEntry(pkg string, versions map[string]string) [5]string {
+	version, release, _ := strings.Cut(versions[pkg], "-")
+	return [5]string{pkg, "0", version, release, "x86_64"}
 }
 
 // installNodePackages returns a root directory in which rpm has installed packages of the node files.

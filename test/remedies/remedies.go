@@ -46,7 +46,12 @@ func Below(t *testing.T, roots ...string) []Remedy {
 	}
 	var all []Remedy
 	for _, files := range packages {
-		s := sourcePackage{fset: fset, remedyParam: map[string]int{}, values: map[string]ast.Expr{}, functions: map[string]*ast.FuncDecl{}}
+		s := sourcePackage{
+			fset:        fset,
+			remedyParam: map[string]int{},
+			values:      map[string]ast.Expr{},
+			functions:   map[string]*ast.FuncDecl{},
+		}
 		for _, file := range files {
 			ast.Inspect(file, s.collectDecls)
 		}

@@ -102,7 +102,8 @@ func parse[T any](document []byte) (*T, error) {
 func NewKubeconfig(ctx context.Context, client kubernetes.Interface, administrators, server string) ([]byte, error) {
 	hour := int64(3600)
 	token, err := client.CoreV1().ServiceAccounts("kube-system").CreateToken(ctx, "hcp-node-admin-approver",
-		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &hour}}, metav1.CreateOptions{})
+		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &hour}},
+		metav1.CreateOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("getting a token for the approver: %w", err)
 	}
@@ -112,7 +113,10 @@ func NewKubeconfig(ctx context.Context, client kubernetes.Interface, administrat
 	}
 	cluster := file.Clusters[file.Contexts[file.CurrentContext].Cluster]
 	config := clientcmdapi.NewConfig()
-	config.Clusters["c"] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: cluster.CertificateAuthorityData}
+	config.Clusters["c"] = &clientcmdapi.Cluster{
+		Server:                   server,
+		CertificateAuthorityData: cluster.CertificateAuthorityData,
+	}
 	config.AuthInfos["u"] = &clientcmdapi.AuthInfo{Token: token.Status.Token}
 	config.Contexts["x"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}
 	config.CurrentContext = "x"

@@ -83,12 +83,14 @@ func (b *Environment) GenerateKey(name string) string {
 func (b *Environment) Build(repository string, nvrs ...string) {
 	b.t.Helper()
 	args := []string{
-		"-bb", "--quiet", "--define", "_topdir " + filepath.Join(b.Dir, "build"), "--define", "_rpmdir " + filepath.Join(b.Dir, repository),
+		"-bb", "--quiet", "--define", "_topdir " + filepath.Join(b.Dir, "build"), "--define",
+		"_rpmdir " + filepath.Join(b.Dir, repository),
 	}
 	for _, nvr := range nvrs {
 		release := strings.LastIndex(nvr, "-")
 		version := strings.LastIndex(nvr[:release], "-")
-		args = append(args, b.Write("spec/"+nvr+".spec", "Name: "+nvr[:version]+"\nVersion: "+nvr[version+1:release]+"\nRelease: "+nvr[release+1:]+`
+		args = append(args, b.Write("spec/"+nvr+".spec",
+			"Name: "+nvr[:version]+"\nVersion: "+nvr[version+1:release]+"\nRelease: "+nvr[release+1:]+`
 Summary: Stands in for the real one
 License: Apache-2.0
 BuildArch: noarch
@@ -111,7 +113,8 @@ func (b *Environment) Sign(repository, key string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.Run("rpmsign", append([]string{"--define", "_gpg_name " + key, "--define", "__gpg " + gpg, "--addsign"}, files...)...)
+	b.Run("rpmsign", append([]string{"--define", "_gpg_name " + key, "--define", "__gpg " + gpg, "--addsign"},
+		files...)...)
 }
 
 // UpdateRepository creates the metadata of a repository. dnf reads it at its next start: without that, dnf uses what it

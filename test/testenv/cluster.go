@@ -26,7 +26,8 @@ func (s *Environment) Reset(ctx context.Context) error {
 	if err := s.Client.CoreV1().Nodes().DeleteCollection(ctx, delete, metav1.ListOptions{}); err != nil {
 		return fmt.Errorf("deleting nodes: %w", err)
 	}
-	if err := s.Client.CertificatesV1().CertificateSigningRequests().DeleteCollection(ctx, delete, metav1.ListOptions{}); err != nil {
+	if err := s.Client.CertificatesV1().CertificateSigningRequests().DeleteCollection(ctx, delete,
+		metav1.ListOptions{}); err != nil {
 		return fmt.Errorf("deleting certificate requests: %w", err)
 	}
 	return nil
@@ -48,12 +49,14 @@ func (s *Environment) RunPod(ctx context.Context, name string) (*corev1.Pod, err
 		return nil, fmt.Errorf("creating pod %s: %w", name, err)
 	}
 	var pod *corev1.Pod
-	err = wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
-		pod, err = pods.Get(ctx, name, metav1.GetOptions{})
-		return err == nil && pod.Status.Phase == corev1.PodRunning, err
-	})
+	err = wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, 3*time.Minute, true,
+		func(ctx context.Context) (bool, error) {
+			pod, err = pods.Get(ctx, name, metav1.GetOptions{})
+			return err == nil && pod.Status.Phase == corev1.PodRunning, err
+		})
 	if err != nil {
-		return pod, fmt.Errorf("waiting for pod %s to run: %w; it is on node %q: %s", name, err, pod.Spec.NodeName, pod.Status.String())
+		return pod, fmt.Errorf("waiting for pod %s to run: %w; it is on node %q: %s", name, err, pod.Spec.NodeName,
+			pod.Status.String())
 	}
 	return pod, nil
 }
@@ -64,10 +67,11 @@ func (s *Environment) DeletePods(ctx context.Context) error {
 	if err := pods.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 		return fmt.Errorf("deleting pods: %w", err)
 	}
-	err := wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-		list, err := pods.List(ctx, metav1.ListOptions{})
-		return err == nil && len(list.Items) == 0, err
-	})
+	err := wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, 2*time.Minute, true,
+		func(ctx context.Context) (bool, error) {
+			list, err := pods.List(ctx, metav1.ListOptions{})
+			return err == nil && len(list.Items) == 0, err
+		})
 	if err != nil {
 		return fmt.Errorf("waiting for the pods to be gone: %w", err)
 	}

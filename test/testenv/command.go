@@ -32,7 +32,8 @@ func (s *Environment) RunUntilOutput(ctx context.Context, command, pattern strin
 		<-ended // an error is expected: the connection may be lost with the machine
 		return watch.String(), nil
 	case err := <-ended:
-		return "", errors.Join(err, fmt.Errorf("%s ended before its output matched %q:\n%s", command, pattern, watch.String()))
+		return "", errors.Join(err, fmt.Errorf("%s ended before its output matched %q:\n%s", command, pattern,
+			watch.String()))
 	}
 }
 

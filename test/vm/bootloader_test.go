@@ -8,7 +8,8 @@ import (
 )
 
 func TestParseGRUB(t *testing.T) {
-	const config = "set default=0\nmenuentry 'Debian' {\n\tlinux\t/boot/vmlinuz-6.1 root=UUID=1 ro  psi=0 a=\"b\"\n}\n\tlinux /boot/vmlinuz-6.1 single\n"
+	const config = "set default=0\nmenuentry 'Debian' {\n\tlinux\t/boot/vmlinuz-6.1 root=UUID=1 ro  psi=0 a=\"b\"\n}\n" +
+		"\tlinux /boot/vmlinuz-6.1 single\n"
 	if got, err := parseGRUB(config); err != nil || strings.Join(got, " ") != `psi=0 a="b"` {
 		t.Errorf("arguments %q, %v", got, err)
 	}

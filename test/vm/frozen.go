@@ -105,7 +105,8 @@ func (m *Machine) saveState(ctx context.Context, dir string) error {
 	if err := fresh.CutLink(ctx); err != nil {
 		return err
 	}
-	if _, err := fresh.Output(ctx, "while ip -4 address show dev eth0 | grep -q inet; do sleep 0.2; done; sync"); err != nil {
+	if _, err := fresh.Output(ctx,
+		"while ip -4 address show dev eth0 | grep -q inet; do sleep 0.2; done; sync"); err != nil {
 		return err
 	}
 	fresh.Disconnect()

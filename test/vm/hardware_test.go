@@ -17,10 +17,14 @@ import (
 func TestControlChannelMatchesImage(t *testing.T) {
 	systemd := filepath.Join("..", "image", "overlay", "usr", "lib", "systemd")
 	for file, want := range map[string]string{
-		filepath.Join(systemd, "network", "10-control-channel.link"):                                         "PermanentMACAddress=" + controlMAC + "\n",
-		filepath.Join(systemd, "system", "control-channel.service"):                                          "replace " + controlAddress + "/24 dev ctl0\n",
-		filepath.Join("..", "image", "lib", "init"):                                                          "machine.hostname=*)",
-		filepath.Join("..", "image", "overlay", "usr", "lib", "NetworkManager", "conf.d", "20-machine.conf"): "interface-name:ctl0\nmanaged=0",
+		filepath.Join(systemd, "network",
+			"10-control-channel.link"): "PermanentMACAddress=" + controlMAC + "\n",
+		filepath.Join(systemd, "system", "control-channel.service"): "replace " +
+			controlAddress + "/24 dev ctl0\n",
+		filepath.Join("..", "image", "lib",
+			"init"): "machine.hostname=*)",
+		filepath.Join("..", "image", "overlay", "usr", "lib", "NetworkManager", "conf.d",
+			"20-machine.conf"): "interface-name:ctl0\nmanaged=0",
 	} {
 		content, err := os.ReadFile(file)
 		if err != nil {

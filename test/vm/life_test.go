@@ -161,7 +161,9 @@ func testPowerCut(ctx context.Context, t *testing.T, m *vm.Machine) {
 	if state, err := m.WaitBoot(ctx); err != nil || state != "running" {
 		t.Fatalf("boot after the power cut ended with %q, %v", state, err)
 	}
-	if got := output(ctx, t, m.Channel, "cat /root/flushed /root/cached 2>/dev/null; true"); strings.TrimSpace(got) != "kept" {
+	got := output(ctx, t, m.Channel,
+		"cat /root/flushed /root/cached 2>/dev/null; true")
+	if strings.TrimSpace(got) != "kept" {
 		t.Errorf("the disk holds %q after the power cut, want only what was flushed", got)
 	}
 }

@@ -53,7 +53,10 @@ func TestPlainHost(t *testing.T) {
 		{"control channel is not", "nmcli -g GENERAL.STATE device show ctl0", "10 (unmanaged)"},
 		{"the only default route", "ip route show default | cut -d' ' -f1-5", "default via 192.0.2.1 dev eth0"},
 		{"no IPv6 default route", "ip -6 route show default", ""},
-		{"Open vSwitch is installed and off", "systemctl is-active openvswitch; systemctl is-enabled openvswitch; true", "inactive\ndisabled"},
+		{
+			"Open vSwitch is installed and off", "systemctl is-active openvswitch; systemctl is-enabled openvswitch; true",
+			"inactive\ndisabled",
+		},
 		{"CRI-O is installed and off", "systemctl is-active crio; systemctl is-enabled crio; true", "inactive\ndisabled"},
 		{"kubelet has no unit", "systemctl cat kubelet.service 2>&1; true", "No files found for kubelet.service."},
 		{"kubelet's version", "kubelet --version | cut -d' ' -f2 | cut -d. -f1-2", "v1.34"},
@@ -67,7 +70,7 @@ func TestPlainHost(t *testing.T) {
 			}
 		})
 	}
-	t.Run("NetworkManager knows Open vSwitch", func(t *testing.T) {
+	t.Run("NetworkManager supports Open vSwitch", func(t *testing.T) {
 		journal := output(ctx, t, m.Channel, "journalctl -b -u NetworkManager -o cat")
 		if !strings.Contains(journal, "Loaded device plugin: NMOvsFactory") {
 			t.Errorf("no NMOvsFactory in NetworkManager's journal:\n%s", journal)
@@ -89,7 +92,8 @@ func testOpenVSwitch(ctx context.Context, t *testing.T, m *vm.Machine) {
 		systemctl restart NetworkManager
 		nmcli -w 60 connection add type ovs-bridge con-name br0 conn.interface br0
 		nmcli -w 60 connection add type ovs-port con-name p0 conn.interface br0 master br0
-		nmcli -w 60 connection add type ovs-interface slave-type ovs-port con-name i0 conn.interface br0 master p0 ipv4.method manual ipv4.address 203.0.113.1/24 ipv6.method disabled
+		nmcli -w 60 connection add type ovs-interface slave-type ovs-port con-name i0 conn.interface br0 master p0 \
+			ipv4.method manual ipv4.address 203.0.113.1/24 ipv6.method disabled
 		nmcli -w 60 connection up i0
 		ip netns add behind
 		ip link add veth0 type veth peer name eth0 netns behind
@@ -98,7 +102,9 @@ func testOpenVSwitch(ctx context.Context, t *testing.T, m *vm.Machine) {
 		ip -n behind link set eth0 up
 		ovs-vsctl add-port br0 veth0
 		ip netns exec behind ping -q -c 3 -w 20 203.0.113.1`)
-	if got := output(ctx, t, m.Channel, "ovs-appctl dpctl/dump-dps; grep -c '^openvswitch ' /proc/modules"); got != "system@ovs-system\n1" {
+	got := output(ctx, t, m.Channel,
+		"ovs-appctl dpctl/dump-dps; grep -c '^openvswitch ' /proc/modules")
+	if got != "system@ovs-system\n1" {
 		t.Errorf("datapaths and kernel modules: got %q, want the kernel's", got)
 	}
 }

@@ -15,7 +15,8 @@ func (m *Machine) save(ctx context.Context, path string) error {
 	if err := m.qmp.execute(ctx, "stop", nil, nil); err != nil {
 		return err
 	}
-	if err := m.qmp.execute(ctx, "migrate-set-parameters", map[string]any{"max-bandwidth": int64(8) << 30}, nil); err != nil {
+	if err := m.qmp.execute(ctx, "migrate-set-parameters", map[string]any{"max-bandwidth": int64(8) << 30},
+		nil); err != nil {
 		return err
 	}
 	if err := m.qmp.execute(ctx, "migrate", map[string]any{"uri": "exec:cat >" + shellQuote(path)}, nil); err != nil {
@@ -26,7 +27,8 @@ func (m *Machine) save(ctx context.Context, path string) error {
 
 // load loads a saved state into a QEMU process that waits for it.
 func (m *Machine) load(ctx context.Context, path string) error {
-	if err := m.qmp.execute(ctx, "migrate-incoming", map[string]any{"uri": "exec:cat " + shellQuote(path)}, nil); err != nil {
+	if err := m.qmp.execute(ctx, "migrate-incoming", map[string]any{"uri": "exec:cat " + shellQuote(path)},
+		nil); err != nil {
 		return err
 	}
 	if err := m.awaitMigration(ctx); err != nil {

@@ -75,11 +75,13 @@ func run() (int, error) {
 // checked are the patterns of the files that are checked.
 var checked = []string{
 	"*.go", "*.md", "*.sh", "*.yaml", "*.yml", "*.toml", "*.spec", "*.service", "*.path", "*.link", "*.conf",
-	"*.ks", "*.preset", "*.tmpfiles", "*Containerfile", "Makefile", ".ci/run",
+	"*.ks", "*.preset", "*.tmpfiles", "*Containerfile", "Makefile", ".ci/*",
 }
 
 // unchecked are directories with test data, with files of an OpenShift release, and with the rules.
-var unchecked = []string{"testdata/", "/golden/", "internal/payload/files/", "internal/payload/units/", "test/words/words.txt"}
+var unchecked = []string{
+	"testdata/", "/golden/", "internal/payload/files/", "internal/payload/units/", "test/words/words.txt",
+}
 
 // checkedFiles returns the paths of all tracked and new files that are checked.
 func checkedFiles() ([]string, error) {

@@ -78,7 +78,8 @@ func KeysOf(words []string) []string {
 
 // HasKey reports whether a word of an argument has one of the keys.
 func HasKey(argument string, keys []string) bool {
-	return slices.ContainsFunc(strings.Fields(argument), func(word string) bool { return slices.Contains(keys, key(word)) })
+	return slices.ContainsFunc(strings.Fields(argument),
+		func(word string) bool { return slices.Contains(keys, key(word)) })
 }
 
 // key returns the name of an argument.

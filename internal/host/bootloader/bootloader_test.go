@@ -18,13 +18,19 @@ func TestMissing(t *testing.T) {
 		arguments []string
 		want      string
 	}{
-		"nothing set":                  {"ro", []string{"psi=0", "nosmt"}, "psi=0 nosmt"},
-		"all set":                      {"ro psi=0 nosmt", []string{"psi=0", "nosmt"}, ""},
-		"other value":                  {"psi=1 nosmt", []string{"psi=0", "nosmt"}, "psi=0"},
-		"quotation marks differ":       {"cgroup_no_v1=all", []string{`cgroup_no_v1="all"`}, ""},
-		"ordered words":                {"ro nosmt", append(huge, "nosmt"), "hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=16"},
-		"keys shared with missing one": {"hugepagesz=1G hugepages=4", huge, "hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=16"},
-		"shared key comes first":       {"hugepagesz=2M hugepages=16", huge, "hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=16"},
+		"nothing set":            {"ro", []string{"psi=0", "nosmt"}, "psi=0 nosmt"},
+		"all set":                {"ro psi=0 nosmt", []string{"psi=0", "nosmt"}, ""},
+		"other value":            {"psi=1 nosmt", []string{"psi=0", "nosmt"}, "psi=0"},
+		"quotation marks differ": {"cgroup_no_v1=all", []string{`cgroup_no_v1="all"`}, ""},
+		"ordered words": {
+			"ro nosmt", append(huge, "nosmt"), "hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=16",
+		},
+		"keys shared with missing one": {
+			"hugepagesz=1G hugepages=4", huge, "hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=16",
+		},
+		"shared key comes first": {
+			"hugepagesz=2M hugepages=16", huge, "hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=16",
+		},
 	} {
 		if got := strings.Join(Missing(strings.Fields(test.words), test.arguments), " "); got != test.want {
 			t.Errorf("%s: missing %q, want %q", name, got, test.want)
@@ -39,7 +45,8 @@ func recordCommand(t *testing.T, name, output string) string {
 	bin := t.TempDir()
 	record := filepath.Join(bin, "record")
 	script := "#!/bin/sh\nprintf '<%s>' \"$@\" >>" + record + "\necho >>" + record + "\ncat <<'END'\n" + output + "\nEND\n"
-	if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o700); err != nil { //nolint:gosec // must be executable
+	err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o700) //nolint:gosec // must be executable
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
@@ -58,7 +65,9 @@ title="Red Hat Enterprise Linux (5.14.0-570.el9.x86_64) 9.6 (Plow)"`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"ro", "crashkernel=1G-4G:192M,4G-64G:256M", "rd.lvm.lv=rhel/root", `cgroup_no_v1="all"`, "$tuned_params"}
+	want := []string{
+		"ro", "crashkernel=1G-4G:192M,4G-64G:256M", "rd.lvm.lv=rhel/root", `cgroup_no_v1="all"`, "$tuned_params",
+	}
 	if diff := cmp.Diff(want, words); diff != "" {
 		t.Errorf("arguments (-want +got):\n%s", diff)
 	}
@@ -71,9 +80,10 @@ title="Red Hat Enterprise Linux (5.14.0-570.el9.x86_64) 9.6 (Plow)"`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff("<--info=DEFAULT>\n"+
+	diff := cmp.Diff("<--info=DEFAULT>\n"+
 		"<--update-kernel=ALL><--args=psi=0 nosmt><--remove-args=mitigations=off>\n"+
-		"<--update-kernel=ALL><--remove-args=psi=0>\n", string(got)); diff != "" {
+		"<--update-kernel=ALL><--remove-args=psi=0>\n", string(got))
+	if diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}
 }

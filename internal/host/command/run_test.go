@@ -50,7 +50,9 @@ func TestRunReportsFailure(t *testing.T) {
 		out    string
 		want   string
 	}{
-		"with a word":    {"echo half; echo '  what is wrong  ' >&2; exit 3", 3, "half\n", "sh -c SCRIPT exited with status 3: what is wrong"},
+		"with a word": {
+			"echo half; echo '  what is wrong  ' >&2; exit 3", 3, "half\n", "sh -c SCRIPT exited with status 3: what is wrong",
+		},
 		"without a word": {"exit 1", 1, "", "sh -c SCRIPT exited with status 1: no error output"},
 		"by a signal":    {"kill -9 $$", -1, "", "sh -c SCRIPT exited with status -1: no error output"},
 		"with 126":       {"exit 126", 126, "", "sh -c SCRIPT exited with status 126: no error output"},

@@ -16,14 +16,17 @@ import (
 func TestLongCommandReportsLines(t *testing.T) {
 	var lines []string
 	out, stderr, err := Streaming{
-		Name: "sh", Args: []string{"-c", `printf 'one\ntwo '; echo loud >&2; printf 'more\n'; printf "$SECRET"`}, Env: []string{"SECRET=three"},
+		Name: "sh", Args: []string{"-c", `printf 'one\ntwo '; echo loud >&2; printf 'more\n'; printf "$SECRET"`},
+		Env:    []string{"SECRET=three"},
 		OnLine: func(line string) { lines = append(lines, line) },
 	}.Run(t.Context())
-	if diff := cmp.Diff([]string{"one", "two more", "three"}, lines); diff != "" || err != nil || out != "one\ntwo more\nthree" || stderr != "loud\n" {
+	if diff := cmp.Diff([]string{"one", "two more", "three"}, lines); diff != "" || err != nil ||
+		out != "one\ntwo more\nthree" || stderr != "loud\n" {
 		t.Errorf("%q, %q, %v (-want +got):\n%s", out, stderr, err, diff)
 	}
 	var failed *Error
-	if _, _, err := (Streaming{Name: "sh", Args: []string{"-c", "echo why >&2; exit 3"}}).Run(t.Context()); !errors.As(err, &failed) || failed.Code != 3 || failed.Stderr != "why" {
+	if _, _, err := (Streaming{Name: "sh", Args: []string{"-c", "echo why >&2; exit 3"}}).Run(t.Context()); !errors.As(err,
+		&failed) || failed.Code != 3 || failed.Stderr != "why" {
 		t.Errorf("%v", err)
 	}
 	if _, _, err := (Streaming{Name: "there-is-no-such-program"}).Run(t.Context()); !errors.Is(err, ErrNotInstalled) {
@@ -36,7 +39,10 @@ func TestLongCommandIsInterruptedAndAwaited(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "finished")
 	ctx, cancel := context.WithCancel(t.Context())
 	_, _, err := Streaming{
-		Name: "sh", Args: []string{"-c", `trap 'trap "" INT; sleep 1; echo done > "$1"; exit 1' INT; echo ready; while :; do sleep 0.1; done`, "sh", file},
+		Name: "sh", Args: []string{
+			"-c", `trap 'trap "" INT; sleep 1; echo done > "$1"; exit 1' INT; echo ready; while :; do sleep 0.1; done`, "sh",
+			file,
+		},
 		OnLine: func(string) { cancel() },
 	}.Run(ctx)
 	if !errors.Is(err, context.Canceled) {
@@ -49,7 +55,10 @@ func TestLongCommandIsInterruptedAndAwaited(t *testing.T) {
 
 // A pipe would break if this process exits, and end the command.
 func TestLongCommandWritesToMemory(t *testing.T) {
-	out, _, err := Streaming{Name: "sh", Args: []string{"-c", "readlink /proc/$$/fd/1 /proc/$$/fd/2 | cat"}}.Run(t.Context())
+	out, _, err := Streaming{
+		Name: "sh",
+		Args: []string{"-c", "readlink /proc/$$/fd/1 /proc/$$/fd/2 | cat"},
+	}.Run(t.Context())
 	if err != nil || strings.Contains(out, "pipe:") || strings.Count(out, "memfd:") != 2 {
 		t.Errorf("%q, %v", out, err)
 	}

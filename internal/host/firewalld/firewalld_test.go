@@ -30,12 +30,20 @@ func TestReadZone(t *testing.T) {
 		return all
 	}
 	zones := map[string]values{
-		"public":  variants(map[string]any{"target": "default", "ports": []port{{"6081", "udp"}}, "services": []string{"ssh", "nested"}, "forward": true}),
+		"public": variants(map[string]any{
+			"target":   "default",
+			"ports":    []port{{"6081", "udp"}},
+			"services": []string{"ssh", "nested"},
+			"forward":  true,
+		}),
 		"trusted": variants(map[string]any{"target": "ACCEPT", "services": []string{}}),
 	}
 	services := map[string]values{
-		"ssh":            variants(map[string]any{"short": "SSH", "ports": []port{{"22", "tcp"}}}),
-		"nested":         variants(map[string]any{"ports": []port{{"", "igmp"}}, "includes": []string{"kubelet-worker", "nested"}}),
+		"ssh": variants(map[string]any{"short": "SSH", "ports": []port{{"22", "tcp"}}}),
+		"nested": variants(map[string]any{
+			"ports":    []port{{"", "igmp"}},
+			"includes": []string{"kubelet-worker", "nested"},
+		}),
 		"kubelet-worker": variants(map[string]any{"ports": []port{{"10250", "tcp"}, {"30000-32767", "tcp"}}}),
 	}
 	settingsOf := func(known map[string]values) func(string) (values, *dbus.Error) {
@@ -64,7 +72,11 @@ func TestReadZone(t *testing.T) {
 		}
 	}
 	for link, want := range map[string]Zone{
-		"eth0": {Name: "public", Interface: "eth0", Open: []Ports{{"udp", 6081, 6081}, {"tcp", 22, 22}, {"tcp", 10250, 10250}, {"tcp", 30000, 32767}}},
+		"eth0": {
+			Name:      "public",
+			Interface: "eth0",
+			Open:      []Ports{{"udp", 6081, 6081}, {"tcp", 22, 22}, {"tcp", 10250, 10250}, {"tcp", 30000, 32767}},
+		},
 		"eth1": {Name: "trusted", Interface: "eth1", AcceptAll: true},
 	} {
 		got, err := ReadZone(t.Context(), link)
@@ -79,7 +91,12 @@ func TestReadZone(t *testing.T) {
 
 func TestZoneAllows(t *testing.T) {
 	var zone Zone
-	for _, port := range []struct{ text, network string }{{"10250", "tcp"}, {"30000-32767", "tcp"}, {"6081", "udp"}, {"", "igmp"}} {
+	for _, port := range []struct{ text, network string }{
+		{"10250", "tcp"},
+		{"30000-32767", "tcp"},
+		{"6081", "udp"},
+		{"", "igmp"},
+	} {
 		if parsed, ok := ParsePorts(port.text, port.network); ok {
 			zone.Open = append(zone.Open, parsed)
 		}

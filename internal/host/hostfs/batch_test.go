@@ -105,7 +105,14 @@ func TestBatchSetsModeOwnerAndAttributes(t *testing.T) {
 		{"/secret", newAttr(0o600)},
 		{"/setuid", newAttr(0o4755)},
 		{"/none", newAttr(0)},
-		{"/labelled", Attr{Mode: 0o640, UID: os.Geteuid(), GID: os.Getegid(), Xattrs: map[string][]byte{"user.a": []byte("1"), "user.empty": {}}}},
+		{
+			"/labelled", Attr{
+				Mode:   0o640,
+				UID:    os.Geteuid(),
+				GID:    os.Getegid(),
+				Xattrs: map[string][]byte{"user.a": []byte("1"), "user.empty": {}},
+			},
+		},
 	} {
 		attr := test.attr
 		if os.Geteuid() == 0 {
@@ -169,7 +176,14 @@ func TestBatchKeepsOneHandleForEachDirectory(t *testing.T) {
 	if len(batch.parents) != 2 {
 		t.Errorf("%d handles for two directories", len(batch.parents))
 	}
-	for name, want := range map[string]bool{"/alias/a": true, "/etc/b": true, "/etc/d": false, "/etc/sub/d": true, "/a": false, "/none/a": false} {
+	for name, want := range map[string]bool{
+		"/alias/a":   true,
+		"/etc/b":     true,
+		"/etc/d":     false,
+		"/etc/sub/d": true,
+		"/a":         false,
+		"/none/a":    false,
+	} {
 		if got, err := batch.IsStaged(name); err != nil || got != want {
 			t.Errorf("%s is staged: %t, %v", name, got, err)
 		}

@@ -181,7 +181,8 @@ func TestLstatReturnsAttributesOfLink(t *testing.T) {
 	if err := tree.Symlink("file", "/link", attr); err != nil {
 		t.Fatal(err)
 	}
-	if info, err := tree.Lstat("/link"); err != nil || info.Link != "file" || string(info.Xattrs["trusted.mark"]) != "given back" {
+	if info, err := tree.Lstat("/link"); err != nil || info.Link != "file" ||
+		string(info.Xattrs["trusted.mark"]) != "given back" {
 		t.Errorf("%+v, %v", info, err)
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"golang.org/x/sys/unix"
 )
 
 // lockTimeout is the timeout of lckpwdf(3).
@@ -43,7 +43,7 @@ func (t *Tree) Lock(ctx context.Context, p string) (*os.File, error) {
 			file.Close()
 			return nil, fmt.Errorf("locking %s: %w", p, err)
 		}
-		if err := command.Sleep(ctx, 50*time.Millisecond); err != nil {
+		if err := wait.Sleep(ctx, 50*time.Millisecond); err != nil {
 			file.Close()
 			return nil, fmt.Errorf("locking %s: another process is changing users or groups: %w", p, err)
 		}

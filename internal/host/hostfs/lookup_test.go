@@ -21,15 +21,19 @@ func TestLookupMatchesPathrs(t *testing.T) {
 	put(t, root, "usr/lib/deep/file", "")
 	put(t, filepath.Dir(root), "outside/file", "")
 	for name, target := range map[string]string{
-		"lib": "usr/lib", "abs": "/usr/lib", "up": "../../../usr", "out": "../outside", "dangling": "none", "circle": "circle",
-		"usr/lib/back": "../../lib/deep", "proc": "/proc/self/root", "chain": "up/lib/back/..", "dots": "./usr/./lib/..//lib/",
+		"lib": "usr/lib", "abs": "/usr/lib", "up": "../../../usr", "out": "../outside", "dangling": "none",
+		"circle":       "circle",
+		"usr/lib/back": "../../lib/deep", "proc": "/proc/self/root", "chain": "up/lib/back/..",
+		"dots": "./usr/./lib/..//lib/",
 	} {
 		symlink(t, target, root, name)
 	}
 	found := 0
 	for _, p := range []string{
-		"/", "/usr", "/usr/", "/lib", "/lib/deep/", "/abs/deep", "/up/lib", "/out", "/out/file", "/dangling", "/dangling/below", "/circle",
-		"/circle/below", "/usr/lib/back/", "/usr/lib/deep/file", "/usr/lib/deep/file/", "/usr/lib/deep/file/below", "/none", "/proc",
+		"/", "/usr", "/usr/", "/lib", "/lib/deep/", "/abs/deep", "/up/lib", "/out", "/out/file", "/dangling",
+		"/dangling/below", "/circle",
+		"/circle/below", "/usr/lib/back/", "/usr/lib/deep/file", "/usr/lib/deep/file/", "/usr/lib/deep/file/below", "/none",
+		"/proc",
 		"/chain", "/chain/deep", "/dots/back",
 	} {
 		wanted, wantErr := pathrs.OpenatInRoot(tree.root, p)
@@ -37,7 +41,8 @@ func TestLookupMatchesPathrs(t *testing.T) {
 			wantErr = unix.ENOTDIR
 		}
 		for _, flags := range []int{unix.O_PATH, unix.O_RDONLY} {
-			for name, lookup := range map[string]func(string, int) (*os.File, error){"lookup": tree.lookup, "lookupSteps": tree.lookupByComponent} {
+			for name, lookup := range map[string]func(string,
+				int) (*os.File, error){"lookup": tree.lookup, "lookupSteps": tree.lookupByComponent} {
 				got, err := lookup(p, flags|unix.O_DIRECTORY)
 				switch {
 				case err == nil && wantErr == nil:
@@ -45,7 +50,8 @@ func TestLookupMatchesPathrs(t *testing.T) {
 					if one, other := mustFileID(t, got), mustFileID(t, wanted); one != other {
 						t.Errorf("%s of %s is %v, and %v to pathrs", name, p, one, other)
 					}
-				case err == nil || wantErr == nil || IsNotExist(err) != IsNotExist(wantErr) || errors.Is(err, fs.ErrNotExist) != errors.Is(wantErr, fs.ErrNotExist):
+				case err == nil || wantErr == nil || IsNotExist(err) != IsNotExist(wantErr) ||
+					errors.Is(err, fs.ErrNotExist) != errors.Is(wantErr, fs.ErrNotExist):
 					t.Errorf("%s of %s: %v, and %v of pathrs", name, p, err, wantErr)
 				}
 				got.Close()
@@ -87,7 +93,10 @@ func newHomes(t *testing.T) (*Tree, string) {
 		t.Skip("giving files to other owners needs root")
 	}
 	tree, root := openTest(t)
-	for _, dir := range []string{"etc/sudoers.d", "root/.ssh", "home/u/.ssh/keys.d", "home/u/made-by-root/deep", "home/v", "tmp", "srv/of-u/sub", "run"} {
+	for _, dir := range []string{
+		"etc/sudoers.d", "root/.ssh", "home/u/.ssh/keys.d", "home/u/made-by-root/deep", "home/v", "tmp", "srv/of-u/sub",
+		"run",
+	} {
 		mustDo(t, os.MkdirAll(filepath.Join(root, dir), 0o755)) //nolint:gosec // as on a host
 	}
 	for _, dir := range []string{"home/u", "home/u/.ssh", "home/u/.ssh/keys.d", "srv/of-u"} {
@@ -96,14 +105,21 @@ func newHomes(t *testing.T) (*Tree, string) {
 	mustDo(t, os.Chown(filepath.Join(root, "home/v"), 1001, 1001))
 	mustDo(t, os.Chmod(filepath.Join(root, "tmp"), 0o777|os.ModeSticky))
 	for name, target := range map[string]string{
-		"home/u/.config": "../../etc", "home/u/absolute": "/etc", "home/u/own": ".ssh", "home/u/own-absolute": "/srv/of-u", "home/u/other": "../v",
-		"home/u/chain": "trampoline/sudoers.d", "home/u/trampoline": "/etc", "home/u/dangling": "/etc/new", "home/u/below-root": "made-by-root/deep",
-		"home/u/back": "/home/u/.config/../home/u/.ssh", "tmp/trap": "/etc", "home/u/via-root": "/run/by-root",
+		"home/u/.config": "../../etc", "home/u/absolute": "/etc", "home/u/own": ".ssh", "home/u/own-absolute": "/srv/of-u",
+		"home/u/other": "../v",
+		"home/u/chain": "trampoline/sudoers.d", "home/u/trampoline": "/etc", "home/u/dangling": "/etc/new",
+		"home/u/below-root": "made-by-root/deep",
+		"home/u/back":       "/home/u/.config/../home/u/.ssh", "tmp/trap": "/etc", "home/u/via-root": "/run/by-root",
 	} {
 		symlink(t, target, root, name)
 		mustDo(t, os.Lchown(filepath.Join(root, name), 1000, 1000))
 	}
-	for name, target := range map[string]string{"home/u/moved": "../../etc", "run/by-root": "/etc", "run/home": "/home/u", "run/config": "/home/u/.config"} {
+	for name, target := range map[string]string{
+		"home/u/moved": "../../etc",
+		"run/by-root":  "/etc",
+		"run/home":     "/home/u",
+		"run/config":   "/home/u/.config",
+	} {
 		symlink(t, target, root, name)
 	}
 	return tree, root
@@ -140,7 +156,8 @@ func TestUserLinksOnlyReachOwnDirectories(t *testing.T) {
 		attr := Attr{Mode: 0o644, UID: 1000, GID: 1000}
 		batch := tree.NewBatch()
 		for name, err := range map[string]error{
-			"Stage": batch.Stage(dir+"/file", nil, attr), "Mkdir": tree.Mkdir(dir+"/dir", attr), "Symlink": tree.Symlink("x", dir+"/link", attr),
+			"Stage": batch.Stage(dir+"/file", nil, attr), "Mkdir": tree.Mkdir(dir+"/dir", attr),
+			"Symlink":  tree.Symlink("x", dir+"/link", attr),
 			"MkdirAll": tree.MkdirAll(dir + "/a/b"), "Touch": batch.Touch(dir + "/file"),
 		} {
 			if errors.As(err, &unsafe) != (want != "") || (want == "" && err != nil) {

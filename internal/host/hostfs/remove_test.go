@@ -36,7 +36,8 @@ func execute(t *testing.T, name string, args ...string) {
 func mount(t *testing.T, image string) string {
 	t.Helper()
 	point := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "mount", "-o", "loop,commit=3600", image, point).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "mount", "-o", "loop,commit=3600", image,
+		point).CombinedOutput(); err != nil {
 		t.Skipf("no loop device can be mounted here: %s", out)
 	}
 	t.Cleanup(func() {

@@ -37,7 +37,9 @@ func TestTemporaryNameExists(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := names(t, root); !slices.Equal(got, []string{"/directory", "/file=new", "/hard=1", "/link -> to", "/one=1"}) {
+			if got := names(t, root); !slices.Equal(got, []string{
+				"/directory", "/file=new", "/hard=1", "/link -> to", "/one=1",
+			}) {
 				t.Errorf("there is %q", got)
 			}
 		})

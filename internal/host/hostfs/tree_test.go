@@ -139,7 +139,11 @@ func TestTreeStaysInItsRoot(t *testing.T) {
 func TestLinksResolveInsideTree(t *testing.T) {
 	tree, root := openTest(t)
 	put(t, root, "usr/lib/file", "in the tree")
-	for name, target := range map[string]string{"absolute": "/usr/lib", "relative": "usr/lib", "high": "../../../usr/lib"} {
+	for name, target := range map[string]string{
+		"absolute": "/usr/lib",
+		"relative": "usr/lib",
+		"high":     "../../../usr/lib",
+	} {
 		symlink(t, target, root, name)
 		content, info, err := tree.ReadFile("/" + name + "/file")
 		if err != nil || string(content) != "in the tree" || info.Type != Regular {

@@ -25,7 +25,8 @@ func (e *UnsafeLinkError) Error() string {
 	if e.Other < 0 {
 		return fmt.Sprintf("the symbolic link %s of user %d is not followed: its target does not exist", e.Link, e.Owner)
 	}
-	return fmt.Sprintf("the symbolic link %s of user %d is not followed: its target belongs to user %d", e.Link, e.Owner, e.Other)
+	return fmt.Sprintf("the symbolic link %s of user %d is not followed: its target belongs to user %d", e.Link, e.Owner,
+		e.Other)
 }
 
 // LinkGuard decides which links one lookup, component by component, may follow.

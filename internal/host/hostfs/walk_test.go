@@ -114,7 +114,8 @@ func TestWalkStopsAtMounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, root, "lib/volume/theirs", "")
-	if err := unix.Mount(filepath.Join(root, "source"), filepath.Join(root, "lib/bind"), "", unix.MS_BIND, ""); err != nil {
+	if err := unix.Mount(filepath.Join(root, "source"), filepath.Join(root, "lib/bind"), "", unix.MS_BIND,
+		""); err != nil {
 		t.Fatal(err)
 	}
 	// A bind mount has the same device number: only the mount table shows it.

@@ -108,12 +108,12 @@ func ParseEnv(content []byte) map[string]string {
 }
 
 // selinuxMode returns the mode of SELinux, from the enforce file and this
-// process's own context. A kernel with SELinux but without a policy has the
+// process's own label. A kernel with SELinux but without a policy has the
 // enforce file too, but every process runs as "kernel" (is_selinux_enabled(3)).
-func selinuxMode(enforce, context string) string {
-	context = strings.TrimRight(context, "\x00")
+func selinuxMode(enforce, label string) string {
+	label = strings.TrimRight(label, "\x00")
 	switch {
-	case enforce == "" || context == "" || context == "kernel":
+	case enforce == "" || label == "" || label == "kernel":
 		return "disabled"
 	case enforce == "1":
 		return "enforcing"

@@ -38,7 +38,8 @@ func TestParseOSRelease(t *testing.T) {
 		want    OSRelease
 	}{
 		"RHEL": {
-			"NAME=\"Red Hat Enterprise Linux\"\nVERSION=\"9.4 (Plow)\"\nID=\"rhel\"\nID_LIKE=\"fedora\"\nVERSION_ID=\"9.4\"\nPRETTY_NAME=\"Red Hat Enterprise Linux 9.4 (Plow)\"\n",
+			"NAME=\"Red Hat Enterprise Linux\"\nVERSION=\"9.4 (Plow)\"\nID=\"rhel\"\nID_LIKE=\"fedora\"\nVERSION_ID=\"9.4\"\n" +
+				"PRETTY_NAME=\"Red Hat Enterprise Linux 9.4 (Plow)\"\n",
 			OSRelease{ID: "rhel", Like: []string{"fedora"}, Version: "9.4", Name: "Red Hat Enterprise Linux 9.4 (Plow)"},
 		},
 		"CentOS Stream": {

@@ -33,7 +33,8 @@ func TestProcesses(t *testing.T) {
 	if pids, err := Processes(uid); err != nil || !slices.Equal(pids, []int{command.Process.Pid}) {
 		t.Errorf("%v, want %d, %v", pids, command.Process.Pid, err)
 	}
-	if status := "Name:\tx\nUid:\t1\t2\t3\t4\nGid:\t5\t5\t5\t5\n"; !runsAs(status, 3) || runsAs(status, 5) || runsAs(strings.Replace(status, "Uid", "Pid", 1), 3) {
+	if status := "Name:\tx\nUid:\t1\t2\t3\t4\nGid:\t5\t5\t5\t5\n"; !runsAs(status, 3) || runsAs(status, 5) ||
+		runsAs(strings.Replace(status, "Uid", "Pid", 1), 3) {
 		t.Error("a status is misread")
 	}
 }

@@ -21,7 +21,9 @@ func TestSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer udp.Close()
-	wanted := []netip.AddrPort{netip.MustParseAddrPort(tcp.Addr().String()), netip.MustParseAddrPort(udp.LocalAddr().String())}
+	wanted := []netip.AddrPort{
+		netip.MustParseAddrPort(tcp.Addr().String()), netip.MustParseAddrPort(udp.LocalAddr().String()),
+	}
 	sockets, err := Sockets(func(_ string, port int) bool {
 		return slices.ContainsFunc(wanted, func(a netip.AddrPort) bool { return int(a.Port()) == port })
 	})
@@ -30,7 +32,8 @@ func TestSockets(t *testing.T) {
 	}
 	own := firstLine("/proc/self/comm")
 	for i, network := range []string{"tcp", "udp"} {
-		if !slices.ContainsFunc(sockets, func(s Socket) bool { return s.Network == network && s.Address == wanted[i] && s.Process == own }) {
+		if !slices.ContainsFunc(sockets,
+			func(s Socket) bool { return s.Network == network && s.Address == wanted[i] && s.Process == own }) {
 			t.Errorf("no %s socket %s of process %s (%d) in %+v", network, wanted[i], own, os.Getpid(), sockets)
 		}
 	}
@@ -41,12 +44,21 @@ func TestParseSocket(t *testing.T) {
 	for name, test := range map[string]struct {
 		line, want string
 	}{
-		"heading":     {head, ""},
-		"IPv4":        {"   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4242 1", "127.0.0.1:8080 4242"},
-		"IPv6":        {"   1: B80D0120000000000000000001000000:280A 00000000000000000000000000000000:0000 0A 0:0 0:0 0 0 0 7 1", "[2001:db8::1]:10250 7"},
-		"any address": {"   2: 00000000000000000000000000000000:0050 00000000000000000000000000000000:0000 0A 0:0 0:0 0 0 0 8 1", "[::]:80 8"},
-		"connected":   {"   3: 0100007F:1F90 0100007F:C001 01 0:0 0:0 0 0 0 9 1", ""},
-		"truncated":   {"   4: 0100007F:1F90 0100007F:C001 0A", ""},
+		"heading": {head, ""},
+		"IPv4": {
+			"   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4242 1",
+			"127.0.0.1:8080 4242",
+		},
+		"IPv6": {
+			"   1: B80D0120000000000000000001000000:280A 00000000000000000000000000000000:0000 0A 0:0 0:0 0 0 0 7 1",
+			"[2001:db8::1]:10250 7",
+		},
+		"any address": {
+			"   2: 00000000000000000000000000000000:0050 00000000000000000000000000000000:0000 0A 0:0 0:0 0 0 0 8 1",
+			"[::]:80 8",
+		},
+		"connected": {"   3: 0100007F:1F90 0100007F:C001 01 0:0 0:0 0 0 0 9 1", ""},
+		"truncated": {"   4: 0100007F:1F90 0100007F:C001 0A", ""},
 	} {
 		got := ""
 		if socket, ok := parseSocket(test.line, "0A"); ok {

@@ -27,7 +27,8 @@ func FileSystemUsage(path string) (Usage, error) {
 		return Usage{}, fmt.Errorf("reading the disk usage of %s: %w", path, err)
 	}
 	block := uint64(stat.Bsize) //nolint:gosec // a block has a positive size
-	return Usage{Path: path, Size: stat.Blocks * block, Free: stat.Bavail * block, Inodes: stat.Files, Unused: stat.Ffree}, nil
+	return Usage{Path: path, Size: stat.Blocks * block, Free: stat.Bavail * block, Inodes: stat.Files, Unused: stat.Ffree},
+		nil
 }
 
 // MemoryAvailable returns the memory that new processes can use without

@@ -9,9 +9,9 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/vishvananda/netlink"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/vishvananda/netlink"
 )
 
 // ProbeNeighbour makes the kernel probe ip on a link (ARP, or neighbour
@@ -36,7 +36,7 @@ func ProbeNeighbour(ctx context.Context, link string, ip netip.Addr) error {
 		case entry.State&netlink.NUD_FAILED != 0:
 			return fmt.Errorf("%s does not respond on %s", ip, link)
 		}
-		if err := command.Sleep(ctx, 20*time.Millisecond); err != nil {
+		if err := wait.Sleep(ctx, 20*time.Millisecond); err != nil {
 			return fmt.Errorf("%s has not responded on %s: %w", ip, link, err)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 )
 
 // AwaitStartup waits until NetworkManager responds and has finished its startup.
@@ -23,7 +23,7 @@ func (c *Client) AwaitStartup(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		if command.Sleep(ctx, 100*time.Millisecond) != nil {
+		if wait.Sleep(ctx, 100*time.Millisecond) != nil {
 			return fmt.Errorf("waiting for NetworkManager to start: %w", err)
 		}
 	}

@@ -17,9 +17,14 @@ import (
 
 func TestLabelQueriesFitCommandLine(t *testing.T) {
 	types := map[string]hostfs.FileType{
-		"/etc/b": hostfs.Regular, "/etc/a": hostfs.Regular, "/etc": hostfs.Directory, "/etc/link": hostfs.Symlink, "/etc/new\nline": hostfs.Regular, "/dev/x": hostfs.Other, "/none": hostfs.Absent,
+		"/etc/b": hostfs.Regular, "/etc/a": hostfs.Regular, "/etc": hostfs.Directory, "/etc/link": hostfs.Symlink,
+		"/etc/new\nline": hostfs.Regular, "/dev/x": hostfs.Other, "/none": hostfs.Absent,
 	}
-	want := []labelQuery{{"file", []string{"/etc/a", "/etc/b"}}, {"dir", []string{"/etc"}}, {"lnk_file", []string{"/etc/link"}}}
+	want := []labelQuery{
+		{"file", []string{"/etc/a", "/etc/b"}},
+		{"dir", []string{"/etc"}},
+		{"lnk_file", []string{"/etc/link"}},
+	}
 	if diff := cmp.Diff(want, labelQueries(types), cmp.AllowUnexported(labelQuery{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -37,7 +42,9 @@ func TestLabelQueriesFitCommandLine(t *testing.T) {
 	if queried != len(many) || len(labelQueries(many)) < 3 {
 		t.Errorf("asked for %d of %d in %d runs", queried, len(many), len(labelQueries(many)))
 	}
-	if got := labelQueries(map[string]hostfs.FileType{"/" + strings.Repeat("x", 2*maxArgumentBytes): hostfs.Regular}); len(got) != 1 {
+	if got := labelQueries(map[string]hostfs.FileType{
+		"/" + strings.Repeat("x", 2*maxArgumentBytes): hostfs.Regular,
+	}); len(got) != 1 {
 		t.Errorf("one path that is too long makes %d runs", len(got))
 	}
 }
@@ -75,17 +82,25 @@ func TestLabelsOfImagePolicy(t *testing.T) {
 	}
 	write(t, root, "etc/selinux/config", "# comment\nSELINUX=enforcing\nSELINUXTYPE=targeted\n")
 	write(t, root, "etc/selinux/targeted/contexts/files/file_contexts", fileContexts)
-	for kind, want := range map[hostfs.FileType]string{hostfs.Regular: "a_file_t", hostfs.Directory: "a_dir_t", hostfs.Symlink: "a_link_t"} {
+	for kind, want := range map[hostfs.FileType]string{
+		hostfs.Regular:   "a_file_t",
+		hostfs.Directory: "a_dir_t",
+		hostfs.Symlink:   "a_link_t",
+	} {
 		contexts, err := s.imageContexts()
 		if err != nil || contexts == nil {
 			t.Fatalf("%v, %v", contexts, err)
 		}
 		defer contexts.Close()
-		got, err := policyLabels(t.Context(), fileContextsArguments(contexts), map[string]hostfs.FileType{"/etc/a": kind, "/etc/b c": kind, "/run/x": kind, "-x": kind})
+		got, err := policyLabels(t.Context(), fileContextsArguments(contexts),
+			map[string]hostfs.FileType{"/etc/a": kind, "/etc/b c": kind, "/run/x": kind, "-x": kind})
 		if err != nil {
 			t.Fatal(err)
 		}
-		labels := map[string][]byte{"/etc/a": []byte("system_u:object_r:" + want + ":s0\x00"), "/etc/b c": []byte("system_u:object_r:etc_t:s0\x00")}
+		labels := map[string][]byte{
+			"/etc/a":   []byte("system_u:object_r:" + want + ":s0\x00"),
+			"/etc/b c": []byte("system_u:object_r:etc_t:s0\x00"),
+		}
 		if diff := cmp.Diff(labels, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", kind, diff)
 		}
@@ -111,7 +126,8 @@ func TestLabelOnlyAppliesToNewFiles(t *testing.T) {
 	batch := tree.NewBatch()
 	defer batch.Abort()
 	for _, err := range []error{
-		batch.Stage("/file", nil, attr), batch.Stage("/old", nil, old), tree.Mkdir("/directory", attr), tree.Symlink("x", "/link", attr),
+		batch.Stage("/file", nil, attr), batch.Stage("/old", nil, old), tree.Mkdir("/directory", attr),
+		tree.Symlink("x", "/link", attr),
 		tree.SetAttr("/there", attr), tree.Mkdir("/directory", attr), batch.Commit(),
 	} {
 		if err != nil {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 )
 
@@ -31,7 +33,7 @@ func Reexecute(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		if command.Sleep(ctx, 100*time.Millisecond) != nil {
+		if wait.Sleep(ctx, 100*time.Millisecond) != nil {
 			return fmt.Errorf("waiting for systemd after systemctl daemon-reexec: %w", err)
 		}
 	}

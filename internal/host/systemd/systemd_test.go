@@ -28,7 +28,8 @@ func TestSystemdOutlivesContext(t *testing.T) {
 	for range 20 {
 		time.Sleep(10 * time.Millisecond)
 		if !systemd.conn.Connected() || !systemd.bus.Connected() {
-			t.Fatalf("after the interruption the manager's connection is there: %t, the other: %t", systemd.conn.Connected(), systemd.bus.Connected())
+			t.Fatalf("after the interruption the manager's connection is there: %t, the other: %t", systemd.conn.Connected(),
+				systemd.bus.Connected())
 		}
 	}
 }
@@ -57,7 +58,8 @@ func TestUnitFiles(t *testing.T) {
 	}
 	defer systemd.Close()
 	files, err := systemd.UnitFiles(t.Context())
-	if diff := cmp.Diff(map[string]string{"crio.service": "disabled", "own@.service": "static"}, files); diff != "" || err != nil {
+	if diff := cmp.Diff(map[string]string{"crio.service": "disabled", "own@.service": "static"}, files); diff != "" ||
+		err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }

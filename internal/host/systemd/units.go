@@ -11,7 +11,7 @@ const (
 	NetworkManagerUnit = "NetworkManager.service"
 )
 
-// Action is what a unit requires in order to run with its current inputs.
+// Action describes what a unit requires to run with its current inputs.
 type Action string
 
 // The actions.

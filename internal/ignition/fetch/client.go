@@ -19,9 +19,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+
 	"golang.org/x/net/http/httpproxy"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
@@ -113,7 +114,7 @@ func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
 		defer cancel()
 	}
 	deadline := began.Add(budget)
-	pause := transport.NewBackoff()
+	pause := wait.NewBackoff()
 	if c.InitialBackoff > 0 {
 		pause.Duration = c.InitialBackoff
 	}
@@ -132,7 +133,7 @@ func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
 		}
 		next := min(pause.Step(), time.Until(deadline))
 		c.Log.WaitForRetry(fmt.Sprintf("waiting for %s: %s; retrying until %s", r.Name, failed.Message, report.Timestamp(deadline)), failed.Remedy, next)
-		if command.Sleep(limited, next) != nil {
+		if wait.Sleep(limited, next) != nil {
 			return nil, finalError(ctx, failed, attempt, time.Since(began))
 		}
 	}

@@ -13,7 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
@@ -76,7 +77,7 @@ func waitForUdevName(ctx context.Context, nic hostnet.Link) (string, error) {
 		if _, err := os.Stat("/run/udev/data/n" + strconv.Itoa(nic.Index)); err == nil {
 			break
 		}
-		if err := command.Sleep(ctx, 100*time.Millisecond); err != nil {
+		if err := wait.Sleep(ctx, 100*time.Millisecond); err != nil {
 			return "", fmt.Errorf("waiting for udev to name %s: %w", nic.Name, err)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -55,7 +56,7 @@ func (e Endpoint) awaitConnection(ctx context.Context, total time.Duration) erro
 		if err == nil {
 			return nil
 		}
-		if command.Sleep(ctx, time.Second) != nil {
+		if wait.Sleep(ctx, time.Second) != nil {
 			return err
 		}
 	}

@@ -8,7 +8,8 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 )
 
@@ -23,7 +24,7 @@ const (
 func watchGateway(
 	ctx context.Context, gateway netip.Addr, silence func() (time.Duration, bool), end context.CancelCauseFunc,
 ) {
-	for command.Sleep(ctx, gatewayCheckInterval) == nil {
+	for wait.Sleep(ctx, gatewayCheckInterval) == nil {
 		silent, known := silence()
 		if !known || silent < gatewayTimeout {
 			continue

@@ -10,7 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
@@ -49,7 +50,7 @@ func (d *Driver) RemoveTruncatedDatabase(ctx context.Context) error {
 	if !slices.ContainsFunc(openVSwitchFiles(), suspect) {
 		return nil
 	}
-	if err := command.Sleep(ctx, truncationRecheckDelay); err != nil {
+	if err := wait.Sleep(ctx, truncationRecheckDelay); err != nil {
 		return err
 	}
 	later, err := d.statOpenVSwitchFiles()

@@ -8,7 +8,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
@@ -73,7 +74,7 @@ func poll(ctx context.Context, awaited string, isDone func() (bool, error)) erro
 		if ctx.Err() == nil && (err != nil || done) {
 			return err
 		}
-		if err := command.Sleep(ctx, 50*time.Millisecond); err != nil {
+		if err := wait.Sleep(ctx, 50*time.Millisecond); err != nil {
 			return fmt.Errorf("waiting for %s: %w", awaited, err)
 		}
 	}

@@ -13,12 +13,12 @@ import (
 	"os"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/registry"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
 const (
@@ -62,7 +62,7 @@ func Download(ctx context.Context, from Source, layer v1.Descriptor, file *os.Fi
 	if err := d.resume(); err != nil {
 		return err
 	}
-	pause, furthest := transport.NewBackoff(), d.offset
+	pause, furthest := wait.NewBackoff(), d.offset
 	for failures := 0; d.offset < layer.Size; {
 		err := d.attempt(ctx, from)
 		if err == nil {
@@ -73,7 +73,7 @@ func Download(ctx context.Context, from Source, layer v1.Descriptor, file *os.Fi
 		}
 		// An attempt without ranges begins at 0, and gets no further than an earlier one.
 		if failures++; d.offset >= furthest+minProgress {
-			failures, pause, furthest = 0, transport.NewBackoff(), d.offset
+			failures, pause, furthest = 0, wait.NewBackoff(), d.offset
 		}
 		var fatal *fatalError
 		if errors.As(err, &fatal) {
@@ -82,7 +82,7 @@ func Download(ctx context.Context, from Source, layer v1.Descriptor, file *os.Fi
 		if failures == maxFailures {
 			return report.AddRemedy(err, "# run the command again to continue the download")
 		}
-		if err := command.Sleep(ctx, pause.Step()); err != nil {
+		if err := wait.Sleep(ctx, pause.Step()); err != nil {
 			return err
 		}
 	}

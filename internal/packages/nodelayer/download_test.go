@@ -16,10 +16,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
+
 	"github.com/google/go-cmp/cmp"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/registry"
 )
 
@@ -172,7 +173,7 @@ func (t *transfer) Read(p []byte) (int, error) {
 	if len(t.left) == 0 {
 		return 0, io.EOF
 	}
-	if err := command.Sleep(t.ctx, t.interval); err != nil {
+	if err := wait.Sleep(t.ctx, t.interval); err != nil {
 		return 0, err
 	}
 	n := copy(p, t.left[:min(t.chunk, len(t.left))])

@@ -56,7 +56,8 @@ func measure(ctx context.Context, agent string, runs int) error {
 	} else if there {
 		sizes = append([]int{servedPayload}, sizes...)
 	}
-	fmt.Printf("%-34s %10s %10s %6s %10s %12s %12s\n", "config", "agent", "Ignition", "ratio", "again", "agent", "Ignition")
+	fmt.Printf("%-34s %10s %10s %6s %10s %12s %12s\n", "config", "agent", "Ignition", "ratio", "again", "agent",
+		"Ignition")
 	fmt.Printf("%-34s %10s %10s %6s %10s %12s %12s\n", "", "ms", "ms", "", "ms", "peak MiB", "peak MiB")
 	for _, files := range sizes {
 		b := bench{ctx: ctx, agent: agent, oracle: oracle}
@@ -68,7 +69,8 @@ func measure(ctx context.Context, agent string, runs int) error {
 			return fmt.Errorf("%s: %w", name(files), err)
 		}
 		fmt.Printf("%-34s %10.1f %10.1f %6.2f %10.1f %12.0f %12.0f\n", name(files),
-			median(b.agentTimes), median(b.ignitionTimes), median(b.agentTimes)/median(b.ignitionTimes), median(b.agentRerun), slices.Max(b.agentPeak), slices.Max(b.ignitionPeak))
+			median(b.agentTimes), median(b.ignitionTimes), median(b.agentTimes)/median(b.ignitionTimes), median(b.agentRerun),
+			slices.Max(b.agentPeak), slices.Max(b.ignitionPeak))
 	}
 	return nil
 }
@@ -93,7 +95,8 @@ func (b *bench) compare(files, runs int) error {
 	if err != nil {
 		return err
 	}
-	if output, err := exec.CommandContext(b.ctx, self, "-write", strconv.Itoa(files), config).CombinedOutput(); err != nil {
+	if output, err := exec.CommandContext(b.ctx, self, "-write", strconv.Itoa(files),
+		config).CombinedOutput(); err != nil {
 		return fmt.Errorf("writing the config: %w\n%s", err, output)
 	}
 	for i := range runs + 1 {
@@ -128,7 +131,8 @@ func (b *bench) compare(files, runs int) error {
 		if i == 0 {
 			continue // the first run has cold caches
 		}
-		b.agentTimes, b.ignitionTimes, b.agentRerun = append(b.agentTimes, found[true].ms), append(b.ignitionTimes, found[false].ms), append(b.agentRerun, again.ms)
+		b.agentTimes, b.ignitionTimes, b.agentRerun = append(b.agentTimes, found[true].ms),
+			append(b.ignitionTimes, found[false].ms), append(b.agentRerun, again.ms)
 		b.agentPeak, b.ignitionPeak = append(b.agentPeak, found[true].mib), append(b.ignitionPeak, found[false].mib)
 	}
 	return nil

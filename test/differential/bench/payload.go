@@ -84,12 +84,16 @@ func generated(count int) []byte {
 		for content.Len() < 1500 {
 			fmt.Fprintf(&content, "setting_%d = %x\n", i, random.Uint64())
 		}
-		files = append(files, fmt.Sprintf(`{"path":"/etc/example/%02d/%04d.conf","overwrite":true,"mode":420,"contents":{"source":"data:;base64,%s"}}`,
-			i%20, i, base64.StdEncoding.EncodeToString([]byte(content.String()))))
+		files = append(files,
+			fmt.Sprintf(`{"path":"/etc/example/%02d/%04d.conf","overwrite":true,"mode":420,
+				"contents":{"source":"data:;base64,%s"}}`,
+				i%20, i, base64.StdEncoding.EncodeToString([]byte(content.String()))))
 	}
 	for i := range 20 {
-		units = append(units, fmt.Sprintf(`{"name":"example-%d.service","enabled":true,"contents":"[Unit]\nDescription=%s\n[Install]\nWantedBy=multi-user.target\n"}`,
-			i, strings.Repeat("word ", 200)))
+		units = append(units,
+			fmt.Sprintf(`{"name":"example-%d.service","enabled":true,
+				"contents":"[Unit]\nDescription=%s\n[Install]\nWantedBy=multi-user.target\n"}`,
+				i, strings.Repeat("word ", 200)))
 	}
 	return fmt.Appendf(nil, `{"ignition":{"version":"3.2.0"},"storage":{"files":[%s]},"systemd":{"units":[%s]}}`,
 		strings.Join(files, ","), strings.Join(units, ","))

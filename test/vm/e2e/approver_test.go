@@ -20,32 +20,39 @@ import (
 func startApproverUnit(ctx context.Context, t *testing.T) {
 	t.Helper()
 	maps := environment.Client.CoreV1().ConfigMaps(approver.DefaultNamespace)
-	_, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: approver.DefaultConfigMap}}, metav1.CreateOptions{})
+	_, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: approver.DefaultConfigMap}},
+		metav1.CreateOptions{})
 	must(t, err)
 	t.Cleanup(func() { _ = maps.Delete(context.Background(), approver.DefaultConfigMap, metav1.DeleteOptions{}) })
 	kubeconfig, err := environment.NodeSideKubeconfig(environment.ControlPlane.Kubeconfig)
 	must(t, err)
 	must(t, environment.Machine.Put(ctx, "/etc/hcp-node-admin/approver.kubeconfig", bytes.NewReader(kubeconfig), 0o600))
 
-	if result, err := environment.Machine.Run(ctx, "systemctl start hcp-node-admin-approver"); err != nil || result.ExitCode == 0 {
+	if result, err := environment.Machine.Run(ctx, "systemctl start hcp-node-admin-approver"); err != nil ||
+		result.ExitCode == 0 {
 		t.Errorf("the approver starts without a directory of enrollments (%v)", err)
 	}
 	mustOutput(ctx, t, `set -e
 		install -d -m 0755 /etc/hcp-node-admin/enrollments; mkdir -m 0700 /root/tokens
 		for node in worker-8 worker-9; do
-			hcp-node-admin token create --node $node --address 192.0.2.109 --kubeconfig /etc/hcp-node-admin/approver.kubeconfig --output-dir /root/tokens
+			hcp-node-admin token create --node $node --address 192.0.2.109 --output-dir /root/tokens \
+				--kubeconfig /etc/hcp-node-admin/approver.kubeconfig
 		done
 		install -m 0644 -t /etc/hcp-node-admin/enrollments /root/tokens/worker-8.enrollment
 		stat -c '%a %U' /etc/hcp-node-admin | grep -qx '700 root'
 		timeout 240 systemctl start hcp-node-admin-approver || { journalctl -u hcp-node-admin-approver -o cat >&2; false; }`)
-	await(ctx, t, "systemctl is-active hcp-node-admin-approver && systemctl show -P StatusText hcp-node-admin-approver | grep '^enrollments: 1;'")
+	await(ctx, t,
+		"systemctl is-active hcp-node-admin-approver && "+
+			"systemctl show -P StatusText hcp-node-admin-approver | grep '^enrollments: 1;'")
 	mustOutput(ctx, t, "install -m 0644 -t /etc/hcp-node-admin/enrollments /root/tokens/worker-9.enrollment")
 	await(ctx, t, "systemctl show -P StatusText hcp-node-admin-approver | grep '^enrollments: 2;'")
 
 	mustOutput(ctx, t, `set -e
 		test "$(stat -c %u /proc/$(systemctl show -P MainPID hcp-node-admin-approver))" != 0
 		for path in /etc/hcp-node-admin/enrollments /run/hcp-node-admin-approver/enrollments; do
-			if setpriv --reuid nobody --clear-groups cat $path/worker-8.enrollment; then echo "all users can read $path" >&2; exit 1; fi
+			if setpriv --reuid nobody --clear-groups cat $path/worker-8.enrollment; then
+				echo "all users can read $path" >&2; exit 1
+			fi
 		done
 		systemctl stop hcp-node-admin-approver
 		rm -r /root/tokens /etc/hcp-node-admin/enrollments /etc/hcp-node-admin/approver.kubeconfig`)

@@ -22,7 +22,8 @@ import (
 func testPlannedBridge(ctx context.Context, t *testing.T) {
 	t.Helper()
 	plan := runAgent(ctx, t, report.Success, "plan --user-data "+testenv.UserDataPath)
-	checkContains(t, plan.Stdout, "+ br-ex (ovs-bridge, br-ex): MTU 1500, bridge-uplink=eth0", "+ ovs-if-phys0 (802-3-ethernet, eth0): in ovs-port-phys0",
+	checkContains(t, plan.Stdout, "+ br-ex (ovs-bridge, br-ex): MTU 1500, bridge-uplink=eth0",
+		"+ ovs-if-phys0 (802-3-ethernet, eth0): in ovs-port-phys0",
 		"+ ovs-if-br-ex (ovs-interface, br-ex): in ovs-port-br-ex, MAC ")
 }
 
@@ -64,12 +65,16 @@ func testJoinWithEndpoint(ctx context.Context, t *testing.T) {
 // testStatusOfBridge checks the output about br-ex of a joined host, and returns its state.
 func testStatusOfBridge(ctx context.Context, t *testing.T) *ovs.Status {
 	t.Helper()
-	checkContains(t, runAgent(ctx, t, report.Success, "plan").Stdout, "no changes needed", "br-ex already exists with uplink eth0")
-	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "ports ", "eth0 (system)", "MTU 1500, node IP 192.0.2.", "NetworkManager profile ovs-if-br-ex is activated, in /etc/", "eth0 was attached to br-ex at ", "; network interruption ")
-	var status status.Document
-	must(t, json.Unmarshal([]byte(runAgent(ctx, t, report.Success, "status --output json").Stdout), &status))
-	b := status.Bridge
-	if b == nil || b.Migration == nil || b.Migration.Outage == nil || b.Migration.Uplink != "eth0" || b.Profile == nil || len(b.Ports) < 2 || len(b.NodeIPs) == 0 {
+	checkContains(t, runAgent(ctx, t, report.Success, "plan").Stdout, "no changes needed",
+		"br-ex already exists with uplink eth0")
+	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "ports ", "eth0 (system)",
+		"MTU 1500, node IP 192.0.2.", "NetworkManager profile ovs-if-br-ex is activated, in /etc/",
+		"eth0 was attached to br-ex at ", "; network interruption ")
+	var document status.Document
+	must(t, json.Unmarshal([]byte(runAgent(ctx, t, report.Success, "status --output json").Stdout), &document))
+	b := document.Bridge
+	if b == nil || b.Migration == nil || b.Migration.Outage == nil || b.Migration.Uplink != "eth0" || b.Profile == nil ||
+		len(b.Ports) < 2 || len(b.NodeIPs) == 0 {
 		t.Fatalf("status of br-ex: %+v", b)
 	}
 	checkContains(t, runAgent(ctx, t, report.Success, "node-ip").Stdout, " (unchanged)")
@@ -81,7 +86,8 @@ func testStatusOfBridge(ctx context.Context, t *testing.T) *ovs.Status {
 func testRestartOfNetworkManager(ctx context.Context, t *testing.T) {
 	t.Helper()
 	bridge := mustOutput(ctx, t, `systemctl restart NetworkManager && nm-online -q -t 300
-		ovs-vsctl get Bridge br-ex external_ids:bridge-uplink; ovs-vsctl get Interface eth0 type; ip route show default | grep -c 'dev br-ex'`)
+		ovs-vsctl get Bridge br-ex external_ids:bridge-uplink; ovs-vsctl get Interface eth0 type
+		ip route show default | grep -c 'dev br-ex'`)
 	if bridge != "eth0\nsystem\n1" {
 		t.Errorf("br-ex after a restart of NetworkManager: %s", bridge)
 	}
@@ -92,20 +98,28 @@ func testRestartOfNetworkManager(ctx context.Context, t *testing.T) {
 func testBootWithOtherAddress(ctx context.Context, t *testing.T, was string) {
 	t.Helper()
 	const now = "192.0.2.201"
-	mustOutput(ctx, t, `nmcli connection modify ovs-if-br-ex ipv4.method manual ipv4.addresses `+now+`/24 ipv4.gateway 192.0.2.1 ipv4.dns 192.0.2.1 &&
+	mustOutput(ctx, t, `nmcli connection modify ovs-if-br-ex ipv4.method manual ipv4.addresses `+now+
+		`/24 ipv4.gateway 192.0.2.1 ipv4.dns 192.0.2.1 &&
 		ovs-vsctl set Open_vSwitch . external_ids:ovn-remote=ssl:192.0.2.99:6642`)
 	must(t, environment.Machine.Reboot(ctx))
 	awaitReadyNode(ctx, t)
-	environmentOutput := mustOutput(ctx, t, `systemctl show -P Environment kubelet | grep -o 'KUBELET_NODE_IP=[^ ]*'; systemctl show -P Environment crio | grep -o 'CONTAINER_STREAM_ADDRESS=[^ ]*'
-		cat /run/nodeip-configuration/primary-ip; echo; cat /run/nodeip-configuration/ipv4; echo; ls /run/nodeip-configuration; ovs-vsctl get Open_vSwitch . external_ids:ovn-remote
-		systemctl show -P Result hcp-node-agent-node-ip; [ -e /run/configure-ovs-ran ] || echo br-ex unchanged; journalctl -b --no-pager | grep -c "ordering cycle"; true`)
-	want := "KUBELET_NODE_IP=" + now + "\nCONTAINER_STREAM_ADDRESS=" + now + "\n" + now + "\n" + now + "\nipv4\nprimary-ip\n\" \"\nsuccess\n" +
+	environmentOutput := mustOutput(ctx, t, `
+		systemctl show -P Environment kubelet | grep -o 'KUBELET_NODE_IP=[^ ]*'
+		systemctl show -P Environment crio | grep -o 'CONTAINER_STREAM_ADDRESS=[^ ]*'
+		cat /run/nodeip-configuration/primary-ip; echo; cat /run/nodeip-configuration/ipv4; echo
+		ls /run/nodeip-configuration; ovs-vsctl get Open_vSwitch . external_ids:ovn-remote
+		systemctl show -P Result hcp-node-agent-node-ip; [ -e /run/configure-ovs-ran ] || echo br-ex unchanged
+		journalctl -b --no-pager | grep -c "ordering cycle"; true`)
+	want := "KUBELET_NODE_IP=" + now + "\nCONTAINER_STREAM_ADDRESS=" + now + "\n" + now + "\n" + now +
+		"\nipv4\nprimary-ip\n\" \"\nsuccess\n" +
 		"br-ex unchanged\n0"
 	if environmentOutput != want {
 		t.Errorf("after a boot with another address (before: %s):\n%s\nwant\n%s", was, environmentOutput, want)
 	}
 	order := mustOutput(ctx, t, `a=$(systemctl show -P ExecMainExitTimestampMonotonic hcp-node-agent-node-ip)
-		for unit in crio kubelet; do [ "$a" -lt "$(systemctl show -P ExecMainStartTimestampMonotonic $unit)" ] && echo before $unit; done`)
+		for unit in crio kubelet; do
+			[ "$a" -lt "$(systemctl show -P ExecMainStartTimestampMonotonic $unit)" ] && echo before $unit
+		done`)
 	if order != "before crio\nbefore kubelet" {
 		t.Errorf("the units that started after the update of the address: %q", order)
 	}
@@ -114,8 +128,11 @@ func testBootWithOtherAddress(ctx context.Context, t *testing.T, was string) {
 // testNodeIPWithoutTheAgent checks that kubelet starts even if the agent's binary is missing.
 func testNodeIPWithoutTheAgent(ctx context.Context, t *testing.T) {
 	t.Helper()
-	mustOutput(ctx, t, "mv /usr/bin/hcp-node-agent /root/; systemctl stop kubelet crio hcp-node-agent-node-ip; systemctl start hcp-node-agent-node-ip kubelet; true")
-	if failed := mustOutput(ctx, t, "mv /root/hcp-node-agent /usr/bin/; systemctl is-failed hcp-node-agent-node-ip; systemctl is-active kubelet"); failed != "failed\nactive" {
+	mustOutput(ctx, t, `mv /usr/bin/hcp-node-agent /root/; systemctl stop kubelet crio hcp-node-agent-node-ip
+		systemctl start hcp-node-agent-node-ip kubelet; true`)
+	failed := mustOutput(ctx, t,
+		"mv /root/hcp-node-agent /usr/bin/; systemctl is-failed hcp-node-agent-node-ip; systemctl is-active kubelet")
+	if failed != "failed\nactive" {
 		t.Errorf("without the agent's binary: %q", failed)
 	}
 }
@@ -125,10 +142,13 @@ func testNodeIPWithoutTheAgent(ctx context.Context, t *testing.T) {
 func TestBridgeWithoutTheClustersUnit(t *testing.T) {
 	ctx := newContext(t)
 	before := hostState(ctx, t)
-	checkContains(t, runAgent(ctx, t, report.Success, joinCommand+" --until kubelet --payload-drop ovs-configuration.service").Stdout, "the ignition server is reachable")
-	cleared := mustOutput(ctx, t, `set=external_ids:ovn-remote; unit=hcp-node-agent-ovn-remote.service; systemctl is-enabled $unit; systemctl is-active $unit
+	checkContains(t, runAgent(ctx, t, report.Success,
+		joinCommand+" --until kubelet --payload-drop ovs-configuration.service").Stdout, "the ignition server is reachable")
+	cleared := mustOutput(ctx, t, `set=external_ids:ovn-remote; unit=hcp-node-agent-ovn-remote.service
+		systemctl is-enabled $unit; systemctl is-active $unit
 		ovs-vsctl set Open_vSwitch . $set=ssl:a; systemctl start $unit; ovs-vsctl get Open_vSwitch . $set
-		ovs-vsctl set Open_vSwitch . $set=ssl:b; systemctl start $unit; ovs-vsctl get Open_vSwitch . $set; ovs-vsctl remove Open_vSwitch . external_ids ovn-remote`)
+		ovs-vsctl set Open_vSwitch . $set=ssl:b; systemctl start $unit; ovs-vsctl get Open_vSwitch . $set
+		ovs-vsctl remove Open_vSwitch . external_ids ovn-remote`)
 	if cleared != "enabled\ninactive\n\" \"\n\"ssl:b\"" {
 		t.Errorf("the unit that clears ovn-remote: %q", cleared)
 	}
@@ -142,7 +162,8 @@ func TestBridgeWithoutTheClustersUnit(t *testing.T) {
 		t.Fatal("docs/br-ex.md contains no script")
 	}
 	must(t, environment.Machine.Put(ctx, "/root/by-hand.sh", strings.NewReader(script), 0o700))
-	after := mustOutput(ctx, t, `sh /root/by-hand.sh >&2; ovs-vsctl list-br; ip -4 route show default | grep -o 'dev [^ ]*'; nmcli -g NAME,DEVICE connection show --active | grep eth0; rm /root/by-hand.sh`)
+	after := mustOutput(ctx, t, `sh /root/by-hand.sh >&2; ovs-vsctl list-br; ip -4 route show default | grep -o 'dev [^ ]*'
+		nmcli -g NAME,DEVICE connection show --active | grep eth0; rm /root/by-hand.sh`)
 	if after != "dev eth0\nWired connection 1:eth0" {
 		t.Errorf("after the manual removal of br-ex: %q", after)
 	}

@@ -19,7 +19,8 @@ import (
 // must find no obstacle to a join.
 func testDoctorBeforeJoin(ctx context.Context, t *testing.T) {
 	t.Helper()
-	checkContains(t, runAgent(ctx, t, report.Success, "doctor").Stdout, "has not joined a cluster", "the ignition server was not checked")
+	checkContains(t, runAgent(ctx, t, report.Success, "doctor").Stdout, "has not joined a cluster",
+		"the ignition server was not checked")
 	result := runAgent(ctx, t, report.Success, "doctor --user-data "+testenv.UserDataPath)
 	if strings.Contains(result.Stdout, "the ignition server was not checked") {
 		t.Error("with user data doctor did not check the ignition server")
@@ -33,11 +34,15 @@ func testDoctorBeforeJoin(ctx context.Context, t *testing.T) {
 func testDoctorOfHealthyNode(ctx context.Context, t *testing.T) {
 	t.Helper()
 	out := runAgent(ctx, t, report.Success, "doctor").Stdout
-	checkContains(t, out, "joined NodePool clusters/", "running: NetworkManager.service, openvswitch.service, crio.service, kubelet.service", "eth0 is in br-ex with 192.0.2.",
-		")", "kubelet's client certificate of CN=system:node:worker-0", "kubelet's serving certificate of CN=system:node:worker-0",
+	checkContains(t, out, "joined NodePool clusters/",
+		"running: NetworkManager.service, openvswitch.service, crio.service, kubelet.service",
+		"eth0 is in br-ex with 192.0.2.",
+		")", "kubelet's client certificate of CN=system:node:worker-0",
+		"kubelet's serving certificate of CN=system:node:worker-0",
 		"Node worker-0 is Ready and schedulable")
 	findings := doctorFindings(ctx, t)
-	if !slices.ContainsFunc(findings, func(f finding) bool { return f.Check == "validate" && f.Severity == report.SeverityOK }) {
+	if !slices.ContainsFunc(findings,
+		func(f finding) bool { return f.Check == "validate" && f.Severity == report.SeverityOK }) {
 		t.Error("doctor did not run the checks that need the payload")
 	}
 	for _, f := range findings {

@@ -33,12 +33,15 @@ import (
 // opens new connections.
 func testNamesAndRegistryGone(ctx context.Context, t *testing.T) {
 	registry, _, _ := strings.Cut(environment.ControlPlane.Registry, ":")
-	mustOutput(ctx, t, `cp /etc/resolv.conf /etc/hosts /root/ && echo nameserver 127.0.0.9 >/etc/resolv.conf && echo 127.0.0.9 `+registry+` >>/etc/hosts
+	mustOutput(ctx, t,
+		`cp /etc/resolv.conf /etc/hosts /root/ && echo nameserver 127.0.0.9 >/etc/resolv.conf && echo 127.0.0.9 `+registry+
+			` >>/etc/hosts
 		systemctl restart hcp-node-agent`)
 	name := "the name " + apiEndpoint(t).Hostname() + " cannot be resolved"
 	awaitLog(ctx, t, name)
 	awaitLog(ctx, t, "no service listens at "+environment.ControlPlane.Registry)
-	mustOutput(ctx, t, "cat /root/resolv.conf >/etc/resolv.conf; cat /root/hosts >/etc/hosts; rm /root/hosts /root/resolv.conf")
+	mustOutput(ctx, t,
+		"cat /root/resolv.conf >/etc/resolv.conf; cat /root/hosts >/etc/hosts; rm /root/hosts /root/resolv.conf")
 	awaitResolved(ctx, t, name)
 	awaitResolved(ctx, t, "no service listens at "+registry)
 }
@@ -85,15 +88,18 @@ func (c *changingCluster) testPullSecretReplaced(ctx context.Context, t *testing
 	ca := c.addCA(t, "/etc/kubernetes/kubelet-ca.crt", "new-client-signer")
 	key := certtest.NewKey(t)
 	certificate := ca.Issue(t, key, &x509.Certificate{
-		Subject: pkix.Name{CommonName: "client", Organization: []string{"system:masters"}}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		Subject:     pkix.Name{CommonName: "client", Organization: []string{"system:masters"}},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})
-	must(t, environment.Machine.Put(ctx, "/root/client.pem", strings.NewReader(string(certificate)+string(certtest.KeyPEM(t, key))), 0o600))
+	must(t, environment.Machine.Put(ctx, "/root/client.pem",
+		strings.NewReader(string(certificate)+string(certtest.KeyPEM(t, key))), 0o600))
 	const request = "curl -sk -o /dev/null -w '%{http_code}' --cert /root/client.pem https://127.0.0.1:10250/pods"
 	if code := mustOutput(ctx, t, request); code != "401" {
 		t.Errorf("kubelet responds with %s to a client of another CA", code)
 	}
 	serve(ctx, t, c.payload)
-	checkContains(t, runAgent(ctx, t, report.Success, "join --user-data "+testenv.UserDataPath).Stdout, "is Ready and schedulable")
+	checkContains(t, runAgent(ctx, t, report.Success, "join --user-data "+testenv.UserDataPath).Stdout,
+		"is Ready and schedulable")
 	await(ctx, t, "test $("+request+") = 200")
 	awaitResolved(ctx, t, "rejects this node")
 	if now := startTimes(ctx, t); now != started {
@@ -114,7 +120,9 @@ func (c *changingCluster) testCAPublished(ctx context.Context, t *testing.T) {
 	awaitLog(ctx, t, "repaired: kubelet trusts the new CAs of the cluster")
 	awaitResolved(ctx, t, "the cluster has a new CA that this node does not trust")
 	checkContains(t, runAgent(ctx, t, report.Success, "join").Stdout, "nothing was changed")
-	if n := mustOutput(ctx, t, "sed -n 's/.*certificate-authority-data: //p' /var/lib/kubelet/kubeconfig | base64 -d | grep -c BEGIN"); n != "2" {
+	n := mustOutput(ctx, t,
+		"sed -n 's/.*certificate-authority-data: //p' /var/lib/kubelet/kubeconfig | base64 -d | grep -c BEGIN")
+	if n != "2" {
 		t.Errorf("kubelet trusts %s CAs", n)
 	}
 	awaitReadyNode(ctx, t)
@@ -150,10 +158,12 @@ func runPodWithCAs(ctx context.Context, t *testing.T) func() {
 // awaitPublished waits until the cluster publishes a CA to the pods of the network plugin.
 func awaitPublished(ctx context.Context, t *testing.T, ca []byte) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		bundle, err := environment.Client.CoreV1().ConfigMaps(networkNamespace).Get(ctx, "kube-root-ca.crt", metav1.GetOptions{})
-		return err == nil && strings.Contains(bundle.Data["ca.crt"], string(ca)), err
-	})
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, time.Minute, true,
+		func(ctx context.Context) (bool, error) {
+			bundle, err := environment.Client.CoreV1().ConfigMaps(networkNamespace).Get(ctx, "kube-root-ca.crt",
+				metav1.GetOptions{})
+			return err == nil && strings.Contains(bundle.Data["ca.crt"], string(ca)), err
+		})
 	if err != nil {
 		t.Fatalf("waiting for the cluster to publish the CA: %v", err)
 	}
@@ -172,7 +182,8 @@ func (c *changingCluster) testCAsRenewed(ctx context.Context, t *testing.T) {
 		cluster.CertificateAuthorityData = append(cluster.CertificateAuthorityData, added.PEM...)
 	})
 	serve(ctx, t, c.payload)
-	checkContains(t, runAgent(ctx, t, report.Success, "join --user-data "+testenv.UserDataPath).Stdout, "updated the API server's URL and CAs in kubelet's kubeconfig")
+	checkContains(t, runAgent(ctx, t, report.Success, "join --user-data "+testenv.UserDataPath).Stdout,
+		"updated the API server's URL and CAs in kubelet's kubeconfig")
 	if now := mustOutput(ctx, t, containersCommand); now != pods {
 		t.Errorf("the containers are %q, before: %q", now, pods)
 	}
@@ -188,12 +199,15 @@ func (c *changingCluster) testEndpointChanged(ctx context.Context, t *testing.T)
 	c.editKubeconfig(t, func(cluster *clientcmdapi.Cluster) {
 		cluster.Server = strings.Replace(cluster.Server, before, after, 1)
 	})
-	for _, path := range []string{"/etc/kubernetes/apiserver-proxy-config/haproxy.cfg", "/etc/kubernetes/apiserver-url.env"} {
+	for _, path := range []string{
+		"/etc/kubernetes/apiserver-proxy-config/haproxy.cfg", "/etc/kubernetes/apiserver-url.env",
+	} {
 		c.payload.SetFile(path, strings.ReplaceAll(fileContent(t, c.payload, path), before, after))
 	}
 	serve(ctx, t, c.payload)
 	proxy := mustOutput(ctx, t, "pgrep -x haproxy")
-	checkContains(t, runAgent(ctx, t, report.Success, "plan --user-data "+testenv.UserDataPath).Stdout, "the node is not drained", "restart static pod: ")
+	checkContains(t, runAgent(ctx, t, report.Success, "plan --user-data "+testenv.UserDataPath).Stdout,
+		"the node is not drained", "restart static pod: ")
 	runAgent(ctx, t, report.Success, upgradeCommand)
 	checkContains(t, mustOutput(ctx, t, "grep server: /var/lib/kubelet/kubeconfig"), after)
 	await(ctx, t, "pgrep -x haproxy | grep -vx "+proxy)
@@ -203,10 +217,13 @@ func (c *changingCluster) testEndpointChanged(ctx context.Context, t *testing.T)
 
 // testOtherNodePool joins with the user data of another NodePool, which is refused.
 func testOtherNodePool(ctx context.Context, t *testing.T) {
-	mustOutput(ctx, t, `jq '(.ignition.config.merge[].httpHeaders[] | select(.name == "NodePool") | .value) = "clusters/other"' `+testenv.UserDataPath+` >/root/other.ign`)
+	mustOutput(ctx, t,
+		`jq '(.ignition.config.merge[].httpHeaders[] | select(.name == "NodePool") | .value) = "clusters/other"' `+
+			testenv.UserDataPath+` >/root/other.ign`)
 	for _, command := range []string{"join", "upgrade"} {
 		refused := runAgent(ctx, t, report.Refused, command+" --user-data /root/other.ign")
-		checkContains(t, refused.Stdout+refused.Stderr, "clusters/other", "hcp-node-agent leave", "join --user-data /root/other.ign")
+		checkContains(t, refused.Stdout+refused.Stderr, "clusters/other", "hcp-node-agent leave",
+			"join --user-data /root/other.ign")
 	}
 	mustOutput(ctx, t, "rm /root/other.ign")
 }
@@ -218,7 +235,8 @@ func (c *changingCluster) testExpiredWhileOff(ctx context.Context, t *testing.T)
 	const current = "/var/lib/kubelet/pki/kubelet-client-current.pem"
 	before, err := environment.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
 	must(t, err)
-	parsed, err := keyutil.ParsePrivateKeyPEM([]byte(mustOutput(ctx, t, "systemctl stop hcp-node-agent kubelet; cat "+current)))
+	parsed, err := keyutil.ParsePrivateKeyPEM([]byte(mustOutput(ctx, t,
+		"systemctl stop hcp-node-agent kubelet; cat "+current)))
 	must(t, err)
 	key, isECDSA := parsed.(*ecdsa.PrivateKey)
 	if !isECDSA {
@@ -229,7 +247,8 @@ func (c *changingCluster) testExpiredWhileOff(ctx context.Context, t *testing.T)
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 		NotBefore:   time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Second),
 	})
-	must(t, environment.Machine.Put(ctx, "/root/expired.pem", strings.NewReader(string(expired)+string(certtest.KeyPEM(t, key))), 0o600))
+	must(t, environment.Machine.Put(ctx, "/root/expired.pem",
+		strings.NewReader(string(expired)+string(certtest.KeyPEM(t, key))), 0o600))
 	mustOutput(ctx, t, "cat /root/expired.pem >"+current+" && rm /root/expired.pem && sync")
 	must(t, environment.Machine.PowerOff(ctx))
 	awaitNodeLost(ctx, t)
@@ -238,7 +257,8 @@ func (c *changingCluster) testExpiredWhileOff(ctx context.Context, t *testing.T)
 
 	checkContains(t, runAgent(ctx, t, report.Failed, "doctor").Stdout, "client certificate", "expired", "join --user-data")
 	serve(ctx, t, c.payload)
-	checkContains(t, runAgent(ctx, t, report.Success, "join --user-data "+testenv.UserDataPath).Stdout, "is Ready and schedulable")
+	checkContains(t, runAgent(ctx, t, report.Success, "join --user-data "+testenv.UserDataPath).Stdout,
+		"is Ready and schedulable")
 	after, err := environment.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
 	must(t, err)
 	if before.UID != after.UID {

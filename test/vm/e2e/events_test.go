@@ -26,16 +26,18 @@ import (
 // TestEventsInTheLifeOfANode joins a machine with a join token, and causes the events that kubelet does
 // not notice or not survive itself. The service reports each, repairs those that it can repair, and
 // reports them as resolved. Others need a command of the administrator. In between the node is healthy.
+// After a failed event the test continues if the node is healthy, and otherwise lists the remaining events.
 func TestEventsInTheLifeOfANode(t *testing.T) {
 	ctx := newContextFor(t, 45*time.Minute) // most of it are intervals of the service's checks
 	cluster := &changingCluster{payload: servedPayload(t)}
 	conf := fileContent(t, cluster.payload, ignition.KubeletConfigPath)
 	// By default kubelet reports the pressure for five minutes after it has ended.
-	cluster.payload.SetFile(ignition.KubeletConfigPath, strings.Replace(conf, "evictionPressureTransitionPeriod: 0s", "evictionPressureTransitionPeriod: 10s", 1))
+	cluster.payload.SetFile(ignition.KubeletConfigPath,
+		strings.Replace(conf, "evictionPressureTransitionPeriod: 0s", "evictionPressureTransitionPeriod: 10s", 1))
 	serve(ctx, t, cluster.payload)
 	trusted := mustOutput(ctx, t, "sha256sum "+trustStore)
 	joinWithToken(ctx, t)
-	for _, event := range []struct {
+	events := []struct {
 		name string
 		test func(context.Context, *testing.T)
 	}{
@@ -51,10 +53,19 @@ func TestEventsInTheLifeOfANode(t *testing.T) {
 		{"API endpoint changed", cluster.testEndpointChanged},
 		{"moved to another NodePool", testOtherNodePool},
 		{"client certificate expired while off", cluster.testExpiredWhileOff},
-	} {
-		if !t.Run(event.name, func(t *testing.T) { event.test(ctx, t); awaitHealthy(ctx, t) }) {
-			return
+	}
+	for i, event := range events {
+		if t.Run(event.name, func(t *testing.T) { event.test(ctx, t); awaitHealthy(ctx, t) }) {
+			continue
 		}
+		if !t.Run("node healthy after the failed event", func(t *testing.T) { awaitHealthy(ctx, t) }) {
+			var names []string
+			for _, remaining := range events[i+1:] {
+				names = append(names, remaining.name)
+			}
+			t.Fatalf("the node is not healthy after %q; events that did not run: %q", event.name, names)
+		}
+		t.Log("later failures may be consequences")
 	}
 	runAgent(ctx, t, report.Success, "status")
 	checkResources(ctx, t)
@@ -122,13 +133,16 @@ func testAddressChanged(ctx context.Context, t *testing.T) {
 	const other = "192.0.2.201"
 	original := mustOutput(ctx, t, "cat /run/nodeip-configuration/primary-ip")
 	mustOutput(ctx, t, "ip address add 192.0.2.202/24 dev br-ex")
-	mustOutput(ctx, t, `nmcli connection modify ovs-if-br-ex ipv4.method manual ipv4.addresses `+other+`/24 ipv4.gateway 192.0.2.1 ipv4.dns 192.0.2.1 &&
+	mustOutput(ctx, t, `nmcli connection modify ovs-if-br-ex ipv4.method manual ipv4.addresses `+other+
+		`/24 ipv4.gateway 192.0.2.1 ipv4.dns 192.0.2.1 &&
 		nmcli device reapply br-ex`)
 	awaitAddress(ctx, t, other, original, func() { approveServing(ctx, t, other) })
 	if n := mustOutput(ctx, t, `journalctl -b -u hcp-node-agent -o cat | grep -c "192.0.2.202" || true`); n != "0" {
 		t.Errorf("the additional address was reported %s times", n)
 	}
-	mustOutput(ctx, t, `nmcli connection modify ovs-if-br-ex ipv4.method auto ipv4.addresses '' ipv4.gateway '' ipv4.dns '' && nmcli device reapply br-ex`)
+	mustOutput(ctx, t,
+		`nmcli connection modify ovs-if-br-ex ipv4.method auto ipv4.addresses '' ipv4.gateway '' ipv4.dns '' &&
+			nmcli device reapply br-ex`)
 	awaitAddress(ctx, t, original, other, func() {})
 }
 
@@ -137,7 +151,9 @@ func awaitAddress(ctx context.Context, t *testing.T, now, before string, approve
 	t.Helper()
 	awaitLog(ctx, t, "repaired: kubelet and CRI-O use the node address "+now)
 	checkEvent(ctx, t, corev1.EventTypeWarning, "NodeAddressChanged", "the node address changed to "+now+" from "+before)
-	environmentOutput := mustOutput(ctx, t, `for unit in crio kubelet; do tr '\0' '\n' </proc/$(systemctl show -P MainPID $unit)/environ; done | grep -E '^(KUBELET_NODE_IP|CONTAINER_STREAM_ADDRESS)='
+	environmentOutput := mustOutput(ctx, t, `for unit in crio kubelet; do
+			tr '\0' '\n' </proc/$(systemctl show -P MainPID $unit)/environ
+		done | grep -E '^(KUBELET_NODE_IP|CONTAINER_STREAM_ADDRESS)='
 		cat /run/nodeip-configuration/primary-ip`)
 	if want := "CONTAINER_STREAM_ADDRESS=" + now + "\nKUBELET_NODE_IP=" + now + "\n" + now; environmentOutput != want {
 		t.Errorf("after the repair:\n%s\nwant\n%s", environmentOutput, want)
@@ -151,7 +167,8 @@ func awaitAddress(ctx context.Context, t *testing.T, now, before string, approve
 		t.Errorf("waiting for the Node to have the address %s: %v", now, err)
 	}
 	awaitResolved(ctx, t, "the node address changed to "+now)
-	await(ctx, t, "openssl s_client -connect "+now+":10250 </dev/null 2>/dev/null | openssl x509 -noout -ext subjectAltName | grep -qF 'IP Address:"+now+"'")
+	await(ctx, t, "openssl s_client -connect "+now+
+		":10250 </dev/null 2>/dev/null | openssl x509 -noout -ext subjectAltName | grep -qF 'IP Address:"+now+"'")
 }
 
 // approveServing waits for the serving CSR with an address and approves it, as an approver does.
@@ -165,7 +182,8 @@ func approveServing(ctx context.Context, t *testing.T, address string) {
 		for _, csr := range list.Items {
 			block, _ := pem.Decode(csr.Spec.Request)
 			request, err := x509.ParseCertificateRequest(block.Bytes)
-			if err == nil && csr.Spec.SignerName == certificatesv1.KubeletServingSignerName && strings.Contains(fmt.Sprint(request.IPAddresses), address) {
+			if err == nil && csr.Spec.SignerName == certificatesv1.KubeletServingSignerName &&
+				strings.Contains(fmt.Sprint(request.IPAddresses), address) {
 				return true, nil
 			}
 		}
@@ -187,7 +205,9 @@ func testReportedAndResolved(ctx context.Context, t *testing.T) {
 		clockAhead = "clock is 1h0m0s ahead of the API server"
 		failingPod = "pod kube-system/unpullable-" + testenv.NodeName + " is not ready"
 	)
-	started := mustOutput(ctx, t, "systemctl show -P ExecMainStartTimestampMonotonic kubelet; date -s '+1 hour' >/dev/null; hostnamectl set-hostname renamed")
+	started := mustOutput(ctx, t,
+		"systemctl show -P ExecMainStartTimestampMonotonic kubelet; date -s '+1 hour' >/dev/null; hostnamectl set-hostname "+
+			"renamed")
 	setTaints(ctx, t, `[{"key":"team","value":"blue","effect":"NoSchedule"}]`)
 	addFailingStaticPod(ctx, t)
 
@@ -223,15 +243,19 @@ func addFailingStaticPod(ctx context.Context, t *testing.T) {
 	must(t, environment.Machine.Put(ctx, staticPodFile, strings.NewReader(manifest), 0o600))
 }
 
-// testDriftRepaired changes a file and a sysctl, and disables kubelet. The check of drift runs at the start of the service.
+// testDriftRepaired changes a file and a sysctl, and disables kubelet. The check of drift runs at the start of the
+// service.
 func testDriftRepaired(ctx context.Context, t *testing.T) {
 	const sysctl = "net.ipv4.neigh.default.gc_thresh1"
-	mustOutput(ctx, t, "echo '# changed' >>/etc/containers/registries.conf && sysctl -qw "+sysctl+"=4096 && systemctl disable --quiet kubelet")
+	mustOutput(ctx, t, "echo '# changed' >>/etc/containers/registries.conf && sysctl -qw "+sysctl+
+		"=4096 && systemctl disable --quiet kubelet")
 	checkContains(t, runAgent(ctx, t, report.DriftFound, "status").Stdout,
 		"file /etc/containers/registries.conf", "sysctl "+sysctl, "unit kubelet.service")
 	mustOutput(ctx, t, "systemctl restart hcp-node-agent")
 	awaitLog(ctx, t, "repaired: restored the joined state")
-	if state := mustOutput(ctx, t, "grep -c changed /etc/containers/registries.conf || true; sysctl -n "+sysctl+"; systemctl is-enabled kubelet"); state != "0\n8192\nenabled" {
+	state := mustOutput(ctx, t, "grep -c changed /etc/containers/registries.conf || true; sysctl -n "+sysctl+
+		"; systemctl is-enabled kubelet")
+	if state != "0\n8192\nenabled" {
 		t.Errorf("after the repair: %q", state)
 	}
 	awaitResolved(ctx, t, "drift: ")

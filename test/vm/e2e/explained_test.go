@@ -38,9 +38,11 @@ func TestExplained(t *testing.T) {
 
 	// The unit belongs to a package that is not installed.
 	mustOutput(ctx, t, `install -d /etc/systemd/system/crio.service.d
-		printf '[Unit]\nRequires=no-such.service\n' >/etc/systemd/system/crio.service.d/90-site.conf && systemctl daemon-reload`)
+		printf '[Unit]\nRequires=no-such.service\n' >/etc/systemd/system/crio.service.d/90-site.conf &&
+			systemctl daemon-reload`)
 	result := runAgent(ctx, t, report.Failed, joinCommand)
-	checkContains(t, result.Stdout, "no-such.service, which crio.service requires, does not exist on this host (Unit no-such.service not found)",
+	checkContains(t, result.Stdout,
+		"no-such.service, which crio.service requires, does not exist on this host (Unit no-such.service not found)",
 		"dnf provides '*/no-such.service'")
 	mustOutput(ctx, t, "rm /etc/systemd/system/crio.service.d/90-site.conf && systemctl daemon-reload")
 
@@ -50,7 +52,8 @@ func TestExplained(t *testing.T) {
 	image := repository + ":none"
 	registry, _, _ := strings.Cut(image, "/")
 	output := runWithActions(ctx, t, "hcp-node-agent "+joinCommand,
-		outputAction{"; no pod of a network plugin is assigned to this node, only kube-system/kube-apiserver-proxy-" + testenv.NodeName, func() {
+		outputAction{"; no pod of a network plugin is assigned to this node, only kube-system/kube-apiserver-proxy-" +
+			testenv.NodeName, func() {
 			setTaints(ctx, t, `[{"key":"team","value":"blue","effect":"NoSchedule"}]`)
 			createUnpullablePod(ctx, t, image)
 		}},
@@ -58,23 +61,35 @@ func TestExplained(t *testing.T) {
 			registry + " does not have it", func() {
 			must(t, server.SetNetwork(ctx, true))
 		}},
-		outputAction{"waiting for Node " + testenv.NodeName + " to become schedulable: taint team=blue:NoSchedule", func() { setTaints(ctx, t, "null") }},
+		outputAction{
+			"waiting for Node " + testenv.NodeName + " to become schedulable: taint team=blue:NoSchedule",
+			func() { setTaints(ctx, t, "null") },
+		},
 	)
-	checkContains(t, output, "the network plugin has not written its configuration yet (/etc/kubernetes/cni/net.d/ is empty)", "crictl pull "+image,
+	checkContains(t, output,
+		"the network plugin has not written its configuration yet (/etc/kubernetes/cni/net.d/ is empty)",
+		"crictl pull "+image,
 		"oc adm taint node "+testenv.NodeName+" team-", testenv.NodeName+" is Ready and schedulable")
 
 	// A taint that is not removed causes a failure that names it.
 	setTaints(ctx, t, `[{"key":"node.cloudprovider.kubernetes.io/uninitialized","value":"true","effect":"NoSchedule"}]`)
-	result = runAgent(ctx, t, report.Failed, "join --timeout 30s --skip "+skippedSteps+",kubelet,serving-certificate,ready")
-	checkContains(t, result.Stdout, "Node "+testenv.NodeName+" is not schedulable: taint node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule", "platform None has no cloud controller manager",
+	result = runAgent(ctx, t, report.Failed, "join --timeout 30s --skip "+skippedSteps+
+		",kubelet,serving-certificate,ready")
+	checkContains(t, result.Stdout, "Node "+testenv.NodeName+
+		" is not schedulable: taint node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule",
+		"platform None has no cloud controller manager",
 		"oc adm taint node "+testenv.NodeName+" node.cloudprovider.kubernetes.io/uninitialized-")
 	setTaints(ctx, t, "null")
 
 	// kubelet's version differs from that of its unit; systemd and the journal report the cause.
 	mustOutput(ctx, t, `install -d /etc/systemd/system/kubelet.service.d
-		printf '[Service]\nExecStart=\nExecStart=/usr/bin/kubelet --no-such-flag\n' >/etc/systemd/system/kubelet.service.d/90-site.conf`)
+		printf '[Service]\nExecStart=\nExecStart=/usr/bin/kubelet --no-such-flag\n' \
+			>/etc/systemd/system/kubelet.service.d/90-site.conf`)
 	result = runAgent(ctx, t, report.Failed, "join --skip "+skippedSteps)
-	checkContains(t, result.Stdout, "kubelet.service is not running (it exits soon after each start): it does not support the flag --no-such-flag of its unit: the installed kubelet does not match the payload's release", "install the kubelet of the payload's release", "kubelet --version")
+	checkContains(t, result.Stdout,
+		"kubelet.service is not running (it exits soon after each start): it does not support the flag --no-such-flag of "+
+			"its unit: the installed kubelet does not match the payload's release",
+		"install the kubelet of the payload's release", "kubelet --version")
 	mustOutput(ctx, t, "rm /etc/systemd/system/kubelet.service.d/90-site.conf")
 	runAgent(ctx, t, report.Success, "join --skip "+skippedSteps)
 }
@@ -84,7 +99,8 @@ func TestExplained(t *testing.T) {
 func setTaints(ctx context.Context, t *testing.T, taints string) {
 	t.Helper()
 	patch := fmt.Appendf(nil, `{"spec":{"taints":%s}}`, taints)
-	_, err := environment.Client.CoreV1().Nodes().Patch(ctx, testenv.NodeName, types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err := environment.Client.CoreV1().Nodes().Patch(ctx, testenv.NodeName, types.MergePatchType, patch,
+		metav1.PatchOptions{})
 	must(t, err)
 }
 

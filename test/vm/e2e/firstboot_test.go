@@ -30,11 +30,13 @@ func TestFirstBootByCloudInit(t *testing.T) {
 		"meta-data": "instance-id: first-boot\n",
 		"user-data": exampleUserData(t, "first-boot.yaml", "CONTENT-OF-THE-USER-DATA", string(userData)),
 	})
-	const waits = "systemctl show -P StatusText hcp-node-agent | grep -q '^client-certificate: waiting for approval' && ! systemctl show -P MainPID hcp-node-agent | grep -qx 0"
+	const waits = "systemctl show -P StatusText hcp-node-agent | grep -q '^client-certificate: waiting for approval' && " +
+		"! systemctl show -P MainPID hcp-node-agent | grep -qx 0"
 	await(ctx, t, waits)
-	if state := mustOutput(ctx, t, `systemctl stop hcp-node-agent
+	state := mustOutput(ctx, t, `systemctl stop hcp-node-agent
 		systemctl show -P Result hcp-node-agent; systemctl is-active hcp-node-agent
-		systemctl start --no-block hcp-node-agent`); state != "success\ninactive" {
+		systemctl start --no-block hcp-node-agent`)
+	if state != "success\ninactive" {
 		t.Errorf("the stopped service is %s", state)
 	}
 	await(ctx, t, waits)
@@ -47,7 +49,9 @@ func TestFirstBootByCloudInit(t *testing.T) {
 	t.Log(mustOutput(ctx, t, `cloud-init status --wait --long || exit
 		for i in $(seq 120); do systemctl is-active -q hcp-node-agent && break; sleep 1; done
 		systemctl status --no-pager --lines 0 hcp-node-agent && journalctl -b --no-pager -o cat -u hcp-node-agent`))
-	checkContains(t, mustOutput(ctx, t, "journalctl -b --no-pager -o cat _SYSTEMD_UNIT=hcp-node-agent.service STEP=schedulable"), "Node worker-0 is schedulable")
+	checkContains(t,
+		mustOutput(ctx, t, "journalctl -b --no-pager -o cat _SYSTEMD_UNIT=hcp-node-agent.service STEP=schedulable"),
+		"Node worker-0 is schedulable")
 	if left := mustOutput(ctx, t, "ls -A /etc/hcp-node-agent"); strings.Contains(left, "user-data.ign") {
 		t.Errorf("the user data still exists: %s", left)
 	}
@@ -72,14 +76,17 @@ func TestFirstBootWithJoinToken(t *testing.T) {
 	must(t, err)
 	mustOutput(ctx, t, "echo unnamed.example.com >/etc/hostname") // takes effect at the next boot
 	bootWithSeed(ctx, t, map[string]string{
-		"meta-data":      "instance-id: with-a-join-token\n",
-		"network-config": strings.NewReplacer("192.0.2.17/24", "192.0.2.104/24", "192.0.2.53", "192.0.2.1").Replace(string(network)),
+		"meta-data": "instance-id: with-a-join-token\n",
+		"network-config": strings.NewReplacer("192.0.2.17/24", "192.0.2.104/24", "192.0.2.53",
+			"192.0.2.1").Replace(string(network)),
 		"user-data": exampleUserData(t, "join-token.yaml", "CONTENT-OF-THE-USER-DATA", string(userData),
 			"CONTENT-OF-worker-7.token", mustOutput(ctx, t, "cat /root/worker-0.token"), "worker-7", testenv.NodeName),
 	})
 	await(ctx, t, "systemctl is-active hcp-node-agent && ! ls /etc/hcp-node-agent/node.token")
 	awaitReadyNode(ctx, t)
-	if address := mustOutput(ctx, t, "ip -4 -o address show dev br-ex scope global; nmcli -g ipv4.method connection show ovs-if-br-ex"); !strings.Contains(address, " 192.0.2.104/24 ") ||
+	address := mustOutput(ctx, t,
+		"ip -4 -o address show dev br-ex scope global; nmcli -g ipv4.method connection show ovs-if-br-ex")
+	if !strings.Contains(address, " 192.0.2.104/24 ") ||
 		strings.Contains(address, "dynamic") || !strings.HasSuffix(address, "manual") {
 		t.Errorf("br-ex has %s", address)
 	}
@@ -101,7 +108,10 @@ datasource_list: [NoCloud, None]
 cloud_init_modules: [seed_random, write-files]
 cloud_config_modules: [set_hostname, rh_subscription, yum-add-repo, runcmd]
 cloud_final_modules: [package-update-upgrade-install, scripts-user, final-message]
-system_info: {distro: rhel, paths: {cloud_dir: /var/lib/cloud, templates_dir: /etc/cloud/templates}, network: {renderers: [network-manager]}}
+system_info:
+  distro: rhel
+  paths: {cloud_dir: /var/lib/cloud, templates_dir: /etc/cloud/templates}
+  network: {renderers: [network-manager]}
 CFG
 		rm -f /etc/cloud/cloud.cfg.d/*; cloud-init clean --logs; sync`)
 	must(t, environment.Machine.PowerOff(ctx))
@@ -122,7 +132,8 @@ func exampleUserData(t *testing.T, name string, pairs ...string) string {
 			t.Fatalf("%s does not contain %s", name, pairs[i])
 		}
 		// Keep the indentation of the YAML block in each line.
-		content = []byte(strings.ReplaceAll(string(content), pairs[i], strings.ReplaceAll(strings.TrimSpace(pairs[i+1]), "\n", "\n      ")))
+		content = []byte(strings.ReplaceAll(string(content), pairs[i],
+			strings.ReplaceAll(strings.TrimSpace(pairs[i+1]), "\n", "\n      ")))
 	}
 	return string(content)
 }

@@ -27,11 +27,13 @@ find /run/systemd/system /run/systemd/transient -mindepth 1 -printf 'runtime %p 
 systemctl list-units --no-legend --plain --no-pager --type=service --state=active,failed | awk '{print "service", $1, $3}' \
   | grep -v 'user@\|user-runtime\|getty\|tmpfiles-clean\|dispatcher\|hostnamed\|logrotate\|wait-online' | sort
 # NetworkManager makes up a profile for lo anew at every start.
-nmcli -t -f NAME,UUID,TYPE,DEVICE,AUTOCONNECT,AUTOCONNECT-PRIORITY connection show | grep -v :loopback: | sed 's/^/profile /' | sort
+nmcli -t -f NAME,UUID,TYPE,DEVICE,AUTOCONNECT,AUTOCONNECT-PRIORITY connection show | grep -v :loopback: |
+  sed 's/^/profile /' | sort
 for uuid in $(nmcli -g UUID,TYPE connection show | grep -v ':loopback$' | cut -d: -f1 | sort); do
   nmcli connection show "$uuid" | grep '^[a-z]' | grep -v timestamp | sed "s/^/setting $uuid /"
 done
-ip -o address show | sed 's/ valid_lft.*//; s/^[0-9]*: //; s/\\//' | grep -v 'inet6 fe80' | awk '{$1=$1; print "address", $0}' | sort
+ip -o address show | sed 's/ valid_lft.*//; s/^[0-9]*: //; s/\\//' | grep -v 'inet6 fe80' |
+  awk '{$1=$1; print "address", $0}' | sort
 ip route show | sed 's/^/route /; s/ *$//' | sort
 ip -br link | awk '{print "link", $1, $3}' | sort
 if ovs-vsctl --timeout=5 list-br 2>/dev/null | sed 's/^/bridge /' | grep .; then :; fi

@@ -40,7 +40,9 @@ func TestJoinResumesAfterKills(t *testing.T) {
 		if step.Name == "runtime" {
 			// The unit resumes and waits for approval. The next command must not wait for the
 			// unit forever.
-			_, err := environment.Machine.Output(ctx, "systemctl start --no-block hcp-node-agent; until journalctl -b -u hcp-node-agent | grep -q 'oc adm certificate approve'; do sleep 1; done")
+			_, err := environment.Machine.Output(ctx,
+				"systemctl start --no-block hcp-node-agent; until journalctl -b -u hcp-node-agent | grep -q 'oc adm certificate "+
+					"approve'; do sleep 1; done")
 			must(t, err)
 		}
 		if step.Name == steps.ClientCertificate {
@@ -66,7 +68,8 @@ func TestJoinResumesAfterRebootAndLateApproval(t *testing.T) {
 	// command is run.
 	cutPowerDuringMigration(ctx, t)
 	await(ctx, t, "journalctl -b -u hcp-node-agent -o cat | grep 'oc adm certificate approve node-csr-'")
-	checkContains(t, mustOutput(ctx, t, "journalctl -b -u hcp-node-agent -o cat"), "on platform None no controller approves it")
+	checkContains(t, mustOutput(ctx, t, "journalctl -b -u hcp-node-agent -o cat"),
+		"on platform None no controller approves it")
 	// The unit is in the state "activating" until the join is finished.
 	must(t, environment.Machine.Restart(ctx))
 	approveCSRs(ctx, t, 2)
@@ -108,7 +111,8 @@ func rebootForKernelArguments(ctx context.Context, t *testing.T) {
 		t.Errorf("files in /etc before the reboot:\n%s\nwant\n%s", now, files)
 	}
 	must(t, environment.Machine.RebootByGRUB(ctx, func() error {
-		out := runUntilOutput(ctx, t, "hcp-node-agent join"+settings+"=reboot", "rebooting the host with the kernel arguments", func() {})
+		out := runUntilOutput(ctx, t, "hcp-node-agent join"+settings+"=reboot",
+			"rebooting the host with the kernel arguments", func() {})
 		t.Logf("reboot:\n%s", out)
 		return nil
 	}))
@@ -122,7 +126,8 @@ func rebootForKernelArguments(ctx context.Context, t *testing.T) {
 // is in the bridge by then, but no profile of br-ex is saved.
 func cutPowerDuringMigration(ctx context.Context, t *testing.T) {
 	t.Helper()
-	runUntilOutput(ctx, t, "journalctl --boot --follow --lines all --output cat --unit hcp-node-agent", "waiting for the new profile of",
+	runUntilOutput(ctx, t, "journalctl --boot --follow --lines all --output cat --unit hcp-node-agent",
+		"waiting for the new profile of",
 		func() { must(t, environment.Machine.Kill(ctx)) })
 	must(t, environment.Machine.Boot(ctx))
 	must(t, environment.Machine.WaitSSH(ctx))
@@ -148,15 +153,19 @@ func TestLeaveResumesAfterAPowerCut(t *testing.T) {
 		_, err := environment.Machine.Run(ctx, "kill -9 $(pidof hcp-node-agent); sync")
 		must(t, err)
 	})
-	runUntilOutput(ctx, t, "hcp-node-agent leave", testenv.StepLine("drain"), func() { must(t, environment.Machine.Kill(ctx)) })
+	runUntilOutput(ctx, t, "hcp-node-agent leave", testenv.StepLine("drain"),
+		func() { must(t, environment.Machine.Kill(ctx)) })
 	must(t, environment.Machine.Boot(ctx))
 	_, err := environment.Machine.WaitBoot(ctx)
 	must(t, err)
 
 	await(ctx, t, "systemctl is-failed hcp-node-agent") // it does not join and exits
-	checkContains(t, mustOutput(ctx, t, "journalctl -b --no-pager -o cat -u hcp-node-agent"), "a leave of this host started at ")
+	checkContains(t, mustOutput(ctx, t, "journalctl -b --no-pager -o cat -u hcp-node-agent"),
+		"a leave of this host started at ")
 	checkContains(t, mustOutput(ctx, t, "hcp-node-agent status || true"), "the leave has not finished")
-	if joined := mustOutput(ctx, t, "ovs-vsctl --timeout=5 list-br 2>/dev/null; systemctl is-active kubelet || true"); joined != "inactive" {
+	joined := mustOutput(ctx, t,
+		"ovs-vsctl --timeout=5 list-br 2>/dev/null; systemctl is-active kubelet || true")
+	if joined != "inactive" {
 		t.Errorf("after the boot the host has %q", joined)
 	}
 	runAgent(ctx, t, report.Success, "leave")

@@ -65,7 +65,8 @@ func TestNodeLifeCycle(t *testing.T) {
 	must(t, err)
 
 	must(t, environment.Client.CoreV1().Nodes().Delete(ctx, testenv.NodeName, metav1.DeleteOptions{}))
-	checkContains(t, runAgent(ctx, t, report.Failed, "doctor").Stdout, "Node "+testenv.NodeName+" was deleted from the cluster")
+	checkContains(t, runAgent(ctx, t, report.Failed, "doctor").Stdout,
+		"Node "+testenv.NodeName+" was deleted from the cluster")
 	runAgent(ctx, t, report.Success, "join")
 	awaitReadyNode(ctx, t)
 }
@@ -90,7 +91,9 @@ func testNothingToChange(ctx context.Context, t *testing.T) {
 		t.Errorf("the plan of a joined host is not empty: %v", plan.Changes)
 	}
 	// The same payload planned with recorded facts, as on another machine.
-	checkContains(t, mustOutput(ctx, t, "hcp-node-agent plan --print-facts | hcp-node-agent plan --payload /var/lib/hcp-node-agent/payload.ign --facts -"),
+	checkContains(t,
+		mustOutput(ctx, t,
+			"hcp-node-agent plan --print-facts | hcp-node-agent plan --payload /var/lib/hcp-node-agent/payload.ign --facts -"),
 		"facts      standard input: ", "Not planned")
 }
 
@@ -106,21 +109,25 @@ func renewUserData(ctx context.Context, t *testing.T) {
 	result := runAgent(ctx, t, report.Success, joinCommand)
 	checkContains(t, result.Stdout, "until ", "(CSR node-csr-", "removed the bootstrap credential")
 	checkNoSecrets(ctx, t)
-	checkContains(t, runAgent(ctx, t, report.Success, joinCommand).Stdout, "stored by an earlier run", "nothing was changed")
+	checkContains(t, runAgent(ctx, t, report.Success, joinCommand).Stdout, "stored by an earlier run",
+		"nothing was changed")
 }
 
 // makeManualChanges makes changes that an administrator can make on a node: it edits a file of
 // the payload that replaced a file of the host, and creates a podman network.
 func makeManualChanges(ctx context.Context, t *testing.T) {
 	t.Helper()
-	mustOutput(ctx, t, `echo '# mine' >>/etc/containers/registries.conf && mkdir -p /etc/cni/net.d && touch /etc/cni/net.d/mine.conflist`)
+	mustOutput(ctx, t,
+		`echo '# mine' >>/etc/containers/registries.conf && mkdir -p /etc/cni/net.d && touch /etc/cni/net.d/mine.conflist`)
 }
 
 // checkManualChangesKept checks that leave has kept these changes and the original file, and that leave
 // reports them. It then removes them for the comparison of the host state.
 func checkManualChangesKept(ctx context.Context, t *testing.T, output string) {
 	t.Helper()
-	checkContains(t, output, "its state before the join is backed up in /etc/containers/registries.conf.before-hcp-node-agent", "/etc/cni/net.d/mine.conflist")
+	checkContains(t, output,
+		"its state before the join is backed up in /etc/containers/registries.conf.before-hcp-node-agent",
+		"/etc/cni/net.d/mine.conflist")
 	mustOutput(ctx, t, `tail -n 1 /etc/containers/registries.conf | grep -qx '# mine' &&
 		mv /etc/containers/registries.conf.before-hcp-node-agent /etc/containers/registries.conf &&
 		rm /etc/cni/net.d/mine.conflist && rmdir -p --ignore-fail-on-non-empty /etc/cni/net.d`)

@@ -44,7 +44,8 @@ func TestMaintenance(t *testing.T) {
 	repository.add(ctx, t, "of-the-administrator-2-1", "cri-o-1.34.1-1.rhaos4.21.el9")
 	setCordon(ctx, t, true)
 	done := runAgent(ctx, t, report.Success, "maintenance")
-	checkContains(t, done.Stdout, "1 package to install: of-the-administrator-2-1.noarch", "no update requires a reboot", "remains cordoned", "pods could not run for ")
+	checkContains(t, done.Stdout, "1 package to install: of-the-administrator-2-1.noarch", "no update requires a reboot",
+		"remains cordoned", "pods could not run for ")
 	if !isCordoned(ctx, t) {
 		t.Error("the cordon of the administrator is removed")
 	}
@@ -60,13 +61,15 @@ func TestMaintenance(t *testing.T) {
 	must(t, environment.DeletePods(ctx))
 
 	killMaintenance(ctx, t)
-	runUntilOutput(ctx, t, "hcp-node-agent maintenance", "rebooting the host to run the installed update of NetworkManager", func() { must(t, environment.Machine.Kill(ctx)) })
+	runUntilOutput(ctx, t, "hcp-node-agent maintenance",
+		"rebooting the host to run the installed update of NetworkManager", func() { must(t, environment.Machine.Kill(ctx)) })
 	must(t, environment.Machine.Boot(ctx))
 	must(t, environment.Machine.WaitSSH(ctx))
 	await(ctx, t, "journalctl -b -u hcp-node-agent -o cat | grep 'the maintenance of "+testenv.NodeName+" is complete'")
 	journal := mustOutput(ctx, t, "journalctl -b --no-pager -o cat -u hcp-node-agent")
 	t.Log(journal)
-	checkContains(t, journal, "resuming the maintenance of "+testenv.NodeName, "the host was rebooted", "after the reboot, an update of NetworkManager is installed", "uncordoning the Node after the maintenance")
+	checkContains(t, journal, "resuming the maintenance of "+testenv.NodeName, "the host was rebooted",
+		"after the reboot, an update of NetworkManager is installed", "uncordoning the Node after the maintenance")
 	awaitReadyNode(ctx, t)
 	if isCordoned(ctx, t) {
 		t.Error("the node is still cordoned")
@@ -118,14 +121,18 @@ func (r *siteRepository) add(ctx context.Context, t *testing.T, nvrs ...string) 
 	var packed bytes.Buffer
 	packDirectory(t, &packed, dir)
 	must(t, environment.Machine.Put(ctx, "/root/site.tar", &packed, 0o600))
-	mustOutput(ctx, t, `rm -rf /srv/site && mkdir /srv/site && tar -C /srv/site -xf /root/site.tar --no-same-owner && rm /root/site.tar
-		mkdir -p /etc/yum.repos.d && printf '[site]\nname=site\nbaseurl=file:///srv/site\ngpgcheck=1\ngpgkey=file:///srv/site/KEY\nmetadata_expire=0\n' >/etc/yum.repos.d/site.repo`)
+	mustOutput(ctx, t,
+		`rm -rf /srv/site && mkdir /srv/site && tar -C /srv/site -xf /root/site.tar --no-same-owner && rm /root/site.tar
+		mkdir -p /etc/yum.repos.d
+		printf '[site]\nname=site\nbaseurl=file:///srv/site\ngpgcheck=1\ngpgkey=file:///srv/site/KEY\nmetadata_expire=0\n' \
+			>/etc/yum.repos.d/site.repo`)
 }
 
 // checkInstalled fails the test unless the package is installed, and CRI-O has the locked version.
 func checkInstalled(ctx context.Context, t *testing.T, name string) {
 	t.Helper()
-	if got := strings.Fields(mustOutput(ctx, t, "rpm -q of-the-administrator cri-o")); len(got) != 2 || got[0] != name || got[1] != "cri-o-1.34.0-2.rhaos4.21.el9.noarch" {
+	if got := strings.Fields(mustOutput(ctx, t, "rpm -q of-the-administrator cri-o")); len(got) != 2 || got[0] != name ||
+		got[1] != "cri-o-1.34.0-2.rhaos4.21.el9.noarch" {
 		t.Errorf("packages %q, want %s and the locked version of cri-o", got, name)
 	}
 }
@@ -141,6 +148,7 @@ func isCordoned(ctx context.Context, t *testing.T) bool {
 func setCordon(ctx context.Context, t *testing.T, unschedulable bool) {
 	t.Helper()
 	patch := fmt.Sprintf(`{"spec":{"unschedulable":%t}}`, unschedulable)
-	_, err := environment.Client.CoreV1().Nodes().Patch(ctx, testenv.NodeName, "application/merge-patch+json", []byte(patch), metav1.PatchOptions{})
+	_, err := environment.Client.CoreV1().Nodes().Patch(ctx, testenv.NodeName, "application/merge-patch+json",
+		[]byte(patch), metav1.PatchOptions{})
 	must(t, err)
 }

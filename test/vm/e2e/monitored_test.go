@@ -30,7 +30,8 @@ const metricsFile = "/run/hcp-node-agent/metrics/hcp-node-agent.prom"
 // because of its enrollment. The service then monitors the node, and repairs it.
 func joinWithToken(ctx context.Context, t *testing.T) {
 	t.Helper()
-	mustOutput(ctx, t, "mkdir -p /etc/hcp-node-agent && printf 'apiVersion: "+report.APIVersion+`\nkind: JoinConfig\nrepair: true\n' >/etc/hcp-node-agent/config.yaml`)
+	mustOutput(ctx, t, "mkdir -p /etc/hcp-node-agent && printf 'apiVersion: "+report.APIVersion+
+		`\nkind: JoinConfig\nrepair: true\n' >/etc/hcp-node-agent/config.yaml`)
 	createJoinToken(ctx, t)
 	runAgent(ctx, t, report.Success, joinByUserData+" --join-token /root/worker-0.token")
 	node, err := environment.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
@@ -61,13 +62,18 @@ func checkResources(ctx context.Context, t *testing.T) {
 // metrics.
 func leaveWithoutTheCluster(ctx context.Context, t *testing.T) {
 	t.Helper()
-	server := mustOutput(ctx, t, `host=$(sed -n 's,.*server: https://\([^:]*\).*,\1,p' /var/lib/kubelet/kubeconfig) && getent ahostsv4 "$host" | head -n 1 | cut -d ' ' -f 1`)
+	server := mustOutput(ctx, t,
+		`host=$(sed -n 's,.*server: https://\([^:]*\).*,\1,p' /var/lib/kubelet/kubeconfig) &&
+			getent ahostsv4 "$host" | head -n 1 | cut -d ' ' -f 1`)
 	mustOutput(ctx, t, "ip route add unreachable "+server)
 	left := runAgent(ctx, t, report.Success, "leave")
 	mustOutput(ctx, t, "ip route del unreachable "+server)
-	checkContains(t, left.Stdout, "the node is not drained", "the leave continues without the cluster", "oc delete node "+testenv.NodeName)
+	checkContains(t, left.Stdout, "the node is not drained", "the leave continues without the cluster",
+		"oc delete node "+testenv.NodeName)
 	mustOutput(ctx, t, "test ! -e "+metricsFile)
-	if state := mustOutput(ctx, t, "systemctl show -P Result hcp-node-agent; systemctl show -P ActiveState hcp-node-agent"); strings.Join(strings.Fields(state), " ") != "success inactive" {
+	state := mustOutput(ctx, t,
+		"systemctl show -P Result hcp-node-agent; systemctl show -P ActiveState hcp-node-agent")
+	if strings.Join(strings.Fields(state), " ") != "success inactive" {
 		t.Errorf("after leave the service is %s", state)
 	}
 }
@@ -77,7 +83,8 @@ func leaveWithoutTheCluster(ctx context.Context, t *testing.T) {
 func createJoinToken(ctx context.Context, t *testing.T) {
 	t.Helper()
 	maps := environment.Client.CoreV1().ConfigMaps(approver.DefaultNamespace)
-	_, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: approver.DefaultConfigMap}}, metav1.CreateOptions{})
+	_, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: approver.DefaultConfigMap}},
+		metav1.CreateOptions{})
 	must(t, err)
 	t.Cleanup(func() { _ = maps.Delete(context.Background(), approver.DefaultConfigMap, metav1.DeleteOptions{}) })
 	dir := t.TempDir()
@@ -87,7 +94,8 @@ func createJoinToken(ctx context.Context, t *testing.T) {
 		return command
 	}
 	kubeconfig := environment.ControlPlane.Kubeconfig
-	must(t, own(ctx, "token", "create", "--node", testenv.NodeName, "--address", "192.0.2.104", "--label", "example.com/rack=7",
+	must(t, own(ctx, "token", "create", "--node", testenv.NodeName, "--address", "192.0.2.104", "--label",
+		"example.com/rack=7",
 		"--kubeconfig", kubeconfig, "--output-dir", dir).Run())
 	content, err := os.ReadFile(filepath.Join(dir, testenv.NodeName+".token"))
 	must(t, err)
@@ -111,7 +119,8 @@ func await(ctx context.Context, t *testing.T, command string) {
 // awaitFor waits for a time until a command succeeds in the machine.
 func awaitFor(ctx context.Context, t *testing.T, timeout time.Duration, command string) {
 	t.Helper()
-	loop := fmt.Sprintf("for i in $(seq %d); do ( %s ) >/dev/null && exit 0; sleep 1; done; exit 1", int(timeout.Seconds()), command)
+	loop := fmt.Sprintf("for i in $(seq %d); do ( %s ) >/dev/null && exit 0; sleep 1; done; exit 1",
+		int(timeout.Seconds()), command)
 	result, err := environment.Machine.Run(ctx, loop)
 	must(t, err)
 	if result.ExitCode != 0 {

@@ -21,7 +21,8 @@ import (
 func TestSoftwareOfTheOSImage(t *testing.T) {
 	ctx := newContext(t)
 	source := nodeimage.MoveFiles(ctx, t, environment.Machine)
-	must(t, environment.ControlPlane.ReplacePayload(ctx, payloadWithOSImage(t, nodeimage.Push(t, environment.ControlPlane, source, nodeimage.FirstRelease))))
+	must(t, environment.ControlPlane.ReplacePayload(ctx,
+		payloadWithOSImage(t, nodeimage.Push(t, environment.ControlPlane, source, nodeimage.FirstRelease))))
 	before := hostState(ctx, t)
 
 	mustOutput(ctx, t, "fallocate -l $(($(df --output=avail -B1 / | tail -1) - 100000000)) /var/tmp/fill")
@@ -32,7 +33,8 @@ func TestSoftwareOfTheOSImage(t *testing.T) {
 	runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand, "unpacking the node layer", func() {
 		mustOutput(ctx, t, "pkill -KILL -x hcp-node-agent")
 	})
-	runUntilOutput(ctx, t, "{ until ls /usr/bin/kubelet; do :; done 2>/dev/null & } ; hcp-node-agent "+joinCommand, "(?m)^/usr/bin/kubelet$", func() { must(t, environment.Machine.Kill(ctx)) })
+	runUntilOutput(ctx, t, "{ until ls /usr/bin/kubelet; do :; done 2>/dev/null & } ; hcp-node-agent "+joinCommand,
+		"(?m)^/usr/bin/kubelet$", func() { must(t, environment.Machine.Kill(ctx)) })
 	bootWithoutService(ctx, t)
 	began := time.Now()
 	result := runAgent(ctx, t, report.Success, joinCommand)

@@ -31,15 +31,18 @@ const overrideConfig = `{"ignition": {"version": "3.6.0"},
 "passwd": {
   "groups": [{"name": "probes", "gid": 4711}],
   "users": [
-    {"name": "probe", "groups": ["probes"], "shell": "/bin/sh", "passwordHash": "$6$canary$hash", "sshAuthorizedKeys": ["ssh-ed25519 AAAAprobe"]},
+    {"name": "probe", "groups": ["probes"], "shell": "/bin/sh", "passwordHash": "$6$canary$hash",
+      "sshAuthorizedKeys": ["ssh-ed25519 AAAAprobe"]},
     {"name": "olga", "sshAuthorizedKeys": ["ssh-ed25519 AAAAnew"]}]},
 "storage": {
   "directories": [{"path": "/etc/site/spool", "mode": 1533, "group": {"name": "probes"}}],
   "files": [
-    {"path": "/etc/site/owned.conf", "mode": 416, "user": {"name": "probe"}, "group": {"name": "probes"}, "contents": {"source": "data:,owned"}},
+    {"path": "/etc/site/owned.conf", "mode": 416, "user": {"name": "probe"}, "group": {"name": "probes"},
+      "contents": {"source": "data:,owned"}},
     {"path": "/etc/site/kept.conf", "mode": 384},
     {"path": "/etc/hosts", "append": [{"source": "data:,192.0.2.250%20site%0A"}]}],
-  "links": [{"path": "/etc/site/link", "target": "owned.conf"}, {"path": "/etc/site/again", "target": "/etc/site/kept.conf", "hard": true}]},
+  "links": [{"path": "/etc/site/link", "target": "owned.conf"},
+    {"path": "/etc/site/again", "target": "/etc/site/kept.conf", "hard": true}]},
 "systemd": {"units": [
   {"name": "site@.service", "contents": "[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n"},
   {"name": "site@a.service", "enabled": true},
@@ -48,7 +51,8 @@ const overrideConfig = `{"ignition": {"version": "3.6.0"},
 // hostSettingsScript prints the open ports of firewalld, now and after its next start, and the values of the
 // SELinux booleans, now and after the next boot.
 const hostSettingsScript = `firewall-cmd --list-ports; firewall-cmd --permanent --list-ports
-semanage boolean --list --noheading | tr -s ' ' | grep -oE '^(container_manage_cgroup|container_use_cephfs|virt_use_samba) \([^)]*\)' | sort
+semanage boolean --list --noheading | tr -s ' ' |
+	grep -oE '^(container_manage_cgroup|container_use_cephfs|virt_use_samba) \([^)]*\)' | sort
 grep -o 'psi=0' /boot/grub/grub.cfg | sort -u`
 
 // The output of hostSettingsScript. The port 30080 is that of the administrator;
@@ -76,7 +80,8 @@ const retiring = `{"ignition": {"version": "3.6.0"}, "passwd": {"users": [{"name
 // overrideResultScript prints the result of overrideConfig.
 const overrideResultScript = `id -G probe | tr ' ' '\n' | grep -qx 4711 && getent passwd probe | cut -d: -f6-
 cat ~probe/.ssh/authorized_keys; cat ~olga/.ssh/authorized_keys
-cd /etc/site; stat -c '%n %a %U:%G %h' spool owned.conf kept.conf link; cat owned.conf kept.conf; echo; tail -n1 /etc/hosts
+cd /etc/site; stat -c '%n %a %U:%G %h' spool owned.conf kept.conf link; cat owned.conf kept.conf; echo
+tail -n1 /etc/hosts
 systemctl is-enabled site@a.service e2scrub_all.timer; ls /etc/sysctl.d/inotify.conf 2>&1 || true`
 
 const overrideResult = `/home/probe:/bin/sh
@@ -104,11 +109,13 @@ func TestOverrideAndDrop(t *testing.T) {
 	mustOutput(ctx, t, `update-grub # as the installation of a host does
 		systemctl enable --quiet --now firewalld
 		firewall-cmd --add-port=30080/tcp && firewall-cmd --permanent --add-port=30080/tcp`)
-	if code, err := environment.Machine.RunStream(ctx, ownedHostScript, strings.NewReader(overrideConfig), nil, os.Stderr); err != nil || code != 0 {
+	if code, err := environment.Machine.RunStream(ctx, ownedHostScript, strings.NewReader(overrideConfig), nil,
+		os.Stderr); err != nil || code != 0 {
 		t.Fatalf("preparing the host: exit code %d, %v", code, err)
 	}
 	mustOutput(ctx, t, labelTree)
-	before, labelled := withoutRecords(hostState(ctx, t)), withoutRecords(strings.Split(mustOutput(ctx, t, labelScript), "\n"))
+	before, labelled := withoutRecords(hostState(ctx, t)),
+		withoutRecords(strings.Split(mustOutput(ctx, t, labelScript), "\n"))
 	checkHostSettings(ctx, t, hostSettingsBefore)
 
 	mustOutput(ctx, t, "echo '"+retiring+"' >/root/retiring.ign")
@@ -118,9 +125,11 @@ func TestOverrideAndDrop(t *testing.T) {
 
 	const with = " --ignition-override /root/site.ign --payload-drop /etc/sysctl.d/inotify.conf"
 	mustOutput(ctx, t, "echo '"+otherArguments+"' >/root/arguments.ign")
-	planned := runAgent(ctx, t, report.Success, "plan --diff --ignition-override /root/arguments.ign --user-data "+testenv.UserDataPath+with)
+	planned := runAgent(ctx, t, report.Success, "plan --diff --ignition-override /root/arguments.ign --user-data "+
+		testenv.UserDataPath+with)
 	mustOutput(ctx, t, "rm /root/arguments.ign")
-	checkContains(t, planned.Stdout, "+192.0.2.250 site", "+ probe", "= /etc/site/kept.conf", "site.probe=1", "excluded by payload.drop")
+	checkContains(t, planned.Stdout, "+192.0.2.250 site", "+ probe", "= /etc/site/kept.conf", "site.probe=1",
+		"excluded by payload.drop")
 	if strings.Contains(planned.Stdout, "canary") {
 		t.Error("the plan shows a password hash")
 	}

@@ -19,7 +19,10 @@ func TestPackageLifeCycle(t *testing.T) {
 	before := hostState(ctx, t)
 	selectVersion(ctx, t, "old")
 	t.Log(mustOutput(ctx, t, "dnf -y install hcp-node-agent hcp-node-admin"))
-	checkContains(t, mustOutput(ctx, t, "rpm -q hcp-node-agent hcp-node-admin; systemctl is-enabled hcp-node-agent.service hcp-node-agent.path; find /usr/share/man -name 'hcp-node-a*'"),
+	checkContains(t,
+		mustOutput(ctx, t,
+			"rpm -q hcp-node-agent hcp-node-admin; systemctl is-enabled hcp-node-agent.service hcp-node-agent.path; find "+
+				"/usr/share/man -name 'hcp-node-a*'"),
 		"hcp-node-agent-1.0.0-1", "hcp-node-admin-1.0.0-1", "enabled\nenabled", "/hcp-node-agent.8", "/hcp-node-admin.8")
 	startApproverUnit(ctx, t)
 	runAgent(ctx, t, report.Success, joinCommand)
@@ -32,7 +35,8 @@ func TestPackageLifeCycle(t *testing.T) {
 		t.Errorf("an upgrade of the package has changed running processes:\n%s\nnow:\n%s", running, now)
 	}
 	mustOutput(ctx, t, `for i in $(seq 60); do systemctl is-active -q hcp-node-agent && break; sleep 1; done
-		systemctl is-active hcp-node-agent && readlink /proc/$(systemctl show -P MainPID hcp-node-agent)/exe | grep -qx /usr/bin/hcp-node-agent`)
+		systemctl is-active hcp-node-agent && readlink /proc/$(systemctl show -P MainPID hcp-node-agent)/exe |
+			grep -qx /usr/bin/hcp-node-agent`)
 	_, err := environment.RunPod(ctx, "after-the-upgrade")
 	must(t, err)
 
@@ -50,7 +54,9 @@ func TestPackageLifeCycle(t *testing.T) {
 
 	runAgent(ctx, t, report.Success, "leave --no-drain")
 	t.Log(mustOutput(ctx, t, "dnf -y remove hcp-node-agent hcp-node-admin"))
-	mustOutput(ctx, t, "dnf -y remove distribution; ! find / -xdev -name '*hcp-node-a[gd]*' -not -path '/srv/*' -not -path '/var/log/*' -not -path '/var/cache/*' -not -path '/var/lib/dnf/*' -not -path '/etc/yum.repos.d/*' | grep .")
+	mustOutput(ctx, t,
+		"dnf -y remove distribution; ! find / -xdev -name '*hcp-node-a[gd]*' -not -path '/srv/*' -not -path '/var/log/*' "+
+			"-not -path '/var/cache/*' -not -path '/var/lib/dnf/*' -not -path '/etc/yum.repos.d/*' | grep .")
 	mustOutput(ctx, t, "rm /etc/yum.repos.d/hcp-node-agent.repo /var/lib/dnf/history.sqlite*") // dnf's own files
 	checkHostState(ctx, t, before)
 }
@@ -58,6 +64,8 @@ func TestPackageLifeCycle(t *testing.T) {
 // nodeProcesses returns the processes of a node that no package operation may restart.
 func nodeProcesses(ctx context.Context, t *testing.T) string {
 	t.Helper()
-	return mustOutput(ctx, t, `for unit in kubelet crio openvswitch ovs-vswitchd NetworkManager; do systemctl show -P MainPID -P ActiveEnterTimestampMonotonic $unit | xargs echo $unit; done
+	return mustOutput(ctx, t, `for unit in kubelet crio openvswitch ovs-vswitchd NetworkManager; do
+			systemctl show -P MainPID -P ActiveEnterTimestampMonotonic $unit | xargs echo $unit
+		done
 		crictl ps -q | sort; ovs-vsctl list-ports br-ex`)
 }

@@ -57,8 +57,10 @@ func TestPackagesAtFirstBoot(t *testing.T) {
 	mustOutput(ctx, t, "rpm -q openshift-kubelet && systemctl is-active kubelet")
 	left := runAgent(ctx, t, report.Success, "leave --purge")
 	checkContains(t, left.Stdout, "removed images:", "removed packages:", "container-selinux")
-	remains := mustOutput(ctx, t, `rpm -q openshift-kubelet cri-o container-selinux NetworkManager-ovs crun | grep -vc 'is not installed'
-		ls /usr/bin/kubelet /usr/bin/crio 2>/dev/null; cat /var/lib/containers/storage/overlay-images/images.json; rpm -q of-the-administrator; cat /var/lib/containers/storage/mine`)
+	remains := mustOutput(ctx, t,
+		`rpm -q openshift-kubelet cri-o container-selinux NetworkManager-ovs crun | grep -vc 'is not installed'
+		ls /usr/bin/kubelet /usr/bin/crio 2>/dev/null; cat /var/lib/containers/storage/overlay-images/images.json
+		rpm -q of-the-administrator; cat /var/lib/containers/storage/mine`)
 	if remains != "0\n[]of-the-administrator-1-1.noarch\nmine" {
 		t.Errorf("after leave --purge: %q", remains)
 	}
@@ -73,10 +75,13 @@ func upgradePackages(ctx context.Context, t *testing.T, repository *releaseRepos
 	payload := servedPayload(t)
 	must(t, payload.SetOSImage(nodeimage.Push(t, environment.ControlPlane, repository.source, nodeimage.NextRelease)))
 	serve(ctx, t, payload)
-	checkContains(t, runAgent(ctx, t, report.Success, "plan --user-data "+testenv.UserDataPath+" --apply-host-settings").Stdout,
-		"Upgrade (the node is drained)", "reboot after a drain: boot loader", "restart kubelet after a drain: openshift-kubelet")
+	checkContains(t, runAgent(ctx, t, report.Success,
+		"plan --user-data "+testenv.UserDataPath+" --apply-host-settings").Stdout,
+		"Upgrade (the node is drained)", "reboot after a drain: boot loader",
+		"restart kubelet after a drain: openshift-kubelet")
 	must(t, environment.Machine.RebootByGRUB(ctx, func() error {
-		out := runUntilOutput(ctx, t, "hcp-node-agent "+upgradeCommand+" --apply-host-settings=reboot", "rebooting the host with the kernel arguments", func() {})
+		out := runUntilOutput(ctx, t, "hcp-node-agent "+upgradeCommand+" --apply-host-settings=reboot",
+			"rebooting the host with the kernel arguments", func() {})
 		t.Logf("upgrade:\n%s", out)
 		return nil
 	}))
@@ -96,7 +101,8 @@ func upgradePackages(ctx context.Context, t *testing.T, repository *releaseRepos
 // checkPackages fails the test unless the packages of a release are installed, and the node has no drift.
 func checkPackages(ctx context.Context, t *testing.T, versions map[string]string) {
 	t.Helper()
-	checkContains(t, mustOutput(ctx, t, "rpm -q openshift-kubelet cri-o"), "openshift-kubelet-"+versions["openshift-kubelet"], "cri-o-"+versions["cri-o"])
+	checkContains(t, mustOutput(ctx, t, "rpm -q openshift-kubelet cri-o"),
+		"openshift-kubelet-"+versions["openshift-kubelet"], "cri-o-"+versions["cri-o"])
 	runAgent(ctx, t, report.Success, "status")
 }
 
@@ -122,7 +128,8 @@ func (r *releaseRepository) add(ctx context.Context, t *testing.T, versions map[
 	dir := filepath.Join(r.env.Dir, "release")
 	nodeimage.BuildPackages(r.env, r.source, versions, "release")
 	if _, err := os.Stat(filepath.Join(dir, "KEY")); os.IsNotExist(err) {
-		r.env.Build("release", "container-selinux-2.237.0-1.el9", "NetworkManager-ovs-1.52.0-1.el9", "crun-1.23-1.el9", "of-the-administrator-1-1")
+		r.env.Build("release", "container-selinux-2.237.0-1.el9", "NetworkManager-ovs-1.52.0-1.el9", "crun-1.23-1.el9",
+			"of-the-administrator-1-1")
 		content, err := os.ReadFile(r.env.GenerateKey("release"))
 		must(t, err)
 		must(t, os.WriteFile(filepath.Join(dir, "KEY"), content, 0o600))
@@ -132,7 +139,9 @@ func (r *releaseRepository) add(ctx context.Context, t *testing.T, versions map[
 	var packed bytes.Buffer
 	packDirectory(t, &packed, dir)
 	must(t, environment.Machine.Put(ctx, "/root/release.tar", &packed, 0o600))
-	mustOutput(ctx, t, `rm -rf /srv/release && mkdir /srv/release && tar -C /srv/release -xf /root/release.tar --no-same-owner && rm /root/release.tar
+	mustOutput(ctx, t,
+		`rm -rf /srv/release && mkdir /srv/release && tar -C /srv/release -xf /root/release.tar --no-same-owner &&
+			rm /root/release.tar
 		mkdir -p /var/lib/containers/storage && echo mine >/var/lib/containers/storage/mine
 		rm /etc/os-release
 		printf 'NAME="Red Hat Enterprise Linux"\nID=rhel\nVERSION_ID=9.6\nPLATFORM_ID=platform:el9\n' >/etc/os-release`)

@@ -68,7 +68,10 @@ func TestRefusedAndNothingChanged(t *testing.T) {
 		"release of the payload": {
 			func() error { return server.ReplacePayload(ctx, payloadWithOSImage(t, pushOSImage(t))) }, "",
 			report.Refused,
-			[]string{"is installed, but the payload is of OpenShift 4.18 and requires kubelet 1.31", "dnf downgrade 'openshift-kubelet-4.18.*'"},
+			[]string{
+				"is installed, but the payload is of OpenShift 4.18 and requires kubelet 1.31",
+				"dnf downgrade 'openshift-kubelet-4.18.*'",
+			},
 		},
 		"not user data": {
 			func() error { return nil }, "--user-data /etc/hostname",
@@ -89,7 +92,9 @@ func TestRefusedAndNothingChanged(t *testing.T) {
 			checkContains(t, result.Stdout+result.Stderr, test.messages...)
 			checkHostState(ctx, t, before)
 			// An error before any change must not even create the directory.
-			if left := mustOutput(ctx, t, "test ! -e /var/lib/hcp-node-agent || find /var/lib/hcp-node-agent -mindepth 1"); left != "" {
+			left := mustOutput(ctx, t,
+				"test ! -e /var/lib/hcp-node-agent || find /var/lib/hcp-node-agent -mindepth 1")
+			if left != "" {
 				t.Errorf("the agent's directory contains %s", left)
 			}
 		})
@@ -111,11 +116,12 @@ func payloadWithUnit(t *testing.T, name string) []byte {
 func TestDeniedRequest(t *testing.T) {
 	ctx := newContext(t)
 	before := hostState(ctx, t)
-	out := runUntilOutput(ctx, t, "hcp-node-agent "+joinByUserData+"; echo exit code $?", "oc adm certificate approve node-csr-", func() {
-		if n := decideCSRs(ctx, t, certificatesv1.CertificateDenied); n != 1 {
-			t.Errorf("%d CSRs to deny", n)
-		}
-	})
+	out := runUntilOutput(ctx, t, "hcp-node-agent "+joinByUserData+"; echo exit code $?",
+		"oc adm certificate approve node-csr-", func() {
+			if n := decideCSRs(ctx, t, certificatesv1.CertificateDenied); n != 1 {
+				t.Errorf("%d CSRs to deny", n)
+			}
+		})
 	t.Log(out)
 	checkContains(t, out, "denied", "decided by the test", "exit code 5")
 	runAgent(ctx, t, report.Success, "leave")
@@ -136,8 +142,10 @@ func TestLateApprovalTimesOut(t *testing.T) {
 	_, request, _ := strings.Cut(first, approve)
 	request, _, _ = strings.Cut(request, "\n")
 	checkContains(t, result.Stdout, approve+request) // the same CSR, not a new one
-	checkContains(t, runAgent(ctx, t, report.Failed, "doctor").Stdout, `has not finished: the last completed step is "runtime", the next is "client-certificate"`,
-		"client CSR node-csr-"+request+" (key SHA256:", " has been waiting for approval for ", approve+request, "eth0 is in br-ex with 192.0.2.")
+	checkContains(t, runAgent(ctx, t, report.Failed, "doctor").Stdout,
+		`has not finished: the last completed step is "runtime", the next is "client-certificate"`,
+		"client CSR node-csr-"+request+" (key SHA256:", " has been waiting for approval for ", approve+request,
+		"eth0 is in br-ex with 192.0.2.")
 	if n := decideCSRs(ctx, t, certificatesv1.CertificateApproved); n != 1 {
 		t.Fatalf("%d CSRs to approve", n)
 	}

@@ -49,5 +49,6 @@ func removeAgent(ctx context.Context, t *testing.T) {
 func selectVersion(ctx context.Context, t *testing.T, version string) {
 	t.Helper()
 	mustOutput(ctx, t, "sed 's,^baseurl=.*,baseurl=file:///srv/"+version+",; s,^gpgkey=.*,gpgkey=file:///srv/"+version+
-		"/RPM-GPG-KEY,' /srv/"+version+"/hcp-node-agent.repo >/etc/yum.repos.d/hcp-node-agent.repo; dnf clean metadata >/dev/null")
+		"/RPM-GPG-KEY,' /srv/"+version+
+		"/hcp-node-agent.repo >/etc/yum.repos.d/hcp-node-agent.repo; dnf clean metadata >/dev/null")
 }

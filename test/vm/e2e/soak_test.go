@@ -73,7 +73,8 @@ const preparedSnapshot = "prepared"
 // while the service runs, no command is run until the host has reached a lawful state. The command is
 // then repeated and must succeed. Each run prints its seed; SEED=… RUNS=1 repeats it.
 func TestRandomInterruptions(t *testing.T) {
-	runs, seed := soakNumber(t, "RUNS", 5), soakNumber(t, "SEED", uint64(time.Now().UnixNano())) //nolint:gosec // any number will do
+	runs := soakNumber(t, "RUNS", 5)
+	seed := soakNumber(t, "SEED", uint64(time.Now().UnixNano())) //nolint:gosec // any number will do
 	c := newCampaign(t)
 	if !t.Run("uninterrupted", c.measure) {
 		return
@@ -160,13 +161,15 @@ func (c *campaign) serve(ctx context.Context, t *testing.T, op operation) {
 // interrupt starts an operation, interrupts it after moment, and completes it.
 func (c *campaign) interrupt(ctx context.Context, t *testing.T, op operation, how fault, moment time.Duration) {
 	t.Helper()
-	t.Logf("%s: %s after %s of %s", op.name, how, moment.Round(100*time.Millisecond), c.durations[op.name].Round(time.Second))
+	t.Logf("%s: %s after %s of %s", op.name, how, moment.Round(100*time.Millisecond),
+		c.durations[op.name].Round(time.Second))
 	c.serve(ctx, t, op)
 	var output bytes.Buffer
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_, _ = environment.Machine.RunStream(ctx, "exec hcp-node-agent "+op.command, nil, &output, &output) // the connection may be lost
+		// the connection may be lost
+		_, _ = environment.Machine.RunStream(ctx, "exec hcp-node-agent "+op.command, nil, &output, &output)
 	}()
 	time.Sleep(moment)
 	if how == powerCut {

@@ -59,7 +59,8 @@ func saveJournalOnFailure(t *testing.T) {
 		t.Logf("the journal of the machine cannot be read: %v; its console is %s", err, environment.Machine.Console())
 		return
 	}
-	name := filepath.Join(filepath.Dir(filepath.Dir(environment.Machine.Console())), strings.ReplaceAll(t.Name(), "/", "_")+".journal")
+	name := filepath.Join(filepath.Dir(filepath.Dir(environment.Machine.Console())),
+		strings.ReplaceAll(t.Name(), "/", "_")+".journal")
 	if err := os.WriteFile(name, []byte(journal), 0o600); err != nil {
 		t.Log(err)
 	}

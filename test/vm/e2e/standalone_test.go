@@ -37,7 +37,10 @@ const (
 func TestStandaloneCluster(t *testing.T) {
 	ctx := newContext(t)
 	before := hostState(ctx, t)
-	for from, to := range map[string]string{environment.ControlPlane.MachineConfigCA: workersCA, environment.ControlPlane.WorkerUserData: workersUserData} {
+	for from, to := range map[string]string{
+		environment.ControlPlane.MachineConfigCA: workersCA,
+		environment.ControlPlane.WorkerUserData:  workersUserData,
+	} {
 		content, err := os.ReadFile(from)
 		must(t, err)
 		must(t, environment.Machine.Put(ctx, to, bytes.NewReader(content), 0o600))
@@ -46,7 +49,8 @@ func TestStandaloneCluster(t *testing.T) {
 	// Debian 12 has no nmstate, which the payload's nmstate.service runs.
 	mustOutput(ctx, t, `printf '#!/bin/sh\n' >/usr/bin/nmstatectl && chmod 0755 /usr/bin/nmstatectl`)
 
-	byValues := "join --network-timeout 5m --endpoint " + environment.ControlPlane.MachineConfigURL + " --ca-file " + workersCA + " --approve-with " + testenv.ApproverKubeconfigPath
+	byValues := "join --network-timeout 5m --endpoint " + environment.ControlPlane.MachineConfigURL + " --ca-file " +
+		workersCA + " --approve-with " + testenv.ApproverKubeconfigPath
 	joined := runAgent(ctx, t, report.Success, byValues)
 	checkContains(t, joined.Stdout, "through api-int.", "is Ready and schedulable")
 	for _, wrong := range []string{"NodePool", "hosted", "platform None", "token", "removed the bootstrap credential"} {
@@ -65,7 +69,8 @@ func TestStandaloneCluster(t *testing.T) {
 	checkRequestsWithoutToken(t)
 
 	// The cluster's own user data has the same result.
-	checkContains(t, runAgent(ctx, t, report.Success, "join --user-data "+workersUserData+" --approve-with "+testenv.ApproverKubeconfigPath).Stdout, "nothing was changed")
+	checkContains(t, runAgent(ctx, t, report.Success,
+		"join --user-data "+workersUserData+" --approve-with "+testenv.ApproverKubeconfigPath).Stdout, "nothing was changed")
 	var plan struct{ Empty bool }
 	must(t, json.Unmarshal([]byte(runAgent(ctx, t, report.Success, "plan --output json").Stdout), &plan))
 	if !plan.Empty {
@@ -112,7 +117,8 @@ func checkFilesAsServed(ctx context.Context, t *testing.T) {
 			}
 		}
 	}
-	if !slices.Contains(paths, "/etc/machine-config-daemon/node-annotations.json") || !slices.Contains(paths, "/etc/systemd/system/nodeip-configuration.service") {
+	if !slices.Contains(paths, "/etc/machine-config-daemon/node-annotations.json") ||
+		!slices.Contains(paths, "/etc/systemd/system/nodeip-configuration.service") {
 		t.Fatalf("the served configuration lacks the files that this test needs: %v", paths)
 	}
 	must(t, environment.Machine.Put(ctx, "/root/paths", strings.NewReader(strings.Join(paths, "\n")+"\n"), 0o600))
@@ -128,8 +134,10 @@ func checkFilesAsServed(ctx context.Context, t *testing.T) {
 	if len(got) != len(want) {
 		t.Errorf("%d lines for %d files:\n%s", len(got), len(want), found)
 	}
-	masked := mustOutput(ctx, t, `systemctl list-unit-files --state=masked,masked-runtime --no-legend --no-pager | cut -d' ' -f1
-		systemctl is-enabled nodeip-configuration.service machine-config-daemon-firstboot.service nmstate.service kubelet.service`)
+	masked := mustOutput(ctx, t,
+		`systemctl list-unit-files --state=masked,masked-runtime --no-legend --no-pager | cut -d' ' -f1
+		systemctl is-enabled nodeip-configuration.service machine-config-daemon-firstboot.service nmstate.service \
+			kubelet.service`)
 	for _, unit := range served.Config.Systemd.Units {
 		if slices.Contains(strings.Fields(masked), unit.Name) {
 			t.Errorf("%s is masked", unit.Name)
@@ -145,7 +153,8 @@ func checkRequestsWithoutToken(t *testing.T) {
 	t.Helper()
 	log, err := os.ReadFile(filepath.Join(environment.ControlPlane.Logs, "machine-config-server.log"))
 	must(t, err)
-	const request = `GET /config/worker Accept: "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1" User-Agent: "hcp-node-agent" Authorization: false: 200`
+	const request = `GET /config/worker Accept: "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1" ` +
+		`User-Agent: "hcp-node-agent" Authorization: false: 200`
 	if !strings.Contains(string(log), request) {
 		t.Errorf("requests to the machine-config server:\n%s", log)
 	}

@@ -34,13 +34,16 @@ func upgradeNode(ctx context.Context, t *testing.T, nextImage string) {
 	t.Helper()
 	payload := currentPayload(ctx, t)
 	payload.SetFile(addedFile, "added = yes\n")
-	payload.SetFile("/etc/containers/registries.conf", fileContent(t, payload, "/etc/containers/registries.conf")+"# changed\n")
+	payload.SetFile("/etc/containers/registries.conf",
+		fileContent(t, payload, "/etc/containers/registries.conf")+"# changed\n")
 	payload.EditUnit(ipUnit, "Description=", "Description=Changed: ")
 	serve(ctx, t, payload)
 	upgradeWithoutDrain(ctx, t)
 
 	payload.RemoveFile(addedFile)
-	payload.SetFile("/etc/kubernetes/kubelet.conf", strings.Replace(fileContent(t, payload, "/etc/kubernetes/kubelet.conf"), "containerLogMaxSize: 50Mi", "containerLogMaxSize: 40Mi", 1))
+	payload.SetFile("/etc/kubernetes/kubelet.conf",
+		strings.Replace(fileContent(t, payload, "/etc/kubernetes/kubelet.conf"), "containerLogMaxSize: 50Mi",
+			"containerLogMaxSize: 40Mi", 1))
 	must(t, payload.SetOSImage(nextImage))
 	serve(ctx, t, payload)
 	upgradeWithDrain(ctx, t)
@@ -48,7 +51,8 @@ func upgradeNode(ctx context.Context, t *testing.T, nextImage string) {
 	payload.EditUnit(ipUnit, "ExecStart=/usr/local/bin/setup-apiserver-ip.sh", "ExecStart=/bin/false")
 	serve(ctx, t, payload)
 	failed := runAgent(ctx, t, report.Failed, upgradeCommand)
-	checkContains(t, failed.Stdout+failed.Stderr, "the upgrade failed; restoring the previous payload and software", testenv.NodeName+" is rolled back",
+	checkContains(t, failed.Stdout+failed.Stderr, "the upgrade failed; restoring the previous payload and software",
+		testenv.NodeName+" is rolled back",
 		"the upgrade was rolled back, because it failed", ipUnit)
 	checkNode(ctx, t, ipUnit, "setup-apiserver-ip.sh", nodeimage.NextRelease)
 	mustOutput(ctx, t, "systemctl is-active "+ipUnit)
@@ -58,15 +62,18 @@ func upgradeNode(ctx context.Context, t *testing.T, nextImage string) {
 func upgradeWithoutDrain(ctx context.Context, t *testing.T) {
 	t.Helper()
 	planned := runAgent(ctx, t, report.Success, "plan --user-data "+testenv.UserDataPath)
-	checkContains(t, planned.Stdout, "Upgrade (the node is not drained)", "reload crio.service: /etc/containers/registries.conf", "restart "+ipUnit)
+	checkContains(t, planned.Stdout, "Upgrade (the node is not drained)",
+		"reload crio.service: /etc/containers/registries.conf", "restart "+ipUnit)
 	refused := runAgent(ctx, t, report.Refused, "join --user-data "+testenv.UserDataPath)
-	checkContains(t, refused.Stdout+refused.Stderr, "this is an upgrade: the payload differs from that of the join in ", addedFile, "hcp-node-agent "+upgradeCommand)
+	checkContains(t, refused.Stdout+refused.Stderr, "this is an upgrade: the payload differs from that of the join in ",
+		addedFile, "hcp-node-agent "+upgradeCommand)
 	if mustOutput(ctx, t, "ls "+addedFile+" 2>/dev/null || true") != "" {
 		t.Error("the refused join has written a file")
 	}
 	running := mustOutput(ctx, t, containersCommand)
 	done := runAgent(ctx, t, report.Success, upgradeCommand)
-	checkContains(t, done.Stdout, testenv.NodeName+" is upgraded", "not required by the changes", " containers kept running")
+	checkContains(t, done.Stdout, testenv.NodeName+" is upgraded", "not required by the changes",
+		" containers kept running")
 	if now := mustOutput(ctx, t, containersCommand); now != running {
 		t.Errorf("the containers after the upgrade: %q, before: %q", now, running)
 	}
@@ -98,7 +105,8 @@ func upgradeWithDrain(ctx context.Context, t *testing.T) {
 	if os.Getenv("THOROUGH") != "" {
 		must(t, environment.KillUpgrade(ctx, "hcp-node-agent upgrade", t.Logf))
 	}
-	runUntilOutput(ctx, t, "hcp-node-agent upgrade", testenv.StepLine(steps.System), func() { must(t, environment.Machine.Kill(ctx)) })
+	runUntilOutput(ctx, t, "hcp-node-agent upgrade", testenv.StepLine(steps.System),
+		func() { must(t, environment.Machine.Kill(ctx)) })
 	must(t, environment.Machine.Boot(ctx))
 	must(t, environment.Machine.WaitSSH(ctx))
 	await(ctx, t, "journalctl -b -u hcp-node-agent -o cat | grep '"+testenv.NodeName+" is upgraded'")
@@ -129,19 +137,23 @@ func stageOverBrokenLink(ctx context.Context, t *testing.T) {
 	must(t, err)
 	const stage = upgradeCommand + " --stage"
 	table := "nft 'add table " + registryTable + "; " +
-		"add chain " + registryTable + " slow { type filter hook input priority 0; }; add chain " + registryTable + " cut { type filter hook output priority 0; }'; "
+		"add chain " + registryTable + " slow { type filter hook input priority 0; }; add chain " + registryTable +
+		" cut { type filter hook output priority 0; }'; "
 	reject := "nft add rule " + registryTable + " cut tcp dport " + port + " reject with tcp reset; "
-	mustOutput(ctx, t, table+"nft add rule "+registryTable+" slow tcp sport "+port+" limit rate over "+rate+" burst 64 kbytes drop")
+	mustOutput(ctx, t, table+"nft add rule "+registryTable+" slow tcp sport "+port+" limit rate over "+rate+
+		" burst 64 kbytes drop")
 	running := mustOutput(ctx, t, containersCommand)
 
 	runUntilOutput(ctx, t, "hcp-node-agent "+stage, "downloading the node layer", func() {
 		mustOutput(ctx, t, "pkill -KILL -f '^hcp-node-agent upgrade'")
 	})
-	mustOutput(ctx, t, "systemd-run --unit=hcp-test-cuts sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do sleep "+pause+"; "+reject+"sleep 1; nft flush chain "+registryTable+" cut; done'")
+	mustOutput(ctx, t, "systemd-run --unit=hcp-test-cuts sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do sleep "+pause+"; "+
+		reject+"sleep 1; nft flush chain "+registryTable+" cut; done'")
 	began := time.Now()
 	staged := runAgent(ctx, t, report.Success, stage)
 	t.Logf("staged in %s:\n%s", time.Since(began).Round(time.Second), staged.Stdout)
-	checkContains(t, staged.Stdout, "unpacked the software of the OS image", "is staged; start it with: hcp-node-agent "+upgradeCommand)
+	checkContains(t, staged.Stdout, "unpacked the software of the OS image",
+		"is staged; start it with: hcp-node-agent "+upgradeCommand)
 	mustOutput(ctx, t, "systemctl stop hcp-test-cuts; nft flush table "+registryTable+"; "+reject)
 
 	status := runAgent(ctx, t, report.Success, "status")
@@ -161,8 +173,10 @@ func checkNode(ctx context.Context, t *testing.T, name, text string, versions ma
 		name = "/etc/systemd/system/" + name
 	}
 	checkContains(t, mustOutput(ctx, t, "cat "+name), text)
-	checkContains(t, mustOutput(ctx, t, "cat $(dirname $(readlink -f /usr/bin/kubelet))/../../.files.json"), versions["openshift-kubelet"])
-	checkContains(t, mustOutput(ctx, t, "readlink /proc/$(pgrep -x kubelet)/exe; readlink -f /usr/bin/kubelet"), mustOutput(ctx, t, "readlink -f /usr/bin/kubelet")+"\n")
+	checkContains(t, mustOutput(ctx, t, "cat $(dirname $(readlink -f /usr/bin/kubelet))/../../.files.json"),
+		versions["openshift-kubelet"])
+	checkContains(t, mustOutput(ctx, t, "readlink /proc/$(pgrep -x kubelet)/exe; readlink -f /usr/bin/kubelet"),
+		mustOutput(ctx, t, "readlink -f /usr/bin/kubelet")+"\n")
 	runAgent(ctx, t, report.Success, "status")
 }
 

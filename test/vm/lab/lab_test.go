@@ -39,9 +39,17 @@ func TestLab(t *testing.T) {
 		run   func(context.Context, *testing.T, *lab.Lab, *vm.Machine)
 	}{
 		{"DHCP, names and faults", plain, testFaults},
-		{"advertisements and DHCPv6", lab.Setup{Services: map[int]lab.Services{0: {SLAAC: true}, 100: {DHCPv6: true}}}, testIPv6},
+		{
+			"advertisements and DHCPv6",
+			lab.Setup{Services: map[int]lab.Services{0: {SLAAC: true}, 100: {DHCPv6: true}}},
+			testIPv6,
+		},
 		{"jumbo frames", lab.Setup{Services: map[int]lab.Services{0: {DHCP: true, MTU: 9000}}, MTU: 9000}, testJumbo},
-		{"aggregation", lab.Setup{Services: map[int]lab.Services{0: {DHCP: true}}, Wiring: lab.Wiring{LACP: true}}, testAggregation},
+		{
+			"aggregation",
+			lab.Setup{Services: map[int]lab.Services{0: {DHCP: true}}, Wiring: lab.Wiring{LACP: true}},
+			testAggregation,
+		},
 		{"a card that comes late", plain, testHotplug},
 	} {
 		if !t.Run(test.name, func(t *testing.T) {
@@ -83,11 +91,14 @@ func testFaults(ctx context.Context, t *testing.T, l *lab.Lab, m *vm.Machine) {
 	}
 	t.Logf("calm: %v", calm)
 	failOnError(t, l.DropGateway(ctx, 0))
-	if run(ctx, t, m, "ping -q -c 2 -W 1 -i 0.2 192.0.2.1 >/dev/null; echo $?; ping -q -c 2 -w 10 192.0.2.2 >/dev/null; echo $?") != "1\n0" {
+	pings := run(ctx, t, m,
+		"ping -q -c 2 -W 1 -i 0.2 192.0.2.1 >/dev/null; echo $?; ping -q -c 2 -w 10 192.0.2.2 >/dev/null; echo $?")
+	if pings != "1\n0" {
 		t.Error("the gateway responds, or the peer does not")
 	}
 	failOnError(t, l.DropAll(ctx, 0))
-	cut := probeDuring(t, l, address, func() { time.Sleep(time.Second); failOnError(t, l.RemoveFaults(ctx)); time.Sleep(time.Second) })
+	cut := probeDuring(t, l, address,
+		func() { time.Sleep(time.Second); failOnError(t, l.RemoveFaults(ctx)); time.Sleep(time.Second) })
 	t.Logf("after the end of the fault: %v", cut)
 	if cut.Unanswered || cut.Lost == 0 {
 		t.Errorf("over the end of a fault: %v", cut)
@@ -102,7 +113,9 @@ func testFaults(ctx context.Context, t *testing.T, l *lab.Lab, m *vm.Machine) {
 		t.Error("the carriers of the cables are wrong")
 	}
 	l.StopServices(0)
-	run(ctx, t, m, "nmcli -w 15 connection add type ethernet con-name late ifname eth1 ipv4.dhcp-timeout 5 ipv6.method disabled; ! nmcli -w 20 connection up late")
+	run(ctx, t, m,
+		"nmcli -w 15 connection add type ethernet con-name late ifname eth1 ipv4.dhcp-timeout 5 ipv6.method disabled; ! "+
+			"nmcli -w 20 connection up late")
 	failOnError(t, l.StartServices(ctx, 0))
 	run(ctx, t, m, "nmcli -w 60 connection up late")
 }
@@ -124,11 +137,14 @@ func testIPv6(ctx context.Context, t *testing.T, l *lab.Lab, m *vm.Machine) {
 		nmcli connection add type vlan con-name v ifname eth0.100 dev eth0 id 100 ipv4.method disabled ipv6.method auto
 		nmcli -w 60 connection up v`)
 	t.Log(run(ctx, t, m, "ip -6 -br address; ip -6 route; cat /etc/resolv.conf"))
-	run(ctx, t, m, "ip -6 address show dev eth0 | grep -q 'inet6 2001:db8:1:' && ip -6 address show dev eth0.100 | grep -q 'inet6 2001:db8:100::1'")
+	run(ctx, t, m,
+		"ip -6 address show dev eth0 | grep -q 'inet6 2001:db8:1:' && ip -6 address show dev eth0.100 | grep -q 'inet6 "+
+			"2001:db8:100::1'")
 	run(ctx, t, m, "ping -q -c 2 -w 10 2001:db8:1::2; ping -q -c 2 -w 10 2001:db8:100::2")
 	run(ctx, t, m, "getent ahostsv6 peer.lab.example | grep -q 2001:db8:1")
 	target := run(ctx, t, m, "ip -6 -json address show dev eth0.100 scope global | jq -r '.[0].addr_info[0].local'")
-	if seen := probeDuring(t, l, netip.MustParseAddr(target), func() { time.Sleep(time.Second) }); seen.Unanswered || seen.Sent < 50 {
+	if seen := probeDuring(t, l, netip.MustParseAddr(target), func() { time.Sleep(time.Second) }); seen.Unanswered ||
+		seen.Sent < 50 {
 		t.Errorf("IPv6 on a VLAN, from outside: %v", seen)
 	}
 }

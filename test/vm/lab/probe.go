@@ -62,7 +62,11 @@ func (l *Lab) Probe(target netip.Addr) (*Probe, error) {
 	if target.Is6() {
 		network = "ip6:ipv6-icmp"
 	}
-	p := &Probe{target: target, stop: make(chan struct{}), id: uint16(os.Getpid())} //nolint:gosec // distinguishes this probe's requests
+	p := &Probe{
+		target: target,
+		stop:   make(chan struct{}),
+		id:     uint16(os.Getpid()), //nolint:gosec // distinguishes this probe's requests
+	}
 	err := l.peer.do(func() (err error) {
 		p.conn, err = net.ListenPacket(network, "")
 		return err

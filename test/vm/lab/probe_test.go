@@ -17,7 +17,10 @@ func TestSummarize(t *testing.T) {
 	}{
 		{"nothing wrong", "aaaa", time.Second, Interruptions{Sent: 4}},
 		{"one lost", "aa-aa", time.Second, Interruptions{Sent: 5, Lost: 1, Count: 1, Longest: 20 * time.Millisecond}},
-		{"two interruptions, the longer counts", "a-a---a", time.Second, Interruptions{Sent: 7, Lost: 4, Count: 2, Longest: 40 * time.Millisecond}},
+		{
+			"two interruptions, the longer counts", "a-a---a", time.Second,
+			Interruptions{Sent: 7, Lost: 4, Count: 2, Longest: 40 * time.Millisecond},
+		},
 		{"unanswered at first", "--aa", time.Second, Interruptions{Sent: 4, Lost: 2, Count: 1}},
 		{"unanswered at the end", "aa--", time.Second, Interruptions{Sent: 4, Lost: 2, Count: 1, Unanswered: true}},
 		{"never a response", "---", time.Second, Interruptions{Sent: 3, Lost: 3, Count: 1, Unanswered: true}},

@@ -30,7 +30,9 @@ func TestAgentInterrupted(t *testing.T) {
 				ctx, h := newHost(t, kind)
 				row := newRow(t, kind.Name+", agent interrupted "+part)
 				row.change = h.probeDuring(ctx, t, func() {
-					if code := runInterrupted(ctx, t, "--at '"+part+"'"+interruptFlag+shortTimeout+h.Flags); code != report.NetworkRolledBack {
+					code := runInterrupted(ctx, t, "--at '"+part+"'"+
+						interruptFlag+shortTimeout+h.Flags)
+					if code != report.NetworkRolledBack {
 						t.Errorf("exit code %d, want %d", code, report.NetworkRolledBack)
 					}
 				}).String()
@@ -52,7 +54,9 @@ func TestLeaveInterrupted(t *testing.T) {
 			row := newRow(t, kind.Name+", leave interrupted")
 			runAgent(ctx, t, migrationCommand+h.Flags)
 			row.leave = h.probeDuring(ctx, t, func() {
-				if code := runInterrupted(ctx, t, "--leave --at 'to activate the original profile'"+interruptFlag); code != report.Interrupted {
+				code := runInterrupted(ctx, t, "--leave --at 'to activate the original profile'"+
+					interruptFlag)
+				if code != report.Interrupted {
 					t.Errorf("exit code %d", code)
 				}
 			}).String()

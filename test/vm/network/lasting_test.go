@@ -54,7 +54,9 @@ func mustRun(ctx context.Context, t *testing.T, command string) string {
 func checkNetworkManagerRestart(ctx context.Context, t *testing.T, h host) {
 	mustRun(ctx, t, "systemctl restart NetworkManager && nm-online -q -t 90")
 	must(t, h.Await(ctx, machine))
-	if ports := mustRun(ctx, t, "ovs-vsctl get Bridge br-ex external_ids:bridge-uplink; ovs-vsctl get Interface "+h.Uplink+" type"); ports != h.Uplink+"\nsystem" {
+	ports := mustRun(ctx, t, "ovs-vsctl get Bridge br-ex external_ids:bridge-uplink; ovs-vsctl get Interface "+h.Uplink+
+		" type")
+	if ports != h.Uplink+"\nsystem" {
 		t.Errorf("br-ex after a restart of NetworkManager: %s", ports)
 	}
 }
@@ -68,7 +70,9 @@ func checkOpenVSwitchRestart(ctx context.Context, t *testing.T, h host) {
 // without a run of the agent.
 func checkRenamedNIC(ctx context.Context, t *testing.T, h host) {
 	renameNIC(ctx, t, h)
-	if ports := mustRun(ctx, t, "ovs-vsctl list-ports br-ex | grep -v '^br-ex$'; ovs-vsctl get Bridge br-ex external_ids:bridge-uplink"); ports != "lan0\nlan0" {
+	ports := mustRun(ctx, t,
+		"ovs-vsctl list-ports br-ex | grep -v '^br-ex$'; ovs-vsctl get Bridge br-ex external_ids:bridge-uplink")
+	if ports != "lan0\nlan0" {
 		t.Errorf("the port and the uplink are called %s", ports)
 	}
 	h.checkReachable(ctx, t)
@@ -100,7 +104,9 @@ func TestLeaveAfterNICRename(t *testing.T) {
 	mustRun(ctx, t, command)
 	runAgent(ctx, t, "leave --no-drain")
 	h.Uplink = "lan0"
-	if bridges := mustRun(ctx, t, "ovs-vsctl list-br; ls /etc/NetworkManager/system-connections | grep ovs; true"); bridges != "" {
+	bridges := mustRun(ctx, t,
+		"ovs-vsctl list-br; ls /etc/NetworkManager/system-connections | grep ovs; true")
+	if bridges != "" {
 		t.Errorf("left behind: %s", bridges)
 	}
 	h.checkReachable(ctx, t)
@@ -129,7 +135,9 @@ func TestTruncatedOVSDB(t *testing.T) {
 // renameNIC renames eth0 to lan0 by a reboot.
 func renameNIC(ctx context.Context, t *testing.T, h host) {
 	t.Helper()
-	mustRun(ctx, t, `printf '[Match]\nPermanentMACAddress=%s\n[Link]\nName=lan0\n' "$(cat /sys/class/net/eth0/address)" >/etc/systemd/network/05-renamed.link; sync`)
+	mustRun(ctx, t,
+		`printf '[Match]\nPermanentMACAddress=%s\n[Link]\nName=lan0\n' "$(cat /sys/class/net/eth0/address)" \
+			>/etc/systemd/network/05-renamed.link; sync`)
 	must(t, machine.Reboot(ctx))
 	must(t, h.Await(ctx, machine))
 	if cards := mustRun(ctx, t, "ls /sys/class/net"); !strings.Contains(cards, "lan0") {

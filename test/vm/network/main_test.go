@@ -103,7 +103,9 @@ func install(ctx context.Context, repository string) error {
 		mode     os.FileMode
 	}{
 		{filepath.Join(repository, "bin/hcp-node-agent"), "/usr/bin/hcp-node-agent", 0o755},
-		{filepath.Join(repository, "systemd/hcp-node-agent.service"), "/usr/lib/systemd/system/hcp-node-agent.service", 0o644},
+		{
+			filepath.Join(repository, "systemd/hcp-node-agent.service"), "/usr/lib/systemd/system/hcp-node-agent.service", 0o644,
+		},
 		{mortal, "/usr/bin/mortal", 0o755},
 	} {
 		content, err := os.ReadFile(file.from)

@@ -74,7 +74,8 @@ func runDuring(ctx context.Context, t *testing.T, h host, text string, do func()
 	}
 	ended := make(chan end, 1)
 	go func() {
-		code, err := machine.RunStream(ctx, "mortal --at '"+text+"' --run '"+halt+"' "+shortTimeout+h.Flags, nil, watch, watch)
+		code, err := machine.RunStream(ctx, "mortal --at '"+text+"' --run '"+halt+"' "+shortTimeout+h.Flags, nil, watch,
+			watch)
 		ended <- end{code, err}
 	}()
 	select {

@@ -57,9 +57,11 @@ func printRows(w io.Writer) {
 		return
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "kind\tinterruption by join\tstate after\tafter a reboot\tinterruption by leave\tstate after\ttest")
+	fmt.Fprintln(table,
+		"kind\tinterruption by join\tstate after\tafter a reboot\tinterruption by leave\tstate after\ttest")
 	for _, r := range rows {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.kind, r.change, r.afterMove, r.afterBoot, r.leave, r.afterLeave, r.test)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.kind, r.change, r.afterMove, r.afterBoot, r.leave, r.afterLeave,
+			r.test)
 	}
 	_ = table.Flush() // standard output
 }

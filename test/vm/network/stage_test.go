@@ -63,7 +63,8 @@ func saveJournalOnFailure(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	journal, err := machine.Output(ctx, "journalctl --no-pager -o short-monotonic; nmcli connection; ip address; ip route; ip -6 route; ovs-vsctl show")
+	journal, err := machine.Output(ctx,
+		"journalctl --no-pager -o short-monotonic; nmcli connection; ip address; ip route; ip -6 route; ovs-vsctl show")
 	if journal == "" {
 		t.Logf("the journal of the machine cannot be read: %v; its console is %s", err, machine.Console())
 		return

@@ -72,7 +72,8 @@ func (c *requestClient) take(t *testing.T, period string) requests {
 	c.since = requests{began: time.Now()}
 	t.Logf("client: %d of %d requests failed during %s", taken.failed, taken.sent, period)
 	if taken.failed > 0 {
-		t.Logf("client: the first failed after %s, the last after %s: %s", taken.firstFailure.Sub(taken.began).Round(time.Second),
+		t.Logf("client: the first failed after %s, the last after %s: %s",
+			taken.firstFailure.Sub(taken.began).Round(time.Second),
 			taken.lastFailure.Sub(taken.began).Round(time.Second), taken.lastError)
 	}
 	if taken.sent == 0 {

@@ -122,10 +122,11 @@ func (c *cluster) installOVN(ctx context.Context, archive string) error {
 }
 
 func (c *cluster) awaitNoStandIn(ctx context.Context) error {
-	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		state, err := c.ControlPlane.State(ctx)
-		return err == nil && !state.Network, err
-	})
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, time.Minute, true,
+		func(ctx context.Context) (bool, error) {
+			state, err := c.ControlPlane.State(ctx)
+			return err == nil && !state.Network, err
+		})
 	if err != nil {
 		return fmt.Errorf("waiting for the network operator's stand-in to be deleted: %w", err)
 	}

@@ -19,18 +19,21 @@ export LC_ALL=C
 ip -br link | awk '{ print "link", $1 }' | sort
 ip -o address show scope global | awk '{ print "address", $2, $4 }' | sort
 for family in -4 -6; do
-  ip $family route show table all | grep -v 'table local\|proto kernel\|fe80::\|unreachable\|multicast' | sed "s/^/route $family /; s/ *$//" | sort
+  ip $family route show table all | grep -v 'table local\|proto kernel\|fe80::\|unreachable\|multicast' |
+    sed "s/^/route $family /; s/ *$//" | sort
   ip $family rule | sed "s/^/rule $family /"
 done
 for command in iptables-save ip6tables-save; do
   for table in raw mangle nat filter; do
-    $command -t $table 2>/dev/null | grep '^-A\|^:' | grep -v '^:[A-Z]* ACCEPT' | sed "s/ \[[0-9:]*\]//; s/^/$command $table /"
+    $command -t $table 2>/dev/null | grep '^-A\|^:' | grep -v '^:[A-Z]* ACCEPT' |
+      sed "s/ \[[0-9:]*\]//; s/^/$command $table /"
   done
 done
 nft list tables | grep -v 'table ip6\? \(raw\|mangle\|nat\|filter\)$'
 sysctl net.ipv4.ip_forward net.ipv6.conf.all.forwarding
-find /etc/cni /etc/kubernetes /etc/ovn /etc/openvswitch/ovn* /var/lib/cni /var/lib/ovn* /var/lib/openvswitch/ovn* /var/log/ovn* \
-  /run/ovn /run/ovn-* /run/multus /run/ofport* -not -path /etc/ovn -not -path /run/ovn 2>/dev/null | sed 's/^/file /' | sort
+find /etc/cni /etc/kubernetes /etc/ovn /etc/openvswitch/ovn* /var/lib/cni /var/lib/ovn* /var/lib/openvswitch/ovn* \
+  /var/log/ovn* /run/ovn /run/ovn-* /run/multus /run/ofport* -not -path /etc/ovn -not -path /run/ovn 2>/dev/null |
+  sed 's/^/file /' | sort
 pgrep -la 'ovn' | sed 's/^[0-9]* /process /'
 true
 `

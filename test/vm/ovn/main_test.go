@@ -59,7 +59,8 @@ func run(m *testing.M) (int, error) {
 	if os.Getenv("HOLD") != "" {
 		interrupt, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 		defer stop()
-		fmt.Printf("kubeconfig: %s\nmachine:    %s\nCtrl-C ends both\n", testCluster.ControlPlane.Kubeconfig, testCluster.Machine.Command())
+		fmt.Printf("kubeconfig: %s\nmachine:    %s\nCtrl-C ends both\n", testCluster.ControlPlane.Kubeconfig,
+			testCluster.Machine.Command())
 		<-interrupt.Done()
 	}
 	return code, nil

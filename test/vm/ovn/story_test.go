@@ -23,7 +23,8 @@ import (
 
 // Under emulation beside other machines the migration into br-ex can take longer
 // than the default timeout.
-const joinCommand = "join --network-timeout 5m --user-data " + testenv.UserDataPath + " --approve-with " + testenv.ApproverKubeconfigPath
+const joinCommand = "join --network-timeout 5m --user-data " + testenv.UserDataPath + " --approve-with " +
+	testenv.ApproverKubeconfigPath
 
 // TestJoinAndLeaveWithOVNKubernetes tests the life cycle of a node: OVN-Kubernetes uses br-ex,
 // pods have a network, an upgrade replaces the software, and leave removes all of it. THOROUGH=1 adds
@@ -166,7 +167,8 @@ func checkNoDrift(ctx context.Context, t *testing.T) {
 	}
 	forwarding := output(ctx, t, "sysctl -n net.ipv4.ip_forward net.ipv6.conf.all.forwarding")
 	if forwarding != "0\n0" {
-		t.Errorf("OVN-Kubernetes disabled forwarding, now net.ipv4.ip_forward and net.ipv6.conf.all.forwarding are %q", forwarding)
+		t.Errorf("OVN-Kubernetes disabled forwarding, now net.ipv4.ip_forward and net.ipv6.conf.all.forwarding are %q",
+			forwarding)
 	}
 }
 
@@ -208,7 +210,8 @@ func awaitPlugin(ctx context.Context, t *testing.T) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	const socket = "/run/ovn-kubernetes/cni/ovn-cni-server.sock"
-	_, err := testCluster.Machine.Output(ctx, "until curl -s -o /dev/null --unix-socket "+socket+" http://localhost/; do sleep 1; done")
+	_, err := testCluster.Machine.Output(ctx, "until curl -s -o /dev/null --unix-socket "+socket+
+		" http://localhost/; do sleep 1; done")
 	must(t, err)
 }
 
@@ -223,7 +226,8 @@ func keepJournal(t *testing.T) {
 	if err != nil {
 		journal = err.Error()
 	}
-	pods, err := testCluster.kube(ctx, "", "-n", namespace, "logs", "ds/ovnkube-node", "-c", "ovnkube-controller", "--tail=2000")
+	pods, err := testCluster.kube(ctx, "", "-n", namespace, "logs", "ds/ovnkube-node", "-c", "ovnkube-controller",
+		"--tail=2000")
 	if err != nil {
 		pods = err.Error()
 	}

@@ -128,10 +128,16 @@ func checkTraffic(ctx context.Context, t *testing.T) {
 		{"pod to pod", pod("http://" + server.Status.PodIP + ":8080"), hello},
 		{"pod to service", pod("http://" + serviceIP), hello},
 		{"pod to API", pod("https://172.31.0.1/version"), testCluster.ControlPlane.KubernetesVersion},
-		{"pod to outside by name, as the node", pod("http://registry." + domain() + ":" + outsidePort), "from " + address + "\n"},
+		{
+			"pod to outside by name, as the node", pod("http://registry." + domain() + ":" + outsidePort),
+			"from " + address + "\n",
+		},
 		{"host to pod", machine("http://" + server.Status.PodIP + ":8080"), hello},
 		{"host to service", machine("http://" + serviceIP), hello},
-		{"outside to NodePort", func(context.Context) (string, error) { return getOutside("http://" + address + ":" + nodePort) }, hello},
+		{
+			"outside to NodePort",
+			func(context.Context) (string, error) { return getOutside("http://" + address + ":" + nodePort) }, hello,
+		},
 		{"logs", func(ctx context.Context) (string, error) { return testCluster.kube(ctx, "", "logs", server.Name) }, hello},
 	} {
 		var got string

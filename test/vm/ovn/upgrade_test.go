@@ -69,7 +69,11 @@ func newRelease(ctx context.Context, t *testing.T, source string, packages map[s
 	must(t, payload.SetOSImage(nodeimage.Push(t, testCluster.ControlPlane, source, packages)))
 	version, err := exec.CommandContext(ctx, filepath.Join(source, kubeletPath), "--version").Output()
 	must(t, err)
-	return release{payload: payload, packages: packages, kubelet: strings.TrimSpace(strings.TrimPrefix(string(version), "Kubernetes "))}
+	return release{
+		payload:  payload,
+		packages: packages,
+		kubelet:  strings.TrimSpace(strings.TrimPrefix(string(version), "Kubernetes ")),
+	}
 }
 
 const upgradeCommand = "upgrade --user-data " + testenv.UserDataPath
@@ -94,7 +98,8 @@ func upgradeNode(ctx context.Context, t *testing.T, first, next release) {
 		refuseDrain(ctx, t)
 		client.take(t, "a drain that the PodDisruptionBudget prevents")
 	}
-	_, err := testCluster.kube(ctx, "", "patch", "poddisruptionbudget", "web", "--type=merge", "-p", `{"spec":{"minAvailable":0}}`)
+	_, err := testCluster.kube(ctx, "", "patch", "poddisruptionbudget", "web", "--type=merge", "-p",
+		`{"spec":{"minAvailable":0}}`)
 	must(t, err)
 	runAgent(ctx, t, 20*time.Minute, upgradeCommand)
 	checkRelease(ctx, t, next)
@@ -127,8 +132,8 @@ func webURL(ctx context.Context, t *testing.T) string {
 	return "http://" + nodeAddress(ctx, t) + ":" + webNodePort
 }
 
-// awaitWeb waits until each pod of the Deployment has answered a request from outside. OVN programs a new endpoint after
-// its pod is Ready, and connections of that moment can be reset.
+// awaitWeb waits until each pod of the Deployment has answered a request from outside. OVN programs a new endpoint
+// after its pod is Ready, and connections of that moment can be reset.
 func awaitWeb(ctx context.Context, t *testing.T) {
 	t.Helper()
 	_, err := testCluster.kube(ctx, "", "rollout", "status", "deployment/web", "--timeout=10m")

@@ -43,7 +43,8 @@ func Start(ctx context.Context, namespace string, address netip.Prefix, dir stri
 		}
 	}
 	var err error
-	p.server, err = child.Start(exec.CommandContext(context.WithoutCancel(ctx), "nsenter", "--net="+namespace, "unshare", "--mount",
+	p.server, err = child.Start(exec.CommandContext(context.WithoutCancel(ctx), "nsenter", "--net="+namespace, "unshare",
+		"--mount",
 		"sh", "-c", `mount --bind "$1" /etc/resolv.conf && exec tinyproxy -d -c "$2"`, "sh", resolver, config))
 	if err != nil {
 		return nil, err

@@ -19,9 +19,11 @@ func twoNetworks() []Kind {
 		Services: map[int]lab.Services{0: dhcp, 200: dhcp},
 		Wiring:   lab.Wiring{Access: map[int]int{1: 200}},
 	}
-	const on200 = "ip -4 route show default dev eth1 2>/dev/null | grep -q . || ip -4 -o address show dev br-ex 2>/dev/null | grep -q 198.18.200"
+	const on200 = "ip -4 route show default dev eth1 2>/dev/null | grep -q . || ip -4 -o address show dev br-ex " +
+		"2>/dev/null | grep -q 198.18.200"
 	const bothRoutes = "[ $(ip -4 route show default | wc -l) = 2 ]"
-	metrics := addProfile + "ipv6.method disabled ipv4.route-metric 100" + up + addSecondProfile + "ipv4.route-metric 200" + secondUp
+	metrics := addProfile + "ipv6.method disabled ipv4.route-metric 100" + up + addSecondProfile +
+		"ipv4.route-metric 200" + secondUp
 	return []Kind{
 		{
 			Name: "second-card", Lab: two, Cables: 2, Uplink: "eth1", Ready: on200,

@@ -39,7 +39,8 @@ type Kind struct {
 }
 
 // deleteProfiles removes the profiles that NetworkManager has created for the network cards.
-const deleteProfiles = `nmcli -g UUID,TYPE connection show | awk -F: '/ethernet/{print $1}' | xargs -r nmcli connection delete >/dev/null
+const deleteProfiles = `nmcli -g UUID,TYPE connection show | awk -F: '/ethernet/{print $1}' |
+	xargs -r nmcli connection delete >/dev/null
 `
 
 // Configure configures a machine, just restored to its fresh state, with this kind of uplink and waits
@@ -63,7 +64,8 @@ func (k Kind) Configure(ctx context.Context, m *vm.Machine) error {
 
 // Await waits until the addresses of the kind are configured, on the NIC or on br-ex.
 func (k Kind) Await(ctx context.Context, m *vm.Machine) error {
-	_, err := m.Output(ctx, "for i in $(seq 300); do if "+k.Ready+"; then exit 0; fi; sleep 0.2; done; ip address; ip route; exit 1")
+	_, err := m.Output(ctx, "for i in $(seq 300); do if "+k.Ready+
+		"; then exit 0; fi; sleep 0.2; done; ip address; ip route; exit 1")
 	if err != nil {
 		return fmt.Errorf("waiting for the addresses of %s: %w", k.Name, err)
 	}

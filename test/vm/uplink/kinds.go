@@ -66,8 +66,9 @@ func ethernet() []Kind {
 		{Name: "dhcp4", Lab: onVLAN0(dhcp), Script: addProfile + up},
 		{
 			Name: "dhcp4-identity", Lab: onVLAN0(dhcp),
-			Script: addProfile + `ipv4.dhcp-client-id 01:aa:bb:cc:dd:ee:ff ipv4.dns-search corp.example ipv4.route-metric 77 connection.zone internal \
-				+ipv4.addresses 192.0.2.51/24` + up,
+			Script: addProfile +
+				`ipv4.dhcp-client-id 01:aa:bb:cc:dd:ee:ff ipv4.dns-search corp.example ipv4.route-metric 77 \
+				connection.zone internal +ipv4.addresses 192.0.2.51/24` + up,
 		},
 		{
 			Name: "static4", Lab: onVLAN0(silent),
@@ -79,27 +80,40 @@ func ethernet() []Kind {
 		},
 		{Name: "dual", Lab: onVLAN0(dual), Script: addProfile + up, Ready: has4 + " && " + has6},
 		{Name: "slaac", Lab: onVLAN0(slaac), Script: addProfile + `ipv4.method disabled` + up, Ready: has6},
-		{Name: "slaac-eui64", Lab: onVLAN0(slaac), Script: addProfile + `ipv4.method disabled ipv6.addr-gen-mode eui64` + up, Ready: has6},
+		{
+			Name:   "slaac-eui64",
+			Lab:    onVLAN0(slaac),
+			Script: addProfile + `ipv4.method disabled ipv6.addr-gen-mode eui64` + up,
+			Ready:  has6,
+		},
 		{Name: "dhcpv6", Lab: onVLAN0(dhcpv6), Script: addProfile + `ipv4.method disabled` + up, Ready: has6},
 		{Name: "dhcp-both", Lab: onVLAN0(both), Script: addProfile + up, Ready: has4 + " && " + has6},
 		{
 			Name: "static6", Lab: onVLAN0(silent), Ready: has6,
-			Script: addProfile + `ipv4.method disabled ipv6.method manual ipv6.addresses 2001:db8:1::50/64 ipv6.gateway 2001:db8:1::1 \
+			Script: addProfile +
+				`ipv4.method disabled ipv6.method manual ipv6.addresses 2001:db8:1::50/64 ipv6.gateway 2001:db8:1::1 \
 				ipv6.dns 2001:db8:1::1 ipv6.dns-search lab.example ipv6.routes "2001:db8:99::/48 2001:db8:1::2 50"` + up,
 		},
 		{
 			Name: "static-dual", Lab: onVLAN0(silent), Ready: has4 + " && " + has6,
-			Script: addProfile + `ipv4.method manual ipv4.addresses "192.0.2.50/24,192.0.2.60/24" ipv4.gateway 192.0.2.1 ipv4.dns 192.0.2.1 \
+			Script: addProfile +
+				`ipv4.method manual ipv4.addresses "192.0.2.50/24,192.0.2.60/24" ipv4.gateway 192.0.2.1 ipv4.dns 192.0.2.1 \
 				ipv6.method manual ipv6.addresses 2001:db8:1::50/64 ipv6.gateway fe80::1 ipv6.dns 2001:db8:1::1` + up,
 		},
 		{
 			Name: "no-via", Lab: onVLAN0(silent),
-			Script: addProfile + `ipv4.method manual ipv4.addresses 192.0.2.50/24 ipv4.routes 0.0.0.0/0 ipv4.dns 192.0.2.1 ipv6.method disabled` + up,
+			Script: addProfile +
+				`ipv4.method manual ipv4.addresses 192.0.2.50/24 ipv4.routes 0.0.0.0/0 ipv4.dns 192.0.2.1 ipv6.method disabled` +
+				up,
 		},
 		{
 			Name: "jumbo", Lab: lab.Setup{MTU: 9000, Services: map[int]lab.Services{0: dhcp}},
 			Script: addProfile + `802-3-ethernet.mtu 9000` + up,
 		},
-		{Name: "jumbo-by-dhcp", Lab: lab.Setup{MTU: 9000, Services: map[int]lab.Services{0: {DHCP: true, MTU: 9000}}}, Script: addProfile + up},
+		{
+			Name:   "jumbo-by-dhcp",
+			Lab:    lab.Setup{MTU: 9000, Services: map[int]lab.Services{0: {DHCP: true, MTU: 9000}}},
+			Script: addProfile + up,
+		},
 	}
 }

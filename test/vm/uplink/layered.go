@@ -19,7 +19,8 @@ for i in $(seq 100); do grep -q '^MII Status: down' /proc/net/bonding/bond0 || b
 // vlan returns a script that creates VLAN 100 on parent.
 func vlan(parent string) string {
 	return `
-nmcli connection add type vlan con-name uplink ifname ` + parent + `.100 dev ` + parent + ` id 100 ipv6.method disabled` + up
+nmcli connection add type vlan con-name uplink ifname ` + parent + `.100 dev ` + parent +
+		` id 100 ipv6.method disabled` + up
 }
 
 // vlanParent brings eth0 up without addresses.
@@ -36,12 +37,24 @@ func layered() []Kind {
 	lacp.Wiring.LACP = true
 	return []Kind{
 		{Name: "vlan", Lab: on100, Uplink: "eth0.100", Script: deleteProfiles + vlanParent + vlan("eth0")},
-		{Name: "bond-backup", Lab: onVLAN0(dhcp), Cables: 2, Uplink: "bond0", Script: bond("mode=active-backup,miimon=100", "")},
+		{
+			Name:   "bond-backup",
+			Lab:    onVLAN0(dhcp),
+			Cables: 2,
+			Uplink: "bond0",
+			Script: bond("mode=active-backup,miimon=100", ""),
+		},
 		{
 			Name: "bond-backup-mac", Lab: onVLAN0(dhcp), Cables: 2, Uplink: "bond0",
 			Script: bond("mode=active-backup,miimon=100,fail_over_mac=active", ""),
 		},
-		{Name: "bond-lacp", Lab: lacp, Cables: 2, Uplink: "bond0", Script: bond("mode=802.3ad,miimon=100,lacp_rate=fast", "")},
+		{
+			Name:   "bond-lacp",
+			Lab:    lacp,
+			Cables: 2,
+			Uplink: "bond0",
+			Script: bond("mode=802.3ad,miimon=100,lacp_rate=fast", ""),
+		},
 		{
 			Name: "vlan-on-bond", Lab: on100, Cables: 2, Uplink: "bond0.100",
 			Script: bond("mode=active-backup,miimon=100", withoutAddresses) + vlan("bond0"),

@@ -86,7 +86,8 @@ func testApproval(t *testing.T, c *controlPlane) {
 	serving.await(t, node)
 
 	object := func(name string) *corev1.Node { return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}} }
-	if _, err := node.CoreV1().Nodes().Create(ctx, object("worker-other"), metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
+	if _, err := node.CoreV1().Nodes().Create(ctx, object("worker-other"),
+		metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("a node creating another one: %v, want forbidden", err)
 	}
 	if _, err := node.CoreV1().Nodes().Create(ctx, object("worker-joined"), metav1.CreateOptions{}); err != nil {

@@ -54,7 +54,8 @@ func TestExitsWhenComponentExits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := c.cmd.Wait(); err == nil || !strings.Contains(c.stderr.String(), "etcd exited unexpectedly (signal: killed)") {
+	if err := c.cmd.Wait(); err == nil ||
+		!strings.Contains(c.stderr.String(), "etcd exited unexpectedly (signal: killed)") {
 		t.Errorf("ended with %v:\n%s", err, c.stderr)
 	}
 	c.expectCleanedUp(t, false)
@@ -82,7 +83,9 @@ func (c *controlPlane) expectCleanedUp(t *testing.T, runDirectory bool) {
 	if _, err := os.Stat(c.Netns); err == nil {
 		t.Errorf("the namespace %s is left", c.Netns)
 	}
-	for _, address := range []string{c.APIForward, c.IgnitionForward, c.RegistryForward, strings.TrimPrefix(c.AdminURL, "http://")} {
+	for _, address := range []string{
+		c.APIForward, c.IgnitionForward, c.RegistryForward, strings.TrimPrefix(c.AdminURL, "http://"),
+	} {
 		if conn, err := net.Dial("tcp4", address); err == nil {
 			conn.Close()
 			t.Errorf("%s still answers", address)

@@ -41,7 +41,10 @@ func testNameResolution(t *testing.T, c *controlPlane) {
 	resolver := &net.Resolver{PreferGo: true, Dial: func(_ context.Context, network, _ string) (net.Conn, error) {
 		return c.dialInside(network, "192.0.2.1:53")
 	}}
-	for _, server := range []string{c.IgnitionEndpoint, c.Registry, "api.demo.example.com:6443", "api-int.demo.example.com:6443", "api-int.demo.example.com:22623"} {
+	for _, server := range []string{
+		c.IgnitionEndpoint, c.Registry, "api.demo.example.com:6443", "api-int.demo.example.com:6443",
+		"api-int.demo.example.com:22623",
+	} {
 		host, port, err := net.SplitHostPort(server)
 		if err != nil {
 			t.Fatal(err)

@@ -40,7 +40,8 @@ func (c Config) flags() []string {
 		"--conf-file=/dev/null", // ignore the host's configuration
 		"--no-resolv", "--no-hosts", "--no-poll",
 		"--pid-file=",
-		"--user=root", "--group=root", // its files belong to root; changing either ID would also clear the parent-death signal
+		// its files belong to root; changing either ID would also clear the parent-death signal
+		"--user=root", "--group=root",
 		"--bind-interfaces", "--interface=" + c.Bridge, "--except-interface=lo",
 		"--domain=" + c.Domain, "--local=/" + c.Domain + "/",
 		"--dhcp-authoritative",

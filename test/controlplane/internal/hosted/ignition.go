@@ -25,7 +25,9 @@ const coreKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAA
 
 // startIgnition builds the payload and serves it. It returns a function that creates user data
 // with the current token.
-func (c *ControlPlane) startIgnition(cluster *kube.Cluster, images images) (*ignitionserver.Server, func() ([]byte, error), error) {
+func (c *ControlPlane) startIgnition(
+	cluster *kube.Cluster, images images,
+) (*ignitionserver.Server, func() ([]byte, error), error) {
 	inputs, err := c.payloadInputs(cluster, images)
 	if err != nil {
 		return nil, nil, err

@@ -60,7 +60,13 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	if err := c.startMachineConfig(ctx, cluster, images); err != nil {
 		return err
 	}
-	err = c.startAdmin(admin.Server{Ignition: ignition, UserData: userData, Network: operator, Registry: server, Cluster: cluster})
+	err = c.startAdmin(admin.Server{
+		Ignition: ignition,
+		UserData: userData,
+		Network:  operator,
+		Registry: server,
+		Cluster:  cluster,
+	})
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,8 @@ func TestDownReturnsHAProxyPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const page = "<html><body><h1>503 Service Unavailable</h1>\nNo server is available to handle this request.\n</body></html>\n"
+	const page = "<html><body><h1>503 Service Unavailable</h1>\nNo server is available to handle this request.\n" +
+		"</body></html>\n"
 	if got.status != http.StatusServiceUnavailable || got.body != page || got.header.Get("Content-Type") != "text/html" {
 		t.Errorf("got %+v", got)
 	}

@@ -19,7 +19,7 @@ func TestResponses(t *testing.T) {
 	}{
 		{"good token", "GET", "/ignition", s.bearer(), 200, "application/json; charset=utf-8", payload},
 		{"path with more", "GET", "/ignitionfoo", s.bearer(), 200, "application/json; charset=utf-8", payload},
-		{"method is not looked at", "POST", "/ignition", s.bearer(), 200, "application/json; charset=utf-8", payload},
+		{"method is ignored", "POST", "/ignition", s.bearer(), 200, "application/json; charset=utf-8", payload},
 		{"path with a slash", "GET", "/ignition/", s.bearer(), 404, plain, "404 page not found\n"},
 		{"standalone's path", "GET", "/config/worker", s.bearer(), 404, plain, "404 page not found\n"},
 		{"wrong path is reported before the token is checked", "GET", "/", "", 404, plain, "404 page not found\n"},
@@ -28,7 +28,10 @@ func TestResponses(t *testing.T) {
 		{"prefix in lower case", "GET", "/ignition", "bearer " + encode(s.Token()), 401, plain, "Unauthorized\n"},
 		{"token in plain text", "GET", "/ignition", "Bearer " + s.Token(), 401, plain, "Unauthorized\n"},
 		{"token encoded twice", "GET", "/ignition", "Bearer " + encode(encode(s.Token())), 511, plain, "Token not found\n"},
-		{"unknown token", "GET", "/ignition", "Bearer " + encode("0e2e5f3c-0000-4000-8000-000000000000"), 511, plain, "Token not found\n"},
+		{
+			"unknown token", "GET", "/ignition", "Bearer " + encode("0e2e5f3c-0000-4000-8000-000000000000"), 511, plain,
+			"Token not found\n",
+		},
 		{"empty token: HTTP strips the space", "GET", "/ignition", "Bearer ", 401, plain, "Unauthorized\n"},
 		{"health needs no token", "GET", "/healthz", "", 200, "", ""},
 	} {

@@ -22,7 +22,8 @@ import (
 func (cluster *Cluster) TokenKubeconfig(ctx context.Context, server string) ([]byte, error) {
 	name := BootstrapUser[strings.LastIndexByte(BootstrapUser, ':')+1:]
 	accounts := cluster.Client.CoreV1().ServiceAccounts(bootstrapNamespace)
-	if _, err := accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+	if _, err := accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}},
+		metav1.CreateOptions{}); err != nil {
 		return nil, fmt.Errorf("creating ServiceAccount %s: %w", name, err)
 	}
 	expiry := int64(365 * 24 * 60 * 60) // seconds

@@ -86,7 +86,8 @@ func (cluster *Cluster) startAPIServer(_ context.Context, c Config) error {
 }
 
 func (cluster *Cluster) startControllers(_ context.Context, c Config) error {
-	if err := c.Group.Start(controllerManager, c.bin("kube-controller-manager"), c.controllerManagerFlags()...); err != nil {
+	if err := c.Group.Start(controllerManager, c.bin("kube-controller-manager"),
+		c.controllerManagerFlags()...); err != nil {
 		return err
 	}
 	return c.Group.Start("kube-scheduler", c.bin("kube-scheduler"), c.schedulerFlags()...)

@@ -54,7 +54,11 @@ func New(host string, worker payload.Worker, log *log.Logger) (*Server, error) {
 	s.http = &http.Server{
 		Handler:           mux,
 		ReadHeaderTimeout: 10 * time.Second,
-		TLSConfig:         &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, Certificates: []tls.Certificate{certificate}},
+		TLSConfig: &tls.Config{
+			MinVersion:   tls.VersionTLS12,
+			NextProtos:   []string{"http/1.1"},
+			Certificates: []tls.Certificate{certificate},
+		},
 		// Non-nil and empty: HTTP/2 is disabled.
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
 		ErrorLog:     log,
@@ -100,7 +104,8 @@ func (s *Server) config(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	status, body := s.respond(path.Base(r.URL.Path), r.Header.Get("Accept"))
-	s.log.Printf("%s %s Accept: %q User-Agent: %q Authorization: %t: %d", r.Method, r.URL.Path, r.Header.Get("Accept"), r.UserAgent(), r.Header.Get("Authorization") != "", status)
+	s.log.Printf("%s %s Accept: %q User-Agent: %q Authorization: %t: %d", r.Method, r.URL.Path, r.Header.Get("Accept"),
+		r.UserAgent(), r.Header.Get("Authorization") != "", status)
 	if status != http.StatusOK {
 		respondEmpty(status)(w, r)
 		return

@@ -23,7 +23,11 @@ const host = "api-int.demo.example.com"
 // server and offers HTTP/2, and the server's log.
 func startServer(t *testing.T) (*http.Client, *strings.Builder) {
 	t.Helper()
-	worker, err := payload.BuildWorker(payload.Inputs{APIName: host, Registry: "registry.example.com:5000", BootstrapConfig: []byte("kind: Config\n")})
+	worker, err := payload.BuildWorker(payload.Inputs{
+		APIName:         host,
+		Registry:        "registry.example.com:5000",
+		BootstrapConfig: []byte("kind: Config\n"),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,8 +70,12 @@ func TestResponses(t *testing.T) {
 		status               int
 		version              string // spec version of the body, "" for none
 	}{
-		"spec 3":           {"GET", "/config/worker", "application/vnd.coreos.ignition+json;version=3.2.0, */*;q=0.1", 200, "3.2.0"},
-		"newer":            {"GET", "/config/worker", "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1", 200, "3.4.0"},
+		"spec 3": {
+			"GET", "/config/worker", "application/vnd.coreos.ignition+json;version=3.2.0, */*;q=0.1", 200, "3.2.0",
+		},
+		"newer": {
+			"GET", "/config/worker", "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1", 200, "3.4.0",
+		},
 		"curl":             {"GET", "/config/worker", "*/*", 200, "2.2.0"},
 		"head":             {"HEAD", "/config/worker", "*/*", 200, ""},
 		"unknown spec":     {"GET", "/config/worker", "application/vnd.coreos.ignition+json;version=4.0.0", 400, ""},
@@ -97,15 +105,18 @@ func TestResponses(t *testing.T) {
 			if len(body) > 0 {
 				err = json.Unmarshal(body, &config)
 			}
-			if err != nil || response.StatusCode != test.status || config.Ignition.Version != test.version || response.ProtoMajor != 1 {
-				t.Errorf("HTTP/%d %d, a body of spec %q, %v", response.ProtoMajor, response.StatusCode, config.Ignition.Version, err)
+			if err != nil || response.StatusCode != test.status || config.Ignition.Version != test.version ||
+				response.ProtoMajor != 1 {
+				t.Errorf("HTTP/%d %d, a body of spec %q, %v", response.ProtoMajor, response.StatusCode, config.Ignition.Version,
+					err)
 			}
 			if test.method == http.MethodHead && response.ContentLength < 1000 {
 				t.Errorf("HEAD returns %d bytes", response.ContentLength)
 			}
 		})
 	}
-	if !strings.Contains(logged.String(), `GET /config/worker Accept: "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1"`) {
+	if !strings.Contains(logged.String(),
+		`GET /config/worker Accept: "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1"`) {
 		t.Errorf("the log lacks the requests: %s", logged.String())
 	}
 }

@@ -79,7 +79,8 @@ func Differences() []Difference {
 			},
 		},
 		{
-			What:  "the only registry is that of the test environment, it is insecure, and it mirrors quay.io; the first mirror does not respond",
+			What: "the only registry is that of the test environment, it is insecure, and it mirrors quay.io; the first " +
+				"mirror does not respond",
 			Why:   "it uses plain HTTP in the test environment's network, from which no other registry is reachable",
 			Paths: []string{registries},
 			apply: func(s *source, in Inputs) error {
@@ -129,12 +130,15 @@ func Differences() []Difference {
 		},
 		{
 			What: "scripts are short stand-ins with the same path, mode, arguments and results",
-			Why:  "what the real ones do is for hosts that Ignition booted, or replaced by the agent; configure-ovs.sh fails loudly if it runs where it must not",
+			Why: "what the real ones do is for hosts that Ignition booted, or replaced by the agent; configure-ovs.sh fails " +
+				"loudly if it runs where it must not",
 			Paths: []string{
-				"/usr/local/bin/nm-clean-initrd-state.sh", "/usr/local/bin/configure-ovs.sh", "/usr/local/bin/nmstate-configuration.sh",
+				"/usr/local/bin/nm-clean-initrd-state.sh", "/usr/local/bin/configure-ovs.sh",
+				"/usr/local/bin/nmstate-configuration.sh",
 				"/usr/local/bin/mco-hostname", "/usr/local/bin/ipsec-connect-wait.sh", "/usr/local/bin/wait-for-primary-ip.sh",
 				"/etc/machine-config-daemon/generate_podman_policy_args.sh", "/etc/NetworkManager/dispatcher.d/99-esp-offload",
-				"/etc/NetworkManager/dispatcher.d/99-gcp-disable-idpf-tx-checksum-off", "/etc/NetworkManager/dispatcher.d/99-vsphere-disable-tx-udp-tnl",
+				"/etc/NetworkManager/dispatcher.d/99-gcp-disable-idpf-tx-checksum-off",
+				"/etc/NetworkManager/dispatcher.d/99-vsphere-disable-tx-udp-tnl",
 			},
 		},
 	}

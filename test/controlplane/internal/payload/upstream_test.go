@@ -163,7 +163,8 @@ func directives(content string) []string {
 	var lines []string
 	for line := range strings.Lines(content) {
 		line = strings.Join(strings.Fields(image.ReplaceAllString(line, "IMAGE")), " ")
-		if line == "" || line[0] == '#' || strings.HasPrefix(line, "Description=") || strings.HasPrefix(line, "Documentation=") {
+		if line == "" || line[0] == '#' || strings.HasPrefix(line, "Description=") ||
+			strings.HasPrefix(line, "Documentation=") {
 			continue
 		}
 		lines = append(lines, line)

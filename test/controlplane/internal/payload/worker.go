@@ -48,7 +48,8 @@ func BuildWorker(in Inputs) (Worker, error) {
 func standaloneDifference() Difference {
 	const unit = "nodeip-configuration.service"
 	return Difference{
-		What:  "nodeip-configuration.service runs no container, and fails if /run/nodeip-configuration/primary-ip does not exist",
+		What: "nodeip-configuration.service runs no container, and fails if /run/nodeip-configuration/primary-ip does not " +
+			"exist",
 		Why:   "the release's image is not available here; the real unit does nothing, either, if that file exists",
 		Paths: []string{unit},
 		apply: func(s *source, _ Inputs) error {

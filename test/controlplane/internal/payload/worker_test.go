@@ -30,7 +30,8 @@ func TestWorkerOfAStandaloneCluster(t *testing.T) {
 		}
 	}
 	slices.Sort(gone)
-	if len(gone) != 5 || len(standalone) != len(hosted)-5 || !strings.Contains(strings.Join(gone, " "), "apiserver-ip.service") {
+	if len(gone) != 5 || len(standalone) != len(hosted)-5 ||
+		!strings.Contains(strings.Join(gone, " "), "apiserver-ip.service") {
 		t.Errorf("omitted: %q; of %d entries %d exist", gone, len(hosted), len(standalone))
 	}
 	config := parse(t, body)
@@ -39,18 +40,21 @@ func TestWorkerOfAStandaloneCluster(t *testing.T) {
 		"/etc/kubernetes/kubelet-ca.crt", "/etc/machine-config-daemon/node-annotations.json", "/etc/kubernetes/kubeconfig",
 		"/etc/mcs-machine-config-content.json", "/etc/ignition-machine-config-encapsulated.json",
 	} {
-		if f := config.Storage.Files[last+i]; f.Path != path || *f.Mode != 0o644 || !*f.Overwrite || !strings.HasPrefix(*f.Contents.Source, "data:,") {
+		if f := config.Storage.Files[last+i]; f.Path != path || *f.Mode != 0o644 || !*f.Overwrite ||
+			!strings.HasPrefix(*f.Contents.Source, "data:,") {
 			t.Errorf("file %d from the end is %s, mode %o", 5-i, f.Path, *f.Mode)
 		}
 	}
 	contents := decoded(t, config)
 	var annotations map[string]string
-	if err := json.Unmarshal([]byte(contents["/etc/machine-config-daemon/node-annotations.json"]), &annotations); err != nil {
+	if err := json.Unmarshal([]byte(contents["/etc/machine-config-daemon/node-annotations.json"]),
+		&annotations); err != nil {
 		t.Fatal(err)
 	}
 	const prefix = "machineconfiguration.openshift.io/"
 	name := annotations[prefix+"currentConfig"]
-	if !strings.HasPrefix(name, "rendered-worker-") || annotations[prefix+"desiredConfig"] != name || annotations[prefix+"firstPivotConfig"] != name || annotations[prefix+"state"] != "Done" {
+	if !strings.HasPrefix(name, "rendered-worker-") || annotations[prefix+"desiredConfig"] != name ||
+		annotations[prefix+"firstPivotConfig"] != name || annotations[prefix+"state"] != "Done" {
 		t.Errorf("annotations of the node: %v", annotations)
 	}
 	if strings.Contains(contents["nodeip-configuration.service"], "podman") {
@@ -80,18 +84,21 @@ func TestWorkerInEverySpec(t *testing.T) {
 			Files []struct{ Filesystem, Path string }
 		}
 	}
-	if err := json.Unmarshal(body, &old); err != nil || old.Ignition.Version != "2.2.0" || len(old.Storage.Files) < 40 || old.Storage.Files[0].Filesystem != "root" || old.Storage.Files[0].Path == "" {
+	if err := json.Unmarshal(body, &old); err != nil || old.Ignition.Version != "2.2.0" || len(old.Storage.Files) < 40 ||
+		old.Storage.Files[0].Filesystem != "root" || old.Storage.Files[0].Path == "" {
 		t.Errorf("spec 2: %v, %s, %d files", err, old.Ignition.Version, len(old.Storage.Files))
 	}
 }
 
 func TestWorkerUserData(t *testing.T) {
-	userData, err := payload.WorkerUserData("https://api-int.demo.example.com:22623/config/worker", []byte("-----BEGIN CERTIFICATE-----\n"))
+	userData, err := payload.WorkerUserData("https://api-int.demo.example.com:22623/config/worker",
+		[]byte("-----BEGIN CERTIFICATE-----\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	const want = `{"ignition":{"config":{"merge":[{"source":"https://api-int.demo.example.com:22623/config/worker"}]},` +
-		`"security":{"tls":{"certificateAuthorities":[{"source":"data:text/plain;charset=utf-8;base64,LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg=="}]}},"version":"3.2.0"}}`
+		`"security":{"tls":{"certificateAuthorities":[{"source":"data:text/plain;charset=utf-8;base64,LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg=="}]}},` +
+		`"version":"3.2.0"}}`
 	if string(userData) != want {
 		t.Errorf("the user data is\n%s\nwant\n%s", userData, want)
 	}

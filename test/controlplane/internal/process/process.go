@@ -104,7 +104,8 @@ func (g *Group) watch(c *child, logPath string) {
 		outcome = err.Error()
 	}
 	select {
-	case g.failed <- fmt.Errorf("%s exited unexpectedly (%s); the end of %s:\n%s", c.name, outcome, logPath, tail(logPath, 20)):
+	case g.failed <- fmt.Errorf("%s exited unexpectedly (%s); the end of %s:\n%s", c.name, outcome, logPath,
+		tail(logPath, 20)):
 	default:
 	}
 }

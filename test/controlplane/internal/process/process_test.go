@@ -29,7 +29,9 @@ func TestUntilFailsWhenChildExits(t *testing.T) {
 	}
 	never := func(context.Context) error { return errors.New("not yet") }
 	err := g.Until(context.Background(), "the API server", never)
-	for _, part := range []string{"waiting for the API server", "etcd exited unexpectedly", "exit status 3", "no space left"} {
+	for _, part := range []string{
+		"waiting for the API server", "etcd exited unexpectedly", "exit status 3", "no space left",
+	} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("the error has no %q: %v", part, err)
 		}

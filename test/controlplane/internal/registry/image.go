@@ -67,7 +67,12 @@ func tarball(name string, program []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	header := &tar.Header{Name: strings.TrimPrefix(name, "/"), Typeflag: tar.TypeReg, Mode: 0o755, Size: int64(len(program))}
+	header := &tar.Header{
+		Name:     strings.TrimPrefix(name, "/"),
+		Typeflag: tar.TypeReg,
+		Mode:     0o755,
+		Size:     int64(len(program)),
+	}
 	if err := w.WriteHeader(header); err != nil {
 		return nil, err
 	}

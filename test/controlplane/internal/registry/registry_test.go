@@ -155,7 +155,8 @@ func TestChallengeIsBasic(t *testing.T) {
 		t.Fatal(err)
 	}
 	response.Body.Close()
-	if response.StatusCode != http.StatusUnauthorized || !strings.HasPrefix(response.Header.Get("WWW-Authenticate"), "Basic ") {
+	if response.StatusCode != http.StatusUnauthorized ||
+		!strings.HasPrefix(response.Header.Get("WWW-Authenticate"), "Basic ") {
 		t.Errorf("got %s %v", response.Status, response.Header)
 	}
 }

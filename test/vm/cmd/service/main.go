@@ -28,7 +28,8 @@ import (
 const settleTime = 90 * time.Second
 
 func main() {
-	long := flag.Duration("for", 10*time.Minute, "how long to measure; every look but the seldom ones comes in ten minutes")
+	long := flag.Duration("for", 10*time.Minute,
+		"how long to measure; every look but the seldom ones comes in ten minutes")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, *long)
@@ -44,7 +45,11 @@ func run(ctx context.Context, long time.Duration) (err error) {
 	if err != nil {
 		return fmt.Errorf("finding the repository: %w", err)
 	}
-	s, err := testenv.Open(ctx, testenv.Options{Repository: repository, Dir: filepath.Join(repository, "build", "service"), Log: os.Stderr})
+	s, err := testenv.Open(ctx, testenv.Options{
+		Repository: repository,
+		Dir:        filepath.Join(repository, "build", "service"),
+		Log:        os.Stderr,
+	})
 	if err != nil {
 		return err
 	}
@@ -56,7 +61,8 @@ func run(ctx context.Context, long time.Duration) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := s.Machine.Output(ctx, "hcp-node-agent join --user-data "+testenv.UserDataPath+" --approve-with "+testenv.ApproverKubeconfigPath+
+	if _, err := s.Machine.Output(ctx, "hcp-node-agent join --user-data "+testenv.UserDataPath+" --approve-with "+
+		testenv.ApproverKubeconfigPath+
 		" && for i in $(seq 120); do systemctl is-active -q hcp-node-agent && exit; sleep 1; done; exit 1"); err != nil {
 		return err
 	}
@@ -75,9 +81,12 @@ func run(ctx context.Context, long time.Duration) (err error) {
 		return err
 	}
 	first, minute := before.processor.Seconds(), (after.processor-before.processor).Seconds()/long.Minutes()
-	fmt.Printf("memory: %.1f MiB of its own, and %.1f MiB of its program's file in the page cache\n", after.anonymous, after.mapped)
-	fmt.Printf("processor time, first %.0f s: %.2f s in the machine, which is %.0f times slower than this host: %.2f s\n", settleTime.Seconds(), first, slower, first/slower)
-	fmt.Printf("processor time of a minute after that: %.3f s in the machine, %.3f s at this host's speed (%.2f %% of one processor)\n",
+	fmt.Printf("memory: %.1f MiB of its own, and %.1f MiB of its program's file in the page cache\n", after.anonymous,
+		after.mapped)
+	fmt.Printf("processor time, first %.0f s: %.2f s in the machine, which is %.0f times slower than this host: %.2f s\n",
+		settleTime.Seconds(), first, slower, first/slower)
+	fmt.Printf("processor time of a minute after that: %.3f s in the machine, %.3f s at this host's speed (%.2f %% of "+
+		"one processor)\n",
 		minute, minute/slower, minute/slower/60*100)
 	return nil
 }
@@ -100,7 +109,8 @@ type resourceUse struct {
 
 func readResourceUse(ctx context.Context, s *testenv.Environment) (resourceUse, error) {
 	out, err := s.Machine.Output(ctx, `systemctl show --value -p CPUUsageNSec hcp-node-agent
-		awk '/^RssAnon/ {own = $2} /^RssFile/ {mapped = $2} END {print own, mapped}' /proc/$(systemctl show --value -p MainPID hcp-node-agent)/status`)
+		pid=$(systemctl show --value -p MainPID hcp-node-agent)
+		awk '/^RssAnon/ {own = $2} /^RssFile/ {mapped = $2} END {print own, mapped}' /proc/$pid/status`)
 	if err != nil {
 		return resourceUse{}, err
 	}
@@ -122,7 +132,8 @@ func slowdown(ctx context.Context, s *testenv.Environment, agent string) (float6
 		}
 		own += command.ProcessState.UserTime() + command.ProcessState.SystemTime()
 	}
-	out, err := s.Machine.Output(ctx, fmt.Sprintf(`bash -c 'TIMEFORMAT="%%U %%S"; { time for i in $(seq %d); do hcp-node-agent docs markdown >/dev/null; done; } 2>&1'`, rounds))
+	out, err := s.Machine.Output(ctx, fmt.Sprintf(`bash -c 'TIMEFORMAT="%%U %%S"
+		{ time for i in $(seq %d); do hcp-node-agent docs markdown >/dev/null; done; } 2>&1'`, rounds))
 	if err != nil {
 		return 0, err
 	}

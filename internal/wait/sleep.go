@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package command
+// Package wait waits for a duration, and determines the pauses between attempts. Sleep returns early when a context
+// ends.
+package wait
 
 import (
 	"context"
