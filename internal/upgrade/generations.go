@@ -24,6 +24,13 @@ func prepare(m *machine.Machine, options Options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if options.HasInput && state.Upgrade != nil {
+		isSame, err := repeatsUpgrade(options, state)
+		if err != nil {
+			return nil, err
+		}
+		options.HasInput = !isSame
+	}
 	if err := cmp.Or(checkUpgradable(state, options), joinstate.CheckNoMaintenance(options.StateDir)); err != nil {
 		return nil, err
 	}
@@ -60,6 +67,21 @@ func prepare(m *machine.Machine, options Options) (*run, error) {
 	r.node.State.Config = r.node.Config
 	r.node.State.SetSource(r.node.Inputs.UserData)
 	return r, nil
+}
+
+// repeatsUpgrade reports whether the user data of this run is that of the unfinished upgrade: the command is then
+// repeated in order to resume it.
+func repeatsUpgrade(options Options, state joinstate.State) (bool, error) {
+	in, err := inputs.ReadOptional(options.Options, state)
+	if err != nil || in.UserData == nil {
+		return false, err
+	}
+	digest, err := in.UserData.Digest()
+	if err != nil {
+		return false, err
+	}
+	next, err := joinstate.LoadGeneration(options.StateDir, joinstate.NextFile)
+	return next != nil && next.PayloadSourceDigest == digest, err
 }
 
 // checkUpgradable fails if the host is not a node that an upgrade can change.

@@ -12,10 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/effects"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
@@ -159,5 +161,31 @@ func TestStageAndDrainPrecedeTheFirstChange(t *testing.T) {
 	text := strings.Join(names, " ")
 	if want := strings.Join([]string{steps.Validate, steps.Stage, steps.Drain, steps.Packages, steps.Files}, " "); !strings.Contains(text, want) || len(names) != len(bootstrap.Steps())+2 {
 		t.Errorf("steps %s", text)
+	}
+}
+
+// The same command, repeated after an interruption, resumes the upgrade. Other user data waits for its end.
+func TestSameUserDataRepeatsUpgrade(t *testing.T) {
+	dir := t.TempDir()
+	userDataOf := func(hash string) (string, string) {
+		content := flowtest.EncodeUserData(t, "ignition.example.com", "clusters/workers", hash)
+		userData, err := ignition.ParseUserData(content)
+		flowtest.NoError(t, err)
+		digest, err := userData.Digest()
+		flowtest.NoError(t, err)
+		return flowtest.WriteTempFile(t, content), digest
+	}
+	same, digest := userDataOf("b")
+	other, _ := userDataOf("c")
+	state := joinedState()
+	state.Upgrade = &joinstate.Upgrade{}
+	next := joinstate.NewGeneration(state, map[string][]byte{joinstate.PayloadFile: []byte("payload B")})
+	next.PayloadSourceDigest = digest
+	flowtest.NoError(t, next.Save(dir, joinstate.NextFile))
+	for file, want := range map[string]bool{same: true, other: false} {
+		options := Options{Options: inputs.Options{StateDir: dir, Config: config.Join{UserData: file}}, HasInput: true}
+		if got, err := repeatsUpgrade(options, state); err != nil || got != want {
+			t.Errorf("%s: repeats the upgrade: %t, %v; want %t", file, got, err, want)
+		}
 	}
 }
