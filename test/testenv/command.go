@@ -41,8 +41,7 @@ func (s *Environment) RunUntilOutput(ctx context.Context, command, pattern strin
 func StepLine(step string) string { return `(?m)^\s*\S+\s+` + regexp.QuoteMeta(step) + `\s` }
 
 // KillUpgrade runs an upgrade command repeatedly, and kills the agent in or after each of its steps up to the step
-// kubelet. The later ones are over at once. From the drain on, the command without options resumes the upgrade. It logs
-// the output of each run.
+// kubelet. The later ones are over at once. The same command resumes the upgrade. It logs the output of each run.
 func (s *Environment) KillUpgrade(ctx context.Context, command string, logf func(format string, arguments ...any)) error {
 	for _, step := range upgrade.Steps() {
 		var killErr error
@@ -53,10 +52,7 @@ func (s *Environment) KillUpgrade(ctx context.Context, command string, logf func
 			return err
 		}
 		logf("killed at %s:\n%s", step.Name, out)
-		switch step.Name {
-		case steps.Drain:
-			command = "hcp-node-agent upgrade"
-		case steps.Kubelet:
+		if step.Name == steps.Kubelet {
 			return nil
 		}
 	}
