@@ -27,7 +27,6 @@ type facts struct {
 	podsErr     error         // why pods is unknown; nil if it is known
 	// requestedTaints are the taints that the administrator requested.
 	requestedTaints []string
-	missing         []pods.Reference // Secrets and ConfigMaps that the pods need and the cluster lacks
 }
 
 // hostFacts contains the facts that the host itself provides.
@@ -68,9 +67,7 @@ func (n *Node) gatherFacts(ctx context.Context, node *corev1.Node) facts {
 		hostState:       n.Host.gatherFacts(ctx),
 		clockOffset:     clockOffset(n.Conn),
 	}
-	if f.pods, f.podsErr = n.pods(ctx); f.podsErr == nil {
-		f.missing = n.references.missing(ctx, f.pods)
-	}
+	f.pods, f.podsErr = n.pods(ctx)
 	return f
 }
 
@@ -85,7 +82,6 @@ func (f facts) evidence() pods.Evidence {
 	return pods.Evidence{
 		KubeletErrors:  f.hostState.kubeletErrors,
 		Registries:     f.hostState.registries,
-		Missing:        f.missing,
 		NetworkMissing: f.node != nil && isNetworkMissing(f.node),
 	}
 }

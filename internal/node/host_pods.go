@@ -31,7 +31,7 @@ func (n *Node) readyFindings(ctx context.Context, node *corev1.Node) []report.Fi
 	}
 	// The host is searched for the cause only if there is a failure.
 	if len(failingPodFindings(f)) > 0 || slices.ContainsFunc(all, pods.AwaitsImage) {
-		f.hostState, f.missing = n.Host.gatherFacts(ctx), n.references.missing(ctx, f.pods)
+		f.hostState = n.Host.gatherFacts(ctx)
 	}
 	findings := slices.Concat(clockFinding(f), failingPodFindings(f), pods.MissingCredentials(all, f.evidence()))
 	return append(findings, n.unknownPodsFindings(ctx, f)...)

@@ -36,7 +36,6 @@ type Node struct {
 	Conn        *kube.Conn
 
 	quietPeriod time.Duration
-	references  referenceChecker
 }
 
 // OpenNode returns a Node that uses kubelet's kubeconfig. It sends no request.
@@ -54,7 +53,6 @@ func OpenNode(kubeconfig, name string, proxy kube.Proxy, log report.Log) (*Node,
 		Log:         log,
 		Conn:        connection,
 		quietPeriod: defaultQuietPeriod,
-		references:  referenceChecker{client: connection.Client},
 	}, nil
 }
 

@@ -16,10 +16,9 @@ import (
 
 // Evidence contains the facts that explain the problems of pods.
 type Evidence struct {
-	KubeletErrors  []string    // kubelet's errors of the last minutes, the newest last; kubelet retries a pull every five
-	Registries     []string    // registries in the node's pull secret; nil if unknown
-	Missing        []Reference // Secrets and ConfigMaps that the pods need and the cluster lacks
-	NetworkMissing bool        // the pod network is not ready
+	KubeletErrors  []string // kubelet's errors of the last minutes, the newest last; kubelet retries a pull every five
+	Registries     []string // registries in the node's pull secret; nil if unknown
+	NetworkMissing bool     // the pod network is not ready
 }
 
 // Problem describes why a pod is not running properly.
