@@ -75,9 +75,9 @@ func (s *Serving) listCSRs(
 	return found, err
 }
 
-// CheckInitial describes what a node without a valid serving certificate waits for. It
+// checkInitial describes what a node without a valid serving certificate waits for. It
 // is empty if the certificate is valid.
-func (s *Serving) CheckInitial(ctx context.Context) (Renewal, error) {
+func (s *Serving) checkInitial(ctx context.Context) (Renewal, error) {
 	if s.Check() == Valid {
 		return Renewal{}, nil
 	}
@@ -86,6 +86,21 @@ func (s *Serving) CheckInitial(ctx context.Context) (Renewal, error) {
 		return Renewal{}, err
 	}
 	return s.initialStatus(found), nil
+}
+
+// Problem returns why kubelet has no serving certificate for this host, and the remedy. It returns "" if
+// kubelet has one.
+func (s *Serving) Problem(ctx context.Context) (text string, remedy report.Remedy) {
+	const problem = "kubelet has no serving certificate for the current name and addresses of this host, so oc logs " +
+		"and oc exec fail for its pods: "
+	initial, err := s.checkInitial(ctx)
+	switch {
+	case err != nil:
+		return problem + "checking its CSR: " + err.Error(), report.RemedyOf(err)
+	case initial.Text == "":
+		return "", ""
+	}
+	return problem + initial.Text, initial.Remedy
 }
 
 func (s *Serving) initialStatus(found map[string]*certificatesv1.CertificateSigningRequest) Renewal {
