@@ -97,7 +97,7 @@ func decideClient(csr *certificatesv1.CertificateSigningRequest, enrollments Enr
 		func() error { return want.CheckClient(csr) },
 	} {
 		if err := rule(); err != nil {
-			d.Reason = err.Error()
+			d.Reason, d.Remedy = err.Error(), report.RemedyOf(err)
 			return d
 		}
 	}
@@ -119,7 +119,7 @@ func decideClient(csr *certificatesv1.CertificateSigningRequest, enrollments Enr
 		return d
 	case copied != nil:
 		// Any bootstrapper can copy the request and its signature any number of times.
-		d.Reason = copied.Error()
+		d.Reason, d.Remedy = copied.Error(), report.RemedyOf(copied)
 		return d
 	}
 	d.Outcome, d.Enrollment = Approved, record

@@ -76,7 +76,7 @@ func decideExpired(
 		err = enrollment.CheckCSRName(csr.Name, d.Node, request.key, csr.Annotations)
 	}
 	if err != nil {
-		d.Reason = err.Error()
+		d.Reason, d.Remedy = err.Error(), report.RemedyOf(err)
 		return d
 	}
 	if d.Reason, d.Remedy = facts.Node.explainAnotherNode(d.Node, certificate); d.Reason != "" {

@@ -62,7 +62,8 @@ func CAHashes(bundle []byte) ([]Hash, error) {
 	case len(all) == 0:
 		return nil, errors.New("reading the cluster's CA: no certificate in PEM format found")
 	case len(all) > maxCAs:
-		return nil, fmt.Errorf("reading the cluster's CA: %d certificates; at most %d are allowed", len(all), maxCAs)
+		return nil, fmt.Errorf("reading the cluster's CA: %d certificates; at most %d are allowed",
+			len(all), maxCAs)
 	}
 	return all, nil
 }
@@ -86,7 +87,8 @@ func checkCluster(kind, id string, own, cluster []Hash) error {
 	if len(intersection(own, cluster)) > 0 {
 		return nil
 	}
-	return fmt.Errorf("%s %s is for another cluster: expected CA %s, but this cluster has %s", kind, id, joinHashes(own), joinHashes(cluster))
+	return fmt.Errorf("%s %s is for another cluster: expected CA %s, but this cluster has %s",
+		kind, id, joinHashes(own), joinHashes(cluster))
 }
 
 func joinHashes(hashes []Hash) string {

@@ -52,8 +52,8 @@ func TestCheckCSRName(t *testing.T) {
 		"unsigned name":                {name, &key.PublicKey, nil, false},
 		"signature of another name":    {RandomCSRName(), &key.PublicKey, signed, false},
 		"signature by another key":     {name, &key.PublicKey, signName(t, name, certtest.NewKey(t)), false},
-		"signature is no base64":       {name, &key.PublicKey, map[string]string{annotationNameSignature: "-"}, false},
-		"oversized signature":          {name, &key.PublicKey, map[string]string{annotationNameSignature: strings.Repeat("A", 1<<16)}, false},
+		"signature is no base64":       {name, &key.PublicKey, map[string]string{annotationNameSignature: "v1:-"}, false},
+		"oversized signature":          {name, &key.PublicKey, map[string]string{annotationNameSignature: "v1:" + strings.Repeat("A", 1<<16)}, false},
 		"key without ECDSA signatures": {name, make(ed25519.PublicKey, ed25519.PublicKeySize), signed, false},
 	} {
 		err := CheckCSRName(test.name, "worker-1", test.key, test.annotations)

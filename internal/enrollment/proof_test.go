@@ -61,11 +61,11 @@ func TestSignAndVerify(t *testing.T) {
 		"another join token":      {enrollment, cluster, &key.PublicKey, otherCluster, "the CSR has join token ID"},
 		"another enrollment":      {anotherEnrollment, cluster, &key.PublicKey, with(AnnotationID, another.ID), "does not match join token"},
 		"no annotations":          {enrollment, cluster, &key.PublicKey, nil, "the CSR has join token ID"},
-		"no proof":                {enrollment, cluster, &key.PublicKey, with(annotationSignature, ""), "not of version v1"},
+		"no proof":                {enrollment, cluster, &key.PublicKey, with(annotationSignature, ""), "contains no signature"},
 		"another version":         {enrollment, cluster, &key.PublicKey, with(annotationSignature, "v2:"+strings.TrimPrefix(proof[annotationSignature], "v1:")), "not of version v1"},
 		"rubbish":                 {enrollment, cluster, &key.PublicKey, with(annotationSignature, "v1:!"), "is malformed"},
 		"cut":                     {enrollment, cluster, &key.PublicKey, with(annotationSignature, proof[annotationSignature][:40]), "is malformed"},
-		"longer":                  {enrollment, cluster, &key.PublicKey, with(annotationSignature, proof[annotationSignature]+strings.Repeat("A", 1<<20)), "not of version v1"},
+		"longer":                  {enrollment, cluster, &key.PublicKey, with(annotationSignature, proof[annotationSignature]+strings.Repeat("A", 1<<20)), "is malformed: it is too long"},
 		"no public key":           {enrollment, cluster, "x", proof, "encoding public key"},
 	} {
 		err := test.enrollment.Verify(test.cluster, test.key, test.annotations)

@@ -6,20 +6,19 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
-func encodeBoth(t testing.TB) (tokenText, enrollmentText string) {
+func encodeFull(t testing.TB) (tokenText, enrollmentText string) {
 	t.Helper()
 	token, enrollment := newToken(t, fullOptions(t))
-	a, err := token.Encode()
+	secret, public, err := encodeBoth(token, enrollment)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := enrollment.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(a), string(b)
+	return string(secret), string(public)
 }
 
 // replaceOnce returns text with old replaced. It fails the test if old does not occur.
@@ -33,7 +32,7 @@ func replaceOnce(t *testing.T, text, old, changed string) string {
 }
 
 func TestParsersRejectInvalidDocuments(t *testing.T) {
-	tokenText, enrollmentText := encodeBoth(t)
+	tokenText, enrollmentText := encodeFull(t)
 	before, rest, _ := strings.Cut(tokenText, "privateKey: |\n")
 	key := strings.TrimSpace(strings.Split(rest, "\n")[1])
 	change := func(text, old, changed string) string { return replaceOnce(t, text, old, changed) }
@@ -45,11 +44,12 @@ func TestParsersRejectInvalidDocuments(t *testing.T) {
 		"empty":                           {" \n", false, "reading the join token: the file is empty"},
 		"empty enrollment":                {"", true, "reading the enrollment: the file is empty"},
 		"not YAML":                        {"{", false, "is not valid YAML"},
-		"an enrollment as a join token":   {enrollmentText, false, `kind "Enrollment" are not supported; expected "node.hcp-agent.io/v1alpha1" and "JoinToken"`},
-		"a join token as an enrollment":   {tokenText, true, `kind "JoinToken" are not supported`},
-		"another version":                 {change(tokenText, "v1alpha1", "v9"), false, `apiVersion "node.hcp-agent.io/v9"`},
-		"unknown field":                   {tokenText + "nodename2: x\n", false, "a field is unknown"},
-		"there twice":                     {enrollmentText + "nodeName: worker-8\n", true, "duplicated"},
+		"an enrollment as a join token":   {enrollmentText, false, `the file is of kind "Enrollment" in version "node.hcp-agent.io/v1alpha1", not of kind JoinToken`},
+		"a join token as an enrollment":   {tokenText, true, `the file is of kind "JoinToken" in version`},
+		"another version":                 {change(tokenText, "v1alpha1", "v9"), false, `in version "node.hcp-agent.io/v9"`},
+		"unknown field":                   {tokenText + "nodename2: x\n", false, `does not know the field "nodename2"`},
+		"there twice":                     {enrollmentText + "nodeName: worker-8\n", true, "contains a field twice"},
+		"number as a name":                {enrollmentText[:strings.Index(enrollmentText, "nodeName:")] + "nodeName: 8\n", true, "wrong type"},
 		"another type":                    {change(enrollmentText, "nodeName: worker", "nodeName: [worker"), true, "is not valid YAML"},
 		"two documents":                   {enrollmentText + "---\n" + enrollmentText, true, "more than one YAML document"},
 		"ended document":                  {enrollmentText + "...\n" + enrollmentText, true, "more than one YAML document"},
@@ -98,6 +98,41 @@ func TestParsersRejectInvalidDocuments(t *testing.T) {
 	}
 }
 
+// The remedy for what another version has written is that version, not another join token.
+func TestOtherVersionsAreRefusedWithRemedy(t *testing.T) {
+	tokenText, enrollmentText := encodeFull(t)
+	key := certtest.NewKey(t)
+	token, enrollment := newToken(t, fullOptions(t))
+	parseToken := func(content string) error {
+		_, err := ParseToken([]byte(content))
+		return err
+	}
+	parseEnrollment := func(content string) error {
+		_, err := ParseEnrollment([]byte(content))
+		return err
+	}
+	parseSummary := func(content string) error {
+		_, err := ParseSummary([]byte(content), noon)
+		return err
+	}
+	proof := map[string]string{AnnotationID: token.ID, annotationSignature: "v2:AAAA"}
+	name := map[string]string{annotationNameSignature: "v2:AAAA"}
+	for what, err := range map[string]error{
+		"version of a join token":     parseToken(replaceOnce(t, tokenText, "v1alpha1", "v9")),
+		"field of a join token":       parseToken(tokenText + "future: x\n"),
+		"version of an enrollment":    parseEnrollment(replaceOnce(t, enrollmentText, "v1alpha1", "v9")),
+		"field of an enrollment":      parseEnrollment(enrollmentText + "future: x\n"),
+		"summary of a join token":     parseSummary(tokenText + "future: x\n"),
+		"summary of an enrollment":    parseSummary(enrollmentText + "future: x\n"),
+		"signature of the join token": enrollment.Verify(token.ClusterCA, &key.PublicKey, proof),
+		"signature of a CSR's name":   CheckCSRName(RandomCSRName(), "worker-7", &key.PublicKey, name),
+	} {
+		if report.CodeOf(err) != report.Refused || !strings.HasPrefix(string(report.RemedyOf(err)), "dnf upgrade 'hcp-node-*'") {
+			t.Errorf("%s: %v (code %d, remedy %q)", what, err, report.CodeOf(err), report.RemedyOf(err))
+		}
+	}
+}
+
 func TestParseSummaryRejectsOtherDocuments(t *testing.T) {
 	for _, content := range []string{"", "kind: Secret", "{", "kind: Enrollment"} {
 		if shown, err := ParseSummary([]byte(content), time.Now()); err == nil {
@@ -109,7 +144,7 @@ func TestParseSummaryRejectsOtherDocuments(t *testing.T) {
 // Arbitrary input must cause an error without a secret, or must be unchanged after encoding and
 // parsing.
 func FuzzParse(f *testing.F) {
-	tokenText, enrollmentText := encodeBoth(f)
+	tokenText, enrollmentText := encodeFull(f)
 	f.Add([]byte(tokenText))
 	f.Add([]byte(enrollmentText))
 	f.Add([]byte("{kind: Enrollment, a: &a [*a]}"))

@@ -55,12 +55,12 @@ func checkExpiry(kind, id, node string, expires, now time.Time) error {
 	}
 	// The error does not contain now: an approver reports a reason again whenever its text
 	// changes.
-	return fmt.Errorf("%s %s of node %s %w at %s", kind, id, node, ErrExpired, expires.UTC().Format(time.RFC3339))
+	return fmt.Errorf("%s %s of node %s %w at %s", kind, id, node, ErrExpired, formatTime(expires))
 }
 
 // String describes the token without its secrets.
 func (t Token) String() string {
-	return fmt.Sprintf("join token %s of node %s, valid until %s", t.ID, t.NodeName, t.Expires.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("join token %s of node %s, valid until %s", t.ID, t.NodeName, formatTime(t.Expires))
 }
 
 // Format prints String for every verb of fmt, to keep the secrets out.

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
@@ -42,9 +41,6 @@ func newToken(t testing.TB, desired Options) (*Token, *Enrollment) {
 }
 
 func TestWrittenFilesParseUnchanged(t *testing.T) {
-	if APIVersion != report.APIVersion {
-		t.Errorf("apiVersion %q, and the other documents have %q", APIVersion, report.APIVersion)
-	}
 	for name, desired := range map[string]Options{"full": fullOptions(t), "least": {NodeName: "worker-7", ClusterCA: certtest.NewCA(t, "ca").PEM}} {
 		token, enrollment := newToken(t, desired)
 		dir := t.TempDir()

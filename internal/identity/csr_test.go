@@ -4,6 +4,10 @@ package identity
 
 import (
 	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
@@ -86,6 +91,37 @@ func TestPendingKeyReplacesInvalidFile(t *testing.T) {
 	}
 	if _, err := loadOrCreateKey(dir, nil); err != nil {
 		t.Errorf("loadOrCreateKey() = %v, want a new key in place of an empty file", err)
+	}
+}
+
+// A key of another version of the agent remains: a CSR that waits for approval can depend on it.
+func TestPendingKeyOfAnotherVersionIsRefused(t *testing.T) {
+	_, other, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, _ := pem.Decode(certtest.KeyPEM(t, certtest.NewKey(t)))
+	block.Headers = map[string]string{"Future": "x"}
+	for content, want := range map[string]string{
+		string(pem.EncodeToMemory(block)):         `does not know the header "Future"`,
+		string(certtest.PEM("PRIVATE KEY", der)): "contains a key of type ed25519.PrivateKey",
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, pendingKeyName)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		key, err := loadOrCreateKey(dir, nil)
+		if key != nil || report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), want) || report.RemedyOf(err) == "" {
+			t.Errorf("loadOrCreateKey() = %v, %v (remedy %q), want %q", key, err, report.RemedyOf(err), want)
+		}
+		if after, err := os.ReadFile(path); err != nil || string(after) != content {
+			t.Errorf("the key was changed: %q, %v", after, err)
+		}
 	}
 }
 
