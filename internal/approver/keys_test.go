@@ -127,7 +127,7 @@ func TestDecideVerifiesTheRequestsSignatureLast(t *testing.T) {
 		annotations map[string]string
 		reason      string
 	}{
-		"no proof":           {func(g *validCSR) { g.pem = replaceSignature }, map[string]string{enrollment.AnnotationID: mine.ID}, "the signature of the CSR is not of version"},
+		"no proof":           {func(g *validCSR) { g.pem = replaceSignature }, map[string]string{enrollment.AnnotationID: mine.ID}, "the CSR contains no signature"},
 		"another's proof":    {func(g *validCSR) { g.pem = replaceSignature }, proofOf(other, &key.PublicKey), "the signature of the CSR does not match"},
 		"an oversized key":   {func(g *validCSR) { g.pem = withKey(t, huge) }, proofOf(mine, huge), "invalid key: found RSA of 46000 bits"},
 		"another group":      {func(g *validCSR) { g.pem = replaceSignature; grouped(g) }, proofOf(mine, &key.PublicKey), "invalid groups: found"},

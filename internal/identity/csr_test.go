@@ -107,7 +107,7 @@ func TestPendingKeyOfAnotherVersionIsRefused(t *testing.T) {
 	block, _ := pem.Decode(certtest.KeyPEM(t, certtest.NewKey(t)))
 	block.Headers = map[string]string{"Future": "x"}
 	for content, want := range map[string]string{
-		string(pem.EncodeToMemory(block)):         `does not know the header "Future"`,
+		string(pem.EncodeToMemory(block)):        `does not know the header "Future"`,
 		string(certtest.PEM("PRIVATE KEY", der)): "contains a key of type ed25519.PrivateKey",
 	} {
 		dir := t.TempDir()

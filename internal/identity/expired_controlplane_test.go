@@ -159,7 +159,7 @@ func TestControlPlaneExpiredNodeIsApprovedAgain(t *testing.T) {
 	createOfflineNode(t, "expired")
 
 	expired := expireCertificate(t, identity, joined.CSR, time.Minute)
-	if state, err := identity.Check(t.Context()); err != nil || state != Expired {
+	if state, err := identity.Check(); err != nil || state != Expired {
 		t.Fatalf("Check() = %s, %v, want an expired certificate", state, err)
 	}
 	renewed, err := identity.Obtain(kubetest.Context(t, time.Minute), nil)

@@ -125,7 +125,7 @@ func (i *Identity) requestCertificate(ctx context.Context, approve Approver) (Re
 		return Result{CSR: a.csrName()}, err
 	}
 	issued := keyPair{certificate: certificate, key: a.key.pem}
-	verified := i.verify(ctx, clientConfig(cluster, issued), true)
+	verified := i.verifyIssued(ctx, cluster, issued)
 	if errors.Is(verified, errForeignNode) {
 		return Result{CSR: a.csrName()}, verified
 	}
@@ -148,34 +148,39 @@ const (
 
 // Check reads only local files. It fails for an identity of another cluster or
 // node, which kubelet would use without checking anything but its expiry.
-func (i *Identity) Check(_ context.Context) (State, error) {
-	cluster, err := i.expectedCluster()
-	if err != nil {
-		return Missing, err
-	}
-	if _, err := os.Lstat(i.Kubeconfig); errors.Is(err, fs.ErrNotExist) {
-		return Missing, nil
-	}
-	config, certified, err := loadKubeconfig(i.Kubeconfig)
-	if err != nil {
-		return Missing, i.foreignIdentityError("it cannot be read: %w", err)
-	}
-	if err := i.checkCluster(cluster, config); err != nil || !certified {
+func (i *Identity) Check() (State, error) {
+	_, config, err := i.compareCluster()
+	if err != nil || config == nil {
 		return Missing, err
 	}
 	return i.checkCertificate(config.CertData)
 }
 
-// checkCluster returns an error unless config is for cluster.
-func (i *Identity) checkCluster(cluster kube.Cluster, config *rest.Config) error {
-	configured, err := kube.ClusterFromConfig(config)
+// compareCluster returns the expected cluster, and the settings in kubelet's kubeconfig. The settings are nil if
+// they have no certificate. compareCluster fails if they are for another cluster.
+func (i *Identity) compareCluster() (kube.Cluster, *rest.Config, error) {
+	expected, err := i.expectedCluster()
 	if err != nil {
-		return i.foreignIdentityError("%w", err)
+		return expected, nil, err
 	}
-	if err := cluster.CheckSame(configured); err != nil {
-		return i.foreignIdentityError("%w", err)
+	if _, err := os.Lstat(i.Kubeconfig); errors.Is(err, fs.ErrNotExist) {
+		return expected, nil, nil
 	}
-	return nil
+	config, certified, err := loadKubeconfig(i.Kubeconfig)
+	if err != nil {
+		return expected, nil, i.foreignIdentityError("it cannot be read: %w", err)
+	}
+	configured, err := kube.ClusterFromConfig(config)
+	if err == nil {
+		err = expected.CheckSame(configured)
+	}
+	if !certified {
+		config = nil
+	}
+	if err != nil {
+		return expected, config, i.foreignIdentityError("%w", err)
+	}
+	return expected, config, nil
 }
 
 func (i *Identity) checkCertificate(content []byte) (State, error) {

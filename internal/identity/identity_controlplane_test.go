@@ -108,7 +108,7 @@ func checkIdentityFiles(t *testing.T, identity *Identity) {
 	if _, err := os.Lstat(filepath.Join(identity.KeyDir, pendingKeyName)); !os.IsNotExist(err) {
 		t.Errorf("the pending key still exists: %v", err)
 	}
-	if state, err := identity.Check(context.Background()); state != Valid || err != nil {
+	if state, err := identity.Check(); state != Valid || err != nil {
 		t.Errorf("Check() = %q, %v", state, err)
 	}
 }

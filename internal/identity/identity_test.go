@@ -3,7 +3,6 @@
 package identity
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -112,7 +111,7 @@ func TestIdentityCheck(t *testing.T) {
 			if len(content) > 0 {
 				writeFile(t, i.Kubeconfig, content)
 			}
-			got, err := i.Check(context.Background())
+			got, err := i.Check()
 			if test.refused != "" {
 				if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), test.refused) ||
 					report.RemedyOf(err) == "" {

@@ -56,7 +56,11 @@ func TestVerifyAfterATemporaryErrorHasNoNode(t *testing.T) {
 		},
 	}
 	config := &rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
-	if err := identity.verify(t.Context(), config, false); err != nil || !checked || requests != 2 {
+	connection, err := kube.Connect(config, identity.Proxy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := identity.verify(t.Context(), connection, false); err != nil || !checked || requests != 2 {
 		t.Errorf("verify() = %v, checked %t, %d requests", err, checked, requests)
 	}
 }
