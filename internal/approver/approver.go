@@ -6,9 +6,9 @@ import (
 	"context"
 	"time"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -91,7 +91,7 @@ const (
 
 // emitDecision emits the event for a decision. A decision other than an approval is emitted again only
 // if its reason has changed.
-func (a *Approver) emitDecision(csr *certificatesv1.CertificateSigningRequest, d Decision) {
+func (a *Approver) emitDecision(csr *kube.CSR, d Decision) {
 	d.Node, d.Reason = truncateTo(maxNodeNameLength, d.Node), truncateTo(maxReasonLength, d.Reason)
 	if d.Outcome != Approved {
 		if d.Reason == "" || !a.reported.add(csr.UID, d.Reason) {
@@ -104,7 +104,7 @@ func (a *Approver) emitDecision(csr *certificatesv1.CertificateSigningRequest, d
 
 // emitApprovalFailure reports that a CSR could not be approved. It reports a CSR again only if the status
 // reason of the error changes, because the API server's message can contain a time.
-func (a *Approver) emitApprovalFailure(csr *certificatesv1.CertificateSigningRequest, d Decision, err error) {
+func (a *Approver) emitApprovalFailure(csr *kube.CSR, d Decision, err error) {
 	kind := "failed: " + string(apierrors.ReasonForError(err))
 	if !a.reported.add(csr.UID, kind) {
 		return
@@ -114,7 +114,7 @@ func (a *Approver) emitApprovalFailure(csr *certificatesv1.CertificateSigningReq
 	a.emit(newEvent(csr, d))
 }
 
-func newEvent(csr *certificatesv1.CertificateSigningRequest, d Decision) Event {
+func newEvent(csr *kube.CSR, d Decision) Event {
 	recorded := Event{
 		Outcome: d.Outcome, Node: d.Node, CSR: csr.Name, Signer: csr.Spec.SignerName, Key: d.Key, Reason: d.Reason, Remedy: d.Remedy,
 	}

@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
-
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
@@ -30,12 +29,12 @@ func TestReportedTextsAreTruncated(t *testing.T) {
 	enrolled.request.DNSNames = []string{long, long}
 	organized := validClientCSR(key)
 	organized.request.Subject.Organization = []string{long}
-	withToken := func(g *validCSR) *certificatesv1.CertificateSigningRequest {
+	withToken := func(g *validCSR) *kube.CSR {
 		csr := g.csr(t)
 		csr.Annotations = mine.sign(t, cluster, key)
 		return csr
 	}
-	for name, csr := range map[string]*certificatesv1.CertificateSigningRequest{
+	for name, csr := range map[string]*kube.CSR{
 		"a long name":         named.csr(t),
 		"a long DNS name":     withToken(enrolled),
 		"a long organization": withToken(organized),

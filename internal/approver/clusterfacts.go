@@ -26,7 +26,7 @@ type clusterFacts struct {
 }
 
 // complete adds the facts that are needed before the CSR is approved.
-func (f *clusterFacts) complete(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, node string, facts Facts) (Facts, error) {
+func (f *clusterFacts) complete(ctx context.Context, csr *kube.CSR, node string, facts Facts) (Facts, error) {
 	var err error
 	if csr.Spec.SignerName != certificatesv1.KubeletServingSignerName {
 		facts.Node, err = getNodeState(ctx, f.connection, node)

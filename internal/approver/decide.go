@@ -13,6 +13,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
@@ -57,7 +58,7 @@ type Facts struct {
 
 // Decide decides on a CSR. The decision depends only on the CSR, the enrollments and the facts.
 // No other function decides whether a CSR is approved.
-func Decide(csr *certificatesv1.CertificateSigningRequest, enrollments Enrollments, facts Facts) Decision {
+func Decide(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision {
 	switch {
 	case isDecided(csr):
 		return Decision{Outcome: Ignored}
@@ -72,7 +73,7 @@ func Decide(csr *certificatesv1.CertificateSigningRequest, enrollments Enrollmen
 	return decideClient(csr, enrollments, facts)
 }
 
-func decideClient(csr *certificatesv1.CertificateSigningRequest, enrollments Enrollments, facts Facts) Decision {
+func decideClient(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision {
 	request := parseCSR(csr)
 	d := Decision{Outcome: Refused, Node: request.node, Key: request.fingerprint}
 	id := csr.Annotations[enrollment.AnnotationID]
@@ -142,7 +143,7 @@ func decideWithoutEnrollment(d Decision, id string, enrollments Enrollments) Dec
 	return d
 }
 
-func decideServing(csr *certificatesv1.CertificateSigningRequest, enrollments Enrollments, facts Facts) Decision {
+func decideServing(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision {
 	request := parseCSR(csr)
 	name, isNode := strings.CutPrefix(csr.Spec.Username, nodePrefix)
 	if !isNode {
@@ -192,13 +193,13 @@ func usedEnrollment(of []*enrollment.Enrollment, facts Facts) *enrollment.Enroll
 }
 
 // isDecided reports whether a CSR is already approved, denied, failed or issued.
-func isDecided(csr *certificatesv1.CertificateSigningRequest) bool {
+func isDecided(csr *kube.CSR) bool {
 	return len(csr.Status.Conditions) > 0 || len(csr.Status.Certificate) > 0
 }
 
 // isRelevant reports whether a CSR refers to an enrollment or an enrolled node. Only for those are
 // requests to the cluster necessary.
-func isRelevant(csr *certificatesv1.CertificateSigningRequest, enrollments Enrollments) bool {
+func isRelevant(csr *kube.CSR, enrollments Enrollments) bool {
 	_, enrolled := enrollments.byID[csr.Annotations[enrollment.AnnotationID]]
 	requestor := strings.TrimPrefix(csr.Spec.Username, nodePrefix)
 	return enrolled || len(enrollments.byNode[parseCSR(csr).node]) > 0 || len(enrollments.byNode[requestor]) > 0
@@ -213,7 +214,7 @@ type csrContent struct {
 	addresses   []netip.Addr
 }
 
-func parseCSR(csr *certificatesv1.CertificateSigningRequest) csrContent {
+func parseCSR(csr *kube.CSR) csrContent {
 	request, err := parseRequest(csr.Spec.Request)
 	if err != nil {
 		return csrContent{unusable: err}

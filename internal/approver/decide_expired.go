@@ -9,9 +9,8 @@ import (
 	"slices"
 	"time"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
-
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -40,9 +39,7 @@ type NodeState struct {
 //
 // Any bootstrapper can read such a CSR and submit it again. The result is a certificate for the
 // same key, which is useless without the private key.
-func decideExpired(
-	csr *certificatesv1.CertificateSigningRequest, request csrContent, enrollments Enrollments, facts Facts,
-) Decision {
+func decideExpired(csr *kube.CSR, request csrContent, enrollments Enrollments, facts Facts) Decision {
 	d := Decision{Outcome: Refused, Node: request.node, Key: request.fingerprint}
 	if len(enrollments.byNode[d.Node]) == 0 {
 		return decideWithoutEnrollment(d, "", enrollments)
@@ -91,9 +88,7 @@ func decideExpired(
 // checkPreviousCertificate returns the certificate in a CSR's annotation. It fails unless the
 // certificate is a client certificate of the node with the key of the CSR, and has expired less
 // than maxExpiredAge ago. It does not verify the issuer.
-func checkPreviousCertificate(
-	csr *certificatesv1.CertificateSigningRequest, request csrContent, now time.Time,
-) (*x509.Certificate, error) {
+func checkPreviousCertificate(csr *kube.CSR, request csrContent, now time.Time) (*x509.Certificate, error) {
 	certificate, err := enrollment.ParseCertificate(csr.Annotations[enrollment.AnnotationCertificate])
 	if err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
@@ -107,7 +108,7 @@ func TestDecide(t *testing.T) {
 	}
 	enrollments := []*enrollment.Enrollment{one.enrollment}
 	for name, test := range map[string]struct {
-		csr         *certificatesv1.CertificateSigningRequest
+		csr         *kube.CSR
 		enrollments []*enrollment.Enrollment
 		facts       Facts
 		want        Outcome
@@ -158,7 +159,7 @@ func TestDecide(t *testing.T) {
 			}
 		})
 	}
-	if d := Decide(&certificatesv1.CertificateSigningRequest{Spec: certificatesv1.CertificateSigningRequestSpec{SignerName: "kubernetes.io/kubelet-serving"}}, newEnrollments(enrollments), good); d.Outcome == Approved {
+	if d := Decide(&kube.CSR{Spec: certificatesv1.CertificateSigningRequestSpec{SignerName: "kubernetes.io/kubelet-serving"}}, newEnrollments(enrollments), good); d.Outcome == Approved {
 		t.Error("an empty CSR is approved")
 	}
 	wide := validServingCSR(key)

@@ -9,22 +9,22 @@ import (
 	"math/rand/v2"
 	"time"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
 
 // decidedCSR is a CSR and the decision on it.
 type decidedCSR struct {
-	csr      *certificatesv1.CertificateSigningRequest
+	csr      *kube.CSR
 	decision Decision
 }
 
 // process decides on a batch of CSRs. It records the tokens of the approved CSRs as used in one
 // write, and then approves them. If an approver stops between the two, the next approver finds a
 // record with the same key and approves the CSR.
-func (a *Approver) process(ctx context.Context, batch []*certificatesv1.CertificateSigningRequest) error {
+func (a *Approver) process(ctx context.Context, batch []*kube.CSR) error {
 	get := &clusterFacts{connection: a.connection}
 	for {
 		all, was, fresh, err := a.decideBatch(ctx, batch, get)
@@ -51,7 +51,7 @@ func (a *Approver) process(ctx context.Context, batch []*certificatesv1.Certific
 }
 
 // decideBatch decides on each CSR of the batch. fresh are the tokens to record as used.
-func (a *Approver) decideBatch(ctx context.Context, batch []*certificatesv1.CertificateSigningRequest, get *clusterFacts) (all []decidedCSR, was usageSnapshot, fresh map[string]string, err error) {
+func (a *Approver) decideBatch(ctx context.Context, batch []*kube.CSR, get *clusterFacts) (all []decidedCSR, was usageSnapshot, fresh map[string]string, err error) {
 	facts := Facts{Now: time.Now(), CAHashes: a.caHashes}
 	fresh = map[string]string{}
 	for _, csr := range batch {

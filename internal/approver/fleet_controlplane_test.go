@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/util/cert"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 )
@@ -168,7 +169,7 @@ func (a csrRequest) submit(t *testing.T) string {
 	if a.usages == nil {
 		a.usages = []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth}
 	}
-	csr, err := a.client.CertificatesV1().CertificateSigningRequests().Create(t.Context(), &certificatesv1.CertificateSigningRequest{
+	csr, err := a.client.CertificatesV1().CertificateSigningRequests().Create(t.Context(), &kube.CSR{
 		ObjectMeta: metav1.ObjectMeta{Name: a.name, GenerateName: "node-csr-", Annotations: a.annotations},
 		Spec: certificatesv1.CertificateSigningRequestSpec{
 			Request: request, SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName, Usages: a.usages,
@@ -239,7 +240,7 @@ func createNode(t *testing.T, name, address string) {
 }
 
 // usageRecordsVersion returns the resource version of the ConfigMap with the usage records.
-func usageRecordsVersion(t *testing.T) string {
+func usageRecordsResourceVersion(t *testing.T) string {
 	t.Helper()
 	object, err := adminClient(t).CoreV1().ConfigMaps(DefaultNamespace).Get(t.Context(), DefaultConfigMap, metav1.GetOptions{})
 	if err != nil {

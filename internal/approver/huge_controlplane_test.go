@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/cert"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
@@ -29,7 +30,7 @@ func submitHuge(t *testing.T, node string) string {
 		t.Fatal(err)
 	}
 	csrs := bootstrapClient(t).CertificatesV1().CertificateSigningRequests()
-	csr, err := csrs.Create(t.Context(), &certificatesv1.CertificateSigningRequest{
+	csr, err := csrs.Create(t.Context(), &kube.CSR{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "huge-"},
 		Spec: certificatesv1.CertificateSigningRequestSpec{
 			Request:    append(bytes.Repeat([]byte("padding\n"), 1_400_000/8), request...),

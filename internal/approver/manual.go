@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/sleep"
 )
@@ -48,7 +49,7 @@ func (a *Approver) ApproveManually(ctx context.Context, node ManualApproval) err
 		if err := checkFingerprint(node.Fingerprint); err != nil {
 			return report.Fail(report.Usage, "journalctl -u hcp-node-agent # on the node; or read the output of join", "%w", err)
 		}
-		if err := a.awaitApproval(ctx, node, certificatesv1.KubeAPIServerClientKubeletSignerName, func(all []*certificatesv1.CertificateSigningRequest) (why string, err error) {
+		if err := a.awaitApproval(ctx, node, certificatesv1.KubeAPIServerClientKubeletSignerName, func(all []*kube.CSR) (why string, err error) {
 			since, why, err = a.approveClientManually(ctx, node, all)
 			return why, err
 		}); err != nil {
@@ -58,14 +59,14 @@ func (a *Approver) ApproveManually(ctx context.Context, node ManualApproval) err
 	if len(node.Addresses) == 0 {
 		return nil
 	}
-	return a.awaitApproval(ctx, node, certificatesv1.KubeletServingSignerName, func(all []*certificatesv1.CertificateSigningRequest) (string, error) {
+	return a.awaitApproval(ctx, node, certificatesv1.KubeletServingSignerName, func(all []*kube.CSR) (string, error) {
 		return a.approveServingManually(ctx, node, since, all)
 	})
 }
 
 // awaitApproval calls choose with the node's CSRs every two seconds until choose has approved one of
 // them. Until then, choose returns the reason for waiting in why.
-func (a *Approver) awaitApproval(ctx context.Context, node ManualApproval, signer string, choose func([]*certificatesv1.CertificateSigningRequest) (why string, err error)) error {
+func (a *Approver) awaitApproval(ctx context.Context, node ManualApproval, signer string, choose func([]*kube.CSR) (why string, err error)) error {
 	for {
 		all, err := a.nodeCSRs(ctx, signer, node.NodeName)
 		why := ""
@@ -98,10 +99,10 @@ func waitError(ctx context.Context, why string) error {
 }
 
 // nodeCSRs lists the CSRs for a signer, page by page, and returns those of one node.
-func (a *Approver) nodeCSRs(ctx context.Context, signer, node string) ([]*certificatesv1.CertificateSigningRequest, error) {
-	var all []*certificatesv1.CertificateSigningRequest
+func (a *Approver) nodeCSRs(ctx context.Context, signer, node string) ([]*kube.CSR, error) {
+	var all []*kube.CSR
 	options := metav1.ListOptions{FieldSelector: "spec.signerName=" + signer}
-	_, err := a.eachPage(ctx, options, func(page []certificatesv1.CertificateSigningRequest) error {
+	_, err := a.eachPage(ctx, options, func(page []kube.CSR) error {
 		for n := range page {
 			csr := &page[n]
 			if csr.Spec.Username == nodePrefix+node || parseCSR(csr).node == node {
@@ -115,7 +116,7 @@ func (a *Approver) nodeCSRs(ctx context.Context, signer, node string) ([]*certif
 
 // approvalReason returns the reason of the Approved condition, or "" if the CSR is still pending. It
 // fails if the CSR was denied or has failed.
-func approvalReason(csr *certificatesv1.CertificateSigningRequest) (string, error) {
+func approvalReason(csr *kube.CSR) (string, error) {
 	reason := ""
 	for _, condition := range csr.Status.Conditions {
 		if condition.Type != certificatesv1.CertificateApproved {
@@ -126,13 +127,13 @@ func approvalReason(csr *certificatesv1.CertificateSigningRequest) (string, erro
 	return reason, nil
 }
 
-func (a *Approver) emitAlreadyApproved(csr *certificatesv1.CertificateSigningRequest, d Decision) {
+func (a *Approver) emitAlreadyApproved(csr *kube.CSR, d Decision) {
 	by, _ := approvalReason(csr)
 	d.Reason = "it was already approved (" + by + ")"
 	a.emitDecision(csr, d)
 }
 
-func (a *Approver) approveChecked(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, d Decision) error {
+func (a *Approver) approveChecked(ctx context.Context, csr *kube.CSR, d Decision) error {
 	ctx, cancel := withRequestTimeout(ctx)
 	defer cancel()
 	if err := updateApproval(ctx, a.client, csr, "hcp-node-admin approve: "+d.Node+" manually, key "+
@@ -144,6 +145,6 @@ func (a *Approver) approveChecked(ctx context.Context, csr *certificatesv1.Certi
 }
 
 // notApprovable returns the failure for a CSR that breaks a rule.
-func notApprovable(csr *certificatesv1.CertificateSigningRequest, err error) error {
+func notApprovable(csr *kube.CSR, err error) error {
 	return report.Fail(report.ApprovalMissing, report.Remedy(commandFor("oc get csr ", csr.Name, " -o yaml")), "CSR %s must not be approved: %w", DisplayName(csr.Name), err)
 }

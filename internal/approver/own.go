@@ -70,7 +70,7 @@ func approveOwn(ctx context.Context, client *kube.Client, want ExpectedNode, nam
 
 // updateApproval approves a CSR in the version that was checked: the update contains the resource
 // version, so it fails with a conflict if the CSR has changed since.
-func updateApproval(ctx context.Context, client *kube.Client, csr *certificatesv1.CertificateSigningRequest, message string) error {
+func updateApproval(ctx context.Context, client *kube.Client, csr *kube.CSR, message string) error {
 	csr = csr.DeepCopy()
 	csr.Status.Conditions = append(csr.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
 		Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: ApprovedReason, Message: message,
@@ -80,7 +80,7 @@ func updateApproval(ctx context.Context, client *kube.Client, csr *certificatesv
 }
 
 // CheckOwn returns an error unless the CSR is the node's own client or serving CSR.
-func (n ExpectedNode) CheckOwn(csr *certificatesv1.CertificateSigningRequest) error {
+func (n ExpectedNode) CheckOwn(csr *kube.CSR) error {
 	if csr.Spec.SignerName == certificatesv1.KubeletServingSignerName {
 		return n.CheckServing(csr)
 	}

@@ -117,7 +117,7 @@ func TestControlPlaneRefusesInvalidCSRs(t *testing.T) {
 		{"serving: requested by the bootstrapper", submit(t, stolen, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("refused-in"), []string{"refused-in"}, net.ParseIP("192.0.2.7")), "invalid requestor: found"},
 		{"serving: a node without an enrollment", serving("refused-unknown", []string{"refused-unknown"}, "192.0.2.13"), `no enrollment exists for node "refused-unknown"`},
 	}
-	before := usageRecordsVersion(t)
+	before := usageRecordsResourceVersion(t)
 	s.runOnce()
 	var table strings.Builder
 	columns := tabwriter.NewWriter(&table, 0, 4, 2, ' ', 0)
@@ -135,7 +135,7 @@ func TestControlPlaneRefusesInvalidCSRs(t *testing.T) {
 		t.Error(err)
 	}
 	t.Log("refused and ignored:\n" + table.String())
-	if after := usageRecordsVersion(t); after != before {
+	if after := usageRecordsResourceVersion(t); after != before {
 		t.Error("the usage records have changed")
 	}
 

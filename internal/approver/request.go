@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 )
 
 const nodePrefix = "system:node:"
@@ -84,7 +84,7 @@ func checkKey(publicKey any) error {
 // checkRequest returns the certificate request of a CSR after the checks that apply to both kinds. It
 // must be one well-formed request for a usable key, with exactly a node's subject. checkSignature
 // checks the signature last.
-func (n ExpectedNode) checkRequest(csr *certificatesv1.CertificateSigningRequest) (*x509.CertificateRequest, error) {
+func (n ExpectedNode) checkRequest(csr *kube.CSR) (*x509.CertificateRequest, error) {
 	request, err := parseRequest(csr.Spec.Request)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,8 @@ import (
 	"slices"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 )
 
 // ExpectedNode describes the node whose CSRs may be approved.
@@ -49,7 +51,7 @@ func bootstrapperGroups() []string {
 // CheckClient returns an error unless the CSR is the node's own for its client certificate. The
 // requestor must be the bootstrapper, the key must be PublicKey, and the request must be exactly
 // as kubelet submits it.
-func (n ExpectedNode) CheckClient(csr *certificatesv1.CertificateSigningRequest) error {
+func (n ExpectedNode) CheckClient(csr *kube.CSR) error {
 	if err := checkRequestor(csr, certificatesv1.KubeAPIServerClientKubeletSignerName, nodeBootstrapper, bootstrapperGroups()); err != nil {
 		return err
 	}
@@ -74,7 +76,7 @@ func (n ExpectedNode) CheckClient(csr *certificatesv1.CertificateSigningRequest)
 
 // CheckServing returns an error unless the CSR is the node's own for its serving certificate. The
 // requestor must be the node, and the names must be the node's name and addresses of this host.
-func (n ExpectedNode) CheckServing(csr *certificatesv1.CertificateSigningRequest) error {
+func (n ExpectedNode) CheckServing(csr *kube.CSR) error {
 	user := "system:node:" + n.NodeName
 	if err := checkRequestor(csr, certificatesv1.KubeletServingSignerName, user, []string{"system:nodes", "system:authenticated"}); err != nil {
 		return err
@@ -140,7 +142,7 @@ func (n ExpectedNode) checkAddresses(request *x509.CertificateRequest) error {
 }
 
 // checkRequestor checks the fields that the API server has set.
-func checkRequestor(csr *certificatesv1.CertificateSigningRequest, signer, user string, groups []string) error {
+func checkRequestor(csr *kube.CSR, signer, user string, groups []string) error {
 	if csr.Spec.SignerName != signer {
 		return refuse("signer", fmt.Sprintf("%q", csr.Spec.SignerName), fmt.Sprintf("%q", signer))
 	}
@@ -155,7 +157,7 @@ func checkRequestor(csr *certificatesv1.CertificateSigningRequest, signer, user 
 
 // checkUsages accepts the usages that kubelet requests: the purpose, digital signature and, with an
 // RSA key, key encipherment.
-func checkUsages(csr *certificatesv1.CertificateSigningRequest, purpose certificatesv1.KeyUsage) error {
+func checkUsages(csr *kube.CSR, purpose certificatesv1.KeyUsage) error {
 	least := []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, purpose}
 	most := append(slices.Clone(least), certificatesv1.UsageKeyEncipherment)
 	if !sameSet(csr.Spec.Usages, least) && !sameSet(csr.Spec.Usages, most) {

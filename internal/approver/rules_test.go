@@ -22,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
@@ -67,7 +68,7 @@ func nodeSubject(name string) pkix.Name {
 	return pkix.Name{CommonName: "system:node:" + name, Organization: []string{"system:nodes"}}
 }
 
-func (g *validCSR) csr(t *testing.T) *certificatesv1.CertificateSigningRequest {
+func (g *validCSR) csr(t *testing.T) *kube.CSR {
 	t.Helper()
 	der, err := x509.CreateCertificateRequest(rand.Reader, &g.request, g.key)
 	if err != nil {
@@ -85,7 +86,7 @@ func (g *validCSR) csr(t *testing.T) *certificatesv1.CertificateSigningRequest {
 	}
 	spec := g.spec
 	spec.Request = content
-	return &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
+	return &kube.CSR{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
 }
 
 // commonInvalidations returns modifications that invalidate a CSR of either kind.

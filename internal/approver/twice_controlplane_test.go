@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
@@ -52,14 +53,14 @@ func TestControlPlaneEnrolledNodeGetsCertificates(t *testing.T) {
 	}
 
 	// A restarted approver must change nothing.
-	noted, lines := usageRecordsVersion(t), len(s.allEvents())
+	noted, lines := usageRecordsResourceVersion(t), len(s.allEvents())
 	s.runOnce()
 	for _, recorded := range s.allEvents()[lines:] {
 		if recorded.Node == "enrolled" {
 			t.Errorf("reported again: %+v", recorded)
 		}
 	}
-	if usageRecordsVersion(t) != noted {
+	if usageRecordsResourceVersion(t) != noted {
 		t.Error("a restart has changed the ConfigMap")
 	}
 }
@@ -88,7 +89,7 @@ func TestControlPlaneApprovesOneCSRForAKey(t *testing.T) {
 			t.Errorf("the copy %s is %q: %+v", name, got, s.lastEvent(name))
 		}
 	}
-	noted := usageRecordsVersion(t)
+	noted := usageRecordsResourceVersion(t)
 	if csrConditions(t, first) != approvedByAgent {
 		t.Fatalf("the node's own CSR is %q: %+v", csrConditions(t, first), s.lastEvent(first))
 	}
@@ -99,8 +100,8 @@ func TestControlPlaneApprovesOneCSRForAKey(t *testing.T) {
 		client: bootstrapClient(t), key: key, node: "again", name: first, annotations: sign(t, made, clusterCA(t), &key.PublicKey),
 	}.submit(t)
 	s.runOnce()
-	if csrConditions(t, again) != approvedByAgent || usageRecordsVersion(t) != noted {
-		t.Errorf("after the garbage collection of its CSR: %q; recorded again: %t", csrConditions(t, again), usageRecordsVersion(t) != noted)
+	if csrConditions(t, again) != approvedByAgent || usageRecordsResourceVersion(t) != noted {
+		t.Errorf("after the garbage collection of its CSR: %q; recorded again: %t", csrConditions(t, again), usageRecordsResourceVersion(t) != noted)
 	}
 }
 
@@ -155,7 +156,7 @@ func TestControlPlaneApproverStopsBeforeApproval(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, was, fresh, err := ending.decideBatch(t.Context(), []*certificatesv1.CertificateSigningRequest{found}, &clusterFacts{connection: ending.connection})
+	all, was, fresh, err := ending.decideBatch(t.Context(), []*kube.CSR{found}, &clusterFacts{connection: ending.connection})
 	if err != nil || len(all) != 1 || len(fresh) != 1 {
 		t.Fatalf("decision %+v, to be recorded: %v: %v", all, fresh, err)
 	}

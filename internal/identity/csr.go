@@ -35,7 +35,7 @@ func nodeUser(nodeName string) string { return "system:node:" + nodeName }
 // newClientCSR returns the CSR that kubelet would submit when it bootstraps
 // (requestNodeCertificate in k8s.io/kubernetes/pkg/kubelet/certificate/bootstrap).
 // A new key also has the name that kubelet would give to the CSR.
-func newClientCSR(key *pendingKey, nodeName string) (*certificatesv1.CertificateSigningRequest, error) {
+func newClientCSR(key *pendingKey, nodeName string) (*kube.CSR, error) {
 	subject := nodeSubject(nodeName)
 	request, err := cert.MakeCSR(key.private, &subject, nil, nil)
 	if err != nil {
@@ -45,7 +45,7 @@ func newClientCSR(key *pendingKey, nodeName string) (*certificatesv1.Certificate
 	if err != nil {
 		return nil, err
 	}
-	return &certificatesv1.CertificateSigningRequest{
+	return &kube.CSR{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: certificatesv1.CertificateSigningRequestSpec{
 			Request: request, SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName, Usages: clientUsages(),
@@ -78,7 +78,7 @@ type csrStatus struct {
 
 // evaluateCSR compares the CSR found in the cluster with the CSR that this node
 // submits. found is nil if none exists.
-func evaluateCSR(found, expected *certificatesv1.CertificateSigningRequest, now metav1.Time) csrStatus {
+func evaluateCSR(found, expected *kube.CSR, now metav1.Time) csrStatus {
 	if found == nil {
 		return csrStatus{phase: phaseAbsent}
 	}
@@ -113,7 +113,7 @@ func evaluateCSR(found, expected *certificatesv1.CertificateSigningRequest, now 
 	return csrStatus{phase: phasePending}
 }
 
-func evaluateCertificate(content []byte, expected *certificatesv1.CertificateSigningRequest, now metav1.Time) csrStatus {
+func evaluateCertificate(content []byte, expected *kube.CSR, now metav1.Time) csrStatus {
 	request, err := parseRequest(expected.Spec.Request)
 	if err != nil {
 		return csrStatus{phase: phaseCertificateMismatch, detail: err.Error()}
@@ -140,7 +140,7 @@ func evaluateCertificate(content []byte, expected *certificatesv1.CertificateSig
 
 // checkSameRequest returns an error that states the difference unless both request the
 // same certificate.
-func checkSameRequest(found, expected *certificatesv1.CertificateSigningRequest) error {
+func checkSameRequest(found, expected *kube.CSR) error {
 	actual, err := parseRequest(found.Spec.Request)
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func checkSameRequest(found, expected *certificatesv1.CertificateSigningRequest)
 // hasAnnotations reports whether an existing CSR carries the annotations of the
 // agent's own CSR. An approver that matches annotations can never approve a CSR
 // without them.
-func hasAnnotations(found, expected *certificatesv1.CertificateSigningRequest) bool {
+func hasAnnotations(found, expected *kube.CSR) bool {
 	for name, value := range expected.Annotations {
 		if found.Annotations[name] != value {
 			return false

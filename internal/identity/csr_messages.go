@@ -8,14 +8,14 @@ import (
 	"strings"
 	"time"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-func (r *csrRequester) pendingText(found *certificatesv1.CertificateSigningRequest) string {
+func (r *csrRequester) pendingText(found *kube.CSR) string {
 	return fmt.Sprintf("waiting for approval of client CSR %s for %s (key %s, signer %s, created at %s%s)",
 		r.desired.Name, nodeUser(r.identity.NodeName), fingerprint(&r.key.private.PublicKey),
 		r.desired.Spec.SignerName, report.Timestamp(found.CreationTimestamp.Time),

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
@@ -142,11 +143,11 @@ func TestEvaluateCSR(t *testing.T) {
 	old.NotBefore, old.NotAfter = time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
 
 	tests := map[string]struct {
-		change func(*certificatesv1.CertificateSigningRequest)
+		change func(*kube.CSR)
 		want   phase
 		detail string
 	}{
-		"new":      {change: func(*certificatesv1.CertificateSigningRequest) {}, want: phasePending},
+		"new":      {change: func(*kube.CSR) {}, want: phasePending},
 		"approved": {change: withConditions("Approved"), want: phaseApproved},
 		"issued":   {change: withCertificate(good, "Approved"), want: phaseIssued},
 		"denied":   {change: withConditions("Denied"), want: phaseDenied, detail: "Because: of this"},
@@ -171,17 +172,17 @@ func TestEvaluateCSR(t *testing.T) {
 			want:   phaseCertificateMismatch, detail: "no certificate in PEM",
 		},
 		"another key": {
-			change: func(c *certificatesv1.CertificateSigningRequest) { c.Spec.Request = other.Spec.Request },
+			change: func(c *kube.CSR) { c.Spec.Request = other.Spec.Request },
 			want:   phaseKeyMismatch,
 			detail: "another key",
 		},
 		"another signer": {
-			change: func(c *certificatesv1.CertificateSigningRequest) { c.Spec.SignerName = "kubernetes.io/x" },
+			change: func(c *kube.CSR) { c.Spec.SignerName = "kubernetes.io/x" },
 			want:   phaseKeyMismatch,
 			detail: "kubernetes.io/x",
 		},
 		"other usages": {
-			change: func(c *certificatesv1.CertificateSigningRequest) {
+			change: func(c *kube.CSR) {
 				c.Spec.Usages = []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageServerAuth}
 			},
 			want:   phaseKeyMismatch,
@@ -189,12 +190,12 @@ func TestEvaluateCSR(t *testing.T) {
 		},
 		"without the proof": {change: withoutAnnotations, want: phaseAnnotationMismatch, detail: "cannot be changed"},
 		"without the proof, denied": {
-			change: func(c *certificatesv1.CertificateSigningRequest) { withoutAnnotations(c); withConditions("Denied")(c) },
+			change: func(c *kube.CSR) { withoutAnnotations(c); withConditions("Denied")(c) },
 			want:   phaseAnnotationMismatch,
 			detail: "denied: Because: of this",
 		},
 		"without the proof, but issued": {
-			change: func(c *certificatesv1.CertificateSigningRequest) {
+			change: func(c *kube.CSR) {
 				withoutAnnotations(c)
 				withCertificate(good, "Approved")(c)
 			},
@@ -216,10 +217,10 @@ func TestEvaluateCSR(t *testing.T) {
 	}
 }
 
-func withoutAnnotations(c *certificatesv1.CertificateSigningRequest) { c.Annotations = nil }
+func withoutAnnotations(c *kube.CSR) { c.Annotations = nil }
 
-func withConditions(types ...string) func(*certificatesv1.CertificateSigningRequest) {
-	return func(c *certificatesv1.CertificateSigningRequest) {
+func withConditions(types ...string) func(*kube.CSR) {
+	return func(c *kube.CSR) {
 		for _, kind := range types {
 			c.Status.Conditions = append(c.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
 				Type:    certificatesv1.RequestConditionType(kind),
@@ -231,8 +232,8 @@ func withConditions(types ...string) func(*certificatesv1.CertificateSigningRequ
 	}
 }
 
-func withCertificate(certificate []byte, types ...string) func(*certificatesv1.CertificateSigningRequest) {
-	return func(c *certificatesv1.CertificateSigningRequest) {
+func withCertificate(certificate []byte, types ...string) func(*kube.CSR) {
+	return func(c *kube.CSR) {
 		withConditions(types...)(c)
 		c.Status.Certificate = certificate
 	}

@@ -93,7 +93,7 @@ func (i *Identity) CSRNames() []string {
 // and kubelet's newest CSR for its serving certificate.
 func CSRsJSON(ctx context.Context, a *kube.Conn, node string, names []string) ([]byte, error) {
 	csrs := a.Client.CSRs()
-	own := map[string]*certificatesv1.CertificateSigningRequest{}
+	own := map[string]*kube.CSR{}
 	for _, name := range names {
 		csr, err := csrs.Get(ctx, name)
 		switch {
@@ -111,7 +111,7 @@ func CSRsJSON(ctx context.Context, a *kube.Conn, node string, names []string) ([
 	if newest := newestFirst(serving, nodeUser(node)); len(newest) > 0 {
 		own[newest[0].Name] = newest[0]
 	}
-	all := make([]*certificatesv1.CertificateSigningRequest, 0, len(own))
+	all := make([]*kube.CSR, 0, len(own))
 	for _, csr := range own {
 		csr.ManagedFields = nil
 		all = append(all, csr)
@@ -130,16 +130,14 @@ func (i *Identity) CSRsJSON(ctx context.Context, names []string) ([]byte, error)
 }
 
 // newestFirst returns the CSRs of a requestor, the newest first.
-func newestFirst(
-	found map[string]*certificatesv1.CertificateSigningRequest, requestor string,
-) []*certificatesv1.CertificateSigningRequest {
-	var all []*certificatesv1.CertificateSigningRequest
+func newestFirst(found map[string]*kube.CSR, requestor string) []*kube.CSR {
+	var all []*kube.CSR
 	for _, csr := range found {
 		if csr.Spec.Username == requestor {
 			all = append(all, csr)
 		}
 	}
-	slices.SortFunc(all, func(a, b *certificatesv1.CertificateSigningRequest) int {
+	slices.SortFunc(all, func(a, b *kube.CSR) int {
 		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(b.Name, a.Name))
 	})
 	return all

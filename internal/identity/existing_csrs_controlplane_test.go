@@ -13,6 +13,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
@@ -78,7 +79,7 @@ func TestControlPlaneCSRsJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, content := range [][]byte{content, bootstrapped} {
-		var csrs []certificatesv1.CertificateSigningRequest
+		var csrs []kube.CSR
 		if err := json.Unmarshal(content, &csrs); err != nil {
 			t.Fatal(err)
 		}

@@ -24,6 +24,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
@@ -258,7 +259,7 @@ func TestControlPlaneOccupiedCSRNames(t *testing.T) {
 	}
 	occupy := func(name string) {
 		t.Helper()
-		if _, err := bootstrapper.Client.CSRs().Create(t.Context(), &certificatesv1.CertificateSigningRequest{
+		if _, err := bootstrapper.Client.CSRs().Create(t.Context(), &kube.CSR{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
 			Spec: certificatesv1.CertificateSigningRequestSpec{
 				Request: first.Spec.Request, SignerName: first.Spec.SignerName, Usages: first.Spec.Usages,

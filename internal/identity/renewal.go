@@ -9,8 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
-
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -64,9 +63,7 @@ func (s *Serving) CheckRenewal(ctx context.Context) (Renewal, error) {
 }
 
 // listCSRs lists the serving CSRs of this node.
-func (s *Serving) listCSRs(
-	ctx context.Context,
-) (found map[string]*certificatesv1.CertificateSigningRequest, err error) {
+func (s *Serving) listCSRs(ctx context.Context) (found map[string]*kube.CSR, err error) {
 	err = s.Conn.Retry(ctx, s.Log, "listing CSRs for the next serving certificate",
 		func(ctx context.Context) (err error) {
 			found, _, err = s.source().ListAll(ctx)
@@ -103,7 +100,7 @@ func (s *Serving) Problem(ctx context.Context) (text string, remedy report.Remed
 	return problem + initial.Text, initial.Remedy
 }
 
-func (s *Serving) initialStatus(found map[string]*certificatesv1.CertificateSigningRequest) Renewal {
+func (s *Serving) initialStatus(found map[string]*kube.CSR) Renewal {
 	choice := s.selectCSR(found)
 	switch csr := choice.csr; {
 	case csr != nil && len(csr.Status.Conditions) == 0:
@@ -126,9 +123,7 @@ func (s *Serving) initialStatus(found map[string]*certificatesv1.CertificateSign
 
 // renewalStatus returns the status of the renewal, from the current certificate leaf
 // and the CSRs.
-func (s *Serving) renewalStatus(
-	leaf *x509.Certificate, found map[string]*certificatesv1.CertificateSigningRequest, now time.Time,
-) Renewal {
+func (s *Serving) renewalStatus(leaf *x509.Certificate, found map[string]*kube.CSR, now time.Time) Renewal {
 	choice := s.selectCSR(found)
 	switch csr := choice.csr; {
 	case csr != nil && len(csr.Status.Conditions) == 0:

@@ -31,7 +31,7 @@ type Serving struct {
 	Topology  ClusterTopology
 	// Validate fails unless a CSR belongs to this node and requests no more than
 	// it may.
-	Validate func(*certificatesv1.CertificateSigningRequest) error
+	Validate func(*kube.CSR) error
 }
 
 // Check reads only the stored certificate. A certificate with an address that
@@ -61,7 +61,7 @@ func (s *Serving) Obtain(ctx context.Context, approve Approver) (Result, error) 
 	}
 	w := &servingWait{Serving: s, approve: approve, started: time.Now()}
 	err := kube.Follow(ctx, s.Conn, s.Log, s.source(), time.Second,
-		func(found map[string]*certificatesv1.CertificateSigningRequest) (bool, error) {
+		func(found map[string]*kube.CSR) (bool, error) {
 			return w.handleCSRs(ctx, found)
 		})
 	return Result{Changed: true, CSR: w.csrName}, report.FailureAtDeadline(ctx, err, w.timeoutErr)
@@ -70,10 +70,10 @@ func (s *Serving) Obtain(ctx context.Context, approve Approver) (Result, error) 
 // source selects this node's serving CSRs. The API server cannot filter by
 // requestor, so the list includes those of other nodes, which are discarded
 // immediately.
-func (s *Serving) source() kube.Source[*certificatesv1.CertificateSigningRequest] {
+func (s *Serving) source() kube.Source[*kube.CSR] {
 	all := s.Conn.Client.CSRs().Source("watching serving CSRs",
 		"spec.signerName="+certificatesv1.KubeletServingSignerName)
-	all.Filter = func(csr *certificatesv1.CertificateSigningRequest) bool {
+	all.Filter = func(csr *kube.CSR) bool {
 		return csr.Spec.Username == nodeUser(s.NodeName)
 	}
 	return all
@@ -92,9 +92,7 @@ type servingWait struct {
 const noServingCSRText = "kubelet has not requested its serving certificate yet (it does so when its Node has " +
 	"addresses and serverTLSBootstrap is true in /etc/kubernetes/kubelet.conf)"
 
-func (w *servingWait) handleCSRs(
-	ctx context.Context, found map[string]*certificatesv1.CertificateSigningRequest,
-) (bool, error) {
+func (w *servingWait) handleCSRs(ctx context.Context, found map[string]*kube.CSR) (bool, error) {
 	if w.Check() == Valid {
 		return true, nil
 	}
@@ -119,7 +117,7 @@ func (w *servingWait) handleCSRs(
 
 // handleCSR reports the state of an acceptable CSR, and passes it to the approver
 // once.
-func (w *servingWait) handleCSR(ctx context.Context, csr *certificatesv1.CertificateSigningRequest) error {
+func (w *servingWait) handleCSR(ctx context.Context, csr *kube.CSR) error {
 	w.csrName = csr.Name
 	log := w.Log.ForRequest(csr.Name)
 	for _, condition := range csr.Status.Conditions {
@@ -161,7 +159,7 @@ func (w *servingWait) handleCSR(ctx context.Context, csr *certificatesv1.Certifi
 }
 
 // servingNames returns the names and the key's fingerprint in a serving CSR.
-func servingNames(csr *certificatesv1.CertificateSigningRequest) (names, keyFingerprint string) {
+func servingNames(csr *kube.CSR) (names, keyFingerprint string) {
 	request, err := parseRequest(csr.Spec.Request)
 	if err != nil {
 		return "", ""
@@ -169,7 +167,7 @@ func servingNames(csr *certificatesv1.CertificateSigningRequest) (names, keyFing
 	return fmt.Sprint(request.DNSNames, request.IPAddresses), fingerprint(request.PublicKey)
 }
 
-func servingApprovalText(csr *certificatesv1.CertificateSigningRequest) string {
+func servingApprovalText(csr *kube.CSR) string {
 	names, fingerprint := servingNames(csr)
 	return fmt.Sprintf("waiting for approval of serving CSR %s for %s (names %s, key %s, signer %s, created at %s)",
 		csr.Name, csr.Spec.Username, names, fingerprint, csr.Spec.SignerName,

@@ -9,8 +9,7 @@ import (
 	"strings"
 	"time"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
-
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -21,8 +20,8 @@ const servingCSRTimeout = 15 * time.Minute
 
 // csrChoice is the result of selecting among the serving CSRs of a node.
 type csrChoice struct {
-	csr      *certificatesv1.CertificateSigningRequest // the selected CSR; nil if no CSR is acceptable
-	rejected *rejectedCSR                              // why the newest CSR was rejected; nil if it is acceptable
+	csr      *kube.CSR    // the selected CSR; nil if no CSR is acceptable
+	rejected *rejectedCSR // why the newest CSR was rejected; nil if it is acceptable
 }
 
 // rejectedCSR describes why a CSR must not be approved.
@@ -33,7 +32,7 @@ type rejectedCSR struct {
 
 // selectCSR selects the newest acceptable serving CSR. Older CSRs count only while
 // kubelet still waits for them.
-func (s *Serving) selectCSR(found map[string]*certificatesv1.CertificateSigningRequest) csrChoice {
+func (s *Serving) selectCSR(found map[string]*kube.CSR) csrChoice {
 	var c csrChoice
 	now := s.Conn.Clock.Now()
 	for n, csr := range newestFirst(found, nodeUser(s.NodeName)) {
@@ -55,7 +54,7 @@ func (s *Serving) selectCSR(found map[string]*certificatesv1.CertificateSigningR
 // explainMismatch returns why a serving CSR of this node must not be approved, or nil if
 // it may be. Wrong names and addresses are explained; for all other reasons the
 // error of Validate is used.
-func (s *Serving) explainMismatch(csr *certificatesv1.CertificateSigningRequest) *rejectedCSR {
+func (s *Serving) explainMismatch(csr *kube.CSR) *rejectedCSR {
 	refused := s.Validate(csr)
 	if refused == nil {
 		return nil

@@ -58,8 +58,8 @@ func createServingCSR(t *testing.T, serving *Serving, address string) string {
 	return csr.Name
 }
 
-func newServingCSR(request []byte) *certificatesv1.CertificateSigningRequest {
-	return &certificatesv1.CertificateSigningRequest{
+func newServingCSR(request []byte) *kube.CSR {
+	return &kube.CSR{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "csr-"},
 		Spec: certificatesv1.CertificateSigningRequestSpec{
 			Request: request, SignerName: certificatesv1.KubeletServingSignerName,
