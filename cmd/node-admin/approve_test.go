@@ -56,7 +56,8 @@ func TestApproveRejectsInvalidFlags(t *testing.T) {
 			writeTestFile(t, dir, "noca", kubeconfig("")): "kubeconfig",
 	} {
 		got := runCommandLine(t, append([]string{"approve"}, strings.Fields(line)...)...)
-		if got.Code != report.Usage || got.Out != "" || !strings.HasPrefix(got.Err, "hcp-node-admin approve: ") || !strings.Contains(got.Err, want) {
+		if got.Code != report.Usage || got.Out != "" || !strings.HasPrefix(got.Err, "hcp-node-admin approve: ") ||
+			!strings.Contains(got.Err, want) {
 			t.Errorf("%s: code %d, %s%s, want %q", line, got.Code, got.Out, got.Err, want)
 		}
 	}
@@ -65,8 +66,15 @@ func TestApproveRejectsInvalidFlags(t *testing.T) {
 // While the API server is unreachable, a watching approver is live and not ready.
 func TestApproveServesProbes(t *testing.T) {
 	dir := t.TempDir()
-	unreachable := strings.NewReplacer("api.example.com:6443", "127.0.0.1:1", "{exec: {", "{token: t}}, {name: other, user: {exec: {").
-		Replace(kubeconfig(string(certtest.NewCA(t, "ca").PEM)))
+	unreachable := strings.NewReplacer(
+		"api.example.com:6443",
+		"127.0.0.1:1",
+		"{exec: {",
+		"{token: t}}, {name: other, user: {exec: {",
+	).
+		Replace(
+			kubeconfig(string(certtest.NewCA(t, "ca").PEM)),
+		)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +84,8 @@ func TestApproveServesProbes(t *testing.T) {
 		"approve", "--watch", "--enrollments", dir, "--kubeconfig", writeTestFile(t, dir, "kubeconfig", unreachable),
 		"--health-probe-bind-address", address,
 	}
-	if got := runCommandLine(t, line...); got.Code != report.Usage || !strings.Contains(got.Err, "--health-probe-bind-address: listen tcp "+address) {
+	if got := runCommandLine(t, line...); got.Code != report.Usage ||
+		!strings.Contains(got.Err, "--health-probe-bind-address: listen tcp "+address) {
 		t.Errorf("with an address in use: code %d, %s", got.Code, got.Err)
 	}
 	taken.Close()
@@ -115,7 +124,15 @@ func probeStatus(t *testing.T, url string) int {
 
 // A decision is printed on one line, regardless of the text in a CSR.
 func TestDecisionIsPrintedOnOneLine(t *testing.T) {
-	recorded := approver.Event{Outcome: approver.Refused, Node: "worker\n\x1b[2J", CSR: "csr-1", Signer: "kubernetes.io/kubelet-serving", Key: "SHA256:00", Reason: "it\nis bad", Remedy: "look"}
+	recorded := approver.Event{
+		Outcome: approver.Refused,
+		Node:    "worker\n\x1b[2J",
+		CSR:     "csr-1",
+		Signer:  "kubernetes.io/kubelet-serving",
+		Key:     "SHA256:00",
+		Reason:  "it\nis bad",
+		Remedy:  "look",
+	}
 	const want = "refused  \"worker\\n\\x1b[2J\" serving CSR csr-1 (key SHA256:00): it is bad; look"
 	if got := eventText(recorded); got != want {
 		t.Errorf("%q, want %q", got, want)
@@ -138,7 +155,11 @@ func TestApproveEscapesRequestorText(t *testing.T) {
 		p.BindFlags(&cobra.Command{})
 		p.Open()
 		printEvent(p, approver.Event{
-			Outcome: approver.Ignored, Node: "worker-1", CSR: name, Signer: "kubernetes.io/kubelet-serving", Reason: "with ESC\x1b[2J and \u202e",
+			Outcome: approver.Ignored,
+			Node:    "worker-1",
+			CSR:     name,
+			Signer:  "kubernetes.io/kubelet-serving",
+			Reason:  "with ESC\x1b[2J and \u202e",
 		})
 		if got := out.String(); !strings.Contains(got, want) || strings.ContainsAny(got, "\x1b\r\u202e") {
 			t.Errorf("%q, want %q", got, want)
@@ -178,13 +199,15 @@ func TestApproverUnit(t *testing.T) {
 		return match[1]
 	}
 	flags := parseApproveFlags(t, strings.Fields(setting("ExecStart"))[1:])
-	if path, _ := flags.GetString("kubeconfig"); path != "${CREDENTIALS_DIRECTORY}/kubeconfig" || !strings.HasPrefix(setting("LoadCredential"), "kubeconfig:") {
+	if path, _ := flags.GetString("kubeconfig"); path != "${CREDENTIALS_DIRECTORY}/kubeconfig" ||
+		!strings.HasPrefix(setting("LoadCredential"), "kubeconfig:") {
 		t.Errorf("the kubeconfig is %s", path)
 	}
 	// Only root can read the directory that the package creates, and the unit does not run as
 	// root.
 	enrollments, _ := flags.GetString("enrollments")
-	if setting("BindReadOnlyPaths") != setting("AssertPathIsDirectory")+":"+enrollments || strings.HasPrefix(enrollments, "/etc/") {
+	if setting("BindReadOnlyPaths") != setting("AssertPathIsDirectory")+":"+enrollments ||
+		strings.HasPrefix(enrollments, "/etc/") {
 		t.Errorf("the enrollments are read at %s, shown are %s", enrollments, setting("BindReadOnlyPaths"))
 	}
 	for _, code := range []report.Code{report.Usage, report.CredentialRefused} {

@@ -52,7 +52,9 @@ func TestApproverDeployment(t *testing.T) {
 		t.Errorf("mounted are %q, used %s and %s", mounts, enrollments, path)
 	}
 	security := container.SecurityContext
-	if !*pod.SecurityContext.RunAsNonRoot || *pod.AutomountServiceAccountToken || !*security.ReadOnlyRootFilesystem || *security.AllowPrivilegeEscalation || security.Capabilities.Drop[0] != "ALL" {
+	if !*pod.SecurityContext.RunAsNonRoot || *pod.AutomountServiceAccountToken || !*security.ReadOnlyRootFilesystem ||
+		*security.AllowPrivilegeEscalation ||
+		security.Capabilities.Drop[0] != "ALL" {
 		t.Error("the pod has more rights than it needs")
 	}
 	address, _ := flags.GetString("health-probe-bind-address")
@@ -60,7 +62,8 @@ func TestApproverDeployment(t *testing.T) {
 	if address != ":"+strconv.Itoa(int(port.ContainerPort)) {
 		t.Errorf("the probes are served at %s, the port is %d", address, port.ContainerPort)
 	}
-	for want, probe := range map[string]*corev1.Probe{"/readyz": container.ReadinessProbe, "/livez": container.LivenessProbe} {
+	for want, probe := range map[string]*corev1.Probe{"/readyz": container.ReadinessProbe,
+		"/livez": container.LivenessProbe} {
 		if probe.HTTPGet.Path != want || probe.HTTPGet.Port.StrVal != port.Name {
 			t.Errorf("the probe of %s gets %s at %s", want, probe.HTTPGet.Path, probe.HTTPGet.Port.StrVal)
 		}

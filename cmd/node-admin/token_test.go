@@ -29,7 +29,10 @@ func writeTestFile(t *testing.T, dir, name, content string) string {
 func kubeconfig(ca string) string {
 	return "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],\n" +
 		"clusters: [{name: c, cluster: {server: 'https://api.example.com:6443', certificate-authority-data: " +
-		base64.StdEncoding.EncodeToString([]byte(ca)) + "}}],\nusers: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/false, interactiveMode: Never}}}]}\n"
+		base64.StdEncoding.EncodeToString(
+			[]byte(ca),
+		) + "}}],\nusers: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/false, " +
+		"interactiveMode: Never}}}]}\n"
 }
 
 const unassignedUUID = "0b4fbd3e-0f8a-4e2e-9a39-a4d4c1e5ba45" // not assigned to any server
@@ -37,7 +40,9 @@ const unassignedUUID = "0b4fbd3e-0f8a-4e2e-9a39-a4d4c1e5ba45" // not assigned to
 func TestTokenCreate(t *testing.T) {
 	dir, ca := t.TempDir(), string(certtest.NewCA(t, "ca").PEM)
 	config := writeTestFile(t, dir, "kubeconfig", kubeconfig(ca))
-	userData, err := ignition.NewUserData(ignition.Values{Endpoint: "a.example.com", Token: []byte(unassignedUUID), CA: []byte(ca), NodePool: "clusters/a"})
+	userData, err := ignition.NewUserData(
+		ignition.Values{Endpoint: "a.example.com", Token: []byte(unassignedUUID), CA: []byte(ca), NodePool: "clusters/a"},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,13 +51,33 @@ func TestTokenCreate(t *testing.T) {
 		t.Fatal(err)
 	}
 	userDataFile := writeTestFile(t, dir, "user-data.ign", string(userDataContent))
-	got := runCommandLine(t, "token", "create", "--node", "worker-7", "--address", "192.0.2.7", "--address", "2001:db8::7", "--kubeconfig", config,
-		"--label", "rack=r1", "--taint", "dedicated=gpu:NoSchedule", "--embed-user-data", userDataFile, "--output-dir", dir)
+	got := runCommandLine(
+		t,
+		"token",
+		"create",
+		"--node",
+		"worker-7",
+		"--address",
+		"192.0.2.7",
+		"--address",
+		"2001:db8::7",
+		"--kubeconfig",
+		config,
+		"--label",
+		"rack=r1",
+		"--taint",
+		"dedicated=gpu:NoSchedule",
+		"--embed-user-data",
+		userDataFile,
+		"--output-dir",
+		dir,
+	)
 	tokenPath, enrollmentPath := filepath.Join(dir, "worker-7.token"), filepath.Join(dir, "worker-7.enrollment")
 	if got.Code != report.Success || got.Err != "" {
 		t.Fatalf("code %d, %s", got.Code, got.Err)
 	}
-	for _, want := range []string{tokenPath + "       secret", enrollmentPath + "  not secret", "\nhcp-node-agent join --join-token worker-7.token\n", "\nhcp-node-admin approve --enrollments DIR --watch --kubeconfig FILE"} {
+	for _, want := range []string{tokenPath + "       secret", enrollmentPath + "  not secret", "\nhcp-node-agent join " +
+		"--join-token worker-7.token\n", "\nhcp-node-admin approve --enrollments DIR --watch --kubeconfig FILE"} {
 		if !strings.Contains(got.Out, want) {
 			t.Errorf("it does not say %q, but:\n%s", want, got.Out)
 		}
@@ -65,16 +90,20 @@ func TestTokenCreate(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 	made, err := enrollment.ParseToken(content)
-	if err != nil || string(made.UserData) != string(userDataContent) || len(made.Labels) != 1 || len(made.Taints) != 1 || time.Until(made.Expires) > 5*time.Hour {
+	if err != nil || string(made.UserData) != string(userDataContent) || len(made.Labels) != 1 || len(made.Taints) != 1 ||
+		time.Until(made.Expires) > 5*time.Hour {
 		t.Errorf("%v, %v", made, err)
 	}
 	for _, path := range []string{tokenPath, enrollmentPath} {
 		for _, output := range []string{"text", "json"} {
 			shown := runCommandLine(t, "token", "show", path, "-o", output)
-			if shown.Code != report.Success || !strings.Contains(shown.Out, made.ID) || !strings.Contains(shown.Out, made.Summarize(time.Now()).Fingerprint) || !strings.Contains(shown.Out, "worker-7") {
+			if shown.Code != report.Success || !strings.Contains(shown.Out, made.ID) ||
+				!strings.Contains(shown.Out, made.Summarize(time.Now()).Fingerprint) ||
+				!strings.Contains(shown.Out, "worker-7") {
 				t.Errorf("show %s: code %d\n%s%s", path, shown.Code, shown.Out, shown.Err)
 			}
-			for _, secret := range []string{unassignedUUID, "PRIVATE", "privateKey", base64.StdEncoding.EncodeToString([]byte(unassignedUUID))} {
+			for _, secret := range []string{unassignedUUID, "PRIVATE", "privateKey",
+				base64.StdEncoding.EncodeToString([]byte(unassignedUUID))} {
 				if strings.Contains(shown.Out+shown.Err+got.Out, secret) {
 					t.Errorf("a secret is shown: %s", shown.Out)
 				}
@@ -82,7 +111,10 @@ func TestTokenCreate(t *testing.T) {
 		}
 	}
 	again := runCommandLine(t, "token", "create", "--node", "worker-7", "--kubeconfig", config, "--output-dir", dir)
-	if after, err := os.ReadFile(tokenPath); again.Code != report.Usage || !strings.Contains(again.Err, tokenPath+" already exists") || err != nil || string(after) != string(content) {
+	if after, err := os.ReadFile(tokenPath); again.Code != report.Usage ||
+		!strings.Contains(again.Err, tokenPath+" already exists") ||
+		err != nil ||
+		string(after) != string(content) {
 		t.Errorf("over an existing one: code %d, %s", again.Code, again.Err)
 	}
 }
@@ -91,7 +123,23 @@ func TestTokensForSeveralNodes(t *testing.T) {
 	dir := t.TempDir()
 	ca := writeTestFile(t, dir, "ca.crt", string(certtest.NewCA(t, "ca").PEM))
 	nodes := writeTestFile(t, dir, "nodes", "# the first rack\nworker-1 192.0.2.1 2001:db8::1\n\nworker-2   # by hand\n")
-	got := runCommandLine(t, "token", "create", "--nodes", nodes, "--node", "worker-3", "--ca", ca, "--expires", "72h", "--output-dir", dir, "-o", "json")
+	got := runCommandLine(
+		t,
+		"token",
+		"create",
+		"--nodes",
+		nodes,
+		"--node",
+		"worker-3",
+		"--ca",
+		ca,
+		"--expires",
+		"72h",
+		"--output-dir",
+		dir,
+		"-o",
+		"json",
+	)
 	document := clitest.DecodeDocument(t, got.Out)
 	list, _ := document["joinTokens"].([]any)
 	if got.Code != report.Success || document["kind"] != "JoinTokens" || len(list) != 3 {
@@ -103,7 +151,8 @@ func TestTokensForSeveralNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 		record, err := enrollment.ParseEnrollment(content)
-		if err != nil || record.NodeName != name || len(record.Addresses) != addresses || time.Until(record.Expires) < 71*time.Hour {
+		if err != nil || record.NodeName != name || len(record.Addresses) != addresses ||
+			time.Until(record.Expires) < 71*time.Hour {
 			t.Errorf("%s: %+v, %v", name, record, err)
 		}
 	}
@@ -129,8 +178,9 @@ func TestTokenCreateRejectsInvalidFlags(t *testing.T) {
 		"--node a --taint x=y --ca " + ca:                  "not a taint in the format key=value:Effect",
 		"--node a --expires 1s --ca " + ca:                 "1 minute to 30 days",
 		"--node a --embed-user-data " + ca + " --ca " + ca: "not JSON",
-		"--node a --ca " + ca + " --nodes " + writeTestFile(t, dir, "n", "b 192.0.2"): "line 1: \"192.0.2\" is not an IP address",
-		"--node a --ca " + ca + " --output-dir " + filepath.Join(ca, "no"):            "not a directory",
+		"--node a --ca " + ca + " --nodes " + writeTestFile(t, dir, "n", "b 192.0.2"): "line 1: \"192.0.2\" is not an IP " +
+			"address",
+		"--node a --ca " + ca + " --output-dir " + filepath.Join(ca, "no"): "not a directory",
 	} {
 		args := append([]string{"token", "create"}, strings.Fields(line)...)
 		if !strings.Contains(line, "--output-dir") {
@@ -152,14 +202,17 @@ func TestTokenCreateCreatesTheDirectory(t *testing.T) {
 	ca := writeTestFile(t, dir, "ca.crt", string(certtest.NewCA(t, "ca").PEM))
 	out := filepath.Join(dir, "new", "tokens")
 	got := runCommandLine(t, "token", "create", "--node", "worker-7", "--ca", ca, "--output-dir", out)
-	if got.Code != report.Success || !exists(filepath.Join(out, "worker-7.token")) || !exists(filepath.Join(out, "worker-7.enrollment")) {
+	if got.Code != report.Success || !exists(filepath.Join(out, "worker-7.token")) ||
+		!exists(filepath.Join(out, "worker-7.enrollment")) {
 		t.Fatalf("code %d, %s", got.Code, got.Err)
 	}
 	if info, err := os.Stat(out); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the directory has the mode %v, %v", info.Mode(), err)
 	}
 	bad := filepath.Join(dir, "bad")
-	if got := runCommandLine(t, "token", "create", "--node", "Bad_Name", "--ca", ca, "--output-dir", bad); got.Code != report.Usage || exists(bad) {
+	if got := runCommandLine(t, "token", "create", "--node", "Bad_Name", "--ca", ca, "--output-dir",
+		bad); got.Code != report.Usage ||
+		exists(bad) {
 		t.Errorf("with a bad name: code %d, %s; the directory exists: %t", got.Code, got.Err, exists(bad))
 	}
 }

@@ -41,14 +41,20 @@ func TestReportedTextsAreTruncated(t *testing.T) {
 	} {
 		var recorded []Event
 		a := &Approver{options: Options{OnEvent: func(one Event) { recorded = append(recorded, one) }}}
-		d := Decide(csr, newEnrollments([]*enrollment.Enrollment{mine.enrollment}), Facts{Now: mine.Expires.Add(-1), CAHashes: cluster})
+		d := Decide(
+			csr,
+			newEnrollments([]*enrollment.Enrollment{mine.enrollment}),
+			Facts{Now: mine.Expires.Add(-1), CAHashes: cluster},
+		)
 		d.Reason += strings.Repeat("x", 4000) // as if a rule had returned a very long reason
 		a.emitDecision(csr, d)
 		a.emitDecision(csr, d)
-		if len(recorded) != 1 || recorded[0].Reason == "" || len(recorded[0].Reason) > maxReasonLength+3 || len(recorded[0].Node) > maxNodeNameLength+3 {
+		if len(recorded) != 1 || recorded[0].Reason == "" || len(recorded[0].Reason) > maxReasonLength+3 ||
+			len(recorded[0].Node) > maxNodeNameLength+3 {
 			t.Errorf("%s: told %d times, %+v", name, len(recorded), recorded)
 		}
-		if err := (ExpectedNode{NodeName: "worker-1", PublicKey: &key.PublicKey}).CheckClient(csr); err == nil || len(err.Error()) > 600 {
+		if err := (ExpectedNode{NodeName: "worker-1", PublicKey: &key.PublicKey}).CheckClient(csr); err == nil ||
+			len(err.Error()) > 600 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -64,7 +64,16 @@ func adminClient(t *testing.T) kubernetes.Interface {
 	return client(t, plane.Kubeconfig, rest.ImpersonationConfig{})
 }
 
-func submit(t *testing.T, who kubernetes.Interface, key *ecdsa.PrivateKey, signer string, usage certificatesv1.KeyUsage, subject pkix.Name, names []string, ips ...net.IP) string {
+func submit(
+	t *testing.T,
+	who kubernetes.Interface,
+	key *ecdsa.PrivateKey,
+	signer string,
+	usage certificatesv1.KeyUsage,
+	subject pkix.Name,
+	names []string,
+	ips ...net.IP,
+) string {
 	t.Helper()
 	request, err := cert.MakeCSR(key, &subject, names, ips)
 	if err != nil {
@@ -84,7 +93,15 @@ func submit(t *testing.T, who kubernetes.Interface, key *ecdsa.PrivateKey, signe
 
 func submitClient(t *testing.T, who kubernetes.Interface, key *ecdsa.PrivateKey, subject pkix.Name) string {
 	t.Helper()
-	return submit(t, who, key, certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.UsageClientAuth, subject, nil)
+	return submit(
+		t,
+		who,
+		key,
+		certificatesv1.KubeAPIServerClientKubeletSignerName,
+		certificatesv1.UsageClientAuth,
+		subject,
+		nil,
+	)
 }
 
 // csrConditions returns the conditions of a CSR as "type reason".
@@ -135,7 +152,16 @@ func TestControlPlaneApprovesOnlyOwnClientCSR(t *testing.T) {
 		"another key, same name":      submitClient(t, bootstrapClient(t), other, nodeSubject("own")),
 		"same key, another node":      submitClient(t, bootstrapClient(t), key, nodeSubject("another")),
 		"created by an administrator": submitClient(t, adminClient(t), key, nodeSubject("own")),
-		"serving by the bootstrapper": submit(t, bootstrapClient(t), key, certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("own"), []string{"own"}, net.ParseIP("192.0.2.7")),
+		"serving by the bootstrapper": submit(
+			t,
+			bootstrapClient(t),
+			key,
+			certificatesv1.KubeletServingSignerName,
+			certificatesv1.UsageServerAuth,
+			nodeSubject("own"),
+			[]string{"own"},
+			net.ParseIP("192.0.2.7"),
+		),
 	}
 	for name, csr := range hostile {
 		err := ApproveOwn(t.Context(), kubeconfig, want, csr)
@@ -147,16 +173,29 @@ func TestControlPlaneApprovesOnlyOwnClientCSR(t *testing.T) {
 
 func TestControlPlaneApprovesOwnServing(t *testing.T) {
 	kubeconfig := readKubeconfig(t, plane.ApproverKubeconfig)
-	node := client(t, plane.Kubeconfig, rest.ImpersonationConfig{UserName: "system:node:own", Groups: []string{"system:nodes"}})
+	node := client(
+		t,
+		plane.Kubeconfig,
+		rest.ImpersonationConfig{UserName: "system:node:own", Groups: []string{"system:nodes"}},
+	)
 	want := ExpectedNode{NodeName: "own", Addresses: nodeAddresses()}
 	serving := func(ips ...net.IP) string {
-		return submit(t, node, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("own"), []string{"own"}, ips...)
+		return submit(
+			t,
+			node,
+			certtest.NewKey(t),
+			certificatesv1.KubeletServingSignerName,
+			certificatesv1.UsageServerAuth,
+			nodeSubject("own"),
+			[]string{"own"},
+			ips...)
 	}
 	good, bad := serving(net.ParseIP("192.0.2.7")), serving(net.ParseIP("192.0.2.7"), net.ParseIP("192.0.2.1"))
 	if err := ApproveOwn(t.Context(), kubeconfig, want, good); err != nil || csrConditions(t, good) != approvedByAgent {
 		t.Errorf("ApproveOwn() = %v; the CSR is %q", err, csrConditions(t, good))
 	}
-	if err := ApproveOwn(t.Context(), kubeconfig, want, bad); report.CodeOf(err) != report.ApprovalMissing || csrConditions(t, bad) != "" {
+	if err := ApproveOwn(t.Context(), kubeconfig, want, bad); report.CodeOf(err) != report.ApprovalMissing ||
+		csrConditions(t, bad) != "" {
 		t.Errorf("ApproveOwn() with an address of another machine = %v; the CSR is %q", err, csrConditions(t, bad))
 	}
 }
@@ -167,7 +206,8 @@ func TestControlPlaneApproverErrors(t *testing.T) {
 	own := submitClient(t, bootstrapClient(t), key, nodeSubject("errors"))
 
 	err := ApproveOwn(t.Context(), readKubeconfig(t, plane.BootstrapKubeconfig), want, own)
-	if report.CodeOf(err) != report.CredentialRefused || !strings.Contains(err.Error(), "lacks a permission") || report.RemedyOf(err) != report.Remedy("oc adm certificate approve "+own) {
+	if report.CodeOf(err) != report.CredentialRefused || !strings.Contains(err.Error(), "lacks a permission") ||
+		report.RemedyOf(err) != report.Remedy("oc adm certificate approve "+own) {
 		t.Errorf("with a credential without the permission: %v (%s)", err, report.RemedyOf(err))
 	}
 	err = ApproveOwn(t.Context(), readKubeconfig(t, plane.ApproverKubeconfig), want, "csr-of-another-cluster")

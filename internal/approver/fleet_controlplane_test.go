@@ -118,7 +118,8 @@ func (s *testCluster) newToken(name string, ca []byte, ago time.Duration, addres
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(s.enrollmentDir, name+"-"+record.ID+enrollment.EnrollmentSuffix), content, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.enrollmentDir, name+"-"+record.ID+enrollment.EnrollmentSuffix), content,
+		0o600); err != nil {
 		s.t.Fatal(err)
 	}
 	return made
@@ -242,7 +243,15 @@ func createNode(t *testing.T, name, address string) {
 // usageRecordsVersion returns the resource version of the ConfigMap with the usage records.
 func usageRecordsResourceVersion(t *testing.T) string {
 	t.Helper()
-	object, err := adminClient(t).CoreV1().ConfigMaps(DefaultNamespace).Get(t.Context(), DefaultConfigMap, metav1.GetOptions{})
+	object, err := adminClient(
+		t,
+	).CoreV1().ConfigMaps(
+		DefaultNamespace,
+	).Get(
+		t.Context(),
+		DefaultConfigMap,
+		metav1.GetOptions{},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

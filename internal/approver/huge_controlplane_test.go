@@ -34,7 +34,8 @@ func submitHuge(t *testing.T, node string) string {
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "huge-"},
 		Spec: certificatesv1.CertificateSigningRequestSpec{
 			Request:    append(bytes.Repeat([]byte("padding\n"), 1_400_000/8), request...),
-			SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName, Usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth},
+			SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName,
+			Usages:     []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth},
 		},
 	}, metav1.CreateOptions{})
 	if err != nil {
@@ -42,7 +43,8 @@ func submitHuge(t *testing.T, node string) string {
 	}
 	name := csr.Name // keeps the name alone in memory
 	t.Cleanup(func() {
-		if err := adminClient(t).CertificatesV1().CertificateSigningRequests().Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {
+		if err := adminClient(t).CertificatesV1().CertificateSigningRequests().Delete(context.Background(), name,
+			metav1.DeleteOptions{}); err != nil {
 			t.Log(err)
 		}
 	})
@@ -93,7 +95,8 @@ func TestControlPlaneHugeRequestsStayWithinMemoryLimit(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if recorded := s.lastEvent(last); recorded.Outcome != Ignored || recorded.Node != "" || len(recorded.Reason) > maxReasonLength {
+	if recorded := s.lastEvent(last); recorded.Outcome != Ignored || recorded.Node != "" ||
+		len(recorded.Reason) > maxReasonLength {
 		t.Errorf("the event is %+v", recorded)
 	}
 	for range count / 2 {

@@ -29,25 +29,34 @@ func TestClassifyClientCSRs(t *testing.T) {
 	misused.Spec.Usages = []certificatesv1.KeyUsage{"digital signature", "server auth"}
 	renamed := validClientCSR(key)
 	renamed.request.Subject = nodeSubject("worker-2")
-	approved, denied := withCondition(own, certificatesv1.CertificateApproved), withCondition(own, certificatesv1.CertificateDenied)
+	approved, denied := withCondition(
+		own,
+		certificatesv1.CertificateApproved,
+	), withCondition(
+		own,
+		certificatesv1.CertificateDenied,
+	)
 	for name, test := range map[string]struct {
 		all                       []*kube.CSR
 		waiting, approved, others int
 		refused                   bool
 	}{
-		"none":                       {nil, 0, 0, 0, false},
-		"its own":                    {[]*kube.CSR{own}, 1, 0, 0, false},
-		"other keys":                 {[]*kube.CSR{foreign, foreign, own}, 1, 0, 1, false},
-		"another name with the key":  {[]*kube.CSR{renamed.csr(t)}, 0, 0, 0, false},
-		"a bad copy before":          {[]*kube.CSR{misused, own}, 1, 0, 0, true},
-		"a bad copy that is allowed": {[]*kube.CSR{withCondition(misused, certificatesv1.CertificateApproved)}, 0, 0, 0, true},
-		"a good copy":                {[]*kube.CSR{own, own}, 2, 0, 0, false},
-		"approved, and a copy":       {[]*kube.CSR{approved, own}, 1, 1, 0, false},
-		"denied":                     {[]*kube.CSR{denied}, 0, 0, 0, true},
-		"denied, and asked again":    {[]*kube.CSR{denied, own}, 1, 0, 0, true},
+		"none":                      {nil, 0, 0, 0, false},
+		"its own":                   {[]*kube.CSR{own}, 1, 0, 0, false},
+		"other keys":                {[]*kube.CSR{foreign, foreign, own}, 1, 0, 1, false},
+		"another name with the key": {[]*kube.CSR{renamed.csr(t)}, 0, 0, 0, false},
+		"a bad copy before":         {[]*kube.CSR{misused, own}, 1, 0, 0, true},
+		"a bad copy that is allowed": {
+			[]*kube.CSR{withCondition(misused, certificatesv1.CertificateApproved)}, 0, 0, 0, true,
+		},
+		"a good copy":             {[]*kube.CSR{own, own}, 2, 0, 0, false},
+		"approved, and a copy":    {[]*kube.CSR{approved, own}, 1, 1, 0, false},
+		"denied":                  {[]*kube.CSR{denied}, 0, 0, 0, true},
+		"denied, and asked again": {[]*kube.CSR{denied, own}, 1, 0, 0, true},
 	} {
 		c := classifyClientCSRs(node, test.all)
-		if len(c.pending) != test.waiting || len(c.approved) != test.approved || len(c.otherKeys) != test.others || (c.refusal != nil) != test.refused {
+		if len(c.pending) != test.waiting || len(c.approved) != test.approved || len(c.otherKeys) != test.others ||
+			(c.refusal != nil) != test.refused {
 			t.Errorf("%s: %d wait, %d approved, others %v, %v", name, len(c.pending), len(c.approved), c.otherKeys, c.refusal)
 		}
 	}

@@ -49,7 +49,8 @@ func TestReportedReasonsAreLimited(t *testing.T) {
 	const all = 2*maxReportedCSRs + 500
 	for _, want := range []bool{true, false} {
 		news := sweep(0, all)
-		if recorded != maxReportedCSRs || len(a.reported.entries) != maxReportedCSRs || a.reported.pendingCount() != all || news != want {
+		if recorded != maxReportedCSRs || len(a.reported.entries) != maxReportedCSRs || a.reported.pendingCount() != all ||
+			news != want {
 			t.Errorf("told %d, kept %d, %d wait, news %t", recorded, len(a.reported.entries), a.reported.pendingCount(), news)
 		}
 	}

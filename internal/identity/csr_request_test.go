@@ -40,8 +40,11 @@ func TestApprovedButNotIssuedIsReported(t *testing.T) {
 	}
 	a.approvedAt = a.approvedAt.Add(-5 * time.Second)
 	see()
-	want := "waiting for a certificate: client CSR " + request.Name + " is approved, but no certificate has been issued yet\n" +
-		string(ClusterTopology{}.SignerRemedy()) + "\n"
+	want := "waiting for a certificate: client CSR " + request.Name + " is approved, but no certificate has been issued " +
+		"yet\n" +
+		string(
+			ClusterTopology{}.SignerRemedy(),
+		) + "\n"
 	if recorded.Text() != want {
 		t.Errorf("said %q, want %q", recorded.Text(), want)
 	}

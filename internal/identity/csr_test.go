@@ -117,7 +117,8 @@ func TestPendingKeyOfAnotherVersionIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		key, err := loadOrCreateKey(dir, nil)
-		if key != nil || report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), want) || report.RemedyOf(err) == "" {
+		if key != nil || report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), want) ||
+			report.RemedyOf(err) == "" {
 			t.Errorf("loadOrCreateKey() = %v, %v (remedy %q), want %q", key, err, report.RemedyOf(err), want)
 		}
 		if after, err := os.ReadFile(path); err != nil || string(after) != content {

@@ -127,12 +127,16 @@ func TestIdentityCheck(t *testing.T) {
 	}
 }
 
-const execKubeconfig = `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
+const execKubeconfig = `{apiVersion: v1, kind: Config, current-context: c,
+  contexts: [{name: c, context: {cluster: c, user: u}}],
   clusters: [{name: c, cluster: {server: SERVER}}],
-  users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/false, interactiveMode: Never}}}]}`
+  users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/false,
+    interactiveMode: Never}}}]}`
 
-const insecureKubeconfig = `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
-  clusters: [{name: c, cluster: {server: SERVER, insecure-skip-tls-verify: true}}], users: [{name: u, user: {token: t}}]}`
+const insecureKubeconfig = `{apiVersion: v1, kind: Config, current-context: c,
+  contexts: [{name: c, context: {cluster: c, user: u}}],
+  clusters: [{name: c, cluster: {server: SERVER, insecure-skip-tls-verify: true}}],
+  users: [{name: u, user: {token: t}}]}`
 
 func writeFile(t *testing.T, path string, content []byte) {
 	t.Helper()

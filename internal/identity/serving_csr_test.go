@@ -116,7 +116,8 @@ func TestServingCSRMismatchIsExplained(t *testing.T) {
 		"address of another": {
 			names:     []string{"worker-1"},
 			addresses: []string{"192.0.2.7", "192.0.2.99"},
-			want:      "it requests the address 192.0.2.99, which this machine does not have (it has 192.0.2.7, 2001:db8::7); another machine uses this name, or the address has changed",
+			want: "it requests the address 192.0.2.99, which this machine does not have (it has 192.0.2.7, 2001:db8::7); " +
+				"another machine uses this name, or the address has changed",
 		},
 		"no address yet": {
 			names: []string{"worker-1"},

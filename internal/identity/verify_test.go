@@ -26,7 +26,8 @@ func TestCompareClocks(t *testing.T) {
 		t.Errorf("expired by both clocks: %v", err)
 	}
 	err := compareClocks(leaf, before, after)
-	const want = "this host's clock is wrong: it shows 2026-11-01T01:00:00Z, at which this node's certificate has expired (at 2026-11-01T00:00:00Z); the API server's clock shows 2026-10-31T23:00:00Z"
+	const want = "this host's clock is wrong: it shows 2026-11-01T01:00:00Z, at which this node's certificate has " +
+		"expired (at 2026-11-01T00:00:00Z); the API server's clock shows 2026-10-31T23:00:00Z"
 	if err == nil || err.Error() != want || report.CodeOf(err) != report.Refused {
 		t.Errorf("compareClocks() = %v, want %q", err, want)
 	}

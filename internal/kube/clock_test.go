@@ -108,7 +108,8 @@ func TestExpiredCertificateOrWrongClock(t *testing.T) {
 			}
 			err = a.Client.RESTClient().Get().AbsPath("/version").Do(t.Context()).Error()
 			got := a.Explain(t.Context(), err)
-			if !strings.Contains(got.Message, test.want) || !strings.Contains(string(got.Remedy), test.remedy) || !got.Temporary ||
+			if !strings.Contains(got.Message, test.want) || !strings.Contains(string(got.Remedy), test.remedy) ||
+				!got.Temporary ||
 				got.Code != report.Failed {
 				t.Errorf("explain(%v)\n = %+v\nwant %q, %q", err, got, test.want, test.remedy)
 			}

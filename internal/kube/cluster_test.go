@@ -26,8 +26,11 @@ func TestClusterCheckSame(t *testing.T) {
 			Cluster{Server: "https://api.other.example.com:6443", CA: old.PEM},
 			"other.example.com",
 		},
-		"same name, made anew":      {Cluster{Server: "https://api.example.com:6443", CA: foreign.PEM}, "reinstalled"},
-		"no certificate in the PEM": {Cluster{Server: "https://api.example.com:6443", CA: []byte("x")}, "no certificate in PEM"},
+		"same name, made anew": {Cluster{Server: "https://api.example.com:6443", CA: foreign.PEM}, "reinstalled"},
+		"no certificate in the PEM": {
+			Cluster{Server: "https://api.example.com:6443", CA: []byte("x")},
+			"no certificate in PEM",
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

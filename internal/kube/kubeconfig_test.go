@@ -9,14 +9,19 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-const adminKubeconfig = `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
+const adminKubeconfig = `{apiVersion: v1, kind: Config, current-context: c,
+  contexts: [{name: c, context: {cluster: c, user: u}}],
   clusters: [{name: c, cluster: {server: "https://api.example.com:6443"CLUSTER}}], users: [{name: u, user: {USER}}]}`
 
 func TestParseKubeconfig(t *testing.T) {
 	tests := map[string]struct{ cluster, user, want string }{
-		"token":         {"", "token: t", ""},
-		"runs programs": {"", "exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/false, interactiveMode: Never}", "runs a command"},
-		"unverified":    {", insecure-skip-tls-verify: true", "token: t", "does not verify the server"},
+		"token": {"", "token: t", ""},
+		"runs programs": {
+			"",
+			"exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/false, interactiveMode: Never}",
+			"runs a command",
+		},
+		"unverified": {", insecure-skip-tls-verify: true", "token: t", "does not verify the server"},
 	}
 	for name, test := range tests {
 		content := strings.NewReplacer("CLUSTER", test.cluster, "USER", test.user).Replace(adminKubeconfig)

@@ -66,7 +66,9 @@ func setPodStatus(t *testing.T, pod *corev1.Pod, status corev1.PodStatus) *corev
 
 func waitingStatus(reason, message string) corev1.PodStatus {
 	return corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{
-		Name: "main", Image: "quay.io/a/b:1", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
+		Name:  "main",
+		Image: "quay.io/a/b:1",
+		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
 	}}}
 }
 
@@ -123,8 +125,9 @@ func TestControlPlaneFindings(t *testing.T) {
 
 	reportReady(t, node, corev1.ConditionFalse, "PLEG is not healthy: pleg has yet to be successful")
 	got := findingTexts(t, node)
-	if len(got) == 0 || got[0] != "problem CRI-O does not respond to kubelet's requests about its containers (PLEG is not "+
-		"healthy): CRI-O hangs, or the disk is too slow | crictl ps; journalctl -b -u crio; iostat -x 1 3" {
+	if len(got) == 0 ||
+		got[0] != "problem CRI-O does not respond to kubelet's requests about its containers (PLEG is not "+
+			"healthy): CRI-O hangs, or the disk is too slow | crictl ps; journalctl -b -u crio; iostat -x 1 3" {
 		t.Errorf("PLEG: %q", got)
 	}
 
@@ -170,10 +173,14 @@ func TestControlPlaneTaints(t *testing.T) {
 	}
 	// The taints of a Ready node in a field report.
 	patch(
-		`[{"key":"UpdateInProgress","effect":"PreferNoSchedule"},{"key":"node.cloudprovider.kubernetes.io/uninitialized","value":"true","effect":"NoSchedule"}]`,
+		`[{"key":"UpdateInProgress","effect":"PreferNoSchedule"},` +
+			`{"key":"node.cloudprovider.kubernetes.io/uninitialized","value":"true","effect":"NoSchedule"}]`,
 	)
 	err := node.WaitSchedulable(kubetest.Context(t, 2*time.Second))
-	const want = "Node tainted is not schedulable: taint node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule: kubelet sets it when it runs with --cloud-provider=external, and a cloud controller manager removes it; platform None has no cloud controller manager: the payload belongs to a NodePool or cluster of another platform"
+	const want = "Node tainted is not schedulable: taint " +
+		"node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule: kubelet sets it when it runs with " +
+		"--cloud-provider=external, and a cloud controller manager removes it; platform None has no cloud controller " +
+		"manager: the payload belongs to a NodePool or cluster of another platform"
 	if err == nil || err.Error() != want || !strings.HasSuffix(string(report.RemedyOf(err)), "oc adm taint node tainted "+
 		"node.cloudprovider.kubernetes.io/uninitialized-") {
 		t.Errorf("WaitSchedulable() = %v (%s)\nwant %s", err, report.RemedyOf(err), want)
@@ -228,11 +235,16 @@ func TestControlPlaneStuckJoinReportsCauses(t *testing.T) {
 		"Secret openshift-ovn-kubernetes/stuck-metrics-cert, which it requires, does not exist")
 
 	setPodStatus(t, plugin, waitingStatus("ContainerCreating", ""))
-	expectLog(" is empty); pod openshift-multus/stuck-multus is not ready: image quay.io/a/b:1 cannot be pulled: quay.io rejects this node's pull secret")
+	expectLog(
+		" is empty); pod openshift-multus/stuck-multus is not ready: image quay.io/a/b:1 cannot be pulled: quay.io rejects " +
+			"this node's pull secret",
+	)
 	if err := os.WriteFile(filepath.Join(node.Host.CNIDirectory, "10-ovn.conf"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	expectLog("waiting for Node stuck to become Ready: the network plugin is not running; pod openshift-multus/stuck-multus")
+	expectLog(
+		"waiting for Node stuck to become Ready: the network plugin is not running; pod openshift-multus/stuck-multus",
+	)
 	reportReady(t, node, corev1.ConditionTrue, "")
 	if err := <-done; err != nil {
 		t.Fatalf("WaitReady() = %v", err)
@@ -240,7 +252,8 @@ func TestControlPlaneStuckJoinReportsCauses(t *testing.T) {
 
 	node.Log.Step = "schedulable"
 	err := node.WaitSchedulable(kubetest.Context(t, 2*time.Second))
-	const want = "Node stuck is not schedulable: taint team=blue:NoSchedule: not a taint that Kubernetes or OpenShift sets automatically; an administrator, an operator or the NodePool set it and must remove it (set at an unknown time)"
+	const want = "Node stuck is not schedulable: taint team=blue:NoSchedule: not a taint that Kubernetes or OpenShift " +
+		"sets automatically; an administrator, an operator or the NodePool set it and must remove it (set at an unknown time)"
 	if err == nil || err.Error() != want ||
 		report.RemedyOf(err) != "oc adm taint node stuck team- # if nothing requires the taint" {
 		t.Errorf("WaitSchedulable() = %v (%s)\nwant %s", err, report.RemedyOf(err), want)

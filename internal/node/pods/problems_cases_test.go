@@ -59,7 +59,8 @@ func explainPodCases() map[string]explainPodCase {
 				`pod sandbox with name \"k8s_p\": initializing source docker://registry.k8s.io/pause:3.10: pinging ` +
 				`container registry registry.k8s.io: Get \"https://registry.k8s.io/v2/\": dial tcp: lookup ` +
 				`registry.k8s.io on 192.0.2.1:53: no such host" pod="openshift-ovn-kubernetes/p"`),
-			want:   "CRI-O's pause image registry.k8s.io/pause:3.10 cannot be pulled: this host's DNS does not resolve registry.k8s.io (192.0.2.1:53 no such host)",
+			want: "CRI-O's pause image registry.k8s.io/pause:3.10 cannot be pulled: this host's DNS does not resolve " +
+				"registry.k8s.io (192.0.2.1:53 no such host)",
 			remedy: "crio config",
 			sure:   true,
 		},
@@ -185,7 +186,8 @@ func explainPodCases() map[string]explainPodCase {
 			status: one("Running",
 				corev1.ContainerStatus{State: ended(1, "Error", `F main.go: Get "https://172.30.0.1:443/api": dial `+
 					`tcp 172.30.0.1:443: i/o timeout`)}),
-			want:   "container main exited with code 1: it cannot reach 172.30.0.1:443 (i/o timeout); this is the cluster's service network, which the network plugin (before it: kube-proxy) sets up on this node",
+			want: "container main exited with code 1: it cannot reach 172.30.0.1:443 (i/o timeout); this is the cluster's " +
+				"service network, which the network plugin (before it: kube-proxy) sets up on this node",
 			remedy: "oc -n",
 			sure:   true,
 		},
@@ -266,7 +268,8 @@ func explainPodCases() map[string]explainPodCase {
 				Message: "Pod was rejected: Node didn't have enough resource: cpu, requested: 200, used: 400, " +
 					"capacity: 500",
 			},
-			want:   "this node does not have enough cpu for it (Pod was rejected: Node didn't have enough resource: cpu, requested: 200, used: 400, capacity: 500)",
+			want: "this node does not have enough cpu for it (Pod was rejected: Node didn't have enough resource: cpu, " +
+				"requested: 200, used: 400, capacity: 500)",
 			remedy: "oc describe node",
 			sure:   true,
 		},
