@@ -54,9 +54,12 @@ writes two files for each node:
 	var o tokenOptions
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringArrayVar(&o.names, "node", nil, "`NAME` of the node, which is the host name of the host (hostname); can be repeated")
+	flags.StringArrayVar(&o.names, "node", nil,
+		"`NAME` of the node, which is the host name of the host (hostname); can be repeated")
 	flags.StringVar(&o.nodes, "nodes", "", "`FILE` with many nodes, one NAME ADDRESS... per line")
-	flags.StringSliceVar(&o.addresses, "address", nil, "`IP` that the node's serving certificate may contain; can be repeated; if there is none, an administrator must approve that certificate")
+	flags.StringSliceVar(&o.addresses, "address", nil,
+		"`IP` that the node's serving certificate may contain; can be repeated; if there is none, an administrator "+
+			"must approve that certificate")
 	flags.DurationVar(&o.lifetime, "expires", 0,
 		"`DURATION` in which the node can use the join token, at most 720h (default 24h, with --embed-user-data 5h)")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the hosted cluster; only its CA is read")

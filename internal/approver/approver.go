@@ -55,7 +55,7 @@ type Approver struct {
 	health      *health
 
 	reported           reportedReasons
-	enrollmentErrors   map[string]bool // problems with enrollments that were already reported
+	enrollmentErrors   map[string]bool // problems with enrollments that were already reported; may be nil
 	needsResync        bool            // a decision can change without a change of its CSR
 	resyncDelay        time.Duration   // until the next resync while needsResync is set
 	initialResyncDelay time.Duration   // initial value of resyncDelay
@@ -72,9 +72,14 @@ func Open(options Options) (*Approver, error) {
 		return nil, err
 	}
 	return &Approver{
-		connection: connection, options: options, enrollments: newEnrollments(nil), health: health,
-		usage: usageRecords{client: connection.client, namespace: options.Namespace, name: options.ConfigMap},
-		dir:   enrollmentDir{path: options.EnrollmentDir}, enrollmentErrors: map[string]bool{}, resyncDelay: minResyncDelay, initialResyncDelay: minResyncDelay,
+		connection:         connection,
+		options:            options,
+		usage:              usageRecords{client: connection.client, namespace: options.Namespace, name: options.ConfigMap},
+		dir:                enrollmentDir{path: options.EnrollmentDir},
+		enrollments:        newEnrollments(nil),
+		health:             health,
+		resyncDelay:        minResyncDelay,
+		initialResyncDelay: minResyncDelay,
 	}, nil
 }
 
@@ -116,7 +121,13 @@ func (a *Approver) emitApprovalFailure(csr *kube.CSR, d Decision, err error) {
 
 func newEvent(csr *kube.CSR, d Decision) Event {
 	recorded := Event{
-		Outcome: d.Outcome, Node: d.Node, CSR: csr.Name, Signer: csr.Spec.SignerName, Key: d.Key, Reason: d.Reason, Remedy: d.Remedy,
+		Outcome: d.Outcome,
+		Node:    d.Node,
+		CSR:     csr.Name,
+		Signer:  csr.Spec.SignerName,
+		Key:     d.Key,
+		Reason:  d.Reason,
+		Remedy:  d.Remedy,
 	}
 	if d.Enrollment != nil {
 		recorded.TokenID = d.Enrollment.ID

@@ -82,7 +82,8 @@ func (f *clusterFacts) addClientCAs(ctx context.Context, facts Facts) (Facts, er
 		default:
 			f.clientCAs = x509.NewCertPool()
 			if !f.clientCAs.AppendCertsFromPEM([]byte(object.Data[clientCAKey])) {
-				f.clientCAs, f.clientCAsError = nil, fmt.Errorf("ConfigMap %s/%s contains no client CA", object.Namespace, object.Name)
+				f.clientCAs = nil
+				f.clientCAsError = fmt.Errorf("ConfigMap %s/%s contains no client CA", object.Namespace, object.Name)
 			}
 		}
 	}

@@ -134,11 +134,14 @@ func decideWithoutEnrollment(d Decision, id string, enrollments Enrollments) Dec
 	case len(of) > 0 && id == "":
 		d.Reason = fmt.Sprintf("it contains no join token, but node %s has one (%s)", d.Node, of[0].ID)
 	case len(of) > 0:
-		d.Reason = fmt.Sprintf("no enrollment exists for its join token %q; the join token of node %s is %s", truncate(id), d.Node, of[0].ID)
+		d.Reason = fmt.Sprintf("no enrollment exists for its join token %q; the join token of node %s is %s",
+			truncate(id), d.Node, of[0].ID)
 	case id == "":
-		d.Outcome, d.Reason = Ignored, fmt.Sprintf("it contains no join token, and no enrollment exists for node %q", truncate(d.Node))
+		d.Outcome = Ignored
+		d.Reason = fmt.Sprintf("it contains no join token, and no enrollment exists for node %q", truncate(d.Node))
 	default:
-		d.Outcome, d.Reason = Ignored, fmt.Sprintf("no enrollment exists for its join token %q", truncate(id))
+		d.Outcome = Ignored
+		d.Reason = fmt.Sprintf("no enrollment exists for its join token %q", truncate(id))
 	}
 	return d
 }

@@ -3,9 +3,7 @@
 package approver
 
 import (
-	"crypto"
 	"crypto/x509"
-	"fmt"
 	"slices"
 	"time"
 
@@ -59,7 +57,8 @@ func decideExpired(csr *kube.CSR, request csrContent, enrollments Enrollments, f
 		d.Reason = err.Error()
 		return d
 	case facts.ClientCAsError != nil:
-		d.Outcome, d.Reason, d.Remedy = Ignored, "its client certificate cannot be verified: "+facts.ClientCAsError.Error(), rightsRemedy
+		d.Outcome, d.Remedy = Ignored, rightsRemedy
+		d.Reason = "its client certificate cannot be verified: " + facts.ClientCAsError.Error()
 		return d
 	case facts.ClientCAs == nil:
 		d.Outcome, d.needsClientCAs = Ignored, true
@@ -93,22 +92,19 @@ func checkPreviousCertificate(csr *kube.CSR, request csrContent, now time.Time) 
 	if err != nil {
 		return nil, err
 	}
-	key, comparable := request.key.(interface {
-		Equal(other crypto.PublicKey) bool
-	})
-	user := nodePrefix + request.node
 	switch {
-	case !comparable || !key.Equal(certificate.PublicKey):
+	case !enrollment.SamePublicKey(request.key, certificate.PublicKey):
 		return nil, refuse("certificate", "another key", "the key of the CSR")
-	case certificate.Subject.CommonName != user || !slices.Equal(certificate.Subject.Organization, []string{"system:nodes"}):
-		return nil, refuse("certificate", fmt.Sprintf("%q", certificate.Subject), fmt.Sprintf("%q", "CN="+user+",O=system:nodes"))
+	case !isNodeSubject(certificate.Subject, request.node):
+		return nil, refuse("certificate", quoted(certificate.Subject), subjectText(request.node))
 	case !slices.Contains(certificate.ExtKeyUsage, x509.ExtKeyUsageClientAuth):
 		return nil, refuse("certificate", "other extended key usages", "client auth")
 	case !now.After(certificate.NotAfter):
 		// With a certificate that is valid, kubelet requests the next one as the node itself.
 		return nil, refuse("certificate", "valid until "+report.Timestamp(certificate.NotAfter), "an expired one")
 	case now.Sub(certificate.NotAfter) > maxExpiredAge:
-		return nil, refuse("certificate", "expired at "+report.Timestamp(certificate.NotAfter), "an expiry less than 365 days ago")
+		return nil, refuse("certificate", "expired at "+report.Timestamp(certificate.NotAfter),
+			"an expiry less than 365 days ago")
 	}
 	return certificate, nil
 }

@@ -25,7 +25,9 @@ func newestServingCSR(name string, since metav1.Time, all []*kube.CSR) *kube.CSR
 	return newest
 }
 
-func (a *Approver) approveServingManually(ctx context.Context, node ManualApproval, since metav1.Time, all []*kube.CSR) (string, error) {
+func (a *Approver) approveServingManually(
+	ctx context.Context, node ManualApproval, since metav1.Time, all []*kube.CSR,
+) (awaited string, err error) {
 	newest := newestServingCSR(node.NodeName, since, all)
 	if newest == nil {
 		return "waiting for the serving CSR of " + node.NodeName + "; kubelet submits it when its Node has addresses", nil

@@ -27,7 +27,9 @@ var errPageTooLarge = errors.New("the page is too large")
 
 // eachPage passes the CSRs that options select to do, page by page. It returns the resource
 // version of the list.
-func (c connection) eachPage(ctx context.Context, options metav1.ListOptions, do func([]kube.CSR) error) (string, error) {
+func (c connection) eachPage(
+	ctx context.Context, options metav1.ListOptions, do func([]kube.CSR) error,
+) (string, error) {
 	options.Limit = csrPageSize
 	for {
 		limited, cancel := withRequestTimeout(ctx)

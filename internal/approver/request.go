@@ -9,6 +9,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rsa"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
 	"slices"
@@ -41,7 +42,8 @@ func parseRequest(content []byte) (*x509.CertificateRequest, error) {
 			fmt.Sprintf("one certificate request in PEM form, of at most %d bytes", maxRequestBytes))
 	}
 	block, rest := pem.Decode(content)
-	if block == nil || block.Type != "CERTIFICATE REQUEST" || len(block.Headers) > 0 || strings.TrimSpace(string(rest)) != "" {
+	if block == nil || block.Type != "CERTIFICATE REQUEST" || len(block.Headers) > 0 ||
+		strings.TrimSpace(string(rest)) != "" {
 		return nil, refuse("request", "other data", "one certificate request in PEM form")
 	}
 	request, err := x509.ParseCertificateRequest(block.Bytes)
@@ -92,13 +94,22 @@ func (n ExpectedNode) checkRequest(csr *kube.CSR) (*x509.CertificateRequest, err
 	if err := checkKey(request.PublicKey); err != nil {
 		return nil, err
 	}
-	user := "system:node:" + n.NodeName
 	// Names contains every attribute of the subject, including those without a field.
-	if len(request.Subject.Names) != 2 || request.Subject.CommonName != user || !slices.Equal(request.Subject.Organization, []string{"system:nodes"}) {
-		return nil, refuse("subject", fmt.Sprintf("%q", request.Subject), fmt.Sprintf("%q", "CN="+user+",O=system:nodes"))
+	if len(request.Subject.Names) != 2 || !isNodeSubject(request.Subject, n.NodeName) {
+		return nil, refuse("subject", quoted(request.Subject), subjectText(n.NodeName))
 	}
 	return request, nil
 }
+
+// isNodeSubject reports whether the names in a subject are exactly those of a node.
+func isNodeSubject(subject pkix.Name, node string) bool {
+	return subject.CommonName == nodePrefix+node && slices.Equal(subject.Organization, []string{"system:nodes"})
+}
+
+// subjectText returns the subject of a node for the text of a refusal.
+func subjectText(node string) string { return quoted("CN=" + nodePrefix + node + ",O=system:nodes") }
+
+func quoted(value any) string { return fmt.Sprintf("%q", value) }
 
 // checkSignature verifies that a request is signed with its own key. This is the only expensive
 // rule, so it must be checked last.

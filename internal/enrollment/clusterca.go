@@ -111,6 +111,14 @@ func Fingerprint(key crypto.PublicKey) string {
 	return string(hashOf(der))
 }
 
+// SamePublicKey reports whether two public keys are equal.
+func SamePublicKey(a, b crypto.PublicKey) bool {
+	key, isComparable := a.(interface {
+		Equal(other crypto.PublicKey) bool
+	})
+	return isComparable && key.Equal(b)
+}
+
 func shorten(text string) string {
 	if len(text) > 80 {
 		return strings.ToValidUTF8(text[:80], "") + "…"

@@ -3,7 +3,6 @@
 package identity
 
 import (
-	"crypto"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -16,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/cert"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -124,7 +124,7 @@ func evaluateCertificate(content []byte, expected *kube.CSR, now metav1.Time) cs
 	}
 	leaf := chain[0]
 	switch {
-	case !samePublicKey(leaf.PublicKey, request.PublicKey):
+	case !enrollment.SamePublicKey(leaf.PublicKey, request.PublicKey):
 		return csrStatus{phase: phaseCertificateMismatch, detail: "its certificate is for another key"}
 	case leaf.Subject.CommonName != request.Subject.CommonName ||
 		!slices.Equal(leaf.Subject.Organization, request.Subject.Organization):
@@ -150,7 +150,7 @@ func checkSameRequest(found, expected *kube.CSR) error {
 		return err
 	}
 	switch {
-	case !samePublicKey(actual.PublicKey, mine.PublicKey):
+	case !enrollment.SamePublicKey(actual.PublicKey, mine.PublicKey):
 		return errors.New("it is for another key")
 	case actual.Subject.String() != mine.Subject.String():
 		return fmt.Errorf("it requests %q", actual.Subject)
@@ -184,11 +184,4 @@ func parseRequest(content []byte) (*x509.CertificateRequest, error) {
 		return nil, fmt.Errorf("parsing certificate request: %w", err)
 	}
 	return request, nil
-}
-
-func samePublicKey(a, b any) bool {
-	key, ok := a.(interface {
-		Equal(other crypto.PublicKey) bool
-	})
-	return ok && key.Equal(b)
 }
