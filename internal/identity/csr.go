@@ -57,15 +57,17 @@ func newClientCSR(key *pendingKey, nodeName string) (*kube.CSR, error) {
 type phase string
 
 const (
-	phaseAbsent              phase = "absent"
-	phasePending             phase = "pending"
-	phaseApproved            phase = "approved" // but not issued yet
-	phaseIssued              phase = "issued"
-	phaseDenied              phase = "denied"
-	phaseFailed              phase = "failed"
-	phaseKeyMismatch         phase = "a request of another node or key" // has the same name but another key
-	phaseExpired             phase = "expired"                          // the issued certificate has expired
-	phaseCertificateMismatch phase = "issued incorrectly"               // the issued certificate does not match the request
+	phaseAbsent   phase = "absent"
+	phasePending  phase = "pending"
+	phaseApproved phase = "approved" // but not issued yet
+	phaseIssued   phase = "issued"
+	phaseDenied   phase = "denied"
+	phaseFailed   phase = "failed"
+	phaseExpired  phase = "expired" // the issued certificate has expired
+	// The CSR has the same name but another key.
+	phaseKeyMismatch phase = "a request of another node or key"
+	// The issued certificate does not match the request.
+	phaseCertificateMismatch phase = "issued incorrectly"
 	phaseAnnotationMismatch  phase = "without the proof of this node's identity"
 )
 
@@ -115,15 +117,13 @@ func evaluateCSR(found, expected *kube.CSR, now metav1.Time) csrStatus {
 
 func evaluateCertificate(content []byte, expected *kube.CSR, now metav1.Time) csrStatus {
 	request, err := parseRequest(expected.Spec.Request)
-	if err != nil {
-		return csrStatus{phase: phaseCertificateMismatch, detail: err.Error()}
+	var leaf *x509.Certificate
+	if err == nil {
+		leaf, err = parseLeaf(content)
 	}
-	chain, err := kube.ParsePEMCertificates(content)
-	if err != nil {
-		return csrStatus{phase: phaseCertificateMismatch, detail: err.Error()}
-	}
-	leaf := chain[0]
 	switch {
+	case err != nil:
+		return csrStatus{phase: phaseCertificateMismatch, detail: err.Error()}
 	case !enrollment.SamePublicKey(leaf.PublicKey, request.PublicKey):
 		return csrStatus{phase: phaseCertificateMismatch, detail: "its certificate is for another key"}
 	case leaf.Subject.CommonName != request.Subject.CommonName ||

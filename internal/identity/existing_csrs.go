@@ -41,7 +41,7 @@ func (i *Identity) FindPendingCSR(ctx context.Context) (*PendingCSR, error) {
 		return nil, err
 	}
 	pending := &PendingCSR{Name: expected.Name, Fingerprint: fingerprint(&key.private.PublicKey)}
-	connection, err := i.connectBootstrap()
+	connection, err := i.reconnectBootstrap()
 	if err != nil {
 		return pending, err
 	}
@@ -60,16 +60,13 @@ func (i *Identity) FindPendingCSR(ctx context.Context) (*PendingCSR, error) {
 	return pending, nil
 }
 
-// connectBootstrap returns a connection with the bootstrap credential.
-func (i *Identity) connectBootstrap() (*kube.Conn, error) {
+// reconnectBootstrap returns a connection with the bootstrap credential, which is removed after the join.
+func (i *Identity) reconnectBootstrap() (*kube.Conn, error) {
 	if i.BootstrapKubeconfig == nil {
 		return nil, errors.New("this host has no bootstrap credential any more")
 	}
-	config, _, err := parseBootstrapKubeconfig(i.BootstrapKubeconfig)
-	if err != nil {
-		return nil, err
-	}
-	return kube.Connect(config, i.Proxy)
+	connection, _, err := i.connectBootstrap()
+	return connection, err
 }
 
 // CSRNames returns the names of this node's client CSRs, derived from its
@@ -122,7 +119,7 @@ func CSRsJSON(ctx context.Context, a *kube.Conn, node string, names []string) ([
 // CSRsJSON is like the function [CSRsJSON], but uses the bootstrap credential. It
 // serves hosts that have no node credential yet.
 func (i *Identity) CSRsJSON(ctx context.Context, names []string) ([]byte, error) {
-	connection, err := i.connectBootstrap()
+	connection, err := i.reconnectBootstrap()
 	if err != nil {
 		return nil, err
 	}

@@ -264,7 +264,7 @@ func TestControlPlaneOccupiedCSRNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	expired := expireCertificate(t, identity, joined.CSR, time.Minute)
-	bootstrapper, err := identity.connectBootstrap()
+	bootstrapper, err := identity.reconnectBootstrap()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -105,21 +103,17 @@ func (i *Identity) requestCertificate(ctx context.Context, approve Approver) (Re
 	if err != nil {
 		return Result{}, err
 	}
-	config, _, err := parseBootstrapKubeconfig(i.BootstrapKubeconfig)
-	if err != nil {
-		return Result{}, err
-	}
-	connection, err := kube.Connect(config, i.Proxy)
+	connection, config, err := i.connectBootstrap()
 	if err != nil {
 		return Result{}, err
 	}
 	a := &csrRequester{
-		identity:             i,
-		conn:                 connection,
-		approve:              approve,
-		bootstrapCertificate: parseLeaf(config.CertData),
-		expired:              i.readExpiredPair(),
+		identity: i,
+		conn:     connection,
+		approve:  approve,
+		expired:  i.readExpiredPair(),
 	}
+	a.bootstrapCertificate, _ = parseLeaf(config.CertData) // a token has none
 	certificate, err := a.run(ctx)
 	if err != nil {
 		return Result{CSR: a.csrName()}, err
@@ -184,12 +178,11 @@ func (i *Identity) compareCluster() (kube.Cluster, *rest.Config, error) {
 }
 
 func (i *Identity) checkCertificate(content []byte) (State, error) {
-	chain, err := kube.ParsePEMCertificates(content)
+	leaf, err := parseLeaf(content)
 	if err != nil {
 		return Missing, i.foreignIdentityError("its client certificate cannot be read: %w", err)
 	}
-	leaf := chain[0]
-	if leaf.Subject.CommonName != nodeUser(i.NodeName) || !slices.Contains(leaf.Subject.Organization, "system:nodes") {
+	if !isNodeCertificate(leaf, i.NodeName) {
 		return Missing, i.foreignIdentityError("its certificate is for %q, but this node is %q",
 			leaf.Subject.CommonName, nodeUser(i.NodeName))
 	}
@@ -229,4 +222,4 @@ func (i *Identity) expectedCluster() (kube.Cluster, error) {
 }
 
 // clientCertificatePath returns the path of kubelet's current client certificate and key.
-func (i *Identity) clientCertificatePath() string { return filepath.Join(i.Dir, currentClient) }
+func (i *Identity) clientCertificatePath() string { return ClientCertificatePath(i.Dir) }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -51,7 +50,7 @@ func (i *Identity) CheckRenewal(now time.Time) Renewal {
 // pending CSR is easily overlooked. The API server is queried only if kubelet
 // may already have submitted the CSR.
 func (s *Serving) CheckRenewal(ctx context.Context) (Renewal, error) {
-	leaf := readLeaf(filepath.Join(s.Dir, "kubelet-server-current.pem"))
+	leaf := readLeaf(ServingCertificatePath(s.Dir))
 	if leaf == nil || elapsedFraction(leaf.NotBefore, leaf.NotAfter, time.Now()) < earliestRenewal {
 		return Renewal{}, nil
 	}
@@ -125,15 +124,16 @@ func (s *Serving) initialStatus(found map[string]*kube.CSR) Renewal {
 // and the CSRs.
 func (s *Serving) renewalStatus(leaf *x509.Certificate, found map[string]*kube.CSR, now time.Time) Renewal {
 	choice := s.selectCSR(found)
+	expires := "kubelet's serving certificate expires at " + report.Timestamp(leaf.NotAfter) + "; "
 	switch csr := choice.csr; {
 	case csr != nil && len(csr.Status.Conditions) == 0:
 		return Renewal{
 			CSR:    csr.Name,
-			Text:   "kubelet's serving certificate expires at " + report.Timestamp(leaf.NotAfter) + "; kubelet is " + servingApprovalText(csr),
+			Text:   expires + "kubelet is " + servingApprovalText(csr),
 			Remedy: s.Topology.approvalRemedy(csr.Name),
 		}
 	case choice.rejected != nil:
-		return Renewal{Text: "kubelet's serving certificate expires at " + report.Timestamp(leaf.NotAfter) + "; " + choice.rejected.text, Remedy: choice.rejected.remedy}
+		return Renewal{Text: expires + choice.rejected.text, Remedy: choice.rejected.remedy}
 	case elapsedFraction(leaf.NotBefore, leaf.NotAfter, now) >= latestRenewal:
 		return overdueRenewal("serving", leaf, "logs, exec and metrics of this node will fail then")
 	}

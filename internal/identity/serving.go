@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -37,7 +36,7 @@ type Serving struct {
 // Check reads only the stored certificate. A certificate with an address that
 // this host no longer has counts as missing.
 func (s *Serving) Check() State {
-	leaf := readLeaf(filepath.Join(s.Dir, "kubelet-server-current.pem"))
+	leaf := readLeaf(ServingCertificatePath(s.Dir))
 	switch {
 	case leaf == nil, leaf.Subject.CommonName != nodeUser(s.NodeName), !slices.Contains(leaf.DNSNames, s.NodeName):
 		return Missing
@@ -123,12 +122,11 @@ func (w *servingWait) handleCSR(ctx context.Context, csr *kube.CSR) error {
 	for _, condition := range csr.Status.Conditions {
 		switch condition.Type {
 		case certificatesv1.CertificateDenied, certificatesv1.CertificateFailed:
+			const remedy = "systemctl restart kubelet # kubelet requests a new certificate immediately"
 			text := fmt.Sprintf("serving CSR %s is %s (%s: %s); kubelet requests a new certificate later", csr.Name,
 				condition.Type, condition.Reason, condition.Message)
-			w.timeoutErr = report.Fail(report.ApprovalMissing, "systemctl restart kubelet # kubelet requests a "+
-				"new certificate immediately",
-				"%s", text)
-			log.Wait("waiting for a new serving CSR: "+text, "systemctl restart kubelet # kubelet requests a new certificate immediately")
+			w.timeoutErr = report.Fail(report.ApprovalMissing, remedy, "%s", text)
+			log.Wait("waiting for a new serving CSR: "+text, remedy)
 			return nil
 		case certificatesv1.CertificateApproved:
 			if len(csr.Status.Certificate) == 0 && time.Since(condition.LastUpdateTime.Time) > 4*time.Second {
@@ -168,8 +166,8 @@ func servingNames(csr *kube.CSR) (names, keyFingerprint string) {
 }
 
 func servingApprovalText(csr *kube.CSR) string {
-	names, fingerprint := servingNames(csr)
+	names, keyFingerprint := servingNames(csr)
 	return fmt.Sprintf("waiting for approval of serving CSR %s for %s (names %s, key %s, signer %s, created at %s)",
-		csr.Name, csr.Spec.Username, names, fingerprint, csr.Spec.SignerName,
+		csr.Name, csr.Spec.Username, names, keyFingerprint, csr.Spec.SignerName,
 		report.Timestamp(csr.CreationTimestamp.Time))
 }

@@ -184,7 +184,7 @@ func TestServingRenewalStatus(t *testing.T) {
 		if test.csr != nil {
 			found[test.csr.Name] = test.csr
 		}
-		got := newServing(t).renewalStatus(parseLeaf(test.leaf), found, time.Now())
+		got := newServing(t).renewalStatus(leafOf(t, test.leaf), found, time.Now())
 		if got.CSR != test.name || (got.Text == "") != (test.want == "") || !strings.Contains(got.Text, test.want) ||
 			(got.Text == "") != (got.Remedy == "") {
 			t.Errorf("%s: renewal() = %+v, want %q", name, got, test.want)
