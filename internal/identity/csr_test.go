@@ -170,7 +170,7 @@ func TestEvaluateCSR(t *testing.T) {
 			"Approved"), want: phaseCertificateMismatch, detail: "worker-2"},
 		"rubbish issued": {
 			change: withCertificate([]byte("rubbish"), "Approved"),
-			want:   phaseCertificateMismatch, detail: "no certificate in PEM",
+			want:   phaseCertificateMismatch, detail: "does not contain any valid RSA or ECDSA certificates",
 		},
 		"another key": {
 			change: func(c *kube.CSR) { c.Spec.Request = other.Spec.Request },

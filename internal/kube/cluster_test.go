@@ -29,7 +29,7 @@ func TestClusterCheckSame(t *testing.T) {
 		"same name, made anew": {Cluster{Server: "https://api.example.com:6443", CA: foreign.PEM}, "reinstalled"},
 		"no certificate in the PEM": {
 			Cluster{Server: "https://api.example.com:6443", CA: []byte("x")},
-			"no certificate in PEM",
+			"does not contain any valid RSA or ECDSA certificates",
 		},
 	}
 	for name, test := range tests {
