@@ -14,7 +14,9 @@ import (
 	"strings"
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -217,4 +219,30 @@ func TestControlPlaneApproverErrors(t *testing.T) {
 	if csrConditions(t, own) != "" {
 		t.Errorf("the CSR is %q", csrConditions(t, own))
 	}
+}
+
+// allowCSRs grants a user the bootstrapper's right to create CSRs.
+func allowCSRs(t *testing.T, user string) {
+	t.Helper()
+	if _, err := adminClient(t).RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "bootstrapper-"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "system:node-bootstrapper"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the permission of "+user+" to create CSRs", func() bool {
+		review, err := adminClient(
+			t,
+		).AuthorizationV1().SubjectAccessReviews().Create(
+			t.Context(),
+			&authorizationv1.SubjectAccessReview{
+				Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
+					Verb: "create", Group: "certificates.k8s.io", Resource: "certificatesigningrequests",
+				}},
+			},
+			metav1.CreateOptions{},
+		)
+		return err == nil && review.Status.Allowed
+	})
 }

@@ -189,11 +189,13 @@ func TestDecideExpiredCertificate(t *testing.T) {
 			map[string]string{enrollment.AnnotationCertificate: "-"}, all, gathered(nil), nil, "", Refused, "not valid base64",
 		},
 		"no certificate": {
-			map[string]string{enrollment.AnnotationCertificate: "AAAA"}, all, gathered(nil), nil, "", Refused,
+			map[string]string{enrollment.AnnotationCertificate: "AAAA"},
+			all, gathered(nil), nil, "", Refused,
 			"parsing the annotated certificate",
 		},
 		"oversized certificate": {
-			map[string]string{enrollment.AnnotationCertificate: strings.Repeat("A", 1<<16)}, all, gathered(nil), nil, "",
+			map[string]string{enrollment.AnnotationCertificate: strings.Repeat("A", 1<<16)},
+			all, gathered(nil), nil, "",
 			Refused, "at most 8192",
 		},
 		"name signed by the key": {

@@ -13,10 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
@@ -287,30 +284,4 @@ func TestControlPlaneRefusesInvalidCSRs(t *testing.T) {
 	if got := csrConditions(t, csr); got != approvedByAgent {
 		t.Errorf("the unmodified CSR is %q: %+v", got, s.lastEvent(csr))
 	}
-}
-
-// allowCSRs grants a user the bootstrapper's right to create CSRs.
-func allowCSRs(t *testing.T, user string) {
-	t.Helper()
-	if _, err := adminClient(t).RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "bootstrapper-"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "system:node-bootstrapper"},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the permission of "+user+" to create CSRs", func() bool {
-		review, err := adminClient(
-			t,
-		).AuthorizationV1().SubjectAccessReviews().Create(
-			t.Context(),
-			&authorizationv1.SubjectAccessReview{
-				Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
-					Verb: "create", Group: "certificates.k8s.io", Resource: "certificatesigningrequests",
-				}},
-			},
-			metav1.CreateOptions{},
-		)
-		return err == nil && review.Status.Allowed
-	})
 }

@@ -9,7 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 // Records that this version cannot read must not be taken for those of unused join tokens.
@@ -41,5 +43,16 @@ func TestUsageRecordsOfOtherVersionsAreRefused(t *testing.T) {
 		if err != nil && (report.CodeOf(err) != report.Refused || report.RemedyOf(err) == "") {
 			t.Errorf("%s: %v (code %d, remedy %q)", name, err, report.CodeOf(err), report.RemedyOf(err))
 		}
+	}
+}
+
+func TestUsageRecordsRoundTrip(t *testing.T) {
+	key := certtest.NewKey(t)
+	fingerprint := enrollment.Fingerprint(&key.PublicKey)
+	if short := encodeFingerprint(fingerprint); len(short) != 43 || decodeFingerprint(short) != fingerprint {
+		t.Errorf("%s is noted as %s and read as %s", fingerprint, short, decodeFingerprint(short))
+	}
+	if whole := maxUsageRecords * (32 + 43 + 8); whole > 1<<20 {
+		t.Errorf("%d notes have %d bytes, and an object may have %d", maxUsageRecords, whole, 1<<20)
 	}
 }

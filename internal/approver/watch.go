@@ -49,12 +49,10 @@ func (a *Approver) Once(ctx context.Context) error {
 // credential, ends Watch only before the first successful resync.
 func (a *Approver) Watch(ctx context.Context) error {
 	version, err := a.syncWithRetries(ctx, a.startSync, isPermanent)
-	switch {
-	case ctx.Err() != nil:
-		return nil
-	case err != nil:
+	if err != nil && ctx.Err() == nil {
 		return err
-	case a.options.OnReady != nil:
+	}
+	if err == nil && a.options.OnReady != nil {
 		a.options.OnReady()
 	}
 	for ctx.Err() == nil {

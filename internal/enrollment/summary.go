@@ -17,7 +17,7 @@ type Summary struct {
 	Expires     time.Time    `json:"expires" doc:"end of the validity"`
 	Expired     bool         `json:"expired" doc:"whether the join token has expired"`
 	ClusterCA   []Hash       `json:"clusterCA" doc:"fingerprints of the hosted cluster's CAs"`
-	Fingerprint string       `json:"fingerprint" doc:"fingerprint of the public key, equal for a join token and its enrollment"`
+	Fingerprint string       `json:"fingerprint" doc:"fingerprint of the public key, the same in the enrollment"`
 	Addresses   []netip.Addr `json:"addresses,omitempty" doc:"addresses that the node's serving certificate may contain"`
 	Labels      []string     `json:"labels,omitempty" doc:"labels for the Node as KEY=VALUE"`
 	Taints      []string     `json:"taints,omitempty" doc:"taints for the Node as KEY[=VALUE]:EFFECT"`

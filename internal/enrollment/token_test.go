@@ -41,8 +41,10 @@ func newToken(t testing.TB, desired Options) (*Token, *Enrollment) {
 }
 
 func TestWrittenFilesParseUnchanged(t *testing.T) {
-	for name, desired := range map[string]Options{"full": fullOptions(t),
-		"least": {NodeName: "worker-7", ClusterCA: certtest.NewCA(t, "ca").PEM}} {
+	for name, desired := range map[string]Options{
+		"full":  fullOptions(t),
+		"least": {NodeName: "worker-7", ClusterCA: certtest.NewCA(t, "ca").PEM},
+	} {
 		token, enrollment := newToken(t, desired)
 		dir := t.TempDir()
 		tokenPath, enrollmentPath, err := Write(dir, token, enrollment)

@@ -65,8 +65,8 @@ func TestDiagnose(t *testing.T) {
 		}
 	}
 	full := hostFacts{
-		disks:  []hostinfo.Usage{nearlyFull("/var/lib/kubelet"), nearlyFull("/var/lib/containers")},
-		memory: memoryFacts{available: 80 << 10, total: 8 << 20}, tasks: taskFacts{running: 32000, limit: 32768},
+		disks:        []hostinfo.Usage{nearlyFull("/var/lib/kubelet"), nearlyFull("/var/lib/containers")},
+		availableKiB: 80 << 10, totalKiB: 8 << 20, tasks: 32000, maxTasks: 32768,
 	}
 	pressed := func(kind corev1.NodeConditionType) *corev1.Node {
 		return nodeWith("False", "KubeletNotReady", "x", corev1.NodeCondition{

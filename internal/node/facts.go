@@ -38,14 +38,11 @@ type hostFacts struct {
 	cniDir         string
 	networkConfigs []string // CNI network configurations
 	disks          []hostinfo.Usage
-	memory         memoryFacts
-	tasks          taskFacts
 	registries     []string // registries in the pull secret; nil if unknown
+
+	availableKiB, totalKiB int64 // memory
+	tasks, maxTasks        int   // processes and threads
 }
-
-type memoryFacts struct{ available, total int64 } // in KiB
-
-type taskFacts struct{ running, limit int }
 
 // unitFacts describes an inactive unit.
 type unitFacts struct {

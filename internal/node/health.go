@@ -38,11 +38,11 @@ func WaitHealthy(ctx context.Context, url string, machine Host, log report.Log) 
 		}
 		if time.Since(started) > evidenceInterval && time.Since(lastQuery) > evidenceInterval {
 			lastQuery = time.Now()
-			facts := machine.gatherFacts(ctx)
+			gathered := machine.gatherFacts(ctx)
 			if ctx.Err() != nil {
 				return report.WaitError(ctx, failureOf(last))
 			}
-			last = healthFinding(answer, facts)
+			last = healthFinding(answer, gathered)
 			log.Wait("waiting for kubelet to become healthy: "+last.Message, last.Remedy)
 			if hasFailed(ctx, machine) {
 				return failureOf(last)
@@ -69,7 +69,8 @@ func probeHealth(ctx context.Context, client *http.Client, url string) error {
 		return fmt.Errorf("querying kubelet's health: %w", err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("kubelet responds with HTTP %d: %s", response.StatusCode, servicelog.Shorten(string(body), servicelog.MaxMessage))
+		return fmt.Errorf("kubelet responds with HTTP %d: %s", response.StatusCode,
+			servicelog.Shorten(string(body), servicelog.MaxMessage))
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 // requested. Temporary taints are logged only after a delay. A cordon by an earlier
 // leave of the agent is removed.
 func (n *Node) WaitSchedulable(ctx context.Context) error {
-	reporter := n.newProgressReporter(n.neverSeenFinding())
+	reporter := n.newProgressReporter()
 	known := facts{name: n.Name, bootID: n.BootID, requestedTaints: n.RequestedTaints}
 	var lastCheck time.Time
 	began := time.Now()
@@ -34,15 +34,8 @@ func (n *Node) WaitSchedulable(ctx context.Context) error {
 				}}, false)
 				return false, nil
 			}
-			switch cordonedFor(node) {
-			case ForLeave:
-				n.Log.Note("a previous leave of this agent cordoned the Node; uncordoning it")
-				return false, n.uncordon(ctx)
-			case ForUpgrade:
-				n.Log.Note("uncordoning the Node after the upgrade")
-				return false, n.uncordon(ctx)
-			case ForMaintenance:
-				n.Log.Note("uncordoning the Node after the maintenance")
+			if note := uncordonNotes[cordonedFor(node)]; note != "" {
+				n.Log.Note(note)
 				return false, n.uncordon(ctx)
 			}
 			if node.Spec.Unschedulable && n.AllowCordon {
