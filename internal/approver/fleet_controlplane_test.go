@@ -260,9 +260,9 @@ func usageRecordsResourceVersion(t *testing.T) string {
 
 func normalizeSpaces(sentence string) string { return strings.Join(strings.Fields(sentence), " ") }
 
-func withTimeout(t *testing.T, time time.Duration) context.Context {
+func withTimeout(t *testing.T, timeout time.Duration) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -55,24 +55,20 @@ func New(desired Options, now time.Time) (*Token, *Enrollment, error) {
 	if _, err := rand.Read(id); err != nil {
 		return nil, nil, fmt.Errorf("generating a join token ID: %w", err)
 	}
-	t := &Token{
+	terms := Terms{
 		ID:        hex.EncodeToString(id),
 		NodeName:  desired.NodeName,
 		Expires:   now.Add(lifetime).UTC().Truncate(time.Second),
 		ClusterCA: cas,
-		Labels:    desired.Labels,
-		Taints:    desired.Taints,
-		UserData:  desired.UserData,
-		key:       private,
 	}
-	e := &Enrollment{
-		ID:        t.ID,
-		NodeName:  t.NodeName,
-		Expires:   t.Expires,
-		ClusterCA: cas,
-		Addresses: desired.Addresses,
-		key:       public,
+	t := &Token{
+		Terms:    terms,
+		Labels:   desired.Labels,
+		Taints:   desired.Taints,
+		UserData: desired.UserData,
+		key:      private,
 	}
+	e := &Enrollment{Terms: terms, Addresses: desired.Addresses, key: public}
 	return t, e, checkRoundTrip(t, e)
 }
 

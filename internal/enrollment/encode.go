@@ -19,17 +19,10 @@ func (t *Token) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the join token's key: %w", err)
 	}
-	return encode(document{
-		TypeMeta:   report.Meta(string(KindToken)),
-		ID:         t.ID,
-		NodeName:   t.NodeName,
-		Expires:    formatTime(t.Expires),
-		ClusterCA:  t.ClusterCA,
-		Labels:     t.Labels,
-		Taints:     t.Taints,
-		UserData:   string(t.UserData),
-		PrivateKey: encodePEM(privateKeyType, der),
-	}, "# Secret: any host with this file can join as node "+t.NodeName+".\n"+
+	d := t.document(KindToken)
+	d.Labels, d.Taints, d.UserData = t.Labels, t.Taints, string(t.UserData)
+	d.PrivateKey = encodePEM(privateKeyType, der)
+	return encode(d, "# Secret: any host with this file can join as node "+t.NodeName+".\n"+
 		"# Usage on the host: hcp-node-agent join --join-token FILE\n")
 }
 
@@ -39,14 +32,8 @@ func (e *Enrollment) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the enrollment's key: %w", err)
 	}
-	d := document{
-		TypeMeta:  report.Meta(string(KindEnrollment)),
-		ID:        e.ID,
-		NodeName:  e.NodeName,
-		Expires:   formatTime(e.Expires),
-		ClusterCA: e.ClusterCA,
-		PublicKey: encodePEM(publicKeyType, der),
-	}
+	d := e.document(KindEnrollment)
+	d.PublicKey = encodePEM(publicKeyType, der)
 	if len(e.Addresses) > 0 {
 		addresses := make([]string, 0, len(e.Addresses))
 		for _, address := range e.Addresses {
@@ -73,6 +60,16 @@ func encode(d document, comment string) ([]byte, error) {
 		return nil, fmt.Errorf("encoding the %s: %w", d.Kind, err)
 	}
 	return append([]byte(comment), body...), nil
+}
+
+func (t Terms) document(kind Kind) document {
+	return document{
+		TypeMeta:  report.Meta(string(kind)),
+		ID:        t.ID,
+		NodeName:  t.NodeName,
+		Expires:   formatTime(t.Expires),
+		ClusterCA: t.ClusterCA,
+	}
 }
 
 func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }

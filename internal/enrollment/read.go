@@ -48,21 +48,14 @@ func ParseToken(content []byte) (*Token, error) {
 }
 
 func parseToken(content []byte) (*Token, error) {
-	d, expires, err := parse(content, KindToken, maxTokenBytes)
+	d, terms, err := parse(content, KindToken, maxTokenBytes)
 	if err != nil {
 		return nil, err
 	}
 	if d.PublicKey != "" || d.Addresses != nil {
 		return nil, errors.New("publicKey and addresses are fields of an enrollment")
 	}
-	t := &Token{
-		ID:        d.ID,
-		NodeName:  d.NodeName,
-		Expires:   expires,
-		ClusterCA: d.ClusterCA,
-		Labels:    d.Labels,
-		Taints:    d.Taints,
-	}
+	t := &Token{Terms: terms, Labels: d.Labels, Taints: d.Taints}
 	if d.UserData != "" {
 		t.UserData = []byte(d.UserData)
 	}
@@ -82,7 +75,7 @@ func ParseEnrollment(content []byte) (*Enrollment, error) {
 }
 
 func parseEnrollment(content []byte) (*Enrollment, error) {
-	d, expires, err := parse(content, KindEnrollment, maxEnrollmentBytes)
+	d, terms, err := parse(content, KindEnrollment, maxEnrollmentBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +83,7 @@ func parseEnrollment(content []byte) (*Enrollment, error) {
 		return nil, errors.New("privateKey, userData, labels and taints are fields of a join token; an enrollment " +
 			"must not contain secrets")
 	}
-	e := &Enrollment{ID: d.ID, NodeName: d.NodeName, Expires: expires, ClusterCA: d.ClusterCA}
+	e := &Enrollment{Terms: terms}
 	if e.key, err = parsePublicKey(d.PublicKey); err != nil {
 		return nil, fmt.Errorf("publicKey: %w", err)
 	}
@@ -107,31 +100,36 @@ func parseEnrollment(content []byte) (*Enrollment, error) {
 	})
 }
 
-// parse parses and checks the fields that both kinds have.
-func parse(content []byte, kind Kind, limit int) (document, time.Time, error) {
+// parse parses a document of a kind, and checks its terms.
+func parse(content []byte, kind Kind, limit int) (document, Terms, error) {
 	d, err := decodeDocument(content, kind, limit)
 	if err != nil {
-		return d, time.Time{}, err
+		return d, Terms{}, err
 	}
+	terms, err := d.terms()
+	return d, terms, err
+}
+
+func (d document) terms() (t Terms, err error) {
 	if err := checkID(d.ID); err != nil {
-		return d, time.Time{}, fmt.Errorf("id: %w", err)
+		return t, fmt.Errorf("id: %w", err)
 	}
 	if err := CheckNodeName(d.NodeName); err != nil {
-		return d, time.Time{}, fmt.Errorf("nodeName: %w", err)
+		return t, fmt.Errorf("nodeName: %w", err)
 	}
 	expires, err := time.Parse(time.RFC3339, d.Expires)
 	if err != nil || expires.Nanosecond() != 0 {
-		return d, time.Time{}, fmt.Errorf("expires: %q is not a time such as 2026-01-31T12:00:00Z", shorten(d.Expires))
+		return t, fmt.Errorf("expires: %q is not a time such as 2026-01-31T12:00:00Z", shorten(d.Expires))
 	}
 	if len(d.ClusterCA) == 0 || len(d.ClusterCA) > maxCAs {
-		return d, time.Time{}, fmt.Errorf("clusterCA has %d hashes; 1 to %d are allowed", len(d.ClusterCA), maxCAs)
+		return t, fmt.Errorf("clusterCA has %d hashes; 1 to %d are allowed", len(d.ClusterCA), maxCAs)
 	}
 	for _, hash := range d.ClusterCA {
 		if _, err := hash.decode(); err != nil {
-			return d, time.Time{}, fmt.Errorf("clusterCA: %w", err)
+			return t, fmt.Errorf("clusterCA: %w", err)
 		}
 	}
-	return d, expires.UTC(), nil
+	return Terms{ID: d.ID, NodeName: d.NodeName, Expires: expires.UTC(), ClusterCA: d.ClusterCA}, nil
 }
 
 // decodeDocument decodes a document. The errors of the parsers are not returned, because they can quote the

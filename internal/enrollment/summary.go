@@ -3,6 +3,7 @@
 package enrollment
 
 import (
+	"crypto"
 	"net/netip"
 	"time"
 
@@ -34,16 +35,9 @@ func ParseSummary(content []byte, now time.Time) (Summary, error) {
 		if err != nil {
 			return Summary{}, err
 		}
-		return Summary{
-			Kind:        KindEnrollment,
-			ID:          e.ID,
-			NodeName:    e.NodeName,
-			Expires:     e.Expires,
-			Expired:     !now.Before(e.Expires),
-			ClusterCA:   e.ClusterCA,
-			Fingerprint: Fingerprint(e.key),
-			Addresses:   e.Addresses,
-		}, nil
+		summary := e.summarize(KindEnrollment, e.key, now)
+		summary.Addresses = e.Addresses
+		return summary, nil
 	}
 	t, err := ParseToken(content)
 	if err != nil {
@@ -54,16 +48,19 @@ func ParseSummary(content []byte, now time.Time) (Summary, error) {
 
 // Summarize returns the public content of the token.
 func (t *Token) Summarize(now time.Time) Summary {
+	summary := t.summarize(KindToken, t.key.Public(), now)
+	summary.Labels, summary.Taints, summary.HasUserData = t.Labels, t.Taints, t.UserData != nil
+	return summary
+}
+
+func (t Terms) summarize(kind Kind, key crypto.PublicKey, now time.Time) Summary {
 	return Summary{
-		Kind:        KindToken,
+		Kind:        kind,
 		ID:          t.ID,
 		NodeName:    t.NodeName,
 		Expires:     t.Expires,
 		Expired:     !now.Before(t.Expires),
 		ClusterCA:   t.ClusterCA,
-		Fingerprint: Fingerprint(t.key.Public()),
-		Labels:      t.Labels,
-		Taints:      t.Taints,
-		HasUserData: t.UserData != nil,
+		Fingerprint: Fingerprint(key),
 	}
 }

@@ -131,4 +131,6 @@ func (e CAMismatchError) Error() string {
 type ServerMismatchError struct{ server, expected string }
 
 // Error states the mismatch.
-func (e ServerMismatchError) Error() string { return "it is for " + e.server + ", not for " + e.expected }
+func (e ServerMismatchError) Error() string {
+	return "it is for " + e.server + ", not for " + e.expected
+}

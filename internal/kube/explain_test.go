@@ -107,12 +107,11 @@ func TestExplain(t *testing.T) {
 			server.Listener = listener
 			server.StartTLS()
 			defer server.Close()
-			url := fmt.Sprintf("https://127.0.0.1:%d", listener.Addr().(*net.TCPAddr).Port)
-			server.URL = url
+			server.URL = fmt.Sprintf("https://127.0.0.1:%d", listener.Addr().(*net.TCPAddr).Port)
+			config := &rest.Config{Host: server.URL}
 			if test.server != nil {
-				url = test.server(server)
+				config.Host = test.server(server)
 			}
-			config := &rest.Config{Host: url}
 			config.CAData = certtest.PEM("CERTIFICATE", server.Certificate().Raw)
 			if test.foreignCA {
 				config.CAData = certtest.NewCA(t, "foreign").PEM

@@ -66,8 +66,8 @@ func (f facts) networkFindings(troubles []*pods.Problem) (all []report.Finding, 
 	return []report.Finding{finding}, namedPod
 }
 
-func sortedPodNames(pods []*corev1.Pod) []string {
-	names := qualifiedPodNames(pods)
+func sortedPodNames(all []*corev1.Pod) []string {
+	names := qualifiedPodNames(all)
 	slices.Sort(names)
 	return names
 }
