@@ -88,14 +88,14 @@ func decideClient(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision 
 		return decideWithoutEnrollment(d, id, enrollments)
 	}
 	d.Node = record.NodeName
-	want := ExpectedNode{NodeName: record.NodeName, PublicKey: request.key}
+	expected := ExpectedNode{NodeName: record.NodeName, PublicKey: request.key}
 	// Verify the token's signature before the expensive rules: only the holder of the token can
 	// pass that check, while any bootstrapper can read the token ID from the CSR.
 	for _, rule := range []func() error{
 		func() error { return record.CheckExpiry(facts.Now) },
 		func() error { return request.unusable },
 		func() error { return record.Verify(facts.CAHashes, request.key, csr.Annotations) },
-		func() error { return want.CheckClient(csr) },
+		func() error { return expected.CheckClient(csr) },
 	} {
 		if err := rule(); err != nil {
 			d.Reason, d.Remedy = err.Error(), report.RemedyOf(err)

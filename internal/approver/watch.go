@@ -94,7 +94,7 @@ func (a *Approver) syncWithRetries(
 	}
 }
 
-// startSync is the first resync. Before it, startSync checks whether the cluster is a hosted cluster and whether
+// startSync makes the first resync. Before that, it checks whether the cluster is a hosted cluster and whether
 // the usage records are readable: with the first node it would be too late.
 func (a *Approver) startSync(ctx context.Context) (string, error) {
 	a.loadEnrollments()
@@ -109,7 +109,7 @@ func (a *Approver) startSync(ctx context.Context) (string, error) {
 	return a.resync(ctx)
 }
 
-// syncAgain is a resync with the current enrollments.
+// syncAgain makes a resync with the current enrollments.
 func (a *Approver) syncAgain(ctx context.Context) (string, error) {
 	if a.dir.hasChanged() {
 		a.loadEnrollments()

@@ -104,9 +104,9 @@ func (w *servingWait) handleCSRs(ctx context.Context, found map[string]*kube.CSR
 		}
 		return false, nil
 	}
-	if misfit := choice.rejected; misfit != nil {
-		w.timeoutErr = report.Fail(report.ApprovalMissing, misfit.remedy, "%s", misfit.text)
-		w.Log.Wait("waiting for a valid serving CSR: "+misfit.text, misfit.remedy)
+	if rejected := choice.rejected; rejected != nil {
+		w.timeoutErr = report.Fail(report.ApprovalMissing, rejected.remedy, "%s", rejected.text)
+		w.Log.Wait("waiting for a valid serving CSR: "+rejected.text, rejected.remedy)
 	}
 	if choice.csr == nil {
 		return false, nil

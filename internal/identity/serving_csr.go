@@ -39,13 +39,13 @@ func (s *Serving) selectCSR(found map[string]*kube.CSR) csrChoice {
 		if n > 0 && now.Sub(csr.CreationTimestamp.Time) >= servingCSRTimeout {
 			break
 		}
-		wrong := s.explainMismatch(csr)
-		if wrong == nil {
+		mismatch := s.explainMismatch(csr)
+		if mismatch == nil {
 			c.csr = csr
 			break
 		}
 		if n == 0 {
-			c.rejected = wrong
+			c.rejected = mismatch
 		}
 	}
 	return c
@@ -59,7 +59,7 @@ func (s *Serving) explainMismatch(csr *kube.CSR) *rejectedCSR {
 	if refused == nil {
 		return nil
 	}
-	why, remedy := refused.Error(), report.Remedy("oc get csr "+csr.Name+" -o yaml")
+	reason, remedy := refused.Error(), report.Remedy("oc get csr "+csr.Name+" -o yaml")
 	if request, err := parseRequest(csr.Spec.Request); err == nil {
 		addresses := make([]netip.Addr, 0, len(request.IPAddresses))
 		for _, ip := range request.IPAddresses {
@@ -67,12 +67,12 @@ func (s *Serving) explainMismatch(csr *kube.CSR) *rejectedCSR {
 			addresses = append(addresses, address.Unmap())
 		}
 		if text, known := s.explainNames(request.DNSNames, addresses); known {
-			why, remedy = text, report.Remedy("ip -br address; oc get node "+s.NodeName+" -o wide; systemctl "+
+			reason, remedy = text, report.Remedy("ip -br address; oc get node "+s.NodeName+" -o wide; systemctl "+
 				"restart kubelet # kubelet requests a new certificate with the current names and addresses")
 		}
 	}
 	return &rejectedCSR{text: fmt.Sprintf("serving CSR %s does not match this machine, do not approve it: %s",
-		csr.Name, why), remedy: remedy}
+		csr.Name, reason), remedy: remedy}
 }
 
 // explainNames explains which DNS name or IP address is wrong. known is false if

@@ -41,9 +41,9 @@ func (n *Node) readyFindings(ctx context.Context, node *corev1.Node) []report.Fi
 // may be starting.
 func failingPodFindings(f facts) []report.Finding {
 	var findings []report.Finding
-	for _, trouble := range pods.Problems(f.pods, f.evidence()) {
-		if trouble.CauseKnown {
-			findings = append(findings, trouble.Finding(report.SeverityWarning))
+	for _, problem := range pods.Problems(f.pods, f.evidence()) {
+		if problem.CauseKnown {
+			findings = append(findings, problem.Finding(report.SeverityWarning))
 		}
 	}
 	return findings
