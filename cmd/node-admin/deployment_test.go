@@ -62,8 +62,10 @@ func TestApproverDeployment(t *testing.T) {
 	if address != ":"+strconv.Itoa(int(port.ContainerPort)) {
 		t.Errorf("the probes are served at %s, the port is %d", address, port.ContainerPort)
 	}
-	for want, probe := range map[string]*corev1.Probe{"/readyz": container.ReadinessProbe,
-		"/livez": container.LivenessProbe} {
+	for want, probe := range map[string]*corev1.Probe{
+		"/readyz": container.ReadinessProbe,
+		"/livez":  container.LivenessProbe,
+	} {
 		if probe.HTTPGet.Path != want || probe.HTTPGet.Port.StrVal != port.Name {
 			t.Errorf("the probe of %s gets %s at %s", want, probe.HTTPGet.Path, probe.HTTPGet.Port.StrVal)
 		}

@@ -102,8 +102,10 @@ func TestTokenCreate(t *testing.T) {
 				!strings.Contains(shown.Out, "worker-7") {
 				t.Errorf("show %s: code %d\n%s%s", path, shown.Code, shown.Out, shown.Err)
 			}
-			for _, secret := range []string{unassignedUUID, "PRIVATE", "privateKey",
-				base64.StdEncoding.EncodeToString([]byte(unassignedUUID))} {
+			for _, secret := range []string{
+				unassignedUUID, "PRIVATE", "privateKey",
+				base64.StdEncoding.EncodeToString([]byte(unassignedUUID)),
+			} {
 				if strings.Contains(shown.Out+shown.Err+got.Out, secret) {
 					t.Errorf("a secret is shown: %s", shown.Out)
 				}

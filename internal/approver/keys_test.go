@@ -128,7 +128,8 @@ func TestDecideVerifiesTheRequestsSignatureLast(t *testing.T) {
 		reason      string
 	}{
 		"no proof": {
-			func(g *validCSR) { g.pem = replaceSignature }, map[string]string{enrollment.AnnotationID: mine.ID},
+			func(g *validCSR) { g.pem = replaceSignature },
+			map[string]string{enrollment.AnnotationID: mine.ID},
 			"the CSR contains no signature",
 		},
 		"another's proof": {

@@ -25,8 +25,10 @@ func TestSpecialNamesAreQuoted(t *testing.T) {
 		if shown := DisplayName(name); !strings.HasPrefix(shown, `"`) || strings.ContainsAny(shown, "\x1b\r") {
 			t.Errorf("%q is shown as %s", name, shown)
 		}
-		for _, err := range []error{notApprovable(csr, errors.New("bad")),
-			explainOwn(errors.New("broken"), "https://api", name), explainOwn(&Refusal{Rule: "key"}, "https://api", name)} {
+		for _, err := range []error{
+			notApprovable(csr, errors.New("bad")),
+			explainOwn(errors.New("broken"), "https://api", name), explainOwn(&Refusal{Rule: "key"}, "https://api", name),
+		} {
 			if report.RemedyOf(err) != "" || strings.ContainsAny(err.Error(), "\x1b\r") {
 				t.Errorf("%q: %v, remedy %q", name, err, report.RemedyOf(err))
 			}

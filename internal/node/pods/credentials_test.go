@@ -63,8 +63,10 @@ func TestMissingCredentials(t *testing.T) {
 				unpullable("team-a", "registry:5000/x", "ErrImagePull", rejected),
 			},
 			registries: []string{},
-			want: []string{finding("added.example.com", "openshift-dns/p; team-b/p"),
-				finding("registry:5000", "team-a/p")},
+			want: []string{
+				finding("added.example.com", "openshift-dns/p; team-b/p"),
+				finding("registry:5000", "team-a/p"),
+			},
 		},
 		"mirror": {
 			pods: []*corev1.Pod{unpullable("team", "quay.io/a/b", "ErrImagePull",
