@@ -23,13 +23,13 @@ const module = "github.com/hcp-node-agent/hcp-node-agent/"
 // layers. NAME/... stands for a package and its sub-packages, which may import each other.
 var layers = []layer{
 	{"test helpers that import test helpers", "ignition/ignitiontest"},
-	{"test helpers", "certtest host/bustest registry/registrytest report/reporttest"},
+	{"test helpers", "host/bustest registry/registrytest report/reporttest"},
 	{"commands", "cmd/node-admin cmd/node-agent"},
 	{"flows that run other flows", "service"},
 	{"a flow with the steps of a join", "upgrade"},
 	{"flows", "bootstrap cli doctor image leave maintenance status"},
 	{"plan", "plan"},
-	{"parts of several flows", "autojoin nodecheck payload release servingcert"},
+	{"parts of several flows", "autojoin nodecheck payload release"},
 	{"inputs of a command, and the opened host", "inputs machine"},
 	{"state of a join, kinds of changes", "joinstate kinds"},
 	{"domains", "approver crio hostupdate identity ignition/... kubelet networkplugin node/... nodeip ovs/... " +

@@ -76,32 +76,28 @@ rights that approve needs).`,
 	return c
 }
 
-func approveUsageError(format string, args ...any) error {
-	return report.Fail(report.Usage, "", format, args...)
-}
-
 func (o approveOptions) check() error {
 	switch {
 	case o.kubeconfig == "":
-		return approveUsageError("approve requires --kubeconfig of the hosted cluster")
+		return usageError("approve requires --kubeconfig of the hosted cluster")
 	case (o.enrollmentDir == "") == (o.node == ""):
-		return approveUsageError("exactly one of --enrollments DIR and --node NAME is required")
+		return usageError("exactly one of --enrollments DIR and --node NAME is required")
 	case o.enrollmentDir != "" && (o.fingerprint != "" || len(o.addresses) > 0):
-		return approveUsageError("--fingerprint and --address require --node; an enrollment contains its own")
+		return usageError("--fingerprint and --address require --node; an enrollment contains its own")
 	case o.node != "" && o.watch:
-		return approveUsageError("--watch requires --enrollments")
+		return usageError("--watch requires --enrollments")
 	case o.probeAddress != "" && !o.watch:
-		return approveUsageError("--health-probe-bind-address requires --watch")
+		return usageError("--health-probe-bind-address requires --watch")
 	case o.node != "" && o.fingerprint == "" && len(o.addresses) == 0:
-		return approveUsageError("--node requires --fingerprint, --address or both")
+		return usageError("--node requires --fingerprint, --address or both")
 	}
 	if o.enrollmentDir == "" {
 		return nil
 	}
 	if info, err := os.Stat(o.enrollmentDir); err != nil {
-		return approveUsageError("--enrollments: %w", err)
+		return usageError("--enrollments: %w", err)
 	} else if !info.IsDir() {
-		return approveUsageError("--enrollments %s is not a directory", o.enrollmentDir)
+		return usageError("--enrollments %s is not a directory", o.enrollmentDir)
 	}
 	return nil
 }
@@ -113,11 +109,11 @@ func (o approveOptions) run(ctx context.Context, p *cli.Printer) error {
 	}
 	addresses, err := parseAddresses(o.addresses)
 	if err != nil {
-		return approveUsageError("--address: %w", err)
+		return usageError("--address: %w", err)
 	}
 	kubeconfig, err := o.readKubeconfig(p.In)
 	if err != nil {
-		return approveUsageError("--kubeconfig: %w", err)
+		return usageError("--kubeconfig: %w", err)
 	}
 	notify := report.SystemdNotifier{}
 	a, err := approver.Open(approver.Options{
@@ -156,7 +152,7 @@ func (o approveOptions) watchCSRs(ctx context.Context, a *approver.Approver) err
 	if o.probeAddress != "" {
 		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.probeAddress)
 		if err != nil {
-			return approveUsageError("--health-probe-bind-address: %w", err)
+			return usageError("--health-probe-bind-address: %w", err)
 		}
 		server := &http.Server{Handler: a.HealthHandler(), ReadTimeout: 10 * time.Second}
 		defer server.Close()

@@ -20,9 +20,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 func TestApproveRejectsInvalidFlags(t *testing.T) {
@@ -66,9 +66,15 @@ func TestApproveRejectsInvalidFlags(t *testing.T) {
 // While the API server is unreachable, a watching approver is live and not ready.
 func TestApproveServesProbes(t *testing.T) {
 	dir := t.TempDir()
-	unreachable := strings.NewReplacer("api.example.com:6443", "127.0.0.1:1", "{exec: {",
-		"{token: t}}, {name: other, user: {exec: {").
-		Replace(kubeconfig(string(certtest.NewCA(t, "ca").PEM)))
+	unreachable := strings.NewReplacer(
+		"api.example.com:6443",
+		"127.0.0.1:1",
+		"{exec: {",
+		"{token: t}}, {name: other, user: {exec: {",
+	).
+		Replace(
+			kubeconfig(string(certtest.NewCA(t, "ca").PEM)),
+		)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -149,8 +155,11 @@ func TestApproveEscapesRequestorText(t *testing.T) {
 		p.BindFlags(&cobra.Command{})
 		p.Open()
 		printEvent(p, approver.Event{
-			Outcome: approver.Ignored, Node: "worker-1", CSR: name, Signer: "kubernetes.io/kubelet-serving",
-			Reason: "with ESC\x1b[2J and \u202e",
+			Outcome: approver.Ignored,
+			Node:    "worker-1",
+			CSR:     name,
+			Signer:  "kubernetes.io/kubelet-serving",
+			Reason:  "with ESC\x1b[2J and \u202e",
 		})
 		if got := out.String(); !strings.Contains(got, want) || strings.ContainsAny(got, "\x1b\r\u202e") {
 			t.Errorf("%q, want %q", got, want)

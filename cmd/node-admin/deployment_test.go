@@ -53,7 +53,8 @@ func TestApproverDeployment(t *testing.T) {
 	}
 	security := container.SecurityContext
 	if !*pod.SecurityContext.RunAsNonRoot || *pod.AutomountServiceAccountToken || !*security.ReadOnlyRootFilesystem ||
-		*security.AllowPrivilegeEscalation || security.Capabilities.Drop[0] != "ALL" {
+		*security.AllowPrivilegeEscalation ||
+		security.Capabilities.Drop[0] != "ALL" {
 		t.Error("the pod has more rights than it needs")
 	}
 	address, _ := flags.GetString("health-probe-bind-address")

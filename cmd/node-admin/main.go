@@ -30,3 +30,7 @@ func newPrinter(streams cli.Streams) *cli.Printer {
 		Program: cli.Program{Name: programName, Version: version, Verbose: "also print details"},
 	}
 }
+
+func usageError(format string, args ...any) error {
+	return report.Fail(report.Usage, "", format, args...)
+}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/cli"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 )
 
@@ -44,16 +44,16 @@ func TestInvalidCommandLines(t *testing.T) {
 	admin().CheckUsageErrors(t, map[string]string{
 		"token":      "hcp-node-admin token: a subcommand is required\nsee: hcp-node-admin token --help\n",
 		"token mint": "hcp-node-admin token: unknown command \"mint\"\nsee: hcp-node-admin token --help\n",
-		"token sow": "hcp-node-admin token: unknown command \"sow\"; did you mean show?\n" +
-			"see: hcp-node-admin token --help\n",
-		"token show": "hcp-node-admin token show: accepts 1 arg(s), received 0\n" +
-			"see: hcp-node-admin token show --help\n",
-		"token show a b": "hcp-node-admin token show: accepts 1 arg(s), received 2\n" +
-			"see: hcp-node-admin token show --help\n",
+		"token sow": "hcp-node-admin token: unknown command \"sow\"; did you mean show?\nsee: hcp-node-admin " +
+			"token --help\n",
+		"token show": "hcp-node-admin token show: accepts 1 arg(s), received 0\nsee: hcp-node-admin token show " +
+			"--help\n",
+		"token show a b": "hcp-node-admin token show: accepts 1 arg(s), received 2\nsee: hcp-node-admin token show " +
+			"--help\n",
 		"join":            "hcp-node-admin: unknown command \"join\"\nsee: hcp-node-admin --help\n",
 		"--enrollments x": "hcp-node-admin: unknown flag: --enrollments\nsee: hcp-node-admin --help\n",
-		"approve x": "hcp-node-admin approve: unknown command \"x\" for \"hcp-node-admin approve\"\n" +
-			"see: hcp-node-admin approve --help\n",
+		"approve x": "hcp-node-admin approve: unknown command \"x\" for \"hcp-node-admin approve\"\nsee: " +
+			"hcp-node-admin approve --help\n",
 		"approve --timeout x": "hcp-node-admin approve: --timeout: invalid value \"x\": must be a duration such as 90s or " +
 			"1h30m\nsee: hcp-node-admin approve --help\n",
 	})

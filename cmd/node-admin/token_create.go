@@ -58,8 +58,8 @@ writes two files for each node:
 		"`NAME` of the node, which is the host name of the host (hostname); can be repeated")
 	flags.StringVar(&o.nodes, "nodes", "", "`FILE` with many nodes, one NAME ADDRESS... per line")
 	flags.StringSliceVar(&o.addresses, "address", nil,
-		"`IP` that the node's serving certificate may contain; can be repeated; if there is none, an administrator must "+
-			"approve that certificate")
+		"`IP` that the node's serving certificate may contain; can be repeated; if there is none, an administrator "+
+			"must approve that certificate")
 	flags.DurationVar(&o.lifetime, "expires", 0,
 		"`DURATION` in which the node can use the join token, at most 720h (default 24h, with --embed-user-data 5h)")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the hosted cluster; only its CA is read")
@@ -85,10 +85,6 @@ writes two files for each node:
 	return c
 }
 
-func tokenUsageError(format string, args ...any) error {
-	return report.Fail(report.Usage, "", format, args...)
-}
-
 func (o tokenOptions) create(document *tokensDocument) error {
 	options, err := o.sharedOptions()
 	if err != nil {
@@ -101,7 +97,7 @@ func (o tokenOptions) create(document *tokensDocument) error {
 	for _, node := range nodes {
 		for _, suffix := range []string{enrollment.TokenSuffix, enrollment.EnrollmentSuffix} {
 			if path := filepath.Join(o.dir, node.name+suffix); exists(path) {
-				return tokenUsageError(
+				return usageError(
 					"%s already exists and is not overwritten: move it, or use another --output-dir", path)
 			}
 		}
@@ -111,7 +107,7 @@ func (o tokenOptions) create(document *tokensDocument) error {
 		options.NodeName, options.Addresses = node.name, node.addresses
 		made, record, err := enrollment.New(options, now)
 		if err != nil {
-			return tokenUsageError("%w", err)
+			return usageError("%w", err)
 		}
 		one := createdToken{Summary: made.Summarize(now)}
 		one.Addresses = node.addresses
@@ -132,7 +128,7 @@ func exists(path string) bool {
 func (o tokenOptions) sharedOptions() (enrollment.Options, error) {
 	options := enrollment.Options{Labels: o.labels, Taints: o.taints, Lifetime: o.lifetime}
 	if (o.kubeconfig == "") == (o.ca == "") {
-		return options, tokenUsageError("exactly one of --kubeconfig and --ca is required: a join token is for " +
+		return options, usageError("exactly one of --kubeconfig and --ca is required: a join token is for " +
 			"one cluster")
 	}
 	path, flag := o.ca, "--ca"
@@ -141,7 +137,7 @@ func (o tokenOptions) sharedOptions() (enrollment.Options, error) {
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return options, tokenUsageError("%s: %w", flag, err)
+		return options, usageError("%s: %w", flag, err)
 	}
 	options.ClusterCA = content
 	if o.kubeconfig != "" {
@@ -153,7 +149,7 @@ func (o tokenOptions) sharedOptions() (enrollment.Options, error) {
 		return options, nil
 	}
 	if options.UserData, err = os.ReadFile(o.userData); err != nil {
-		return options, tokenUsageError("--embed-user-data: %w", err)
+		return options, usageError("--embed-user-data: %w", err)
 	}
 	if _, err := ignition.ParseUserData(options.UserData); err != nil {
 		return options, err
@@ -165,7 +161,7 @@ func (o tokenOptions) sharedOptions() (enrollment.Options, error) {
 func (o tokenOptions) tokenNodes() ([]tokenNode, error) {
 	addresses, err := parseAddresses(o.addresses)
 	if err != nil {
-		return nil, tokenUsageError("--address: %w", err)
+		return nil, usageError("--address: %w", err)
 	}
 	var nodes []tokenNode
 	for _, name := range o.names {
@@ -174,26 +170,26 @@ func (o tokenOptions) tokenNodes() ([]tokenNode, error) {
 	if o.nodes != "" {
 		content, err := os.ReadFile(o.nodes)
 		if err != nil {
-			return nil, tokenUsageError("--nodes: %w", err)
+			return nil, usageError("--nodes: %w", err)
 		}
 		more, err := parseNodes(content)
 		if err != nil {
-			return nil, tokenUsageError("--nodes: %s: %w", o.nodes, err)
+			return nil, usageError("--nodes: %s: %w", o.nodes, err)
 		}
 		nodes = append(nodes, more...)
 	}
 	seen := map[string]bool{}
 	for _, node := range nodes {
 		if seen[node.name] {
-			return nil, tokenUsageError("node %s is listed twice", node.name)
+			return nil, usageError("node %s is listed twice", node.name)
 		}
 		seen[node.name] = true
 	}
 	switch {
 	case len(nodes) == 0:
-		return nil, tokenUsageError("the node's name is required: --node NAME, or --nodes FILE")
+		return nil, usageError("the node's name is required: --node NAME, or --nodes FILE")
 	case len(nodes) > 1 && len(addresses) > 0:
-		return nil, tokenUsageError("--address is for a single node, but %d are given: list the addresses in "+
+		return nil, usageError("--address is for a single node, but %d are given: list the addresses in "+
 			"--nodes FILE", len(nodes))
 	}
 	return nodes, nil

@@ -43,11 +43,13 @@ func newTokenShowCommand(p *cli.Printer) *cobra.Command {
 func readTokenSummary(path string) (enrollment.Summary, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return enrollment.Summary{}, report.Fail(report.Usage, "",
-			"%w", err)
+		return enrollment.Summary{}, report.Fail(report.Usage, "", "%w", err)
 	}
 	shown, err := enrollment.ParseSummary(content, time.Now())
-	if err != nil {
+	switch {
+	case report.CodeOf(err) == report.Refused: // the file is of another version
+		return shown, fmt.Errorf("%s: %w", path, err)
+	case err != nil:
 		return shown, report.Fail(report.Usage,
 			"hcp-node-admin token create --node NAME --kubeconfig FILE # creates a join token and its enrollment",
 			"%s: %w", path, err)

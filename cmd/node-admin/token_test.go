@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/clitest"
 )
 
@@ -29,8 +29,9 @@ func writeTestFile(t *testing.T, dir, name, content string) string {
 func kubeconfig(ca string) string {
 	return "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],\n" +
 		"clusters: [{name: c, cluster: {server: 'https://api.example.com:6443', certificate-authority-data: " +
-		base64.StdEncoding.EncodeToString([]byte(ca)) +
-		"}}],\nusers: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/false, " +
+		base64.StdEncoding.EncodeToString(
+			[]byte(ca),
+		) + "}}],\nusers: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/false, " +
 		"interactiveMode: Never}}}]}\n"
 }
 
@@ -39,12 +40,9 @@ const unassignedUUID = "0b4fbd3e-0f8a-4e2e-9a39-a4d4c1e5ba45" // not assigned to
 func TestTokenCreate(t *testing.T) {
 	dir, ca := t.TempDir(), string(certtest.NewCA(t, "ca").PEM)
 	config := writeTestFile(t, dir, "kubeconfig", kubeconfig(ca))
-	userData, err := ignition.NewUserData(ignition.Values{
-		Endpoint: "a.example.com",
-		Token:    []byte(unassignedUUID),
-		CA:       []byte(ca),
-		NodePool: "clusters/a",
-	})
+	userData, err := ignition.NewUserData(
+		ignition.Values{Endpoint: "a.example.com", Token: []byte(unassignedUUID), CA: []byte(ca), NodePool: "clusters/a"},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,17 +51,33 @@ func TestTokenCreate(t *testing.T) {
 		t.Fatal(err)
 	}
 	userDataFile := writeTestFile(t, dir, "user-data.ign", string(userDataContent))
-	got := runCommandLine(t, "token", "create", "--node", "worker-7", "--address", "192.0.2.7", "--address", "2001:db8::7",
-		"--kubeconfig", config,
-		"--label", "rack=r1", "--taint", "dedicated=gpu:NoSchedule", "--embed-user-data", userDataFile, "--output-dir", dir)
+	got := runCommandLine(
+		t,
+		"token",
+		"create",
+		"--node",
+		"worker-7",
+		"--address",
+		"192.0.2.7",
+		"--address",
+		"2001:db8::7",
+		"--kubeconfig",
+		config,
+		"--label",
+		"rack=r1",
+		"--taint",
+		"dedicated=gpu:NoSchedule",
+		"--embed-user-data",
+		userDataFile,
+		"--output-dir",
+		dir,
+	)
 	tokenPath, enrollmentPath := filepath.Join(dir, "worker-7.token"), filepath.Join(dir, "worker-7.enrollment")
 	if got.Code != report.Success || got.Err != "" {
 		t.Fatalf("code %d, %s", got.Code, got.Err)
 	}
-	for _, want := range []string{
-		tokenPath + "       secret", enrollmentPath + "  not secret", "\nhcp-node-agent join --join-token worker-7.token\n",
-		"\nhcp-node-admin approve --enrollments DIR --watch --kubeconfig FILE",
-	} {
+	for _, want := range []string{tokenPath + "       secret", enrollmentPath + "  not secret", "\nhcp-node-agent join " +
+		"--join-token worker-7.token\n", "\nhcp-node-admin approve --enrollments DIR --watch --kubeconfig FILE"} {
 		if !strings.Contains(got.Out, want) {
 			t.Errorf("it does not say %q, but:\n%s", want, got.Out)
 		}
@@ -84,11 +98,13 @@ func TestTokenCreate(t *testing.T) {
 		for _, output := range []string{"text", "json"} {
 			shown := runCommandLine(t, "token", "show", path, "-o", output)
 			if shown.Code != report.Success || !strings.Contains(shown.Out, made.ID) ||
-				!strings.Contains(shown.Out, made.Summarize(time.Now()).Fingerprint) || !strings.Contains(shown.Out, "worker-7") {
+				!strings.Contains(shown.Out, made.Summarize(time.Now()).Fingerprint) ||
+				!strings.Contains(shown.Out, "worker-7") {
 				t.Errorf("show %s: code %d\n%s%s", path, shown.Code, shown.Out, shown.Err)
 			}
 			for _, secret := range []string{
-				unassignedUUID, "PRIVATE", "privateKey", base64.StdEncoding.EncodeToString([]byte(unassignedUUID)),
+				unassignedUUID, "PRIVATE", "privateKey",
+				base64.StdEncoding.EncodeToString([]byte(unassignedUUID)),
 			} {
 				if strings.Contains(shown.Out+shown.Err+got.Out, secret) {
 					t.Errorf("a secret is shown: %s", shown.Out)
@@ -98,7 +114,9 @@ func TestTokenCreate(t *testing.T) {
 	}
 	again := runCommandLine(t, "token", "create", "--node", "worker-7", "--kubeconfig", config, "--output-dir", dir)
 	if after, err := os.ReadFile(tokenPath); again.Code != report.Usage ||
-		!strings.Contains(again.Err, tokenPath+" already exists") || err != nil || string(after) != string(content) {
+		!strings.Contains(again.Err, tokenPath+" already exists") ||
+		err != nil ||
+		string(after) != string(content) {
 		t.Errorf("over an existing one: code %d, %s", again.Code, again.Err)
 	}
 }
@@ -107,8 +125,23 @@ func TestTokensForSeveralNodes(t *testing.T) {
 	dir := t.TempDir()
 	ca := writeTestFile(t, dir, "ca.crt", string(certtest.NewCA(t, "ca").PEM))
 	nodes := writeTestFile(t, dir, "nodes", "# the first rack\nworker-1 192.0.2.1 2001:db8::1\n\nworker-2   # by hand\n")
-	got := runCommandLine(t, "token", "create", "--nodes", nodes, "--node", "worker-3", "--ca", ca, "--expires", "72h",
-		"--output-dir", dir, "-o", "json")
+	got := runCommandLine(
+		t,
+		"token",
+		"create",
+		"--nodes",
+		nodes,
+		"--node",
+		"worker-3",
+		"--ca",
+		ca,
+		"--expires",
+		"72h",
+		"--output-dir",
+		dir,
+		"-o",
+		"json",
+	)
 	document := clitest.DecodeDocument(t, got.Out)
 	list, _ := document["joinTokens"].([]any)
 	if got.Code != report.Success || document["kind"] != "JoinTokens" || len(list) != 3 {
@@ -147,8 +180,8 @@ func TestTokenCreateRejectsInvalidFlags(t *testing.T) {
 		"--node a --taint x=y --ca " + ca:                  "not a taint in the format key=value:Effect",
 		"--node a --expires 1s --ca " + ca:                 "1 minute to 30 days",
 		"--node a --embed-user-data " + ca + " --ca " + ca: "not JSON",
-		"--node a --ca " + ca + " --nodes " + writeTestFile(t, dir, "n",
-			"b 192.0.2"): "line 1: \"192.0.2\" is not an IP address",
+		"--node a --ca " + ca + " --nodes " + writeTestFile(t, dir, "n", "b 192.0.2"): "line 1: \"192.0.2\" is not an IP " +
+			"address",
 		"--node a --ca " + ca + " --output-dir " + filepath.Join(ca, "no"): "not a directory",
 	} {
 		args := append([]string{"token", "create"}, strings.Fields(line)...)
@@ -179,9 +212,9 @@ func TestTokenCreateCreatesTheDirectory(t *testing.T) {
 		t.Errorf("the directory has the mode %v, %v", info.Mode(), err)
 	}
 	bad := filepath.Join(dir, "bad")
-	got = runCommandLine(t, "token", "create", "--node", "Bad_Name", "--ca", ca, "--output-dir",
-		bad)
-	if got.Code != report.Usage || exists(bad) {
+	if got := runCommandLine(t, "token", "create", "--node", "Bad_Name", "--ca", ca, "--output-dir",
+		bad); got.Code != report.Usage ||
+		exists(bad) {
 		t.Errorf("with a bad name: code %d, %s; the directory exists: %t", got.Code, got.Err, exists(bad))
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"context"
 	"time"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -55,7 +55,7 @@ type Approver struct {
 	health      *health
 
 	reported           reportedReasons
-	enrollmentErrors   map[string]bool // problems with enrollments that were already reported
+	enrollmentErrors   map[string]bool // problems with enrollments that were already reported; may be nil
 	needsResync        bool            // a decision can change without a change of its CSR
 	resyncDelay        time.Duration   // until the next resync while needsResync is set
 	initialResyncDelay time.Duration   // initial value of resyncDelay
@@ -72,9 +72,14 @@ func Open(options Options) (*Approver, error) {
 		return nil, err
 	}
 	return &Approver{
-		connection: connection, options: options, enrollments: newEnrollments(nil), health: health,
-		usage: usageRecords{client: connection.client, namespace: options.Namespace, name: options.ConfigMap},
-		dir:   enrollmentDir{path: options.EnrollmentDir}, enrollmentErrors: map[string]bool{}, resyncDelay: minResyncDelay, initialResyncDelay: minResyncDelay,
+		connection:         connection,
+		options:            options,
+		usage:              usageRecords{client: connection.client, namespace: options.Namespace, name: options.ConfigMap},
+		dir:                enrollmentDir{path: options.EnrollmentDir},
+		enrollments:        newEnrollments(nil),
+		health:             health,
+		resyncDelay:        minResyncDelay,
+		initialResyncDelay: minResyncDelay,
 	}, nil
 }
 
@@ -91,7 +96,7 @@ const (
 
 // emitDecision emits the event for a decision. A decision other than an approval is emitted again only
 // if its reason has changed.
-func (a *Approver) emitDecision(csr *certificatesv1.CertificateSigningRequest, d Decision) {
+func (a *Approver) emitDecision(csr *kube.CSR, d Decision) {
 	d.Node, d.Reason = truncateTo(maxNodeNameLength, d.Node), truncateTo(maxReasonLength, d.Reason)
 	if d.Outcome != Approved {
 		if d.Reason == "" || !a.reported.add(csr.UID, d.Reason) {
@@ -104,7 +109,7 @@ func (a *Approver) emitDecision(csr *certificatesv1.CertificateSigningRequest, d
 
 // emitApprovalFailure reports that a CSR could not be approved. It reports a CSR again only if the status
 // reason of the error changes, because the API server's message can contain a time.
-func (a *Approver) emitApprovalFailure(csr *certificatesv1.CertificateSigningRequest, d Decision, err error) {
+func (a *Approver) emitApprovalFailure(csr *kube.CSR, d Decision, err error) {
 	kind := "failed: " + string(apierrors.ReasonForError(err))
 	if !a.reported.add(csr.UID, kind) {
 		return
@@ -114,9 +119,15 @@ func (a *Approver) emitApprovalFailure(csr *certificatesv1.CertificateSigningReq
 	a.emit(newEvent(csr, d))
 }
 
-func newEvent(csr *certificatesv1.CertificateSigningRequest, d Decision) Event {
+func newEvent(csr *kube.CSR, d Decision) Event {
 	recorded := Event{
-		Outcome: d.Outcome, Node: d.Node, CSR: csr.Name, Signer: csr.Spec.SignerName, Key: d.Key, Reason: d.Reason, Remedy: d.Remedy,
+		Outcome: d.Outcome,
+		Node:    d.Node,
+		CSR:     csr.Name,
+		Signer:  csr.Spec.SignerName,
+		Key:     d.Key,
+		Reason:  d.Reason,
+		Remedy:  d.Remedy,
 	}
 	if d.Enrollment != nil {
 		recorded.TokenID = d.Enrollment.ID

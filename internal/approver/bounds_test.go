@@ -8,10 +8,9 @@ import (
 	"testing"
 	"time"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
-
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 // Texts that a requestor controls must not make a report or a stored reason longer than a few
@@ -30,26 +29,32 @@ func TestReportedTextsAreTruncated(t *testing.T) {
 	enrolled.request.DNSNames = []string{long, long}
 	organized := validClientCSR(key)
 	organized.request.Subject.Organization = []string{long}
-	withToken := func(g *validCSR) *certificatesv1.CertificateSigningRequest {
+	withToken := func(g *validCSR) *kube.CSR {
 		csr := g.csr(t)
 		csr.Annotations = mine.sign(t, cluster, key)
 		return csr
 	}
-	for name, csr := range map[string]*certificatesv1.CertificateSigningRequest{
+	for name, csr := range map[string]*kube.CSR{
 		"a long name":         named.csr(t),
 		"a long DNS name":     withToken(enrolled),
 		"a long organization": withToken(organized),
 	} {
 		var recorded []Event
 		a := &Approver{options: Options{OnEvent: func(one Event) { recorded = append(recorded, one) }}}
-		d := Decide(csr, newEnrollments([]*enrollment.Enrollment{mine.enrollment}), Facts{Now: mine.Expires.Add(-1), CAHashes: cluster})
+		d := Decide(
+			csr,
+			newEnrollments([]*enrollment.Enrollment{mine.enrollment}),
+			Facts{Now: mine.Expires.Add(-1), CAHashes: cluster},
+		)
 		d.Reason += strings.Repeat("x", 4000) // as if a rule had returned a very long reason
 		a.emitDecision(csr, d)
 		a.emitDecision(csr, d)
-		if len(recorded) != 1 || recorded[0].Reason == "" || len(recorded[0].Reason) > maxReasonLength+3 || len(recorded[0].Node) > maxNodeNameLength+3 {
+		if len(recorded) != 1 || recorded[0].Reason == "" || len(recorded[0].Reason) > maxReasonLength+3 ||
+			len(recorded[0].Node) > maxNodeNameLength+3 {
 			t.Errorf("%s: told %d times, %+v", name, len(recorded), recorded)
 		}
-		if err := (ExpectedNode{NodeName: "worker-1", PublicKey: &key.PublicKey}).CheckClient(csr); err == nil || len(err.Error()) > 600 {
+		if err := (ExpectedNode{NodeName: "worker-1", PublicKey: &key.PublicKey}).CheckClient(csr); err == nil ||
+			len(err.Error()) > 600 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

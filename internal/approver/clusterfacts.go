@@ -26,7 +26,7 @@ type clusterFacts struct {
 }
 
 // complete adds the facts that are needed before the CSR is approved.
-func (f *clusterFacts) complete(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, node string, facts Facts) (Facts, error) {
+func (f *clusterFacts) complete(ctx context.Context, csr *kube.CSR, node string, facts Facts) (Facts, error) {
 	var err error
 	if csr.Spec.SignerName != certificatesv1.KubeletServingSignerName {
 		facts.Node, err = getNodeState(ctx, f.connection, node)
@@ -82,7 +82,8 @@ func (f *clusterFacts) addClientCAs(ctx context.Context, facts Facts) (Facts, er
 		default:
 			f.clientCAs = x509.NewCertPool()
 			if !f.clientCAs.AppendCertsFromPEM([]byte(object.Data[clientCAKey])) {
-				f.clientCAs, f.clientCAsError = nil, fmt.Errorf("ConfigMap %s/%s contains no client CA", object.Namespace, object.Name)
+				f.clientCAs = nil
+				f.clientCAsError = fmt.Errorf("ConfigMap %s/%s contains no client CA", object.Namespace, object.Name)
 			}
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 // A node can write any address into its own Node object. This must not prevent another node,
@@ -30,12 +30,17 @@ func TestControlPlaneNodeCannotBlockServingCSROfAnother(t *testing.T) {
 		return rest.ImpersonationConfig{UserName: "system:node:" + node, Groups: []string{"system:nodes"}}
 	}
 	nodes := client(t, plane.Kubeconfig, as("blocking")).CoreV1().Nodes()
-	_, err := nodes.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "blocking"}}, metav1.CreateOptions{})
+	_, err := nodes.Create(
+		t.Context(),
+		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "blocking"}},
+		metav1.CreateOptions{},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := adminClient(t).CoreV1().Nodes().Delete(context.Background(), "blocking", metav1.DeleteOptions{}); err != nil {
+		if err := adminClient(t).CoreV1().Nodes().Delete(context.Background(), "blocking",
+			metav1.DeleteOptions{}); err != nil {
 			t.Log(err)
 		}
 	})
@@ -52,10 +57,15 @@ func TestControlPlaneNodeCannotBlockServingCSROfAnother(t *testing.T) {
 	}
 	rightful, thief := serving("blocked"), serving("blocking")
 	s.runOnce()
-	if recorded := s.lastEvent(rightful); csrConditions(t, rightful) != approvedByAgent || !strings.Contains(recorded.Reason, "Node blocking has the same address 192.0.2.50, which is in no enrollment of blocking") {
+	if recorded := s.lastEvent(rightful); csrConditions(t, rightful) != approvedByAgent ||
+		!strings.Contains(
+			recorded.Reason,
+			"Node blocking has the same address 192.0.2.50, which is in no enrollment of blocking",
+		) {
 		t.Errorf("the CSR is %q: %+v", csrConditions(t, rightful), recorded)
 	}
-	if recorded := s.lastEvent(thief); csrConditions(t, thief) != "" || !strings.Contains(recorded.Reason, "the address 192.0.2.50") {
+	if recorded := s.lastEvent(thief); csrConditions(t, thief) != "" ||
+		!strings.Contains(recorded.Reason, "the address 192.0.2.50") {
 		t.Errorf("the other node's CSR is %q: %+v", csrConditions(t, thief), recorded)
 	}
 }

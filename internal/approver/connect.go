@@ -59,8 +59,9 @@ func ClusterCA(kubeconfig []byte) ([]byte, error) {
 		return nil, report.Fail(report.Usage, caRemedy, "reading the kubeconfig: it has no current context with a "+
 			"cluster")
 	}
+	cluster := file.Clusters[current.Cluster]
 	config := &rest.Config{TLSClientConfig: rest.TLSClientConfig{
-		CAFile: file.Clusters[current.Cluster].CertificateAuthority, CAData: file.Clusters[current.Cluster].CertificateAuthorityData,
+		CAFile: cluster.CertificateAuthority, CAData: cluster.CertificateAuthorityData,
 	}}
 	if err := rest.LoadTLSFiles(config); err != nil {
 		return nil, report.Fail(report.Usage, caRemedy, "reading the cluster's CA: %w", err)

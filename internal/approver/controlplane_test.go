@@ -14,16 +14,19 @@ import (
 	"strings"
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/cert"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 // plane is the control plane that all tests of this package share.
@@ -63,13 +66,22 @@ func adminClient(t *testing.T) kubernetes.Interface {
 	return client(t, plane.Kubeconfig, rest.ImpersonationConfig{})
 }
 
-func submit(t *testing.T, who kubernetes.Interface, key *ecdsa.PrivateKey, signer string, usage certificatesv1.KeyUsage, subject pkix.Name, names []string, ips ...net.IP) string {
+func submit(
+	t *testing.T,
+	who kubernetes.Interface,
+	key *ecdsa.PrivateKey,
+	signer string,
+	usage certificatesv1.KeyUsage,
+	subject pkix.Name,
+	names []string,
+	ips ...net.IP,
+) string {
 	t.Helper()
 	request, err := cert.MakeCSR(key, &subject, names, ips)
 	if err != nil {
 		t.Fatal(err)
 	}
-	csr, err := who.CertificatesV1().CertificateSigningRequests().Create(t.Context(), &certificatesv1.CertificateSigningRequest{
+	csr, err := who.CertificatesV1().CertificateSigningRequests().Create(t.Context(), &kube.CSR{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "csr-"},
 		Spec: certificatesv1.CertificateSigningRequestSpec{
 			Request: request, SignerName: signer, Usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, usage},
@@ -83,7 +95,15 @@ func submit(t *testing.T, who kubernetes.Interface, key *ecdsa.PrivateKey, signe
 
 func submitClient(t *testing.T, who kubernetes.Interface, key *ecdsa.PrivateKey, subject pkix.Name) string {
 	t.Helper()
-	return submit(t, who, key, certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.UsageClientAuth, subject, nil)
+	return submit(
+		t,
+		who,
+		key,
+		certificatesv1.KubeAPIServerClientKubeletSignerName,
+		certificatesv1.UsageClientAuth,
+		subject,
+		nil,
+	)
 }
 
 // csrConditions returns the conditions of a CSR as "type reason".
@@ -134,7 +154,16 @@ func TestControlPlaneApprovesOnlyOwnClientCSR(t *testing.T) {
 		"another key, same name":      submitClient(t, bootstrapClient(t), other, nodeSubject("own")),
 		"same key, another node":      submitClient(t, bootstrapClient(t), key, nodeSubject("another")),
 		"created by an administrator": submitClient(t, adminClient(t), key, nodeSubject("own")),
-		"serving by the bootstrapper": submit(t, bootstrapClient(t), key, certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("own"), []string{"own"}, net.ParseIP("192.0.2.7")),
+		"serving by the bootstrapper": submit(
+			t,
+			bootstrapClient(t),
+			key,
+			certificatesv1.KubeletServingSignerName,
+			certificatesv1.UsageServerAuth,
+			nodeSubject("own"),
+			[]string{"own"},
+			net.ParseIP("192.0.2.7"),
+		),
 	}
 	for name, csr := range hostile {
 		err := ApproveOwn(t.Context(), kubeconfig, want, csr)
@@ -146,16 +175,29 @@ func TestControlPlaneApprovesOnlyOwnClientCSR(t *testing.T) {
 
 func TestControlPlaneApprovesOwnServing(t *testing.T) {
 	kubeconfig := readKubeconfig(t, plane.ApproverKubeconfig)
-	node := client(t, plane.Kubeconfig, rest.ImpersonationConfig{UserName: "system:node:own", Groups: []string{"system:nodes"}})
+	node := client(
+		t,
+		plane.Kubeconfig,
+		rest.ImpersonationConfig{UserName: "system:node:own", Groups: []string{"system:nodes"}},
+	)
 	want := ExpectedNode{NodeName: "own", Addresses: nodeAddresses()}
 	serving := func(ips ...net.IP) string {
-		return submit(t, node, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("own"), []string{"own"}, ips...)
+		return submit(
+			t,
+			node,
+			certtest.NewKey(t),
+			certificatesv1.KubeletServingSignerName,
+			certificatesv1.UsageServerAuth,
+			nodeSubject("own"),
+			[]string{"own"},
+			ips...)
 	}
 	good, bad := serving(net.ParseIP("192.0.2.7")), serving(net.ParseIP("192.0.2.7"), net.ParseIP("192.0.2.1"))
 	if err := ApproveOwn(t.Context(), kubeconfig, want, good); err != nil || csrConditions(t, good) != approvedByAgent {
 		t.Errorf("ApproveOwn() = %v; the CSR is %q", err, csrConditions(t, good))
 	}
-	if err := ApproveOwn(t.Context(), kubeconfig, want, bad); report.CodeOf(err) != report.ApprovalMissing || csrConditions(t, bad) != "" {
+	if err := ApproveOwn(t.Context(), kubeconfig, want, bad); report.CodeOf(err) != report.ApprovalMissing ||
+		csrConditions(t, bad) != "" {
 		t.Errorf("ApproveOwn() with an address of another machine = %v; the CSR is %q", err, csrConditions(t, bad))
 	}
 }
@@ -166,7 +208,8 @@ func TestControlPlaneApproverErrors(t *testing.T) {
 	own := submitClient(t, bootstrapClient(t), key, nodeSubject("errors"))
 
 	err := ApproveOwn(t.Context(), readKubeconfig(t, plane.BootstrapKubeconfig), want, own)
-	if report.CodeOf(err) != report.CredentialRefused || !strings.Contains(err.Error(), "lacks a permission") || report.RemedyOf(err) != report.Remedy("oc adm certificate approve "+own) {
+	if report.CodeOf(err) != report.CredentialRefused || !strings.Contains(err.Error(), "lacks a permission") ||
+		report.RemedyOf(err) != report.Remedy("oc adm certificate approve "+own) {
 		t.Errorf("with a credential without the permission: %v (%s)", err, report.RemedyOf(err))
 	}
 	err = ApproveOwn(t.Context(), readKubeconfig(t, plane.ApproverKubeconfig), want, "csr-of-another-cluster")
@@ -176,4 +219,30 @@ func TestControlPlaneApproverErrors(t *testing.T) {
 	if csrConditions(t, own) != "" {
 		t.Errorf("the CSR is %q", csrConditions(t, own))
 	}
+}
+
+// allowCSRs grants a user the bootstrapper's right to create CSRs.
+func allowCSRs(t *testing.T, user string) {
+	t.Helper()
+	if _, err := adminClient(t).RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "bootstrapper-"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "system:node-bootstrapper"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the permission of "+user+" to create CSRs", func() bool {
+		review, err := adminClient(
+			t,
+		).AuthorizationV1().SubjectAccessReviews().Create(
+			t.Context(),
+			&authorizationv1.SubjectAccessReview{
+				Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
+					Verb: "create", Group: "certificates.k8s.io", Resource: "certificatesigningrequests",
+				}},
+			},
+			metav1.CreateOptions{},
+		)
+		return err == nil && review.Status.Allowed
+	})
 }

@@ -23,7 +23,8 @@ type approvalStats struct {
 // allForbidden returns an error if every approval was forbidden. The cause can then be a missing
 // right of the credential instead of the CSRs.
 func (s approvalStats) allForbidden() error {
-	if s.attempted == 0 || len(s.failures) < s.attempted || slices.ContainsFunc(s.failures, func(err error) bool { return !apierrors.IsForbidden(err) }) {
+	isOther := func(err error) bool { return !apierrors.IsForbidden(err) }
+	if s.attempted == 0 || len(s.failures) < s.attempted || slices.ContainsFunc(s.failures, isOther) {
 		return nil
 	}
 	// The choice is deterministic, so that the same error is not reported again as a new one.
@@ -55,13 +56,19 @@ func affectsAllCSRs(err error) bool {
 // The error for a missing right does not differ from that of an admission policy that forbids one
 // CSR.
 func (a *Approver) canApprove(ctx context.Context) (bool, error) {
-	update := authorizationv1.ResourceAttributes{Group: certificatesv1.GroupName, Resource: "certificatesigningrequests", Subresource: "approval", Verb: "update"}
-	if may, err := a.isAllowed(ctx, update); !may || err != nil {
+	right := authorizationv1.ResourceAttributes{
+		Group: certificatesv1.GroupName, Resource: "certificatesigningrequests", Subresource: "approval", Verb: "update",
+	}
+	if may, err := a.isAllowed(ctx, right); !may || err != nil {
 		return false, err
 	}
-	for _, signer := range []string{certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.KubeletServingSignerName, "kubernetes.io/*"} {
-		approve := authorizationv1.ResourceAttributes{Group: certificatesv1.GroupName, Resource: "signers", Name: signer, Verb: "approve"}
-		if may, err := a.isAllowed(ctx, approve); may || err != nil {
+	for _, signer := range []string{
+		certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.KubeletServingSignerName, "kubernetes.io/*",
+	} {
+		right = authorizationv1.ResourceAttributes{
+			Group: certificatesv1.GroupName, Resource: "signers", Name: signer, Verb: "approve",
+		}
+		if may, err := a.isAllowed(ctx, right); may || err != nil {
 			return may, err
 		}
 	}

@@ -27,8 +27,10 @@ func TestApprovalStats(t *testing.T) {
 		"nothing to do": {approvalStats{}, ""},
 		"all went well": {approvalStats{attempted: 2}, ""},
 		"one forbidden": {approvalStats{attempted: 2, failures: []error{forbidden("b")}}, ""},
-		"all forbidden": {approvalStats{attempted: 2, failures: []error{forbidden("b"), forbidden("a")}}, "approving CSR a: "},
-		"two ways":      {approvalStats{attempted: 2, failures: []error{forbidden("b"), broken}}, ""},
+		"all forbidden": {
+			approvalStats{attempted: 2, failures: []error{forbidden("b"), forbidden("a")}}, "approving CSR a: ",
+		},
+		"two ways": {approvalStats{attempted: 2, failures: []error{forbidden("b"), broken}}, ""},
 	} {
 		err := test.counters.allForbidden()
 		if (err != nil) != (test.forbidden != "") || (err != nil && !strings.HasPrefix(err.Error(), test.forbidden)) {
@@ -46,11 +48,13 @@ func TestApprovalStats(t *testing.T) {
 		err  error
 		gone bool
 	}{
-		"no connection":    {errors.New("connection refused"), true},
-		"no answer":        {context.DeadlineExceeded, true},
-		"credential":       {apierrors.NewUnauthorized("no"), true},
-		"overloaded":       {apierrors.NewTooManyRequestsError("later"), true},
-		"starting":         {apierrors.NewGenericServerResponse(http.StatusServiceUnavailable, "update", csrs, "", "", 0, true), true},
+		"no connection": {errors.New("connection refused"), true},
+		"no answer":     {context.DeadlineExceeded, true},
+		"credential":    {apierrors.NewUnauthorized("no"), true},
+		"overloaded":    {apierrors.NewTooManyRequestsError("later"), true},
+		"starting": {
+			apierrors.NewGenericServerResponse(http.StatusServiceUnavailable, "update", csrs, "", "", 0, true), true,
+		},
 		"a right":          {forbidden("a"), false},
 		"a webhook":        {broken, false},
 		"not valid":        {apierrors.NewBadRequest("no"), false},

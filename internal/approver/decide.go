@@ -13,6 +13,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
@@ -57,7 +58,7 @@ type Facts struct {
 
 // Decide decides on a CSR. The decision depends only on the CSR, the enrollments and the facts.
 // No other function decides whether a CSR is approved.
-func Decide(csr *certificatesv1.CertificateSigningRequest, enrollments Enrollments, facts Facts) Decision {
+func Decide(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision {
 	switch {
 	case isDecided(csr):
 		return Decision{Outcome: Ignored}
@@ -72,7 +73,7 @@ func Decide(csr *certificatesv1.CertificateSigningRequest, enrollments Enrollmen
 	return decideClient(csr, enrollments, facts)
 }
 
-func decideClient(csr *certificatesv1.CertificateSigningRequest, enrollments Enrollments, facts Facts) Decision {
+func decideClient(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision {
 	request := parseCSR(csr)
 	d := Decision{Outcome: Refused, Node: request.node, Key: request.fingerprint}
 	id := csr.Annotations[enrollment.AnnotationID]
@@ -87,17 +88,17 @@ func decideClient(csr *certificatesv1.CertificateSigningRequest, enrollments Enr
 		return decideWithoutEnrollment(d, id, enrollments)
 	}
 	d.Node = record.NodeName
-	want := ExpectedNode{NodeName: record.NodeName, PublicKey: request.key}
+	expected := ExpectedNode{NodeName: record.NodeName, PublicKey: request.key}
 	// Verify the token's signature before the expensive rules: only the holder of the token can
 	// pass that check, while any bootstrapper can read the token ID from the CSR.
 	for _, rule := range []func() error{
 		func() error { return record.CheckExpiry(facts.Now) },
 		func() error { return request.unusable },
 		func() error { return record.Verify(facts.CAHashes, request.key, csr.Annotations) },
-		func() error { return want.CheckClient(csr) },
+		func() error { return expected.CheckClient(csr) },
 	} {
 		if err := rule(); err != nil {
-			d.Reason = err.Error()
+			d.Reason, d.Remedy = err.Error(), report.RemedyOf(err)
 			return d
 		}
 	}
@@ -119,7 +120,7 @@ func decideClient(csr *certificatesv1.CertificateSigningRequest, enrollments Enr
 		return d
 	case copied != nil:
 		// Any bootstrapper can copy the request and its signature any number of times.
-		d.Reason = copied.Error()
+		d.Reason, d.Remedy = copied.Error(), report.RemedyOf(copied)
 		return d
 	}
 	d.Outcome, d.Enrollment = Approved, record
@@ -133,16 +134,19 @@ func decideWithoutEnrollment(d Decision, id string, enrollments Enrollments) Dec
 	case len(of) > 0 && id == "":
 		d.Reason = fmt.Sprintf("it contains no join token, but node %s has one (%s)", d.Node, of[0].ID)
 	case len(of) > 0:
-		d.Reason = fmt.Sprintf("no enrollment exists for its join token %q; the join token of node %s is %s", truncate(id), d.Node, of[0].ID)
+		d.Reason = fmt.Sprintf("no enrollment exists for its join token %q; the join token of node %s is %s",
+			truncate(id), d.Node, of[0].ID)
 	case id == "":
-		d.Outcome, d.Reason = Ignored, fmt.Sprintf("it contains no join token, and no enrollment exists for node %q", truncate(d.Node))
+		d.Outcome = Ignored
+		d.Reason = fmt.Sprintf("it contains no join token, and no enrollment exists for node %q", truncate(d.Node))
 	default:
-		d.Outcome, d.Reason = Ignored, fmt.Sprintf("no enrollment exists for its join token %q", truncate(id))
+		d.Outcome = Ignored
+		d.Reason = fmt.Sprintf("no enrollment exists for its join token %q", truncate(id))
 	}
 	return d
 }
 
-func decideServing(csr *certificatesv1.CertificateSigningRequest, enrollments Enrollments, facts Facts) Decision {
+func decideServing(csr *kube.CSR, enrollments Enrollments, facts Facts) Decision {
 	request := parseCSR(csr)
 	name, isNode := strings.CutPrefix(csr.Spec.Username, nodePrefix)
 	if !isNode {
@@ -192,13 +196,13 @@ func usedEnrollment(of []*enrollment.Enrollment, facts Facts) *enrollment.Enroll
 }
 
 // isDecided reports whether a CSR is already approved, denied, failed or issued.
-func isDecided(csr *certificatesv1.CertificateSigningRequest) bool {
+func isDecided(csr *kube.CSR) bool {
 	return len(csr.Status.Conditions) > 0 || len(csr.Status.Certificate) > 0
 }
 
 // isRelevant reports whether a CSR refers to an enrollment or an enrolled node. Only for those are
 // requests to the cluster necessary.
-func isRelevant(csr *certificatesv1.CertificateSigningRequest, enrollments Enrollments) bool {
+func isRelevant(csr *kube.CSR, enrollments Enrollments) bool {
 	_, enrolled := enrollments.byID[csr.Annotations[enrollment.AnnotationID]]
 	requestor := strings.TrimPrefix(csr.Spec.Username, nodePrefix)
 	return enrolled || len(enrollments.byNode[parseCSR(csr).node]) > 0 || len(enrollments.byNode[requestor]) > 0
@@ -213,7 +217,7 @@ type csrContent struct {
 	addresses   []netip.Addr
 }
 
-func parseCSR(csr *certificatesv1.CertificateSigningRequest) csrContent {
+func parseCSR(csr *kube.CSR) csrContent {
 	request, err := parseRequest(csr.Spec.Request)
 	if err != nil {
 		return csrContent{unusable: err}

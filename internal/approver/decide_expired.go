@@ -3,15 +3,12 @@
 package approver
 
 import (
-	"crypto"
 	"crypto/x509"
-	"fmt"
 	"slices"
 	"time"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
-
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -40,9 +37,7 @@ type NodeState struct {
 //
 // Any bootstrapper can read such a CSR and submit it again. The result is a certificate for the
 // same key, which is useless without the private key.
-func decideExpired(
-	csr *certificatesv1.CertificateSigningRequest, request csrContent, enrollments Enrollments, facts Facts,
-) Decision {
+func decideExpired(csr *kube.CSR, request csrContent, enrollments Enrollments, facts Facts) Decision {
 	d := Decision{Outcome: Refused, Node: request.node, Key: request.fingerprint}
 	if len(enrollments.byNode[d.Node]) == 0 {
 		return decideWithoutEnrollment(d, "", enrollments)
@@ -62,7 +57,8 @@ func decideExpired(
 		d.Reason = err.Error()
 		return d
 	case facts.ClientCAsError != nil:
-		d.Outcome, d.Reason, d.Remedy = Ignored, "its client certificate cannot be verified: "+facts.ClientCAsError.Error(), rightsRemedy
+		d.Outcome, d.Remedy = Ignored, rightsRemedy
+		d.Reason = "its client certificate cannot be verified: " + facts.ClientCAsError.Error()
 		return d
 	case facts.ClientCAs == nil:
 		d.Outcome, d.needsClientCAs = Ignored, true
@@ -76,7 +72,7 @@ func decideExpired(
 		err = enrollment.CheckCSRName(csr.Name, d.Node, request.key, csr.Annotations)
 	}
 	if err != nil {
-		d.Reason = err.Error()
+		d.Reason, d.Remedy = err.Error(), report.RemedyOf(err)
 		return d
 	}
 	if d.Reason, d.Remedy = facts.Node.explainAnotherNode(d.Node, certificate); d.Reason != "" {
@@ -91,29 +87,24 @@ func decideExpired(
 // checkPreviousCertificate returns the certificate in a CSR's annotation. It fails unless the
 // certificate is a client certificate of the node with the key of the CSR, and has expired less
 // than maxExpiredAge ago. It does not verify the issuer.
-func checkPreviousCertificate(
-	csr *certificatesv1.CertificateSigningRequest, request csrContent, now time.Time,
-) (*x509.Certificate, error) {
+func checkPreviousCertificate(csr *kube.CSR, request csrContent, now time.Time) (*x509.Certificate, error) {
 	certificate, err := enrollment.ParseCertificate(csr.Annotations[enrollment.AnnotationCertificate])
 	if err != nil {
 		return nil, err
 	}
-	key, comparable := request.key.(interface {
-		Equal(other crypto.PublicKey) bool
-	})
-	user := nodePrefix + request.node
 	switch {
-	case !comparable || !key.Equal(certificate.PublicKey):
+	case !enrollment.SamePublicKey(request.key, certificate.PublicKey):
 		return nil, refuse("certificate", "another key", "the key of the CSR")
-	case certificate.Subject.CommonName != user || !slices.Equal(certificate.Subject.Organization, []string{"system:nodes"}):
-		return nil, refuse("certificate", fmt.Sprintf("%q", certificate.Subject), fmt.Sprintf("%q", "CN="+user+",O=system:nodes"))
+	case !isNodeSubject(certificate.Subject, request.node):
+		return nil, refuse("certificate", quoted(certificate.Subject), subjectText(request.node))
 	case !slices.Contains(certificate.ExtKeyUsage, x509.ExtKeyUsageClientAuth):
 		return nil, refuse("certificate", "other extended key usages", "client auth")
 	case !now.After(certificate.NotAfter):
 		// With a certificate that is valid, kubelet requests the next one as the node itself.
 		return nil, refuse("certificate", "valid until "+report.Timestamp(certificate.NotAfter), "an expired one")
 	case now.Sub(certificate.NotAfter) > maxExpiredAge:
-		return nil, refuse("certificate", "expired at "+report.Timestamp(certificate.NotAfter), "an expiry less than 365 days ago")
+		return nil, refuse("certificate", "expired at "+report.Timestamp(certificate.NotAfter),
+			"an expiry less than 365 days ago")
 	}
 	return certificate, nil
 }

@@ -4,20 +4,17 @@ package approver
 
 import (
 	"crypto/ecdsa"
-	"io/fs"
 	"net"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 type issuedToken struct {
@@ -67,7 +64,9 @@ func TestDecide(t *testing.T) {
 	client := validClientCSR(key).csr(t)
 	client.Annotations = one.sign(t, cluster, key)
 	denied, waiting := client.DeepCopy(), client.DeepCopy()
-	denied.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: certificatesv1.CertificateDenied}}
+	denied.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{
+		{Type: certificatesv1.CertificateDenied},
+	}
 	renewal := validClientCSR(key)
 	renewal.spec.Username, renewal.spec.Groups = "system:node:worker-1", []string{"system:nodes", "system:authenticated"}
 	other := validClientCSR(key)
@@ -107,46 +106,94 @@ func TestDecide(t *testing.T) {
 	}
 	enrollments := []*enrollment.Enrollment{one.enrollment}
 	for name, test := range map[string]struct {
-		csr         *certificatesv1.CertificateSigningRequest
+		csr         *kube.CSR
 		enrollments []*enrollment.Enrollment
 		facts       Facts
 		want        Outcome
 		reason      string
 	}{
-		"good":                                    {waiting, enrollments, good, Approved, ""},
-		"the same key again":                      {waiting, enrollments, used(mine), Approved, ""},
-		"another key before":                      {waiting, enrollments, used("SHA256:other"), Refused, "was already used with another key (SHA256:other)"},
-		"noted by somebody's hand":                {waiting, enrollments, used(decodeFingerprint("rubbish")), Refused, "was already used"},
-		"denied by a person":                      {denied, enrollments, good, Ignored, ""},
-		"a renewal":                               {renewal.csr(t), enrollments, good, Ignored, ""},
-		"another signer":                          {other.csr(t), enrollments, good, Ignored, ""},
-		"expired":                                 {waiting, enrollments, with(func(f *Facts) { f.Now = now.Add(time.Hour) }), Refused, "expired at"},
-		"another cluster":                         {waiting, enrollments, with(func(f *Facts) { f.CAHashes = foreign }), Refused, "is for another cluster"},
-		"a Node is there":                         {waiting, enrollments, with(func(f *Facts) { f.Node = &NodeState{Exists: true} }), Refused, "Node worker-1 already exists in the cluster"},
-		"one group more":                          {withGroup, enrollments, good, Refused, "invalid groups: found"},
-		"replayed on another key":                 {replayed, enrollments, good, Refused, "the signature of the CSR does not match"},
-		"no join token":                           {validClientCSR(key).csr(t), enrollments, good, Refused, "it contains no join token, but node worker-1 has one"},
-		"no room for the note":                    {waiting, enrollments, with(func(f *Facts) { f.UsageRecordsFull = true }), Ignored, "is full"},
-		"full, but noted before":                  {waiting, enrollments, func() Facts { f := used(mine); f.UsageRecordsFull = true; return f }(), Approved, ""},
-		"a copy":                                  {copied, enrollments, good, Refused, "it is a copy"},
-		"a copy, join token noted":                {copied, enrollments, used(mine), Refused, "it is a copy"},
-		"no enrollment":                           {waiting, nil, good, Ignored, "no enrollment exists for its join token"},
-		"two enrollments of the node":             {waiting, []*enrollment.Enrollment{one.enrollment, newer.enrollment}, good, Approved, ""},
-		"serving":                                 {serving, enrollments, used(mine), Approved, ""},
-		"serving, enrollment expired":             {serving, enrollments, func() Facts { f := used(mine); f.Now = now.Add(1000 * time.Hour); return f }(), Approved, ""},
-		"serving, never used":                     {serving, enrollments, good, Ignored, "no join token of worker-1 was used"},
-		"serving, another cluster":                {serving, enrollments, func() Facts { f := used(mine); f.CAHashes = foreign; return f }(), Ignored, "no join token of worker-1 was used"},
-		"serving, own address":                    {serving, enrollments, owned("worker-1"), Approved, ""},
-		"serving, Node without enrollment":        {serving, enrollments, owned("worker-2"), Approved, "Node worker-2 has the same address 2001:db8::7"},
-		"serving, both have it":                   {serving, enrollments, owned("worker-1", "worker-2"), Approved, "Node worker-2 has the same address 2001:db8::7"},
-		"serving, enrollment of another address":  {serving, beside(elsewhere), owned("worker-2"), Approved, "which is in no enrollment of worker-2"},
-		"serving, enrollment of the address":      {serving, beside(second), owned("worker-2"), Refused, "2001:db8::7 belongs to Node worker-2"},
-		"serving, enrollment but no Node":         {serving, beside(second), used(mine), Approved, ""},
-		"serving, expired enrollment, never used": {serving, beside(expired), owned("worker-2"), Approved, "which is in no enrollment of worker-2"},
-		"serving, expired enrollment, used":       {serving, beside(expired), ownedAndUsed(expired), Refused, "2001:db8::7 belongs to Node worker-2"},
-		"serving, enrollment of another cluster":  {serving, beside(abroad), ownedAndUsed(abroad), Approved, "which is in no enrollment of worker-2"},
-		"serving, by the newest":                  {serving, []*enrollment.Enrollment{one.enrollment, newer.enrollment}, with(func(f *Facts) { f.UsedKeys = map[string]string{one.ID: mine, newer.ID: mine} }), Refused, "the address"},
-		"serving, newest not in use":              {serving, []*enrollment.Enrollment{one.enrollment, newer.enrollment}, used(mine), Approved, ""},
+		"good":               {waiting, enrollments, good, Approved, ""},
+		"the same key again": {waiting, enrollments, used(mine), Approved, ""},
+		"another key before": {
+			waiting, enrollments, used("SHA256:other"), Refused, "was already used with another key (SHA256:other)",
+		},
+		"noted by somebody's hand": {
+			waiting, enrollments, used(decodeFingerprint("rubbish")), Refused, "was already used",
+		},
+		"denied by a person": {denied, enrollments, good, Ignored, ""},
+		"a renewal":          {renewal.csr(t), enrollments, good, Ignored, ""},
+		"another signer":     {other.csr(t), enrollments, good, Ignored, ""},
+		"expired": {
+			waiting, enrollments, with(func(f *Facts) { f.Now = now.Add(time.Hour) }), Refused, "expired at",
+		},
+		"another cluster": {
+			waiting, enrollments, with(func(f *Facts) { f.CAHashes = foreign }), Refused, "is for another cluster",
+		},
+		"a Node is there": {
+			waiting, enrollments, with(func(f *Facts) { f.Node = &NodeState{Exists: true} }), Refused,
+			"Node worker-1 already exists in the cluster",
+		},
+		"one group more": {withGroup, enrollments, good, Refused, "invalid groups: found"},
+		"replayed on another key": {
+			replayed, enrollments, good, Refused, "the signature of the CSR does not match",
+		},
+		"no join token": {
+			validClientCSR(key).csr(t), enrollments, good, Refused, "it contains no join token, but node worker-1 has one",
+		},
+		"no room for the note": {
+			waiting, enrollments, with(func(f *Facts) { f.UsageRecordsFull = true }), Ignored, "is full",
+		},
+		"full, but noted before": {
+			waiting, enrollments, func() Facts { f := used(mine); f.UsageRecordsFull = true; return f }(), Approved, "",
+		},
+		"a copy":                   {copied, enrollments, good, Refused, "it is a copy"},
+		"a copy, join token noted": {copied, enrollments, used(mine), Refused, "it is a copy"},
+		"no enrollment":            {waiting, nil, good, Ignored, "no enrollment exists for its join token"},
+		"two enrollments of the node": {
+			waiting, []*enrollment.Enrollment{one.enrollment, newer.enrollment}, good, Approved, "",
+		},
+		"serving": {serving, enrollments, used(mine), Approved, ""},
+		"serving, enrollment expired": {
+			serving, enrollments, func() Facts { f := used(mine); f.Now = now.Add(1000 * time.Hour); return f }(), Approved, "",
+		},
+		"serving, never used": {
+			serving, enrollments, good, Ignored, "no join token of worker-1 was used",
+		},
+		"serving, another cluster": {
+			serving, enrollments, func() Facts { f := used(mine); f.CAHashes = foreign; return f }(), Ignored,
+			"no join token of worker-1 was used",
+		},
+		"serving, own address": {serving, enrollments, owned("worker-1"), Approved, ""},
+		"serving, Node without enrollment": {
+			serving, enrollments, owned("worker-2"), Approved, "Node worker-2 has the same address 2001:db8::7",
+		},
+		"serving, both have it": {
+			serving, enrollments, owned("worker-1", "worker-2"), Approved, "Node worker-2 has the same address 2001:db8::7",
+		},
+		"serving, enrollment of another address": {
+			serving, beside(elsewhere), owned("worker-2"), Approved, "which is in no enrollment of worker-2",
+		},
+		"serving, enrollment of the address": {
+			serving, beside(second), owned("worker-2"), Refused, "2001:db8::7 belongs to Node worker-2",
+		},
+		"serving, enrollment but no Node": {serving, beside(second), used(mine), Approved, ""},
+		"serving, expired enrollment, never used": {
+			serving, beside(expired), owned("worker-2"), Approved, "which is in no enrollment of worker-2",
+		},
+		"serving, expired enrollment, used": {
+			serving, beside(expired), ownedAndUsed(expired), Refused, "2001:db8::7 belongs to Node worker-2",
+		},
+		"serving, enrollment of another cluster": {
+			serving, beside(abroad), ownedAndUsed(abroad), Approved, "which is in no enrollment of worker-2",
+		},
+		"serving, by the newest": {
+			serving,
+			[]*enrollment.Enrollment{one.enrollment, newer.enrollment},
+			with(func(f *Facts) { f.UsedKeys = map[string]string{one.ID: mine, newer.ID: mine} }), Refused, "the address",
+		},
+		"serving, newest not in use": {
+			serving, []*enrollment.Enrollment{one.enrollment, newer.enrollment}, used(mine), Approved, "",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(test.csr, newEnrollments(test.enrollments), test.facts)
@@ -158,110 +205,15 @@ func TestDecide(t *testing.T) {
 			}
 		})
 	}
-	if d := Decide(&certificatesv1.CertificateSigningRequest{Spec: certificatesv1.CertificateSigningRequestSpec{SignerName: "kubernetes.io/kubelet-serving"}}, newEnrollments(enrollments), good); d.Outcome == Approved {
+	empty := &kube.CSR{Spec: certificatesv1.CertificateSigningRequestSpec{
+		SignerName: certificatesv1.KubeletServingSignerName,
+	}}
+	if d := Decide(empty, newEnrollments(enrollments), good); d.Outcome == Approved {
 		t.Error("an empty CSR is approved")
 	}
 	wide := validServingCSR(key)
 	wide.request.IPAddresses = append(wide.request.IPAddresses, net.ParseIP("192.0.2.99"))
 	if d := Decide(wide.csr(t), newEnrollments(enrollments), used(mine)); d.Outcome != Refused {
 		t.Errorf("an address that is not the enrollment's: %+v", d)
-	}
-}
-
-func TestUsageRecordsRoundTrip(t *testing.T) {
-	key := certtest.NewKey(t)
-	fingerprint := enrollment.Fingerprint(&key.PublicKey)
-	if short := encodeFingerprint(fingerprint); len(short) != 43 || decodeFingerprint(short) != fingerprint {
-		t.Errorf("%s is noted as %s and read as %s", fingerprint, short, decodeFingerprint(short))
-	}
-	if whole := maxUsageRecords * (32 + 43 + 8); whole > 1<<20 {
-		t.Errorf("%d notes have %d bytes, and an object may have %d", maxUsageRecords, whole, 1<<20)
-	}
-}
-
-func TestEnrollmentDirectory(t *testing.T) {
-	dir := t.TempDir()
-	d := enrollmentDir{path: dir}
-	put := func(name string, content []byte) {
-		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	encoded := func(i issuedToken) []byte {
-		content, err := i.enrollment.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return content
-	}
-	check := func(what string, count int, problems ...string) Enrollments {
-		t.Helper()
-		if !d.hasChanged() {
-			t.Errorf("%s: the change is not seen", what)
-		}
-		enrollments, recorded := d.load()
-		if enrollments.Len() != count || len(recorded) != len(problems) {
-			t.Fatalf("%s: %d enrollments, problems %v; want %d, %q", what, enrollments.Len(), recorded, count, problems)
-		}
-		for i, problem := range problems {
-			if !strings.Contains(recorded[i].Error(), problem) {
-				t.Errorf("%s: %v, want %q", what, recorded[i], problem)
-			}
-		}
-		if d.hasChanged() {
-			t.Errorf("%s: it changes by being read", what)
-		}
-		return enrollments
-	}
-	ca := certtest.NewCA(t, "ca").PEM
-	one, two := issue(t, "worker-1", ca, time.Now(), time.Hour), issue(t, "worker-2", ca, time.Now(), time.Hour)
-	if enrollments, problems := d.load(); enrollments.Len() != 0 || len(problems) != 0 {
-		t.Errorf("an empty directory has %d enrollments and %v", enrollments.Len(), problems)
-	}
-	put("one.enrollment", encoded(one))
-	put("README", []byte("not an enrollment"))
-	check("one", 1)
-	put("broken.enrollment", []byte("x"))
-	if err := os.Mkdir(filepath.Join(dir, "dir.enrollment"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	put("two.enrollment", encoded(two))
-	enrollments := check("broken ones beside good ones", 2, "broken.enrollment: reading the enrollment", "dir.enrollment: it is not a file")
-	if enrollments.byID[two.ID] == nil || len(enrollments.byNode["worker-1"]) != 1 {
-		t.Errorf("%+v", enrollments)
-	}
-	put("huge.enrollment", make([]byte, 1<<20))
-	put("same.enrollment", encoded(one))
-	check("one enrollment twice", 1, "broken.enrollment", "dir.enrollment", "huge.enrollment: reading the enrollment: the file is larger than 16 KiB", "one.enrollment and same.enrollment are enrollments of the same join token")
-	chmod := func(path string, mode os.FileMode) {
-		t.Helper()
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
-	}
-	chmod(filepath.Join(dir, "two.enrollment"), 0o664)
-	chmod(dir, 0o777)
-	check("writable by others", 1, "can write to "+dir+" (owner", "broken", "dir", "huge", "one.enrollment and", "two.enrollment (owner")
-	d.path = filepath.Join(dir, "gone")
-	check("no directory", 0, "reading the directory of enrollments")
-}
-
-func TestOwnership(t *testing.T) {
-	for name, test := range map[string]struct {
-		ownership
-		remedy report.Remedy
-	}{
-		"root's":                     {ownership{0, 0o644}, ""},
-		"the caller's":               {ownership{1000, 0o600}, ""},
-		"another user's":             {ownership{1001, 0o600}, "chown root: /e"},
-		"writable by the group":      {ownership{0, 0o664}, "chmod go-w /e"},
-		"directory for all, sticky":  {ownership{0, fs.ModeDir | fs.ModeSticky | 0o777}, "chmod go-w /e"},
-		"another user's, for others": {ownership{1001, 0o666}, "chown root: /e && chmod go-w /e"},
-	} {
-		err := test.check("/e", 1000)
-		if (err != nil) != (test.remedy != "") || report.RemedyOf(err) != test.remedy {
-			t.Errorf("%s: %v, remedy %q, want %q", name, err, report.RemedyOf(err), test.remedy)
-		}
 	}
 }

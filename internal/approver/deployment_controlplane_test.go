@@ -39,7 +39,8 @@ func TestControlPlaneDeployment(t *testing.T) {
 	})
 	privileged := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "privileged"}, Spec: created[0].Spec}
 	privileged.Spec.Containers[0].SecurityContext = nil
-	if _, err := pods.Create(t.Context(), privileged, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err == nil {
+	if _, err := pods.Create(t.Context(), privileged,
+		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err == nil {
 		t.Error("the namespace admits pods that are not restricted")
 	}
 }

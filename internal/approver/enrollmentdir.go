@@ -49,8 +49,8 @@ func (d *enrollmentDir) state() string {
 func (d *enrollmentDir) hasChanged() bool { return d.state() != d.lastState }
 
 // load reads the enrollments and returns one error for each unusable file, and for each file that
-// other users can write to, which is used nevertheless. If the directory cannot be read, load returns no enrollments: they may have been withdrawn, so nothing may be
-// approved by them.
+// other users can write to, which is used nevertheless. If the directory cannot be read, load returns no
+// enrollments: they may have been withdrawn, so nothing may be approved by them.
 func (d *enrollmentDir) load() (Enrollments, []error) {
 	d.lastState = d.state() // before the files are read, so that a concurrent change causes another load
 	entries, err := os.ReadDir(d.path)

@@ -9,22 +9,22 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
-
-	certificatesv1 "k8s.io/api/certificates/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 )
 
 // decidedCSR is a CSR and the decision on it.
 type decidedCSR struct {
-	csr      *certificatesv1.CertificateSigningRequest
+	csr      *kube.CSR
 	decision Decision
 }
 
 // process decides on a batch of CSRs. It records the tokens of the approved CSRs as used in one
 // write, and then approves them. If an approver stops between the two, the next approver finds a
 // record with the same key and approves the CSR.
-func (a *Approver) process(ctx context.Context, batch []*certificatesv1.CertificateSigningRequest) error {
+func (a *Approver) process(ctx context.Context, batch []*kube.CSR) error {
 	get := &clusterFacts{connection: a.connection}
 	for {
 		all, was, fresh, err := a.decideBatch(ctx, batch, get)
@@ -51,7 +51,9 @@ func (a *Approver) process(ctx context.Context, batch []*certificatesv1.Certific
 }
 
 // decideBatch decides on each CSR of the batch. fresh are the tokens to record as used.
-func (a *Approver) decideBatch(ctx context.Context, batch []*certificatesv1.CertificateSigningRequest, get *clusterFacts) (all []decidedCSR, was usageSnapshot, fresh map[string]string, err error) {
+func (a *Approver) decideBatch(
+	ctx context.Context, batch []*kube.CSR, get *clusterFacts,
+) (all []decidedCSR, was usageSnapshot, fresh map[string]string, err error) {
 	facts := Facts{Now: time.Now(), CAHashes: a.caHashes}
 	fresh = map[string]string{}
 	for _, csr := range batch {
@@ -97,14 +99,15 @@ func (a *Approver) decideBatch(ctx context.Context, batch []*certificatesv1.Cert
 func (a *Approver) applyDecisions(ctx context.Context, all []decidedCSR) error {
 	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for _, one := range all {
-		if one.decision.Outcome != Approved {
-			a.needsResync = a.needsResync || len(a.enrollments.byNode[one.decision.Node]) > 0
-			a.emitDecision(one.csr, one.decision)
+		d := one.decision
+		if d.Outcome != Approved {
+			a.needsResync = a.needsResync || len(a.enrollments.byNode[d.Node]) > 0
+			a.emitDecision(one.csr, d)
 			continue
 		}
-		message := fmt.Sprintf("hcp-node-admin approve: join token %s of %s, key %s", one.decision.Enrollment.ID, one.decision.Node, one.decision.Key)
-		if one.decision.Reason != "" {
-			message += "; " + one.decision.Reason
+		message := fmt.Sprintf("hcp-node-admin approve: join token %s of %s, key %s", d.Enrollment.ID, d.Node, d.Key)
+		if d.Reason != "" {
+			message += "; " + d.Reason
 		}
 		limited, cancel := withRequestTimeout(ctx)
 		err := updateApproval(limited, a.client, one.csr, message)
@@ -118,12 +121,13 @@ func (a *Approver) applyDecisions(ctx context.Context, all []decidedCSR) error {
 			return fmt.Errorf("approving CSR %s: %w", DisplayName(one.csr.Name), err)
 		case err != nil:
 			a.needsResync = true
-			a.stats.failures = append(a.stats.failures, fmt.Errorf("approving CSR %s: %w", DisplayName(one.csr.Name), err))
-			a.emitApprovalFailure(one.csr, one.decision, err)
+			failure := fmt.Errorf("approving CSR %s: %w", DisplayName(one.csr.Name), err)
+			a.stats.failures = append(a.stats.failures, failure)
+			a.emitApprovalFailure(one.csr, d, err)
 		default:
 			a.approvedCount++
 			a.reported.forget(one.csr.UID)
-			a.emitDecision(one.csr, one.decision)
+			a.emitDecision(one.csr, d)
 		}
 	}
 	return nil

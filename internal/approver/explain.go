@@ -10,9 +10,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-const rightsRemedy = "oc --kubeconfig hosted.kubeconfig apply -f deploy/approver-rbac.yaml # hosted.kubeconfig is that of the " +
-	"hosted cluster's administrator; then use the " +
-	"credential of its service account"
+const rightsRemedy = "oc --kubeconfig hosted.kubeconfig apply -f deploy/approver-rbac.yaml # hosted.kubeconfig is " +
+	"that of the hosted cluster's administrator; then use the credential of its service account"
 
 // explain returns err with a message and a remedy for the administrator of an approver.
 func (a *Approver) explain(err error) error {

@@ -24,8 +24,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/cert"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 )
 
@@ -117,7 +118,8 @@ func (s *testCluster) newToken(name string, ca []byte, ago time.Duration, addres
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(s.enrollmentDir, name+"-"+record.ID+enrollment.EnrollmentSuffix), content, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.enrollmentDir, name+"-"+record.ID+enrollment.EnrollmentSuffix), content,
+		0o600); err != nil {
 		s.t.Fatal(err)
 	}
 	return made
@@ -168,7 +170,7 @@ func (a csrRequest) submit(t *testing.T) string {
 	if a.usages == nil {
 		a.usages = []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth}
 	}
-	csr, err := a.client.CertificatesV1().CertificateSigningRequests().Create(t.Context(), &certificatesv1.CertificateSigningRequest{
+	csr, err := a.client.CertificatesV1().CertificateSigningRequests().Create(t.Context(), &kube.CSR{
 		ObjectMeta: metav1.ObjectMeta{Name: a.name, GenerateName: "node-csr-", Annotations: a.annotations},
 		Spec: certificatesv1.CertificateSigningRequestSpec{
 			Request: request, SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName, Usages: a.usages,
@@ -239,9 +241,17 @@ func createNode(t *testing.T, name, address string) {
 }
 
 // usageRecordsVersion returns the resource version of the ConfigMap with the usage records.
-func usageRecordsVersion(t *testing.T) string {
+func usageRecordsResourceVersion(t *testing.T) string {
 	t.Helper()
-	object, err := adminClient(t).CoreV1().ConfigMaps(DefaultNamespace).Get(t.Context(), DefaultConfigMap, metav1.GetOptions{})
+	object, err := adminClient(
+		t,
+	).CoreV1().ConfigMaps(
+		DefaultNamespace,
+	).Get(
+		t.Context(),
+		DefaultConfigMap,
+		metav1.GetOptions{},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,9 +260,9 @@ func usageRecordsVersion(t *testing.T) string {
 
 func normalizeSpaces(sentence string) string { return strings.Join(strings.Fields(sentence), " ") }
 
-func withTimeout(t *testing.T, time time.Duration) context.Context {
+func withTimeout(t *testing.T, timeout time.Duration) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 // limitedKubeconfig returns a kubeconfig with an approver's rights, but with the right to approve only for
@@ -28,7 +28,15 @@ func limitedKubeconfig(t *testing.T, user string, signers ...string) []byte {
 	t.Helper()
 	var rules []rbacv1.PolicyRule
 	for _, signer := range signers {
-		rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{"certificates.k8s.io"}, Resources: []string{"signers"}, ResourceNames: []string{signer}, Verbs: []string{"approve"}})
+		rules = append(
+			rules,
+			rbacv1.PolicyRule{
+				APIGroups:     []string{"certificates.k8s.io"},
+				Resources:     []string{"signers"},
+				ResourceNames: []string{signer},
+				Verbs:         []string{"approve"},
+			},
+		)
 	}
 	return impersonatingKubeconfig(t, user, rules...)
 }
@@ -39,17 +47,32 @@ func impersonatingKubeconfig(t *testing.T, user string, more ...rbacv1.PolicyRul
 	t.Helper()
 	rbac := adminClient(t).RbacV1()
 	rules := append([]rbacv1.PolicyRule{
-		{APIGroups: []string{"certificates.k8s.io"}, Resources: []string{"certificatesigningrequests"}, Verbs: []string{"get", "list", "watch"}},
-		{APIGroups: []string{"certificates.k8s.io"}, Resources: []string{"certificatesigningrequests/approval"}, Verbs: []string{"update"}},
+		{
+			APIGroups: []string{"certificates.k8s.io"},
+			Resources: []string{"certificatesigningrequests"},
+			Verbs:     []string{"get", "list", "watch"},
+		},
+		{
+			APIGroups: []string{"certificates.k8s.io"},
+			Resources: []string{"certificatesigningrequests/approval"},
+			Verbs:     []string{"update"},
+		},
 		{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get", "list"}},
-		{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{DefaultConfigMap}, Verbs: []string{"get", "update"}},
+		{
+			APIGroups:     []string{""},
+			Resources:     []string{"configmaps"},
+			ResourceNames: []string{DefaultConfigMap},
+			Verbs:         []string{"get", "update"},
+		},
 	}, more...)
-	if _, err := rbac.ClusterRoles().Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: rules}, metav1.CreateOptions{}); err != nil {
+	if _, err := rbac.ClusterRoles().Create(t.Context(),
+		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: rules}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := rbac.ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: user}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
-		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+		ObjectMeta: metav1.ObjectMeta{Name: user},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -79,8 +102,21 @@ func TestControlPlaneForbiddenCSRDoesNotBlockOthers(t *testing.T) {
 	in := s.newToken("forbidden", clusterCA(t), 0, "192.0.2.30")
 	submitWithToken(t, in)
 	s.runOnce()
-	node := client(t, plane.Kubeconfig, rest.ImpersonationConfig{UserName: "system:node:forbidden", Groups: []string{"system:nodes"}})
-	bad := submit(t, node, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("forbidden"), []string{"forbidden"}, net.ParseIP("192.0.2.30"))
+	node := client(
+		t,
+		plane.Kubeconfig,
+		rest.ImpersonationConfig{UserName: "system:node:forbidden", Groups: []string{"system:nodes"}},
+	)
+	bad := submit(
+		t,
+		node,
+		certtest.NewKey(t),
+		certificatesv1.KubeletServingSignerName,
+		certificatesv1.UsageServerAuth,
+		nodeSubject("forbidden"),
+		[]string{"forbidden"},
+		net.ParseIP("192.0.2.30"),
+	)
 
 	none := s.newApprover(limitedKubeconfig(t, "approves-nothing"))
 	none.options.OnReady = func() { t.Error("READY was reported with a credential that cannot approve CSRs") }
@@ -117,12 +153,17 @@ func TestControlPlaneForbiddenCSRDoesNotBlockOthers(t *testing.T) {
 			t.Errorf("reported: %+v", recorded)
 		}
 	}
-	if last := s.lastEvent(bad); times != 1 || last.Outcome != Warning || last.Node != "forbidden" || csrConditions(t, bad) != "" {
+	if last := s.lastEvent(bad); times != 1 || last.Outcome != Warning || last.Node != "forbidden" ||
+		csrConditions(t, bad) != "" {
 		t.Errorf("reported %d times, %+v", times, last)
 	}
 
 	more, _ := submitWithToken(t, s.newToken("allowed-once", clusterCA(t), 0))
-	if err := s.newApprover(limitedKubeconfig(t, "approves-clients-once", certificatesv1.KubeAPIServerClientKubeletSignerName)).Once(t.Context()); report.CodeOf(err) != report.CredentialRefused || csrConditions(t, more) != approvedByAgent {
+	if err := s.newApprover(limitedKubeconfig(t, "approves-clients-once",
+		certificatesv1.KubeAPIServerClientKubeletSignerName)).Once(t.Context()); report.CodeOf(
+		err,
+	) != report.CredentialRefused ||
+		csrConditions(t, more) != approvedByAgent {
 		t.Errorf("Once() = %v; the CSR is %q", err, csrConditions(t, more))
 	}
 }
@@ -150,14 +191,16 @@ func TestControlPlaneUnreadableClientCAs(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := s.lastEvent(expired)
-	if last.Outcome != Ignored || !strings.Contains(last.Reason, "cannot be verified") || !strings.Contains(string(last.Remedy), "approver-rbac.yaml") {
+	if last.Outcome != Ignored || !strings.Contains(last.Reason, "cannot be verified") ||
+		!strings.Contains(string(last.Remedy), "approver-rbac.yaml") {
 		t.Errorf("the decision is %+v", last)
 	}
 	if got := csrConditions(t, good); got != approvedByAgent {
 		t.Errorf("the other CSR is %q", got)
 	}
 	s.runOnce()
-	if last := s.lastEvent(expired); last.Outcome != Refused || !strings.Contains(last.Reason, "issued by a client CA of this cluster") {
+	if last := s.lastEvent(expired); last.Outcome != Refused ||
+		!strings.Contains(last.Reason, "issued by a client CA of this cluster") {
 		t.Errorf("with the rights of the manifest, the decision is %+v", last)
 	}
 }

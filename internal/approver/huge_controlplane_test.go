@@ -16,7 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/cert"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 // submitHuge submits a CSR of the maximum size that the API server stores, with the rights of the
@@ -29,11 +30,12 @@ func submitHuge(t *testing.T, node string) string {
 		t.Fatal(err)
 	}
 	csrs := bootstrapClient(t).CertificatesV1().CertificateSigningRequests()
-	csr, err := csrs.Create(t.Context(), &certificatesv1.CertificateSigningRequest{
+	csr, err := csrs.Create(t.Context(), &kube.CSR{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "huge-"},
 		Spec: certificatesv1.CertificateSigningRequestSpec{
 			Request:    append(bytes.Repeat([]byte("padding\n"), 1_400_000/8), request...),
-			SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName, Usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth},
+			SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName,
+			Usages:     []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth},
 		},
 	}, metav1.CreateOptions{})
 	if err != nil {
@@ -41,7 +43,8 @@ func submitHuge(t *testing.T, node string) string {
 	}
 	name := csr.Name // keeps the name alone in memory
 	t.Cleanup(func() {
-		if err := adminClient(t).CertificatesV1().CertificateSigningRequests().Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {
+		if err := adminClient(t).CertificatesV1().CertificateSigningRequests().Delete(context.Background(), name,
+			metav1.DeleteOptions{}); err != nil {
 			t.Log(err)
 		}
 	})
@@ -92,7 +95,8 @@ func TestControlPlaneHugeRequestsStayWithinMemoryLimit(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if recorded := s.lastEvent(last); recorded.Outcome != Ignored || recorded.Node != "" || len(recorded.Reason) > maxReasonLength {
+	if recorded := s.lastEvent(last); recorded.Outcome != Ignored || recorded.Node != "" ||
+		len(recorded.Reason) > maxReasonLength {
 		t.Errorf("the event is %+v", recorded)
 	}
 	for range count / 2 {

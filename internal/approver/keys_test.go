@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 // withKey returns a function that replaces the public key of a request. The signature of the
@@ -127,23 +127,39 @@ func TestDecideVerifiesTheRequestsSignatureLast(t *testing.T) {
 		annotations map[string]string
 		reason      string
 	}{
-		"no proof":           {func(g *validCSR) { g.pem = replaceSignature }, map[string]string{enrollment.AnnotationID: mine.ID}, "the signature of the CSR is not of version"},
-		"another's proof":    {func(g *validCSR) { g.pem = replaceSignature }, proofOf(other, &key.PublicKey), "the signature of the CSR does not match"},
-		"an oversized key":   {func(g *validCSR) { g.pem = withKey(t, huge) }, proofOf(mine, huge), "invalid key: found RSA of 46000 bits"},
-		"another group":      {func(g *validCSR) { g.pem = replaceSignature; grouped(g) }, proofOf(mine, &key.PublicKey), "invalid groups: found"},
-		"the signature only": {func(g *validCSR) { g.pem = replaceSignature }, proofOf(mine, &key.PublicKey), "invalid signature: found wrong"},
+		"no proof": {
+			func(g *validCSR) { g.pem = replaceSignature },
+			map[string]string{enrollment.AnnotationID: mine.ID},
+			"the CSR contains no signature",
+		},
+		"another's proof": {
+			func(g *validCSR) { g.pem = replaceSignature }, proofOf(other, &key.PublicKey),
+			"the signature of the CSR does not match",
+		},
+		"an oversized key": {
+			func(g *validCSR) { g.pem = withKey(t, huge) }, proofOf(mine, huge), "invalid key: found RSA of 46000 bits",
+		},
+		"another group": {
+			func(g *validCSR) { g.pem = replaceSignature; grouped(g) }, proofOf(mine, &key.PublicKey), "invalid groups: found",
+		},
+		"the signature only": {
+			func(g *validCSR) { g.pem = replaceSignature }, proofOf(mine, &key.PublicKey), "invalid signature: found wrong",
+		},
 	} {
 		g := validClientCSR(key)
 		test.spoil(g)
 		csr := g.csr(t)
 		csr.Annotations = test.annotations
-		if d := Decide(csr, newEnrollments([]*enrollment.Enrollment{mine.enrollment}), facts); d.Outcome != Refused || !strings.Contains(d.Reason, test.reason) {
+		if d := Decide(csr, newEnrollments([]*enrollment.Enrollment{mine.enrollment}), facts); d.Outcome != Refused ||
+			!strings.Contains(d.Reason, test.reason) {
 			t.Errorf("%s: %s: %s, want %s", name, d.Outcome, d.Reason, test.reason)
 		}
 	}
 	serving := validServingCSR(key)
 	serving.pem = withKey(t, huge)
-	if d := Decide(serving.csr(t), newEnrollments([]*enrollment.Enrollment{mine.enrollment}), facts); d.Outcome != Refused || !strings.Contains(d.Reason, "invalid key: found RSA of 46000 bits") {
+	if d := Decide(serving.csr(t), newEnrollments([]*enrollment.Enrollment{mine.enrollment}),
+		facts); d.Outcome != Refused ||
+		!strings.Contains(d.Reason, "invalid key: found RSA of 46000 bits") {
 		t.Errorf("serving: %s: %s", d.Outcome, d.Reason)
 	}
 }

@@ -38,7 +38,10 @@ func kubectl(ctx context.Context, t *testing.T, input string, args ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := exec.CommandContext(ctx, filepath.Join(bin, "kubectl"), append([]string{"--kubeconfig", plane.Kubeconfig}, args...)...)
+	command := exec.CommandContext(
+		ctx,
+		filepath.Join(bin, "kubectl"),
+		append([]string{"--kubeconfig", plane.Kubeconfig}, args...)...)
 	command.Stdin = strings.NewReader(input)
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("kubectl %q: %v: %s", args, err, output)
@@ -53,14 +56,21 @@ func TestControlPlaneRefusesManagementCluster(t *testing.T) {
 	kubectl(t.Context(), t, hostedClusterCRD, "apply", "-f", "-")
 	t.Cleanup(func() { kubectl(context.Background(), t, hostedClusterCRD, "delete", "--wait", "-f", "-") })
 	eventually(t, "the API group of HostedClusters", func() bool {
-		return adminClient(t).Discovery().RESTClient().Get().AbsPath("/apis/hypershift.openshift.io").Do(t.Context()).Error() == nil
+		return adminClient(
+			t,
+		).Discovery().RESTClient().Get().AbsPath(
+			"/apis/hypershift.openshift.io",
+		).Do(
+			t.Context(),
+		).Error() == nil
 	})
 	a := s.newApprover(fleetKubeconfig)
 	for name, run := range map[string]func() error{
 		"Once":  func() error { return a.Once(withTimeout(t, time.Minute)) },
 		"Watch": func() error { return a.Watch(withTimeout(t, time.Minute)) },
 		"ApproveManually": func() error {
-			return a.ApproveManually(withTimeout(t, time.Minute), ManualApproval{NodeName: "management", Fingerprint: "SHA256:" + strings.Repeat("0", 64)})
+			return a.ApproveManually(withTimeout(t, time.Minute),
+				ManualApproval{NodeName: "management", Fingerprint: "SHA256:" + strings.Repeat("0", 64)})
 		},
 	} {
 		if err := run(); report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "is a management cluster") ||

@@ -11,13 +11,13 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
-
 	certificatesv1 "k8s.io/api/certificates/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 )
 
 // ManualApproval describes one node that an administrator approves manually.
@@ -47,62 +47,67 @@ func (a *Approver) ApproveManually(ctx context.Context, node ManualApproval) err
 	var since metav1.Time // zero if no client key is given: the newest serving CSR counts
 	if node.Fingerprint != "" {
 		if err := checkFingerprint(node.Fingerprint); err != nil {
-			return report.Fail(report.Usage, "journalctl -u hcp-node-agent # on the node; or read the output of join", "%w", err)
+			return report.Fail(report.Usage, "journalctl -u hcp-node-agent # on the node; or read the output of join",
+				"%w", err)
 		}
-		if err := a.awaitApproval(ctx, node, certificatesv1.KubeAPIServerClientKubeletSignerName, func(all []*certificatesv1.CertificateSigningRequest) (why string, err error) {
-			since, why, err = a.approveClientManually(ctx, node, all)
-			return why, err
-		}); err != nil {
+		approveClient := func(all []*kube.CSR) (awaited string, err error) {
+			since, awaited, err = a.approveClientManually(ctx, node, all)
+			return awaited, err
+		}
+		signer := certificatesv1.KubeAPIServerClientKubeletSignerName
+		if err := a.awaitApproval(ctx, node, signer, approveClient); err != nil {
 			return err
 		}
 	}
 	if len(node.Addresses) == 0 {
 		return nil
 	}
-	return a.awaitApproval(ctx, node, certificatesv1.KubeletServingSignerName, func(all []*certificatesv1.CertificateSigningRequest) (string, error) {
+	return a.awaitApproval(ctx, node, certificatesv1.KubeletServingSignerName, func(all []*kube.CSR) (string, error) {
 		return a.approveServingManually(ctx, node, since, all)
 	})
 }
 
-// awaitApproval calls choose with the node's CSRs every two seconds until choose has approved one of
-// them. Until then, choose returns the reason for waiting in why.
-func (a *Approver) awaitApproval(ctx context.Context, node ManualApproval, signer string, choose func([]*certificatesv1.CertificateSigningRequest) (why string, err error)) error {
+// awaitApproval calls approve with the node's CSRs every two seconds until approve has approved one of
+// them. Until then, approve returns what is awaited.
+func (a *Approver) awaitApproval(
+	ctx context.Context, node ManualApproval, signer string, approve func([]*kube.CSR) (awaited string, err error),
+) error {
 	for {
 		all, err := a.nodeCSRs(ctx, signer, node.NodeName)
-		why := ""
+		awaited := ""
 		if err == nil {
-			why, err = choose(all)
+			awaited, err = approve(all)
 		}
 		switch {
 		case ctx.Err() != nil:
-			return waitError(ctx, why)
+			return waitError(ctx, awaited)
 		case apierrors.IsConflict(err):
 			continue // another client changed the CSR: read it again
 		case err != nil:
 			return a.explain(err)
-		case why == "":
+		case awaited == "":
 			return nil
 		}
-		node.Log.Wait(why, "")
+		node.Log.Wait(awaited, "")
 		if wait.Sleep(ctx, 2*time.Second) != nil {
-			return waitError(ctx, why)
+			return waitError(ctx, awaited)
 		}
 	}
 }
 
-func waitError(ctx context.Context, why string) error {
+func waitError(ctx context.Context, awaited string) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return report.Fail(report.ApprovalMissing, "# use --timeout DURATION to wait longer", "no CSR was approved: timed out %s",
-			cmp.Or(why, "waiting for the API server"))
+		return report.Fail(report.ApprovalMissing, "# use --timeout DURATION to wait longer",
+			"no CSR was approved: timed out %s", cmp.Or(awaited, "waiting for the API server"))
 	}
 	return report.Fail(report.Interrupted, "", "interrupted: %w", ctx.Err())
 }
 
 // nodeCSRs lists the CSRs for a signer, page by page, and returns those of one node.
-func (a *Approver) nodeCSRs(ctx context.Context, signer, node string) ([]*certificatesv1.CertificateSigningRequest, error) {
-	var all []*certificatesv1.CertificateSigningRequest
+func (a *Approver) nodeCSRs(ctx context.Context, signer, node string) ([]*kube.CSR, error) {
+	var all []*kube.CSR
 	options := metav1.ListOptions{FieldSelector: "spec.signerName=" + signer}
-	_, err := a.eachPage(ctx, options, func(page []certificatesv1.CertificateSigningRequest) error {
+	_, err := a.eachPage(ctx, options, func(page []kube.CSR) error {
 		for n := range page {
 			csr := &page[n]
 			if csr.Spec.Username == nodePrefix+node || parseCSR(csr).node == node {
@@ -116,28 +121,29 @@ func (a *Approver) nodeCSRs(ctx context.Context, signer, node string) ([]*certif
 
 // approvalReason returns the reason of the Approved condition, or "" if the CSR is still pending. It
 // fails if the CSR was denied or has failed.
-func approvalReason(csr *certificatesv1.CertificateSigningRequest) (string, error) {
+func approvalReason(csr *kube.CSR) (string, error) {
 	reason := ""
 	for _, condition := range csr.Status.Conditions {
 		if condition.Type != certificatesv1.CertificateApproved {
-			return "", report.Fail(report.ApprovalMissing, "# run join again on the node: it submits a new CSR", "CSR %s is already %s (%s)", DisplayName(csr.Name), condition.Type, condition.Reason)
+			return "", report.Fail(report.ApprovalMissing, "# run join again on the node: it submits a new CSR",
+				"CSR %s is already %s (%s)", DisplayName(csr.Name), condition.Type, condition.Reason)
 		}
 		reason = cmp.Or(condition.Reason, "no reason given")
 	}
 	return reason, nil
 }
 
-func (a *Approver) emitAlreadyApproved(csr *certificatesv1.CertificateSigningRequest, d Decision) {
+func (a *Approver) emitAlreadyApproved(csr *kube.CSR, d Decision) {
 	by, _ := approvalReason(csr)
 	d.Reason = "it was already approved (" + by + ")"
 	a.emitDecision(csr, d)
 }
 
-func (a *Approver) approveChecked(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, d Decision) error {
+func (a *Approver) approveChecked(ctx context.Context, csr *kube.CSR, d Decision) error {
 	ctx, cancel := withRequestTimeout(ctx)
 	defer cancel()
-	if err := updateApproval(ctx, a.client, csr, "hcp-node-admin approve: "+d.Node+" manually, key "+
-		d.Key); err != nil {
+	message := "hcp-node-admin approve: " + d.Node + " manually, key " + d.Key
+	if err := updateApproval(ctx, a.client, csr, message); err != nil {
 		return err
 	}
 	a.emitDecision(csr, d)
@@ -145,6 +151,7 @@ func (a *Approver) approveChecked(ctx context.Context, csr *certificatesv1.Certi
 }
 
 // notApprovable returns the failure for a CSR that breaks a rule.
-func notApprovable(csr *certificatesv1.CertificateSigningRequest, err error) error {
-	return report.Fail(report.ApprovalMissing, report.Remedy(commandFor("oc get csr ", csr.Name, " -o yaml")), "CSR %s must not be approved: %w", DisplayName(csr.Name), err)
+func notApprovable(csr *kube.CSR, err error) error {
+	return report.Fail(report.ApprovalMissing, report.Remedy(commandFor("oc get csr ", csr.Name, " -o yaml")),
+		"CSR %s must not be approved: %w", DisplayName(csr.Name), err)
 }

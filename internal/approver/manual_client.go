@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -18,14 +18,14 @@ import (
 // the request with another CSR name or other usages. Several CSRs can therefore have the expected
 // key, and some of them can differ from the one that kubelet submitted.
 type clientCSRs struct {
-	pending   []*certificatesv1.CertificateSigningRequest // valid CSRs with the expected key
-	approved  []*certificatesv1.CertificateSigningRequest
+	pending   []*kube.CSR // valid CSRs with the expected key
+	approved  []*kube.CSR
 	refusal   error    // why a CSR with the expected key must not be approved
 	otherKeys []string // fingerprints of pending CSRs with another key
 }
 
 // classifyClientCSRs classifies the client CSRs for a node name.
-func classifyClientCSRs(node ManualApproval, all []*certificatesv1.CertificateSigningRequest) clientCSRs {
+func classifyClientCSRs(node ManualApproval, all []*kube.CSR) clientCSRs {
 	var c clientCSRs
 	for _, csr := range all {
 		in := parseCSR(csr)
@@ -69,7 +69,9 @@ func (c clientCSRs) firstSubmitted() metav1.Time {
 
 // approveClientManually approves all valid CSRs with the expected key. It cannot determine which of them
 // the node waits for, and a certificate is useless without the private key.
-func (a *Approver) approveClientManually(ctx context.Context, node ManualApproval, all []*certificatesv1.CertificateSigningRequest) (since metav1.Time, why string, err error) {
+func (a *Approver) approveClientManually(
+	ctx context.Context, node ManualApproval, all []*kube.CSR,
+) (since metav1.Time, awaited string, err error) {
 	c := classifyClientCSRs(node, all)
 	d := Decision{Outcome: Approved, Node: node.NodeName, Key: node.Fingerprint}
 	switch {
@@ -79,11 +81,11 @@ func (a *Approver) approveClientManually(ctx context.Context, node ManualApprova
 	case len(c.pending) == 0 && c.refusal != nil:
 		return since, "", c.refusal
 	case len(c.pending) == 0:
-		why = fmt.Sprintf("waiting for a client CSR of %s with the key %s", node.NodeName, node.Fingerprint)
+		awaited = fmt.Sprintf("waiting for a client CSR of %s with the key %s", node.NodeName, node.Fingerprint)
 		if len(c.otherKeys) > 0 {
-			why += "; pending CSRs for this name have the keys " + strings.Join(c.otherKeys, " and ")
+			awaited += "; pending CSRs for this name have the keys " + strings.Join(c.otherKeys, " and ")
 		}
-		return since, why, nil
+		return since, awaited, nil
 	}
 	state, err := getNodeState(ctx, a.connection, node.NodeName)
 	switch {

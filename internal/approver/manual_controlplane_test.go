@@ -16,8 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 // createNodeWithoutCleanup creates a Node that the test itself must delete.
@@ -36,22 +36,53 @@ func createNodeWithoutCleanup(t *testing.T, name, address string) {
 func TestControlPlaneManualApprovalIgnoresCopies(t *testing.T) {
 	s := newTestCluster(t)
 	a := s.newApprover(fleetKubeconfig)
-	who := client(t, plane.Kubeconfig, rest.ImpersonationConfig{UserName: "system:node:copied", Groups: []string{"system:nodes"}})
+	who := client(
+		t,
+		plane.Kubeconfig,
+		rest.ImpersonationConfig{UserName: "system:node:copied", Groups: []string{"system:nodes"}},
+	)
 	serving := func() string {
-		return submit(t, who, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("copied"), []string{"copied"}, net.ParseIP("192.0.2.66"))
+		return submit(
+			t,
+			who,
+			certtest.NewKey(t),
+			certificatesv1.KubeletServingSignerName,
+			certificatesv1.UsageServerAuth,
+			nodeSubject("copied"),
+			[]string{"copied"},
+			net.ParseIP("192.0.2.66"),
+		)
 	}
 	former := serving()
 	formerNode := ManualApproval{NodeName: "copied", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.66")}}
-	if err := a.ApproveManually(withTimeout(t, time.Minute), formerNode); err != nil || csrConditions(t, former) != approvedByAgent {
+	if err := a.ApproveManually(withTimeout(t, time.Minute), formerNode); err != nil ||
+		csrConditions(t, former) != approvedByAgent {
 		t.Fatalf("ApproveManually() = %v; the CSR is %q", err, csrConditions(t, former))
 	}
 	time.Sleep(1100 * time.Millisecond) // creation times have a resolution of one second
 
 	key := certtest.NewKey(t)
 	copied := func(name string, usage certificatesv1.KeyUsage) string {
-		return csrRequest{client: bootstrapClient(t), key: key, node: "copied", name: name, usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, usage}}.submit(t)
+		return csrRequest{
+			client: bootstrapClient(t),
+			key:    key,
+			node:   "copied",
+			name:   name,
+			usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, usage},
+		}.submit(
+			t,
+		)
 	}
-	first, own, last := copied("a-copy", certificatesv1.UsageServerAuth), copied("node-csr-copied", certificatesv1.UsageClientAuth), copied("z-copy", certificatesv1.UsageClientAuth)
+	first, own, last := copied(
+		"a-copy",
+		certificatesv1.UsageServerAuth,
+	), copied(
+		"node-csr-copied",
+		certificatesv1.UsageClientAuth,
+	), copied(
+		"z-copy",
+		certificatesv1.UsageClientAuth,
+	)
 	node := formerNode
 	node.Fingerprint = enrollment.Fingerprint(&key.PublicKey)
 	done := make(chan error)
@@ -63,15 +94,24 @@ func TestControlPlaneManualApprovalIgnoresCopies(t *testing.T) {
 	case <-time.After(3 * time.Second):
 	}
 	coming := serving()
-	if err := <-done; err != nil || csrConditions(t, coming) != approvedByAgent || csrConditions(t, last) != approvedByAgent || csrConditions(t, first) != "" {
-		t.Errorf("ApproveManually() = %v; the serving CSR is %q, the copies are %q and %q", err, csrConditions(t, coming), csrConditions(t, first), csrConditions(t, last))
+	if err := <-done; err != nil || csrConditions(t, coming) != approvedByAgent ||
+		csrConditions(t, last) != approvedByAgent ||
+		csrConditions(t, first) != "" {
+		t.Errorf(
+			"ApproveManually() = %v; the serving CSR is %q, the copies are %q and %q",
+			err,
+			csrConditions(t, coming),
+			csrConditions(t, first),
+			csrConditions(t, last),
+		)
 	}
 
 	other := certtest.NewKey(t)
 	key = other
 	copied("b-copy", certificatesv1.UsageServerAuth)
 	node.Fingerprint = enrollment.Fingerprint(&other.PublicKey)
-	if err := a.ApproveManually(withTimeout(t, time.Minute), node); err == nil || !strings.Contains(err.Error(), "CSR b-copy must not be approved: invalid usages: found") {
+	if err := a.ApproveManually(withTimeout(t, time.Minute), node); err == nil ||
+		!strings.Contains(err.Error(), "CSR b-copy must not be approved: invalid usages: found") {
 		t.Errorf("ApproveManually() with nothing but a copy = %v", err)
 	}
 }
@@ -80,11 +120,27 @@ func TestControlPlaneManualApprovalIgnoresCopies(t *testing.T) {
 // with another host's address is not.
 func testManualServingApproval(t *testing.T, s *testCluster, a *Approver) {
 	t.Helper()
-	who := client(t, plane.Kubeconfig, rest.ImpersonationConfig{UserName: "system:node:hand", Groups: []string{"system:nodes"}})
+	who := client(
+		t,
+		plane.Kubeconfig,
+		rest.ImpersonationConfig{UserName: "system:node:hand", Groups: []string{"system:nodes"}},
+	)
 	serving := func(ip string) string {
-		return submit(t, who, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("hand"), []string{"hand"}, net.ParseIP(ip))
+		return submit(
+			t,
+			who,
+			certtest.NewKey(t),
+			certificatesv1.KubeletServingSignerName,
+			certificatesv1.UsageServerAuth,
+			nodeSubject("hand"),
+			[]string{"hand"},
+			net.ParseIP(ip),
+		)
 	}
-	node := ManualApproval{NodeName: "hand", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.60"), netip.MustParseAddr("192.0.2.62")}}
+	node := ManualApproval{
+		NodeName:  "hand",
+		Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.60"), netip.MustParseAddr("192.0.2.62")},
+	}
 	done := make(chan error)
 	go func() { done <- a.ApproveManually(withTimeout(t, time.Minute), node) }()
 	time.Sleep(500 * time.Millisecond) // usually enough for the wait to begin; the assertions do not depend on it
@@ -94,16 +150,22 @@ func testManualServingApproval(t *testing.T, s *testCluster, a *Approver) {
 	}
 	time.Sleep(time.Second) // creation times have a resolution of one second, and the newest CSR counts
 	bad := serving("192.0.2.63")
-	if err := a.ApproveManually(withTimeout(t, time.Minute), node); err == nil || !strings.Contains(err.Error(), "the address 192.0.2.63") || csrConditions(t, bad) != "" {
+	if err := a.ApproveManually(withTimeout(t, time.Minute), node); err == nil ||
+		!strings.Contains(err.Error(), "the address 192.0.2.63") ||
+		csrConditions(t, bad) != "" {
 		t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrConditions(t, bad))
 	}
 	createNode(t, "hand-other", "192.0.2.62")
 	time.Sleep(time.Second)
 	shared := serving("192.0.2.62") // hand-other's kubelet can write any address into its own Node
-	if err := a.ApproveManually(withTimeout(t, time.Minute), node); err != nil || csrConditions(t, shared) != approvedByAgent {
+	if err := a.ApproveManually(withTimeout(t, time.Minute), node); err != nil ||
+		csrConditions(t, shared) != approvedByAgent {
 		t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrConditions(t, shared))
 	}
-	if recorded := s.lastEvent(shared); !strings.Contains(recorded.Reason, "Node hand-other has the same address 192.0.2.62, which is in no enrollment of hand-other") {
+	if recorded := s.lastEvent(shared); !strings.Contains(
+		recorded.Reason,
+		"Node hand-other has the same address 192.0.2.62, which is in no enrollment of hand-other",
+	) {
 		t.Errorf("the conflict is not reported: %+v", recorded)
 	}
 }

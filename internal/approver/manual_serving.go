@@ -5,14 +5,15 @@ package approver
 import (
 	"context"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 )
 
 // newestServingCSR returns the newest serving CSR that a node has submitted since a time, or nil.
 // Creation times have a resolution of one second, so a CSR of the same second is included.
-func newestServingCSR(name string, since metav1.Time, all []*certificatesv1.CertificateSigningRequest) *certificatesv1.CertificateSigningRequest {
-	var newest *certificatesv1.CertificateSigningRequest
+func newestServingCSR(name string, since metav1.Time, all []*kube.CSR) *kube.CSR {
+	var newest *kube.CSR
 	for _, csr := range all {
 		if csr.Spec.Username != nodePrefix+name || csr.CreationTimestamp.Before(&since) {
 			continue
@@ -24,7 +25,9 @@ func newestServingCSR(name string, since metav1.Time, all []*certificatesv1.Cert
 	return newest
 }
 
-func (a *Approver) approveServingManually(ctx context.Context, node ManualApproval, since metav1.Time, all []*certificatesv1.CertificateSigningRequest) (string, error) {
+func (a *Approver) approveServingManually(
+	ctx context.Context, node ManualApproval, since metav1.Time, all []*kube.CSR,
+) (awaited string, err error) {
 	newest := newestServingCSR(node.NodeName, since, all)
 	if newest == nil {
 		return "waiting for the serving CSR of " + node.NodeName + "; kubelet submits it when its Node has addresses", nil

@@ -7,14 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 // A name with characters that are special to a shell or terminal appears in no command, and is
 // quoted in every message.
 func TestSpecialNamesAreQuoted(t *testing.T) {
-	for _, name := range []string{"$(id>&2)", "x;touch pwned;#", "\x1b[2J", "x\rapproved worker-9", "-o", "a b", "`id`", ""} {
+	for _, name := range []string{"$(id>&2)", "x;touch pwned;#", "\x1b[2J", "x\rapproved worker-9", "-o", "a " +
+		"b", "`id`", ""} {
 		csr := validServingCSR(certtest.NewKey(t)).csr(t)
 		csr.Name = name
 		d := Decide(csr, newEnrollments(nil), Facts{})
@@ -24,7 +25,10 @@ func TestSpecialNamesAreQuoted(t *testing.T) {
 		if shown := DisplayName(name); !strings.HasPrefix(shown, `"`) || strings.ContainsAny(shown, "\x1b\r") {
 			t.Errorf("%q is shown as %s", name, shown)
 		}
-		for _, err := range []error{notApprovable(csr, errors.New("bad")), explainOwn(errors.New("broken"), "https://api", name), explainOwn(&Refusal{Rule: "key"}, "https://api", name)} {
+		for _, err := range []error{
+			notApprovable(csr, errors.New("bad")),
+			explainOwn(errors.New("broken"), "https://api", name), explainOwn(&Refusal{Rule: "key"}, "https://api", name),
+		} {
 			if report.RemedyOf(err) != "" || strings.ContainsAny(err.Error(), "\x1b\r") {
 				t.Errorf("%q: %v, remedy %q", name, err, report.RemedyOf(err))
 			}
@@ -32,7 +36,11 @@ func TestSpecialNamesAreQuoted(t *testing.T) {
 	}
 	csr := validServingCSR(certtest.NewKey(t)).csr(t)
 	csr.Name = "node-csr-hrT5dyhxiEMTWXLFLseT0CwcVJQrEDlQv_gYj0U9_Zg"
-	if d := Decide(csr, newEnrollments(nil), Facts{}); !strings.HasPrefix(string(d.Remedy), "oc adm certificate approve "+csr.Name+" ") || DisplayName(csr.Name) != csr.Name {
+	if d := Decide(csr, newEnrollments(nil), Facts{}); !strings.HasPrefix(
+		string(d.Remedy),
+		"oc adm certificate approve "+csr.Name+" ",
+	) ||
+		DisplayName(csr.Name) != csr.Name {
 		t.Errorf("remedy %q, shown as %s", d.Remedy, DisplayName(csr.Name))
 	}
 }

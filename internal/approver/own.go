@@ -26,7 +26,7 @@ const ApprovedReason = "HCPNodeAgentApprove"
 // ApproveOwn approves the CSR called name with a kubeconfig of the hosted cluster. It fails if
 // the CSR is not the node's own client or serving CSR by the rules of ExpectedNode. The
 // kubeconfig is not stored. ApproveOwn succeeds if the CSR is already approved.
-func ApproveOwn(ctx context.Context, kubeconfig []byte, want ExpectedNode, name string) error {
+func ApproveOwn(ctx context.Context, kubeconfig []byte, own ExpectedNode, name string) error {
 	config, err := kube.ParseKubeconfig(kubeconfig)
 	if err != nil {
 		return err
@@ -37,23 +37,25 @@ func ApproveOwn(ctx context.Context, kubeconfig []byte, want ExpectedNode, name 
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	err = retry.OnError(wait.Backoff{Duration: 200 * time.Millisecond, Factor: 3, Jitter: 0.2, Steps: 5}, isRetryable, func() error { return approveOwn(ctx, client, want, name) })
+	backoff := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 3, Jitter: 0.2, Steps: 5}
+	err = retry.OnError(backoff, isRetryable, func() error { return approveOwn(ctx, client, own, name) })
 	return explainOwn(err, config.Host, name)
 }
 
 // isRetryable reports whether a retry can succeed: another client changed the CSR, or the API server
 // was busy or unreachable.
 func isRetryable(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.IsServerTimeout(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) ||
+	return apierrors.IsConflict(err) || apierrors.IsServerTimeout(err) || apierrors.IsServiceUnavailable(err) ||
+		apierrors.IsInternalError(err) ||
 		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsTimeout(err)
 }
 
-func approveOwn(ctx context.Context, client *kube.Client, want ExpectedNode, name string) error {
+func approveOwn(ctx context.Context, client *kube.Client, own ExpectedNode, name string) error {
 	csr, err := client.CSRs().Get(ctx, name)
 	if err != nil {
 		return err
 	}
-	if err := want.CheckOwn(csr); err != nil {
+	if err := own.CheckOwn(csr); err != nil {
 		return fmt.Errorf("CSR %s must not be approved: %w", DisplayName(name), err)
 	}
 	for _, condition := range csr.Status.Conditions {
@@ -64,13 +66,13 @@ func approveOwn(ctx context.Context, client *kube.Client, want ExpectedNode, nam
 			return fmt.Errorf("CSR %s is already %s (%s)", DisplayName(name), condition.Type, condition.Reason)
 		}
 	}
-	return updateApproval(ctx, client, csr, "hcp-node-agent join --approve-with on "+want.NodeName+" approved its "+
+	return updateApproval(ctx, client, csr, "hcp-node-agent join --approve-with on "+own.NodeName+" approved its "+
 		"own CSR")
 }
 
 // updateApproval approves a CSR in the version that was checked: the update contains the resource
 // version, so it fails with a conflict if the CSR has changed since.
-func updateApproval(ctx context.Context, client *kube.Client, csr *certificatesv1.CertificateSigningRequest, message string) error {
+func updateApproval(ctx context.Context, client *kube.Client, csr *kube.CSR, message string) error {
 	csr = csr.DeepCopy()
 	csr.Status.Conditions = append(csr.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
 		Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: ApprovedReason, Message: message,
@@ -80,7 +82,7 @@ func updateApproval(ctx context.Context, client *kube.Client, csr *certificatesv
 }
 
 // CheckOwn returns an error unless the CSR is the node's own client or serving CSR.
-func (n ExpectedNode) CheckOwn(csr *certificatesv1.CertificateSigningRequest) error {
+func (n ExpectedNode) CheckOwn(csr *kube.CSR) error {
 	if csr.Spec.SignerName == certificatesv1.KubeletServingSignerName {
 		return n.CheckServing(csr)
 	}

@@ -9,8 +9,9 @@ import (
 	"io"
 	"net/http"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 )
 
 // CSRs are listed in large pages unless a page exceeds maxPageBytes, which 500 CSRs of kubelets
@@ -26,7 +27,9 @@ var errPageTooLarge = errors.New("the page is too large")
 
 // eachPage passes the CSRs that options select to do, page by page. It returns the resource
 // version of the list.
-func (c connection) eachPage(ctx context.Context, options metav1.ListOptions, do func([]certificatesv1.CertificateSigningRequest) error) (string, error) {
+func (c connection) eachPage(
+	ctx context.Context, options metav1.ListOptions, do func([]kube.CSR) error,
+) (string, error) {
 	options.Limit = csrPageSize
 	for {
 		limited, cancel := withRequestTimeout(ctx)

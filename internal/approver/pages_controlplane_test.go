@@ -7,10 +7,10 @@ package approver
 import (
 	"testing"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 // CSRs of kubelets are listed in one page, and CSRs of the maximum size in small pages. Each CSR
@@ -24,7 +24,7 @@ func TestControlPlaneListsInPagesThatFitMemory(t *testing.T) {
 	list := func() (pages int) {
 		found := map[string]int{}
 		a := s.newApprover(fleetKubeconfig)
-		if _, err := a.eachPage(t.Context(), metav1.ListOptions{}, func(page []certificatesv1.CertificateSigningRequest) error {
+		if _, err := a.eachPage(t.Context(), metav1.ListOptions{}, func(page []kube.CSR) error {
 			pages++
 			for n := range page {
 				found[page[n].Name]++

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"testing"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 )
 
 // Two keys are submitted for each token. Two approvers have read the same usage records and have
@@ -23,7 +23,7 @@ func TestControlPlaneTwoKeysAndTwoApprovers(t *testing.T) {
 	const count = 5
 	s := newTestCluster(t)
 	keys := map[string][2]string{} // by token, in the order of submission
-	var batch []*certificatesv1.CertificateSigningRequest
+	var batch []*kube.CSR
 	for n := range count {
 		made := s.newToken(fmt.Sprintf("race-%02d", n), clusterCA(t), 0)
 		var pair [2]string

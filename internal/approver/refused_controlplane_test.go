@@ -13,13 +13,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 // A CSR that differs in any way from that of the enrolled node is not approved, and the reason is
@@ -73,7 +70,15 @@ func TestControlPlaneRefusesInvalidCSRs(t *testing.T) {
 			addresses = append(addresses, net.ParseIP(ip))
 		}
 		who := client(t, plane.Kubeconfig, as("system:node:"+node, "system:nodes"))
-		return submit(t, who, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject(node), names, addresses...)
+		return submit(
+			t,
+			who,
+			certtest.NewKey(t),
+			certificatesv1.KubeletServingSignerName,
+			certificatesv1.UsageServerAuth,
+			nodeSubject(node),
+			names,
+			addresses...)
 	}
 
 	certificate := annotateCertificate(t, certtest.NewCA(t, "kube-csr-signer"), key, x509.Certificate{
@@ -82,42 +87,175 @@ func TestControlPlaneRefusesInvalidCSRs(t *testing.T) {
 	})
 
 	rows := []struct{ name, csr, want string }{
-		{"a stolen bootstrap kubeconfig, and no join token", with(func(a *csrRequest) { a.annotations = nil }), "it contains no join token, but node refused-open has one"},
+		{
+			"a stolen bootstrap kubeconfig, and no join token",
+			with(func(a *csrRequest) { a.annotations = nil }),
+			"it contains no join token, but node refused-open has one",
+		},
 		{"an unknown join token", with(func(a *csrRequest) {
-			a.annotations = map[string]string{"node.hcp-agent.io/join-token-id": strings.Repeat("ab", 16), "node.hcp-agent.io/join-token-proof": proof["node.hcp-agent.io/join-token-proof"]}
+			a.annotations = map[string]string{
+				"node.hcp-agent.io/join-token-id":    strings.Repeat("ab", 16),
+				"node.hcp-agent.io/join-token-proof": proof["node.hcp-agent.io/join-token-proof"],
+			}
 		}), "no enrollment exists for its join token"},
 		{"a changed name", with(func(a *csrRequest) { a.node = "refused-king" }), "invalid subject: found"},
-		{"another node's name that has an enrollment", with(func(a *csrRequest) { a.node = "refused-never" }), "invalid subject: found"},
+		{
+			"another node's name that has an enrollment",
+			with(func(a *csrRequest) { a.node = "refused-never" }),
+			"invalid subject: found",
+		},
 		{"a second key for an enrollment", func() string {
 			second := certtest.NewKey(t)
-			return csrRequest{client: stolen, key: second, node: "refused-in", annotations: sign(t, in, real, &second.PublicKey)}.submit(t)
+			return csrRequest{
+				client:      stolen,
+				key:         second,
+				node:        "refused-in",
+				annotations: sign(t, in, real, &second.PublicKey),
+			}.submit(
+				t,
+			)
 		}(), "was already used with another key (SHA256:"},
-		{"an expired enrollment", csrRequest{client: stolen, key: key, node: "refused-expired", annotations: sign(t, expired, real, &key.PublicKey)}.submit(t), "of node refused-expired expired at"},
-		{"a name in the client CSR", with(func(a *csrRequest) { a.names = []string{"api.example.com"} }), `invalid names: found ["api.example.com"]`},
-		{"an extra group", func() string { a := bootstrapperWith("example:extra"); return a.submit(t) }(), "invalid groups: found"},
-		{"another requestor", with(func(a *csrRequest) { a.client = client(t, plane.Kubeconfig, as("somebody", bootstrapperGroups()...)) }), "invalid requestor: found"},
+		{
+			"an expired enrollment",
+			csrRequest{
+				client:      stolen,
+				key:         key,
+				node:        "refused-expired",
+				annotations: sign(t, expired, real, &key.PublicKey),
+			}.submit(
+				t,
+			),
+			"of node refused-expired expired at",
+		},
+		{
+			"a name in the client CSR",
+			with(func(a *csrRequest) { a.names = []string{"api.example.com"} }),
+			`invalid names: found ["api.example.com"]`,
+		},
+		{
+			"an extra group",
+			func() string { a := bootstrapperWith("example:extra"); return a.submit(t) }(),
+			"invalid groups: found",
+		},
+		{
+			"another requestor",
+			with(func(a *csrRequest) { a.client = client(t, plane.Kubeconfig, as("somebody", bootstrapperGroups()...)) }),
+			"invalid requestor: found",
+		},
 		{"an extra usage", with(func(a *csrRequest) {
-			a.usages = []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageKeyEncipherment, certificatesv1.UsageClientAuth, certificatesv1.UsageServerAuth}
+			a.usages = []certificatesv1.KeyUsage{
+				certificatesv1.UsageDigitalSignature,
+				certificatesv1.UsageKeyEncipherment,
+				certificatesv1.UsageClientAuth,
+				certificatesv1.UsageServerAuth,
+			}
 		}), "invalid usages: found"},
-		{"a replayed annotation on another key", with(func(a *csrRequest) { a.key = other }), "the signature of the CSR does not match join token"},
+		{
+			"a replayed annotation on another key",
+			with(func(a *csrRequest) { a.key = other }),
+			"the signature of the CSR does not match join token",
+		},
 		{"another join token's proof", with(func(a *csrRequest) {
-			a.annotations = map[string]string{"node.hcp-agent.io/join-token-id": open.ID, "node.hcp-agent.io/join-token-proof": sign(t, never, real, &key.PublicKey)["node.hcp-agent.io/join-token-proof"]}
+			a.annotations = map[string]string{
+				"node.hcp-agent.io/join-token-id":    open.ID,
+				"node.hcp-agent.io/join-token-proof": sign(t, never, real, &key.PublicKey)["node.hcp-agent.io/join-token-proof"],
+			}
 		}), "the signature of the CSR does not match join token"},
 		{"a copy of the node's CSR", good.submit(t), "it is a copy: its name is neither node-csr-"},
-		{"an enrollment of another cluster", csrRequest{client: stolen, key: key, node: "refused-elsewhere", annotations: sign(t, elsewhere, foreign, &key.PublicKey)}.submit(t), "is for another cluster"},
-		{"a Node of that name exists", csrRequest{client: stolen, key: key, node: "refused-there", name: clientCSRName(t, key, "refused-there"), annotations: sign(t, there, real, &key.PublicKey)}.submit(t), "Node refused-there already exists in the cluster"},
-		{"a copied certificate of the node", csrRequest{client: stolen, key: other, node: "refused-in", annotations: certificate}.submit(t), "invalid certificate: found another key"},
-		{"a certificate of another CA", csrRequest{client: stolen, key: key, node: "refused-in", name: clientCSRName(t, key, "refused-in"), annotations: certificate}.submit(t), "issued by a client CA of this cluster"},
-		{"no join token, and no enrollment for that name", csrRequest{client: stolen, key: key, node: "refused-unknown"}.submit(t), `contains no join token, and no enrollment exists for node "refused-unknown"`},
-		{"serving: another machine's address", serving("refused-in", []string{"refused-in"}, "192.0.2.7", "192.0.2.8"), "the address 192.0.2.8"},
-		{"serving: another name", serving("refused-in", []string{"refused-in", "api.example.com"}, "192.0.2.7"), `invalid names: found ["refused-in" "api.example.com" "192.0.2.7"]`},
-		{"serving: an IP of another Node", serving("refused-shared", []string{"refused-shared"}, "192.0.2.77"), "the address 192.0.2.77 belongs to Node refused-other"},
-		{"serving: an enrollment without addresses", serving("refused-bare", []string{"refused-bare"}, "192.0.2.12"), "contains no addresses"},
-		{"serving: an enrollment that was never used", serving("refused-never", []string{"refused-never"}, "192.0.2.11"), "no join token of refused-never was used"},
-		{"serving: requested by the bootstrapper", submit(t, stolen, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("refused-in"), []string{"refused-in"}, net.ParseIP("192.0.2.7")), "invalid requestor: found"},
-		{"serving: a node without an enrollment", serving("refused-unknown", []string{"refused-unknown"}, "192.0.2.13"), `no enrollment exists for node "refused-unknown"`},
+		{
+			"an enrollment of another cluster",
+			csrRequest{
+				client:      stolen,
+				key:         key,
+				node:        "refused-elsewhere",
+				annotations: sign(t, elsewhere, foreign, &key.PublicKey),
+			}.submit(
+				t,
+			),
+			"is for another cluster",
+		},
+		{
+			"a Node of that name exists",
+			csrRequest{
+				client:      stolen,
+				key:         key,
+				node:        "refused-there",
+				name:        clientCSRName(t, key, "refused-there"),
+				annotations: sign(t, there, real, &key.PublicKey),
+			}.submit(
+				t,
+			),
+			"Node refused-there already exists in the cluster",
+		},
+		{
+			"a copied certificate of the node",
+			csrRequest{client: stolen, key: other, node: "refused-in", annotations: certificate}.submit(t),
+			"invalid certificate: found another key",
+		},
+		{
+			"a certificate of another CA",
+			csrRequest{
+				client:      stolen,
+				key:         key,
+				node:        "refused-in",
+				name:        clientCSRName(t, key, "refused-in"),
+				annotations: certificate,
+			}.submit(
+				t,
+			),
+			"issued by a client CA of this cluster",
+		},
+		{
+			"no join token, and no enrollment for that name",
+			csrRequest{client: stolen, key: key, node: "refused-unknown"}.submit(t),
+			`contains no join token, and no enrollment exists for node "refused-unknown"`,
+		},
+		{
+			"serving: another machine's address",
+			serving("refused-in", []string{"refused-in"}, "192.0.2.7", "192.0.2.8"),
+			"the address 192.0.2.8",
+		},
+		{
+			"serving: another name",
+			serving("refused-in", []string{"refused-in", "api.example.com"}, "192.0.2.7"),
+			`invalid names: found ["refused-in" "api.example.com" "192.0.2.7"]`,
+		},
+		{
+			"serving: an IP of another Node",
+			serving("refused-shared", []string{"refused-shared"}, "192.0.2.77"),
+			"the address 192.0.2.77 belongs to Node refused-other",
+		},
+		{
+			"serving: an enrollment without addresses",
+			serving("refused-bare", []string{"refused-bare"}, "192.0.2.12"),
+			"contains no addresses",
+		},
+		{
+			"serving: an enrollment that was never used",
+			serving("refused-never", []string{"refused-never"}, "192.0.2.11"),
+			"no join token of refused-never was used",
+		},
+		{
+			"serving: requested by the bootstrapper",
+			submit(
+				t,
+				stolen,
+				certtest.NewKey(t),
+				certificatesv1.KubeletServingSignerName,
+				certificatesv1.UsageServerAuth,
+				nodeSubject("refused-in"),
+				[]string{"refused-in"},
+				net.ParseIP("192.0.2.7"),
+			),
+			"invalid requestor: found",
+		},
+		{
+			"serving: a node without an enrollment",
+			serving("refused-unknown", []string{"refused-unknown"}, "192.0.2.13"),
+			`no enrollment exists for node "refused-unknown"`,
+		},
 	}
-	before := usageRecordsVersion(t)
+	before := usageRecordsResourceVersion(t)
 	s.runOnce()
 	var table strings.Builder
 	columns := tabwriter.NewWriter(&table, 0, 4, 2, ' ', 0)
@@ -135,7 +273,7 @@ func TestControlPlaneRefusesInvalidCSRs(t *testing.T) {
 		t.Error(err)
 	}
 	t.Log("refused and ignored:\n" + table.String())
-	if after := usageRecordsVersion(t); after != before {
+	if after := usageRecordsResourceVersion(t); after != before {
 		t.Error("the usage records have changed")
 	}
 
@@ -146,24 +284,4 @@ func TestControlPlaneRefusesInvalidCSRs(t *testing.T) {
 	if got := csrConditions(t, csr); got != approvedByAgent {
 		t.Errorf("the unmodified CSR is %q: %+v", got, s.lastEvent(csr))
 	}
-}
-
-// allowCSRs grants a user the bootstrapper's right to create CSRs.
-func allowCSRs(t *testing.T, user string) {
-	t.Helper()
-	if _, err := adminClient(t).RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "bootstrapper-"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "system:node-bootstrapper"},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the permission of "+user+" to create CSRs", func() bool {
-		review, err := adminClient(t).AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
-			Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Verb: "create", Group: "certificates.k8s.io", Resource: "certificatesigningrequests",
-			}},
-		}, metav1.CreateOptions{})
-		return err == nil && review.Status.Allowed
-	})
 }

@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"testing"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 )
 
-func pendingCSR(n int) *certificatesv1.CertificateSigningRequest {
-	return &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{UID: types.UID(fmt.Sprintf("%036d", n))}}
+func pendingCSR(n int) *kube.CSR {
+	return &kube.CSR{ObjectMeta: metav1.ObjectMeta{UID: types.UID(fmt.Sprintf("%036d", n))}}
 }
 
 func TestReasonIsReportedOnce(t *testing.T) {
@@ -48,7 +49,8 @@ func TestReportedReasonsAreLimited(t *testing.T) {
 	const all = 2*maxReportedCSRs + 500
 	for _, want := range []bool{true, false} {
 		news := sweep(0, all)
-		if recorded != maxReportedCSRs || len(a.reported.entries) != maxReportedCSRs || a.reported.pendingCount() != all || news != want {
+		if recorded != maxReportedCSRs || len(a.reported.entries) != maxReportedCSRs || a.reported.pendingCount() != all ||
+			news != want {
 			t.Errorf("told %d, kept %d, %d wait, news %t", recorded, len(a.reported.entries), a.reported.pendingCount(), news)
 		}
 	}

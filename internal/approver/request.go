@@ -9,12 +9,13 @@ import (
 	"crypto/elliptic"
 	"crypto/rsa"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
 	"slices"
 	"strings"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 )
 
 const nodePrefix = "system:node:"
@@ -41,7 +42,8 @@ func parseRequest(content []byte) (*x509.CertificateRequest, error) {
 			fmt.Sprintf("one certificate request in PEM form, of at most %d bytes", maxRequestBytes))
 	}
 	block, rest := pem.Decode(content)
-	if block == nil || block.Type != "CERTIFICATE REQUEST" || len(block.Headers) > 0 || strings.TrimSpace(string(rest)) != "" {
+	if block == nil || block.Type != "CERTIFICATE REQUEST" || len(block.Headers) > 0 ||
+		strings.TrimSpace(string(rest)) != "" {
 		return nil, refuse("request", "other data", "one certificate request in PEM form")
 	}
 	request, err := x509.ParseCertificateRequest(block.Bytes)
@@ -84,7 +86,7 @@ func checkKey(publicKey any) error {
 // checkRequest returns the certificate request of a CSR after the checks that apply to both kinds. It
 // must be one well-formed request for a usable key, with exactly a node's subject. checkSignature
 // checks the signature last.
-func (n ExpectedNode) checkRequest(csr *certificatesv1.CertificateSigningRequest) (*x509.CertificateRequest, error) {
+func (n ExpectedNode) checkRequest(csr *kube.CSR) (*x509.CertificateRequest, error) {
 	request, err := parseRequest(csr.Spec.Request)
 	if err != nil {
 		return nil, err
@@ -92,13 +94,22 @@ func (n ExpectedNode) checkRequest(csr *certificatesv1.CertificateSigningRequest
 	if err := checkKey(request.PublicKey); err != nil {
 		return nil, err
 	}
-	user := "system:node:" + n.NodeName
 	// Names contains every attribute of the subject, including those without a field.
-	if len(request.Subject.Names) != 2 || request.Subject.CommonName != user || !slices.Equal(request.Subject.Organization, []string{"system:nodes"}) {
-		return nil, refuse("subject", fmt.Sprintf("%q", request.Subject), fmt.Sprintf("%q", "CN="+user+",O=system:nodes"))
+	if len(request.Subject.Names) != 2 || !isNodeSubject(request.Subject, n.NodeName) {
+		return nil, refuse("subject", quoted(request.Subject), subjectText(n.NodeName))
 	}
 	return request, nil
 }
+
+// isNodeSubject reports whether the names in a subject are exactly those of a node.
+func isNodeSubject(subject pkix.Name, node string) bool {
+	return subject.CommonName == nodePrefix+node && slices.Equal(subject.Organization, []string{"system:nodes"})
+}
+
+// subjectText returns the subject of a node for the text of a refusal.
+func subjectText(node string) string { return quoted("CN=" + nodePrefix + node + ",O=system:nodes") }
+
+func quoted(value any) string { return fmt.Sprintf("%q", value) }
 
 // checkSignature verifies that a request is signed with its own key. This is the only expensive
 // rule, so it must be checked last.

@@ -11,6 +11,9 @@ import (
 	"slices"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 )
 
 // ExpectedNode describes the node whose CSRs may be approved.
@@ -43,14 +46,17 @@ func refuse(rule string, found, due any) error {
 const nodeBootstrapper = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
 
 func bootstrapperGroups() []string {
-	return []string{"system:serviceaccounts", "system:serviceaccounts:openshift-machine-config-operator", "system:authenticated"}
+	return []string{
+		"system:serviceaccounts", "system:serviceaccounts:openshift-machine-config-operator", "system:authenticated",
+	}
 }
 
 // CheckClient returns an error unless the CSR is the node's own for its client certificate. The
 // requestor must be the bootstrapper, the key must be PublicKey, and the request must be exactly
 // as kubelet submits it.
-func (n ExpectedNode) CheckClient(csr *certificatesv1.CertificateSigningRequest) error {
-	if err := checkRequestor(csr, certificatesv1.KubeAPIServerClientKubeletSignerName, nodeBootstrapper, bootstrapperGroups()); err != nil {
+func (n ExpectedNode) CheckClient(csr *kube.CSR) error {
+	signer := certificatesv1.KubeAPIServerClientKubeletSignerName
+	if err := checkRequestor(csr, signer, nodeBootstrapper, bootstrapperGroups()); err != nil {
 		return err
 	}
 	if err := checkUsages(csr, certificatesv1.UsageClientAuth); err != nil {
@@ -63,10 +69,7 @@ func (n ExpectedNode) CheckClient(csr *certificatesv1.CertificateSigningRequest)
 	if names := requestedNames(request); len(names) > 0 || len(request.Extensions) > 0 {
 		return refuse("names", fmt.Sprintf("%q (X.509 extensions: %d)", names, len(request.Extensions)), "none")
 	}
-	key, comparable := n.PublicKey.(interface {
-		Equal(other crypto.PublicKey) bool
-	})
-	if !comparable || !key.Equal(request.PublicKey) {
+	if !enrollment.SamePublicKey(n.PublicKey, request.PublicKey) {
 		return refuse("key", "a different key", "this node's key")
 	}
 	return checkSignature(request)
@@ -74,9 +77,10 @@ func (n ExpectedNode) CheckClient(csr *certificatesv1.CertificateSigningRequest)
 
 // CheckServing returns an error unless the CSR is the node's own for its serving certificate. The
 // requestor must be the node, and the names must be the node's name and addresses of this host.
-func (n ExpectedNode) CheckServing(csr *certificatesv1.CertificateSigningRequest) error {
-	user := "system:node:" + n.NodeName
-	if err := checkRequestor(csr, certificatesv1.KubeletServingSignerName, user, []string{"system:nodes", "system:authenticated"}); err != nil {
+func (n ExpectedNode) CheckServing(csr *kube.CSR) error {
+	groups := []string{"system:nodes", "system:authenticated"}
+	err := checkRequestor(csr, certificatesv1.KubeletServingSignerName, nodePrefix+n.NodeName, groups)
+	if err != nil {
 		return err
 	}
 	if err := checkUsages(csr, certificatesv1.UsageServerAuth); err != nil {
@@ -86,8 +90,9 @@ func (n ExpectedNode) CheckServing(csr *certificatesv1.CertificateSigningRequest
 	if err != nil {
 		return err
 	}
-	if len(request.Extensions) > 1 || len(request.EmailAddresses) > 0 || len(request.URIs) > 0 || !slices.Equal(request.DNSNames, []string{n.NodeName}) {
-		return refuse("names", fmt.Sprintf("%q", requestedNames(request)), fmt.Sprintf("the DNS name %q and addresses", n.NodeName))
+	if len(request.Extensions) > 1 || len(request.EmailAddresses) > 0 || len(request.URIs) > 0 ||
+		!slices.Equal(request.DNSNames, []string{n.NodeName}) {
+		return refuse("names", quoted(requestedNames(request)), "the DNS name "+quoted(n.NodeName)+" and addresses")
 	}
 	if err := checkNameTypes(request); err != nil {
 		return err
@@ -140,26 +145,26 @@ func (n ExpectedNode) checkAddresses(request *x509.CertificateRequest) error {
 }
 
 // checkRequestor checks the fields that the API server has set.
-func checkRequestor(csr *certificatesv1.CertificateSigningRequest, signer, user string, groups []string) error {
+func checkRequestor(csr *kube.CSR, signer, user string, groups []string) error {
 	if csr.Spec.SignerName != signer {
-		return refuse("signer", fmt.Sprintf("%q", csr.Spec.SignerName), fmt.Sprintf("%q", signer))
+		return refuse("signer", quoted(csr.Spec.SignerName), quoted(signer))
 	}
 	if csr.Spec.Username != user {
-		return refuse("requestor", fmt.Sprintf("%q", csr.Spec.Username), fmt.Sprintf("%q", user))
+		return refuse("requestor", quoted(csr.Spec.Username), quoted(user))
 	}
 	if !sameSet(csr.Spec.Groups, groups) {
-		return refuse("groups", fmt.Sprintf("%q", csr.Spec.Groups), fmt.Sprintf("%q", groups))
+		return refuse("groups", quoted(csr.Spec.Groups), quoted(groups))
 	}
 	return nil
 }
 
 // checkUsages accepts the usages that kubelet requests: the purpose, digital signature and, with an
 // RSA key, key encipherment.
-func checkUsages(csr *certificatesv1.CertificateSigningRequest, purpose certificatesv1.KeyUsage) error {
+func checkUsages(csr *kube.CSR, purpose certificatesv1.KeyUsage) error {
 	least := []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, purpose}
 	most := append(slices.Clone(least), certificatesv1.UsageKeyEncipherment)
 	if !sameSet(csr.Spec.Usages, least) && !sameSet(csr.Spec.Usages, most) {
-		return refuse("usages", fmt.Sprintf("%q", csr.Spec.Usages), fmt.Sprintf("%q", least))
+		return refuse("usages", quoted(csr.Spec.Usages), quoted(least))
 	}
 	return nil
 }

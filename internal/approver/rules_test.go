@@ -21,8 +21,9 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 type invalidation struct {
@@ -57,8 +58,10 @@ func validServingCSR(key *ecdsa.PrivateKey) *validCSR {
 			IPAddresses: []net.IP{net.ParseIP("192.0.2.7"), net.ParseIP("2001:db8::7")},
 		},
 		spec: certificatesv1.CertificateSigningRequestSpec{
-			SignerName: "kubernetes.io/kubelet-serving", Username: "system:node:worker-1", Groups: []string{"system:nodes", "system:authenticated"},
-			Usages: []certificatesv1.KeyUsage{"digital signature", "server auth"},
+			SignerName: "kubernetes.io/kubelet-serving",
+			Username:   "system:node:worker-1",
+			Groups:     []string{"system:nodes", "system:authenticated"},
+			Usages:     []certificatesv1.KeyUsage{"digital signature", "server auth"},
 		},
 	}
 }
@@ -67,7 +70,7 @@ func nodeSubject(name string) pkix.Name {
 	return pkix.Name{CommonName: "system:node:" + name, Organization: []string{"system:nodes"}}
 }
 
-func (g *validCSR) csr(t *testing.T) *certificatesv1.CertificateSigningRequest {
+func (g *validCSR) csr(t *testing.T) *kube.CSR {
 	t.Helper()
 	der, err := x509.CreateCertificateRequest(rand.Reader, &g.request, g.key)
 	if err != nil {
@@ -85,7 +88,7 @@ func (g *validCSR) csr(t *testing.T) *certificatesv1.CertificateSigningRequest {
 	}
 	spec := g.spec
 	spec.Request = content
-	return &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
+	return &kube.CSR{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
 }
 
 // commonInvalidations returns modifications that invalidate a CSR of either kind.
@@ -94,21 +97,30 @@ func commonInvalidations() map[string]invalidation {
 		"as it should be":         {func(*validCSR) {}, ""},
 		"RSA's key encipherment":  {func(g *validCSR) { g.spec.Usages = append(g.spec.Usages, "key encipherment") }, ""},
 		"groups in another order": {func(g *validCSR) { slices.Reverse(g.spec.Groups) }, ""},
-		"another signer":          {func(g *validCSR) { g.spec.SignerName = "kubernetes.io/kube-apiserver-client" }, "signer"},
-		"legacy signer":           {func(g *validCSR) { g.spec.SignerName = "kubernetes.io/legacy-unknown" }, "signer"},
-		"another requestor":       {func(g *validCSR) { g.spec.Username = "system:node:worker-2" }, "requestor"},
-		"an administrator":        {func(g *validCSR) { g.spec.Username = "system:admin" }, "requestor"},
-		"one group more":          {func(g *validCSR) { g.spec.Groups = append(g.spec.Groups, "system:masters") }, "groups"},
-		"one group less":          {func(g *validCSR) { g.spec.Groups = g.spec.Groups[1:] }, "groups"},
-		"one usage more":          {func(g *validCSR) { g.spec.Usages = append(g.spec.Usages, "cert sign") }, "usages"},
+		"another signer": {
+			func(g *validCSR) { g.spec.SignerName = "kubernetes.io/kube-apiserver-client" },
+			"signer",
+		},
+		"legacy signer":     {func(g *validCSR) { g.spec.SignerName = "kubernetes.io/legacy-unknown" }, "signer"},
+		"another requestor": {func(g *validCSR) { g.spec.Username = "system:node:worker-2" }, "requestor"},
+		"an administrator":  {func(g *validCSR) { g.spec.Username = "system:admin" }, "requestor"},
+		"one group more":    {func(g *validCSR) { g.spec.Groups = append(g.spec.Groups, "system:masters") }, "groups"},
+		"one group less":    {func(g *validCSR) { g.spec.Groups = g.spec.Groups[1:] }, "groups"},
+		"one usage more":    {func(g *validCSR) { g.spec.Usages = append(g.spec.Usages, "cert sign") }, "usages"},
 		"both purposes": {func(g *validCSR) {
 			g.spec.Usages = []certificatesv1.KeyUsage{"digital signature", "client auth", "server auth"}
 		}, "usages"},
-		"any usage":                {func(g *validCSR) { g.spec.Usages = []certificatesv1.KeyUsage{"any"} }, "usages"},
-		"another node":             {func(g *validCSR) { g.request.Subject = nodeSubject("worker-2") }, "subject"},
-		"an administrator's group": {func(g *validCSR) { g.request.Subject.Organization = []string{"system:masters"} }, "subject"},
-		"one organization more":    {func(g *validCSR) { g.request.Subject.Organization = []string{"system:nodes", "system:masters"} }, "subject"},
-		"organizational unit":      {func(g *validCSR) { g.request.Subject.OrganizationalUnit = []string{"x"} }, "subject"},
+		"any usage":    {func(g *validCSR) { g.spec.Usages = []certificatesv1.KeyUsage{"any"} }, "usages"},
+		"another node": {func(g *validCSR) { g.request.Subject = nodeSubject("worker-2") }, "subject"},
+		"an administrator's group": {
+			func(g *validCSR) { g.request.Subject.Organization = []string{"system:masters"} },
+			"subject",
+		},
+		"one organization more": {
+			func(g *validCSR) { g.request.Subject.Organization = []string{"system:nodes", "system:masters"} },
+			"subject",
+		},
+		"organizational unit": {func(g *validCSR) { g.request.Subject.OrganizationalUnit = []string{"x"} }, "subject"},
 		"an unusual attribute": {func(g *validCSR) {
 			g.request.Subject.ExtraNames = []pkix.AttributeTypeAndValue{{Type: asn1.ObjectIdentifier{1, 2, 3}, Value: "x"}}
 		}, "subject"},
@@ -118,7 +130,10 @@ func commonInvalidations() map[string]invalidation {
 				return bytes.ReplaceAll(b, []byte("CERTIFICATE REQUEST"), []byte("CERTIFICATE"))
 			}
 		}, "request"},
-		"text before it":  {func(g *validCSR) { g.pem = func(b []byte) []byte { return append([]byte("x\n"), b...) } }, "request"},
+		"text before it": {
+			func(g *validCSR) { g.pem = func(b []byte) []byte { return append([]byte("x\n"), b...) } },
+			"request",
+		},
 		"space behind it": {func(g *validCSR) { g.pem = func(b []byte) []byte { return append(b, '\n') } }, ""},
 		"much behind it": {func(g *validCSR) {
 			g.pem = func(b []byte) []byte { return append(b, bytes.Repeat([]byte{'\n'}, maxRequestBytes)...) }
@@ -127,7 +142,9 @@ func commonInvalidations() map[string]invalidation {
 		"e-mail":       {func(g *validCSR) { g.request.EmailAddresses = []string{"a@example.com"} }, "names"},
 		"URI":          {func(g *validCSR) { g.request.URIs = []*url.URL{{Scheme: "spiffe", Host: "x"}} }, "names"},
 		"another extension": {func(g *validCSR) {
-			g.request.ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 19}, Value: []byte{0x30, 3, 1, 1, 0xff}}} // a CA
+			g.request.ExtraExtensions = []pkix.Extension{
+				{Id: asn1.ObjectIdentifier{2, 5, 29, 19}, Value: []byte{0x30, 3, 1, 1, 0xff}},
+			} // a CA
 		}, "names"},
 		"wrong signature": {func(g *validCSR) { g.pem = replaceSignature }, "signature"},
 	}
@@ -139,7 +156,10 @@ func TestCheckClient(t *testing.T) {
 	tests := commonInvalidations()
 	tests["another key"] = invalidation{func(g *validCSR) { g.key = other }, "key"}
 	tests["a DNS name"] = invalidation{func(g *validCSR) { g.request.DNSNames = []string{"worker-1"} }, "names"}
-	tests["an address"] = invalidation{func(g *validCSR) { g.request.IPAddresses = []net.IP{net.ParseIP("192.0.2.7")} }, "names"}
+	tests["an address"] = invalidation{
+		func(g *validCSR) { g.request.IPAddresses = []net.IP{net.ParseIP("192.0.2.7")} },
+		"names",
+	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := validClientCSR(key)
@@ -152,13 +172,20 @@ func TestCheckClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkRule(t, ExpectedNode{NodeName: "worker-1", PublicKey: &rsaKey.PublicKey}.CheckClient(validClientCSR(key).csr(t)), "key")
+	checkRule(
+		t,
+		ExpectedNode{NodeName: "worker-1", PublicKey: &rsaKey.PublicKey}.CheckClient(validClientCSR(key).csr(t)),
+		"key",
+	)
 	checkRule(t, want.CheckClient(validServingCSR(key).csr(t)), "signer")
 }
 
 func TestCheckServing(t *testing.T) {
 	key := certtest.NewKey(t)
-	want := ExpectedNode{NodeName: "worker-1", Addresses: append(nodeAddresses(), netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("169.254.0.1"))}
+	want := ExpectedNode{
+		NodeName:  "worker-1",
+		Addresses: append(nodeAddresses(), netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("169.254.0.1")),
+	}
 	tests := commonInvalidations()
 	names := func(dns []string, ips ...string) func(*validCSR) {
 		return func(g *validCSR) {
@@ -179,7 +206,9 @@ func TestCheckServing(t *testing.T) {
 		"loopback, though local": {names([]string{"worker-1"}, "127.0.0.1"), "names"},
 		"link-local":             {names([]string{"worker-1"}, "169.254.0.1"), "names"},
 		"unspecified":            {names([]string{"worker-1"}, "0.0.0.0"), "names"},
-		"the bootstrapper asks":  {func(g *validCSR) { g.spec.Username, g.spec.Groups = nodeBootstrapper, bootstrapperGroups() }, "requestor"},
+		"the bootstrapper asks": {
+			func(g *validCSR) { g.spec.Username, g.spec.Groups = nodeBootstrapper, bootstrapperGroups() }, "requestor",
+		},
 	} {
 		tests[name] = test
 	}
@@ -191,7 +220,11 @@ func TestCheckServing(t *testing.T) {
 		})
 	}
 	checkRule(t, want.CheckServing(validClientCSR(key).csr(t)), "signer")
-	checkRule(t, ExpectedNode{NodeName: "worker-1"}.CheckServing(validServingCSR(key).csr(t)), "names") // no address is expected
+	checkRule(
+		t,
+		ExpectedNode{NodeName: "worker-1"}.CheckServing(validServingCSR(key).csr(t)),
+		"names",
+	) // no address is expected
 }
 
 func TestCheckOwn(t *testing.T) {

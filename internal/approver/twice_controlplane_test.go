@@ -20,9 +20,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 func TestControlPlaneEnrolledNodeGetsCertificates(t *testing.T) {
@@ -30,15 +31,30 @@ func TestControlPlaneEnrolledNodeGetsCertificates(t *testing.T) {
 	made := s.newToken("enrolled", clusterCA(t), 0, "192.0.2.20", "2001:db8::20")
 	csr, key := submitWithToken(t, made)
 	s.runOnce()
-	if recorded := s.lastEvent(csr); csrConditions(t, csr) != approvedByAgent || recorded.Outcome != Approved || recorded.TokenID != made.ID || recorded.Key != enrollment.Fingerprint(&key.PublicKey) {
+	if recorded := s.lastEvent(csr); csrConditions(t, csr) != approvedByAgent || recorded.Outcome != Approved ||
+		recorded.TokenID != made.ID ||
+		recorded.Key != enrollment.Fingerprint(&key.PublicKey) {
 		t.Fatalf("the CSR is %q: %+v", csrConditions(t, csr), recorded)
 	}
 	awaitIssued(t, csr)
 
-	node := client(t, plane.Kubeconfig, rest.ImpersonationConfig{UserName: "system:node:enrolled", Groups: []string{"system:nodes"}})
+	node := client(
+		t,
+		plane.Kubeconfig,
+		rest.ImpersonationConfig{UserName: "system:node:enrolled", Groups: []string{"system:nodes"}},
+	)
 	serving := func() string {
-		return submit(t, node, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("enrolled"), []string{"enrolled"},
-			net.ParseIP("192.0.2.20"), net.ParseIP("2001:db8::20"))
+		return submit(
+			t,
+			node,
+			certtest.NewKey(t),
+			certificatesv1.KubeletServingSignerName,
+			certificatesv1.UsageServerAuth,
+			nodeSubject("enrolled"),
+			[]string{"enrolled"},
+			net.ParseIP("192.0.2.20"),
+			net.ParseIP("2001:db8::20"),
+		)
 	}
 	first := serving()
 	createNode(t, "enrolled", "192.0.2.20") // the node's own Node
@@ -52,14 +68,14 @@ func TestControlPlaneEnrolledNodeGetsCertificates(t *testing.T) {
 	}
 
 	// A restarted approver must change nothing.
-	noted, lines := usageRecordsVersion(t), len(s.allEvents())
+	noted, lines := usageRecordsResourceVersion(t), len(s.allEvents())
 	s.runOnce()
 	for _, recorded := range s.allEvents()[lines:] {
 		if recorded.Node == "enrolled" {
 			t.Errorf("reported again: %+v", recorded)
 		}
 	}
-	if usageRecordsVersion(t) != noted {
+	if usageRecordsResourceVersion(t) != noted {
 		t.Error("a restart has changed the ConfigMap")
 	}
 }
@@ -88,19 +104,26 @@ func TestControlPlaneApprovesOneCSRForAKey(t *testing.T) {
 			t.Errorf("the copy %s is %q: %+v", name, got, s.lastEvent(name))
 		}
 	}
-	noted := usageRecordsVersion(t)
+	noted := usageRecordsResourceVersion(t)
 	if csrConditions(t, first) != approvedByAgent {
 		t.Fatalf("the node's own CSR is %q: %+v", csrConditions(t, first), s.lastEvent(first))
 	}
-	if err := adminClient(t).CertificatesV1().CertificateSigningRequests().Delete(t.Context(), first, metav1.DeleteOptions{}); err != nil {
+	if err := adminClient(t).CertificatesV1().CertificateSigningRequests().Delete(t.Context(), first,
+		metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	again := csrRequest{
-		client: bootstrapClient(t), key: key, node: "again", name: first, annotations: sign(t, made, clusterCA(t), &key.PublicKey),
+		client: bootstrapClient(
+			t,
+		), key: key, node: "again", name: first, annotations: sign(t, made, clusterCA(t), &key.PublicKey),
 	}.submit(t)
 	s.runOnce()
-	if csrConditions(t, again) != approvedByAgent || usageRecordsVersion(t) != noted {
-		t.Errorf("after the garbage collection of its CSR: %q; recorded again: %t", csrConditions(t, again), usageRecordsVersion(t) != noted)
+	if csrConditions(t, again) != approvedByAgent || usageRecordsResourceVersion(t) != noted {
+		t.Errorf(
+			"after the garbage collection of its CSR: %q; recorded again: %t",
+			csrConditions(t, again),
+			usageRecordsResourceVersion(t) != noted,
+		)
 	}
 }
 
@@ -155,7 +178,11 @@ func TestControlPlaneApproverStopsBeforeApproval(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, was, fresh, err := ending.decideBatch(t.Context(), []*certificatesv1.CertificateSigningRequest{found}, &clusterFacts{connection: ending.connection})
+	all, was, fresh, err := ending.decideBatch(
+		t.Context(),
+		[]*kube.CSR{found},
+		&clusterFacts{connection: ending.connection},
+	)
 	if err != nil || len(all) != 1 || len(fresh) != 1 {
 		t.Fatalf("decision %+v, to be recorded: %v: %v", all, fresh, err)
 	}
@@ -166,10 +193,23 @@ func TestControlPlaneApproverStopsBeforeApproval(t *testing.T) {
 		t.Fatalf("the CSR is %q already", got)
 	}
 	thief := certtest.NewKey(t)
-	stolen := csrRequest{client: bootstrapClient(t), key: thief, node: "between", annotations: sign(t, made, clusterCA(t), &thief.PublicKey)}.submit(t)
+	stolen := csrRequest{
+		client:      bootstrapClient(t),
+		key:         thief,
+		node:        "between",
+		annotations: sign(t, made, clusterCA(t), &thief.PublicKey),
+	}.submit(
+		t,
+	)
 	s.runOnce()
-	if csrConditions(t, csr) != approvedByAgent || csrConditions(t, stolen) != "" || !strings.Contains(s.lastEvent(stolen).Reason, "was already used") {
-		t.Errorf("the node's CSR is %q, the other one %q: %+v", csrConditions(t, csr), csrConditions(t, stolen), s.lastEvent(stolen))
+	if csrConditions(t, csr) != approvedByAgent || csrConditions(t, stolen) != "" ||
+		!strings.Contains(s.lastEvent(stolen).Reason, "was already used") {
+		t.Errorf(
+			"the node's CSR is %q, the other one %q: %+v",
+			csrConditions(t, csr),
+			csrConditions(t, stolen),
+			s.lastEvent(stolen),
+		)
 	}
 }
 
@@ -187,9 +227,18 @@ func TestControlPlaneRights(t *testing.T) {
 		{Verb: "approve", Group: "certificates.k8s.io", Resource: "signers", Name: "kubernetes.io/kube-apiserver-client"},
 		{Verb: "sign", Group: "certificates.k8s.io", Resource: "signers", Name: "kubernetes.io/kubelet-serving"},
 	} {
-		review, err := adminClient(t).AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
-			Spec: authorizationv1.SubjectAccessReviewSpec{User: "system:serviceaccount:kube-system:hcp-node-admin-approver", ResourceAttributes: &no},
-		}, metav1.CreateOptions{})
+		review, err := adminClient(
+			t,
+		).AuthorizationV1().SubjectAccessReviews().Create(
+			t.Context(),
+			&authorizationv1.SubjectAccessReview{
+				Spec: authorizationv1.SubjectAccessReviewSpec{
+					User:               "system:serviceaccount:kube-system:hcp-node-admin-approver",
+					ResourceAttributes: &no,
+				},
+			},
+			metav1.CreateOptions{},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +249,8 @@ func TestControlPlaneRights(t *testing.T) {
 	// A credential without the rights must cause one clear error at the start.
 	s := newTestCluster(t)
 	err := s.newApprover(readKubeconfig(t, plane.BootstrapKubeconfig)).Watch(withTimeout(t, time.Minute))
-	if report.CodeOf(err) != report.CredentialRefused || !strings.Contains(string(report.RemedyOf(err)), "deploy/approver-rbac.yaml") {
+	if report.CodeOf(err) != report.CredentialRefused ||
+		!strings.Contains(string(report.RemedyOf(err)), "deploy/approver-rbac.yaml") {
 		t.Errorf("%v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 	}
 }
@@ -211,7 +261,15 @@ func TestControlPlaneWithoutTheConfigMap(t *testing.T) {
 	a := s.newApprover(readKubeconfig(t, plane.Kubeconfig))
 	a.usage.name = "another-one"
 	err := a.Watch(withTimeout(t, time.Minute))
-	if report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), "ConfigMap kube-system/another-one, which records used join tokens, does not exist in the hosted cluster") || !strings.Contains(string(report.RemedyOf(err)), "oc --kubeconfig hosted.kubeconfig apply -f deploy/approver-rbac.yaml") {
+	if report.CodeOf(err) != report.Usage ||
+		!strings.Contains(
+			err.Error(),
+			"ConfigMap kube-system/another-one, which records used join tokens, does not exist in the hosted cluster",
+		) ||
+		!strings.Contains(
+			string(report.RemedyOf(err)),
+			"oc --kubeconfig hosted.kubeconfig apply -f deploy/approver-rbac.yaml",
+		) {
 		t.Errorf("%v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -44,6 +45,12 @@ const (
 		"from the directory"
 )
 
+// The annotation of the ConfigMap with the version of its records. A ConfigMap without records has none.
+const (
+	usageRecordsAnnotation = "node.hcp-agent.io/usage-records-version"
+	usageRecordsVersion    = "v1"
+)
+
 // usageSnapshot is the content of the ConfigMap when it was read.
 type usageSnapshot struct {
 	object *corev1.ConfigMap
@@ -53,22 +60,30 @@ type usageSnapshot struct {
 func (u usageRecords) read(ctx context.Context) (usageSnapshot, error) {
 	object, err := u.client.ConfigMaps(u.namespace).Get(ctx, u.name)
 	if apierrors.IsNotFound(err) {
-		return usageSnapshot{}, report.Fail(report.Usage, "oc --kubeconfig hosted.kubeconfig apply -f deploy/approver-rbac.yaml # creates the "+
-			"ConfigMap; or select another with --namespace and --configmap",
-			"ConfigMap %s/%s, which records used join tokens, does not exist in the hosted cluster: %w", u.namespace, u.name, err)
+		return usageSnapshot{}, report.Fail(report.Usage,
+			"oc --kubeconfig hosted.kubeconfig apply -f deploy/approver-rbac.yaml # creates the ConfigMap; or select "+
+				"another with --namespace and --configmap",
+			"ConfigMap %s/%s, which records used join tokens, does not exist in the hosted cluster: %w",
+			u.namespace, u.name, err)
 	}
 	if err != nil {
 		return usageSnapshot{}, fmt.Errorf("reading the usage records of join tokens: %w", err)
 	}
-	return newUsageSnapshot(object), nil
+	return newUsageSnapshot(object)
 }
 
-func newUsageSnapshot(object *corev1.ConfigMap) usageSnapshot {
+// newUsageSnapshot fails if another version has written the records: this version could not read which keys the
+// join tokens were used with.
+func newUsageSnapshot(object *corev1.ConfigMap) (usageSnapshot, error) {
+	if version := object.Annotations[usageRecordsAnnotation]; version != usageRecordsVersion && len(object.Data) > 0 {
+		return usageSnapshot{}, report.RefuseFormat("the usage records in ConfigMap %s/%s are of version %q, not of "+
+			"version %s", object.Namespace, object.Name, truncate(version), usageRecordsVersion)
+	}
 	keys := make(map[string]string, len(object.Data))
 	for id, value := range object.Data {
 		keys[id] = decodeFingerprint(value)
 	}
-	return usageSnapshot{object: object, keys: keys}
+	return usageSnapshot{object: object, keys: keys}, nil
 }
 
 // add records tokens as used. It returns a conflict error if the ConfigMap has changed since was
@@ -78,6 +93,7 @@ func (u usageRecords) add(ctx context.Context, was usageSnapshot, more map[strin
 	if object.Data == nil {
 		object.Data = map[string]string{}
 	}
+	metav1.SetMetaDataAnnotation(&object.ObjectMeta, usageRecordsAnnotation, usageRecordsVersion)
 	for id, fingerprint := range more {
 		object.Data[id] = encodeFingerprint(fingerprint)
 	}

@@ -9,19 +9,20 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
-
-	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 )
 
 // Intervals at which a watching approver processes all CSRs again although none has changed. A
 // refusal because of a Node, a usage record or an expiry time can become obsolete.
 const (
-	resyncInterval         = 5 * time.Minute
-	minResyncDelay         = 30 * time.Second // initial interval while a CSR of an enrolled node is pending; doubled each time
+	resyncInterval = 5 * time.Minute
+	// minResyncDelay is the initial interval while a CSR of an enrolled node is pending. It is doubled each time.
+	minResyncDelay         = 30 * time.Second
 	enrollmentPollInterval = 2 * time.Second
 )
 
@@ -47,64 +48,78 @@ func (a *Approver) Once(ctx context.Context) error {
 // while the API server is unreachable. A permanent error, such as a missing right of the
 // credential, ends Watch only before the first successful resync.
 func (a *Approver) Watch(ctx context.Context) error {
-	trouble, tries, ready := "", 0, false
+	version, err := a.syncWithRetries(ctx, a.startSync, isPermanent)
+	if err != nil && ctx.Err() == nil {
+		return err
+	}
+	if err == nil && a.options.OnReady != nil {
+		a.options.OnReady()
+	}
 	for ctx.Err() == nil {
-		if a.dir.hasChanged() || !ready {
-			a.loadEnrollments()
-		}
-		version, err := "", error(nil)
-		if !ready {
-			err = a.checkStart(ctx)
-		}
-		if err == nil {
-			version, err = a.resync(ctx)
-		}
-		a.health.isSynced.Store(err == nil)
-		if err != nil && ctx.Err() == nil {
-			err = a.explain(err)
-			if !ready && isPermanent(err) {
-				return err
-			}
-			if trouble != err.Error() {
-				trouble = err.Error()
-				a.emit(Event{Outcome: Warning, Reason: trouble, Remedy: "# retried automatically"})
-				a.setStatus(trouble)
-			}
-			tries++
-			longest := min(15*time.Second, time.Second<<min(tries, 4))
-			_ = wait.Sleep(ctx, time.Duration(rand.Float64()*float64(longest))) //nolint:gosec // only spreads the load
-			continue
-		}
-		if trouble != "" {
-			a.emit(Event{Outcome: Note, Reason: "the API server is reachable again"})
-		}
-		trouble, tries = "", 0
-		if !ready && ctx.Err() == nil {
-			ready = true
-			if a.options.OnReady != nil {
-				a.options.OnReady()
-			}
-		}
 		a.setStatus(a.summary())
 		a.watchChanges(ctx, version)
+		version, _ = a.syncWithRetries(ctx, a.syncAgain, func(error) bool { return false }) // fails when ctx ends
 	}
 	return nil
 }
 
-// checkStart checks at the start, instead of with the first node, whether the cluster is a hosted
-// cluster and whether the usage records are readable.
-func (a *Approver) checkStart(ctx context.Context) error {
-	if err := a.checkHostedCluster(ctx); err != nil {
-		return err
+// syncWithRetries repeats sync until it succeeds, and returns its resource version. It fails if isFatal reports
+// so, or when ctx ends. It reports the begin and the end of an outage.
+func (a *Approver) syncWithRetries(
+	ctx context.Context, sync func(context.Context) (string, error), isFatal func(error) bool,
+) (string, error) {
+	reported := "" // the last reported error
+	for failures := 1; ; failures++ {
+		version, err := sync(ctx)
+		a.health.isSynced.Store(err == nil)
+		switch {
+		case ctx.Err() != nil:
+			return "", ctx.Err()
+		case err == nil:
+			if reported != "" {
+				a.emit(Event{Outcome: Note, Reason: "the API server is reachable again"})
+			}
+			return version, nil
+		}
+		if err = a.explain(err); isFatal(err) {
+			return "", err
+		}
+		if reported != err.Error() {
+			reported = err.Error()
+			a.emit(Event{Outcome: Warning, Reason: reported, Remedy: "# retried automatically"})
+			a.setStatus(reported)
+		}
+		longest := min(15*time.Second, time.Second<<min(failures, 4))
+		_ = wait.Sleep(ctx, time.Duration(rand.Float64()*float64(longest))) //nolint:gosec // only spreads the load
 	}
-	ctx, cancel := withRequestTimeout(ctx)
+}
+
+// startSync makes the first resync. Before that, it checks whether the cluster is a hosted cluster and whether
+// the usage records are readable: with the first node it would be too late.
+func (a *Approver) startSync(ctx context.Context) (string, error) {
+	a.loadEnrollments()
+	if err := a.checkHostedCluster(ctx); err != nil {
+		return "", err
+	}
+	limited, cancel := withRequestTimeout(ctx)
 	defer cancel()
-	_, err := a.usage.read(ctx)
-	return err
+	if _, err := a.usage.read(limited); err != nil {
+		return "", err
+	}
+	return a.resync(ctx)
+}
+
+// syncAgain makes a resync with the current enrollments.
+func (a *Approver) syncAgain(ctx context.Context) (string, error) {
+	if a.dir.hasChanged() {
+		a.loadEnrollments()
+	}
+	return a.resync(ctx)
 }
 
 func (a *Approver) summary() string {
-	return fmt.Sprintf("enrollments: %d; CSRs approved: %d, ignored or refused: %d", a.enrollments.Len(), a.approvedCount, a.reported.pendingCount())
+	return fmt.Sprintf("enrollments: %d; CSRs approved: %d, ignored or refused: %d",
+		a.enrollments.Len(), a.approvedCount, a.reported.pendingCount())
 }
 
 func (a *Approver) setStatus(text string) {
@@ -119,8 +134,8 @@ func (a *Approver) setStatus(text string) {
 func (a *Approver) resync(ctx context.Context) (string, error) {
 	a.needsResync, a.stats = false, approvalStats{}
 	a.reported.beginResync()
-	version, err := a.eachPage(ctx, metav1.ListOptions{}, func(page []certificatesv1.CertificateSigningRequest) error {
-		var batch []*certificatesv1.CertificateSigningRequest
+	version, err := a.eachPage(ctx, metav1.ListOptions{}, func(page []kube.CSR) error {
+		var batch []*kube.CSR
 		for n := range page {
 			if !isDecided(&page[n]) {
 				batch = append(batch, &page[n])
@@ -135,7 +150,8 @@ func (a *Approver) resync(ctx context.Context) (string, error) {
 	if a.reported.endResync() {
 		a.emit(Event{
 			Outcome: Warning, Remedy: "oc get csr",
-			Reason: fmt.Sprintf("%d CSRs are pending; only %d of them are reported individually", a.reported.pendingCount(), maxReportedCSRs),
+			Reason: fmt.Sprintf("%d CSRs are pending; only %d of them are reported individually",
+				a.reported.pendingCount(), maxReportedCSRs),
 		})
 	}
 	return version, a.checkCanApprove(ctx)
@@ -182,11 +198,12 @@ var errWatchBroken = errors.New("the watch was interrupted")
 // processEvents decides on a changed CSR, together with those that follow within a short time. The CSRs of
 // many nodes often arrive at once, and one write then records many tokens as used.
 func (a *Approver) processEvents(ctx context.Context, watcher watch.Interface, event watch.Event) error {
-	window := time.NewTimer(time.Duration(20+rand.IntN(60)) * time.Millisecond) //nolint:gosec // so that two approvers do not stay in step; nothing secret
+	//nolint:gosec // so that two approvers do not stay in step; nothing secret
+	window := time.NewTimer(time.Duration(20+rand.IntN(60)) * time.Millisecond)
 	defer window.Stop()
-	batch := map[types.UID]*certificatesv1.CertificateSigningRequest{}
+	batch := map[types.UID]*kube.CSR{}
 	for {
-		csr, isCSR := event.Object.(*certificatesv1.CertificateSigningRequest)
+		csr, isCSR := event.Object.(*kube.CSR)
 		switch {
 		case !isCSR:
 			return errWatchBroken
@@ -210,7 +227,7 @@ func (a *Approver) processEvents(ctx context.Context, watcher watch.Interface, e
 			break
 		}
 	}
-	list := make([]*certificatesv1.CertificateSigningRequest, 0, len(batch))
+	list := make([]*kube.CSR, 0, len(batch))
 	for _, csr := range batch {
 		list = append(list, csr)
 	}

@@ -19,8 +19,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 // proxy forwards connections to the API server and can be cut.
@@ -107,7 +107,8 @@ func proxiedKubeconfig(t *testing.T, c *proxy) []byte {
 func TestControlPlaneWatchSurvivesInterruptions(t *testing.T) {
 	s, c := newTestCluster(t), newProxy(t)
 	c.setCut(true)
-	if err := os.WriteFile(filepath.Join(s.enrollmentDir, "broken"+enrollment.EnrollmentSuffix), []byte("kind: Enrollment\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.enrollmentDir, "broken"+enrollment.EnrollmentSuffix), []byte("kind: "+
+		"Enrollment\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	a := s.newApprover(proxiedKubeconfig(t, c))
@@ -130,7 +131,11 @@ func TestControlPlaneWatchSurvivesInterruptions(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- a.Watch(ctx) }()
 
-	eventually(t, "a warning about the API server", func() bool { return warned("https://"+c.listener.Addr().String()) > 0 })
+	eventually(
+		t,
+		"a warning about the API server",
+		func() bool { return warned("https://"+c.listener.Addr().String()) > 0 },
+	)
 	if count("READY") != 0 {
 		t.Error("READY was reported while the API server is unreachable")
 	}
@@ -160,7 +165,11 @@ func TestControlPlaneWatchSurvivesInterruptions(t *testing.T) {
 	lateDir := newTestCluster(t)
 	late := lateDir.newToken("watch-late", clusterCA(t), 0)
 	lateCSR, _ := submitWithToken(t, late)
-	eventually(t, "the event of the CSR without an enrollment", func() bool { return s.lastEvent(lateCSR).Outcome == Ignored })
+	eventually(
+		t,
+		"the event of the CSR without an enrollment",
+		func() bool { return s.lastEvent(lateCSR).Outcome == Ignored },
+	)
 	entries, err := filepath.Glob(filepath.Join(lateDir.enrollmentDir, "*"))
 	if err != nil || len(entries) != 1 {
 		t.Fatal(entries, err)
@@ -173,7 +182,8 @@ func TestControlPlaneWatchSurvivesInterruptions(t *testing.T) {
 	eventually(t, "the new enrollment", func() bool {
 		return strings.HasPrefix(lastText(&mu, &output), "enrollments: 4;")
 	})
-	if err := os.Remove(filepath.Join(s.enrollmentDir, "watch-withdrawn-"+withdrawn.ID+enrollment.EnrollmentSuffix)); err != nil {
+	if err := os.Remove(filepath.Join(s.enrollmentDir,
+		"watch-withdrawn-"+withdrawn.ID+enrollment.EnrollmentSuffix)); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the removal of the enrollment", func() bool {
@@ -246,27 +256,35 @@ func TestControlPlaneManualApproval(t *testing.T) {
 	node := ManualApproval{NodeName: "hand", Fingerprint: enrollment.Fingerprint(&key.PublicKey)}
 
 	err := a.ApproveManually(withTimeout(t, 3*time.Second), node)
-	if err == nil || !strings.Contains(err.Error(), "waiting for a client CSR of hand with the key "+node.Fingerprint) || !strings.Contains(err.Error(), enrollment.Fingerprint(&other.PublicKey)) {
+	if err == nil || !strings.Contains(err.Error(), "waiting for a client CSR of hand with the key "+node.Fingerprint) ||
+		!strings.Contains(err.Error(), enrollment.Fingerprint(&other.PublicKey)) {
 		t.Errorf("ApproveManually() = %v", err)
 	}
 	csr := wanted.submit(t)
 	for range 2 { // the second call finds the CSR approved
-		if err := a.ApproveManually(withTimeout(t, time.Minute), node); err != nil || csrConditions(t, csr) != approvedByAgent {
+		if err := a.ApproveManually(withTimeout(t, time.Minute), node); err != nil ||
+			csrConditions(t, csr) != approvedByAgent {
 			t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrConditions(t, csr))
 		}
 	}
 	if csrConditions(t, foreign) != "" {
 		t.Errorf("the other key's CSR is %q", csrConditions(t, foreign))
 	}
-	if err := a.ApproveManually(withTimeout(t, time.Minute), ManualApproval{NodeName: "hand", Fingerprint: "SHA256:abc"}); err == nil || !strings.Contains(err.Error(), "not a fingerprint") {
+	if err := a.ApproveManually(withTimeout(t, time.Minute),
+		ManualApproval{NodeName: "hand", Fingerprint: "SHA256:abc"}); err == nil ||
+		!strings.Contains(err.Error(), "not a fingerprint") {
 		t.Errorf("ApproveManually() with an invalid fingerprint = %v", err)
 	}
 	testManualServingApproval(t, s, a)
 
 	createNode(t, "hand-there", "192.0.2.61")
 	there := csrRequest{client: bootstrapClient(t), key: other, node: "hand-there"}.submit(t)
-	err = a.ApproveManually(withTimeout(t, time.Minute), ManualApproval{NodeName: "hand-there", Fingerprint: enrollment.Fingerprint(&other.PublicKey)})
-	if err == nil || !strings.Contains(err.Error(), "Node hand-there already exists in the cluster") || csrConditions(t, there) != "" {
+	err = a.ApproveManually(
+		withTimeout(t, time.Minute),
+		ManualApproval{NodeName: "hand-there", Fingerprint: enrollment.Fingerprint(&other.PublicKey)},
+	)
+	if err == nil || !strings.Contains(err.Error(), "Node hand-there already exists in the cluster") ||
+		csrConditions(t, there) != "" {
 		t.Errorf("ApproveManually() = %v; the CSR is %q", err, csrConditions(t, there))
 	}
 }

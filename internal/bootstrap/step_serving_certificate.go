@@ -6,8 +6,8 @@ import (
 	"context"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/servingcert"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -17,7 +17,7 @@ func awaitServing(ctx context.Context, j *Flow, log report.Log) (steps.Outcome, 
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	serving, err := servingcert.Open(node, j.State.Topology())
+	serving, err := plan.ServingCertificate(node, j.State.Topology())
 	if err != nil {
 		return steps.Outcome{}, err
 	}

@@ -34,7 +34,7 @@ func inspectCertificates(ctx context.Context, d *diagnostics) ([]report.Finding,
 	f.Client, f.clientErr = identity.ReadCertificate(identity.ClientCertificatePath(identity.PKIDirectory))
 	f.Serving, f.servingErr = identity.ReadCertificate(identity.ServingCertificatePath(identity.PKIDirectory))
 	if d.State.APIServer != "" && d.Facts.Root {
-		_, f.Foreign = d.identityFor(nil).Check(ctx)
+		_, f.Foreign = d.identityFor(nil).Check()
 	}
 	addresses, err := machine.Addresses()
 	f.Fits = (&identity.Serving{NodeName: d.State.NodeName, Dir: identity.PKIDirectory, Addresses: addresses}).Check()

@@ -5,8 +5,8 @@ package doctor
 import (
 	"context"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/servingcert"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -20,11 +20,11 @@ func inspectServing(ctx context.Context, d *diagnostics) ([]report.Finding, erro
 	if err != nil {
 		return nil, nil //nolint:nilerr // reported by the section for the join and the certificates
 	}
-	serving, err := servingcert.Open(node, d.State.Topology())
+	serving, err := plan.ServingCertificate(node, d.State.Topology())
 	if err != nil {
 		return nil, err
 	}
-	text, remedy := servingcert.Problem(ctx, serving)
+	text, remedy := serving.Problem(ctx)
 	if text == "" {
 		return nil, nil
 	}

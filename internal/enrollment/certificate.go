@@ -26,7 +26,8 @@ func EncodeCertificate(certificate *x509.Certificate) string {
 // ParseCertificate parses a value of AnnotationCertificate. It verifies nothing.
 func ParseCertificate(text string) (*x509.Certificate, error) {
 	if len(text) > maxCertificateText {
-		return nil, fmt.Errorf("the annotated certificate has %d characters; at most %d are allowed", len(text), maxCertificateText)
+		return nil, fmt.Errorf("the annotated certificate has %d characters; at most %d are allowed",
+			len(text), maxCertificateText)
 	}
 	der, err := base64.StdEncoding.Strict().DecodeString(text)
 	if err != nil {

@@ -62,7 +62,8 @@ func CAHashes(bundle []byte) ([]Hash, error) {
 	case len(all) == 0:
 		return nil, errors.New("reading the cluster's CA: no certificate in PEM format found")
 	case len(all) > maxCAs:
-		return nil, fmt.Errorf("reading the cluster's CA: %d certificates; at most %d are allowed", len(all), maxCAs)
+		return nil, fmt.Errorf("reading the cluster's CA: %d certificates; at most %d are allowed",
+			len(all), maxCAs)
 	}
 	return all, nil
 }
@@ -72,21 +73,13 @@ func intersection(a, b []Hash) []Hash {
 	return slices.DeleteFunc(slices.Clone(a), func(hash Hash) bool { return !slices.Contains(b, hash) })
 }
 
-// CheckCluster returns an error unless the token is for the cluster with these CAs.
-func (t *Token) CheckCluster(cluster []Hash) error {
-	return checkCluster("join token", t.ID, t.ClusterCA, cluster)
-}
-
-// CheckCluster returns an error unless the enrollment is for the cluster with these CAs.
-func (e *Enrollment) CheckCluster(cluster []Hash) error {
-	return checkCluster("enrollment", e.ID, e.ClusterCA, cluster)
-}
-
-func checkCluster(kind, id string, own, cluster []Hash) error {
-	if len(intersection(own, cluster)) > 0 {
+// CheckCluster returns an error unless the join token is for the cluster with these CAs.
+func (t Terms) CheckCluster(cluster []Hash) error {
+	if len(intersection(t.ClusterCA, cluster)) > 0 {
 		return nil
 	}
-	return fmt.Errorf("%s %s is for another cluster: expected CA %s, but this cluster has %s", kind, id, joinHashes(own), joinHashes(cluster))
+	return fmt.Errorf("join token %s is for another cluster: expected CA %s, but this cluster has %s",
+		t.ID, joinHashes(t.ClusterCA), joinHashes(cluster))
 }
 
 func joinHashes(hashes []Hash) string {
@@ -107,6 +100,14 @@ func Fingerprint(key crypto.PublicKey) string {
 		return ""
 	}
 	return string(hashOf(der))
+}
+
+// SamePublicKey reports whether two public keys are equal.
+func SamePublicKey(a, b crypto.PublicKey) bool {
+	key, isComparable := a.(interface {
+		Equal(other crypto.PublicKey) bool
+	})
+	return isComparable && key.Equal(b)
 }
 
 func shorten(text string) string {

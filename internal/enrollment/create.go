@@ -55,12 +55,21 @@ func New(desired Options, now time.Time) (*Token, *Enrollment, error) {
 	if _, err := rand.Read(id); err != nil {
 		return nil, nil, fmt.Errorf("generating a join token ID: %w", err)
 	}
-	t := &Token{
-		ID: hex.EncodeToString(id), NodeName: desired.NodeName, Expires: now.Add(lifetime).UTC().Truncate(time.Second), ClusterCA: cas,
-		Labels: desired.Labels, Taints: desired.Taints, UserData: desired.UserData, key: private,
+	terms := Terms{
+		ID:        hex.EncodeToString(id),
+		NodeName:  desired.NodeName,
+		Expires:   now.Add(lifetime).UTC().Truncate(time.Second),
+		ClusterCA: cas,
 	}
-	c := &Enrollment{ID: t.ID, NodeName: t.NodeName, Expires: t.Expires, ClusterCA: cas, Addresses: desired.Addresses, key: public}
-	return t, c, checkRoundTrip(t, c)
+	t := &Token{
+		Terms:    terms,
+		Labels:   desired.Labels,
+		Taints:   desired.Taints,
+		UserData: desired.UserData,
+		key:      private,
+	}
+	e := &Enrollment{Terms: terms, Addresses: desired.Addresses, key: public}
+	return t, e, checkRoundTrip(t, e)
 }
 
 // check checks what an administrator specifies, for messages that do not mention a token.
@@ -83,30 +92,28 @@ func (o Options) lifetime() (time.Duration, error) {
 	case o.Lifetime == 0:
 		return defaultLifetime, nil
 	case o.UserData != nil && o.Lifetime > maxUserDataLifetime:
-		return 0, fmt.Errorf("a join token with user data can be valid for at most %s, because the user data expires; requested: %s", maxUserDataLifetime, o.Lifetime)
+		return 0, fmt.Errorf("a join token with user data can be valid for at most %s, because the user data expires; "+
+			"requested: %s", maxUserDataLifetime, o.Lifetime)
 	case o.Lifetime < time.Minute, o.Lifetime > maxLifetime:
-		return 0, fmt.Errorf("a join token can be valid for 1 minute to %d days; requested: %s", maxLifetime/(24*time.Hour), o.Lifetime)
+		return 0, fmt.Errorf("a join token can be valid for 1 minute to %d days; requested: %s",
+			maxLifetime/(24*time.Hour), o.Lifetime)
 	}
 	return o.Lifetime, nil
 }
 
 // checkRoundTrip parses the encoded token and enrollment, so that New never returns a token that the
 // host would refuse.
-func checkRoundTrip(t *Token, c *Enrollment) error {
-	token, err := t.Encode()
+func checkRoundTrip(t *Token, e *Enrollment) error {
+	secret, public, err := encodeBoth(t, e)
 	if err != nil {
 		return err
 	}
-	enrollment, err := c.Encode()
-	if err != nil {
-		return err
-	}
-	read, err := ParseToken(token)
+	read, err := ParseToken(secret)
 	if err == nil && !bytes.Equal(read.UserData, t.UserData) {
 		err = errors.New("the user data cannot be encoded as YAML")
 	}
 	if err == nil {
-		_, err = ParseEnrollment(enrollment)
+		_, err = ParseEnrollment(public)
 	}
 	if err != nil {
 		return fmt.Errorf("creating a join token for %q: %w", shorten(t.NodeName), err)

@@ -12,6 +12,8 @@ import (
 	"encoding/base64"
 	"fmt"
 	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // annotationNameSignature is the annotation with which a node proves that it has chosen the name of
@@ -19,11 +21,12 @@ import (
 const annotationNameSignature = "node.hcp-agent.io/csr-name-signature"
 
 const (
-	// nameDomain separates this signature from signatures for other purposes.
+	// nameDomain separates this signature from signatures for other purposes. A change of the signed data
+	// needs another version.
 	nameDomain = "hcp-node-agent CSR name v1"
-	// maxNameSignatureText is the maximum length of the annotation in bytes. The signature of the
-	// largest key that an approver accepts has about 190.
-	maxNameSignatureText = 256
+	// maxNameSignature is the maximum length of the signature in bytes. That of the largest key that an
+	// approver accepts has about 140.
+	maxNameSignature = 192
 )
 
 const clientCSRPrefix = "node-csr-"
@@ -39,7 +42,9 @@ func ClientCSRName(publicKey crypto.PublicKey, nodeName string) (string, error) 
 	}
 	encode := base64.RawURLEncoding.EncodeToString
 	hash := sha512.New512_256()
-	for _, part := range []string{string(der), "system:node:" + nodeName, "system:nodes", "digital signature", "client auth"} {
+	for _, part := range []string{
+		string(der), "system:node:" + nodeName, "system:nodes", "digital signature", "client auth",
+	} {
 		hash.Write([]byte(encode([]byte(part)) + "|"))
 	}
 	return clientCSRPrefix + encode(hash.Sum(nil)), nil
@@ -57,7 +62,7 @@ func SignCSRName(name string, key *ecdsa.PrivateKey) (map[string]string, error) 
 	if err != nil {
 		return nil, fmt.Errorf("signing the name of the CSR: %w", err)
 	}
-	return map[string]string{annotationNameSignature: base64.StdEncoding.EncodeToString(signature)}, nil
+	return map[string]string{annotationNameSignature: encodeSignature(signature)}, nil
 }
 
 // CheckCSRName returns an error unless the node with this public key has chosen the name of its CSR:
@@ -70,10 +75,13 @@ func CheckCSRName(name, nodeName string, publicKey crypto.PublicKey, annotations
 	}
 	text, isSigned := annotations[annotationNameSignature]
 	key, isECDSA := publicKey.(*ecdsa.PublicKey)
-	if isSigned && isECDSA && len(text) <= maxNameSignatureText {
+	if isSigned && isECDSA {
 		digest := nameDigest(name)
-		signature, err := base64.StdEncoding.Strict().DecodeString(text)
-		if err == nil && ecdsa.VerifyASN1(key, digest[:], signature) {
+		signature, err := decodeSignature(text, maxNameSignature)
+		switch {
+		case report.CodeOf(err) == report.Refused:
+			return err
+		case err == nil && ecdsa.VerifyASN1(key, digest[:], signature):
 			return nil
 		}
 	}

@@ -11,12 +11,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 // The expected name was computed by kubelet's own digestedName (v1.34.2).
 func TestClientCSRNameMatchesKubelet(t *testing.T) {
-	const public = "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEv/QUt6G9VdldwY4iBgetH46wgzYAXOB8k79fbHEXZzSzaV6CE0oUByl4e01AwrGf9lx1razEZc2uNW8Zrz+jlA=="
+	const public = "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEv/QUt6G9VdldwY4iBgetH46wgzYAXOB8k79fbHEXZzSzaV6C" +
+		"E0oUByl4e01AwrGf9lx1razEZc2uNW8Zrz+jlA=="
 	const want = "node-csr-hrT5dyhxiEMTWXLFLseT0CwcVJQrEDlQv_gYj0U9_Zg"
 	der, err := base64.StdEncoding.DecodeString(public)
 	if err != nil {
@@ -46,14 +47,16 @@ func TestCheckCSRName(t *testing.T) {
 		annotations map[string]string
 		accepted    bool
 	}{
-		"name of kubelet":              {own, &key.PublicKey, nil, true},
-		"name of kubelet, signed":      {own, &key.PublicKey, signed, true},
-		"signed name":                  {name, &key.PublicKey, signed, true},
-		"unsigned name":                {name, &key.PublicKey, nil, false},
-		"signature of another name":    {RandomCSRName(), &key.PublicKey, signed, false},
-		"signature by another key":     {name, &key.PublicKey, signName(t, name, certtest.NewKey(t)), false},
-		"signature is no base64":       {name, &key.PublicKey, map[string]string{annotationNameSignature: "-"}, false},
-		"oversized signature":          {name, &key.PublicKey, map[string]string{annotationNameSignature: strings.Repeat("A", 1<<16)}, false},
+		"name of kubelet":           {own, &key.PublicKey, nil, true},
+		"name of kubelet, signed":   {own, &key.PublicKey, signed, true},
+		"signed name":               {name, &key.PublicKey, signed, true},
+		"unsigned name":             {name, &key.PublicKey, nil, false},
+		"signature of another name": {RandomCSRName(), &key.PublicKey, signed, false},
+		"signature by another key":  {name, &key.PublicKey, signName(t, name, certtest.NewKey(t)), false},
+		"signature is no base64":    {name, &key.PublicKey, map[string]string{annotationNameSignature: "v1:-"}, false},
+		"oversized signature": {
+			name, &key.PublicKey, map[string]string{annotationNameSignature: "v1:" + strings.Repeat("A", 1<<16)}, false,
+		},
 		"key without ECDSA signatures": {name, make(ed25519.PublicKey, ed25519.PublicKeySize), signed, false},
 	} {
 		err := CheckCSRName(test.name, "worker-1", test.key, test.annotations)

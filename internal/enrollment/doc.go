@@ -14,10 +14,7 @@ package enrollment
 
 import "github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 
-// APIVersion is the API version of both documents.
-const APIVersion = "node.hcp-agent.io/v1alpha1"
-
-// Kind is the kind of a file.
+// Kind is the kind of a file. Both have the version of [report.APIVersion].
 type Kind string
 
 // Kinds of files.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // Encode returns the YAML document of the token, including its secrets.
@@ -17,15 +19,11 @@ func (t *Token) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the join token's key: %w", err)
 	}
-	body, err := yaml.Marshal(document{
-		APIVersion: APIVersion, Kind: KindToken, ID: t.ID, NodeName: t.NodeName, Expires: formatTime(t.Expires), ClusterCA: t.ClusterCA,
-		Labels: t.Labels, Taints: t.Taints, UserData: string(t.UserData), PrivateKey: encodePEM(privateKeyType, der),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("encoding the join token: %w", err)
-	}
-	head := "# Secret: any host with this file can join as node " + t.NodeName + ".\n# Usage on the host: hcp-node-agent join --join-token FILE\n"
-	return append([]byte(head), body...), nil
+	d := t.document(KindToken)
+	d.Labels, d.Taints, d.UserData = t.Labels, t.Taints, string(t.UserData)
+	d.PrivateKey = encodePEM(privateKeyType, der)
+	return encode(d, "# Secret: any host with this file can join as node "+t.NodeName+".\n"+
+		"# Usage on the host: hcp-node-agent join --join-token FILE\n")
 }
 
 // Encode returns the YAML document of the enrollment.
@@ -34,10 +32,8 @@ func (e *Enrollment) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the enrollment's key: %w", err)
 	}
-	d := document{
-		APIVersion: APIVersion, Kind: KindEnrollment, ID: e.ID, NodeName: e.NodeName, Expires: formatTime(e.Expires), ClusterCA: e.ClusterCA,
-		PublicKey: encodePEM(publicKeyType, der),
-	}
+	d := e.document(KindEnrollment)
+	d.PublicKey = encodePEM(publicKeyType, der)
 	if len(e.Addresses) > 0 {
 		addresses := make([]string, 0, len(e.Addresses))
 		for _, address := range e.Addresses {
@@ -45,12 +41,35 @@ func (e *Enrollment) Encode() ([]byte, error) {
 		}
 		d.Addresses = &addresses
 	}
+	return encode(d, "# Not a secret. Allows the approver to admit node "+e.NodeName+
+		": hcp-node-admin approve --enrollments DIR\n")
+}
+
+// encodeBoth encodes a token, which is a secret, and its enrollment.
+func encodeBoth(t *Token, e *Enrollment) (secret, public []byte, err error) {
+	if secret, err = t.Encode(); err != nil {
+		return nil, nil, err
+	}
+	public, err = e.Encode()
+	return secret, public, err
+}
+
+func encode(d document, comment string) ([]byte, error) {
 	body, err := yaml.Marshal(d)
 	if err != nil {
-		return nil, fmt.Errorf("encoding the enrollment: %w", err)
+		return nil, fmt.Errorf("encoding the %s: %w", d.Kind, err)
 	}
-	head := "# Not a secret. Allows the approver to admit node " + e.NodeName + ": hcp-node-admin approve --enrollments DIR\n"
-	return append([]byte(head), body...), nil
+	return append([]byte(comment), body...), nil
+}
+
+func (t Terms) document(kind Kind) document {
+	return document{
+		TypeMeta:  report.Meta(string(kind)),
+		ID:        t.ID,
+		NodeName:  t.NodeName,
+		Expires:   formatTime(t.Expires),
+		ClusterCA: t.ClusterCA,
+	}
 }
 
 func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -7,11 +7,8 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"crypto/x509"
-	"encoding/base64"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"strings"
 )
 
 // Annotations of a CSR that identify and prove the join token.
@@ -20,12 +17,9 @@ const (
 	annotationSignature = "node.hcp-agent.io/join-token-proof"
 )
 
-const (
-	// signatureDomain separates this signature from signatures for other purposes. A change of the signed
-	// data needs another version.
-	signatureDomain  = "hcp-node-agent join token proof v1"
-	signatureVersion = "v1:"
-)
+// signatureDomain separates this signature from signatures for other purposes. A change of the signed data
+// needs another version.
+const signatureDomain = "hcp-node-agent join token proof v1"
 
 // signedMessage returns the data to sign. Each part is preceded by its length, so that different lists
 // of parts never have the same encoding.
@@ -59,7 +53,7 @@ func (t *Token) Sign(cluster []Hash, publicKey crypto.PublicKey) (map[string]str
 	}
 	signature := ed25519.Sign(t.key, signed)
 	return map[string]string{
-		AnnotationID: t.ID, annotationSignature: signatureVersion + base64.StdEncoding.EncodeToString(signature),
+		AnnotationID: t.ID, annotationSignature: encodeSignature(signature),
 	}, nil
 }
 
@@ -73,13 +67,9 @@ func (e *Enrollment) Verify(cluster []Hash, publicKey crypto.PublicKey, annotati
 	if id := annotations[AnnotationID]; id != e.ID {
 		return fmt.Errorf("the CSR has join token ID %q, but the enrollment has %s", shorten(id), e.ID)
 	}
-	text, versioned := strings.CutPrefix(annotations[annotationSignature], signatureVersion)
-	if !versioned || len(text) > base64.StdEncoding.EncodedLen(ed25519.SignatureSize) {
-		return fmt.Errorf("the signature of the CSR is not of version %s", strings.TrimSuffix(signatureVersion, ":"))
-	}
-	signature, err := base64.StdEncoding.Strict().DecodeString(text)
-	if err != nil || len(signature) != ed25519.SignatureSize {
-		return errors.New("the signature of the CSR is malformed")
+	signature, err := decodeSignature(annotations[annotationSignature], ed25519.SignatureSize)
+	if err != nil {
+		return err
 	}
 	// The annotations do not contain which of the common CAs the node has signed.
 	for _, authority := range intersection(e.ClusterCA, cluster) {
@@ -91,5 +81,6 @@ func (e *Enrollment) Verify(cluster []Hash, publicKey crypto.PublicKey, annotati
 			return nil
 		}
 	}
-	return fmt.Errorf("the signature of the CSR does not match join token %s, node %s, this key and this cluster", e.ID, e.NodeName)
+	return fmt.Errorf("the signature of the CSR does not match join token %s, node %s, this key and this cluster",
+		e.ID, e.NodeName)
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 func TestSignAndVerify(t *testing.T) {
@@ -59,14 +59,26 @@ func TestSignAndVerify(t *testing.T) {
 		"another key":             {enrollment, cluster, &other.PublicKey, proof, "does not match join token"},
 		"another name":            {&renamed, cluster, &key.PublicKey, proof, "does not match join token"},
 		"another join token":      {enrollment, cluster, &key.PublicKey, otherCluster, "the CSR has join token ID"},
-		"another enrollment":      {anotherEnrollment, cluster, &key.PublicKey, with(AnnotationID, another.ID), "does not match join token"},
-		"no annotations":          {enrollment, cluster, &key.PublicKey, nil, "the CSR has join token ID"},
-		"no proof":                {enrollment, cluster, &key.PublicKey, with(annotationSignature, ""), "not of version v1"},
-		"another version":         {enrollment, cluster, &key.PublicKey, with(annotationSignature, "v2:"+strings.TrimPrefix(proof[annotationSignature], "v1:")), "not of version v1"},
-		"rubbish":                 {enrollment, cluster, &key.PublicKey, with(annotationSignature, "v1:!"), "is malformed"},
-		"cut":                     {enrollment, cluster, &key.PublicKey, with(annotationSignature, proof[annotationSignature][:40]), "is malformed"},
-		"longer":                  {enrollment, cluster, &key.PublicKey, with(annotationSignature, proof[annotationSignature]+strings.Repeat("A", 1<<20)), "not of version v1"},
-		"no public key":           {enrollment, cluster, "x", proof, "encoding public key"},
+		"another enrollment": {
+			anotherEnrollment, cluster, &key.PublicKey, with(AnnotationID, another.ID), "does not match join token",
+		},
+		"no annotations": {enrollment, cluster, &key.PublicKey, nil, "the CSR has join token ID"},
+		"no proof": {
+			enrollment, cluster, &key.PublicKey, with(annotationSignature, ""), "contains no signature",
+		},
+		"another version": {
+			enrollment, cluster, &key.PublicKey,
+			with(annotationSignature, "v2:"+strings.TrimPrefix(proof[annotationSignature], "v1:")), "not of version v1",
+		},
+		"rubbish": {enrollment, cluster, &key.PublicKey, with(annotationSignature, "v1:!"), "is malformed"},
+		"cut": {
+			enrollment, cluster, &key.PublicKey, with(annotationSignature, proof[annotationSignature][:40]), "is malformed",
+		},
+		"longer": {
+			enrollment, cluster, &key.PublicKey,
+			with(annotationSignature, proof[annotationSignature]+strings.Repeat("A", 1<<20)), "is malformed: it is too long",
+		},
+		"no public key": {enrollment, cluster, "x", proof, "encoding public key"},
 	} {
 		err := test.enrollment.Verify(test.cluster, test.key, test.annotations)
 		if (err == nil) != (test.want == "") || (err != nil && !strings.Contains(err.Error(), test.want)) {
@@ -87,12 +99,18 @@ func TestSignedMessageIsStable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := signedMessage(Hash(hashPrefix+strings.Repeat("ab", 32)), strings.Repeat("cd", 16), "worker-7", ed25519.PublicKey(public))
+	got, err := signedMessage(
+		Hash(hashPrefix+strings.Repeat("ab", 32)),
+		strings.Repeat("cd", 16),
+		"worker-7",
+		ed25519.PublicKey(public),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const digest = "06e3fd8fda29bb60ab59557de61edb0aecdb231134be30e75b455f8e1b792fa9" // by sha256sum
-	const want = "AAAAImhjcC1ub2RlLWFnZW50IGpvaW4gdG9rZW4gcHJvb2YgdjEAAAAgq6urq6urq6urq6urq6urq6urq6urq6urq6urq6urq6sAAAAgY2RjZGNkY2RjZGNkY2RjZGNkY2RjZGNkY2RjZGNkY2QAAAAId29ya2VyLTcAAAAg"
+	const want = "AAAAImhjcC1ub2RlLWFnZW50IGpvaW4gdG9rZW4gcHJvb2YgdjEAAAAgq6urq6urq6urq6urq6urq6urq6urq6urq6" +
+		"urq6urq6sAAAAgY2RjZGNkY2RjZGNkY2RjZGNkY2RjZGNkY2RjZGNkY2QAAAAId29ya2VyLTcAAAAg"
 	if len(got) < 32 {
 		t.Fatal("too short")
 	}

@@ -4,12 +4,16 @@ package enrollment
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
+	"path"
 	"time"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // Maximum sizes of the documents in bytes. A token has about four hundred bytes, and several
@@ -21,8 +25,7 @@ const (
 
 // document is the YAML form of either kind.
 type document struct {
-	APIVersion string    `json:"apiVersion"`
-	Kind       Kind      `json:"kind"`
+	report.TypeMeta
 	ID         string    `json:"id"`
 	NodeName   string    `json:"nodeName"`
 	Expires    string    `json:"expires"`
@@ -37,109 +40,126 @@ type document struct {
 
 // ParseToken parses and validates a token. It does not check the expiry.
 func ParseToken(content []byte) (*Token, error) {
-	d, expires, err := parse(content, KindToken, maxTokenBytes)
+	t, err := parseToken(content)
 	if err != nil {
-		return nil, err
-	}
-	if d.PublicKey != "" || d.Addresses != nil {
-		return nil, errors.New("reading the join token: publicKey and addresses are fields of an enrollment")
-	}
-	t := &Token{ID: d.ID, NodeName: d.NodeName, Expires: expires, ClusterCA: d.ClusterCA, Labels: d.Labels, Taints: d.Taints}
-	if d.UserData != "" {
-		t.UserData = []byte(d.UserData)
-	}
-	if t.key, err = parsePrivateKey(d.PrivateKey); err != nil {
-		return nil, fmt.Errorf("reading the join token: privateKey: %w", err)
-	}
-	if err := errors.Join(checkList("labels", d.Labels, checkLabel), checkList("taints", d.Taints, checkTaint)); err != nil {
 		return nil, fmt.Errorf("reading the join token: %w", err)
 	}
 	return t, nil
 }
 
+func parseToken(content []byte) (*Token, error) {
+	d, terms, err := parse(content, KindToken, maxTokenBytes)
+	if err != nil {
+		return nil, err
+	}
+	if d.PublicKey != "" || d.Addresses != nil {
+		return nil, errors.New("publicKey and addresses are fields of an enrollment")
+	}
+	t := &Token{Terms: terms, Labels: d.Labels, Taints: d.Taints}
+	if d.UserData != "" {
+		t.UserData = []byte(d.UserData)
+	}
+	if t.key, err = parsePrivateKey(d.PrivateKey); err != nil {
+		return nil, fmt.Errorf("privateKey: %w", err)
+	}
+	return t, errors.Join(checkList("labels", d.Labels, checkLabel), checkList("taints", d.Taints, checkTaint))
+}
+
 // ParseEnrollment parses and validates an enrollment. It does not check the expiry.
 func ParseEnrollment(content []byte) (*Enrollment, error) {
-	d, expires, err := parse(content, KindEnrollment, maxEnrollmentBytes)
+	e, err := parseEnrollment(content)
+	if err != nil {
+		return nil, fmt.Errorf("reading the enrollment: %w", err)
+	}
+	return e, nil
+}
+
+func parseEnrollment(content []byte) (*Enrollment, error) {
+	d, terms, err := parse(content, KindEnrollment, maxEnrollmentBytes)
 	if err != nil {
 		return nil, err
 	}
 	if d.PrivateKey != "" || d.UserData != "" || d.Labels != nil || d.Taints != nil {
-		return nil, errors.New("reading the enrollment: privateKey, userData, labels and taints are fields of a join token; an enrollment must not contain secrets")
+		return nil, errors.New("privateKey, userData, labels and taints are fields of a join token; an enrollment " +
+			"must not contain secrets")
 	}
-	c := &Enrollment{ID: d.ID, NodeName: d.NodeName, Expires: expires, ClusterCA: d.ClusterCA}
-	if c.key, err = parsePublicKey(d.PublicKey); err != nil {
-		return nil, fmt.Errorf("reading the enrollment: publicKey: %w", err)
+	e := &Enrollment{Terms: terms}
+	if e.key, err = parsePublicKey(d.PublicKey); err != nil {
+		return nil, fmt.Errorf("publicKey: %w", err)
 	}
 	if d.Addresses == nil {
-		return c, nil
+		return e, nil
 	}
-	if err := checkList("addresses", *d.Addresses, func(text string) error {
+	return e, checkList("addresses", *d.Addresses, func(text string) error {
 		address, err := netip.ParseAddr(text)
 		if err == nil {
 			err = CheckAddress(address)
 		}
-		c.Addresses = append(c.Addresses, address)
+		e.Addresses = append(e.Addresses, address)
 		return err
-	}); err != nil {
-		return nil, fmt.Errorf("reading the enrollment: %w", err)
-	}
-	return c, nil
+	})
 }
 
-// parse parses and checks the fields that both kinds have.
-func parse(content []byte, kind Kind, limit int) (document, time.Time, error) {
+// parse parses a document of a kind, and checks its terms.
+func parse(content []byte, kind Kind, limit int) (document, Terms, error) {
 	d, err := decodeDocument(content, kind, limit)
 	if err != nil {
-		return d, time.Time{}, err
+		return d, Terms{}, err
 	}
+	terms, err := d.terms()
+	return d, terms, err
+}
+
+func (d document) terms() (t Terms, err error) {
 	if err := checkID(d.ID); err != nil {
-		return d, time.Time{}, fmt.Errorf("reading the %s: id: %w", kindNoun(kind), err)
+		return t, fmt.Errorf("id: %w", err)
 	}
 	if err := CheckNodeName(d.NodeName); err != nil {
-		return d, time.Time{}, fmt.Errorf("reading the %s: nodeName: %w", kindNoun(kind), err)
+		return t, fmt.Errorf("nodeName: %w", err)
 	}
 	expires, err := time.Parse(time.RFC3339, d.Expires)
 	if err != nil || expires.Nanosecond() != 0 {
-		return d, time.Time{}, fmt.Errorf("reading the %s: expires: %q is not a time such as 2026-01-31T12:00:00Z", kindNoun(kind), shorten(d.Expires))
+		return t, fmt.Errorf("expires: %q is not a time such as 2026-01-31T12:00:00Z", shorten(d.Expires))
 	}
 	if len(d.ClusterCA) == 0 || len(d.ClusterCA) > maxCAs {
-		return d, time.Time{}, fmt.Errorf("reading the %s: clusterCA has %d hashes; 1 to %d are allowed", kindNoun(kind), len(d.ClusterCA), maxCAs)
+		return t, fmt.Errorf("clusterCA has %d hashes; 1 to %d are allowed", len(d.ClusterCA), maxCAs)
 	}
 	for _, hash := range d.ClusterCA {
 		if _, err := hash.decode(); err != nil {
-			return d, time.Time{}, fmt.Errorf("reading the %s: clusterCA: %w", kindNoun(kind), err)
+			return t, fmt.Errorf("clusterCA: %w", err)
 		}
 	}
-	return d, expires.UTC(), nil
+	return Terms{ID: d.ID, NodeName: d.NodeName, Expires: expires.UTC(), ClusterCA: d.ClusterCA}, nil
 }
 
+// decodeDocument decodes a document. The errors of the parsers are not returned, because they can quote the
+// key.
 func decodeDocument(content []byte, kind Kind, limit int) (document, error) {
 	var d document
 	if len(content) > limit {
-		return d, fmt.Errorf("reading the %s: the file is larger than %d KiB", kindNoun(kind), limit>>10)
+		return d, fmt.Errorf("the file is larger than %d KiB", limit>>10)
 	}
 	if len(bytes.TrimSpace(content)) == 0 {
-		return d, fmt.Errorf("reading the %s: the file is empty", kindNoun(kind))
+		return d, errors.New("the file is empty")
 	}
 	if hasMultipleDocuments(content) {
-		return d, fmt.Errorf("reading the %s: the file contains more than one YAML document", kindNoun(kind))
+		return d, errors.New("the file contains more than one YAML document")
 	}
-	// The parser's error is not returned, because it can quote the key.
-	var head struct {
-		APIVersion string `json:"apiVersion"`
-		Kind       Kind   `json:"kind"`
+	encoded, err := yaml.YAMLToJSONStrict(content)
+	if err != nil {
+		return d, errors.New("the file is not valid YAML, or contains a field twice")
 	}
-	if err := yaml.Unmarshal(content, &head); err != nil {
-		return d, fmt.Errorf("reading the %s: the file is not valid YAML, or a value has the wrong type", kindNoun(kind))
+	var meta report.TypeMeta
+	err = json.Unmarshal(encoded, &meta)
+	if err != nil || meta.Kind != string(kind) || path.Dir(meta.APIVersion) != path.Dir(report.APIVersion) {
+		return d, fmt.Errorf("the file is of kind %q in version %q, not of kind %s in version %s",
+			shorten(meta.Kind), shorten(meta.APIVersion), kind, report.APIVersion)
 	}
-	if head.APIVersion != APIVersion || head.Kind != kind {
-		return d, fmt.Errorf("reading the %s: apiVersion %q and kind %q are not supported; expected %q and %q",
-			kindNoun(kind), shorten(head.APIVersion), shorten(string(head.Kind)), APIVersion, kind)
+	err = report.Decode(string(kind), encoded, &d)
+	if err != nil && report.CodeOf(err) != report.Refused {
+		return d, errors.New("a value has the wrong type")
 	}
-	if err := yaml.UnmarshalStrict(content, &d); err != nil {
-		return d, fmt.Errorf("reading the %s: a field is unknown, duplicated or of the wrong type; valid fields: %s", kindNoun(kind), fieldNames(kind))
-	}
-	return d, nil
+	return d, err
 }
 
 // hasMultipleDocuments reports whether content has more than one YAML document. The parser would silently
@@ -148,27 +168,14 @@ func hasMultipleDocuments(content []byte) bool {
 	begun := false
 	for line := range bytes.Lines(content) {
 		line = bytes.TrimRight(line, " \t\r\n")
-		mark := bytes.Equal(line, []byte("---")) || bytes.HasPrefix(line, []byte("--- ")) || bytes.Equal(line, []byte("..."))
+		isMarker := bytes.Equal(line, []byte("---")) || bytes.HasPrefix(line, []byte("--- ")) ||
+			bytes.Equal(line, []byte("..."))
 		switch {
-		case mark && begun:
+		case isMarker && begun:
 			return true
-		case mark, len(line) > 0 && line[0] != '#' && line[0] != '%':
+		case isMarker, len(line) > 0 && line[0] != '#' && line[0] != '%':
 			begun = true
 		}
 	}
 	return false
-}
-
-func fieldNames(kind Kind) string {
-	if kind == KindToken {
-		return "apiVersion, kind, id, nodeName, expires, clusterCA, labels, taints, userData and privateKey"
-	}
-	return "apiVersion, kind, id, nodeName, expires, clusterCA, addresses and publicKey"
-}
-
-func kindNoun(kind Kind) string {
-	if kind == KindToken {
-		return "join token"
-	}
-	return "enrollment"
 }

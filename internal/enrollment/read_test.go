@@ -6,20 +6,19 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
-func encodeBoth(t testing.TB) (tokenText, enrollmentText string) {
+func encodeFull(t testing.TB) (tokenText, enrollmentText string) {
 	t.Helper()
 	token, enrollment := newToken(t, fullOptions(t))
-	a, err := token.Encode()
+	secret, public, err := encodeBoth(token, enrollment)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := enrollment.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(a), string(b)
+	return string(secret), string(public)
 }
 
 // replaceOnce returns text with old replaced. It fails the test if old does not occur.
@@ -33,7 +32,7 @@ func replaceOnce(t *testing.T, text, old, changed string) string {
 }
 
 func TestParsersRejectInvalidDocuments(t *testing.T) {
-	tokenText, enrollmentText := encodeBoth(t)
+	tokenText, enrollmentText := encodeFull(t)
 	before, rest, _ := strings.Cut(tokenText, "privateKey: |\n")
 	key := strings.TrimSpace(strings.Split(rest, "\n")[1])
 	change := func(text, old, changed string) string { return replaceOnce(t, text, old, changed) }
@@ -42,41 +41,75 @@ func TestParsersRejectInvalidDocuments(t *testing.T) {
 		enrollment bool
 		want       string
 	}{
-		"empty":                           {" \n", false, "reading the join token: the file is empty"},
-		"empty enrollment":                {"", true, "reading the enrollment: the file is empty"},
-		"not YAML":                        {"{", false, "is not valid YAML"},
-		"an enrollment as a join token":   {enrollmentText, false, `kind "Enrollment" are not supported; expected "node.hcp-agent.io/v1alpha1" and "JoinToken"`},
-		"a join token as an enrollment":   {tokenText, true, `kind "JoinToken" are not supported`},
-		"another version":                 {change(tokenText, "v1alpha1", "v9"), false, `apiVersion "node.hcp-agent.io/v9"`},
-		"unknown field":                   {tokenText + "nodename2: x\n", false, "a field is unknown"},
-		"there twice":                     {enrollmentText + "nodeName: worker-8\n", true, "duplicated"},
-		"another type":                    {change(enrollmentText, "nodeName: worker", "nodeName: [worker"), true, "is not valid YAML"},
-		"two documents":                   {enrollmentText + "---\n" + enrollmentText, true, "more than one YAML document"},
-		"ended document":                  {enrollmentText + "...\n" + enrollmentText, true, "more than one YAML document"},
-		"too long join token":             {tokenText + strings.Repeat("#\n", maxTokenBytes/2), false, "larger than 256 KiB"},
-		"too long enrollment":             {enrollmentText + strings.Repeat("#\n", maxEnrollmentBytes/2), true, "larger than 16 KiB"},
-		"no id":                           {change(enrollmentText, "\nid: ", "\nid: ''#"), true, `id: "" is not 32`},
-		"long id":                         {change(enrollmentText, "\nid: ", "\nid: aa"), true, "is not 32 hexadecimal digits"},
-		"bad name":                        {change(enrollmentText, "nodeName: worker", "nodeName: Worker"), true, "is not a valid node name"},
-		"long name":                       {change(enrollmentText, "nodeName: worker", "nodeName: "+strings.Repeat("a", 60)), true, "is not a valid node name"},
-		"no expiry":                       {change(enrollmentText, "expires: \"", "expires: \"x"), true, "is not a time such as"},
-		"no CA":                           {change(enrollmentText, "clusterCA:\n", "clusterCA: []\n#"), true, ""},
-		"bad hash":                        {change(enrollmentText, "SHA256:", "SHA1:"), true, "clusterCA: \"SHA1:"},
-		"loopback":                        {change(enrollmentText, "192.0.2.7", "127.0.0.1"), true, "other machines cannot reach"},
-		"link-local":                      {change(enrollmentText, "192.0.2.7", "169.254.1.1"), true, "other machines cannot reach"},
-		"mapped":                          {change(enrollmentText, "192.0.2.7", "::ffff:192.0.2.7"), true, "not a plain IPv4"},
-		"zone":                            {change(enrollmentText, "2001:db8::7", "2001:db8::7%eth0"), true, "not a plain IPv4"},
-		"no address":                      {change(enrollmentText, "192.0.2.7", "worker-7"), true, "addresses: "},
-		"address twice":                   {change(enrollmentText, "2001:db8::7", "192.0.2.7"), true, "duplicate entry"},
-		"no key":                          {change(enrollmentText, "publicKey", "#"), true, ""},
-		"another kind of key":             {change(enrollmentText, "MCowBQYDK2VwAyEA", "MCowBQYDK2VuAyEA"), true, "publicKey: not a single Ed25519 key"},
-		"private key damaged":             {change(tokenText, key, "A"+key[1:]), false, "privateKey: not a single Ed25519 key"},
-		"private key missing":             {before, false, "privateKey: not a single Ed25519 key"},
-		"a secret in an enrollment":       {enrollmentText + "privateKey: x\n", true, "an enrollment must not contain secrets"},
+		"empty":            {" \n", false, "reading the join token: the file is empty"},
+		"empty enrollment": {"", true, "reading the enrollment: the file is empty"},
+		"not YAML":         {"{", false, "is not valid YAML"},
+		"an enrollment as a join token": {
+			enrollmentText, false,
+			`the file is of kind "Enrollment" in version "node.hcp-agent.io/v1alpha1", not of kind JoinToken`,
+		},
+		"a join token as an enrollment": {tokenText, true, `the file is of kind "JoinToken" in version`},
+		"another version":               {change(tokenText, "v1alpha1", "v9"), false, `in version "node.hcp-agent.io/v9"`},
+		"unknown field":                 {tokenText + "nodename2: x\n", false, `does not know the field "nodename2"`},
+		"there twice":                   {enrollmentText + "nodeName: worker-8\n", true, "contains a field twice"},
+		"number as a name": {
+			change(enrollmentText, "nodeName: ", "nodeName: 8 #"), true, "wrong type",
+		},
+		"another type": {
+			change(enrollmentText, "nodeName: worker", "nodeName: [worker"), true, "is not valid YAML",
+		},
+		"two documents":       {enrollmentText + "---\n" + enrollmentText, true, "more than one YAML document"},
+		"ended document":      {enrollmentText + "...\n" + enrollmentText, true, "more than one YAML document"},
+		"too long join token": {tokenText + strings.Repeat("#\n", maxTokenBytes/2), false, "larger than 256 KiB"},
+		"too long enrollment": {
+			enrollmentText + strings.Repeat("#\n", maxEnrollmentBytes/2), true, "larger than 16 KiB",
+		},
+		"no id": {change(enrollmentText, "\nid: ", "\nid: ''#"), true, `id: "" is not 32`},
+		"long id": {
+			change(enrollmentText, "\nid: ", "\nid: aa"), true, "is not 32 hexadecimal digits",
+		},
+		"bad name": {
+			change(enrollmentText, "nodeName: worker", "nodeName: Worker"), true, "is not a valid node name",
+		},
+		"long name": {
+			change(enrollmentText, "nodeName: worker", "nodeName: "+strings.Repeat("a", 60)), true, "is not a valid node name",
+		},
+		"no expiry": {
+			change(enrollmentText, "expires: \"", "expires: \"x"), true, "is not a time such as",
+		},
+		"no CA":    {change(enrollmentText, "clusterCA:\n", "clusterCA: []\n#"), true, ""},
+		"bad hash": {change(enrollmentText, "SHA256:", "SHA1:"), true, "clusterCA: \"SHA1:"},
+		"loopback": {
+			change(enrollmentText, "192.0.2.7", "127.0.0.1"), true, "other machines cannot reach",
+		},
+		"link-local": {
+			change(enrollmentText, "192.0.2.7", "169.254.1.1"), true, "other machines cannot reach",
+		},
+		"mapped": {
+			change(enrollmentText, "192.0.2.7", "::ffff:192.0.2.7"), true, "not a plain IPv4",
+		},
+		"zone": {
+			change(enrollmentText, "2001:db8::7", "2001:db8::7%eth0"), true, "not a plain IPv4",
+		},
+		"no address":    {change(enrollmentText, "192.0.2.7", "worker-7"), true, "addresses: "},
+		"address twice": {change(enrollmentText, "2001:db8::7", "192.0.2.7"), true, "duplicate entry"},
+		"no key":        {change(enrollmentText, "publicKey", "#"), true, ""},
+		"another kind of key": {
+			change(enrollmentText, "MCowBQYDK2VwAyEA", "MCowBQYDK2VuAyEA"), true, "publicKey: not a single Ed25519 key",
+		},
+		"private key damaged": {
+			change(tokenText, key, "A"+key[1:]), false, "privateKey: not a single Ed25519 key",
+		},
+		"private key missing": {before, false, "privateKey: not a single Ed25519 key"},
+		"a secret in an enrollment": {
+			enrollmentText + "privateKey: x\n", true, "an enrollment must not contain secrets",
+		},
 		"an enrollment's in a join token": {tokenText + "addresses: []\n", false, "are fields of an enrollment"},
-		"bad label":                       {change(tokenText, "plain=", "plain"), false, "labels: \"plain\" is not a label in the format key=value"},
-		"bad taint":                       {change(tokenText, ":NoExecute", ":Never"), false, "taints: \"alone:Never\""},
-		"label twice":                     {change(tokenText, "plain=", "example.com/rack=r1"), false, "duplicate entry"},
+		"bad label": {
+			change(tokenText, "plain=", "plain"), false, "labels: \"plain\" is not a label in the format key=value",
+		},
+		"bad taint":   {change(tokenText, ":NoExecute", ":Never"), false, "taints: \"alone:Never\""},
+		"label twice": {change(tokenText, "plain=", "example.com/rack=r1"), false, "duplicate entry"},
 	} {
 		var err error
 		if test.enrollment {
@@ -84,16 +117,56 @@ func TestParsersRejectInvalidDocuments(t *testing.T) {
 		} else {
 			_, err = ParseToken([]byte(test.content))
 		}
-		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") || len(err.Error()) > 600 {
+		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") ||
+			len(err.Error()) > 600 {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
 		if err != nil && (strings.Contains(err.Error(), key) || strings.Contains(err.Error(), "CANARY")) {
 			t.Errorf("%s: the sentence shows a secret: %v", name, err)
 		}
 	}
-	for _, content := range []string{"---\n" + enrollmentText, "# a\n\n---\n" + enrollmentText, strings.ReplaceAll(enrollmentText, "\n", "\r\n")} {
+	for _, content := range []string{
+		"---\n" + enrollmentText, "# a\n\n---\n" + enrollmentText,
+		strings.ReplaceAll(enrollmentText, "\n", "\r\n"),
+	} {
 		if _, err := ParseEnrollment([]byte(content)); err != nil {
 			t.Errorf("%v in\n%s", err, content)
+		}
+	}
+}
+
+// The remedy for what another version has written is that version, not another join token.
+func TestOtherVersionsAreRefusedWithRemedy(t *testing.T) {
+	tokenText, enrollmentText := encodeFull(t)
+	key := certtest.NewKey(t)
+	token, enrollment := newToken(t, fullOptions(t))
+	parseToken := func(content string) error {
+		_, err := ParseToken([]byte(content))
+		return err
+	}
+	parseEnrollment := func(content string) error {
+		_, err := ParseEnrollment([]byte(content))
+		return err
+	}
+	parseSummary := func(content string) error {
+		_, err := ParseSummary([]byte(content), noon)
+		return err
+	}
+	proof := map[string]string{AnnotationID: token.ID, annotationSignature: "v2:AAAA"}
+	name := map[string]string{annotationNameSignature: "v2:AAAA"}
+	for what, err := range map[string]error{
+		"version of a join token":     parseToken(replaceOnce(t, tokenText, "v1alpha1", "v9")),
+		"field of a join token":       parseToken(tokenText + "future: x\n"),
+		"version of an enrollment":    parseEnrollment(replaceOnce(t, enrollmentText, "v1alpha1", "v9")),
+		"field of an enrollment":      parseEnrollment(enrollmentText + "future: x\n"),
+		"summary of a join token":     parseSummary(tokenText + "future: x\n"),
+		"summary of an enrollment":    parseSummary(enrollmentText + "future: x\n"),
+		"signature of the join token": enrollment.Verify(token.ClusterCA, &key.PublicKey, proof),
+		"signature of a CSR's name":   CheckCSRName(RandomCSRName(), "worker-7", &key.PublicKey, name),
+	} {
+		if report.CodeOf(err) != report.Refused ||
+			!strings.HasPrefix(string(report.RemedyOf(err)), "dnf upgrade 'hcp-node-*'") {
+			t.Errorf("%s: %v (code %d, remedy %q)", what, err, report.CodeOf(err), report.RemedyOf(err))
 		}
 	}
 }
@@ -109,7 +182,7 @@ func TestParseSummaryRejectsOtherDocuments(t *testing.T) {
 // Arbitrary input must cause an error without a secret, or must be unchanged after encoding and
 // parsing.
 func FuzzParse(f *testing.F) {
-	tokenText, enrollmentText := encodeBoth(f)
+	tokenText, enrollmentText := encodeFull(f)
 	f.Add([]byte(tokenText))
 	f.Add([]byte(enrollmentText))
 	f.Add([]byte("{kind: Enrollment, a: &a [*a]}"))
@@ -130,7 +203,8 @@ func FuzzParse(f *testing.F) {
 				t.Fatal(err)
 			}
 			again, err := ParseEnrollment(written)
-			if err != nil || again.ID != enrollment.ID || !again.key.Equal(enrollment.key) || len(again.Addresses) != len(enrollment.Addresses) {
+			if err != nil || again.ID != enrollment.ID || !again.key.Equal(enrollment.key) ||
+				len(again.Addresses) != len(enrollment.Addresses) {
 				t.Errorf("%v, then %v: %v", enrollment, again, err)
 			}
 		}

@@ -18,7 +18,7 @@ type Summary struct {
 	Expires     time.Time    `json:"expires" doc:"end of the validity"`
 	Expired     bool         `json:"expired" doc:"whether the join token has expired"`
 	ClusterCA   []Hash       `json:"clusterCA" doc:"fingerprints of the hosted cluster's CAs"`
-	Fingerprint string       `json:"fingerprint" doc:"fingerprint of the public key, which is equal for a join token and its enrollment"`
+	Fingerprint string       `json:"fingerprint" doc:"fingerprint of the public key, the same in the enrollment"`
 	Addresses   []netip.Addr `json:"addresses,omitempty" doc:"addresses that the node's serving certificate may contain"`
 	Labels      []string     `json:"labels,omitempty" doc:"labels for the Node as KEY=VALUE"`
 	Taints      []string     `json:"taints,omitempty" doc:"taints for the Node as KEY[=VALUE]:EFFECT"`
@@ -31,13 +31,13 @@ func ParseSummary(content []byte, now time.Time) (Summary, error) {
 		Kind Kind `json:"kind"`
 	}
 	if err := yaml.Unmarshal(content, &head); err == nil && head.Kind == KindEnrollment {
-		c, err := ParseEnrollment(content)
+		e, err := ParseEnrollment(content)
 		if err != nil {
 			return Summary{}, err
 		}
-		p := newSummary(KindEnrollment, c.ID, c.NodeName, c.Expires, now, c.ClusterCA, c.key)
-		p.Addresses = c.Addresses
-		return p, nil
+		summary := e.summarize(KindEnrollment, e.key, now)
+		summary.Addresses = e.Addresses
+		return summary, nil
 	}
 	t, err := ParseToken(content)
 	if err != nil {
@@ -48,13 +48,19 @@ func ParseSummary(content []byte, now time.Time) (Summary, error) {
 
 // Summarize returns the public content of the token.
 func (t *Token) Summarize(now time.Time) Summary {
-	p := newSummary(KindToken, t.ID, t.NodeName, t.Expires, now, t.ClusterCA, t.key.Public())
-	p.Labels, p.Taints, p.HasUserData = t.Labels, t.Taints, t.UserData != nil
-	return p
+	summary := t.summarize(KindToken, t.key.Public(), now)
+	summary.Labels, summary.Taints, summary.HasUserData = t.Labels, t.Taints, t.UserData != nil
+	return summary
 }
 
-func newSummary(kind Kind, id, node string, expires, now time.Time, cas []Hash, key crypto.PublicKey) Summary {
+func (t Terms) summarize(kind Kind, key crypto.PublicKey, now time.Time) Summary {
 	return Summary{
-		Kind: kind, ID: id, NodeName: node, Expires: expires, Expired: !now.Before(expires), ClusterCA: cas, Fingerprint: Fingerprint(key),
+		Kind:        kind,
+		ID:          t.ID,
+		NodeName:    t.NodeName,
+		Expires:     t.Expires,
+		Expired:     !now.Before(t.Expires),
+		ClusterCA:   t.ClusterCA,
+		Fingerprint: Fingerprint(key),
 	}
 }

@@ -14,53 +14,46 @@ import (
 // Token is a join token, the part for the host. Its key and its user data are secrets, which no
 // formatting verb prints.
 type Token struct {
-	ID        string    // 32 hexadecimal digits
-	NodeName  string    // of the only node that can use the token
-	Expires   time.Time // UTC, whole seconds
-	ClusterCA []Hash    // hashes of the CAs that identify the cluster
-	Labels    []string  // key=value, for the Node
-	Taints    []string  // key=value:Effect or key:Effect, for the Node
-	UserData  []byte    // the NodePool's user data; nil if it is passed separately
+	Terms
+	Labels   []string // key=value, for the Node
+	Taints   []string // key=value:Effect or key:Effect, for the Node
+	UserData []byte   // the NodePool's user data; nil if it is passed separately
 
 	key ed25519.PrivateKey
 }
 
 // Enrollment is an enrollment, the part for the approver. It holds no secret.
 type Enrollment struct {
-	ID        string
-	NodeName  string
-	Expires   time.Time
-	ClusterCA []Hash
+	Terms
 	Addresses []netip.Addr // allowed in the node's serving certificate; none: manual approval
 
 	key ed25519.PublicKey
 }
 
+// Terms state where and until when a join token can be used. Its enrollment has the same.
+type Terms struct {
+	ID        string    // 32 hexadecimal digits
+	NodeName  string    // of the only node that can use the token
+	Expires   time.Time // UTC, whole seconds
+	ClusterCA []Hash    // hashes of the CAs that identify the cluster
+}
+
 // ErrExpired is wrapped by the errors for expired tokens and enrollments.
 var ErrExpired = errors.New("expired")
 
-// CheckExpiry returns an error that wraps ErrExpired if the token has expired.
-func (t *Token) CheckExpiry(now time.Time) error {
-	return checkExpiry("join token", t.ID, t.NodeName, t.Expires, now)
-}
-
-// CheckExpiry returns an error that wraps ErrExpired if the enrollment has expired.
-func (e *Enrollment) CheckExpiry(now time.Time) error {
-	return checkExpiry("enrollment", e.ID, e.NodeName, e.Expires, now)
-}
-
-func checkExpiry(kind, id, node string, expires, now time.Time) error {
-	if now.Before(expires) {
+// CheckExpiry returns an error that wraps ErrExpired if the join token has expired.
+func (t Terms) CheckExpiry(now time.Time) error {
+	if now.Before(t.Expires) {
 		return nil
 	}
 	// The error does not contain now: an approver reports a reason again whenever its text
 	// changes.
-	return fmt.Errorf("%s %s of node %s %w at %s", kind, id, node, ErrExpired, expires.UTC().Format(time.RFC3339))
+	return fmt.Errorf("join token %s of node %s %w at %s", t.ID, t.NodeName, ErrExpired, formatTime(t.Expires))
 }
 
 // String describes the token without its secrets.
 func (t Token) String() string {
-	return fmt.Sprintf("join token %s of node %s, valid until %s", t.ID, t.NodeName, t.Expires.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("join token %s of node %s, valid until %s", t.ID, t.NodeName, formatTime(t.Expires))
 }
 
 // Format prints String for every verb of fmt, to keep the secrets out.

@@ -13,9 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 const userDataText = `{"ignition":{"version":"3.2.0"},"canary":"STUB-CANARY"}`
@@ -42,10 +41,10 @@ func newToken(t testing.TB, desired Options) (*Token, *Enrollment) {
 }
 
 func TestWrittenFilesParseUnchanged(t *testing.T) {
-	if APIVersion != report.APIVersion {
-		t.Errorf("apiVersion %q, and the other documents have %q", APIVersion, report.APIVersion)
-	}
-	for name, desired := range map[string]Options{"full": fullOptions(t), "least": {NodeName: "worker-7", ClusterCA: certtest.NewCA(t, "ca").PEM}} {
+	for name, desired := range map[string]Options{
+		"full":  fullOptions(t),
+		"least": {NodeName: "worker-7", ClusterCA: certtest.NewCA(t, "ca").PEM},
+	} {
 		token, enrollment := newToken(t, desired)
 		dir := t.TempDir()
 		tokenPath, enrollmentPath, err := Write(dir, token, enrollment)
@@ -74,7 +73,8 @@ func TestWrittenFilesParseUnchanged(t *testing.T) {
 		if Fingerprint(token.key.Public()) != Fingerprint(enrollment.key) {
 			t.Errorf("%s: two keys", name)
 		}
-		if strings.Contains(string(readFile(t, enrollmentPath)), "PRIVATE") || strings.Contains(string(readFile(t, enrollmentPath)), "CANARY") {
+		if strings.Contains(string(readFile(t, enrollmentPath)), "PRIVATE") ||
+			strings.Contains(string(readFile(t, enrollmentPath)), "CANARY") {
 			t.Errorf("%s: a secret is in the enrollment", name)
 		}
 		if _, _, err := Write(dir, token, enrollment); !errors.Is(err, os.ErrExist) {
@@ -169,7 +169,12 @@ func TestLifetimes(t *testing.T) {
 		"negative":                {-time.Hour, nil, 0, "1 minute to 30 days"},
 		"user data is no text":    {0, []byte{0xff}, 0, "not valid UTF-8 text"},
 	} {
-		desired := Options{NodeName: "a", ClusterCA: certtest.NewCA(t, "ca").PEM, Lifetime: test.lifetime, UserData: test.userData}
+		desired := Options{
+			NodeName:  "a",
+			ClusterCA: certtest.NewCA(t, "ca").PEM,
+			Lifetime:  test.lifetime,
+			UserData:  test.userData,
+		}
 		token, enrollment, err := New(desired, noon)
 		if test.refused != "" {
 			if err == nil || !strings.Contains(err.Error(), test.refused) {
@@ -182,10 +187,13 @@ func TestLifetimes(t *testing.T) {
 			continue
 		}
 		last := token.Expires.Add(-time.Second)
-		if token.CheckExpiry(last) != nil || enrollment.CheckExpiry(last) != nil || !errors.Is(token.CheckExpiry(token.Expires), ErrExpired) || !errors.Is(enrollment.CheckExpiry(token.Expires), ErrExpired) {
+		if token.CheckExpiry(last) != nil || enrollment.CheckExpiry(last) != nil ||
+			!errors.Is(token.CheckExpiry(token.Expires), ErrExpired) ||
+			!errors.Is(enrollment.CheckExpiry(token.Expires), ErrExpired) {
 			t.Errorf("%s: %v, %v", name, token.CheckExpiry(last), enrollment.CheckExpiry(token.Expires))
 		}
-		if now, later := enrollment.CheckExpiry(token.Expires), enrollment.CheckExpiry(token.Expires.Add(time.Minute)); now.Error() != later.Error() {
+		if now, later := enrollment.CheckExpiry(token.Expires),
+			enrollment.CheckExpiry(token.Expires.Add(time.Minute)); now.Error() != later.Error() {
 			t.Errorf("%s: %v, and a minute later %v", name, now, later)
 		}
 	}

@@ -74,8 +74,10 @@ func checkLabel(text string) error {
 }
 
 func checkTaint(text string) error {
-	if !regexp.MustCompile(`^` + keyPattern + `(=` + valuePattern + `)?:(NoSchedule|PreferNoSchedule|NoExecute)$`).MatchString(text) {
-		return fmt.Errorf("%q is not a taint in the format key=value:Effect (effects: NoSchedule, PreferNoSchedule, NoExecute)", shorten(text))
+	const effects = `(NoSchedule|PreferNoSchedule|NoExecute)`
+	if !regexp.MustCompile(`^` + keyPattern + `(=` + valuePattern + `)?:` + effects + `$`).MatchString(text) {
+		return fmt.Errorf("%q is not a taint in the format key=value:Effect (effects: NoSchedule, PreferNoSchedule, "+
+			"NoExecute)", shorten(text))
 	}
 	return nil
 }

@@ -13,19 +13,16 @@ import (
 // owner can read the token file. Write creates dir, accessible only to the owner, if dir does not
 // exist. It fails if one of the files exists: the file can be the only copy of a token that a
 // host waits with.
-func Write(dir string, t *Token, c *Enrollment) (tokenPath, enrollmentPath string, err error) {
-	secret, err := t.Encode()
-	if err != nil {
-		return "", "", err
-	}
-	public, err := c.Encode()
+func Write(dir string, t *Token, e *Enrollment) (tokenPath, enrollmentPath string, err error) {
+	secret, public, err := encodeBoth(t, e)
 	if err != nil {
 		return "", "", err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", "", fmt.Errorf("creating the directory: %w", err)
 	}
-	tokenPath, enrollmentPath = filepath.Join(dir, t.NodeName+TokenSuffix), filepath.Join(dir, c.NodeName+EnrollmentSuffix)
+	tokenPath = filepath.Join(dir, t.NodeName+TokenSuffix)
+	enrollmentPath = filepath.Join(dir, e.NodeName+EnrollmentSuffix)
 	if err := createFile(enrollmentPath, public, 0o644); err != nil {
 		return "", "", err
 	}

@@ -14,6 +14,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
@@ -29,7 +30,7 @@ func annotateWith(value string) func(crypto.PublicKey) (map[string]string, error
 // therefore requires a new key and a new CSR; the same token does not.
 func TestControlPlaneNewTokenReplacesCSR(t *testing.T) {
 	identity, recorded := newIdentity(t, "annotated")
-	waiting := func() certificatesv1.CertificateSigningRequest {
+	waiting := func() kube.CSR {
 		t.Helper()
 		result, err := identity.Obtain(kubetest.Context(t, 3*time.Second), nil)
 		if report.CodeOf(err) != report.ApprovalMissing {
@@ -60,7 +61,8 @@ func TestControlPlaneNewTokenReplacesCSR(t *testing.T) {
 	for _, want := range []string{
 		plain.Name + " is without the proof of this node's identity", "submitting a new CSR with a new key",
 		"the CSR contains the proof of this node's join token",
-		"if no approver is running, run on the hosted cluster:\n", "hcp-node-admin approve --enrollments DIR --kubeconfig FILE",
+		"if no approver is running, run on the hosted cluster:\n",
+		"hcp-node-admin approve --enrollments DIR --kubeconfig FILE",
 		"oc adm certificate approve " + first.Name,
 	} {
 		if !strings.Contains(recorded.Text(), want) {

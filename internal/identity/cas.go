@@ -26,39 +26,30 @@ import (
 // expired certificate, so that of the node then only has to be rejected by such a server:
 // the approver verifies whether the cluster has issued it.
 func (i *Identity) CheckWithCluster(ctx context.Context) (State, error) {
-	state, err := i.Check(ctx)
+	cluster, config, mismatch := i.compareCluster()
+	if config == nil {
+		return Missing, mismatch
+	}
+	state, err := i.checkCertificate(config.CertData)
+	if mismatch == nil {
+		return state, err
+	}
 	var otherCAs kube.CAMismatchError
 	var otherServer kube.ServerMismatchError
-	moved := errors.As(err, &otherServer)
-	if !moved && !errors.As(err, &otherCAs) {
-		return state, err
-	}
-	cluster, unread := i.expectedCluster()
-	if unread != nil {
-		return state, unread
-	}
-	config, certified, unread := loadKubeconfig(i.Kubeconfig)
-	if unread != nil || !certified || rest.LoadTLSFiles(config) != nil {
-		return state, err
-	}
-	found, foreign := i.checkCertificate(config.CertData)
-	if foreign != nil || (found == Expired && !moved) {
-		return state, err
-	}
-	if moved {
+	switch {
+	case err != nil:
+		return Missing, mismatch
+	case errors.As(mismatch, &otherServer):
 		cluster.CA = config.CAData
-	}
-	refused := i.checkAccepted(ctx, cluster)
-	if found == Expired && report.CodeOf(refused) == report.CredentialRefused {
-		refused = nil
-	}
-	if refused != nil {
-		if moved {
-			return state, i.foreignIdentityError("%w, which does not accept it: %w", otherServer, refused)
+		refusal := i.checkAccepted(ctx, cluster)
+		if refusal == nil || (state == Expired && report.CodeOf(refusal) == report.CredentialRefused) {
+			return state, nil
 		}
-		return state, err
+		return Missing, i.foreignIdentityError("%w, which does not accept it: %w", otherServer, refusal)
+	case errors.As(mismatch, &otherCAs) && state == Valid && i.checkAccepted(ctx, cluster) == nil:
+		return Valid, nil
 	}
-	return found, nil
+	return Missing, mismatch
 }
 
 // refreshCluster keeps the existing identity, and replaces the URL and the CAs in its
@@ -70,11 +61,11 @@ func (i *Identity) refreshCluster(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	content, changed, err := replaceCluster(i.Kubeconfig, cluster)
+	content, err := replaceCluster(i.Kubeconfig, cluster)
 	if err != nil {
 		return Result{}, err
 	}
-	if !changed {
+	if content == nil {
 		return Result{}, i.verifyStored(ctx)
 	}
 	if err := i.checkAccepted(ctx, cluster); err != nil {
@@ -94,17 +85,13 @@ func (i *Identity) refreshCluster(ctx context.Context) (Result, error) {
 // AddCAs adds CAs of the API server, in PEM, to those in kubelet's kubeconfig. kubelet reads them when
 // it starts.
 func (i *Identity) AddCAs(ctx context.Context, cas []byte) error {
-	config, _, err := loadKubeconfig(i.Kubeconfig)
-	if err != nil {
-		return fmt.Errorf("reading kubelet's kubeconfig: %w", err)
-	}
-	cluster, err := kube.ClusterFromConfig(config)
+	cluster, err := loadCluster(i.Kubeconfig)
 	if err != nil {
 		return err
 	}
 	cluster.CA = kube.JoinPEM(cluster.CA, cas)
-	content, changed, err := replaceCluster(i.Kubeconfig, cluster)
-	if err != nil || !changed {
+	content, err := replaceCluster(i.Kubeconfig, cluster)
+	if err != nil || content == nil {
 		return err
 	}
 	return i.writeKubeconfig(ctx, content)
@@ -113,18 +100,11 @@ func (i *Identity) AddCAs(ctx context.Context, cas []byte) error {
 // checkAccepted returns an error unless the cluster's API server, verified by its CAs,
 // accepts the existing certificate as this node's. It sends one request.
 func (i *Identity) checkAccepted(ctx context.Context, cluster kube.Cluster) error {
-	config, err := clientcmd.BuildConfigFromFlags("", i.Kubeconfig)
-	if err != nil {
-		return fmt.Errorf("reading kubelet's kubeconfig: %w", err)
-	}
-	config.Host, config.CAFile, config.CAData = cluster.Server, "", cluster.CA
-	connection, err := kube.Connect(config, i.Proxy)
+	connection, err := i.connectStored(cluster)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
-	defer cancel()
-	_, err = connection.Client.Nodes().Get(ctx, i.NodeName)
+	err = i.getOwnNode(ctx, connection)
 	if err == nil || apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -132,25 +112,48 @@ func (i *Identity) checkAccepted(ctx context.Context, cluster kube.Cluster) erro
 	return report.Fail(problem.Code, problem.Remedy, "%s", problem.Message)
 }
 
-// replaceCluster returns the kubeconfig with the cluster's URL and CAs, and whether they
-// differ from the current ones. The order of the CAs is ignored.
-func replaceCluster(path string, cluster kube.Cluster) (content []byte, changed bool, err error) {
-	config, _, err := loadKubeconfig(path)
-	if err != nil {
-		return nil, false, fmt.Errorf("reading kubelet's kubeconfig: %w", err)
+// connectStored returns a connection with the certificate in kubelet's kubeconfig. Empty fields of cluster are
+// those of the kubeconfig.
+//
+// The files are read here: client-go caches connections by the names of the files and notices a new certificate
+// only after minutes.
+func (i *Identity) connectStored(cluster kube.Cluster) (*kube.Conn, error) {
+	config, err := clientcmd.BuildConfigFromFlags(cluster.Server, i.Kubeconfig)
+	if err == nil {
+		err = rest.LoadTLSFiles(config)
 	}
-	stored, err := kube.ClusterFromConfig(config)
 	if err != nil {
-		return nil, false, err
+		return nil, fmt.Errorf("reading kubelet's kubeconfig: %w", err)
+	}
+	if len(cluster.CA) > 0 {
+		config.CAFile, config.CAData = "", cluster.CA
+	}
+	return kube.Connect(config, i.Proxy)
+}
+
+// getOwnNode sends one request that every API server responds to, if it accepts the node's certificate.
+func (i *Identity) getOwnNode(ctx context.Context, connection *kube.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
+	defer cancel()
+	_, err := connection.Client.Nodes().Get(ctx, i.NodeName)
+	return err
+}
+
+// replaceCluster returns the kubeconfig with the cluster's URL and CAs, or nil if they are the
+// current ones. The order of the CAs is ignored.
+func replaceCluster(path string, cluster kube.Cluster) ([]byte, error) {
+	stored, err := loadCluster(path)
+	if err != nil {
+		return nil, err
 	}
 	same, err := sameCAs(stored.CA, cluster.CA)
 	sameServer := kube.NormalizeServer(stored.Server) == kube.NormalizeServer(cluster.Server)
 	if err != nil || (same && sameServer) {
-		return nil, false, err
+		return nil, err
 	}
 	file, err := clientcmd.LoadFromFile(path)
 	if err != nil {
-		return nil, false, fmt.Errorf("reading kubelet's kubeconfig: %w", err)
+		return nil, fmt.Errorf("reading kubelet's kubeconfig: %w", err)
 	}
 	for _, entry := range file.Clusters {
 		if kube.NormalizeServer(entry.Server) != kube.NormalizeServer(stored.Server) {
@@ -160,10 +163,20 @@ func replaceCluster(path string, cluster kube.Cluster) (content []byte, changed 
 			entry.Server = cluster.Server
 		}
 	}
-	if content, err = clientcmd.Write(*file); err != nil {
-		return nil, false, fmt.Errorf("encoding kubeconfig: %w", err)
+	content, err := clientcmd.Write(*file)
+	if err != nil {
+		return nil, fmt.Errorf("encoding kubeconfig: %w", err)
 	}
-	return content, true, nil
+	return content, nil
+}
+
+// loadCluster returns the cluster of kubelet's kubeconfig.
+func loadCluster(path string) (kube.Cluster, error) {
+	config, _, err := loadKubeconfig(path)
+	if err != nil {
+		return kube.Cluster{}, fmt.Errorf("reading kubelet's kubeconfig: %w", err)
+	}
+	return kube.ClusterFromConfig(config)
 }
 
 func sameCAs(a, b []byte) (bool, error) {

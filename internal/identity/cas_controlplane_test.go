@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
@@ -102,7 +102,9 @@ func TestControlPlaneNewEndpoint(t *testing.T) {
 	if _, err := identity.Obtain(kubetest.Context(t, time.Minute), manualApprover(t)); err != nil {
 		t.Fatal(err)
 	}
-	foreign := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	foreign := httptest.NewTLSServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }),
+	)
 	defer foreign.Close()
 	foreignCA := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: foreign.Certificate().Raw})
 	const before = "https://api.before.example.com:6443"
@@ -137,7 +139,8 @@ func TestControlPlaneNewEndpoint(t *testing.T) {
 				return
 			}
 			now, unread := kube.ParseCluster(kubetest.ReadFile(t, identity.Kubeconfig))
-			if err != nil || unread != nil || !result.OnlyCluster || now.Server != test.server || string(now.CA) != test.payload {
+			if err != nil || unread != nil || !result.OnlyCluster || now.Server != test.server ||
+				string(now.CA) != test.payload {
 				t.Errorf("Obtain() = %+v, %v; the kubeconfig is for %s, %v", result, err, now.Server, unread)
 			}
 			if len(clientCSRsOf(t, "moved")) != 1 {

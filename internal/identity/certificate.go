@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
@@ -16,7 +17,7 @@ import (
 )
 
 // ClientCertificatePath returns the path of kubelet's current client certificate.
-func ClientCertificatePath(dir string) string { return (&Identity{Dir: dir}).clientCertificatePath() }
+func ClientCertificatePath(dir string) string { return filepath.Join(dir, currentClient) }
 
 // ServingCertificatePath returns the path of kubelet's current serving certificate.
 func ServingCertificatePath(dir string) string {
@@ -43,11 +44,12 @@ func ReadCertificate(file string) (*Certificate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading certificate: %w", err)
 	}
-	chain, err := ParseCertificates(content)
+	leaf, err := parseLeaf(content)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	return &chain[0], nil
+	c := newCertificate(leaf)
+	return &c, nil
 }
 
 // ParseCertificates parses the certificates of a PEM file. It fails if there
@@ -107,13 +109,23 @@ func readLeaf(path string) *x509.Certificate {
 	if err != nil {
 		return nil
 	}
-	return parseLeaf(content)
-}
-
-func parseLeaf(content []byte) *x509.Certificate {
-	chain, err := kube.ParsePEMCertificates(content)
+	leaf, err := parseLeaf(content)
 	if err != nil {
 		return nil
 	}
-	return chain[0]
+	return leaf
+}
+
+// parseLeaf parses the first certificate of a PEM file.
+func parseLeaf(content []byte) (*x509.Certificate, error) {
+	chain, err := kube.ParsePEMCertificates(content)
+	if err != nil {
+		return nil, err
+	}
+	return chain[0], nil
+}
+
+// isNodeCertificate reports whether a client certificate is that of a node.
+func isNodeCertificate(leaf *x509.Certificate, nodeName string) bool {
+	return leaf.Subject.CommonName == nodeUser(nodeName) && slices.Contains(leaf.Subject.Organization, "system:nodes")
 }

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
@@ -61,14 +62,14 @@ func newIdentity(t *testing.T, name string) (*Identity, *reporttest.Recorder) {
 }
 
 // clientCSRsOf returns the client CSRs for a node.
-func clientCSRsOf(t *testing.T, node string) []certificatesv1.CertificateSigningRequest {
+func clientCSRsOf(t *testing.T, node string) []kube.CSR {
 	t.Helper()
 	list, err := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().List(t.Context(),
 		metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var found []certificatesv1.CertificateSigningRequest
+	var found []kube.CSR
 	for _, csr := range list.Items {
 		request, err := parseRequest(csr.Spec.Request)
 		if err == nil && request.Subject.CommonName == nodeUser(node) {

@@ -3,7 +3,6 @@
 package identity
 
 import (
-	"crypto"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -16,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/cert"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -35,7 +35,7 @@ func nodeUser(nodeName string) string { return "system:node:" + nodeName }
 // newClientCSR returns the CSR that kubelet would submit when it bootstraps
 // (requestNodeCertificate in k8s.io/kubernetes/pkg/kubelet/certificate/bootstrap).
 // A new key also has the name that kubelet would give to the CSR.
-func newClientCSR(key *pendingKey, nodeName string) (*certificatesv1.CertificateSigningRequest, error) {
+func newClientCSR(key *pendingKey, nodeName string) (*kube.CSR, error) {
 	subject := nodeSubject(nodeName)
 	request, err := cert.MakeCSR(key.private, &subject, nil, nil)
 	if err != nil {
@@ -45,7 +45,7 @@ func newClientCSR(key *pendingKey, nodeName string) (*certificatesv1.Certificate
 	if err != nil {
 		return nil, err
 	}
-	return &certificatesv1.CertificateSigningRequest{
+	return &kube.CSR{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: certificatesv1.CertificateSigningRequestSpec{
 			Request: request, SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName, Usages: clientUsages(),
@@ -57,15 +57,17 @@ func newClientCSR(key *pendingKey, nodeName string) (*certificatesv1.Certificate
 type phase string
 
 const (
-	phaseAbsent              phase = "absent"
-	phasePending             phase = "pending"
-	phaseApproved            phase = "approved" // but not issued yet
-	phaseIssued              phase = "issued"
-	phaseDenied              phase = "denied"
-	phaseFailed              phase = "failed"
-	phaseKeyMismatch         phase = "a request of another node or key" // has the same name but another key
-	phaseExpired             phase = "expired"                          // the issued certificate has expired
-	phaseCertificateMismatch phase = "issued incorrectly"               // the issued certificate does not match the request
+	phaseAbsent   phase = "absent"
+	phasePending  phase = "pending"
+	phaseApproved phase = "approved" // but not issued yet
+	phaseIssued   phase = "issued"
+	phaseDenied   phase = "denied"
+	phaseFailed   phase = "failed"
+	phaseExpired  phase = "expired" // the issued certificate has expired
+	// The CSR has the same name but another key.
+	phaseKeyMismatch phase = "a request of another node or key"
+	// The issued certificate does not match the request.
+	phaseCertificateMismatch phase = "issued incorrectly"
 	phaseAnnotationMismatch  phase = "without the proof of this node's identity"
 )
 
@@ -78,7 +80,7 @@ type csrStatus struct {
 
 // evaluateCSR compares the CSR found in the cluster with the CSR that this node
 // submits. found is nil if none exists.
-func evaluateCSR(found, expected *certificatesv1.CertificateSigningRequest, now metav1.Time) csrStatus {
+func evaluateCSR(found, expected *kube.CSR, now metav1.Time) csrStatus {
 	if found == nil {
 		return csrStatus{phase: phaseAbsent}
 	}
@@ -113,18 +115,16 @@ func evaluateCSR(found, expected *certificatesv1.CertificateSigningRequest, now 
 	return csrStatus{phase: phasePending}
 }
 
-func evaluateCertificate(content []byte, expected *certificatesv1.CertificateSigningRequest, now metav1.Time) csrStatus {
+func evaluateCertificate(content []byte, expected *kube.CSR, now metav1.Time) csrStatus {
 	request, err := parseRequest(expected.Spec.Request)
-	if err != nil {
-		return csrStatus{phase: phaseCertificateMismatch, detail: err.Error()}
+	var leaf *x509.Certificate
+	if err == nil {
+		leaf, err = parseLeaf(content)
 	}
-	chain, err := kube.ParsePEMCertificates(content)
-	if err != nil {
-		return csrStatus{phase: phaseCertificateMismatch, detail: err.Error()}
-	}
-	leaf := chain[0]
 	switch {
-	case !samePublicKey(leaf.PublicKey, request.PublicKey):
+	case err != nil:
+		return csrStatus{phase: phaseCertificateMismatch, detail: err.Error()}
+	case !enrollment.SamePublicKey(leaf.PublicKey, request.PublicKey):
 		return csrStatus{phase: phaseCertificateMismatch, detail: "its certificate is for another key"}
 	case leaf.Subject.CommonName != request.Subject.CommonName ||
 		!slices.Equal(leaf.Subject.Organization, request.Subject.Organization):
@@ -140,7 +140,7 @@ func evaluateCertificate(content []byte, expected *certificatesv1.CertificateSig
 
 // checkSameRequest returns an error that states the difference unless both request the
 // same certificate.
-func checkSameRequest(found, expected *certificatesv1.CertificateSigningRequest) error {
+func checkSameRequest(found, expected *kube.CSR) error {
 	actual, err := parseRequest(found.Spec.Request)
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func checkSameRequest(found, expected *certificatesv1.CertificateSigningRequest)
 		return err
 	}
 	switch {
-	case !samePublicKey(actual.PublicKey, mine.PublicKey):
+	case !enrollment.SamePublicKey(actual.PublicKey, mine.PublicKey):
 		return errors.New("it is for another key")
 	case actual.Subject.String() != mine.Subject.String():
 		return fmt.Errorf("it requests %q", actual.Subject)
@@ -165,7 +165,7 @@ func checkSameRequest(found, expected *certificatesv1.CertificateSigningRequest)
 // hasAnnotations reports whether an existing CSR carries the annotations of the
 // agent's own CSR. An approver that matches annotations can never approve a CSR
 // without them.
-func hasAnnotations(found, expected *certificatesv1.CertificateSigningRequest) bool {
+func hasAnnotations(found, expected *kube.CSR) bool {
 	for name, value := range expected.Annotations {
 		if found.Annotations[name] != value {
 			return false
@@ -184,11 +184,4 @@ func parseRequest(content []byte) (*x509.CertificateRequest, error) {
 		return nil, fmt.Errorf("parsing certificate request: %w", err)
 	}
 	return request, nil
-}
-
-func samePublicKey(a, b any) bool {
-	key, ok := a.(interface {
-		Equal(other crypto.PublicKey) bool
-	})
-	return ok && key.Equal(b)
 }

@@ -19,9 +19,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
@@ -176,13 +176,13 @@ func TestControlPlaneServingRenewalIsReportedAndApproved(t *testing.T) {
 	}
 	without := *serving
 	without.Dir = t.TempDir()
-	if got, err := without.CheckInitial(kubetest.Context(t, time.Minute)); err != nil || got.Text != noServingCSRText {
-		t.Errorf("CheckInitial() before kubelet has requested a certificate = %+v, %v", got, err)
+	if got, err := without.checkInitial(kubetest.Context(t, time.Minute)); err != nil || got.Text != noServingCSRText {
+		t.Errorf("checkInitial() before kubelet has requested a certificate = %+v, %v", got, err)
 	}
 	csr := createServingCSR(t, serving, "192.0.2.7")
-	if got, err := without.CheckInitial(kubetest.Context(t, time.Minute)); err != nil ||
+	if got, err := without.checkInitial(kubetest.Context(t, time.Minute)); err != nil ||
 		got.Remedy != serving.Topology.approvalRemedy(csr) {
-		t.Errorf("CheckInitial() = %+v, %v", got, err)
+		t.Errorf("checkInitial() = %+v, %v", got, err)
 	}
 	if _, err := serving.Obtain(kubetest.Context(t, time.Minute), nil); err != nil ||
 		!strings.Contains(recorded.Text(), "\noc adm certificate approve "+csr+"\n") {

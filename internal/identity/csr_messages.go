@@ -8,14 +8,14 @@ import (
 	"strings"
 	"time"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-func (r *csrRequester) pendingText(found *certificatesv1.CertificateSigningRequest) string {
+func (r *csrRequester) pendingText(found *kube.CSR) string {
 	return fmt.Sprintf("waiting for approval of client CSR %s for %s (key %s, signer %s, created at %s%s)",
 		r.desired.Name, nodeUser(r.identity.NodeName), fingerprint(&r.key.private.PublicKey),
 		r.desired.Spec.SignerName, report.Timestamp(found.CreationTimestamp.Time),
@@ -34,7 +34,8 @@ func (r *csrRequester) approvalRemedy() report.Remedy {
 	return report.Remedyf("# the CSR contains %s: an approver with the matching "+
 		"enrollment approves it automatically; if no approver is running, run %s:\n"+
 		"hcp-node-admin approve --enrollments DIR --kubeconfig FILE # DIR contains the enrollment\n"+
-		"oc adm certificate approve %s # or approve this CSR manually", proof, r.identity.Topology.CommandLocation(), r.desired.Name)
+		"oc adm certificate approve %s # or approve this CSR manually",
+		proof, r.identity.Topology.CommandLocation(), r.desired.Name)
 }
 
 // ownApprovalText returns the message while the agent approves a CSR of its own
@@ -55,7 +56,8 @@ func deletedText(name string, before phase, submitted, since, now time.Time) str
 	again := "submitting it again with the same key, waiting since " + report.Timestamp(since)
 	switch {
 	case before == phaseApproved:
-		return fmt.Sprintf("client CSR %s was deleted after it was approved and before a certificate was issued; %s", name, again)
+		return fmt.Sprintf("client CSR %s was deleted after it was approved and before a certificate was issued; %s",
+			name, again)
 	case before == phasePending && now.Sub(submitted) >= pendingCSRLifetime:
 		return fmt.Sprintf("client CSR %s of %s was not approved for a day, and the cluster deleted it, as it "+
 			"does with all unapproved CSRs; %s", name, report.Timestamp(submitted), again)
@@ -75,25 +77,23 @@ func waitingSinceText(submitted, since time.Time) string {
 // explainRejection returns err with an explanation if the API server rejected the
 // bootstrap credential.
 func (r *csrRequester) explainRejection(err error) error {
-	fresh := r.identity.Topology.newCredentialRemedy()
+	certificate, fresh := r.bootstrapCertificate, r.identity.Topology.newCredentialRemedy()
 	anonymous := apierrors.IsForbidden(err) && strings.Contains(err.Error(), "system:anonymous")
 	switch now := r.conn.Clock.Now(); {
 	case !apierrors.IsUnauthorized(err) && !apierrors.IsForbidden(err):
 		return err
-	case r.bootstrapCertificate != nil && now.After(r.bootstrapCertificate.NotAfter):
-		return report.Fail(report.CredentialRefused, fresh, "the bootstrap credential expired at %s; the API "+
-			"server's clock shows %s%s: %w",
-			report.Timestamp(r.bootstrapCertificate.NotAfter), report.Timestamp(now),
-			r.conn.Clock.SkewNote(time.Now()), err)
-	case r.bootstrapCertificate != nil && now.Before(r.bootstrapCertificate.NotBefore):
-		return report.Fail(report.CredentialRefused, fresh, "the bootstrap credential is not valid before %s; the "+
-			"API server's clock shows %s%s: %w",
-			report.Timestamp(r.bootstrapCertificate.NotBefore), report.Timestamp(now),
-			r.conn.Clock.SkewNote(time.Now()), err)
+	case certificate != nil && now.After(certificate.NotAfter):
+		return report.Fail(report.CredentialRefused, fresh,
+			"the bootstrap credential expired at %s; the API server's clock shows %s%s: %w",
+			report.Timestamp(certificate.NotAfter), report.Timestamp(now), r.conn.Clock.SkewNote(time.Now()), err)
+	case certificate != nil && now.Before(certificate.NotBefore):
+		return report.Fail(report.CredentialRefused, fresh,
+			"the bootstrap credential is not valid before %s; the API server's clock shows %s%s: %w",
+			report.Timestamp(certificate.NotBefore), report.Timestamp(now), r.conn.Clock.SkewNote(time.Now()), err)
 	case apierrors.IsUnauthorized(err), anonymous:
 		return report.Fail(report.CredentialRefused, fresh,
 			"the API server rejects the bootstrap credential%s: %w",
-			describeCredential(r.bootstrapCertificate), err)
+			describeCredential(certificate), err)
 	}
 	return report.Fail(report.CredentialRefused,
 		"oc create clusterrolebinding create-csrs-for-bootstrapping --clusterrole=system:node-bootstrapper "+

@@ -11,9 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
-
-	certificatesv1 "k8s.io/api/certificates/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,6 +18,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 )
 
 // csrRequester requests one client certificate through a CSR.
@@ -32,7 +30,7 @@ type csrRequester struct {
 	expired              *expiredPair      // proves the node's identity; nil if there is none
 
 	key     *pendingKey
-	desired *certificatesv1.CertificateSigningRequest
+	desired *kube.CSR
 
 	existedBefore bool      // the CSR existed before this run
 	keyReplaced   bool      // this run has already created a new key
@@ -63,7 +61,7 @@ func (r *csrRequester) run(ctx context.Context) ([]byte, error) {
 			return nil, r.explainRejection(err)
 		}
 		err := kube.Follow(ctx, r.conn, r.identity.Log, r.source(), 5*time.Second,
-			func(found map[string]*certificatesv1.CertificateSigningRequest) (bool, error) {
+			func(found map[string]*kube.CSR) (bool, error) {
 				return r.handleCSR(ctx, found[r.desired.Name])
 			})
 		if err == nil {
@@ -132,13 +130,13 @@ func (r *csrRequester) hasExpiredKey() bool {
 }
 
 // source selects this node's client CSR by name.
-func (r *csrRequester) source() kube.Source[*certificatesv1.CertificateSigningRequest] {
+func (r *csrRequester) source() kube.Source[*kube.CSR] {
 	return r.conn.Client.CSRs().Source("watching the client CSR "+r.desired.Name, "metadata.name="+r.desired.Name)
 }
 
 // handleCSR processes the current state of the CSR and reports whether the
 // certificate was issued.
-func (r *csrRequester) handleCSR(ctx context.Context, found *certificatesv1.CertificateSigningRequest) (bool, error) {
+func (r *csrRequester) handleCSR(ctx context.Context, found *kube.CSR) (bool, error) {
 	log := r.identity.Log.ForRequest(r.desired.Name)
 	before := r.lastStatus
 	r.lastStatus = evaluateCSR(found, r.desired, metav1.NewTime(r.conn.Clock.Now()))

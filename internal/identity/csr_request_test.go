@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 // A CSR that is approved but not issued is reported after a moment. At the
@@ -40,8 +40,11 @@ func TestApprovedButNotIssuedIsReported(t *testing.T) {
 	}
 	a.approvedAt = a.approvedAt.Add(-5 * time.Second)
 	see()
-	want := "waiting for a certificate: client CSR " + request.Name + " is approved, but no certificate has been issued yet\n" +
-		string(ClusterTopology{}.SignerRemedy()) + "\n"
+	want := "waiting for a certificate: client CSR " + request.Name + " is approved, but no certificate has been issued " +
+		"yet\n" +
+		string(
+			ClusterTopology{}.SignerRemedy(),
+		) + "\n"
 	if recorded.Text() != want {
 		t.Errorf("said %q, want %q", recorded.Text(), want)
 	}

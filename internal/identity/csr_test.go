@@ -4,6 +4,10 @@ package identity
 
 import (
 	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,8 +17,10 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 func TestPendingKeyIsReused(t *testing.T) {
@@ -89,6 +95,38 @@ func TestPendingKeyReplacesInvalidFile(t *testing.T) {
 	}
 }
 
+// A key of another version of the agent remains: a CSR that waits for approval can depend on it.
+func TestPendingKeyOfAnotherVersionIsRefused(t *testing.T) {
+	_, other, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, _ := pem.Decode(certtest.KeyPEM(t, certtest.NewKey(t)))
+	block.Headers = map[string]string{"Future": "x"}
+	for content, want := range map[string]string{
+		string(pem.EncodeToMemory(block)):        `does not know the header "Future"`,
+		string(certtest.PEM("PRIVATE KEY", der)): "contains a key of type ed25519.PrivateKey",
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, pendingKeyName)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		key, err := loadOrCreateKey(dir, nil)
+		if key != nil || report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), want) ||
+			report.RemedyOf(err) == "" {
+			t.Errorf("loadOrCreateKey() = %v, %v (remedy %q), want %q", key, err, report.RemedyOf(err), want)
+		}
+		if after, err := os.ReadFile(path); err != nil || string(after) != content {
+			t.Errorf("the key was changed: %q, %v", after, err)
+		}
+	}
+}
+
 func TestEvaluateCSR(t *testing.T) {
 	ca := certtest.NewCA(t, "signer")
 	key := &pendingKey{private: certtest.NewKey(t)}
@@ -106,11 +144,11 @@ func TestEvaluateCSR(t *testing.T) {
 	old.NotBefore, old.NotAfter = time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
 
 	tests := map[string]struct {
-		change func(*certificatesv1.CertificateSigningRequest)
+		change func(*kube.CSR)
 		want   phase
 		detail string
 	}{
-		"new":      {change: func(*certificatesv1.CertificateSigningRequest) {}, want: phasePending},
+		"new":      {change: func(*kube.CSR) {}, want: phasePending},
 		"approved": {change: withConditions("Approved"), want: phaseApproved},
 		"issued":   {change: withCertificate(good, "Approved"), want: phaseIssued},
 		"denied":   {change: withConditions("Denied"), want: phaseDenied, detail: "Because: of this"},
@@ -132,20 +170,20 @@ func TestEvaluateCSR(t *testing.T) {
 			"Approved"), want: phaseCertificateMismatch, detail: "worker-2"},
 		"rubbish issued": {
 			change: withCertificate([]byte("rubbish"), "Approved"),
-			want:   phaseCertificateMismatch, detail: "no certificate in PEM",
+			want:   phaseCertificateMismatch, detail: "does not contain any valid RSA or ECDSA certificates",
 		},
 		"another key": {
-			change: func(c *certificatesv1.CertificateSigningRequest) { c.Spec.Request = other.Spec.Request },
+			change: func(c *kube.CSR) { c.Spec.Request = other.Spec.Request },
 			want:   phaseKeyMismatch,
 			detail: "another key",
 		},
 		"another signer": {
-			change: func(c *certificatesv1.CertificateSigningRequest) { c.Spec.SignerName = "kubernetes.io/x" },
+			change: func(c *kube.CSR) { c.Spec.SignerName = "kubernetes.io/x" },
 			want:   phaseKeyMismatch,
 			detail: "kubernetes.io/x",
 		},
 		"other usages": {
-			change: func(c *certificatesv1.CertificateSigningRequest) {
+			change: func(c *kube.CSR) {
 				c.Spec.Usages = []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageServerAuth}
 			},
 			want:   phaseKeyMismatch,
@@ -153,12 +191,12 @@ func TestEvaluateCSR(t *testing.T) {
 		},
 		"without the proof": {change: withoutAnnotations, want: phaseAnnotationMismatch, detail: "cannot be changed"},
 		"without the proof, denied": {
-			change: func(c *certificatesv1.CertificateSigningRequest) { withoutAnnotations(c); withConditions("Denied")(c) },
+			change: func(c *kube.CSR) { withoutAnnotations(c); withConditions("Denied")(c) },
 			want:   phaseAnnotationMismatch,
 			detail: "denied: Because: of this",
 		},
 		"without the proof, but issued": {
-			change: func(c *certificatesv1.CertificateSigningRequest) {
+			change: func(c *kube.CSR) {
 				withoutAnnotations(c)
 				withCertificate(good, "Approved")(c)
 			},
@@ -180,10 +218,10 @@ func TestEvaluateCSR(t *testing.T) {
 	}
 }
 
-func withoutAnnotations(c *certificatesv1.CertificateSigningRequest) { c.Annotations = nil }
+func withoutAnnotations(c *kube.CSR) { c.Annotations = nil }
 
-func withConditions(types ...string) func(*certificatesv1.CertificateSigningRequest) {
-	return func(c *certificatesv1.CertificateSigningRequest) {
+func withConditions(types ...string) func(*kube.CSR) {
+	return func(c *kube.CSR) {
 		for _, kind := range types {
 			c.Status.Conditions = append(c.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
 				Type:    certificatesv1.RequestConditionType(kind),
@@ -195,8 +233,8 @@ func withConditions(types ...string) func(*certificatesv1.CertificateSigningRequ
 	}
 }
 
-func withCertificate(certificate []byte, types ...string) func(*certificatesv1.CertificateSigningRequest) {
-	return func(c *certificatesv1.CertificateSigningRequest) {
+func withCertificate(certificate []byte, types ...string) func(*kube.CSR) {
+	return func(c *kube.CSR) {
 		withConditions(types...)(c)
 		c.Status.Certificate = certificate
 	}

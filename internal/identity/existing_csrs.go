@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -40,7 +39,7 @@ func (i *Identity) FindPendingCSR(ctx context.Context) (*PendingCSR, error) {
 		return nil, err
 	}
 	pending := &PendingCSR{Name: expected.Name, Fingerprint: fingerprint(&key.private.PublicKey)}
-	connection, err := i.connectBootstrap()
+	connection, err := i.reconnectBootstrap()
 	if err != nil {
 		return pending, err
 	}
@@ -59,29 +58,24 @@ func (i *Identity) FindPendingCSR(ctx context.Context) (*PendingCSR, error) {
 	return pending, nil
 }
 
-// connectBootstrap returns a connection with the bootstrap credential.
-func (i *Identity) connectBootstrap() (*kube.Conn, error) {
+// reconnectBootstrap returns a connection with the bootstrap credential, which is removed after the join.
+func (i *Identity) reconnectBootstrap() (*kube.Conn, error) {
 	if i.BootstrapKubeconfig == nil {
 		return nil, errors.New("this host has no bootstrap credential any more")
 	}
-	config, _, err := parseBootstrapKubeconfig(i.BootstrapKubeconfig)
-	if err != nil {
-		return nil, err
-	}
-	return kube.Connect(config, i.Proxy)
+	connection, _, err := i.connectBootstrap()
+	return connection, err
 }
 
 // newestFirst returns the CSRs of a requestor, the newest first.
-func newestFirst(
-	found map[string]*certificatesv1.CertificateSigningRequest, requestor string,
-) []*certificatesv1.CertificateSigningRequest {
-	var all []*certificatesv1.CertificateSigningRequest
+func newestFirst(found map[string]*kube.CSR, requestor string) []*kube.CSR {
+	var all []*kube.CSR
 	for _, csr := range found {
 		if csr.Spec.Username == requestor {
 			all = append(all, csr)
 		}
 	}
-	slices.SortFunc(all, func(a, b *certificatesv1.CertificateSigningRequest) int {
+	slices.SortFunc(all, func(a, b *kube.CSR) int {
 		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(b.Name, a.Name))
 	})
 	return all

@@ -6,7 +6,6 @@ import (
 	"crypto/ecdsa"
 	"crypto/x509"
 	"os"
-	"slices"
 	"time"
 
 	"k8s.io/client-go/util/keyutil"
@@ -27,9 +26,8 @@ func (i *Identity) readExpiredPair() *expiredPair {
 	if err != nil {
 		return nil
 	}
-	certificate := parseLeaf(content)
-	if certificate == nil || !time.Now().After(certificate.NotAfter) ||
-		certificate.Subject.CommonName != nodeUser(i.NodeName) || !slices.Contains(certificate.Subject.Organization, "system:nodes") {
+	certificate, err := parseLeaf(content)
+	if err != nil || !time.Now().After(certificate.NotAfter) || !isNodeCertificate(certificate, i.NodeName) {
 		return nil
 	}
 	parsed, err := keyutil.ParsePrivateKeyPEM(content)

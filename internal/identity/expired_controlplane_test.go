@@ -24,6 +24,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
@@ -45,7 +46,12 @@ func runApprover(t *testing.T, dir string) func(csr string) approver.Event {
 	if err := grantRights(admin); err != nil {
 		t.Fatal(err)
 	}
-	kubeconfig, err := rights.NewKubeconfig(t.Context(), admin, kubetest.Plane.Kubeconfig, "https://"+kubetest.Plane.APIForward)
+	kubeconfig, err := rights.NewKubeconfig(
+		t.Context(),
+		admin,
+		kubetest.Plane.Kubeconfig,
+		"https://"+kubetest.Plane.APIForward,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +89,10 @@ func runApprover(t *testing.T, dir string) func(csr string) approver.Event {
 func enroll(t *testing.T, dir, node string) func(crypto.PublicKey) (map[string]string, error) {
 	t.Helper()
 	ca := kubetest.ReadFile(t, kubetest.Plane.ClusterCA)
-	token, record, err := enrollment.New(enrollment.Options{NodeName: node, ClusterCA: ca, Lifetime: time.Hour}, time.Now())
+	token, record, err := enrollment.New(
+		enrollment.Options{NodeName: node, ClusterCA: ca, Lifetime: time.Hour},
+		time.Now(),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +146,8 @@ func expireCertificate(t *testing.T, identity *Identity, csr string, ago time.Du
 	if err := writePair(identity.Dir, keyPair{certificate: certificate, key: keyPEM}, expiry); err != nil {
 		t.Fatal(err)
 	}
-	if err := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().Delete(t.Context(), csr, metav1.DeleteOptions{}); err != nil {
+	if err := kubetest.AdminClient(t).CertificatesV1().CertificateSigningRequests().Delete(t.Context(), csr,
+		metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return identity.readExpiredPair()
@@ -159,11 +169,12 @@ func TestControlPlaneExpiredNodeIsApprovedAgain(t *testing.T) {
 	createOfflineNode(t, "expired")
 
 	expired := expireCertificate(t, identity, joined.CSR, time.Minute)
-	if state, err := identity.Check(t.Context()); err != nil || state != Expired {
+	if state, err := identity.Check(); err != nil || state != Expired {
 		t.Fatalf("Check() = %s, %v, want an expired certificate", state, err)
 	}
 	renewed, err := identity.Obtain(kubetest.Context(t, time.Minute), nil)
-	if err != nil || !renewed.Changed || renewed.Fingerprint != fingerprint(&expired.key.PublicKey) || time.Until(renewed.NotAfter) < time.Hour {
+	if err != nil || !renewed.Changed || renewed.Fingerprint != fingerprint(&expired.key.PublicKey) ||
+		time.Until(renewed.NotAfter) < time.Hour {
 		t.Fatalf("Obtain() = %+v, %v; printed:\n%s", renewed, err, recorded.Text())
 	}
 	event := decision(renewed.CSR)
@@ -222,7 +233,8 @@ func TestControlPlaneExpiredCertificateOfAnEarlierNode(t *testing.T) {
 	expireCertificate(t, identity, joined.CSR, time.Hour)
 	createOfflineNode(t, "reused")
 	refused, err := identity.Obtain(kubetest.Context(t, 10*time.Second), nil)
-	if err == nil || !strings.Contains(decision(refused.CSR).Reason, "so it is not the Node of the machine with this certificate") {
+	if err == nil ||
+		!strings.Contains(decision(refused.CSR).Reason, "so it is not the Node of the machine with this certificate") {
 		t.Errorf("Obtain() = %+v, %v; decision %+v", refused, err, decision(refused.CSR))
 	}
 }
@@ -252,13 +264,13 @@ func TestControlPlaneOccupiedCSRNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	expired := expireCertificate(t, identity, joined.CSR, time.Minute)
-	bootstrapper, err := identity.connectBootstrap()
+	bootstrapper, err := identity.reconnectBootstrap()
 	if err != nil {
 		t.Fatal(err)
 	}
 	occupy := func(name string) {
 		t.Helper()
-		if _, err := bootstrapper.Client.CSRs().Create(t.Context(), &certificatesv1.CertificateSigningRequest{
+		if _, err := bootstrapper.Client.CSRs().Create(t.Context(), &kube.CSR{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
 			Spec: certificatesv1.CertificateSigningRequestSpec{
 				Request: first.Spec.Request, SignerName: first.Spec.SignerName, Usages: first.Spec.Usages,

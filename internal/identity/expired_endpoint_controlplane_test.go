@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
@@ -37,7 +37,10 @@ func TestControlPlaneExpiredNodeWithNewEndpoint(t *testing.T) {
 	// obtain runs on a node whose kubeconfig has the former endpoint.
 	obtain := func(stored []byte) (Result, error) {
 		t.Helper()
-		content, err := encodeKubeconfig(kube.Cluster{Server: "https://api.before.example.com:6443", CA: stored}, identity.clientCertificatePath())
+		content, err := encodeKubeconfig(
+			kube.Cluster{Server: "https://api.before.example.com:6443", CA: stored},
+			identity.clientCertificatePath(),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -105,27 +103,23 @@ func (i *Identity) requestCertificate(ctx context.Context, approve Approver) (Re
 	if err != nil {
 		return Result{}, err
 	}
-	config, _, err := parseBootstrapKubeconfig(i.BootstrapKubeconfig)
-	if err != nil {
-		return Result{}, err
-	}
-	connection, err := kube.Connect(config, i.Proxy)
+	connection, config, err := i.connectBootstrap()
 	if err != nil {
 		return Result{}, err
 	}
 	a := &csrRequester{
-		identity:             i,
-		conn:                 connection,
-		approve:              approve,
-		bootstrapCertificate: parseLeaf(config.CertData),
-		expired:              i.readExpiredPair(),
+		identity: i,
+		conn:     connection,
+		approve:  approve,
+		expired:  i.readExpiredPair(),
 	}
+	a.bootstrapCertificate, _ = parseLeaf(config.CertData) // a token has none
 	certificate, err := a.run(ctx)
 	if err != nil {
 		return Result{CSR: a.csrName()}, err
 	}
 	issued := keyPair{certificate: certificate, key: a.key.pem}
-	verified := i.verify(ctx, clientConfig(cluster, issued), true)
+	verified := i.verifyIssued(ctx, cluster, issued)
 	if errors.Is(verified, errForeignNode) {
 		return Result{CSR: a.csrName()}, verified
 	}
@@ -148,43 +142,47 @@ const (
 
 // Check reads only local files. It fails for an identity of another cluster or
 // node, which kubelet would use without checking anything but its expiry.
-func (i *Identity) Check(_ context.Context) (State, error) {
-	cluster, err := i.expectedCluster()
-	if err != nil {
-		return Missing, err
-	}
-	if _, err := os.Lstat(i.Kubeconfig); errors.Is(err, fs.ErrNotExist) {
-		return Missing, nil
-	}
-	config, certified, err := loadKubeconfig(i.Kubeconfig)
-	if err != nil {
-		return Missing, i.foreignIdentityError("it cannot be read: %w", err)
-	}
-	if err := i.checkCluster(cluster, config); err != nil || !certified {
+func (i *Identity) Check() (State, error) {
+	_, config, err := i.compareCluster()
+	if err != nil || config == nil {
 		return Missing, err
 	}
 	return i.checkCertificate(config.CertData)
 }
 
-// checkCluster returns an error unless config is for cluster.
-func (i *Identity) checkCluster(cluster kube.Cluster, config *rest.Config) error {
-	configured, err := kube.ClusterFromConfig(config)
+// compareCluster returns the expected cluster, and the settings in kubelet's kubeconfig. The settings are nil if
+// they have no certificate. compareCluster fails if they are for another cluster.
+func (i *Identity) compareCluster() (kube.Cluster, *rest.Config, error) {
+	expected, err := i.expectedCluster()
 	if err != nil {
-		return i.foreignIdentityError("%w", err)
+		return expected, nil, err
 	}
-	if err := cluster.CheckSame(configured); err != nil {
-		return i.foreignIdentityError("%w", err)
+	if _, err := os.Lstat(i.Kubeconfig); errors.Is(err, fs.ErrNotExist) {
+		return expected, nil, nil
 	}
-	return nil
+	config, certified, err := loadKubeconfig(i.Kubeconfig)
+	if err != nil {
+		return expected, nil, i.foreignIdentityError("it cannot be read: %w", err)
+	}
+	configured, err := kube.ClusterFromConfig(config)
+	if err == nil {
+		err = expected.CheckSame(configured)
+	}
+	if !certified {
+		config = nil
+	}
+	if err != nil {
+		return expected, config, i.foreignIdentityError("%w", err)
+	}
+	return expected, config, nil
 }
 
 func (i *Identity) checkCertificate(content []byte) (State, error) {
-	chain, err := kube.ParsePEMCertificates(content)
+	leaf, err := parseLeaf(content)
 	if err != nil {
 		return Missing, i.foreignIdentityError("its client certificate cannot be read: %w", err)
 	}
-	leaf := chain[0]
-	if leaf.Subject.CommonName != nodeUser(i.NodeName) || !slices.Contains(leaf.Subject.Organization, "system:nodes") {
+	if !isNodeCertificate(leaf, i.NodeName) {
 		return Missing, i.foreignIdentityError("its certificate is for %q, but this node is %q",
 			leaf.Subject.CommonName, nodeUser(i.NodeName))
 	}
@@ -224,4 +222,4 @@ func (i *Identity) expectedCluster() (kube.Cluster, error) {
 }
 
 // clientCertificatePath returns the path of kubelet's current client certificate and key.
-func (i *Identity) clientCertificatePath() string { return filepath.Join(i.Dir, currentClient) }
+func (i *Identity) clientCertificatePath() string { return ClientCertificatePath(i.Dir) }

@@ -21,8 +21,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
@@ -108,7 +108,7 @@ func checkIdentityFiles(t *testing.T, identity *Identity) {
 	if _, err := os.Lstat(filepath.Join(identity.KeyDir, pendingKeyName)); !os.IsNotExist(err) {
 		t.Errorf("the pending key still exists: %v", err)
 	}
-	if state, err := identity.Check(context.Background()); state != Valid || err != nil {
+	if state, err := identity.Check(); state != Valid || err != nil {
 		t.Errorf("Check() = %q, %v", state, err)
 	}
 }

@@ -3,7 +3,6 @@
 package identity
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 // testdata/kubeconfig was written by kubelet's own
@@ -112,7 +111,7 @@ func TestIdentityCheck(t *testing.T) {
 			if len(content) > 0 {
 				writeFile(t, i.Kubeconfig, content)
 			}
-			got, err := i.Check(context.Background())
+			got, err := i.Check()
 			if test.refused != "" {
 				if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), test.refused) ||
 					report.RemedyOf(err) == "" {
@@ -128,12 +127,16 @@ func TestIdentityCheck(t *testing.T) {
 	}
 }
 
-const execKubeconfig = `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
+const execKubeconfig = `{apiVersion: v1, kind: Config, current-context: c,
+  contexts: [{name: c, context: {cluster: c, user: u}}],
   clusters: [{name: c, cluster: {server: SERVER}}],
-  users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/false, interactiveMode: Never}}}]}`
+  users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/false,
+    interactiveMode: Never}}}]}`
 
-const insecureKubeconfig = `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
-  clusters: [{name: c, cluster: {server: SERVER, insecure-skip-tls-verify: true}}], users: [{name: u, user: {token: t}}]}`
+const insecureKubeconfig = `{apiVersion: v1, kind: Config, current-context: c,
+  contexts: [{name: c, context: {cluster: c, user: u}}],
+  clusters: [{name: c, cluster: {server: SERVER, insecure-skip-tls-verify: true}}],
+  users: [{name: u, user: {token: t}}]}`
 
 func writeFile(t *testing.T, path string, content []byte) {
 	t.Helper()

@@ -19,6 +19,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/enrollment"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // pendingKey is the key of a CSR that may still be waiting for approval. The
@@ -67,22 +68,33 @@ func (p *pendingKey) csrName(nodeName string) (string, error) {
 	return enrollment.ClientCSRName(&p.private.PublicKey, nodeName)
 }
 
-// loadKey reads the pending key in dir. private is nil if there is none.
+// loadKey reads the pending key in dir. private is nil if there is none. It refuses a key that another version
+// of the agent wrote, because a CSR that waits for approval can depend on it.
 func loadKey(dir string) (*pendingKey, error) {
 	key := &pendingKey{path: filepath.Join(dir, pendingKeyName), createdAt: time.Now()}
 	content, err := os.ReadFile(key.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("reading the pending key: %w", err)
 	}
-	if parsed, err := keyutil.ParsePrivateKeyPEM(content); err == nil {
-		if private, ok := parsed.(*ecdsa.PrivateKey); ok {
-			block, _ := pem.Decode(content)
-			key.private, key.randomName = private, block.Headers[randomNameHeader]
-			key.pem = pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes})
-			if info, err := os.Stat(key.path); err == nil {
-				key.createdAt = info.ModTime()
-			}
+	parsed, err := keyutil.ParsePrivateKeyPEM(content)
+	if err != nil {
+		return key, nil //nolint:nilerr // the file contains no key
+	}
+	block, _ := pem.Decode(content)
+	for header := range block.Headers {
+		if header != randomNameHeader {
+			return nil, report.RefuseFormat("reading the pending key: this version of the agent does not know the "+
+				"header %q of %s", header, key.path)
 		}
+	}
+	var isECDSA bool
+	if key.private, isECDSA = parsed.(*ecdsa.PrivateKey); !isECDSA {
+		return nil, report.RefuseFormat("reading the pending key: %s contains a key of type %T", key.path, parsed)
+	}
+	key.randomName = block.Headers[randomNameHeader]
+	key.pem = pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes})
+	if info, err := os.Stat(key.path); err == nil {
+		key.createdAt = info.ModTime()
 	}
 	return key, nil
 }

@@ -20,24 +20,34 @@ import (
 func parseBootstrapKubeconfig(kubeconfig []byte) (*rest.Config, kube.Cluster, error) {
 	const remedy = "# fetch the payload again with current user data"
 	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
-	if err != nil {
-		return nil, kube.Cluster{}, report.Fail(report.Usage, remedy, "reading the bootstrap kubeconfig: %w", err)
+	var cluster kube.Cluster
+	if err == nil {
+		cluster, err = kube.ClusterFromConfig(config)
 	}
-	cluster, err := kube.ClusterFromConfig(config)
 	if err != nil {
 		return nil, kube.Cluster{}, report.Fail(report.Usage, remedy, "reading the bootstrap kubeconfig: %w", err)
 	}
 	return config, cluster, nil
 }
 
+// connectBootstrap returns a connection with the bootstrap credential, and its settings.
+func (i *Identity) connectBootstrap() (*kube.Conn, *rest.Config, error) {
+	config, _, err := parseBootstrapKubeconfig(i.BootstrapKubeconfig)
+	if err != nil {
+		return nil, nil, err
+	}
+	connection, err := kube.Connect(config, i.Proxy)
+	return connection, config, err
+}
+
 // loadKubeconfig reads kubelet's kubeconfig. Its certificate may be missing,
 // for example after an interrupted bootstrap of kubelet itself.
 func loadKubeconfig(path string) (config *rest.Config, certified bool, err error) {
 	file, err := clientcmd.LoadFromFile(path)
-	if err != nil {
-		return nil, false, fmt.Errorf("loading: %w", err)
+	if err == nil {
+		err = clientcmd.ResolveLocalPaths(file)
 	}
-	if err := clientcmd.ResolveLocalPaths(file); err != nil {
+	if err != nil {
 		return nil, false, fmt.Errorf("loading: %w", err)
 	}
 	certified = true

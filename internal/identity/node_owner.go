@@ -38,10 +38,10 @@ func (i *Identity) checkOwner(ctx context.Context, connection *kube.Conn, node *
 }
 
 // foreignNodeError returns the error for a Node that belongs to another host.
-func foreignNodeError(node *corev1.Node, machineID string, heard time.Time) error {
-	when := "it has never reported to the cluster"
-	if !heard.IsZero() {
-		when = "it last reported to the cluster at " + report.Timestamp(heard)
+func foreignNodeError(node *corev1.Node, machineID string, heartbeat time.Time) error {
+	lastReport := "it has never reported to the cluster"
+	if !heartbeat.IsZero() {
+		lastReport = "it last reported to the cluster at " + report.Timestamp(heartbeat)
 	}
 	state := "not Ready"
 	if kube.IsReady(node) {
@@ -51,7 +51,7 @@ func foreignNodeError(node *corev1.Node, machineID string, heard time.Time) erro
 		report.Remedy("hostnamectl set-hostname ANOTHER-NAME # then run join again\n# or, if the other machine no "+
 			"longer exists, run on the hosted cluster before the next join:\noc delete node "+node.Name),
 		"%w: the machine-id of Node %s is %s, this machine's is %s; %s, %s",
-		errForeignNode, node.Name, node.Status.NodeInfo.MachineID, machineID, when, state)
+		errForeignNode, node.Name, node.Status.NodeInfo.MachineID, machineID, lastReport, state)
 }
 
 // leaseRenewTime returns when kubelet last renewed its lease, or zero if that is

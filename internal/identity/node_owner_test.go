@@ -26,7 +26,8 @@ func TestForeignNodeError(t *testing.T) {
 			}},
 		},
 	}
-	const intro = "another machine already uses this Node name: the machine-id of Node worker-1 is aaaa, this machine's is bbbb; "
+	const intro = "another machine already uses this Node name: the machine-id of Node worker-1 is aaaa, this machine's " +
+		"is bbbb; "
 	for want, lease := range map[string]time.Time{
 		"it last reported to the cluster at 2026-11-20T08:00:00Z, Ready": {},
 		"it last reported to the cluster at 2026-11-20T08:04:50Z, Ready": heartbeat.Add(290 * time.Second),
@@ -54,13 +55,22 @@ func TestDeletedText(t *testing.T) {
 		submitted time.Time
 		want      string
 	}{
-		{before: phasePending, submitted: now.Add(-25 * time.Hour), want: "client CSR node-csr-x of 2026-11-20T11:00:00Z was not approved for a day, and the cluster deleted it, as it does with all unapproved CSRs" + again},
+		{
+			before:    phasePending,
+			submitted: now.Add(-25 * time.Hour),
+			want: "client CSR node-csr-x of 2026-11-20T11:00:00Z was not approved for a day, and the cluster deleted it, " +
+				"as it does with all unapproved CSRs" + again,
+		},
 		{
 			before: phasePending, submitted: now.Add(-23 * time.Hour),
 			want: "client CSR node-csr-x was deleted before it was approved" + again,
 		},
 		{before: phaseAbsent, want: "client CSR node-csr-x was deleted before it was approved" + again},
-		{before: phaseApproved, submitted: now.Add(-25 * time.Hour), want: "client CSR node-csr-x was deleted after it was approved and before a certificate was issued" + again},
+		{
+			before:    phaseApproved,
+			submitted: now.Add(-25 * time.Hour),
+			want:      "client CSR node-csr-x was deleted after it was approved and before a certificate was issued" + again,
+		},
 	}
 	for _, test := range tests {
 		if got := deletedText("node-csr-x", test.before, test.submitted, since, now); got != test.want {

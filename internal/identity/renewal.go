@@ -6,11 +6,9 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
-	"path/filepath"
 	"time"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
-
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -52,7 +50,7 @@ func (i *Identity) CheckRenewal(now time.Time) Renewal {
 // pending CSR is easily overlooked. The API server is queried only if kubelet
 // may already have submitted the CSR.
 func (s *Serving) CheckRenewal(ctx context.Context) (Renewal, error) {
-	leaf := readLeaf(filepath.Join(s.Dir, "kubelet-server-current.pem"))
+	leaf := readLeaf(ServingCertificatePath(s.Dir))
 	if leaf == nil || elapsedFraction(leaf.NotBefore, leaf.NotAfter, time.Now()) < earliestRenewal {
 		return Renewal{}, nil
 	}
@@ -64,9 +62,7 @@ func (s *Serving) CheckRenewal(ctx context.Context) (Renewal, error) {
 }
 
 // listCSRs lists the serving CSRs of this node.
-func (s *Serving) listCSRs(
-	ctx context.Context,
-) (found map[string]*certificatesv1.CertificateSigningRequest, err error) {
+func (s *Serving) listCSRs(ctx context.Context) (found map[string]*kube.CSR, err error) {
 	err = s.Conn.Retry(ctx, s.Log, "listing CSRs for the next serving certificate",
 		func(ctx context.Context) (err error) {
 			found, _, err = s.source().ListAll(ctx)
@@ -75,9 +71,9 @@ func (s *Serving) listCSRs(
 	return found, err
 }
 
-// CheckInitial describes what a node without a valid serving certificate waits for. It
+// checkInitial describes what a node without a valid serving certificate waits for. It
 // is empty if the certificate is valid.
-func (s *Serving) CheckInitial(ctx context.Context) (Renewal, error) {
+func (s *Serving) checkInitial(ctx context.Context) (Renewal, error) {
 	if s.Check() == Valid {
 		return Renewal{}, nil
 	}
@@ -88,7 +84,22 @@ func (s *Serving) CheckInitial(ctx context.Context) (Renewal, error) {
 	return s.initialStatus(found), nil
 }
 
-func (s *Serving) initialStatus(found map[string]*certificatesv1.CertificateSigningRequest) Renewal {
+// Problem returns why kubelet has no serving certificate for this host, and the remedy. It returns "" if
+// kubelet has one.
+func (s *Serving) Problem(ctx context.Context) (text string, remedy report.Remedy) {
+	const problem = "kubelet has no serving certificate for the current name and addresses of this host, so oc logs " +
+		"and oc exec fail for its pods: "
+	initial, err := s.checkInitial(ctx)
+	switch {
+	case err != nil:
+		return problem + "checking its CSR: " + err.Error(), report.RemedyOf(err)
+	case initial.Text == "":
+		return "", ""
+	}
+	return problem + initial.Text, initial.Remedy
+}
+
+func (s *Serving) initialStatus(found map[string]*kube.CSR) Renewal {
 	choice := s.selectCSR(found)
 	switch csr := choice.csr; {
 	case csr != nil && len(csr.Status.Conditions) == 0:
@@ -111,19 +122,18 @@ func (s *Serving) initialStatus(found map[string]*certificatesv1.CertificateSign
 
 // renewalStatus returns the status of the renewal, from the current certificate leaf
 // and the CSRs.
-func (s *Serving) renewalStatus(
-	leaf *x509.Certificate, found map[string]*certificatesv1.CertificateSigningRequest, now time.Time,
-) Renewal {
+func (s *Serving) renewalStatus(leaf *x509.Certificate, found map[string]*kube.CSR, now time.Time) Renewal {
 	choice := s.selectCSR(found)
+	expires := "kubelet's serving certificate expires at " + report.Timestamp(leaf.NotAfter) + "; "
 	switch csr := choice.csr; {
 	case csr != nil && len(csr.Status.Conditions) == 0:
 		return Renewal{
 			CSR:    csr.Name,
-			Text:   "kubelet's serving certificate expires at " + report.Timestamp(leaf.NotAfter) + "; kubelet is " + servingApprovalText(csr),
+			Text:   expires + "kubelet is " + servingApprovalText(csr),
 			Remedy: s.Topology.approvalRemedy(csr.Name),
 		}
 	case choice.rejected != nil:
-		return Renewal{Text: "kubelet's serving certificate expires at " + report.Timestamp(leaf.NotAfter) + "; " + choice.rejected.text, Remedy: choice.rejected.remedy}
+		return Renewal{Text: expires + choice.rejected.text, Remedy: choice.rejected.remedy}
 	case elapsedFraction(leaf.NotBefore, leaf.NotAfter, now) >= latestRenewal:
 		return overdueRenewal("serving", leaf, "logs, exec and metrics of this node will fail then")
 	}

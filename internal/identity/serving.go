@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -31,13 +30,13 @@ type Serving struct {
 	Topology  ClusterTopology
 	// Validate fails unless a CSR belongs to this node and requests no more than
 	// it may.
-	Validate func(*certificatesv1.CertificateSigningRequest) error
+	Validate func(*kube.CSR) error
 }
 
 // Check reads only the stored certificate. A certificate with an address that
 // this host no longer has counts as missing.
 func (s *Serving) Check() State {
-	leaf := readLeaf(filepath.Join(s.Dir, "kubelet-server-current.pem"))
+	leaf := readLeaf(ServingCertificatePath(s.Dir))
 	switch {
 	case leaf == nil, leaf.Subject.CommonName != nodeUser(s.NodeName), !slices.Contains(leaf.DNSNames, s.NodeName):
 		return Missing
@@ -61,7 +60,7 @@ func (s *Serving) Obtain(ctx context.Context, approve Approver) (Result, error) 
 	}
 	w := &servingWait{Serving: s, approve: approve, started: time.Now()}
 	err := kube.Follow(ctx, s.Conn, s.Log, s.source(), time.Second,
-		func(found map[string]*certificatesv1.CertificateSigningRequest) (bool, error) {
+		func(found map[string]*kube.CSR) (bool, error) {
 			return w.handleCSRs(ctx, found)
 		})
 	return Result{Changed: true, CSR: w.csrName}, report.FailureAtDeadline(ctx, err, w.timeoutErr)
@@ -70,10 +69,10 @@ func (s *Serving) Obtain(ctx context.Context, approve Approver) (Result, error) 
 // source selects this node's serving CSRs. The API server cannot filter by
 // requestor, so the list includes those of other nodes, which are discarded
 // immediately.
-func (s *Serving) source() kube.Source[*certificatesv1.CertificateSigningRequest] {
+func (s *Serving) source() kube.Source[*kube.CSR] {
 	all := s.Conn.Client.CSRs().Source("watching serving CSRs",
 		"spec.signerName="+certificatesv1.KubeletServingSignerName)
-	all.Filter = func(csr *certificatesv1.CertificateSigningRequest) bool {
+	all.Filter = func(csr *kube.CSR) bool {
 		return csr.Spec.Username == nodeUser(s.NodeName)
 	}
 	return all
@@ -92,9 +91,7 @@ type servingWait struct {
 const noServingCSRText = "kubelet has not requested its serving certificate yet (it does so when its Node has " +
 	"addresses and serverTLSBootstrap is true in /etc/kubernetes/kubelet.conf)"
 
-func (w *servingWait) handleCSRs(
-	ctx context.Context, found map[string]*certificatesv1.CertificateSigningRequest,
-) (bool, error) {
+func (w *servingWait) handleCSRs(ctx context.Context, found map[string]*kube.CSR) (bool, error) {
 	if w.Check() == Valid {
 		return true, nil
 	}
@@ -107,9 +104,9 @@ func (w *servingWait) handleCSRs(
 		}
 		return false, nil
 	}
-	if misfit := choice.rejected; misfit != nil {
-		w.timeoutErr = report.Fail(report.ApprovalMissing, misfit.remedy, "%s", misfit.text)
-		w.Log.Wait("waiting for a valid serving CSR: "+misfit.text, misfit.remedy)
+	if rejected := choice.rejected; rejected != nil {
+		w.timeoutErr = report.Fail(report.ApprovalMissing, rejected.remedy, "%s", rejected.text)
+		w.Log.Wait("waiting for a valid serving CSR: "+rejected.text, rejected.remedy)
 	}
 	if choice.csr == nil {
 		return false, nil
@@ -119,18 +116,17 @@ func (w *servingWait) handleCSRs(
 
 // handleCSR reports the state of an acceptable CSR, and passes it to the approver
 // once.
-func (w *servingWait) handleCSR(ctx context.Context, csr *certificatesv1.CertificateSigningRequest) error {
+func (w *servingWait) handleCSR(ctx context.Context, csr *kube.CSR) error {
 	w.csrName = csr.Name
 	log := w.Log.ForRequest(csr.Name)
 	for _, condition := range csr.Status.Conditions {
 		switch condition.Type {
 		case certificatesv1.CertificateDenied, certificatesv1.CertificateFailed:
+			const remedy = "systemctl restart kubelet # kubelet requests a new certificate immediately"
 			text := fmt.Sprintf("serving CSR %s is %s (%s: %s); kubelet requests a new certificate later", csr.Name,
 				condition.Type, condition.Reason, condition.Message)
-			w.timeoutErr = report.Fail(report.ApprovalMissing, "systemctl restart kubelet # kubelet requests a "+
-				"new certificate immediately",
-				"%s", text)
-			log.Wait("waiting for a new serving CSR: "+text, "systemctl restart kubelet # kubelet requests a new certificate immediately")
+			w.timeoutErr = report.Fail(report.ApprovalMissing, remedy, "%s", text)
+			log.Wait("waiting for a new serving CSR: "+text, remedy)
 			return nil
 		case certificatesv1.CertificateApproved:
 			if len(csr.Status.Certificate) == 0 && time.Since(condition.LastUpdateTime.Time) > 4*time.Second {
@@ -161,7 +157,7 @@ func (w *servingWait) handleCSR(ctx context.Context, csr *certificatesv1.Certifi
 }
 
 // servingNames returns the names and the key's fingerprint in a serving CSR.
-func servingNames(csr *certificatesv1.CertificateSigningRequest) (names, keyFingerprint string) {
+func servingNames(csr *kube.CSR) (names, keyFingerprint string) {
 	request, err := parseRequest(csr.Spec.Request)
 	if err != nil {
 		return "", ""
@@ -169,9 +165,9 @@ func servingNames(csr *certificatesv1.CertificateSigningRequest) (names, keyFing
 	return fmt.Sprint(request.DNSNames, request.IPAddresses), fingerprint(request.PublicKey)
 }
 
-func servingApprovalText(csr *certificatesv1.CertificateSigningRequest) string {
-	names, fingerprint := servingNames(csr)
+func servingApprovalText(csr *kube.CSR) string {
+	names, keyFingerprint := servingNames(csr)
 	return fmt.Sprintf("waiting for approval of serving CSR %s for %s (names %s, key %s, signer %s, created at %s)",
-		csr.Name, csr.Spec.Username, names, fingerprint, csr.Spec.SignerName,
+		csr.Name, csr.Spec.Username, names, keyFingerprint, csr.Spec.SignerName,
 		report.Timestamp(csr.CreationTimestamp.Time))
 }

@@ -14,6 +14,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
@@ -55,7 +56,7 @@ func TestControlPlaneServing(t *testing.T) {
 	}
 }
 
-func rejectMismatch(csr *certificatesv1.CertificateSigningRequest) error {
+func rejectMismatch(csr *kube.CSR) error {
 	const address = "192.0.2.7"
 	request, err := parseRequest(csr.Spec.Request)
 	if err != nil {

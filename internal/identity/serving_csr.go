@@ -9,8 +9,7 @@ import (
 	"strings"
 	"time"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
-
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -21,8 +20,8 @@ const servingCSRTimeout = 15 * time.Minute
 
 // csrChoice is the result of selecting among the serving CSRs of a node.
 type csrChoice struct {
-	csr      *certificatesv1.CertificateSigningRequest // the selected CSR; nil if no CSR is acceptable
-	rejected *rejectedCSR                              // why the newest CSR was rejected; nil if it is acceptable
+	csr      *kube.CSR    // the selected CSR; nil if no CSR is acceptable
+	rejected *rejectedCSR // why the newest CSR was rejected; nil if it is acceptable
 }
 
 // rejectedCSR describes why a CSR must not be approved.
@@ -33,20 +32,20 @@ type rejectedCSR struct {
 
 // selectCSR selects the newest acceptable serving CSR. Older CSRs count only while
 // kubelet still waits for them.
-func (s *Serving) selectCSR(found map[string]*certificatesv1.CertificateSigningRequest) csrChoice {
+func (s *Serving) selectCSR(found map[string]*kube.CSR) csrChoice {
 	var c csrChoice
 	now := s.Conn.Clock.Now()
 	for n, csr := range newestFirst(found, nodeUser(s.NodeName)) {
 		if n > 0 && now.Sub(csr.CreationTimestamp.Time) >= servingCSRTimeout {
 			break
 		}
-		wrong := s.explainMismatch(csr)
-		if wrong == nil {
+		mismatch := s.explainMismatch(csr)
+		if mismatch == nil {
 			c.csr = csr
 			break
 		}
 		if n == 0 {
-			c.rejected = wrong
+			c.rejected = mismatch
 		}
 	}
 	return c
@@ -55,12 +54,12 @@ func (s *Serving) selectCSR(found map[string]*certificatesv1.CertificateSigningR
 // explainMismatch returns why a serving CSR of this node must not be approved, or nil if
 // it may be. Wrong names and addresses are explained; for all other reasons the
 // error of Validate is used.
-func (s *Serving) explainMismatch(csr *certificatesv1.CertificateSigningRequest) *rejectedCSR {
+func (s *Serving) explainMismatch(csr *kube.CSR) *rejectedCSR {
 	refused := s.Validate(csr)
 	if refused == nil {
 		return nil
 	}
-	why, remedy := refused.Error(), report.Remedy("oc get csr "+csr.Name+" -o yaml")
+	reason, remedy := refused.Error(), report.Remedy("oc get csr "+csr.Name+" -o yaml")
 	if request, err := parseRequest(csr.Spec.Request); err == nil {
 		addresses := make([]netip.Addr, 0, len(request.IPAddresses))
 		for _, ip := range request.IPAddresses {
@@ -68,12 +67,12 @@ func (s *Serving) explainMismatch(csr *certificatesv1.CertificateSigningRequest)
 			addresses = append(addresses, address.Unmap())
 		}
 		if text, known := s.explainNames(request.DNSNames, addresses); known {
-			why, remedy = text, report.Remedy("ip -br address; oc get node "+s.NodeName+" -o wide; systemctl "+
+			reason, remedy = text, report.Remedy("ip -br address; oc get node "+s.NodeName+" -o wide; systemctl "+
 				"restart kubelet # kubelet requests a new certificate with the current names and addresses")
 		}
 	}
 	return &rejectedCSR{text: fmt.Sprintf("serving CSR %s does not match this machine, do not approve it: %s",
-		csr.Name, why), remedy: remedy}
+		csr.Name, reason), remedy: remedy}
 }
 
 // explainNames explains which DNS name or IP address is wrong. known is false if

@@ -15,14 +15,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/cert"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 // servingCSR returns a serving CSR as kubelet creates it.
 func servingCSR(
 	t *testing.T, name, user string, age time.Duration, names []string, addresses ...string,
-) *certificatesv1.CertificateSigningRequest {
+) *kube.CSR {
 	t.Helper()
 	subject := nodeSubject("worker-1")
 	var ips []net.IP
@@ -33,7 +33,7 @@ func servingCSR(
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &certificatesv1.CertificateSigningRequest{
+	return &kube.CSR{
 		ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(time.Now().Add(-age))},
 		Spec:       certificatesv1.CertificateSigningRequestSpec{Username: user, Request: request},
 	}
@@ -48,7 +48,7 @@ func newServing(t *testing.T) *Serving {
 		NodeName:  "worker-1",
 		Dir:       t.TempDir(),
 		Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")},
-		Validate: func(csr *certificatesv1.CertificateSigningRequest) error {
+		Validate: func(csr *kube.CSR) error {
 			if strings.HasPrefix(csr.Name, "good") {
 				return nil
 			}
@@ -62,34 +62,34 @@ const ownUser = "system:node:worker-1"
 func TestSelectServingCSR(t *testing.T) {
 	names := []string{"worker-1"}
 	tests := map[string]struct {
-		csrs         []*certificatesv1.CertificateSigningRequest
+		csrs         []*kube.CSR
 		want, misfit string
 	}{
 		"none": {},
-		"another node's": {csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "good",
+		"another node's": {csrs: []*kube.CSR{servingCSR(t, "good",
 			"system:node:worker-2", 0, names)}},
-		"the newest": {csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "good-old",
+		"the newest": {csrs: []*kube.CSR{servingCSR(t, "good-old",
 			ownUser, 20*time.Minute, names), servingCSR(t, "good", ownUser, 5*time.Minute, names)}, want: "good"},
-		"an old one alone": {csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "good-old",
+		"an old one alone": {csrs: []*kube.CSR{servingCSR(t, "good-old",
 			ownUser, 20*time.Hour, names)}, want: "good-old"},
 		"newer one does not fit": {
-			csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "good", ownUser,
+			csrs: []*kube.CSR{servingCSR(t, "good", ownUser,
 				5*time.Minute, names), servingCSR(t, "bad", ownUser, 0, names, "192.0.2.99")}, want: "good",
 			misfit: "serving CSR bad does not match",
 		},
 		"the other is given up": {
-			csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "good", ownUser,
+			csrs: []*kube.CSR{servingCSR(t, "good", ownUser,
 				16*time.Minute, names), servingCSR(t, "bad", ownUser, 0, names, "192.0.2.99")},
 			misfit: "serving CSR bad does not match",
 		},
-		"older one does not fit": {csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "bad", ownUser,
+		"older one does not fit": {csrs: []*kube.CSR{servingCSR(t, "bad", ownUser,
 			5*time.Minute, names), servingCSR(t, "good", ownUser, 0, names)}, want: "good"},
-		"same second, other name": {csrs: []*certificatesv1.CertificateSigningRequest{servingCSR(t, "good-a", ownUser,
+		"same second, other name": {csrs: []*kube.CSR{servingCSR(t, "good-a", ownUser,
 			0, names), servingCSR(t, "good-b", ownUser, 0, names)}, want: "good-b"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			found := map[string]*certificatesv1.CertificateSigningRequest{}
+			found := map[string]*kube.CSR{}
 			for _, csr := range test.csrs {
 				csr.CreationTimestamp = csr.CreationTimestamp.Rfc3339Copy() // whole seconds, as the API server has them
 				found[csr.Name] = csr
@@ -116,7 +116,8 @@ func TestServingCSRMismatchIsExplained(t *testing.T) {
 		"address of another": {
 			names:     []string{"worker-1"},
 			addresses: []string{"192.0.2.7", "192.0.2.99"},
-			want:      "it requests the address 192.0.2.99, which this machine does not have (it has 192.0.2.7, 2001:db8::7); another machine uses this name, or the address has changed",
+			want: "it requests the address 192.0.2.99, which this machine does not have (it has 192.0.2.7, 2001:db8::7); " +
+				"another machine uses this name, or the address has changed",
 		},
 		"no address yet": {
 			names: []string{"worker-1"},
@@ -157,7 +158,7 @@ func TestServingRenewalStatus(t *testing.T) {
 	foreign := servingCSR(t, "bad", ownUser, time.Minute, []string{"worker-1"}, "192.0.2.99")
 	tests := map[string]struct {
 		leaf []byte
-		csr  *certificatesv1.CertificateSigningRequest
+		csr  *kube.CSR
 		name string // name of the pending CSR
 		want string // "" if nothing needs attention
 	}{
@@ -179,11 +180,11 @@ func TestServingRenewalStatus(t *testing.T) {
 		},
 	}
 	for name, test := range tests {
-		found := map[string]*certificatesv1.CertificateSigningRequest{}
+		found := map[string]*kube.CSR{}
 		if test.csr != nil {
 			found[test.csr.Name] = test.csr
 		}
-		got := newServing(t).renewalStatus(parseLeaf(test.leaf), found, time.Now())
+		got := newServing(t).renewalStatus(leafOf(t, test.leaf), found, time.Now())
 		if got.CSR != test.name || (got.Text == "") != (test.want == "") || !strings.Contains(got.Text, test.want) ||
 			(got.Text == "") != (got.Remedy == "") {
 			t.Errorf("%s: renewal() = %+v, want %q", name, got, test.want)
@@ -211,7 +212,7 @@ func TestInitialServingStatus(t *testing.T) {
 	denied := waiting.DeepCopy()
 	withConditions("Denied")(denied)
 	for name, test := range map[string]struct {
-		csr          *certificatesv1.CertificateSigningRequest
+		csr          *kube.CSR
 		want, remedy string
 	}{
 		"waits": {
@@ -228,7 +229,7 @@ func TestInitialServingStatus(t *testing.T) {
 		},
 		"not asked": {want: noServingCSRText, remedy: "journalctl -b -u kubelet"},
 	} {
-		found := map[string]*certificatesv1.CertificateSigningRequest{}
+		found := map[string]*kube.CSR{}
 		if test.csr != nil {
 			found[test.csr.Name] = test.csr
 		}

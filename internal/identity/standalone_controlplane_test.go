@@ -80,7 +80,7 @@ func TestControlPlaneStandaloneIdentity(t *testing.T) {
 	if err != nil || !result.Changed {
 		t.Fatalf("%+v, %v", result, err)
 	}
-	if state, err := identity.Check(t.Context()); err != nil || state != Valid {
+	if state, err := identity.Check(); err != nil || state != Valid {
 		t.Errorf("%s, %v", state, err)
 	}
 	if text := recorded.Text(); !strings.Contains(text, "this host has no Machine object, so no controller approves "+

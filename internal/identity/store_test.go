@@ -13,12 +13,12 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/util/certificate"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 func issuedPair(t *testing.T, ca *certtest.CA) keyPair {
@@ -58,7 +58,7 @@ func TestKubeletReadsAndRenewsKeyPair(t *testing.T) {
 	if err := writePair(dir, issued, now); err != nil {
 		t.Fatal(err)
 	}
-	if !leafIn(t, dir).Equal(parseLeaf(issued.certificate)) {
+	if !leafIn(t, dir).Equal(leafOf(t, issued.certificate)) {
 		t.Error("kubelet reads another certificate")
 	}
 	name := filepath.Join(dir, "kubelet-client-2026-03-01-12-00-00.pem")
@@ -84,13 +84,13 @@ func TestKubeletReadsAndRenewsKeyPair(t *testing.T) {
 	if _, err := kubeletStore(t, dir).Update(renewed.certificate, renewed.key); err != nil {
 		t.Errorf("kubelet cannot renew the certificate: %v", err)
 	}
-	if !leafIn(t, dir).Equal(parseLeaf(renewed.certificate)) {
+	if !leafIn(t, dir).Equal(leafOf(t, renewed.certificate)) {
 		t.Error("kubelet does not read the renewed certificate")
 	}
 	if err := writePair(dir, second, now.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if !leafIn(t, dir).Equal(parseLeaf(second.certificate)) {
+	if !leafIn(t, dir).Equal(leafOf(t, second.certificate)) {
 		t.Error("kubelet does not read the second certificate of the agent")
 	}
 }
@@ -139,7 +139,7 @@ func TestUndoRestoresReplacedCertificateLink(t *testing.T) {
 		issued); err != nil {
 		t.Fatal(err)
 	}
-	if !leafIn(t, identity.Dir).Equal(parseLeaf(issued.certificate)) {
+	if !leafIn(t, identity.Dir).Equal(leafOf(t, issued.certificate)) {
 		t.Error("kubelet reads another certificate")
 	}
 	if _, err := book.Undo(t.Context()); err != nil {
@@ -151,4 +151,14 @@ func TestUndoRestoresReplacedCertificateLink(t *testing.T) {
 	if entries, err := os.ReadDir(identity.Dir); err != nil || len(entries) != 1 {
 		t.Errorf("after undo: %v, %v; want %s alone", entries, err, currentClient)
 	}
+}
+
+// leafOf returns the first certificate in PEM data.
+func leafOf(t *testing.T, content []byte) *x509.Certificate {
+	t.Helper()
+	leaf, err := parseLeaf(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return leaf
 }

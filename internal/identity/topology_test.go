@@ -15,7 +15,7 @@ import (
 
 // The messages while a CSR is pending match the kind of cluster.
 func TestApprovalHintsMatchTopology(t *testing.T) {
-	csr := &certificatesv1.CertificateSigningRequest{
+	csr := &kube.CSR{
 		Spec: certificatesv1.CertificateSigningRequestSpec{Username: "system:node:worker-1"},
 	}
 	csr.Name = "csr-x"

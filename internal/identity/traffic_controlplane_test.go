@@ -24,8 +24,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/client-go/util/cert"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
@@ -58,8 +58,8 @@ func createServingCSR(t *testing.T, serving *Serving, address string) string {
 	return csr.Name
 }
 
-func newServingCSR(request []byte) *certificatesv1.CertificateSigningRequest {
-	return &certificatesv1.CertificateSigningRequest{
+func newServingCSR(request []byte) *kube.CSR {
+	return &kube.CSR{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "csr-"},
 		Spec: certificatesv1.CertificateSigningRequestSpec{
 			Request: request, SignerName: certificatesv1.KubeletServingSignerName,

@@ -5,34 +5,35 @@ package identity
 import (
 	"context"
 	"crypto/x509"
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
 
-// clientConfig returns the connection settings for a certificate that is not
-// stored yet.
-func clientConfig(cluster kube.Cluster, p keyPair) *rest.Config {
-	return &rest.Config{Host: cluster.Server, TLSClientConfig: rest.TLSClientConfig{
+// verifyIssued verifies a certificate that is not stored yet.
+func (i *Identity) verifyIssued(ctx context.Context, cluster kube.Cluster, p keyPair) error {
+	connection, err := kube.Connect(&rest.Config{Host: cluster.Server, TLSClientConfig: rest.TLSClientConfig{
 		CAData: cluster.CA, CertData: p.certificate, KeyData: p.key,
-	}}
+	}}, i.Proxy)
+	if err != nil {
+		return err
+	}
+	return i.verify(ctx, connection, true)
 }
 
 // verifyStored verifies the certificate in kubelet's kubeconfig.
 func (i *Identity) verifyStored(ctx context.Context) error {
-	config, err := clientcmd.BuildConfigFromFlags("", i.Kubeconfig)
+	connection, err := i.connectStored(kube.Cluster{})
 	if err != nil {
-		return fmt.Errorf("reading kubelet's kubeconfig: %w", err)
+		return err
 	}
-	return i.verify(ctx, config, false)
+	return i.verify(ctx, connection, false)
 }
 
 // verify checks that the API server accepts this node's certificate: a node may
@@ -40,24 +41,15 @@ func (i *Identity) verifyStored(ctx context.Context) error {
 // return the Node, because the bootstrap credential may not read Nodes
 // (ClusterRole system:node-bootstrapper). A Node of another host is an error.
 // Then the cluster checks in a dry run whether kubelet may create the Node.
-func (i *Identity) verify(ctx context.Context, config *rest.Config, fresh bool) error {
-	connection, err := kube.Connect(config, i.Proxy)
-	if err != nil {
-		return err
-	}
+func (i *Identity) verify(ctx context.Context, connection *kube.Conn, fresh bool) error {
 	var node *corev1.Node
-	err = connection.Retry(ctx, i.Log, "verifying the node's certificate with the API server",
-		func(ctx context.Context) error {
-			found, err := connection.Client.Nodes().Get(ctx, i.NodeName)
-			switch {
-			case apierrors.IsNotFound(err):
-				node = nil
-				return nil
-			case err != nil:
-				return err // found is not nil, but empty
+	err := connection.Retry(ctx, i.Log, "verifying the node's certificate with the API server",
+		func(ctx context.Context) (err error) {
+			node, err = connection.Client.Nodes().Get(ctx, i.NodeName)
+			if apierrors.IsNotFound(err) {
+				node, err = nil, nil
 			}
-			node = found
-			return nil
+			return err
 		})
 	if err != nil {
 		return i.explainRejection(connection, err)
@@ -106,21 +98,13 @@ func (i *Identity) checkClock(ctx context.Context) error {
 		return err
 	}
 	leaf := readLeaf(i.clientCertificatePath())
-	config, err := clientcmd.BuildConfigFromFlags(cluster.Server, i.Kubeconfig)
-	// client-go caches connections by the names of the files and notices a new certificate only after
-	// minutes. Later connections must not use this one, whose certificate has expired.
-	if err != nil || leaf == nil || rest.LoadTLSFiles(config) != nil {
-		return nil // nothing to connect with
+	connection, err := i.connectStored(kube.Cluster{Server: cluster.Server})
+	if err != nil || leaf == nil {
+		return nil //nolint:nilerr // nothing to connect with
 	}
-	connection, err := kube.Connect(config, i.Proxy)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
-	defer cancel()
 	// Only the Date header of the response matters. If there is no response, the
 	// request for a new certificate reports why.
-	_, _ = connection.Client.Nodes().Get(ctx, i.NodeName)
+	_ = i.getOwnNode(ctx, connection)
 	return compareClocks(leaf, connection.Clock.Now(), time.Now())
 }
 

@@ -26,7 +26,8 @@ func TestCompareClocks(t *testing.T) {
 		t.Errorf("expired by both clocks: %v", err)
 	}
 	err := compareClocks(leaf, before, after)
-	const want = "this host's clock is wrong: it shows 2026-11-01T01:00:00Z, at which this node's certificate has expired (at 2026-11-01T00:00:00Z); the API server's clock shows 2026-10-31T23:00:00Z"
+	const want = "this host's clock is wrong: it shows 2026-11-01T01:00:00Z, at which this node's certificate has " +
+		"expired (at 2026-11-01T00:00:00Z); the API server's clock shows 2026-10-31T23:00:00Z"
 	if err == nil || err.Error() != want || report.CodeOf(err) != report.Refused {
 		t.Errorf("compareClocks() = %v, want %q", err, want)
 	}
@@ -56,7 +57,11 @@ func TestVerifyAfterATemporaryErrorHasNoNode(t *testing.T) {
 		},
 	}
 	config := &rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
-	if err := identity.verify(t.Context(), config, false); err != nil || !checked || requests != 2 {
+	connection, err := kube.Connect(config, identity.Proxy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := identity.verify(t.Context(), connection, false); err != nil || !checked || requests != 2 {
 		t.Errorf("verify() = %v, checked %t, %d requests", err, checked, requests)
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 // explainedError returns an error as the fetcher reports it for user data.

@@ -44,10 +44,10 @@ func readJoinToken(c config.Join, state joinstate.State, dir string, resume bool
 
 func parseJoinToken(content []byte) (*enrollment.Token, error) {
 	t, err := enrollment.ParseToken(content)
-	if err != nil {
+	if err != nil && report.CodeOf(err) != report.Refused { // otherwise the file is of another version
 		return nil, report.Fail(report.Usage, EnrollCommand, "%w", err)
 	}
-	return t, nil
+	return t, err
 }
 
 // CheckTokenValidity fails if the join token has expired.

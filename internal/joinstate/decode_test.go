@@ -53,7 +53,7 @@ func TestRecordsOfOtherVersionsAreRefused(t *testing.T) {
 		case (err == nil) != (test.message == ""):
 			t.Errorf("%s: %v", name, err)
 		case err != nil && (!strings.Contains(err.Error(), test.message) || !strings.Contains(err.Error(), test.file) ||
-			report.CodeOf(err) != report.Refused || !strings.Contains(string(report.RemedyOf(err)), "dnf upgrade hcp-node-agent")):
+			report.CodeOf(err) != report.Refused || !strings.Contains(string(report.RemedyOf(err)), "dnf upgrade 'hcp-node-*'")):
 			t.Errorf("%s: %v (code %d, remedy %q)", name, err, report.CodeOf(err), report.RemedyOf(err))
 		}
 	}

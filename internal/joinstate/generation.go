@@ -84,13 +84,13 @@ func LoadGeneration(dir, name string) (*Generation, error) {
 		return nil, err
 	}
 	var g Generation
-	if err := Decode(kindGeneration, content, &g); err != nil {
+	if err := report.Decode(kindGeneration, content, &g); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
 	for file := range g.Files {
 		if !slices.Contains(generationFiles, file) {
 			return nil, fmt.Errorf("reading %s: %w", name,
-				refuseRecord("this version of the agent does not know the file %q in it", file))
+				report.RefuseFormat("this version of the agent does not know the file %q in it", file))
 		}
 	}
 	if len(g.Files[PayloadFile]) == 0 || g.FilesDigest != g.digestFiles() {

@@ -44,7 +44,7 @@ func ReadMaintenance(dir string) (*Maintenance, error) {
 		return nil, err
 	}
 	var record Maintenance
-	if err := Decode(maintenanceKind, content, &record); err != nil {
+	if err := report.Decode(maintenanceKind, content, &record); err != nil {
 		path := report.ShellWord(filepath.Join(dir, MaintenanceFile))
 		return nil, report.Fail(report.Failed, report.Remedyf("dnf upgrade hcp-node-agent # if a newer version has written the file\nrm %s # or end the maintenance; then uncordon the node", path),
 			"reading %s: %w", path, err)

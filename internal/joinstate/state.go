@@ -98,7 +98,7 @@ func Read(dir string) (State, error) {
 		return State{}, fmt.Errorf("reading the state of the join: %w", err)
 	}
 	var state State
-	if err := Decode(kindState, content, &state); err != nil {
+	if err := report.Decode(kindState, content, &state); err != nil {
 		return State{}, fmt.Errorf("reading the state of the join: %s: %w", filepath.Join(dir, StateFile), err)
 	}
 	return state, nil

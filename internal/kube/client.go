@@ -100,13 +100,12 @@ func (c *Client) Leases(namespace string) Resource[*coordinationv1.Lease, *coord
 	return newResource(c.coordination, "leases", namespace, items)
 }
 
-// CSRResource is the resource of CertificateSigningRequests.
-type CSRResource = Resource[*certificatesv1.CertificateSigningRequest, *certificatesv1.CertificateSigningRequestList]
+// CSR is a CertificateSigningRequest of the API.
+type CSR = certificatesv1.CertificateSigningRequest
 
 // CSRs returns the CertificateSigningRequests of the cluster.
-func (c *Client) CSRs() CSRResource {
-	type csr = certificatesv1.CertificateSigningRequest
-	items := func(list *certificatesv1.CertificateSigningRequestList) []csr { return list.Items }
+func (c *Client) CSRs() Resource[*CSR, *certificatesv1.CertificateSigningRequestList] {
+	items := func(list *certificatesv1.CertificateSigningRequestList) []CSR { return list.Items }
 	return newResource(c.certificates, "certificatesigningrequests", "", items)
 }
 

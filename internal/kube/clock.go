@@ -128,9 +128,5 @@ func (c *Conn) fetchServerDate(ctx context.Context, certificate *x509.Certificat
 		return time.Time{}, fmt.Errorf("requesting the time: %w", err)
 	}
 	response.Body.Close()
-	date, err := http.ParseTime(response.Header.Get("Date"))
-	if err != nil {
-		return time.Time{}, fmt.Errorf("requesting the time: %w", err)
-	}
-	return date, nil
+	return http.ParseTime(response.Header.Get("Date"))
 }

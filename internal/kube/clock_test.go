@@ -14,8 +14,8 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 // If a server's certificate is not valid by the local clock, the server's Date

@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/cert"
 )
 
 // Cluster identifies a cluster by its API server URL and the CAs of that
@@ -52,33 +53,26 @@ func ClusterFromConfig(config *rest.Config) (Cluster, error) {
 // cluster. The URL must be equal, and the CA bundles must share at least one
 // certificate, because a bundle grows and shrinks during a CA rotation.
 func (c Cluster) CheckSame(other Cluster) error {
-	sharesCA, err := c.sharesCA(other)
-	switch sameServer := NormalizeServer(c.Server) == NormalizeServer(other.Server); {
-	case err != nil:
+	expected, err := ParsePEMCertificates(c.CA)
+	if err != nil {
 		return err
+	}
+	actual, err := ParsePEMCertificates(other.CA)
+	if err != nil {
+		return err
+	}
+	sharesCA := slices.ContainsFunc(actual, func(certificate *x509.Certificate) bool {
+		return slices.ContainsFunc(expected, certificate.Equal)
+	})
+	switch sameServer := NormalizeServer(c.Server) == NormalizeServer(other.Server); {
 	case !sameServer && sharesCA:
-		return ServerMismatchError{server: other.Server, wanted: c.Server}
+		return ServerMismatchError{server: other.Server, expected: c.Server}
 	case !sameServer:
 		return fmt.Errorf("it is for %s, not for %s", other.Server, c.Server)
 	case !sharesCA:
 		return CAMismatchError{server: other.Server}
 	}
 	return nil
-}
-
-// sharesCA reports whether the CA bundles have a certificate in common.
-func (c Cluster) sharesCA(other Cluster) (bool, error) {
-	expected, err := ParsePEMCertificates(c.CA)
-	if err != nil {
-		return false, err
-	}
-	actual, err := ParsePEMCertificates(other.CA)
-	if err != nil {
-		return false, err
-	}
-	return slices.ContainsFunc(actual, func(certificate *x509.Certificate) bool {
-		return slices.ContainsFunc(expected, certificate.Equal)
-	}), nil
 }
 
 // NormalizeServer returns server in a form in which https://Host and
@@ -116,23 +110,9 @@ func EncodeCertificates(certificates []*x509.Certificate) []byte {
 // ParsePEMCertificates parses the certificates of a PEM bundle and ignores other
 // blocks. It fails if there are none.
 func ParsePEMCertificates(bundle []byte) ([]*x509.Certificate, error) {
-	var all []*x509.Certificate
-	for {
-		var block *pem.Block
-		if block, bundle = pem.Decode(bundle); block == nil {
-			break
-		}
-		if block.Type != "CERTIFICATE" {
-			continue
-		}
-		certificate, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			return nil, fmt.Errorf("parsing certificate: %w", err)
-		}
-		all = append(all, certificate)
-	}
-	if len(all) == 0 {
-		return nil, errors.New("parsing certificate: no certificate in PEM form")
+	all, err := cert.ParseCertsPEM(bundle)
+	if err != nil {
+		return nil, fmt.Errorf("parsing certificates in PEM form: %w", err)
 	}
 	return all, nil
 }
@@ -148,7 +128,9 @@ func (e CAMismatchError) Error() string {
 
 // ServerMismatchError means that the URLs of two clusters differ, and their CA bundles have
 // a certificate in common: the API server may have another endpoint.
-type ServerMismatchError struct{ server, wanted string }
+type ServerMismatchError struct{ server, expected string }
 
 // Error states the mismatch.
-func (e ServerMismatchError) Error() string { return "it is for " + e.server + ", not for " + e.wanted }
+func (e ServerMismatchError) Error() string {
+	return "it is for " + e.server + ", not for " + e.expected
+}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 func TestClusterCheckSame(t *testing.T) {
@@ -26,9 +26,10 @@ func TestClusterCheckSame(t *testing.T) {
 			Cluster{Server: "https://api.other.example.com:6443", CA: old.PEM},
 			"other.example.com",
 		},
-		"same name, reinstalled": {Cluster{Server: "https://api.example.com:6443", CA: foreign.PEM}, "reinstalled"},
+		"same name, made anew": {Cluster{Server: "https://api.example.com:6443", CA: foreign.PEM}, "reinstalled"},
 		"no certificate in the PEM": {
-			Cluster{Server: "https://api.example.com:6443", CA: []byte("x")}, "no certificate in PEM",
+			Cluster{Server: "https://api.example.com:6443", CA: []byte("x")},
+			"does not contain any valid RSA or ECDSA certificates",
 		},
 	}
 	for name, test := range tests {

@@ -17,9 +17,9 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 // Each explanation comes from a real failed connection on loopback.
@@ -107,12 +107,11 @@ func TestExplain(t *testing.T) {
 			server.Listener = listener
 			server.StartTLS()
 			defer server.Close()
-			host := fmt.Sprintf("https://127.0.0.1:%d", listener.Addr().(*net.TCPAddr).Port)
-			server.URL = host
+			server.URL = fmt.Sprintf("https://127.0.0.1:%d", listener.Addr().(*net.TCPAddr).Port)
+			config := &rest.Config{Host: server.URL}
 			if test.server != nil {
-				host = test.server(server)
+				config.Host = test.server(server)
 			}
-			config := &rest.Config{Host: host}
 			config.CAData = certtest.PEM("CERTIFICATE", server.Certificate().Raw)
 			if test.foreignCA {
 				config.CAData = certtest.NewCA(t, "foreign").PEM

@@ -17,7 +17,8 @@ func TestParseKubeconfig(t *testing.T) {
 	tests := map[string]struct{ cluster, user, want string }{
 		"token": {"", "token: t", ""},
 		"runs programs": {
-			"", "exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/false, interactiveMode: Never}",
+			"",
+			"exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/false, interactiveMode: Never}",
 			"runs a command",
 		},
 		"unverified": {", insecure-skip-tls-verify: true", "token: t", "does not verify the server"},

@@ -23,11 +23,11 @@ func (h Host) CheckPull(ctx context.Context, image string) ([]report.Finding, er
 	if err == nil {
 		return nil, nil
 	}
-	why := pods.ExplainPull(image, err.Error(), h.pullSecretRegistries())
+	cause := pods.ExplainPull(image, err.Error(), h.pullSecretRegistries())
 	return []report.Finding{{
 		Severity: report.SeverityWarning,
-		Message:  "image " + image + " cannot be pulled: " + why.Text,
-		Remedy:   why.Remedy,
+		Message:  "image " + image + " cannot be pulled: " + cause.Text,
+		Remedy:   cause.Remedy,
 		Reason:   report.ImagePullFailed,
 		Subject:  "pulling images",
 	}}, nil

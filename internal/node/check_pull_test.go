@@ -44,7 +44,8 @@ func TestCheckPullDetectsOutdatedPullSecret(t *testing.T) {
 			refuses: errors.New("initializing source docker://" + image +
 				": reading manifest sha256:1234 in quay.io/x: unauthorized: access to the requested resource is not " +
 				"authorized"),
-			want: "image " + image + " cannot be pulled: quay.io rejects this node's pull secret, or has no such image for it", remedy: "crictl pull " + image,
+			want:   "image " + image + " cannot be pulled: quay.io rejects this node's pull secret, or has no such image for it",
+			remedy: "crictl pull " + image,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

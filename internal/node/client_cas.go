@@ -63,10 +63,10 @@ func rejectionsSince(changed, now time.Time) time.Time {
 // clientCAFindings returns the findings about kubelet's client CAs. A rejected request
 // in the journal takes precedence, because the file can contain several CAs and
 // only the newest is in use.
-func clientCAFindings(cas []*x509.Certificate, errors []string, file string, now time.Time) []report.Finding {
+func clientCAFindings(cas []*x509.Certificate, kubeletErrors []string, file string, now time.Time) []report.Finding {
 	const remedy = "hcp-node-agent join --user-data USER_DATA # with current user data, which contains the new CAs"
 	f := report.Finding{Subject: "kubelet's clients", Remedy: remedy}
-	for _, line := range errors {
+	for _, line := range kubeletErrors {
 		if strings.Contains(line, "Unable to authenticate the request") && strings.Contains(line, "x509") {
 			f.Severity, f.Reason = report.SeverityProblem, report.ClientCAOutdated
 			f.Details = []string{servicelog.FormatLine(line)}

@@ -23,28 +23,28 @@ const maxClockSkew = 2 * time.Minute
 // list is empty if the Node is Ready and schedulable.
 func diagnose(f facts) []report.Finding {
 	ready := f.node != nil && kube.IsReady(f.node) && f.isCurrentBoot()
-	var keeping []report.Finding
+	var reasons []report.Finding
 	if f.node != nil {
-		keeping = unschedulableFindings(f.node, f.requestedTaints)
+		reasons = unschedulableFindings(f.node, f.requestedTaints)
 	}
-	if ready && len(keeping) == 0 {
+	if ready && len(reasons) == 0 {
 		return nil
 	}
 	all := slices.Concat(unitFindings(f.hostState.units), runtimeFinding(f.hostState), clockFinding(f))
 	severity := report.SeverityWarning
 	var namedPod *pods.Problem
-	troubles := pods.Problems(f.pods, f.evidence())
+	problems := pods.Problems(f.pods, f.evidence())
 	if !ready {
 		severity = report.SeverityProblem
 		var state []report.Finding
-		state, namedPod = f.readinessFindings(troubles)
+		state, namedPod = f.readinessFindings(problems)
 		all = append(all, state...)
 	}
 	all = append(all, pressureFindings(f)...)
-	all = append(all, keeping...)
-	for _, trouble := range troubles {
-		if trouble != namedPod && (trouble.CauseKnown || !ready) {
-			all = append(all, trouble.Finding(severity))
+	all = append(all, reasons...)
+	for _, problem := range problems {
+		if problem != namedPod && (problem.CauseKnown || !ready) {
+			all = append(all, problem.Finding(severity))
 		}
 	}
 	if f.node != nil {
@@ -79,9 +79,9 @@ func clockFinding(f facts) []report.Finding {
 
 // readinessFindings returns why the Node is not Ready or does not exist. namedPod is the pod
 // that the findings name as the cause.
-func (f facts) readinessFindings(troubles []*pods.Problem) (all []report.Finding, namedPod *pods.Problem) {
+func (f facts) readinessFindings(problems []*pods.Problem) (all []report.Finding, namedPod *pods.Problem) {
 	const journal = "journalctl -u kubelet -b"
-	why, remedy := servicelog.Explain(f.hostState.recentErrors)
+	cause, remedy := servicelog.Explain(f.hostState.recentErrors)
 	if remedy == "" {
 		remedy = journal
 	}
@@ -93,12 +93,12 @@ func (f facts) readinessFindings(troubles []*pods.Problem) (all []report.Finding
 	}
 	if f.deleted {
 		gone := DeletedFinding(f.name)
-		gone.Message, gone.Details = gone.Message+why, finding.Details
+		gone.Message, gone.Details = gone.Message+cause, finding.Details
 		return []report.Finding{gone}, nil
 	}
 	if f.node == nil {
 		finding.Reason = report.NodeNotRegistered
-		finding.Message, finding.Temporary = "kubelet has not registered Node "+f.name+" yet"+why, why == ""
+		finding.Message, finding.Temporary = "kubelet has not registered Node "+f.name+" yet"+cause, cause == ""
 		return []report.Finding{finding}, nil
 	}
 	ready := kube.NodeCondition(f.node, corev1.NodeReady)
@@ -106,14 +106,14 @@ func (f facts) readinessFindings(troubles []*pods.Problem) (all []report.Finding
 	case !f.isCurrentBoot() && f.node.Status.NodeInfo.BootID != "":
 		finding.Message = fmt.Sprintf("the cluster still has the Node of another boot (%s, this boot is %s): "+
 			"kubelet has not reported its status yet, or another machine uses the same name",
-			f.node.Status.NodeInfo.BootID, f.bootID) + why
+			f.node.Status.NodeInfo.BootID, f.bootID) + cause
 	case ready == nil, !f.isCurrentBoot():
-		finding.Message, finding.Temporary = "kubelet has not reported its status yet"+why, why == ""
+		finding.Message, finding.Temporary = "kubelet has not reported its status yet"+cause, cause == ""
 	case ready.Status == corev1.ConditionUnknown:
 		finding.Message = fmt.Sprintf("kubelet has not reported its status since %s (%s)",
-			report.Timestamp(ready.LastHeartbeatTime.Time), ready.Reason) + why
+			report.Timestamp(ready.LastHeartbeatTime.Time), ready.Reason) + cause
 	case isNetworkMissing(f.node):
-		return f.networkFindings(troubles)
+		return f.networkFindings(problems)
 	default:
 		finding = f.conditionFinding(ready)
 	}

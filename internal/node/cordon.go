@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -26,9 +25,19 @@ const (
 	ForMaintenance CordonReason = "node.hcp-agent.io/cordoned-by-maintenance"
 )
 
+// cordonReasons returns all reasons, the most important first: a Node can have the annotation of an earlier cordon.
+func cordonReasons() []CordonReason { return []CordonReason{ForLeave, ForUpgrade, ForMaintenance} }
+
+// uncordonNotes are the messages when a Node is uncordoned.
+var uncordonNotes = map[CordonReason]string{
+	ForLeave:       "a previous leave of this agent cordoned the Node; uncordoning it",
+	ForUpgrade:     "uncordoning the Node after the upgrade",
+	ForMaintenance: "uncordoning the Node after the maintenance",
+}
+
 // cordonedFor returns why the agent has cordoned the Node, or "" if it has not.
 func cordonedFor(node *corev1.Node) CordonReason {
-	for _, reason := range []CordonReason{ForLeave, ForUpgrade, ForMaintenance} {
+	for _, reason := range cordonReasons() {
 		if node.Spec.Unschedulable && node.Annotations[string(reason)] != "" {
 			return reason
 		}
@@ -40,11 +49,8 @@ func cordonedFor(node *corev1.Node) CordonReason {
 // allows. A Node that is already cordoned or does not exist remains unchanged.
 func (n *Node) Cordon(ctx context.Context, reason CordonReason) error {
 	return n.Conn.Retry(ctx, n.Log, "cordoning Node "+n.Name, func(ctx context.Context) error {
-		node, err := n.Conn.Client.Nodes().Get(ctx, n.Name)
-		if apierrors.IsNotFound(err) || (err == nil && node.Spec.Unschedulable) {
-			return nil
-		}
-		if err != nil {
+		node, err := n.get(ctx)
+		if err != nil || node == nil || node.Spec.Unschedulable {
 			return err
 		}
 		return n.patch(ctx, true, map[string]any{string(reason): report.Timestamp(metav1.Now().Time)})
@@ -52,8 +58,12 @@ func (n *Node) Cordon(ctx context.Context, reason CordonReason) error {
 }
 
 func (n *Node) uncordon(ctx context.Context) error {
+	annotations := map[string]any{}
+	for _, reason := range cordonReasons() {
+		annotations[string(reason)] = nil
+	}
 	return n.Conn.Retry(ctx, n.Log, "uncordoning Node "+n.Name, func(ctx context.Context) error {
-		return n.patch(ctx, false, map[string]any{string(ForLeave): nil, string(ForUpgrade): nil, string(ForMaintenance): nil})
+		return n.patch(ctx, false, annotations)
 	})
 }
 
@@ -61,11 +71,8 @@ func (n *Node) uncordon(ctx context.Context) error {
 func (n *Node) UndoCordon(ctx context.Context, reason CordonReason) error {
 	var isCordoned bool
 	err := n.Conn.Retry(ctx, n.Log, "getting Node "+n.Name, func(ctx context.Context) error {
-		node, err := n.Conn.Client.Nodes().Get(ctx, n.Name)
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		isCordoned = err == nil && cordonedFor(node) == reason
+		node, err := n.get(ctx)
+		isCordoned = node != nil && cordonedFor(node) == reason
 		return err
 	})
 	if err != nil || !isCordoned {

@@ -44,15 +44,17 @@ func OpenDeleter(ctx context.Context, kubeconfig []byte, name, machineID string,
 	}
 	right := authorizationv1.ResourceAttributes{Verb: "delete", Resource: "nodes", Name: name}
 	var allowed bool
-	err = connection.Retry(ctx, log, "checking the permission to delete Node "+name, func(ctx context.Context) (err error) {
-		allowed, err = connection.Client.Allowed(ctx, right)
-		return err
-	})
+	err = connection.Retry(ctx, log, "checking the permission to delete Node "+name,
+		func(ctx context.Context) (err error) {
+			allowed, err = connection.Client.Allowed(ctx, right)
+			return err
+		})
 	if err != nil {
 		return nil, err
 	}
 	if !allowed {
-		return nil, report.Fail(report.Refused, "# use a kubeconfig that may delete Nodes", "the kubeconfig may not delete Node %s", name)
+		return nil, report.Fail(report.Refused, "# use a kubeconfig that may delete Nodes",
+			"the kubeconfig may not delete Node %s", name)
 	}
 	return d, nil
 }

@@ -40,7 +40,9 @@ func TestControlPlaneDeleteNode(t *testing.T) {
 		if err := deleter.Delete(ctx); err != nil {
 			t.Fatal(fmt.Errorf("attempt %d: %w", attempt, err))
 		}
-		if _, err := kubetest.AdminClient(t).CoreV1().Nodes().Get(ctx, node.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		if _, err := kubetest.AdminClient(t).CoreV1().Nodes().Get(ctx, node.Name, metav1.GetOptions{}); !apierrors.IsNotFound(
+			err,
+		) {
 			t.Errorf("attempt %d: the Node still exists: %v", attempt, err)
 		}
 	}

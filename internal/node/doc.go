@@ -6,6 +6,6 @@
 // it. Start reading at Node.WaitReady; diagnose makes the findings from the facts.
 //
 // The node's own credential allows all requests: it gets and watches its own Node,
-// lists its own pods, checks whether their Secrets and ConfigMaps exist, marks its
-// own Node unschedulable, evicts its own pods, and creates Events about itself.
+// lists its own pods, reads the cluster's CAs in their namespaces, marks its own Node
+// unschedulable, evicts its own pods, and creates Events about itself.
 package node

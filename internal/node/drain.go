@@ -41,19 +41,19 @@ func (n *Node) Drain(ctx context.Context, reason CordonReason, timeout time.Dura
 // pod has no controller that would recreate it, unless allowLoss is set. ctx limits
 // the wait for PodDisruptionBudgets.
 func (n *Node) Evict(ctx context.Context, allowLoss bool) error {
-	leaving, err := n.evictablePods(ctx, allowLoss)
+	evictable, err := n.evictablePods(ctx, allowLoss)
 	if err != nil {
 		return err
 	}
 	for {
-		blocked, err := n.evictPods(ctx, leaving)
+		blocked, err := n.evictPods(ctx, evictable)
 		if err != nil {
 			return err
 		}
-		if leaving, err = n.remainingPods(ctx, leaving); err != nil || len(leaving) == 0 {
+		if evictable, err = n.remainingPods(ctx, evictable); err != nil || len(evictable) == 0 {
 			return err
 		}
-		text := "pods still running: " + strings.Join(qualifiedPodNames(leaving), ", ")
+		text := "pods still running: " + strings.Join(qualifiedPodNames(evictable), ", ")
 		remedy := report.Remedy("oc get pods -A -o wide --field-selector spec.nodeName=" + n.Name)
 		if len(blocked) > 0 {
 			text = "eviction is not allowed yet: " + strings.Join(blocked, "; ")
@@ -81,17 +81,17 @@ func (n *Node) evictablePods(ctx context.Context, allowLoss bool) ([]*corev1.Pod
 	if err != nil {
 		return nil, err
 	}
-	leaving, lost := podsToEvict(pods)
+	evictable, lost := podsToEvict(pods)
 	if len(lost) > 0 && !allowLoss {
 		return nil, report.Fail(report.Refused, "# delete them, or manage them with a Deployment",
 			"these pods would be lost, because no controller recreates them on another node: %s", strings.Join(lost, ", "))
 	}
-	return leaving, nil
+	return evictable, nil
 }
 
 // podsToEvict returns the pods to evict, and the names of those that no
 // controller would recreate.
-func podsToEvict(pods []*corev1.Pod) (leaving []*corev1.Pod, lost []string) {
+func podsToEvict(pods []*corev1.Pod) (evictable []*corev1.Pod, lost []string) {
 	for _, pod := range pods {
 		owner := metav1.GetControllerOf(pod)
 		_, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]
@@ -99,12 +99,12 @@ func podsToEvict(pods []*corev1.Pod) (leaving []*corev1.Pod, lost []string) {
 		if mirror || ended || (owner != nil && owner.Kind == "DaemonSet") {
 			continue
 		}
-		leaving = append(leaving, pod)
+		evictable = append(evictable, pod)
 		if owner == nil {
 			lost = append(lost, pod.Namespace+"/"+pod.Name)
 		}
 	}
-	return leaving, lost
+	return evictable, lost
 }
 
 // evictPods requests the eviction of each pod. blocked lists the pods that may

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
 )
 
 // eventComponent is the source of the Events.
@@ -31,7 +32,7 @@ func (n *Node) RecordEvent(ctx context.Context, warning bool, reason, message st
 		InvolvedObject:      corev1.ObjectReference{Kind: "Node", Name: n.Name, UID: types.UID(n.Name)},
 		Type:                corev1.EventTypeNormal,
 		Reason:              reason,
-		Message:             truncateRunes(message, maxEventRunes),
+		Message:             servicelog.Shorten(message, maxEventRunes-1),
 		Source:              corev1.EventSource{Component: eventComponent, Host: n.Name},
 		FirstTimestamp:      now,
 		LastTimestamp:       now,
@@ -57,11 +58,3 @@ func (n *Node) RecordEvent(ctx context.Context, warning bool, reason, message st
 // maxEventRunes is the maximum message length in runes. The API server limits it
 // in bytes, and a rune has at most four.
 const maxEventRunes = 1024 / 4
-
-func truncateRunes(text string, count int) string {
-	runes := []rune(text)
-	if len(runes) <= count {
-		return text
-	}
-	return string(runes[:count-1]) + "…"
-}

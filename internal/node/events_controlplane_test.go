@@ -15,8 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/kubetest"
 )
 
@@ -107,11 +107,17 @@ func TestControlPlaneMissingCAs(t *testing.T) {
 	before := missing()
 	for _, bundle := range []string{"changed", string(kubetest.ReadFile(t, kubetest.Plane.ClusterCA))} {
 		patch := fmt.Appendf(nil, `{"data":{"ca.crt":%q}}`, bundle)
-		if _, err := maps.Patch(t.Context(), rootCAConfigMap, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		if _, err := maps.Patch(t.Context(), rootCAConfigMap, types.MergePatchType, patch,
+			metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if after := missing(); before.Version == "" || after.Version == before.Version || len(after.Certificates) != 1 {
-		t.Errorf("version %q before a change that was reverted, %q after it; %d CAs", before.Version, after.Version, len(after.Certificates))
+		t.Errorf(
+			"version %q before a change that was reverted, %q after it; %d CAs",
+			before.Version,
+			after.Version,
+			len(after.Certificates),
+		)
 	}
 }

@@ -27,7 +27,6 @@ type facts struct {
 	podsErr     error         // why pods is unknown; nil if it is known
 	// requestedTaints are the taints that the administrator requested.
 	requestedTaints []string
-	missing         []pods.Reference // Secrets and ConfigMaps that the pods need and the cluster lacks
 }
 
 // hostFacts contains the facts that the host itself provides.
@@ -39,14 +38,11 @@ type hostFacts struct {
 	cniDir         string
 	networkConfigs []string // CNI network configurations
 	disks          []hostinfo.Usage
-	memory         memoryFacts
-	tasks          taskFacts
 	registries     []string // registries in the pull secret; nil if unknown
+
+	availableKiB, totalKiB int64 // memory
+	tasks, maxTasks        int   // processes and threads
 }
-
-type memoryFacts struct{ available, total int64 } // in KiB
-
-type taskFacts struct{ running, limit int }
 
 // unitFacts describes an inactive unit.
 type unitFacts struct {
@@ -68,9 +64,7 @@ func (n *Node) gatherFacts(ctx context.Context, node *corev1.Node) facts {
 		hostState:       n.Host.gatherFacts(ctx),
 		clockOffset:     clockOffset(n.Conn),
 	}
-	if f.pods, f.podsErr = n.pods(ctx); f.podsErr == nil {
-		f.missing = n.references.missing(ctx, f.pods)
-	}
+	f.pods, f.podsErr = n.pods(ctx)
 	return f
 }
 
@@ -85,7 +79,6 @@ func (f facts) evidence() pods.Evidence {
 	return pods.Evidence{
 		KubeletErrors:  f.hostState.kubeletErrors,
 		Registries:     f.hostState.registries,
-		Missing:        f.missing,
 		NetworkMissing: f.node != nil && isNetworkMissing(f.node),
 	}
 }

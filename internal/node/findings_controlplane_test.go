@@ -34,7 +34,9 @@ func createNamespace(t *testing.T, name string) {
 }
 
 // createPod creates a pod on the node, with a status as kubelet would report it.
-func createPod(t *testing.T, node, space, name string, spec corev1.PodSpec, status corev1.PodStatus) {
+func createPod(
+	t *testing.T, node, space, name string, spec corev1.PodSpec, status corev1.PodStatus,
+) *corev1.Pod {
 	t.Helper()
 	createNamespace(t, space)
 	no := false
@@ -48,27 +50,25 @@ func createPod(t *testing.T, node, space, name string, spec corev1.PodSpec, stat
 	if err != nil {
 		t.Fatal(err)
 	}
-	setPodStatus(t, pod, status)
+	return setPodStatus(t, pod, status)
 }
 
-func setPodStatus(t *testing.T, pod *corev1.Pod, status corev1.PodStatus) {
+func setPodStatus(t *testing.T, pod *corev1.Pod, status corev1.PodStatus) *corev1.Pod {
 	t.Helper()
 	pod.Status = status
-	if _, err := kubetest.AdminClient(t).CoreV1().Pods(pod.Namespace).UpdateStatus(t.Context(), pod,
-		metav1.UpdateOptions{}); err != nil {
+	updated, err := kubetest.AdminClient(t).CoreV1().Pods(pod.Namespace).UpdateStatus(t.Context(), pod,
+		metav1.UpdateOptions{})
+	if err != nil {
 		t.Fatal(err)
 	}
+	return updated
 }
 
 func waitingStatus(reason, message string) corev1.PodStatus {
 	return corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{
-		Name: "main", Image: "quay.io/a/b:1", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
-	}}}
-}
-
-func podWithSecret(secret string) corev1.PodSpec {
-	return corev1.PodSpec{HostNetwork: true, Volumes: []corev1.Volume{{
-		Name: "v", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret}},
+		Name:  "main",
+		Image: "quay.io/a/b:1",
+		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
 	}}}
 }
 
@@ -125,8 +125,9 @@ func TestControlPlaneFindings(t *testing.T) {
 
 	reportReady(t, node, corev1.ConditionFalse, "PLEG is not healthy: pleg has yet to be successful")
 	got := findingTexts(t, node)
-	if len(got) == 0 || got[0] != "problem CRI-O does not respond to kubelet's requests about its containers (PLEG is not "+
-		"healthy): CRI-O hangs, or the disk is too slow | crictl ps; journalctl -b -u crio; iostat -x 1 3" {
+	if len(got) == 0 ||
+		got[0] != "problem CRI-O does not respond to kubelet's requests about its containers (PLEG is not "+
+			"healthy): CRI-O hangs, or the disk is too slow | crictl ps; journalctl -b -u crio; iostat -x 1 3" {
 		t.Errorf("PLEG: %q", got)
 	}
 
@@ -172,10 +173,14 @@ func TestControlPlaneTaints(t *testing.T) {
 	}
 	// The taints of a Ready node in a field report.
 	patch(
-		`[{"key":"UpdateInProgress","effect":"PreferNoSchedule"},{"key":"node.cloudprovider.kubernetes.io/uninitialized","value":"true","effect":"NoSchedule"}]`,
+		`[{"key":"UpdateInProgress","effect":"PreferNoSchedule"},` +
+			`{"key":"node.cloudprovider.kubernetes.io/uninitialized","value":"true","effect":"NoSchedule"}]`,
 	)
 	err := node.WaitSchedulable(kubetest.Context(t, 2*time.Second))
-	const want = "Node tainted is not schedulable: taint node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule: kubelet sets it when it runs with --cloud-provider=external, and a cloud controller manager removes it; platform None has no cloud controller manager: the payload belongs to a NodePool or cluster of another platform"
+	const want = "Node tainted is not schedulable: taint " +
+		"node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule: kubelet sets it when it runs with " +
+		"--cloud-provider=external, and a cloud controller manager removes it; platform None has no cloud controller " +
+		"manager: the payload belongs to a NodePool or cluster of another platform"
 	if err == nil || err.Error() != want || !strings.HasSuffix(string(report.RemedyOf(err)), "oc adm taint node tainted "+
 		"node.cloudprovider.kubernetes.io/uninitialized-") {
 		t.Errorf("WaitSchedulable() = %v (%s)\nwant %s", err, report.RemedyOf(err), want)
@@ -218,26 +223,28 @@ func TestControlPlaneStuckJoinReportsCauses(t *testing.T) {
 	reportReady(t, node, corev1.ConditionFalse, cniMessage)
 	expectLog("; no pod is assigned to this node yet")
 
-	createPod(t, node.Name, "openshift-ovn-kubernetes", "stuck-ovn", podWithSecret("stuck-metrics-cert"),
-		waitingStatus("ContainerCreating", ""))
+	plugin := createPod(t, node.Name, "openshift-ovn-kubernetes", "stuck-ovn", corev1.PodSpec{HostNetwork: true},
+		waitingStatus("CreateContainerConfigError", `secret "stuck-metrics-cert" not found`))
 	createPod(t, node.Name, "openshift-multus", "stuck-multus", corev1.PodSpec{HostNetwork: true},
 		waitingStatus("ImagePullBackOff",
 			`Back-off pulling image "quay.io/a/b:1": ErrImagePull: initializing source docker://quay.io/a/b:1: `+
 				`reading `+
 				`manifest 1 in quay.io/a/b: unauthorized: access to the requested resource is not authorized`))
 	createPod(t, node.Name, "openshift-dns", "stuck-dns", corev1.PodSpec{}, waitingStatus("ContainerCreating", ""))
-	expectLog("pod openshift-ovn-kubernetes/stuck-ovn is not ready: Secret openshift-ovn-kubernetes/stuck-metrics-cert, which it requires, does not exist")
+	expectLog("pod openshift-ovn-kubernetes/stuck-ovn is not ready: " +
+		"Secret openshift-ovn-kubernetes/stuck-metrics-cert, which it requires, does not exist")
 
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "stuck-metrics-cert"}}
-	if _, err := kubetest.AdminClient(t).CoreV1().Secrets("openshift-ovn-kubernetes").Create(t.Context(), secret,
-		metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	expectLog(" is empty); pod openshift-multus/stuck-multus is not ready: image quay.io/a/b:1 cannot be pulled: quay.io rejects this node's pull secret")
+	setPodStatus(t, plugin, waitingStatus("ContainerCreating", ""))
+	expectLog(
+		" is empty); pod openshift-multus/stuck-multus is not ready: image quay.io/a/b:1 cannot be pulled: quay.io rejects " +
+			"this node's pull secret",
+	)
 	if err := os.WriteFile(filepath.Join(node.Host.CNIDirectory, "10-ovn.conf"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	expectLog("waiting for Node stuck to become Ready: the network plugin is not running; pod openshift-multus/stuck-multus")
+	expectLog(
+		"waiting for Node stuck to become Ready: the network plugin is not running; pod openshift-multus/stuck-multus",
+	)
 	reportReady(t, node, corev1.ConditionTrue, "")
 	if err := <-done; err != nil {
 		t.Fatalf("WaitReady() = %v", err)
@@ -245,7 +252,8 @@ func TestControlPlaneStuckJoinReportsCauses(t *testing.T) {
 
 	node.Log.Step = "schedulable"
 	err := node.WaitSchedulable(kubetest.Context(t, 2*time.Second))
-	const want = "Node stuck is not schedulable: taint team=blue:NoSchedule: not a taint that Kubernetes or OpenShift sets automatically; an administrator, an operator or the NodePool set it and must remove it (set at an unknown time)"
+	const want = "Node stuck is not schedulable: taint team=blue:NoSchedule: not a taint that Kubernetes or OpenShift " +
+		"sets automatically; an administrator, an operator or the NodePool set it and must remove it (set at an unknown time)"
 	if err == nil || err.Error() != want ||
 		report.RemedyOf(err) != "oc adm taint node stuck team- # if nothing requires the taint" {
 		t.Errorf("WaitSchedulable() = %v (%s)\nwant %s", err, report.RemedyOf(err), want)

@@ -33,17 +33,17 @@ func WaitHealthy(ctx context.Context, url string, machine Host, log report.Log) 
 	}
 	var lastQuery time.Time
 	for {
-		answer := probeHealth(ctx, client, url)
-		if answer == nil {
+		unhealthy := probeHealth(ctx, client, url)
+		if unhealthy == nil {
 			return nil
 		}
 		if time.Since(started) > evidenceInterval && time.Since(lastQuery) > evidenceInterval {
 			lastQuery = time.Now()
-			facts := machine.gatherFacts(ctx)
+			gathered := machine.gatherFacts(ctx)
 			if ctx.Err() != nil {
 				return report.WaitError(ctx, failureOf(last))
 			}
-			last = healthFinding(answer, facts)
+			last = healthFinding(unhealthy, gathered)
 			log.Wait("waiting for kubelet to become healthy: "+last.Message, last.Remedy)
 			if hasFailed(ctx, machine) {
 				return failureOf(last)
@@ -70,13 +70,14 @@ func probeHealth(ctx context.Context, client *http.Client, url string) error {
 		return fmt.Errorf("querying kubelet's health: %w", err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("kubelet responds with HTTP %d: %s", response.StatusCode, servicelog.Shorten(string(body), servicelog.MaxMessage))
+		return fmt.Errorf("kubelet responds with HTTP %d: %s", response.StatusCode,
+			servicelog.Shorten(string(body), servicelog.MaxMessage))
 	}
 	return nil
 }
 
 // healthFinding returns why kubelet is not healthy.
-func healthFinding(answer error, m hostFacts) report.Finding {
+func healthFinding(unhealthy error, m hostFacts) report.Finding {
 	if units := unitFindings(m.units); len(units) > 0 {
 		return units[0]
 	}
@@ -84,8 +85,8 @@ func healthFinding(answer error, m hostFacts) report.Finding {
 		Severity: report.SeverityProblem, Remedy: "journalctl -b -u kubelet",
 		Details: servicelog.Format(servicelog.Last(m.recentErrors, 5)...),
 	}
-	why, remedy := servicelog.Explain(m.recentErrors)
-	f.Message = "kubelet is running, but not healthy: " + answer.Error() + why
+	cause, remedy := servicelog.Explain(m.recentErrors)
+	f.Message = "kubelet is running, but not healthy: " + unhealthy.Error() + cause
 	if remedy != "" {
 		f.Remedy = remedy
 	}

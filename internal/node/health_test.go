@@ -43,14 +43,16 @@ func TestWaitHealthyEndsAtDeadline(t *testing.T) {
 func TestHealthFinding(t *testing.T) {
 	answer := errors.New("kubelet responds with HTTP 500: [-]syncloop failed")
 	if got := healthFinding(answer,
-		hostFacts{recentErrors: []string{`"e"`}}); got.Message != "kubelet is running, but not healthy: kubelet responds with HTTP 500: [-]syncloop failed; last error: e" {
+		hostFacts{recentErrors: []string{`"e"`}}); got.Message != "kubelet is running, but not healthy: kubelet responds "+
+		"with HTTP 500: [-]syncloop failed; last error: e" {
 		t.Errorf("a running kubelet: %q", got.Message)
 	}
 	idle := []unitFacts{{
 		name: "crio.service", requiredBy: kubeletUnit,
 		state: systemd.UnitState{Load: "not-found", Active: "inactive"},
 	}, {name: kubeletUnit}}
-	if got := healthFinding(answer, hostFacts{units: idle}); got.Message != "crio.service, which kubelet.service requires, does not exist on this host (Unit crio.service not found)" {
+	if got := healthFinding(answer, hostFacts{units: idle}); got.Message != "crio.service, which kubelet.service "+
+		"requires, does not exist on this host (Unit crio.service not found)" {
 		t.Errorf("a missing CRI-O: %q", got.Message)
 	}
 }
@@ -58,13 +60,15 @@ func TestHealthFinding(t *testing.T) {
 func TestExplainStartFailure(t *testing.T) {
 	failure := errors.New("restarting crio.service: Unit openvswitch.service not found")
 	err := Host{}.ExplainStartFailure(t.Context(), "crio.service", failure)
-	const want = "openvswitch.service, which crio.service requires, does not exist on this host (Unit openvswitch.service not found)"
+	const want = "openvswitch.service, which crio.service requires, does not exist on this host (Unit " +
+		"openvswitch.service not found)"
 	if err == nil || err.Error() != want || !errors.Is(err, failure) ||
 		!strings.HasPrefix(string(report.RemedyOf(err)), "dnf install openvswitch") {
 		t.Errorf("ExplainStartFailure() = %v (%s)", err, report.RemedyOf(err))
 	}
 	other := errors.New("the bus is gone")
-	if err := (Host{}).ExplainStartFailure(t.Context(), "crio.service", other); err != other { //nolint:errorlint // must be the same value
+	if err := (Host{}).ExplainStartFailure(t.Context(), "crio.service",
+		other); err != other { //nolint:errorlint // must be the same value
 		t.Errorf("WhyNotStarted() = %v", err)
 	}
 	if err := (Host{}).ExplainStartFailure(t.Context(), "crio.service", nil); err != nil {

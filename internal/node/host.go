@@ -59,8 +59,8 @@ func (h Host) gatherFacts(ctx context.Context) hostFacts {
 			f.disks = append(f.disks, usage)
 		}
 	}
-	f.memory.available, f.memory.total = hostinfo.MemoryAvailable()
-	f.tasks.running, f.tasks.limit = hostinfo.Tasks()
+	f.availableKiB, f.totalKiB = hostinfo.MemoryAvailable()
+	f.tasks, f.maxTasks = hostinfo.Tasks()
 	return f
 }
 

@@ -31,7 +31,7 @@ func (n *Node) readyFindings(ctx context.Context, node *corev1.Node) []report.Fi
 	}
 	// The host is searched for the cause only if there is a failure.
 	if len(failingPodFindings(f)) > 0 || slices.ContainsFunc(all, pods.AwaitsImage) {
-		f.hostState, f.missing = n.Host.gatherFacts(ctx), n.references.missing(ctx, f.pods)
+		f.hostState = n.Host.gatherFacts(ctx)
 	}
 	findings := slices.Concat(clockFinding(f), failingPodFindings(f), pods.MissingCredentials(all, f.evidence()))
 	return append(findings, n.unknownPodsFindings(ctx, f)...)
@@ -41,9 +41,9 @@ func (n *Node) readyFindings(ctx context.Context, node *corev1.Node) []report.Fi
 // may be starting.
 func failingPodFindings(f facts) []report.Finding {
 	var findings []report.Finding
-	for _, trouble := range pods.Problems(f.pods, f.evidence()) {
-		if trouble.CauseKnown {
-			findings = append(findings, trouble.Finding(report.SeverityWarning))
+	for _, problem := range pods.Problems(f.pods, f.evidence()) {
+		if problem.CauseKnown {
+			findings = append(findings, problem.Finding(report.SeverityWarning))
 		}
 	}
 	return findings

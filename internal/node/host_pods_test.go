@@ -123,7 +123,9 @@ func TestFindingsOfReadyNodeIncludeHostPods(t *testing.T) {
 
 // A registry without a credential on the node is reported for pods of users too.
 func TestFindingsOfReadyNodeIncludeMissingCredentials(t *testing.T) {
-	rejected := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "unauthorized"}}
+	rejected := corev1.ContainerState{
+		Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "unauthorized"},
+	}
 	node := newServedNode(t, map[string]any{
 		nodePath: nodeWith("True", "KubeletReady", ""),
 		podsPath: corev1.PodList{Items: []corev1.Pod{*podOf("team", "app", false, rejected)}},
@@ -170,7 +172,8 @@ func TestFindingsDistinguishDeletedFromAwaitedNode(t *testing.T) {
 		node := newServedNode(t, map[string]any{podsPath: corev1.PodList{}})
 		node.Registered = registered
 		found, err := node.Findings(t.Context())
-		if err != nil || !slices.ContainsFunc(found, func(f report.Finding) bool { return strings.HasPrefix(f.Message, want) }) {
+		if err != nil ||
+			!slices.ContainsFunc(found, func(f report.Finding) bool { return strings.HasPrefix(f.Message, want) }) {
 			t.Errorf("registered %t: %+v, %v", registered, found, err)
 		}
 		if exists, err := node.Exists(t.Context()); exists || err != nil {

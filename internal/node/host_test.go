@@ -36,7 +36,7 @@ func TestHostGatherFacts(t *testing.T) {
 	if got := strings.Join(f.registries, " "); got != "quay.io" || strings.Contains(fmt.Sprintf("%+v", f), "canary") {
 		t.Errorf("auths = %q in %+v", got, f)
 	}
-	if len(f.disks) != 1 || f.memory.total == 0 || f.tasks.limit == 0 || f.units != nil || f.runtimeErr != nil {
+	if len(f.disks) != 1 || f.totalKiB == 0 || f.maxTasks == 0 || f.units != nil || f.runtimeErr != nil {
 		t.Errorf("gatherFacts() = %+v", f)
 	}
 }

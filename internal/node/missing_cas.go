@@ -102,10 +102,11 @@ func bundleNamespaces(all []*corev1.Pod) []string {
 
 // mountsRootCAs reports whether a pod has a projected volume of the CAs of the API server.
 func mountsRootCAs(pod *corev1.Pod) bool {
+	isRootCAs := func(source corev1.VolumeProjection) bool {
+		return source.ConfigMap != nil && source.ConfigMap.Name == rootCAConfigMap
+	}
 	return slices.ContainsFunc(pod.Spec.Volumes, func(volume corev1.Volume) bool {
-		return volume.Projected != nil && slices.ContainsFunc(volume.Projected.Sources, func(source corev1.VolumeProjection) bool {
-			return source.ConfigMap != nil && source.ConfigMap.Name == rootCAConfigMap
-		})
+		return volume.Projected != nil && slices.ContainsFunc(volume.Projected.Sources, isRootCAs)
 	})
 }
 

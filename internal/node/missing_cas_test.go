@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/test/certtest"
 )
 
 // withRootCAs lets a pod mount the CAs of the API server, as the service account admission does.
@@ -56,16 +56,25 @@ func TestMissingCAs(t *testing.T) {
 		bundles map[string]publishedCAs
 		version string // "" if no CA is missing
 	}{
-		"no pod":                 {nil, ""},
-		"no new CA":              {map[string]publishedCAs{"openshift-dns": before}, ""},
-		"a namespace of users":   {map[string]publishedCAs{"tenant": after}, ""},
-		"another prefix":         {map[string]publishedCAs{"openshift": after, "my-openshift-dns": after, "kube-public": after}, ""},
-		"one namespace":          {map[string]publishedCAs{"openshift-dns": after, "tenant": rogue}, "openshift-dns/uid-of-openshift-dns/2\n"},
-		"two namespaces":         {map[string]publishedCAs{"openshift-ovn": {after.bundle, "3"}, "openshift-dns": after}, "openshift-dns/uid-of-openshift-dns/2\nopenshift-ovn/uid-of-openshift-ovn/3\n"},
-		"one of two is changed":  {map[string]publishedCAs{"openshift-a": rogue, "openshift-b": before}, ""},
-		"the other is changed":   {map[string]publishedCAs{"openshift-a": before, "openshift-b": rogue}, ""},
-		"both differ":            {map[string]publishedCAs{"openshift-a": after, "openshift-b": rogue}, ""},
-		"kube-system":            {map[string]publishedCAs{"kube-system": after, "openshift-a": rogue}, "kube-system/uid-of-kube-system/2\n"},
+		"no pod":               {nil, ""},
+		"no new CA":            {map[string]publishedCAs{"openshift-dns": before}, ""},
+		"a namespace of users": {map[string]publishedCAs{"tenant": after}, ""},
+		"another prefix": {
+			map[string]publishedCAs{"openshift": after, "my-openshift-dns": after, "kube-public": after}, "",
+		},
+		"one namespace": {
+			map[string]publishedCAs{"openshift-dns": after, "tenant": rogue}, "openshift-dns/uid-of-openshift-dns/2\n",
+		},
+		"two namespaces": {
+			map[string]publishedCAs{"openshift-ovn": {after.bundle, "3"}, "openshift-dns": after},
+			"openshift-dns/uid-of-openshift-dns/2\nopenshift-ovn/uid-of-openshift-ovn/3\n",
+		},
+		"one of two is changed": {map[string]publishedCAs{"openshift-a": rogue, "openshift-b": before}, ""},
+		"the other is changed":  {map[string]publishedCAs{"openshift-a": before, "openshift-b": rogue}, ""},
+		"both differ":           {map[string]publishedCAs{"openshift-a": after, "openshift-b": rogue}, ""},
+		"kube-system": {
+			map[string]publishedCAs{"kube-system": after, "openshift-a": rogue}, "kube-system/uid-of-kube-system/2\n",
+		},
 		"kube-system is current": {map[string]publishedCAs{"kube-system": before, "openshift-a": rogue}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -26,7 +26,7 @@ func isNetworkMissing(node *corev1.Node) bool {
 // networkFindings explains a missing pod network, the most common reason for a Node
 // that is not Ready: the network plugin's pods start last and write its
 // configuration. namedPod is the pod that the findings name first.
-func (f facts) networkFindings(troubles []*pods.Problem) (all []report.Finding, namedPod *pods.Problem) {
+func (f facts) networkFindings(problems []*pods.Problem) (all []report.Finding, namedPod *pods.Problem) {
 	finding := report.Finding{
 		Severity: report.SeverityProblem,
 		Reason:   report.PodNetworkNotReady,
@@ -40,7 +40,7 @@ func (f facts) networkFindings(troubles []*pods.Problem) (all []report.Finding, 
 			" is empty)"
 	}
 	// Pods that wait for the pod network are not its cause.
-	causes := slices.DeleteFunc(slices.Clone(troubles),
+	causes := slices.DeleteFunc(slices.Clone(problems),
 		func(p *pods.Problem) bool { return !p.CauseKnown && !p.Pod.Spec.HostNetwork })
 	switch {
 	case f.podsErr != nil:
@@ -66,8 +66,8 @@ func (f facts) networkFindings(troubles []*pods.Problem) (all []report.Finding, 
 	return []report.Finding{finding}, namedPod
 }
 
-func sortedPodNames(pods []*corev1.Pod) []string {
-	names := qualifiedPodNames(pods)
+func sortedPodNames(all []*corev1.Pod) []string {
+	names := qualifiedPodNames(all)
 	slices.Sort(names)
 	return names
 }

@@ -36,7 +36,6 @@ type Node struct {
 	Conn        *kube.Conn
 
 	quietPeriod time.Duration
-	references  referenceChecker
 }
 
 // OpenNode returns a Node that uses kubelet's kubeconfig. It sends no request.
@@ -54,7 +53,6 @@ func OpenNode(kubeconfig, name string, proxy kube.Proxy, log report.Log) (*Node,
 		Log:         log,
 		Conn:        connection,
 		quietPeriod: defaultQuietPeriod,
-		references:  referenceChecker{client: connection.Client},
 	}, nil
 }
 
@@ -62,28 +60,15 @@ func OpenNode(kubeconfig, name string, proxy kube.Proxy, log report.Log) (*Node,
 // host and in its pods.
 const evidenceInterval = 3 * time.Second
 
-// neverSeenFinding returns the finding for a wait that ends before the Node was first
-// received.
-func (n *Node) neverSeenFinding() report.Finding {
-	return report.Finding{
-		Severity: report.SeverityProblem, Message: "Node " + n.Name + " has not been found in the cluster",
-		Remedy: "systemctl status kubelet",
-	}
-}
-
 // Findings returns all problems of this host as a node, the most direct cause
 // first. It is empty when the Node is Ready and schedulable, and the pods that
 // the host itself needs are running. An API server that does not respond is a
 // finding too. The error is that of ctx.
 func (n *Node) Findings(ctx context.Context) ([]report.Finding, error) {
-	bounded, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
-	defer cancel()
-	node, err := n.Conn.Client.Nodes().Get(bounded, n.Name)
+	node, err := n.get(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case apierrors.IsNotFound(err):
-		node = nil
 	case err != nil:
 		problem := n.Conn.Explain(ctx, err)
 		m := n.Host.gatherFacts(ctx)
@@ -122,7 +107,7 @@ func (n *Node) unknownPodsFindings(ctx context.Context, known facts) []report.Fi
 
 // WaitReady waits until the Node is Ready, and logs meanwhile why it is not.
 func (n *Node) WaitReady(ctx context.Context) error {
-	reporter := n.newProgressReporter(n.neverSeenFinding())
+	reporter := n.newProgressReporter()
 	var lastCheck time.Time
 	var known facts
 	err := kube.Follow(ctx, n.Conn, n.Log, n.source(), evidenceInterval,
@@ -185,14 +170,23 @@ func (n *Node) podsAtVersion(ctx context.Context, version string) ([]*corev1.Pod
 
 // Exists reports whether the Node exists in the cluster.
 func (n *Node) Exists(ctx context.Context) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
-	defer cancel()
-	_, err := n.Conn.Client.Nodes().Get(ctx, n.Name)
-	if apierrors.IsNotFound(err) {
-		return false, nil
-	}
+	node, err := n.get(ctx)
 	if err != nil {
 		return false, fmt.Errorf("getting Node %s: %w", n.Name, err)
 	}
-	return true, nil
+	return node != nil, nil
+}
+
+// get returns the Node, or nil if it does not exist.
+func (n *Node) get(ctx context.Context) (*corev1.Node, error) {
+	ctx, cancel := context.WithTimeout(ctx, kube.RequestTimeout)
+	defer cancel()
+	node, err := n.Conn.Client.Nodes().Get(ctx, n.Name)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil //nolint:nilnil // no Node is no error
+	case err != nil:
+		return nil, err
+	}
+	return node, nil
 }

@@ -209,7 +209,8 @@ func TestControlPlaneEvictionSparesReplacement(t *testing.T) {
 		t.Fatal(err)
 	}
 	replacement := createReadyPod(t, node.Name, "replaced")
-	if blocked, err := node.evictPods(kubetest.Context(t, time.Minute), []*corev1.Pod{former}); len(blocked) > 0 || err != nil {
+	if blocked, err := node.evictPods(kubetest.Context(t, time.Minute), []*corev1.Pod{former}); len(blocked) > 0 ||
+		err != nil {
 		t.Errorf("evictPods() = %q, %v", blocked, err)
 	}
 	now, err := pods.Get(t.Context(), replacement.Name, metav1.GetOptions{})

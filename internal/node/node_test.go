@@ -16,13 +16,17 @@ import (
 
 // An API server that does not respond is a finding like the others.
 func TestFindingsWithoutAPIServer(t *testing.T) {
-	connection, err := kube.Connect(&rest.Config{Host: "https://127.0.0.1:1"}, func(*http.Request) (*url.URL, error) { return nil, nil }) //nolint:nilnil // no proxy
+	connection, err := kube.Connect(
+		&rest.Config{Host: "https://127.0.0.1:1"},
+		func(*http.Request) (*url.URL, error) { return nil, nil },
+	) //nolint:nilnil // no proxy
 	if err != nil {
 		t.Fatal(err)
 	}
 	node := &Node{Name: "worker-1", Conn: connection}
 	got, err := node.Findings(t.Context())
-	const want = "getting Node worker-1: 127.0.0.1:1 refused the connection: no service listens on the port, or a firewall rejects it"
+	const want = "getting Node worker-1: 127.0.0.1:1 refused the connection: no service listens on the port, or a " +
+		"firewall rejects it"
 	if err != nil || len(got) != 1 || got[0].Message != want || got[0].Remedy != "curl -kv https://127.0.0.1:1/version" {
 		t.Errorf("Findings() = %+v, %v", got, err)
 	}

@@ -3,6 +3,7 @@
 package node
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -24,22 +25,23 @@ func pressureFinding(c *corev1.NodeCondition, m hostFacts, node string) report.F
 	switch c.Type {
 	case corev1.NodeDiskPressure:
 		f.Reason = report.DiskPressure
-		f.Message = "kubelet evicts pods because a disk is nearly full: " + orUnknown(describeDisks(m.disks)) +
+		f.Message = "kubelet evicts pods because a disk is nearly full: " +
+			cmp.Or(describeDisks(m.disks), "the affected file system is unknown") +
 			"; kubelet requires 10 % free space on its own file system, 15 % on CRI-O's, and 5 % free inodes"
 		f.Remedy = "crictl rmi --prune; du -xsh /var/lib/containers /var/lib/kubelet /var/log"
 	case corev1.NodeMemoryPressure:
 		f.Reason = report.MemoryPressure
 		free := "the amount of free memory is unknown"
-		if m.memory.total > 0 {
-			free = fmt.Sprintf("%d MiB of %d MiB are free", m.memory.available>>10, m.memory.total>>10)
+		if m.totalKiB > 0 {
+			free = fmt.Sprintf("%d MiB of %d MiB are free", m.availableKiB>>10, m.totalKiB>>10)
 		}
 		f.Message = "kubelet evicts pods because memory is short: " + free + "; kubelet requires 100 MiB"
 		f.Remedy = "free -m; ps -eo rss,args --sort=-rss | head"
 	case corev1.NodePIDPressure:
 		f.Reason = report.PIDPressure
 		f.Message = "kubelet evicts pods because the node is running out of process IDs"
-		if m.tasks.limit > 0 {
-			f.Message += fmt.Sprintf(": %d processes and threads of %d", m.tasks.running, m.tasks.limit)
+		if m.maxTasks > 0 {
+			f.Message += fmt.Sprintf(": %d processes and threads of %d", m.tasks, m.maxTasks)
 		}
 		f.Remedy = "ps -eLo pid,args | sort | uniq -c | sort -rn | head; sysctl kernel.pid_max"
 	default:
@@ -71,13 +73,6 @@ func describeDisks(all []hostinfo.Usage) string {
 		texts = append(texts, text)
 	}
 	return strings.Join(texts, ", ")
-}
-
-func orUnknown(text string) string {
-	if text == "" {
-		return "the affected file system is unknown"
-	}
-	return text
 }
 
 func formatGiB(bytes uint64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }

@@ -24,12 +24,16 @@ type progressReporter struct {
 	lastSummary report.Finding // the last summary, for the error at the deadline
 }
 
-func (n *Node) newProgressReporter(last report.Finding) *progressReporter {
+func (n *Node) newProgressReporter() *progressReporter {
 	return &progressReporter{
 		log:         n.Log,
 		quietPeriod: n.quietPeriod,
 		firstSeen:   map[string]time.Time{},
-		lastSummary: last,
+		lastSummary: report.Finding{
+			Severity: report.SeverityProblem,
+			Message:  "Node " + n.Name + " has not been found in the cluster",
+			Remedy:   "systemctl status kubelet",
+		},
 	}
 }
 

@@ -77,7 +77,8 @@ func TestProgressReporterDelaysTemporaryFindings(t *testing.T) {
 			quietPeriod: time.Hour,
 			quiet:       true,
 			findings:    []report.Finding{first, second},
-			want:        []string{"waiting waiting for the Node: the cause; also: the second", "waiting waiting for the Node: the cause; also: the second"},
+			want: []string{"waiting waiting for the Node: the cause; also: the second", "waiting waiting for the Node: " +
+				"the cause; also: the second"},
 		},
 		"others that last, once": {
 			quiet: true, findings: []report.Finding{first, second, note, temporary, unsaid},

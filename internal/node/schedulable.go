@@ -20,7 +20,7 @@ import (
 // requested. Temporary taints are logged only after a delay. A cordon by an earlier
 // leave of the agent is removed.
 func (n *Node) WaitSchedulable(ctx context.Context) error {
-	reporter := n.newProgressReporter(n.neverSeenFinding())
+	reporter := n.newProgressReporter()
 	known := facts{name: n.Name, bootID: n.BootID, requestedTaints: n.RequestedTaints}
 	var lastCheck time.Time
 	began := time.Now()
@@ -34,30 +34,23 @@ func (n *Node) WaitSchedulable(ctx context.Context) error {
 				}}, false)
 				return false, nil
 			}
-			switch cordonedFor(node) {
-			case ForLeave:
-				n.Log.Note("a previous leave of this agent cordoned the Node; uncordoning it")
-				return false, n.uncordon(ctx)
-			case ForUpgrade:
-				n.Log.Note("uncordoning the Node after the upgrade")
-				return false, n.uncordon(ctx)
-			case ForMaintenance:
-				n.Log.Note("uncordoning the Node after the maintenance")
+			if note := uncordonNotes[cordonedFor(node)]; note != "" {
+				n.Log.Note(note)
 				return false, n.uncordon(ctx)
 			}
 			if node.Spec.Unschedulable && n.AllowCordon {
 				n.Log.Note("an administrator has cordoned the Node; it remains cordoned")
 				return true, nil
 			}
-			keeping := unschedulableFindings(node, n.RequestedTaints)
-			if len(keeping) == 0 {
+			reasons := unschedulableFindings(node, n.RequestedTaints)
+			if len(reasons) == 0 {
 				for _, f := range preferNoScheduleFindings(node) {
 					n.Log.Note(f.Message)
 				}
 				return true, nil
 			}
-			staying := slices.ContainsFunc(keeping, func(f report.Finding) bool { return !f.Temporary })
-			if (staying || time.Since(began) >= n.quietPeriod) && time.Since(lastCheck) >= evidenceInterval {
+			permanent := slices.ContainsFunc(reasons, func(f report.Finding) bool { return !f.Temporary })
+			if (permanent || time.Since(began) >= n.quietPeriod) && time.Since(lastCheck) >= evidenceInterval {
 				known, lastCheck = n.gatherFacts(ctx, node), time.Now()
 			}
 			if ctx.Err() != nil {
@@ -75,12 +68,12 @@ func (n *Node) WaitSchedulable(ctx context.Context) error {
 // each explained. Requested taints are no reason, except those that a component of
 // the cluster removes when it is ready.
 func unschedulableFindings(node *corev1.Node, requested []string) []report.Finding {
-	var staying, temporary []report.Finding
+	var permanent, temporary []report.Finding
 	add := func(taint corev1.Taint) {
 		if f := explainTaint(node, taint); f.Temporary {
 			temporary = append(temporary, f)
 		} else {
-			staying = append(staying, f)
+			permanent = append(permanent, f)
 		}
 	}
 	for _, taint := range node.Spec.Taints {
@@ -94,7 +87,7 @@ func unschedulableFindings(node *corev1.Node, requested []string) []report.Findi
 	if node.Spec.Unschedulable {
 		add(corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
 	}
-	return append(staying, temporary...)
+	return append(permanent, temporary...)
 }
 
 // isRequested reports whether requested contains a taint with the key and effect of taint.

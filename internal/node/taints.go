@@ -116,24 +116,23 @@ func kubernetesTaints() []knownTaint {
 				"removes it when the machine is on",
 			remedy: "oc get node NODE -o jsonpath='{.spec.providerID}'",
 		},
-		{
-			key: "node-role.kubernetes.io/master",
-			explanation: "kubelet registers control plane nodes with it, and no controller removes it; a worker " +
-				"has it if its payload is for a control plane node",
-			remedy: "# join with the user data of a worker NodePool",
-		},
-		{
-			key: "node-role.kubernetes.io/control-plane",
-			explanation: "kubelet registers control plane nodes with it, and no controller removes it; a worker " +
-				"has it if its payload is for a control plane node",
-			remedy: "# join with the user data of a worker NodePool",
-		},
+		controlPlaneTaint("node-role.kubernetes.io/master"),
+		controlPlaneTaint("node-role.kubernetes.io/control-plane"),
 		{
 			key: "node-role.kubernetes.io/infra",
 			explanation: "an administrator reserves the node for routers, registry and monitoring with it, and no " +
 				"controller removes it; only pods that tolerate it are scheduled here",
 			remedy: "oc adm taint node NODE KEY- # if other pods may run here too",
 		},
+	}
+}
+
+func controlPlaneTaint(key string) knownTaint {
+	return knownTaint{
+		key: key,
+		explanation: "kubelet registers control plane nodes with it, and no controller removes it; a worker " +
+			"has it if its payload is for a control plane node",
+		remedy: "# join with the user data of a worker NodePool",
 	}
 }
 

@@ -77,7 +77,11 @@ func TestUnschedulableFindings(t *testing.T) {
 }
 
 func TestRequestedTaintsAreNoProblem(t *testing.T) {
-	requested := []string{"node-role.kubernetes.io/infra:NoSchedule", "team=blue:NoExecute", "node.cilium.io/agent-not-ready:NoExecute"}
+	requested := []string{
+		"node-role.kubernetes.io/infra:NoSchedule",
+		"team=blue:NoExecute",
+		"node.cilium.io/agent-not-ready:NoExecute",
+	}
 	for name, test := range map[string]struct {
 		taint corev1.Taint
 		want  int
@@ -114,7 +118,8 @@ func TestKnownTaintsAreComplete(t *testing.T) {
 		}
 	}
 	for _, key := range []string{
-		"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "node.kubernetes.io/network-unavailable", "node.kubernetes.io/memory-pressure",
+		"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "node.kubernetes.io/network-unavailable",
+		"node.kubernetes.io/memory-pressure",
 		"node.kubernetes.io/disk-pressure", "node.kubernetes.io/pid-pressure", "node.kubernetes.io/unschedulable",
 		"node.kubernetes.io/out-of-service",
 		"node.cloudprovider.kubernetes.io/uninitialized", "UpdateInProgress", "ToBeDeletedByClusterAutoscaler",
@@ -140,7 +145,8 @@ func TestDocumentationListsEveryTaint(t *testing.T) {
 
 func TestMachineConfigStateInDetails(t *testing.T) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "w", Annotations: map[string]string{
-		"machineconfiguration.openshift.io/state": "Degraded", "machineconfiguration.openshift.io/reason": "unexpected on-disk state",
+		"machineconfiguration.openshift.io/state":  "Degraded",
+		"machineconfiguration.openshift.io/reason": "unexpected on-disk state",
 	}}}
 	f := explainTaint(node, corev1.Taint{Key: "UpdateInProgress", Effect: "NoSchedule"})
 	if got := strings.Join(f.Details, "; "); got != "state: Degraded; reason: unexpected on-disk state" {

@@ -46,7 +46,7 @@ func unitFinding(unit unitFacts) report.Finding {
 		return f
 	}
 	f.Message = fmt.Sprintf("%s is not running (%s)", named, describeState(unit.state))
-	why, remedy := servicelog.Explain(unit.errors)
+	cause, remedy := servicelog.Explain(unit.errors)
 	if isStarting(unit.state) {
 		f.Message, f.Temporary = named+" is still starting", true
 		if remedy == "" { // kubelet logs errors at each start that later attempts resolve
@@ -54,7 +54,7 @@ func unitFinding(unit unitFacts) report.Finding {
 			return f
 		}
 	}
-	f.Message += why
+	f.Message += cause
 	if remedy != "" {
 		f.Remedy = remedy
 	}

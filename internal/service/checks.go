@@ -15,9 +15,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodecheck"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/servingcert"
 )
 
 // The names of the checks, which label metrics.
@@ -104,7 +104,7 @@ func (m *nodeMonitor) checkDrift(ctx context.Context) ([]report.Finding, error) 
 // checkCertificates returns findings about the renewal of kubelet's certificates.
 func (m *nodeMonitor) checkCertificates(ctx context.Context) ([]report.Finding, error) {
 	identity := &identity.Identity{Dir: m.pkiDir, NodeName: m.state.NodeName}
-	serving, err := servingcert.Open(m.node, m.state.Topology())
+	serving, err := plan.ServingCertificate(m.node, m.state.Topology())
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (m *nodeMonitor) checkCertificates(ctx context.Context) ([]report.Finding, 
 // changes. On platform None no controller approves it.
 func checkServing(ctx context.Context, serving *identity.Serving) ([]report.Finding, error) {
 	const subject = "serving certificate"
-	if text, remedy := servingcert.Problem(ctx, serving); text != "" {
+	if text, remedy := serving.Problem(ctx); text != "" {
 		return []report.Finding{{
 			Severity: report.SeverityProblem,
 			Reason:   report.ServingCertificateMissing,

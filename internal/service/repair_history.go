@@ -42,7 +42,7 @@ func loadRepairs(dir string) (repairHistory, error) {
 			"%s is damaged: earlier repairs do not count; the next repair replaces the file", path)
 	}
 	var document repairDocument
-	if err := joinstate.Decode(repairDocumentKind, content, &document); err != nil {
+	if err := report.Decode(repairDocumentKind, content, &document); err != nil {
 		return repairHistory{foreign: true}, report.Fail(report.Failed, report.Remedyf("rm %s", report.ShellWord(path)),
 			"%s was written by another version of the agent: earlier repairs do not count, and repairs are recorded only "+
 				"until the service ends", path)

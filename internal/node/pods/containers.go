@@ -38,7 +38,7 @@ func (p *Problem) explainContainers(
 			p.explainExit(named, s.State.Terminated)
 			return true
 		case s.State.Running != nil && !s.Ready && (kind == "container" || s.Started == nil || !*s.Started):
-			p.explainNotReady(named, kind, s, e)
+			p.explainNotReady(named, kind, s)
 			return true
 		}
 	}
@@ -59,8 +59,7 @@ func (p *Problem) explainWaiting(named, image string, s *corev1.ContainerStatus,
 		p.Reason, p.CauseKnown = named+" exits soon after each start", true
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PreStartHookError",
 		"PostStartHookError":
-		if r, absent := p.missingReference(e, false); absent {
-			p.explainMissing(r)
+		if p.explainMissingObject([]string{message}) {
 			return
 		}
 		p.CauseKnown, p.Details = true, servicelog.Format(message)
@@ -143,7 +142,7 @@ func (p *Problem) explainExit(named string, end *corev1.ContainerStateTerminated
 
 // explainNotReady explains a container that runs but is not ready. It usually only
 // needs more time, unless it has crashed before.
-func (p *Problem) explainNotReady(named, kind string, s *corev1.ContainerStatus, e Evidence) {
+func (p *Problem) explainNotReady(named, kind string, s *corev1.ContainerStatus) {
 	if before := s.LastTerminationState.Terminated; before != nil && before.ExitCode != 0 && s.RestartCount > 0 {
 		p.explainExit(named, before)
 		return
@@ -151,12 +150,5 @@ func (p *Problem) explainNotReady(named, kind string, s *corev1.ContainerStatus,
 	p.Reason = named + " is running, but not ready"
 	if kind != "container" {
 		p.Reason = named + " is running"
-	}
-	// Field report: the sidecars that protect OVN's metrics wait forever for a
-	// certificate that their pod can start without.
-	if r, absent := p.missingReference(e, true); absent {
-		p.explainMissing(r)
-		p.Reason, p.CauseKnown = named+" is running, but not ready; "+
-			strings.Replace(p.Reason, "requires", "can use", 1), false
 	}
 }

@@ -14,9 +14,10 @@ import (
 
 // AwaitsImage reports whether kubelet cannot pull an image of a pod.
 func AwaitsImage(pod *corev1.Pod) bool {
+	reasons := []string{"ErrImagePull", "ImagePullBackOff"}
 	return slices.ContainsFunc(slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses),
 		func(s corev1.ContainerStatus) bool {
-			return s.State.Waiting != nil && slices.Contains([]string{"ErrImagePull", "ImagePullBackOff"}, s.State.Waiting.Reason)
+			return s.State.Waiting != nil && slices.Contains(reasons, s.State.Waiting.Reason)
 		})
 }
 

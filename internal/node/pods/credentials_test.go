@@ -19,16 +19,20 @@ func unpullable(namespace, image, reason, message string) *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p"},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: image}}},
 		Status: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{
-			Name: "main", Image: image, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
+			Name:  "main",
+			Image: image,
+			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
 		}}},
 	}
 }
 
 // A registry that was added to the cluster's pull secret since the join is noticed when the first pod needs it.
 func TestMissingCredentials(t *testing.T) {
-	const image, rejected = "added.example.com/team/app:1", "unable to retrieve auth token: invalid username/password: unauthorized"
+	const image, rejected = "added.example.com/team/app:1", "unable to retrieve auth token: invalid username/password: " +
+		"unauthorized"
 	finding := func(registry, pods string) string {
-		return "registry " + registry + " requires a credential, and this node's pull secret (/var/lib/kubelet/config.json) " +
+		return "registry " + registry +
+			" requires a credential, and this node's pull secret (/var/lib/kubelet/config.json) " +
 			"has none for it; pods that cannot pull from it: " + pods
 	}
 	for name, test := range map[string]struct {
@@ -59,7 +63,10 @@ func TestMissingCredentials(t *testing.T) {
 				unpullable("team-a", "registry:5000/x", "ErrImagePull", rejected),
 			},
 			registries: []string{},
-			want:       []string{finding("added.example.com", "openshift-dns/p; team-b/p"), finding("registry:5000", "team-a/p")},
+			want: []string{
+				finding("added.example.com", "openshift-dns/p; team-b/p"),
+				finding("registry:5000", "team-a/p"),
+			},
 		},
 		"mirror": {
 			pods: []*corev1.Pod{unpullable("team", "quay.io/a/b", "ErrImagePull",
@@ -80,7 +87,8 @@ func TestMissingCredentials(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got []string
 			for _, f := range MissingCredentials(test.pods, Evidence{Registries: test.registries, KubeletErrors: test.journal}) {
-				if f.Severity != report.SeverityNote || f.Reason != report.RegistryCredentialMissing || !strings.HasPrefix(f.Message, f.Subject+" ") ||
+				if f.Severity != report.SeverityNote || f.Reason != report.RegistryCredentialMissing ||
+					!strings.HasPrefix(f.Message, f.Subject+" ") ||
 					!strings.HasPrefix(string(f.Remedy), "hcp-node-agent upgrade --user-data USER_DATA # ") {
 					t.Errorf("%+v", f)
 				}

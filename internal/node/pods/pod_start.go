@@ -9,19 +9,16 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
 )
 
 // explainNotStarted explains a pod without a container status: a volume or the sandbox
 // is missing. The pod's status does not contain the cause, so it is searched
-// for in the cluster's objects and in kubelet's journal.
+// for in kubelet's journal.
 func (p *Problem) explainNotStarted(e Evidence) {
-	if r, absent := p.missingReference(e, false); absent {
-		p.explainMissing(r)
-		return
-	}
 	lines := linesAboutPod(e.KubeletErrors, p.Pod)
-	if len(lines) > 0 && p.explainPauseImage(lines, e) {
+	if p.explainPauseImage(lines, e) || p.explainMissingObject(lines) {
 		return
 	}
 	if c, line, known := servicelog.FindCause(lines,
@@ -74,23 +71,23 @@ func linesAboutPod(lines []string, pod *corev1.Pod) []string {
 	return about
 }
 
-// missingReference returns the first object that this pod needs and the cluster lacks.
-// With optional, it considers only objects that the pod can start without.
-func (p *Problem) missingReference(e Evidence, optional bool) (Reference, bool) {
-	for _, needed := range References(p.Pod) {
-		if needed.Optional == optional && slices.Contains(e.Missing, needed) {
-			return needed, true
+// explainMissingObject reports whether one of kubelet's messages names a Secret or ConfigMap that the pod
+// requires and the cluster lacks, and explains the newest such message.
+func (p *Problem) explainMissingObject(messages []string) bool {
+	missing := regexp.MustCompile(`(?i)\b(secret|configmap) \\*"([^"\\]+)\\*" not found`)
+	for _, message := range slices.Backward(messages) {
+		match := missing.FindStringSubmatch(message)
+		if match == nil {
+			continue
 		}
+		kind := "Secret"
+		if strings.EqualFold(match[1], "ConfigMap") {
+			kind = "ConfigMap"
+		}
+		p.Reason = kind + " " + p.Pod.Namespace + "/" + match[2] + ", which it requires, does not exist"
+		p.remedy = report.Remedyf("oc -n %s get %s %s", p.Pod.Namespace, strings.ToLower(kind), match[2])
+		p.Details, p.CauseKnown = servicelog.Format(message), true
+		return true
 	}
-	return Reference{}, false
-}
-
-func (p *Problem) explainMissing(r Reference) {
-	p.CauseKnown = true
-	p.Reason = r.String() + ", which it requires, does not exist"
-	who, remedy := ownerOf(r)
-	if who != "" {
-		p.Reason += "; " + who
-	}
-	p.remedy = remedy
+	return false
 }

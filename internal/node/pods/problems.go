@@ -16,10 +16,9 @@ import (
 
 // Evidence contains the facts that explain the problems of pods.
 type Evidence struct {
-	KubeletErrors  []string    // kubelet's errors of the last minutes, the newest last; kubelet retries a pull every five
-	Registries     []string    // registries in the node's pull secret; nil if unknown
-	Missing        []Reference // Secrets and ConfigMaps that the pods need and the cluster lacks
-	NetworkMissing bool        // the pod network is not ready
+	KubeletErrors  []string // kubelet's errors of the last minutes, the newest last; kubelet retries a pull every five
+	Registries     []string // registries in the node's pull secret; nil if unknown
+	NetworkMissing bool     // the pod network is not ready
 }
 
 // Problem describes why a pod is not running properly.
@@ -63,20 +62,20 @@ func (p *Problem) Finding(severity report.Severity) report.Finding {
 // Problems returns the pods that are not running properly, the most likely
 // cause of other failures first.
 func Problems(pods []*corev1.Pod, e Evidence) []*Problem {
-	var troubles []*Problem
+	var problems []*Problem
 	for _, pod := range pods {
 		if pod.DeletionTimestamp != nil {
 			continue // it is being deleted
 		}
-		if trouble := explainPod(pod, e); trouble != nil {
-			trouble.addPlatformHint()
-			troubles = append(troubles, trouble)
+		if problem := explainPod(pod, e); problem != nil {
+			problem.addPlatformHint()
+			problems = append(problems, problem)
 		}
 	}
-	slices.SortStableFunc(troubles, func(a, b *Problem) int {
+	slices.SortStableFunc(problems, func(a, b *Problem) int {
 		return cmp.Or(cmp.Compare(startupPriority(a), startupPriority(b)), cmp.Compare(a.Name(), b.Name()))
 	})
-	return troubles
+	return problems
 }
 
 // addPlatformHint extends the explanation for static pods that manage a cluster's virtual
@@ -91,7 +90,8 @@ func (p *Problem) addPlatformHint() {
 	}
 	manifest := "/etc/kubernetes/manifests/" + strings.TrimSuffix(p.Pod.Name, "-"+p.Pod.Spec.NodeName) + ".yaml"
 	p.Reason += "; it is a static pod of platform " + platform + ", which a worker in another network does not need"
-	p.remedy = report.Remedy("hcp-node-agent leave # then: hcp-node-agent join --user-data USER_DATA --payload-drop " + manifest)
+	p.remedy = report.Remedy("hcp-node-agent leave # then: hcp-node-agent join --user-data USER_DATA " +
+		"--payload-drop " + manifest)
 }
 
 // startupPriority orders pods by how many others depend on them. All pods depend on the
@@ -118,15 +118,10 @@ func startupPriority(p *Problem) int {
 
 // IsNetworkPlugin reports whether the pod sets up the pod network.
 func IsNetworkPlugin(pod *corev1.Pod) bool {
-	for _, namespace := range []string{
+	return pod.Spec.HostNetwork && slices.Contains([]string{
 		"openshift-ovn-kubernetes", "openshift-multus", "openshift-sdn",
 		"calico-system", "tigera-operator", "cilium", "kube-flannel",
-	} {
-		if pod.Namespace == namespace {
-			return pod.Spec.HostNetwork
-		}
-	}
-	return false
+	}, pod.Namespace)
 }
 
 // explainPod explains why a pod is not running properly. It returns nil for a pod

@@ -8,7 +8,7 @@ import (
 
 // explainPodCases returns pods, what else is known, and their explanation.
 func explainPodCases() map[string]explainPodCase {
-	yes, no := true, false
+	yes := true
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
 	waiting := func(reason, message string) corev1.ContainerState {
 		return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
@@ -21,22 +21,7 @@ func explainPodCases() map[string]explainPodCase {
 		s.Name, s.Image = "main", "resolved"
 		return corev1.PodStatus{Phase: phase, ContainerStatuses: []corev1.ContainerStatus{s}}
 	}
-	secret := func(name string, optional *bool) corev1.PodSpec {
-		source := corev1.SecretVolumeSource{SecretName: name, Optional: optional}
-		return corev1.PodSpec{
-			Containers: []corev1.Container{{Name: "main", Image: "quay.io/a/b:1"}},
-			Volumes:    []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Secret: &source}}},
-		}
-	}
-	plainSpec := secret("there", nil)
-	gone := func(name string, optional bool) Evidence {
-		return Evidence{Missing: []Reference{{
-			Kind:      "Secret",
-			Namespace: "openshift-ovn-kubernetes",
-			Name:      name,
-			Optional:  optional,
-		}}}
-	}
+	plainSpec := corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "quay.io/a/b:1"}}}
 	journal := func(lines ...string) Evidence { return Evidence{KubeletErrors: lines} }
 	noNetwork := journal(`"Error syncing pod, skipping" err="network is not ready: container runtime network not ` +
 		`ready: NetworkReady=false reason:NetworkPluginNotReady" pod="openshift-ovn-kubernetes/p" podUID="1"`)
@@ -74,7 +59,8 @@ func explainPodCases() map[string]explainPodCase {
 				`pod sandbox with name \"k8s_p\": initializing source docker://registry.k8s.io/pause:3.10: pinging ` +
 				`container registry registry.k8s.io: Get \"https://registry.k8s.io/v2/\": dial tcp: lookup ` +
 				`registry.k8s.io on 192.0.2.1:53: no such host" pod="openshift-ovn-kubernetes/p"`),
-			want:   "CRI-O's pause image registry.k8s.io/pause:3.10 cannot be pulled: this host's DNS does not resolve registry.k8s.io (192.0.2.1:53 no such host)",
+			want: "CRI-O's pause image registry.k8s.io/pause:3.10 cannot be pulled: this host's DNS does not resolve " +
+				"registry.k8s.io (192.0.2.1:53 no such host)",
 			remedy: "crio config",
 			sure:   true,
 		},
@@ -88,26 +74,33 @@ func explainPodCases() map[string]explainPodCase {
 			sure:   true,
 		},
 
-		"metrics certificate": {
-			spec:   secret("ovn-node-metrics-cert", nil),
+		// Field report: a node stayed NotReady until its metrics certificates existed.
+		"missing Secret of a volume": {
+			spec:   plainSpec,
 			status: one("Pending", corev1.ContainerStatus{State: waiting("ContainerCreating", "")}),
-			facts:  gone("ovn-node-metrics-cert", false),
-			want:   "Secret openshift-ovn-kubernetes/ovn-node-metrics-cert, which it requires, does not exist; the service-ca operator creates it for Service ovn-kubernetes-node; its pods run on the cluster's nodes, so at least one node must be Ready",
-			remedy: "oc -n openshift-service-ca-operator get pods",
+			facts: journal(`nestedpendingoperations.go:348] Operation for "{volumeName:kubernetes.io/secret/1-cert `+
+				`podName:1 nodeName:}" failed. No retries permitted until 2026-01-01 00:00:00 (durationBeforeRetry `+
+				`500ms). Error: MountVolume.SetUp failed for volume "cert" (UniqueName: "kubernetes.io/secret/1-cert") `+
+				`pod "p" (UID: "1") : secret "ovn-node-metrics-cert" not found pod="openshift-ovn-kubernetes/p"`,
+				`"Error syncing pod, skipping" err="unmounted volumes=[cert], unattached volumes=[], failed to process `+
+					`volumes=[]: context deadline exceeded" pod="openshift-ovn-kubernetes/p" podUID="1"`),
+			want:   "Secret openshift-ovn-kubernetes/ovn-node-metrics-cert, which it requires, does not exist",
+			remedy: "oc -n openshift-ovn-kubernetes get secret ovn-node-metrics-cert",
 			sure:   true,
 		},
-		"metrics certificate, optional": {
-			spec:   secret("ovn-node-metrics-cert", &yes),
-			status: one("Running", corev1.ContainerStatus{State: running}),
-			facts:  gone("ovn-node-metrics-cert", true),
-			want:   "container main is running, but not ready; Secret openshift-ovn-kubernetes/ovn-node-metrics-cert, which it can use, does not exist; the service-ca operator creates it for Service ovn-kubernetes-node; its pods run on the cluster's nodes, so at least one node must be Ready",
-			remedy: "oc -n openshift-service-ca-operator get pods",
+		"missing ConfigMap of a volume, quoted": {
+			spec:   plainSpec,
+			status: one("Pending", corev1.ContainerStatus{State: waiting("ContainerCreating", "")}),
+			facts: journal(`"MountVolume failed" err="configmap \"dns-default\" not found" `+
+				`pod="openshift-ovn-kubernetes/p"`, `"MountVolume failed" err="secret \"x\" not found" pod="other/p"`),
+			want:   "ConfigMap openshift-ovn-kubernetes/dns-default, which it requires, does not exist",
+			remedy: "oc -n openshift-ovn-kubernetes get configmap dns-default",
+			sure:   true,
 		},
-		"a secret of nobody": {
-			spec: secret("mine", &no),
+		"missing Secret of a variable": {
+			spec: plainSpec,
 			status: one("Pending",
 				corev1.ContainerStatus{State: waiting("CreateContainerConfigError", `secret "mine" not found`)}),
-			facts:  gone("mine", false),
 			want:   "Secret openshift-ovn-kubernetes/mine, which it requires, does not exist",
 			remedy: "oc -n openshift-ovn-kubernetes get secret mine",
 			sure:   true,
@@ -193,7 +186,8 @@ func explainPodCases() map[string]explainPodCase {
 			status: one("Running",
 				corev1.ContainerStatus{State: ended(1, "Error", `F main.go: Get "https://172.30.0.1:443/api": dial `+
 					`tcp 172.30.0.1:443: i/o timeout`)}),
-			want:   "container main exited with code 1: it cannot reach 172.30.0.1:443 (i/o timeout); this is the cluster's service network, which the network plugin (before it: kube-proxy) sets up on this node",
+			want: "container main exited with code 1: it cannot reach 172.30.0.1:443 (i/o timeout); this is the cluster's " +
+				"service network, which the network plugin (before it: kube-proxy) sets up on this node",
 			remedy: "oc -n",
 			sure:   true,
 		},
@@ -274,7 +268,8 @@ func explainPodCases() map[string]explainPodCase {
 				Message: "Pod was rejected: Node didn't have enough resource: cpu, requested: 200, used: 400, " +
 					"capacity: 500",
 			},
-			want:   "this node does not have enough cpu for it (Pod was rejected: Node didn't have enough resource: cpu, requested: 200, used: 400, capacity: 500)",
+			want: "this node does not have enough cpu for it (Pod was rejected: Node didn't have enough resource: cpu, " +
+				"requested: 200, used: 400, capacity: 500)",
 			remedy: "oc describe node",
 			sure:   true,
 		},

@@ -57,8 +57,11 @@ func TestStaticPodOfOtherPlatform(t *testing.T) {
 		Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "main", State: ended}}},
 	}
 	got := Problems([]*corev1.Pod{pod}, Evidence{})
-	const want = "container main exited with code 1; it is a static pod of platform vsphere, which a worker in another network does not need"
-	if len(got) != 1 || got[0].Reason != want || got[0].Remedy() != "hcp-node-agent leave # then: hcp-node-agent join --user-data USER_DATA --payload-drop /etc/kubernetes/manifests/keepalived.yaml" {
+	const want = "container main exited with code 1; it is a static pod of platform vsphere, which a worker in another " +
+		"network does not need"
+	if len(got) != 1 || got[0].Reason != want ||
+		got[0].Remedy() != "hcp-node-agent leave # then: hcp-node-agent join --user-data USER_DATA --payload-drop "+
+			"/etc/kubernetes/manifests/keepalived.yaml" {
 		t.Errorf("podProblems() = %+v", got)
 	}
 }

@@ -112,13 +112,14 @@ func pullPatterns() []pullPattern {
 	}
 	// A line of the journal contains only the beginning of "unable to retrieve auth token: invalid
 	// username/password: unauthorized", because the rest is masked like a token.
-	refusal := of(`(?i)unauthorized|unable to retrieve auth token|authentication required|access to the requested resource is not `+
-		`authorized|denied: |requested access|invalid username/password|no basic auth|\b40[13]\b`, "", "")
+	refusal := of(`(?i)unauthorized|unable to retrieve auth token|authentication required|access to the requested `+
+		`resource is not authorized|denied: |requested access|invalid username/password|no basic auth|\b40[13]\b`, "", "")
 	refusal.unauthorized = true
 	return []pullPattern{
 		of(`InvalidImageName|couldn't parse image|invalid reference format`, "the image name is invalid",
 			"# correct the image name in the pod's owner"),
-		of(`not present with pull policy of Never`, "it does not exist on this host, and the pod's pull policy is Never", "PULL"),
+		of(`not present with pull policy of Never`,
+			"it does not exist on this host, and the pod's pull policy is Never", "PULL"),
 		of(`(?i)no space left on device`, "this host has no free space for it",
 			"df -h /var/lib/containers; crictl rmi --prune"),
 		of(`proxyconnect tcp`, "the proxy does not allow CRI-O to connect to REGISTRY",

@@ -33,7 +33,9 @@ func TestExplainPullError(t *testing.T) {
 			remedy:  "crictl pull",
 		},
 		"refused, pull secret not readable": {
-			message: "unauthorized: authentication required", want: "quay.io rejects this node's pull secret, or has no such image for it", remedy: "crictl pull",
+			message: "unauthorized: authentication required",
+			want:    "quay.io rejects this node's pull secret, or has no such image for it",
+			remedy:  "crictl pull",
 		},
 		"nothing for it": {
 			message: reading + "unable to retrieve auth token: invalid username/password: unauthorized",
@@ -44,15 +46,21 @@ func TestExplainPullError(t *testing.T) {
 		"a mirror": {
 			message: reading + `(Mirrors also failed: [mirror.example.com:5000/x@sha256:1234: pinging container ` +
 				`registry mirror.example.com:5000: Get "https://mirror.example.com:5000/v2/": dial tcp ` +
-				`192.0.2.5:5000: connect: connection refused])`, want: "no service listens at mirror.example.com:5000 (connection refused)", remedy: "curl -kv https://mirror.example.com:5000/v2/",
+				`192.0.2.5:5000: connect: connection refused])`,
+			want:   "no service listens at mirror.example.com:5000 (connection refused)",
+			remedy: "curl -kv https://mirror.example.com:5000/v2/",
 		},
 		"DNS": {
 			message: reading + `pinging container registry quay.io: Get "https://quay.io/v2/": dial tcp: lookup ` +
-				`quay.io on 192.0.2.1:53: no such host`, want: "this host's DNS does not resolve quay.io (192.0.2.1:53 no such host)", remedy: "getent ahosts quay.io",
+				`quay.io on 192.0.2.1:53: no such host`,
+			want: "this host's DNS does not resolve quay.io (192.0.2.1:53 no such host)", remedy: "getent ahosts quay.io",
 		},
 		"DNS that does not answer": {
 			message: `Get "https://quay.io/v2/": dial tcp: lookup quay.io on 192.0.2.1:53: read udp ` +
-				`192.0.2.7:41000->192.0.2.1:53: i/o timeout`, want: "this host's DNS does not resolve quay.io (192.0.2.1:53 read udp 192.0.2.7:41000->192.0.2.1:53: i/o timeout)", remedy: "getent ahosts quay.io",
+				`192.0.2.7:41000->192.0.2.1:53: i/o timeout`,
+			want: "this host's DNS does not resolve quay.io (192.0.2.1:53 read udp 192.0.2.7:41000->192.0.2.1:53: i/o " +
+				"timeout)",
+			remedy: "getent ahosts quay.io",
 		},
 		"timeout": {
 			message: reading + `pinging container registry quay.io: Get "https://quay.io/v2/": dial tcp ` +
@@ -66,10 +74,13 @@ func TestExplainPullError(t *testing.T) {
 		},
 		"clock": {
 			message: `tls: failed to verify certificate: x509: certificate has expired or is not yet valid: current ` +
-				`time 2020-01-01T00:00:00Z is before 2026-01-01T00:00:00Z`, want: "the certificate of quay.io is not valid yet; this host's clock shows 2020-01-01T00:00:00Z", remedy: "chronyc makestep",
+				`time 2020-01-01T00:00:00Z is before 2026-01-01T00:00:00Z`,
+			want:   "the certificate of quay.io is not valid yet; this host's clock shows 2020-01-01T00:00:00Z",
+			remedy: "chronyc makestep",
 		},
 		"other names": {message: `tls: failed to verify certificate: x509: certificate is valid for a.example.com, ` +
-			`not quay.io`, want: "the certificate of quay.io is not valid for it: certificate is valid for a.example.com, not quay.io", remedy: "openssl s_client -connect quay.io:443"},
+			`not quay.io`, want: "the certificate of quay.io is not valid for it: certificate is valid for a.example.com, not " +
+			"quay.io", remedy: "openssl s_client -connect quay.io:443"},
 		"plain HTTP": {
 			message: `Get "https://quay.io/v2/": http: server gave HTTP response to HTTPS client`,
 			want:    "quay.io does not use TLS", remedy: "# configure TLS for the registry",
@@ -89,7 +100,8 @@ func TestExplainPullError(t *testing.T) {
 		},
 		"other architecture": {
 			message: `choosing an image from manifest list docker://x: no image found in image index for ` +
-				`architecture "arm64", variant "", OS "linux"`, want: "quay.io does not have it for this machine's architecture", remedy: "uname -m",
+				`architecture "arm64", variant "", OS "linux"`, want: "quay.io does not have it for this machine's architecture",
+			remedy: "uname -m",
 		},
 		"registry down": {
 			message: "received unexpected HTTP status: 503 Service Unavailable",
@@ -125,7 +137,8 @@ func TestExplainPullError(t *testing.T) {
 
 func TestRegistryOf(t *testing.T) {
 	for image, want := range map[string]string{
-		"busybox": "docker.io", "library/busybox": "docker.io", "quay.io/a/b": "quay.io", "reg:5000/a": "reg:5000", "localhost/a": "localhost",
+		"busybox": "docker.io", "library/busybox": "docker.io", "quay.io/a/b": "quay.io", "reg:5000/a": "reg:5000",
+		"localhost/a": "localhost",
 	} {
 		if got := registryOf(image); got != want {
 			t.Errorf("registryOf(%s) = %s, want %s", image, got, want)
