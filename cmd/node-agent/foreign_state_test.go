@@ -71,7 +71,7 @@ func TestStateOfNewerAgentIsRefused(t *testing.T) {
 				defer cancel()
 				err := run(ctx)
 				if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), `"future"`) ||
-					!strings.HasPrefix(string(report.RemedyOf(err)), "dnf upgrade hcp-node-agent") {
+					!strings.HasPrefix(string(report.RemedyOf(err)), "dnf upgrade 'hcp-node-*'") {
 					t.Errorf("%s: %v", command, err)
 				}
 				if diff := cmp.Diff(before, readTree(t, dir)); diff != "" {

@@ -82,7 +82,7 @@ func parse(log []byte) ([]record, int, error) {
 		line, tail, whole := bytes.Cut(rest, []byte("\n"))
 		r, err := parseLine(line)
 		if err != nil && !errors.Is(err, errChecksum) {
-			return nil, good, refuse(err)
+			return nil, good, report.RefuseFormat("reading the ledger: %w", err)
 		}
 		if (!whole || err != nil) && isTruncated(rest, len(records) == 0) {
 			break
@@ -94,7 +94,7 @@ func parse(log []byte) ([]record, int, error) {
 			return nil, good, fmt.Errorf("reading the ledger at byte %d: %w", good, err)
 		}
 		if !r.Type.isKnown() {
-			return nil, good, refuse(fmt.Errorf("the record type %q is not supported", r.Type))
+			return nil, good, report.RefuseFormat("reading the ledger: the record type %q is not supported", r.Type)
 		}
 		if r.Seq != len(records) {
 			return nil, good, fmt.Errorf("reading the ledger at byte %d: found record %d instead of %d", good, r.Seq, len(records))
@@ -104,7 +104,7 @@ func parse(log []byte) ([]record, int, error) {
 		rest = tail
 	}
 	if len(records) > 0 && (records[0].Meta == nil || *records[0].Meta != report.Meta(formatKind)) {
-		return nil, 0, refuse(fmt.Errorf("the format %+v is not supported", records[0].Meta))
+		return nil, 0, report.RefuseFormat("reading the ledger: the format %+v is not supported", records[0].Meta)
 	}
 	return records, good, nil
 }
@@ -154,13 +154,6 @@ func parseLine(line []byte) (record, error) {
 }
 
 var errChecksum = errors.New("checksum mismatch")
-
-// refuse returns the failure for a ledger of another version of the agent.
-func refuse(err error) error {
-	return report.Fail(report.Refused,
-		"dnf upgrade hcp-node-agent # install the version of the agent that wrote the file, or a newer one",
-		"reading the ledger: %w; nothing was changed", err)
-}
 
 // isKnown reports whether this version of the format has the type.
 func (t recordType) isKnown() bool {
