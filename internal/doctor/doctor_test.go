@@ -32,7 +32,7 @@ func TestDoctorReportsARequestToAStandaloneCluster(t *testing.T) {
 		Now: time.Unix(7200, 0), Place: joinstate.State{Started: time.Unix(1, 0)}.Topology(),
 		Pending: &identity.PendingCSR{Name: "node-csr-x", Phase: "pending", Since: time.Unix(0, 0)},
 	}
-	got := f.evaluate()[0]
+	got := f.evaluate()
 	if !strings.Contains(got.Message, "this host has no Machine object, so no controller approves it") ||
 		!strings.Contains(string(got.Remedy), "approve node-csr-x # on the cluster; then") {
 		t.Errorf("%+v", got)
@@ -70,7 +70,7 @@ func TestDoctorReportsTheRequest(t *testing.T) {
 			},
 		}
 		f.Err = report.Fail(report.Failed, "look", "no way")
-		checkFindings(t, []string{want}, f.evaluate())
+		checkFindings(t, []string{want}, []report.Finding{f.evaluate()})
 	}
 }
 

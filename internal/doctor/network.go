@@ -30,20 +30,16 @@ func (f bridgeFacts) evaluate() []report.Finding {
 	s := f.Status
 	switch {
 	case !s.Present && f.Required:
-		return []report.Finding{{Severity: report.SeverityProblem, Message: s.String(), Remedy: "hcp-node-agent " +
-			"join --only network # creates br-ex again"}}
+		return []report.Finding{problem("hcp-node-agent join --only network # creates br-ex again", "%s", s)}
 	case !s.Present && s.Exists:
-		return []report.Finding{{Severity: report.SeverityNote, Message: s.String(), Remedy: "ovs-vsctl show"}}
+		return []report.Finding{note("ovs-vsctl show", "%s", s)}
 	case !s.Present:
 		return nil
 	}
-	findings := []report.Finding{{Severity: report.SeverityOK, Message: s.String()}}
+	findings := []report.Finding{passed("%s", s)}
 	if profile := s.Profile; profile != nil && profile.File == "" {
-		findings = append(findings, report.Finding{
-			Severity: report.SeverityWarning, Message: "NetworkManager profile " + profile.Name + " of br-ex is " +
-				"not stored on disk and will be lost at a reboot",
-			Remedy: report.Remedy("nmcli connection modify " + profile.UUID + " save persistent"),
-		})
+		findings = append(findings, warning(report.Remedyf("nmcli connection modify %s save persistent", profile.UUID),
+			"NetworkManager profile %s of br-ex is not stored on disk and will be lost at a reboot", profile.Name))
 	}
 	return findings
 }

@@ -5,7 +5,9 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -36,22 +38,18 @@ func inspectLeftovers(_ context.Context, d *diagnostics) ([]report.Finding, erro
 func (f leftoverFacts) evaluate() []report.Finding {
 	var findings []report.Finding
 	if f.Migrating {
-		findings = append(findings, report.Finding{
-			Severity: report.SeverityProblem, Message: "the migration of " + f.Uplink + " to br-ex was " +
-				"interrupted; it is rolled back at the next boot",
-			Remedy: "hcp-node-agent join # rolls back the migration, then resumes the join",
-		})
+		findings = append(findings, problem("hcp-node-agent join # rolls back the migration, then resumes the join",
+			"the migration of %s to br-ex was interrupted; it is rolled back at the next boot", f.Uplink))
 	}
 	if len(f.Changes) > 0 {
 		targets := make([]string, 0, len(f.Changes))
 		for _, item := range f.Changes {
 			targets = append(targets, item.Target)
 		}
-		findings = append(findings, report.Finding{
-			Severity: report.SeverityWarning, Message: fmt.Sprintf("a run was interrupted during %d changes "+
-				"of step %s: %s", len(f.Changes), f.Changes[len(f.Changes)-1].Step, report.AbbreviateList(targets)),
-			Remedy: "hcp-node-agent join # completes the changes; hcp-node-agent leave reverts all changes",
-		})
+		findings = append(findings, warning(
+			"hcp-node-agent join # completes the changes; hcp-node-agent leave reverts all changes",
+			"a run was interrupted during %d changes of step %s: %s",
+			len(f.Changes), f.Changes[len(f.Changes)-1].Step, report.AbbreviateList(targets)))
 	}
 	return findings
 }
@@ -64,7 +62,7 @@ type driftFacts struct {
 }
 
 func inspectDrift(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
-	if d.Ledger == nil || d.busy || d.phase() == "leaving" {
+	if d.Ledger == nil || d.busy || d.phase() == joinstate.PhaseLeaving {
 		return nil, nil
 	}
 	drift, err := d.Ledger.Drift(ctx)
@@ -80,19 +78,11 @@ func (f driftFacts) evaluate() []report.Finding {
 	}
 	switch {
 	case len(changed) > 0:
-		return []report.Finding{{
-			Severity: report.SeverityWarning, Message: fmt.Sprintf(
-				"drift: %d of %d items differ: %s",
-				len(changed),
-				f.Changes,
-				report.AbbreviateList(changed),
-			),
-			Remedy: "hcp-node-agent join # restores the joined state; to list all drift: hcp-node-agent status",
-		}}
+		return []report.Finding{warning(
+			"hcp-node-agent join # restores the joined state; to list all drift: hcp-node-agent status",
+			"drift: %d of %d items differ: %s", len(changed), f.Changes, report.AbbreviateList(changed))}
 	case len(f.Drift) == 0 && f.Changes > 0 && !f.Partial:
-		return []report.Finding{
-			{Severity: report.SeverityOK, Message: fmt.Sprintf("no drift (recorded changes: %d)", f.Changes)},
-		}
+		return []report.Finding{passed("no drift (recorded changes: %d)", f.Changes)}
 	}
 	return nil
 }
@@ -100,14 +90,8 @@ func (f driftFacts) evaluate() []report.Finding {
 // reportedByUnits reports whether the only difference is that a service of the node
 // does not run, which the units section reports.
 func reportedByUnits(d ledger.Difference) bool {
-	if d.Kind != ledger.Unit {
-		return false
-	}
-	for _, unit := range nodeUnits() {
-		if change := d.Change; unit.name == d.Target {
-			change.Desired.Active = ""
-			return change.Matches(d.Now)
-		}
-	}
-	return false
+	isNodeUnit := slices.ContainsFunc(nodeUnits(), func(u nodeUnit) bool { return u.name == d.Target })
+	change := d.Change
+	change.Desired.Active = ""
+	return d.Kind == ledger.Unit && isNodeUnit && change.Matches(d.Now)
 }

@@ -5,7 +5,6 @@ package doctor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"time"
 
@@ -42,36 +41,28 @@ func sections() []section {
 
 // run runs the section. A failure or timeout becomes a finding.
 func (s section) run(ctx context.Context, d *diagnostics) []report.Finding {
-	type seen struct {
-		findings []report.Finding
-		err      error
-	}
-	found, err := runWithLimit(ctx, s.timeout, func(ctx context.Context) seen {
-		findings, err := s.check(ctx, d)
-		return seen{findings, err}
+	findings, err := runWithLimit(ctx, s.timeout, func(ctx context.Context) []report.Finding {
+		found, err := s.check(ctx, d)
+		if err != nil {
+			found = append(found, notInspected(err, d.Facts.Root))
+		}
+		return found
 	})
-	switch {
-	case err != nil:
-		found.findings = append(found.findings, report.Finding{
-			Severity: report.SeverityWarning, Message: fmt.Sprintf("the check took longer than %s and was stopped", s.timeout),
-		})
-	case found.err != nil:
-		found.findings = append(found.findings, notInspected(found.err, d.Facts.Root))
+	if err != nil {
+		findings = []report.Finding{warning("", "the check took longer than %s and was stopped", s.timeout)}
 	}
-	for i := range found.findings {
-		found.findings[i].Check = s.name
+	for i := range findings {
+		findings[i].Check = s.name
 	}
-	return found.findings
+	return findings
 }
 
 // notInspected returns a finding about something that could not be inspected.
 func notInspected(err error, root bool) report.Finding {
 	if !root && errors.Is(err, fs.ErrPermission) {
-		return report.Finding{Severity: report.SeverityNote, Message: "root is required: " +
-			err.Error(), Remedy: rootRemedy}
+		return note(rootRemedy, "root is required: %s", err)
 	}
-	return report.Finding{Severity: report.SeverityWarning, Message: "the check failed: " +
-		err.Error(), Remedy: report.RemedyOf(err)}
+	return warning(report.RemedyOf(err), "the check failed: %s", err)
 }
 
 const rootRemedy = "sudo hcp-node-agent doctor"

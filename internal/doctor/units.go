@@ -17,13 +17,19 @@ import (
 
 const (
 	openVSwitchUnit    = "openvswitch.service"
-	networkManagerUnit = "NetworkManager.service" // a preflight check covers it
+	networkManagerUnit = "NetworkManager.service"
 )
 
-// nodeUnits returns the services of a node with the steps that start them, in the
-// order of their dependencies.
-func nodeUnits() []struct{ name, step string } {
-	return []struct{ name, step string }{
+// nodeUnit is a service of a node.
+type nodeUnit struct {
+	name string
+	step string // that starts the service; "" if a preflight check requires it
+}
+
+// nodeUnits returns the services of a node in the order of their dependencies.
+func nodeUnits() []nodeUnit {
+	return []nodeUnit{
+		{networkManagerUnit, ""},
 		{openVSwitchUnit, steps.Network},
 		{crio.Unit, steps.Runtime},
 		{kubelet.UnitName, steps.Kubelet},
@@ -50,7 +56,7 @@ func inspectUnits(ctx context.Context, d *diagnostics) ([]report.Finding, error)
 		return nil, nil // a check of the host reports the reason
 	}
 	facts := unitFacts{States: map[string]systemd.UnitState{}, Required: map[string]bool{}}
-	names := []string{networkManagerUnit}
+	var names []string
 	for _, unit := range nodeUnits() {
 		names = append(names, unit.name)
 		facts.Required[unit.name] = d.State.HasCompleted(unit.step)
@@ -71,30 +77,23 @@ func inspectUnits(ctx context.Context, d *diagnostics) ([]report.Finding, error)
 func (f unitFacts) evaluate() []report.Finding {
 	var findings []report.Finding
 	var run []string
-	if f.States[networkManagerUnit].Active == "active" {
-		run = append(run, networkManagerUnit)
-	}
 	for _, unit := range nodeUnits() {
 		state, known := f.States[unit.name]
 		switch {
-		case !known:
 		case state.Active == "active":
 			run = append(run, unit.name)
-		case f.Required[unit.name]:
+		case known && f.Required[unit.name]:
 			findings = append(findings, notRunningFinding(unit.name, state))
 		}
 	}
 	for _, unit := range agentUnits() {
 		if f.States[unit.name].Active == "failed" {
-			findings = append(findings, report.Finding{
-				Severity: report.SeverityWarning, Message: unit.name + " has failed: " +
-					unit.means, Remedy: report.Remedy("journalctl -b -u " + unit.name),
-			})
+			findings = append(findings,
+				warning(report.Remedyf("journalctl -b -u %s", unit.name), "%s has failed: %s", unit.name, unit.means))
 		}
 	}
 	if len(run) > 0 {
-		findings = append(findings, report.Finding{Severity: report.SeverityOK, Message: "running: " +
-			strings.Join(run, ", ")})
+		findings = append(findings, passed("running: %s", strings.Join(run, ", ")))
 	}
 	return findings
 }
@@ -103,23 +102,18 @@ func (f unitFacts) evaluate() []report.Finding {
 func notRunningFinding(name string, state systemd.UnitState) report.Finding {
 	failing := state.Result != "" && state.Result != "success"
 	short := strings.TrimSuffix(name, ".service")
-	finding := report.Finding{Severity: report.SeverityProblem, Remedy: report.Remedy("systemctl start " + short +
-		" # to find the cause: journalctl -b -u " + short)}
+	start := report.Remedyf("systemctl start %[1]s # to find the cause: journalctl -b -u %[1]s", short)
 	switch {
 	case state.Load != "loaded":
-		finding.Message = name + " is not running: its load state in systemd is " + state.Load
-		finding.Remedy = report.Remedy("systemctl cat " + name)
+		return problem(report.Remedyf("systemctl cat %s", name),
+			"%s is not running: its load state in systemd is %s", name, state.Load)
 	case state.Active == "activating" && (failing || state.Sub == "auto-restart"):
-		finding.Message, finding.Remedy = name+" exits soon after each start ("+state.Result+
-			")", report.Remedy("journalctl -b -u "+short)
+		return problem(report.Remedyf("journalctl -b -u %s", short),
+			"%s exits soon after each start (%s)", name, state.Result)
 	case state.Active == "activating":
-		finding.Severity = report.SeverityWarning
-		finding.Message = name + " is starting (" + state.Sub + ")"
-		finding.Remedy = report.Remedy("systemctl status " + short)
+		return warning(report.Remedyf("systemctl status %s", short), "%s is starting (%s)", name, state.Sub)
 	case failing:
-		finding.Message = name + " is not running (" + state.Active + ", " + state.Result + ")"
-	default:
-		finding.Message = name + " is not running (" + state.Active + ")"
+		return problem(start, "%s is not running (%s, %s)", name, state.Active, state.Result)
 	}
-	return finding
+	return problem(start, "%s is not running (%s)", name, state.Active)
 }
