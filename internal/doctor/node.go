@@ -13,6 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodecheck"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/servicelog"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/servingcert"
@@ -106,11 +107,5 @@ func (d *diagnostics) ownNode() (*node.Node, error) {
 	if err != nil || !d.hasStarted() || d.State.NodeName == "" || !d.Facts.Root {
 		return nil, nil //nolint:nilnil,nilerr // see above
 	}
-	own, err := node.OpenNode(identity.KubeconfigPath, d.State.NodeName, nil, report.Log{})
-	if err != nil {
-		return nil, err
-	}
-	own.BootID, own.Registered, own.RequestedTaints = d.Facts.BootID, d.State.Registered, d.State.Config.Taints
-	own.Host = node.JoinedHost(d.Systemd, crio.NetworkDirectory)
-	return own, nil
+	return nodecheck.OpenNode(identity.KubeconfigPath, d.State, d.Facts.BootID, d.Systemd, report.Log{})
 }

@@ -31,7 +31,6 @@ func newRecorder(checks ...Check) *recorder {
 	r := &recorder{began: time.Now()}
 	r.Monitor = Monitor{
 		Checks: checks, Timeout: 10 * time.Second, ConfirmAfter: 30 * time.Second, RecheckAfter: 24 * time.Hour,
-		FailureFinding: func(err error) report.Finding { return report.Finding{Subject: "failed", Message: err.Error()} },
 		OnChange: func(_ context.Context, changes []Change) {
 			for _, c := range changes {
 				r.note("report " + c.Subject)
@@ -39,6 +38,8 @@ func newRecorder(checks ...Check) *recorder {
 		},
 		OnTick: func(context.Context, []Change, bool) {},
 		Done:   func() (bool, error) { return false, nil },
+
+		Suspended: func() bool { return false },
 	}
 	for i := range r.Checks {
 		find, name := r.Checks[i].Find, r.Checks[i].Name
@@ -112,7 +113,7 @@ func TestRunContinuesAfterHangingCheck(t *testing.T) {
 		if err := r.Run(ctx); err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"0 hangs", "10 other", "30 hangs", "40 report failed", "40 other"}
+		want := []string{"0 hangs", "10 other", "30 hangs", "40 report failed checks", "40 other"}
 		if !slices.Equal(r.notes, want) {
 			t.Errorf("%q, want %q", r.notes, want)
 		}
@@ -137,7 +138,7 @@ func TestRunKeepsFindingsOfFailedCheck(t *testing.T) {
 			t.Fatal(err)
 		}
 		changes := slices.DeleteFunc(r.notes, func(note string) bool { return strings.HasSuffix(note, " check") })
-		if want := []string{"20 report it", "60 report failed"}; !slices.Equal(changes, want) || len(active) != 2 {
+		if want := []string{"20 report it", "60 report failed checks"}; !slices.Equal(changes, want) || len(active) != 2 {
 			t.Errorf("%q, want %q; %d active findings", changes, want, len(active))
 		}
 	})

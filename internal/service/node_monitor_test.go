@@ -33,17 +33,17 @@ import (
 func activeFindings() []Change {
 	return []Change{
 		{Since: time.Unix(1795290000, 0), Finding: report.Finding{
-			Check: nodeCheck, Severity: report.SeverityProblem, Reason: report.KubeletNotRunning,
+			Check: "node", Severity: report.SeverityProblem, Reason: report.KubeletNotRunning,
 			Subject: "kubelet.service", Message: "kubelet.service is not running (failed)",
 		}},
 		{Since: time.Unix(1795290200, 0), Finding: report.Finding{
-			Check: nodeCheck, Severity: report.SeverityWarning, Reason: report.PodNotReady, Subject: "pod a/b", Message: "pod a/b",
+			Check: "node", Severity: report.SeverityWarning, Reason: report.PodNotReady, Subject: "pod a/b", Message: "pod a/b",
 		}},
 		{Since: time.Unix(1795290250, 0), Finding: report.Finding{
-			Check: nodeCheck, Severity: report.SeverityWarning, Reason: report.PodNotReady, Subject: "pod a/c", Message: "pod a/c",
+			Check: "node", Severity: report.SeverityWarning, Reason: report.PodNotReady, Subject: "pod a/c", Message: "pod a/c",
 		}},
 		{Since: time.Unix(1795290300, 0), Finding: report.Finding{
-			Check: driftCheck, Severity: report.SeverityWarning, Reason: report.ConfigurationDrift,
+			Check: "drift", Severity: report.SeverityWarning, Reason: report.ConfigurationDrift,
 			Subject: "drift", Message: "drift: /etc/a",
 		}},
 	}
@@ -242,7 +242,7 @@ func TestServiceHasEnded(t *testing.T) {
 	}
 	write()
 	check("unchanged", false, false)
-	joined.StepDurations = map[string]config.Duration{"ready": config.Duration(time.Minute)}
+	joined.Runs++
 	write()
 	check("after another run of the join", false, true)
 	check("again", false, false)
@@ -255,8 +255,8 @@ func TestServiceHasEnded(t *testing.T) {
 	flowtest.NoError(t, err)
 	flowtest.NoError(t, joinstate.WriteMaintenance(dir, joinstate.Maintenance{Started: time.Unix(3, 0)}))
 	check("during a maintenance", false, false)
-	if !m.isSuspended() || m.unfinishedRun() != "a maintenance" {
-		t.Errorf("the checks are not suspended during %q", m.unfinishedRun())
+	if !m.isSuspended() || m.unfinished != maintenanceRun {
+		t.Errorf("the checks are not suspended during %q", m.unfinished)
 	}
 	flowtest.NoError(t, lock.Close())
 	if over, err := m.hasEnded(); !over || report.CodeOf(err) != report.Failed {
@@ -275,9 +275,20 @@ func TestServiceHasEnded(t *testing.T) {
 }
 
 // A check that cannot be run is a finding with a remedy.
-func TestFailedCheckFinding(t *testing.T) {
-	f := failedCheckFinding(report.Fail(report.Failed, "systemctl start crio", "CRI-O does not respond: %w", context.DeadlineExceeded))
-	if f.Severity != report.SeverityWarning || f.Message != "CRI-O does not respond: context deadline exceeded" || f.Remedy != "systemctl start crio" || f.Subject == "" {
-		t.Errorf("%+v", f)
+func TestFailedCheckIsAFinding(t *testing.T) {
+	var changes []Change
+	m := &Monitor{Timeout: time.Minute, OnChange: func(_ context.Context, all []Change) { changes = all }}
+	failure := report.Fail(report.Failed, "systemctl start crio", "CRI-O does not respond: %w", context.DeadlineExceeded)
+	for range confirmations {
+		m.runCheck(t.Context(), Check{Name: "images", Find: func(context.Context) ([]report.Finding, error) {
+			return nil, failure
+		}})
+	}
+	want := report.Finding{
+		Check: "images", Severity: report.SeverityWarning, Reason: report.CheckFailed, Subject: "failed checks",
+		Message: "CRI-O does not respond: context deadline exceeded", Remedy: "systemctl start crio", Incomplete: true,
+	}
+	if len(changes) != 1 || !cmp.Equal(changes[0].Finding, want) {
+		t.Errorf("%+v", changes)
 	}
 }
