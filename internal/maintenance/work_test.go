@@ -48,21 +48,26 @@ func TestWork(t *testing.T) {
 // A host is rebooted once, and only if something requires it.
 func TestDecideReboot(t *testing.T) {
 	pending := []report.Finding{{Subject: "the kernel"}, {Subject: "systemd"}}
+	requested := joinstate.Maintenance{Reboot: true}
+	requestedFrom := joinstate.Maintenance{Reboot: true, RebootedFrom: "a"}
 	for name, test := range map[string]struct {
-		facts  rebootFacts
-		want   rebootAction
-		reason string
+		record  joinstate.Maintenance
+		pending []report.Finding
+		boot    string
+		want    rebootAction
+		reason  string
 	}{
-		"nothing":               {rebootFacts{boot: "a"}, noReboot, ""},
-		"pending":               {rebootFacts{boot: "a", pending: pending}, rebootNow, "to run the installed update of the kernel, systemd"},
-		"requested":             {rebootFacts{boot: "a", requested: true}, rebootNow, "as requested"},
-		"killed before it":      {rebootFacts{boot: "a", rebootedFrom: "a", requested: true}, rebootNow, "as requested"},
-		"done":                  {rebootFacts{boot: "b", rebootedFrom: "a", requested: true}, isRebooted, ""},
-		"done, but not running": {rebootFacts{boot: "b", rebootedFrom: "a", pending: pending}, isRebooted, ""},
-		"power cut after dnf":   {rebootFacts{boot: "b"}, noReboot, ""},
+		"nothing":               {boot: "a", want: noReboot},
+		"pending":               {joinstate.Maintenance{}, pending, "a", rebootNow, "to run the installed update of the kernel, systemd"},
+		"requested":             {requested, nil, "a", rebootNow, "as requested"},
+		"killed before it":      {requestedFrom, nil, "a", rebootNow, "as requested"},
+		"done":                  {requestedFrom, nil, "b", isRebooted, ""},
+		"done, but not running": {joinstate.Maintenance{RebootedFrom: "a"}, pending, "b", isRebooted, ""},
+		"power cut after dnf":   {boot: "b", want: noReboot},
 	} {
-		if got := test.facts.decide(); got != test.want || (got == rebootNow && test.facts.reason() != test.reason) {
-			t.Errorf("%s: %s (%s), want %s (%s)", name, got, test.facts.reason(), test.want, test.reason)
+		action, reason := decideReboot(test.record, test.pending, test.boot)
+		if action != test.want || reason != test.reason {
+			t.Errorf("%s: %s (%s), want %s (%s)", name, action, reason, test.want, test.reason)
 		}
 	}
 }
