@@ -161,83 +161,74 @@ func TestDoctorReportsTheUnits(t *testing.T) {
 	active := systemd.UnitState{Load: "loaded", Active: "active"}
 	all := map[string]bool{openVSwitchUnit: true, "crio.service": true, kubelet.UnitName: true}
 	for name, test := range map[string]struct {
-		facts unitFacts
-		want  []string
+		states   map[string]systemd.UnitState
+		required map[string]bool
+		want     []string
 	}{
 		"well": {
-			unitFacts{
-				map[string]systemd.UnitState{
-					networkManagerUnit: active,
-					openVSwitchUnit:    active,
-					"crio.service":     active,
-					kubelet.UnitName:   active,
-				},
-				all,
+			map[string]systemd.UnitState{
+				networkManagerUnit: active,
+				openVSwitchUnit:    active,
+				"crio.service":     active,
+				kubelet.UnitName:   active,
 			},
+			all,
 			[]string{"ok: running: NetworkManager.service, openvswitch.service, crio.service, kubelet.service"},
 		},
 		"not joined": {
-			unitFacts{
-				map[string]systemd.UnitState{
-					openVSwitchUnit:  {Load: "not-found", Active: "inactive"},
-					kubelet.UnitName: {Load: "loaded", Active: "failed"},
-				},
-				nil,
+			map[string]systemd.UnitState{
+				openVSwitchUnit:  {Load: "not-found", Active: "inactive"},
+				kubelet.UnitName: {Load: "loaded", Active: "failed"},
 			},
+			nil,
 			[]string{},
 		},
-		"not looked": {unitFacts{nil, all}, []string{}},
+		"not looked": {nil, all, []string{}},
 		"stopped": {
-			unitFacts{
-				map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "inactive", Result: "success"}},
-				all,
-			},
+			map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "inactive", Result: "success"}},
+			all,
 			[]string{
 				"problem: kubelet.service is not running (inactive) => systemctl start kubelet # to find the cause: " +
 					"journalctl -b -u kubelet",
 			},
 		},
 		"failed": {
-			unitFacts{
-				map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "failed", Result: "exit-code"}},
-				all,
-			},
+			map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "failed", Result: "exit-code"}},
+			all,
 			[]string{
 				"problem: kubelet.service is not running (failed, exit-code) => systemctl start kubelet # to find the cause: " +
 					"journalctl -b -u kubelet",
 			},
 		},
 		"not there": {
-			unitFacts{map[string]systemd.UnitState{openVSwitchUnit: {Load: "not-found", Active: "inactive"}}, all},
+			map[string]systemd.UnitState{openVSwitchUnit: {Load: "not-found", Active: "inactive"}},
+			all,
 			[]string{
 				"problem: openvswitch.service is not running: its load state in systemd is not-found => systemctl cat " +
 					"openvswitch.service",
 			},
 		},
 		"starting": {
-			unitFacts{
-				map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "activating", Sub: "start-pre"}},
-				all,
-			},
+			map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "activating", Sub: "start-pre"}},
+			all,
 			[]string{"warning: kubelet.service is starting (start-pre) => systemctl status kubelet"},
 		},
 		"over again": {
-			unitFacts{
-				map[string]systemd.UnitState{
-					kubelet.UnitName: {Load: "loaded", Active: "activating", Sub: "auto-restart", Result: "exit-code"},
-				},
-				all,
+			map[string]systemd.UnitState{
+				kubelet.UnitName: {Load: "loaded", Active: "activating", Sub: "auto-restart", Result: "exit-code"},
 			},
+			all,
 			[]string{"problem: kubelet.service exits soon after each start (exit-code) => journalctl -b -u kubelet"},
 		},
 		"one of ours": {
-			unitFacts{map[string]systemd.UnitState{bootunits.NodeIPUnit: {Load: "loaded", Active: "failed"}}, all},
+			map[string]systemd.UnitState{bootunits.NodeIPUnit: {Load: "loaded", Active: "failed"}},
+			all,
 			[]string{
 				"warning: hcp-node-agent-node-ip.service has failed: kubelet uses the address of an earlier boot => " +
 					"journalctl -b -u hcp-node-agent-node-ip.service",
 			},
 		},
 	} {
-		t.Run(name, func(t *testing.T) { checkFindings(t, test.want, test.facts.evaluate()) })
+		t.Run(name, func(t *testing.T) { checkFindings(t, test.want, unitFindings(test.states, test.required)) })
 	}
 }

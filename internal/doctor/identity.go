@@ -26,9 +26,6 @@ type certificateFacts struct {
 }
 
 func inspectCertificates(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
-	if !d.hasStarted() {
-		return nil, nil
-	}
 	f := certificateFacts{RequiresClient: d.State.HasCompleted(steps.ClientCertificate), Now: d.now}
 	var servingErr error
 	f.Client, f.clientErr = identity.ReadCertificate(identity.ClientCertificatePath(identity.PKIDirectory))
@@ -94,16 +91,8 @@ func (f certificateFacts) validityFinding(kind string, c identity.Certificate, r
 	return passed("%s is valid until %s", subject, until)
 }
 
-// requestFacts describes the client CSR of a node that has no certificate yet.
-type requestFacts struct {
-	Pending *identity.PendingCSR // nil if this host has submitted none
-	Err     error                // why the cluster could not be queried
-	Now     time.Time
-	Place   identity.ClusterTopology
-}
-
 func inspectRequest(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
-	if !d.hasStarted() || d.State.NodeName == "" {
+	if d.State.NodeName == "" {
 		return nil, nil
 	}
 	client, err := identity.ReadCertificate(identity.ClientCertificatePath(identity.PKIDirectory))
@@ -118,25 +107,25 @@ func inspectRequest(ctx context.Context, d *diagnostics) ([]report.Finding, erro
 	if payload != nil {
 		bootstrap, _, _ = payload.File(ignition.BootstrapKubeconfigPath)
 	}
-	f := requestFacts{Now: d.now, Place: d.State.Topology()}
-	f.Pending, f.Err = d.identityFor(bootstrap).FindPendingCSR(ctx)
-	if f.Pending == nil {
-		return nil, f.Err
+	pending, err := d.identityFor(bootstrap).FindPendingCSR(ctx)
+	if pending == nil {
+		return nil, err
 	}
-	return []report.Finding{f.evaluate()}, nil
+	return []report.Finding{requestFinding(*pending, err, d.State.Topology(), d.now)}, nil
 }
 
-func (f requestFacts) evaluate() report.Finding {
-	name, phase := f.Pending.Name, f.Pending.Phase
-	request := fmt.Sprintf("client CSR %s (key %s)", name, f.Pending.Fingerprint)
-	age := report.FormatAge(f.Now.Sub(f.Pending.Since))
-	switch phase {
+// requestFinding returns a finding about the client CSR of a node that has no certificate yet. err is the reason why
+// the cluster could not be queried.
+func requestFinding(csr identity.PendingCSR, err error, place identity.ClusterTopology, now time.Time) report.Finding {
+	request := fmt.Sprintf("client CSR %s (key %s)", csr.Name, csr.Fingerprint)
+	age := report.FormatAge(now.Sub(csr.Since))
+	switch csr.Phase {
 	case "pending":
 		return problem(report.Remedyf("oc adm certificate approve %s # %s; then: hcp-node-agent join",
-			name, f.Place.CommandLocation()), "%s has been waiting for approval for %s; %s",
-			request, age, f.Place.ManualApprovalHint())
+			csr.Name, place.CommandLocation()), "%s has been waiting for approval for %s; %s",
+			request, age, place.ManualApprovalHint())
 	case "approved":
-		return problem(f.Place.SignerRemedy(),
+		return problem(place.SignerRemedy(),
 			"%s was submitted %s ago and is approved, but no certificate has been issued", request, age)
 	case "issued":
 		return problem("hcp-node-agent join # downloads the certificate",
@@ -145,8 +134,8 @@ func (f requestFacts) evaluate() report.Finding {
 		return problem("hcp-node-agent join # submits the CSR again", "%s does not exist in the cluster: it was "+
 			"deleted manually, or automatically after a day without approval", request)
 	case "":
-		return warning(report.RemedyOf(f.Err), "the status of %s is unknown: %s", request, f.Err)
+		return warning(report.RemedyOf(err), "the status of %s is unknown: %s", request, err)
 	}
 	return problem(report.Remedyf("oc get csr %s -o yaml # shows the cause; hcp-node-agent join submits a new CSR "+
-		"with a new key", name), "%s is %s (%s)", request, phase, f.Pending.Detail)
+		"with a new key", csr.Name), "%s is %s (%s)", request, csr.Phase, csr.Detail)
 }

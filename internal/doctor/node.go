@@ -20,39 +20,30 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
-// journalFacts contains the most recent errors of kubelet and CRI-O.
-type journalFacts struct {
-	Kubelet, CRIO *servicelog.Error // nil if there is none
-	Now           time.Time
-}
-
 func inspectJournal(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
-	if !d.hasStarted() || !d.Facts.Root {
-		return nil, nil
-	}
 	ofKubelet, errKubelet := servicelog.LastError(ctx, kubelet.UnitName)
 	ofCRIO, errCRIO := servicelog.LastError(ctx, crio.Unit)
 	if err := errors.Join(errKubelet, errCRIO); err != nil {
 		return nil, err
 	}
-	return journalFacts{Kubelet: ofKubelet, CRIO: ofCRIO, Now: d.now}.evaluate(), nil
+	return journalFindings(ofKubelet, ofCRIO, d.now), nil
 }
 
-// evaluate reports errors as notes only, because healthy units log errors too,
-// especially at startup.
-func (f journalFacts) evaluate() []report.Finding {
+// journalFindings reports the most recent errors of kubelet and CRI-O, nil if there is none. They are notes only,
+// because healthy units log errors too, especially at startup.
+func journalFindings(ofKubelet, ofCRIO *servicelog.Error, now time.Time) []report.Finding {
 	var findings []report.Finding
 	var quiet []string
 	for _, unit := range []struct {
 		name, unit string
 		last       *servicelog.Error
-	}{{"kubelet", "kubelet", f.Kubelet}, {"CRI-O", "crio", f.CRIO}} {
+	}{{"kubelet", "kubelet", ofKubelet}, {"CRI-O", "crio", ofCRIO}} {
 		if unit.last == nil {
 			quiet = append(quiet, unit.name)
 			continue
 		}
 		findings = append(findings, note(report.Remedyf("journalctl -b -u %s", unit.unit),
-			"the last error of %s occurred %s ago: %s", unit.name, report.FormatAge(f.Now.Sub(unit.last.Time)), unit.last.Text))
+			"the last error of %s occurred %s ago: %s", unit.name, report.FormatAge(now.Sub(unit.last.Time)), unit.last.Text))
 	}
 	if len(quiet) > 0 {
 		findings = append(findings,
@@ -93,18 +84,14 @@ func inspectServing(ctx context.Context, d *diagnostics) ([]report.Finding, erro
 	if err != nil {
 		return nil, err
 	}
-	text, remedy := servingcert.Problem(ctx, serving)
-	if text == "" {
-		return nil, nil
-	}
-	return []report.Finding{problem(remedy, "%s", text)}, nil
+	return servingcert.Findings(ctx, serving), nil
 }
 
 // ownNode returns a client for this host's Node. It returns nil if the host has no
 // credential for the Node, which the sections join and certificates report.
 func (d *diagnostics) ownNode() (*node.Node, error) {
 	_, err := os.Stat(identity.KubeconfigPath)
-	if err != nil || !d.hasStarted() || d.State.NodeName == "" || !d.Facts.Root {
+	if err != nil || d.State.NodeName == "" {
 		return nil, nil //nolint:nilnil,nilerr // see above
 	}
 	return nodecheck.OpenNode(identity.KubeconfigPath, d.State, d.Facts.BootID, d.Systemd, report.Log{})

@@ -45,21 +45,15 @@ func agentUnits() []struct{ name, means string } {
 	}
 }
 
-// unitFacts describes the state of the services.
-type unitFacts struct {
-	States   map[string]systemd.UnitState
-	Required map[string]bool // services that must be running
-}
-
 func inspectUnits(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
 	if d.Systemd == nil {
 		return nil, nil // a check of the host reports the reason
 	}
-	facts := unitFacts{States: map[string]systemd.UnitState{}, Required: map[string]bool{}}
+	states, required := map[string]systemd.UnitState{}, map[string]bool{}
 	var names []string
 	for _, unit := range nodeUnits() {
 		names = append(names, unit.name)
-		facts.Required[unit.name] = d.State.HasCompleted(unit.step)
+		required[unit.name] = d.State.HasCompleted(unit.step)
 	}
 	for _, unit := range agentUnits() {
 		names = append(names, unit.name)
@@ -67,27 +61,28 @@ func inspectUnits(ctx context.Context, d *diagnostics) ([]report.Finding, error)
 	for _, name := range names {
 		state, err := d.Systemd.UnitState(ctx, name)
 		if err != nil {
-			return facts.evaluate(), err
+			return unitFindings(states, required), err
 		}
-		facts.States[name] = state
+		states[name] = state
 	}
-	return facts.evaluate(), nil
+	return unitFindings(states, required), nil
 }
 
-func (f unitFacts) evaluate() []report.Finding {
+// unitFindings returns the findings about services. required are those that must be running.
+func unitFindings(states map[string]systemd.UnitState, required map[string]bool) []report.Finding {
 	var findings []report.Finding
 	var run []string
 	for _, unit := range nodeUnits() {
-		state, known := f.States[unit.name]
+		state, known := states[unit.name]
 		switch {
 		case state.Active == "active":
 			run = append(run, unit.name)
-		case known && f.Required[unit.name]:
+		case known && required[unit.name]:
 			findings = append(findings, notRunningFinding(unit.name, state))
 		}
 	}
 	for _, unit := range agentUnits() {
-		if f.States[unit.name].Active == "failed" {
+		if states[unit.name].Active == "failed" {
 			findings = append(findings,
 				warning(report.Remedyf("journalctl -b -u %s", unit.name), "%s has failed: %s", unit.name, unit.means))
 		}

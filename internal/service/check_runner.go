@@ -125,7 +125,7 @@ func (m *Monitor) runCheck(ctx context.Context, check Check) {
 		return // discard the result of a canceled check
 	}
 	if err != nil {
-		failed := newFinding(report.SeverityWarning, report.CheckFailed, "failed checks", err.Error(), report.RemedyOf(err))
+		failed := newWarning(report.CheckFailed, "failed checks", err.Error(), report.RemedyOf(err))
 		failed.Incomplete = true
 		found = append(found, failed)
 	}

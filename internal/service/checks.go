@@ -72,7 +72,7 @@ func (m *nodeMonitor) checkDrift(ctx context.Context) ([]report.Finding, error) 
 	for _, d := range drift {
 		names = append(names, d.Target)
 	}
-	return []report.Finding{newFinding(report.SeverityWarning, report.ConfigurationDrift, "drift",
+	return []report.Finding{newWarning(report.ConfigurationDrift, "drift",
 		"drift: "+report.AbbreviateList(names),
 		"hcp-node-agent status # shows all drift; hcp-node-agent join restores the joined state")}, nil
 }
@@ -88,27 +88,20 @@ func (m *nodeMonitor) checkCertificates(ctx context.Context) ([]report.Finding, 
 	return append(renewalFinding("client certificate", own.CheckRenewal(time.Now())), found...), err
 }
 
-// checkServing returns a finding if a CSR for the serving certificate awaits
-// approval. kubelet submits a CSR if it has no certificate or if the host's address
-// changes. On platform None no controller approves it.
+// checkServing returns a finding if there is no serving certificate, or if its renewal awaits approval.
 func checkServing(ctx context.Context, serving *identity.Serving) ([]report.Finding, error) {
-	const subject = "serving certificate"
-	if text, remedy := servingcert.Problem(ctx, serving); text != "" {
-		return []report.Finding{
-			newFinding(report.SeverityProblem, report.ServingCertificateMissing, subject, text, remedy),
-		}, nil
+	if missing := servingcert.Findings(ctx, serving); len(missing) > 0 {
+		return missing, nil
 	}
 	next, err := serving.CheckRenewal(ctx)
-	return renewalFinding(subject, next), err
+	return renewalFinding(servingcert.Subject, next), err
 }
 
 func renewalFinding(subject string, next identity.Renewal) []report.Finding {
 	if next.Text == "" {
 		return nil
 	}
-	return []report.Finding{
-		newFinding(report.SeverityWarning, report.CertificateExpiring, subject, next.Text, next.Remedy),
-	}
+	return []report.Finding{newWarning(report.CertificateExpiring, subject, next.Text, next.Remedy)}
 }
 
 // checkImages returns a finding if images can no longer be pulled. It tests this
@@ -150,8 +143,8 @@ func (m *nodeMonitor) checkUpdates(ctx context.Context) ([]report.Finding, error
 	return facts.Findings(), err
 }
 
-func newFinding(
-	severity report.Severity, reason report.Reason, subject, message string, remedy report.Remedy,
-) report.Finding {
-	return report.Finding{Severity: severity, Reason: reason, Subject: subject, Message: message, Remedy: remedy}
+func newWarning(reason report.Reason, subject, message string, remedy report.Remedy) report.Finding {
+	return report.Finding{
+		Severity: report.SeverityWarning, Reason: reason, Subject: subject, Message: message, Remedy: remedy,
+	}
 }

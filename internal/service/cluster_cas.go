@@ -56,8 +56,7 @@ func (m *nodeMonitor) checkCAs(ctx context.Context) ([]report.Finding, error) {
 	}
 	text := fmt.Sprintf("the cluster has a new CA that this node does not trust (%s): the node will lose its "+
 		"connection when the API server uses a certificate of that CA", strings.Join(unknown, "; "))
-	return append(found, newFinding(
-		report.SeverityWarning, report.ClusterCANotTrusted, "the cluster's CAs", text, joinForCAs)), nil
+	return append(found, newWarning(report.ClusterCANotTrusted, "the cluster's CAs", text, joinForCAs)), nil
 }
 
 // missingCAs returns the CAs of the cluster that kubelet's kubeconfig does not contain. The list is empty

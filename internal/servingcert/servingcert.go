@@ -14,6 +14,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
+// Subject is the subject of findings about the serving certificate.
+const Subject = "serving certificate"
+
 // Open returns the serving certificate of the node on this host.
 func Open(node *node.Node, topology identity.ClusterTopology) (*identity.Serving, error) {
 	addresses, err := machine.Addresses()
@@ -29,16 +32,22 @@ func Open(node *node.Node, topology identity.ClusterTopology) (*identity.Serving
 	}, err
 }
 
-// Problem returns why kubelet has no serving certificate for this host, and the
-// remedy. It returns "" if kubelet has one.
-func Problem(ctx context.Context, serving *identity.Serving) (text string, remedy report.Remedy) {
+// Findings returns a finding with the reason why kubelet has no serving certificate for this host. On platform None no
+// controller approves its CSR, which kubelet submits if it has no certificate or if the host's address changes.
+func Findings(ctx context.Context, serving *identity.Serving) []report.Finding {
 	if serving.Check() == identity.Valid {
-		return "", ""
+		return nil
 	}
-	const without = "kubelet has no serving certificate for the current name and addresses of this host, so oc logs and oc exec fail for its pods: "
 	next, err := serving.CheckInitial(ctx)
 	if err != nil {
-		return without + "checking its CSR: " + err.Error(), report.RemedyOf(err)
+		next.Text, next.Remedy = "checking its CSR: "+err.Error(), report.RemedyOf(err)
 	}
-	return without + next.Text, next.Remedy
+	return []report.Finding{{
+		Severity: report.SeverityProblem,
+		Reason:   report.ServingCertificateMissing,
+		Subject:  Subject,
+		Message: "kubelet has no serving certificate for the current name and addresses of this host, so oc logs and " +
+			"oc exec fail for its pods: " + next.Text,
+		Remedy: next.Remedy,
+	}}
 }
