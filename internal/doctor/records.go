@@ -80,7 +80,7 @@ func driftFindings(drift []ledger.Difference, changes int, isPartial bool) []rep
 // reportedByUnits reports whether the only difference is that a service of the node
 // does not run, which the units section reports.
 func reportedByUnits(d ledger.Difference) bool {
-	isNodeUnit := slices.ContainsFunc(nodeUnits(), func(u nodeUnit) bool { return u.name == d.Target })
+	isNodeUnit := slices.ContainsFunc(units(), func(u unit) bool { return u.step != "" && u.name == d.Target })
 	change := d.Change
 	change.Desired.Active = ""
 	return d.Kind == ledger.Unit && isNodeUnit && change.Matches(d.Now)

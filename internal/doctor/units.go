@@ -20,28 +20,26 @@ const (
 	networkManagerUnit = "NetworkManager.service"
 )
 
-// nodeUnit is a service of a node.
-type nodeUnit struct {
-	name string
-	step string // that starts the service; "" if a preflight check requires it
+// unit is a service of a node, or a unit of the agent.
+type unit struct {
+	name  string
+	step  string // that starts the service; "" if no step does
+	means string // of a failure of a unit of the agent
 }
 
-// nodeUnits returns the services of a node in the order of their dependencies.
-func nodeUnits() []nodeUnit {
-	return []nodeUnit{
-		{networkManagerUnit, ""},
-		{openVSwitchUnit, steps.Network},
-		{crio.Unit, steps.Runtime},
-		{kubelet.UnitName, steps.Kubelet},
-	}
-}
-
-// agentUnits returns the units of the agent with the meaning of a failure.
-func agentUnits() []struct{ name, means string } {
-	return []struct{ name, means string }{
-		{machine.ServiceUnit, "an interrupted join was not resumed"},
-		{bootunits.NodeIPUnit, "kubelet uses the address of an earlier boot"},
-		{"hcp-node-agent-ovn-remote.service", "ovn-controller may have read the database of the previous boot"},
+// units returns the services of a node in the order of their dependencies, and the units of the agent.
+func units() []unit {
+	return []unit{
+		{name: networkManagerUnit}, // a check of the host requires it
+		{name: openVSwitchUnit, step: steps.Network},
+		{name: crio.Unit, step: steps.Runtime},
+		{name: kubelet.UnitName, step: steps.Kubelet},
+		{name: machine.ServiceUnit, means: "an interrupted join was not resumed"},
+		{name: bootunits.NodeIPUnit, means: "kubelet uses the address of an earlier boot"},
+		{
+			name:  "hcp-node-agent-ovn-remote.service",
+			means: "ovn-controller may have read the database of the previous boot",
+		},
 	}
 }
 
@@ -50,20 +48,12 @@ func inspectUnits(ctx context.Context, d *diagnostics) ([]report.Finding, error)
 		return nil, nil // a check of the host reports the reason
 	}
 	states, required := map[string]systemd.UnitState{}, map[string]bool{}
-	var names []string
-	for _, unit := range nodeUnits() {
-		names = append(names, unit.name)
-		required[unit.name] = d.State.HasCompleted(unit.step)
-	}
-	for _, unit := range agentUnits() {
-		names = append(names, unit.name)
-	}
-	for _, name := range names {
-		state, err := d.Systemd.UnitState(ctx, name)
+	for _, u := range units() {
+		state, err := d.Systemd.UnitState(ctx, u.name)
 		if err != nil {
 			return unitFindings(states, required), err
 		}
-		states[name] = state
+		states[u.name], required[u.name] = state, d.State.HasCompleted(u.step)
 	}
 	return unitFindings(states, required), nil
 }
@@ -72,19 +62,17 @@ func inspectUnits(ctx context.Context, d *diagnostics) ([]report.Finding, error)
 func unitFindings(states map[string]systemd.UnitState, required map[string]bool) []report.Finding {
 	var findings []report.Finding
 	var run []string
-	for _, unit := range nodeUnits() {
-		state, known := states[unit.name]
+	for _, u := range units() {
+		state, known := states[u.name]
 		switch {
+		case u.means != "" && state.Active == "failed":
+			findings = append(findings, warning(report.Remedyf("journalctl -b -u %s", u.name), "%s has failed: %s",
+				u.name, u.means))
+		case u.means != "":
 		case state.Active == "active":
-			run = append(run, unit.name)
-		case known && required[unit.name]:
-			findings = append(findings, notRunningFinding(unit.name, state))
-		}
-	}
-	for _, unit := range agentUnits() {
-		if states[unit.name].Active == "failed" {
-			findings = append(findings,
-				warning(report.Remedyf("journalctl -b -u %s", unit.name), "%s has failed: %s", unit.name, unit.means))
+			run = append(run, u.name)
+		case known && required[u.name]:
+			findings = append(findings, notRunningFinding(u.name, state))
 		}
 	}
 	if len(run) > 0 {
