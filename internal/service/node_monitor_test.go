@@ -100,7 +100,8 @@ func TestMetricsAreRemovedAfterLeave(t *testing.T) {
 		"left":            {joinstate.State{}, true},
 	} {
 		dir := t.TempDir()
-		m := &nodeMonitor{Options: Options{Options: inputs.Options{StateDir: dir}, Metrics: filepath.Join(dir, "metrics", "a.prom")}}
+		m := &nodeMonitor{Options: Options{Options: inputs.Options{StateDir: dir},
+			Metrics: filepath.Join(dir, "metrics", "a.prom")}}
 		if test.state.Exists() {
 			flowtest.NoError(t, joinstate.Write(dir, test.state))
 		}
@@ -151,6 +152,7 @@ func TestServiceMetrics(t *testing.T) {
 			got = append(got, strings.TrimSpace(line))
 		}
 	}
+	const started = "hcp_node_agent_finding_start_timestamp_seconds"
 	want := []string{
 		`hcp_node_agent_build_info{version="1.2",goversion="` + runtime.Version() + `"} 1`,
 		`hcp_node_agent_node_info{node="worker-0",nodepool="clusters/demo"} 1`,
@@ -179,9 +181,9 @@ func TestServiceMetrics(t *testing.T) {
 		`hcp_node_agent_findings{check="updates",severity="problem"} 0`,
 		`hcp_node_agent_findings{check="updates",severity="warning"} 0`,
 		`hcp_node_agent_findings{check="updates",severity="note"} 0`,
-		`hcp_node_agent_finding_start_timestamp_seconds{check="node",severity="problem",reason="KubeletNotRunning"} 1795290000`,
-		`hcp_node_agent_finding_start_timestamp_seconds{check="node",severity="warning",reason="PodNotReady"} 1795290200`,
-		`hcp_node_agent_finding_start_timestamp_seconds{check="drift",severity="warning",reason="ConfigurationDrift"} 1795290300`,
+		started + `{check="node",severity="problem",reason="KubeletNotRunning"} 1795290000`,
+		started + `{check="node",severity="warning",reason="PodNotReady"} 1795290200`,
+		started + `{check="drift",severity="warning",reason="ConfigurationDrift"} 1795290300`,
 		`hcp_node_agent_certificate_expiration_timestamp_seconds{certificate="client"} 1800000000`,
 		`hcp_node_agent_certificate_expiration_timestamp_seconds{certificate="serving"} 1800000001`,
 		`hcp_node_agent_join_duration_seconds{step="client-certificate"} 120`,
