@@ -6,12 +6,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -31,23 +29,17 @@ func inspectCertificates(ctx context.Context, d *diagnostics) ([]report.Finding,
 	f.Client, f.clientErr = identity.ReadCertificate(identity.ClientCertificatePath(identity.PKIDirectory))
 	f.Serving, servingErr = identity.ReadCertificate(identity.ServingCertificatePath(identity.PKIDirectory))
 	if d.State.APIServer != "" && d.Facts.Root {
-		_, f.Foreign = d.identityFor(nil).Check(ctx)
+		_, f.Foreign = d.ownIdentity(nil).Check(ctx)
 	}
 	return f.evaluate(), cmp.Or(f.clientErr, servingErr)
 }
 
-// identityFor returns the identity that the join has obtained, or will obtain, for
-// this node.
-func (d *diagnostics) identityFor(bootstrap []byte) *identity.Identity {
-	return &identity.Identity{
-		Dir:                 identity.PKIDirectory,
-		Kubeconfig:          identity.KubeconfigPath,
-		BootstrapKubeconfig: bootstrap,
-		NodeName:            d.State.NodeName,
-		Server:              d.State.APIServer,
-		CA:                  d.State.APIServerCA,
-		KeyDir:              filepath.Join(d.Dir, joinstate.KeyDir),
-	}
+// ownIdentity returns the identity that the join has obtained, or will obtain, for this node. The saved payload, which
+// can be nil, contains the bootstrap credential.
+func (d *diagnostics) ownIdentity(saved *ignition.Payload) *identity.Identity {
+	b := *d.Builder
+	b.Payload = cmp.Or(saved, &ignition.Payload{})
+	return b.Identity(report.Log{}, nil)
 }
 
 // evaluate returns the findings. The section about the serving certificate reports one of another name or address.
@@ -99,15 +91,11 @@ func inspectRequest(ctx context.Context, d *diagnostics) ([]report.Finding, erro
 	if err != nil || client != nil && d.now.Before(client.NotAfter) {
 		return nil, nil //nolint:nilerr // reported by the section for certificates
 	}
-	payload, err := d.SavedPayload().Get(ctx, report.Log{})
+	saved, err := d.SavedPayload().Get(ctx, report.Log{})
 	if err != nil {
 		return nil, err
 	}
-	var bootstrap []byte // nil if the credential was removed
-	if payload != nil {
-		bootstrap, _, _ = payload.File(ignition.BootstrapKubeconfigPath)
-	}
-	pending, err := d.identityFor(bootstrap).FindPendingCSR(ctx)
+	pending, err := d.ownIdentity(saved).FindPendingCSR(ctx)
 	if pending == nil {
 		return nil, err
 	}

@@ -128,13 +128,15 @@ func TestRunKeepsFindingsOfFailedCheck(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 		defer cancel()
 		var checks int
-		r := newRecorder(Check{Name: "check", Interval: 20 * time.Second,
+		r := newRecorder(Check{
+			Name: "check", Interval: 20 * time.Second,
 			Find: func(context.Context) ([]report.Finding, error) {
 				if checks++; checks > 2 {
 					return nil, errors.New("unreadable")
 				}
 				return []report.Finding{{Subject: "it"}}, nil
-			}})
+			},
+		})
 		var active []Change
 		r.OnTick = func(_ context.Context, all []Change, _ bool) { active = all }
 		if err := r.Run(ctx); err != nil {
@@ -152,11 +154,13 @@ func TestRunDiscardsCanceledCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		r := newRecorder(Check{Name: "hangs", Interval: time.Second,
+		r := newRecorder(Check{
+			Name: "hangs", Interval: time.Second,
 			Find: func(ctx context.Context) ([]report.Finding, error) {
 				<-ctx.Done()
 				return []report.Finding{{Subject: "partial"}}, ctx.Err()
-			}})
+			},
+		})
 		if err := r.Run(ctx); err != nil || len(r.tracker.all) > 0 {
 			t.Errorf("%v, tracked findings: %v", err, r.tracker.all)
 		}
@@ -191,13 +195,15 @@ func TestRunCallsOnTick(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
 		defer cancel()
 		var checks int
-		r := newRecorder(Check{Name: "bad", Interval: 10 * time.Second,
+		r := newRecorder(Check{
+			Name: "bad", Interval: 10 * time.Second,
 			Find: func(context.Context) ([]report.Finding, error) {
 				if checks++; checks == 1 || checks == 5 {
 					return nil, nil
 				}
 				return []report.Finding{{Subject: "it"}}, nil
-			}}, Check{Name: "healthy", Interval: time.Hour, Find: healthy})
+			},
+		}, Check{Name: "healthy", Interval: time.Hour, Find: healthy})
 		var ticks []string
 		r.OnTick = func(_ context.Context, all []Change, settled bool) {
 			ticks = append(ticks, fmt.Sprint(len(all), settled))
@@ -241,19 +247,23 @@ func TestRunRepeatsCheckForConfirmation(t *testing.T) {
 		defer cancel()
 		bad := func(context.Context) ([]report.Finding, error) { return []report.Finding{{Subject: "it"}}, nil }
 		var checks int
-		r := newRecorder(Check{Name: "rarely", Interval: 5 * time.Minute,
+		r := newRecorder(Check{
+			Name: "rarely", Interval: 5 * time.Minute,
 			Find: func(ctx context.Context) ([]report.Finding, error) {
 				checks++
 				if checks == 2 || checks == 3 || checks == 4 {
 					return bad(ctx)
 				}
 				return nil, nil
-			}})
+			},
+		})
 		if err := r.Run(ctx); err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"0 rarely", "300 rarely", "330 rarely", "330 report it", "630 rarely", "930 rarely", "960 rarely",
-			"960 report it"}
+		want := []string{
+			"0 rarely", "300 rarely", "330 rarely", "330 report it", "630 rarely", "930 rarely", "960 rarely",
+			"960 report it",
+		}
 		if !slices.Equal(r.notes, want) {
 			t.Errorf("%q, want %q", r.notes, want)
 		}

@@ -35,8 +35,10 @@ func TestServiceDoesNotJoinDuringALeave(t *testing.T) {
 				return err
 			},
 			"join that the service begins": func() error {
-				_, err := bootstrap.Join(t.Context(), inputs.Options{StateDir: dir, Config: config.Join{UserData: userData},
-					Service: true})
+				_, err := bootstrap.Join(t.Context(), inputs.Options{
+					StateDir: dir, Config: config.Join{UserData: userData},
+					Service: true,
+				})
 				return err
 			},
 		} {

@@ -100,8 +100,10 @@ func TestMetricsAreRemovedAfterLeave(t *testing.T) {
 		"left":            {joinstate.State{}, true},
 	} {
 		dir := t.TempDir()
-		m := &nodeMonitor{Options: Options{Options: inputs.Options{StateDir: dir},
-			Metrics: filepath.Join(dir, "metrics", "a.prom")}}
+		m := &nodeMonitor{Options: Options{
+			Options: inputs.Options{StateDir: dir},
+			Metrics: filepath.Join(dir, "metrics", "a.prom"),
+		}}
 		if test.state.Exists() {
 			flowtest.NoError(t, joinstate.Write(dir, test.state))
 		}
