@@ -42,8 +42,10 @@ func TestLeaveListsChangesNotRestored(t *testing.T) {
 			"\"podman image prune --all\" removes unused images",
 		"kernel modules remain loaded until the next boot: br_netfilter, overlay",
 	}
-	got := f.notRestored([]ledger.Item{module("br_netfilter", false), other, storage, module("bridge", true),
-		module("overlay", false)})
+	got := f.notRestored([]ledger.Item{
+		module("br_netfilter", false), other, storage, module("bridge", true),
+		module("overlay", false),
+	})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -81,8 +83,10 @@ func TestDrainFailureSuggestsNoDrain(t *testing.T) {
 		remedy report.Remedy
 	}{
 		"plain": {cause, report.Failed, on},
-		"with a remedy": {report.Fail(report.CredentialRefused, "oc get pods", "%w", cause), report.CredentialRefused,
-			"oc get pods\n" + on},
+		"with a remedy": {
+			report.Fail(report.CredentialRefused, "oc get pods", "%w", cause), report.CredentialRefused,
+			"oc get pods\n" + on,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := suggestNoDrain(test.err)

@@ -44,8 +44,10 @@ func TestTrustStoreFollowsTheCAsOfAJoinAndALeave(t *testing.T) {
 			root := t.TempDir()
 			m := machinetest.Open(t, root)
 			store := trustStore(t, root)
-			change := ledger.Change{Kind: ledger.File, Target: test.target,
-				Desired: ledger.FileState([]byte(test.content), 0o644)}
+			change := ledger.Change{
+				Kind: ledger.File, Target: test.target,
+				Desired: ledger.FileState([]byte(test.content), 0o644),
+			}
 			files := []ledger.Change{change}
 			_, err := m.Ledger.Apply(t.Context(), "files", files)
 			flowtest.NoError(t, err)

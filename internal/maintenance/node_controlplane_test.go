@@ -43,8 +43,10 @@ func TestControlPlaneCordon(t *testing.T) {
 					t.Errorf("%s: cordoned %t, want %t (%v)", when, node.Spec.Unschedulable, want, err)
 				}
 			}
-			f := &flow{dir: t.TempDir(), machine: &machine.Machine{}, state: joinstate.State{NodeName: name},
-				kubeconfig: kubeconfig}
+			f := &flow{
+				dir: t.TempDir(), machine: &machine.Machine{}, state: joinstate.State{NodeName: name},
+				kubeconfig: kubeconfig,
+			}
 			ctx := kubetest.Context(t, time.Minute)
 
 			flowtest.NoError(t, f.begin(ctx))

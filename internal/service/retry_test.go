@@ -17,12 +17,18 @@ import (
 
 func TestWhichFailuresAreRetried(t *testing.T) {
 	waits := map[string]map[report.Code]bool{
-		"": {report.Failed: true, report.CredentialRefused: true, report.Usage: false,
-			report.Refused: false, report.Interrupted: false},
-		"preflight": {report.Failed: true, report.Refused: true, report.RebootNeeded: false,
-			report.Interrupted: false},
-		"fetch": {report.Failed: true, report.Refused: true, report.CredentialRefused: true, report.Usage: true,
-			report.Interrupted: false},
+		"": {
+			report.Failed: true, report.CredentialRefused: true, report.Usage: false,
+			report.Refused: false, report.Interrupted: false,
+		},
+		"preflight": {
+			report.Failed: true, report.Refused: true, report.RebootNeeded: false,
+			report.Interrupted: false,
+		},
+		"fetch": {
+			report.Failed: true, report.Refused: true, report.CredentialRefused: true, report.Usage: true,
+			report.Interrupted: false,
+		},
 		"validate":           {report.Failed: true, report.Refused: true, report.RebootNeeded: false},
 		"packages":           {report.Failed: true, report.Refused: true},
 		"plan":               {report.Failed: false, report.Refused: true, report.Usage: false},
@@ -45,8 +51,10 @@ func TestBackoffGrows(t *testing.T) {
 	for _, tries := range []int{1, 2, 3, 5, 6, 100000} {
 		got = append(got, backoff(tries))
 	}
-	want := []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, 160 * time.Second, 5 * time.Minute,
-		5 * time.Minute}
+	want := []time.Duration{
+		10 * time.Second, 20 * time.Second, 40 * time.Second, 160 * time.Second, 5 * time.Minute,
+		5 * time.Minute,
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

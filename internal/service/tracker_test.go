@@ -28,8 +28,10 @@ func TestTracker(t *testing.T) {
 		"sorted":       {[]string{"b a", "b a"}, []string{"", "+a +b"}},
 		// "?" is the reason for an incomplete check.
 		"incomplete": {[]string{"a", "a ?", "?", "?", "a ?", "a"}, []string{"", "+a", "+?", "", "", ""}},
-		"resolved while incomplete": {[]string{"a", "a", "?", "?", "?", "", ""},
-			[]string{"", "+a", "", "+?", "", "", "-? -a"}},
+		"resolved while incomplete": {
+			[]string{"a", "a", "?", "?", "?", "", ""},
+			[]string{"", "+a", "", "+?", "", "", "-? -a"},
+		},
 		"missed before incomplete":    {[]string{"a", "a", "", "?", "", ""}, []string{"", "+a", "", "", "", "-a"}},
 		"seen once before incomplete": {[]string{"a", "?", "a", "a"}, []string{"", "", "", "+a"}},
 	} {
@@ -78,8 +80,13 @@ func TestTrackerReportsChangeOfReason(t *testing.T) {
 // An incomplete check is repeated at its normal interval.
 func TestIncompleteChecksAreNotRepeatedEarly(t *testing.T) {
 	var tracker Tracker
-	for second, found := range [][]report.Finding{{{Subject: "reported"}, {Subject: "seen once"}}, {{Subject: "reported"}},
-		nil, {{Subject: "?", Incomplete: true}}, {{Subject: "?", Incomplete: true}}} {
+	for second, found := range [][]report.Finding{
+		{{Subject: "reported"}, {Subject: "seen once"}},
+		{{Subject: "reported"}},
+		nil,
+		{{Subject: "?", Incomplete: true}},
+		{{Subject: "?", Incomplete: true}},
+	} {
 		tracker.update("check", found, time.Unix(int64(second), 0))
 	}
 	if tracker.needsConfirmation("check") {
@@ -94,8 +101,10 @@ func TestActiveIsSorted(t *testing.T) {
 	}
 	for _, second := range []int64{5, 6, 7} {
 		tracker.update("early", []report.Finding{
-			{Severity: report.SeverityWarning, Subject: "warning"}, {Severity: report.SeverityProblem, Subject: "early",
-				Message: time.Unix(second, 0).UTC().Format("05")},
+			{Severity: report.SeverityWarning, Subject: "warning"}, {
+				Severity: report.SeverityProblem, Subject: "early",
+				Message: time.Unix(second, 0).UTC().Format("05"),
+			},
 		}, time.Unix(second, 0))
 	}
 	tracker.update("new", []report.Finding{{Severity: report.SeverityProblem, Subject: "unconfirmed"}}, time.Unix(1, 0))
