@@ -228,6 +228,7 @@ func (j *Flow) finish(changed bool, elapsed time.Duration) error {
 	if j.State.Finished.IsZero() {
 		j.State.Finished = time.Now().UTC()
 	}
+	j.State.Runs++
 	j.State.StepDurations = j.durations
 	if err := joinstate.Write(j.Dir, j.State); err != nil {
 		return err

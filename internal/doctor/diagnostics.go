@@ -24,7 +24,6 @@ import (
 // was opened: checks that need a plan or a payload create a copy of the builder.
 type diagnostics struct {
 	*plan.Builder
-	options   inputs.Options
 	stateErr  error // why the state is unknown
 	inputErr  error // why the inputs are unknown
 	ledgerErr error // why the ledger is unknown
@@ -34,9 +33,8 @@ type diagnostics struct {
 
 // openDiagnostics opens the parts of the host that can be opened.
 func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics, []report.Finding) {
-	d := &diagnostics{options: options, now: time.Now()}
 	b := &plan.Builder{Dir: options.StateDir}
-	d.Builder = b
+	d := &diagnostics{Builder: b, now: time.Now()}
 	b.State, d.stateErr = joinstate.Read(b.Dir)
 	options.Config.ApproveWith = "" // the diagnostics approve nothing
 	b.Config = inputs.MergeSaved(options.Config, b.State)
@@ -55,8 +53,7 @@ func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics,
 	})
 	var findings []report.Finding
 	if err = errors.Join(err, opened.err); err != nil {
-		findings = append(findings, report.Finding{Check: "host", Severity: report.SeverityWarning, Message: "the " +
-			"host's state could not be read completely: " + err.Error()})
+		findings = append(findings, warning("", "the host's state could not be read completely: %s", err))
 	}
 	if b.Machine = opened.machine; b.Machine == nil {
 		b.Machine = &machine.Machine{
@@ -72,10 +69,11 @@ func openDiagnostics(ctx context.Context, options inputs.Options) (*diagnostics,
 		b.Ledger = nil
 	}
 	if !b.Facts.Root {
-		findings = append(findings, report.Finding{
-			Check: "host", Severity: report.SeverityNote, Message: "some checks require root and are limited: the " +
-				"state of the join, Open vSwitch, certificates, journals", Remedy: rootRemedy,
-		})
+		findings = append(findings, note(rootRemedy,
+			"some checks require root and are limited: the state of the join, Open vSwitch, certificates, journals"))
+	}
+	for i := range findings {
+		findings[i].Check = "host"
 	}
 	return d, findings
 }

@@ -28,11 +28,9 @@ import (
 )
 
 func TestDoctorReportsARequestToAStandaloneCluster(t *testing.T) {
-	f := requestFacts{
-		Now: time.Unix(7200, 0), Place: joinstate.State{Started: time.Unix(1, 0)}.Topology(),
-		Pending: &identity.PendingCSR{Name: "node-csr-x", Phase: "pending", Since: time.Unix(0, 0)},
-	}
-	got := f.evaluate()[0]
+	pending := identity.PendingCSR{Name: "node-csr-x", Phase: "pending", Since: time.Unix(0, 0)}
+	standalone := joinstate.State{Started: time.Unix(1, 0)}.Topology()
+	got := requestFinding(pending, nil, standalone, time.Unix(7200, 0))
 	if !strings.Contains(got.Message, "this host has no Machine object, so no controller approves it") ||
 		!strings.Contains(string(got.Remedy), "approve node-csr-x # on the cluster; then") {
 		t.Errorf("%+v", got)
@@ -59,18 +57,12 @@ func TestDoctorReportsTheRequest(t *testing.T) {
 			"with a new key",
 		"": "warning: " + "the status of " + request + " is unknown: no way => look",
 	} {
-		f := requestFacts{
-			Now: now,
-			Pending: &identity.PendingCSR{
-				Name:        "node-csr-x",
-				Fingerprint: "SHA256:00",
-				Phase:       phase,
-				Detail:      "why",
-				Since:       now.Add(-185 * time.Minute),
-			},
+		pending := identity.PendingCSR{
+			Name: "node-csr-x", Fingerprint: "SHA256:00", Phase: phase, Detail: "why", Since: now.Add(-185 * time.Minute),
 		}
-		f.Err = report.Fail(report.Failed, "look", "no way")
-		checkFindings(t, []string{want}, f.evaluate())
+		failure := report.Fail(report.Failed, "look", "no way")
+		got := requestFinding(pending, failure, identity.ClusterTopology{}, now)
+		checkFindings(t, []string{want}, []report.Finding{got})
 	}
 }
 
@@ -79,12 +71,12 @@ func TestDoctorReportsJournalAndNode(t *testing.T) {
 	checkFindings(
 		t,
 		[]string{"ok: no error since the boot in the last log lines of kubelet and CRI-O"},
-		journalFacts{Now: now}.evaluate(),
+		journalFindings(nil, nil, now),
 	)
 	checkFindings(t, []string{
 		"note: the last error of kubelet occurred 2m ago: it broke => journalctl -b -u kubelet",
 		"ok: no error since the boot in the last log lines of CRI-O",
-	}, journalFacts{Now: now, Kubelet: &servicelog.Error{Time: now.Add(-2 * time.Minute), Text: "it broke"}}.evaluate())
+	}, journalFindings(&servicelog.Error{Time: now.Add(-2 * time.Minute), Text: "it broke"}, nil, now))
 
 	checkFindings(t, []string{"ok: Node worker-7 is Ready and schedulable"}, evaluateNode("worker-7", nil))
 	checkFindings(t, []string{

@@ -36,24 +36,24 @@ func TestDoctorReportsBridgeAndRecords(t *testing.T) {
 	stopped := ledger.State{Present: true, Enabled: "enabled", Active: "inactive"}
 	disabled := ledger.State{Present: true, Enabled: "disabled", Active: "inactive"}
 	for name, test := range map[string]struct {
-		facts interface{ evaluate() []report.Finding }
+		found []report.Finding
 		want  []string
 	}{
-		"br-ex": {bridgeFacts{Required: true, Status: there}, []string{"ok: eth0 is in br-ex with 192.0.2.7/24"}},
+		"br-ex": {bridgeFindings(there, true), []string{"ok: eth0 is in br-ex with 192.0.2.7/24"}},
 		"no br-ex": {
-			bridgeFacts{Required: true},
+			bridgeFindings(ovs.Status{}, true),
 			[]string{"problem: br-ex does not exist => hcp-node-agent join --only network # creates br-ex again"},
 		},
-		"none wanted": {bridgeFacts{}, []string{}},
+		"none wanted": {bridgeFindings(ovs.Status{}, false), []string{}},
 		"somebody's": {
-			bridgeFacts{Status: ovs.Status{Exists: true}},
+			bridgeFindings(ovs.Status{Exists: true}, false),
 			[]string{
 				"note: br-ex exists but does not carry the host's traffic: it has no address, no default route or no uplink " +
 					"=> ovs-vsctl show",
 			},
 		},
 		"passing profile": {
-			bridgeFacts{Status: temporary},
+			bridgeFindings(temporary, false),
 			[]string{
 				"ok: eth0 is in br-ex with 192.0.2.7/24",
 				"warning: NetworkManager profile ovs-if-br-ex of br-ex is not stored on disk and will be lost at a reboot => " +
@@ -61,49 +61,43 @@ func TestDoctorReportsBridgeAndRecords(t *testing.T) {
 			},
 		},
 
-		"nothing left": {leftoverFacts{}, []string{}},
+		"nothing left": {leftoverFindings("", false, nil), []string{}},
 		"a move": {
-			leftoverFacts{Uplink: "eth0", Migrating: true},
+			leftoverFindings("eth0", true, nil),
 			[]string{
 				"problem: the migration of eth0 to br-ex was interrupted; it is rolled back at the next boot => " +
 					"hcp-node-agent join # rolls back the migration, then resumes the join",
 			},
 		},
-		"changes": {leftoverFacts{
-			Changes: []ledger.Item{
-				item("file", "/a", "files"),
-				item("file", "/b", "files"),
-				item("file", "/c", "files"),
-				item("file", "/d", "files"),
-				item("file", "/e", "files"),
-				item("file", "/f", "files"),
-			},
-		}, []string{
+		"changes": {leftoverFindings("", false, []ledger.Item{
+			item("file", "/a", "files"),
+			item("file", "/b", "files"),
+			item("file", "/c", "files"),
+			item("file", "/d", "files"),
+			item("file", "/e", "files"),
+			item("file", "/f", "files"),
+		}), []string{
 			"warning: a run was interrupted during 6 changes of step files: /a; /b; /c; /d; /e; and 1 more => " +
 				"hcp-node-agent join # completes the changes; hcp-node-agent leave reverts all changes",
 		}},
 
-		"no drift": {driftFacts{Changes: 3}, []string{"ok: no drift (recorded changes: 3)"}},
-		"drift": {driftFacts{
-			[]ledger.Difference{
-				{Item: item("file", "/a", "files")},
-				{Item: item("unit", "x.service", "system"), Now: stopped},
-				{Item: item("unit", "kubelet.service", "kubelet"), Now: disabled},
-			},
-			3,
-			false,
-		}, []string{
+		"no drift": {driftFindings(nil, 3, false), []string{"ok: no drift (recorded changes: 3)"}},
+		"drift": {driftFindings([]ledger.Difference{
+			{Item: item("file", "/a", "files")},
+			{Item: item("unit", "x.service", "system"), Now: stopped},
+			{Item: item("unit", "kubelet.service", "kubelet"), Now: disabled},
+		}, 3, false), []string{
 			"warning: drift: 3 of 3 items differ: file /a (current: absent); unit x.service (current: enabled inactive); " +
 				"unit kubelet.service (current: disabled inactive) => hcp-node-agent join # restores the joined state; to " +
 				"list all drift: hcp-node-agent status",
 		}},
 		"drift that the units tell": {
-			driftFacts{[]ledger.Difference{{Item: item("unit", "kubelet.service", "kubelet"), Now: stopped}}, 3, false},
+			driftFindings([]ledger.Difference{{Item: item("unit", "kubelet.service", "kubelet"), Now: stopped}}, 3, false),
 			[]string{},
 		},
-		"drift that is not known": {driftFacts{Changes: 3, Partial: true}, []string{}},
+		"drift that is not known": {driftFindings(nil, 3, true), []string{}},
 	} {
-		t.Run(name, func(t *testing.T) { checkFindings(t, test.want, test.facts.evaluate()) })
+		t.Run(name, func(t *testing.T) { checkFindings(t, test.want, test.found) })
 	}
 }
 
@@ -126,7 +120,7 @@ func TestDoctorReportsCertificates(t *testing.T) {
 		facts certificateFacts
 		want  []string
 	}{
-		"good": {certificateFacts{Client: days(-50, 50), Serving: days(-50, 50), Fits: identity.Valid}, []string{
+		"good": {certificateFacts{Client: days(-50, 50), Serving: days(-50, 50)}, []string{
 			"ok: " + whose + " is valid until 2026-07-21T00:00:00Z", "ok: kubelet's serving certificate of " +
 				client + " is valid until 2026-07-21T00:00:00Z",
 		}},
@@ -136,7 +130,7 @@ func TestDoctorReportsCertificates(t *testing.T) {
 			[]string{"problem: kubelet has no client certificate and cannot connect to the API server" + remedy},
 		},
 		"unread": {
-			certificateFacts{RequiresClient: true, clientErr: fs.ErrPermission, servingErr: fs.ErrPermission},
+			certificateFacts{RequiresClient: true, clientErr: fs.ErrPermission},
 			[]string{},
 		},
 		"expired": {
@@ -159,12 +153,9 @@ func TestDoctorReportsCertificates(t *testing.T) {
 					"makestep # or: timedatectl set-ntp true",
 			},
 		},
-		"not its own": {
-			certificateFacts{Serving: days(-50, 50), Fits: identity.Missing},
-			[]string{
-				"problem: kubelet's serving certificate is for [worker-7 192.0.2.7], which do not match this node's name and " +
-					"addresses => systemctl restart kubelet # kubelet requests a new certificate\n" + approve,
-			},
+		"serving certificate expired": {
+			certificateFacts{Serving: days(-50, -1)},
+			[]string{"problem: kubelet's serving certificate of " + client + " expired on 2026-05-31T00:00:00Z => " + approve},
 		},
 		"foreign": {
 			certificateFacts{Foreign: report.Fail(report.Refused, "leave it", "another cluster's")},

@@ -3,19 +3,24 @@
 package doctor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/bootunits"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -37,7 +42,7 @@ func formatFindings(findings []report.Finding) []string {
 
 func checkFindings(t *testing.T, want []string, findings []report.Finding) {
 	t.Helper()
-	if diff := cmp.Diff(want, formatFindings(findings)); diff != "" {
+	if diff := gocmp.Diff(want, formatFindings(findings)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -60,81 +65,95 @@ func TestDoctorReportsTheJoin(t *testing.T) {
 	standalone.NodePool = ""
 	leaving := state("schedulable", began)
 	leaving.Leaving = began
+	upgrading := state("schedulable", began)
+	upgrading.Upgrade = &joinstate.Upgrade{Started: began}
 	identity := state("client-certificate", began)
 	identity.Config.Until = "client-certificate"
+	const joined = "ok: worker-7 joined NodePool clusters/demo of https://api:6443 at 2026-01-02T03:04:05Z"
 	for name, test := range map[string]struct {
-		facts joinFacts
-		want  []string
+		d           diagnostics
+		state       joinstate.State
+		maintenance *joinstate.Maintenance
+		facts       hostinfo.Facts
+		want        []string
 	}{
-		"none": {
-			joinFacts{},
-			[]string{
-				"note: this host has not joined a cluster with hcp-node-agent => hcp-node-agent join --user-data USER_DATA",
-			},
-		},
-		"joined": {
-			joinFacts{State: state("schedulable", began)},
-			[]string{"ok: worker-7 joined NodePool clusters/demo of https://api:6443 at 2026-01-02T03:04:05Z"},
-		},
-		"to half": {
-			joinFacts{State: identity},
-			[]string{
-				"ok: worker-7 joined NodePool clusters/demo of https://api:6443 at 2026-01-02T03:04:05Z, up to --until " +
-					"client-certificate",
-			},
-		},
-		"standalone": {
-			joinFacts{State: standalone},
-			[]string{"ok: worker-7 joined the workers of https://api:6443 at 2026-01-02T03:04:05Z"},
-		},
-		"half joined": {joinFacts{State: state("runtime", time.Time{})}, []string{
+		"none": {want: []string{
+			"note: this host has not joined a cluster with hcp-node-agent => hcp-node-agent join --user-data USER_DATA",
+		}},
+		"joined":  {state: state("schedulable", began), want: []string{joined}},
+		"to half": {state: identity, want: []string{joined + ", up to --until client-certificate"}},
+		"standalone": {state: standalone, want: []string{
+			strings.Replace(joined, "NodePool clusters/demo", "the workers", 1),
+		}},
+		"half joined": {state: state("runtime", time.Time{}), want: []string{
 			`problem: the join of NodePool clusters/demo, started at 2026-01-02T03:04:05Z, has not finished: the last ` +
 				`completed step is "runtime", the next is "client-certificate" => hcp-node-agent join # resumes the join`,
 		}},
-		"just begun": {joinFacts{State: state("", time.Time{})}, []string{
+		"just begun": {state: state("", time.Time{}), want: []string{
 			"problem: the join of NodePool clusters/demo, started at 2026-01-02T03:04:05Z, has not finished: no step has " +
 				"completed => hcp-node-agent join # resumes the join",
 		}},
-		"at work": {joinFacts{State: state("files", time.Time{}), Busy: true}, []string{
+		"at work": {d: diagnostics{busy: true}, state: state("files", time.Time{}), want: []string{
 			"note: another hcp-node-agent is changing this host => journalctl -f -u hcp-node-agent",
 			`note: the join of NodePool clusters/demo, started at 2026-01-02T03:04:05Z, has not finished: the last ` +
 				`completed step is "files", the next is "system" => hcp-node-agent join # resumes the join`,
 		}},
-		"leaving": {joinFacts{State: leaving}, []string{
+		"leaving": {state: leaving, want: []string{
 			"problem: a leave of NodePool clusters/demo started at 2026-01-02T03:04:05Z and has not finished => " +
 				"hcp-node-agent leave # resumes the leave",
 		}},
-		"maintained": {joinFacts{
-			State:       state("schedulable", began),
-			Maintenance: &joinstate.Maintenance{Started: began, Step: "update"},
-		}, []string{
-			`problem: a maintenance of worker-7 started at 2026-01-02T03:04:05Z and has not finished: the last completed ` +
-				`step is "update" => ` + string(joinstate.ResumeMaintenance),
+		"upgraded": {state: upgrading, want: []string{
+			`problem: an upgrade of worker-7 started at 2026-01-02T03:04:05Z and has not finished: the last completed ` +
+				`step is "none" => ` + string(joinstate.ResumeUpgrade),
 		}},
-		"cloned": {joinFacts{State: state("schedulable", began), MachineID: "another"}, []string{
+		"maintained": {
+			state:       state("schedulable", began),
+			maintenance: &joinstate.Maintenance{Started: began, Step: "update"},
+			want: []string{
+				`problem: a maintenance of worker-7 started at 2026-01-02T03:04:05Z and has not finished: the last ` +
+					`completed step is "update" => ` + string(joinstate.ResumeMaintenance),
+			},
+		},
+		"cloned": {state: state("schedulable", began), facts: hostinfo.Facts{MachineID: "another"}, want: []string{
 			"problem: the state in /d was written by another machine (machine-id m) => # only if this machine was cloned " +
 				"from a node, because the directory is required to restore a host; then join again:\nmv /d /d.clone",
 		}},
-		"not root": {
-			joinFacts{Err: fmt.Errorf("reading: %w", fs.ErrPermission)},
-			[]string{"note: root is required: reading: permission denied => sudo hcp-node-agent doctor"},
+		"inputs": {
+			d: diagnostics{inputErr: inputs.UsageError("no such file")}, state: state("schedulable", began), want: []string{
+				"warning: the inputs of the join cannot be read: no such file => hcp-node-agent doctor --help", joined,
+			},
 		},
-		"damaged": {joinFacts{Err: errors.New("reading the state of the join: EOF"), Root: true}, []string{
-			"problem: reading the state of the join: EOF => mv /d/join.json /d/join.json.damaged # then: hcp-node-agent " +
-				"join --user-data USER_DATA (the ledger is kept, and leave can still revert its changes)",
-		}},
-		"inputs": {joinFacts{State: state("schedulable", began), InputsErr: inputs.UsageError("no such file")}, []string{
-			"warning: the inputs of the join cannot be read: no such file => hcp-node-agent doctor --help",
-			"ok: worker-7 joined NodePool clusters/demo of https://api:6443 at 2026-01-02T03:04:05Z",
-		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			test.facts.Dir = "/d"
-			if test.facts.MachineID == "" {
-				test.facts.MachineID = "m"
-			}
-			checkFindings(t, test.want, test.facts.evaluate())
+			test.facts.MachineID = cmp.Or(test.facts.MachineID, "m")
+			test.d.Builder = &plan.Builder{Dir: "/d", State: test.state, Machine: &machine.Machine{Facts: test.facts}}
+			checkFindings(t, test.want, test.d.joinFindings(test.maintenance))
 		})
+	}
+}
+
+func TestDoctorReportsAnUnreadableState(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		root bool
+		want string
+	}{
+		{
+			fmt.Errorf("reading: %w", fs.ErrPermission), false,
+			"note: root is required: reading: permission denied => sudo hcp-node-agent doctor",
+		},
+		{
+			errors.New("reading the state of the join: EOF"), true,
+			"problem: reading the state of the join: EOF => mv /d/join.json /d/join.json.damaged # then: hcp-node-agent " +
+				"join --user-data USER_DATA (the ledger is kept, and leave can still revert its changes)",
+		},
+	} {
+		host := &machine.Machine{Facts: hostinfo.Facts{Root: test.root}}
+		d := &diagnostics{Builder: &plan.Builder{Dir: "/d", Machine: host}, stateErr: test.err}
+		found, err := inspectJoin(t.Context(), d)
+		if checkFindings(t, []string{test.want}, found); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -142,83 +161,74 @@ func TestDoctorReportsTheUnits(t *testing.T) {
 	active := systemd.UnitState{Load: "loaded", Active: "active"}
 	all := map[string]bool{openVSwitchUnit: true, "crio.service": true, kubelet.UnitName: true}
 	for name, test := range map[string]struct {
-		facts unitFacts
-		want  []string
+		states   map[string]systemd.UnitState
+		required map[string]bool
+		want     []string
 	}{
 		"well": {
-			unitFacts{
-				map[string]systemd.UnitState{
-					networkManagerUnit: active,
-					openVSwitchUnit:    active,
-					"crio.service":     active,
-					kubelet.UnitName:   active,
-				},
-				all,
+			map[string]systemd.UnitState{
+				networkManagerUnit: active,
+				openVSwitchUnit:    active,
+				"crio.service":     active,
+				kubelet.UnitName:   active,
 			},
+			all,
 			[]string{"ok: running: NetworkManager.service, openvswitch.service, crio.service, kubelet.service"},
 		},
 		"not joined": {
-			unitFacts{
-				map[string]systemd.UnitState{
-					openVSwitchUnit:  {Load: "not-found", Active: "inactive"},
-					kubelet.UnitName: {Load: "loaded", Active: "failed"},
-				},
-				nil,
+			map[string]systemd.UnitState{
+				openVSwitchUnit:  {Load: "not-found", Active: "inactive"},
+				kubelet.UnitName: {Load: "loaded", Active: "failed"},
 			},
+			nil,
 			[]string{},
 		},
-		"not looked": {unitFacts{nil, all}, []string{}},
+		"not looked": {nil, all, []string{}},
 		"stopped": {
-			unitFacts{
-				map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "inactive", Result: "success"}},
-				all,
-			},
+			map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "inactive", Result: "success"}},
+			all,
 			[]string{
 				"problem: kubelet.service is not running (inactive) => systemctl start kubelet # to find the cause: " +
 					"journalctl -b -u kubelet",
 			},
 		},
 		"failed": {
-			unitFacts{
-				map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "failed", Result: "exit-code"}},
-				all,
-			},
+			map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "failed", Result: "exit-code"}},
+			all,
 			[]string{
 				"problem: kubelet.service is not running (failed, exit-code) => systemctl start kubelet # to find the cause: " +
 					"journalctl -b -u kubelet",
 			},
 		},
 		"not there": {
-			unitFacts{map[string]systemd.UnitState{openVSwitchUnit: {Load: "not-found", Active: "inactive"}}, all},
+			map[string]systemd.UnitState{openVSwitchUnit: {Load: "not-found", Active: "inactive"}},
+			all,
 			[]string{
 				"problem: openvswitch.service is not running: its load state in systemd is not-found => systemctl cat " +
 					"openvswitch.service",
 			},
 		},
 		"starting": {
-			unitFacts{
-				map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "activating", Sub: "start-pre"}},
-				all,
-			},
+			map[string]systemd.UnitState{kubelet.UnitName: {Load: "loaded", Active: "activating", Sub: "start-pre"}},
+			all,
 			[]string{"warning: kubelet.service is starting (start-pre) => systemctl status kubelet"},
 		},
 		"over again": {
-			unitFacts{
-				map[string]systemd.UnitState{
-					kubelet.UnitName: {Load: "loaded", Active: "activating", Sub: "auto-restart", Result: "exit-code"},
-				},
-				all,
+			map[string]systemd.UnitState{
+				kubelet.UnitName: {Load: "loaded", Active: "activating", Sub: "auto-restart", Result: "exit-code"},
 			},
+			all,
 			[]string{"problem: kubelet.service exits soon after each start (exit-code) => journalctl -b -u kubelet"},
 		},
 		"one of ours": {
-			unitFacts{map[string]systemd.UnitState{bootunits.NodeIPUnit: {Load: "loaded", Active: "failed"}}, all},
+			map[string]systemd.UnitState{bootunits.NodeIPUnit: {Load: "loaded", Active: "failed"}},
+			all,
 			[]string{
 				"warning: hcp-node-agent-node-ip.service has failed: kubelet uses the address of an earlier boot => " +
 					"journalctl -b -u hcp-node-agent-node-ip.service",
 			},
 		},
 	} {
-		t.Run(name, func(t *testing.T) { checkFindings(t, test.want, test.facts.evaluate()) })
+		t.Run(name, func(t *testing.T) { checkFindings(t, test.want, unitFindings(test.states, test.required)) })
 	}
 }

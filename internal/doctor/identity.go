@@ -3,89 +3,62 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // certificateFacts contains the facts about kubelet's certificates.
 type certificateFacts struct {
-	Client, Serving       *identity.Certificate // nil if there is none
-	RequiresClient        bool                  // a client certificate must exist
-	Foreign               error                 // nil if kubelet's identity is this node's
-	Fits                  identity.State        // state of the serving certificate
-	Now                   time.Time
-	clientErr, servingErr error
+	Client, Serving *identity.Certificate // nil if there is none
+	RequiresClient  bool                  // a client certificate must exist
+	Foreign         error                 // nil if kubelet's identity is this node's
+	Now             time.Time
+	clientErr       error
 }
 
 func inspectCertificates(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
-	if !d.hasStarted() {
-		return nil, nil
-	}
 	f := certificateFacts{RequiresClient: d.State.HasCompleted(steps.ClientCertificate), Now: d.now}
+	var servingErr error
 	f.Client, f.clientErr = identity.ReadCertificate(identity.ClientCertificatePath(identity.PKIDirectory))
-	f.Serving, f.servingErr = identity.ReadCertificate(identity.ServingCertificatePath(identity.PKIDirectory))
+	f.Serving, servingErr = identity.ReadCertificate(identity.ServingCertificatePath(identity.PKIDirectory))
 	if d.State.APIServer != "" && d.Facts.Root {
-		_, f.Foreign = d.identityFor(nil).Check()
+		_, f.Foreign = d.ownIdentity(nil).Check()
 	}
-	addresses, err := machine.Addresses()
-	f.Fits = (&identity.Serving{NodeName: d.State.NodeName, Dir: identity.PKIDirectory, Addresses: addresses}).Check()
-	for _, unread := range []error{f.clientErr, f.servingErr} {
-		if err == nil {
-			err = unread
-		}
-	}
-	return f.evaluate(), err
+	return f.evaluate(), cmp.Or(f.clientErr, servingErr)
 }
 
-// identityFor returns the identity that the join has obtained, or will obtain, for
-// this node.
-func (d *diagnostics) identityFor(bootstrap []byte) *identity.Identity {
-	return &identity.Identity{
-		Dir:                 identity.PKIDirectory,
-		Kubeconfig:          identity.KubeconfigPath,
-		BootstrapKubeconfig: bootstrap,
-		NodeName:            d.State.NodeName,
-		Server:              d.State.APIServer,
-		CA:                  d.State.APIServerCA,
-		KeyDir:              filepath.Join(d.Dir, joinstate.KeyDir),
-	}
+// ownIdentity returns the identity that the join has obtained, or will obtain, for this node. The saved payload, which
+// can be nil, contains the bootstrap credential.
+func (d *diagnostics) ownIdentity(saved *ignition.Payload) *identity.Identity {
+	b := *d.Builder
+	b.Payload = cmp.Or(saved, &ignition.Payload{})
+	return b.Identity(report.Log{}, nil)
 }
 
+// evaluate returns the findings. The section about the serving certificate reports one of another name or address.
 func (f certificateFacts) evaluate() []report.Finding {
 	const rejoin = "hcp-node-agent join --user-data USER_DATA # with current user data; requests a new certificate"
+	const approve = "oc get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving # then: oc adm " +
+		"certificate approve NAME for this node's newest CSR"
 	var findings []report.Finding
 	if f.Foreign != nil {
-		findings = append(
-			findings,
-			report.Finding{Severity: report.SeverityProblem, Message: f.Foreign.Error(), Remedy: report.RemedyOf(f.Foreign)},
-		)
+		findings = append(findings, problem(report.RemedyOf(f.Foreign), "%s", f.Foreign))
 	}
 	switch {
 	case f.Client != nil:
 		findings = append(findings, f.validityFinding("client", *f.Client, rejoin))
 	case f.RequiresClient && f.clientErr == nil:
-		findings = append(findings, report.Finding{Severity: report.SeverityProblem, Message: "kubelet has no " +
-			"client certificate and cannot connect to the API server", Remedy: rejoin})
+		findings = append(findings,
+			problem(rejoin, "kubelet has no client certificate and cannot connect to the API server"))
 	}
-	const approve = "oc get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving # then: oc adm " +
-		"certificate approve NAME for this node's newest CSR"
-	switch {
-	case f.Serving != nil && f.Fits == identity.Missing:
-		findings = append(findings, report.Finding{
-			Severity: report.SeverityProblem, Message: fmt.Sprintf("kubelet's serving certificate is for %v, "+
-				"which do not match this node's name and addresses", f.Serving.Names),
-			Remedy: "systemctl restart kubelet # kubelet requests a new certificate\n" + approve,
-		})
-	case f.Serving != nil:
+	if f.Serving != nil {
 		findings = append(findings, f.validityFinding("serving", *f.Serving, approve))
 	}
 	return findings
@@ -93,104 +66,64 @@ func (f certificateFacts) evaluate() []report.Finding {
 
 // validityFinding reports the subject and validity of a certificate, and whether it
 // must be renewed.
-func (f certificateFacts) validityFinding(kind string, c identity.Certificate, renew string) report.Finding {
-	whose := fmt.Sprintf("kubelet's %s certificate of %s", kind, c.Subject)
+func (f certificateFacts) validityFinding(kind string, c identity.Certificate, renew report.Remedy) report.Finding {
+	subject := fmt.Sprintf("kubelet's %s certificate of %s", kind, c.Subject)
 	until := c.NotAfter.Format(time.RFC3339)
 	switch {
 	case f.Now.After(c.NotAfter):
-		return report.Finding{Severity: report.SeverityProblem, Message: whose + " expired on " +
-			until, Remedy: report.Remedy(renew)}
+		return problem(renew, "%s expired on %s", subject, until)
 	case f.Now.Before(c.NotBefore):
-		return report.Finding{
-			Severity: report.SeverityProblem, Message: fmt.Sprintf("%s is not valid before %s, but this host's "+
-				"clock shows %s", whose, c.NotBefore.Format(time.RFC3339), f.Now.UTC().Format(time.RFC3339)),
-			Remedy: "chronyc makestep # or: timedatectl set-ntp true",
-		}
+		return problem("chronyc makestep # or: timedatectl set-ntp true",
+			"%s is not valid before %s, but this host's clock shows %s",
+			subject, c.NotBefore.Format(time.RFC3339), f.Now.UTC().Format(time.RFC3339))
 	case c.RenewalOverdue(f.Now):
-		return report.Finding{
-			Severity: report.SeverityWarning, Message: whose + " expires on " + until + "; kubelet should have " +
-				"renewed it",
-			Remedy: "journalctl -b -u kubelet; oc get csr # shows whether a CSR is pending",
-		}
+		return warning("journalctl -b -u kubelet; oc get csr # shows whether a CSR is pending",
+			"%s expires on %s; kubelet should have renewed it", subject, until)
 	}
-	return report.Finding{Severity: report.SeverityOK, Message: whose + " is valid until " + until}
-}
-
-// requestFacts describes the client CSR of a node that has no certificate yet.
-type requestFacts struct {
-	Pending *identity.PendingCSR // nil if this host has submitted none
-	Err     error                // why the cluster could not be queried
-	Now     time.Time
-	Place   identity.ClusterTopology
+	return passed("%s is valid until %s", subject, until)
 }
 
 func inspectRequest(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
-	if !d.hasStarted() || d.State.NodeName == "" {
+	if d.State.NodeName == "" {
 		return nil, nil
 	}
-	if client, err := identity.ReadCertificate(
-		identity.ClientCertificatePath(identity.PKIDirectory),
-	); err != nil || client != nil && d.now.Before(client.NotAfter) {
+	client, err := identity.ReadCertificate(identity.ClientCertificatePath(identity.PKIDirectory))
+	if err != nil || client != nil && d.now.Before(client.NotAfter) {
 		return nil, nil //nolint:nilerr // reported by the section for certificates
 	}
-	bootstrap, err := d.bootstrapCredential(ctx)
+	saved, err := d.SavedPayload().Get(ctx, report.Log{})
 	if err != nil {
 		return nil, err
 	}
-	f := requestFacts{Now: d.now, Place: d.State.Topology()}
-	f.Pending, f.Err = d.identityFor(bootstrap).FindPendingCSR(ctx)
-	if f.Pending == nil {
-		return nil, f.Err
-	}
-	return f.evaluate(), nil
-}
-
-// bootstrapCredential returns the kubeconfig of the saved payload that can request
-// the node's client certificate, or nil if it was removed.
-func (d *diagnostics) bootstrapCredential(ctx context.Context) ([]byte, error) {
-	payload, err := d.SavedPayload().Get(ctx, report.Log{})
-	if err != nil || payload == nil {
+	pending, err := d.ownIdentity(saved).FindPendingCSR(ctx)
+	if pending == nil {
 		return nil, err
 	}
-	content, _, _ := payload.File(ignition.BootstrapKubeconfigPath)
-	return content, nil
+	return []report.Finding{requestFinding(*pending, err, d.State.Topology(), d.now)}, nil
 }
 
-func (f requestFacts) evaluate() []report.Finding {
-	request := fmt.Sprintf("client CSR %s (key %s)", f.Pending.Name, f.Pending.Fingerprint)
-	approve := "oc adm certificate approve " + f.Pending.Name
-	finding := report.Finding{Severity: report.SeverityProblem}
-	switch f.Pending.Phase {
+// requestFinding returns a finding about the client CSR of a node that has no certificate yet. err is the reason why
+// the cluster could not be queried.
+func requestFinding(csr identity.PendingCSR, err error, place identity.ClusterTopology, now time.Time) report.Finding {
+	request := fmt.Sprintf("client CSR %s (key %s)", csr.Name, csr.Fingerprint)
+	age := report.FormatAge(now.Sub(csr.Since))
+	switch csr.Phase {
 	case "pending":
-		finding.Message = fmt.Sprintf(
-			"%s has been waiting for approval for %s; %s",
-			request,
-			report.FormatAge(f.Now.Sub(f.Pending.Since)),
-			f.Place.ManualApprovalHint(),
-		)
-		finding.Remedy = report.Remedy(approve + " # " + f.Place.CommandLocation() + "; then: hcp-node-agent join")
+		return problem(report.Remedyf("oc adm certificate approve %s # %s; then: hcp-node-agent join",
+			csr.Name, place.CommandLocation()), "%s has been waiting for approval for %s; %s",
+			request, age, place.ManualApprovalHint())
 	case "approved":
-		finding.Message = fmt.Sprintf(
-			"%s was submitted %s ago and is approved, but no certificate has been issued",
-			request,
-			report.FormatAge(f.Now.Sub(f.Pending.Since)),
-		)
-		finding.Remedy = f.Place.SignerRemedy()
+		return problem(place.SignerRemedy(),
+			"%s was submitted %s ago and is approved, but no certificate has been issued", request, age)
 	case "issued":
-		finding.Message = "a certificate was issued for " + request + ", but is not on this host yet"
-		finding.Remedy = "hcp-node-agent join # downloads the certificate"
+		return problem("hcp-node-agent join # downloads the certificate",
+			"a certificate was issued for %s, but is not on this host yet", request)
 	case "absent":
-		finding.Message = request + " does not exist in the cluster: it was deleted manually, or automatically " +
-			"after a day without approval"
-		finding.Remedy = "hcp-node-agent join # submits the CSR again"
+		return problem("hcp-node-agent join # submits the CSR again", "%s does not exist in the cluster: it was "+
+			"deleted manually, or automatically after a day without approval", request)
 	case "":
-		finding.Severity = report.SeverityWarning
-		finding.Message = "the status of " + request + " is unknown: " + f.Err.Error()
-		finding.Remedy = report.RemedyOf(f.Err)
-	default:
-		finding.Message = fmt.Sprintf("%s is %s (%s)", request, f.Pending.Phase, f.Pending.Detail)
-		finding.Remedy = report.Remedy("oc get csr " + f.Pending.Name + " -o yaml # shows the cause; " +
-			"hcp-node-agent join submits a new CSR with a new key")
+		return warning(report.RemedyOf(err), "the status of %s is unknown: %s", request, err)
 	}
-	return []report.Finding{finding}
+	return problem(report.Remedyf("oc get csr %s -o yaml # shows the cause; hcp-node-agent join submits a new CSR "+
+		"with a new key", csr.Name), "%s is %s (%s)", request, csr.Phase, csr.Detail)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/payload"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
@@ -39,14 +40,11 @@ func inspectHost(ctx context.Context, d *diagnostics) ([]report.Finding, error) 
 	}
 	findings := resultFindings(preflight.Run(checks, facts))
 	for _, text := range notes {
-		findings = append(findings, report.Finding{Severity: report.SeverityNote, Message: text})
+		findings = append(findings, note("", "%s", text))
 	}
-	if d.Inputs.UserData == nil && d.phase() == "none" {
-		findings = append(findings, report.Finding{
-			Severity: report.SeverityNote,
-			Message:  "the ignition server was not checked: no user data was given",
-			Remedy:   "hcp-node-agent doctor --user-data USER_DATA",
-		})
+	if d.Inputs.UserData == nil && d.phase() == joinstate.PhaseNone {
+		findings = append(findings, note("hcp-node-agent doctor --user-data USER_DATA",
+			"the ignition server was not checked: no user data was given"))
 	}
 	return findings, nil
 }
@@ -59,16 +57,15 @@ func inspectValidation(ctx context.Context, d *diagnostics) ([]report.Finding, e
 		return nil, err
 	}
 	if b == nil && d.Inputs.UserData != nil {
-		if b, err = d.withPayload(ctx, d.shortRetries()); err != nil {
+		server := d.PayloadServer()
+		server.Fetcher.RetryTimeout = 10 * time.Second // fits into the time limit of the section
+		if b, err = d.withPayload(ctx, server); err != nil {
 			return refusalFinding(err)
 		}
 	}
 	if b == nil {
-		return []report.Finding{{
-			Severity: report.SeverityNote, Message: "the checks that need the NodePool's payload were skipped: " +
-				"this host has no payload",
-			Remedy: "hcp-node-agent doctor --user-data USER_DATA",
-		}}, nil
+		return []report.Finding{note("hcp-node-agent doctor --user-data USER_DATA",
+			"the checks that need the NodePool's payload were skipped: this host has no payload")}, nil
 	}
 	b.LoadStoredSoftware() // otherwise the release is unknown: doctor downloads no image
 	// The section host checks the uplink.
@@ -89,8 +86,7 @@ func inspectValidation(ctx context.Context, d *diagnostics) ([]report.Finding, e
 // becomes a finding; any other error means that the result is unknown and is
 // returned.
 func refusalFinding(err error) ([]report.Finding, error) {
-	var failure *report.Failure
-	if !errors.As(err, &failure) {
+	if failure := (*report.Failure)(nil); !errors.As(err, &failure) {
 		return nil, err
 	}
 	return []report.Finding{report.RefusingFinding(err)}, nil
@@ -105,21 +101,13 @@ func (d *diagnostics) withPayload(ctx context.Context, source payload.Source) (*
 	return &b, nil
 }
 
-// shortRetries returns the ignition server with retries that fit into the 30 seconds of a section.
-func (d *diagnostics) shortRetries() payload.Server {
-	server := d.PayloadServer()
-	server.Fetcher.RetryTimeout = 10 * time.Second
-	return server
-}
-
 // resultFindings returns the findings of preflight checks, and one for the result if
 // a join would not be refused.
 func resultFindings(result preflight.Result) []report.Finding {
 	if result.Err() != nil {
 		return result.Findings
 	}
-	passed := report.Finding{Severity: report.SeverityOK, Message: result.Summary()}
-	return append([]report.Finding{passed}, result.Findings...)
+	return append([]report.Finding{passed("%s", result.Summary())}, result.Findings...)
 }
 
 // noteSink collects the notes and warnings that are logged while facts are

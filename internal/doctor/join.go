@@ -9,147 +9,85 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
-// joinFacts contains the facts about the join itself.
-type joinFacts struct {
-	State     joinstate.State
-	Err       error // why the state is unknown
-	InputsErr error // why the inputs of the join are unknown
-	Root      bool
-	Busy      bool   // another run of the agent is changing this host
-	MachineID string // machine-id
-	Dir       string
-
-	Maintenance *joinstate.Maintenance // unfinished; nil if there is none
-}
-
 func inspectJoin(_ context.Context, d *diagnostics) ([]report.Finding, error) {
-	facts := joinFacts{
-		State:     d.State,
-		Err:       d.stateErr,
-		InputsErr: d.inputErr,
-		Root:      d.Facts.Root,
-		Busy:      d.busy,
-		MachineID: d.Facts.MachineID,
-		Dir:       d.Dir,
+	if d.stateErr != nil {
+		return []report.Finding{d.stateFinding()}, nil //nolint:nilerr // the finding contains the error
 	}
-	var err error
-	if facts.Err == nil {
-		facts.Maintenance, err = joinstate.ReadMaintenance(d.Dir)
-	}
-	return facts.evaluate(), err
+	maintenance, err := joinstate.ReadMaintenance(d.Dir)
+	return d.joinFindings(maintenance), err
 }
 
-func (f joinFacts) evaluate() []report.Finding {
-	if f.Err != nil {
-		if !f.Root && errors.Is(f.Err, fs.ErrPermission) {
-			return []report.Finding{notInspected(f.Err, false)}
-		}
-		file := filepath.Join(f.Dir, joinstate.StateFile)
-		return []report.Finding{{
-			Severity: report.SeverityProblem, Message: f.Err.Error(),
-			Remedy: cmp.Or(report.RemedyOf(f.Err), report.Remedy("mv "+file+" "+file+".damaged # then: "+
-				"hcp-node-agent join --user-data USER_DATA (the ledger is kept, and leave can still revert its changes)")),
-		}}
+// stateFinding returns a finding about a state that cannot be read.
+func (d *diagnostics) stateFinding() report.Finding {
+	if !d.Facts.Root && errors.Is(d.stateErr, fs.ErrPermission) {
+		return notInspected(d.stateErr, false)
 	}
+	file := filepath.Join(d.Dir, joinstate.StateFile)
+	return problem(cmp.Or(report.RemedyOf(d.stateErr), report.Remedyf("mv %[1]s %[1]s.damaged # then: hcp-node-agent "+
+		"join --user-data USER_DATA (the ledger is kept, and leave can still revert its changes)", file)), "%s", d.stateErr)
+}
+
+// joinFindings returns the findings about the join itself. maintenance is nil if none is unfinished.
+func (d *diagnostics) joinFindings(maintenance *joinstate.Maintenance) []report.Finding {
 	var findings []report.Finding
-	if f.Busy {
-		findings = append(findings, report.Finding{Severity: report.SeverityNote, Message: "another " +
-			"hcp-node-agent is changing this host", Remedy: "journalctl -f -u hcp-node-agent"})
+	if d.busy {
+		findings = append(findings,
+			note("journalctl -f -u hcp-node-agent", "another hcp-node-agent is changing this host"))
 	}
-	if f.InputsErr != nil {
-		findings = append(findings, report.Finding{Severity: report.SeverityWarning, Message: "the inputs of the " +
-			"join cannot be read: " + f.InputsErr.Error(), Remedy: cmp.Or(
-			report.RemedyOf(f.InputsErr),
-			"hcp-node-agent doctor --help",
-		)})
+	if err := d.inputErr; err != nil {
+		findings = append(findings, warning(cmp.Or(report.RemedyOf(err), "hcp-node-agent doctor --help"),
+			"the inputs of the join cannot be read: %s", err))
 	}
-	if err := joinstate.CheckMachineID(f.State, f.MachineID, f.Dir); err != nil {
-		return append(
-			findings,
-			report.Finding{Severity: report.SeverityProblem, Message: err.Error(), Remedy: report.RemedyOf(err)},
-		)
+	if err := joinstate.CheckMachineID(d.State, d.Facts.MachineID, d.Dir); err != nil {
+		return append(findings, problem(report.RemedyOf(err), "%s", err))
 	}
-	return append(findings, f.phaseFinding())
+	return append(findings, d.phaseFinding(maintenance))
 }
 
-func (f joinFacts) phaseFinding() report.Finding {
-	state := f.State
+func (d *diagnostics) phaseFinding(maintenance *joinstate.Maintenance) report.Finding {
+	state := d.State
 	pool := "the workers" // of a standalone cluster
 	if state.NodePool != "" {
 		pool = "NodePool " + state.NodePool
 	}
 	unfinished := report.SeverityProblem
-	if f.Busy {
+	if d.busy {
 		unfinished = report.SeverityNote
 	}
+	afterJoin := func(run string, started time.Time, step string, remedy report.Remedy) report.Finding {
+		return finding(unfinished, remedy, "%s of %s started at %s and has not finished: the last completed step is %q",
+			run, state.NodeName, report.Timestamp(started), cmp.Or(step, "none"))
+	}
 	switch state.Phase() {
-	case "none":
-		return report.Finding{Severity: report.SeverityNote, Message: "this host has not joined a cluster with " +
-			"hcp-node-agent", Remedy: "hcp-node-agent join --user-data USER_DATA"}
-	case "leaving":
-		return report.Finding{
-			Severity: unfinished,
-			Message:  fmt.Sprintf("a leave of %s started at %s and has not finished", pool, report.Timestamp(state.Leaving)),
-			Remedy:   "hcp-node-agent leave # resumes the leave",
-		}
-	case "joining":
+	case joinstate.PhaseNone:
+		return note("hcp-node-agent join --user-data USER_DATA", "this host has not joined a cluster with hcp-node-agent")
+	case joinstate.PhaseLeaving:
+		return finding(unfinished, "hcp-node-agent leave # resumes the leave",
+			"a leave of %s started at %s and has not finished", pool, report.Timestamp(state.Leaving))
+	case joinstate.PhaseJoining:
 		text := "no step has completed"
-		if state.LastStep != "" {
-			text = fmt.Sprintf(
-				"the last completed step is %q, the next is %q",
-				state.LastStep,
-				cmp.Or(state.NextStep, state.LastStep),
-			)
+		if last := state.LastStep; last != "" {
+			text = fmt.Sprintf("the last completed step is %q, the next is %q", last, cmp.Or(state.NextStep, last))
 		}
-		return report.Finding{
-			Severity: unfinished, Message: fmt.Sprintf(
-				"the join of %s, started at %s, has not finished: %s",
-				pool,
-				report.Timestamp(state.Started),
-				text,
-			),
-			Remedy: "hcp-node-agent join # resumes the join",
-		}
+		return finding(unfinished, "hcp-node-agent join # resumes the join",
+			"the join of %s, started at %s, has not finished: %s", pool, report.Timestamp(state.Started), text)
+	case joinstate.PhaseUpgrading:
+		return afterJoin("an upgrade", state.Upgrade.Started, state.Upgrade.Step, joinstate.ResumeUpgrade)
 	}
-	if u := state.Upgrade; u != nil {
-		return report.Finding{
-			Severity: unfinished,
-			Message: fmt.Sprintf(
-				"an upgrade of %s started at %s and has not finished: the last completed step is %q",
-				state.NodeName,
-				report.Timestamp(u.Started),
-				cmp.Or(u.Step, "none"),
-			),
-			Remedy: joinstate.ResumeUpgrade,
-		}
+	if m := maintenance; m != nil {
+		return afterJoin("a maintenance", m.Started, m.Step, joinstate.ResumeMaintenance)
 	}
-	if m := f.Maintenance; m != nil {
-		return report.Finding{
-			Severity: unfinished,
-			Message: fmt.Sprintf(
-				"a maintenance of %s started at %s and has not finished: the last completed step is %q",
-				state.NodeName,
-				report.Timestamp(m.Started),
-				cmp.Or(m.Step, "none"),
-			),
-			Remedy: joinstate.ResumeMaintenance,
-		}
-	}
-	text := fmt.Sprintf(
-		"%s joined %s of %s at %s",
-		state.NodeName,
-		pool,
-		state.APIServer,
-		report.Timestamp(state.Finished),
-	)
+	end := ""
 	if until := state.Config.Until; until != "" && until != steps.Schedulable {
-		text += ", up to --until " + until
+		end = ", up to --until " + until
 	}
-	return report.Finding{Severity: report.SeverityOK, Message: text}
+	return passed("%s joined %s of %s at %s%s",
+		state.NodeName, pool, state.APIServer, report.Timestamp(state.Finished), end)
 }

@@ -12,38 +12,25 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
-// bridgeFacts describes the state of br-ex.
-type bridgeFacts struct {
-	Required bool // br-ex must exist
-	Status   ovs.Status
-}
-
 func inspectBridge(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
-	if !d.Facts.Root {
-		return nil, nil // Open vSwitch responds only to root, and would seem not to run
-	}
 	status, err := ovs.GatherStatus(ctx, d.NM)
-	return bridgeFacts{Required: d.State.HasCompleted(steps.Network), Status: status}.evaluate(), err
+	return bridgeFindings(status, d.State.HasCompleted(steps.Network)), err
 }
 
-func (f bridgeFacts) evaluate() []report.Finding {
-	s := f.Status
+// bridgeFindings returns the findings about br-ex. required means that br-ex must exist.
+func bridgeFindings(s ovs.Status, required bool) []report.Finding {
 	switch {
-	case !s.Present && f.Required:
-		return []report.Finding{{Severity: report.SeverityProblem, Message: s.String(), Remedy: "hcp-node-agent " +
-			"join --only network # creates br-ex again"}}
+	case !s.Present && required:
+		return []report.Finding{problem("hcp-node-agent join --only network # creates br-ex again", "%s", s)}
 	case !s.Present && s.Exists:
-		return []report.Finding{{Severity: report.SeverityNote, Message: s.String(), Remedy: "ovs-vsctl show"}}
+		return []report.Finding{note("ovs-vsctl show", "%s", s)}
 	case !s.Present:
 		return nil
 	}
-	findings := []report.Finding{{Severity: report.SeverityOK, Message: s.String()}}
+	findings := []report.Finding{passed("%s", s)}
 	if profile := s.Profile; profile != nil && profile.File == "" {
-		findings = append(findings, report.Finding{
-			Severity: report.SeverityWarning, Message: "NetworkManager profile " + profile.Name + " of br-ex is " +
-				"not stored on disk and will be lost at a reboot",
-			Remedy: report.Remedy("nmcli connection modify " + profile.UUID + " save persistent"),
-		})
+		findings = append(findings, warning(report.Remedyf("nmcli connection modify %s save persistent", profile.UUID),
+			"NetworkManager profile %s of br-ex is not stored on disk and will be lost at a reboot", profile.Name))
 	}
 	return findings
 }
@@ -51,7 +38,7 @@ func (f bridgeFacts) evaluate() []report.Finding {
 // inspectHostChanges compares the host name and the addresses of a joined host with those
 // of its Node.
 func inspectHostChanges(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
-	if d.phase() != joinstate.PhaseJoined || !d.Facts.Root {
+	if d.phase() != joinstate.PhaseJoined {
 		return nil, nil
 	}
 	facts, err := nodecheck.GatherHost(ctx, d.Systemd, d.Dir, d.State.NodeName)

@@ -5,7 +5,6 @@ package doctor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"time"
 
@@ -16,62 +15,63 @@ import (
 // section is one section of the diagnostics. It has its own time limit, and its
 // failure does not affect other sections.
 type section struct {
-	name    string
-	timeout time.Duration
-	check   func(ctx context.Context, p *diagnostics) ([]report.Finding, error)
+	name      string
+	timeout   time.Duration
+	needsJoin bool // run only if a join was started, and no leave is in progress
+	needsRoot bool // run only as root
+	check     func(ctx context.Context, d *diagnostics) ([]report.Finding, error)
 }
 
 // sections returns the sections in the order of a join.
 func sections() []section {
 	return []section{
-		{"join", 10 * time.Second, inspectJoin},
-		{"host", 45 * time.Second, inspectHost},
-		{steps.Validate, 30 * time.Second, inspectValidation},
-		{"units", 20 * time.Second, inspectUnits},
-		{steps.Network, 30 * time.Second, inspectBridge},
-		{"identity", 10 * time.Second, inspectHostChanges},
-		{"leftovers", 20 * time.Second, inspectLeftovers},
-		{"drift", time.Minute, inspectDrift},
-		{"certificates", 10 * time.Second, inspectCertificates},
-		{"request", 20 * time.Second, inspectRequest},
-		{steps.ServingCertificate, 20 * time.Second, inspectServing},
-		{"journal", 30 * time.Second, inspectJournal},
-		{"node", 30 * time.Second, inspectNode},
+		{name: "join", timeout: 10 * time.Second, check: inspectJoin},
+		{name: "host", timeout: 45 * time.Second, check: inspectHost},
+		{name: steps.Validate, timeout: 30 * time.Second, check: inspectValidation},
+		{name: "units", timeout: 20 * time.Second, check: inspectUnits},
+		// Open vSwitch responds only to root, and would seem not to run.
+		{name: steps.Network, timeout: 30 * time.Second, needsRoot: true, check: inspectBridge},
+		{name: "identity", timeout: 10 * time.Second, needsRoot: true, check: inspectHostChanges},
+		{name: "leftovers", timeout: 20 * time.Second, check: inspectLeftovers},
+		{name: "drift", timeout: time.Minute, check: inspectDrift},
+		{name: "certificates", timeout: 10 * time.Second, needsJoin: true, check: inspectCertificates},
+		{name: "request", timeout: 20 * time.Second, needsJoin: true, check: inspectRequest},
+		{
+			name: steps.ServingCertificate, timeout: 20 * time.Second,
+			needsJoin: true, needsRoot: true, check: inspectServing,
+		},
+		{name: "journal", timeout: 30 * time.Second, needsJoin: true, needsRoot: true, check: inspectJournal},
+		{name: "node", timeout: 30 * time.Second, needsJoin: true, needsRoot: true, check: inspectNode},
 	}
 }
 
 // run runs the section. A failure or timeout becomes a finding.
 func (s section) run(ctx context.Context, d *diagnostics) []report.Finding {
-	type seen struct {
-		findings []report.Finding
-		err      error
+	if s.needsJoin && !d.hasStarted() || s.needsRoot && !d.Facts.Root {
+		return nil
 	}
-	found, err := runWithLimit(ctx, s.timeout, func(ctx context.Context) seen {
-		findings, err := s.check(ctx, d)
-		return seen{findings, err}
+	findings, err := runWithLimit(ctx, s.timeout, func(ctx context.Context) []report.Finding {
+		found, err := s.check(ctx, d)
+		if err != nil {
+			found = append(found, notInspected(err, d.Facts.Root))
+		}
+		return found
 	})
-	switch {
-	case err != nil:
-		found.findings = append(found.findings, report.Finding{
-			Severity: report.SeverityWarning, Message: fmt.Sprintf("the check took longer than %s and was stopped", s.timeout),
-		})
-	case found.err != nil:
-		found.findings = append(found.findings, notInspected(found.err, d.Facts.Root))
+	if err != nil {
+		findings = []report.Finding{warning("", "the check took longer than %s and was stopped", s.timeout)}
 	}
-	for i := range found.findings {
-		found.findings[i].Check = s.name
+	for i := range findings {
+		findings[i].Check = s.name
 	}
-	return found.findings
+	return findings
 }
 
 // notInspected returns a finding about something that could not be inspected.
 func notInspected(err error, root bool) report.Finding {
 	if !root && errors.Is(err, fs.ErrPermission) {
-		return report.Finding{Severity: report.SeverityNote, Message: "root is required: " +
-			err.Error(), Remedy: rootRemedy}
+		return note(rootRemedy, "root is required: %s", err)
 	}
-	return report.Finding{Severity: report.SeverityWarning, Message: "the check failed: " +
-		err.Error(), Remedy: report.RemedyOf(err)}
+	return warning(report.RemedyOf(err), "the check failed: %s", err)
 }
 
 const rootRemedy = "sudo hcp-node-agent doctor"

@@ -17,84 +17,66 @@ import (
 
 const (
 	openVSwitchUnit    = "openvswitch.service"
-	networkManagerUnit = "NetworkManager.service" // a preflight check covers it
+	networkManagerUnit = "NetworkManager.service"
 )
 
-// nodeUnits returns the services of a node with the steps that start them, in the
-// order of their dependencies.
-func nodeUnits() []struct{ name, step string } {
-	return []struct{ name, step string }{
-		{openVSwitchUnit, steps.Network},
-		{crio.Unit, steps.Runtime},
-		{kubelet.UnitName, steps.Kubelet},
-	}
+// unit is a service of a node, or a unit of the agent.
+type unit struct {
+	name  string
+	step  string // that starts the service; "" if no step does
+	means string // of a failure of a unit of the agent
 }
 
-// agentUnits returns the units of the agent with the meaning of a failure.
-func agentUnits() []struct{ name, means string } {
-	return []struct{ name, means string }{
-		{machine.ServiceUnit, "an interrupted join was not resumed"},
-		{bootunits.NodeIPUnit, "kubelet uses the address of an earlier boot"},
-		{"hcp-node-agent-ovn-remote.service", "ovn-controller may have read the database of the previous boot"},
+// units returns the services of a node in the order of their dependencies, and the units of the agent.
+func units() []unit {
+	return []unit{
+		{name: networkManagerUnit}, // a check of the host requires it
+		{name: openVSwitchUnit, step: steps.Network},
+		{name: crio.Unit, step: steps.Runtime},
+		{name: kubelet.UnitName, step: steps.Kubelet},
+		{name: machine.ServiceUnit, means: "an interrupted join was not resumed"},
+		{name: bootunits.NodeIPUnit, means: "kubelet uses the address of an earlier boot"},
+		{
+			name:  "hcp-node-agent-ovn-remote.service",
+			means: "ovn-controller may have read the database of the previous boot",
+		},
 	}
-}
-
-// unitFacts describes the state of the services.
-type unitFacts struct {
-	States   map[string]systemd.UnitState
-	Required map[string]bool // services that must be running
 }
 
 func inspectUnits(ctx context.Context, d *diagnostics) ([]report.Finding, error) {
 	if d.Systemd == nil {
 		return nil, nil // a check of the host reports the reason
 	}
-	facts := unitFacts{States: map[string]systemd.UnitState{}, Required: map[string]bool{}}
-	names := []string{networkManagerUnit}
-	for _, unit := range nodeUnits() {
-		names = append(names, unit.name)
-		facts.Required[unit.name] = d.State.HasCompleted(unit.step)
-	}
-	for _, unit := range agentUnits() {
-		names = append(names, unit.name)
-	}
-	for _, name := range names {
-		state, err := d.Systemd.UnitState(ctx, name)
+	states, required := map[string]systemd.UnitState{}, map[string]bool{}
+	for _, u := range units() {
+		state, err := d.Systemd.UnitState(ctx, u.name)
 		if err != nil {
-			return facts.evaluate(), err
+			return unitFindings(states, required), err
 		}
-		facts.States[name] = state
+		states[u.name], required[u.name] = state, d.State.HasCompleted(u.step)
 	}
-	return facts.evaluate(), nil
+	return unitFindings(states, required), nil
 }
 
-func (f unitFacts) evaluate() []report.Finding {
+// unitFindings returns the findings about services. required are those that must be running.
+func unitFindings(states map[string]systemd.UnitState, required map[string]bool) []report.Finding {
 	var findings []report.Finding
 	var run []string
-	if f.States[networkManagerUnit].Active == "active" {
-		run = append(run, networkManagerUnit)
-	}
-	for _, unit := range nodeUnits() {
-		state, known := f.States[unit.name]
+	for _, u := range units() {
+		state, known := states[u.name]
 		switch {
-		case !known:
+		case u.means != "" && state.Active == "failed":
+			findings = append(findings, warning(report.Remedyf("journalctl -b -u %s", u.name), "%s has failed: %s",
+				u.name, u.means))
+		case u.means != "":
 		case state.Active == "active":
-			run = append(run, unit.name)
-		case f.Required[unit.name]:
-			findings = append(findings, notRunningFinding(unit.name, state))
-		}
-	}
-	for _, unit := range agentUnits() {
-		if f.States[unit.name].Active == "failed" {
-			findings = append(findings, report.Finding{
-				Severity: report.SeverityWarning, Message: unit.name + " has failed: " +
-					unit.means, Remedy: report.Remedy("journalctl -b -u " + unit.name),
-			})
+			run = append(run, u.name)
+		case known && required[u.name]:
+			findings = append(findings, notRunningFinding(u.name, state))
 		}
 	}
 	if len(run) > 0 {
-		findings = append(findings, report.Finding{Severity: report.SeverityOK, Message: "running: " +
-			strings.Join(run, ", ")})
+		findings = append(findings, passed("running: %s", strings.Join(run, ", ")))
 	}
 	return findings
 }
@@ -103,23 +85,18 @@ func (f unitFacts) evaluate() []report.Finding {
 func notRunningFinding(name string, state systemd.UnitState) report.Finding {
 	failing := state.Result != "" && state.Result != "success"
 	short := strings.TrimSuffix(name, ".service")
-	finding := report.Finding{Severity: report.SeverityProblem, Remedy: report.Remedy("systemctl start " + short +
-		" # to find the cause: journalctl -b -u " + short)}
+	start := report.Remedyf("systemctl start %[1]s # to find the cause: journalctl -b -u %[1]s", short)
 	switch {
 	case state.Load != "loaded":
-		finding.Message = name + " is not running: its load state in systemd is " + state.Load
-		finding.Remedy = report.Remedy("systemctl cat " + name)
+		return problem(report.Remedyf("systemctl cat %s", name),
+			"%s is not running: its load state in systemd is %s", name, state.Load)
 	case state.Active == "activating" && (failing || state.Sub == "auto-restart"):
-		finding.Message, finding.Remedy = name+" exits soon after each start ("+state.Result+
-			")", report.Remedy("journalctl -b -u "+short)
+		return problem(report.Remedyf("journalctl -b -u %s", short),
+			"%s exits soon after each start (%s)", name, state.Result)
 	case state.Active == "activating":
-		finding.Severity = report.SeverityWarning
-		finding.Message = name + " is starting (" + state.Sub + ")"
-		finding.Remedy = report.Remedy("systemctl status " + short)
+		return warning(report.Remedyf("systemctl status %s", short), "%s is starting (%s)", name, state.Sub)
 	case failing:
-		finding.Message = name + " is not running (" + state.Active + ", " + state.Result + ")"
-	default:
-		finding.Message = name + " is not running (" + state.Active + ")"
+		return problem(start, "%s is not running (%s, %s)", name, state.Active, state.Result)
 	}
-	return finding
+	return problem(start, "%s is not running (%s)", name, state.Active)
 }

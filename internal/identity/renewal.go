@@ -84,19 +84,27 @@ func (s *Serving) checkInitial(ctx context.Context) (Renewal, error) {
 	return s.initialStatus(found), nil
 }
 
-// Problem returns why kubelet has no serving certificate for this host, and the remedy. It returns "" if
-// kubelet has one.
-func (s *Serving) Problem(ctx context.Context) (text string, remedy report.Remedy) {
-	const problem = "kubelet has no serving certificate for the current name and addresses of this host, so oc logs " +
-		"and oc exec fail for its pods: "
+// ServingSubject is the subject of findings about the serving certificate.
+const ServingSubject = "serving certificate"
+
+// Findings returns a finding with the reason why kubelet has no serving certificate for this host. On platform None no
+// controller approves its CSR, which kubelet submits if it has no certificate or if the host's address changes.
+func (s *Serving) Findings(ctx context.Context) []report.Finding {
 	initial, err := s.checkInitial(ctx)
 	switch {
 	case err != nil:
-		return problem + "checking its CSR: " + err.Error(), report.RemedyOf(err)
+		initial.Text, initial.Remedy = "checking its CSR: "+err.Error(), report.RemedyOf(err)
 	case initial.Text == "":
-		return "", ""
+		return nil
 	}
-	return problem + initial.Text, initial.Remedy
+	return []report.Finding{{
+		Severity: report.SeverityProblem,
+		Reason:   report.ServingCertificateMissing,
+		Subject:  ServingSubject,
+		Message: "kubelet has no serving certificate for the current name and addresses of this host, so oc logs and " +
+			"oc exec fail for its pods: " + initial.Text,
+		Remedy: initial.Remedy,
+	}}
 }
 
 func (s *Serving) initialStatus(found map[string]*kube.CSR) Renewal {

@@ -71,6 +71,7 @@ type State struct {
 
 	Staged *Staged `json:"staged,omitempty"` // what upgrade --stage has prepared; nil if nothing
 
+	Runs          int                        `json:"runs,omitempty"`          // number of completed runs of join
 	StepDurations map[string]config.Duration `json:"stepDurations,omitempty"` // of the last completed run of join
 }
 

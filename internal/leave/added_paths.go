@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
@@ -32,18 +31,22 @@ func (f *Flow) findAddedPaths(items []ledger.Item) ([]addedPaths, error) {
 	contents := &resource.DirSnapshot{Tree: f.Machine.Tree}
 	var all []addedPaths
 	for _, item := range items {
-		if item.Kind != ledger.Contents && item.Kind != ledger.SharedContents && item.Kind != crio.StorageKind {
+		shared := item.Kind == ledger.SharedContents
+		if !shared && item.Kind != ledger.Contents && item.Kind != crio.StorageKind {
 			continue
 		}
 		came, err := contents.Added(item.Change, item.Before)
-		if err != nil {
-			return nil, err
-		}
-		shared := item.Kind == ledger.SharedContents
-		if shared || slices.Contains(machine.PluginDirs(), item.Target) {
+		switch {
+		case err != nil:
+		case shared || slices.Contains(machine.PluginDirs(), item.Target):
 			came, err = f.onlyFiles(came)
-		} else {
-			came, err = f.topmost(item, came)
+		case item.Before.Present:
+			came = topmost(came)
+		default:
+			var exists bool
+			if exists, err = f.Machine.Tree.Exists(item.Target); exists {
+				came = []string{item.Target}
+			}
 		}
 		if err != nil {
 			return nil, err
@@ -69,20 +72,13 @@ func (f *Flow) onlyFiles(paths []string) ([]string, error) {
 	return files, nil
 }
 
-// topmost returns the paths of an item that are not below another one.
-func (f *Flow) topmost(item ledger.Item, paths []string) ([]string, error) {
-	if !item.Before.Present {
-		there, err := f.Machine.Tree.Exists(item.Target)
-		if err != nil || !there {
-			return nil, err
-		}
-		return []string{item.Target}, nil
-	}
+// topmost returns the paths that are not below another one.
+func topmost(paths []string) []string {
 	known := map[string]bool{}
 	for _, p := range paths {
 		known[p] = true
 	}
-	return slices.DeleteFunc(paths, func(p string) bool { return known[path.Dir(p)] }), nil
+	return slices.DeleteFunc(paths, func(p string) bool { return known[path.Dir(p)] })
 }
 
 // reportAddedPaths adds the paths that an undo removed or kept to the document. It
@@ -115,18 +111,18 @@ func (f *Flow) reportAddedPaths(document *Document, found []addedPaths, log repo
 			log.Note(fmt.Sprintf("removed from %s: %s", added.dir, report.AbbreviateList(removed)))
 		}
 		if len(kept) > 0 {
-			text := "kept in %s (possibly created by other programs since the join): %s"
-			log.Warn(fmt.Sprintf(text, added.dir, report.AbbreviateList(kept)), report.Remedy(removeCommand(kept)))
+			log.Warn(fmt.Sprintf("kept in %s (possibly created by other programs since the join): %s", added.dir,
+				report.AbbreviateList(kept)), removeCommand(kept))
 		}
 	}
 	return nil
 }
 
 // removeCommand returns the shell command that removes the files.
-func removeCommand(paths []string) string {
-	words := []string{"rm", "--"}
+func removeCommand(paths []string) report.Remedy {
+	command := "rm --"
 	for _, p := range paths {
-		words = append(words, "'"+strings.ReplaceAll(p, "'", `'\''`)+"'")
+		command += " " + report.ShellWord(p)
 	}
-	return strings.Join(words, " ")
+	return report.Remedy(command)
 }

@@ -23,7 +23,9 @@ func TestLeaveRemovesWhatTheNodeCreatedAndKeepsTheRest(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("a network namespace needs root")
 	}
-	before := map[string]string{"opt/cni/bin/bridge": "from a package", "opt/cni/README": "read me", "etc/cni/net.d/podman.conflist": "{}"}
+	before := map[string]string{
+		"opt/cni/bin/bridge": "from a package", "opt/cni/README": "read me", "etc/cni/net.d/podman.conflist": "{}",
+	}
 	since := map[string]string{
 		"opt/cni/bin/bridge":                           "of the cluster",
 		"opt/cni/bin/own plugin":                       "of an administrator",
@@ -68,15 +70,19 @@ func TestLeaveRemovesWhatTheNodeCreatedAndKeepsTheRest(t *testing.T) {
 			}
 			slices.Sort(kept)
 			wantLeft := []string{
-				"etc/cni/net.d/podman.conflist: changed by podman", "opt/cni/README: read me", "opt/cni/bin/bridge: from a package",
+				"etc/cni/net.d/podman.conflist: changed by podman", "opt/cni/README: read me",
+				"opt/cni/bin/bridge: from a package",
 			}
-			wantRemoved := []string{"/etc/kubernetes/cni/net.d/whereabouts.d/token", "/var/lib/kubelet/config.json", "/var/lib/kubelet/pki"}
+			wantRemoved := []string{
+				"/etc/kubernetes/cni/net.d/whereabouts.d/token", "/var/lib/kubelet/config.json", "/var/lib/kubelet/pki",
+			}
 			others := []string{"/etc/cni/net.d/other.conflist", "/opt/cni/bin/own plugin"}
 			wantKept := others
 			if purge {
 				wantRemoved, wantKept = append(wantRemoved, others...), nil
 			} else {
-				wantLeft = append(wantLeft, "etc/cni/net.d/other.conflist: {}", "opt/cni/bin/own plugin: of an administrator")
+				wantLeft = append(wantLeft,
+					"etc/cni/net.d/other.conflist: {}", "opt/cni/bin/own plugin: of an administrator")
 			}
 			slices.Sort(wantLeft)
 			slices.Sort(wantRemoved)
@@ -88,7 +94,8 @@ func TestLeaveRemovesWhatTheNodeCreatedAndKeepsTheRest(t *testing.T) {
 					t.Errorf("%s (-want +got):\n%s", what, diff)
 				}
 			}
-			reported := strings.Contains(strings.Join(logged, "\n"), "kept in /opt/cni (possibly created by other programs since the join): /opt/cni/bin/own plugin")
+			reported := strings.Contains(strings.Join(logged, "\n"),
+				"kept in /opt/cni (possibly created by other programs since the join): /opt/cni/bin/own plugin")
 			if reported == purge {
 				t.Errorf("printed %q", logged)
 			}
@@ -97,7 +104,8 @@ func TestLeaveRemovesWhatTheNodeCreatedAndKeepsTheRest(t *testing.T) {
 }
 
 func TestRemoveCommandIsValidShell(t *testing.T) {
-	if got, want := removeCommand([]string{"/a b", "/it's", "-x"}), `rm -- '/a b' '/it'\''s' '-x'`; got != want {
+	const want = `rm -- '/a b' '/it'\''s' -x`
+	if got := removeCommand([]string{"/a b", "/it's", "-x"}); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

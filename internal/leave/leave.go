@@ -27,13 +27,13 @@ type Document struct {
 	report.TypeMeta
 	NodeName        string                       `json:"nodeName,omitempty" doc:"name of the Node"`
 	Restored        int                          `json:"restored" doc:"number of changes that were reverted"`
-	Removed         []string                     `json:"removed,omitempty" doc:"removed paths that kubelet, CRI-O and pods had created"`
-	Kept            []ledger.PublishedDifference `json:"kept,omitempty" doc:"objects that were changed or created by others since the join, and remain unchanged"`
-	NotRestored     []string                     `json:"notRestored,omitempty" doc:"changes that cannot be reverted, as messages"`
-	RemovedImages   []string                     `json:"removedImages,omitempty" doc:"with --purge: removed container images of a storage that existed before the join"`
-	RemovedPackages []string                     `json:"removedPackages,omitempty" doc:"with --purge: removed packages"`
+	Removed         []string                     `json:"removed,omitempty" doc:"removed paths of kubelet, CRI-O and pods"`
+	Kept            []ledger.PublishedDifference `json:"kept,omitempty" doc:"objects that others changed or created"`
+	NotRestored     []string                     `json:"notRestored,omitempty" doc:"what cannot be reverted, as messages"`
+	RemovedImages   []string                     `json:"removedImages,omitempty" doc:"container images, with --purge"`
+	RemovedPackages []string                     `json:"removedPackages,omitempty" doc:"packages, with --purge"`
 	NodeDeleted     bool                         `json:"nodeDeleted" doc:"whether the Node was deleted"`
-	Next            string                       `json:"next,omitempty" doc:"command that deletes the Node; absent if the host was no node or the Node was deleted"`
+	Next            string                       `json:"next,omitempty" doc:"command to delete the Node, if it remains"`
 	report.CommandResult
 }
 
@@ -49,24 +49,19 @@ type Flow struct {
 
 // leaveSteps returns the steps of a leave in order.
 func leaveSteps(document *Document, evict, purge bool) []steps.Step[*Flow] {
-	all := []struct {
-		steps.Step[*Flow]
-		wanted bool
-	}{
-		{steps.Step[*Flow]{Name: "drain", Description: "drain the node", Run: drain}, evict},
-		{steps.Step[*Flow]{Name: "stop", Description: "stop kubelet and all pods", Run: stopNode}, true},
-		{steps.Step[*Flow]{Name: "images", Description: "remove images that were pulled since the join", Run: purgeImages(document)}, purge},
-		{steps.Step[*Flow]{Name: "unmount", Description: "unmount remaining volumes of kubelet", Run: unmountVolumes}, true},
-		{steps.Step[*Flow]{Name: "undo", Description: "revert all recorded changes, newest first", Run: undoStep(document)}, true},
-		{steps.Step[*Flow]{Name: "packages", Description: "remove packages that the agent installed", Run: purgePackages(document)}, purge},
+	selected := map[string]bool{"drain": evict, "images": purge, "packages": purge}
+	all := []steps.Step[*Flow]{
+		{Name: "drain", Description: "drain the node", Run: drain},
+		{Name: "stop", Description: "stop kubelet and all pods", Run: stopNode},
+		{Name: "images", Description: "remove images that were pulled since the join", Run: purgeImages(document)},
+		{Name: "unmount", Description: "unmount remaining volumes of kubelet", Run: unmountVolumes},
+		{Name: "undo", Description: "revert all recorded changes, newest first", Run: undoStep(document)},
+		{Name: "packages", Description: "remove packages that the agent installed", Run: purgePackages(document)},
 	}
-	var list []steps.Step[*Flow]
-	for _, step := range all {
-		if step.wanted {
-			list = append(list, step.Step)
-		}
-	}
-	return list
+	return slices.DeleteFunc(all, func(step steps.Step[*Flow]) bool {
+		isSelected, isOptional := selected[step.Name]
+		return isOptional && !isSelected
+	})
 }
 
 // Options configures Run.
@@ -89,8 +84,8 @@ func Run(ctx context.Context, options Options) (Document, error) {
 	if err != nil {
 		return document, err
 	}
-	state, err := joinstate.Read(options.StateDir)
 	defer m.Close()
+	state, err := joinstate.Read(options.StateDir)
 	if err != nil {
 		return document, err
 	}
@@ -117,7 +112,8 @@ func Run(ctx context.Context, options Options) (Document, error) {
 		contact, cancel := context.WithTimeout(ctx, contactTimeout)
 		defer cancel()
 		if err := deleter.Delete(contact); err != nil {
-			return document, report.Fail(report.CodeOf(err), report.Remedy(document.Next), "the host was removed from the cluster, but %w", err)
+			return document, report.Fail(report.CodeOf(err), report.Remedy(document.Next),
+				"the host was removed from the cluster, but %w", err)
 		}
 		document.NodeDeleted, document.Next = true, ""
 	}
@@ -127,7 +123,9 @@ func Run(ctx context.Context, options Options) (Document, error) {
 // openDeleter returns a Deleter for the Node of the join, nil if none was requested or
 // the join registered none. It fails before anything is changed, after timeout if the
 // cluster is unreachable.
-func openDeleter(ctx context.Context, kubeconfig []byte, state joinstate.State, timeout time.Duration, log report.Log) (*node.Deleter, error) {
+func openDeleter(
+	ctx context.Context, kubeconfig []byte, state joinstate.State, timeout time.Duration, log report.Log,
+) (*node.Deleter, error) {
 	if kubeconfig == nil || state.NodeName == "" {
 		return nil, nil
 	}
@@ -135,7 +133,8 @@ func openDeleter(ctx context.Context, kubeconfig []byte, state joinstate.State, 
 	defer cancel()
 	deleter, err := node.OpenDeleter(contact, kubeconfig, state.NodeName, state.MachineID, log)
 	if err != nil && contact.Err() != nil && ctx.Err() == nil {
-		return nil, report.Fail(report.CodeOf(err), "hcp-node-agent leave # without --delete-node does not need the cluster", "nothing was changed: %w", err)
+		return nil, report.Fail(report.CodeOf(err),
+			"hcp-node-agent leave # without --delete-node does not need the cluster", "nothing was changed: %w", err)
 	}
 	return deleter, err
 }
@@ -144,7 +143,11 @@ func openDeleter(ctx context.Context, kubeconfig []byte, state joinstate.State, 
 // records. The record of the leave is removed last. Until then the next boot
 // neither joins again nor treats the host as a node.
 func (f *Flow) Run(ctx context.Context, list []steps.Step[*Flow], firstBoot autojoin.Files) error {
-	report.Log{Sink: f.Sink}.Headline(f.headline())
+	headline := "restoring this host to its state before the join"
+	if f.State.NodePool != "" {
+		headline = fmt.Sprintf("removing %s from NodePool %s", f.State.NodeName, f.State.NodePool)
+	}
+	report.Log{Sink: f.Sink}.Headline(headline)
 	if f.State.Exists() && f.State.Leaving.IsZero() {
 		f.State.Leaving = time.Now().UTC()
 		if err := joinstate.Write(f.Dir, f.State); err != nil {
@@ -163,39 +166,29 @@ func (f *Flow) Run(ctx context.Context, list []steps.Step[*Flow], firstBoot auto
 	return f.Machine.RemoveRecords(f.Dir)
 }
 
-func (f *Flow) headline() string {
-	if f.State.NodePool == "" {
-		return "restoring this host to its state before the join"
-	}
-	return fmt.Sprintf("removing %s from NodePool %s", f.State.NodeName, f.State.NodePool)
-}
-
 // stopNode stops the service, kubelet and all containers that kubelet started.
 func stopNode(ctx context.Context, f *Flow, log report.Log) (steps.Outcome, error) {
-	if f.Machine.Systemd == nil {
+	systemd := f.Machine.Systemd
+	if systemd == nil {
 		return steps.Outcome{}, f.Machine.SystemdErr
+	}
+	stop := func(unit string) error {
+		state, err := systemd.UnitState(ctx, unit)
+		if err != nil || state.Load != "loaded" || state.Active == "inactive" {
+			return err
+		}
+		return systemd.Stop(ctx, unit)
 	}
 	if err := f.Machine.StopService(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	state, err := f.Machine.Systemd.UnitState(ctx, kubelet.UnitName)
-	if err != nil {
+	if err := stop(kubelet.UnitName); err != nil {
 		return steps.Outcome{}, err
 	}
-	if state.Load == "loaded" && state.Active != "inactive" {
-		if err := f.Machine.Systemd.Stop(ctx, kubelet.UnitName); err != nil {
-			return steps.Outcome{}, err
-		}
-	}
-	restart := func(ctx context.Context) error { return f.Machine.Systemd.Restart(ctx, crio.Unit) }
+	restart := func(ctx context.Context) error { return systemd.Restart(ctx, crio.Unit) }
 	stopped, err := crio.StopPods(ctx, cri.Socket, restart, log)
-	if err != nil {
-		return steps.Outcome{}, err
-	}
-	// systemd does not stop the slices of kubelet's cgroups together with kubelet.
-	slice, err := f.Machine.Systemd.UnitState(ctx, "kubepods.slice")
-	if err == nil && slice.Active == "active" {
-		err = f.Machine.Systemd.Stop(ctx, "kubepods.slice")
+	if err == nil {
+		err = stop("kubepods.slice") // of the cgroups, which systemd does not stop together with kubelet
 	}
 	if err != nil {
 		return steps.Outcome{}, err
@@ -204,16 +197,16 @@ func stopNode(ctx context.Context, f *Flow, log report.Log) (steps.Outcome, erro
 }
 
 func unmountVolumes(ctx context.Context, f *Flow, _ report.Log) (steps.Outcome, error) {
-	var all []string
+	count := 0
 	for _, dir := range slices.Concat(machine.ClusterDirs(), machine.PluginDirs(), []string{crio.StorageDir}) {
 		gone, err := kubelet.Unmount(ctx, f.Machine.Tree, dir)
 		if err != nil {
 			return steps.Outcome{}, err
 		}
-		all = append(all, gone...)
+		count += len(gone)
 	}
-	if len(all) == 0 {
+	if count == 0 {
 		return steps.Unchanged("no file systems to unmount")
 	}
-	return steps.Changed("unmounted file systems: %d", len(all))
+	return steps.Changed("unmounted file systems: %d", count)
 }

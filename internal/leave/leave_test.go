@@ -38,10 +38,14 @@ func TestLeaveListsChangesNotRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"images are kept in /var/lib/containers, which CRI-O shares with podman: \"podman image prune --all\" removes unused images",
+		"images are kept in /var/lib/containers, which CRI-O shares with podman: " +
+			"\"podman image prune --all\" removes unused images",
 		"kernel modules remain loaded until the next boot: br_netfilter, overlay",
 	}
-	got := f.notRestored([]ledger.Item{module("br_netfilter", false), other, storage, module("bridge", true), module("overlay", false)})
+	got := f.notRestored([]ledger.Item{
+		module("br_netfilter", false), other, storage, module("bridge", true),
+		module("overlay", false),
+	})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -64,7 +68,8 @@ func TestLeaveStepsWithoutDrain(t *testing.T) {
 	if diff := cmp.Diff([]string{"stop", "unmount", "undo"}, names(false, false)); diff != "" {
 		t.Errorf("--no-drain (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"drain", "stop", "images", "unmount", "undo", "packages"}, names(true, true)); diff != "" {
+	if diff := cmp.Diff([]string{"drain", "stop", "images", "unmount", "undo", "packages"},
+		names(true, true)); diff != "" {
 		t.Errorf("--purge (-want +got):\n%s", diff)
 	}
 }
@@ -77,8 +82,11 @@ func TestDrainFailureSuggestsNoDrain(t *testing.T) {
 		code   report.Code
 		remedy report.Remedy
 	}{
-		"plain":         {cause, report.Failed, on},
-		"with a remedy": {report.Fail(report.CredentialRefused, "oc get pods", "%w", cause), report.CredentialRefused, "oc get pods\n" + on},
+		"plain": {cause, report.Failed, on},
+		"with a remedy": {
+			report.Fail(report.CredentialRefused, "oc get pods", "%w", cause), report.CredentialRefused,
+			"oc get pods\n" + on,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := suggestNoDrain(test.err)
@@ -93,12 +101,14 @@ func TestDrainFailureSuggestsNoDrain(t *testing.T) {
 // repair.
 func TestUndoFailureHasResumeCommand(t *testing.T) {
 	failure := report.Fail(report.Failed, "umount /a", "a file system is mounted")
-	if err := withResumeHint(t.Context(), failure); report.CodeOf(err) != report.Failed || report.RemedyOf(err) != "umount /a\nhcp-node-agent leave # resumes the leave" {
+	if err := withResumeHint(t.Context(), failure); report.CodeOf(err) != report.Failed ||
+		report.RemedyOf(err) != "umount /a\nhcp-node-agent leave # resumes the leave" {
 		t.Errorf("%v => %s", err, report.RemedyOf(err))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := report.ExplainInterruption(ctx, withResumeHint(ctx, errors.Join(ctx.Err()))); report.CodeOf(err) != report.Interrupted {
+	err := report.ExplainInterruption(ctx, withResumeHint(ctx, errors.Join(ctx.Err())))
+	if report.CodeOf(err) != report.Interrupted {
 		t.Errorf("code %d: %v", report.CodeOf(err), err)
 	}
 }

@@ -21,15 +21,15 @@ import (
 type PreviewDocument struct {
 	report.TypeMeta
 	NodeName    string                       `json:"nodeName,omitempty" doc:"name of the Node"`
-	NodePool    string                       `json:"nodePool,omitempty" doc:"NAMESPACE/NAME of the NodePool; absent for a standalone cluster"`
+	NodePool    string                       `json:"nodePool,omitempty" doc:"NAMESPACE/NAME; absent if standalone"`
 	Steps       []string                     `json:"steps" doc:"steps of the leave in order, as descriptions"`
-	Changes     []Change                     `json:"changes" doc:"changes that would be reverted, in the order of the leave"`
-	Drift       []ledger.PublishedDifference `json:"drift" doc:"objects that were changed since the join; a leave keeps those that were changed by others"`
-	Created     []CreatedPaths               `json:"created,omitempty" doc:"paths that kubelet, CRI-O, pods or others created since the join, by directory"`
-	Images      []string                     `json:"images,omitempty" doc:"with --purge: container images that would be removed from a storage that existed before the join"`
-	Packages    []string                     `json:"packages,omitempty" doc:"with --purge: packages that would be removed"`
-	NotRestored []string                     `json:"notRestored,omitempty" doc:"changes that cannot be reverted, as messages"`
-	Next        string                       `json:"next,omitempty" doc:"command that deletes the Node; absent if the host is no node"`
+	Changes     []Change                     `json:"changes" doc:"changes that would be reverted, in that order"`
+	Drift       []ledger.PublishedDifference `json:"drift" doc:"objects that were changed since the join"`
+	Created     []CreatedPaths               `json:"created,omitempty" doc:"paths that were created since the join"`
+	Images      []string                     `json:"images,omitempty" doc:"images that --purge would remove"`
+	Packages    []string                     `json:"packages,omitempty" doc:"packages that --purge would remove"`
+	NotRestored []string                     `json:"notRestored,omitempty" doc:"what cannot be reverted, as messages"`
+	Next        string                       `json:"next,omitempty" doc:"command to delete the Node, if it remains"`
 	report.CommandResult
 }
 
@@ -91,10 +91,10 @@ func Preview(ctx context.Context, options Options) (PreviewDocument, error) {
 		}
 		document.Changes = append(document.Changes, change)
 	}
-	f := &Flow{Machine: m, State: state, Dir: options.StateDir, Purge: options.Purge}
 	if len(items) == 0 {
 		return document, nil
 	}
+	f := &Flow{Machine: m, State: state, Dir: options.StateDir, Purge: options.Purge}
 	for _, step := range leaveSteps(&Document{}, options.Drain, options.Purge) {
 		document.Steps = append(document.Steps, step.Description)
 	}

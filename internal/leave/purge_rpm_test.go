@@ -28,7 +28,8 @@ func TestPurgeOfPackagesResumes(t *testing.T) {
 	flowtest.NoError(t, packages.Install(t.Context(), b.Root, report.Log{}, "conmon"))
 	on := &packages.Transactions{Host: b.Root}
 	dir := t.TempDir()
-	book, err := ledger.Open(dir, ledger.Drivers{Snapshots: map[ledger.Kind]ledger.SnapshotDriver{packages.TransactionKind: on}})
+	drivers := map[ledger.Kind]ledger.SnapshotDriver{packages.TransactionKind: on}
+	book, err := ledger.Open(dir, ledger.Drivers{Snapshots: drivers})
 	flowtest.NoError(t, err)
 	defer book.Close()
 	change, err := on.Change(t.Context(), []string{"cri-o"})

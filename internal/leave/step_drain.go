@@ -34,7 +34,9 @@ func drain(ctx context.Context, f *Flow, log report.Log) (steps.Outcome, error) 
 }
 
 // drainNode drains the Node of this name. It waits at most timeout for the first response.
-func drainNode(ctx context.Context, kubeconfig, name string, timeout time.Duration, log report.Log) (steps.Outcome, error) {
+func drainNode(
+	ctx context.Context, kubeconfig, name string, timeout time.Duration, log report.Log,
+) (steps.Outcome, error) {
 	contact, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	this, err := node.OpenNode(kubeconfig, name, nil, log)

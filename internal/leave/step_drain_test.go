@@ -25,7 +25,9 @@ func kubeconfigOf(url string) string {
 }
 
 func TestLeaveContinuesWithoutTheCluster(t *testing.T) {
-	rejecting := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	rejecting := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
 	defer rejecting.Close()
 	stopped := httptest.NewServer(http.NotFoundHandler())
 	stopped.Close()
@@ -33,9 +35,10 @@ func TestLeaveContinuesWithoutTheCluster(t *testing.T) {
 		kubeconfig, message string
 		timeout             time.Duration
 	}{
-		"unreachable":                {kubeconfigOf(stopped.URL), "cordoning Node worker-1", 10 * time.Millisecond},
-		"credential of another CA":   {kubeconfigOf(rejecting.URL), "HTTP 401", time.Minute},
-		"certificate does not exist": {strings.Replace(kubeconfigOf(stopped.URL), "user: {}", "user: {client-certificate: /nowhere, client-key: /nowhere}", 1), "/nowhere", time.Minute},
+		"unreachable":              {kubeconfigOf(stopped.URL), "cordoning Node worker-1", 10 * time.Millisecond},
+		"credential of another CA": {kubeconfigOf(rejecting.URL), "HTTP 401", time.Minute},
+		"certificate does not exist": {strings.Replace(kubeconfigOf(stopped.URL), "user: {}",
+			"user: {client-certificate: /nowhere, client-key: /nowhere}", 1), "/nowhere", time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "kubeconfig")
@@ -45,7 +48,8 @@ func TestLeaveContinuesWithoutTheCluster(t *testing.T) {
 			if err != nil || !strings.Contains(outcome.Summary, "without the cluster") {
 				t.Errorf("%+v, %v", outcome, err)
 			}
-			if text := recorder.Text(); !strings.Contains(text, test.message) || !strings.Contains(text, "the node is not drained") || !strings.Contains(text, "oc delete node worker-1") {
+			if text := recorder.Text(); !strings.Contains(text, test.message) ||
+				!strings.Contains(text, "the node is not drained") || !strings.Contains(text, "oc delete node worker-1") {
 				t.Errorf("it logs %s", text)
 			}
 		})
@@ -64,7 +68,8 @@ func TestLeaveContinuesWithoutTheCluster(t *testing.T) {
 func TestDeleteNodeOfAnUnreachableClusterFailsFirst(t *testing.T) {
 	stopped := httptest.NewServer(http.NotFoundHandler())
 	stopped.Close()
-	_, err := openDeleter(t.Context(), []byte(kubeconfigOf(stopped.URL)), joinstate.State{NodeName: "worker-1"}, 10*time.Millisecond, report.Log{})
+	_, err := openDeleter(t.Context(), []byte(kubeconfigOf(stopped.URL)), joinstate.State{NodeName: "worker-1"},
+		10*time.Millisecond, report.Log{})
 	reporttest.CheckFailure(t, err, report.Failed, "nothing was changed: ")
 	if remedy := report.RemedyOf(err); !strings.Contains(string(remedy), "hcp-node-agent leave #") {
 		t.Errorf("remedy %q", remedy)

@@ -3,6 +3,7 @@
 package leave
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -20,23 +21,23 @@ import (
 func undoStep(document *Document) func(context.Context, *Flow, report.Log) (steps.Outcome, error) {
 	return func(ctx context.Context, f *Flow, log report.Log) (steps.Outcome, error) {
 		f.Machine.Bridge.Log, f.Machine.Plugin.Log, f.Machine.LoadedConfigs.Log = log, log, log
-		services, err := ignition.ClusterDNS(f.Machine.Tree)
-		if err != nil {
+		var err error
+		if f.Machine.Plugin.ServiceAddresses, err = ignition.ClusterDNS(f.Machine.Tree); err != nil {
 			log.Note(err.Error()) // the leave does not depend on cluster DNS
 		}
-		f.Machine.Plugin.ServiceAddresses = services
 		found, err := f.findAddedPaths(f.Machine.Ledger.Items())
 		if err != nil {
 			return steps.Outcome{}, err
 		}
 		result, err := f.Machine.Ledger.Undo(ctx)
+		notRestored := f.notRestored(result.Restored)
 		document.Restored, document.Kept = len(result.Restored), ledger.Publish(result.Kept)
-		document.NotRestored = append(document.NotRestored, f.notRestored(result.Restored)...)
+		document.NotRestored = append(document.NotRestored, notRestored...)
 		for _, kept := range result.Kept {
 			log.Warn(kept.KeptMessage(), "")
 		}
 		err = errors.Join(err, f.reportAddedPaths(document, found, log))
-		for _, text := range f.notRestored(result.Restored) {
+		for _, text := range notRestored {
 			log.Note(text)
 		}
 		if f.Machine.Systemd != nil {
@@ -61,11 +62,8 @@ func withResumeHint(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	const again = "hcp-node-agent leave # resumes the leave"
-	if remedy := report.RemedyOf(err); remedy != "" {
-		return report.Fail(report.Failed, remedy+"\n"+again, "%w", err)
-	}
-	return report.Fail(report.Failed, "# fix the cause, then run:\n"+again, "%w", err)
+	remedy := cmp.Or(report.RemedyOf(err), "# fix the cause, then run:")
+	return report.Fail(report.Failed, remedy+"\nhcp-node-agent leave # resumes the leave", "%w", err)
 }
 
 // notRestored returns messages about changes that an undo does not revert by
@@ -84,7 +82,8 @@ func (f *Flow) notRestored(items []ledger.Item) []string {
 			}
 		case item.Kind == crio.StorageKind && (!f.Purge || len(item.Before.Names) == 0):
 			if left, err := f.Machine.Tree.Exists(item.Target); err != nil || left {
-				texts = append(texts, "images are kept in "+item.Target+", which CRI-O shares with podman: \"podman image prune --all\" removes unused images")
+				texts = append(texts, "images are kept in "+item.Target+", which CRI-O shares with podman: "+
+					"\"podman image prune --all\" removes unused images")
 			}
 		}
 	}

@@ -24,7 +24,8 @@ func trustStore(t *testing.T, root string) string {
 	t.Helper()
 	bin, store := t.TempDir(), filepath.Join(t.TempDir(), "tls-ca-bundle.pem")
 	script := "#!/bin/sh\ncat " + root + "/etc/pki/ca-trust/source/anchors/* >" + store + " 2>/dev/null || true\n"
-	flowtest.NoError(t, os.WriteFile(filepath.Join(bin, "update-ca-trust"), []byte(script), 0o700)) //nolint:gosec // must be executable
+	path := filepath.Join(bin, "update-ca-trust")
+	flowtest.NoError(t, os.WriteFile(path, []byte(script), 0o700)) //nolint:gosec // must be executable
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	return store
 }
@@ -43,7 +44,10 @@ func TestTrustStoreFollowsTheCAsOfAJoinAndALeave(t *testing.T) {
 			root := t.TempDir()
 			m := machinetest.Open(t, root)
 			store := trustStore(t, root)
-			change := ledger.Change{Kind: ledger.File, Target: test.target, Desired: ledger.FileState([]byte(test.content), 0o644)}
+			change := ledger.Change{
+				Kind: ledger.File, Target: test.target,
+				Desired: ledger.FileState([]byte(test.content), 0o644),
+			}
 			files := []ledger.Change{change}
 			_, err := m.Ledger.Apply(t.Context(), "files", files)
 			flowtest.NoError(t, err)
@@ -52,7 +56,8 @@ func TestTrustStoreFollowsTheCAsOfAJoinAndALeave(t *testing.T) {
 			if built := err == nil && strings.Contains(string(content), "CLUSTER CA"); built != test.built {
 				t.Errorf("the store has %q, %v", content, err)
 			}
-			_, err = undoStep(&Document{})(t.Context(), &Flow{Machine: m, State: joinstate.State{Started: time.Now()}}, report.Log{})
+			_, err = undoStep(&Document{})(t.Context(), &Flow{Machine: m, State: joinstate.State{Started: time.Now()}},
+				report.Log{})
 			flowtest.NoError(t, err)
 			if content, err := os.ReadFile(store); err != nil || strings.Contains(string(content), "CLUSTER CA") {
 				t.Errorf("after the leave the store has %q, %v", content, err)

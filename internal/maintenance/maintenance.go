@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
@@ -18,6 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodecheck"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -101,7 +101,8 @@ func open(ctx context.Context, m *machine.Machine, options Options) (*flow, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(state.CheckHasJoined(), state.CheckNotUpgrading(), joinstate.CheckMachineID(state, m.Facts.MachineID, options.StateDir)); err != nil {
+	if err := cmp.Or(state.CheckHasJoined(), state.CheckNotUpgrading(),
+		joinstate.CheckMachineID(state, m.Facts.MachineID, options.StateDir)); err != nil {
 		return nil, err
 	}
 	f := &flow{options: options, dir: options.StateDir, machine: m, state: state, kubeconfig: identity.KubeconfigPath}
@@ -124,41 +125,47 @@ func (f *flow) run(ctx context.Context) (bool, error) {
 	if f.record == nil && f.options.Service {
 		return false, nil // another run has completed it
 	}
-	log.Headline(f.headline())
+	headline := "maintaining the operating system of "
+	if f.record != nil {
+		headline = "resuming the maintenance of "
+	}
+	log.Headline(headline + f.state.NodeName)
 	runner := steps.Runner{Sink: f.options.Sink, Completed: f.completed}
-	prepared, err := steps.Run(ctx, runner, preparation(), f)
+	all := Steps()
+	prepared, err := steps.Run(ctx, runner, all[:preparationSteps], f)
 	if err != nil {
 		return prepared, f.explain(err)
 	}
-	if f.record == nil {
-		if f.work.isNothing() {
-			log.Headline(f.state.NodeName + " is up to date, there is nothing to do")
-			return false, nil
-		}
-		if err := f.begin(ctx); err != nil {
-			return prepared, err
-		}
+	if f.record == nil && f.work.isNothing() {
+		log.Headline(f.state.NodeName + " is up to date, there is nothing to do")
+		return false, nil
 	}
-	changed, err := steps.Run(ctx, runner, changes(), f)
+	if err := f.begin(ctx); err != nil {
+		return prepared, err
+	}
+	changed, err := steps.Run(ctx, runner, all[preparationSteps:], f)
 	if err != nil {
 		return changed || prepared, f.explain(f.undo(ctx, err))
 	}
 	return changed || prepared, f.finish(log)
 }
 
-// begin records durably that the node is drained from here on.
+// begin records durably that the node is drained from here on. A resumed maintenance is recorded already.
 func (f *flow) begin(ctx context.Context) error {
-	record := joinstate.Maintenance{
+	if f.record != nil {
+		return nil
+	}
+	last, err := f.lastTransaction(ctx)
+	if err != nil {
+		return err
+	}
+	f.record = &joinstate.Maintenance{
 		Started:      time.Now().UTC(),
 		Update:       len(f.work.updates) > 0,
 		Reboot:       f.work.reboot,
 		DrainTimeout: config.Duration(f.options.DrainTimeout),
+		Transaction:  last,
 	}
-	var err error
-	if record.Transaction, err = f.lastTransaction(ctx); err != nil {
-		return err
-	}
-	f.record = &record
 	return f.writeRecord()
 }
 
@@ -178,6 +185,9 @@ func (f *flow) completed(name, _ string, _ time.Duration) error {
 	f.record.Step = name
 	return f.writeRecord()
 }
+
+// writeRecord writes the record durably.
+func (f *flow) writeRecord() error { return joinstate.WriteMaintenance(f.dir, *f.record) }
 
 // undoTimeout is the maximum time to uncordon the node after a failure.
 const undoTimeout = time.Minute
@@ -227,28 +237,19 @@ func (f *flow) explain(err error) error {
 
 // finish removes the record and reports how long pods could not run.
 func (f *flow) finish(log report.Log) error {
-	record := *f.record
 	if err := joinstate.RemoveFiles(f.dir, joinstate.MaintenanceFile); err != nil {
 		return err
 	}
-	log.Headline(fmt.Sprintf("the maintenance of %s is complete; pods could not run for %s", f.state.NodeName, time.Since(record.Started).Round(time.Second)))
+	log.Headline(fmt.Sprintf("the maintenance of %s is complete; pods could not run for %s",
+		f.state.NodeName, time.Since(f.record.Started).Round(time.Second)))
 	return nil
-}
-
-func (f *flow) headline() string {
-	if f.record != nil {
-		return "resuming the maintenance of " + f.state.NodeName
-	}
-	return "maintaining the operating system of " + f.state.NodeName
 }
 
 // node returns this host's Node. A cordon by the administrator is no problem.
 func (f *flow) node(log report.Log) (*node.Node, error) {
-	client, err := node.OpenNode(f.kubeconfig, f.state.NodeName, nil, log)
-	if err != nil {
-		return nil, err
+	client, err := nodecheck.OpenNode(f.kubeconfig, f.state, f.machine.Facts.BootID, f.machine.Systemd, log)
+	if err == nil {
+		client.AllowCordon = true
 	}
-	client.BootID, client.Registered, client.RequestedTaints = f.machine.Facts.BootID, f.state.Registered, f.state.Config.Taints
-	client.Host, client.AllowCordon = node.JoinedHost(f.machine.Systemd, crio.NetworkDirectory), true
-	return client, nil
+	return client, err
 }

@@ -43,7 +43,10 @@ func TestControlPlaneCordon(t *testing.T) {
 					t.Errorf("%s: cordoned %t, want %t (%v)", when, node.Spec.Unschedulable, want, err)
 				}
 			}
-			f := &flow{dir: t.TempDir(), machine: &machine.Machine{}, state: joinstate.State{NodeName: name}, kubeconfig: kubeconfig}
+			f := &flow{
+				dir: t.TempDir(), machine: &machine.Machine{}, state: joinstate.State{NodeName: name},
+				kubeconfig: kubeconfig,
+			}
 			ctx := kubetest.Context(t, time.Minute)
 
 			flowtest.NoError(t, f.begin(ctx))
@@ -51,7 +54,8 @@ func TestControlPlaneCordon(t *testing.T) {
 			flowtest.NoError(t, err)
 			check("drained", true)
 			cause := errors.New("dnf failed")
-			if err := f.undo(ctx, cause); !errors.Is(err, cause) || f.record != nil || joinstate.CheckNoMaintenance(f.dir) != nil {
+			if err := f.undo(ctx, cause); !errors.Is(err, cause) || f.record != nil ||
+				joinstate.CheckNoMaintenance(f.dir) != nil {
 				t.Errorf("undo: %v, record %+v", err, f.record)
 			}
 			check("undone", isCordoned)
@@ -60,7 +64,8 @@ func TestControlPlaneCordon(t *testing.T) {
 			_, err = drain(ctx, f, report.Log{})
 			flowtest.NoError(t, err)
 			f.record.Updated = true
-			if err := f.explain(f.undo(ctx, cause)); !errors.Is(err, cause) || !strings.Contains(string(report.RemedyOf(err)), "# resumes the maintenance") {
+			if err := f.explain(f.undo(ctx, cause)); !errors.Is(err, cause) ||
+				!strings.Contains(string(report.RemedyOf(err)), "# resumes the maintenance") {
 				t.Errorf("after a change: %v (remedy %q)", err, report.RemedyOf(err))
 			}
 			check("after a change of the host", true)
@@ -87,7 +92,8 @@ func TestControlPlaneCheckOfLostPods(t *testing.T) {
 	_, err := kubetest.AdminClient(t).CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{})
 	flowtest.NoError(t, err)
 	f := &flow{
-		options: Options{NoUpdate: true, Reboot: true}, dir: t.TempDir(), machine: &machine.Machine{}, state: joinstate.State{NodeName: name}, kubeconfig: kubeconfig,
+		options: Options{NoUpdate: true, Reboot: true}, dir: t.TempDir(), machine: &machine.Machine{},
+		state: joinstate.State{NodeName: name}, kubeconfig: kubeconfig,
 	}
 	_, err = checkHost(kubetest.Context(t, time.Minute), f, report.Log{})
 	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "default/lost") {

@@ -4,10 +4,8 @@ package maintenance
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
@@ -16,20 +14,15 @@ import (
 // Step is one step of a maintenance.
 type Step = steps.Step[*flow]
 
-// Steps returns the steps of a maintenance in order.
-func Steps() []Step { return append(preparation(), changes()...) }
+// preparationSteps is the number of first steps. They change neither the node nor the packages of the host,
+// and the record of the maintenance exists after them.
+const preparationSteps = 2
 
-// preparation returns the steps that change neither the node nor the packages of the host.
-func preparation() []Step {
+// Steps returns the steps of a maintenance in order.
+func Steps() []Step {
 	return []Step{
 		{Name: "check", Description: "find updates, and updates that are not running", Run: checkHost},
 		{Name: "download", Description: "download the packages while pods run", Run: download},
-	}
-}
-
-// changes returns the steps after the record of the maintenance exists.
-func changes() []Step {
-	return []Step{
 		{Name: "drain", Description: "cordon and drain the node", Run: drain},
 		{Name: "update", Description: "update the packages with dnf", Run: update},
 		{Name: "reboot", Description: "reboot the host if an update requires it", Run: reboot},
@@ -53,10 +46,10 @@ func checkHost(ctx context.Context, f *flow, log report.Log) (steps.Outcome, err
 		log.Note(note)
 	}
 	client, err := f.node(log)
-	if err != nil {
-		return steps.Outcome{}, err
+	if err == nil {
+		err = client.CheckDrain(ctx)
 	}
-	if err := client.CheckDrain(ctx); err != nil {
+	if err != nil {
 		return steps.Outcome{}, err
 	}
 	return steps.Unchanged("%s", f.work.summary())
@@ -83,10 +76,10 @@ func drain(ctx context.Context, f *flow, log report.Log) (steps.Outcome, error) 
 		return steps.Unchanged("the node is drained")
 	}
 	client, err := f.node(log)
-	if err != nil {
-		return steps.Outcome{}, err
+	if err == nil {
+		err = client.Drain(ctx, node.ForMaintenance, time.Duration(f.record.DrainTimeout))
 	}
-	if err := client.Drain(ctx, node.ForMaintenance, time.Duration(f.record.DrainTimeout)); err != nil {
+	if err != nil {
 		return steps.Outcome{}, err
 	}
 	f.record.Drained = true
@@ -121,31 +114,34 @@ func reboot(ctx context.Context, f *flow, log report.Log) (steps.Outcome, error)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
-	facts := rebootFacts{pending: pending, requested: f.record.Reboot, boot: f.machine.Facts.BootID, rebootedFrom: f.record.RebootedFrom}
-	switch facts.decide() {
+	boot := f.machine.Facts.BootID
+	action, reason := decideReboot(*f.record, pending, boot)
+	switch action {
 	case isRebooted:
 		for _, finding := range pending {
-			log.Warn("after the reboot, "+finding.Message, "journalctl -b # and check which kernel the boot loader starts")
+			log.Warn("after the reboot, "+finding.Message,
+				"journalctl -b # and check which kernel the boot loader starts")
 		}
 		return steps.Unchanged("the host was rebooted")
 	case noReboot:
-		return steps.Unchanged("no update requires a reboot; dnf needs-restarting lists the processes that use replaced files")
+		return steps.Unchanged("no update requires a reboot; dnf needs-restarting lists the processes that use " +
+			"replaced files")
 	case rebootNow:
 	}
-	f.record.RebootedFrom = facts.boot
+	f.record.RebootedFrom = boot
 	if err := f.writeRecord(); err != nil {
 		return steps.Outcome{}, err
 	}
-	return steps.Outcome{}, f.machine.Reboot(ctx, log, "maintenance", facts.reason())
+	return steps.Outcome{}, f.machine.Reboot(ctx, log, "maintenance", reason)
 }
 
 // awaitReady waits until the Node is Ready in the current boot.
 func awaitReady(ctx context.Context, f *flow, log report.Log) (steps.Outcome, error) {
 	client, err := f.node(log)
-	if err != nil {
-		return steps.Outcome{}, err
+	if err == nil {
+		err = client.WaitReady(ctx)
 	}
-	if err := client.WaitReady(ctx); err != nil {
+	if err != nil {
 		return steps.Outcome{}, err
 	}
 	return steps.Unchanged("Node %s is Ready", client.Name)
@@ -155,10 +151,10 @@ func awaitReady(ctx context.Context, f *flow, log report.Log) (steps.Outcome, er
 // annotation.
 func uncordon(ctx context.Context, f *flow, log report.Log) (steps.Outcome, error) {
 	client, err := f.node(log)
-	if err != nil {
-		return steps.Outcome{}, err
+	if err == nil {
+		err = client.WaitSchedulable(ctx)
 	}
-	if err := client.WaitSchedulable(ctx); err != nil {
+	if err != nil {
 		return steps.Outcome{}, err
 	}
 	status, err := client.Status(ctx)
@@ -169,15 +165,4 @@ func uncordon(ctx context.Context, f *flow, log report.Log) (steps.Outcome, erro
 		return steps.Unchanged("Node %s remains cordoned by the administrator", client.Name)
 	}
 	return steps.Changed("Node %s is schedulable", client.Name)
-}
-
-// writeRecord writes the record durably.
-func (f *flow) writeRecord() error { return joinstate.WriteMaintenance(f.dir, *f.record) }
-
-// describe returns the number of things with the noun in its singular or plural form.
-func describe(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -4,10 +4,12 @@ package maintenance
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/hostupdate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -26,7 +28,8 @@ func (f *flow) gatherWork(ctx context.Context, log report.Log) error {
 		return err
 	}
 	if f.updater == nil {
-		return report.Fail(report.Refused, "hcp-node-agent maintenance --no-update --reboot # reboots the host without an update",
+		return report.Fail(report.Refused,
+			"hcp-node-agent maintenance --no-update --reboot # reboots the host without an update",
 			"this host has no dnf, so that its packages cannot be updated")
 	}
 	f.work.updates, err = f.updater.List(ctx, log)
@@ -50,7 +53,7 @@ func (w work) notes() []string {
 		names = append(names, p.String())
 	}
 	if len(names) > 0 {
-		notes = append(notes, describe(len(names), "package")+" to install: "+strings.Join(names, ", "))
+		notes = append(notes, w.countUpdates()+": "+strings.Join(names, ", "))
 	}
 	for _, finding := range w.pending {
 		notes = append(notes, finding.Message)
@@ -58,11 +61,18 @@ func (w work) notes() []string {
 	return notes
 }
 
+func (w work) countUpdates() string {
+	if len(w.updates) == 1 {
+		return "1 package to install"
+	}
+	return fmt.Sprintf("%d packages to install", len(w.updates))
+}
+
 // summary describes the work in one line.
 func (w work) summary() string {
 	var parts []string
-	if n := len(w.updates); n > 0 {
-		parts = append(parts, describe(n, "package")+" to install")
+	if len(w.updates) > 0 {
+		parts = append(parts, w.countUpdates())
 	}
 	switch {
 	case len(w.pending) > 0:
@@ -82,33 +92,22 @@ const (
 	isRebooted rebootAction = "rebooted" // never twice: the reboot may not have started the update
 )
 
-// rebootFacts is the input of decide.
-type rebootFacts struct {
-	pending      []report.Finding // updates that are not running
-	requested    bool             // by the administrator
-	boot         string           // ID of the current boot
-	rebootedFrom string           // ID of the boot in which this maintenance has requested a reboot; "" if it has not
-}
-
-// decide returns the action.
-func (f rebootFacts) decide() rebootAction {
+// decideReboot returns the action and, if the host is rebooted, the reason as the end of a sentence. pending are the
+// updates that are not running in the boot.
+func decideReboot(
+	record joinstate.Maintenance, pending []report.Finding, boot string,
+) (action rebootAction, reason string) {
 	switch {
-	case f.rebootedFrom != "" && f.rebootedFrom != f.boot:
-		return isRebooted
-	case f.requested || len(f.pending) > 0:
-		return rebootNow
+	case record.RebootedFrom != "" && record.RebootedFrom != boot:
+		return isRebooted, ""
+	case len(pending) > 0:
+		var names []string
+		for _, finding := range pending {
+			names = append(names, finding.Subject)
+		}
+		return rebootNow, "to run the installed update of " + strings.Join(names, ", ")
+	case record.Reboot:
+		return rebootNow, "as requested"
 	}
-	return noReboot
-}
-
-// reason returns why the host is rebooted, as the end of a sentence.
-func (f rebootFacts) reason() string {
-	if len(f.pending) == 0 {
-		return "as requested"
-	}
-	var names []string
-	for _, finding := range f.pending {
-		names = append(names, finding.Subject)
-	}
-	return "to run the installed update of " + strings.Join(names, ", ")
+	return noReboot, ""
 }

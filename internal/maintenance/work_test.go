@@ -28,13 +28,29 @@ func TestWork(t *testing.T) {
 		summary string // "" if there is nothing to do
 		notes   []string
 	}{
-		"nothing":        {work{}, "", nil},
-		"one package":    {work{updates: updates[:1]}, "1 package to install", []string{"1 package to install: bash-5.1.8-9.el9.x86_64"}},
-		"packages":       {work{updates: updates}, "2 packages to install", []string{"2 packages to install: bash-5.1.8-9.el9.x86_64, glibc-2.34-168.el9.x86_64"}},
-		"pending":        {work{pending: pending}, "a reboot is pending", []string{"an update of the kernel is installed"}},
-		"requested":      {work{reboot: true}, "a reboot is requested", nil},
-		"all of them":    {work{updates[:1], pending, true}, "1 package to install; a reboot is pending", []string{"1 package to install: bash-5.1.8-9.el9.x86_64", "an update of the kernel is installed"}},
-		"update, reboot": {work{updates: updates, reboot: true}, "2 packages to install; a reboot is requested", []string{"2 packages to install: bash-5.1.8-9.el9.x86_64, glibc-2.34-168.el9.x86_64"}},
+		"nothing": {work{}, "", nil},
+		"one package": {
+			work{updates: updates[:1]},
+			"1 package to install",
+			[]string{"1 package to install: bash-5.1.8-9.el9.x86_64"},
+		},
+		"packages": {
+			work{updates: updates},
+			"2 packages to install",
+			[]string{"2 packages to install: bash-5.1.8-9.el9.x86_64, glibc-2.34-168.el9.x86_64"},
+		},
+		"pending":   {work{pending: pending}, "a reboot is pending", []string{"an update of the kernel is installed"}},
+		"requested": {work{reboot: true}, "a reboot is requested", nil},
+		"all of them": {
+			work{updates[:1], pending, true},
+			"1 package to install; a reboot is pending",
+			[]string{"1 package to install: bash-5.1.8-9.el9.x86_64", "an update of the kernel is installed"},
+		},
+		"update, reboot": {
+			work{updates: updates, reboot: true},
+			"2 packages to install; a reboot is requested",
+			[]string{"2 packages to install: bash-5.1.8-9.el9.x86_64, glibc-2.34-168.el9.x86_64"},
+		},
 	} {
 		if got := test.work.summary(); got != test.summary || test.work.isNothing() != (test.summary == "") {
 			t.Errorf("%s: summary %q, nothing %t", name, got, test.work.isNothing())
@@ -48,21 +64,30 @@ func TestWork(t *testing.T) {
 // A host is rebooted once, and only if something requires it.
 func TestDecideReboot(t *testing.T) {
 	pending := []report.Finding{{Subject: "the kernel"}, {Subject: "systemd"}}
+	requested := joinstate.Maintenance{Reboot: true}
+	requestedFrom := joinstate.Maintenance{Reboot: true, RebootedFrom: "a"}
 	for name, test := range map[string]struct {
-		facts  rebootFacts
-		want   rebootAction
-		reason string
+		record  joinstate.Maintenance
+		pending []report.Finding
+		boot    string
+		want    rebootAction
+		reason  string
 	}{
-		"nothing":               {rebootFacts{boot: "a"}, noReboot, ""},
-		"pending":               {rebootFacts{boot: "a", pending: pending}, rebootNow, "to run the installed update of the kernel, systemd"},
-		"requested":             {rebootFacts{boot: "a", requested: true}, rebootNow, "as requested"},
-		"killed before it":      {rebootFacts{boot: "a", rebootedFrom: "a", requested: true}, rebootNow, "as requested"},
-		"done":                  {rebootFacts{boot: "b", rebootedFrom: "a", requested: true}, isRebooted, ""},
-		"done, but not running": {rebootFacts{boot: "b", rebootedFrom: "a", pending: pending}, isRebooted, ""},
-		"power cut after dnf":   {rebootFacts{boot: "b"}, noReboot, ""},
+		"nothing": {boot: "a", want: noReboot},
+		"pending": {
+			joinstate.Maintenance{},
+			pending, "a", rebootNow,
+			"to run the installed update of the kernel, systemd",
+		},
+		"requested":             {requested, nil, "a", rebootNow, "as requested"},
+		"killed before it":      {requestedFrom, nil, "a", rebootNow, "as requested"},
+		"done":                  {requestedFrom, nil, "b", isRebooted, ""},
+		"done, but not running": {joinstate.Maintenance{RebootedFrom: "a"}, pending, "b", isRebooted, ""},
+		"power cut after dnf":   {boot: "b", want: noReboot},
 	} {
-		if got := test.facts.decide(); got != test.want || (got == rebootNow && test.facts.reason() != test.reason) {
-			t.Errorf("%s: %s (%s), want %s (%s)", name, got, test.facts.reason(), test.want, test.reason)
+		action, reason := decideReboot(test.record, test.pending, test.boot)
+		if action != test.want || reason != test.reason {
+			t.Errorf("%s: %s (%s), want %s (%s)", name, action, reason, test.want, test.reason)
 		}
 	}
 }
@@ -73,11 +98,19 @@ func TestHasChangedHost(t *testing.T) {
 		last   string
 		want   bool
 	}{
-		"drained":              {joinstate.Maintenance{Update: true, Drained: true, Transaction: "7"}, "7", false},
-		"interrupted dnf":      {joinstate.Maintenance{Update: true, Drained: true, Transaction: "7"}, "8", true},
-		"first transaction":    {joinstate.Maintenance{Update: true, Drained: true}, "1", true},
-		"updated":              {joinstate.Maintenance{Update: true, Drained: true, Updated: true, Transaction: "7"}, "8", true},
-		"up to date meanwhile": {joinstate.Maintenance{Update: true, Drained: true, Updated: true, Transaction: "7"}, "7", true},
+		"drained":           {joinstate.Maintenance{Update: true, Drained: true, Transaction: "7"}, "7", false},
+		"interrupted dnf":   {joinstate.Maintenance{Update: true, Drained: true, Transaction: "7"}, "8", true},
+		"first transaction": {joinstate.Maintenance{Update: true, Drained: true}, "1", true},
+		"updated": {
+			joinstate.Maintenance{Update: true, Drained: true, Updated: true, Transaction: "7"},
+			"8",
+			true,
+		},
+		"up to date meanwhile": {
+			joinstate.Maintenance{Update: true, Drained: true, Updated: true, Transaction: "7"},
+			"7",
+			true,
+		},
 		"rebooted without dnf": {joinstate.Maintenance{Drained: true, RebootedFrom: "a"}, "", true},
 		"drained without dnf":  {joinstate.Maintenance{Drained: true}, "", false},
 	} {
@@ -103,16 +136,28 @@ func TestCheckStart(t *testing.T) {
 		service bool
 		remedy  report.Remedy // "" if it starts
 	}{
-		"joined":                    {state: joined},
-		"no join":                   {remedy: "hcp-node-agent join --user-data USER_DATA"},
-		"unfinished join":           {state: change(func(s *joinstate.State) { s.Finished = time.Time{} }), remedy: "hcp-node-agent join #"},
-		"unfinished leave":          {state: change(func(s *joinstate.State) { s.Leaving = time.Unix(3, 0) }), remedy: "hcp-node-agent leave #"},
-		"unfinished upgrade":        {state: change(func(s *joinstate.State) { s.Upgrade = &joinstate.Upgrade{} }), remedy: "hcp-node-agent upgrade #"},
-		"another process":           {state: joined, locked: true, remedy: "hcp-node-agent status #"},
-		"the service waits":         {state: joined, locked: true, record: true, service: true},
-		"taken over":                {state: joined, locked: true, record: true},
-		"resumed":                   {state: joined, record: true},
-		"resumed, but then a leave": {state: change(func(s *joinstate.State) { s.Leaving = time.Unix(3, 0) }), record: true, remedy: "hcp-node-agent leave #"},
+		"joined":  {state: joined},
+		"no join": {remedy: "hcp-node-agent join --user-data USER_DATA"},
+		"unfinished join": {
+			state:  change(func(s *joinstate.State) { s.Finished = time.Time{} }),
+			remedy: "hcp-node-agent join #",
+		},
+		"unfinished leave": {
+			state:  change(func(s *joinstate.State) { s.Leaving = time.Unix(3, 0) }),
+			remedy: "hcp-node-agent leave #",
+		},
+		"unfinished upgrade": {
+			state:  change(func(s *joinstate.State) { s.Upgrade = &joinstate.Upgrade{} }),
+			remedy: "hcp-node-agent upgrade #",
+		},
+		"another process":   {state: joined, locked: true, remedy: "hcp-node-agent status #"},
+		"the service waits": {state: joined, locked: true, record: true, service: true},
+		"taken over":        {state: joined, locked: true, record: true},
+		"resumed":           {state: joined, record: true},
+		"resumed, but then a leave": {
+			state: change(func(s *joinstate.State) { s.Leaving = time.Unix(3, 0) }), record: true,
+			remedy: "hcp-node-agent leave #",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -34,55 +34,48 @@ func (f HostFacts) Findings() []report.Finding {
 func (f HostFacts) HasOtherName() bool { return f.CurrentName != "" && f.CurrentName != f.NodeName }
 
 func (f HostFacts) nameFinding() []report.Finding {
-	if !f.HasOtherName() {
+	switch {
+	case !f.HasOtherName():
 		return nil
+	case !strings.EqualFold(f.CurrentName, f.Hostname):
+		return problem(report.HostNameChanged, "hcp-node-agent join # restores kubelet's unit",
+			"kubelet would start with the name %s (--hostname-override of its unit), but the Node is %s: kubelet keeps "+
+				"working only until its next restart", f.CurrentName, f.NodeName)
 	}
-	finding := report.Finding{
-		Severity: report.SeverityProblem,
-		Reason:   report.HostNameChanged,
-		Subject:  "the host name",
-		Message: fmt.Sprintf("the host name changed to %s, but the Node is %s: kubelet keeps working only until "+
-			"its next restart, because its certificate contains the name of the Node", f.CurrentName, f.NodeName),
-		Remedy: report.Remedyf("hostnamectl set-hostname %s # or, to use the new name: hcp-node-agent leave, then join again", f.NodeName),
-	}
-	if !strings.EqualFold(f.CurrentName, f.Hostname) {
-		finding.Message = fmt.Sprintf("kubelet would start with the name %s (--hostname-override of its unit), but "+
-			"the Node is %s: kubelet keeps working only until its next restart", f.CurrentName, f.NodeName)
-		finding.Remedy = "hcp-node-agent join # restores kubelet's unit"
-	}
-	return []report.Finding{finding}
+	return problem(report.HostNameChanged, report.Remedyf("hostnamectl set-hostname %s # or, to use the new name: "+
+		"hcp-node-agent leave, then join again", f.NodeName),
+		"the host name changed to %s, but the Node is %s: kubelet keeps working only until its next restart, because "+
+			"its certificate contains the name of the Node", f.CurrentName, f.NodeName)
 }
 
 // addressFinding returns a finding if the host has lost an address with which kubelet is
 // configured, or if kubelet still runs with the addresses before a change. An additional
 // address changes nothing.
 func (f HostFacts) addressFinding() []report.Finding {
-	finding := report.Finding{
-		Severity: report.SeverityProblem,
-		Reason:   report.NodeAddressChanged,
-		Subject:  "the node address",
-		Remedy:   "hcp-node-agent node-ip && systemctl restart crio kubelet",
-	}
-	var lost []netip.Addr
-	for _, address := range f.Configured.All() {
-		if !slices.Contains(f.Existing, address) {
-			lost = append(lost, address)
-		}
-	}
+	lost := slices.DeleteFunc(f.Configured.All(), func(a netip.Addr) bool { return slices.Contains(f.Existing, a) })
 	switch {
 	case len(lost) > 0 && !f.Suitable.Primary().IsValid():
-		finding.Reason = report.NodeAddressMissing
-		finding.Message = "this host no longer has the node address " + nodeip.Format(lost) + ", and no other address is suitable"
-		finding.Remedy = "ip -br address; ip route show default"
+		return problem(report.NodeAddressMissing, "ip -br address; ip route show default",
+			"this host no longer has the node address %s, and no other address is suitable", nodeip.Format(lost))
 	case len(lost) > 0:
-		finding.Message = fmt.Sprintf("the node address changed to %s from %s, with which kubelet and CRI-O are configured",
+		return problem(report.NodeAddressChanged, "hcp-node-agent node-ip && systemctl restart crio kubelet",
+			"the node address changed to %s from %s, with which kubelet and CRI-O are configured",
 			nodeip.Format(f.Suitable.All()), nodeip.Format(f.Configured.All()))
 	case f.Configured.Primary().IsValid() && f.Running.Primary().IsValid() && f.Running != f.Configured:
-		finding.Message = fmt.Sprintf("the node address changed to %s from %s, and kubelet has not been restarted since",
+		return problem(report.NodeAddressChanged, "systemctl restart crio kubelet",
+			"the node address changed to %s from %s, and kubelet has not been restarted since",
 			nodeip.Format(f.Configured.All()), nodeip.Format(f.Running.All()))
-		finding.Remedy = "systemctl restart crio kubelet"
-	default:
-		return nil
 	}
-	return []report.Finding{finding}
+	return nil
+}
+
+func problem(reason report.Reason, remedy report.Remedy, format string, args ...any) []report.Finding {
+	subject := "the node address"
+	if reason == report.HostNameChanged {
+		subject = "the host name"
+	}
+	return []report.Finding{{
+		Severity: report.SeverityProblem, Reason: reason, Subject: subject,
+		Message: fmt.Sprintf(format, args...), Remedy: remedy,
+	}}
 }

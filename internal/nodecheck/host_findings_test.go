@@ -54,7 +54,9 @@ func TestFindings(t *testing.T) {
 			"ip -br address",
 		},
 		"kubelet not restarted": {
-			func(f *HostFacts) { f.Running = after }, []report.Reason{report.NodeAddressChanged}, "systemctl restart crio kubelet",
+			func(f *HostFacts) { f.Running = after },
+			[]report.Reason{report.NodeAddressChanged},
+			"systemctl restart crio kubelet",
 		},
 		"kubelet is not running": {func(f *HostFacts) { f.Running = nodeip.Addresses{} }, nil, ""},
 		"not managed by the agent": {

@@ -8,12 +8,16 @@ import (
 	"os"
 	"slices"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // GatherHost reads the facts about a node that has joined. manager can be nil; a missing
@@ -53,6 +57,19 @@ func GatherHost(ctx context.Context, manager *systemd.Manager, stateDir, nodeNam
 	return facts, err
 }
 
+// OpenNode returns a client for the Node of a joined host, with a kubeconfig of the node.
+func OpenNode(
+	kubeconfig string, state joinstate.State, bootID string, manager *systemd.Manager, log report.Log,
+) (*node.Node, error) {
+	opened, err := node.OpenNode(kubeconfig, state.NodeName, nil, log)
+	if err != nil {
+		return nil, err
+	}
+	opened.BootID, opened.Registered, opened.RequestedTaints = bootID, state.Registered, state.Config.Taints
+	opened.Host = node.JoinedHost(manager, crio.NetworkDirectory)
+	return opened, nil
+}
+
 // ManagesNodeIP reports whether the ledger contains kubelet's drop-in with the node's
 // addresses. Another program may have written a file of the same name.
 func ManagesNodeIP(stateDir string) (bool, error) {
@@ -60,5 +77,7 @@ func ManagesNodeIP(stateDir string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(records.Items(), func(item ledger.Item) bool { return item.Target == nodeip.KubeletDropIn }), nil
+	return slices.ContainsFunc(records.Items(), func(item ledger.Item) bool {
+		return item.Target == nodeip.KubeletDropIn
+	}), nil
 }

@@ -73,14 +73,15 @@ func maskNamed(text string) string {
 	}
 }
 
+// openingQuote matches the quote before a value, also inside a JSON string.
+var openingQuote = regexp.MustCompile(`^(?:\\?"|')`)
+
 // valueLength returns the length of the value at the start of text; before is the text
 // before the name.
 func valueLength(text, before string) int {
 	line, _, _ := strings.Cut(text, "\n")
-	for _, quote := range []string{`\"`, `"`, `'`} {
-		if strings.HasPrefix(line, quote) {
-			return quotedLength(line, quote)
-		}
+	if quote := openingQuote.FindString(line); quote != "" {
+		return quotedLength(line, quote)
 	}
 	if strings.HasPrefix(line, "[") {
 		if end := strings.IndexByte(line, ']'); end > 0 && !strings.Contains(line[:end], "{") {
@@ -96,10 +97,8 @@ func valueLength(text, before string) int {
 			return end // the quotes enclose name and value
 		}
 	}
-	if begin := strings.TrimLeft(
-		before[strings.LastIndexByte(before, '\n')+1:],
-		" \t-",
-	); begin == "" || begin == "export " {
+	begin := strings.TrimLeft(before[strings.LastIndexByte(before, '\n')+1:], " \t-")
+	if begin == "" || begin == "export " {
 		return len(strings.TrimRight(line, " \t\r"))
 	}
 	if end := strings.IndexAny(line, " \t\r\"'"); end >= 0 {
@@ -131,10 +130,8 @@ func maskValue(value string) string {
 	if notSecret.MatchString(strings.Trim(value, `\"'`)) {
 		return value
 	}
-	for _, quote := range []string{`\"`, `"`, `'`} {
-		if strings.HasPrefix(value, quote) {
-			return quote + mask + quote
-		}
+	if quote := openingQuote.FindString(value); quote != "" {
+		return quote + mask + quote
 	}
 	if strings.HasPrefix(value, "[") {
 		return "[" + mask + "]"

@@ -4,6 +4,7 @@ package service
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -29,8 +30,6 @@ type Monitor struct {
 	// RecheckAfter is the maximum interval of a check with active findings, so that a resolved
 	// finding is noticed soon.
 	RecheckAfter time.Duration
-	// FailureFinding returns the finding for a check that failed.
-	FailureFinding func(error) report.Finding
 	// OnChange is called once with the changes of one check.
 	OnChange func(context.Context, []Change)
 	// OnTick is called after every check with the active findings. Until settled is true,
@@ -43,7 +42,7 @@ type Monitor struct {
 	// Done reports whether monitoring must end.
 	Done func() (bool, error)
 	// Suspended reports whether the next checks must be postponed, for example because findings are
-	// expected. Nil: never.
+	// expected.
 	Suspended func() bool
 
 	tracker Tracker
@@ -61,7 +60,7 @@ func (m *Monitor) Run(ctx context.Context) error {
 			if over, err := m.Done(); over || err != nil {
 				return err
 			}
-			if m.Suspended != nil && m.Suspended() {
+			if m.Suspended() {
 				due[i] = time.Now().Add(min(check.Interval, m.ConfirmAfter))
 				m.OnTick(ctx, m.tracker.active(), false)
 				continue
@@ -82,7 +81,7 @@ func (m *Monitor) Run(ctx context.Context) error {
 // rest waits until the first check is due or a check is requested, and sets due for that
 // check. It returns false if ctx has ended.
 func (m *Monitor) rest(ctx context.Context, due []time.Time) bool {
-	timer := time.NewTimer(time.Until(earliest(due)))
+	timer := time.NewTimer(time.Until(slices.MinFunc(due, time.Time.Compare)))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -101,7 +100,7 @@ func (m *Monitor) nextInterval(check Check) time.Duration {
 	switch {
 	case m.tracker.needsConfirmation(check.Name):
 		return min(check.Interval, m.ConfirmAfter)
-	case m.tracker.hasActive(check.Name):
+	case len(m.tracker.all[check.Name]) > 0:
 		return min(check.Interval, m.RecheckAfter)
 	}
 	return check.Interval
@@ -126,21 +125,11 @@ func (m *Monitor) runCheck(ctx context.Context, check Check) {
 		return // discard the result of a canceled check
 	}
 	if err != nil {
-		failed := m.FailureFinding(err)
+		failed := newWarning(report.CheckFailed, "failed checks", err.Error(), report.RemedyOf(err))
 		failed.Incomplete = true
 		found = append(found, failed)
 	}
 	if changes := m.tracker.update(check.Name, found, time.Now()); len(changes) > 0 {
 		m.OnChange(ctx, changes)
 	}
-}
-
-func earliest(times []time.Time) time.Time {
-	first := times[0]
-	for _, t := range times[1:] {
-		if t.Before(first) {
-			first = t
-		}
-	}
-	return first
 }

@@ -31,7 +31,6 @@ func newRecorder(checks ...Check) *recorder {
 	r := &recorder{began: time.Now()}
 	r.Monitor = Monitor{
 		Checks: checks, Timeout: 10 * time.Second, ConfirmAfter: 30 * time.Second, RecheckAfter: 24 * time.Hour,
-		FailureFinding: func(err error) report.Finding { return report.Finding{Subject: "failed", Message: err.Error()} },
 		OnChange: func(_ context.Context, changes []Change) {
 			for _, c := range changes {
 				r.note("report " + c.Subject)
@@ -39,6 +38,8 @@ func newRecorder(checks ...Check) *recorder {
 		},
 		OnTick: func(context.Context, []Change, bool) {},
 		Done:   func() (bool, error) { return false, nil },
+
+		Suspended: func() bool { return false },
 	}
 	for i := range r.Checks {
 		find, name := r.Checks[i].Find, r.Checks[i].Name
@@ -114,7 +115,7 @@ func TestRunContinuesAfterHangingCheck(t *testing.T) {
 		if err := r.Run(ctx); err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"0 hangs", "10 other", "30 hangs", "40 report failed", "40 other"}
+		want := []string{"0 hangs", "10 other", "30 hangs", "40 report failed checks", "40 other"}
 		if !slices.Equal(r.notes, want) {
 			t.Errorf("%q, want %q", r.notes, want)
 		}
@@ -127,20 +128,22 @@ func TestRunKeepsFindingsOfFailedCheck(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 		defer cancel()
 		var checks int
-		find := func(context.Context) ([]report.Finding, error) {
-			if checks++; checks > 2 {
-				return nil, errors.New("unreadable")
-			}
-			return []report.Finding{{Subject: "it"}}, nil
-		}
-		r := newRecorder(Check{Name: "check", Interval: 20 * time.Second, Find: find})
+		r := newRecorder(Check{
+			Name: "check", Interval: 20 * time.Second,
+			Find: func(context.Context) ([]report.Finding, error) {
+				if checks++; checks > 2 {
+					return nil, errors.New("unreadable")
+				}
+				return []report.Finding{{Subject: "it"}}, nil
+			},
+		})
 		var active []Change
 		r.OnTick = func(_ context.Context, all []Change, _ bool) { active = all }
 		if err := r.Run(ctx); err != nil {
 			t.Fatal(err)
 		}
 		changes := slices.DeleteFunc(r.notes, func(note string) bool { return strings.HasSuffix(note, " check") })
-		if want := []string{"20 report it", "60 report failed"}; !slices.Equal(changes, want) || len(active) != 2 {
+		if want := []string{"20 report it", "60 report failed checks"}; !slices.Equal(changes, want) || len(active) != 2 {
 			t.Errorf("%q, want %q; %d active findings", changes, want, len(active))
 		}
 	})
@@ -151,11 +154,13 @@ func TestRunDiscardsCanceledCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		find := func(ctx context.Context) ([]report.Finding, error) {
-			<-ctx.Done()
-			return []report.Finding{{Subject: "partial"}}, ctx.Err()
-		}
-		r := newRecorder(Check{Name: "hangs", Interval: time.Second, Find: find})
+		r := newRecorder(Check{
+			Name: "hangs", Interval: time.Second,
+			Find: func(ctx context.Context) ([]report.Finding, error) {
+				<-ctx.Done()
+				return []report.Finding{{Subject: "partial"}}, ctx.Err()
+			},
+		})
 		if err := r.Run(ctx); err != nil || len(r.tracker.all) > 0 {
 			t.Errorf("%v, tracked findings: %v", err, r.tracker.all)
 		}
@@ -190,14 +195,15 @@ func TestRunCallsOnTick(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
 		defer cancel()
 		var checks int
-		find := func(context.Context) ([]report.Finding, error) {
-			if checks++; checks == 1 || checks == 5 {
-				return nil, nil
-			}
-			return []report.Finding{{Subject: "it"}}, nil
-		}
-		r := newRecorder(Check{Name: "bad", Interval: 10 * time.Second, Find: find},
-			Check{Name: "healthy", Interval: time.Hour, Find: healthy})
+		r := newRecorder(Check{
+			Name: "bad", Interval: 10 * time.Second,
+			Find: func(context.Context) ([]report.Finding, error) {
+				if checks++; checks == 1 || checks == 5 {
+					return nil, nil
+				}
+				return []report.Finding{{Subject: "it"}}, nil
+			},
+		}, Check{Name: "healthy", Interval: time.Hour, Find: healthy})
 		var ticks []string
 		r.OnTick = func(_ context.Context, all []Change, settled bool) {
 			ticks = append(ticks, fmt.Sprint(len(all), settled))
@@ -241,19 +247,22 @@ func TestRunRepeatsCheckForConfirmation(t *testing.T) {
 		defer cancel()
 		bad := func(context.Context) ([]report.Finding, error) { return []report.Finding{{Subject: "it"}}, nil }
 		var checks int
-		find := func(ctx context.Context) ([]report.Finding, error) {
-			checks++
-			if checks == 2 || checks == 3 || checks == 4 {
-				return bad(ctx)
-			}
-			return nil, nil
-		}
-		r := newRecorder(Check{Name: "rarely", Interval: 5 * time.Minute, Find: find})
+		r := newRecorder(Check{
+			Name: "rarely", Interval: 5 * time.Minute,
+			Find: func(ctx context.Context) ([]report.Finding, error) {
+				checks++
+				if checks == 2 || checks == 3 || checks == 4 {
+					return bad(ctx)
+				}
+				return nil, nil
+			},
+		})
 		if err := r.Run(ctx); err != nil {
 			t.Fatal(err)
 		}
 		want := []string{
-			"0 rarely", "300 rarely", "330 rarely", "330 report it", "630 rarely", "930 rarely", "960 rarely", "960 report it",
+			"0 rarely", "300 rarely", "330 rarely", "330 report it", "630 rarely", "930 rarely", "960 rarely",
+			"960 report it",
 		}
 		if !slices.Equal(r.notes, want) {
 			t.Errorf("%q, want %q", r.notes, want)

@@ -4,8 +4,6 @@ package service
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
@@ -20,35 +18,21 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// The names of the checks, which label metrics.
-const (
-	nodeCheck         = "node"
-	hostCheck         = "host"
-	driftCheck        = "drift"
-	certificatesCheck = "certificates"
-	casCheck          = "cluster-cas"
-	imagesCheck       = "images"
-	releaseCheck      = "release"
-	updatesCheck      = "updates"
-)
+// hostCheck is the name of the check of the host name and the addresses.
+const hostCheck = "host"
 
-// checkNames returns the names of all checks.
-func checkNames() []string {
-	return []string{nodeCheck, hostCheck, driftCheck, certificatesCheck, casCheck, imagesCheck, releaseCheck, updatesCheck}
-}
-
-// checks returns the checks of the service and their intervals. For 100 nodes they
+// checks returns the checks of the service, whose names label metrics, and their intervals. For 100 nodes they
 // cause at most a few API requests per minute.
 func (m *nodeMonitor) checks() []Check {
 	return []Check{
-		{Name: nodeCheck, Interval: time.Minute, Find: m.checkNode},
+		{Name: "node", Interval: time.Minute, Find: m.checkNode},
 		{Name: hostCheck, Interval: time.Minute, Find: m.checkHost},
-		{Name: driftCheck, Interval: 10 * time.Minute, Find: m.checkDrift},
-		{Name: certificatesCheck, Interval: 15 * time.Minute, Find: m.checkCertificates},
-		{Name: casCheck, Interval: casInterval, Find: m.checkCAs},
-		{Name: imagesCheck, Interval: 6 * time.Hour, Find: m.checkImages},
-		{Name: releaseCheck, Interval: time.Hour, Find: m.checkRelease},
-		{Name: updatesCheck, Interval: time.Hour, Find: m.checkUpdates},
+		{Name: "drift", Interval: 10 * time.Minute, Find: m.checkDrift},
+		{Name: "certificates", Interval: 15 * time.Minute, Find: m.checkCertificates},
+		{Name: "cluster-cas", Interval: casInterval, Find: m.checkCAs},
+		{Name: "images", Interval: 6 * time.Hour, Find: m.checkImages},
+		{Name: "release", Interval: time.Hour, Find: m.checkRelease},
+		{Name: "updates", Interval: time.Hour, Find: m.checkUpdates},
 	}
 }
 
@@ -81,66 +65,43 @@ func (m *nodeMonitor) checkDrift(ctx context.Context) ([]report.Finding, error) 
 	}
 	count := len(drift)
 	m.driftCount = &count
-	if len(drift) == 0 {
+	if count == 0 {
 		return nil, nil
 	}
-	const shown = 3
-	names := make([]string, 0, len(drift))
+	names := make([]string, 0, count)
 	for _, d := range drift {
 		names = append(names, d.Target)
 	}
-	if more := len(names) - shown; more > 0 {
-		names = append(names[:shown], fmt.Sprintf("%d more", more))
-	}
-	return []report.Finding{{
-		Severity: report.SeverityWarning,
-		Reason:   report.ConfigurationDrift,
-		Subject:  "drift",
-		Message:  "drift: " + strings.Join(names, ", "),
-		Remedy:   "hcp-node-agent status # shows all drift; hcp-node-agent join restores the joined state",
-	}}, nil
+	return []report.Finding{newWarning(report.ConfigurationDrift, "drift",
+		"drift: "+report.AbbreviateList(names),
+		"hcp-node-agent status # shows all drift; hcp-node-agent join restores the joined state")}, nil
 }
 
 // checkCertificates returns findings about the renewal of kubelet's certificates.
 func (m *nodeMonitor) checkCertificates(ctx context.Context) ([]report.Finding, error) {
-	identity := &identity.Identity{Dir: m.pkiDir, NodeName: m.state.NodeName}
+	own := &identity.Identity{Dir: m.pkiDir, NodeName: m.state.NodeName}
 	serving, err := plan.ServingCertificate(m.node, m.state.Topology())
 	if err != nil {
 		return nil, err
 	}
 	found, err := checkServing(ctx, serving)
-	return append(renewalFinding("client certificate", identity.CheckRenewal(time.Now())), found...), err
+	return append(renewalFinding("client certificate", own.CheckRenewal(time.Now())), found...), err
 }
 
-// checkServing returns a finding if a CSR for the serving certificate awaits
-// approval. kubelet submits a CSR if it has no certificate or if the host's address
-// changes. On platform None no controller approves it.
+// checkServing returns a finding if there is no serving certificate, or if its renewal awaits approval.
 func checkServing(ctx context.Context, serving *identity.Serving) ([]report.Finding, error) {
-	const subject = "serving certificate"
-	if text, remedy := serving.Problem(ctx); text != "" {
-		return []report.Finding{{
-			Severity: report.SeverityProblem,
-			Reason:   report.ServingCertificateMissing,
-			Subject:  subject,
-			Message:  text,
-			Remedy:   remedy,
-		}}, nil
+	if missing := serving.Findings(ctx); len(missing) > 0 {
+		return missing, nil
 	}
 	next, err := serving.CheckRenewal(ctx)
-	return renewalFinding(subject, next), err
+	return renewalFinding(identity.ServingSubject, next), err
 }
 
 func renewalFinding(subject string, next identity.Renewal) []report.Finding {
 	if next.Text == "" {
 		return nil
 	}
-	return []report.Finding{{
-		Severity: report.SeverityWarning,
-		Reason:   report.CertificateExpiring,
-		Subject:  subject,
-		Message:  next.Text,
-		Remedy:   next.Remedy,
-	}}
+	return []report.Finding{newWarning(report.CertificateExpiring, subject, next.Text, next.Remedy)}
 }
 
 // checkImages returns a finding if images can no longer be pulled. It tests this
@@ -169,19 +130,21 @@ func (m *nodeMonitor) checkRelease(ctx context.Context) ([]report.Finding, error
 	if facts.Server, err = kubelet.ServerVersion(ctx, m.kubeconfigContent, nil, report.Log{}); err != nil {
 		return nil, err
 	}
-	return releaseFindings(facts.Findings(table)), nil
-}
-
-// releaseFindings returns the findings as those about a joined node.
-func releaseFindings(findings []report.Finding) []report.Finding {
-	for i := range findings {
+	findings := facts.Findings(table)
+	for i := range findings { // about a joined node
 		findings[i].Reason, findings[i].Subject, findings[i].RefusesJoin = report.ReleaseMismatch, "release", false
 	}
-	return findings
+	return findings, nil
 }
 
 // checkUpdates returns a finding for each update of the host that is installed but not running.
 func (m *nodeMonitor) checkUpdates(ctx context.Context) ([]report.Finding, error) {
 	facts, err := hostupdate.Gather(ctx, m.systemd)
 	return facts.Findings(), err
+}
+
+func newWarning(reason report.Reason, subject, message string, remedy report.Remedy) report.Finding {
+	return report.Finding{
+		Severity: report.SeverityWarning, Reason: reason, Subject: subject, Message: message, Remedy: remedy,
+	}
 }

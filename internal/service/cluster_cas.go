@@ -54,15 +54,9 @@ func (m *nodeMonitor) checkCAs(ctx context.Context) ([]report.Finding, error) {
 	for _, ca := range missing {
 		unknown = append(unknown, fmt.Sprintf("%q of %s", ca.Subject, report.Timestamp(ca.NotBefore)))
 	}
-	return append(found, report.Finding{
-		Severity: report.SeverityWarning,
-		Reason:   report.ClusterCANotTrusted,
-		Subject:  "the cluster's CAs",
-		Message: fmt.Sprintf("the cluster has a new CA that this node does not trust (%s): the node will lose its "+
-			"connection when the API server uses a certificate of that CA",
-			strings.Join(unknown, "; ")),
-		Remedy: joinForCAs,
-	}), nil
+	text := fmt.Sprintf("the cluster has a new CA that this node does not trust (%s): the node will lose its "+
+		"connection when the API server uses a certificate of that CA", strings.Join(unknown, "; "))
+	return append(found, newWarning(report.ClusterCANotTrusted, "the cluster's CAs", text, joinForCAs)), nil
 }
 
 // missingCAs returns the CAs of the cluster that kubelet's kubeconfig does not contain. The list is empty

@@ -42,7 +42,8 @@ func TestDriftIsReportedByServiceAndStatus(t *testing.T) {
 		if err != nil || (len(found) > 0) != step.drift {
 			t.Fatalf("%q: the service reports %+v, %v", step.content, found, err)
 		}
-		if step.drift && (found[0].Severity != report.SeverityWarning || !strings.Contains(found[0].Message, made) || found[0].Remedy == "") {
+		if step.drift && (found[0].Severity != report.SeverityWarning || !strings.Contains(found[0].Message, made) ||
+			found[0].Remedy == "") {
 			t.Errorf("%q: the service reports %+v", step.content, found[0])
 		}
 		document, err := status.Get(t.Context(), dir)

@@ -13,52 +13,43 @@ import (
 // the service hung if it sends no notification within WatchdogSec.
 const eventsTimeout = 30 * time.Second
 
+// event is an Event in the cluster, which "oc describe node" prints.
+type event struct {
+	warning      bool
+	reason, text string
+}
+
 // publishChanges writes the changes found by a check to the journal, and then to
 // the cluster as Events.
 func (m *nodeMonitor) publishChanges(ctx context.Context, changes []Change) {
+	events := make([]event, 0, len(changes))
 	for _, change := range changes {
-		if text := changeMessage(change); change.Resolved {
-			m.log.Note(text)
+		e := event{change.Severity != report.SeverityNote, string(change.Reason), change.Message}
+		if change.Resolved {
+			e = event{false, e.reason + "Resolved", "resolved: " + e.text}
+			m.log.Note(e.text)
 		} else {
-			m.log.Warn(text, change.Remedy)
+			m.log.Warn(e.text, change.Remedy)
+			if remedy := change.Remedy.Inline(); remedy != "" {
+				e.text += " (" + remedy + ")"
+			}
 		}
+		events = append(events, e)
 	}
-	// Stop at the first failure. If the cluster is unreachable, there is a finding
-	// about that already, further Events would fail too, and the journal contains all
-	// changes.
+	m.recordEvents(ctx, events...)
+}
+
+// recordEvents writes Events until the first failure. If the cluster is unreachable, there is a finding about
+// that already, further Events would fail too, and the journal contains all changes.
+func (m *nodeMonitor) recordEvents(ctx context.Context, events ...event) {
 	bounded, cancel := context.WithTimeout(ctx, eventsTimeout)
 	defer cancel()
-	for _, change := range changes {
-		if err := m.recordEvent(bounded, change); err != nil {
+	for _, e := range events {
+		if err := m.node.RecordEvent(bounded, e.warning, e.reason, e.text); err != nil {
 			if ctx.Err() == nil {
 				m.log.Note(err.Error())
 			}
 			return
 		}
 	}
-}
-
-// recordEvent records the change as an Event, which "oc describe node" prints.
-func (m *nodeMonitor) recordEvent(ctx context.Context, change Change) error {
-	text := changeMessage(change)
-	if remedy := change.Remedy.Inline(); !change.Resolved && remedy != "" {
-		text += " (" + remedy + ")"
-	}
-	return m.node.RecordEvent(ctx, !change.Resolved && change.Severity != report.SeverityNote, eventReason(change), text)
-}
-
-// changeMessage returns the log message for a change.
-func changeMessage(change Change) string {
-	if change.Resolved {
-		return "resolved: " + change.Message
-	}
-	return change.Message
-}
-
-// eventReason returns the reason of the Event. That of a resolved finding has a suffix.
-func eventReason(change Change) string {
-	if change.Resolved {
-		return string(change.Reason) + "Resolved"
-	}
-	return string(change.Reason)
 }

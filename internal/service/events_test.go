@@ -22,12 +22,14 @@ import (
 func nodeOf(t *testing.T, server string) *node.Node {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
-	content := fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
+	content := fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c,
+		contexts: [{name: c, context: {cluster: c, user: u}}],
 		clusters: [{name: c, cluster: {server: "https://%s"}}], users: [{name: u, user: {token: t}}]}`, server)
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	node, err := node.OpenNode(path, "worker-0", func(*http.Request) (*url.URL, error) { return nil, nil }, report.Log{}) // no proxy
+	node, err := node.OpenNode(path, "worker-0", func(*http.Request) (*url.URL, error) { return nil, nil },
+		report.Log{}) // no proxy
 	if err != nil {
 		t.Fatal(err)
 	}

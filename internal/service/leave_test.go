@@ -35,12 +35,16 @@ func TestServiceDoesNotJoinDuringALeave(t *testing.T) {
 				return err
 			},
 			"join that the service begins": func() error {
-				_, err := bootstrap.Join(t.Context(), inputs.Options{StateDir: dir, Config: config.Join{UserData: userData}, Service: true})
+				_, err := bootstrap.Join(t.Context(), inputs.Options{
+					StateDir: dir, Config: config.Join{UserData: userData},
+					Service: true,
+				})
 				return err
 			},
 		} {
 			err := run()
-			if report.CodeOf(err) != report.Refused || !strings.Contains(string(report.RemedyOf(err)), "hcp-node-agent leave") || (attempt{err: err}).isRetryable() {
+			if report.CodeOf(err) != report.Refused || !strings.Contains(string(report.RemedyOf(err)), "hcp-node-agent leave") ||
+				(attempt{err: err}).isRetryable() {
 				t.Errorf("%s, finished %v: %v", name, !finished.IsZero(), err)
 			}
 		}

@@ -52,105 +52,76 @@ func (m *nodeMonitor) removeMetricsAfterLeave() {
 // metrics returns the metrics about the node. active are the confirmed findings, the most
 // severe and oldest first.
 func (m *nodeMonitor) metrics(active []Change, now time.Time) []report.Metric {
-	metrics := []report.Metric{
-		{
-			Name: "hcp_node_agent_build_info",
-			Help: "Constant 1. The labels contain the versions of the agent and of Go.",
-			Samples: []report.Sample{{
-				Labels: [][2]string{{"version", m.Version}, {"goversion", runtime.Version()}}, Value: 1,
-			}},
-		},
-		{
-			Name: "hcp_node_agent_node_info",
-			Help: "Constant 1. The labels contain the names of the Node and of its NodePool.",
-			Samples: []report.Sample{{
-				Labels: [][2]string{{"node", m.state.NodeName}, {"nodepool", m.state.NodePool}}, Value: 1,
-			}},
-		},
-		{
-			Name:    "hcp_node_agent_last_check_timestamp_seconds",
-			Help:    "Unix time of the last check of the node.",
-			Samples: []report.Sample{{Value: float64(now.Unix())}},
-		},
-		findingCounts(active),
-		findingTimes(active),
-		certificateExpiries(m.pkiDir),
-		m.joinDurations(),
+	var certificates, durations, drift []report.Sample
+	for _, expiry := range identity.CertificateExpiries(m.pkiDir) {
+		certificates = append(certificates, sample(expiry.NotAfter.Unix(), "certificate", expiry.Name))
+	}
+	for _, step := range slices.Sorted(maps.Keys(m.state.StepDurations)) {
+		durations = append(durations, sample(time.Duration(m.state.StepDurations[step]).Seconds(), "step", step))
 	}
 	if m.driftCount != nil {
-		metrics = append(metrics, report.Metric{
-			Name:    "hcp_node_agent_drift_objects",
-			Help:    "Number of objects of the host, such as files and units, that differ from the joined state.",
-			Samples: []report.Sample{{Value: float64(*m.driftCount)}},
-		})
+		drift = append(drift, sample(*m.driftCount))
 	}
-	return metrics
+	metric := func(name, help string, samples ...report.Sample) report.Metric {
+		return report.Metric{Name: name, Help: help, Samples: samples}
+	}
+	return []report.Metric{
+		metric("hcp_node_agent_build_info", "Constant 1. The labels contain the versions of the agent and of Go.",
+			sample(1, "version", m.Version, "goversion", runtime.Version())),
+		metric("hcp_node_agent_node_info", "Constant 1. The labels contain the names of the Node and of its NodePool.",
+			sample(1, "node", m.state.NodeName, "nodepool", m.state.NodePool)),
+		metric("hcp_node_agent_last_check_timestamp_seconds", "Unix time of the last check of the node.",
+			sample(now.Unix())),
+		metric("hcp_node_agent_findings", "Number of active findings.", m.findingCounts(active)...),
+		metric("hcp_node_agent_finding_start_timestamp_seconds",
+			"Unix time of the first occurrence of the oldest active finding with this reason.", findingTimes(active)...),
+		metric("hcp_node_agent_certificate_expiration_timestamp_seconds",
+			"Unix time at which a certificate of kubelet expires.", certificates...),
+		metric("hcp_node_agent_join_duration_seconds", "Duration of a step in the last completed run of join.",
+			durations...),
+		metric("hcp_node_agent_drift_objects",
+			"Number of objects of the host, such as files and units, that differ from the joined state.", drift...),
+	}
+}
+
+// sample returns a sample with labels, of which each is a name and a value.
+func sample[T int | int64 | float64](value T, labels ...string) report.Sample {
+	s := report.Sample{Value: float64(value)}
+	for pair := range slices.Chunk(labels, 2) {
+		s.Labels = append(s.Labels, [2]string(pair))
+	}
+	return s
 }
 
 // findingCounts counts the findings of each check and severity. Counts of 0 are included,
 // because Prometheus cannot distinguish a missing sample from a failure.
-func findingCounts(active []Change) report.Metric {
-	metric := report.Metric{Name: "hcp_node_agent_findings", Help: "Number of active findings."}
-	for _, check := range checkNames() {
+func (m *nodeMonitor) findingCounts(active []Change) []report.Sample {
+	counts := map[[2]string]int{}
+	for _, change := range active {
+		counts[[2]string{change.Check, string(change.Severity)}]++
+	}
+	var samples []report.Sample
+	for _, check := range m.checks() {
 		for _, severity := range []report.Severity{report.SeverityProblem, report.SeverityWarning, report.SeverityNote} {
-			count := 0
-			for _, change := range active {
-				if change.Check == check && change.Severity == severity {
-					count++
-				}
-			}
-			metric.Samples = append(metric.Samples, report.Sample{
-				Labels: [][2]string{{"check", check}, {"severity", string(severity)}}, Value: float64(count),
-			})
+			count := counts[[2]string{check.Name, string(severity)}]
+			samples = append(samples, sample(count, "check", check.Name, "severity", string(severity)))
 		}
 	}
-	return metric
+	return samples
 }
 
 // findingTimes returns the start of the oldest finding of each check, severity and reason.
 // The subjects of findings are not labels: there is no limit to their number.
-func findingTimes(active []Change) report.Metric {
-	metric := report.Metric{
-		Name: "hcp_node_agent_finding_start_timestamp_seconds",
-		Help: "Unix time of the first occurrence of the oldest active finding with this reason.",
-	}
+func findingTimes(active []Change) []report.Sample {
+	var samples []report.Sample
 	seen := map[[3]string]bool{}
 	for _, change := range active {
 		values := [3]string{change.Check, string(change.Severity), string(change.Reason)}
-		if seen[values] {
-			continue
+		if !seen[values] {
+			seen[values] = true
+			samples = append(samples, sample(change.Since.Unix(),
+				"check", values[0], "severity", values[1], "reason", values[2]))
 		}
-		seen[values] = true
-		metric.Samples = append(metric.Samples, report.Sample{
-			Labels: [][2]string{{"check", values[0]}, {"severity", values[1]}, {"reason", values[2]}},
-			Value:  float64(change.Since.Unix()),
-		})
 	}
-	return metric
-}
-
-func certificateExpiries(pkiDir string) report.Metric {
-	metric := report.Metric{
-		Name: "hcp_node_agent_certificate_expiration_timestamp_seconds",
-		Help: "Unix time at which a certificate of kubelet expires.",
-	}
-	for _, expiry := range identity.CertificateExpiries(pkiDir) {
-		metric.Samples = append(metric.Samples, report.Sample{
-			Labels: [][2]string{{"certificate", expiry.Name}}, Value: float64(expiry.NotAfter.Unix()),
-		})
-	}
-	return metric
-}
-
-func (m *nodeMonitor) joinDurations() report.Metric {
-	metric := report.Metric{
-		Name: "hcp_node_agent_join_duration_seconds",
-		Help: "Duration of a step in the last completed run of join.",
-	}
-	for _, step := range slices.Sorted(maps.Keys(m.state.StepDurations)) {
-		metric.Samples = append(metric.Samples, report.Sample{
-			Labels: [][2]string{{"step", step}}, Value: time.Duration(m.state.StepDurations[step]).Seconds(),
-		})
-	}
-	return metric
+	return samples
 }

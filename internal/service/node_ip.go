@@ -51,7 +51,15 @@ func RefreshNodeIP(ctx context.Context, options inputs.Options) (NodeIPResult, e
 		return document, err
 	}
 	document.Before = previous.All()
-	chosen, err := awaitNodeIP(ctx, previous)
+	limited, cancel := context.WithTimeout(ctx, nodeIPTimeout)
+	chosen, err := nodeip.Await(limited, previous)
+	cancel()
+	if err == nil && !chosen.Primary().IsValid() {
+		err = report.Fail(report.Failed, "ip -br address; ip route show default # when the address is back: "+
+			"hcp-node-agent node-ip && systemctl restart crio kubelet",
+			"no address of this host is suitable as the node IP after %s; kubelet keeps %s", nodeIPTimeout,
+			previous.Primary())
+	}
 	if err != nil {
 		return document, err
 	}
@@ -63,18 +71,6 @@ func RefreshNodeIP(ctx context.Context, options inputs.Options) (NodeIPResult, e
 		return document, nil
 	}
 	return document, err
-}
-
-func awaitNodeIP(ctx context.Context, previous nodeip.Addresses) (nodeip.Addresses, error) {
-	limited, cancel := context.WithTimeout(ctx, nodeIPTimeout)
-	defer cancel()
-	chosen, err := nodeip.Await(limited, previous)
-	if err == nil && !chosen.Primary().IsValid() {
-		err = report.Fail(report.Failed, "ip -br address; ip route show default # when the address is back: "+
-			"hcp-node-agent node-ip && systemctl restart crio kubelet",
-			"no address of this host is suitable as the node IP after %s; kubelet keeps %s", nodeIPTimeout, previous.Primary())
-	}
-	return chosen, err
 }
 
 // applyNodeIPs writes the files and reports whether kubelet's configuration

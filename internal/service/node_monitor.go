@@ -8,15 +8,14 @@ import (
 	"os"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
-
-	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodecheck"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
 )
 
 // nodeMonitor monitors a node that has joined.
@@ -27,7 +26,7 @@ type nodeMonitor struct {
 	systemd *systemd.Manager // nil if systemd is unreachable
 	node    *node.Node
 
-	maintenance *joinstate.Maintenance // unfinished; nil if there is none
+	unfinished string // an upgrade or maintenance in progress, see unfinishedRun
 
 	hasResult  bool // a check has run, so the metrics are meaningful
 	driftCount *int // result of the last completed check of drift; nil before
@@ -47,11 +46,7 @@ func (m *nodeMonitor) open(ctx context.Context) error {
 		return err
 	}
 	m.systemd, _ = systemd.Open(ctx) // without systemd, findings have less detail
-	if err := m.openNode(facts.BootID); err != nil {
-		m.close()
-		return err
-	}
-	return nil
+	return m.openNode(facts.BootID)
 }
 
 // openNode connects to the cluster with kubelet's current kubeconfig.
@@ -61,12 +56,10 @@ func (m *nodeMonitor) openNode(bootID string) error {
 		return fmt.Errorf("reading kubelet's kubeconfig: %w", err)
 	}
 	// Discard the log output about retried requests.
-	opened, err := node.OpenNode(m.kubeconfig, m.state.NodeName, nil, report.Log{})
+	opened, err := nodecheck.OpenNode(m.kubeconfig, m.state, bootID, m.systemd, report.Log{})
 	if err != nil {
 		return err
 	}
-	opened.Registered, opened.RequestedTaints = m.state.Registered, m.state.Config.Taints
-	opened.BootID, opened.Host = bootID, node.JoinedHost(m.systemd, crio.NetworkDirectory)
 	m.node, m.kubeconfigContent = opened, content
 	return nil
 }
@@ -82,8 +75,8 @@ func (m *nodeMonitor) close() {
 // because zero findings would then read as healthy.
 func (m *nodeMonitor) reportStatus(ctx context.Context, active []Change, settled bool) {
 	status := statusLine(m.state.NodeName, active, settled)
-	if name := m.unfinishedRun(); name != "" {
-		status = name + " of " + m.state.NodeName + " is in progress"
+	if m.isSuspended() {
+		status = m.unfinished + " of " + m.state.NodeName + " is in progress"
 	}
 	report.SystemdNotifier{}.Watchdog(status)
 	m.hasResult = m.hasResult || settled || len(active) > 0
@@ -115,13 +108,12 @@ const settleTime = 2 * time.Second
 // watchNetwork requests the check of the host after each change of addresses or of the host
 // name, until ctx ends. Without NetworkManager only the interval of the check applies.
 func (m *nodeMonitor) watchNetwork(ctx context.Context) {
+	var changed <-chan struct{}
 	client, err := networkmanager.Open(ctx)
-	if err != nil {
-		m.log.Note("changes of the node address are noticed only within minutes: " + err.Error())
-		return
+	if err == nil {
+		defer client.Close()
+		changed, err = client.Watch(ctx)
 	}
-	defer client.Close()
-	changed, err := client.Watch(ctx)
 	if err != nil {
 		m.log.Note("changes of the node address are noticed only within minutes: " + err.Error())
 		return

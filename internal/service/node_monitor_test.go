@@ -33,17 +33,17 @@ import (
 func activeFindings() []Change {
 	return []Change{
 		{Since: time.Unix(1795290000, 0), Finding: report.Finding{
-			Check: nodeCheck, Severity: report.SeverityProblem, Reason: report.KubeletNotRunning,
+			Check: "node", Severity: report.SeverityProblem, Reason: report.KubeletNotRunning,
 			Subject: "kubelet.service", Message: "kubelet.service is not running (failed)",
 		}},
 		{Since: time.Unix(1795290200, 0), Finding: report.Finding{
-			Check: nodeCheck, Severity: report.SeverityWarning, Reason: report.PodNotReady, Subject: "pod a/b", Message: "pod a/b",
+			Check: "node", Severity: report.SeverityWarning, Reason: report.PodNotReady, Subject: "pod a/b", Message: "pod a/b",
 		}},
 		{Since: time.Unix(1795290250, 0), Finding: report.Finding{
-			Check: nodeCheck, Severity: report.SeverityWarning, Reason: report.PodNotReady, Subject: "pod a/c", Message: "pod a/c",
+			Check: "node", Severity: report.SeverityWarning, Reason: report.PodNotReady, Subject: "pod a/c", Message: "pod a/c",
 		}},
 		{Since: time.Unix(1795290300, 0), Finding: report.Finding{
-			Check: driftCheck, Severity: report.SeverityWarning, Reason: report.ConfigurationDrift,
+			Check: "drift", Severity: report.SeverityWarning, Reason: report.ConfigurationDrift,
 			Subject: "drift", Message: "drift: /etc/a",
 		}},
 	}
@@ -100,7 +100,10 @@ func TestMetricsAreRemovedAfterLeave(t *testing.T) {
 		"left":            {joinstate.State{}, true},
 	} {
 		dir := t.TempDir()
-		m := &nodeMonitor{Options: Options{Options: inputs.Options{StateDir: dir}, Metrics: filepath.Join(dir, "metrics", "a.prom")}}
+		m := &nodeMonitor{Options: Options{
+			Options: inputs.Options{StateDir: dir},
+			Metrics: filepath.Join(dir, "metrics", "a.prom"),
+		}}
 		if test.state.Exists() {
 			flowtest.NoError(t, joinstate.Write(dir, test.state))
 		}
@@ -151,6 +154,7 @@ func TestServiceMetrics(t *testing.T) {
 			got = append(got, strings.TrimSpace(line))
 		}
 	}
+	const started = "hcp_node_agent_finding_start_timestamp_seconds"
 	want := []string{
 		`hcp_node_agent_build_info{version="1.2",goversion="` + runtime.Version() + `"} 1`,
 		`hcp_node_agent_node_info{node="worker-0",nodepool="clusters/demo"} 1`,
@@ -179,9 +183,9 @@ func TestServiceMetrics(t *testing.T) {
 		`hcp_node_agent_findings{check="updates",severity="problem"} 0`,
 		`hcp_node_agent_findings{check="updates",severity="warning"} 0`,
 		`hcp_node_agent_findings{check="updates",severity="note"} 0`,
-		`hcp_node_agent_finding_start_timestamp_seconds{check="node",severity="problem",reason="KubeletNotRunning"} 1795290000`,
-		`hcp_node_agent_finding_start_timestamp_seconds{check="node",severity="warning",reason="PodNotReady"} 1795290200`,
-		`hcp_node_agent_finding_start_timestamp_seconds{check="drift",severity="warning",reason="ConfigurationDrift"} 1795290300`,
+		started + `{check="node",severity="problem",reason="KubeletNotRunning"} 1795290000`,
+		started + `{check="node",severity="warning",reason="PodNotReady"} 1795290200`,
+		started + `{check="drift",severity="warning",reason="ConfigurationDrift"} 1795290300`,
 		`hcp_node_agent_certificate_expiration_timestamp_seconds{certificate="client"} 1800000000`,
 		`hcp_node_agent_certificate_expiration_timestamp_seconds{certificate="serving"} 1800000001`,
 		`hcp_node_agent_join_duration_seconds{step="client-certificate"} 120`,
@@ -242,7 +246,7 @@ func TestServiceHasEnded(t *testing.T) {
 	}
 	write()
 	check("unchanged", false, false)
-	joined.StepDurations = map[string]config.Duration{"ready": config.Duration(time.Minute)}
+	joined.Runs++
 	write()
 	check("after another run of the join", false, true)
 	check("again", false, false)
@@ -255,8 +259,8 @@ func TestServiceHasEnded(t *testing.T) {
 	flowtest.NoError(t, err)
 	flowtest.NoError(t, joinstate.WriteMaintenance(dir, joinstate.Maintenance{Started: time.Unix(3, 0)}))
 	check("during a maintenance", false, false)
-	if !m.isSuspended() || m.unfinishedRun() != "a maintenance" {
-		t.Errorf("the checks are not suspended during %q", m.unfinishedRun())
+	if !m.isSuspended() || m.unfinished != maintenanceRun {
+		t.Errorf("the checks are not suspended during %q", m.unfinished)
 	}
 	flowtest.NoError(t, lock.Close())
 	if over, err := m.hasEnded(); !over || report.CodeOf(err) != report.Failed {
@@ -275,9 +279,20 @@ func TestServiceHasEnded(t *testing.T) {
 }
 
 // A check that cannot be run is a finding with a remedy.
-func TestFailedCheckFinding(t *testing.T) {
-	f := failedCheckFinding(report.Fail(report.Failed, "systemctl start crio", "CRI-O does not respond: %w", context.DeadlineExceeded))
-	if f.Severity != report.SeverityWarning || f.Message != "CRI-O does not respond: context deadline exceeded" || f.Remedy != "systemctl start crio" || f.Subject == "" {
-		t.Errorf("%+v", f)
+func TestFailedCheckIsAFinding(t *testing.T) {
+	var changes []Change
+	m := &Monitor{Timeout: time.Minute, OnChange: func(_ context.Context, all []Change) { changes = all }}
+	failure := report.Fail(report.Failed, "systemctl start crio", "CRI-O does not respond: %w", context.DeadlineExceeded)
+	for range confirmations {
+		m.runCheck(t.Context(), Check{Name: "images", Find: func(context.Context) ([]report.Finding, error) {
+			return nil, failure
+		}})
+	}
+	want := report.Finding{
+		Check: "images", Severity: report.SeverityWarning, Reason: report.CheckFailed, Subject: "failed checks",
+		Message: "CRI-O does not respond: context deadline exceeded", Remedy: "systemctl start crio", Incomplete: true,
+	}
+	if len(changes) != 1 || !cmp.Equal(changes[0].Finding, want) {
+		t.Errorf("%+v", changes)
 	}
 }

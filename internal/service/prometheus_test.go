@@ -96,7 +96,8 @@ func TestNodeExporterServesMetrics(t *testing.T) {
 	var daemonSet appsv1.DaemonSet
 	readYAML(t, monitoringManifests+"daemonset.yaml", &daemonSet)
 	pod := daemonSet.Spec.Template.Spec
-	if mount := pod.Containers[0].VolumeMounts[0]; !mount.ReadOnly || pod.Volumes[0].HostPath.Path != "/run/hcp-node-agent/metrics" {
+	if mount := pod.Containers[0].VolumeMounts[0]; !mount.ReadOnly ||
+		pod.Volumes[0].HostPath.Path != "/run/hcp-node-agent/metrics" {
 		t.Errorf("mounted: %+v %+v", mount, pod.Volumes[0].HostPath)
 	}
 	dir := t.TempDir()

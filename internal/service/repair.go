@@ -129,31 +129,23 @@ func (m *nodeMonitor) registerAgain(ctx context.Context) (string, error) {
 			return "restarted kubelet, which registered the Node again", nil
 		}
 		if wait.Sleep(ctx, time.Second) != nil {
-			return "", report.Fail(report.Failed, report.Remedy("journalctl -b -u "+kubelet.UnitName),
-				"kubelet was restarted, but did not register the Node within %s%s", repairTimeout, because(err))
+			text := "kubelet was restarted, but did not register the Node within " + repairTimeout.String()
+			if err != nil {
+				text += ": " + err.Error()
+			}
+			return "", report.Fail(report.Failed, report.Remedy("journalctl -b -u "+kubelet.UnitName), "%s", text)
 		}
 	}
 }
 
-func because(err error) string {
-	if err == nil {
-		return ""
-	}
-	return ": " + err.Error()
-}
-
 // publishRepair writes the result of a repair to the journal and to the cluster as an Event.
 func (m *nodeMonitor) publishRepair(ctx context.Context, change Change, result string, err error) {
-	suffix, text := "Repaired", "repaired: "+result
+	e := event{false, string(change.Reason) + "Repaired", "repaired: " + result}
 	if err == nil {
-		m.log.Note(text)
+		m.log.Note(e.text)
 	} else {
-		suffix, text = "RepairFailed", "the repair failed: "+err.Error()
-		m.log.Warn(text, report.RemedyOf(err))
+		e = event{true, string(change.Reason) + "RepairFailed", "the repair failed: " + err.Error()}
+		m.log.Warn(e.text, report.RemedyOf(err))
 	}
-	bounded, cancel := context.WithTimeout(ctx, eventsTimeout)
-	defer cancel()
-	if err := m.node.RecordEvent(bounded, err != nil, string(change.Reason)+suffix, text); err != nil && ctx.Err() == nil {
-		m.log.Note(err.Error())
-	}
+	m.recordEvents(ctx, e)
 }

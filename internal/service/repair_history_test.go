@@ -48,8 +48,11 @@ func TestUnreadableRepairHistory(t *testing.T) {
 		"damaged":         {`{"apiVersion":"node.hcp-agent.io/v1alpha1","kind":"RepairHis`, true},
 		"another version": {`{"apiVersion":"node.hcp-agent.io/v9","kind":"RepairHistory","repairs":{}}`, false},
 		"another kind":    {`{"apiVersion":"node.hcp-agent.io/v1alpha1","kind":"JoinState"}`, false},
-		"unknown field":   {`{"apiVersion":"node.hcp-agent.io/v1alpha1","kind":"RepairHistory","repairs":[],"limits":1}`, false},
-		"null":            {`null`, false},
+		"unknown field": {
+			`{"apiVersion":"node.hcp-agent.io/v1alpha1","kind":"RepairHistory","repairs":[],"limits":1}`,
+			false,
+		},
+		"null": {`null`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -17,14 +17,6 @@ const (
 	maxRepairs       = 3 // of findings with the same reason, in repairWindow
 )
 
-// repairedReasons returns the reasons of findings that have a repair, in the order of the
-// repairs: kubelet is configured before it registers again.
-func repairedReasons() []report.Reason {
-	return []report.Reason{
-		report.ConfigurationDrift, report.NodeAddressChanged, report.ClusterCANotTrusted, report.NodeDeleted,
-	}
-}
-
 // repairRecord is one repair of a finding.
 type repairRecord struct {
 	Reason report.Reason `json:"reason"`
@@ -40,7 +32,10 @@ func nextRepair(active []Change, history []repairRecord, now time.Time) (Change,
 	if slices.ContainsFunc(active, func(c Change) bool { return c.Reason == report.HostNameChanged }) {
 		return Change{}, false
 	}
-	for _, reason := range repairedReasons() {
+	// kubelet is configured before it registers again.
+	for _, reason := range []report.Reason{
+		report.ConfigurationDrift, report.NodeAddressChanged, report.ClusterCANotTrusted, report.NodeDeleted,
+	} {
 		for _, change := range active {
 			if change.Reason == reason && mayRepair(change, history, now) {
 				return change, true

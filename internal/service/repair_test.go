@@ -37,27 +37,72 @@ func TestNextRepair(t *testing.T) {
 		history []repairRecord
 		want    report.Reason
 	}{
-		"nothing":                           {nil, nil, ""},
-		"a finding without a repair":        {[]Change{activeChange(report.DiskPressure, since), activeChange(report.NodeAddressMissing, since)}, nil, ""},
-		"new CA, deleted Node":              {[]Change{deleted, activeChange(report.ClusterCANotTrusted, since)}, nil, report.ClusterCANotTrusted},
+		"nothing": {nil, nil, ""},
+		"a finding without a repair": {[]Change{
+			activeChange(report.DiskPressure, since),
+			activeChange(report.NodeAddressMissing, since),
+		}, nil, ""},
+		"new CA, deleted Node": {
+			[]Change{deleted, activeChange(report.ClusterCANotTrusted, since)},
+			nil,
+			report.ClusterCANotTrusted,
+		},
 		"deleted Node":                      {[]Change{deleted}, nil, report.NodeDeleted},
 		"address":                           {[]Change{address}, nil, report.NodeAddressChanged},
 		"configuration before registration": {[]Change{deleted, address, drift}, nil, report.ConfigurationDrift},
 		"addresses before registration":     {[]Change{deleted, address}, nil, report.NodeAddressChanged},
 		"kubelet would not start":           {[]Change{deleted, name}, nil, ""},
 		"repaired just now":                 {[]Change{deleted}, []repairRecord{at(4*time.Minute, deleted)}, ""},
-		"repaired in vain":                  {[]Change{deleted}, []repairRecord{at(5*time.Minute, deleted)}, report.NodeDeleted},
-		"repaired in vain twice":            {[]Change{deleted}, []repairRecord{at(20*time.Minute, deleted), at(9*time.Minute, deleted)}, ""},
-		"another finding meanwhile":         {[]Change{deleted, drift}, []repairRecord{at(time.Minute, drift)}, report.NodeDeleted},
-		"a new occurrence":                  {[]Change{deleted}, []repairRecord{at(2*time.Minute, earlier)}, report.NodeDeleted},
-		"repeated occurrences":              {[]Change{deleted}, []repairRecord{at(50*time.Minute, earlier), at(20*time.Minute, earlier), at(10*time.Minute, earlier)}, ""},
-		"repeated occurrences, an hour ago": {[]Change{deleted}, []repairRecord{at(61*time.Minute, earlier), at(20*time.Minute, earlier), at(10*time.Minute, earlier)}, report.NodeDeleted},
-		"repeated occurrences of another":   {[]Change{drift}, []repairRecord{at(50*time.Minute, earlier), at(20*time.Minute, earlier), at(10*time.Minute, earlier)}, report.ConfigurationDrift},
-		"repaired before a restart":         {[]Change{deleted}, []repairRecord{restarted(4*time.Minute, deleted)}, ""},
-		"backoff of before a restart":       {[]Change{deleted}, []repairRecord{restarted(100*time.Minute, deleted), restarted(90*time.Minute, deleted), restarted(80*time.Minute, deleted), restarted(70*time.Minute, deleted), restarted(65*time.Minute, deleted)}, ""},
-		"limit of before a restart":         {[]Change{deleted}, []repairRecord{restarted(59*time.Minute, deleted), restarted(50*time.Minute, deleted), restarted(40*time.Minute, deleted)}, ""},
-		"long before a restart":             {[]Change{deleted}, []repairRecord{restarted(6*time.Hour, deleted)}, report.NodeDeleted},
-		"recorded with a wrong clock":       {[]Change{deleted}, []repairRecord{restarted(-time.Hour, deleted), restarted(-time.Hour, deleted), restarted(-time.Hour, deleted)}, report.NodeDeleted},
+		"repaired in vain": {
+			[]Change{deleted},
+			[]repairRecord{at(5*time.Minute, deleted)},
+			report.NodeDeleted,
+		},
+		"repaired in vain twice": {[]Change{deleted}, []repairRecord{
+			at(20*time.Minute, deleted),
+			at(9*time.Minute, deleted),
+		}, ""},
+		"another finding meanwhile": {
+			[]Change{deleted, drift},
+			[]repairRecord{at(time.Minute, drift)},
+			report.NodeDeleted,
+		},
+		"a new occurrence": {
+			[]Change{deleted},
+			[]repairRecord{at(2*time.Minute, earlier)},
+			report.NodeDeleted,
+		},
+		"repeated occurrences": {[]Change{deleted}, []repairRecord{
+			at(50*time.Minute, earlier),
+			at(20*time.Minute, earlier), at(10*time.Minute, earlier),
+		}, ""},
+		"repeated occurrences, an hour ago": {[]Change{deleted}, []repairRecord{
+			at(61*time.Minute, earlier),
+			at(20*time.Minute, earlier), at(10*time.Minute, earlier),
+		}, report.NodeDeleted},
+		"repeated occurrences of another": {[]Change{drift}, []repairRecord{
+			at(50*time.Minute, earlier),
+			at(20*time.Minute, earlier), at(10*time.Minute, earlier),
+		}, report.ConfigurationDrift},
+		"repaired before a restart": {[]Change{deleted}, []repairRecord{restarted(4*time.Minute, deleted)}, ""},
+		"backoff of before a restart": {[]Change{deleted}, []repairRecord{
+			restarted(100*time.Minute, deleted),
+			restarted(90*time.Minute, deleted), restarted(80*time.Minute, deleted), restarted(70*time.Minute, deleted),
+			restarted(65*time.Minute, deleted),
+		}, ""},
+		"limit of before a restart": {[]Change{deleted}, []repairRecord{
+			restarted(59*time.Minute, deleted),
+			restarted(50*time.Minute, deleted), restarted(40*time.Minute, deleted),
+		}, ""},
+		"long before a restart": {
+			[]Change{deleted},
+			[]repairRecord{restarted(6*time.Hour, deleted)},
+			report.NodeDeleted,
+		},
+		"recorded with a wrong clock": {[]Change{deleted}, []repairRecord{
+			restarted(-time.Hour, deleted),
+			restarted(-time.Hour, deleted), restarted(-time.Hour, deleted),
+		}, report.NodeDeleted},
 	} {
 		if got, due := nextRepair(c.active, c.history, now); got.Reason != c.want || due != (c.want != "") {
 			t.Errorf("%s: %q (%t), want %q", test, got.Reason, due, c.want)
@@ -89,9 +134,15 @@ func TestNoRepairWhileAnotherRunChangesTheHost(t *testing.T) {
 	dir := t.TempDir()
 	host, err := nodecheck.GatherHost(t.Context(), nil, dir, "")
 	flowtest.NoError(t, err)
-	m := &nodeMonitor{Options: Options{Options: inputs.Options{StateDir: dir}}, state: joinstate.State{NodeName: host.CurrentName}}
+	m := &nodeMonitor{
+		Options: Options{Options: inputs.Options{StateDir: dir}},
+		state:   joinstate.State{NodeName: host.CurrentName},
+	}
 	m.Config.Repair = true
-	flowtest.NoError(t, joinstate.Write(dir, joinstate.State{Started: time.Unix(1, 0), Finished: time.Unix(2, 0), NodeName: host.CurrentName}))
+	flowtest.NoError(t, joinstate.Write(dir, joinstate.State{
+		Started: time.Unix(1, 0), Finished: time.Unix(2, 0),
+		NodeName: host.CurrentName,
+	}))
 	running, err := ledger.Open(dir, ledger.Drivers{})
 	flowtest.NoError(t, err)
 	if m.mayChangeHost(t.Context()) {

@@ -50,7 +50,8 @@ func (a attempt) isRetryable() bool {
 // sameFailure reports whether two attempts failed for the same reason. Messages are
 // not compared, because they contain times and counts.
 func (a attempt) sameFailure(b attempt) bool {
-	return a.step == b.step && report.CodeOf(a.err) == report.CodeOf(b.err) && report.RemedyOf(a.err) == report.RemedyOf(b.err)
+	return a.step == b.step && report.CodeOf(a.err) == report.CodeOf(b.err) &&
+		report.RemedyOf(a.err) == report.RemedyOf(b.err)
 }
 
 // backoff returns the wait after the given number of identical failures. It doubles
@@ -77,15 +78,11 @@ func (r retrier) run(ctx context.Context) error {
 		sink := &dedupSink{sink: r.sink, previous: last}
 		marks := r.fingerprint()
 		err := r.try(ctx, sink)
-		if err == nil {
-			sink.flush()
-			return nil
-		}
 		now := attempt{step: sink.failedStep, err: err}
 		if report.CodeOf(err) == report.NetworkRolledBack {
 			migrations++
 		}
-		if ctx.Err() != nil || !now.isRetryable() || migrations == maxMigrations {
+		if err == nil || ctx.Err() != nil || !now.isRetryable() || migrations == maxMigrations {
 			sink.flush()
 			return err
 		}
@@ -107,20 +104,18 @@ func (r retrier) logRetry(a attempt) {
 	if a.step == "" {
 		log.Warn(a.err.Error(), report.RemedyOf(a.err)) // no step has reported the failure
 	}
-	log.Note("retrying automatically, first after " + backoff(1).String() + ", then with increasing backoff; new " +
-		"user data or a new join token triggers an immediate retry")
+	log.Note("retrying automatically, first after " + backoff(1).String() + ", then with increasing backoff; " +
+		"new user data or a new join token triggers an immediate retry")
 }
 
 // waitForRetry waits until the next attempt is due or new input files exist.
 func (r retrier) waitForRetry(ctx context.Context, a attempt, since time.Time, long time.Duration, marks string) error {
-	until := time.Now().Add(long)
-	what := a.err.Error() // contains the name of the step, if any
 	r.setStatus(fmt.Sprintf("waiting since %s, next attempt at %s: %s", report.Timestamp(since),
-		report.Timestamp(until), what))
+		report.Timestamp(time.Now().Add(long)), a.err)) // the error contains the name of the step, if any
 	for rested := time.Duration(0); rested < long && r.fingerprint() == marks; rested += pollInterval {
 		if err := r.wait(ctx, min(pollInterval, long-rested)); err != nil {
-			return report.Fail(report.Interrupted, "systemctl start "+machine.ServiceUnit, "interrupted while "+
-				"waiting: %s", what)
+			return report.Fail(report.Interrupted, "systemctl start "+machine.ServiceUnit,
+				"interrupted while waiting: %s", a.err)
 		}
 	}
 	return nil

@@ -17,9 +17,18 @@ import (
 
 func TestWhichFailuresAreRetried(t *testing.T) {
 	waits := map[string]map[report.Code]bool{
-		"":                   {report.Failed: true, report.CredentialRefused: true, report.Usage: false, report.Refused: false, report.Interrupted: false},
-		"preflight":          {report.Failed: true, report.Refused: true, report.RebootNeeded: false, report.Interrupted: false},
-		"fetch":              {report.Failed: true, report.Refused: true, report.CredentialRefused: true, report.Usage: true, report.Interrupted: false},
+		"": {
+			report.Failed: true, report.CredentialRefused: true, report.Usage: false,
+			report.Refused: false, report.Interrupted: false,
+		},
+		"preflight": {
+			report.Failed: true, report.Refused: true, report.RebootNeeded: false,
+			report.Interrupted: false,
+		},
+		"fetch": {
+			report.Failed: true, report.Refused: true, report.CredentialRefused: true, report.Usage: true,
+			report.Interrupted: false,
+		},
 		"validate":           {report.Failed: true, report.Refused: true, report.RebootNeeded: false},
 		"packages":           {report.Failed: true, report.Refused: true},
 		"plan":               {report.Failed: false, report.Refused: true, report.Usage: false},
@@ -42,14 +51,20 @@ func TestBackoffGrows(t *testing.T) {
 	for _, tries := range []int{1, 2, 3, 5, 6, 100000} {
 		got = append(got, backoff(tries))
 	}
-	want := []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, 160 * time.Second, 5 * time.Minute, 5 * time.Minute}
+	want := []time.Duration{
+		10 * time.Second, 20 * time.Second, 40 * time.Second, 160 * time.Second, 5 * time.Minute,
+		5 * time.Minute,
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 // runAttempts runs a service whose attempts end as specified, one after the other.
-func runAttempts(t *testing.T, ctx context.Context, marks func() string, wait func(time.Duration), ends ...attempt) (logged flowtest.Events, statuses []string, err error) { //nolint:revive // the test's own first
+func runAttempts(
+	t *testing.T, ctx context.Context, marks func() string, //nolint:revive // the test's own first
+	wait func(time.Duration), ends ...attempt,
+) (logged flowtest.Events, statuses []string, err error) {
 	t.Helper()
 	n := 0
 	err = retrier{
@@ -87,15 +102,19 @@ var noNetwork = attempt{"preflight", report.Fail(report.Refused, "correct the na
 func TestServiceReportsAFailureOnce(t *testing.T) {
 	expired := attempt{"fetch", report.Fail(report.CredentialRefused, "current user data", "fetch: token expired")}
 	var rested time.Duration
-	logged, statuses, err := runAttempts(t, t.Context(), noFingerprint, func(long time.Duration) { rested += long }, noNetwork, noNetwork, expired, expired, expired, attempt{})
+	logged, statuses, err := runAttempts(t, t.Context(), noFingerprint, func(long time.Duration) { rested += long },
+		noNetwork, noNetwork, expired, expired, expired, attempt{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := "retrying automatically, first after 10s, then with increasing backoff; new user data or a new join token triggers an immediate retry"
+	again := "retrying automatically, first after 10s, then with increasing backoff; " +
+		"new user data or a new join token triggers an immediate retry"
 	want := flowtest.Events{
 		"headline  a joins", "started preflight", "failed preflight preflight: no such name", "note preflight " + again,
-		"headline  a joins", "started preflight", "ok preflight", "started fetch", "failed fetch fetch: token expired", "note fetch " + again,
-		"headline  a joins", "started preflight", "ok preflight", "started fetch", "ok fetch", "started files", "ok files", "started network", "ok network",
+		"headline  a joins", "started preflight", "ok preflight", "started fetch", "failed fetch fetch: token expired",
+		"note fetch " + again,
+		"headline  a joins", "started preflight", "ok preflight", "started fetch", "ok fetch", "started files", "ok files",
+		"started network", "ok network",
 	}
 	if diff := cmp.Diff(want, logged); diff != "" {
 		t.Errorf("story (-want +got):\n%s", diff)
@@ -103,7 +122,8 @@ func TestServiceReportsAFailureOnce(t *testing.T) {
 	if rested != (10+20+10+20+40)*time.Second {
 		t.Errorf("rested %s", rested)
 	}
-	if len(statuses) != 5 || !strings.HasPrefix(statuses[4], "waiting since ") || !strings.HasSuffix(statuses[4], ": fetch: token expired") {
+	if len(statuses) != 5 || !strings.HasPrefix(statuses[4], "waiting since ") ||
+		!strings.HasSuffix(statuses[4], ": fetch: token expired") {
 		t.Errorf("status %q", statuses)
 	}
 }
@@ -153,7 +173,8 @@ func TestServiceLimitsMigrations(t *testing.T) {
 // systemctl stop must end the wait.
 func TestServiceStopsDuringBackoff(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	_, _, err := runAttempts(t, ctx, noFingerprint, func(time.Duration) { cancel() }, attempt{"fetch", report.Fail(report.Failed, "", "fetch: unreachable")})
+	_, _, err := runAttempts(t, ctx, noFingerprint, func(time.Duration) { cancel() },
+		attempt{"fetch", report.Fail(report.Failed, "", "fetch: unreachable")})
 	if report.CodeOf(err) != report.Interrupted || !strings.Contains(err.Error(), "fetch: unreachable") {
 		t.Errorf("%v (%d)", err, report.CodeOf(err))
 	}
@@ -161,7 +182,8 @@ func TestServiceStopsDuringBackoff(t *testing.T) {
 
 // If no step has started, the retrier itself must report the failure.
 func TestServiceReportsFailuresWithoutAStep(t *testing.T) {
-	logged, _, err := runAttempts(t, t.Context(), noFingerprint, func(time.Duration) {}, attempt{"", report.Fail(report.CredentialRefused, "a new join token", "the join token has expired")}, attempt{})
+	logged, _, err := runAttempts(t, t.Context(), noFingerprint, func(time.Duration) {},
+		attempt{"", report.Fail(report.CredentialRefused, "a new join token", "the join token has expired")}, attempt{})
 	if err != nil || !strings.Contains(strings.Join(logged, "\n"), "warning  the join token has expired") {
 		t.Errorf("%v: %q", err, logged)
 	}
@@ -172,7 +194,8 @@ func TestServiceReportsFailuresWithoutAStep(t *testing.T) {
 // from then on.
 func TestServiceReportsTheFirstStepAtOnce(t *testing.T) {
 	var logged flowtest.Events
-	sink := &dedupSink{sink: &logged, previous: attempt{"", report.Fail(report.CredentialRefused, "a new join token", "the join token has expired")}}
+	sink := &dedupSink{sink: &logged, previous: attempt{"", report.Fail(report.CredentialRefused, "a new join token",
+		"the join token has expired")}}
 	sink.Emit(report.Event{Kind: report.Headline, Message: "worker-0 joins"})
 	if len(logged) > 0 {
 		t.Errorf("passed on too early: %v", logged)

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"maps"
 	"os"
 	"time"
 
@@ -18,6 +17,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/identity"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/maintenance"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/upgrade"
 )
@@ -42,23 +43,15 @@ func Run(ctx context.Context, options Options) error {
 	if err := state.CheckNotLeaving(); err != nil {
 		return err
 	}
-	if state.Finished.IsZero() {
-		if err := joinWithRetry(ctx, options); err != nil {
-			return err
-		}
-		if state, err = joinstate.Read(options.StateDir); err != nil {
-			return err
-		}
-	}
-	if state.Upgrade != nil {
-		if state, err = resumeUpgrade(ctx, options); err != nil {
-			return err
-		}
-	}
-	if err := resumeMaintenance(ctx, options); err != nil {
+	if err := options.retry(ctx, options.tryJoin, options.AutoJoin.Fingerprint); err != nil {
 		return err
 	}
-	options.AutoJoin.RemoveAfterJoin(state, report.Log{Sink: options.Sink, Step: "monitor"})
+	if err := options.retry(ctx, options.tryResume, func() string { return "" }); err != nil {
+		return err
+	}
+	if state, err = joinstate.Read(options.StateDir); err != nil {
+		return err
+	}
 	m := &nodeMonitor{
 		Options:    options,
 		state:      state,
@@ -67,10 +60,11 @@ func Run(ctx context.Context, options Options) error {
 		log:        report.Log{Sink: options.Sink, Step: "monitor"},
 		wake:       make(chan string, 4),
 	}
+	options.AutoJoin.RemoveAfterJoin(state, m.log)
+	defer m.close()
 	if err := m.open(ctx); err != nil {
 		return err
 	}
-	defer m.close()
 	if m.repairs, err = loadRepairs(options.StateDir); err != nil {
 		m.log.Warn(err.Error(), report.RemedyOf(err))
 	}
@@ -81,58 +75,29 @@ func Run(ctx context.Context, options Options) error {
 	defer stop()
 	go m.watchNetwork(watching)
 	err = (&Monitor{
-		Wake:           m.wake,
-		Checks:         m.checks(),
-		Timeout:        2 * time.Minute,
-		ConfirmAfter:   20 * time.Second,
-		RecheckAfter:   2 * time.Minute,
-		FailureFinding: failedCheckFinding,
-		OnChange:       m.publishChanges,
-		OnTick:         m.reportAndRepair,
-		Done:           m.hasEnded,
-		Suspended:      m.isSuspended,
+		Wake:         m.wake,
+		Checks:       m.checks(),
+		Timeout:      2 * time.Minute,
+		ConfirmAfter: 20 * time.Second,
+		RecheckAfter: 2 * time.Minute,
+		OnChange:     m.publishChanges,
+		OnTick:       m.reportAndRepair,
+		Done:         m.hasEnded,
+		Suspended:    m.isSuspended,
 	}).Run(ctx)
 	m.removeMetricsAfterLeave()
 	return err
 }
 
-// joinWithRetry joins the host to the cluster, however long that takes.
-func joinWithRetry(ctx context.Context, options Options) error {
+// retry runs try until it succeeds, however long that takes. It fails if another attempt could not succeed
+// either.
+func (o Options) retry(
+	ctx context.Context, try func(context.Context, report.Sink) error, fingerprint func() string,
+) error {
 	return retrier{
-		sink: options.Sink, try: options.tryJoin, fingerprint: options.AutoJoin.Fingerprint, wait: wait.Sleep, setStatus: report.SystemdNotifier{}.Status,
+		sink: o.Sink, try: try, fingerprint: fingerprint,
+		wait: wait.Sleep, setStatus: report.SystemdNotifier{}.Status,
 	}.run(ctx)
-}
-
-// resumeUpgrade completes an interrupted upgrade, or rolls it back, however long that takes. It fails
-// if neither succeeds and another attempt could not either.
-func resumeUpgrade(ctx context.Context, options Options) (joinstate.State, error) {
-	err := retrier{
-		sink: options.Sink, try: options.tryUpgrade, fingerprint: func() string { return "" }, wait: wait.Sleep, setStatus: report.SystemdNotifier{}.Status,
-	}.run(ctx)
-	if err != nil {
-		return joinstate.State{}, err
-	}
-	return joinstate.Read(options.StateDir)
-}
-
-// tryUpgrade attempts once to complete an interrupted upgrade. An administrator may have completed it
-// since the last attempt. An upgrade that was rolled back is only logged.
-func (o Options) tryUpgrade(ctx context.Context, sink report.Sink) error {
-	state, err := joinstate.Read(o.StateDir)
-	if err != nil || state.Upgrade == nil {
-		return err
-	}
-	resume := o.Options
-	resume.Sink, resume.Service = sink, true
-	resume.Config = config.Join{Timeout: o.Config.Timeout} // no new input
-	_, failure := upgrade.Upgrade(ctx, upgrade.Options{Options: resume})
-	if state, err = joinstate.Read(o.StateDir); err != nil || (failure != nil && state.Upgrade != nil) {
-		return errors.Join(failure, err)
-	}
-	if failure != nil {
-		report.Log{Sink: sink, Step: "upgrade"}.Warn(failure.Error(), report.RemedyOf(failure))
-	}
-	return nil
 }
 
 // tryJoin attempts the join once. An administrator may have joined the host since
@@ -154,15 +119,53 @@ func (o Options) tryJoin(ctx context.Context, sink report.Sink) error {
 	return err
 }
 
-// failedCheckFinding returns a finding about a check that could not be run.
-func failedCheckFinding(err error) report.Finding {
-	return report.Finding{
-		Severity: report.SeverityWarning,
-		Reason:   report.CheckFailed,
-		Subject:  "failed checks",
-		Message:  err.Error(),
-		Remedy:   report.RemedyOf(err),
+// tryResume attempts once to complete an interrupted upgrade or maintenance. An administrator may have
+// completed it since the last attempt. If the attempt fails, but has ended the run, for example by a rollback,
+// the failure is only logged.
+func (o Options) tryResume(ctx context.Context, sink report.Sink) error {
+	run, err := unfinishedRun(o.StateDir)
+	if err != nil || run == "" {
+		return err
 	}
+	resume := o.Options
+	resume.Sink, resume.Service = sink, true
+	var failure error
+	if run == upgradeRun {
+		resume.Config = config.Join{Timeout: o.Config.Timeout} // no new input
+		_, failure = upgrade.Upgrade(ctx, upgrade.Options{Options: resume})
+	} else {
+		_, failure = maintenance.Run(ctx, maintenance.Options{Options: resume})
+	}
+	left, err := unfinishedRun(o.StateDir)
+	if err != nil || failure != nil && left != "" {
+		return errors.Join(failure, err)
+	}
+	if failure != nil {
+		report.Log{Sink: sink, Step: "resume"}.Warn(failure.Error(), report.RemedyOf(failure))
+	}
+	return nil
+}
+
+// The runs after a join that the service resumes if they are interrupted, as the begin of a sentence.
+const (
+	upgradeRun     = "an upgrade"
+	maintenanceRun = "a maintenance"
+)
+
+// unfinishedRun returns the run that is in progress or was interrupted, "" if there is none.
+func unfinishedRun(stateDir string) (string, error) {
+	state, err := joinstate.Read(stateDir)
+	if err != nil {
+		return "", err
+	}
+	if state.Upgrade != nil {
+		return upgradeRun, nil
+	}
+	record, err := joinstate.ReadMaintenance(stateDir)
+	if err != nil || record == nil {
+		return "", err
+	}
+	return maintenanceRun, nil
 }
 
 // hasEnded reads the state and reports whether the host has left the cluster. After another run of
@@ -179,7 +182,7 @@ func (m *nodeMonitor) hasEnded() (bool, error) {
 	}
 	before, wasSuspended := m.state, m.isSuspended()
 	m.state = state
-	if m.maintenance, err = joinstate.ReadMaintenance(m.StateDir); err != nil {
+	if m.unfinished, err = unfinishedRun(m.StateDir); err != nil {
 		return false, err
 	}
 	if m.isSuspended() {
@@ -189,7 +192,7 @@ func (m *nodeMonitor) hasEnded() (bool, error) {
 		if err := m.openNode(m.node.BootID); err != nil {
 			return false, err
 		}
-	} else if !wasSuspended && maps.Equal(before.StepDurations, state.StepDurations) {
+	} else if !wasSuspended && before.Runs == state.Runs {
 		return false, nil
 	}
 	m.log.Note("the agent has changed this host; repeating all checks")
@@ -202,4 +205,23 @@ func (m *nodeMonitor) hasEnded() (bool, error) {
 func (m *nodeMonitor) kubeconfigChanged() bool {
 	now, err := os.ReadFile(m.kubeconfig)
 	return err == nil && !bytes.Equal(now, m.kubeconfigContent) // if it does not exist, a leave is in progress
+}
+
+// isSuspended reports whether an upgrade or a maintenance is unfinished, during which the node is not
+// checked.
+func (m *nodeMonitor) isSuspended() bool { return m.unfinished != "" }
+
+// wasInterrupted reports, with an error, whether no process runs the unfinished upgrade or maintenance any
+// more.
+func (m *nodeMonitor) wasInterrupted() (bool, error) {
+	locked, err := ledger.IsLocked(m.StateDir)
+	if err != nil || locked {
+		return false, err
+	}
+	run, err := unfinishedRun(m.StateDir)
+	if err != nil || run == "" {
+		return false, err // it has just finished
+	}
+	m.log.Note(run + " of this host was interrupted; restarting the service to resume it")
+	return true, report.Fail(report.Failed, "", "%s was interrupted", run)
 }

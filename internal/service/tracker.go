@@ -4,7 +4,6 @@ package service
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -28,78 +27,63 @@ type activeFinding struct {
 	reported     bool
 }
 
+// key identifies a finding of a check.
 type key struct {
-	check   string
 	reason  report.Reason
 	subject string
 }
 
-// Tracker records the active findings. The zero value has no findings.
+// Tracker records the active findings of each check. The zero value has no findings.
 type Tracker struct {
-	all map[key]*activeFinding
+	all map[string]map[key]*activeFinding
 }
 
-// update records the findings of a check at a time, and returns the confirmed changes.
+// update records the findings of a check at a time, and returns the changes that enough consecutive checks
+// have confirmed.
+//
+// Findings that an incomplete check did not return remain if they were reported, and their missed checks do
+// not count, because those must be consecutive. Unconfirmed findings are forgotten. Otherwise the check would
+// be repeated early for as long as it is incomplete.
 func (t *Tracker) update(check string, found []report.Finding, at time.Time) []Change {
 	if t.all == nil {
-		t.all = map[key]*activeFinding{}
+		t.all = map[string]map[key]*activeFinding{}
 	}
-	now, incomplete := map[key]bool{}, false
+	if t.all[check] == nil {
+		t.all[check] = map[key]*activeFinding{}
+	}
+	all, now, incomplete := t.all[check], map[key]bool{}, false
 	for _, finding := range found {
 		incomplete = incomplete || finding.Incomplete
-		finding.Subject = cmp.Or(finding.Subject, finding.Message)
-		k := key{check, finding.Reason, finding.Subject}
+		finding.Check, finding.Subject = check, cmp.Or(finding.Subject, finding.Message)
+		k := key{finding.Reason, finding.Subject}
 		if now[k] {
 			continue // of several findings about a subject, the first is the most direct cause
 		}
 		now[k] = true
-		s := t.all[k]
-		if s == nil {
-			s = &activeFinding{Change: Change{Since: at}}
-			t.all[k] = s
+		if all[k] == nil {
+			all[k] = &activeFinding{Change: Change{Since: at}}
 		}
-		finding.Check = check
+		s := all[k]
 		s.Finding, s.missed = finding, 0
 		s.seen++
 	}
-	if incomplete {
-		t.keepUnchecked(check, now)
-	}
-	return t.confirmed(check, now, incomplete)
-}
-
-// keepUnchecked handles findings that an incomplete check did not return. Reported findings
-// remain, and their missed checks do not count, because those must be consecutive.
-// Unconfirmed findings are forgotten. Otherwise the check would be repeated early for as
-// long as it is incomplete.
-func (t *Tracker) keepUnchecked(check string, now map[key]bool) {
-	for k, s := range t.all {
+	var changes []Change
+	for k, s := range all {
 		switch {
-		case k.check != check || now[k]:
+		case now[k]:
+		case !incomplete:
+			s.seen, s.missed = 0, s.missed+1
 		case s.reported:
 			s.missed = 0
 		default:
-			delete(t.all, k)
-		}
-	}
-}
-
-// confirmed returns the changes that enough consecutive checks have confirmed.
-func (t *Tracker) confirmed(check string, now map[key]bool, incomplete bool) []Change {
-	var changes []Change
-	for k, s := range t.all {
-		if k.check != check {
-			continue
-		}
-		if !now[k] && !incomplete {
-			s.seen, s.missed = 0, s.missed+1
+			delete(all, k)
 		}
 		switch {
 		case s.seen >= confirmations && !s.reported:
 			s.reported = true
 			changes = append(changes, s.Change)
 		case s.missed >= confirmations || (s.missed > 0 && !s.reported):
-			if delete(t.all, k); s.reported {
+			if delete(all, k); s.reported {
 				s.Resolved = true
 				changes = append(changes, s.Change)
 			}
@@ -113,18 +97,8 @@ func (t *Tracker) confirmed(check string, now map[key]bool, incomplete bool) []C
 
 // needsConfirmation reports whether a check must be repeated to confirm a change.
 func (t *Tracker) needsConfirmation(check string) bool {
-	for k, s := range t.all {
-		if k.check == check && (!s.reported || s.missed > 0) {
-			return true
-		}
-	}
-	return false
-}
-
-// hasActive reports whether a check has findings, reported or not.
-func (t *Tracker) hasActive(check string) bool {
-	for k := range t.all {
-		if k.check == check {
+	for _, s := range t.all[check] {
+		if !s.reported || s.missed > 0 {
 			return true
 		}
 	}
@@ -135,9 +109,11 @@ func (t *Tracker) hasActive(check string) bool {
 // then by age.
 func (t *Tracker) active() []Change {
 	var changes []Change
-	for _, s := range slices.Collect(maps.Values(t.all)) {
-		if s.reported {
-			changes = append(changes, s.Change)
+	for _, all := range t.all {
+		for _, s := range all {
+			if s.reported {
+				changes = append(changes, s.Change)
+			}
 		}
 	}
 	slices.SortFunc(changes, func(a, b Change) int {

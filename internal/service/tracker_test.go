@@ -29,7 +29,8 @@ func TestTracker(t *testing.T) {
 		// "?" is the reason for an incomplete check.
 		"incomplete": {[]string{"a", "a ?", "?", "?", "a ?", "a"}, []string{"", "+a", "+?", "", "", ""}},
 		"resolved while incomplete": {
-			[]string{"a", "a", "?", "?", "?", "", ""}, []string{"", "+a", "", "+?", "", "", "-? -a"},
+			[]string{"a", "a", "?", "?", "?", "", ""},
+			[]string{"", "+a", "", "+?", "", "", "-? -a"},
 		},
 		"missed before incomplete":    {[]string{"a", "a", "", "?", "", ""}, []string{"", "+a", "", "", "", "-a"}},
 		"seen once before incomplete": {[]string{"a", "?", "a", "a"}, []string{"", "", "", "+a"}},
@@ -100,8 +101,10 @@ func TestActiveIsSorted(t *testing.T) {
 	}
 	for _, second := range []int64{5, 6, 7} {
 		tracker.update("early", []report.Finding{
-			{Severity: report.SeverityWarning, Subject: "warning"},
-			{Severity: report.SeverityProblem, Subject: "early", Message: time.Unix(second, 0).UTC().Format("05")},
+			{Severity: report.SeverityWarning, Subject: "warning"}, {
+				Severity: report.SeverityProblem, Subject: "early",
+				Message: time.Unix(second, 0).UTC().Format("05"),
+			},
 		}, time.Unix(second, 0))
 	}
 	tracker.update("new", []report.Finding{{Severity: report.SeverityProblem, Subject: "unconfirmed"}}, time.Unix(1, 0))

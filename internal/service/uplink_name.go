@@ -13,7 +13,7 @@ import (
 // UplinkNameResult contains the interface name of br-ex's uplink.
 type UplinkNameResult struct {
 	report.TypeMeta
-	Before string `json:"before,omitempty" doc:"name of the uplink in the profiles of br-ex; absent if the agent has created no br-ex that identifies its uplink by MAC address"`
+	Before string `json:"before,omitempty" doc:"name in the profiles of br-ex, if they identify the uplink by its MAC"`
 	Now    string `json:"now,omitempty" doc:"current name of the uplink"`
 	report.CommandResult
 }

@@ -25,9 +25,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// NodeIPUnit is the unit that determines the node's address again at every boot.
-const NodeIPUnit = bootunits.NodeIPUnit
-
 // Document describes the state of the node.
 type Document struct {
 	report.TypeMeta
@@ -61,8 +58,7 @@ type Join struct {
 	Leaving    time.Time `json:"leaving,omitzero" doc:"start of a leave that has not finished"`
 
 	Maintaining time.Time `json:"maintaining,omitzero" doc:"start of a maintenance that has not finished"`
-
-	Upgrading time.Time `json:"upgrading,omitzero" doc:"start of an upgrade that has not finished"`
+	Upgrading   time.Time `json:"upgrading,omitzero" doc:"start of an upgrade that has not finished"`
 
 	RebootNeeded bool `json:"rebootNeeded,omitempty" doc:"whether new kernel arguments require a reboot"`
 }
@@ -121,22 +117,16 @@ func newStaged(s *joinstate.Staged) *Staged {
 	return staged
 }
 
-// unusedSoftware returns the unpacked software that does not run on the node.
-func unusedSoftware(items []ledger.Item) ([]UnusedSoftware, error) {
-	var unused []UnusedSoftware
-	for _, dir := range nodelayer.Unused(items) {
-		size, err := hostfs.DiskUsage(dir)
-		if err != nil {
-			return unused, err
-		}
-		unused = append(unused, UnusedSoftware{Directory: dir, Size: size})
+// statusUnits returns the units whose state is part of the status, with their labels in the text. The unit for
+// the node address has none: only its failure is printed.
+func statusUnits() []struct{ label, name string } {
+	return []struct{ label, name string }{
+		{"kubelet", kubelet.UnitName},
+		{"CRI-O", crio.Unit},
+		{"Open vSwitch", "openvswitch.service"},
+		{"NetworkManager", "NetworkManager.service"},
+		{"", bootunits.NodeIPUnit},
 	}
-	return unused, nil
-}
-
-// statusUnits returns the units whose state is part of the status.
-func statusUnits() []string {
-	return []string{"NetworkManager.service", "openvswitch.service", crio.Unit, kubelet.UnitName, NodeIPUnit}
 }
 
 // Get gathers the state of the node from the state directory, systemd, NetworkManager and the
@@ -157,89 +147,83 @@ func Get(ctx context.Context, stateDir string) (Document, error) {
 	if err != nil {
 		return document, err
 	}
-	document.addMaintenance(maintenance)
+	if maintenance != nil && document.Phase == joinstate.PhaseJoined { // a leave takes precedence
+		document.Phase, document.Join.Maintaining = joinstate.PhaseMaintenance, maintenance.Started
+		document.Join.LastStep, document.Join.NextStep = maintenance.Step, ""
+	}
 	m, err := machine.Open(ctx, stateDir, false)
 	if err != nil {
 		return document, err
 	}
 	defer m.Close()
 	document.Changes = len(m.Ledger.Items())
+	document.Software, err = release.Load(stateDir)
+	document.addError(err)
+	document.Staged = newStaged(state.Staged)
+	for _, dir := range nodelayer.Unused(m.Ledger.Items()) {
+		size, err := hostfs.DiskUsage(dir)
+		if document.addError(err); err == nil {
+			document.Unused = append(document.Unused, UnusedSoftware{Directory: dir, Size: size})
+		}
+	}
+	if m.Systemd == nil {
+		document.addError(m.SystemdErr)
+	} else {
+		for _, unit := range statusUnits() {
+			document.Units[unit.name], err = m.Systemd.UnitState(ctx, unit.name)
+			document.addError(err)
+		}
+	}
+	document.addBridge(ctx, m.NM, stateDir)
 	if document.Join != nil {
 		document.Join.RebootNeeded = state.RebootNeeded != "" && state.RebootNeeded == m.Facts.BootID
-	}
-	trouble := func(err error) {
-		if err != nil {
-			document.Errors = append(document.Errors, err.Error())
-		}
-	}
-	document.Software, err = release.Load(stateDir)
-	trouble(err)
-	document.Staged = newStaged(state.Staged)
-	document.Unused, err = unusedSoftware(m.Ledger.Items())
-	trouble(err)
-	if m.Systemd != nil {
-		for _, unit := range statusUnits() {
-			unitState, err := m.Systemd.UnitState(ctx, unit)
-			trouble(err)
-			document.Units[unit] = unitState
-		}
-	} else {
-		trouble(m.SystemdErr)
-	}
-	document.Bridge = bridgeStatus(ctx, m.NM, stateDir, trouble)
-	if document.Join != nil && state.NodeName != "" {
-		document.addNode(ctx, state, trouble)
+		document.addNode(ctx, state)
 	}
 	if state.Phase() == joinstate.PhaseJoined {
 		changes, err := nodecheck.GatherHost(ctx, m.Systemd, stateDir, state.NodeName)
-		trouble(err)
-		document.addFindings("host", changes.Findings())
+		document.addError(err)
+		document.addFindings("host", changes.Findings()...)
 	}
 	for _, one := range identity.CertificateExpiries(identity.PKIDirectory) {
 		document.Certificates = append(document.Certificates, Certificate{Name: one.Name, Expires: one.NotAfter.UTC()})
 	}
 	drift, err := m.Ledger.Drift(ctx)
-	trouble(err)
+	document.addError(err)
 	document.Drift = ledger.Publish(drift)
 	document.CommandResult = report.ResultOf(document.Err())
 	return document, nil
 }
 
-// addMaintenance adds an unfinished maintenance, if there is one. A leave takes precedence.
-func (d *Document) addMaintenance(record *joinstate.Maintenance) {
-	if record == nil || d.Phase != joinstate.PhaseJoined {
-		return
+func (d *Document) addError(err error) {
+	if err != nil {
+		d.Errors = append(d.Errors, err.Error())
 	}
-	d.Phase = joinstate.PhaseMaintenance
-	d.Join.Maintaining, d.Join.LastStep, d.Join.NextStep = record.Started, record.Step, ""
+}
+
+func (d *Document) addFindings(check string, findings ...report.Finding) {
+	for _, finding := range findings {
+		finding.Check = check
+		d.Findings = append(d.Findings, finding)
+	}
 }
 
 // Err returns nil if the host has joined, its Node is Ready, and nothing has drifted. Otherwise it
 // returns a failure, with the code DriftFound if the host differs from the state that the join
 // created.
 func (d Document) Err() error {
-	if d.Phase == joinstate.PhaseUpgrading { // drift is expected
-		return report.Fail(report.Failed, joinstate.ResumeUpgrade, "the upgrade has not finished")
-	}
-	if d.Phase == joinstate.PhaseMaintenance {
-		return report.Fail(report.Failed, joinstate.ResumeMaintenance, "the maintenance has not finished")
-	}
-	if n := len(d.Drift); n > 0 {
+	unfinished, resume := d.unfinishedRun()
+	expectsDrift := d.Phase == joinstate.PhaseUpgrading || d.Phase == joinstate.PhaseMaintenance
+	switch n := len(d.Drift); {
+	case n > 0 && !expectsDrift:
 		return report.Fail(report.DriftFound, "hcp-node-agent join", "drift: %d of %d items differ", n, d.Changes)
-	}
-	switch d.Phase {
-	case joinstate.PhaseNone:
-		return report.Fail(report.Failed, "hcp-node-agent join --user-data USER_DATA", "this host has not joined a cluster")
-	case joinstate.PhaseJoining:
-		if d.Join != nil && d.Join.RebootNeeded {
-			return report.Fail(report.RebootNeeded, "systemctl reboot", "the host must be rebooted before the join continues")
-		}
-		return report.Fail(report.Failed, "hcp-node-agent join # resumes the join", "the join has not finished")
-	case joinstate.PhaseLeaving:
-		return report.Fail(report.Failed, "hcp-node-agent leave # resumes the leave", "the leave has not finished")
-	case joinstate.PhaseJoined, joinstate.PhaseUpgrading, joinstate.PhaseMaintenance, joinstate.PhaseUnknown:
-	}
-	switch {
+	case d.Phase == joinstate.PhaseNone:
+		return report.Fail(report.Failed, "hcp-node-agent join --user-data USER_DATA",
+			"this host has not joined a cluster")
+	case d.Phase == joinstate.PhaseJoining && d.Join != nil && d.Join.RebootNeeded:
+		return report.Fail(report.RebootNeeded, "systemctl reboot",
+			"the host must be rebooted before the join continues")
+	case unfinished != "":
+		return report.Fail(report.Failed, resume, "%s", unfinished)
 	case len(d.Findings) > 0:
 		return report.Fail(report.Failed, d.Findings[0].Remedy, "%s", d.Findings[0].Message)
 	case d.Node == nil:
@@ -250,40 +234,55 @@ func (d Document) Err() error {
 	return nil
 }
 
-// bridgeStatus returns the current state of br-ex and the saved record of its
-// creation.
-func bridgeStatus(ctx context.Context, nm *networkmanager.Client, dir string, trouble func(error)) *ovs.Status {
+// unfinishedRun returns a message about the unfinished run, with the remedy, and "" if there is none.
+func (d Document) unfinishedRun() (message string, resume report.Remedy) {
+	switch d.Phase {
+	case joinstate.PhaseJoining:
+		return "the join has not finished", "hcp-node-agent join # resumes the join"
+	case joinstate.PhaseLeaving:
+		return "the leave has not finished", "hcp-node-agent leave # resumes the leave"
+	case joinstate.PhaseUpgrading:
+		return "the upgrade has not finished", joinstate.ResumeUpgrade
+	case joinstate.PhaseMaintenance:
+		return "the maintenance has not finished", joinstate.ResumeMaintenance
+	}
+	return "", ""
+}
+
+// addBridge adds the current state of br-ex and the saved record of its creation.
+func (d *Document) addBridge(ctx context.Context, nm *networkmanager.Client, dir string) {
 	bridge, err := ovs.GatherStatus(ctx, nm)
-	trouble(err)
+	d.addError(err)
+	d.Bridge = &bridge
 	content, err := joinstate.LoadFile(dir, joinstate.BridgeRecordFile)
-	trouble(err)
-	if content == nil {
-		return &bridge
+	if content != nil {
+		var made ovs.Record
+		if made, err = ovs.DecodeRecord(content); err == nil {
+			bridge.Migration = &made
+		}
 	}
-	made, err := ovs.DecodeRecord(content)
-	if trouble(err); err == nil {
-		bridge.Migration = &made
-	}
-	return &bridge
+	d.addError(err)
 }
 
 // addNode adds the Node in the cluster, or a finding if it was deleted.
-func (d *Document) addNode(ctx context.Context, state joinstate.State, trouble func(error)) {
+func (d *Document) addNode(ctx context.Context, state joinstate.State) {
+	if state.NodeName == "" {
+		return
+	}
 	own, err := node.OpenNode(identity.KubeconfigPath, state.NodeName, nil, report.Log{})
 	if err != nil {
-		trouble(err)
+		d.addError(err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if exists, err := own.Exists(ctx); err == nil && !exists && state.Registered {
-		d.addFindings("node", []report.Finding{node.DeletedFinding(state.NodeName)})
+		d.addFindings("node", node.DeletedFinding(state.NodeName))
 		return
 	}
-	status, err := own.Status(ctx)
-	if err != nil {
-		trouble(err)
-		return
+	if status, err := own.Status(ctx); err == nil {
+		d.Node = &status
+	} else {
+		d.addError(err)
 	}
-	d.Node = &status
 }

@@ -5,12 +5,14 @@ package status
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/bootunits"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -33,21 +35,16 @@ func (d Document) Print(page *report.Page, now time.Time) {
 	for _, one := range d.Unused {
 		row("unused software", fmt.Sprintf("%s (%s)", one.Directory, formatSize(one.Size)))
 	}
-	for _, unit := range []struct{ label, name string }{
-		{"kubelet", kubelet.UnitName},
-		{"CRI-O", crio.Unit},
-		{"Open vSwitch", "openvswitch.service"},
-		{"NetworkManager", "NetworkManager.service"},
-	} {
-		if s, known := d.Units[unit.name]; known {
-			text := describeUnit(s.Load, s.Active, s.File)
+	for _, unit := range statusUnits() {
+		if s, known := d.Units[unit.name]; known && unit.label != "" {
+			text := describeUnit(s)
 			if node := d.Node; node != nil && node.Kubelet != "" && unit.name == kubelet.UnitName {
 				text += ", " + node.Kubelet
 			}
 			row(unit.label, text)
 		}
 	}
-	if unit := NodeIPUnit; d.Units[unit].Active == "failed" {
+	if unit := bootunits.NodeIPUnit; d.Units[unit].Active == "failed" {
 		row("node address", page.Warn("the address of an earlier boot is used, because "+unit+" failed"))
 		page.Remedy(report.Remedy("journalctl -b -u " + unit))
 	}
@@ -78,31 +75,18 @@ func (d Document) title() string {
 	if d.Join != nil {
 		name = cmp.Or(d.Join.NodeName, name)
 	}
-	switch d.Phase {
-	case joinstate.PhaseJoining:
-		return name + ": the join has not finished"
-	case joinstate.PhaseLeaving:
-		return name + ": the leave has not finished"
-	case joinstate.PhaseUpgrading:
-		return name + ": the upgrade has not finished"
-	case joinstate.PhaseMaintenance:
-		return name + ": the maintenance has not finished"
-	case joinstate.PhaseJoined:
-		return name + ": " + d.describeNode()
-	case joinstate.PhaseNone, joinstate.PhaseUnknown:
+	if text, _ := d.unfinishedRun(); text != "" {
+		return name + ": " + text
 	}
-	return name + " has not joined a cluster with hcp-node-agent"
-}
-
-// describeNode returns the state of the Node without its name.
-func (d Document) describeNode() string {
 	switch {
-	case d.hasFinding(report.NodeDeleted):
-		return "joined; the Node was deleted from the cluster"
+	case d.Phase != joinstate.PhaseJoined:
+		return name + " has not joined a cluster with hcp-node-agent"
+	case slices.ContainsFunc(d.Findings, func(f report.Finding) bool { return f.Reason == report.NodeDeleted }):
+		return name + ": joined; the Node was deleted from the cluster"
 	case d.Node == nil:
-		return "joined; the state of the Node is unknown"
+		return name + ": joined; the state of the Node is unknown"
 	}
-	return d.Node.String()
+	return name + ": " + d.Node.String()
 }
 
 func (j Join) print(row func(label, text string), now time.Time) {
@@ -118,18 +102,18 @@ func (j Join) print(row func(label, text string), now time.Time) {
 	switch {
 	case !j.Leaving.IsZero():
 		row("leaving since", since(j.Leaving))
+		return
 	case !j.Upgrading.IsZero():
 		row("upgrading since", since(j.Upgrading))
-		row("last step", cmp.Or(j.LastStep, "none"))
 	case !j.Maintaining.IsZero():
 		row("maintenance since", since(j.Maintaining))
-		row("last step", cmp.Or(j.LastStep, "none"))
 	case j.Finished.IsZero():
 		row("joining since", since(j.Started))
-		row("last step", cmp.Or(j.LastStep, "none"))
 	default:
 		row("joined", since(j.Finished))
+		return
 	}
+	row("last step", cmp.Or(j.LastStep, "none"))
 }
 
 func formatSize(bytes int64) string { return fmt.Sprintf("%d MB", bytes/1e6) }
@@ -162,12 +146,12 @@ func driftSign(one ledger.PublishedDifference) string {
 	return "~"
 }
 
-func describeUnit(load, active, file string) string {
-	if load == "not-found" {
+func describeUnit(s systemd.UnitState) string {
+	switch {
+	case s.Load == "not-found":
 		return "not installed"
+	case s.File == "":
+		return s.Active
 	}
-	if file == "" {
-		return active
-	}
-	return active + ", " + file
+	return s.Active + ", " + s.File
 }
