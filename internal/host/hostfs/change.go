@@ -17,25 +17,17 @@ import (
 // Mkdir creates directory p, or sets owner and mode of an existing one. The
 // parent must exist.
 func (t *Tree) Mkdir(p string, attr Attr) error {
+	err := t.setAttr(p, attr, unix.O_RDONLY|unix.O_DIRECTORY)
+	if !errors.Is(err, unix.ENOENT) {
+		return err
+	}
 	where, err := t.openParent(p)
 	if err != nil {
 		return err
 	}
 	defer where.parent.Close()
-	dir, err := where.open(unix.O_RDONLY | unix.O_DIRECTORY)
-	if errors.Is(err, unix.ENOENT) {
-		if err := newDirectory(where, attr); err != nil {
-			return fmt.Errorf("creating directory %s: %w", p, err)
-		}
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("opening directory %s: %w", p, err)
-	}
-	defer dir.Close()
-	attr.Label = nil
-	if err := attr.set(dir); err != nil {
-		return fmt.Errorf("setting owner and mode of %s: %w", p, err)
+	if err := newDirectory(where, attr); err != nil {
+		return fmt.Errorf("creating directory %s: %w", p, err)
 	}
 	return nil
 }
@@ -138,13 +130,15 @@ func (t *Tree) HardLink(target, p string) error {
 }
 
 // SetAttr sets owner, mode and attributes of the file or directory at p.
-func (t *Tree) SetAttr(p string, attr Attr) error {
+func (t *Tree) SetAttr(p string, attr Attr) error { return t.setAttr(p, attr, unix.O_RDONLY|unix.O_NONBLOCK) }
+
+func (t *Tree) setAttr(p string, attr Attr, flags int) error {
 	where, err := t.openParent(p)
 	if err != nil {
 		return err
 	}
 	defer where.parent.Close()
-	file, err := where.open(unix.O_RDONLY | unix.O_NONBLOCK)
+	file, err := where.open(flags)
 	if err != nil {
 		return fmt.Errorf("opening %s: %w", p, err)
 	}
