@@ -29,8 +29,8 @@ func newPlannedChange(group plan.Group, action plan.Action, kind ledger.Kind, ta
 		Kind:    kind,
 		Target:  target,
 		Reason:  why,
-		Desired: ledger.PublishedState(want),
-		Now:     ledger.PublishedState(now),
+		Desired: want,
+		Now:     now,
 	}
 }
 

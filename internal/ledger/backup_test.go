@@ -5,10 +5,23 @@ package ledger
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
+
+// backupRecorder collects the reported backups by the replaced file.
+type backupRecorder map[string]string
+
+func (r backupRecorder) Emit(event report.Event) {
+	const replaced = " was changed since the join and is replaced; the replaced content is in "
+	if target, backup, ok := strings.Cut(event.Message, replaced); ok {
+		r[target] = backup
+	}
+}
 
 // An undo keeps a file that was edited after the ledger replaced it, and saves a copy of
 // the original.
@@ -121,8 +134,8 @@ func TestApplyBacksUpEditedFiles(t *testing.T) {
 	credential.NoBackup = true
 	onlyMode := ownedByTest(DirectoryState(0o640))
 
-	reported := map[string]string{}
-	l.OnBackup = func(target, backup string) { reported[target] = backup }
+	reported := backupRecorder{}
+	l.LogTo(report.Log{Sink: reported})
 	if _, err := l.Apply(t.Context(), "files", []Change{
 		change(File, "replaced", file("second\n")), change(File, "repaired", file("first\n")), change(File, "removed", State{}),
 		change(File, "linked", State{}), change(Symlink, "linked", State{Present: true, Link: "mode"}),
@@ -131,7 +144,7 @@ func TestApplyBacksUpEditedFiles(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]string{
+	if diff := cmp.Diff(backupRecorder{
 		"/replaced": "/replaced.before-hcp-node-agent", "/repaired": "/repaired.before-hcp-node-agent.2",
 		"/removed": "/removed.before-hcp-node-agent", "/linked": "/linked.before-hcp-node-agent",
 	}, reported); diff != "" {

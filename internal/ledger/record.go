@@ -44,20 +44,17 @@ const (
 )
 
 type record struct {
-	Type     recordType `json:"type"`
-	Seq      int        `json:"seq"`
-	Time     time.Time  `json:"time"`
-	Meta     *meta      `json:"meta,omitempty"`     // header
-	Step     string     `json:"step,omitempty"`     // intent: the step of the join
-	Entries  []entry    `json:"entries,omitempty"`  // intent
-	External bool       `json:"external,omitempty"` // intent: changed externally
-	Of       int        `json:"of,omitempty"`       // done: the sequence number of the intent
-	After    []State    `json:"after,omitempty"`    // done: the states after external changes
-	Key      string     `json:"key,omitempty"`      // undone
+	Type     recordType       `json:"type"`
+	Seq      int              `json:"seq"`
+	Time     time.Time        `json:"time"`
+	Meta     *report.TypeMeta `json:"meta,omitempty"`     // header: the version of the format
+	Step     string           `json:"step,omitempty"`     // intent: the step of the join
+	Entries  []entry          `json:"entries,omitempty"`  // intent
+	External bool             `json:"external,omitempty"` // intent: changed externally
+	Of       int              `json:"of,omitempty"`       // done: the sequence number of the intent
+	After    []State          `json:"after,omitempty"`    // done: the states after external changes
+	Key      string           `json:"key,omitempty"`      // undone
 }
-
-// meta is the version of the format.
-type meta = report.TypeMeta
 
 type entry struct {
 	Change
@@ -93,7 +90,7 @@ func parse(log []byte) ([]record, int, error) {
 		if err != nil {
 			return nil, good, fmt.Errorf("reading the ledger at byte %d: %w", good, err)
 		}
-		if !r.Type.isKnown() {
+		if !slices.Contains([]recordType{header, intent, done, undone}, r.Type) {
 			return nil, good, refuse(fmt.Errorf("the record type %q is not supported", r.Type))
 		}
 		if r.Seq != len(records) {
@@ -160,9 +157,4 @@ func refuse(err error) error {
 	return report.Fail(report.Refused,
 		"dnf upgrade hcp-node-agent # install the version of the agent that wrote the file, or a newer one",
 		"reading the ledger: %w; nothing was changed", err)
-}
-
-// isKnown reports whether this version of the format has the type.
-func (t recordType) isKnown() bool {
-	return slices.Contains([]recordType{header, intent, done, undone}, t)
 }

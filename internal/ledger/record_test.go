@@ -42,7 +42,9 @@ func goldenRecords() []record {
 	}
 }
 
-func metaOf(apiVersion string) *meta { return &meta{APIVersion: apiVersion, Kind: "Ledger"} }
+func metaOf(apiVersion string) *report.TypeMeta {
+	return &report.TypeMeta{APIVersion: apiVersion, Kind: "Ledger"}
+}
 
 func TestFileFormat(t *testing.T) {
 	var log strings.Builder

@@ -12,7 +12,7 @@ import (
 
 func TestRemainingThingsComeWithTheirCommands(t *testing.T) {
 	list := listLeftovers(networkFacts{
-		Database: &openvswitch.Database{Bridges: []string{"br-int"}},
+		Database: &openvswitch.Database{Bridges: []openvswitch.Bridge{{Name: "br-int"}}},
 		NFTables: []nfTable{{Family: "inet", Name: "ovn-kubernetes"}},
 	})
 	err := remaining(list, map[string]error{list[0].Key: errors.New("table is busy")})

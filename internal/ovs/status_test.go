@@ -4,7 +4,6 @@ package ovs
 
 import (
 	"encoding/json"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -76,9 +75,10 @@ func TestStatus(t *testing.T) {
 
 func TestStatusAsJSON(t *testing.T) {
 	status := StatusOf(withProfile(t))
-	outage := &hostnet.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497}
-	made := NewRecord(status, outage, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	status.Migration = &made
+	outage := &hostnet.Outage{LongestSeconds: 0.041, Sent: 500, Received: 497}
+	status.Migration = &Record{
+		Uplink: status.Uplink, MigratedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Outage: outage,
+	}
 	got, err := json.Marshal(status)
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func TestRecord(t *testing.T) {
 		output string
 	}{
 		"measured": {
-			&hostnet.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497},
+			&hostnet.Outage{LongestSeconds: 0.041, Sent: 500, Received: 497},
 			"; network interruption 0.04 s (497 of 500 echo replies received)",
 		},
 		"not measured": {
@@ -107,7 +107,7 @@ func TestRecord(t *testing.T) {
 			"; the network interruption could not be measured (the gateway does not respond to echo requests)",
 		},
 	} {
-		record := NewRecord(Status{Uplink: "eth0", NodeIPs: []netip.Addr{netip.MustParseAddr("192.0.2.1")}}, test.outage, now)
+		record := Record{Uplink: "eth0", MigratedAt: now, Outage: test.outage}
 		content, err := record.Encode()
 		if err != nil {
 			t.Fatal(err)

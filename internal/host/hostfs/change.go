@@ -130,7 +130,9 @@ func (t *Tree) HardLink(target, p string) error {
 }
 
 // SetAttr sets owner, mode and attributes of the file or directory at p.
-func (t *Tree) SetAttr(p string, attr Attr) error { return t.setAttr(p, attr, unix.O_RDONLY|unix.O_NONBLOCK) }
+func (t *Tree) SetAttr(p string, attr Attr) error {
+	return t.setAttr(p, attr, unix.O_RDONLY|unix.O_NONBLOCK)
+}
 
 func (t *Tree) setAttr(p string, attr Attr, flags int) error {
 	where, err := t.openParent(p)

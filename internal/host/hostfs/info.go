@@ -156,4 +156,3 @@ func listXattrs(p string) (map[string][]byte, error) {
 	}
 	return xattrs, nil
 }
-

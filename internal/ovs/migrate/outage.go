@@ -30,7 +30,7 @@ func measureOutage(
 	go watchGateway(ctx, gateway, pinger.SinceLastReply, end)
 	return func() *hostnet.Outage {
 		outage := pinger.Stop()
-		if outage.Answered == 0 {
+		if outage.Received == 0 {
 			return nil
 		}
 		return &outage
