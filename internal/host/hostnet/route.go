@@ -108,12 +108,7 @@ func RemoveRoute(link string, destination netip.Prefix, table, metric int) error
 	if err != nil {
 		return err
 	}
-	err = netlink.RouteDel(&netlink.Route{
-		LinkIndex: index,
-		Table:     table,
-		Priority:  metric,
-		Dst:       ipNet(destination),
-	})
+	err = netlink.RouteDel(&netlink.Route{LinkIndex: index, Table: table, Priority: metric, Dst: ipNet(destination)})
 	if err != nil && !errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("removing the route to %s from table %d: %w", destination, table, err)
 	}

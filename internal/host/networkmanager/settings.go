@@ -44,19 +44,17 @@ func (s Settings) List(section, name string) []map[string]dbus.Variant {
 
 // RewriteMaps replaces each value in a property of maps by the result of change.
 func (s Settings) RewriteMaps(section, name string, change func(key string, v any) any) {
-	maps := s.List(section, name)
-	if len(maps) == 0 {
-		return
-	}
-	changed := make([]map[string]dbus.Variant, 0, len(maps))
-	for _, old := range maps {
+	var changed []map[string]dbus.Variant
+	for _, old := range s.List(section, name) {
 		m := map[string]dbus.Variant{}
 		for key, v := range old {
 			m[key] = dbus.MakeVariant(change(key, v.Value()))
 		}
 		changed = append(changed, m)
 	}
-	s.Set(section, name, changed)
+	if len(changed) > 0 {
+		s.Set(section, name, changed)
+	}
 }
 
 // Set sets a property, and creates the section if it is missing.
