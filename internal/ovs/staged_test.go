@@ -183,7 +183,7 @@ func TestStagedProfiles(t *testing.T) {
 				want []string
 			}{
 				"copy":  {StaticSettings(test.final, IPState{test.family: test.now}), test.copy},
-				"lease": {dhcpSettings(test.final, IPState{test.family: test.now}), test.lease},
+				"lease": {newStagedProfiles(test.final, IPState{test.family: test.now}, false).DHCP, test.lease},
 			} {
 				want := strings.Join(step.want, "\n")
 				if step.want == nil {

@@ -90,7 +90,7 @@ func profileStatus(facts Facts) *ProfileStatus {
 func (s Status) String() string {
 	switch {
 	case s.Present:
-		return fmt.Sprintf("%s is in br-ex with %s", s.Uplink, joinOrNone(s.Addresses))
+		return fmt.Sprintf("%s is in br-ex with %s", s.Uplink, nodeip.Format(s.Addresses))
 	case s.Exists:
 		return "br-ex exists but does not carry the host's traffic: it has no address, no default route or no uplink"
 	}
@@ -115,7 +115,7 @@ func (s Status) Details() []string {
 		lines = append(lines, "ports "+strings.Join(ports, ", "))
 	}
 	if s.Present {
-		lines = append(lines, fmt.Sprintf("MTU %d, node IP %s", s.MTU, joinOrNone(s.NodeIPs)))
+		lines = append(lines, fmt.Sprintf("MTU %d, node IP %s", s.MTU, nodeip.Format(s.NodeIPs)))
 	}
 	if p := s.Profile; p != nil {
 		kept := "not saved to disk: it is lost at a reboot"
