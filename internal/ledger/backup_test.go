@@ -37,7 +37,8 @@ func TestUndoKeepsEditedFileAndBackup(t *testing.T) {
 	}
 	l := open(t, dir, root)
 	var changes []Change
-	for _, name := range []string{"/etc/edited", "/etc/mode", "/etc/removed", "/etc/same", "/gone/with/all", "/etc/taken"} {
+	for _, name := range []string{"/etc/edited", "/etc/mode", "/etc/removed", "/etc/same", "/gone/with/all",
+		"/etc/taken"} {
 		changes = append(changes, Change{Kind: File, Target: name, Desired: ownedByTest(FileState([]byte("ours\n"), 0o644))})
 	}
 	if _, err := l.Apply(t.Context(), "files", changes); err != nil {
@@ -89,7 +90,8 @@ func TestUndoKeepsEditedFileAndBackup(t *testing.T) {
 func TestAgentContentIsNotSavedAsOriginal(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	l := open(t, dir, root)
-	for _, want := range []State{ownedByTest(FileState([]byte("hunter2"), 0o600)), ownedByTest(FileState([]byte("hunter3"), 0o600)), {}} {
+	for _, want := range []State{ownedByTest(FileState([]byte("hunter2"), 0o600)),
+		ownedByTest(FileState([]byte("hunter3"), 0o600)), {}} {
 		if _, err := l.Apply(t.Context(), "files", []Change{{Kind: File, Target: "/kubeconfig", Desired: want}}); err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +139,8 @@ func TestApplyBacksUpEditedFiles(t *testing.T) {
 	reported := backupRecorder{}
 	l.LogTo(report.Log{Sink: reported})
 	if _, err := l.Apply(t.Context(), "files", []Change{
-		change(File, "replaced", file("second\n")), change(File, "repaired", file("first\n")), change(File, "removed", State{}),
+		change(File, "replaced", file("second\n")), change(File, "repaired", file("first\n")),
+		change(File, "removed", State{}),
 		change(File, "linked", State{}), change(Symlink, "linked", State{Present: true, Link: "mode"}),
 		change(File, "unchanged", file("second\n")), change(File, "reverted", file("second\n")),
 		credential, change(File, "mode", onlyMode),

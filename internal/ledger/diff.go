@@ -71,6 +71,7 @@ func withOriginalAttributes(c Change, before State) State {
 	if !ownAttributes || !want.Present || !before.Present || before.Type != c.Kind.FileType() {
 		return want
 	}
-	want.Mode, want.UID, want.GID = cmp.Or(want.Mode, before.Mode), cmp.Or(want.UID, before.UID), cmp.Or(want.GID, before.GID)
+	want.Mode, want.UID, want.GID = cmp.Or(want.Mode, before.Mode), cmp.Or(want.UID, before.UID),
+		cmp.Or(want.GID, before.GID)
 	return want
 }

@@ -95,8 +95,9 @@ func (l *Ledger) checkComplete() error {
 		return nil
 	}
 	name := report.ShellWord(originals)
-	return report.Fail(report.Failed, report.Remedyf("mv %s %s.lost # after the log was restored from a backup of the host, "+
-		"or if no change of this host must be restored", name, name),
+	return report.Fail(report.Failed,
+		report.Remedyf("mv %s %s.lost # after the log was restored from a backup of the host, "+
+			"or if no change of this host must be restored", name, name),
 		"the ledger is incomplete: %s is empty, but %s contains files from before the join (%d)",
 		filepath.Join(l.dir, logName), originals, len(saved))
 }

@@ -61,7 +61,8 @@ func attrOf(kind Kind, want, now State) hostfs.Attr {
 		mode = 0o755
 	}
 	return hostfs.Attr{
-		Mode: *cmp.Or(want.Mode, now.Mode, &mode), UID: *cmp.Or(want.UID, now.UID, &root), GID: *cmp.Or(want.GID, now.GID, &root),
+		Mode: *cmp.Or(want.Mode, now.Mode, &mode), UID: *cmp.Or(want.UID, now.UID, &root),
+		GID: *cmp.Or(want.GID, now.GID, &root),
 	}
 }
 

@@ -202,7 +202,7 @@ func (u *undoRun) flush() {
 
 func (u *undoRun) abort() {
 	if u.batch != nil {
-		u.batch.abort()
+		u.batch.files.Abort()
 	}
 	u.batch, u.staged = nil, nil
 }

@@ -220,7 +220,8 @@ func TestStaticFinalMetric(t *testing.T) {
 				t.Fatalf("it prefers br-ex: %t", move.Staged.StaticFinalMetric != nil)
 			}
 			if test.prefer &&
-				(move.Staged.StaticFinalMetric.Int64("ipv4", "route-metric") != 48 || move.Staged.StaticFinalMetric.Method(networkmanager.IPv4) != "manual") {
+				(move.Staged.StaticFinalMetric.Int64("ipv4", "route-metric") != 48 ||
+					move.Staged.StaticFinalMetric.Method(networkmanager.IPv4) != "manual") {
 				t.Errorf("with %s", sectionText(move.Staged.StaticFinalMetric, "ipv4"))
 			}
 		})

@@ -52,10 +52,11 @@ func TestStatus(t *testing.T) {
 			"NetworkManager profile ovs-if-br-ex is activated, in " +
 				"/etc/NetworkManager/system-connections/ovs-if-br-ex.nmconnection",
 		}},
-		"comes up": {dormant, "br-ex exists but does not carry the host's traffic: it has no address, no default route or no uplink", []string{
-			"ports br-ex (internal), patch-br-ex-to-br-int (patch), eth0 (system)",
-			"NetworkManager profile ovs-if-br-ex is activating, not saved to disk: it is lost at a reboot",
-		}},
+		"comes up": {dormant,
+			"br-ex exists but does not carry the host's traffic: it has no address, no default route or no uplink", []string{
+				"ports br-ex (internal), patch-br-ex-to-br-int (patch), eth0 (system)",
+				"NetworkManager profile ovs-if-br-ex is activating, not saved to disk: it is lost at a reboot",
+			}},
 		"by hand, without use": {
 			empty,
 			"br-ex exists but does not carry the host's traffic: it has no address, no default route or no uplink",
@@ -84,9 +85,12 @@ func TestStatusAsJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `{"present":true,"exists":true,"uplink":"eth0","addresses":["192.0.2.177/24"],"mtu":1400,` +
-		`"ports":[{"name":"br-ex","type":"internal"},{"name":"patch-br-ex-to-br-int","type":"patch"},{"name":"eth0","type":"system"}],"nodeIPs":["192.0.2.177"],` +
-		`"profile":{"name":"ovs-if-br-ex","uuid":"1-2-3","state":"activated","file":"/etc/NetworkManager/system-connections/ovs-if-br-ex.nmconnection"},` +
-		`"migration":{"uplink":"eth0","migratedAt":"2026-01-02T03:04:05Z","outage":{"longestSeconds":0.041,"sent":500,"received":497}}}`
+		`"ports":[{"name":"br-ex","type":"internal"},{"name":"patch-br-ex-to-br-int","type":"patch"},` +
+		`{"name":"eth0","type":"system"}],"nodeIPs":["192.0.2.177"],` +
+		`"profile":{"name":"ovs-if-br-ex","uuid":"1-2-3","state":"activated",` +
+		`"file":"/etc/NetworkManager/system-connections/ovs-if-br-ex.nmconnection"},` +
+		`"migration":{"uplink":"eth0","migratedAt":"2026-01-02T03:04:05Z",` +
+		`"outage":{"longestSeconds":0.041,"sent":500,"received":497}}}`
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

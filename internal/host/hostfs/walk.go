@@ -37,6 +37,18 @@ func (t *Tree) Walk(p string, visit func(p string, info Info) error) error {
 	return walk(where, p, top.Device, visit)
 }
 
+// WalkWith is Walk for any p, which it visits first if p exists.
+func (t *Tree) WalkWith(p string, visit func(p string, info Info) error) error {
+	info, err := t.Lstat(p)
+	if err != nil || info.Type == Absent {
+		return err
+	}
+	if err := visit(p, info); err != nil || info.Type != Directory {
+		return err
+	}
+	return t.Walk(p, visit)
+}
+
 // walk implements Walk for a directory of the file system on the device.
 func walk(where pathEntry, p string, device uint64, visit func(string, Info) error) error {
 	dir, err := where.open(unix.O_RDONLY | unix.O_DIRECTORY)
