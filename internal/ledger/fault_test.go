@@ -152,8 +152,8 @@ func makeReplacements(t *testing.T, root string, n int) []Change {
 	var changes []Change
 	for i := range n {
 		p := fmt.Sprintf("/etc/f%02d", i)
-		must(t, os.WriteFile(root+p, bytes.Repeat(fmt.Appendf(nil, "user:hash:%d\n", i), 1000),
-			0o640)) //nolint:gosec // as on a host
+		must(t, os.WriteFile(root+p, bytes.Repeat(fmt.Appendf(nil, "user:hash:%d\n", i), 1000), //nolint:gosec // as on a host
+			0o640))
 		must(t, os.Chown(root+p, 0, 42))
 		changes = append(changes, Change{Kind: File, Target: p, Desired: FileState([]byte("new\n"), 0o644)})
 	}

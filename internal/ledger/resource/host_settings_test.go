@@ -24,8 +24,8 @@ func putCommand(t *testing.T, name, script string) string {
 	bin := t.TempDir()
 	record := filepath.Join(bin, "record")
 	script = "#!/bin/sh\nrecord=" + record + "\n" + script
-	if err := os.WriteFile(filepath.Join(bin, name), []byte(script),
-		0o700); err != nil { //nolint:gosec // must be executable
+	if err := os.WriteFile(filepath.Join(bin, name), []byte(script), //nolint:gosec // must be executable
+		0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))

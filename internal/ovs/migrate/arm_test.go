@@ -82,8 +82,8 @@ func TestMigrationArmsTheRollbackFirst(t *testing.T) {
 	}
 	calls := filepath.Join(commands, "calls")
 	script := "#!/bin/sh\nprintf '%s\\n' \"$@\" >" + calls + "\n"
-	if err := os.WriteFile(filepath.Join(commands, "systemd-run"), []byte(script),
-		0o700); err != nil { //nolint:gosec // must be executable
+	if err := os.WriteFile(filepath.Join(commands, "systemd-run"), []byte(script), //nolint:gosec // must be executable
+		0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", commands+":"+os.Getenv("PATH"))
