@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/doctor"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
@@ -97,7 +98,7 @@ func joinedStatus() status.Document {
 			Ports:     []openvswitch.Interface{{Name: "eth0"}},
 			NodeIPs:   []netip.Addr{netip.MustParseAddr("192.0.2.7")},
 			Migration: &ovs.Record{
-				Uplink: "eth0", MigratedAt: finished, Outage: &ovs.Outage{LongestSeconds: 0.04, Sent: 10, Received: 9},
+				Uplink: "eth0", MigratedAt: finished, Outage: &hostnet.Outage{LongestSeconds: 0.04, Sent: 10, Received: 9},
 			},
 		},
 		Node: &node.Status{Name: "worker-7", Ready: true, Kubelet: "v1.31.6"},
@@ -119,13 +120,13 @@ func driftedStatus() status.Document {
 		Taints: []string{"a=b:NoSchedule"},
 	}
 	document.Drift = []ledger.PublishedDifference{
-		{Kind: ledger.File, Target: "/etc/sysctl.d/arp.conf", Desired: ledger.PublishedState{Present: true}},
+		{Kind: ledger.File, Target: "/etc/sysctl.d/arp.conf", Desired: ledger.State{Present: true}},
 		{
 			Kind: ledger.File, Target: "/etc/crio/crio.conf.d/00-default",
-			Desired: ledger.PublishedState{Present: true, Digest: "1e240c6f3b5a7d9e", Size: 400},
-			Now:     ledger.PublishedState{Present: true, Digest: "2e240c6f3b5a7d9e", Size: 401, Mode: &mode},
+			Desired: ledger.State{Present: true, Digest: "1e240c6f3b5a7d9e", Size: 400},
+			Now:     ledger.State{Present: true, Digest: "2e240c6f3b5a7d9e", Size: 401, Mode: &mode},
 		},
-		{Kind: ledger.File, Target: "/etc/kubernetes/kubeconfig", Now: ledger.PublishedState{Present: true}},
+		{Kind: ledger.File, Target: "/etc/kubernetes/kubeconfig", Now: ledger.State{Present: true}},
 	}
 	document.Errors = []string{
 		"getting Node worker-7: connecting to https://api.demo.example.com:6443: connection refused",

@@ -30,8 +30,8 @@ func newPlannedChange(group kinds.Group, action plan.Action, kind ledger.Kind, t
 		Kind:    kind,
 		Target:  target,
 		Reason:  why,
-		Desired: ledger.PublishedState(want),
-		Now:     ledger.PublishedState(now),
+		Desired: want,
+		Now:     now,
 	}
 }
 

@@ -103,7 +103,7 @@ func (f *Flow) reportAddedPaths(document *Document, found []addedPaths, log repo
 				Target: p,
 				Step:   steps.Files,
 				Reason: "created since the join; other programs may require the file",
-				Now:    ledger.PublishedState{Present: true, Type: info.Type},
+				Now:    ledger.State{Present: true, Type: info.Type},
 			})
 		}
 		document.Removed = append(document.Removed, removed...)

@@ -72,11 +72,11 @@ func foreignBridge(ctx context.Context, joined bool) string {
 	if !command.Exists("ovs-vsctl") || openvswitch.CheckRunning(ctx) != nil {
 		return ""
 	}
-	bridges, err := openvswitch.Bridges(ctx)
+	database, err := openvswitch.ReadDatabase(ctx)
 	if err != nil {
 		return ""
 	}
-	for _, bridge := range bridges {
+	for _, bridge := range database.Bridges {
 		if !joined || (bridge.Name != "br-ex" && bridge.Name != "br-int") {
 			return bridge.Name
 		}

@@ -39,15 +39,9 @@ func (l *Ledger) Apply(ctx context.Context, step string, changes []Change) ([]Pl
 		return nil, err
 	}
 	for _, p := range pending {
-		l.notify(p.Change)
+		l.events.Changed(string(p.Kind), p.Target)
 	}
 	return pending, l.append(record{Type: done, Of: seq}, true)
-}
-
-func (l *Ledger) notify(c Change) {
-	if l.OnChange != nil {
-		l.OnChange(c)
-	}
 }
 
 // interruptedChanges returns the changes whose runs can have left temporary files or processes.
@@ -66,20 +60,14 @@ func (l *Ledger) interruptedChanges() []Change {
 // driver.
 func (l *Ledger) cleanUp(ctx context.Context, changes []Change) error {
 	byDriver := map[Cleaner][]Change{}
-	var cleaners []Cleaner
 	for _, c := range changes {
 		driver, _ := l.drivers.of(c.Kind) // an error stops only the undo of the object
-		cleaner, ok := driver.(Cleaner)
-		if !ok {
-			continue
+		if cleaner, ok := driver.(Cleaner); ok {
+			byDriver[cleaner] = append(byDriver[cleaner], c)
 		}
-		if byDriver[cleaner] == nil {
-			cleaners = append(cleaners, cleaner)
-		}
-		byDriver[cleaner] = append(byDriver[cleaner], c)
 	}
-	for _, cleaner := range cleaners {
-		if err := cleaner.CleanUp(ctx, byDriver[cleaner]); err != nil {
+	for cleaner, own := range byDriver {
+		if err := cleaner.CleanUp(ctx, own); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"path"
 	"slices"
 	"strconv"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // backupSuffix is appended to the name of a file to name its backup. No program reads files with
@@ -47,9 +49,8 @@ func (l *Ledger) backUpEdits(ctx context.Context, pending []PlannedChange) error
 		if err != nil {
 			return err
 		}
-		if l.OnBackup != nil {
-			l.OnBackup(p.Target, backup)
-		}
+		l.events.Warn(p.Target+" was changed since the join and is replaced; the replaced content is in "+backup,
+			report.Remedyf("diff %s %s", report.ShellWord(backup), report.ShellWord(p.Target)))
 	}
 	return nil
 }

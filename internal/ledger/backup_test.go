@@ -5,10 +5,23 @@ package ledger
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
+
+// backupRecorder collects the reported backups by the replaced file.
+type backupRecorder map[string]string
+
+func (r backupRecorder) Emit(event report.Event) {
+	const replaced = " was changed since the join and is replaced; the replaced content is in "
+	if target, backup, ok := strings.Cut(event.Message, replaced); ok {
+		r[target] = backup
+	}
+}
 
 // An undo keeps a file that was edited after the ledger replaced it, and saves a copy of
 // the original.
@@ -24,7 +37,8 @@ func TestUndoKeepsEditedFileAndBackup(t *testing.T) {
 	}
 	l := open(t, dir, root)
 	var changes []Change
-	for _, name := range []string{"/etc/edited", "/etc/mode", "/etc/removed", "/etc/same", "/gone/with/all", "/etc/taken"} {
+	for _, name := range []string{"/etc/edited", "/etc/mode", "/etc/removed", "/etc/same", "/gone/with/all",
+		"/etc/taken"} {
 		changes = append(changes, Change{Kind: File, Target: name, Desired: ownedByTest(FileState([]byte("ours\n"), 0o644))})
 	}
 	if _, err := l.Apply(t.Context(), "files", changes); err != nil {
@@ -76,7 +90,8 @@ func TestUndoKeepsEditedFileAndBackup(t *testing.T) {
 func TestAgentContentIsNotSavedAsOriginal(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	l := open(t, dir, root)
-	for _, want := range []State{ownedByTest(FileState([]byte("hunter2"), 0o600)), ownedByTest(FileState([]byte("hunter3"), 0o600)), {}} {
+	for _, want := range []State{ownedByTest(FileState([]byte("hunter2"), 0o600)),
+		ownedByTest(FileState([]byte("hunter3"), 0o600)), {}} {
 		if _, err := l.Apply(t.Context(), "files", []Change{{Kind: File, Target: "/kubeconfig", Desired: want}}); err != nil {
 			t.Fatal(err)
 		}
@@ -121,17 +136,18 @@ func TestApplyBacksUpEditedFiles(t *testing.T) {
 	credential.NoBackup = true
 	onlyMode := ownedByTest(DirectoryState(0o640))
 
-	reported := map[string]string{}
-	l.OnBackup = func(target, backup string) { reported[target] = backup }
+	reported := backupRecorder{}
+	l.LogTo(report.Log{Sink: reported})
 	if _, err := l.Apply(t.Context(), "files", []Change{
-		change(File, "replaced", file("second\n")), change(File, "repaired", file("first\n")), change(File, "removed", State{}),
+		change(File, "replaced", file("second\n")), change(File, "repaired", file("first\n")),
+		change(File, "removed", State{}),
 		change(File, "linked", State{}), change(Symlink, "linked", State{Present: true, Link: "mode"}),
 		change(File, "unchanged", file("second\n")), change(File, "reverted", file("second\n")),
 		credential, change(File, "mode", onlyMode),
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]string{
+	if diff := cmp.Diff(backupRecorder{
 		"/replaced": "/replaced.before-hcp-node-agent", "/repaired": "/repaired.before-hcp-node-agent.2",
 		"/removed": "/removed.before-hcp-node-agent", "/linked": "/linked.before-hcp-node-agent",
 	}, reported); diff != "" {

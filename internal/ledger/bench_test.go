@@ -94,7 +94,8 @@ func BenchmarkApplyNothing(b *testing.B) {
 
 func apply(b *testing.B, l *Ledger, changes []Change, want int) {
 	b.Helper()
-	if made, err := l.Apply(b.Context(), "files", changes); err != nil || len(made) < want || (want == 0 && len(made) > 0) {
+	if made, err := l.Apply(b.Context(), "files", changes); err != nil || len(made) < want ||
+		(want == 0 && len(made) > 0) {
 		b.Fatalf("%d changes, %v", len(made), err)
 	}
 }
@@ -110,7 +111,8 @@ func manyFiles(n, version int) []Change {
 	for i := range n {
 		content := bytes.Repeat(fmt.Appendf(nil, "%03d%06d\n", version, i), 500)
 		changes = append(changes, Change{
-			Kind: File, Target: fmt.Sprintf("/etc/directory-%d/file-%d", i%20, i), Desired: ownedByTest(FileState(content, 0o644)),
+			Kind: File, Target: fmt.Sprintf("/etc/directory-%d/file-%d", i%20, i),
+			Desired: ownedByTest(FileState(content, 0o644)),
 		})
 	}
 	return changes

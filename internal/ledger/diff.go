@@ -3,6 +3,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"path"
 )
@@ -70,14 +71,7 @@ func withOriginalAttributes(c Change, before State) State {
 	if !ownAttributes || !want.Present || !before.Present || before.Type != c.Kind.FileType() {
 		return want
 	}
-	if want.Mode == nil {
-		want.Mode = before.Mode
-	}
-	if want.UID == nil {
-		want.UID = before.UID
-	}
-	if want.GID == nil {
-		want.GID = before.GID
-	}
+	want.Mode, want.UID, want.GID = cmp.Or(want.Mode, before.Mode), cmp.Or(want.UID, before.UID),
+		cmp.Or(want.GID, before.GID)
 	return want
 }

@@ -24,9 +24,11 @@ import (
 // calls that write, change or sync, and the calls that prepare them.
 func faultErrors() map[string]string {
 	return map[string]string{
-		"write": "ENOSPC", "openat": "EDQUOT", "mkdirat": "ENOSPC", "symlinkat": "ENOSPC", "linkat": "EMLINK", "renameat": "EPERM",
-		"unlinkat": "EPERM", "fchown": "EDQUOT", "fchownat": "EDQUOT", "fchmod": "EIO", "fsetxattr": "ENOSPC", "lsetxattr": "EOPNOTSUPP",
-		"fsync": "EIO", "syncfs": "EIO", "ftruncate": "EIO",
+		"write": "ENOSPC", "openat": "EDQUOT", "mkdirat": "ENOSPC", "symlinkat": "ENOSPC", "linkat": "EMLINK",
+		"renameat": "EPERM",
+		"unlinkat": "EPERM", "fchown": "EDQUOT", "fchownat": "EDQUOT", "fchmod": "EIO", "fsetxattr": "ENOSPC",
+		"lsetxattr": "EOPNOTSUPP",
+		"fsync":     "EIO", "syncfs": "EIO", "ftruncate": "EIO",
 	}
 }
 
@@ -150,7 +152,8 @@ func makeReplacements(t *testing.T, root string, n int) []Change {
 	var changes []Change
 	for i := range n {
 		p := fmt.Sprintf("/etc/f%02d", i)
-		must(t, os.WriteFile(root+p, bytes.Repeat(fmt.Appendf(nil, "user:hash:%d\n", i), 1000), 0o640)) //nolint:gosec // as on a host
+		must(t, os.WriteFile(root+p, bytes.Repeat(fmt.Appendf(nil, "user:hash:%d\n", i), 1000), //nolint:gosec // as on a host
+			0o640))
 		must(t, os.Chown(root+p, 0, 42))
 		changes = append(changes, Change{Kind: File, Target: p, Desired: FileState([]byte("new\n"), 0o644)})
 	}
@@ -230,7 +233,8 @@ func makeImmutable(t *testing.T, name string) func() {
 func TestImmutableFilesDoNotStopUndo(t *testing.T) {
 	requireRoot(t)
 	root, dir := t.TempDir(), t.TempDir()
-	changes := append(makeReplacements(t, root, 5), Change{Kind: File, Target: "/opt/made/file", Desired: FileState([]byte("ours\n"), 0o644)})
+	changes := append(makeReplacements(t, root, 5),
+		Change{Kind: File, Target: "/opt/made/file", Desired: FileState([]byte("ours\n"), 0o644)})
 	k := expectedStates{before: snapshot(t, root)}
 	l := open(t, dir, root)
 	_, err := l.Apply(t.Context(), "files", changes)
@@ -247,7 +251,8 @@ func TestImmutableFilesDoNotStopUndo(t *testing.T) {
 			t.Errorf("the error does not name %s: %v", p, err)
 		}
 	}
-	if remedy := report.RemedyOf(err); !strings.Contains(string(remedy), fmt.Sprintf("lsattr -d %[1]s/opt/made %[1]s/opt/made/file", root)) {
+	if remedy := report.RemedyOf(err); !strings.Contains(string(remedy),
+		fmt.Sprintf("lsattr -d %[1]s/opt/made %[1]s/opt/made/file", root)) {
 		t.Errorf("remedy %q", remedy)
 	}
 	var restored []string

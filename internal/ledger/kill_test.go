@@ -25,8 +25,9 @@ import (
 // because nothing happens between the previous call and chown.
 func killCalls() map[string]int {
 	return map[string]int{
-		"renameat": 10, "unlinkat": 15, "mkdirat": 3, "symlinkat": 3, "linkat": 0, "fchmod": 10, "lsetxattr": 0, "fsetxattr": 0,
-		"fsync": 1, "syncfs": 3, "ftruncate": 0, "write": 15,
+		"renameat": 10, "unlinkat": 15, "mkdirat": 3, "symlinkat": 3, "linkat": 0, "fchmod": 10, "lsetxattr": 0,
+		"fsetxattr": 0,
+		"fsync":     1, "syncfs": 3, "ftruncate": 0, "write": 15,
 	}
 }
 
@@ -64,7 +65,8 @@ func killAtCall(t *testing.T, start workDir, k expectedStates, verb, call string
 	t.Helper()
 	g := start.clone(t)
 	inject := fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n)
-	out, err := g.command(t, verb, "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace="+call, "-e", inject).CombinedOutput()
+	out, err := g.command(t, verb, "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace="+call, "-e",
+		inject).CombinedOutput()
 	if strings.Contains(string(out), "FAIL") || strings.Contains(string(out), "strace:") {
 		t.Fatalf("%s, %s %d: %v\n%s", verb, call, n, err, out)
 	}

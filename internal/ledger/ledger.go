@@ -31,23 +31,11 @@ type Ledger struct {
 	namesSynced bool  // the directory entries of the ledger are durable
 	needsSync   bool  // an earlier process may have left unsynced records
 	writeErr    error // set after a failed append; no change is allowed then
-
-	// OnChange is called after each change that was made or restored, for logging. It can be
-	// nil.
-	OnChange func(c Change)
-	// OnBackup is called before a managed file that was edited since is replaced or removed, with the
-	// path of the backup. It can be nil.
-	OnBackup func(target, backup string)
+	events      report.Log
 }
 
 // LogTo reports each change that is made or restored, and each backup of an edited file, to log.
-func (l *Ledger) LogTo(log report.Log) {
-	l.OnChange = func(c Change) { log.Changed(string(c.Kind), c.Target) }
-	l.OnBackup = func(target, backup string) {
-		log.Warn(target+" was changed since the join and is replaced; the replaced content is in "+backup,
-			report.Remedyf("diff %s %s", report.ShellWord(backup), report.ShellWord(target)))
-	}
-}
+func (l *Ledger) LogTo(log report.Log) { l.events = log }
 
 // Open opens the ledger in dir, creating both if they do not exist, and truncates an
 // incomplete tail. Only one process can have it open: Open fails with ErrLocked otherwise.
@@ -107,8 +95,9 @@ func (l *Ledger) checkComplete() error {
 		return nil
 	}
 	name := report.ShellWord(originals)
-	return report.Fail(report.Failed, report.Remedyf("mv %s %s.lost # after the log was restored from a backup of the host, "+
-		"or if no change of this host must be restored", name, name),
+	return report.Fail(report.Failed,
+		report.Remedyf("mv %s %s.lost # after the log was restored from a backup of the host, "+
+			"or if no change of this host must be restored", name, name),
 		"the ledger is incomplete: %s is empty, but %s contains files from before the join (%d)",
 		filepath.Join(l.dir, logName), originals, len(saved))
 }

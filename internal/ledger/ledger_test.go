@@ -91,7 +91,8 @@ func populate(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	for name, content := range map[string]string{"etc/replaced": "original\n", "etc/unwanted": "still wanted\n", "etc/same": "same\n"} {
+	for name, content := range map[string]string{"etc/replaced": "original\n", "etc/unwanted": "still wanted\n",
+		"etc/same": "same\n"} {
 		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o640); err != nil { //nolint:gosec // as on a host
 			t.Fatal(err)
 		}
@@ -114,8 +115,10 @@ func TestApplyIsIdempotentAndUndoRestoresEverything(t *testing.T) {
 		t.Errorf("made %d changes: %v", len(made), made)
 	}
 	want := []string{
-		" drwxr-xr-x", "/etc drwxr-xr-x", "/etc/masked.service -> /dev/null", "/etc/new drwxr-xr-x", "/etc/new/deep drwxr-xr-x",
-		`/etc/new/deep/file -rw------- "new\n"`, `/etc/other-name -rwxr-xr-x "theirs\n"`, `/etc/replaced -rwxr-xr-x "theirs\n"`,
+		" drwxr-xr-x", "/etc drwxr-xr-x", "/etc/masked.service -> /dev/null", "/etc/new drwxr-xr-x",
+		"/etc/new/deep drwxr-xr-x",
+		`/etc/new/deep/file -rw------- "new\n"`, `/etc/other-name -rwxr-xr-x "theirs\n"`,
+		`/etc/replaced -rwxr-xr-x "theirs\n"`,
 		`/etc/same -rw-r----- "same\n"`, `/etc/was-link -rw-r--r-- "plain\n"`, "/srv drwx------",
 	}
 	if diff := cmp.Diff(want, listTree(t, root)); diff != "" {

@@ -55,7 +55,8 @@ func TestApplyDoesNotFollowUserLink(t *testing.T) {
 		{Kind: File, Target: "/etc/replaced", Desired: FileState([]byte("ours\n"), 0o644)},
 		{Kind: File, Target: "/home/u/app/new/file", Desired: ownedByUser(FileState([]byte("ours\n"), 0o644))},
 	})
-	if err == nil || !strings.Contains(err.Error(), "link app of user 1000") || !strings.HasPrefix(string(report.RemedyOf(err)), "namei -l "+root+"/home/u/app/new") {
+	if err == nil || !strings.Contains(err.Error(), "link app of user 1000") ||
+		!strings.HasPrefix(string(report.RemedyOf(err)), "namei -l "+root+"/home/u/app/new") {
 		t.Errorf("error %v, remedy %q", err, report.RemedyOf(err))
 	}
 	if after := snapshot(t, root); strings.Join(before, "\n") != strings.Join(after, "\n") {
@@ -75,7 +76,8 @@ func TestUndoDoesNotFollowUserLink(t *testing.T) {
 	must(t, err)
 	release := replaceWithLink(t, root, "home/u/app", "../../etc")
 	outcome, err := l.Undo(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "link app of user 1000") || !strings.HasPrefix(string(report.RemedyOf(err)), "namei -l "+root+"/home/u/app/") {
+	if err == nil || !strings.Contains(err.Error(), "link app of user 1000") ||
+		!strings.HasPrefix(string(report.RemedyOf(err)), "namei -l "+root+"/home/u/app/") {
 		t.Errorf("error %v, remedy %q", err, report.RemedyOf(err))
 	}
 	if len(outcome.Restored) != 1 || outcome.Restored[0].Target != "/etc/replaced" {

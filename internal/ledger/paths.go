@@ -3,6 +3,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -55,22 +56,14 @@ func (d *Paths) Get(_ context.Context, c Change) (State, error) {
 // attrOf returns the desired attributes. Unset attributes come from the existing file, else
 // the file is owned by root with mode 0644 (0755 for a directory), as in Ignition.
 func attrOf(kind Kind, want, now State) hostfs.Attr {
-	attr := hostfs.Attr{Mode: 0o644}
+	mode, root := uint32(0o644), 0
 	if kind == Directory {
-		attr.Mode = 0o755
+		mode = 0o755
 	}
-	for _, state := range []State{now, want} {
-		if state.Mode != nil {
-			attr.Mode = *state.Mode
-		}
-		if state.UID != nil {
-			attr.UID = *state.UID
-		}
-		if state.GID != nil {
-			attr.GID = *state.GID
-		}
+	return hostfs.Attr{
+		Mode: *cmp.Or(want.Mode, now.Mode, &mode), UID: *cmp.Or(want.UID, now.UID, &root),
+		GID: *cmp.Or(want.GID, now.GID, &root),
 	}
-	return attr
 }
 
 // CleanUp removes temporary files of interrupted runs beside the paths, and syncs the file

@@ -13,7 +13,7 @@ import (
 // Restore restores the path durably.
 func (d *Paths) Restore(_ context.Context, c Change, before State) error {
 	batch := d.newRestoreBatch()
-	defer batch.abort()
+	defer batch.files.Abort()
 	if err := batch.restore(c, before); err != nil {
 		return err
 	}
@@ -95,6 +95,3 @@ func (r *restoreBatch) finish() (failed map[string]error, err error) {
 	}
 	return failed, r.files.Sync()
 }
-
-// abort discards staged files.
-func (r *restoreBatch) abort() { r.files.Abort() }

@@ -19,16 +19,16 @@ import (
 //	CCCCCCCC {json}\n
 //
 // where C is the CRC-32C of the JSON in hexadecimal. The first record has the type "ledger" and
-// contains the version of the format, as the apiVersion of other documents. A file of another version, or a
-// record with an unknown field, is refused and remains unchanged. Records are only ever appended. Records of the types ledger, intent and
-// done are made durable, together with all earlier records, before anything else happens.
-// An undone record is not, because restoring twice changes nothing. Whatever a power failure
-// leaves behind the last durable record, in any order of disk writes, is truncated when the
-// ledger is opened. Any other damage is an error, and the ledger is not written to any more.
-// See isTruncated.
+// contains the version of the format, as the apiVersion of other documents. A file of another
+// version, or a record with an unknown field, is refused and remains unchanged. Records are only ever
+// appended. Records of the types ledger, intent and done are made durable, together with all earlier
+// records, before anything else happens. An undone record is not, because restoring twice changes
+// nothing. Whatever a power failure leaves behind the last durable record, in any order of disk
+// writes, is truncated when the ledger is opened. Any other damage is an error, and the ledger is not
+// written to any more. See isTruncated.
 //
-// An "intent" record lists changes with the state before each change. If the changes are external, their
-// desired states are undefined until the "done" record.
+// An "intent" record lists changes with the state before each change. If the changes are external,
+// their desired states are undefined until the "done" record.
 // A "done" record means that the changes of an intent were made. An "undone" record means that
 // an object was restored. Contents that a change replaces are saved in originals/, named by
 // their SHA-256.
@@ -44,20 +44,17 @@ const (
 )
 
 type record struct {
-	Type     recordType `json:"type"`
-	Seq      int        `json:"seq"`
-	Time     time.Time  `json:"time"`
-	Meta     *meta      `json:"meta,omitempty"`     // header
-	Step     string     `json:"step,omitempty"`     // intent: the step of the join
-	Entries  []entry    `json:"entries,omitempty"`  // intent
-	External bool       `json:"external,omitempty"` // intent: changed externally
-	Of       int        `json:"of,omitempty"`       // done: the sequence number of the intent
-	After    []State    `json:"after,omitempty"`    // done: the states after external changes
-	Key      string     `json:"key,omitempty"`      // undone
+	Type     recordType       `json:"type"`
+	Seq      int              `json:"seq"`
+	Time     time.Time        `json:"time"`
+	Meta     *report.TypeMeta `json:"meta,omitempty"`     // header: the version of the format
+	Step     string           `json:"step,omitempty"`     // intent: the step of the join
+	Entries  []entry          `json:"entries,omitempty"`  // intent
+	External bool             `json:"external,omitempty"` // intent: changed externally
+	Of       int              `json:"of,omitempty"`       // done: the sequence number of the intent
+	After    []State          `json:"after,omitempty"`    // done: the states after external changes
+	Key      string           `json:"key,omitempty"`      // undone
 }
-
-// meta is the version of the format.
-type meta = report.TypeMeta
 
 type entry struct {
 	Change
@@ -97,7 +94,8 @@ func parse(log []byte) ([]record, int, error) {
 			return nil, good, report.RefuseFormat("reading the ledger: the record type %q is not supported", r.Type)
 		}
 		if r.Seq != len(records) {
-			return nil, good, fmt.Errorf("reading the ledger at byte %d: found record %d instead of %d", good, r.Seq, len(records))
+			return nil, good, fmt.Errorf("reading the ledger at byte %d: found record %d instead of %d", good, r.Seq,
+				len(records))
 		}
 		records = append(records, r)
 		good += len(line) + 1

@@ -29,7 +29,8 @@ var logCall = regexp.MustCompile(`(write|fsync)\(\d+<[^>]*ledger\.log>(?:, "([\\
 func logWrites(t *testing.T, g workDir, verb string) []logOperation {
 	t.Helper()
 	trace := filepath.Join(t.TempDir(), "trace")
-	command := g.command(t, verb, "strace", "-f", "--seccomp-bpf", "-qq", "-y", "-xx", "-s", "1000000", "-o", trace, "-e", "trace=write,fsync")
+	command := g.command(t, verb, "strace", "-f", "--seccomp-bpf", "-qq", "-y", "-xx", "-s", "1000000", "-o", trace, "-e",
+		"trace=write,fsync")
 	if out, err := command.CombinedOutput(); err != nil || !strings.Contains(string(out), "complete") {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -129,7 +130,8 @@ func TestLogIsReadableAfterReorderedAndLostWrites(t *testing.T) {
 			log := afterPowerFailure(random, durable, since, splitUnsynced(durable, since, n%2 == 0, ends))
 			got, good, err := parse(log)
 			if err != nil || len(got) < len(records) || good < len(durable) {
-				t.Fatalf("call %d: %d of %d records, %v, of %q behind what is durable", i, len(got), len(records), err, log[len(durable):])
+				t.Fatalf("call %d: %d of %d records, %v, of %q behind what is durable", i, len(got), len(records), err,
+					log[len(durable):])
 			}
 			states++
 			most = max(most, len(got)-len(records))

@@ -13,31 +13,38 @@ import (
 )
 
 // State is the current or desired state of an object. The kind determines the fields in use.
-// In a desired state, a field that is nil or empty leaves the attribute unchanged.
+// In a desired state, a field that is nil or empty leaves the attribute unchanged. Published documents
+// contain the fields that Published keeps.
 type State struct {
-	Present bool `json:"present"`
+	Present bool `json:"present" doc:"whether the object exists"`
 
-	// Paths.
-	Type   hostfs.FileType   `json:"type,omitempty"`   // in a current state
-	Digest string            `json:"digest,omitempty"` // SHA-256 of the content, hexadecimal
-	Size   int64             `json:"size,omitempty"`
-	Mode   *uint32           `json:"mode,omitempty"` // 07777
-	UID    *int              `json:"uid,omitempty"`
-	GID    *int              `json:"gid,omitempty"`
-	Link   string            `json:"link,omitempty"`
-	Xattrs map[string][]byte `json:"xattrs,omitempty"`
+	// Paths. A desired state has no type.
+	Type   hostfs.FileType   `json:"type,omitempty" doc:"current type of a path"`
+	Digest string            `json:"digest,omitempty" doc:"SHA-256 of a file's content, hexadecimal"`
+	Size   int64             `json:"size,omitempty" doc:"size of a file's content in bytes"`
+	Mode   *uint32           `json:"mode,omitempty" doc:"permission bits as a decimal number: 420 is 0644"`
+	UID    *int              `json:"uid,omitempty" doc:"user ID of the owner"`
+	GID    *int              `json:"gid,omitempty" doc:"group ID of the owner"`
+	Link   string            `json:"link,omitempty" doc:"target of a link"`
+	Xattrs map[string][]byte `json:"xattrs,omitempty" doc:"-"`
 
 	// Units.
-	Enabled string `json:"enabled,omitempty"` // enabled, disabled, masked, static, ...
-	Active  string `json:"active,omitempty"`  // active or inactive
+	Enabled string `json:"enabled,omitempty" doc:"state of a unit file, as in systemctl is-enabled"`
+	Active  string `json:"active,omitempty" doc:"state of a unit, as in systemctl is-active"`
 
 	// Other kinds.
-	Value string   `json:"value,omitempty"` // a setting in one line: the value of a sysctl, for example
-	Names []string `json:"names,omitempty"` // the members of a set: the names in a directory, for example
+	Value string   `json:"value,omitempty" doc:"value of another kind of object, such as a sysctl"`
+	Names []string `json:"names,omitempty" doc:"members of a set"`
 	// Data contains further data that the driver needs for Restore, encoded from its own type.
-	Data json.RawMessage `json:"data,omitempty"`
+	Data json.RawMessage `json:"data,omitempty" doc:"-"`
 
 	Content []byte `json:"-"` // file content; the ledger's log holds only its digest
+}
+
+// Published returns the state for a published document: without the fields that only the ledger needs.
+func (s State) Published() State {
+	s.Xattrs, s.Data = nil, nil
+	return s
 }
 
 // FileState returns the state of a file with this content and mode, owned by root.

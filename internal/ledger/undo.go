@@ -167,7 +167,7 @@ func (u *undoRun) restoreError(item Item, err error) error {
 // changes nothing.
 func (u *undoRun) recordRestored(item Item) error {
 	u.outcome.Restored = append(u.outcome.Restored, item)
-	u.l.notify(item.Change)
+	u.l.events.Changed(string(item.Kind), item.Target)
 	return u.l.append(record{Type: undone, Key: item.Key()}, false)
 }
 
@@ -202,7 +202,7 @@ func (u *undoRun) flush() {
 
 func (u *undoRun) abort() {
 	if u.batch != nil {
-		u.batch.abort()
+		u.batch.files.Abort()
 	}
 	u.batch, u.staged = nil, nil
 }

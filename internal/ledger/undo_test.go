@@ -177,7 +177,8 @@ func TestRevertRestoresOnlySelectedObjects(t *testing.T) {
 		t.Helper()
 		var changes []Change
 		for _, target := range targets {
-			changes = append(changes, Change{Kind: File, Target: target, Desired: ownedByTest(FileState([]byte(content), 0o644))})
+			changes = append(changes, Change{Kind: File, Target: target, Desired: ownedByTest(FileState([]byte(content),
+				0o644))})
 		}
 		_, err := l.Apply(t.Context(), "files", changes)
 		must(t, err)

@@ -42,12 +42,16 @@ const administrator = `
 const cluster = `
 	ovs-vsctl add-br br-int -- set bridge br-int datapath_type=netdev
 	ovs-vsctl add-port br-int ovn-k8s-mp0 -- set interface ovn-k8s-mp0 type=internal external-ids:iface-id=k8s-node
-	ovs-vsctl add-port br-mine patch-br-mine -- set port patch-br-mine external_ids:ovn-localnet-port=n -- set interface patch-br-mine type=patch options:peer=patch-br-int
+	ovs-vsctl add-port br-mine patch-br-mine -- set port patch-br-mine external_ids:ovn-localnet-port=n \
+		-- set interface patch-br-mine type=patch options:peer=patch-br-int
 	ovs-vsctl add-port br-int patch-br-int -- set interface patch-br-int type=patch options:peer=patch-br-mine
-	ovs-vsctl add-port br-int 0123456789abcde -- set interface 0123456789abcde type=internal external_ids:sandbox=0123456789abcdef
+	ovs-vsctl add-port br-int 0123456789abcde \
+		-- set interface 0123456789abcde type=internal external_ids:sandbox=0123456789abcdef
 	ovs-vsctl -- --id=@q create qos type=linux-htb external-ids:sandbox=0123456789abcdef -- set port 0123456789abcde qos=@q
-	ovs-vsctl set Open_vSwitch . external_ids:ovn-encap-ip=192.0.2.9 external_ids:ovn-encap-type=geneve external_ids:ovn-bridge-mappings=physnet:br-mine
-	ovs-vsctl set Open_vSwitch . external_ids:ovn-remote='" "' external_ids:ovn-set-local-ip=true other_config:bundle-idle-timeout=180
+	ovs-vsctl set Open_vSwitch . external_ids:ovn-encap-ip=192.0.2.9 external_ids:ovn-encap-type=geneve \
+		external_ids:ovn-bridge-mappings=physnet:br-mine
+	ovs-vsctl set Open_vSwitch . external_ids:ovn-remote='" "' external_ids:ovn-set-local-ip=true \
+		other_config:bundle-idle-timeout=180
 	ovs-ofctl add-flow br-mine cookie=0xdeff105,priority=500,ip,in_port=LOCAL,actions=drop
 	ip link set ovn-k8s-mp0 up
 	ip address add 10.132.0.2/23 dev ovn-k8s-mp0
@@ -64,12 +68,14 @@ const cluster = `
 	iptables -t nat -N OVN-KUBE-NODEPORT
 	iptables -t nat -A PREROUTING -j OVN-KUBE-NODEPORT
 	iptables -t nat -A OUTPUT -j OVN-KUBE-NODEPORT
-	iptables -t nat -A OVN-KUBE-NODEPORT -p tcp -m addrtype --dst-type LOCAL --dport 30080 -j DNAT --to-destination 172.31.0.9:80
+	iptables -t nat -A OVN-KUBE-NODEPORT -p tcp -m addrtype --dst-type LOCAL --dport 30080 \
+		-j DNAT --to-destination 172.31.0.9:80
 	iptables -t mangle -N OVN-KUBE-ITP
 	iptables -t mangle -A OUTPUT -j OVN-KUBE-ITP
 	iptables -t nat -N OVN-KUBE-SNAT-MGMTPORT
 	iptables -t nat -I POSTROUTING 1 -o ovn-k8s-mp0 -j OVN-KUBE-SNAT-MGMTPORT
-	iptables -t nat -A OVN-KUBE-SNAT-MGMTPORT -o ovn-k8s-mp0 -j SNAT --to-source 10.132.0.2 -m comment --comment 'OVN SNAT to Management Port'
+	iptables -t nat -A OVN-KUBE-SNAT-MGMTPORT -o ovn-k8s-mp0 -j SNAT --to-source 10.132.0.2 \
+		-m comment --comment 'OVN SNAT to Management Port'
 	iptables -I INPUT -i ovn-k8s-mp0 -m comment --comment 'from OVN to localhost' -j ACCEPT
 	iptables -I FORWARD -s 10.132.0.0/14 -j ACCEPT
 	iptables -I FORWARD -d 172.31.0.0/16 -j ACCEPT
@@ -204,7 +210,8 @@ func TestLeaveReportsWhatItCannotRemove(t *testing.T) {
 		nft add map ip filter m '{ type ipv4_addr : verdict; }'
 		nft add element ip filter m '{ 192.0.2.1 : jump KUBE-FIREWALL }'`)
 	err = driver.Restore(t.Context(), NewChange(), before)
-	remedied := "iptables --wait 10 --table filter --flush KUBE-FIREWALL && iptables --wait 10 --table filter --delete-chain KUBE-FIREWALL"
+	remedied := "iptables --wait 10 --table filter --flush KUBE-FIREWALL && " +
+		"iptables --wait 10 --table filter --delete-chain KUBE-FIREWALL"
 	if err == nil || !strings.Contains(err.Error(), "remain on this host: iptables") {
 		t.Errorf("error %v", err)
 	}

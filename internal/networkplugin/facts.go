@@ -80,16 +80,16 @@ func (f *networkFacts) gatherSwitch(ctx context.Context) error {
 	if openvswitch.CheckRunning(ctx) != nil {
 		return nil //nolint:nilerr // without the switch there are no flows
 	}
-	for _, bridge := range f.uplinks() {
-		if !slices.Contains(database.Bridges, bridge) {
+	for _, bridge := range database.Bridges {
+		if !slices.Contains(f.uplinks(), bridge.Name) {
 			continue
 		}
-		found, err := openvswitch.HasClusterFlows(ctx, bridge)
+		found, err := openvswitch.HasClusterFlows(ctx, bridge.Name)
 		if err != nil {
 			return err
 		}
 		if found {
-			f.Flows = append(f.Flows, bridge)
+			f.Flows = append(f.Flows, bridge.Name)
 		}
 	}
 	return nil

@@ -30,9 +30,9 @@ func (l leftover) command() string {
 
 // shellLine returns a command as a line for a shell.
 func shellLine(command []string) string {
-	words := make([]string, len(command))
-	for i, word := range command {
-		words[i] = report.ShellWord(word)
+	var words []string
+	for _, word := range command {
+		words = append(words, report.ShellWord(word))
 	}
 	return strings.Join(words, " ")
 }

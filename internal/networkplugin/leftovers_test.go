@@ -45,7 +45,9 @@ func overManagementPort(networks ...string) []hostnet.TableRoute {
 	for _, network := range networks {
 		routes = append(
 			routes,
-			hostnet.TableRoute{Family: 4, Table: 254, Link: "ovn-k8s-mp0", Destination: netip.MustParsePrefix(network)},
+			hostnet.TableRoute{
+				Route: hostnet.Route{Family: 4, Link: "ovn-k8s-mp0"}, Table: 254, Destination: netip.MustParsePrefix(network),
+			},
 		)
 	}
 	return routes
@@ -155,29 +157,23 @@ func TestAddressesAndRoutesOfTheClusterAreFound(t *testing.T) {
 			{Link: "eth1", Label: "eth1", Address: prefix("169.254.10.1/16")},
 		},
 		Routes: []hostnet.TableRoute{
-			{Family: 4, Table: 254, Link: "br-ex", Destination: prefix("0.0.0.0/0"), Gateway: netip.MustParseAddr("192.0.2.1")},
-			{Family: 4, Table: 254, Link: "br-ex", Destination: prefix("169.254.0.1/32")},
 			{
-				Family:      4,
-				Table:       254,
-				Link:        "br-ex",
-				Destination: prefix("172.31.0.0/16"),
-				Gateway:     netip.MustParseAddr("169.254.0.4"),
+				Route: hostnet.Route{Family: 4, Link: "br-ex", Gateway: netip.MustParseAddr("192.0.2.1")},
+				Table: 254, Destination: prefix("0.0.0.0/0"),
 			},
-			{Family: 4, Table: 254, Link: "eth1", Destination: prefix("169.254.0.9/32")},
+			{Route: hostnet.Route{Family: 4, Link: "br-ex"}, Table: 254, Destination: prefix("169.254.0.1/32")},
 			{
-				Family:      4,
-				Table:       1003,
-				Link:        "eth1",
-				Destination: prefix("0.0.0.0/0"),
-				Gateway:     netip.MustParseAddr("198.51.100.1"),
+				Route: hostnet.Route{Family: 4, Link: "br-ex", Gateway: netip.MustParseAddr("169.254.0.4")},
+				Table: 254, Destination: prefix("172.31.0.0/16"),
+			},
+			{Route: hostnet.Route{Family: 4, Link: "eth1"}, Table: 254, Destination: prefix("169.254.0.9/32")},
+			{
+				Route: hostnet.Route{Family: 4, Link: "eth1", Gateway: netip.MustParseAddr("198.51.100.1")},
+				Table: 1003, Destination: prefix("0.0.0.0/0"),
 			},
 			{
-				Family:      4,
-				Table:       1004,
-				Link:        "eth1",
-				Destination: prefix("0.0.0.0/0"),
-				Gateway:     netip.MustParseAddr("198.51.100.1"),
+				Route: hostnet.Route{Family: 4, Link: "eth1", Gateway: netip.MustParseAddr("198.51.100.1")},
+				Table: 1004, Destination: prefix("0.0.0.0/0"),
 			},
 		},
 	}
@@ -199,11 +195,14 @@ func TestSwitchStateOfTheClusterIsFound(t *testing.T) {
 	database := openvswitch.Database{
 		ExternalIDs: map[string]string{"ovn-encap-ip": "192.0.2.9", "ovn-remote": " ", "system-id": "here", "hostname": "n"},
 		OtherConfig: map[string]string{"bundle-idle-timeout": "180", "dpdk-init": "true"},
-		Bridges:     []string{"br-mine", "br-int"},
-		Ports: []openvswitch.Port{
-			{Bridge: "br-mine", Name: "eth1", ExternalIDs: map[string]string{"NM.connection.uuid": "1"}},
-			{Bridge: "br-mine", Name: "patch-a", ExternalIDs: map[string]string{"ovn-localnet-port": "n"}},
-			{Bridge: "br-int", Name: "patch-b", ExternalIDs: map[string]string{"ovn-localnet-port": "n"}},
+		Bridges: []openvswitch.Bridge{
+			{Name: "br-int", Ports: []openvswitch.Port{
+				{Name: "patch-b", ExternalIDs: map[string]string{"ovn-localnet-port": "n"}},
+			}},
+			{Name: "br-mine", Ports: []openvswitch.Port{
+				{Name: "eth1", ExternalIDs: map[string]string{"NM.connection.uuid": "1"}},
+				{Name: "patch-a", ExternalIDs: map[string]string{"ovn-localnet-port": "n"}},
+			}},
 		},
 		Rows: []openvswitch.Row{
 			{Table: "QoS", UUID: "u1", ExternalIDs: map[string]string{"sandbox": "0123"}},
@@ -238,7 +237,7 @@ func TestSwitchStateOfTheClusterIsFound(t *testing.T) {
 
 	// The datapath and tunnels serve no other bridge, and then go too.
 	alone := networkFacts{
-		Database: &openvswitch.Database{Bridges: []string{"br-int"}},
+		Database: &openvswitch.Database{Bridges: []openvswitch.Bridge{{Name: "br-int"}}},
 		Links:    []hostnet.Link{links[0], links[4]},
 	}
 	want = []string{
@@ -269,8 +268,9 @@ func TestSwitchStateOfTheClusterIsFound(t *testing.T) {
 func TestRuleArgumentsAreSplitAsIPTablesQuotesThem(t *testing.T) {
 	for line, want := range map[string][]string{
 		`-A INPUT -j X`: {"-A", "INPUT", "-j", "X"},
-		`-A INPUT -m comment --comment "a \"quoted\" \\ name" -j X`: {"-A", "INPUT", "-m", "comment", "--comment", `a "quoted" \ name`, "-j", "X"},
-		`-A INPUT -m comment --comment "" -j X`:                     {"-A", "INPUT", "-m", "comment", "--comment", "", "-j", "X"},
+		`-A INPUT -m comment --comment "a \"quoted\" \\ name" -j X`: {"-A", "INPUT", "-m", "comment", "--comment",
+			`a "quoted" \ name`, "-j", "X"},
+		`-A INPUT -m comment --comment "" -j X`: {"-A", "INPUT", "-m", "comment", "--comment", "", "-j", "X"},
 	} {
 		if diff := cmp.Diff(want, splitRule(line)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", line, diff)

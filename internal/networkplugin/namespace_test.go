@@ -40,10 +40,10 @@ func namespaced(t *testing.T) bool {
 	return false
 }
 
-// lines runs commands, one a line.
+// lines runs commands, one a line. A backslash at the end continues a command on the next line.
 func lines(t *testing.T, commands string) {
 	t.Helper()
-	for line := range strings.Lines(commands) {
+	for line := range strings.Lines(strings.ReplaceAll(commands, "\\\n", "")) {
 		line = strings.TrimSpace(line)
 		if line == "" {
 			continue

@@ -31,13 +31,14 @@ func (f networkFacts) database() []leftover {
 		})
 	}
 	for _, bridge := range f.Database.Bridges {
-		if slices.Contains(clusterBridges, bridge) {
-			list = append(list, newLeftover(vsctl("--if-exists", "del-br", bridge)...))
+		if slices.Contains(clusterBridges, bridge.Name) {
+			list = append(list, newLeftover(vsctl("--if-exists", "del-br", bridge.Name)...))
+			continue
 		}
-	}
-	for _, port := range f.Database.Ports {
-		if ofOVN(port.ExternalIDs) && !slices.Contains(clusterBridges, port.Bridge) {
-			list = append(list, newLeftover(vsctl("--if-exists", "del-port", port.Bridge, port.Name)...))
+		for _, port := range bridge.Ports {
+			if ofOVN(port.ExternalIDs) {
+				list = append(list, newLeftover(vsctl("--if-exists", "del-port", bridge.Name, port.Name)...))
+			}
 		}
 	}
 	for _, row := range f.Database.Rows {
@@ -108,8 +109,8 @@ func restoredSettings(list []leftover, before []string) [][]string {
 // of tunnels in it serve other bridges, too.
 func (f networkFacts) links() []leftover {
 	var list []leftover
-	otherBridges := f.Database == nil || slices.ContainsFunc(f.Database.Bridges, func(name string) bool {
-		return !slices.Contains(clusterBridges, name)
+	otherBridges := f.Database == nil || slices.ContainsFunc(f.Database.Bridges, func(bridge openvswitch.Bridge) bool {
+		return !slices.Contains(clusterBridges, bridge.Name)
 	})
 	for _, link := range f.Links {
 		name := link.Name

@@ -4,6 +4,7 @@ package nodeip
 
 import (
 	"cmp"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -28,22 +29,16 @@ func (a Addresses) Primary() netip.Addr {
 
 // All returns the valid addresses, the primary first.
 func (a Addresses) All() []netip.Addr {
-	var all []netip.Addr
-	for _, address := range []netip.Addr{a.IPv4, a.IPv6} {
-		if address.IsValid() {
-			all = append(all, address)
-		}
-	}
-	return all
+	return slices.DeleteFunc([]netip.Addr{a.IPv4, a.IPv6}, func(address netip.Addr) bool { return !address.IsValid() })
 }
 
-// Format returns the addresses for messages.
-func Format(addresses []netip.Addr) string {
+// Format returns addresses for messages, separated by commas, or "none" if there are none.
+func Format[T fmt.Stringer](addresses []T) string {
 	texts := make([]string, 0, len(addresses))
 	for _, address := range addresses {
 		texts = append(texts, address.String())
 	}
-	return strings.Join(texts, ", ")
+	return cmp.Or(strings.Join(texts, ", "), "none")
 }
 
 // Choose returns the addresses that nodeip-configuration.service would choose
@@ -62,15 +57,19 @@ func Choose(links []hostnet.Link, routes []hostnet.Route, hint string) Addresses
 	}
 	slices.SortStableFunc(candidates, candidate.compare)
 	var chosen Addresses
-	for _, c := range candidates {
-		switch {
-		case c.address.Is4() && !chosen.IPv4.IsValid():
-			chosen.IPv4 = c.address
-		case c.address.Is6() && !chosen.IPv6.IsValid():
-			chosen.IPv6 = c.address
-		}
+	for _, c := range slices.Backward(candidates) { // the best one last
+		chosen.set(c.address)
 	}
 	return chosen
+}
+
+// set sets the address of a family.
+func (a *Addresses) set(address netip.Addr) {
+	if address.Is4() {
+		a.IPv4 = address
+	} else {
+		a.IPv6 = address
+	}
 }
 
 type candidate struct {

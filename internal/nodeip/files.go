@@ -27,12 +27,9 @@ const reason = "node IP"
 // address must be valid. Files in /run do not survive a boot; units that wait for
 // them would keep kubelet from starting.
 func Files(addresses Addresses) []ledger.Change {
-	var all []string
-	for _, address := range addresses.All() {
-		all = append(all, address.String())
-	}
+	all := strings.ReplaceAll(Format(addresses.All()), ", ", ",")
 	kubelet := fmt.Sprintf("[Service]\nEnvironment=\"KUBELET_NODE_IP=%s\" \"KUBELET_NODE_IPS=%s\"\n",
-		addresses.Primary(), strings.Join(all, ","))
+		addresses.Primary(), all)
 	crio := fmt.Sprintf("[Service]\nEnvironment=\"CONTAINER_STREAM_ADDRESS=%s\"\n", addresses.Primary())
 	return []ledger.Change{
 		ledger.FileChange(KubeletDropIn, reason, kubelet),
@@ -63,13 +60,8 @@ func parseDropIn(content []byte) Addresses {
 func parseList(list string) Addresses {
 	var addresses Addresses
 	for text := range strings.SplitSeq(list, ",") {
-		address, err := netip.ParseAddr(text)
-		switch {
-		case err != nil:
-		case address.Is4():
-			addresses.IPv4 = address
-		default:
-			addresses.IPv6 = address
+		if address, err := netip.ParseAddr(text); err == nil {
+			addresses.set(address)
 		}
 	}
 	return addresses

@@ -10,6 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 )
 
 // AddressState is the host's addressing on an interface. It must be the same on
@@ -84,7 +85,7 @@ func (a AddressState) Missing(facts Facts, name string) string {
 	}
 	for _, address := range a.Addresses {
 		if !slices.ContainsFunc(link.Addresses, func(p netip.Prefix) bool { return p.Addr() == address }) {
-			return fmt.Sprintf("the address %s is missing (current addresses: %s)", address, joinOrNone(link.Addresses))
+			return fmt.Sprintf("the address %s is missing (current addresses: %s)", address, nodeip.Format(link.Addresses))
 		}
 	}
 	for _, want := range a.DefaultRoutes {

@@ -3,6 +3,8 @@
 package ovs
 
 import (
+	"slices"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
@@ -41,10 +43,7 @@ func WithAddressesOf(applied, original networkmanager.Settings) networkmanager.S
 // LostAddresses reports whether a device's addresses were removed while it kept
 // its profile.
 func LostAddresses(applied, original networkmanager.Settings) bool {
-	for _, section := range []string{"ipv4", "ipv6"} {
-		if applied.Text(section, "method") != original.Text(section, "method") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(networkmanager.Families(), func(family networkmanager.Family) bool {
+		return applied.Method(family) != original.Method(family)
+	})
 }

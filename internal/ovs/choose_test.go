@@ -208,14 +208,16 @@ func TestOverriddenRouteNotes(t *testing.T) {
 		"the second": {
 			[]hostnet.Route{eth0, eth1},
 			"eth1",
-			[]string{"the preferred IPv4 default route is over eth0 (metric 100) and not over eth1 (101); after the change it is over br-ex (48), as on image-mode nodes"},
+			[]string{"the preferred IPv4 default route is over eth0 (metric 100) and not over eth1 (101); after " +
+				"the change it is over br-ex (48), as on image-mode nodes"},
 		},
 		"as good":         {[]hostnet.Route{eth0, route("eth1", 4, 100, "")}, "eth1", nil},
 		"none of its own": {[]hostnet.Route{eth0}, "eth1", nil},
 		"of IPv6 only": {
 			[]hostnet.Route{eth1, route("eth0", 6, 1, ""), route("eth1", 6, 2, "")},
 			"eth1",
-			[]string{"the preferred IPv6 default route is over eth0 (metric 1) and not over eth1 (2); after the change it is over br-ex (47), as on image-mode nodes"},
+			[]string{"the preferred IPv6 default route is over eth0 (metric 1) and not over eth1 (2); after " +
+				"the change it is over br-ex (47), as on image-mode nodes"},
 		},
 		"no route for now": {nil, "eth1", nil},
 	} {

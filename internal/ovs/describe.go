@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 )
 
 // Describe returns a few lines for a plan about what the migration would do.
@@ -22,7 +23,7 @@ func (m Migration) Describe() []string {
 	lines := []string{
 		fmt.Sprintf("attach %s (selected by %s; NetworkManager profile %q) to the new Open vSwitch bridge br-ex; br-ex "+
 			"takes over its addresses (%s), MAC, DHCP identity, DNS and routes",
-			m.Uplink, m.Source, m.Backup.ID, joinOrNone(m.Addresses)),
+			m.Uplink, m.Source, m.Backup.ID, nodeip.Format(m.Addresses)),
 		fmt.Sprintf("add the NetworkManager profiles below; %q remains unchanged, with an autoconnect priority below %d",
 			m.Backup.ID, m.Profiles.NIC.Int32("connection", "autoconnect-priority")),
 		"expect up to 0.1 s of interruption; any failure, including a crash of the agent, triggers a rollback",
@@ -73,26 +74,26 @@ func describeSettings(s networkmanager.Settings, names map[string]string) []stri
 	w.add("of ", s.Text("vlan", "parent"))
 	w.add("bond ", formatProperty(s, "bond", "options"))
 	w.add("", formatProperty(s, "ovs-external-ids", "data"))
-	for _, family := range []struct{ section, name string }{{"ipv4", "IPv4 "}, {"ipv6", "IPv6 "}} {
-		w = append(w, describeAddresses(s, family.section, family.name)...)
+	for _, family := range networkmanager.Families() {
+		w = append(w, describeAddresses(s, family)...)
 	}
 	return w
 }
 
-func describeAddresses(s networkmanager.Settings, section, name string) []string {
-	method := s.Text(section, "method")
+func describeAddresses(s networkmanager.Settings, family networkmanager.Family) []string {
+	section, method := family.Section(), s.Method(family)
 	if method == "" {
 		return nil
 	}
-	w := words{name + method}
-	for _, address := range s.List(section, "address-data") {
-		w.add("", fmt.Sprintf("%v/%v", address["address"].Value(), address["prefix"].Value()))
+	w := words{family.String() + " " + method}
+	for _, address := range s.Addresses(family) {
+		w.add("", address.String())
 	}
 	w.add("via ", s.Text(section, "gateway"))
-	for _, route := range s.List(section, "route-data") {
-		text := fmt.Sprintf("%v/%v", route["dest"].Value(), route["prefix"].Value())
-		if hop, ok := route["next-hop"]; ok {
-			text += fmt.Sprintf(" via %v", hop.Value())
+	for _, route := range s.Routes(family) {
+		text := route.Destination.String()
+		if route.Gateway.IsValid() {
+			text += " via " + route.Gateway.String()
 		}
 		w.add("route ", text)
 	}
@@ -158,16 +159,4 @@ func formatProperty(s networkmanager.Settings, section, name string) string {
 		}
 		return text
 	}
-}
-
-// joinOrNone returns the items separated by commas, or "none" if there are none.
-func joinOrNone[T fmt.Stringer](items []T) string {
-	if len(items) == 0 {
-		return "none"
-	}
-	texts := make([]string, 0, len(items))
-	for _, item := range items {
-		texts = append(texts, item.String())
-	}
-	return strings.Join(texts, ", ")
 }

@@ -3,6 +3,8 @@
 package ovs
 
 import (
+	"slices"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
@@ -20,12 +22,9 @@ const defaultDNSPriority = 100
 // moment (update_ip_dns in nm-policy.c, 1.42). Among such interfaces the one
 // activated first wins, and a bridge is activated last at every boot.
 func chooseDNSPriority(facts Facts, uplink string) int32 {
-	others := false
-	for _, device := range facts.Devices {
-		if device.Name != uplink && device.Managed && len(device.IPv4.Nameservers)+len(device.IPv6.Nameservers) > 0 {
-			others = true
-		}
-	}
+	others := slices.ContainsFunc(facts.Devices, func(device networkmanager.Device) bool {
+		return device.Name != uplink && device.Managed && len(device.IPv4.Nameservers)+len(device.IPv6.Nameservers) > 0
+	})
 	if !others {
 		return 0
 	}

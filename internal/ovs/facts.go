@@ -102,12 +102,12 @@ func gatherOpenVSwitch(ctx context.Context) (OpenVSwitch, error) {
 	if !command.Exists("ovs-vsctl") {
 		return OpenVSwitch{}, nil
 	}
-	bridges, err := openvswitch.Bridges(ctx)
+	database, err := openvswitch.ReadDatabase(ctx)
 	var failed *command.Error
 	if errors.As(err, &failed) {
 		return OpenVSwitch{Installed: true}, nil
 	}
-	return OpenVSwitch{Installed: true, Running: err == nil, Bridges: bridges}, err
+	return OpenVSwitch{Installed: true, Running: err == nil, Bridges: database.Bridges}, err
 }
 
 // readLine reads a file of one line, and reports whether the file exists.

@@ -40,12 +40,14 @@ func TestFiles(t *testing.T) {
 		got[change.Target] = string(change.Desired.Content)
 	}
 	want := map[string]string{
-		"/etc/nmstate/openshift/applied":                        "# br-ex was created by hcp-node-agent\n",
-		"/var/lib/ovnk/iface_default_hint":                      "eth0\n",
-		"/etc/systemd/system/kubelet.service.d/20-nodenet.conf": "[Service]\nEnvironment=\"KUBELET_NODE_IP=192.0.2.177\" \"KUBELET_NODE_IPS=192.0.2.177\"\n",
-		"/etc/systemd/system/crio.service.d/20-nodenet.conf":    "[Service]\nEnvironment=\"CONTAINER_STREAM_ADDRESS=192.0.2.177\"\n",
-		"/run/nodeip-configuration/primary-ip":                  "192.0.2.177",
-		"/run/nodeip-configuration/ipv4":                        "192.0.2.177",
+		"/etc/nmstate/openshift/applied":   "# br-ex was created by hcp-node-agent\n",
+		"/var/lib/ovnk/iface_default_hint": "eth0\n",
+		"/etc/systemd/system/kubelet.service.d/20-nodenet.conf": "[Service]\n" +
+			"Environment=\"KUBELET_NODE_IP=192.0.2.177\" \"KUBELET_NODE_IPS=192.0.2.177\"\n",
+		"/etc/systemd/system/crio.service.d/20-nodenet.conf": "[Service]\n" +
+			"Environment=\"CONTAINER_STREAM_ADDRESS=192.0.2.177\"\n",
+		"/run/nodeip-configuration/primary-ip": "192.0.2.177",
+		"/run/nodeip-configuration/ipv4":       "192.0.2.177",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -3,7 +3,6 @@
 package ovs
 
 import (
-	"net"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -140,8 +139,8 @@ func interfaceID(address netip.Addr) []byte {
 // eui64FromMAC returns the interface identifier derived from a MAC (RFC 4291, appendix
 // A).
 func eui64FromMAC(mac string) []byte {
-	m, err := net.ParseMAC(mac)
-	if err != nil || len(m) != 6 {
+	m := parseMAC(mac)
+	if m == nil {
 		return nil
 	}
 	return []byte{m[0] ^ 2, m[1], m[2], 0xff, 0xfe, m[3], m[4], m[5]}

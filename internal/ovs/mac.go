@@ -19,7 +19,12 @@ func uniquePermanentMAC(facts Facts, link hostnet.Link, original networkmanager.
 	if _, alone := hostnet.LinkByPermanentMAC(facts.Links, link.PermanentMAC); !alone {
 		return nil
 	}
-	mac, err := net.ParseMAC(link.PermanentMAC)
+	return parseMAC(link.PermanentMAC)
+}
+
+// parseMAC returns the bytes of an Ethernet MAC, nil for any other text.
+func parseMAC(text string) []byte {
+	mac, err := net.ParseMAC(text)
 	if err != nil || len(mac) != 6 {
 		return nil
 	}
@@ -51,6 +56,6 @@ func HasOwnMAC(facts Facts, link hostnet.Link) bool {
 // ovs/vswitchd/bridge.c). The inherited MAC is better than a random one.
 func pinsMAC(facts Facts, link hostnet.Link) bool {
 	const local = 0x02 // IEEE 802, in the first byte
-	mac, err := net.ParseMAC(link.MAC)
-	return HasOwnMAC(facts, link) || (err == nil && len(mac) > 0 && mac[0]&local != 0)
+	mac := parseMAC(link.MAC)
+	return HasOwnMAC(facts, link) || (mac != nil && mac[0]&local != 0)
 }

@@ -3,6 +3,7 @@
 package ovs
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
@@ -90,10 +91,7 @@ func isBondPort(s networkmanager.Settings, bond, uuid string) bool {
 	if s.Text("connection", "slave-type") != "bond" && s.Text("connection", "port-type") != "bond" {
 		return false
 	}
-	master := s.Text("connection", "master")
-	if master == "" {
-		master = s.Text("connection", "controller")
-	}
+	master := cmp.Or(s.Text("connection", "master"), s.Text("connection", "controller"))
 	return master == bond || master == uuid
 }
 

@@ -58,7 +58,10 @@ func TestPortsNameBridgeByInterface(t *testing.T) {
 func TestForeignBridgeProfileIsRefused(t *testing.T) {
 	f := facts(t, "dhcp")
 	other := networkmanager.Settings{}
-	for key, value := range map[string]string{"id": "mine", "uuid": "7-7-7", "type": "ovs-bridge", "interface-name": "br-ex"} {
+	for key, value := range map[string]string{
+		"id": "mine", "uuid": "7-7-7", "type": "ovs-bridge",
+		"interface-name": "br-ex",
+	} {
 		other.Set("connection", key, value)
 	}
 	f.Profiles = append(f.Profiles, networkmanager.Profile{Settings: other})

@@ -13,32 +13,15 @@ import (
 
 // Record describes the migration of this host's uplink, in the agent's state and in documents.
 type Record struct {
-	Uplink     string    `json:"uplink" doc:"interface that was attached to br-ex"`
-	MigratedAt time.Time `json:"migratedAt" doc:"time of the migration"`
-	Outage     *Outage   `json:"outage,omitempty" doc:"interruption of the network; absent if the gateway does not respond to echo requests"`
-}
-
-// Outage describes how long the gateway did not respond during the migration. An interruption lasts
-// from the last request before a loss that got a reply to the next one.
-type Outage struct {
-	LongestSeconds float64 `json:"longestSeconds" doc:"longest interruption in seconds"`
-	Sent           int     `json:"sent" doc:"number of echo requests to the gateway, one every 10 ms"`
-	Received       int     `json:"received" doc:"number of echo replies"`
+	Uplink     string          `json:"uplink" doc:"interface that was attached to br-ex"`
+	MigratedAt time.Time       `json:"migratedAt" doc:"time of the migration"`
+	Outage     *hostnet.Outage `json:"outage,omitempty" doc:"interruption; absent if the gateway ignores echo requests"`
 }
 
 // recordFile is the format of the file with a Record.
 type recordFile struct {
 	report.TypeMeta
 	Record
-}
-
-// NewRecord returns the record of a migration; outage is nil if it could not be measured.
-func NewRecord(status Status, outage *hostnet.Outage, now time.Time) Record {
-	record := Record{Uplink: status.Uplink, MigratedAt: now.UTC()}
-	if outage != nil {
-		record.Outage = &Outage{LongestSeconds: outage.Longest.Seconds(), Sent: outage.Sent, Received: outage.Answered}
-	}
-	return record
 }
 
 // Encode returns the content of the file with the record.

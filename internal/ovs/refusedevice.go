@@ -3,6 +3,7 @@
 package ovs
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -49,16 +50,13 @@ func refuseUnconfirmedAddresses(uplink string) error {
 func refuseMember(facts Facts, link hostnet.Link) error {
 	master, _ := facts.linkAt(link.Master)
 	if master.Kind == "vrf" {
-		return Refuse("hcp-node-agent join --bridge-interface NAME",
+		return Refuse(otherInterfaceRemedy,
 			"the uplink %s is in the VRF %s, whose routes kubelet and OVN-Kubernetes do not use; remove it from the VRF, or "+
 				"select another interface", link.Name, master.Name)
 	}
-	name := master.Name
-	if name == "" {
-		name = "another interface"
-	}
 	return Refuse(report.Remedy("ip -d link show "+link.Name),
-		"the uplink %s is a port of %s; select the upper interface with --bridge-interface", link.Name, name)
+		"the uplink %s is a port of %s; select the upper interface with --bridge-interface",
+		link.Name, cmp.Or(master.Name, "another interface"))
 }
 
 // otherInterfaceRemedy is the remedy when the interface itself cannot be used.

@@ -17,8 +17,16 @@ const metricPenalty = 300
 // IPState is the host's IP configuration by family.
 type IPState map[networkmanager.Family]networkmanager.IP
 
+// newStagedProfiles returns the stages before the final settings. DHCP requests an IPv4 lease while the static
+// addresses are kept. Going from a manual address to DHCP in one step removes the address until there is a lease.
+//
+// IPv6 has its final settings already: NetworkManager discards router advertisements at every reapply that changes
+// the section, so that an intermediate step would not help.
 func newStagedProfiles(final networkmanager.Settings, now IPState, hasCompetingRoute bool) StagedProfiles {
-	staged := StagedProfiles{Static: StaticSettings(final, now), DHCP: dhcpSettings(final, now)}
+	staged := StagedProfiles{
+		Static: StaticSettings(final, now),
+		DHCP:   WithStaticAddresses(WithoutAutoconnect(final), networkmanager.IPv4, now),
+	}
 	if hasCompetingRoute {
 		staged.StaticFinalMetric = staticFinalMetric(final, now)
 	}
@@ -101,17 +109,6 @@ func setSearchDomains(s networkmanager.Settings, family networkmanager.Family, n
 	}
 }
 
-// dhcpSettings returns the settings that request an IPv4 lease while the static
-// addresses are kept. Going from a manual address to DHCP in one step removes
-// the address until there is a lease.
-//
-// IPv6 has its final settings already: NetworkManager discards router
-// advertisements at every reapply that changes the section, so that an
-// intermediate step would not help.
-func dhcpSettings(final networkmanager.Settings, now IPState) networkmanager.Settings {
-	return WithStaticAddresses(WithoutAutoconnect(final), networkmanager.IPv4, now)
-}
-
 // WithStaticAddresses returns a profile with DHCP that also has the current
 // addresses, regardless of how long the DHCP server takes.
 func WithStaticAddresses(
@@ -192,19 +189,19 @@ const ethernetMetric = 100
 // MetricOf returns the metric of the best default route, else that of any
 // route.
 func MetricOf(now networkmanager.IP) uint32 {
-	best, found := uint32(0), false
+	var metrics []uint32
 	for _, route := range now.Routes {
-		if route.Destination.Bits() == 0 && (!found || route.Metric < best) {
-			best, found = route.Metric, true
+		if route.Destination.Bits() == 0 {
+			metrics = append(metrics, route.Metric)
 		}
 	}
+	if len(metrics) > 0 {
+		return slices.Min(metrics)
+	}
 	for _, route := range now.Routes {
-		if !found && !route.Destination.Addr().IsLinkLocalUnicast() {
-			best, found = route.Metric, true
+		if !route.Destination.Addr().IsLinkLocalUnicast() {
+			return route.Metric
 		}
 	}
-	if !found {
-		return ethernetMetric
-	}
-	return best
+	return ethernetMetric
 }

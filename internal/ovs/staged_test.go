@@ -183,7 +183,7 @@ func TestStagedProfiles(t *testing.T) {
 				want []string
 			}{
 				"copy":  {StaticSettings(test.final, IPState{test.family: test.now}), test.copy},
-				"lease": {dhcpSettings(test.final, IPState{test.family: test.now}), test.lease},
+				"lease": {newStagedProfiles(test.final, IPState{test.family: test.now}, false).DHCP, test.lease},
 			} {
 				want := strings.Join(step.want, "\n")
 				if step.want == nil {
@@ -220,7 +220,8 @@ func TestStaticFinalMetric(t *testing.T) {
 				t.Fatalf("it prefers br-ex: %t", move.Staged.StaticFinalMetric != nil)
 			}
 			if test.prefer &&
-				(move.Staged.StaticFinalMetric.Int64("ipv4", "route-metric") != 48 || move.Staged.StaticFinalMetric.Method(networkmanager.IPv4) != "manual") {
+				(move.Staged.StaticFinalMetric.Int64("ipv4", "route-metric") != 48 ||
+					move.Staged.StaticFinalMetric.Method(networkmanager.IPv4) != "manual") {
 				t.Errorf("with %s", sectionText(move.Staged.StaticFinalMetric, "ipv4"))
 			}
 		})

@@ -3,7 +3,6 @@
 package ovs
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -12,20 +11,19 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
 // Status describes the current state of br-ex.
 type Status struct {
 	Present   bool                    `json:"present" doc:"whether br-ex exists and has the default route"`
-	Exists    bool                    `json:"exists" doc:"whether a bridge br-ex exists, with or without the host's traffic"`
-	Uplink    string                  `json:"uplink,omitempty" doc:"interface that is attached to br-ex; absent unless present"`
+	Exists    bool                    `json:"exists" doc:"whether br-ex exists, with or without the host's traffic"`
+	Uplink    string                  `json:"uplink,omitempty" doc:"interface in br-ex; absent unless present"`
 	Addresses []netip.Prefix          `json:"addresses,omitempty" doc:"addresses of br-ex with their prefix lengths"`
 	MTU       int                     `json:"mtu,omitempty" doc:"MTU of br-ex in bytes"`
 	Ports     []openvswitch.Interface `json:"ports,omitempty" doc:"Open vSwitch interfaces of br-ex"`
 	NodeIPs   []netip.Addr            `json:"nodeIPs,omitempty" doc:"addresses of the node, the primary address first"`
-	Profile   *ProfileStatus          `json:"profile,omitempty" doc:"active NetworkManager profile of br-ex; absent if there is none, or if NetworkManager is unreachable"`
-	Migration *Record                 `json:"migration,omitempty" doc:"migration of the uplink to br-ex; absent if the agent has not created br-ex"`
+	Profile   *ProfileStatus          `json:"profile,omitempty" doc:"active NetworkManager profile of br-ex, if known"`
+	Migration *Record                 `json:"migration,omitempty" doc:"migration, if the agent has created br-ex"`
 }
 
 // ProfileStatus describes the active NetworkManager profile of br-ex.
@@ -33,25 +31,17 @@ type ProfileStatus struct {
 	Name  string       `json:"name" doc:"name of the profile"`
 	UUID  string       `json:"uuid" doc:"UUID of the profile"`
 	State ProfileState `json:"state" doc:"state of the active connection"`
-	File  string       `json:"file,omitempty" doc:"path of the profile; absent if the profile exists only in memory and is lost at a reboot"`
+	File  string       `json:"file,omitempty" doc:"path of the profile; absent if a reboot discards the profile"`
 }
 
 // ProfileState is the state of an active connection.
 type ProfileState string
 
-// The states of active connections.
-const (
-	profileActivating   ProfileState = "activating"
-	profileActivated    ProfileState = "activated"
-	profileDeactivating ProfileState = "deactivating"
-	profileDeactivated  ProfileState = "deactivated"
-	profileUnknown      ProfileState = "unknown"
-)
+// profileStates lists the states by networkmanager.ActiveState.
+var profileStates = []string{"unknown", "activating", "activated", "deactivating", "deactivated"}
 
 // Enum returns all states.
-func (ProfileState) Enum() []string {
-	return schema.Strings(profileActivating, profileActivated, profileDeactivating, profileDeactivated, profileUnknown)
-}
+func (ProfileState) Enum() []string { return profileStates }
 
 // GatherStatus reads the state of br-ex from the kernel, the Open vSwitch
 // database and, if nm is not nil, NetworkManager. If only NetworkManager fails,
@@ -90,26 +80,17 @@ func profileStatus(facts Facts) *ProfileStatus {
 	if !ok || !found {
 		return nil
 	}
+	state := min(int(device.Active.State), len(profileStates)-1)
 	return &ProfileStatus{
-		Name:  profile.ID(),
-		UUID:  profile.UUID(),
-		State: cmp.Or(profileStates[device.Active.State], profileUnknown),
-		File:  profile.File,
+		Name: profile.ID(), UUID: profile.UUID(), State: ProfileState(profileStates[state]), File: profile.File,
 	}
-}
-
-var profileStates = map[networkmanager.ActiveState]ProfileState{
-	networkmanager.Activating:   profileActivating,
-	networkmanager.Activated:    profileActivated,
-	networkmanager.Deactivating: profileDeactivating,
-	networkmanager.Deactivated:  profileDeactivated,
 }
 
 // String returns the status as one line of text.
 func (s Status) String() string {
 	switch {
 	case s.Present:
-		return fmt.Sprintf("%s is in br-ex with %s", s.Uplink, joinOrNone(s.Addresses))
+		return fmt.Sprintf("%s is in br-ex with %s", s.Uplink, nodeip.Format(s.Addresses))
 	case s.Exists:
 		return "br-ex exists but does not carry the host's traffic: it has no address, no default route or no uplink"
 	}
@@ -134,7 +115,7 @@ func (s Status) Details() []string {
 		lines = append(lines, "ports "+strings.Join(ports, ", "))
 	}
 	if s.Present {
-		lines = append(lines, fmt.Sprintf("MTU %d, node IP %s", s.MTU, joinOrNone(s.NodeIPs)))
+		lines = append(lines, fmt.Sprintf("MTU %d, node IP %s", s.MTU, nodeip.Format(s.NodeIPs)))
 	}
 	if p := s.Profile; p != nil {
 		kept := "not saved to disk: it is lost at a reboot"

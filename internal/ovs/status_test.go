@@ -4,7 +4,6 @@ package ovs
 
 import (
 	"encoding/json"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -53,10 +52,11 @@ func TestStatus(t *testing.T) {
 			"NetworkManager profile ovs-if-br-ex is activated, in " +
 				"/etc/NetworkManager/system-connections/ovs-if-br-ex.nmconnection",
 		}},
-		"comes up": {dormant, "br-ex exists but does not carry the host's traffic: it has no address, no default route or no uplink", []string{
-			"ports br-ex (internal), patch-br-ex-to-br-int (patch), eth0 (system)",
-			"NetworkManager profile ovs-if-br-ex is activating, not saved to disk: it is lost at a reboot",
-		}},
+		"comes up": {dormant,
+			"br-ex exists but does not carry the host's traffic: it has no address, no default route or no uplink", []string{
+				"ports br-ex (internal), patch-br-ex-to-br-int (patch), eth0 (system)",
+				"NetworkManager profile ovs-if-br-ex is activating, not saved to disk: it is lost at a reboot",
+			}},
 		"by hand, without use": {
 			empty,
 			"br-ex exists but does not carry the host's traffic: it has no address, no default route or no uplink",
@@ -76,17 +76,21 @@ func TestStatus(t *testing.T) {
 
 func TestStatusAsJSON(t *testing.T) {
 	status := StatusOf(withProfile(t))
-	outage := &hostnet.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497}
-	made := NewRecord(status, outage, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	status.Migration = &made
+	outage := &hostnet.Outage{LongestSeconds: 0.041, Sent: 500, Received: 497}
+	status.Migration = &Record{
+		Uplink: status.Uplink, MigratedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Outage: outage,
+	}
 	got, err := json.Marshal(status)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const want = `{"present":true,"exists":true,"uplink":"eth0","addresses":["192.0.2.177/24"],"mtu":1400,` +
-		`"ports":[{"name":"br-ex","type":"internal"},{"name":"patch-br-ex-to-br-int","type":"patch"},{"name":"eth0","type":"system"}],"nodeIPs":["192.0.2.177"],` +
-		`"profile":{"name":"ovs-if-br-ex","uuid":"1-2-3","state":"activated","file":"/etc/NetworkManager/system-connections/ovs-if-br-ex.nmconnection"},` +
-		`"migration":{"uplink":"eth0","migratedAt":"2026-01-02T03:04:05Z","outage":{"longestSeconds":0.041,"sent":500,"received":497}}}`
+		`"ports":[{"name":"br-ex","type":"internal"},{"name":"patch-br-ex-to-br-int","type":"patch"},` +
+		`{"name":"eth0","type":"system"}],"nodeIPs":["192.0.2.177"],` +
+		`"profile":{"name":"ovs-if-br-ex","uuid":"1-2-3","state":"activated",` +
+		`"file":"/etc/NetworkManager/system-connections/ovs-if-br-ex.nmconnection"},` +
+		`"migration":{"uplink":"eth0","migratedAt":"2026-01-02T03:04:05Z",` +
+		`"outage":{"longestSeconds":0.041,"sent":500,"received":497}}}`
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -99,7 +103,7 @@ func TestRecord(t *testing.T) {
 		output string
 	}{
 		"measured": {
-			&hostnet.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497},
+			&hostnet.Outage{LongestSeconds: 0.041, Sent: 500, Received: 497},
 			"; network interruption 0.04 s (497 of 500 echo replies received)",
 		},
 		"not measured": {
@@ -107,7 +111,7 @@ func TestRecord(t *testing.T) {
 			"; the network interruption could not be measured (the gateway does not respond to echo requests)",
 		},
 	} {
-		record := NewRecord(Status{Uplink: "eth0", NodeIPs: []netip.Addr{netip.MustParseAddr("192.0.2.1")}}, test.outage, now)
+		record := Record{Uplink: "eth0", MigratedAt: now, Outage: test.outage}
 		content, err := record.Encode()
 		if err != nil {
 			t.Fatal(err)

@@ -26,15 +26,15 @@ func (Action) Enum() []string {
 
 // PlannedChange is a change that a join would make.
 type PlannedChange struct {
-	Group     kinds.Group           `json:"group" doc:"heading under which the plan lists the change"`
-	Action    Action                `json:"action" doc:"effect on the object; attributes: only the mode or owner changes"`
-	Kind      ledger.Kind           `json:"kind" doc:"kind of the object, such as file, link, unit or sysctl"`
-	Target    string                `json:"target" doc:"path or name of the object"`
-	Reason    string                `json:"reason,omitempty" doc:"source of the setting"`
-	Desired   ledger.PublishedState `json:"desired" doc:"state after the join; attributes that are absent do not change"`
-	Now       ledger.PublishedState `json:"now" doc:"current state"`
-	Overwrite bool                  `json:"overwrite,omitempty" doc:"whether the payload allows an existing object to be replaced"`
-	Diff      string                `json:"diff,omitempty" doc:"with --diff: unified diff with secrets masked, or why there is none"`
+	Group     kinds.Group  `json:"group" doc:"heading under which the plan lists the change"`
+	Action    Action       `json:"action" doc:"effect on the object; attributes: only the mode or owner changes"`
+	Kind      ledger.Kind  `json:"kind" doc:"kind of the object, such as file, link, unit or sysctl"`
+	Target    string       `json:"target" doc:"path or name of the object"`
+	Reason    string       `json:"reason,omitempty" doc:"source of the setting"`
+	Desired   ledger.State `json:"desired" doc:"state after the join; attributes that are absent do not change"`
+	Now       ledger.State `json:"now" doc:"current state"`
+	Overwrite bool         `json:"overwrite,omitempty" doc:"whether the payload allows an existing object to be replaced"`
+	Diff      string       `json:"diff,omitempty" doc:"with --diff: unified diff with secrets masked, or why there is none"`
 }
 
 func plannedChange(p ledger.PlannedChange, runtime bool) PlannedChange {
@@ -44,8 +44,8 @@ func plannedChange(p ledger.PlannedChange, runtime bool) PlannedChange {
 		Kind:      p.Kind,
 		Target:    p.Target,
 		Reason:    p.Reason,
-		Desired:   ledger.PublishedState(p.Desired),
-		Now:       ledger.PublishedState(p.Now),
+		Desired:   p.Desired.Published(),
+		Now:       p.Now.Published(),
 		Overwrite: p.Overwrite,
 	}
 	if runtime {

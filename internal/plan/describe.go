@@ -54,7 +54,7 @@ func (change PlannedChange) Describe() string {
 }
 
 // describeState describes a state in a few words.
-func describeState(kind ledger.Kind, state ledger.PublishedState) string {
+func describeState(kind ledger.Kind, state ledger.State) string {
 	switch kind {
 	case ledger.File:
 		text := fmt.Sprintf("%d bytes", state.Size)

@@ -15,7 +15,7 @@ import (
 // Schema is a JSON Schema in the form that encoding/json encodes.
 type Schema map[string]any
 
-// descriptionTag is the struct tag with the description of a field.
+// descriptionTag is the struct tag with the description of a field. Fields with "-" are not published.
 const descriptionTag = "doc"
 
 // Enum is implemented by string types with a closed set of values.
@@ -73,7 +73,7 @@ func (f *fields) add(of reflect.Type) {
 			inner = inner.Elem()
 		}
 		switch {
-		case name == "-", !field.IsExported() && !field.Anonymous:
+		case name == "-", field.Tag.Get(descriptionTag) == "-", !field.IsExported() && !field.Anonymous:
 		case field.Anonymous && name == "" && inner.Kind() == reflect.Struct:
 			f.add(inner)
 		default:

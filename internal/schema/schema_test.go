@@ -28,6 +28,7 @@ type outer struct {
 	Time   time.Time        `json:"time,omitzero"`
 	Value  any              `json:"value,omitempty"`
 	Hidden []string         `json:"-"`
+	Own    string           `json:"own,omitempty" doc:"-"` // not published
 }
 
 func encode(t *testing.T, value any) string {

@@ -181,7 +181,8 @@ func fillFields(value reflect.Value, full bool) {
 			return
 		}
 		for i := range value.NumField() {
-			if field := value.Field(i); field.CanSet() || value.Type().Field(i).Anonymous {
+			of := value.Type().Field(i)
+			if field := value.Field(i); (field.CanSet() || of.Anonymous) && of.Tag.Get("doc") != "-" { // published
 				fillFields(field, full)
 			}
 		}

@@ -60,20 +60,26 @@ func RunInheriting(ctx context.Context, held *os.File, stdin []byte, name string
 		command.Stdin = bytes.NewReader(stdin)
 	}
 	err := command.Run()
+	if err == nil {
+		err = ctx.Err()
+	}
+	return stdout.String(), runError(ctx, append([]string{name}, args...), err, stderr.String())
+}
+
+// runError returns the error of a command that has exited with err, nil for success.
+func runError(ctx context.Context, argv []string, err error, stderr string) error {
 	var exit *exec.ExitError
 	switch {
+	case err == nil:
+		return nil
 	case errors.Is(err, exec.ErrNotFound):
-		return stdout.String(), fmt.Errorf("running %s: %w", name, ErrNotInstalled)
+		err = ErrNotInstalled
 	case ctx.Err() != nil:
-		return stdout.String(), fmt.Errorf("running %s: %w", name, ctx.Err())
+		err = ctx.Err()
 	case errors.As(err, &exit):
-		return stdout.String(), &Error{
-			Argv: append([]string{name}, args...), Code: exit.ExitCode(), Stderr: strings.TrimSpace(stderr.String()),
-		}
-	case err != nil:
-		return stdout.String(), fmt.Errorf("running %s: %w", name, err)
+		return &Error{Argv: argv, Code: exit.ExitCode(), Stderr: strings.TrimSpace(stderr)}
 	}
-	return stdout.String(), nil
+	return fmt.Errorf("running %s: %w", argv[0], err)
 }
 
 // Exists reports whether the command is installed.

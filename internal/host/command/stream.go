@@ -5,13 +5,11 @@ package command
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -57,37 +55,19 @@ func (s Streaming) Run(ctx context.Context) (stdout, stderr string, err error) {
 	ended := make(chan error, 1)
 	go func() { ended <- command.Run() }()
 	listener := &lineReader{onLine: s.OnLine}
-	for again := time.NewTicker(outputInterval); err == nil; {
+	ticker := time.NewTicker(outputInterval)
+	defer ticker.Stop()
+	for running := true; running; {
 		select {
 		case err = <-ended:
-			again.Stop()
-			if err == nil {
-				err = io.EOF // success
-			}
-		case <-again.C:
-			listener.readNew(out)
+			running = false
+		case <-ticker.C:
 		}
+		listener.readNew(out)
 	}
-	listener.readNew(out)
 	listener.flush()
 	errorOutput := readContent(complaints)
-	return readContent(out), errorOutput, s.exitError(ctx, err, errorOutput)
-}
-
-// exitError returns the error of a finished command, nil for success.
-func (s Streaming) exitError(ctx context.Context, err error, stderr string) error {
-	var exit *exec.ExitError
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil
-	case errors.Is(err, exec.ErrNotFound):
-		return fmt.Errorf("running %s: %w", s.Name, ErrNotInstalled)
-	case ctx.Err() != nil:
-		return fmt.Errorf("running %s: %w", s.Name, ctx.Err())
-	case errors.As(err, &exit):
-		return &Error{Argv: append([]string{s.Name}, s.Args...), Code: exit.ExitCode(), Stderr: strings.TrimSpace(stderr)}
-	}
-	return fmt.Errorf("running %s: %w", s.Name, err)
+	return readContent(out), errorOutput, runError(ctx, append([]string{s.Name}, s.Args...), err, errorOutput)
 }
 
 // NewMemoryFile returns an anonymous file in memory, which exists until its last

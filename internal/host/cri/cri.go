@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,36 +40,35 @@ func IsListening(socket string) bool {
 
 // Check returns an error if CRI-O does not respond before ctx ends.
 func Check(ctx context.Context, socket string) error {
+	_, err := call(ctx, socket, runtimeapi.NewRuntimeServiceClient, runtimeapi.RuntimeServiceClient.Version,
+		&runtimeapi.VersionRequest{})
+	return err
+}
+
+// call connects to CRI-O and calls one method of a client that newClient returns.
+func call[Client, Request, Response any](
+	ctx context.Context, socket string, newClient func(grpc.ClientConnInterface) Client,
+	method func(Client, context.Context, *Request, ...grpc.CallOption) (*Response, error), request *Request,
+) (*Response, error) {
 	connection, err := Connect(socket)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer connection.Close()
-	_, err = runtimeapi.NewRuntimeServiceClient(connection).Version(ctx, &runtimeapi.VersionRequest{})
-	return err
+	return method(newClient(connection), ctx, request)
 }
 
 // Pull has CRI-O pull an image with its mirrors, proxies and pull secret. Of an
 // image that exists on the host only the manifest is fetched.
 func Pull(ctx context.Context, socket, image string) error {
-	connection, err := Connect(socket)
-	if err != nil {
-		return err
-	}
-	defer connection.Close()
-	request := &runtimeapi.PullImageRequest{Image: &runtimeapi.ImageSpec{Image: image}}
-	_, err = runtimeapi.NewImageServiceClient(connection).PullImage(ctx, request)
+	_, err := call(ctx, socket, runtimeapi.NewImageServiceClient, runtimeapi.ImageServiceClient.PullImage,
+		&runtimeapi.PullImageRequest{Image: &runtimeapi.ImageSpec{Image: image}})
 	return err
 }
 
 // HasImage reports whether an image exists on the host under this name.
 func HasImage(ctx context.Context, socket, image string) (bool, error) {
-	connection, err := Connect(socket)
-	if err != nil {
-		return false, err
-	}
-	defer connection.Close()
-	status, err := runtimeapi.NewImageServiceClient(connection).ImageStatus(ctx,
+	status, err := call(ctx, socket, runtimeapi.NewImageServiceClient, runtimeapi.ImageServiceClient.ImageStatus,
 		&runtimeapi.ImageStatusRequest{Image: &runtimeapi.ImageSpec{Image: image}})
 	if err != nil {
 		return false, fmt.Errorf("searching for image %s: %w", image, err)
@@ -78,13 +78,8 @@ func HasImage(ctx context.Context, socket, image string) (bool, error) {
 
 // RunningContainers returns the IDs of the running containers.
 func RunningContainers(ctx context.Context, socket string) ([]string, error) {
-	connection, err := Connect(socket)
-	if err != nil {
-		return nil, err
-	}
-	defer connection.Close()
 	running := &runtimeapi.ContainerStateValue{State: runtimeapi.ContainerState_CONTAINER_RUNNING}
-	list, err := runtimeapi.NewRuntimeServiceClient(connection).ListContainers(ctx,
+	list, err := call(ctx, socket, runtimeapi.NewRuntimeServiceClient, runtimeapi.RuntimeServiceClient.ListContainers,
 		&runtimeapi.ListContainersRequest{Filter: &runtimeapi.ContainerFilter{State: running}})
 	if err != nil {
 		return nil, fmt.Errorf("listing the running containers: %w", err)
@@ -135,35 +130,22 @@ type Image struct {
 
 // Images returns the images in the storage, which podman shares.
 func Images(ctx context.Context, socket string) ([]Image, error) {
-	connection, err := Connect(socket)
-	if err != nil {
-		return nil, err
-	}
-	defer connection.Close()
-	list, err := runtimeapi.NewImageServiceClient(connection).ListImages(ctx, &runtimeapi.ListImagesRequest{})
+	list, err := call(ctx, socket, runtimeapi.NewImageServiceClient, runtimeapi.ImageServiceClient.ListImages,
+		&runtimeapi.ListImagesRequest{})
 	if err != nil {
 		return nil, fmt.Errorf("listing CRI-O's images: %w", err)
 	}
 	var images []Image
 	for _, item := range list.GetImages() {
-		image := Image{ID: strings.TrimPrefix(item.GetId(), "sha256:"), Name: item.GetId()}
-		for _, name := range append(item.GetRepoTags(), item.GetRepoDigests()...) {
-			image.Name = name
-			break
-		}
-		images = append(images, image)
+		names := slices.Concat(item.GetRepoTags(), item.GetRepoDigests(), []string{item.GetId()})
+		images = append(images, Image{ID: strings.TrimPrefix(item.GetId(), "sha256:"), Name: names[0]})
 	}
 	return images, nil
 }
 
 // RemoveImage removes an image with all its names. It fails if a container uses the image.
 func RemoveImage(ctx context.Context, socket, id string) error {
-	connection, err := Connect(socket)
-	if err != nil {
-		return err
-	}
-	defer connection.Close()
-	request := &runtimeapi.RemoveImageRequest{Image: &runtimeapi.ImageSpec{Image: id}}
-	_, err = runtimeapi.NewImageServiceClient(connection).RemoveImage(ctx, request)
+	_, err := call(ctx, socket, runtimeapi.NewImageServiceClient, runtimeapi.ImageServiceClient.RemoveImage,
+		&runtimeapi.RemoveImageRequest{Image: &runtimeapi.ImageSpec{Image: id}})
 	return err
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/godbus/dbus/v5"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/bustest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/bustest"
 )
 
 // The settings have the keys and types that firewalld 1.3.3 returns.

@@ -33,35 +33,28 @@ func AgentAttr(mode uint32) Attr {
 // because that clears setuid, setgid and file capabilities.
 func (a Attr) set(file *os.File) error {
 	fd := int(file.Fd())
-	errs := []error{file.Chown(a.UID, a.GID), unix.Fchmod(fd, a.Mode&0o7777)}
-	for name, value := range a.Xattrs {
-		if err := unix.Fsetxattr(fd, name, value, 0); err != nil {
-			errs = append(errs, fmt.Errorf("setting extended attribute %s: %w", name, err))
-		}
-	}
-	if a.usesLabel() {
-		_ = unix.Fsetxattr(fd, SELinuxXattr, a.Label, 0) // see Attr.Label
-	}
-	return errors.Join(errs...)
+	return errors.Join(file.Chown(a.UID, a.GID), unix.Fchmod(fd, a.Mode&0o7777),
+		a.setXattrs(func(name string, value []byte) error { return unix.Fsetxattr(fd, name, value, 0) }))
 }
 
 // setLink applies a to the symbolic link at where. It uses the path, because a
 // link cannot be opened for this. The system calls do not follow the link.
 func (a Attr) setLink(where pathEntry) error {
-	errs := []error{unix.Fchownat(where.fd(), where.base, a.UID, a.GID, unix.AT_SYMLINK_NOFOLLOW)}
+	name := fmt.Sprintf("/proc/self/fd/%d/%s", where.fd(), where.base)
+	return errors.Join(unix.Fchownat(where.fd(), where.base, a.UID, a.GID, unix.AT_SYMLINK_NOFOLLOW),
+		a.setXattrs(func(attribute string, value []byte) error { return unix.Lsetxattr(name, attribute, value, 0) }))
+}
+
+// setXattrs sets the extended attributes by set. A restored file has its own label.
+func (a Attr) setXattrs(set func(name string, value []byte) error) error {
+	var errs []error
 	for name, value := range a.Xattrs {
-		if err := unix.Lsetxattr(where.procPath(), name, value, 0); err != nil {
+		if err := set(name, value); err != nil {
 			errs = append(errs, fmt.Errorf("setting extended attribute %s: %w", name, err))
 		}
 	}
-	if a.usesLabel() {
-		_ = unix.Lsetxattr(where.procPath(), SELinuxXattr, a.Label, 0) // see Attr.Label
+	if _, given := a.Xattrs[SELinuxXattr]; len(a.Label) > 0 && !given {
+		_ = set(SELinuxXattr, a.Label) // see Attr.Label
 	}
 	return errors.Join(errs...)
-}
-
-// usesLabel reports whether Label applies: a restored file has its own label.
-func (a Attr) usesLabel() bool {
-	_, given := a.Xattrs[SELinuxXattr]
-	return len(a.Label) > 0 && !given
 }

@@ -17,48 +17,31 @@ import (
 // Mkdir creates directory p, or sets owner and mode of an existing one. The
 // parent must exist.
 func (t *Tree) Mkdir(p string, attr Attr) error {
+	err := t.setAttr(p, attr, unix.O_RDONLY|unix.O_DIRECTORY)
+	if !errors.Is(err, unix.ENOENT) {
+		return err
+	}
 	where, err := t.openParent(p)
 	if err != nil {
 		return err
 	}
 	defer where.parent.Close()
-	dir, err := where.open(unix.O_RDONLY | unix.O_DIRECTORY)
-	if errors.Is(err, unix.ENOENT) {
-		if err := newDirectory(where, attr); err != nil {
-			return fmt.Errorf("creating directory %s: %w", p, err)
-		}
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("opening directory %s: %w", p, err)
-	}
-	defer dir.Close()
-	attr.Label = nil
-	if err := attr.set(dir); err != nil {
-		return fmt.Errorf("setting owner and mode of %s: %w", p, err)
+	if err := newDirectory(where, attr); err != nil {
+		return fmt.Errorf("creating directory %s: %w", p, err)
 	}
 	return nil
 }
 
-func newDirectory(where pathEntry, attr Attr) (err error) {
-	name, err := makeTemporary(where, func(name string) error { return unix.Mkdirat(where.fd(), name, 0o700) })
-	if err != nil {
-		return err
-	}
-	defer func() {
+func newDirectory(where pathEntry, attr Attr) error {
+	create := func(name string) error { return unix.Mkdirat(where.fd(), name, 0o700) }
+	return replace(where, create, func(temporary pathEntry) error {
+		dir, err := temporary.open(unix.O_RDONLY | unix.O_DIRECTORY)
 		if err != nil {
-			_ = unix.Unlinkat(where.fd(), name, unix.AT_REMOVEDIR) // best effort; err is returned
+			return err
 		}
-	}()
-	dir, err := pathEntry{where.parent, name}.open(unix.O_RDONLY | unix.O_DIRECTORY)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	if err := attr.set(dir); err != nil {
-		return err
-	}
-	return unix.Renameat(where.fd(), name, where.fd(), where.base)
+		defer dir.Close()
+		return attr.set(dir)
+	})
 }
 
 // MkdirAll creates p and its missing parents with mode 0755, owned by the user
@@ -97,15 +80,8 @@ func (t *Tree) Symlink(target, p string, attr Attr) error {
 		return err
 	}
 	defer where.parent.Close()
-	name, err := makeTemporary(where, func(name string) error { return unix.Symlinkat(target, where.fd(), name) })
-	if err != nil {
-		return fmt.Errorf("linking %s: %w", p, err)
-	}
-	if err = attr.setLink(pathEntry{where.parent, name}); err == nil {
-		err = unix.Renameat(where.fd(), name, where.fd(), where.base)
-	}
-	if err != nil {
-		_ = unix.Unlinkat(where.fd(), name, 0) // best effort; the error below is returned
+	create := func(name string) error { return unix.Symlinkat(target, where.fd(), name) }
+	if err := replace(where, create, attr.setLink); err != nil {
 		return fmt.Errorf("linking %s: %w", p, err)
 	}
 	return nil
@@ -139,12 +115,16 @@ func (t *Tree) HardLink(target, p string) error {
 
 // SetAttr sets owner, mode and attributes of the file or directory at p.
 func (t *Tree) SetAttr(p string, attr Attr) error {
+	return t.setAttr(p, attr, unix.O_RDONLY|unix.O_NONBLOCK)
+}
+
+func (t *Tree) setAttr(p string, attr Attr, flags int) error {
 	where, err := t.openParent(p)
 	if err != nil {
 		return err
 	}
 	defer where.parent.Close()
-	file, err := where.open(unix.O_RDONLY | unix.O_NONBLOCK)
+	file, err := where.open(flags)
 	if err != nil {
 		return fmt.Errorf("opening %s: %w", p, err)
 	}

@@ -5,7 +5,6 @@ package hostfs
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
@@ -156,22 +155,4 @@ func listXattrs(p string) (map[string][]byte, error) {
 		xattrs[name] = append([]byte{}, value[:n]...)
 	}
 	return xattrs, nil
-}
-
-// readAll reads a file of a known size, and more if it has grown.
-func readAll(file *os.File, size int64) ([]byte, error) {
-	content := make([]byte, 0, size+1)
-	for {
-		if len(content) == cap(content) {
-			content = append(content, 0)[:len(content)]
-		}
-		n, err := file.Read(content[len(content):cap(content)])
-		content = content[:len(content)+n]
-		if errors.Is(err, io.EOF) {
-			return content, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
 }

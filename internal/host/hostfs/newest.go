@@ -9,22 +9,15 @@ import "time"
 // change time, so that an older file that was renamed into place counts as new.
 func (t *Tree) NewestChange(paths ...string) (time.Time, error) {
 	var newest time.Time
-	see := func(_ string, info Info) error {
-		if info.Changed.After(newest) {
-			newest = info.Changed
-		}
-		return nil
-	}
 	for _, p := range paths {
-		info, err := t.Lstat(p)
+		err := t.WalkWith(p, func(_ string, info Info) error {
+			if info.Changed.After(newest) {
+				newest = info.Changed
+			}
+			return nil
+		})
 		if err != nil {
 			return newest, err
-		}
-		_ = see(p, info) // returns no error
-		if info.Type == Directory {
-			if err := t.Walk(p, see); err != nil {
-				return newest, err
-			}
 		}
 	}
 	return newest, nil

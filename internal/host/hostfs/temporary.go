@@ -37,6 +37,22 @@ func makeTemporary(where pathEntry, make func(name string) error) (string, error
 	return name, err
 }
 
+// replace creates a file beside where, completes it, and renames it to where.
+func replace(where pathEntry, create func(name string) error, complete func(pathEntry) error) error {
+	name, err := makeTemporary(where, create)
+	if err != nil {
+		return err
+	}
+	temporary := pathEntry{where.parent, name}
+	if err = complete(temporary); err == nil {
+		err = unix.Renameat(where.fd(), name, where.fd(), where.base)
+	}
+	if err != nil {
+		_ = temporary.remove() // best effort; err is returned
+	}
+	return err
+}
+
 // createTemporary opens a new file beside where.
 func createTemporary(where pathEntry) (file *os.File, name string, err error) {
 	name, err = makeTemporary(where, func(name string) error {

@@ -3,6 +3,7 @@
 package hostfs
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -76,10 +77,6 @@ func (t *Tree) openParent(p string) (pathEntry, error) {
 
 func (p pathEntry) fd() int { return int(p.parent.Fd()) }
 
-// procPath returns a path of the file for system calls without a directory
-// descriptor.
-func (p pathEntry) procPath() string { return fmt.Sprintf("/proc/self/fd/%d/%s", p.fd(), p.base) }
-
 // ReadFile returns the content and the Info of the regular file p.
 func (t *Tree) ReadFile(p string) ([]byte, Info, error) {
 	where, err := t.openParent(p)
@@ -99,11 +96,11 @@ func (t *Tree) ReadFile(p string) ([]byte, Info, error) {
 	if info.Type != Regular {
 		return nil, info, fmt.Errorf("reading %s: it is a %s, not a regular file", p, info.Type)
 	}
-	content, err := readAll(file, info.Size)
-	if err != nil {
+	content := bytes.NewBuffer(make([]byte, 0, info.Size+bytes.MinRead))
+	if _, err := content.ReadFrom(file); err != nil {
 		return nil, info, fmt.Errorf("reading %s: %w", p, err)
 	}
-	return content, info, nil
+	return content.Bytes(), info, nil
 }
 
 // ReadDir returns the names in directory p, sorted.

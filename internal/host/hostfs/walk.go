@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -36,6 +35,18 @@ func (t *Tree) Walk(p string, visit func(p string, info Info) error) error {
 		return fmt.Errorf("walking %s: %w", p, err)
 	}
 	return walk(where, p, top.Device, visit)
+}
+
+// WalkWith is Walk for any p, which it visits first if p exists.
+func (t *Tree) WalkWith(p string, visit func(p string, info Info) error) error {
+	info, err := t.Lstat(p)
+	if err != nil || info.Type == Absent {
+		return err
+	}
+	if err := visit(p, info); err != nil || info.Type != Directory {
+		return err
+	}
+	return t.Walk(p, visit)
 }
 
 // walk implements Walk for a directory of the file system on the device.
@@ -92,7 +103,7 @@ func mountsBelow(table, dir string) []string {
 		if len(fields) < 5 {
 			continue
 		}
-		if point := unescapeMount(fields[4]); IsWithin(point, dir) {
+		if point := mountEscapes.Replace(fields[4]); IsWithin(point, dir) {
 			mounts = append(mounts, point)
 		}
 	}
@@ -103,19 +114,5 @@ func mountsBelow(table, dir string) []string {
 	return mounts
 }
 
-// unescapeMount decodes the octal escapes of mountinfo (space, tab, newline,
-// backslash).
-func unescapeMount(field string) string {
-	var out strings.Builder
-	for i := 0; i < len(field); i++ {
-		if field[i] == '\\' && i+3 < len(field) {
-			if code, err := strconv.ParseUint(field[i+1:i+4], 8, 8); err == nil {
-				out.WriteByte(byte(code))
-				i += 3
-				continue
-			}
-		}
-		out.WriteByte(field[i])
-	}
-	return out.String()
-}
+// mountEscapes decodes the escapes of mountinfo: space, tab, newline, backslash and number sign.
+var mountEscapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`, `\043`, "#")

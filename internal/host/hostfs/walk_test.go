@@ -56,8 +56,8 @@ func TestUnescapeMount(t *testing.T) {
 		`/plain`: "/plain", `/a\040b`: "/a b", `\011\012\134`: "\t\n\\", `/a\04`: `/a\04`, `/a\`: `/a\`, `/a\999`: `/a\999`,
 		`/\134040`: `/\040`, "": "",
 	} {
-		if got := unescapeMount(field); got != want {
-			t.Errorf("unescapeMount(%s) = %q, want %q", field, got, want)
+		if got := mountEscapes.Replace(field); got != want {
+			t.Errorf("mountEscapes.Replace(%s) = %q, want %q", field, got, want)
 		}
 	}
 }

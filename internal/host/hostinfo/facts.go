@@ -69,7 +69,7 @@ func Gather(_ context.Context) (Facts, error) {
 	if online, err := cpuset.Parse(firstLine("/sys/devices/system/cpu/online")); err == nil {
 		facts.CPUs = online.Size()
 	}
-	facts.MemoryKiB = memTotal()
+	facts.MemoryKiB = memory("MemTotal:")
 	facts.Swap = activeSwap()
 	var disk unix.Statfs_t
 	if unix.Statfs("/var/lib", &disk) == nil {
@@ -121,10 +121,11 @@ func selinuxMode(enforce, label string) string {
 	return "permissive"
 }
 
-func memTotal() int64 {
+// memory returns a value of proc_meminfo(5) in KiB, 0 if unknown.
+func memory(name string) int64 {
 	content, _ := os.ReadFile("/proc/meminfo") // the preflight check reports zero
 	for line := range strings.Lines(string(content)) {
-		if fields := strings.Fields(line); len(fields) >= 2 && fields[0] == "MemTotal:" {
+		if fields := strings.Fields(line); len(fields) >= 2 && fields[0] == name {
 			kib, _ := strconv.ParseInt(fields[1], 10, 64)
 			return kib
 		}

@@ -4,7 +4,6 @@ package hostinfo
 
 import (
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
@@ -34,15 +33,7 @@ func FileSystemUsage(path string) (Usage, error) {
 // MemoryAvailable returns the memory that new processes can use without
 // swapping (MemAvailable of proc(5)), and the total memory, both in KiB; 0 if
 // unknown.
-func MemoryAvailable() (available, total int64) {
-	content, _ := os.ReadFile("/proc/meminfo") // zero means unknown
-	for line := range strings.Lines(string(content)) {
-		if fields := strings.Fields(line); len(fields) >= 2 && fields[0] == "MemAvailable:" {
-			available, _ = strconv.ParseInt(fields[1], 10, 64)
-		}
-	}
-	return available, memTotal()
-}
+func MemoryAvailable() (available, total int64) { return memory("MemAvailable:"), memory("MemTotal:") }
 
 // Tasks returns the number of processes and threads, and their maximum; 0 if
 // unknown.

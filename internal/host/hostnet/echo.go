@@ -40,11 +40,12 @@ type request struct {
 	answered bool
 }
 
-// Outage is the result of a Pinger.
+// Outage is the result of a Pinger. An interruption lasts from the last request before a loss that got
+// a reply to the next one.
 type Outage struct {
-	Longest  time.Duration // from the last request with a reply before a loss to the next one
-	Sent     int
-	Answered int
+	LongestSeconds float64 `json:"longestSeconds" doc:"longest interruption in seconds"`
+	Sent           int     `json:"sent" doc:"number of echo requests to the gateway, one every 10 ms"`
+	Received       int     `json:"received" doc:"number of echo replies"`
 }
 
 // icmpTypes are the ICMP message types of a family.
@@ -120,9 +121,9 @@ func outageOf(requests []request, now time.Time) Outage {
 			lost = true
 			continue
 		}
-		outage.Answered++
+		outage.Received++
 		if lost && !last.IsZero() {
-			outage.Longest = max(outage.Longest, r.at.Sub(last))
+			outage.LongestSeconds = max(outage.LongestSeconds, r.at.Sub(last).Seconds())
 		}
 		last, lost = r.at, false
 	}

@@ -36,11 +36,11 @@ func TestOutage(t *testing.T) {
 		want     Outage
 	}{
 		"nobody there":    {[]bool{no, no, no}, Outage{Sent: 3}},
-		"all answered":    {[]bool{yes, yes, yes}, Outage{Sent: 3, Answered: 3}},
-		"two lost":        {[]bool{yes, no, no, yes, yes}, Outage{Sent: 5, Answered: 3, Longest: 3 * echoInterval}},
-		"the longest":     {[]bool{yes, no, yes, no, no, yes}, Outage{Sent: 6, Answered: 3, Longest: 3 * echoInterval}},
-		"lost at first":   {[]bool{no, yes, yes}, Outage{Sent: 3, Answered: 2}},
-		"the last is due": {[]bool{yes, no}, Outage{Sent: 2, Answered: 1}},
+		"all answered":    {[]bool{yes, yes, yes}, Outage{Sent: 3, Received: 3}},
+		"two lost":        {[]bool{yes, no, no, yes, yes}, Outage{Sent: 5, Received: 3, LongestSeconds: 0.03}},
+		"the longest":     {[]bool{yes, no, yes, no, no, yes}, Outage{Sent: 6, Received: 3, LongestSeconds: 0.03}},
+		"lost at first":   {[]bool{no, yes, yes}, Outage{Sent: 3, Received: 2}},
+		"the last is due": {[]bool{yes, no}, Outage{Sent: 2, Received: 1}},
 	}
 	begin := time.Now().Add(-time.Hour)
 	for name, test := range tests {
@@ -56,7 +56,7 @@ func TestOutage(t *testing.T) {
 	}
 	// A request that was just sent can still get a reply.
 	got := outageOf([]request{{begin, yes}, {time.Now(), no}}, time.Now())
-	if want := (Outage{Sent: 1, Answered: 1}); got != want {
+	if want := (Outage{Sent: 1, Received: 1}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
@@ -75,7 +75,7 @@ func TestPingerCountsReplies(t *testing.T) {
 		}
 		time.Sleep(10 * echoInterval)
 		outage := pinger.Stop()
-		if _, replied := pinger.SinceLastReply(); !replied || outage.Answered < 5 || outage.Answered != outage.Sent {
+		if _, replied := pinger.SinceLastReply(); !replied || outage.Received < 5 || outage.Received != outage.Sent {
 			t.Errorf("%s: %+v, replied: %t", target, outage, replied)
 		}
 	}

@@ -32,9 +32,9 @@ const keptAddressSeconds = 600
 // are this host's own addresses, so duplicate address detection is skipped,
 // which would make them unusable for a second or two.
 func StartAddressKeeper(name string, addresses []netip.Prefix, gateway netip.Addr, metric int) (*AddressKeeper, error) {
-	link, err := netlink.LinkByName(name)
+	link, err := linkByName(name)
 	if err != nil {
-		return nil, fmt.Errorf("finding network interface %s: %w", name, err)
+		return nil, err
 	}
 	present, err := dump(func() ([]netlink.Addr, error) { return netlink.AddrList(link, netlink.FAMILY_V6) })
 	if err != nil {
@@ -47,12 +47,7 @@ func StartAddressKeeper(name string, addresses []netip.Prefix, gateway netip.Add
 		}
 	}
 	if gateway.IsValid() {
-		k.route = &netlink.Route{
-			LinkIndex: k.link,
-			Gw:        gateway.AsSlice(),
-			Priority:  metric,
-			Protocol:  unix.RTPROT_STATIC,
-		}
+		k.route = &netlink.Route{LinkIndex: k.link, Gw: gateway.AsSlice(), Priority: metric, Protocol: unix.RTPROT_STATIC}
 	}
 	addressChanges, routeChanges := make(chan netlink.AddrUpdate, 64), make(chan netlink.RouteUpdate, 64)
 	if err := netlink.AddrSubscribe(addressChanges, k.done); err != nil {
@@ -79,10 +74,7 @@ func (k *AddressKeeper) Stop() error {
 	}
 	for _, prefix := range k.addresses {
 		routes = append(routes, &netlink.Route{
-			LinkIndex: k.link,
-			Protocol:  unix.RTPROT_KERNEL,
-			Priority:  kernelMetric,
-			Dst:       ipNet(prefix.Masked()),
+			LinkIndex: k.link, Dst: ipNet(prefix.Masked()), Priority: kernelMetric, Protocol: unix.RTPROT_KERNEL,
 		})
 	}
 	for _, route := range routes {
@@ -102,22 +94,16 @@ func (k *AddressKeeper) keep(addresses <-chan netlink.AddrUpdate, routes <-chan 
 		select {
 		case <-k.done:
 			return
-		case update, ok := <-addresses:
-			if !ok {
+		case _, open := <-addresses:
+			if !open {
 				return
 			}
-			if update.LinkIndex != k.link {
-				continue
-			}
-		case update, ok := <-routes:
-			if !ok {
+		case _, open := <-routes:
+			if !open {
 				return
-			}
-			if update.LinkIndex != k.link {
-				continue
 			}
 		}
-		k.ensure() // also after an addition: IPv6 may have been disabled before
+		k.ensure() // after any change, also an addition: IPv6 may have been disabled before
 	}
 }
 

@@ -42,13 +42,9 @@ func inheritsMAC(l netlink.Link) bool {
 
 // Stable returns the addresses that peers can use permanently.
 func (l Link) Stable() []netip.Prefix {
-	var lasting []netip.Prefix
-	for _, prefix := range l.Addresses {
-		if !slices.Contains(l.Transient, prefix.Addr()) {
-			lasting = append(lasting, prefix)
-		}
-	}
-	return lasting
+	return slices.DeleteFunc(slices.Clone(l.Addresses), func(prefix netip.Prefix) bool {
+		return slices.Contains(l.Transient, prefix.Addr())
+	})
 }
 
 // Links returns the network interfaces.
@@ -83,16 +79,16 @@ func Links() ([]Link, error) {
 			link.Parent = attrs.ParentIndex
 		}
 		for _, address := range addresses {
-			ip, ok := netip.AddrFromSlice(address.IP)
-			ones, _ := address.Mask.Size()
-			if ip = ip.Unmap(); ok && ip.IsGlobalUnicast() {
-				link.Addresses = append(link.Addresses, netip.PrefixFrom(ip, ones))
-				if ip.Is6() {
-					link.addFlags(ip, address.Flags)
-				} else if strings.Contains(address.Label, egressLabel) {
-					link.Transient = append(link.Transient, ip)
-				}
+			prefix := prefixOf(address.IPNet)
+			switch ip := prefix.Addr(); {
+			case !ip.IsGlobalUnicast():
+				continue
+			case ip.Is6():
+				link.addFlags(ip, address.Flags)
+			case strings.Contains(address.Label, egressLabel):
+				link.Transient = append(link.Transient, ip)
 			}
+			link.Addresses = append(link.Addresses, prefix)
 		}
 		links = append(links, link)
 	}
@@ -154,23 +150,18 @@ func (l *Link) addFlags(ip netip.Addr, flags int) {
 // LinkByPermanentMAC returns the only link with the permanent MAC, or false if there is
 // none or more than one.
 func LinkByPermanentMAC(links []Link, mac string) (Link, bool) {
-	var found []Link
-	for _, link := range links {
-		if strings.EqualFold(link.PermanentMAC, mac) {
-			found = append(found, link)
-		}
+	found := slices.DeleteFunc(slices.Clone(links), func(l Link) bool { return !strings.EqualFold(l.PermanentMAC, mac) })
+	if len(found) != 1 {
+		return Link{}, false
 	}
-	if len(found) == 1 {
-		return found[0], true
-	}
-	return Link{}, false
+	return found[0], true
 }
 
 // DeleteLink deletes a network interface.
 func DeleteLink(name string) error {
-	link, err := netlink.LinkByName(name)
+	link, err := linkByName(name)
 	if err != nil {
-		return fmt.Errorf("finding network interface %s: %w", name, err)
+		return err
 	}
 	if err := netlink.LinkDel(link); err != nil {
 		return fmt.Errorf("deleting network interface %s: %w", name, err)

@@ -113,9 +113,17 @@ func neighbour(link int, ip netip.Addr) (*netlink.Neigh, error) {
 }
 
 func linkIndex(name string) (int, error) {
-	link, err := netlink.LinkByName(name)
+	link, err := linkByName(name)
 	if err != nil {
-		return 0, fmt.Errorf("finding network interface %s: %w", name, err)
+		return 0, err
 	}
 	return link.Attrs().Index, nil
+}
+
+func linkByName(name string) (netlink.Link, error) {
+	link, err := netlink.LinkByName(name)
+	if err != nil {
+		err = fmt.Errorf("finding network interface %s: %w", name, err)
+	}
+	return link, err
 }

@@ -7,7 +7,6 @@ import (
 	"net/netip"
 
 	"github.com/vishvananda/netlink"
-	"golang.org/x/sys/unix"
 )
 
 // PolicyRule is a routing policy rule, as listed by `ip rule`.
@@ -18,15 +17,6 @@ type PolicyRule struct {
 	Source      netip.Prefix
 	Destination netip.Prefix
 	Table       int
-}
-
-// TableRoute is a route of any routing table.
-type TableRoute struct {
-	Family      int // 4 or 6
-	Table       int
-	Link        string
-	Destination netip.Prefix // of length 0 for a default route
-	Gateway     netip.Addr
 }
 
 // LinkAddress is an address of any kind on an interface.
@@ -52,36 +42,6 @@ func PolicyRules() ([]PolicyRule, error) {
 		}
 	}
 	return rules, nil
-}
-
-// TableRoutes returns the unicast routes of all routing tables except the
-// kernel's table of local addresses.
-func TableRoutes() ([]TableRoute, error) {
-	names, err := linkNames()
-	if err != nil {
-		return nil, err
-	}
-	var routes []TableRoute
-	for _, family := range families {
-		found, err := dump(func() ([]netlink.Route, error) {
-			all := &netlink.Route{Table: unix.RT_TABLE_UNSPEC}
-			return netlink.RouteListFiltered(family.netlink, all, netlink.RT_FILTER_TABLE)
-		})
-		if err != nil {
-			return nil, fmt.Errorf("listing routes of all tables: %w", err)
-		}
-		for _, route := range found {
-			if route.Table == unix.RT_TABLE_LOCAL || route.Type != unix.RTN_UNICAST {
-				continue
-			}
-			gateway, _ := netip.AddrFromSlice(route.Gw)
-			routes = append(routes, TableRoute{
-				Family: family.number, Table: route.Table, Link: names[route.LinkIndex],
-				Destination: optionalPrefix(route.Dst), Gateway: gateway.Unmap(),
-			})
-		}
-	}
-	return routes, nil
 }
 
 // LinkAddresses returns all addresses of all interfaces, including link-local

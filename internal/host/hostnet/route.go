@@ -27,43 +27,59 @@ func (r Route) EqualExceptMetric(other Route) bool {
 	return r == other
 }
 
-// DefaultRoutes returns the default routes of the main table, with a separate
-// entry for each path of a multipath route, lowest metric first as in the
-// kernel's list.
-func DefaultRoutes() ([]Route, error) {
-	var defaults []Route
+// TableRoute is a route of any routing table.
+type TableRoute struct {
+	Route
+	Table       int
+	Destination netip.Prefix // of length 0, or invalid, for a default route
+}
+
+// TableRoutes returns the unicast routes of all routing tables except the kernel's table of local
+// addresses, in the kernel's order, with a separate entry for each path of a multipath route.
+func TableRoutes() ([]TableRoute, error) {
+	var routes []TableRoute
 	for _, family := range families {
-		routes, err := dump(func() ([]netlink.Route, error) { return netlink.RouteList(nil, family.netlink) })
+		found, err := dump(func() ([]netlink.Route, error) {
+			all := &netlink.Route{Table: unix.RT_TABLE_UNSPEC}
+			return netlink.RouteListFiltered(family.netlink, all, netlink.RT_FILTER_TABLE)
+		})
 		if err != nil {
 			return nil, fmt.Errorf("listing routes: %w", err)
 		}
-		for _, route := range routes {
-			if optionalPrefix(route.Dst).Bits() > 0 {
+		names, err := linkNames() // after the routes, so that the interfaces of all routes are known
+		if err != nil {
+			return nil, err
+		}
+		for _, route := range found {
+			if route.Table == unix.RT_TABLE_LOCAL || route.Type != unix.RTN_UNICAST {
 				continue
 			}
-			paths := []netlink.NexthopInfo{{LinkIndex: route.LinkIndex, Gw: route.Gw}}
-			for _, hop := range route.MultiPath {
-				paths = append(paths, *hop)
-			}
-			for _, hop := range paths {
-				if hop.LinkIndex == 0 {
-					continue // the head of a multipath route
-				}
-				link, err := netlink.LinkByIndex(hop.LinkIndex)
-				if err != nil {
-					return nil, fmt.Errorf("finding the interface of a default route: %w", err)
-				}
+			paths := []*netlink.NexthopInfo{{LinkIndex: route.LinkIndex, Gw: route.Gw}}
+			for _, hop := range append(paths, route.MultiPath...) {
 				gateway, _ := netip.AddrFromSlice(hop.Gw)
-				defaults = append(defaults, Route{
-					Link:    link.Attrs().Name,
-					Gateway: gateway.Unmap(),
-					Metric:  route.Priority,
-					Family:  family.number,
-				})
+				link, exists := names[hop.LinkIndex] // false for the head of a multipath route
+				if exists {
+					routes = append(routes, TableRoute{
+						Route: Route{Link: link, Gateway: gateway.Unmap(), Metric: route.Priority, Family: family.number},
+						Table: route.Table, Destination: optionalPrefix(route.Dst),
+					})
+				}
 			}
 		}
 	}
-	return defaults, nil
+	return routes, nil
+}
+
+// DefaultRoutes returns the default routes of the main table, lowest metric first as in the kernel's list.
+func DefaultRoutes() ([]Route, error) {
+	all, err := TableRoutes()
+	var defaults []Route
+	for _, route := range all {
+		if route.Table == unix.RT_TABLE_MAIN && route.Destination.Bits() <= 0 {
+			defaults = append(defaults, route.Route)
+		}
+	}
+	return defaults, err
 }
 
 // BestDefaultRoute returns the default route of a family with the lowest metric,
@@ -92,12 +108,7 @@ func RemoveRoute(link string, destination netip.Prefix, table, metric int) error
 	if err != nil {
 		return err
 	}
-	err = netlink.RouteDel(&netlink.Route{
-		LinkIndex: index,
-		Table:     table,
-		Priority:  metric,
-		Dst:       ipNet(destination),
-	})
+	err = netlink.RouteDel(&netlink.Route{LinkIndex: index, Table: table, Priority: metric, Dst: ipNet(destination)})
 	if err != nil && !errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("removing the route to %s from table %d: %w", destination, table, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/godbus/dbus/v5"
 )
@@ -65,15 +66,12 @@ func (c *Client) Info(ctx context.Context) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	info := Info{
+	return Info{
 		Running:  true,
 		Version:  value[string](properties, "Version"),
+		OVS:      slices.Contains(value[[]uint32](properties, "Capabilities"), capabilityOVS),
 		Starting: value[bool](properties, "Startup"),
-	}
-	for _, capability := range value[[]uint32](properties, "Capabilities") {
-		info.OVS = info.OVS || capability == capabilityOVS
-	}
-	return info, nil
+	}, nil
 }
 
 // properties returns all properties of an interface, whose name is given

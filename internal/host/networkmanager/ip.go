@@ -32,19 +32,9 @@ func FamilyOf(address netip.Addr) Family {
 }
 
 // Section returns the name of the family's section in a profile.
-func (f Family) Section() string {
-	if f == IPv4 {
-		return "ipv4"
-	}
-	return "ipv6"
-}
+func (f Family) Section() string { return fmt.Sprintf("ipv%d", f) }
 
-func (f Family) String() string {
-	if f == IPv4 {
-		return "IPv4"
-	}
-	return "IPv6"
-}
+func (f Family) String() string { return fmt.Sprintf("IPv%d", int(f)) }
 
 // IP is a device's configuration of one family, from its profile, DHCP, router
 // advertisements or another program.
@@ -104,11 +94,9 @@ func (c *Client) ip(ctx context.Context, device map[string]dbus.Variant, family 
 		return found, err
 	}
 	options := value[map[string]dbus.Variant](properties, "Options")
+	found.DHCP = map[string]string{}
 	for _, name := range leaseOptions {
 		if text := value[string](options, name); text != "" {
-			if found.DHCP == nil {
-				found.DHCP = map[string]string{}
-			}
 			found.DHCP[name] = text
 		}
 	}

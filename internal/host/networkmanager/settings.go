@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/godbus/dbus/v5"
@@ -44,19 +45,17 @@ func (s Settings) List(section, name string) []map[string]dbus.Variant {
 
 // RewriteMaps replaces each value in a property of maps by the result of change.
 func (s Settings) RewriteMaps(section, name string, change func(key string, v any) any) {
-	maps := s.List(section, name)
-	if len(maps) == 0 {
-		return
-	}
-	changed := make([]map[string]dbus.Variant, 0, len(maps))
-	for _, old := range maps {
+	var changed []map[string]dbus.Variant
+	for _, old := range s.List(section, name) {
 		m := map[string]dbus.Variant{}
 		for key, v := range old {
 			m[key] = dbus.MakeVariant(change(key, v.Value()))
 		}
 		changed = append(changed, m)
 	}
-	s.Set(section, name, changed)
+	if len(changed) > 0 {
+		s.Set(section, name, changed)
+	}
 }
 
 // Set sets a property, and creates the section if it is missing.
@@ -76,13 +75,7 @@ func (s Settings) Drop(section string, names ...string) {
 
 // Keep removes all properties of a section except the named ones.
 func (s Settings) Keep(section string, names ...string) {
-	kept := map[string]dbus.Variant{}
-	for _, name := range names {
-		if v, ok := s[section][name]; ok {
-			kept[name] = v
-		}
-	}
-	s[section] = kept
+	maps.DeleteFunc(s[section], func(name string, _ dbus.Variant) bool { return !slices.Contains(names, name) })
 }
 
 // withoutLegacy removes the old binary form of addresses, routes and name
@@ -110,38 +103,42 @@ func (Settings) JSONType() reflect.Type { return reflect.TypeFor[map[string]map[
 
 // MarshalJSON fails for a value that could not be decoded to the same value.
 func (s Settings) MarshalJSON() ([]byte, error) {
-	sections := map[string]map[string]string{}
-	for name, section := range s {
-		sections[name] = map[string]string{}
-		for property, v := range section {
-			text, err := encodeVariant(v)
-			if err != nil {
-				return nil, fmt.Errorf("encoding %s.%s: %w", name, property, err)
-			}
-			sections[name][property] = text
-		}
+	texts, err := convert(s, encodeVariant)
+	if err != nil {
+		return nil, fmt.Errorf("encoding %w", err)
 	}
-	return json.Marshal(sections)
+	return json.Marshal(texts)
 }
 
 // UnmarshalJSON parses what MarshalJSON returned.
 func (s *Settings) UnmarshalJSON(content []byte) error {
-	var sections map[string]map[string]string
-	if err := json.Unmarshal(content, &sections); err != nil {
+	var texts map[string]map[string]string
+	err := json.Unmarshal(content, &texts)
+	if err != nil {
 		return err
 	}
-	*s = Settings{}
-	for name, section := range sections {
-		(*s)[name] = map[string]dbus.Variant{}
-		for property, text := range section {
-			v, err := decodeVariant(text)
-			if err != nil {
-				return fmt.Errorf("decoding %s.%s: %w", name, property, err)
-			}
-			(*s)[name][property] = v
-		}
+	if *s, err = convert(texts, decodeVariant); err != nil {
+		return fmt.Errorf("decoding %w", err)
 	}
 	return nil
+}
+
+// convert converts the properties of all sections. Its error begins with the name of the property.
+func convert[From, To any](
+	sections map[string]map[string]From, one func(From) (To, error),
+) (map[string]map[string]To, error) {
+	converted := map[string]map[string]To{}
+	for name, section := range sections {
+		converted[name] = map[string]To{}
+		for property, from := range section {
+			to, err := one(from)
+			if err != nil {
+				return nil, fmt.Errorf("%s.%s: %w", name, property, err)
+			}
+			converted[name][property] = to
+		}
+	}
+	return converted, nil
 }
 
 func encodeVariant(v dbus.Variant) (string, error) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/godbus/dbus/v5"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/bustest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/bustest"
 )
 
 // Watch must report changes of addresses and of the host name, and no others, also after

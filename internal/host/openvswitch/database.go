@@ -4,42 +4,56 @@ package openvswitch
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 )
 
-// Database is the content of the Open vSwitch database except for single
-// interfaces.
+// Database is the content of the Open vSwitch database.
 type Database struct {
-	ExternalIDs map[string]string `json:"externalIDs,omitempty"` // of the table Open_vSwitch
-	OtherConfig map[string]string `json:"otherConfig,omitempty"`
-	Bridges     []string          `json:"bridges,omitempty"`
-	Ports       []Port            `json:"ports,omitempty"`
-	Rows        []Row             `json:"rows,omitempty"` // of the tables QoS and Queue, which do not belong to a bridge
+	ExternalIDs map[string]string // of the table Open_vSwitch
+	OtherConfig map[string]string
+	Bridges     []Bridge
+	Rows        []Row // of the tables QoS and Queue, which do not belong to a bridge
+}
+
+// Bridge is a bridge, its ports, and the interfaces of all ports. (A port with several interfaces is a
+// bond inside Open vSwitch.)
+type Bridge struct {
+	Name        string            `json:"name"`
+	ExternalIDs map[string]string `json:"externalIDs,omitempty"`
+	Ports       []Port            `json:"-"`
+	Interfaces  []Interface       `json:"interfaces"`
 }
 
 // Port is a port of a bridge.
 type Port struct {
-	Bridge      string            `json:"bridge"`
-	Name        string            `json:"name"`
-	ExternalIDs map[string]string `json:"externalIDs,omitempty"`
+	Name        string
+	ExternalIDs map[string]string
+	interfaces  []Interface
+}
+
+// Interface is an interface of a bridge.
+type Interface struct {
+	Name string `json:"name" doc:"name of the interface"`
+	Type string `json:"type" doc:"type, such as internal, system or patch; system or empty for a NIC"`
 }
 
 // Row is a row that remains in the database until it is destroyed.
 type Row struct {
-	Table       string            `json:"table"`
-	UUID        string            `json:"uuid"`
-	ExternalIDs map[string]string `json:"externalIDs,omitempty"`
+	Table, UUID string
+	ExternalIDs map[string]string
 }
 
 // ReadDatabase reads the database. ovs-vswitchd need not run.
 func ReadDatabase(ctx context.Context) (Database, error) {
 	output, err := vsctl(ctx, "--no-wait", "--format=json",
 		"--columns=external_ids,other_config", "list", "Open_vSwitch", "--",
-		"--columns=name,ports", "list", "Bridge", "--",
-		"--columns=_uuid,name,external_ids", "list", "Port", "--",
+		"--columns=_uuid,name,type", "list", "Interface", "--",
+		"--columns=_uuid,name,external_ids,interfaces", "list", "Port", "--",
+		"--columns=name,external_ids,ports", "list", "Bridge", "--",
 		"--columns=_uuid,external_ids", "list", "QoS", "--",
 		"--columns=_uuid,external_ids", "list", "Queue")
 	if err != nil {
@@ -48,34 +62,53 @@ func ReadDatabase(ctx context.Context) (Database, error) {
 	return parseDatabase(output)
 }
 
+// parseDatabase parses the tables in the order of ReadDatabase: each one refers only to those before.
 func parseDatabase(output string) (Database, error) {
-	var whole, bridges, ports, qos, queues table
-	if err := parseTables(output, &whole, &bridges, &ports, &qos, &queues); err != nil {
-		return Database{}, err
-	}
 	var database Database
-	for _, row := range whole.Data {
-		database.ExternalIDs, database.OtherConfig = cellMap(row[0]), cellMap(row[1])
+	interfaces, ports := map[reference]Interface{}, map[reference]Port{}
+	var name, kind string
+	var uuid reference
+	var members references
+	var ids, config pairs
+	addRow := func(table string) func() {
+		return func() { database.Rows = append(database.Rows, Row{Table: table, UUID: string(uuid), ExternalIDs: ids}) }
 	}
-	bridgeOf := map[string]string{}
-	for _, row := range bridges.Data {
-		database.Bridges = append(database.Bridges, cellString(row[0]))
-		for _, port := range cellUUIDs(row[1]) {
-			bridgeOf[port] = cellString(row[0])
+	tables := json.NewDecoder(strings.NewReader(output))
+	for _, table := range []struct {
+		cells []any  // of a row
+		add   func() // adds the row in cells
+	}{
+		{[]any{&ids, &config}, func() { database.ExternalIDs, database.OtherConfig = ids, config }},
+		{[]any{&uuid, &name, &kind}, func() { interfaces[uuid] = Interface{Name: name, Type: kind} }},
+		{[]any{&uuid, &name, &ids, &members}, func() {
+			port := Port{Name: name, ExternalIDs: ids}
+			for _, member := range members {
+				port.interfaces = append(port.interfaces, interfaces[member])
+			}
+			ports[uuid] = port
+		}},
+		{[]any{&name, &ids, &members}, func() {
+			bridge := Bridge{Name: name, ExternalIDs: ids}
+			for _, member := range members {
+				bridge.Ports = append(bridge.Ports, ports[member])
+				bridge.Interfaces = append(bridge.Interfaces, ports[member].interfaces...)
+			}
+			database.Bridges = append(database.Bridges, bridge)
+		}},
+		{[]any{&uuid, &ids}, addRow("QoS")},
+		{[]any{&uuid, &ids}, addRow("Queue")}, // after the rows of QoS, which refer to queues
+	} {
+		var rows struct{ Data []json.RawMessage }
+		err := tables.Decode(&rows)
+		for _, row := range rows.Data {
+			if err == nil {
+				err = json.Unmarshal(row, &table.cells) // into the variables, because the elements are pointers
+				table.add()
+			}
 		}
-	}
-	for _, row := range ports.Data {
-		database.Ports = append(database.Ports, Port{
-			Bridge:      bridgeOf[cellUUID(row[0])],
-			Name:        cellString(row[1]),
-			ExternalIDs: cellMap(row[2]),
-		})
-	}
-	for _, row := range qos.Data {
-		database.Rows = append(database.Rows, Row{Table: "QoS", UUID: cellUUID(row[0]), ExternalIDs: cellMap(row[1])})
-	}
-	for _, row := range queues.Data { // after the rows of QoS, which refer to queues
-		database.Rows = append(database.Rows, Row{Table: "Queue", UUID: cellUUID(row[0]), ExternalIDs: cellMap(row[1])})
+		if err != nil {
+			return Database{}, fmt.Errorf("parsing the output of ovs-vsctl: %w", err)
+		}
 	}
 	return database, nil
 }

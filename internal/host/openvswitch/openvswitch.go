@@ -6,27 +6,12 @@ package openvswitch
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 )
-
-// Bridge is a bridge and its interfaces.
-type Bridge struct {
-	Name        string            `json:"name"`
-	ExternalIDs map[string]string `json:"externalIDs,omitempty"`
-	Interfaces  []Interface       `json:"interfaces"`
-}
-
-// Interface is an interface of a bridge. (A port with several interfaces is a
-// bond inside Open vSwitch; its interfaces are listed individually.)
-type Interface struct {
-	Name string `json:"name" doc:"name of the interface"`
-	Type string `json:"type" doc:"type, such as internal, system or patch; system or empty for a NIC"`
-}
 
 // CheckRunning returns an error if ovs-vswitchd does not respond. The database
 // can run without it, and then every change waits for it.
@@ -47,18 +32,6 @@ func RunningVersion(ctx context.Context) (string, error) {
 		return "", errors.New("reading the version of ovs-vswitchd: no output")
 	}
 	return words[len(words)-1], nil
-}
-
-// Bridges returns the bridges with their interfaces.
-func Bridges(ctx context.Context) ([]Bridge, error) {
-	output, err := vsctl(ctx, "--format=json",
-		"--columns=name,external_ids,ports", "list", "Bridge", "--",
-		"--columns=_uuid,interfaces", "list", "Port", "--",
-		"--columns=_uuid,name,type", "list", "Interface")
-	if err != nil {
-		return nil, fmt.Errorf("listing Open vSwitch bridges: %w", err)
-	}
-	return parseBridges(output)
 }
 
 // ConfigGeneration returns a number that every change of the database increments.
@@ -110,50 +83,4 @@ func DeleteBridge(ctx context.Context, name string, options ...string) error {
 
 func vsctl(ctx context.Context, args ...string) (string, error) {
 	return command.Run(ctx, "ovs-vsctl", append([]string{"--timeout=10"}, args...)...)
-}
-
-// table is the JSON format of ovs-vsctl's lists. A cell is a string or a pair
-// such as ["uuid", U], ["set", [...]] or ["map", [[K, V], ...]] (RFC 7047,
-// 5.1).
-type table struct {
-	Headings []string            `json:"headings"`
-	Data     [][]json.RawMessage `json:"data"`
-}
-
-// parseTables parses the lists of ovs-vsctl.
-func parseTables(output string, tables ...*table) error {
-	decoder := json.NewDecoder(strings.NewReader(output))
-	for _, t := range tables {
-		if err := decoder.Decode(t); err != nil {
-			return fmt.Errorf("parsing the output of ovs-vsctl: %w", err)
-		}
-	}
-	return nil
-}
-
-func parseBridges(output string) ([]Bridge, error) {
-	var bridgeRows, portRows, interfaceRows table
-	if err := parseTables(output, &bridgeRows, &portRows, &interfaceRows); err != nil {
-		return nil, err
-	}
-	interfaces := map[string]Interface{}
-	for _, row := range interfaceRows.Data {
-		interfaces[cellUUID(row[0])] = Interface{Name: cellString(row[1]), Type: cellString(row[2])}
-	}
-	ports := map[string][]Interface{}
-	for _, row := range portRows.Data {
-		port := cellUUID(row[0])
-		for _, member := range cellUUIDs(row[1]) {
-			ports[port] = append(ports[port], interfaces[member])
-		}
-	}
-	bridges := make([]Bridge, 0, len(bridgeRows.Data))
-	for _, row := range bridgeRows.Data {
-		bridge := Bridge{Name: cellString(row[0]), ExternalIDs: cellMap(row[1])}
-		for _, port := range cellUUIDs(row[2]) {
-			bridge.Interfaces = append(bridge.Interfaces, ports[port]...)
-		}
-		bridges = append(bridges, bridge)
-	}
-	return bridges, nil
 }

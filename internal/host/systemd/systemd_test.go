@@ -10,7 +10,7 @@ import (
 	godbus "github.com/godbus/dbus/v5"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/bustest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/bustest"
 )
 
 // A rollback continues after Ctrl-C: the connections to systemd outlive the

@@ -4,6 +4,7 @@ package resource
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -49,106 +50,103 @@ func isNotRunning(err error) bool {
 	return errors.As(err, &exit) && exit.Code == firewallNotRunning
 }
 
-// Get returns the desired ports that are open as Value. Names lists all open ports, those of the
-// permanent configuration with the prefix --permanent. If firewalld is not running, the permanent
-// configuration counts.
+// openPorts are the open ports of the running firewall ("") and of the permanent configuration, by the option of
+// firewall-cmd.
+type openPorts map[string][]string
+
+var configurations = []string{"", permanent}
+
+// Get returns the desired ports that are open as Value, and all open ports as Data. If firewalld is not running, the
+// permanent configuration counts.
 func (FirewallPorts) Get(ctx context.Context, c ledger.Change) (ledger.State, error) {
 	if !command.Exists("firewall-cmd") {
 		return ledger.State{}, nil
 	}
-	running, stored, err := listPorts(ctx, c)
+	now, err := listPorts(ctx, c)
 	if err != nil {
 		return ledger.State{}, err
 	}
-	var open []string
-	for _, port := range c.Desired.Names {
-		if covers(running, port) && covers(stored, port) {
-			open = append(open, port)
-		}
-	}
-	names := slices.Clone(running)
-	for _, port := range stored {
-		names = append(names, permanent+" "+port)
-	}
-	return ledger.State{Present: true, Value: strings.Join(open, " "), Names: names}, nil
+	data, err := json.Marshal(now)
+	open := portsIn(c.Desired.Names, func(port string) bool {
+		return covers(now[""], port) &&
+			covers(now[permanent], port)
+	})
+	return ledger.State{Present: true, Value: strings.Join(open, " "), Data: data}, err
 }
 
 // Set opens the ports that are closed.
 func (FirewallPorts) Set(ctx context.Context, c ledger.Change, _ ledger.State) error {
-	running, stored, err := listPorts(ctx, c)
-	if err != nil {
-		return err
-	}
-	closed := func(open []string) []string {
-		return slices.DeleteFunc(slices.Clone(c.Desired.Names), func(port string) bool { return covers(open, port) })
-	}
-	return errors.Join(changePorts(ctx, c, "", closed(running), nil), changePorts(ctx, c, permanent, closed(stored), nil))
+	return changePorts(ctx, c, "--add-port=", func(mode string, now openPorts) []string {
+		return portsIn(c.Desired.Names, func(port string) bool { return !covers(now[mode], port) })
+	})
 }
 
 // Restore closes the ports that were closed before. firewalld merges adjacent ranges, so ports that
 // were open before are opened again.
-func (FirewallPorts) Restore(ctx context.Context, c ledger.Change, before ledger.State) error {
+func (FirewallPorts) Restore(ctx context.Context, c ledger.Change, state ledger.State) error {
 	if !command.Exists("firewall-cmd") {
 		return nil // the package was removed with its configuration
 	}
-	running, stored, err := listPorts(ctx, c)
+	before := openPorts{}
+	if state.Data != nil {
+		if err := json.Unmarshal(state.Data, &before); err != nil {
+			return fmt.Errorf("decoding the open ports: %w", err)
+		}
+	}
+	err := changePorts(ctx, c, "--remove-port=", func(mode string, now openPorts) []string {
+		return portsIn(c.Desired.Names, func(port string) bool {
+			return !covers(before[mode], port) &&
+				covers(now[mode], port)
+		})
+	})
 	if err != nil {
 		return err
 	}
-	var ranBefore, storedBefore []string
-	for _, name := range before.Names {
-		if port, isStored := strings.CutPrefix(name, permanent+" "); isStored {
-			storedBefore = append(storedBefore, port)
-		} else {
-			ranBefore = append(ranBefore, name)
+	return changePorts(ctx, c, "--add-port=", func(mode string, now openPorts) []string {
+		return portsIn(before[mode], func(port string) bool { return !covers(now[mode], port) })
+	})
+}
+
+// portsIn returns the ports for which want returns true.
+func portsIn(ports []string, want func(string) bool) []string {
+	return slices.DeleteFunc(slices.Clone(ports), func(port string) bool { return !want(port) })
+}
+
+func listPorts(ctx context.Context, c ledger.Change) (openPorts, error) {
+	stored, err := firewall(ctx, c, permanent, "--list-ports")
+	if err != nil {
+		return nil, err
+	}
+	running, err := firewall(ctx, c, "", "--list-ports")
+	if isNotRunning(err) {
+		running, err = stored, nil
+	}
+	return openPorts{"": running, permanent: stored}, err
+}
+
+// changePorts passes the ports that choose returns to an option of firewall-cmd, for each configuration.
+func changePorts(
+	ctx context.Context, c ledger.Change, option string, choose func(mode string, now openPorts) []string,
+) error {
+	now, err := listPorts(ctx, c)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, mode := range configurations {
+		var args []string
+		for _, port := range choose(mode, now) {
+			args = append(args, option+port)
+		}
+		if len(args) == 0 {
+			continue
+		}
+		_, err := firewall(ctx, c, mode, args...)
+		if mode == permanent || !isNotRunning(err) { // firewalld reads the permanent configuration when it starts
+			errs = append(errs, err)
 		}
 	}
-	restore := func(mode string, now, before []string) error {
-		added := slices.DeleteFunc(slices.Clone(c.Desired.Names), func(port string) bool { return covers(before, port) || !covers(now, port) })
-		return changePorts(ctx, c, mode, nil, added)
-	}
-	if err := errors.Join(restore("", running, ranBefore), restore(permanent, stored, storedBefore)); err != nil {
-		return err
-	}
-	if running, stored, err = listPorts(ctx, c); err != nil {
-		return err
-	}
-	isOpen := func(open []string) func(string) bool {
-		return func(port string) bool { return covers(open, port) }
-	}
-	return errors.Join(
-		changePorts(ctx, c, "", slices.DeleteFunc(ranBefore, isOpen(running)), nil),
-		changePorts(ctx, c, permanent, slices.DeleteFunc(storedBefore, isOpen(stored)), nil))
-}
-
-// listPorts returns the open ports of the running firewall and of the permanent configuration.
-func listPorts(ctx context.Context, c ledger.Change) (running, stored []string, err error) {
-	if stored, err = firewall(ctx, c, permanent, "--list-ports"); err != nil {
-		return nil, nil, err
-	}
-	running, err = firewall(ctx, c, "", "--list-ports")
-	if isNotRunning(err) {
-		return stored, stored, nil
-	}
-	return running, stored, err
-}
-
-func changePorts(ctx context.Context, c ledger.Change, mode string, open, closed []string) error {
-	var args []string
-	for _, port := range open {
-		args = append(args, "--add-port="+port)
-	}
-	for _, port := range closed {
-		args = append(args, "--remove-port="+port)
-	}
-	if len(args) == 0 {
-		return nil
-	}
-	_, err := firewall(ctx, c, mode, args...)
-	if mode == "" && isNotRunning(err) {
-		return nil // firewalld reads the permanent configuration when it starts
-	}
-	return err
+	return errors.Join(errs...)
 }
 
 // firewall runs firewall-cmd for the zone of the change, or firewall-offline-cmd for the permanent

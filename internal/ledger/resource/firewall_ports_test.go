@@ -63,7 +63,8 @@ func TestFirewallPortsOfAStoppedFirewall(t *testing.T) {
 	l, _, _ := newLedger(t)
 	apply(t, l, PortChange("payload", "public", "10250/tcp"), true)
 	undo(t, l)
-	if got, want := recorded(t, record), "--zone=public --add-port=10250/tcp\n--zone=public --remove-port=10250/tcp\n"; got != want {
+	if got, want := recorded(t, record),
+		"--zone=public --add-port=10250/tcp\n--zone=public --remove-port=10250/tcp\n"; got != want {
 		t.Errorf("commands %q, want %q", got, want)
 	}
 }

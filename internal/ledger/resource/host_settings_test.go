@@ -24,7 +24,8 @@ func putCommand(t *testing.T, name, script string) string {
 	bin := t.TempDir()
 	record := filepath.Join(bin, "record")
 	script = "#!/bin/sh\nrecord=" + record + "\n" + script
-	if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o700); err != nil { //nolint:gosec // must be executable
+	if err := os.WriteFile(filepath.Join(bin, name), []byte(script), //nolint:gosec // must be executable
+		0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
@@ -118,7 +119,8 @@ func TestKernelArguments(t *testing.T) {
 	first := ArgumentChange{Add: []string{"psi=0", "nosmt", "a=1 b=2"}, Remove: []string{"mitigations=off", "absent"}}
 	apply(t, l, change(first), true)
 	apply(t, l, change(first), false)
-	if got, want := recorded(t, record), "--update-kernel=ALL --args=psi=0 nosmt a=1 b=2 --remove-args=mitigations=off\n"; got != want {
+	if got, want := recorded(t, record),
+		"--update-kernel=ALL --args=psi=0 nosmt a=1 b=2 --remove-args=mitigations=off\n"; got != want {
 		t.Errorf("commands %q, want %q", got, want)
 	}
 	if err := os.WriteFile(args, []byte("ro nosmt a=1 b=2"), 0o600); err != nil { // by an administrator

@@ -54,7 +54,8 @@ type LoadedConfigs struct {
 // LoadedChange returns the change that tracks the configuration of a loader.
 func LoadedChange(loader string) ledger.Change {
 	return ledger.Change{
-		Kind: ledger.LoadedConfig, Target: loader, Reason: "its configuration is in the payload", Desired: ledger.State{Present: true},
+		Kind: ledger.LoadedConfig, Target: loader, Reason: "its configuration is in the payload",
+		Desired: ledger.State{Present: true},
 	}
 }
 
@@ -85,19 +86,8 @@ func (d *LoadedConfigs) Get(_ context.Context, c ledger.Change) (ledger.State, e
 }
 
 // files returns the regular files at p, sorted.
-func (d *LoadedConfigs) files(p string) ([]string, error) {
-	info, err := d.Tree.Lstat(p)
-	if err != nil {
-		return nil, err
-	}
-	if info.Type == hostfs.Regular {
-		return []string{p}, nil
-	}
-	if info.Type != hostfs.Directory {
-		return nil, nil
-	}
-	var files []string
-	err = d.Tree.Walk(p, func(name string, info hostfs.Info) error {
+func (d *LoadedConfigs) files(p string) (files []string, err error) {
+	err = d.Tree.WalkWith(p, func(name string, info hostfs.Info) error {
 		if info.Type == hostfs.Regular {
 			files = append(files, name)
 		}

@@ -44,7 +44,8 @@ func TestSysctlGet(t *testing.T) {
 	if err != nil || state.Present {
 		t.Errorf("a parameter that is not there: %v, %v", state, err)
 	}
-	if err := (Sysctls{}).Restore(t.Context(), ledger.Change{Target: "kernel.no_such_parameter"}, ledger.State{}); err != nil {
+	if err := (Sysctls{}).Restore(t.Context(), ledger.Change{Target: "kernel.no_such_parameter"},
+		ledger.State{}); err != nil {
 		t.Errorf("giving back what was not there: %v", err)
 	}
 }

@@ -26,17 +26,21 @@ func TestNormalizeEnablement(t *testing.T) {
 func TestUnitsInDesiredStateNeedNoSystemd(t *testing.T) {
 	units := &Units{Systemd: (*systemd.Manager)(nil)}
 	for name, test := range map[string]struct{ now, want ledger.State }{
-		"as wished":        {ledger.State{Enabled: "enabled", Active: "active"}, ledger.State{Enabled: "enabled", Active: "active"}},
+		"as wished": {
+			ledger.State{Enabled: "enabled", Active: "active"}, ledger.State{Enabled: "enabled", Active: "active"},
+		},
 		"nothing is said":  {ledger.State{Enabled: "enabled", Active: "inactive"}, ledger.State{}},
 		"follows the file": {ledger.State{Enabled: "disabled"}, ledger.State{Enabled: "static"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := units.Set(t.Context(), ledger.Change{Kind: ledger.Unit, Target: "a.service", Desired: test.want}, test.now); err != nil {
+			if err := units.Set(t.Context(), ledger.Change{Kind: ledger.Unit, Target: "a.service", Desired: test.want},
+				test.now); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	err := units.Set(t.Context(), ledger.Change{Kind: ledger.Unit, Target: "a.service", Desired: ledger.State{Active: "failed"}}, ledger.State{Active: "active"})
+	err := units.Set(t.Context(), ledger.Change{Kind: ledger.Unit, Target: "a.service",
+		Desired: ledger.State{Active: "failed"}}, ledger.State{Active: "active"})
 	if err == nil || !strings.Contains(err.Error(), `"failed"`) {
 		t.Errorf("a state that nothing can be brought to: %v", err)
 	}

@@ -14,7 +14,8 @@ import (
 )
 
 func TestChanges(t *testing.T) {
-	const node, name, remote = "hcp-node-agent-node-ip.service", "hcp-node-agent-uplink-name.service", "hcp-node-agent-ovn-remote.service"
+	const node, name, remote = "hcp-node-agent-node-ip.service", "hcp-node-agent-uplink-name.service",
+		"hcp-node-agent-ovn-remote.service"
 	for payloadClears, want := range map[bool][]string{true: {node, name}, false: {node, name, remote}} {
 		files, enable := Changes(payloadClears)
 		var written, enabled []string
@@ -62,7 +63,8 @@ func TestBootUnitFiles(t *testing.T) {
 		for _, option := range options {
 			got[option.Section+"."+option.Name] = option.Value
 		}
-		want["Service.Type"], want["Service.RemainAfterExit"], want["Install.WantedBy"] = "oneshot", "yes", "multi-user.target"
+		want["Service.Type"], want["Service.RemainAfterExit"], want["Install.WantedBy"] = "oneshot", "yes",
+			"multi-user.target"
 		for name, value := range want {
 			if got[name] != value {
 				t.Errorf("%s: %s is %q, want %q", files[i].Target, name, got[name], value)

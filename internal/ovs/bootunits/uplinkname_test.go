@@ -81,7 +81,8 @@ func TestRenameNICInProfiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, before := range files {
-		want := strings.NewReplacer("interface-name=eth0", "interface-name=lan0", "uplink=eth0", "uplink=lan0", "DEVICE=eth0", "DEVICE=lan0").
+		want := strings.NewReplacer("interface-name=eth0", "interface-name=lan0", "uplink=eth0", "uplink=lan0", "DEVICE=eth0",
+			"DEVICE=lan0").
 			Replace(before)
 		if strings.HasSuffix(name, "/own.nmconnection") {
 			want = before

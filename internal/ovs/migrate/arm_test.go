@@ -13,12 +13,12 @@ import (
 
 	"github.com/godbus/dbus/v5"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/bustest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/bustest"
 )
 
 const (
@@ -82,7 +82,8 @@ func TestMigrationArmsTheRollbackFirst(t *testing.T) {
 	}
 	calls := filepath.Join(commands, "calls")
 	script := "#!/bin/sh\nprintf '%s\\n' \"$@\" >" + calls + "\n"
-	if err := os.WriteFile(filepath.Join(commands, "systemd-run"), []byte(script), 0o700); err != nil { //nolint:gosec // must be executable
+	if err := os.WriteFile(filepath.Join(commands, "systemd-run"), []byte(script), //nolint:gosec // must be executable
+		0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", commands+":"+os.Getenv("PATH"))

@@ -61,13 +61,6 @@ func (r Request) Change() ledger.Change {
 	}
 }
 
-// requestOf returns the Request of which change is the Change, or false for a change that the ledger
-// has recorded.
-func requestOf(change ledger.Change) (Request, bool) {
-	request, ok := change.Plan.(Request)
-	return request, ok
-}
-
 // currentFacts returns the facts of the request, or gathers them if it has none or if they are
 // outdated.
 func (d *Driver) currentFacts(ctx context.Context, request Request) (ovs.Facts, error) {
@@ -101,7 +94,7 @@ func (d *Driver) Get(ctx context.Context, change ledger.Change) (ledger.State, e
 	if unfinished {
 		return bridgeData{Unfinished: true}.state(false)
 	}
-	request, hasRequest := requestOf(change)
+	request, hasRequest := change.Plan.(Request) // false for a change that the ledger has recorded
 	facts, err := d.currentFacts(ctx, request)
 	if err != nil {
 		return ledger.State{}, err
@@ -117,7 +110,7 @@ func (d *Driver) Get(ctx context.Context, change ledger.Change) (ledger.State, e
 // migration is planned. Every failure restores the network; its error then has the code
 // NetworkRolledBack.
 func (d *Driver) Set(ctx context.Context, change ledger.Change, _ ledger.State) error {
-	request, ok := requestOf(change)
+	request, ok := change.Plan.(Request)
 	if !ok {
 		return errors.New("attaching the uplink to br-ex: no migration was planned")
 	}

@@ -49,15 +49,12 @@ func probeByRoute(ctx context.Context, gateway netip.Addr) error {
 		if route.Gateway != gateway {
 			continue
 		}
-		if err = probeOnLink(ctx, route.Link, gateway); err == nil {
+		limited, cancel := context.WithTimeout(ctx, gatewayTimeout)
+		err = hostnet.ProbeNeighbour(limited, route.Link, gateway)
+		cancel()
+		if err == nil {
 			return nil
 		}
 	}
 	return err
-}
-
-func probeOnLink(ctx context.Context, link string, gateway netip.Addr) error {
-	ctx, cancel := context.WithTimeout(ctx, gatewayTimeout)
-	defer cancel()
-	return hostnet.ProbeNeighbour(ctx, link, gateway)
 }

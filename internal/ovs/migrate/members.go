@@ -76,8 +76,7 @@ func (d *Driver) awaitMembers(ctx context.Context, backup ovs.Backup) error {
 	return nil
 }
 
-// removeProfilesAndAwaitMembers removes the agent's profiles and bridge, and waits for the members
-// of a bond.
+// removeProfilesAndAwaitMembers removes the agent's profiles and bridge, and waits for the members of a bond.
 func (d *Driver) removeProfilesAndAwaitMembers(ctx context.Context, backup ovs.Backup) error {
 	if err := d.removeProfiles(ctx, backup); err != nil {
 		return err

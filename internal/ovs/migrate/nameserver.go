@@ -4,7 +4,6 @@ package migrate
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"net"
 	"net/netip"
@@ -30,13 +29,13 @@ func respondingServers(ctx context.Context, link string, servers []netip.Addr) [
 		})
 	}
 	queries.Wait()
-	var answer []netip.Addr
+	var responding []netip.Addr
 	for i, server := range servers {
 		if answered[i] {
-			answer = append(answer, server)
+			responding = append(responding, server)
 		}
 	}
-	return answer
+	return responding
 }
 
 // checkNameservers waits until all servers respond.
@@ -54,11 +53,14 @@ func checkNameservers(ctx context.Context, link string, servers []netip.Addr) er
 	return nil
 }
 
-// queryNameserver requests the name servers of the root. Any response is
-// sufficient, including a refusal.
+// rootQuery is a DNS message (RFC 1035, 4.1) that requests the name servers of the root.
+var rootQuery = []byte{
+	0x68, 0x63, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, // ID, recursion desired, one question
+	0, 0, 2, 0, 1, // ".", NS, IN
+}
+
+// queryNameserver requests the name servers of the root. Any response is sufficient, including a refusal.
 func queryNameserver(ctx context.Context, link string, server netip.Addr) error {
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
-	defer cancel()
 	if server.Is6() && server.IsLinkLocalUnicast() {
 		server = server.WithZone(link)
 	}
@@ -67,32 +69,12 @@ func queryNameserver(ctx context.Context, link string, server netip.Addr) error 
 		return err
 	}
 	defer conn.Close()
-	deadline, _ := ctx.Deadline()
-	if err := conn.SetDeadline(deadline); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(queryTimeout)); err != nil {
 		return err
 	}
-	const id, isAnswer = 0x6863, 0x80
-	if _, err := conn.Write(rootQuery(id)); err != nil {
+	if _, err := conn.Write(rootQuery); err != nil {
 		return err
 	}
-	buffer := make([]byte, 512)
-	for {
-		n, err := conn.Read(buffer)
-		if err != nil {
-			return err
-		}
-		answer := buffer[:n]
-		if len(answer) >= 12 && binary.BigEndian.Uint16(answer) == id && answer[2]&isAnswer != 0 {
-			return nil
-		}
-	}
-}
-
-// rootQuery returns a DNS message (RFC 1035, 4.1) that requests the name servers
-// of the root.
-func rootQuery(id uint16) []byte {
-	return []byte{
-		byte(id >> 8), byte(id), 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, // recursion desired, one question
-		0, 0, 2, 0, 1, // ".", NS, IN
-	}
+	_, err = conn.Read(make([]byte, 512)) // the kernel passes on only datagrams of the server
+	return err
 }

@@ -5,6 +5,7 @@ package migrate
 import (
 	"context"
 	"net/netip"
+	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
@@ -23,27 +24,20 @@ func measureOutage(
 		return nothing
 	}
 	gateway := gateways[0]
-	pinger, err := hostnet.StartPinger(ctx, gateway, sourceAddress(gateway, state.Addresses), uplink, ovs.BridgeName)
+	var own netip.Addr // must remain reachable, not a link-local address
+	if i := slices.IndexFunc(state.Addresses, func(a netip.Addr) bool { return a.Is4() == gateway.Is4() }); i >= 0 {
+		own = state.Addresses[i]
+	}
+	pinger, err := hostnet.StartPinger(ctx, gateway, own, uplink, ovs.BridgeName)
 	if err != nil {
 		return nothing
 	}
 	go watchGateway(ctx, gateway, pinger.SinceLastReply, end)
 	return func() *hostnet.Outage {
 		outage := pinger.Stop()
-		if outage.Answered == 0 {
+		if outage.Received == 0 {
 			return nil
 		}
 		return &outage
 	}
-}
-
-// sourceAddress returns the source address for requests to a gateway: the host's
-// own address must remain reachable, not a link-local one.
-func sourceAddress(gateway netip.Addr, own []netip.Addr) netip.Addr {
-	for _, address := range own {
-		if address.Is4() == gateway.Is4() {
-			return address
-		}
-	}
-	return netip.Addr{}
 }

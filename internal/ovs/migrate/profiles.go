@@ -4,6 +4,7 @@ package migrate
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
@@ -23,11 +24,10 @@ func (d *Driver) ownProfile(ctx context.Context, m ovs.Member) (networkmanager.R
 	if err != nil || found {
 		return profile.Ref, err
 	}
-	storage := networkmanager.ToDisk
 	if m.Volatile {
-		storage = networkmanager.InMemory
+		return d.NM.AddProfile(ctx, m.Settings, networkmanager.InMemory)
 	}
-	return d.NM.AddProfile(ctx, m.Settings, storage)
+	return d.NM.AddProfile(ctx, m.Settings, networkmanager.ToDisk)
 }
 
 // removeProfiles removes the existing profiles of the agent and the bridge.
@@ -49,11 +49,8 @@ func (d *Driver) removeProfiles(ctx context.Context, backup ovs.Backup) error {
 	}
 	return poll(ctx, "NetworkManager to deactivate br-ex", func() (bool, error) {
 		devices, err := d.NM.Devices(ctx)
-		for _, device := range devices {
-			if device.Name == ovs.BridgeName && device.Active.UUID != "" {
-				return false, err
-			}
-		}
-		return true, err
+		return !slices.ContainsFunc(devices, func(device networkmanager.Device) bool {
+			return device.Name == ovs.BridgeName && device.Active.UUID != ""
+		}), err
 	})
 }

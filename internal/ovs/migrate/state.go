@@ -29,13 +29,12 @@ func (d bridgeData) state(present bool) (ledger.State, error) {
 }
 
 func decodeData(s ledger.State) (data bridgeData, err error) {
-	if s.Data == nil {
-		return data, nil
+	if s.Data != nil {
+		if err = json.Unmarshal(s.Data, &data); err != nil {
+			err = fmt.Errorf("decoding the state of br-ex: %w", err)
+		}
 	}
-	if err := json.Unmarshal(s.Data, &data); err != nil {
-		return data, fmt.Errorf("decoding the state of br-ex: %w", err)
-	}
-	return data, nil
+	return data, err
 }
 
 // stateOf returns the state of br-ex when no migration is in progress. Planned is the

@@ -12,14 +12,14 @@ import (
 // Record returns the record of the migration that the driver has just
 // completed.
 func (d *Driver) Record(status ovs.Status, now time.Time) ovs.Record {
-	return ovs.NewRecord(status, d.outage, now)
+	return ovs.Record{Uplink: status.Uplink, MigratedAt: now.UTC(), Outage: d.outage}
 }
 
 // Summary returns the result of a migration as one line for the step.
 func (d *Driver) Summary(status ovs.Status, endpoints []Endpoint) string {
 	text := status.String()
 	if d.outage != nil {
-		text += fmt.Sprintf("; network interruption %.2f s", d.outage.Longest.Seconds())
+		text += fmt.Sprintf("; network interruption %.2f s", d.outage.LongestSeconds)
 	}
 	for _, endpoint := range endpoints {
 		text += "; " + endpoint.Name + " is reachable"

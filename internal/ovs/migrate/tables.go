@@ -3,6 +3,9 @@
 package migrate
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
@@ -19,19 +22,14 @@ type tableRoute struct {
 // and does not remove them with the profile's entry (route-table 0 syncs only
 // the main table).
 func staleTableRoutes(copied, final networkmanager.Settings) []tableRoute {
-	var left []tableRoute
+	var stale []tableRoute
 	for _, family := range networkmanager.Families() {
-		kept := map[tableRoute]bool{}
-		for _, route := range routesInTables(final, family) {
-			kept[route] = true
-		}
-		for _, route := range routesInTables(copied, family) {
-			if !kept[route] {
-				left = append(left, route)
-			}
-		}
+		kept := routesInTables(final, family)
+		stale = append(stale, slices.DeleteFunc(routesInTables(copied, family), func(route tableRoute) bool {
+			return slices.Contains(kept, route)
+		})...)
 	}
-	return left
+	return stale
 }
 
 func routesInTables(s networkmanager.Settings, family networkmanager.Family) []tableRoute {
@@ -41,10 +39,7 @@ func routesInTables(s networkmanager.Settings, family networkmanager.Family) []t
 		if route.Table == 0 || route.Table == mainTable {
 			continue
 		}
-		metric := int(route.Metric)
-		if metric == 0 {
-			metric = int(s.Int64(family.Section(), "route-metric"))
-		}
+		metric := cmp.Or(int(route.Metric), int(s.Int64(family.Section(), "route-metric")))
 		route.Metric = 0
 		routes = append(routes, tableRoute{route, metric})
 	}

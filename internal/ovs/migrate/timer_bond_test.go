@@ -65,7 +65,8 @@ func TestRollbackScriptOfBond(t *testing.T) {
 			}
 			path, calls := writeFakeCommands(t, fail)
 			write := func(name, content string) {
-				if err := os.WriteFile(filepath.Join(path, name), []byte(content), 0o700); err != nil { //nolint:gosec // must be executable
+				if err := os.WriteFile(filepath.Join(path, name), []byte(content), //nolint:gosec // must be executable
+					0o700); err != nil {
 					t.Fatal(err)
 				}
 			}

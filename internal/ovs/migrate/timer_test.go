@@ -29,7 +29,8 @@ func writeFakeCommands(t *testing.T, fail string) (dir, calls string) {
 		if name == "nmcli" || name == "ovs-appctl" {
 			script += "case \"$*\" in *" + fail + "*) exit 1;; esac\n"
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o700); err != nil { //nolint:gosec // must be executable
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), //nolint:gosec // must be executable
+			0o700); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/wait"
@@ -16,22 +15,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
 
-// openVSwitchFiles returns the database files and the file with the host's identity.
-func openVSwitchFiles() []string {
-	return append(openvswitch.DatabaseFiles(), "/etc/openvswitch/system-id.conf")
-}
-
 // truncationRecheckDelay is ample for Open vSwitch to fill a file that it has just created,
 // which takes milliseconds.
 const truncationRecheckDelay = time.Second
-
-// isTruncated reports whether a power loss has interrupted Open vSwitch while
-// it created the file: the file is empty and remains so. (Timestamps do not
-// help: each attempt to start updates them.)
-func isTruncated(first, later hostfs.Info) bool {
-	empty := func(file hostfs.Info) bool { return file.Type == hostfs.Regular && file.Size == 0 }
-	return empty(first) && empty(later) && first.Inode == later.Inode
-}
 
 // RemoveTruncatedDatabase removes files that a power loss during the first
 // start of Open vSwitch has left empty. ovsdb-tool makes the name of the
@@ -42,23 +28,20 @@ func isTruncated(first, later hostfs.Info) bool {
 // The files contain no data, so their removal is not recorded in the ledger:
 // leave would only restore an empty database.
 func (d *Driver) RemoveTruncatedDatabase(ctx context.Context) error {
-	first, err := d.statOpenVSwitchFiles()
-	if err != nil {
+	first, err := d.emptyFiles()
+	if err != nil || len(first) == 0 {
 		return err
-	}
-	suspect := func(file string) bool { return isTruncated(first[file], first[file]) }
-	if !slices.ContainsFunc(openVSwitchFiles(), suspect) {
-		return nil
 	}
 	if err := wait.Sleep(ctx, truncationRecheckDelay); err != nil {
 		return err
 	}
-	later, err := d.statOpenVSwitchFiles()
+	// Files that remain empty. Timestamps do not help: each attempt to start updates them.
+	later, err := d.emptyFiles()
 	if err != nil {
 		return err
 	}
-	for _, file := range openVSwitchFiles() {
-		if !isTruncated(first[file], later[file]) {
+	for file, inode := range later {
+		if first[file] != inode {
 			continue
 		}
 		d.Log.Note(file + " is empty, probably because of a power loss; removing it so that Open vSwitch creates it again")
@@ -70,16 +53,19 @@ func (d *Driver) RemoveTruncatedDatabase(ctx context.Context) error {
 	return d.Systemd.ResetFailed(ctx, openvswitch.DatabaseUnit)
 }
 
-func (d *Driver) statOpenVSwitchFiles() (map[string]hostfs.Info, error) {
-	found := map[string]hostfs.Info{}
-	for _, file := range openVSwitchFiles() {
+// emptyFiles returns the inodes of the database files, and of the file with the host's identity, that are empty.
+func (d *Driver) emptyFiles() (map[string]uint64, error) {
+	empty := map[string]uint64{}
+	for _, file := range append(openvswitch.DatabaseFiles(), "/etc/openvswitch/system-id.conf") {
 		info, err := d.Tree.Lstat(file)
 		if err != nil {
 			return nil, fmt.Errorf("checking the Open vSwitch files: %w", err)
 		}
-		found[file] = info
+		if info.Type == hostfs.Regular && info.Size == 0 {
+			empty[file] = info.Inode
+		}
 	}
-	return found, nil
+	return empty, nil
 }
 
 // SyncDatabase makes the files durable that Open vSwitch has written at its

@@ -15,7 +15,8 @@ import (
 // Start starts a bus that is the system bus of the test. Without dbus-daemon, it skips the test.
 func Start(t *testing.T) {
 	t.Helper()
-	bus := exec.CommandContext(t.Context(), "dbus-daemon", "--session", "--nofork", "--nopidfile", "--print-address", "--address=unix:dir="+t.TempDir())
+	bus := exec.CommandContext(t.Context(), "dbus-daemon", "--session", "--nofork", "--nopidfile",
+		"--print-address", "--address=unix:dir="+t.TempDir())
 	stdout, err := bus.StdoutPipe()
 	if err == nil {
 		err = bus.Start()
@@ -40,7 +41,8 @@ func Own(t *testing.T, name string) *dbus.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { server.Close() })
-	if reply, err := server.RequestName(name, dbus.NameFlagDoNotQueue); err != nil || reply != dbus.RequestNameReplyPrimaryOwner {
+	reply, err := server.RequestName(name, dbus.NameFlagDoNotQueue)
+	if err != nil || reply != dbus.RequestNameReplyPrimaryOwner {
 		t.Fatalf("requesting the name %s: %d, %v", name, reply, err)
 	}
 	return server
