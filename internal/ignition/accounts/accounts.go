@@ -117,20 +117,28 @@ func newPlan(ctx context.Context, in Input) (p changes, err error) {
 		all = append(all, newUser(user, db))
 	}
 	for _, a := range all {
-		if err := (checker{in, db}).check(a); err != nil {
+		c := checker{in, db}
+		if err := c.check(a); err != nil {
 			return p, err
 		}
 		if a.mustBeAbsent {
 			continue
 		}
-		p.accounts = append(p.accounts, a.change())
-		if a.home == "" || db.has(User, a.name) {
-			continue
+		change := a.change()
+		var missing []string
+		if db.has(a.kind, a.name) {
+			if created := c.created(a.kind, a.name); created != nil {
+				change.Desired.Names = created.Desired.Names
+			}
+		} else if a.home != "" {
+			if missing, err = in.Tree.MissingDirs(a.home); err != nil {
+				return p, err
+			}
 		}
-		missing, err := in.Tree.MissingDirs(a.home)
-		if err != nil {
-			return p, err
+		if len(missing) > 0 {
+			change.Desired.Names = []string{a.home}
 		}
+		p.accounts = append(p.accounts, change)
 		// Several homes can have the same missing parent.
 		if len(missing) > 0 && !slices.ContainsFunc(p.homes, func(c ledger.Change) bool { return c.Target == missing[0] }) {
 			p.homes = append(p.homes, ledger.Change{

@@ -21,6 +21,8 @@ const (
 	groupFile   = "/etc/group"
 	gshadowFile = "/etc/gshadow"
 	useraddFile = "/etc/default/useradd"
+
+	loginDefsFile = "/etc/login.defs"
 )
 
 // accountFile returns the file with the accounts of a kind.
@@ -50,7 +52,7 @@ type database map[string][]string
 
 func readDatabase(tree *hostfs.Tree) (database, error) {
 	db := database{}
-	for _, file := range []string{passwdFile, shadowFile, groupFile, gshadowFile, useraddFile} {
+	for _, file := range []string{passwdFile, shadowFile, groupFile, gshadowFile, useraddFile, loginDefsFile} {
 		content, _, err := tree.ReadFile(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
