@@ -12,9 +12,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/ignitiontest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/ignitiontest"
 )
 
 // rhelTree returns a root with the parts of RHEL that payloads affect: merged directories, and

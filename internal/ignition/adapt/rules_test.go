@@ -12,8 +12,8 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/ignitiontest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/test/ignitiontest"
 )
 
 func adaptConfig(t *testing.T, config string, edit func(*Input)) *Plan {
