@@ -10,7 +10,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/entries"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // kubeletUnit is the unit that is enabled separately from all others: a reboot during a join
@@ -51,23 +50,23 @@ type Lookup = entries.Lookup
 // written: disks, payloads of another platform, and entries that conflict with files of the
 // host. The error names all conflicting entries.
 func ToHost(payload *ignition.Payload, in Input) (*Plan, error) {
-	if err := checkExclusions(payload, in.Exclude); err != nil {
+	p, err := newPlanner(payload, in)
+	if err != nil {
 		return nil, err
 	}
-	if err := checkPlatform(payload, in); err != nil {
+	if err := p.checkExclusions(); err != nil {
 		return nil, err
 	}
-	if _, err := payload.KubeletConfig(); err != nil {
-		return nil, report.Fail(report.Usage, "# check the KubeletConfigs of the pool", "adapting the payload: %w", err)
+	if err := p.checkPlatform(); err != nil {
+		return nil, err
 	}
-	p := newPlanner(payload, in)
-	p.plan.NodePool = in.NodePool
 	p.planAccounts()
 	user, group := accounts.Announced(p.plan.Accounts, in.User, in.Group)
 	storage := p.adaptStorage()
 	units, beside := p.adaptUnits()
 	decision, err := entries.Decide(entries.Input{
-		Storage: storage, Units: units, Contents: payload.Contents, Appends: payload.Appends, Tree: in.Tree, User: user, Group: group,
+		Storage: storage, Units: units, Contents: payload.Contents, Appends: payload.Appends,
+		Tree: in.Tree, User: user, Group: group,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("adapting the payload: %w", err)
@@ -100,12 +99,13 @@ type Decision = entries.Decision
 // files with secrets get the modes of a join to a NodePool. The notes name these files. Nothing is
 // excluded or added.
 func ToImage(payload *ignition.Payload, tree Tree, user, group Lookup) (*Decision, []Note, error) {
+	rulesTable, err := readTable()
+	if err != nil {
+		return nil, nil, err
+	}
+	ofImages := slices.DeleteFunc(slices.Clone(rulesTable.Rules), func(r rule) bool { return !r.Images })
 	p := &planner{
-		in:        Input{Hosted: true},
-		payload:   payload,
-		table:     secretRules(),
-		plan:      &Plan{},
-		ruleNames: map[string]string{},
+		in: Input{Hosted: true}, payload: payload, rules: ofImages, plan: &Plan{}, ruleNames: map[string]string{},
 	}
 	decision, err := entries.Decide(entries.Input{
 		Storage: p.adaptStorage(), Units: payload.Config.Systemd.Units, Contents: payload.Contents, Appends: payload.Appends,

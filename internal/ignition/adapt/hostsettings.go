@@ -39,10 +39,10 @@ func (p *planner) planHostSettings() error {
 		}
 		p.plan.KernelArguments = append(p.plan.KernelArguments, change)
 	}
-	if !allOf(isPackageMode, runsKubelet)(p, subject{}) {
+	if !p.isPackageMode() || !p.runsKubelet() {
 		return nil
 	}
-	if isSELinuxEnabled(p, subject{}) {
+	if p.isSELinuxEnabled() {
 		var settings []string
 		for _, name := range seBooleans {
 			settings = append(settings, name+"=on")
@@ -50,7 +50,8 @@ func (p *planner) planHostSettings() error {
 		p.plan.HostSettings = append(p.plan.HostSettings, resource.BooleanChange("as on OpenShift images", settings...))
 	}
 	if p.in.FirewallZone != "" {
-		p.plan.HostSettings = append(p.plan.HostSettings, resource.PortChange("traffic between nodes", p.in.FirewallZone, nodePorts...))
+		ports := resource.PortChange("traffic between nodes", p.in.FirewallZone, nodePorts...)
+		p.plan.HostSettings = append(p.plan.HostSettings, ports)
 	}
 	return nil
 }
@@ -62,8 +63,8 @@ func (p *planner) noteKernelArguments() {
 	case !p.plan.NeedsReboot:
 		return
 	case p.in.ApplyHostSettings:
-		p.addReport("kernel arguments", "kernel-arguments",
-			"the host was booted with different ones: join sets them, and needs a reboot before it writes the files of the payload")
+		p.addReport("kernel arguments", "kernel-arguments", "the host was booted with different ones: "+
+			"join sets them, and needs a reboot before it writes the files of the payload")
 		return
 	}
 	command := "grubby --update-kernel=ALL"
@@ -74,7 +75,8 @@ func (p *planner) noteKernelArguments() {
 	if len(remove) > 0 {
 		command += " --remove-args=" + report.ShellWord(strings.Join(remove, " "))
 	}
-	p.addUnsupported("kernel arguments", "kernel-arguments", "the host was booted with different ones", report.Remedy(command+" # takes effect at the next boot"))
+	p.addUnsupported("kernel arguments", "kernel-arguments", "the host was booted with different ones",
+		report.Remedy(command+" # takes effect at the next boot"))
 }
 
 // kernelArguments returns the kernel arguments of the MachineConfig and of the payload itself. One
@@ -82,19 +84,18 @@ func (p *planner) noteKernelArguments() {
 // uses cgroup v2 without an argument.
 func (p *planner) kernelArguments() resource.ArgumentChange {
 	var arguments resource.ArgumentChange
-	add := func(argument string) {
+	added := slices.Clone(p.payload.MachineConfig().KernelArguments)
+	for _, argument := range p.payload.Config.KernelArguments.ShouldExist {
+		added = append(added, string(argument))
+	}
+	for _, argument := range added {
 		words := slices.DeleteFunc(strings.Fields(argument), func(word string) bool {
-			return p.in.Facts.CgroupV2 && requestsCgroupV2(strings.ReplaceAll(word, `"`, ""))
+			word = strings.ReplaceAll(word, `"`, "")
+			return p.in.Facts.CgroupV2 && (word == "systemd.unified_cgroup_hierarchy=1" || word == "cgroup_no_v1=all")
 		})
 		if len(words) > 0 {
 			arguments.Add = append(arguments.Add, strings.Join(words, " "))
 		}
-	}
-	for _, argument := range p.payload.MachineConfig().KernelArguments {
-		add(argument)
-	}
-	for _, argument := range p.payload.Config.KernelArguments.ShouldExist {
-		add(string(argument))
 	}
 	for _, argument := range p.payload.Config.KernelArguments.ShouldNotExist {
 		arguments.Remove = append(arguments.Remove, string(argument))
@@ -102,25 +103,13 @@ func (p *planner) kernelArguments() resource.ArgumentChange {
 	return arguments
 }
 
-func requestsCgroupV2(word string) bool {
-	return word == "systemd.unified_cgroup_hierarchy=1" || word == "cgroup_no_v1=all"
-}
-
-// A configLoader is a service that loads files of the payload, if the agent applies the settings of
-// the host.
-type configLoader struct {
-	name   string // of a loader in the table of effects
-	unit   string // that must exist on the host; "" for none
-	reason string // in place of that of the rule
-}
-
 // loadsConfig reports whether a rule's files are loaded in the join, and plans that.
 func (p *planner) loadsConfig(r *rule) bool {
-	if !p.in.ApplyHostSettings || r.loader.name == "" || (r.loader.unit != "" && !p.in.HasUnit(r.loader.unit)) {
+	if !p.in.ApplyHostSettings || r.Loader.Name == "" || (r.Loader.Unit != "" && !p.in.HasUnit(r.Loader.Unit)) {
 		return false
 	}
-	if !slices.Contains(p.plan.LoadedConfigs, r.loader.name) {
-		p.plan.LoadedConfigs = append(p.plan.LoadedConfigs, r.loader.name)
+	if !slices.Contains(p.plan.LoadedConfigs, r.Loader.Name) {
+		p.plan.LoadedConfigs = append(p.plan.LoadedConfigs, r.Loader.Name)
 	}
 	return true
 }
@@ -128,9 +117,9 @@ func (p *planner) loadsConfig(r *rule) bool {
 // loadedUnits returns the units that load their configuration in the join.
 func (p *planner) loadedUnits() []string {
 	var units []string
-	for _, r := range p.table {
-		if r.loader.unit != "" && slices.Contains(p.plan.LoadedConfigs, r.loader.name) {
-			units = append(units, r.loader.unit)
+	for _, r := range p.rules {
+		if r.Loader.Unit != "" && slices.Contains(p.plan.LoadedConfigs, r.Loader.Name) {
+			units = append(units, r.Loader.Unit)
 		}
 	}
 	return units

@@ -15,8 +15,8 @@ import (
 // next boot: those in /etc/sysctl.d and /etc/modules-load.d, in the order in which systemd reads
 // them. Other files of the host are ignored.
 func (p *planner) planKernelSettings() {
-	p.plan.Sysctls = p.readSettings("/etc/sysctl.d", p.parseSysctl)
-	p.plan.Modules = p.readSettings("/etc/modules-load.d", p.parseModule)
+	p.plan.Sysctls = p.readSettings(ledger.Sysctl, "/etc/sysctl.d", p.parseSysctl)
+	p.plan.Modules = p.readSettings(ledger.Module, "/etc/modules-load.d", p.parseModule)
 	if !p.isForwardingManaged() {
 		return
 	}
@@ -30,11 +30,16 @@ func (p *planner) planKernelSettings() {
 }
 
 // readSettings returns the settings in the planned files of a directory, in the order of the file
-// names. If several lines set the same key, the last one counts.
-func (p *planner) readSettings(dir string, read func(file, line string) (ledger.Change, bool)) []ledger.Change {
+// names. If several lines set the same key, the last one counts. parse returns the setting of a line, and a
+// rule with its reason if the setting is not made.
+func (p *planner) readSettings(
+	kind ledger.Kind, dir string, parse func(line string) (name, value, rule, reason string),
+) []ledger.Change {
 	var files []ledger.Change
 	for _, change := range p.plan.Files {
-		if change.Kind == ledger.File && change.Desired.Present && path.Dir(change.Target) == dir && strings.HasSuffix(change.Target, ".conf") {
+		target := change.Target
+		isConfig := path.Dir(target) == dir && strings.HasSuffix(target, ".conf")
+		if change.Kind == ledger.File && change.Desired.Present && isConfig {
 			files = append(files, change)
 		}
 	}
@@ -46,12 +51,16 @@ func (p *planner) readSettings(dir string, read func(file, line string) (ledger.
 			if line == "" || line[0] == '#' || line[0] == ';' {
 				continue
 			}
-			desired, ok := read(file.Target, line)
-			if !ok {
+			name, value, rule, reason := parse(line)
+			if rule != "" {
+				p.addReport(name, rule, reason)
+			}
+			if rule != "" || name == "" {
 				continue
 			}
-			changes = slices.DeleteFunc(changes, func(earlier ledger.Change) bool { return earlier.Target == desired.Target })
-			changes = append(changes, desired)
+			changes = slices.DeleteFunc(changes, func(earlier ledger.Change) bool { return earlier.Target == name })
+			desired := ledger.State{Present: true, Value: value}
+			changes = append(changes, ledger.Change{Kind: kind, Target: name, Reason: file.Target, Desired: desired})
 		}
 	}
 	return changes
@@ -59,43 +68,31 @@ func (p *planner) readSettings(dir string, read func(file, line string) (ledger.
 
 // parseSysctl parses a line of sysctl.d(5). Patterns are skipped, because they apply at boot to keys,
 // such as those of interfaces, that exist then.
-func (p *planner) parseSysctl(file, line string) (ledger.Change, bool) {
+func (p *planner) parseSysctl(line string) (name, value, rule, reason string) {
 	name, value, found := strings.Cut(strings.TrimPrefix(line, "-"), "=")
-	name = sysctlName(strings.TrimSpace(name))
-	if !found || name == "" {
-		return ledger.Change{}, false // an exclusion from patterns, or an invalid line
-	}
-	if strings.ContainsAny(name, "*?[") {
-		p.addReport(name, "sysctl-pattern", "a pattern, which is applied at the next boot")
-		return ledger.Change{}, false
-	}
-	if isForwardingSysctl(name) && p.isForwardingManaged() {
-		p.addReport(name, "forwarding", "the value of the running kernel is managed by OVN-Kubernetes, which sets it at each start")
-		return ledger.Change{}, false
-	}
-	if !p.in.HasSysctl(name) {
-		p.addReport(name, "sysctl-absent", "the running kernel does not have this sysctl")
-		return ledger.Change{}, false
-	}
-	return ledger.Change{Kind: ledger.Sysctl, Target: name, Reason: file, Desired: ledger.State{
-		Present: true, Value: strings.Join(strings.Fields(value), " "),
-	}}, true
-}
-
-// sysctlName returns the name with dots as separators.
-func sysctlName(name string) string {
+	name = strings.TrimSpace(name)
 	if i := strings.IndexAny(name, "./"); i >= 0 && name[i] == '/' {
-		return strings.NewReplacer(".", "/", "/", ".").Replace(name)
+		name = strings.NewReplacer(".", "/", "/", ".").Replace(name)
 	}
-	return name
+	switch {
+	case !found:
+		return "", "", "", "" // an exclusion from patterns, or an invalid line
+	case strings.ContainsAny(name, "*?["):
+		return name, "", "sysctl-pattern", "a pattern, which is applied at the next boot"
+	case isForwardingSysctl(name) && p.isForwardingManaged():
+		return name, "", "forwarding",
+			"the value of the running kernel is managed by OVN-Kubernetes, which sets it at each start"
+	case name != "" && !p.in.HasSysctl(name):
+		return name, "", "sysctl-absent", "the running kernel does not have this sysctl"
+	}
+	return name, strings.Join(strings.Fields(value), " "), "", ""
 }
 
-func (p *planner) parseModule(file, line string) (ledger.Change, bool) {
+func (p *planner) parseModule(line string) (name, value, rule, reason string) {
 	if !p.in.HasModule(line) {
-		p.addReport(line, "module-absent", "this module does not exist for the running kernel")
-		return ledger.Change{}, false
+		return line, "", "module-absent", "this module does not exist for the running kernel"
 	}
-	return ledger.Change{Kind: ledger.Module, Target: line, Reason: file, Desired: ledger.State{Present: true}}, true
+	return line, "", "", ""
 }
 
 func (p *planner) addReport(subject, rule, reason string) {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
-	"k8s.io/utils/ptr"
 )
 
 // planStarts decides which enabled units are started before the next boot. The plan lists the units
@@ -16,9 +15,9 @@ import (
 // except units that the rules of the table cover.
 func (p *planner) planStarts() {
 	ofRelease := []string{"openvswitch.service", "ovsdb-server.service", "crio.service"} // other steps start them
-	for _, r := range p.table {
-		if r.kind == kindUnit && r.name != excludeRuleName {
-			ofRelease = append(ofRelease, r.match...)
+	for _, r := range p.rules {
+		if r.Kind == kindUnit && r.Name != excludeRuleName {
+			ofRelease = append(ofRelease, r.Match...)
 		}
 	}
 	ofRelease = append(ofRelease, p.loadedUnits()...)
@@ -28,8 +27,9 @@ func (p *planner) planStarts() {
 		case !found || change.Desired.Enabled != "enabled":
 		case staysActive(u):
 			p.plan.StartUnits = append(p.plan.StartUnits, u.Name)
-		case isPackageMode(p, subject{}) && !slices.Contains(ofRelease, u.Name) && (ptr.Deref(u.Contents, "") == "" || isStartedAtBoot(u)):
-			p.addReport(u.Name, "next-boot", "enabled, but neither started nor restarted by the join; to start it before the next boot: systemctl restart "+u.Name)
+		case p.isPackageMode() && !slices.Contains(ofRelease, u.Name) && (!hasContents(u) || isStartedAtBoot(u)):
+			p.addReport(u.Name, "next-boot", "enabled, but neither started nor restarted by the join; "+
+				"to start it before the next boot: systemctl restart "+u.Name)
 		}
 	}
 }
@@ -38,21 +38,16 @@ func (p *planner) planStarts() {
 // has already reached.
 func isStartedAtBoot(u types.Unit) bool {
 	targets := []string{"multi-user.target", "default.target", "timers.target", "sockets.target", "paths.target"}
-	if path.Ext(u.Name) == ".target" {
-		return false
-	}
-	for _, value := range sectionValues(u, "Install", "WantedBy", "RequiredBy") {
-		if slices.ContainsFunc(strings.Fields(value), func(target string) bool { return slices.Contains(targets, target) }) {
-			return true
-		}
-	}
-	return false
+	wanting := strings.Join(sectionValues(u, "Install", "WantedBy", "RequiredBy"), " ")
+	return path.Ext(u.Name) != ".target" && slices.ContainsFunc(strings.Fields(wanting), func(target string) bool {
+		return slices.Contains(targets, target)
+	})
 }
 
 // staysActive reports whether a unit of the payload is started at boot and then stays active: a
 // service, timer, socket or path. Such a unit can be started at any time and be checked later.
 func staysActive(u types.Unit) bool {
-	if ptr.Deref(u.Contents, "") == "" || !isStartedAtBoot(u) {
+	if !hasContents(u) || !isStartedAtBoot(u) {
 		return false
 	}
 	switch path.Ext(u.Name) {

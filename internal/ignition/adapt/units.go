@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/coreos/go-systemd/v22/unit"
+	"github.com/coreos/ignition/v2/config/util"
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"k8s.io/utils/ptr"
 
@@ -22,13 +23,16 @@ const reasonPayload = "payload"
 
 // unitFileChange returns the change that writes a file and replaces an existing one.
 func unitFileChange(target, contents string) ledger.Change {
-	return ledger.Change{Kind: ledger.File, Target: target, Reason: reasonPayload, Desired: ledger.FileState([]byte(contents), 0o644), Overwrite: true}
+	change := ledger.FileChange(target, reasonPayload, contents)
+	change.Overwrite = true
+	return change
 }
 
 func dropInPath(unit, dropin string) string { return path.Join(unitDirectory, unit+".d", dropin) }
 
-func isMasked(u types.Unit) bool  { return u.Mask != nil && *u.Mask }
-func isEnabled(u types.Unit) bool { return u.Enabled != nil && *u.Enabled }
+func isMasked(u types.Unit) bool    { return util.IsTrue(u.Mask) }
+func isEnabled(u types.Unit) bool   { return util.IsTrue(u.Enabled) }
+func hasContents(u types.Unit) bool { return util.NotEmpty(u.Contents) }
 
 // enablementChange returns the change that enables or disables a unit.
 func enablementChange(u types.Unit) ledger.Change {
@@ -36,7 +40,8 @@ func enablementChange(u types.Unit) ledger.Change {
 	if isEnabled(u) {
 		state = "enabled"
 	}
-	return ledger.Change{Kind: ledger.Unit, Target: u.Name, Reason: reasonPayload, Desired: ledger.State{Present: true, Enabled: state}}
+	desired := ledger.State{Present: true, Enabled: state}
+	return ledger.Change{Kind: ledger.Unit, Target: u.Name, Reason: reasonPayload, Desired: desired}
 }
 
 // templateOf returns the template of name@instance.service, "" for another name.
@@ -69,9 +74,4 @@ func sectionValues(u types.Unit, name string, keys ...string) []string {
 		}
 	}
 	return values
-}
-
-// isInstallable reports whether enabling the unit has an effect.
-func isInstallable(u types.Unit) bool {
-	return len(sectionValues(u, "Install", "WantedBy", "RequiredBy", "UpheldBy", "Also", "Alias")) > 0
 }

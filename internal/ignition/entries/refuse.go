@@ -58,7 +58,7 @@ func checkConfig(in Input, found *problems) {
 			found.addConfig("the config has %s, which can only be created at the first boot of a machine", section.what)
 		}
 	}
-	for _, node := range configNodes(in.Storage) {
+	for _, node := range Nodes(in.Storage) {
 		switch {
 		case strings.Count(node.Path, "/") > maxDepth || len(node.Path) > maxPath:
 			found.addConfig("the path %.80s... has more than %d directories or %d bytes", node.Path, maxDepth, maxPath)
@@ -89,8 +89,8 @@ func checkConfig(in Input, found *problems) {
 	}
 }
 
-// configNodes returns all entries in Ignition's order.
-func configNodes(s types.Storage) []types.Node {
+// Nodes returns all entries of a config in Ignition's order.
+func Nodes(s types.Storage) []types.Node {
 	list := make([]types.Node, 0, len(s.Directories)+len(s.Files)+len(s.Links))
 	for _, dir := range s.Directories {
 		list = append(list, dir.Node)
