@@ -98,7 +98,7 @@ func mergeSource(resource types.Resource) (*url.URL, error) {
 
 func parseCAs(tls types.TLS) ([][]byte, error) {
 	var cas [][]byte
-	unpacker := resolve.NewUnpacker(resolve.MaxDecodedBytes)
+	var unpacker resolve.Unpacker
 	for i, resource := range tls.CertificateAuthorities {
 		content, err := unpacker.Decode(resource)
 		if err == nil {
