@@ -3,6 +3,8 @@
 package entries
 
 import (
+	"cmp"
+
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
@@ -62,10 +64,11 @@ func Decide(in Input) (*Decision, error) {
 		return nil, found.asFailure()
 	}
 	d := &decider{in: in, overlay: newOverlay(in.Tree), problems: found}
-	for _, act := range []func() error{d.storage, d.units} {
-		if err := act(); err != nil {
-			return nil, err
-		}
+	if err := d.storage(); err != nil {
+		return nil, err
+	}
+	if err := d.units(); err != nil {
+		return nil, err
 	}
 	changes, err := d.complete()
 	if err != nil {
@@ -85,7 +88,7 @@ type decider struct {
 // complete returns the changes, or an error if there are problems.
 func (d *decider) complete() ([]ledger.Change, error) {
 	changes, err := d.changes()
-	if err != nil {
+	if err := cmp.Or(d.overlay.err, err); err != nil {
 		return nil, err
 	}
 	if d.problems.hasAny() {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
@@ -33,19 +34,22 @@ func (p *problems) addTree(format string, args ...any) {
 func (p *problems) hasAny() bool { return len(p.config)+len(p.tree) > 0 }
 
 func (p *problems) asFailure() error {
-	code, remedy := report.Failed, report.Remedy("# move the existing files away, or set overwrite: true for the entries in the config")
+	code, remedy := report.Failed, report.Remedy(
+		"# move the existing files away, or set overwrite: true for the entries in the config")
 	if p.link != "" {
-		remedy = report.Remedyf("namei -l %s # lists the owner of each path component; replace the link with a directory, or change the path in the config", report.ShellWord(p.link))
+		remedy = report.Remedyf("namei -l %s # lists the owner of each path component; "+
+			"replace the link with a directory, or change the path in the config", report.ShellWord(p.link))
 	}
 	if len(p.config) > 0 {
 		code, remedy = report.Usage, "# correct the entries in the config"
 	}
-	list := append(append([]string{}, p.config...), p.tree...)
+	list := slices.Concat(p.config, p.tree)
 	rest := ""
 	if more := len(list) - maxProblems; more > 0 {
 		list, rest = list[:maxProblems], fmt.Sprintf("; and %d more", more)
 	}
-	return report.Fail(code, remedy, "the config cannot be applied, nothing was changed: %s%s", strings.Join(list, "; "), rest)
+	return report.Fail(code, remedy, "the config cannot be applied, nothing was changed: %s%s",
+		strings.Join(list, "; "), rest)
 }
 
 // obstacle is a file in the tree that prevents an entry.
