@@ -4,7 +4,6 @@ package ignition
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/resolve"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -31,7 +30,8 @@ func ReadConfig(ctx context.Context, raw []byte, f Fetcher, offline bool) (*Payl
 		return Open(ctx, raw, resolve.Options{Offline: offline, Log: f.Log, RetryTimeout: f.RetryTimeout})
 	case offline:
 		return nil, report.Fail(report.Usage, "# use the payload itself, or omit --offline",
-			"reading the config: the input is user data, whose payload is at %s, but --offline excludes the network", resolve.RedactSource(userData.Source.String()))
+			"reading the config: the input is user data, whose payload is at %s, but --offline excludes the network",
+			resolve.RedactSource(userData.Source.String()))
 	}
 	return f.Fetch(ctx, userData)
 }
@@ -39,32 +39,9 @@ func ReadConfig(ctx context.Context, raw []byte, f Fetcher, offline bool) (*Payl
 // detectUserData returns the user data in raw, nil for other configs. A config with one merged config
 // but no CA is not user data: it may refer to a web server that this host trusts.
 func detectUserData(raw []byte) *UserData {
-	var config struct {
-		Ignition struct {
-			Config struct{ Merge []json.RawMessage }
-		}
-	}
-	if json.Unmarshal(raw, &config) != nil || len(config.Ignition.Config.Merge) != 1 {
-		return nil // cheaper than a complete parse
-	}
 	userData, err := ParseUserData(raw)
 	if err != nil || userData.Validate() != nil {
 		return nil
 	}
 	return userData
-}
-
-// OpenOverride parses a config that is to be merged over a payload, and returns it with all
-// resources that it refers to. The name identifies the config in messages. The proxy and CAs of
-// the user data apply if the config has none; userData may be nil.
-func OpenOverride(ctx context.Context, name string, raw []byte, userData *UserData, log report.Log) ([]byte, error) {
-	o := resolve.Options{Name: "the Ignition override " + name, Remedy: overrideRemedy, Log: log}
-	if userData != nil {
-		o.Parent = userData.ignitionSettings()
-	}
-	document, err := resolve.Resolve(ctx, raw, o)
-	if err != nil {
-		return nil, err
-	}
-	return document.Raw, nil
 }

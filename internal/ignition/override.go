@@ -3,6 +3,7 @@
 package ignition
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/coreos/ignition/v2/config/v3_6"
@@ -21,6 +22,21 @@ func CheckOverride(name string, raw []byte) error {
 	return nil
 }
 
+// OpenOverride parses a config that is to be merged over a payload, and returns it with all
+// resources that it refers to. The name identifies the config in messages. The proxy and CAs of
+// the user data apply if the config has none; userData may be nil.
+func OpenOverride(ctx context.Context, name string, raw []byte, userData *UserData, log report.Log) ([]byte, error) {
+	o := resolve.Options{Name: "the Ignition override " + name, Remedy: overrideRemedy, Log: log}
+	if userData != nil {
+		o.Parent = userData.ignitionSettings()
+	}
+	document, err := resolve.Resolve(ctx, raw, o)
+	if err != nil {
+		return nil, err
+	}
+	return document.Raw, nil
+}
+
 const overrideRemedy = "# correct the Ignition override (https://coreos.github.io/ignition/specs/)"
 
 // Override returns the payload with configs merged over it in order, by Ignition's rules:
@@ -33,7 +49,8 @@ func (p *Payload) Override(configs ...[]byte) (*Payload, error) {
 		return &merged, nil
 	}
 	if err := merged.merge(configs); err != nil {
-		return nil, report.Fail(report.Usage, "# correct the Ignition override, which conflicts with this payload", "merging the Ignition override over the payload: %w", err)
+		return nil, report.Fail(report.Usage, "# correct the Ignition override, which conflicts with this payload",
+			"merging the Ignition override over the payload: %w", err)
 	}
 	return &merged, nil
 }
