@@ -69,13 +69,13 @@ func (u *UserData) Validate() error {
 	if len(u.CAs) > 0 {
 		return nil
 	}
-	remedy := report.Remedy("# specify the user data, which contains the CA, or only the CA with --ca-file; " +
-		"on the management cluster:\n" + getCA)
+	server, remedy := "the CA of the ignition server", report.Remedy("# specify the user data, which contains the CA, "+
+		"or only the CA with --ca-file; on the management cluster:\n"+getCA)
 	if u.isStandalone() {
-		remedy = getWorkerUserData
+		server, remedy = "the CA of the machine-config server", getWorkerUserData
 	}
 	return report.Fail(report.Usage, remedy,
-		"the CA of the %s %s is unknown; the CA trust store of this host is never used for it", u.serverKind(), u.Source.Host)
+		"%s %s is unknown; the CA trust store of this host is never used for it", server, u.Source.Host)
 }
 
 // rootCAs returns the pool of the CAs.

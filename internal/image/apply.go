@@ -36,8 +36,8 @@ type Options struct {
 }
 
 // Apply writes a complete Ignition config, as Ignition itself does, to the
-// directory tree o.Root. Only files with secrets get stricter modes. It does not touch running services. On failure the tree is
-// restored to its previous state. After a kill the next apply to the same tree,
+// directory tree o.Root. Only files with secrets get stricter modes. It does not touch running services.
+// On failure the tree is restored to its previous state. After a kill the next apply to the same tree,
 // with any config, first rolls back the interrupted one.
 func Apply(ctx context.Context, o Options) (Document, error) {
 	document := Document{TypeMeta: report.Meta("ApplyResult"), Root: o.Root}

@@ -61,7 +61,7 @@ func (b *Builder) adaptPayload(ctx context.Context) (*adapt.Plan, error) {
 		isUnknown := func(string) bool { return true } // a plan for another host lists all of them
 		hasModule, hasSysctl = isUnknown, isUnknown
 	}
-	users, groups, err := accounts.Names(b.Tree)
+	users, groups, err := accounts.IDs(b.Tree)
 	if err != nil {
 		return nil, err
 	}

@@ -30,20 +30,14 @@ type Input struct {
 	ApplyHostSettings bool
 	FirewallZone      string // of firewalld, in which the ports of a node are opened; "" if it is not running
 
-	Tree        Tree   // the host's files
-	User, Group Lookup // in the host's passwd(5) and group(5)
+	Tree        entries.Tree   // the host's files
+	User, Group map[string]int // the IDs in the host's passwd(5) and group(5), by name
 
 	HasUnit       func(name string) bool   // whether a unit file of that name exists
 	UnitFileState func(name string) string // state as printed by `systemctl is-enabled`, "" for no unit
 	HasSysctl     func(name string) bool   // whether the running kernel has the sysctl; the name has dots
 	HasModule     func(name string) bool   // whether the module is built in, loaded or loadable
 }
-
-// Tree reads the existing files of the host.
-type Tree = entries.Tree
-
-// Lookup returns the ID of a user or group by name.
-type Lookup = entries.Lookup
 
 // ToHost returns the plan of a payload for a host. It is a pure function of its arguments and
 // changes nothing. Parts that the agent cannot apply are an error before anything is
@@ -92,13 +86,12 @@ func ToHost(payload *ignition.Payload, in Input) (*Plan, error) {
 	return p.plan, nil
 }
 
-// Decision holds the changes of a payload in the tree of an image.
-type Decision = entries.Decision
-
 // ToImage returns the changes that Ignition itself would make in the tree of an image, except that
 // files with secrets get the modes of a join to a NodePool. The notes name these files. Nothing is
 // excluded or added.
-func ToImage(payload *ignition.Payload, tree Tree, user, group Lookup) (*Decision, []Note, error) {
+func ToImage(
+	payload *ignition.Payload, tree entries.Tree, user, group map[string]int,
+) (*entries.Decision, []Note, error) {
 	rulesTable, err := readTable()
 	if err != nil {
 		return nil, nil, err

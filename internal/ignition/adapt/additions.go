@@ -89,7 +89,7 @@ func nodeSysctls(p *planner, _ types.Unit) []ledger.Change {
 // --disable-forwarding, unless ipForwarding is Global.
 func (p *planner) isForwardingManaged() bool {
 	u, found := p.findUnit("ovs-configuration.service")
-	return found && isEnabled(u) && readConfigureOVS(p).markerLine >= 0
+	return found && isEnabled(u) && p.ovsScriptLine(appliedMarker) >= 0
 }
 
 // forwardingSysctls returns the sysctls that OVN-Kubernetes sets.
@@ -106,10 +106,8 @@ func isForwardingSysctl(name string) bool {
 // DNS has the first IP family only. In a dual-stack cluster, kubelet gets several node
 // addresses.
 func (p *planner) hasIPv6() bool {
-	for _, dns := range p.kubelet.ClusterDNS {
-		if address, err := netip.ParseAddr(dns); err == nil && address.Is6() {
-			return true
-		}
+	if slices.ContainsFunc(p.kubelet.DNSAddresses(), netip.Addr.Is6) {
+		return true
 	}
 	u, _ := p.findUnit(kubeletUnit)
 	return slices.ContainsFunc(sectionValues(u, "Service", "ExecStart"), func(command string) bool {

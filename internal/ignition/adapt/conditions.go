@@ -70,7 +70,7 @@ func (p *planner) isSELinuxEnabled() bool {
 }
 
 func lacksCoreUser(p *planner, _ subject) bool {
-	_, found := p.in.User("core")
+	_, found := p.in.User["core"]
 	return !found
 }
 
@@ -118,42 +118,23 @@ func lacksNmstateFiles(p *planner, _ subject) bool {
 
 // ignoresAppliedMarker reports whether configure-ovs.sh is missing from the payload, or always builds
 // br-ex because it does not check appliedMarker.
-func ignoresAppliedMarker(p *planner, _ subject) bool { return readConfigureOVS(p).markerLine < 0 }
+func ignoresAppliedMarker(p *planner, _ subject) bool { return p.ovsScriptLine(appliedMarker) < 0 }
 
 // keepsOVNRemote reports whether configure-ovs.sh does not clear ovn-remote before it checks
 // appliedMarker.
 func keepsOVNRemote(p *planner, _ subject) bool {
-	script := readConfigureOVS(p)
-	return script.clearRemoteLine < 0 || script.clearRemoteLine > script.markerLine
+	clearing := p.ovsScriptLine("ovs-vsctl", "ovn-remote")
+	return clearing < 0 || clearing > p.ovsScriptLine(appliedMarker)
 }
 
-func readConfigureOVS(p *planner) ovsScript {
+// ovsScriptLine returns the index of the first line of configure-ovs.sh that contains all words and is no
+// comment, -1 for none.
+func (p *planner) ovsScriptLine(words ...string) int {
 	content, _, _ := p.payload.File(configureOVSPath)
-	return parseOVSScript(string(content))
-}
-
-// ovsScript holds the line numbers of two actions of a configure-ovs.sh, -1 for a missing one.
-type ovsScript struct {
-	markerLine      int // checks appliedMarker
-	clearRemoteLine int // clears ovn-remote
-}
-
-// parseOVSScript searches the commands of a script and ignores its comments.
-func parseOVSScript(content string) ovsScript {
-	found := ovsScript{markerLine: -1, clearRemoteLine: -1}
-	n := 0
-	for line := range strings.Lines(content) {
-		line = strings.TrimSpace(line)
-		n++
-		switch {
-		case strings.HasPrefix(line, "#"):
-		case found.markerLine < 0 && strings.Contains(line, appliedMarker):
-			found.markerLine = n
-		case found.clearRemoteLine < 0 && strings.Contains(line, "ovs-vsctl") && strings.Contains(line, "ovn-remote"):
-			found.clearRemoteLine = n
-		}
-	}
-	return found
+	return slices.IndexFunc(strings.Split(string(content), "\n"), func(line string) bool {
+		isMissing := func(word string) bool { return !strings.Contains(line, word) }
+		return !strings.HasPrefix(strings.TrimSpace(line), "#") && !slices.ContainsFunc(words, isMissing)
+	})
 }
 
 // isStatic reports whether the payload enables a unit of the host that cannot be enabled, such as

@@ -45,7 +45,8 @@ func newPlanner(payload *ignition.Payload, in Input) (*planner, error) {
 		return nil, report.Fail(report.Usage, "# check the KubeletConfigs of the pool", "adapting the payload: %w", err)
 	}
 	for _, u := range payload.Config.Systemd.Units {
-		if r := p.findRule(kindUnit, u.Name, subject{unit: u}, true); (r == nil || r.Effect != effectSkip) && hasContents(u) && !isMasked(u) {
+		r := p.findRule(kindUnit, u.Name, subject{unit: u}, true)
+		if (r == nil || r.Effect != effectSkip) && hasContents(u) && !isMasked(u) {
 			p.provided[u.Name] = u
 		}
 	}
@@ -121,14 +122,15 @@ func (p *planner) planAccounts() {
 // adaptStorage applies the rules to directories, files and links, and returns the remaining ones.
 func (p *planner) adaptStorage() types.Storage {
 	adapted := p.payload.Config.Storage
-	directories, files, links := adapted.Directories, adapted.Files, adapted.Links
-	adapted.Directories, adapted.Files, adapted.Links = nil, nil, nil
-	for _, dir := range directories {
-		if _, stays := p.applyRule(kindFile, dir.Path, dir.Path, subject{}); stays {
-			adapted.Directories = append(adapted.Directories, dir)
-		}
+	isSkipped := func(node types.Node) bool {
+		_, stays := p.applyRule(kindFile, node.Path, node.Path, subject{})
+		return !stays
 	}
-	for _, file := range files {
+	adapted.Directories = slices.DeleteFunc(slices.Clone(adapted.Directories), func(dir types.Directory) bool {
+		return isSkipped(dir.Node)
+	})
+	adapted.Files = nil
+	for _, file := range p.payload.Config.Storage.Files {
 		content, mode, _ := p.payload.File(file.Path)
 		about := subject{path: file.Path, content: string(content), mode: mode}
 		r, stays := p.applyRule(kindFile, file.Path, file.Path, about)
@@ -142,11 +144,9 @@ func (p *planner) adaptStorage() types.Storage {
 		}
 		adapted.Files = append(adapted.Files, file)
 	}
-	for _, link := range links {
-		if _, stays := p.applyRule(kindFile, link.Path, link.Path, subject{}); stays {
-			adapted.Links = append(adapted.Links, link)
-		}
-	}
+	adapted.Links = slices.DeleteFunc(slices.Clone(adapted.Links), func(link types.Link) bool {
+		return isSkipped(link.Node)
+	})
 	return adapted
 }
 

@@ -51,7 +51,8 @@ func (p *planner) checkPlatform() error {
 	if platform != "" {
 		named = "platform " + platform
 	}
-	remedy := report.Remedy("# join with the user data of a NodePool of platform None; list the platforms of all NodePools:\n" +
+	remedy := report.Remedy("# join with the user data of a NodePool of platform None; " +
+		"list the platforms of all NodePools:\n" +
 		"oc get nodepool -A -o custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,PLATFORM:.spec.platform.type")
 	if !p.in.Hosted {
 		remedy = "# this host can only join clusters of platform None or BareMetal; print the platform of this cluster:\n" +

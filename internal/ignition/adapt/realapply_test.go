@@ -76,7 +76,7 @@ func TestRealPayloadsApply(t *testing.T) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			p, tree, in := ignitiontest.LoadRealPayload(t, name), rhelTree(t), plainHost()
 			before := filesOf(t, tree)
-			users, groups, err := accounts.Names(tree)
+			users, groups, err := accounts.IDs(tree)
 			must(t, err)
 			in.Tree, in.User, in.Group = tree, users, groups
 			plan, err := ToHost(p, in)

@@ -28,17 +28,15 @@ type Input struct {
 	Contents map[string][]byte // decoded, by path in the config
 	Appends  map[string][]byte // decoded content to append, joined in order, by path
 
-	Tree        Tree
-	User, Group Lookup // in the tree's own passwd(5) and group(5)
+	Tree Tree
+	// User and Group are the IDs in the tree's own passwd(5) and group(5), by name. An ID is -1 if the config
+	// itself creates the account.
+	User, Group map[string]int
 
 	// Strict selects Ignition's own rules. Otherwise the rules for a NodePool's config on a
 	// running host apply.
 	Strict bool
 }
-
-// Lookup returns the ID of a user or group, and false for an unknown name. The ID is -1 if the
-// config itself creates the account.
-type Lookup func(name string) (id int, ok bool)
 
 // Decision holds the changes of a config in a tree.
 type Decision struct {

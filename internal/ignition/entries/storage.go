@@ -133,14 +133,12 @@ func (d *decider) finishEntry(e entry, n *node, mode *int) {
 
 // lookupID returns the ID that the config specifies by number or by name, nil for none. It reports false for
 // an unknown name.
-func (d *decider) lookupID(p, what string, id *int, name *string, lookup Lookup) (*int, bool) {
+func (d *decider) lookupID(p, what string, id *int, name *string, ids map[string]int) (*int, bool) {
 	if id != nil || name == nil || *name == "" {
 		return id, true
 	}
-	if lookup != nil {
-		if found, ok := lookup(*name); ok {
-			return &found, true
-		}
+	if found, ok := ids[*name]; ok {
+		return &found, true
 	}
 	d.problems.addConfig("%s must belong to %s %q, which is not in /etc/%s: create it first, or use its numeric ID",
 		p, what, *name, map[string]string{"user": "passwd", "group": "group"}[what])
