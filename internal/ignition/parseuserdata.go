@@ -23,11 +23,11 @@ import (
 // contains one config to merge with its request headers, CAs and a proxy. ParseUserData returns an
 // error for other settings, because they would be lost.
 func ParseUserData(content []byte) (*UserData, error) {
-	config, _, _, err := resolve.Parse(content)
-	if err != nil {
-		return nil, report.Fail(report.Usage, UserDataRemedy(), "reading the user data: %w", err)
+	parsed, _, _, err := resolve.Parse(content)
+	var userData *UserData
+	if err == nil {
+		userData, err = userDataFromConfig(parsed)
 	}
-	userData, err := userDataFromConfig(config)
 	if err != nil {
 		return nil, report.Fail(report.Usage, UserDataRemedy(), "reading the user data: %w", err)
 	}
