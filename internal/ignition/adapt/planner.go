@@ -73,8 +73,8 @@ func (p *planner) findRule(kind entryKind, name string, about subject, early boo
 	for i := range p.rules {
 		r := &p.rules[i]
 		matches := func(pattern string) bool { return config.MatchPath(pattern, name) }
-		if r.Kind == kind && !(early && slices.Contains(r.When, notInstalled)) &&
-			slices.ContainsFunc(r.Match, matches) && r.isMet(p, about) {
+		isTooEarly := early && slices.Contains(r.When, notInstalled)
+		if r.Kind == kind && !isTooEarly && slices.ContainsFunc(r.Match, matches) && r.isMet(p, about) {
 			return r
 		}
 	}

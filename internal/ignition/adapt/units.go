@@ -28,7 +28,7 @@ func unitFileChange(target, contents string) ledger.Change {
 	return change
 }
 
-func dropInPath(unit, dropin string) string { return path.Join(unitDirectory, unit+".d", dropin) }
+func dropInPath(name, dropin string) string { return path.Join(unitDirectory, name+".d", dropin) }
 
 func isMasked(u types.Unit) bool    { return util.IsTrue(u.Mask) }
 func isEnabled(u types.Unit) bool   { return util.IsTrue(u.Enabled) }
