@@ -22,8 +22,8 @@ const module = "github.com/hcp-node-agent/hcp-node-agent/"
 // layers lists the packages of cmd and internal, the highest layer first. A package may import only packages of lower
 // layers. NAME/... stands for a package and its sub-packages, which may import each other.
 var layers = []layer{
-	{"test helpers that import test helpers", "ignition/ignitiontest"},
-	{"test helpers", "host/bustest registry/registrytest report/reporttest"},
+
+	{"test helpers", "registry/registrytest report/reporttest"},
 	{"commands", "cmd/node-admin cmd/node-agent"},
 	{"flows that run other flows", "service"},
 	{"a flow with the steps of a join", "upgrade"},

@@ -74,11 +74,7 @@ func (j *Flow) checkSamePayload() error {
 	if err != nil {
 		return err
 	}
-	changed, err := ignition.ChangedEntries(installed, fetched)
-	if err != nil {
-		return err
-	}
-	changed = slices.DeleteFunc(changed, func(name string) bool {
+	changed := slices.DeleteFunc(ignition.ChangedEntries(installed, fetched), func(name string) bool {
 		return slices.ContainsFunc(renewable, func(p string) bool { return hostfs.IsWithin(name, p) })
 	})
 	if len(changed) == 0 {

@@ -3,42 +3,29 @@
 package ignition
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
 )
 
 // ChangedEntries returns the names of the entries that only one of two payloads has, or that differ:
 // paths, units, users and groups, and settings of the MachineConfig. The names are sorted. The file
 // with the MachineConfig itself is not compared, because it repeats the other entries.
-func ChangedEntries(a, b *Payload) ([]string, error) {
-	before, err := a.entries()
-	if err != nil {
-		return nil, err
-	}
-	after, err := b.entries()
-	if err != nil {
-		return nil, err
-	}
-	changed := map[string]bool{}
-	for name, content := range before {
-		if other, exists := after[name]; !exists || !bytes.Equal(content, other) {
-			changed[name] = true
-		}
-	}
-	for name := range after {
-		if _, exists := before[name]; !exists {
-			changed[name] = true
-		}
-	}
-	delete(changed, MachineConfigPath)
-	return slices.Sorted(maps.Keys(changed)), nil
+func ChangedEntries(a, b *Payload) []string {
+	before, after := a.entries(), b.entries()
+	changed := maps.Clone(before)
+	maps.Copy(changed, after)
+	maps.DeleteFunc(changed, func(name string, _ any) bool {
+		return name == MachineConfigPath || equality.Semantic.DeepEqual(before[name], after[name])
+	})
+	return slices.Sorted(maps.Keys(changed))
 }
 
-// entries returns the encoded entries of the payload by name.
-func (p *Payload) entries() (map[string][]byte, error) {
+// entries returns the entries of the payload by name.
+func (p *Payload) entries() map[string]any {
 	entries := map[string]any{
 		"OS image":         p.machine.OSImageURL,
 		"kernel arguments": p.machine.KernelArguments,
@@ -62,13 +49,28 @@ func (p *Payload) entries() (map[string][]byte, error) {
 	for _, group := range p.Config.Passwd.Groups {
 		entries["group "+group.Name] = group
 	}
-	encoded := map[string][]byte{}
-	for name, entry := range entries {
-		content, err := json.Marshal(entry)
-		if err != nil {
-			return nil, fmt.Errorf("encoding %s of the payload: %w", name, err)
-		}
-		encoded[name] = content
+	return entries
+}
+
+// WithoutFile returns the payload without one file, which the agent keeps once the file is not
+// needed any more.
+func WithoutFile(raw []byte, path string) ([]byte, error) {
+	var document map[string]any
+	if err := json.Unmarshal(raw, &document); err != nil {
+		return nil, fmt.Errorf("reading the payload: %w", err)
 	}
-	return encoded, nil
+	storage, _ := document["storage"].(map[string]any)
+	files, _ := storage["files"].([]any)
+	if len(files) == 0 {
+		return raw, nil
+	}
+	storage["files"] = slices.DeleteFunc(files, func(file any) bool {
+		entry, _ := file.(map[string]any)
+		return entry["path"] == path
+	})
+	content, err := json.Marshal(document)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the payload: %w", err)
+	}
+	return content, nil
 }

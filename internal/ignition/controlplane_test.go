@@ -57,7 +57,7 @@ func TestControlPlaneFetch(t *testing.T) {
 	}
 	defer tree.Close()
 	exists := func(string) bool { return true }
-	root := func(name string) (int, bool) { return 0, name == "root" }
+	root := map[string]int{"root": 0}
 	host := adapt.Input{
 		Hosted: true, Tree: tree, User: root, Group: root,
 		HasUnit: exists, HasSysctl: exists, HasModule: exists, UnitFileState: func(string) string { return "" },

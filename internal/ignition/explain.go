@@ -3,6 +3,7 @@
 package ignition
 
 import (
+	"cmp"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
@@ -92,7 +93,10 @@ var standaloneExplanations = map[transport.Kind]explanation{
 			"and often exist only in its network", e.Name)
 	},
 	transport.Unreachable: func(_ *UserData, e *transport.Error) {
-		e.Remedy += "\n" + unreachableServerRemedy(e.Address)
+		// The server usually accepts connections from the cluster's own network only.
+		e.Remedy += report.Remedyf("\n# api-int and port %s serve the cluster's own network; allow %s for this host on "+
+			"the internal load balancer and in firewalls (public API addresses rarely serve it), or set another address "+
+			"with --connect-to HOST:PORT", machineConfigPort, e.Address)
 	},
 	transport.UnknownAuthority: explainStandaloneIssuer,
 	transport.Status:           explainConfigStatus,
@@ -232,8 +236,5 @@ func caSubjects(userData *UserData) []string {
 }
 
 func portOf(userData *UserData) string {
-	if port := userData.Source.Port(); port != "" {
-		return port
-	}
-	return "443"
+	return cmp.Or(userData.Source.Port(), "443")
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,7 +56,10 @@ func (f Fetcher) Fetch(ctx context.Context, userData *UserData) (*Payload, error
 	client := f.client(userData)
 	client.Check = func(got *fetch.Response) *transport.Error { return checkPayload(userData, got) }
 	got, err := client.Get(ctx, fetch.Request{
-		Name: userData.serverKind() + " " + userData.Source.Host, URL: userData.Source, Headers: userData.Headers, Limit: cmp.Or(f.maxBytes, defaultMaxBytes),
+		Name:    userData.serverKind() + " " + userData.Source.Host,
+		URL:     userData.Source,
+		Headers: userData.Headers,
+		Limit:   cmp.Or(f.maxBytes, defaultMaxBytes),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("fetching the payload from %s: %w", userData.Source.Host, err)
@@ -63,7 +67,8 @@ func (f Fetcher) Fetch(ctx context.Context, userData *UserData) (*Payload, error
 	// Other servers can provide the resources of the payload. Ignition trusts the CAs of this
 	// host, of the user data and of the payload for them, and uses the proxy of the user data.
 	payload, err := Open(ctx, got.Body, resolve.Options{
-		Name: "the payload", Remedy: userData.configRemedy(), Parent: userData.ignitionSettings(), Log: f.Log, RetryTimeout: f.RetryTimeout,
+		Name: "the payload", Remedy: userData.configRemedy(), Parent: userData.ignitionSettings(),
+		Log: f.Log, RetryTimeout: f.RetryTimeout,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("fetching the payload from %s: %w", userData.Source.Host, err)
@@ -108,7 +113,8 @@ func (f Fetcher) check(userData *UserData) error {
 		return err
 	}
 	if _, _, err := net.SplitHostPort(f.ConnectTo); f.ConnectTo != "" && err != nil {
-		return report.Fail(report.Usage, "# specify --connect-to as HOST:PORT", "--connect-to %q is not HOST:PORT", f.ConnectTo)
+		return report.Fail(report.Usage, "# specify --connect-to as HOST:PORT",
+			"--connect-to %q is not HOST:PORT", f.ConnectTo)
 	}
 	_, err := f.proxy(userData)
 	return err
@@ -119,7 +125,8 @@ func (f Fetcher) proxy(userData *UserData) (*url.URL, error) {
 	if _, err := url.Parse(userData.Proxy.HTTPS); err != nil {
 		// httpproxy would ignore the URL and connect directly. The cause contains the proxy's
 		// password.
-		return nil, report.Fail(report.Usage, "# specify the proxy as http://HOST:PORT", "the HTTPS proxy in the user data is not a valid URL")
+		return nil, report.Fail(report.Usage, "# specify the proxy as http://HOST:PORT",
+			"the HTTPS proxy in the user data is not a valid URL")
 	}
 	dialled := *userData.Source
 	if f.ConnectTo != "" {
@@ -130,7 +137,8 @@ func (f Fetcher) proxy(userData *UserData) (*url.URL, error) {
 		return nil, fmt.Errorf("selecting the proxy: %w", err)
 	}
 	if proxy != nil && proxy.Scheme != "http" {
-		return nil, report.Fail(report.Usage, "# specify the proxy as http://HOST:PORT; the connection through the proxy is still encrypted end to end",
+		return nil, report.Fail(report.Usage, "# specify the proxy as http://HOST:PORT; "+
+			"the connection through the proxy is still encrypted end to end",
 			"the proxy %s is not an HTTP proxy", proxy.Redacted())
 	}
 	return proxy, nil
@@ -163,8 +171,9 @@ func checkPayload(userData *UserData, got *fetch.Response) *transport.Error {
 	case err != nil:
 		return &transport.Error{
 			Kind: fetch.Unusable, Code: report.Usage, Cause: err,
-			Message: fmt.Sprintf("the response (%s) is not JSON: another server than the %s responds at the endpoint", contentKind(got), userData.serverKind()),
-			Remedy:  "# check the endpoint, and proxies or load balancers on the path to it:\n" + userData.endpointRemedy(),
+			Message: fmt.Sprintf("the response (%s) is not JSON: another server than the %s responds at the endpoint",
+				contentKind(got), userData.serverKind()),
+			Remedy: "# check the endpoint, and proxies or load balancers on the path to it:\n" + userData.endpointRemedy(),
 		}
 	case userData.isStandalone():
 		return checkSpec(userData, got.Body)
@@ -173,11 +182,22 @@ func checkPayload(userData *UserData, got *fetch.Response) *transport.Error {
 }
 
 func contentKind(got *fetch.Response) string {
-	switch {
-	case firstByte(got.Body) == '<':
+	if bytes.HasPrefix(bytes.TrimSpace(got.Body), []byte("<")) {
 		return "a web page"
-	case got.ContentType != "":
-		return got.ContentType
 	}
-	return "no content type"
+	return cmp.Or(got.ContentType, "no content type")
+}
+
+// DirectAddress returns the address of the server as HOST:PORT, and the TLS configuration for it. It
+// reports false if the server is reached through a proxy, or the user data names no server.
+func (f Fetcher) DirectAddress(userData *UserData) (address string, trust *tls.Config, ok bool) {
+	if userData == nil || userData.Source == nil {
+		return "", nil, false
+	}
+	if proxy, err := f.proxy(userData); err != nil || proxy != nil {
+		return "", nil, false
+	}
+	host := userData.Source.Hostname()
+	trust = &tls.Config{RootCAs: userData.rootCAs(), ServerName: host, MinVersion: tls.VersionTLS12}
+	return cmp.Or(f.ConnectTo, net.JoinHostPort(host, portOf(userData))), trust, true
 }

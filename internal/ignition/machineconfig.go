@@ -65,6 +65,17 @@ type KubeletConfig struct {
 	} `json:"authentication"`
 }
 
+// DNSAddresses returns the valid addresses of the cluster DNS service.
+func (c KubeletConfig) DNSAddresses() []netip.Addr {
+	var addresses []netip.Addr
+	for _, dns := range c.ClusterDNS {
+		if address, err := netip.ParseAddr(dns); err == nil {
+			addresses = append(addresses, address)
+		}
+	}
+	return addresses
+}
+
 // RefusesSwap reports whether kubelet refuses to start while swap is enabled. That is kubelet's
 // default; OpenShift disables the check from 4.21 on.
 func (p *Payload) RefusesSwap() (bool, error) {
@@ -101,14 +112,5 @@ func ClusterDNS[Info any](tree interface {
 		return nil, fmt.Errorf("reading the kubelet configuration: %w", err)
 	}
 	config, err := parseKubeletConfig(content)
-	if err != nil {
-		return nil, err
-	}
-	var addresses []netip.Addr
-	for _, dns := range config.ClusterDNS {
-		if address, err := netip.ParseAddr(dns); err == nil {
-			addresses = append(addresses, address)
-		}
-	}
-	return addresses, nil
+	return config.DNSAddresses(), err
 }

@@ -4,7 +4,9 @@ package ignition
 
 import (
 	"context"
-	"encoding/json"
+	"fmt"
+
+	"github.com/coreos/ignition/v2/config/v3_6"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/resolve"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -31,7 +33,8 @@ func ReadConfig(ctx context.Context, raw []byte, f Fetcher, offline bool) (*Payl
 		return Open(ctx, raw, resolve.Options{Offline: offline, Log: f.Log, RetryTimeout: f.RetryTimeout})
 	case offline:
 		return nil, report.Fail(report.Usage, "# use the payload itself, or omit --offline",
-			"reading the config: the input is user data, whose payload is at %s, but --offline excludes the network", resolve.RedactSource(userData.Source.String()))
+			"reading the config: the input is user data, whose payload is at %s, but --offline excludes the network",
+			resolve.RedactSource(userData.Source.String()))
 	}
 	return f.Fetch(ctx, userData)
 }
@@ -39,19 +42,21 @@ func ReadConfig(ctx context.Context, raw []byte, f Fetcher, offline bool) (*Payl
 // detectUserData returns the user data in raw, nil for other configs. A config with one merged config
 // but no CA is not user data: it may refer to a web server that this host trusts.
 func detectUserData(raw []byte) *UserData {
-	var config struct {
-		Ignition struct {
-			Config struct{ Merge []json.RawMessage }
-		}
-	}
-	if json.Unmarshal(raw, &config) != nil || len(config.Ignition.Config.Merge) != 1 {
-		return nil // cheaper than a complete parse
-	}
 	userData, err := ParseUserData(raw)
 	if err != nil || userData.Validate() != nil {
 		return nil
 	}
 	return userData
+}
+
+// CheckOverride returns an error if raw is not a valid config of Ignition spec 3.0 to 3.6. The
+// error has the location of each problem; name identifies the config in it. Resources that the
+// config refers to are not fetched.
+func CheckOverride(name string, raw []byte) error {
+	if _, _, _, err := resolve.Parse(raw); err != nil {
+		return report.Fail(report.Usage, overrideRemedy, "reading the Ignition override %s: %w", name, err)
+	}
+	return nil
 }
 
 // OpenOverride parses a config that is to be merged over a payload, and returns it with all
@@ -67,4 +72,41 @@ func OpenOverride(ctx context.Context, name string, raw []byte, userData *UserDa
 		return nil, err
 	}
 	return document.Raw, nil
+}
+
+const overrideRemedy = "# correct the Ignition override (https://coreos.github.io/ignition/specs/)"
+
+// Override returns the payload with configs merged over it in order, by Ignition's rules:
+// entries with the same path or name are replaced field by field, and new entries are added. The
+// configs must be complete, as OpenOverride returns them. p is not changed. Raw, Digest and
+// Version of the result are those of p.
+func (p *Payload) Override(configs ...[]byte) (*Payload, error) {
+	merged := *p
+	if len(configs) == 0 {
+		return &merged, nil
+	}
+	if err := merged.merge(configs); err != nil {
+		return nil, report.Fail(report.Usage, "# correct the Ignition override, which conflicts with this payload",
+			"merging the Ignition override over the payload: %w", err)
+	}
+	return &merged, nil
+}
+
+func (p *Payload) merge(configs [][]byte) error {
+	base := p.Config
+	p.Base = &base
+	for _, raw := range configs {
+		document, err := resolve.Offline(raw, "the override", "")
+		if err != nil {
+			return err
+		}
+		p.Config = v3_6.Merge(p.Config, document.Config)
+		p.Warnings = append(p.Warnings[:len(p.Warnings):len(p.Warnings)], document.Warnings...)
+	}
+	// Two valid configs can be invalid when merged, such as a link in one and a file below it in
+	// the other. Ignition validates the result again, too.
+	if err := resolve.Validate(p.Config); err != nil {
+		return fmt.Errorf("the merged config is not valid: %w", err)
+	}
+	return p.decodeContents()
 }

@@ -10,10 +10,9 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/resolve"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -23,11 +22,11 @@ import (
 // contains one config to merge with its request headers, CAs and a proxy. ParseUserData returns an
 // error for other settings, because they would be lost.
 func ParseUserData(content []byte) (*UserData, error) {
-	config, _, _, err := resolve.Parse(content)
-	if err != nil {
-		return nil, report.Fail(report.Usage, UserDataRemedy(), "reading the user data: %w", err)
+	parsed, _, _, err := resolve.Parse(content)
+	var userData *UserData
+	if err == nil {
+		userData, err = userDataFromConfig(parsed)
 	}
-	userData, err := userDataFromConfig(config)
 	if err != nil {
 		return nil, report.Fail(report.Usage, UserDataRemedy(), "reading the user data: %w", err)
 	}
@@ -35,9 +34,9 @@ func ParseUserData(content []byte) (*UserData, error) {
 }
 
 // userDataFromConfig returns the user data in a config, and an error if the config is not user data.
-func userDataFromConfig(config types.Config) (userData *UserData, err error) {
-	merge := config.Ignition.Config.Merge
-	if extra := unexpectedParts(config); len(extra) > 0 {
+func userDataFromConfig(parsed types.Config) (userData *UserData, err error) {
+	merge := parsed.Ignition.Config.Merge
+	if extra := unexpectedParts(parsed); len(extra) > 0 {
 		return nil, fmt.Errorf("the config is not user data: it also contains %s", strings.Join(extra, ", "))
 	}
 	if len(merge) == 0 {
@@ -55,28 +54,28 @@ func userDataFromConfig(config types.Config) (userData *UserData, err error) {
 			userData.Headers.Add(header.Name, *header.Value)
 		}
 	}
-	if userData.CAs, err = parseCAs(config.Ignition.Security.TLS); err != nil {
+	if userData.CAs, err = parseCAs(parsed.Ignition.Security.TLS); err != nil {
 		return nil, err
 	}
-	userData.Proxy = resolve.ProxyOf(config.Ignition.Proxy)
+	userData.Proxy = resolve.ProxyOf(parsed.Ignition.Proxy)
 	return userData, nil
 }
 
 // unexpectedParts returns the names of the parts of a config that user data does not have.
-func unexpectedParts(config types.Config) []string {
+func unexpectedParts(parsed types.Config) []string {
 	var extra []string
 	add := func(name string, part any) {
 		if !reflect.ValueOf(part).IsZero() {
 			extra = append(extra, name)
 		}
 	}
-	add("storage", config.Storage)
-	add("systemd units", config.Systemd)
-	add("users or groups", config.Passwd)
-	add("kernel arguments", config.KernelArguments)
-	add("ignition.config.replace", config.Ignition.Config.Replace)
-	add("ignition.timeouts", config.Ignition.Timeouts)
-	for _, resource := range config.Ignition.Config.Merge {
+	add("storage", parsed.Storage)
+	add("systemd units", parsed.Systemd)
+	add("users or groups", parsed.Passwd)
+	add("kernel arguments", parsed.KernelArguments)
+	add("ignition.config.replace", parsed.Ignition.Config.Replace)
+	add("ignition.timeouts", parsed.Ignition.Timeouts)
+	for _, resource := range parsed.Ignition.Config.Merge {
 		add("a verification of the merged config", resource.Verification)
 		if resource.Compression != nil && *resource.Compression != "" {
 			extra = append(extra, "a compressed merged config")
@@ -98,7 +97,7 @@ func mergeSource(resource types.Resource) (*url.URL, error) {
 
 func parseCAs(tls types.TLS) ([][]byte, error) {
 	var cas [][]byte
-	unpacker := resolve.NewUnpacker(resolve.MaxDecodedBytes)
+	var unpacker resolve.Unpacker
 	for i, resource := range tls.CertificateAuthorities {
 		content, err := unpacker.Decode(resource)
 		if err == nil {

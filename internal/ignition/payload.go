@@ -39,7 +39,8 @@ type Payload struct {
 }
 
 // payloadRemedy is the remedy for a payload that cannot be read.
-const payloadRemedy = "# the payload is rendered from the MachineConfigs of the NodePool (spec.config) and of the release; correct the named object there"
+const payloadRemedy = "# the payload is rendered from the MachineConfigs of the NodePool (spec.config) and of the " +
+	"release; correct the named object there"
 
 // LoadPayload parses a complete payload of Ignition spec 3.0 to 3.6 and decodes the contents of
 // its files, at most 64 MiB together. It never uses the network. An error is a report.Failure
@@ -54,7 +55,8 @@ func LoadPayload(raw []byte) (*Payload, error) {
 
 func newPayload(d *resolve.Document) (*Payload, error) {
 	sum := sha256.Sum256(d.Raw)
-	p := &Payload{Raw: d.Raw, Digest: hex.EncodeToString(sum[:]), Version: d.Version, Config: d.Config, Warnings: d.Warnings}
+	digest := hex.EncodeToString(sum[:])
+	p := &Payload{Raw: d.Raw, Digest: digest, Version: d.Version, Config: d.Config, Warnings: d.Warnings}
 	if err := p.decodeContents(); err != nil {
 		return nil, report.Fail(report.Usage, payloadRemedy, "reading the payload: %w", err)
 	}
@@ -117,7 +119,8 @@ func (p *Payload) UnitCount() int { return len(p.Config.Systemd.Units) }
 // payload.
 func (p *Payload) EntryCount() int {
 	storage, passwd := p.Config.Storage, p.Config.Passwd
-	return len(storage.Files) + len(storage.Directories) + len(storage.Links) + p.UnitCount() + len(passwd.Users) + len(passwd.Groups)
+	return len(storage.Files) + len(storage.Directories) + len(storage.Links) + p.UnitCount() +
+		len(passwd.Users) + len(passwd.Groups)
 }
 
 // String returns a summary without contents.

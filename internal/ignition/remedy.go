@@ -21,8 +21,8 @@ const (
 // UserDataRemedy returns the commands that get the user data of a NodePool. The administrator replaces its
 // namespace and name.
 func UserDataRemedy() report.Remedy {
-	return report.Remedy("# get the user data on the management cluster (valid for 5 to 11 hours); to list the NodePools: " +
-		"oc get nodepool -A\n" + placeholderPool().userDataCommands())
+	return report.Remedy("# get the user data on the management cluster (valid for 5 to 11 hours); " +
+		"to list the NodePools: oc get nodepool -A\n" + placeholderPool().userDataCommands())
 }
 
 // nodePool is the NodePool that commands of remedies refer to.
@@ -53,17 +53,17 @@ func (p nodePool) hostedClusterCommand() string {
 
 // userDataCommands returns the commands that print user data with the current token.
 func (p nodePool) userDataCommands() string {
-	return strings.Join([]string{
-		"umask 077",
-		p.hostedClusterCommand(),
-		fmt.Sprintf(`HASH=$(oc -n %s get nodepool %s -o jsonpath='{.metadata.annotations.hypershift\.openshift\.io/nodePoolCurrentConfigVersion}')`, p.namespace, p.name),
-		fmt.Sprintf("oc -n %s-$HC get secret user-data-%s-$HASH -o jsonpath='{.data.value}' | base64 -d > user-data.ign", p.namespace, p.name),
-	}, "\n")
+	return "umask 077\n" + p.hostedClusterCommand() + fmt.Sprintf(`
+HASH=$(oc -n %[1]s get nodepool %[2]s `+
+		`-o jsonpath='{.metadata.annotations.hypershift\.openshift\.io/nodePoolCurrentConfigVersion}')
+oc -n %[1]s-$HC get secret user-data-%[2]s-$HASH -o jsonpath='{.data.value}' | base64 -d > user-data.ign`,
+		p.namespace, p.name)
 }
 
 // conditionsCommand returns the command that prints why a payload was not generated.
 func (p nodePool) conditionsCommand() string {
-	return fmt.Sprintf(`oc -n %s get nodepool %s -o jsonpath='{range .status.conditions[*]}{.type}={.status} {.message}{"\n"}{end}'`, p.namespace, p.name)
+	return fmt.Sprintf(`oc -n %s get nodepool %s `+
+		`-o jsonpath='{range .status.conditions[*]}{.type}={.status} {.message}{"\n"}{end}'`, p.namespace, p.name)
 }
 
 // serverPodsCommands returns the commands that list the pods that serve the payload.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/ignitiontest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/ignitiontest"
 )
 
 func TestSecretsAreFoundByContent(t *testing.T) {

@@ -127,8 +127,8 @@ func quickFetcher() Fetcher {
 }
 
 // patientFetcher returns a fetcher that retries until the server succeeds.
-func retryingFetcher(log *events) Fetcher {
-	return Fetcher{Log: report.Log{Sink: log, Step: "fetch"}, RetryTimeout: time.Minute, initialBackoff: time.Millisecond}
+func retryingFetcher(sink *events) Fetcher {
+	return Fetcher{Log: report.Log{Sink: sink, Step: "fetch"}, RetryTimeout: time.Minute, initialBackoff: time.Millisecond}
 }
 
 // refusedPort returns an address on loopback without a listener.

@@ -25,7 +25,8 @@ const (
 	getWorkerUserData = "# the user data of the cluster's workers contains the server and its CA, but no token:\n" +
 		"oc -n openshift-machine-api extract secret/worker-user-data --keys=userData --to=- > worker.ign\n" +
 		"hcp-node-agent join --user-data worker.ign"
-	getInternalEndpoint = "# the machine-config server of a standalone cluster is at https://api-int.CLUSTER_DOMAIN:22623/config/worker; print its name:\n" +
+	getInternalEndpoint = "# the machine-config server of a standalone cluster is at " +
+		"https://api-int.CLUSTER_DOMAIN:22623/config/worker; print its name:\n" +
 		"oc get infrastructure cluster -o jsonpath='{.status.apiServerInternalURI}'"
 	getConfigServers = "oc -n openshift-machine-config-operator get pods -l k8s-app=machine-config-server -o wide"
 	getConfigPools   = "oc get machineconfigpools"
@@ -61,7 +62,8 @@ func (u *UserData) caRemedy() report.Remedy {
 // configRemedy returns the remedy for a payload that cannot be read.
 func (u *UserData) configRemedy() report.Remedy {
 	if u.isStandalone() {
-		return "# the payload is rendered from the MachineConfigs of the pool; correct the named object there:\n" + getConfigPools + "\noc get machineconfigs"
+		return "# the payload is rendered from the MachineConfigs of the pool; correct the named object there:\n" +
+			getConfigPools + "\noc get machineconfigs"
 	}
 	return payloadRemedy
 }
@@ -80,17 +82,19 @@ func explainConfigStatus(userData *UserData, e *transport.Error) {
 	switch status := e.Status; {
 	case status == http.StatusUnauthorized, status == http.StatusNetworkAuthenticationRequired:
 		e.Code, e.Temporary = report.CredentialRefused, false
-		e.Message = fmt.Sprintf("the server requires a credential (HTTP %d), which a machine-config server never does%s: the ignition server of a hosted cluster or a proxy responds",
-			status, transport.SkewNote(e.Skew))
+		e.Message = fmt.Sprintf("the server requires a credential (HTTP %d), which a machine-config server never does%s: "+
+			"the ignition server of a hosted cluster or a proxy responds", status, transport.SkewNote(e.Skew))
 		e.Remedy = "# on a hosted cluster:\n" + UserDataRemedy() + "\n# on a standalone cluster:\n" + getWorkerUserData
 	case status == http.StatusNotFound:
-		e.Message, e.Remedy = fmt.Sprintf("the server has no payload at %s (HTTP 404)", userData.Source.Path), getInternalEndpoint
+		e.Message = fmt.Sprintf("the server has no payload at %s (HTTP 404)", userData.Source.Path)
+		e.Remedy = getInternalEndpoint
 	case status == http.StatusBadRequest:
-		e.Code, e.Message = report.Refused, "the server supports no Ignition spec that this agent can read (HTTP 400 for the Accept header)"
+		e.Code = report.Refused
+		e.Message = "the server supports no Ignition spec that this agent can read (HTTP 400 for the Accept header)"
 		e.Remedy = "# the cluster is older than OpenShift 4.6; check its version:\noc get clusterversion"
 	case status == http.StatusInternalServerError:
-		e.Message = fmt.Sprintf("the server has no configuration for pool %s (HTTP 500): the pool does not exist, or its configuration is not rendered yet",
-			path.Base(userData.Source.Path))
+		e.Message = fmt.Sprintf("the server has no configuration for pool %s (HTTP 500): "+
+			"the pool does not exist, or its configuration is not rendered yet", path.Base(userData.Source.Path))
 		e.Remedy = "# check whether the pool exists and has a configuration:\n" + getConfigPools
 	case e.Temporary:
 		e.Message += ": the machine-config server is unreachable for the load balancer in front of it"
@@ -111,16 +115,9 @@ func checkSpec(userData *UserData, raw []byte) *transport.Error {
 	}
 	return &transport.Error{
 		Kind: fetch.Unusable, Code: report.Usage, Cause: err,
-		Message: fmt.Sprintf("the server returns Ignition spec %s, although spec 3 was requested: a proxy removes the Accept header, or the cluster is older than OpenShift 4.6",
-			config.Ignition.Version),
-		Remedy: report.Remedyf("# compare with the response on a machine in the network of the server:\ncurl -ks -H 'Accept: %s' %s | head -c 40\noc get clusterversion",
-			fetch.Accept, userData.Source.Redacted()),
+		Message: fmt.Sprintf("the server returns Ignition spec %s, although spec 3 was requested: "+
+			"a proxy removes the Accept header, or the cluster is older than OpenShift 4.6", config.Ignition.Version),
+		Remedy: report.Remedyf("# compare with the response on a machine in the network of the server:\n"+
+			"curl -ks -H 'Accept: %s' %s | head -c 40\noc get clusterversion", fetch.Accept, userData.Source.Redacted()),
 	}
-}
-
-// unreachableServerRemedy returns the remedy for an unreachable machine-config server, which usually
-// accepts connections from the cluster's own network only.
-func unreachableServerRemedy(to string) report.Remedy {
-	return report.Remedyf("# api-int and port %s serve the cluster's own network; allow %s for this host on the internal load balancer and in firewalls "+
-		"(public API addresses rarely serve it), or set another address with --connect-to HOST:PORT", machineConfigPort, to)
 }

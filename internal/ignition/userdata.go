@@ -3,11 +3,14 @@
 package ignition
 
 import (
-	"bytes"
+	"cmp"
+	"crypto/sha256"
 	"crypto/x509"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -60,19 +63,19 @@ func (u *UserData) HasToken() bool { return u.Headers.Get(headerAuthorization) !
 // complete, because a standalone cluster requires none.
 func (u *UserData) Validate() error {
 	if u.Source == nil {
-		return report.Fail(report.Usage, UserDataRemedy()+"\n# on a standalone cluster:\n"+getWorkerUserData, "the ignition server is unknown: neither user data nor an endpoint was given")
+		return report.Fail(report.Usage, UserDataRemedy()+"\n# on a standalone cluster:\n"+getWorkerUserData,
+			"the ignition server is unknown: neither user data nor an endpoint was given")
 	}
-	if len(u.CAs) == 0 {
-		if u.isStandalone() {
-			return report.Fail(report.Usage, getWorkerUserData,
-				"the CA of the machine-config server %s is unknown; the CA trust store of this host is never used for it", u.Source.Host)
-		}
-		return report.Fail(report.Usage,
-			"# specify the user data, which contains the CA, or only the CA with --ca-file; on the management cluster:\n"+
-				`oc -n HCP_NAMESPACE get secret ignition-server-ca-cert -o jsonpath='{.data.tls\.crt}' | base64 -d > ca.crt`,
-			"the CA of the ignition server %s is unknown; the CA trust store of this host is never used for it", u.Source.Host)
+	if len(u.CAs) > 0 {
+		return nil
 	}
-	return nil
+	server, remedy := "the CA of the ignition server", report.Remedy("# specify the user data, which contains the CA, "+
+		"or only the CA with --ca-file; on the management cluster:\n"+getCA)
+	if u.isStandalone() {
+		server, remedy = "the CA of the machine-config server", getWorkerUserData
+	}
+	return report.Fail(report.Usage, remedy,
+		"%s %s is unknown; the CA trust store of this host is never used for it", server, u.Source.Host)
 }
 
 // rootCAs returns the pool of the CAs.
@@ -87,16 +90,71 @@ func (u *UserData) rootCAs() *x509.CertPool {
 // ignitionSettings returns the proxy and CAs as Ignition settings, which also apply to the resources
 // that the payload refers to.
 func (u *UserData) ignitionSettings() types.Ignition {
+	optional := func(s string) *string {
+		if s == "" {
+			return nil
+		}
+		return &s
+	}
 	var settings types.Ignition
-	settings.Proxy.HTTPProxy, settings.Proxy.HTTPSProxy = optionalString(u.Proxy.HTTP), optionalString(u.Proxy.HTTPS)
+	settings.Proxy.HTTPProxy, settings.Proxy.HTTPSProxy = optional(u.Proxy.HTTP), optional(u.Proxy.HTTPS)
 	for _, item := range u.Proxy.No {
 		settings.Proxy.NoProxy = append(settings.Proxy.NoProxy, types.NoProxyItem(item))
 	}
+	trusted := &settings.Security.TLS.CertificateAuthorities
 	for _, ca := range u.CAs {
 		source := dataurl.New(ca, "text/plain").String()
-		settings.Security.TLS.CertificateAuthorities = append(settings.Security.TLS.CertificateAuthorities, types.Resource{Source: &source})
+		*trusted = append(*trusted, types.Resource{Source: &source})
 	}
 	return settings
+}
+
+// Encode returns the user data in HyperShift's format, which ParseUserData accepts. The result
+// is a credential.
+func (u *UserData) Encode() ([]byte, error) {
+	var config struct { // HyperShift's spec 3.2 has no further sections
+		Ignition types.Ignition `json:"ignition"`
+		Passwd   types.Passwd   `json:"passwd"`
+		Storage  types.Storage  `json:"storage"`
+		Systemd  types.Systemd  `json:"systemd"`
+	}
+	config.Ignition = u.ignitionSettings()
+	config.Ignition.Version = "3.2.0"
+	if u.Source != nil {
+		source := u.Source.String()
+		config.Ignition.Config.Merge = []types.Resource{{Source: &source, HTTPHeaders: u.encodeHeaders()}}
+	}
+	content, err := json.Marshal(config)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the user data: %w", err)
+	}
+	return content, nil
+}
+
+// encodeHeaders returns the headers in HyperShift's spelling, sorted by name.
+func (u *UserData) encodeHeaders() types.HTTPHeaders {
+	spelling := map[string]string{}
+	for _, name := range []string{headerNodePool, headerConfigHash} {
+		spelling[http.CanonicalHeaderKey(name)] = name
+	}
+	var headers types.HTTPHeaders
+	for _, name := range slices.Sorted(maps.Keys(u.Headers)) {
+		for _, value := range u.Headers[name] {
+			headers = append(headers, types.HTTPHeader{Name: cmp.Or(spelling[name], name), Value: &value})
+		}
+	}
+	return headers
+}
+
+// Digest returns the SHA-256 of the encoded user data in hexadecimal. Equal credentials for the
+// same server have equal digests. The digest is not a secret.
+func (u *UserData) Digest() (string, error) {
+	content, err := u.Encode()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:]), nil
 }
 
 func (u *UserData) clone() *UserData {
@@ -129,11 +187,8 @@ func (u UserData) String() string {
 	if u.HasToken() {
 		parts = append(parts, "with token")
 	}
-	for _, proxy := range []string{u.Proxy.HTTPS, u.Proxy.HTTP} {
-		if proxy != "" {
-			parts = append(parts, "proxy "+redactURL(proxy))
-			break
-		}
+	if proxy := cmp.Or(u.Proxy.HTTPS, u.Proxy.HTTP); proxy != "" {
+		parts = append(parts, "proxy "+redactURL(proxy))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -151,11 +206,4 @@ func redactURL(text string) string {
 		return "(invalid URL)"
 	}
 	return parsed.Redacted()
-}
-
-func firstByte(content []byte) byte {
-	if content = bytes.TrimSpace(content); len(content) > 0 {
-		return content[0]
-	}
-	return 0
 }

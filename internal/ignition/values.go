@@ -3,10 +3,14 @@
 package ignition
 
 import (
+	"bytes"
+	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
@@ -45,7 +49,8 @@ func (u *UserData) Override(v Values) (*UserData, error) {
 	if v.Endpoint != "" {
 		source, err := parseEndpoint(v.Endpoint)
 		if err != nil {
-			return nil, report.Fail(report.Usage, "# specify the endpoint as HOST, HOST:PORT or https://HOST:PORT/ignition\n"+getEndpoint+"\n"+getInternalEndpoint, "reading the endpoint %q: %w", redactURL(v.Endpoint), err)
+			return nil, report.Fail(report.Usage, "# specify the endpoint as HOST, HOST:PORT or https://HOST:PORT/ignition\n"+
+				getEndpoint+"\n"+getInternalEndpoint, "reading the endpoint %q: %w", redactURL(v.Endpoint), err)
 		}
 		userData.Source = source
 	}
@@ -58,13 +63,17 @@ func (u *UserData) Override(v Values) (*UserData, error) {
 	}
 	if len(v.CA) > 0 {
 		if err := fetch.CheckCA(v.CA); err != nil {
-			return nil, report.Fail(report.Usage, userData.caRemedy(), "reading the CA of the %s: %w", userData.serverKind(), err)
+			return nil, report.Fail(report.Usage, userData.caRemedy(),
+				"reading the CA of the %s: %w", userData.serverKind(), err)
 		}
 		userData.CAs = [][]byte{v.CA}
 	}
 	if v.NodePool != "" {
-		if namespace, name, found := strings.Cut(v.NodePool, "/"); !found || namespace == "" || name == "" || strings.Contains(name, "/") {
-			return nil, report.Fail(report.Usage, "# specify the NodePool as NAMESPACE/NAME, for example clusters/demo-workers", "reading the NodePool %q: not in the format NAMESPACE/NAME", v.NodePool)
+		namespace, name, _ := strings.Cut(v.NodePool, "/")
+		if namespace == "" || name == "" || strings.Contains(name, "/") {
+			return nil, report.Fail(report.Usage,
+				"# specify the NodePool as NAMESPACE/NAME, for example clusters/demo-workers",
+				"reading the NodePool %q: not in the format NAMESPACE/NAME", v.NodePool)
 		}
 		userData.Headers.Set(headerNodePool, v.NodePool)
 	}
@@ -90,3 +99,32 @@ func parseEndpoint(text string) (*url.URL, error) {
 	}
 	return source, nil
 }
+
+// bearerHeader returns the value of the Authorization header for a token. The ignition server requires
+// exactly one layer of base64 around the token, which is a UUID in text form. The value of
+// .data.token in a token Secret has this layer; `oc extract` and `base64 -d` remove it.
+// Therefore bearer accepts both forms, and a complete header value. No error contains the token.
+func bearerHeader(token []byte) (string, error) {
+	text := string(bytes.TrimSpace(token))
+	if scheme, rest, found := strings.Cut(text, " "); found {
+		if !strings.EqualFold(scheme, "Bearer") {
+			return "", errors.New("the token contains a space and does not start with Bearer")
+		}
+		text = strings.TrimSpace(rest)
+	}
+	if uuid.MatchString(text) {
+		return "Bearer " + base64.StdEncoding.EncodeToString([]byte(text)), nil
+	}
+	decoded, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(decoded) == 0 {
+		return "", fmt.Errorf("the token (%d characters) is neither a UUID nor a base64-encoded UUID", len(text))
+	}
+	if inner := string(bytes.TrimSpace(decoded)); inner != string(decoded) && uuid.MatchString(inner) {
+		// `echo TOKEN | base64` encodes a line break, too.
+		return "Bearer " + base64.StdEncoding.EncodeToString([]byte(inner)), nil
+	}
+	return "Bearer " + text, nil
+}
+
+// uuid matches a UUID in text form.
+var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)

@@ -36,8 +36,8 @@ type Options struct {
 }
 
 // Apply writes a complete Ignition config, as Ignition itself does, to the
-// directory tree o.Root. Only files with secrets get stricter modes. It does not touch running services. On failure the tree is
-// restored to its previous state. After a kill the next apply to the same tree,
+// directory tree o.Root. Only files with secrets get stricter modes. It does not touch running services.
+// On failure the tree is restored to its previous state. After a kill the next apply to the same tree,
 // with any config, first rolls back the interrupted one.
 func Apply(ctx context.Context, o Options) (Document, error) {
 	document := Document{TypeMeta: report.Meta("ApplyResult"), Root: o.Root}
@@ -72,7 +72,7 @@ func Apply(ctx context.Context, o Options) (Document, error) {
 	return document, i.commit()
 }
 
-func openRoot(root string) (*hostfs.Tree, error) {
+func openRoot(root string) (tree *hostfs.Tree, err error) {
 	// Compare inodes, not names: a link to / or /proc/self/root is the running host
 	// too.
 	given, err := os.Stat(root)
@@ -92,10 +92,9 @@ func openRoot(root string) (*hostfs.Tree, error) {
 	}
 	// Use an absolute path, because mount points are listed by absolute path.
 	name, err := filepath.Abs(root)
-	if err != nil {
-		return nil, inputs.UsageError("--root: %w", err)
+	if err == nil {
+		tree, err = hostfs.OpenTree(name)
 	}
-	tree, err := hostfs.OpenTree(name)
 	if err != nil {
 		return nil, inputs.UsageError("--root: %w", err)
 	}

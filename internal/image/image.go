@@ -19,6 +19,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/entries"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -48,7 +49,8 @@ func openImage(ctx context.Context, tree *hostfs.Tree, log report.Log) (*imageTr
 	if err != nil {
 		dir.Close()
 		if errors.Is(err, ledger.ErrLocked) {
-			return nil, report.Fail(report.Failed, "# wait until the other apply exits, then retry", "another apply to %s is running", tree.Name())
+			return nil, report.Fail(report.Failed, "# wait until the other apply exits, then retry",
+				"another apply to %s is running", tree.Name())
 		}
 		return nil, err
 	}
@@ -106,9 +108,11 @@ func imageDrivers(tree *hostfs.Tree) ledger.Drivers {
 // writeConfig creates accounts, entries and units. It determines all changes before
 // it makes the first one. It determines the entries again after the accounts exist,
 // because their numeric IDs are known only then.
-func (i *imageTree) writeConfig(ctx context.Context, payload *ignition.Payload, log report.Log) (changed int, err error) {
+func (i *imageTree) writeConfig(
+	ctx context.Context, payload *ignition.Payload, log report.Log,
+) (changed int, err error) {
 	passwd := payload.Config.Passwd
-	users, groups, err := accounts.Names(i.tree)
+	users, groups, err := accounts.IDs(i.tree)
 	if err != nil {
 		return 0, err
 	}
@@ -130,7 +134,7 @@ func (i *imageTree) writeConfig(ctx context.Context, payload *ignition.Payload, 
 			return 0, err
 		}
 		changed = len(made)
-		if users, groups, err = accounts.Names(i.tree); err != nil {
+		if users, groups, err = accounts.IDs(i.tree); err != nil {
 			return 0, err
 		}
 		if decision, _, err = adapt.ToImage(payload, i.tree, users, groups); err != nil {
@@ -147,7 +151,7 @@ func (i *imageTree) writeConfig(ctx context.Context, payload *ignition.Payload, 
 
 // preset disables units with systemctl(1), which removes links and directories of the tree, and writes the preset
 // file. It returns the number of paths that it changed.
-func (i *imageTree) preset(ctx context.Context, decision *adapt.Decision) (changed int, err error) {
+func (i *imageTree) preset(ctx context.Context, decision *entries.Decision) (changed int, err error) {
 	links, err := decision.UnitLinks()
 	if err != nil {
 		return 0, err
@@ -206,7 +210,8 @@ func (i *imageTree) rollBack(ctx context.Context) error {
 	defer i.close()
 	outcome, err := i.ledger.Undo(ctx)
 	if err != nil {
-		return report.Fail(report.Failed, "# run apply again, which first completes the rollback", "rolling back the changes: %w", err)
+		return report.Fail(report.Failed, "# run apply again, which first completes the rollback",
+			"rolling back the changes: %w", err)
 	}
 	errs := []error{i.ledger.Remove(), i.tree.Remove(rollbackDir)}
 	for _, kept := range outcome.Kept {

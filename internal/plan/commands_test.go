@@ -44,8 +44,8 @@ func TestEveryCommandOfRealPayloadsHasAPackage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tree.Close()
-	users := func(name string) (int, bool) { return 0, name != "core" }
 	exists := func(string) bool { return true }
+	users := map[string]int{"root": 0, "openvswitch": 0}
 	for _, name := range files {
 		raw, err := os.ReadFile(name)
 		if err != nil {

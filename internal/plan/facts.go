@@ -10,7 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/adapt"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/entries"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
@@ -18,7 +18,7 @@ import (
 
 // Files reads the file tree of a host.
 type Files interface {
-	adapt.Tree
+	entries.Tree
 	ReadDir(p string) ([]string, error)
 }
 
@@ -30,10 +30,10 @@ type Facts struct {
 	UnitState    func(name string) systemd.UnitState
 	HasSysctl    func(name string) bool // whether the running kernel has the sysctl
 	HasModule    func(name string) bool // whether the module is built in, loaded or loadable
-	User, Group  adapt.Lookup
-	FirewallZone string          // of firewalld, in which ports are opened; "" if the agent opens none
-	Locks        []ledger.Change // the version locks of the node's packages
-	Items        []ledger.Item   // of the ledger
+	User, Group  map[string]int         // IDs by name
+	FirewallZone string                 // of firewalld, in which ports are opened; "" if the agent opens none
+	Locks        []ledger.Change        // the version locks of the node's packages
+	Items        []ledger.Item          // of the ledger
 	// Network contains the facts about the uplink; nil: NetworkManager does not run, which a check reports, or
 	// the migration is not planned.
 	Network *ovs.Facts
@@ -51,7 +51,7 @@ func (b *Builder) Gather(ctx context.Context) (Facts, error) {
 		f.Items = b.Ledger.Items()
 	}
 	var err error
-	if f.User, f.Group, err = accounts.Names(b.Tree); err != nil {
+	if f.User, f.Group, err = accounts.IDs(b.Tree); err != nil {
 		return f, err
 	}
 	if b.otherHost != nil {

@@ -73,13 +73,13 @@ func TestOtherHost(t *testing.T) {
 	if err := b.openOtherHost(newDefaultFacts()); err != nil {
 		t.Fatal(err)
 	}
-	users, groups, err := accounts.Names(b.Tree)
+	users, groups, err := accounts.IDs(b.Tree)
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, isUser := users("root")
-	wheel, isGroup := groups("wheel")
-	_, other := users("wheel")
+	root, isUser := users["root"]
+	wheel, isGroup := groups["wheel"]
+	_, other := users["wheel"]
 	if root != 0 || !isUser || wheel != 10 || !isGroup || other {
 		t.Errorf("root is %d (%t), wheel is %d (%t), user wheel: %t", root, isUser, wheel, isGroup, other)
 	}

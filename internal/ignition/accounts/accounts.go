@@ -5,6 +5,7 @@ package accounts
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/coreos/ignition/v2/config/util"
@@ -111,20 +112,28 @@ func newPlan(ctx context.Context, in Input) (p changes, err error) {
 		all = append(all, newUser(user, db))
 	}
 	for _, a := range all {
-		if err := (checker{in, db}).check(a); err != nil {
+		c := checker{in, db}
+		if err := c.check(a); err != nil {
 			return p, err
 		}
 		if a.mustBeAbsent {
 			continue
 		}
-		p.accounts = append(p.accounts, a.change())
-		if a.home == "" || db.has(User, a.name) {
-			continue
+		change := a.change()
+		var missing []string
+		if db.has(a.kind, a.name) {
+			if created := c.created(a.kind, a.name); created != nil {
+				change.Desired.Names = created.Desired.Names
+			}
+		} else if a.home != "" {
+			if missing, err = in.Tree.MissingDirs(a.home); err != nil {
+				return p, err
+			}
 		}
-		missing, err := in.Tree.MissingDirs(a.home)
-		if err != nil {
-			return p, err
+		if len(missing) > 0 {
+			change.Desired.Names = []string{a.home}
 		}
+		p.accounts = append(p.accounts, change)
 		// Several homes can have the same missing parent.
 		if len(missing) > 0 && !slices.ContainsFunc(p.homes, func(c ledger.Change) bool { return c.Target == missing[0] }) {
 			p.homes = append(p.homes, ledger.Change{
@@ -139,35 +148,30 @@ func newPlan(ctx context.Context, in Input) (p changes, err error) {
 	return p, err
 }
 
-// Announced returns lookups that know the accounts of a config too. An ID that the
-// config does not set is -1.
-func Announced(passwd types.Passwd, users, groups Lookup) (u, g Lookup) {
-	moreUsers, moreGroups := map[string]*int{}, map[string]*int{}
+// Announced returns the IDs of users and groups with those of a config added. An ID that the config does not set
+// is -1.
+func Announced(passwd types.Passwd, users, groups map[string]int) (u, g map[string]int) {
+	add := func(ids map[string]int, name string, id *int) {
+		if _, known := ids[name]; !known {
+			ids[name] = ptr.Deref(id, -1)
+		}
+	}
+	u, g = map[string]int{}, map[string]int{}
+	maps.Copy(u, users)
+	maps.Copy(g, groups)
+	for _, group := range passwd.Groups {
+		if !util.IsFalse(group.ShouldExist) {
+			add(g, group.Name, group.Gid)
+		}
+	}
 	for _, user := range passwd.Users {
 		if util.IsFalse(user.ShouldExist) {
 			continue
 		}
-		moreUsers[user.Name] = user.UID
+		add(u, user.Name, user.UID)
 		if !util.IsTrue(user.NoUserGroup) && !util.NotEmpty(user.PrimaryGroup) {
-			moreGroups[user.Name] = nil
+			add(g, user.Name, nil)
 		}
 	}
-	for _, group := range passwd.Groups {
-		if !util.IsFalse(group.ShouldExist) {
-			moreGroups[group.Name] = group.Gid
-		}
-	}
-	lookup := func(base Lookup, more map[string]*int) Lookup {
-		return func(name string) (int, bool) {
-			if id, known := base(name); known {
-				return id, true
-			}
-			id, announced := more[name]
-			if !announced {
-				return 0, false
-			}
-			return ptr.Deref(id, -1), true
-		}
-	}
-	return lookup(users, moreUsers), lookup(groups, moreGroups)
+	return u, g
 }

@@ -50,7 +50,7 @@ func (c checker) check(a account) error {
 
 // checkNew refuses an account that cannot be created or removed safely.
 func (c checker) checkNew(a account) error {
-	if file := accountFile(a.kind); c.db[file] == nil {
+	if file := accountFiles[a.kind]; c.db[file] == nil {
 		return report.Fail(report.Refused,
 			report.Remedyf("dnf --installroot %s --releasever 9 install setup shadow-utils "+
 				"# or use another release, or the tree of an image", report.ShellWord(c.in.Tree.Name())),
@@ -67,7 +67,7 @@ func (c checker) checkNew(a account) error {
 // checkHashFile refuses password hashes for a tree without /etc/shadow or /etc/gshadow: shadow-utils
 // would write them to /etc/passwd or /etc/group, which every user can read.
 func (c checker) checkHashFile(a account) error {
-	file := hashFile(a.kind)
+	file := hashFiles[a.kind]
 	if a.hash == "" || a.hash == locked || c.db[file] != nil {
 		return nil
 	}

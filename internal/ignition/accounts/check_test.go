@@ -113,14 +113,14 @@ func TestExistingAccountsThatMatch(t *testing.T) {
 }
 
 func TestAnnounced(t *testing.T) {
-	base := func(name string) (int, bool) { return 7, name == "old" }
+	base := map[string]int{"old": 7}
 	users, groups := Announced(parsePasswd(t, `{"groups":[{"name":"g","gid":44},{"name":"never","shouldExist":false}],
 		"users":[{"name":"u"},{"name":"v","uid":55,"noUserGroup":true},{"name":"never","shouldExist":false}]}`), base, base)
 	tests := []struct {
-		lookup Lookup
-		name   string
-		id     int
-		known  bool
+		ids   map[string]int
+		name  string
+		id    int
+		known bool
 	}{
 		{users, "old", 7, true},
 		{users, "u", -1, true},
@@ -134,7 +134,7 @@ func TestAnnounced(t *testing.T) {
 		{groups, "old", 7, true},
 	}
 	for _, test := range tests {
-		if id, known := test.lookup(test.name); id != test.id || known != test.known {
+		if id, known := test.ids[test.name]; id != test.id || known != test.known {
 			t.Errorf("%s: %d, %t; want %d, %t", test.name, id, known, test.id, test.known)
 		}
 	}

@@ -4,8 +4,8 @@ package accounts
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -21,17 +21,16 @@ const (
 	groupFile   = "/etc/group"
 	gshadowFile = "/etc/gshadow"
 	useraddFile = "/etc/default/useradd"
+
+	loginDefsFile = "/etc/login.defs"
 )
 
-// accountFile returns the file with the accounts of a kind.
-func accountFile(kind ledger.Kind) string {
-	return map[ledger.Kind]string{User: passwdFile, Group: groupFile}[kind]
-}
-
-// hashFile returns the file with the password hashes of a kind, which only root can read.
-func hashFile(kind ledger.Kind) string {
-	return map[ledger.Kind]string{User: shadowFile, Group: gshadowFile}[kind]
-}
+// accountFiles are the files with the accounts of a kind, and hashFiles those with the password hashes, which only
+// root can read.
+var (
+	accountFiles = map[ledger.Kind]string{User: passwdFile, Group: groupFile}
+	hashFiles    = map[ledger.Kind]string{User: shadowFile, Group: gshadowFile}
+)
 
 // The columns of passwd(5), shadow(5), group(5) and gshadow(5) that are used.
 const (
@@ -45,12 +44,13 @@ const (
 	colShell    = 6 // passwd
 )
 
-// database holds the lines of the account files and of the defaults of a tree, by path. A missing file has no entry.
+// database holds the lines of the account files and of the defaults of a tree, by path. A missing file
+// has no entry.
 type database map[string][]string
 
 func readDatabase(tree *hostfs.Tree) (database, error) {
 	db := database{}
-	for _, file := range []string{passwdFile, shadowFile, groupFile, gshadowFile, useraddFile} {
+	for _, file := range []string{passwdFile, shadowFile, groupFile, gshadowFile, useraddFile, loginDefsFile} {
 		content, _, err := tree.ReadFile(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -80,15 +80,16 @@ func (db database) get(file, name string, at int) string {
 }
 
 func (db database) has(kind ledger.Kind, name string) bool {
-	return name != "" && db.get(accountFile(kind), name, colName) == name
+	return name != "" && db.get(accountFiles[kind], name, colName) == name
 }
 
 // hash returns the password hash of an account.
 func (db database) hash(kind ledger.Kind, name string) string {
-	if db.get(hashFile(kind), name, colName) == name {
-		return db.get(hashFile(kind), name, colPassword)
+	file := hashFiles[kind]
+	if db.get(file, name, colName) != name {
+		file = accountFiles[kind]
 	}
-	return db.get(accountFile(kind), name, colPassword)
+	return db.get(file, name, colPassword)
 }
 
 // gid returns the ID of a group. Like shadow-utils, it takes a number for an ID.
@@ -115,23 +116,7 @@ func (db database) groupsOf(user string) []string {
 
 // digest returns the SHA-256 of a content, hexadecimal.
 func digest(content string) string {
-	sum := sha256.Sum256([]byte(content))
-	return hex.EncodeToString(sum[:])
-}
-
-// A Lookup returns the ID of a user or group.
-type Lookup = func(name string) (id int, ok bool)
-
-// Names returns lookups in the account files of a tree.
-func Names(tree *hostfs.Tree) (users, groups Lookup, err error) {
-	userIDs, groupIDs, err := IDs(tree)
-	lookup := func(ids map[string]int) Lookup {
-		return func(name string) (int, bool) {
-			id, known := ids[name]
-			return id, known
-		}
-	}
-	return lookup(userIDs), lookup(groupIDs), err
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(content)))
 }
 
 // IDs returns the IDs of the users and groups in passwd(5) and group(5) of a tree, by name.

@@ -58,19 +58,24 @@ func (d *shadowUtils) Set(ctx context.Context, c ledger.Change, now ledger.State
 // the primary group of a user.
 const inUse = 8
 
-// Restore removes an account that the agent created.
+// Restore removes an account that the agent created. The home directory and the mail spool of a user
+// are removed too if useradd created the directory, as Desired.Names records, and both are unused.
 func (d *shadowUtils) Restore(ctx context.Context, c ledger.Change, before ledger.State) error {
 	db, err := readDatabase(d.tree)
 	if err != nil || before.Present || !db.has(c.Kind, c.Target) {
 		return err
 	}
 	args := []string{c.Target}
-	if c.Kind == User {
-		unused, err := d.isUnusedHome(db.get(passwdFile, c.Target, colHome), db.get(passwdFile, c.Target, colID))
+	if home := path.Clean(db.get(passwdFile, c.Target, colHome)); slices.Contains(c.Desired.Names, home) {
+		unused, err := d.isUnusedHome(home, db.get(passwdFile, c.Target, colID))
 		if err != nil {
 			return err
 		}
-		if unused {
+		hasMail, err := d.hasMail(db, c.Target)
+		if err != nil {
+			return err
+		}
+		if unused && !hasMail {
 			args = append([]string{"--remove"}, args...)
 		}
 	}
@@ -83,6 +88,26 @@ func (d *shadowUtils) Restore(ctx context.Context, c ledger.Change, before ledge
 		return report.Fail(report.Failed, remedy, "the %s %s was not removed: %w", c.Kind, c.Target, err)
 	}
 	return err
+}
+
+// hasMail reports whether userdel --remove would delete mail of a user.
+func (d *shadowUtils) hasMail(db database, user string) (bool, error) {
+	dirs := []string{"/var/mail", "/var/spool/mail"}
+	for _, line := range db[loginDefsFile] {
+		if words := strings.Fields(line); len(words) > 1 && words[0] == "MAIL_DIR" {
+			dirs = append(dirs, words[1])
+		}
+	}
+	for _, dir := range dirs {
+		info, err := d.tree.Lstat(path.Join(dir, user))
+		if err != nil {
+			return false, err
+		}
+		if info.Type != hostfs.Absent && (info.Type != hostfs.Regular || info.Size > 0) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // skeleton is the directory whose files useradd copies to a home directory.

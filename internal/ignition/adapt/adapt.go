@@ -10,7 +10,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/entries"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // kubeletUnit is the unit that is enabled separately from all others: a reboot during a join
@@ -31,8 +30,8 @@ type Input struct {
 	ApplyHostSettings bool
 	FirewallZone      string // of firewalld, in which the ports of a node are opened; "" if it is not running
 
-	Tree        Tree   // the host's files
-	User, Group Lookup // in the host's passwd(5) and group(5)
+	Tree        entries.Tree   // the host's files
+	User, Group map[string]int // the IDs in the host's passwd(5) and group(5), by name
 
 	HasUnit       func(name string) bool   // whether a unit file of that name exists
 	UnitFileState func(name string) string // state as printed by `systemctl is-enabled`, "" for no unit
@@ -40,34 +39,28 @@ type Input struct {
 	HasModule     func(name string) bool   // whether the module is built in, loaded or loadable
 }
 
-// Tree reads the existing files of the host.
-type Tree = entries.Tree
-
-// Lookup returns the ID of a user or group by name.
-type Lookup = entries.Lookup
-
 // ToHost returns the plan of a payload for a host. It is a pure function of its arguments and
 // changes nothing. Parts that the agent cannot apply are an error before anything is
 // written: disks, payloads of another platform, and entries that conflict with files of the
 // host. The error names all conflicting entries.
 func ToHost(payload *ignition.Payload, in Input) (*Plan, error) {
-	if err := checkExclusions(payload, in.Exclude); err != nil {
+	p, err := newPlanner(payload, in)
+	if err != nil {
 		return nil, err
 	}
-	if err := checkPlatform(payload, in); err != nil {
+	if err := p.checkExclusions(); err != nil {
 		return nil, err
 	}
-	if _, err := payload.KubeletConfig(); err != nil {
-		return nil, report.Fail(report.Usage, "# check the KubeletConfigs of the pool", "adapting the payload: %w", err)
+	if err := p.checkPlatform(); err != nil {
+		return nil, err
 	}
-	p := newPlanner(payload, in)
-	p.plan.NodePool = in.NodePool
 	p.planAccounts()
 	user, group := accounts.Announced(p.plan.Accounts, in.User, in.Group)
 	storage := p.adaptStorage()
 	units, beside := p.adaptUnits()
 	decision, err := entries.Decide(entries.Input{
-		Storage: storage, Units: units, Contents: payload.Contents, Appends: payload.Appends, Tree: in.Tree, User: user, Group: group,
+		Storage: storage, Units: units, Contents: payload.Contents, Appends: payload.Appends,
+		Tree: in.Tree, User: user, Group: group,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("adapting the payload: %w", err)
@@ -93,19 +86,19 @@ func ToHost(payload *ignition.Payload, in Input) (*Plan, error) {
 	return p.plan, nil
 }
 
-// Decision holds the changes of a payload in the tree of an image.
-type Decision = entries.Decision
-
 // ToImage returns the changes that Ignition itself would make in the tree of an image, except that
 // files with secrets get the modes of a join to a NodePool. The notes name these files. Nothing is
 // excluded or added.
-func ToImage(payload *ignition.Payload, tree Tree, user, group Lookup) (*Decision, []Note, error) {
+func ToImage(
+	payload *ignition.Payload, tree entries.Tree, user, group map[string]int,
+) (*entries.Decision, []Note, error) {
+	rulesTable, err := readTable()
+	if err != nil {
+		return nil, nil, err
+	}
+	ofImages := slices.DeleteFunc(slices.Clone(rulesTable.Rules), func(r rule) bool { return !r.Images })
 	p := &planner{
-		in:        Input{Hosted: true},
-		payload:   payload,
-		table:     secretRules(),
-		plan:      &Plan{},
-		ruleNames: map[string]string{},
+		in: Input{Hosted: true}, payload: payload, rules: ofImages, plan: &Plan{}, ruleNames: map[string]string{},
 	}
 	decision, err := entries.Decide(entries.Input{
 		Storage: p.adaptStorage(), Units: payload.Config.Systemd.Units, Contents: payload.Contents, Appends: payload.Appends,

@@ -10,7 +10,6 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -62,9 +61,8 @@ func runStopBeforeStart(_ *planner, u types.Unit) []ledger.Change {
 // pkg/kubelet/cm/container_manager_linux.go). Without protectKernelDefaults, kubelet sets them
 // itself. IP forwarding was set by openshift-ansible.
 func nodeSysctls(p *planner, _ types.Unit) []ledger.Change {
-	config, _ := p.payload.KubeletConfig() // ToHost has reported a parse error
 	content := ""
-	if config.ProtectKernelDefaults {
+	if p.kubelet.ProtectKernelDefaults {
 		content += "# kubelet requires these values to start (protectKernelDefaults).\n" +
 			"kernel.keys.root_maxbytes = 25000000\n" +
 			"kernel.keys.root_maxkeys = 1000000\n" +
@@ -75,7 +73,7 @@ func nodeSysctls(p *planner, _ types.Unit) []ledger.Change {
 	}
 	if !p.isForwardingManaged() {
 		content += "# This host forwards the traffic of pods.\n"
-		if p.hasIPv6(config) {
+		if p.hasIPv6() {
 			content += "net.ipv6.conf.all.forwarding = 1\n"
 		}
 		content += "net.ipv4.ip_forward = 1\n"
@@ -91,7 +89,7 @@ func nodeSysctls(p *planner, _ types.Unit) []ledger.Change {
 // --disable-forwarding, unless ipForwarding is Global.
 func (p *planner) isForwardingManaged() bool {
 	u, found := p.findUnit("ovs-configuration.service")
-	return found && isEnabled(u) && readConfigureOVS(p).markerLine >= 0
+	return found && isEnabled(u) && p.ovsScriptLine(appliedMarker) >= 0
 }
 
 // forwardingSysctls returns the sysctls that OVN-Kubernetes sets.
@@ -107,11 +105,9 @@ func isForwardingSysctl(name string) bool {
 // hasIPv6 reports whether the cluster network is IPv6 or dual-stack. The address of the cluster
 // DNS has the first IP family only. In a dual-stack cluster, kubelet gets several node
 // addresses.
-func (p *planner) hasIPv6(config ignition.KubeletConfig) bool {
-	for _, dns := range config.ClusterDNS {
-		if address, err := netip.ParseAddr(dns); err == nil && address.Is6() {
-			return true
-		}
+func (p *planner) hasIPv6() bool {
+	if slices.ContainsFunc(p.kubelet.DNSAddresses(), netip.Addr.Is6) {
+		return true
 	}
 	u, _ := p.findUnit(kubeletUnit)
 	return slices.ContainsFunc(sectionValues(u, "Service", "ExecStart"), func(command string) bool {

@@ -66,10 +66,7 @@ func (p *planner) canStart(u types.Unit) bool {
 			return false
 		}
 	}
-	var pulling []string
-	for _, value := range sectionValues(u, "Install", "WantedBy", "RequiredBy") {
-		pulling = append(pulling, strings.Fields(value)...)
-	}
+	pulling := strings.Fields(strings.Join(sectionValues(u, "Install", "WantedBy", "RequiredBy"), " "))
 	return len(pulling) == 0 || slices.ContainsFunc(pulling, func(name string) bool {
 		return path.Ext(name) == ".target" || p.isAvailable(name)
 	})

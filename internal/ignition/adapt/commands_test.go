@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/ignitiontest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/ignitiontest"
 )
 
 // The binaries that a payload runs come from its units and their scripts.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/entries"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -28,7 +29,9 @@ func excludeRules(patterns []string, hosted bool) []rule {
 		case strings.Contains(pattern, "/"):
 			kind = kindDropin
 		}
-		list = append(list, rule{name: excludeRuleName, kind: kind, match: []string{pattern}, effect: effectSkip, reason: reason})
+		list = append(list, rule{
+			Name: excludeRuleName, Kind: kind, Match: []string{pattern}, Effect: effectSkip, Reason: reason,
+		})
 	}
 	return list
 }
@@ -39,14 +42,8 @@ const excludeRuleName = "payload-drop"
 // UNIT/DROP-IN.
 func excludableNames(payload *ignition.Payload) []string {
 	var names []string
-	for _, file := range payload.Config.Storage.Files {
-		names = append(names, file.Path)
-	}
-	for _, dir := range payload.Config.Storage.Directories {
-		names = append(names, dir.Path)
-	}
-	for _, link := range payload.Config.Storage.Links {
-		names = append(names, link.Path)
+	for _, node := range entries.Nodes(payload.Config.Storage) {
+		names = append(names, node.Path)
 	}
 	for _, u := range payload.Config.Systemd.Units {
 		names = append(names, u.Name)
@@ -59,20 +56,17 @@ func excludableNames(payload *ignition.Payload) []string {
 
 // checkExclusions returns an error if a pattern excludes an entry without which the host cannot
 // become a node.
-func checkExclusions(payload *ignition.Payload, patterns []string) error {
-	kubeletConfig, err := payload.KubeletConfig()
-	if err != nil {
-		return nil //nolint:nilerr // ToHost reports the error with more detail
-	}
+func (p *planner) checkExclusions() error {
 	for _, needed := range []struct{ name, why string }{
 		{kubeletUnit, "it runs the node"},
 		{ignition.BootstrapKubeconfigPath, "the node requests its client certificate with it"},
 		{ignition.KubeletConfigPath, "kubelet requires it to start"},
-		{kubeletConfig.Authentication.X509.ClientCAFile, "kubelet requires it to start"},
+		{p.kubelet.Authentication.X509.ClientCAFile, "kubelet requires it to start"},
 	} {
-		for _, pattern := range patterns {
+		for _, pattern := range p.in.Exclude {
 			if needed.name != "" && config.MatchPath(pattern, needed.name) {
-				return report.Fail(report.Usage, "# use a narrower pattern; to change the entry instead of excluding it, use --ignition-override",
+				return report.Fail(report.Usage,
+					"# use a narrower pattern; to change the entry instead of excluding it, use --ignition-override",
 					"payload.drop pattern %q would exclude %s: %s", pattern, needed.name, needed.why)
 			}
 		}
@@ -80,8 +74,8 @@ func checkExclusions(payload *ignition.Payload, patterns []string) error {
 	return nil
 }
 
-func isExcluded(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(pattern string) bool { return config.MatchPath(pattern, name) })
+func (p *planner) isExcluded(name string) bool {
+	return slices.ContainsFunc(p.in.Exclude, func(pattern string) bool { return config.MatchPath(pattern, name) })
 }
 
 // noteUnusedPatterns adds a note for each pattern that matches nothing. Such a pattern is usually a typing

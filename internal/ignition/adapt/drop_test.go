@@ -11,10 +11,10 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/entries"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/ignitiontest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/ignitiontest"
 )
 
 const excludablePayload = `{"ignition":{"version":"3.2.0"},"storage":{

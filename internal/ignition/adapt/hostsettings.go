@@ -3,9 +3,12 @@
 package adapt
 
 import (
+	"cmp"
+	"path"
 	"slices"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -39,10 +42,10 @@ func (p *planner) planHostSettings() error {
 		}
 		p.plan.KernelArguments = append(p.plan.KernelArguments, change)
 	}
-	if !allOf(isPackageMode, runsKubelet)(p, subject{}) {
+	if !p.isPackageMode() || !p.runsKubelet() {
 		return nil
 	}
-	if isSELinuxEnabled(p, subject{}) {
+	if p.isSELinuxEnabled() {
 		var settings []string
 		for _, name := range seBooleans {
 			settings = append(settings, name+"=on")
@@ -50,7 +53,8 @@ func (p *planner) planHostSettings() error {
 		p.plan.HostSettings = append(p.plan.HostSettings, resource.BooleanChange("as on OpenShift images", settings...))
 	}
 	if p.in.FirewallZone != "" {
-		p.plan.HostSettings = append(p.plan.HostSettings, resource.PortChange("traffic between nodes", p.in.FirewallZone, nodePorts...))
+		ports := resource.PortChange("traffic between nodes", p.in.FirewallZone, nodePorts...)
+		p.plan.HostSettings = append(p.plan.HostSettings, ports)
 	}
 	return nil
 }
@@ -62,8 +66,8 @@ func (p *planner) noteKernelArguments() {
 	case !p.plan.NeedsReboot:
 		return
 	case p.in.ApplyHostSettings:
-		p.addReport("kernel arguments", "kernel-arguments",
-			"the host was booted with different ones: join sets them, and needs a reboot before it writes the files of the payload")
+		p.addReport("kernel arguments", "kernel-arguments", "the host was booted with different ones: "+
+			"join sets them, and needs a reboot before it writes the files of the payload")
 		return
 	}
 	command := "grubby --update-kernel=ALL"
@@ -74,7 +78,8 @@ func (p *planner) noteKernelArguments() {
 	if len(remove) > 0 {
 		command += " --remove-args=" + report.ShellWord(strings.Join(remove, " "))
 	}
-	p.addUnsupported("kernel arguments", "kernel-arguments", "the host was booted with different ones", report.Remedy(command+" # takes effect at the next boot"))
+	p.addUnsupported("kernel arguments", "kernel-arguments", "the host was booted with different ones",
+		report.Remedy(command+" # takes effect at the next boot"))
 }
 
 // kernelArguments returns the kernel arguments of the MachineConfig and of the payload itself. One
@@ -82,19 +87,18 @@ func (p *planner) noteKernelArguments() {
 // uses cgroup v2 without an argument.
 func (p *planner) kernelArguments() resource.ArgumentChange {
 	var arguments resource.ArgumentChange
-	add := func(argument string) {
+	added := slices.Clone(p.payload.MachineConfig().KernelArguments)
+	for _, argument := range p.payload.Config.KernelArguments.ShouldExist {
+		added = append(added, string(argument))
+	}
+	for _, argument := range added {
 		words := slices.DeleteFunc(strings.Fields(argument), func(word string) bool {
-			return p.in.Facts.CgroupV2 && requestsCgroupV2(strings.ReplaceAll(word, `"`, ""))
+			word = strings.ReplaceAll(word, `"`, "")
+			return p.in.Facts.CgroupV2 && (word == "systemd.unified_cgroup_hierarchy=1" || word == "cgroup_no_v1=all")
 		})
 		if len(words) > 0 {
 			arguments.Add = append(arguments.Add, strings.Join(words, " "))
 		}
-	}
-	for _, argument := range p.payload.MachineConfig().KernelArguments {
-		add(argument)
-	}
-	for _, argument := range p.payload.Config.KernelArguments.ShouldExist {
-		add(string(argument))
 	}
 	for _, argument := range p.payload.Config.KernelArguments.ShouldNotExist {
 		arguments.Remove = append(arguments.Remove, string(argument))
@@ -102,25 +106,13 @@ func (p *planner) kernelArguments() resource.ArgumentChange {
 	return arguments
 }
 
-func requestsCgroupV2(word string) bool {
-	return word == "systemd.unified_cgroup_hierarchy=1" || word == "cgroup_no_v1=all"
-}
-
-// A configLoader is a service that loads files of the payload, if the agent applies the settings of
-// the host.
-type configLoader struct {
-	name   string // of a loader in the table of effects
-	unit   string // that must exist on the host; "" for none
-	reason string // in place of that of the rule
-}
-
 // loadsConfig reports whether a rule's files are loaded in the join, and plans that.
 func (p *planner) loadsConfig(r *rule) bool {
-	if !p.in.ApplyHostSettings || r.loader.name == "" || (r.loader.unit != "" && !p.in.HasUnit(r.loader.unit)) {
+	if !p.in.ApplyHostSettings || r.Loader.Name == "" || (r.Loader.Unit != "" && !p.in.HasUnit(r.Loader.Unit)) {
 		return false
 	}
-	if !slices.Contains(p.plan.LoadedConfigs, r.loader.name) {
-		p.plan.LoadedConfigs = append(p.plan.LoadedConfigs, r.loader.name)
+	if !slices.Contains(p.plan.LoadedConfigs, r.Loader.Name) {
+		p.plan.LoadedConfigs = append(p.plan.LoadedConfigs, r.Loader.Name)
 	}
 	return true
 }
@@ -128,10 +120,98 @@ func (p *planner) loadsConfig(r *rule) bool {
 // loadedUnits returns the units that load their configuration in the join.
 func (p *planner) loadedUnits() []string {
 	var units []string
-	for _, r := range p.table {
-		if r.loader.unit != "" && slices.Contains(p.plan.LoadedConfigs, r.loader.name) {
-			units = append(units, r.loader.unit)
+	for _, r := range p.rules {
+		if r.Loader.Unit != "" && slices.Contains(p.plan.LoadedConfigs, r.Loader.Name) {
+			units = append(units, r.Loader.Unit)
 		}
 	}
 	return units
+}
+
+// planKernelSettings plans the sysctls and modules of the running kernel that the plan's files set at the
+// next boot: those in /etc/sysctl.d and /etc/modules-load.d, in the order in which systemd reads
+// them. Other files of the host are ignored.
+func (p *planner) planKernelSettings() {
+	p.plan.Sysctls = p.readSettings(ledger.Sysctl, "/etc/sysctl.d", p.parseSysctl)
+	p.plan.Modules = p.readSettings(ledger.Module, "/etc/modules-load.d", p.parseModule)
+	if !p.isForwardingManaged() {
+		return
+	}
+	for _, name := range forwardingSysctls() {
+		if p.in.HasSysctl(name) {
+			p.plan.Snapshots = append(p.plan.Snapshots, ledger.Change{
+				Kind: ledger.ForeignSysctl, Target: name, Reason: "OVN-Kubernetes sets it", Desired: ledger.State{Present: true},
+			})
+		}
+	}
+}
+
+// readSettings returns the settings in the planned files of a directory, in the order of the file
+// names. If several lines set the same key, the last one counts. parse returns the setting of a line, and a
+// rule with its reason if the setting is not made.
+func (p *planner) readSettings(
+	kind ledger.Kind, dir string, parse func(line string) (name, value, rule, reason string),
+) []ledger.Change {
+	var files []ledger.Change
+	for _, change := range p.plan.Files {
+		target := change.Target
+		isConfig := path.Dir(target) == dir && strings.HasSuffix(target, ".conf")
+		if change.Kind == ledger.File && change.Desired.Present && isConfig {
+			files = append(files, change)
+		}
+	}
+	slices.SortFunc(files, func(a, b ledger.Change) int { return cmp.Compare(a.Target, b.Target) })
+	var changes []ledger.Change
+	for _, file := range files {
+		for line := range strings.Lines(string(file.Desired.Content)) {
+			line = strings.TrimSpace(line)
+			if line == "" || line[0] == '#' || line[0] == ';' {
+				continue
+			}
+			name, value, rule, reason := parse(line)
+			if rule != "" {
+				p.addReport(name, rule, reason)
+			}
+			if rule != "" || name == "" {
+				continue
+			}
+			changes = slices.DeleteFunc(changes, func(earlier ledger.Change) bool { return earlier.Target == name })
+			desired := ledger.State{Present: true, Value: value}
+			changes = append(changes, ledger.Change{Kind: kind, Target: name, Reason: file.Target, Desired: desired})
+		}
+	}
+	return changes
+}
+
+// parseSysctl parses a line of sysctl.d(5). Patterns are skipped, because they apply at boot to keys,
+// such as those of interfaces, that exist then.
+func (p *planner) parseSysctl(line string) (name, value, rule, reason string) {
+	name, value, found := strings.Cut(strings.TrimPrefix(line, "-"), "=")
+	name = strings.TrimSpace(name)
+	if i := strings.IndexAny(name, "./"); i >= 0 && name[i] == '/' {
+		name = strings.NewReplacer(".", "/", "/", ".").Replace(name)
+	}
+	switch {
+	case !found:
+		return "", "", "", "" // an exclusion from patterns, or an invalid line
+	case strings.ContainsAny(name, "*?["):
+		return name, "", "sysctl-pattern", "a pattern, which is applied at the next boot"
+	case isForwardingSysctl(name) && p.isForwardingManaged():
+		return name, "", "forwarding",
+			"the value of the running kernel is managed by OVN-Kubernetes, which sets it at each start"
+	case name != "" && !p.in.HasSysctl(name):
+		return name, "", "sysctl-absent", "the running kernel does not have this sysctl"
+	}
+	return name, strings.Join(strings.Fields(value), " "), "", ""
+}
+
+func (p *planner) parseModule(line string) (name, value, rule, reason string) {
+	if !p.in.HasModule(line) {
+		return line, "", "module-absent", "this module does not exist for the running kernel"
+	}
+	return line, "", "", ""
+}
+
+func (p *planner) addReport(subject, rule, reason string) {
+	p.plan.Notes = append(p.plan.Notes, Note{Subject: subject, Action: Report, Reason: reason, Rule: rule})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/ignitiontest"
+	"github.com/hcp-node-agent/hcp-node-agent/test/ignitiontest"
 )
 
 // A join that applies the settings of the host plans them as changes, in place of notes for the

@@ -19,7 +19,7 @@ func (p *planner) requiredUnits() map[string]string {
 	var reached []types.Unit
 	for _, u := range p.payload.Config.Systemd.Units {
 		r := p.findRule(kindUnit, u.Name, subject{unit: u}, true)
-		if isEnabled(u) && !isMasked(u) && (r == nil || (r.effect != effectSkip && !r.effect.keepsDisabled())) {
+		if isEnabled(u) && !isMasked(u) && (r == nil || (r.Effect != effectSkip && !r.Effect.keepsDisabled())) {
 			needed[u.Name] = "enabled by the payload"
 			reached = append(reached, u)
 		}
@@ -52,15 +52,9 @@ func (p *planner) findUnit(name string) (types.Unit, bool) {
 
 // unitRequirements returns the units without which systemd does not start u.
 func unitRequirements(u types.Unit) []string {
-	var names []string
-	for _, value := range sectionValues(u, "Unit", "Requires", "Requisite", "BindsTo") {
-		for name := range strings.FieldsSeq(value) {
-			if !strings.Contains(name, "%") { // systemd expands specifiers at run time
-				names = append(names, name)
-			}
-		}
-	}
-	return names
+	names := strings.Fields(strings.Join(sectionValues(u, "Unit", "Requires", "Requisite", "BindsTo"), " "))
+	// systemd expands specifiers at run time.
+	return slices.DeleteFunc(names, func(name string) bool { return strings.Contains(name, "%") })
 }
 
 // isAvailable reports whether the payload or the host provides a unit.
@@ -80,7 +74,7 @@ func (p *planner) planMissingUnits() {
 			continue
 		}
 		text := fmt.Sprintf("%s (%s", name, why)
-		if packageName := packageForUnit(name, p.in.Facts); packageName != "" {
+		if packageName := p.table.packageForUnit(name, p.in.Facts); packageName != "" {
 			text += "; package " + packageName
 		}
 		p.plan.MissingUnits = append(p.plan.MissingUnits, text+")")
@@ -90,9 +84,9 @@ func (p *planner) planMissingUnits() {
 
 // comesWithRequiredPackage reports whether a unit belongs to a package that must be installed for another unit.
 func (p *planner) comesWithRequiredPackage(name string) bool {
-	packageName := packageForUnit(name, p.in.Facts)
+	packageName := p.table.UnitPackages[name]
 	for other := range p.needed {
-		if packageName != "" && packageForUnit(other, p.in.Facts) == packageName && !p.isAvailable(other) {
+		if packageName != "" && p.table.UnitPackages[other] == packageName && !p.isAvailable(other) {
 			return true
 		}
 	}
@@ -101,25 +95,8 @@ func (p *planner) comesWithRequiredPackage(name string) bool {
 
 // packageForUnit returns the RHEL package of a unit, with its repository if that is not a base
 // repository.
-func packageForUnit(unit string, facts hostinfo.Facts) string {
-	name := map[string]string{
-		"openvswitch.service":                "openvswitch3.Y",
-		"ovsdb-server.service":               "openvswitch3.Y",
-		"ovs-vswitchd.service":               "openvswitch3.Y",
-		"crio.service":                       "cri-o",
-		"NetworkManager.service":             "NetworkManager",
-		"NetworkManager-wait-online.service": "NetworkManager",
-		"nmstate.service":                    "nmstate",
-		"chronyd.service":                    "chrony",
-		"chrony-wait.service":                "chrony",
-		"ipsec.service":                      "libreswan",
-		"iscsid.service":                     "iscsi-initiator-utils",
-		"multipathd.service":                 "device-mapper-multipath",
-		"rpc-statd.service":                  "nfs-utils",
-		"auditd.service":                     "audit",
-		"firewalld.service":                  "firewalld",
-		"tuned.service":                      "tuned",
-	}[unit]
+func (t table) packageForUnit(unit string, facts hostinfo.Facts) string {
+	name := t.UnitPackages[unit]
 	if facts.OS.ID != "rhel" {
 		return name
 	}

@@ -4,6 +4,7 @@ package adapt
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
@@ -91,11 +92,7 @@ func (n Note) String() string {
 
 // Changes returns all changes that precede the start of kubelet, in order.
 func (p *Plan) Changes() []ledger.Change {
-	var all []ledger.Change
-	for _, part := range [][]ledger.Change{p.KernelArguments, p.Files, p.Units, p.Sysctls, p.Modules, p.HostSettings} {
-		all = append(all, part...)
-	}
-	return all
+	return slices.Concat(p.KernelArguments, p.Files, p.Units, p.Sysctls, p.Modules, p.HostSettings)
 }
 
 // countNotes returns the number of notes with an action.

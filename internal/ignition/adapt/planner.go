@@ -11,38 +11,47 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // planner holds the state from which the rules make a plan of a payload.
 type planner struct {
 	in        Input
 	payload   *ignition.Payload
-	table     []rule
+	table     table
+	rules     []rule // those of the table, after those that exclude entries
+	kubelet   ignition.KubeletConfig
 	plan      *Plan
 	ruleNames map[string]string     // name of the rule that changed an entry, by path
 	provided  map[string]types.Unit // units with contents in the payload that no rule skips
 	needed    map[string]string     // required units with the reason
 }
 
-func newPlanner(payload *ignition.Payload, in Input) *planner {
+func newPlanner(payload *ignition.Payload, in Input) (*planner, error) {
+	rulesTable, err := readTable()
+	if err != nil {
+		return nil, err
+	}
 	p := &planner{
 		in:        in,
 		payload:   payload,
-		table:     append(excludeRules(in.Exclude, in.Hosted), rules()...),
-		plan:      &Plan{},
+		table:     rulesTable,
+		rules:     append(excludeRules(in.Exclude, in.Hosted), rulesTable.Rules...),
+		plan:      &Plan{NodePool: in.NodePool},
 		ruleNames: map[string]string{},
 		provided:  map[string]types.Unit{},
 	}
+	if p.kubelet, err = payload.KubeletConfig(); err != nil {
+		return nil, report.Fail(report.Usage, "# check the KubeletConfigs of the pool", "adapting the payload: %w", err)
+	}
 	for _, u := range payload.Config.Systemd.Units {
-		if r := p.findRule(kindUnit, u.Name, subject{unit: u}, true); r != nil && r.effect == effectSkip {
-			continue
-		}
-		if ptr.Deref(u.Contents, "") != "" && !isMasked(u) {
+		r := p.findRule(kindUnit, u.Name, subject{unit: u}, true)
+		if (r == nil || r.Effect != effectSkip) && hasContents(u) && !isMasked(u) {
 			p.provided[u.Name] = u
 		}
 	}
 	p.needed = p.requiredUnits()
-	return p
+	return p, nil
 }
 
 // subject is the entry that a rule is evaluated for.
@@ -53,15 +62,20 @@ type subject struct {
 	mode    uint32 // of a file
 }
 
+// unitHas reports whether a section of the unit sets one of the keys.
+func (s subject) unitHas(section string, keys ...string) bool {
+	return len(sectionValues(s.unit, section, keys...)) > 0
+}
+
 // findRule returns the first rule of the table that applies to an entry, nil for none. If early is
 // true, rules that depend on the planned units are ignored.
 func (p *planner) findRule(kind entryKind, name string, about subject, early bool) *rule {
-	for i, r := range p.table {
-		if r.kind != kind || (early && r.needsUnits) || !slices.ContainsFunc(r.match, func(pattern string) bool { return config.MatchPath(pattern, name) }) {
-			continue
-		}
-		if r.when == nil || r.when(p, about) {
-			return &p.table[i]
+	for i := range p.rules {
+		r := &p.rules[i]
+		matches := func(pattern string) bool { return config.MatchPath(pattern, name) }
+		isTooEarly := early && slices.Contains(r.When, notInstalled)
+		if r.Kind == kind && !isTooEarly && slices.ContainsFunc(r.Match, matches) && r.isMet(p, about) {
+			return r
 		}
 	}
 	return nil
@@ -69,9 +83,10 @@ func (p *planner) findRule(kind entryKind, name string, about subject, early boo
 
 // addRuleNote adds the note of a rule that was applied, unless the plan has an equal note already.
 func (p *planner) addRuleNote(subject string, r *rule) {
-	note := Note{Subject: subject, Action: r.effect.action(), Reason: r.reason, Rule: r.name, Remedy: r.remedy}
+	remedy := ruleDetails()[r.Name].remedy
+	note := Note{Subject: subject, Action: r.Effect.action(), Reason: r.Reason, Rule: r.Name, Remedy: remedy}
 	if p.loadsConfig(r) {
-		note.Reason = r.loader.reason
+		note.Reason = r.Loader.Reason
 	}
 	if !slices.Contains(p.plan.Notes, note) {
 		p.plan.Notes = append(p.plan.Notes, note)
@@ -84,7 +99,7 @@ func (p *planner) applyRule(kind entryKind, name, called string, about subject) 
 		return nil, true
 	}
 	p.addRuleNote(called, r)
-	return r, r.effect != effectSkip
+	return r, r.Effect != effectSkip
 }
 
 // planAccounts applies the rules to groups and users. For an account of the host, only the SSH keys
@@ -97,7 +112,7 @@ func (p *planner) planAccounts() {
 		if !stays {
 			continue
 		}
-		if r != nil && r.effect == effectKeysOnly {
+		if r != nil && r.Effect == effectKeysOnly {
 			user = types.PasswdUser{Name: user.Name, SSHAuthorizedKeys: user.SSHAuthorizedKeys}
 		}
 		p.plan.Accounts.Users = append(p.plan.Accounts.Users, user)
@@ -107,31 +122,31 @@ func (p *planner) planAccounts() {
 // adaptStorage applies the rules to directories, files and links, and returns the remaining ones.
 func (p *planner) adaptStorage() types.Storage {
 	adapted := p.payload.Config.Storage
-	directories, files, links := adapted.Directories, adapted.Files, adapted.Links
-	adapted.Directories, adapted.Files, adapted.Links = nil, nil, nil
-	for _, dir := range directories {
-		if _, stays := p.applyRule(kindFile, dir.Path, dir.Path, subject{}); stays {
-			adapted.Directories = append(adapted.Directories, dir)
-		}
+	isSkipped := func(node types.Node) bool {
+		_, stays := p.applyRule(kindFile, node.Path, node.Path, subject{})
+		return !stays
 	}
-	for _, file := range files {
+	adapted.Directories = slices.DeleteFunc(slices.Clone(adapted.Directories), func(dir types.Directory) bool {
+		return isSkipped(dir.Node)
+	})
+	adapted.Files = nil
+	for _, file := range p.payload.Config.Storage.Files {
 		content, mode, _ := p.payload.File(file.Path)
-		r, stays := p.applyRule(kindFile, file.Path, file.Path, subject{path: file.Path, content: string(content), mode: mode})
+		about := subject{path: file.Path, content: string(content), mode: mode}
+		r, stays := p.applyRule(kindFile, file.Path, file.Path, about)
 		if !stays {
 			continue
 		}
-		if r != nil && r.effect == effectOwnerOnly {
+		if r != nil && r.Effect == effectOwnerOnly {
 			private := int(mode &^ 0o077)
 			file.Mode = &private
-			p.ruleNames[file.Path] = r.name
+			p.ruleNames[file.Path] = r.Name
 		}
 		adapted.Files = append(adapted.Files, file)
 	}
-	for _, link := range links {
-		if _, stays := p.applyRule(kindFile, link.Path, link.Path, subject{}); stays {
-			adapted.Links = append(adapted.Links, link)
-		}
-	}
+	adapted.Links = slices.DeleteFunc(slices.Clone(adapted.Links), func(link types.Link) bool {
+		return isSkipped(link.Node)
+	})
 	return adapted
 }
 
@@ -146,11 +161,11 @@ func (p *planner) adaptUnits() (units []types.Unit, beside []ledger.Change) {
 		whole := u
 		u, removed := p.adaptDropins(u)
 		beside = append(beside, removed...)
-		if r != nil && r.add != nil {
-			beside = append(beside, p.setReason(r, r.add(p, whole))...)
+		if r != nil && r.Effect == effectAdd {
+			beside = append(beside, p.setReason(r, ruleDetails()[r.Name].add(p, whole))...)
 		}
 		switch {
-		case r != nil && r.effect.keepsDisabled():
+		case r != nil && r.Effect.keepsDisabled():
 			u.Enabled = nil
 		case u.Enabled != nil && u.Name == kubeletUnit:
 			p.plan.Kubelet = append(p.plan.Kubelet, enablementChange(u))
@@ -170,11 +185,10 @@ func (p *planner) adaptDropins(u types.Unit) (types.Unit, []ledger.Change) {
 	var gone []ledger.Change
 	for _, dropin := range u.Dropins {
 		target := dropInPath(u.Name, dropin.Name)
-		r, stays := p.applyRule(kindDropin, u.Name+"/"+dropin.Name, target, subject{unit: u, content: ptr.Deref(dropin.Contents, "")})
+		about := subject{unit: u, content: ptr.Deref(dropin.Contents, "")}
+		r, stays := p.applyRule(kindDropin, u.Name+"/"+dropin.Name, target, about)
 		switch {
-		case r == nil:
-			kept = append(kept, dropin)
-		case stays && r.effect == effectRemove:
+		case r != nil && r.Effect == effectRemove:
 			gone = append(gone, p.setReason(r, []ledger.Change{{Kind: ledger.File, Target: target}})...)
 		case stays:
 			kept = append(kept, dropin)
@@ -186,17 +200,18 @@ func (p *planner) adaptDropins(u types.Unit) (types.Unit, []ledger.Change) {
 
 // applyHostRules applies the rules for the host as a whole.
 func (p *planner) applyHostRules() {
-	for i, r := range p.table {
-		if r.kind == kindHost && (r.when == nil || r.when(p, subject{})) {
-			if r.add == nil {
-				p.addRuleNote("this host", &p.table[i])
-				continue
-			}
-			changes := r.add(p, types.Unit{})
+	for i := range p.rules {
+		r := &p.rules[i]
+		switch {
+		case r.Kind != kindHost || !r.isMet(p, subject{}):
+		case r.Effect == effectAdd:
+			changes := p.setReason(r, ruleDetails()[r.Name].add(p, types.Unit{}))
 			for _, change := range changes {
-				p.addRuleNote(change.Target, &p.table[i])
+				p.addRuleNote(change.Target, r)
 			}
-			p.plan.Files = append(p.plan.Files, p.setReason(&p.table[i], changes)...)
+			p.plan.Files = append(p.plan.Files, changes...)
+		default:
+			p.addRuleNote("this host", r)
 		}
 	}
 }
@@ -204,7 +219,7 @@ func (p *planner) applyHostRules() {
 // setReason sets the rule as the reason of changes.
 func (p *planner) setReason(r *rule, changes []ledger.Change) []ledger.Change {
 	for i := range changes {
-		changes[i].Reason = ruleReason(r.name)
+		changes[i].Reason = ruleReason(r.Name)
 	}
 	return changes
 }

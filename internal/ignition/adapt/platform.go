@@ -9,48 +9,28 @@ import (
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// platformMarkers lists units and files that machine-config-operator renders for one platform only
-// (templates/common/PLATFORM).
-var platformMarkers = []struct{ platform, name string }{
-	{"AWS", "aws-kubelet-nodename.service"},
-	{"AWS", "aws-kubelet-providerid.service"},
-	{"AWS", "/etc/kubernetes/credential-providers/ecr-credential-provider.yaml"},
-	{"Azure", "/etc/kubernetes/credential-providers/acr-credential-provider.yaml"},
-	{"GCP", "gcp-hostname.service"},
-	{"GCP", "/etc/kubernetes/credential-providers/gcr-credential-provider.yaml"},
-	{"OpenStack", "openstack-kubelet-nodename.service"},
-	{"OpenStack", "openstack-hostname.service"},
-	{"PowerVS", "powervs-hostname.service"},
-	{"AlibabaCloud", "alibaba-kubelet-nodename.service"},
-	{"vSphere", "nodeip-configuration-vsphere-upi.service"},
-	{"vSphere", "vsphere-hostname.service"},
-}
-
 // foreignPlatform returns the platform that a payload was rendered for, and the evidence. It
 // returns nothing for platform None. On a hosted cluster, an external cloud provider is
-// evidence, too: no controller would initialize the Node. Excluded entries are ignored; drop
-// holds the patterns.
-func foreignPlatform(payload *ignition.Payload, hosted bool, drop []string) (platform string, evidence []string) {
-	names := excludableNames(payload)
-	for _, mark := range platformMarkers {
-		if slices.Contains(names, mark.name) && !isExcluded(drop, mark.name) {
-			platform = mark.platform
-			evidence = append(evidence, mark.name)
+// evidence, too: no controller would initialize the Node. Excluded entries are ignored.
+func (p *planner) foreignPlatform() (platform string, evidence []string) {
+	names := excludableNames(p.payload)
+	for _, mark := range p.table.Platforms {
+		if slices.Contains(names, mark.Name) && !p.isExcluded(mark.Name) {
+			platform = mark.Platform
+			evidence = append(evidence, mark.Name)
 		}
 	}
-	for _, u := range payload.Config.Systemd.Units {
-		if u.Name != kubeletUnit || isExcluded(drop, u.Name) {
-			continue
-		}
-		u.Dropins = slices.DeleteFunc(slices.Clone(u.Dropins), func(d types.Dropin) bool { return isExcluded(drop, u.Name+"/"+d.Name) })
+	if u, found := p.findUnit(kubeletUnit); found && !p.isExcluded(u.Name) {
+		u.Dropins = slices.DeleteFunc(slices.Clone(u.Dropins), func(d types.Dropin) bool {
+			return p.isExcluded(u.Name + "/" + d.Name)
+		})
 		if slices.Contains(sectionValues(u, "Service", "EnvironmentFile"), "/etc/kubernetes/node.env") {
 			evidence = append(evidence, kubeletUnit+" with EnvironmentFile=/etc/kubernetes/node.env")
 		}
-		if hosted && slices.ContainsFunc(sectionValues(u, "Service", "ExecStart"), usesCloudProvider) {
+		if p.in.Hosted && slices.ContainsFunc(sectionValues(u, "Service", "ExecStart"), usesCloudProvider) {
 			evidence = append(evidence, kubeletUnit+" with --cloud-provider=external")
 		}
 	}
@@ -62,23 +42,25 @@ func usesCloudProvider(command string) bool {
 }
 
 // checkPlatform returns an error if the payload was rendered for another platform.
-func checkPlatform(payload *ignition.Payload, in Input) error {
-	platform, evidence := foreignPlatform(payload, in.Hosted, in.Exclude)
-	if in.Facts.OSTree || len(evidence) == 0 {
+func (p *planner) checkPlatform() error {
+	platform, evidence := p.foreignPlatform()
+	if !p.isPackageMode() || len(evidence) == 0 {
 		return nil
 	}
 	named := "a platform other than None"
 	if platform != "" {
 		named = "platform " + platform
 	}
-	remedy := report.Remedy("# join with the user data of a NodePool of platform None; list the platforms of all NodePools:\n" +
+	remedy := report.Remedy("# join with the user data of a NodePool of platform None; " +
+		"list the platforms of all NodePools:\n" +
 		"oc get nodepool -A -o custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,PLATFORM:.spec.platform.type")
-	if !in.Hosted {
+	if !p.in.Hosted {
 		remedy = "# this host can only join clusters of platform None or BareMetal; print the platform of this cluster:\n" +
 			"oc get infrastructure cluster -o jsonpath='{.status.platformStatus.type}'"
 	}
 	return report.Fail(report.Refused, remedy,
-		"the payload was rendered for %s, whose units and kubelet settings do not work on this host: it contains %s", named, joinNames(evidence))
+		"the payload was rendered for %s, whose units and kubelet settings do not work on this host: it contains %s",
+		named, joinNames(evidence))
 }
 
 // joinNames joins names for use in a sentence.

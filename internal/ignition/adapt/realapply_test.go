@@ -12,9 +12,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/ignitiontest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/ignitiontest"
 )
 
 // rhelTree returns a root with the parts of RHEL that payloads affect: merged directories, and
@@ -76,7 +76,7 @@ func TestRealPayloadsApply(t *testing.T) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			p, tree, in := ignitiontest.LoadRealPayload(t, name), rhelTree(t), plainHost()
 			before := filesOf(t, tree)
-			users, groups, err := accounts.Names(tree)
+			users, groups, err := accounts.IDs(tree)
 			must(t, err)
 			in.Tree, in.User, in.Group = tree, users, groups
 			plan, err := ToHost(p, in)

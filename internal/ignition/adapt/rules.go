@@ -3,13 +3,40 @@
 package adapt
 
 import (
+	_ "embed" // table.yaml
+	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
+	"sigs.k8s.io/yaml"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
+
+//go:embed table.yaml
+var tableYAML []byte
+
+// table is the content of table.yaml.
+type table struct {
+	Rules     []rule `json:"rules"`
+	Platforms []struct {
+		Platform string `json:"platform"`
+		Name     string `json:"name"`
+	} `json:"platforms"`
+	UnitPackages map[string]string `json:"unitPackages"`
+	Extensions   map[string]string `json:"extensions"`
+	KernelTypes  map[string]string `json:"kernelTypes"`
+}
+
+// readTable returns the table. The caller must not change it.
+var readTable = sync.OnceValues(func() (t table, err error) {
+	if err := yaml.UnmarshalStrict(tableYAML, &t); err != nil {
+		return t, fmt.Errorf("reading the table of rules: %w", err)
+	}
+	return t, nil
+})
 
 // entryKind is a kind of entry that rules apply to.
 type entryKind string
@@ -27,13 +54,13 @@ type effect string
 
 const (
 	effectSkip            effect = "skip"
-	effectRemove          effect = "removed"           // the host must not have the entry, either
-	effectOwnerOnly       effect = "owner only"        // readable only by the owner
-	effectInstallOnly     effect = "install only"      // the files of a unit are written, but the unit is not enabled
-	effectNothingToEnable effect = "nothing to enable" // as effectInstallOnly; enabling would have no effect
-	effectKeysOnly        effect = "keys only"         // an account of the host, of which only the SSH keys change
-	effectReport          effect = "mention"
-	effectAdd             effect = "addition"
+	effectRemove          effect = "remove"            // the host must not have the entry, either
+	effectOwnerOnly       effect = "owner-only"        // readable only by the owner
+	effectInstallOnly     effect = "install-only"      // the files of a unit are written, but the unit is not enabled
+	effectNothingToEnable effect = "nothing-to-enable" // as effectInstallOnly; enabling would have no effect
+	effectKeysOnly        effect = "keys-only"         // an account of the host, of which only the SSH keys change
+	effectReport          effect = "report"
+	effectAdd             effect = "add" // the agent adds files
 )
 
 // keepsDisabled reports whether a unit is not enabled even if the payload enables it.
@@ -52,55 +79,47 @@ func (e effect) action() Action {
 	return Report
 }
 
-// A rule decides about an entry that a host cannot apply unchanged. The first rule of the table
-// that applies to an entry decides. Entries without a rule are applied unchanged.
+// A rule is a rule of table.yaml, which describes the fields.
 type rule struct {
-	name       string
-	kind       entryKind
-	match      []string                             // patterns of package glob
-	when       func(p *planner, about subject) bool // nil: always
-	effect     effect
-	reason     string
-	remedy     report.Remedy // for the administrator; "" for none
-	needsUnits bool          // depends on the planned units
-	loader     configLoader  // the service that loads the files; zero for none
-
-	add func(p *planner, u types.Unit) []ledger.Change // returns additional files; nil for a note only
+	Name   string       `json:"name"`
+	Kind   entryKind    `json:"kind"`
+	Match  []string     `json:"match"`
+	When   []string     `json:"when"`
+	Effect effect       `json:"effect"`
+	Reason string       `json:"reason"`
+	Images bool         `json:"images"`
+	Loader configLoader `json:"loader"`
 }
 
-// rules returns the table. On a standalone cluster, the machine-config-daemon (MCD) compares
-// every file and unit with the payload, and degrades the pool if they differ. Therefore rules
-// for standalone clusters only add files with names of the agent. The exception is the
-// encapsulated config, which MCD's own code for RHEL removes, too.
-func rules() []rule {
-	return slices.Concat(fileRules(), userRules(), unitRules(), hostRules())
+// configLoader is a service that loads files of the payload.
+type configLoader struct {
+	Name   string `json:"name"`
+	Unit   string `json:"unit"` // "" for none
+	Reason string `json:"reason"`
 }
 
-// userRules returns the rules for accounts.
-func userRules() []rule {
-	return []rule{{
-		name: "core-user-absent", kind: kindUser, match: []string{coreUser}, when: lacksUser(coreUser), effect: effectSkip,
-		reason: "user core does not exist on this host; its SSH keys are skipped",
-	}, {
-		name: "core-user", kind: kindUser, match: []string{coreUser}, effect: effectKeysOnly,
-		reason: "the user exists on this host: the SSH keys of the NodePool are added, and nothing else is changed",
-	}}
+// isMet reports whether the conditions of the rule are met.
+func (r *rule) isMet(p *planner, about subject) bool {
+	return !slices.ContainsFunc(r.When, func(name string) bool { return !conditions[name](p, about) })
 }
 
-func hostRules() []rule {
-	return []rule{{
-		name: "kernel-parameters", kind: kindHost, when: allOf(isPackageMode, runsKubelet), effect: effectAdd, add: nodeSysctls,
-		reason: "kubelet requires these sysctls (protectKernelDefaults), and IP forwarding is enabled unless OVN-Kubernetes sets it; OpenShift images set them, RHEL does not",
-	}, {
-		name: "journal", kind: kindHost, when: allOf(isPackageMode, isStandaloneCluster), effect: effectAdd, add: persistentJournal,
-		reason: "the machine-config-daemon counts boots in the journal, which RHEL does not keep across reboots",
-	}, {
-		name: "selinux-booleans", kind: kindHost, when: allOf(isPackageMode, runsKubelet, isSELinuxEnabled, reportsHostSettings), effect: effectReport,
-		reason: "pods that run systemd, and volumes on SMB and CephFS, require SELinux booleans that RHEL disables",
-		remedy: seBooleansCommand(),
-	}, {
-		name: "relabel", kind: kindHost, when: allOf(isPackageMode, runsKubelet, isSELinuxEnabled), effect: effectReport,
-		reason: "relabeling the whole host (fixfiles, /.autorelabel) would include the volumes of pods: " +
-			"exclude them with a line /var/lib/kubelet in /etc/selinux/fixfiles_exclude_dirs",
-	}}
+// details are the parts of a rule that are not in table.yaml.
+type details struct {
+	add    func(p *planner, u types.Unit) []ledger.Change // returns additional files
+	remedy report.Remedy                                  // for the administrator
+}
+
+// ruleDetails returns the details of rules, by name.
+func ruleDetails() map[string]details {
+	return map[string]details{
+		"ovs-configuration-old":    {add: replaceWithClearRemote},
+		"ovs-configuration-remote": {add: clearRemoteBeforeStart},
+		"api-address":              {add: runStopBeforeStart},
+		"kernel-parameters":        {add: nodeSysctls},
+		"journal":                  {add: persistentJournal},
+		"selinux-booleans":         {remedy: seBooleansCommand()},
+		"ifcfg-profiles": {
+			remedy: "nmcli connection migrate # if the host has profiles in /etc/sysconfig/network-scripts",
+		},
+	}
 }

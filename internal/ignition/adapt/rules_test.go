@@ -12,8 +12,8 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/ignitiontest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/test/ignitiontest"
 )
 
 func adaptConfig(t *testing.T, config string, edit func(*Input)) *Plan {
@@ -168,7 +168,7 @@ func TestNmstateIsEnabledWithStateFiles(t *testing.T) {
 
 func TestExistingCoreUserGetsOnlyKeys(t *testing.T) {
 	plan := adaptConfig(t, `{"ignition":{"version":"3.2.0"},"passwd":{"users":[{"name":"core","passwordHash":"x","uid":5,"sshAuthorizedKeys":["ssh-ed25519 AAAA"]}]}}`, func(in *Input) {
-		in.User = func(name string) (int, bool) { return 1000, name == "core" }
+		in.User = map[string]int{"core": 1000}
 	})
 	if got := ruleFor(plan, "user core"); got != "change core-user" {
 		t.Errorf("rule %q", got)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/coreos/go-systemd/v22/unit"
+	"github.com/coreos/ignition/v2/config/util"
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"k8s.io/utils/ptr"
 
@@ -22,13 +23,16 @@ const reasonPayload = "payload"
 
 // unitFileChange returns the change that writes a file and replaces an existing one.
 func unitFileChange(target, contents string) ledger.Change {
-	return ledger.Change{Kind: ledger.File, Target: target, Reason: reasonPayload, Desired: ledger.FileState([]byte(contents), 0o644), Overwrite: true}
+	change := ledger.FileChange(target, reasonPayload, contents)
+	change.Overwrite = true
+	return change
 }
 
-func dropInPath(unit, dropin string) string { return path.Join(unitDirectory, unit+".d", dropin) }
+func dropInPath(name, dropin string) string { return path.Join(unitDirectory, name+".d", dropin) }
 
-func isMasked(u types.Unit) bool  { return u.Mask != nil && *u.Mask }
-func isEnabled(u types.Unit) bool { return u.Enabled != nil && *u.Enabled }
+func isMasked(u types.Unit) bool    { return util.IsTrue(u.Mask) }
+func isEnabled(u types.Unit) bool   { return util.IsTrue(u.Enabled) }
+func hasContents(u types.Unit) bool { return util.NotEmpty(u.Contents) }
 
 // enablementChange returns the change that enables or disables a unit.
 func enablementChange(u types.Unit) ledger.Change {
@@ -36,7 +40,8 @@ func enablementChange(u types.Unit) ledger.Change {
 	if isEnabled(u) {
 		state = "enabled"
 	}
-	return ledger.Change{Kind: ledger.Unit, Target: u.Name, Reason: reasonPayload, Desired: ledger.State{Present: true, Enabled: state}}
+	desired := ledger.State{Present: true, Enabled: state}
+	return ledger.Change{Kind: ledger.Unit, Target: u.Name, Reason: reasonPayload, Desired: desired}
 }
 
 // templateOf returns the template of name@instance.service, "" for another name.
@@ -71,7 +76,56 @@ func sectionValues(u types.Unit, name string, keys ...string) []string {
 	return values
 }
 
-// isInstallable reports whether enabling the unit has an effect.
-func isInstallable(u types.Unit) bool {
-	return len(sectionValues(u, "Install", "WantedBy", "RequiredBy", "UpheldBy", "Also", "Alias")) > 0
+// planStarts decides which enabled units are started before the next boot. The plan lists the units
+// that are started with kubelet. A note names each other unit that a boot would have started,
+// except units that the rules of the table cover.
+func (p *planner) planStarts() {
+	ofRelease := []string{"openvswitch.service", "ovsdb-server.service", "crio.service"} // other steps start them
+	for _, r := range p.rules {
+		if r.Kind == kindUnit && r.Name != excludeRuleName {
+			ofRelease = append(ofRelease, r.Match...)
+		}
+	}
+	ofRelease = append(ofRelease, p.loadedUnits()...)
+	for _, change := range p.plan.Units {
+		u, found := p.findUnit(change.Target)
+		switch {
+		case !found || change.Desired.Enabled != "enabled":
+		case staysActive(u):
+			p.plan.StartUnits = append(p.plan.StartUnits, u.Name)
+		case p.isPackageMode() && !slices.Contains(ofRelease, u.Name) && (!hasContents(u) || isStartedAtBoot(u)):
+			p.addReport(u.Name, "next-boot", "enabled, but neither started nor restarted by the join; "+
+				"to start it before the next boot: systemctl restart "+u.Name)
+		}
+	}
+}
+
+// isStartedAtBoot reports whether a unit is started once per boot by a target that a running host
+// has already reached.
+func isStartedAtBoot(u types.Unit) bool {
+	targets := []string{"multi-user.target", "default.target", "timers.target", "sockets.target", "paths.target"}
+	wanting := strings.Join(sectionValues(u, "Install", "WantedBy", "RequiredBy"), " ")
+	return path.Ext(u.Name) != ".target" && slices.ContainsFunc(strings.Fields(wanting), func(target string) bool {
+		return slices.Contains(targets, target)
+	})
+}
+
+// staysActive reports whether a unit of the payload is started at boot and then stays active: a
+// service, timer, socket or path. Such a unit can be started at any time and be checked later.
+func staysActive(u types.Unit) bool {
+	if !hasContents(u) || !isStartedAtBoot(u) {
+		return false
+	}
+	switch path.Ext(u.Name) {
+	case ".timer", ".socket", ".path":
+		return true
+	case ".service":
+		last := func(key, value string) bool {
+			values := sectionValues(u, "Service", key)
+			return len(values) > 0 && strings.EqualFold(values[len(values)-1], value)
+		}
+		remains := last("RemainAfterExit", "yes") || last("RemainAfterExit", "true")
+		return len(sectionValues(u, "Service", "ExecStart")) > 0 && (!last("Type", "oneshot") || remains)
+	}
+	return false
 }

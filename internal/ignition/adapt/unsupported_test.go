@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/ignitiontest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/ignitiontest"
 )
 
 // Settings that the agent does not apply are listed with the command that does: one command for
@@ -78,7 +78,11 @@ func TestPackagesOfExtensions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := newPlanner(p, plainHost()).extensionPackages("ipsec"); got != want {
+		planner, err := newPlanner(p, plainHost())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := planner.extensionPackages("ipsec"); got != want {
 			t.Errorf("%s: %q, want %q", units, got, want)
 		}
 	}
@@ -157,6 +161,10 @@ func TestNodeSysctls(t *testing.T) {
 }
 
 func TestPackageForUnit(t *testing.T) {
+	table, err := readTable()
+	if err != nil {
+		t.Fatal(err)
+	}
 	rhel := plainHost().Facts
 	rhel.Arch = "arm64"
 	for unit, want := range map[string]string{
@@ -165,26 +173,53 @@ func TestPackageForUnit(t *testing.T) {
 		"chronyd.service":     "chrony",
 		"own.service":         "",
 	} {
-		if got := packageForUnit(unit, rhel); got != want {
+		if got := table.packageForUnit(unit, rhel); got != want {
 			t.Errorf("packageOf(%s) = %q, want %q", unit, got, want)
 		}
 	}
 	rhel.OS.ID = "centos"
-	if got := packageForUnit("crio.service", rhel); got != "cri-o" {
+	if got := table.packageForUnit("crio.service", rhel); got != "cri-o" {
 		t.Errorf("on another distribution: %q", got)
 	}
 }
 
 // Every rule of the table is complete and has a unique name.
 func TestRuleTableIsConsistent(t *testing.T) {
-	seen := map[string]bool{}
-	for _, r := range rules() {
-		if seen[r.name] || r.name == "" || r.reason == "" || r.effect == "" {
-			t.Errorf("rule %q is incomplete, or there twice", r.name)
+	rules, err := readTable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := []entryKind{kindFile, kindUnit, kindDropin, kindUser, kindHost}
+	effects := []effect{
+		effectSkip, effectRemove, effectOwnerOnly, effectInstallOnly, effectNothingToEnable, effectKeysOnly, effectReport,
+		effectAdd,
+	}
+	seen, used := map[string]bool{}, map[string]bool{}
+	for _, r := range rules.Rules {
+		if seen[r.Name] || r.Name == "" || r.Reason == "" {
+			t.Errorf("rule %q is incomplete, or there twice", r.Name)
 		}
-		seen[r.name] = true
-		if (r.kind == kindHost) != (len(r.match) == 0) || (r.effect == effectAdd) != (r.add != nil && r.name != "unmask") {
-			t.Errorf("rule %q: what it matches or adds does not fit its kind", r.name)
+		seen[r.Name] = true
+		if !slices.Contains(kinds, r.Kind) || !slices.Contains(effects, r.Effect) {
+			t.Errorf("rule %q: unknown kind %q or effect %q", r.Name, r.Kind, r.Effect)
+		}
+		if (r.Kind == kindHost) != (len(r.Match) == 0) || (r.Effect == effectAdd) != (ruleDetails()[r.Name].add != nil) {
+			t.Errorf("rule %q: what it matches or adds does not fit its kind", r.Name)
+		}
+		for _, name := range r.When {
+			if used[name] = true; conditions[name] == nil {
+				t.Errorf("rule %q: unknown condition %q", r.Name, name)
+			}
+		}
+	}
+	for name := range conditions {
+		if !used[name] {
+			t.Errorf("no rule uses condition %q", name)
+		}
+	}
+	for name := range ruleDetails() {
+		if !seen[name] {
+			t.Errorf("no rule is named %q", name)
 		}
 	}
 }

@@ -3,6 +3,8 @@
 package entries
 
 import (
+	"cmp"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -20,13 +22,11 @@ func (d *decider) changes() ([]ledger.Change, error) {
 	}
 	var hard []ledger.Change
 	for _, t := range d.overlay.touched {
-		if err := d.checkUnreplaced(t); err != nil {
-			return nil, err
+		// Ignition's rules forbid a difference between the overlay and the tree here.
+		if t.conflict != "" && !d.overlay.isUnchanged(t.path, d.overlay.lstat(t.path)) {
+			d.problems.addTree("%s", t.conflict)
 		}
-		list, err := d.overlay.changesFor(t)
-		if err != nil {
-			return nil, err
-		}
+		list := d.overlay.changesFor(t)
 		if n := len(list); n > 0 && list[n-1].Kind == ledger.HardLink {
 			hard = append(hard, list...)
 			continue
@@ -36,67 +36,34 @@ func (d *decider) changes() ([]ledger.Change, error) {
 	return append(changes, hard...), nil
 }
 
-// checkUnreplaced adds a problem if Ignition's rules forbid a difference between the overlay and the tree
-// at a path.
-func (d *decider) checkUnreplaced(t *touchedPath) error {
-	if t.conflict == "" {
-		return nil
-	}
-	n, err := d.overlay.lstat(t.path)
-	if err != nil {
-		return err
-	}
-	info, err := d.overlay.lstatTree(t.path)
-	if err != nil {
-		return err
-	}
-	same, err := d.overlay.unchanged(t.path, n, info)
-	if err == nil && !same {
-		d.problems.addTree("%s", t.conflict)
-	}
-	return err
-}
-
 // removals returns the removals, deepest first: paths that do not exist in the overlay, and
 // paths that change between a directory and another type.
 func (o *overlay) removals() ([]ledger.Change, error) {
 	gone := map[string]ledger.Change{}
-	inspect := func(p string, info hostfs.Info, t *touchedPath) error {
-		n, err := o.lstat(p)
-		if err != nil || info.Type == hostfs.Absent {
-			return err
-		}
-		if n.kind == hostfs.Absent || (n.kind == hostfs.Directory) != (info.Type == hostfs.Directory) {
+	inspect := func(p string, info hostfs.Info, t *touchedPath) {
+		n := o.lstat(p)
+		isReplaced := n.kind == hostfs.Absent || (n.kind == hostfs.Directory) != (info.Type == hostfs.Directory)
+		if info.Type != hostfs.Absent && isReplaced {
 			gone[p] = ledger.Change{Kind: changeKind(info.Type), Target: p, Reason: t.why, Overwrite: true}
 		}
-		return nil
 	}
 	for _, t := range o.touched {
-		info, err := o.lstatTree(t.path)
-		if err != nil {
-			return nil, err
-		}
-		if err := inspect(t.path, info, t); err != nil {
-			return nil, err
-		}
+		inspect(t.path, o.lstatTree(t.path), t)
 		if !o.cleared[t.path] {
 			continue
 		}
-		if err := o.tree.Walk(t.path, func(p string, info hostfs.Info) error { return inspect(p, info, t) }); err != nil {
+		err := o.tree.Walk(t.path, func(p string, info hostfs.Info) error {
+			inspect(p, info, t)
+			return nil
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
-	list := make([]ledger.Change, 0, len(gone))
-	for _, change := range gone {
-		list = append(list, change)
-	}
-	slices.SortFunc(list, func(a, b ledger.Change) int {
-		if depth := strings.Count(b.Target, "/") - strings.Count(a.Target, "/"); depth != 0 {
-			return depth
-		}
-		return strings.Compare(a.Target, b.Target)
-	})
-	return list, nil
+	return slices.SortedFunc(maps.Values(gone), func(a, b ledger.Change) int {
+		depth := strings.Count(b.Target, "/") - strings.Count(a.Target, "/")
+		return cmp.Or(depth, strings.Compare(a.Target, b.Target))
+	}), nil
 }
 
 func changeKind(kind hostfs.FileType) ledger.Kind {
@@ -110,68 +77,44 @@ func changeKind(kind hostfs.FileType) ledger.Kind {
 }
 
 // changesFor returns the changes that create one path, none if the path does not exist in the overlay.
-func (o *overlay) changesFor(t *touchedPath) ([]ledger.Change, error) {
-	n, err := o.lstat(t.path)
-	if err != nil || n.kind == hostfs.Absent {
-		return nil, err
+func (o *overlay) changesFor(t *touchedPath) []ledger.Change {
+	n, info := o.lstat(t.path), o.lstatTree(t.path)
+	change := ledger.Change{
+		Kind: changeKind(n.kind), Target: t.path, Reason: t.why, Overwrite: t.overwrite, Desired: n.state(),
 	}
-	change := ledger.Change{Kind: changeKind(n.kind), Target: t.path, Reason: t.why, Overwrite: t.overwrite, Desired: n.state()}
 	switch {
-	case t.implied:
-		return o.parentChanges(t, n, change)
-	case t.hardTarget != "" && n.kind != hostfs.Directory:
+	case n.kind == hostfs.Absent:
+		return nil
+	case t.implied && info.Type != hostfs.Directory && n.mode == 0o755 && n.gid == 0:
+		return nil // the ledger creates such missing parents automatically
+	case !t.implied && t.hardTarget != "" && n.kind != hostfs.Directory:
 		return o.hardLinkChanges(t, n, change)
 	}
-	return []ledger.Change{change}, nil
+	return []ledger.Change{change}
 }
 
 // hardLinkChanges returns the changes for a hard link. The path is removed first if it is a hard link
 // to a file that is replaced, because it would keep the old content. If another entry replaced
 // the link's target in the overlay, the path gets a copy: the ledger creates hard links last and
 // would link to the new target.
-func (o *overlay) hardLinkChanges(t *touchedPath, n *node, change ledger.Change) ([]ledger.Change, error) {
-	named, err := o.lstat(t.hardTarget)
-	if err != nil {
-		return nil, err
-	}
-	if named != n && n.kind == hostfs.Symlink {
+func (o *overlay) hardLinkChanges(t *touchedPath, n *node, change ledger.Change) []ledger.Change {
+	isReplaced := o.lstat(t.hardTarget) != n
+	switch {
+	case isReplaced && n.kind == hostfs.Symlink:
 		change.Desired = ledger.State{Present: true, UID: &n.uid, GID: &n.gid, Link: n.link}
-		return []ledger.Change{change}, nil
-	}
-	if named != n {
-		content, err := o.read(n)
-		change.Desired = ledger.FileState(content, n.mode)
+		return []ledger.Change{change}
+	case isReplaced:
+		change.Desired = ledger.FileState(o.read(n), n.mode)
 		change.Desired.UID, change.Desired.GID = &n.uid, &n.gid
-		return []ledger.Change{change}, err
+		return []ledger.Change{change}
 	}
 	change.Kind, change.Desired = ledger.HardLink, ledger.HardLinkState(t.hardTarget, n.kind)
-	info, err := o.lstatTree(t.path)
-	if err != nil {
-		return nil, err
-	}
-	target, err := o.lstatTree(t.hardTarget)
-	if err != nil {
-		return nil, err
-	}
+	info, target := o.lstatTree(t.path), o.lstatTree(t.hardTarget)
 	if info.Type == n.kind && info.Device == target.Device && info.Inode == target.Inode && n.inode == (inode{}) {
 		remove := ledger.Change{Kind: ledger.File, Target: t.path, Reason: t.why, Overwrite: true}
-		return []ledger.Change{remove, change}, nil
+		return []ledger.Change{remove, change}
 	}
-	return []ledger.Change{change}, nil
-}
-
-// parentChanges returns the change for a parent directory that the ledger would create with other
-// attributes, or that exists and would be removed. The ledger creates other missing parents
-// automatically.
-func (o *overlay) parentChanges(t *touchedPath, n *node, change ledger.Change) ([]ledger.Change, error) {
-	info, err := o.lstatTree(t.path)
-	if err != nil {
-		return nil, err
-	}
-	if info.Type == hostfs.Directory || n.mode != 0o755 || n.gid != 0 {
-		return []ledger.Change{change}, nil
-	}
-	return nil, nil
+	return []ledger.Change{change}
 }
 
 // state returns the desired state of a node.
@@ -194,11 +137,7 @@ func (n *node) state() ledger.State {
 // removeExisting removes an existing path before an entry is created there. On a running host, directory
 // trees are never removed.
 func (d *decider) removeExisting(p, why string) error {
-	there, err := d.overlay.lstat(p)
-	if err != nil {
-		return err
-	}
-	if there.kind == hostfs.Directory && !d.in.Strict {
+	if d.overlay.lstat(p).kind == hostfs.Directory && !d.in.Strict {
 		return newObstacle("%s is a directory; on a running host, directories are not replaced", path.Clean(p))
 	}
 	return d.overlay.remove(p, why)

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
@@ -26,70 +27,54 @@ func (d *decider) file(e entry, file types.File) error {
 	var n *node
 	switch {
 	case there.kind == hostfs.Regular && !source:
-		n, err = d.updatedFile(there, appended, d.in.Strict && e.path != PresetPath)
-	case there.kind == hostfs.Regular && !d.in.Strict, d.canCreate(t, there, "a file"), there.kind == hostfs.Symlink && source:
-		content := append([]byte{}, d.in.Contents[file.Path]...)
-		n, err = d.newFile(e, append(content, appended...))
+		n = d.updatedFile(there, appended, d.in.Strict && e.path != PresetPath)
+	case there.kind == hostfs.Regular && !d.in.Strict, d.canCreate(t, there, "a file"),
+		there.kind == hostfs.Symlink && source:
+		if err := d.overlay.parents(e.path, e.node.Path); err != nil {
+			return err
+		}
+		n = d.overlay.newNode(e.path, hostfs.Regular, fileMode)
+		n.content = slices.Concat(d.in.Contents[file.Path], appended)
 	default:
 		return newObstacle("%s must be a file, but a %s exists", t.path, there)
 	}
-	if err != nil || !d.setOwner(n, e.node) {
-		return err
-	}
-	n.setMode(file.Mode)
-	return d.overlay.setNode(e.path, n)
+	d.finishEntry(e, n, file.Mode)
+	return nil
 }
 
 // canCreate reports whether an entry can be created as if the path did not exist. Ignition replaces
 // nothing without overwrite. However, the existing path can equal the final result, even one of
-// another entry. Therefore the entry is created, and checkUnreplaced compares the result.
+// another entry. Therefore the entry is created, and changes compares the result.
 func (d *decider) canCreate(t *touchedPath, there *node, what string) bool {
 	if there.kind == hostfs.Absent {
 		return true
 	}
 	if d.in.Strict {
-		t.conflict = fmt.Sprintf("%s must be %s, but a different %s exists, and the entry does not set overwrite: true", t.path, what, there)
+		t.conflict = fmt.Sprintf("%s must be %s, but a different %s exists, and the entry does not set overwrite: true",
+			t.path, what, there)
 	}
 	return d.in.Strict
-}
-
-func (d *decider) newFile(e entry, content []byte) (*node, error) {
-	if err := d.overlay.parents(e.path, e.node.Path); err != nil {
-		return nil, err
-	}
-	n, err := d.overlay.newNode(e.path, hostfs.Regular, fileMode)
-	if err != nil {
-		return nil, err
-	}
-	n.content = content
-	return n, nil
 }
 
 // updatedFile returns a node for an existing file with its content and the appended content. With
 // atEnd, content is missing unless the file ends with it. Otherwise whole lines are compared, as
 // for the preset file, to which units append, too.
-func (d *decider) updatedFile(there *node, appended []byte, atEnd bool) (*node, error) {
+func (d *decider) updatedFile(there *node, appended []byte, atEnd bool) *node {
 	n := *there
 	if d.in.Strict {
 		n.clearSetuid()
 	}
 	if len(appended) == 0 {
-		return &n, nil
+		return &n
 	}
-	content, err := d.overlay.read(there)
-	if err != nil {
-		return nil, err
-	}
-	if atEnd {
-		if !bytes.HasSuffix(content, appended) {
-			n.write(append(bytes.Clone(content), appended...))
-		}
-		return &n, nil
-	}
-	if !hasLines(content, appended) {
+	content := d.overlay.read(there)
+	switch {
+	case atEnd && !bytes.HasSuffix(content, appended):
+		n.write(slices.Concat(content, appended))
+	case !atEnd && !hasLines(content, appended):
 		n.write(append(withFinalNewline(content), appended...))
 	}
-	return &n, nil
+	return &n
 }
 
 // write replaces the content of an existing file. The new file keeps all attributes except the

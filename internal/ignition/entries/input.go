@@ -3,6 +3,8 @@
 package entries
 
 import (
+	"cmp"
+
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
@@ -26,17 +28,15 @@ type Input struct {
 	Contents map[string][]byte // decoded, by path in the config
 	Appends  map[string][]byte // decoded content to append, joined in order, by path
 
-	Tree        Tree
-	User, Group Lookup // in the tree's own passwd(5) and group(5)
+	Tree Tree
+	// User and Group are the IDs in the tree's own passwd(5) and group(5), by name. An ID is -1 if the config
+	// itself creates the account.
+	User, Group map[string]int
 
 	// Strict selects Ignition's own rules. Otherwise the rules for a NodePool's config on a
 	// running host apply.
 	Strict bool
 }
-
-// Lookup returns the ID of a user or group, and false for an unknown name. The ID is -1 if the
-// config itself creates the account.
-type Lookup func(name string) (id int, ok bool)
 
 // Decision holds the changes of a config in a tree.
 type Decision struct {
@@ -62,10 +62,11 @@ func Decide(in Input) (*Decision, error) {
 		return nil, found.asFailure()
 	}
 	d := &decider{in: in, overlay: newOverlay(in.Tree), problems: found}
-	for _, act := range []func() error{d.storage, d.units} {
-		if err := act(); err != nil {
-			return nil, err
-		}
+	if err := d.storage(); err != nil {
+		return nil, err
+	}
+	if err := d.units(); err != nil {
+		return nil, err
 	}
 	changes, err := d.complete()
 	if err != nil {
@@ -85,7 +86,7 @@ type decider struct {
 // complete returns the changes, or an error if there are problems.
 func (d *decider) complete() ([]ledger.Change, error) {
 	changes, err := d.changes()
-	if err != nil {
+	if err := cmp.Or(d.overlay.err, err); err != nil {
 		return nil, err
 	}
 	if d.problems.hasAny() {

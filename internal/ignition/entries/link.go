@@ -21,7 +21,8 @@ func (d *decider) link(e entry, link types.Link) error {
 	case there.kind == hostfs.Symlink && path.Clean(there.link) == path.Clean(target):
 		n := *there
 		n.explicit.Link = there.link
-		return d.overlay.setNode(e.path, &n)
+		d.overlay.setNode(e.path, &n)
+		return nil
 	case d.canCreate(t, there, "a link to "+target), there.kind == hostfs.Symlink, there.kind == hostfs.Regular:
 	default:
 		return newObstacle("%s must be a link to %s, but a %s exists", t.path, target, there)
@@ -35,10 +36,8 @@ func (d *decider) link(e entry, link types.Link) error {
 			return err
 		}
 	}
-	if !d.setOwner(n, e.node) {
-		return nil
-	}
-	return d.overlay.setNode(e.path, n)
+	d.finishEntry(e, n, nil)
+	return nil
 }
 
 // ownerOfTarget sets the owner of a new link to that of its target: Ignition stats the link to
@@ -52,11 +51,10 @@ func (d *decider) ownerOfTarget(n *node, p string) error {
 	if err != nil || !found {
 		return d.problems.collect(err)
 	}
-	target, err := d.overlay.lstat(real)
-	if err == nil && target.kind != hostfs.Absent {
+	if target := d.overlay.lstat(real); target.kind != hostfs.Absent {
 		n.uid, n.gid = target.uid, target.gid
 	}
-	return err
+	return nil
 }
 
 // hardLink creates a hard link to a file or symbolic link, which the config itself may create. A
@@ -70,10 +68,7 @@ func (d *decider) hardLink(e entry, target string) error {
 	if err != nil {
 		return err
 	}
-	named, err := d.overlay.lstat(real)
-	if err != nil {
-		return err
-	}
+	named := d.overlay.lstat(real)
 	switch {
 	case there.kind == hostfs.Directory && there.isSameFile(named):
 		return nil // Ignition makes no further checks

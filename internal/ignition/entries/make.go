@@ -4,6 +4,7 @@ package entries
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"path"
 	"slices"
@@ -33,11 +34,7 @@ func (o *overlay) parents(p, why string) error {
 	if dir == "/" {
 		return nil
 	}
-	n, err := o.lstat(dir)
-	if err != nil {
-		return err
-	}
-	switch n.kind {
+	switch n := o.lstat(dir); n.kind {
 	case hostfs.Directory:
 		return nil
 	case hostfs.Absent:
@@ -47,11 +44,7 @@ func (o *overlay) parents(p, why string) error {
 	if err := o.parents(dir, why); err != nil {
 		return err
 	}
-	n, err = o.newNode(dir, hostfs.Directory, 0o755)
-	if err != nil {
-		return err
-	}
-	o.nodes[dir] = n
+	o.nodes[dir] = o.newNode(dir, hostfs.Directory, 0o755)
 	o.touchParent(dir, "parent of "+why)
 	return nil
 }
@@ -72,12 +65,9 @@ func (o *overlay) touchParent(dir, why string) {
 
 // newNode returns a new node owned by root. A directory with the setgid bit passes on its group
 // and, to directories, the bit.
-func (o *overlay) newNode(p string, kind hostfs.FileType, mode uint32) (*node, error) {
+func (o *overlay) newNode(p string, kind hostfs.FileType, mode uint32) *node {
 	const setgid = 0o2000
-	parent, err := o.lstat(path.Dir(p))
-	if err != nil {
-		return nil, err
-	}
+	parent := o.lstat(path.Dir(p))
 	n := &node{kind: kind, mode: mode, created: true, contentKnown: true}
 	if parent.mode&setgid != 0 {
 		n.gid = parent.gid
@@ -85,54 +75,45 @@ func (o *overlay) newNode(p string, kind hostfs.FileType, mode uint32) (*node, e
 			n.mode |= setgid
 		}
 	}
-	return n, nil
+	return n
 }
 
 // setNode sets the node at a path. If the node equals the file in the tree, the node gets the inode
 // of the file, so that hard links to the file still match.
-func (o *overlay) setNode(p string, n *node) error {
+func (o *overlay) setNode(p string, n *node) {
 	o.nodes[p] = n
-	info, err := o.lstatTree(p)
-	if err != nil || (n.kind != hostfs.Regular && n.kind != hostfs.Symlink) || n.inode != (inode{}) {
-		return err
-	}
-	same, err := o.unchanged(p, n, info)
-	if same {
+	info := o.lstatTree(p)
+	isFile := n.kind == hostfs.Regular || n.kind == hostfs.Symlink
+	if isFile && n.inode == (inode{}) && o.isUnchanged(p, n) {
 		n.inode = inode{info.Device, info.Inode}
 	}
-	return err
 }
 
-// unchanged reports whether a node equals the file at a path of the tree.
-func (o *overlay) unchanged(p string, n *node, info hostfs.Info) (bool, error) {
-	if n.kind != info.Type || n.uid != info.UID || n.gid != info.GID || n.link != info.Link {
-		return false, nil
-	}
-	if n.kind == hostfs.Absent || n.kind == hostfs.Symlink {
-		return true, nil
-	}
-	if n.mode != info.Mode {
-		return false, nil
-	}
-	if n.kind != hostfs.Regular || !n.contentKnown {
-		return true, nil
-	}
-	if int64(len(n.content)) != info.Size {
-		return false, nil
+// isUnchanged reports whether a node equals the file at a path of the tree.
+func (o *overlay) isUnchanged(p string, n *node) bool {
+	info := o.lstatTree(p)
+	switch {
+	case n.kind != info.Type || n.uid != info.UID || n.gid != info.GID || n.link != info.Link:
+		return false
+	case n.kind == hostfs.Absent || n.kind == hostfs.Symlink:
+		return true
+	case n.mode != info.Mode:
+		return false
+	case n.kind != hostfs.Regular || !n.contentKnown:
+		return true
+	case int64(len(n.content)) != info.Size:
+		return false
 	}
 	content, _, err := o.tree.ReadFile(p)
-	return bytes.Equal(content, n.content), err
+	o.err = cmp.Or(o.err, err)
+	return bytes.Equal(content, n.content)
 }
 
 // remove removes a path, for a directory with its contents.
 func (o *overlay) remove(p, why string) error {
-	n, err := o.lstat(p)
-	if err != nil || n.kind == hostfs.Absent {
-		return err
-	}
-	info, err := o.lstatTree(p)
-	if err != nil {
-		return err
+	n, info := o.lstat(p), o.lstatTree(p)
+	if n.kind == hostfs.Absent {
+		return nil
 	}
 	if info.Type == hostfs.Other {
 		return newObstacle("%s is a special file, which could not be restored", p)
@@ -170,7 +151,8 @@ func (o *overlay) removable(p string, device uint64) error {
 		case info.Device != device:
 			return newObstacle("the directory %s would be removed, but a file system is mounted at %s", p, inner)
 		case info.Type == hostfs.Other:
-			return newObstacle("the directory %s would be removed, but %s is a special file, which could not be restored", p, inner)
+			return newObstacle("the directory %s would be removed, but %s is a special file, which could not be restored",
+				p, inner)
 		}
 		return nil
 	})

@@ -3,6 +3,7 @@
 package entries
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strings"
@@ -15,6 +16,7 @@ import (
 // Its paths are real paths, without symbolic links in their parents.
 type overlay struct {
 	tree      Tree
+	err       error                  // the first error of the tree; later results are meaningless
 	treeInfo  map[string]hostfs.Info // cache of Lstat of the tree
 	nodes     map[string]*node       // changed nodes, and cached ones
 	cleared   map[string]bool        // directories of the tree that were removed with their contents
@@ -60,52 +62,47 @@ func newOverlay(tree Tree) *overlay {
 }
 
 // lstatTree returns the file information of the tree itself.
-func (o *overlay) lstatTree(p string) (hostfs.Info, error) {
-	if info, seen := o.treeInfo[p]; seen {
-		return info, nil
-	}
-	info, err := o.tree.Lstat(p)
-	if err == nil {
+func (o *overlay) lstatTree(p string) hostfs.Info {
+	info, seen := o.treeInfo[p]
+	if !seen {
+		var err error
+		info, err = o.tree.Lstat(p)
+		o.err = cmp.Or(o.err, err)
 		o.treeInfo[p] = info
 	}
-	return info, err
+	return info
 }
 
 // lstat returns the node at a real path. The node of a missing path has kind Absent.
-func (o *overlay) lstat(p string) (*node, error) {
+func (o *overlay) lstat(p string) *node {
 	if p == "/" {
-		return &node{kind: hostfs.Directory, mode: 0o755}, nil
+		return &node{kind: hostfs.Directory, mode: 0o755}
 	}
 	if n := o.nodes[p]; n != nil {
-		return n, nil
+		return n
 	}
 	for dir := path.Dir(p); dir != "/"; dir = path.Dir(dir) {
 		if o.cleared[dir] {
-			return &node{}, nil
+			return &node{}
 		}
 	}
-	info, err := o.lstatTree(p)
-	if err != nil {
-		return nil, err
-	}
+	info := o.lstatTree(p)
 	n := &node{
 		kind: info.Type, mode: info.Mode, uid: info.UID, gid: info.GID, link: info.Link, xattrs: info.Xattrs,
 		treePath: p, inode: inode{info.Device, info.Inode},
 	}
 	o.nodes[p] = n
-	return n, nil
+	return n
 }
 
 // read returns the content of a regular file.
-func (o *overlay) read(n *node) ([]byte, error) {
+func (o *overlay) read(n *node) []byte {
 	if !n.contentKnown {
 		content, _, err := o.tree.ReadFile(n.treePath)
-		if err != nil {
-			return nil, err
-		}
+		o.err = cmp.Or(o.err, err)
 		n.content, n.contentKnown = content, true
 	}
-	return n.content, nil
+	return n.content
 }
 
 // maxLinks is the maximum number of symbolic links in the resolution of a path, as in the
@@ -140,16 +137,18 @@ func (o *overlay) walk(p string, mustExist bool) (real string, found bool, err e
 		name := rest[0]
 		rest = rest[1:]
 		next := path.Join(real, name) // also for "", "." and ".."
-		n, err := o.lstat(next)
-		if err != nil {
-			return "", false, err
-		}
+		n := o.lstat(next)
 		if n.kind != hostfs.Symlink {
-			if mustExist && !n.leadsTo(rest) {
+			// A node leads to the remaining components if it can contain them.
+			if mustExist && n.kind != hostfs.Directory && (n.kind == hostfs.Absent || len(rest) > 0) {
 				return "", false, nil
 			}
 			real = next
-			if err := guard.Arrive(n.ownerUID(), len(rest)); err != nil {
+			owner := n.uid
+			if n.kind == hostfs.Absent {
+				owner = -1
+			}
+			if err := guard.Arrive(owner, len(rest)); err != nil {
 				return "", false, linkObstacle(p, err)
 			}
 			continue
@@ -157,11 +156,7 @@ func (o *overlay) walk(p string, mustExist bool) (real string, found bool, err e
 		if links++; links > maxLinks {
 			return "", false, newObstacle("%s contains more than %d symbolic links", p, maxLinks)
 		}
-		holder, err := o.lstat(real)
-		if err != nil {
-			return "", false, err
-		}
-		if err := guard.Follow(name, holder.uid, n.uid, len(rest)); err != nil {
+		if err := guard.Follow(name, o.lstat(real).uid, n.uid, len(rest)); err != nil {
 			return "", false, linkObstacle(p, err)
 		}
 		if path.IsAbs(n.link) {
@@ -170,19 +165,6 @@ func (o *overlay) walk(p string, mustExist bool) (real string, found bool, err e
 		rest = append(strings.Split(n.link, "/"), rest...)
 	}
 	return real, true, nil
-}
-
-// leadsTo reports whether the node exists and can contain the remaining components.
-func (n *node) leadsTo(rest []string) bool {
-	return n.kind == hostfs.Directory || (n.kind != hostfs.Absent && len(rest) == 0)
-}
-
-// ownerUID returns the owner's UID, -1 for a missing file.
-func (n *node) ownerUID() int {
-	if n.kind == hostfs.Absent {
-		return -1
-	}
-	return n.uid
 }
 
 // isSameFile reports whether two nodes are the same file.

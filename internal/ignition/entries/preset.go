@@ -3,6 +3,7 @@
 package entries
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -95,7 +96,8 @@ func (d *Decision) Preset(disable func(unit string) (wasEnabled bool, err error)
 				continue
 			}
 		}
-		if err := d.decider.problems.collect(d.decider.appendPreset(line.String())); err != nil {
+		err := d.decider.problems.collect(d.decider.appendPreset(line.String()))
+		if err := cmp.Or(err, s.err); err != nil {
 			return nil, err
 		}
 	}
@@ -131,10 +133,7 @@ func (d *decider) appendPreset(line string) error {
 	if d.in.isForbidden(real) {
 		return newObstacle("%s is not allowed: symbolic links lead to %s", PresetPath, real)
 	}
-	there, err := d.overlay.lstat(real)
-	if err != nil {
-		return err
-	}
+	there := d.overlay.lstat(real)
 	appended := []byte(line + "\n")
 	if there.kind == hostfs.Absent {
 		return d.unitFile(real, string(appended))
@@ -142,14 +141,15 @@ func (d *decider) appendPreset(line string) error {
 	if there.kind != hostfs.Regular {
 		return newObstacle("%s must be a file, but a %s exists", real, there)
 	}
-	content, err := d.overlay.read(there)
-	if err != nil || hasLines(content, appended) {
-		return err
+	content := d.overlay.read(there)
+	if hasLines(content, appended) {
+		return nil
 	}
 	d.overlay.touch(real, changeReason(PresetPath, real)).overwrite = true
 	n := *there
 	n.write(append(withFinalNewline(content), appended...))
-	return d.overlay.setNode(real, &n)
+	d.overlay.setNode(real, &n)
+	return nil
 }
 
 // deferPreset removes the preset file of an image from the changes if Preset creates it.

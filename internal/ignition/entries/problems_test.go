@@ -233,7 +233,7 @@ func TestRemoteContentsAreRejected(t *testing.T) {
 func TestOwnerWithoutIDIsAccepted(t *testing.T) {
 	tree, _ := newTree(t, "")
 	in := inputOf(t, tree, `{"storage":{"files":[{"path":"/a","user":{"name":"new"}}]}}`, true)
-	in.User = func(string) (int, bool) { return -1, true }
+	in.User = map[string]int{"new": -1}
 	decision, err := Decide(in)
 	must(t, err)
 	changes := decision.Changes

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coreos/ignition/v2/config/util"
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
@@ -31,12 +32,12 @@ func (d *decider) storage() error {
 	}
 	slices.SortStableFunc(list, func(a, b entry) int {
 		switch {
-		case a.isHardLink != b.isHardLink && a.isHardLink:
-			return 1
-		case a.isHardLink != b.isHardLink:
-			return -1
-		case a.isHardLink:
+		case a.isHardLink && b.isHardLink:
 			return 0
+		case a.isHardLink:
+			return 1
+		case b.isHardLink:
+			return -1
 		}
 		depth := cmp.Compare(strings.Count(a.path, "/"), strings.Count(b.path, "/"))
 		return cmp.Or(depth, cmp.Compare(a.path, b.path))
@@ -59,7 +60,7 @@ func (d *decider) entries() ([]entry, error) {
 	}
 	for _, link := range d.in.Storage.Links {
 		one := entry{node: link.Node, make: func(e entry) error { return d.link(e, link) }}
-		if link.Hard != nil && *link.Hard {
+		if util.IsTrue(link.Hard) {
 			one.isHardLink, one.make = true, func(e entry) error { return d.hardLink(e, *link.Target) }
 		}
 		list = append(list, one)
@@ -100,21 +101,53 @@ func changeReason(desired, real string) string {
 // tree on a running host.
 func (d *decider) beginEntry(e entry) (*touchedPath, *node, error) {
 	t := d.overlay.touch(e.path, e.why)
-	t.overwrite, t.implied = isTrue(e.node.Overwrite), false
+	t.overwrite, t.implied = util.IsTrue(e.node.Overwrite), false
 	if t.overwrite {
 		if err := d.removeExisting(e.path, e.why); err != nil {
 			return nil, nil, err
 		}
 	}
-	n, err := d.overlay.lstat(e.path)
-	return t, n, err
+	return t, d.overlay.lstat(e.path), nil
+}
+
+// finishEntry sets the owner and mode of an entry's node, and puts the node into the overlay.
+func (d *decider) finishEntry(e entry, n *node, mode *int) {
+	uid, okUser := d.lookupID(e.node.Path, "user", e.node.User.ID, e.node.User.Name, d.in.User)
+	gid, okGroup := d.lookupID(e.node.Path, "group", e.node.Group.ID, e.node.Group.Name, d.in.Group)
+	if !okUser || !okGroup {
+		return
+	}
+	if uid != nil {
+		n.uid, n.explicit.UID = *uid, uid
+	}
+	if gid != nil {
+		n.gid, n.explicit.GID = *gid, gid
+	}
+	if mode != nil {
+		n.mode = uint32(*mode) //nolint:gosec // validated: 0 to 07777
+		bits := n.mode
+		n.explicit.Mode = &bits
+	}
+	d.overlay.setNode(e.path, n)
+}
+
+// lookupID returns the ID that the config specifies by number or by name, nil for none. It reports false for
+// an unknown name.
+func (d *decider) lookupID(p, what string, id *int, name *string, ids map[string]int) (*int, bool) {
+	if id != nil || name == nil || *name == "" {
+		return id, true
+	}
+	if found, ok := ids[*name]; ok {
+		return &found, true
+	}
+	d.problems.addConfig("%s must belong to %s %q, which is not in /etc/%s: create it first, or use its numeric ID",
+		p, what, *name, map[string]string{"user": "passwd", "group": "group"}[what])
+	return nil, false
 }
 
 // directory creates a directory, or sets mode and owner of an existing one.
 func (d *decider) directory(e entry, mode *int) error {
-	if there, err := d.overlay.lstat(e.path); err != nil {
-		return err
-	} else if !d.in.Strict && there.kind == hostfs.Directory {
+	if !d.in.Strict && d.overlay.lstat(e.path).kind == hostfs.Directory {
 		e.node.Overwrite = nil // its contents belong to the host
 	}
 	t, n, err := d.beginEntry(e)
@@ -129,15 +162,10 @@ func (d *decider) directory(e entry, mode *int) error {
 		if err := d.overlay.parents(e.path, e.node.Path); err != nil {
 			return err
 		}
-		if n, err = d.overlay.newNode(e.path, hostfs.Directory, 0o755); err != nil {
-			return err
-		}
+		n = d.overlay.newNode(e.path, hostfs.Directory, 0o755)
 	default:
 		return newObstacle("%s must be a directory, but a %s exists", t.path, n)
 	}
-	if !d.setOwner(n, e.node) {
-		return nil
-	}
-	n.setMode(mode)
-	return d.overlay.setNode(e.path, n)
+	d.finishEntry(e, n, mode)
+	return nil
 }

@@ -144,7 +144,7 @@ func inputOf(t *testing.T, tree *hostfs.Tree, config string, strict bool) Input 
 			in.Appends[file.Path] = append(in.Appends[file.Path], decodeResource(t, one)...)
 		}
 	}
-	users, groups, err := accounts.Names(tree)
+	users, groups, err := accounts.IDs(tree)
 	must(t, err)
 	in.User, in.Group = users, groups
 	return in

@@ -5,6 +5,7 @@ package entries
 import (
 	"path"
 
+	"github.com/coreos/ignition/v2/config/util"
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
@@ -44,7 +45,7 @@ func (d *decider) unit(u types.Unit) error {
 		}
 	}
 	target := path.Join(UnitDir, u.Name)
-	if u.Contents != nil && *u.Contents != "" {
+	if util.NotEmpty(u.Contents) {
 		if err := d.unitFile(target, *u.Contents); err != nil {
 			return err
 		}
@@ -78,22 +79,16 @@ func (d *decider) unitFile(p, content string) error {
 	if err != nil {
 		return err
 	}
-	there, err := d.overlay.lstat(real)
-	if err != nil {
-		return err
-	}
-	if there.kind == hostfs.Directory || there.kind == hostfs.Other {
+	if there := d.overlay.lstat(real); there.kind == hostfs.Directory || there.kind == hostfs.Other {
 		return newObstacle("%s must be a file, but a %s exists", real, there)
 	}
 	if err := d.overlay.parents(real, p); err != nil {
 		return err
 	}
-	n, err := d.overlay.newNode(real, hostfs.Regular, fileMode)
-	if err != nil {
-		return err
-	}
+	n := d.overlay.newNode(real, hostfs.Regular, fileMode)
 	n.content = []byte(content)
-	return d.overlay.setNode(real, n)
+	d.overlay.setNode(real, n)
+	return nil
 }
 
 func (d *decider) mask(p string) error {
@@ -107,12 +102,10 @@ func (d *decider) mask(p string) error {
 	if err := d.removeExisting(real, t.why); err != nil {
 		return err
 	}
-	n, err := d.overlay.newNode(real, hostfs.Symlink, 0)
-	if err != nil {
-		return err
-	}
+	n := d.overlay.newNode(real, hostfs.Symlink, 0)
 	n.link = maskTarget
-	return d.overlay.setNode(real, n)
+	d.overlay.setNode(real, n)
+	return nil
 }
 
 // unmask removes a symbolic link to exactly /dev/null, and nothing else.
@@ -121,9 +114,8 @@ func (d *decider) unmask(p string) error {
 	if err != nil {
 		return err
 	}
-	there, err := d.overlay.lstat(real)
-	if err != nil || there.kind != hostfs.Symlink || there.link != maskTarget {
-		return err
+	if there := d.overlay.lstat(real); there.kind != hostfs.Symlink || there.link != maskTarget {
+		return nil
 	}
 	return d.removeExisting(real, changeReason(p, real))
 }

@@ -3,14 +3,17 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -42,36 +45,26 @@ func (c *Client) attempt(ctx context.Context, r Request) (*Response, *transport.
 		trip := c.newTransport(serverName)
 		response, err := roundTrip(ctx, trip, &dialed, target, headers)
 		if err != nil {
-			return nil, c.classify(&dialed, err)
+			proxy, _ := c.Proxy.For(&dialed) // an error would be err
+			failed := transport.Classify(&dialed, proxy, err)
+			failed.AddNote(notes)
+			return nil, failed
 		}
 		next, failed := c.redirect(target, response)
+		var got *Response
 		if failed == nil && next == nil {
-			var got *Response
-			got, failed = c.read(response, r.Limit, cancel)
-			if failed == nil {
+			if got, failed = c.read(response, r.Limit, cancel); failed == nil {
 				got.Unencrypted = unencrypted
 			}
-			trip.CloseIdleConnections()
-			return got, failed
 		}
 		response.Body.Close()
 		trip.CloseIdleConnections()
-		if failed != nil {
-			return nil, failed
+		if next == nil {
+			return got, failed
 		}
 		target, headers, address = next, nil, ""
 	}
-	return nil, &transport.Error{
-		Kind: Redirect, Code: report.Usage, Message: fmt.Sprintf("the server redirects more than %d times", maxRedirects), Remedy: "# check the URL",
-	}
-}
-
-// classify returns the error of a request without a response.
-func (c *Client) classify(server *url.URL, err error) *transport.Error {
-	proxy, _ := c.Proxy.For(server) // an error would be err
-	failed := transport.Classify(server, proxy, err)
-	failed.AddNote(notes)
-	return failed
+	return nil, redirectError(fmt.Sprintf("the server redirects more than %d times", maxRedirects))
 }
 
 // newTransport returns a transport for one request: HTTP/1.1, as the ignition server and Ignition's
@@ -79,14 +72,10 @@ func (c *Client) classify(server *url.URL, err error) *transport.Error {
 func (c *Client) newTransport(serverName string) *http.Transport {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
-	dial := c.Dial
-	if dial == nil {
-		dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
-	}
 	return &http.Transport{
 		Proxy:                  func(r *http.Request) (*url.URL, error) { return c.Proxy.For(r.URL) },
 		OnProxyConnectResponse: transport.CheckConnect,
-		DialContext:            dial,
+		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
 		TLSClientConfig:        &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12, ServerName: serverName},
 		TLSHandshakeTimeout:    dialTimeout,
 		ResponseHeaderTimeout:  c.HeaderTimeout,
@@ -98,16 +87,16 @@ func (c *Client) newTransport(serverName string) *http.Transport {
 
 // roundTrip sends one request. It does not use an http.Client, which would include URLs in
 // errors.
-func roundTrip(ctx context.Context, trip *http.Transport, dialed, target *url.URL, headers http.Header) (*http.Response, error) {
+func roundTrip(
+	ctx context.Context, trip *http.Transport, dialed, target *url.URL, headers http.Header,
+) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, dialed.String(), nil)
 	if err != nil {
 		return nil, errors.New("invalid URL") // the cause contains the URL
 	}
 	request.Host = target.Host
 	request.Header = http.Header{"Accept": {Accept}, "Accept-Encoding": {"identity"}, "User-Agent": {UserAgent}}
-	for name, values := range headers {
-		request.Header[name] = values
-	}
+	maps.Copy(request.Header, headers)
 	if user := target.User; user != nil && request.Header.Get("Authorization") == "" {
 		password, _ := user.Password()
 		request.SetBasicAuth(user.Username(), password)
@@ -117,37 +106,37 @@ func roundTrip(ctx context.Context, trip *http.Transport, dialed, target *url.UR
 
 // redirect returns the URL that a response redirects to, nil for none.
 func (c *Client) redirect(target *url.URL, response *http.Response) (*url.URL, *transport.Error) {
-	location := response.Header.Get("Location")
-	switch response.StatusCode {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
-	default:
-		location = ""
+	redirects := []int{
+		http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect,
 	}
-	if location == "" {
+	location := response.Header.Get("Location")
+	if location == "" || !slices.Contains(redirects, response.StatusCode) {
 		return nil, nil // no redirect
 	}
-	failed := &transport.Error{Kind: Redirect, Code: report.Usage, Message: "the server redirects to an invalid URL", Remedy: "# check the URL"}
 	next, err := target.Parse(location)
 	if err != nil {
-		return nil, failed
+		return nil, redirectError("the server redirects to an invalid URL")
 	}
+	name := transport.RedactURL(next)
 	if next.Scheme != "http" && next.Scheme != "https" || next.Hostname() == "" {
-		failed.Message = fmt.Sprintf("the server redirects to %s, which is neither HTTP nor HTTPS", transport.RedactURL(next))
-		return nil, failed
+		return nil, redirectError(fmt.Sprintf("the server redirects to %s, which is neither HTTP nor HTTPS", name))
 	}
 	if c.CheckRedirect != nil {
 		if err := c.CheckRedirect(next); err != nil {
-			failed.Message = fmt.Sprintf("the server redirects to %s, which is not allowed: %s", transport.RedactURL(next), err)
-			return nil, failed
+			return nil, redirectError(fmt.Sprintf("the server redirects to %s, which is not allowed: %s", name, err))
 		}
 	}
 	return next, nil
 }
 
-// read reads the whole body and closes it. A server that stops sending is canceled after
+func redirectError(message string) *transport.Error {
+	return &transport.Error{Kind: Redirect, Code: report.Usage, Message: message, Remedy: "# check the URL"}
+}
+
+// read reads the whole body. A server that stops sending is canceled after
 // stallTimeout.
 func (c *Client) read(response *http.Response, limit int64, cancel context.CancelFunc) (*Response, *transport.Error) {
-	defer response.Body.Close()
 	got := &Response{Size: response.ContentLength, ContentType: response.Header.Get("Content-Type")}
 	if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
 		got.Date, got.Skew = date, date.Sub(time.Now().UTC().Truncate(time.Second))
@@ -155,10 +144,7 @@ func (c *Client) read(response *http.Response, limit int64, cancel context.Cance
 	if status := response.StatusCode; status != http.StatusOK && status != http.StatusNoContent {
 		return nil, statusError(response, got.Skew)
 	}
-	stall := stallTimeout
-	if c.StallTimeout > 0 {
-		stall = c.StallTimeout
-	}
+	stall := cmp.Or(c.StallTimeout, stallTimeout)
 	stalled := time.AfterFunc(stall, cancel)
 	defer stalled.Stop()
 	var err error

@@ -10,10 +10,10 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -64,9 +64,7 @@ type Client struct {
 	Check         func(*Response) *transport.Error // returns why a body is not usable
 	Explain       func(*transport.Error)           // sets the text, the remedy, the exit code and Temporary for the server
 
-	// Shorter times and another dialer, for tests.
-	InitialBackoff, StallTimeout time.Duration
-	Dial                         func(ctx context.Context, network, address string) (net.Conn, error)
+	InitialBackoff, StallTimeout time.Duration // shorter in tests
 }
 
 // Proxy is the proxy configuration of a config. No has the form of the items of NO_PROXY.
@@ -103,38 +101,33 @@ type Response struct {
 // not temporary, RetryTimeout has passed, or ctx ends. An error is a report.Failure around a
 // *transport.Error.
 func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
-	began, budget, limited := time.Now(), c.RetryTimeout, ctx
-	if budget == 0 {
-		budget = defaultRetryTimeout
-	}
+	began, limited := time.Now(), ctx
+	deadline := began.Add(cmp.Or(c.TotalTimeout, c.RetryTimeout, defaultRetryTimeout))
 	if c.TotalTimeout > 0 {
-		budget = c.TotalTimeout
 		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeout(ctx, c.TotalTimeout)
+		limited, cancel = context.WithDeadline(ctx, deadline)
 		defer cancel()
 	}
-	deadline := began.Add(budget)
 	pause := wait.NewBackoff()
-	if c.InitialBackoff > 0 {
-		pause.Duration = c.InitialBackoff
-	}
+	pause.Duration = cmp.Or(c.InitialBackoff, pause.Duration)
 	var last *transport.Error
 	for attempt := 1; ; attempt++ {
 		response, failed := c.Try(limited, r)
 		if failed == nil {
 			return response, nil
 		}
-		if limited.Err() != nil && last != nil {
-			failed = last // the timeout interrupted this attempt; report the failure before it
+		if limited.Err() == nil || last == nil { // otherwise the timeout interrupted this attempt
+			last = failed
 		}
-		last = failed
-		if !failed.Temporary || limited.Err() != nil || time.Now().After(deadline) {
-			return nil, finalError(ctx, failed, attempt, time.Since(began))
+		ended := !last.Temporary || limited.Err() != nil || time.Now().After(deadline)
+		if !ended {
+			next := min(pause.Step(), time.Until(deadline))
+			c.Log.WaitForRetry(fmt.Sprintf("waiting for %s: %s; retrying until %s",
+				r.Name, last.Message, report.Timestamp(deadline)), last.Remedy, next)
+			ended = wait.Sleep(limited, next) != nil
 		}
-		next := min(pause.Step(), time.Until(deadline))
-		c.Log.WaitForRetry(fmt.Sprintf("waiting for %s: %s; retrying until %s", r.Name, failed.Message, report.Timestamp(deadline)), failed.Remedy, next)
-		if wait.Sleep(limited, next) != nil {
-			return nil, finalError(ctx, failed, attempt, time.Since(began))
+		if ended {
+			return nil, finalError(ctx, last, attempt, time.Since(began))
 		}
 	}
 }

@@ -4,6 +4,9 @@ package fetch
 
 import (
 	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -23,19 +26,22 @@ const (
 )
 
 // proxyUserNote is the note for a proxy that requires authentication.
-const proxyUserNote = "# add the user name and password to the proxy URL in ignition.proxy, or add the host to ignition.proxy.noProxy"
+const proxyUserNote = "# add the user name and password to the proxy URL in ignition.proxy, " +
+	"or add the host to ignition.proxy.noProxy"
 
 // notes are the notes for failures without a response. TLS failures are not temporary here, whereas
 // Ignition retries them forever.
 var notes = map[transport.Kind]report.Remedy{
-	transport.UnknownName:         "# check the host name in the config, and DNS",
-	transport.NoNameServer:        "# check the name servers of this host: resolvectl status or cat /etc/resolv.conf",
-	transport.ProxyRefused:        "# allow the connection in the proxy, or add the host to ignition.proxy.noProxy in the config that sets the proxy",
+	transport.UnknownName:  "# check the host name in the config, and DNS",
+	transport.NoNameServer: "# check the name servers of this host: resolvectl status or cat /etc/resolv.conf",
+	transport.ProxyRefused: "# allow the connection in the proxy, " +
+		"or add the host to ignition.proxy.noProxy in the config that sets the proxy",
 	transport.ProxyAuthentication: proxyUserNote,
 	transport.ProxyUnreachable:    "# check ignition.proxy in the config that sets the proxy",
 	transport.NoTLS:               "# check the URL in the config",
-	transport.UnknownAuthority:    "# if the server is correct, add its CA to ignition.security.tls.certificateAuthorities in the config",
-	transport.WrongName:           "# use the host name in the server's certificate in the URL",
+	transport.UnknownAuthority: "# if the server is correct, " +
+		"add its CA to ignition.security.tls.certificateAuthorities in the config",
+	transport.WrongName: "# use the host name in the server's certificate in the URL",
 }
 
 // finalError returns the error of the last attempt with its exit code and remedy. If ctx ended the
@@ -60,7 +66,8 @@ func statusError(response *http.Response, skew time.Duration) *transport.Error {
 	status := response.StatusCode
 	e := &transport.Error{
 		Kind: transport.Status, Code: report.Usage, Status: status, FirstLine: line, Skew: skew,
-		Message: fmt.Sprintf("the server returns HTTP %d %s", status, http.StatusText(status)), Remedy: "# check the URL in the config",
+		Message: fmt.Sprintf("the server returns HTTP %d %s", status, http.StatusText(status)),
+		Remedy:  "# check the URL in the config",
 	}
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
@@ -84,5 +91,24 @@ func NewTruncatedError(got *Response, cause error) *transport.Error {
 	return &transport.Error{
 		Kind: Truncated, Code: report.Failed, Temporary: true, Cause: cause,
 		Message: "the transfer ended after " + received, Remedy: "# check the network connection to the server",
+	}
+}
+
+// CheckCA returns an error unless text is a PEM bundle whose first certificate can be parsed.
+// Text between and after the certificates, and blocks of other types, are ignored, as by
+// x509.CertPool.
+func CheckCA(text []byte) error {
+	for rest := text; ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			return errors.New("no PEM certificate found")
+		}
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+			return fmt.Errorf("parsing the certificate: %w", err)
+		}
+		return nil
 	}
 }

@@ -16,7 +16,7 @@
 //   - Nothing is retried forever, and failures that a retry cannot overcome are not retried: see
 //     package fetch. HTTP 408, HTTP 429 and truncated responses are retried as the failures that
 //     Ignition retries.
-//   - Configs refer to others at most 16 levels deep, and to 64 in all.
+//   - Configs refer to at most 64 others in all.
 //   - All decoded contents together have at most 64 MiB.
 //   - Contents that came by http without a verification cause a warning.
 //   - A certificate authority can have text around its certificates, as in the bundles of

@@ -52,7 +52,7 @@ func FuzzDataURL(f *testing.F) {
 			r.Verification.Hash = &hash
 		}
 		const limit = 1 << 16
-		content, err := NewUnpacker(limit).Decode(r)
+		content, err := (&Unpacker{limit: limit}).Decode(r)
 		if err == nil && len(content) > limit {
 			t.Errorf("%d bytes", len(content))
 		}

@@ -4,6 +4,8 @@ package resolve
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,6 +17,7 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"github.com/coreos/ignition/v2/config/validate"
 	vreport "github.com/coreos/vcontext/report"
+	"sigs.k8s.io/yaml"
 )
 
 const (
@@ -38,97 +41,78 @@ func Parse(raw []byte) (config types.Config, version string, warnings []string, 
 	if wrong := detectWrongFormat(raw, err == nil); wrong != nil {
 		return config, "", nil, wrong
 	}
-	if err == nil && parsed.Major == 2 {
-		// OpenShift's servers select the spec by this header, and serve 2.2 without it.
-		return config, "", nil, fmt.Errorf("the config has Ignition spec %s, which is not supported (3.0 to %d.%d are): request the config with the header "+
-			`"Accept: application/vnd.coreos.ignition+json;version=3.2.0", or use the config of a newer release`,
-			parsed, types.MaxVersion.Major, types.MaxVersion.Minor)
-	}
 	if err == nil && (parsed.Major != 3 || parsed.Minor > types.MaxVersion.Minor) {
-		return config, "", nil, fmt.Errorf("the config has Ignition spec %s, which is not supported (3.0 to %d.%d are)",
-			parsed, types.MaxVersion.Major, types.MaxVersion.Minor)
+		hint := ""
+		if parsed.Major == 2 {
+			// OpenShift's servers select the spec by this header, and serve 2.2 without it.
+			hint = `: request the config with the header "Accept: application/vnd.coreos.ignition+json;version=3.2.0", ` +
+				"or use the config of a newer release"
+		}
+		return config, "", nil, fmt.Errorf("the config has Ignition spec %s, which is not supported (3.0 to %d.%d are)%s",
+			parsed, types.MaxVersion.Major, types.MaxVersion.Minor, hint)
 	}
 	if err == nil {
 		config, found, err = v3_6.ParseCompatibleVersion(raw)
 	}
 	switch {
-	case errors.Is(err, ignerrors.ErrEmpty):
-		return config, "", nil, errors.New("the config is empty")
 	case errors.Is(err, ignerrors.ErrInvalidVersion):
 		return config, "", nil, errors.New("not an Ignition config: ignition.version is missing")
 	case err != nil && len(found.Entries) == 0:
 		return config, "", nil, fmt.Errorf("not a valid Ignition config: %w", err)
 	case err != nil:
-		return config, "", nil, fmt.Errorf("not a valid Ignition config: %s", joinFirst(fatalProblems(found)))
+		return config, "", nil, fmt.Errorf("not a valid Ignition config: %s", joinFirst(fatalProblems(found, types.Config{})))
 	}
-	return config, parsed.String(), firstWarnings(found), nil
-}
-
-// firstWarnings returns the first warnings of the parser, sorted, because Ignition reports unknown keys
-// in random order.
-func firstWarnings(found vreport.Report) []string {
-	var warnings []string
 	for _, entry := range found.Entries {
 		warnings = append(warnings, entry.String())
 	}
-	slices.Sort(warnings)
-	return firstProblems(warnings)
+	slices.Sort(warnings) // Ignition reports unknown keys in random order
+	return config, parsed.String(), firstProblems(warnings), nil
 }
 
 // Validate validates a merged config and returns an error that lists the problems. Two valid
 // configs can be invalid when merged, such as a file in one at the path of a unit in the other.
 func Validate(config types.Config) error {
-	found := validate.ValidateWithContext(config, nil)
-	if !found.IsFatal() {
-		return nil
+	if problems := fatalProblems(validate.ValidateWithContext(config, nil), config); len(problems) > 0 {
+		return errors.New(joinFirst(problems))
 	}
-	var list []string
-	for _, entry := range found.Entries {
-		if entry.Kind.IsFatal() {
-			list = append(list, trimErrorPrefix(entry)+entryPath(config, entry.Context.Path))
-		}
-	}
-	return errors.New(joinFirst(list))
+	return nil
 }
 
-// entryPath returns the path of the storage entry that a problem refers to. The index of the entry
-// in the merged config is not in any file of the administrator.
-func entryPath(config types.Config, path []any) string {
-	if len(path) < 3 || path[0] != "storage" {
-		return ""
-	}
-	i, _ := path[2].(int)
-	var name string
-	switch storage := config.Storage; {
-	case path[1] == "files" && i < len(storage.Files):
-		name = storage.Files[i].Path
-	case path[1] == "directories" && i < len(storage.Directories):
-		name = storage.Directories[i].Path
-	case path[1] == "links" && i < len(storage.Links):
-		name = storage.Links[i].Path
-	default:
-		return ""
-	}
-	return fmt.Sprintf(" (%s)", name)
-}
-
-// fatalProblems returns the fatal entries of a validation report.
-func fatalProblems(found vreport.Report) []string {
+// fatalProblems returns the fatal entries of a validation report. In a merged config, it adds the path of the
+// storage entry, because the index is not in any file of the administrator.
+func fatalProblems(found vreport.Report, merged types.Config) []string {
 	var list []string
 	for _, entry := range found.Entries {
 		if !entry.Kind.IsFatal() {
 			continue
 		}
-		problem := trimErrorPrefix(entry)
+		problem := strings.TrimPrefix(entry.String(), "error ")
 		if entry.Message == ignerrors.ErrInvalidScheme.Error() {
 			problem += " (supported: data, http and https)"
+		}
+		if name := entryPath(merged.Storage, entry.Context.Path); name != "" {
+			problem += " (" + name + ")"
 		}
 		list = append(list, problem)
 	}
 	return list
 }
 
-func trimErrorPrefix(entry vreport.Entry) string { return strings.TrimPrefix(entry.String(), "error ") }
+// entryPath returns the path of the storage entry that a problem refers to, "" for none.
+func entryPath(storage types.Storage, path []any) string {
+	if len(path) < 3 || path[0] != "storage" {
+		return ""
+	}
+	switch i, _ := path[2].(int); {
+	case path[1] == "files" && i < len(storage.Files):
+		return storage.Files[i].Path
+	case path[1] == "directories" && i < len(storage.Directories):
+		return storage.Directories[i].Path
+	case path[1] == "links" && i < len(storage.Links):
+		return storage.Links[i].Path
+	}
+	return ""
+}
 
 // joinFirst joins the first problems of a list.
 func joinFirst(list []string) string { return strings.Join(firstProblems(list), "; ") }
@@ -139,4 +123,33 @@ func firstProblems(list []string) []string {
 		return append(list[:maxProblems:maxProblems], fmt.Sprintf("and %d more", more))
 	}
 	return list
+}
+
+// detectWrongFormat returns an error for common mistakes in the choice of the file. The parser would only
+// report that the file is not JSON, or has no version. JSON with a version is accepted.
+func detectWrongFormat(raw []byte, hasVersion bool) error {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 {
+		return errors.New("the config is empty")
+	}
+	if raw[0] == '{' && hasVersion {
+		return nil
+	}
+	var object struct{ Kind, Variant string }
+	if err := yaml.Unmarshal(raw, &object); err == nil {
+		switch {
+		case object.Kind == "Secret":
+			return errors.New("the input is the Secret itself; use the config in its data.value")
+		case object.Variant != "":
+			return errors.New("the input is a Butane config; convert it to an Ignition config with butane")
+		}
+	}
+	if raw[0] == '{' || json.Valid(raw) {
+		return nil // the parser reports the problem
+	}
+	decoded, err := base64.StdEncoding.DecodeString(string(raw))
+	if decoded = bytes.TrimSpace(decoded); err == nil && len(decoded) > 0 && decoded[0] == '{' {
+		return errors.New("the input is base64; decode it with: base64 -d")
+	}
+	return errors.New("the config is not JSON")
 }

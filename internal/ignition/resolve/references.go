@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"github.com/vincent-petithory/dataurl"
@@ -16,6 +17,22 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/transport"
 )
+
+// RedactSource returns a source without parts that may be secret: user, password, query, and the
+// content of a data URL.
+func RedactSource(source string) string {
+	if isDataURL(source) {
+		return "a data URL"
+	}
+	parsed, err := url.Parse(source)
+	if err != nil {
+		return "an invalid URL"
+	}
+	return transport.RedactURL(parsed)
+}
+
+// isDataURL reports whether a source is in the config itself.
+func isDataURL(source string) bool { return strings.HasPrefix(source, "data:") }
 
 // resourceRef is a resource of a config and its purpose.
 type resourceRef struct {
@@ -41,11 +58,10 @@ func contentRefs(config *types.Config) []resourceRef {
 	var list []resourceRef
 	for i := range config.Storage.Files {
 		file := &config.Storage.Files[i]
-		list = append(list, resourceRef{description: "file " + file.Path, resource: &file.Contents, file: file.Path})
+		list = append(list, resourceRef{"file " + file.Path, &file.Contents, file.Path, false})
 		for j := range file.Append {
-			list = append(list, resourceRef{
-				description: fmt.Sprintf("appended content %d of file %s", j+1, file.Path), resource: &file.Append[j], file: file.Path, isAppended: true,
-			})
+			description := fmt.Sprintf("appended content %d of file %s", j+1, file.Path)
+			list = append(list, resourceRef{description, &file.Append[j], file.Path, true})
 		}
 	}
 	return list
@@ -57,17 +73,17 @@ func nestedConfigs(ignition *types.Ignition) []resourceRef {
 	if ignition.Config.Replace.Source != nil {
 		return []resourceRef{{description: "replacement config", resource: &ignition.Config.Replace}}
 	}
-	var list []resourceRef
-	for i := range ignition.Config.Merge {
-		list = append(list, resourceRef{description: fmt.Sprintf("merged config %d", i+1), resource: &ignition.Config.Merge[i]})
-	}
-	return list
+	return numberedRefs("merged config", ignition.Config.Merge)
 }
 
 func caRefs(ignition *types.Ignition) []resourceRef {
+	return numberedRefs("certificate authority", ignition.Security.TLS.CertificateAuthorities)
+}
+
+func numberedRefs(description string, resources []types.Resource) []resourceRef {
 	var list []resourceRef
-	for i := range ignition.Security.TLS.CertificateAuthorities {
-		list = append(list, resourceRef{description: fmt.Sprintf("certificate authority %d", i+1), resource: &ignition.Security.TLS.CertificateAuthorities[i]})
+	for i := range resources {
+		list = append(list, resourceRef{description: fmt.Sprintf("%s %d", description, i+1), resource: &resources[i]})
 	}
 	return list
 }
@@ -96,29 +112,16 @@ func (r resourceRef) unsupportedReason() string {
 	case err != nil:
 		return "has an invalid URL"
 	case source.Scheme != "http" && source.Scheme != "https":
-		return fmt.Sprintf("has the unsupported scheme %s in %s (supported: data, http and https)", source.Scheme, transport.RedactURL(source))
+		return fmt.Sprintf("has the unsupported scheme %s in %s (supported: data, http and https)",
+			source.Scheme, transport.RedactURL(source))
 	case source.Hostname() == "":
 		return fmt.Sprintf("has a URL without a host: %s", transport.RedactURL(source))
 	}
 	return ""
 }
 
-// headers returns the config's headers for the resource. If several headers have the same name,
-// the last one applies.
-func (r resourceRef) headers() (http.Header, error) {
-	headers := http.Header{}
-	for _, header := range r.resource.HTTPHeaders {
-		if header.Value == nil {
-			// In a merge, a header without a value removes the parent's header. If there is none
-			// to remove, Ignition fails, too.
-			return nil, fmt.Errorf("%s: header %q has no value", r.describe(), header.Name)
-		}
-		headers.Set(header.Name, *header.Value)
-	}
-	return headers, nil
-}
-
-// get returns the content of a resource, expanded and verified.
+// get returns the content of a resource, expanded and verified. While Offline is set, it only records a
+// remote resource.
 func (r *resolver) get(ctx context.Context, reference resourceRef) ([]byte, error) {
 	if !reference.isRemote() {
 		content, err := r.unpacker.Decode(*reference.resource)
@@ -127,24 +130,37 @@ func (r *resolver) get(ctx context.Context, reference resourceRef) ([]byte, erro
 		}
 		return content, nil
 	}
+	if r.options.Offline {
+		r.remoteResources = append(r.remoteResources, reference.describe())
+		return nil, nil
+	}
 	source, err := url.Parse(*reference.resource.Source)
 	if err != nil {
 		return nil, fmt.Errorf("%s has an invalid URL", reference.description)
 	}
-	headers, err := reference.headers()
-	if err != nil {
-		return nil, err
+	headers := http.Header{} // of several headers with the same name, the last one applies
+	for _, header := range reference.resource.HTTPHeaders {
+		if header.Value == nil {
+			// In a merge, a header without a value removes the parent's header. If there is none
+			// to remove, Ignition fails, too.
+			return nil, fmt.Errorf("%s: header %q has no value", reference.describe(), header.Name)
+		}
+		headers.Set(header.Name, *header.Value)
 	}
-	response, err := r.client.Get(ctx, fetch.Request{Name: transport.RedactURL(source), URL: source, Headers: headers, Limit: r.unpacker.remaining})
+	name := transport.RedactURL(source)
+	request := fetch.Request{Name: name, URL: source, Headers: headers, Limit: r.unpacker.remaining()}
+	response, err := r.client.Get(ctx, request)
 	if err != nil {
-		return nil, fmt.Errorf("%s: fetching %s: %w", reference.description, transport.RedactURL(source), err)
+		return nil, fmt.Errorf("%s: fetching %s: %w", reference.description, name, err)
 	}
 	content, err := r.unpacker.unpack(response.Body, *reference.resource)
 	if err != nil {
-		return nil, report.Fail(report.Usage, "# check the content on the server; correct the content or the config", "%s: %w", reference.describe(), err)
+		return nil, report.Fail(report.Usage, "# check the content on the server; correct the content or the config",
+			"%s: %w", reference.describe(), err)
 	}
 	if response.Unencrypted && ptr.Deref(reference.resource.Verification.Hash, "") == "" {
-		r.warnings = append(r.warnings, fmt.Sprintf("%s was transferred without encryption and without a verification hash: it could have been modified in transit", reference.describe()))
+		r.warnings = append(r.warnings, reference.describe()+" was transferred without encryption and without a "+
+			"verification hash: it could have been modified in transit")
 	}
 	return content, nil
 }

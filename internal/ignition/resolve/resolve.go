@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"slices"
 	"time"
 
@@ -20,10 +19,24 @@ import (
 )
 
 const (
-	maxDepth      = 16 // of configs that refer to configs
-	maxConfigs    = 64 // in total; Ignition has no limit
+	maxConfigs    = 64 // that a config refers to, in total; Ignition has no limit
 	headerTimeout = 10 * time.Second
 )
+
+// Document is a config that refers to nothing outside itself.
+type Document struct {
+	// Raw is the text of the config if it was complete, else JSON of the newest spec. Raw is a
+	// credential if the config or a resource of it is one.
+	Raw      []byte
+	Version  string       // the spec of the outermost config
+	Config   types.Config // merged, translated to the newest spec; all sources are data URLs
+	Warnings []string     // of Ignition's own validation, and about unencrypted resources
+}
+
+// Format excludes the contents from every verb.
+func (d Document) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "Ignition config of spec %s, %d bytes", d.Version, len(d.Raw))
+}
 
 // Options are the settings of Resolve. The zero value is valid.
 type Options struct {
@@ -40,7 +53,6 @@ type Options struct {
 
 	maxBytes                     int64         // of all configs and contents together, decoded; 0 means MaxDecodedBytes
 	initialBackoff, stallTimeout time.Duration // shorter in tests
-	dial                         func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Resolve parses a config, merges or replaces it as specified, and fetches, decodes and verifies
@@ -49,8 +61,7 @@ type Options struct {
 // if a server requires another credential; Refused for a server that is not trusted; else
 // Failed.
 func Resolve(ctx context.Context, raw []byte, o Options) (*Document, error) {
-	unpacker := NewUnpacker(cmp.Or(o.maxBytes, MaxDecodedBytes))
-	r := &resolver{options: o, unpacker: unpacker, caContents: map[string][]byte{}}
+	r := &resolver{options: o, unpacker: Unpacker{limit: o.maxBytes}}
 	document, err := r.resolve(ctx, raw)
 	if err != nil {
 		code, remedy := report.Usage, cmp.Or(o.Remedy, "# correct the config")
@@ -70,10 +81,9 @@ func Offline(raw []byte, name string, remedy report.Remedy) (*Document, error) {
 
 // resolver holds the state of one call of Resolve.
 type resolver struct {
-	options    Options
-	client     *fetch.Client
-	unpacker   *Unpacker
-	caContents map[string][]byte // CAs by source: each is fetched once, as in Ignition
+	options  Options
+	client   *fetch.Client
+	unpacker Unpacker
 
 	configs         int
 	changed         bool // the result differs from the text of the config
@@ -84,116 +94,90 @@ type resolver struct {
 // resolve combines two stages of Ignition: fetch, which merges the configs, and files, which
 // fetches the contents with the settings of the merged config.
 func (r *resolver) resolve(ctx context.Context, raw []byte) (*Document, error) {
-	config, version, warnings, err := Parse(raw)
+	config, version, err := r.parse(raw, "")
 	if err != nil {
 		return nil, err
 	}
-	r.warnings = warnings
-	if err := r.configureClient(ctx, config.Ignition); err != nil {
+	if err := r.configureClient(ctx, &config.Ignition); err != nil {
 		return nil, err
 	}
-	merged, err := r.merge(ctx, config, 0)
+	merged, err := r.merge(ctx, config)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.inlineCAs(ctx, &merged.Ignition); err != nil {
+	merged.Ignition.Config = types.IgnitionConfig{}
+	if err := r.configureClient(ctx, &merged.Ignition); err != nil {
 		return nil, err
 	}
-	list := contentRefs(&merged)
-	if err := r.checkContents(list); err != nil {
-		return nil, err
-	}
-	if r.changed {
-		if err := Validate(merged); err != nil {
-			return nil, fmt.Errorf("the merged config is not valid: %w", err)
-		}
-		if err := r.configureClient(ctx, merged.Ignition); err != nil {
-			return nil, err
-		}
-	}
-	for _, reference := range list {
+	for _, reference := range contentRefs(&merged) {
 		content, err := r.get(ctx, reference)
 		if err != nil {
 			return nil, err
 		}
 		*reference.resource = r.asDataURL(reference, content)
 	}
-	if r.changed {
-		raw, err = encodeConfig(merged)
+	if len(r.remoteResources) > 0 {
+		return nil, report.Fail(report.Usage,
+			"# use a config that contains all contents as data URLs; apply without --offline fetches them",
+			"the config refers to resources on the network, which are not fetched offline: %s", joinFirst(r.remoteResources))
 	}
-	return &Document{Raw: raw, Version: version, Config: merged, Warnings: r.warnings}, err
+	if r.changed {
+		if err := Validate(merged); err != nil {
+			return nil, fmt.Errorf("the merged config is not valid: %w", err)
+		}
+		if raw, err = encodeConfig(merged); err != nil {
+			return nil, err
+		}
+	}
+	return &Document{Raw: raw, Version: version, Config: merged, Warnings: r.warnings}, nil
+}
+
+// parse parses a config and collects its warnings. References that can never be fetched are errors, even if
+// a merged config would replace them.
+func (r *resolver) parse(raw []byte, warningPrefix string) (types.Config, string, error) {
+	config, version, warnings, err := Parse(raw)
+	if err != nil {
+		return config, "", err
+	}
+	for _, warning := range warnings {
+		r.warnings = append(r.warnings, warningPrefix+warning)
+	}
+	list := slices.Concat(nestedConfigs(&config.Ignition), caRefs(&config.Ignition))
+	if config.Ignition.Config.Replace.Source == nil {
+		list = append(list, contentRefs(&config)...)
+	}
+	return config, version, checkSupported(list)
 }
 
 // merge returns a config merged with the configs that it refers to, in order, so that the later
-// one takes precedence, or the config that replaces it. References that can never be fetched are
-// errors before any request, even if a merged config would replace them.
-func (r *resolver) merge(ctx context.Context, config types.Config, depth int) (types.Config, error) {
-	others, merged := nestedConfigs(&config.Ignition), config
+// one takes precedence, or the config that replaces it.
+func (r *resolver) merge(ctx context.Context, config types.Config) (types.Config, error) {
+	merged := config
 	if config.Ignition.Config.Replace.Source != nil {
 		merged = types.Config{Ignition: types.Ignition{Version: config.Ignition.Version}}
 	}
-	if err := checkSupported(slices.Concat(others, caRefs(&merged.Ignition), contentRefs(&merged))); err != nil {
-		return types.Config{}, err
-	}
-	for _, reference := range others {
+	for _, reference := range nestedConfigs(&config.Ignition) {
 		r.changed = true
+		if r.configs++; r.configs > maxConfigs {
+			return merged, fmt.Errorf("the configs refer to more than %d other configs", maxConfigs)
+		}
+		raw, err := r.get(ctx, reference)
+		if err != nil {
+			return merged, err
+		}
 		if r.options.Offline && reference.isRemote() {
-			r.remoteResources = append(r.remoteResources, reference.describe())
 			continue
 		}
-		if r.configs++; r.configs > maxConfigs {
-			return types.Config{}, fmt.Errorf("the configs refer to more than %d other configs", maxConfigs)
+		child, _, err := r.parse(raw, reference.describe()+": ")
+		if err == nil {
+			child, err = r.merge(ctx, child)
 		}
-		if depth == maxDepth {
-			return types.Config{}, fmt.Errorf("the configs refer to other configs more than %d levels deep", maxDepth)
-		}
-		child, err := r.child(ctx, reference, depth)
 		if err != nil {
-			return types.Config{}, err
+			return merged, fmt.Errorf("%s: %w", reference.describe(), err)
 		}
 		merged = v3_6.Merge(merged, child)
 	}
 	return merged, nil
-}
-
-// child fetches another config and merges the configs that it refers to.
-func (r *resolver) child(ctx context.Context, reference resourceRef, depth int) (types.Config, error) {
-	raw, err := r.get(ctx, reference)
-	if err != nil {
-		return types.Config{}, err
-	}
-	config, _, warnings, err := Parse(raw)
-	if err == nil {
-		for _, warning := range warnings {
-			r.warnings = append(r.warnings, fmt.Sprintf("%s: %s", reference.describe(), warning))
-		}
-		config, err = r.merge(ctx, config, depth+1)
-	}
-	if err != nil {
-		return types.Config{}, wrapError(reference, err)
-	}
-	return config, nil
-}
-
-// checkContents returns an error that lists all contents that cannot be fetched.
-func (r *resolver) checkContents(list []resourceRef) error {
-	if err := checkSupported(list); err != nil || !r.options.Offline {
-		return err
-	}
-	for _, reference := range list {
-		if reference.isRemote() {
-			r.remoteResources = append(r.remoteResources, reference.describe())
-		}
-	}
-	if len(r.remoteResources) > 0 {
-		return report.Fail(report.Usage, "# use a config that contains all contents as data URLs; apply without --offline fetches them",
-			"the config refers to resources on the network, which are not fetched offline: %s", joinFirst(r.remoteResources))
-	}
-	return nil
-}
-
-func wrapError(reference resourceRef, err error) error {
-	return fmt.Errorf("%s: %w", reference.describe(), err)
 }
 
 func encodeConfig(config types.Config) ([]byte, error) {

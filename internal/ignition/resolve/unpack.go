@@ -4,18 +4,20 @@ package resolve
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
-	"crypto/sha256"
-	"crypto/sha512"
+	"crypto"
+	_ "crypto/sha256" // for crypto.SHA256
+	_ "crypto/sha512" // for crypto.SHA512
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"strings"
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"github.com/vincent-petithory/dataurl"
+	"k8s.io/utils/ptr"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 )
@@ -24,11 +26,13 @@ import (
 // of gzip can contain gigabytes.
 const MaxDecodedBytes = 64 << 20
 
-// Unpacker decodes the contents of resources, up to a total size.
-type Unpacker struct{ limit, remaining int64 }
+// Unpacker decodes the contents of resources, up to a total size. The zero value is valid.
+type Unpacker struct {
+	limit int64 // 0 means MaxDecodedBytes
+	used  int64
+}
 
-// NewUnpacker returns an Unpacker with a total limit in bytes.
-func NewUnpacker(limit int64) *Unpacker { return &Unpacker{limit: limit, remaining: limit} }
+func (u *Unpacker) remaining() int64 { return cmp.Or(u.limit, MaxDecodedBytes) - u.used }
 
 // Decode decodes a data URL, decompresses its content, and verifies the hash of the decompressed
 // content. As in Ignition, a resource without a source has an empty content, whatever its hash.
@@ -50,7 +54,7 @@ func (u *Unpacker) Decode(r types.Resource) ([]byte, error) {
 // contents to append to them, both by path. A file without a source has no content; an empty
 // source is an empty content.
 func Contents(config types.Config) (own, appends map[string][]byte, err error) {
-	unpacker := NewUnpacker(MaxDecodedBytes)
+	var unpacker Unpacker
 	own, appends = map[string][]byte{}, map[string][]byte{}
 	for _, reference := range contentRefs(&config) {
 		content, err := unpacker.Decode(*reference.resource)
@@ -68,47 +72,46 @@ func Contents(config types.Config) (own, appends map[string][]byte, err error) {
 
 // unpack decompresses and verifies the bytes of a resource.
 func (u *Unpacker) unpack(content []byte, r types.Resource) ([]byte, error) {
-	if r.Compression != nil && *r.Compression == "gzip" {
+	if ptr.Deref(r.Compression, "") == "gzip" {
 		var err error
-		if content, err = gunzip(content, u.remaining); err != nil {
+		if content, err = gunzip(content, u.remaining()); err != nil {
 			return nil, err
 		}
 	}
-	if u.remaining -= int64(len(content)); u.remaining < 0 {
-		return nil, fmt.Errorf("the total size of all contents exceeds %s", fetch.FormatSize(u.limit))
+	if u.used += int64(len(content)); u.remaining() < 0 {
+		limit := fetch.FormatSize(cmp.Or(u.limit, MaxDecodedBytes))
+		return nil, fmt.Errorf("the total size of all contents exceeds %s", limit)
 	}
-	return content, verifyHash(content, r.Verification.Hash)
+	return content, verifyHash(content, r.Verification)
 }
 
-func gunzip(compressed []byte, limit int64) ([]byte, error) {
+func gunzip(compressed []byte, limit int64) (content []byte, err error) {
 	reader, err := gzip.NewReader(bytes.NewReader(compressed))
-	if err != nil {
-		return nil, fmt.Errorf("decompressing the gzip content: %w", err)
+	if err == nil {
+		content, err = io.ReadAll(io.LimitReader(reader, limit+1))
 	}
-	content, err := io.ReadAll(io.LimitReader(reader, limit+1))
 	if err != nil {
 		return nil, fmt.Errorf("decompressing the gzip content: %w", err)
 	}
 	return content, nil
 }
 
-func verifyHash(content []byte, want *string) error {
-	if want == nil || *want == "" {
+func verifyHash(content []byte, verification types.Verification) error {
+	if ptr.Deref(verification.Hash, "") == "" {
 		return nil
 	}
-	name, sum, _ := strings.Cut(*want, "-")
-	var h hash.Hash
-	switch name {
-	case "sha512":
-		h = sha512.New()
-	case "sha256":
-		h = sha256.New()
-	default:
+	name, want, err := verification.HashParts()
+	if err != nil {
+		return fmt.Errorf("reading the verification: %w", err)
+	}
+	function, known := map[string]crypto.Hash{"sha256": crypto.SHA256, "sha512": crypto.SHA512}[name]
+	if !known {
 		return fmt.Errorf("unsupported hash function %q in the verification", name)
 	}
+	h := function.New()
 	h.Write(content)
-	if got := hex.EncodeToString(h.Sum(nil)); !strings.EqualFold(got, sum) {
-		return fmt.Errorf("verification failed: the %s is %s, expected %s", name, got, sum)
+	if got := hex.EncodeToString(h.Sum(nil)); !strings.EqualFold(got, want) {
+		return fmt.Errorf("verification failed: the %s is %s, expected %s", name, got, want)
 	}
 	return nil
 }
