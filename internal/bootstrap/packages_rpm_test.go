@@ -10,22 +10,22 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rpms"
 )
 
 // joinOnBench returns a join on a RHEL 9 host that has the packages of the bench.
 func joinOnBench(t *testing.T, b *rpms.Environment, install bool) *join {
 	t.Helper()
-	on := &packages.Transactions{Host: b.Root}
+	on := &software.Transactions{Host: b.Root}
 	book, err := ledger.Open(t.TempDir(), ledger.Drivers{
-		Snapshots: map[ledger.Kind]ledger.SnapshotDriver{packages.TransactionKind: on},
+		Snapshots: map[ledger.Kind]ledger.SnapshotDriver{software.TransactionKind: on},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestPackagesAreRefusedThenInstalledThenListedByLeave(t *testing.T) {
 	b.AddRepository("site", "enabled=1", "gpgkey=file://"+key)
 
 	operation := joinOnBench(t, b, false)
-	decision, err := operation.DecidePackages(t.Context(), nil, kubelet.Version{})
+	decision, err := operation.DecideSoftware(t.Context(), nil, kube.Version{})
 	refused := decision.Err()
 	if err != nil || report.CodeOf(refused) != report.Refused || !strings.Contains(string(report.RemedyOf(refused)), "dnf install 'openshift-kubelet-4.18.*' 'cri-o-1.31.*' conmon crun") {
 		t.Fatalf("%v; %v\n%s", err, refused, report.RemedyOf(refused))
@@ -66,14 +66,14 @@ func TestPackagesAreRefusedThenInstalledThenListedByLeave(t *testing.T) {
 	}
 
 	j := joinOnBench(t, b, true)
-	if decision, err = j.decidePackages(t.Context()); err != nil {
+	if decision, err = j.decideSoftware(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.installPackages(t.Context(), report.Log{}, decision.Specs()); err != nil {
 		t.Fatal(err)
 	}
 	again := joinOnBench(t, b, false)
-	if after, err := again.decidePackages(t.Context()); err != nil || after.Present != 7 {
+	if after, err := again.decideSoftware(t.Context()); err != nil || len(after.With(software.Present)) != 7 {
 		t.Errorf("after it: %v, %+v", err, after)
 	}
 	outcome, err := j.Ledger.Undo(t.Context())
@@ -106,7 +106,7 @@ func TestPackagesThatAreRefusedAreNotRecordedAsInstalled(t *testing.T) {
 func removalHints(items []ledger.Item) []string {
 	var texts []string
 	for _, item := range items {
-		if text := packages.RemovalHint(item); item.Kind == packages.TransactionKind && text != "" {
+		if text := software.RemovalHint(item); item.Kind == software.TransactionKind && text != "" {
 			texts = append(texts, text)
 		}
 	}

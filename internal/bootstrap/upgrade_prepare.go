@@ -10,10 +10,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/inputs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
 
 // prepareUpgrade reads the inputs of a new upgrade, or installs the generation of the unfinished one.
@@ -97,17 +96,17 @@ func startRollback(dir string, state joinstate.State, reason string) error {
 		u = *state.Upgrade
 		u.Drain, u.Step = false, ""
 	} else {
-		current, err := release.Load(dir)
+		current, err := joinstate.LoadSoftware(dir)
 		if err != nil {
 			return err
 		}
 		u.To = releaseOf(current)
 	}
-	software, err := release.Decode(previous.Files[joinstate.SoftwareFile])
+	contents, err := previous.Software()
 	if err != nil {
 		return err
 	}
-	u.From, u.To, u.RollingBack = u.To, releaseOf(software), reason
+	u.From, u.To, u.RollingBack = u.To, releaseOf(contents), reason
 	return joinstate.BeginRollback(dir, state, u)
 }
 
@@ -122,7 +121,7 @@ func (j *join) commitUpgrade(required effects.Effects) error {
 	if err != nil {
 		return err
 	}
-	stored, err := release.Load(j.Dir)
+	stored, err := joinstate.LoadSoftware(j.Dir)
 	if err != nil {
 		return err
 	}
@@ -142,37 +141,33 @@ func (j *join) commitUpgrade(required effects.Effects) error {
 
 // keepVersions records the versions of packages that an upgrade replaces in the previous generation, so
 // that a rollback installs exactly them. The OS image of the previous payload can have others.
-func (j *join) keepVersions(replaced []packages.Missing) error {
+func (j *join) keepVersions(replaced []software.Choice) error {
 	if u := j.State.Upgrade; u == nil || u.RollingBack != "" || u.Repeats || len(replaced) == 0 {
 		return nil
-	}
-	table, err := packages.ReadTable()
-	if err != nil {
-		return err
 	}
 	previous, err := joinstate.LoadGeneration(j.Dir, joinstate.PreviousFile)
 	if err != nil {
 		return err
 	}
-	software, err := release.Decode(previous.Files[joinstate.SoftwareFile])
-	if err != nil || software == nil {
+	contents, err := previous.Software()
+	if err != nil || contents == nil {
 		return err
 	}
-	for _, m := range replaced {
-		software.ReplaceVersion(table, *m.Replaces)
+	for _, c := range replaced {
+		contents.ReplaceVersion(c)
 	}
-	if previous.Files[joinstate.SoftwareFile], err = release.Encode(*software); err != nil {
+	if err := previous.SetSoftware(*contents); err != nil {
 		return err
 	}
 	return previous.Save(j.Dir, joinstate.PreviousFile)
 }
 
 // releaseOf returns the release of software, or "" if it is unknown.
-func releaseOf(software *packages.Software) string {
-	if software == nil || software.Release.IsZero() {
+func releaseOf(contents *software.Contents) string {
+	if contents == nil || contents.Release.IsZero() {
 		return ""
 	}
-	return software.Release.String()
+	return contents.Release.String()
 }
 
 // newGeneration returns the generation of the fetched payload.
@@ -185,10 +180,9 @@ func (j *join) newGeneration() (joinstate.Generation, error) {
 	if overrides != nil {
 		files[joinstate.OverridesFile] = overrides
 	}
+	next := joinstate.NewGeneration(j.State, files)
 	if j.Software != nil {
-		if files[joinstate.SoftwareFile], err = release.Encode(*j.Software); err != nil {
-			return joinstate.Generation{}, err
-		}
+		err = next.SetSoftware(*j.Software)
 	}
-	return joinstate.NewGeneration(j.State, files), nil
+	return next, err
 }

@@ -15,10 +15,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/nodelayer"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software/osimage"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -33,15 +32,19 @@ func stageUpgrade(ctx context.Context, j *join, log report.Log) (steps.Outcome, 
 		return steps.Outcome{}, err
 	}
 	var staged []string
-	isUnpacked, err := j.unpackLayer(ctx, log)
+	decision, err := j.decideSoftware(ctx)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	isUnpacked, err := j.unpackLayer(ctx, log, decision.Unpack)
 	if err != nil {
 		return steps.Outcome{}, err
 	}
 	if isUnpacked {
 		staged = append(staged, "unpacked the software of the OS image")
 	}
-	specs, err := j.stagePackages(ctx, log)
-	if err != nil {
+	specs := decision.Specs()
+	if err := j.stagePackages(ctx, log, specs); err != nil {
 		return steps.Outcome{}, err
 	}
 	if len(specs) > 0 {
@@ -80,7 +83,7 @@ func (j *join) recordStaged() error {
 	}
 	paths := []string{filepath.Join(j.Dir, joinstate.PackagesDir)}
 	if j.Software != nil {
-		paths = append(paths, nodelayer.DirectoryOf(j.Software.Image))
+		paths = append(paths, osimage.DirectoryOf(j.Software.Image))
 	}
 	size, err := hostfs.DiskUsage(paths...)
 	if err != nil {
@@ -113,46 +116,38 @@ func (j *join) isStaged() bool {
 const stagedSpecsFile = "specs"
 
 // stagePackages downloads the packages that dnf installs in this upgrade into a cache of the agent, and
-// tests their installation. It returns the package specs. From then on, dnf reads only this cache: a
-// transaction in the step packages cannot differ from the tested one.
-func (j *join) stagePackages(ctx context.Context, log report.Log) ([]string, error) {
-	if !j.ManagesPackages() {
-		return nil, nil
-	}
-	decision, err := j.decidePackages(ctx)
-	if err != nil {
-		return nil, err
-	}
-	specs := j.specsToInstall(decision)
+// tests their installation. From then on, dnf reads only this cache: a transaction in the step packages
+// cannot differ from the tested one.
+func (j *join) stagePackages(ctx context.Context, log report.Log, specs []string) error {
 	if len(specs) == 0 {
-		return nil, joinstate.RemoveFiles(j.Dir, joinstate.PackagesDir)
+		return joinstate.RemoveFiles(j.Dir, joinstate.PackagesDir)
 	}
 	on := j.DNF()
 	on.Cache, on.CacheOnly = filepath.Join(j.Dir, joinstate.PackagesDir), false
 	recorded, err := joinstate.LoadFile(on.Cache, stagedSpecsFile)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	cached := on
 	cached.CacheOnly = true
-	if recorded == nil || packages.Download(ctx, cached, log, specs...) != nil { // an earlier run was interrupted
+	if recorded == nil || software.Download(ctx, cached, log, specs...) != nil { // an earlier run was interrupted
 		if want := strings.Join(specs, "\n"); string(recorded) != want {
 			if err := joinstate.RemoveFiles(j.Dir, joinstate.PackagesDir); err != nil {
-				return nil, err
+				return err
 			}
 			if err := joinstate.SaveFile(on.Cache, stagedSpecsFile, []byte(want)); err != nil {
-				return nil, err
+				return err
 			}
 			if err := on.CopyCache(ctx); err != nil {
 				log.Note("dnf downloads the metadata of the repositories again: " + err.Error())
 			}
 		}
-		if err := packages.Download(ctx, on, log, specs...); err != nil {
-			return nil, err
+		if err := software.Download(ctx, on, log, specs...); err != nil {
+			return err
 		}
 	}
 	j.useStagedPackages()
-	return specs, nil
+	return nil
 }
 
 // useStagedPackages makes dnf read only what stagePackages has downloaded, if there is anything.
@@ -200,32 +195,32 @@ func (j *join) stageImages(ctx context.Context, log report.Log) (int, error) {
 func (j *join) isStagedSoftwareUnpacked() bool {
 	s := j.State.Staged
 	return s != nil && s.Software != nil && slices.ContainsFunc(j.Ledger.Items(), func(item ledger.Item) bool {
-		return item.Kind == nodelayer.Kind && item.Target == nodelayer.DirectoryOf(s.Software.Image)
+		return item.Kind == osimage.Kind && item.Target == osimage.DirectoryOf(s.Software.Image)
 	})
 }
 
 // removeUnusedSoftware removes unpacked software, except for that of the payload, of the previous
 // generation, and of a staged upgrade.
 func (j *join) removeUnusedSoftware(ctx context.Context) error {
-	used := []*packages.Software{j.Software}
+	used := []*software.Contents{j.Software}
 	if previous, err := joinstate.LoadGeneration(j.Dir, joinstate.PreviousFile); err != nil {
 		return err
 	} else if previous != nil {
-		software, err := release.Decode(previous.Files[joinstate.SoftwareFile])
+		contents, err := previous.Software()
 		if err != nil {
 			return err
 		}
-		used = append(used, software)
+		used = append(used, contents)
 	}
 	if j.State.Staged != nil {
 		used = append(used, j.State.Staged.Software)
 	}
-	remove := nodelayer.Unused(j.Ledger.Items(), used...)
+	remove := osimage.Unused(j.Ledger.Items(), used...)
 	if len(remove) == 0 {
 		return nil
 	}
 	_, err := j.revert(ctx, report.Log{Sink: j.Sink, Step: steps.Packages}, func(item ledger.Item) bool {
-		return item.Kind == nodelayer.Kind && slices.Contains(remove, item.Target)
+		return item.Kind == osimage.Kind && slices.Contains(remove, item.Target)
 	})
 	if err != nil {
 		return fmt.Errorf("removing %s: %w", strings.Join(remove, ", "), err)

@@ -31,13 +31,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/nodelayer"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/registry/registrytest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software/osimage"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/mountns"
+	"github.com/hcp-node-agent/hcp-node-agent/test/registrytest"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rpms"
 )
 
@@ -52,7 +52,7 @@ func TestStagedPackagesNeedNoRepository(t *testing.T) {
 	server := httptest.NewServer(http.FileServer(http.Dir(b.Dir)))
 	defer server.Close()
 	b.ConfigureRepository("site", "enabled=1", "baseurl="+server.URL+"/site", "gpgkey="+server.URL+"/"+filepath.Base(key))
-	flowtest.NoError(t, packages.Install(t.Context(), b.Root, report.Log{}, "openshift-kubelet-4.18.7", "cri-o-1.31.*", "conmon", "crun", "container-selinux", "openvswitch3.5", "NetworkManager-ovs"))
+	flowtest.NoError(t, software.Install(t.Context(), b.Root, report.Log{}, "openshift-kubelet-4.18.7", "cri-o-1.31.*", "conmon", "crun", "container-selinux", "openvswitch3.5", "NetworkManager-ovs"))
 	upgradeOnBench := func(dir string) *join {
 		j := joinOnBench(t, b, false)
 		j.Upgrading, j.Config.OpenShiftRelease, j.Dir, j.upgrade = true, "4.19", dir, &upgradeRun{}
@@ -60,7 +60,14 @@ func TestStagedPackagesNeedNoRepository(t *testing.T) {
 	}
 
 	dir := t.TempDir()
-	staged, err := upgradeOnBench(dir).stagePackages(t.Context(), report.Log{})
+	stage := func(j *join) ([]string, error) {
+		decision, err := j.decideSoftware(t.Context())
+		if err != nil {
+			return nil, err
+		}
+		return decision.Specs(), j.stagePackages(t.Context(), report.Log{}, decision.Specs())
+	}
+	staged, err := stage(upgradeOnBench(dir))
 	flowtest.NoError(t, err)
 	if !slices.Equal(staged, []string{"openshift-kubelet-4.19.*", "cri-o-1.32.*"}) {
 		t.Errorf("staged %q", staged)
@@ -68,7 +75,7 @@ func TestStagedPackagesNeedNoRepository(t *testing.T) {
 	server.Close()
 
 	unstaged := upgradeOnBench(t.TempDir())
-	if _, err := unstaged.stagePackages(t.Context(), report.Log{}); err == nil || !strings.Contains(err.Error(), "unreachable") {
+	if _, err := stage(unstaged); err == nil || !strings.Contains(err.Error(), "unreachable") {
 		t.Errorf("without the repository: %v", err)
 	}
 	if installed := installedVersions(t, b); !strings.Contains(installed, "openshift-kubelet-4.18.7 ") {
@@ -77,14 +84,13 @@ func TestStagedPackagesNeedNoRepository(t *testing.T) {
 
 	later := upgradeOnBench(dir)
 	later.useStagedPackages()
-	specs, err := later.stagePackages(t.Context(), report.Log{})
+	specs, err := stage(later)
 	flowtest.NoError(t, err)
 	flowtest.NoError(t, later.installPackages(t.Context(), report.Log{}, specs))
 	if installed := installedVersions(t, b); !strings.Contains(installed, "openshift-kubelet-4.19.5 ") || !strings.Contains(installed, "cri-o-1.32.1 ") {
 		t.Errorf("installed: %s", installed)
 	}
-	later.Validation.Packages = nil
-	if decision, err := later.decidePackages(t.Context()); err != nil || decision.Err() != nil || len(decision.Replaced()) > 0 {
+	if decision, err := later.decideSoftware(t.Context()); err != nil || decision.Err() != nil || len(decision.Replaced()) > 0 {
 		t.Errorf("after the installation: %v, %v, %v", err, decision.Err(), decision.Replaced())
 	}
 }
@@ -149,12 +155,12 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 	if !mountns.Isolate(t) {
 		return
 	}
-	flowtest.NoError(t, unix.Mount("tmpfs", "/usr/libexec", "tmpfs", 0, "")) // the parent of nodelayer.Directory
+	flowtest.NoError(t, unix.Mount("tmpfs", "/usr/libexec", "tmpfs", 0, "")) // the parent of osimage.Directory
 	server := registrytest.New(t, "pull")
 	pullSpec := pushNodeLayer(t, server)
 	payload, dir, root := payloadFor(t, server, pullSpec), t.TempDir(), t.TempDir()
 	flowtest.NoError(t, joinstate.Write(dir, joinedState()))
-	software := packages.Software{Image: pullSpec, Release: packages.Release{Major: 4, Minor: 21}, Packages: map[string]string{"openshift-kubelet": "4.21.0-1.el9"}}
+	contents := software.Contents{Image: pullSpec, Release: software.Release{Major: 4, Minor: 21}, Packages: map[string]string{"openshift-kubelet": "4.21.0-1.el9"}}
 
 	upgradeTo := func(digest string) (*join, func()) {
 		tree, err := hostfs.OpenTree(root)
@@ -168,7 +174,8 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 		j := &join{upgrade: &upgradeRun{options: UpgradeOptions{Stage: true}}, Builder: &plan.Builder{
 			Dir: dir, State: state, Machine: m, Payload: payload, Upgrading: true,
 		}}
-		j.State.PayloadDigest, j.Validation.FromImage = digest, []string{"openshift-kubelet"}
+		j.State.PayloadDigest = digest
+		j.Validation.Software = &software.Decision{Unpack: []string{"openshift-kubelet"}}
 		return j, func() { m.Ledger.Close(); tree.Close() }
 	}
 	stage := func(isChanged bool) {
@@ -176,13 +183,13 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 		j, done := upgradeTo("B")
 		defer done()
 		if !j.LoadStoredSoftware() {
-			j.Software = &software // which the plan step reads from the registry
+			j.Software = &contents // which the plan step reads from the registry
 		}
 		outcome, err := stageUpgrade(t.Context(), j, report.Log{})
 		flowtest.NoError(t, err)
 		state, err := joinstate.Read(dir)
 		flowtest.NoError(t, err)
-		if outcome.Changed != isChanged || state.PayloadDigest != "A" || state.Upgrade != nil || state.Staged == nil || state.Staged.Size == 0 || state.Staged.Software.Release != software.Release {
+		if outcome.Changed != isChanged || state.PayloadDigest != "A" || state.Upgrade != nil || state.Staged == nil || state.Staged.Size == 0 || state.Staged.Software.Release != contents.Release {
 			t.Errorf("outcome %+v, state %+v, staged %+v", outcome, state, state.Staged)
 		}
 		if entries, err := os.ReadDir(root); err != nil || len(entries) > 0 {
@@ -193,7 +200,7 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 		}
 	}
 	isUnpacked := func() bool {
-		_, err := os.Stat(nodelayer.DirectoryOf(pullSpec))
+		_, err := os.Stat(osimage.DirectoryOf(pullSpec))
 		return err == nil
 	}
 
@@ -209,7 +216,7 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 	for _, isRequested := range []bool{true, false} {
 		stage(isRequested)
 		j, done := upgradeTo("A")
-		j.Software = &packages.Software{Image: "quay.io/openshift/os@sha256:00"}
+		j.Software = &software.Contents{Image: "quay.io/openshift/os@sha256:00"}
 		j.State.Upgrade = &joinstate.Upgrade{RollingBack: "kubelet does not start"}
 		if !isRequested {
 			j.State.Staged = nil
@@ -229,11 +236,11 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 	if !j.LoadStoredSoftware() {
 		t.Fatal("the software of the staged payload is unknown without the registry")
 	}
-	if _, err := j.unpackLayer(t.Context(), report.Log{}); err != nil {
+	if _, err := j.unpackLayer(t.Context(), report.Log{}, j.Validation.Software.Unpack); err != nil {
 		t.Fatal(err)
 	}
-	flowtest.NoError(t, j.placeSoftware(t.Context(), nodelayer.DirectoryOf(pullSpec), j.Validation.FromImage))
-	if target, err := os.Readlink(filepath.Join(root, "usr/bin/kubelet")); err != nil || !strings.HasPrefix(target, nodelayer.DirectoryOf(pullSpec)) {
+	flowtest.NoError(t, j.placeSoftware(t.Context(), osimage.DirectoryOf(pullSpec), j.Validation.Software.Unpack))
+	if target, err := os.Readlink(filepath.Join(root, "usr/bin/kubelet")); err != nil || !strings.HasPrefix(target, osimage.DirectoryOf(pullSpec)) {
 		t.Errorf("kubelet is a link to %q, %v", target, err)
 	}
 	if _, err := j.Ledger.Undo(t.Context()); err != nil || isUnpacked() {

@@ -14,8 +14,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/machine"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/nodelayer"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -202,23 +200,5 @@ func (j *join) restartNetworkManager(ctx context.Context, log report.Log) error 
 	}
 	// NetworkManager reports no uplink until it has taken over the connections again.
 	_, err := command.Run(ctx, "nm-online", "--wait-for-startup", "--quiet", "--timeout", "60")
-	return err
-}
-
-// removeObsoleteSoftware restores the paths of replaced packages that their new versions do not have.
-func (j *join) removeObsoleteSoftware(ctx context.Context, log report.Log, dir string, names []string) error {
-	if !j.Upgrading {
-		return nil
-	}
-	table, err := packages.ReadTable()
-	if err != nil {
-		return err
-	}
-	isReplaced := func(old string) bool { return slices.Contains(names, j.Software.Equivalent(table, old)) }
-	isObsolete, err := nodelayer.Obsolete(j.Ledger.Items(), dir, isReplaced)
-	if err != nil {
-		return err
-	}
-	_, err = j.revert(ctx, log, isObsolete)
 	return err
 }

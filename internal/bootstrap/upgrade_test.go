@@ -16,10 +16,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/plan"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 	"github.com/hcp-node-agent/hcp-node-agent/test/flowtest"
 )
@@ -68,12 +67,12 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 	dir := t.TempDir()
 	flowtest.NoError(t, joinstate.Write(dir, joinedState()))
 	flowtest.NoError(t, joinstate.SaveFile(dir, joinstate.PayloadFile, []byte("payload A")))
-	flowtest.NoError(t, release.Save(dir, packages.Software{
-		Release: packages.Release{Major: 4, Minor: 20}, Packages: map[string]string{"cri-o": "1.33.5-1.el9", "openvswitch3.4": "3.4.1-1.el9"},
+	flowtest.NoError(t, joinstate.SaveSoftware(dir, software.Contents{
+		Release: software.Release{Major: 4, Minor: 20}, Packages: map[string]string{"cri-o": "1.33.5-1.el9", "openvswitch3.4": "3.4.1-1.el9"},
 	}))
 	j := &join{upgrade: &upgradeRun{mayRollBack: true}, Builder: &plan.Builder{
 		Dir: dir, State: joinedState(), Payload: &ignition.Payload{Raw: []byte("payload B")},
-		Software: &packages.Software{Release: packages.Release{Major: 4, Minor: 21}},
+		Software: &software.Contents{Release: software.Release{Major: 4, Minor: 21}},
 	}}
 	j.State.PayloadDigest, j.State.ConfigHash = "B", "b"
 	if back := j.mustRollBack(t.Context(), errors.New("a check failed")); back {
@@ -94,9 +93,9 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 	check(joinstate.PhaseUpgrading, "B", "payload B", "4.21")
 
 	// The installed packages are not those of the OS image. A rollback restores them.
-	flowtest.NoError(t, j.keepVersions([]packages.Missing{
-		{Replaces: &dnf.Package{Name: "cri-o", Version: "1.33.2", Release: "1.el9"}},
-		{Replaces: &dnf.Package{Name: "openvswitch3.5", Version: "3.5.0", Release: "1.el9"}},
+	flowtest.NoError(t, j.keepVersions([]software.Choice{
+		{Package: packageOf(t, "crio"), Replaces: &dnf.Package{Name: "cri-o", Version: "1.33.2", Release: "1.el9"}},
+		{Package: packageOf(t, "ovs-vsctl"), Replaces: &dnf.Package{Name: "openvswitch3.5", Version: "3.5.0", Release: "1.el9"}},
 	}))
 
 	// A resumed run finds further changes.
@@ -133,7 +132,7 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 	back := &join{upgrade: &upgradeRun{mayRollBack: true}, Builder: &plan.Builder{Dir: dir, State: state}}
 	flowtest.NoError(t, back.installGeneration())
 	check(joinstate.PhaseUpgrading, "A", "payload A", "4.20")
-	software, err := release.Load(dir)
+	software, err := joinstate.LoadSoftware(dir)
 	flowtest.NoError(t, err)
 	if diff := cmp.Diff(map[string]string{"cri-o": "1.33.2-1.el9", "openvswitch3.5": "3.5.0-1.el9"}, software.Packages); diff != "" {
 		t.Errorf("the packages of the rollback (-want +got):\n%s", diff)
@@ -159,4 +158,18 @@ func TestStageAndDrainPrecedeTheFirstChange(t *testing.T) {
 	if want := strings.Join([]string{steps.Validate, steps.Stage, steps.Drain, steps.Packages, steps.Files}, " "); !strings.Contains(text, want) || len(names) != len(Steps())+2 {
 		t.Errorf("steps %s", text)
 	}
+}
+
+// packageOf returns the package of the table that provides a program.
+func packageOf(t *testing.T, program string) software.Package {
+	t.Helper()
+	table, err := software.ReadTable()
+	flowtest.NoError(t, err)
+	for _, p := range table.Packages {
+		if p.Program == program {
+			return p
+		}
+	}
+	t.Fatalf("no package provides %s", program)
+	return software.Package{}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
@@ -28,7 +28,7 @@ type purgeRecord struct {
 
 // recordPurge stores durably which packages the purge removes at the end of the leave.
 func (f *Flow) recordPurge() error {
-	after, found := packages.FirstTransaction(f.Machine.Ledger.Items())
+	after, found := software.FirstTransaction(f.Machine.Ledger.Items())
 	if !found {
 		return nil // none, or an earlier run has stored them
 	}
@@ -40,25 +40,25 @@ func (f *Flow) recordPurge() error {
 }
 
 // findPackages returns the packages that a purge removes, none if the agent has installed none.
-func (f *Flow) findPackages(ctx context.Context) (packages.Removal, error) {
+func (f *Flow) findPackages(ctx context.Context) (software.Removal, error) {
 	record := purgeRecord{}
-	after, found := packages.FirstTransaction(f.Machine.Ledger.Items())
+	after, found := software.FirstTransaction(f.Machine.Ledger.Items())
 	if found {
 		record.After = after
 	} else {
 		content, err := joinstate.LoadFile(f.Dir, joinstate.PurgeFile)
 		if err != nil || content == nil {
-			return packages.Removal{}, err
+			return software.Removal{}, err
 		}
 		if err := json.Unmarshal(content, &record); err != nil {
-			return packages.Removal{}, fmt.Errorf("reading %s: %w", joinstate.PurgeFile, err)
+			return software.Removal{}, fmt.Errorf("reading %s: %w", joinstate.PurgeFile, err)
 		}
 	}
 	if !dnf.IsAvailable() {
-		return packages.Removal{}, nil
+		return software.Removal{}, nil
 	}
 	bridge := foreignBridge(ctx, found)
-	return packages.FindRemoval(ctx, f.PackageHost, record.After, func(name string) string {
+	return software.FindRemoval(ctx, f.PackageHost, record.After, func(name string) string {
 		if bridge != "" && (strings.HasPrefix(name, "openvswitch") || name == "NetworkManager-ovs") {
 			return "Open vSwitch bridge " + bridge + " exists"
 		}

@@ -18,9 +18,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger/resource"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/nodelayer"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software/osimage"
 )
 
 // Machine is the opened host and its ledger.
@@ -95,8 +95,8 @@ func (m *Machine) Drivers() ledger.Drivers {
 			ledger.Sysctl:     resource.Sysctls{},
 			ledger.Module:     resource.Modules{},
 			migrate.Kind:      m.Bridge,
-			packages.LockKind: &packages.Locks{Tree: m.Tree},
-			nodelayer.Kind:    &nodelayer.Driver{Labeler: selinux.Policy{Tree: m.Tree}},
+			software.LockKind: &software.Locks{Tree: m.Tree},
+			osimage.Kind:      &osimage.Driver{Labeler: selinux.Policy{Tree: m.Tree}},
 
 			ledger.KernelArguments: resource.KernelArguments{BootLoader: bootloader.Find()},
 			ledger.Booleans:        resource.Booleans{},
@@ -110,7 +110,7 @@ func (m *Machine) Drivers() ledger.Drivers {
 			ledger.LoadedConfig:      m.LoadedConfigs,
 			crio.StorageKind:         &crio.StorageDriver{Contents: contents},
 			networkplugin.Kind:       m.Plugin,
-			packages.TransactionKind: &packages.Transactions{},
+			software.TransactionKind: &software.Transactions{},
 		},
 	}
 	accounts.AddDrivers(drivers)

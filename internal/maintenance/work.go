@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/hostupdate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
 
 // work describes the tasks of a maintenance.
@@ -36,8 +36,7 @@ func (f *flow) gatherWork(ctx context.Context, log report.Log) error {
 // pendingUpdates returns a finding for each update that is installed and runs only after a reboot or a
 // restart.
 func (f *flow) pendingUpdates(ctx context.Context) ([]report.Finding, error) {
-	facts, err := hostupdate.Gather(ctx, f.machine.Systemd)
-	return facts.Findings(), err
+	return software.PendingUpdates(ctx, f.machine.Systemd)
 }
 
 // isNothing reports whether a maintenance would change nothing.

@@ -6,8 +6,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
 
 // Group is the heading under which a plan lists a change.
@@ -89,7 +89,7 @@ func groupOf(c ledger.Change) Group {
 		return GroupUnits
 	case ledger.Sysctl, ledger.Module:
 		return GroupKernel
-	case ledger.KernelArguments, ledger.Booleans, ledger.FirewallPorts, packages.LockKind:
+	case ledger.KernelArguments, ledger.Booleans, ledger.FirewallPorts, software.LockKind:
 		return GroupHost
 	case accounts.User, accounts.Group, accounts.Keys, accounts.KeysDir:
 		return GroupUsers

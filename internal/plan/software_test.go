@@ -15,11 +15,11 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/joinstate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node/pods"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/registry/registrytest"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report/reporttest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
+	"github.com/hcp-node-agent/hcp-node-agent/test/registrytest"
 )
 
 // The mirror, the pull secret and the CA are those of the payload.
@@ -42,12 +42,12 @@ func TestLoadSoftwareReadsTheImageOfThePayload(t *testing.T) {
 	if read, err := b.LoadSoftware(t.Context(), (&reporttest.Recorder{}).Log()); err != nil || b.SoftwareErr != nil || !read {
 		t.Fatalf("LoadSoftware() = %v, %v", err, b.SoftwareErr)
 	}
-	if want := (packages.Release{Major: 4, Minor: 18}); b.Software.Release != want || b.Software.Image != pullSpec {
+	if want := (software.Release{Major: 4, Minor: 18}); b.Software.Release != want || b.Software.Image != pullSpec {
 		t.Errorf("software %+v, want release %s", b.Software, want)
 	}
 
 	// A later run needs no registry, unless the payload names another image.
-	if err := release.Save(b.Dir, *b.Software); err != nil {
+	if err := joinstate.SaveSoftware(b.Dir, *b.Software); err != nil {
 		t.Fatal(err)
 	}
 	server.Close()
@@ -55,7 +55,7 @@ func TestLoadSoftwareReadsTheImageOfThePayload(t *testing.T) {
 	if read, err := b.LoadSoftware(t.Context(), (&reporttest.Recorder{}).Log()); err != nil || b.SoftwareErr != nil || b.Software == nil || read {
 		t.Errorf("LoadSoftware() = %v, %v for the stored image", err, b.SoftwareErr)
 	}
-	if err := release.Save(b.Dir, packages.Software{Image: "registry.invalid/another@" + digest}); err != nil {
+	if err := joinstate.SaveSoftware(b.Dir, software.Contents{Image: "registry.invalid/another@" + digest}); err != nil {
 		t.Fatal(err)
 	}
 	b.Software = nil

@@ -19,10 +19,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/node"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/bootunits"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages/nodelayer"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/release"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software/osimage"
 )
 
 // NodeIPUnit is the unit that determines the node's address again at every boot.
@@ -33,7 +32,7 @@ type Document struct {
 	report.TypeMeta
 	Phase        joinstate.Phase              `json:"phase" doc:"state of this host as a node"`
 	Join         *Join                        `json:"join,omitempty" doc:"the join of this host; absent in the phase none"`
-	Software     *packages.Software           `json:"software,omitempty" doc:"release of the payload, and the packages of its OS image; absent if it is unknown"`
+	Software     *software.Contents           `json:"software,omitempty" doc:"release of the payload, and the packages of its OS image; absent if it is unknown"`
 	Changes      int                          `json:"changes" doc:"number of changes that leave would revert"`
 	Staged       *Staged                      `json:"staged,omitempty" doc:"what upgrade --stage has prepared; absent if nothing"`
 	Unused       []UnusedSoftware             `json:"unusedSoftware,omitempty" doc:"unpacked software that does not run on the node"`
@@ -124,7 +123,7 @@ func newStaged(s *joinstate.Staged) *Staged {
 // unusedSoftware returns the unpacked software that does not run on the node.
 func unusedSoftware(items []ledger.Item) ([]UnusedSoftware, error) {
 	var unused []UnusedSoftware
-	for _, dir := range nodelayer.Unused(items) {
+	for _, dir := range osimage.Unused(items) {
 		size, err := hostfs.DiskUsage(dir)
 		if err != nil {
 			return unused, err
@@ -172,7 +171,7 @@ func Get(ctx context.Context, stateDir string) (Document, error) {
 			document.Errors = append(document.Errors, err.Error())
 		}
 	}
-	document.Software, err = release.Load(stateDir)
+	document.Software, err = joinstate.LoadSoftware(stateDir)
 	trouble(err)
 	document.Staged = newStaged(state.Staged)
 	document.Unused, err = unusedSoftware(m.Ledger.Items())
