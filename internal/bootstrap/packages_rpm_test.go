@@ -33,7 +33,10 @@ func joinOnBench(t *testing.T, b *rpms.Environment, install bool) *join {
 	t.Cleanup(func() { book.Close() })
 	return &join{Builder: &plan.Builder{
 		Config: config.Join{OpenShiftRelease: "4.18", InstallPackages: install}, PackageHost: b.Root,
-		Machine: &machine.Machine{Ledger: book, Facts: hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"}},
+		Machine: &machine.Machine{
+			Ledger: book,
+			Facts:  hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"},
+		},
 	}}
 }
 
@@ -43,7 +46,9 @@ func joinOnBench(t *testing.T, b *rpms.Environment, install bool) *join {
 func TestPackagesAreRefusedThenInstalledThenListedByLeave(t *testing.T) {
 	b := rpms.New(t)
 	key := b.GenerateKey("mirror")
-	b.Build("site", "openshift-kubelet-4.18.7-1.el9", "cri-o-1.31.4-1.el9", "conmon-2-1.el9", "crun-1-1.el9", "container-selinux-2-1.el9",
+	b.Build(
+		"site", "openshift-kubelet-4.18.7-1.el9", "cri-o-1.31.4-1.el9", "conmon-2-1.el9", "crun-1-1.el9",
+		"container-selinux-2-1.el9",
 		"openvswitch3.5-3.5.0-1.el9fdp", "NetworkManager-ovs-1.48.0-1.el9")
 	b.Sign("site", "mirror")
 	b.AddRepository("site", "enabled=1", "gpgkey=file://"+key)
@@ -51,7 +56,9 @@ func TestPackagesAreRefusedThenInstalledThenListedByLeave(t *testing.T) {
 	operation := joinOnBench(t, b, false)
 	decision, err := operation.DecideSoftware(t.Context(), nil, kube.Version{})
 	refused := decision.Err()
-	if err != nil || report.CodeOf(refused) != report.Refused || !strings.Contains(string(report.RemedyOf(refused)), "dnf install 'openshift-kubelet-4.18.*' 'cri-o-1.31.*' conmon crun") {
+	if err != nil || report.CodeOf(refused) != report.Refused || !strings.Contains(
+		string(report.RemedyOf(refused)), "dnf install 'openshift-kubelet-4.18.*' 'cri-o-1.31.*' conmon crun",
+	) {
 		t.Fatalf("%v; %v\n%s", err, refused, report.RemedyOf(refused))
 	}
 	findings := preflight.Run(preflight.SoftwareChecks(), preflight.PayloadFacts{Packages: refused})
@@ -81,7 +88,9 @@ func TestPackagesAreRefusedThenInstalledThenListedByLeave(t *testing.T) {
 		t.Fatalf("%v; kept %v", err, outcome.Kept)
 	}
 	texts := removalHints(outcome.Restored)
-	if len(texts) != 1 || !strings.Contains(texts[0], "openshift-kubelet-4.18.*") || !strings.Contains(texts[0], `"dnf history undo 1"`) {
+	if len(texts) != 1 || !strings.Contains(
+		texts[0], "openshift-kubelet-4.18.*",
+	) || !strings.Contains(texts[0], `"dnf history undo 1"`) {
 		t.Errorf("leave prints %q", texts)
 	}
 }

@@ -63,12 +63,8 @@ func (j *join) unpackLayer(ctx context.Context, log report.Log, names []string) 
 	if j.Software == nil {
 		return false, j.SoftwareErr
 	}
-	changes := []ledger.Change{osimage.NewChange(j.Software.Image, osimage.Unpacking{
-		Layer:    filepath.Join(j.Dir, joinstate.LayerFile),
-		Packages: j.Software.Unpackable(),
-		Versions: j.Software.Packages,
-		Scratch:  j.Dir,
-	})}
+	layer := filepath.Join(j.Dir, joinstate.LayerFile)
+	changes := []ledger.Change{osimage.NewChange(*j.Software, layer, j.Dir)}
 	pending, err := j.Ledger.Diff(ctx, changes)
 	if err != nil {
 		return false, err
@@ -112,8 +108,8 @@ func (j *join) placeSoftware(ctx context.Context, dir string, names []string) er
 			return err
 		}
 		for _, path := range slices.Sorted(maps.Keys(owners)) {
-			return report.Fail(report.Refused,
-				report.Remedyf("dnf remove %s # or set the source of the software: hcp-node-agent join --software rpm", owners[path]),
+			return report.Fail(report.Refused, report.Remedyf(
+				"dnf remove %s # or set the source of the software: hcp-node-agent join --software rpm", owners[path]),
 				"%s belongs to package %s of this host, and would be replaced by the OS image", path, owners[path])
 		}
 	}

@@ -55,9 +55,9 @@ func upgradeToB(t *testing.T, dir string) *join {
 	t.Helper()
 	state, err := joinstate.Read(dir)
 	flowtest.NoError(t, err)
-	software := softwareOf(21)
+	contents := softwareOf(21)
 	j := &join{upgrade: &upgradeRun{}, Builder: &plan.Builder{
-		Dir: dir, State: state, Payload: &ignition.Payload{Raw: []byte("payload B")}, Software: &software,
+		Dir: dir, State: state, Payload: &ignition.Payload{Raw: []byte("payload B")}, Software: &contents,
 	}}
 	j.State.PayloadDigest, j.State.ConfigHash = "B", "b"
 	return j

@@ -45,14 +45,23 @@ import (
 func TestStagedPackagesNeedNoRepository(t *testing.T) {
 	b := rpms.New(t)
 	key := b.GenerateKey("mirror")
-	b.Build("site", "openshift-kubelet-4.18.7-1.el9", "openshift-kubelet-4.19.5-1.el9", "cri-o-1.31.4-1.el9", "cri-o-1.32.1-1.el9",
-		"conmon-2-1.el9", "crun-1-1.el9", "container-selinux-2-1.el9", "openvswitch3.5-3.5.0-1.el9fdp", "NetworkManager-ovs-1.48.0-1.el9")
+	b.Build(
+		"site", "openshift-kubelet-4.18.7-1.el9", "openshift-kubelet-4.19.5-1.el9", "cri-o-1.31.4-1.el9",
+		"cri-o-1.32.1-1.el9",
+		"conmon-2-1.el9", "crun-1-1.el9", "container-selinux-2-1.el9", "openvswitch3.5-3.5.0-1.el9fdp",
+		"NetworkManager-ovs-1.48.0-1.el9")
 	b.Sign("site", "mirror")
 	b.UpdateRepository("site")
 	server := httptest.NewServer(http.FileServer(http.Dir(b.Dir)))
 	defer server.Close()
 	b.ConfigureRepository("site", "enabled=1", "baseurl="+server.URL+"/site", "gpgkey="+server.URL+"/"+filepath.Base(key))
-	flowtest.NoError(t, software.Install(t.Context(), b.Root, report.Log{}, "openshift-kubelet-4.18.7", "cri-o-1.31.*", "conmon", "crun", "container-selinux", "openvswitch3.5", "NetworkManager-ovs"))
+	flowtest.NoError(
+		t,
+		software.Install(
+			t.Context(), b.Root, report.Log{}, "openshift-kubelet-4.18.7", "cri-o-1.31.*", "conmon", "crun",
+			"container-selinux", "openvswitch3.5", "NetworkManager-ovs",
+		),
+	)
 	upgradeOnBench := func(dir string) *join {
 		j := joinOnBench(t, b, false)
 		j.Upgrading, j.Config.OpenShiftRelease, j.Dir, j.upgrade = true, "4.19", dir, &upgradeRun{}
@@ -87,10 +96,14 @@ func TestStagedPackagesNeedNoRepository(t *testing.T) {
 	specs, err := stage(later)
 	flowtest.NoError(t, err)
 	flowtest.NoError(t, later.installPackages(t.Context(), report.Log{}, specs))
-	if installed := installedVersions(t, b); !strings.Contains(installed, "openshift-kubelet-4.19.5 ") || !strings.Contains(installed, "cri-o-1.32.1 ") {
+	if installed := installedVersions(t, b); !strings.Contains(
+		installed, "openshift-kubelet-4.19.5 ",
+	) || !strings.Contains(installed, "cri-o-1.32.1 ") {
 		t.Errorf("installed: %s", installed)
 	}
-	if decision, err := later.decideSoftware(t.Context()); err != nil || decision.Err() != nil || len(decision.Replaced()) > 0 {
+	if decision, err := later.decideSoftware(t.Context()); err != nil || decision.Err() != nil || len(
+		decision.Replaced(),
+	) > 0 {
 		t.Errorf("after the installation: %v, %v, %v", err, decision.Err(), decision.Replaced())
 	}
 }
@@ -122,7 +135,10 @@ func pushNodeLayer(t *testing.T, server *registrytest.Registry) string {
 	env.Build("repository", "openshift-kubelet-4.21.0-1.el9")
 	root := filepath.Join(t.TempDir(), "root")
 	flowtest.NoError(t, os.MkdirAll(root, 0o755)) //nolint:gosec // as in an image
-	env.Run("rpm", "--root", root, "--dbpath", "/usr/share/rpm", "--nodeps", "--install", filepath.Join(env.Dir, "repository/noarch/openshift-kubelet-4.21.0-1.el9.noarch.rpm"))
+	env.Run(
+		"rpm", "--root", root, "--dbpath", "/usr/share/rpm", "--nodeps", "--install",
+		filepath.Join(env.Dir, "repository/noarch/openshift-kubelet-4.21.0-1.el9.noarch.rpm"),
+	)
 	archive, err := exec.Command("tar", "-C", root, "-c", ".").Output()
 	flowtest.NoError(t, err)
 	image, err := mutate.Append(empty.Image, mutate.Addendum{
@@ -138,13 +154,17 @@ func payloadFor(t *testing.T, server *registrytest.Registry, pullSpec string) *i
 	t.Helper()
 	var files []string
 	for path, content := range map[string]string{
-		ignition.MachineConfigPath:         fmt.Sprintf(`{"spec":{"osImageURL":%q}}`, pullSpec),
-		pods.PullSecretPath:                string(registrytest.PullSecret(server.Host, "pull")),
-		crio.TrustAnchorsDir + "/test.crt": string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})),
+		ignition.MachineConfigPath: fmt.Sprintf(`{"spec":{"osImageURL":%q}}`, pullSpec),
+		pods.PullSecretPath:        string(registrytest.PullSecret(server.Host, "pull")),
+		crio.TrustAnchorsDir + "/test.crt": string(
+			pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+		),
 	} {
 		files = append(files, fmt.Sprintf(`{"path":%q,"contents":{"source":"data:,%s"}}`, path, url.PathEscape(content)))
 	}
-	payload, err := ignition.LoadPayload([]byte(`{"ignition":{"version":"3.4.0"},"storage":{"files":[` + strings.Join(files, ",") + `]}}`))
+	payload, err := ignition.LoadPayload(
+		[]byte(`{"ignition":{"version":"3.4.0"},"storage":{"files":[` + strings.Join(files, ",") + `]}}`),
+	)
 	flowtest.NoError(t, err)
 	return payload
 }
@@ -160,7 +180,11 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 	pullSpec := pushNodeLayer(t, server)
 	payload, dir, root := payloadFor(t, server, pullSpec), t.TempDir(), t.TempDir()
 	flowtest.NoError(t, joinstate.Write(dir, joinedState()))
-	contents := software.Contents{Image: pullSpec, Release: software.Release{Major: 4, Minor: 21}, Packages: map[string]string{"openshift-kubelet": "4.21.0-1.el9"}}
+	contents := software.Contents{
+		Image:    pullSpec,
+		Release:  software.Release{Major: 4, Minor: 21},
+		Packages: map[string]string{"openshift-kubelet": "4.21.0-1.el9"},
+	}
 
 	upgradeTo := func(digest string) (*join, func()) {
 		tree, err := hostfs.OpenTree(root)
@@ -189,7 +213,8 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 		flowtest.NoError(t, err)
 		state, err := joinstate.Read(dir)
 		flowtest.NoError(t, err)
-		if outcome.Changed != isChanged || state.PayloadDigest != "A" || state.Upgrade != nil || state.Staged == nil || state.Staged.Size == 0 || state.Staged.Software.Release != contents.Release {
+		if outcome.Changed != isChanged || state.PayloadDigest != "A" || state.Upgrade != nil || state.Staged == nil ||
+			state.Staged.Size == 0 || state.Staged.Software.Release != contents.Release {
 			t.Errorf("outcome %+v, state %+v, staged %+v", outcome, state, state.Staged)
 		}
 		if entries, err := os.ReadDir(root); err != nil || len(entries) > 0 {
@@ -223,8 +248,11 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 		}
 		flowtest.NoError(t, j.finishUpgrade(t.Context(), true))
 		done()
-		if state, err := joinstate.Read(dir); err != nil || isUnpacked() != isRequested || (state.Staged != nil) != isRequested || state.Upgrade != nil {
-			t.Errorf("after a rollback, staged on request %t: unpacked %t, %+v, %v", isRequested, isUnpacked(), state.Staged, err)
+		if state, err := joinstate.Read(dir); err != nil || isUnpacked() != isRequested ||
+			(state.Staged != nil) != isRequested || state.Upgrade != nil {
+			t.Errorf(
+				"after a rollback, staged on request %t: unpacked %t, %+v, %v", isRequested, isUnpacked(), state.Staged, err,
+			)
 		}
 	}
 
@@ -240,7 +268,9 @@ func TestStagedNodeLayerNeedsNoRegistry(t *testing.T) {
 		t.Fatal(err)
 	}
 	flowtest.NoError(t, j.placeSoftware(t.Context(), osimage.DirectoryOf(pullSpec), j.Validation.Software.Unpack))
-	if target, err := os.Readlink(filepath.Join(root, "usr/bin/kubelet")); err != nil || !strings.HasPrefix(target, osimage.DirectoryOf(pullSpec)) {
+	if target, err := os.Readlink(
+		filepath.Join(root, "usr/bin/kubelet"),
+	); err != nil || !strings.HasPrefix(target, osimage.DirectoryOf(pullSpec)) {
 		t.Errorf("kubelet is a link to %q, %v", target, err)
 	}
 	if _, err := j.Ledger.Undo(t.Context()); err != nil || isUnpacked() {

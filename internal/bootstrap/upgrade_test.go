@@ -132,9 +132,9 @@ func TestUpgradeRecordsBothGenerations(t *testing.T) {
 	back := &join{upgrade: &upgradeRun{mayRollBack: true}, Builder: &plan.Builder{Dir: dir, State: state}}
 	flowtest.NoError(t, back.installGeneration())
 	check(joinstate.PhaseUpgrading, "A", "payload A", "4.20")
-	software, err := joinstate.LoadSoftware(dir)
+	contents, err := joinstate.LoadSoftware(dir)
 	flowtest.NoError(t, err)
-	if diff := cmp.Diff(map[string]string{"cri-o": "1.33.2-1.el9", "openvswitch3.5": "3.5.0-1.el9"}, software.Packages); diff != "" {
+	if diff := cmp.Diff(map[string]string{"cri-o": "1.33.2-1.el9", "openvswitch3.5": "3.5.0-1.el9"}, contents.Packages); diff != "" {
 		t.Errorf("the packages of the rollback (-want +got):\n%s", diff)
 	}
 	if u := back.State.Upgrade; u.RollingBack != "kubelet does not start" || u.From != "4.21" || u.Drain || back.mustRollBack(t.Context(), errors.New("failed")) {

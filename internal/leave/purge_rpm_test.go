@@ -28,7 +28,9 @@ func TestPurgeOfPackagesResumes(t *testing.T) {
 	flowtest.NoError(t, software.Install(t.Context(), b.Root, report.Log{}, "conmon"))
 	on := &software.Transactions{Host: b.Root}
 	dir := t.TempDir()
-	book, err := ledger.Open(dir, ledger.Drivers{Snapshots: map[ledger.Kind]ledger.SnapshotDriver{software.TransactionKind: on}})
+	book, err := ledger.Open(
+		dir, ledger.Drivers{Snapshots: map[ledger.Kind]ledger.SnapshotDriver{software.TransactionKind: on}},
+	)
 	flowtest.NoError(t, err)
 	defer book.Close()
 	change, err := on.Change(t.Context(), []string{"cri-o"})

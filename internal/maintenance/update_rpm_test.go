@@ -55,7 +55,9 @@ func TestUpdateAndItsFailures(t *testing.T) {
 	build("glibc-2-1.el9", "%pre -p <lua>\nerror('fails')\n")
 	_, err = download(t.Context(), f, report.Log{})
 	flowtest.NoError(t, err)
-	if _, err := update(t.Context(), f, report.Log{}); err == nil || !changed() || !strings.Contains(string(report.RemedyOf(err)), "dnf update") {
+	if _, err := update(t.Context(), f, report.Log{}); err == nil || !changed() || !strings.Contains(
+		string(report.RemedyOf(err)), "dnf update",
+	) {
 		t.Errorf("with a scriptlet that fails: %v (remedy %q), the host is changed: %t", err, report.RemedyOf(err), changed())
 	}
 

@@ -70,7 +70,9 @@ func TestEveryCommandOfRealPayloadsHasAPackage(t *testing.T) {
 			}
 			for _, c := range plan.Commands {
 				if slices.Contains(strings.Fields(optional), c.Name) && !slices.Contains(provided, c.Name) {
-					t.Errorf("%s, hosted %t: no package of the table brings %s, which %s runs", filepath.Base(name), hosted, c.Name, c.RunBy)
+					t.Errorf(
+						"%s, hosted %t: no package of the table brings %s, which %s runs", filepath.Base(name), hosted, c.Name, c.RunBy,
+					)
 				}
 			}
 		}

@@ -30,7 +30,11 @@ func TestSoftwareOfRejectedImageIsRefused(t *testing.T) {
 		"software from repositories": {ofPayload: reject, software: config.SoftwareRPM},
 	} {
 		t.Run(name, func(t *testing.T) {
-			payload := map[string]string{ignition.MachineConfigPath: fmt.Sprintf(`{"spec":{"osImageURL":"registry.example.com/os@sha256:%s"}}`, strings.Repeat("a", 64))}
+			payload := map[string]string{
+				ignition.MachineConfigPath: fmt.Sprintf(
+					`{"spec":{"osImageURL":"registry.example.com/os@sha256:%s"}}`, strings.Repeat("a", 64),
+				),
+			}
 			host := map[string]string{}
 			if test.ofPayload != "" {
 				payload[osimage.PolicyPath] = test.ofPayload
@@ -46,7 +50,10 @@ func TestSoftwareOfRejectedImageIsRefused(t *testing.T) {
 			}
 			t.Cleanup(func() { book.Close() })
 			b.Ledger, b.Config.Software = book, test.software
-			b.Software = &software.Contents{Release: software.Release{Major: 4, Minor: 19}, Packages: map[string]string{"openshift-kubelet": "4.19.1-1.el9", "cri-o": "1.32.4-1.el9"}}
+			b.Software = &software.Contents{
+				Release:  software.Release{Major: 4, Minor: 19},
+				Packages: map[string]string{"openshift-kubelet": "4.19.1-1.el9", "cri-o": "1.32.4-1.el9"},
+			}
 			decision, err := b.DecideSoftware(t.Context(), nil, kube.Version{})
 			if (err != nil) != test.refused || err != nil && report.CodeOf(err) != report.Refused {
 				t.Errorf("DecideSoftware() = %v for packages %q", err, decision.Unpack)

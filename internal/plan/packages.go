@@ -62,7 +62,7 @@ func (b *Builder) DecideSoftware(ctx context.Context, p *Plan, server kube.Versi
 		return software.Decision{}, err
 	}
 	decision := software.Decide(facts)
-	if len(decision.Unpack) > 0 {
+	if len(decision.Unpack) > 0 && b.Payload != nil {
 		err = b.checkImagePolicy()
 	}
 	return decision, err

@@ -84,11 +84,11 @@ func (b *Builder) readSoftware(ctx context.Context, pullSpec string, log report.
 	if err != nil {
 		return nil, err
 	}
-	software, err := osimage.Read(pullSpec, image)
+	contents, err := osimage.Read(pullSpec, image)
 	if err != nil {
 		return nil, err
 	}
-	return &software, nil
+	return &contents, nil
 }
 
 // registryClient returns a client that pulls images as CRI-O does on the node.

@@ -32,14 +32,19 @@ func TestLoadSoftwareReadsTheImageOfThePayload(t *testing.T) {
 	_, digest, _ := strings.Cut(server.Push(t, "mirror/os", image), "@")
 	pullSpec := "registry.invalid/release/os@" + digest
 	b := builderOf(t, map[string]string{
-		ignition.MachineConfigPath:                     fmt.Sprintf(`{"spec":{"osImageURL":%q}}`, pullSpec),
-		registriesConf:                                 "[[registry]]\nlocation = \"registry.invalid/release\"\n[[registry.mirror]]\nlocation = \"" + server.Host + "/mirror\"\n",
-		pods.PullSecretPath:                            string(registrytest.PullSecret(server.Host, "pull")),
-		crio.TrustAnchorsDir + "/openshift-config.crt": string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})),
-		proxyEnvironment:                               "# comment\nHTTP_PROXY=\nHTTPS_PROXY=http://192.0.2.1:3128\nNO_PROXY=.invalid,127.0.0.1\n",
+		ignition.MachineConfigPath: fmt.Sprintf(`{"spec":{"osImageURL":%q}}`, pullSpec),
+		registriesConf: "[[registry]]\nlocation = \"registry.invalid/release\"\n" +
+			"[[registry.mirror]]\nlocation = \"" + server.Host + "/mirror\"\n",
+		pods.PullSecretPath: string(registrytest.PullSecret(server.Host, "pull")),
+		crio.TrustAnchorsDir + "/openshift-config.crt": string(
+			pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+		),
+		proxyEnvironment: "# comment\nHTTP_PROXY=\nHTTPS_PROXY=http://192.0.2.1:3128\nNO_PROXY=.invalid,127.0.0.1\n",
 	}, nil)
 	b.Dir, b.Facts.Arch = t.TempDir(), "amd64"
-	if read, err := b.LoadSoftware(t.Context(), (&reporttest.Recorder{}).Log()); err != nil || b.SoftwareErr != nil || !read {
+	if read, err := b.LoadSoftware(
+		t.Context(), (&reporttest.Recorder{}).Log(),
+	); err != nil || b.SoftwareErr != nil || !read {
 		t.Fatalf("LoadSoftware() = %v, %v", err, b.SoftwareErr)
 	}
 	if want := (software.Release{Major: 4, Minor: 18}); b.Software.Release != want || b.Software.Image != pullSpec {
@@ -52,21 +57,29 @@ func TestLoadSoftwareReadsTheImageOfThePayload(t *testing.T) {
 	}
 	server.Close()
 	b.Software = nil
-	if read, err := b.LoadSoftware(t.Context(), (&reporttest.Recorder{}).Log()); err != nil || b.SoftwareErr != nil || b.Software == nil || read {
+	if read, err := b.LoadSoftware(
+		t.Context(), (&reporttest.Recorder{}).Log(),
+	); err != nil || b.SoftwareErr != nil || b.Software == nil || read {
 		t.Errorf("LoadSoftware() = %v, %v for the stored image", err, b.SoftwareErr)
 	}
 	if err := joinstate.SaveSoftware(b.Dir, software.Contents{Image: "registry.invalid/another@" + digest}); err != nil {
 		t.Fatal(err)
 	}
 	b.Software = nil
-	if read, err := b.LoadSoftware(t.Context(), (&reporttest.Recorder{}).Log()); err != nil || b.SoftwareErr == nil || b.Software != nil || read {
+	if read, err := b.LoadSoftware(
+		t.Context(), (&reporttest.Recorder{}).Log(),
+	); err != nil || b.SoftwareErr == nil || b.Software != nil || read {
 		t.Errorf("LoadSoftware() = %v, %v for another image", err, b.SoftwareErr)
 	}
 }
 
 func TestPayloadProxy(t *testing.T) {
-	b := builderOf(t, map[string]string{proxyEnvironment: "HTTPS_PROXY=http://192.0.2.1:3128\nNO_PROXY=.example.com\n"}, nil)
-	for target, want := range map[string]string{"https://quay.io/v2/": "http://192.0.2.1:3128", "https://registry.example.com/v2/": "<nil>"} {
+	b := builderOf(
+		t, map[string]string{proxyEnvironment: "HTTPS_PROXY=http://192.0.2.1:3128\nNO_PROXY=.example.com\n"}, nil,
+	)
+	for target, want := range map[string]string{
+		"https://quay.io/v2/": "http://192.0.2.1:3128", "https://registry.example.com/v2/": "<nil>",
+	} {
 		parsed, err := url.Parse(target)
 		if err != nil {
 			t.Fatal(err)

@@ -17,7 +17,7 @@ type Contents struct {
 	Release  Release           `json:"release" doc:"OpenShift release of the OS image"`
 	RHEL     string            `json:"rhel,omitempty" doc:"RHEL release of the OS image"`
 	Arch     string            `json:"arch,omitempty" doc:"architecture of the OS image, such as amd64"`
-	Packages map[string]string `json:"packages,omitempty" doc:"VERSION-RELEASE of the packages of a node in the OS image, from OpenShift 4.19 on"`
+	Packages map[string]string `json:"packages,omitempty" doc:"VERSION-RELEASE by package of a node, from 4.19 on"`
 }
 
 // String returns the releases, such as "OpenShift 4.19 on RHEL 9.6".

@@ -38,9 +38,6 @@ type Choice struct {
 	Replaces *dnf.Package // the installed package, if another version is required
 }
 
-// isMissing reports whether the package, or its required version, is not installed.
-func (c Choice) isMissing() bool { return c.Outcome != Present && c.Outcome != Unchecked }
-
 // Decision is the result of Decide.
 type Decision struct {
 	Managed    bool             // the agent checks and installs the packages of this host
@@ -53,12 +50,16 @@ type Decision struct {
 
 // With returns the packages with one of the outcomes.
 func (d Decision) With(outcomes ...Outcome) []Choice {
-	return slices.DeleteFunc(slices.Clone(d.Packages), func(c Choice) bool { return !slices.Contains(outcomes, c.Outcome) })
+	return d.filter(func(c Choice) bool { return slices.Contains(outcomes, c.Outcome) })
 }
 
 // Missing returns the packages that are not installed, or not in the required version.
 func (d Decision) Missing() []Choice {
-	return slices.DeleteFunc(slices.Clone(d.Packages), func(c Choice) bool { return !c.isMissing() })
+	return d.filter(func(c Choice) bool { return c.Outcome != Present && c.Outcome != Unchecked })
+}
+
+func (d Decision) filter(selected func(Choice) bool) []Choice {
+	return slices.DeleteFunc(slices.Clone(d.Packages), func(c Choice) bool { return !selected(c) })
 }
 
 // Specs returns the specs of the packages that dnf installs.
@@ -122,13 +123,13 @@ func (d *decision) addFinding(severity report.Severity, remedy report.Remedy, fo
 	})
 }
 
-// choose determines the outcome of a required package. A binary without its package was installed in
-// another way and counts as present, because dnf would install a second copy.
+// choose determines the outcome of a required package. A binary of an unknown package is not replaced,
+// because dnf would install a second copy.
 func (d *decision) choose(need Package) Choice {
 	c := Choice{Package: need, Outcome: Present, Replaces: d.findReplaced(need)}
 	switch {
 	case c.Replaces != nil:
-	case d.facts.isInstalled(need):
+	case d.facts.isInstalled(need), d.facts.isUnpacked(need):
 		return c
 	case need.Program != "" && slices.Contains(d.facts.Programs, need.Program):
 		c.Outcome = Unchecked

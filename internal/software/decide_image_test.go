@@ -15,7 +15,8 @@ import (
 // The OS image of OpenShift 4.18 has no list of packages in reality; its versions do not matter here.
 func TestDecideFromImage(t *testing.T) {
 	contents := &Contents{Release: Release{4, 18}, RHEL: "9.6", Packages: map[string]string{
-		"openshift-kubelet": "4.18.0-1", "cri-o": "1.31.4-1", "cri-tools": "1.31.1-1", "openvswitch3.5": "3.5.0-1", "conmon": "2.1-1",
+		"openshift-kubelet": "4.18.0-1", "cri-o": "1.31.4-1", "cri-tools": "1.31.1-1", "openvswitch3.5": "3.5.0-1",
+		"conmon": "2.1-1",
 	}}
 	ofRHEL10 := *contents
 	ofRHEL10.RHEL = "10.2"
@@ -34,17 +35,34 @@ func TestDecideFromImage(t *testing.T) {
 		specs     []string
 		finding   string
 	}{
-		"rpm":                       {config.SoftwareRPM, contents, nil, nil, nil, ""},
-		"auto, no repository":       {config.SoftwareAuto, contents, nil, []string{"openshift-kubelet", "cri-o", "openvswitch3.5"}, nil, ""},
-		"auto, some repositories":   {config.SoftwareAuto, contents, inRepositories[1:], []string{"openshift-kubelet"}, []string{"cri-o-1.31.*", "conmon", "openvswitch3.5"}, ""},
-		"auto, all repositories":    {config.SoftwareAuto, contents, inRepositories, nil, []string{"openshift-kubelet-4.18.*", "cri-o-1.31.*", "conmon", "openvswitch3.5"}, ""},
-		"image, all repositories":   {config.SoftwareImage, contents, inRepositories, []string{"openshift-kubelet", "cri-o"}, []string{"conmon", "openvswitch3.5"}, ""},
-		"image, no repository":      {config.SoftwareImage, contents, nil, []string{"openshift-kubelet", "cri-o", "openvswitch3.5"}, nil, ""},
-		"auto, an image of RHEL 10": {config.SoftwareAuto, &ofRHEL10, nil, nil, nil, "it contains RHEL 10, but this host runs RHEL 9"},
-		"rpm, an image of RHEL 10":  {config.SoftwareRPM, &ofRHEL10, nil, nil, nil, ""},
-		"optional package":          {config.SoftwareImage, contents, nil, nil, nil, ""},
-		"image without a list":      {config.SoftwareImage, &withoutList, nil, nil, nil, "OpenShift 4.18 has one without a layer for them"},
-		"auto, an unknown image":    {config.SoftwareAuto, nil, nil, nil, nil, ""},
+		"rpm": {config.SoftwareRPM, contents, nil, nil, nil, ""},
+		"auto, no repository": {
+			config.SoftwareAuto, contents, nil, []string{"openshift-kubelet", "cri-o", "openvswitch3.5"}, nil, "",
+		},
+		"auto, some repositories": {
+			config.SoftwareAuto, contents, inRepositories[1:], []string{"openshift-kubelet"},
+			[]string{"cri-o-1.31.*", "conmon", "openvswitch3.5"}, "",
+		},
+		"auto, all repositories": {
+			config.SoftwareAuto, contents, inRepositories, nil,
+			[]string{"openshift-kubelet-4.18.*", "cri-o-1.31.*", "conmon", "openvswitch3.5"}, "",
+		},
+		"image, all repositories": {
+			config.SoftwareImage, contents, inRepositories, []string{"openshift-kubelet", "cri-o"},
+			[]string{"conmon", "openvswitch3.5"}, "",
+		},
+		"image, no repository": {
+			config.SoftwareImage, contents, nil, []string{"openshift-kubelet", "cri-o", "openvswitch3.5"}, nil, "",
+		},
+		"auto, an image of RHEL 10": {
+			config.SoftwareAuto, &ofRHEL10, nil, nil, nil, "it contains RHEL 10, but this host runs RHEL 9",
+		},
+		"rpm, an image of RHEL 10": {config.SoftwareRPM, &ofRHEL10, nil, nil, nil, ""},
+		"optional package":         {config.SoftwareImage, contents, nil, nil, nil, ""},
+		"image without a list": {
+			config.SoftwareImage, &withoutList, nil, nil, nil, "OpenShift 4.18 has one without a layer for them",
+		},
+		"auto, an unknown image": {config.SoftwareAuto, nil, nil, nil, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			facts := goodFacts()

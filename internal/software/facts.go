@@ -105,6 +105,11 @@ func (f Facts) isInstalled(need Package) bool {
 	})
 }
 
+// isUnpacked reports whether a package that meets a need was unpacked from an OS image.
+func (f Facts) isUnpacked(need Package) bool {
+	return slices.ContainsFunc(f.Unpacked, func(p Unpacked) bool { return !p.Incomplete && need.matches(p.Name) })
+}
+
 // kubeletRelease returns the release of the installed kubelet. It is zero if there is none, or if
 // the version cannot be parsed.
 func (f Facts) kubeletRelease() Release {

@@ -30,7 +30,9 @@ func TestRHEL(t *testing.T) {
 
 func TestSubscription(t *testing.T) {
 	// Neither the test machine nor a cloud machine has a subscription.
-	if got := detectSubscription([]dnf.Repository{{ID: "rhui-rhel-9-for-x86_64-baseos-rhui-rpms", Enabled: true}}); got != NoSubscription {
+	if got := detectSubscription(
+		[]dnf.Repository{{ID: "rhui-rhel-9-for-x86_64-baseos-rhui-rpms", Enabled: true}},
+	); got != NoSubscription {
 		t.Errorf("of a cloud: %q", got)
 	}
 }

@@ -40,9 +40,22 @@ func goodFacts() Facts {
 func packagesFor418(repository, el string) []dnf.Package {
 	var list []dnf.Package
 	for name, version := range map[string]string{
-		"openshift-kubelet": "4.18.0", "cri-o": "1.31.4", "cri-tools": "1.31.1", "conmon": "2.1.12", "crun": "1.16", "runc": "1.2.0",
-		"container-selinux": "2.235", "openvswitch3.5": "3.5.0", "NetworkManager-ovs": "1.48", "podman": "5.2", "containernetworking-plugins": "1.5",
-		"nfs-utils": "2.5", "cifs-utils": "7.0", "iscsi-initiator-utils": "6.2", "device-mapper-multipath": "0.8", "chrony": "4.5",
+		"openshift-kubelet":              "4.18.0",
+		"cri-o":                          "1.31.4",
+		"cri-tools":                      "1.31.1",
+		"conmon":                         "2.1.12",
+		"crun":                           "1.16",
+		"runc":                           "1.2.0",
+		"container-selinux":              "2.235",
+		"openvswitch3.5":                 "3.5.0",
+		"NetworkManager-ovs":             "1.48",
+		"podman":                         "5.2",
+		"containernetworking-plugins":    "1.5",
+		"nfs-utils":                      "2.5",
+		"cifs-utils":                     "7.0",
+		"iscsi-initiator-utils":          "6.2",
+		"device-mapper-multipath":        "0.8",
+		"chrony":                         "4.5",
 		"python3-dnf-plugin-versionlock": "4.3",
 	} {
 		list = append(list, newPackage(name, version, el, repository))
@@ -53,7 +66,10 @@ func packagesFor418(repository, el string) []dnf.Package {
 
 // ofKubernetes36 replaces kubelet and CRI-O in list with the versions for Kubernetes 1.36.
 func ofKubernetes36(list []dnf.Package, kubelet string) []dnf.Package {
-	return append(without(list, "openshift-kubelet", "cri-o"), newPackage("openshift-kubelet", kubelet, "el9", ""), newPackage("cri-o", "1.36.1", "el9", ""))
+	return append(
+		without(list, "openshift-kubelet", "cri-o"), newPackage("openshift-kubelet", kubelet, "el9", ""),
+		newPackage("cri-o", "1.36.1", "el9", ""),
+	)
 }
 
 func without(list []dnf.Package, names ...string) []dnf.Package {

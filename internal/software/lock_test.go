@@ -42,15 +42,16 @@ func installedNode() []dnf.Package {
 }
 
 func TestLocksAreSetAndRestored(t *testing.T) {
+	const locks = "cri-o-1.31.4-2.rhaos4.18.el9.*\nopenshift-kubelet-4.18.7-1.el9.*\nopenvswitch3.5-3.5.0-1.el9fdp.*\n"
 	for name, test := range map[string]struct{ before, locked string }{
-		"empty": {"", "cri-o-1.31.4-2.rhaos4.18.el9.*\nopenshift-kubelet-4.18.7-1.el9.*\nopenvswitch3.5-3.5.0-1.el9fdp.*\n"},
+		"empty": {"", locks},
 		"others": {
 			"# mine\nbash-0:5.1-1.el9.*\n!cri-o-1.32.*\ncri-o-extra-1.0-1.*\n",
-			"# mine\nbash-0:5.1-1.el9.*\n!cri-o-1.32.*\ncri-o-extra-1.0-1.*\ncri-o-1.31.4-2.rhaos4.18.el9.*\nopenshift-kubelet-4.18.7-1.el9.*\nopenvswitch3.5-3.5.0-1.el9fdp.*\n",
+			"# mine\nbash-0:5.1-1.el9.*\n!cri-o-1.32.*\ncri-o-extra-1.0-1.*\n" + locks,
 		},
 		"of the same package": {
 			"bash-0:5.1-1.el9.*\ncri-o-0:1.31.3-1.el9.*\n",
-			"bash-0:5.1-1.el9.*\ncri-o-1.31.4-2.rhaos4.18.el9.*\nopenshift-kubelet-4.18.7-1.el9.*\nopenvswitch3.5-3.5.0-1.el9fdp.*\n",
+			"bash-0:5.1-1.el9.*\n" + locks,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +62,10 @@ func TestLocksAreSetAndRestored(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer tree.Close()
-			l, err := ledger.Open(t.TempDir(), ledger.Drivers{Resources: map[ledger.Kind]ledger.Driver{LockKind: &Locks{Tree: tree, Host: dnf.Host{Root: root}}}})
+			l, err := ledger.Open(
+				t.TempDir(),
+				ledger.Drivers{Resources: map[ledger.Kind]ledger.Driver{LockKind: &Locks{Tree: tree, Host: dnf.Host{Root: root}}}},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -90,7 +90,8 @@ var components = []component{
 }
 
 // reboot is the remedy for an update that runs after a reboot.
-const reboot report.Remedy = "hcp-node-agent maintenance --no-update # drains the node, reboots the host and uncordons the node"
+const reboot report.Remedy = "hcp-node-agent maintenance --no-update " +
+	"# drains the node, reboots the host and uncordons the node"
 
 func (f running) findings() []report.Finding {
 	var findings []report.Finding

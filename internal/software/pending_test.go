@@ -11,6 +11,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
+// pending returns the message about an update that is not running.
+func pending(component, installed, running string) string {
+	return "an update of " + component + " is installed (" + installed + "), but " + running + " is running"
+}
+
 func TestFindings(t *testing.T) {
 	current := running{
 		Installed: []dnf.Package{
@@ -33,14 +38,14 @@ func TestFindings(t *testing.T) {
 		"no packages":     {func(f *running) { f.Installed = nil }, nil},
 		"without release": {func(f *running) { f.OpenVSwitch = "3.5.0" }, nil},
 		"kernel": {func(f *running) { f.Kernel = "5.14.0-503.el9.x86_64" }, map[string]report.Remedy{
-			"an update of the kernel is installed (kernel-core-5.14.0-570.el9.x86_64), but 5.14.0-503.el9.x86_64 is running": reboot,
+			pending("the kernel", "kernel-core-5.14.0-570.el9.x86_64", "5.14.0-503.el9.x86_64"): reboot,
 		}},
 		"Open vSwitch": {func(f *running) { f.OpenVSwitch = "3.5.0-20.el9fdp" }, map[string]report.Remedy{
-			"an update of Open vSwitch is installed (openvswitch3.5-3.5.0-38.el9fdp.x86_64), but 3.5.0-20.el9fdp is running": reboot,
+			pending("Open vSwitch", "openvswitch3.5-3.5.0-38.el9fdp.x86_64", "3.5.0-20.el9fdp"): reboot,
 		}},
 		"services": {func(f *running) { f.NetworkManager, f.Systemd = "1.48.10", "252-46.el9" }, map[string]report.Remedy{
-			"an update of NetworkManager is installed (NetworkManager-1.52.0-3.el9.x86_64), but 1.48.10 is running": "systemctl restart NetworkManager",
-			"an update of systemd is installed (systemd-252-51.el9.x86_64), but 252-46.el9 is running":              "systemctl daemon-reexec",
+			pending("NetworkManager", "NetworkManager-1.52.0-3.el9.x86_64", "1.48.10"): "systemctl restart NetworkManager",
+			pending("systemd", "systemd-252-51.el9.x86_64", "252-46.el9"):              "systemctl daemon-reexec",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

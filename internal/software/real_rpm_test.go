@@ -45,10 +45,14 @@ func TestRealInstall(t *testing.T) {
 	b := rpms.New(t)
 	key := b.GenerateKey("mirror")
 	b.Build("site-ocp",
-		"openshift-kubelet-4.18.7-1.el9", "openshift-kubelet-4.19.1-1.el9", "cri-o-1.31.4-2.rhaos4.18.el9", "cri-o-1.32.0-1.rhaos4.19.el9",
-		"cri-tools-1.31.1-1.el9", "conmon-2.1.12-1.el9", "crun-1.16-1.el9", "container-selinux-2.235-1.el9", "openvswitch3.5-3.5.0-1.el9fdp",
-		"NetworkManager-ovs-1.48.0-1.el9", "podman-5.2-1.el9", "containernetworking-plugins-1.5-1.el9", "cifs-utils-7.0-1.el9",
-		"iscsi-initiator-utils-6.2-1.el9", "device-mapper-multipath-0.8-1.el9", "chrony-4.5-1.el9", "python3-dnf-plugin-versionlock-4.3-1.el9")
+		"openshift-kubelet-4.18.7-1.el9", "openshift-kubelet-4.19.1-1.el9", "cri-o-1.31.4-2.rhaos4.18.el9",
+		"cri-o-1.32.0-1.rhaos4.19.el9",
+		"cri-tools-1.31.1-1.el9", "conmon-2.1.12-1.el9", "crun-1.16-1.el9", "container-selinux-2.235-1.el9",
+		"openvswitch3.5-3.5.0-1.el9fdp",
+		"NetworkManager-ovs-1.48.0-1.el9", "podman-5.2-1.el9", "containernetworking-plugins-1.5-1.el9",
+		"cifs-utils-7.0-1.el9",
+		"iscsi-initiator-utils-6.2-1.el9", "device-mapper-multipath-0.8-1.el9", "chrony-4.5-1.el9",
+		"python3-dnf-plugin-versionlock-4.3-1.el9")
 	b.Sign("site-ocp", "mirror")
 	b.AddRepository("site-ocp", "enabled=1", "gpgcheck=1", "gpgkey=file://"+key)
 	b.ConfigureRepository("site-off", "enabled=0", "gpgcheck=0", "baseurl=file:///nowhere")
@@ -62,10 +66,13 @@ func TestRealInstall(t *testing.T) {
 		t.Errorf("repositories %v", facts.Repositories)
 	}
 	decision := Decide(facts)
-	if decision.Err() != nil || len(decision.Missing()) != 16 || len(decision.Packages) != 16 || len(decision.Specs()) != 15 {
+	if decision.Err() != nil || len(decision.Missing()) != 16 || len(decision.Packages) != 16 ||
+		len(decision.Specs()) != 15 {
 		t.Fatalf("%v; %+v", decision.Err(), decision)
 	}
-	if last := decision.Findings[len(decision.Findings)-1]; !strings.Contains(last.Message, "no enabled repository provides nfs-utils") {
+	if last := decision.Findings[len(decision.Findings)-1]; !strings.Contains(
+		last.Message, "no enabled repository provides nfs-utils",
+	) {
 		t.Errorf("the finding does not name the missing package: %+v", last)
 	}
 
@@ -106,7 +113,9 @@ func TestRealInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	change.Desired = after
-	if left := RemovalHint(ledger.Item{Change: change, Before: before, Done: true}); !strings.Contains(left, `"dnf history undo 1"`) {
+	if left := RemovalHint(
+		ledger.Item{Change: change, Before: before, Done: true},
+	); !strings.Contains(left, `"dnf history undo 1"`) {
 		t.Errorf("leave would print %q; before %v, after %v", left, before.Value, after.Value)
 	}
 }
@@ -146,7 +155,9 @@ func TestRealRepositoriesAreNotQueriedIfComplete(t *testing.T) {
 	}
 	server.Close()
 	facts, err = Gather(t.Context(), b.Root, rhel9())
-	if decision := Decide(facts); err != nil || decision.Err() != nil || !strings.Contains(facts.QueryError, "a repository is unreachable") {
+	if decision := Decide(facts); err != nil || decision.Err() != nil || !strings.Contains(
+		facts.QueryError, "a repository is unreachable",
+	) {
 		t.Errorf("with packages to install and an unreachable repository: %v; %q; %+v", err, facts.QueryError, decision)
 	}
 }
@@ -190,7 +201,10 @@ data: {module: container-tools, stream: rhel9, profiles: {rhel9: []}}
 	if !find() {
 		t.Error("no finding about the module")
 	}
-	b.Write("root/etc/dnf/modules.d/container-tools.module", "[container-tools]\nname=container-tools\nstream=\nprofiles=\nstate=disabled\n")
+	b.Write(
+		"root/etc/dnf/modules.d/container-tools.module",
+		"[container-tools]\nname=container-tools\nstream=\nprofiles=\nstate=disabled\n",
+	)
 	if find() {
 		t.Error("a finding about a disabled module")
 	}
@@ -199,7 +213,9 @@ data: {module: container-tools, stream: rhel9, profiles: {rhel9: []}}
 // dnf receives the proxy with its password on a host that has Internet access only through
 // a proxy.
 func TestRealProxy(t *testing.T) {
-	for _, name := range []string{"http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"} {
+	for _, name := range []string{
+		"http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
+	} {
 		t.Setenv(name, "")
 	}
 	b := rpms.New(t)

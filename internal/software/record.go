@@ -56,6 +56,6 @@ func RemovalHint(item ledger.Item) string {
 	if id == "" || id == item.Before.Value {
 		return ""
 	}
-	return fmt.Sprintf("packages that join installed are kept (%s and dependencies): list them with \"dnf history info %s\", "+
-		"remove them with \"dnf history undo %s\"", item.Reason, id, id)
+	return fmt.Sprintf("packages that join installed are kept (%s and dependencies): "+
+		"list them with \"dnf history info %s\", remove them with \"dnf history undo %s\"", item.Reason, id, id)
 }

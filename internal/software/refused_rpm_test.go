@@ -29,11 +29,15 @@ func TestRealSignatures(t *testing.T) {
 		code    report.Code
 		message string
 	}{
-		"not signed":                        {false, []string{"gpgcheck=1", "gpgkey=KEY"}, report.Refused, "is not signed"},
-		"neither signed nor checked":        {false, []string{"gpgcheck=0", "gpgkey=KEY"}, report.Refused, "is not signed"},
-		"signed with an unknown key":        {true, []string{"gpgcheck=0", "gpgkey=KEY"}, report.Refused, "GPG check FAILED"},
-		"signed and no key is configured":   {true, []string{"gpgcheck=0"}, report.Refused, "you do not have any GPG public keys installed"},
-		"signed and the key does not exist": {true, []string{"gpgcheck=1", "gpgkey=file:///nowhere/key"}, report.Failed, "Couldn't open file /nowhere/key"},
+		"not signed":                 {false, []string{"gpgcheck=1", "gpgkey=KEY"}, report.Refused, "is not signed"},
+		"neither signed nor checked": {false, []string{"gpgcheck=0", "gpgkey=KEY"}, report.Refused, "is not signed"},
+		"signed with an unknown key": {true, []string{"gpgcheck=0", "gpgkey=KEY"}, report.Refused, "GPG check FAILED"},
+		"signed and no key is configured": {
+			true, []string{"gpgcheck=0"}, report.Refused, "you do not have any GPG public keys installed",
+		},
+		"signed and the key does not exist": {
+			true, []string{"gpgcheck=1", "gpgkey=file:///nowhere/key"}, report.Failed, "Couldn't open file /nowhere/key",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := rpms.New(t)
@@ -51,7 +55,9 @@ func TestRealSignatures(t *testing.T) {
 			err := Install(t.Context(), b.Root, report.Log{}, "cri-o-1.31.*")
 			t.Logf("%v\n%s", err, report.RemedyOf(err))
 			if err == nil || report.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.message) ||
-				(test.code == report.Refused) != strings.Contains(err.Error(), "a signature could not be verified; nothing was installed: ") {
+				(test.code == report.Refused) != strings.Contains(
+					err.Error(), "a signature could not be verified; nothing was installed: ",
+				) {
 				t.Errorf("%v", err)
 			}
 			if got, err := b.Root.Installed(t.Context()); err != nil || slices.Contains(packageNames(got), "cri-o-1.31.4") {
@@ -81,16 +87,24 @@ func TestRealUnreachableRepository(t *testing.T) {
 	}
 	address := listener.Addr().String()
 	listener.Close() // nothing listens on the port now
-	b.ConfigureRepository("site", "enabled=1", "gpgkey=file://"+b.GenerateKey("known"), "baseurl=http://mirror:hunter2@"+address+"/ocp")
+	b.ConfigureRepository(
+		"site", "enabled=1", "gpgkey=file://"+b.GenerateKey("known"), "baseurl=http://mirror:hunter2@"+address+"/ocp",
+	)
 	_, err = Gather(t.Context(), b.Root, rhel9())
 	t.Logf("%v\n%s", err, report.RemedyOf(err))
-	if report.CodeOf(err) != report.Failed || err == nil || !strings.Contains(err.Error(), "a repository is unreachable") ||
-		!strings.Contains(err.Error(), "Failed to download metadata for repo 'site'") || strings.Contains(err.Error(), "hunter2") {
+	if report.CodeOf(err) != report.Failed || err == nil || !strings.Contains(
+		err.Error(), "a repository is unreachable",
+	) ||
+		!strings.Contains(
+			err.Error(), "Failed to download metadata for repo 'site'",
+		) || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("%v", err)
 	}
 	err = Install(t.Context(), b.Root, report.Log{}, "cri-o")
 	t.Log(err)
-	if report.CodeOf(err) != report.Failed || !strings.Contains(err.Error(), "***@"+address) || strings.Contains(err.Error(), "hunter2") {
+	if report.CodeOf(err) != report.Failed || !strings.Contains(
+		err.Error(), "***@"+address,
+	) || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("%v", err)
 	}
 }

@@ -110,7 +110,8 @@ func (r Removal) Uninstall(ctx context.Context, on dnf.Host, log report.Log) err
 	err := on.Remove(ctx, "hcp-node-agent leave", nil, r.Remove...)
 	var failed *dnf.Error
 	if errors.As(err, &failed) {
-		return report.Fail(report.Failed, report.Remedy("dnf remove "+strings.Join(r.Names(), " ")), "%s", redact.Text(err.Error()))
+		return report.Fail(report.Failed, report.Remedyf("dnf remove %s", strings.Join(r.Names(), " ")),
+			"%s", redact.Text(err.Error()))
 	}
 	return err
 }

@@ -20,7 +20,10 @@ import (
 func TestRealRemoval(t *testing.T) {
 	b := rpms.New(t)
 	key := b.GenerateKey("mirror")
-	b.Build("site", "existing-1-1.el9", "conmon-2-1.el9", "runc-1-1.el9", "jq-1-1.el9", "openvswitch3.5-3.5.0-1.el9", "site-1-1.el9")
+	b.Build(
+		"site", "existing-1-1.el9", "conmon-2-1.el9", "runc-1-1.el9", "jq-1-1.el9", "openvswitch3.5-3.5.0-1.el9",
+		"site-1-1.el9",
+	)
 	b.Header = "Requires: conmon, existing\n"
 	b.Build("site", "cri-o-1.31.4-2.el9")
 	b.Header = "Requires: runc\n"
@@ -29,7 +32,13 @@ func TestRealRemoval(t *testing.T) {
 	b.AddRepository("site", "enabled=1", "gpgkey=file://"+key)
 	administrator := func(args ...string) {
 		t.Helper()
-		b.Run("dnf", append([]string{"--installroot", b.Root.Root, "--releasever", "9", "--disableplugin=local", "--assumeyes", "--quiet"}, args...)...)
+		b.Run(
+			"dnf",
+			append(
+				[]string{"--installroot", b.Root.Root, "--releasever", "9", "--disableplugin=local", "--assumeyes", "--quiet"},
+				args...,
+			)...,
+		)
 	}
 	administrator("install", "existing")
 	after, err := b.Root.LastTransaction(t.Context())
@@ -62,7 +71,9 @@ func TestRealRemoval(t *testing.T) {
 	if diff := cmp.Diff([]string{"conmon", "cri-o"}, slices.Sorted(slices.Values(removal.Names()))); diff != "" {
 		t.Errorf("to remove (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"openvswitch3.5: bridge br0 exists", "runc: tool requires it"}, removal.Kept); diff != "" {
+	if diff := cmp.Diff(
+		[]string{"openvswitch3.5: bridge br0 exists", "runc: tool requires it"}, removal.Kept,
+	); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
 	}
 	// A removal must not need the repositories.
@@ -75,7 +86,9 @@ func TestRealRemoval(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"existing-1", "jq-1", "openvswitch3.5-3.5.0", "runc-1", "site-1", "tool-1"}
-	names := slices.DeleteFunc(packageNames(installed), func(name string) bool { return strings.HasPrefix(name, "gpg-pubkey-") })
+	names := slices.DeleteFunc(
+		packageNames(installed), func(name string) bool { return strings.HasPrefix(name, "gpg-pubkey-") },
+	)
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("installed (-want +got):\n%s", diff)
 	}

@@ -16,8 +16,12 @@ import (
 func TestDecideReplacesPackagesOfAnotherRelease(t *testing.T) {
 	older := []dnf.Package{newPackage("openshift-kubelet", "4.17.9", "el9", ""), newPackage("cri-o", "1.30.2", "el9", "")}
 	newer := []dnf.Package{newPackage("openshift-kubelet", "4.19.1", "el9", ""), newPackage("cri-o", "1.32.1", "el9", "")}
-	available := []dnf.Package{newPackage("openshift-kubelet", "4.18.5", "el9", rhocp9), newPackage("cri-o", "1.31.4", "el9", rhocp9)}
-	current := []dnf.Package{newPackage("openshift-kubelet", "4.18.1", "el9", ""), newPackage("cri-o", "1.31.4", "el9", "")}
+	available := []dnf.Package{
+		newPackage("openshift-kubelet", "4.18.5", "el9", rhocp9), newPackage("cri-o", "1.31.4", "el9", rhocp9),
+	}
+	current := []dnf.Package{
+		newPackage("openshift-kubelet", "4.18.1", "el9", ""), newPackage("cri-o", "1.31.4", "el9", ""),
+	}
 	specs := []string{"openshift-kubelet-4.18.*", "cri-o-1.31.*"}
 	for name, test := range map[string]struct {
 		installed, available []dnf.Package

@@ -15,8 +15,10 @@ func TestSpecsMatchRelease(t *testing.T) {
 		newPackage("openshift-kubelet", "4.19.3", "el9", "mirror"), newPackage("cri-o", "1.32.0", "el9", "mirror"))
 	decision := Decide(facts)
 	want := []string{
-		"openshift-kubelet-4.18.*", "cri-o-1.31.*", "conmon", "crun", "container-selinux", "openvswitch3.5", "NetworkManager-ovs",
-		"cri-tools-1.31.*", "podman", "containernetworking-plugins", "nfs-utils", "cifs-utils", "iscsi-initiator-utils", "device-mapper-multipath", "chrony",
+		"openshift-kubelet-4.18.*", "cri-o-1.31.*", "conmon", "crun", "container-selinux", "openvswitch3.5",
+		"NetworkManager-ovs",
+		"cri-tools-1.31.*", "podman", "containernetworking-plugins", "nfs-utils", "cifs-utils",
+		"iscsi-initiator-utils", "device-mapper-multipath", "chrony",
 		"python3-dnf-plugin-versionlock",
 	}
 	if diff := cmp.Diff(want, decision.Specs()); diff != "" {

@@ -15,19 +15,25 @@ import (
 func TestTableIsComplete(t *testing.T) {
 	table := readTable(t)
 	for _, w := range table.Workers {
-		if w.Source == "" || w.From.IsZero() || !slices.Contains([]SupportLevel{Documented, Undocumented, Discontinued, Unknown}, w.Support) {
+		if w.Source == "" || w.From.IsZero() || !slices.Contains(
+			[]SupportLevel{Documented, Undocumented, Discontinued, Unknown}, w.Support,
+		) {
 			t.Errorf("worker %+v", w)
 		}
 	}
 	names := map[string]bool{}
 	for _, r := range table.Repositories {
 		names[r.Name] = true
-		if id := table.repositoryID(r.Name, 9, "x86_64", Release{4, 18}); r.Source == "" || !regexp.MustCompile(`^[a-z0-9_.-]+$`).MatchString(id) {
+		if id := table.repositoryID(
+			r.Name, 9, "x86_64", Release{4, 18},
+		); r.Source == "" || !regexp.MustCompile(`^[a-z0-9_.-]+$`).MatchString(id) {
 			t.Errorf("repository %+v becomes %s", r, id)
 		}
 	}
 	for _, p := range table.Packages {
-		if !names[p.Repository] || p.For == "" || p.Source == "" || !slices.Contains([]string{"required", "wanted", "payload"}, p.Need) || (p.Need == "payload" && p.Program == "") ||
+		if !names[p.Repository] || p.For == "" || p.Source == "" || !slices.Contains(
+			[]string{"required", "wanted", "payload"}, p.Need,
+		) || (p.Need == "payload" && p.Program == "") ||
 			!slices.Contains([]string{"", "release", "kubernetes"}, p.Version) {
 			t.Errorf("package %+v", p)
 		}
@@ -125,7 +131,8 @@ func TestRepositoryIDs(t *testing.T) {
 	for _, name := range []string{"baseos", "appstream", "rhocp", "fast-datapath"} {
 		got = append(got, table.repositoryID(name, 8, "aarch64", Release{4, 18}))
 	}
-	want := "rhel-8-for-aarch64-baseos-rpms rhel-8-for-aarch64-appstream-rpms rhocp-4.18-for-rhel-8-aarch64-rpms fast-datapath-for-rhel-8-aarch64-rpms"
+	want := "rhel-8-for-aarch64-baseos-rpms rhel-8-for-aarch64-appstream-rpms " +
+		"rhocp-4.18-for-rhel-8-aarch64-rpms fast-datapath-for-rhel-8-aarch64-rpms"
 	if diff := cmp.Diff(want, strings.Join(got, " ")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -3,6 +3,7 @@
 package software
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,11 +24,21 @@ func parse(t *testing.T, version string) kube.Version {
 	return parsed
 }
 
+// mismatch returns the message about a program of another release.
+func mismatch(program, installed, release, required string) string {
+	return fmt.Sprintf("%s %s is installed, but the payload is of OpenShift %s and requires %s %s",
+		program, installed, release, program, required)
+}
+
 func TestVersionFindings(t *testing.T) {
+	const newer = "kubelet 1.33.0 is newer than the API server 1.32.9, which Kubernetes does not support"
 	release := func(minor int) *Contents {
 		return &Contents{Release: Release{Major: 4, Minor: minor}}
 	}
-	unknownToTable := &Contents{Release: Release{Major: 5, Minor: 9}, Packages: map[string]string{"cri-o": "1.45.1-1.el10"}}
+	unknownToTable := &Contents{
+		Release:  Release{Major: 5, Minor: 9},
+		Packages: map[string]string{"cri-o": "1.45.1-1.el10"},
+	}
 	for name, test := range map[string]struct {
 		contents              *Contents
 		kubelet, crio, server string
@@ -40,15 +51,15 @@ func TestVersionFindings(t *testing.T) {
 		"release of the image":  {contents: unknownToTable, kubelet: "v1.45.0", crio: "1.45.1"},
 		"image without release": {kubelet: "v1.32.5", crio: "1.31.4"},
 		"older": {contents: release(19), kubelet: "v1.31.9", crio: "1.31.4", want: map[string]report.Remedy{
-			"kubelet 1.31.9 is installed, but the payload is of OpenShift 4.19 and requires kubelet 1.32": "dnf install 'openshift-kubelet-4.19.*'",
-			"CRI-O 1.31.4 is installed, but the payload is of OpenShift 4.19 and requires CRI-O 1.32":     "dnf install 'cri-o-1.32.*'",
+			mismatch("kubelet", "1.31.9", "4.19", "1.32"): "dnf install 'openshift-kubelet-4.19.*'",
+			mismatch("CRI-O", "1.31.4", "4.19", "1.32"):   "dnf install 'cri-o-1.32.*'",
 		}},
 		"newer": {contents: release(18), kubelet: "v1.32.5", crio: "1.32.4", want: map[string]report.Remedy{
-			"kubelet 1.32.5 is installed, but the payload is of OpenShift 4.18 and requires kubelet 1.31": "dnf downgrade 'openshift-kubelet-4.18.*'",
-			"CRI-O 1.32.4 is installed, but the payload is of OpenShift 4.18 and requires CRI-O 1.31":     "dnf downgrade 'cri-o-1.31.*'",
+			mismatch("kubelet", "1.32.5", "4.18", "1.31"): "dnf downgrade 'openshift-kubelet-4.18.*'",
+			mismatch("CRI-O", "1.32.4", "4.18", "1.31"):   "dnf downgrade 'cri-o-1.31.*'",
 		}},
 		"API server older than kubelet": {kubelet: "v1.33.0", server: "v1.32.9", want: map[string]report.Remedy{
-			"kubelet 1.33.0 is newer than the API server 1.32.9, which Kubernetes does not support": "# install the kubelet of the NodePool's release",
+			newer: "# install the kubelet of the NodePool's release",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

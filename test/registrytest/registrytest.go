@@ -74,8 +74,8 @@ func (r *Registry) Push(t *testing.T, repository string, image v1.Image) string 
 	return reference.String()
 }
 
-// PullSecret returns a .dockerconfigjson with a password for a registry or repository.
-func PullSecret(registry, password string) []byte {
+// PullSecret returns a .dockerconfigjson with a password for a registry or repository on host.
+func PullSecret(host, password string) []byte {
 	login := base64.StdEncoding.EncodeToString([]byte(username + ":" + password))
-	return fmt.Appendf(nil, `{"auths":{%q:{"auth":%q}}}`, registry, login)
+	return fmt.Appendf(nil, `{"auths":{%q:{"auth":%q}}}`, host, login)
 }

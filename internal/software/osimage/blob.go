@@ -61,5 +61,6 @@ func (i *Image) Blob(ctx context.Context, blob v1.Descriptor, offset int64) (*Bl
 		}
 	}
 	_ = response.Body.Close()
-	return nil, report.Fail(report.Failed, "", "%s: the registry responded to a request for blob %s with status %s", i.Source, blob.Digest, response.Status)
+	return nil, report.Fail(report.Failed, "", "%s: the registry responded to a request for blob %s with status %s",
+		i.Source, blob.Digest, response.Status)
 }

@@ -42,7 +42,9 @@ func TestBlob(t *testing.T) {
 			t.Errorf("Blob(%d) has %d bytes from %d on, %v", offset, len(got), blob.Offset, err)
 		}
 	}
-	if _, err := opened.Blob(t.Context(), v1.Descriptor{Digest: v1.Hash{Algorithm: "sha256", Hex: "00"}, Size: 9}, 0); err == nil {
+	if _, err := opened.Blob(
+		t.Context(), v1.Descriptor{Digest: v1.Hash{Algorithm: "sha256", Hex: "00"}, Size: 9}, 0,
+	); err == nil {
 		t.Error("Blob() of an unknown digest has no error")
 	}
 }

@@ -73,7 +73,8 @@ func (c *Client) Open(ctx context.Context, pullSpec string) (*Image, error) {
 		}
 		failures, last = append(failures, err.Error()), err
 	}
-	return nil, report.Fail(report.CodeOf(last), report.RemedyOf(last), "reading image %s: %s", pullSpec, strings.Join(failures, "; "))
+	return nil, report.Fail(report.CodeOf(last), report.RemedyOf(last), "reading image %s: %s",
+		pullSpec, strings.Join(failures, "; "))
 }
 
 // open reads the manifest of an image from one source.
@@ -111,8 +112,12 @@ func (i *Image) ConfigFile() (*v1.ConfigFile, error) {
 // have a certificate that cannot be verified, or no TLS.
 func (c *Client) transport(insecure bool) http.RoundTripper {
 	transport := &http.Transport{
-		DialContext:           (&net.Dialer{Timeout: connectTimeout}).DialContext,
-		TLSClientConfig:       &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12, InsecureSkipVerify: insecure}, //nolint:gosec // registries.conf declares it insecure
+		DialContext: (&net.Dialer{Timeout: connectTimeout}).DialContext,
+		TLSClientConfig: &tls.Config{
+			RootCAs:            c.Roots,
+			MinVersion:         tls.VersionTLS12,
+			InsecureSkipVerify: insecure, //nolint:gosec // registries.conf declares it insecure
+		},
 		TLSHandshakeTimeout:   connectTimeout,
 		ResponseHeaderTimeout: responseTimeout,
 		IdleConnTimeout:       idleTimeout,

@@ -87,7 +87,9 @@ func TestOpenTriesMirrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	if opened.Source != pushed || origin.Requests.Load() != 0 {
-		t.Errorf("read from %s with %d requests to the registry, want %s and none", opened.Source, origin.Requests.Load(), pushed)
+		t.Errorf(
+			"read from %s with %d requests to the registry, want %s and none", opened.Source, origin.Requests.Load(), pushed,
+		)
 	}
 }
 
@@ -102,16 +104,39 @@ func TestOpenExplainsFailures(t *testing.T) {
 		code                 report.Code
 		want                 string
 	}{
-		"no digest":       {pullSpec: "registry.example.com/os:latest", code: report.Failed, want: "has no digest"},
-		"absent":          {pullSpec: server.Host + absent, code: report.Failed, want: server.Host + "/os: the registry does not have the image"},
-		"no credentials":  {pullSpec: locked.Host + absent, code: report.CredentialRefused, want: "contains no credentials for this registry"},
-		"bad credentials": {pullSpec: locked.Host + absent, secret: registrytest.PullSecret(locked.Host, "wrong"), code: report.CredentialRefused, want: "the registry rejects the pull secret"},
+		"no digest": {pullSpec: "registry.example.com/os:latest", code: report.Failed, want: "has no digest"},
+		"absent": {
+			pullSpec: server.Host + absent,
+			code:     report.Failed,
+			want:     server.Host + "/os: the registry does not have the image",
+		},
+		"no credentials": {
+			pullSpec: locked.Host + absent,
+			code:     report.CredentialRefused,
+			want:     "contains no credentials for this registry",
+		},
+		"bad credentials": {
+			pullSpec: locked.Host + absent,
+			secret:   registrytest.PullSecret(locked.Host, "wrong"),
+			code:     report.CredentialRefused,
+			want:     "the registry rejects the pull secret",
+		},
 		"blocked": {
 			pullSpec: server.Host + absent, registries: "[[registry]]\nlocation = \"" + server.Host + "\"\nblocked = true\n",
 			code: report.Refused, want: "registries.conf blocks registry " + server.Host,
 		},
-		"bad registries":  {pullSpec: server.Host + absent, registries: "[[", code: report.Failed, want: "reading registries.conf: "},
-		"bad pull secret": {pullSpec: server.Host + absent, secret: []byte("{"), code: report.Failed, want: "reading the pull secret: "},
+		"bad registries": {
+			pullSpec:   server.Host + absent,
+			registries: "[[",
+			code:       report.Failed,
+			want:       "reading registries.conf: ",
+		},
+		"bad pull secret": {
+			pullSpec: server.Host + absent,
+			secret:   []byte("{"),
+			code:     report.Failed,
+			want:     "reading the pull secret: ",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := newClient(trust(server, locked))
@@ -171,7 +196,8 @@ func TestOpenEndsWithContext(t *testing.T) {
 	cancel()
 	server := registrytest.New(t, "")
 	pullSpec := server.Push(t, "os", newImage(t))
-	if _, err := newClient(trust(server)).Open(ctx, pullSpec); err != context.Canceled { //nolint:errorlint // exactly this error
+	//nolint:errorlint // exactly this error
+	if _, err := newClient(trust(server)).Open(ctx, pullSpec); err != context.Canceled {
 		t.Errorf("Open() = %v", err)
 	}
 }

@@ -53,7 +53,9 @@ type transfer struct {
 // download downloads a layer into a file. It continues an earlier download of the same layer, and
 // makes the file durable. It retries failures of the network as long as the download makes progress.
 // The file is complete and verified when download returns nil.
-func download(ctx context.Context, from blobSource, layer v1.Descriptor, file *os.File, progress func(done, total int64)) error {
+func download(
+	ctx context.Context, from blobSource, layer v1.Descriptor, file *os.File, progress func(done, total int64),
+) error {
 	d := &transfer{file: file, layer: layer, progress: progress}
 	if err := d.resume(); err != nil {
 		return err

@@ -93,14 +93,28 @@ func TestDownload(t *testing.T) {
 			offsets: slices.Concat([]int64{0}, slices.Repeat([]int64{1 << 20}, 5), slices.Repeat([]int64{2 << 20}, 5),
 				slices.Repeat([]int64{3 << 20}, 5)),
 		},
-		"resumed":          {before: content[:durableStep+70], offsets: []int64{durableStep}},
-		"tail was lost":    {before: damaged[:durableStep+70], offsets: []int64{durableStep}},
-		"already there":    {before: content},
-		"no ranges":        {source: testSource{noRanges: true}, before: content[:durableStep], offsets: []int64{durableStep}},
-		"another, longer":  {before: append(bytes.Clone(content), 1), offsets: []int64{2 * durableStep}},
-		"damaged":          {before: damaged, err: "has the digest sha256:", empty: true},
-		"damaged at start": {before: damaged[:2*durableStep], offsets: []int64{2 * durableStep}, err: "has the digest sha256:", empty: true},
-		"unreachable":      {source: testSource{endsAfter: make([]int, maxFailures)}, offsets: make([]int64, maxFailures), err: "connection refused", empty: true},
+		"resumed":       {before: content[:durableStep+70], offsets: []int64{durableStep}},
+		"tail was lost": {before: damaged[:durableStep+70], offsets: []int64{durableStep}},
+		"already there": {before: content},
+		"no ranges": {
+			source:  testSource{noRanges: true},
+			before:  content[:durableStep],
+			offsets: []int64{durableStep},
+		},
+		"another, longer": {before: append(bytes.Clone(content), 1), offsets: []int64{2 * durableStep}},
+		"damaged":         {before: damaged, err: "has the digest sha256:", empty: true},
+		"damaged at start": {
+			before:  damaged[:2*durableStep],
+			offsets: []int64{2 * durableStep},
+			err:     "has the digest sha256:",
+			empty:   true,
+		},
+		"unreachable": {
+			source:  testSource{endsAfter: make([]int, maxFailures)},
+			offsets: make([]int64, maxFailures),
+			err:     "connection refused",
+			empty:   true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.source.content = content
@@ -187,13 +201,16 @@ func TestDownloadRequiresProgress(t *testing.T) {
 		link link
 		err  string
 	}{
-		"slow link":                        {link: link{chunk: 16 << 10, interval: time.Second / 2}},
-		"slow link, interrupted always":    {link: link{chunk: 16 << 10, interval: time.Second / 2, perAttempt: 32 << 10}},
-		"slowest rate":                     {link: link{chunk: minProgress, interval: stallTimeout - time.Second}},
-		"a byte each second":               {link: link{chunk: 1, interval: time.Second}, err: errStalled.Error()},
-		"a byte in each attempt":           {link: link{chunk: 1, perAttempt: 1}, err: "unexpected EOF"},
-		"silent":                           {link: link{chunk: 1, interval: time.Hour}, err: errStalled.Error()},
-		"no ranges, interrupted always":    {link: link{chunk: 1 << 20, perAttempt: 2 << 20, noRanges: true}, err: "unexpected EOF"},
+		"slow link":                     {link: link{chunk: 16 << 10, interval: time.Second / 2}},
+		"slow link, interrupted always": {link: link{chunk: 16 << 10, interval: time.Second / 2, perAttempt: 32 << 10}},
+		"slowest rate":                  {link: link{chunk: minProgress, interval: stallTimeout - time.Second}},
+		"a byte each second":            {link: link{chunk: 1, interval: time.Second}, err: errStalled.Error()},
+		"a byte in each attempt":        {link: link{chunk: 1, perAttempt: 1}, err: "unexpected EOF"},
+		"silent":                        {link: link{chunk: 1, interval: time.Hour}, err: errStalled.Error()},
+		"no ranges, interrupted always": {
+			link: link{chunk: 1 << 20, perAttempt: 2 << 20, noRanges: true},
+			err:  "unexpected EOF",
+		},
 		"interrupted in the last progress": {link: link{chunk: 1 << 20, perAttempt: size - 1}},
 	} {
 		t.Run(name, func(t *testing.T) {

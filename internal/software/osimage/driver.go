@@ -14,6 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
 
 // Kind is the ledger's kind of a directory with the unpacked packages of a node.
@@ -22,17 +23,14 @@ const Kind ledger.Kind = "software"
 // Directory is the parent of the directories with unpacked packages.
 const Directory = "/usr/libexec/hcp-node-agent/software"
 
-const (
-	// listName is the file with the list of files in a directory.
-	listName = ".files.json"
-)
+// listName is the file with the list of files in a directory.
+const listName = ".files.json"
 
-// Unpacking is the Plan of a change of Kind.
-type Unpacking struct {
-	Layer    string            // name of the downloaded layer
-	Packages []string          // names of the packages
-	Versions map[string]string // versions of the packages, by name
-	Scratch  string            // private directory for temporary files
+// unpacking is the Plan of a change of Kind.
+type unpacking struct {
+	contents software.Contents
+	layer    string // name of the downloaded layer
+	scratch  string // private directory for temporary files
 }
 
 // DirectoryOf returns the directory with the unpacked packages of an OS image. Its name contains the
@@ -46,14 +44,15 @@ func digestOf(pullSpec string) string {
 	return digest
 }
 
-// NewChange returns the change that unpacks packages of a layer of an OS image into DirectoryOf the image.
-func NewChange(pullSpec string, from Unpacking) ledger.Change {
+// NewChange returns the change that unpacks the packages of a downloaded layer of an OS image into
+// DirectoryOf the image. scratch is a private directory for temporary files.
+func NewChange(contents software.Contents, layer, scratch string) ledger.Change {
 	return ledger.Change{
 		Kind:    Kind,
-		Target:  DirectoryOf(pullSpec),
-		Reason:  "OS image " + digestOf(pullSpec),
+		Target:  DirectoryOf(contents.Image),
+		Reason:  "OS image " + digestOf(contents.Image),
 		Desired: ledger.State{Present: true},
-		Plan:    from,
+		Plan:    unpacking{contents, layer, scratch},
 	}
 }
 
@@ -91,11 +90,11 @@ func readList(dir string) (fileList, error) {
 
 // Set unpacks the packages.
 func (d *Driver) Set(ctx context.Context, c ledger.Change, _ ledger.State) error {
-	from, ok := c.Plan.(Unpacking)
+	from, ok := c.Plan.(unpacking)
 	if !ok {
 		return fmt.Errorf("unpacking %s: the change has no layer", c.Target)
 	}
-	layer, err := os.Open(from.Layer)
+	layer, err := os.Open(from.layer)
 	if err != nil {
 		return fmt.Errorf("unpacking %s: %w", c.Target, err)
 	}
@@ -106,12 +105,12 @@ func (d *Driver) Set(ctx context.Context, c ledger.Change, _ ledger.State) error
 }
 
 // fill unpacks packages into an empty directory.
-func (d *Driver) fill(ctx context.Context, layer *os.File, from Unpacking, dir string) error {
-	database, err := hostfs.NewScratchDirectory(from.Scratch)
+func (d *Driver) fill(ctx context.Context, layer *os.File, from unpacking, dir string) error {
+	database, err := hostfs.NewScratchDirectory(from.scratch)
 	if err != nil {
 		return err
 	}
-	files, err := Extract(ctx, layer, from.Packages, database, dir)
+	files, err := Extract(ctx, layer, from.contents.Unpackable(), database, dir)
 	if err = errors.Join(err, hostfs.RemoveSynced(database)); err != nil {
 		return err
 	}
@@ -121,7 +120,7 @@ func (d *Driver) fill(ctx context.Context, layer *os.File, from Unpacking, dir s
 	if err := d.label(ctx, dir, files); err != nil {
 		return err
 	}
-	content, err := json.Marshal(fileList{Files: files, Versions: from.Versions})
+	content, err := json.Marshal(fileList{Files: files, Versions: from.contents.Packages})
 	if err != nil {
 		return fmt.Errorf("encoding the list of files: %w", err)
 	}

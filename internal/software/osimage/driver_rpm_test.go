@@ -12,6 +12,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/software"
 )
 
 type noLabels struct{}
@@ -24,7 +25,10 @@ func (noLabels) Relabel(context.Context, []string) error { return nil }
 
 func TestDriver(t *testing.T) {
 	layer := newLayer(t, newRoot(t, "/usr/share/rpm"), "gzip")
-	change := NewChange("quay.io/openshift/os@sha256:00", Unpacking{Layer: layer.Name(), Packages: []string{"openshift-kubelet"}, Scratch: t.TempDir()})
+	change := NewChange(software.Contents{
+		Image:    "quay.io/openshift/os@sha256:00",
+		Packages: map[string]string{"openshift-kubelet": "4.21.0-1.el9"},
+	}, layer.Name(), t.TempDir())
 	change.Target = filepath.Join(t.TempDir(), "software", "sha256-00")
 	driver := &Driver{Labeler: noLabels{}}
 	check := func(moment string, want bool) {
@@ -49,7 +53,7 @@ func TestDriver(t *testing.T) {
 	if err != nil || len(changes) != 4 {
 		t.Errorf("%d changes, %v", len(changes), err)
 	}
-	if left, _ := os.ReadDir(change.Plan.(Unpacking).Scratch); len(left) > 0 {
+	if left, _ := os.ReadDir(change.Plan.(unpacking).scratch); len(left) > 0 {
 		t.Errorf("Set leaves %v", left)
 	}
 

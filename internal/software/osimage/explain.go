@@ -32,14 +32,19 @@ func (c *Client) explain(s source, err error) error {
 	name := s.Reference.Name()
 	switch response.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		if s.login.Username == "" && s.login.IdentityToken == "" && s.helper != "" {
-			return report.Fail(report.CredentialRefused, report.Remedyf("# add credentials for %s to auths of the cluster's pull secret", s.host()),
-				"%s: only the credential helper %s may have credentials for this registry, and the agent starts no credential helpers", name, s.helper)
+		hasLogin := s.login.Username != "" || s.login.IdentityToken != ""
+		switch {
+		case hasLogin:
+			return report.Fail(report.CredentialRefused, check,
+				"%s: the registry rejects the pull secret of the payload", name)
+		case s.helper != "":
+			return report.Fail(report.CredentialRefused,
+				report.Remedyf("# add credentials for %s to auths of the cluster's pull secret", s.host()),
+				"%s: only the credential helper %s may have credentials for this registry, "+
+					"and the agent starts no credential helpers", name, s.helper)
 		}
-		if s.login.Username == "" && s.login.IdentityToken == "" {
-			return report.Fail(report.CredentialRefused, check, "%s: the pull secret of the payload contains no credentials for this registry", name)
-		}
-		return report.Fail(report.CredentialRefused, check, "%s: the registry rejects the pull secret of the payload", name)
+		return report.Fail(report.CredentialRefused, check,
+			"%s: the pull secret of the payload contains no credentials for this registry", name)
 	case http.StatusNotFound:
 		return report.Fail(report.Failed, check, "%s: the registry does not have the image", name)
 	}

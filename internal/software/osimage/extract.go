@@ -48,7 +48,12 @@ func Extract(ctx context.Context, layer *os.File, packages []string, scratch, to
 			continue
 		}
 		files = append(files, file)
-		wanted[file.Path] = hostfs.UnpackedFile{Mode: fs.FileMode(file.Mode & 0o777), Digest: file.Digest, Link: file.Link, Limit: maxFile}
+		wanted[file.Path] = hostfs.UnpackedFile{
+			Mode:   fs.FileMode(file.Mode & 0o777),
+			Digest: file.Digest,
+			Link:   file.Link,
+			Limit:  maxFile,
+		}
 	}
 	if err := unpack(layer, to, wanted); err != nil {
 		return nil, err

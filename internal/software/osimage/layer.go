@@ -77,7 +77,8 @@ func checkSpace(layerSize int64, paths ...string) error {
 const buildCommand = "build-node-image.sh"
 
 // errNoLayer is returned for an image without a layer of packages of a node.
-var errNoLayer = errors.New("the OS image has no layer with the packages of a node; images have one from OpenShift 4.19 on")
+var errNoLayer = errors.New("the OS image has no layer with the packages of a node; " +
+	"images have one from OpenShift 4.19 on")
 
 // FindLayer returns the layer with the packages of a node: its digest, size and media type. It returns
 // errNoLayer if the image has none.

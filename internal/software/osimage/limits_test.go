@@ -28,7 +28,9 @@ const (
 
 // newHostile starts a registry with one manifest. It responds to /v2/ with challenge, and to requests
 // for other paths with serve. It counts the bytes that a client accepts.
-func newHostile(t *testing.T, manifest []byte, challenge string, serve http.HandlerFunc) (*httptest.Server, *atomic.Int64) {
+func newHostile(t *testing.T, manifest []byte, challenge string, serve http.HandlerFunc) (
+	*httptest.Server, *atomic.Int64,
+) {
 	t.Helper()
 	var sent atomic.Int64
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -74,7 +76,8 @@ func sendEndless(w http.ResponseWriter, _ *http.Request) {
 func manifestOf(size int64, config string) []byte {
 	digest, _, _ := v1.SHA256(strings.NewReader(config)) // it never fails
 	return fmt.Appendf(nil, `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json",`+
-		`"config":{"mediaType":"application/vnd.oci.image.config.v1+json","size":%d,"digest":"%s"},"layers":[]}`, size, digest)
+		`"config":{"mediaType":"application/vnd.oci.image.config.v1+json","size":%d,"digest":"%s"},"layers":[]}`,
+		size, digest)
 }
 
 // A registry can send more than the digests permit, and the payload can name an image of any size.
@@ -85,10 +88,17 @@ func TestOpenLimitsMemory(t *testing.T) {
 		serve     http.HandlerFunc
 		want      string // "": success
 	}{
-		"good":             {manifest: manifestOf(int64(len(emptyJSON)), emptyJSON), serve: func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, emptyJSON) }},
+		"good": {
+			manifest: manifestOf(int64(len(emptyJSON)), emptyJSON),
+			serve:    func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, emptyJSON) },
+		},
 		"endless manifest": {serve: sendEndless, want: errLarge.Error()},
 		"large config":     {manifest: manifestOf(endless, "large"), serve: sendEndless, want: errLarge.Error()},
-		"endless token":    {challenge: `Bearer realm="SERVER/token",service="s"`, serve: sendEndless, want: errLarge.Error()},
+		"endless token": {
+			challenge: `Bearer realm="SERVER/token",service="s"`,
+			serve:     sendEndless,
+			want:      errLarge.Error(),
+		},
 		"endless error": {
 			manifest: manifestOf(1, "x"), want: errLarge.Error(),
 			serve: func(w http.ResponseWriter, r *http.Request) {
@@ -185,7 +195,9 @@ func TestRemoveLimitsEndsTimeout(t *testing.T) {
 
 func newRequest(t *testing.T) *http.Request {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://registry.example.com/v2/", http.NoBody)
+	request, err := http.NewRequestWithContext(
+		t.Context(), http.MethodGet, "https://registry.example.com/v2/", http.NoBody,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

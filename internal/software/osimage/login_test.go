@@ -19,8 +19,11 @@ func installHelper(t *testing.T, name string) string {
 	t.Helper()
 	dir := t.TempDir()
 	trace := filepath.Join(dir, "started")
-	script := fmt.Sprintf("#!/bin/sh\n: >%s\necho '{\"Username\":\"node\",\"Secret\":%q,\"ServerURL\":\"x\"}'\n", trace, testPassword)
-	if err := os.WriteFile(filepath.Join(dir, "docker-credential-"+name), []byte(script), 0o755); err != nil { //nolint:gosec // a program
+	script := fmt.Sprintf(
+		"#!/bin/sh\n: >%s\necho '{\"Username\":\"node\",\"Secret\":%q,\"ServerURL\":\"x\"}'\n", trace, testPassword,
+	)
+	//nolint:gosec // a program
+	if err := os.WriteFile(filepath.Join(dir, "docker-credential-"+name), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
@@ -33,7 +36,9 @@ func TestOpenStartsNoCredentialHelpers(t *testing.T) {
 	pullSpec := server.Push(t, "os", newImage(t))
 	trace := installHelper(t, "site")
 	dropIns := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dropIns, "site.conf"), []byte("credential-helpers = [\"site\"]\n"), 0o600); err != nil {
+	if err := os.WriteFile(
+		filepath.Join(dropIns, "site.conf"), []byte("credential-helpers = [\"site\"]\n"), 0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
 	helpers := fmt.Sprintf(`"credHelpers":{%q:"site"}`, server.Host)
@@ -42,11 +47,14 @@ func TestOpenStartsNoCredentialHelpers(t *testing.T) {
 		secret, registries, dropIns string
 		refused                     bool
 	}{
-		"pull secret":                   {secret: "{" + helpers + "}", refused: true},
-		"pull secret, other letters":    {secret: "{" + strings.ToUpper(helpers[:12]) + helpers[12:] + "}", refused: true},
-		"registries.conf":               {registries: "credential-helpers = [\"site\"]\n", refused: true},
-		"drop-in":                       {dropIns: dropIns, refused: true},
-		"credentials beside the helper": {secret: "{" + helpers + "," + auths + "}", registries: "credential-helpers = [\"site\"]\n"},
+		"pull secret":                {secret: "{" + helpers + "}", refused: true},
+		"pull secret, other letters": {secret: "{" + strings.ToUpper(helpers[:12]) + helpers[12:] + "}", refused: true},
+		"registries.conf":            {registries: "credential-helpers = [\"site\"]\n", refused: true},
+		"drop-in":                    {dropIns: dropIns, refused: true},
+		"credentials beside the helper": {
+			secret:     "{" + helpers + "," + auths + "}",
+			registries: "credential-helpers = [\"site\"]\n",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := newClient(trust(server))
@@ -55,7 +63,9 @@ func TestOpenStartsNoCredentialHelpers(t *testing.T) {
 				client.DropInDir = test.dropIns
 			}
 			_, err := client.Open(t.Context(), pullSpec)
-			if (err != nil) != test.refused || err != nil && !strings.Contains(err.Error(), "only the credential helper site may have credentials") {
+			if (err != nil) != test.refused || err != nil && !strings.Contains(
+				err.Error(), "only the credential helper site may have credentials",
+			) {
 				t.Errorf("Open() = %v", err)
 			}
 			if err != nil && (report.CodeOf(err) != report.CredentialRefused || report.RemedyOf(err) == "") {

@@ -34,9 +34,9 @@ func Read(pullSpec string, image v1.Image) (software.Contents, error) {
 	}
 	labels := config.Config.Labels
 	if labels[metadataLabel] == "true" {
-		software, err := readMetadata(pullSpec, image)
-		software.Arch = config.Architecture
-		return software, err
+		contents, err := readMetadata(pullSpec, image)
+		contents.Arch = config.Architecture
+		return contents, err
 	}
 	release, rhel, err := parseVersion(labels[versionLabel])
 	if err != nil {
@@ -52,7 +52,8 @@ var coreOSVersion = regexp.MustCompile(`^(\d)(\d+)\.(\d)(\d+)\.\d{12}`)
 func parseVersion(version string) (release software.Release, rhel string, err error) {
 	match := coreOSVersion.FindStringSubmatch(version)
 	if match == nil {
-		return software.Release{}, "", fmt.Errorf("the version label %q is not that of RHEL CoreOS, and the label %s is missing", version, metadataLabel)
+		return software.Release{}, "", fmt.Errorf(
+			"the version label %q is not that of RHEL CoreOS, and the label %s is missing", version, metadataLabel)
 	}
 	release, err = software.ParseRelease(match[1] + "." + match[2])
 	return release, match[3] + "." + match[4], err

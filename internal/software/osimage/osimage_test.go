@@ -32,7 +32,9 @@ func newOSImage(t *testing.T, labels, files map[string]string) v1.Image {
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
 	for name, content := range files {
-		if err := w.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(content))}); err != nil {
+		if err := w.WriteHeader(
+			&tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(content))},
+		); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.Write([]byte(content)); err != nil {
@@ -42,7 +44,9 @@ func newOSImage(t *testing.T, labels, files map[string]string) v1.Image {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil })
+	layer, err := tarball.LayerFromOpener(
+		func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil },
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +63,8 @@ func newOSImage(t *testing.T, labels, files map[string]string) v1.Image {
 // The list of scripts/generate-metadata in openshift/os.
 const metadata = `{"rpmdb.pkglist": [` +
 	`["NetworkManager-ovs", "1", "1.52.0", "3.el9_6", "x86_64"], ["bash", "0", "5.1.8", "9.el9", "x86_64"], ` +
-	`["cri-o", "0", "1.32.4", "2.rhaos4.19.git.el9", "x86_64"], ["openshift-kubelet", "0", "4.19.0", "202506.p0.el9", "x86_64"], ` +
+	`["cri-o", "0", "1.32.4", "2.rhaos4.19.git.el9", "x86_64"], ` +
+	`["openshift-kubelet", "0", "4.19.0", "202506.p0.el9", "x86_64"], ` +
 	`["openvswitch3.5", "0", "3.5.0", "20.el9fdp", "x86_64"], ["redhat-release", "0", "9.6", "0.1.el9", "x86_64"]]}`
 
 var metadataLayer = map[string]string{metadataLabel: "true", versionLabel: "9.6.20250523-0"}
@@ -88,13 +93,36 @@ func TestRead(t *testing.T) {
 				"openvswitch3.5":     "3.5.0-20.el9fdp",
 			}},
 		},
-		"another image":   {labels: map[string]string{versionLabel: "v1.2.3"}, err: `the version label "v1.2.3" is not that of RHEL CoreOS`},
-		"no labels":       {err: "is not that of RHEL CoreOS"},
-		"no list":         {labels: metadataLayer, files: map[string]string{"etc/motd": ""}, err: "the layer does not contain " + metadataPath},
-		"damaged list":    {labels: metadataLayer, files: map[string]string{metadataPath: `{"rpmdb.pkglist": 1}`}, err: "parsing " + metadataPath},
-		"no kubelet":      {labels: metadataLayer, files: map[string]string{metadataPath: `{}`}, err: "contains no openshift-kubelet"},
-		"too large":       {labels: metadataLayer, files: map[string]string{"a": strings.Repeat("0", maxMetadata)}, err: "the layer is larger than"},
-		"too large after": {labels: metadataLayer, files: map[string]string{metadataPath: metadata + strings.Repeat(" ", maxMetadata)}, err: "the layer is larger than"},
+		"another image": {
+			labels: map[string]string{versionLabel: "v1.2.3"},
+			err:    `the version label "v1.2.3" is not that of RHEL CoreOS`,
+		},
+		"no labels": {err: "is not that of RHEL CoreOS"},
+		"no list": {
+			labels: metadataLayer,
+			files:  map[string]string{"etc/motd": ""},
+			err:    "the layer does not contain " + metadataPath,
+		},
+		"damaged list": {
+			labels: metadataLayer,
+			files:  map[string]string{metadataPath: `{"rpmdb.pkglist": 1}`},
+			err:    "parsing " + metadataPath,
+		},
+		"no kubelet": {
+			labels: metadataLayer,
+			files:  map[string]string{metadataPath: `{}`},
+			err:    "contains no openshift-kubelet",
+		},
+		"too large": {
+			labels: metadataLayer,
+			files:  map[string]string{"a": strings.Repeat("0", maxMetadata)},
+			err:    "the layer is larger than",
+		},
+		"too large after": {
+			labels: metadataLayer,
+			files:  map[string]string{metadataPath: metadata + strings.Repeat(" ", maxMetadata)},
+			err:    "the layer is larger than",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Read(pullSpec, newOSImage(t, test.labels, test.files))
@@ -114,7 +142,9 @@ func TestRead(t *testing.T) {
 
 // A registry that serves another metadata layer than the manifest names is not believed.
 func TestReadVerifiesDigest(t *testing.T) {
-	forged, err := newOSImage(t, metadataLayer, map[string]string{metadataPath: strings.ReplaceAll(metadata, "4.19", "4.20")}).Layers()
+	forged, err := newOSImage(
+		t, metadataLayer, map[string]string{metadataPath: strings.ReplaceAll(metadata, "4.19", "4.20")},
+	).Layers()
 	if err != nil {
 		t.Fatal(err)
 	}

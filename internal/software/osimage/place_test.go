@@ -46,7 +46,10 @@ func TestPlace(t *testing.T) {
 	for _, change := range changes {
 		got = append(got, string(change.Kind)+" "+change.Target+": "+change.Desired.String())
 	}
-	items := []ledger.Item{{Change: ledger.Change{Kind: Kind, Target: dir + "/missing"}}, {Change: ledger.Change{Kind: Kind, Target: dir}, Done: true}}
+	items := []ledger.Item{
+		{Change: ledger.Change{Kind: Kind, Target: dir + "/missing"}},
+		{Change: ledger.Change{Kind: Kind, Target: dir}, Done: true},
+	}
 	for i, change := range changes {
 		items = append(items, ledger.Item{Change: change, Done: i > 0})
 	}

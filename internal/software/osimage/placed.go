@@ -100,7 +100,8 @@ func unpackedDirectories(items []ledger.Item) []string {
 // that do not belong to an image of the contents, which can be nil.
 func Unused(items []ledger.Item, used ...*software.Contents) []string {
 	return slices.DeleteFunc(unpackedDirectories(items), func(dir string) bool {
-		return slices.ContainsFunc(used, func(c *software.Contents) bool { return c != nil && DirectoryOf(c.Image) == dir }) ||
+		isOfImage := func(c *software.Contents) bool { return c != nil && DirectoryOf(c.Image) == dir }
+		return slices.ContainsFunc(used, isOfImage) ||
 			slices.ContainsFunc(items, func(item ledger.Item) bool {
 				return item.Reason == placed && hostfs.IsWithin(item.Desired.Link, dir)
 			})

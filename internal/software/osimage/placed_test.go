@@ -36,7 +36,10 @@ func unpackedDirectory(t *testing.T, name, version string, paths ...string) ledg
 
 func placedFile(dir ledger.Item, path string) ledger.Item {
 	return ledger.Item{Done: true, Change: ledger.Change{
-		Kind: ledger.Symlink, Target: path, Reason: placed, Desired: ledger.State{Present: true, Link: filepath.Join(dir.Target, path)},
+		Kind: ledger.Symlink, Target: path, Reason: placed, Desired: ledger.State{
+			Present: true,
+			Link:    filepath.Join(dir.Target, path),
+		},
 	}}
 }
 
@@ -45,7 +48,9 @@ func TestUnused(t *testing.T) {
 	unused := unpackedDirectory(t, "cri-o", "1.34.1-1.el9", "/usr/bin/crio")
 	kept := ledger.Item{Change: ledger.Change{Kind: Kind, Target: DirectoryOf("quay.io/os@sha256:01")}}
 	items := []ledger.Item{linked, unused, kept, placedFile(linked, "/usr/bin/crio")}
-	if diff := cmp.Diff([]string{unused.Target}, Unused(items, nil, &software.Contents{Image: "quay.io/os@sha256:01"})); diff != "" {
+	if diff := cmp.Diff(
+		[]string{unused.Target}, Unused(items, nil, &software.Contents{Image: "quay.io/os@sha256:01"}),
+	); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -54,7 +59,9 @@ func TestPlaced(t *testing.T) {
 	older := unpackedDirectory(t, "openvswitch3.4", "3.4.0-1.el9", "/usr/bin/ovs-vsctl", "/usr/bin/ovs-removed")
 	newer := unpackedDirectory(t, "openvswitch3.5", "3.5.0-1.el9", "/usr/bin/ovs-vsctl")
 	incomplete := ledger.Item{Change: ledger.Change{Kind: Kind, Target: older.Target + "/missing"}}
-	items := []ledger.Item{older, newer, incomplete, placedFile(older, "/usr/bin/ovs-removed"), placedFile(newer, "/usr/bin/ovs-vsctl")}
+	items := []ledger.Item{
+		older, newer, incomplete, placedFile(older, "/usr/bin/ovs-removed"), placedFile(newer, "/usr/bin/ovs-vsctl"),
+	}
 	got, err := Placed(items)
 	if err != nil {
 		t.Fatal(err)

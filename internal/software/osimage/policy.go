@@ -41,7 +41,8 @@ func CheckPolicy(pullSpec string, content []byte) error {
 	const remedy = "hcp-node-agent join --software rpm # install the packages from repositories"
 	requirements := policy.requirements(image)
 	if len(requirements) == 0 {
-		return report.Fail(report.Refused, remedy, "the signature policy %s has no requirement for OS image %s", PolicyPath, pullSpec)
+		return report.Fail(report.Refused, remedy,
+			"the signature policy %s has no requirement for OS image %s", PolicyPath, pullSpec)
 	}
 	for _, requirement := range requirements {
 		switch requirement.Type {
@@ -49,7 +50,8 @@ func CheckPolicy(pullSpec string, content []byte) error {
 		case "reject":
 			return report.Fail(report.Refused, remedy, "the signature policy %s rejects OS image %s", PolicyPath, pullSpec)
 		default:
-			return report.Fail(report.Refused, remedy, "the signature policy %s requires %s for OS image %s, and the agent cannot verify signatures",
+			return report.Fail(report.Refused, remedy,
+				"the signature policy %s requires %s for OS image %s, and the agent cannot verify signatures",
 				PolicyPath, requirement.Type, pullSpec)
 		}
 	}

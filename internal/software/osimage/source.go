@@ -48,7 +48,8 @@ func (c *Client) sources(pullSpec string) ([]source, error) {
 		return nil, fmt.Errorf("reading registries.conf: %w", err)
 	}
 	if registry != nil && registry.Blocked {
-		return nil, report.Fail(report.Refused, "grep -r -B3 -A3 'blocked' /etc/containers/registries.conf /etc/containers/registries.conf.d",
+		return nil, report.Fail(report.Refused,
+			"grep -r -B3 -A3 'blocked' /etc/containers/registries.conf /etc/containers/registries.conf.d",
 			"registries.conf blocks registry %s", registry.Prefix)
 	}
 	pulls := []sysregistriesv2.PullSource{{Reference: named}}
