@@ -40,7 +40,11 @@ func (b *Builder) LoadSoftware(ctx context.Context, log report.Log) (read bool, 
 	}
 	limited, cancel := context.WithTimeout(ctx, softwareTimeout)
 	defer cancel()
-	b.Software, b.SoftwareErr = b.readSoftware(limited, pullSpec, log)
+	image, err := b.OpenOSImage(limited, log)
+	if err == nil {
+		b.Software, err = osimage.Read(pullSpec, image)
+	}
+	b.SoftwareErr = err
 	return b.Software != nil, ctx.Err()
 }
 
@@ -77,18 +81,6 @@ func (b *Builder) checkImagePolicy() error {
 		return nil
 	}
 	return osimage.CheckPolicy(b.Payload.MachineConfig().OSImageURL, policy)
-}
-
-func (b *Builder) readSoftware(ctx context.Context, pullSpec string, log report.Log) (*software.Contents, error) {
-	image, err := b.OpenOSImage(ctx, log)
-	if err != nil {
-		return nil, err
-	}
-	contents, err := osimage.Read(pullSpec, image)
-	if err != nil {
-		return nil, err
-	}
-	return &contents, nil
 }
 
 // registryClient returns a client that pulls images as CRI-O does on the node.

@@ -295,7 +295,9 @@ func TestDecide(t *testing.T) {
 			f.Requested = Release{}
 			f.Installed = append(without(f.Installed, "cri-o"), newPackage("cri-o", "1.30.2", "el9", ""))
 		}, []string{"problem: CRI-O 1.30.2 is installed, but the installed kubelet is of OpenShift 4.18"}, nil},
-		"binaries of another release": {func(f *Facts) {
+		"unpacked binaries of another release": {func(f *Facts) {
+			f.Installed = without(f.Installed, "openshift-kubelet", "cri-o")
+			f.Unpacked = []Unpacked{{Name: "openshift-kubelet"}, {Name: "cri-o"}}
 			f.Versions.Kubelet, f.Versions.CRIO = kube.MinorVersion(32), kube.MinorVersion(32)
 		}, []string{"problem: kubelet 1.32 is installed", "problem: CRI-O 1.32 is installed"}, nil},
 		"another release than that of the payload was requested": {
@@ -314,6 +316,7 @@ func TestDecide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			facts := goodFacts()
 			test.change(&facts)
+			facts = withBinaries(facts)
 			decision := Decide(facts)
 			var got []string
 			all := ""
@@ -341,8 +344,8 @@ func TestDecide(t *testing.T) {
 				}
 			}
 			refused := slices.ContainsFunc(test.want, func(s string) bool { return strings.HasPrefix(s, "problem") })
-			if code := report.CodeOf(decision.Err()); refused != (code == report.Refused) || (!refused &&
-				code != report.Success) {
+			if code := report.CodeOf(decision.Err()); refused != (code == report.Refused) ||
+				(!refused && code != report.Success) {
 				t.Errorf("refused %t, code %d", refused, code)
 			}
 		})

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 )
 
 // Facts is the input of Decide.
@@ -120,17 +119,6 @@ func (f Facts) kubeletRelease() Release {
 		}
 	}
 	return Release{}
-}
-
-// crioVersion returns the version of the installed package of CRI-O, which is unknown if there is none.
-func (f Facts) crioVersion() kube.Version {
-	for _, p := range f.Installed {
-		if p.Name == "cri-o" {
-			version, _ := kube.ParseVersion(p.Version) // unknown if the version cannot be parsed
-			return version
-		}
-	}
-	return kube.Version{}
 }
 
 // isInstallable reports whether the architecture and RHEL version of a package match this host.

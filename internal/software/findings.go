@@ -24,13 +24,13 @@ func (d *decision) reportPackages() {
 	}
 	d.checkSupport()
 	d.checkRepositories()
-	if names := choiceNames(d.With(Hidden)); len(names) > 0 {
+	if names := describe(d.With(Hidden), func(c Choice) string { return c.Name }); names != "" {
 		// On RHEL 8 the default stream of container-tools hides CRI-O's conmon, runc and crun behind those of
 		// podman (OCPBUGS-34844).
 		d.addFinding(report.SeverityProblem,
 			"dnf -y module disable container-tools # list other enabled streams: dnf module list --enabled",
 			"a module stream hides %s of an enabled repository (on RHEL 8: container-tools, which conflicts with "+
-				"the packages of CRI-O)", strings.Join(names, ", "))
+				"the packages of CRI-O)", names)
 	}
 	d.reportMissing()
 	d.checkSignatures()
@@ -48,20 +48,19 @@ func (d *decision) requireRelease() {
 	}
 	const text = "packages are missing and their OpenShift release is unknown"
 	minor := d.facts.Versions.Server.Minor()
-	newest := d.table.Newest(minor)
-	if newest.IsZero() {
-		d.addFinding(report.SeverityProblem,
-			"hcp-node-agent join --openshift-release 4.Y # print the version of the NodePool: oc get nodepool -A", text)
-		return
-	}
 	var candidates []string
 	for behind := range 4 {
 		for _, release := range d.table.releases(minor - behind) {
 			candidates = append(candidates, release.String())
 		}
 	}
+	if len(d.table.releases(minor)) == 0 {
+		d.addFinding(report.SeverityProblem,
+			"hcp-node-agent join --openshift-release 4.Y # print the version of the NodePool: oc get nodepool -A", text)
+		return
+	}
 	d.addFinding(report.SeverityProblem, report.Remedyf(
-		"hcp-node-agent join --openshift-release %s # print the version of the NodePool: oc get nodepool -A", newest),
+		"hcp-node-agent join --openshift-release %s # print the version of the NodePool: oc get nodepool -A", candidates[0]),
 		text+"; possible with this control plane: %s", strings.Join(candidates, ", "))
 }
 
@@ -155,19 +154,16 @@ func (d *decision) explainImage() {
 
 // describePackages returns a list in the form "cri-o (the container runtime)".
 func describePackages(list []Choice) string {
-	var texts []string
-	for _, c := range list {
-		texts = append(texts, fmt.Sprintf("%s (%s)", c.Name, c.For))
-	}
-	return strings.Join(texts, ", ")
+	return describe(list, func(c Choice) string { return fmt.Sprintf("%s (%s)", c.Name, c.For) })
 }
 
-func choiceNames(list []Choice) []string {
-	var names []string
+// describe returns a list of texts.
+func describe(list []Choice, text func(Choice) string) string {
+	var texts []string
 	for _, c := range list {
-		names = append(names, c.Name)
+		texts = append(texts, text(c))
 	}
-	return names
+	return strings.Join(texts, ", ")
 }
 
 // installCommand returns the command that installs missing packages, required ones first.
@@ -187,19 +183,13 @@ func installCommand(list []Choice) string {
 func (d *decision) reportAbsent(severity report.Severity, list []Choice) {
 	for len(list) > 0 {
 		name := list[0].Repository
-		var group, rest []Choice
-		var texts []string
-		for _, c := range list {
-			if c.Repository != name {
-				rest = append(rest, c)
-				continue
-			}
-			group = append(group, c)
-			texts = append(texts, fmt.Sprintf("%s (%s)%s", c.Spec, c.For, d.describeAlternative(c)))
-		}
-		d.addFinding(severity, report.Remedy(d.enableRemedy(name, group)),
-			"no enabled repository provides %s", strings.Join(texts, ", "))
-		list = rest
+		isOther := func(c Choice) bool { return c.Repository != name }
+		group := slices.DeleteFunc(slices.Clone(list), isOther)
+		d.addFinding(severity, report.Remedy(d.enableRemedy(name, group)), "no enabled repository provides %s",
+			describe(group, func(c Choice) string {
+				return fmt.Sprintf("%s (%s)%s", c.Spec, c.For, d.describeAlternative(c))
+			}))
+		list = slices.DeleteFunc(slices.Clone(list), func(c Choice) bool { return !isOther(c) })
 	}
 }
 

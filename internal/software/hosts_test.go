@@ -36,6 +36,21 @@ func goodFacts() Facts {
 	}
 }
 
+// withBinaries returns facts with the versions of the binaries in the installed packages.
+func withBinaries(f Facts) Facts {
+	for _, p := range f.Installed {
+		version, _ := kube.ParseVersion(p.Version)
+		switch p.Name {
+		case "openshift-kubelet", "openshift-hyperkube":
+			release, _ := ParseRelease(p.Version)
+			f.Versions.Kubelet = kube.MinorVersion(f.Table.kubernetesMinor(release))
+		case "cri-o":
+			f.Versions.CRIO = version
+		}
+	}
+	return f
+}
+
 // packagesFor418 returns the packages of RHEL 9 for 4.18 with their versions.
 func packagesFor418(repository, el string) []dnf.Package {
 	var list []dnf.Package

@@ -68,7 +68,7 @@ func installedByAgent(transactions []dnf.Transaction, installed []dnf.Package) [
 			delete(added, key{p.Name, p.Arch})
 		}
 		for _, p := range transaction.Installed {
-			added[key{p.Name, p.Arch}] = strings.HasPrefix(transaction.Comment, "hcp-node-agent ")
+			added[key{p.Name, p.Arch}] = transaction.Comment == historyComment
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(installed), func(p dnf.Package) bool { return !added[key{p.Name, p.Arch}] })

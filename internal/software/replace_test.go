@@ -55,7 +55,7 @@ func TestDecideReplacesPackagesOfAnotherRelease(t *testing.T) {
 			if test.installed != nil {
 				f.Installed = append(without(f.Installed, "openshift-kubelet", "cri-o"), test.installed...)
 			}
-			decision := Decide(f)
+			decision := Decide(withBinaries(f))
 			if refused := decision.Err() != nil; refused != test.refused {
 				t.Errorf("refused: %v", decision.Err())
 			}

@@ -182,15 +182,6 @@ func (t Table) releases(minor int) []Release {
 	return list
 }
 
-// Newest returns the newest release that ships Kubernetes 1.minor, or zero if the table has
-// none.
-func (t Table) Newest(minor int) Release {
-	if list := t.releases(minor); len(list) > 0 {
-		return list[0]
-	}
-	return Release{}
-}
-
 // isSame reports whether two releases are one: 4.23 and 5.0 have the same Kubernetes version.
 func (t Table) isSame(a, b Release) bool {
 	minor := t.kubernetesMinor(a)

@@ -94,12 +94,6 @@ func (d *decision) checkVersions() {
 	if d.facts.release().IsZero() {
 		source = kubeletRelease
 	}
-	if versions.Kubelet == (kube.Version{}) {
-		versions.Kubelet = kube.MinorVersion(d.table.kubernetesMinor(d.facts.kubeletRelease()))
-	}
-	if versions.CRIO == (kube.Version{}) {
-		versions.CRIO = d.facts.crioVersion()
-	}
 	if d.changes("kubelet") {
 		versions.Kubelet = kube.MinorVersion(d.minor)
 	}

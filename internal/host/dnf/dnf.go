@@ -51,6 +51,8 @@ const (
 	// The last field is the time of installation in seconds, with ten digits.
 	rpmFields = `%{NAME}|%{VERSION}|%{RELEASE}|%{ARCH}|%{INSTALLTIME}\n`
 	dnfFields = `%{name}|%{version}|%{release}|%{arch}|%{repoid}`
+	// An installed package has no repository.
+	installedFields = `%{name}|%{version}|%{release}|%{arch}|`
 )
 
 // Installed returns the installed packages, or those whose names match a pattern such as kernel*-core. The

@@ -27,22 +27,20 @@ const (
 
 // Read returns the release of an OS image, and from OpenShift 4.19 on its packages. It reads the
 // config of the image, and at most its last layer.
-func Read(pullSpec string, image v1.Image) (software.Contents, error) {
+func Read(pullSpec string, image v1.Image) (*software.Contents, error) {
 	config, err := image.ConfigFile()
 	if err != nil {
-		return software.Contents{}, fmt.Errorf("reading the config of OS image %s: %w", pullSpec, err)
+		return nil, fmt.Errorf("reading the config of OS image %s: %w", pullSpec, err)
 	}
 	labels := config.Config.Labels
 	if labels[metadataLabel] == "true" {
-		contents, err := readMetadata(pullSpec, image)
-		contents.Arch = config.Architecture
-		return contents, err
+		return readMetadata(pullSpec, config.Architecture, image)
 	}
 	release, rhel, err := parseVersion(labels[versionLabel])
 	if err != nil {
-		return software.Contents{}, fmt.Errorf("OS image %s: %w", pullSpec, err)
+		return nil, fmt.Errorf("OS image %s: %w", pullSpec, err)
 	}
-	return software.Contents{Image: pullSpec, Release: release, RHEL: rhel, Arch: config.Architecture}, nil
+	return &software.Contents{Image: pullSpec, Release: release, RHEL: rhel, Arch: config.Architecture}, nil
 }
 
 var coreOSVersion = regexp.MustCompile(`^(\d)(\d+)\.(\d)(\d+)\.\d{12}`)
@@ -60,27 +58,28 @@ func parseVersion(version string) (release software.Release, rhel string, err er
 }
 
 // readMetadata reads the packages of an image from its last layer.
-func readMetadata(pullSpec string, image v1.Image) (software.Contents, error) {
+func readMetadata(pullSpec, arch string, image v1.Image) (*software.Contents, error) {
 	content, err := readMetadataFile(image)
 	if err != nil {
-		return software.Contents{}, fmt.Errorf("reading the metadata layer of OS image %s: %w", pullSpec, err)
+		return nil, fmt.Errorf("reading the metadata layer of OS image %s: %w", pullSpec, err)
 	}
 	versions, err := parsePackageList(content)
 	if err != nil {
-		return software.Contents{}, fmt.Errorf("parsing %s of OS image %s: %w", metadataPath, pullSpec, err)
+		return nil, fmt.Errorf("parsing %s of OS image %s: %w", metadataPath, pullSpec, err)
 	}
 	release, err := software.ParseRelease(versions["openshift-kubelet"])
 	if err != nil {
-		return software.Contents{}, fmt.Errorf("OS image %s contains no openshift-kubelet of a release: %w", pullSpec, err)
+		return nil, fmt.Errorf("OS image %s contains no openshift-kubelet of a release: %w", pullSpec, err)
 	}
 	table, err := software.ReadTable()
 	if err != nil {
-		return software.Contents{}, err
+		return nil, err
 	}
-	return software.Contents{
+	return &software.Contents{
 		Image:    pullSpec,
 		Release:  release,
 		RHEL:     rhelRelease(versions),
+		Arch:     arch,
 		Packages: table.OnlyNodePackages(versions),
 	}, nil
 }

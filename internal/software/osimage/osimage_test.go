@@ -133,7 +133,7 @@ func TestRead(t *testing.T) {
 				return
 			}
 			test.want.Image, test.want.Arch = pullSpec, "arm64"
-			if diff := cmp.Diff(test.want, got); err != nil || diff != "" {
+			if diff := cmp.Diff(&test.want, got); err != nil || diff != "" {
 				t.Errorf("Read(): %v\n%s", err, diff)
 			}
 		})
