@@ -110,7 +110,7 @@ func (s *Contents) KubernetesMinor(table Table, release Release) int {
 			return version.Minor()
 		}
 	}
-	return table.kubernetesMinor(release)
+	return table.Kubernetes[release]
 }
 
 // OnlyNodePackages returns the packages in versions that a node requires, or that have equivalent

@@ -43,7 +43,7 @@ func withBinaries(f Facts) Facts {
 		switch p.Name {
 		case "openshift-kubelet", "openshift-hyperkube":
 			release, _ := ParseRelease(p.Version)
-			f.Versions.Kubelet = kube.MinorVersion(f.Table.kubernetesMinor(release))
+			f.Versions.Kubelet = kube.MinorVersion(f.Table.Kubernetes[release])
 		case "cri-o":
 			f.Versions.CRIO = version
 		}

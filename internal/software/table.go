@@ -166,9 +166,6 @@ func (t Table) repositoryID(name string, rhel int, arch string, release Release)
 	return name
 }
 
-// kubernetesMinor returns the Kubernetes minor version of a release, or 0 if unknown.
-func (t Table) kubernetesMinor(release Release) int { return t.Kubernetes[release] }
-
 // releases returns the releases that ship Kubernetes 1.minor, newest first. There can be
 // several: 4.23 and 5.0 are one release with two numbers.
 func (t Table) releases(minor int) []Release {
@@ -184,8 +181,8 @@ func (t Table) releases(minor int) []Release {
 
 // isSame reports whether two releases are one: 4.23 and 5.0 have the same Kubernetes version.
 func (t Table) isSame(a, b Release) bool {
-	minor := t.kubernetesMinor(a)
-	return a == b || (minor > 0 && minor == t.kubernetesMinor(b))
+	minor := t.Kubernetes[a]
+	return a == b || (minor > 0 && minor == t.Kubernetes[b])
 }
 
 // kubeletPackage returns the name of the package of kubelet in a release.
