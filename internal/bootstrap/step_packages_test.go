@@ -30,7 +30,8 @@ func TestSummarizePackages(t *testing.T) {
 		{"cri-o-1.34.0-2.el9", nil, "unpacked cri-o-1.34.0-2.el9 from the OS image; " + installed, true},
 		{"", []string{"crun", "runc"}, "dnf installed crun runc; " + installed, true},
 		{
-			"cri-o-1.34.0-2.el9", []string{"crun"},
+			"cri-o-1.34.0-2.el9",
+			[]string{"crun"},
 			"unpacked cri-o-1.34.0-2.el9 from the OS image; dnf installed crun; " + installed, true,
 		},
 	} {

@@ -45,7 +45,8 @@ func TestUpgradeReplacesPackagesAndBack(t *testing.T) {
 		{"4.19", nil, []string{"cri-o-1.32.1", "openshift-kubelet-4.19.5"}},
 		{"4.18", nil, []string{"cri-o-1.31.4", "openshift-kubelet-4.18.9"}},
 		{
-			"4.18", map[string]string{"openshift-kubelet": "4.18.7-1.el9", "cri-o": "1.31.9-1.el9"},
+			"4.18",
+			map[string]string{"openshift-kubelet": "4.18.7-1.el9", "cri-o": "1.31.9-1.el9"},
 			[]string{"cri-o-1.31.4", "openshift-kubelet-4.18.7"},
 		},
 	} {

@@ -40,16 +40,21 @@ func TestDecideFromImage(t *testing.T) {
 			config.SoftwareAuto, contents, nil, []string{"openshift-kubelet", "cri-o", "openvswitch3.5"}, nil, "",
 		},
 		"auto, some repositories": {
-			config.SoftwareAuto, contents, inRepositories[1:], []string{"openshift-kubelet"},
-			[]string{"cri-o-1.31.*", "conmon", "openvswitch3.5"}, "",
+			config.SoftwareAuto, contents, inRepositories[1:],
+			[]string{"openshift-kubelet"},
+			[]string{"cri-o-1.31.*", "conmon", "openvswitch3.5"},
+			"",
 		},
 		"auto, all repositories": {
 			config.SoftwareAuto, contents, inRepositories, nil,
-			[]string{"openshift-kubelet-4.18.*", "cri-o-1.31.*", "conmon", "openvswitch3.5"}, "",
+			[]string{"openshift-kubelet-4.18.*", "cri-o-1.31.*", "conmon", "openvswitch3.5"},
+			"",
 		},
 		"image, all repositories": {
-			config.SoftwareImage, contents, inRepositories, []string{"openshift-kubelet", "cri-o"},
-			[]string{"conmon", "openvswitch3.5"}, "",
+			config.SoftwareImage, contents, inRepositories,
+			[]string{"openshift-kubelet", "cri-o"},
+			[]string{"conmon", "openvswitch3.5"},
+			"",
 		},
 		"image, no repository": {
 			config.SoftwareImage, contents, nil, []string{"openshift-kubelet", "cri-o", "openvswitch3.5"}, nil, "",

@@ -139,18 +139,22 @@ func TestExtractRefuses(t *testing.T) {
 		//nolint:gosec // a program
 		"changed file": {
 			func(root string) error { return os.WriteFile(root+"/usr/bin/kubelet", []byte("another\n"), 0o755) },
-			[]string{"openshift-kubelet"}, "unpacking /usr/bin/kubelet: its digest is sha256:",
+			[]string{"openshift-kubelet"},
+			"unpacking /usr/bin/kubelet: its digest is sha256:",
 		},
 		"missing file": {
-			func(root string) error { return os.Remove(root + "/etc/kubernetes/kubelet.conf") }, []string{"openshift-kubelet"},
+			func(root string) error { return os.Remove(root + "/etc/kubernetes/kubelet.conf") },
+			[]string{"openshift-kubelet"},
 			"does not contain /etc/kubernetes/kubelet.conf",
 		},
 		"other link": {
 			func(root string) error { return os.Rename(root+"/usr/bin/kubelet", root+"/usr/bin/kubelet-link") },
-			[]string{"openshift-kubelet"}, "it is of another type",
+			[]string{"openshift-kubelet"},
+			"it is of another type",
 		},
 		"no database": {
-			func(root string) error { return os.RemoveAll(root + "/usr/share/rpm") }, []string{"openshift-kubelet"},
+			func(root string) error { return os.RemoveAll(root + "/usr/share/rpm") },
+			[]string{"openshift-kubelet"},
 			"reading the rpm database of the layer",
 		},
 		"absent package": {func(string) error { return nil }, []string{"cri-o"}, "listing the files of cri-o"},
