@@ -22,7 +22,7 @@ type work struct {
 func (f *flow) gatherWork(ctx context.Context, log report.Log) error {
 	f.work.reboot = f.options.Reboot
 	var err error
-	if f.work.pending, err = f.pendingUpdates(ctx); err != nil || f.options.NoUpdate {
+	if f.work.pending, err = software.PendingUpdates(ctx, f.machine.Systemd); err != nil || f.options.NoUpdate {
 		return err
 	}
 	if f.updater == nil {
@@ -31,12 +31,6 @@ func (f *flow) gatherWork(ctx context.Context, log report.Log) error {
 	}
 	f.work.updates, err = f.updater.List(ctx, log)
 	return err
-}
-
-// pendingUpdates returns a finding for each update that is installed and runs only after a reboot or a
-// restart.
-func (f *flow) pendingUpdates(ctx context.Context) ([]report.Finding, error) {
-	return software.PendingUpdates(ctx, f.machine.Systemd)
 }
 
 // isNothing reports whether a maintenance would change nothing.

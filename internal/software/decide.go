@@ -127,11 +127,14 @@ func (d *decision) addFinding(severity report.Severity, remedy report.Remedy, fo
 // because dnf would install a second copy.
 func (d *decision) choose(need Package) Choice {
 	c := Choice{Package: need, Outcome: Present, Replaces: d.findReplaced(need)}
+	lacksBinary := need.Program != "" && !slices.Contains(d.facts.Programs, need.Program)
 	switch {
 	case c.Replaces != nil:
-	case d.facts.isInstalled(need), d.facts.isUnpacked(need):
+	case d.facts.isInstalled(need):
 		return c
-	case need.Program != "" && slices.Contains(d.facts.Programs, need.Program):
+	case d.facts.isUnpacked(need) && !lacksBinary: // else its files were removed since
+		return c
+	case need.Program != "" && !lacksBinary:
 		c.Outcome = Unchecked
 		return c
 	}

@@ -158,6 +158,7 @@ func TestDecideComparesReleases(t *testing.T) {
 		"unpacked binaries of another release": {func(f *Facts) {
 			f.Installed = without(f.Installed, "openshift-kubelet", "cri-o")
 			f.Unpacked = []Unpacked{{Name: "openshift-kubelet"}, {Name: "cri-o"}}
+			f.Programs = []string{"kubelet", "crio"}
 			f.Versions.Kubelet, f.Versions.CRIO = kube.MinorVersion(32), kube.MinorVersion(32)
 		}, []string{"problem: kubelet 1.32 is installed", "problem: CRI-O 1.32 is installed"}, nil},
 		"another release than that of the payload was requested": {

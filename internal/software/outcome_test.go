@@ -25,17 +25,31 @@ func TestOutcomeOfCRIO(t *testing.T) {
 		from      string
 	}{
 		"installed": {installed: &available[0], want: Present},
-		"unpacked":  {change: func(f *Facts) { f.Unpacked = []Unpacked{{Name: "cri-o"}} }, want: Present},
+		"unpacked": {
+			change: func(f *Facts) { f.Unpacked, f.Programs = []Unpacked{{Name: "cri-o"}}, []string{"crio"} },
+			want:   Present,
+		},
+		"unpacked, and removed since": {
+			change: func(f *Facts) {
+				f.Unpacked, f.Source, f.Contents = []Unpacked{{Name: "cri-o"}}, config.SoftwareAuto, contents
+			},
+			want: ToUnpack,
+			from: "cri-o",
+		},
 		"partly unpacked": {
 			change: func(f *Facts) { f.Unpacked = []Unpacked{{Name: "cri-o", Incomplete: true}} },
 			want:   Absent,
 		},
 		"unknown package": {change: func(f *Facts) { f.Programs = []string{"crio"} }, want: Unchecked},
-		"to install":      {change: func(f *Facts) { f.Install, f.Available = true, available }, want: ToInstall, from: rhocp9},
-		"only offered":    {change: func(f *Facts) { f.Available = available }, want: Offered, from: rhocp9},
-		"hidden":          {change: func(f *Facts) { f.Hidden = available }, want: Hidden},
-		"not queried":     {change: func(f *Facts) { f.Queried = false }, want: Unqueried},
-		"in no source":    {change: func(*Facts) {}, want: Absent},
+		"to install": {
+			change: func(f *Facts) { f.Install, f.Available = true, available },
+			want:   ToInstall,
+			from:   rhocp9,
+		},
+		"only offered": {change: func(f *Facts) { f.Available = available }, want: Offered, from: rhocp9},
+		"hidden":       {change: func(f *Facts) { f.Hidden = available }, want: Hidden},
+		"not queried":  {change: func(f *Facts) { f.Queried = false }, want: Unqueried},
+		"in no source": {change: func(*Facts) {}, want: Absent},
 		"in the image": {
 			change: func(f *Facts) { f.Source, f.Contents = config.SoftwareAuto, contents }, want: ToUnpack,
 			from: "cri-o",
