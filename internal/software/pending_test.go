@@ -16,7 +16,7 @@ func pending(component, installed, running string) string {
 	return "an update of " + component + " is installed (" + installed + "), but " + running + " is running"
 }
 
-func TestFindings(t *testing.T) {
+func TestPendingUpdates(t *testing.T) {
 	current := running{
 		Installed: []dnf.Package{
 			{Name: "openvswitch-selinux-extra-policy", Version: "1.0", Release: "36.el9fdp", Arch: "noarch"},
